@@ -1253,6 +1253,19 @@ def keras_of_tensorflow():
     return tf, keras
 
 
+@program
+def arguments_that_are_seldom_given(tf, keras):
+    image = tf.constant(np.arange(2 * 3 * 3, dtype="float32").reshape(1, 2, 3, 3))
+    per_channel = tf.nn.bias_add(tf.transpose(image, (0, 3, 1, 2)), tf.constant([1.0, 2.0, 3.0]), data_format="NCHW")
+    raw = tf.io.decode_raw(tf.constant([b"abcdef", b"xy"]), tf.uint8, fixed_length=4)
+    turns = tf.while_loop(lambda i: i < 10, lambda i: (i + 1,), (tf.constant(0),), maximum_iterations=3)
+    rows = tf.map_fn(lambda x: tf.cast(x, tf.int32) + 1, image[0], fn_output_signature=tf.int32)
+    wrong = raised(lambda: tf.map_fn(lambda x: x + 1, image[0], fn_output_signature=tf.int32))
+    window = tf.signal.hann_window(8, dtype=tf.float64)
+    sides = [tf.strings.unicode_split("aé", "UTF-8"), tf.strings.unicode_decode("aé", "UTF-8")]
+    return per_channel, raw, turns, rows, wrong != "nothing", window, sides
+
+
 def main(path):
     tf, keras = keras_of_tensorflow()
     results = {}

@@ -37,7 +37,7 @@ from . import (
     texts as strings,
 )
 from .arrays import *  # noqa: F403
-from .dispatch import array as _array, name_of as _name_of, string, tensor as _tensor
+from .dispatch import array as _array, name_of as _name_of, refuse as _refuse, string, tensor as _tensor
 from .elementwise import *  # noqa: F403
 
 float16, float32, float64 = np.dtype("float16"), np.dtype("float32"), np.dtype("float64")
@@ -92,11 +92,24 @@ def cond(pred, true_fn=None, false_fn=None, name=None):
     return keras.ops.cond(pred if isinstance(pred, KerasTensor) else np.asarray(pred).item(), true_fn, false_fn)
 
 
-def while_loop(cond, body, loop_vars, **kwargs):
+def while_loop(
+    cond,
+    body,
+    loop_vars,
+    shape_invariants=None,
+    parallel_iterations=10,
+    back_prop=True,
+    swap_memory=False,
+    maximum_iterations=None,
+    name=None,
+):
     """A loop on arrays."""
+    _refuse("tf.while_loop", back_prop=(back_prop, True))
     if any(isinstance(v, KerasTensor) for v in loop_vars):
         raise NotImplementedError("tf.while_loop: symbolic tensors are not in this version of the library")
-    while cond(*loop_vars):
+    left = None if maximum_iterations is None else int(maximum_iterations)
+    while (left is None or left > 0) and cond(*loop_vars):
+        left = None if left is None else left - 1
         got = body(*loop_vars)
         loop_vars = list(got) if isinstance(got, (tuple, list)) else [got]
     return loop_vars
@@ -168,7 +181,7 @@ def broadcast_static_shape(shape_x, shape_y):
 
 
 def _asserting(test, words):
-    def check(x, y=None, message=None, **kwargs):
+    def check(x, y=None, message=None, summarize=None, name=None):
         if not np.all(test(np.asarray(x), None if y is None else np.asarray(y))):
             raise errors.InvalidArgumentError(message or f"{words}: {x}" + ("" if y is None else f", {y}"))
 

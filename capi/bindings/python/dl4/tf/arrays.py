@@ -8,7 +8,7 @@ from ..keras import ops
 from ..keras.src.data.ragged import Ragged
 from ..keras.src.data.structure import as_bytes, string_array
 from ..keras.src.ops.dispatch import is_symbolic
-from .dispatch import array, map_structure, name_of, string, tensor
+from .dispatch import array, map_structure, name_of, refuse, string, tensor
 
 
 def constant(value, dtype=None, shape=None, name="Const"):
@@ -131,7 +131,10 @@ _t = tensor
 
 
 def transpose(a, perm=None, conjugate=False, name=None):
-    return ops.transpose(a, perm) if is_symbolic(a) else tensor(array(a).transpose(perm))
+    if is_symbolic(a):  # which is never complex
+        return ops.transpose(a, perm)
+    x = array(a).transpose(perm)
+    return tensor(x.conj() if conjugate else x)
 
 
 def expand_dims(input, axis, name=None):  # noqa: A002
@@ -243,7 +246,7 @@ def one_hot(indices, depth, on_value=None, off_value=None, axis=None, dtype=None
     return tensor(out if axis in (None, -1) else np.moveaxis(out, -1, axis))
 
 
-def meshgrid(*args, indexing="xy", **kwargs):
+def meshgrid(*args, indexing="xy", name=None):
     return [tensor(v) for v in np.meshgrid(*map(array, args), indexing=indexing)]
 
 
@@ -314,7 +317,7 @@ def tensordot(a, b, axes, name=None):
     return ops.tensordot(a, b, axes) if is_symbolic(a, b) else tensor(np.tensordot(array(a), array(b), axes))
 
 
-def einsum(equation, *inputs, **kwargs):
+def einsum(equation, *inputs, optimize=None, name=None):
     return ops.einsum(equation, *inputs) if is_symbolic(inputs) else tensor(np.einsum(equation, *map(array, inputs)))
 
 
@@ -326,18 +329,42 @@ def norm(tensor, ord="euclidean", axis=None, keepdims=None, name=None):  # noqa:
     return _t(np.linalg.norm(x.ravel() if axis is None else x, ord, axis, bool(keepdims)))
 
 
-def map_fn(fn, elems, dtype=None, fn_output_signature=None, **kwargs):
-    """What a function makes of each row, along a new first axis."""
+def map_fn(
+    fn,
+    elems,
+    dtype=None,
+    parallel_iterations=None,
+    back_prop=True,
+    swap_memory=False,
+    infer_shape=True,
+    name=None,
+    fn_output_signature=None,
+):
+    """What a function makes of each row, along a new first axis, in the types that are said."""
+    refuse("tf.map_fn", back_prop=(back_prop, True))
     first = elems[0] if isinstance(elems, tuple) else next(iter(elems.values())) if isinstance(elems, dict) else elems
     rows = [
         fn(elems[i]) if not isinstance(elems, (tuple, dict)) else fn(map_structure(lambda x, i=i: x[i], elems))
         for i in builtins.range(len(first))
     ]
-    return map_structure(lambda *parts: tensor(np.stack([array(p) for p in parts])), *rows)
+    made = map_structure(lambda *parts: tensor(np.stack([array(p) for p in parts])), *rows)
+    wanted = dtype if fn_output_signature is None else fn_output_signature
+    if wanted is not None:
+        map_structure(_need_type, made, wanted)
+    return made
 
 
-def foldl(fn, elems, initializer=None, **kwargs):
+def _need_type(made, wanted):
+    wanted = name_of(getattr(wanted, "dtype", wanted))
+    if str(made.dtype) != wanted:
+        raise TypeError(f"tf.map_fn: the function gave {made.dtype}, `fn_output_signature` says {wanted}")
+
+
+def foldl(
+    fn, elems, initializer=None, parallel_iterations=10, back_prop=True, swap_memory=False, name=None
+):
     """A function of what has been made and the next row, row by row."""
+    refuse("tf.foldl", back_prop=(back_prop, True))
     rows = list(elems)
     made = rows.pop(0) if initializer is None else initializer
     for row in rows:
@@ -345,8 +372,19 @@ def foldl(fn, elems, initializer=None, **kwargs):
     return made
 
 
-def scan(fn, elems, initializer=None, reverse=False, **kwargs):
+def scan(
+    fn,
+    elems,
+    initializer=None,
+    parallel_iterations=10,
+    back_prop=True,
+    swap_memory=False,
+    infer_shape=True,
+    reverse=False,
+    name=None,
+):
     """As foldl(), with all that was made along a new first axis."""
+    refuse("tf.scan", back_prop=(back_prop, True))
     rows = list(elems)[::-1] if reverse else list(elems)
     found = [] if initializer is not None else [rows.pop(0)]
     made = initializer if initializer is not None else found[0]
@@ -357,12 +395,13 @@ def scan(fn, elems, initializer=None, reverse=False, **kwargs):
     return map_structure(lambda *parts: tensor(np.stack([array(p) for p in parts])), *found)
 
 
-def ragged_constant(pylist, dtype=None, **kwargs):
+def ragged_constant(pylist, dtype=None, ragged_rank=None, inner_shape=None, name=None, row_splits_dtype="int64"):
     """Rows of different lengths."""
+    refuse("tf.ragged.constant", ragged_rank=(ragged_rank, None, 1), inner_shape=(inner_shape, None, ()))
     flat = [v for row in pylist for v in row]
     kind = name_of(dtype) or ("string" if flat and isinstance(flat[0], (str, bytes)) else array(flat).dtype.name)
     return Ragged([[as_bytes(v) for v in row] for row in pylist], kind)
 
 
-_OTHERS = {"array", "name_of", "tensor", "map_structure", "is_symbolic", "as_bytes", "string_array", "Ragged"}
+_OTHERS = {"array", "refuse", "name_of", "tensor", "map_structure", "is_symbolic", "as_bytes", "string_array", "Ragged"}
 __all__ = [n for n, v in list(globals().items()) if n[0] != "_" and callable(v) and n not in _OTHERS]

@@ -78,6 +78,13 @@ def _result(out, args):
     return eager_tensor(out)
 
 
+def refuse(who, **given):
+    """Refuses arguments that are not one of the values which the library computes by: `refuse("tf.x", a=(a, None, 1))`."""
+    for key, (value, *known) in given.items():
+        if not any(value is k or value == k for k in known):
+            raise NotImplementedError(f"{who}: `{key}`: expected {' or '.join(map(repr, known))}, got {value!r}")
+
+
 def on_texts(function):
     """A function of bytes, on each text of an array or of ragged rows."""
 
@@ -97,4 +104,4 @@ def on_texts(function):
     return f
 
 
-__all__ = ["array", "either", "map_structure", "name_of", "on_texts", "string", "tensor", "tensors"]
+__all__ = ["array", "either", "map_structure", "name_of", "on_texts", "refuse", "string", "tensor", "tensors"]

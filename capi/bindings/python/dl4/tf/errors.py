@@ -21,6 +21,10 @@ class NotFoundError(OpError, FileNotFoundError):
     pass
 
 
+class AlreadyExistsError(OpError, FileExistsError):
+    pass
+
+
 class UnknownError(OpError):
     pass
 

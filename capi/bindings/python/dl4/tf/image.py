@@ -6,7 +6,7 @@ from ..keras.src.layers.preprocessing.images import pixels
 from ..keras.src.utils.directory_utils import padded
 from ..keras.src.utils.image_utils import resized
 from . import random
-from .dispatch import array, name_of, tensor
+from .dispatch import array, name_of, refuse, tensor
 from .io import decode_bmp, decode_gif, decode_image, decode_jpeg, decode_png, encode_jpeg, encode_png
 
 
@@ -29,6 +29,7 @@ def resize(images, size, method="bilinear", preserve_aspect_ratio=False, antiali
 
 
 def resize_with_pad(image, target_height, target_width, method="bilinear", antialias=False):
+    refuse("tf.image.resize_with_pad", antialias=(antialias, False))
     x = array(image)
     if x.ndim == 4:
         return tensor(np.stack([padded(one, (target_height, target_width), method) for one in x]))

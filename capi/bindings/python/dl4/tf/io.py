@@ -10,9 +10,10 @@ from types import SimpleNamespace
 import numpy as np
 
 from ..keras.src.data.structure import as_bytes, string_array
-from ..keras.src.utils.directory_utils import path_of, pixels_of, samples_of
+from ..keras.src.utils.directory_utils import frames_of, path_of, pixels_of, samples_of
 from ..keras.src.utils.image_utils import array_to_img
-from .dispatch import array, name_of, tensor
+from . import errors
+from .dispatch import array, name_of, refuse, tensor
 from .records import FixedLenFeature, parse_example, parse_single_example, TFRecordWriter, VarLenFeature
 
 _MODES = {0: None, 1: "L", 3: "RGB", 4: "RGBA"}
@@ -34,14 +35,17 @@ def matching_files(pattern, name=None):
 
 
 def decode_image(contents, channels=0, dtype="uint8", name=None, expand_animations=True):
-    """The pixels of an image file's bytes."""
+    """The pixels of an image file's bytes; of a GIF all its pictures, unless `expand_animations` is False."""
     channels, dtype = int(channels or 0), name_of(dtype)
     if channels not in _MODES:
         raise ValueError(f"tf.io.decode_image: `channels`: expected 0, 1, 3 or 4, got {channels}")
     if dtype not in ("uint8", "float32"):
         raise NotImplementedError(f"tf.io.decode_image: `dtype`: expected uint8 or float32, got {dtype}")
     contents = np.asarray(contents, object).item() if hasattr(contents, "shape") else contents
-    pixels = pixels_of(contents, _MODES[channels], "tf.io.decode_image")
+    if expand_animations and contents[:4] == b"GIF8":
+        pixels = frames_of(contents, "tf.io.decode_image")
+    else:
+        pixels = pixels_of(contents, _MODES[channels], "tf.io.decode_image")
     return tensor(pixels if dtype == "uint8" else pixels.astype("float32") / np.float32(255))
 
 
@@ -50,7 +54,8 @@ def _decoder(name):
         for key in kwargs:
             if key not in ("dtype", "name", "expand_animations", "fancy_upscaling", "dct_method"):
                 raise NotImplementedError(f"tf.io.{name}: `{key}` is not in this version of the library")
-        return decode_image(contents, channels, kwargs.get("dtype", "uint8"))
+        animated = kwargs.get("expand_animations", name == "decode_gif")
+        return decode_image(contents, channels, kwargs.get("dtype", "uint8"), expand_animations=animated)
 
     decode.__name__ = name
     return decode
@@ -61,24 +66,59 @@ decode_jpeg, decode_png, decode_bmp, decode_gif = map(
 )
 
 
-def _encoder(kind):
-    def encode(image, *args, **kwargs):
-        file = _io.BytesIO()
-        array_to_img(array(image), data_format="channels_last", scale=False).save(file, kind)
-        return tensor(string_array(file.getvalue()))
-
-    return encode
+def _encoded(image, kind, **options):
+    file = _io.BytesIO()
+    array_to_img(array(image), data_format="channels_last", scale=False).save(file, kind, **options)
+    return tensor(string_array(file.getvalue()))
 
 
-encode_jpeg, encode_png = _encoder("jpeg"), _encoder("png")
+def encode_jpeg(
+    image,
+    format="",  # noqa: A002
+    quality=95,
+    progressive=False,
+    optimize_size=False,
+    chroma_downsampling=True,
+    density_unit="in",
+    x_density=300,
+    y_density=300,
+    xmp_metadata="",
+    name=None,
+):
+    """The bytes of a JPEG file. Grey or RGB, as the image is."""
+    channels = {"": array(image).shape[-1], "grayscale": 1, "rgb": 3}
+    refuse(
+        "tf.io.encode_jpeg",
+        format=(format, *channels),
+        xmp_metadata=(xmp_metadata, ""),
+        density_unit=(density_unit, "in"),
+    )
+    if channels[format] != array(image).shape[-1]:
+        raise ValueError(f"tf.io.encode_jpeg: format {format!r} of an image of {array(image).shape[-1]} channels")
+    return _encoded(
+        image,
+        "jpeg",
+        quality=quality,
+        progressive=progressive,
+        optimize=optimize_size,
+        subsampling=2 if chroma_downsampling else 0,
+        dpi=(x_density, y_density),
+    )
+
+
+def encode_png(image, compression=-1, name=None):
+    """The bytes of a PNG file."""
+    return _encoded(image, "png", **({} if compression == -1 else {"compress_level": compression}))
 
 
 def decode_raw(input_bytes, out_type, little_endian=True, fixed_length=None, name=None):
     """The numbers that bytes are."""
     kind = np.dtype(name_of(out_type)).newbyteorder("<" if little_endian else ">")
     texts = array(input_bytes)
-    found = [np.frombuffer(t, kind) for t in texts.ravel()]
-    return tensor(np.stack(found).reshape(*texts.shape, -1).astype(name_of(out_type)))
+    if fixed_length is not None:
+        texts = np.frompyfunc(lambda t: t[:fixed_length].ljust(fixed_length, b"\0"), 1, 1)(texts)
+    found = [np.frombuffer(t, kind) for t in np.ravel(texts)]
+    return tensor(np.stack(found).reshape(*np.shape(texts), -1).astype(name_of(out_type)))
 
 
 def decode_csv(
@@ -111,6 +151,15 @@ def decode_wav(contents, desired_channels=-1, desired_samples=-1, name=None):
     return tensor(x), tensor(np.asarray(rate, "int32"))
 
 
+def _moved(move):
+    def to(src, dst, overwrite=False):
+        if not overwrite and os.path.exists(path_of(dst)):
+            raise errors.AlreadyExistsError(f"{path_of(dst)}: the file exists, and `overwrite` is False")
+        move(path_of(src), path_of(dst))
+
+    return to
+
+
 gfile = SimpleNamespace(
     GFile=lambda name, mode="r": open(path_of(name), mode),
     exists=lambda path: os.path.exists(path_of(path)),
@@ -121,8 +170,8 @@ gfile = SimpleNamespace(
     mkdir=lambda path: os.mkdir(path_of(path)),
     remove=lambda path: os.remove(path_of(path)),
     rmtree=lambda path: shutil.rmtree(path_of(path)),
-    copy=lambda src, dst, overwrite=False: shutil.copyfile(path_of(src), path_of(dst)),
-    rename=lambda src, dst, overwrite=False: os.replace(path_of(src), path_of(dst)),
+    copy=_moved(shutil.copyfile),
+    rename=_moved(os.replace),
     join=os.path.join,
     walk=lambda top: os.walk(path_of(top)),
 )

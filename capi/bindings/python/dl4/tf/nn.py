@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..keras import activations, layers, ops
-from .dispatch import array, tensor
+from .dispatch import array, refuse, tensor
 from .elementwise import erf, in_top_k, l2_normalize, log_softmax, sigmoid, softplus, tanh, top_k
 
 
@@ -16,6 +16,8 @@ def leaky_relu(features, alpha=0.2, name=None):
 
 
 def bias_add(value, bias, data_format=None, name=None):
+    if data_format is not None and data_format.startswith("NC"):
+        bias = ops.reshape(bias, (-1,) + (1,) * (len(value.shape) - 2))
     return value + bias
 
 
@@ -87,6 +89,7 @@ def _pooled(kind, x, ksize, strides, padding, data_format):
 
 def space_to_depth(input, block_size, data_format="NHWC", name=None):  # noqa: A002
     """Blocks of pixels as channels."""
+    refuse("tf.nn.space_to_depth", data_format=(data_format, "NHWC"))
     b, h, w, c = input.shape
     n = block_size
     x = ops.reshape(input, (-1 if b is None else b, h // n, n, w // n, n, c))
@@ -95,6 +98,7 @@ def space_to_depth(input, block_size, data_format="NHWC", name=None):  # noqa: A
 
 def depth_to_space(input, block_size, data_format="NHWC", name=None):  # noqa: A002
     """Channels as blocks of pixels."""
+    refuse("tf.nn.depth_to_space", data_format=(data_format, "NHWC"))
     b, h, w, c = input.shape
     n = block_size
     x = ops.reshape(input, (-1 if b is None else b, h, w, n, n, c // (n * n)))

@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from .dispatch import array, tensor
+from .dispatch import array, name_of, tensor
 
 
 def _window(a):
     def window(window_length, periodic=True, dtype="float32", name=None):
         n = int(window_length)
         size = n + 1 - n % 2 if periodic else n
-        return tensor((a - (1 - a) * np.cos(2 * np.pi * np.arange(n) / max(size - 1, 1))).astype("float32"))
+        return tensor((a - (1 - a) * np.cos(2 * np.pi * np.arange(n) / max(size - 1, 1))).astype(name_of(dtype)))
 
     return window
 

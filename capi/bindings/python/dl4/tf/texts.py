@@ -8,7 +8,7 @@ from ..keras.src.data.ragged import Ragged
 from ..keras.src.data.structure import as_bytes, string_array
 from ..keras.src.layers.preprocessing.text_vectorization import characters, ngrams as _ngrams
 from ..keras.src.utils.fingerprint import fingerprint64, siphash
-from .dispatch import array, name_of, on_texts, tensor
+from .dispatch import array, name_of, on_texts, refuse, tensor
 
 
 @on_texts
@@ -79,15 +79,34 @@ def split(input, sep=None, maxsplit=-1, name=None):  # noqa: A002
     return Ragged([t.split(sep, maxsplit) for t in texts])
 
 
-def unicode_split(input, input_encoding="UTF-8", errors="replace", **kwargs):  # noqa: A002
+def _need_utf_8(name, encoding, errors, replacement_char, replace_control_characters=False):
+    refuse(
+        f"tf.strings.{name}",
+        encoding=(encoding, "UTF-8"),
+        errors=(errors, "replace"),
+        replacement_char=(replacement_char, 65533),
+        replace_control_characters=(replace_control_characters, False),
+    )
+
+
+def unicode_split(input, input_encoding, errors="replace", replacement_char=65533, name=None):  # noqa: A002
+    _need_utf_8("unicode_split", input_encoding, errors, replacement_char)
     texts = array(input)
     if texts.ndim == 0:
         return tensor(string_array(characters(texts.item())))
     return Ragged([characters(t) for t in texts])
 
 
-def unicode_decode(input, input_encoding="UTF-8", **kwargs):  # noqa: A002
+def unicode_decode(
+    input,  # noqa: A002
+    input_encoding,
+    errors="replace",
+    replacement_char=65533,
+    replace_control_characters=False,
+    name=None,
+):
     """The numbers of the characters."""
+    _need_utf_8("unicode_decode", input_encoding, errors, replacement_char, replace_control_characters)
     texts = array(input)
 
     def points(t):
@@ -96,8 +115,9 @@ def unicode_decode(input, input_encoding="UTF-8", **kwargs):  # noqa: A002
     return tensor(np.array(points(texts.item()), "int32")) if texts.ndim == 0 else Ragged(map(points, texts), "int32")
 
 
-def unicode_encode(input, output_encoding="UTF-8", **kwargs):  # noqa: A002
+def unicode_encode(input, output_encoding, errors="replace", replacement_char=65533, name=None):  # noqa: A002
     """Texts of the numbers of their characters, along the last axis."""
+    _need_utf_8("unicode_encode", output_encoding, errors, replacement_char)
     if isinstance(input, Ragged):
         return tensor(string_array(["".join(map(chr, row)).encode() for row in input.rows]))
     x = array(input)
@@ -173,6 +193,7 @@ def ngrams(data, ngram_width, separator=" ", name=None):
 
 
 def format(template, inputs, placeholder="{}", summarize=3, name=None):  # noqa: A001
+    refuse("tf.strings.format", summarize=(summarize, 3))
     inputs = inputs if isinstance(inputs, (tuple, list)) else [inputs]
     for value in inputs:
         template = template.replace(placeholder, str(np.asarray(value)), 1)

@@ -55,6 +55,10 @@ class CustomLayer:
         name=None,
     ):
         """A weight of this layer."""
+        if overwrite_with_gradient:
+            raise NotImplementedError(
+                f"{type(self).__name__}.add_weight(): `overwrite_with_gradient` is not in this version of the library"
+            )
         self._need_init()
         if shape is not None and not isinstance(shape, int):
             shape = tuple(shape)

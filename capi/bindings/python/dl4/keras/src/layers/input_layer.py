@@ -27,6 +27,8 @@ class InputLayer:
         batch_input_shape=None,
         input_dtype=None,
     ):
+        if optional:
+            raise NotImplementedError("InputLayer: `optional` is not in this version of the library")
         if input_shape is not None:
             warnings.warn("Argument `input_shape` is deprecated. Use `shape` instead.", stacklevel=2)
             shape = input_shape if shape is None else shape

@@ -81,7 +81,7 @@ class Metric(Kind):
         self._variables.append(variable)
         return variable
 
-    def add_weight(self, shape=(), initializer=None, dtype=None, name=None, **_):
+    def add_weight(self, shape=(), initializer=None, dtype=None, name=None):
         return self.add_variable(shape, initializer, dtype, name=name)
 
     @property

@@ -11,7 +11,7 @@ class MeanMetricWrapper(Metric):
     """The mean of a function of targets and predictions, which is traced."""
 
     def __init__(self, fn, name=None, dtype=None, **kwargs):
-        super().__init__(name=name or getattr(fn, "__name__", "mean_metric_wrapper"))
+        super().__init__(name=name or getattr(fn, "__name__", "mean_metric_wrapper"), dtype=dtype)
         self._total, self._count, self._arguments = 0.0, 0.0, kwargs
         self.function = fn
         self._fn = (lambda y, p: fn(y, p, **kwargs)) if kwargs else fn

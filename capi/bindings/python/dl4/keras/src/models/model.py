@@ -315,6 +315,8 @@ class Model(Layer, Trainer):
     def call(self, inputs, training=None, mask=None):
         if self._base is None:
             raise NotImplementedError(f"Model {self.__class__.__name__} does not have a `call()` method implemented.")
+        if mask is not None:
+            raise NotImplementedError(f"Model {self.__class__.__name__}: `mask` of call() is not in this version")
         given = flatten(inputs)
         if call_context.owner() is not None or any(is_tensor(t) for t in given):
             return self._base.called(given)
@@ -418,9 +420,9 @@ class Model(Layer, Trainer):
             )
         (print_fn or print)(summary(self, show_trainable))
 
-    def to_json(self, **_):
-        """The architecture, as Keras writes it; model_from_json() reads it."""
-        return json.dumps(serialize_keras_object(self), default=list)
+    def to_json(self, **kwargs):
+        """The architecture, as Keras writes it; model_from_json() reads it. kwargs: of json.dumps()."""
+        return json.dumps(serialize_keras_object(self), **{"default": list, **kwargs})
 
     def get_config(self):
         """Of a functional or sequential model, its layers and calls; a subclass says it itself."""

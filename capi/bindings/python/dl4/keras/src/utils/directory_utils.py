@@ -28,6 +28,16 @@ def pixels_of(content, mode, who):
     return array[..., None] if array.ndim == 2 else array
 
 
+def frames_of(content, who):
+    """The pictures of an animated image file, in RGB."""
+    image = pillow(who).open(io.BytesIO(content))
+    frames = []
+    for i in range(getattr(image, "n_frames", 1)):
+        image.seek(i)
+        frames.append(np.asarray(image.convert("RGB")))
+    return np.stack(frames)
+
+
 def image_dataset_from_directory(
     directory,
     labels="inferred",

@@ -2,15 +2,14 @@
 """Keras's own tests, run with the import swapped:   keras_own.py [--all] [PATTERN ...]
 
 They come with Keras 3.15's package (`pip install keras==3.15.1 absl-py`). Of each case it is told whether it passes,
-fails or is excluded, and why; the figures come last. PATTERN: of files, such as losses/ or dense_test. Files of layers
-that the library does not have are left out, and counted. --all: every case is printed, not only those that fail."""
+fails or is left out, and why; a table of the folders comes last. PATTERN: of files, such as losses/ or dense_test.
+--all: every case is printed, not only those that fail."""
 
 import ast
 import collections
 import contextlib
 import importlib.util
 import io
-import json
 import pathlib
 import re
 import signal
@@ -30,40 +29,37 @@ FOLDERS = (
     "losses",
     "metrics",
     "models",
+    "ops",
     "optimizers",
+    "random",
     "regularizers",
     "utils",
 )
 SECONDS = 60
 
-# By the path of the file, and by that of the file with class and name of the case.
+# By the path of the file, and by that of the class with the name of the case.
+QUANTIZED, SPARSE, COMPLEX = "quantization and LoRA", "sparse and ragged tensors", "complex numbers"
+DISTRIBUTED, FRAMEWORK, MACHINERY = "distribution", "another framework", "Keras's machinery"
 FILES = {
-    r"preprocessing/(image_preprocessing/)?(clahe|max_num|bounding|random_elastic)": "that layer is not in the library",
-    r"quantiz|gptq|awq|lora": "quantization and LoRA are not in the library",
-    r"optimizers/(loss_scale|schedule_free|muon|base_)": "that optimizer is not in the library",
-    r"layers/core/(wrapper|remat)|rematscope": "of Keras's machinery",
-    r"layers/(layer_test|merging/base)|random/seed|input_spec": "of Keras's machinery",
-    r"utils/(code_stats|dtype|python|tracking|naming|io|progbar|backend|jax|torch|summary|rng|grain)": "of Keras's machinery",
-    r"models/variable_mapping": "of Keras's machinery",
+    r"quantiz|gptq|awq|lora": QUANTIZED,
+    r"optimizer_sparse": SPARSE,
+    r"jax_layer|torch_|tfsm_layer|jax_utils|grain": FRAMEWORK,
+    r"ops/(node|function|operation|operation_utils|symbolic_arguments)_test|rematscope": MACHINERY,
+    r"utils/(code_stats|dtype|python|tracking|naming|io|progbar|backend|summary|rng)": MACHINERY,
+    r"models/variable_mapping": MACHINERY,
     r"callbacks/(tensorboard|remote|orbax|monitor_callback|backup)": "that callback is not in the library",
 }
 CASES = {
-    r"quantiz|int8|int4|float8|lora|gptq|awq|fp8": "quantization and LoRA are not in the library",
-    r"mixed|float16|bfloat16|autocast|dtype_polic|float64|dtype_arg|_dtype$|dtypes|dtype\b": "numbers are float32",
-    r"sparse_(input|tensor|grad)|_sparse\b|sparse$|ragged|with_sparse|embeddings?_sparse": "sparse and ragged tensors",
-    r"grain": "datasets of Grain",
-    r"bounding_box|Random(Brightness|Contrast|Crop)Test.test_dict_input": "bounding boxes",
-    r"GetFileTest.test_(copy|exists|file_open|isdir|join_s|listdir|makedirs|remove_)|build_pos_neg": "of Keras's machinery",
+    r"quantiz|int4|float8|lora(_|$)|gptq|awq|fp8": QUANTIZED,
+    r"SparseTest|sparse_(input|tensor|grad|data|weights)|_sparse\b|_sparse_|sparse$|sparse_?True|ragged": SPARSE,
+    r"complex|view_as_|eig\b|ViewAs|polar|test_angle|test_(real|imag)$": COMPLEX,
+    r"distribut|_tpu|_gpu|device_mesh": DISTRIBUTED,
+    r"grain|torch|jax|flax|_tf_|litert|saved_model|openvino|remat": FRAMEWORK,
+    r"NumpyDtypeTest.*uint32": "types that Keras leaves out on TensorFlow",
+    r"broadcast_shapes|_set_factor": MACHINERY,
+    r"GetFileTest.test_(copy|exists|file_open|isdir|join_s|listdir|makedirs|remove_)": MACHINERY,
     r"^(ResolveSubPath|PathToString|IsLinkInDir|FilterSafe|IsRemotePath|TestRaiseIfNoGFile|TestFileUtils|ResolveHasher|"
-    r"ResolvePath)|_set_factor|one_hot_(batched|single)": "of Keras's machinery",
-    r"torch|jax|flax|_tpu|_gpu|distribut|tensorflow": "of a backend of Keras",
-    r"stateless|functional_call|symbolic_scope": "the stateless interface",
-    r"export|onnx|openvino|saved_model|litert": "export to other formats",
-    r"legacy|load_own|save_own": "Keras's own files from within",
-    r"numpy_backend|memory_limit|name_scope|rematerial|rng|seed_gen": "of Keras's machinery",
-    r"complex": "complex numbers",
-    r"ref_labels|reference": "not in the library",
-    r"ValidateFloatArg": "of Keras's machinery",
+    r"ResolvePath)": MACHINERY,
 }
 
 
@@ -142,38 +138,51 @@ def cases_in(path):
 def main(*arguments):
     show_all, patterns = "--all" in arguments, [a for a in arguments if a != "--all"]
     root = keras_own_names.install()
-    counts, reasons, left_out = collections.Counter(), collections.Counter(), 0
+    counts = {folder: collections.Counter() for folder in FOLDERS}
+    reasons = {folder: collections.Counter() for folder in FOLDERS}
     for folder in FOLDERS:
         for path in sorted((root / folder).rglob("*_test.py")):
             short = path.relative_to(root).as_posix()
             if patterns and not any(re.search(p, short) for p in patterns):
                 continue
-            why = excluded(short) or swapped.missing_kind(path)
+            names, why = cases_in(path), excluded(short)
+            if not why:
+                try:
+                    module = module_of(path, root)
+                except Exception as e:
+                    counts[folder]["fail"] += len(names)
+                    print(f"fail {short}: {len(names)} cases: {e}", flush=True)
+                    continue
             if why:
-                left_out += len(cases_in(path))
-                reasons[why] += len(cases_in(path))
-                continue
-            try:
-                module = module_of(path, root)
-            except Exception as e:
-                names = cases_in(path)
-                counts["excluded"] += len(names)
-                reasons[f"the file asks for more: {e}"] += len(names)
-                print(f"excluded {short}: {len(names)} cases: {e}")
+                reasons[folder][why] += len(names)
                 continue
             for case in flat(unittest.defaultTestLoader.loadTestsFromModule(module)):
                 name = f"{short}:{case.id().split('.', 4)[-1]}"
                 why = excluded(short, f"{type(case).__name__}.{case._testMethodName}") or needs(case)
                 outcome, text = ("excluded", why) if why else run(case)
-                counts[outcome] += 1
                 if outcome == "excluded":
-                    reasons[text] += 1
+                    reasons[folder][text] += 1
+                else:
+                    counts[folder][outcome] += 1
                 if outcome in ("fail", "other words") or show_all:
                     print(f"{outcome} {name}: {last_line(text)}", flush=True)
-    told = {**counts, "in files of what the library lacks": left_out, "excluded for": dict(reasons.most_common())}
-    ran = counts["pass"] + counts["fail"] + counts["other words"]
-    print(json.dumps({**told, "passing": round(counts["pass"] / ran, 4) if ran else None}, indent=1))
+    table(counts, reasons)
     return 0
+
+
+def table(counts, reasons):
+    """Of each folder: cases, those left out, run and passed; then why cases are left out."""
+    print("| folder | collected | left out | run | passed | share of the run | share of the collected |")
+    print("|---|---|---|---|---|---|---|")
+    rows = [(f, counts[f], sum(reasons[f].values())) for f in counts if counts[f] or reasons[f]]
+    rows.append(("all", sum((c for _, c, _ in rows), collections.Counter()), sum(r[2] for r in rows)))
+    for folder, outcomes, out in rows:
+        ran, passed = sum(outcomes.values()), outcomes["pass"] + outcomes["other words"]
+        shares = " | ".join(f"{passed / n:.1%}" if n else "" for n in (ran, ran + out))
+        print(f"| {folder} | {ran + out} | {out} | {ran} | {passed} | {shares} |")
+    for why, n in sum(reasons.values(), collections.Counter()).most_common():
+        print(f"left out: {n} {why}")
+    print("passed with other words than Keras's:", sum(c["other words"] for c in counts.values()))
 
 
 def flat(suite):

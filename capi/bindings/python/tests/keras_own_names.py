@@ -1,6 +1,7 @@
 """Modules by Keras's names, in which everything is dl4.keras's."""
 
 import contextlib
+import importlib
 import importlib.abc
 import importlib.machinery
 import importlib.util
@@ -13,7 +14,7 @@ import warnings
 
 import numpy as np
 
-from keras_own_testing import TestCase, Tree, _backend, random
+from keras_own_testing import TestCase, Tree, _backend, operation_class
 
 
 class Names(types.ModuleType):
@@ -55,10 +56,29 @@ class Names(types.ModuleType):
         ]
         parts = self.__name__.split(".")
         pools.sort(key=lambda m: m.__name__.split(".")[-1] not in parts)
+        if parts[:3] == ["keras", "src", "ops"]:
+            found = self._operation(name)
+            if found is not None:
+                return found
         for pool in [keras] + pools if parts[-1] in ("keras", "src") else pools + [keras]:
             if hasattr(pool, name):
                 return getattr(pool, name)
         raise AttributeError(f"dl4.keras has no {name}, which the tests take from {self.__name__}")
+
+    def _operation(self, name):
+        """A function of keras.ops, or the class of one."""
+        import dl4.keras as keras
+
+        part = getattr(keras.ops, self.__name__.split(".")[-1], None)
+        for pool in [part, keras.ops] if isinstance(part, types.ModuleType) else [keras.ops]:
+            if hasattr(pool, name):
+                return getattr(pool, name)
+            if name[0].isupper():
+                word = {"map": "map", "while": "while_loop", "getitem": "get_item"}.get(name.lower(), name.lower())
+                for other in dir(pool):
+                    if other[0] != "_" and other.replace("_", "") == word.replace("_", ""):
+                        return operation_class(getattr(pool, other))
+        return None
 
 
 _special = {}
@@ -85,8 +105,8 @@ def special(module):
         testing.test_utils = types.SimpleNamespace(**named)
         _special.update(
             {
-                "keras.src": {"backend": b, "testing": testing, "tree": Tree, "random": random()},
-                "keras": {"backend": keras.backend, "random": random(), "tree": Tree},
+                "keras.src": {"backend": b, "testing": testing, "tree": Tree, "random": keras.random},
+                "keras": {"backend": keras.backend, "random": keras.random, "tree": Tree},
                 "keras.src.testing": {**vars(testing), "test_utils": testing.test_utils},
                 "keras.src.testing.test_utils": named,
                 "keras.src.testing.test_case": vars(testing),
@@ -94,8 +114,12 @@ def special(module):
                 "keras.src.backend.config": vars(b),
                 "keras.src.backend.common.keras_tensor": vars(b),
                 "keras.src.backend.common": vars(b),
-                "keras.src.random": vars(random()),
-                "keras.random": vars(random()),
+                "keras.src.backend.common.variables": vars(b),
+                "keras.src.api_export": {"keras_export": lambda *_: lambda f: f},
+                "keras.src.random": vars(keras.random),
+                "keras.src.random.random": vars(keras.random),
+                "keras.src.random.seed_generator": vars(keras.random),
+                "keras.random": vars(keras.random),
                 "keras.src.utils.module_utils": {"tensorflow": importlib.import_module("dl4.tf")},
                 "keras.backend": {n: getattr(keras.backend, n) for n in dir(keras.backend)},
                 "keras.src.dtype_policies.dtype_policy": {
@@ -150,11 +174,11 @@ class Marks:
 
 
 # Functions of numbers alone, which tests compute expected values with.
-PURE = ("keras.src.backend.common.backend_utils",)
+PURE = ("keras.src.backend.common.backend_utils", "keras.src.backend.common.dtypes")
 
 
 class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    root = None
+    root, absent = None, {"tensorflow", "torch", "grain", "tf_keras"}
 
     def find_spec(self, name, path=None, target=None):
         if name == "keras" or name.startswith("keras.") or name == "conftest":
@@ -162,10 +186,7 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             if (name.endswith("_test") or name in PURE) and file.is_file():
                 return importlib.util.spec_from_file_location(name, file)
             return importlib.machinery.ModuleSpec(name, self, is_package=True)
-        if (
-            name.split(".")[0] in ("tensorflow", "jax", "torch", "grain", "tf_keras", "scipy")
-            and name.split(".")[0] != "scipy"
-        ):
+        if name.split(".")[0] in self.absent:
             return importlib.machinery.ModuleSpec(name, Absent(), is_package=True)
         return None
 
@@ -216,6 +237,10 @@ def install():
     found = importlib.util.find_spec("keras")
     root = pathlib.Path(found.submodule_search_locations[0]) / "src"
     Finder.root = root
+    with contextlib.suppress(ImportError):
+        importlib.import_module("ml_dtypes")  # NumPy's bfloat16, which Keras imports
+    if importlib.util.find_spec("jax") is None:  # which cases ask for dtypes
+        Finder.absent.add("jax")
     sys.meta_path.insert(0, Finder())
     pytest = types.ModuleType("pytest")
     pytest.mark, pytest.raises, pytest.fixture = Marks(), raises, lambda *a, **k: a[0] if a else (lambda f: f)

@@ -2,37 +2,45 @@
 
 from types import ModuleType as _ModuleType
 
+from ..on_arrays import FUNCTIONS
 from ..symbolic.tensor import get_item
+from .control import *  # noqa: F403
+from .convolutions import (
+    adaptive_average_pool,
+    adaptive_max_pool,
+    average_pool,
+    conv,
+    conv_transpose,
+    depthwise_conv,
+    max_pool,
+    separable_conv,
+)
 from .core import (  # noqa: A004
     array,
     cast,
-    cond,
     convert_to_numpy,
     convert_to_tensor,
-    custom_gradient,
     dtype,
     is_keras_tensor,
+    is_tensor_of_numbers as is_tensor,
     ndim,
     shape,
     size,
-    vectorized_map,
 )
 from .creation import (  # noqa: A004
     arange,
     broadcast_to,
-    eye,
+    empty,
     full,
     full_like,
-    identity,
-    linspace,
     ones,
     ones_like,
-    tri,
     tril,
     triu,
     zeros,
     zeros_like,
 )
+from .dispatch import computed
 from .elementwise import *  # noqa: F403
 from .nn import (  # noqa: A004
     batch_normalization,
@@ -67,6 +75,8 @@ from .nn import (  # noqa: A004
     softsign,
     sparse_categorical_crossentropy,
     sparse_plus,
+    sparse_sigmoid,
+    sparsemax,
     squareplus,
     swish,
     tanh_shrink,
@@ -129,5 +139,7 @@ from .shapes import (  # noqa: A004
     vstack,
 )
 
+globals().update({name: computed(name) for name in FUNCTIONS if name[0] != "_" and name not in globals()})
 pi = 3.141592653589793
-__all__ = [n for n, v in list(globals().items()) if n[0] != "_" and not isinstance(v, _ModuleType)]
+_OWN = {"FUNCTIONS", "computed"}
+__all__ = [n for n, v in list(globals().items()) if n[0] != "_" and n not in _OWN and not isinstance(v, _ModuleType)]

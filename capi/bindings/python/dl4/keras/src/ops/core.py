@@ -1,10 +1,12 @@
 """Conversion, types and shapes: cast, convert_to_tensor, shape, ..."""
 
 from ..backend import call_context
+from ..backend.dtypes import standardize
 from ..backend.eager_tensor import eager_tensor
+from ..on_arrays import arguments
+from ..symbolic.numpy_call import NATIVE, specified
 from ..symbolic.tensor import as_tensor, cast_tensor, is_number, is_tensor, KerasTensor, operation
-from .dispatch import alike, is_symbolic
-from .elementwise import where
+from .dispatch import alike, given, is_symbolic
 from .reduction import sum
 
 
@@ -16,14 +18,14 @@ class Size(KerasTensor):
 
 def cast(x, dtype):
     """The same numbers in another type of data."""
-    dtype = str(getattr(dtype, "name", dtype))
-    dtype = {"float64": "float32", "float": "float32", "int": "int32", "float16": "float32"}.get(dtype, dtype)
-    if is_symbolic(x):
-        x = as_tensor(x)
+    dtype = standardize(dtype)
+    if not is_symbolic(x):
+        return given(arguments.cast(x, dtype), [x])
+    x = as_tensor(x)
+    dtype = "float32" if dtype == "float64" else dtype
+    if dtype in NATIVE and x.dtype in NATIVE:
         return cast_tensor(x, dtype)
-    import numpy
-
-    return eager_tensor(numpy.asarray(x).astype(dtype))
+    return specified("cast", [x], x.shape, dtype)
 
 
 def convert_to_tensor(x, dtype=None, sparse=None, ragged=None):
@@ -33,14 +35,12 @@ def convert_to_tensor(x, dtype=None, sparse=None, ragged=None):
         return x._as_tensor()
     import numpy
 
-    array = numpy.asarray(x)
+    array = numpy.asarray(x.value if hasattr(x, "_as_tensor") else x)
     if dtype in (None, str(array.dtype)) and getattr(x, "_keras_mask", None) is not None:
         return x  # the same, with its mask
-    if dtype is None and array.dtype == numpy.float64:
-        dtype = "float32"
-    if dtype is None and array.dtype == numpy.int64 and not hasattr(x, "dtype"):
-        dtype = "int32"
-    return eager_tensor(array if dtype is None else array.astype(str(dtype)))
+    if array.dtype.kind in "USO":
+        return eager_tensor(array)
+    return eager_tensor(arguments.array(x) if dtype is None else arguments.cast(x, standardize(dtype)))
 
 
 array = convert_to_tensor
@@ -54,6 +54,11 @@ def convert_to_numpy(x):
 
 def is_keras_tensor(x):
     return is_tensor(x)
+
+
+def is_tensor_of_numbers(x):
+    """Is it what functions of this module give for arrays?"""
+    return type(x) is type(eager_tensor(arguments.array(0)))
 
 
 def shape(x):
@@ -88,16 +93,3 @@ def size(x):
 
 def dtype(x):
     return str(x.dtype)
-
-
-def custom_gradient(f):
-    raise NotImplementedError("custom_gradient is not in this version of the library")
-
-
-def cond(pred, true_fn, false_fn):
-    """Of a Python value; one that is symbolic chooses by `where`."""
-    return true_fn() if not is_tensor(pred) else where(pred, true_fn(), false_fn())
-
-
-def vectorized_map(function, elements):
-    raise NotImplementedError("vectorized_map is not in this version of the library; use layers.TimeDistributed")

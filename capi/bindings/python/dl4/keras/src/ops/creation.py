@@ -2,10 +2,10 @@
 
 import inspect
 
-from ..backend.eager_tensor import eager_tensor
+from ..on_arrays import FUNCTIONS
 from ..symbolic.tensor import as_tensor, cast_tensor, is_tensor, operate
 from .core import cast, Size
-from .dispatch import alike, dispatched, is_symbolic, places
+from .dispatch import alike, dispatched, given, is_symbolic, places
 from .elementwise import where
 from .shapes import expand_dims
 
@@ -24,48 +24,39 @@ def _filled(shape, value, dtype):
     return cast_tensor(y, str(dtype or "float32"))
 
 
-def _symbolic_array(name, given):
-    dtype = given.get("dtype")
-    if name in ("zeros", "ones", "full"):
-        shape, value = given["shape"], given.get("fill_value", float(name == "ones"))
+def _symbolic_array(name, known):
+    dtype = known.get("dtype")
+    if name in ("zeros", "ones", "full", "empty"):
+        shape, value = known["shape"], known.get("fill_value", float(name == "ones"))
         if is_symbolic(value):
             raise NotImplementedError(f"{name}: expected a number as fill_value, got {value!r}")
         return _filled(list(shape) if isinstance(shape, (list, tuple)) else [shape], value, dtype)
-    if name == "arange" and isinstance(given["stop"], Size) and given["start"] == 0 and given.get("step") in (None, 1):
-        return cast_tensor(places(given["stop"].one, 0), str(dtype or "int32"))
+    if name == "arange" and isinstance(known["stop"], Size) and known["start"] == 0 and known.get("step") in (None, 1):
+        return cast_tensor(places(known["stop"].one, 0), str(dtype or "int32"))
     raise NotImplementedError(f"{name}: expected numbers, or 0 to a size of shape(x)")
 
 
-def _numpy_function(name, signature_of):
-    """NumPy's function of a name, with the arguments of a lambda."""
-    arguments = inspect.signature(signature_of)
+def _creator(name, signature_of):
+    """A function of shapes and numbers, with the arguments of a lambda."""
+    arguments, on_arrays = inspect.signature(signature_of), FUNCTIONS[name]
 
     def f(*args, **kwargs):
-        import numpy
-
-        given = arguments.bind(*args, **kwargs).arguments
-        if name == "arange" and given.get("stop") is None:
-            given["start"], given["stop"] = 0, given["start"]
-        if is_symbolic(list(given.values())):
-            return _symbolic_array(name, given)
-        dtype = given.pop("dtype", None)
-        array = getattr(numpy, name)(**given)
-        if dtype is None:
-            dtype = "int32" if name == "arange" and array.dtype.kind in "iu" else "float32"
-        return eager_tensor(array.astype(str(dtype)))
+        if is_symbolic(args, kwargs):
+            known = arguments.bind(*args, **kwargs).arguments
+            if name == "arange" and known.get("stop") is None:
+                known["start"], known["stop"] = 0, known["start"]
+            return _symbolic_array(name, known)
+        return given(on_arrays(*args, **kwargs))
 
     f.__name__, f.__doc__, f.__signature__ = name, f"keras.ops.{name}: an array.", arguments
     return f
 
 
-zeros = _numpy_function("zeros", lambda shape, dtype=None: 0)
-ones = _numpy_function("ones", lambda shape, dtype=None: 0)
-full = _numpy_function("full", lambda shape, fill_value, dtype=None: 0)
-arange = _numpy_function("arange", lambda start, stop=None, step=None, dtype=None: 0)
-linspace = _numpy_function("linspace", lambda start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0: 0)
-eye = _numpy_function("eye", lambda N, M=None, k=0, dtype=None: 0)
-identity = _numpy_function("identity", lambda n, dtype=None: 0)
-tri = _numpy_function("tri", lambda N, M=None, k=0, dtype=None: 0)
+zeros = _creator("zeros", lambda shape, dtype=None: 0)
+ones = _creator("ones", lambda shape, dtype=None: 0)
+empty = _creator("empty", lambda shape, dtype=None: 0)
+full = _creator("full", lambda shape, fill_value, dtype=None: 0)
+arange = _creator("arange", lambda start, stop=None, step=None, dtype=None: 0)
 
 
 @dispatched
@@ -85,7 +76,6 @@ def full_like(x, fill_value, dtype=None):
 
 
 def _triangle(name, upper):
-    @dispatched
     def f(x, k=0):
         import numpy
 
@@ -97,7 +87,7 @@ def _triangle(name, upper):
         return where(as_tensor(keep), x, zeros_like(x))
 
     f.__name__, f.__doc__ = name, f"keras.ops.{name}"
-    return f
+    return dispatched(f)
 
 
 tril, triu = _triangle("tril", False), _triangle("triu", True)

@@ -2,33 +2,51 @@
 
 import functools
 
+from ....abi import Error
 from ..backend import call_context
+from ..backend.dtypes import floating
+from ..backend.eager_tensor import eager_tensor
+from ..backend.lazy import np
+from ..on_arrays import FUNCTIONS
+from ..symbolic import numpy_call
 from ..symbolic.execution import run, run_on_arrays
 from ..symbolic.function import Function
-from ..symbolic.tensor import as_tensor, cast_tensor, is_tensor, operation
-from ..tree import flatten
+from ..symbolic.tensor import as_tensor, cast_tensor, Input, is_tensor, KerasTensor, operation
+from ..tree import flatten, map_nest, pack_like
+
+
+def _holds_tensors(values):
+    for x in values:
+        if isinstance(x, KerasTensor):
+            return True
+        kind = type(x)
+        if (kind is list or kind is tuple) and _holds_tensors(x) or kind is dict and _holds_tensors(x.values()):
+            return True
+    return False
 
 
 def is_symbolic(*values):
     """Is one of these symbolic, or is a call() being traced, or does a tape record arrays?"""
-    leaves = flatten(list(values))
-    if any(is_tensor(leaf) for leaf in leaves):
+    if _holds_tensors(values):
         return True
-    if call_context.owner() is None:
+    if not call_context.records() or call_context.owner() is None:
         return False
     step = call_context.step()
     words = ("_as_tensor", "__array__") if step is not None and step.binds else ("_as_tensor",)
-    return any(hasattr(leaf, word) for leaf in leaves for word in words)
+    return any(hasattr(leaf, word) for leaf in flatten(list(values)) for word in words)
 
 
 def dispatched(f):
-    """A function of tensors that computes when it is given arrays."""
-    f._traces = {}
+    """A function of tensors that computes when it is given arrays: by NumPy where `on_arrays` has its name, else by the
+    library."""
+    f._traces, on_arrays = {}, FUNCTIONS.get(f.__name__)
 
     @functools.wraps(f)
     def either(*args, **kwargs):
         if is_symbolic(args, kwargs):
-            return f(*args, **kwargs)
+            return _in_graph(f, on_arrays, args, kwargs)
+        if on_arrays is not None:
+            return given(on_arrays(*args, **kwargs), args)
         import numpy
 
         args = [
@@ -43,6 +61,76 @@ def dispatched(f):
         return run_on_arrays(f, args, kwargs)
 
     return either
+
+
+def computed(name):
+    """A function that NumPy computes, in graphs too."""
+    on_arrays = FUNCTIONS[name]
+
+    @functools.wraps(on_arrays)
+    def either(*args, **kwargs):
+        if is_symbolic(args, kwargs):
+            return numpy_call.symbolic(name, args, kwargs)
+        return given(on_arrays(*args, **kwargs), args)
+
+    either.__name__ = name
+    return either
+
+
+def given(y, args=()):
+    """What a function of arrays gave, as tensors that share no memory with what it was given."""
+    if isinstance(y, np.ndarray):
+        return eager_tensor(y if y.base is None and (not args or y is not args[0]) else y.copy())
+    if isinstance(y, (tuple, list)):
+        return type(y)(given(v, args) for v in y)
+    return eager_tensor(np.asarray(y))
+
+
+def _in_graph(f, on_arrays, args, kwargs):
+    """On symbolic tensors the library computes what it can; the rest NumPy does, through which nothing is trained."""
+    dtypes = {x.dtype for x in flatten([args, kwargs]) if isinstance(x, KerasTensor)} - {"string"}
+    if on_arrays is None:
+        return f(*args, **kwargs) if dtypes <= _NATIVE else _specified(f, args, kwargs)
+    if not dtypes <= _NATIVE:
+        return numpy_call.symbolic(f.__name__, args, kwargs)
+    try:
+        got = f(*args, **kwargs)
+    except (Error, NotImplementedError) as refused:
+        try:
+            return numpy_call.symbolic(f.__name__, args, kwargs)
+        except (NotImplementedError, TypeError, ValueError, IndexError):
+            raise refused from None
+    if dtypes <= _FLOAT32:
+        return got
+    try:
+        wanted = numpy_call.types(f.__name__, args, kwargs)
+    except (NotImplementedError, TypeError, ValueError, IndexError):  # not with the sizes of a sample
+        return got
+    leaves = flatten(got)
+    if len(leaves) != len(wanted):
+        return got
+    return pack_like(got, [cast_tensor(t, d) if d in _NATIVE else t for t, d in zip(leaves, wanted)])
+
+
+_NATIVE, _FLOAT32 = set(numpy_call.NATIVE), {"float32"}
+
+
+def _specified(f, args, kwargs):
+    """What a function of the library's gives for types that are computed on arrays alone."""
+    tensors = [t for t in flatten([list(args), kwargs]) if is_tensor(t)]
+
+    def native(t):
+        if not is_tensor(t):
+            return t
+        return Input(batch_shape=t.shape, dtype="float32" if "float" in t.dtype else "int32")
+
+    args, kwargs = map_nest(native, [list(args), kwargs])
+    dtype = floating(*(t.dtype for t in tensors))
+
+    def one(t):
+        return numpy_call.specified(f.__name__, tensors, t.shape, dtype if t.dtype == "float32" else t.dtype)
+
+    return map_nest(one, f(*args, **kwargs))
 
 
 def _dtype_of(number):

@@ -82,6 +82,8 @@ def clip(x, x_min, x_max):
 
 @dispatched
 def where(condition, x1=None, x2=None):
+    if x1 is None or x2 is None:
+        raise NotImplementedError("where: expected numbers or tensors as x1 and x2 in a graph, got None")
     condition = cast_tensor(as_tensor(condition), "bool")
     config = {k: float(v) for k, v in (("x1", x1), ("x2", x2)) if is_number(v)}
     tensors = [as_tensor(v) for v in (x1, x2) if not is_number(v)]

@@ -16,7 +16,7 @@ def _activation(name, **defaults):
         return registry.get("activation", name)(x, *args, **(kwargs if args else {**defaults, **kwargs}))
 
     f.__name__, f.__doc__ = name, f"keras.ops.{name}"
-    return f
+    return dispatched(f)
 
 
 relu = _activation("relu")
@@ -40,8 +40,9 @@ leaky_relu = _activation("leaky_relu")
 log_sigmoid = _activation("log_sigmoid")
 squareplus = _activation("squareplus")
 sparse_plus = _activation("sparse_plus")
+sparse_sigmoid = _activation("sparse_sigmoid")
+sparsemax = _activation("sparsemax")
 threshold = _activation("threshold")
-
 
 gelu = _activation("gelu", approximate=True)
 swish, hard_swish = silu, hard_silu

@@ -3,8 +3,7 @@
 import builtins
 
 from ..symbolic.tensor import as_tensor, cast_tensor, operate, operation
-from ..utils.naming import snake_case
-from .dispatch import alike, axes, dispatched, floats, is_symbolic, of, over, places
+from .dispatch import alike, axes, dispatched, floats, of, over, places
 from .elementwise import exp, log, maximum, rsqrt, sqrt, square
 from .shapes import expand_dims, reshape, squeeze, take
 
@@ -18,6 +17,14 @@ def _reduction(kind, name, as_floats):
             return x
         return operation(kind, axis=axis, keepdims=bool(keepdims))(x)
 
+    if kind in ("Max", "Min"):
+
+        def extreme(x, axis=None, keepdims=False, initial=None):
+            y = f(x, axis, keepdims)
+            return y if initial is None else operate(f"{kind}imum", y, initial)
+
+        extreme.__doc__, extreme.__name__ = f"keras.ops.{name}", name
+        return dispatched(extreme)
     f.__doc__, f.__name__ = f"keras.ops.{name}", name
     return dispatched(f)
 
@@ -124,31 +131,17 @@ def cumsum(x, axis=None, dtype=None):
     return y
 
 
-def _segments(kind, data, ids, count):
-    if count is None:
-        if is_symbolic(data, ids):
-            raise NotImplementedError(
-                f"{snake_case(kind)}: expected num_segments, as the segment_ids are symbolic, got None"
-            )
-        import numpy
+def _segments(name, kind):
+    def f(data, segment_ids, num_segments=None, sorted=False):  # noqa: A002
+        if num_segments is None:
+            raise NotImplementedError(f"{name}: expected num_segments, as the segment_ids are symbolic, got None")
+        data, ids = as_tensor(data), as_tensor(segment_ids)
+        if data.dtype != "float32":
+            raise NotImplementedError(f"{name}: expected float32, got {data.dtype}")
+        return of(kind, [data, cast_tensor(ids, "int32")], num_segments=int(num_segments))
 
-        count = int(numpy.max(numpy.asarray(ids), initial=-1)) + 1
-    return _folded(data, ids, kind=kind, count=int(count))
-
-
-@dispatched
-def _folded(data, ids, kind, count):
-    data, ids = as_tensor(data), as_tensor(ids)
-    if data.dtype != "float32":
-        raise NotImplementedError(f"{snake_case(kind)}: expected float32, got {data.dtype}")
-    return of(kind, [data, cast_tensor(ids, "int32")], num_segments=count)
+    f.__name__, f.__doc__ = name, f"keras.ops.{name}; `sorted` is a promise that is not needed."
+    return dispatched(f)
 
 
-def segment_sum(data, segment_ids, num_segments=None, sorted=False):  # noqa: A002
-    """The sum of each segment's rows; `sorted` is a promise that is not needed."""
-    return _segments("SegmentSum", data, segment_ids, num_segments)
-
-
-def segment_max(data, segment_ids, num_segments=None, sorted=False):  # noqa: A002
-    """The largest of each segment's rows; `sorted` is a promise that is not needed."""
-    return _segments("SegmentMax", data, segment_ids, num_segments)
+segment_sum, segment_max = _segments("segment_sum", "SegmentSum"), _segments("segment_max", "SegmentMax")

@@ -111,6 +111,8 @@ def repeat(x, repeats, axis=None):
     x = as_tensor(x)
     if axis is None:
         x, axis = _flat(x), 0
+    if not hasattr(repeats, "__index__") or is_tensor(repeats):
+        raise NotImplementedError(f"repeat: expected a number of repeats in a graph, got {repeats!r}")
     return operation("Repeat", repeats=int(repeats), axis=int(axis))(x)
 
 
@@ -177,18 +179,22 @@ def roll(x, shift, axis=None):
     return x
 
 
+@dispatched
 def pad(x, pad_width, mode="constant", constant_values=None):
     if mode not in ("constant", "edge", "reflect", "symmetric"):
         raise NotImplementedError(f"pad: expected constant, edge, reflect or symmetric, got {mode!r}")
+    if constant_values is not None and mode != "constant":
+        raise ValueError(
+            f"Argument `constant_values` can only be provided when `mode == 'constant'`. Received: mode={mode}"
+        )
     rank = len(as_tensor(x).shape)
     if isinstance(pad_width, int):
         pad_width = (pad_width, pad_width)
     if isinstance(pad_width[0], int):
         pad_width = [pad_width] * rank
-    return _padded(x, widths=[(int(a), int(b)) for a, b in pad_width], mode=mode, value=float(constant_values or 0))
+    return _padded(x, [(int(a), int(b)) for a, b in pad_width], mode, float(constant_values or 0))
 
 
-@dispatched
 def _padded(x, widths, mode, value):
     x = as_tensor(x)
     for axis, (before, after) in enumerate(widths):

@@ -113,6 +113,7 @@ class Function:
                 continue
             if call.host is not None:
                 continue
+            call.need_numbers()
             if call.layer is None and call.value is None:
                 raise ValueError(
                     f"Output with path `{self._path_from(call)}` is not connected to `inputs`: "

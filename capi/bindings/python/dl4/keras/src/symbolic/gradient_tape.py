@@ -225,9 +225,7 @@ class GradientTape:
     def _reaches(self, calls, source, place):
         if not hasattr(source, "_as_tensor"):
             return place.call in calls
-        used = [
-            c for c in calls if c.layer is source._layer or isinstance(c, WeightCall) and c.weight is source
-        ]
+        used = [c for c in calls if c.layer is source._layer or isinstance(c, WeightCall) and c.weight is source]
         if self._below and any(c.layer is source._layer and not self._records(c) for c in used):
             raise NotImplementedError(
                 f"GradientTape.gradient: {source.path} is used outside of this tape, but on one around it: the "

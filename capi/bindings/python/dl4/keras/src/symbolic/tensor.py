@@ -60,6 +60,9 @@ class Call:
         """The tensors that it is called on, in Python too."""
         return list(self.sources()) if self.host is None else self.host.sources()
 
+    def need_numbers(self):
+        """Refuses to be in a model, if it can't be."""
+
     def needed(self):
         """The calls that this one needs and itself, each behind what it needs."""
         found, order, stack = set(), [], [(self, False)]

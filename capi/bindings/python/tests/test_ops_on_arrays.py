@@ -1,0 +1,155 @@
+"""keras.ops on arrays, and in graphs where NumPy computes them."""
+
+import unittest
+
+import dl4.keras as keras
+import numpy as np
+from dl4.keras import ops
+
+RANDOM = np.random.RandomState(0)
+X = RANDOM.rand(3, 4, 4).astype("float32") + 2 * np.eye(4, dtype="float32")
+SYMMETRIC = (X + np.swapaxes(X, -1, -2)) / 2 + 3 * np.eye(4, dtype="float32")
+
+
+def several(value):
+    return value if isinstance(value, (list, tuple)) else [value]
+
+
+class Types(unittest.TestCase):
+    def test_what_types_become(self):
+        def kind(f, *dtypes):
+            return str(f(*(np.ones(2, d) for d in dtypes)).dtype)
+
+        for expected, f, *dtypes in (
+            ("int16", ops.add, "uint8", "int8"),
+            ("float16", ops.add, "float16", "int32"),
+            ("float32", ops.divide, "int32", "int32"),
+            ("float16", ops.exp, "float16"),
+            ("float32", ops.mean, "int8"),
+            ("int32", ops.sum, "bool"),
+            ("uint32", ops.sum, "uint8"),
+            ("int32", ops.argmax, "float16"),
+            ("bool", ops.less, "int8", "float32"),
+            ("float32", ops.add, "float64", "float32"),
+        ):
+            self.assertEqual(kind(f, *dtypes), expected, f.__name__)
+        x = np.ones(2, "int8")
+        self.assertEqual((ops.add(x, 1).dtype, ops.add(x, 1.0).dtype), (np.int8, np.float32))
+
+    def test_graphs_have_the_same_types(self):
+        for name, dtype in (("sum", "int32"), ("max", "int32"), ("mean", "int32"), ("abs", "uint8"), ("sum", "bool")):
+            f, x = getattr(ops, name), np.array([[1, 0, 1]], dtype)
+            i = keras.Input((3,), dtype=dtype)
+            got = keras.Model(i, f(i, axis=-1) if name != "abs" else f(i))(x)
+            expected = f(x, axis=-1) if name != "abs" else f(x)
+            self.assertEqual(got.dtype, expected.dtype, name)
+            np.testing.assert_array_equal(got, expected)
+
+    def test_a_type_that_graphs_lack_has_shapes_and_no_model(self):
+        x = keras.KerasTensor((2, 3), dtype="float16")
+        y = ops.sum(ops.add(x, x), axis=1)
+        self.assertEqual((y.shape, y.dtype), ((2,), "float16"))
+        with self.assertRaisesRegex(Exception, "float16"):
+            keras.Model(x, y)
+
+    def test_complex_numbers_are_refused(self):
+        for f in (
+            lambda: ops.add(np.ones(2, "complex64"), 1),
+            lambda: ops.cast([1.0], "complex64"),
+            lambda: ops.eig(X),
+        ):
+            with self.assertRaisesRegex(NotImplementedError, "complex numbers"):
+                f()
+
+
+class Memory(unittest.TestCase):
+    def test_results_are_not_what_was_given(self):
+        x = np.zeros((2, 2), "float32")
+        for f in (
+            lambda: ops.reshape(x, (4,)),
+            lambda: ops.transpose(x),
+            lambda: ops.conj(x),
+            lambda: ops.split(x, 2)[0],
+            lambda: ops.broadcast_to(x, (3, 2, 2)),
+            lambda: ops.real(x),
+        ):
+            y = f()
+            x[...] = 1
+            np.testing.assert_array_equal(y, 0)
+            x[...] = 0
+
+
+class InGraphs(unittest.TestCase):
+    """What NumPy computes gives in a model what it gives on arrays."""
+
+    def test_numbers(self):
+        for f, x in (
+            (lambda x: ops.median(x, axis=-1), X),
+            (lambda x: ops.svd(x)[1], X),
+            (lambda x: ops.qr(x), X),
+            (lambda x: ops.cholesky(x), SYMMETRIC),
+            (lambda x: ops.solve(x, x[..., :1]), X),
+            (lambda x: ops.det(x), X),
+            (lambda x: ops.top_k(x, 2), X),
+            (lambda x: ops.argsort(x, axis=1), X),
+            (lambda x: ops.rfft(x), X),
+            (lambda x: ops.quantile(x, 0.3, axis=1), X),
+            (lambda x: ops.take_along_axis(x, ops.argsort(x)), X),
+            (lambda x: ops.conv(x, np.ones((2, 4, 3), "float32"), padding="same", strides=2), X),
+            (lambda x: ops.conv_transpose(x, np.ones((3, 3, 4), "float32"), strides=2), X),
+            (lambda x: ops.max_pool(x, 2), X),
+            (lambda x: ops.switch(1, [ops.exp, ops.log], x), X),
+            (lambda x: ops.scan(lambda c, row: (c + row, c * 2), x[0, 0], x[0]), X),
+        ):
+            i = keras.Input(batch_shape=X.shape)
+            for a, b in zip(several(keras.Model(i, f(i))(x)), several(f(x))):
+                self.assertEqual(a.dtype, b.dtype)
+                np.testing.assert_allclose(a, b, 1e-4, 1e-5)
+
+    def test_free_sizes(self):
+        i = keras.Input((None, 4))
+        y = ops.median(i, axis=1)
+        self.assertEqual(y.shape, (None, 4))
+        model = keras.Model(i, y)
+        for rows in (3, 5):
+            x = RANDOM.rand(2, rows, 4).astype("float32")
+            np.testing.assert_allclose(model(x), np.median(x, 1), 1e-6)
+
+    def test_convolutions_learn(self):
+        class Filter(keras.layers.Layer):
+            def build(self, _):
+                self.kernel = self.add_weight(shape=(3, 1, 2), initializer="ones")
+
+            def call(self, x):
+                return ops.conv(x, self.kernel, padding="same")
+
+        model = keras.Sequential([keras.Input((6, 1)), Filter()])
+        model.compile("sgd", "mse")
+        x = RANDOM.rand(8, 6, 1).astype("float32")
+        model.fit(x, np.zeros((8, 6, 2), "float32"), verbose=0)
+        self.assertLess(model.get_weights()[0].max(), 1.0)
+
+    def test_training_through_numpy_is_refused_by_name(self):
+        i = keras.Input((4,))
+        model = keras.Model(i, ops.median(keras.layers.Dense(3)(i), axis=-1, keepdims=True))
+        model.compile("sgd", "mse")
+        with self.assertRaisesRegex(NotImplementedError, "keras.ops.median has no backward function"):
+            model.fit(np.ones((4, 4)), np.ones((4, 1)), verbose=0)
+
+    def test_loops_of_unknown_length_have_no_model(self):
+        i = keras.Input(batch_shape=(3,))
+        y = ops.while_loop(lambda x: ops.sum(x) < 10, lambda x: x * 2, i)
+        self.assertEqual(y.shape, (3,))
+        with self.assertRaisesRegex(Exception, "while_loop"):
+            keras.Model(i, y)
+
+    def test_whole_numbers_that_float32_does_not_hold_are_refused(self):
+        i = keras.Input(batch_shape=(2,), dtype="int32")
+        model = keras.Model(i, ops.nansum(i))
+        self.assertEqual(model(np.array([2, 3], "int32")), 5)
+        with self.assertRaises(RuntimeError):
+            model(np.array([2**24, 1], "int32"))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -347,6 +347,47 @@ class Graph : public Object<dl4_graph> {
     check(dl4_node_outputs(get(), first, all.data(), count, &count));
     return all;
   }
+  // A value that never changes.
+  Node constant(const Tensor &v, const char *name = nullptr) {
+    Node n = -1;
+    check(dl4_graph_add_constant(get(), name, v, &n));
+    return n;
+  }
+  // The value of a weight, "<layer>/<weight>": what it holds where this stands among the assignments.
+  Node weight(const std::string &name) {
+    Node n = -1;
+    check(dl4_graph_add_weight(get(), name.c_str(), &n));
+    return n;
+  }
+  // Of targets by each node of `by`.
+  Nodes gradients(const Nodes &targets, const Nodes &by, const Attrs &config = {}, const Attrs &arguments = {}) {
+    Nodes found(by.size(), -1);
+    const auto n = static_cast<int64_t>(by.size());
+    check(dl4_graph_add_gradients(get(), config.bag(), arguments.bag(), targets.data(),
+                                  static_cast<int64_t>(targets.size()), by.data(), n, found.data(), n));
+    return found;
+  }
+  // The new value of a weight, a node of weight() or of a layer Weight.
+  Node assign(Node weight, Node value, const Attrs &config = {}) {
+    Node n = -1;
+    check(dl4_graph_add_assign(get(), config.bag(), weight, value, &n));
+    return n;
+  }
+  // One update of the optimizer in config: the number of updates so far.
+  Node update(const Attrs &config, const Nodes &weights, const Nodes &gradients, const char *name = nullptr,
+              const Attrs &arguments = {}) {
+    Node n = -1;
+    check(dl4_graph_add_update(get(), name, config.bag(), arguments.bag(), weights.data(),
+                               static_cast<int64_t>(weights.size()), gradients.data(),
+                               static_cast<int64_t>(gradients.size()), &n));
+    return n;
+  }
+  // The value of a node, in a model that makes the assignments `others` too.
+  Node after(Node node, const Nodes &others) {
+    Node n = -1;
+    check(dl4_graph_add_after(get(), node, others.data(), static_cast<int64_t>(others.size()), &n));
+    return n;
+  }
   Dims shape(Node n) const {
     std::array<int64_t, 8> dims;
     int32_t rank = 0;

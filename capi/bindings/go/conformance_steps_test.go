@@ -50,6 +50,21 @@ var steps = map[string]func(*runner, *step) error{
 		}
 		return r.call(s, g.Layer(s.Kind, r.attrs(s)))
 	},
+	"weight": func(r *runner, s *step) error { return r.put(s, of[*Graph](r, s.Graph).Weight(s.Name), nil) },
+	"gradients": func(r *runner, s *step) error {
+		g := of[*Graph](r, s.Graph)
+		return r.putNodes(s, g.Gradients(r.attrs(s), r.arguments(s), all[Node](r, s.Of), all[Node](r, s.By)))
+	},
+	"assign": func(r *runner, s *step) error {
+		return r.put(s, of[*Graph](r, s.Graph).Assign(r.attrs(s), of[Node](r, s.Node), of[Node](r, s.From)), nil)
+	},
+	"update": func(r *runner, s *step) error {
+		g := of[*Graph](r, s.Graph)
+		return r.put(s, g.Update(r.attrs(s), r.arguments(s), all[Node](r, s.Of), all[Node](r, s.By)), nil)
+	},
+	"after": func(r *runner, s *step) error {
+		return r.put(s, of[*Graph](r, s.Graph).After(of[Node](r, s.Node), all[Node](r, s.In)...), nil)
+	},
 	"merge_json": func(r *runner, s *step) error {
 		return of[*Graph](r, s.Graph).MergeJSON(json.RawMessage(of[string](r, s.Text)))
 	},

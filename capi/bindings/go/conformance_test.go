@@ -21,13 +21,14 @@ type step struct {
 	Context, Graph, Layer, Model, Session, Trainer      string
 	Dataset, Train, Valid, Object, Tensor, Cancel, Slot string
 	Kind, Category, Name, Node, Path, Text, Bytes, Key  string
-	Format, Weight, Weights, True, Pred, DType          string
+	Format, Weight, Weights, True, Pred, DType, From    string
 	Size                                                int
 	Shape                                               []int
 	Values                                              []json.RawMessage
 	Value                                               json.RawMessage
 	Tolerance                                           *float64
 	In, Out, Into, Tensors, Names, Contains, X, Y, W    []string
+	Of, By                                              []string
 	Attrs, Call, Options                                map[string]json.RawMessage
 	Attributes                                          []string
 	Nodes                                               map[string][]*string
@@ -208,17 +209,21 @@ func (r *runner) outputs(s *step, first Node) error {
 	if err != nil {
 		return err
 	}
+	return r.putNodes(s, outs)
+}
+
+func (r *runner) putNodes(s *step, list []Node) error {
 	var names []string
 	if err := json.Unmarshal(s.To, &names); err != nil {
 		return err
 	}
 	for i, name := range names {
-		r.slots[name] = outs[i]
+		r.slots[name] = list[i]
 	}
 	return nil
 }
 
-func (r *runner) call(s *step, l Layer) error {
+func (r *runner) arguments(s *step) Attrs {
 	call := plain(s.Call)
 	for key, names := range s.Nodes {
 		nodes := make([]Node, len(names))
@@ -229,7 +234,11 @@ func (r *runner) call(s *step, l Layer) error {
 		}
 		call[key] = nodes
 	}
-	return r.outputs(s, l.Call(call, all[Node](r, s.In)...))
+	return call
+}
+
+func (r *runner) call(s *step, l Layer) error {
+	return r.outputs(s, l.Call(r.arguments(s), all[Node](r, s.In)...))
 }
 
 func near(s *step, got, want []float64, otherwise float64) error {

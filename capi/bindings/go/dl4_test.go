@@ -193,6 +193,24 @@ func TestNodes(t *testing.T) {
 	equal(t, refused(t, err, ErrInvalidArgument).Attribute, "units")
 }
 
+func TestNodesOfAnotherGraphAreRefused(t *testing.T) {
+	g, other := must(NewGraph(nil)), must(NewGraph(nil))
+	y := g.Add("Dense", Attrs{"units": 1, "name": "d"}, g.Input("x", Float32, -1, 2))
+	w, far := g.Weight("d/kernel"), other.Input("x", Float32, -1, 2)
+	for _, wrong := range []Node{far, {}} {
+		g.Gradients(nil, nil, []Node{wrong}, []Node{w})
+		refused(t, g.TakeErr(), ErrInvalidArgument)
+		equal(t, g.Gradients(Attrs{"sum": true}, nil, []Node{y}, []Node{w, wrong}), make([]Node, 2))
+		refused(t, g.TakeErr(), ErrInvalidArgument)
+		g.Assign(nil, w, wrong)
+		refused(t, g.TakeErr(), ErrInvalidArgument)
+		g.Update(Attrs{"optimizer": "SGD"}, nil, []Node{w}, []Node{wrong})
+		refused(t, g.TakeErr(), ErrInvalidArgument)
+		g.After(y, wrong)
+		refused(t, g.TakeErr(), ErrInvalidArgument)
+	}
+}
+
 func TestModelsAreLayers(t *testing.T) {
 	inner := small()
 	g := must(NewGraph(nil))

@@ -67,6 +67,10 @@ func (c *call) nodes(g *Graph, list []Node) *C.int32_t {
 	return &out[0]
 }
 
+func (c *call) id(g *Graph, n Node) C.int32_t {
+	return *c.nodes(g, []Node{n})
+}
+
 // Err is the first refusal, if there was one.
 func (g *Graph) Err() error {
 	return g.err
@@ -144,6 +148,64 @@ func (g *Graph) Add(kind string, attrs Attrs, inputs ...Node) Node {
 	p, kind_, attrs_, in := c.graph(g), c.text(kind), c.attrs(attrs), c.nodes(g, inputs)
 	return g.node(&c, func(out *C.int32_t) *C.dl4_error {
 		return C.dl4_graph_add(p, kind_, nil, attrs_, nil, in, C.int64_t(len(inputs)), out, 1)
+	})
+}
+
+// Weight gives the value of a weight, "<layer>/<weight>", of a layer that has been called: what it holds where this
+// stands among the assignments. Of a layer "judge" that is a model it is "judge/dense/kernel".
+func (g *Graph) Weight(name string) Node {
+	var c call
+	p, name_ := c.graph(g), c.text(name)
+	return g.node(&c, func(out *C.int32_t) *C.dl4_error { return C.dl4_graph_add_weight(p, name_, out) })
+}
+
+// Gradients gives those of the targets with respect to each node of by, which may be differentiated again. attrs has
+// "sum" and "unconnected", arguments "output_gradients"; both may be nil.
+func (g *Graph) Gradients(attrs, arguments Attrs, targets, by []Node) []Node {
+	var c call
+	p, attrs_, arguments_ := c.graph(g), c.attrs(attrs), c.attrs(arguments)
+	from, to, ids := c.nodes(g, targets), c.nodes(g, by), make([]C.int32_t, len(by)+1)
+	g.err = c.run(func() *C.dl4_error {
+		return C.dl4_graph_add_gradients(p, attrs_, arguments_, from, C.int64_t(len(targets)), to, C.int64_t(len(by)),
+			&ids[0], C.int64_t(len(by)))
+	})
+	out := make([]Node, len(by))
+	for i := range out {
+		if g.err == nil {
+			out[i] = Node{g, ids[i]}
+		}
+	}
+	return out
+}
+
+// Assign sets a weight, a node of [Graph.Weight] or of a layer Weight, to a value in each run, and gives the value.
+// attrs may be nil, or have the "operation": "assign_add", "assign_sub".
+func (g *Graph) Assign(attrs Attrs, weight, value Node) Node {
+	var c call
+	p, attrs_, weight_, value_ := c.graph(g), c.attrs(attrs), c.id(g, weight), c.id(g, value)
+	return g.node(&c, func(out *C.int32_t) *C.dl4_error {
+		return C.dl4_graph_add_assign(p, attrs_, weight_, value_, out)
+	})
+}
+
+// Update makes one update of the "optimizer" of attrs in each run: of weights, by as many gradients. It gives the
+// number of updates so far. arguments may be nil, or have the "learning_rate", a node.
+func (g *Graph) Update(attrs, arguments Attrs, weights, gradients []Node) Node {
+	var c call
+	p, attrs_, arguments_ := c.graph(g), c.attrs(attrs), c.attrs(arguments)
+	to, by := c.nodes(g, weights), c.nodes(g, gradients)
+	return g.node(&c, func(out *C.int32_t) *C.dl4_error {
+		return C.dl4_graph_add_update(p, nil, attrs_, arguments_, to, C.int64_t(len(weights)), by,
+			C.int64_t(len(gradients)), out)
+	})
+}
+
+// After gives the value of a node in a model that makes the assignments others too.
+func (g *Graph) After(node Node, others ...Node) Node {
+	var c call
+	p, id, in := c.graph(g), c.id(g, node), c.nodes(g, others)
+	return g.node(&c, func(out *C.int32_t) *C.dl4_error {
+		return C.dl4_graph_add_after(p, id, in, C.int64_t(len(others)), out)
 	})
 }
 

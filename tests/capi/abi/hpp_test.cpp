@@ -52,6 +52,32 @@ TEST(Hpp, SeveralOutputsAndSymbolicArguments) {
   EXPECT_EQ(out[0].dims(), (dl4::Dims{2, 4}));
 }
 
+TEST(Hpp, AGraphDifferentiatesAndAssigns) {
+  const dl4::Model net = small();
+  dl4::Graph g;
+  const dl4::Node x = g.input("x", {-1, 4}), rate = g.input("rate", {});
+  const dl4_layer layer = g.layer("Functional", dl4::Attrs().model("model", net), "net");
+  const dl4::Node first = g.call(layer, {x})[0], twice = g.add("Add", {first, g.call(layer, {x})[0]});
+  const dl4::Nodes weights{g.weight("net/d/kernel"), g.weight("net/d/bias")};
+  const dl4::Nodes found = g.gradients({twice}, weights, {{"sum", true}});
+  const dl4::Node done =
+      g.update({{"optimizer", "SGD"}}, weights, found, "sgd", dl4::Attrs().nodes("learning_rate", std::vector{rate}));
+  const dl4::Node bias = g.weight("net/d/bias");
+  const dl4::Node ones = g.constant(dl4::Tensor::of({1, 1}, {2}));
+  const dl4::Node added = g.assign(bias, ones, {{"operation", "assign_add"}});
+  const dl4::Model step = g.build({x, rate}, {g.after(done, {added})});
+  const dl4::Session run(step);
+  const float before = net.weight("d/kernel").data()[0];
+  const dl4::Tensor data = dl4::Tensor::of({1, 2, 3, 4, 5, 6, 7, 8}, {2, 4}), tenth = dl4::Tensor::of({0.125f}, {});
+  EXPECT_EQ(run.run({data, tenth})[0].data<int64_t>()[0], 1);
+  EXPECT_FLOAT_EQ(net.weight("d/kernel").data()[0], before - 0.125f * 2 * (1 + 5));
+  EXPECT_FLOAT_EQ(net.weight("d/bias").data()[1], -0.125f * 2 * 2 + 1);
+  EXPECT_EQ(step.weight("sgd/iterations").data<int64_t>()[0], 1);
+  EXPECT_THROW(g.weight("net/d/kernels"), dl4::Error);
+  EXPECT_THROW(g.assign(bias, weights[0]), dl4::Error);
+  EXPECT_THROW(g.gradients({twice}, weights), dl4::Error);
+}
+
 TEST(Hpp, RefusalsAreExceptionsWithFacts) {
   dl4::Graph g;
   const dl4::Node x = g.input("x", {-1, 4});

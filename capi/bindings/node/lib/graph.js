@@ -36,6 +36,14 @@ export class Graph extends Handle {
     super(made("graph_create", context && context.handle));
   }
 
+  /** The numbers of nodes of this graph. */
+  #ids(nodes) {
+    return Int32Array.from(asList(nodes), (n) => {
+      if (n?.graph !== this) throw new TypeError("expected a symbolic value of this graph, or a list of them");
+      return n.id;
+    });
+  }
+
   /** An input of a shape without the batch axis, or of a whole `batch_shape`; null is free. */
   input({ shape = [], batch_shape = [null, ...shape], dtype = "float32", name = null } = {}) {
     const { handle } = this;
@@ -69,7 +77,7 @@ export class Graph extends Handle {
 
   /** Calls a layer on values; all its outputs. */
   call(layer, inputs, args = {}) {
-    const ids = Int32Array.from(inputs, (n) => n.id);
+    const ids = this.#ids(inputs);
     const first = new Int32Array(1);
     const id = this.idOf(layer);
     withAttrs(args, (attrs) => check(dl4.graph_call(this.handle, id, attrs, ids, ids.length, first, 1)));
@@ -78,9 +86,48 @@ export class Graph extends Handle {
     return Array.from(all.subarray(0, Number(count[0])), (n) => new Node(this, n));
   }
 
+  /** The value of a weight, "<layer>/<weight>": what it holds where this stands among the assignments. */
+  weight(name) {
+    return new Node(this, given("graph_add_weight", this.handle, name));
+  }
+
+  /** The gradients of targets by each node of `by`, which may be differentiated again. */
+  gradients(targets, by, config = {}, args = {}) {
+    const [of, to] = [targets, by].map((nodes) => this.#ids(nodes));
+    const out = new Int32Array(to.length);
+    const add = (attrs, call) =>
+      check(dl4.graph_add_gradients(this.handle, attrs, call, of, of.length, to, to.length, out, out.length));
+    withAttrs(config, (attrs) => withAttrs(args, (call) => add(attrs, call)));
+    return Array.from(out, (n) => new Node(this, n));
+  }
+
+  /** Sets a weight, a node of weight() or of a layer Weight, in each run; the new value. */
+  assign(weight, value, config = {}) {
+    const [to, from] = this.#ids([weight, value]);
+    const add = (attrs) => given("graph_add_assign", this.handle, attrs, to, from);
+    return new Node(this, withAttrs(config, add));
+  }
+
+  /** One update of config.optimizer in each run, of weights by as many gradients; the number of updates so far. */
+  update({ name = null, ...config }, weights, gradients, args = {}) {
+    const [to, by] = [weights, gradients].map((nodes) => this.#ids(nodes));
+    const add = (attrs, call) =>
+      given("graph_add_update", this.handle, name, attrs, call, to, to.length, by, by.length);
+    return new Node(
+      this,
+      withAttrs(config, (attrs) => withAttrs(args, (call) => add(attrs, call))),
+    );
+  }
+
+  /** The value of a node, in a model that makes the assignments `others` too. */
+  after(node, others) {
+    const [[id], ids] = [node, others].map((nodes) => this.#ids(nodes));
+    return new Node(this, given("graph_add_after", this.handle, id, ids, ids.length));
+  }
+
   /** The model between inputs and outputs. */
   build(inputs = [], outputs = []) {
-    const [ins, outs] = [inputs, outputs].map((nodes) => Int32Array.from(asList(nodes), (n) => n.id));
+    const [ins, outs] = [inputs, outputs].map((nodes) => this.#ids(nodes));
     return new Model(made("graph_build", this.handle, ins, ins.length, outs, outs.length));
   }
 }

@@ -1,9 +1,14 @@
 // Types of dl4. Those of layers, losses, ... are in kinds.d.ts, which is made from the library's registry.
 /// <reference lib="esnext.disposable" />
 import type {
+  ApplyGradientsArguments,
+  ApplyGradientsConfig,
+  AssignConfig,
   CallArguments,
   Callbacks,
   Constraints,
+  GradientsArguments,
+  GradientsConfig,
   Initializers,
   Layers,
   Losses,
@@ -106,6 +111,26 @@ export class Graph extends Handle {
   input(options?: InputOptions): Node;
   constant(value: Data, options?: { name?: string | null; dtype?: Dtype }): Node;
   mergeJSON(architecture: string | object): void;
+  /** The value of a weight, "<layer>/<weight>": what it holds where this stands among the assignments. */
+  weight(name: string): Node;
+  /** The gradients of targets by each node of `by`, which may be differentiated again. */
+  gradients(
+    targets: Node | readonly Node[],
+    by: Node | readonly Node[],
+    config?: Omit<GradientsConfig, "targets">,
+    args?: GradientsArguments,
+  ): Node[];
+  /** Sets a weight, a node of weight() or of a layer Weight, in each run; the new value. */
+  assign(weight: Node, value: Node, config?: AssignConfig): Node;
+  /** One update of an optimizer in each run, of weights by as many gradients; the number of updates so far. */
+  update(
+    config: ApplyGradientsConfig,
+    weights: Node | readonly Node[],
+    gradients: Node | readonly Node[],
+    args?: ApplyGradientsArguments,
+  ): Node;
+  /** The value of a node, in a model that makes the assignments `others` too. */
+  after(node: Node, others: Node | readonly Node[]): Node;
   build(inputs?: Node | readonly Node[], outputs?: Node | readonly Node[]): Model;
 }
 

@@ -69,12 +69,24 @@ class Case {
     if (s.do === "layer") this.put(s.to, layer);
     return layer;
   };
-  call = (s, layer = this.of(s.layer)) => {
+  args = (s) => {
     const nodes = Object.entries(s.nodes ?? {}).map(([key, list]) => [key, list.map((n) => n && this.of(n))]);
-    const outs = this.of(s.graph).call(layer, this.all(s.in), { ...s.call, ...Object.fromEntries(nodes) });
+    return { ...s.call, ...Object.fromEntries(nodes) };
+  };
+  call = (s, layer = this.of(s.layer)) => {
+    const outs = this.of(s.graph).call(layer, this.all(s.in), this.args(s));
     this.put(s.to, outs.slice(0, s.to.length));
   };
   add = (s) => this.call(s, this.layer(s));
+  weight = (s) => this.put(s.to, this.of(s.graph).weight(s.name));
+  gradients = (s) =>
+    this.put(s.to, this.of(s.graph).gradients(this.all(s.of), this.all(s.by), s.attrs, this.args(s)));
+  assign = (s) => this.put(s.to, this.of(s.graph).assign(this.of(s.node), this.of(s.from), s.attrs));
+  update = (s) => {
+    const config = { ...s.attrs, ...(s.name && { name: s.name }) };
+    this.put(s.to, this.of(s.graph).update(config, this.all(s.of), this.all(s.by), this.args(s)));
+  };
+  after = (s) => this.put(s.to, this.of(s.graph).after(this.of(s.node), this.all(s.in)));
   merge_json = (s) => this.of(s.graph).mergeJSON(this.of(s.text));
   shape = (s) => assert.deepEqual(this.of(s.node).shape, free(s.shape));
   mask = (s) => this.put(s.to, this.of(s.node).mask);

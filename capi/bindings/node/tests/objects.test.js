@@ -198,6 +198,23 @@ test("layers come from the registry", () => {
   );
 });
 
+test("nodes of another graph are refused", () => {
+  const [graph, other] = [new Graph(), new Graph()];
+  const [x, y] = [graph, other].map((g) => g.input({ shape: [2] }));
+  const dense = layers.Dense({ units: 1, name: "d" });
+  const h = dense(x);
+  const kernel = graph.weight("d/kernel");
+  for (const wrong of [y, null, 3]) {
+    assert.throws(() => graph.build(x, wrong), TypeError);
+    assert.throws(() => graph.call(dense, [wrong]), TypeError);
+    assert.throws(() => graph.gradients(wrong, kernel), TypeError);
+    assert.throws(() => graph.gradients(h, [kernel, wrong], { sum: true }), TypeError);
+    assert.throws(() => graph.assign(kernel, wrong), TypeError);
+    assert.throws(() => graph.update({ optimizer: "sgd" }, kernel, wrong), TypeError);
+    assert.throws(() => graph.after(h, [wrong]), TypeError);
+  }
+});
+
 test("models: weights, files, clones, nesting", async () => {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "dl4-"));
   const model = dense();

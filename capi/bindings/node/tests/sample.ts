@@ -6,6 +6,7 @@ import {
   Graph,
   layers,
   Model,
+  Node,
   optimizers,
   schedules,
   Session,
@@ -26,6 +27,11 @@ const both = layers.Bidirectional({ layer: layers.GRU({ units: 2 }) })(attended)
 const coded = layers.OneHot({ num_classes: 2, dtype: "int32", name: "coded" })(x);
 const y = layers.Dense({ units: 3 })(layers.Concatenate()([last, both, layers.Flatten()(scores!)]));
 const model: Model = graph.build(x, y);
+const kernel: Node = graph.weight("dense/kernel");
+const [slope] = graph.gradients(y, [kernel], { sum: true, unconnected: "refused" });
+const sgd = optimizers.SGD({ learning_rate: 0.1 });
+const count = graph.update({ optimizer: sgd, name: "sgd" }, [kernel], [slope!], { learning_rate: null });
+graph.build(x, graph.after(y, [count, graph.assign(kernel, slope!, { operation: "assign_sub" })]));
 
 const rate = schedules.ExponentialDecay({ initial_learning_rate: 0.1, decay_steps: 10, decay_rate: 0.9 });
 const trainer = model.trainer({ optimizer: optimizers.Adam({ learning_rate: rate }), loss: "mse", metrics: ["mae"] });
@@ -57,5 +63,9 @@ layers.OneHot({ num_classes: 2, dtype: "float64" })(coded);
 layers.Dens({ units: 1 });
 // @ts-expect-error a trainer needs an optimizer
 model.trainer({ loss: "mse" });
+// @ts-expect-error an update needs an optimizer
+graph.update({}, [kernel], [slope!]);
+// @ts-expect-error a word of a list
+graph.assign(kernel, kernel, { operation: "assign_mul" });
 // @ts-expect-error units is a number
 layers.LSTM({ units: "4" });

@@ -135,6 +135,40 @@ class Case:
     def do_add(self, s):
         self.outputs(s, "dl4_graph_add", *self.layer(s), self.arguments(s))
 
+    def do_weight(self, s):
+        self.slots[s["to"]] = made("dl4_graph_add_weight", self.of(s, "graph"), s["name"].encode(), type=C.c_int32)
+
+    def do_gradients(self, s):
+        targets, by = [ids([self.slots[n] for n in s[key]]) for key in ("of", "by")]
+        out = (C.c_int32 * len(s["to"]))()
+        attrs, arguments = Attrs(s.get("attrs")), self.arguments(s)
+        call("dl4_graph_add_gradients", self.of(s, "graph"), attrs, arguments, *targets, *by, out, len(out))
+        self.slots.update(zip(s["to"], out))
+
+    def do_assign(self, s):
+        nodes = self.of(s, "node"), self.of(s, "from")
+        attrs = Attrs(s.get("attrs"))
+        self.slots[s["to"]] = made("dl4_graph_add_assign", self.of(s, "graph"), attrs, *nodes, type=C.c_int32)
+
+    def do_update(self, s):
+        weights, gradients = [ids([self.slots[n] for n in s[key]]) for key in ("of", "by")]
+        self.slots[s["to"]] = made(
+            "dl4_graph_add_update",
+            self.of(s, "graph"),
+            abi.encoded(s.get("name")),
+            Attrs(s.get("attrs")),
+            self.arguments(s),
+            *weights,
+            *gradients,
+            type=C.c_int32,
+        )
+
+    def do_after(self, s):
+        others = ids([self.slots[n] for n in s["in"]])
+        self.slots[s["to"]] = made(
+            "dl4_graph_add_after", self.of(s, "graph"), self.of(s, "node"), *others, type=C.c_int32
+        )
+
     def do_merge_json(self, s):
         call("dl4_graph_add_json", self.of(s, "graph"), self.of(s, "text").encode())
 

@@ -106,7 +106,36 @@ measure <- function(.category, .kind, .y_true, .y_pred, .weights = NULL, ...) {
 
 graph <- function(context = NULL) made("dl4_graph_create", context)
 methods_$graph <- list(
-  merge_json = function(self, text) invisible(call_("dl4_graph_add_json", self, text))
+  merge_json = function(self, text) invisible(call_("dl4_graph_add_json", self, text)),
+  # The value of a weight, "<layer>/<weight>": what it holds where this stands among the assignments.
+  weight = function(self, name) node(self, call_("dl4_graph_add_weight", self, name, 0L)$out),
+  # Of targets by each of some nodes, a list; attributes by name, .call: a list of arguments, "output_gradients".
+  gradients = function(self, .targets, .by, ..., .call = list()) {
+    y <- as_nodes(.targets)
+    x <- as_nodes(.by)
+    n <- length(x)
+    found <- call_("dl4_graph_add_gradients", self, attrs(list(...)), attrs(.call), ids(y, self), length(y),
+                   ids(x, self), n, integer(n), n)$out
+    lapply(found, function(id) node(self, id))
+  },
+  # Sets a weight, a node of $weight or of a layer Weight, in each run; the new value. operation = "assign_add", ...
+  assign = function(self, .weight, .value, ...) {
+    both <- ids(list(.weight, .value), self)
+    node(self, call_("dl4_graph_add_assign", self, attrs(list(...)), both[[1]], both[[2]], 0L)$out)
+  },
+  # One update in each run of the attribute optimizer, of weights by as many gradients; the number of updates so far.
+  # .call: a list of arguments, "learning_rate".
+  update = function(self, .weights, .gradients, ..., .call = list()) {
+    w <- as_nodes(.weights)
+    g <- as_nodes(.gradients)
+    node(self, call_("dl4_graph_add_update", self, NULL, attrs(list(...)), attrs(.call), ids(w, self), length(w),
+                     ids(g, self), length(g), 0L)$out)
+  },
+  # The value of a node, in a model that makes the assignments `others` too.
+  after = function(self, x, others) {
+    others <- as_nodes(others)
+    node(self, call_("dl4_graph_add_after", self, ids(x, self), ids(others, self), length(others), 0L)$out)
+  }
 )
 
 node <- function(graph, id) structure(list(graph = graph, id = as.integer(id)), class = "dl4_node")
@@ -117,10 +146,12 @@ print.dl4_node <- function(x, ...) {
 }
 
 as_nodes <- function(x) if (is_node(x)) list(x) else x
-ids <- function(nodes) {
+# Their numbers; of one graph, if it is given.
+ids <- function(nodes, graph = NULL) {
   vapply(as_nodes(nodes), function(n) {
     if (is.null(n)) return(-1L)
     if (!is_node(n)) refuse(paste("expected a node, got", class(n)[[1]]))
+    if (!is.null(graph) && !identical(n$graph, graph)) refuse("expected a node of this graph, got one of another")
     n$id
   }, 0L)
 }
@@ -157,7 +188,7 @@ layer <- function(.graph, .kind, ...) {
   id <- call_("dl4_graph_add_layer", .graph, .kind, NULL, attrs(list(...)), 0L)$out
   structure(class = "dl4_layer", function(.inputs, ...) {
     inputs <- as_nodes(.inputs)
-    node(.graph, call_("dl4_graph_call", .graph, id, attrs(list(...)), ids(inputs), length(inputs), 0L, 1)$out)
+    node(.graph, call_("dl4_graph_call", .graph, id, attrs(list(...)), ids(inputs, .graph), length(inputs), 0L, 1)$out)
   })
 }
 
@@ -200,7 +231,7 @@ add_layers <- function(kinds) {
 
 add <- function(inputs, kind, attributes) {
   g <- inputs[[1]]$graph
-  node(g, call_("dl4_graph_add", g, kind, NULL, attrs(attributes), NULL, ids(inputs), length(inputs), 0L, 1)$out)
+  node(g, call_("dl4_graph_add", g, kind, NULL, attrs(attributes), NULL, ids(inputs, g), length(inputs), 0L, 1)$out)
 }
 
 # path.expand() alone would translate names to the locale's encoding.
@@ -213,7 +244,8 @@ build <- function(inputs, outputs) {
   if (inherits(inputs, "dl4_graph")) return(made("dl4_graph_build", inputs, NULL, 0, NULL, 0))
   inputs <- as_nodes(inputs)
   outputs <- as_nodes(outputs)
-  made("dl4_graph_build", inputs[[1]]$graph, ids(inputs), length(inputs), ids(outputs), length(outputs))
+  g <- inputs[[1]]$graph
+  made("dl4_graph_build", g, ids(inputs, g), length(inputs), ids(outputs, g), length(outputs))
 }
 
 # From a path or from bytes.

@@ -33,7 +33,8 @@ attributes_of <- function() {
   a
 }
 made_layer <- function() do.call(layer, c(list(of("graph"), s$kind), attributes_of()))
-called <- function(l) do.call(l, c(list(objects("in")), as.list(s$call), lapply(s$nodes, named)))
+arguments <- function() c(as.list(s$call), lapply(s$nodes, named))
+called <- function(l) do.call(l, c(list(objects("in")), arguments()))
 metrics <- function(got) {
   force(got)
   for (name in names(s$metrics)) near(name, got[[name]], s$metrics[[name]])
@@ -68,6 +69,15 @@ steps <- list(
   layer = function() put(made_layer()),
   call = function() put_all(outputs(called(of("layer")))),
   add = function() put_all(outputs(called(made_layer()))),
+  weight = function() put(of("graph")$weight(s$name)),
+  gradients = function() {
+    put_all(do.call(of("graph")$gradients, c(list(objects("of"), objects("by"), .call = arguments()), attributes_of())))
+  },
+  assign = function() put(do.call(of("graph")$assign, c(list(of("node"), of("from")), attributes_of()))),
+  update = function() {
+    put(do.call(of("graph")$update, c(list(objects("of"), objects("by"), .call = arguments()), attributes_of())))
+  },
+  after = function() put(of("graph")$after(of("node"), objects("in"))),
   merge_json = function() of("graph")$merge_json(of("text")),
   shape = function() {
     got <- node_shape(of("node"))

@@ -102,6 +102,24 @@ test_layers <- function() {
   equal(both$weights()[[1]], "inner/hidden/kernel")
 }
 
+test_nodes_of_another_graph_are_refused <- function() {
+  g <- graph()
+  x <- input(g, c(NA, 2))
+  d <- layer(g, "Dense", units = 1, name = "d")
+  y <- d(x)
+  w <- g$weight("d/kernel")
+  for (wrong in list(input(graph(), c(NA, 2)), 3)) {
+    refused("DL4_INVALID_ARGUMENT", build(x, wrong))
+    refused("DL4_INVALID_ARGUMENT", d(wrong))
+    refused("DL4_INVALID_ARGUMENT", layers$Add(list(x, wrong)))
+    refused("DL4_INVALID_ARGUMENT", g$gradients(wrong, w))
+    refused("DL4_INVALID_ARGUMENT", g$gradients(y, wrong, sum = TRUE))
+    refused("DL4_INVALID_ARGUMENT", g$assign(w, wrong))
+    refused("DL4_INVALID_ARGUMENT", g$update(w, wrong, optimizer = "SGD"))
+    refused("DL4_INVALID_ARGUMENT", g$after(y, wrong))
+  }
+}
+
 test_models <- function() {
   m <- small()
   want <- session(m)$run(line(2, 4))

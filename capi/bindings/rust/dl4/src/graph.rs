@@ -148,6 +148,71 @@ impl Graph {
         self.outputs(Node(out))
     }
 
+    /// The value of a weight, `<layer>/<weight>`, of a layer that has been called: what it holds where this stands
+    /// among the assignments. Of a layer `judge` that is a model it is `judge/dense/kernel`.
+    pub fn weight(&self, name: &str) -> Result<Node> {
+        let (name, mut out) = (c_string(name, "name")?, -1);
+        // SAFETY: a live object, text that ends with a NUL.
+        check(unsafe { sys::dl4_graph_add_weight(self.as_ptr(), name.as_ptr(), &mut out) })?;
+        Ok(Node(out))
+    }
+
+    /// The gradients of targets with respect to each node of `by`, which may be differentiated again. Attributes are
+    /// `sum` and `unconnected`, the argument is `output_gradients`.
+    pub fn gradients(
+        &self,
+        targets: impl AsRef<[Node]>,
+        by: impl AsRef<[Node]>,
+        attrs: impl Into<Attrs>,
+        arguments: impl Into<Attrs>,
+    ) -> Result<Vec<Node>> {
+        let (attrs, call) = (attrs.into().bag()?, arguments.into().bag()?);
+        let (y, x) = (targets.as_ref(), by.as_ref());
+        let mut out = vec![-1; x.len()];
+        // SAFETY: live objects, lists as long as it is said, room for as many as `by`.
+        check(unsafe {
+            let (g, a, c) = (self.as_ptr(), attrs.as_ptr(), call.as_ptr());
+            sys::dl4_graph_add_gradients(g, a, c, ids(y), count(y), ids(x), count(x), out.as_mut_ptr(), count(x))
+        })?;
+        Ok(out.into_iter().map(Node).collect())
+    }
+
+    /// Sets a weight, a node of [`weight`](Graph::weight) or of a layer Weight, to a value in each run: the new value.
+    /// The attribute `operation` may be "assign_add" or "assign_sub".
+    pub fn assign(&self, weight: Node, value: Node, attrs: impl Into<Attrs>) -> Result<Node> {
+        let (attrs, mut out) = (attrs.into().bag()?, -1);
+        // SAFETY: live objects.
+        check(unsafe { sys::dl4_graph_add_assign(self.as_ptr(), attrs.as_ptr(), weight.0, value.0, &mut out) })?;
+        Ok(Node(out))
+    }
+
+    /// One update of the attribute `optimizer` in each run, of weights by as many gradients: the number of updates so
+    /// far. The argument `learning_rate` is a node.
+    pub fn update(
+        &self,
+        attrs: impl Into<Attrs>,
+        weights: impl AsRef<[Node]>,
+        gradients: impl AsRef<[Node]>,
+        arguments: impl Into<Attrs>,
+    ) -> Result<Node> {
+        let (attrs, call, mut out) = (attrs.into().bag()?, arguments.into().bag()?, -1);
+        let (to, by) = (weights.as_ref(), gradients.as_ref());
+        // SAFETY: live objects, lists as long as it is said.
+        check(unsafe {
+            let (g, a, c) = (self.as_ptr(), attrs.as_ptr(), call.as_ptr());
+            sys::dl4_graph_add_update(g, ptr::null(), a, c, ids(to), count(to), ids(by), count(by), &mut out)
+        })?;
+        Ok(Node(out))
+    }
+
+    /// The value of a node, in a model that makes the assignments `others` too.
+    pub fn after(&self, node: Node, others: impl AsRef<[Node]>) -> Result<Node> {
+        let (others, mut out) = (others.as_ref(), -1);
+        // SAFETY: a live object, a list as long as it is said.
+        check(unsafe { sys::dl4_graph_add_after(self.as_ptr(), node.0, ids(others), count(others), &mut out) })?;
+        Ok(Node(out))
+    }
+
     /// All outputs of the call that gave a node, itself included.
     pub fn outputs(&self, node: Node) -> Result<Vec<Node>> {
         let mut n = 0;

@@ -170,6 +170,20 @@ final class Call implements AutoCloseable {
     return ints(ids);
   }
 
+  /** The number of one node. */
+  int node(Graph g, Node n) {
+    return getInt(nodes(g, List.of(n)));
+  }
+
+  /** The nodes whose numbers a call has written. */
+  List<Node> nodesAt(Graph g, long ids, int n) {
+    List<Node> all = new ArrayList<>();
+    for (int i = 0; i < n; i++) {
+      all.add(new Node(g, getInt(ids + 4L * i)));
+    }
+    return all;
+  }
+
   /** The text of options; 0 of none. */
   long options(Map<String, ?> values) {
     if (values == null || values.isEmpty()) {

@@ -87,6 +87,93 @@ public final class Graph extends Handle {
   }
 
   /**
+   * The value of a weight, "layer/weight", of a layer that has been called: what it holds where
+   * this stands among the assignments. Of a layer "judge" that is a model it is "judge/dense/kernel".
+   */
+  public Node weight(String name) {
+    try (Call c = new Call()) {
+      long out = c.slot();
+      c.check(Lib.dl4_graph_add_weight(c.use(this), c.text(name), out));
+      return new Node(this, c.getInt(out));
+    }
+  }
+
+  /** The gradients of targets by each of some nodes; they may be differentiated again. */
+  public List<Node> gradients(List<Node> targets, List<Node> by) {
+    return gradients(Map.of(), Map.of(), targets, by);
+  }
+
+  /** The same with attributes, "sum" and "unconnected", and the argument "output_gradients". */
+  public List<Node> gradients(
+      Map<String, ?> attrs, Map<String, ?> arguments, List<Node> targets, List<Node> by) {
+    try (Call c = new Call()) {
+      long g = c.use(this);
+      long y = c.nodes(this, targets);
+      long x = c.nodes(this, by);
+      int n = by.size();
+      long out = c.slots(n);
+      long bag = c.attrs(attrs);
+      long call = c.attrs(arguments);
+      c.check(Lib.dl4_graph_add_gradients(g, bag, call, y, targets.size(), x, n, out, n));
+      return c.nodesAt(this, out, n);
+    }
+  }
+
+  /**
+   * Sets a weight, a node of {@link #weight} or of a layer Weight, to a value in each run, and
+   * gives the value.
+   */
+  public Node assign(Node weight, Node value) {
+    return assign(Map.of(), weight, value);
+  }
+
+  /** The same with attributes: the "operation" may be "assign_add" or "assign_sub". */
+  public Node assign(Map<String, ?> attrs, Node weight, Node value) {
+    try (Call c = new Call()) {
+      long out = c.slot();
+      long g = c.use(this);
+      long bag = c.attrs(attrs);
+      c.check(Lib.dl4_graph_add_assign(g, bag, c.node(this, weight), c.node(this, value), out));
+      return new Node(this, c.getInt(out));
+    }
+  }
+
+  /**
+   * Makes one update of the attribute "optimizer" in each run: of weights, by as many gradients. It
+   * gives the number of updates so far.
+   */
+  public Node update(Map<String, ?> attrs, List<Node> weights, List<Node> gradients) {
+    return update(attrs, Map.of(), weights, gradients);
+  }
+
+  /** The same with the argument "learning_rate", a node. */
+  public Node update(
+      Map<String, ?> attrs, Map<String, ?> arguments, List<Node> weights, List<Node> gradients) {
+    try (Call c = new Call()) {
+      long out = c.slot();
+      long g = c.use(this);
+      long to = c.nodes(this, weights);
+      long by = c.nodes(this, gradients);
+      int n = weights.size();
+      int m = gradients.size();
+      long bag = c.attrs(attrs);
+      c.check(Lib.dl4_graph_add_update(g, 0, bag, c.attrs(arguments), to, n, by, m, out));
+      return new Node(this, c.getInt(out));
+    }
+  }
+
+  /** The value of a node, in a model that makes the assignments that are the others too. */
+  public Node after(Node node, Node... others) {
+    try (Call c = new Call()) {
+      long out = c.slot();
+      long g = c.use(this);
+      long in = c.nodes(this, List.of(others));
+      c.check(Lib.dl4_graph_add_after(g, c.node(this, node), in, others.length, out));
+      return new Node(this, c.getInt(out));
+    }
+  }
+
+  /**
    * Adds everything of an architecture, JSON of describe(). Build it without inputs and outputs.
    */
   public void mergeJson(String architecture) {

@@ -1,6 +1,5 @@
 package org.dl4;
 
-import java.util.ArrayList;
 import java.util.List;
 
 /** A symbolic value in a graph. */
@@ -50,11 +49,7 @@ public final class Node {
       int n = (int) c.get(count, 0);
       long ids = c.slots(n);
       c.check(Lib.dl4_node_outputs(g, id, ids, n, count));
-      List<Node> all = new ArrayList<>();
-      for (int i = 0; i < n; i++) {
-        all.add(new Node(graph, c.getInt(ids + 4L * i)));
-      }
-      return all;
+      return c.nodesAt(graph, ids, n);
     }
   }
 }

@@ -222,7 +222,7 @@ final class Conformance {
     need(Arrays.equals(read(two[0]), read(two[1])), "values differ");
   }
 
-  private Node callOf(Layer l) {
+  private Map<String, Object> arguments() {
     Map<String, Object> arguments = new LinkedHashMap<>(json("call"));
     json("nodes")
         .forEach(
@@ -231,7 +231,11 @@ final class Conformance {
               Json.<String>list(names).forEach(n -> list.add((Node) slots.get(n)));
               arguments.put(key, list);
             });
-    return l.call(arguments, nodes("in"));
+    return arguments;
+  }
+
+  private Node callOf(Layer l) {
+    return l.call(arguments(), nodes("in"));
   }
 
   private void metrics(double[] got) {
@@ -401,6 +405,19 @@ final class Conformance {
                 : callOf(g.layer(string("kind"), attrs()));
         putAll(first.outputs().toArray());
       }
+      case "weight" -> put(this.<Graph>of("graph").weight(string("name")));
+      case "gradients" -> {
+        List<Node> targets = List.of(nodes("of"));
+        Graph g = of("graph");
+        putAll(g.gradients(attrs(), arguments(), targets, List.of(nodes("by"))).toArray());
+      }
+      case "assign" -> put(this.<Graph>of("graph").assign(attrs(), of("node"), of("from")));
+      case "update" -> {
+        List<Node> weights = List.of(nodes("of"));
+        Graph g = of("graph");
+        put(g.update(attrs(), arguments(), weights, List.of(nodes("by"))));
+      }
+      case "after" -> put(this.<Graph>of("graph").after(of("node"), nodes("in")));
       case "merge_json" -> this.<Graph>of("graph").mergeJson(of("text"));
       case "shape" -> {
         long[] got = this.<Node>of("node").shape();

@@ -293,6 +293,22 @@ public final class Tests {
     equal(both.weights().get(0).trainable(), false);
   }
 
+  static void testNodesOfAnotherGraphAreRefused() {
+    Graph g = new Graph();
+    Node x = g.input("x", DType.FLOAT32, -1, 2);
+    Node y = g.add("Dense", Map.of("units", 1, "name", "d"), x);
+    Node w = g.weight("d/kernel");
+    Node wrong = new Graph().input("x", DType.FLOAT32, -1, 2);
+    List<Node> all = List.of(w);
+    List<Node> others = List.of(wrong);
+    refused(Code.INVALID_ARGUMENT, () -> g.gradients(others, all));
+    Map<String, ?> sum = Map.of("sum", true);
+    refused(Code.INVALID_ARGUMENT, () -> g.gradients(sum, null, List.of(y), others));
+    refused(Code.INVALID_ARGUMENT, () -> g.assign(w, wrong));
+    refused(Code.INVALID_ARGUMENT, () -> g.update(Map.of("optimizer", "SGD"), all, others));
+    refused(Code.INVALID_ARGUMENT, () -> g.after(y, wrong));
+  }
+
   static void testSavedAndLoaded() throws IOException {
     Model m = small();
     Path folder = Files.createTempDirectory("dl4");

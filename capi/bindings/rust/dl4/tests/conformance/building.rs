@@ -35,6 +35,21 @@ impl Case {
             "constant" => self.constant(step).map(Slot::Node),
             "layer" => self.graph(step.text("graph")).layer(step.text("kind"), self.layer_attrs(step)).map(Slot::Layer),
             "call" | "add" => return Some(self.call(word, step)),
+            "gradients" => return Some(self.gradients(step)),
+            "weight" => self.graph(step.text("graph")).weight(step.text("name")).map(Slot::Node),
+            "assign" => {
+                let (weight, value) = (*self.node(step.text("node")), *self.node(step.text("from")));
+                self.graph(step.text("graph")).assign(weight, value, step.attrs("attrs")).map(Slot::Node)
+            }
+            "update" => {
+                let (to, by) = (self.nodes(step, "of"), self.nodes(step, "by"));
+                let graph = self.graph(step.text("graph"));
+                graph.update(self.layer_attrs(step), to, by, self.arguments(step)).map(Slot::Node)
+            }
+            "after" => {
+                let (node, others) = (*self.node(step.text("node")), self.nodes(step, "in"));
+                self.graph(step.text("graph")).after(node, others).map(Slot::Node)
+            }
             "merge_json" => {
                 let text = self.string(step.text("text"));
                 return Some(self.graph(step.text("graph")).merge_json(text).map_err(Into::into));
@@ -87,23 +102,39 @@ impl Case {
         attrs
     }
 
-    fn call(&mut self, word: &str, step: Step<'_>) -> Done {
+    fn arguments(&self, step: Step<'_>) -> Attrs {
         let mut arguments = step.attrs("call");
-        for (key, list) in step.members("nodes") {
-            let slots = list.as_array().expect("a list").iter();
+        for (key, slots) in step.members("nodes") {
+            let slots = slots.as_array().expect("a list").iter();
             let nodes: Vec<_> = slots.map(|v| v.as_str().map(|slot| *self.node(slot))).collect();
             arguments = arguments.set(key.as_str(), nodes);
         }
+        arguments
+    }
+
+    fn call(&mut self, word: &str, step: Step<'_>) -> Done {
         let (graph, inputs) = (self.graph(step.text("graph")), self.nodes(step, "in"));
         let outputs = if word == "call" {
-            graph.call(*self.layer(step.text("layer")), inputs, arguments)?
+            graph.call(*self.layer(step.text("layer")), inputs, self.arguments(step))?
         } else {
-            graph.add_with(step.text("kind"), self.layer_attrs(step), inputs, arguments)?
+            graph.add_with(step.text("kind"), self.layer_attrs(step), inputs, self.arguments(step))?
         };
-        for (slot, node) in step.texts("to").zip(outputs) {
+        self.put_nodes(step, outputs);
+        Ok(())
+    }
+
+    fn gradients(&mut self, step: Step<'_>) -> Done {
+        let (targets, by) = (self.nodes(step, "of"), self.nodes(step, "by"));
+        let graph = self.graph(step.text("graph"));
+        let found = graph.gradients(targets, by, step.attrs("attrs"), self.arguments(step))?;
+        self.put_nodes(step, found);
+        Ok(())
+    }
+
+    fn put_nodes(&mut self, step: Step<'_>, nodes: Vec<dl4::Node>) {
+        for (slot, node) in step.texts("to").zip(nodes) {
             self.put(slot, Slot::Node(node));
         }
-        Ok(())
     }
 
     fn get_weight(&mut self, step: Step<'_>) -> Done {

@@ -32,6 +32,8 @@
   X(Resizing)                      \
   X(CenterCrop)                    \
   X(Augmentations)                 \
+  X(GridSample)                    \
+  X(RoiAlign)                      \
   X(LayerScale)                    \
   X(CustomScaleLayer)              \
   X(StochasticDepth)               \
@@ -105,10 +107,12 @@
   X(GlobalAttention)               \
   X(LocalAttention)                \
   X(JoinHeads)                     \
+  X(LinearAttention)               \
   X(GraphAttention)                \
   X(GraphNetwork)                  \
   X(SegmentSum)                    \
   X(SegmentMax)                    \
+  X(SegmentGather)                 \
   X(MatMul)                        \
   X(Merges)                        \
   X(Concatenate)                   \

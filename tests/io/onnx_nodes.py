@@ -33,7 +33,10 @@ Neg NegativeLogLikelihoodLoss Not OneHot Or
 Pad Pow PRelu Range Reciprocal ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd
 ReduceSum ReduceSumSquare Relu Reshape Resize RMSNormalization RNN Round Scan ScatterElements ScatterND Selu Shape Shrink
 Sigmoid Sign Sin Sinh Size Slice Softmax Softplus Softsign SoftmaxCrossEntropyLoss SpaceToDepth Split Sqrt Squeeze Sub Sum Swish Tan Tanh
-ThresholdedRelu Tile TopK Transpose Trilu Unsqueeze Upsample Where Xor""".split()
+ThresholdedRelu Tile TopK Transpose Trilu Unsqueeze Upsample Where Xor
+AffineGrid BitCast BlackmanWindow CausalConvWithState CenterCropPad Compress DeformConv DFT EyeLike GridSample HammingWindow
+HannWindow LinearAttention LpPool MelWeightMatrix NonMaxSuppression NonZero ReverseSequence RoiAlign RotaryEmbedding STFT
+SwiGLU TensorScatter Unique""".split()
 
 # Types of data that ours stand for; others (quarter floats, strings, unsigned integers past a byte ...) are not read.
 TYPES = {onnx.TensorProto.FLOAT, onnx.TensorProto.INT32, onnx.TensorProto.INT64, onnx.TensorProto.BOOL}
@@ -52,7 +55,7 @@ EXCLUDED |= dict.fromkeys(
 
 # What is asked for by an attribute or a type that is refused by its name: beginnings of names.
 REFUSED = {
-    "test_center_crop_pad": "integers that the model computes divided",
+    "test_roialign_mode_max": "the largest of weighted corners, as ONNX Runtime has it",
 }
 
 

@@ -84,10 +84,14 @@ std::vector<const NodeProto *> sorted(const std::vector<NodeProto> &nodes,
 }  // namespace
 
 const Row *row_of(std::string_view op) {
-  for (auto rows : {math_rows(), shape_rows(), index_rows(), space_rows(), pad_rows(), norm_rows(), product_rows(),
-                    attention_rows(), recurrent_rows(), scan_rows(), flow_rows(), sequence_rows(), quantized_rows(),
-                    training_rows(), order_rows(), named_rows()})
-    for (const Row &row : rows)
+  // One a line.
+  constexpr std::span<const Row> (*families[])() = {
+      &math_rows,    &shape_rows,     &index_rows,     &space_rows,   &pool_rows,   &pad_rows,      &norm_rows,
+      &product_rows, &attention_rows, &recurrent_rows, &scan_rows,    &flow_rows,   &sequence_rows, &training_rows,
+      &order_rows,   &quantized_rows, &number_rows,    &sampled_rows, &signal_rows, &step_rows,     &named_rows,
+  };
+  for (auto rows : families)
+    for (const Row &row : rows())
       if (row.op == op) return &row;
   return nullptr;
 }

@@ -262,11 +262,18 @@ void greater(const Op &op) {
   if (!on_sizes(op, rule, Type::boolean)) pairwise(op, "Greater");
 }
 
-void fold(const Op &op, const char *kind, bool mean = false) {
+using Chosen = int64_t (*)(int64_t, int64_t);
+void fold(const Op &op, const char *kind, bool mean = false, Chosen chosen = nullptr) {
   std::vector<const Value *> all;
   std::vector<size_t> numbers;
   for (size_t i = 0; i < op.inputs(); ++i) all.push_back(&op.in(i)), numbers.push_back(i);
   if (op.inputs() == 0) op.refuse("has no inputs");
+  if (chosen && on_elements(op, op.in(0).onnx_type(), [&](const auto &lists, size_t i) {
+        std::optional<Dim> best = lists[0][i];
+        for (const auto &list : lists) best = best ? known_only(*best, list[i], chosen) : best;
+        return best;
+      }))
+    return;
   const Perm perm = common(op, numbers);
   Node y = op.inputs() > 1 ? joined(op, kind, 0, 1, perm) : in_form(op, 0, perm);
   for (size_t i = 2; i < op.inputs(); ++i) {
@@ -504,8 +511,10 @@ std::span<const Row> math_rows() {
       {"BitwiseNot", invert},
       {"Sum", [](const Op &op) { fold(op, "BroadcastAdd"); }},
       {"Mean", [](const Op &op) { fold(op, "BroadcastAdd", true); }},
-      {"Max", [](const Op &op) { fold(op, "BroadcastMaximum"); }},
-      {"Min", [](const Op &op) { fold(op, "BroadcastMinimum"); }},
+      {"Max",
+       [](const Op &op) { fold(op, "BroadcastMaximum", false, [](int64_t a, int64_t b) { return std::max(a, b); }); }},
+      {"Min",
+       [](const Op &op) { fold(op, "BroadcastMinimum", false, [](int64_t a, int64_t b) { return std::min(a, b); }); }},
       {"Equal", equals},
       {"Less", less},
       {"Greater", greater},

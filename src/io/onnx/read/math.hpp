@@ -16,6 +16,18 @@ inline Node plus(const Op &op, Node a, Node b) { return op.layer("BroadcastAdd",
 inline Node minus(const Op &op, Node a, Node b) { return op.layer("BroadcastSubtract", Json::object(), {a, b}); }
 inline Node times(const Op &op, Node a, Node b) { return op.layer("BroadcastMultiply", Json::object(), {a, b}); }
 
+// Refuses inputs that are no floats, those among them that are there.
+inline void floats_only(const Op &op, std::initializer_list<size_t> inputs) {
+  for (size_t i : inputs)
+    if (op.has(i) && op.in(i).dtype != DType::f32) op.refuse("is supported for floats, not for ", op.in(i).dtype);
+}
+// The factor of a size that must be known; `what`: of what, for the refusal.
+inline int64_t known(const Op &op, const Dim &d, const char *what) {
+  if (!d.known()) op.refuse("of ", what, " that is free is not supported; export it with that size");
+  return d.factor;
+}
+inline int64_t known_or_free(const Dim &d) { return d.known() ? d.factor : free_dim; }
+
 // Places before and after along each axis.
 using Margins = std::vector<std::array<int64_t, 2>>;
 Json margins_json(const Margins &margins);

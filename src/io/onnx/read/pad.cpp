@@ -33,7 +33,11 @@ Node filled_ends(const Op &op, Node x, const Margins &margins, double number) {
   if (number == 0 || y == x) return y;
   const Node here = op.layer("Equal", Json::object(), {x, x});
   const Node ones = op.layer("Where", {{"x1", 1}, {"x2", 1}}, {here});
-  return op.layer("Where", {{"x2", number}}, {moved_ends(op, ones, margins), y});
+  const Node inside = moved_ends(op, ones, margins);
+  if (std::isfinite(number)) return op.layer("Where", {{"x2", number}}, {inside, y});
+  Tensor t = make_tensor(DType::f32, {});
+  *t.as<float>() = static_cast<float>(number);
+  return op.layer("Where", Json::object(), {inside, y, op.constant_node(std::move(t))});
 }
 
 namespace {
@@ -128,7 +132,6 @@ void pad(const Op &op) {
   const std::string mode = op.string("mode", "constant");
   if (mode == "constant") {
     const double number = op.opset() < 11 ? op.real("value", 0) : op.number(2, 0);
-    if (!std::isfinite(number)) op.refuse("with ", number < 0 ? "-infinity" : "infinity or NaN", " is not supported");
     if (v.dtype != DType::f32 && number != 0) op.refuse("of ", v.dtype, " with ", number, " is not supported");
     return pad_constant(op, pads, number);
   }
@@ -143,6 +146,26 @@ void pad(const Op &op) {
     x = op.layer("Take", {{"indices", from}, {"axis", inverse(perm)[i]}}, {x});
   }
   op.give(0, x, v.dims, perm);
+}
+
+// The middle of each axis, or zeros around it.
+void center_crop_pad(const Op &op) {
+  const Value &v = op.in(0);
+  const auto wanted = op.integers("shape", 1);
+  Ints axes;
+  if (const auto given = op.integers("axes"))
+    for (int64_t a : *given) axes.push_back(op.axis_of(a, v.rank()));
+  else
+    for (int i = 0; i < v.rank(); ++i) axes.push_back(i);
+  if (!wanted || wanted->size() != axes.size()) fail(Code::corrupt_file, "has no size for each axis");
+  Margins pads(static_cast<size_t>(v.rank()), {0, 0});
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const int64_t n = known(op, v.dims[static_cast<size_t>(axes[i])], "an axis"), to = (*wanted)[i];
+    if (to < 0 || to > max_dim) fail(Code::corrupt_file, "has a size of ", to);
+    const int64_t before = to > n ? (to - n) / 2 : -((n - to) / 2);
+    pads[static_cast<size_t>(axes[i])] = {before, to - n - before};
+  }
+  pad_constant(op, pads, 0);
 }
 
 // ---- Resize --------------------------------------------------------------------------------------------------------
@@ -384,7 +407,8 @@ void resize(const Op &op) {
 }  // namespace
 
 std::span<const Row> pad_rows() {
-  static constexpr Row rows[] = {{"Pad", pad}, {"Resize", resize}, {"Upsample", resize}};
+  static constexpr Row rows[] = {
+      {"Pad", pad}, {"CenterCropPad", center_crop_pad}, {"Resize", resize}, {"Upsample", resize}};
   return rows;
 }
 

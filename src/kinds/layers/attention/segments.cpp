@@ -1,4 +1,4 @@
-// SegmentSum and SegmentMax: rows folded by the number of their segment.
+// SegmentSum and SegmentMax: rows folded by the number of their segment; SegmentGather: the other way round.
 #include "kinds/layer.hpp"
 #include "ops/ops.hpp"
 
@@ -52,7 +52,29 @@ struct SegmentMax : Segments<SegmentMax> {
   static constexpr auto emit = ops::segment_max;
 };
 
+struct SegmentGather final : Layer {
+  static constexpr const char *name = "SegmentGather";
+  static constexpr const char *doc =
+      "The row of the segment that each id names, 0 for a negative one. An id past the last row is an error.";
+
+  Facts facts() const override {
+    return {.inputs = {{"rows", "(V, ...) or (B, V, ...)"}, {"segment_ids", "(E) or (B, E), integers"}},
+            .outputs = {{"y", "(E, ...) or (B, E, ...)"}}};
+  }
+  Arity arity() const override { return {2, 2}; }
+  std::vector<Symbol> call(Call &c) const override {
+    c.need_float(0);
+    c.need_rank_from(1, 1);
+    if (c.shape(1).rank() > 2)
+      fail(Code::shape_mismatch, "segment_ids: expected shape (E) or (B, E), got ", c.shape(1));
+    if (c.e.dtype(c.x(1)) == DType::boolean) fail(Code::invalid_argument, "segment_ids: expected numbers, got bool");
+    c.need_rank_from(0, c.shape(1).rank());
+    return {{ops::segment_gather(c.e, c.x(0), c.x(1))}};
+  }
+};
+
 }  // namespace
 DL4_KIND(SegmentSum)
 DL4_KIND(SegmentMax)
+DL4_KIND(SegmentGather)
 }  // namespace dl4::kinds

@@ -1,0 +1,127 @@
+// ONNX's Fourier transforms, as products with cosines and sines.
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "base/error.hpp"
+#include "io/onnx/read/math.hpp"
+
+namespace dl4::io::onnx {
+namespace {
+
+constexpr int64_t most_weights = int64_t{1} << 25;
+
+struct Transform {
+  int64_t length = 0;                  // of the transform
+  int64_t from = 0, to = 0;            // places of the input and of the output
+  int64_t in = 1, out = 2;             // 2: real and imaginary part
+  bool inverse = false, half = false;  // half: the input of an inverse one is one side of its spectrum
+
+  // What element (place, part) of the output takes of that of the input.
+  double weight(int64_t i, int64_t part_i, int64_t k, int64_t part_k) const {
+    if (i >= length || (half && i > length / 2)) return 0;
+    const double angle =
+        2 * std::numbers::pi * static_cast<double>(i * k % length) / static_cast<double>(length) * (inverse ? 1 : -1);
+    double w = part_i == part_k ? std::cos(angle) : part_k == 1 ? std::sin(angle) : -std::sin(angle);
+    if (half && i > 0 && 2 * i != length) w *= 2;  // and of its mirror
+    return inverse ? w / static_cast<double>(length) : w;
+  }
+};
+
+// (from * in, to * out), each row times a number.
+Tensor weights_of(const Op &op, const Transform &t, const float *window = nullptr) {
+  const int64_t rows = checked_mul(t.from, t.in), columns = checked_mul(t.to, t.out);
+  if (checked_mul(rows, columns) > most_weights)
+    op.refuse("of ", t.from, " places to ", t.to, " is not supported, only of up to ", most_weights, " weights");
+  op.take(checked_mul(rows, columns, 4));
+  Tensor w = make_tensor(DType::f32, {rows, columns});
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t c = 0; c < columns; ++c)
+      w.as<float>()[r * columns + c] = static_cast<float>(t.weight(r / t.in, r % t.in, c / t.out, c % t.out) *
+                                                          (window ? static_cast<double>(window[r / t.in]) : 1.0));
+  return w;
+}
+
+int64_t parts_of(const Op &op, const Value &v) {
+  const int64_t parts = v.rank() > 0 && v.dims.back().known() ? v.dims.back().factor : 0;
+  if (parts != 1 && parts != 2) op.refuse("of a value whose last axis is neither 1, real, nor 2, complex");
+  return parts;
+}
+
+// The first axis, and the others in that target, of which one may be free.
+Node seen_as(const Op &op, Node x, const Ints &target) {
+  if (std::count(target.begin(), target.end(), free_dim) > 1) op.refuse("with so many free axes is not supported");
+  return op.layer("Reshape", {{"target_shape", target}}, {x});
+}
+
+void dft(const Op &op) {
+  floats_only(op, {0});
+  Value &v = op.in(0);
+  if (v.rank() < 3) op.refuse("of a value of ", v.rank(), " axes is not supported");
+  int64_t axis = op.opset() < 20 ? op.integer("axis", 1) : -2;
+  if (op.opset() >= 20 && op.has(2)) axis = static_cast<int64_t>(op.number(2, -2));
+  axis = op.axis_of(axis, v.rank());
+  if (axis == v.rank() - 1) fail(Code::corrupt_file, "has the axis of real and imaginary parts as its axis");
+  Transform t;
+  t.in = parts_of(op, v);
+  t.inverse = op.integer("inverse", 0) != 0;
+  const bool onesided = op.integer("onesided", 0) != 0;
+  t.from = known(op, v.dims[static_cast<size_t>(axis)], "an axis");
+  const double length = op.number(1, static_cast<double>(t.inverse && onesided ? 2 * (t.from - 1) : t.from));
+  if (!(length >= 1 && length <= 1 << 24)) op.refuse("of ", length, " places is not supported");
+  t.length = t.to = static_cast<int64_t>(length);
+  if (onesided && !t.inverse) {
+    if (t.in == 2) op.refuse("\"onesided\" of complex numbers is not supported");
+    t.to = t.length / 2 + 1;
+  }
+  if (onesided && t.inverse) t.half = true, t.out = 1;
+  Perm perm;
+  for (int i = 0; i < v.rank() - 1; ++i)
+    if (i != axis) perm.push_back(i);
+  perm.push_back(static_cast<int>(axis)), perm.push_back(v.rank() - 1);
+  const Node x = op.as(v, perm);
+  const Shape s = op.shape(x);
+  Ints middle(s.begin() + 1, s.end() - 2), flat = middle, apart = middle;
+  flat.push_back(t.from * t.in);
+  apart.insert(apart.end(), {t.to, t.out});
+  const Node y = op.layer("MatMul", Json::object(), {seen_as(op, x, flat), op.constant_node(weights_of(op, t))});
+  std::vector<Dim> dims = v.dims;
+  dims[static_cast<size_t>(axis)] = {t.to, {}};
+  op.give(0, seen_as(op, y, apart), dims, perm);
+}
+
+void stft(const Op &op) {
+  floats_only(op, {0, 2});
+  Value &v = op.in(0);
+  if (v.rank() != 3) op.refuse("of a value of ", v.rank(), " axes is not supported");
+  std::optional<Tensor> window;
+  if (op.has(2)) window = op.floats(2, "window");
+  if (window && window->shape.rank() != 1) fail(Code::corrupt_file, "has a window of ", window->shape);
+  if (!window && !op.has(3)) fail(Code::corrupt_file, "has neither a window nor a length of a frame");
+  const double length = op.number(3, window ? static_cast<double>(window->elements()) : 0), step = op.number(1, 0);
+  if (!(length >= 1 && length <= 1 << 20 && step >= 1 && step <= max_dim))
+    op.refuse("has frames of ", length, " in steps of ", step);
+  Transform t;
+  t.in = parts_of(op, v);
+  t.length = t.from = t.to = static_cast<int64_t>(length);
+  if (window && window->elements() != t.length)
+    op.refuse("has a window of ", window->elements(), " for frames of ", t.length);
+  if (op.integer("onesided", 1) != 0) {
+    if (t.in == 2) op.refuse("\"onesided\" of complex numbers is not supported");
+    t.to = t.length / 2 + 1;
+  }
+  const Tensor w = weights_of(op, t, window ? window->as<float>() : nullptr);
+  const Json config{
+      {"filters", t.to * 2}, {"kernel_size", t.length}, {"strides", static_cast<int64_t>(step)}, {"use_bias", false}};
+  const Node y = op.weighted("Conv1D", config, {op.x(0)}, {{"kernel", reshaped(w, {t.length, t.in, t.to * 2})}});
+  op.give(0, seen_as(op, y, {op.shape(y)[1], t.to, 2}), {v.dims[0]});
+}
+
+}  // namespace
+
+std::span<const Row> signal_rows() {
+  static constexpr Row rows[] = {{"DFT", dft}, {"STFT", stft}};
+  return rows;
+}
+
+}  // namespace dl4::io::onnx

@@ -1,0 +1,100 @@
+// RoiAlign: parts of images, each as an image of one size.
+#include "base/error.hpp"
+#include "kinds/layers/conv/sampling.hpp"
+
+namespace dl4::kinds {
+namespace {
+
+using ops::Binary;
+using ops::Id;
+
+struct RoiAlign final : Layer {
+  static constexpr const char *name = "RoiAlign";
+  static constexpr const char *doc =
+      "Boxes of images, each as an image of one size: the mean, or the largest, of some places in each of its cells. "
+      "ONNX's RoiAlign, torchvision's roi_align.";
+  int64_t height = 0, width = 0, sampling_ratio = 0;
+  double spatial_scale = 1;
+  bool aligned = true;
+  enum class Mode { average, maximum } mode = Mode::average;
+
+  void fields(Fields &f) override {
+    f("height", height).required("2").at_least(1).at_most(1 << 12).doc("rows of the output");
+    f("width", width).required("2").at_least(1).at_most(1 << 12).doc("columns of the output");
+    f("sampling_ratio", sampling_ratio)
+        .required("2")
+        .at_least(1)
+        .at_most(64)
+        .doc("places along each axis of a cell that are taken, in lines between those of the image");
+    f("spatial_scale", spatial_scale).doc("what coordinates of boxes are multiplied by");
+    f("aligned", aligned)
+        .doc(
+            "whether a place's middle is at a half; else it is at a whole number, and no box is smaller than one "
+            "place");
+    f("mode", mode, {"avg", "max"}).doc("what a cell is of its places: their mean, or the largest");
+  }
+  Arity arity() const override { return {3, 3}; }
+  Facts facts() const override {
+    return {.inputs = {{"x", "(B, H, W, C)"},
+                       {"boxes", "(N, 4): left, top, right, bottom"},
+                       {"images", "(N), integers: which of B"}},
+            .outputs = {{"y", "(N, height, width, C)"}}};
+  }
+
+  std::vector<Symbol> call(Call &c) const override {
+    c.need_rank(0, 4);
+    c.need_rank(1, 2);
+    c.need_rank(2, 1);
+    c.need_float(0);
+    c.need_float(1);
+    const Shape s = c.shape();
+    if (c.shape(1)[1] != 4) fail(Code::shape_mismatch, "input 1: expected boxes (N, 4), got ", c.shape(1));
+    const DType type = c.e.dtype(c.x(2));
+    if (type != DType::i32 && type != DType::i64 && type != DType::u8)
+      fail(Code::invalid_argument, "input 2: expected integers, found dtype=", type);
+    if (s[1] == free_dim || s[2] == free_dim)
+      fail(Code::shape_mismatch, "input 0: all axes but the first should be known, got ", s);
+    // Places along one axis, (N, rows, 1, samples, 1), and of the other (N, 1, columns, 1, samples).
+    std::vector<std::vector<Tap>> axes;
+    std::vector<Id> seen;
+    for (int axis = 0; axis < 2; ++axis) {
+      const Id x = places(c, axis);
+      const auto n = static_cast<double>(s[axis + 1]);
+      const Id above = ops::binary(c.e, Binary::greater_equal, x, c.e.scalar(-1)),
+               below = ops::binary(c.e, Binary::less_equal, x, c.e.scalar(n));
+      seen.push_back(ops::binary(c.e, Binary::logical_and, above, below));
+      axes.push_back(taps(c.e, x, s[axis + 1], Between::linear, Outside::border, false));
+    }
+    Id item = ops::cast(c.e, c.x(2), DType::i64);
+    for (int i = 0; i < 4; ++i) item = ops::expand_dims(c.e, item, -1);
+    Id y = sampled(c.e, c.x(), item, axes);
+    const Id inside = ops::binary(c.e, Binary::logical_and, seen[0], seen[1]);
+    y = ops::select(c.e, ops::expand_dims(c.e, inside, -1), y, c.e.scalar(0));
+    return {{ops::reduce(c.e, mode == Mode::average ? ops::Reduce::mean : ops::Reduce::max, y, {3, 4})}};
+  }
+
+ private:
+  Id places(Call &c, int axis) const {
+    ops::Emit &e = c.e;
+    const int64_t cells = axis == 0 ? height : width;
+    const auto edge = [&](int at) {
+      Id v = ops::slice(e, c.x(1), 1, at, 1);
+      for (int i = 0; i < 3; ++i) v = ops::expand_dims(e, v, -1);
+      return ops::unary(e, ops::Unary::scale_shift, v, {static_cast<float>(spatial_scale), aligned ? -0.5f : 0.0f, 0});
+    };
+    const Id begin = edge(axis == 0 ? 1 : 0), end = edge(axis == 0 ? 3 : 2);
+    Id reach = ops::sub(e, end, begin);
+    if (!aligned) reach = ops::binary(e, Binary::max, reach, e.scalar(1));
+    // Fractions of the box: samples in the middles of equal parts.
+    Shape shape{1, 1, 1, 1, 1};
+    shape = shape.with(axis + 1, cells).with(axis + 3, sampling_ratio);
+    Tensor t = make_tensor(DType::f32, shape);
+    for (int64_t i = 0; i < t.elements(); ++i)
+      t.as<float>()[i] = static_cast<float>((static_cast<double>(i) + 0.5) / static_cast<double>(t.elements()));
+    return ops::add(e, begin, ops::mul(e, reach, e.constant(std::move(t))));
+  }
+};
+
+}  // namespace
+DL4_KIND(RoiAlign)
+}  // namespace dl4::kinds

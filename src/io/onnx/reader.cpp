@@ -84,7 +84,6 @@ std::vector<const NodeProto *> sorted(const std::vector<NodeProto> &nodes,
 }  // namespace
 
 const Row *row_of(std::string_view op) {
-  // One a line.
   constexpr std::span<const Row> (*families[])() = {
       &math_rows,    &shape_rows,     &index_rows,     &space_rows,   &pool_rows,   &pad_rows,      &norm_rows,
       &product_rows, &attention_rows, &recurrent_rows, &scan_rows,    &flow_rows,   &sequence_rows, &training_rows,

@@ -169,10 +169,6 @@ class Object:
     def __init__(self, handle):
         self.handle = handle
 
-    @property
-    def _as_parameter_(self):
-        return self.handle
-
     def __reduce_ex__(self, protocol):
         """Two objects with one handle would release it twice."""
         raise TypeError(f"cannot copy or pickle '{type(self).__name__}' object: it is a handle of the library's")
@@ -186,6 +182,11 @@ class Object:
     def describe(self, format=1):
         """As text for people (1), JSON (0) or a DOT drawing (2)."""
         return text(made("dl4_describe", self.handle, format))
+
+
+# The slot itself: no code of Python's runs while ctypes converts an argument, in which a signal's exception would be
+# lost.
+Object._as_parameter_ = Object.handle
 
 
 def options_text(values):

@@ -5,6 +5,7 @@ import signal
 import sys
 import threading
 import time
+import types
 import unittest
 
 import numpy as np
@@ -151,6 +152,9 @@ class Signals(unittest.TestCase):
                     call()
         self.assertIs(sys.unraisablehook, hook)
         self.assertEqual(signal.pthread_sigmask(signal.SIG_BLOCK, []), set())
+
+    def test_no_code_of_pythons_runs_while_an_argument_is_converted(self):
+        self.assertIs(type(dl4.abi.Object._as_parameter_), types.MemberDescriptorType)
 
     def test_in_fit(self):
         m = keras.Sequential([keras.Input((64,)), keras.layers.Dense(64)])

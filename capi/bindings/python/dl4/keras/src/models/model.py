@@ -315,8 +315,6 @@ class Model(Layer, Trainer):
     def call(self, inputs, training=None, mask=None):
         if self._base is None:
             raise NotImplementedError(f"Model {self.__class__.__name__} does not have a `call()` method implemented.")
-        if mask is not None:
-            raise NotImplementedError(f"Model {self.__class__.__name__}: `mask` of call() is not in this version")
         given = flatten(inputs)
         if call_context.owner() is not None or any(is_tensor(t) for t in given):
             return self._base.called(given)

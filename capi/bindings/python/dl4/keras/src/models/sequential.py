@@ -133,8 +133,6 @@ class Sequential(Model):
         self._set_function(Function(inputs, outputs))
 
     def call(self, inputs, training=None, mask=None):
-        if mask is not None:
-            raise NotImplementedError(f"Sequential model {self.name!r}: `mask` of call() is not in this version")
         for layer in self._list:
             if not isinstance(layer, InputLayer):
                 inputs = layer(inputs) if training is None else layer(inputs, training=training)

@@ -26,15 +26,20 @@ NEED = """static void need(dl4_error *e) {
 """
 
 
+def older(stamp, *sources):
+    """Whether the stamp is not there, or was made before one of the sources."""
+    return not stamp.exists() or stamp.stat().st_mtime < max(s.stat().st_mtime for s in sources)
+
+
 @functools.lru_cache(None)
 def prefix():
     """The library, installed once for all pages."""
     where = BUILD / "guide/prefix"
     where.mkdir(parents=True, exist_ok=True)
-    library, stamp = BUILD / "libdl4.so", where / "installed"
+    stamp = where / "installed"
     with open(BUILD / "guide/lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not stamp.exists() or stamp.stat().st_mtime < library.stat().st_mtime:
+        if older(stamp, BUILD / "libdl4.so", *SOURCE.glob("include/dl4/*")):
             done = subprocess.run(["cmake", "--install", BUILD, "--prefix", where], stdout=subprocess.PIPE,
                                   stderr=subprocess.STDOUT, text=True)
             if done.returncode:
@@ -89,12 +94,13 @@ def missing(language, needs):
 @functools.lru_cache(None)
 def node_modules():
     """Installs the package as a user would; the reason where that can't be done."""
-    where = BUILD / "guide/node"
+    where, stamp = BUILD / "guide/node", BUILD / "guide/node/installed"
     with open(BUILD / "guide/lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if (where / "node_modules/dl4").exists():
+        if not older(stamp, BINDINGS / "node/package.json", *BINDINGS.glob("node/lib/*")):
             return None
-        where.mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(where, ignore_errors=True)  # npm keeps a package of the same version
+        where.mkdir(parents=True)
         (where / "package.json").write_text('{"private": true, "type": "module"}\n')
         package = where / "dl4"
         shutil.copytree(BINDINGS / "node", package, dirs_exist_ok=True,
@@ -102,7 +108,10 @@ def node_modules():
         done = subprocess.run(["npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--install-links",
                                "--omit=dev", "./dl4"], cwd=where, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                               text=True, timeout=120)
-        return "no koffi from npm" if done.returncode else None
+        if done.returncode:
+            return "no koffi from npm"
+        stamp.touch()
+        return None
 
 
 @functools.lru_cache(None)

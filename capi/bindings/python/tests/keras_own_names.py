@@ -33,7 +33,7 @@ class Names(types.ModuleType):
                 return importlib.import_module(f"{self.__name__}.{name}")
         import dl4.keras as keras
 
-        if self.__name__.startswith("keras.src.utils."):
+        if self.__name__.startswith(("keras.src.utils.", "keras.src.layers.preprocessing.")):
             with contextlib.suppress(ImportError):
                 own = importlib.import_module("dl4." + self.__name__)
                 if hasattr(own, name):
@@ -89,6 +89,8 @@ def special(module):
     if not _special:
         import dl4.keras as keras
 
+        lookup = importlib.import_module("dl4.keras.src.layers.preprocessing.index_lookup")
+        keras.layers.IndexLookup = lookup.IndexLookup  # which Keras's inner module has
         b, named = _backend(), {"named_product": named_product, "get_test_data": get_test_data}
         testing = types.SimpleNamespace(
             TestCase=TestCase,

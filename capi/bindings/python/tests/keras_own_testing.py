@@ -82,9 +82,14 @@ def _backend():
     b.enable_flash_attention = b.disable_flash_attention = lambda: None
     b.random, b.numpy, b.result_type = keras.random, keras.ops, result_type
     b.standardize_shape = tuple
+    b.get_keras_mask, b.set_keras_mask = (lambda x: getattr(x, "_keras_mask", None)), set_keras_mask
     b.standardize_data_format = lambda d: d or b.image_data_format()
     b.common = types.SimpleNamespace(global_state=types.SimpleNamespace(clear_session=keras.backend.clear_session))
     return b
+
+
+def set_keras_mask(x, mask):
+    x._keras_mask = mask
 
 
 def operation_class(function):

@@ -4,7 +4,9 @@ import sys as _sys
 
 from .src.ops import *  # noqa: F403
 from .src.ops import __all__ as _names
+from .src.ops import image
 
 nn = numpy = math = linalg = core = _sys.modules[__name__]  # keras.ops.nn and the like hold the same functions
 _sys.modules.update({f"{__name__}.{_n}": nn for _n in ("nn", "numpy", "math", "linalg", "core")})
-__all__ = [*_names, "nn", "numpy", "math", "linalg", "core"]
+_sys.modules[f"{__name__}.image"] = image
+__all__ = [*_names, "image", "nn", "numpy", "math", "linalg", "core"]

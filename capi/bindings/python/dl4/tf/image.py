@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..keras.src.layers.preprocessing.images import pixels
+from ..keras.src.on_arrays import pixels
 from ..keras.src.utils.directory_utils import padded
 from ..keras.src.utils.image_utils import resized
 from . import random

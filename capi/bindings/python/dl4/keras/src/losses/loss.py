@@ -43,18 +43,30 @@ class Loss(Kind):
         given = {**dict(zip(("name", "reduction", "dtype"), args)), **kwargs}
         _need_reduction(given)
         self.name = given.get("name") or snake_case(type(self).__name__)
-        self.reduction, self.dtype = given.get("reduction", "sum_over_batch_size"), "float32"
-        self._config = {}
+        self.reduction = given.get("reduction", "sum_over_batch_size")
+        self._config = {} if given.get("dtype") is None else {"dtype": given["dtype"]}
 
     def __getattr__(self, key):
         if key == "name" and self._class_name is not None:
             return self._config.get("name") or snake_case(self._class_name)
         return super().__getattr__(key)
 
+    @property
+    def dtype(self):
+        """The type of data of what it gives on arrays."""
+        given = self._config.get("dtype")
+        return str(getattr(given, "compute_dtype", None) or getattr(given, "name", None) or given or "float32")
+
     def __call__(self, y_true, y_pred, sample_weight=None):
+        mask = getattr(y_pred, "_keras_mask", None)
+        if mask is not None and not is_tensor(y_pred):
+            sample_weight = _masked(sample_weight, mask, self.reduction)
+            y_pred = eager_tensor(ops.convert_to_numpy(y_pred))  # without it
         if overrides.is_custom(self):
-            return self._own(y_true, y_pred, sample_weight)
-        return self._measured(y_true, y_pred, sample_weight)
+            value = self._own(y_true, y_pred, sample_weight)
+        else:
+            value = self._measured(y_true, y_pred, sample_weight)
+        return value if self.dtype == "float32" or is_tensor(value) else ops.cast(value, self.dtype)
 
     def _measured(self, y_true, y_pred, sample_weight=None, **other):
         """By the library, with other options."""
@@ -65,10 +77,6 @@ class Loss(Kind):
             layer._is_operation = True
             return layer([as_tensor(t) for t in (y_true, y_pred, sample_weight) if t is not None])
         config = {k: v for k, v in {**self._config, **other}.items() if k not in ("name", "dtype")}
-        mask = getattr(y_pred, "_keras_mask", None)
-        if mask is not None:
-            raise NotImplementedError("a mask on an array is not in this version: give sample weights")
-
         return eager_tensor(measured("loss", self._class_name, config, y_true, y_pred, sample_weight))
 
     def _own(self, y_true, y_pred, sample_weight):
@@ -107,6 +115,24 @@ def _need_reduction(given):
             "Invalid value for argument `reduction`. Expected one of "
             f"{set(_REDUCTIONS)}. Received: reduction={given['reduction']}"
         )
+
+
+def _masked(sample_weight, mask, reduction):
+    """Sample weights that leave out what is masked; a mean is that of the rest."""
+    w = ops.cast(mask, "float32")
+    if reduction in ("mean", "sum_over_batch_size"):
+        w = w * (ops.size(w) / (ops.sum(w) + 1e-7))
+    if sample_weight is None:
+        return w
+    given = ops.cast(ops.convert_to_tensor(sample_weight), "float32")
+    while len(given.shape) > len(w.shape):
+        if given.shape[-1] == 1:
+            given = ops.squeeze(given, -1)
+        else:
+            w = ops.expand_dims(w, -1)
+    while len(given.shape) < len(w.shape):
+        given = ops.expand_dims(given, -1)
+    return given * w
 
 
 def _floats(x):

@@ -5,12 +5,14 @@ import warnings
 from ....abi import Error, ShapeMismatch
 from .. import registry
 from ..backend import call_context
+from ..backend.dtypes import FLOATS, INTEGERS
 from ..backend.eager_tensor import eager_tensor
 from ..export import keras_export
 from ..kind import as_json, Kind
 from ..registry import Category
 from ..layers.variable import Variable
 from ..losses.loss import loss_function, measured
+from ..ops import cast
 from ..utils.naming import snake_case
 
 
@@ -30,7 +32,7 @@ class Metric(Kind):
             self._checked()
             return
         given = {**dict(zip(("dtype", "name"), args)), **kwargs}
-        self.name, self.dtype, self._config = given.get("name") or snake_case(type(self).__name__), "float32", {}
+        self.name, self._config = given.get("name") or snake_case(type(self).__name__), {"dtype": given.get("dtype")}
 
     def _checked(self):
         """What the library refuses is refused here."""
@@ -68,6 +70,14 @@ class Metric(Kind):
             return self._auc(key)
         return super().__getattr__(key)
 
+    @property
+    def dtype(self):
+        """The type of data of what it measures."""
+        given = self._config.get("dtype")
+        return str(getattr(given, "variable_dtype", None) or getattr(given, "name", None) or given or "float32")
+
+    _dtype = dtype
+
     def _auc(self, key):
         """Thresholds between 0 and 1, the first and last just outside."""
         given, n = self._config.get("thresholds"), self._config.get("num_thresholds", 200)
@@ -102,7 +112,10 @@ class Metric(Kind):
             y_true, y_pred, sample_weight = _values(y_true, y_pred if y_pred is not None else sample_weight)
         if self._class_name in _COUNTING and "int" in (self._config.get("dtype") or "int"):
             _warn_of_floats(sample_weight)
-        self._batches.append(tuple(None if v is None else numpy.array(v) for v in (y_true, y_pred, sample_weight)))
+        whole = self.dtype if self.dtype in INTEGERS and self._class_name not in _COUNTING else None
+        self._batches.append(
+            tuple(None if v is None else numpy.array(v, whole) for v in (y_true, y_pred, sample_weight))
+        )
 
     def _show_result(self, logs):
         """Its number among those that a model measured."""
@@ -140,7 +153,8 @@ class Metric(Kind):
         weights = None
         if any(v is not None for v in w):
             weights = _joined([numpy.ones(a.shape[:1], "float32") if v is None else v for a, v in zip(y, w)])
-        return eager_tensor(measured("metric", self._class_name, self._plain(), _joined(y), _joined(p), weights))
+        value = measured("metric", self._class_name, self._plain(), _joined(y), _joined(p), weights)
+        return eager_tensor(value) if self.dtype not in FLOATS[:2] else cast(value, self.dtype)
 
     def __call__(self, *args, **kwargs):
         self.update_state(*args, **kwargs)
@@ -153,8 +167,8 @@ class Metric(Kind):
 
     def get_config(self):
         if self._class_name is None:
-            return {"name": self.name, "dtype": "float32"}
-        return {**super().get_config(), "name": self.name, "dtype": "float32"}
+            return {"name": self.name, "dtype": self.dtype}
+        return {**super().get_config(), "name": self.name, "dtype": self.dtype}
 
     def _to_json(self):
         return {"class_name": self._class_name, "config": as_json(self._plain())}

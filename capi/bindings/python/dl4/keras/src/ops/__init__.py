@@ -139,7 +139,9 @@ from .shapes import (  # noqa: A004
     vstack,
 )
 
-globals().update({name: computed(name) for name in FUNCTIONS if name[0] != "_" and name not in globals()})
+globals().update(
+    {name: computed(name) for name in FUNCTIONS if name.isidentifier() and name[0] != "_" and name not in globals()}
+)
 pi = 3.141592653589793
 _OWN = {"FUNCTIONS", "computed"}
 __all__ = [n for n, v in list(globals().items()) if n[0] != "_" and n not in _OWN and not isinstance(v, _ModuleType)]

@@ -60,6 +60,7 @@ def dispatched(f):
             return run(Function([], t, alone=True).core.session(), [], t)
         return run_on_arrays(f, args, kwargs)
 
+    either.__name__ = f.__name__.rpartition(".")[2]
     return either
 
 
@@ -73,7 +74,7 @@ def computed(name):
             return numpy_call.symbolic(name, args, kwargs)
         return given(on_arrays(*args, **kwargs), args)
 
-    either.__name__ = name
+    either.__name__ = name.rpartition(".")[2]
     return either
 
 

@@ -5,7 +5,7 @@ from ....backend.lazy import np
 from ....export import keras_export
 from ...layer import category
 from ..data_layer import DataLayer
-from . import pixels
+from ....on_arrays import pixels
 
 
 class _Fixed(DataLayer):

@@ -2,7 +2,7 @@
 
 from ....backend.lazy import np
 from ...layer import category
-from . import pixels
+from ....on_arrays import pixels
 from .image_layer import GeometricLayer, ImageLayer, signed_range
 
 

@@ -3,7 +3,7 @@
 from ....backend.eager_tensor import eager_tensor
 from ....backend.lazy import np
 from ...layer import category
-from . import pixels
+from ....on_arrays import pixels
 from .colors import ColorLayer
 from .image_layer import factor_range, ImageLayer
 

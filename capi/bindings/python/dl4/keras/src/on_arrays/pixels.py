@@ -1,6 +1,6 @@
 """Operations on batches of images (B, H, W, C) in float32."""
 
-from ....backend.lazy import np
+from ..backend.lazy import np
 
 f32 = "float32"
 
@@ -87,7 +87,10 @@ def homographies(start, end):
     b = np.stack([zero, zero, zero, ex, ey, one, -sy * ex, -sy * ey], -1)
     system = np.stack([a, b], 2).reshape(len(ex), 8, 8)
     wanted = np.stack([sx, sy], 2).reshape(len(ex), 8, 1)
-    return np.linalg.solve(system.astype("float64"), wanted.astype("float64"))[..., 0].astype(f32)
+    try:
+        return np.linalg.solve(system.astype("float64"), wanted.astype("float64"))[..., 0].astype(f32)
+    except np.linalg.LinAlgError:  # points in a line
+        return np.full((len(ex), 8), np.nan, f32)
 
 
 def grayscale(images):

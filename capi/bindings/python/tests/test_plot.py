@@ -28,13 +28,34 @@ def model():
 class PlotModel(unittest.TestCase):
     def test_dot_and_svg(self):
         with tempfile.TemporaryDirectory() as folder:
-            path = keras.utils.plot_model(model(), os.path.join(folder, "m.dot"))
+            path = keras.utils.plot_model(model(), os.path.join(folder, "m.dot"), show_layer_names=True)
             text = pathlib.Path(path).read_text()
             self.assertIn("digraph", text)
             self.assertIn("conv", text)
             path = keras.utils.plot_model(model(), os.path.join(folder, "m.svg"))
             drawn = pathlib.Path(path).read_text()
             self.assertIn("<svg" if shutil.which("dot") else "digraph", drawn)
+
+    def test_what_is_shown(self):
+        text = keras.utils.model_to_dot(model())
+        self.assertIn('[label="conv (Conv2D)"]', text)
+        text = keras.utils.model_to_dot(
+            model(),
+            show_shapes=True,
+            show_dtype=True,
+            show_layer_names=False,
+            show_layer_activations=True,
+            show_trainable=True,
+            rankdir="LR",
+            dpi=72,
+        )
+        lines = ["Conv2D", "activation: linear", "output shape: (None, 4, 4, 4)", "output dtype: float32", "trainable"]
+        self.assertIn("\\n".join(lines), text)
+        self.assertIn('rankdir="LR", dpi=72', text)
+        with self.assertRaisesRegex(NotImplementedError, "subgraph"):
+            keras.utils.model_to_dot(model(), subgraph=True)
+        with self.assertRaises(TypeError):
+            keras.utils.plot_model(model(), shapes=True)
 
 
 @unittest.skipUnless(matplotlib, "no matplotlib")

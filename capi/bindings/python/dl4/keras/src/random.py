@@ -10,12 +10,12 @@ from .symbolic.tensor import operation
 class SeedGenerator:
     """Seeds, one after the other."""
 
-    def __init__(self, seed=None, name=None, **kwargs):
+    def __init__(self, seed=None, name=None):
         import numpy
 
         if seed is not None and (not hasattr(seed, "__index__") or seed < 0):
             raise ValueError(f"Argument `seed` must be an integer that is not negative. Received: seed={seed}")
-        self.initial_seed = seed
+        self.initial_seed, self.name = seed, name or "seed_generator"
         self.numpy = numpy.random.default_rng(seed)
 
     def next(self, ordered=True):

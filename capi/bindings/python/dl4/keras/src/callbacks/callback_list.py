@@ -49,7 +49,14 @@ class CallbackList:
     def _wants_batches(self, of):
         """Does one want to know of each batch: of "train", "test" or "predict"?"""
         names = [f"on_{of}_batch_begin", f"on_{of}_batch_end"]
-        return bool(self._overridden(*names, *(["on_batch_begin", "on_batch_end"] if of == "train" else [])))
+        found = self._overridden(*names, *(["on_batch_begin", "on_batch_end"] if of == "train" else []))
+        own = [type(c).__name__ for c in found if not type(c).__module__.startswith(__name__.rpartition(".")[0])]
+        n = getattr(self.model, "steps_per_execution", 1)
+        if own and n not in (1, "auto"):
+            raise NotImplementedError(
+                f"compile(): `steps_per_execution`: expected 1, as the callback {own[0]} hears each batch, got {n}"
+            )
+        return bool(found)
 
     def _notify(self, method, *arguments):
         for c in self.callbacks:

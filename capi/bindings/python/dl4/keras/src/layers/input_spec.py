@@ -9,7 +9,7 @@ class InputSpec:
 
     def __init__(self, dtype=None, shape=None, ndim=None, max_ndim=None, min_ndim=None, axes=None, optional=False):
         self.dtype, self.shape, self.ndim = dtype, shape, len(shape) if shape is not None else ndim
-        self.max_ndim, self.min_ndim, self.axes = max_ndim, min_ndim, axes or {}
+        self.max_ndim, self.min_ndim, self.axes, self.optional = max_ndim, min_ndim, axes or {}, optional
 
     def check(self, shape, name):
         """Refuses another shape."""

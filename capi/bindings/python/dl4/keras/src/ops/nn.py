@@ -3,8 +3,9 @@
 from .. import registry
 from ..registry import create
 from ..symbolic.tensor import as_tensor, cast_tensor, operate, operation
+from ..utils.naming import snake_case
 from .core import cast
-from .dispatch import axes, dispatched, floats, of, over, places
+from .dispatch import axes, dispatched, floats, need_dense, of, over, places
 from .reduction import logsumexp
 from .shapes import expand_dims, transpose
 
@@ -61,6 +62,8 @@ def log_softmax(x, axis=-1):
 
 def _loss(kind):
     def f(target, output, from_logits=False, axis=-1):
+        if axis not in (-1, len(output.shape) - 1):
+            raise NotImplementedError(f"{snake_case(kind)}: `axis`: expected the last one, got {axis}")
         return create("loss", kind, from_logits=from_logits, reduction="none")(target, output)
 
     return f
@@ -72,6 +75,7 @@ sparse_categorical_crossentropy = _loss("SparseCategoricalCrossentropy")
 
 @dispatched
 def one_hot(x, num_classes, axis=-1, dtype=None, sparse=False):
+    need_dense("one_hot", sparse)
     import numpy
 
     x = as_tensor(x)
@@ -83,13 +87,28 @@ def one_hot(x, num_classes, axis=-1, dtype=None, sparse=False):
 
 @dispatched
 def multi_hot(inputs, num_classes=None, axis=-1, dtype=None, sparse=False):
-    x = one_hot(inputs, num_classes)
+    need_dense("multi_hot", sparse)
+    x = one_hot(inputs, num_classes, axis)
     return cast_tensor(over("Max", x, 0 if len(x.shape) == 2 else 1), dtype or "float32")
 
 
 @dispatched
-def dot_product_attention(query, key, value, bias=None, mask=None, scale=None, is_causal=False, **kwargs):
+def dot_product_attention(
+    query,
+    key,
+    value,
+    bias=None,
+    mask=None,
+    scale=None,
+    is_causal=False,
+    flash_attention=None,
+    attn_logits_soft_cap=None,
+):
     """Of (batch, time, heads, size), as keras.ops.nn's."""
+    if flash_attention:
+        raise ValueError("dot_product_attention: flash attention is not supported: expected None or False")
+    if attn_logits_soft_cap is not None:
+        raise NotImplementedError("dot_product_attention: `attn_logits_soft_cap` is not in this version of the library")
     query, key, value = (floats(t) for t in (query, key, value))
     scale = query.shape[-1] ** -0.5 if scale is None else float(scale)
     q, k, v = (transpose(t, [0, 2, 1, 3]) for t in (query, key, value))
@@ -119,7 +138,9 @@ def batch_normalization(x, mean, variance, axis, offset=None, scale=None, epsilo
 
 
 @dispatched
-def layer_normalization(x, gamma=None, beta=None, axis=-1, epsilon=None, **kwargs):
+def layer_normalization(x, gamma=None, beta=None, axis=-1, epsilon=None, rms_scaling=False):
+    if rms_scaling:
+        raise NotImplementedError("layer_normalization: expected `rms_scaling` False; rms_normalization() has it")
     x = floats(x)
     y = (x - over("Mean", x, axis, True)) * of("Rsqrt", over("Var", x, axis, True) + (epsilon or 1e-7))
     y = y if gamma is None else y * floats(gamma)

@@ -64,7 +64,7 @@ def tensordot(x1, x2, axes=2):
     return einsum(f"{''.join(left)},{''.join(right)}->{''.join(rest)}", x1, x2)
 
 
-def einsum(subscripts, *operands, **kwargs):
+def einsum(subscripts, *operands, optimize=None):
     return _einsum(list(operands), subscripts)
 
 

@@ -97,6 +97,8 @@ def average(x, axis=None, weights=None):
 
 @dispatched
 def moments(x, axes, keepdims=False, synchronized=False):
+    if synchronized:
+        raise NotImplementedError("moments: synchronized=True is of distributed training, which is not here")
     x = floats(x)
     return over("Mean", x, axes, keepdims), over("Var", x, axes, keepdims)
 

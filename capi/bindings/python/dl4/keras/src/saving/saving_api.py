@@ -6,6 +6,7 @@ from .... import core
 from ..backend import global_state
 from ..models.model import Model
 from ..models.rebuild import from_core
+from .object_registration import custom_object_scope
 
 
 def load_model(filepath, custom_objects=None, compile=True, safe_mode=True):
@@ -13,7 +14,8 @@ def load_model(filepath, custom_objects=None, compile=True, safe_mode=True):
     was compiled, it is compiled and goes on from there."""
     path = os.fspath(filepath)
     loaded = core.Model.load(path, global_state.context())
-    model = from_core(loaded, Model)
+    with custom_object_scope(custom_objects):
+        model = from_core(loaded, Model)
     if compile and path.endswith((".keras", ".h5", ".hdf5")):
         model._resume_training(loaded, path)
     return model

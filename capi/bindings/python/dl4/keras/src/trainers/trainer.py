@@ -39,7 +39,7 @@ class Trainer(NativeTraining, Objective, Steps):
         self.optimizer = registry.get("optimizer", optimizer)
         overrides.refuse(self.optimizer, "compile()", "compile")
         self._tracked_metrics = self._compiled_step = None
-        self._runs_eagerly = bool(run_eagerly)
+        self._runs_eagerly, self.steps_per_execution = bool(run_eagerly), steps_per_execution
         self._compiled = {
             "loss": loss,
             "loss_weights": loss_weights,

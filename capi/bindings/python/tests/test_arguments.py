@@ -45,7 +45,7 @@ PROMISES = {
 # Methods whose arguments someone else decides: callbacks, hooks of layers, Python's protocols.
 PROTOCOL = {
     *("__exit__", "__array__", "__array_wrap__", "__new__", "__format__", "build", "build_from_config", "call"),
-    *("compute_loss", "compute_metrics", "get_random_transformation", "from_config"),
+    *("compute_loss", "compute_metrics", "compute_output_shape", "get_random_transformation", "from_config"),
     *("transform_images", "transform_labels", "transform_segmentation_masks", "transform_bounding_boxes"),
 }
 

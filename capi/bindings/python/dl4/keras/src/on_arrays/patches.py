@@ -53,7 +53,7 @@ def extract_patches_3d(volumes, size, strides=None, dilation_rate=1, padding="va
     return _patched(volumes, size, strides, dilation_rate, padding, data_format, 3, "volumes")
 
 
-def sides(size, before, after, target, names):
+def sides(before, after, target, names):
     """What is put or taken before and behind an axis, of which two are given."""
     if [before, after, target].count(None) != 1:
         words = ", ".join(names)
@@ -82,14 +82,14 @@ def pad_images(
         (left_padding, right_padding, target_width, ("left_padding", "right_padding", "target_width")),
     )
     for one in given:
-        sides(None, *one)
+        sides(*one)
     need_images(a.shape)
     first, widths = channels_first(data_format), [(0, 0)] * a.ndim
     for axis, (before, after, target, names) in zip((-2, -1) if first else (-3, -2), given):
         size = a.shape[axis]
         before = target - size - after if before is None else before
         after = target - size - before if after is None else after
-        sides(size, before, after, None, names)
+        sides(before, after, None, names)
         widths[axis] = (before, after)
     return np.pad(a, widths)
 
@@ -111,14 +111,14 @@ def crop_images(
         (left_cropping, right_cropping, target_width, ("left_cropping", "right_cropping", "target_width")),
     )
     for one in given:
-        sides(None, *one)
+        sides(*one)
     need_images(a.shape)
     first, at = channels_first(data_format), [slice(None)] * a.ndim
     for axis, (before, after, target, names) in zip((-2, -1) if first else (-3, -2), given):
         size = a.shape[axis]
         before = size - target - after if before is None else before
         target = size - before - after if target is None else target
-        sides(size, before, None, target, names)
+        sides(before, None, target, names)
         at[axis] = slice(before, before + target)
     return np.array(a[tuple(at)])
 

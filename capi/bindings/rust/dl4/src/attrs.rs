@@ -103,22 +103,28 @@ impl Attrs {
         Attrs::new().set("class_name", class_name).set("config", config.into())
     }
 
-    pub(crate) fn bag(&self) -> Result<Handle<sys::dl4_attrs>> {
+    /// For a call of that graph.
+    pub(crate) fn bag(&self, graph: u64) -> Result<Handle<sys::dl4_attrs>> {
         let mut special = Vec::new();
         let text = c_string(self.text("", &mut special)?, "json")?;
         // SAFETY: a text that ends with a NUL.
         let bag = made(|out| unsafe { sys::dl4_attrs_create(text.as_ptr(), out) })?;
         for (key, value) in special {
-            let key = c_string(key, "key")?;
-            // SAFETY: live objects, a text that ends with a NUL, a list as long as it is said.
-            check(unsafe {
-                match value {
-                    Special::Nodes(v) => {
-                        sys::dl4_attrs_set_nodes(bag.as_ptr(), key.as_ptr(), v.as_ptr(), v.len() as i64)
-                    }
-                    Special::Model(v) => sys::dl4_attrs_set_model(bag.as_ptr(), key.as_ptr(), v.0.as_ptr()),
+            let name = c_string(key.as_str(), "key")?;
+            match value {
+                Special::Nodes(list) => {
+                    let ids = list.iter().map(|n| n.map_or(Ok(-1), |n| n.0.within(graph, &key)));
+                    let ids = ids.collect::<Result<Vec<_>>>()?;
+                    // SAFETY: live objects, a text that ends with a NUL, a list as long as it is said.
+                    check(unsafe {
+                        sys::dl4_attrs_set_nodes(bag.as_ptr(), name.as_ptr(), ids.as_ptr(), ids.len() as i64)
+                    })?;
                 }
-            })?;
+                Special::Model(v) => {
+                    // SAFETY: live objects, a text that ends with a NUL.
+                    check(unsafe { sys::dl4_attrs_set_model(bag.as_ptr(), name.as_ptr(), v.0.as_ptr()) })?;
+                }
+            }
         }
         Ok(bag)
     }
@@ -168,7 +174,7 @@ impl Attrs {
 
 /// What is no JSON.
 enum Special {
-    Nodes(Vec<i32>),
+    Nodes(Vec<Option<Node>>),
     Model(SharedModel),
 }
 
@@ -187,7 +193,7 @@ impl Value {
         Ok(Some(match self {
             Value::Attrs(v) => v.text(&format!("{}/", path), special)?,
             Value::Nodes(v) => {
-                special.push((path.into(), Special::Nodes(v.iter().map(|n| n.map_or(-1, |n| n.0)).collect())));
+                special.push((path.into(), Special::Nodes(v.clone())));
                 return Ok(None);
             }
             Value::Model(v) => {

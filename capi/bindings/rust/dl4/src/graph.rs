@@ -1,6 +1,7 @@
 use std::ffi::CString;
 use std::os::raw::c_char;
 use std::ptr;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::attrs::Attrs;
 use crate::call::{c_string, made, shape, Format};
@@ -8,13 +9,13 @@ use crate::context::Context;
 use crate::error::{check, Result};
 use crate::handle::Handle;
 use crate::model::Model;
-use crate::node::Node;
+use crate::node::{Node, Place};
 use crate::sys;
 use crate::tensor::{DType, Tensor};
 
 /// A layer inside one graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Layer(sys::dl4_layer);
+pub struct Layer(Place);
 
 /// Keras's functional style: inputs, then layers called on symbolic values. Shapes are checked at the call.
 ///
@@ -40,18 +41,16 @@ pub struct Layer(sys::dl4_layer);
 /// fn shared<T: Sync>() {}
 /// shared::<dl4::Graph>();
 /// ```
-pub struct Graph(Handle<sys::dl4_graph>);
+pub struct Graph {
+    handle: Handle<sys::dl4_graph>,
+    number: u64,
+}
 
 // SAFETY: dl4.h, "Graphs": threads: one at a time per graph.
 unsafe impl Send for Graph {}
 
-fn count(nodes: &[Node]) -> i64 {
-    nodes.len() as i64
-}
-
-// Node is an i32 that is called something else.
-fn ids(nodes: &[Node]) -> *const sys::dl4_node {
-    nodes.as_ptr() as *const sys::dl4_node
+fn count(ids: &[i32]) -> i64 {
+    ids.len() as i64
 }
 
 // NULL for "".
@@ -77,8 +76,26 @@ impl Graph {
     }
 
     pub fn in_context(context: &Context) -> Result<Graph> {
+        static LAST: AtomicU64 = AtomicU64::new(0);
+        let number = LAST.fetch_add(1, Ordering::Relaxed);
         // SAFETY: a live object or NULL.
-        made(|out| unsafe { sys::dl4_graph_create(context.as_ptr(), out) }).map(Graph)
+        made(|out| unsafe { sys::dl4_graph_create(context.as_ptr(), out) }).map(|handle| Graph { handle, number })
+    }
+
+    fn node(&self, id: i32) -> Node {
+        Node(Place { id, graph: self.number })
+    }
+
+    fn nodes(&self, ids: Vec<i32>) -> Vec<Node> {
+        ids.into_iter().map(|id| self.node(id)).collect()
+    }
+
+    fn id(&self, node: Node) -> Result<i32> {
+        node.0.within(self.number, "node")
+    }
+
+    fn ids(&self, nodes: impl AsRef<[Node]>) -> Result<Vec<i32>> {
+        nodes.as_ref().iter().map(|&n| self.id(n)).collect()
     }
 
     /// An input; `dims` has the batch axis, -1 is free. The name "" is Keras's automatic one.
@@ -88,7 +105,7 @@ impl Graph {
         check(unsafe {
             sys::dl4_graph_add_input(self.as_ptr(), name.as_ptr(), dtype as i32, rank, dims.as_ptr(), &mut out)
         })?;
-        Ok(Node(out))
+        Ok(self.node(out))
     }
 
     /// A value that never changes: a copy of `value`. The name "" is an automatic one.
@@ -96,12 +113,12 @@ impl Graph {
         let (name, mut out) = (Name::new(name)?, -1);
         // SAFETY: live objects, NULL or text that ends with a NUL.
         check(unsafe { sys::dl4_graph_add_constant(self.as_ptr(), name.as_ptr(), value.as_ptr(), &mut out) })?;
-        Ok(Node(out))
+        Ok(self.node(out))
     }
 
     /// A layer called once: its output, or the first of them. Its name is the attribute `name`.
     pub fn add(&self, kind: &str, attrs: impl Into<Attrs>, inputs: impl AsRef<[Node]>) -> Result<Node> {
-        self.add_first(kind, &attrs.into(), inputs.as_ref(), &Attrs::new())
+        self.add_first(kind, &attrs.into(), inputs, &Attrs::new())
     }
 
     /// A layer called once with arguments, those of Keras's call (`mask`, `initial_state`, `training`): all its
@@ -113,39 +130,40 @@ impl Graph {
         inputs: impl AsRef<[Node]>,
         arguments: impl Into<Attrs>,
     ) -> Result<Vec<Node>> {
-        let first = self.add_first(kind, &attrs.into(), inputs.as_ref(), &arguments.into())?;
+        let first = self.add_first(kind, &attrs.into(), inputs, &arguments.into())?;
         self.outputs(first)
     }
 
-    fn add_first(&self, kind: &str, attrs: &Attrs, inputs: &[Node], arguments: &Attrs) -> Result<Node> {
-        let (kind, attrs, call) = (c_string(kind, "kind")?, attrs.bag()?, arguments.bag()?);
-        let (from, n, mut out) = (ids(inputs), count(inputs), -1);
+    fn add_first(&self, kind: &str, attrs: &Attrs, inputs: impl AsRef<[Node]>, arguments: &Attrs) -> Result<Node> {
+        let (kind, attrs, call) = (c_string(kind, "kind")?, attrs.bag(self.number)?, arguments.bag(self.number)?);
+        let (inputs, mut out) = (self.ids(inputs)?, -1);
         // SAFETY: live objects, text that ends with a NUL, inputs as many as it is said, room for one output.
         check(unsafe {
-            let (a, c) = (attrs.as_ptr(), call.as_ptr());
+            let (a, c, from, n) = (attrs.as_ptr(), call.as_ptr(), inputs.as_ptr(), count(&inputs));
             sys::dl4_graph_add(self.as_ptr(), kind.as_ptr(), ptr::null(), a, c, from, n, &mut out, 1)
         })?;
-        Ok(Node(out))
+        Ok(self.node(out))
     }
 
     /// A layer to be called, more than once if wanted: its calls share its weights.
     pub fn layer(&self, kind: &str, attrs: impl Into<Attrs>) -> Result<Layer> {
         let kind = c_string(kind, "kind")?;
-        let bag = attrs.into().bag()?;
+        let bag = attrs.into().bag(self.number)?;
         let mut out = -1;
         // SAFETY: live objects, text that ends with a NUL.
         check(unsafe { sys::dl4_graph_add_layer(self.as_ptr(), kind.as_ptr(), ptr::null(), bag.as_ptr(), &mut out) })?;
-        Ok(Layer(out))
+        Ok(Layer(Place { id: out, graph: self.number }))
     }
 
     /// All outputs of a layer for these inputs; arguments as of [`add_with`](Graph::add_with).
     pub fn call(&self, layer: Layer, inputs: impl AsRef<[Node]>, arguments: impl Into<Attrs>) -> Result<Vec<Node>> {
-        let (inputs, call, mut out) = (inputs.as_ref(), arguments.into().bag()?, -1);
+        let (layer, inputs) = (layer.0.within(self.number, "layer")?, self.ids(inputs)?);
+        let (call, mut out) = (arguments.into().bag(self.number)?, -1);
         // SAFETY: live objects, inputs as many as it is said, room for one output.
         check(unsafe {
-            sys::dl4_graph_call(self.as_ptr(), layer.0, call.as_ptr(), ids(inputs), count(inputs), &mut out, 1)
+            sys::dl4_graph_call(self.as_ptr(), layer, call.as_ptr(), inputs.as_ptr(), count(&inputs), &mut out, 1)
         })?;
-        self.outputs(Node(out))
+        self.outputs(self.node(out))
     }
 
     /// The value of a weight, `<layer>/<weight>`, of a layer that has been called: what it holds where this stands
@@ -154,7 +172,7 @@ impl Graph {
         let (name, mut out) = (c_string(name, "name")?, -1);
         // SAFETY: a live object, text that ends with a NUL.
         check(unsafe { sys::dl4_graph_add_weight(self.as_ptr(), name.as_ptr(), &mut out) })?;
-        Ok(Node(out))
+        Ok(self.node(out))
     }
 
     /// The gradients of targets with respect to each node of `by`, which may be differentiated again. Attributes are
@@ -166,24 +184,26 @@ impl Graph {
         attrs: impl Into<Attrs>,
         arguments: impl Into<Attrs>,
     ) -> Result<Vec<Node>> {
-        let (attrs, call) = (attrs.into().bag()?, arguments.into().bag()?);
-        let (y, x) = (targets.as_ref(), by.as_ref());
+        let (attrs, call) = (attrs.into().bag(self.number)?, arguments.into().bag(self.number)?);
+        let (y, x) = (self.ids(targets)?, self.ids(by)?);
         let mut out = vec![-1; x.len()];
         // SAFETY: live objects, lists as long as it is said, room for as many as `by`.
         check(unsafe {
             let (g, a, c) = (self.as_ptr(), attrs.as_ptr(), call.as_ptr());
-            sys::dl4_graph_add_gradients(g, a, c, ids(y), count(y), ids(x), count(x), out.as_mut_ptr(), count(x))
+            let (n, to) = (count(&x), out.as_mut_ptr());
+            sys::dl4_graph_add_gradients(g, a, c, y.as_ptr(), count(&y), x.as_ptr(), n, to, n)
         })?;
-        Ok(out.into_iter().map(Node).collect())
+        Ok(self.nodes(out))
     }
 
     /// Sets a weight, a node of [`weight`](Graph::weight) or of a layer Weight, to a value in each run: the new value.
     /// The attribute `operation` may be "assign_add" or "assign_sub".
     pub fn assign(&self, weight: Node, value: Node, attrs: impl Into<Attrs>) -> Result<Node> {
-        let (attrs, mut out) = (attrs.into().bag()?, -1);
+        let (attrs, mut out) = (attrs.into().bag(self.number)?, -1);
+        let (weight, value) = (self.id(weight)?, self.id(value)?);
         // SAFETY: live objects.
-        check(unsafe { sys::dl4_graph_add_assign(self.as_ptr(), attrs.as_ptr(), weight.0, value.0, &mut out) })?;
-        Ok(Node(out))
+        check(unsafe { sys::dl4_graph_add_assign(self.as_ptr(), attrs.as_ptr(), weight, value, &mut out) })?;
+        Ok(self.node(out))
     }
 
     /// One update of the attribute `optimizer` in each run, of weights by as many gradients: the number of updates so
@@ -195,33 +215,34 @@ impl Graph {
         gradients: impl AsRef<[Node]>,
         arguments: impl Into<Attrs>,
     ) -> Result<Node> {
-        let (attrs, call, mut out) = (attrs.into().bag()?, arguments.into().bag()?, -1);
-        let (to, by) = (weights.as_ref(), gradients.as_ref());
+        let (attrs, call, mut out) = (attrs.into().bag(self.number)?, arguments.into().bag(self.number)?, -1);
+        let (to, by) = (self.ids(weights)?, self.ids(gradients)?);
         // SAFETY: live objects, lists as long as it is said.
         check(unsafe {
             let (g, a, c) = (self.as_ptr(), attrs.as_ptr(), call.as_ptr());
-            sys::dl4_graph_add_update(g, ptr::null(), a, c, ids(to), count(to), ids(by), count(by), &mut out)
+            let (to, n, by, m) = (to.as_ptr(), count(&to), by.as_ptr(), count(&by));
+            sys::dl4_graph_add_update(g, ptr::null(), a, c, to, n, by, m, &mut out)
         })?;
-        Ok(Node(out))
+        Ok(self.node(out))
     }
 
     /// The value of a node, in a model that makes the assignments `others` too.
     pub fn after(&self, node: Node, others: impl AsRef<[Node]>) -> Result<Node> {
-        let (others, mut out) = (others.as_ref(), -1);
+        let (node, others, mut out) = (self.id(node)?, self.ids(others)?, -1);
         // SAFETY: a live object, a list as long as it is said.
-        check(unsafe { sys::dl4_graph_add_after(self.as_ptr(), node.0, ids(others), count(others), &mut out) })?;
-        Ok(Node(out))
+        check(unsafe { sys::dl4_graph_add_after(self.as_ptr(), node, others.as_ptr(), count(&others), &mut out) })?;
+        Ok(self.node(out))
     }
 
     /// All outputs of the call that gave a node, itself included.
     pub fn outputs(&self, node: Node) -> Result<Vec<Node>> {
-        let mut n = 0;
+        let (node, mut n) = (self.id(node)?, 0);
         // SAFETY: a live object; no room, so nothing is written but the count.
-        check(unsafe { sys::dl4_node_outputs(self.as_ptr(), node.0, ptr::null_mut(), 0, &mut n) })?;
+        check(unsafe { sys::dl4_node_outputs(self.as_ptr(), node, ptr::null_mut(), 0, &mut n) })?;
         let mut all = vec![-1; n as usize];
         // SAFETY: room for n.
-        check(unsafe { sys::dl4_node_outputs(self.as_ptr(), node.0, all.as_mut_ptr(), n, &mut n) })?;
-        Ok(all.into_iter().map(Node).collect())
+        check(unsafe { sys::dl4_node_outputs(self.as_ptr(), node, all.as_mut_ptr(), n, &mut n) })?;
+        Ok(self.nodes(all))
     }
 
     /// Everything of an architecture in JSON, as [`describe`](Graph::describe) gives it, for
@@ -234,30 +255,32 @@ impl Graph {
 
     /// -1 is free.
     pub fn shape(&self, node: Node) -> Result<Vec<i64>> {
+        let node = self.id(node)?;
         // SAFETY: a live object, room for cap.
-        shape(|dims, cap, rank| unsafe { sys::dl4_node_shape(self.as_ptr(), node.0, dims, cap, rank) })
+        shape(|dims, cap, rank| unsafe { sys::dl4_node_shape(self.as_ptr(), node, dims, cap, rank) })
     }
 
     pub fn dtype(&self, node: Node) -> Result<DType> {
-        let mut out = 0;
+        let (node, mut out) = (self.id(node)?, 0);
         // SAFETY: a live object.
-        check(unsafe { sys::dl4_node_dtype(self.as_ptr(), node.0, &mut out) })?;
+        check(unsafe { sys::dl4_node_dtype(self.as_ptr(), node, &mut out) })?;
         Ok(DType::of(out))
     }
 
     /// The mask that a node carries.
     pub fn mask(&self, node: Node) -> Result<Option<Node>> {
-        let mut out = -1;
+        let (node, mut out) = (self.id(node)?, -1);
         // SAFETY: a live object.
-        check(unsafe { sys::dl4_graph_add_mask(self.as_ptr(), node.0, &mut out) })?;
-        Ok(Some(out).filter(|&n| n >= 0).map(Node))
+        check(unsafe { sys::dl4_graph_add_mask(self.as_ptr(), node, &mut out) })?;
+        Ok(Some(out).filter(|&n| n >= 0).map(|n| self.node(n)))
     }
 
     /// A model of what lies between, its weights with their first values. The graph may go on.
     pub fn build(&self, inputs: impl AsRef<[Node]>, outputs: impl AsRef<[Node]>) -> Result<Model> {
-        let (x, y) = (inputs.as_ref(), outputs.as_ref());
+        let (x, y) = (self.ids(inputs)?, self.ids(outputs)?);
         // SAFETY: a live object, lists as long as it is said.
-        made(|out| unsafe { sys::dl4_graph_build(self.as_ptr(), ids(x), count(x), ids(y), count(y), out) }).map(Model)
+        made(|out| unsafe { sys::dl4_graph_build(self.as_ptr(), x.as_ptr(), count(&x), y.as_ptr(), count(&y), out) })
+            .map(Model)
     }
 
     /// The model of what [`merge_json`](Graph::merge_json) added.
@@ -267,11 +290,11 @@ impl Graph {
     }
 
     pub fn describe(&self, format: Format) -> Result<String> {
-        self.0.describe(format)
+        self.handle.describe(format)
     }
 
     /// For calls of [`sys`](crate::sys).
     pub fn as_ptr(&self) -> *mut sys::dl4_graph {
-        self.0.as_ptr()
+        self.handle.as_ptr()
     }
 }

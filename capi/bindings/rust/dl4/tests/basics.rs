@@ -190,6 +190,34 @@ fn errors_have_fields() -> Result<()> {
 }
 
 #[test]
+fn nodes_of_another_graph_are_refused() -> Result<()> {
+    let (g, other) = (Graph::new()?, Graph::new()?);
+    let (x, far) = (g.input("x", DType::F32, &[-1, 2])?, other.input("x", DType::F32, &[-1, 2])?);
+    let dense = g.layer("Dense", attrs! { units: 1, name: "d" })?;
+    let y = g.call(dense, x, ())?[0];
+    let kernel = g.weight("d/kernel")?;
+    let sum = attrs! { sum: true };
+    let refusals = [
+        g.add("Add", (), [x, far]).err(),
+        g.call(dense, far, ()).err(),
+        other.call(dense, far, ()).err(),
+        g.call(dense, x, attrs! { mask: far }).err(),
+        g.gradients(far, kernel, (), ()).err(),
+        g.gradients(y, far, sum, ()).err(),
+        g.assign(kernel, far, ()).err(),
+        g.update(attrs! { optimizer: "SGD" }, kernel, far, ()).err(),
+        g.after(y, far).err(),
+        g.build(x, far).err(),
+        g.shape(far).err(),
+    ];
+    for refused in refusals {
+        let refused = refused.expect("a refusal");
+        assert_eq!((refused.code(), refused.got()), (Code::InvalidArgument, Some("one of another graph")));
+    }
+    Ok(())
+}
+
+#[test]
 fn attributes_of_every_kind() -> Result<()> {
     let g = Graph::new()?;
     let x = g.input("", DType::F32, &[-1, 5, 4])?;

@@ -34,10 +34,11 @@ def floats(*shape, low=-1.0, high=1.0):
     return random.uniform(low, high, shape).astype("float32")
 
 
-def case(name, nodes, inputs, constants=(), opset=21, free=(0,), refused=None, tolerance=1e-5, reference=False):
-    """inputs: by name, at run time; `free`: axes of theirs that are free in the model. `refused`: words of the refusal."""
+def case(name, nodes, inputs, constants=(), opset=21, free=(0,), refused=None, tolerance=1e-5, reference=False, wanted=None):
+    """inputs: by name, at run time; `free`: axes of theirs that are free in the model. `refused`: words of the refusal.
+    `wanted`: the outputs, where neither ONNX Runtime nor the package's evaluator has the op."""
     nodes = nodes if isinstance(nodes, list) else [nodes]
-    CASES.append((name, nodes, dict(inputs), dict(constants), opset, free, refused, tolerance, reference))
+    CASES.append((name, nodes, dict(inputs), dict(constants), opset, free, refused, tolerance, reference, wanted))
 
 
 def model(nodes, inputs, constants, opset, free):
@@ -70,7 +71,9 @@ def expected(made, inputs, reference):
 
 def ours(made, inputs):
     loaded = Model.from_bytes(made.SerializeToString())
-    feed = [Tensor.of(np.ascontiguousarray(inputs[n]), str(inputs[n].dtype)) for n in loaded.names(0)]
+    stand = {"int8": "int32"}  # what a type is read as
+    arrays = [inputs[n].astype(stand.get(str(inputs[n].dtype), inputs[n].dtype)) for n in loaded.names(0)]
+    feed = [Tensor.of(np.ascontiguousarray(a), str(a.dtype)) for a in arrays]
     return [t.numpy() for t in loaded.session().run(feed)]
 
 
@@ -272,12 +275,143 @@ def numbers():
     case("BitCast of the model's", node("BitCast", ["x"], ["y"], to=6), {"x": floats(1, 3)}, opset=26, refused="they must be constants", reference=True)
 
 
+# ---- places that the model computes ----------------------------------------------------------------------------------
+
+
+def places():
+    for shape, axis, free in itertools.product(((4, 3, 5), (6, 3)), (0, 1, -1), ((), (0,))):
+        n = shape[axis]
+        size = [4, *shape[1:]] if axis in (0, -len(shape)) else [*shape[:axis % len(shape)], 2, *shape[axis % len(shape) + 1:]]
+        low = 0 if free and axis == 0 else -n
+        given = {"x": floats(*shape), "i": random.integers(low, n, size).astype("int64")}
+        if free and axis == 0:
+            size[0] = shape[0]  # one name for both
+            given["i"] = random.integers(0, n, size).astype("int64")
+        case(f"GatherElements {shape} {axis} {free}", node("GatherElements", ["x", "i"], ["y"], axis=axis), given, free=free)
+        for how in ("none", "add", "max", "min"):
+            indices = given["i"] if how != "none" else np.argsort(floats(*size), axis=axis).astype("int64")
+            updates = {"x": given["x"], "i": indices, "u": floats(*size)}
+            op = node("ScatterElements", ["x", "i", "u"], ["y"], axis=axis, reduction=how)
+            case(f"ScatterElements {shape} {axis} {free} {how}", op, updates, free=free)
+    for batch, deep, free in itertools.product((0, 1), (1, 2), ((), (0,))):
+        given = {"x": floats(4, 3, 5, 2), "i": random.integers(0, 3, (4, 6, deep)).astype("int64")}
+        case(f"GatherND {batch} {deep} {free}", node("GatherND", ["x", "i"], ["y"], batch_dims=batch), given, free=free)
+    for deep, how in itertools.product((1, 2, 3), ("none", "add", "max", "min")):
+        rows = np.array([[0, 2, 1], [3, 0, -1], [1, 1, 0]], "int64")[:, :deep]
+        given = {"x": floats(4, 3, 5), "i": rows, "u": floats(3, *(4, 3, 5)[deep:])}
+        case(f"ScatterND {deep} {how}", node("ScatterND", ["x", "i", "u"], ["y"], reduction=how), given, free=())
+    twice = {"x": floats(4, 2), "i": np.array([[1], [1], [3]], "int64"), "u": floats(3, 2)}
+    case("ScatterND of one place twice", node("ScatterND", ["x", "i", "u"], ["y"]), twice, free=())
+    case("ScatterND of integers", node("ScatterND", ["x", "i", "u"], ["y"]), {**twice, "x": np.arange(8).reshape(4, 2), "u": np.arange(6).reshape(3, 2)}, free=())
+    case("ScatterND mul", node("ScatterND", ["x", "i", "u"], ["y"], reduction="mul"), twice, free=(), refused='"reduction" mul')
+    pooled = [node("MaxPool", ["x"], ["p", "i"], kernel_shape=[2, 2], strides=[2, 2]), node("MaxUnpool", ["p", "i"], ["y"], kernel_shape=[2, 2], strides=[2, 2])]
+    case("MaxUnpool", pooled, {"x": floats(2, 3, 4, 6)})
+    for strides, pads, dilations in itertools.product(([1, 1], [2, 1]), ([0] * 4, [1, 0, 1, 2]), ([1, 1], [1, 2])):
+        steps = [(s + pads[i] + pads[i + 2] - dilations[i] * (k - 1) - 1) // strides[i] + 1 for i, (s, k) in enumerate(((5, 2), (6, 3)))]
+        sizes = {"i": np.array([5, 6], "int64"), "b": np.array([2, 3], "int64")}
+        op = node("Col2Im", ["x", "i", "b"], ["y"], strides=strides, pads=pads, dilations=dilations)
+        case(f"Col2Im {strides} {pads} {dilations}", op, {"x": floats(2, 3 * 6, steps[0] * steps[1])}, sizes)
+    for n in (1, 2, 3, 4):
+        case(f"Det {n}", node("Det", ["x"], ["y"]), {"x": floats(2, 3, n, n)}, reference=True)
+    case("Det 5", node("Det", ["x"], ["y"]), {"x": floats(2, 5, 5)}, refused="only of up to 4")
+    for equation, shape in (("ii", (4, 4)), ("ii->i", (4, 4)), ("...ii->...i", (2, 3, 4, 4)), ("bii->b", (2, 4, 4)), ("iji->j", (3, 2, 3)), ("iii->i", (3, 3, 3))):
+        case(f"Einsum {equation}", node("Einsum", ["x"], ["y"], equation=equation), {"x": floats(*shape)}, free=() if equation[0] == "i" else (0,))
+
+
+def flexible():
+    given = {"q": floats(2, 4, 5, 8), "k": floats(2, 2, 6, 8), "v": floats(2, 2, 6, 3)}
+    bodies = {"none": None, "cap": [node("Tanh", ["s"], ["t"])], "scaled": [node("Mul", ["s", "two"], ["t"])]}
+    for name, body in bodies.items():
+        how = {}
+        if body:
+            port = [helper.make_tensor_value_info(n, 1, ["B", "H", "L", "S"]) for n in "st"]
+            two = [numpy_helper.from_array(np.float32(2), "two")]
+            how = {"score_mod": helper.make_graph(body, "b", port[:1], port[1:], two)}
+        op = node("FlexAttention", ["q", "k", "v"], ["y"], domain="ai.onnx.preview", scale=0.3, **how)
+        q, k, v = given["q"], np.repeat(given["k"], 2, 1), np.repeat(given["v"], 2, 1)
+        scores = {"none": lambda s: s, "cap": np.tanh, "scaled": lambda s: 2 * s}[name](0.3 * q @ k.swapaxes(2, 3))
+        weights = np.exp(scores - scores.max(-1, keepdims=True))
+        case(f"FlexAttention {name}", op, given, opset=26, wanted=[weights / weights.sum(-1, keepdims=True) @ v])
+
+
+# ---- integers --------------------------------------------------------------------------------------------------------
+
+
+def bytes_of(kind, *shape):
+    limits = np.iinfo(kind)
+    return random.integers(limits.min, limits.max + 1, shape).astype(kind)
+
+
+def integers():
+    for kinds, terms, zeros in itertools.product((("uint8", "uint8"), ("uint8", "int8"), ("int8", "int8")), (7, 300, 5000), (False, True)):
+        if kinds == ("int8", "int8") and terms != 300:
+            continue
+        a, b = kinds
+        given, constants = {"a": bytes_of(a, 3, terms)}, {"b": bytes_of(b, terms, 4)}
+        if zeros:
+            constants.update({"z": bytes_of(a), "w": bytes_of(b, 4)})
+        names = ["a", "b", *(["z", "w"] if zeros else [])]
+        case(f"MatMulInteger {a} {b} {terms} {zeros}", node("MatMulInteger", names, ["y"]), given, constants, tolerance=0)
+        scales = {"s": np.float32(0.03), "t": np.float32(0.02), "u": np.float32(0.9 if terms < 100 else 9)}
+        zero = {"z": bytes_of(a), "w": bytes_of(b), "v": bytes_of(a)}
+        op = [node("QLinearMatMul", ["a", "s", "z", "b", "t", "w", "u", "v"], ["q"]), node("DequantizeLinear", ["q", "u", "v"], ["y"])]
+        case(f"QLinearMatMul {a} {b} {terms} {zeros}", op, given, {"b": constants["b"], **scales, **zero}, tolerance=1e-6)
+    for size, channels, group, more in itertools.product(([3, 3], [2, 3], [1, 1]), (2, 64), (1, 2), ({}, {"strides": [2, 1]}, {"pads": [1, 0, 2, 1]}, {"auto_pad": "SAME_UPPER"})):
+        w = bytes_of("int8", 6, channels // group, *size)
+        given = {"x": bytes_of("uint8", 2, channels, 9, 8)}
+        op = node("ConvInteger", ["x", "w", "z"], ["y"], group=group, **more)
+        case(f"ConvInteger {size} {channels} {group} {more}", op, given, {"w": w.astype("uint8"), "z": np.uint8(7)}, tolerance=0)
+        names = ["x", "s", "z", "w", "t", "v", "u", "o", "b"]
+        numbers = {"s": np.float32(0.03), "z": np.uint8(120), "w": w, "t": floats(6, low=0.01, high=0.05), "v": np.zeros(6, "int8"), "u": np.float32(0.3 if channels < 9 else 2), "o": np.uint8(9), "b": random.integers(-500, 500, 6).astype("int32")}
+        op = [node("QLinearConv", names, ["q"], group=group, **more), node("Cast", ["q"], ["y"], to=1)]
+        case(f"QLinearConv {size} {channels} {group} {more}", op, given, numbers, tolerance=0)
+    dynamic = [
+        node("DynamicQuantizeLinear", ["x"], ["q", "s", "z"]),
+        node("MatMulInteger", ["q", "w", "z"], ["m"]),
+        node("Cast", ["m"], ["f"], to=1),
+        node("Mul", ["f", "s"], ["y"]),
+    ]
+    for low, high in ((-1, 1), (0.2, 3), (-3, -1), (0, 0)):
+        case(f"DynamicQuantizeLinear {low} {high}", dynamic, {"x": floats(3, 40, low=low, high=high)}, {"w": bytes_of("int8", 40, 5)}, tolerance=1e-6)
+
+
+# ---- random numbers: their kind, and that they are others in each run ------------------------------------------------
+
+
+def drawn():
+    """Problems of each op, by its name."""
+    x = np.full((200, 50), 0.3, "float32")
+    logits = np.log(np.tile(np.array([[0.2, 0.5, 0.3]], "float32"), (200, 1)))
+    tests = {
+        "RandomUniformLike": (node("RandomUniformLike", ["x"], ["y"], low=2.0, high=4.0), x, lambda y: abs(y.mean() - 3) < 0.05 and y.min() >= 2 and y.max() < 4),
+        "RandomNormalLike": (node("RandomNormalLike", ["x"], ["y"], mean=1.0, scale=2.0), x, lambda y: abs(y.mean() - 1) < 0.1 and abs(y.std() - 2) < 0.1),
+        "RandomUniform": ([node("RandomUniform", [], ["u"], shape=[50]), node("Add", ["x", "u"], ["y"])], x, lambda y: 0.3 <= y.min() and y.max() < 1.3 and np.unique(y[0]).size > 40),
+        "RandomNormal": ([node("RandomNormal", [], ["u"], shape=[50]), node("Add", ["x", "u"], ["y"])], x, lambda y: np.unique(y[0]).size > 40),
+        "Bernoulli": (node("Bernoulli", ["x"], ["y"]), x, lambda y: set(np.unique(y)) == {0, 1} and abs(y.mean() - 0.3) < 0.03),
+        "Multinomial": (node("Multinomial", ["x"], ["y"], sample_size=50), logits, lambda y: y.dtype == np.int32 and np.allclose(np.bincount(y.ravel(), minlength=3) / y.size, [0.2, 0.5, 0.3], atol=0.03)),
+        "Bernoulli of a seed": (node("Bernoulli", ["x"], ["y"], seed=5.0), x, lambda y: abs(y.mean() - 0.3) < 0.03),
+    }
+    for name, (op, given, good) in tests.items():
+        made = model(op if isinstance(op, list) else [op], {"x": given}, {}, 21, (0,))
+        runs = []
+        for _ in range(2):
+            session = Model.from_bytes(made.SerializeToString()).session()
+            runs.append([session.run([Tensor.of(given, "float32")])[0].numpy() for _ in range(2)])
+        first, second = runs[0]
+        if not good(first) or not good(second):
+            yield f"{name}: numbers of another kind: mean {first.mean()}"
+        if np.array_equal(first, second):
+            yield f"{name}: the same numbers in each run"
+        if "seed" in name and not np.array_equal(first, runs[1][0]):
+            yield f"{name}: other numbers of one seed"
+
+
 def main():
-    for family in (sampled, signals, steps, edges, numbers):
+    for family in (sampled, signals, steps, edges, numbers, places, flexible, integers):
         family()
     words = sys.argv[1:]
     agree, wrong = 0, []
-    for name, nodes, inputs, constants, opset, free, refused, tolerance, reference in CASES:
+    for name, nodes, inputs, constants, opset, free, refused, tolerance, reference, wanted in CASES:
         if words and not any(w in name for w in words):
             continue
         try:
@@ -292,7 +426,7 @@ def main():
         if refused:
             wrong.append(f"{name}: is not refused")
             continue
-        wanted = expected(made, inputs, reference)
+        wanted = wanted or expected(made, inputs, reference)
         for one, want in zip(got, wanted, strict=True):
             want = np.asarray(want)
             if one.dtype != want.dtype or one.shape != want.shape:
@@ -304,6 +438,8 @@ def main():
                 break
         else:
             agree += 1
+    if not words:
+        wrong.extend(drawn())
     for line in wrong:
         print(line)
     print(f"{agree} agree, {len(wrong)} do not")

@@ -85,9 +85,10 @@ std::vector<const NodeProto *> sorted(const std::vector<NodeProto> &nodes,
 
 const Row *row_of(std::string_view op) {
   constexpr std::span<const Row> (*families[])() = {
-      &math_rows,    &shape_rows,     &index_rows,     &space_rows,   &pool_rows,   &pad_rows,      &norm_rows,
-      &product_rows, &attention_rows, &recurrent_rows, &scan_rows,    &flow_rows,   &sequence_rows, &training_rows,
-      &order_rows,   &quantized_rows, &number_rows,    &sampled_rows, &signal_rows, &step_rows,     &named_rows,
+      &math_rows,     &shape_rows,    &index_rows,     &space_rows,     &pool_rows,   &pad_rows,
+      &norm_rows,     &product_rows,  &attention_rows, &recurrent_rows, &scan_rows,   &flow_rows,
+      &sequence_rows, &training_rows, &order_rows,     &quantized_rows, &number_rows, &sampled_rows,
+      &signal_rows,   &step_rows,     &chosen_rows,    &integer_rows,   &drawn_rows,  &named_rows,
   };
   for (auto rows : families)
     for (const Row &row : rows())
@@ -200,6 +201,7 @@ std::string Reader::free_name(const std::string &wanted) {
 void Reader::run(const NodeProto &node) {
   if (skipped_.count(&node)) return;
   const bool ours = node.domain.empty() || node.domain == "ai.onnx" ||
+                    (node.domain == "ai.onnx.preview" && node.op == "FlexAttention") ||
                     (node.domain == "ai.onnx.ml" && node.op == "ArrayFeatureExtractor");
   try {
     const Row *row = ours ? old_row_of(node.op, opset()) : nullptr;

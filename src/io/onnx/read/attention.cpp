@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/error.hpp"
+#include "io/onnx/read/flow.hpp"
 #include "io/onnx/read/math.hpp"
 
 namespace dl4::io::onnx {
@@ -177,10 +178,41 @@ void attention(const Op &op) {
   op.give(0, op.layer("Reshape", {{"target_shape", target}}, {y}), {q.dims[0], q.dims[2]});
 }
 
+// What the body that is an attribute makes of scores or probabilities; they themselves without one.
+Node changed(const Op &op, const char *body, Node x, const std::vector<Dim> &dims) {
+  if (!op.node.find(body)) return x;
+  Value v;
+  v.type = Type::float32;
+  v.dims = dims;
+  v.forms.push_back({plain(4), x});
+  Values out = inlined(op, body_of(op, body), {v});
+  if (out.size() != 1 || out[0].list || out[0].absent || out[0].dims != dims || out[0].dtype != DType::f32)
+    op.refuse("\"", body, "\" gives another shape or type than it takes");
+  return op.as(out[0], plain(4));
+}
+
+void flex_attention(const Op &op) {
+  floats_only(op, {0, 1, 2});
+  for (size_t i = 0; i < 3; ++i)
+    if (op.in(i).rank() != 4) fail(Code::corrupt_file, "expects values of 4 axes");
+  const auto precision = static_cast<Type>(op.integer("softmax_precision", 1));
+  if (precision != Type::float32 && precision != Type::float64)
+    op.refuse("\"softmax_precision\" ", precision, " is not supported");
+  const Part q{op.x(0), op.in(0).dims}, k{op.x(1), op.in(1).dims}, v{op.x(2), op.in(2).dims};
+  const int64_t heads = known(op, q.dims[1], "a number of heads"), size = known(op, q.dims[3], "a head");
+  const double scale = op.real("scale", 1 / std::sqrt(static_cast<double>(size)));
+  const std::vector<Dim> dims{q.dims[0], q.dims[1], q.dims[2], k.dims[2]};
+  Node x = op.layer("MatMul", {{"transpose_b", true}}, {q.node, repeated(op, k, heads)});
+  x = changed(op, "score_mod", by_number(op, "BroadcastMultiply", x, scale), dims);
+  x = changed(op, "prob_mod", op.layer("Softmax", Json::object(), {x}), dims);
+  const Node y = op.layer("MatMul", Json::object(), {x, repeated(op, v, heads)});
+  op.give(0, y, {q.dims[0], q.dims[1], q.dims[2], v.dims[3]});
+}
+
 }  // namespace
 
 std::span<const Row> attention_rows() {
-  static constexpr Row rows[] = {{"Attention", attention}};
+  static constexpr Row rows[] = {{"Attention", attention}, {"FlexAttention", flex_attention}};
   return rows;
 }
 

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/error.hpp"
+#include "io/onnx/read/chosen.hpp"
 #include "io/onnx/read/math.hpp"
 
 namespace dl4::io::onnx {
@@ -240,7 +241,17 @@ Ints element_places(const Op &op, size_t indices, const Ints &data) {
   return places;
 }
 
+// Are the indices constants, and all sizes known? Then the places are chosen while the file is read.
+bool is_fixed(const Op &op) {
+  const auto known = [&](size_t i) {
+    const auto &dims = op.in(i).dims;
+    return std::all_of(dims.begin(), dims.end(), [](const Dim &d) { return d.known(); });
+  };
+  return op.constant(1) && known(0) && (!op.has(2) || known(2));
+}
+
 void gather_elements(const Op &op) {
+  if (!is_fixed(op)) return gather_computed_elements(op);
   const Ints data = known_dims(op, op.in(0));
   op.give(0, taken(op, flat(op, 0), element_places(op, 1, data), known_dims(op, op.in(1))));
 }
@@ -274,6 +285,7 @@ Ints row_places(const Op &op, size_t indices, const Ints &data, size_t batch, In
 }
 
 void gather_nd(const Op &op) {
+  if (!is_fixed(op)) return gather_computed_rows(op);
   const Ints data = known_dims(op, op.in(0));
   const int64_t batch = op.integer("batch_dims", 0);
   if (batch < 0 || batch > static_cast<int64_t>(data.size())) fail(Code::corrupt_file, "has \"batch_dims\" of ", batch);
@@ -326,6 +338,7 @@ void scatter(const Op &op, const Ints &data, const Ints &places) {
 }
 
 void scatter_elements(const Op &op) {
+  if (!is_fixed(op)) return scatter_computed_elements(op);
   const Ints data = known_dims(op, op.in(0));
   const Ints places = element_places(op, 1, data);
   if (known_dims(op, op.in(2)) != known_dims(op, op.in(1)))
@@ -334,6 +347,7 @@ void scatter_elements(const Op &op) {
 }
 
 void scatter_nd(const Op &op) {
+  if (!is_fixed(op)) return scatter_computed_rows(op);
   const Ints data = known_dims(op, op.in(0));
   Ints out;
   const Ints places = row_places(op, 1, data, 0, out);

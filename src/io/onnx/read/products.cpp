@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 
 #include "base/error.hpp"
 #include "io/onnx/read/math.hpp"
@@ -219,6 +220,39 @@ Term contracted(const Op &op, Term a, Term b, const std::string &rest) {
   return to;
 }
 
+// Of two axes with one letter the places where both are equal; false: there are none.
+bool diagonal(const Op &op, Term &t) {
+  const auto twice = std::find_if(t.labels.begin(), t.labels.end(),
+                                  [&](char c) { return std::count(t.labels.begin(), t.labels.end(), c) > 1; });
+  if (twice == t.labels.end()) return false;
+  const char letter = *twice;
+  std::string rest;
+  Ints perm, last;
+  std::vector<Dim> dims;
+  for (size_t i = 0; i < t.labels.size(); ++i)
+    if (t.labels[i] == letter && last.size() < 2)
+      last.push_back(static_cast<int64_t>(i));
+    else
+      rest += t.labels[i], dims.push_back(t.dims[i]), perm.push_back(static_cast<int64_t>(i));
+  const Dim n = t.dims[static_cast<size_t>(last[0])];
+  const int64_t size = known(op, n, "a diagonal");
+  if (!(n == t.dims[static_cast<size_t>(last[1])])) fail(Code::corrupt_file, "has a diagonal of two sizes");
+  perm.insert(perm.end(), last.begin(), last.end());
+  const Node x = op.layer("Transpose", {{"perm", perm}}, {t.node});
+  Ints target, places;
+  for (size_t i = 1; i < dims.size(); ++i) target.push_back(known_or_free(dims[i]));
+  if (std::count(target.begin(), target.end(), free_dim) > 1) op.refuse("with so many free axes is not supported");
+  target.push_back(checked_mul(size, size));
+  const Node flat = dims.empty() ? op.reshape(x, target) : op.layer("Reshape", {{"target_shape", target}}, {x});
+  op.take(checked_mul(size, place_bytes));
+  for (int64_t i = 0; i < size; ++i) places.push_back(i * (size + 1));
+  t.node = op.layer("Take", {{"indices", places}, {"axis", static_cast<int64_t>(dims.size())}}, {flat});
+  t.labels = rest + letter;
+  dims.push_back(n);
+  t.dims = dims;
+  return true;
+}
+
 void einsum(const Op &op) {
   need_floats(op, op.inputs());
   std::string equation = op.string("equation", ""), dots;
@@ -237,13 +271,11 @@ void einsum(const Op &op) {
   for (size_t i = 0; i < parts.size(); ++i) {
     Value &v = op.in(i);
     terms.push_back({spelled(op, parts[i], v.rank(), dots), op.x(i), v.dims});
-    const std::string &labels = terms.back().labels;
-    if (static_cast<int>(labels.size()) != v.rank())
+    if (static_cast<int>(terms.back().labels.size()) != v.rank())
       fail(Code::corrupt_file, "has an equation of other axes than its inputs");
-    for (char c : labels)
-      if (std::count(labels.begin(), labels.end(), c) > 1)
-        op.refuse("of a diagonal, \"", c, "\" twice in a term, is not supported");
-    all += labels;
+    all += terms.back().labels;
+    while (diagonal(op, terms.back()))
+      ;
   }
   std::string out;
   if (arrow != equation.npos)
@@ -270,10 +302,48 @@ void einsum(const Op &op) {
   op.give(0, done.node, done.dims);
 }
 
+// ---- Det -----------------------------------------------------------------------------------------------------------
+
+// By the first of the rows left, with the columns left.
+Node determinant(const Op &op, const std::vector<std::vector<Node>> &cells, size_t row, unsigned columns,
+                 std::map<unsigned, Node> &known) {
+  if (const auto it = known.find(columns); it != known.end()) return it->second;
+  Node sum = graph::no_node;
+  bool negative = false;
+  for (size_t j = 0; j < cells.size(); ++j) {
+    if (!(columns >> j & 1)) continue;
+    const unsigned left = columns & ~(1u << j);
+    Node term = cells[row][j];
+    if (left) term = times(op, term, determinant(op, cells, row + 1, left, known));
+    sum = sum == graph::no_node ? term : negative ? minus(op, sum, term) : plus(op, sum, term);
+    negative = !negative;
+  }
+  return known[columns] = sum;
+}
+
+void det(const Op &op) {
+  need_floats(op, 1);
+  Value &v = op.in(0);
+  if (v.rank() < 2) fail(Code::corrupt_file, "expects a matrix");
+  const int64_t n = known(op, v.dims.back(), "a matrix");
+  if (!(v.dims[v.dims.size() - 2] == v.dims.back())) fail(Code::corrupt_file, "expects a square matrix");
+  if (n < 1 || n > 4) op.refuse("of a matrix of ", n, " rows is not supported, only of up to 4");
+  const Node x = op.x(0);
+  const int rank = v.rank();
+  std::vector<std::vector<Node>> cells(static_cast<size_t>(n));
+  for (int64_t i = 0; i < n; ++i) {
+    const Node row = op.cut(x, rank - 2, i, 1);
+    for (int64_t j = 0; j < n; ++j) cells[static_cast<size_t>(i)].push_back(op.cut(row, rank - 1, j, 1));
+  }
+  std::map<unsigned, Node> known;
+  const Node y = determinant(op, cells, 0, (1u << n) - 1, known);
+  op.give(0, op.layer("Squeeze", {{"axis", Ints{rank - 2, rank - 1}}}, {y}), {v.dims.begin(), v.dims.end() - 2});
+}
+
 }  // namespace
 
 std::span<const Row> product_rows() {
-  static constexpr Row rows[] = {{"MatMul", matmul}, {"Gemm", gemm}, {"Einsum", einsum}};
+  static constexpr Row rows[] = {{"MatMul", matmul}, {"Gemm", gemm}, {"Einsum", einsum}, {"Det", det}};
   return rows;
 }
 

@@ -95,6 +95,56 @@ void conv_transpose(const Op &op) {
   if (op.has(2)) y = plus(op, y, op.constant_node(op.floats(2, "bias")));
   op.give(0, y, {v.dims[0]}, channels_last(v.rank()));
 }
+// Each block's elements added to the places that they lie at in the image.
+void col_to_im(const Op &op) {
+  floats_only(op, {0});
+  const Value &v = op.in(0);
+  const auto image = op.integers("image_shape", 1), block = op.integers("block_shape", 2);
+  if (v.rank() != 3 || !image || !block || image->size() != block->size() || image->empty())
+    fail(Code::corrupt_file, "expects a value of three axes and an image and a block of as many");
+  const size_t n = image->size();
+  const auto list = [&](const char *name, size_t length, int64_t otherwise) {
+    const Ints given = op.integers(name).value_or(Ints(length, otherwise));
+    if (given.size() != length) fail(Code::corrupt_file, "has ", given.size(), " numbers as \"", name, '"');
+    for (int64_t i : given)
+      if (i < otherwise || i > max_dim) fail(Code::corrupt_file, "has \"", name, "\" of ", i);
+    return given;
+  };
+  const Ints strides = list("strides", n, 1), dilations = list("dilations", n, 1), pads = list("pads", 2 * n, 0);
+  Ints steps;
+  int64_t places = 1, elements = 1, blocks = 1;
+  for (size_t i = 0; i < n; ++i) {
+    const int64_t reach = checked_add(checked_mul((*block)[i] - 1, dilations[i]), 1);
+    const int64_t all = checked_add((*image)[i], pads[i], pads[i + n]);
+    if ((*block)[i] < 1 || (*image)[i] < 1 || all < reach) fail(Code::corrupt_file, "has a block that does not fit");
+    steps.push_back((all - reach) / strides[i] + 1);
+    places = checked_mul(places, (*image)[i]), elements = checked_mul(elements, (*block)[i]);
+    blocks = checked_mul(blocks, steps[i]);
+  }
+  const int64_t channels = known(op, v.dims[1], "channels") / elements, total = checked_mul(elements, blocks);
+  if (v.dims[1].factor % elements != 0 || known(op, v.dims[2], "a number of blocks") != blocks)
+    fail(Code::corrupt_file, "has other blocks than its image: ", v.dims[2].factor, ", expected ", blocks);
+  op.take(checked_mul(total, place_bytes));
+  Ints ids;
+  for (int64_t k = 0; k < elements; ++k)
+    for (int64_t b = 0; b < blocks; ++b) {
+      int64_t id = 0, step = 1, in_block = k, at_block = b;
+      for (size_t i = n; i-- > 0; in_block /= (*block)[i], at_block /= steps[i]) {
+        const int64_t at = at_block % steps[i] * strides[i] - pads[i] + in_block % (*block)[i] * dilations[i];
+        id = id < 0 || at < 0 || at >= (*image)[i] ? -1 : id + at * step;
+        step *= (*image)[i];
+      }
+      ids.push_back(id);
+    }
+  const Node x = op.layer("Reshape", {{"target_shape", Ints{channels, total}}}, {op.x(0)});
+  const Node rows = op.layer("Transpose", {{"perm", {2, 0, 1}}}, {x});
+  const Node sums = op.layer("SegmentSum", {{"num_segments", places}}, {rows, op.constant_node(tensor_of(ids))});
+  const Node y = op.layer("Transpose", {{"perm", {1, 2, 0}}}, {sums});
+  Ints target{channels};
+  target.insert(target.end(), image->begin(), image->end());
+  op.give(0, op.layer("Reshape", {{"target_shape", target}}, {y}), {v.dims[0]});
+}
+
 }  // namespace
 
 void need_kernel(const Op &op, const Tensor &w) {
@@ -117,7 +167,7 @@ Node convolved(const Op &op, Node x, const Tensor &kernel, const Window &how, co
 }
 
 std::span<const Row> space_rows() {
-  static constexpr Row rows[] = {{"Conv", conv}, {"ConvTranspose", conv_transpose}};
+  static constexpr Row rows[] = {{"Conv", conv}, {"ConvTranspose", conv_transpose}, {"Col2Im", col_to_im}};
   return rows;
 }
 

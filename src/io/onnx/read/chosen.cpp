@@ -1,0 +1,261 @@
+// Gather and Scatter of elements or rows at places that the model computes, or of values with a free first axis.
+#include "io/onnx/read/chosen.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/error.hpp"
+#include "io/onnx/read/math.hpp"
+
+namespace dl4::io::onnx {
+namespace {
+
+constexpr int64_t most_updates = int64_t{1} << 24;  // float32 counts them
+
+// How far apart the places of the first axes are, in blocks of what lies behind them.
+Ints strides_of(const Op &op, const std::vector<Dim> &dims, size_t axes) {
+  Ints strides(axes, 1);
+  for (size_t i = axes; i-- > 1;)
+    strides[i - 1] = checked_mul(strides[i], known(op, dims[i], "an axis behind the first"));
+  return strides;
+}
+
+Node whole(const Op &op, Node n) {
+  if (op.r.graph().dtype(n) == DType::f32) fail(Code::corrupt_file, "has indices that are no integers");
+  return op.cast(n, DType::i64);
+}
+
+// Indices times a stride: those from the end counted from the beginning, those outside past every place, so that the
+// run says so. Along a free axis none are counted from the end.
+Node scaled(const Op &op, Node ids, const Dim &n, int64_t stride) {
+  if (n.known()) {
+    const auto size = static_cast<double>(n.factor);
+    const Node below = by_number(op, "Less", ids, 0), from_end = by_number(op, "BroadcastAdd", ids, size);
+    const Node outside = op.layer("LogicalOr", Json::object(),
+                                  {by_number(op, "Less", ids, -size), by_number(op, "GreaterEqual", ids, size)});
+    ids = op.layer("Where", Json::object(), {below, from_end, ids});
+    if (stride > 1) ids = by_number(op, "BroadcastMultiply", ids, static_cast<double>(stride));
+    return op.layer("Where", {{"x1", max_dim}}, {outside, ids});
+  }
+  return stride > 1 ? by_number(op, "BroadcastMultiply", ids, static_cast<double>(stride)) : ids;
+}
+
+// The places of an axis of `like`, which has these dims, times a stride; broadcasts with a value of `rank` axes.
+Node counted(const Op &op, Node like, const std::vector<Dim> &dims, size_t axis, int64_t stride, size_t rank) {
+  const Dim &d = dims[axis];
+  if (d.known()) {
+    op.take(checked_mul(d.factor, place_bytes));
+    Ints list(static_cast<size_t>(d.factor)), shape(rank - axis, 1);
+    for (size_t i = 0; i < list.size(); ++i) list[i] = checked_mul(static_cast<int64_t>(i), stride);
+    shape[0] = d.factor;
+    return op.constant_node(reshaped(tensor_of(list), Shape(shape)));
+  }
+  Node n = op.cast(op.layer("Arange", {{"axis", axis}}, {like}), DType::i64);
+  if (stride > 1) n = by_number(op, "BroadcastMultiply", n, static_cast<double>(stride));
+  Ints behind(rank - axis - 1);
+  std::iota(behind.begin(), behind.end(), 1);
+  return behind.empty() ? n : op.layer("ExpandDims", {{"axis", behind}}, {n});
+}
+
+// Indices of elements as places in the data seen as one axis.
+Node element_places(const Op &op, size_t indices) {
+  const Value &v = op.in(0);
+  Value &ids = op.in(indices);
+  if (ids.rank() != v.rank()) fail(Code::corrupt_file, "has indices of ", ids.rank(), " axes for ", v.rank());
+  const auto axis = static_cast<size_t>(op.axis(0, v.rank())), rank = v.dims.size();
+  const Ints strides = strides_of(op, v.dims, rank);
+  const Node x = op.x(indices);
+  Node place = scaled(op, whole(op, x), v.dims[axis], strides[axis]);
+  for (size_t i = 0; i < rank; ++i) {
+    if (i == axis) continue;
+    const Dim &has = ids.dims[i], &most = v.dims[i];
+    if (has.known() && most.known() && has.factor > most.factor)
+      fail(Code::corrupt_file, "has more indices than places");
+    if (!(has == most) && !(has.known() && most.known()))
+      op.refuse("with indices along a free axis that is another one than the data's is not supported");
+    if (has == Dim{1, {}}) continue;
+    place = plus(op, place, counted(op, x, ids.dims, i, strides[i], rank));
+  }
+  return place;
+}
+
+struct Rows {
+  Node places;
+  std::vector<Dim> dims;   // of the rows
+  std::vector<Dim> block;  // of each
+};
+
+// Rows of indices as places in the data seen as blocks.
+Rows row_places(const Op &op, size_t indices, size_t batch) {
+  const Value &v = op.in(0);
+  Value &ids = op.in(indices);
+  if (ids.rank() < 1) fail(Code::corrupt_file, "has indices without axes");
+  const auto deep = static_cast<size_t>(known(op, ids.dims.back(), "a row of indices"));
+  if (deep < 1 || batch >= ids.dims.size() || batch + deep > v.dims.size())
+    fail(Code::corrupt_file, "has indices that do not fit");
+  const size_t rank = ids.dims.size() - 1;
+  const Ints strides = strides_of(op, v.dims, batch + deep);
+  const Node x = op.x(indices), numbers = whole(op, x);
+  Rows rows{graph::no_node,
+            {ids.dims.begin(), ids.dims.end() - 1},
+            {v.dims.begin() + static_cast<std::ptrdiff_t>(batch + deep), v.dims.end()}};
+  for (size_t k = 0; k < deep; ++k) {
+    const int last = static_cast<int>(rank);
+    const Node one = op.layer("Squeeze", {{"axis", last}}, {op.cut(numbers, last, static_cast<int64_t>(k), 1)});
+    const Node place = scaled(op, one, v.dims[batch + k], strides[batch + k]);
+    rows.places = k == 0 ? place : plus(op, rows.places, place);
+  }
+  for (size_t i = 0; i < batch; ++i) {
+    if (!(ids.dims[i] == v.dims[i]))
+      op.refuse("with a batch of indices that is another one than the data's is not supported");
+    rows.places = plus(op, rows.places, counted(op, x, ids.dims, i, strides[i], rank));
+  }
+  return rows;
+}
+
+int64_t elements_of(const Op &op, const std::vector<Dim> &dims) {
+  int64_t n = 1;
+  for (const Dim &d : dims) n = checked_mul(n, known(op, d, "an axis of a block"));
+  return n;
+}
+
+Ints target_of(const Op &op, const std::vector<Dim> &dims) {
+  Ints target;
+  for (const Dim &d : dims) target.push_back(known_or_free(d));
+  if (std::count(target.begin(), target.end(), free_dim) > 1) op.refuse("with so many free axes is not supported");
+  return target;
+}
+
+// The data with updates (in blocks of `block` elements) at places, by the node's "reduction".
+Node scattered(const Op &op, Node data, Node places, Node updates, int64_t block, const std::string &how) {
+  if (op.r.graph().dtype(data) != op.r.graph().dtype(updates)) fail(Code::corrupt_file, "joins values of two types");
+  const Node x = op.reshape(data, {-1, block}), from = op.reshape(updates, {-1, block}), ids = op.reshape(places, {-1});
+  const bool floats = op.r.graph().dtype(data) == DType::f32;
+  if (how != "none" && !floats) op.refuse("\"reduction\" ", how, " of ", op.r.graph().dtype(data), " is not supported");
+  if (const int64_t n = op.shape(ids)[0]; n != free_dim && n > most_updates)
+    op.refuse("of ", n, " updates is not supported");
+  if (how == "add") {
+    const Node sums = op.layer("SegmentSum", Json::object(), {from, ids, x});
+    return plus(op, x, sums);
+  }
+  // Which update comes last at each place: -1, or lower, where there is none.
+  const Node number =
+      op.layer("ExpandDims", {{"axis", 1}}, {op.cast(op.layer("Arange", {{"axis", 0}}, {ids}), DType::f32)});
+  const Node marks = block == 1 ? x : op.cut(x, 1, 0, 1);
+  const Node last = op.layer("SegmentMax", Json::object(), {number, ids, floats ? marks : op.cast(marks, DType::f32)});
+  const Node here = by_number(op, "GreaterEqual", last, 0);
+  Node y = graph::no_node;
+  if (how == "max" || how == "min") {
+    const bool up = how == "max";
+    const auto turned = [&](Node n) { return up ? n : op.layer("Negative", Json::object(), {n}); };
+    const Node best = turned(op.layer("SegmentMax", Json::object(), {turned(from), ids, x}));
+    y = op.layer(up ? "BroadcastMaximum" : "BroadcastMinimum", Json::object(), {x, best});
+  } else {
+    const Node one = op.layer("Squeeze", {{"axis", 1}}, {by_number(op, "BroadcastMaximum", last, 0)});
+    y = op.layer("Take", {{"axis", 0}}, {from, op.cast(one, DType::i64)});
+  }
+  return op.layer("Where", Json::object(), {here, y, x});
+}
+
+std::string reduction_of(const Op &op) {
+  const std::string how = op.string("reduction", "none");
+  if (how == "mul") op.refuse("\"reduction\" mul at places that the model computes is not supported");
+  if (how != "none" && how != "add" && how != "max" && how != "min")
+    fail(Code::corrupt_file, "has \"reduction\" ", how);
+  return how;
+}
+
+}  // namespace
+
+void gather_computed_elements(const Op &op) {
+  const Node places = element_places(op, 1);
+  op.give(0, op.layer("Take", {{"axis", 0}}, {op.reshape(op.x(0), {-1}), places}), op.in(1).dims);
+}
+
+void gather_computed_rows(const Op &op) {
+  const int64_t batch = op.integer("batch_dims", 0);
+  if (batch < 0 || batch > op.in(0).rank()) fail(Code::corrupt_file, "has \"batch_dims\" of ", batch);
+  const Rows rows = row_places(op, 1, static_cast<size_t>(batch));
+  Ints table{-1};
+  for (const Dim &d : rows.block) table.push_back(known(op, d, "an axis of a block"));
+  std::vector<Dim> dims = rows.dims;
+  dims.insert(dims.end(), rows.block.begin(), rows.block.end());
+  op.give(0, op.layer("Take", {{"axis", 0}}, {op.reshape(op.x(0), table), rows.places}), dims);
+}
+
+void scatter_computed_elements(const Op &op) {
+  const std::string how = reduction_of(op);
+  const std::vector<Dim> dims = op.in(0).dims;
+  if (op.in(2).dims != op.in(1).dims) fail(Code::corrupt_file, "has updates of another shape than its indices");
+  const Node y = scattered(op, op.x(0), element_places(op, 1), op.x(2), 1, how);
+  op.give(0, op.reshape(y, target_of(op, dims)), dims);
+}
+
+void scatter_computed_rows(const Op &op) {
+  const std::string how = reduction_of(op);
+  const std::vector<Dim> dims = op.in(0).dims;
+  const Rows rows = row_places(op, 1, 0);
+  std::vector<Dim> wanted = rows.dims;
+  wanted.insert(wanted.end(), rows.block.begin(), rows.block.end());
+  if (op.in(2).dims != wanted) fail(Code::corrupt_file, "has updates of another shape than its indices");
+  const Node y = scattered(op, op.x(0), rows.places, op.x(2), elements_of(op, rows.block), how);
+  op.give(0, op.reshape(y, target_of(op, dims)), dims);
+}
+
+// ---- MaxUnpool -----------------------------------------------------------------------------------------------------
+
+namespace {
+
+void max_unpool(const Op &op) {
+  floats_only(op, {0});
+  const Value &v = op.in(0), &places = op.in(1);
+  const auto size = op.integers("kernel_shape");
+  if (!size || v.rank() < 3 || size->size() + 2 != v.dims.size() || places.dims != v.dims)
+    fail(Code::corrupt_file, "has a \"kernel_shape\" or places of other axes than its input");
+  const size_t n = size->size();
+  const Ints strides = op.integers("strides").value_or(Ints(n, 1)), pads = op.integers("pads").value_or(Ints(2 * n, 0));
+  if (strides.size() != n || pads.size() != 2 * n) fail(Code::corrupt_file, "has strides or pads for other axes");
+  std::vector<Dim> dims{v.dims[0], {known(op, v.dims[1], "channels"), {}}};
+  int64_t image = 1;
+  for (size_t i = 0; i < n; ++i) {
+    const int64_t from = known(op, v.dims[i + 2], "an axis");
+    const int64_t to = checked_add(checked_mul(from - 1, strides[i]), (*size)[i], -pads[i] - pads[i + n]);
+    if (to < 1 || to > max_dim) fail(Code::corrupt_file, "has an axis of ", to);
+    dims.push_back({to, {}});
+    image = checked_mul(image, to);
+  }
+  if (op.has(2)) {
+    const auto wanted = op.integers("output_shape", 2);
+    Ints same;
+    for (const Dim &d : dims) same.push_back(known_or_free(d));
+    if (wanted && wanted->size() == same.size() && same[0] == free_dim) same[0] = (*wanted)[0];
+    if (!wanted || *wanted != same)
+      op.refuse(
+          "\"output_shape\" of another size than its windows reach is not supported: ONNX's places are those of "
+          "the smaller image, ONNX Runtime's those of the larger one");
+  }
+  op.take(checked_mul(image, 4));
+  const Node x = op.x(0), flat = op.reshape(x, {-1, 1}), ids = op.reshape(whole(op, op.x(1)), {-1});
+  // As many places as there are: what they hold is not read.
+  const Node channels =
+      op.cut(op.reshape(x, {-1, v.dims[1].factor, elements_of(op, {v.dims.begin() + 2, v.dims.end()})}), 2, 0, 1);
+  const Node all = op.reshape(times(op, channels, op.constant_node(make_zeros(DType::f32, {1, 1, image}))), {-1, 1});
+  const Node number =
+      op.layer("ExpandDims", {{"axis", 1}}, {op.cast(op.layer("Arange", {{"axis", 0}}, {ids}), DType::f32)});
+  const Node below = by_number(op, "Less", ids, 0);
+  const Node safe = op.layer("Where", {{"x1", max_dim}}, {below, ids});  // an error of the run
+  const Node last = op.layer("SegmentMax", Json::object(), {number, safe, all});
+  const Node one = op.layer("Squeeze", {{"axis", 1}}, {by_number(op, "BroadcastMaximum", last, 0)});
+  const Node there = op.layer("Take", {{"axis", 0}}, {flat, op.cast(one, DType::i64)});
+  const Node y = op.layer("Where", {{"x2", 0}}, {by_number(op, "GreaterEqual", last, 0), there});
+  op.give(0, op.reshape(y, target_of(op, dims)), dims);
+}
+
+}  // namespace
+
+std::span<const Row> chosen_rows() {
+  static constexpr Row rows[] = {{"MaxUnpool", max_unpool}};
+  return rows;
+}
+
+}  // namespace dl4::io::onnx

@@ -1,0 +1,234 @@
+// ONNX's arithmetic of quantized numbers: sums of products of 8-bit integers, exact as ONNX Runtime's.
+//
+// float32 adds whole numbers up to 2^24 exactly. Where a sum may be larger, one factor is cut into numbers of fewer
+// bits, whose sums are joined in int32.
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.hpp"
+#include "io/onnx/read/windows.hpp"
+
+namespace dl4::io::onnx {
+namespace {
+
+constexpr int64_t exact = int64_t{1} << 24, most_factor = 255;
+
+void need_bytes(const Op &op, size_t i) {
+  const Type type = op.in(i).onnx_type();
+  if (type != Type::uint8 && type != Type::int8) op.refuse("is supported for integers of 8 bits, not for ", type);
+}
+
+// product(x) for x of whole numbers up to 255, where each sum has `terms` terms of up to 255.
+template <class F>
+Node exactly(const Op &op, Node x, int64_t terms, F product) {
+  if (checked_mul(most_factor, most_factor, terms) <= exact) return product(x);
+  int bits = 0;
+  while (checked_mul(most_factor, terms) << (bits + 1) <= exact) ++bits;
+  if (bits < 1) op.refuse("of sums of ", terms, " products is not supported");
+  Node sum = graph::no_node;
+  for (int low = (8 - 1) / bits * bits; low >= 0; low -= bits) {
+    const double unit = std::ldexp(1.0, low);
+    Node part = x;
+    if (low > 0) {
+      part = op.layer("Floor", Json::object(), {by_number(op, "BroadcastMultiply", x, 1 / unit)});
+      x = minus(op, x, by_number(op, "BroadcastMultiply", part, unit));
+    }
+    Node y = op.cast(product(part), DType::i32);
+    if (low > 0) y = by_number(op, "BroadcastMultiply", y, unit);
+    sum = sum == graph::no_node ? y : plus(op, sum, y);
+  }
+  return sum;
+}
+
+// An input less its zero point, as floats. `axes`: new ones behind a list of zero points, one for each row.
+Node less_zero(const Op &op, size_t i, size_t zero, const Perm &perm, bool by_row = false) {
+  need_bytes(op, i);
+  Node x = op.cast(op.as(i, perm), DType::f32);
+  if (!op.has(zero)) return x;
+  Value &z = op.in(zero);
+  if (const auto t = op.constant(zero)) {
+    const Ints list = ints_of(*t);
+    if (std::all_of(list.begin(), list.end(), [](int64_t n) { return n == 0; })) return x;
+  }
+  Node n = op.cast(op.x(zero), DType::f32);
+  const bool one = z.rank() == 0 || (z.rank() == 1 && z.dims[0] == Dim{1, {}});
+  if (one && z.rank() == 1) n = op.layer("Squeeze", {{"axis", 0}}, {n});
+  if (by_row && !one && z.rank() == 1) n = op.layer("ExpandDims", {{"axis", 1}}, {n});
+  return minus(op, x, n);
+}
+
+Node product(const Op &op, size_t a, size_t a_zero, size_t b, size_t b_zero, std::vector<Dim> &dims) {
+  const Value &x = op.in(a), &w = op.in(b);
+  if (x.rank() < 2 || w.rank() < 2) op.refuse("of a value of fewer than two axes is not supported");
+  const int64_t terms = known(op, x.dims.back(), "the axis that is summed over");
+  Value front_x = x, front_w = w;
+  front_x.dims.resize(x.dims.size() - 2), front_w.dims.resize(w.dims.size() - 2);
+  dims = op.broadcast({&front_x, &front_w});
+  dims.push_back(x.dims[x.dims.size() - 2]), dims.push_back(w.dims.back());
+  const Node left = less_zero(op, a, a_zero, plain(x.rank()), true), right = less_zero(op, b, b_zero, plain(w.rank()));
+  return exactly(op, left, terms, [&](Node n) { return op.layer("MatMul", Json::object(), {n, right}); });
+}
+
+void give_whole(const Op &op, Node n, const std::vector<Dim> &dims, const Perm &perm) {
+  op.give(0, op.cast(n, DType::i32), dims, perm);
+}
+
+// ---- convolutions --------------------------------------------------------------------------------------------------
+
+// A kernel (M, C / groups, ...) less its zero points, as floats.
+Tensor kernel_of(const Op &op, size_t i, size_t zero) {
+  need_bytes(op, i);
+  const auto t = op.constant(i);
+  if (!t) op.refuse("its kernel is computed by the model; it must be a constant");
+  need_kernel(op, *t);
+  Ints zeros{0};
+  if (op.has(zero)) {
+    const auto z = op.constant(zero);
+    if (!z) op.refuse("its kernel's zero point is computed by the model; it must be a constant");
+    zeros = ints_of(*z);
+  }
+  if (zeros.size() != 1 && static_cast<int64_t>(zeros.size()) != t->shape[0])
+    fail(Code::corrupt_file, "has ", zeros.size(), " zero points for ", t->shape[0], " filters");
+  op.take(checked_mul(t->elements(), 12));
+  const Ints list = ints_of(*t);
+  const int64_t each = t->elements() / t->shape[0];
+  Tensor w = make_tensor(DType::f32, t->shape);
+  for (int64_t k = 0; k < t->elements(); ++k)
+    w.as<float>()[k] =
+        static_cast<float>(list[static_cast<size_t>(k)] - zeros[zeros.size() == 1 ? 0 : static_cast<size_t>(k / each)]);
+  return w;
+}
+
+// Row `at` of each kernel.
+Tensor row_of(const Tensor &w, int64_t at) {
+  Tensor row = make_tensor(DType::f32, w.shape.with(2, 1));
+  const int64_t n = w.shape[3];
+  for (int64_t i = 0; i < row.elements(); ++i)
+    row.as<float>()[i] = w.as<float>()[(i / n * w.shape[2] + at) * n + i % n];
+  return row;
+}
+
+Node convolution(const Op &op, Node x, const Tensor &w, const Window &how) {
+  const int64_t terms = w.elements() / w.shape[0];
+  const Ints ones(how.axes(), 1);
+  // Kernels of Winograd's for 3 x 3 places take halves: there row by row.
+  if (how.size != Ints{3, 3} || how.strides != ones || how.dilations != ones)
+    return exactly(op, x, terms, [&](Node n) { return convolved(op, n, w, how, {}); });
+  Margins pads = how.pads;
+  if (how.same) pads = {{1, 1}, {1, 1}};
+  const Node around = padded(op, x, pads);
+  Window row;
+  row.size = {1, 3}, row.strides = row.dilations = ones, row.pads = {{0, 0}, {0, 0}};
+  return exactly(op, around, terms, [&](Node n) {
+    Node sum = graph::no_node;
+    for (int64_t r = 0; r < 3; ++r) {
+      const Ints start{0, r, 0, 0}, size{-1, r - 3, -1, -1};
+      const Node part = op.layer("Slice", {{"start_indices", start}, {"shape", size}}, {n});
+      const Node y = convolved(op, part, row_of(w, r), row, {});
+      sum = r == 0 ? y : plus(op, sum, y);
+    }
+    return sum;
+  });
+}
+
+void conv_integer(const Op &op) {
+  const Value &v = op.in(0);
+  const Perm perm = channels_last(v.rank());
+  const Tensor w = kernel_of(op, 1, 3);
+  if (op.has(2) && op.in(2).rank() > 0 && !(op.in(2).dims[0] == Dim{1, {}}))
+    op.refuse("with a zero point for each channel is not supported");
+  const Window how = window(op, {w.shape.begin() + 2, w.shape.end()}, v.dims);
+  give_whole(op, convolution(op, less_zero(op, 0, 2, perm), w, how), {v.dims[0]}, perm);
+}
+
+// ---- with scales ---------------------------------------------------------------------------------------------------
+
+Tensor one_float(const Op &op, size_t i, const char *what) {
+  const Tensor t = op.floats(i, what);
+  if (t.elements() != 1) op.refuse("has ", t.elements(), " numbers as its ", what, ", only one is supported");
+  return t;
+}
+
+// Sums times the scales of both factors over that of the result, rounded and clipped.
+void give_quantized(const Op &op, Node sum, size_t a_scale, size_t b_scale, size_t y_scale, size_t y_zero,
+                    const std::vector<Dim> &dims, const Perm &perm) {
+  need_bytes(op, y_zero);
+  const Type type = op.in(y_zero).onnx_type();
+  const auto zeros = op.constant(y_zero);
+  if (!zeros || zeros->elements() != 1) op.refuse("its output's zero point is computed by the model, or is not one");
+  const int64_t zero = ints_of(*zeros)[0], low = type == Type::uint8 ? 0 : INT8_MIN,
+                high = type == Type::uint8 ? UINT8_MAX : INT8_MAX;
+  const float a = *one_float(op, a_scale, "first scale").as<float>(),
+              y = *one_float(op, y_scale, "output's scale").as<float>();
+  const Tensor b = op.floats(b_scale, "second scale");
+  if (b.shape.rank() > 1) op.refuse("has scales of ", b.shape);
+  Tensor scale = make_tensor(DType::f32, b.elements() == 1 ? Shape{} : b.shape);
+  for (int64_t i = 0; i < b.elements(); ++i) scale.as<float>()[i] = a * b.as<float>()[i] / y;
+  Node n = times(op, op.cast(sum, DType::f32), op.constant_node(std::move(scale)));
+  n = op.layer("Clip", {{"x_min", low - zero}, {"x_max", high - zero}}, {op.layer("Round", Json::object(), {n})});
+  const Node moved = zero == 0 ? n : by_number(op, "BroadcastAdd", n, static_cast<double>(zero));
+  Value to;
+  to.type = type;
+  to.dtype = stands_for(type);
+  to.dims = dims;
+  to.forms.push_back({perm, op.cast(moved, to.dtype)});
+  to.quantized = Quantized{n, zero, low >= zero};
+  op.give_value(0, std::move(to));
+}
+
+void qlinear_matmul(const Op &op) {
+  std::vector<Dim> dims;
+  const Node sum = product(op, 0, 2, 3, 5, dims);
+  give_quantized(op, sum, 1, 4, 6, 7, dims, plain(static_cast<int>(dims.size())));
+}
+
+void qlinear_conv(const Op &op) {
+  const Value &v = op.in(0);
+  const Perm perm = channels_last(v.rank());
+  const Tensor w = kernel_of(op, 3, 5);
+  const Window how = window(op, {w.shape.begin() + 2, w.shape.end()}, v.dims);
+  Node sum = convolution(op, less_zero(op, 0, 2, perm), w, how);
+  if (op.has(8)) sum = plus(op, op.cast(sum, DType::i32), op.cast(op.x(8), DType::i32));
+  const Shape s = op.shape(sum);
+  std::vector<Dim> dims{v.dims[0], {w.shape[0], {}}};
+  for (int i = 1; i < s.rank() - 1; ++i) dims.push_back(s[i] == free_dim ? Dim{1, {op.r.fresh()}} : Dim{s[i], {}});
+  give_quantized(op, sum, 1, 4, 6, 7, dims, perm);
+}
+
+void dynamic_quantize(const Op &op) {
+  floats_only(op, {0});
+  Value &v = op.in(0);
+  const Perm perm = v.perm();
+  const Node x = op.as(v, perm);
+  const Node least = by_number(op, "BroadcastMinimum", op.layer("Min", Json::object(), {x}), 0),
+             most = by_number(op, "BroadcastMaximum", op.layer("Max", Json::object(), {x}), 0);
+  const Node reach = by_number(op, "Divide", minus(op, most, least), 255);
+  const Node scale = op.layer("Where", {{"x2", 1}}, {by_number(op, "Greater", reach, 0), reach});
+  const Node low = op.layer("Negative", Json::object(), {op.layer("Divide", Json::object(), {least, scale})});
+  const Node zero = op.layer("Round", Json::object(), {op.layer("Clip", {{"x_min", 0}, {"x_max", 255}}, {low})});
+  const Node steps = op.layer("Round", Json::object(), {op.layer("Divide", Json::object(), {x, scale})});
+  const Node whole = op.layer("Clip", {{"x_min", 0}, {"x_max", 255}}, {plus(op, steps, zero)});
+  op.give(0, op.cast(whole, DType::u8), v.dims, perm);
+  op.give(1, scale);
+  op.give(2, op.cast(zero, DType::u8));
+}
+
+}  // namespace
+
+std::span<const Row> integer_rows() {
+  static constexpr Row rows[] = {
+      {"MatMulInteger",
+       [](const Op &op) {
+         std::vector<Dim> dims;
+         const Node n = product(op, 0, 2, 1, 3, dims);
+         give_whole(op, n, dims, plain(static_cast<int>(dims.size())));
+       }},
+      {"ConvInteger", conv_integer},
+      {"QLinearMatMul", qlinear_matmul},
+      {"QLinearConv", qlinear_conv},
+      {"DynamicQuantizeLinear", dynamic_quantize},
+  };
+  return rows;
+}
+
+}  // namespace dl4::io::onnx

@@ -27,6 +27,8 @@ class Names(types.ModuleType):
             raise AttributeError(name)
         if name in special(self.__name__):
             return special(self.__name__)[name]
+        if (self.__name__, name) == ("keras.src", "ops"):
+            return importlib.import_module("keras.src.ops")
         if self.__name__.startswith("keras.src.") and not name.endswith("_test"):
             file = Finder.root.joinpath(*self.__name__.split(".")[2:], name)
             if file.is_dir() or file.with_suffix(".py").is_file():
@@ -120,7 +122,7 @@ def special(module):
                 "keras.src.api_export": {"keras_export": lambda *_: lambda f: f},
                 "keras.src.random": vars(keras.random),
                 "keras.src.random.random": vars(keras.random),
-                "keras.src.random.seed_generator": vars(keras.random),
+                "keras.src.random.seed_generator": vars(importlib.import_module("dl4.keras.src.random")),
                 "keras.random": vars(keras.random),
                 "keras.src.utils.module_utils": {"tensorflow": importlib.import_module("dl4.tf")},
                 "keras.backend": {n: getattr(keras.backend, n) for n in dir(keras.backend)},

@@ -81,7 +81,7 @@ def _backend():
     b.is_nnx_enabled = b.is_flash_attention_enabled = lambda: False
     b.enable_flash_attention = b.disable_flash_attention = lambda: None
     b.random, b.numpy, b.result_type = keras.random, keras.ops, result_type
-    b.standardize_shape = tuple
+    b.standardize_shape, b.random_seed_dtype = tuple, lambda: "uint32"
     b.get_keras_mask, b.set_keras_mask = (lambda x: getattr(x, "_keras_mask", None)), set_keras_mask
     b.standardize_data_format = lambda d: d or b.image_data_format()
     b.common = types.SimpleNamespace(global_state=types.SimpleNamespace(clear_session=keras.backend.clear_session))
@@ -106,6 +106,15 @@ def operation_class(function):
             if function.__name__ == "while_loop":
                 return function(*self.args, *args, **{**self.kwargs, **kwargs})
             return function(*args, *self.args, **{**self.kwargs, **kwargs})
+
+        call = __call__
+
+        def __getattr__(self, name):
+            given = inspect.signature(function).parameters
+            names = [n for n in given if n in self.kwargs or given[n].default is not inspect.Parameter.empty]
+            if name in self.kwargs or name in names:
+                return {**dict(zip(names, self.args)), **self.kwargs}.get(name, given[name].default)
+            raise AttributeError(name)
 
         def symbolic_call(self, *args, **kwargs):
             """On symbols of the shapes and types of arrays."""

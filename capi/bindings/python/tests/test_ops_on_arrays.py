@@ -79,6 +79,52 @@ class Memory(unittest.TestCase):
             x[...] = 0
 
 
+class Rearranged(unittest.TestCase):
+    def test_names_of_axes(self):
+        x = np.arange(24, dtype="float32").reshape(2, 12)
+        expected = x.reshape(2, 3, 4).transpose(2, 0, 1).reshape(4, 6)
+        np.testing.assert_array_equal(ops.rearrange(x, "b (h w) -> w (b h)", h=3), expected)
+        i = keras.Input((12,))
+        y = keras.Model(i, ops.rearrange(i, "b (h w) -> b w h", w=4))(x)
+        np.testing.assert_array_equal(y, x.reshape(2, 3, 4).swapaxes(1, 2))
+        for pattern in ("b h -> b", "b -> b", "a (b c) -> a b c", "a (b c) -> a b b"):
+            with self.assertRaisesRegex(ValueError, "rearrange"):
+                ops.rearrange(x, pattern)
+
+
+class Images(unittest.TestCase):
+    def test_resizing_in_a_graph_is_the_librarys(self):
+        x = np.random.RandomState(1).rand(2, 5, 7, 3).astype("float32")
+        for how in ("nearest", "bilinear", "bicubic", "lanczos3"):
+            for antialias in (False, True):
+                i = keras.Input((5, 7, 3))
+                model = keras.Model(i, ops.image.resize(i, (3, 9), how, antialias=antialias))
+                expected = ops.image.resize(x, (3, 9), how, antialias=antialias)
+                np.testing.assert_allclose(model(x), expected, 1e-4, 1e-5, err_msg=f"{how} {antialias}")
+
+    def test_margins(self):
+        x = np.ones((4, 4, 1), "float32")
+        self.assertEqual(ops.image.pad_images(x, 1, 2, target_height=8, target_width=8).shape, (8, 8, 1))
+        self.assertEqual(ops.image.crop_images(x, 1, 1, target_height=2, target_width=3).shape, (2, 3, 1))
+        with self.assertRaisesRegex(ValueError, "Must specify exactly two"):
+            ops.image.pad_images(x, 1, 2)
+
+
+class Seeds(unittest.TestCase):
+    def test_a_generator_goes_on_and_begins_again(self):
+        one, same = keras.random.SeedGenerator(7), keras.random.SeedGenerator(7)
+        a, b = keras.random.normal((3,), seed=one), keras.random.normal((3,), seed=one)
+        self.assertTrue((np.asarray(a) != np.asarray(b)).any())
+        np.testing.assert_array_equal(a, keras.random.normal((3,), seed=same))
+        self.assertEqual(list(np.asarray(one.state)), [7, 2])
+        for f in (
+            lambda: keras.random.uniform((2,), dtype="int32"),
+            lambda: keras.random.randint((2,), 0, 2, "float32"),
+        ):
+            with self.assertRaises(ValueError):
+                f()
+
+
 class InGraphs(unittest.TestCase):
     """What NumPy computes gives in a model what it gives on arrays."""
 

@@ -2,31 +2,80 @@
 
 from . import ops
 from .backend import call_context
+from .backend.dtypes import FLOATS, INTEGERS, standardize
 from .backend.eager_tensor import eager_tensor
 from .ops.dispatch import is_symbolic
 from .symbolic.tensor import operation
+from .utils.naming import unique_name
 
 
 class SeedGenerator:
-    """Seeds, one after the other."""
+    """Seeds, one after the other: `state` has the first one and how many there were."""
 
-    def __init__(self, seed=None, name=None):
-        import numpy
-
+    def __init__(self, seed=None, name=None, **kwargs):
+        if kwargs:
+            raise ValueError(f"Unrecognized keyword arguments: {kwargs}")
         if seed is not None and (not hasattr(seed, "__index__") or seed < 0):
-            raise ValueError(f"Argument `seed` must be an integer that is not negative. Received: seed={seed}")
-        self.initial_seed, self.name = seed, name or "seed_generator"
-        self.numpy = numpy.random.default_rng(seed)
+            raise ValueError(f"Argument `seed` must be an integer. Received: seed={seed}")
+        self.name, self.initial_seed = name or unique_name("seed_generator"), seed
+        self._begin = make_default_seed() if seed is None else int(seed) % 2**32
+        self._count = 0
+
+    @property
+    def state(self):
+        return ops.cast([self._begin, self._count], "uint32")
 
     def next(self, ordered=True):
-        return self.numpy.integers(0, 2**31, 2, dtype="uint32")
+        seed = self.state
+        if ordered:
+            self._count += 1
+        else:
+            self._begin, self._count = ((n + 1) * 5387 % 933199 for n in (self._begin, self._count))
+        return seed
+
+    @property
+    def numpy(self):
+        """A generator of NumPy's that begins at the next seed."""
+        import numpy
+
+        return numpy.random.default_rng([int(n) for n in self.next()])
 
     def get_config(self):
-        return {"seed": self.initial_seed}
+        return {"seed": self.initial_seed, "name": self.name}
 
     @classmethod
     def from_config(cls, config):
         return cls(**config)
+
+
+_global = []  # the generator of draws without a seed
+
+
+def global_seed_generator():
+    if not _global:
+        _global.append(SeedGenerator())
+    return _global[0]
+
+
+def make_default_seed():
+    """By NumPy's seed."""
+    import numpy
+
+    return int(numpy.random.randint(1, 10**9))
+
+
+def draw_seed(seed):
+    """Two numbers of 32 bits: of a seed, of the next one of a generator, or of any."""
+    if isinstance(seed, SeedGenerator):
+        return seed.next()
+    if hasattr(seed, "__index__"):
+        return ops.cast([int(seed) % 2**32, 0], "uint32")
+    if seed is None:
+        return global_seed_generator().next(ordered=False)
+    raise ValueError(
+        "Argument `seed` must be either an integer or an instance of `SeedGenerator`. "
+        f"Received: seed={seed} (of type {type(seed)})"
+    )
 
 
 def _source(seed):
@@ -34,6 +83,8 @@ def _source(seed):
 
     if isinstance(seed, SeedGenerator):
         return seed.numpy
+    if seed is not None and not hasattr(seed, "__index__"):
+        draw_seed(seed)  # refused
     return numpy.random.default_rng(numpy.random.randint(2**31) if seed is None else seed)
 
 
@@ -55,13 +106,13 @@ def _drawn(draw, shape, dtype, seed):
         raise NotImplementedError(
             "in a traced step numbers are drawn by normal, uniform, randint, categorical and dropout alone"
         )
-    return eager_tensor(draw(_source(seed), tuple(shape)).astype(str(dtype or "float32")))
+    return ops.cast(draw(_source(seed), tuple(int(d) for d in shape)), dtype or "float32")
 
 
 def _layers_seed(seed):
     """Where a layer's own numbers begin, which go on from run to run."""
     if isinstance(seed, SeedGenerator):
-        return int(seed.next()[0])
+        return int(seed.numpy.integers(2**31))
     if seed is None or hasattr(seed, "__index__"):
         return seed if seed is None else int(seed)
     raise ValueError(
@@ -92,6 +143,8 @@ def truncated_normal(shape, mean=0.0, stddev=1.0, dtype=None, seed=None):
 
 
 def uniform(shape, minval=0.0, maxval=1.0, dtype=None, seed=None):
+    if dtype is not None and standardize(dtype) not in FLOATS and not in_step():
+        raise ValueError(f"`keras.random.uniform` requires a floating point dtype. Received: dtype={dtype} ")
     if in_step():
         if "int" in str(dtype):
             return randint(shape, minval, maxval, dtype, seed)
@@ -100,6 +153,8 @@ def uniform(shape, minval=0.0, maxval=1.0, dtype=None, seed=None):
 
 
 def randint(shape, minval, maxval, dtype="int32", seed=None):
+    if standardize(dtype) not in INTEGERS:
+        raise ValueError(f"`keras.random.randint` requires an integer dtype. Received: dtype={dtype} ")
     if in_step():
         drawn = ops.floor(_by_layer("RandomUniform", shape, seed, minval=float(minval), maxval=float(maxval)))
         return ops.cast(ops.minimum(drawn, float(maxval) - 1.0), str(dtype))
@@ -128,6 +183,11 @@ def categorical(logits, num_samples, dtype="int32", seed=None):
         uniform_ = _by_layer("RandomUniform", (rows, num_samples, classes), seed, minval=1e-7, maxval=1.0)
         return ops.cast(ops.argmax(ops.expand_dims(logits, 1) - ops.log(-ops.log(uniform_)), -1), str(dtype))
     logits = numpy.asarray(logits, "float64")
+    if logits.ndim != 2:
+        raise ValueError(
+            "`logits` should be a 2-D tensor with shape [batch_size, num_classes]. Received: "
+            f"logits.shape={logits.shape}"
+        )
     noise = _source(seed).gumbel(size=(logits.shape[0], num_samples, logits.shape[1]))
     return eager_tensor((logits[:, None] + noise).argmax(-1).astype(str(dtype)))
 
@@ -142,4 +202,7 @@ def shuffle(x, axis=0, seed=None):
 
 def dropout(inputs, rate, noise_shape=None, seed=None):
     layer = operation("Dropout", rate=float(rate), noise_shape=noise_shape, seed=_layers_seed(seed))
-    return layer(inputs, training=True)
+    if is_symbolic(inputs):
+        return layer(inputs, training=True)
+    inputs = ops.convert_to_tensor(inputs)
+    return ops.cast(layer(ops.cast(inputs, "float32"), training=True), inputs.dtype)

@@ -114,11 +114,13 @@ _KERNELS = {
 _KERNELS.update(bilinear=_KERNELS["linear"], trilinear=_KERNELS["linear"], bicubic=_cubic, triangle=_KERNELS["linear"])
 
 
-def _weights(size, target, scale, translation, kernel, antialias):
-    """How much of each of `size` pixels is in each of `target` ones."""
+def _weights(size, target, scale, translation, kernel, antialias, steps=None):
+    """How much of each of `size` pixels is in each of `target` ones; `steps`: places between pixels that count."""
     inverse = 1.0 / scale
     wide_ = max(inverse, 1.0) if antialias else 1.0
     at = (np.arange(target) + 0.5) * inverse - translation * inverse - 0.5
+    if steps is not None:
+        at = np.floor(at) + np.rint((at - np.floor(at)) * steps) / steps
     w = kernel(np.abs(at[None] - np.arange(size)[:, None]) / wide_)
     total = w.sum(0, keepdims=True)
     w = np.where(np.abs(total) > 1000 * np.finfo("float32").eps, w / np.where(total != 0, total, 1), 0)
@@ -197,8 +199,10 @@ def resize(
             x = np.take(x, np.clip(at, 0, x.shape[axis] - 1), axis)
         return b.back(x)
     y = x.astype("float32")
+    steps = 1024 if interpolation == "bicubic" and not antialias else None  # as TensorFlow's table has
     for axis, n in enumerate(size, 1):
-        y = _along(y, axis, _weights(y.shape[axis], n, n / y.shape[axis], 0.0, _KERNELS[interpolation], antialias))
+        m = y.shape[axis]
+        y = _along(y, axis, _weights(m, n, n / m, 0.0, _KERNELS[interpolation], antialias, steps))
     return b.back(y)
 
 

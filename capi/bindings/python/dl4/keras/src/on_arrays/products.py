@@ -1,6 +1,6 @@
 """Products and linear algebra of arrays."""
 
-from ..backend.dtypes import result_type
+from ..backend.dtypes import result_type, standardize
 from ..backend.lazy import np
 from .arguments import array, cast, common, dtype_of, FUNCTIONS, on_arrays, real, wide
 
@@ -77,7 +77,9 @@ def _square(a, name="x"):
 
 def _at_least_2d(a):
     if a.ndim < 2:
-        raise ValueError(f"Expected input to have rank >= 2. Received input with shape {a.shape}.")
+        raise ValueError(
+            f"Input should have rank >= 2. Received: input.shape = {a.shape}. Expected input to have rank >= 2."
+        )
     return a
 
 
@@ -213,10 +215,10 @@ def lstsq(a, b, rcond=None):
 
 @on_arrays
 def lu_factor(x):
-    a = _square(_at_least_2d(real(x)))
+    a = _at_least_2d(real(x))
     work = np.array(wide(a), "float64")
-    n = a.shape[-1]
-    swaps = np.zeros(a.shape[:-1], "int32")
+    n = min(a.shape[-2:])
+    swaps = np.zeros((*a.shape[:-2], n), "int32")
     for at in np.ndindex(a.shape[:-2]):
         m, places = work[at], swaps[at]
         for k in range(n):
@@ -239,7 +241,7 @@ def normalize(x, axis=-1, order=2, epsilon=None):
 
 @on_arrays
 def saturate_cast(x, dtype):
-    a, to = array(x), cast(0, dtype).dtype
+    a, to = array(x), cast(0, standardize(dtype)).dtype
     if to.kind == "b":
         return a.astype(bool)
     if to.kind in "iu":

@@ -309,14 +309,14 @@ FUNCTIONS["empty_like"] = zeros_like
 def scatter(indices, values, shape):
     v = array(values)
     out = np.zeros([int(d) for d in shape], v.dtype)
-    np.add.at(out, tuple(np.moveaxis(np.asarray(array(indices)), -1, 0)), v)
+    np.add.at(out, tuple(np.moveaxis(np.asarray(array(indices), "int64"), -1, 0)), v)
     return out
 
 
 @on_arrays
 def scatter_update(inputs, indices, updates, reduction=None):
     out = np.array(array(inputs))
-    at, new = tuple(np.moveaxis(np.asarray(array(indices)), -1, 0)), cast(updates, out.dtype)
+    at, new = tuple(np.moveaxis(np.asarray(array(indices), "int64"), -1, 0)), cast(updates, out.dtype)
     if reduction is None:
         out[at] = new
     elif reduction in ("add", "max", "min", "mul"):
@@ -337,7 +337,9 @@ def _segments(name, ufunc, start):
                 ".shape):]) or vectorize with vmap."
             )
         if d.shape[:1] != ids.shape:
-            raise ValueError(f"{name}: expected an id for each of {d.shape[0]} rows, got {ids.shape}")
+            raise ValueError(
+                f"Argument `segment_ids` and `data` should have same leading dimension. Got {ids.shape} v.s. {d.shape}."
+            )
         n = int(ids.max(initial=-1)) + 1 if num_segments is None else int(num_segments)
         first = start(d.dtype) if callable(start) else start
         out = np.full((n, *d.shape[1:]), first, d.dtype)

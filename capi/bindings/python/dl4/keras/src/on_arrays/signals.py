@@ -39,8 +39,7 @@ def _parts(c, dtype):
 def _of_spectrum(name, rank):
     def f(x):
         c, dtype = _pair(x)
-        if c.ndim < rank:
-            raise ValueError(f"Input should have rank >= {rank}. Received: input.shape = {c.shape}")
+        _need_rank(c, rank)
         return _parts(getattr(np.fft, name)(c), dtype)
 
     f.__name__ = name
@@ -50,21 +49,28 @@ def _of_spectrum(name, rank):
 fft, fft2, ifft2 = _of_spectrum("fft", 1), _of_spectrum("fft2", 2), _of_spectrum("ifft2", 2)
 
 
+def _need_rank(a, rank):
+    if a.ndim < rank:
+        raise ValueError(f"Input should have rank >= {rank}. Received: input.shape = {a.shape}")
+    return a
+
+
 @on_arrays
 def rfft(x, fft_length=None):
-    a = real(x)
+    a = _need_rank(real(x), 1)
     return _parts(np.fft.rfft(wide(a), fft_length), a.dtype)
 
 
 @on_arrays
 def irfft(x, fft_length=None):
     c, dtype = _pair(x)
+    _need_rank(c, 1)
     return np.fft.irfft(c, fft_length).astype(dtype)
 
 
 @on_arrays
 def extract_sequences(x, sequence_length, sequence_stride):
-    a = array(x)
+    a = _need_rank(array(x), 1)
     windows = np.lib.stride_tricks.sliding_window_view(a, sequence_length, axis=-1)
     return np.array(windows[..., ::sequence_stride, :])
 
@@ -108,7 +114,7 @@ def _checked(x, sequence_length, sequence_stride, fft_length):
 def stft(x, sequence_length, sequence_stride, fft_length, window="hann", center=True):
     if str(array(x).dtype) not in ("float32", "float16", "bfloat16", "float64"):
         raise TypeError(f"Invalid input type. Expected `float32` or `float64`. Received: input type={array(x).dtype}")
-    a = real(x)
+    a = _need_rank(real(x), 1)
     _checked(a, sequence_length, sequence_stride, fft_length)
     w, work = _framing(window, sequence_length, fft_length, "float32"), wide(a)
     if center:
@@ -119,17 +125,20 @@ def stft(x, sequence_length, sequence_stride, fft_length, window="hann", center=
 @on_arrays
 def istft(x, sequence_length, sequence_stride, fft_length, length=None, window="hann", center=True):
     c, dtype = _pair(x)
+    _need_rank(c, 2)
     _checked(c, sequence_length, sequence_stride, fft_length)
     frames = np.fft.irfft(c, fft_length)
-    w = _framing(window, sequence_length, fft_length, "float64")
+    if window is not None:  # by the dual of the window, whose squares add up to 1
+        w = _framing(window, sequence_length, fft_length, "float64")
+        times = -(-fft_length // sequence_stride)
+        squares = np.pad(w * w, (0, times * sequence_stride - fft_length)).reshape(times, sequence_stride)
+        with np.errstate(all="ignore"):
+            frames = frames * (w / np.tile(squares.sum(0), times)[:fft_length])
     count = frames.shape[-2]
     total = fft_length + (count - 1) * sequence_stride
-    y, weight = np.zeros((*frames.shape[:-2], total)), np.zeros(total)
+    y = np.zeros((*frames.shape[:-2], total))
     for i in range(count):
-        part = np.s_[i * sequence_stride : i * sequence_stride + fft_length]
-        y[..., part] += frames[..., i, :] * w
-        weight[part] += w * w
-    y = y / np.where(weight > 1e-11, weight, 1.0) if window is not None else y / np.maximum(weight, 1.0)
+        y[..., i * sequence_stride : i * sequence_stride + fft_length] += frames[..., i, :]
     start = fft_length // 2 if center else 0
     if length is not None:
         end = start + length

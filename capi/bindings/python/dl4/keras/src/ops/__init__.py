@@ -41,6 +41,7 @@ from .creation import (  # noqa: A004
     zeros_like,
 )
 from .dispatch import computed
+from .einops import rearrange
 from .elementwise import *  # noqa: F403
 from .nn import (  # noqa: A004
     batch_normalization,

@@ -12,6 +12,9 @@ from .elementwise import equal, where
 from .shapes import concatenate, flip, stack, take
 
 
+_MOST = 1000  # steps of a loop in a graph
+
+
 def _as_tensors(nest):
     return map_nest(lambda x: x if x is None else convert_to_tensor(x), nest)
 
@@ -49,7 +52,7 @@ def while_loop(cond, body, loop_vars, maximum_iterations=None):
     """Calls body as long as cond holds."""
     several = isinstance(loop_vars, (list, tuple))
     now = _as_tensors(tuple(loop_vars) if several else (loop_vars,))
-    left = float("inf") if maximum_iterations is None else int(maximum_iterations)
+    left, done = float("inf") if maximum_iterations is None else int(maximum_iterations), 0
     while left > 0:
         holds = cond(*now)
         if is_symbolic(holds):
@@ -59,6 +62,9 @@ def while_loop(cond, body, loop_vars, maximum_iterations=None):
         got = body(*now)
         now = _as_tensors(tuple(got) if isinstance(got, (list, tuple)) and several else (got,))
         left -= 1
+        done += 1
+        if done == _MOST and is_symbolic(now):
+            return _unended("while_loop", now if several else now[0])
     return now if several else now[0]
 
 

@@ -9,6 +9,7 @@ import weakref
 from .interface import NAMES
 
 _PACKAGE = __name__.split(".")[0]
+_AS_A_USER = f"{_PACKAGE}.keras.src.applications"  # layers of models that are written as a user writes them
 
 
 def _outcomes(**names):
@@ -35,15 +36,13 @@ _MODEL = {
         called="""compile fit evaluate predict train_on_batch test_on_batch predict_on_batch get_layer layers summary
         save save_weights load_weights export to_json add pop metrics_names jit_compile run_eagerly get_state_tree
         set_state_tree stateless_compute_loss get_quantization_layer_structure distribute_strategy
-        distribute_reduction_method inputs outputs input_shape output_shape predict_step""",
-        steps="test_step",
+        distribute_reduction_method inputs outputs input_shape output_shape predict_step make_predict_function""",
+        steps="test_step make_test_function",
         python="compute_loss compute_metrics get_metrics_result reset_metrics metrics losses",
-        train="train_step",
-        fit="""make_train_function trainable_weights trainable_variables non_trainable_weights
+        train="train_step make_train_function",
+        fit="""trainable_weights trainable_variables non_trainable_weights
         non_trainable_variables metrics_variables weights variables""",
         run="__call__",
-        evaluate="make_test_function",
-        predict="make_predict_function",
         save="save_own_variables load_own_variables get_compile_config compile_from_config",
     ),
 }
@@ -58,7 +57,13 @@ _OUTCOMES = {
         called=f"""{_READ} __call__ add_variable add_weight variables stateless_update_state stateless_result
         stateless_reset_state""",
     ),
-    "optimizer": _outcomes(called=_READ),
+    "optimizer": _outcomes(
+        called=f"{_READ} apply_gradients exclude_from_weight_decay stateless_apply set_weights",
+        python="""update_step build apply scale_loss add_variable add_variable_from_reference add_optimizer_variables
+        assign assign_add assign_sub _get_variable_index _backend_apply_gradients _backend_update_step _clip_by_norm
+        _clip_gradients _apply_weight_decay _use_weight_decay _update_model_variables_moving_average
+        finalize_variable_values""",
+    ),
     "schedule": _outcomes(custom="__call__", called=_READ),
     "initializer": _outcomes(custom="__call__", called=f"{_READ} clone"),
     "regularizer": _outcomes(custom="__call__", called=_READ),
@@ -74,11 +79,20 @@ _OUTCOMES["optimizer"] = {**dict.fromkeys(NAMES["optimizer"][""].split(), "compi
 _NOT_OF_THE_LIBRARY = {
     "layer": set("add_weight add_variable supports_masking get_initial_state states output_size state_size".split()),
     "metric": {"add_variable", "add_weight"},
+    "optimizer": set(
+        "add_variable add_variable_from_reference add_optimizer_variables assign assign_add assign_sub "
+        "_get_variable_index".split()
+    ),
 }
 
 
-# Of Circle, whose values carry which of them count; of Normalization, whose adapt() calls no other method.
-_OF_KINDS = {"Circle": {"call"}, "Normalization": {"finalize_state"}}
+# Of Circle, whose values carry which of them count; of Normalization, whose adapt() calls no other method; of Muon,
+# whose weight decay depends on the weight.
+_OF_KINDS = {
+    "Circle": {"call"},
+    "Normalization": {"finalize_state"},
+    "Muon": {n for n, what in _OUTCOMES["optimizer"].items() if what in ("python", "called")} - set(_READ.split()),
+}
 _interfaces = weakref.WeakKeyDictionary()  # by class: how many names its classes had, and those it overrides
 
 
@@ -88,7 +102,7 @@ def category_of(cls):
 
 def is_ours(value, owner):
     """Whether a member of a class is the package's own: a user's function that was put into such a class is not."""
-    if owner.__module__.split(".")[0] != _PACKAGE:
+    if owner.__module__.split(".")[0] != _PACKAGE or owner.__module__.startswith(_AS_A_USER):
         return False
     function = getattr(value, "fget", None) or getattr(value, "__func__", value)
     names = getattr(function, "__globals__", None)

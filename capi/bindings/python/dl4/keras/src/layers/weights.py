@@ -6,8 +6,10 @@ from .... import core
 from ....abi import Busy
 from .. import registry
 from ..backend import global_state
+from ..backend.eager_tensor import eager_tensor
 from ..symbolic.function import Function
-from .variable import Weight
+from ..tree import map_nest
+from .variable import replaced, Weight
 
 
 def _attribute_prefixes(weight):
@@ -163,6 +165,36 @@ class LayerWeights:
         for w, value in zip(mine, values):
             w.assign(value)
 
+    def _values_for(self, trainable_variables, non_trainable_variables):
+        """Its variables and values for them, as stateless functions are given both."""
+        found = [], []
+        for name, values in (
+            ("trainable_variables", trainable_variables),
+            ("non_trainable_variables", non_trainable_variables),
+        ):
+            mine, values = getattr(self, name), list(values)
+            if len(values) != len(mine):
+                raise ValueError(
+                    f"Argument `{name}` must be a list of tensors corresponding 1:1 to {type(self).__name__}().{name}. "
+                    f"Received list with length {len(values)}, but expected {len(mine)} variables."
+                )
+            found[0].extend(mine)
+            found[1].extend(values)
+        return found
+
+    def stateless_call(self, trainable_variables, non_trainable_variables, *args, return_losses=False, **kwargs):
+        """What a call would give with these values of its variables, and the values of those that are not trained
+        behind it; its own stay."""
+        if not self.built:
+            raise ValueError(
+                f"To call stateless_call, {type(self).__name__} must be built (i.e. its variables must have been "
+                "already created). You can build it by calling it on some data."
+            )
+        with replaced(*self._values_for(trainable_variables, non_trainable_variables)):
+            outputs = map_nest(_held, self(*args, **kwargs))
+            after = [eager_tensor(v.numpy().copy()) for v in self.non_trainable_variables]
+            return (outputs, after, [_held(loss) for loss in self.losses]) if return_losses else (outputs, after)
+
     def count_params(self):
         if not self.built and self._class_name is not None and registry.facts("layer")[self._class_name]["weights"]:
             raise ValueError(
@@ -170,6 +202,13 @@ class LayerWeights:
                 "can build it manually via: `layer.build(input_shape)`."
             )
         return sum(w.size for w in self.weights)
+
+
+def _held(x):
+    """A number that was computed, where what is computed later may be put off."""
+    import numpy
+
+    return eager_tensor(numpy.array(x)) if hasattr(x, "__array__") else x
 
 
 def initial(function, shape):

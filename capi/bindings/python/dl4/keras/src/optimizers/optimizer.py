@@ -2,7 +2,7 @@
 
 import warnings
 
-from .... import core
+from .... import abi, core
 from .. import overrides
 from ..backend import call_context, global_state
 from ..backend.eager_tensor import eager_tensor
@@ -14,10 +14,24 @@ from ..symbolic.tensor import as_tensor
 from ..utils.naming import snake_case, unique_name
 from .gradients import GradientApplier
 from .state import variables
+from .updates import Updates
+
+# What Optimizer itself takes, for classes that derive from it alone.
+_ARGUMENTS = {
+    "weight_decay": None,
+    "clipnorm": None,
+    "clipvalue": None,
+    "global_clipnorm": None,
+    "use_ema": False,
+    "ema_momentum": 0.99,
+    "ema_overwrite_frequency": None,
+    "loss_scale_factor": None,
+    "gradient_accumulation_steps": None,
+}
 
 
 @keras_export("optimizers")
-class Optimizer(Kind):
+class Optimizer(Updates, Kind):
     """How weights follow their gradients; learning_rate may be read and set while a model trains."""
 
     _category = "optimizer"
@@ -25,13 +39,14 @@ class Optimizer(Kind):
     def __init__(self, *args, **kwargs):
         self._trainer, self._last, self._known, self._applier = None, (None, 0), None, None
         self._layers = {}  # that update weights in traced steps
-        if self._class_name is None:
-            raise NotImplementedError(
-                f"{type(self).__name__}: an optimizer that derives from Optimizer alone is not in this version"
-            )
+        self._built, self._built_for, self._places, self._averages = False, (), {}, ()
+        self._rules, self._rule_layers, self._restored = {}, {}, None
         super().__init__(*args, **kwargs)
-
+        if self._class_name is None:
+            self._config = _own_arguments(type(self).__name__, *args, **kwargs)
         self.name = self._config.pop("name", None) or unique_name(snake_case(type(self).__name__))
+        if self._class_name is None:
+            return
 
         graph = core.Graph(global_state.context())
         x = graph.input("x", "float32", (None, 1))
@@ -58,9 +73,30 @@ class Optimizer(Kind):
                     "variables, you should recreate a new optimizer instance."
                 )
 
+    def _is_python(self):
+        """Has it methods of its user's, or what a graph can't do of the library's?"""
+        return self._class_name is None or bool(overrides.having(self, "python"))
+
     @property
     def built(self):
-        return self._known is not None
+        return self._built or self._known is not None
+
+    @built.setter
+    def built(self, yes):
+        self._built = bool(yes)
+
+    def build(self, variables):
+        """It is for these variables from now on."""
+        self._built_for = list(variables)
+        self._need_known(self._built_for)
+        self._places = {id(v): i for i, v in enumerate(self._built_for)}
+        self._built = True
+        if self.use_ema:
+            self._averages = self.add_optimizer_variables(self._built_for, "average")
+
+    def _by_rules(self):
+        """Does its update stand around update_step()? A graph's update has no averages, nor variables to be set."""
+        return self._is_python() or bool(self._rule_layers) or bool(self.use_ema) and call_context.step() is not None
 
     @property
     def variables(self):
@@ -77,24 +113,32 @@ class Optimizer(Kind):
         config = {**self._config, **({} if schedule is None else {"learning_rate": float(schedule(0))})}
         return {"class_name": self._class_name, "config": as_json(config)}
 
+    def __getattr__(self, key):
+        config = self.__dict__.get("_config", {})
+        if key in config:
+            return config[key]
+        return _ARGUMENTS[key] if key in _ARGUMENTS and self._class_name is None else super().__getattr__(key)
+
     def get_config(self):
         config = super().get_config()
         return {
             "name": self.name,
             **config,
-            "learning_rate": self._config.get("learning_rate", config["learning_rate"]),
+            "learning_rate": self._config.get("learning_rate", config.get("learning_rate")),
         }
 
     @property
     def learning_rate(self):
         import numpy
 
+        if call_context.step() is not None:
+            return call_context.step().rate_of(self)
         rate = self._last[0]
         if self._trainer is not None:
             rate = self._trainer.get("learning_rate")
         elif rate is None:
             rate = Optimizer.__getattr__(self, "learning_rate")
-            rate = rate(0) if callable(rate) else rate
+            rate = rate(self._last[1]) if callable(rate) else rate
         return eager_tensor(numpy.array(rate, "float32"))
 
     @learning_rate.setter
@@ -121,12 +165,16 @@ class Optimizer(Kind):
     def iterations(self):
         import numpy
 
+        if call_context.step() is not None and self._by_rules():
+            return self._before()
         n = self._trainer.get("iterations") if self._trainer is not None else self._last[1]
         return eager_tensor(numpy.array(int(n)))
 
     def apply(self, grads, trainable_variables=None):
         """Updates variables by gradients that are arrays."""
-        overrides.refuse(self, "apply()", "compile", but=("apply", "apply_gradients"))
+        overrides.refuse(self, "apply()", "compile")
+        if self._by_rules():
+            return self._apply_updates(list(grads), trainable_variables)
         if call_context.step() is not None:
             return self._apply_in_step(list(grads), trainable_variables)
         if self._trainer is not None and self._applier is None:
@@ -134,9 +182,12 @@ class Optimizer(Kind):
                 f"{self.name}: the optimizer of a model that has been trained can't be applied by hand in this version"
             )
         if trainable_variables is None and self._applier is None:
-            raise ValueError(
-                "When passing `grads` without `variables`, the optimizer must be built on a list of variables."
-            )
+            if not self._built_for:
+                raise ValueError(
+                    "When passing `grads` without `variables`, the optimizer must already be built on a list of "
+                    "variables. Call `optimizer.build(trainable_variables)` first. "
+                )
+            trainable_variables = self._built_for
         if trainable_variables is not None:
             trainable_variables = list(trainable_variables)
             if not trainable_variables:
@@ -148,11 +199,12 @@ class Optimizer(Kind):
 
     def _apply_in_step(self, grads, variables):
         """An update in a step that is traced; gradients of None are left out."""
-        if variables is None:
-            raise NotImplementedError(
-                f"{self.name}.apply() in a traced step: expected the variables beside the gradients"
+        if variables is None and not self._built_for:
+            raise ValueError(
+                "When passing `grads` without `variables`, the optimizer must already be built on a list of variables. "
+                "Call `optimizer.build(trainable_variables)` first. "
             )
-        variables = list(variables)
+        variables = list(self._built_for if variables is None else variables)
         if len(grads) != len(variables):
             raise ValueError(f"expected a gradient for each variable, got {len(grads)} for {len(variables)} variables")
         self._need_known(variables)
@@ -182,10 +234,81 @@ class Optimizer(Kind):
     def _updated(self, count):
         self._last = self._last[0], count
 
+    def scale_loss(self, loss):
+        return loss if self.loss_scale_factor is None else loss * self.loss_scale_factor
+
+    # ---- what goes from step to step, where steps train
+
+    def _kept_weights(self):
+        """Weights of the layers that update, by a key that is the same in each run of a program."""
+        found = {}
+        for i, layer in enumerate([*self._layers.values(), *self._rule_layers.values()]):
+            model, prefix = layer._home()
+            names = [n for n, _, _ in model.weights() if n.startswith(f"{prefix}/")]
+            found.update({f"{i}:{j}": (model, n) for j, n in enumerate(names)})
+        return found
+
+    def _state(self):
+        """Of an optimizer that steps apply: arrays by name."""
+        state = {f"slot:{key}": model.get_weight(name) for key, (model, name) in self._kept_weights().items()}
+        state.update({f"own:{i}": v.numpy() for i, v in enumerate(self._variables)})
+        rate = self._config.get("learning_rate")
+        return {**state, "iterations": self._last[1], **({} if callable(rate) else {"rate": self._rate_now()})}
+
+    def _put_state(self, state):
+        """That state, now and to what is traced later."""
+        self._last = (float(state["rate"]) if "rate" in state else None), int(state["iterations"])
+        self._restored = state
+        self._traced()
+
+    def _set_iterations(self, count):
+        """Of an optimizer that no trainer counts for."""
+        import numpy
+
+        self._updated(count)
+        for model, name in self._kept_weights().values():
+            if name.endswith("/iterations"):
+                _set_weight(model, name, numpy.array(count, "int64"))
+
+    def _traced(self):
+        """Is told that a step has been traced: a state that was restored before is put to what is there now."""
+        state = self._restored
+        if state is None:
+            return
+        for key, (model, name) in self._kept_weights().items():
+            _set_weight(model, name, state[f"slot:{key}"])
+        for i, v in enumerate(self._variables):
+            v.assign(state[f"own:{i}"])
+        if self._layers or self._rule_layers or self._variables:
+            self._restored = None
+            global_state.changed()
+
     def apply_gradients(self, grads_and_vars):
         pairs = list(grads_and_vars)
         self.apply([g for g, _ in pairs], [v for _, v in pairs])
         return self.iterations
+
+
+def _set_weight(model, name, value):
+    """Of the type that it has, which may be an integer."""
+    abi.call("dl4_model_set_weight", model, name.encode(), core.Tensor.of(value))
+
+
+def _own_arguments(cls, learning_rate, name=None, **kwargs):
+    """The config of a class that derives from Optimizer alone."""
+    kwargs.pop("decay", None)
+    unknown = {k: v for k, v in kwargs.items() if k not in _ARGUMENTS}
+    if unknown:
+        raise ValueError(f"Argument(s) not recognized: {unknown}")
+    if not isinstance(learning_rate, float) and not callable(learning_rate):
+        raise ValueError(
+            "Argument `learning_rate` should be float, or an instance of LearningRateSchedule, or a callable (that "
+            "takes in the current iteration value and returns the corresponding learning rate value). "
+            f"Received instead: learning_rate={learning_rate}"
+        )
+    if sum(kwargs.get(k) is not None for k in ("clipnorm", "clipvalue", "global_clipnorm")) > 1:
+        raise ValueError(f"Only one of `clipnorm`, `clipvalue` and `global_clipnorm` can be set, got {cls}({kwargs})")
+    return {"name": name, "learning_rate": learning_rate, **_ARGUMENTS, **kwargs}
 
 
 category = Category("optimizer", "optimizers", Optimizer)

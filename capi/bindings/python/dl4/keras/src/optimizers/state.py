@@ -5,6 +5,7 @@ import struct
 import zlib
 
 from .... import abi
+from ..layers.variable import Weight
 
 _ALIGNED = 16  # numbers from one weight's part of a block to the next
 _TYPES = {"F32": "<f4", "F64": "<f8", "I64": "<i8", "I32": "<i4", "BOOL": "?", "U8": "u1"}
@@ -97,7 +98,10 @@ class OptimizerVariable:
     def assign(self, value):
         if self._slot is None:
             if self.name == "iterations":
-                raise NotImplementedError("iterations are counted by the library and can't be assigned")
+                if self._optimizer._trainer is not None:
+                    raise NotImplementedError("iterations are counted by the library and can't be assigned")
+                self._optimizer._set_iterations(int(value))
+                return self
             self._optimizer.learning_rate = float(value)
             return self
         kept = TrainerState(self._optimizer._trainer)
@@ -114,6 +118,12 @@ def variables(optimizer):
     found = [OptimizerVariable(optimizer, "iterations")]
     if not callable(optimizer._config.get("learning_rate")):
         found.append(OptimizerVariable(optimizer, "learning_rate"))
+    if optimizer._trainer is None and optimizer._built_for:
+        optimizer._make_rules()
+    if optimizer._trainer is None:
+        for layer in [*optimizer._layers.values(), *optimizer._rule_layers.values()]:
+            found += [Weight(layer, name) for name in layer._weight_facts() if "/" in name]
+        found += optimizer._variables
     if optimizer._trainer is not None:
         kept = TrainerState(optimizer._trainer)
         for i, name in enumerate(kept.trained):

@@ -63,7 +63,10 @@ class Step:
         self.assigned = {}  # what weights hold now, by id
         self.effects = []  # values whose computation assigns weights
         self.events = []  # (metric, method, arguments) in order
-        self.rates = []  # (optimizer, symbol of its learning rate, symbol of the number of its updates)
+        self.fed = []  # (symbol, function of its value in each run)
+        self.rates = {}  # symbols of learning rates, by optimizer
+        self.started = {}  # symbols of the number of updates before the step, by optimizer in Python
+        self.counts = {}  # and behind it, by optimizer
         self._penalized = []
         self.constrained = {}  # weights with a constraint in Python, by id
 
@@ -98,18 +101,32 @@ class Step:
 
     def apply(self, optimizer, gradients, weights):
         """One update of an optimizer."""
-        rate = next((rate for o, rate, _ in self.rates if o is optimizer), None)
-        if rate is None:
-            rate = Input(batch_shape=(), name="learning_rate")
-        layer = optimizer._update_layer(weights)
+        self.counts[optimizer] = self.update(
+            optimizer._update_layer(weights), gradients, weights, self.rate_of(optimizer)
+        )
+        for w in weights:
+            if w._constrained_in_python():
+                self.constrained[id(w)] = w
+
+    def feed(self, name, value, dtype="float32"):
+        """The symbol of a number that value() tells in each run."""
+        symbol = Input(batch_shape=(), name=name, dtype=dtype)
+        self.fed.append((symbol, value))
+        return symbol
+
+    def rate_of(self, optimizer):
+        if optimizer not in self.rates:
+            self.rates[optimizer] = self.feed("learning_rate", optimizer._rate_now)
+        return self.rates[optimizer]
+
+    def update(self, layer, gradients, weights, rate):
+        """Weights that an optimizer's layer updates; gives the number of its updates."""
         call = Call(layer, [*(read(w) for w in weights), *gradients], {}, {"learning_rate": [rate]})
         count = call.infer_outputs()[0]
-        self.rates = [r for r in self.rates if r[0] is not optimizer] + [(optimizer, rate, count)]
         self.effects.append(count)
         for w in weights:
             self.assigned.pop(id(w), None)
-            if w._constrained_in_python():
-                self.constrained[id(w)] = w
+        return count
 
     def called(self, layer, outputs):
         """Is told of calls of the library's layers."""
@@ -159,7 +176,7 @@ class StepModel:
 
             out = nodes(outputs)
             if effects:
-                first = out[0] if out else graph.constant(0.0)
+                first = out[0] if out else graph.constant(core.Tensor.of(0.0, "float32"))
                 out[:1] = graph.call(graph.layer("After", graph.free_name("after"), {}), [first, *nodes(effects)])
             self.core = graph.build(nodes(inputs), out)
             for call in calls:
@@ -214,26 +231,27 @@ class _Trace:
             record.step = step = Step(record)
             nest = function(*inside, **named)
             self.nest = map_nest(lambda x: step.value(x) if hasattr(x, "_as_tensor") else x, nest)
-        self.rates, self.events = step.rates, step.events
+        self.fed, self.counts, self.events = step.fed, step.counts, step.events
         self.constrained = list(step.constrained.values())
         wanted = [t for t in flatten([self.nest, [e[2:] for e in self.events]]) if is_tensor(t)]
-        counts = [count for _, _, count in self.rates]
-        self.outputs = list(dict.fromkeys([*counts, *wanted]))
-        self.assigns = bool(step.effects or step.rates)
+        self.outputs = list(dict.fromkeys([*self.counts.values(), *wanted]))
+        self.assigns = bool(step.effects or step.counts)
         if self.outputs or step.effects:
-            self.model = StepModel([*inputs, *(rate for _, rate, _ in self.rates)], self.outputs, step.effects)
+            self.model = StepModel([*inputs, *(symbol for symbol, _ in self.fed)], self.outputs, step.effects)
         else:
             self.model = None
+        for optimizer in self.counts:
+            optimizer._traced()
 
     def run(self, tensors):
         import numpy
 
         from_here = {}
         if self.model is not None:
-            rates = [numpy.float32(optimizer._rate_now()) for optimizer, _, _ in self.rates]
-            got = self.model.run([*tensors, *(as_data(r) for r in rates)])
+            fed = [as_data(numpy.asarray(value(), symbol.dtype)) for symbol, value in self.fed]
+            got = self.model.run([*tensors, *fed])
             from_here = {t: eager_tensor(v.numpy()) for t, v in zip(self.outputs, got)}
-            for optimizer, _, count in self.rates:
+            for optimizer, count in self.counts.items():
                 optimizer._updated(int(from_here[count]))
         if self.assigns:
             global_state.changed()

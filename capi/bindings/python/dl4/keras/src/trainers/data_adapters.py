@@ -32,7 +32,7 @@ def is_whole(x):
     return isinstance(x, (list, tuple)) and not hasattr(x, "__next__")
 
 
-def _length_of(source):
+def length_of(source):
     """How many batches it has; None where that is not known."""
     try:
         return len(source)
@@ -64,7 +64,7 @@ class Stream(_Batches):
             and hasattr(source, "__len__")
             and not (hasattr(source, "__iter__") and type(source).__module__.startswith(("torch", "tensorflow")))
         )
-        self.length = _length_of(source)
+        self.length = length_of(source)
         steps = self.length if steps is None else steps
         workers = getattr(source, "workers", 1) if self.indexed else 1
         self.made = made_ahead(source, workers, getattr(source, "max_queue_size", 10), steps) if workers > 1 else None
@@ -166,17 +166,21 @@ class Cut(_Batches):
         if index >= self.count:
             return None
         if self.at >= self.whole:
-            warnings.warn(
-                "Your input ran out of data; interrupting training. Make sure that your dataset or generator can "
-                "generate at least `steps_per_epoch * epochs` batches. You may need to use the `.repeat()` function "
-                "when building your dataset.",
-                stacklevel=2,
-            )
+            warn_ran_out()
             return None
         part = slice(self.at * self.batch_size, (self.at + 1) * self.batch_size)
         self.at += 1
         rows = part if self.order is None else self.order[part]
         return [[None if t is None else core.Tensor.of(t.numpy()[rows], t.dtype) for t in x] for x in self.lists]
+
+
+def warn_ran_out():
+    warnings.warn(
+        "Your input ran out of data; interrupting training. Make sure that your dataset or generator can generate at "
+        "least `steps_per_epoch * epochs` batches. You may need to use the `.repeat()` function when building your "
+        "dataset.",
+        stacklevel=3,
+    )
 
 
 def split(arrays, fraction):

@@ -32,14 +32,17 @@ class NativeTraining:
         functional = self._for_training()
         self._need_pure(functional)
         if self._trainer is None:
+            by_steps = self._trains_by_steps()  # the trainer measures, and its optimizer is nobody's
             with self._as_compiled():
+                optimizer = "SGD" if by_steps else self.optimizer._to_json()
                 try:
-                    self._trainer = self._trainer_of(functional, targets, self.optimizer._to_json())
+                    self._trainer = self._trainer_of(functional, targets, optimizer)
                 except abi.Busy:
                     self._take_over()
-                    self._trainer = self._trainer_of(functional, targets, self.optimizer._to_json())
+                    self._trainer = self._trainer_of(functional, targets, optimizer)
                 trained.add(self)
-                self.optimizer._bind(None if self._trainer.frozen else self._trainer)
+                if not by_steps:
+                    self.optimizer._bind(None if self._trainer.frozen else self._trainer)
                 self._resume()
         return self._trainer
 
@@ -123,20 +126,28 @@ class NativeTraining:
         abi.call("dl4_trainer_load", self._get_trainer(), path.encode())
         self._loaded = True
 
-    def _need_trainer(self, who):
-        if self._trainer is None:
-            raise NotImplementedError(
-                f"{who}: {type(self).__name__} is trained by its own steps, whose optimizer's state is not saved or "
-                "changed as a whole in this version"
-            )
-
     def _save_checkpoint(self, path):
-        self._need_trainer("BackupAndRestore")
+        """What a fit goes on from: of a model that steps train, its weights and what its optimizer keeps, as .npz."""
+        if self._trains_by_steps():
+            import numpy
+
+            arrays = {f"weight:{i}": w.numpy() for i, w in enumerate(self.weights)}
+            with open(path, "wb") as file:
+                numpy.savez(file, **arrays, **{f"optimizer:{k}": v for k, v in self.optimizer._state().items()})
+            return
         with self._as_compiled():
             self._trainer.save(path)
 
     def _load_checkpoint(self, path):
-        self._need_trainer("BackupAndRestore")
+        if self._trains_by_steps():
+            import numpy
+
+            with numpy.load(path) as kept:
+                for i, w in enumerate(self.weights):
+                    w.assign(kept[f"weight:{i}"])
+                state = {k.split(":", 1)[1]: kept[k] for k in kept.files if k.startswith("optimizer:")}
+            self.optimizer._put_state(state)
+            return
         with self._as_compiled():
             self._trainer.load(path)
         global_state.changed()
@@ -145,7 +156,13 @@ class NativeTraining:
         """The averages of the weights change places with them, or with `keep` become what the weights are."""
         if not getattr(self.optimizer, "use_ema", False):
             raise ValueError("SwapEMAWeights must be used when `use_ema=True` is set on the optimizer.")
-        self._need_trainer("SwapEMAWeights")
+        if self._trains_by_steps():
+            for weight, average in zip(self.optimizer._built_for, self.optimizer._averages):
+                before = weight.numpy().copy()
+                if not keep:
+                    weight.assign(average.numpy())
+                average.assign(before)
+            return
         with self._as_compiled():
             kept = TrainerState(self._trainer)
             for name, average in zip(kept.trained, kept.of("slot:optimizer/average")):

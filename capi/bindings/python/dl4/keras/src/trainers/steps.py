@@ -1,10 +1,10 @@
 """Steps of a batch in Python: test_step(), predict_step(), compute_loss(), compute_metrics()."""
 
 import inspect
-import itertools
 
 from .. import ops, overrides
 from ..backend import call_context, global_state
+from ..layers.variable import replaced
 from ..metrics.metric import Metric
 from ..registry import create
 from ..symbolic.gradient_tape import GradientTape
@@ -12,7 +12,7 @@ from ..symbolic.step import CompiledStep
 from ..tree import flatten
 from ..utils.data_utils import pack_x_y_sample_weight, unpack_x_y_sample_weight
 from .compile_utils import as_floats, CompileMetrics, is_python, loss_object
-from .data_adapters import as_array, batches, is_whole, joined, weights_of_classes
+from .data_adapters import as_array, batches, is_whole, joined, length_of, warn_ran_out, weights_of_classes
 
 _OF_STEPS = ("steps", "python")
 
@@ -40,10 +40,11 @@ class Steps:
         with GradientTape() as tape:
             y_pred = self(x, training=True)
             loss = self._loss_of(x, y, y_pred, sample_weight, training=True)
+            scaled = self.optimizer.scale_loss(loss)
         self._tracked()[0].update_state(loss, sample_weight=len(flatten(x)[0]))
         weights = self.trainable_weights
         if weights:
-            self.optimizer.apply(tape.gradient(loss, weights), weights)
+            self.optimizer.apply(tape.gradient(scaled, weights), weights)
         return self.compute_metrics(x, y, y_pred, sample_weight=sample_weight)
 
     def _loss_of(self, x, y, y_pred, sample_weight, training):
@@ -60,6 +61,23 @@ class Steps:
         for loss in found[1:]:
             total = total + loss
         return total
+
+    def stateless_compute_loss(
+        self,
+        trainable_variables,
+        non_trainable_variables,
+        metrics_variables,
+        x=None,
+        y=None,
+        y_pred=None,
+        sample_weight=None,
+        training=True,
+    ):
+        """compute_loss() with these values of the variables; what they are behind it."""
+        with replaced(*self._values_for(trainable_variables, non_trainable_variables)):
+            loss = ops.convert_to_tensor(float(self._loss_of(x, y, y_pred, sample_weight, training)))
+            after = [ops.convert_to_tensor(v.numpy().copy()) for v in self.non_trainable_variables]
+        return loss, (trainable_variables, after, list(metrics_variables))
 
     def _compiled_losses(self, y, y_pred, sample_weight):
         if self._compiled["loss"] is None:
@@ -115,10 +133,22 @@ class Steps:
             self._tracked_metrics = create("metric", "Mean", name="loss"), CompileMetrics(self)
         return self._tracked_metrics
 
-    def make_train_function(self, force=False):
-        """There is none to be made: the library has it."""
+    train_function = test_function = predict_function = None  # what the functions below make: f(iterator of batches)
 
-    make_test_function = make_predict_function = make_train_function
+    def make_train_function(self, force=False):
+        if self.train_function is None or force:
+            self.train_function = lambda iterator: self._train_on(next(iter(iterator)))
+        return self.train_function
+
+    def make_test_function(self, force=False):
+        if self.test_function is None or force:
+            self.test_function = lambda iterator: self.test_step(next(iter(iterator)))
+        return self.test_function
+
+    def make_predict_function(self, force=False):
+        if self.predict_function is None or force:
+            self.predict_function = lambda iterator: self.predict_step(next(iter(iterator)))
+        return self.predict_function
 
     # ---- training
 
@@ -132,7 +162,9 @@ class Steps:
 
     def _trains_by_steps(self):
         """Does it override what a step of training in the library would not call?"""
-        return bool(overrides.having(self, "train", "python"))
+        return bool(overrides.having(self, "train", "python")) or self.optimizer is not None and (
+            self.optimizer._is_python()
+        )
 
     def _fit_by_steps(self, batches_of, initial_epoch, epochs, callback_list, validated):
         """fit() by train_step(), of the batches that batches_of(epoch) gives; validated(epochs) gives more logs."""
@@ -140,6 +172,7 @@ class Steps:
         callback_list._notify("on_train_begin", {})
         first, self._initial_epoch = self._initial_epoch or initial_epoch, None
         logs = {}
+        self.make_train_function()
         for epoch in range(first, epochs):
             callback_list._notify("on_epoch_begin", epoch, {})
             self.reset_metrics()
@@ -150,6 +183,8 @@ class Steps:
             callback_list._notify("on_epoch_end", epoch, logs)
             if self.stop_training:
                 break
+        if epochs > first:
+            self.optimizer.finalize_variable_values(self.trainable_weights)
         callback_list._notify("on_train_end", logs)
 
     def _train_epoch(self, given, callback_list):
@@ -157,7 +192,7 @@ class Steps:
         logs, hears = {}, callback_list._wants_batches("train")
         for i, batch in enumerate(given):
             callback_list._notify("on_train_batch_begin", i, {})
-            logs = self._train_on(pack_x_y_sample_weight(*batch))
+            logs = self.train_function(iter([pack_x_y_sample_weight(*batch)]))
             logs = logs if isinstance(logs, dict) else {"loss": logs}
             if hears:
                 callback_list._notify("on_train_batch_end", i, as_floats(logs))
@@ -169,6 +204,8 @@ class Steps:
         """train_step() with a batch, traced unless it was said to run eagerly."""
         if self._functional is None and overrides.is_overridden(self, "call"):
             self._build_from_data(unpack_x_y_sample_weight(batch)[0])
+        if self.optimizer._is_python() or self.optimizer.use_ema:
+            self.optimizer._prepare(self.trainable_weights)
         if self.run_eagerly:
             return self.train_step(batch)
         if self._compiled_step is None:
@@ -195,11 +232,12 @@ class Steps:
         if not self.compiled:
             raise ValueError("You must call `compile()` before calling `evaluate()`.")
         self.reset_metrics()
+        self.make_test_function()
         callback_list._notify("on_test_begin", {})
         logs = {}
         for i, data in enumerate(batches(x, y, sample_weight, size, steps)):
             callback_list._notify("on_test_batch_begin", i, {})
-            logs = as_floats(self.test_step(pack_x_y_sample_weight(*data)))
+            logs = as_floats(self.test_function(iter([pack_x_y_sample_weight(*data)])))
             callback_list._notify("on_test_batch_end", i, logs)
         now = self.get_metrics_result()
         logs = now if set(now) == set(logs) else logs  # as Keras
@@ -221,28 +259,50 @@ class Steps:
         return [logs[n] for n in names + sorted(logs.keys() - set(names))]
 
     def _predicted(self, x, size, steps, callback_list):
+        self.make_predict_function()
         callback_list._notify("on_predict_begin", {})
-        parts = [self.predict_step((data[0],)) for data in batches(x, size=size, steps=steps)]
+        parts = [self.predict_function(iter([(data[0],)])) for data in batches(x, size=size, steps=steps)]
         callback_list._notify("on_predict_end", {})
         return joined(parts)
 
 
 def batches_of_epochs(data, size, steps, shuffle, class_weight):
-    """A function of an epoch that gives its batches, (x, y, sample_weight); `steps` of a data set go on where the last
-    epoch ended."""
+    """A function of an epoch that gives its batches, (x, y, sample_weight); `steps` of them go on where the last epoch
+    ended."""
+    whole = is_whole(data[0])
+    rows = len(flatten(as_array(data[0]))[0]) if whole else 0
+    count = -(-rows // size) if whole else length_of(data[0])  # of batches, once it is known
     seed = global_state.next_seed() if shuffle else None
-    goes_on = iter(batches(*data, size)) if steps and not is_whole(data[0]) else None
+    times, going, seen = 0, None, 0
 
-    def order(epoch):
-        if seed is None or not is_whole(data[0]):
-            return None
+    def begun():
+        """All batches, in another order each time."""
+        nonlocal times
         import numpy
 
-        rows = len(flatten(as_array(data[0]))[0])
-        return numpy.random.RandomState([seed % 2**32, epoch]).permutation(rows)
+        order = None
+        if whole and seed is not None:
+            order = numpy.random.RandomState([seed % 2**32, times]).permutation(rows)
+        times += 1
+        return batches(*data, size, None, order)
+
+    def cut():
+        nonlocal count, going, seen
+        if going is None:
+            going, seen = begun(), 0
+        for _ in range(steps):
+            batch = next(going, None)
+            if batch is None:
+                count, going = seen if count is None else count, None
+                warn_ran_out()
+                return
+            seen += 1
+            yield batch
+        if seen == count:
+            going = None
 
     def of_epoch(epoch):
-        given = itertools.islice(goes_on or batches(*data, size, None, order(epoch)), steps)
+        given = cut() if steps else begun()
         if class_weight is None:
             return given
         return ((*batch[:2], weights_of_classes(batch[1], class_weight)) for batch in given)

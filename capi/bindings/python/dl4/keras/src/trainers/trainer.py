@@ -39,6 +39,7 @@ class Trainer(NativeTraining, Objective, Steps):
         self.optimizer = registry.get("optimizer", optimizer)
         overrides.refuse(self.optimizer, "compile()", "compile")
         self._tracked_metrics = self._compiled_step = None
+        self.train_function = self.test_function = self.predict_function = None
         self._runs_eagerly, self.steps_per_execution = bool(run_eagerly), steps_per_execution
         self._compiled = {
             "loss": loss,
@@ -293,7 +294,7 @@ class Trainer(NativeTraining, Objective, Steps):
     ):
         if kwargs:
             raise ValueError(f"Arguments not recognized: {kwargs}")
-        overrides.refuse(self, "evaluate()", "evaluate", "run")
+        overrides.refuse(self, "evaluate()", "run")
         callback_list = CallbackList.of(callbacks, self, epochs=1, steps=steps, verbose=verbose)
         if self._fitting or self._has_steps():
             logs = self._tested(x, y, sample_weight, batch_size or 32, steps, callback_list)
@@ -321,8 +322,8 @@ class Trainer(NativeTraining, Objective, Steps):
 
     def predict(self, x, batch_size=None, verbose="auto", steps=None, callbacks=None):
         size = batch_size or 32
-        overrides.refuse(self, "predict()", "predict", "run")
-        if overrides.is_overridden(self, "predict_step"):
+        overrides.refuse(self, "predict()", "run")
+        if overrides.is_overridden(self, "predict_step", "make_predict_function"):
             return self._predicted(
                 x, size, steps, CallbackList.of(callbacks, self, epochs=1, steps=steps, verbose=verbose)
             )
@@ -360,9 +361,10 @@ class Trainer(NativeTraining, Objective, Steps):
             callback_list._notify("on_predict_batch_end", i, {"outputs": outputs})
 
     def predict_on_batch(self, x):
-        overrides.refuse(self, "predict_on_batch()", "predict", "run")
-        if overrides.is_overridden(self, "predict_step"):
-            return joined([self.predict_step((as_array(x),))])
+        overrides.refuse(self, "predict_on_batch()", "run")
+        if overrides.is_overridden(self, "predict_step", "make_predict_function"):
+            self.make_predict_function()
+            return joined([self.predict_function(iter([(as_array(x),)]))])
         given = self._inputs_of(x)
         return pack_like(self._require_built().nest_out, [t.numpy() for t in self._inference().run(given)])
 
@@ -376,7 +378,9 @@ class Trainer(NativeTraining, Objective, Steps):
             return self._one_step(x, y, class_weight, return_dict)
         if self._trains_by_steps():
             overrides.refuse(self, "train_on_batch()", "fit", "run")
-            logs = as_floats(self._train_on(pack_x_y_sample_weight(*(as_array(v) for v in (x, y, sample_weight)))))
+            batch = pack_x_y_sample_weight(*(as_array(v) for v in (x, y, sample_weight)))
+            self.make_train_function()
+            logs = as_floats(self.train_function(iter([batch])))
             return logs if return_dict else _one(list(logs.values()))
         self._need_library_steps("train_on_batch()")
         lists, feed = list(self._batch_tensors(x, y, sample_weight)), self._feed()

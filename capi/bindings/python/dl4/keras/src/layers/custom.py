@@ -124,7 +124,9 @@ class CustomLayer:
 
     def _configured(self, key, value):
         """Is it an attribute of the library's layer, whose place is the config? It can be set until the first call."""
-        if self._class_name is None or "_graphs" not in self.__dict__ or key in ("name", "trainable", "dtype", "call"):
+        if key[0] == "_" or key in ("name", "trainable", "dtype", "call"):
+            return False
+        if self._class_name is None or "_graphs" not in self.__dict__:
             return False
         if all(a["name"] != key for a in facts("layer")[self._class_name]["attributes"]):
             return False

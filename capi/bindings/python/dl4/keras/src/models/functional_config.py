@@ -44,7 +44,11 @@ def model_config(model):
                 "inbound_nodes": [],
             }
             continue
-        item = layers.setdefault(name, {**serialize_keras_object(layer), "name": name, "inbound_nodes": []})
+        if name not in layers:
+            layers[name] = {**serialize_keras_object(layer), "name": name, "inbound_nodes": []}
+            if layer._is_operation:
+                layers[name]["operation"] = True  # it is not among the layers of the model
+        item = layers[name]
         item["inbound_nodes"].append({"args": map_nest(ref, list(args)), "kwargs": map_nest(ref, dict(kwargs))})
 
     def refs(nest):
@@ -102,7 +106,10 @@ def functional_of(cls, config):
                 )
             ]
             continue
-        layers[name] = deserialize_keras_object({k: v for k, v in item.items() if k not in ("inbound_nodes", "name")})
+        own = {k: v for k, v in item.items() if k not in ("inbound_nodes", "name", "operation")}
+        layers[name] = deserialize_keras_object(own)
+        if item.get("operation"):
+            layers[name]._is_operation = True
         for node in item["inbound_nodes"]:
             if not isinstance(node, (dict, list)):
                 raise ValueError(f"the calls of layer {name} are not as Keras writes them: {node}")

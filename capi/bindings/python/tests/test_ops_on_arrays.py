@@ -92,6 +92,33 @@ class Rearranged(unittest.TestCase):
                 ops.rearrange(x, pattern)
 
 
+class Again(unittest.TestCase):
+    """A layer that is called on arrays like those before computes with the weights of now."""
+
+    def test_weights_that_change(self):
+        layer, x = keras.layers.Dense(2, kernel_initializer="ones"), np.ones((3, 4), "float32")
+        for factor in (1, 1, 3, 3):
+            layer.set_weights([np.full((4, 2), factor, "float32"), np.zeros(2, "float32")]) if layer.built else None
+            got = layer(x)
+            np.testing.assert_array_equal(got, 4.0 * factor)
+        layer.kernel.assign(np.zeros((4, 2)))
+        np.testing.assert_array_equal(layer(x), 0)
+        np.testing.assert_array_equal(got, 12)  # what it gave before stays
+
+    def test_other_types_shapes_and_modes(self):
+        layer, x = keras.layers.Dropout(0.5), np.ones((2, 50), "float32")
+        for _ in range(3):
+            np.testing.assert_array_equal(layer(x), x)
+            self.assertGreater((np.asarray(layer(x, training=True)) == 0).sum(), 0)
+            self.assertEqual(layer(x[:1]).shape, (1, 50))
+            self.assertEqual(layer(x.astype("float64")).dtype, np.float32)
+        masked = ops.convert_to_tensor(x[..., None])
+        masked._keras_mask = np.ones((2, 50), bool)
+        relu = keras.layers.ReLU()
+        self.assertIsNone(getattr(relu(relu(x[..., None])), "_keras_mask", None))
+        self.assertIsNotNone(relu(masked)._keras_mask)
+
+
 class Images(unittest.TestCase):
     def test_resizing_in_a_graph_is_the_librarys(self):
         x = np.random.RandomState(1).rand(2, 5, 7, 3).astype("float32")

@@ -16,7 +16,7 @@ from ..kind import as_json, is_native, Kind
 from ..registry import Category, create
 from ..saving.serialization_lib import serialize_keras_object
 from ..symbolic.eager import call_eagerly
-from ..symbolic.execution import run_on_arrays
+from ..symbolic.execution import run_again, run_on_arrays
 from ..symbolic.masks import masked_as, unmasked
 from ..symbolic.tensor import as_tensor, Call, cast_tensor, Input, is_tensor
 from ..tree import flatten
@@ -141,6 +141,11 @@ class Layer(CustomLayer, TracedCalls, LayerWeights, Kind):
     # ---- calls
 
     def __call__(self, *args, **kwargs):
+        traced = self.__dict__.get("_traces")
+        if traced and len(args) == 1 and not kwargs and hasattr(args[0], "ndim") and not call_context.records():
+            again = run_again(self, args[0])
+            if again is not None:
+                return again
         if call_context.owner() is not None or any(is_tensor(leaf) for leaf in flatten([args, kwargs])):
             return noted(self._call_symbolic(*args, **kwargs))
 

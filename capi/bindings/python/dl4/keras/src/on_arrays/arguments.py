@@ -58,6 +58,10 @@ def _numpy_type(dtype):
 
 def common(*xs, floats=False, whole=False):
     """Arrays of the type that they have together; `floats`: of a type of real numbers; `whole`: integers of bool."""
+    if not whole:
+        first = getattr(xs[0], "dtype", None)
+        if first == np.float32 and all(getattr(x, "dtype", None) == np.float32 for x in xs[1:]):
+            return [array(x) for x in xs]
     dtypes = [dtype_of(x) for x in xs]
     dtype = result_type(*dtypes, *([float] if floats else []), *([int] if whole else []))
     if dtype[0] == "u" and any(type(x) is int and x < 0 for x in xs):

@@ -46,11 +46,6 @@ def leaky_relu(x, negative_slope=0.2):
 
 
 @_activation
-def sigmoid(x):
-    return _sigmoid(x)
-
-
-@_activation
 def log_sigmoid(x):
     return -_softplus(-x)
 
@@ -165,20 +160,6 @@ def sparsemax(x, axis=-1):
     n = np.arange(1, x.shape[axis] + 1, dtype="float32").reshape(shape)
     k = (1 + n * z > sums).sum(axis, keepdims=True)
     return np.maximum(x - (np.take_along_axis(sums, k - 1, axis) - 1) / k, 0)
-
-
-@_activation
-def softmax(x, axis=-1):
-    axis = tuple(axis) if isinstance(axis, list) else axis
-    e = np.exp(x - np.max(x, axis=axis, keepdims=True))
-    return e / np.sum(e, axis=axis, keepdims=True)
-
-
-@_activation
-def log_softmax(x, axis=-1):
-    axis = tuple(axis) if isinstance(axis, list) else axis
-    y = x - np.max(x, axis=axis, keepdims=True)
-    return y - np.log(np.sum(np.exp(y), axis=axis, keepdims=True))
 
 
 @on_arrays

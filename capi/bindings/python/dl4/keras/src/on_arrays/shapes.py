@@ -196,7 +196,13 @@ def top_k(x, k, sorted=True):
         order = np.argsort(~a, axis=-1, kind="stable")
     else:
         w = wide(a)
-        order = a.shape[-1] - 1 - np.flip(np.argsort(np.flip(w, -1), axis=-1, kind="stable"), -1)
+        if w.dtype.kind == "f":
+            order = np.argsort(-w, axis=-1)
+            found = np.take_along_axis(w, order[..., : k + 1], -1)
+            if (found[..., 1:] == found[..., :-1]).any():  # of equal ones the first come first
+                order = np.argsort(-w, axis=-1, kind="stable")
+        else:  # whose least has no negative
+            order = a.shape[-1] - 1 - np.flip(np.argsort(np.flip(w, -1), axis=-1, kind="stable"), -1)
     order = order[..., :k]
     return np.take_along_axis(a, order, -1), order.astype("int32")
 

@@ -4,12 +4,12 @@ import functools
 
 from ....abi import Error
 from ..backend import call_context
-from ..backend.dtypes import floating
+from ..backend.dtypes import floating, FLOATS
 from ..backend.eager_tensor import eager_tensor
 from ..backend.lazy import np
-from ..on_arrays import FUNCTIONS
+from ..on_arrays import arguments, FUNCTIONS
 from ..symbolic import numpy_call
-from ..symbolic.execution import run, run_on_arrays
+from ..symbolic.execution import run, run_again, run_on_arrays
 from ..symbolic.function import Function
 from ..symbolic.tensor import as_tensor, cast_tensor, Input, is_tensor, KerasTensor, operation
 from ..tree import flatten, map_nest, pack_like
@@ -53,21 +53,49 @@ def dispatched(f):
             return _in_graph(f, on_arrays, args, kwargs)
         if on_arrays is not None:
             return given(on_arrays(*args, **kwargs), args)
-        import numpy
-
-        args = [
-            numpy.asarray(a, _dtype_of(a)) if isinstance(a, (int, float)) and i == 0 else _array(a)
-            for i, a in enumerate(args)
-        ]
-        if not any(hasattr(leaf, "__array__") for leaf in flatten([args, kwargs])):
-            with call_context.traced(None):
-                t = as_tensor(f(*args, **kwargs))
-
-            return run(Function([], t, alone=True).core.session(), [], t)
-        return run_on_arrays(f, args, kwargs)
+        if len(args) == 1 and not kwargs and hasattr(args[0], "ndim"):
+            again = run_again(f, args[0])
+            if again is not None:
+                return again
+        return _by_library(f, args, kwargs)
 
     either.__name__ = f.__name__.rpartition(".")[2]
     return either
+
+
+def _by_library(f, args, kwargs):
+    """On arrays. Types that the library has not are computed in float32 or int32, and come back as such."""
+    dtypes = [str(x.dtype) for x in flatten([list(args), kwargs]) if hasattr(x, "__array__") and hasattr(x, "dtype")]
+    if set(dtypes) <= _KNOWN:
+        return _run(f, args, kwargs)
+    dtype = floating(*dtypes)
+
+    def native(x):
+        if not hasattr(x, "__array__") or str(x.dtype) in _KNOWN:
+            return x
+        return given(arguments.cast(x, "float32" if str(x.dtype) in FLOATS else "int32"), [x])
+
+    args, kwargs = map_nest(native, [list(args), kwargs])
+    got = _run(f, args, kwargs)
+    return map_nest(lambda y: given(arguments.cast(y, dtype)) if y.dtype == np.float32 else y, got)
+
+
+_KNOWN = {*numpy_call.NATIVE, "float64"}
+
+
+def _run(f, args, kwargs):
+    import numpy
+
+    args = [
+        numpy.asarray(a, _dtype_of(a)) if isinstance(a, (int, float)) and i == 0 else _array(a)
+        for i, a in enumerate(args)
+    ]
+    if not any(hasattr(leaf, "__array__") for leaf in flatten([args, kwargs])):
+        with call_context.traced(None):
+            t = as_tensor(f(*args, **kwargs))
+
+        return run(Function([], t, alone=True).core.session(), [], t)
+    return run_on_arrays(f, args, kwargs)
 
 
 def computed(name):

@@ -77,7 +77,21 @@ def run_on_arrays(layer, args, kwargs, traced=None):
         move_statistics(trace.functional, given)
     if hasattr(layer, "_last_losses"):
         layer._last_losses = losses + activity_penalties(layer, flatten(outputs))
+    if len(leaves) == 1 and not (kwargs or masks or training or getattr(layer, "_last_losses", ())):
+        x = leaves[0]
+        if kept is not None and is_array(x) and hasattr(x, "ndim") and trace.is_plain(x):
+            kept["plain", x.shape, x.dtype] = trace
     return outputs
+
+
+def run_again(layer, x):
+    """A layer of the library's on an array like one that it was called on before; None if there was none."""
+    trace = layer._traces.get(("plain", x.shape, x.dtype))
+    if trace is None or getattr(x, "_keras_mask", None) is not None:
+        return None
+    if trace.changes != global_state.changes() and not trace.weightless:
+        return None
+    return eager_tensor(trace.session.through(x)[0])
 
 
 class Trace:
@@ -100,6 +114,13 @@ class Trace:
         self.functional, self.training = Function(inputs, outputs, record.losses, alone=True), bool(training)
         self.session = self.changes = None
         self.weightless = not self.functional.core.weights()
+
+    def is_plain(self, x):
+        """Does it give one array for this one, and no more?"""
+        one = (
+            isinstance(self.functional.nest_out[0], KerasTensor) and not self.functional.losses and not self.carried[0]
+        )
+        return one and type(self.session) is core.Session and str(x.dtype) == self.functional.inputs[0].dtype
 
     def run(self, tensors):
         """Outputs and losses."""

@@ -76,7 +76,9 @@ class Names(types.ModuleType):
             if hasattr(pool, name):
                 return getattr(pool, name)
             if name[0].isupper():
-                word = {"map": "map", "while": "while_loop", "getitem": "get_item"}.get(name.lower(), name.lower())
+                word = {"layernorm": "layer_normalization", "rmsnorm": "rms_normalization"}.get(
+                    name.lower(), name.lower()
+                )
                 for other in dir(pool):
                     if other[0] != "_" and other.replace("_", "") == word.replace("_", ""):
                         return operation_class(getattr(pool, other))

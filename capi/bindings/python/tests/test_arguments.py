@@ -105,7 +105,7 @@ class Arguments(unittest.TestCase):
             ("moments: synchronized", lambda: ops.moments(x, [1], synchronized=True)),
             ("rms_scaling", lambda: ops.layer_normalization(x, rms_scaling=True)),
             ("attn_logits_soft_cap", lambda: ops.dot_product_attention(*[q] * 3, attn_logits_soft_cap=2.0)),
-            ("categorical_crossentropy: `axis`", lambda: ops.categorical_crossentropy(x, x, axis=1)),
+            ("categorical_crossentropy: `axis`", lambda: ops.sparse_categorical_crossentropy(ids, x, axis=1)),
         ):
             with self.subTest(words), self.assertRaisesRegex(NotImplementedError, words):
                 call()

@@ -119,6 +119,39 @@ class Again(unittest.TestCase):
         self.assertIsNotNone(relu(masked)._keras_mask)
 
 
+class Losses(unittest.TestCase):
+    """By their formulas."""
+
+    def test_crossentropies_and_softmax(self):
+        t, p = np.array([[0.0, 1], [1, 0]], "float32"), np.array([[0.2, 0.6], [0.7, 0.9]], "float32")
+        i, j = keras.Input((2,)), keras.Input((2,))
+
+        def same(f, expected):
+            for got in (f(t, p), keras.Model([i, j], f(i, j))([t, p])):
+                np.testing.assert_allclose(got, expected, 1e-5)
+
+        same(ops.binary_crossentropy, -np.log([[0.8, 0.6], [0.7, 0.1]]))
+        logits = -np.log(1 / (1 + np.exp([[0.2, -0.6], [-0.7, 0.9]])))
+        same(lambda t, p: ops.binary_crossentropy(t, p, from_logits=True), logits)
+        same(ops.categorical_crossentropy, -np.log([0.75, 0.4375]))
+        columns = -np.log([0.7 / 0.9, 0.6 / 1.5])
+        np.testing.assert_allclose(ops.categorical_crossentropy(t, p, axis=0), columns, 1e-5)
+        whole = np.exp(p) / np.exp(p).sum()
+        np.testing.assert_allclose(ops.softmax(p, axis=None), whole, 1e-5)
+
+    def test_ctc(self):
+        x = np.log(np.array([[[0.4, 0.6], [0.4, 0.6]]], "float32"))
+        one = np.array([[1]]), x, np.array([1]), np.array([2])
+        np.testing.assert_allclose(ops.ctc_loss(*one), [-np.log(0.6 * 0.4 * 2 + 0.36)], 1e-5)
+        decoded, scores = ops.ctc_decode(x, [2], strategy="beam_search", top_paths=2)
+        np.testing.assert_array_equal(decoded, [[[1, -1]], [[-1, -1]]])
+        np.testing.assert_allclose(scores, np.log([[0.84, 0.16]]), 1e-5)
+        decoded, scores = ops.ctc_decode(x, [2], merge_repeated=False)
+        np.testing.assert_array_equal(decoded, [[[1, 1]]])
+        with self.assertRaisesRegex(ValueError, "Invalid strategy"):
+            ops.ctc_decode(x, [2], strategy="best")
+
+
 class Images(unittest.TestCase):
     def test_resizing_in_a_graph_is_the_librarys(self):
         x = np.random.RandomState(1).rand(2, 5, 7, 3).astype("float32")

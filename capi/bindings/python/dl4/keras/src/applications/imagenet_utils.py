@@ -116,13 +116,10 @@ def obtain_input_shape(input_shape, default_size, min_size, data_format, require
         if input_shape[at] != 3 and weights == "imagenet":
             raise ValueError(f"The input must have 3 channels; Received `input_shape={input_shape}`")
         if any(n is not None and n < min_size for n in (input_shape[1:] if heads else input_shape[:2])):
-            raise ValueError(
-                f"Input size must be at least {min_size}x{min_size}; Received: input_shape={input_shape}"
-            )
+            raise ValueError(f"Input size must be at least {min_size}x{min_size}; Received: input_shape={input_shape}")
     if require_flatten and None in input_shape:
         raise ValueError(
-            "If `include_top` is True, you should specify a static `input_shape`. "
-            f"Received: input_shape={input_shape}"
+            f"If `include_top` is True, you should specify a static `input_shape`. Received: input_shape={input_shape}"
         )
     return input_shape
 

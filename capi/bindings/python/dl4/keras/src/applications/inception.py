@@ -47,9 +47,7 @@ def inception_v3(asked, file):
     x = stem(image)
     for i, pool in enumerate((32, 64, 64)):
         large = ((48, 1), (64, 5))
-        x = mixed(
-            x, f"mixed{i}", ((64, 1),), large, ((64, 1), (96, 3), (96, 3)), ("average", (pool, 1))
-        )
+        x = mixed(x, f"mixed{i}", ((64, 1),), large, ((64, 1), (96, 3), (96, 3)), ("average", (pool, 1)))
     x = mixed(x, "mixed3", ((384, 3, SHRINK),), ((64, 1), (96, 3), (96, 3, SHRINK)), ("max",))
     for i, n in enumerate((128, 160, 160, 192), 4):
         wide, tall = (1, 7), (7, 1)

@@ -1,6 +1,6 @@
 """keras.ops on arrays: what NumPy computes, in Keras's types of data."""
 
-from . import convolutions, creation, elementwise, image, nn, patches, products, reduction, shapes, signals
+from . import convolutions, creation, elementwise, image, nn, patches, products, reduction, sequences, shapes, signals
 from .arguments import FUNCTIONS
 
 __all__ = ["FUNCTIONS"]

@@ -37,7 +37,7 @@ def relu(x):
 def relu6(x):
     a = array(x)
     a = a.astype("int32") if a.dtype == bool else a
-    return np.clip(a, np.zeros((), a.dtype), np.asarray(6).astype(a.dtype))
+    return np.clip(a, np.zeros((), a.dtype), np.asarray(6).astype(a.dtype)).astype(a.dtype, copy=False)
 
 
 @_activation
@@ -160,6 +160,42 @@ def sparsemax(x, axis=-1):
     n = np.arange(1, x.shape[axis] + 1, dtype="float32").reshape(shape)
     k = (1 + n * z > sums).sum(axis, keepdims=True)
     return np.maximum(x - (np.take_along_axis(sums, k - 1, axis) - 1) / k, 0)
+
+
+def _along(scale, shape, axes):
+    """A scale of some axes for an array of a shape."""
+    if scale is None:
+        return None
+    a = wide(real(scale))
+    return (
+        a
+        if a.ndim < 2 and len(axes) < 2 and axes[0] == len(shape) - 1
+        else a.reshape([d if i in axes else 1 for i, d in enumerate(shape)])
+    )
+
+
+def _axes(axis, rank):
+    return sorted(int(i) % rank for i in (axis if isinstance(axis, (list, tuple)) else [axis]))
+
+
+@on_arrays
+def layer_normalization(x, gamma=None, beta=None, axis=-1, epsilon=None, rms_scaling=False):
+    if rms_scaling:
+        raise NotImplementedError("layer_normalization: expected `rms_scaling` False; rms_normalization() has it")
+    a = real(x)
+    w, axes = wide(a), tuple(_axes(axis, a.ndim))
+    y = w - w.mean(axes, keepdims=True)
+    y = y / np.sqrt(np.square(y).mean(axes, keepdims=True) + np.float32(epsilon or 1e-7))
+    y = y if gamma is None else y * _along(gamma, a.shape, axes)
+    return (y if beta is None else y + _along(beta, a.shape, axes)).astype(a.dtype, copy=False)
+
+
+@on_arrays
+def rms_normalization(x, scale=None, axis=-1, epsilon=None):
+    a = real(x)
+    w, axes = wide(a), tuple(_axes(axis, a.ndim))
+    y = w / np.sqrt(np.square(w).mean(axes, keepdims=True) + np.float32(epsilon or 1e-7))
+    return (y if scale is None else y * _along(scale, a.shape, axes)).astype(a.dtype, copy=False)
 
 
 @on_arrays

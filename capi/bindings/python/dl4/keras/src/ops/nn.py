@@ -3,11 +3,11 @@
 from .. import registry
 from ..registry import create
 from ..symbolic.tensor import as_tensor, cast_tensor, operate, operation
-from ..utils.naming import snake_case
 from .core import cast
 from .dispatch import axes, dispatched, floats, need_dense, of, over, places
+from .elementwise import absolute, clip, exp, log, log1p, maximum
 from .reduction import logsumexp
-from .shapes import expand_dims, transpose
+from .shapes import expand_dims, repeat, reshape, transpose
 
 # ---- of keras.ops.nn
 
@@ -51,7 +51,8 @@ swish, hard_swish = silu, hard_silu
 
 @dispatched
 def softmax(x, axis=-1):
-    return operation("Softmax", axis=axes(axis) if axis is not None else -1)(as_tensor(x))
+    x = as_tensor(x)
+    return operation("Softmax", axis=list(range(len(x.shape))) if axis is None else axes(axis))(x)
 
 
 @dispatched
@@ -60,17 +61,43 @@ def log_softmax(x, axis=-1):
     return x - logsumexp(x, axis, True)
 
 
-def _loss(kind):
-    def f(target, output, from_logits=False, axis=-1):
-        if axis not in (-1, len(output.shape) - 1):
-            raise NotImplementedError(f"{snake_case(kind)}: `axis`: expected the last one, got {axis}")
-        return create("loss", kind, from_logits=from_logits, reduction="none")(target, output)
+def _need_alike(target, output):
+    if len(target.shape) != len(output.shape) or any(
+        a is not None and b is not None and a != b for a, b in zip(target.shape, output.shape)
+    ):
+        raise ValueError(
+            "Arguments `target` and `output` must have the same shape. "
+            f"Received: target.shape={target.shape}, output.shape={output.shape}"
+        )
 
-    return f
+
+@dispatched
+def binary_crossentropy(target, output, from_logits=False):
+    target, output = floats(target), floats(output)
+    _need_alike(target, output)
+    if from_logits:
+        return maximum(output, 0.0) - output * target + log1p(exp(-absolute(output)))
+    output = clip(output, _LEAST, 1.0 - _LEAST)
+    return -(target * log(output) + (1.0 - target) * log(1.0 - output))
 
 
-binary_crossentropy, categorical_crossentropy = _loss("BinaryCrossentropy"), _loss("CategoricalCrossentropy")
-sparse_categorical_crossentropy = _loss("SparseCategoricalCrossentropy")
+@dispatched
+def categorical_crossentropy(target, output, from_logits=False, axis=-1):
+    target, output = floats(target), floats(output)
+    _need_alike(target, output)
+    if from_logits:
+        return -over("Sum", target * log_softmax(output, axis), axis)
+    output = output / over("Sum", output, axis, True)
+    return -over("Sum", target * log(clip(output, _LEAST, 1.0 - _LEAST)), axis)
+
+
+def sparse_categorical_crossentropy(target, output, from_logits=False, axis=-1):
+    if axis not in (-1, len(output.shape) - 1):
+        raise NotImplementedError(f"sparse_categorical_crossentropy: `axis`: expected the last one, got {axis}")
+    return create("loss", "SparseCategoricalCrossentropy", from_logits=from_logits, reduction="none")(target, output)
+
+
+_LEAST = 1e-7
 
 
 @dispatched
@@ -111,6 +138,9 @@ def dot_product_attention(
         raise NotImplementedError("dot_product_attention: `attn_logits_soft_cap` is not in this version of the library")
     query, key, value = (floats(t) for t in (query, key, value))
     scale = query.shape[-1] ** -0.5 if scale is None else float(scale)
+    heads, fewer = query.shape[2], key.shape[2]
+    if heads != fewer and None not in (heads, fewer) and heads % fewer == 0:  # each for a group of queries
+        key, value = (repeat(t, heads // fewer, 2) for t in (key, value))
     q, k, v = (transpose(t, [0, 2, 1, 3]) for t in (query, key, value))
     scores = operation("MatMul")([q, transpose(k, [0, 1, 3, 2])]) * scale
     if bias is not None:
@@ -143,12 +173,21 @@ def layer_normalization(x, gamma=None, beta=None, axis=-1, epsilon=None, rms_sca
         raise NotImplementedError("layer_normalization: expected `rms_scaling` False; rms_normalization() has it")
     x = floats(x)
     y = (x - over("Mean", x, axis, True)) * of("Rsqrt", over("Var", x, axis, True) + (epsilon or 1e-7))
-    y = y if gamma is None else y * floats(gamma)
-    return y if beta is None else y + floats(beta)
+    y = y if gamma is None else y * _along(gamma, x, axis)
+    return y if beta is None else y + _along(beta, x, axis)
+
+
+def _along(scale, x, axis):
+    """A scale of some axes of x, for x."""
+    scale, rank = floats(scale), len(x.shape)
+    over_ = {int(i) % rank for i in (axis if isinstance(axis, (list, tuple)) else [axis])}
+    if over_ == {rank - 1}:
+        return scale
+    return reshape(scale, [d if i in over_ else 1 for i, d in enumerate(x.shape)])
 
 
 @dispatched
 def rms_normalization(x, scale=None, axis=-1, epsilon=None):
     x = floats(x)
     y = x * of("Rsqrt", over("Mean", of("Square", x), axis, True) + (epsilon or 1e-7))
-    return y if scale is None else y * floats(scale)
+    return y if scale is None else y * _along(scale, x, axis)

@@ -69,9 +69,7 @@ class Updates:
 
     def exclude_from_weight_decay(self, var_list=None, var_names=None):
         if self.built:
-            raise ValueError(
-                "`exclude_from_weight_decay()` can only be configured before the optimizer is built."
-            )
+            raise ValueError("`exclude_from_weight_decay()` can only be configured before the optimizer is built.")
         self._excluded = frozenset(map(id, var_list or ())), tuple(var_names or ())
 
     def _use_weight_decay(self, variable):

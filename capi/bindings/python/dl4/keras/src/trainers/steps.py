@@ -162,8 +162,10 @@ class Steps:
 
     def _trains_by_steps(self):
         """Does it override what a step of training in the library would not call?"""
-        return bool(overrides.having(self, "train", "python")) or self.optimizer is not None and (
-            self.optimizer._is_python()
+        return (
+            bool(overrides.having(self, "train", "python"))
+            or self.optimizer is not None
+            and (self.optimizer._is_python())
         )
 
     def _fit_by_steps(self, batches_of, initial_epoch, epochs, callback_list, validated):

@@ -1,0 +1,117 @@
+"""Connectionist temporal classification of arrays."""
+
+from ..backend.dtypes import result_type
+from ..backend.lazy import np
+from .arguments import array, on_arrays, wide
+
+
+def _log_softmax(x):
+    y = x - x.max(-1, keepdims=True)
+    return y - np.log(np.exp(y).sum(-1, keepdims=True))
+
+
+def _lengths(given, count, name):
+    n = np.asarray(array(given), "int64")
+    if n.shape != (count,):
+        raise ValueError(f"Arguments must have the same first dimension: `{name}` has {n.shape} for {count} sequences")
+    return n
+
+
+@on_arrays
+def ctc_loss(target, output, target_length, output_length, mask_index=0):
+    labels, x = np.asarray(array(target), "int64"), array(output)
+    if labels.ndim != 2:
+        raise ValueError(
+            "The `target` argument must be a 2D tensor of shape (batch_size, max_length). "
+            f"Received: target.shape={labels.shape}"
+        )
+    if x.ndim != 3:
+        raise ValueError(
+            "The `output` argument must be a 3D tensor of shape (batch_size, max_length, num_classes). "
+            f"Received: output.shape={x.shape}"
+        )
+    if len(labels) != len(x):
+        raise ValueError(
+            "Arguments `target` and `output` must have the same first dimension. "
+            f"Received shapes: target.shape={labels.shape}, output.shape={x.shape}"
+        )
+    logs = _log_softmax(wide(x).astype("float64"))
+    many = _lengths(target_length, len(x), "target_length")
+    steps = _lengths(output_length, len(x), "output_length")
+    losses = [_loss(logs[i, : steps[i]], labels[i, : many[i]], mask_index) for i in range(len(x))]
+    return np.asarray(losses).astype(str(result_type(x.dtype, "float32")))
+
+
+def _loss(logs, labels, blank):
+    path = np.full(2 * len(labels) + 1, blank)
+    path[1::2] = labels
+    skips = np.zeros(len(path), bool)
+    skips[2:] = (path[2:] != blank) & (path[2:] != path[:-2])
+    now = np.full(len(path), -np.inf)
+    now[:2] = logs[0, path[:2]] if len(logs) else -np.inf
+    for row in logs[1:]:
+        one, two = np.roll(now, 1), np.roll(now, 2)
+        one[0] = -np.inf
+        now = np.logaddexp(np.logaddexp(now, one), np.where(skips, two, -np.inf)) + row[path]
+    return -np.logaddexp(now[-1], now[-2] if len(path) > 1 else -np.inf)
+
+
+@on_arrays
+def ctc_decode(
+    inputs, sequence_lengths, strategy="greedy", beam_width=100, top_paths=1, merge_repeated=True, mask_index=0
+):
+    x = array(inputs)
+    if x.ndim != 3:
+        raise ValueError(f"ctc_decode: expected inputs of 3 axes, got {x.shape}")
+    steps, to = _lengths(sequence_lengths, len(x), "sequence_lengths"), str(result_type(x.dtype, "float32"))
+    if strategy == "greedy":
+        found = [_greedy(wide(x[i, : steps[i]]), merge_repeated, mask_index) for i in range(len(x))]
+        paths, scores = [[labels] for labels, _ in found], [[score] for _, score in found]
+    elif strategy == "beam_search":
+        if not merge_repeated:
+            raise NotImplementedError("ctc_decode: `merge_repeated`: expected True with beam_search, got False")
+        logs = _log_softmax(wide(x).astype("float64"))
+        found = [_beams(logs[i, : steps[i]], beam_width, mask_index)[:top_paths] for i in range(len(x))]
+        found = [f + [((), -np.inf)] * (top_paths - len(f)) for f in found]
+        paths, scores = [[p for p, _ in f] for f in found], [[s for _, s in f] for f in found]
+    else:
+        raise ValueError(f"Invalid strategy {strategy}. Supported values are 'greedy' and 'beam_search'.")
+    decoded = np.full((len(paths[0]) if paths else 1, *x.shape[:2]), -1, "int32")
+    for i, several in enumerate(paths):
+        for j, labels in enumerate(several):
+            decoded[j, i, : len(labels)] = labels
+    return decoded, np.asarray(scores).astype(to)
+
+
+def _greedy(logits, merge, blank):
+    best = logits.argmax(-1)
+    kept = best != blank
+    if merge:
+        kept[1:] &= best[1:] != best[:-1]
+    return best[kept], -logits.max(-1).sum()
+
+
+def _beams(logs, width, blank):
+    """(labels, logarithm of the probability), the likeliest first."""
+    beams = {(): (0.0, -np.inf)}  # by labels: of paths that end in a blank, and that do not
+    for row in logs:
+        following = {}
+
+        def add(labels, ends, value, into=following):
+            old = into.get(labels, (-np.inf, -np.inf))
+            into[labels] = tuple(np.logaddexp(o, value) if i == ends else o for i, o in enumerate(old))
+
+        for labels, (in_blank, in_label) in beams.items():
+            whole = np.logaddexp(in_blank, in_label)
+            add(labels, 0, whole + row[blank])
+            for c, log in enumerate(row):
+                if c == blank:
+                    continue
+                if labels and labels[-1] == c:
+                    add(labels, 1, in_label + log)
+                    add((*labels, c), 1, in_blank + log)
+                else:
+                    add((*labels, c), 1, whole + log)
+        order = sorted(following.items(), key=lambda item: -np.logaddexp(*item[1]))
+        beams = dict(order[:width])
+    return [(labels, np.logaddexp(*ends)) for labels, ends in beams.items()]

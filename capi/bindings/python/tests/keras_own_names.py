@@ -57,6 +57,8 @@ class Names(types.ModuleType):
             keras.ops,
         ]
         parts = self.__name__.split(".")
+        if "bounding_boxes" in parts and hasattr(keras.utils.bounding_boxes, name):
+            return getattr(keras.utils.bounding_boxes, name)
         pools.sort(key=lambda m: m.__name__.split(".")[-1] not in parts)
         if parts[:3] == ["keras", "src", "ops"]:
             found = self._operation(name)

@@ -13,6 +13,7 @@ __getattr__, __dir__ = _names_later(
     globals(),
     {
         ".src.layers.preprocessing.feature_space": "FeatureSpace",
+        ".src.utils.bounding_boxes": "bounding_boxes",
         ".src.utils.dataset_utils": "split_dataset",
         ".src.utils.directory_utils": "audio_dataset_from_directory image_dataset_from_directory "
         "text_dataset_from_directory",

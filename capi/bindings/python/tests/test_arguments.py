@@ -18,6 +18,7 @@ HINTS = {
     *("deterministic", "synchronous", "use_unbounded_threadpool", "num_parallel_calls", "num_parallel_reads"),
     *("buffer_size", "options", "row_splits_dtype", "stateful", "validate_indices", "dtype_hint", "optimize"),
     *("autograph", "jit_compile", "reduce_retracing", "autocast", "aggregation", "synchronization"),
+    "caching_device",
 }
 # By function: promises of the caller, orders that may be any, and texts that are shown.
 PROMISES = {
@@ -38,6 +39,8 @@ PROMISES = {
     ("apply_channel_shift", "channel_axis"),  # it clips to the range of the whole image
     ("f", "sorted"),  # of segment_sum() and segment_max()
     ("put", "graph"),
+    ("again", "now"),  # of a weight, which reads no tensors
+    ("again", "plain"),
     ("get", "default"),
     ("compile", "auto_scale_loss"),  # of an optimizer that scales the loss
     ("load_model", "safe_mode"),  # no code of a file is run

@@ -50,7 +50,8 @@ class Models(Case):
                     keras.saving.deserialize_keras_object(config, {"Mine": cls})
             return self.assertTrue(hits)
         sees = {"call": "call", "build": "build", "predict_step": "predict_step", "__call__": "run"}
-        steps = "test_step compute_loss compute_metrics get_metrics_result reset_metrics metrics losses".split()
+        steps = "test_step compute_loss _compute_loss compute_metrics get_metrics_result reset_metrics metrics losses"
+        steps = steps.split()
         return getattr(self, "see_" + ("steps" if name in steps else sees.get(name, name)))(cls, make, name, hits)
 
     def compiled(self, make):

@@ -16,7 +16,7 @@ from ..keras.src.backend import call_context
 from ..keras.src.backend.global_state import set_context
 from ..keras.src.data.ragged import Ragged as RaggedTensor
 from ..keras.src.data.structure import map_structure as _map_structure, TensorSpec
-from ..keras.src.layers.variable import Variable
+from ..keras.src.layers.variable import Variable as _KerasVariable
 from ..keras.src.symbolic import function_of_arrays
 from ..keras.src.symbolic.function_of_arrays import function
 from ..keras.src.symbolic.gradient_tape import GradientTape
@@ -153,6 +153,40 @@ def group(*inputs, name=None):
     return None
 
 
+class Variable(_KerasVariable):
+    """tf.Variable: with TensorFlow's arguments."""
+
+    def __init__(
+        self,
+        initial_value=None,
+        trainable=None,
+        validate_shape=True,
+        caching_device=None,
+        name=None,
+        variable_def=None,
+        dtype=None,
+        import_scope=None,
+        constraint=None,
+        synchronization=None,
+        aggregation=None,
+        shape=None,
+    ):
+        if initial_value is None:
+            raise ValueError("Variable: expected `initial_value`, got None")
+        if not validate_shape or variable_def is not None or import_scope is not None:
+            raise NotImplementedError("Variable: `validate_shape`, `variable_def` and `import_scope` are not here")
+        given = _array(initial_value() if callable(initial_value) else initial_value, dtype)
+        if shape is not None and tuple(shape) != given.shape:
+            raise ValueError(f"Variable: `shape`: expected that of the initial value, {given.shape}, got {shape}")
+        super().__init__(
+            given,
+            dtype=_name_of(dtype) or given.dtype.name,
+            trainable=trainable is None or trainable,
+            name=name or "Variable",
+            constraint=constraint,
+        )
+
+
 class Module:
     """An object with a name, whose methods are what they are."""
 
@@ -161,7 +195,7 @@ class Module:
 
     @property
     def variables(self):
-        return tuple(v for v in vars(self).values() if isinstance(v, Variable))
+        return tuple(v for v in vars(self).values() if isinstance(v, _KerasVariable))
 
     @property
     def trainable_variables(self):

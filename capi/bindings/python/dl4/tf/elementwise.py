@@ -5,6 +5,19 @@ import numpy as np
 from ..keras import activations, ops
 from ..keras.src.ops.dispatch import is_symbolic
 from .dispatch import array, either, tensor
+from .segments import (  # noqa: F401 names of tf.math
+    segment_max,
+    segment_mean,
+    segment_min,
+    segment_prod,
+    segment_sum,
+    unsorted_segment_max,
+    unsorted_segment_mean,
+    unsorted_segment_min,
+    unsorted_segment_prod,
+    unsorted_segment_sqrt_n,
+    unsorted_segment_sum,
+)
 
 
 def _one(name, numpy_name=None, ops_name=None):
@@ -196,26 +209,6 @@ def clip_by_global_norm(t_list, clip_norm, use_norm=None, name=None):
     norm = global_norm(t_list) if use_norm is None else use_norm
     factor = np.float32(clip_norm) / np.maximum(np.asarray(norm), np.float32(clip_norm))
     return [None if t is None else tensor(array(t) * factor) for t in t_list], norm
-
-
-def unsorted_segment_sum(data, segment_ids, num_segments, name=None):
-    """The sum of the rows of each number."""
-    x, ids = array(data), array(segment_ids)
-    out = np.zeros((int(num_segments), *x.shape[ids.ndim :]), x.dtype)
-    kept = ids >= 0
-    np.add.at(out, ids[kept], x[kept])
-    return tensor(out)
-
-
-def segment_sum(data, segment_ids, name=None):
-    ids = array(segment_ids)
-    return unsorted_segment_sum(data, ids, int(ids[-1]) + 1 if ids.size else 0)
-
-
-def segment_mean(data, segment_ids, name=None):
-    x, ids = array(data), array(segment_ids)
-    counts = np.maximum(np.bincount(ids), 1).reshape(-1, *[1] * (x.ndim - 1))
-    return tensor((np.asarray(segment_sum(x, ids)) / counts).astype(x.dtype))
 
 
 def _complex(name, function):

@@ -31,7 +31,16 @@ def strip(text):
 def regex_replace(text, pattern, rewrite, replace_global=True):
     """A pattern replaced; \\1 in what replaces it is a group."""
     pattern, rewrite = (as_bytes(np.asarray(v).item() if hasattr(v, "shape") else v) for v in (pattern, rewrite))
-    return _compiled(pattern).sub(_template(rewrite), text, count=0 if replace_global else 1)
+    pattern, rewrite = _letters(pattern), _letters(rewrite)
+    return _compiled(pattern).sub(_template(rewrite), _letters(text), count=0 if replace_global else 1).encode(*_UTF8)
+
+
+_UTF8 = "utf-8", "surrogateescape"
+
+
+def _letters(text):
+    """What patterns see: letters of UTF-8, and bytes that are none as they are."""
+    return text.decode(*_UTF8)
 
 
 _patterns = {}
@@ -39,12 +48,12 @@ _patterns = {}
 
 def _compiled(pattern):
     if pattern not in _patterns:
-        _patterns[pattern] = re.compile(pattern)
+        _patterns[pattern] = re.compile(pattern, re.ASCII)
     return _patterns[pattern]
 
 
 def _template(rewrite):
-    return re.sub(rb"\\0", rb"\\g<0>", rewrite)
+    return re.sub(r"\\0", r"\\g<0>", rewrite)
 
 
 @on_texts
@@ -59,8 +68,8 @@ def substr(input, pos, len, unit="BYTE", name=None):  # noqa: A002
 
 
 def regex_full_match(input, pattern, name=None):  # noqa: A002
-    texts, pattern = array(input), _compiled(as_bytes(pattern))
-    return tensor(np.array([pattern.fullmatch(t) is not None for t in texts.ravel()]).reshape(texts.shape))
+    texts, pattern = array(input), _compiled(_letters(as_bytes(pattern)))
+    return tensor(np.array([pattern.fullmatch(_letters(t)) is not None for t in texts.ravel()]).reshape(texts.shape))
 
 
 def length(input, unit="BYTE", name=None):  # noqa: A002

@@ -38,7 +38,7 @@ _MODEL = {
         set_state_tree stateless_compute_loss get_quantization_layer_structure distribute_strategy
         distribute_reduction_method inputs outputs input_shape output_shape predict_step make_predict_function""",
         steps="test_step make_test_function",
-        python="compute_loss compute_metrics get_metrics_result reset_metrics metrics losses",
+        python="compute_loss _compute_loss compute_metrics get_metrics_result reset_metrics metrics losses",
         train="train_step make_train_function",
         fit="""trainable_weights trainable_variables non_trainable_weights
         non_trainable_variables metrics_variables weights variables""",

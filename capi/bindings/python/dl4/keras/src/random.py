@@ -145,6 +145,9 @@ def truncated_normal(shape, mean=0.0, stddev=1.0, dtype=None, seed=None):
 def uniform(shape, minval=0.0, maxval=1.0, dtype=None, seed=None):
     if dtype is not None and standardize(dtype) not in FLOATS and not in_step():
         raise ValueError(f"`keras.random.uniform` requires a floating point dtype. Received: dtype={dtype} ")
+    if is_symbolic(list(shape)) and "int" not in str(dtype):
+        drawn = _uniform_of_any_size(shape, minval, maxval, seed)
+        return drawn if str(dtype or "float32") == "float32" else ops.cast(drawn, str(dtype))
     if in_step():
         if "int" in str(dtype):
             return randint(shape, minval, maxval, dtype, seed)
@@ -152,12 +155,21 @@ def uniform(shape, minval=0.0, maxval=1.0, dtype=None, seed=None):
     return _drawn(lambda r, n: r.uniform(minval, maxval, n), shape, dtype, seed)
 
 
+def _uniform_of_any_size(shape, minval, maxval, seed):
+    share = 0.5 + 0.5 * ops.erf(normal(shape, stddev=0.5**0.5, seed=seed))  # of normal numbers, how many are less
+    return ops.minimum(share, 1 - 2.0**-24) * (float(maxval) - float(minval)) + float(minval)
+
+
 def randint(shape, minval, maxval, dtype="int32", seed=None):
     if standardize(dtype) not in INTEGERS:
         raise ValueError(f"`keras.random.randint` requires an integer dtype. Received: dtype={dtype} ")
-    if in_step():
-        drawn = ops.floor(_by_layer("RandomUniform", shape, seed, minval=float(minval), maxval=float(maxval)))
-        return ops.cast(ops.minimum(drawn, float(maxval) - 1.0), str(dtype))
+    symbolic = is_symbolic(list(shape))
+    if symbolic or in_step():
+        if symbolic:
+            drawn = _uniform_of_any_size(shape, minval, maxval, seed)
+        else:
+            drawn = _by_layer("RandomUniform", shape, seed, minval=float(minval), maxval=float(maxval))
+        return ops.cast(ops.minimum(ops.floor(drawn), float(maxval) - 1.0), str(dtype))
     return _drawn(lambda r, n: r.integers(minval, maxval, n), shape, dtype, seed)
 
 

@@ -234,7 +234,7 @@ class Dataset:
         def iterate():
             return map(one, steps.groups(self._iterate(), size, drop_remainder))
 
-        return Dataset(iterate, self._batches(size, drop_remainder), 1)
+        return Dataset(iterate, self._batches(size, drop_remainder), 2)
 
     def unbatch(self, name=None):
         return Dataset(lambda: itertools.chain.from_iterable(map(steps.rows_of, self._iterate())))

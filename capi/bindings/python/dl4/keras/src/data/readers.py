@@ -101,8 +101,8 @@ def make_csv_dataset(
     for key in kwargs:
         if key not in ("prefetch_buffer_size", "num_parallel_reads", "sloppy", "num_rows_for_inference"):
             raise NotImplementedError(f"make_csv_dataset: `{key}` is not in this version of the library")
-    if column_defaults is not None or ignore_errors:
-        raise NotImplementedError("make_csv_dataset: `column_defaults` and `ignore_errors` are not in this version")
+    if ignore_errors:
+        raise NotImplementedError("make_csv_dataset: `ignore_errors` is not in this version")
     names = [np.asarray(n).item().decode() for n in Dataset.list_files(file_pattern, shuffle=False)]
     rows = []
     for name in names:
@@ -115,7 +115,14 @@ def make_csv_dataset(
     if column_names is None:
         raise ValueError("make_csv_dataset: expected `column_names` for tables without a header, got None")
     chosen = list(select_columns or column_names)
-    columns = {c: _column([r[column_names.index(c)] for r in rows], na_value) for c in chosen}
+    defaults = [None] * len(chosen) if column_defaults is None else list(column_defaults)
+    if len(defaults) == len(column_names) != len(chosen):
+        defaults = [defaults[column_names.index(c)] for c in chosen]
+    if len(defaults) != len(chosen):
+        raise ValueError(f"make_csv_dataset: `column_defaults`: expected {len(chosen)} of them, got {len(defaults)}")
+    columns = {
+        c: _column([r[column_names.index(c)] for r in rows], na_value, default) for c, default in zip(chosen, defaults)
+    }
     if label_name is None:
         dataset = Dataset.from_tensor_slices(columns)
     elif label_name in columns:
@@ -128,8 +135,21 @@ def make_csv_dataset(
     return dataset.batch(batch_size, drop_remainder=num_epochs is None)
 
 
-def _column(texts, na_value):
-    """Texts as numbers where all are."""
+def _column(texts, na_value, default=None):
+    """Texts as numbers where all are; by its default, a list of a number or a text, or by its type."""
+    if default is not None:
+        is_type = isinstance(default, (type, str, np.dtype)) or not hasattr(default, "__len__")
+        given = None if is_type else np.asarray(default).ravel()
+        kind = getattr(default, "name", default) if given is None else given.dtype.name
+        kind = {"float64": "float32", "int64": "int32"}.get(kind, kind) if given is not None else str(kind)
+        missing = [t in ("", na_value) for t in texts]
+        if given is None and any(missing):
+            raise ValueError("make_csv_dataset: a required field is missing in a row")
+        known = [given[0] if empty else t for t, empty in zip(texts, missing)] if given is not None else texts
+        if kind == "string" or kind.startswith("str"):
+            return string_array([str(t) for t in known])
+        convert = int if np.dtype(kind).kind in "iu" else float
+        return np.array([convert(t) for t in known], kind)
     for kind, empty in (("int32", 0), ("float32", 0.0)):
         try:
             convert = int if kind == "int32" else float

@@ -9,6 +9,7 @@ from ..backend.eager_tensor import eager_tensor
 from ..export import keras_export
 from ..kind import is_native, native, split_native
 from ..registry import create
+from ..symbolic.step import read
 from ..symbolic.tensor import as_tensor, is_tensor
 from ..utils.naming import unique_name
 
@@ -87,9 +88,7 @@ class Weight:
         step = call_context.step()
         if step is not None:
             return step.value(self)
-        raise NotImplementedError(
-            f"{self.path}: the weight of another layer can't be read while a call is traced; make it with add_weight()"
-        )
+        return read(self)
 
     def assign(self, value):
         if call_context.step() is not None:
@@ -98,6 +97,9 @@ class Weight:
         if call_context.owner() is not None:  # it is tried out, or becomes part of a graph
             call_context.owner().assigned = self.path
             return self
+        return self._put(value)
+
+    def _put(self, value):
         if is_tensor(value):
             raise ValueError(f"{self.path}: expected an array, got {value!r}")
         import numpy
@@ -251,7 +253,7 @@ class Variable(Weight):
         )
         self._tensor = None
         if given is not None:
-            self.assign(given)
+            self._put(given)
 
     @property
     def name(self):

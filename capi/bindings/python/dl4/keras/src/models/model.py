@@ -1,7 +1,7 @@
 """Models: functional and subclassed."""
 
+import inspect
 import json
-import warnings
 
 from .... import core
 from .. import ops, overrides, regularizers
@@ -18,18 +18,19 @@ from ..saving.saving_lib import load_weights, save_model, save_weights
 from ..symbolic.eager import call_eagerly, run_eagerly
 from ..symbolic.execution import move_statistics, run, run_on_arrays
 from ..symbolic.function import Function
-from ..symbolic.tensor import as_tensor, Input, is_tensor, symbolic_like
-from ..trainers.data_adapters import fed_tensors, leaves_of, ranked
+from ..symbolic.tensor import as_tensor, Input, is_tensor
+from ..trainers.data_adapters import fed_tensors, ranked
 from ..trainers.trainer import Trainer
 from ..tree import flatten, map_nest, pack_like
 from ..utils.naming import temporary_names, unique_name
 from ..utils.summary_utils import summary
 from .functional_config import functional_of, model_config
+from .inputs import Inputs
 from .rebuild import from_core
 
 
 @keras_export("models")
-class Model(Layer, Trainer):
+class Model(Layer, Trainer, Inputs):
     """A model of inputs and outputs, Model(inputs, outputs), or of a subclass with a call() of its layers."""
 
     _interface = "model"  # of Keras's that may be overridden
@@ -115,18 +116,6 @@ class Model(Layer, Trainer):
         """Of a subclass: its call() on symbolic tensors."""
         self._set_function(Function(inputs, self._trace_call(inputs)))
 
-    def _build_from_data(self, x):
-        if self._functional is None:
-            with call_context.apart():
-                self._trace(
-                    map_nest(symbolic_like, x)
-                    if isinstance(x, (list, tuple))
-                    else {k: symbolic_like(v, k) for k, v in x.items()}
-                    if isinstance(x, dict)
-                    else symbolic_like(x)
-                )
-        return self._functional
-
     def __call__(self, *args, **kwargs):
         self._check_spec(args)
         traced = call_context.owner() is not None
@@ -151,6 +140,7 @@ class Model(Layer, Trainer):
                     given = [with_mask(t, m) for t, m in zip(given, masks)]
                 return run_eagerly(functional, given, training)
             if functional.ahead is not None or not functional.is_masked() and all(m is None for m in masks):
+                self._size_for(args[0])
                 return self._run(args[0], training)
         more = {"training": training, "mask": mask}
         return run_on_arrays(self, args, {**kwargs, **{k: v for k, v in more.items() if v is not None}})
@@ -190,27 +180,10 @@ class Model(Layer, Trainer):
             called
             and (functional.adds_losses or not functional.is_simple())
             or getattr(x, "_keras_mask", None) is not None
+            or any(a != b for a, b in zip(functional.inputs[0].shape, x.shape) if a is not None)
         ):
             return None
         return self._inference().through(x)
-
-    def _inputs_of(self, x):
-        """Tensors of the inputs."""
-        functional = self._build_from_data(x)
-        _warn_of_structure(x, functional.nest_in)
-        if functional.ahead is not None:
-            return fed_tensors(functional, self._in_input_order(x))
-        return [ranked(core.Tensor.of(v, t.dtype), t) for v, t in zip(self._in_input_order(x), functional.inputs)]
-
-    def _feed(self):
-        """Where training needs other inputs of the library's part than inference: a function of the tensors "
-        "of a batch."""
-        functional = self._for_training()
-        if functional is self._functional or functional.ahead is None:
-            return None
-        if self._functional.ahead is not None:
-            raise NotImplementedError(f"{self.name}: layers of texts and layers that change images in one model")
-        return lambda tensors: fed_tensors(functional, [t.numpy() for t in tensors])
 
     def _inference(self, training=False, losses=()):
         """A session with the weights of today, whose random numbers go on from call to call; with losses behind the
@@ -241,41 +214,18 @@ class Model(Layer, Trainer):
                 )
 
     def _for_training(self):
-        """The functional model as training sees it: the same, unless a call() asks whether it is training."""
+        """The functional model as training sees it: the same, unless a call() asks whether it is training. As in Keras,
+        a call() without that argument is not told, and layers in it do what they do in inference."""
         functional = self._require_built()
-        if not functional.branches():
+        told = not self._has_custom_call() or self._takes_training()
+        if told and not functional.branches():
             return functional
         if self._training_functional is None:
-            self._training_functional = functional.in_training()
+            self._training_functional = functional.in_training(told)
         return self._training_functional
 
-    def _in_input_order(self, x):
-        """Data in the order of the inputs: in their structure, or by their names."""
-        functional = self._build_from_data(x)
-        by_key = (
-            isinstance(functional.nest_in, dict) and isinstance(x, dict) and all(k in x for k in functional.nest_in)
-        )
-        if isinstance(x, dict) and not by_key:
-            keys = functional.nest_in if isinstance(functional.nest_in, dict) else self.input_names
-            missing = [key for key in keys if key not in x]
-            if missing:
-                raise ValueError(
-                    f'Missing data for input "{missing[0]}". You passed a data dictionary with keys '
-                    f"{list(x)}. Expected the following keys: {list(keys)}"
-                )
-            return [x[t.name] for t in functional.inputs]
-        if isinstance(x, dict):
-            return flatten({k: x[k] for k in functional.nest_in})
-        leaves = [x] if len(functional.inputs) == 1 and not isinstance(x, (list, tuple)) else leaves_of(x, functional)
-        if len(leaves) != len(functional.inputs):
-            named = (
-                f"named input(s) with keys {list(functional.nest_in)}" if isinstance(functional.nest_in, dict) else ""
-            )
-            raise ValueError(
-                f'Layer "{self.name}" expects {len(functional.inputs)} {named or "input(s)"}, but it received '
-                f"{len(leaves)} input tensors."
-            )
-        return leaves
+    def _takes_training(self):
+        return "training" in inspect.signature(self.call).parameters
 
     def _call_symbolic(self, *args, **kwargs):
         """Its calls again, on other tensors; of a subclass, its call()."""
@@ -471,17 +421,6 @@ def _added_losses(functional):
 
 def _unpickle(data):
     return from_core(core.Model.from_bytes(data, global_state.context()), Model)
-
-
-def _warn_of_structure(given, wanted):
-    if isinstance(wanted, dict) and (not isinstance(given, dict) or set(given) != set(wanted)):
-        names = map_nest(lambda t: t.name, wanted)
-        shapes = map_nest(lambda v: f"Tensor(shape={getattr(v, 'shape', ())})", given)
-        warnings.warn(
-            "The structure of `inputs` doesn't match the expected structure.\n"
-            f"Expected: {names}\nReceived: inputs={shapes}",
-            stacklevel=2,
-        )
 
 
 @keras_export("models")

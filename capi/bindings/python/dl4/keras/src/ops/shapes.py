@@ -12,23 +12,43 @@ def reshape(x, newshape):
     x = as_tensor(x)
     sizes = [d if isinstance(d, int) else -1 for d in newshape] if isinstance(newshape, (list, tuple)) else [newshape]
     if x.shape and x.shape[0] is None and sizes and sizes[0] == -1 and sizes.count(-1) <= 2 and len(sizes) > 1:
-        if not isinstance(newshape[0], int) or _keeps_batch(x.shape, sizes):
+        if _keeps_batch(x.shape, sizes, isinstance(newshape[0], int)):
             return operation("Reshape", target_shape=sizes[1:])(x)
     if len(sizes) == 1:
         return _flat(x)
     if sizes.count(-1) > 1:
-        raise NotImplementedError(f"reshape: expected one free size, got {newshape}")
+        if not all(hasattr(d, "one") or isinstance(d, int) and d > 0 for d in newshape):
+            raise NotImplementedError(f"reshape: expected one free size, got {newshape}")
+        return _shaped(x, newshape)
     return squeeze(operation("Reshape", target_shape=sizes)(expand_dims(x, 0)), 0)
 
 
-def _keeps_batch(old, new):
+def _shaped(x, sizes):
+    """Of sizes that the library learns in the run: what stands at each place."""
+    import numpy
+
+    at, step = 0, 1
+    for i, size in reversed(list(enumerate(sizes))):
+        along = as_tensor(numpy.arange(size, dtype="int32")) if isinstance(size, int) else places(size.one, 0)
+        along = cast_tensor(along, "int32")
+        if i < len(sizes) - 1:
+            along = expand_dims(along, list(range(1, len(sizes) - i)))
+        at, step = at + along * step, size * step
+    return take(_flat(x), at, axis=0)
+
+
+def _keeps_batch(old, new, said_free):
+    """Does a reshape leave the first axis as it is? Where a size is not known, if it is said to be of that size."""
+
     def size(dims):
         n = 1
         for d in dims:
             n *= d
         return n
 
-    return None not in old[1:] and -1 not in new[1:] and size(old[1:]) == size(new[1:])
+    if None in old[1:] or -1 in new[1:]:
+        return not said_free
+    return size(old[1:]) == size(new[1:])
 
 
 def _flat(x):
@@ -111,6 +131,12 @@ def repeat(x, repeats, axis=None):
     x = as_tensor(x)
     if axis is None:
         x, axis = _flat(x), 0
+    if isinstance(repeats, (list, tuple)) and len(repeats) == 1:
+        repeats = repeats[0]
+    if hasattr(repeats, "__len__") and not is_tensor(repeats):  # of each place
+        import numpy
+
+        return take(x, numpy.repeat(numpy.arange(len(repeats), dtype="int32"), repeats), axis=int(axis))
     if not hasattr(repeats, "__index__") or is_tensor(repeats):
         raise NotImplementedError(f"repeat: expected a number of repeats in a graph, got {repeats!r}")
     return operation("Repeat", repeats=int(repeats), axis=int(axis))(x)
@@ -120,7 +146,11 @@ def repeat(x, repeats, axis=None):
 def tile(x, repeats):
     x = as_tensor(x)
     for axis, n in enumerate(reversed([repeats] if isinstance(repeats, int) else list(repeats))):
-        if n != 1:
+        if is_tensor(n):
+            if not hasattr(n, "one") or x.shape[-1 - axis] != 1:
+                raise NotImplementedError(f"tile: expected a size of shape(x) for an axis of 1 alone, got {n!r}")
+            x = take(x, cast_tensor(n.one * 0.0, "int32"), axis=-1 - axis)
+        elif n != 1:
             x = operation("Concatenate", axis=-1 - axis)([x] * n)
     return x
 

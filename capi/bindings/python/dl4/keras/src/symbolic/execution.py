@@ -47,7 +47,7 @@ def run_on_arrays(layer, args, kwargs, traced=None):
             tensors[i] = core.Tensor.of(getattr(x, "value", x) if hasattr(x, "_as_tensor") else x)
             if hasattr(layer, "_call_symbolic") and getattr(x, "_keras_mask", None) is not None:
                 masks[i] = core.Tensor.of(x._keras_mask, "bool")
-    training, whole = kwargs.get("training"), _stateful(layer)
+    training, whole = kwargs.get("training"), is_stateful(layer)
     training = call_context.training() if training is None else training
     key = (
         tuple(
@@ -100,10 +100,10 @@ class Trace:
     def __init__(self, function, args, kwargs, leaves, tensors, masks, training, whole):
         symbols, inputs = list(leaves), []
         for i, t in tensors.items():
-            symbols[i] = symbolic_like(t, fixed=whole)
+            symbols[i] = symbolic_like(t, free=0 if whole else 1)
             inputs.append(symbols[i])
             if i in masks:
-                inputs.append(symbolic_like(masks[i], fixed=whole))
+                inputs.append(symbolic_like(masks[i], free=0 if whole else 1))
                 symbols[i] = operation("SetMask")(inputs[-2:])
         inside, named = pack_like([list(args), kwargs], symbols)
         with call_context.traced(None, (), {}, training) as record:
@@ -168,10 +168,10 @@ def activity_penalties(layer, outputs):
     return [] if penalty is None else [penalty(y) / max(1, y.shape[0] if y.ndim else 1) for y in outputs]
 
 
-def _stateful(layer):
+def is_stateful(layer):
     """Does it keep something of each row? Then the batch has one size."""
     config = getattr(layer, "_config", None) or {}
-    return bool(config.get("stateful") or any(_stateful(v) for v in config.values() if hasattr(v, "_call_symbolic")))
+    return bool(config.get("stateful") or any(is_stateful(v) for v in config.values() if hasattr(v, "_call_symbolic")))
 
 
 def move_statistics(functional, tensors):

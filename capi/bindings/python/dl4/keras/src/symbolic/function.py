@@ -214,10 +214,10 @@ class Function:
             call_context.records()[-1].losses.extend(losses)
         return pack_like(self.nest_out, [now[t] for t in self.outputs])
 
-    def in_training(self):
-        """The same model, traced as in training."""
-        with call_context.traced(None, (), {}, True) as record:
-            outputs = self.called(self.inputs, again=True, training=None)
+    def in_training(self, training=True):
+        """The same model, traced as in training, or with layers that are told they are not."""
+        with call_context.traced(None, (), {}, training) as record:
+            outputs = self.called(self.inputs, again=True, training=None if training else False)
         return Function(self.nest_in, outputs, record.losses)
 
 

@@ -16,6 +16,7 @@ class _WeightLayer:
     """What stands for a layer in the call that reads a weight."""
 
     _class_name, _graph, _is_operation, _calls = "GetWeight", None, True, ()
+    trainable, built, weights, _variables = False, True, (), ()
 
     def __init__(self, name):
         self.name, self._config = name, {}
@@ -26,6 +27,9 @@ class _WeightLayer:
     def _attach(self, core):
         pass
 
+    def _flatten_layers(self, include_self=True, recursive=True):
+        return []
+
 
 class WeightCall(Call):
     """A weight as a value: what it holds where the call stands among those that assign it."""
@@ -35,6 +39,9 @@ class WeightCall(Call):
     def __init__(self, weight):
         super().__init__(_WeightLayer(weight.path))
         self.weight = weight
+
+    def again(self, now, plain=None):
+        return WeightCall(self.weight).infer_outputs()
 
     def put(self, graph):
         if graph in self.nodes:

@@ -347,14 +347,14 @@ def Input(
     return call.outputs[0]
 
 
-def symbolic_like(value, name=None, fixed=False):
-    """An input for arrays like this one, of as many rows if that is fixed."""
+def symbolic_like(value, name=None, free=1):
+    """An input for arrays like this one, of whose axes the first have any size."""
     if getattr(getattr(value, "dtype", None), "kind", None) in ("U", "S", "O"):
-        shape = tuple(value.shape)
-        return Input(batch_shape=(None, *shape[1:]) if shape else (), dtype="string", name=name)
-    array = core.Tensor.of(value)
-    rows = array.shape[:1] if fixed else (None,)
-    return Input(batch_shape=(*rows, *array.shape[1:]) if array.shape else (), dtype=array.dtype, name=name)
+        shape, dtype = value.shape, "string"
+    else:
+        array = core.Tensor.of(value)
+        shape, dtype = array.shape, array.dtype
+    return Input(batch_shape=tuple(None if i < free else d for i, d in enumerate(shape)), dtype=dtype, name=name)
 
 
 def get_item(x, key):
@@ -385,6 +385,8 @@ def get_item(x, key):
         elif isinstance(k, (list, tuple)):
             x = operation("Take", indices=[int(i) for i in k], axis=axis)(x)
             axis += 1
+        elif is_tensor(k) and not k.shape and "int" in k.dtype:
+            x = operation("Take", axis=axis)([x, k])
         else:
             raise NotImplementedError(f"a tensor's index: expected numbers, slices, None or ..., got {k!r}")
     return x

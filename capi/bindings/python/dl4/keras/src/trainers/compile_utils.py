@@ -61,6 +61,11 @@ def metric_object(metric, y_true, y_pred):
     return found if isinstance(found, Kind) else MeanMetricWrapper(found)
 
 
+def loss_name(loss):
+    """What logs call a loss."""
+    return loss if isinstance(loss, str) else getattr(loss, "name", None) or getattr(loss, "__name__", "loss")
+
+
 class CompileMetrics:
     """The metrics of compile(), as one; with `python` those alone that take batches in Python."""
 
@@ -89,7 +94,7 @@ class CompileMetrics:
                     if self.python and not is_python(metric):
                         continue
                     made = metric_object(metric, ys[i], ps[i])
-                    name = made.name if n == 1 else f"{names[i]}_{made.name}"
+                    name = f"{names[i]}_{made.name}" if n > 1 and model._names_outputs() else made.name
                     entries.append((i, made, name, key == "weighted_metrics"))
         return entries
 

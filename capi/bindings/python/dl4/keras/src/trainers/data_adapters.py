@@ -81,6 +81,8 @@ class Stream(_Batches):
                 "When passing a Python generator to a Keras model, the generator must return a tuple, either (input,) "
                 f"or (inputs, targets) or (inputs, targets, sample_weights). Received: {first}"
             )
+        x = first[0] if isinstance(first, (tuple, list)) else first
+        model._size_for(as_array(x), max(1, getattr(source, "_free", 1)))
         self.first = self._batch_tensors(first)
         if self.goes_on and not self.endless:
             self.iterator = None

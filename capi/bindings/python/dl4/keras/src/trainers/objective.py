@@ -7,7 +7,7 @@ from ..registry import create
 from ..tree import flatten
 from ..utils.naming import unique_name
 from . import nested_losses
-from .compile_utils import is_python
+from .compile_utils import is_python, loss_name
 from .graphs import loss_config, metric_config
 from .nested_losses import NoSuchOutput, StructureError
 
@@ -16,16 +16,19 @@ class NativeTrainer(core.Trainer):
     """The library's, with the names that Keras shows of its numbers: what was added beside the outputs has none.
 
     `parts`: names of losses of parts of the outputs; `hidden`: how many losses of layers stand behind them; `losses`:
-    how many others there are, where one is not told beside the whole."""
+    how many others there are, where one is not told beside the whole; `unnamed`: names of the losses of outputs that
+    have none themselves."""
 
     __slots__ = ("added", "shown", "frozen", "_kept")
 
-    def __init__(self, model, options, parts=(), hidden=0, losses=1, frozen=False):
+    def __init__(self, model, options, parts=(), hidden=0, losses=1, frozen=False, unnamed=()):
         super().__init__(model, options)
         self.frozen = frozen
         outputs = options["output_names"]
         n = len(outputs) - len(parts) - hidden
         self.added, drop, named = len(parts) + hidden, {f"{name}_loss" for name in outputs[n + len(parts) :]}, {}
+        for name, loss in zip(outputs, unnamed):
+            named.update({f"{name}_": "", f"{name}_loss": f"{loss}_loss"})
         for name, shown in zip(outputs[n:], parts):
             named[f"{name}_"] = f"{shown}_" if n > 1 or len(parts) > 1 else ""
         if losses == 1:
@@ -82,7 +85,13 @@ class Objective:
         keys = _apart(self._flat_names()) if len(functional.outputs) > 1 else []
         options["output_names"] = keys + model.names(1)[len(keys) :]
         losses = sum(v is not None for v in options["loss"]) - len(extra)
-        return NativeTrainer(model, as_json(options), names, len(extra), losses, frozen)
+        unnamed = [loss_name(v) for v in self._plain_losses()] if entries is None and not self._names_outputs() else ()
+        return NativeTrainer(model, as_json(options), names, len(extra), losses, frozen, unnamed)
+
+    def _names_outputs(self):
+        """As in Keras: the outputs of a call() of its user's have no names, but keys of a dict."""
+        outputs = self._require_built().nest_out
+        return not self._has_custom_call() or isinstance(outputs, dict) or len(flatten(outputs)) == 1
 
     def _entries(self):
         """Losses with their places in the nest of the outputs; None where there is one for each output."""

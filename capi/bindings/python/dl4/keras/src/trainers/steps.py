@@ -11,7 +11,7 @@ from ..symbolic.gradient_tape import GradientTape
 from ..symbolic.step import CompiledStep
 from ..tree import flatten
 from ..utils.data_utils import pack_x_y_sample_weight, unpack_x_y_sample_weight
-from .compile_utils import as_floats, CompileMetrics, is_python, loss_object
+from .compile_utils import as_floats, CompileMetrics, is_python, loss_name, loss_object
 from .data_adapters import as_array, batches, is_whole, joined, length_of, warn_ran_out, weights_of_classes
 
 _OF_STEPS = ("steps", "python")
@@ -31,15 +31,15 @@ class Steps:
     def test_step(self, data):
         x, y, sample_weight = unpack_x_y_sample_weight(data)
         y_pred = self(x, training=False)
-        loss = self._loss_of(x, y, y_pred, sample_weight, training=False)
+        loss = self._compute_loss(x, y, y_pred, sample_weight, training=False)
         self._tracked()[0].update_state(loss, sample_weight=len(flatten(x)[0]))
         return self.compute_metrics(x, y, y_pred, sample_weight=sample_weight)
 
     def train_step(self, data):
         x, y, sample_weight = unpack_x_y_sample_weight(data)
         with GradientTape() as tape:
-            y_pred = self(x, training=True)
-            loss = self._loss_of(x, y, y_pred, sample_weight, training=True)
+            y_pred = self(x, training=True) if self._takes_training() else self(x)
+            loss = self._compute_loss(x, y, y_pred, sample_weight, training=True)
             scaled = self.optimizer.scale_loss(loss)
         self._tracked()[0].update_state(loss, sample_weight=len(flatten(x)[0]))
         weights = self.trainable_weights
@@ -47,7 +47,7 @@ class Steps:
             self.optimizer.apply(tape.gradient(scaled, weights), weights)
         return self.compute_metrics(x, y, y_pred, sample_weight=sample_weight)
 
-    def _loss_of(self, x, y, y_pred, sample_weight, training):
+    def _compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
         """compute_loss(), whose override may take no `training`."""
         more = {"training": training} if "training" in inspect.signature(self.compute_loss).parameters else {}
         return self.compute_loss(x, y, y_pred, sample_weight, **more)
@@ -75,7 +75,7 @@ class Steps:
     ):
         """compute_loss() with these values of the variables; what they are behind it."""
         with replaced(*self._values_for(trainable_variables, non_trainable_variables)):
-            loss = ops.convert_to_tensor(float(self._loss_of(x, y, y_pred, sample_weight, training)))
+            loss = ops.convert_to_tensor(float(self._compute_loss(x, y, y_pred, sample_weight, training)))
             after = [ops.convert_to_tensor(v.numpy().copy()) for v in self.non_trainable_variables]
         return loss, (trainable_variables, after, list(metrics_variables))
 
@@ -161,12 +161,16 @@ class Steps:
         self._runs_eagerly = bool(value)
 
     def _trains_by_steps(self):
-        """Does it override what a step of training in the library would not call?"""
-        return (
-            bool(overrides.having(self, "train", "python"))
-            or self.optimizer is not None
-            and (self.optimizer._is_python())
-        )
+        """Does it do what a step of training in the library would not?"""
+        of_python = self.optimizer is not None and self.optimizer._is_python()
+        return bool(overrides.having(self, "train", "python")) or of_python or self._assigns()
+
+    def _assigns(self, training=True):
+        """Does a call() in it assign variables?"""
+        if self._functional is None:
+            return False
+        functional = self._for_training() if training else self._functional
+        return self._functional.assigned is not None or functional.assigned is not None
 
     def _fit_by_steps(self, batches_of, initial_epoch, epochs, callback_list, validated):
         """fit() by train_step(), of the batches that batches_of(epoch) gives; validated(epochs) gives more logs."""
@@ -205,7 +209,11 @@ class Steps:
     def _train_on(self, batch):
         """train_step() with a batch, traced unless it was said to run eagerly."""
         if self._functional is None and overrides.is_overridden(self, "call"):
-            self._build_from_data(unpack_x_y_sample_weight(batch)[0])
+            try:
+                self._build_from_data(unpack_x_y_sample_weight(batch)[0])
+            except Exception:  # noqa: BLE001 whatever it is: train_step() may take the batch as something else
+                if not overrides.is_overridden(self, "train_step"):
+                    raise
         if self.optimizer._is_python() or self.optimizer.use_ema:
             self.optimizer._prepare(self.trainable_weights)
         if self.run_eagerly:
@@ -223,7 +231,7 @@ class Steps:
 
     def _has_steps(self):
         """Has it steps, or metrics, that are called in Python?"""
-        return bool(overrides.having(self, *_OF_STEPS)) or self._has_python_metrics()
+        return bool(overrides.having(self, *_OF_STEPS)) or self._has_python_metrics() or self._assigns()
 
     def _has_python_metrics(self):
         given = [] if self._compiled is None else [self._compiled[k] for k in ("metrics", "weighted_metrics")]
@@ -247,16 +255,16 @@ class Steps:
         return logs
 
     def _in_order(self, logs):
-        """Values in the order of compile(), others behind by name."""
+        """Values in the order in which Keras lists metrics by their own names, others behind by theirs in the logs."""
         names, outputs = ["loss"], self._output_keys()
         for key in ("metrics", "weighted_metrics"):
             given = self._compiled[key]
-            for i, listed in enumerate(
-                [] if given is None else self._metric_lists(given, len(self.outputs), outputs, key, True)
-            ):
-                for m in listed:
-                    name = m if isinstance(m, str) else getattr(m, "name", None) or getattr(m, "__name__", "")
-                    names.append(name if len(outputs) == 1 else f"{outputs[i]}_{name}")
+            for listed in [] if given is None else self._metric_lists(given, len(self.outputs), outputs, key, True):
+                names += [m if isinstance(m, str) else getattr(m, "name", None) or m.__name__ for m in listed]
+        if self._names_outputs():
+            names += [f"{name}_loss" for name in outputs]
+        else:
+            names += [f"{loss_name(loss)}_loss" for loss in self._plain_losses()]
         names = [n for n in dict.fromkeys(names) if n in logs]
         return [logs[n] for n in names + sorted(logs.keys() - set(names))]
 

@@ -51,7 +51,7 @@ class Trainer(NativeTraining, Objective, Steps):
 
         if self._functional is None or self._trains_by_steps():
             return
-        if not needs_targets(self._compiled) and self._functional.assigned is None:
+        if not needs_targets(self._compiled):
             try:
                 self._get_trainer()  # what can't be is refused here
             except StructureError:
@@ -114,6 +114,7 @@ class Trainer(NativeTraining, Objective, Steps):
     ):
         """Of arrays, or of anything that gives batches: a dataset, the first targets, how many batches it has."""
         if is_whole(x):
+            self._size_for(as_array(x))
             lists = self._batch_tensors(as_array(x), as_array(y), as_array(sample_weight))
             feed = self._feed() if training else None
             if steps or around or feed:
@@ -165,6 +166,8 @@ class Trainer(NativeTraining, Objective, Steps):
         if class_weight is not None and sample_weight is not None:
             raise ValueError("You cannot `class_weight` and `sample_weight` at the same time.")
         size, metric_batches = batch_size or 32, None
+        if self._functional is None and is_whole(x) and not overrides.having(self, "train", "python"):
+            self._build_from_data(as_array(x))
         by_steps = self._trains_by_steps()
         if not by_steps:
             self._need_library_steps("fit()")
@@ -302,7 +305,7 @@ class Trainer(NativeTraining, Objective, Steps):
         around = _each_batch(callback_list, "test")
         data, targets, _ = self._dataset(x, y, sample_weight, steps, batch_size or 32, around=around)
         logs = self._measured(data, targets, callback_list)
-        return dict(sorted(logs.items())) if return_dict else _one(list(logs.values()))
+        return dict(sorted(logs.items())) if return_dict else _one(self._in_order(logs))
 
     def _measured(self, data, targets, callback_list):
         """Loss and metrics of all batches, by name."""
@@ -323,7 +326,9 @@ class Trainer(NativeTraining, Objective, Steps):
     def predict(self, x, batch_size=None, verbose="auto", steps=None, callbacks=None):
         size = batch_size or 32
         overrides.refuse(self, "predict()", "run")
-        if overrides.is_overridden(self, "predict_step", "make_predict_function"):
+        if self._functional is None and is_whole(x):
+            self._build_from_data(as_array(x))
+        if overrides.is_overridden(self, "predict_step", "make_predict_function") or self._assigns(training=False):
             return self._predicted(
                 x, size, steps, CallbackList.of(callbacks, self, epochs=1, steps=steps, verbose=verbose)
             )
@@ -339,6 +344,8 @@ class Trainer(NativeTraining, Objective, Steps):
 
     def _outputs_of(self, x, size, steps, callback_list):
         whole = is_whole(x)
+        if whole:
+            self._size_for(as_array(x))
         tensors = self._inputs_of(as_array(x)) if whole else ()
         data = Cut((tensors, [], []), size, steps) if whole else Stream(self, x, steps, labels=False)
         session = self._inference()
@@ -365,6 +372,7 @@ class Trainer(NativeTraining, Objective, Steps):
         if overrides.is_overridden(self, "predict_step", "make_predict_function"):
             self.make_predict_function()
             return joined([self.predict_function(iter([(as_array(x),)]))])
+        self._size_for(as_array(x))
         given = self._inputs_of(x)
         return pack_like(self._require_built().nest_out, [t.numpy() for t in self._inference().run(given)])
 
@@ -378,11 +386,13 @@ class Trainer(NativeTraining, Objective, Steps):
             return self._one_step(x, y, class_weight, return_dict)
         if self._trains_by_steps():
             overrides.refuse(self, "train_on_batch()", "fit", "run")
+            self.reset_metrics()
             batch = pack_x_y_sample_weight(*(as_array(v) for v in (x, y, sample_weight)))
             self.make_train_function()
             logs = as_floats(self.train_function(iter([batch])))
-            return logs if return_dict else _one(list(logs.values()))
+            return logs if return_dict else _one(self._in_order(logs))
         self._need_library_steps("train_on_batch()")
+        self._size_for(as_array(x))
         lists, feed = list(self._batch_tensors(x, y, sample_weight)), self._feed()
         if feed is not None:
             lists[0] = feed(lists[0])
@@ -408,13 +418,13 @@ class Trainer(NativeTraining, Objective, Steps):
         return (
             dict(sorted(logs.items()))
             if return_dict
-            else _one(self._in_order(logs) if metric_batches else [*logs.values()])
+            else _one(self._in_order(logs))
         )
 
     def _one_step(self, x, y, class_weight, return_dict):
         history = self.fit(x, y, batch_size=2**31 - 1, class_weight=class_weight, shuffle=False, verbose=0).history
         logs = {k: v[-1] for k, v in history.items()}
-        return logs if return_dict else _one([logs[k] for k in self._trainer.shown])
+        return logs if return_dict else _one(self._in_order(logs))
 
     def test_on_batch(self, x, y=None, sample_weight=None, return_dict=False):
         return self.evaluate(x, y, batch_size=2**31 - 1, sample_weight=sample_weight, return_dict=return_dict)

@@ -1,0 +1,115 @@
+"""What a model makes of the data that it is given."""
+
+import warnings
+
+from .... import core
+from ..backend import call_context
+from ..symbolic.execution import is_stateful
+from ..symbolic.function import Function
+from ..symbolic.tensor import Input, symbolic_like
+from ..trainers.data_adapters import fed_tensors, leaves_of, ranked
+from ..tree import flatten, map_nest, pack_like
+
+
+class Inputs:
+    """A model's graph by the sizes of data, and tensors for its inputs."""
+
+    def _build_from_data(self, x, free=1):
+        """Its function, traced with the sizes of x; those of the first axes are free."""
+        if self._functional is None:
+            with call_context.apart():
+                self._trace(
+                    map_nest(lambda v: symbolic_like(v, free=free), x)
+                    if isinstance(x, (list, tuple))
+                    else {k: symbolic_like(v, k, free) for k, v in x.items()}
+                    if isinstance(x, dict)
+                    else symbolic_like(x, free=free)
+                )
+        return self._functional
+
+    def _size_for(self, x, free=1):
+        """Before data is run: a call() that was traced with other sizes is traced again, with those free. The size of a
+        batch that an input was said to have is one that only stateful layers keep to, as in Keras."""
+        functional = self._build_from_data(x, free)
+        if not self._has_custom_call():
+            fixed = any(t.shape and t.shape[0] is not None for t in functional.inputs)
+            if fixed and not any(map(is_stateful, self._flatten_layers())):
+                if self._trainer is not None:
+                    self._suspend()
+                free = [Input(batch_shape=(None, *t.shape[1:]), dtype=t.dtype, name=t.name) for t in functional.inputs]
+                self._set_function(Function(pack_like(functional.nest_in, free), functional.called(free, again=True)))
+            return
+        sizes = [tuple(getattr(v, "shape", ())) for v in flatten(x)]
+        known = [t.shape for t in flatten(functional.nest_in)]
+        if [len(s) for s in sizes] != [len(k) for k in known]:
+            return
+        joined = [
+            tuple(a if a == b and i >= free else None for i, (a, b) in enumerate(zip(k, s)))
+            for s, k in zip(sizes, known)
+        ]
+        if any(j[1:] != k[1:] for j, k in zip(joined, known)):
+            if self._trainer is not None:
+                self._suspend()
+            inputs = [
+                Input(batch_shape=(None, *j[1:]), dtype=t.dtype, name=t.name)
+                for t, j in zip(flatten(functional.nest_in), joined)
+            ]
+            with call_context.apart():
+                self._trace(pack_like(functional.nest_in, inputs))
+
+    def _inputs_of(self, x):
+        """Tensors of the inputs."""
+        functional = self._build_from_data(x)
+        _warn_of_structure(x, functional.nest_in)
+        if functional.ahead is not None:
+            return fed_tensors(functional, self._in_input_order(x))
+        return [ranked(core.Tensor.of(v, t.dtype), t) for v, t in zip(self._in_input_order(x), functional.inputs)]
+
+    def _feed(self):
+        """Where training needs other inputs of the library's part than inference: a function of the tensors "
+        "of a batch."""
+        functional = self._for_training()
+        if functional is self._functional or functional.ahead is None:
+            return None
+        if self._functional.ahead is not None:
+            raise NotImplementedError(f"{self.name}: layers of texts and layers that change images in one model")
+        return lambda tensors: fed_tensors(functional, [t.numpy() for t in tensors])
+
+    def _in_input_order(self, x):
+        """Data in the order of the inputs: in their structure, or by their names."""
+        functional = self._build_from_data(x)
+        by_key = (
+            isinstance(functional.nest_in, dict) and isinstance(x, dict) and all(k in x for k in functional.nest_in)
+        )
+        if isinstance(x, dict) and not by_key:
+            keys = functional.nest_in if isinstance(functional.nest_in, dict) else self.input_names
+            missing = [key for key in keys if key not in x]
+            if missing:
+                raise ValueError(
+                    f'Missing data for input "{missing[0]}". You passed a data dictionary with keys '
+                    f"{list(x)}. Expected the following keys: {list(keys)}"
+                )
+            return [x[t.name] for t in functional.inputs]
+        if isinstance(x, dict):
+            return flatten({k: x[k] for k in functional.nest_in})
+        leaves = [x] if len(functional.inputs) == 1 and not isinstance(x, (list, tuple)) else leaves_of(x, functional)
+        if len(leaves) != len(functional.inputs):
+            named = (
+                f"named input(s) with keys {list(functional.nest_in)}" if isinstance(functional.nest_in, dict) else ""
+            )
+            raise ValueError(
+                f'Layer "{self.name}" expects {len(functional.inputs)} {named or "input(s)"}, but it received '
+                f"{len(leaves)} input tensors."
+            )
+        return leaves
+
+
+def _warn_of_structure(given, wanted):
+    if isinstance(wanted, dict) and (not isinstance(given, dict) or set(given) != set(wanted)):
+        names = map_nest(lambda t: t.name, wanted)
+        shapes = map_nest(lambda v: f"Tensor(shape={getattr(v, 'shape', ())})", given)
+        warnings.warn(
+            "The structure of `inputs` doesn't match the expected structure.\n"
+            f"Expected: {names}\nReceived: inputs={shapes}",
+            stacklevel=2,
+        )

@@ -57,7 +57,6 @@ CASES = {
     r"grain|torch|jax|flax|_tf_|litert|saved_model|openvino|remat": FRAMEWORK,
     r"NumpyDtypeTest.*uint32": "types that Keras leaves out on TensorFlow",
     r"broadcast_shapes|_set_factor|ValidateFloatArg|compute_fans|squeeze_or_expand": MACHINERY,
-    r"(SGD|Adam\w*|Ada\w+|RMSprop|Nadam|Lion|Lamb|Ftrl|Muon)(Optimizer)?Test.test_clip_(norm|value)$": MACHINERY,
     r"GetFileTest.test_(copy|exists|file_open|isdir|join_s|listdir|makedirs|remove_)": MACHINERY,
     r"^(ResolveSubPath|PathToString|IsLinkInDir|FilterSafe|IsRemotePath|TestRaiseIfNoGFile|TestFileUtils|ResolveHasher|"
     r"ResolvePath)": MACHINERY,

@@ -96,7 +96,7 @@ def special(module):
         import dl4.keras as keras
 
         lookup = importlib.import_module("dl4.keras.src.layers.preprocessing.index_lookup")
-        keras.layers.IndexLookup = lookup.IndexLookup  # which Keras's inner module has
+        keras.layers.IndexLookup = lookup_class(keras, lookup.IndexLookup)  # which Keras's inner module has
         b, named = _backend(), {"named_product": named_product, "get_test_data": get_test_data}
         testing = types.SimpleNamespace(
             TestCase=TestCase,
@@ -143,6 +143,18 @@ def special(module):
             }
         )
     return _special.get(module, {})
+
+
+def lookup_class(keras, base):
+    """The class under StringLookup and IntegerLookup, by the type of the vocabulary."""
+
+    class IndexLookup:
+        def __new__(cls, *args, vocabulary_dtype, **kwargs):
+            kind = keras.layers.StringLookup if vocabulary_dtype == "string" else keras.layers.IntegerLookup
+            made = type("IndexLookup", (kind,), {"__init__": base.__init__, "_vocabulary_dtype": vocabulary_dtype})
+            return made(*args, **kwargs)
+
+    return IndexLookup
 
 
 def named_product(*args, **kwargs):

@@ -14,6 +14,8 @@ from ..layers.variable import Variable
 from ..losses.loss import loss_function, measured
 from ..ops import cast
 from ..utils.naming import snake_case
+from . import correlation, state
+from .state import MetricVariable
 
 
 @keras_export("metrics")
@@ -66,6 +68,8 @@ class Metric(Kind):
             return self._config.get("name") or known.get("log_name")
         if key.startswith("_"):
             raise AttributeError(key)
+        if self._class_name is not None and key in state.names(self._class_name):
+            return MetricVariable(self, key)
         if self._class_name == "AUC" and key in ("thresholds", "num_thresholds"):
             return self._auc(key)
         return super().__getattr__(key)
@@ -96,7 +100,21 @@ class Metric(Kind):
 
     @property
     def variables(self):
-        return list(self._variables)
+        """Its state; of the library's metrics what they have added up."""
+        if self._class_name is None:
+            inner = [m for m in self.__dict__.values() if isinstance(m, Metric)]
+            return [*self._variables, *(v for m in inner for v in m.variables)]
+        return [*(MetricVariable(self, name) for name in state.names(self._class_name)), *self._variables]
+
+    def _joined_batches(self):
+        """Targets, predictions and weights of all batches."""
+        import numpy
+
+        y, p, w = zip(*self._batches)
+        weights = None
+        if any(v is not None for v in w):
+            weights = _joined([numpy.ones(a.shape[:1], "float32") if v is None else v for a, v in zip(y, w)])
+        return _joined(y), _joined(p), weights
 
     def update_state(self, y_true, y_pred=None, sample_weight=None):
         if self._class_name is None:
@@ -149,11 +167,7 @@ class Metric(Kind):
 
         if not self._batches:
             return eager_tensor(numpy.array(0.0 if self._shown is None else self._shown, "float32"))
-        y, p, w = zip(*self._batches)
-        weights = None
-        if any(v is not None for v in w):
-            weights = _joined([numpy.ones(a.shape[:1], "float32") if v is None else v for a, v in zip(y, w)])
-        value = measured("metric", self._class_name, self._plain(), _joined(y), _joined(p), weights)
+        value = measured("metric", self._class_name, self._plain(), *self._joined_batches())
         return eager_tensor(value) if self.dtype not in FLOATS[:2] else cast(value, self.dtype)
 
     def __call__(self, *args, **kwargs):
@@ -224,4 +238,9 @@ def _values(values, weights):
     return values, values, weights
 
 
-category = Category("metric", "metrics", Metric, loss_function)
+def _function(cls, name):
+    """The function of a kind of metrics: of each item, or along an axis."""
+    return correlation.FUNCTIONS.get(name) or loss_function(cls, name)
+
+
+category = Category("metric", "metrics", Metric, _function)

@@ -159,7 +159,7 @@ def i0(x):
 def clip(x, x_min, x_max):
     a = _integer_like(x)
     dtype = result_type(a.dtype, dtype_of(x_min), dtype_of(x_max))
-    return np.clip(cast(a, dtype), cast(x_min, dtype), cast(x_max, dtype))
+    return np.clip(cast(a, dtype), cast(x_min, dtype), cast(x_max, dtype)).astype(cast(0, dtype).dtype, copy=False)
 
 
 @on_arrays

@@ -186,13 +186,8 @@ def bincount(x, weights=None, minlength=0, sparse=False):
     if sparse:
         raise NotImplementedError("bincount: sparse tensors are not in this version of the library")
     a = np.asarray(array(x), "int64")
-    if weights is not None:
-        weights = array(weights)
-        to = result_type(weights.dtype, "int32")
-        if weights.dtype == bool or weights.dtype.kind in "iu":
-            to = "int32"
-    else:
-        to = "int32"
+    weights = None if weights is None else array(weights)
+    to = "int32" if weights is None or weights.dtype.kind == "b" else weights.dtype
 
     def one(row, weight):
         return np.bincount(row[row >= 0] if weight is None else row, weight, minlength).astype(to)

@@ -1,5 +1,6 @@
 """The base class of optimizers."""
 
+import inspect
 import warnings
 
 from .... import abi, core
@@ -42,6 +43,9 @@ class Optimizer(Updates, Kind):
         self._built, self._built_for, self._places, self._averages = False, (), {}, ()
         self._rules, self._rule_layers, self._restored = {}, {}, None
         super().__init__(*args, **kwargs)
+        if _takes_nothing(self._config.get("learning_rate")):
+            rate = self._config["learning_rate"]
+            self._config["learning_rate"] = lambda step: rate()
         if self._class_name is None:
             self._config = _own_arguments(type(self).__name__, *args, **kwargs)
         self.name = self._config.pop("name", None) or unique_name(snake_case(type(self).__name__))
@@ -75,7 +79,7 @@ class Optimizer(Updates, Kind):
 
     def _is_python(self):
         """Has it methods of its user's, or what a graph can't do of the library's?"""
-        return self._class_name is None or bool(overrides.having(self, "python"))
+        return self._class_name is None or any(self._excluded) or bool(overrides.having(self, "python"))
 
     @property
     def built(self):
@@ -96,6 +100,8 @@ class Optimizer(Updates, Kind):
 
     def _by_rules(self):
         """Does its update stand around update_step()? A graph's update has no averages, nor variables to be set."""
+        if self.loss_scale_factor and self._trainer is None and call_context.step() is None:
+            return True  # gradients that are given are of the scaled loss
         return self._is_python() or bool(self._rule_layers) or bool(self.use_ema) and call_context.step() is not None
 
     @property
@@ -309,6 +315,13 @@ def _own_arguments(cls, learning_rate, name=None, **kwargs):
     if sum(kwargs.get(k) is not None for k in ("clipnorm", "clipvalue", "global_clipnorm")) > 1:
         raise ValueError(f"Only one of `clipnorm`, `clipvalue` and `global_clipnorm` can be set, got {cls}({kwargs})")
     return {"name": name, "learning_rate": learning_rate, **_ARGUMENTS, **kwargs}
+
+
+def _takes_nothing(rate):
+    """Is it a function that gives a rate when it is asked, as Keras takes them, and no schedule?"""
+    if not inspect.isfunction(rate) and not inspect.ismethod(rate):
+        return False
+    return not inspect.signature(rate).parameters
 
 
 category = Category("optimizer", "optimizers", Optimizer)

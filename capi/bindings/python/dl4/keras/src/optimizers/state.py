@@ -91,6 +91,17 @@ class OptimizerVariable:
     def dtype(self):
         return str(self.numpy().dtype)
 
+    def __eq__(self, other):
+        return self.numpy() == other
+
+    __hash__ = object.__hash__
+
+    def __float__(self):
+        return float(self.numpy())
+
+    def __int__(self):
+        return int(self.numpy())
+
     def __array__(self, dtype=None, copy=None):
         array = self.numpy()
         return array if dtype is None else array.astype(dtype)

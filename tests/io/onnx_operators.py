@@ -42,9 +42,14 @@ def case(name, nodes, inputs, constants=(), opset=21, free=(0,), refused=None, t
 
 
 def model(nodes, inputs, constants, opset, free):
+    """`free`: "apart" gives the first axis of each input a name of its own."""
+
     def info(name, a):
-        shape = [f"{name}_{i}" if i in free else d for i, d in enumerate(a.shape)]
-        shape = ["N" if i == 0 and 0 in free and a.ndim > 0 else d for i, d in enumerate(shape)]
+        if free == "apart":
+            shape = [name.upper(), *a.shape[1:]]
+        else:
+            shape = [f"{name}_{i}" if i in free else d for i, d in enumerate(a.shape)]
+            shape = ["N" if i == 0 and 0 in free and a.ndim > 0 else d for i, d in enumerate(shape)]
         return helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(a.dtype), shape)
 
     given = [numpy_helper.from_array(np.asarray(a), n) for n, a in constants.items()]
@@ -300,6 +305,11 @@ def places():
         rows = np.array([[0, 2, 1], [3, 0, -1], [1, 1, 0]], "int64")[:, :deep]
         given = {"x": floats(4, 3, 5), "i": rows, "u": floats(3, *(4, 3, 5)[deep:])}
         case(f"ScatterND {deep} {how}", node("ScatterND", ["x", "i", "u"], ["y"], reduction=how), given, free=())
+    rows = {"x": floats(4, 3), "i": np.array([[1], [0], [2], [1]], "int64")}
+    case("GatherElements apart", node("GatherElements", ["x", "i"], ["y"], axis=1), rows, free="apart")
+    case("GatherND apart", node("GatherND", ["x", "i"], ["y"], batch_dims=1), rows, free="apart")
+    put = {"x": floats(4, 3), "i": np.array([[1], [0]], "int64"), "u": floats(2, 3)}
+    case("ScatterND apart", node("ScatterND", ["x", "i", "u"], ["y"]), put, free="apart")
     twice = {"x": floats(4, 2), "i": np.array([[1], [1], [3]], "int64"), "u": floats(3, 2)}
     case("ScatterND of one place twice", node("ScatterND", ["x", "i", "u"], ["y"]), twice, free=())
     case("ScatterND of integers", node("ScatterND", ["x", "i", "u"], ["y"]), {**twice, "x": np.arange(8).reshape(4, 2), "u": np.arange(6).reshape(3, 2)}, free=())

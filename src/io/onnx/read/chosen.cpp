@@ -71,7 +71,8 @@ Node element_places(const Op &op, size_t indices) {
     const Dim &has = ids.dims[i], &most = v.dims[i];
     if (has.known() && most.known() && has.factor > most.factor)
       fail(Code::corrupt_file, "has more indices than places");
-    if (!(has == most) && !(has.known() && most.known()))
+    // Past the end of the first axis is past the end of all.
+    if (i > 0 && !(has == most) && !(has.known() && most.known()))
       op.refuse("with indices along a free axis that is another one than the data's is not supported");
     if (has == Dim{1, {}}) continue;
     place = plus(op, place, counted(op, x, ids.dims, i, strides[i], rank));
@@ -106,7 +107,8 @@ Rows row_places(const Op &op, size_t indices, size_t batch) {
     rows.places = k == 0 ? place : plus(op, rows.places, place);
   }
   for (size_t i = 0; i < batch; ++i) {
-    if (!(ids.dims[i] == v.dims[i]))
+    const Dim &has = ids.dims[i], &most = v.dims[i];
+    if (!(has == most) && (i > 0 || (has.known() && most.known())))
       op.refuse("with a batch of indices that is another one than the data's is not supported");
     rows.places = plus(op, rows.places, counted(op, x, ids.dims, i, strides[i], rank));
   }
@@ -140,7 +142,7 @@ Node scattered(const Op &op, Node data, Node places, Node updates, int64_t block
   }
   // Which update comes last at each place: -1, or lower, where there is none.
   const Node number =
-      op.layer("ExpandDims", {{"axis", 1}}, {op.cast(op.layer("Arange", {{"axis", 0}}, {ids}), DType::f32)});
+      op.layer("ExpandDims", {{"axis", 1}}, {op.cast(op.layer("Arange", {{"axis", 0}}, {from}), DType::f32)});
   const Node marks = block == 1 ? x : op.cut(x, 1, 0, 1);
   const Node last = op.layer("SegmentMax", Json::object(), {number, ids, floats ? marks : op.cast(marks, DType::f32)});
   const Node here = by_number(op, "GreaterEqual", last, 0);
@@ -155,6 +157,13 @@ Node scattered(const Op &op, Node data, Node places, Node updates, int64_t block
     y = op.layer("Take", {{"axis", 0}}, {from, op.cast(one, DType::i64)});
   }
   return op.layer("Where", Json::object(), {here, y, x});
+}
+
+// Sizes that are free may turn out to be equal: the run says so if they do not.
+void need_same(const std::vector<Dim> &updates, const std::vector<Dim> &wanted) {
+  const bool same = std::equal(updates.begin(), updates.end(), wanted.begin(), wanted.end(),
+                               [](const Dim &a, const Dim &b) { return a == b || !a.known() || !b.known(); });
+  if (!same) fail(Code::corrupt_file, "has updates of another shape than its indices");
 }
 
 std::string reduction_of(const Op &op) {
@@ -186,7 +195,7 @@ void gather_computed_rows(const Op &op) {
 void scatter_computed_elements(const Op &op) {
   const std::string how = reduction_of(op);
   const std::vector<Dim> dims = op.in(0).dims;
-  if (op.in(2).dims != op.in(1).dims) fail(Code::corrupt_file, "has updates of another shape than its indices");
+  need_same(op.in(2).dims, op.in(1).dims);
   const Node y = scattered(op, op.x(0), element_places(op, 1), op.x(2), 1, how);
   op.give(0, op.reshape(y, target_of(op, dims)), dims);
 }
@@ -197,7 +206,7 @@ void scatter_computed_rows(const Op &op) {
   const Rows rows = row_places(op, 1, 0);
   std::vector<Dim> wanted = rows.dims;
   wanted.insert(wanted.end(), rows.block.begin(), rows.block.end());
-  if (op.in(2).dims != wanted) fail(Code::corrupt_file, "has updates of another shape than its indices");
+  need_same(op.in(2).dims, wanted);
   const Node y = scattered(op, op.x(0), rows.places, op.x(2), elements_of(op, rows.block), how);
   op.give(0, op.reshape(y, target_of(op, dims)), dims);
 }

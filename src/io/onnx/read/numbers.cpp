@@ -229,6 +229,8 @@ struct Box {
   float area() const { return (y1 - y0) * (x1 - x0); }
 };
 
+constexpr int64_t most_pairs = int64_t{1} << 28;  // of boxes that are compared
+
 Box box_of(const float *p, bool centres) {
   const auto [a, b, c, d] = std::array{p[0], p[1], p[2], p[3]};
   if (centres) return {b - d / 2, a - c / 2, b + d / 2, a + c / 2};
@@ -256,6 +258,8 @@ void non_max_suppression(const Op &op) {
   const bool centres = op.integer("center_point_box", 0) != 0;
   const int64_t n = boxes.shape[1], classes = scores.shape[1];
   op.take(checked_mul(scores.elements(), place_bytes));
+  if (checked_mul(scores.elements(), static_cast<int64_t>(std::min(most, static_cast<double>(n)))) > most_pairs)
+    op.refuse("of ", scores.elements(), " boxes, up to ", most, " of each class, is not supported");
   Ints out;
   for (int64_t b = 0; b < boxes.shape[0]; ++b)
     for (int64_t c = 0; c < classes; ++c) {

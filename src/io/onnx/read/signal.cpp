@@ -16,29 +16,32 @@ struct Transform {
   int64_t from = 0, to = 0;            // places of the input and of the output
   int64_t in = 1, out = 2;             // 2: real and imaginary part
   bool inverse = false, half = false;  // half: the input of an inverse one is one side of its spectrum
-
-  // What element (place, part) of the output takes of that of the input.
-  double weight(int64_t i, int64_t part_i, int64_t k, int64_t part_k) const {
-    if (i >= length || (half && i > length / 2)) return 0;
-    const double angle =
-        2 * std::numbers::pi * static_cast<double>(i * k % length) / static_cast<double>(length) * (inverse ? 1 : -1);
-    double w = part_i == part_k ? std::cos(angle) : part_k == 1 ? std::sin(angle) : -std::sin(angle);
-    if (half && i > 0 && 2 * i != length) w *= 2;  // and of its mirror
-    return inverse ? w / static_cast<double>(length) : w;
-  }
 };
 
-// (from * in, to * out), each row times a number.
+// (from * in, to * out): what each element of the output takes of each of the input, times a number of the place.
 Tensor weights_of(const Op &op, const Transform &t, const float *window = nullptr) {
   const int64_t rows = checked_mul(t.from, t.in), columns = checked_mul(t.to, t.out);
   if (checked_mul(rows, columns) > most_weights)
     op.refuse("of ", t.from, " places to ", t.to, " is not supported, only of up to ", most_weights, " weights");
-  op.take(checked_mul(rows, columns, 4));
-  Tensor w = make_tensor(DType::f32, {rows, columns});
-  for (int64_t r = 0; r < rows; ++r)
-    for (int64_t c = 0; c < columns; ++c)
-      w.as<float>()[r * columns + c] = static_cast<float>(t.weight(r / t.in, r % t.in, c / t.out, c % t.out) *
-                                                          (window ? static_cast<double>(window[r / t.in]) : 1.0));
+  op.take(checked_add(checked_mul(rows, columns, 4), checked_mul(t.length, 16)));
+  std::vector<double> cosines(static_cast<size_t>(t.length)), sines(cosines.size());
+  for (size_t i = 0; i < cosines.size(); ++i) {
+    const double angle = 2 * std::numbers::pi * static_cast<double>(i) / static_cast<double>(t.length);
+    cosines[i] = std::cos(angle), sines[i] = t.inverse ? std::sin(angle) : -std::sin(angle);
+  }
+  Tensor w = make_zeros(DType::f32, {rows, columns});
+  for (int64_t i = 0; i < std::min(t.from, t.half ? t.length / 2 + 1 : t.length); ++i) {
+    double scale = window ? static_cast<double>(window[i]) : 1;
+    if (t.half && i > 0 && 2 * i != t.length) scale *= 2;  // and of its mirror
+    if (t.inverse) scale /= static_cast<double>(t.length);
+    for (int64_t k = 0; k < t.to; ++k) {
+      const auto turn = static_cast<size_t>(i * k % t.length);
+      const double parts[2][2] = {{cosines[turn], sines[turn]}, {-sines[turn], cosines[turn]}};
+      for (int64_t a = 0; a < t.in; ++a)
+        for (int64_t b = 0; b < t.out; ++b)
+          w.as<float>()[(i * t.in + a) * columns + k * t.out + b] = static_cast<float>(parts[a][b] * scale);
+    }
+  }
   return w;
 }
 

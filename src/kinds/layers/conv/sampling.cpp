@@ -25,13 +25,6 @@ Id reflected(Emit &e, Id x, double low, double high) {
   return shifted(e, ops::binary(e, Binary::min, along, shifted(e, along, -1, 2 * reach)), 1, low);
 }
 
-// 1 from `low` to `high`, else 0.
-Id inside(Emit &e, Id x, double low, double high) {
-  const Id above = ops::binary(e, Binary::greater_equal, x, e.scalar(low)),
-           below = ops::binary(e, Binary::less_equal, x, e.scalar(high));
-  return ops::cast(e, ops::binary(e, Binary::logical_and, above, below), DType::f32);
-}
-
 // Keys's convolution of four places with a = -0.75: their weights, t behind the second.
 std::vector<Id> cubic(Emit &e, Id t) {
   constexpr double a = -0.75;
@@ -59,12 +52,11 @@ std::vector<Tap> taps(Emit &e, Id x, int64_t n, Between between, Outside outside
   else  // an infinity has no fraction
     x = clipped(e, x, -3, last + 3);
   const auto tap = [&](Id place, Id weight) -> Tap {
-    if (outside == Outside::zeros) {
-      const Id here = inside(e, place, 0, last);
-      weight = weight == ops::none ? here : ops::mul(e, weight, here);
-    }
     if (outside == Outside::reflection && between == Between::cubic) place = reflected(e, place, low, high);
-    return {clipped(e, place, 0, last), weight};
+    const Id near = clipped(e, place, 0, last);
+    if (outside != Outside::zeros) return {near, weight};
+    const Id inside = ops::binary(e, Binary::equal, place, near);
+    return {near, ops::select(e, inside, weight == ops::none ? e.scalar(1) : weight, e.scalar(0))};
   };
   if (between == Between::nearest) return {tap(x, ops::none)};
   const Id floor = ops::stop_gradient(e, ops::unary(e, Unary::floor, x)), t = ops::sub(e, x, floor);

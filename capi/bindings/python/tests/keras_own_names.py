@@ -123,6 +123,9 @@ def special(module):
                 "keras.src.backend.common.keras_tensor": vars(b),
                 "keras.src.backend.common": vars(b),
                 "keras.src.backend.common.variables": vars(b),
+                "keras.src.backend.common.symbolic_scope": {"in_symbolic_scope": is_traced},
+                "keras.src.distribution.distribution_lib": {n: Use(n) for n in ("DataParallel", "DeviceMesh")},
+                "keras.src.saving.saving_lib": {"_MEMORY_UPPER_BOUND": 0.5},
                 "keras.src.api_export": {"keras_export": lambda *_: lambda f: f},
                 "keras.src.random": vars(keras.random),
                 "keras.src.random.random": vars(keras.random),
@@ -155,6 +158,12 @@ def lookup_class(keras, base):
             return made(*args, **kwargs)
 
     return IndexLookup
+
+
+def is_traced():
+    from dl4.keras.src.backend import call_context
+
+    return call_context.owner() is not None
 
 
 def named_product(*args, **kwargs):

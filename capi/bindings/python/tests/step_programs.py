@@ -222,8 +222,9 @@ def steps_per_epoch_of_arrays(tf, keras):
     for steps in (2, 3, 5, 7):
         with warnings.catch_warnings(record=True) as found:
             warnings.simplefilter("always")
-            m = made(keras, keras.optimizers.SGD(0.1), stepping(keras))
-            got.append(fitted(m, 4, steps_per_epoch=steps))
+            for cls in (None, stepping(keras)):
+                m = made(keras, keras.optimizers.SGD(0.1), cls)
+                got.append(fitted(m, 4, steps_per_epoch=steps))
         got.append(sum("ran out of data" in str(w.message) for w in found))
     return got
 
@@ -238,10 +239,12 @@ def steps_per_epoch_of_a_data_set(tf, keras):
             return X[8 * i : 8 * i + 8], Y[8 * i : 8 * i + 8]
 
     got = []
-    for steps in (2, 3):
-        m = made(keras, keras.optimizers.SGD(0.1), stepping(keras))
-        h = m.fit(Batches(), steps_per_epoch=steps, epochs=4, shuffle=False, verbose=0)
-        got.append(h.history["loss"])
+    for cls in (None, stepping(keras)):
+        for steps in (2, 3):
+            for data in (Batches(), tf.data.Dataset.from_tensor_slices((X[:24], Y[:24])).batch(8)):
+                m = made(keras, keras.optimizers.SGD(0.1), cls)
+                h = m.fit(data, steps_per_epoch=steps, epochs=4, shuffle=False, verbose=0)
+                got.append(h.history["loss"])
     return got
 
 
@@ -275,6 +278,86 @@ def functions_of_steps(tf, keras):
     m = made(keras, keras.optimizers.SGD(0.1), Counting)
     got = [fitted(m, 1, validation_data=(X, Y)), m.evaluate(X, Y, batch_size=20, verbose=0)]
     return got, m.predict(X, batch_size=20, verbose=0), sorted(hits)
+
+
+def hearing(keras, stop=None):
+    """A callback that writes down what it hears; `stop`: where it ends an evaluation."""
+
+    class Hearing(keras.callbacks.Callback):
+        def __init__(self):
+            super().__init__()
+            self.heard = []
+
+        def on_train_batch_begin(self, batch, logs=None):
+            self.heard.append(f"train {batch}")
+
+        def on_train_batch_end(self, batch, logs=None):
+            self.heard.append(f"trained {batch} {sorted(logs)}")
+
+        def on_test_batch_begin(self, batch, logs=None):
+            self.heard.append(f"test {batch}")
+
+        def on_test_batch_end(self, batch, logs=None):
+            self.heard.append(f"tested {batch} {sorted(logs)}")
+            self.model.stop_evaluating = batch == stop
+
+        def on_predict_batch_begin(self, batch, logs=None):
+            self.heard.append(f"predict {batch}")
+
+        def on_predict_batch_end(self, batch, logs=None):
+            self.heard.append(f"predicted {batch} {sorted(logs)}")
+            self.model.stop_predicting = batch == stop
+
+        def on_epoch_end(self, epoch, logs=None):
+            self.heard.append(f"epoch {epoch}")
+
+        def on_test_end(self, logs=None):
+            self.heard.append("tested")
+
+    return Hearing()
+
+
+@program
+def callbacks_of_several_steps_in_one(tf, keras):
+    got = []
+    for cls in (None, stepping(keras)):
+        for n in (2, 3, 9):
+            c, m = hearing(keras), made(keras, keras.optimizers.SGD(0.1), cls, steps_per_execution=n, metrics=["mae"])
+            got.append(fitted(m, 2, validation_data=(X, Y), callbacks=[c], batch_size=9))
+            m.predict(X, batch_size=9, callbacks=[c], verbose=0)
+            got.append(c.heard)
+    return got
+
+
+@program
+def a_callback_ends_an_evaluation(tf, keras):
+    got = []
+    for cls in (None, stepping(keras)):
+        c, m = hearing(keras, 2), made(keras, keras.optimizers.SGD(0.1), cls)
+        endless = ((X[:4], Y[:4]) for _ in iter(int, 1))
+        got.append(m.evaluate(endless, callbacks=[c], verbose=0))
+        got.append(m.predict(((X[:4],) for _ in iter(int, 1)), callbacks=[c], verbose=0).shape)
+        got.append(c.heard)
+    return got
+
+
+@program
+def data_sets_without_an_end(tf, keras):
+    class Endless(keras.utils.PyDataset):
+        @property
+        def num_batches(self):
+            return None
+
+        def __getitem__(self, i):
+            i = i % 5
+            return X[8 * i : 8 * i + 8], Y[8 * i : 8 * i + 8]
+
+    got = []
+    for cls in (None, stepping(keras)):
+        m = made(keras, keras.optimizers.SGD(0.1), cls)
+        h = m.fit(Endless(), steps_per_epoch=4, epochs=3, shuffle=False, verbose=0)
+        got.append(h.history["loss"])
+    return got
 
 
 def main(path):

@@ -90,18 +90,7 @@ class Arguments(unittest.TestCase):
     def test_what_the_library_has_not_is_refused_by_name(self):
         x, q, ids, ops = keras.Input((3, 4)), keras.Input((2, 3, 4)), keras.Input((3,), dtype="int32"), keras.ops
 
-        class Hears(keras.callbacks.Callback):
-            def on_train_batch_end(self, batch, logs=None):
-                pass
-
-        def executions():
-            m = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
-            m.compile("sgd", "mse", steps_per_execution=4)
-            m.fit(np.ones((8, 2)), np.ones((8, 1)), batch_size=1, verbose=0)  # nobody hears of batches
-            m.fit(np.ones((8, 2)), np.ones((8, 1)), batch_size=1, verbose=0, callbacks=[Hears()])
-
         for words, call in (
-            ("steps_per_execution.*Hears", executions),
             ("one_hot: sparse", lambda: ops.one_hot(ids, 3, sparse=True)),
             ("multi_hot: sparse", lambda: ops.multi_hot(ids, 3, sparse=True)),
             ("convert_to_tensor: sparse", lambda: ops.convert_to_tensor(np.ones(2), sparse=True)),

@@ -5,13 +5,25 @@ from .callback import Callback
 
 
 class PendingLogs(dict):
-    """The logs of a batch that is evaluated: its metrics are known when all batches are."""
+    """The logs of a batch that is evaluated: its metrics are known when all batches are, its names before."""
 
-    def __missing__(self, key):
+    def __init__(self, model):
+        super().__init__(dict.fromkeys(sorted(model._trainer.shown)))
+
+    def __getitem__(self, key):
         raise NotImplementedError(f"the logs of a batch within evaluate(): {key!r} is known in on_test_end()")
 
     def get(self, key, default=None):
         return self[key]
+
+    def items(self):
+        return [(key, self[key]) for key in self]
+
+    def values(self):
+        return [self[key] for key in self]
+
+    def copy(self):
+        return self
 
 
 def listed(callbacks):
@@ -28,7 +40,7 @@ class CallbackList:
     """Callbacks in their order; what one of them does not override is not called."""
 
     def __init__(self, callbacks=None, model=None, **params):
-        self.callbacks, self.model, self.params = listed(callbacks), model, params
+        self.callbacks, self.model, self.params, self._late = listed(callbacks), model, params, None
         for c in self.callbacks:
             c.set_params(params)
             c.set_model(model)
@@ -49,15 +61,36 @@ class CallbackList:
     def _wants_batches(self, of):
         """Does one want to know of each batch: of "train", "test" or "predict"?"""
         names = [f"on_{of}_batch_begin", f"on_{of}_batch_end"]
-        found = self._overridden(*names, *(["on_batch_begin", "on_batch_end"] if of == "train" else []))
-        own = [type(c).__name__ for c in found if not type(c).__module__.startswith(__name__.rpartition(".")[0])]
-        n = getattr(self.model, "steps_per_execution", 1)
-        if own and n not in (1, "auto"):
-            raise NotImplementedError(
-                f"compile(): `steps_per_execution`: expected 1, as the callback {own[0]} hears each batch, got {n}"
-            )
-        return bool(found)
+        return bool(self._overridden(*names, *(["on_batch_begin", "on_batch_end"] if of == "train" else [])))
 
     def _notify(self, method, *arguments):
+        """Calls the callbacks; of `steps_per_execution` batches they hear where the first begins and the last ends."""
+        n = self._executed()
+        if method.endswith("_batch_begin") and arguments[0] % n:
+            return
+        late, self._late = self._late, None
+        if method.endswith("_batch_end"):
+            if (arguments[0] + 1) % n:
+                return self._put_off(method, *arguments)
+        elif late is not None:
+            self._tell(*late)
+        self._tell(method, *arguments)
+
+    def _tell_late(self, batch):
+        """Before a batch is taken: the end of the one before it."""
+        if self._late is not None and batch % self._executed() == 0:
+            late, self._late = self._late, None
+            self._tell(*late)
+
+    def _put_off(self, method, batch, logs):
+        """The end of a batch, which is told where the next thing happens."""
+        n = self._executed()
+        self._late = method, batch - batch % n + n - 1, logs
+
+    def _executed(self):
+        n = getattr(self.model, "steps_per_execution", 1)
+        return 1 if n in ("auto", None) else int(n)
+
+    def _tell(self, method, *arguments):
         for c in self.callbacks:
             getattr(c, method)(*arguments)

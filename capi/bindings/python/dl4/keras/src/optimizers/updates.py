@@ -27,6 +27,8 @@ class Updates:
     # ---- variables
 
     def add_variable(self, shape, initializer="zeros", dtype=None, aggregation="none", layout=None, name=None):
+        if layout is not None:
+            raise NotImplementedError(f"{self.name}.add_variable(): `layout`: there is one device")
         variable = Variable(initializer, shape=tuple(shape), dtype=dtype, trainable=False, name=name)
         self._variables = [*self._variables, variable]
         return variable

@@ -10,6 +10,7 @@ from .... import core
 from ..backend.eager_tensor import is_array
 from ..data.structure import string_array
 from ..tree import flatten, map_nest, pack_like
+from ..utils.data_utils import Sequence
 
 
 def as_array(x):
@@ -34,6 +35,8 @@ def is_whole(x):
 
 def length_of(source):
     """How many batches it has; None where that is not known."""
+    if isinstance(source, Sequence):
+        return source.num_batches
     try:
         return len(source)
     except TypeError:
@@ -46,7 +49,8 @@ class _Batches:
     feed = None  # what makes of the inputs of a batch those of the library's part
 
     def _batch(self, index):
-        batch = self.batch_at(index)
+        stopped = self.around is not None and self.around.stops(index)
+        batch = None if stopped else self.batch_at(index)
         if batch is not None and self.feed is not None:
             batch = [self.feed(batch[0]), *batch[1:]]
         if self.around is not None:
@@ -59,7 +63,7 @@ class Stream(_Batches):
 
     def __init__(self, model, source, steps, labels=True, around=None, goes_on=False):
         self.goes_on = goes_on and steps is not None  # the next epoch begins where the last one ended
-        self.indexed = (
+        self.indexed = isinstance(source, Sequence) or (
             hasattr(source, "__getitem__")
             and hasattr(source, "__len__")
             and not (hasattr(source, "__iter__") and type(source).__module__.startswith(("torch", "tensorflow")))
@@ -67,8 +71,9 @@ class Stream(_Batches):
         self.length = length_of(source)
         steps = self.length if steps is None else steps
         workers = getattr(source, "workers", 1) if self.indexed else 1
-        self.made = made_ahead(source, workers, getattr(source, "max_queue_size", 10), steps) if workers > 1 else None
-        self.over = True
+        ahead = self.length if self.goes_on else steps
+        self.made = made_ahead(source, workers, getattr(source, "max_queue_size", 10), ahead) if workers > 1 else None
+        self.over, self.seen = True, 0
         self.model, self.steps, self.labels, self.around = model, steps, labels, around
         self.source, self.endless, self.iterator = source, not self.indexed and hasattr(source, "__next__"), None
         if not self.indexed and not hasattr(source, "__iter__"):
@@ -87,19 +92,33 @@ class Stream(_Batches):
         if self.goes_on and not self.endless:
             self.iterator = None
         if self.endless:
-            self.iterator = self.source = itertools.chain([first], self.source)
+            self.iterator, self.seen = itertools.chain([first], self.source), 0
+            self.source = self.iterator
         self.dataset = core.Dataset(batches=self._batch, **({} if steps is None else {"steps": int(steps)}))
 
     def _got(self, index):
+        if self.goes_on:
+            return self._next_of_all()
         if self.indexed:
-            index = index % self.length if self.goes_on and self.length else index
-            return self.source[index] if self.made is None else self.made(index)
-        if self.iterator is None or (index == 0 and not self.endless and not self.goes_on):
+            return self._numbered(index)
+        if self.iterator is None or (index == 0 and not self.endless):
             self.iterator = iter(self.source)
-        got = next(self.iterator, None)
-        if got is None and self.goes_on and self.length:
-            self.iterator = iter(self.source)
-            got = next(self.iterator, None)
+        return next(self.iterator, None)
+
+    def _numbered(self, index):
+        return self.source[index] if self.made is None else self.made(index)
+
+    def _next_of_all(self):
+        """The batch behind the last one, whichever epoch that was in; None at the end of the data, which ends the
+        epoch, and the next one begins anew."""
+        if self.iterator is None:
+            self.iterator, self.seen = map(self._numbered, itertools.count()) if self.indexed else iter(self.source), 0
+        got = None if self.seen == self.length else next(self.iterator, None)
+        if got is None:
+            warn_ran_out()
+            self.iterator, self.length = None, self.seen if self.length is None else self.length
+            return None
+        self.seen += 1
         return got
 
     def _batch_tensors(self, got):
@@ -114,6 +133,8 @@ class Stream(_Batches):
         if got is not None:
             self.over, got = False, self._batch_tensors(got)
         if got is None or index + 1 == self.steps:  # the library may not ask behind the last one
+            if self.goes_on and self.seen == self.length:
+                self.iterator = None
             self._epoch_over()
         return got
 
@@ -246,7 +267,11 @@ def batches(x, y=None, sample_weight=None, size=32, steps=None, order=None):
     """(x, y, sample_weight) of each batch; of arrays in that order of their rows."""
     if not is_whole(x):
         indexed = hasattr(x, "__getitem__") and hasattr(x, "__len__") and not hasattr(x, "__iter__")
-        source = map(x.__getitem__, range(len(x))) if indexed else iter(x)
+        if isinstance(x, Sequence):
+            numbers = itertools.count() if x.num_batches is None else range(x.num_batches)
+        else:
+            numbers = range(len(x)) if indexed else None
+        source = iter(x) if numbers is None else map(x.__getitem__, numbers)
         for got in itertools.islice(source, steps):
             yield (
                 tuple(as_array(v) for v in (tuple(got) + (None, None))[:3])

@@ -3,7 +3,6 @@
 import itertools
 
 from .... import abi, core
-from ....tensor import numpy_module
 from ..backend import global_state
 from ..callbacks.callback_list import CallbackList, listed, PendingLogs
 from ..callbacks.history import History
@@ -11,36 +10,30 @@ from ..callbacks.progbar_logger import ProgbarLogger
 from ..tree import flatten, pack_like
 from .compile_utils import as_floats, CompileMetrics
 from .data_adapters import as_array, batches, is_whole, weights_of_classes
+from .steps import batches_of_epochs
 
 
 class MetricBatches:
     """The batches of a fit, of which metrics in Python see the predictions in training mode before each step."""
 
     def __init__(self, model, data, size, steps=None, class_weight=None, seed=None):
-        self.model, self.data, self.size, self.steps, self.seed = model, data, size, steps, seed
+        self.model, self.steps = model, steps
         self.class_weight, self.metrics, self.waiting = class_weight, CompileMetrics(model, python=True), None
-        if is_whole(data[0]):
-            rows = len(flatten(as_array(data[0]))[0])
-            count = -(-rows // size)
-            self.order = numpy_module().arange(rows)
-            steps = self.steps = count if steps is None else min(steps, count)
-        first = next(self._batches(0), None)
+        first = next(batches(*data, size), None)
         if first is None:
             raise ValueError("the data gave no batch")
         if hasattr(data[0], "__next__"):
-            self.data = (itertools.chain([first], self.data[0]), None, None)
+            data = itertools.chain([first], data[0]), None, None
+        self.next_epoch = batches_of_epochs(data, size, steps, seed)
+        if is_whole(data[0]):
+            count = -(-len(flatten(as_array(data[0]))[0]) // size)
+            steps = self.steps = count if steps is None else min(steps, count)
         self.targets = model._batch_tensors(*first)[1]
         self.dataset = core.Dataset(batches=self._batch, **({} if steps is None else {"steps": int(steps)}))
 
-    def _batches(self, epoch):
-        order = None
-        if self.seed is not None and is_whole(self.data[0]):
-            order = numpy_module().random.RandomState([self.seed % 2**32, epoch]).permutation(self.order)
-        return batches(*self.data, self.size, self.steps, order)
-
-    def epoch_begin(self, epoch):
+    def epoch_begin(self):
         self.metrics.reset_state()
-        self.running = self._batches(epoch)
+        self.running = self.next_epoch()
         self.batch_begin()
 
     def batch_begin(self):
@@ -65,7 +58,7 @@ class MetricBatches:
 class Progress:
     """What a fit of one epoch reports to callbacks."""
 
-    def __init__(self, callback_list, model, trainer, metric_batches, epoch):
+    def __init__(self, callback_list, model, trainer, metric_batches):
         self.callback_list, self.model, self.trainer, self.metric_batches, self.last = (
             callback_list,
             model,
@@ -73,7 +66,7 @@ class Progress:
             metric_batches,
             [],
         )
-        self.epoch, self.schedule = epoch, model.optimizer._python_schedule()
+        self.schedule = model.optimizer._python_schedule()
         self.hears, self.constrained = callback_list._wants_batches("train"), model._constrained()
 
     def logs(self, metrics):
@@ -93,7 +86,7 @@ class Progress:
         if event == abi.constants["DL4_EPOCH_BEGIN"]:
             self._begin(0)
             if self.metric_batches is not None:
-                self.metric_batches.epoch_begin(self.epoch)
+                self.metric_batches.epoch_begin()
         elif event == abi.constants["DL4_EPOCH_END"]:
             self.last = metrics
         elif event == abi.constants["DL4_BATCH_END"]:
@@ -102,11 +95,13 @@ class Progress:
             if self.hears:
                 global_state.changed()
                 self.callback_list._notify("on_train_batch_end", step - 1, self.logs(metrics))
-            if not self.model.stop_training and step != total:
-                self._begin(step)
+            over = self.model.stop_training or step == total
             if self.metric_batches is not None:
                 global_state.changed()
                 self.metric_batches.batch_begin()
+                over = over or self.metric_batches.waiting is None
+            if not over:
+                self._begin(step)
             return self.model.stop_training
         return False
 
@@ -126,13 +121,22 @@ def _each_batch(callback_list, of):
     """A function that reports the batches of an evaluation; None if no callback needs it."""
     if not callback_list._wants_batches(of):
         return None
-    last = []
 
-    def around(index):
-        if last:
-            callback_list._notify(f"on_{of}_batch_end", last.pop(), PendingLogs())
+    return EachBatch(callback_list, of)
+
+
+class EachBatch:
+    """Reports the batches of an evaluation where they are taken."""
+
+    def __init__(self, callback_list, of):
+        self.callback_list, self.of = callback_list, of
+
+    def stops(self, index):
+        """Did a callback end the evaluation before this batch?"""
+        self.callback_list._tell_late(index)
+        return self.callback_list.model.stop_evaluating
+
+    def __call__(self, index):
         if index is not None:
-            last.append(index)
-            callback_list._notify(f"on_{of}_batch_begin", index, {})
-
-    return around
+            self.callback_list._notify(f"on_{self.of}_batch_begin", index, {})
+            self.callback_list._put_off(f"on_{self.of}_batch_end", index, PendingLogs(self.callback_list.model))

@@ -3,7 +3,7 @@
 import inspect
 
 from .. import ops, overrides
-from ..backend import call_context, global_state
+from ..backend import call_context
 from ..layers.variable import replaced
 from ..metrics.metric import Metric
 from ..registry import create
@@ -20,6 +20,7 @@ _OF_STEPS = ("steps", "python")
 class Steps:
     """What a model does with one batch."""
 
+    stop_evaluating = stop_predicting = False  # what a callback may set
     _fitting = False  # is it evaluated within fit(), which has its trainer?
     _compiled_step = None  # train_step(), where it is called
     _runs_eagerly = False
@@ -172,8 +173,8 @@ class Steps:
         functional = self._for_training() if training else self._functional
         return self._functional.assigned is not None or functional.assigned is not None
 
-    def _fit_by_steps(self, batches_of, initial_epoch, epochs, callback_list, validated):
-        """fit() by train_step(), of the batches that batches_of(epoch) gives; validated(epochs) gives more logs."""
+    def _fit_by_steps(self, next_epoch, initial_epoch, epochs, callback_list, validated):
+        """fit() by train_step(), of the batches that next_epoch() gives; validated(epochs) gives more logs."""
         self.stop_training = False
         callback_list._notify("on_train_begin", {})
         first, self._initial_epoch = self._initial_epoch or initial_epoch, None
@@ -182,7 +183,7 @@ class Steps:
         for epoch in range(first, epochs):
             callback_list._notify("on_epoch_begin", epoch, {})
             self.reset_metrics()
-            logs = as_floats(self._train_epoch(batches_of(epoch), callback_list))
+            logs = as_floats(self._train_epoch(next_epoch(), callback_list))
             now = self.get_metrics_result()
             logs = now if set(now) == set(logs) else logs  # as Keras
             logs.update(validated(epoch + 1))
@@ -249,6 +250,8 @@ class Steps:
             callback_list._notify("on_test_batch_begin", i, {})
             logs = as_floats(self.test_function(iter([pack_x_y_sample_weight(*data)])))
             callback_list._notify("on_test_batch_end", i, logs)
+            if self.stop_evaluating:
+                break
         now = self.get_metrics_result()
         logs = now if set(now) == set(logs) else logs  # as Keras
         callback_list._notify("on_test_end", logs)
@@ -271,18 +274,23 @@ class Steps:
     def _predicted(self, x, size, steps, callback_list):
         self.make_predict_function()
         callback_list._notify("on_predict_begin", {})
-        parts = [self.predict_function(iter([(data[0],)])) for data in batches(x, size=size, steps=steps)]
+        parts = []
+        for i, data in enumerate(batches(x, size=size, steps=steps)):
+            callback_list._notify("on_predict_batch_begin", i, {})
+            parts.append(self.predict_function(iter([(data[0],)])))
+            callback_list._notify("on_predict_batch_end", i, {"outputs": parts[-1]})
+            if self.stop_predicting:
+                break
         callback_list._notify("on_predict_end", {})
         return joined(parts)
 
 
-def batches_of_epochs(data, size, steps, shuffle, class_weight):
-    """A function of an epoch that gives its batches, (x, y, sample_weight); `steps` of them go on where the last epoch
-    ended."""
+def batches_of_epochs(data, size, steps, seed, class_weight=None):
+    """A function that gives the batches of the next epoch, (x, y, sample_weight); `steps` of them go on where the last
+    epoch ended. A seed: rows of arrays in another order each time."""
     whole = is_whole(data[0])
     rows = len(flatten(as_array(data[0]))[0]) if whole else 0
     count = -(-rows // size) if whole else length_of(data[0])  # of batches, once it is known
-    seed = global_state.next_seed() if shuffle else None
     times, going, seen = 0, None, 0
 
     def begun():
@@ -311,10 +319,10 @@ def batches_of_epochs(data, size, steps, shuffle, class_weight):
         if seen == count:
             going = None
 
-    def of_epoch(epoch):
+    def next_epoch():
         given = cut() if steps else begun()
         if class_weight is None:
             return given
         return ((*batch[:2], weights_of_classes(batch[1], class_weight)) for batch in given)
 
-    return of_epoch
+    return next_epoch

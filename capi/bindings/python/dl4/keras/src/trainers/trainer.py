@@ -199,7 +199,8 @@ class Trainer(NativeTraining, Objective, Steps):
             return {f"val_{name}": v for name, v in validate().items()}
 
         if by_steps:
-            given = batches_of_epochs((x, y, sample_weight), size, steps_per_epoch, shuffle, class_weight)
+            seed = global_state.next_seed() if shuffle else None
+            given = batches_of_epochs((x, y, sample_weight), size, steps_per_epoch, seed, class_weight)
             self._fit_by_steps(given, int(initial_epoch), int(epochs), callback_list, validated)
             return self.history
         options = {"resume": False, "average": False}
@@ -215,9 +216,7 @@ class Trainer(NativeTraining, Objective, Steps):
             for epoch in range(first, int(epochs)):
                 with inside_waiting:
                     callback_list._notify("on_epoch_begin", epoch, {})
-                progress = Progress(
-                    callback_list, self, self._get_trainer(targets, training=True), metric_batches, epoch
-                )
+                progress = Progress(callback_list, self, self._get_trainer(targets, training=True), metric_batches)
                 with keras_errors("fit", options), self._as_compiled():
                     try:
                         self._trainer.fit(data, None, progress, epochs=epoch + 1, initial_epoch=epoch, **options)
@@ -298,6 +297,7 @@ class Trainer(NativeTraining, Objective, Steps):
         if kwargs:
             raise ValueError(f"Arguments not recognized: {kwargs}")
         overrides.refuse(self, "evaluate()", "run")
+        self.stop_evaluating = False
         callback_list = CallbackList.of(callbacks, self, epochs=1, steps=steps, verbose=verbose)
         if self._fitting or self._has_steps():
             logs = self._tested(x, y, sample_weight, batch_size or 32, steps, callback_list)
@@ -326,6 +326,7 @@ class Trainer(NativeTraining, Objective, Steps):
     def predict(self, x, batch_size=None, verbose="auto", steps=None, callbacks=None):
         size = batch_size or 32
         overrides.refuse(self, "predict()", "run")
+        self.stop_predicting = False
         if self._functional is None and is_whole(x):
             self._build_from_data(as_array(x))
         if overrides.is_overridden(self, "predict_step", "make_predict_function") or self._assigns(training=False):
@@ -359,7 +360,7 @@ class Trainer(NativeTraining, Objective, Steps):
             )
         parts = []
         for i in itertools.count():
-            batch = data.batch_at(i)
+            batch = None if self.stop_predicting else data.batch_at(i)
             if batch is None:
                 return concatenate_tensors(parts)
             callback_list._notify("on_predict_batch_begin", i, {})
@@ -400,7 +401,7 @@ class Trainer(NativeTraining, Objective, Steps):
         if self._has_python_metrics():
             self._need_no_feed()
             metric_batches = MetricBatches(self, (x, y, sample_weight), len(flatten(as_array(x))[0]))
-            metric_batches.epoch_begin(0)
+            metric_batches.epoch_begin()
         schedule = self.optimizer._python_schedule()
         if schedule is not None:
             trainer.set("learning_rate", float(schedule(int(trainer.get("iterations")))))

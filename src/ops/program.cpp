@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "ops/body.hpp"
 #include "ops/op.hpp"
-#include "ops/scan.hpp"
 
 namespace dl4::ops {
 
@@ -63,22 +63,13 @@ std::string to_string(const Program &p, const Step &step) {
   return line;
 }
 
-std::string indented(const std::string &lines) {
-  std::string s;
-  for (size_t at = 0, end; at < lines.size(); at = end) {
-    end = std::min(lines.find('\n', at), lines.size() - 1) + 1;
-    s += "    " + lines.substr(at, end - at);
-  }
-  return s;
-}
-
 std::string to_string(const Program &p) {
   std::string s;
   for (Id v : p.inputs) s += text("input  ", full(p, v), '\n');
   for (Id v : p.states) s += text("state  ", full(p, v), '\n');
   for (const Step &step : p.steps) {
     s += text("  ", to_string(p, step), step.scope.empty() ? "" : "  # " + step.scope, '\n');
-    if (auto *scan = as<ScanOp>(step)) s += indented(to_string(*scan->body));
+    for (const Program *body : bodies(*step.op)) s += indented(to_string(*body));
   }
   for (const Write &w : p.writes) s += text("write  ", word(p, w.state), " <- ", word(p, w.value), '\n');
   for (Id v : p.outputs) s += text("output ", full(p, v), '\n');
@@ -95,7 +86,7 @@ void verify(const Program &p) {
   for (const Step &s : p.steps) {
     for (size_t i = 0; i < s.src.size(); ++i)
       if (s.src[i] != none && s.op->reads(static_cast<int>(i))) need(s.src[i], s.op->name().data());
-    if (auto *scan = as<ScanOp>(s)) verify(*scan->body);
+    for (const Program *body : bodies(*s.op)) verify(*body);
     auto dst = s.op->infer(operands(p, s.src));
     if (dst.size() != s.dst.size()) fail(Code::internal, "program: ", s.op->name(), " makes ", dst.size(), " values");
     for (size_t i = 0; i < dst.size(); ++i) {

@@ -2,7 +2,6 @@
 #include "ops/scan.hpp"
 
 #include <algorithm>
-#include <typeinfo>
 
 #include "ops/conv.hpp"
 #include "ops/elementwise.hpp"
@@ -10,24 +9,6 @@
 
 namespace dl4::ops {
 namespace {
-
-// Equal bits: the same computation.
-std::string bits_of(const Program &p) {
-  Bits f;
-  auto ids = [&](const std::vector<Id> &list) { f("", list); };
-  for (const Value &v : p.values) {
-    f("", v.dtype), f("", v.shape.dims()), f("", v.role);
-    if (v.role != Role::constant) continue;
-    f("", v.data.chars());
-  }
-  for (const Step &s : p.steps) {
-    const Op &op = *s.op;
-    f("", typeid(op).hash_code()), f("", op.attribute_bits());
-    ids(s.src), ids(s.dst);
-  }
-  ids(p.inputs), ids(p.outputs);
-  return std::move(f.bits);
-}
 
 bool is_product(const Step &s) { return as<MatMulOp>(s) || as<ConvOp>(s); }
 
@@ -44,12 +25,11 @@ ScanOp::ScanOp(Program program, std::vector<Carry> carry, std::vector<int> rever
       kept(std::move(kept)),
       body(std::make_shared<const Program>(std::move(program))),
       bits(bits_of(*body)) {
+  some_volatile = ops::some_volatile(*body);
   PerValue<bool> seen(*body);
-  for (const Step &s : body->steps) {
-    some_volatile |= s.op->is_volatile();
+  for (const Step &s : body->steps)
     for (size_t i = 0; i < s.src.size(); ++i)
       if (s.src[i] != none && s.op->reads(static_cast<int>(i))) seen[s.src[i]] = true;
-  }
   for (Id v : body->outputs) seen[v] = true;
   for (size_t i = 0; i < body->inputs.size(); ++i)
     read.push_back(seen[body->inputs[i]] || this->carry[i] == Carry::state);
@@ -76,25 +56,18 @@ int64_t ScanOp::time(Operands src) const {
 std::vector<Operand> ScanOp::infer(Operands src) const {
   const Program &p = *body;
   const int64_t steps = time(src);
-  PerValue<Operand> of(p);
-  for (Id v : p.ids()) of[v] = {p[v].dtype, p[v].shape};
-  std::vector<Operand> last;
+  std::vector<Operand> inputs, last;
   for (size_t i = 0; i < src.size(); ++i) {
-    Operand &in = of[p.inputs[i]];
+    const Value &in = p[p.inputs[i]];
     const bool stacked = carry[i] == Carry::sequence || carry[i] == Carry::reversed;
     const Shape s = stacked ? src[i].shape.without(0) : src[i].shape;
     if (src[i].dtype != in.dtype || !compatible(s, in.shape))
       fail(Code::shape_mismatch, "scan: expected a ", carry[i], " of ", in.dtype, ' ', in.shape, ", got ", src[i].dtype,
            ' ', s);
-    in.shape = s;
-    if (carry[i] == Carry::state) last.push_back({in.dtype, s});
+    inputs.push_back({in.dtype, s});
+    if (carry[i] == Carry::state) last.push_back(inputs.back());
   }
-  for (const Step &s : p.steps) {
-    std::vector<Operand> of_step;
-    for (Id v : s.src) of_step.push_back(v == none ? absent : of[v]);
-    auto dst = s.op->infer(of_step);
-    for (size_t i = 0; i < dst.size(); ++i) of[s.dst[i]] = dst[i];
-  }
+  const PerValue<Operand> of = infer_body(p, inputs);
   std::vector<Operand> dst;
   for (size_t j = 0; j < p.outputs.size(); ++j) {
     Operand o = of[p.outputs[j]];

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "ops/body.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
 
@@ -43,9 +44,6 @@ struct ScanOp final : OpOf<ScanOp> {
   size_t states() const;
   int64_t time(Operands src) const;  // how many steps; -1 where that is free
 };
-
-// Indented lines: those of a Program within another.
-std::string indented(const std::string &lines);
 
 // Writes a body, and then the scan. What does not depend on a state is done outside, once or for all steps at once.
 class Scan {

@@ -8,7 +8,10 @@
 #include <cstring>
 
 #include "backend/cpu/cpu.hpp"
+#include "ops/flow.hpp"
 #include "ops/scan.hpp"
+#include "plan/flow.hpp"
+#include "plan/nested.hpp"
 
 namespace dl4::plan {
 namespace {
@@ -18,12 +21,6 @@ using kernels::Bound;
 using kernels::Kernel;
 using kernels::Run;
 using Region = Place::Region;
-
-// Kernels that run in one phase of the loop: one phase of a kernel, or several kernels of one slice each.
-struct Stage {
-  size_t first, count;
-  int64_t phase, slices;
-};
 
 // An input of the body: the scan's source, or the element of it that a step reads.
 struct Input {
@@ -44,75 +41,49 @@ struct Output {
   int64_t buffer = 0;  // in the scratch: of two, where there is no stack
 };
 
-class Loop final : public Kernel {
+class Loop final : public NestingKernel {
  public:
   struct Parts {
-    std::unique_ptr<const Plan> plan;
-    std::vector<Input> inputs;
-    std::vector<Output> outputs;
-    std::vector<size_t> of;  // by output of the plan: which of the body's
-    std::vector<Stage> stages;
-    int64_t time = 0, slices = 1, scratch = 0;
-    bool calls_host = false;
+    Nested body;
+    std::vector<Input> inputs = {};
+    std::vector<Output> outputs = {};
+    std::vector<size_t> of = {};  // by output of the plan: which of the body's
+    int64_t time = 0, scratch = 0;
   };
 
   explicit Loop(Parts p)
-      : Kernel("scan", p.slices, p.scratch,
-               p.slices == 1 ? 1 : checked_add(checked_mul(p.time, static_cast<int64_t>(p.stages.size())), 1)),
-        p_(std::move(p)) {
-    for (const PlanStep &s : p_.plan->steps) {
-      first_.push_back(arguments_);
-      arguments_ += s.args.size() + 1;
-    }
-  }
+      : NestingKernel(
+            "scan", p.body.slices, p.scratch,
+            p.body.slices == 1 ? 1 : checked_add(checked_mul(p.time, static_cast<int64_t>(p.body.stages.size())), 1)),
+        p_(std::move(p)) {}
 
-  std::unique_ptr<Bound> bind() const override {
-    auto b = std::make_unique<Frame>();
-    for (const PlanStep &s : p_.plan->steps) b->bound.push_back(s.kernel->bind());
-    b->args.resize(static_cast<size_t>(checked_mul(p_.slices, static_cast<int64_t>(arguments_))));
-    return b;
-  }
+  std::unique_ptr<Bound> bind() const override { return p_.body.bind(); }
+  std::vector<const Plan *> plans() const override { return {p_.body.plan.get()}; }
+  bool calls_host() const override { return p_.body.calls_host; }
 
-  bool calls_host() const override { return p_.calls_host; }
   void run(int64_t i, const Run &r) const override {
-    auto &frame = static_cast<Frame &>(*r.bound);
-    const int64_t slice = i % p_.slices, phase = i / p_.slices;
-    void **args = frame.args.data() + static_cast<size_t>(slice) * arguments_;
-    if (p_.slices == 1) {
+    const Nested &body = p_.body;
+    auto &frame = static_cast<NestedFrame &>(*r.bound);
+    const int64_t slice = i % body.slices, phase = i / body.slices;
+    void **args = body.args_of(frame, slice);
+    if (body.slices == 1) {
       for (int64_t t = 0; t < p_.time; ++t) {
         arrange(t, r, args);
-        for (const Stage &s : p_.stages) run_stage(s, 0, frame, args, r);
+        for (const Stage &s : body.stages) body.run_stage(s, 0, frame, args, r.report);
       }
       return finish(r);
     }
-    const auto stages = static_cast<int64_t>(p_.stages.size());
+    const auto stages = static_cast<int64_t>(body.stages.size());
     if (phase == p_.time * stages) {
       if (slice == 0) finish(r);
       return;
     }
     if (phase % stages == 0) arrange(phase / stages, r, args);
-    const Stage &s = p_.stages[static_cast<size_t>(phase % stages)];
-    if (slice < s.slices) run_stage(s, slice, frame, args, r);
+    const Stage &s = body.stages[static_cast<size_t>(phase % stages)];
+    if (slice < s.slices) body.run_stage(s, slice, frame, args, r.report);
   }
-
-  const Plan &plan() const { return *p_.plan; }
 
  private:
-  struct Frame final : Bound {
-    std::vector<std::unique_ptr<Bound>> bound;  // by step of the plan
-    std::vector<void *> args;                   // of all steps, for each slice
-  };
-
-  void run_stage(const Stage &s, int64_t slice, const Frame &frame, void *const *args, const Run &r) const {
-    for (size_t k = s.first; k < s.first + s.count; ++k) {
-      const PlanStep &step = p_.plan->steps[k];
-      const Kernel &kernel = *step.kernel;
-      void *const *mine = args + first_[k];
-      kernel.run(s.phase * kernel.slices + slice,
-                 {mine, step.sources, mine[step.args.size()], frame.bound[k].get(), r.report});
-    }
-  }
-
   // Bytes from the first element of a stack to that of step t.
   int64_t offset(int64_t t, int64_t bytes, bool reversed) const noexcept {
     return (reversed ? p_.time - 1 - t : t) * bytes;
@@ -145,7 +116,7 @@ class Loop final : public Kernel {
         base = written(p_.outputs[p_.of[i]], t, r);
         break;
       case Region::constant:
-        base = p_.plan->constants[i].data.get();
+        base = p_.body.plan->constants[i].data.get();
         break;
       default:
         break;
@@ -155,10 +126,7 @@ class Loop final : public Kernel {
 
   // The arguments of all kernels at step t.
   void arrange(int64_t t, const Run &r, void **args) const noexcept {
-    for (const PlanStep &s : p_.plan->steps) {
-      for (const Place &place : s.args) *args++ = address(place, t, r);
-      *args++ = address(s.scratch, t, r);
-    }
+    p_.body.arrange(args, [&](const Place &place) { return address(place, t, r); });
   }
 
   // States whose last ones do not yet lie in their destinations.
@@ -171,28 +139,8 @@ class Loop final : public Kernel {
     }
   }
 
-  Parts p_;
-  std::vector<size_t> first_;  // argument of each step
-  size_t arguments_ = 0;
+  const Parts p_;
 };
-
-// Of one slice for as long as possible: to hand over a phase takes time.
-std::vector<Stage> stages_of(const Plan &plan) {
-  std::vector<Stage> stages;
-  for (size_t k = 0; k < plan.steps.size(); ++k) {
-    const Kernel &kernel = *plan.steps[k].kernel;
-    const bool joins = kernel.slices == 1 && kernel.phases == 1;
-    if (joins && !stages.empty() && stages.back().slices == 1 && stages.back().phase == 0 &&
-        plan.steps[k - 1].kernel->phases == 1) {
-      ++stages.back().count;
-      continue;
-    }
-    for (int64_t phase = 0; phase < kernel.phases; ++phase) stages.push_back({k, 1, phase, kernel.slices});
-  }
-  return stages;
-}
-
-int64_t bytes_of(const Operand &o) { return checked_mul(o.shape.elements(), size_of(o.dtype)); }
 
 // The body with those outputs alone that someone reads; `of`: which they are.
 Program wanted(const ScanOp &op, const Site &site, std::vector<size_t> &of) {
@@ -206,12 +154,12 @@ Program wanted(const ScanOp &op, const Site &site, std::vector<size_t> &of) {
   return p;
 }
 
-std::unique_ptr<Kernel> make_loop(const Site &site, const ScanOp &op, Options options) {
-  Loop::Parts parts;
-  parts.time = op.time(site.src);
-  const Program body = wanted(op, site, parts.of);
+std::unique_ptr<Kernel> make_loop(const Site &site, const ScanOp &op, const Options &options) {
+  std::vector<size_t> of;
+  const Program body = wanted(op, site, of);
   std::vector<Shape> shapes;
   std::vector<Known> known;
+  std::vector<Input> inputs;
   for (size_t i = 0; i < site.src.size(); ++i) {
     const bool stacked = op.carry[i] == Carry::sequence || op.carry[i] == Carry::reversed;
     shapes.push_back(stacked ? site.src[i].shape.without(0) : site.src[i].shape);
@@ -222,25 +170,12 @@ std::unique_ptr<Kernel> make_loop(const Site &site, const ScanOp &op, Options op
     in.src = static_cast<int>(i);
     in.bytes = bytes_of({site.src[i].dtype, shapes.back()});
     in.reversed = op.carry[i] == Carry::reversed;
-    parts.inputs.push_back(in);
+    inputs.push_back(in);
   }
-  options.cutting = site.cutting;
-  options.cutting.least = site.cutting.least / 4;  // a phase is handed over sooner than a kernel
-  options.kernels_off.assign(site.off.begin(), site.off.end());
-  options.guard_bytes = 0;
-  options.log = nullptr;  // the plan around it lists this one too
-  options.memory_limit = INT64_MAX;
-  parts.plan = specialise(body, shapes, known, options, site.packs);
-  parts.calls_host = std::any_of(parts.plan->steps.begin(), parts.plan->steps.end(),
-                                 [](const auto &s) { return s.kernel->calls_host(); });
-  if (parts.calls_host) {  // on the caller's thread, so all of it
-    options.cutting.threads = 1;
-    parts.plan = specialise(body, shapes, known, options, site.packs);
-  }
-  parts.stages = stages_of(*parts.plan);
-  for (const Stage &s : parts.stages) parts.slices = std::max(parts.slices, s.slices);
-
-  parts.scratch = round_up(parts.plan->arena_bytes, 64);
+  Loop::Parts parts{Nested(body, shapes, known, site, options), std::move(inputs)};
+  parts.of = std::move(of);
+  parts.time = op.time(site.src);
+  parts.scratch = round_up(parts.body.plan->arena_bytes, 64);
   const size_t outputs = op.body->outputs.size();
   parts.outputs.resize(outputs);
   for (size_t j = 0; j < outputs; ++j) {
@@ -269,12 +204,16 @@ std::unique_ptr<Kernel> make_loop(const Site &site, const ScanOp &op, Options op
 
 std::unique_ptr<Kernel> make_kernel(const Step &step, const Site &site, const Options &options) {
   if (auto *scan = as<ScanOp>(step)) return make_loop(site, *scan, options);
+  if (auto *branch = as<BranchOp>(step)) return make_branch(site, *branch, options);
+  if (auto *loop = as<WhileOp>(step)) return make_while(site, *loop, options);
   return cpu::make_kernel(*step.op, site);
 }
 
 std::string inner_plan(const Kernel &kernel) {
-  auto *loop = dynamic_cast<const Loop *>(&kernel);
-  return loop ? indented(loop->plan().to_string()) : "";
+  std::string all;
+  if (auto *nesting = dynamic_cast<const NestingKernel *>(&kernel))
+    for (const Plan *plan : nesting->plans()) all += indented(plan->to_string());
+  return all;
 }
 
 }  // namespace dl4::plan

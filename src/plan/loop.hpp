@@ -1,4 +1,4 @@
-// Plans within plans: the body of a scan.
+// Plans within plans: the bodies of scans, branches and loops.
 #pragma once
 
 #include "plan/plan.hpp"
@@ -15,11 +15,11 @@ std::unique_ptr<const Plan> specialise(const ops::Program &program, std::span<co
                                        std::span<const Known> known, const Options &options, Packs *packs,
                                        const std::atomic<int32_t> *cancel = nullptr);
 
-// The kernel for a step: its op's or, of a scan, the loop over the kernels of its body, which is planned with these
+// The kernel for a step: its op's or, of one with bodies, what runs the kernels of these, which are planned with these
 // options.
 std::unique_ptr<kernels::Kernel> make_kernel(const ops::Step &step, const dispatch::Site &site, const Options &options);
 
-// The listing of the plan that a loop runs; empty for any other kernel.
+// The listing of the plans that a kernel runs; empty for one of an op without bodies.
 std::string inner_plan(const kernels::Kernel &kernel);
 
 }  // namespace dl4::plan

@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include "ops/custom.hpp"
+#include "ops/flow.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
 #include "ops/scan.hpp"
@@ -131,6 +132,17 @@ std::vector<Told> every_op() {
   told("gs", {m, floats({3})}, [](Emit &e, const Ids &x) { return of(sum_like(e, x[0], x[1])); });
   told("gs", {floats({3}), m}, [](Emit &e, const Ids &x) { return of(mean_grad(e, x[0], x[1])); });
   told("g", {m}, [](Emit &e, const Ids &x) { return of(squeeze(e, expand_dims(e, reshape(e, x[0], 0, {12}), 0), 0)); });
+  told("gs", {m, m}, [](Emit &e, const Ids &x) { return of(ensure_size(e, x[0], x[1], 0, 4)); });
+  told("r", {flags({}), m}, [](Emit &e, const Ids &x) {
+    BodyWriter then(e), otherwise(e);
+    const Id a = then.constant(x[1]), b = otherwise.constant(x[1]);
+    return branch(e, x[0], then, {a}, otherwise, {b});
+  });
+  told("r", {m}, [](Emit &e, const Ids &x) {
+    While r(e);
+    const Id state = r.state(x[0]);
+    return r.emit({mul(r.body(), state, state)}, e.scalar(3, DType::i64), none, none);
+  });
   told("gs", {m, floats({12})}, [](Emit &e, const Ids &x) { return of(reshape_like(e, x[0], x[1])); });
   told("g", {m}, [](Emit &e, const Ids &x) { return of(slice(e, transpose(e, x[0], {1, 0}), 0, 1, 2)); });
   told("g", {m}, [](Emit &e, const Ids &x) { return of(flip(e, pad(e, x[0], 0, 1, 2), 1)); });
@@ -247,9 +259,8 @@ std::string letters(const Told &t, std::set<std::string> &names) {
 // All ops by name, as their files declare them, and the base that says how they are differentiated.
 std::map<std::string, std::string> declared_ops() {
   std::map<std::string, std::string> all;
-  const std::regex op(
-      R"re(struct \w+ final : (\w+)<\w+(?:, attributes::\w+)?> \{[^]*?)re"
-      R"re(string_view name\(\) const override \{ return "(\w+)"; \})re");
+  const std::regex op(R"re(struct \w+ final : (\w+)<\w+(?:, attributes::\w+)?> \{[^]*?)re"
+                      R"re(string_view name\(\) const override \{ return "(\w+)"; \})re");
   for (const auto &file : std::filesystem::directory_iterator(DL4_SOURCE_DIR "/src/ops")) {
     std::stringstream source;
     source << std::ifstream(file.path()).rdbuf();
@@ -272,11 +283,11 @@ TEST(Differentiate, EveryOpGivesStopsOrRefuses) {
     if (base == "StopsGradients") stopping.insert(name);
     if (base == "NotDifferentiable") refused.insert(name);
   }
-  EXPECT_EQ(stopping, (std::set<std::string>{"argmax", "band_mask", "bucketize", "cast", "check_finite", "fill",
-                                             "indices", "random_keep", "random_normal", "random_uniform",
-                                             "stop_gradient", "top_k"}));
-  EXPECT_EQ(refused, (std::set<std::string>{"attention_grad", "bucket_sums", "custom_grad", "delay", "gru_cell_grad",
-                                            "lstm_grad", "row_sums"}));
+  EXPECT_EQ(stopping,
+            (std::set<std::string>{"argmax", "band_mask", "bucketize", "cast", "check_finite", "fill", "indices",
+                                   "random_keep", "random_normal", "random_uniform", "stop_gradient", "top_k"}));
+  EXPECT_EQ(refused, (std::set<std::string>{"attention_grad", "branch", "bucket_sums", "custom_grad", "delay",
+                                            "gru_cell_grad", "lstm_grad", "row_sums", "while"}));
   EXPECT_GT(met.size(), 40u);
 }
 

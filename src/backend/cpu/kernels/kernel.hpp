@@ -13,18 +13,20 @@ namespace dl4::kernels {
 
 using dl4::Bound;
 
-enum class Fault : int32_t { none, index_out_of_range, not_finite, library, callback };
+enum class Fault : int32_t { none, index_out_of_range, not_finite, library, callback, too_many_steps, refused };
 
 // The first fault of a run. Slices may report at once: the first one stays.
 struct Report {
   std::atomic<Fault> fault{Fault::none};
-  std::atomic<int64_t> value{0}, end{0};  // end: what an index must be below
+  std::atomic<int64_t> value{0}, end{0};   // end: what an index must be below
+  std::atomic<const char *> why{nullptr};  // it is refused; as long as the kernel lives
 
-  void raise(Fault f, int64_t v, int64_t below = 0) noexcept {
+  void raise(Fault f, int64_t v, int64_t below = 0, const char *text = nullptr) noexcept {
     Fault none = Fault::none;
     if (!fault.compare_exchange_strong(none, f, std::memory_order_relaxed)) return;
     value.store(v, std::memory_order_relaxed);
     end.store(below, std::memory_order_relaxed);
+    why.store(text, std::memory_order_relaxed);
   }
 };
 

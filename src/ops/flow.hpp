@@ -1,0 +1,76 @@
+// branch and while: bodies that run or do not as values say, and their writers; ensure_size.
+#pragma once
+
+#include "ops/body.hpp"
+
+namespace dl4::ops {
+
+// One of two bodies, as a flag says. Sources: the flag, then what the bodies read.
+struct BranchOp final : NotDifferentiable<BranchOp> {
+  struct Part {
+    std::shared_ptr<const Program> body;
+    std::vector<int> src;  // by its inputs: which of the sources
+    std::string bits;
+  };
+  Part then, otherwise;
+
+  BranchOp(Part then, Part otherwise) : then(std::move(then)), otherwise(std::move(otherwise)) {}
+  void fields(auto &f) const {
+    f("then", then.src), f("otherwise", otherwise.src);
+    if constexpr (requires { f.bits; }) f("", then.bits), f("", otherwise.bits);
+  }
+  std::string_view name() const override { return "branch"; }
+  // A body that does not fit these shapes is no error before the flag says that it runs.
+  std::vector<Operand> infer(Operands src) const override;
+  bool is_volatile() const override;
+};
+
+// A body again and again: as often as a number says, while a flag that it makes is set. Sources: the number of steps,
+// or none; the flag before the first step, or none, which is set; what the states are at first; what the body reads.
+// Inputs of the body: the number of the step, from 0; the states; the rest. Its outputs: the new states, then the flag,
+// if it makes one. Destinations: the last states. It may be of 1,000,000 steps.
+struct WhileOp final : NotDifferentiable<WhileOp> {
+  static constexpr int64_t most_steps = 1000000;
+  int states = 0;
+  std::shared_ptr<const Program> body;
+  std::string bits;
+
+  WhileOp(int states, std::shared_ptr<const Program> body)
+      : states(states), body(std::move(body)), bits(bits_of(*this->body)) {}
+  void fields(auto &f) const {
+    f("states", states);
+    if constexpr (requires { f.bits; }) f("", bits);
+  }
+  std::string_view name() const override { return "while"; }
+  std::vector<Operand> infer(Operands src) const override;
+  bool is_volatile() const override { return some_volatile(*body); }
+  bool makes_flag() const { return body->outputs.size() > static_cast<size_t>(states); }
+};
+
+// x as it is; refuses where that axis of `of` is not of that size.
+Id ensure_size(Emit &e, Id x, Id of, int axis, int64_t size);
+
+// The values of a branch on a flag, whose bodies are these writers' with these outputs.
+std::vector<Id> branch(Emit &e, Id flag, BodyWriter &then, const std::vector<Id> &then_outputs, BodyWriter &otherwise,
+                       const std::vector<Id> &other_outputs);
+
+// Writes a body that is repeated, and then the step.
+class While {
+ public:
+  explicit While(Emit &e) : writer_(e), e_(e), step_(writer_.own("step", {DType::i64, {}})) {}
+
+  Emit &body() { return writer_.body; }
+  Id step() const { return step_; }  // int64 scalar
+  Id state(Id at_first);
+  Id constant(Id outside) { return writer_.constant(outside); }
+  // The last states. steps, on, more: none where there is no such thing. Refuses states that change their shape.
+  std::vector<Id> emit(const std::vector<Id> &next, Id steps, Id on, Id more);
+
+ private:
+  BodyWriter writer_;
+  Emit &e_;
+  Id step_;
+  std::vector<Id> first_;
+};
+
+}  // namespace dl4::ops

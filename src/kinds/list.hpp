@@ -87,6 +87,10 @@
   X(SimpleRNNCell)                 \
   X(StackedRNNCells)               \
   X(GraphCell)                     \
+  X(Cond)                          \
+  X(WhileLoop)                     \
+  X(Scan)                          \
+  X(EnsureSize)                    \
   X(Bidirectional)                 \
   X(TimeDistributed)               \
   X(SpectralNormalization)         \

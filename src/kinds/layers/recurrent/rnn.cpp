@@ -1,7 +1,7 @@
 // RNN over any cell, and cells one behind the other.
 #include <algorithm>
 
-#include "kinds/inner_layer.hpp"
+#include "kinds/layers/core/body.hpp"
 #include "kinds/layers/recurrent/recurrent.hpp"
 
 namespace dl4::kinds {
@@ -15,26 +15,6 @@ const CellLayer &as_cell(const InnerLayer &layer, const char *key) {
   throw Error(Code::invalid_argument, text('"', key, "\": expected a cell, such as GRUCell, got ", got))
       .with("attribute", key);
 }
-
-// A cell inside the body of a scan: what it asks for is there once, outside.
-class BodyHost final : public Host {
- public:
-  BodyHost(Host &outside, const Inside &inside) : outside_(outside), inside_(inside) {}
-  Id weight(const WeightSpec &spec) override { return inside_.constant(outside_.weight(spec)); }
-  uint64_t random_seed(std::optional<int64_t> own) override { return outside_.random_seed(own); }
-  Id draws() override { return inside_.constant(outside_.draws()); }
-  void add_loss(Id) override { fail(Code::unsupported, "a cell can't add to the loss at every step"); }
-  void write(const std::string &, Id) override { fail(Code::unsupported, "a cell can't write weights at every step"); }
-  Id carried(const std::string &, const Shape &, bool stateful) override {
-    if (stateful) fail(Code::unsupported, "a cell can't be stateful: the layer that runs it is");
-    return ops::none;
-  }
-  bool trainable(const std::string &inside) const override { return outside_.trainable(inside); }
-
- private:
-  Host &outside_;
-  const Inside &inside_;
-};
 
 Cell::Step step_of(Call &c, const InnerLayer &cell, Id x, std::span<const Id> states,
                    std::span<const Symbol> constants) {
@@ -78,7 +58,7 @@ struct RNN : Layer {
     c.need_rank_from(0, 3);
     c.as_float(0);
     auto step = [&](const Inside &in, Id x, const Ids &states) {
-      BodyHost host(c.host, in);
+      BodyHost host(c.host, in.constant);
       const Arguments none;
       Call inside(in.e, host, std::vector<Symbol>{{x}}, none, c.training());
       auto here = [&](Id v) { return v == ops::none ? v : in.constant(v); };

@@ -1,0 +1,218 @@
+// Cond, WhileLoop, Scan: layers inside, which run or do not, once or often. EnsureSize.
+#include "ops/flow.hpp"
+#include "kinds/layers/core/body.hpp"
+#include "ops/scan.hpp"
+
+namespace dl4::kinds {
+namespace {
+
+using ops::Emit;
+using ops::Id;
+using Ids = std::vector<Id>;
+
+// The values of a layer in a body. constant: gives a value of the Program around it there.
+Ids run_inside(Call &c, Emit &body, const InnerLayer &layer, const Ids &in, const std::function<Id(Id)> &constant) {
+  BodyHost host(c.host, constant);
+  const Arguments nothing;
+  Call inside(body, host, {}, nothing, c.training());
+  std::vector<Symbol> symbols;
+  for (Id v : in) symbols.push_back({v});
+  Ids out;
+  for (const Symbol &s : inside.run(layer, std::move(symbols))) out.push_back(s.value);
+  return out;
+}
+
+void need_layer(const InnerLayer &layer, const char *key) {
+  if (!layer)
+    throw Error(Code::invalid_argument, text('"', key, "\": expected a layer, got null")).with("attribute", key);
+}
+
+std::vector<Symbol> symbols_of(const Ids &values) {
+  std::vector<Symbol> list;
+  for (Id v : values) list.push_back({v});
+  return list;
+}
+
+void need_inputs(const Call &c, int64_t least) {
+  if (static_cast<int64_t>(c.in.size()) < least)
+    fail(Code::invalid_argument, "expected at least ", least, " inputs, got ", c.in.size());
+}
+
+constexpr const char *minimal = R"({"class_name": "ReLU", "config": {}})";
+
+struct Cond final : Layer {
+  static constexpr const char *name = "Cond";
+  static constexpr const char *doc =
+      "One of two layers, as a flag says when the model runs: keras.ops.cond. Inputs: the flag, those of `then`, those "
+      "of `otherwise`. The other one may be of shapes that do not fit these inputs. It has no gradient.";
+  InnerLayer then, otherwise;
+  int64_t inputs = 1;
+
+  void fields(Fields &f) override {
+    f("then", then).required(minimal).doc("the layer where the flag is set");
+    f("otherwise", otherwise).required(minimal).doc("the layer where it is not");
+    f("inputs", inputs).at_least(0).doc("how many of the inputs behind the flag are those of `then`");
+  }
+  void check() override {
+    need_layer(then, "then"), need_layer(otherwise, "otherwise");
+    if (then.name == otherwise.name) otherwise = otherwise.with(then.name + "_otherwise", Json::object());
+  }
+  Arity arity() const override { return {1, any_number}; }
+  Facts facts() const override {
+    return {.inputs = {{"flag", "()"}, {"inputs", "(...)"}},
+            .outputs = {{"outputs", "(...), those of the layers, which have the same shapes"}},
+            .weights = {{"weights", "those of the layers, under their names"}}};
+  }
+  std::vector<Symbol> call(Call &c) const override {
+    need_inputs(c, 1 + inputs);
+    ops::BodyWriter first(c.e), second(c.e);
+    const auto part = [&](ops::BodyWriter &writer, const InnerLayer &layer, int64_t from, int64_t to) {
+      Ids in;
+      for (int64_t i = from; i < to; ++i) in.push_back(writer.constant(c.x(static_cast<int>(i))));
+      return run_inside(c, writer.body, layer, in, [&](Id v) { return writer.constant(v); });
+    };
+    const Ids a = part(first, then, 1, 1 + inputs),
+              b = part(second, otherwise, 1 + inputs, static_cast<int64_t>(c.in.size()));
+    if (a.size() != b.size())
+      fail(Code::invalid_argument, "expected layers of as many outputs, got ", a.size(), " and ", b.size());
+    return symbols_of(ops::branch(c.e, c.x(), first, a, second, b));
+  }
+};
+
+constexpr const char *minimal_step = R"({"class_name": "Functional", "config": {"model": {"format": 1,
+    "inputs": [["step", 0, 0], ["x", 0, 0]], "outputs": [["y", 0, 0], ["more", 0, 0]], "layers": [
+    {"class_name": "Input", "name": "step", "config": {"shape": [], "dtype": "int64"}},
+    {"class_name": "Input", "name": "x", "config": {"shape": [null, 4], "dtype": "float32"}},
+    {"class_name": "ReLU", "name": "y", "config": {}, "calls": [{"inputs": [["x", 0, 0]]}]},
+    {"class_name": "Less", "name": "more", "config": {}, "calls": [{"inputs": [["step", 0, 0], ["step", 0, 0]]}]}]}}})";
+
+struct WhileLoop final : Layer {
+  static constexpr const char *name = "WhileLoop";
+  static constexpr const char *doc =
+      "A layer again and again, on what it gave: keras.ops.while_loop. Inputs: the number of steps, with `counted`; a "
+      "flag that says whether there is a first step, with `flagged`; the states; what is the same at every step. The "
+      "layer gets the number of the step (int64), the states and the rest, and gives the new states, and behind them, "
+      "if the loop may end before its last step, a flag that says whether it goes on. Outputs: the last states. They "
+      "keep their shapes. More than 1,000,000 steps are an error. It has no gradient.";
+  InnerLayer body;
+  int64_t states = 1;
+  bool counted = false, flagged = false;
+
+  void fields(Fields &f) override {
+    f("body", body).required(minimal_step).doc("the layer");
+    f("states", states).at_least(0).doc("how many states there are");
+    f("counted", counted).doc("whether the first input is the number of steps, an int64");
+    f("flagged", flagged).doc("whether the next input is a flag");
+  }
+  void check() override { need_layer(body, "body"); }
+  Arity arity() const override { return {0, any_number}; }
+  Facts facts() const override {
+    return {.inputs = {{"steps", "()", "counted"}, {"flag", "()", "flagged"}, {"inputs", "(...)"}},
+            .outputs = {{"states", "(...)"}},
+            .weights = {{"weights", "those of the layer, under its name"}}};
+  }
+  std::vector<Symbol> call(Call &c) const override {
+    const int64_t before = (counted ? 1 : 0) + (flagged ? 1 : 0), behind = before + states;
+    need_inputs(c, behind);
+    ops::While loop(c.e);
+    Ids in{loop.step()};
+    for (int64_t i = before; i < static_cast<int64_t>(c.in.size()); ++i) {
+      const Id v = c.x(static_cast<int>(i));
+      in.push_back(i < behind ? loop.state(v) : loop.constant(v));
+    }
+    Ids out = run_inside(c, loop.body(), body, in, [&](Id v) { return loop.constant(v); });
+    const auto count = static_cast<size_t>(states);
+    if (out.size() != count && out.size() != count + 1)
+      fail(Code::invalid_argument, "\"body\": expected ", count, " outputs, or a flag more, got ", out.size());
+    const Id more = out.size() > count ? out.back() : ops::none;
+    out.resize(count);
+    if (!counted && more == ops::none)
+      fail(Code::invalid_argument, "expected a number of steps or a flag that \"body\" gives: it would not end");
+    return symbols_of(loop.emit(out, counted ? c.x(0) : ops::none, flagged ? c.x(counted ? 1 : 0) : ops::none, more));
+  }
+};
+
+struct Scan final : Layer {
+  static constexpr const char *name = "Scan";
+  static constexpr const char *doc =
+      "A layer once for each place of the first axis of sequences, on what it gave before: keras.ops.scan. Inputs: the "
+      "states, the sequences (T, ...), what is the same at every step. The layer gets the states, an element of each "
+      "sequence and the rest, and gives the new states, and what is stacked. Outputs: the last states, then what was "
+      "stacked (T, ...).";
+  InnerLayer body;
+  int64_t states = 1, sequences = 1;
+  std::vector<int64_t> backwards, reversed;
+
+  void fields(Fields &f) override {
+    f("body", body).required(R"({"class_name": "Add", "config": {}})").doc("the layer");
+    f("states", states).at_least(0).doc("how many states there are");
+    f("sequences", sequences).at_least(1).doc("how many sequences there are");
+    f("backwards", backwards).doc("the numbers of the sequences that are taken from their last element to the first");
+    f("reversed", reversed).doc("the numbers of the stacked outputs that stand from the last step to the first");
+  }
+  void check() override { need_layer(body, "body"); }
+  Arity arity() const override { return {1, any_number}; }
+  Facts facts() const override {
+    return {.inputs = {{"inputs", "(...)"}},
+            .outputs = {{"states", "(...)"}, {"stacked", "(T, ...)"}},
+            .weights = {{"weights", "those of the layer, under its name"}}};
+  }
+  std::vector<Symbol> call(Call &c) const override {
+    need_inputs(c, states + sequences);
+    ops::Scan scan(c.e);
+    Ids in;
+    for (int64_t i = 0; i < static_cast<int64_t>(c.in.size()); ++i) {
+      const Id v = c.x(static_cast<int>(i));
+      if (i < states)
+        in.push_back(scan.state(v));
+      else if (i < states + sequences)
+        in.push_back(scan.each(v, has(backwards, i - states)));
+      else
+        in.push_back(scan.constant(v));
+    }
+    const Ids out = run_inside(c, scan.body, body, in, [&](Id v) { return scan.constant(v); });
+    const auto count = static_cast<size_t>(states);
+    if (out.size() < count)
+      fail(Code::invalid_argument, "\"body\": expected at least ", count, " outputs, got ", out.size());
+    for (size_t i = 0; i < out.size(); ++i)
+      if (i < count)
+        scan.become(in[i], out[i]);
+      else
+        scan.output(out[i], has(reversed, static_cast<int64_t>(i - count)));
+    const auto values = scan.emit();
+    Ids all = values.last;
+    all.insert(all.end(), values.outputs.begin(), values.outputs.end());
+    return symbols_of(all);
+  }
+
+ private:
+  static bool has(const std::vector<int64_t> &list, int64_t n) {
+    return std::find(list.begin(), list.end(), n) != list.end();
+  }
+};
+
+struct EnsureSize final : Layer {
+  static constexpr const char *name = "EnsureSize";
+  static constexpr const char *doc =
+      "The first input as it is. A run is refused where an axis of the second one is not of that size.";
+  int64_t axis = 1, size = 1;
+
+  void fields(Fields &f) override {
+    f("axis", axis).doc("the axis");
+    f("size", size).at_least(0).at_most(max_dim).doc("its size");
+  }
+  Arity arity() const override { return {2, 2}; }
+  Facts facts() const override {
+    return {.inputs = {{"x", "(...)"}, {"of", "(...)"}}, .outputs = {{"y", "(...), that of x"}}};
+  }
+  std::vector<Symbol> call(Call &c) const override {
+    return {{ops::ensure_size(c.e, c.x(), c.x(1), c.shape(1).axis(axis), size)}};
+  }
+};
+
+}  // namespace
+DL4_KIND(EnsureSize)
+DL4_KIND(Cond)
+DL4_KIND(WhileLoop)
+DL4_KIND(Scan)
+}  // namespace dl4::kinds

@@ -44,7 +44,6 @@ TYPES = {onnx.TensorProto.FLOAT, onnx.TensorProto.INT32, onnx.TensorProto.INT64,
 
 EXCLUDED = {
     "test_lstm_with_peepholes": "peepholes",
-    "test_scan_sum": "a Scan from before opset 9, with another signature",
     "test_resize_downsample_scales_linear_align_corners": "the corner of a size that is no whole number; as ONNX Runtime",
     "test_resize_downsample_scales_cubic_align_corners": "the corner of a size that is no whole number; as ONNX Runtime",
 }

@@ -214,6 +214,7 @@ Node Op::constant_node(Tensor t) const { return r.constant(std::move(t)); }
 Node Op::as(Value &v, const Perm &perm) const {
   for (const Form &f : v.forms)
     if (f.perm == perm) return f.node;
+  if (v.asked) refuse("reads the size of a free axis as numbers, which no layer gives; export it with that size");
   if (v.forms.empty()) {
     const std::optional<Tensor> t = constant_of(v);
     if (!t && v.sizes)

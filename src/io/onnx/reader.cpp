@@ -264,7 +264,7 @@ Value Reader::brought_in(Value &there) {
     return v;
   }
   const bool listed = v.constant && (v.constant->dtype != DType::f32 || v.constant->elements() == 1);
-  if (!listed && !v.sizes && !v.filled && !v.absent) {
+  if (!listed && !v.sizes && !v.filled && !v.absent && !v.asked) {
     const NodeProto none{};
     v.forms.push_back({plain(v.rank()), seen(Op(*outer_, none).as(there, plain(v.rank())))});
     v.around = std::move(v.constant);
@@ -291,6 +291,17 @@ Node Reader::constant(Tensor t) {
 
 void Reader::nodes() {
   for (const NodeProto *n : order_) run(*n);
+}
+
+void Reader::only_for(const std::vector<std::string_view> &names) {
+  std::set<std::string_view> needed(names.begin(), names.end());
+  for (size_t i = order_.size(); i-- > 0;) {
+    const NodeProto &n = *order_[i];
+    if (std::any_of(n.out.begin(), n.out.end(), [&](std::string_view name) { return needed.count(name) > 0; }))
+      needed.merge(names_read(n));
+    else
+      skipped_.insert(&n);
+  }
 }
 
 std::shared_ptr<graph::Model> Reader::body(std::vector<Node> in, const std::vector<Node> &out,

@@ -42,6 +42,12 @@ struct Quantized {
   int64_t zero;
   bool not_negative;  // without it
 };
+// What a free size is asked: itself as a float, whether it is 1, whether it is above a number.
+struct Asked {
+  enum class What { number, is_one, is_above } what;
+  Dim size;
+  int64_t than = 0;
+};
 struct Value {
   Type type = Type::none;
   DType dtype = DType::f32;
@@ -49,6 +55,7 @@ struct Value {
   std::vector<Form> forms;  // the first is what was made; empty: only as numbers
   std::optional<Tensor> constant;
   std::optional<std::vector<Dim>> sizes;  // the elements, in their order, of integers that were made of sizes
+  std::optional<Asked> asked;             // and nothing else: what only an If or a Loop may read
   std::optional<double> filled;           // every element, where no shape is known: without forms
   std::optional<Tensor> around;           // in a body: what a constant of the graph around it is, for a layer's weights
   std::optional<Quantized> quantized;     // the first form
@@ -78,6 +85,10 @@ class Reader {
   // ---- of a body
   // Its nodes, once its inputs are set.
   void nodes();
+  // Skips those that none of these values needs.
+  void only_for(const std::vector<std::string_view> &names);
+  // A value of the graph around the body, as the body sees it.
+  Value brought_in(Value &there);
   // A model of them; `seen`: what it reads of the graph around it, its last inputs.
   std::shared_ptr<graph::Model> body(std::vector<Node> in, const std::vector<Node> &out, std::vector<Node> &seen);
   bool is_body() const { return outer_ != nullptr; }
@@ -110,7 +121,6 @@ class Reader {
   std::vector<Node> outputs(const Port &p);
   Node output(const Port &p, const std::string &name, Value &v);
   Value &from_outside(std::string_view name);
-  Value brought_in(Value &there);
   Node seen(Node outside);
 
   const File &file_;

@@ -69,6 +69,77 @@ TEST(OnnxFlow, ALoopOfAKnownLengthIsWrittenOut) {
   EXPECT_EQ((run<float, float>(stacked, {1, 4}, x)), (std::vector<float>{1, 2, 3, 4, 3, 6, 9, 12, 6, 12, 18, 24}));
 }
 
+// ---- decided while the model runs
+
+TEST(OnnxFlow, AnIfRunsTheBranchThatItsConditionSays) {
+  const std::string above = named("ReduceSum", {"x"}, "sum", integer("keepdims", 0)) +
+                            initializer<float>("none", floats, {}, {0}) + named("Greater", {"sum", "none"}, "c");
+  const std::string bytes = model(above + node("If", {"c"}, branches()));
+  EXPECT_EQ((run<float, float>(bytes, {1, 4}, x)), times(2));
+  EXPECT_EQ((run<float, float>(bytes, {1, 4}, times(-1))), times(-3));
+  // Branches that give other numbers of axes.
+  const std::string flat =
+      body("then_branch", named("Flatten", {"x"}, "z", integer("axis", 0)) + floats_port(12, "z")) +
+      body("else_branch", named("Squeeze", {"x", "first"}, "z") + initializer<int64_t>("first", int64, {1}, {0}) +
+                              port(12, "z", floats, {4}));
+  expect_refusal(model(above + node("If", {"c"}, flat)), DL4_UNSUPPORTED,
+                 {"the_If", "of 2 axes and float32 of 1 as output 0"});
+}
+
+// x without its first axis where that is of 1, as exporters write it.
+TEST(OnnxFlow, AnIfOnASizeOfOneIsThatBranch) {
+  const std::string graph =
+      named("Shape", {"x"}, "s") + named("Gather", {"s", "at"}, "n") + scalar("at", 0) + scalar("one", 1) +
+      named("Equal", {"n", "one"}, "c") +
+      node("If", {"c"},
+           body("then_branch", named("Squeeze", {"x", "first"}, "z") + initializer<int64_t>("first", int64, {1}, {0}) +
+                                   port(12, "z", floats, {4})) +
+               body("else_branch", named("Identity", {"x"}, "z") + floats_port(12, "z")));
+  EXPECT_EQ((run<float, float>(model(graph), {1, 4}, x)), x);
+  Refusal r;
+  const auto m = load(nullptr, model(graph), r);
+  ASSERT_EQ(r.code, 0) << r.message;
+  Own<dl4_session> s;
+  ok(dl4_session_create(m, nullptr, s.out()));
+  const int64_t dims[] = {2, 4};
+  Own<dl4_tensor> in, out;
+  ok(dl4_tensor_create(nullptr, DL4_FLOAT32, 2, dims, in.out()));
+  dl4_tensor *given = in;
+  r = refusal(dl4_session_run(s, &given, 1, out.out(), 1, nullptr));
+  EXPECT_EQ(r.code, DL4_SHAPE_MISMATCH) << r.message;
+}
+
+TEST(OnnxFlow, ALoopRunsUntilItsConditionSaysNo) {
+  // While the sum of what it has is below 1000.
+  const std::string until = named("ReduceSum", {"next"}, "all", integer("keepdims", 0)) +
+                            initializer<float>("end", floats, {}, {100}) + named("Less", {"all", "end"}, "more");
+  const std::string bytes = model(loop(summing(until), {"", "", "zero"}, ""));
+  EXPECT_EQ((run<float, float>(bytes, {1, 4}, x)), times(10));  // 1 + 2 + 3 + 4
+  EXPECT_EQ((run<float, float>(bytes, {1, 4}, times(9))), times(27));
+  expect_refusal(model_of(loop(summing(until), {"", "", "zero"}, "", "all_of_them"),
+                          floats_port(11, "x") + port(12, "all_of_them", floats, {-1, -1, 4})),
+                 DL4_UNSUPPORTED, {"the_Loop", "a number of steps that the model computes"});
+}
+
+// As long as x is what it is.
+TEST(OnnxFlow, ALoopThatGoesOnForeverEndsWithAnError) {
+  const std::string always =
+      named("ReduceSum", {"x"}, "all", integer("keepdims", 0)) + named("Equal", {"all", "all"}, "more");
+  Refusal r;
+  const auto m = load(nullptr, model(loop(summing(always), {"", "", "zero"}, "")), r);
+  ASSERT_EQ(r.code, 0) << r.message;
+  Own<dl4_session> s;
+  ok(dl4_session_create(m, nullptr, s.out()));
+  const int64_t dims[] = {1, 4};
+  Own<dl4_tensor> in, out;
+  ok(dl4_tensor_create(nullptr, DL4_FLOAT32, 2, dims, in.out()));
+  std::fill_n(static_cast<float *>(dl4_tensor_data(in)), 4, 1.f);
+  dl4_tensor *given = in;
+  r = refusal(dl4_session_run(s, &given, 1, out.out(), 1, nullptr));
+  EXPECT_EQ(r.code, DL4_UNSUPPORTED);
+  EXPECT_NE(r.message.find("it goes on after 1000000 steps"), std::string::npos) << r.message;
+}
+
 TEST(OnnxFlow, SequencesAreListsWhileTheFileIsRead) {
   const std::string graph = named("Neg", {"x"}, "minus") + named("SequenceConstruct", {"x", "minus"}, "s") +
                             named("SequenceInsert", {"s", "minus", "first"}, "t") + scalar("first", 0) +
@@ -190,7 +261,7 @@ TEST(OnnxFlow, SizesThatDoubleAreCounted) {
       body("body", named("Concat", {"s", "s"}, "t", integer("axis", 0)) + named("Identity", {"go"}, "more") +
                        port(11, "i", int64, {}) + port(11, "go", boolean, {}) + port(11, "s", floats, {-1, 4}) +
                        port(12, "more", boolean, {}) + port(12, "t", floats, {-1, 4}));
-  for (int64_t n : {40, 100000}) {
+  for (int64_t n : {int64_t{40}, int64_t{100000}, INT64_MAX}) {
     const Loaded l = timed(model(scalar("n", n) + node("Loop", {"n", "", "x"}, doubles)));
     EXPECT_LT(l.seconds, 1) << l.r.message;
   }

@@ -113,6 +113,22 @@ TEST(OnnxScan, StacksSeveralValues) {
             (std::vector<float>{100, 200, 300, 400, 10, 20, 30, 40, 1, 2, 3, 4}));
 }
 
+// The second axis is that of the steps, and where they are stacked.
+TEST(OnnxScan, TakesOtherAxes) {
+  EXPECT_EQ((run<float, float>(scan(step("", port(11, "s", 1, {3, 2}) + port(11, "t", 1, {3, 2})) + one +
+                                        integers("scan_input_axes", {1}) + integers("scan_output_axes", {1}),
+                                    {"zero", "x"}, {3, 2}),
+                               {3, 2, 2}, given)),
+            (std::vector<float>{1, 2, 4, 6, 10, 20, 40, 60, 100, 200, 400, 600}));
+}
+
+// Each of two samples is a Scan of its own.
+TEST(OnnxScan, HasABatchBeforeOpset9) {
+  const std::string rows = step("", port(11, "s", 1, {2}) + port(11, "t", 1, {2}));
+  EXPECT_EQ((run<float, float>(scan(rows + one, {"", "zero", "x"}, {3, 2}, 8), {3, 2, 2}, given)),
+            (std::vector<float>{1, 2, 4, 6, 10, 20, 40, 60, 100, 200, 400, 600}));
+}
+
 TEST(OnnxScan, IsRefusedByWhatItSays) {
   const auto refused = [](const std::string &bytes, const std::string &word) {
     expect_refusal(bytes, DL4_UNSUPPORTED, {"the_Scan", word});
@@ -121,42 +137,21 @@ TEST(OnnxScan, IsRefusedByWhatItSays) {
   expect_refusal(scan(step() + integer("num_scan_inputs", 3)), DL4_CORRUPT_FILE, {"the_Scan", "has 2 inputs"});
   expect_refusal(scan(step("", port(11, "s", 1, {2, 2})) + one), DL4_CORRUPT_FILE, {"the_Scan", "a body of 1"});
   expect_refusal(scan(step() + one + integers("scan_input_axes", {0, 0})), DL4_CORRUPT_FILE, {"scan_input_axes"});
-  refused(scan(step() + one, {"zero", "x"}, {2, 2}, 8), "before opset 9");
-  refused(scan(step() + integer("num_scan_inputs", 2), {"x", "x"}), "without a state");
   expect_refusal(scan(step() + one + integers("scan_output_directions", {0, 1})), DL4_CORRUPT_FILE,
                  {"the_Scan", "has 2 \"scan_output_directions\" for 1"});
-  refused(scan(step() + one + integers("scan_input_axes", {1})), "scan_input_axes");
-  refused(scan(step() + one + integers("scan_output_axes", {1})), "scan_output_axes");
-  refused(scan(step(named("Cast", {"sum"}, "whole", integer("to", 6)),
-                    port(11, "s", 1, {2, 2}) + port(11, "t", 1, {2, 2}) + port(12, "sum", 1, {2, 2}) +
-                        port(12, "whole", 6, {2, 2})) +
-               one),
-          "stacks several values, one of int32");
-  refused(model_of(node("Scan", {"x", "x"}, field(2, std::string("steps")) + step() + one),
-                   port(11, "x", 1, {3, 2, -1}) + port(12, "steps", 1, {3, 2, -1})),
-          "with a state of");
-  refused(scan(step() + one, {"zero", "x"}, {1, 2}), "another batch");
-  refused(scan(step(node("Scan", {"s", "t"}, one)) + one), "inside a body");
-  refused(model_of(node("Scan", {"zero", "n"}, field(2, std::string("steps")) + step() + one) +
-                       initializer<float>("zero", 1, {2, 2}, {0, 0, 0, 0}),
-                   port(11, "n", 6, {3, 2, 2}) + port(12, "steps", 1, {3, 2, 2})),
-          "over a sequence of int32");
-  refused(model_of(node("Scan", {"zero", "x", "other"},
-                        field(2, std::string("steps")) +
-                            step("", port(11, "s", 1, {2, 2}) + port(11, "t", 1, {2, 2}) + port(11, "u", 1, {1, 2})) +
-                            integer("num_scan_inputs", 2)) +
-                       initializer<float>("zero", 1, {2, 2}, {0, 0, 0, 0}) +
-                       initializer<float>("other", 1, {3, 1, 2}, {0, 0, 0, 0, 0, 0}),
-                   port(11, "x", 1, {3, 2, 2}) + port(12, "steps", 1, {3, 2, 2})),
-          "sequences of different batches");
-  // One state of zeros for each sample, and one that is computed.
-  const std::string states =
-      named("Shape", {"x"}, "sizes", integer("start", 1)) + named("ConstantOfShape", {"sizes"}, "zeros") +
-      named("ReduceSum", {"x", "first"}, "sums", integer("keepdims", 0)) + initializer<int64_t>("first", 7, {1}, {0});
-  const std::string two = step("", port(11, "s", 1, {2, 2}) + port(11, "r", 1, {2, 2}) + port(11, "t", 1, {2, 2}));
-  refused(model_of(states + node("Scan", {"zeros", "sums", "x"}, field(2, std::string("last")) + two + one),
-                   port(11, "x", 1, {3, -1, 2}) + port(12, "y", 1, {-1, 2})),
-          "some states that are zeros");
+  for (const char *axes : {"scan_input_axes", "scan_output_axes"})
+    expect_refusal(scan(step() + one + integers(axes, {3})), DL4_CORRUPT_FILE, {"the_Scan", "the axis 3"});
+  refused(scan(step() + one, {"zero", "x"}, {1, 2}), "state 0 is float32 (1, 2) at first and becomes float32 (2, 2)");
+  refused(scan(step() + one, {"x", "zero", "x"}, {2, 2}, 8), "lengths of the sequences");
+  expect_refusal(
+      model_of(node("Scan", {"zero", "x", "other"},
+                    field(2, std::string("steps")) +
+                        step("", port(11, "s", 1, {2, 2}) + port(11, "t", 1, {2, 2}) + port(11, "u", 1, {2, 2})) +
+                        integer("num_scan_inputs", 2)) +
+                   initializer<float>("zero", 1, {2, 2}, {0, 0, 0, 0}) +
+                   initializer<float>("other", 1, {1, 2, 2}, {0, 0, 0, 0}),
+               port(11, "x", 1, {3, 2, 2}) + port(12, "steps", 1, {3, 2, 2})),
+      DL4_CORRUPT_FILE, {"the_Scan", "sequences of 3 and 1 steps"});
 }
 
 }  // namespace

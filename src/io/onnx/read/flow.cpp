@@ -1,6 +1,8 @@
 // If and Loop where the file says which branch, and how often: their bodies become layers of the graph around them.
 #include "io/onnx/read/flow.hpp"
 
+#include <algorithm>
+
 #include "base/error.hpp"
 #include "io/onnx/read/loops.hpp"
 
@@ -35,7 +37,8 @@ Attribute said(std::string_view name, Ints list) {
   return a;
 }
 
-Values computed(const Op &op, std::string_view kind, const Values &in, std::vector<Attribute> attributes, size_t out) {
+Values computed(const Op &op, std::string_view kind, const Values &in, std::vector<Attribute> attributes, size_t out,
+                Handler read) {
   std::vector<std::string> names;  // of the inputs, then of the outputs
   for (size_t i = 0; i < in.size() + out; ++i) names.push_back(std::to_string(i));
   NodeProto node;
@@ -46,7 +49,10 @@ Values computed(const Op &op, std::string_view kind, const Values &in, std::vect
   const File nothing;
   Reader r(nothing, op.r);
   for (size_t i = 0; i < in.size(); ++i) r.set(names[i], in[i]);
-  r.run(node);
+  if (read)
+    read(Op(r, node));
+  else
+    r.run(node);
   Values all;
   for (std::string_view name : node.out) all.push_back(r.value(name));
   return all;
@@ -102,16 +108,100 @@ std::optional<bool> flag(const Op &op, Value &v) {
   return t->as<uint8_t>()[0] != 0;
 }
 
+// A branch for a size of 1: how a squeeze of a free axis is written. A run with another size is refused.
+void assumed(const Op &op, const File &then, const Dim &size) {
+  const auto at = op.r.axis_of_size(size);
+  if (!at) op.refuse("on a size that no value has is not supported");
+  Value &of = *at->first;
+  const Perm place = inverse(of.perm());
+  const int axis = place[static_cast<size_t>(at->second)];
+  Values out = inlined(op, then, {});
+  for (size_t i = 0; i < out.size(); ++i) {
+    if (out[i].list || out[i].absent) op.refuse("on the size of a free axis, that gives a sequence, is not supported");
+    const Perm perm = out[i].perm();
+    const Node y = op.layer("EnsureSize", {{"axis", axis}, {"size", 1}}, {op.as(out[i], perm), of.forms[0].node});
+    op.give(i, y, out[i].dims, perm);
+  }
+}
+
 void if_(const Op &op) {
   const File &then = body_of(op, "then_branch"), &otherwise = body_of(op, "else_branch");
   const size_t outputs = op.node.out.size();
   if (then.outputs.size() != outputs || otherwise.outputs.size() != outputs)
     fail(Code::corrupt_file, "has ", outputs, " outputs, and branches of ", then.outputs.size(), " and ",
          otherwise.outputs.size());
+  if (const auto &asked = op.in(0).asked; asked && asked->what == Asked::What::is_one)
+    return assumed(op, then, Dim(asked->size));
   const auto yes = flag(op, op.in(0));
   if (!yes) return branch(op, then, otherwise);
   const Values out = inlined(op, *yes ? then : otherwise, {});
   for (size_t i = 0; i < outputs; ++i) op.give_value(i, out[i]);
+}
+
+// ---- how many steps a condition gives
+
+// What gives a value of a body, behind what leaves it as it is; null: nothing in it does.
+const NodeProto *maker(const File &body, std::string_view &name) {
+  for (size_t n = 0; n <= body.nodes.size(); ++n) {
+    const auto it = std::find_if(body.nodes.begin(), body.nodes.end(), [&](const NodeProto &node) {
+      return std::find(node.out.begin(), node.out.end(), name) != node.out.end();
+    });
+    if (it == body.nodes.end()) return nullptr;
+    if ((it->op != "Identity" && it->op != "Cast") || it->in.empty()) return &*it;
+    name = it->in[0];
+  }
+  return nullptr;
+}
+
+// A number that stands still: of the graph around the body, of the body, or a value that it carries as it is.
+std::optional<Dim> still(const Op &op, const LoopParts &p, std::string_view name) {
+  if (maker(p.body, name)) return {};
+  for (const Numbers &t : p.body.initializers)
+    if (t.name == name) {
+      const Tensor n = read(t, op.r.outside());
+      if (n.elements() == 1 && n.dtype != DType::f32) return Dim{ints_of(n)[0], {}};
+      return {};
+    }
+  for (size_t i = 0; i < p.body.inputs.size(); ++i)
+    if (p.body.inputs[i].name == name) {
+      if (i < 2 || !p.still(i - 2)) return {};
+      name = op.node.in[i];
+      break;
+    }
+  Value &v = op.r.value(name);
+  if (v.asked) return v.asked->what == Asked::What::number ? std::optional(v.asked->size) : std::nullopt;
+  if (v.sizes && v.sizes->size() == 1) return (*v.sizes)[0];
+  if (v.constant && v.constant->elements() == 1 && v.constant->dtype != DType::f32)
+    return Dim{ints_of(*v.constant)[0], {}};
+  return {};
+}
+
+// The steps of a loop that goes on while a number that it carries, and makes greater by 1, is below another.
+std::optional<Dim> counted(const Op &op, const LoopParts &p) {
+  std::string_view flag = p.body.outputs[0].name;
+  const NodeProto *less = maker(p.body, flag);
+  if (!less || less->op != "Less" || less->in.size() != 2) return {};
+  std::string_view next = less->in[0];
+  const NodeProto *add = maker(p.body, next);
+  if (!add || add->op != "Add" || add->in.size() != 2) return {};
+  for (size_t i = 0; i < 2; ++i) {
+    const auto one = still(op, p, add->in[1 - i]);
+    if (one != Dim{}) continue;
+    for (size_t k = 0; k < p.states.size(); ++k) {
+      std::string_view becomes = p.body.outputs[k + 1].name;
+      if (p.body.inputs[k + 2].name != add->in[i] || maker(p.body, becomes) != add) continue;
+      const auto begin = op.elements(k + 2);
+      const auto end = still(op, p, less->in[1]);
+      if (!begin || begin->size() != 1 || !(*begin)[0].known() || !end) return {};
+      const int64_t from = (*begin)[0].factor;
+      if (end->known())
+        return p.on == true ? std::optional(Dim{std::max<int64_t>(1, end->factor - from), {}}) : std::nullopt;
+      const auto &asked = op.has(1) ? op.in(1).asked : std::nullopt;
+      const bool same = asked && asked->what == Asked::What::is_above && asked->size == *end && asked->than == from;
+      return from == 0 && same ? end : std::nullopt;
+    }
+  }
+  return {};
 }
 
 // Beyond so many nodes in all a loop over tensors runs as one; that over sequences is written out up to what the load
@@ -148,25 +238,34 @@ void loop(const Op &op) {
   if (p.body.inputs.size() != p.states.size() + 2 || outputs < p.states.size() + 1 || op.node.out.size() > outputs - 1)
     fail(Code::corrupt_file, "has ", p.states.size(), " values that it carries, ", op.node.out.size(),
          " outputs, and a body of ", p.body.inputs.size(), " inputs and ", outputs, " outputs");
-  bool counted = !op.has(0);
+  bool known = !op.has(0);
   if (op.has(0))
     if (const auto trips = op.elements(0)) {
       if (trips->size() != 1) fail(Code::corrupt_file, "has ", trips->size(), " numbers of steps");
       p.trips = (*trips)[0];
-      counted = p.trips->known();
+      known = p.trips->known();
     }
-  p.on = op.has(1) ? flag(op, op.in(1)) : true;
+  p.on = op.has(1) && !op.in(1).asked ? flag(op, op.in(1)) : std::optional<bool>();
+  if (!op.has(1)) p.on = true;
   bool tensors = true;
   for (const Value &v : p.states) tensors &= !v.list && !v.absent;
-  const auto nodes = std::max<int64_t>(1, static_cast<int64_t>(p.body.nodes.size()));
   // Where only the condition ends it, the first step says whether that is computed.
+  const auto nodes = std::max<int64_t>(1, static_cast<int64_t>(p.body.nodes.size()));
   const bool few = !p.trips || p.trips->factor <= most_nodes / nodes;
-  if (counted && p.on && (few || !tensors || !*p.on) && written_out(op, p)) return;
+  if (p.on && (!*p.on || (known && (few || !tensors))) && written_out(op, p)) return;
   if (!tensors) op.refuse("carries a sequence, and how many steps it takes is computed by the model");
+  // ONNX's way to say that the condition alone counts.
+  const bool endless = !op.has(0) || (p.trips && p.trips->known() && p.trips->factor >= INT32_MAX);
+  if (const auto steps = endless ? counted(op, p) : std::nullopt) p.trips = steps, p.to_the_end = true;
   run_loop(op, p);
 }
 
 }  // namespace
+
+bool LoopParts::still(size_t i) const {
+  std::string_view name = body.outputs[i + 1].name;
+  return !maker(body, name) && name == body.inputs[i + 2].name;
+}
 
 std::span<const Row> flow_rows() {
   static constexpr Row rows[] = {{"If", if_}, {"Loop", loop}};

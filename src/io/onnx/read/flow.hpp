@@ -13,7 +13,9 @@ const File &body_of(const Op &op, std::string_view name);
 Values inlined(const Op &op, const File &body, const Values &in);
 // What a node of that op gives of these values.
 Value computed(const Op &op, std::string_view kind, const Values &in, std::vector<Attribute> attributes);
-Values computed(const Op &op, std::string_view kind, const Values &in, std::vector<Attribute> attributes, size_t out);
+// read: another reader than that op's.
+Values computed(const Op &op, std::string_view kind, const Values &in, std::vector<Attribute> attributes, size_t out,
+                Handler read = nullptr);
 Attribute said(std::string_view name, int64_t i);
 Attribute said(std::string_view name, Ints list);
 // Values of one shape along a new first axis; none of them: of that port's shape.

@@ -250,16 +250,45 @@ void pow(const Op &op) {
   pairwise(op, "Power");
 }
 
+// A free size, of integers or as a float.
+std::optional<Dim> free_size(const Op &op, size_t i) {
+  const Value &v = op.in(i);
+  if (v.asked && v.asked->what == Asked::What::number) return v.asked->size;
+  const auto list = op.elements(i);
+  if (!list || list->size() != 1 || (*list)[0].known()) return {};
+  return (*list)[0];
+}
+void give_asked(const Op &op, Asked asked, DType dtype, std::vector<Dim> dims) {
+  Value v;
+  v.type = dtype == DType::f32 ? Type::float32 : Type::boolean;
+  v.dtype = dtype;
+  v.dims = std::move(dims);
+  v.asked = std::move(asked);
+  op.give_value(0, std::move(v));
+}
+// A number compared with a free size; which: the operand that is the number.
+bool asks(const Op &op, size_t which, Asked::What what) {
+  const auto size = free_size(op, 1 - which);
+  if (!size || size->factor <= 0) return false;
+  const auto t = op.constant(which);
+  if (!t || t->elements() != 1) return false;
+  const double than = op.number(which, 0);
+  if (than != std::floor(than) || std::abs(than) > 1e9) return false;
+  if (what == Asked::What::is_one && (than != 1 || *size != Dim{1, size->symbols})) return false;
+  give_asked(op, {what, *size, static_cast<int64_t>(than)}, DType::boolean, op.broadcast({&op.in(0), &op.in(1)}));
+  return true;
+}
 void equals(const Op &op) {
-  if (!on_sizes(op, equal, Type::boolean)) pairwise(op, "Equal");
+  const auto one = Asked::What::is_one;
+  if (!on_sizes(op, equal, Type::boolean) && !asks(op, 0, one) && !asks(op, 1, one)) pairwise(op, "Equal");
 }
 void less(const Op &op) {
   const SizeRule rule = [](const Dim &a, const Dim &b) { return known_only(a, b, std::less<>()); };
-  if (!on_sizes(op, rule, Type::boolean)) pairwise(op, "Less");
+  if (!on_sizes(op, rule, Type::boolean) && !asks(op, 0, Asked::What::is_above)) pairwise(op, "Less");
 }
 void greater(const Op &op) {
   const SizeRule rule = [](const Dim &a, const Dim &b) { return known_only(a, b, std::greater<>()); };
-  if (!on_sizes(op, rule, Type::boolean)) pairwise(op, "Greater");
+  if (!on_sizes(op, rule, Type::boolean) && !asks(op, 1, Asked::What::is_above)) pairwise(op, "Greater");
 }
 
 using Chosen = int64_t (*)(int64_t, int64_t);
@@ -356,6 +385,8 @@ void cast_to(const Op &op, Type to) {
     *number.as<float>() = static_cast<float>(op.number(0, 0));
     return op.give_constant(0, std::move(number));
   }
+  if (const auto size = free_size(op, 0); size && type == DType::f32)
+    return give_asked(op, {Asked::What::number, *size}, type, v.dims);
   const Perm perm = v.perm();
   op.give(0, op.cast(op.as(v, perm), type), v.dims, perm);
 }

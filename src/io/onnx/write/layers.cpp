@@ -4,6 +4,7 @@
 
 #include "base/error.hpp"
 #include "io/onnx/reader.hpp"
+#include "io/onnx/write/flow.hpp"
 #include "io/onnx/write/writer.hpp"
 #include "ops/conv.hpp"
 #include "ops/lstm.hpp"
@@ -344,9 +345,10 @@ void scan(Writer &w, const Listed &) {
 
 WriteOp find_larger(std::string_view op) {
   static constexpr std::pair<std::string_view, WriteOp> rows[] = {
-      {"matmul", matmul}, {"conv", conv},           {"conv_transpose", conv_transpose},
-      {"pool", pool},     {"normalize", normalize}, {"attention", attention},
-      {"lstm", lstm},     {"gru_cell", gru_cell},   {"scan", scan}};
+      {"matmul", matmul},       {"conv", conv},           {"conv_transpose", conv_transpose},
+      {"pool", pool},           {"normalize", normalize}, {"attention", attention},
+      {"lstm", lstm},           {"gru_cell", gru_cell},   {"scan", scan},
+      {"branch", write_branch}, {"while", write_while}, {"ensure_size", write_ensure_size}};
   for (const auto &[name, write] : rows)
     if (name == op) return write;
   return nullptr;

@@ -1,0 +1,12 @@
+// Ops with bodies as ONNX's, and ensure_size.
+#pragma once
+
+#include "io/onnx/write/writer.hpp"
+
+namespace dl4::io::onnx {
+
+void write_branch(Writer &w, const Listed &said);
+void write_while(Writer &w, const Listed &said);
+void write_ensure_size(Writer &w, const Listed &said);
+
+}  // namespace dl4::io::onnx

@@ -241,6 +241,7 @@ void Writer::step(const ops::Step &step) {
   const std::string op(step.op->name());
   WriteOp write = find_plain(op);
   if (!write) write = find_larger(op);
+  if (!write) write = find_segments(op);
   if (!write) refuse("it computes \"" + op + "\", which ONNX has no op for");
   write(*this, Listed(*step.op));
   step_ = nullptr;

@@ -145,6 +145,7 @@ void write_recurrence(Writer &w, const Recurrence &r);
 using WriteOp = void (*)(Writer &, const Listed &);
 WriteOp find_plain(std::string_view op);   // elementwise, shapes, reductions
 WriteOp find_larger(std::string_view op);  // products, convolutions, recurrence
+WriteOp find_segments(std::string_view op);
 
 int64_t type_of(DType t);
 MessageWriter value_info(const std::string &name, DType type, const Shape &shape, const Names &symbols);

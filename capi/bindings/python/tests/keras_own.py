@@ -67,6 +67,7 @@ CASES = {
     r"grain|torch|jax|flax|_tf_|litert|saved_model|openvino|remat": FRAMEWORK,
     r"NumpyDtypeTest.*uint32": "types that Keras leaves out on TensorFlow",
     r"broadcast_shapes|_set_factor|ValidateFloatArg|compute_fans|squeeze_or_expand": MACHINERY,
+    r"test_application_base": "asks for a file of the network",
     r"GetFileTest.test_(copy|exists|file_open|isdir|join_s|listdir|makedirs|remove_)": MACHINERY,
     r"^(ResolveSubPath|PathToString|IsLinkInDir|FilterSafe|IsRemotePath|TestRaiseIfNoGFile|TestFileUtils|ResolveHasher|"
     r"ResolvePath)": MACHINERY,

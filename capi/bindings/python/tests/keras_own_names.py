@@ -5,8 +5,10 @@ import importlib
 import importlib.abc
 import importlib.machinery
 import importlib.util
+import os
 import pathlib
 import re
+import shutil
 import sys
 import types
 import unittest
@@ -15,6 +17,10 @@ import warnings
 import numpy as np
 
 from keras_own_testing import TestCase, Tree, _backend, operation_class
+
+
+# Of these the names are looked for in the modules of the same name first.
+OWN_MODULES = tuple(f"keras.src.{m}." for m in ("applications", "datasets", "layers.preprocessing", "utils"))
 
 
 class Names(types.ModuleType):
@@ -35,11 +41,12 @@ class Names(types.ModuleType):
                 return importlib.import_module(f"{self.__name__}.{name}")
         import dl4.keras as keras
 
-        if self.__name__.startswith(("keras.src.utils.", "keras.src.layers.preprocessing.")):
-            with contextlib.suppress(ImportError):
-                own = importlib.import_module("dl4." + self.__name__)
-                if hasattr(own, name):
-                    return getattr(own, name)
+        if self.__name__.startswith(OWN_MODULES):
+            for module in (self.__name__, self.__name__.replace("keras.src.", "keras.")):
+                with contextlib.suppress(ImportError):
+                    own = importlib.import_module("dl4." + module)
+                    if hasattr(own, name):
+                        return getattr(own, name)
         pools = [
             keras.layers,
             keras.losses,
@@ -125,7 +132,20 @@ def special(module):
                 "keras.src.backend.common.variables": vars(b),
                 "keras.src.backend.common.symbolic_scope": {"in_symbolic_scope": is_traced},
                 "keras.src.distribution.distribution_lib": {n: Use(n) for n in ("DataParallel", "DeviceMesh")},
-                "keras.src.saving.saving_lib": {"_MEMORY_UPPER_BOUND": 0.5},
+                "keras.src.saving.saving_lib": {
+                    "_MEMORY_UPPER_BOUND": 0.5,
+                    "save_weights_only": keras.saving.save_weights,
+                    "load_weights_only": keras.saving.load_weights,
+                },
+                "keras.src.utils.file_utils": {
+                    "join": os.path.join,
+                    "exists": os.path.exists,
+                    "isdir": os.path.isdir,
+                    "listdir": os.listdir,
+                    "makedirs": os.makedirs,
+                    "remove": os.remove,
+                    "rmtree": shutil.rmtree,
+                },
                 "keras.src.api_export": {"keras_export": lambda *_: lambda f: f},
                 "keras.src.random": vars(keras.random),
                 "keras.src.random.random": vars(keras.random),

@@ -1,7 +1,9 @@
 """Runs the programs of step_programs.py on dl4 and compares with what Keras gave; and the stateless functions, which
 Keras has on JAX alone or not at all on TensorFlow."""
 
+import copy
 import pathlib
+import pickle
 import unittest
 
 import dl4.keras as keras
@@ -61,6 +63,74 @@ class Stateless(unittest.TestCase):
         o.build([keras.Variable(np.ones(3, "float32"))])
         with self.assertRaisesRegex(NotImplementedError, "stateless function of symbolic values"):
             o.stateless_apply([0, 0.1], [G], [keras.Input((3,))])
+
+
+class Mine(keras.layers.Layer):
+    def __init__(self, factor, **kwargs):
+        super().__init__(**kwargs)
+        self.factor = factor
+
+    def call(self, x):
+        return x * self.factor
+
+    def get_config(self):
+        return {**super().get_config(), "factor": self.factor}
+
+
+class Copies(unittest.TestCase):
+    """Pickled and copied models go on where the model would."""
+
+    def models(self):
+        x = keras.Input((3,))
+        schedule = keras.optimizers.schedules.ExponentialDecay(0.1, 3, 0.5)
+        for optimizer, loss in (
+            (keras.optimizers.Adam(0.1), "mse"),
+            (keras.optimizers.SGD(schedule, momentum=0.9), keras.losses.Huber()),
+        ):
+            m = keras.Model(x, [keras.layers.Dense(2)(Mine(3)(x))])
+            m.compile(optimizer, loss, metrics=["mae"])
+            yield m
+            m = keras.Sequential([keras.Input((3,)), keras.layers.Dense(2)])
+            m.compile(type(optimizer).from_config(optimizer.get_config()), loss)
+            yield m
+
+    def fit(self, m):
+        return m.fit(X, Y, batch_size=8, epochs=2, shuffle=False, verbose=0).history["loss"]
+
+    def test_they_train_alike(self):
+        for m in self.models():
+            self.fit(m)
+            pickled, copied = pickle.loads(pickle.dumps(m)), copy.deepcopy(m)
+            losses = self.fit(m)
+            for other in (pickled, copied):
+                self.assertIs(type(other), type(m))
+                np.testing.assert_allclose(self.fit(other), losses, 1e-5)
+                self.assertEqual(int(other.optimizer.iterations), 20)
+
+    def test_what_was_not_compiled_or_built(self):
+        m = pickle.loads(pickle.dumps(keras.Sequential([keras.layers.Dense(2, name="d")], name="s")))
+        self.assertEqual((m.name, [layer.name for layer in m.layers], m.built), ("s", ["d"], False))
+        x = keras.Input((3,))
+        m = keras.Model(x, [keras.layers.Dense(2)(x)])
+        got = pickle.loads(pickle.dumps(m)).predict(X, verbose=0)
+        self.assertIsInstance(got, list)
+        np.testing.assert_array_equal(got[0], m.predict(X, verbose=0)[0])
+
+
+class Uncompiled(unittest.TestCase):
+    def test_a_loss_of_a_layer_alone_takes_no_targets(self):
+        class Adds(keras.layers.Layer):
+            def call(self, x):
+                self.add_loss(keras.ops.sum(x))
+                return x
+
+        m = keras.Sequential([keras.layers.Dense(2), Adds(), keras.layers.Dense(1)])
+        m.compile("adam")
+        m.fit(X, Y, verbose=0)
+        m = made(keras, "sgd", stepping(keras))
+        m.compile("sgd")
+        with self.assertRaisesRegex(ValueError, "No loss to compute"):
+            m.fit(X, Y, verbose=0)
 
 
 class Refused(unittest.TestCase):

@@ -402,6 +402,11 @@ class Model(Layer, Trainer, Inputs):
         raise NotImplementedError("export is not in this version; save() writes a file that every language reads")
 
     def __reduce__(self):
+        if type(self).__module__.startswith("dl4.") and (self._functional is None or not self._functional.ahead):
+            try:
+                return rebuilt, parts_of(self)
+            except NotImplementedError:  # it has no config: what it computes is kept
+                pass
         return _unpickle, (self.core.to_bytes(),)
 
 
@@ -417,6 +422,30 @@ def _added_losses(functional):
                 found += [penalty(t) / ops.cast(ops.shape(t)[0], "float32") for t in call.outputs]
         functional.added_losses = found
     return functional.added_losses
+
+
+def rebuilt(cls, config, classes, weights, compiled, trained):
+    """A pickled model."""
+    with custom_object_scope(classes):
+        model = cls.from_config(config)
+        if weights is not None:
+            model.set_weights(weights)
+        if compiled is not None:
+            model.compile(**compiled)
+            model._take_training_state(trained)
+    return model
+
+
+def parts_of(model):
+    """What rebuilt() takes: config, weights, what it was compiled with and the state of its training."""
+    classes = {type(layer).__name__: type(layer) for layer in model._flatten_layers(include_self=False)}
+    own = {name: cls for name, cls in classes.items() if not cls.__module__.startswith("dl4.")}
+    weights = model.get_weights() if model._functional is not None else None
+    compiled, trained = None, None
+    if model.compiled:
+        compiled = {"optimizer": model.optimizer, "run_eagerly": model.run_eagerly, **model._compiled}
+        trained = model._training_state()
+    return type(model), model.get_config(), own, weights, compiled, trained
 
 
 def _unpickle(data):

@@ -125,6 +125,9 @@ class Optimizer(Updates, Kind):
             return config[key]
         return _ARGUMENTS[key] if key in _ARGUMENTS and self._class_name is None else super().__getattr__(key)
 
+    def __reduce__(self):
+        return type(self).from_config, (self.get_config(),)
+
     def get_config(self):
         config = super().get_config()
         return {

@@ -72,6 +72,24 @@ class NativeTraining:
         self._trainer = None
         trained.discard(self)
 
+    def _training_state(self):
+        """What training goes on from, beside the weights."""
+        if self._trains_by_steps():
+            return self.optimizer._state()
+        if self._trainer is None or self._as_trained is None and not self._loaded:
+            return self._suspended
+        with self._as_compiled():
+            return abi.content(abi.made("dl4_trainer_save_memory", self._trainer))
+
+    def _take_training_state(self, state):
+        if isinstance(state, dict):
+            self.optimizer._put_state(state)
+        elif state is not None:
+            self._suspended, self._loaded = state, True
+            if self._trainer is not None:  # compile() has made it
+                with self._as_compiled():
+                    self._resume()
+
     def _resume(self):
         if self._suspended is not None:
             data, self._suspended = self._suspended, None

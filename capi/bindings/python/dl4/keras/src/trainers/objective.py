@@ -163,6 +163,8 @@ class Objective:
 
     def _targets(self, y):
         """One array for each loss."""
+        if self._compiled and self._compiled["loss"] is None and not self._compiled_metrics():
+            return []  # as Keras, which asks nobody for them
         entries, outputs = self._entries() if self._compiled else None, self._require_built().nest_out
         if entries is not None:
             y = nested_losses.like_outputs(y, outputs, self._flat_names())

@@ -51,7 +51,7 @@ class Trainer(NativeTraining, Objective, Steps):
 
         if self._functional is None or self._trains_by_steps():
             return
-        if not needs_targets(self._compiled):
+        if loss is not None and not needs_targets(self._compiled):
             try:
                 self._get_trainer()  # what can't be is refused here
             except StructureError:
@@ -75,7 +75,7 @@ class Trainer(NativeTraining, Objective, Steps):
         found, outputs = {}, self._output_keys() if self._functional is not None else ()
         for given in self._compiled_metrics() if self.compiled else ():
             if isinstance(given, str):
-                known = registry.get("metric", given)
+                known = registry.get("metric", "accuracy" if given == "acc" else given)
                 name = given
             else:
                 known, name = given, getattr(given, "name", getattr(given, "__name__", None))
@@ -166,6 +166,7 @@ class Trainer(NativeTraining, Objective, Steps):
         if class_weight is not None and sample_weight is not None:
             raise ValueError("You cannot `class_weight` and `sample_weight` at the same time.")
         size, metric_batches = batch_size or 32, None
+        steps_per_epoch = self._whole_executions(steps_per_epoch)
         if self._functional is None and is_whole(x) and not overrides.having(self, "train", "python"):
             self._build_from_data(as_array(x))
         by_steps = self._trains_by_steps()
@@ -239,6 +240,11 @@ class Trainer(NativeTraining, Objective, Steps):
             with inside_waiting:
                 callback_list._notify("on_train_end", logs)
         return self.history
+
+    def _whole_executions(self, steps):
+        """Steps as Keras takes them, which never ends within what `steps_per_execution` executes at once."""
+        n = 1 if self.steps_per_execution == "auto" else self.steps_per_execution or 1
+        return -(-steps // n) * n if steps else steps
 
     def _need_library_steps(self, who):
         """Raises for what training would have to call of this model's, or of its layers'."""

@@ -64,7 +64,7 @@ CASES = {
     r"SparseTest|sparse_(input|tensor|grad|data|weights)|_sparse\b|_sparse_|sparse$|sparse_?True|ragged": SPARSE,
     r"complex|view_as_|eig\b|ViewAs|polar|test_angle|test_(real|imag)$": COMPLEX,
     r"distribut|_tpu|_gpu|device_mesh": DISTRIBUTED,
-    r"grain|torch|jax|flax|_tf_|litert|saved_model|openvino|remat": FRAMEWORK,
+    r"grain|torch|jax|flax|litert|saved_model|openvino|remat": FRAMEWORK,
     r"NumpyDtypeTest.*uint32": "types that Keras leaves out on TensorFlow",
     r"broadcast_shapes|_set_factor|ValidateFloatArg|compute_fans|squeeze_or_expand": MACHINERY,
     r"test_application_base": "asks for a file of the network",

@@ -162,6 +162,18 @@ class Images(unittest.TestCase):
                 expected = ops.image.resize(x, (3, 9), how, antialias=antialias)
                 np.testing.assert_allclose(model(x), expected, 1e-4, 1e-5, err_msg=f"{how} {antialias}")
 
+    def test_a_layer_with_margins(self):
+        x = np.ones((2, 2, 4, 1), "float32")
+        layer = keras.layers.Resizing(4, 4, "nearest", pad_to_aspect_ratio=True, fill_value=3.0)
+        layer = keras.layers.Resizing.from_config(layer.get_config())
+        expected = np.array([3, 1, 1, 3], "float32")[:, None] * np.ones(4, "float32")
+        i = keras.Input((2, 4, 1))
+        for got in (layer(x), keras.Model(i, layer(i))(x)):
+            np.testing.assert_array_equal(got[1, ..., 0], expected)
+        with self.assertRaisesRegex(ValueError, "Only one of"):
+            keras.layers.Resizing(4, 4, pad_to_aspect_ratio=True, crop_to_aspect_ratio=True)
+        self.assertEqual(keras.layers.Resizing(4, 4)(x).shape, (2, 4, 4, 1))
+
     def test_margins(self):
         x = np.ones((4, 4, 1), "float32")
         self.assertEqual(ops.image.pad_images(x, 1, 2, target_height=8, target_width=8).shape, (8, 8, 1))

@@ -94,7 +94,7 @@ class Names(types.ModuleType):
         return None
 
 
-_special = {}
+_special, _attributes = {}, {}
 
 
 def special(module):
@@ -104,6 +104,7 @@ def special(module):
 
         lookup = importlib.import_module("dl4.keras.src.layers.preprocessing.index_lookup")
         keras.layers.IndexLookup = lookup_class(keras, lookup.IndexLookup)  # which Keras's inner module has
+        nests = vars(importlib.import_module("dl4.keras.src.structures"))
         b, named = _backend(), {"named_product": named_product, "get_test_data": get_test_data}
         testing = types.SimpleNamespace(
             TestCase=TestCase,
@@ -151,7 +152,18 @@ def special(module):
                 "keras.src.random.random": vars(keras.random),
                 "keras.src.random.seed_generator": vars(importlib.import_module("dl4.keras.src.random")),
                 "keras.random": vars(keras.random),
-                "keras.src.utils.module_utils": {"tensorflow": importlib.import_module("dl4.tf")},
+                "keras.src.utils.module_utils": {
+                    "tensorflow": importlib.import_module("dl4.tf"),
+                    "dmtree": types.SimpleNamespace(available=False),
+                    "optree": types.SimpleNamespace(available=True),
+                },
+                "keras.src.tree": nests,
+                "keras.src.tree.tree_api": nests,
+                "keras.src.tree.optree_impl": nests,
+                "keras.src.backend.common.global_state": {
+                    "get_global_attribute": lambda name, default=None, **_: _attributes.get(name, default),
+                    "set_global_attribute": _attributes.__setitem__,
+                },
                 "keras.backend": {n: getattr(keras.backend, n) for n in dir(keras.backend)},
                 "keras.src.dtype_policies.dtype_policy": {
                     "dtype_policy": lambda: "float32",
@@ -223,7 +235,7 @@ class Marks:
 
 
 # Functions of numbers alone, which tests compute expected values with.
-PURE = ("keras.src.backend.common.backend_utils", "keras.src.backend.common.dtypes")
+PURE = ("keras.src.backend.common.backend_utils", "keras.src.backend.common.dtypes", "keras.src.utils.tracking", "keras.src.utils.python_utils")
 
 
 class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):

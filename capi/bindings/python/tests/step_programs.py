@@ -3,6 +3,7 @@ Keras and on dl4, unchanged, with equal results.
 
 A program takes `tf` and `keras` and gives numbers.   step_programs.py RESULTS.npz   records those of Keras."""
 
+import collections
 import sys
 import tempfile
 import warnings
@@ -358,6 +359,38 @@ def data_sets_without_an_end(tf, keras):
         h = m.fit(Endless(), steps_per_epoch=4, epochs=3, shuffle=False, verbose=0)
         got.append(h.history["loss"])
     return got
+
+
+@program
+def nests(tf, keras):
+    Point = collections.namedtuple("Point", "x y")
+    ordered = collections.OrderedDict([("b", 1), ("a", [2, 3])])
+    nest = {"b": (1, 2), "a": [Point(3, {"z": 4}), collections.deque([5])], "c": None, "o": ordered}
+    t, seen = keras.tree, []
+    got = [repr(t.flatten(nest)), repr(t.flatten_with_path(nest)), repr(t.is_nested(ordered)), repr(t.is_nested("ab"))]
+    got.append(repr(t.map_structure(lambda x, y: (x, y), nest, nest)))
+    got.append(repr(t.pack_sequence_as(nest, range(9))))
+    got.append(repr(t.traverse(lambda x: seen.append(repr(x)), nest)))
+    got.append(repr(t.traverse(lambda x: t.MAP_TO_NONE if x == 4 else x + 1 if isinstance(x, int) else None, nest)))
+    got.append(repr(t.traverse(lambda x: tuple(x) if isinstance(x, list) else None, nest, top_down=False)))
+    got.append(repr(t.lists_to_tuples(nest)))
+    got.append(repr(t.map_shape_structure(lambda s: (*s, 7), {"x": (1, None), "y": [(2,), [3, 4]]})))
+    got.append(repr(t.map_structure_up_to([1, [2]], lambda a, b: a + len(b), [1, [2]], [[3, 4], [[5]]])))
+    t.assert_same_structure(nest, nest)
+    t.assert_same_paths([1, {"a": 2}], (1, {"a": 3}))
+    for f in (
+        lambda: t.assert_same_structure([1, 2], [1]),
+        lambda: t.assert_same_structure([1], (1,)),
+        lambda: t.map_structure(lambda x, y: x, {"a": 1}, {"b": 1}),
+        lambda: t.pack_sequence_as([1, 2], [1]),
+        lambda: t.assert_same_paths([1], [[1]]),
+        lambda: t.map_structure(max),
+    ):
+        try:
+            got.append(f())
+        except ValueError:
+            got.append("refused")
+    return got, seen
 
 
 def main(path):

@@ -36,5 +36,5 @@ __version__ = "3.15.1"  # of the Keras whose API this is
 __getattr__, __dir__ = _names_later(
     __name__,
     globals(),
-    {f".{name}": name for name in ("applications", "datasets", "preprocessing", "wrappers")},
+    {f".{name}": name for name in ("applications", "datasets", "preprocessing", "tree", "wrappers")},
 )

@@ -299,7 +299,13 @@ class Parts(Case):
             found = [model_of(Linear(r), loss=lambda y, p: 0.0 * keras.ops.mean(p)) for r in (plain, own)]
             expected, got = (m.evaluate(X, np.zeros((8, 2)), verbose=0) for m in found)
             self.assertAlmostEqual(got, 0.5 * expected, 5)
-            self.refused(type(own), "__call__", lambda: dense(kernel_regularizer=own))
+            layers = [
+                keras.layers.Dense(2, kernel_initializer="ones", use_bias=False, kernel_regularizer=r)
+                for r in (plain, own)
+            ]
+            found = [model_of(layer, loss=lambda y, p: 0.0 * keras.ops.mean(p)) for layer in layers]
+            expected, got = (m.evaluate(X, np.zeros((8, 2)), verbose=0) for m in found)
+            self.assertAlmostEqual(got, 0.5 * expected, 5)
             if type(plain).__name__ == "OrthogonalRegularizer":  # of a known number of rows
                 return
             layers = [dense(activity_regularizer=r) for r in (plain, own)]

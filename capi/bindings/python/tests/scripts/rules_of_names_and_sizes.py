@@ -15,7 +15,8 @@ results = []
 for name in ("sum", "mean", "max", "min", "prod"):
     results.append(getattr(tf.math, "unsorted_segment_" + name)(x, [2, 0, -1, 2], 4))
     results.append(getattr(tf.math, "segment_" + name)(x, [0, 0, 2, 2]))
-results += [tf.math.unsorted_segment_sqrt_n(x, [2, 0, -1, 2], 4), tf.math.unsorted_segment_mean([4, 5, 8], [0, 0, 1], 2)]
+results.append(tf.math.unsorted_segment_sqrt_n(x, [2, 0, -1, 2], 4))
+results.append(tf.math.unsorted_segment_mean([4, 5, 8], [0, 0, 1], 2))
 
 
 @tf.function

@@ -1,5 +1,5 @@
-"""Whether layers train within fit(): a model whose call() takes no `training` is not told, as in Keras; layers and inner
-models find it in the outer call. _compute_loss() of one's own."""
+"""Whether layers train within fit(): a model whose call() takes no `training` is not told, as in Keras; layers and
+inner models find it in the outer call. _compute_loss() of one's own."""
 
 import numpy as np
 import keras

@@ -193,17 +193,33 @@ class CustomLayer:
     def _penalties(self):
         return self._own_penalties() + [v for layer in self._inner_layers() for v in layer._penalties()]
 
+    def _penalized_by(self, key):
+        """The weights of the library's layer that an attribute of its config puts a penalty on."""
+        name = key[: -len("_regularizer")]
+        given = self._python.get(key, self._config.get(key))
+        if not key.endswith("_regularizer") or key == "activity_regularizer" or given is None:
+            return []
+        return [self._weight(w) for w in self._weight_facts() if w.rsplit("/", 1)[-1] in (name, f"{name}_kernel")]
+
+    def _python_penalties(self):
+        """Of regularizers that are functions of Python: symbolic, and the same each time."""
+        if self._traced_penalties is None:
+            self._traced_penalties = []  # of the graph that tells its weights
+            self._traced_penalties = [
+                regularizers.get(value)(w._as_tensor())
+                for key, value in self._python.items()
+                for w in self._penalized_by(key)
+            ]
+        return self._traced_penalties
+
     def _own_penalties(self):
         found = []
         if self._class_name is not None and self._class_name != "Functional" and self.built:
-            for key, value in self._config.items():
-                if key.endswith("_regularizer") and value is not None:
-                    name = key[: -len("_regularizer")]
-                    found += [
-                        regularizers.get(value)(self._weight(w).value)
-                        for w in self._weight_facts()
-                        if w.rsplit("/", 1)[-1] in (name, f"{name}_kernel")
-                    ]
+            given = {**self._config, **self._python}
+            pairs = [(w, value) for key, value in given.items() for w in self._penalized_by(key)]
+            order = list(self._weight_facts())
+            for w, value in sorted(pairs, key=lambda pair: order.index(pair[0]._name)):
+                found.append(regularizers.get(value)(w.value))
         for v in self._variables:
             if v.regularizer is not None:
                 found.append(regularizers.get(v.regularizer)(v.value))

@@ -79,7 +79,7 @@ class Layer(CustomLayer, TracedCalls, LayerWeights, Kind):
             raise ValueError(
                 f"Argument `name` must be a string and cannot contain character `/`. Received: name={name}"
             )
-        self._config, self._python = config, {}
+        self._config, self._python, self._traced_penalties = config, {}, None
         self._graphs, self._graph, self._core = WeakKeyDictionary(), None, None
         self._names_in_graphs = WeakKeyDictionary()
         self._facts, self._weights, self._traces, self._first_native_call = None, {}, {}, None
@@ -97,7 +97,7 @@ class Layer(CustomLayer, TracedCalls, LayerWeights, Kind):
             self.set_weights(first if isinstance(first, (list, tuple)) else [first])
 
     def _take_functions(self):
-        """Activations and initializers that are functions of Python are called by us."""
+        """Activations, initializers and penalties that are functions of Python are called by us."""
         for key, value in list(self._config.items()):
             if isinstance(value, Layer) and key == "activation":
                 self._python[key] = self._config.pop(key)
@@ -113,7 +113,7 @@ class Layer(CustomLayer, TracedCalls, LayerWeights, Kind):
                 self._python[key] = self._config.pop(key)
                 if self._class_name == "Activation":
                     self._config[key] = "linear"
-            elif key.endswith(("_initializer", "_constraint")):
+            elif key.endswith(("_initializer", "_constraint", "_regularizer")):
                 self._python[key] = self._config.pop(key)
 
     # ---- places in graphs

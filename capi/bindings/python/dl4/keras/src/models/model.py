@@ -415,6 +415,7 @@ def _added_losses(functional):
     if functional.added_losses is None:
         layers = [layer for r in functional.records if r.layer is not None for layer in r.layer._flatten_layers()]
         known = {id(v._penalty) for layer in layers for v in layer._variables}
+        known |= {id(t) for c in functional.calls for t in getattr(c.layer, "_traced_penalties", None) or ()}
         found = [t for t in functional.losses if id(t) not in known]
         with temporary_names(), call_context.traced(None):
             for call in functional.penalized_calls():

@@ -29,7 +29,7 @@ class Function:
         self.assigned = next((r.assigned for r in self.records if r.assigned is not None), None)
         self.constants = [c for c in self.calls if c.variable is not None]
         self._own = self._masked = self._branches = None
-        self.losses = self._losses(losses)
+        self.losses = self._losses(losses, alone)
         self.all_calls, self.ahead, self.fed = self.calls, None, self.inputs
         given = {t.call for t in self.inputs}
         if any(c.host is not None and c not in given for c in self.calls):
@@ -130,13 +130,15 @@ class Function:
         paths = paths_in(self.nest_out)
         return next(".".join(p) for p, t in zip(paths, self.outputs) if call in t.call.needed())
 
-    def _losses(self, given):
+    def _losses(self, given, alone):
         known = {t.call for t in self.inputs}
 
         def inside(t):
             return all(c.layer is not None or c.value is not None or c in known or c.host for c in t.call.needed())
 
-        losses = [t for record in self.records for t in record.losses] if given is None else given
+        losses = [t for record in self.records for t in record.losses] if given is None else list(given)
+        for layer in dict.fromkeys(c.layer for c in self.calls if getattr(c.layer, "_python", None) and not alone):
+            losses += layer._python_penalties()
         return [t for t in dict.fromkeys(losses) if inside(t)]
 
     def _placed(self):

@@ -96,6 +96,8 @@ def _backend():
             floatx=lambda: "float32",
             backend=lambda: "dl4",
             epsilon=lambda: 1e-7,
+            set_max_epochs=keras.config.set_max_epochs,
+            set_max_steps_per_epoch=keras.config.set_max_steps_per_epoch,
         ),
     )
     b.set_floatx = b.set_epsilon = lambda _: None

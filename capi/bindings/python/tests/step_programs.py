@@ -393,6 +393,26 @@ def nests(tf, keras):
     return got, seen
 
 
+@program
+def settings_that_limit_a_fit(tf, keras):
+    got = []
+    keras.config.set_max_epochs(2)
+    keras.config.set_max_steps_per_epoch(3)
+    try:
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            for cls in (None, stepping(keras)):
+                m = made(keras, keras.optimizers.SGD(0.1), cls)
+                got.append(fitted(m, 4, validation_data=(X, Y), validation_batch_size=8))
+                got += [m.evaluate(X, Y, batch_size=8, verbose=0), m.predict(X, batch_size=8, verbose=0).shape]
+        got.append(sorted({str(w.message) for w in found if "Limiting" in str(w.message)}))
+        got += [keras.config.max_epochs(), keras.config.max_steps_per_epoch()]
+    finally:
+        keras.config.set_max_epochs(None)
+        keras.config.set_max_steps_per_epoch(None)
+    return got
+
+
 def main(path):
     tf, keras = keras_of_tensorflow()
     results = {}

@@ -1,6 +1,11 @@
 """Settings: keras.config."""
 
+import os
+import warnings
+
 _data_format = "channels_last"
+# Most epochs and steps that programs do, to try them out.
+_most = {"epochs": os.environ.get("KERAS_MAX_EPOCHS"), "steps_per_epoch": os.environ.get("KERAS_MAX_STEPS_PER_EPOCH")}
 
 
 def backend():
@@ -32,3 +37,31 @@ def set_image_data_format(data_format):
             f"Received: data_format={data_format}"
         )
     _data_format = str(data_format)
+
+
+def max_epochs():
+    """The most epochs of a fit(), from KERAS_MAX_EPOCHS or set_max_epochs(); None: as many as it is told."""
+    return None if _most["epochs"] is None else int(_most["epochs"])
+
+
+def set_max_epochs(max_epochs):
+    _most["epochs"] = max_epochs
+
+
+def max_steps_per_epoch():
+    """The most steps of an epoch, an evaluation or a prediction, from KERAS_MAX_STEPS_PER_EPOCH or
+    set_max_steps_per_epoch()."""
+    return None if _most["steps_per_epoch"] is None else int(_most["steps_per_epoch"])
+
+
+def set_max_steps_per_epoch(max_steps_per_epoch):
+    _most["steps_per_epoch"] = max_steps_per_epoch
+
+
+def limited(name, given):
+    """So many epochs or steps_per_epoch (None: all) as are allowed."""
+    most = max_epochs() if name == "epochs" else max_steps_per_epoch()
+    if not most or given and given <= most:
+        return given
+    warnings.warn(f"Limiting {name} to {most}", stacklevel=4)
+    return most

@@ -5,7 +5,7 @@ import itertools
 from .... import core
 from ....cancel import inside_waiting, interruptible
 from .. import overrides, registry
-from ..backend import global_state
+from ..backend import config, global_state
 from ..callbacks.callback_list import CallbackList
 from ..errors import keras_errors
 from ..kind import is_native
@@ -166,7 +166,8 @@ class Trainer(NativeTraining, Objective, Steps):
         if class_weight is not None and sample_weight is not None:
             raise ValueError("You cannot `class_weight` and `sample_weight` at the same time.")
         size, metric_batches = batch_size or 32, None
-        steps_per_epoch = self._whole_executions(steps_per_epoch)
+        steps_per_epoch = self._whole_executions(config.limited("steps_per_epoch", steps_per_epoch))
+        epochs = config.limited("epochs", int(epochs))
         if self._functional is None and is_whole(x) and not overrides.having(self, "train", "python"):
             self._build_from_data(as_array(x))
         by_steps = self._trains_by_steps()
@@ -263,6 +264,7 @@ class Trainer(NativeTraining, Objective, Steps):
     def _validation(self, data, size, steps, callback_list):
         """A function that evaluates the data of the validation, and gives the logs."""
         x, y, sample_weight = (*data, None, None)[:3]
+        steps = config.limited("steps_per_epoch", steps)
         if not self._has_steps() and not overrides.is_overridden(self, "evaluate"):
             around = _each_batch(callback_list, "test")
             given, targets, _ = self._dataset(x, y, sample_weight, steps, size, around=around)
@@ -303,7 +305,7 @@ class Trainer(NativeTraining, Objective, Steps):
         if kwargs:
             raise ValueError(f"Arguments not recognized: {kwargs}")
         overrides.refuse(self, "evaluate()", "run")
-        self.stop_evaluating = False
+        self.stop_evaluating, steps = False, config.limited("steps_per_epoch", steps)
         callback_list = CallbackList.of(callbacks, self, epochs=1, steps=steps, verbose=verbose)
         if self._fitting or self._has_steps():
             logs = self._tested(x, y, sample_weight, batch_size or 32, steps, callback_list)
@@ -332,7 +334,7 @@ class Trainer(NativeTraining, Objective, Steps):
     def predict(self, x, batch_size=None, verbose="auto", steps=None, callbacks=None):
         size = batch_size or 32
         overrides.refuse(self, "predict()", "run")
-        self.stop_predicting = False
+        self.stop_predicting, steps = False, config.limited("steps_per_epoch", steps)
         if self._functional is None and is_whole(x):
             self._build_from_data(as_array(x))
         if overrides.is_overridden(self, "predict_step", "make_predict_function") or self._assigns(training=False):

@@ -182,6 +182,7 @@ class Layer(CustomLayer, TracedCalls, LayerWeights, Kind):
         if "activation" in self._python:
             with call_context.traced(self):
                 outputs = [masked_as(outputs[0], self._python["activation"](outputs[0]))] + outputs[1:]
+            call.activated = outputs
         if self._class_name in cells.KINDS:
             return cells.packed(self, outputs)
         if self._class_name == "RNN" and self.return_state:

@@ -16,11 +16,12 @@ def calls_of(functional):
                 steps.append((None, (), {}, call.outputs[0]))
             continue
         if record is not None:
-            if id(record) not in done:
+            if id(record) not in done and record.outputs is not None:  # else it is the activation of a layer
                 done.add(id(record))
                 steps.append((record.layer, record.args, record.kwargs, record.outputs))
             continue
-        outputs = call.outputs[0] if len(call.outputs) == 1 else list(call.outputs)
+        given = call.activated or call.outputs
+        outputs = given[0] if len(given) == 1 else list(given)
         many = call.layer._class_name in _MANY or len(call.inputs) > 1 and not _ports(call)
         args = (list(call.inputs),) if many else tuple(call.inputs)
         steps.append((call.layer, args, {**call.plain, **call.tensors}, outputs))

@@ -33,6 +33,7 @@ class Call:
         "host",
         "bound",
         "values",
+        "activated",
         "__weakref__",
     )
     _numbers = itertools.count()
@@ -47,6 +48,7 @@ class Call:
         self.outputs, self.readers, self.owner = [], [], call_context.owner()
         self.variable = None  # of a constant: a variable and what it held
         self.host = None  # of an input of the library's part: the call of Python's that gives it
+        self.activated = None  # what a layer's activation in Python makes of what the call gives
         self.bound = None  # of an input in a tape on arrays: its array
         self.values = {}  # of a call in such a tape: what it gave, by output
 

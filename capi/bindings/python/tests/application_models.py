@@ -42,10 +42,15 @@ COMPUTED = {
 }
 
 
+def name_of(weight):
+    """LayerScale's weight has no name in Keras."""
+    return "gamma" if weight.name.startswith("variable") else weight.name
+
+
 def digest(model):
     """Layers by name and class, weights by shape."""
     lines = [f"{layer.name} {type(layer).__name__}" for layer in model.layers]
-    lines += [f"{w.name} {tuple(w.shape)}" for w in model.weights]
+    lines += [f"{name_of(w)} {tuple(w.shape)}" for w in model.weights]
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
@@ -56,7 +61,7 @@ def fill(model):
         rng, shape = np.random.default_rng(i), tuple(w.shape)
         if w.name in ("mean", "variance", "count"):  # of Normalization, which reads them when a file is loaded
             values.append(np.asarray(w))
-        elif re.search("variance|gamma", w.name):
+        elif re.search("variance|gamma", name_of(w)):
             values.append(rng.uniform(0.5, 1.5, shape))
         elif len(shape) < 2:
             values.append(0.1 * rng.standard_normal(shape))

@@ -9,7 +9,6 @@ import weakref
 from .interface import NAMES
 
 _PACKAGE = __name__.split(".")[0]
-_AS_A_USER = f"{_PACKAGE}.keras.src.applications"  # layers of models that are written as a user writes them
 
 
 def _outcomes(**names):
@@ -102,7 +101,7 @@ def category_of(cls):
 
 def is_ours(value, owner):
     """Whether a member of a class is the package's own: a user's function that was put into such a class is not."""
-    if owner.__module__.split(".")[0] != _PACKAGE or owner.__module__.startswith(_AS_A_USER):
+    if owner.__module__.split(".")[0] != _PACKAGE:
         return False
     function = getattr(value, "fget", None) or getattr(value, "__func__", value)
     names = getattr(function, "__globals__", None)

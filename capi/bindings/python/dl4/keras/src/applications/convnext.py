@@ -1,49 +1,9 @@
 """ConvNeXt."""
 
-from ... import initializers, layers, ops, random
+from ... import layers
 from ...models import Sequential
-from ..saving.object_registration import register_keras_serializable
 from .assembly import architecture, complete, image_input, pooled, STORE
 from .imagenet_utils import DEVIATIONS, first, MEANS, validate_activation
-
-
-@register_keras_serializable("keras.applications")
-class StochasticDepth(layers.Layer):
-    """Leaves out a whole sample of a residual branch in training."""
-
-    def __init__(self, drop_path_rate, **kwargs):
-        super().__init__(**kwargs)
-        self.drop_path_rate = drop_path_rate
-
-    def call(self, x, training=None):
-        if not training:
-            return x
-        kept = 1 - self.drop_path_rate
-        shape = (ops.shape(x)[0],) + (1,) * (len(x.shape) - 1)
-        return x / kept * ops.floor(kept + random.uniform(shape, 0, 1))
-
-    def get_config(self):
-        return {**super().get_config(), "drop_path_rate": self.drop_path_rate}
-
-
-@register_keras_serializable("keras.applications")
-class LayerScale(layers.Layer):
-    """Channels times weights that start small."""
-
-    def __init__(self, init_values, projection_dim, **kwargs):
-        super().__init__(**kwargs)
-        self.init_values, self.projection_dim = init_values, projection_dim
-
-    def build(self, _):
-        start = initializers.Constant(self.init_values)
-        self.gamma = self.add_weight(shape=(self.projection_dim,), initializer=start, trainable=True)
-
-    def call(self, x):
-        return x * self.gamma
-
-    def get_config(self):
-        own = {"init_values": self.init_values, "projection_dim": self.projection_dim}
-        return {**super().get_config(), **own}
 
 
 def normalized(name=None):
@@ -56,7 +16,7 @@ def block(x, width, name):
     h = layers.Dense(4 * width, name=f"{name}_pointwise_conv_1")(h)
     h = layers.Activation("gelu", name=f"{name}_gelu")(h)
     h = layers.Dense(width, name=f"{name}_pointwise_conv_2")(h)
-    h = LayerScale(1e-6, width, name=f"{name}_layer_scale")(h)
+    h = layers.LayerScale(1e-6, width, name=f"{name}_layer_scale")(h)
     return x + layers.Activation("linear", name=f"{name}_identity")(h)
 
 

@@ -1,7 +1,6 @@
 """InceptionV3 and InceptionResNetV2."""
 
 from ... import layers
-from ..saving.object_registration import register_keras_serializable
 from .assembly import architecture, complete, dense_top, image_input, old_file, pooled
 from .imagenet_utils import channel_axis
 
@@ -85,21 +84,6 @@ InceptionV3 = architecture(
 )
 
 
-@register_keras_serializable("keras.applications")
-class CustomScaleLayer(layers.Layer):
-    """The first input and a share of the second."""
-
-    def __init__(self, scale, **kwargs):
-        super().__init__(**kwargs)
-        self.scale = scale
-
-    def call(self, inputs):
-        return inputs[0] + inputs[1] * self.scale
-
-    def get_config(self):
-        return {**super().get_config(), "scale": self.scale}
-
-
 # count, share of what the branches give, branches
 RESIDUAL = {
     "block35": (10, 0.17, ((32, 1),), ((32, 1), (32, 3)), ((32, 1), (48, 3), (64, 3))),
@@ -115,7 +99,7 @@ def residual(x, kind):
         last = kind == "block8" and i == count  # the whole of it, and no activation
         h = mixed(x, f"{name}_mixed", *branches)
         h = layers.Conv2D(x.shape[channel_axis()], 1, padding="same", name=f"{name}_conv")(h)
-        x = CustomScaleLayer(1.0 if last else scale)([x, h])
+        x = layers.CustomScaleLayer(1.0 if last else scale)([x, h])
         x = x if last else layers.Activation("relu", name=f"{name}_ac")(x)
     return x
 

@@ -103,6 +103,7 @@
   X(ApplyGradients)                \
   X(Draws)                         \
   X(Cast)                          \
+  X(ReducePrecision)               \
   X(StopGradient)                  \
   X(Attention)                     \
   X(AdditiveAttention)             \

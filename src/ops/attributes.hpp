@@ -31,6 +31,11 @@ struct Cast {
   void fields(auto &f) const { f("", to); }
 };
 
+struct ReducePrecision {
+  int exponent_bits, mantissa_bits;
+  void fields(auto &f) const { f("exponent_bits", exponent_bits), f("mantissa_bits", mantissa_bits); }
+};
+
 struct Fill {
   DType dtype;
   double v;

@@ -29,6 +29,9 @@ inline Id scale(Emit &e, Id a, float by) { return mul(e, a, e.scalar(by)); }
 // where(mask, a, b) with broadcasting of all three; the side not taken never leaks, NaN included.
 Id select(Emit &e, Id mask, Id a, Id b);
 Id cast(Emit &e, Id x, DType to);  // x itself when it has that dtype; floats are truncated towards zero
+// float32 rounded to floats of so many bits, of two nearest the even one; past the largest of them infinity. No gradient
+// passes.
+Id reduce_precision(Emit &e, Id x, int exponent_bits, int mantissa_bits);
 // The first `keep` axes of `like`, then `tail`, filled with v. Only the shape of `like` is read.
 Id fill(Emit &e, DType dtype, double v, Id like, int keep, const Shape &tail);
 Id broadcast_like(Emit &e, Id x, Id like);  // x seen with the shape of like, by NumPy's rule

@@ -110,6 +110,7 @@ std::vector<Told> every_op() {
     return of(select(e, mask, x[1], x[2]));
   });
   told("s", {m}, [](Emit &e, const Ids &x) { return of(cast(e, cast(e, x[0], DType::i32), DType::f32)); });
+  told("s", {m}, [](Emit &e, const Ids &x) { return of(reduce_precision(e, x[0], 5, 10)); });
   told("s", {m}, [](Emit &e, const Ids &x) { return of(cast(e, argmax(e, x[0], 0), DType::f32)); });
   told("s", {m}, [](Emit &e, const Ids &x) { return of(cast(e, top_k(e, x[0], 2), DType::f32)); });
   told("sr", {m, m}, [](Emit &e, const Ids &x) {

@@ -53,6 +53,17 @@ std::unique_ptr<Kernel> cast(const attributes::Cast &op, const Site &site) {
       line_block);
 }
 
+std::unique_ptr<Kernel> reduce_precision(const attributes::ReducePrecision &op, const Site &site) {
+  const int64_t n = site.dst[0].shape.elements();
+  return sliced(
+      "reduce_precision", site, n, us_per_function * static_cast<double>(n),
+      [op](int64_t begin, int64_t end, const Run &r) {
+        kernels::reduce_precision(op.exponent_bits, op.mantissa_bits, r.in<float>(0) + begin, r.out<float>(0) + begin,
+                                  end - begin);
+      },
+      line_block);
+}
+
 std::unique_ptr<Kernel> fill(const attributes::Fill &op, const Site &site) {
   int64_t n = site.dst[0].shape.elements(), size = size_of(op.dtype);
   std::array<std::byte, 8> value{};
@@ -141,6 +152,7 @@ std::span<const Row> elementwise_kernels() {
       row<ops::BinaryOp, binary>(),
       row<attributes::Select, select>(),
       row<attributes::Cast, cast>(),
+      row<attributes::ReducePrecision, reduce_precision>(),
       row<attributes::Fill, fill>(),
       row<attributes::CheckFinite, check_finite>(),
   };

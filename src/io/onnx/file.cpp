@@ -255,9 +255,11 @@ void read_opset(std::string_view bytes, File &file, Room &room) {
 }  // namespace
 
 std::string to_string(Type t) {
-  constexpr const char *names[] = {"none",   "float",  "uint8",     "int8",       "uint16",  "int16",
-                                   "int32",  "int64",  "string",    "bool",       "float16", "double",
-                                   "uint32", "uint64", "complex64", "complex128", "bfloat16"};
+  constexpr const char *names[] = {
+      "none",      "float",      "uint8",      "int8",         "uint16",         "int16",      "int32",
+      "int64",     "string",     "bool",       "float16",      "double",         "uint32",     "uint64",
+      "complex64", "complex128", "bfloat16",   "float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz",
+      "uint4",     "int4",       "float4e2m1", "float8e8m0",   "uint2",          "int2"};
   const auto n = static_cast<int64_t>(t);
   return n >= 0 && n < static_cast<int64_t>(std::size(names)) ? names[n] : text("type ", n);
 }
@@ -268,6 +270,11 @@ DType stands_for(Type t) {
     case Type::float16:
     case Type::bfloat16:
     case Type::float64:
+    case Type::float8e4m3fn:
+    case Type::float8e4m3fnuz:
+    case Type::float8e5m2:
+    case Type::float8e5m2fnuz:
+    case Type::float4e2m1:
       return DType::f32;
     case Type::uint8:
       return DType::u8;
@@ -275,6 +282,10 @@ DType stands_for(Type t) {
     case Type::int16:
     case Type::uint16:
     case Type::int32:
+    case Type::uint4:
+    case Type::int4:
+    case Type::uint2:
+    case Type::int2:
       return DType::i32;
     case Type::int64:
     case Type::uint32:

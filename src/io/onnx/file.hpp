@@ -32,6 +32,16 @@ enum class Type : int64_t {
   uint32 = 12,
   uint64 = 13,
   bfloat16 = 16,
+  float8e4m3fn = 17,
+  float8e4m3fnuz = 18,
+  float8e5m2 = 19,
+  float8e5m2fnuz = 20,
+  uint4 = 21,
+  int4 = 22,
+  float4e2m1 = 23,
+  float8e8m0 = 24,
+  uint2 = 25,
+  int2 = 26,
 };
 std::string to_string(Type t);
 // What stands for it here: all floats are float32, small integers int32. Refuses with UNSUPPORTED.

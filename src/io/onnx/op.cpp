@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "io/onnx/reader.hpp"
+#include "io/onnx/types.hpp"
 
 namespace dl4::io::onnx {
 
@@ -64,24 +65,8 @@ Tensor tensor_of(const Ints &list, DType type, const Shape &shape) {
 }
 
 bool holds(Type type, int64_t v) {
-  switch (type) {
-    case Type::boolean:
-      return v == 0 || v == 1;
-    case Type::uint8:
-      return v == static_cast<uint8_t>(v);
-    case Type::int8:
-      return v == static_cast<int8_t>(v);
-    case Type::uint16:
-      return v == static_cast<uint16_t>(v);
-    case Type::int16:
-      return v == static_cast<int16_t>(v);
-    case Type::int32:
-      return v == static_cast<int32_t>(v);
-    case Type::uint32:
-      return v == static_cast<uint32_t>(v);
-    default:
-      return type != Type::uint64 || v >= 0;
-  }
+  if (type == Type::boolean) return v == 0 || v == 1;
+  return is_integer(type) ? wrapped(type, v) == v && (is_signed(type) || v >= 0) : true;
 }
 
 Type Value::onnx_type() const {
@@ -329,6 +314,10 @@ void Op::give(size_t i, Node n, std::vector<Dim> dims, Perm perm, bool not_negat
   }
   v.forms.push_back({std::move(perm), n});
   r.set(node.out[i], std::move(v));
+}
+
+void Op::of_type(size_t i, Type type) const {
+  if (wants(i)) r.value(node.out[i]).type = type;
 }
 
 void Op::give_value(size_t i, Value v) const {

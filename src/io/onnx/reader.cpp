@@ -27,6 +27,18 @@ std::string hint(const NodeProto &node) {
   return ": no layer of ours computes it";
 }
 
+// Of which input the outputs have the type.
+size_t input_of_type(std::string_view op) {
+  constexpr std::string_view first =
+      " Abs Add BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor Clip Compress Concat CumProd CumSum DepthToSpace "
+      "Div Dropout Expand Flatten Gather GatherElements GatherND Max MaxPool Min Mod Mul Neg Pad Pow Range ReduceMax "
+      "ReduceMin ReduceProd ReduceSum Reshape Resize ReverseSequence Scatter ScatterElements ScatterND Sign Slice "
+      "SpaceToDepth Split Squeeze Sub Sum Tile TopK Transpose Trilu Unsqueeze Upsample ";
+  if (op == "Where") return 1;
+  if (op == "OneHot") return 2;
+  return first.find(text(' ', std::string(op), ' ')) == first.npos ? SIZE_MAX : 0;
+}
+
 // What a node reads, itself or in a body that is its attribute.
 std::set<std::string_view> names_read(const NodeProto &n) {
   std::set<std::string_view> names(n.in.begin(), n.in.end());
@@ -85,10 +97,10 @@ std::vector<const NodeProto *> sorted(const std::vector<NodeProto> &nodes,
 
 const Row *row_of(std::string_view op) {
   constexpr std::span<const Row> (*families[])() = {
-      &math_rows,     &shape_rows,    &index_rows,     &space_rows,     &pool_rows,   &pad_rows,
-      &norm_rows,     &product_rows,  &attention_rows, &recurrent_rows, &scan_rows,   &flow_rows,
-      &sequence_rows, &training_rows, &order_rows,     &quantized_rows, &number_rows, &sampled_rows,
-      &signal_rows,   &step_rows,     &chosen_rows,    &integer_rows,   &drawn_rows,  &named_rows,
+      &math_rows,    &shape_rows,     &index_rows,     &space_rows,   &pool_rows,   &pad_rows,      &norm_rows,
+      &product_rows, &attention_rows, &recurrent_rows, &scan_rows,    &flow_rows,   &sequence_rows, &training_rows,
+      &order_rows,   &quantized_rows, &number_rows,    &sampled_rows, &signal_rows, &step_rows,     &chosen_rows,
+      &integer_rows, &drawn_rows,     &type_rows,      &named_rows,
   };
   for (auto rows : families)
     for (const Row &row : rows())
@@ -210,8 +222,12 @@ void Reader::run(const NodeProto &node) {
     if (!row) throw Error(Code::unsupported, "is not supported" + hint(node)).with("op", std::string(node.op));
     const Op op(*this, node);
     row->read(op);
+    const size_t from = input_of_type(node.op);
+    const Type type = from < node.in.size() && exists(node.in[from]) ? value(node.in[from]).type : Type::none;
     for (size_t i = 0; i < node.out.size(); ++i) {
       const std::string_view name = node.out[i];
+      if (type != Type::none && exists(name))
+        if (Value &v = value(name); v.type == Type::none && v.dtype == stands_for(type)) v.type = type;
       if (name.empty() || exists(name) || skipped_.count(only_reader(name))) continue;
       if (readers_.count(name) || is_output(name)) fail(Code::unsupported, "its output ", i, " is not supported");
     }

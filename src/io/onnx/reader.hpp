@@ -216,6 +216,8 @@ class Op {
   // What the outputs are. dims: where a free axis comes from; none is a size of its own.
   void give(size_t i, Node n, std::vector<Dim> dims, Perm perm = {}, bool not_negative = false) const;
   void give(size_t i, Node n) const { give(i, n, {}); }
+  // The type of what was given.
+  void of_type(size_t i, Type type) const;
   void give_constant(size_t i, Tensor t, Type type = Type::none) const;
   // Integers of that shape.
   void give_elements(size_t i, std::vector<Dim> elements, std::vector<Dim> dims, Type type) const;
@@ -260,6 +262,7 @@ std::span<const Row> step_rows();
 std::span<const Row> chosen_rows();
 std::span<const Row> integer_rows();
 std::span<const Row> drawn_rows();
+std::span<const Row> type_rows();
 std::span<const Row> named_rows();
 // Null: no layer of ours computes it.
 const Row *row_of(std::string_view op);

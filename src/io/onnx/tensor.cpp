@@ -9,29 +9,12 @@
 #include "io/file.hpp"
 #include "io/onnx/file.hpp"
 #include "io/onnx/protobuf.hpp"
+#include "io/onnx/types.hpp"
 
 namespace dl4::io::onnx {
 namespace {
 
-int64_t bytes_each(Type t) {
-  switch (t) {
-    case Type::uint8:
-    case Type::int8:
-    case Type::boolean:
-      return 1;
-    case Type::uint16:
-    case Type::int16:
-    case Type::float16:
-    case Type::bfloat16:
-      return 2;
-    case Type::int64:
-    case Type::uint64:
-    case Type::float64:
-      return 8;
-    default:
-      return 4;
-  }
-}
+int64_t bytes_of(int64_t numbers, Type t) { return (checked_mul(numbers, bits_of(t)) + 7) / 8; }
 
 // One number, its bits as they stand in raw bytes.
 void store(uint64_t bits, Type type, void *to) {
@@ -43,6 +26,17 @@ void store(uint64_t bits, Type type, void *to) {
       return put(from_half(static_cast<uint16_t>(bits)));
     case Type::bfloat16:
       return put(static_cast<uint32_t>(bits << 16));
+    case Type::float8e4m3fn:
+    case Type::float8e4m3fnuz:
+    case Type::float8e5m2:
+    case Type::float8e5m2fnuz:
+    case Type::float4e2m1:
+      return put(decoded(*small_float(type), bits));
+    case Type::uint4:
+    case Type::int4:
+    case Type::uint2:
+    case Type::int2:
+      return put(static_cast<int32_t>(wrapped(type, static_cast<int64_t>(bits))));
     case Type::float64:
       return put(static_cast<float>(std::bit_cast<double>(bits)));
     case Type::uint8:
@@ -102,13 +96,28 @@ bool lies_as_ours(Type type) {
   return same && std::endian::native == std::endian::little;
 }
 
+// Several numbers in a byte, the first in its lowest bits; all that it has from number `from` on.
+int64_t unpack(std::string_view raw, Type type, Tensor &to, int64_t from) {
+  const int bits = bits_of(type);
+  const int64_t size = size_of(to.dtype), end = to.elements();
+  for (char c : raw)
+    for (int at = 0; at < 8 && from < end; at += bits, ++from)
+      store(static_cast<uint8_t>(c) >> at & ((1 << bits) - 1), type, to.data.get() + from * size);
+  return from;
+}
+
 void read_raw(std::string_view raw, Type type, Tensor &to) {
-  const auto each = static_cast<size_t>(bytes_each(type)), size = static_cast<size_t>(size_of(to.dtype));
+  const auto size = static_cast<size_t>(size_of(to.dtype));
   if (lies_as_ours(type) && !raw.empty()) {
     std::memcpy(to.data.get(), raw.data(), raw.size());
     return;
   }
   std::byte *at = to.data.get();
+  if (bits_of(type) < 8) {
+    unpack(raw, type, to, 0);
+    return;
+  }
+  const auto each = static_cast<size_t>(bits_of(type) / 8);
   for (std::string_view left = raw; !left.empty(); at += size) store(take_fixed(left, each, "a tensor"), type, at);
 }
 
@@ -119,6 +128,11 @@ void read_fields(const Numbers &t, Tensor &to) {
   const int64_t wanted = to.elements();
   int64_t n = 0;
   const auto add = [&](uint64_t bits) {
+    if (bits_of(t.type) < 8 && n < wanted) {
+      const char byte = static_cast<char>(bits);
+      n = unpack({&byte, 1}, t.type, to, n);
+      return;
+    }
     if (n == wanted) fail(Code::corrupt_file, "has more than the ", wanted, " numbers of its shape");
     store(bits, t.type, to.data.get() + static_cast<size_t>(n++) * size);
   };
@@ -137,14 +151,14 @@ Tensor read(const Numbers &t, Outside &outside) {
     for (int64_t d : t.dims)
       if (d < 0) fail(Code::corrupt_file, "has an axis of ", d);
     const Shape shape(t.dims);
-    const int64_t wanted = checked_mul(shape.elements(), bytes_each(t.type));
+    const int64_t wanted = bytes_of(shape.elements(), t.type);
     Tensor other;
     if (t.external) other = outside_bytes(t, wanted, outside);
     if (t.external && lies_as_ours(t.type)) return {type, shape, other.data};
     const std::string_view raw = t.external ? other.chars() : t.raw;
     size_t there = raw.size() + 8 * t.single.size();
     for (std::string_view p : t.packed) there += p.size();
-    if (static_cast<size_t>(shape.elements()) > there)  // before anything is allocated
+    if (static_cast<size_t>(std::min(shape.elements(), wanted)) > there)  // before anything is allocated
       fail(Code::corrupt_file, "has ", there, " bytes, its shape ", shape, " requires ", wanted);
     if (!raw.empty() && static_cast<int64_t>(raw.size()) != wanted)
       fail(Code::corrupt_file, "has ", raw.size(), " bytes, its shape ", shape, " requires ", wanted);

@@ -98,7 +98,7 @@ TEST(OnnxQuantized, ScalesOfAnAxisAreItsPlacesOwn) {
             (std::vector<float>{2, 4, 8, 0, -128, -258, 500, 992}));
   expect_refusal(there_and_back(of_axis, integer("axis", 0)), DL4_UNSUPPORTED, {"(QuantizeLinear)", "free axis"});
   const std::string floats = initializer<float>("s", floats_type, {}, {1}) + initializer<int32_t>("z", 6, {}, {0});
-  expect_refusal(there_and_back(floats), DL4_UNSUPPORTED, {"(QuantizeLinear)", "int32", "8 and 16 bits"});
+  expect_refusal(there_and_back(floats), DL4_UNSUPPORTED, {"(QuantizeLinear)", "int32", "integers of up to 16 bits"});
 }
 
 std::string power(const std::string &initializers, const char *exponent) {

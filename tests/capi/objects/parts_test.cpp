@@ -95,6 +95,39 @@ TEST(Cast, GivesTheNumbersInAnotherType) {
             DL4_INVALID_ARGUMENT);
 }
 
+TEST(ReducePrecision, RoundsToTheNearestFloatOfFewerBits) {
+  auto g = graph();
+  dl4_node x = input(g, "x", {-1});
+  auto in = tensor(
+      {9}, {1 + 0x1p-11f, 1 + 0x1p-11f + 0x1p-20f, 1 + 0x1.8p-10f, 65519, -65520, 0x1p-25f, 0x1.8p-24f, -1, INFINITY});
+  const auto rounded = [&](int exponent, int mantissa) {
+    const std::string config =
+        R"({"exponent_bits": )" + std::to_string(exponent) + R"(, "mantissa_bits": )" + std::to_string(mantissa) + "}";
+    return run(built(g, x, add(g, "ReducePrecision", nullptr, config, x)), in);
+  };
+  EXPECT_EQ(rounded(5, 10),
+            (std::vector<float>{1, 1 + 0x1p-10f, 1 + 0x1p-9f, 65504, -INFINITY, 0, 0x1p-23f, -1, INFINITY}));
+  EXPECT_EQ(rounded(8, 7), (std::vector<float>{1, 1, 1, 65536, -65536, 0x1p-25f, 0x1.8p-24f, -1, INFINITY}));
+  EXPECT_EQ(rounded(8, 23), run(built(g, x, add(g, "Cast", nullptr, R"({"to": "float32"})", x)), in));
+  dl4_layer l = -1;
+  EXPECT_EQ(refusal(dl4_graph_add_layer(g, "ReducePrecision", nullptr,
+                                        attrs(R"({"exponent_bits": 9, "mantissa_bits": 7})"), &l))
+                .code,
+            DL4_INVALID_ARGUMENT);
+  // The gradient goes through as it is.
+  dl4_node w = input(g, "w", {-1, 2});
+  auto m = built(g, w,
+                 add(g, "ReducePrecision", nullptr, R"({"exponent_bits": 5, "mantissa_bits": 10})",
+                     add(g, "Dense", "d", R"({"units": 2})", w)));
+  Own<dl4_session> s;
+  ok(dl4_session_create(m, R"({"gradients": ["d/bias"]})", s.out()));
+  auto rows = tensor({3, 2}, numbers(6));
+  dl4_tensor *xs = rows, *out[2] = {};
+  ok(dl4_session_run(s, &xs, 1, out, 2, nullptr));
+  Own<dl4_tensor> y(out[0]), d(out[1]);
+  EXPECT_EQ(floats(d), (std::vector<float>{3, 3}));
+}
+
 TEST(StopGradient, PassesValuesOnly) {
   auto g = graph();
   dl4_node x = input(g, "x", {-1, 2});

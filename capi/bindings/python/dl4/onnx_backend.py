@@ -20,12 +20,18 @@ _KEPT = 16  # models of one that is read by the values of inputs
 _LISTS = {"sequence_type", "optional_type"}
 # What stands for a type of ONNX's that libdl4 does not compute with; all others are as they are.
 _HELD = {
-    "float32": (TensorProto.FLOAT16, TensorProto.BFLOAT16, TensorProto.DOUBLE),
-    "int32": (TensorProto.INT8, TensorProto.INT16, TensorProto.UINT16),
-    "int64": (TensorProto.UINT32, TensorProto.UINT64),
+    "float32": "FLOAT16 BFLOAT16 DOUBLE FLOAT8E4M3FN FLOAT8E4M3FNUZ FLOAT8E5M2 FLOAT8E5M2FNUZ FLOAT4E2M1",
+    "int32": "INT8 INT16 UINT16 INT4 UINT4 INT2 UINT2",
+    "int64": "UINT32 UINT64",
 }
-_HELD = {kind: np.dtype(name) for name, kinds in _HELD.items() for kind in kinds}
-_NUMBERS = {TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.BFLOAT16, TensorProto.DOUBLE}
+# An older `onnx` lacks some of them.
+_HELD = {
+    TensorProto.DataType.Value(kind): np.dtype(name)
+    for name, kinds in _HELD.items()
+    for kind in kinds.split()
+    if kind in TensorProto.DataType.keys()
+}
+_NUMBERS = {TensorProto.FLOAT} | {kind for kind, dtype in _HELD.items() if dtype == np.float32}
 
 
 def _refuse(options, who):

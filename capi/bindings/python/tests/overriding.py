@@ -109,6 +109,7 @@ def samples():
         "SegmentGather": ({}, [t, keras.Input((3,), dtype="int32")]),
         "SetLengths": ({}, [t, keras.Input((), dtype="int32")]),
         "SetMask": ({}, [t, keras.Input((5,), dtype="bool")]),
+        "ReducePrecision": ({"exponent_bits": 5, "mantissa_bits": 10}, x),
         "StackedRNNCells": ({"cells": [keras.layers.SimpleRNNCell(3)]}, x),
         "StopGradient": ({}, x),
     }

@@ -72,10 +72,24 @@ class OnnxBackend(unittest.TestCase):
         for call in (lambda: onnx_backend.prepare(relu, verbose=1), lambda: onnx_backend.prepare(relu).run([x], fast=1)):
             with self.assertRaisesRegex(TypeError, "unexpected keyword argument"):
                 call()
-        unknown = model_of(helper.make_node("Det", ["x"], ["y"]), [value("x", TensorProto.FLOAT, [2, 2])], [y])
-        with self.assertRaisesRegex(Error, "Det"):
-            onnx_backend.run_model(unknown, [np.zeros((2, 2), "float32")])
+        unknown = model_of(helper.make_node("NoSuchOp", ["x"], ["y"]), [x], [y])
+        with self.assertRaisesRegex(Error, "NoSuchOp"):
+            onnx_backend.run_model(unknown, [np.zeros(2, "float32")])
         self.assertFalse(onnx_backend.supports_device("CUDA:0"))
+
+    def test_inputs_are_of_the_type_that_the_model_says(self):
+        for kind, good, bad, words in (
+            (TensorProto.DOUBLE, [1.5, -2.0], [1e39, 1.0], "1e.39 is past float32, which stands for float64"),
+            (TensorProto.UINT64, [3, 1 << 62], [1 << 63, 1], "9223372036854775808 is past int64"),
+        ):
+            dtype = helper.tensor_dtype_to_np_dtype(kind)
+            node = helper.make_node("Identity", ["x"], ["y"])
+            rep = onnx_backend.prepare(model_of(node, [value("x", kind, [2])], [value("y", kind, [2])]))
+            np.testing.assert_array_equal(rep.run([np.array(good, dtype)])[0], np.array(good, dtype))
+            with self.assertRaisesRegex(ValueError, f"input 'x': {words}"):
+                rep.run([np.array(bad, dtype)])
+            with self.assertRaisesRegex(TypeError, f"input 'x': expected {dtype}, got int8"):
+                rep.run([np.zeros(2, "int8")])
 
 
 if __name__ == "__main__":

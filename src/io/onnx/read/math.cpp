@@ -79,6 +79,9 @@ void unify(const Op &op, Node &a, Node &b) {
 
 // a op b as a layer, a number as its attribute.
 Node joined(const Op &op, const std::string &kind, size_t i, size_t j, const Perm &perm) {
+  const kinds::Function *f = kinds::function(kind);
+  const bool of_bytes = f && (!f->binary || ops::supports(*f->binary, DType::u8));
+  const auto side = [&](size_t k) { return of_bytes ? in_form(op, k, perm) : wide(op, in_form(op, k, perm)); };
   // Nothing grows by it.
   const auto within = [](const std::vector<Dim> &small, const std::vector<Dim> &large) {
     return std::equal(small.rbegin(), small.rend(), large.rbegin(), [](const Dim &a, const Dim &b) {
@@ -89,11 +92,18 @@ Node joined(const Op &op, const std::string &kind, size_t i, size_t j, const Per
     return is_number(op, number) && !is_number(op, other) && op.in(number).rank() <= op.in(other).rank() &&
            (!op.in(number).filled || within(op.in(number).dims, op.in(other).dims));
   };
-  if (fits(j, i)) return op.layer(kind, {{"x2", op.number(j, 0)}}, {in_form(op, i, perm)});
-  if (fits(i, j)) return op.layer(kind, {{"x1", op.number(i, 0)}}, {in_form(op, j, perm)});
-  Node a = in_form(op, i, perm), b = in_form(op, j, perm);
+  if (fits(j, i)) return op.layer(kind, {{"x2", op.number(j, 0)}}, {side(i)});
+  if (fits(i, j)) return op.layer(kind, {{"x1", op.number(i, 0)}}, {side(j)});
+  Node a = side(i), b = side(j);
   unify(op, a, b);
   return op.layer(kind, Json::object(), {a, b});
+}
+
+// Integers wrap around in the type of the first input.
+void give_number(const Op &op, Node y, std::vector<Dim> dims, const Perm &perm) {
+  const DType type = op.r.graph().dtype(y);
+  if (type == DType::i32 || type == DType::i64 || type == DType::u8) y = wrapped(op, y, op.in(0).onnx_type());
+  op.give(0, y, std::move(dims), perm);
 }
 
 void need_floats(const Op &op) {
@@ -103,7 +113,7 @@ void need_floats(const Op &op) {
 
 void pairwise(const Op &op, const char *kind) {
   const Perm perm = common(op, {0, 1});
-  op.give(0, joined(op, kind, 0, 1, perm), op.broadcast({&op.in(0), &op.in(1)}), perm);
+  give_number(op, joined(op, kind, 0, 1, perm), op.broadcast({&op.in(0), &op.in(1)}), perm);
 }
 
 // ---- sizes ---------------------------------------------------------------------------------------------------------
@@ -207,15 +217,15 @@ void mul(const Op &op) {
 void whole_quotient(const Op &op) {
   const Perm perm = common(op, {0, 1});
   const Node rest = joined(op, "Fmod", 0, 1, perm);
-  Node a = in_form(op, 0, perm), b = in_form(op, 1, perm);
+  Node a = wide(op, in_form(op, 0, perm)), b = wide(op, in_form(op, 1, perm));
   unify(op, a, b);
   const Node whole = op.layer("BroadcastSubtract", Json::object(), {a, rest});
-  op.give(0, op.layer("FloorDivide", Json::object(), {whole, b}), op.broadcast({&op.in(0), &op.in(1)}), perm);
+  give_number(op, op.layer("FloorDivide", Json::object(), {whole, b}), op.broadcast({&op.in(0), &op.in(1)}), perm);
 }
 void div(const Op &op) {
   if (on_sizes(op, quotient)) return;
   const DType type = op.in(0).dtype;
-  if (type == DType::i32 || type == DType::i64) return whole_quotient(op);
+  if (type == DType::i32 || type == DType::i64 || type == DType::u8) return whole_quotient(op);
   need_floats(op);
   pairwise(op, "Divide");
 }
@@ -229,7 +239,7 @@ void whole_power(const Op &op) {
     if (!(p >= 0 && p < 64 && p == std::floor(p))) op.refuse("of integers to the power ", p, " is not supported");
     powers[i] = static_cast<int64_t>(p);
   }
-  Node square = op.x(0), y = graph::no_node;
+  Node square = wide(op, op.x(0)), y = graph::no_node;
   for (int bit = 0; bit == 0 || std::any_of(powers.begin(), powers.end(), [&](int64_t p) { return p >> bit; }); ++bit) {
     if (bit > 0) square = times(op, square, square);
     Tensor has = make_tensor(DType::boolean, e->shape);
@@ -237,12 +247,12 @@ void whole_power(const Op &op) {
     const Node factor = op.layer("Where", {{"x2", 1}}, {op.constant_node(has), square});
     y = bit == 0 ? factor : times(op, y, factor);
   }
-  op.give(0, y, op.broadcast({&op.in(0), &op.in(1)}));
+  give_number(op, y, op.broadcast({&op.in(0), &op.in(1)}), {});
 }
 
 void pow(const Op &op) {
   const DType base = op.in(0).dtype;
-  if (base == DType::i32 || base == DType::i64) return whole_power(op);
+  if (base == DType::i32 || base == DType::i64 || base == DType::u8) return whole_power(op);
   if (base != DType::f32) need_floats(op);
   Value &exponent = op.in(1);
   if (exponent.dtype == DType::f32 && is_number(op, 1) && op.number(1, 0) == 2 && exponent.rank() <= op.in(0).rank())
@@ -250,7 +260,8 @@ void pow(const Op &op) {
   pairwise(op, "Power");
 }
 
-// A free size, of integers or as a float.
+}  // namespace
+
 std::optional<Dim> free_size(const Op &op, size_t i) {
   const Value &v = op.in(i);
   if (v.asked && v.asked->what == Asked::What::number) return v.asked->size;
@@ -266,6 +277,9 @@ void give_asked(const Op &op, Asked asked, DType dtype, std::vector<Dim> dims) {
   v.asked = std::move(asked);
   op.give_value(0, std::move(v));
 }
+
+namespace {
+
 // A number compared with a free size; which: the operand that is the number.
 bool asks(const Op &op, size_t which, Asked::What what) {
   const auto size = free_size(op, 1 - which);
@@ -306,12 +320,12 @@ void fold(const Op &op, const char *kind, bool mean = false, Chosen chosen = nul
   const Perm perm = common(op, numbers);
   Node y = op.inputs() > 1 ? joined(op, kind, 0, 1, perm) : in_form(op, 0, perm);
   for (size_t i = 2; i < op.inputs(); ++i) {
-    Node b = in_form(op, i, perm);
+    Node b = wide(op, in_form(op, i, perm));
     unify(op, y, b);
     y = op.layer(kind, Json::object(), {y, b});
   }
   if (mean) y = by_number(op, "BroadcastMultiply", y, 1.0 / static_cast<double>(op.inputs()));
-  op.give(0, y, op.broadcast(all), perm);
+  give_number(op, y, op.broadcast(all), perm);
 }
 
 // Of flags.
@@ -350,10 +364,10 @@ void clip(const Op &op) {
       ((op.has(1) && !op.constant(1)) || (op.has(2) && !op.constant(2)) || op.in(0).dtype != DType::f32)) {
     Value &v = op.in(0);
     const Perm perm = v.perm();
-    Node y = op.as(v, perm);
-    if (op.has(1)) y = op.layer("BroadcastMaximum", Json::object(), {y, op.x(1)});
-    if (op.has(2)) y = op.layer("BroadcastMinimum", Json::object(), {y, op.x(2)});
-    return op.give(0, y, v.dims, perm);
+    Node y = wide(op, op.as(v, perm));
+    if (op.has(1)) y = op.layer("BroadcastMaximum", Json::object(), {y, wide(op, op.x(1))});
+    if (op.has(2)) y = op.layer("BroadcastMinimum", Json::object(), {y, wide(op, op.x(2))});
+    return op.give(0, op.cast(y, v.dtype), v.dims, perm);
   }
   const double low = bound(1, "min", -most), high = bound(2, "max", most);
   if (low > high) return unary(op, "Clip", {{"x_min", high}, {"x_max", high}});
@@ -362,40 +376,32 @@ void clip(const Op &op) {
   unary(op, "Clip", {{"x_min", low}, {"x_max", high}}, low >= 0);
 }
 
-void cast_to(const Op &op, Type to) {
+// A function of integers.
+template <class F>
+void give_each(const Op &op, F f) {
   Value &v = op.in(0);
-  const DType type = stands_for(to);
-  const auto same = [](const auto &lists, size_t i) { return std::optional(lists[0][i]); };
-  if (v.sizes && type != DType::f32 && type != DType::boolean && on_elements(op, to, same, 1)) return;
-  const Type exact[] = {Type::float32, Type::float64, Type::int32,    Type::int64,
-                        Type::boolean, Type::float16, Type::bfloat16, Type::uint8};
-  if (std::find(std::begin(exact), std::end(exact), to) == std::end(exact))
-    op.refuse("to ", to, " is not supported: such numbers would not wrap around");
-  if (v.dtype == DType::f32 && (to == Type::float16 || to == Type::bfloat16) && v.type != to && v.type != Type::none)
-    op.refuse("to ", to, " is not supported: nothing is rounded to fewer digits; export the model in float32");
-  if (type == DType::u8 && v.dtype != DType::boolean && v.type != Type::uint8)
-    op.refuse("to uint8 is not supported: numbers would not wrap around");
-  if (v.dtype == type) {
-    Value as_it_is = v;
-    if (type != DType::f32) as_it_is.type = to;
-    return op.give_value(0, std::move(as_it_is));
-  }
-  if (const auto t = op.constant(0); t && t->elements() == 1 && type == DType::f32) {
-    Tensor number = make_tensor(type, t->shape);
-    *number.as<float>() = static_cast<float>(op.number(0, 0));
-    return op.give_constant(0, std::move(number));
-  }
-  if (const auto size = free_size(op, 0); size && type == DType::f32)
-    return give_asked(op, {Asked::What::number, *size}, type, v.dims);
   const Perm perm = v.perm();
-  op.give(0, op.cast(op.as(v, perm), type), v.dims, perm);
+  give_number(op, f(wide(op, op.as(v, perm))), v.dims, perm);
 }
-void cast(const Op &op) { cast_to(op, static_cast<Type>(op.integer("to", 0))); }
-void cast_like(const Op &op) { cast_to(op, op.in(1).onnx_type()); }
 
 void negative(const Op &op) {
   const auto less = [](const auto &lists, size_t i) { return sum(Dim{0, {}}, lists[0][i], -1); };
-  if (!on_elements(op, op.in(0).onnx_type(), less)) unary(op, "Negative");
+  if (on_elements(op, op.in(0).onnx_type(), less)) return;
+  if (op.in(0).dtype == DType::f32) return unary(op, "Negative");
+  give_each(op, [&](Node x) { return op.layer("BroadcastSubtract", {{"x1", 0}}, {x}); });
+}
+void absolute(const Op &op) {
+  if (op.in(0).dtype == DType::f32) return unary(op, "Absolute", Json::object(), true);
+  give_each(op, [&](Node x) {
+    return op.layer("BroadcastMaximum", Json::object(), {x, op.layer("BroadcastSubtract", {{"x1", 0}}, {x})});
+  });
+}
+void sign(const Op &op) {
+  if (op.in(0).dtype == DType::f32) return unary(op, "Sign");
+  give_each(op, [&](Node x) {
+    const DType type = op.r.graph().dtype(x);
+    return minus(op, op.cast(by_number(op, "Greater", x, 0), type), op.cast(by_number(op, "Less", x, 0), type));
+  });
 }
 
 void as_it_is(const Op &op) { op.give_value(0, op.any(0)); }
@@ -465,18 +471,20 @@ void mod(const Op &op) {
   if (op.integer("fmod", 0)) return pairwise(op, "Fmod");
   if (!on_sizes(op, rest)) pairwise(op, "Mod");
 }
-// Integers whose bits are those of their type.
-void need_exact(const Op &op) {
-  const Type type = op.in(0).onnx_type();
-  if (type != Type::int32 && type != Type::int64 && type != Type::uint8) op.refuse("of ", type, " is not supported");
-}
 void invert(const Op &op) {
-  need_exact(op);
-  unary(op, "BitwiseNot");
+  Value &v = op.in(0);
+  const Perm perm = v.perm();
+  give_number(op, op.layer("BitwiseNot", Json::object(), {op.as(v, perm)}), v.dims, perm);
 }
 void shift(const Op &op) {
-  need_exact(op);
-  pairwise(op, op.string("direction", "LEFT") == "LEFT" ? "LeftShift" : "RightShift");
+  if (op.string("direction", "LEFT") == "LEFT") return pairwise(op, "LeftShift");
+  if (op.in(0).onnx_type() != Type::uint64) return pairwise(op, "RightShift");
+  // The highest bit is no sign.
+  const Node by = op.x(1),
+             one = op.layer("LeftShift", {{"x1", -1}}, {op.layer("BroadcastSubtract", {{"x1", 64}}, {by})});
+  const Node moved = op.layer("RightShift", Json::object(), {op.x(0), by});
+  const Node kept = op.layer("BitwiseNot", Json::object(), {one});
+  op.give(0, op.layer("BitwiseAnd", Json::object(), {moved, kept}), op.broadcast({&op.in(0), &op.in(1)}));
 }
 
 // Of the table of elementwise functions, and of activations.
@@ -508,6 +516,8 @@ std::span<const Row> named_rows() {
 std::span<const Row> math_rows() {
   static constexpr Row rows[] = {
       {"Neg", negative},
+      {"Abs", absolute},
+      {"Sign", sign},
       {"Relu", [](const Op &op) { unary(op, "ReLU", none(), true); }},
       {"LeakyRelu",
        [](const Op &op) {
@@ -564,8 +574,6 @@ std::span<const Row> math_rows() {
       {"Not", negated},
       {"Where", where},
       {"Clip", clip},
-      {"Cast", cast},
-      {"CastLike", cast_like},
       {"Identity", as_it_is},
   };
   return rows;

@@ -11,6 +11,16 @@ namespace dl4::io::onnx {
 Json activation(const char *name, Json config = Json::object());
 // x and a number, by a layer of two values.
 Node by_number(const Op &op, const char *kind, Node x, double number);
+// Bytes have no arithmetic of their own: as int32.
+Node wide(const Op &op, Node x);
+// Numbers as integers of that type: what is left of each in so few bits.
+Node wrapped(const Op &op, Node x, Type type);
+// Floats rounded to those of the type. Past the largest: that one if it saturates, else infinity or NaN.
+Node rounded(const Op &op, Node x, Type type, bool saturate);
+float rounded(float x, Type type, bool saturate);
+// A free size, of integers or as a float; and what is asked of one.
+std::optional<Dim> free_size(const Op &op, size_t i);
+void give_asked(const Op &op, Asked asked, DType dtype, std::vector<Dim> dims);
 // Two values that broadcast.
 inline Node plus(const Op &op, Node a, Node b) { return op.layer("BroadcastAdd", Json::object(), {a, b}); }
 inline Node minus(const Op &op, Node a, Node b) { return op.layer("BroadcastSubtract", Json::object(), {a, b}); }

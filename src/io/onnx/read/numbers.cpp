@@ -9,6 +9,7 @@
 
 #include "base/error.hpp"
 #include "io/onnx/read/math.hpp"
+#include "io/onnx/types.hpp"
 
 namespace dl4::io::onnx {
 namespace {
@@ -324,6 +325,10 @@ void bit_cast(const Op &op) {
   const int n = bits_each(op, from);
   if (n != bits_each(op, to)) fail(Code::corrupt_file, "from ", from, " to ", to, ": of another number of bits");
   const auto given = op.constant(0);
+  if (!given && is_integer(from) && is_integer(to)) {
+    op.give(0, wrapped(op, op.x(0), to), op.in(0).dims);
+    return op.of_type(0, to);
+  }
   if (!given) op.refuse("of numbers that the model computes is not supported; they must be constants");
   op.take(checked_mul(given->elements(), 16));
   const uint64_t mask = n == 64 ? ~uint64_t{0} : (uint64_t{1} << n) - 1;

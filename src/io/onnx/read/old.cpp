@@ -67,16 +67,21 @@ Value numbers(const Ints &list) {
   return v;
 }
 
+// What a node of another op gives, by a name of its own.
+std::string given(const Op &op, std::string_view kind, const std::vector<std::string> &in, Attribute a) {
+  const std::string name = op.r.free_name(std::string(kind));
+  NodeProto n = named(kind);
+  n.in.assign(in.begin(), in.end()), n.out = {name};
+  n.attributes.push_back(std::move(a));
+  row_of(kind)->read(Op(op.r, n));
+  return name;
+}
+
 // Input i with axes of 1 behind its own.
 Value with_axes(const Op &op, size_t i, int count) {
-  const std::string name = op.r.free_name("input");
   Ints axes;
   for (int k = 0; k < count; ++k) axes.push_back(op.in(i).rank() + k);
-  NodeProto n = named("Unsqueeze");
-  n.in = {op.node.in[i]}, n.out = {name};
-  n.attributes.push_back(of_ints("axes", axes));
-  row_of(n.op)->read(Op(op.r, n));
-  return op.r.value(name);
+  return op.r.value(given(op, "Unsqueeze", {std::string(op.node.in[i])}, of_ints("axes", axes)));
 }
 
 // The second input's axes are some of the first's, from "axis" on, or the last ones; without "broadcast" all.
@@ -92,7 +97,8 @@ void pairwise(const Op &op) {
     fail(Code::corrupt_file, "broadcasts a second input of ", b.rank(), " axes to a first of ", a.rank());
   } else if (op.node.find("axis") && b.rank() > 0) {
     const int64_t axis = op.axis(0, a.rank()), behind = a.rank() - axis - b.rank();
-    if (behind < 0) fail(Code::corrupt_file, "broadcasts ", b.rank(), " axes from axis ", axis, " of ", a.rank(), " on");
+    if (behind < 0)
+      fail(Code::corrupt_file, "broadcasts ", b.rank(), " axes from axis ", axis, " of ", a.rank(), " on");
     if (behind > 0) today.input(1, with_axes(op, 1, static_cast<int>(behind)));
   }
   today.read();
@@ -140,9 +146,9 @@ void pad(const Op &op) {
 void cast(const Op &op) {
   const std::string to = op.string("to", "");
   constexpr std::pair<std::string_view, Type> types[] = {
-      {"FLOAT", Type::float32},   {"UINT8", Type::uint8},     {"INT8", Type::int8},   {"UINT16", Type::uint16},
-      {"INT16", Type::int16},     {"INT32", Type::int32},     {"INT64", Type::int64}, {"BOOL", Type::boolean},
-      {"FLOAT16", Type::float16}, {"DOUBLE", Type::float64},  {"UINT32", Type::uint32}, {"UINT64", Type::uint64},
+      {"FLOAT", Type::float32},   {"UINT8", Type::uint8},    {"INT8", Type::int8},     {"UINT16", Type::uint16},
+      {"INT16", Type::int16},     {"INT32", Type::int32},    {"INT64", Type::int64},   {"BOOL", Type::boolean},
+      {"FLOAT16", Type::float16}, {"DOUBLE", Type::float64}, {"UINT32", Type::uint32}, {"UINT64", Type::uint64},
   };
   for (const auto &[name, type] : types)
     if (to == name) return Today(op).with(of_int("to", static_cast<int64_t>(type))).read();
@@ -180,26 +186,16 @@ struct Old {
 };
 
 constexpr Old forms[] = {
-    {2, {"Pad", pad}},
-    {5, {"Reshape", reshape}},
-    {6, {"Cast", cast}},
-    {6, {"Selu", selu}},
-    {6, {"Tile", tile}},
-    {7, {"Add", pairwise}},
-    {7, {"And", pairwise}},
-    {7, {"BatchNormalization", batch_normalization}},
-    {7, {"Div", pairwise}},
-    {7, {"Dropout", dropout}},
-    {7, {"Equal", pairwise}},
-    {7, {"Greater", pairwise}},
-    {7, {"Less", pairwise}},
-    {7, {"Mul", pairwise}},
-    {7, {"Or", pairwise}},
-    {7, {"Pow", pairwise}},
-    {7, {"PRelu", prelu}},
-    {7, {"Sub", pairwise}},
-    {7, {"Upsample", upsample}},
-    {7, {"Xor", pairwise}},
+    {2, {"Pad", pad}},           {5, {"Reshape", reshape}},
+    {6, {"Cast", cast}},         {6, {"Selu", selu}},
+    {6, {"Tile", tile}},         {7, {"Add", pairwise}},
+    {7, {"And", pairwise}},      {7, {"BatchNormalization", batch_normalization}},
+    {7, {"Div", pairwise}},      {7, {"Dropout", dropout}},
+    {7, {"Equal", pairwise}},    {7, {"Greater", pairwise}},
+    {7, {"Less", pairwise}},     {7, {"Mul", pairwise}},
+    {7, {"Or", pairwise}},       {7, {"Pow", pairwise}},
+    {7, {"PRelu", prelu}},       {7, {"Sub", pairwise}},
+    {7, {"Upsample", upsample}}, {7, {"Xor", pairwise}},
     {10, {"TopK", top_k}},
 };
 

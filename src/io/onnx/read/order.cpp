@@ -5,9 +5,6 @@
 namespace dl4::io::onnx {
 namespace {
 
-// Bytes have no sums and no order of their own here.
-Node wide(const Op &op, Node x) { return op.r.graph().dtype(x) == DType::u8 ? op.cast(x, DType::i32) : x; }
-
 void cumulate(const Op &op, const char *kind) {
   Value &v = op.in(0);
   if (v.dtype == DType::boolean) op.refuse("of ", v.dtype, " is not supported");
@@ -16,7 +13,9 @@ void cumulate(const Op &op, const char *kind) {
   const Json config{{"axis", inverse(perm)[axis]},
                     {"exclusive", op.integer("exclusive", 0) != 0},
                     {"reverse", op.integer("reverse", 0) != 0}};
-  op.give(0, op.cast(op.layer(kind, config, {wide(op, op.as(v, perm))}), v.dtype), v.dims, perm);
+  Node y = op.layer(kind, config, {wide(op, op.as(v, perm))});
+  if (v.dtype != DType::f32) y = wrapped(op, y, v.onnx_type());
+  op.give(0, y, v.dims, perm);
 }
 
 void top_k(const Op &op) {
@@ -34,6 +33,7 @@ void top_k(const Op &op) {
   dims[axis] = Dim{k, {}};
   if (op.wants(0)) op.give(0, op.cast(op.cut(op.layer("Sort", config, {x}), at, 0, k), v.dtype), dims, perm);
   if (op.wants(1)) op.give(1, op.cast(op.cut(op.layer("Argsort", config, {x}), at, 0, k), DType::i64), dims, perm);
+  op.of_type(1, Type::int64);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "base/error.hpp"
 #include "io/onnx/read/math.hpp"
+#include "io/onnx/types.hpp"
 
 namespace dl4::io::onnx {
 namespace {
@@ -13,18 +14,10 @@ struct Limits {
   int64_t low, high;
 };
 Limits limits_of(const Op &op, Type type) {
-  switch (type) {
-    case Type::uint8:
-      return {0, UINT8_MAX};
-    case Type::int8:
-      return {INT8_MIN, INT8_MAX};
-    case Type::uint16:
-      return {0, UINT16_MAX};
-    case Type::int16:
-      return {INT16_MIN, INT16_MAX};
-    default:
-      op.refuse("to ", type, " is not supported, only to integers of 8 and 16 bits");
-  }
+  const int bits = bits_of(type);
+  if (!is_integer(type) || bits > 16) op.refuse("to ", type, " is not supported, only to integers of up to 16 bits");
+  const int64_t whole = int64_t{1} << bits;
+  return is_signed(type) ? Limits{-whole / 2, whole / 2 - 1} : Limits{0, whole - 1};
 }
 
 // Scales and zero points: one of each, one for each place of an axis, or one for each block of places.
@@ -51,7 +44,13 @@ Steps steps_of(const Op &op) {
   if (n < 1 || block < 0 || block > max_dim) fail(Code::corrupt_file, "has ", n, " scales for blocks of ", block);
   s.zero.assign(static_cast<size_t>(n), 0);
   if (op.has(2)) {
-    const auto zero = op.constant(2);
+    auto zero = op.constant(2);
+    if (zero && zero->dtype == DType::f32 && small_float(op.in(2).onnx_type())) {
+      for (int64_t i = 0; i < zero->elements(); ++i)
+        if (zero->as<float>()[i] != 0)
+          op.refuse("has a zero point of ", zero->as<float>()[i], " of floats, expected 0");
+      zero = tensor_of(Ints(static_cast<size_t>(zero->elements())), DType::i32, zero->shape);
+    }
     if (!zero || zero->dtype == DType::f32 || zero->dtype == DType::i64)
       op.refuse("its zero point is computed by the model, or no integer of up to 32 bits");
     s.zero = ints_of(*zero);
@@ -100,6 +99,16 @@ Node zeros(const Op &op, const Steps &s, const Perm &perm) {
   return constant_of(op, s, perm, [&](size_t k) { return s.zero[k]; });
 }
 
+// To floats of fewer bits.
+void quantize_floats(const Op &op, const Steps &s, Type type) {
+  Value &v = op.in(0);
+  const bool saturate = op.integer("saturate", 1) != 0;
+  const Perm perm = v.perm();
+  const Node x = op.layer("Divide", Json::object(), {op.as(v, perm), scales(op, s, perm)});
+  op.give(0, rounded(op, x, type, saturate), v.dims, perm);
+  op.of_type(0, type);
+}
+
 void quantize(const Op &op) {
   Value &v = op.in(0);
   if (v.dtype != DType::f32) op.refuse("is supported for floats, not for ", v.dtype);
@@ -107,8 +116,9 @@ void quantize(const Op &op) {
   const Type type = op.has(2) ? op.in(2).onnx_type() : said == Type::none ? Type::uint8 : said;
   if (said != Type::none && said != type)
     fail(Code::corrupt_file, "has \"output_dtype\" ", said, " and zeros of ", type);
-  const Limits most = limits_of(op, type);
   const Steps s = steps_of(op);
+  if (small_float(type)) return quantize_floats(op, s, type);
+  const Limits most = limits_of(op, type);
   if (const auto t = op.constant(0)) {
     op.take(checked_mul(12, t->elements()));
     Ints list;
@@ -139,9 +149,11 @@ void quantize(const Op &op) {
 
 void dequantize(const Op &op) {
   Value &v = op.in(0);
-  if (v.dtype == DType::f32 || v.dtype == DType::i64) op.refuse("is supported for small integers, not for ", v.dtype);
+  const bool floats = v.dtype == DType::f32 && small_float(v.onnx_type());
+  if ((v.dtype == DType::f32 && !floats) || v.dtype == DType::i64)
+    op.refuse("is supported for small integers and floats of fewer bits, not for ", v.dtype);
   const Steps s = steps_of(op);
-  if (const auto t = op.constant(0)) {
+  if (const auto t = floats ? std::nullopt : op.constant(0)) {
     op.take(checked_mul(12, t->elements()));
     const Ints numbers = ints_of(*t);
     Tensor to = make_tensor(DType::f32, t->shape);

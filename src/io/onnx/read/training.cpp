@@ -39,8 +39,8 @@ void likelihood(const Op &op, Node logs) {
   std::iota(axes.begin(), axes.end(), 0);
   const Node hot = op.layer("Equal", Json::object(),
                             {op.layer("ExpandDims", {{"axis", rank}}, {ids}), op.constant_node(tensor_of(all))});
-  const Node wanted = op.layer("Sum", {{"axis", rank}, {"keepdims", false}},
-                               {op.layer("Where", {{"x2", 0}}, {hot, logs})});
+  const Node wanted =
+      op.layer("Sum", {{"axis", rank}, {"keepdims", false}}, {op.layer("Where", {{"x2", 0}}, {hot, logs})});
   Node loss = op.layer("Negative", Json::object(), {times(op, wanted, by)});
   if (ignored != graph::no_node) {
     loss = op.layer("Where", {{"x1", 0}}, {ignored, loss});

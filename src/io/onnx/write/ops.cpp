@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/error.hpp"
+#include "io/onnx/file.hpp"
 #include "io/onnx/write/writer.hpp"
 #include "kinds/layers/elementwise/functions.hpp"
 #include "ops/elementwise.hpp"
@@ -178,6 +179,13 @@ void select(Writer &w, const Listed &) {
 }
 
 void cast(Writer &w, const Listed &said) { w.give(0, w.cast(w.in(0), dtype_from(said.word()))); }
+void reduce_precision(Writer &w, const Listed &said) {
+  const auto bits = std::pair(said.number("exponent_bits"), said.number("mantissa_bits"));
+  const bool half = bits == std::pair<int64_t, int64_t>(5, 10);
+  if (!half && bits != std::pair<int64_t, int64_t>(8, 7)) w.refuse("it rounds to floats that ONNX has no type for");
+  const auto to = static_cast<int64_t>(half ? Type::float16 : Type::bfloat16);
+  w.give(0, w.cast(w.node("Cast", {w.in(0)}, {{"to", to}}), DType::f32));
+}
 void as_it_is(Writer &w, const Listed &) { w.give(0, w.in(0)); }
 
 // ---- shapes --------------------------------------------------------------------------------------------------------
@@ -324,6 +332,7 @@ WriteOp find_plain(std::string_view op) {
                                                                   {"binary", binary},
                                                                   {"select", select},
                                                                   {"cast", cast},
+                                                                  {"reduce_precision", reduce_precision},
                                                                   {"copy", as_it_is},
                                                                   {"stop_gradient", as_it_is},
                                                                   {"straight_through", as_it_is},

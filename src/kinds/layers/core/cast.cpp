@@ -1,4 +1,5 @@
-// Cast and StopGradient: the same numbers in another type of data, or without a gradient.
+// Cast, ReducePrecision and StopGradient: the same numbers in another type of data, of fewer digits, or without a
+// gradient.
 #include "kinds/layer.hpp"
 
 namespace dl4::kinds {
@@ -23,6 +24,30 @@ struct Cast : Layer {
   }
 };
 
+struct ReducePrecision : Layer {
+  static constexpr const char *name = "ReducePrecision";
+  static constexpr const char *doc =
+      "Rounds to the nearest floats of fewer bits, of two to the even one, past the largest to infinity: "
+      "jax.lax.reduce_precision. The gradient passes as it is.";
+  int64_t exponent_bits = 0, mantissa_bits = 0;
+
+  void fields(Fields &f) override {
+    f("exponent_bits", exponent_bits).required("5").at_least(2).at_most(8).doc("of float16 5, of bfloat16 8");
+    f("mantissa_bits", mantissa_bits).required("10").at_least(1).at_most(23).doc("of float16 10, of bfloat16 7");
+  }
+  Facts facts() const override {
+    return {.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}, .mask = "passed on"};
+  }
+
+  bool by_step(int) const override { return true; }
+  std::vector<Symbol> call(Call &c) const override {
+    c.need_float(0);
+    const auto bits = [](int64_t n) { return static_cast<int>(n); };
+    const ops::Id y = ops::reduce_precision(c.e, c.x(), bits(exponent_bits), bits(mantissa_bits));
+    return {{ops::straight_through(c.e, y, c.x()), c.mask()}};
+  }
+};
+
 struct StopGradient : Layer {
   static constexpr const char *name = "StopGradient";
   static constexpr const char *keras = "core.StopGradient";
@@ -36,5 +61,6 @@ struct StopGradient : Layer {
 
 }  // namespace
 DL4_KIND(Cast)
+DL4_KIND(ReducePrecision)
 DL4_KIND(StopGradient)
 }  // namespace dl4::kinds

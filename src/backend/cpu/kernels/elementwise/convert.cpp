@@ -1,5 +1,7 @@
 // Choices, conversions and fills. Plain loops, which the compiler vectorises for each instruction set.
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <limits>
 #include <type_traits>
 
@@ -122,6 +124,22 @@ void cast_all(DType from, DType to, const void *x, void *y, int64_t n) {
   }
 }
 
+void reduce_precision_all(int exponent_bits, int mantissa_bits, const float *x, float *y, int64_t n) {
+  constexpr uint64_t bias = 1023, bits = 52;  // of a double
+  const uint64_t span = uint64_t{1} << (exponent_bits - 1);
+  const uint64_t least = bias + 2 - span;
+  const double largest = std::ldexp(2 - std::ldexp(1.0, -mantissa_bits), static_cast<int>(span) - 1);
+  for (int64_t i = 0; i < n; ++i) {
+    const double v = static_cast<double>(x[i]);
+    const uint64_t exponent = std::bit_cast<uint64_t>(v) >> bits & (2 * bias + 1);
+    // Next to 1.5 times this power of 2 a double has just the places that are kept.
+    const uint64_t at = std::clamp(exponent, least, 2 * bias - bits) + bits - static_cast<uint64_t>(mantissa_bits);
+    const double by = std::bit_cast<double>((at << bits) | (uint64_t{1} << (bits - 1)));
+    const double near = std::copysign((v + by) - by, v);
+    y[i] = static_cast<float>(std::abs(near) > largest ? std::copysign(HUGE_VAL, v) : near);
+  }
+}
+
 }  // namespace dl4::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -129,6 +147,7 @@ HWY_AFTER_NAMESPACE();
 namespace dl4::kernels {
 HWY_EXPORT(select_all);
 HWY_EXPORT(cast_all);
+HWY_EXPORT(reduce_precision_all);
 
 void select_run(int64_t size, const uint8_t *mask, int64_t step_mask, const void *a, int64_t step_a, const void *b,
                 int64_t step_b, void *out, int64_t n) noexcept {
@@ -136,6 +155,9 @@ void select_run(int64_t size, const uint8_t *mask, int64_t step_mask, const void
 }
 void cast_run(DType from, DType to, const void *x, void *y, int64_t n) noexcept {
   HWY_DYNAMIC_DISPATCH(cast_all)(from, to, x, y, n);
+}
+void reduce_precision(int exponent_bits, int mantissa_bits, const float *x, float *y, int64_t n) noexcept {
+  HWY_DYNAMIC_DISPATCH(reduce_precision_all)(exponent_bits, mantissa_bits, x, y, n);
 }
 
 void fill(int64_t size, const void *value, void *y, int64_t n) noexcept {

@@ -32,6 +32,9 @@ void select_run(int64_t size, const uint8_t *mask, int64_t step_mask, const void
 // narrower one saturates; anything but 0 is true.
 void cast_run(DType from, DType to, const void *x, void *y, int64_t n) noexcept;
 
+// Floats rounded to floats of so many bits, of two nearest the even one; past the largest of them infinity.
+void reduce_precision(int exponent_bits, int mantissa_bits, const float *x, float *y, int64_t n) noexcept;
+
 // Copies of the `size` bytes (1, 4 or 8) at value, to any address.
 void fill(int64_t size, const void *value, void *y, int64_t n) noexcept;
 

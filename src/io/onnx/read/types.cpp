@@ -1,0 +1,126 @@
+// ONNX's Cast and CastLike, and what becomes of numbers of types that another one stands for.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/error.hpp"
+#include "io/onnx/read/math.hpp"
+#include "io/onnx/types.hpp"
+
+namespace dl4::io::onnx {
+
+Node wide(const Op &op, Node x) { return op.r.graph().dtype(x) == DType::u8 ? op.cast(x, DType::i32) : x; }
+
+Node wrapped(const Op &op, Node x, Type type) {
+  const DType held = stands_for(type), here = op.r.graph().dtype(x);
+  if (here == DType::u8 && type == Type::uint8) return x;
+  if (held == DType::i64 || (here != DType::i32 && here != DType::i64))
+    x = op.cast(x, held == DType::i64 ? held : DType::i32);
+  const int all = 8 * static_cast<int>(size_of(op.r.graph().dtype(x))), bits = bits_of(type);
+  if (bits < all && is_signed(type))
+    x = by_number(op, "RightShift", by_number(op, "LeftShift", x, all - bits), all - bits);
+  else if (bits < all)
+    x = by_number(op, "BitwiseAnd", x, std::ldexp(1.0, bits) - 1);
+  return op.cast(x, held);
+}
+
+Node rounded(const Op &op, Node x, Type type, bool saturate) {
+  const SmallFloat *f = small_float(type);
+  if (!f) return x;
+  // Where no IEEE type has its least exponent, one of more exponents rounds what is moved to its least.
+  const int more = 6, away = f->bias - 31;
+  const auto bits = [&](int exponent, Node n) {
+    return op.layer("ReducePrecision", {{"exponent_bits", exponent}, {"mantissa_bits", f->mantissa_bits}}, {n});
+  };
+  const auto times = [&](Node n, int power) { return by_number(op, "BroadcastMultiply", n, std::ldexp(1.0, power)); };
+  Node y = f->is_ieee() ? bits(f->exponent_bits, x) : times(bits(more, times(x, away)), -away);
+  const double most = static_cast<double>(f->largest);
+  if (saturate || !f->has_nan) {
+    y = op.layer("Clip", {{"x_min", -most}, {"x_max", most}}, {y});
+  } else if (!f->has_infinity) {
+    Tensor nan = make_tensor(DType::f32, {});
+    *nan.as<float>() = std::numeric_limits<float>::quiet_NaN();
+    const Node past = by_number(op, "Greater", op.layer("Absolute", Json::object(), {y}), most);
+    y = op.layer("Where", Json::object(), {past, op.constant_node(nan), y});
+  }
+  if (!f->has_nan) y = op.layer("Where", {{"x1", 0}}, {op.layer("Isnan", Json::object(), {x}), y});
+  return f->one_zero ? by_number(op, "BroadcastAdd", y, 0) : y;
+}
+
+float rounded(float x, Type type, bool saturate) {
+  const SmallFloat *f = small_float(type);
+  return f ? nearest(*f, x, saturate) : x;
+}
+
+namespace {
+
+// A constant's numbers as those of another type.
+Tensor cast(const Tensor &t, Type to, bool saturate) {
+  const DType type = stands_for(to);
+  if (type == DType::f32) {
+    Tensor y = make_tensor(type, t.shape);
+    const Ints whole = t.dtype == DType::f32 ? Ints{} : ints_of(t);
+    for (int64_t i = 0; i < t.elements(); ++i) {
+      const float x = whole.empty() ? t.as<float>()[i] : static_cast<float>(whole[static_cast<size_t>(i)]);
+      y.as<float>()[i] = rounded(x, to, saturate);
+    }
+    return y;
+  }
+  Ints list;
+  if (t.dtype != DType::f32) list = ints_of(t);
+  // As the layers have it: cut off at the ends of what stands for the type, then wrapped around.
+  const bool wide = type == DType::i64;
+  const double low = wide ? -0x1p63 : -0x1p31, high = wide ? 0x1p63 : 0x1p31;
+  for (int64_t i = 0; i < t.elements() && t.dtype == DType::f32; ++i) {
+    const double x = static_cast<double>(t.as<float>()[i]);
+    if (to == Type::boolean)
+      list.push_back(x != 0);
+    else if (x >= high)
+      list.push_back(wide ? INT64_MAX : INT32_MAX);
+    else
+      list.push_back(x > low ? static_cast<int64_t>(x) : std::isnan(x) ? 0 : static_cast<int64_t>(low));
+  }
+  for (int64_t &n : list) n = to == Type::boolean ? n != 0 : wrapped(to, n);
+  return tensor_of(list, type, t.shape);
+}
+
+void cast_to(const Op &op, Type to) {
+  Value &v = op.in(0);
+  const DType type = stands_for(to);
+  const bool saturate = op.integer("saturate", 1) != 0 && to != Type::float16 && to != Type::bfloat16;
+  const bool whole = type != DType::f32 && type != DType::boolean;
+  const bool same = v.onnx_type() == to && v.type != Type::none;
+  if (same || (to == Type::float32 && v.dtype == DType::f32) || (to == Type::float64 && v.dtype == DType::f32)) {
+    Value as_it_is = v;
+    as_it_is.type = to;
+    return op.give_value(0, std::move(as_it_is));
+  }
+  const auto fits = [&](const Dim &d) { return !d.known() || holds(to, d.factor); };
+  if (v.sizes && whole && std::ranges::all_of(*v.sizes, fits)) return op.give_elements(0, *v.sizes, v.dims, to);
+  if (const auto t = op.constant(0); t && t->elements() <= static_cast<int64_t>(most_listed))
+    return op.give_constant(0, cast(*t, to, saturate), to);
+  if (const auto size = free_size(op, 0); size && (to == Type::float32 || to == Type::float64))
+    return give_asked(op, {Asked::What::number, *size}, type, v.dims);
+  const Perm perm = v.perm();
+  Node x = op.as(v, perm);
+  if (whole)
+    x = wrapped(op, x, to);
+  else if (type == DType::f32)
+    x = rounded(op, op.cast(x, type), to, saturate);
+  else
+    x = op.cast(x, type);
+  op.give(0, x, v.dims, perm);
+  op.of_type(0, to);
+}
+
+}  // namespace
+
+std::span<const Row> type_rows() {
+  static constexpr Row rows[] = {
+      {"Cast", [](const Op &op) { cast_to(op, static_cast<Type>(op.integer("to", 0))); }},
+      {"CastLike", [](const Op &op) { cast_to(op, op.in(1).onnx_type()); }},
+  };
+  return rows;
+}
+
+}  // namespace dl4::io::onnx

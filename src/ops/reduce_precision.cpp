@@ -1,0 +1,28 @@
+// reduce_precision: the nearest floats of fewer bits.
+#include "ops/attributes.hpp"
+#include "ops/op.hpp"
+#include "ops/ops.hpp"
+#include "ops/wants.hpp"
+
+namespace dl4::ops {
+namespace {
+
+struct ReducePrecisionOp final : StopsGradients<ReducePrecisionOp, attributes::ReducePrecision> {
+  using StopsGradients::StopsGradients;
+  std::string_view name() const override { return "reduce_precision"; }
+  std::vector<Operand> infer(Operands src) const override {
+    want_float("reduce_precision", src[0]);
+    if (exponent_bits < 2 || exponent_bits > 8 || mantissa_bits < 1 || mantissa_bits > 23)
+      fail(Code::invalid_argument, "reduce_precision expects 2 to 8 bits of exponent and 1 to 23 of mantissa, got ",
+           exponent_bits, " and ", mantissa_bits);
+    return {src[0]};
+  }
+};
+
+}  // namespace
+
+Id reduce_precision(Emit &e, Id x, int exponent_bits, int mantissa_bits) {
+  return e.value(std::make_shared<ReducePrecisionOp>(exponent_bits, mantissa_bits), {x});
+}
+
+}  // namespace dl4::ops

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/error.hpp"
+#include "graph/constant.hpp"
 #include "graph/model.hpp"
 #include "io/onnx/onnx.hpp"
 
@@ -231,10 +232,60 @@ void Reader::run(const NodeProto &node) {
       if (name.empty() || exists(name) || skipped_.count(only_reader(name))) continue;
       if (readers_.count(name) || is_output(name)) fail(Code::unsupported, "its output ", i, " is not supported");
     }
+    if (folds_) fold(node);
   } catch (Error &error) {
     // What our layers do not take is no fault of the file.
     if (error.code == Code::invalid_argument || error.code == Code::shape_mismatch) error.code = Code::unsupported;
     throw error.in(who(node)).with("node", std::string(node.name)).with("op", std::string(node.op));
+  }
+}
+
+// What a node makes of constants alone is one too, if it is no larger than these: its layers stay for whoever reads it
+// as a value, a weight or a size is made of the numbers.
+void Reader::fold(const NodeProto &node) {
+  constexpr int64_t cost = 8 * layer_bytes, most = 64 << 20;
+  const auto unknown = [&](std::string_view name) {
+    const auto it = values_.find(name);
+    return it != values_.end() && !it->second.at_hand() && !it->second.forms.empty();
+  };
+  if (node.in.empty() || std::none_of(node.out.begin(), node.out.end(), unknown)) return;
+  for (const Attribute &a : node.attributes)
+    if (a.graph) return;
+  File nothing;
+  nothing.opset = opset();
+  Reader apart(nothing, graph_->settings(), outside_);
+  apart.folds_ = false;
+  const NodeProto none{};
+  int64_t bytes = 4096;
+  for (std::string_view name : node.in) {
+    if (name.empty() || apart.exists(name)) continue;
+    Value &v = value(name);
+    if (v.list || v.absent || v.asked) return;
+    Value in;
+    in.constant = v.around ? v.around : Op(*this, none).constant_of(v);
+    if (!in.constant || in.constant->bytes() > most) return;
+    bytes = checked_add(bytes, in.constant->bytes());
+    in.type = v.type, in.dtype = v.dtype;
+    for (int64_t d : in.constant->shape) in.dims.push_back({d, {}});
+    apart.set(name, std::move(in));
+  }
+  const auto large = [&](std::string_view name) {
+    const auto it = values_.find(name);
+    if (it == values_.end() || it->second.forms.empty()) return false;
+    const Shape &s = graph_->shape(it->second.forms[0].node);
+    return !s.known() || checked_mul(s.elements(), size_of(it->second.dtype)) > bytes;
+  };
+  if (outside_.budget.left() < 4 * cost || std::any_of(node.out.begin(), node.out.end(), large)) return;
+  outside_.budget.take(cost, "a node of constants");
+  apart.run(node);
+  for (std::string_view name : node.out) {
+    if (!unknown(name) || !apart.exists(name)) continue;
+    Value &v = apart.value(name);
+    const Node n = Op(apart, none).as(v, plain(v.rank()));
+    const auto out = graph::constant_outputs(graph::Model(apart.graph_, {}, {n}, false), bytes);
+    if (!out || 2 * (*out)[0].bytes() > outside_.budget.left()) continue;
+    outside_.budget.take(2 * (*out)[0].bytes(), "a constant");
+    values_.find(name)->second.constant = (*out)[0];
   }
 }
 

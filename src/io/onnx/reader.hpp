@@ -118,6 +118,7 @@ class Reader {
  private:
   void begin();
   void add_input(const Port &p);
+  void fold(const NodeProto &node);
   std::vector<Node> outputs(const Port &p);
   Node output(const Port &p, const std::string &name, Value &v);
   Value &from_outside(std::string_view name);
@@ -138,6 +139,7 @@ class Reader {
   std::set<const NodeProto *> skipped_;
   std::vector<const NodeProto *> order_;  // each behind all that it reads
   int symbols_ = 0;
+  bool folds_ = true;
 };
 
 // A weight of a layer, by its name there.

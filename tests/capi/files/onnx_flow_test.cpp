@@ -71,6 +71,19 @@ TEST(OnnxFlow, ALoopOfAKnownLengthIsWrittenOut) {
 
 // ---- decided while the model runs
 
+// Its pads are turned and joined constants, along a free axis.
+TEST(OnnxFlow, WhatANodeMakesOfConstantsIsAConstant) {
+  const std::string graph = initializer<int64_t>("a", int64, {2, 2}, {0, 1, 0, 2}) +
+                            named("Transpose", {"a"}, "b", integers("perm", {1, 0})) +
+                            initializer<int64_t>("four", int64, {1}, {4}) + named("Reshape", {"b", "four"}, "c") +
+                            initializer<int64_t>("order", int64, {4}, {0, 2, 1, 3}) +
+                            named("Gather", {"c", "order"}, "pads") +
+                            node("Pad", {"x", "pads"}, attribute("mode", field(4, std::string("reflect")), 3));
+  EXPECT_EQ(
+      (run<float, float>(model_of(graph, port(11, "x", floats, {1, -1}) + port(12, "y", floats, {1, -1})), {1, 4}, x)),
+      (std::vector<float>{2, 1, 2, 3, 4, 3, 2}));
+}
+
 TEST(OnnxFlow, AnIfRunsTheBranchThatItsConditionSays) {
   const std::string above = named("ReduceSum", {"x"}, "sum", integer("keepdims", 0)) +
                             initializer<float>("none", floats, {}, {0}) + named("Greater", {"sum", "none"}, "c");

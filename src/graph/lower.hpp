@@ -76,4 +76,8 @@ struct Pinned {
 // What depends on the values alone is computed here, unless gradients are asked for. passes_off: of the planner.
 Pinned pinned(const Model &model, const InferenceOptions &options, const std::vector<std::string> &passes_off);
 
+// The outputs of a model without inputs, each step of at most that many bytes; none: one has more, draws numbers or
+// fails at its numbers.
+std::optional<std::vector<Tensor>> evaluated(const Model &model, int64_t most_bytes);
+
 }  // namespace dl4::graph

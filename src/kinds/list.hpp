@@ -17,6 +17,9 @@
   X(Permute)                       \
   X(Transpose)                     \
   X(Arange)                        \
+  X(Sizes)                         \
+  X(Zeros)                         \
+  X(ReshapeLike)                   \
   X(ZeroPadding1D)                 \
   X(ZeroPadding2D)                 \
   X(ZeroPadding3D)                 \

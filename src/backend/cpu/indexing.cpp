@@ -6,6 +6,7 @@
 #include "backend/cpu/kernels/movement/movement.hpp"
 #include "backend/cpu/kernels/reduce/segments.hpp"
 #include "ops/scatter.hpp"
+#include "ops/sizes.hpp"
 
 namespace dl4::cpu {
 namespace {
@@ -126,6 +127,21 @@ std::unique_ptr<Kernel> indices(const attributes::Indices &, const Site &site) {
                 });
 }
 
+std::unique_ptr<Kernel> sizes(const attributes::Sizes &op, const Site &site) {
+  std::vector<int64_t> all;
+  for (const auto &n : ops::computed(op.formulas, site.src)) all.push_back(n.value_or(0));
+  return sliced("sizes", site, 1, 0,
+                [=](int64_t, int64_t, const Run &r) { std::copy(all.begin(), all.end(), r.out<int64_t>(0)); });
+}
+
+std::unique_ptr<Kernel> zeros_of(const attributes::ZerosOf &, const Site &site) {
+  const int64_t n = site.dst[0].shape.elements();
+  return sliced("zeros_of", site, n, us_per_byte * static_cast<double>(n),
+                [](int64_t begin, int64_t end, const Run &r) {
+                  std::fill(r.out<uint8_t>(0) + begin, r.out<uint8_t>(0) + end, uint8_t{0});
+                });
+}
+
 std::unique_ptr<Kernel> segment_softmax(const attributes::SegmentSoftmax &, const Site &site) {
   const Segments s = segments_of(site, site.src[src_like].shape);
   const int64_t stats = checked_mul(s.batch, checked_mul(s.segments, s.width));
@@ -173,6 +189,8 @@ std::span<const Row> indexing_kernels() {
       row<attributes::Pick, pick>(),
       row<attributes::PickGrad, pick_grad>(),
       row<attributes::Indices, indices>(),
+      row<attributes::Sizes, sizes>(),
+      row<attributes::ZerosOf, zeros_of>(),
       row<attributes::SegmentSum, segment_sum>(),
       row<attributes::SegmentMax, segment_max>(),
       row<attributes::SegmentSoftmax, segment_softmax>(),

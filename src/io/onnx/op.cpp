@@ -28,24 +28,6 @@ Perm inverse(const Perm &perm) {
   return back;
 }
 
-Dim operator*(const Dim &a, const Dim &b) {
-  Dim d{checked_mul(a.factor, b.factor), a.symbols};
-  d.symbols.insert(d.symbols.end(), b.symbols.begin(), b.symbols.end());
-  if (d.symbols.size() > 64) fail(Code::unsupported, "a size that is the product of more than 64 free ones");
-  std::sort(d.symbols.begin(), d.symbols.end());
-  if (d.factor == 0) d.symbols.clear();
-  return d;
-}
-
-std::optional<Dim> operator/(const Dim &a, const Dim &b) {
-  if (b.factor == 0 || (a.factor == INT64_MIN && b.factor == -1) || a.factor % b.factor != 0) return {};
-  Dim d{a.factor / b.factor, {}};
-  std::set_difference(a.symbols.begin(), a.symbols.end(), b.symbols.begin(), b.symbols.end(),
-                      std::back_inserter(d.symbols));
-  if (d.symbols.size() + b.symbols.size() != a.symbols.size()) return {};
-  return d;
-}
-
 Tensor tensor_of(const Ints &list, bool scalar) {
   Tensor t = make_tensor(DType::i64, scalar ? Shape{} : Shape{static_cast<int64_t>(list.size())});
   std::copy(list.begin(), list.end(), t.as<int64_t>());
@@ -161,6 +143,7 @@ std::optional<std::vector<Dim>> Op::sizes(size_t i) const { return in(i).rank() 
 std::optional<std::vector<Dim>> Op::elements(size_t i) const {
   Value &v = in(i);
   if (v.sizes) return v.sizes;
+  if (v.asked && v.dtype == DType::boolean) return std::vector<Dim>{answer(*v.asked)};
   if (!v.constant || v.constant->dtype == DType::f32 || v.constant->elements() > static_cast<int64_t>(most_listed))
     return {};
   std::vector<Dim> list;
@@ -196,14 +179,30 @@ double Op::number(size_t i, double otherwise) const {
 
 Node Op::constant_node(Tensor t) const { return r.constant(std::move(t)); }
 
+// The size, or whether it is so as 1 or 0.
+Dim Op::answer(const Asked &asked) const {
+  if (asked.what == Asked::What::number) return asked.size;
+  if (asked.what == Asked::What::is_one) return symbols().equal(asked.size, Dim{});
+  return symbols().less(Dim{asked.than, {}}, asked.size);
+}
+
 Node Op::as(Value &v, const Perm &perm) const {
   for (const Form &f : v.forms)
     if (f.perm == perm) return f.node;
-  if (v.asked) refuse("reads the size of a free axis as numbers, which no layer gives; export it with that size");
+  if (v.asked && v.forms.empty()) {
+    Ints dims;
+    for (const Dim &d : v.dims) dims.push_back(d.factor);
+    v.forms.push_back({plain(v.rank()), cast(reshape(numbers({answer(*v.asked)}), dims), v.dtype)});
+    return as(v, perm);
+  }
   if (v.forms.empty()) {
     const std::optional<Tensor> t = constant_of(v);
-    if (!t && v.sizes)
-      refuse("reads the size of a free axis as numbers, which no layer gives; export it with that size");
+    if (!t && v.sizes) {
+      Ints dims;
+      for (const Dim &d : v.dims) dims.push_back(d.factor);
+      v.forms.push_back({plain(v.rank()), cast(reshape(numbers(*v.sizes), dims), v.dtype)});
+      return as(v, perm);
+    }
     if (!t) {
       v.forms.push_back({plain(v.rank()), repeated(v)});
       return as(v, perm);
@@ -222,37 +221,54 @@ Node Op::as(Value &v, const Perm &perm) const {
   return n;
 }
 
-// A number along free axes, where there are values of these sizes.
+// A number along free axes.
 Node Op::repeated(const Value &v) const {
-  const auto rank = static_cast<int64_t>(v.dims.size());
-  Node here = graph::no_node;
-  Ints known;
-  for (int64_t i = 0; i < rank; ++i) {
-    const Dim &d = v.dims[static_cast<size_t>(i)];
-    known.push_back(d.known() ? d.factor : 1);
-    if (d.known()) continue;
-    const auto at = r.axis_of_size(d);
-    if (!at) refuse("reads a number repeated along a free axis that no value has; export it with that size");
-    const Node x = as(*at->first, plain(at->first->rank())), place = layer("Arange", {{"axis", at->second}}, {x});
-    Node is = layer("Equal", Json::object(), {place, place});
-    Ints behind(static_cast<size_t>(rank - 1 - i));
-    std::iota(behind.begin(), behind.end(), 1);
-    if (!behind.empty()) is = layer("ExpandDims", {{"axis", behind}}, {is});
-    here = here == graph::no_node ? is : layer("LogicalAnd", Json::object(), {here, is});
-  }
-  const Shape shape(known);
-  take(checked_mul(shape.elements(), size_of(v.dtype)));
+  const Node none = zeros(v.dims);
   const double number = v.filled.value_or(0);
-  Tensor t = make_tensor(v.dtype, shape);
-  for (int64_t i = 0; i < t.elements(); ++i)
-    if (v.dtype == DType::f32)
-      t.as<float>()[i] = static_cast<float>(number);
-    else
-      std::ranges::copy(tensor_of({static_cast<int64_t>(number)}, v.dtype, {}).memory(),
-                        t.data.get() + i * size_of(v.dtype));
+  if (v.dtype == DType::boolean) return number == 0 ? none : layer("LogicalNot", Json::object(), {none});
+  Tensor t = make_tensor(v.dtype, {});
+  if (v.dtype == DType::f32)
+    *t.as<float>() = static_cast<float>(number);
+  else
+    std::ranges::copy(tensor_of({static_cast<int64_t>(number)}, v.dtype, {}).memory(), t.data.get());
   const Node value = constant_node(std::move(t));
-  if (v.dtype == DType::boolean) return layer("LogicalAnd", Json::object(), {here, value});
-  return layer("Where", Json::object(), {here, value, value});
+  return layer("Where", Json::object(), {none, value, value});
+}
+
+Node Op::of_sizes(const char *kind, const char *what, const std::vector<Dim> &list) const {
+  std::vector<Node> like;
+  std::map<Node, size_t> places;
+  std::vector<std::string> formulas;
+  int64_t bytes = 0;
+  for (const Dim &d : list) {
+    formulas.push_back(symbols().formula(d, [&](int symbol) {
+      const auto [node, axis] = r.axis_of(symbol);
+      const auto [it, is_new] = places.try_emplace(node, like.size());
+      if (is_new) like.push_back(node);
+      return text(it->second, '.', axis);
+    }));
+    bytes = checked_add(bytes, 2 * static_cast<int64_t>(formulas.back().size()));
+  }
+  take(bytes);
+  if (like.empty()) like.push_back(constant_node(tensor_of({}, false)));
+  return layer(kind, {{what, formulas}}, like);
+}
+Node Op::numbers(const std::vector<Dim> &list) const { return of_sizes("Sizes", "sizes", list); }
+Node Op::number(const Dim &d) const { return layer("Squeeze", {{"axis", 0}}, {numbers({d})}); }
+Node Op::zeros(const std::vector<Dim> &shape) const { return of_sizes("Zeros", "shape", shape); }
+
+Node Op::places(const Dim &n) const {
+  const auto at = n.factor == 1 && n.symbols.size() == 1 ? r.axis_of_size(n) : std::nullopt;
+  if (!at) return cast(layer("Arange", {{"axis", 0}}, {zeros({n})}), DType::i64);
+  const Form &form = at->first->forms[0];
+  return cast(layer("Arange", {{"axis", inverse(form.perm)[static_cast<size_t>(at->second)]}}, {form.node}),
+              DType::i64);
+}
+
+Node Op::spread(Node x, const std::vector<Dim> &shape) const {
+  const Node none = zeros(shape);
+  if (r.graph().dtype(x) == DType::boolean) return layer("LogicalOr", Json::object(), {x, none});
+  return layer("Where", Json::object(), {none, x, x});
 }
 
 std::string Op::layer_name() const {

@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "base/error.hpp"
-#include "graph/constant.hpp"
+#include "graph/lower.hpp"
 #include "graph/model.hpp"
 #include "io/onnx/onnx.hpp"
 
@@ -109,6 +109,25 @@ const Row *row_of(std::string_view op) {
   return nullptr;
 }
 
+namespace {
+
+const Row *find(std::span<const Row> rows, std::string_view op) {
+  const auto it = std::find_if(rows.begin(), rows.end(), [&](const Row &row) { return row.op == op; });
+  return it == rows.end() ? nullptr : &*it;
+}
+
+const Row *row_of(const NodeProto &node, int64_t opset) {
+  if (node.domain == "ai.onnx.ml") return find(ml_rows(), node.op);
+  if (node.domain == "com.microsoft") return find(microsoft_rows(), node.op);
+  if (node.domain == "ai.onnx.preview") return node.op == "FlexAttention" ? onnx::row_of(node.op) : nullptr;
+  if (!node.domain.empty() && node.domain != "ai.onnx") return nullptr;
+  if (const Row *old = old_row_of(node.op, opset)) return old;
+  if (const Row *row = onnx::row_of(node.op)) return row;
+  return node.op == "SimplifiedLayerNormalization" ? find(microsoft_rows(), node.op) : nullptr;
+}
+
+}  // namespace
+
 Reader::Reader(const File &file, const graph::Settings &settings, Outside &outside, Reader *outer)
     : file_(file), outside_(outside), outer_(outer), graph_(std::make_shared<graph::Graph>(settings)) {
   if (!outer && (file.opset < oldest || file.opset > newest))
@@ -176,6 +195,11 @@ void Reader::set(std::string_view name, Value v) {
   const size_t listed = v.sizes ? v.sizes->size() : 0, values = v.list ? v.list->size() : 0;
   outside_.budget.take(static_cast<int64_t>((values + 1) * value_bytes + (v.dims.size() + listed) * sizeof(Dim)),
                        "a value");
+  for (size_t i = 0; !v.forms.empty() && i < v.dims.size(); ++i) {
+    const Dim &d = v.dims[i];
+    if (d.factor == 1 && d.symbols.size() == 1)
+      axes_.try_emplace(d.symbols[0], v.forms[0].node, inverse(v.forms[0].perm)[i]);
+  }
   if (!values_.emplace(std::string(name), std::move(v)).second)
     fail(Code::corrupt_file, '"', std::string(name), "\" is given twice");
 }
@@ -190,6 +214,13 @@ std::optional<std::pair<Value *, int>> Reader::axis_of_size(const Dim &size) {
     for (int axis = 0; axis < v.rank() && !v.forms.empty(); ++axis)
       if (v.dims[static_cast<size_t>(axis)] == size) return {{&v, axis}};
   return inlined_ ? outer_->axis_of_size(size) : std::nullopt;
+}
+
+std::pair<Node, int> Reader::axis_of(int symbol) {
+  if (const auto it = axes_.find(symbol); it != axes_.end()) return it->second;
+  if (!outer_) fail(Code::unsupported, "reads the size of an axis that no value has; export it with that size");
+  const auto [node, axis] = outer_->axis_of(symbol);
+  return axes_[symbol] = {inlined_ ? node : seen(node), axis};
 }
 
 std::optional<Tensor> Reader::constant_named(std::string_view name) {
@@ -211,18 +242,77 @@ std::string Reader::free_name(const std::string &wanted) {
   return name;
 }
 
+// What a node makes of constants is computed here, where it takes few steps and little memory.
+bool Reader::folded(const NodeProto &node) {
+  constexpr int64_t largest = 64 << 20, most_products = 1 << 28;
+  constexpr std::string_view long_ones[] = {
+      "MatMul",      "Gemm",      "Einsum", "Conv", "ConvTranspose", "MatMulInteger", "ConvInteger", "QLinearMatMul",
+      "QLinearConv", "Attention", "LSTM",   "GRU",  "RNN",           "Det",           "DFT",         "STFT",
+      "DeformConv",  "Loop",      "Scan",   "If",   "SequenceMap"};
+  if (folding()) return false;
+  const Op op(*this, node);
+  int64_t most_in = 0;
+  File alone;
+  alone.opset = opset();
+  Reader r(alone, graph_->settings(), outside_);
+  r.folding_ = true;
+  for (std::string_view name : node.in) {
+    if (name.empty() || r.exists(name)) continue;
+    Value &v = value(name);
+    if (v.list || v.absent || !op.constant_of(v)) return false;
+    most_in = std::max(most_in, v.constant->elements());
+    Value constant = v;
+    constant.forms.clear();
+    r.set(name, std::move(constant));
+  }
+  if (r.values_.empty()) return false;
+  std::vector<Node> computed;
+  try {
+    r.run(node);
+    for (std::string_view name : node.out) {
+      if (name.empty()) continue;
+      Value &v = r.value(name);
+      if (v.list || v.absent) return false;
+      if (op.constant_of(v)) continue;
+      computed.push_back(Op(r, node).as(v, plain(v.rank())));
+      const Shape shape = r.graph_->shape(computed.back());
+      if (!shape.known() || checked_mul(shape.elements(), 8) > largest) return false;
+      if (std::find(std::begin(long_ones), std::end(long_ones), node.op) != std::end(long_ones) &&
+          checked_mul(most_in, shape.elements()) > most_products)
+        return false;
+      outside_.budget.take(checked_mul(shape.elements(), 8), "a constant");
+    }
+  } catch (const Error &) {
+    return false;  // read as it stands, it says why
+  }
+  std::optional<std::vector<Tensor>> results;
+  if (!computed.empty() && !(results = graph::evaluated(graph::Model(r.graph_, {}, computed, false), largest)))
+    return false;
+  size_t next = 0;
+  for (std::string_view name : node.out) {
+    if (name.empty()) continue;
+    Value v = r.value(name);
+    if (!v.constant) {
+      v.constant = (*results)[next++];
+      v.dims.clear();
+      for (int64_t d : v.constant->shape) v.dims.push_back({d, {}});
+      v.filled.reset();
+      v.quantized.reset();
+    }
+    v.forms.clear();
+    set(name, std::move(v));
+  }
+  return true;
+}
+
 void Reader::run(const NodeProto &node) {
   if (skipped_.count(&node)) return;
-  const bool ours = node.domain.empty() || node.domain == "ai.onnx" ||
-                    (node.domain == "ai.onnx.preview" && node.op == "FlexAttention") ||
-                    (node.domain == "ai.onnx.ml" && node.op == "ArrayFeatureExtractor");
   try {
-    const Row *row = ours ? old_row_of(node.op, opset()) : nullptr;
-    if (ours && !row) row = row_of(node.op);
+    const Row *row = row_of(node, opset());
     if (node.out.empty()) fail(Code::corrupt_file, "has no outputs");
     if (!row) throw Error(Code::unsupported, "is not supported" + hint(node)).with("op", std::string(node.op));
     const Op op(*this, node);
-    row->read(op);
+    if (!folded(node)) row->read(op);
     const size_t from = input_of_type(node.op);
     const Type type = from < node.in.size() && exists(node.in[from]) ? value(node.in[from]).type : Type::none;
     for (size_t i = 0; i < node.out.size(); ++i) {
@@ -232,60 +322,10 @@ void Reader::run(const NodeProto &node) {
       if (name.empty() || exists(name) || skipped_.count(only_reader(name))) continue;
       if (readers_.count(name) || is_output(name)) fail(Code::unsupported, "its output ", i, " is not supported");
     }
-    if (folds_) fold(node);
   } catch (Error &error) {
     // What our layers do not take is no fault of the file.
     if (error.code == Code::invalid_argument || error.code == Code::shape_mismatch) error.code = Code::unsupported;
     throw error.in(who(node)).with("node", std::string(node.name)).with("op", std::string(node.op));
-  }
-}
-
-// What a node makes of constants alone is one too, if it is no larger than these: its layers stay for whoever reads it
-// as a value, a weight or a size is made of the numbers.
-void Reader::fold(const NodeProto &node) {
-  constexpr int64_t cost = 8 * layer_bytes, most = 64 << 20;
-  const auto unknown = [&](std::string_view name) {
-    const auto it = values_.find(name);
-    return it != values_.end() && !it->second.at_hand() && !it->second.forms.empty();
-  };
-  if (node.in.empty() || std::none_of(node.out.begin(), node.out.end(), unknown)) return;
-  for (const Attribute &a : node.attributes)
-    if (a.graph) return;
-  File nothing;
-  nothing.opset = opset();
-  Reader apart(nothing, graph_->settings(), outside_);
-  apart.folds_ = false;
-  const NodeProto none{};
-  int64_t bytes = 4096;
-  for (std::string_view name : node.in) {
-    if (name.empty() || apart.exists(name)) continue;
-    Value &v = value(name);
-    if (v.list || v.absent || v.asked) return;
-    Value in;
-    in.constant = v.around ? v.around : Op(*this, none).constant_of(v);
-    if (!in.constant || in.constant->bytes() > most) return;
-    bytes = checked_add(bytes, in.constant->bytes());
-    in.type = v.type, in.dtype = v.dtype;
-    for (int64_t d : in.constant->shape) in.dims.push_back({d, {}});
-    apart.set(name, std::move(in));
-  }
-  const auto large = [&](std::string_view name) {
-    const auto it = values_.find(name);
-    if (it == values_.end() || it->second.forms.empty()) return false;
-    const Shape &s = graph_->shape(it->second.forms[0].node);
-    return !s.known() || checked_mul(s.elements(), size_of(it->second.dtype)) > bytes;
-  };
-  if (outside_.budget.left() < 4 * cost || std::any_of(node.out.begin(), node.out.end(), large)) return;
-  outside_.budget.take(cost, "a node of constants");
-  apart.run(node);
-  for (std::string_view name : node.out) {
-    if (!unknown(name) || !apart.exists(name)) continue;
-    Value &v = apart.value(name);
-    const Node n = Op(apart, none).as(v, plain(v.rank()));
-    const auto out = graph::constant_outputs(graph::Model(apart.graph_, {}, {n}, false), bytes);
-    if (!out || 2 * (*out)[0].bytes() > outside_.budget.left()) continue;
-    outside_.budget.take(2 * (*out)[0].bytes(), "a constant");
-    values_.find(name)->second.constant = (*out)[0];
   }
 }
 

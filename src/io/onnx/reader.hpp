@@ -10,6 +10,7 @@
 
 #include "graph/graph.hpp"
 #include "io/onnx/file.hpp"
+#include "io/onnx/symbols.hpp"
 #include "io/tensors.hpp"
 
 namespace dl4::io::onnx {
@@ -20,16 +21,6 @@ using Ints = std::vector<int64_t>;
 Perm plain(int rank);          // 0, 1, 2 ...
 Perm channels_last(int rank);  // 0, 2, 3 ... 1
 Perm inverse(const Perm &perm);
-
-// A size: a number times sizes that are known only when the model runs.
-struct Dim {
-  int64_t factor = 1;
-  std::vector<int> symbols;  // ascending
-  bool known() const { return symbols.empty(); }
-  bool operator==(const Dim &) const = default;
-};
-Dim operator*(const Dim &a, const Dim &b);
-std::optional<Dim> operator/(const Dim &a, const Dim &b);  // none if it does not come out even
 
 // A value between nodes. It may lie with its axes in another order: axis i of a form is axis perm[i] of the value.
 struct Form {
@@ -55,7 +46,7 @@ struct Value {
   std::vector<Form> forms;  // the first is what was made; empty: only as numbers
   std::optional<Tensor> constant;
   std::optional<std::vector<Dim>> sizes;  // the elements, in their order, of integers that were made of sizes
-  std::optional<Asked> asked;             // and nothing else: what only an If or a Loop may read
+  std::optional<Asked> asked;             // and nothing else: what an If or a Loop may know of
   std::optional<double> filled;           // every element, where no shape is known: without forms
   std::optional<Tensor> around;           // in a body: what a constant of the graph around it is, for a layer's weights
   std::optional<Quantized> quantized;     // the first form
@@ -100,7 +91,10 @@ class Reader {
   Value &value(std::string_view name);
   bool exists(std::string_view name) const { return values_.count(std::string(name)) > 0; }
   void set(std::string_view name, Value v);
-  int fresh() { return outer_ ? outer_->fresh() : symbols_++; }
+  Symbols &symbols() { return outer_ ? outer_->symbols() : symbols_; }
+  int fresh() { return symbols().fresh(); }
+  // A node that has an axis of that size, and which; refuses a symbol that none has.
+  std::pair<Node, int> axis_of(int symbol);
   graph::Graph &graph() { return *graph_; }
   // In a body it stands outside, once.
   Node constant(Tensor t);
@@ -118,7 +112,6 @@ class Reader {
  private:
   void begin();
   void add_input(const Port &p);
-  void fold(const NodeProto &node);
   std::vector<Node> outputs(const Port &p);
   Node output(const Port &p, const std::string &name, Value &v);
   Value &from_outside(std::string_view name);
@@ -138,8 +131,12 @@ class Reader {
   std::map<std::string, int> numbered_;
   std::set<const NodeProto *> skipped_;
   std::vector<const NodeProto *> order_;  // each behind all that it reads
-  int symbols_ = 0;
-  bool folds_ = true;
+  bool folding() const { return outer_ ? outer_->folding() : folding_; }
+  bool folded(const NodeProto &node);
+
+  bool folding_ = false;                      // its only node reads constants alone
+  std::map<int, std::pair<Node, int>> axes_;  // of symbols: the first node that had one of that size
+  Symbols symbols_;
 };
 
 // A weight of a layer, by its name there.
@@ -213,6 +210,14 @@ class Op {
   Node cut(Node x, int at, int64_t begin, int64_t size) const;
   // The layer Reshape leaves the first axis as it is; this one does not.
   Node reshape(Node n, const Ints &target) const;
+
+  // ---- what is computed of sizes
+  Symbols &symbols() const { return r.symbols(); }
+  Node numbers(const std::vector<Dim> &list) const;          // int64 (n)
+  Node number(const Dim &d) const;                           // int64, no axes
+  Node zeros(const std::vector<Dim> &shape) const;           // flags that are false
+  Node places(const Dim &n) const;                           // int64 (n): 0, 1, 2 ...
+  Node spread(Node x, const std::vector<Dim> &shape) const;  // x, broadcast with that shape
   const Shape &shape(Node n) const { return r.graph().shape(n); }
 
   // What the outputs are. dims: where a free axis comes from; none is a size of its own.
@@ -231,6 +236,8 @@ class Op {
   std::vector<Dim> broadcast(const std::vector<const Value *> &values) const;
 
  private:
+  Dim answer(const Asked &asked) const;
+  Node of_sizes(const char *kind, const char *what, const std::vector<Dim> &list) const;
   std::string layer_name() const;
   Node repeated(const Value &v) const;
 };
@@ -266,6 +273,9 @@ std::span<const Row> integer_rows();
 std::span<const Row> drawn_rows();
 std::span<const Row> type_rows();
 std::span<const Row> named_rows();
+// Of other domains.
+std::span<const Row> ml_rows();
+std::span<const Row> microsoft_rows();
 // Null: no layer of ours computes it.
 const Row *row_of(std::string_view op);
 // Of an op that had another form in the opset of the file; null: it is as it was, or not read.

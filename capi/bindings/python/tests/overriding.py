@@ -102,6 +102,7 @@ def samples():
         "LocallyConnected1D": ({"filters": 2, "kernel_size": 2}, t),
         "LocallyConnected2D": ({"filters": 2, "kernel_size": 2}, keras.Input((4, 4, 2))),
         "ReLU": ({}, x),
+        "ReshapeLike": ({}, [x, x]),
         "RoiAlign": (
             {"height": 2, "width": 2, "sampling_ratio": 1},
             [keras.Input((4, 4, 2)), x, keras.Input((), dtype="int32")],

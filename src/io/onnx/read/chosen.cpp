@@ -13,11 +13,16 @@ namespace {
 constexpr int64_t most_updates = int64_t{1} << 24;  // float32 counts them
 
 // How far apart the places of the first axes are, in blocks of what lies behind them.
-Ints strides_of(const Op &op, const std::vector<Dim> &dims, size_t axes) {
-  Ints strides(axes, 1);
-  for (size_t i = axes; i-- > 1;)
-    strides[i - 1] = checked_mul(strides[i], known(op, dims[i], "an axis behind the first"));
+std::vector<Dim> strides_of(const std::vector<Dim> &dims, size_t axes) {
+  std::vector<Dim> strides(axes);
+  for (size_t i = axes; i-- > 1;) strides[i - 1] = strides[i] * dims[i];
   return strides;
+}
+
+Node times(const Op &op, Node n, const Dim &d) {
+  if (d == Dim{}) return n;
+  if (d.known()) return by_number(op, "BroadcastMultiply", n, static_cast<double>(d.factor));
+  return times(op, n, op.number(d));
 }
 
 Node whole(const Op &op, Node n) {
@@ -26,34 +31,35 @@ Node whole(const Op &op, Node n) {
 }
 
 // Indices times a stride: those from the end counted from the beginning, those outside past every place, so that the
-// run says so. Along a free axis none are counted from the end.
-Node scaled(const Op &op, Node ids, const Dim &n, int64_t stride) {
-  if (n.known()) {
-    const auto size = static_cast<double>(n.factor);
-    const Node below = by_number(op, "Less", ids, 0), from_end = by_number(op, "BroadcastAdd", ids, size);
-    const Node outside = op.layer("LogicalOr", Json::object(),
-                                  {by_number(op, "Less", ids, -size), by_number(op, "GreaterEqual", ids, size)});
-    ids = op.layer("Where", Json::object(), {below, from_end, ids});
-    if (stride > 1) ids = by_number(op, "BroadcastMultiply", ids, static_cast<double>(stride));
-    return op.layer("Where", {{"x1", max_dim}}, {outside, ids});
-  }
-  return stride > 1 ? by_number(op, "BroadcastMultiply", ids, static_cast<double>(stride)) : ids;
+// run says so.
+Node scaled(const Op &op, Node ids, const Dim &n, const Dim &stride) {
+  const Node size = n.known() ? op.constant_node(tensor_of({n.factor}, true)) : op.number(n);
+  const Node below = by_number(op, "Less", ids, 0), from_end = plus(op, ids, size);
+  const Node outside =
+      op.layer("LogicalOr", Json::object(),
+               {by_number(op, "Less", from_end, 0), op.layer("GreaterEqual", Json::object(), {ids, size})});
+  ids = times(op, op.layer("Where", Json::object(), {below, from_end, ids}), stride);
+  return op.layer("Where", {{"x1", max_dim}}, {outside, ids});
 }
 
-// The places of an axis of `like`, which has these dims, times a stride; broadcasts with a value of `rank` axes.
-Node counted(const Op &op, Node like, const std::vector<Dim> &dims, size_t axis, int64_t stride, size_t rank) {
-  const Dim &d = dims[axis];
-  if (d.known()) {
-    op.take(checked_mul(d.factor, place_bytes));
-    Ints list(static_cast<size_t>(d.factor)), shape(rank - axis, 1);
-    for (size_t i = 0; i < list.size(); ++i) list[i] = checked_mul(static_cast<int64_t>(i), stride);
-    shape[0] = d.factor;
-    return op.constant_node(reshaped(tensor_of(list), Shape(shape)));
-  }
-  Node n = op.cast(op.layer("Arange", {{"axis", axis}}, {like}), DType::i64);
-  if (stride > 1) n = by_number(op, "BroadcastMultiply", n, static_cast<double>(stride));
+// The places of an axis of indices times a stride, those that the data has not past every place; broadcasts with a
+// value of `rank` axes.
+Node counted(const Op &op, const Dim &d, const Dim &most, size_t axis, const Dim &stride, size_t rank) {
   Ints behind(rank - axis - 1);
   std::iota(behind.begin(), behind.end(), 1);
+  Node n;
+  if (d.known() && stride.known()) {
+    op.take(checked_mul(d.factor, place_bytes));
+    Ints list(static_cast<size_t>(d.factor));
+    for (size_t i = 0; i < list.size(); ++i) list[i] = checked_mul(static_cast<int64_t>(i), stride.factor);
+    n = op.constant_node(tensor_of(list));
+  } else {
+    n = times(op, op.places(d), stride);
+  }
+  if (!op.symbols().not_negative(op.symbols().sum(most, d, -1))) {
+    const Node outside = op.layer("GreaterEqual", Json::object(), {op.places(d), op.number(most)});
+    n = op.layer("Where", {{"x1", max_dim}}, {outside, n});
+  }
   return behind.empty() ? n : op.layer("ExpandDims", {{"axis", behind}}, {n});
 }
 
@@ -63,19 +69,15 @@ Node element_places(const Op &op, size_t indices) {
   Value &ids = op.in(indices);
   if (ids.rank() != v.rank()) fail(Code::corrupt_file, "has indices of ", ids.rank(), " axes for ", v.rank());
   const auto axis = static_cast<size_t>(op.axis(0, v.rank())), rank = v.dims.size();
-  const Ints strides = strides_of(op, v.dims, rank);
-  const Node x = op.x(indices);
-  Node place = scaled(op, whole(op, x), v.dims[axis], strides[axis]);
+  const std::vector<Dim> strides = strides_of(v.dims, rank);
+  Node place = scaled(op, whole(op, op.x(indices)), v.dims[axis], strides[axis]);
   for (size_t i = 0; i < rank; ++i) {
     if (i == axis) continue;
     const Dim &has = ids.dims[i], &most = v.dims[i];
     if (has.known() && most.known() && has.factor > most.factor)
       fail(Code::corrupt_file, "has more indices than places");
-    // Past the end of the first axis is past the end of all.
-    if (i > 0 && !(has == most) && !(has.known() && most.known()))
-      op.refuse("with indices along a free axis that is another one than the data's is not supported");
-    if (has == Dim{1, {}}) continue;
-    place = plus(op, place, counted(op, x, ids.dims, i, strides[i], rank));
+    if (has == Dim{} && most.known()) continue;
+    place = plus(op, place, counted(op, has, most, i, strides[i], rank));
   }
   return place;
 }
@@ -95,8 +97,8 @@ Rows row_places(const Op &op, size_t indices, size_t batch) {
   if (deep < 1 || batch >= ids.dims.size() || batch + deep > v.dims.size())
     fail(Code::corrupt_file, "has indices that do not fit");
   const size_t rank = ids.dims.size() - 1;
-  const Ints strides = strides_of(op, v.dims, batch + deep);
-  const Node x = op.x(indices), numbers = whole(op, x);
+  const std::vector<Dim> strides = strides_of(v.dims, batch + deep);
+  const Node numbers = whole(op, op.x(indices));
   Rows rows{graph::no_node,
             {ids.dims.begin(), ids.dims.end() - 1},
             {v.dims.begin() + static_cast<std::ptrdiff_t>(batch + deep), v.dims.end()}};
@@ -107,10 +109,9 @@ Rows row_places(const Op &op, size_t indices, size_t batch) {
     rows.places = k == 0 ? place : plus(op, rows.places, place);
   }
   for (size_t i = 0; i < batch; ++i) {
-    const Dim &has = ids.dims[i], &most = v.dims[i];
-    if (!(has == most) && (i > 0 || (has.known() && most.known())))
-      op.refuse("with a batch of indices that is another one than the data's is not supported");
-    rows.places = plus(op, rows.places, counted(op, x, ids.dims, i, strides[i], rank));
+    if (ids.dims[i].known() && v.dims[i].known() && ids.dims[i] != v.dims[i])
+      fail(Code::corrupt_file, "has a batch of indices that is another one than the data's");
+    rows.places = plus(op, rows.places, counted(op, ids.dims[i], v.dims[i], i, strides[i], rank));
   }
   return rows;
 }
@@ -121,11 +122,12 @@ int64_t elements_of(const Op &op, const std::vector<Dim> &dims) {
   return n;
 }
 
-Ints target_of(const Op &op, const std::vector<Dim> &dims) {
+// y with the axes of the data again.
+Node as_data(const Op &op, Node y) {
   Ints target;
-  for (const Dim &d : dims) target.push_back(known_or_free(d));
-  if (std::count(target.begin(), target.end(), free_dim) > 1) op.refuse("with so many free axes is not supported");
-  return target;
+  for (const Dim &d : op.in(0).dims) target.push_back(known_or_free(d));
+  if (std::count(target.begin(), target.end(), free_dim) <= 1) return op.reshape(y, target);
+  return op.layer("ReshapeLike", Json::object(), {y, op.x(0)});
 }
 
 // The data with updates (in blocks of `block` elements) at places, by the node's "reduction".
@@ -186,10 +188,16 @@ void gather_computed_rows(const Op &op) {
   if (batch < 0 || batch > op.in(0).rank()) fail(Code::corrupt_file, "has \"batch_dims\" of ", batch);
   const Rows rows = row_places(op, 1, static_cast<size_t>(batch));
   Ints table{-1};
-  for (const Dim &d : rows.block) table.push_back(known(op, d, "an axis of a block"));
+  std::vector<Dim> all{Dim{}};
+  const std::vector<Dim> &from = op.in(0).dims;
+  for (size_t i = 0; i + rows.block.size() < from.size(); ++i) all[0] = all[0] * from[i];
+  for (const Dim &d : rows.block) table.push_back(known_or_free(d)), all.push_back(d);
+  const Node blocks = std::count(table.begin(), table.end(), free_dim) <= 1
+                          ? op.reshape(op.x(0), table)
+                          : op.layer("ReshapeLike", Json::object(), {op.x(0), op.zeros(all)});
   std::vector<Dim> dims = rows.dims;
   dims.insert(dims.end(), rows.block.begin(), rows.block.end());
-  op.give(0, op.layer("Take", {{"axis", 0}}, {op.reshape(op.x(0), table), rows.places}), dims);
+  op.give(0, op.layer("Take", {{"axis", 0}}, {blocks, rows.places}), dims);
 }
 
 void scatter_computed_elements(const Op &op) {
@@ -197,7 +205,7 @@ void scatter_computed_elements(const Op &op) {
   const std::vector<Dim> dims = op.in(0).dims;
   need_same(op.in(2).dims, op.in(1).dims);
   const Node y = scattered(op, op.x(0), element_places(op, 1), op.x(2), 1, how);
-  op.give(0, op.reshape(y, target_of(op, dims)), dims);
+  op.give(0, as_data(op, y), dims);
 }
 
 void scatter_computed_rows(const Op &op) {
@@ -208,7 +216,7 @@ void scatter_computed_rows(const Op &op) {
   wanted.insert(wanted.end(), rows.block.begin(), rows.block.end());
   need_same(op.in(2).dims, wanted);
   const Node y = scattered(op, op.x(0), rows.places, op.x(2), elements_of(op, rows.block), how);
-  op.give(0, op.reshape(y, target_of(op, dims)), dims);
+  op.give(0, as_data(op, y), dims);
 }
 
 // ---- MaxUnpool -----------------------------------------------------------------------------------------------------
@@ -257,7 +265,7 @@ void max_unpool(const Op &op) {
   const Node one = op.layer("Squeeze", {{"axis", 1}}, {by_number(op, "BroadcastMaximum", last, 0)});
   const Node there = op.layer("Take", {{"axis", 0}}, {flat, op.cast(one, DType::i64)});
   const Node y = op.layer("Where", {{"x2", 0}}, {by_number(op, "GreaterEqual", last, 0), there});
-  op.give(0, op.reshape(y, target_of(op, dims)), dims);
+  op.give(0, as_data(op, y), dims);
 }
 
 }  // namespace

@@ -37,6 +37,18 @@ Attribute said(std::string_view name, Ints list) {
   return a;
 }
 
+Attribute said(std::string_view name, double v) {
+  Attribute a;
+  a.name = name, a.type = 1, a.f = v;
+  return a;
+}
+
+Attribute said(std::string_view name, std::string_view word) {
+  Attribute a;
+  a.name = name, a.type = 3, a.s = word;
+  return a;
+}
+
 Values computed(const Op &op, std::string_view kind, const Values &in, std::vector<Attribute> attributes, size_t out,
                 Handler read) {
   std::vector<std::string> names;  // of the inputs, then of the outputs

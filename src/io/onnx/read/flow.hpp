@@ -17,7 +17,10 @@ Value computed(const Op &op, std::string_view kind, const Values &in, std::vecto
 Values computed(const Op &op, std::string_view kind, const Values &in, std::vector<Attribute> attributes, size_t out,
                 Handler read = nullptr);
 Attribute said(std::string_view name, int64_t i);
+inline Attribute said(std::string_view name, int i) { return said(name, int64_t{i}); }
 Attribute said(std::string_view name, Ints list);
+Attribute said(std::string_view name, double v);
+Attribute said(std::string_view name, std::string_view word);  // a text that outlives it
 // Values of one shape along a new first axis; none of them: of that port's shape.
 Value stacked(const Op &op, const Values &values, const Port &port);
 Value number(int64_t v, Type type = Type::int64);

@@ -55,6 +55,35 @@ struct Taken {
   }
 };
 
+bool is_endless(const Dim &end, int64_t step) {
+  return end.known() && (step > 0 ? end.factor > max_dim : end.factor < -max_dim);
+}
+
+// What a slice takes of an axis, where any of them depends on a free size.
+struct Stretch {
+  Dim first, count;
+
+  Stretch(Symbols &s, const Dim &n, const Dim &begin, const Dim &end, int64_t step) {
+    const Dim none{0, {}}, one{1, {}};
+    const auto within = [&](const Dim &v) {  // counted from the front, bounded so that sums fit
+      const Dim d = v.known() ? Dim{std::clamp(v.factor, -max_dim, max_dim), {}} : v;
+      return s.sum(d, s.less(d, none) * n);
+    };
+    const Dim low = step > 0 ? none : Dim{-1, {}}, high = step > 0 ? n : s.sum(n, one, -1);
+    first = s.smallest(s.largest(within(begin), none), high);
+    const Dim last = is_endless(end, step) ? (step > 0 ? high : low) : s.smallest(s.largest(within(end), low), high);
+    const Dim reach = step > 0 ? s.sum(last, first, -1) : s.sum(first, last, -1);
+    const Dim stride{std::clamp(step > 0 ? step : -step, int64_t{1}, max_dim), {}};
+    count = s.largest(*s.quotient(s.sum(reach, Dim{stride.factor - 1, {}}), stride), none);
+  }
+};
+
+// Does cut_free take it? It bounds no end.
+bool is_cut(int64_t begin, bool to_end, int64_t end, int64_t step) {
+  if (step == -1) return begin == -1 && to_end;
+  return step == 1 && (to_end || (begin >= 0 && end < 0) || (begin == 0 && end == 1));
+}
+
 void slice(const Op &op) {
   Value &v = op.in(0);
   const auto list = [&](const char *name, size_t i) -> std::optional<std::vector<Dim>> {
@@ -90,32 +119,34 @@ void slice(const Op &op) {
   std::vector<Dim> dims = v.dims;
   for (size_t i = 0; i < starts->size(); ++i) {
     const auto axis = static_cast<size_t>(op.axis_of(axes ? (*axes)[i].factor : static_cast<int64_t>(i), v.rank()));
-    const Dim start = (*starts)[i], end = (*ends)[i], n = v.dims[axis];
+    const Dim start = (*starts)[i], end = (*ends)[i], n = dims[axis];
     const int64_t step = steps ? (*steps)[i].factor : 1;
     const int at = back[axis];
-    if (!start.known()) op.refuse("from a place that depends on a free size is not supported");
     if (step == 0) fail(Code::corrupt_file, "has a step of 0");
-    if (v.filled && !(n.known() && end.known())) op.refuse("of a number repeated along a free axis is not supported");
-    if (!n.known()) {
-      const bool to_end = end == n || (step > 0 && end.known() && end.factor > max_dim) ||
-                          (step < 0 && end.known() && end.factor < -max_dim);
-      if (!to_end && !end.known()) op.refuse("to a place that depends on a free size is not supported");
-      const Node y = cut_free(op, x, at, start.factor, to_end ? std::nullopt : std::optional(end.factor), step);
-      dims[axis] = y == x || step == -1 ? n : Dim{1, {op.r.fresh()}};
-      x = y;
-      continue;
-    }
-    if (!end.known()) op.refuse("to a place that depends on a free size is not supported");
-    const Taken some(n.factor, start.factor, end.factor, step);
-    if (some.count == n.factor && step == 1) continue;
-    if (v.filled) {
+    if (n.known() && start.known() && end.known()) {
+      const Taken some(n.factor, start.factor, end.factor, step);
+      if (some.count == n.factor && step == 1) continue;
       dims[axis] = {some.count, {}};
+      if (v.filled) continue;
+      if (step == 1 || some.count < 2)
+        x = op.cut(x, at, some.count == 0 ? 0 : some.first, some.count);
+      else
+        x = op.layer("Take", {{"indices", some.places(op)}, {"axis", at}}, {x});
       continue;
     }
-    if (step == 1 || some.count < 2)
-      x = op.cut(x, at, some.count == 0 ? 0 : some.first, some.count);
-    else
-      x = op.layer("Take", {{"indices", some.places(op)}, {"axis", at}}, {x});
+    const Stretch some(op.symbols(), n, start, end, step);
+    if (some.count == n && step == 1) continue;
+    dims[axis] = some.count;
+    if (v.filled) continue;
+    const bool to_end = end == n || is_endless(end, step);
+    if (!n.known() && start.known() && (to_end || end.known()) && is_cut(start.factor, to_end, end.factor, step)) {
+      x = cut_free(op, x, at, start.factor, to_end ? std::nullopt : std::optional(end.factor), step);
+      continue;
+    }
+    Node places = op.places(some.count);
+    if (step != 1) places = by_number(op, "BroadcastMultiply", places, static_cast<double>(step));
+    if (some.first != Dim{0, {}}) places = plus(op, places, op.number(some.first));
+    x = op.layer("Take", {{"axis", at}}, {x, places});
   }
   if (!v.filled) return op.give(0, x, dims, perm);
   Value some = v;
@@ -160,14 +191,6 @@ void gather(const Op &op) {
     return op.give(0, op.weighted("Embedding", config, {op.x(1)}, {{"embeddings", *table}}), dims);
   }
   op.give(0, op.layer("Take", {{"axis", axis}}, {op.x(0), op.x(1)}), dims);
-}
-
-// Of a classifier: the names of classes by their numbers, as (1, N).
-void feature_extractor(const Op &op) {
-  if (op.in(0).rank() != 1 || op.in(1).rank() < 1)
-    op.refuse("of a value of ", op.in(0).rank(), " axes is not supported");
-  const Node wide = op.layer("ExpandDims", {{"axis", 0}}, {op.layer("Take", {{"axis", 0}}, {op.x(0), op.x(1)})});
-  op.give(0, op.layer("Reshape", {{"target_shape", Ints{-1}}}, {wide}));
 }
 
 // ---- places by number ----------------------------------------------------------------------------------------------
@@ -357,21 +380,26 @@ void scatter_nd(const Op &op) {
 
 // ---- made of numbers -----------------------------------------------------------------------------------------------
 
-// 0 to a free size: the places of an axis of that size.
-bool range_over_axis(const Op &op) {
-  const auto limit = op.sizes(1);
-  if (!op.constant(0) || !op.constant(2) || op.number(0, 0) != 0 || op.number(2, 0) != 1) return false;
-  if (!limit || limit->size() != 1) return false;
-  const auto at = op.r.axis_of_size((*limit)[0]);
-  if (!at) return false;
-  const Node x = op.as(*at->first, plain(at->first->rank()));
-  op.give(0, op.cast(op.layer("Arange", {{"axis", at->second}}, {x}), op.in(0).dtype), *limit, {}, true);
+// Numbers of which the first and the end depend on free sizes.
+bool range_of_sizes(const Op &op) {
+  const auto start = op.sizes(0), limit = op.sizes(1), step = op.sizes(2);
+  if (!start || !limit || !step || start->size() != 1 || limit->size() != 1 || step->size() != 1) return false;
+  const Dim from = (*start)[0], by = (*step)[0];
+  if ((from.known() && (*limit)[0].known()) || !by.known() || by.factor == 0) return false;
+  Symbols &s = op.symbols();
+  const bool down = by.factor < 0;
+  const Dim reach = s.sum(down ? from : (*limit)[0], down ? (*limit)[0] : from, -1), stride{std::abs(by.factor), {}};
+  const Dim n = s.largest(*s.quotient(s.sum(reach, Dim{stride.factor - 1, {}}), stride), Dim{0, {}});
+  Node y = op.places(n);
+  if (by.factor != 1) y = by_number(op, "BroadcastMultiply", y, static_cast<double>(by.factor));
+  if (from != Dim{0, {}}) y = plus(op, y, op.number(from));
+  op.give(0, op.cast(y, op.in(0).dtype), {n}, {}, by.factor > 0 && s.not_negative(from));
   return true;
 }
 
 void range(const Op &op) {
   const auto start = op.constant(0), limit = op.constant(1), step = op.constant(2);
-  if (!limit && range_over_axis(op)) return;
+  if (range_of_sizes(op)) return;
   if (!start || !limit || !step) op.refuse("of numbers that the model computes is not supported");
   if (start->elements() != 1 || limit->elements() != 1 || step->elements() != 1 || start->dtype != limit->dtype ||
       start->dtype != step->dtype)
@@ -398,13 +426,18 @@ void range(const Op &op) {
 
 void trilu(const Op &op) {
   Value &v = op.in(0);
-  const double k = op.number(1, 0);
   if (v.rank() < 2) fail(Code::corrupt_file, "expects a matrix");
-  const Dim &rows = v.dims[v.dims.size() - 2], &columns = v.dims.back();
-  if (!rows.known() || !columns.known())
-    op.refuse("of a matrix with free axes is not supported; export it with that size");
-  op.take(checked_mul(rows.factor, columns.factor));
+  const Dim rows = v.dims[v.dims.size() - 2], columns = v.dims.back();
   const bool upper = op.integer("upper", 1) != 0;
+  if (!rows.known() || !columns.known() || (op.has(1) && !op.constant(1))) {
+    Node shift = op.layer("ExpandDims", {{"axis", 1}}, {op.places(rows)});
+    if (op.has(1)) shift = plus(op, shift, op.cast(op.x(1), DType::i64));
+    const Node keep = op.layer(upper ? "GreaterEqual" : "LessEqual", Json::object(), {op.places(columns), shift});
+    if (v.dtype == DType::boolean) return op.give(0, op.layer("LogicalAnd", Json::object(), {op.x(0), keep}), v.dims);
+    return op.give(0, op.layer("Where", {{"x2", 0}}, {keep, op.x(0)}), v.dims);
+  }
+  const double k = op.number(1, 0);
+  op.take(checked_mul(rows.factor, columns.factor));
   Tensor keep = make_tensor(DType::boolean, {rows.factor, columns.factor});
   for (int64_t i = 0; i < rows.factor; ++i)
     for (int64_t j = 0; j < columns.factor; ++j)
@@ -457,7 +490,6 @@ std::span<const Row> index_rows() {
       {"Range", range},
       {"Trilu", trilu},
       {"OneHot", one_hot},
-      {"ArrayFeatureExtractor", feature_extractor},
   };
   return rows;
 }

@@ -118,36 +118,6 @@ void pairwise(const Op &op, const char *kind) {
 
 // ---- sizes ---------------------------------------------------------------------------------------------------------
 
-std::optional<Dim> truth(bool yes) { return Dim{yes ? 1 : 0, {}}; }
-bool is_never(const Dim &a, const Dim &b) { return a.known() && a.factor < 0 && !b.known() && b.factor > 0; }
-
-std::optional<Dim> sum(const Dim &a, const Dim &b, int64_t sign) {
-  if (b == Dim{0, {}}) return a;
-  if (a == Dim{0, {}} && sign > 0) return b;
-  if (a.symbols != b.symbols) return {};
-  Dim d{checked_add(a.factor, checked_mul(sign, b.factor)), a.symbols};
-  if (d.factor == 0) d.symbols.clear();
-  return d;
-}
-
-std::optional<Dim> quotient(const Dim &a, const Dim &b) {
-  if (!a.known() || !b.known()) return a / b;
-  if (b.factor == 0 || (a.factor == INT64_MIN && b.factor == -1)) return {};
-  return Dim{a.factor / b.factor, {}};
-}
-
-std::optional<Dim> equal(const Dim &a, const Dim &b) {
-  if (a == b) return truth(true);
-  if ((a.known() && b.known()) || is_never(a, b) || is_never(b, a)) return truth(false);
-  return {};
-}
-
-template <class F>
-std::optional<Dim> known_only(const Dim &a, const Dim &b, F f) {
-  if (!a.known() || !b.known()) return {};
-  return Dim{static_cast<int64_t>(f(a.factor, b.factor)), {}};
-}
-
 // The elements of `list`, of the shape `from`, at each place of a shape that it broadcasts to.
 std::vector<Dim> spread(const std::vector<Dim> &list, const std::vector<Dim> &from, const std::vector<Dim> &to,
                         size_t n) {
@@ -198,20 +168,24 @@ bool on_elements(const Op &op, Type type, F f, size_t operands = 0) {
   return true;
 }
 
-using SizeRule = std::optional<Dim> (*)(const Dim &, const Dim &);
+using SizeRule = std::optional<Dim> (*)(Symbols &, const Dim &, const Dim &);
 bool on_sizes(const Op &op, SizeRule rule, Type type) {
-  return on_elements(op, type, [&](const auto &lists, size_t i) { return rule(lists[0][i], lists[1][i]); });
+  return on_elements(op, type,
+                     [&](const auto &lists, size_t i) { return rule(op.symbols(), lists[0][i], lists[1][i]); });
 }
 bool on_sizes(const Op &op, SizeRule rule) { return on_sizes(op, rule, op.in(0).onnx_type()); }
 
 void add(const Op &op) {
-  if (!on_sizes(op, [](const Dim &a, const Dim &b) { return sum(a, b, 1); })) pairwise(op, "BroadcastAdd");
+  const SizeRule rule = [](Symbols &s, const Dim &a, const Dim &b) { return std::optional(s.sum(a, b)); };
+  if (!on_sizes(op, rule)) pairwise(op, "BroadcastAdd");
 }
 void sub(const Op &op) {
-  if (!on_sizes(op, [](const Dim &a, const Dim &b) { return sum(a, b, -1); })) pairwise(op, "BroadcastSubtract");
+  const SizeRule rule = [](Symbols &s, const Dim &a, const Dim &b) { return std::optional(s.sum(a, b, -1)); };
+  if (!on_sizes(op, rule)) pairwise(op, "BroadcastSubtract");
 }
 void mul(const Op &op) {
-  if (!on_sizes(op, [](const Dim &a, const Dim &b) { return std::optional(a * b); })) pairwise(op, "BroadcastMultiply");
+  const SizeRule rule = [](Symbols &, const Dim &a, const Dim &b) { return std::optional(a * b); };
+  if (!on_sizes(op, rule)) pairwise(op, "BroadcastMultiply");
 }
 // Of integers, rounded to 0: without what is left the quotient is whole.
 void whole_quotient(const Op &op) {
@@ -223,7 +197,7 @@ void whole_quotient(const Op &op) {
   give_number(op, op.layer("FloorDivide", Json::object(), {whole, b}), op.broadcast({&op.in(0), &op.in(1)}), perm);
 }
 void div(const Op &op) {
-  if (on_sizes(op, quotient)) return;
+  if (on_sizes(op, [](Symbols &s, const Dim &a, const Dim &b) { return s.quotient(a, b); })) return;
   const DType type = op.in(0).dtype;
   if (type == DType::i32 || type == DType::i64 || type == DType::u8) return whole_quotient(op);
   need_floats(op);
@@ -260,11 +234,19 @@ void pow(const Op &op) {
   pairwise(op, "Power");
 }
 
+// The rule on sizes, where it is known for all of them.
+bool decided(const Op &op, SizeRule rule) {
+  return on_elements(op, Type::boolean, [&](const auto &lists, size_t i) {
+    const auto d = rule(op.symbols(), lists[0][i], lists[1][i]);
+    return d && d->known() ? d : std::nullopt;
+  });
+}
 }  // namespace
 
 std::optional<Dim> free_size(const Op &op, size_t i) {
   const Value &v = op.in(i);
   if (v.asked && v.asked->what == Asked::What::number) return v.asked->size;
+  if (v.dtype == DType::boolean) return {};
   const auto list = op.elements(i);
   if (!list || list->size() != 1 || (*list)[0].known()) return {};
   return (*list)[0];
@@ -289,32 +271,37 @@ bool asks(const Op &op, size_t which, Asked::What what) {
   const double than = op.number(which, 0);
   if (than != std::floor(than) || std::abs(than) > 1e9) return false;
   if (what == Asked::What::is_one && (than != 1 || *size != Dim{1, size->symbols})) return false;
+  if (!op.symbols().is_axis(*size)) return false;
   give_asked(op, {what, *size, static_cast<int64_t>(than)}, DType::boolean, op.broadcast({&op.in(0), &op.in(1)}));
   return true;
 }
 void equals(const Op &op) {
   const auto one = Asked::What::is_one;
-  if (!on_sizes(op, equal, Type::boolean) && !asks(op, 0, one) && !asks(op, 1, one)) pairwise(op, "Equal");
+  const SizeRule rule = [](Symbols &s, const Dim &a, const Dim &b) { return std::optional(s.equal(a, b)); };
+  if (decided(op, rule) || asks(op, 0, one) || asks(op, 1, one)) return;
+  if (!on_sizes(op, rule, Type::boolean)) pairwise(op, "Equal");
 }
 void less(const Op &op) {
-  const SizeRule rule = [](const Dim &a, const Dim &b) { return known_only(a, b, std::less<>()); };
-  if (!on_sizes(op, rule, Type::boolean) && !asks(op, 0, Asked::What::is_above)) pairwise(op, "Less");
+  const SizeRule rule = [](Symbols &s, const Dim &a, const Dim &b) { return std::optional(s.less(a, b)); };
+  if (decided(op, rule) || asks(op, 0, Asked::What::is_above)) return;
+  if (!on_sizes(op, rule, Type::boolean)) pairwise(op, "Less");
 }
 void greater(const Op &op) {
-  const SizeRule rule = [](const Dim &a, const Dim &b) { return known_only(a, b, std::greater<>()); };
-  if (!on_sizes(op, rule, Type::boolean) && !asks(op, 1, Asked::What::is_above)) pairwise(op, "Greater");
+  const SizeRule rule = [](Symbols &s, const Dim &a, const Dim &b) { return std::optional(s.less(b, a)); };
+  if (decided(op, rule) || asks(op, 1, Asked::What::is_above)) return;
+  if (!on_sizes(op, rule, Type::boolean)) pairwise(op, "Greater");
 }
 
-using Chosen = int64_t (*)(int64_t, int64_t);
+using Chosen = Dim (Symbols::*)(const Dim &, const Dim &);
 void fold(const Op &op, const char *kind, bool mean = false, Chosen chosen = nullptr) {
   std::vector<const Value *> all;
   std::vector<size_t> numbers;
   for (size_t i = 0; i < op.inputs(); ++i) all.push_back(&op.in(i)), numbers.push_back(i);
   if (op.inputs() == 0) op.refuse("has no inputs");
   if (chosen && on_elements(op, op.in(0).onnx_type(), [&](const auto &lists, size_t i) {
-        std::optional<Dim> best = lists[0][i];
-        for (const auto &list : lists) best = best ? known_only(*best, list[i], chosen) : best;
-        return best;
+        Dim best = lists[0][i];
+        for (const auto &list : lists) best = (op.symbols().*chosen)(best, list[i]);
+        return std::optional(best);
       }))
     return;
   const Perm perm = common(op, numbers);
@@ -333,16 +320,17 @@ void logical(const Op &op, const char *kind, SizeRule rule) {
   if (!on_sizes(op, rule, Type::boolean)) pairwise(op, kind);
 }
 void negated(const Op &op) {
-  const auto rule = [](const auto &lists, size_t i) { return known_only(lists[0][i], Dim{}, std::not_equal_to<>()); };
+  const auto rule = [&](const auto &lists, size_t i) {
+    return std::optional(op.symbols().equal(lists[0][i], Dim{0, {}}));
+  };
   if (!on_elements(op, Type::boolean, rule)) unary(op, "LogicalNot");
 }
 
 // ---- choices and types ---------------------------------------------------------------------------------------------
 
 void where(const Op &op) {
-  const auto chosen = [](const auto &lists, size_t i) -> std::optional<Dim> {
-    if (!lists[0][i].known()) return {};
-    return lists[lists[0][i].factor ? 1 : 2][i];
+  const auto chosen = [&](const auto &lists, size_t i) {
+    return std::optional(op.symbols().chosen(lists[0][i], lists[1][i], lists[2][i]));
   };
   if (on_elements(op, op.in(1).onnx_type(), chosen)) return;
   const Perm perm = common(op, {0, 1, 2});
@@ -385,7 +373,7 @@ void give_each(const Op &op, F f) {
 }
 
 void negative(const Op &op) {
-  const auto less = [](const auto &lists, size_t i) { return sum(Dim{0, {}}, lists[0][i], -1); };
+  const auto less = [](const auto &lists, size_t i) { return std::optional(lists[0][i] * Dim{-1, {}}); };
   if (on_elements(op, op.in(0).onnx_type(), less)) return;
   if (op.in(0).dtype == DType::f32) return unary(op, "Negative");
   give_each(op, [&](Node x) { return op.layer("BroadcastSubtract", {{"x1", 0}}, {x}); });
@@ -463,11 +451,7 @@ void prelu(const Op &op) {
 constexpr auto none = [] { return Json::object(); };
 
 void mod(const Op &op) {
-  const auto rest = [](const Dim &a, const Dim &b) -> std::optional<Dim> {
-    if (!a.known() || !b.known() || b.factor == 0) return {};
-    const int64_t r = b.factor == -1 ? 0 : a.factor % b.factor;
-    return Dim{r != 0 && (r < 0) != (b.factor < 0) ? r + b.factor : r, {}};
-  };
+  const SizeRule rest = [](Symbols &s, const Dim &a, const Dim &b) { return s.rest(a, b); };
   if (op.integer("fmod", 0)) return pairwise(op, "Fmod");
   if (!on_sizes(op, rest)) pairwise(op, "Mod");
 }
@@ -552,24 +536,25 @@ std::span<const Row> math_rows() {
       {"BitwiseNot", invert},
       {"Sum", [](const Op &op) { fold(op, "BroadcastAdd"); }},
       {"Mean", [](const Op &op) { fold(op, "BroadcastAdd", true); }},
-      {"Max",
-       [](const Op &op) { fold(op, "BroadcastMaximum", false, [](int64_t a, int64_t b) { return std::max(a, b); }); }},
-      {"Min",
-       [](const Op &op) { fold(op, "BroadcastMinimum", false, [](int64_t a, int64_t b) { return std::min(a, b); }); }},
+      {"Max", [](const Op &op) { fold(op, "BroadcastMaximum", false, &Symbols::largest); }},
+      {"Min", [](const Op &op) { fold(op, "BroadcastMinimum", false, &Symbols::smallest); }},
       {"Equal", equals},
       {"Less", less},
       {"Greater", greater},
       {"And",
        [](const Op &op) {
-         logical(op, "LogicalAnd", [](const Dim &a, const Dim &b) { return known_only(a, b, std::logical_and<>()); });
+         logical(op, "LogicalAnd", [](Symbols &, const Dim &a, const Dim &b) { return std::optional(a * b); });
        }},
       {"Or",
        [](const Op &op) {
-         logical(op, "LogicalOr", [](const Dim &a, const Dim &b) { return known_only(a, b, std::logical_or<>()); });
+         logical(op, "LogicalOr",
+                 [](Symbols &s, const Dim &a, const Dim &b) { return std::optional(s.largest(a, b)); });
        }},
       {"Xor",
        [](const Op &op) {
-         logical(op, "LogicalXor", [](const Dim &a, const Dim &b) { return known_only(a, b, std::not_equal_to<>()); });
+         logical(op, "LogicalXor", [](Symbols &s, const Dim &a, const Dim &b) {
+           return std::optional(s.equal(s.equal(a, b), Dim{0, {}}));
+         });
        }},
       {"Not", negated},
       {"Where", where},

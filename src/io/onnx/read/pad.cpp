@@ -123,8 +123,72 @@ void pad_constant(const Op &op, const Margins &pads, double number) {
   op.give(0, x, dims, perm);
 }
 
+// Where an axis or what is put around it is free: which place of x each place of the result is.
+Node padded(const Op &op, Node x, int at, const Dim &n, const Dim &before, const Dim &after, const std::string &mode,
+            double number) {
+  Symbols &s = op.symbols();
+  const Dim one{1, {}}, none{0, {}};
+  Node place = op.places(s.largest(s.sum(s.sum(n, before), after), none));
+  if (before != none) place = minus(op, place, op.number(before));
+  const Node last = op.number(s.sum(n, one, -1)), zero = op.number(none);
+  const auto bounded = [&](Node i) {
+    return op.layer("BroadcastMinimum", Json::object(),
+                    {op.layer("BroadcastMaximum", Json::object(), {i, zero}), last});
+  };
+  const auto size = [&](Node i) {
+    return op.layer("BroadcastMaximum", Json::object(), {i, op.layer("BroadcastSubtract", {{"x1", 0}}, {i})});
+  };
+  const Node from = mode == "wrap"      ? op.layer("Mod", Json::object(), {place, op.number(n)})
+                    : mode == "reflect" ? minus(op, last, size(minus(op, last, size(place))))
+                                        : bounded(place);
+  const Node y = op.layer("Take", {{"axis", at}}, {x, from});
+  if (mode != "constant") return y;
+  Node inside = op.layer("Equal", Json::object(), {place, from});
+  Ints behind(static_cast<size_t>(op.shape(x).rank() - 1 - at));
+  for (size_t i = 0; i < behind.size(); ++i) behind[i] = static_cast<int64_t>(i) + 1;
+  if (!behind.empty()) inside = op.layer("ExpandDims", {{"axis", behind}}, {inside});
+  return op.layer("Where", {{"x2", number}}, {inside, y});
+}
+
+// True if it was done here.
+bool pad_free(const Op &op, const std::string &mode) {
+  Value &v = op.in(0);
+  const auto list = op.node.find("pads") || !op.has(1) ? std::nullopt : op.sizes(1);
+  if (!list || v.filled) return false;
+  Ints axes;
+  if (const auto given = op.opset() >= 18 ? op.integers("axes", 3) : std::nullopt)
+    for (int64_t a : *given) axes.push_back(op.axis_of(a, v.rank()));
+  else
+    for (int i = 0; i < v.rank(); ++i) axes.push_back(i);
+  if (list->size() != 2 * axes.size()) return false;
+  const Dim none{0, {}};
+  bool free = false;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const Dim &before = (*list)[i], &after = (*list)[i + axes.size()];
+    const bool known_axis = v.dims[static_cast<size_t>(axes[i])].known();
+    free |=
+        !before.known() || !after.known() || (mode != "constant" && !known_axis && (before != none || after != none));
+  }
+  if (!free) return false;
+  const double number = mode == "constant" ? op.number(2, 0) : 0;
+  if (v.dtype != DType::f32 && number != 0) op.refuse("of ", v.dtype, " with ", number, " is not supported");
+  const Perm perm = v.perm();
+  Node x = op.as(v, perm);
+  std::vector<Dim> dims = v.dims;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const Dim &before = (*list)[i], &after = (*list)[i + axes.size()];
+    const auto axis = static_cast<size_t>(axes[i]);
+    if (before == none && after == none) continue;
+    x = padded(op, x, inverse(perm)[axis], dims[axis], before, after, mode, number);
+    dims[axis] = op.symbols().sum(op.symbols().sum(dims[axis], before), after);
+  }
+  op.give(0, x, dims, perm);
+  return true;
+}
+
 void pad(const Op &op) {
   Value &v = op.in(0);
+  if (pad_free(op, op.string("mode", "constant"))) return;
   const auto list = op.integers("pads", 1);
   Ints axes;
   if (const auto given = op.opset() >= 18 ? op.integers("axes", 3) : std::nullopt)

@@ -38,10 +38,7 @@ Node reshaped(const Op &op, Node x, const std::vector<Dim> &from, const std::vec
     target.erase(target.begin());
     return op.layer("Reshape", {{"target_shape", target}}, {x});
   }
-  if (free > 1)
-    op.refuse("gives a shape with ", free,
-              " free axes of which the first is another one than its input's; export the "
-              "model with fewer free axes");
+  if (free > 1) return op.layer("ReshapeLike", Json::object(), {x, op.zeros(to)});
   if (static_cast<int>(to.size()) >= max_rank) op.refuse("gives a value of ", to.size(), " axes");
   return op.reshape(x, target);
 }
@@ -89,7 +86,7 @@ void reshape(const Op &op) {
   }
   if (left) {
     to[*left] = Dim{1, {}};
-    const auto rest = product(v.dims) / product(to);
+    const auto rest = op.symbols().quotient(product(v.dims), product(to));
     to[*left] = rest ? *rest : Dim{1, {op.r.fresh()}};
   }
   give_reshaped(op, std::move(to));
@@ -225,7 +222,7 @@ void expand(const Op &op) {
   if (rank > max_rank) op.refuse("gives a value of ", rank, " axes");
   std::vector<Dim> dims(rank, Dim{1, {}});
   Ints by(rank, 1);
-  bool same = rank == v.dims.size();
+  bool same = rank == v.dims.size(), free_axes = false;
   const auto t = op.constant(0);
   const bool one = t && t->elements() == 1;
   const auto of = [&](const std::vector<Dim> &list, size_t i) {
@@ -237,8 +234,9 @@ void expand(const Op &op) {
     if (want == has || want == Dim{1, {}}) continue;
     same = false;
     if (!want.known()) {
-      if (has == Dim{1, {}} && (v.filled || one)) continue;
-      op.refuse("along a free axis is not supported; leave it out where the layer behind it broadcasts");
+      free_axes = true;
+      if (has != Dim{1, {}}) dims[i] = Dim{1, {op.r.fresh()}};
+      continue;
     }
     if (want.factor < 0) fail(Code::corrupt_file, "expects an axis of ", want.factor);
     by[i] = want.factor;
@@ -246,6 +244,11 @@ void expand(const Op &op) {
   if (same) return op.give_value(0, v);
   const bool free = std::any_of(dims.begin(), dims.end(), [](const Dim &d) { return !d.known(); });
   if (v.filled || (free && one)) return op.give_filled(op.number(0, 0), std::move(dims), v.dtype, v.type);
+  if (free_axes) {
+    std::vector<Dim> shape(rank, Dim{1, {}});
+    for (size_t i = 0; i < rank; ++i) shape[i] = of(*wanted, i);
+    return op.give(0, op.spread(op.x(0), shape), dims);
+  }
   const char *kind = v.dtype == DType::boolean ? "LogicalAnd" : "BroadcastMultiply";
   op.give(0, op.layer(kind, Json::object(), {op.x(0), ones(op, by, v.dtype)}), dims);
 }
@@ -299,7 +302,24 @@ void constant(const Op &op) {
   op.give_constant(0, std::move(t));
 }
 
+// Some of them free: along each axis its places over and over.
+void tile_by_sizes(const Op &op, const std::vector<Dim> &times) {
+  Value &v = op.in(0);
+  if (times.size() != v.dims.size()) fail(Code::corrupt_file, "has no \"repeats\" for each axis");
+  Node x = op.x(0);
+  std::vector<Dim> dims = v.dims;
+  for (size_t i = 0; i < times.size(); ++i) {
+    if (times[i] == Dim{}) continue;
+    const Dim n = dims[i];
+    dims[i] = n * times[i];
+    const Node places = op.layer("Mod", Json::object(), {op.places(dims[i]), op.number(n)});
+    x = op.layer("Take", {{"axis", i}}, {x, places});
+  }
+  op.give(0, x, dims);
+}
+
 void tile(const Op &op) {
+  if (const auto list = op.sizes(1); list && !op.constant(1)) return tile_by_sizes(op, *list);
   const auto times = op.integers("repeats", 1);
   Value &v = op.in(0);
   if (!times || times->size() != v.dims.size()) fail(Code::corrupt_file, "has no \"repeats\" for each axis");
@@ -345,7 +365,7 @@ void concat(const Op &op) {
     if (v.perm() != plain(rank)) perm = v.perm();
     filled &= v.filled && v.filled == op.in(0).filled;
     const Dim &d = v.dims[axis];
-    whole = whole.known() && d.known() ? Dim{checked_add(whole.factor, d.factor), {}} : Dim{1, {op.r.fresh()}};
+    whole = op.symbols().sum(whole, d);
   }
   std::vector<Dim> dims = op.in(0).dims;
   dims[axis] = whole;

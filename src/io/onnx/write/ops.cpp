@@ -10,6 +10,7 @@
 #include "kinds/layers/elementwise/functions.hpp"
 #include "ops/elementwise.hpp"
 #include "ops/ops.hpp"
+#include "ops/sizes.hpp"
 #include "ops/softmax.hpp"
 
 namespace dl4::io::onnx {
@@ -273,6 +274,48 @@ void repeat(Writer &w, const Listed &said) {
 void flip(Writer &w, const Listed &said) { w.give(0, w.reversed(w.in(0), said.number("axis"))); }
 void indices(Writer &w, const Listed &said) { w.give(0, w.range_over(w.in(0), said.number("axis"))); }
 
+// All of the last axis by rank; equal ones stay in their order.
+void sort(Writer &w, const Listed &said) {
+  const int64_t last = w.shape(0).rank() - 1;
+  const Names y = w.nodes_of("TopK", {w.in(0), w.dims(w.in(0), last, last + 1)}, 2,
+                             {{"axis", last}, {"largest", said.flag("descending") ? 1 : 0}});
+  w.give(0, y[0]), w.give(1, w.cast(y[1], DType::i32));
+}
+
+void cumulate(Writer &w, const Listed &said) {
+  if (said.flag("product")) w.refuse("it computes products so far, which ONNX has no op for");
+  w.give(0, w.node("CumSum", {w.in(0), w.ints({said.number("axis")}, true)},
+                   {{"exclusive", said.flag("exclusive") ? 1 : 0}, {"reverse", said.flag("reverse") ? 1 : 0}}));
+}
+
+// A list of one number of each formula, joined.
+std::string computed_sizes(Writer &w, const Listed &said) {
+  static constexpr const char *names[] = {"", "", "Add", "Sub", "Mul", "Div", "Mod", "Max", "Min", "Equal", "Less"};
+  Names all, stack;
+  const Ints f = said.numbers("formulas");
+  for (size_t i = 0; i + 1 < f.size(); i += 2) {
+    const auto step = static_cast<ops::SizeStep>(f[i]);
+    if (f[i] < 0) {
+      all.push_back(stack.back()), stack.clear();
+    } else if (step == ops::SizeStep::number) {
+      stack.push_back(w.ints({f[i + 1]}));
+    } else if (step == ops::SizeStep::axis) {
+      const int64_t axis = f[i + 1] % 64;
+      stack.push_back(w.dims(w.in(static_cast<size_t>(f[i + 1] / 64)), axis, axis + 1));
+    } else {
+      const std::string b = stack.back();
+      stack.pop_back();
+      const std::string y = w.node(names[f[i]], {stack.back(), b});
+      stack.back() = step >= ops::SizeStep::equal ? w.cast(y, DType::i64) : y;
+    }
+  }
+  return all.empty() ? w.ints({}) : all.size() == 1 ? all[0] : w.node("Concat", all, {{"axis", 0}});
+}
+void sizes(Writer &w, const Listed &said) { w.give(0, computed_sizes(w, said)); }
+void zeros_of(Writer &w, const Listed &said) {
+  w.give(0, w.cast(w.node("ConstantOfShape", {computed_sizes(w, said)}), DType::boolean));
+}
+
 void view(Writer &w, const Listed &said) {
   Ints shape = said.numbers("shape");
   int64_t n = 1;
@@ -349,6 +392,10 @@ WriteOp find_plain(std::string_view op) {
                                                                   {"repeat", repeat},
                                                                   {"flip", flip},
                                                                   {"indices", indices},
+                                                                  {"sizes", sizes},
+                                                                  {"sort", sort},
+                                                                  {"cumulate", cumulate},
+                                                                  {"zeros_of", zeros_of},
                                                                   {"view", view},
                                                                   {"reduce", reduce},
                                                                   {"square_sum", square_sum},

@@ -1,0 +1,378 @@
+// Ops of com.microsoft, which the optimizer of ONNX Runtime writes: each as nodes of ONNX's own.
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.hpp"
+#include "io/onnx/read/flow.hpp"
+#include "io/onnx/read/math.hpp"
+
+namespace dl4::io::onnx {
+namespace {
+
+using Said = std::vector<Attribute>;
+
+// What nodes make, one behind the other.
+struct Nodes {
+  const Op &op;
+
+  Value in(size_t i) const { return op.in(i); }
+  Value of(std::string_view kind, const Values &in, Said attributes = {}) const {
+    return computed(op, kind, in, std::move(attributes));
+  }
+  Value add(const Value &a, const Value &b) const { return of("Add", {a, b}); }
+  Value mul(const Value &a, const Value &b) const { return of("Mul", {a, b}); }
+  Value matmul(const Value &a, const Value &b) const { return of("MatMul", {a, b}); }
+  Value transpose(const Value &v, Ints perm) const { return of("Transpose", {v}, {said("perm", std::move(perm))}); }
+  Value real(double v) const {
+    Tensor t = make_tensor(DType::f32, {});
+    *t.as<float>() = static_cast<float>(v);
+    return constant(std::move(t), Type::float32);
+  }
+  Value ints(const Ints &list) const { return constant(tensor_of(list), Type::int64); }
+  Value cast(const Value &v, Type to) const { return of("Cast", {v}, {said("to", static_cast<int64_t>(to))}); }
+  Value slice(const Value &v, int64_t axis, int64_t from, int64_t to) const {
+    return of("Slice", {v, ints({from}), ints({to}), ints({axis})});
+  }
+  Value dim(const Value &v, int64_t axis) const {
+    return of("Gather", {of("Shape", {v}), number(axis)}, {said("axis", int64_t{0})});
+  }
+
+ private:
+  static Value constant(Tensor t, Type type) {
+    Value v;
+    v.type = type;
+    v.dtype = t.dtype;
+    for (int64_t d : t.shape) v.dims.push_back({d, {}});
+    v.constant = std::move(t);
+    return v;
+  }
+};
+
+// The attributes of the node but those of ORT's own.
+Said own(const Op &op, std::initializer_list<std::string_view> but) {
+  Said kept;
+  for (const Attribute &a : op.node.attributes)
+    if (std::find(but.begin(), but.end(), a.name) == but.end()) kept.push_back(a);
+  return kept;
+}
+
+Values first_inputs(const Op &op, size_t n) {
+  Values in;
+  for (size_t i = 0; i < n && op.has(i); ++i) in.push_back(op.in(i));
+  return in;
+}
+
+// ---- products and convolutions -------------------------------------------------------------------------------------
+
+// "activation" with its numbers, which have other names in each version.
+Value activated(const Op &op, const Value &v) {
+  const Nodes n{op};
+  const std::string kind = op.string("activation", "");
+  std::vector<double> p;
+  if (const Attribute *a = op.node.find("activation_params")) p = a->floats;
+  for (const char *name : {"activation_alpha", "activation_beta", "activation_gamma"})
+    if (op.node.find(name)) p.push_back(op.real(name, 0));
+  const auto alpha = [&](size_t i, double otherwise) { return i < p.size() ? p[i] : otherwise; };
+  if (kind.empty()) return v;
+  if (kind == "Relu" || kind == "Sigmoid" || kind == "Tanh") return n.of(kind, {v});
+  if (kind == "LeakyRelu") return n.of("LeakyRelu", {v}, {said("alpha", alpha(0, 0.01))});
+  if (kind == "Elu") return n.of("Elu", {v}, {said("alpha", alpha(0, 1))});
+  if (kind == "HardSigmoid")
+    return n.of("HardSigmoid", {v}, {said("alpha", alpha(0, 0.2)), said("beta", alpha(1, 0.5))});
+  if (kind == "Clip") return n.of("Clip", {v, n.real(alpha(0, -3.402823466e38)), n.real(alpha(1, 3.402823466e38))});
+  op.refuse("the activation \"", kind, "\" is not supported");
+}
+
+void fused_conv(const Op &op) {
+  const Nodes n{op};
+  Value y = n.of("Conv", first_inputs(op, 3), own(op, {"activation", "activation_params"}));
+  if (op.has(3)) y = n.add(y, n.in(3));
+  op.give_value(0, activated(op, y));
+}
+
+void fused_gemm(const Op &op) {
+  const Nodes n{op};
+  const Value y =
+      n.of("Gemm", first_inputs(op, 3),
+           own(op, {"activation", "activation_params", "activation_alpha", "activation_beta", "activation_gamma"}));
+  op.give_value(0, activated(op, y));
+}
+
+void fused_matmul(const Op &op) {
+  const Nodes n{op};
+  op.need("transBatchA", 0), op.need("transBatchB", 0);
+  const auto side = [&](size_t i, const char *name) {
+    const Value v = n.in(i);
+    if (op.integer(name, 0) == 0 || v.rank() < 2) return v;
+    Ints perm(v.dims.size());
+    for (size_t k = 0; k < perm.size(); ++k) perm[k] = static_cast<int64_t>(k);
+    std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
+    return n.transpose(v, perm);
+  };
+  const Value y = n.matmul(side(0, "transA"), side(1, "transB"));
+  const double alpha = op.real("alpha", 1);
+  op.give_value(0, alpha == 1 ? y : n.mul(y, n.real(alpha)));
+}
+
+// ---- functions -----------------------------------------------------------------------------------------------------
+
+void gelu(const Op &op) { op.give_value(0, Nodes{op}.of("Gelu", {op.in(0)})); }
+void bias_gelu(const Op &op) {
+  const Nodes n{op};
+  op.give_value(0, n.of("Gelu", {n.add(n.in(0), n.in(1))}));
+}
+void fast_gelu(const Op &op) {
+  const Nodes n{op};
+  const Value x = op.has(1) ? n.add(n.in(0), n.in(1)) : n.in(0);
+  op.give_value(0, n.of("Gelu", {x}, {said("approximate", std::string_view("tanh"))}));
+}
+void quick_gelu(const Op &op) {
+  const Nodes n{op};
+  const double alpha = op.real("alpha", static_cast<double>(1.702f));
+  op.give_value(0, n.mul(n.in(0), n.of("Sigmoid", {n.mul(n.in(0), n.real(alpha))})));
+}
+
+// ---- normalizations ------------------------------------------------------------------------------------------------
+
+Said of_last(const Op &op, double epsilon) {
+  return {said("axis", op.integer("axis", -1)), said("epsilon", op.real("epsilon", epsilon))};
+}
+
+void simplified_layer_normalization(const Op &op) {
+  const Nodes n{op};
+  op.give_value(0, n.of("RMSNormalization", {n.in(0), n.in(1)}, of_last(op, 1e-5)));
+}
+void layer_normalization(const Op &op) {
+  const size_t outputs = op.node.out.size();
+  const Values y = computed(op, "LayerNormalization", first_inputs(op, 3), of_last(op, 1e-5), outputs);
+  for (size_t i = 0; i < outputs; ++i) op.give_value(i, y[i]);
+}
+
+// Of the sum of the first two inputs and a bias, which is the last output.
+void skip_normalization(const Op &op, bool simplified) {
+  const Nodes n{op};
+  Value sum = n.add(n.in(0), n.in(1));
+  const size_t bias = simplified ? 3 : 4;
+  if (op.has(bias)) sum = n.add(sum, n.in(bias));
+  Values in{sum, n.in(2)};
+  if (!simplified && op.has(3)) in.push_back(n.in(3));
+  op.give_value(0, n.of(simplified ? "RMSNormalization" : "LayerNormalization", in,
+                        {said("axis", int64_t{-1}), said("epsilon", op.real("epsilon", 1e-12))}));
+  op.give_value(3, sum);
+}
+
+void embed_layer_normalization(const Op &op) {
+  const Nodes n{op};
+  const auto rows = [&](size_t table, const Value &ids) {
+    return n.of("Gather", {n.in(table), ids}, {said("axis", int64_t{0})});
+  };
+  const Value ids = n.in(0);
+  Value sum = rows(2, ids);
+  const Value steps = op.has(8) ? n.in(8) : n.of("Range", {number(0), n.dim(ids, 1), number(1)});
+  sum = n.add(sum, rows(3, steps));
+  if (op.has(1) && op.has(4)) sum = n.add(sum, rows(4, n.in(1)));
+  op.give_value(0, n.of("LayerNormalization", {sum, n.in(5), n.in(6)},
+                        {said("axis", int64_t{-1}), said("epsilon", op.real("epsilon", 1e-12))}));
+  if (op.wants(1)) {
+    const Value counted = op.has(7) ? n.cast(n.in(7), Type::float32) : n.mul(n.cast(ids, Type::float32), n.real(0));
+    const Values in{counted, n.ints({1})};
+    const Value sums = computed(op, "ReduceSum", in, {said("keepdims", int64_t{0})});
+    op.give_value(1, n.cast(sums, Type::int32));
+  }
+  op.give_value(2, sum);
+}
+
+// ---- attention -----------------------------------------------------------------------------------------------------
+
+struct Attended {
+  Value q, k, v;   // (B, heads, T, features)
+  Values added{};  // to the scores
+};
+
+Value with_heads(const Nodes &n, const Value &v, int64_t heads) {
+  const Value apart = n.of("Reshape", {v, n.ints({0, 0, heads, -1})});
+  return n.transpose(apart, {0, 2, 1, 3});
+}
+
+// 0 where a flag is true, else the node's "mask_filter_value".
+Value hidden(const Nodes &n, const Value &seen) {
+  const double low = n.op.real("mask_filter_value", -10000);
+  return n.of("Where", {seen, n.real(0), n.real(low)});
+}
+
+Value places(const Nodes &n, const Value &v, int64_t axis) {
+  return n.of("Range", {number(0), n.dim(v, axis), number(1)});
+}
+
+// (B) lengths, (B, keys), (B, queries, keys): what scores are hidden by.
+Value mask_of(const Nodes &n, const Value &mask, const Value &k) {
+  const Value whole = n.cast(mask, Type::int64);
+  if (mask.rank() == 1) {
+    const Value size = n.of("Unsqueeze", {whole, n.ints({1, 2, 3})});
+    if (!k.dims.empty() && mask.dims[0] != k.dims[0] && mask.dims[0].known())
+      n.op.refuse("with a mask of another form than lengths of (B) is not supported");
+    return hidden(n, n.of("Less", {places(n, k, 2), size}));
+  }
+  if (mask.rank() > 3) n.op.refuse("with a mask of ", mask.rank(), " axes is not supported");
+  const Ints axes = mask.rank() == 2 ? Ints{1, 2} : Ints{1};
+  return hidden(n, n.of("Greater", {n.of("Unsqueeze", {whole, n.ints(axes)}), number(0)}));
+}
+
+Value causal(const Nodes &n, const Value &q, const Value &k) {
+  const Value past = n.of("Sub", {n.dim(k, 2), n.dim(q, 2)});
+  const Value query = n.of("Unsqueeze", {n.add(places(n, q, 2), past), n.ints({1})});
+  return hidden(n, n.of("LessOrEqual", {places(n, k, 2), query}));
+}
+
+// (B, T, heads * features)
+Value attended(const Nodes &n, const Attended &a) {
+  const Op &op = n.op;
+  if (!a.q.dims.back().known()) op.refuse("of a free number of features is not supported");
+  double scale = op.real("scale", 0);
+  if (scale == 0) scale = 1 / std::sqrt(static_cast<double>(a.q.dims.back().factor));
+  Value scores = n.mul(n.matmul(a.q, n.transpose(a.k, {0, 1, 3, 2})), n.real(scale));
+  for (const Value &v : a.added) scores = n.add(scores, v);
+  if (op.integer("unidirectional", 0) != 0) scores = n.add(scores, causal(n, a.q, a.k));
+  const Value p = n.of("Softmax", {scores}, {said("axis", int64_t{-1})});
+  const Value y = n.transpose(n.matmul(p, a.v), {0, 2, 1, 3});
+  return n.of("Reshape", {y, n.ints({0, 0, -1})});
+}
+
+int64_t heads_of(const Op &op) {
+  const int64_t heads = op.integer("num_heads", 0);
+  if (heads < 1) fail(Code::corrupt_file, "has \"num_heads\" ", heads);
+  return heads;
+}
+
+// From the projections of x, and what stands behind them: mask, past, what is added to the scores.
+void from_projections(const Op &op, const Value &projected, size_t mask, size_t past, size_t added) {
+  const Nodes n{op};
+  const int64_t heads = heads_of(op);
+  if (!projected.dims.back().known()) op.refuse("of a free number of features is not supported");
+  const int64_t all = projected.dims.back().factor;
+  Ints sizes = op.integers("qkv_hidden_sizes").value_or(Ints{all / 3, all / 3, all / 3});
+  if (sizes.size() != 3 || sizes[0] < 1 || sizes[1] < 1 || sizes[2] < 1 ||
+      checked_add(sizes[0], sizes[1], sizes[2]) != all)
+    fail(Code::corrupt_file, "has \"qkv_hidden_sizes\" that are not those of its weights");
+  op.need("do_rotary", 0);
+  const auto part = [&](int64_t from, int64_t size) {
+    return with_heads(n, n.slice(projected, 2, from, from + size), heads);
+  };
+  Attended a{part(0, sizes[0]), part(sizes[0], sizes[1]), part(sizes[0] + sizes[1], sizes[2])};
+  if (op.has(past)) {
+    op.need("past_present_share_buffer", 0);
+    const auto before = [&](int64_t i) { return n.of("Squeeze", {n.slice(n.in(past), 0, i, i + 1), n.ints({0})}); };
+    a.k = n.of("Concat", {before(0), a.k}, {said("axis", int64_t{2})});
+    a.v = n.of("Concat", {before(1), a.v}, {said("axis", int64_t{2})});
+  }
+  if (op.wants(1)) {
+    const Value k = n.of("Unsqueeze", {a.k, n.ints({0})}), v = n.of("Unsqueeze", {a.v, n.ints({0})});
+    op.give_value(1, n.of("Concat", {k, v}, {said("axis", int64_t{0})}));
+  }
+  if (op.has(mask)) a.added.push_back(mask_of(n, n.in(mask), a.k));
+  if (op.has(added)) a.added.push_back(n.in(added));
+  op.give_value(0, attended(n, a));
+}
+
+void attention(const Op &op) {
+  const Nodes n{op};
+  Value x = n.matmul(n.in(0), n.in(1));
+  if (op.has(2)) x = n.add(x, n.in(2));
+  if (op.has(6)) op.refuse("with a \"past_sequence_length\" is not supported");
+  from_projections(op, x, 3, 4, 5);
+}
+
+// Integers less their zero point, times their scale.
+Value floats(const Nodes &n, const Value &v, const Value &scale, std::optional<Value> zero) {
+  Value x = n.cast(v, Type::float32);
+  if (zero) x = n.of("Sub", {x, n.cast(*zero, Type::float32)});
+  return n.mul(x, scale);
+}
+std::optional<Value> given(const Op &op, size_t i) { return op.has(i) ? std::optional(op.in(i)) : std::nullopt; }
+
+void quantized_attention(const Op &op) {
+  const Nodes n{op};
+  const Value x = floats(n, n.in(0), n.in(3), given(op, 6)), w = floats(n, n.in(1), n.in(4), given(op, 7));
+  from_projections(op, n.add(n.matmul(x, w), n.in(2)), 5, 8, 9);
+}
+
+void multi_head_attention(const Op &op) {
+  const Nodes n{op};
+  const int64_t heads = heads_of(op);
+  Value q = n.in(0);
+  if (q.rank() != 3 || !op.has(1) || !op.has(2)) op.refuse("of queries, keys and values in one input is not supported");
+  Value k = n.in(1), v = n.in(2);
+  if (k.rank() != v.rank() || (k.rank() != 3 && k.rank() != 4))
+    op.refuse("of keys of ", k.rank(), " axes is not supported");
+  if (op.has(3)) {
+    const auto part = [&](int64_t from, const Value &of) {
+      if (!of.dims.back().known()) op.refuse("of a free number of features is not supported");
+      return n.slice(n.in(3), 0, from, from + of.dims.back().factor);
+    };
+    const int64_t hidden_size = q.dims.back().factor;
+    q = n.add(q, part(0, q));
+    if (k.rank() == 3) {
+      const int64_t keys = k.dims.back().factor;
+      k = n.add(k, part(hidden_size, k)), v = n.add(v, part(hidden_size + keys, v));
+    }
+  }
+  Attended a{with_heads(n, q, heads), k.rank() == 4 ? k : with_heads(n, k, heads),
+             v.rank() == 4 ? v : with_heads(n, v, heads)};
+  if (op.has(6) != op.has(7)) fail(Code::corrupt_file, "has keys of before without values, or values without keys");
+  if (op.has(8) || op.has(9)) op.refuse("with a \"past_sequence_length\" or \"cache_indirection\" is not supported");
+  if (op.has(6)) {
+    a.k = n.of("Concat", {n.in(6), a.k}, {said("axis", int64_t{2})});
+    a.v = n.of("Concat", {n.in(7), a.v}, {said("axis", int64_t{2})});
+  }
+  op.give_value(1, a.k), op.give_value(2, a.v);
+  if (op.has(4)) {
+    if (n.in(4).rank() > 2) op.refuse("with a mask of ", n.in(4).rank(), " axes is not supported");
+    a.added.push_back(mask_of(n, n.in(4), a.k));
+  }
+  if (op.has(5)) a.added.push_back(n.in(5));
+  op.give_value(0, attended(n, a));
+}
+
+// ---- quantized products --------------------------------------------------------------------------------------------
+
+void matmul_integer_to_float(const Op &op) {
+  const Nodes n{op};
+  const Value a = floats(n, n.in(0), n.in(2), given(op, 4)), b = floats(n, n.in(1), n.in(3), given(op, 5));
+  const Value y = n.matmul(a, b);
+  op.give_value(0, op.has(6) ? n.add(y, n.in(6)) : y);
+}
+
+void dynamic_quantize_matmul(const Op &op) {
+  const Nodes n{op};
+  const Values a = computed(op, "DynamicQuantizeLinear", {n.in(0)}, {}, 3);
+  const Value y = n.matmul(floats(n, a[0], a[1], a[2]), floats(n, n.in(1), n.in(2), given(op, 3)));
+  op.give_value(0, op.has(4) ? n.add(y, n.in(4)) : y);
+}
+
+}  // namespace
+
+std::span<const Row> microsoft_rows() {
+  static constexpr Row rows[] = {
+      {"FusedConv", fused_conv},
+      {"FusedGemm", fused_gemm},
+      {"FusedMatMul", fused_matmul},
+      {"TransposeMatMul", fused_matmul},
+      {"Gelu", gelu},
+      {"BiasGelu", bias_gelu},
+      {"FastGelu", fast_gelu},
+      {"QuickGelu", quick_gelu},
+      {"LayerNormalization", layer_normalization},
+      {"SimplifiedLayerNormalization", simplified_layer_normalization},
+      {"SkipLayerNormalization", [](const Op &op) { skip_normalization(op, false); }},
+      {"SkipSimplifiedLayerNormalization", [](const Op &op) { skip_normalization(op, true); }},
+      {"EmbedLayerNormalization", embed_layer_normalization},
+      {"Attention", attention},
+      {"MultiHeadAttention", multi_head_attention},
+      {"QAttention", quantized_attention},
+      {"MatMulIntegerToFloat", matmul_integer_to_float},
+      {"DynamicQuantizeMatMul", dynamic_quantize_matmul},
+  };
+  return rows;
+}
+
+}  // namespace dl4::io::onnx

@@ -1,0 +1,20 @@
+// What readers of ai.onnx.ml share.
+#pragma once
+
+#include "io/onnx/reader.hpp"
+
+namespace dl4::io::onnx {
+
+Tensor tensor_of_floats(const std::vector<double> &list, const Shape &shape);
+Node row(const Op &op, const std::vector<double> &list);
+std::vector<double> reals(const Op &op, std::string_view name);  // none: empty
+void refuse_texts(const Op &op, std::initializer_list<std::string_view> names);
+// The scores of items after "post_transform".
+Node transformed(const Op &op, Node x);
+Node rows_of_floats(const Op &op, size_t i);
+std::vector<Dim> rows_and(const Op &op, int64_t n);  // the dims of as many rows of n
+
+void tree_regressor(const Op &op);
+void tree_classifier(const Op &op);
+
+}  // namespace dl4::io::onnx

@@ -1,0 +1,82 @@
+// Ops of ai.onnx.ml and com.microsoft: what is refused, and by which name. What they give: onnx_exports_test.cpp.
+#include "capi/onnx_bytes.hpp"
+
+namespace {
+
+using namespace dl4_test;
+using namespace dl4_test::onnx_bytes;
+
+std::string in_domain(const std::string &domain, const std::string &op, const std::vector<std::string> &in,
+                      const std::string &more = "") {
+  return node(op, in, more + field(7, domain));
+}
+std::string ml(const std::string &op, const std::string &more = "") { return in_domain("ai.onnx.ml", op, {"x"}, more); }
+std::string text_of(const std::string &name, const std::string &v) { return attribute(name, field(4, v), 3); }
+std::string texts(const std::string &name, const std::vector<std::string> &list) {
+  std::string all;
+  for (const std::string &s : list) all += field(9, s);
+  return attribute(name, all, 8);
+}
+std::string reals(const std::string &name, const std::vector<float> &list) {
+  std::string all;
+  for (float v : list) all += varint(7 << 3 | 5) + std::string(reinterpret_cast<const char *>(&v), sizeof v);
+  return attribute(name, all, 6);
+}
+void expect_refused(const std::string &bytes, std::initializer_list<const char *> words) {
+  Refusal r;
+  load(nullptr, bytes, r);
+  EXPECT_NE(r.code, 0);
+  for (const char *word : words) EXPECT_NE(r.message.find(word), std::string::npos) << word << " in " << r.message;
+}
+
+TEST(OnnxDomains, OfScalersAndNormalizersAreRead) {
+  const auto y = [](const std::string &graph) {
+    return run<float, float>(model(graph), {2, 4}, {1, -2, 0, 4, 0, 0, 0, 0});
+  };
+  EXPECT_EQ(y(ml("Scaler", reals("offset", {1}) + reals("scale", {1, 2, 3, 4}))),
+            (std::vector<float>{0, -6, -3, 12, -1, -2, -3, -4}));
+  EXPECT_EQ(y(ml("Normalizer", text_of("norm", "L1")))[3], 4.0f / 7);
+  EXPECT_EQ(y(ml("Normalizer", text_of("norm", "MAX"))), (std::vector<float>{0.25f, -0.5f, 0, 1, 0, 0, 0, 0}));
+  EXPECT_EQ(y(ml("Binarizer", real("threshold", 0.5f))), (std::vector<float>{1, 0, 0, 1, 0, 0, 0, 0}));
+  EXPECT_EQ(y(ml("Imputer", reals("imputed_value_floats", {1, 2, 3, 4}) + real("replaced_value_float", 0))),
+            (std::vector<float>{1, -2, 3, 4, 1, 2, 3, 4}));
+}
+
+TEST(OnnxDomains, RefuseByName) {
+  expect_refused(model(ml("SVMRegressor")), {"SVMRegressor", "support vector machines are not read"});
+  expect_refused(model(ml("SVMClassifier")), {"SVMClassifier", "support vector machines"});
+  expect_refused(model(ml("CategoryMapper")), {"CategoryMapper", "strings"});
+  expect_refused(model(ml("OneHotEncoder", texts("cats_strings", {"a", "b"}))), {"cats_strings", "strings"});
+  expect_refused(model(ml("Normalizer", text_of("norm", "L7"))), {"L7"});
+  expect_refused(model(ml("LinearRegressor", reals("coefficients", {1, 2, 3}) + integer("targets", 2))),
+                 {"3 coefficients"});
+  expect_refused(model(ml("TreeEnsembleRegressor")), {"TreeEnsembleRegressor"});
+  expect_refused(model(ml("NoSuchOp")), {"NoSuchOp", "ai.onnx.ml"});
+  const auto ours = [](const std::string &op, const std::vector<std::string> &in, const std::string &more = "") {
+    return model(in_domain("com.microsoft", op, in, more));
+  };
+  expect_refused(ours("NhwcFusedConv", {"x"}), {"NhwcFusedConv", "com.microsoft"});
+  expect_refused(ours("FusedMatMul", {"x", "x"}, integer("transBatchA", 1)), {"transBatchA"});
+  expect_refused(ours("FusedGemm", {"x", "x"}, integer("transB", 1) + text_of("activation", "Swirl")), {"Swirl"});
+  expect_refused(ours("Attention", {"x", "x"}), {"num_heads"});
+}
+
+// A tree whose branches lead to themselves, or to a node twice, is no tree.
+TEST(OnnxDomains, TreesHaveNoCircles) {
+  const auto tree = [](const std::vector<int64_t> &yes, const std::vector<int64_t> &no) {
+    return model(ml("TreeEnsembleRegressor",
+                    integers("nodes_treeids", {0, 0, 0}) + integers("nodes_nodeids", {0, 1, 2}) +
+                        integers("nodes_featureids", {0, 0, 0}) + reals("nodes_values", {0.5f, 0, 0}) +
+                        integers("nodes_truenodeids", yes) + integers("nodes_falsenodeids", no) +
+                        texts("nodes_modes", {"BRANCH_LEQ", "LEAF", "LEAF"}) + integers("target_treeids", {0, 0}) +
+                        integers("target_nodeids", {1, 2}) + integers("target_ids", {0, 0}) +
+                        reals("target_weights", {3, 5}) + integer("n_targets", 1)));
+  };
+  const auto y = run<float, float>(tree({1, 0, 0}, {2, 0, 0}), {2, 4}, {0, 0, 0, 0, 1, 0, 0, 0});
+  EXPECT_EQ(y, (std::vector<float>{3, 5}));
+  expect_refused(tree({0, 0, 0}, {2, 0, 0}), {"two branches"});
+  expect_refused(tree({1, 0, 0}, {1, 0, 0}), {"two branches"});
+  expect_refused(tree({1, 0, 0}, {7, 0, 0}), {"no node of its tree"});
+}
+
+}  // namespace

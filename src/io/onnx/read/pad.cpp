@@ -62,16 +62,6 @@ Ints sources(const Op &op, const std::string &mode, int64_t n, int64_t before, i
   return from;
 }
 
-// A free axis with so many places mirrored at its ends, which it must have.
-Node reflected(const Op &op, Node x, int axis, int64_t before, int64_t after) {
-  const auto flip = [&](Node n) { return op.layer("Flip", {{"axis", axis}}, {n}); };
-  std::vector<Node> parts;
-  if (before > 0) parts.push_back(flip(op.cut(x, axis, 1, before)));
-  parts.push_back(x);
-  if (after > 0) parts.push_back(op.cut(flip(x), axis, 1, after));
-  return op.layer("Concatenate", {{"axis", axis}}, parts);
-}
-
 // Zeros, or a number, along some axes: those stand where the layers of padding want them.
 void pad_constant(const Op &op, const Margins &pads, double number) {
   Value &v = op.in(0);
@@ -212,21 +202,14 @@ void pad(const Op &op) {
   if (mode != "edge" && mode != "reflect" && mode != "wrap") fail(Code::corrupt_file, "has \"mode\" ", mode);
   const Perm perm = v.perm();
   Node x = op.as(v, perm);
-  std::vector<Dim> dims = v.dims;
   for (size_t i = 0; i < pads.size(); ++i) {
     if (pads[i][0] == 0 && pads[i][1] == 0) continue;
-    if (!v.dims[i].known()) {
-      if (mode != "reflect" || pads[i][0] < 0 || pads[i][1] < 0)
-        op.refuse("\"mode\" ", mode, " along a free axis is not supported");
-      x = reflected(op, x, inverse(perm)[i], pads[i][0], pads[i][1]);
-      dims[i] = Dim{1, {op.r.fresh()}};
-      continue;
-    }
+    if (!v.dims[i].known()) op.refuse("\"mode\" ", mode, " along a free axis is not supported");
     if (v.dims[i].factor < 1) op.refuse("has an empty axis");
     const Ints from = sources(op, mode, v.dims[i].factor, pads[i][0], pads[i][1]);
     x = op.layer("Take", {{"indices", from}, {"axis", inverse(perm)[i]}}, {x});
   }
-  op.give(0, x, dims, perm);
+  op.give(0, x, v.dims, perm);
 }
 
 // The middle of each axis, or zeros around it.

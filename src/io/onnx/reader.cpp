@@ -259,9 +259,11 @@ bool Reader::folded(const NodeProto &node) {
   for (std::string_view name : node.in) {
     if (name.empty() || r.exists(name)) continue;
     Value &v = value(name);
-    if (v.list || v.absent || !op.constant_of(v)) return false;
-    most_in = std::max(most_in, v.constant->elements());
+    if (v.list || v.absent) return false;
     Value constant = v;
+    if (v.around) constant.constant = v.around;
+    if (!op.constant_of(constant)) return false;
+    most_in = std::max(most_in, constant.constant->elements());
     constant.forms.clear();
     r.set(name, std::move(constant));
   }

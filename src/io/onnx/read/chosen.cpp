@@ -265,7 +265,9 @@ void max_unpool(const Op &op) {
   const Node one = op.layer("Squeeze", {{"axis", 1}}, {by_number(op, "BroadcastMaximum", last, 0)});
   const Node there = op.layer("Take", {{"axis", 0}}, {flat, op.cast(one, DType::i64)});
   const Node y = op.layer("Where", {{"x2", 0}}, {by_number(op, "GreaterEqual", last, 0), there});
-  op.give(0, as_data(op, y), dims);
+  Ints shape;
+  for (const Dim &d : dims) shape.push_back(known_or_free(d));
+  op.give(0, op.reshape(y, shape), dims);
 }
 
 }  // namespace

@@ -94,9 +94,10 @@ Formulas formulas(const std::vector<std::string> &words) {
                    axis = dot == part.npos ? std::nullopt : integer(part.substr(dot + 1));
         if (!source || !axis || *source < 0 || *source > 1 << 20 || *axis < 0 || *axis >= max_rank)
           refuse("expected numbers, axes as \"0.1\" and + - * / % max min = <, got \"", std::string(part), '"');
-        all.insert(all.end(), {static_cast<int64_t>(SizeStep::axis), *source * 64 + *axis}), ++depth;
+        all.insert(all.end(), {static_cast<int64_t>(SizeStep::axis), checked_add(checked_mul(*source, 64), *axis)});
+        ++depth;
       }
-      if (all.size() > 2 * most_steps) refuse("more than ", most_steps, " steps");
+      if (all.size() / 2 > most_steps) refuse("more than ", most_steps, " steps");
     }
     if (depth != 1) refuse("expected one number at its end, got ", depth);
     all.insert(all.end(), {-1, 0});

@@ -16,6 +16,7 @@
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
 #include "ops/scan.hpp"
+#include "ops/sizes.hpp"
 
 namespace dl4::plan {
 namespace {
@@ -217,6 +218,8 @@ std::vector<Told> every_op() {
   told("rrrr", {m, m, m, floats({})}, [](Emit &e, const Ids &x) {
     return of(update(e, ops::Sgd{.momentum = 0.9}, {.w = x[0], .g = x[1], .lr = x[3], .slots = {x[2]}})[0]);
   });
+  told("s", {m}, [](Emit &e, const Ids &x) { return of(cast(e, sizes(e, {x[0]}, formulas({"0.0"})), DType::f32)); });
+  told("s", {m}, [](Emit &e, const Ids &x) { return of(cast(e, zeros_of(e, {x[0]}, formulas({"0.0"})), DType::f32)); });
   auto update_by = [&](const auto &rule) {
     const auto slots = static_cast<size_t>(rule.slots());
     std::vector<Operand> in(2 + slots, m);
@@ -284,9 +287,9 @@ TEST(Differentiate, EveryOpGivesStopsOrRefuses) {
     if (base == "StopsGradients") stopping.insert(name);
     if (base == "NotDifferentiable") refused.insert(name);
   }
-  EXPECT_EQ(stopping,
-            (std::set<std::string>{"argmax", "band_mask", "bucketize", "cast", "check_finite", "fill", "indices",
-                                   "random_keep", "random_normal", "random_uniform", "stop_gradient", "top_k"}));
+  EXPECT_EQ(stopping, (std::set<std::string>{"argmax", "band_mask", "bucketize", "cast", "check_finite", "fill",
+                                             "indices", "random_keep", "random_normal", "random_uniform",
+                                             "reduce_precision", "sizes", "stop_gradient", "top_k", "zeros_of"}));
   EXPECT_EQ(refused, (std::set<std::string>{"attention_grad", "branch", "bucket_sums", "custom_grad", "delay",
                                             "gru_cell_grad", "lstm_grad", "row_sums", "while"}));
   EXPECT_GT(met.size(), 40u);

@@ -73,6 +73,8 @@ Dim Symbols::sum(const Dim &a, const Dim &b, int64_t sign) {
   std::erase_if(summands, [](const auto &s) { return s.second == 0; });
   if (summands.empty()) return nothing;
   if (summands.size() > most_summands) fail(Code::unsupported, "a size that is the sum of more than 64");
+  for (const auto &[symbols, n] : summands)
+    if (n == INT64_MIN) fail(Code::unsupported, "a size of ", n);
   if (summands.size() == 1) return {summands.begin()->second, summands.begin()->first};
   int64_t common = 0;
   for (const auto &[symbols, n] : summands) common = std::gcd(common, n);
@@ -89,15 +91,16 @@ std::optional<Dim> Symbols::quotient(const Dim &a, const Dim &b) {
   if (b.factor == 0) return {};
   if (b == one) return a;
   if (const auto even = a / b) return even;  // by a size too: of no places nothing is divided
+  if (a.factor == INT64_MIN && b.factor == -1) return {};
   if (a.known() && b.known()) return Dim{a.factor / b.factor, {}};
   return made(Step::divide, {a, b}, not_negative(a) && not_negative(b));
 }
 
 std::optional<Dim> Symbols::rest(const Dim &a, const Dim &b) {
   if (b.factor == 0) return {};
-  if (b.known() && a.factor % b.factor == 0) return nothing;
+  if (b.known() && (b.factor == -1 || a.factor % b.factor == 0)) return nothing;  // also where a / -1 is no number
   if (a.known() && b.known()) {
-    const int64_t rest = a.factor % b.factor;
+    const int64_t rest = b.factor == -1 ? 0 : a.factor % b.factor;
     return Dim{(rest < 0) != (b.factor < 0) ? rest + b.factor : rest, {}};
   }
   return made(Step::modulo, {a, b}, not_negative(b));

@@ -96,7 +96,6 @@ const std::map<std::string, std::string> without_golden = {
     {"layer Weight", "Keras has no such layer: tests/capi/objects/parts_test.cpp compares a layer made of it with Dense"},
     {"layer GetWeight", "of graphs that assign: tests/capi/objects/graph_updates_test.cpp"},
     {"layer Sizes", "of our own: tests/ops/sizes_test.cpp has its formulas"},
-    {"layer Zeros", "of our own: tests/ops/sizes_test.cpp has its formulas"},
     {"layer ReshapeLike", "of our own: tests/ops/reshape_test.cpp has its op, tests/capi/files/onnx_sizes_test.cpp nets"},
     {"layer Assign", "of graphs that assign: tests/capi/objects/graph_updates_test.cpp"},
     {"layer After", "of graphs that assign: tests/capi/objects/graph_updates_test.cpp"},

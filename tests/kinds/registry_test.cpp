@@ -176,11 +176,9 @@ TEST(Registry, EveryEntryIsDescribed) {
 
 // With a free batch, in training, twice: the ops' shape rules hold, the weights are those the registry names, shared.
 TEST(Registry, EveryLayerCanBeCalled) {
-  const std::map<std::string, Shape> own_shapes{{"MatMul", {free_dim, 4, 4}},
-                                                {"RepeatVector", {free_dim, 6}},
-                                                {"STFTSpectrogram", {free_dim, 300, 2}},
-                                                {"MelSpectrogram", {free_dim, 1500}},
-                                                {"EnsureSize", {free_dim, 1, 4}}};
+  const std::map<std::string, Shape> own_shapes{
+      {"MatMul", {free_dim, 4, 4}},         {"RepeatVector", {free_dim, 6}},  {"STFTSpectrogram", {free_dim, 300, 2}},
+      {"MelSpectrogram", {free_dim, 1500}}, {"EnsureSize", {free_dim, 1, 4}}, {"LinearAttention", {free_dim, 3, 16}}};
   const std::set<std::string> without_batch{"Metric", "Weight", "Draws",     "Stack", "Sum", "Mean",
                                             "Max",    "Min",    "Prod",      "Var",   "Std", "Any",
                                             "All",    "Arange", "Logsumexp", "Sizes"};
@@ -205,8 +203,10 @@ TEST(Registry, EveryLayerCanBeCalled) {
     std::vector<Symbol> in;
     const bool graph = e->name.starts_with("Graph"), segments = e->name.starts_with("Segment");
     const bool lengths = e->name == "SetLengths";
-    const std::map<std::string, std::vector<Shape>> behind{{"GridSample", {{free_dim, 2, 3, 2}}},
-                                                           {"RoiAlign", {{free_dim, 4}, {free_dim}}}};
+    const std::map<std::string, std::vector<Shape>> behind{
+        {"GridSample", {{free_dim, 2, 3, 2}}},
+        {"RoiAlign", {{free_dim, 4}, {free_dim}}},
+        {"LinearAttention", {{free_dim, 3, 8}, {free_dim, 3, 8}, {free_dim, 3, 2}, {free_dim, 3, 2}}}};
     for (int i = 0; i < (segments ? 3 : facts.inputs.empty() ? 0 : std::max(l.layer->arity().least, 1)); ++i) {
       const bool numbers =
           (i == 1 && (graph || segments || lengths || e->name == "Take")) || (i == 2 && e->name == "RoiAlign");

@@ -164,6 +164,11 @@ def is_custom(thing):
     return any(outcome(cls, name) == "custom" for name in overridden(thing))
 
 
+def own_class(thing):
+    """The library's class that a user's derives from, or that it is."""
+    return next(c for c in type(thing).__mro__ if c.__module__.split(".")[0] == _PACKAGE)
+
+
 def having(thing, *outcomes):
     """The names that it overrides of which this becomes."""
     cls = type(thing)

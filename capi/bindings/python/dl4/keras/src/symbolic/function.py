@@ -1,6 +1,7 @@
 """The graph of calls between symbolic tensors, and the library's model of it."""
 
 from .... import core
+from .. import overrides
 from ..backend import call_context, global_state
 from ..backend.eager_tensor import eager_tensor
 from ..layers.input_layer import InputLayer
@@ -200,7 +201,8 @@ class Function:
                     now[call.outputs[0]] = call.host.on(now)
                 continue
             if again and _changes_images(call.layer):
-                now[call.outputs[0]] = call.layer(now[call.inputs[0]])
+                # What a __call__() of one's own adds are calls of their own.
+                now[call.outputs[0]] = overrides.own_class(call.layer).__call__(call.layer, now[call.inputs[0]])
                 continue
             if again and call.owner is not None and call.owner.layer is not None and call.owner.layer._is_custom():
                 if id(call.owner) not in done:

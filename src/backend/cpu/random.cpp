@@ -20,44 +20,36 @@ class First {
   int64_t rows_, elements_;
 };
 
-std::unique_ptr<Kernel> random_keep(const attributes::RandomKeep &op, const Site &site) {
-  int64_t n = site.dst[0].shape.elements();
-  double us = 2 * us_per_function * static_cast<double>(n);
+// draw(stream, first, n, to): the numbers of a stream from its `first` on.
+template <class Attributes, class Draw>
+std::unique_ptr<Kernel> drawn(const char *name, const Attributes &op, const Site &site, double functions, Draw draw) {
+  const int64_t n = site.dst[0].shape.elements();
   return sliced(
-      "random_keep", site, n, us,
-      [seed = op.seed, rate = static_cast<float>(op.rate), first = First(site, op.keep)](int64_t begin, int64_t end,
-                                                                                         const Run &r) {
-        const auto *draw = r.in<int64_t>(0);
-        Stream stream{seed, static_cast<uint64_t>(draw[0])};
-        kernels::keep_mask(stream, first(draw) + begin, rate, r.out<float>(0) + begin, end - begin);
+      name, site, n, functions * us_per_function * static_cast<double>(n),
+      [=, seed = op.seed, first = First(site, op.keep)](int64_t begin, int64_t end, const Run &r) {
+        const auto *count = r.in<int64_t>(0);
+        draw(Stream{seed, static_cast<uint64_t>(count[0])}, first(count) + begin, end - begin, r.out<float>(0) + begin);
       },
       line_block);
+}
+
+std::unique_ptr<Kernel> random_keep(const attributes::RandomKeep &op, const Site &site) {
+  return drawn("random_keep", op, site, 2,
+               [rate = static_cast<float>(op.rate)](const Stream &s, int64_t first, int64_t n, float *to) {
+                 kernels::keep_mask(s, first, rate, to, n);
+               });
 }
 
 std::unique_ptr<Kernel> random_normal(const attributes::RandomNormal &op, const Site &site) {
-  int64_t n = site.dst[0].shape.elements();
-  double us = 6 * us_per_function * static_cast<double>(n);
-  return sliced(
-      "random_normal", site, n, us,
-      [seed = op.seed, first = First(site, op.keep)](int64_t begin, int64_t end, const Run &r) {
-        const auto *draw = r.in<int64_t>(0);
-        Stream stream{seed, static_cast<uint64_t>(draw[0])};
-        kernels::fill_normal(stream, first(draw) + begin, 0, 1, r.out<float>(0) + begin, end - begin);
-      },
-      line_block);
+  return drawn("random_normal", op, site, 6, [](const Stream &s, int64_t first, int64_t n, float *to) {
+    kernels::fill_normal(s, first, 0, 1, to, n);
+  });
 }
 
 std::unique_ptr<Kernel> random_uniform(const attributes::RandomUniform &op, const Site &site) {
-  int64_t n = site.dst[0].shape.elements();
-  double us = 2 * us_per_function * static_cast<double>(n);
-  return sliced(
-      "random_uniform", site, n, us,
-      [seed = op.seed, first = First(site, op.keep)](int64_t begin, int64_t end, const Run &r) {
-        const auto *draw = r.in<int64_t>(0);
-        Stream stream{seed, static_cast<uint64_t>(draw[0])};
-        kernels::fill_uniform(stream, first(draw) + begin, 0, 1, r.out<float>(0) + begin, end - begin);
-      },
-      line_block);
+  return drawn("random_uniform", op, site, 2, [](const Stream &s, int64_t first, int64_t n, float *to) {
+    kernels::fill_uniform(s, first, 0, 1, to, n);
+  });
 }
 
 }  // namespace

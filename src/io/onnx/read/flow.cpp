@@ -25,63 +25,6 @@ Values inlined(const Op &op, const File &body, const Values &in) {
   return out;
 }
 
-Attribute said(std::string_view name, int64_t i) {
-  Attribute a;
-  a.name = name, a.type = 2, a.i = i;
-  return a;
-}
-
-Attribute said(std::string_view name, Ints list) {
-  Attribute a;
-  a.name = name, a.type = 7, a.ints = std::move(list);
-  return a;
-}
-
-Attribute said(std::string_view name, double v) {
-  Attribute a;
-  a.name = name, a.type = 1, a.f = v;
-  return a;
-}
-
-Attribute said(std::string_view name, std::string_view word) {
-  Attribute a;
-  a.name = name, a.type = 3, a.s = word;
-  return a;
-}
-
-Values computed(const Op &op, std::string_view kind, const Values &in, std::vector<Attribute> attributes, size_t out,
-                Handler read) {
-  std::vector<std::string> names;  // of the inputs, then of the outputs
-  for (size_t i = 0; i < in.size() + out; ++i) names.push_back(std::to_string(i));
-  NodeProto node;
-  node.name = op.node.name.empty() ? op.node.op : op.node.name, node.op = kind;
-  node.in.assign(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(in.size()));
-  node.out.assign(names.begin() + static_cast<std::ptrdiff_t>(in.size()), names.end());
-  node.attributes = std::move(attributes);
-  const File nothing;
-  Reader r(nothing, op.r);
-  for (size_t i = 0; i < in.size(); ++i) r.set(names[i], in[i]);
-  if (read)
-    read(Op(r, node));
-  else
-    r.run(node);
-  Values all;
-  for (std::string_view name : node.out) all.push_back(r.value(name));
-  return all;
-}
-
-Value computed(const Op &op, std::string_view kind, const Values &in, std::vector<Attribute> attributes) {
-  return computed(op, kind, in, std::move(attributes), 1)[0];
-}
-
-Value number(int64_t v, Type type) {
-  Value n;
-  n.type = type;
-  n.dtype = stands_for(type);
-  n.constant = tensor_of({v}, n.dtype, {});
-  return n;
-}
-
 Value sequence(const Op &op, Values values) {
   op.take(static_cast<int64_t>(values.size() * sizeof(Value)));
   Value v;

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "base/error.hpp"
-#include "io/onnx/read/flow.hpp"
+#include "io/onnx/read/nodes.hpp"
 #include "io/onnx/read/math.hpp"
 
 namespace dl4::io::onnx {

@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "base/error.hpp"
-#include "io/onnx/read/flow.hpp"
+#include "io/onnx/read/nodes.hpp"
 #include "io/onnx/read/math.hpp"
 #include "io/onnx/read/ml.hpp"
 

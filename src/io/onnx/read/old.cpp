@@ -2,7 +2,7 @@
 #include <array>
 
 #include "base/error.hpp"
-#include "io/onnx/read/math.hpp"
+#include "io/onnx/read/nodes.hpp"
 
 namespace dl4::io::onnx {
 namespace {
@@ -38,50 +38,11 @@ class Today {
   std::array<std::string, 4> names_;
 };
 
-Attribute of_ints(std::string_view name, Ints list) {
-  Attribute a;
-  a.name = name, a.type = 7, a.ints = std::move(list);
-  return a;
-}
-Attribute of_floats(std::string_view name, std::vector<double> list) {
-  Attribute a;
-  a.name = name, a.type = 6, a.floats = std::move(list);
-  return a;
-}
-Attribute of_int(std::string_view name, int64_t i) {
-  Attribute a;
-  a.name = name, a.type = 2, a.i = i;
-  return a;
-}
-Attribute of_float(std::string_view name, double f) {
-  Attribute a;
-  a.name = name, a.type = 1, a.f = f;
-  return a;
-}
-
-Value numbers(const Ints &list) {
-  Value v;
-  v.type = Type::int64, v.dtype = DType::i64;
-  v.dims = {{static_cast<int64_t>(list.size()), {}}};
-  v.constant = tensor_of(list);
-  return v;
-}
-
-// What a node of another op gives, by a name of its own.
-std::string given(const Op &op, std::string_view kind, const std::vector<std::string> &in, Attribute a) {
-  const std::string name = op.r.free_name(std::string(kind));
-  NodeProto n = named(kind);
-  n.in.assign(in.begin(), in.end()), n.out = {name};
-  n.attributes.push_back(std::move(a));
-  row_of(kind)->read(Op(op.r, n));
-  return name;
-}
-
 // Input i with axes of 1 behind its own.
 Value with_axes(const Op &op, size_t i, int count) {
   Ints axes;
   for (int k = 0; k < count; ++k) axes.push_back(op.in(i).rank() + k);
-  return op.r.value(given(op, "Unsqueeze", {std::string(op.node.in[i])}, of_ints("axes", axes)));
+  return computed(op, "Unsqueeze", {op.in(i)}, {said("axes", axes)}, 1, row_of("Unsqueeze")->read)[0];
 }
 
 // The second input's axes are some of the first's, from "axis" on, or the last ones; without "broadcast" all.
@@ -114,7 +75,7 @@ void prelu(const Op &op) {
 
 // "is_test" of 0, the default, is training.
 void batch_normalization(const Op &op) {
-  Today(op).without({"is_test"}).with(of_int("training_mode", op.integer("is_test", 0) == 0)).read();
+  Today(op).without({"is_test"}).with(said("training_mode", op.integer("is_test", 0) == 0)).read();
 }
 
 // A flag in place of an input.
@@ -139,7 +100,7 @@ void reshape(const Op &op) {
 void pad(const Op &op) {
   const auto pads = op.integers("paddings");
   if (!pads) fail(Code::corrupt_file, "has no \"paddings\"");
-  Today(op).without({"paddings"}).with(of_ints("pads", *pads)).read();
+  Today(op).without({"paddings"}).with(said("pads", *pads)).read();
 }
 
 // The type by its name.
@@ -151,7 +112,7 @@ void cast(const Op &op) {
       {"FLOAT16", Type::float16}, {"DOUBLE", Type::float64}, {"UINT32", Type::uint32}, {"UINT64", Type::uint64},
   };
   for (const auto &[name, type] : types)
-    if (to == name) return Today(op).with(of_int("to", static_cast<int64_t>(type))).read();
+    if (to == name) return Today(op).with(said("to", static_cast<int64_t>(type))).read();
   op.refuse("to \"", to, "\" is not supported");
 }
 
@@ -166,8 +127,8 @@ void tile(const Op &op) {
 void selu(const Op &op) {
   Today(op)
       .without({"consumed_inputs"})
-      .with(of_float("alpha", op.real("alpha", 1.6732)))
-      .with(of_float("gamma", op.real("gamma", 1.0507)))
+      .with(said("alpha", op.real("alpha", 1.6732)))
+      .with(said("gamma", op.real("gamma", 1.0507)))
       .read();
 }
 
@@ -176,7 +137,7 @@ void top_k(const Op &op) { Today(op).without({"k"}).input(1, numbers({op.integer
 void upsample(const Op &op) {
   Today(op)
       .without({"height_scale", "width_scale"})
-      .with(of_floats("scales", {1, 1, op.real("height_scale", 0), op.real("width_scale", 0)}))
+      .with(said("scales", std::vector<double>{1, 1, op.real("height_scale", 0), op.real("width_scale", 0)}))
       .read();
 }
 

@@ -24,6 +24,8 @@ except ImportError:
 from dl4.abi import Error
 from dl4.core import Model, Tensor
 
+from onnx_arrays import difference
+
 OPS = """Abs Acos Acosh Add And ArgMax ArgMin Asin Asinh Atan Atanh Attention AveragePool BatchNormalization BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor Cast CastLike Ceil Celu Clip Concat Constant
 ConstantOfShape Conv ConvTranspose Cos Cosh CumProd CumSum DepthToSpace Div Dropout Einsum Elu Equal Erf Exp Expand Flatten Floor Gather
 GatherElements GatherND Gelu Gemm GlobalAveragePool GlobalMaxPool Greater GreaterOrEqual GroupNormalization GRU
@@ -110,9 +112,8 @@ def check(test):
     for inputs, wanted in test.data_sets:
         got = outputs(test.model, [as_array(v) for v in inputs])
         for one, want in zip(got, map(as_array, wanted), strict=True):
-            if one.dtype != want.dtype or one.shape != want.shape:
-                raise AssertionError(f"expected {want.dtype} {want.shape}, got {one.dtype} {one.shape}")
-            np.testing.assert_allclose(one, want, rtol=test.rtol, atol=max(test.atol, 1e-6))
+            if said := difference(one, want, test.rtol, max(test.atol, 1e-6)):
+                raise AssertionError(said)
 
 
 def main():

@@ -26,6 +26,8 @@ except ImportError:
 from dl4.abi import Error
 from dl4.core import Model, Tensor
 
+from onnx_arrays import difference
+
 onnxruntime.set_default_logger_severity(4)
 node = helper.make_node
 random = np.random.default_rng(3)
@@ -452,13 +454,8 @@ def main():
             continue
         wanted = wanted or expected(made, inputs, reference)
         for one, want in zip(got, wanted, strict=True):
-            want = np.asarray(want)
-            if one.dtype != want.dtype or one.shape != want.shape:
-                wrong.append(f"{name}: {one.dtype} {one.shape}, expected {want.dtype} {want.shape}")
-                break
-            if not np.allclose(one.astype("float64"), want.astype("float64"), rtol=tolerance, atol=tolerance, equal_nan=True):
-                off = np.abs(one.astype("float64") - want.astype("float64")).max()
-                wrong.append(f"{name}: {off} off")
+            if said := difference(one, want, tolerance, tolerance):
+                wrong.append(f"{name}: {said}")
                 break
         else:
             agree += 1

@@ -6,7 +6,7 @@ import dl4 as tf
 import dl4.keras as keras
 import numpy as np
 
-from tf_programs import plain
+from programs import plain
 
 
 def tests_of(programs, path):

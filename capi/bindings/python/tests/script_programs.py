@@ -1,16 +1,10 @@
 """The programs of scripts/, as users of Keras write them: each runs on TensorFlow with Keras, and on dl4 with its lines
-of imports changed, with equal `results`.
-
-script_programs.py RESULTS.npz   records those of TensorFlow and Keras."""
+of imports changed, with equal `results`."""
 
 import pathlib
 import re
 import sys
 import types
-
-import numpy as np
-
-from tf_programs import plain
 
 FOLDER = pathlib.Path(__file__).parent / "scripts"
 IMPORTS = [
@@ -31,22 +25,8 @@ def run(path, swapped=False):
     return module.results
 
 
-def swapped(path):
-    return lambda tf, keras: (keras.utils.clear_session(), run(path, swapped=True))[1]
+def program(path):
+    return lambda tf, keras: (keras.utils.clear_session(), run(path, swapped=tf.__name__ == "dl4"))[1]
 
 
-PROGRAMS = {path.stem: swapped(path) for path in sorted(FOLDER.glob("*.py"))}
-
-
-def main(path):
-    import keras
-
-    results = {}
-    for script in sorted(FOLDER.glob("*.py")):
-        keras.utils.clear_session()
-        results.update({f"{script.stem}/{i}": leaf for i, leaf in enumerate(plain(run(script)))})
-    np.savez_compressed(path, **results)
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])
+PROGRAMS = {path.stem: program(path) for path in sorted(FOLDER.glob("*.py"))}

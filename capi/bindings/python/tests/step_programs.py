@@ -1,27 +1,20 @@
 """Small programs of optimizers of one's own, and of what stands around a model's own steps. Each runs on TensorFlow with
 Keras and on dl4, unchanged, with equal results.
 
-A program takes `tf` and `keras` and gives numbers.   step_programs.py RESULTS.npz   records those of Keras."""
+A program takes `tf` and `keras` and gives numbers."""
 
 import collections
-import sys
 import tempfile
 import warnings
 
 import numpy as np
 
-from tf_programs import keras_of_tensorflow, plain
+from programs import Programs
 
-PROGRAMS = {}
+PROGRAMS = program = Programs()
 R = np.random.RandomState(3)
 X, Y = R.normal(size=(40, 3)).astype("float32"), R.normal(size=(40, 2)).astype("float32")
 SCHEDULE = {"initial_learning_rate": 0.1, "decay_steps": 2, "decay_rate": 0.5}
-
-
-def program(f):
-    assert f.__name__ not in PROGRAMS, f.__name__
-    PROGRAMS[f.__name__] = f
-    return f
 
 
 def lion(keras):
@@ -411,15 +404,3 @@ def settings_that_limit_a_fit(tf, keras):
         keras.config.set_max_epochs(None)
         keras.config.set_max_steps_per_epoch(None)
     return got
-
-
-def main(path):
-    tf, keras = keras_of_tensorflow()
-    results = {}
-    for name, f in PROGRAMS.items():
-        results.update({f"{name}/{i}": leaf for i, leaf in enumerate(plain(f(tf, keras)))})
-    np.savez_compressed(path, **results)
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

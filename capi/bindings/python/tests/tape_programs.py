@@ -1,25 +1,17 @@
 """Small programs of gradients: tapes, train_step(), steps in tf.function. Each runs on TensorFlow with Keras and on
 dl4, unchanged, with equal results.
 
-A program takes `tf` and `keras` and gives numbers.   tape_programs.py RESULTS.npz   records those of TensorFlow."""
-
-import sys
+A program takes `tf` and `keras` and gives numbers."""
 
 import numpy as np
 
-from tf_programs import keras_of_tensorflow, plain, raised
+from programs import Programs, raised
 
-PROGRAMS = {}
+PROGRAMS = program = Programs()
 R = np.random.RandomState(11)
 X, IDS = R.normal(size=(48, 5)).astype("float32"), R.randint(0, 3, 48).astype("int32")
 Y = X.sum(1, keepdims=True)
 IMAGES = R.uniform(0, 1, (40, 8, 8, 1)).astype("float32")
-
-
-def program(f):
-    assert f.__name__ not in PROGRAMS, f.__name__
-    PROGRAMS[f.__name__] = f
-    return f
 
 
 def fill(*models):
@@ -603,18 +595,3 @@ def accumulated_gradients(tf, keras):
         total = [t + g for t, g in zip(total, tape.gradient(loss, m.trainable_weights))]
     opt.apply_gradients(zip([t / 3 for t in total], m.trainable_weights))
     return sums(m)
-
-
-def main(path):
-    tf, keras = keras_of_tensorflow()
-    results = {}
-    for name, f in PROGRAMS.items():
-        try:
-            results.update({f"{name}/{i}": leaf for i, leaf in enumerate(plain(f(tf, keras)))})
-        except Exception as e:
-            raise RuntimeError(f"{name}: {e}") from e
-    np.savez_compressed(path, **results)
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

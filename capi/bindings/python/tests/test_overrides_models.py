@@ -2,7 +2,6 @@
 
 import contextlib
 import functools
-import tempfile
 import unittest
 
 import numpy as np

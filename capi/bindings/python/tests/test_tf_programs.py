@@ -1,4 +1,4 @@
-"""Runs the programs of tf_programs.py on dl4 and compares with what TensorFlow and Keras gave."""
+"""Runs the programs of tf_programs on dl4 and compares with what TensorFlow and Keras gave."""
 
 import json
 import pathlib

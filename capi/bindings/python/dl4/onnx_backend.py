@@ -34,11 +34,6 @@ _HELD = {
 _NUMBERS = {TensorProto.FLOAT} | {kind for kind, dtype in _HELD.items() if dtype == np.float32}
 
 
-def _refuse(options, who):
-    for name in options:
-        raise TypeError(f"{who}() got an unexpected keyword argument '{name}'")
-
-
 def _read(model):
     """A session, and the names of its outputs."""
     loaded = Model.from_bytes(model.SerializeToString())
@@ -113,8 +108,7 @@ class DL4BackendRep(BackendRep):
                 raise
             self._session, self._refused = None, e
 
-    def run(self, inputs, **kwargs):
-        _refuse(kwargs, "run")
+    def run(self, inputs):
         given = self._given(inputs)
         if self._lists:
             plain, arrays = _of_tensors(self._model, {n: given[n] for n in self._lists})
@@ -196,23 +190,22 @@ class DL4Backend(Backend):
     """The backend."""
 
     @classmethod
-    def is_compatible(cls, model, device="CPU", **kwargs):
+    def is_compatible(cls, model, device="CPU"):
         try:
-            cls.prepare(model, device, **kwargs)
+            cls.prepare(model, device)
         except Error:
             return False
         return True
 
     @classmethod
-    def prepare(cls, model, device="CPU", **kwargs):
-        _refuse(kwargs, "prepare")
+    def prepare(cls, model, device="CPU"):
         if not cls.supports_device(device):
             raise ValueError(f"libdl4 runs on the CPU, not on {device!r}")
         return DL4BackendRep(model)
 
     @classmethod
-    def run_model(cls, model, inputs, device="CPU", **kwargs):
-        return cls.prepare(model, device, **kwargs).run(inputs)
+    def run_model(cls, model, inputs, device="CPU"):
+        return cls.prepare(model, device).run(inputs)
 
     @classmethod
     def run_node(cls, node, inputs, device="CPU", outputs_info=None, **kwargs):

@@ -4,10 +4,6 @@ from ..backend.eager_tensor import eager_tensor
 from ..backend.lazy import np
 
 
-def is_nest(x):
-    return isinstance(x, (tuple, dict))
-
-
 def map_structure(function, *nests):
     """A function of the leaves at the same place of nests."""
     first = nests[0]

@@ -14,6 +14,12 @@ def on_arrays(f):
     return f
 
 
+def need_dense(who, *others):
+    """Refuses the types of tensors that are not here."""
+    if any(others):
+        raise NotImplementedError(f"{who}: sparse and ragged tensors are not in this version of the library")
+
+
 def array(x):
     """An argument as an array: numbers of Python's have 32 bits, float64 becomes float32."""
     kind = type(x)

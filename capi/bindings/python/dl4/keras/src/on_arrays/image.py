@@ -270,8 +270,7 @@ def map_coordinates(inputs, coordinates, order, fill_mode="constant", fill_value
 _MODES = ("constant", "nearest", "wrap", "mirror", "reflect")
 
 
-@_image
-def affine_transform(images, transform, interpolation="bilinear", fill_mode="constant", fill_value=0, data_format=None):
+def _need_modes(interpolation, fill_mode="constant"):
     if interpolation not in ("nearest", "bilinear"):
         raise ValueError(
             "Invalid value for argument `interpolation`. Expected of one ('nearest', 'bilinear'). "
@@ -281,6 +280,11 @@ def affine_transform(images, transform, interpolation="bilinear", fill_mode="con
         raise ValueError(
             f"Invalid value for argument `fill_mode`. Expected of one {_MODES}. Received: fill_mode={fill_mode}"
         )
+
+
+@_image
+def affine_transform(images, transform, interpolation="bilinear", fill_mode="constant", fill_value=0, data_format=None):
+    _need_modes(interpolation, fill_mode)
     b, t = _Batch(images, data_format, " input with shape"), array(transform)
     if t.ndim not in (1, 2):
         raise ValueError(
@@ -306,11 +310,7 @@ def affine_transform(images, transform, interpolation="bilinear", fill_mode="con
 @_image
 def perspective_transform(images, start_points, end_points, interpolation="bilinear", fill_value=0, data_format=None):
     start, end = array(start_points), array(end_points)
-    if interpolation not in ("nearest", "bilinear"):
-        raise ValueError(
-            "Invalid value for argument `interpolation`. Expected of one ('nearest', 'bilinear'). "
-            f"Received: interpolation={interpolation}"
-        )
+    _need_modes(interpolation)
     for name, points in (("start_points", start), ("end_points", end)):
         if points.ndim not in (2, 3) or points.shape[-2:] != (4, 2):
             raise ValueError(
@@ -346,15 +346,7 @@ def elastic_transform(
     seed=None,
     data_format=None,
 ):
-    if interpolation not in ("nearest", "bilinear"):
-        raise ValueError(
-            "Invalid value for argument `interpolation`. Expected of one ('nearest', 'bilinear'). "
-            f"Received: interpolation={interpolation}"
-        )
-    if fill_mode not in _MODES:
-        raise ValueError(
-            f"Invalid value for argument `fill_mode`. Expected of one {_MODES}. Received: fill_mode={fill_mode}"
-        )
+    _need_modes(interpolation, fill_mode)
     b = _Batch(images, data_format)
     x, (n, h, w, channels) = b.floats(), b.images.shape
     source = getattr(seed, "numpy", None) or np.random.default_rng(seed)

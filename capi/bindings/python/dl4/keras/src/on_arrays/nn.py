@@ -3,7 +3,7 @@
 import functools
 
 from ..backend.lazy import np
-from .arguments import array, cast, FUNCTIONS, on_arrays, real, wide
+from .arguments import array, cast, FUNCTIONS, need_dense, on_arrays, real, wide
 
 
 def _activation(f):
@@ -200,8 +200,7 @@ def rms_normalization(x, scale=None, axis=-1, epsilon=None):
 
 @on_arrays
 def one_hot(x, num_classes, axis=-1, dtype=None, sparse=False):
-    if sparse:
-        raise NotImplementedError("one_hot: sparse tensors are not in this version of the library")
+    need_dense("one_hot", sparse)
     a = np.asarray(array(x), "int64")
     y = np.expand_dims(a, axis) == np.arange(num_classes).reshape(
         [-1 if i == axis % (a.ndim + 1) else 1 for i in range(a.ndim + 1)]
@@ -215,7 +214,8 @@ def multi_hot(inputs, num_classes=None, axis=-1, dtype=None, sparse=False, **kwa
         num_classes = kwargs.pop("num_tokens")
     if num_classes is None:
         raise ValueError("Argument `num_classes` must be specified.")
-    y = one_hot(inputs, num_classes, axis, dtype, sparse)
+    need_dense("multi_hot", sparse)
+    y = one_hot(inputs, num_classes, axis, dtype)
     over = 1 if array(inputs).ndim > 1 else 0
     return np.max(y, axis=over)
 

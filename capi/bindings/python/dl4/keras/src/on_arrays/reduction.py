@@ -2,7 +2,7 @@
 
 from ..backend.dtypes import result_type
 from ..backend.lazy import np
-from .arguments import array, axes_of, cast, common, dtype_of, FUNCTIONS, on_arrays, real, wide
+from .arguments import array, axes_of, cast, common, dtype_of, FUNCTIONS, need_dense, on_arrays, real, wide
 
 _SUMS = {"bool": "int32", "int8": "int32", "int16": "int32", "uint8": "uint32", "uint16": "uint32"}
 
@@ -183,8 +183,7 @@ def moments(x, axes, keepdims=False, synchronized=False):
 
 @on_arrays
 def bincount(x, weights=None, minlength=0, sparse=False):
-    if sparse:
-        raise NotImplementedError("bincount: sparse tensors are not in this version of the library")
+    need_dense("bincount", sparse)
     a = np.asarray(array(x), "int64")
     weights = None if weights is None else array(weights)
     to = "int32" if weights is None or weights.dtype.kind == "b" else weights.dtype

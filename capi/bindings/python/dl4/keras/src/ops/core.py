@@ -6,7 +6,7 @@ from ..backend.eager_tensor import eager_tensor
 from ..on_arrays import arguments
 from ..symbolic.numpy_call import NATIVE, specified
 from ..symbolic.tensor import as_tensor, cast_tensor, is_number, is_tensor, KerasTensor, operation
-from .dispatch import alike, given, is_symbolic, need_dense
+from .dispatch import alike, given, is_symbolic
 from .reduction import sum
 
 
@@ -29,7 +29,7 @@ def cast(x, dtype):
 
 
 def convert_to_tensor(x, dtype=None, sparse=None, ragged=None):
-    need_dense("convert_to_tensor", sparse, ragged)
+    arguments.need_dense("convert_to_tensor", sparse, ragged)
     if is_tensor(x):
         return x if dtype is None else cast(x, dtype)
     if hasattr(x, "_as_tensor") and call_context.owner() is not None:

@@ -36,12 +36,6 @@ def is_symbolic(*values):
     return any(hasattr(leaf, word) for leaf in flatten(list(values)) for word in words)
 
 
-def need_dense(who, *others):
-    """Refuses the types of tensors that are not here."""
-    if any(others):
-        raise NotImplementedError(f"{who}: sparse and ragged tensors are not in this version of the library")
-
-
 def dispatched(f):
     """A function of tensors that computes when it is given arrays: by NumPy where `on_arrays` has its name, else by the
     library."""

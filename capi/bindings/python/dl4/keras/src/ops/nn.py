@@ -1,10 +1,11 @@
 """Activations, losses, attention and normalization as functions."""
 
 from .. import registry
+from ..on_arrays.arguments import need_dense
 from ..registry import create
 from ..symbolic.tensor import as_tensor, cast_tensor, operate, operation
 from .core import cast
-from .dispatch import axes, dispatched, floats, need_dense, of, over, places
+from .dispatch import axes, dispatched, floats, of, over, places
 from .elementwise import absolute, clip, exp, log, log1p, maximum
 from .reduction import logsumexp
 from .shapes import expand_dims, repeat, reshape, transpose

@@ -110,8 +110,3 @@ def _counted(indices, mode, depth, dtype, count_weights):
         weights = np.broadcast_to(np.asarray(count_weights, out.dtype), indices.shape).reshape(rows.shape)
         np.add.at(out, where, weights[inside])
     return eager_tensor(out if indices.ndim == 2 else out[0])
-
-
-def texts_or_numbers(inputs):
-    """Inputs as an array of bytes or of numbers."""
-    return as_array(inputs)

@@ -19,9 +19,10 @@ Id by_steps(Emit &e, Id x, int64_t heads, int64_t each) {
 struct LinearAttention final : Layer {
   static constexpr const char *name = "LinearAttention";
   static constexpr const char *doc =
-      "Attention without a softmax: a matrix for each head, to which each step adds the product of its key and value, "
-      "and of which the query reads. \"gated\": what was there is multiplied by exp(decay) first; \"delta\": the value "
-      "less what the matrix has for the key, times beta. ONNX's LinearAttention.";
+      "Attention without a softmax: ONNX's LinearAttention. Each head keeps a matrix. A step adds the product of its "
+      "key and value to it, and its query reads it. With the rule \"gated\" the matrix is multiplied by exp(decay) "
+      "first. With \"delta\" the value is replaced by beta times its difference from what the matrix holds for the "
+      "key.";
   int64_t num_query_heads = 0, num_key_value_heads = 0;
   enum class Rule { linear, gated, delta, gated_delta } update_rule = Rule::gated_delta;
   std::optional<double> scale;
@@ -33,8 +34,8 @@ struct LinearAttention final : Layer {
         .at_least(1)
         .at_most(max_dim)
         .doc("heads of the keys and values, a divisor of those of the queries");
-    f("update_rule", update_rule, {"linear", "gated", "delta", "gated_delta"}).doc("how a step changes the state");
-    f("scale", scale).doc("what queries are multiplied by; null: 1 / sqrt(features of a key's head)");
+    f("update_rule", update_rule, {"linear", "gated", "delta", "gated_delta"}).doc("how a step changes the matrix");
+    f("scale", scale).doc("factor of the queries; null: 1 / sqrt(features of a key's head)");
   }
   void check() override {
     if (num_query_heads % num_key_value_heads != 0)

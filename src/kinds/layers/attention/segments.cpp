@@ -55,7 +55,7 @@ struct SegmentMax : Segments<SegmentMax> {
 struct SegmentGather final : Layer {
   static constexpr const char *name = "SegmentGather";
   static constexpr const char *doc =
-      "The row of the segment that each id names, 0 for a negative one. An id past the last row is an error.";
+      "For each id, the row of that segment; 0 for a negative id. An id past the last row is an error.";
 
   Facts facts() const override {
     return {.inputs = {{"rows", "(V, ...) or (B, V, ...)"}, {"segment_ids", "(E) or (B, E), integers"}},

@@ -10,25 +10,24 @@ using ops::Id;
 struct GridSample final : Layer {
   static constexpr const char *name = "GridSample";
   static constexpr const char *doc =
-      "The values of an image at the places that the second input names, between its own places: ONNX's GridSample, "
-      "PyTorch's grid_sample. A place has a number from -1 to 1 for each axis, the last axis of the image first.";
+      "Samples an image at the positions that the second input gives: ONNX's GridSample, PyTorch's grid_sample. A "
+      "position has a number from -1 to 1 for each axis of the image, the last axis first.";
   Between interpolation = Between::linear;
   Outside padding = Outside::zeros;
   bool align_corners = false;
 
   void fields(Fields &f) override {
     f("interpolation", interpolation, {"nearest", "linear", "cubic"})
-        .doc(
-            "how values lie between those of the image: as the nearest one, of two the even place; in lines; or cubic");
+        .doc("how values between pixels are computed; nearest rounds ties to even");
     f("padding", padding, {"zeros", "border", "reflection"})
-        .doc("what lies outside: zeros, the value at the border, or the image mirrored");
+        .doc("what lies outside of the image: zeros, the value at its border, or its reflection");
     f("align_corners", align_corners)
-        .doc("whether -1 and 1 are the middles of the first and last place; else they are the image's ends");
+        .doc("whether -1 and 1 are the centres of the first and last pixel; else they are the image's edges");
   }
   Arity arity() const override { return {2, 2}; }
   Facts facts() const override {
     return {.inputs = {{"x", "(B, H, W, C), or with one axis or three for H W"},
-                       {"grid", "(B, ..., 2), a number for each of x's axes H W"}},
+                       {"grid", "(B, ..., 2), a number for each of the axes H W of x"}},
             .outputs = {{"y", "(B, ..., C)"}}};
   }
 

@@ -11,8 +11,8 @@ using ops::Id;
 struct RoiAlign final : Layer {
   static constexpr const char *name = "RoiAlign";
   static constexpr const char *doc =
-      "Boxes of images, each as an image of one size: the mean, or the largest, of some places in each of its cells. "
-      "ONNX's RoiAlign, torchvision's roi_align.";
+      "Crops boxes of images to one size: each cell of a box is the mean or the maximum of samples in it. ONNX's "
+      "RoiAlign, torchvision's roi_align.";
   int64_t height = 0, width = 0, sampling_ratio = 0;
   double spatial_scale = 1;
   bool aligned = true;
@@ -25,13 +25,11 @@ struct RoiAlign final : Layer {
         .required("2")
         .at_least(1)
         .at_most(64)
-        .doc("places along each axis of a cell that are taken, in lines between those of the image");
-    f("spatial_scale", spatial_scale).doc("what coordinates of boxes are multiplied by");
+        .doc("samples along each axis of a cell, by linear interpolation");
+    f("spatial_scale", spatial_scale).doc("factor of the coordinates of boxes");
     f("aligned", aligned)
-        .doc(
-            "whether a place's middle is at a half; else it is at a whole number, and no box is smaller than one "
-            "place");
-    f("mode", mode, {"avg", "max"}).doc("what a cell is of its places: their mean, or the largest");
+        .doc("whether the centre of pixel 0 is at 0.5; else it is at 0, and a box is at least one pixel large");
+    f("mode", mode, {"avg", "max"}).doc("whether a cell is the mean or the maximum of its samples");
   }
   Arity arity() const override { return {3, 3}; }
   Facts facts() const override {

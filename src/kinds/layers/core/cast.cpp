@@ -27,8 +27,8 @@ struct Cast : Layer {
 struct ReducePrecision : Layer {
   static constexpr const char *name = "ReducePrecision";
   static constexpr const char *doc =
-      "Rounds to the nearest floats of fewer bits, of two to the even one, past the largest to infinity: "
-      "jax.lax.reduce_precision. The gradient passes as it is.";
+      "Rounds to the nearest float of fewer bits, ties to even, and to infinity past the largest: "
+      "jax.lax.reduce_precision. The gradient passes unchanged.";
   int64_t exponent_bits = 0, mantissa_bits = 0;
 
   void fields(Fields &f) override {

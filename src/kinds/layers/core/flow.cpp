@@ -43,14 +43,15 @@ constexpr const char *minimal = R"({"class_name": "ReLU", "config": {}})";
 struct Cond final : Layer {
   static constexpr const char *name = "Cond";
   static constexpr const char *doc =
-      "One of two layers, as a flag says when the model runs: keras.ops.cond. Inputs: the flag, those of `then`, those "
-      "of `otherwise`. The other one may be of shapes that do not fit these inputs. It has no gradient.";
+      "Runs one of two layers, chosen by a flag when the model runs: keras.ops.cond. Inputs: the flag, the inputs of "
+      "`then`, the inputs of `otherwise`. The layer that is not chosen may expect shapes that its inputs do not "
+      "have. It has no gradient.";
   InnerLayer then, otherwise;
   int64_t inputs = 1;
 
   void fields(Fields &f) override {
-    f("then", then).required(minimal).doc("the layer where the flag is set");
-    f("otherwise", otherwise).required(minimal).doc("the layer where it is not");
+    f("then", then).required(minimal).doc("the layer that runs if the flag is true");
+    f("otherwise", otherwise).required(minimal).doc("the layer that runs if it is false");
     f("inputs", inputs).at_least(0).doc("how many of the inputs behind the flag are those of `then`");
   }
   void check() override {
@@ -89,11 +90,11 @@ constexpr const char *minimal_step = R"({"class_name": "Functional", "config": {
 struct WhileLoop final : Layer {
   static constexpr const char *name = "WhileLoop";
   static constexpr const char *doc =
-      "A layer again and again, on what it gave: keras.ops.while_loop. Inputs: the number of steps, with `counted`; a "
-      "flag that says whether there is a first step, with `flagged`; the states; what is the same at every step. The "
-      "layer gets the number of the step (int64), the states and the rest, and gives the new states, and behind them, "
-      "if the loop may end before its last step, a flag that says whether it goes on. Outputs: the last states. They "
-      "keep their shapes. More than 1,000,000 steps are an error. It has no gradient.";
+      "Runs a layer repeatedly, each time on the states that it returned: keras.ops.while_loop. Inputs: the number "
+      "of steps, if `counted`; a flag for the first step, if `flagged`; the states; values that are the same at "
+      "every step. The layer takes the number of the step (int64), the states and these values. It returns the new "
+      "states and, if the loop can end early, a flag for the next step. Outputs: the last states, in the shapes of "
+      "the first ones. More than 1,000,000 steps are an error. It has no gradient.";
   InnerLayer body;
   int64_t states = 1;
   bool counted = false, flagged = false;
@@ -102,7 +103,7 @@ struct WhileLoop final : Layer {
     f("body", body).required(minimal_step).doc("the layer");
     f("states", states).at_least(0).doc("how many states there are");
     f("counted", counted).doc("whether the first input is the number of steps, an int64");
-    f("flagged", flagged).doc("whether the next input is a flag");
+    f("flagged", flagged).doc("whether the next input is the flag for the first step");
   }
   void check() override { need_layer(body, "body"); }
   Arity arity() const override { return {0, any_number}; }
@@ -135,10 +136,10 @@ struct WhileLoop final : Layer {
 struct Scan final : Layer {
   static constexpr const char *name = "Scan";
   static constexpr const char *doc =
-      "A layer once for each place of the first axis of sequences, on what it gave before: keras.ops.scan. Inputs: the "
-      "states, the sequences (T, ...), what is the same at every step. The layer gets the states, an element of each "
-      "sequence and the rest, and gives the new states, and what is stacked. Outputs: the last states, then what was "
-      "stacked (T, ...).";
+      "Runs a layer for each element along the first axis of sequences: keras.ops.scan. Inputs: the states, the "
+      "sequences (T, ...), values that are the same at every step. The layer takes the states, one element of each "
+      "sequence and these values. It returns the new states and the values to stack. Outputs: the last states, then "
+      "the stacked values (T, ...).";
   InnerLayer body;
   int64_t states = 1, sequences = 1;
   std::vector<int64_t> backwards, reversed;
@@ -147,8 +148,8 @@ struct Scan final : Layer {
     f("body", body).required(R"({"class_name": "Add", "config": {}})").doc("the layer");
     f("states", states).at_least(0).doc("how many states there are");
     f("sequences", sequences).at_least(1).doc("how many sequences there are");
-    f("backwards", backwards).doc("the numbers of the sequences that are taken from their last element to the first");
-    f("reversed", reversed).doc("the numbers of the stacked outputs that stand from the last step to the first");
+    f("backwards", backwards).doc("numbers of the sequences that are read from their last element to their first");
+    f("reversed", reversed).doc("numbers of the stacked outputs that start with the last step");
   }
   void check() override { need_layer(body, "body"); }
   Arity arity() const override { return {1, any_number}; }
@@ -194,7 +195,7 @@ struct Scan final : Layer {
 struct EnsureSize final : Layer {
   static constexpr const char *name = "EnsureSize";
   static constexpr const char *doc =
-      "The first input as it is. A run is refused where an axis of the second one is not of that size.";
+      "Passes the first input on. A run is refused if the axis of the second input has another size.";
   int64_t axis = 1, size = 1;
 
   void fields(Fields &f) override {

@@ -8,8 +8,8 @@ namespace dl4::kinds {
 namespace {
 
 constexpr const char *formula_doc =
-    "formulas in postfix: \"0.1\" is axis 1 of input 0, \"0.1 2 * 1 +\" twice that plus 1; there are + - * / (to zero) "
-    "% (the divisor's sign) max min = <";
+    "postfix formulas: \"0.1\" is axis 1 of input 0, and \"0.1 2 * 1 +\" is twice that size plus 1. Operators: + - * / "
+    "(towards zero) % (with the sign of the divisor) max min = <";
 
 std::vector<ops::Id> values(const Call &c) {
   std::vector<ops::Id> all;
@@ -19,7 +19,7 @@ std::vector<ops::Id> values(const Call &c) {
 
 struct Sizes final : Layer {
   static constexpr const char *name = "Sizes";
-  static constexpr const char *doc = "Whole numbers made of the sizes of axes, as keras.ops.shape gives them: int64.";
+  static constexpr const char *doc = "Integers computed from the sizes of axes, as keras.ops.shape gives them: int64.";
   std::vector<std::string> sizes;
 
   void fields(Fields &f) override { f("sizes", sizes).required("[\"0.1\", \"0.0 1 +\"]").doc(formula_doc); }
@@ -34,7 +34,7 @@ struct Sizes final : Layer {
 struct Zeros final : Layer {
   static constexpr const char *name = "Zeros";
   static constexpr const char *doc =
-      "Flags that are false, of a shape made of the sizes of axes: keras.ops.zeros(shape, \"bool\").";
+      "A tensor of false, its shape computed from the sizes of axes: keras.ops.zeros(shape, \"bool\").";
   std::vector<std::string> shape;
 
   void fields(Fields &f) override { f("shape", shape).required("[\"0.0\", \"0.1 1 +\"]").doc(formula_doc); }
@@ -53,8 +53,7 @@ struct Zeros final : Layer {
 
 struct ReshapeLike final : Layer {
   static constexpr const char *name = "ReshapeLike";
-  static constexpr const char *doc =
-      "The elements of x under the shape of another value: keras.ops.reshape(x, keras.ops.shape(like)).";
+  static constexpr const char *doc = "Gives x the shape of another value: keras.ops.reshape(x, keras.ops.shape(like)).";
   void fields(Fields &) override {}
   Arity arity() const override { return {2, 2}; }
   Facts facts() const override {

@@ -94,6 +94,11 @@ std::vector<const NodeProto *> sorted(const std::vector<NodeProto> &nodes,
   return order;
 }
 
+const Row *find(std::span<const Row> rows, std::string_view op) {
+  const auto it = std::find_if(rows.begin(), rows.end(), [&](const Row &row) { return row.op == op; });
+  return it == rows.end() ? nullptr : &*it;
+}
+
 }  // namespace
 
 const Row *row_of(std::string_view op) {
@@ -104,17 +109,11 @@ const Row *row_of(std::string_view op) {
       &integer_rows, &drawn_rows,     &type_rows,      &named_rows,
   };
   for (auto rows : families)
-    for (const Row &row : rows())
-      if (row.op == op) return &row;
+    if (const Row *row = find(rows(), op)) return row;
   return nullptr;
 }
 
 namespace {
-
-const Row *find(std::span<const Row> rows, std::string_view op) {
-  const auto it = std::find_if(rows.begin(), rows.end(), [&](const Row &row) { return row.op == op; });
-  return it == rows.end() ? nullptr : &*it;
-}
 
 const Row *row_of(const NodeProto &node, int64_t opset) {
   if (node.domain == "ai.onnx.ml") return find(ml_rows(), node.op);
@@ -251,23 +250,26 @@ bool Reader::folded(const NodeProto &node) {
       "DeformConv",  "Loop",      "Scan",   "If",   "SequenceMap"};
   if (folding()) return false;
   const Op op(*this, node);
+  std::map<std::string_view, Value *> given;
+  for (std::string_view name : node.in) {
+    if (name.empty()) continue;
+    Value &v = value(name);
+    if (v.list || v.absent || !(v.around || op.constant_of(v))) return false;
+    given[name] = &v;
+  }
+  if (given.empty()) return false;
   int64_t most_in = 0;
   File alone;
   alone.opset = opset();
   Reader r(alone, graph_->settings(), outside_);
   r.folding_ = true;
-  for (std::string_view name : node.in) {
-    if (name.empty() || r.exists(name)) continue;
-    Value &v = value(name);
-    if (v.list || v.absent) return false;
-    Value constant = v;
-    if (v.around) constant.constant = v.around;
-    if (!op.constant_of(constant)) return false;
+  for (const auto &[name, v] : given) {
+    Value constant = *v;
+    if (v->around) constant.constant = v->around;
     most_in = std::max(most_in, constant.constant->elements());
     constant.forms.clear();
     r.set(name, std::move(constant));
   }
-  if (r.values_.empty()) return false;
   std::vector<Node> computed;
   try {
     r.run(node);

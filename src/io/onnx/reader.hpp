@@ -249,6 +249,7 @@ struct Row {
 };
 // By the file they stand in. Those that kinds name come last: a row of its own goes before.
 std::span<const Row> math_rows();
+std::span<const Row> activation_rows();
 std::span<const Row> shape_rows();
 std::span<const Row> index_rows();
 std::span<const Row> space_rows();

@@ -144,8 +144,7 @@ Node masked(const Op &op, Node scores, const Part &q, const Part &k, bool &any, 
 }
 
 void attention(const Op &op) {
-  for (size_t i = 0; i < 3; ++i)
-    if (op.in(i).dtype != DType::f32) op.refuse("is supported for floats, not for ", op.in(i).dtype);
+  floats_only(op, {0, 1, 2});
   const bool flat = op.in(0).rank() == 3;
   const Part q = with_heads(op, 0, "q_num_heads");
   const Part k = joined(op, with_heads(op, 1, "kv_num_heads"), 4, 1);

@@ -15,25 +15,16 @@ Json activation(const char *name, Json config) {
 
 Node by_number(const Op &op, const char *kind, Node x, double number) { return op.layer(kind, {{"x2", number}}, {x}); }
 
-namespace {
-
-// A function of one value, element by element, in whatever order its axes lie.
-template <class F>
-void each(const Op &op, F f, bool not_negative = false) {
-  Value &v = op.in(0);
-  const Perm perm = v.perm();
-  const Node x = op.as(v, perm);
-  op.give(0, f(x), v.dims, perm, not_negative);
-}
-
-void unary(const Op &op, const char *kind, Json config = Json::object(), bool not_negative = false) {
+void unary(const Op &op, const char *kind, Json config, bool not_negative) {
   each(
       op, [&](Node x) { return op.layer(kind, config, {x}); }, not_negative);
 }
 
-void activate(const Op &op, const char *name, Json config = Json::object(), bool not_negative = false) {
+void activate(const Op &op, const char *name, Json config, bool not_negative) {
   unary(op, "Activation", activation(name, std::move(config)), not_negative);
 }
+
+namespace {
 
 // ---- several values ------------------------------------------------------------------------------------------------
 
@@ -104,11 +95,6 @@ void give_number(const Op &op, Node y, std::vector<Dim> dims, const Perm &perm) 
   const DType type = op.r.graph().dtype(y);
   if (type == DType::i32 || type == DType::i64 || type == DType::u8) y = wrapped(op, y, op.in(0).onnx_type());
   op.give(0, y, std::move(dims), perm);
-}
-
-void need_floats(const Op &op) {
-  for (size_t i = 0; i < op.inputs(); ++i)
-    if (op.in(i).dtype != DType::f32) op.refuse("is supported for floats, not for ", op.in(i).dtype);
 }
 
 void pairwise(const Op &op, const char *kind) {
@@ -200,7 +186,7 @@ void div(const Op &op) {
   if (on_sizes(op, [](Symbols &s, const Dim &a, const Dim &b) { return s.quotient(a, b); })) return;
   const DType type = op.in(0).dtype;
   if (type == DType::i32 || type == DType::i64 || type == DType::u8) return whole_quotient(op);
-  need_floats(op);
+  floats_only(op);
   pairwise(op, "Divide");
 }
 // Integers, to powers that are known: by squares.
@@ -227,7 +213,7 @@ void whole_power(const Op &op) {
 void pow(const Op &op) {
   const DType base = op.in(0).dtype;
   if (base == DType::i32 || base == DType::i64 || base == DType::u8) return whole_power(op);
-  if (base != DType::f32) need_floats(op);
+  floats_only(op, {0});
   Value &exponent = op.in(1);
   if (exponent.dtype == DType::f32 && is_number(op, 1) && op.number(1, 0) == 2 && exponent.rank() <= op.in(0).rank())
     return unary(op, "Square", Json::object(), true);
@@ -396,51 +382,8 @@ void as_it_is(const Op &op) { op.give_value(0, op.any(0)); }
 
 // ---- functions of several steps ------------------------------------------------------------------------------------
 
-void hard_sigmoid(const Op &op) {
-  each(
-      op,
-      [&](Node x) {
-        const Node y = by_number(op, "BroadcastMultiply", x, op.real("alpha", static_cast<double>(0.2f)));
-        return op.layer("Clip", {{"x_min", 0}, {"x_max", 1}}, {by_number(op, "BroadcastAdd", y, op.real("beta", 0.5))});
-      },
-      true);
-}
-void selu(const Op &op) {
-  const double alpha = op.real("alpha", 1.6732632423543772), gamma = op.real("gamma", 1.0507009873554805);
-  if (std::abs(alpha - 1.6732632) < 1e-6 && std::abs(gamma - 1.050701) < 1e-6) return activate(op, "selu");
-  each(op, [&](Node x) { return by_number(op, "BroadcastMultiply", op.layer("ELU", {{"alpha", alpha}}, {x}), gamma); });
-}
-void shrink(const Op &op) {
-  const double lambda = op.real("lambd", 0.5), bias = op.real("bias", 0);
-  if (op.in(0).dtype != DType::f32) need_floats(op);
-  if (bias == 0 && lambda >= 0) return activate(op, "hard_shrink", {{"threshold", lambda}});
-  each(op, [&](Node x) {
-    const Node above = by_number(op, "Greater", x, lambda), below = by_number(op, "Less", x, -lambda);
-    const Node low = op.layer("Where", {{"x2", 0}}, {below, by_number(op, "BroadcastAdd", x, bias)});
-    return op.layer("Where", Json::object(), {above, by_number(op, "BroadcastSubtract", x, bias), low});
-  });
-}
-void swish(const Op &op) {
-  const double alpha = op.real("alpha", 1);
-  if (alpha == 1) return activate(op, "silu");
-  each(op, [&](Node x) {
-    const Node gate = op.layer("Activation", activation("sigmoid"), {by_number(op, "BroadcastMultiply", x, alpha)});
-    return times(op, x, gate);
-  });
-}
-void gelu(const Op &op) { activate(op, "gelu", {{"approximate", op.string("approximate", "none") == "tanh"}}); }
-void is_inf(const Op &op) {
-  const int64_t down = op.integer("detect_negative", 1), up = op.integer("detect_positive", 1);
-  constexpr double most = std::numeric_limits<float>::max();
-  each(op, [&](Node x) {
-    if (!down && !up) return op.layer("Less", Json::object(), {x, x});
-    if (down && up) return by_number(op, "Greater", op.layer("Absolute", Json::object(), {x}), most);
-    return up ? by_number(op, "Greater", x, most) : by_number(op, "Less", x, -most);
-  });
-}
-
 void prelu(const Op &op) {
-  need_floats(op);
+  floats_only(op);
   const Perm perm = common(op, {0, 1});
   const Node x = in_form(op, 0, perm), slope = in_form(op, 1, perm);
   const Node scaled = times(op, x, slope);
@@ -502,29 +445,6 @@ std::span<const Row> math_rows() {
       {"Neg", negative},
       {"Abs", absolute},
       {"Sign", sign},
-      {"Relu", [](const Op &op) { unary(op, "ReLU", none(), true); }},
-      {"LeakyRelu",
-       [](const Op &op) {
-         unary(op, "LeakyReLU", {{"negative_slope", op.real("alpha", static_cast<double>(0.01f))}});
-       }},
-      {"Elu",
-       [](const Op &op) {
-         unary(op, "ELU", {{"alpha", op.real("alpha", 1)}});
-       }},
-      {"Celu",
-       [](const Op &op) {
-         activate(op, "celu", {{"alpha", op.real("alpha", 1)}});
-       }},
-      {"ThresholdedRelu",
-       [](const Op &op) {
-         activate(op, "threshold", {{"threshold", op.real("alpha", 1)}, {"default_value", 0}});
-       }},
-      {"HardSigmoid", hard_sigmoid},
-      {"Selu", selu},
-      {"Shrink", shrink},
-      {"Swish", swish},
-      {"Gelu", gelu},
-      {"IsInf", is_inf},
       {"PRelu", prelu},
       {"Add", add},
       {"Sub", sub},

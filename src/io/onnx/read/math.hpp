@@ -9,6 +9,17 @@ namespace dl4::io::onnx {
 
 // The config of an Activation layer.
 Json activation(const char *name, Json config = Json::object());
+// A function of one value, element by element, in whatever order its axes lie.
+template <class F>
+void each(const Op &op, F f, bool not_negative = false) {
+  Value &v = op.in(0);
+  const Perm perm = v.perm();
+  const Node x = op.as(v, perm);
+  op.give(0, f(x), v.dims, perm, not_negative);
+}
+// The same by a layer, and by an Activation.
+void unary(const Op &op, const char *kind, Json config = Json::object(), bool not_negative = false);
+void activate(const Op &op, const char *name, Json config = Json::object(), bool not_negative = false);
 // x and a number, by a layer of two values.
 Node by_number(const Op &op, const char *kind, Node x, double number);
 // Bytes have no arithmetic of their own: as int32.
@@ -27,9 +38,14 @@ inline Node minus(const Op &op, Node a, Node b) { return op.layer("BroadcastSubt
 inline Node times(const Op &op, Node a, Node b) { return op.layer("BroadcastMultiply", Json::object(), {a, b}); }
 
 // Refuses inputs that are no floats, those among them that are there.
+inline void float_only(const Op &op, size_t i) {
+  if (op.has(i) && op.in(i).dtype != DType::f32) op.refuse("is supported for floats, not for ", op.in(i).dtype);
+}
 inline void floats_only(const Op &op, std::initializer_list<size_t> inputs) {
-  for (size_t i : inputs)
-    if (op.has(i) && op.in(i).dtype != DType::f32) op.refuse("is supported for floats, not for ", op.in(i).dtype);
+  for (size_t i : inputs) float_only(op, i);
+}
+inline void floats_only(const Op &op) {
+  for (size_t i = 0; i < op.inputs(); ++i) float_only(op, i);
 }
 // The factor of a size that must be known; `what`: of what, for the refusal.
 inline int64_t known(const Op &op, const Dim &d, const char *what) {

@@ -54,7 +54,7 @@ void reduce(const Op &op, F f, size_t since_input) {
 
 template <class F>
 void reduce_floats(const Op &op, F f, size_t since_input = 18) {
-  if (op.in(0).dtype != DType::f32) op.refuse("is supported for floats, not for ", op.in(0).dtype);
+  floats_only(op, {0});
   reduce(
       op, [&](Node x, const Ints &axes) { return f(x, axes); }, since_input);
 }
@@ -101,7 +101,7 @@ void arg(const Op &op, bool smallest) {
   const Perm perm = v.perm();
   const auto axis = static_cast<size_t>(op.axis(0, v.rank()));
   const int at = inverse(perm)[axis];
-  if (v.dtype != DType::f32) op.refuse("is supported for floats, not for ", v.dtype);
+  floats_only(op, {0});
   Node x = op.as(v, perm);
   if (smallest) x = apply(op, "Negative", x);
   const bool last = op.integer("select_last_index", 0) != 0;

@@ -2,6 +2,7 @@
 #include <array>
 
 #include "base/error.hpp"
+#include "io/onnx/read/math.hpp"
 #include "io/onnx/read/nodes.hpp"
 
 namespace dl4::io::onnx {
@@ -81,7 +82,7 @@ void batch_normalization(const Op &op) {
 // A flag in place of an input.
 void dropout(const Op &op) {
   const bool trains = op.integer("is_test", 0) == 0;
-  if (op.in(0).dtype != DType::f32) op.refuse("is supported for floats, not for ", op.in(0).dtype);
+  floats_only(op, {0});
   Value ratio, mode;
   ratio.type = Type::float32, ratio.dtype = DType::f32;
   ratio.constant = make_tensor(DType::f32, {});

@@ -174,7 +174,7 @@ Node shares(const Op &op, const Window &w, const std::vector<Dim> &dims, const I
 
 void average_pool(const Op &op) {
   Value &v = op.in(0);
-  if (v.dtype != DType::f32) op.refuse("is supported for floats, not for ", v.dtype);
+  floats_only(op, {0});
   Window w = window(op, op.integers("kernel_shape").value_or(Ints{}), v.dims);
   const bool with_pads = op.integer("count_include_pad", 0) != 0;
   const Ints more = past_the_end(op, w, v.dims);

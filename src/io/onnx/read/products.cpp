@@ -10,11 +10,6 @@
 namespace dl4::io::onnx {
 namespace {
 
-void need_floats(const Op &op, size_t n) {
-  for (size_t i = 0; i < n; ++i)
-    if (op.has(i) && op.in(i).dtype != DType::f32) op.refuse("is supported for floats, not for ", op.in(i).dtype);
-}
-
 // A value, or where that is how it lies, with the last two axes swapped.
 Node matrix(const Op &op, size_t i, bool &swapped) {
   Value &v = op.in(i);
@@ -59,7 +54,7 @@ void dense(const Op &op, Node x, std::vector<Dim> dims, const Tensor &kernel, st
 }
 
 void matmul(const Op &op) {
-  need_floats(op, 2);
+  floats_only(op, {0, 1});
   Value &a = op.in(0), &b = op.in(1);
   if (a.rank() < 1 || b.rank() < 1) fail(Code::corrupt_file, "multiplies a value without axes");
   const auto kernel = op.constant(1);
@@ -95,7 +90,7 @@ Tensor scaled(const Tensor &t, double by) {
 }
 
 void gemm(const Op &op) {
-  need_floats(op, 3);
+  floats_only(op, {0, 1, 2});
   Value &a = op.in(0), &b = op.in(1);
   if (a.rank() != 2 || b.rank() != 2)
     fail(Code::corrupt_file, "multiplies values of ", a.rank(), " and ", b.rank(), " axes");
@@ -258,7 +253,7 @@ bool diagonal(const Op &op, Term &t) {
 }
 
 void einsum(const Op &op) {
-  need_floats(op, op.inputs());
+  floats_only(op);
   std::string equation = op.string("equation", ""), dots;
   equation.erase(std::remove(equation.begin(), equation.end(), ' '), equation.end());
   const size_t arrow = equation.find("->");
@@ -326,7 +321,7 @@ Node determinant(const Op &op, const std::vector<std::vector<Node>> &cells, size
 }
 
 void det(const Op &op) {
-  need_floats(op, 1);
+  floats_only(op, {0});
   Value &v = op.in(0);
   if (v.rank() < 2) fail(Code::corrupt_file, "expects a matrix");
   const int64_t n = known(op, v.dims.back(), "a matrix");

@@ -111,7 +111,7 @@ void quantize_floats(const Op &op, const Steps &s, Type type) {
 
 void quantize(const Op &op) {
   Value &v = op.in(0);
-  if (v.dtype != DType::f32) op.refuse("is supported for floats, not for ", v.dtype);
+  floats_only(op, {0});
   const auto said = static_cast<Type>(op.integer("output_dtype", 0));
   const Type type = op.has(2) ? op.in(2).onnx_type() : said == Type::none ? Type::uint8 : said;
   if (said != Type::none && said != type)

@@ -54,7 +54,7 @@ void likelihood(const Op &op, Node logs) {
 // The scores, classes last.
 Node scores(const Op &op) {
   Value &x = op.in(0);
-  if (x.dtype != DType::f32) op.refuse("is supported for floats, not for ", x.dtype);
+  floats_only(op, {0});
   if (x.rank() < 2 || !x.dims[1].known()) op.refuse("needs a known number of classes, along axis 1");
   return op.as(x, channels_last(x.rank()));
 }

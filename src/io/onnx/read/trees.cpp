@@ -153,7 +153,7 @@ Node scores(const Op &op, const Forest &f, const Tensor &weights, const std::str
   return op.layer(kind, {{"axis", Ints{1}}, {"keepdims", false}}, {all});
 }
 
-void need_floats(const Op &op) {
+void refuse_doubles(const Op &op) {
   for (const Attribute &a : op.node.attributes)
     if (a.name.ends_with("_as_tensor") && a.t && !a.t->dims.empty())
       op.refuse("\"", std::string(a.name), "\" is not supported: numbers of double precision are not read here");
@@ -162,7 +162,7 @@ void need_floats(const Op &op) {
 }  // namespace
 
 void tree_regressor(const Op &op) {
-  need_floats(op);
+  refuse_doubles(op);
   const int64_t n = op.integer("n_targets", 1);
   if (n < 1 || n > 1 << 20) fail(Code::corrupt_file, "has ", n, " targets");
   const Forest f = forest_of(op);
@@ -172,7 +172,7 @@ void tree_regressor(const Op &op) {
 }
 
 void tree_classifier(const Op &op) {
-  need_floats(op);
+  refuse_doubles(op);
   refuse_texts(op, {"classlabels_strings"});
   const Ints labels = op.integers("classlabels_int64s").value_or(Ints{});
   const auto n = static_cast<int64_t>(labels.size());

@@ -11,7 +11,7 @@ struct ArgmaxOp final : StopsGradients<ArgmaxOp, attributes::Argmax> {
   using StopsGradients::StopsGradients;
   std::string_view name() const override { return "argmax"; }
   std::vector<Operand> infer(Operands src) const override {
-    want_float("argmax", src[0]);
+    want_number("argmax", src[0]);
     const Shape &x = src[0].shape;
     if (x[axis] == 0) fail(Code::shape_mismatch, "argmax over the empty axis ", axis, " of ", x);
     return {{DType::i32, x.without(axis)}};

@@ -102,12 +102,6 @@ struct PadLike {
   void fields(auto &f) const { f("axis", axis), f("begin", begin), f("size", size); }
 };
 
-struct Pad {
-  int axis;
-  int64_t before, after;
-  void fields(auto &f) const { f("axis", axis), f("before", before), f("after", after); }
-};
-
 struct PlaceLike {
   int64_t offset;
   void fields(auto &f) const { f("offset", offset); }

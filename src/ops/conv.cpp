@@ -11,14 +11,17 @@ namespace dl4::ops {
 
 std::vector<Operand> ConvOp::infer(Operands src) const {
   for (const Operand &o : src) want_float("conv", o);
-  Shape y = conv_shape("conv", how, src[0].shape, src[1].shape);
+  Shape x = src[0].shape;
+  for (int i = 0; i < static_cast<int>(pads.size() / 2); ++i)
+    if (x[i + 1] != free_dim) x = x.with(i + 1, checked_add(x[i + 1], before(i), after(i)));
+  Shape y = conv_shape("conv", how, x, src[1].shape);
   if (fused.bias && !compatible(src[2].shape, Shape{y.last()}))
     fail(Code::shape_mismatch, "conv: expected a bias of shape ", Shape{y.last()}, ", got ", src[2].shape);
   return {{DType::f32, y}};
 }
 
 void ConvOp::gradient(Gradient &g) const {
-  if (fused.activation) fail(Code::internal, "conv: a fused step has no gradient");
+  if (fused.activation || !pads.empty()) fail(Code::internal, "conv: a fused step has no gradient");
   Emit &e = g.e;
   Id dy = g.diff_dst();
   if (dy == none) return;

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "ops/elementwise.hpp"
 #include "ops/op.hpp"
@@ -13,9 +15,13 @@ namespace dl4::ops {
 struct ConvOp final : OpOf<ConvOp> {
   Conv how;
   Fused fused;
+  std::vector<int64_t> pads;  // zeros that stand around x, before and after each spatial axis; only passes write them
 
-  ConvOp(const Conv &how, const Fused &fused) : how(how), fused(fused) {}
-  void fields(auto &f) const { how.fields(f), fused.fields(f); }
+  ConvOp(const Conv &how, const Fused &fused, std::vector<int64_t> pads = {})
+      : how(how), fused(fused), pads(std::move(pads)) {}
+  void fields(auto &f) const { how.fields(f), f("pads", pads), fused.fields(f); }
+  int64_t before(int axis) const { return pads.empty() ? 0 : pads[static_cast<size_t>(2 * axis)]; }
+  int64_t after(int axis) const { return pads.empty() ? 0 : pads[static_cast<size_t>(2 * axis + 1)]; }
   std::string_view name() const override { return "conv"; }
   std::vector<Operand> infer(Operands src) const override;
   void gradient(Gradient &g) const override;

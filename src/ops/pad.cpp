@@ -1,35 +1,25 @@
 // pad: zeros around an axis, or its ends cut off.
+#include "ops/pad.hpp"
+
 #include <algorithm>
 
-#include "ops/attributes.hpp"
-#include "ops/op.hpp"
 #include "ops/ops.hpp"
 #include "ops/wants.hpp"
 
 namespace dl4::ops {
-namespace {
 
-struct PadOp final : OpOf<PadOp, attributes::Pad> {
-  using OpOf::OpOf;
-  std::string_view name() const override { return "pad"; }
+std::vector<Operand> PadOp::infer(Operands src) const {
+  const auto cut = [](int64_t v) { return std::max<int64_t>(-v, 0); };
+  const Shape &x = src[0].shape;
+  if (x[axis] == free_dim) return {src[0]};
+  if (cut(before) + cut(after) > x[axis])
+    fail(Code::shape_mismatch, "pad: ", cut(before), " and ", cut(after), " can't be cut off axis ", axis, " of ", x);
+  return {{src[0].dtype, x.with(axis, checked_add(x[axis], before, after))}};
+}
 
-  std::vector<Operand> infer(Operands src) const override {
-    const Shape &x = src[0].shape;
-    if (x[axis] == free_dim) return {src[0]};
-    if (cut(before) + cut(after) > x[axis])
-      fail(Code::shape_mismatch, "pad: ", cut(before), " and ", cut(after), " can't be cut off axis ", axis, " of ", x);
-    return {{src[0].dtype, x.with(axis, checked_add(x[axis], before, after))}};
-  }
-
-  void gradient(Gradient &g) const override {
-    if (g.wants(0) && g.diff_dst() != none) g.set(0, pad(g.e, g.diff_dst(), axis, -before, -after));
-  }
-
- private:
-  static int64_t cut(int64_t v) { return std::max<int64_t>(-v, 0); }
-};
-
-}  // namespace
+void PadOp::gradient(Gradient &g) const {
+  if (g.wants(0) && g.diff_dst() != none) g.set(0, pad(g.e, g.diff_dst(), axis, -before, -after));
+}
 
 Id pad(Emit &e, Id x, int axis, int64_t before, int64_t after) {
   axis = e.shape(x).axis(axis);

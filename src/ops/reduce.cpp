@@ -1,4 +1,4 @@
-// reduce: sums, means, extremes and products over axes; over flags "any" and "all".
+// reduce: sums, means, extremes and products over axes, those of integers wrap around; over flags "any" and "all".
 #include <algorithm>
 
 #include "ops/attributes.hpp"
@@ -15,8 +15,11 @@ struct ReduceOp final : OpOf<ReduceOp, attributes::Reduction> {
 
   std::vector<Operand> infer(Operands src) const override {
     const Operand &x = src[0];
-    bool flags = x.dtype == DType::boolean && (f == Reduce::max || f == Reduce::min);
-    if (!flags) want_float(to_string(f).c_str(), x);
+    const bool extreme = f == Reduce::max || f == Reduce::min;
+    if (!extreme || x.dtype != DType::boolean) {
+      const auto want = extreme || f == Reduce::sum || f == Reduce::prod ? want_number : want_float;
+      want(to_string(f).c_str(), x);
+    }
     Shape y = x.shape;
     for (size_t i = axes.size(); i-- > 0;) y = keepdims ? y.with(axes[i], 1) : y.without(axes[i]);
     return {{x.dtype, y}};

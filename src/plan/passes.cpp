@@ -8,8 +8,8 @@ namespace {
 constexpr Pass list[] = {
     {"drop_dead", drop_dead},           {"drop_identities", drop_identities},
     {"fold_constants", fold_constants}, {"merge_equal", merge_equal},
-    {"keep_rows", keep_rows},           {"fuse_epilogues", fuse_epilogues},
-    {"drop_dead", drop_dead},
+    {"keep_rows", keep_rows},           {"fold_padding", fold_padding},
+    {"fuse_epilogues", fuse_epilogues}, {"drop_dead", drop_dead},
 };
 }
 

@@ -14,6 +14,7 @@ void drop_identities(ops::Program &p);  // steps that change nothing at these sh
 void merge_equal(ops::Program &p);      // equal steps become one
 void fold_constants(ops::Program &p);   // steps that read constants alone become constants
 void keep_rows(ops::Program &p);        // the gradient of a table of which few rows are used goes to the update as rows
+void fold_padding(ops::Program &p);     // zeros around what a convolution alone reads become its padding
 void fuse_epilogues(ops::Program &p);   // bias and activation go into what makes their source
 
 // No pass: sums over workers whose numbers no output and no write needs, but at most their shapes, become their

@@ -1,5 +1,6 @@
 // argmax: the first of the largest.
 #include <cmath>
+#include <limits>
 
 #include "harness/gradient_check.hpp"
 
@@ -28,9 +29,16 @@ TEST(Argmax, AlongEveryAxis) {
   check(along(1), {make_tensor(DType::f32, {0, 3})}, make_tensor(DType::i32, {0}));
 }
 
+TEST(Argmax, OfIntegers) {
+  constexpr int64_t high = std::numeric_limits<int64_t>::max();
+  check(along(0), {tensor<int64_t>({4}, {high - 1, high, high, 3})}, tensor<int32_t>({}, {1}));
+  check(along(1), {tensor<int32_t>({2, 3}, {-5, -1, -1, 7, 0, 7})}, tensor<int32_t>({2}, {1, 0}));
+  check(along(0), {tensor<int32_t>({2, 3}, {-5, -1, -1, 7, 0, -1})}, tensor<int32_t>({3}, {1, 1, 0}));
+}
+
 TEST(Argmax, Refuses) {
   check_refused(along(1), {Shape{2, 0}}, Code::shape_mismatch, "argmax over the empty axis 1 of (2, 0)");
-  check_refused(along(0), {Operand{DType::i32, {2}}}, Code::invalid_argument, "argmax expects float32");
+  check_refused(along(0), {Operand{DType::u8, {2}}}, Code::invalid_argument, "argmax expects float32, int32 or int64");
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // reduce: any axes, empty ones too; ties; flags.
 #include <cmath>
+#include <limits>
 
 #include "harness/gradient_check.hpp"
 #include "plan/differentiate.hpp"
@@ -100,6 +101,33 @@ TEST(Reduce, AnyAndAll) {
       }
 }
 
+template <class T>
+void integers() {
+  constexpr T low = std::numeric_limits<T>::min(), high = std::numeric_limits<T>::max();
+  const DType type = dtype_of<T>();
+  for (Reduce f : {Reduce::sum, Reduce::max, Reduce::min, Reduce::prod})
+    for (auto axes : std::vector<std::vector<int>>{{}, {0}, {1}, {-1}, {0, 2}, {0, 1}})
+      for (Shape s : {Shape{5, 3, 2}, Shape{2, 1, 40}, Shape{7, 2, 3}}) {
+        int64_t i = 0;
+        const Tensor x = naive(type, s, [&](const Index &) { return static_cast<double>(++i * 7919 % 5 - 2); });
+        SCOPED_TRACE(text(static_cast<int>(f), " ", s));
+        check(over(f, axes, true), {x}, reduced(f, x, axes, true), 0);
+      }
+  const Tensor ends = tensor<T>({4}, {high, 1, low + 1, low});  // no float has them
+  check(over(Reduce::sum, {0}), {tensor<T>({3}, {high, low, high - 1})}, tensor<T>({}, {high - 2}), 0);
+  check(over(Reduce::sum, {0}), {tensor<T>({2}, {high, 2})}, tensor<T>({}, {low + 1}), 0);
+  check(over(Reduce::max, {0}), {ends}, tensor<T>({}, {high}), 0);
+  check(over(Reduce::min, {0}), {ends}, tensor<T>({}, {low}), 0);
+  check(over(Reduce::prod, {0}), {tensor<T>({2}, {high, 2})}, tensor<T>({}, {-2}), 0);
+  for (const auto &[f, neutral] :
+       {std::pair(Reduce::sum, T{0}), {Reduce::prod, 1}, {Reduce::max, low}, {Reduce::min, high}})
+    check(over(f, {0}), {make_tensor(type, {0, 2})}, tensor<T>({2}, {neutral, neutral}), 0);
+}
+TEST(Reduce, IntegersAreExactAndWrapAround) {
+  integers<int32_t>();
+  integers<int64_t>();
+}
+
 TEST(Reduce, NanIsNotSwallowed) {
   for (Reduce f : all) check(over(f, {0}), {tensor<float>({3}, {1, NAN, 2})}, tensor<float>({}, {NAN}));
 }
@@ -137,6 +165,8 @@ TEST(Reduce, Refuses) {
   check_refused(over(Reduce::sum, {2}), {Shape{3}}, Code::invalid_argument, "axis 2 is out of range");
   check_refused(over(Reduce::mean, {0}), {Operand{DType::i32, {3}}}, Code::invalid_argument,
                 "mean expects float32, got int32");
+  check_refused(over(Reduce::sum, {0}), {Operand{DType::u8, {3}}}, Code::invalid_argument,
+                "sum expects float32, int32 or int64, got uint8");
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <ctime>
 
@@ -96,6 +97,54 @@ TEST(Passes, AnActivationGoesIntoTheElementwiseOpBeforeIt) {
       test::expect_same_bits(test::evaluate(fused, in, {}, how).outputs, test::evaluate(plain, in).outputs,
                              text(s.a, s.b, to_string(how)));
   }
+}
+
+// Of windows with steps and holes, of a sequence and a volume; not what else is read, nor what is cut off, windows of
+// one place, more than the image has, or the batch's axis.
+TEST(Passes, ZerosAroundAnImageArePaddingOfTheConvolution) {
+  struct Case {
+    Shape x, weights;
+    Conv how;
+    std::vector<std::array<int64_t, 3>> pads;  // axis, before, after
+    size_t steps;
+  };
+  const Conv steps{{2, 2}, {1, 1}}, holes{{1, 2}, {2, 1}};
+  const std::vector<std::array<int64_t, 3>> around{{1, 1, 1}, {2, 1, 1}};
+  for (const auto &[x, weights, how, pads, left] : std::vector<Case>{
+           {{2, 8, 10, 3}, {3, 3, 3, 4}, steps, around, 1},
+           {{2, 9, 7, 3}, {3, 2, 3, 4}, holes, {{2, 0, 3}, {1, 2, 1}, {2, 1, 0}}, 1},
+           {{1, 14, 14, 8}, {3, 3, 1, 8}, {{2, 2}, {1, 1}, Padding::valid, 8}, around, 1},
+           {{2, 12, 3}, {4, 3, 5}, {{3}, {1}}, {{1, 2, 0}}, 1},
+           {{1, 5, 6, 7, 2}, {3, 3, 3, 2, 4}, {{1, 1, 2}, {1, 1, 1}}, {{1, 1, 0}, {2, 1, 1}, {3, 0, 2}}, 1},
+           {{2, 8, 10, 3}, {3, 3, 3, 4}, {}, {{1, -1, 1}, {2, 1, 1}}, 2},
+           {{2, 8, 10, 3}, {1, 3, 3, 4}, steps, around, 2},
+           {{1, 2, 10, 3}, {3, 3, 3, 4}, {}, {{2, 1, 1}, {1, 3, 3}}, 3},
+           {{2, 8, 10, 3}, {3, 3, 3, 4}, {}, {{0, 1, 1}}, 2},
+           {{2, 8, 10, 3}, {3, 3, 3, 4}, {{1, 1}, {1, 1}, Padding::same}, around, 3}}) {
+    Program plain;
+    Emit e(plain);
+    Id y = e.input("x", DType::f32, x);
+    for (const auto &[axis, before, after] : pads) y = pad(e, y, static_cast<int>(axis), before, after);
+    e.output(unary(e, Unary::relu, conv(e, y, e.input("w", DType::f32, weights), none, how)));
+    Program folded = plain;
+    fold_padding(folded);
+    drop_dead(folded);
+    EXPECT_EQ(folded.steps.size(), left + 1) << text(x, weights);
+    verify(folded);
+    const std::vector<Tensor> in = test::randoms({x, weights});
+    for (const test::How &to : {test::How{}, {.threads = 3}})
+      test::expect_same_bits(test::evaluate(folded, in, {}, to).outputs, test::evaluate(plain, in, {}, to).outputs,
+                             text(x, weights, to_string(to)));
+  }
+}
+
+TEST(Passes, PaddingThatIsReadElsewhereStays) {
+  Program p;
+  Emit e(p);
+  Id padded = pad(e, e.input("x", DType::f32, {1, 6, 6, 2}), 1, 1, 1), w = e.state("w", DType::f32, {3, 3, 2, 4});
+  e.output(conv(e, padded, w, none, {}));
+  e.output(padded);
+  EXPECT_EQ(plan_of(p, {Shape{1, 6, 6, 2}})->program.steps.size(), 2u);
 }
 
 TEST(Passes, AProductReadTwiceKeepsItsOwnResult) {

@@ -11,7 +11,8 @@ namespace dl4::cpu {
 namespace {
 
 // The description of a convolution at known shapes.
-kernels::Conv conv_at(const ops::Conv &how, const Shape &x, const Shape &w) {
+kernels::Conv conv_at(const ops::ConvOp &op, const Shape &x, const Shape &w) {
+  const ops::Conv &how = op.how;
   kernels::Conv c;
   c.n = x[0], c.c = x.last(), c.oc = w.last(), c.groups = how.groups;
   struct Axis {
@@ -26,8 +27,9 @@ kernels::Conv conv_at(const ops::Conv &how, const Shape &x, const Shape &w) {
     const Axis &a = axes[i + 3 - spatial];
     const int at = static_cast<int>(i);
     a.n = x[at + 1], a.taps = w[at];
-    const ops::Windows seen = ops::conv_windows("conv", how, at, a.n, a.taps);
-    a.out = seen.out, a.before = seen.pad_before;
+    const int64_t padded = checked_add(a.n, op.before(at), op.after(at));
+    const ops::Windows seen = ops::conv_windows("conv", how, at, padded, a.taps);
+    a.out = seen.out, a.before = op.before(at) + seen.pad_before;
     // Steps that are never taken may be of any size, and libraries count in 32 bits.
     a.stride = a.out > 1 ? how.strides[i] : 1, a.dilation = a.taps > 1 ? how.dilation[i] : 1;
     // What the last window leaves over is a negative pad.
@@ -60,14 +62,14 @@ double pool_microseconds(const kernels::Pool &p) {
 }
 
 std::unique_ptr<Kernel> conv_data(const attributes::ConvData &op, const Site &site) {
-  kernels::Conv c = conv_at(op.how, site.src[2].shape, site.src[1].shape);
+  kernels::Conv c = conv_at({op.how, {}}, site.src[2].shape, site.src[1].shape);
   if (site.dst[0].shape.elements() == 0 || site.src[0].shape.elements() == 0) return dispatch::zeros(site);
   auto weights = site.constant_source(1);
   return with_args(dispatch::conv_data(site, c, weights ? &*weights : nullptr), {0, 1}, {0});
 }
 
 std::unique_ptr<Kernel> conv_weights(const attributes::ConvWeights &op, const Site &site) {
-  kernels::Conv c = conv_at(op.how, site.src[0].shape, site.src[2].shape);
+  kernels::Conv c = conv_at({op.how, {}}, site.src[0].shape, site.src[2].shape);
   c.bias = op.bias && site.dst[1].present;
   if (site.src[1].shape.elements() == 0) return dispatch::zeros(site);
   auto best = dispatch::conv_weights(site, c);
@@ -75,7 +77,7 @@ std::unique_ptr<Kernel> conv_weights(const attributes::ConvWeights &op, const Si
 }
 
 std::unique_ptr<Kernel> conv_transpose(const attributes::ConvTranspose &op, const Site &site) {
-  const kernels::Conv c = conv_at(op.how, site.dst[0].shape, site.src[1].shape);
+  const kernels::Conv c = conv_at({op.how, {}}, site.dst[0].shape, site.src[1].shape);
   if (site.dst[0].shape.elements() == 0 || site.src[0].shape.elements() == 0) return dispatch::zeros(site);
   auto weights = site.constant_source(1);
   return dispatch::conv_data(site, c, weights ? &*weights : nullptr);
@@ -103,7 +105,7 @@ std::unique_ptr<Kernel> pool_grad(const attributes::PoolGrad &op, const Site &si
 }
 
 std::unique_ptr<Kernel> conv(const ops::ConvOp &op, const Site &site) {
-  kernels::Conv c = conv_at(op.how, site.src[0].shape, site.src[1].shape);
+  kernels::Conv c = conv_at(op, site.src[0].shape, site.src[1].shape);
   c.bias = op.fused.bias;
   c.epilogue = epilogue_of(op.fused.activation);
   if (site.dst[0].shape.elements() == 0) return dispatch::nothing();

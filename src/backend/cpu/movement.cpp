@@ -10,6 +10,7 @@
 #include "backend/cpu/kernels/reduce/reduce.hpp"
 #include "ops/broadcast.hpp"
 #include "ops/pack.hpp"
+#include "ops/pad.hpp"
 
 namespace dl4::cpu {
 namespace {
@@ -119,7 +120,7 @@ std::unique_ptr<Kernel> pad_like(const attributes::PadLike &op, const Site &site
                                 {-1, 0, whole.outer, after, 0, 0, before + bytes, row}});
 }
 
-std::unique_ptr<Kernel> pad(const attributes::Pad &op, const Site &site) {
+std::unique_ptr<Kernel> pad(const ops::PadOp &op, const Site &site) {
   Around from = around(site.src[0].shape, op.axis), to = around(site.dst[0].shape, op.axis);
   int64_t element = checked_mul(to.inner, size_of(site.dst[0].dtype));
   int64_t from_row = checked_mul(from.axis, element), row = checked_mul(to.axis, element);
@@ -260,7 +261,7 @@ std::span<const Row> movement_kernels() {
       row<attributes::SplitLike, split_like>(),
       row<attributes::Slice, slice>(),
       row<attributes::PadLike, pad_like>(),
-      row<attributes::Pad, pad>(),
+      row<ops::PadOp, pad>(),
       row<attributes::PlaceLike, place_like>(),
       row<attributes::View, view>(),
       row<attributes::Repeat, repeat>(),

@@ -22,6 +22,14 @@ std::unique_ptr<Kernel> argmax(const attributes::Argmax &op, const Site &site) {
   Around a = around(site.src[0].shape, op.axis);
   int64_t row = checked_mul(a.axis, a.inner), outer = a.inner ? a.outer : 0;
   double us = 4 * us_per_byte * static_cast<double>(checked_mul(outer, row, 4));
+  const DType t = site.src[0].dtype;
+  if (t != DType::f32) {
+    const int64_t bytes = checked_mul(row, size_of(t));
+    return sliced("argmax", site, outer, us, [=](int64_t begin, int64_t end, const Run &r) {
+      kernels::argmax_integers(t, r.in<std::byte>(0) + begin * bytes, r.out<int32_t>(0) + begin * a.inner, end - begin,
+                               a.axis, a.inner);
+    });
+  }
   return sliced("argmax", site, outer, us, [=](int64_t begin, int64_t end, const Run &r) {
     kernels::argmax(r.in<float>(0) + begin * row, DType::i32, r.out<int32_t>(0) + begin * a.inner, end - begin, a.axis,
                     a.inner);

@@ -1,9 +1,9 @@
 // Reductions over any set of axes: one pass of the kernel for each group of neighbouring axes, the innermost first.
 #include "backend/cpu/dispatch/reduce.hpp"
 
-#include "base/checked.hpp"
 #include "backend/cpu/dispatch/blocks.hpp"
 #include "backend/cpu/dispatch/sliced.hpp"
+#include "base/checked.hpp"
 
 namespace dl4::dispatch {
 namespace {
@@ -16,12 +16,14 @@ struct Pass {
   int64_t outer, axis, inner;
 };
 
-void run_pass(const Pass &p, bool flags, const void *x, void *y) {
-  if (flags) {
+void run_pass(const Pass &p, DType type, const void *x, void *y) {
+  if (type == DType::boolean) {
     auto of_flags = p.f == Reduce::max ? kernels::any : kernels::all;
     of_flags(static_cast<const uint8_t *>(x), static_cast<uint8_t *>(y), p.outer, p.axis, p.inner);
-  } else {
+  } else if (type == DType::f32) {
     kernels::reduce(p.f, static_cast<const float *>(x), static_cast<float *>(y), p.outer, p.axis, p.inner);
+  } else {
+    kernels::reduce_integers(p.f, type, x, y, p.outer, p.axis, p.inner);
   }
 }
 
@@ -37,18 +39,18 @@ std::unique_ptr<kernels::Kernel> by_columns(const Site &site, const Pass &p, dou
       16);
 }
 
-std::unique_ptr<kernels::Kernel> by_rows(const Site &site, const Pass &p, bool flags, double us) {
-  int64_t size = flags ? 1 : 4, inner = checked_mul(p.inner, size), row = checked_mul(p.axis, inner);
+std::unique_ptr<kernels::Kernel> by_rows(const Site &site, const Pass &p, DType type, double us) {
+  int64_t size = size_of(type), inner = checked_mul(p.inner, size), row = checked_mul(p.axis, inner);
   return sliced("reduce_rows", site, p.outer, us, [=](int64_t begin, int64_t end, const Run &r) {
-    run_pass({p.f, end - begin, p.axis, p.inner}, flags, r.in<std::byte>(0) + begin * row,
+    run_pass({p.f, end - begin, p.axis, p.inner}, type, r.in<std::byte>(0) + begin * row,
              r.out<std::byte>(0) + begin * inner);
   });
 }
 
 // Several groups of axes: what is between the passes lies in the scratch.
-std::unique_ptr<kernels::Kernel> in_passes(const Site &site, const std::vector<Pass> &passes, int64_t outer, bool flags,
+std::unique_ptr<kernels::Kernel> in_passes(const Site &site, const std::vector<Pass> &passes, int64_t outer, DType type,
                                            double us) {
-  int64_t size = flags ? 1 : 4, scratch = 0;
+  int64_t size = size_of(type), scratch = 0;
   for (size_t i = 0; i + 1 < passes.size(); ++i)
     scratch = checked_add(scratch, checked_mul(passes[i].outer, passes[i].inner, size));
   int64_t slices = site.cutting.slices(outer, us);
@@ -65,7 +67,7 @@ std::unique_ptr<kernels::Kernel> in_passes(const Site &site, const std::vector<P
           std::byte *y = last ? r.out<std::byte>(0) : between;
           if (!last) between += outer * row;  // null where nothing is kept: no row, no offset
           p.outer = scale * (end - begin);
-          run_pass(p, flags, x + begin * row * p.axis, y + begin * row);
+          run_pass(p, type, x + begin * row * p.axis, y + begin * row);
           x = y;
         }
       },
@@ -76,7 +78,6 @@ std::unique_ptr<kernels::Kernel> in_passes(const Site &site, const std::vector<P
 
 std::unique_ptr<kernels::Kernel> reduce_axes(const Site &site, Reduce f, const std::vector<bool> &over) {
   const Operand &x = site.src[0];
-  bool flags = x.dtype == DType::boolean;
   if (site.dst[0].shape.elements() == 0) return kernels::make_kernel("empty", 0, [](int64_t, const Run &) {});
 
   // Alternating groups of neighbouring axes; axes of one element belong to any, but an empty axis counts.
@@ -112,9 +113,9 @@ std::unique_ptr<kernels::Kernel> reduce_axes(const Site &site, Reduce f, const s
     groups.assign({{false, passes[0].outer}});
   }
   bool keeps_first = !groups[0].over;
-  if (passes.size() > 1) return in_passes(site, passes, keeps_first ? groups[0].n : 1, flags, us);
-  if (passes[0].outer == 1 && !flags) return by_columns(site, passes[0], us);
-  return by_rows(site, passes[0], flags, us);
+  if (passes.size() > 1) return in_passes(site, passes, keeps_first ? groups[0].n : 1, x.dtype, us);
+  if (passes[0].outer == 1 && x.dtype == DType::f32) return by_columns(site, passes[0], us);
+  return by_rows(site, passes[0], x.dtype, us);
 }
 
 }  // namespace dl4::dispatch

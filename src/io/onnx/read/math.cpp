@@ -215,8 +215,11 @@ void pow(const Op &op) {
   if (base == DType::i32 || base == DType::i64 || base == DType::u8) return whole_power(op);
   floats_only(op, {0});
   Value &exponent = op.in(1);
-  if (exponent.dtype == DType::f32 && is_number(op, 1) && op.number(1, 0) == 2 && exponent.rank() <= op.in(0).rank())
-    return unary(op, "Square", Json::object(), true);
+  const bool number = exponent.dtype == DType::f32 && is_number(op, 1) && exponent.rank() <= op.in(0).rank();
+  if (number && op.number(1, 0) == 2) return unary(op, "Square", Json::object(), true);
+  if (number && op.number(1, 0) == 3)  // two products, as ONNX Runtime does it
+    return each(
+        op, [&](Node x) { return times(op, op.layer("Square", Json::object(), {x}), x); }, false);
   pairwise(op, "Power");
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string_view>
 
 #include "base/error.hpp"
 #include "io/onnx/read/math.hpp"
@@ -64,7 +65,14 @@ Node over(const Op &op, const char *kind, Node x, const Ints &axes) {
   return axes.empty() ? x : reduced(op, kind, x, axes);
 }
 
+bool whole(const Value &v) { return v.dtype == DType::i32 || v.dtype == DType::i64 || v.dtype == DType::u8; }
+
 void plain_reduction(const Op &op, const char *kind, size_t since_input = 18) {
+  const Value &v = op.in(0);
+  if (whole(v) && kind != std::string_view("Mean"))
+    return reduce(
+        op, [&](Node x, const Ints &axes) { return wrapped(op, over(op, kind, wide(op, x), axes), v.onnx_type()); },
+        since_input);
   reduce_floats(
       op, [&](Node x, const Ints &axes) { return over(op, kind, x, axes); }, since_input);
 }
@@ -101,9 +109,9 @@ void arg(const Op &op, bool smallest) {
   const Perm perm = v.perm();
   const auto axis = static_cast<size_t>(op.axis(0, v.rank()));
   const int at = inverse(perm)[axis];
-  floats_only(op, {0});
-  Node x = op.as(v, perm);
-  if (smallest) x = apply(op, "Negative", x);
+  if (!whole(v)) floats_only(op, {0});
+  Node x = wide(op, op.as(v, perm));
+  if (smallest) x = apply(op, whole(v) ? "BitwiseNot" : "Negative", x);  // no integer but has its complement
   const bool last = op.integer("select_last_index", 0) != 0;
   if (last) x = op.layer("Flip", {{"axis", at}}, {x});
   Node y = op.layer("Argmax", {{"axis", at}, {"keepdims", true}}, {x});

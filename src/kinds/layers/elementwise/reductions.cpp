@@ -1,5 +1,6 @@
 // Reductions of keras.ops as layers: a table of rows.
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <vector>
 
@@ -46,6 +47,7 @@ Id log_sum_exp(Emit &e, Id x, const Axes &axes, bool keepdims) {
 struct Reduction final : Layer {
   struct Row : Entry {
     DType takes;
+    bool integers;  // whether they stay what they are
     Id (*f)(Emit &, Id x, const Axes &axes, bool keepdims);
   };
 
@@ -66,28 +68,33 @@ struct Reduction final : Layer {
     return {.inputs = {{"x", "(...)"}}, .outputs = {{"y", "x's axes without those, with keepdims of size 1"}}};
   }
   std::vector<Symbol> call(Call &c) const override {
-    if (row.takes == DType::f32) c.need_float(0);
+    const DType given = c.e.dtype(c.x());
+    const bool integers = row.integers && (given == DType::i32 || given == DType::i64);
+    const DType takes = integers ? given : row.takes;
+    if (takes == DType::f32) c.need_float(0);
     Axes axes;
     if (axis)
       for (int64_t a : *axis) axes.push_back(c.shape().axis(a));
-    if (c.shape().rank() == 0 && !axis) return {{ops::cast(c.e, c.x(), row.takes)}};
-    return {{row.f(c.e, ops::cast(c.e, c.x(), row.takes), axes, keepdims)}};
+    if (c.shape().rank() == 0 && !axis) return {{ops::cast(c.e, c.x(), takes)}};
+    return {{row.f(c.e, ops::cast(c.e, c.x(), takes), axes, keepdims)}};
   }
 };
 
 const std::vector<Reduction::Row> &reductions() {
   auto row = [](const char *name, const char *doc, Id (*f)(Emit &, Id, const Axes &, bool),
                 std::vector<std::string> aliases = {}, DType takes = DType::f32) {
+    const std::array plain_ones{plain<Reduce::sum>, plain<Reduce::prod>, plain<Reduce::max>, plain<Reduce::min>};
+    const bool integers = takes == DType::f32 && std::find(plain_ones.begin(), plain_ones.end(), f) != plain_ones.end();
     const std::string module = f == log_sum_exp ? "math." : "numpy.";
     return Reduction::Row{
-        {"layer", name, doc, fresh<Reduction>, std::move(aliases), 1, nullptr, module + name}, takes, f};
+        {"layer", name, doc, fresh<Reduction>, std::move(aliases), 1, nullptr, module + name}, takes, integers, f};
   };
   static const std::vector<Reduction::Row> rows{
-      row("Sum", "The sum along axes.", plain<Reduce::sum>),
+      row("Sum", "The sum along axes; of integers an integer.", plain<Reduce::sum>),
       row("Mean", "The mean along axes.", plain<Reduce::mean>),
-      row("Max", "The largest value along axes.", plain<Reduce::max>, {"Amax"}),
-      row("Min", "The smallest value along axes.", plain<Reduce::min>, {"Amin"}),
-      row("Prod", "The product along axes.", plain<Reduce::prod>),
+      row("Max", "The largest value along axes; of integers an integer.", plain<Reduce::max>, {"Amax"}),
+      row("Min", "The smallest value along axes; of integers an integer.", plain<Reduce::min>, {"Amin"}),
+      row("Prod", "The product along axes; of integers an integer.", plain<Reduce::prod>),
       row("Logsumexp", "The logarithm of the sum of e to the power of x along axes.", log_sum_exp),
       row("Var", "The mean squared distance from the mean along axes.", variance),
       row("Std", "The root of the mean squared distance from the mean along axes.", deviation),
@@ -112,7 +119,8 @@ struct Argmax final : Layer {
     return {.inputs = {{"x", "(...)"}}, .outputs = {{"y", "x's axes without that, with keepdims of size 1"}}};
   }
   std::vector<Symbol> call(Call &c) const override {
-    c.need_float(0);
+    const DType given = c.e.dtype(c.x());
+    if (given != DType::i32 && given != DType::i64) c.need_float(0);
     const int along = c.shape().axis(axis);
     Id y = ops::argmax(c.e, c.x(), along);
     return {{keepdims ? ops::expand_dims(c.e, y, along) : y}};

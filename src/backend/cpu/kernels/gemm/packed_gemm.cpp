@@ -91,6 +91,10 @@ HWY_INLINE void panel_tile(const PanelProduct &p, const float *a, const float *b
       for (int i = 0; i < pointers; ++i) rows[i] += n;
       b += n * panel;
     };
+    // Where C is written, so that the stores at the end find it: from memory it takes longer than a tile of few k.
+    DL4_UNROLL
+    for (int i = 0; i < M; ++i) DL4_UNROLL
+    for (int j = 0; j < N; ++j) __builtin_prefetch(c + i * p.ldc + (j + 1) * lanes - 1, 1, 2);
     const char *next = ahead.next;
     for (int64_t part = 0; part < p.parts; ++part, a += p.part_a) {
       DL4_UNROLL

@@ -18,6 +18,8 @@ set(uses_ops base)
 set(uses_base)
 set(uses_include) # it may include nothing of ours
 set(violations 0)
+# What speaks to OpenBLAS, oneDNN and the OpenMP runtime they bring, which are Linux's here.
+set(full_only "backend/cpu/kernels/(onednn/|gemm/blas|single_threaded)")
 
 # Reports a line of a file; the number is looked up only here, for CMake is slow at counting lines.
 function(report file line message)
@@ -47,6 +49,10 @@ foreach(file IN LISTS files)
     if(line MATCHES "[<\"](cblas|openblas_config)\\.h[>\"]|[<\"](oneapi/dnnl/|dnnl)|[<\"]hwy/" AND NOT room STREQUAL kernels)
       report(${file} "${line}" "OpenBLAS, oneDNN and Highway are included in src/backend/cpu/kernels only")
     endif()
+    if(line MATCHES "<(unistd|fcntl|sched|pthread|signal|dlfcn|malloc|windows|process|dirent|poll|sys/[a-z]+|mach[a-z/-]*)\\.h>" AND
+       NOT file MATCHES "^src/(base/os/|${full_only})")
+      report(${file} "${line}" "the system's headers are included in src/base/os only")
+    endif()
     if(line MATCHES "[<\"](spdlog|fmt)/")
       list(APPEND spdlog_files ${file})
     endif()
@@ -66,8 +72,11 @@ foreach(file IN LISTS files)
   endforeach()
 
   file(STRINGS ${ROOT}/${file} suspects
-       REGEX "DNNL_VERSION_MAJOR|std::(cout|cerr|clog)|printf|puts|perror|thread_local|abort|exit|terminate|setenv")
+       REGEX "__linux__|_WIN32|__APPLE__|__EMSCRIPTEN__|__GLIBC__|DNNL_VERSION_MAJOR|std::(cout|cerr|clog)|printf|puts|perror|thread_local|abort|exit|terminate|setenv")
   foreach(line IN LISTS suspects)
+    if(line MATCHES "__linux__|_WIN32|__APPLE__|__EMSCRIPTEN__|__GLIBC__" AND NOT file MATCHES "^(src/base/os|include)/")
+      report(${file} "${line}" "what depends on the system is in src/base/os only")
+    endif()
     if(line MATCHES "DNNL_VERSION_MAJOR")
       list(APPEND version_files ${file})
     endif()

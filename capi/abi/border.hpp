@@ -45,7 +45,7 @@ dl4_error *guard(const char *function, F &&body) {
         body(entry);
       else
         body();
-    } catch (abi::__forced_unwind &) {
+    } catch (os::ForcedUnwind &) {
       throw;
     } catch (...) {
       error = Ref<dl4_error>::adopt(to_error(function));
@@ -53,7 +53,7 @@ dl4_error *guard(const char *function, F &&body) {
     }
     entry.end();
     return error.detach();
-  } catch (abi::__forced_unwind &) {
+  } catch (os::ForcedUnwind &) {
     GiveBack::leave_behind();
     throw;
   }

@@ -1,17 +1,13 @@
 // Contexts: their options, as graphs and sessions take them, and their crew.
 #include "context.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdlib>
-#ifdef __GLIBC__
-#include <malloc.h>
-#endif
 
 #include "backend/cpu/dispatch/choose.hpp"
 #include "backend/cpu/kernels/single_threaded.hpp"
 #include "base/cpu.hpp"
+#include "base/os/memory.hpp"
 #include "kinds/field.hpp"
 #include "options.hpp"
 #include "plan/passes.hpp"
@@ -20,11 +16,6 @@ namespace dl4::capi {
 namespace {
 
 constexpr int64_t most_threads = 1024;
-
-int64_t half_of_the_memory() {
-  long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
-  return pages > 0 && size > 0 ? static_cast<int64_t>(pages) * size / 2 : INT64_MAX;
-}
 
 void need_known(const char *key, const std::vector<std::string> &given, const std::vector<std::string> &known) {
   for (const std::string &name : given) {
@@ -64,7 +55,7 @@ Context::Context(const Json &options) {
   if (!options_.threads) options_.threads = cpu::cores_available();
   open_log();
   limited_ = options_.memory_limit.has_value();
-  if (!limited_) options_.memory_limit = half_of_the_memory();
+  if (!limited_) options_.memory_limit = os::physical_memory() / 2;
 }
 
 void Context::open_log() {
@@ -181,8 +172,6 @@ dl4_error *dl4_context_set_allocator(dl4_context *c, dl4_alloc_fn alloc, dl4_fre
 dl4_error *dl4_context_trim(dl4_context *c) {
   return guard(__func__, [&] {
     capi::context(c).core->trim();
-#ifdef __GLIBC__
-    malloc_trim(0);  // it gives pages back by itself only from the end of its heap
-#endif
+    os::trim();
   });
 }

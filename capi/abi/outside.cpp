@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/os/file.hpp"
 #include "io/file.hpp"
 #include "io/model_file.hpp"
 
@@ -13,12 +14,12 @@ namespace {
 namespace fs = std::filesystem;
 
 void make_folder(const std::string &path) {
-  const fs::path folder = fs::path(path).parent_path();
+  const fs::path folder = os::path(path).parent_path();
   if (folder.empty()) return;
   std::error_code error;
   fs::create_directories(folder, error);
   if (error && !fs::is_directory(folder))
-    fail(Code::io, "cannot make the folder \"", folder.string(), "\": ", error.message());
+    fail(Code::io, "cannot make the folder \"", os::utf8(folder), "\": ", error.message());
 }
 
 }  // namespace
@@ -43,7 +44,7 @@ void Files::save_checkpoint(const train::Trainer &t, const std::string &path) {
 
 bool Files::load_checkpoint(train::Trainer &t, const std::string &path) {
   std::error_code error;
-  if (!fs::exists(path, error) && !error) return false;
+  if (!fs::exists(os::path(path), error) && !error) return false;
   io::load_checkpoint(t, io::File(path, context_.settings().memory_limit));
   return true;
 }
@@ -51,14 +52,14 @@ bool Files::load_checkpoint(train::Trainer &t, const std::string &path) {
 void Files::remove(const std::string &path) {
   if (!writes_) return;
   std::error_code error;
-  fs::remove(path, error);
+  fs::remove(os::path(path), error);
   if (error) fail(Code::io, "cannot remove \"", path, "\": ", error.message());
 }
 
 void Files::write(const std::string &path, const std::string &text, bool append) {
   if (!writes_) return;
   make_folder(path);
-  std::ofstream file(path, std::ios::binary | (append ? std::ios::app : std::ios::trunc));
+  std::ofstream file(os::path(path), std::ios::binary | (append ? std::ios::app : std::ios::trunc));
   file << text;
   file.close();
   if (!file) fail(Code::io, "cannot write \"", path, '"');
@@ -66,7 +67,7 @@ void Files::write(const std::string &path, const std::string &text, bool append)
 
 bool Files::has_text(const std::string &path) const {
   std::error_code error;
-  const auto size = fs::file_size(path, error);
+  const auto size = fs::file_size(os::path(path), error);
   return !error && size > 0;
 }
 

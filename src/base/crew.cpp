@@ -3,9 +3,6 @@
 // a slot may be used again at once, without generations.
 #include "base/crew.hpp"
 
-#include <pthread.h>
-#include <signal.h>
-
 #include <atomic>
 #include <bit>
 #include <chrono>
@@ -13,21 +10,13 @@
 
 #include "base/float_mode.hpp"
 #include "base/fork.hpp"
+#include "base/os/thread.hpp"
 
 namespace dl4 {
 namespace {
 
 constexpr auto spin_time = std::chrono::microseconds(50);
-constexpr size_t stack_bytes = size_t{1} << 20;
 constexpr uint32_t asleep = uint32_t{1} << 31;  // in Slot::done: the owner waits in the kernel
-
-void relax() {
-#if defined(__x86_64__) || defined(__i386__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
-}
 
 // Waits actively until ready() or until spin_time is over; says which.
 template <class Ready>
@@ -35,7 +24,7 @@ bool spin(Ready ready) {
   for (auto end = std::chrono::steady_clock::time_point::max();;) {
     for (int i = 0; i < 32; i++) {
       if (ready()) return true;
-      relax();
+      os::relax();
     }
     auto now = std::chrono::steady_clock::now();
     if (end == std::chrono::steady_clock::time_point::max()) end = now + spin_time;
@@ -80,7 +69,7 @@ struct Crew::Shared {
   std::atomic<bool> stop{false};
   uint32_t born = 0;
   void (*on_start)() noexcept = nullptr;
-  std::vector<pthread_t> helpers;
+  std::vector<os::Thread> helpers;
 
   bool forked() const { return forks() != born; }
 
@@ -144,22 +133,10 @@ Crew::Crew(int threads, void (*on_start)() noexcept) : shared_(std::make_unique<
   shared_->on_start = on_start;
   if (threads < 2) return;
   shared_->helpers.reserve(static_cast<size_t>(threads - 1));
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_attr_t attributes;
-  if (pthread_attr_init(&attributes)) return;
-  pthread_attr_setstacksize(&attributes, stack_bytes);
-  pthread_sigmask(SIG_SETMASK, &all, &before);  // inherited
-  auto start = [](void *shared) -> void * {
-    static_cast<Shared *>(shared)->help();
-    return nullptr;
-  };
-  for (pthread_t id; helpers_ < threads - 1; helpers_++) {
-    if (pthread_create(&id, &attributes, start, shared_.get())) break;
-    shared_->helpers.push_back(id);
+  for (os::Thread thread; helpers_ < threads - 1; helpers_++) {
+    if (!thread.start([](void *shared) { static_cast<Shared *>(shared)->help(); }, shared_.get())) break;
+    shared_->helpers.push_back(thread);
   }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  pthread_attr_destroy(&attributes);
 }
 
 Crew::~Crew() {
@@ -170,7 +147,7 @@ Crew::~Crew() {
   shared_->stop.store(true, std::memory_order_seq_cst);
   shared_->bell.fetch_add(1, std::memory_order_release);
   shared_->bell.notify_all();
-  for (pthread_t id : shared_->helpers) pthread_join(id, nullptr);
+  for (os::Thread &thread : shared_->helpers) thread.join();
 }
 
 void Crew::run(int64_t slices, Slice slice, void *user, int64_t phases) noexcept {

@@ -8,30 +8,20 @@ namespace {
 
 // Set for a thread whose host has switched cancellation off. A host that has used up all keys leaves none: then no
 // function of its can be cancelled.
-struct Deaf {
-  Deaf() : known(pthread_key_create(&key, nullptr) == 0) {}
-  pthread_key_t key = 0;
-  bool known;
-};
-const Deaf &deaf() {
-  static const Deaf d;
+const os::Key &deaf() {
+  static const os::Key d;
   return d;
 }
 
 }  // namespace
 
 void Uncancelled::remember() noexcept {
-  const Deaf &d = deaf();
-  if (!d.known || pthread_getspecific(d.key)) return;
-  remembered_ = pthread_setspecific(d.key, this) == 0;
+  if (!deaf().get()) remembered_ = deaf().set(1);
 }
 
-void Uncancelled::forget() noexcept { pthread_setspecific(deaf().key, nullptr); }
+void Uncancelled::forget() noexcept { deaf().set(0); }
 
-int Cancellable::wanted() noexcept {
-  const Deaf &d = deaf();
-  return d.known && !pthread_getspecific(d.key) ? PTHREAD_CANCEL_ENABLE : PTHREAD_CANCEL_DISABLE;
-}
+bool Cancellable::wanted() noexcept { return deaf().known() && !deaf().get(); }
 
 std::atomic<int64_t> GiveBack::waiting_{0};
 
@@ -90,7 +80,7 @@ void GiveBack::all() {
     Cancellable as_the_host;
     try {
       one->call();
-    } catch (abi::__forced_unwind &) {
+    } catch (os::ForcedUnwind &) {
       throw;
     } catch (...) {
     }

@@ -2,9 +2,6 @@
 // an interpreter that exits): then the C library unwinds the stack, through every frame that is not noexcept.
 #pragma once
 
-#include <cxxabi.h>
-#include <pthread.h>
-
 #include <atomic>
 #include <memory>
 #include <string>
@@ -13,18 +10,18 @@
 
 #include "base/error.hpp"
 #include "base/float_mode.hpp"
+#include "base/os/thread.hpp"
 
 namespace dl4 {
 
 // While it lives, a cancellation of the calling thread waits: no destructor of the library's is a place to end at.
 class Uncancelled {
  public:
-  Uncancelled() noexcept {
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_);
-    if (before_ == PTHREAD_CANCEL_DISABLE) remember();
+  Uncancelled() noexcept : before_(os::set_cancellable(false)) {
+    if (!before_) remember();
   }
   ~Uncancelled() {
-    pthread_setcancelstate(before_, nullptr);
+    os::set_cancellable(before_);
     if (remembered_) forget();
   }
   Uncancelled(const Uncancelled &) = delete;
@@ -33,21 +30,21 @@ class Uncancelled {
  private:
   void remember() noexcept;
   void forget() noexcept;
-  int before_;
+  const bool before_;
   bool remembered_ = false;
 };
 
 // Inside of it, while a function of the host's runs: as the host has it.
 class Cancellable {
  public:
-  Cancellable() noexcept { pthread_setcancelstate(wanted(), &before_); }
-  ~Cancellable() { pthread_setcancelstate(before_, nullptr); }
+  Cancellable() noexcept : before_(os::set_cancellable(wanted())) {}
+  ~Cancellable() { os::set_cancellable(before_); }
   Cancellable(const Cancellable &) = delete;
   Cancellable &operator=(const Cancellable &) = delete;
 
  private:
-  static int wanted() noexcept;
-  int before_;
+  static bool wanted() noexcept;
+  const bool before_;
 };
 
 // Memory or an object to be given back by a function of the host's. Destructors, which are noexcept, put it off; the
@@ -95,7 +92,7 @@ auto call_host(const char *function, const std::string &kind, F &&f) -> decltype
   };
   try {
     return f();
-  } catch (abi::__forced_unwind &) {
+  } catch (os::ForcedUnwind &) {
     throw;
   } catch (const std::exception &e) {
     throw failed(e.what());

@@ -18,6 +18,7 @@
 
 #include "base/fork.hpp"
 #include "base/host.hpp"
+#include "base/os/file.hpp"
 #include "base/utf8.hpp"
 
 namespace dl4 {
@@ -34,8 +35,8 @@ spdlog::sink_ptr sink_to(const std::string &to) {
   if (to == "stderr") return std::make_shared<spdlog::sinks::stderr_sink_mt>();
   try {
     // The process may change its folder before the file is rotated.
-    return std::make_shared<spdlog::sinks::rotating_file_sink_mt>(std::filesystem::absolute(to).string(), most_bytes,
-                                                                  older_files);
+    return std::make_shared<spdlog::sinks::rotating_file_sink_mt>(std::filesystem::absolute(os::path(to)).native(),
+                                                                  most_bytes, older_files);
   } catch (const std::exception &e) {
     const std::string all = e.what();
     fail(Code::io, "cannot open \"", to, "\": ", all.substr(all.rfind(": ") + 2));

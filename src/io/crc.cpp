@@ -10,7 +10,8 @@
 #include <immintrin.h>
 #elif defined(__aarch64__)
 #include <arm_acle.h>
-#include <sys/auxv.h>
+
+#include "base/os/processor.hpp"
 #endif
 
 namespace dl4::io {
@@ -111,7 +112,7 @@ uint32_t crc_of(std::span<const std::byte> bytes, uint32_t before) {
 #if defined(__x86_64__)
   if (bytes.size() >= 4 * block && __builtin_cpu_supports("pclmul")) return by_folding(bytes, before);
 #elif defined(__aarch64__)
-  static const bool has = (getauxval(AT_HWCAP) & HWCAP_CRC32) != 0;
+  static const bool has = os::arm_extensions().crc32;
   if (has) return by_words(bytes, before);
 #endif
   return by_zlib(bytes, before);

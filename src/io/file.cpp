@@ -1,180 +1,31 @@
-// Written: a temporary file beside the target, fsync, rename, fsync of the folder.
 #include "io/file.hpp"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <chrono>
-#include <climits>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <filesystem>
-#include <memory>
 
 #include "base/error.hpp"
 
 namespace dl4::io {
-namespace {
-
-[[noreturn]] void refuse(const char *what, const std::string &path, int error) {
-  char reason[128];
-  const char *words = strerror_r(error, reason, sizeof reason);  // the GNU form gives its text back
-  throw Error(error == ENOENT && std::string_view(what) == "open" ? Code::not_found : Code::io,
-              text("cannot ", what, " \"", path, "\": ", words))
-      .with("path", path);
-}
-
-// The path itself; the system would read one with a NUL, which a file's text may hold, to there alone.
-const std::string &whole(const std::string &path) {
-  if (path.find('\0') != std::string::npos)
-    throw Error(Code::io, text("cannot open \"", path, "\": expected a path, got one with a NUL")).with("path", path);
-  return path;
-}
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) close(fd_);
-  }
-  Descriptor(const Descriptor &) = delete;
-  Descriptor &operator=(const Descriptor &) = delete;
-  operator int() const { return fd_; }
-
- private:
-  const int fd_;
-};
-
-std::string folder_of(const std::string &path) {
-  size_t slash = path.rfind('/');
-  return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
-}
-
-// The file that `path` leads to; where there is none yet, the name under which the last of its links wants it.
-std::string resolved(const std::string &path) {
-  std::string at = path;
-  for (int links = 0; links < 40; ++links) {  // realpath finds circles; this ends a chain that is being changed
-    std::unique_ptr<char, decltype(&std::free)> real(realpath(at.c_str(), nullptr), &std::free);
-    if (real) return real.get();
-    if (errno != ENOENT) refuse("write", path, errno);
-    char next[PATH_MAX];
-    ssize_t n = readlink(at.c_str(), next, sizeof next);
-    if (n < 0) {
-      if (errno != EINVAL && errno != ENOENT) refuse("write", path, errno);
-      return at;
-    }
-    std::string to(next, static_cast<size_t>(n));
-    at = to[0] == '/' ? to : folder_of(at) + '/' + to;
-  }
-  refuse("write", path, ELOOP);
-}
-
-// A new file in `folder`, and its name. One that a killed process left is passed by: it may as well be that of a
-// process at work, in another container or on another machine.
-int create(const std::string &folder, mode_t mode, std::string &name) {
-  for (int tries = 0; tries < 100; ++tries) {
-    name = text(folder, "/.dl4-", getpid(), '-', std::chrono::system_clock::now().time_since_epoch().count(), ".tmp");
-    int fd = open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-    if (fd >= 0 || errno != EEXIST) return fd;
-  }
-  return -1;
-}
-
-// After a rename in `folder`, -1 if it could not be opened to read, of `file`: is it on the disk?
-bool sync_rename(int folder, int file) {
-  if (folder >= 0 && fsync(folder) == 0) return true;
-  // Where a folder can't be synced, or not by us, the whole file system can.
-  return (folder < 0 || errno == EINVAL || errno == ENOTSUP) && syncfs(file) == 0;
-}
-
-}  // namespace
 
 void Memory::read(int64_t at, std::span<std::byte> to) const {
   if (!to.empty()) std::memcpy(to.data(), bytes_.data() + at, to.size());
 }
 
-File::File(const std::string &path, int64_t limit)
-    : path_(whole(path)),
-      fd_(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)) {  // a pipe would let us wait
-  if (fd_ < 0) refuse("open", path, errno);
-  try {
-    struct stat info {};
-    if (fstat(fd_, &info) != 0) refuse("read", path, errno);
-    if (S_ISDIR(info.st_mode)) refuse("read", path, EISDIR);
-    if (!S_ISREG(info.st_mode))
-      throw Error(Code::io, text("cannot read \"", path, "\": expected a regular file, got a pipe, socket or device"))
-          .with("path", path);
-    if (info.st_size > limit)
-      throw Error(Code::out_of_memory, text('"', path, "\" has ", info.st_size, " bytes, the memory limit is ", limit))
-          .with("path", path);
-    size_ = info.st_size;
-  } catch (...) {
-    close(fd_);
-    throw;
-  }
+File::File(const std::string &path, int64_t limit) : path_(path), file_(path) {
+  if (size() > limit)
+    throw Error(Code::out_of_memory, text('"', path, "\" has ", size(), " bytes, the memory limit is ", limit))
+        .with("path", path);
 }
-
-File::~File() { close(fd_); }
 
 void File::read(int64_t at, std::span<std::byte> to) const {
-  while (!to.empty()) {
-    const ssize_t n = pread(fd_, to.data(), to.size(), at);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) refuse("read", path_, errno);
-    if (n == 0)
-      throw Error(Code::corrupt_file, text('"', path_, "\" was cut to ", at, " bytes while it was read"))
-          .with("path", path_);
-    at += n;
-    to = to.subspan(static_cast<size_t>(n));
-  }
-}
-
-void write_file(const std::string &path, std::span<const std::string_view> parts) {
-  const std::string target = resolved(whole(path)), folder = folder_of(target);
-  struct stat old {};
-  bool exists = stat(target.c_str(), &old) == 0;
-  if (!exists && errno != ENOENT) refuse("write", path, errno);
-  if (exists && !S_ISREG(old.st_mode)) refuse("write", path, S_ISDIR(old.st_mode) ? EISDIR : EINVAL);
-  if (exists && access(target.c_str(), W_OK) != 0) refuse("write", path, errno);
-  // Before anything is changed: what can't be synced is not begun.
-  Descriptor directory(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (directory < 0 && errno != EACCES) refuse("write", path, errno);
-  std::string temporary;
-  Descriptor fd(create(folder, exists ? 0600 : 0666, temporary));
-  if (fd < 0) refuse("write", path, errno);
-  struct Remove {
-    const std::string &name;
-    bool active = true;
-    ~Remove() {
-      if (active) unlink(name.c_str());
-    }
-  } remove{temporary};
-
-  if (exists) {
-    if (fchmod(fd, old.st_mode & 07777) != 0) refuse("write", path, errno);
-    // Only root may give a file away; who may not keeps the file under its own name, as an editor would.
-    if ((old.st_uid != geteuid() || old.st_gid != getegid()) && fchown(fd, old.st_uid, old.st_gid) != 0 &&
-        errno != EPERM)
-      refuse("write", path, errno);
-  }
-  for (std::string_view rest : parts)
-    while (!rest.empty()) {
-      const ssize_t n = write(fd, rest.data(), rest.size());
-      if (n < 0 && errno == EINTR) continue;
-      if (n < 0) refuse("write", path, errno);
-      rest.remove_prefix(static_cast<size_t>(n));
-    }
-  if (fsync(fd) != 0) refuse("write", path, errno);
-  if (rename(temporary.c_str(), target.c_str()) != 0) refuse("write", path, errno);
-  remove.active = false;
-  if (!sync_rename(directory, fd)) refuse("sync the folder of the new file, which is in place,", path, errno);
+  const size_t n = file_.read(at, to);
+  if (n < to.size())
+    throw Error(Code::corrupt_file,
+                text('"', path_, "\" was cut to ", at + static_cast<int64_t>(n), " bytes while it was read"))
+        .with("path", path_);
 }
 
 void expect_suffix(const std::string &path, const std::vector<std::string> &known) {
-  const std::string got = std::filesystem::path(path).extension().string();
+  const std::string got = os::utf8(os::path(path).extension());
   if (got.size() < 2 || (got[1] >= '0' && got[1] <= '9')) return;
   std::string all;
   for (const std::string &suffix : known) {

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/os/file.hpp"
 #include "base/tensor.hpp"
 
 namespace dl4::io {
@@ -44,27 +45,19 @@ class SharedMemory final : public Memory {
   const Bytes data_;
 };
 
-// Refuses with NOT_FOUND or IO (naming path and reason) or, past `limit` bytes, with INVALID_ARGUMENT. Only a regular
-// file is opened: nothing here waits for another process.
+// Refuses as os::File does or, past `limit` bytes, with OUT_OF_MEMORY.
 class File final : public Source {
  public:
   File(const std::string &path, int64_t limit);
-  ~File() override;
-  File(const File &) = delete;
-  File &operator=(const File &) = delete;
-  int64_t size() const override { return size_; }
+  int64_t size() const override { return file_.size(); }
   void read(int64_t at, std::span<std::byte> to) const override;
 
  private:
   const std::string path_;
-  const int fd_;
-  int64_t size_ = 0;
+  const os::File file_;
 };
 
-// When this returns, the parts are on the disk, one behind the other, under `path`; at any instant before, the old file
-// is there whole. A symbolic link is followed, and mode and owner of the old file are kept. A failure leaves the old
-// file and no other, unless it says that the new one is in place: then it is not known to be on the disk.
-void write_file(const std::string &path, std::span<const std::string_view> parts);
+using os::write_file;
 
 // Refuses a path that ends otherwise. Of names without a suffix nothing is expected: "model", ".model", and
 // "epoch-0.35", as what begins with a digit is a number.

@@ -69,21 +69,21 @@ Tensor outside_bytes(const Numbers &t, int64_t wanted, Outside &outside) {
         .with("tensor", std::string(t.name));
   namespace fs = std::filesystem;
   std::error_code error;
-  const fs::path folder = fs::weakly_canonical(outside.folder, error),
-                 path = fs::weakly_canonical(folder / fs::path(t.location), error);
-  const auto [end, rest] = std::mismatch(folder.begin(), folder.end(), path.begin(), path.end());
   const bool has_nul = t.location.find('\0') != t.location.npos;
-  if (error || has_nul || t.location.empty() || fs::path(t.location).is_absolute() || end != folder.end() ||
-      rest == path.end())
+  const fs::path location = has_nul ? fs::path() : os::path(t.location);
+  const fs::path folder = fs::weakly_canonical(os::path(outside.folder), error),
+                 path = fs::weakly_canonical(folder / location, error);
+  const auto [end, rest] = std::mismatch(folder.begin(), folder.end(), path.begin(), path.end());
+  if (error || has_nul || t.location.empty() || location.is_absolute() || end != folder.end() || rest == path.end())
     throw Error(Code::corrupt_file, text(who, " lies in ", Json(t.location).shown(), ", outside of the model's folder"))
         .with("tensor", std::string(t.name));
-  const io::File file(path.string(), INT64_MAX);
+  const io::File file(os::utf8(path), INT64_MAX);
   if (t.length >= 0 && t.length != wanted)
     fail(Code::corrupt_file, who, ": expected ", wanted, " bytes, \"", t.location, "\" has the length ", t.length);
   if (t.offset > file.size() || file.size() - t.offset < wanted)
     fail(Code::corrupt_file, who, ": expected ", wanted, " bytes from ", t.offset, " on, \"", t.location, "\" has ",
          file.size());
-  if (outside.files.insert(path.string()).second) outside.budget.add_file(file.size());
+  if (outside.files.insert(os::utf8(path)).second) outside.budget.add_file(file.size());
   outside.budget.take(wanted, who);
   const Tensor bytes = make_tensor(DType::u8, {wanted});
   file.read(t.offset, bytes.memory());

@@ -2,11 +2,10 @@
 // program some milliseconds: it measures its timer.
 #if defined(__x86_64__)
 #include <cpuid.h>
-#elif defined(__aarch64__)
-#include <sys/auxv.h>
 #endif
 
 #include "backend/cpu/kernels/simd/simd.hpp"
+#include "base/os/processor.hpp"
 
 #include "hwy/base.h"
 #include "hwy/targets.h"
@@ -44,7 +43,7 @@ int64_t detect() {
 
 #elif defined(__aarch64__)
 
-int64_t detect() { return getauxval(AT_HWCAP) & HWCAP_AES ? HWY_NEON : 0; }
+int64_t detect() { return dl4::os::arm_extensions().aes ? HWY_NEON : 0; }
 
 #else
 

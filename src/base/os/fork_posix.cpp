@@ -7,31 +7,18 @@
 #include <atomic>
 #include <cstdint>
 
+#include "base/os/thread.hpp"
+
 namespace dl4 {
 namespace {
 
 std::atomic<uint32_t> count{0};
 pthread_rwlock_t inside = PTHREAD_RWLOCK_INITIALIZER;
 
-// How often the calling thread is inside: it may fork there, from a signal handler. Not thread_local: that would make
-// the library impossible to load for a program with little room for it.
-class Depth {
- public:
-  // A host that has used up all keys leaves none: then each level takes the lock anew, as readers may, and only a fork
-  // from a signal handler inside is not looked after.
-  Depth() : known_(pthread_key_create(&key_, nullptr) == 0) {}
-  intptr_t get() const noexcept { return known_ ? reinterpret_cast<intptr_t>(pthread_getspecific(key_)) : 0; }
-  void set(intptr_t n) const noexcept {
-    if (known_) pthread_setspecific(key_, reinterpret_cast<void *>(n));
-  }
-
- private:
-  pthread_key_t key_ = 0;
-  bool known_;
-};
-
-const Depth &depth() {
-  static const Depth d;
+// How often the calling thread is inside: it may fork there, from a signal handler. Without a key each level takes the
+// lock anew, as readers may, and only a fork from a signal handler inside is not looked after.
+const os::Key &depth() {
+  static const os::Key d;
   return d;
 }
 

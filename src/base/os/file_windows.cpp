@@ -1,0 +1,158 @@
+// Written: a temporary file beside the target, FlushFileBuffers, and ReplaceFile or, where there is none yet,
+// MoveFileEx.
+#include "base/os/file.hpp"
+
+#include <windows.h>
+
+#include <algorithm>
+#include <chrono>
+#include <system_error>
+
+#include "base/error.hpp"
+
+namespace dl4::os {
+namespace {
+
+[[noreturn]] void refuse(const char *what, const std::string &path, DWORD error) {
+  const bool missing = error == ERROR_FILE_NOT_FOUND || error == ERROR_PATH_NOT_FOUND;
+  std::string reason = std::system_category().message(static_cast<int>(error));
+  while (!reason.empty() && (reason.back() == '\n' || reason.back() == '\r' || reason.back() == '.')) reason.pop_back();
+  throw Error(missing && std::string_view(what) == "open" ? Code::not_found : Code::io,
+              text("cannot ", what, " \"", path, "\": ", missing ? "No such file or directory" : reason))
+      .with("path", path);
+}
+
+class Handle {
+ public:
+  explicit Handle(HANDLE h) : h_(h) {}
+  ~Handle() { close(); }
+  Handle(const Handle &) = delete;
+  Handle &operator=(const Handle &) = delete;
+  operator HANDLE() const { return h_; }
+  bool ok() const { return h_ != INVALID_HANDLE_VALUE; }
+  void close() {
+    if (ok()) CloseHandle(h_);
+    h_ = INVALID_HANDLE_VALUE;
+  }
+
+ private:
+  HANDLE h_;
+};
+
+constexpr DWORD share_all = FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE;
+
+// The file that a symbolic link leads to; the path itself where there is none.
+std::filesystem::path resolved(const std::filesystem::path &p) {
+  std::error_code error;
+  if (!std::filesystem::is_symlink(p, error)) return p;
+  const auto real = std::filesystem::weakly_canonical(p, error);
+  return error ? p : real;
+}
+
+}  // namespace
+
+std::filesystem::path path(const std::string &utf8) {
+  if (utf8.find('\0') != std::string::npos)
+    throw Error(Code::io, text("cannot open \"", utf8, "\": expected a path, got one with a NUL")).with("path", utf8);
+  if (utf8.empty()) return {};
+  const int bytes = static_cast<int>(std::min<size_t>(utf8.size(), INT_MAX));
+  const int n = MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, utf8.data(), bytes, nullptr, 0);
+  if (n <= 0) throw Error(Code::io, "cannot open a file: expected its path in UTF-8, got other bytes").with("path", "");
+  std::wstring wide(static_cast<size_t>(n), L'\0');
+  MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, utf8.data(), bytes, wide.data(), n);
+  return wide;
+}
+
+std::string utf8(const std::filesystem::path &path) {
+  const std::u8string s = path.u8string();
+  return {s.begin(), s.end()};
+}
+
+File::File(const std::string &path)
+    : path_(path),
+      handle_(reinterpret_cast<intptr_t>(CreateFileW(os::path(path).c_str(), GENERIC_READ, share_all, nullptr,
+                                                     OPEN_EXISTING, FILE_ATTRIBUTE_NORMAL, nullptr))) {
+  const auto handle = reinterpret_cast<HANDLE>(handle_);
+  if (handle == INVALID_HANDLE_VALUE) {
+    const DWORD error = GetLastError();
+    const DWORD attributes = GetFileAttributesW(os::path(path).c_str());
+    if (attributes != INVALID_FILE_ATTRIBUTES && (attributes & FILE_ATTRIBUTE_DIRECTORY))
+      throw Error(Code::io, text("cannot read \"", path, "\": Is a directory")).with("path", path);
+    refuse("open", path, error);
+  }
+  LARGE_INTEGER size{};
+  const bool regular = GetFileType(handle) == FILE_TYPE_DISK;
+  const DWORD error = regular && !GetFileSizeEx(handle, &size) ? GetLastError() : 0;
+  size_ = size.QuadPart;
+  if (regular && !error) return;
+  CloseHandle(handle);
+  if (error) refuse("read", path, error);
+  throw Error(Code::io, text("cannot read \"", path, "\": expected a regular file, got a pipe, socket or device"))
+      .with("path", path);
+}
+
+File::~File() { CloseHandle(reinterpret_cast<HANDLE>(handle_)); }
+
+size_t File::read(int64_t at, std::span<std::byte> to) const {
+  size_t done = 0;
+  while (done < to.size()) {
+    const uint64_t from = static_cast<uint64_t>(at) + done;
+    OVERLAPPED where{};
+    where.Offset = static_cast<DWORD>(from);
+    where.OffsetHigh = static_cast<DWORD>(from >> 32);
+    DWORD n = 0;
+    const auto wanted = static_cast<DWORD>(std::min<size_t>(to.size() - done, 1u << 30));
+    if (!ReadFile(reinterpret_cast<HANDLE>(handle_), to.data() + done, wanted, &n, &where)) {
+      if (const DWORD error = GetLastError(); error != ERROR_HANDLE_EOF) refuse("read", path_, error);
+      break;
+    }
+    if (n == 0) break;
+    done += n;
+  }
+  return done;
+}
+
+void write_file(const std::string &path, std::span<const std::string_view> parts) {
+  const std::filesystem::path target = resolved(os::path(path));
+  const DWORD attributes = GetFileAttributesW(target.c_str());
+  const bool exists = attributes != INVALID_FILE_ATTRIBUTES;
+  if (exists && (attributes & FILE_ATTRIBUTE_DIRECTORY))
+    throw Error(Code::io, text("cannot write \"", path, "\": Is a directory")).with("path", path);
+  if (exists && (attributes & FILE_ATTRIBUTE_READONLY)) refuse("write", path, ERROR_ACCESS_DENIED);
+  std::filesystem::path temporary;
+  HANDLE made = INVALID_HANDLE_VALUE;
+  for (int tries = 0; tries < 100 && made == INVALID_HANDLE_VALUE; ++tries) {
+    temporary = target.parent_path() / text(".dl4-", GetCurrentProcessId(), '-',
+                                            std::chrono::system_clock::now().time_since_epoch().count(), ".tmp");
+    made = CreateFileW(temporary.c_str(), GENERIC_WRITE, 0, nullptr, CREATE_NEW, FILE_ATTRIBUTE_NORMAL, nullptr);
+    if (made == INVALID_HANDLE_VALUE && GetLastError() != ERROR_FILE_EXISTS) break;
+  }
+  Handle file(made);
+  if (!file.ok()) refuse("write", path, GetLastError());
+  struct Remove {
+    const std::filesystem::path &name;
+    Handle &file;
+    bool active = true;
+    ~Remove() {
+      if (!active) return;
+      file.close();
+      DeleteFileW(name.c_str());
+    }
+  } remove{temporary, file};
+  for (std::string_view rest : parts)
+    while (!rest.empty()) {
+      DWORD n = 0;
+      if (!WriteFile(file, rest.data(), static_cast<DWORD>(std::min<size_t>(rest.size(), 1u << 30)), &n, nullptr))
+        refuse("write", path, GetLastError());
+      rest.remove_prefix(n);
+    }
+  if (!FlushFileBuffers(file)) refuse("write", path, GetLastError());
+  file.close();
+  // ReplaceFile keeps the access rights and attributes of the old file. Not every file system has it.
+  const bool replaced = exists && ReplaceFileW(target.c_str(), temporary.c_str(), nullptr, 0, nullptr, nullptr);
+  if (!replaced && !MoveFileExW(temporary.c_str(), target.c_str(), MOVEFILE_REPLACE_EXISTING | MOVEFILE_WRITE_THROUGH))
+    refuse("write", path, GetLastError());
+  remove.active = false;
+}
+
+}  // namespace dl4::os

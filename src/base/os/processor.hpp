@@ -1,0 +1,23 @@
+// What the system says about its processor.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace dl4::os {
+
+std::string processor_name();  // "" where the system does not say
+// Processors that this process may use, by affinity and by quota; at least 1.
+int64_t processors_allowed();
+// Bytes of the first data cache; 0 where the system does not say.
+int64_t first_cache_bytes() noexcept;
+// The processor on which the calling thread runs at this moment; 0 where the system does not say.
+size_t current_processor() noexcept;
+// Extensions of arm64, which a program can't ask the processor for.
+struct ArmExtensions {
+  bool simd = false, aes = false, crc32 = false, sve = false;
+};
+ArmExtensions arm_extensions() noexcept;
+
+}  // namespace dl4::os

@@ -1,0 +1,111 @@
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
+#include "base/os/processor.hpp"
+#if defined(__aarch64__)
+#include <sys/auxv.h>
+#endif
+
+namespace dl4::os {
+namespace {
+
+int64_t by_affinity() {
+  for (int size = 1024; size <= 1 << 20; size *= 4) {
+    cpu_set_t *set = CPU_ALLOC(size);
+    if (!set) break;
+    size_t bytes = CPU_ALLOC_SIZE(size);
+    int count = sched_getaffinity(0, bytes, set) ? 0 : CPU_COUNT_S(bytes, set);
+    CPU_FREE(set);
+    if (count) return count;
+  }
+  long online = sysconf(_SC_NPROCESSORS_ONLN);
+  return online > 0 ? online : 1;
+}
+
+// Processors that a quota of `quota` in every `period` is worth, rounded up; a large number when there is no quota.
+int64_t worth(const std::string &quota, const std::string &period) {
+  int64_t q = 0, p = 0;
+  std::istringstream(quota) >> q;
+  std::istringstream(period) >> p;
+  return q > 0 && p > 0 ? (q + p - 1) / p : INT32_MAX;
+}
+
+std::string word(std::ifstream f) {
+  std::string w;
+  f >> w;
+  return w;
+}
+
+// The smallest quota of the process's control group and those above it, in both versions of control groups.
+int64_t by_quota() {
+  int64_t least = INT32_MAX;
+  std::ifstream groups("/proc/self/cgroup");
+  for (std::string line; std::getline(groups, line);) {
+    size_t first = line.find(':'), second = line.find(':', first + 1);
+    if (first == std::string::npos || second == std::string::npos) continue;
+    std::string controllers = line.substr(first + 1, second - first - 1), path = line.substr(second + 1);
+    bool cpu = ("," + controllers + ",").find(",cpu,") != std::string::npos;
+    if (!cpu && !controllers.empty()) continue;
+    std::string root = cpu ? "/sys/fs/cgroup/cpu" : "/sys/fs/cgroup";
+    while (true) {
+      if (path == "/") path.clear();
+      if (cpu) {
+        least = std::min(least, worth(word(std::ifstream(root + path + "/cpu.cfs_quota_us")),
+                                      word(std::ifstream(root + path + "/cpu.cfs_period_us"))));
+      } else {
+        std::ifstream max(root + path + "/cpu.max");
+        std::string quota, period;
+        max >> quota >> period;
+        least = std::min(least, worth(quota, period));
+      }
+      size_t slash = path.rfind('/');
+      if (slash == std::string::npos) break;
+      path.resize(slash);
+    }
+  }
+  return least;
+}
+
+}  // namespace
+
+std::string processor_name() {
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);) {
+    for (const char *key : {"model name", "Model", "Hardware", "CPU part"}) {
+      if (line.rfind(key, 0) != 0) continue;
+      size_t colon = line.find(':');
+      if (colon != std::string::npos && colon + 2 < line.size()) return line.substr(colon + 2);
+    }
+  }
+  return "";
+}
+
+int64_t processors_allowed() { return std::max<int64_t>(1, std::min(by_affinity(), by_quota())); }
+
+int64_t first_cache_bytes() noexcept {
+#if defined(_SC_LEVEL1_DCACHE_SIZE)
+  return std::max<int64_t>(0, sysconf(_SC_LEVEL1_DCACHE_SIZE));
+#else
+  return 0;
+#endif
+}
+
+size_t current_processor() noexcept {
+  const int core = sched_getcpu();
+  return core < 0 ? 0 : static_cast<size_t>(core);
+}
+
+ArmExtensions arm_extensions() noexcept {
+  ArmExtensions found;
+#if defined(__aarch64__)
+  const unsigned long caps = getauxval(AT_HWCAP);
+  found = {(caps & HWCAP_ASIMD) != 0, (caps & HWCAP_AES) != 0, (caps & HWCAP_CRC32) != 0, (caps & HWCAP_SVE) != 0};
+#endif
+  return found;
+}
+
+}  // namespace dl4::os

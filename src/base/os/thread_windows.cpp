@@ -1,0 +1,62 @@
+#include <process.h>
+#include <windows.h>
+
+#include <new>
+
+#include "base/os/thread.hpp"
+
+namespace dl4::os {
+namespace {
+
+constexpr unsigned stack_bytes = 1u << 20;
+
+struct Start {
+  Thread::Body body;
+  void *user;
+};
+
+unsigned __stdcall run(void *p) {
+  const Start s = *std::unique_ptr<Start>(static_cast<Start *>(p));
+  s.body(s.user);
+  return 0;
+}
+
+}  // namespace
+
+bool Thread::start(Body body, void *user) noexcept {
+  auto *start = new (std::nothrow) Start{body, user};
+  if (!start) return false;
+  id_ = _beginthreadex(nullptr, stack_bytes, run, start, STACK_SIZE_PARAM_IS_A_RESERVATION, nullptr);
+  if (!id_) delete start;
+  return id_ != 0;
+}
+
+void Thread::join() noexcept {
+  const auto handle = reinterpret_cast<HANDLE>(id_);
+  WaitForSingleObject(handle, INFINITE);
+  CloseHandle(handle);
+}
+
+void relax() noexcept { YieldProcessor(); }
+
+Key::Key() noexcept {
+  const DWORD key = TlsAlloc();
+  known_ = key != TLS_OUT_OF_INDEXES;
+  if (known_) key_ = key;
+}
+
+intptr_t Key::get() const noexcept {
+  if (!known_) return 0;
+  const DWORD last = GetLastError();  // TlsGetValue clears it
+  const auto word = reinterpret_cast<intptr_t>(TlsGetValue(static_cast<DWORD>(key_)));
+  SetLastError(last);
+  return word;
+}
+
+bool Key::set(intptr_t word) const noexcept {
+  return known_ && TlsSetValue(static_cast<DWORD>(key_), reinterpret_cast<void *>(word));
+}
+
+bool set_cancellable(bool yes) noexcept { return yes; }
+
+}  // namespace dl4::os

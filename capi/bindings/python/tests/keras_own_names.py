@@ -104,6 +104,7 @@ def special(module):
 
         lookup = importlib.import_module("dl4.keras.src.layers.preprocessing.index_lookup")
         keras.layers.IndexLookup = lookup_class(keras, lookup.IndexLookup)  # which Keras's inner module has
+        texts = importlib.import_module("dl4.keras.src.saving.serialization_lib")
         nests = vars(importlib.import_module("dl4.keras.src.structures"))
         b, named = _backend(), {"named_product": named_product, "get_test_data": get_test_data}
         testing = types.SimpleNamespace(
@@ -133,7 +134,10 @@ def special(module):
                 "keras.src.backend.common.variables": vars(b),
                 "keras.src.backend.common.symbolic_scope": {"in_symbolic_scope": is_traced},
                 "keras.src.distribution.distribution_lib": {n: Use(n) for n in ("DataParallel", "DeviceMesh")},
+                "keras.src.saving.serialization_lib": {"SafeModeScope": texts.safely, "ObjectSharingScope": texts._sharing},
                 "keras.src.saving.saving_lib": {
+                    "_CONFIG_FILENAME": "config.json",
+                    "_METADATA_FILENAME": "metadata.json",
                     "_MEMORY_UPPER_BOUND": 0.5,
                     "save_weights_only": keras.saving.save_weights,
                     "load_weights_only": keras.saving.load_weights,

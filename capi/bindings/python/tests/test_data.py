@@ -636,7 +636,11 @@ class Layers(Case):
         x = keras.Input((1,), dtype="string", name="word")
         model = keras.Model(x, layers.Embedding(4, 2)(lookup(x)))
         with self.assertRaisesRegex(NotImplementedError, "layers that are Python"):
-            model.save(self.folder / "m.keras")
+            model.save(self.folder / "m.safetensors")
+        model.save(self.folder / "m.keras")
+        words = np.array([["b"], ["a"], ["?"]])
+        again = keras.saving.load_model(self.folder / "m.keras")
+        np.testing.assert_array_equal(again.predict(words, verbose=0), model.predict(words, verbose=0))
         with self.assertRaisesRegex(NotImplementedError, "a tensor of texts"):
             layers.Flatten()(x)
         inverse = layers.StringLookup(vocabulary=["a"], invert=True)

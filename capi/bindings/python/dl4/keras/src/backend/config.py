@@ -28,6 +28,20 @@ def image_data_format():
     return _data_format
 
 
+def computed_in(dtype):
+    """The type that a layer of this dtype or policy computes in: of floats float32, which is said once."""
+    given = dtype.get("config", {}).get("name") if isinstance(dtype, dict) else getattr(dtype, "name", dtype)
+    if given is None or str(given) == "float32" or not str(given).startswith(("float", "bfloat16", "mixed_")):
+        return dtype if given is None else str(given)
+    if str(given) not in _told:
+        _told.add(str(given))
+        warnings.warn(f"dtype {str(given)!r}: layers have float32 weights and compute in float32", stacklevel=4)
+    return "float32"
+
+
+_told = set()
+
+
 def set_image_data_format(data_format):
     """Sets the default data format of layers that are made from now on."""
     global _data_format

@@ -1,13 +1,17 @@
 """Lambda: a function as a layer."""
 
-import codecs
 import inspect
-import marshal
-import types
 
 from ..export import keras_export
 from ..saving.object_registration import custom_object_scope
-from ..saving.serialization_lib import deserialize_keras_object, in_safe_mode, serialize_keras_object
+from ..saving.serialization_lib import (
+    deserialize_keras_object,
+    in_safe_mode,
+    lambda_config,
+    lambda_of,
+    safely,
+    serialize_keras_object,
+)
 from .layer import category, Layer
 
 
@@ -50,27 +54,12 @@ def function_config(function):
     """A function by its name, a lambda as its code."""
     if getattr(function, "__name__", "") != "<lambda>":
         return serialize_keras_object(function)
-    closure = tuple(c.cell_contents for c in function.__closure__) if function.__closure__ else None
-    code = codecs.encode(marshal.dumps(function.__code__), "base64").decode("ascii")
-    return {
-        "class_name": "__lambda__",
-        "config": {"code": code, "defaults": function.__defaults__, "closure": closure},
-    }
+    return lambda_config(function)
 
 
 def function_of(config, safe_mode=None):
     """The function of such a config; the code of a lambda only where that was allowed."""
     if not isinstance(config, dict) or config.get("class_name") != "__lambda__":
         return deserialize_keras_object(config)
-    if in_safe_mode() if safe_mode is None else safe_mode:
-        raise ValueError(
-            "Requested the deserialization of a `Lambda` layer whose `function` is a Python lambda. This carries a "
-            "potential risk of arbitrary code execution and thus it is disallowed by default. If you trust the source "
-            "of the artifact, you can override this error by passing `safe_mode=False` to the loading function, or "
-            "calling `keras.config.enable_unsafe_deserialization()`."
-        )
-    inner = config["config"]
-    code = marshal.loads(codecs.decode(inner["code"].encode("ascii"), "base64"))
-    cells = tuple(types.CellType(v) for v in inner["closure"]) if inner["closure"] is not None else None
-    defaults = tuple(inner["defaults"]) if inner["defaults"] is not None else None
-    return types.FunctionType(code, globals(), code.co_name, defaults, cells)
+    with safely(in_safe_mode() if safe_mode is None else safe_mode):
+        return lambda_of(config, "`Lambda` layer whose `function` is a Python lambda")

@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 from ....abi import Error
 from .. import overrides, registry
 from ..backend import call_context, global_state
-from ..backend.config import image_data_format
+from ..backend.config import computed_in, image_data_format
 from ..errors import keras_errors, typed
 from ..export import keras_export
 from ..interface import NAMES
@@ -54,7 +54,7 @@ class Layer(CustomLayer, TracedCalls, LayerWeights, Kind):
         return layer
 
     def __init__(self, *args, name=None, trainable=True, dtype=None, activity_regularizer=None, **kwargs):
-        self._batch_input_shape = _first_shape(self, kwargs)
+        self._batch_input_shape, dtype = _first_shape(self, kwargs), computed_in(dtype)
         if self._class_name in ("LSTM", "GRU"):
             kwargs.pop("use_cudnn", None)  # has no effect on the result
         first = kwargs.pop("weights", None) if self._class_name in _EMBEDDINGS else None

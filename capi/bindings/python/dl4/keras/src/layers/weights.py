@@ -165,6 +165,33 @@ class LayerWeights:
         for w, value in zip(mine, values):
             w.assign(value)
 
+    def save_own_variables(self, store):
+        """Puts its own variables into a store of arrays by key: those that are trained, then the others."""
+        for i, v in enumerate(self._own_in_files()):
+            store[str(i)] = v.numpy()
+
+    def load_own_variables(self, store):
+        """Gives its own variables what such a store has."""
+        mine = self._own_in_files()
+        if len(store) != len(mine):
+            if not mine and not self.built:
+                raise ValueError(
+                    f"Layer '{self.name}' was never built and thus it doesn't have any variables. However the weights "
+                    f"file lists {len(store)} variables for this layer.\nIn most cases, this error indicates that a "
+                    "layer around it did not make its variables in build(), or that build_from_config() has to make "
+                    "them."
+                )
+            raise ValueError(
+                f"Layer '{self.name}' expected {len(mine)} variables, but received {len(store)} variables during "
+                f"loading. Expected: {[v.name for v in mine]}"
+            )
+        for i, v in enumerate(mine):
+            v.assign(_of_shape(store[str(i)], v))
+
+    def _own_in_files(self):
+        native = self._native_weights() if self._class_name not in (None, "Functional") else []
+        return native + [v for kind in (True, False) for v in self._variables if v._trainable == kind]
+
     def _values_for(self, trainable_variables, non_trainable_variables):
         """Its variables and values for them, as stateless functions are given both."""
         found = [], []
@@ -202,6 +229,17 @@ class LayerWeights:
                 "can build it manually via: `layer.build(input_shape)`."
             )
         return sum(w.size for w in self.weights)
+
+
+def _of_shape(array, variable):
+    """An array of a file; other shapes are refused, where assign() would spread them."""
+    if tuple(array.shape) != tuple(variable.shape):
+        raise ValueError(
+            "The shape of the target variable and the shape of the target value in `variable.assign(value)` must "
+            f"match. variable.shape={tuple(variable.shape)}, Received: value.shape={tuple(array.shape)}. Target "
+            f"variable: {variable.path}"
+        )
+    return array
 
 
 def _held(x):

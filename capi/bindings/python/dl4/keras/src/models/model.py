@@ -14,7 +14,6 @@ from ..layers.tracing import Traced
 from ..registry import register_model
 from ..saving.object_registration import custom_object_scope
 from ..saving.serialization_lib import serialize_keras_object
-from ..saving.saving_lib import load_weights, save_model, save_weights
 from ..symbolic.eager import call_eagerly, run_eagerly
 from ..symbolic.execution import move_statistics, run, run_on_arrays
 from ..symbolic.function import Function
@@ -25,12 +24,13 @@ from ..tree import flatten, map_nest, pack_like
 from ..utils.naming import temporary_names, unique_name
 from ..utils.summary_utils import summary
 from .functional_config import functional_of, model_config
+from .in_files import InFiles
 from .inputs import Inputs
 from .rebuild import from_core
 
 
 @keras_export("models")
-class Model(Layer, Trainer, Inputs):
+class Model(Layer, Trainer, Inputs, InFiles):
     """A model of inputs and outputs, Model(inputs, outputs), or of a subclass with a call() of its layers."""
 
     _interface = "model"  # of Keras's that may be overridden
@@ -310,7 +310,7 @@ class Model(Layer, Trainer, Inputs):
 
     @property
     def layers(self):
-        own = self._has_custom_call() and self._base is None
+        own = self._has_custom_call() and self._base is None or overrides.own_class(self) is not type(self)
         return (
             (self._base or self._functional).layers()
             if self._functional is not None and not own
@@ -325,7 +325,9 @@ class Model(Layer, Trainer, Inputs):
         base = self.__dict__.get("_base")
         found = [x for x in base.layers() if isinstance(x, Layer)] if base is not None else []
         return (
-            list(dict.fromkeys(found + super()._inner_layers())) if self._has_custom_call() or base is None else found
+            list(dict.fromkeys(found + super()._inner_layers()))
+            if self._has_custom_call() or base is None or overrides.own_class(self) is not type(self)
+            else found
         )
 
     @property
@@ -387,16 +389,6 @@ class Model(Layer, Trainer, Inputs):
 
     def _to_json(self):
         return {"class_name": "Functional", "config": {"model": json.loads(self.core.describe(0)), "name": self.name}}
-
-    def save(self, filepath, overwrite=True, zipped=True):
-        """One file with architecture and weights: .safetensors, or .keras for Keras."""
-        save_model(self, filepath, overwrite, zipped)
-
-    def save_weights(self, filepath, overwrite=True):
-        save_weights(self, filepath, overwrite)
-
-    def load_weights(self, filepath, skip_mismatch=False):
-        load_weights(self, filepath, skip_mismatch)
 
     def export(self, filepath, **_):
         raise NotImplementedError("export is not in this version; save() writes a file that every language reads")

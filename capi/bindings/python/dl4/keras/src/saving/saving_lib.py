@@ -1,13 +1,25 @@
 """Models and weights in files."""
 
+import contextlib
+import io
+import json
 import os
+import tempfile
+import time
 import warnings
+import zipfile
 
 from .... import abi, core
 from .. import overrides
 from ..backend import global_state
+from ..kind import is_native
+from ..tree import flatten
+from . import hdf5
+from .serialization_lib import deserialize_keras_object, serialize_keras_object
+from .walk import Loading, Saving
 
-# ---- files
+_CONFIG, _METADATA, _WEIGHTS, _ASSETS = "config.json", "metadata.json", "model.weights.h5", "assets"
+_VERSION = "3.15.1"  # whose files are written
 
 
 def _need_files(model, who):
@@ -23,22 +35,75 @@ def _path(filepath, overwrite):
     return path
 
 
-def save_model(model, filepath, overwrite=True, zipped=True):
-    """A whole model: .safetensors; .keras for Keras, with what it was compiled with and its optimizer's state."""
-    if not zipped:
-        raise NotImplementedError("a model is one file: expected zipped=True")
+def _is_plain(model):
+    """Is it made of the library's layers alone, none of them in a model within? Its files the library writes."""
+    layers = model._flatten_layers()
+    functional = model._functional
+    if functional is None or functional.ahead is not None or model._has_custom_call():
+        return False
+    ours = all(overrides.own_class(x) is type(x) and (x is model or x._class_name is not None) for x in layers)
+    return (
+        ours
+        and not any(x is not model and getattr(x, "_interface", None) == "model" for x in layers)
+        and not any(x._is_custom() or x._variables for x in layers if x is not model)
+        and not any(overrides.having(x, "save") for x in layers)
+    )
+
+
+def _is_plainly_compiled(model):
+    """Is all that it was compiled with the library's, so that the library writes that too? A lambda has no name by
+    which a file could call it."""
+    given = [v for key in model._compiled for v in flatten(model._compiled[key])]
+    named = [v for v in given if callable(v) and not is_native(v) and getattr(v, "__name__", "") != "<lambda>"]
+    return not model._trains_by_steps() and not named
+
+
+def save_model(model, filepath, overwrite=True, zipped=None, **kwargs):
+    """A whole model: .safetensors; .keras for Keras, with what it was compiled with and its optimizer's state. With
+    zipped=False a folder of what a .keras file holds."""
+    save_format = kwargs.pop("save_format", None)
+    if not kwargs.pop("include_optimizer", True):
+        raise TypeError("`include_optimizer=False` is for Keras 2's files: load_model(..., compile=False) reads none")
+    if kwargs:
+        raise ValueError(f"The following argument(s) are not supported: {list(kwargs)}")
+    if isinstance(filepath, io.IOBase):
+        return _write_archive(model, filepath)
+    path = _path(filepath, overwrite)
+    if save_format and not path.endswith((".h5", ".hdf5", ".keras")):
+        raise ValueError(
+            "The `save_format` argument is deprecated in Keras 3. Please remove this argument and pass a file path "
+            f"with either `.keras` or `.h5` extension.Received: save_format={save_format}"
+        )
+    if zipped is False and path.endswith(".keras"):
+        raise ValueError(
+            f"When using `zipped=False`, the `filepath` argument should not end in `.keras`. Received: filepath={path}"
+        )
+    if zipped is False:
+        return _write_folder(model, path)
+    if path.endswith(".keras") and not (_is_plain(model) and (not model.compiled or _is_plainly_compiled(model))):
+        _warn_unbuilt(model)
+        with _replacing(path) as file:
+            return _write_archive(model, file)
     _need_files(model, "save()")
     _need_no_texts(model)
-    path = _path(filepath, overwrite)
     constrained = [w.path for w in model._constrained()]
     if constrained:
         warnings.warn(f"{path}: saved without the constraints in Python of {', '.join(constrained)}", stacklevel=3)
-    if path.endswith(".keras") and model.compiled and model._for_training().ahead is None:
+    if path.endswith(".keras") and model.compiled:
         try:
             return model._save_training(path)
         except (ValueError, abi.Error) as e:  # the model is saved in any case, as Keras does
             warnings.warn(f"{path}: saved without what the model was compiled with: {e}", stacklevel=3)
     model.core.save(path)
+
+
+def _warn_unbuilt(model):
+    if not model.built:
+        warnings.warn(
+            "You are saving a model that has not yet been built. It might not contain any weights yet. Consider "
+            "building the model first by calling it on some data.",
+            stacklevel=3,
+        )
 
 
 def _need_no_texts(model):
@@ -48,27 +113,229 @@ def _need_no_texts(model):
         names = ", ".join(layer.name for layer in ahead.layers())
         raise NotImplementedError(
             f"{model.name}: save() of a model with layers that are Python ({names}) is not in this version of "
-            "the library: "
-            "save the model behind them, and their configs and vocabularies"
+            "the library but as .keras"
         )
 
 
-def save_weights(model, filepath, overwrite=True):
-    """As .weights.h5, .npz or, with the architecture, .safetensors."""
-    _need_files(model, "save_weights()")
+# ---- Keras's files of any model
+
+
+@contextlib.contextmanager
+def _replacing(path):
+    """A file that takes its place when it is whole."""
+    handle, name = tempfile.mkstemp(dir=os.path.dirname(path) or ".")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            yield file
+        os.chmod(name, 0o666 & ~_umask())
+        os.replace(name, path)
+    except BaseException:
+        os.unlink(name)
+        raise
+
+
+def _umask():
+    now = os.umask(0)
+    os.umask(now)
+    return now
+
+
+def _texts(model):
+    said = {"keras_version": _VERSION, "date_saved": time.strftime("%Y-%m-%d@%H:%M:%S")}
+    return {_METADATA: json.dumps(said), _CONFIG: json.dumps(serialize_keras_object(model), default=list)}
+
+
+def _state(model, assets=None, skipped=None):
+    """Arrays of all objects; without the optimizer's where it has no place."""
+    try:
+        return Saving(model, assets, skipped).arrays
+    except NotImplementedError as e:
+        optimizer = getattr(model, "optimizer", None)
+        if optimizer is None:
+            raise
+        arrays = Saving(model, assets, [*(skipped or ()), optimizer]).arrays
+        warnings.warn(f"{model.name}: saved without the optimizer's state: {e}", stacklevel=4)
+        return arrays
+
+
+def _write_archive(model, file):
+    with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(file, "w") as archive:
+        for name, text in _texts(model).items():
+            archive.writestr(name, text)
+        assets = os.path.join(folder, _ASSETS)
+        with open(os.path.join(folder, _WEIGHTS), "wb") as weights:
+            hdf5.write(weights, _state(model, assets))
+        archive.write(os.path.join(folder, _WEIGHTS), _WEIGHTS)
+        for inside, _, names in os.walk(assets):
+            for name in names:
+                place = os.path.join(inside, name)
+                archive.write(place, os.path.relpath(place, folder).replace(os.sep, "/"))
+
+
+def _write_folder(model, path):
+    _warn_unbuilt(model)
+    os.makedirs(path, exist_ok=True)
+    for name, text in _texts(model).items():
+        with open(os.path.join(path, name), "w", encoding="utf-8") as file:
+            file.write(text)
+    with open(os.path.join(path, _WEIGHTS), "wb") as file:
+        hdf5.write(file, _state(model, os.path.join(path, _ASSETS)))
+
+
+def is_readable(config):
+    """Can a model be made of a config here, or has it what the library alone knows: Keras 2's words, or operations?"""
+    if isinstance(config, dict):
+        if "class_name" in config and "config" in config and "module" not in config:
+            return config["class_name"][:2] == "__"
+        if str(config.get("module")).startswith("keras.src.ops"):
+            return False
+        return all(map(is_readable, config.values()))
+    return not isinstance(config, (list, tuple)) or all(map(is_readable, config))
+
+
+def model_of_archive(filepath, custom_objects, compile, safe_mode):
+    """The model of a .keras file or of such a folder; None where the library has to read it."""
+    if not isinstance(filepath, io.IOBase) and os.path.isdir(filepath):
+        with open(os.path.join(filepath, _CONFIG), encoding="utf-8") as file:
+            config = json.load(file)
+        with open(os.path.join(filepath, _WEIGHTS), "rb") as file:
+            weights = file.read()
+        return _model_of(config, weights, os.path.join(filepath, _ASSETS), custom_objects, compile, safe_mode)
+    with zipfile.ZipFile(filepath) as archive:
+        config = json.loads(archive.read(_CONFIG))
+        if not is_readable({k: v for k, v in config.items() if k != "compile_config"}):
+            return None
+        with tempfile.TemporaryDirectory() as folder:
+            names = [n for n in archive.namelist() if n.startswith(f"{_ASSETS}/")]
+            archive.extractall(folder, names)
+            if _WEIGHTS not in archive.namelist():
+                raise ValueError(f"Expected a {_WEIGHTS} file.")
+            assets = os.path.join(folder, _ASSETS) if names else None
+            return _model_of(config, archive.read(_WEIGHTS), assets, custom_objects, compile, safe_mode)
+
+
+def _model_of(config, weights, assets, custom_objects, compile, safe_mode):
+    if not compile:
+        config.pop("compile_config", None)
+    model = deserialize_keras_object(config, custom_objects, safe_mode)
+    errors = Loading(model, [hdf5.Hdf5(weights)], assets).errors
+    global_state.changed()
+    if errors:
+        raise ValueError(_failures(errors))
+    return model
+
+
+def _failures(errors):
+    thing, error = next(iter(errors.values()))
+    return (
+        f"A total of {len(errors)} objects could not be loaded. Example error message for object {thing}:\n\n{error}"
+        f"\n\nList of objects that could not be loaded:\n{[thing for thing, _ in errors.values()]}"
+    )
+
+
+# ---- weights alone
+
+
+def save_weights(model, filepath, overwrite=True, max_shard_size=None, objects_to_skip=None):
+    """As .weights.h5, .npz or, with the architecture, .safetensors; as .weights.json, with files of at most
+    `max_shard_size` GB beside it."""
     path = _path(filepath, overwrite)
+    if max_shard_size is not None and not path.endswith(("weights.h5", "weights.json")):
+        raise ValueError(
+            f"The filename must end in `.weights.json` when `max_shard_size` is specified. Received: filepath={path}"
+        )
+    if not model.built:
+        raise ValueError(
+            "You are saving a model that has not yet been built. Try building the model first by calling it on some "
+            "data or by using `build()`."
+        )
+    if max_shard_size is not None:
+        return _write_shards(path, _state(model, skipped=objects_to_skip), max_shard_size)
+    if path.endswith(".weights.h5") and (objects_to_skip is not None or not _is_plain(model)):
+        arrays = _state(model, skipped=objects_to_skip)
+        with _replacing(path) as file:
+            return hdf5.write(file, arrays)
+    _need_files(model, "save_weights()")
     if not path.endswith((".weights.h5", ".npz", ".safetensors")):
-        raise ValueError(f"expected a name that ends in .weights.h5, .npz or .safetensors, got {path!r}")
+        raise ValueError(
+            "The filename must end in `.weights.h5`, or in one of the library's, .npz or .safetensors. "
+            f"Received: filepath={path}"
+        )
     model.core.save(path)
 
 
-def load_weights(model, filepath, skip_mismatch=False):
-    """Of Keras's files and .npz by layer and name; of this library's by position, as the weights stand in both."""
+def _write_shards(path, arrays, max_shard_size):
+    base = path[: path.rindex("weights.")].rstrip(".")
+    limit, shards, where, size = max_shard_size * 2**30, [{}], {}, 0
+    if not path.endswith(".json"):
+        warnings.warn(
+            f"Saving sharded weights requires `*.json` as the extension. The original path: {path} will be renamed to "
+            f"{base}.weights.json.",
+            stacklevel=4,
+        )
+    for key, array in arrays.items():
+        if array.nbytes > limit:
+            raise ValueError(
+                f"The size of {key} is {array.nbytes} bytes which exceeds the maximum shard size {int(limit)} bytes. "
+                "You can increase the `max_shard_size` parameter to accommodate the size."
+            )
+        if size + array.nbytes > limit:
+            shards.append({})
+            size = 0
+        shards[-1][key], size = array, size + array.nbytes
+        group, name = "/" + key.rsplit("/", 1)[0], f"{os.path.basename(base)}_{len(shards) - 1:05}.weights.h5"
+        if name not in where.setdefault(group, []):
+            where[group].append(name)
+    for i, shard in enumerate(shards):
+        with _replacing(f"{base}_{i:05}.weights.h5") as file:
+            hdf5.write(file, shard)
+    total = sum(array.nbytes for array in arrays.values())
+    places = {group: names[0] if len(names) == 1 else names for group, names in where.items()}
+    with open(f"{base}.weights.json", "w", encoding="utf-8") as file:
+        json.dump({"metadata": {"total_size": total}, "weight_map": places}, file, indent=4)
+
+
+def _shards(path):
+    path = path[: -len(".h5")] + ".json" if path.endswith(".h5") else path
+    with open(path, encoding="utf-8") as file:
+        places = json.load(file)["weight_map"].values()
+    names = {n for place in places for n in ([place] if isinstance(place, str) else place)}
+    if any(os.path.basename(n) != n for n in names):
+        raise ValueError(f"{path}: expected names of files beside it, got {sorted(names)}")
+    return [_file_of(os.path.join(os.path.dirname(path), name)) for name in sorted(names)]
+
+
+def _file_of(path):
+    with open(path, "rb") as file:
+        return hdf5.Hdf5(file.read())
+
+
+def load_weights(model, filepath, skip_mismatch=False, objects_to_skip=None, by_name=None, **kwargs):
+    """Of Keras's files by the paths of layers, of .npz by name; of this library's by position, as the weights stand in
+    both."""
+    if kwargs:
+        raise ValueError(f"Invalid keyword arguments: {kwargs}")
     path = os.fspath(filepath)
+    walked = path.endswith((".weights.h5", ".weights.json", ".keras"))
+    if by_name is not None and walked:
+        raise ValueError(f"`by_name` only supports loading legacy '.h5' or '.hdf5' files. Received: {path}")
+    if by_name:
+        raise NotImplementedError(f"{path}: load_weights(by_name=True) is not in this version of the library")
+    if objects_to_skip is not None and not path.endswith((".weights.h5", ".weights.json")):
+        raise ValueError(f"`objects_to_skip` only supports loading '.weights.h5' files.Received: {path}")
+    if not walked and not path.endswith((".h5", ".hdf5", ".npz", ".safetensors", ".dl4")) and not os.path.exists(path):
+        raise ValueError(f"File format not supported: filepath={path}.")
+    if not model.built:
+        raise ValueError(
+            "You are loading weights into a model that has not yet been built. Try building the model first by calling "
+            "it on some data or by using `build()`."
+        )
+    if walked and (path.endswith(".json") or skip_mismatch or objects_to_skip is not None or not _is_plain(model)):
+        return _load_walked(model, path, skip_mismatch, objects_to_skip)
     _need_files(model, "load_weights()")
     if path.endswith((".h5", ".hdf5", ".keras", ".npz")):
         if skip_mismatch:
-            raise NotImplementedError(f"{path}: skip_mismatch is for files of this library")
+            raise NotImplementedError(f"{path}: skip_mismatch is for files of this library, and for .weights.h5")
         model.core.load_weights(path)
         return global_state.changed()
     other = core.Model.load(path, global_state.context())
@@ -81,3 +348,19 @@ def load_weights(model, filepath, skip_mismatch=False):
             continue
         model.core.set_weight(name, other.get_weight(their))
     global_state.changed()
+
+
+def _load_walked(model, path, skip_mismatch, skipped):
+    if path.endswith(".json"):
+        files = _shards(path)
+    elif path.endswith(".keras"):
+        with zipfile.ZipFile(path) as archive:
+            files = [hdf5.Hdf5(archive.read(_WEIGHTS))]
+    else:
+        files = [_file_of(path)]
+    errors = Loading(model, files, None, skipped).errors
+    global_state.changed()
+    if errors and not skip_mismatch:
+        raise ValueError(_failures(errors))
+    if errors:
+        warnings.warn(_failures(errors), stacklevel=3)

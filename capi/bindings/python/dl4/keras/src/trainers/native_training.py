@@ -7,6 +7,7 @@ import warnings
 from .... import abi, core
 from .. import registry
 from ..backend import global_state
+from ..optimizers import in_files
 from ..optimizers.state import TrainerState
 from ..symbolic.execution import suspend_trainers, trained
 from .compile_utils import is_python
@@ -15,6 +16,8 @@ from .objective import is_frozen
 
 class NativeTraining:
     """The library's trainer of a model."""
+
+    _from_file = None  # what the optimizer keeps, until there is a trainer
 
     def _get_trainer(self, targets=None, training=False):
         """The trainer; `targets`, arrays, are looked at by losses that are functions of Python. The first time that it
@@ -98,6 +101,9 @@ class NativeTraining:
             abi.call("dl4_trainer_load_memory", self._trainer, data, len(data))
             for name, value in zip(names, now):
                 self.core.set_weight(name, value)
+        if self._from_file is not None:
+            arrays, self._from_file = self._from_file, None
+            in_files.put(self, arrays)
 
     def _evaluated(self, data, targets):
         """Where a call() asks whether it is training: by a trainer of the other model, put in this one's place."""

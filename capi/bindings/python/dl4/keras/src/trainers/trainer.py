@@ -48,6 +48,7 @@ class Trainer(NativeTraining, Objective, Steps):
             "weighted_metrics": weighted_metrics,
         }
         self.loss, self._trainer, self._suspended, self._as_trained, self._loaded = loss, None, None, None, False
+        self._from_file = None
 
         if self._functional is None or self._trains_by_steps():
             return

@@ -1,0 +1,158 @@
+"""Files of models: Keras's own, read; what is written here, read again."""
+
+import json
+import os
+import pathlib
+import tempfile
+import unittest
+import zipfile
+
+import numpy as np
+
+import dl4.keras as keras
+import keras_files
+from dl4.keras.src.saving import hdf5
+
+HERE = pathlib.Path(__file__).resolve().parent / "keras_files"
+EXPECTED = np.load(HERE / "expected.npz")
+layers = keras.layers
+
+
+def close(a, b):
+    np.testing.assert_allclose(np.asarray(a), np.asarray(b), 1e-5, 1e-5)
+
+
+class Files(unittest.TestCase):
+    def setUp(self):
+        keras_files.classes(keras)
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def test_keras_files_of_subclassed_models(self):
+        m = keras.saving.load_model(HERE / "tagger.keras")
+        self.assertEqual(type(m).__name__, "Tagger")
+        close(m.predict(keras_files.TOKENS, verbose=0), EXPECTED["tagger"])
+        m = keras_files.tagger(keras)
+        m.load_weights(HERE / "tagger.weights.h5")
+        close(m.predict(keras_files.TOKENS, verbose=0), EXPECTED["tagger"])
+
+    def test_keras_files_of_nested_models_train_on(self):
+        m = keras.saving.load_model(HERE / "nested.keras")
+        self.assertEqual([layer.name for layer in m.get_layer("encoder").layers[:1]], ["conv2d"])
+        close(m.predict(keras_files.IMAGES, verbose=0), EXPECTED["nested"])
+        self.assertEqual(int(m.optimizer.iterations), 2)
+        m.fit(keras_files.IMAGES, np.ones((5, 3)), batch_size=5, verbose=0, shuffle=False)
+        close(m.predict(keras_files.IMAGES, verbose=0), EXPECTED["trained_on"])
+
+    def test_what_is_written_is_in_keras_order(self):
+        m = keras_files.tagger(keras)
+        m.save_weights(self.folder / "m.weights.h5")
+        mine, theirs = ((f / n).read_bytes() for f, n in ((self.folder, "m.weights.h5"), (HERE, "tagger.weights.h5")))
+        mine, theirs = hdf5.Hdf5(mine), hdf5.Hdf5(theirs)
+        self.assertEqual(mine.paths(), theirs.paths())
+        self.assertEqual([mine.shape_of(p) for p in mine.paths()], [theirs.shape_of(p) for p in theirs.paths()])
+
+    def test_round_trips(self):
+        for model, x in ((keras_files.tagger(keras), keras_files.TOKENS), (keras_files.nested(keras), keras_files.IMAGES)):
+            expected = model.predict(x, verbose=0)
+            model.save(self.folder / "m.keras")
+            close(keras.saving.load_model(self.folder / "m.keras").predict(x, verbose=0), expected)
+            model.save(self.folder / "m", zipped=False)
+            close(keras.saving.load_model(self.folder / "m").predict(x, verbose=0), expected)
+            with open(self.folder / "m.bin", "w+b") as file:
+                keras.saving.save_model(model, file)
+                close(keras.saving.load_model(file).predict(x, verbose=0), expected)
+
+    def test_optimizers_go_on(self):
+        x, y = keras_files.IMAGES, np.ones((5, 3))
+        for optimizer in ("sgd", "adam", "rmsprop", "nadam", "adadelta", "ftrl"):
+            model = keras_files.nested(keras)
+            model.compile(optimizer, "mse")
+            model.fit(x, y, verbose=0, shuffle=False)
+            model.save(self.folder / "m.keras")
+            again = keras.saving.load_model(self.folder / "m.keras")
+            for m in (model, again):
+                m.fit(x, y, epochs=2, verbose=0, shuffle=False)
+            close(again.predict(x, verbose=0), model.predict(x, verbose=0))
+
+    def test_shards_and_objects_to_skip(self):
+        model = keras_files.tagger(keras)
+        path = self.folder / "m.weights.json"
+        model.save_weights(path, max_shard_size=1e-6)
+        places = json.loads(path.read_text())["weight_map"]
+        self.assertGreater(len({str(p) for p in places.values()}), 1)
+        again = keras_files.tagger(keras)
+        again.load_weights(path)
+        close(again.predict(keras_files.TOKENS, verbose=0), model.predict(keras_files.TOKENS, verbose=0))
+        with self.assertRaisesRegex(ValueError, "max_shard_size"):
+            model.save_weights(path, max_shard_size=1e-9)
+        kept = np.asarray(again.zz_last.kernel)
+        other = keras_files.tagger(keras)
+        keras.saving.save_weights(other, self.folder / "o.weights.h5")
+        keras.saving.load_weights(again, self.folder / "o.weights.h5", objects_to_skip=[again.zz_last])
+        close(again.zz_last.kernel, kept)
+        close(again.words.embeddings, other.words.embeddings)
+
+    def test_skip_mismatch(self):
+        a = keras.Sequential([keras.Input((3,)), layers.Dense(4), layers.Dense(2)])
+        b = keras.Sequential([keras.Input((3,)), layers.Dense(4), layers.Dense(5)])
+        a.save_weights(self.folder / "a.weights.h5")
+        kept = np.asarray(b.layers[1].kernel)
+        with self.assertRaisesRegex(ValueError, r"dense|\(4, 5\)"):
+            b.load_weights(self.folder / "a.weights.h5")
+        with self.assertWarnsRegex(UserWarning, "could not be loaded"):
+            b.load_weights(self.folder / "a.weights.h5", skip_mismatch=True)
+        close(b.layers[0].kernel, a.layers[0].kernel)
+        close(b.layers[1].kernel, kept)
+
+    def test_what_is_written_by_hand(self):
+        class Words(layers.Layer):
+            told = None
+
+            def call(self, x):
+                return x * 2.0
+
+            def save_own_variables(self, store):
+                store["told"] = np.arange(3)
+
+            def load_own_variables(self, store):
+                self.told = store["told"]
+
+            def save_assets(self, folder):
+                pathlib.Path(folder, "words.txt").write_text("a b")
+
+            def load_assets(self, folder):
+                self.words = pathlib.Path(folder, "words.txt").read_text()
+
+        model = keras.Sequential([keras.Input((3,)), Words()])
+        model.save(self.folder / "m.keras")
+        again = keras.saving.load_model(self.folder / "m.keras", custom_objects={"Words": Words})
+        np.testing.assert_array_equal(again.layers[0].told, [0, 1, 2])
+        self.assertEqual(again.layers[0].words, "a b")
+        with self.assertRaisesRegex(TypeError, "Could not locate class 'Words'"):
+            keras.saving.load_model(self.folder / "m.keras")
+
+    def test_bad_files(self):
+        (self.folder / "m.keras").write_text("no zip")
+        with self.assertRaisesRegex(ValueError, "accessible"):
+            keras.saving.load_model(self.folder / "m.keras")
+        with self.assertRaisesRegex(ValueError, "File format not supported"):
+            keras.saving.load_model(self.folder / "m.pkl")
+        data = (HERE / "tagger.weights.h5").read_bytes()
+        for cut in (0, 7, 90, 600, len(data) // 2):
+            with self.assertRaises((ValueError, NotImplementedError, IndexError)):
+                file = hdf5.Hdf5(data[:cut])
+                [file.read(p) for p in file.paths()]
+        model = keras_files.tagger(keras)
+        model.save(self.folder / "m.keras")
+        with zipfile.ZipFile(self.folder / "n.keras", "w") as archive:
+            with zipfile.ZipFile(self.folder / "m.keras") as given:
+                archive.writestr("config.json", given.read("config.json"))
+        with self.assertRaisesRegex(ValueError, "model.weights.h5"):
+            keras.saving.load_model(self.folder / "n.keras")
+        self.assertNotIn("tmp", "".join(os.listdir(self.folder)))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -57,7 +57,9 @@ def tagger(keras):
 
 def nested(keras):
     layers = keras.layers
-    encoder = keras.Sequential([layers.Conv2D(4, 3, use_bias=False), layers.BatchNormalization(), layers.ReLU()], name="encoder")
+    encoder = keras.Sequential(
+        [layers.Conv2D(4, 3, use_bias=False), layers.BatchNormalization(), layers.ReLU()], name="encoder"
+    )
     x = keras.Input((8, 8, 3))
     h = layers.GlobalAveragePooling2D()(encoder(x))
     model = keras.Model(x, layers.Dense(3)(classes(keras)[0](4)(h)))

@@ -54,7 +54,10 @@ class Files(unittest.TestCase):
         self.assertEqual([mine.shape_of(p) for p in mine.paths()], [theirs.shape_of(p) for p in theirs.paths()])
 
     def test_round_trips(self):
-        for model, x in ((keras_files.tagger(keras), keras_files.TOKENS), (keras_files.nested(keras), keras_files.IMAGES)):
+        for model, x in (
+            (keras_files.tagger(keras), keras_files.TOKENS),
+            (keras_files.nested(keras), keras_files.IMAGES),
+        ):
             expected = model.predict(x, verbose=0)
             model.save(self.folder / "m.keras")
             close(keras.saving.load_model(self.folder / "m.keras").predict(x, verbose=0), expected)

@@ -28,6 +28,7 @@ from .metrics import Metric
 from .models import Model, Sequential
 from .optimizers import Optimizer
 from .regularizers import Regularizer
+from .src.backend.name_scope import name_scope
 from .src.later import names_later as _names_later
 from .src.layers.variable import Variable
 from .src.symbolic.tensor import KerasTensor

@@ -1,6 +1,7 @@
 """LearningRateScheduler."""
 
 from ..export import keras_export
+from ..optimizers.optimizer import rates_of
 from .callback import Callback
 
 
@@ -13,16 +14,18 @@ class LearningRateScheduler(Callback):
         self.schedule, self.verbose = schedule, verbose
 
     def on_epoch_begin(self, epoch, logs=None):
-        try:
-            rate = self.schedule(epoch, float(self.model.optimizer.learning_rate))
-        except TypeError:
-            rate = self.schedule(epoch)
-        if not hasattr(rate, "__float__"):
-            raise ValueError(f"The output of the `schedule` function should be a float. Got: {rate}")
-        self.model.optimizer.learning_rate = float(rate)
-        if self.verbose > 0:
-            print(f"\nEpoch {epoch + 1}: LearningRateScheduler setting learning rate to {float(rate)}.")
+        for name, optimizer in rates_of(self.model.optimizer).items():
+            try:
+                rate = self.schedule(epoch, float(optimizer.learning_rate))
+            except TypeError:
+                rate = self.schedule(epoch)
+            if not hasattr(rate, "__float__"):
+                raise ValueError(f"The output of the `schedule` function should be a float. Got: {rate}")
+            optimizer.learning_rate = float(rate)
+            if self.verbose > 0:
+                which = f"{optimizer.name} " if name != "learning_rate" else ""
+                print(f"\nEpoch {epoch + 1}: LearningRateScheduler setting {which}learning rate to {float(rate)}.")
 
     def on_epoch_end(self, epoch, logs=None):
         if logs is not None:
-            logs["learning_rate"] = float(self.model.optimizer.learning_rate)
+            logs.update({name: float(o.learning_rate) for name, o in rates_of(self.model.optimizer).items()})

@@ -3,6 +3,7 @@
 import warnings
 
 from ..export import keras_export
+from ..optimizers.optimizer import rates_of
 from .monitor_callback import MonitorCallback
 
 
@@ -40,7 +41,7 @@ class ReduceLROnPlateau(MonitorCallback):
         if self.monitor_op is None:
             self._set_monitor_op()
         logs = {} if logs is None else logs
-        logs["learning_rate"] = float(self.model.optimizer.learning_rate)
+        logs.update({name: float(o.learning_rate) for name, o in rates_of(self.model.optimizer).items()})
         current = logs.get(self.monitor)
         if current is None:
             warnings.warn(
@@ -55,19 +56,21 @@ class ReduceLROnPlateau(MonitorCallback):
             self.best, self.wait = current, 0
         elif not self.in_cooldown():
             self.wait += 1
-            if self.wait >= self.patience and self._reduce(epoch):
+            named = rates_of(self.model.optimizer).items()
+            if self.wait >= self.patience and any([self._reduce(epoch, o, name) for name, o in named]):
                 self.cooldown_counter, self.wait = self.cooldown, 0
 
-    def _reduce(self, epoch):
+    def _reduce(self, epoch, optimizer, name):
         import numpy
 
-        before = float(self.model.optimizer.learning_rate)
+        before = float(optimizer.learning_rate)
         if before <= numpy.float32(self.min_lr):
             return False
         rate = max(before * self.factor, self.min_lr)
-        self.model.optimizer.learning_rate = rate
+        optimizer.learning_rate = rate
         if self.verbose > 0:
-            print(f"\nEpoch {epoch + 1}: ReduceLROnPlateau reducing learning rate to {rate}.")
+            which = f"{optimizer.name} " if name != "learning_rate" else ""
+            print(f"\nEpoch {epoch + 1}: ReduceLROnPlateau reducing {which}learning rate to {rate}.")
         return True
 
     def in_cooldown(self):

@@ -6,6 +6,7 @@ import operator
 from ....core import Tensor
 from ..backend import call_context, global_state
 from ..backend.eager_tensor import eager_tensor
+from ..backend.name_scope import current_path
 from ..export import keras_export
 from ..kind import is_native, native, split_native
 from ..registry import create
@@ -203,7 +204,7 @@ class Variable(Weight):
     ):
         import numpy
 
-        self._shown, self._owner, self._array = name, owner, None
+        self._shown, self._owner, self._array, self._scope = name, owner, None, current_path()
         self._given = regularizer, constraint() if isinstance(constraint, type) else constraint
         given = None if is_native(initializer) else initializer
         if given is not None and callable(given):
@@ -261,7 +262,9 @@ class Variable(Weight):
 
     @property
     def path(self):
-        return self.name if self._owner is None else f"{self._owner.name}/{self.name}"
+        if self._owner is not None:
+            return f"{self._owner.name}/{self.name}"
+        return f"{self._scope}/{self.name}" if self._scope else self.name
 
     @property
     def shape(self):

@@ -21,6 +21,8 @@ def _attribute_prefixes(weight):
 class LayerWeights:
     """What a layer says of its weights."""
 
+    _inner_in_files = False  # do its weights stand, in files, in layers within it?
+
     def _attach(self, core_model):
         """Its weights are to be found in this model."""
         if self._core is not None:
@@ -173,6 +175,8 @@ class LayerWeights:
     def load_own_variables(self, store):
         """Gives its own variables what such a store has."""
         mine = self._own_in_files()
+        if self._inner_in_files and not mine:
+            return  # the layer has been loaded as a whole
         if len(store) != len(mine):
             if not mine and not self.built:
                 raise ValueError(
@@ -189,7 +193,8 @@ class LayerWeights:
             v.assign(_of_shape(store[str(i)], v))
 
     def _own_in_files(self):
-        native = self._native_weights() if self._class_name not in (None, "Functional") else []
+        numbered = self._class_name not in (None, "Functional") and not self._inner_in_files
+        native = self._native_weights() if numbered else []
         return native + [v for kind in (True, False) for v in self._variables if v._trainable == kind]
 
     def _values_for(self, trainable_variables, non_trainable_variables):

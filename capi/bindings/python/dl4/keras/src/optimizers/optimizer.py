@@ -182,6 +182,7 @@ class Optimizer(Updates, Kind):
     def apply(self, grads, trainable_variables=None):
         """Updates variables by gradients that are arrays."""
         overrides.refuse(self, "apply()", "compile")
+        grads = list(grads)
         if self._by_rules():
             return self._apply_updates(list(grads), trainable_variables)
         if call_context.step() is not None:
@@ -190,6 +191,8 @@ class Optimizer(Updates, Kind):
             raise NotImplementedError(
                 f"{self.name}: the optimizer of a model that has been trained can't be applied by hand in this version"
             )
+        if any(g is None for g in grads) and self._applier is None:
+            return self._apply_updates(list(grads), trainable_variables)
         if trainable_variables is None and self._applier is None:
             if not self._built_for:
                 raise ValueError(
@@ -242,6 +245,9 @@ class Optimizer(Updates, Kind):
 
     def _updated(self, count):
         self._last = self._last[0], count
+
+    def _scale_by(self, factor):
+        self._config["loss_scale_factor"] = factor
 
     def scale_loss(self, loss):
         return loss if self.loss_scale_factor is None else loss * self.loss_scale_factor
@@ -296,6 +302,13 @@ class Optimizer(Updates, Kind):
         pairs = list(grads_and_vars)
         self.apply([g for g, _ in pairs], [v for _, v in pairs])
         return self.iterations
+
+
+def rates_of(optimizer):
+    """The optimizers that have the learning rates of a model, by the rates' names in logs."""
+    if hasattr(type(optimizer), "optimizers"):
+        return {f"learning_rate_{one.name}": one for one in optimizer.optimizers}
+    return {"learning_rate": optimizer}
 
 
 def _set_weight(model, name, value):

@@ -213,6 +213,7 @@ def _inner(layer):
             _HAVE_INNER[name] = any(not path.startswith("vars/") for path in _state_alone(layer))
         except Unsupported:  # Keras has no such layer: its weights are numbered
             _HAVE_INNER[name] = False
+    layer._inner_in_files = _HAVE_INNER[name]
     return _HAVE_INNER[name]
 
 

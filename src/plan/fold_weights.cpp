@@ -1,8 +1,8 @@
 // Normalizations folded into the weights before them.
 #include <algorithm>
 
-#include "base/float_mode.hpp"
 #include "backend/cpu/kernels/single_threaded.hpp"
+#include "base/float_mode.hpp"
 #include "ops/conv.hpp"
 #include "ops/matmul.hpp"
 #include "plan/fold.hpp"
@@ -38,7 +38,8 @@ class Folder {
     for (const Step &s : p_.steps) {
       bool all = !s.op->is_volatile();
       for (size_t i = 0; i < s.src.size(); ++i)
-        all = all && (s.src[i] == none || fixed_[s.src[i]] || !s.op->reads(static_cast<int>(i)));
+        all = all && (s.src[i] == none || fixed_[s.src[i]] ||
+                      (!s.op->reads(static_cast<int>(i)) && p_[s.src[i]].shape.known()));
       for (Id v : s.dst) all = all && p_[v].shape.known();
       for (Id v : s.dst) fixed_[v] = all;
     }

@@ -112,5 +112,22 @@ TEST(FoldWeights, NotWhatStandsApart) {
   EXPECT_GE(folded(both, two).count("binary"), 3u) << "read by another";
 }
 
+// A number made of the size of a free axis: of it nothing is read but its shape, which no session knows.
+TEST(FoldWeights, NotWhatAFreeSizeSays) {
+  const Shape image{free_dim, 6, 6, 2}, two{2, 6, 6, 2};
+  for (const bool behind : {false, true}) {
+    Net net(image);
+    net.add("Conv2D", {{"filters", 3}, {"kernel_size", 3}}).add("BatchNormalization");  // what is folded
+    const Node table = net.graph->add("Weight", "", {{"shape", {2}}}, {}, {})[0];
+    const Node free = behind ? net.y : net.x;
+    const Node n = net.graph->add("Sizes", "", {{"sizes", {"0.0"}}}, {}, {free})[0];
+    const Node size = net.graph->add("Cast", "", {{"to", "float32"}}, {}, {n})[0];
+    const Node sum = net.graph->add("Sum", "", {{"axis", 0}, {"keepdims", true}}, {}, {table})[0];
+    const Node scaled = net.graph->add("BroadcastMultiply", "", Json::object(), {}, {sum, size})[0];
+    net.y = net.graph->add("BroadcastAdd", "", Json::object(), {}, {net.y, scaled})[0];
+    EXPECT_GE(folded(net, two).count("sizes"), 1u);
+  }
+}
+
 }  // namespace
 }  // namespace dl4::graph

@@ -296,6 +296,73 @@ def numbers():
     case("BitCast of the model's", node("BitCast", ["x"], ["y"], to=6), {"x": floats(1, 3)}, opset=26, refused="they must be constants", reference=True)
 
 
+# ---- of free sizes ---------------------------------------------------------------------------------------------------
+
+
+def whole(*numbers):
+    return np.array(numbers, "int64")
+
+
+def sizes():
+    """Nodes whose shapes or numbers follow from sizes that the model is run with."""
+    x, both = {"x": floats(5, 4, 6)}, (0, 1)
+    shape, first, second = node("Shape", ["x"], ["s"]), node("Gather", ["s", "zero"], ["n"]), node("Gather", ["s", "one"], ["m"])
+    constants = {"zero": np.array(0), "one": np.array(1)}
+    for k in (-2, 0, 3):
+        made = [shape, node("Slice", ["s", "l", "h"], ["t"]), node("ConstantOfShape", ["t"], ["c"]), node("EyeLike", ["c"], ["e"], k=k, dtype=1)]
+        made += [node("Unsqueeze", ["e", "h"], ["u"]), node("Add", ["x", "u"], ["y"])]
+        case(f"EyeLike of sizes {k}", made, x, {"l": whole(0), "h": whole(2)}, free=both)
+    for parts, axis in itertools.product((2, 3, 4), (0, 1)):
+        made = [node("Split", ["x"], [f"p{i}" for i in range(parts)], axis=axis, num_outputs=parts)]
+        made += [node("Concat", [f"p{i}" for i in reversed(range(parts))], ["y"], axis=axis)]
+        if parts < 4 or axis == 1:  # five places make no four parts
+            case(f"Split of a free axis into {parts} along {axis}", made, x, free=both)
+    made = [shape, node("Split", ["s"], ["a", "b"]), node("Concat", ["b", "a", "rest"], ["t"], axis=0), node("Reshape", ["x", "t"], ["y"])]
+    made[1].attribute.append(helper.make_attribute("num_outputs", 2))
+    case("Split of sizes", made, {"x": floats(5, 4, 6, 1)}, {"rest": whole(1)}, free=both)
+    # Pads as PyTorch has them: pairs from the last axis on, turned round.
+    made = [shape, second, node("Sub", ["seven", "m"], ["d"]), node("Unsqueeze", ["d", "none"], ["e"]), node("Concat", ["two", "e", "four"], ["q"], axis=0)]
+    made += [node("Reshape", ["q", "pairs"], ["r"]), node("Slice", ["r", "end", "least", "none", "end"], ["f"]), node("Transpose", ["f"], ["g"], perm=[1, 0])]
+    made += [node("Reshape", ["g", "flat"], ["p"]), node("Pad", ["x", "p"], ["y"])]
+    more = {"seven": np.array(7), "none": whole(0), "two": whole(1, 0, 2), "four": whole(0, 0), "pairs": whole(3, 2)}
+    more.update(end=whole(-1), least=whole(-(2**62)), flat=whole(-1))
+    case("Pad by pairs of sizes", made, x, constants | more, free=both)
+    for of, k in (("all", [shape, second, node("Unsqueeze", ["m", "none"], ["k"])]), ("half", [shape, second, node("Div", ["m", "half"], ["h"]), node("Unsqueeze", ["h", "none"], ["k"])])):
+        made = [*k, node("TopK", ["x", "k"], ["v", "i"], axis=1), node("Cast", ["i"], ["f"], to=1), node("Add", ["v", "f"], ["y"])]
+        case(f"TopK of {of} of an axis", made, x, constants | {"none": whole(0), "half": np.array(2)}, free=both)
+    for inverse, parts in itertools.product((0, 1), (1, 2)):
+        op = node("DFT", ["x", "", "axis"], ["y"], inverse=inverse)
+        case(f"DFT of a free axis {inverse} {parts}", op, {"x": floats(3, 7, 4, parts)}, {"axis": np.array(1)}, free=both, tolerance=1e-4)
+    case("DFT of a free axis, onesided", node("DFT", ["x", "", "axis"], ["y"], onesided=1), {"x": floats(3, 7, 1)}, {"axis": np.array(1)}, free=both, refused="onesided")
+    given = {"a": floats(3, 5, 2, 4), "b": floats(6, 2, 4)}
+    case("Einsum of three free axes", node("Einsum", ["a", "b"], ["y"], equation="binh,tnh->bnit"), given, free="apart")
+    case("Einsum of many free axes", node("Einsum", ["a", "b"], ["y"], equation="binh,btnh->bnti"), {"a": given["a"], "b": floats(3, 6, 2, 4)}, free=both)
+    made = [shape, first, second, node("Mul", ["n", "m"], ["all"]), node("Range", ["zero", "all", "m"], ["r"]), node("Cast", ["r"], ["y"], to=1)]
+    case("Range in steps of a size", made, x, constants, free=both)
+    for kind in ("ReduceMax", "ReduceMin", "ReduceProd"):
+        made = [shape, node(kind, ["s"], ["m"], keepdims=0), node("Cast", ["m"], ["f"], to=1), node("Add", ["x", "f"], ["y"])]
+        case(f"{kind} of sizes", made, x, free=both)
+    made = [shape, node("Gather", ["s", "which"], ["t"]), node("Concat", ["t", "image"], ["u"], axis=0), node("AffineGrid", ["a", "u"], ["g"]), node("GridSample", ["x", "g"], ["y"])]
+    case("AffineGrid of a size", made, {"x": floats(2, 3, 5, 4), "a": floats(2, 2, 3)}, {"which": whole(0), "image": whole(3, 5, 4)})
+    # A table of positions cut to a length, at most its own: what it is added to says how long that is.
+    made = [shape, node("Gather", ["s", "which"], ["t"]), node("Slice", ["table", "begin", "t", "which"], ["p"]), node("Add", ["x", "p"], ["z"])]
+    made += [node("Reshape", ["z", "heads"], ["h"]), node("Split", ["h"], ["a", "b"], axis=3, num_outputs=2), node("Mul", ["a", "b"], ["y"])]
+    case("positions cut to a length", made, x, {"which": whole(1), "begin": whole(0), "table": floats(1, 64, 6), "heads": whole(0, 0, 1, -1)}, free=both)
+
+
+def computed_kernels():
+    for strides, pads, dilations in itertools.product(([1, 1], [2, 1]), ([0] * 4, [1, 0, 2, 1]), ([1, 1], [1, 2])):
+        op = node("Conv", ["x", "w", "b"], ["y"], strides=strides, pads=pads, dilations=dilations)
+        given = {"x": floats(2, 3, 7, 8), "w": floats(4, 3, 3, 2), "b": floats(4)}
+        case(f"Conv of a computed kernel {strides} {pads} {dilations}", op, given, free=(), tolerance=1e-4)
+    case("Conv 1D of a computed kernel", node("Conv", ["x", "w"], ["y"], strides=[3]), {"x": floats(2, 3, 9), "w": floats(4, 3, 3)}, free=(), tolerance=1e-4)
+    made = [node("Slice", ["x", "zero", "one", "zero"], ["w"]), node("Conv", ["x", "w"], ["y"], pads=[1, 1, 1, 1])]
+    case("Conv of filters as many as a free axis says", made, {"x": floats(2, 3, 3, 3)}, {"zero": whole(0), "one": whole(1)}, tolerance=1e-4)
+    given = {"x": floats(2, 4, 7, 8), "w": floats(4, 2, 3, 2)}
+    case("Conv in groups of a computed kernel", node("Conv", ["x", "w"], ["y"], group=2), given, free=(), refused="in groups")
+    case("Conv of a computed bias", node("Conv", ["x", "w", "b"], ["y"]), {"x": floats(2, 3, 7, 8), "b": floats(4)}, {"w": floats(4, 3, 3, 2)}, tolerance=1e-4)
+
+
 # ---- places that the model computes ----------------------------------------------------------------------------------
 
 
@@ -368,6 +435,24 @@ def bytes_of(kind, *shape):
     return random.integers(limits.min, limits.max + 1, shape).astype(kind)
 
 
+def whole_reductions():
+    ends = {k: np.array([[np.iinfo(k).max, 1, -3], [2, np.iinfo(k).min, 7]], k) for k in ("int32", "int64")}
+    # More than float32 has; of int64 ONNX Runtime sums a row in double.
+    most = {"int32": 2**31 // 3, "int64": 2**51}
+    sums = {k: np.array([[n, 5, -3], [n - 1, 1 - n, 7]], k) for k, n in most.items()}
+    small = {k: np.array([[(2 ** (v.bits // 4)) + 1, 5, -3], [7, 3, 2 ** (v.bits // 4) - 1]], k) for k, v in ((k, np.iinfo(k)) for k in ends)}
+    for kind, op, axes in itertools.product(("int32", "int64"), ("ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd"), ([0], [1], [0, 1])):
+        for keep in (0, 1):
+            given = {"ReduceSum": sums, "ReduceProd": small}.get(op, ends)[kind]
+            case(f"{op} of {kind} {axes} {keep}", node(op, ["x", "a"], ["y"], keepdims=keep), {"x": given}, {"a": np.array(axes)}, reference=True)
+    for kind, op, axis, last in itertools.product(("int32", "int64"), ("ArgMax", "ArgMin"), (0, 1), (0, 1)):
+        given = {"x": np.concatenate([ends[kind], ends[kind][:1]])}
+        case(f"{op} of {kind} {axis} {last}", node(op, ["x"], ["y"], axis=axis, select_last_index=last), given, free=(), reference=True)
+    for kind, op in itertools.product(("uint8", "int8"), ("ReduceMax", "ReduceMin")):
+        made = [node(op, ["x", "a"], ["r"]), node("Cast", ["r"], ["y"], to=6)]
+        case(f"{op} of {kind}", made, {"x": bytes_of(kind, 5, 4)}, {"a": np.array([1])}, reference=True)
+
+
 def integers():
     for kinds, terms, zeros in itertools.product((("uint8", "uint8"), ("uint8", "int8"), ("int8", "int8")), (7, 300, 5000), (False, True)):
         if kinds == ("int8", "int8") and terms != 300:
@@ -433,7 +518,7 @@ def drawn():
 
 
 def main():
-    for family in (sampled, signals, steps, edges, numbers, places, flexible, integers):
+    for family in (sampled, signals, steps, edges, numbers, sizes, computed_kernels, places, flexible, whole_reductions, integers):
         family()
     words = sys.argv[1:]
     agree, wrong = 0, []

@@ -382,8 +382,8 @@ std::vector<Dim> Op::broadcast(const std::vector<const Value *> &values) const {
     for (size_t i = 0; i < v->dims.size(); ++i) {
       const Dim &d = v->dims[i];
       Dim &to = dims[i + rank - v->dims.size()];
-      if (d == Dim{1, {}} || d == to) continue;
-      to = to == Dim{1, {}} || d.known() ? d : to.known() ? to : Dim{1, {r.fresh()}};
+      const auto both = symbols().broadcast(to, d);
+      to = both ? *both : Dim{1, {r.fresh()}};
     }
   return dims;
 }

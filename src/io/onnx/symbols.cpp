@@ -52,6 +52,22 @@ bool Symbols::not_negative(const Dim &d) const {
                                       [&](int s) { return all_[static_cast<size_t>(s)].not_negative; });
 }
 
+std::optional<Dim> Symbols::broadcast(const Dim &a, const Dim &b) const {
+  if (a == b || b == one) return a;
+  if (a == one) return b;
+  if (a.known() || b.known()) return a.known() ? a : b;
+  // At most so many of a, and a number: where it is less than a, it broadcasts only if it is 1, and that number is not.
+  const auto bounds = [&](const Dim &least, const Dim &d) {
+    if (least.factor != 1 || least.symbols.size() != 1) return false;
+    const Made &m = all_[static_cast<size_t>(least.symbols[0])];
+    if (m.how != Step::minimum || std::find(m.of.begin(), m.of.end(), d) == m.of.end()) return false;
+    return std::any_of(m.of.begin(), m.of.end(), [](const Dim &other) { return other.known() && other.factor > 1; });
+  };
+  if (bounds(b, a)) return a;
+  if (bounds(a, b)) return b;
+  return {};
+}
+
 bool Symbols::is_axis(const Dim &d) const {
   return std::all_of(d.symbols.begin(), d.symbols.end(),
                      [&](int s) { return all_[static_cast<size_t>(s)].how == Step::axis; });

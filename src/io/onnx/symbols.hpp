@@ -36,6 +36,9 @@ class Symbols {
   Dim less(const Dim &a, const Dim &b);
   Dim chosen(const Dim &first, const Dim &a, const Dim &b);  // a where `first` is 1, b where it is 0
 
+  // Of two sizes that broadcast, the one that results wherever they do; none: that can't be told.
+  std::optional<Dim> broadcast(const Dim &a, const Dim &b) const;
+
   bool not_negative(const Dim &d) const;
   bool is_axis(const Dim &d) const;  // or a product of sizes of axes
   // The formula of ops::formulas. place(symbol): of an axis, as "0.1". Refuses one that is too long.

@@ -104,15 +104,23 @@ void slice(const Op &op) {
   for (const auto *numbers : {&axes, &steps})
     if (*numbers && !std::all_of((*numbers)->begin(), (*numbers)->end(), [](const Dim &d) { return d.known(); }))
       op.refuse("with an axis or a step that depends on a free size is not supported");
-  const auto listed = v.rank() == 1 ? op.sizes(0) : std::nullopt;
-  if (listed && starts->size() == 1 && (*starts)[0].known() && (*ends)[0].known()) {
-    std::vector<Dim> some;
-    const int64_t step = steps ? (*steps)[0].factor : 1;
-    if (axes) op.axis_of((*axes)[0].factor, 1);
-    if (step == 0) fail(Code::corrupt_file, "has a step of 0");
-    const Taken some_of(static_cast<int64_t>(listed->size()), (*starts)[0].factor, (*ends)[0].factor, step);
-    for (int64_t i : some_of.places(op)) some.push_back((*listed)[static_cast<size_t>(i)]);
-    return op.give_sizes(0, std::move(some), false, v.onnx_type());
+  const auto are_known = [](const std::vector<Dim> &list) {
+    return std::all_of(list.begin(), list.end(), [](const Dim &d) { return d.known(); });
+  };
+  const auto listed = v.rank() > 0 ? op.elements(0) : std::nullopt;
+  if (listed && are_known(*starts) && are_known(*ends)) {
+    std::vector<Ints> places(v.dims.size());
+    std::vector<Dim> dims = v.dims;
+    for (size_t axis = 0; axis < dims.size(); ++axis)
+      for (int64_t i = 0; i < dims[axis].factor; ++i) places[axis].push_back(i);
+    for (size_t i = 0; i < starts->size(); ++i) {
+      const auto axis = static_cast<size_t>(op.axis_of(axes ? (*axes)[i].factor : static_cast<int64_t>(i), v.rank()));
+      const int64_t step = steps ? (*steps)[i].factor : 1;
+      if (step == 0) fail(Code::corrupt_file, "has a step of 0");
+      const Taken some(v.dims[axis].factor, (*starts)[i].factor, (*ends)[i].factor, step);
+      places[axis] = some.places(op), dims[axis] = {some.count, {}};
+    }
+    return op.give_elements(0, elements_at(*listed, v.dims, places), std::move(dims), v.onnx_type());
   }
   const Perm perm = v.perm(), back = inverse(perm);
   Node x = v.filled ? graph::no_node : op.as(v, perm);
@@ -385,13 +393,17 @@ bool range_of_sizes(const Op &op) {
   const auto start = op.sizes(0), limit = op.sizes(1), step = op.sizes(2);
   if (!start || !limit || !step || start->size() != 1 || limit->size() != 1 || step->size() != 1) return false;
   const Dim from = (*start)[0], by = (*step)[0];
-  if ((from.known() && (*limit)[0].known()) || !by.known() || by.factor == 0) return false;
   Symbols &s = op.symbols();
+  if ((from.known() && (*limit)[0].known() && by.known()) || by.factor == 0) return false;
   const bool down = by.factor < 0;
-  const Dim reach = s.sum(down ? from : (*limit)[0], down ? (*limit)[0] : from, -1), stride{std::abs(by.factor), {}};
-  const Dim n = s.largest(*s.quotient(s.sum(reach, Dim{stride.factor - 1, {}}), stride), Dim{0, {}});
+  if (!by.known() && !s.not_negative(down ? by * Dim{-1, {}} : by)) return false;
+  const Dim reach = s.sum(down ? from : (*limit)[0], down ? (*limit)[0] : from, -1);
+  const Dim stride = down ? by * Dim{-1, {}} : by;
+  const Dim n = s.largest(*s.quotient(s.sum(reach, s.sum(stride, Dim{1, {}}, -1)), stride), Dim{0, {}});
   Node y = op.places(n);
-  if (by.factor != 1) y = by_number(op, "BroadcastMultiply", y, static_cast<double>(by.factor));
+  if (by != Dim{1, {}})
+    y = by.known() ? by_number(op, "BroadcastMultiply", y, static_cast<double>(by.factor))
+                   : times(op, y, op.number(by));
   if (from != Dim{0, {}}) y = plus(op, y, op.number(from));
   op.give(0, op.cast(y, op.in(0).dtype), {n}, {}, by.factor > 0 && s.not_negative(from));
   return true;

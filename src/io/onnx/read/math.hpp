@@ -62,4 +62,10 @@ Node moved_ends(const Op &op, Node x, const Margins &margins);
 // The same with a number for the zeros, adding only.
 Node filled_ends(const Op &op, Node x, const Margins &margins, double number);
 
+// x seen with other dims of as many elements.
+Node with_dims(const Op &op, Node x, const std::vector<Dim> &from, const std::vector<Dim> &to);
+// Of elements with these dims those at some places of each axis.
+std::vector<Dim> elements_at(const std::vector<Dim> &elements, const std::vector<Dim> &dims,
+                             const std::vector<Ints> &places);
+
 }  // namespace dl4::io::onnx

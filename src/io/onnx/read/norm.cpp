@@ -77,19 +77,29 @@ void plain_reduction(const Op &op, const char *kind, size_t since_input = 18) {
       op, [&](Node x, const Ints &axes) { return over(op, kind, x, axes); }, since_input);
 }
 
-void product(const Op &op) {
+// Of a list of sizes, all of them by f; false: it is none.
+template <class F>
+bool of_sizes(const Op &op, F f) {
   const auto sizes = op.sizes(0);
   const bool noop = op.integer("noop_with_empty_axes", 0) != 0;
-  if (!sizes || op.in(0).rank() != 1 || noop) return plain_reduction(op, "Prod");
+  if (!sizes || sizes->empty() || op.in(0).rank() != 1 || noop) return false;
   const bool attribute = op.integers("axes").has_value();
   if (attribute || op.opset() >= 18)
     for (int64_t a : op.integers("axes", 1).value_or(Ints{})) op.axis_of(a, 1);
-  Dim all;
-  for (const Dim &d : *sizes) all = all * d;
+  Dim all = (*sizes)[0];
+  for (size_t i = 1; i < sizes->size(); ++i) all = f(all, (*sizes)[i]);
   op.give_sizes(0, {all}, op.integer("keepdims", 1) == 0, op.in(0).onnx_type());
+  return true;
+}
+
+void product(const Op &op) {
+  if (!of_sizes(op, [](const Dim &a, const Dim &b) { return a * b; })) plain_reduction(op, "Prod");
 }
 
 void extreme(const Op &op, const char *kind, const char *of_flags) {
+  Symbols &s = op.symbols();
+  const bool most = kind == std::string_view("Max");
+  if (of_sizes(op, [&](const Dim &a, const Dim &b) { return most ? s.largest(a, b) : s.smallest(a, b); })) return;
   if (op.in(0).dtype != DType::boolean) return plain_reduction(op, kind);
   reduce(
       op, [&](Node x, const Ints &axes) { return over(op, of_flags, x, axes); }, 18);

@@ -85,11 +85,17 @@ void mel_weights(const Op &op) {
 void eye_like(const Op &op) {
   const Value &v = op.in(0);
   if (v.rank() != 2) fail(Code::corrupt_file, "expects a matrix");
-  if (!v.dims[0].known() || !v.dims[1].known()) op.refuse("of a matrix with free axes is not supported");
   const auto said = static_cast<Type>(op.integer("dtype", 0));
   const Type type = said == Type::none ? v.onnx_type() : said;
   const DType as = stands_for(type);
   const int64_t rows = v.dims[0].factor, columns = v.dims[1].factor, k = op.integer("k", 0);
+  if (!v.dims[0].known() || !v.dims[1].known()) {
+    if (k < -max_dim || k > max_dim) op.refuse("\"k\" of ", k, " is not supported");
+    const Node diagonal = op.layer("ExpandDims", {{"axis", 1}},
+                                   {by_number(op, "BroadcastAdd", op.places(v.dims[0]), static_cast<double>(k))});
+    op.give(0, op.cast(op.layer("Equal", Json::object(), {diagonal, op.places(v.dims[1])}), as), v.dims);
+    return op.of_type(0, type);
+  }
   op.take(checked_mul(rows, columns, size_of(as)));
   Tensor t = make_zeros(as, {rows, columns});
   for (int64_t i = 0; i < rows; ++i) {

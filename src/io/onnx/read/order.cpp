@@ -21,7 +21,10 @@ void cumulate(const Op &op, const char *kind) {
 void top_k(const Op &op) {
   Value &v = op.in(0);
   if (v.dtype == DType::boolean) op.refuse("of ", v.dtype, " is not supported");
-  const auto k = static_cast<int64_t>(op.number(1, 0));
+  const auto asked = op.sizes(1);
+  if (asked && asked->size() != 1) fail(Code::corrupt_file, "wants ", asked->size(), " numbers of places");
+  const Dim most = asked ? (*asked)[0] : Dim{static_cast<int64_t>(op.number(1, 0)), {}};
+  const int64_t k = most.known() ? most.factor : 0;
   const auto axis = static_cast<size_t>(op.axis(-1, v.rank()));
   if (k < 0 || (v.dims[axis].known() && k > v.dims[axis].factor))
     fail(Code::corrupt_file, "wants ", k, " of ", v.dims[axis].factor, " places");
@@ -30,9 +33,13 @@ void top_k(const Op &op) {
   const Json config{{"axis", at}, {"descending", op.integer("largest", 1) != 0}};
   const Node x = wide(op, op.as(v, perm));
   std::vector<Dim> dims = v.dims;
-  dims[axis] = Dim{k, {}};
-  if (op.wants(0)) op.give(0, op.cast(op.cut(op.layer("Sort", config, {x}), at, 0, k), v.dtype), dims, perm);
-  if (op.wants(1)) op.give(1, op.cast(op.cut(op.layer("Argsort", config, {x}), at, 0, k), DType::i64), dims, perm);
+  dims[axis] = most;
+  const auto first = [&](Node y) {
+    if (most == v.dims[axis]) return y;
+    return most.known() ? op.cut(y, at, 0, k) : op.layer("Take", {{"axis", at}}, {y, op.places(most)});
+  };
+  if (op.wants(0)) op.give(0, op.cast(first(op.layer("Sort", config, {x})), v.dtype), dims, perm);
+  if (op.wants(1)) op.give(1, op.cast(first(op.layer("Argsort", config, {x})), DType::i64), dims, perm);
   op.of_type(1, Type::int64);
 }
 

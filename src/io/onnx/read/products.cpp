@@ -171,17 +171,14 @@ Term summed(const Op &op, Term t, const std::string &keep) {
 Node joined(const Op &op, const Term &t, size_t batch, size_t rows) {
   const size_t columns = t.labels.size() - batch - rows;
   if (rows == 1 && columns == 1) return t.node;
-  Ints target;
-  for (size_t i = 1; i < batch; ++i) target.push_back(t.dims[i].known() ? t.dims[i].factor : free_dim);
+  std::vector<Dim> to(t.dims.begin(), t.dims.begin() + static_cast<std::ptrdiff_t>(batch));
   const auto size = [&](size_t from, size_t n) {
     Dim d;
     for (size_t i = from; i < from + n; ++i) d = d * t.dims[i];
-    return d.known() ? d.factor : free_dim;
+    return d;
   };
-  target.push_back(size(batch, rows)), target.push_back(size(batch + rows, columns));
-  if (std::count(target.begin(), target.end(), free_dim) > 1) op.refuse("with so many free axes is not supported");
-  if (batch > 0) return op.layer("Reshape", {{"target_shape", target}}, {t.node});
-  return op.reshape(t.node, target);
+  to.push_back(size(batch, rows)), to.push_back(size(batch + rows, columns));
+  return with_dims(op, t.node, t.dims, to);
 }
 
 Term contracted(const Op &op, Term a, Term b, const std::string &rest) {
@@ -204,16 +201,16 @@ Term contracted(const Op &op, Term a, Term b, const std::string &rest) {
   Node y = op.layer("MatMul", Json::object(),
                     {joined(op, a, batch.size(), left.size()), joined(op, b, batch.size(), sum.size())});
   if (left.size() != 1 || right.size() != 1) {
-    Ints target;
-    for (const Dim &d : to.dims) target.push_back(d.known() ? d.factor : free_dim);
-    if (!batch.empty()) {
-      target.erase(target.begin());
-      if (std::count(target.begin(), target.end(), free_dim) > 1) op.refuse("with so many free axes is not supported");
-      y = op.layer("Reshape", {{"target_shape", target}}, {y});
-    } else {
-      if (std::count(target.begin(), target.end(), free_dim) > 1) op.refuse("with so many free axes is not supported");
-      y = op.reshape(y, target);
-    }
+    const auto across = [](auto from, auto end) {
+      Dim d;
+      for (; from != end; ++from) d = d * *from;
+      return d;
+    };
+    const auto rows = to.dims.begin() + static_cast<std::ptrdiff_t>(batch.size()),
+               columns = rows + static_cast<std::ptrdiff_t>(left.size());
+    std::vector<Dim> flat(to.dims.begin(), rows);
+    flat.push_back(across(rows, columns)), flat.push_back(across(columns, to.dims.end()));
+    y = with_dims(op, y, flat, to.dims);
   }
   to.node = y;
   return to;

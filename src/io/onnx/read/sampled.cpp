@@ -34,13 +34,15 @@ double place(int64_t i, int64_t n, bool corners) {
 
 void affine_grid(const Op &op) {
   floats_only(op, {0});
-  const auto size = op.integers("size", 1);
+  const auto size = op.sizes(1);
   const Value &theta = op.in(0);
-  if (!size || (size->size() != 4 && size->size() != 5) || theta.rank() != 3)
+  if (!size) op.refuse("its input \"size\" is computed by the model; it must be a constant or sizes");
+  if ((size->size() != 4 && size->size() != 5) || theta.rank() != 3)
     fail(Code::corrupt_file, "expects matrices and a size of 4 or 5 axes");
   const auto axes = static_cast<int64_t>(size->size()) - 2;
   const bool corners = op.integer("align_corners", 0) != 0;
-  const Ints image(size->begin() + 2, size->end());
+  Ints image;
+  for (size_t i = 2; i < size->size(); ++i) image.push_back(known(op, (*size)[i], "a size"));
   int64_t places = 1;
   for (int64_t n : image) {
     if (n < 1 || n > max_dim) fail(Code::corrupt_file, "has a size of ", n);

@@ -7,6 +7,37 @@
 #include "io/onnx/read/math.hpp"
 
 namespace dl4::io::onnx {
+Node with_dims(const Op &op, Node x, const std::vector<Dim> &from, const std::vector<Dim> &to) {
+  Ints target;
+  size_t free = 0;
+  for (const Dim &d : to) {
+    target.push_back(d.known() ? d.factor : free_dim);
+    free += d.known() ? 0 : 1;
+  }
+  if (!to.empty() && !from.empty() && to[0] == from[0] && free <= (to[0].known() ? 1 : 2)) {
+    target.erase(target.begin());
+    return op.layer("Reshape", {{"target_shape", target}}, {x});
+  }
+  if (free > 1) return op.layer("ReshapeLike", Json::object(), {x, op.zeros(to)});
+  if (static_cast<int>(to.size()) >= max_rank) op.refuse("gives a value of ", to.size(), " axes");
+  return op.reshape(x, target);
+}
+
+std::vector<Dim> elements_at(const std::vector<Dim> &elements, const std::vector<Dim> &dims,
+                             const std::vector<Ints> &places) {
+  std::vector<size_t> found{0};
+  for (size_t axis = 0; axis < dims.size(); ++axis) {
+    std::vector<size_t> next;
+    for (size_t at : found)
+      for (int64_t place : places[axis])
+        next.push_back(at * static_cast<size_t>(dims[axis].factor) + static_cast<size_t>(place));
+    found = std::move(next);
+  }
+  std::vector<Dim> some;
+  for (size_t at : found) some.push_back(elements[at]);
+  return some;
+}
+
 namespace {
 
 Dim product(const std::vector<Dim> &dims) {
@@ -25,23 +56,6 @@ void shape(const Op &op) {
 void size(const Op &op) { op.give_sizes(0, {product(op.in(0).dims)}, true); }
 
 // ---- reshaping -----------------------------------------------------------------------------------------------------
-
-// x seen with other dims. One dim may be free, and the first too if it stays.
-Node reshaped(const Op &op, Node x, const std::vector<Dim> &from, const std::vector<Dim> &to) {
-  Ints target;
-  size_t free = 0;
-  for (const Dim &d : to) {
-    target.push_back(d.known() ? d.factor : free_dim);
-    free += d.known() ? 0 : 1;
-  }
-  if (!to.empty() && !from.empty() && to[0] == from[0] && free <= (to[0].known() ? 1 : 2)) {
-    target.erase(target.begin());
-    return op.layer("Reshape", {{"target_shape", target}}, {x});
-  }
-  if (free > 1) return op.layer("ReshapeLike", Json::object(), {x, op.zeros(to)});
-  if (static_cast<int>(to.size()) >= max_rank) op.refuse("gives a value of ", to.size(), " axes");
-  return op.reshape(x, target);
-}
 
 void give_reshaped(const Op &op, std::vector<Dim> to) {
   Value &v = op.in(0);
@@ -63,7 +77,7 @@ void give_reshaped(const Op &op, std::vector<Dim> to) {
     return op.give_constant(0, io::reshaped(*v.constant, Shape(dims)), v.type);
   }
   if (to == v.dims) return op.give_value(0, v);
-  op.give(0, reshaped(op, op.x(0), v.dims, to), to);
+  op.give(0, with_dims(op, op.x(0), v.dims, to), to);
 }
 
 void reshape(const Op &op) {
@@ -113,7 +127,20 @@ void transpose(const Op &op) {
     op.take(t->bytes());
     return op.give_constant(0, transposed(*t, perm), v.type);
   }
-  if (v.sizes && perm != plain(v.rank())) op.refuse("of sizes of free axes is not supported");
+  if (v.sizes && perm != plain(v.rank())) {
+    const std::vector<Dim> elements = *v.sizes;
+    size_t at = 0;  // among those that are in their new order
+    Ints strides(perm.size(), 1);
+    for (size_t i = perm.size(); i-- > 1;) strides[i - 1] = strides[i] * v.dims[i].factor;
+    for (Dim &d : *v.sizes) {
+      int64_t from = 0, rest = static_cast<int64_t>(at++);
+      for (size_t i = perm.size(); i-- > 0;) {
+        const auto axis = static_cast<size_t>(perm[i]);
+        from += rest % v.dims[axis].factor * strides[axis], rest /= v.dims[axis].factor;
+      }
+      d = elements[static_cast<size_t>(from)];
+    }
+  }
   v.quantized.reset();
   if (v.around) v.around = transposed(*v.around, perm);
   // Nothing moves: the value's axes have other numbers now.
@@ -235,7 +262,8 @@ void expand(const Op &op) {
     same = false;
     if (!want.known()) {
       free_axes = true;
-      if (has != Dim{1, {}}) dims[i] = Dim{1, {op.r.fresh()}};
+      if (const auto both = op.symbols().broadcast(has, want); has != Dim{1, {}})
+        dims[i] = both ? *both : Dim{1, {op.r.fresh()}};
       continue;
     }
     if (want.factor < 0) fail(Code::corrupt_file, "expects an axis of ", want.factor);
@@ -382,14 +410,35 @@ void concat(const Op &op) {
   op.give(0, op.layer("Concatenate", {{"axis", at}}, in), dims, perm);
 }
 
+// A free axis into equal parts, of which the last may be shorter.
+void split_free(const Op &op, size_t axis) {
+  Value &v = op.in(0);
+  Symbols &s = op.symbols();
+  const auto parts = static_cast<int64_t>(op.node.out.size());
+  if (op.integer("num_outputs", parts) != parts) fail(Code::corrupt_file, "says it has another number of outputs");
+  const Dim whole = v.dims[axis], none{0, {}}, each = *s.quotient(s.sum(whole, Dim{parts - 1, {}}), Dim{parts, {}});
+  const Perm perm = v.perm();
+  const int at = inverse(perm)[axis];
+  const Node x = op.as(v, perm);
+  for (int64_t i = 0; i < parts; ++i) {
+    const Dim begin = Dim{i, {}} * each;
+    std::vector<Dim> dims = v.dims;
+    dims[axis] = i + 1 < parts ? each : s.sum(whole, begin, -1);
+    if (!s.not_negative(dims[axis])) dims[axis] = s.largest(dims[axis], none);
+    Node places = op.places(dims[axis]);
+    if (i > 0) places = plus(op, places, op.number(begin));
+    op.give(static_cast<size_t>(i), op.layer("Take", {{"axis", at}}, {x, places}), dims, perm);
+  }
+}
+
 void split(const Op &op) {
   Value &v = op.in(0);
   const auto axis = static_cast<size_t>(op.axis(0, v.rank()));
   const auto parts = static_cast<int64_t>(op.node.out.size());
   auto given = op.integers("split", 1);
   const Dim whole = v.dims[axis];
+  if (!given && !whole.known()) return split_free(op, axis);
   if (!given) {
-    if (!whole.known()) op.refuse("of a free axis into equal parts is not supported");
     const int64_t n = op.integer("num_outputs", parts), each = n == parts ? (whole.factor + n - 1) / n : 0;
     given = Ints(static_cast<size_t>(parts), each);
     if (n != parts || n == 0) fail(Code::corrupt_file, "says it has ", n, " outputs, and has ", parts);
@@ -399,6 +448,12 @@ void split(const Op &op) {
   for (int64_t n : *given) at = n < 0 ? -1 : at < 0 ? at : checked_add(at, n);
   if (at < 0 || given->size() != op.node.out.size() || (whole.known() && at != whole.factor))
     fail(Code::corrupt_file, "has sizes that are not those of its axis");
+  if (const auto listed = v.rank() == 1 ? op.elements(0) : std::nullopt) {
+    auto from = listed->begin();
+    for (size_t i = 0; i < given->size(); from += (*given)[i++])
+      op.give_sizes(i, {from, from + (*given)[i]}, false, v.onnx_type());
+    return;
+  }
   const Perm perm = v.perm();
   const Node x = op.as(v, perm);
   at = 0;
@@ -413,11 +468,11 @@ void split(const Op &op) {
 
 // Blocks of channels and places: a reshape, a transpose and a reshape.
 void blocks(const Op &op, const std::vector<Dim> &apart, const Ints &order, const std::vector<Dim> &joined) {
-  const Node x = reshaped(op, op.x(0), op.in(0).dims, apart);
+  const Node x = with_dims(op, op.x(0), op.in(0).dims, apart);
   const Node y = op.layer("Transpose", {{"perm", order}}, {x});
   std::vector<Dim> turned;
   for (int64_t axis : order) turned.push_back(apart[static_cast<size_t>(axis)]);
-  op.give(0, reshaped(op, y, turned, joined), joined);
+  op.give(0, with_dims(op, y, turned, joined), joined);
 }
 
 std::vector<Dim> image(const Op &op, int64_t b) {

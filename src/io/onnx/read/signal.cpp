@@ -57,6 +57,47 @@ Node seen_as(const Op &op, Node x, const Ints &target) {
   return op.layer("Reshape", {{"target_shape", target}}, {x});
 }
 
+// Over a free axis, of as many places: cosines and sines are made where the model runs. As wholes times 2 pi / n, their
+// angles are as exact as the first.
+void free_dft(const Op &op, int axis, int64_t parts, bool inverse) {
+  if (op.integer("onesided", 0) != 0 || op.has(1))
+    op.refuse("of a free axis, onesided or of another length, is not supported");
+  Value &v = op.in(0);
+  const Dim n = v.dims[static_cast<size_t>(axis)];
+  const Node places = op.places(n), size = op.number(n);
+  const Node turns =
+      op.layer("Mod", Json::object(), {times(op, op.layer("ExpandDims", {{"axis", 1}}, {places}), places), size});
+  const Node angle =
+      by_number(op, "BroadcastMultiply",
+                op.layer("Divide", Json::object(), {op.cast(turns, DType::f32), op.cast(size, DType::f32)}),
+                2 * std::numbers::pi);
+  const Node cosines = op.layer("Cos", Json::object(), {angle}), sines = op.layer("Sin", Json::object(), {angle});
+  Perm perm;
+  for (int i = 0; i < v.rank() - 1; ++i)
+    if (i != axis) perm.push_back(i);
+  perm.push_back(axis), perm.push_back(v.rank() - 1);
+  const int last = v.rank() - 1;
+  const Node x = op.as(v, perm);
+  const auto part = [&](int64_t i) { return op.layer("Squeeze", {{"axis", last}}, {op.cut(x, last, i, 1)}); };
+  const auto product = [&](Node a, Node b) { return op.layer("MatMul", Json::object(), {a, b}); };
+  // (re + i im) (cos -+ i sin)
+  Node real = product(part(0), cosines), imaginary = product(part(0), sines);
+  if (!inverse) imaginary = op.layer("Negative", Json::object(), {imaginary});
+  if (parts == 2) {
+    const Node across = product(part(1), sines);
+    real = inverse ? minus(op, real, across) : plus(op, real, across);
+    imaginary = plus(op, imaginary, product(part(1), cosines));
+  }
+  std::vector<Node> both;
+  for (Node y : {real, imaginary}) {
+    if (inverse) y = op.layer("Divide", Json::object(), {y, op.cast(size, DType::f32)});
+    both.push_back(op.layer("ExpandDims", {{"axis", last}}, {y}));
+  }
+  std::vector<Dim> dims = v.dims;
+  dims.back() = {2, {}};
+  op.give(0, op.layer("Concatenate", {{"axis", last}}, both), dims, perm);
+}
+
 void dft(const Op &op) {
   floats_only(op, {0});
   Value &v = op.in(0);
@@ -69,7 +110,8 @@ void dft(const Op &op) {
   t.in = parts_of(op, v);
   t.inverse = op.integer("inverse", 0) != 0;
   const bool onesided = op.integer("onesided", 0) != 0;
-  t.from = known(op, v.dims[static_cast<size_t>(axis)], "an axis");
+  if (!v.dims[static_cast<size_t>(axis)].known()) return free_dft(op, static_cast<int>(axis), t.in, t.inverse);
+  t.from = v.dims[static_cast<size_t>(axis)].factor;
   const double length = op.number(1, static_cast<double>(t.inverse && onesided ? 2 * (t.from - 1) : t.from));
   if (!(length >= 1 && length <= 1 << 24)) op.refuse("of ", length, " places is not supported");
   t.length = t.to = static_cast<int64_t>(length);

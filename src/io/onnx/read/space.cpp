@@ -21,14 +21,72 @@ Tensor kernel_of(const Op &op) {
   return w;
 }
 
+bool is_constant(const Op &op, size_t i) { return op.constant(i) || op.in(i).around; }
+
+// With a kernel that the model computes: what lies under each place of the window, side by side, times the kernel.
+void conv_of_computed(const Op &op) {
+  constexpr int64_t most_taps = 1024;
+  floats_only(op);
+  Value &v = op.in(0), &w = op.in(1);
+  if (w.rank() != v.rank() || v.rank() < 3) fail(Code::corrupt_file, "has a kernel of ", w.rank(), " axes");
+  Ints size;
+  for (size_t i = 2; i < w.dims.size(); ++i) size.push_back(known(op, w.dims[i], "the window of a computed kernel"));
+  const Window how = window(op, size, v.dims);
+  if (op.integer("group", 1) != 1) op.refuse("in groups, with a kernel that the model computes, is not supported");
+  if (how.same && op.string("auto_pad", "NOTSET") != "NOTSET")
+    op.refuse("\"auto_pad\" with a kernel that the model computes is not supported");
+  const int64_t channels = known(op, v.dims[1], "the channels");
+  if (w.dims[1] != v.dims[1]) fail(Code::corrupt_file, "has a kernel of other channels than its input");
+  const Perm perm = channels_last(v.rank());
+  const Node x = padded(op, op.as(v, perm), how.pads);
+  Ints out;
+  int64_t taps = 1;
+  for (size_t i = 0; i < size.size(); ++i) {
+    const int64_t n = known(op, v.dims[i + 2], "an image under a computed kernel") + how.pads[i][0] + how.pads[i][1];
+    if (n < how.reach(i)) fail(Code::corrupt_file, "has a kernel that does not fit in its input");
+    out.push_back((n - how.reach(i)) / how.strides[i] + 1), taps = checked_mul(taps, size[i]);
+    op.take(checked_mul(out.back(), size[i], place_bytes));
+  }
+  if (taps > most_taps) op.refuse("with a window of ", taps, " places that the model computes is not supported");
+  std::vector<Node> under;
+  for (int64_t tap = 0; tap < taps; ++tap) {
+    Node some = x;
+    int64_t rest = tap;
+    for (size_t i = size.size(); i-- > 0;) {
+      const int64_t place = rest % size[i];
+      rest /= size[i];
+      Ints from;
+      for (int64_t k = 0; k < out[i]; ++k) from.push_back(k * how.strides[i] + place * how.dilations[i]);
+      const auto at = static_cast<int>(i) + 1;
+      some = how.strides[i] == 1 ? op.cut(some, at, from[0], out[i])
+                                 : op.layer("Take", {{"indices", from}, {"axis", at}}, {some});
+    }
+    under.push_back(some);
+  }
+  Perm last;  // (..., C, M)
+  for (int i = 2; i < w.rank(); ++i) last.push_back(i);
+  last.push_back(1), last.push_back(0);
+  const Node kernel = op.reshape(op.as(w, last), {checked_mul(taps, channels), known_or_free(w.dims[0])});
+  const Node all = taps == 1 ? under[0] : op.layer("Concatenate", {{"axis", -1}}, under);
+  Node y = op.layer("MatMul", Json::object(), {all, kernel});
+  if (op.has(2)) y = plus(op, y, op.x(2));
+  std::vector<Dim> dims{v.dims[0], w.dims[0]};
+  for (int64_t n : out) dims.push_back({n, {}});
+  op.give(0, y, dims, perm);
+}
+
 void conv(const Op &op) {
   Value &v = op.in(0);
+  if (!is_constant(op, 1)) return conv_of_computed(op);
   const Tensor w = kernel_of(op);
   const Window how = window(op, {w.shape.begin() + 2, w.shape.end()}, v.dims);
   std::optional<Tensor> bias;
-  if (op.has(2)) bias = op.floats(2, "bias");
+  const bool computed = op.has(2) && !is_constant(op, 2);
+  if (op.has(2) && !computed) bias = op.floats(2, "bias");
   const Perm perm = channels_last(v.rank());
-  op.give(0, convolved(op, op.as(v, perm), w, how, bias), {v.dims[0]}, perm);
+  Node y = convolved(op, op.as(v, perm), w, how, bias);
+  if (computed) y = plus(op, y, op.x(2));
+  op.give(0, y, {v.dims[0]}, perm);
 }
 
 // Channels [at, at + n) of a kernel's first axis.

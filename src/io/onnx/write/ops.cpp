@@ -146,6 +146,28 @@ std::string mod(Writer &w, const Names &in) {
   return w.node("Where", {w.node("And", {some, unlike}), w.node("Add", {rest, in[1]}), rest});
 }
 
+// ONNX has a shift of unsigned integers alone: to the left times, to the right divided by a power of two, rounded down.
+std::string shifted(Writer &w, const Names &in, bool left) {
+  const DType type = w.dtype(0);
+  if (type == DType::u8) return w.node("BitShift", in, {{"direction", left ? "LEFT" : "RIGHT"}});
+  const auto by = w.held(w.now().src[1]);
+  if (!by || by->elements() != 1) w.refuse("it shifts by numbers that are computed, which ONNX has no op for");
+  const auto number = [&](int64_t v) {
+    Tensor t = make_tensor(type, {});
+    if (type == DType::i64)
+      *t.as<int64_t>() = v;
+    else
+      *t.as<int32_t>() = static_cast<int32_t>(v);
+    return w.tensor(t);
+  };
+  const int64_t bits = 8 * size_of(type), n = type == DType::i64 ? *by->as<int64_t>() : *by->as<int32_t>();
+  const bool all = n < 0 || n >= bits;
+  if (left) return w.node("Mul", {in[0], number(all ? 0 : static_cast<int64_t>(uint64_t{1} << n))});
+  if (all || n == bits - 1) return w.node("Where", {w.node("Less", {in[0], number(0)}), number(-1), number(0)});
+  const std::string divisor = number(int64_t{1} << n);
+  return w.node("Div", {w.node("Sub", {in[0], w.node("Mod", {in[0], divisor})}), divisor});
+}
+
 void binary(Writer &w, const Listed &) {
   const Binary f = ops::as<ops::BinaryOp>(w.now())->f;
   const DType type = w.dtype(0);
@@ -156,6 +178,7 @@ void binary(Writer &w, const Listed &) {
   }
   if (f == Binary::atan2) return w.give(0, atan2(w, in));
   if (f == Binary::mod) return w.give(0, mod(w, in));
+  if (f == Binary::left_shift || f == Binary::right_shift) return w.give(0, shifted(w, in, f == Binary::left_shift));
   if (f == Binary::fmod) return w.give(0, w.node("Mod", in, {{"fmod", int64_t{1}}}));
   if (f == Binary::floor_div)
     return w.give(0, type == DType::f32 ? w.node("Floor", {w.node("Div", in)})

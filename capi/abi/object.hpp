@@ -240,6 +240,11 @@ class Gate {
   using Reading = Each<OneReading>;
   using Lent = Each<OneLent>;
 
+  [[noreturn]] static void refuse(const char *what, bool callback) {
+    fail(Code::busy, "the ", what,
+         callback ? " is in use by the caller of this callback" : " is in use by another thread");
+  }
+
   // Whoever takes this gate takes that one too, with what has joined it, as long as someone else has it.
   void join(const std::shared_ptr<Gate> &gate) {
     if (gate.get() == this) return;
@@ -255,10 +260,6 @@ class Gate {
 
  private:
   bool inside() const { return alone_ && owner_ == std::this_thread::get_id(); }
-  [[noreturn]] static void refuse(const char *what, bool callback) {
-    fail(Code::busy, "the ", what,
-         callback ? " is in use by the caller of this callback" : " is in use by another thread");
-  }
   std::pmr::vector<std::shared_ptr<Gate>> others(std::pmr::memory_resource *memory) {
     std::lock_guard lock(mutex_);
     std::pmr::vector<std::shared_ptr<Gate>> alive(memory);
@@ -272,6 +273,32 @@ class Gate {
   std::thread::id owner_;
   bool alone_ = false, lent_ = false, guest_ = false;  // guest: of those it is lent to, one who writes
   int64_t readers_ = 0;
+};
+
+// Keeps a second thread out with BUSY as a Gate does, without a lock: an audio thread may come through.
+class Turn {
+ public:
+  void take(const char *what) {
+    std::thread::id owner;
+    if (!owner_.compare_exchange_strong(owner, std::this_thread::get_id(), std::memory_order_acquire))
+      Gate::refuse(what, owner == std::this_thread::get_id());
+  }
+  void give() noexcept { owner_.store(std::thread::id(), std::memory_order_release); }
+
+  class One {
+   public:
+    One(Turn &turn, const char *what) : turn_(turn) { turn_.take(what); }
+    ~One() { turn_.give(); }
+    One(const One &) = delete;
+    One &operator=(const One &) = delete;
+
+   private:
+    Turn &turn_;
+  };
+
+ private:
+  std::atomic<std::thread::id> owner_{};
+  static_assert(std::atomic<std::thread::id>::is_always_lock_free);
 };
 
 }  // namespace dl4::capi

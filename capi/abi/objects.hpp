@@ -16,7 +16,8 @@
 #include "graph/lower.hpp"
 #include "graph/parameters.hpp"
 #include "object.hpp"
-#include "runtime/stream.hpp"
+#include "runtime/sampler.hpp"
+#include "runtime/stream_block.hpp"
 #include "train/fit.hpp"
 
 // NOLINTBEGIN: the names are those of the header.
@@ -153,16 +154,34 @@ struct dl4_session final : dl4::capi::Object {
   const std::vector<bool> masked;  // by output of the model
   const size_t states;             // inputs and outputs behind those of the model
   const std::string why_no_stream;
+  // Of runs of many streams, those that no run is using.
+  dl4::Mutex blocks_mutex;
+  std::vector<std::unique_ptr<dl4::runtime::StreamBlock>> blocks;
 };
 
 struct dl4_stream final : dl4::capi::Object {
   static constexpr auto type = dl4::capi::Tag::stream;
-  dl4_stream(dl4_session &session, int64_t batch)
-      : Object(type), context(session.context), session(&session), core(session.core, session.states, batch) {}
+  dl4_stream(dl4_session &session, int64_t batch, int64_t seed)
+      : Object(type),
+        context(session.context),
+        session(&session),
+        core(session.core, session.states, batch),
+        sampler(batch, seed) {}
+  explicit dl4_stream(const dl4_stream &other)  // in its turn
+      : Object(type),
+        context(other.context),
+        session(other.session),
+        core(other.core.fork()),
+        sampler(other.sampler.fork()) {}
   const std::shared_ptr<dl4::capi::Context> context;
   const dl4::capi::Ref<dl4_session> session;
-  mutable dl4::capi::Gate gate;
+  mutable dl4::capi::Turn turn;
   dl4::runtime::Stream core;
+  // Of dl4_stream_next().
+  dl4::runtime::Sampler sampler;
+  dl4::runtime::Sampling sampling;
+  std::string sampling_text;  // the options it was read from
+  dl4::Tensor output;         // of its last run
 };
 
 struct dl4_dataset final : dl4::capi::Object {

@@ -12,6 +12,8 @@ Json options_of(std::string_view function) {
              {"dl4_model_check_gradients", describe_check_options},
              {"dl4_session_create", describe_session_options},
              {"dl4_stream_create", describe_stream_options},
+             {"dl4_stream_next", describe_next_options},
+             {"dl4_stream_fork", describe_fork_options},
              {"dl4_model_load", describe_load_options},
              {"dl4_model_load_bytes", describe_load_options},
              {"dl4_model_load_weights", describe_load_weights_options},

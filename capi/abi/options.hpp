@@ -29,6 +29,8 @@ Json describe_custom_options();
 Json describe_check_options();
 Json describe_session_options();
 Json describe_stream_options();
+Json describe_next_options();
+Json describe_fork_options();
 Json describe_load_options();
 Json describe_load_weights_options();
 Json describe_save_options();

@@ -7,9 +7,30 @@ namespace dl4::capi {
 namespace {
 
 struct StreamOptions {
-  int64_t batch = 1;
+  int64_t batch = 1, seed = 0;
   void fields(kinds::Fields &f) {
     f("batch", batch).at_least(1).at_most(max_dim).doc("sequences that go on side by side");
+    f("seed", seed).doc("of the generator that dl4_stream_next() draws from");
+  }
+};
+
+struct ForkOptions {
+  std::optional<int64_t> seed;
+  void fields(kinds::Fields &f) {
+    f("seed", seed).doc("begins the copy's generator with it; null: it draws what the first one draws");
+  }
+};
+
+struct NextOptions : runtime::Sampling {
+  void fields(kinds::Fields &f) {
+    f("temperature", temperature).at_least(0).doc("below 1 the likely ids become likelier, 0 takes the likeliest");
+    f("top_k", top_k).at_least(0).doc("only the k likeliest ids; 0: all");
+    f("top_p", top_p)
+        .at_least(0)
+        .at_most(1)
+        .doc("of these the fewest whose probabilities sum to p, the likeliest first");
+    f("stop", stop).doc("ids that end a sequence");
+    f("from_logits", from_logits).doc("false: the output holds probabilities");
   }
 };
 
@@ -17,12 +38,131 @@ std::vector<std::pair<std::string, Tensor>> named_states(const dl4_stream &strea
   std::vector<std::pair<std::string, Tensor>> all;
   for (size_t i = 0; i < stream.core.states().size(); ++i)
     all.emplace_back(stream.core.name(i), stream.core.states()[i]);
+  all.emplace_back("generator", stream.sampler.state());
   return all;
+}
+
+// The turns of many streams, of one session and of batch 1.
+class Turns {
+ public:
+  explicit Turns(std::span<dl4_stream *const> streams) : streams_(streams) {
+    cores.reserve(streams.size());
+    try {
+      for (size_t i = 0; i < streams.size(); ++i) take(i);
+    } catch (...) {
+      give();
+      throw;
+    }
+  }
+  ~Turns() { give(); }
+  Turns(const Turns &) = delete;
+  Turns &operator=(const Turns &) = delete;
+  std::vector<runtime::Stream *> cores;
+
+ private:
+  void take(size_t i) {
+    dl4_stream &s = element(streams_[i], "streams", i);
+    if (s.session.get() != streams_[0]->session.get())
+      refuse_argument("streams", text("streams[", i, "] is of another session than streams[0]"));
+    if (s.core.batch() != 1)
+      fail(Code::unsupported, "streams[", i, "]: expected a stream of batch 1, got one of ", s.core.batch());
+    const auto before = streams_.first(i);
+    try {
+      s.turn.take("stream");
+    } catch (const Error &) {
+      if (const auto same = std::ranges::find(before, &s); same != before.end())
+        refuse_argument("streams", text("streams[", i, "] is streams[", same - before.begin(), "] again"));
+      throw;
+    }
+    cores.push_back(&s.core);
+  }
+  void give() noexcept {
+    for (size_t i = 0; i < cores.size(); ++i) streams_[i]->turn.give();
+  }
+  const std::span<dl4_stream *const> streams_;
+};
+
+// A block of the session's, for one run.
+class Block {
+ public:
+  explicit Block(dl4_session &session) : session_(session) {
+    {
+      std::lock_guard lock(session.blocks_mutex);
+      if (!session.blocks.empty()) {
+        block_ = std::move(session.blocks.back());
+        session.blocks.pop_back();
+        return;
+      }
+    }
+    block_ = std::make_unique<runtime::StreamBlock>(session.core, session.states);
+  }
+  ~Block() {
+    std::lock_guard lock(session_.blocks_mutex);
+    try {
+      session_.blocks.push_back(std::move(block_));
+    } catch (const std::bad_alloc &) {  // the next run makes one
+    }
+  }
+  Block(const Block &) = delete;
+  Block &operator=(const Block &) = delete;
+  runtime::StreamBlock &operator*() const { return *block_; }
+
+ private:
+  dl4_session &session_;
+  std::unique_ptr<runtime::StreamBlock> block_;
+};
+
+// As run_tensors() wants it.
+struct ManyInBlock {
+  runtime::StreamBlock &block;
+  const runtime::Many many;
+  void check(std::span<const runtime::View> in) const { block.check(many, in); }
+  auto outputs(std::span<const runtime::View> in, const std::atomic<int32_t> *cancel) const {
+    return block.outputs(many, in, cancel);
+  }
+  void need_room(int64_t bytes) const { block.need_room(bytes); }
+  void run(std::span<const runtime::View> in, std::span<const runtime::View> out,
+           const std::atomic<int32_t> *cancel) const {
+    block.run(many, in, out, cancel);
+  }
+};
+
+// Runs the steps and takes the logits of the last one.
+Tensor last_logits(dl4_stream &stream, std::span<const runtime::View> in, const std::atomic<int32_t> *cancel) {
+  stream.core.check(in);
+  const std::vector<ops::Operand> expected = stream.core.outputs(in, cancel);
+  const int64_t batch = stream.core.batch();
+  if (const Shape &shape = expected[0].shape; expected.size() != 1 || expected[0].dtype != DType::f32 ||
+                                              shape.rank() < 2 || shape.rank() > 3 || shape[0] != batch ||
+                                              shape[shape.rank() - 1] < 1)
+    fail(Code::unsupported, "expected a model with one output, logits float32 [B, V] or [B, T, V], got ",
+         expected.size() == 1 ? text(expected[0].dtype, ' ', shape) : text(expected.size(), " outputs"));
+  const Shape &shape = expected[0].shape;
+  stream.core.need_room(checked_mul(shape.elements(), size_of(DType::f32)));
+  if (!stream.output.data || stream.output.shape != shape)
+    stream.output = stream.context->memory->tensor(DType::f32, shape);
+  const Tensor &whole = stream.output;
+  const runtime::View out{whole.dtype, whole.shape, whole.data.get()};
+  stream.core.run(in, {&out, 1}, cancel);
+  const int64_t ids = shape[shape.rank() - 1], row = shape.elements() / batch;
+  Tensor last = stream.context->memory->tensor(DType::f32, {batch, ids});
+  for (int64_t b = 0; b < batch; ++b)
+    std::copy_n(whole.as<float>() + checked_mul(b + 1, row) - ids, ids, last.as<float>() + checked_mul(b, ids));
+  return last;
+}
+
+void ask(dl4_logits_fn logits, void *user, dl4_tensor &tensor) {
+  const int32_t answer = call_host("logits function", [&] { return logits(user, &tensor); });
+  if (answer != 0)
+    throw Error(Code::callback_failed, text("the logits function gave ", answer))
+        .with("answer", std::to_string(answer));
 }
 
 }  // namespace
 
 Json describe_stream_options() { return kinds::describe_fields<StreamOptions>(); }
+Json describe_next_options() { return kinds::describe_fields<NextOptions>(); }
+Json describe_fork_options() { return kinds::describe_fields<ForkOptions>(); }
 
 }  // namespace dl4::capi
 
@@ -37,7 +177,7 @@ dl4_error *dl4_stream_create(dl4_session *s, const char *options, dl4_stream **o
     const auto o = read_options<StreamOptions>(options);
     if (!session.why_no_stream.empty())
       fail(Code::unsupported, "the session can't be run step by step: ", session.why_no_stream);
-    to = new dl4_stream(session, o.batch);
+    to = new dl4_stream(session, o.batch, o.seed);
   });
 }
 
@@ -46,7 +186,7 @@ dl4_error *dl4_stream_run(dl4_stream *s, dl4_tensor *const *in, int64_t n_in, dl
   return guard(__func__, [&](Entry &entry) {
     dl4_stream &stream = object(s, "s");
     dl4_cancel *flag = object_or_null(cancel, "cancel");
-    Gate::OneAlone alone(stream.gate, "stream");
+    Turn::One turn(stream.turn, "stream");
     entry.owes(stream.context->log);
     run_tensors(stream.core, stream.core.outputs_count(), *stream.context->memory, {in, n_in, out, n_out},
                 flag ? &flag->triggered : nullptr);
@@ -56,8 +196,78 @@ dl4_error *dl4_stream_run(dl4_stream *s, dl4_tensor *const *in, int64_t n_in, dl
 dl4_error *dl4_stream_reset(dl4_stream *s) {
   return guard(__func__, [&] {
     dl4_stream &stream = object(s, "s");
-    Gate::OneAlone alone(stream.gate, "stream");
+    Turn::One turn(stream.turn, "stream");
     stream.core.reset();
+    stream.sampler.reset();
+  });
+}
+
+dl4_error *dl4_stream_reset_row(dl4_stream *s, int64_t row) {
+  return guard(__func__, [&] {
+    dl4_stream &stream = object(s, "s");
+    Turn::One turn(stream.turn, "stream");
+    need_index(row, stream.core.batch());
+    stream.core.reset(row);
+    stream.sampler.reset(row);
+  });
+}
+
+dl4_error *dl4_stream_fork(const dl4_stream *s, const char *options, dl4_stream **out) {
+  clear(out);
+  return guard(__func__, [&] {
+    const dl4_stream &stream = object(s, "s");
+    dl4_stream *&to = needed(out, "out");
+    const auto o = read_options<ForkOptions>(options);
+    Turn::One turn(stream.turn, "stream");
+    Ref<dl4_stream> made = Ref<dl4_stream>::adopt(new dl4_stream(stream));
+    if (o.seed) made->sampler.seed(*o.seed);
+    to = made.detach();
+  });
+}
+
+dl4_error *dl4_stream_run_many(dl4_stream *const *streams, int64_t n, const int64_t *steps, dl4_tensor *const *in,
+                               int64_t n_in, dl4_tensor **out, int64_t n_out, dl4_cancel *cancel) {
+  return guard(__func__, [&](Entry &entry) {
+    const auto all = array(streams, n, "streams");
+    if (all.empty()) refuse_argument("streams", "expected at least 1, got 0");
+    dl4_cancel *flag = object_or_null(cancel, "cancel");
+    Turns turns(all);
+    dl4_session &session = *all[0]->session;
+    entry.owes(session.context->log);
+    Block block(session);
+    ManyInBlock core{*block, {turns.cores, steps ? std::span(steps, all.size()) : std::span<const int64_t>()}};
+    run_tensors(core, static_cast<size_t>(dl4_port_count(all[0], DL4_OUTPUTS)), *session.context->memory,
+                {in, n_in, out, n_out}, flag ? &flag->triggered : nullptr);
+  });
+}
+
+dl4_error *dl4_stream_next(dl4_stream *s, dl4_tensor *const *in, int64_t n_in, const char *options,
+                           dl4_logits_fn logits, void *user, int64_t *ids, int64_t n, dl4_cancel *cancel) {
+  return guard(__func__, [&](Entry &entry) {
+    dl4_stream &stream = object(s, "s");
+    Ref<dl4_cancel> keep(object_or_null(cancel, "cancel"));
+    Ref<dl4_stream> keep_stream(&stream);
+    Turn::One turn(stream.turn, "stream");
+    entry.owes(stream.context->log);
+    const auto sources = array(in, n_in, "in");
+    const auto to = array(ids, n, "ids");
+    if (n != stream.core.batch())
+      refuse_argument("n", text("expected ", stream.core.batch(), ", the stream's batch, got ", n));
+    if (const char *given = options ? options : "{}"; stream.sampling_text != given) {
+      stream.sampling = read_options<NextOptions>(given);
+      stream.sampling_text = given;
+    }
+    std::vector<runtime::View> from;
+    for (size_t i = 0; i < sources.size(); ++i) from.push_back(element(sources[i], "in", i).view());
+    auto last = Ref<dl4_tensor>::adopt(new dl4_tensor(last_logits(stream, from, keep ? &keep->triggered : nullptr)));
+    try {
+      if (logits) ask(logits, user, *last);
+      const auto count = static_cast<size_t>(last->shape.elements());
+      stream.sampler.draw({reinterpret_cast<const float *>(last->data.get()), count}, stream.sampling, to);
+    } catch (...) {
+      stream.core.undo();
+      throw;
+    }
   });
 }
 
@@ -66,7 +276,7 @@ dl4_error *dl4_stream_save_memory(const dl4_stream *s, dl4_blob **out) {
   return guard(__func__, [&] {
     const dl4_stream &stream = object(s, "s");
     dl4_blob *&to = needed(out, "out");
-    Gate::OneAlone alone(stream.gate, "stream");
+    Turn::One turn(stream.turn, "stream");
     to = make_blob(io::save_states(named_states(stream)));
   });
 }
@@ -74,7 +284,7 @@ dl4_error *dl4_stream_save_memory(const dl4_stream *s, dl4_blob **out) {
 dl4_error *dl4_stream_load_memory(dl4_stream *s, const void *data, int64_t bytes) {
   return guard(__func__, [&] {
     dl4_stream &stream = object(s, "s");
-    Gate::OneAlone alone(stream.gate, "stream");
+    Turn::One turn(stream.turn, "stream");
     io::load_states(named_states(stream), io::Memory(bytes_of(data, bytes)));
   });
 }

@@ -243,6 +243,11 @@ typedef int32_t (*dl4_backward_fn)(void *user, const char *config, dl4_tensor *c
                                    dl4_tensor *const *dst, dl4_tensor *const *diff_dst, int64_t n_dst,
                                    dl4_tensor *const *diff_src);
 
+/* Changes the logits [B, V] of the next ids in place, before dl4_stream_next() draws: an id of -infinity (of
+ * probabilities: 0) is never drawn. Inside, only calls on this tensor are allowed; it is valid during the call. Return
+ * 0; any other number is a failure, as of dl4_progress_fn. */
+typedef int32_t (*dl4_logits_fn)(void *user, dl4_tensor *logits);
+
 /* ---- Library ----------------------------------------------------------------------------------------------------
  * Threads: any, at once. */
 
@@ -840,6 +845,7 @@ DL4_API DL4_CHECKED dl4_error *dl4_session_predict(dl4_session *s, dl4_dataset *
  * Inputs with a free second axis, [B, T, ...], are the sequences, any other input is the same at all steps.
  * Options:
  *   batch    int   B, sequences side by side; default 1
+ *   seed     int   of the generator that dl4_stream_next() draws from; default 0
  * May be NULL: options.
  * Errors: DL4_UNSUPPORTED (s: the message names the layer), DL4_SHAPE_MISMATCH (options). */
 DL4_API DL4_CHECKED dl4_error *dl4_stream_create(dl4_session *s, const char *options, dl4_stream **out);
@@ -854,9 +860,51 @@ DL4_API DL4_CHECKED dl4_error *dl4_stream_create(dl4_session *s, const char *opt
 DL4_API DL4_CHECKED dl4_error *dl4_stream_run(dl4_stream *s, dl4_tensor *const *in, int64_t n_in, dl4_tensor **out,
                                               int64_t n_out, dl4_cancel *cancel);
 
-/* Restarts a stream: all states become zeros.
+/* Runs the next steps of n streams of one session, each of batch 1, in one call: faster than a call for each, as their
+ * states are the rows of a batch while it runs. in [n_in] and out [n_out] are as of a stream of batch n, [n, T, ...]:
+ * row i is that of streams[i], which takes as many of the T steps as steps [n] says, 0 to T; what follows in the row is
+ * not read, and is 0 in the outputs. What a stream gives has the same bits whichever others run beside it, and differs from
+ * dl4_stream_run() by rounding, as other batches do. On failure all streams are where they were.
+ * May be NULL: steps (all take T), cancel (looked at between the steps).
+ * Errors: DL4_SHAPE_MISMATCH (in, out), DL4_UNSUPPORTED (streams: of another batch; an output that is not dense),
+ * DL4_CANCELLED (cancel), DL4_BUSY (streams). */
+DL4_API DL4_CHECKED dl4_error *dl4_stream_run_many(dl4_stream *const *streams, int64_t n, const int64_t *steps,
+                                                   dl4_tensor *const *in, int64_t n_in, dl4_tensor **out,
+                                                   int64_t n_out, dl4_cancel *cancel);
+
+/* Runs the next steps, as dl4_stream_run() does, and draws the id that follows in each of the B sequences: ids [n], n
+ * is B. The model has one output, float32 [B, V] or [B, T, V]: of the last step, the logits of V ids. They go through
+ * `logits`, are divided by the temperature, and an id is drawn in proportion to exp(logit) among those that top_k and
+ * then top_p leave; the lower id comes first where two are alike. Same logits, options and seed: the same ids on every
+ * machine. A sequence that has drawn an id of "stop" has ended: it is given that id again until it is reset. On failure
+ * the stream is where it was, its generator too.
+ * Options:
+ *   temperature  float  below 1 the likely ids become likelier, 0 takes the likeliest; default 1
+ *   top_k        int    only the k likeliest ids; default 0: all
+ *   top_p        float  of these the fewest whose probabilities sum to p, the likeliest first; default 1
+ *   stop         ints   ids that end a sequence; default none
+ *   from_logits  bool   false: the output holds probabilities; default true
+ * May be NULL: options, logits, user, cancel (looked at between the steps).
+ * Errors: DL4_SHAPE_MISMATCH (in), DL4_UNSUPPORTED (s: its outputs are no logits), DL4_NUMERIC (a logit is NaN or
+ * infinity), DL4_CALLBACK_FAILED (logits), DL4_CANCELLED (cancel), DL4_BUSY (s). */
+DL4_API DL4_CHECKED dl4_error *dl4_stream_next(dl4_stream *s, dl4_tensor *const *in, int64_t n_in, const char *options,
+                                               dl4_logits_fn logits, void *user, int64_t *ids, int64_t n,
+                                               dl4_cancel *cancel);
+
+/* Makes a second stream that goes on from where this one is, with a copy of its states and of its generator.
+ * Options:
+ *   seed     int   begins the copy's generator with it; default: it draws what the first one draws
+ * May be NULL: options.
+ * Errors: DL4_BUSY (s). */
+DL4_API DL4_CHECKED dl4_error *dl4_stream_fork(const dl4_stream *s, const char *options, dl4_stream **out);
+
+/* Restarts a stream: all states become zeros, and its generator begins again.
  * Errors: DL4_BUSY (s). */
 DL4_API DL4_CHECKED dl4_error *dl4_stream_reset(dl4_stream *s);
+
+/* Restarts one of its sequences, 0 <= row < B; the others go on.
+ * Errors: DL4_BUSY (s). */
+DL4_API DL4_CHECKED dl4_error *dl4_stream_reset_row(dl4_stream *s, int64_t row);
 
 /* Saves the states of a stream to memory: by name, as a safetensors file.
  * Errors: DL4_BUSY (s). */

@@ -33,6 +33,33 @@ void Stream::reset() {
   for (Tensor &t : now_) std::ranges::fill(t.memory(), std::byte{0});
 }
 
+void Stream::reset(int64_t row) {
+  for (Tensor &t : now_) {
+    const int64_t bytes = t.bytes() / batch_;
+    std::memset(t.data.get() + checked_mul(row, bytes), 0, static_cast<size_t>(bytes));
+  }
+}
+
+Stream Stream::fork() const {
+  Stream other(executable_, now_.size(), batch_);
+  for (size_t i = 0; i < now_.size(); ++i) std::ranges::copy(now_[i].memory(), other.now_[i].data.get());
+  return other;
+}
+
+void Stream::take_row(int64_t row, const Stream &from) {
+  for (size_t i = 0; i < now_.size(); ++i) {
+    const auto state = from.now_[i].memory();
+    std::memcpy(now_[i].data.get() + static_cast<size_t>(row) * state.size(), state.data(), state.size());
+  }
+}
+
+void Stream::give_row(int64_t row, Stream &to) const {
+  for (size_t i = 0; i < now_.size(); ++i) {
+    const auto state = to.next_[i].memory();
+    std::memcpy(state.data(), now_[i].data.get() + static_cast<size_t>(row) * state.size(), state.size());
+  }
+}
+
 const std::string &Stream::name(size_t i) const {
   const ops::Program &p = executable_->program();
   return p[p.inputs[inputs() + i]].name;
@@ -44,15 +71,15 @@ int64_t Stream::steps(std::span<const View> in) const {
   return 0;
 }
 
-void Stream::check(std::span<const View> in) const {
+void Stream::check(std::span<const View> in, int64_t batch) const {
   const ops::Program &p = executable_->program();
   if (in.size() != inputs()) fail(Code::invalid_argument, "expected ", inputs(), " inputs, got ", in.size());
   for (size_t i = 0; i < in.size(); ++i) {
     const ops::Value &v = p[p.inputs[i]];
     if (in[i].dtype != v.dtype || !compatible(in[i].shape, v.shape) || in[i].shape.rank() == 0 ||
-        in[i].shape[0] != batch_)
+        in[i].shape[0] != batch)
       fail(Code::shape_mismatch, "input \"", v.name, "\": expected ", v.dtype, ' ',
-           v.shape.rank() ? v.shape.with(0, batch_) : v.shape, ", got ", in[i].dtype, ' ', in[i].shape);
+           v.shape.rank() ? v.shape.with(0, batch) : v.shape, ", got ", in[i].dtype, ' ', in[i].shape);
   }
   for (size_t i = 0; i < in.size(); ++i) {
     if (!in_steps_[i].is_sequence) continue;
@@ -145,8 +172,8 @@ void Stream::run(std::span<const View> in, std::span<const View> out, const std:
   const int64_t n = steps(in);
   bind(in);
   bind_outputs(out, n);
-  const bool many = n > 1;
-  for (size_t i = 0; many && i < now_.size(); ++i) std::ranges::copy(now_[i].memory(), before_[i].data.get());
+  ran_many_ = n > 1;
+  for (size_t i = 0; ran_many_ && i < now_.size(); ++i) std::ranges::copy(now_[i].memory(), before_[i].data.get());
   try {
     Executable::Ready ready = executable_->prepare(in_, out_, cancel);
     for (int64_t step = 0; step < n; ++step) {
@@ -157,7 +184,7 @@ void Stream::run(std::span<const View> in, std::span<const View> out, const std:
     }
     executable_->finish(std::move(ready));
   } catch (...) {
-    if (many) std::swap(now_, before_);
+    if (ran_many_) std::swap(now_, before_);
     throw;
   }
 }

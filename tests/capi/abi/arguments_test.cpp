@@ -114,7 +114,11 @@ const std::tuple all{
     F(dl4_trainer_load_memory),
     F(dl4_stream_create),
     F(dl4_stream_run),
+    F(dl4_stream_run_many),
+    F(dl4_stream_next),
+    F(dl4_stream_fork),
     F(dl4_stream_reset),
+    F(dl4_stream_reset_row),
     F(dl4_stream_save_memory),
     F(dl4_stream_load_memory),
     F(dl4_cancel_create),
@@ -134,7 +138,7 @@ const std::set<string> fine_with_null = {"dl4_context_set_seed", "dl4_context_se
                                          "dl4_context_trim"};
 
 // Their outputs are arrays of slots.
-const std::set<string> runs = {"dl4_session_run", "dl4_session_predict", "dl4_stream_run"};
+const std::set<string> runs = {"dl4_session_run", "dl4_session_predict", "dl4_stream_run", "dl4_stream_run_many"};
 
 template <class T>
 constexpr bool is_out_pointer = false;  // T **, an object that comes out

@@ -241,6 +241,18 @@ void call_everything(const std::function<void(const char *)> &after) {
   WELL(dl4_stream_save_memory, stream, blob.out());
   WELL(dl4_stream_load_memory, stream, dl4_blob_data(blob), dl4_blob_size(blob));
   WELL(dl4_stream_reset, stream);
+  WELL(dl4_stream_reset_row, stream, 0);
+  BADLY(dl4_stream_reset_row, stream, 1);
+  Own<dl4_stream> fork;
+  WELL(dl4_stream_fork, stream, nullptr, fork.out());
+  dl4_stream *streams[2] = {stream, fork};
+  Own<dl4_tensor> of_both = tensor({2, 2, 4}, numbers(16));
+  dl4_tensor *rows = of_both;
+  WELL(dl4_stream_run_many, streams, 2, nullptr, &rows, 1, out.out(), 1, nullptr);
+  BADLY(dl4_stream_run_many, streams, 2, nullptr, &in, 1, out.out(), 1, nullptr);
+  int64_t id = -1;
+  WELL(dl4_stream_next, stream, &part, 1, nullptr, nullptr, nullptr, &id, 1, nullptr);
+  BADLY(dl4_stream_next, stream, &in, 1, nullptr, nullptr, nullptr, &id, 1, nullptr);
   WELL(dl4_registry_add, "layer", "test>Host", nullptr, nullptr, computes, nullptr, nullptr);
   BADLY(dl4_registry_add, "layer", "Dense", nullptr, nullptr, computes, nullptr, nullptr);
   WELL(dl4_model_check_gradients, model, &in, 1, nullptr, blob.out());

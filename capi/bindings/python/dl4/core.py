@@ -5,7 +5,8 @@ import json
 
 from .abi import Attrs, Object, call, callbacks, check, constants, content, encoded, library, made, options_text, text
 from .cancel import heard, inside, inside_waiting, interruptible
-from .session import KeptSession, Session, Stream
+from .session import KeptSession, Session
+from .stream import Stream
 from .tensor import DTYPES, NAMES, Tensor, dims, handles, numpy_module, shape_of
 
 __all__ = [
@@ -211,6 +212,10 @@ class Model(Object):
         if "states" not in options and '"stateful":true' in self.describe(0):
             return KeptSession(self, options)
         return Session(self, options)
+
+    def stream(self, batch=1, seed=0):
+        """A Stream with a session of its own."""
+        return Stream(self.session(states=True), batch, seed)
 
     def trainer(self, **options):
         return Trainer(self, options)

@@ -1,4 +1,4 @@
-"""Sessions and streams, which run a model."""
+"""Sessions, which run a model."""
 
 import ctypes as C
 import functools
@@ -176,28 +176,3 @@ class KeptSession(Session):
                 self.model.set_weight(name, numpy_module().zeros(shape, "f4"))
 
 
-class Stream(Object):
-    """Runs a recurrent model step by step and keeps its states, on a session made with states=True."""
-
-    __slots__ = ("count", "session")
-
-    def __init__(self, session, batch=1):
-        self.session = session
-        super().__init__(made("dl4_stream_create", session, options_text({"batch": batch})))
-        self.count = library.dl4_port_count(self, 1)
-
-    def run(self, inputs):
-        """Runs the next steps; inputs and outputs as in Session.run()."""
-        outs, given = (C.c_void_p * self.count)(), self.session._given(inputs)
-        check(library.dl4_stream_run(self.handle, *handles(given), outs, self.count, None))
-        return [Tensor(out) for out in outs]
-
-    def reset(self):
-        call("dl4_stream_reset", self)
-
-    def save(self):
-        """The states as bytes, for load()."""
-        return content(made("dl4_stream_save_memory", self))
-
-    def load(self, state):
-        call("dl4_stream_load_memory", self, state, len(state))

@@ -45,6 +45,103 @@ class Streams(unittest.TestCase):
         self.assertTrue((one.run([dl4.Tensor.of(steps)])[0].numpy() == whole).all())
 
 
+    def test_a_keras_model_streams(self):
+        x = keras.Input((None, 2))
+        m = keras.Model(x, keras.layers.LSTM(3, return_sequences=True)(x))
+        steps = np.arange(8, dtype="float32").reshape(1, 4, 2)
+        one = m.stream()
+        whole = one(steps)
+        np.testing.assert_allclose(whole, m.predict(steps, verbose=0), atol=1e-6)
+        one.reset()
+        self.assertTrue((np.concatenate([one(steps[:, :1]), one(steps[:, 1:])], 1) == whole).all())
+        two = m.stream(batch=2)
+        two(np.concatenate([steps, steps]))
+        two.reset(1)
+        y = two(np.concatenate([steps, steps]))
+        np.testing.assert_allclose(y[1:], whole, atol=1e-6)
+        self.assertTrue((y[0] != y[1]).any())
+
+    def test_many_streams_in_one_call(self):
+        m = keras.Sequential([keras.layers.Input((None, 2)), keras.layers.GRU(3, return_sequences=True)])
+        session = m.core.session(states=True)
+        streams = [dl4.Stream(session) for _ in range(5)]
+        fork = streams[2].fork()
+        x = np.random.default_rng(0).normal(size=(5, 3, 2)).astype("float32")
+        y = dl4.Stream.run_many(streams, x, [3, 0, 2, 1, 3])[0].numpy()
+        np.testing.assert_allclose(y[2, :2], fork(x[2:3, :2])[0], atol=1e-6)
+        self.assertTrue((y[1] == 0).all() and (y[2, 2] == 0).all())
+        with self.assertRaisesRegex(ValueError, "expected 5 numbers of steps"):
+            dl4.Stream.run_many(streams, x, [1, 2])
+        with self.assertRaisesRegex(ValueError, r"streams\[1\] is streams\[0\] again"):
+            dl4.Stream.run_many([streams[0]] * 2, x[:2])
+        with self.assertRaisesRegex(ValueError, "at least 1 stream"):
+            dl4.Stream.run_many([], x)
+
+
+class Generating(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        layers = keras.layers
+        cls.model = keras.Sequential(
+            [layers.Input((None,), dtype="int32"), layers.Embedding(6, 4), layers.GRU(8, return_sequences=True)]
+            + [layers.Dense(6)]
+        )
+
+    def test_the_likeliest_is_that_of_the_whole(self):
+        ids = [1, 4]
+        drawn = list(self.model.stream().generate(ids, max_new=5, temperature=0))
+        for one in drawn:
+            self.assertEqual(one, int(self.model.predict(np.array([ids]), verbose=0)[0, -1].argmax()))
+            ids.append(one)
+
+    def test_it_goes_on_from_its_generator(self):
+        whole = list(self.model.stream(seed=3).generate([1], max_new=20))
+        again = self.model.stream(seed=3)
+        first = list(again.generate([1], max_new=8))
+        saved, forked, other = again.save(), again.fork(), again.fork(seed=5)
+        rest = list(again.generate([first[-1]], max_new=12))
+        self.assertEqual(first + rest, whole)
+        self.assertEqual(list(forked.generate([first[-1]], max_new=12)), rest)
+        self.assertNotEqual(list(other.generate([first[-1]], max_new=12)), rest)
+        again.load(saved)
+        self.assertEqual(list(again.generate([first[-1]], max_new=12)), rest)
+
+    def test_stop_mask_top_k_and_batches(self):
+        def odd(logits):
+            logits[:, ::2] = -np.inf
+
+        self.assertTrue(all(i % 2 for i in self.model.stream().generate([1], max_new=30, mask=odd)))
+        drawn = list(self.model.stream(seed=1).generate([1], stop=[2, 3]))
+        self.assertIn(drawn[-1], (2, 3))
+        self.assertFalse({2, 3} & set(drawn[:-1]))
+        rows = list(self.model.stream(batch=2, seed=1).generate([[1, 2], [3, 4]], max_new=6, top_k=1))
+        self.assertEqual(np.array(rows).shape, (6, 2))
+        likeliest = list(self.model.stream(batch=2).generate([[1, 2], [3, 4]], max_new=6, temperature=0))
+        self.assertTrue((np.array(rows) == np.array(likeliest)).all())
+
+    def test_a_mask_that_raises_leaves_the_stream(self):
+        stream, other = self.model.stream(), self.model.stream()
+
+        def bad(logits):
+            raise KeyError("grammar")
+
+        with self.assertRaisesRegex(KeyError, "grammar"):
+            stream.next([np.array([[1]])], mask=bad)
+        self.assertEqual(stream.next([np.array([[1]])]), other.next([np.array([[1]])]))
+
+    def test_refusals(self):
+        stream = self.model.stream()
+        for ids in ([], [1.5], 3):
+            with self.assertRaisesRegex(ValueError, "generate: expected ids"):
+                stream.generate(ids)
+        with self.assertRaisesRegex(ValueError, "ids of 1 sequences"):
+            stream.generate([[1], [2]])
+        with self.assertRaisesRegex(ValueError, "top_p"):
+            next(stream.generate([1], top_p=2))
+        with self.assertRaises(TypeError):
+            next(stream.generate([1], topk=2))
+
+
 class Keras(unittest.TestCase):
     def test_programs_agree_with_keras(self):
         self.assertEqual(run_programs.main("dl4", HERE / "keras_suite" / "expected.npz"), 0)

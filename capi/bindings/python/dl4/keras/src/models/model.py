@@ -199,6 +199,14 @@ class Model(Layer, Trainer, Inputs, InFiles):
                 sessions[key] = model.session(training=training)
         return sessions[key]
 
+    def stream(self, batch=1, seed=0):
+        """A dl4.Stream, which runs this model step by step with the weights of today: stream(x), stream.generate(ids)."""
+        functional = self._require_built()
+        self._need_pure(functional)
+        with global_state.building:
+            session = functional.core.session(states=True)
+        return core.Stream(session, batch, seed)
+
     def _need_pure(self, functional):
         """Raises where a call() assigns a variable, which it can do on arrays alone."""
         if functional.assigned is not None:

@@ -1,0 +1,139 @@
+// Weights are integers, so that sums are exact in any order.
+#include "runtime/sampler.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "base/error.hpp"
+#include "base/rng.hpp"
+
+namespace dl4::runtime {
+namespace {
+
+constexpr double one = 4294967296.0;  // the weight of the likeliest id: sums of 2^31 weights fit into 64 bits
+
+// exp(x) for x <= 0, to a few units in the last place. A C library's would differ from machine to machine.
+double exp_of(double x) {
+  if (!(x > -60)) return 0;
+  const double n = std::floor(x * 1.4426950408889634 + 0.5);
+  const double r = (x - n * 0.693147180369123816490) - n * 1.90821492927058770002e-10;
+  double sum = 1;
+  for (int i = 13; i > 0; --i) sum = 1 + sum * r / i;
+  return std::ldexp(sum, static_cast<int>(n));
+}
+
+// log(x) for a positive float.
+double log_of(double x) {
+  int exponent = 0;
+  double m = std::frexp(x, &exponent);  // [0.5, 1)
+  if (m < 0.70710678118654752) m *= 2, --exponent;
+  const double t = (m - 1) / (m + 1), square = t * t;
+  double sum = 0;
+  for (int i = 23; i > 0; i -= 2) sum = sum * square + 1.0 / i;
+  return 2 * t * sum + exponent * 0.69314718055994531;
+}
+
+bool likelier(const auto &a, const auto &b) { return a.logit != b.logit ? a.logit > b.logit : a.id < b.id; }
+
+}  // namespace
+
+Sampler::Sampler(int64_t rows, int64_t seed) : count_(rows), state_(make_tensor(DType::i64, Shape{rows, 3})) {
+  this->seed(seed);
+}
+
+Sampler Sampler::fork() const {
+  Sampler other(count_, 0);
+  std::ranges::copy(rows(), other.rows().begin());
+  return other;
+}
+
+void Sampler::seed(int64_t seed) {
+  for (Row &r : rows()) r = {seed, 0, -1};
+}
+
+void Sampler::reset() {
+  for (int64_t i = 0; i < count_; ++i) reset(i);
+}
+
+void Sampler::reset(int64_t row) {
+  Row &r = rows()[static_cast<size_t>(row)];
+  r = {r.seed, 0, -1};
+}
+
+void Sampler::draw(std::span<const float> logits, const Sampling &how, std::span<int64_t> ids) {
+  const size_t n = logits.size() / static_cast<size_t>(count_);
+  for (size_t r = 0; r < ids.size(); ++r) ids[r] = draw_row(r, logits.subspan(r * n, n), how);
+  for (size_t r = 0; r < ids.size(); ++r) {
+    Row &row = rows()[r];
+    if (row.ended >= 0) continue;
+    ++row.drawn;
+    if (std::ranges::find(how.stop, ids[r]) != how.stop.end()) row.ended = ids[r];
+  }
+}
+
+int64_t Sampler::draw_row(size_t row, std::span<const float> logits, const Sampling &how) {
+  const Row &state = rows()[row];
+  if (state.ended >= 0) return state.ended;
+  candidates_.clear();
+  candidates_.reserve(logits.size());
+  for (size_t i = 0; i < logits.size(); ++i) {
+    const double given = static_cast<double>(logits[i]);
+    const bool fits = how.from_logits ? given < HUGE_VAL : given >= 0 && given < HUGE_VAL;
+    if (!fits)
+      fail(Code::numeric, how.from_logits ? "logit " : "probability ", i, " of sequence ", row, " is ", logits[i]);
+    const double logit = how.from_logits ? given : given > 0 ? log_of(given) : -HUGE_VAL;
+    if (logit > -HUGE_VAL) candidates_.push_back({logit, static_cast<int64_t>(i), 0});
+  }
+  if (candidates_.empty()) fail(Code::invalid_argument, "sequence ", row, ": no id may be drawn, all are excluded");
+  const auto less = [](const Candidate &a, const Candidate &b) { return likelier(a, b); };
+  const Candidate best = *std::ranges::min_element(candidates_, less);
+  if (how.temperature == 0 || how.top_k == 1) return best.id;
+  if (how.top_k > 0 && static_cast<size_t>(how.top_k) < candidates_.size()) {
+    const auto end = candidates_.begin() + how.top_k;
+    std::ranges::nth_element(candidates_, end, less);
+    candidates_.erase(end, candidates_.end());
+    std::ranges::sort(candidates_, less);
+  }
+  uint64_t total = 0;
+  for (Candidate &c : candidates_) {
+    c.weight = static_cast<uint64_t>(exp_of((c.logit - best.logit) / how.temperature) * one + 0.5);
+    total += c.weight;
+  }
+  keep_top_p(total, how);
+  const PhiloxBlock words = philox({static_cast<uint64_t>(state.seed), row}, static_cast<uint64_t>(state.drawn));
+  uint64_t high = words[0], low = words[1];
+  // at = total * (high * 2^32 + low) / 2^64, in halves.
+  const uint64_t t1 = total >> 32, t0 = total & 0xFFFFFFFFu;
+  const uint64_t middle = t1 * low + ((t0 * low) >> 32), other = t0 * high + (middle & 0xFFFFFFFFu);
+  uint64_t at = t1 * high + (middle >> 32) + (other >> 32);
+  for (const Candidate &c : candidates_) {
+    if (at < c.weight) return c.id;
+    at -= c.weight;
+  }
+  return best.id;  // not reached: at is below the sum
+}
+
+// The likeliest whose weights reach top_p of the sum: sorted in parts, as they are most often few.
+void Sampler::keep_top_p(uint64_t &total, const Sampling &how) {
+  if (how.top_p >= 1) return;
+  const auto less = [](const Candidate &a, const Candidate &b) { return likelier(a, b); };
+  const auto enough = static_cast<uint64_t>(std::ceil(how.top_p * static_cast<double>(total)));
+  uint64_t sum = 0;
+  for (size_t done = 0, next = 64; done < candidates_.size(); done = next, next *= 4) {
+    next = std::min(next, candidates_.size());
+    const auto begin = candidates_.begin() + static_cast<std::ptrdiff_t>(done);
+    const auto end = candidates_.begin() + static_cast<std::ptrdiff_t>(next);
+    if (end != candidates_.end()) std::nth_element(begin, end, candidates_.end(), less);
+    std::sort(begin, end, less);
+    for (auto c = begin; c != end; ++c) {
+      sum += c->weight;
+      if (sum < enough) continue;
+      candidates_.erase(c + 1, candidates_.end());
+      total = sum;
+      return;
+    }
+  }
+}
+
+}  // namespace dl4::runtime

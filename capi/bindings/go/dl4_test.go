@@ -322,6 +322,45 @@ func TestStreams(t *testing.T) {
 	refused(t, other.Reset(), ErrInvalidArgument)
 }
 
+func TestStreamsForkRunTogetherAndDraw(t *testing.T) {
+	g := must(NewGraph(nil))
+	ids := g.Input("ids", Int32, -1, -1)
+	x := g.Add("GRU", Attrs{"units": 5, "return_sequences": true}, g.Add("Embedding", Attrs{"input_dim": 7, "output_dim": 4}, ids))
+	m := must(g.Build([]Node{ids}, []Node{g.Add("Dense", Attrs{"units": 7}, x)}))
+	s := must(NewSession(m, Attrs{"states": true}))
+	prompt := must(FromSlice([]int32{1, 2}, 1, 2))
+	one, same := must(NewStream(s, Attrs{"seed": 3})), must(NewStream(s, Attrs{"seed": 3}))
+	options := Attrs{"temperature": 2, "top_k": 5, "top_p": 0.9}
+	drawn := must(one.Next(background, options, nil, prompt))
+	equal(t, must(same.Next(background, options, nil, prompt)), drawn)
+	fork := must(one.Fork(nil))
+	equal(t, must(fork.Next(background, nil, nil, prompt)), must(one.Next(background, nil, nil, prompt)))
+	onlySix := func(logits *Tensor) error {
+		for i := range must(UnsafeData[float32](logits))[:6] {
+			must(UnsafeData[float32](logits))[i] = float32(math.Inf(-1))
+		}
+		return nil
+	}
+	equal(t, must(one.Next(background, nil, onlySix, prompt)), []int{6})
+	no := errors.New("no grammar")
+	_, err := one.Next(background, nil, func(*Tensor) error { return no }, prompt)
+	equal(t, err, no)
+	_, err = one.Next(background, Attrs{"top_p": 2}, nil, prompt)
+	refused(t, err, ErrInvalidArgument)
+
+	both := must(FromSlice([]int32{1, 2, 3, 4}, 2, 2))
+	a, b := must(NewStream(s, nil)), must(NewStream(s, nil))
+	y := must(Data[float32](must(RunMany(background, []*Stream{a, b}, []int{2, 1}, both))[0]))
+	equal(t, len(y), 28)
+	equal(t, y[21:], make([]float32, 7))
+	_, err = RunMany(background, []*Stream{a}, []int{1, 2}, both)
+	refused(t, err, ErrInvalidArgument)
+	rows := must(NewStream(s, Attrs{"batch": 2}))
+	equal(t, len(must(rows.Next(background, Attrs{"temperature": 0}, nil, both))), 2)
+	check(t, rows.ResetRow(1))
+	refused(t, rows.ResetRow(2), ErrInvalidArgument)
+}
+
 func TestLayersOfTwoGraphs(t *testing.T) {
 	a, b := must(NewGraph(nil)), must(NewGraph(nil))
 	x, y := a.Input("x", Float32, -1, 4), b.Input("y", Float32, -1, 4)

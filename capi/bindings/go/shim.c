@@ -81,3 +81,10 @@ dl4_error *dl4go_registry_add(const char *category, const char *name, const char
   return dl4_registry_add(category, name, options, has_shape ? shape : 0, forward, has_backward ? backward : 0,
                           (void *)user);
 }
+
+static int32_t logits(void *user, dl4_tensor *t) { return dl4goLogits((uintptr_t)user, t); }
+
+dl4_error *dl4go_next(dl4_stream *s, dl4_tensor **in, int64_t n_in, const char *options, uintptr_t user, int64_t *ids,
+                      int64_t n, dl4_cancel *cancel) {
+  return dl4_stream_next(s, in, n_in, options, user ? logits : 0, (void *)user, ids, n, cancel);
+}

@@ -22,5 +22,7 @@ dl4_error *dl4go_fit(dl4_trainer *t, dl4_dataset *train, dl4_dataset *valid, con
 dl4_error *dl4go_set_workers(dl4_trainer *t, int64_t rank, int64_t size, uintptr_t user);
 dl4_error *dl4go_registry_add(const char *category, const char *name, const char *options, int shape, int backward,
                               uintptr_t user);
+dl4_error *dl4go_next(dl4_stream *s, dl4_tensor **in, int64_t n_in, const char *options, uintptr_t user, int64_t *ids,
+                      int64_t n, dl4_cancel *cancel);
 
 #endif

@@ -187,6 +187,34 @@ export class Session extends Handle {
   predict<R extends Tensor | Tensor[] = Tensor>(dataset: Dataset, options?: { signal?: AbortSignal }): Promise<R>;
 }
 
+export interface NextOptions {
+  temperature?: number;
+  top_k?: number;
+  top_p?: number;
+  stop?: readonly number[];
+  from_logits?: boolean;
+  /** Changes the logits of all sequences in place: what is -Infinity is not drawn. */
+  mask?: ((logits: Float32Array, vocabulary: number) => void) | null;
+}
+
+/** A session with `states: true` that is run step by step. */
+export class Stream extends Handle {
+  constructor(session: Session, options?: { batch?: number; seed?: number });
+  run<R extends Tensor | Tensor[] = Tensor>(inputs: Data | readonly Data[]): R;
+  /** Row i is that of streams[i], which takes steps[i] of the steps. */
+  static runMany<R extends Tensor | Tensor[] = Tensor>(
+    streams: readonly Stream[],
+    inputs: Data | readonly Data[],
+    options?: { steps?: readonly number[] | null },
+  ): R;
+  next(inputs: Data | readonly Data[], options?: NextOptions): number[];
+  generate(ids: Iterable<number>, options?: NextOptions & { maxNew?: number }): Generator<number, void>;
+  fork(options?: { seed?: number } | null): Stream;
+  reset(row?: number | null): void;
+  toBytes(): Uint8Array;
+  load(bytes: ArrayBuffer | ArrayBufferView): void;
+}
+
 export interface Batch {
   x: Data | readonly Data[];
   y?: Data | readonly Data[];

@@ -19,5 +19,6 @@ export {
   setSeed,
 } from "./graph.js";
 export { Model, Session } from "./model.js";
+export { Stream } from "./stream.js";
 export { Tensor } from "./tensor.js";
 export { Dataset, Trainer } from "./training.js";

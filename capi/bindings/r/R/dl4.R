@@ -300,12 +300,38 @@ methods_$session <- list(
 )
 
 # A sequence that goes on, of a session with `states = TRUE`.
+# Options: batch, seed.
 stream <- function(session, ...) made("dl4_stream_create", session, options_text(list(...)))
+# The next steps of many streams of one session in one call: row i is that of streams[[i]], which takes steps[i] of them.
+run_many <- function(streams, inputs, steps = NULL) {
+  if (!length(streams)) refuse("run_many: expected at least 1 stream, got 0")
+  if (!is.null(steps) && length(steps) != length(streams)) {
+    refuse(paste0("run_many: expected ", length(streams), " numbers of steps, got ", length(steps)))
+  }
+  x <- tensors(inputs)
+  out <- vector("list", outputs_of(streams[[1]]))
+  call <- call_("dl4_stream_run_many", streams, length(streams), steps, x, length(x), out, length(out), NULL)
+  one_or_all(lapply(call$out, as.array))
+}
 methods_$stream <- list(
   run = function(self, inputs) {
     one_or_all(lapply(run_(self, "dl4_stream_run", inputs, NULL, NULL), as.array))
   },
-  reset = function(self) invisible(call_("dl4_stream_reset", self)),
+  # Runs the next steps and draws the id that follows in each of n sequences, counted from 0. Options: temperature,
+  # top_k, top_p, stop, from_logits. mask(logits) gives the array changed: what is -Inf is not drawn.
+  next_id = function(self, inputs, ..., mask = NULL, n = 1) {
+    x <- tensors(inputs)
+    own <- guarded(function(lent) {
+      fill("mask", list(lent), mask(as.array(lent)))
+      0L
+    })
+    fn <- if (!is.null(mask)) "logits"
+    call_("dl4_stream_next", self, x, length(x), options_text(list(...)), fn, own, numeric(n), n, NULL)$ids
+  },
+  fork = function(self, ...) made("dl4_stream_fork", self, options_text(list(...))),
+  reset = function(self, row = NULL) {
+    invisible(if (is.null(row)) call_("dl4_stream_reset", self) else call_("dl4_stream_reset_row", self, row - 1))
+  },
   bytes = function(self) .Call(dl4_r_bytes, made("dl4_stream_save_memory", self)),
   load = function(self, bytes) invisible(call_("dl4_stream_load_memory", self, bytes, length(bytes)))
 )

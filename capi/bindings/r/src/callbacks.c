@@ -115,6 +115,33 @@ static int32_t on_reduce(void *user, void *values, int64_t n, int32_t dtype) {
   return answer(call_reduce, &r, &r.result);
 }
 
+// ---- Logits ---------------------------------------------------------------------------------------------------------
+
+typedef struct {
+  SEXP function, lent;
+  void *tensor;
+  int32_t result;
+} Logits;
+
+static void call_logits(void *data) {
+  Logits *l = data;
+  l->lent = dl4_r_lend(l->tensor);
+  R_PreserveObject(l->lent);
+  l->result = Rf_asInteger(Rf_eval(PROTECT(Rf_lang2(l->function, l->lent)), R_GlobalEnv));
+  UNPROTECT(1);
+}
+
+// A tensor that R keeps is a closed one after the call.
+static int32_t on_logits(void *user, void *tensor) {
+  Logits l = {user, NULL, tensor, FAILED};
+  int32_t result = answer(call_logits, &l, &l.result);
+  if (l.lent) {
+    R_ClearExternalPtr(l.lent);
+    R_ReleaseObject(l.lent);
+  }
+  return result;
+}
+
 // ---- Kinds ----------------------------------------------------------------------------------------------------------
 
 enum { MAX_RANK = 8, LISTS = 4 };
@@ -225,5 +252,6 @@ void *dl4_r_callback(const char *name) {
   if (!strcmp(name, "shape")) return (void *)on_shape;
   if (!strcmp(name, "forward")) return (void *)on_forward;
   if (!strcmp(name, "backward")) return (void *)on_backward;
+  if (!strcmp(name, "logits")) return (void *)on_logits;
   return NULL;
 }

@@ -3,7 +3,7 @@
 #define DL4_R_CALLBACKS_H
 #include <Rinternals.h>
 
-// By name: "progress", "batch", "reduce", "release", "shape", "forward", "backward".
+// By name: "progress", "batch", "reduce", "release", "shape", "forward", "backward", "logits".
 void *dl4_r_callback(const char *name);
 
 // An object for a tensor that is lent, which is not released; of NULL, R's.

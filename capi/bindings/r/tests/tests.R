@@ -164,6 +164,35 @@ test_streams <- function() {
   equal(stream$run(a[, 3:4, , drop = FALSE]), all[, 3:4, , drop = FALSE])
 }
 
+test_streams_fork_run_together_and_draw <- function() {
+  ids <- input(graph(), c(NA, NA), dtype = "int32")
+  x <- layers$GRU(layers$Embedding(ids, input_dim = 7, output_dim = 4), units = 5, return_sequences = TRUE)
+  s <- session(build(ids, layers$Dense(x, units = 7)), states = TRUE)
+  prompt <- matrix(1:2, 1)
+  one <- stream(s, seed = 3)
+  same <- stream(s, seed = 3)
+  drawn <- one$next_id(prompt, temperature = 2, top_k = 5, top_p = 0.9)
+  equal(same$next_id(prompt, temperature = 2, top_k = 5, top_p = 0.9), drawn)
+  fork <- one$fork()
+  equal(fork$next_id(prompt), one$next_id(prompt))
+  only_six <- function(logits) {
+    logits[, 1:6] <- -Inf
+    logits
+  }
+  equal(one$next_id(prompt, mask = only_six), 6)
+  refused("DL4_INVALID_ARGUMENT", one$next_id(prompt, top_p = 2))
+  equal(tryCatch(one$next_id(prompt, mask = function(l) stop("no grammar")), error = conditionMessage), "no grammar")
+  both <- matrix(1:4, 2, byrow = TRUE)
+  y <- run_many(list(stream(s), stream(s)), both, c(2, 1))
+  equal(dim(y), c(2L, 2L, 7L))
+  equal(all(y[2, 2, ] == 0), TRUE)
+  refused("DL4_INVALID_ARGUMENT", run_many(list(one), both, c(1, 2)))
+  rows <- stream(s, batch = 2)
+  equal(length(rows$next_id(both, temperature = 0, n = 2)), 2L)
+  rows$reset(2)
+  refused("DL4_INVALID_ARGUMENT", rows$reset(3))
+}
+
 test_training <- function() {
   t <- trainer(small(), optimizer = "adam", loss = "mse", metrics = I("mae"))
   equal(t$metric_names(), c("loss", "mae"))

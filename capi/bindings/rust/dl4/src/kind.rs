@@ -99,6 +99,11 @@ impl<'c> Source<'c> {
 }
 
 impl Target<'_> {
+    /// A live one for which the caller answers.
+    pub(crate) fn over(tensor: *mut sys::dl4_tensor) -> Option<Self> {
+        std::ptr::NonNull::new(tensor).map(|t| Target(t, PhantomData))
+    }
+
     pub fn dims(&self) -> &[i64] {
         // SAFETY: it lives during the call.
         unsafe { tensor::dims(self.0.as_ptr()) }

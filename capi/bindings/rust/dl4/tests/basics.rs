@@ -385,3 +385,41 @@ fn a_stream_goes_on() -> Result<()> {
     assert_eq!(stream.load_bytes(&stood[..9]).unwrap_err().code(), Code::CorruptFile);
     Ok(())
 }
+
+#[test]
+fn streams_fork_run_together_and_draw() -> Result<()> {
+    let g = Graph::new()?;
+    let ids = g.input("ids", DType::I32, &[-1, -1])?;
+    let x = g.add("Embedding", attrs! { input_dim: 7, output_dim: 4 }, ids)?;
+    let y = g.add("Dense", attrs! { units: 7 }, g.add("GRU", attrs! { units: 5, return_sequences: true }, x)?)?;
+    let session = Session::new(&g.build(ids, y)?, attrs! { states: true })?;
+    let prompt = Tensor::copy_of(&[1i32, 2], &[1, 2])?;
+    let mut one = Stream::new(&session, attrs! { seed: 3 })?;
+    let mut same = Stream::new(&session, attrs! { seed: 3 })?;
+    let drawn = one.next(&[&prompt], attrs! { temperature: 2.0, top_k: 5, top_p: 0.9 }, None)?;
+    assert_eq!(same.next(&[&prompt], attrs! { temperature: 2.0, top_k: 5, top_p: 0.9 }, None)?, drawn);
+    let mut fork = one.fork(())?;
+    let next = one.next(&[&prompt], (), None)?;
+    assert_eq!(fork.next(&[&prompt], (), None)?, next);
+    let mut only_six = |logits: &mut dl4::Target<'_>| {
+        logits.data_mut::<f32>()?[..6].fill(f32::NEG_INFINITY);
+        Ok(())
+    };
+    assert_eq!(one.next(&[&prompt], (), Some(&mut only_six))?, [6]);
+    let mut fails = |_: &mut dl4::Target<'_>| Err("no grammar".into());
+    assert!(one.next(&[&prompt], (), Some(&mut fails)).unwrap_err().to_string().contains("no grammar"));
+    assert_eq!(one.next(&[&prompt], attrs! { top_p: 2.0 }, None).unwrap_err().code(), Code::InvalidArgument);
+
+    let both = Tensor::copy_of(&[1i32, 2, 3, 4], &[2, 2])?;
+    let (mut a, mut b) = (Stream::new(&session, ())?, Stream::new(&session, ())?);
+    let y = Stream::run_many(&mut [&mut a, &mut b], Some(&[2, 1]), &[&both])?.remove(0);
+    assert_eq!(y.dims(), [2, 2, 7]);
+    assert_eq!(y.data::<f32>()?[21..], [0.0; 7]);
+    let refused = Stream::run_many(&mut [&mut a], Some(&[1, 2]), &[&both]);
+    assert_eq!(refused.unwrap_err().code(), Code::InvalidArgument);
+    let mut rows = Stream::new(&session, attrs! { batch: 2 })?;
+    assert_eq!(rows.next(&[&both], attrs! { temperature: 0 }, None)?.len(), 2);
+    rows.reset_row(1)?;
+    assert_eq!(rows.reset_row(2).unwrap_err().code(), Code::InvalidArgument);
+    Ok(())
+}

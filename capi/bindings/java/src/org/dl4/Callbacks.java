@@ -92,6 +92,10 @@ final class Callbacks {
     int invoke(long user, long values, long n, int dtype);
   }
 
+  interface LogitsFn extends Foreign.Upcall {
+    int invoke(long user, long logits);
+  }
+
   interface ReleaseFn extends Foreign.Upcall {
     void invoke(long user);
   }
@@ -167,6 +171,15 @@ final class Callbacks {
                 }
                 return CONTINUE;
               });
+  private static final LogitsFn LOGITS_FN =
+      (user, logits) ->
+          answer(
+              () -> {
+                try (Tensor t = new Tensor(logits, true)) {
+                  Callbacks.<Stream.Mask>user(user).change(t);
+                }
+                return CONTINUE;
+              });
   private static final ReleaseFn RELEASE_FN = Callbacks::forget;
   private static final LogFn LOG_FN =
       (user, level, message) -> {
@@ -221,6 +234,7 @@ final class Callbacks {
   static final long PROGRESS = Foreign.pointer(PROGRESS_FN);
   static final long BATCH = Foreign.pointer(BATCH_FN);
   static final long REDUCE = Foreign.pointer(REDUCE_FN);
+  static final long LOGITS = Foreign.pointer(LOGITS_FN);
   static final long RELEASE = Foreign.pointer(RELEASE_FN);
   static final long LOG = Foreign.pointer(LOG_FN);
   static final long SHAPE = Foreign.pointer(SHAPE_FN);

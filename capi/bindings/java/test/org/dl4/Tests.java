@@ -394,6 +394,56 @@ public final class Tests {
     refused(Code.INVALID_ARGUMENT, other::reset);
   }
 
+  static void testStreamsForkRunTogetherAndDraw() {
+    Graph g = new Graph();
+    Node ids = g.input("ids", DType.INT32, -1, -1);
+    Node x = g.add("Embedding", Map.of("input_dim", 7, "output_dim", 4), ids);
+    x = g.add("GRU", Map.of("units", 5, "return_sequences", true), x);
+    Model m = g.build(ids, g.add("Dense", Map.of("units", 7), x));
+    Session s = new Session(m, Map.of("states", true));
+    Tensor prompt = Tensor.of(new int[] {1, 2}, 1, 2);
+    Stream one = new Stream(s, Map.of("seed", 3));
+    Stream same = new Stream(s, Map.of("seed", 3));
+    Map<String, ?> options = Map.of("temperature", 2, "top_k", 5, "top_p", 0.9);
+    long[] drawn = one.next(options, null, prompt);
+    equal(same.next(options, null, prompt), drawn);
+    Stream fork = one.fork(null);
+    equal(fork.next(null, null, prompt), one.next(null, null, prompt));
+    Stream.Mask onlySix =
+        logits -> {
+          for (int i = 0; i < 6; i++) {
+            logits.floats().put(i, Float.NEGATIVE_INFINITY);
+          }
+        };
+    equal(one.next(null, onlySix, prompt), new long[] {6});
+    IllegalStateException no = new IllegalStateException("no grammar");
+    try {
+      one.next(
+          null,
+          logits -> {
+            throw no;
+          },
+          prompt);
+      throw new AssertionError("a mask that throws");
+    } catch (IllegalStateException e) {
+      equal(e, no);
+    }
+    refused(Code.INVALID_ARGUMENT, () -> one.next(Map.of("top_p", 2), null, prompt));
+
+    Tensor both = Tensor.of(new int[] {1, 2, 3, 4}, 2, 2);
+    Stream a = new Stream(s);
+    Stream b = new Stream(s);
+    float[] y = Stream.runMany(List.of(a, b), new long[] {2, 1}, both)[0].toFloats();
+    equal(y.length, 28);
+    equal(Arrays.copyOfRange(y, 21, 28), new float[7]);
+    refused(
+        Code.INVALID_ARGUMENT, () -> Stream.runMany(List.of(a), new long[] {1, 2}, both));
+    Stream rows = new Stream(s, Map.of("batch", 2));
+    equal(rows.next(Map.of("temperature", 0), null, both).length, 2);
+    rows.resetRow(1);
+    refused(Code.INVALID_ARGUMENT, () -> rows.resetRow(2));
+  }
+
   static void testLayersOfTwoGraphs() {
     Graph a = new Graph();
     Graph b = new Graph();

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "arrays.hpp"
+#include "stream.hpp"
 
 namespace dl4::tool {
 namespace {
@@ -14,6 +15,7 @@ struct RunOptions {
   std::vector<std::string> inputs, outputs;
   double scale = 1;
   int64_t batch = 32;
+  bool stream = false;
 };
 
 // A slot by its place, and the file that it is read from or written to.
@@ -88,13 +90,21 @@ Command run_command(const Common &common) {
           "the outputs of a model for inputs in files",
           {{"FILE", "FILE", "a model", &o->file, true},
            {"-i,--input", "[NAME=]FILE", "an input: .npy, .csv or .png; several files of one input are one batch",
-            &o->inputs, true},
+            &o->inputs},
            {"-o,--output", "[NAME=]FILE", "where an output goes: .npy, .csv or .json; without it they are printed",
             &o->outputs},
+           {"--stream", "", "steps from standard input, float32 or WAV, and the output to standard output", &o->stream},
            {"--scale", "S", "what the inputs' numbers are multiplied by; default 1", &o->scale},
            {"--batch-size", "N", "samples that are computed together; default 32", &o->batch}},
           [=, &common] {
+            if (o->stream && (!o->inputs.empty() || !o->outputs.empty() || common.json))
+              throw Refusal(usage, "--stream reads standard input and writes bytes: no --input, --output or --json");
+            if (!o->stream && o->inputs.empty()) throw Refusal(usage, "--input is required");
             const Model m = open_model(common, o->file);
+            if (o->stream) {
+              run_stream(m, o->scale);
+              return done;
+            }
             const std::vector<Slot> in = slots(m, DL4_INPUTS), out = slots(m, DL4_OUTPUTS);
             const std::vector<Place> to = outputs_to(out, *o);
             const Tensors outputs = outputs_of(Session(m), read_inputs(in, *o), o->batch);

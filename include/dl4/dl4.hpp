@@ -447,12 +447,44 @@ class Stream : public Object<dl4_stream> {
   }
   Tensors run(std::initializer_list<Tensor> in) const { return run(std::span(in.begin(), in.size())); }
   void run(std::span<const Tensor> in, std::span<const Tensor> out) const { run_into(dl4_stream_run, get(), in, out); }
+  // The next steps of many streams of one session, in one call: row i of the tensors is that of the i-th, which takes
+  // as many steps as steps has for it; none: all of them take every step.
+  static Tensors run_many(std::span<const Stream> streams, std::span<const int64_t> steps, std::span<const Tensor> in) {
+    const std::vector<dl4_stream *> all(streams.begin(), streams.end());
+    const int64_t *counts = steps.empty() ? nullptr : steps.data();
+    const auto from = handles(in);
+    std::vector<dl4_tensor *> out(static_cast<size_t>(all.empty() ? 0 : dl4_port_count(all[0], DL4_OUTPUTS)));
+    check(dl4_stream_run_many(all.data(), static_cast<int64_t>(all.size()), counts, from.data(),
+                              static_cast<int64_t>(from.size()), out.data(), static_cast<int64_t>(out.size()),
+                              nullptr));
+    Tensors made;
+    for (dl4_tensor *t : out) made.emplace_back(t);
+    return made;
+  }
+  // The next steps, and the id that follows in each of `batch` sequences, drawn from the model's logits.
+  std::vector<int64_t> next(std::span<const Tensor> in, const Attrs &options = {}, int64_t batch = 1,
+                            dl4_logits_fn logits = nullptr, void *user = nullptr) const {
+    const auto from = handles(in);
+    std::vector<int64_t> ids(static_cast<size_t>(batch));
+    check(dl4_stream_next(get(), from.data(), static_cast<int64_t>(from.size()), options.c_str(), logits, user,
+                          ids.data(), batch, nullptr));
+    return ids;
+  }
+  std::vector<int64_t> next(std::initializer_list<Tensor> in, const Attrs &options = {}) const {
+    return next(std::span(in.begin(), in.size()), options);
+  }
+  // A second one that goes on from here.
+  Stream fork(const Attrs &options = {}) const { return Stream(made(dl4_stream_fork, get(), options.c_str())); }
   void reset() const { check(dl4_stream_reset(get())); }
+  void reset_row(int64_t row) const { check(dl4_stream_reset_row(get(), row)); }
   // Where it stands, and going on from there.
   std::string save() const { return text(dl4_stream_save_memory, get()); }
   void load(const std::string &bytes) const {
     check(dl4_stream_load_memory(get(), bytes.data(), static_cast<int64_t>(bytes.size())));
   }
+
+ private:
+  explicit Stream(dl4_stream *made) : Object(made) {}
 };
 
 class Dataset : public Object<dl4_dataset> {

@@ -2,6 +2,7 @@
 
 import json
 import struct
+import subprocess
 import unittest
 import zlib
 
@@ -10,7 +11,7 @@ try:
 except ImportError:
     numpy = None
 
-from case import Case, npy, png, read_npy
+from case import Case, npy, png, read_npy, TOOL
 
 
 class Running(Case):
@@ -124,6 +125,76 @@ class Running(Case):
         self.file("wide.png", png([[0, 100, 0]], 0))
         self.bad(4, "(1, 1, 3, 1)", "run", "picture.json", "-i", "wide.png")
         self.bad(4, "no picture", "run", "net.safetensors", "-i", "wide.png")
+
+    def net_of_steps(self, all_steps=True, channels=1):
+        def layer(name, kind, source, **config):
+            calls = [{"inputs": [[source, 0, 0]], "arguments": {}}]
+            return {"class_name": kind, "name": name, "version": 1, "config": config, "calls": calls}
+
+        layers = [
+            {"class_name": "Input", "name": "x", "config": {"shape": [None, None, channels], "dtype": "float32"}},
+            layer("g", "GRU", "x", units=4, return_sequences=all_steps),
+            layer("y", "Dense", "g", units=channels),
+        ]
+        net = {"format": 1, "name": "net", "layers": layers, "inputs": [["x", 0, 0]], "outputs": [["y", 0, 0]]}
+        self.file("steps.json", json.dumps(net))
+        self.good("convert", "steps.json", "steps.safetensors")
+
+    def streamed(self, data, *words):
+        command = [TOOL, "run", "steps.safetensors", "--stream", *words]
+        done = subprocess.run(command, input=data, cwd=self.folder, capture_output=True, timeout=120)
+        return done.returncode, done.stdout, done.stderr.decode()
+
+    def whole(self, x, channels=1):
+        self.file("x.npy", npy(x, (1, len(x) // channels, channels)))
+        self.good("run", "steps.safetensors", "--input", "x.npy", "--output", "y.npy")
+        return read_npy(self.folder / "y.npy")[1]
+
+    def test_streams_of_floats(self):
+        x = [((i * 37) % 64 - 32) / 32 for i in range(5000)]
+        for all_steps in True, False:
+            self.net_of_steps(all_steps)
+            code, y, _ = self.streamed(struct.pack("<5000f", *x))
+            self.assertEqual(code, 0)
+            got = struct.unpack(f"<{len(y) // 4}f", y)
+            expected = self.whole(x)
+            self.assertEqual(len(got), len(expected))
+            self.assertTrue(all(abs(a - b) < 1e-5 for a, b in zip(got, expected)))
+        self.assertEqual(self.streamed(struct.pack("<5000f", *[v / 2 for v in x]), "--scale", "2")[1], y)
+        self.assertEqual(self.streamed(b"")[:2], (0, b""))
+
+    def test_streams_of_wav(self):
+        samples = [(i * 7919) % 65536 - 32768 for i in range(600)]
+        for channels in 1, 2:
+            self.net_of_steps(channels=channels)
+            form = struct.pack("<HHIIHH", 1, channels, 8000, 8000 * 2 * channels, 2 * channels, 16)
+            extra = b"LIST" + struct.pack("<I", 3) + b"abc\0"
+            data = struct.pack("<600h", *samples)
+            head = b"WAVEfmt " + struct.pack("<I", 16) + form + extra + b"data" + struct.pack("<I", len(data))
+            wav = b"RIFF" + struct.pack("<I", len(head) + len(data)) + head + data
+            code, y, _ = self.streamed(wav + b"more chunks")
+            self.assertEqual(code, 0)
+            self.assertEqual(y[:44], b"RIFF" + struct.pack("<I", 1236) + b"WAVEfmt " + struct.pack("<I", 16) + form
+                             + b"data" + struct.pack("<I", 1200))
+            expected = [round(v * 32768) for v in self.whole([v / 32768 for v in samples], channels)]
+            got = struct.unpack("<600h", y[44:])
+            self.assertTrue(all(abs(max(-32768, min(32767, a)) - b) <= 1 for a, b in zip(expected, got)))
+        form = struct.pack("<HHIIHH", 3, 2, 8000, 64000, 8, 32)
+        head = b"WAVEfmt " + struct.pack("<I", 16) + form + b"data" + struct.pack("<I", 0)
+        self.assertIn("format 3 of 32 bits", self.streamed(b"RIFF" + struct.pack("<I", len(head)) + head)[2])
+        self.net_of_steps(channels=1)
+        self.assertIn("of 1 channels as the input has, got 2", self.streamed(wav)[2])
+        self.assertIn("ends before its samples", self.streamed(wav[:20])[2])
+
+    def test_refusals_of_streams(self):
+        self.net_of_steps()
+        code, _, said = self.streamed(b"123456")
+        self.assertEqual((code, said), (4, "dl4: standard input: it ends with 2 bytes of a step of 4\n"))
+        self.assertEqual(self.streamed(b"", "--json")[0], 2)
+        self.assertEqual(self.streamed(b"", "--input", "x.npy")[0], 2)
+        self.assertIn("--input is required", self.run_tool("run", "steps.safetensors").stderr)
+        done = self.run_tool("run", "net.safetensors", "--stream")
+        self.assertIn("no input is a sequence", done.stderr)
 
     def test_refusals(self):
         good = npy([0.5, -1, 2], (1, 3))

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/math.hpp"
 #include "kinds/field.hpp"
 #include "kinds/initializer.hpp"
 
@@ -42,7 +43,7 @@ struct STFT : Initializer {
     for (int64_t i = 0; i < s[0]; ++i)
       for (int64_t k = 0; k < s[2]; ++k) {
         double angle = -2 * pi * static_cast<double>(i * k) / static_cast<double>(2 * (s[2] - 1));
-        double v = side == Side::real ? std::cos(angle) : std::sin(angle);
+        double v = side == Side::real ? math::cos(angle) : math::sin(angle);
         t.as<float>()[i * s[2] + k] = static_cast<float>(v * weights[static_cast<size_t>(i)] / divisor);
       }
   }
@@ -55,9 +56,9 @@ struct STFT : Initializer {
     double l1 = 0, l2 = 0, last = static_cast<double>(periodic ? n : n - 1);
     for (size_t i = 0; i < w.size(); ++i) {
       double x = n > 1 ? 2 * pi * static_cast<double>(i) / last : pi;
-      if (window == Window::hann) w[i] = 0.5 - 0.5 * std::cos(x);
-      if (window == Window::hamming) w[i] = 0.54 - 0.46 * std::cos(x);
-      if (window == Window::blackman) w[i] = 0.42 - 0.5 * std::cos(x) + 0.08 * std::cos(2 * x);
+      if (window == Window::hann) w[i] = 0.5 - 0.5 * math::cos(x);
+      if (window == Window::hamming) w[i] = 0.54 - 0.46 * math::cos(x);
+      if (window == Window::blackman) w[i] = 0.42 - 0.5 * math::cos(x) + 0.08 * math::cos(2 * x);
       l1 += std::abs(w[i]);
       l2 += w[i] * w[i];
     }

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "base/error.hpp"
+#include "base/math.hpp"
 #include "kinds/metrics/thresholds.hpp"
 
 namespace dl4::kinds {
@@ -141,7 +142,7 @@ struct AUC : Metric {
     const double slope = quotient(hits, std::max(said - said_above, 0.0));
     const double start = above.true_positives - slope * said_above;
     const double ratio = said > 0 && said_above > 0 ? said / said_above : 1;
-    return quotient(slope * (hits + start * std::log(ratio)), above.true_positives + above.false_negatives);
+    return quotient(slope * (hits + start * math::log(ratio)), above.true_positives + above.false_negatives);
   }
 };
 

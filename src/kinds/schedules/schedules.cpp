@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/error.hpp"
+#include "base/math.hpp"
 #include "kinds/field.hpp"
 
 namespace dl4::kinds {
@@ -50,7 +51,7 @@ struct Falling : Decay {
 struct ExponentialDecay : Falling {
   static constexpr const char *name = "ExponentialDecay";
   static constexpr const char *doc = "initial_learning_rate * decay_rate^(step / decay_steps)";
-  float at(int64_t step) const override { return f32(initial) * std::pow(f32(rate), done(step, staircase)); }
+  float at(int64_t step) const override { return f32(initial) * math::pow(f32(rate), done(step, staircase)); }
 };
 
 struct InverseTimeDecay : Falling {
@@ -103,7 +104,7 @@ struct PolynomialDecay : Decay {
       last *= step == 0 ? 1 : std::ceil(now / last);
     else
       now = std::min(now, last);
-    return (f32(initial) - f32(end)) * std::pow(1 - now / last, f32(power)) + f32(end);
+    return (f32(initial) - f32(end)) * math::pow(1 - now / last, f32(power)) + f32(end);
   }
 };
 
@@ -131,7 +132,7 @@ struct CosineDecay : Decay {
 
  private:
   float decayed(float step, float from) const {
-    const float cosine = 0.5f * (1 + std::cos(std::numbers::pi_v<float> * (step / f32(steps))));
+    const float cosine = 0.5f * (1 + math::cos(std::numbers::pi_v<float> * (step / f32(steps))));
     return from * (f32(1 - alpha) * cosine + f32(alpha));
   }
 };
@@ -156,11 +157,11 @@ struct CosineDecayRestarts : Schedule {
       restarts = std::floor(done);
       done -= restarts;
     } else {
-      restarts = std::floor(std::log(1 - done * (1 - longer)) / std::log(longer));
-      const float length = std::pow(longer, restarts);
+      restarts = std::floor(math::log(1 - done * (1 - longer)) / math::log(longer));
+      const float length = math::pow(longer, restarts);
       done = (done - (1 - length) / (1 - longer)) / length;
     }
-    const float cosine = 0.5f * std::pow(f32(m_mul), restarts) * (1 + std::cos(std::numbers::pi_v<float> * done));
+    const float cosine = 0.5f * math::pow(f32(m_mul), restarts) * (1 + math::cos(std::numbers::pi_v<float> * done));
     return f32(initial) * ((1 - f32(alpha)) * cosine + f32(alpha));
   }
 };

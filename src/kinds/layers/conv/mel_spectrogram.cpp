@@ -5,6 +5,7 @@
 
 #include "base/checked.hpp"
 #include "base/error.hpp"
+#include "base/math.hpp"
 #include "kinds/layer.hpp"
 
 namespace dl4::kinds {
@@ -12,7 +13,7 @@ namespace {
 
 using ops::Binary, ops::Emit, ops::Id, ops::Unary;
 
-double mel(double hertz) { return 1127.0 * std::log(1 + hertz / 700.0); }
+double mel(double hertz) { return 1127.0 * math::log(1 + hertz / 700.0); }
 
 struct MelSpectrogram final : Layer {
   static constexpr const char *name = "MelSpectrogram";
@@ -116,7 +117,7 @@ struct MelSpectrogram final : Layer {
     const int64_t n = frame();
     if (window == Window::none || n == 1) return 1;
     const double x = 2 * std::numbers::pi * static_cast<double>(i) / static_cast<double>(n % 2 == 0 ? n : n - 1);
-    return window == Window::hann ? 0.5 - 0.5 * std::cos(x) : 0.54 - 0.46 * std::cos(x);
+    return window == Window::hann ? 0.5 - 0.5 * math::cos(x) : 0.54 - 0.46 * math::cos(x);
   }
   // (frame, 1, 2 frequencies): cosines and sines under the window.
   Tensor waves(int64_t first) const {
@@ -124,8 +125,8 @@ struct MelSpectrogram final : Layer {
     std::vector<double> cosine(static_cast<size_t>(n)), sine(static_cast<size_t>(n));
     for (int64_t i = 0; i < n; ++i) {
       const double angle = 2 * std::numbers::pi * static_cast<double>(i) / static_cast<double>(n);
-      cosine[static_cast<size_t>(i)] = std::cos(angle);
-      sine[static_cast<size_t>(i)] = std::sin(angle);
+      cosine[static_cast<size_t>(i)] = math::cos(angle);
+      sine[static_cast<size_t>(i)] = math::sin(angle);
     }
     Tensor t = make_tensor(DType::f32, {frame(), 1, checked_mul(2, half)});
     for (int64_t i = 0; i < frame(); ++i)
@@ -154,7 +155,7 @@ struct MelSpectrogram final : Layer {
 
   Id decibels(Emit &e, Id y) const {
     const Id power = ops::binary(e, Binary::max, y, e.scalar(min_power));
-    const double reference = 10 * std::log10(std::max(std::abs(ref_power), min_power));
+    const double reference = 10 * math::log10(std::max(std::abs(ref_power), min_power));
     const Id db = ops::sub(e, ops::scale(e, ops::unary(e, Unary::log, power), 4.34294482f), e.scalar(reference));
     const Id least = ops::sub(e, ops::reduce(e, ops::Reduce::max, db, {}), e.scalar(top_db));
     return ops::binary(e, Binary::max, db, least);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/math.hpp"
 
 namespace dl4::kinds {
 namespace {
@@ -19,7 +20,7 @@ double sinc_window(double x, double radius) {
   if (x > radius) return 0;
   if (x <= 1e-3) return 1;
   constexpr double pi = 3.14159265358979323846;
-  return radius * std::sin(pi * x) * std::sin(pi * x / radius) / (pi * pi * x * x);
+  return radius * math::sin(pi * x) * math::sin(pi * x / radius) / (pi * pi * x * x);
 }
 
 // How much a place at that distance counts.

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "backend/cpu/kernels/simd/simd.hpp"
+#include "base/math.hpp"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backend/cpu/kernels/elementwise/binary.cpp"
 #include "hwy/foreach_target.h"
@@ -63,9 +64,9 @@ HWY_INLINE auto value(T a, T b) {
   else if constexpr (F == Binary::min)
     return ((a < b) | (a != a)) ? a : b;
   else if constexpr (F == Binary::pow)
-    return std::pow(a, b);
+    return math::pow(a, b);
   else if constexpr (F == Binary::atan2)
-    return std::atan2(a, b);
+    return math::atan2(a, b);
   else if constexpr (F == Binary::squared_difference)
     return (a - b) * (a - b);
   else if constexpr (F == Binary::mod)

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "backend/cpu/kernels/simd/simd.hpp"
+#include "base/math.hpp"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backend/cpu/kernels/elementwise/optimizer.cpp"
 #include "hwy/foreach_target.h"
@@ -47,7 +48,7 @@ HWY_INLINE V mix(Io io, float *p, V keep, V rest, V v) {
 }
 
 // A power of a float32 base, as Keras has it.
-float power(double base, int64_t t) { return std::pow(static_cast<float>(base), static_cast<float>(t)); }
+float power(double base, int64_t t) { return math::pow(static_cast<float>(base), static_cast<float>(t)); }
 
 // 1, -1, or x itself where that is 0 or NaN.
 HWY_INLINE V sign(V x) {
@@ -59,7 +60,7 @@ HWY_INLINE V to_power(V x, float p) {
   if (p == 0.5f) return hn::Sqrt(x);
   std::array<float, static_cast<size_t>(lanes)> values;
   store(x, values.data());
-  for (float &v : values) v = std::pow(v, p);
+  for (float &v : values) v = math::pow(v, p);
   return load(values.data());
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "backend/cpu/kernels/simd/simd.hpp"
+#include "base/math.hpp"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backend/cpu/kernels/elementwise/random.cpp"
 #include "hwy/foreach_target.h"
@@ -158,8 +159,8 @@ void fill_truncated_normal(Stream s, int64_t first, float mean, float stddev, fl
     PhiloxWords words(s, static_cast<uint64_t>(group) * 256);
     for (int64_t at = group * 4; at < group * 4 + 4;) {
       const float f0 = std::max(unit(words.next()), 1e-7f), angle = 6.283185307179586f * unit(words.next());
-      const float r = std::sqrt(-2 * std::log(f0));
-      for (const float v : {std::sin(angle) * r, std::cos(angle) * r}) {
+      const float r = std::sqrt(-2 * math::log(f0));
+      for (const float v : {math::sin(angle) * r, math::cos(angle) * r}) {
         if (!(std::fabs(v) < 2) || at >= group * 4 + 4) continue;
         if (at >= first && at < first + n) y[at - first] = v * stddev + mean;
         ++at;

@@ -5,6 +5,8 @@
 #include <limits>
 #include <type_traits>
 
+#include "base/math.hpp"
+
 #ifndef DL4_KERNELS_UNARY_ROWS
 #define DL4_KERNELS_UNARY_ROWS
 namespace dl4::kernels {
@@ -16,9 +18,11 @@ struct UnaryRows {
 };
 
 // To 3e-7 by Giles (2010), then one step of Newton in double precision.
-inline float erfinv(float y) {
-  const float w = -std::log((1 - y) * (1 + y));
-  if (!(w < std::numeric_limits<float>::infinity())) return std::fabs(y) == 1 ? y * w : y * NAN;
+inline double erfinv(double wanted) noexcept {
+  const auto y = static_cast<float>(wanted);
+  const float w = -math::log((1 - y) * (1 + y));
+  if (!(w < std::numeric_limits<float>::infinity()))
+    return std::fabs(wanted) == 1 ? wanted * static_cast<double>(w) : wanted * NAN;
   constexpr float near[] = {2.81022636e-08f, 3.43273939e-07f, -3.5233877e-06f, -4.39150654e-06f, 0.00021858087f,
                             -0.00125372503f, -0.00417768164f, 0.246640727f,    1.50140941f};
   constexpr float far[] = {-0.000200214257f, 0.000100950558f, 0.00134934322f, -0.00367342844f, 0.00573950773f,
@@ -26,10 +30,10 @@ inline float erfinv(float y) {
   const float at = w < 5 ? w - 2.5f : std::sqrt(w) - 3;
   float p = 0;
   for (const float c : w < 5 ? near : far) p = p * at + c;
-  const double x = static_cast<double>(p * y), wanted = static_cast<double>(y);
+  const auto x = static_cast<double>(p * y);
   // The way left, by the complement, which keeps what erf(x) would lose near 1.
-  const double left = std::erfc(std::fabs(x)) - (1 - std::fabs(wanted));
-  return static_cast<float>(x + (wanted < 0 ? -left : left) * 0.88622692545275801 * std::exp(x * x));
+  const double left = math::erfc(std::fabs(x)) - (1 - std::fabs(wanted));
+  return x + (wanted < 0 ? -left : left) * 0.88622692545275801 * math::exp(x * x);
 }
 }  // namespace dl4::kernels
 #endif
@@ -150,49 +154,49 @@ struct Function<Unary::cos> {
 
 template <>
 struct Function<Unary::tan> {
-  static HWY_INLINE V f(V x, const P &) { return by_lane(x, std::tan); }
+  static HWY_INLINE V f(V x, const P &) { return by_lane(x, math::tan); }
   static HWY_INLINE V slope(V dy, V a, const P &) { return hn::Mul(dy, hn::MulAdd(a, a, set(1))); }
 };
 
 template <>
 struct Function<Unary::asin> {
-  static HWY_INLINE V f(V x, const P &) { return by_lane(x, std::asin); }
+  static HWY_INLINE V f(V x, const P &) { return by_lane(x, math::asin); }
   static HWY_INLINE V slope(V dy, V a, const P &) { return hn::Div(dy, hn::Sqrt(one_less_square(a))); }
 };
 
 template <>
 struct Function<Unary::acos> {
-  static HWY_INLINE V f(V x, const P &) { return by_lane(x, std::acos); }
+  static HWY_INLINE V f(V x, const P &) { return by_lane(x, math::acos); }
   static HWY_INLINE V slope(V dy, V a, const P &) { return hn::Div(hn::Neg(dy), hn::Sqrt(one_less_square(a))); }
 };
 
 template <>
 struct Function<Unary::atan> {
-  static HWY_INLINE V f(V x, const P &) { return by_lane(x, std::atan); }
+  static HWY_INLINE V f(V x, const P &) { return by_lane(x, math::atan); }
   static HWY_INLINE V slope(V dy, V a, const P &) { return hn::Div(dy, hn::MulAdd(a, a, set(1))); }
 };
 
 template <>
 struct Function<Unary::sinh> {
-  static HWY_INLINE V f(V x, const P &) { return by_lane(x, std::sinh); }
-  static HWY_INLINE V slope(V dy, V a, const P &) { return hn::Mul(dy, by_lane(a, std::cosh)); }
+  static HWY_INLINE V f(V x, const P &) { return by_lane(x, math::sinh); }
+  static HWY_INLINE V slope(V dy, V a, const P &) { return hn::Mul(dy, by_lane(a, math::cosh)); }
 };
 
 template <>
 struct Function<Unary::cosh> {
-  static HWY_INLINE V f(V x, const P &) { return by_lane(x, std::cosh); }
-  static HWY_INLINE V slope(V dy, V a, const P &) { return hn::Mul(dy, by_lane(a, std::sinh)); }
+  static HWY_INLINE V f(V x, const P &) { return by_lane(x, math::cosh); }
+  static HWY_INLINE V slope(V dy, V a, const P &) { return hn::Mul(dy, by_lane(a, math::sinh)); }
 };
 
 template <>
 struct Function<Unary::asinh> {
-  static HWY_INLINE V f(V x, const P &) { return by_lane(x, std::asinh); }
+  static HWY_INLINE V f(V x, const P &) { return by_lane(x, math::asinh); }
   static HWY_INLINE V slope(V dy, V a, const P &) { return hn::Div(dy, hn::Sqrt(hn::MulAdd(a, a, set(1)))); }
 };
 
 template <>
 struct Function<Unary::acosh> {
-  static HWY_INLINE V f(V x, const P &) { return by_lane(x, std::acosh); }
+  static HWY_INLINE V f(V x, const P &) { return by_lane(x, math::acosh); }
   static HWY_INLINE V slope(V dy, V a, const P &) {
     return hn::Div(dy, hn::Mul(hn::Sqrt(hn::Sub(a, set(1))), hn::Sqrt(hn::Add(a, set(1)))));
   }
@@ -200,13 +204,13 @@ struct Function<Unary::acosh> {
 
 template <>
 struct Function<Unary::atanh> {
-  static HWY_INLINE V f(V x, const P &) { return by_lane(x, std::atanh); }
+  static HWY_INLINE V f(V x, const P &) { return by_lane(x, math::atanh); }
   static HWY_INLINE V slope(V dy, V a, const P &) { return hn::Div(dy, one_less_square(a)); }
 };
 
 template <>
 struct Function<Unary::erfc> {
-  static HWY_INLINE V f(V x, const P &) { return by_lane(x, std::erfc); }
+  static HWY_INLINE V f(V x, const P &) { return by_lane(x, math::erfc); }
   static HWY_INLINE V slope(V dy, V a, const P &) {
     return hn::Mul(hn::Mul(dy, set(-1.1283791670955126f)), exp(hn::Neg(hn::Mul(a, a))));
   }
@@ -222,7 +226,7 @@ struct Function<Unary::erfinv> {
 
 template <>
 struct Function<Unary::cbrt> {
-  static HWY_INLINE V f(V x, const P &) { return by_lane(x, std::cbrt); }
+  static HWY_INLINE V f(V x, const P &) { return by_lane(x, math::cbrt); }
   static HWY_INLINE V slope(V dy, V a, const P &) { return hn::Div(dy, hn::Mul(hn::Mul(set(3), a), a)); }
 };
 

@@ -9,6 +9,8 @@
 #include <cmath>
 #include <limits>
 
+#include "base/math.hpp"
+
 namespace dl4::kernels {
 namespace {
 
@@ -18,7 +20,7 @@ constexpr double unlikely = -706.893555;  // log(1e-307), as a float
 double log_sum(double a, double b, double c = impossible) {
   const double most = std::max({a, b, c});
   if (most == impossible) return most;
-  return most + std::log(std::exp(a - most) + std::exp(b - most) + std::exp(c - most));
+  return most + math::log(math::exp(a - most) + math::exp(b - most) + math::exp(c - most));
 }
 
 // One sequence. States: 0 the start, then each label i + 1; behind these the blanks, blank i before label i.
@@ -65,10 +67,10 @@ struct Sequence {
     for (int64_t s = 0; s < states(); ++s) all = log_sum(all, sum[s] = before[s] + after[s]);
     std::fill_n(to, classes, 0.0f);
     double blanks = 0;
-    for (int64_t i = 0; i <= labels; ++i) blanks += std::exp(sum[blank(i)] - all);
+    for (int64_t i = 0; i <= labels; ++i) blanks += math::exp(sum[blank(i)] - all);
     to[0] = static_cast<float>(blanks);
     for (int64_t i = 0; i < labels; ++i)
-      if (label[i] > 0) to[label[i]] += static_cast<float>(std::exp(sum[i + 1] - all));
+      if (label[i] > 0) to[label[i]] += static_cast<float>(math::exp(sum[i + 1] - all));
   }
 };
 

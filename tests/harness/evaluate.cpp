@@ -4,11 +4,15 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
-#include "base/rng.hpp"
+#include "backend/cpu/dispatch/choose.hpp"
 #include "backend/cpu/kernels/single_threaded.hpp"
+#include "base/rng.hpp"
 #include "plan/loop.hpp"
 #include "plan/passes.hpp"
+
+#include "hwy/targets.h"
 
 namespace dl4::test {
 namespace {
@@ -317,6 +321,34 @@ std::vector<How> ways(const Case &c) {
   return all;
 }
 
+// The same NaN, whose sign and payload are the processor's affair.
+void unify_nan(std::vector<Tensor> &tensors) {
+  for (Tensor &t : tensors)
+    if (t.dtype == DType::f32)
+      for (int64_t i = 0; i < t.elements(); ++i)
+        if (std::isnan(t.as<float>()[i])) t.as<float>()[i] = std::numeric_limits<float>::quiet_NaN();
+}
+
+// Our own kernels compute the same bits with every instruction set that fuses multiplication and addition.
+void expect_same_on_every_target(const Program &p, const Case &c, How how) {
+  for (const std::string &kernel : dispatch::kernel_names())
+    for (const char *other : {"openblas", "dnnl", "winograd"})
+      if (kernel.starts_with(other)) how.off.push_back(kernel);
+  std::vector<Tensor> first;
+  std::string best;
+  for (int64_t left = hwy::SupportedTargets() & HWY_TARGETS & (HWY_AVX3 | HWY_AVX2); left != 0; left &= left - 1) {
+    hwy::SetSupportedTargetsForTest(left & -left);
+    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+    std::vector<Tensor> outputs = evaluate(p, c.inputs, {}, how).outputs;
+    unify_nan(outputs);
+    const std::string target = hwy::TargetName(left & -left);
+    if (first.empty()) first = outputs, best = target;
+    expect_same_bits(outputs, first, text(to_string(how), ", ", target, " against ", best));
+  }
+  hwy::SetSupportedTargetsForTest(0);
+  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+}
+
 std::vector<Tensor> run_all_ways(const Case &c, const std::vector<Tensor> &expected) {
   Program known = emit(c, false), open = emit(c, true);
   SCOPED_TRACE(to_string(known));
@@ -341,6 +373,7 @@ std::vector<Tensor> run_all_ways(const Case &c, const std::vector<Tensor> &expec
     if (!expected.empty()) close(outputs, expected, c.tolerance, "");
     close(outputs, on_one[false], c.spread, ", against one thread");
     if (how.strict) expect_same_bits(outputs, on_one[true], where + ", against one thread");
+    if (how.strict && how.threads == 1) expect_same_on_every_target(known, c, how);
     auto opened = run(open, false, false);
     close(opened, outputs, c.spread, ", free axes");
     expect_same_bits(run(known, true, false), outputs, where + ", slices reversed");

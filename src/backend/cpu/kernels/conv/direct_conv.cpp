@@ -87,27 +87,32 @@ void tiles(const ConvRow &r, int64_t begin, int64_t end) {
 
 template <class Tag, int N>
 void row(const ConvRow &r) {
-  constexpr int most = registers == 32 && N == 1 ? 16 : 12;
+  constexpr int most = N == 1 ? (registers == 32 ? 16 : 12) : HWY_MAX(1, HWY_MIN(12, (registers - N - 1) / N));
   const int64_t blocks = (r.pixels + most - 1) / most;
   for (int64_t b = 0; b < blocks; ++b) tiles<Tag, most, N>(r, r.pixels * b / blocks, r.pixels * (b + 1) / blocks);
 }
 
-// How many vectors of channels there are registers for.
-inline constexpr int most_vectors = registers == 32 ? 2 : 1;
+// Channels that there are registers for.
+inline constexpr int64_t most_channels = 32;
+
+template <int N = static_cast<int>(most_channels / lanes)>
+void row_of_vectors(const ConvRow &r) {
+  if constexpr (N > 1)
+    if (r.oc <= (N - 1) * lanes) return row_of_vectors<N - 1>(r);
+  row<D, N>(r);
+}
 
 }  // namespace
 
 // Lanes for so many channels, in whole vectors; 0: too many.
 int64_t conv_lanes(int64_t oc) {
-  if (oc <= 8) return HWY_MIN(lanes, 8) < oc ? 0 : HWY_MIN(lanes, 8);
-  const int64_t vectors = (oc + lanes - 1) / lanes;
-  return vectors > most_vectors ? 0 : vectors * lanes;
+  if (oc <= 8 && lanes >= 8) return 8;
+  return oc > most_channels ? 0 : (oc + lanes - 1) / lanes * lanes;
 }
 
 void conv_row(const ConvRow &r) {
-  if (r.oc <= 8) return row<hn::CappedTag<float, 8>, 1>(r);
-  if (most_vectors == 1 || r.oc <= lanes) return row<D, 1>(r);
-  row<D, most_vectors>(r);
+  if (r.oc <= 8 && lanes >= 8) return row<hn::CappedTag<float, 8>, 1>(r);
+  row_of_vectors(r);
 }
 
 }  // namespace dl4::kernels::HWY_NAMESPACE

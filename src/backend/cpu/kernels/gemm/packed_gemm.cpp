@@ -36,7 +36,7 @@ namespace dl4::kernels::HWY_NAMESPACE {
 namespace {
 
 inline constexpr int64_t panel = packed_panel;
-inline constexpr int most_rows = registers == 32 ? 12 : 6;
+inline constexpr int most_rows = 12;
 
 // What a tile reads ahead of what comes after its part of a panel, so many bytes for each k: a panel comes from memory
 // while the rows share the one before, where the processor's own prefetching would have the first rows wait for it.
@@ -112,6 +112,7 @@ HWY_INLINE void panel_tile(const PanelProduct &p, const float *a, const float *b
   finish_tile<partial>(p, D(), sum, d, c, cols, p.relu);
 }
 
+// A tile of a processor with vectors of 16.
 template <int M, int N, Way way>
 HWY_INLINE void panel_strip(const PanelProduct &p, const float *a, const float *b, const float *d, float *c,
                             int64_t cols, const Ahead &ahead) {
@@ -125,22 +126,51 @@ HWY_INLINE void panel_strip(const PanelProduct &p, const float *a, const float *
 // Rows [i, i + M).
 template <int M, Way way>
 void panel_rows(const PanelProduct &p, int64_t i, const Ahead &ahead) {
-  constexpr int N = std::min<int>(M * 4 + 5 <= registers ? 4 : 2, panel / lanes);
-  for (int64_t j = 0; j < p.n; j += N * lanes)
-    panel_strip<M, N, way>(p, p.a + i * p.lda, p.b + j, p.d ? p.d + i * p.ldd + j : nullptr, p.c + i * p.ldc + j,
-                           p.n - j, ahead);
+  panel_strip<M, static_cast<int>(panel / wide), way>(p, p.a + i * p.lda, p.b, p.d ? p.d + i * p.ldd : nullptr,
+                                                      p.c + i * p.ldc, p.n, ahead);
+}
+
+// The same tile in parts of M rows or fewer by two vectors.
+template <int M, int U, Way way>
+void panel_part(const PanelProduct &p, int64_t m, int64_t i, const Ahead &ahead) {
+  if constexpr (M > 1)
+    if (m < M) return panel_part<M - 1, U, way>(p, m, i, ahead);
+  for (int64_t j = 0; j < p.n; j += 2 * lanes) {
+    const float *a = p.a + i * p.lda, *d = p.d ? p.d + i * p.ldd + j : nullptr;
+    float *c = p.c + i * p.ldc + j;
+    if (p.n - j >= 2 * lanes)
+      panel_tile<M, 2, U, false, way>(p, a, p.b + j, d, c, p.n - j, ahead);
+    else
+      panel_tile<M, 2, U, true, way>(p, a, p.b + j, d, c, p.n - j, ahead);
+  }
+}
+template <int U, Way way>
+void panel_parts(const PanelProduct &p, int64_t m, int64_t i, const Ahead &ahead) {
+  constexpr int most = HWY_MIN(most_rows, (part_rows<U, 2>));
+  row_blocks<most>(m, [&](int64_t size, int64_t at)
+                          HWY_ATTR { panel_part<most, U, way>(p, size, i + at, at == 0 ? ahead : Ahead{}); });
 }
 
 template <Way way, int... m>
 constexpr auto all_panel_rows(std::integer_sequence<int, m...>) {
   return std::array{panel_rows<m + 1, way>...};
 }
-// By the number of rows less one.
-constexpr auto few_rows = all_panel_rows<Way::plain>(std::make_integer_sequence<int, most_rows>());
-constexpr auto rows_ahead = all_panel_rows<Way::ahead>(std::make_integer_sequence<int, most_rows>());
+// Rows [i, i + m), at most most_rows.
+template <Way way>
+HWY_INLINE void rows_of_panel(const PanelProduct &p, int64_t m, int64_t i, const Ahead &ahead) {
+  if constexpr (parts == 1) {
+    static constexpr auto by_rows = all_panel_rows<way>(std::make_integer_sequence<int, most_rows>());
+    by_rows[static_cast<size_t>(m - 1)](p, i, ahead);
+  } else {
+    const int sums = sums_of(m * (p.n > wide ? 2 : 1));
+    if (sums == 1) return panel_parts<1, way>(p, m, i, ahead);
+    sums == 2 ? panel_parts<2, way>(p, m, i, ahead) : panel_parts<4, way>(p, m, i, ahead);
+  }
+}
 
-// One row with some panels side by side: the more of them are read at once, the faster they come from memory.
-inline constexpr int64_t side_by_side = std::max<int64_t>(1, 8 * lanes / panel);
+// One row with some panels side by side: the more of them are read at once, the faster they come from memory. Such a
+// row is summed in the order of k.
+inline constexpr int64_t row_columns = 4 * panel, side_by_side = std::max<int64_t>(1, 8 * lanes / panel);
 
 void row_of_panels(const PackedGemm &p, int64_t j) {
   constexpr int each = static_cast<int>(panel / lanes), count = static_cast<int>(side_by_side);
@@ -198,7 +228,7 @@ void packed_panel_of(const PackedGemm &g, int64_t j, double share) {
         if (d && ldd) p.d = d + group * g.group_c;
         row_blocks<most_rows>(g.m, [&](int64_t m, int64_t i) HWY_ATTR {
           const auto first = static_cast<int64_t>(share * static_cast<double>(group * g.m + i));
-          rows_ahead[m - 1](p, i, {next + ks * first, static_cast<int64_t>(share * static_cast<double>(m))});
+          rows_of_panel<Way::ahead>(p, m, i, {next + ks * first, static_cast<int64_t>(share * static_cast<double>(m))});
         });
       }
       b = after, d = c, ldd = g.ldc;
@@ -211,13 +241,13 @@ void packed_all(const PackedGemm &g) {
   int64_t j = 0;
   if (g.groups == 1 && g.parts == 1 && !g.used) {
     if (g.m == 1)
-      for (; j + side_by_side * panel <= g.n; j += side_by_side * panel) row_of_panels(g, j);
+      for (const int64_t end = g.n / row_columns * row_columns; j < end; j += side_by_side * panel) row_of_panels(g, j);
     // Few rows wait for B alone, which the processor reads ahead itself; few k for what is done beside.
     if (g.m <= 8 || g.k <= 16) {
       for (; j < g.n; j += panel) {
         const PanelProduct p{HWY_MIN(g.n - j, panel), g.k,   1,       g.a,   g.lda, 0, g.packed + j * g.k,
                              g.d ? g.d + j : nullptr, g.ldd, g.c + j, g.ldc, g.relu};
-        row_blocks<most_rows>(g.m, [&](int64_t m, int64_t i) HWY_ATTR { few_rows[m - 1](p, i, {}); });
+        row_blocks<most_rows>(g.m, [&](int64_t m, int64_t i) HWY_ATTR { rows_of_panel<Way::plain>(p, m, i, {}); });
       }
       return;
     }

@@ -34,7 +34,7 @@ HWY_BEFORE_NAMESPACE();
 namespace dl4::kernels::HWY_NAMESPACE {
 namespace {
 
-inline constexpr int max_rows = registers == 32 ? 8 : 6;
+inline constexpr int max_rows = 8;
 
 using Product = SmallProduct;
 
@@ -47,7 +47,7 @@ template <class DX, int M, int N, int U, bool partial, Form form>
 HWY_INLINE void tile(const Product &p, const float *a, const float *b, const float *d, float *c, int64_t cols) {
   using VX = hn::Vec<DX>;
   const DX dx;
-  constexpr int64_t wide = hn::MaxLanes(DX());
+  constexpr int64_t vector = hn::MaxLanes(DX());
   const int64_t step_i = form == Form::a_transposed ? 1 : p.lda, step_k = form == Form::a_transposed ? p.lda : 1;
   VX sum[U][M][N];
   DL4_UNROLL
@@ -59,9 +59,9 @@ HWY_INLINE void tile(const Product &p, const float *a, const float *b, const flo
     VX row[N];
     DL4_UNROLL
     for (int j = 0; j < N; ++j) {
-      const int64_t left = cols - j * wide;
-      const float *from = b + k * p.ldb + j * wide;
-      if (!partial || left >= wide)
+      const int64_t left = cols - j * vector;
+      const float *from = b + k * p.ldb + j * vector;
+      if (!partial || left >= vector)
         row[j] = hn::LoadU(dx, from);
       else
         row[j] = left > 0 ? load_n(dx, from, left) : hn::Zero(dx);
@@ -83,9 +83,8 @@ HWY_INLINE void tile(const Product &p, const float *a, const float *b, const flo
   finish_tile<partial>(p, dx, sum, d, c, cols);
 }
 
-// Vectors side by side for M rows: as many as the registers hold.
-template <int M>
-inline constexpr int width = M * 4 + 5 <= registers ? 4 : 2;
+// Vectors of 16 side by side for so many rows: as many as 32 registers hold.
+inline constexpr int width_of(int64_t rows) { return rows <= 6 ? 4 : 2; }
 
 template <int M, int N, Form form>
 HWY_INLINE void strip(const Product &p, const float *a, const float *b, const float *d, float *c, int64_t cols) {
@@ -101,9 +100,51 @@ void rows(const Product &p, int64_t m, int64_t i) {
   if constexpr (M > 1)
     if (m < M) return rows<M - 1, form>(p, m, i);
   const float *a = p.a + (form == Form::a_transposed ? i : i * p.lda), *d = p.d ? p.d + i * p.ldd : nullptr;
-  constexpr int N = width<M>;
+  constexpr int N = width_of(M);
   for (int64_t j = 0; j < p.n; j += N * lanes)
     strip<M, N, form>(p, a, p.b + j, d ? d + j : nullptr, p.c + i * p.ldc + j, p.n - j);
+}
+
+// The same in parts of M rows or fewer by N vectors of DX.
+template <class DX, int M, int N, int U, Form form>
+void part_of(const Product &p, int64_t m, int64_t i, int64_t j, int64_t cols) {
+  if constexpr (M > 1)
+    if (m < M) return part_of<DX, M - 1, N, U, form>(p, m, i, j, cols);
+  const float *a = p.a + (form == Form::a_transposed ? i : i * p.lda), *d = p.d ? p.d + i * p.ldd + j : nullptr;
+  if (cols >= N * static_cast<int64_t>(hn::MaxLanes(DX())))
+    tile<DX, M, N, U, false, form>(p, a, p.b + j, d, p.c + i * p.ldc + j, cols);
+  else
+    tile<DX, M, N, U, true, form>(p, a, p.b + j, d, p.c + i * p.ldc + j, cols);
+}
+template <class DX, int N, int U, Form form>
+void parts_of(const Product &p, int64_t m, int64_t i, int64_t j, int64_t cols) {
+  constexpr int most = HWY_MIN(max_rows, (part_rows<U, N>));
+  constexpr int64_t columns = N * hn::MaxLanes(DX());
+  for (const int64_t end = j + cols; j < end; j += columns)
+    row_blocks<most>(m, [&](int64_t size, int64_t at)
+                            HWY_ATTR { part_of<DX, most, N, U, form>(p, size, i + at, j, HWY_MIN(columns, end - j)); });
+}
+template <int U, Form form>
+void parts_by_columns(const Product &p, int64_t m, int64_t i, int64_t j, int64_t cols) {
+  if constexpr (lanes > 4)
+    if (cols <= 4) return parts_of<hn::CappedTag<float, 4>, 1, U, form>(p, m, i, j, cols);
+  cols <= lanes ? parts_of<D, 1, U, form>(p, m, i, j, cols) : parts_of<D, 2, U, form>(p, m, i, j, cols);
+}
+template <Form form>
+void rows_in_parts(const Product &p, int64_t m, int64_t i) {
+  const int64_t most = width_of(m) * wide;
+  for (int64_t j = 0; j < p.n; j += most) {
+    const int64_t cols = HWY_MIN(most, p.n - j);
+    int64_t vectors = width_of(m);
+    while (vectors > 1 && cols <= vectors / 2 * wide) vectors /= 2;
+    const int sums = sums_of(m * vectors);
+    if (sums == 1)
+      parts_by_columns<1, form>(p, m, i, j, cols);
+    else if (sums == 2)
+      parts_by_columns<2, form>(p, m, i, j, cols);
+    else
+      parts_by_columns<4, form>(p, m, i, j, cols);
+  }
 }
 
 // The same for so few columns that a vector of DX holds them.
@@ -134,7 +175,7 @@ void block_rows(const Product &p, const float *a, int64_t rows, const float *d, 
   DL4_UNROLL
   for (int q = 0; q < 4; ++q) DL4_UNROLL
   for (int i = 0; i < M; ++i) sum[q][i] = hn::Zero(dx);
-  auto spread = [&](auto q, int64_t k) HWY_ATTR {
+  auto spread = [&](auto q, int64_t k, int u) HWY_ATTR {
     V row;
     if constexpr (partial) {
       const auto short_row = load_n(block, p.b + (k + q) * p.ldb, p.n);
@@ -143,7 +184,7 @@ void block_rows(const Product &p, const float *a, int64_t rows, const float *d, 
       row = hn::LoadDup128(dx, p.b + (k + q) * p.ldb);
     }
     DL4_UNROLL
-    for (int i = 0; i < M; ++i) sum[q][i] = hn::MulAdd(hn::Broadcast<q>(x[i]), row, sum[q][i]);
+    for (int i = 0; i < M; ++i) sum[u][i] = hn::MulAdd(hn::Broadcast<q>(x[i]), row, sum[u][i]);
   };
   auto fetch = [&](auto get) HWY_ATTR {
     DL4_UNROLL
@@ -153,20 +194,20 @@ void block_rows(const Product &p, const float *a, int64_t rows, const float *d, 
   int64_t k = 0;
   for (; k + 4 <= p.k; k += 4) {
     fetch([&](const float *from) HWY_ATTR { return hn::LoadU(block, from + k); });
-    spread(std::integral_constant<int, 0>(), k);
-    spread(std::integral_constant<int, 1>(), k);
-    spread(std::integral_constant<int, 2>(), k);
-    spread(std::integral_constant<int, 3>(), k);
+    spread(std::integral_constant<int, 0>(), k, 0);
+    spread(std::integral_constant<int, 1>(), k, 1);
+    spread(std::integral_constant<int, 2>(), k, 2);
+    spread(std::integral_constant<int, 3>(), k, 3);
   }
   if (k < p.k) {
     fetch([&](const float *from) HWY_ATTR { return load_n(block, from + k, p.k - k); });
-    spread(std::integral_constant<int, 0>(), k);
-    if (k + 1 < p.k) spread(std::integral_constant<int, 1>(), k);
-    if (k + 2 < p.k) spread(std::integral_constant<int, 2>(), k);
+    spread(std::integral_constant<int, 0>(), k, 0);
+    if (k + 1 < p.k) spread(std::integral_constant<int, 1>(), k, 0);
+    if (k + 2 < p.k) spread(std::integral_constant<int, 2>(), k, 0);
   }
   DL4_UNROLL
   for (int i = 0; i < M; ++i) {
-    const V v = hn::Add(hn::Add(sum[0][i], sum[1][i]), hn::Add(sum[2][i], sum[3][i]));
+    const V v = hn::Add(hn::Add(hn::Add(sum[0][i], sum[1][i]), sum[2][i]), sum[3][i]);
     const auto low = hn::LowerHalf(half, v), high = hn::UpperHalf(half, v);
     const hn::Vec<decltype(block)> of[4][1][1][1] = {{{{hn::LowerHalf(block, low)}}},
                                                      {{{hn::UpperHalf(block, low)}}},
@@ -265,12 +306,12 @@ void one_row(const Product &p) {
 // M x N dot products of rows of A and of B.
 template <int M, int N>
 HWY_INLINE void dots(const Product &p, int64_t i0, int64_t j0) {
-  V sum[M][N];
+  Wide sum[M][N];
   DL4_UNROLL
   for (int i = 0; i < M; ++i) DL4_UNROLL
-  for (int j = 0; j < N; ++j) sum[i][j] = hn::Zero(D());
+  for (int j = 0; j < N; ++j) sum[i][j] = wide_zero();
   const float *a = p.a + i0 * p.lda, *b = p.b + j0 * p.ldb;
-  each(p.k, [&](int64_t k, auto io) HWY_ATTR {
+  const auto step = [&](int64_t k, int part, auto io) HWY_ATTR {
     V x[M];
     DL4_UNROLL
     for (int i = 0; i < M; ++i) x[i] = io.get(a + i * p.lda + k);
@@ -278,13 +319,26 @@ HWY_INLINE void dots(const Product &p, int64_t i0, int64_t j0) {
     for (int j = 0; j < N; ++j) {
       const V y = io.get(b + j * p.ldb + k);
       DL4_UNROLL
-      for (int i = 0; i < M; ++i) sum[i][j] = hn::MulAdd(x[i], y, sum[i][j]);
+      for (int i = 0; i < M; ++i) sum[i][j].v[part] = hn::MulAdd(x[i], y, sum[i][j].v[part]);
     }
-  });
+  };
+  int64_t k = 0;
+  for (; k + wide <= p.k; k += wide) {
+    DL4_UNROLL
+    for (int part = 0; part < parts; ++part) step(k + part * lanes, part, Full());
+  }
+  DL4_UNROLL
+  for (int part = 0; part < parts; ++part) {
+    const int64_t at = k + part * lanes;
+    if (p.k - at >= lanes)
+      step(at, part, Full());
+    else if (p.k > at)
+      step(at, part, Part{p.k - at});
+  }
   DL4_UNROLL
   for (int i = 0; i < M; ++i) DL4_UNROLL
   for (int j = 0; j < N; ++j) {
-    const float s = sum_lanes(sum[i][j]);
+    const float s = sum_wide(sum[i][j]);
     p.c[(i0 + i) * p.ldc + j0 + j] = p.d ? s + p.d[(i0 + i) * p.ldd + j0 + j] : s;
   }
 }
@@ -292,15 +346,19 @@ HWY_INLINE void dots(const Product &p, int64_t i0, int64_t j0) {
 template <int M>
 HWY_INLINE void dot_rows(const Product &p, int64_t i) {
   int64_t j = 0;
-  for (; j + 4 <= p.n; j += 4) dots<M, 4>(p, i, j);
-  if (p.n - j == 3) dots<M, 3>(p, i, j);
-  if (p.n - j == 2) dots<M, 2>(p, i, j);
-  if (p.n - j == 1) dots<M, 1>(p, i, j);
+  if constexpr (parts == 1) {  // else there are not as many registers
+    for (; j + 4 <= p.n; j += 4) dots<M, 4>(p, i, j);
+    if (p.n - j == 3) return dots<M, 3>(p, i, j);
+  }
+  if constexpr (parts <= 2)
+    for (; j + 2 <= p.n; j += 2) dots<M, 2>(p, i, j);
+  for (; j < p.n; ++j) dots<M, 1>(p, i, j);
 }
 
 template <Form form>
 HWY_INLINE void all_rows(const Product &p) {
   row_blocks<max_rows>(p.m, [&](int64_t m, int64_t i) HWY_ATTR {
+    if constexpr (parts > 1) return rows_in_parts<form>(p, m, i);
     if constexpr (lanes > 4)
       if (p.n <= 4) return narrow_rows<hn::CappedTag<float, 4>, max_rows, form>(p, m, i);
     if constexpr (lanes > 8)
@@ -312,18 +370,28 @@ HWY_INLINE void all_rows(const Product &p) {
 }  // namespace
 
 void small_all(const Product &p) {
-  if (p.m == 1 && p.n >= 4 * lanes && p.n * p.k >= 16384) return one_row(p);
-  if (p.n <= lanes && p.k > 0 && p.k <= short_k && (!p.d || p.ldd == 0)) {
-    if (p.n <= 4) return short_all<hn::CappedTag<float, 4>>(p);
-    if (p.n <= 8) return short_all<hn::CappedTag<float, 8>>(p);
-    return short_all<D>(p);
-  }
-#if HWY_TARGET == HWY_AVX3
-  if (p.n <= 4 && p.m >= 4) {
-    for (int64_t i = 0; i < p.m; i += 16) blocks<4>(p, i);
+  if (p.m == 1 && p.n >= 4 * wide && p.n * p.k >= 16384) return one_row(p);
+  if (p.n <= wide && p.k > 0 && p.k <= short_k && (!p.d || p.ldd == 0)) {
+    for (int64_t j = 0; j < p.n; j += lanes) {
+      const Product part{p.m,   HWY_MIN(lanes, p.n - j), p.k,   p.a,     p.lda, p.b + j,
+                         p.ldb, p.d ? p.d + j : nullptr, p.ldd, p.c + j, p.ldc};
+      if (part.n <= 4)
+        short_all<hn::CappedTag<float, 4>>(part);
+      else if (part.n <= 8)
+        short_all<hn::CappedTag<float, 8>>(part);
+      else
+        short_all<D>(part);
+    }
     return;
   }
+  if (p.n <= 4 && p.m >= 4) {  // with four sums of each
+#if HWY_TARGET == HWY_AVX3
+    for (int64_t i = 0; i < p.m; i += 16) blocks<4>(p, i);
+#else
+    parts_of<hn::CappedTag<float, 4>, 1, 4, Form::plain>(p, p.m, 0, 0, p.n);
 #endif
+    return;
+  }
   all_rows<Form::plain>(p);
 }
 

@@ -6,16 +6,21 @@
 #define DL4_KERNELS_TILE_INL
 #endif
 
-#include "backend/cpu/kernels/simd/simd-inl.hpp"
+#include "backend/cpu/kernels/simd/sums-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace dl4::kernels::HWY_NAMESPACE {
 
-// Sums that a tile of so many vectors needs of each, so that additions need not wait for each other.
+// Sums that a tile of so many vectors of 16 needs of each, so that additions need not wait for each other. A product is
+// divided into tiles as 32 registers of 16 floats allow, whatever the processor has: the sums and their order are the
+// same everywhere. Where there is less, a tile is computed in parts (`registers_of`).
+inline constexpr int sums_of(int64_t vectors) { return vectors >= 6 ? 1 : vectors >= 3 ? 2 : 4; }
 template <int vectors>
-inline constexpr int tile_sums = vectors >= 6   ? 1
-                                 : vectors >= 3 ? 2
-                                                : 4;
+inline constexpr int tile_sums = sums_of(vectors);
+
+// Rows of a part of a tile with U sums of each of N vectors.
+template <int U, int N>
+inline constexpr int part_rows = HWY_MAX(1, (registers - N - 2) / (U * N));
 
 // As the activation computes it: NaN stays.
 template <class DX>

@@ -7,10 +7,10 @@
 #define DL4_KERNELS_MATH_INL
 #endif
 
-#include <cmath>
 #include <limits>
 
 #include "backend/cpu/kernels/simd/simd-inl.hpp"
+#include "base/math.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace dl4::kernels::HWY_NAMESPACE {
@@ -25,10 +25,12 @@ HWY_INLINE V poly(V x, float first, C... rest) {
   return r;
 }
 
-// 1 / x for finite x from 1 to 2^125; where a division of whole vectors is slow, to one unit in the last place.
+// 1 / x, correctly rounded, for finite x from 1 to 2^125. Where a division of whole vectors is slow, by two steps of
+// Newton: Markstein, "Computation of elementary functions on the IBM RISC System/6000 processor", 1990.
 HWY_INLINE V reciprocal(V x) {
 #if HWY_TARGET == HWY_AVX3
-  const V r = hn::ApproximateReciprocal(x);  // to 14 bits
+  const V rough = hn::ApproximateReciprocal(x);  // to 14 bits
+  const V r = hn::MulAdd(rough, hn::NegMulAdd(x, rough, set(1)), rough);
   return hn::MulAdd(r, hn::NegMulAdd(x, r, set(1)), r);
 #else
   return hn::Div(set(1), x);
@@ -190,21 +192,21 @@ HWY_INLINE SinCos sin_cos(V x) {
   return {hn::Xor(hn::IfThenElse(swap, c, s), sin_sign), hn::Xor(hn::IfThenElse(swap, s, c), cos_sign)};
 }
 
-// f of the C library, lane by lane.
-HWY_INLINE V by_lane(V x, float (*f)(float)) {
-  HWY_ALIGN float lanes[hn::MaxLanes(D())];
-  hn::Store(x, D(), lanes);
-  for (size_t i = 0; i < hn::Lanes(D()); ++i) lanes[i] = f(lanes[i]);
-  return hn::Load(D(), lanes);
+// f lane by lane, rounded from double.
+HWY_INLINE V by_lane(V x, double (*f)(double) noexcept) {
+  HWY_ALIGN float values[lanes];
+  hn::Store(x, D(), values);
+  for (float &v : values) v = static_cast<float>(f(static_cast<double>(v)));
+  return hn::Load(D(), values);
 }
 
-// y, but f(x) of the C library where sin_cos does not reach.
-HWY_INLINE V far_out(V x, V y, float (*f)(float)) {
+// y, but f(x) where sin_cos does not reach.
+HWY_INLINE V far_out(V x, V y, double (*f)(double) noexcept) {
   const auto far = hn::Gt(hn::Abs(x), set(8192));
   return hn::AllFalse(D(), far) ? y : hn::IfThenElse(far, by_lane(x, f), y);
 }
-HWY_INLINE V sin(V x) { return far_out(x, sin_cos(x).sin, std::sin); }
-HWY_INLINE V cos(V x) { return far_out(x, sin_cos(x).cos, std::cos); }
+HWY_INLINE V sin(V x) { return far_out(x, sin_cos(x).sin, math::sin); }
+HWY_INLINE V cos(V x) { return far_out(x, sin_cos(x).cos, math::cos); }
 
 // To 1 by the odd polynomial of Cephes (ndtr.c), beyond by the normal distribution.
 HWY_INLINE V erf(V x) {

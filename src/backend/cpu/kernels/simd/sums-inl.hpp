@@ -6,30 +6,78 @@
 #define DL4_KERNELS_SUMS_INL
 #endif
 
+#include <type_traits>
+
 #include "backend/cpu/kernels/simd/simd-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace dl4::kernels::HWY_NAMESPACE {
 
+// The order of a sum along memory is that of vectors of 16 floats, whatever the instruction set: so its bits are the
+// same on every processor.
+inline constexpr int64_t wide = 16;
+inline constexpr int parts = static_cast<int>(wide / lanes);
+static_assert(wide % lanes == 0);
+
+struct Wide {
+  V v[parts];
+};
+HWY_INLINE Wide wide_zero() {
+  Wide w{};
+  DL4_UNROLL
+  for (int p = 0; p < parts; ++p) w.v[p] = hn::Zero(D());
+  return w;
+}
+// All 16, half with half.
+HWY_INLINE float sum_wide(Wide w) {
+  DL4_UNROLL
+  for (int half = parts / 2; half > 0; half /= 2)
+    for (int p = 0; p < half; ++p) w.v[p] = hn::Add(w.v[p], w.v[p + half]);
+  return sum_lanes(w.v[0]);
+}
+// w.v[p] = f(w.v[p], i + p * lanes, Full or Part) for 16 elements from i on, or for as many as `left`.
+template <class F>
+HWY_INLINE void wide_step(Wide &w, int64_t i, const F &f) {
+  DL4_UNROLL
+  for (int p = 0; p < parts; ++p) w.v[p] = f(w.v[p], i + p * lanes, Full());
+}
+template <class F>
+HWY_INLINE void wide_rest(Wide &w, int64_t i, int64_t left, const F &f) {
+  for (int p = 0; p < parts; ++p) {
+    const int64_t m = left - p * lanes;
+    if (m >= lanes)
+      w.v[p] = f(w.v[p], i + p * lanes, Full());
+    else if (m > 0)
+      w.v[p] = f(w.v[p], i + p * lanes, Part{m});
+  }
+}
+
 // Of f(i, Full or Part) over n floats: short blocks in float, their sums in double.
 template <class F>
 HWY_INLINE double row_sum(int64_t n, const F &f) {
-  constexpr int64_t block = 128 * lanes;
+  constexpr int64_t block = 128 * wide;
   double total = 0;
+  const auto add = [&](V sum, int64_t i, auto s) HWY_ATTR {
+    if constexpr (std::is_same_v<decltype(s), Part>)
+      return hn::Add(sum, hn::IfThenElseZero(hn::FirstN(D(), static_cast<size_t>(s.m)), f(i, s)));
+    else
+      return hn::Add(sum, f(i, s));
+  };
   for (int64_t begin = 0; begin < n; begin += block) {
     const int64_t end = HWY_MIN(n, begin + block);
-    V a = hn::Zero(D()), b = a, c = a, d = a;
+    Wide a = wide_zero(), b = a, c = a, d = a;
     int64_t i = begin;
-    for (; i + 4 * lanes <= end; i += 4 * lanes) {
-      a = hn::Add(a, f(i, Full()));
-      b = hn::Add(b, f(i + lanes, Full()));
-      c = hn::Add(c, f(i + 2 * lanes, Full()));
-      d = hn::Add(d, f(i + 3 * lanes, Full()));
+    for (; i + 4 * wide <= end; i += 4 * wide) {
+      wide_step(a, i, add);
+      wide_step(b, i + wide, add);
+      wide_step(c, i + 2 * wide, add);
+      wide_step(d, i + 3 * wide, add);
     }
-    for (; i + lanes <= end; i += lanes) a = hn::Add(a, f(i, Full()));
-    if (const int64_t m = end - i; m > 0)
-      b = hn::Add(b, hn::IfThenElseZero(hn::FirstN(D(), static_cast<size_t>(m)), f(i, Part{m})));
-    total += static_cast<double>(sum_lanes(hn::Add(hn::Add(a, b), hn::Add(c, d))));
+    for (; i + wide <= end; i += wide) wide_step(a, i, add);
+    if (i < end) wide_rest(b, i, end - i, add);
+    DL4_UNROLL
+    for (int p = 0; p < parts; ++p) a.v[p] = hn::Add(hn::Add(a.v[p], b.v[p]), hn::Add(c.v[p], d.v[p]));
+    total += static_cast<double>(sum_wide(a));
   }
   return total;
 }

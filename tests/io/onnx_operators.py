@@ -339,6 +339,7 @@ def sizes():
     case("Einsum of many free axes", node("Einsum", ["a", "b"], ["y"], equation="binh,btnh->bnti"), {"a": given["a"], "b": floats(3, 6, 2, 4)}, free=both)
     made = [shape, first, second, node("Mul", ["n", "m"], ["all"]), node("Range", ["zero", "all", "m"], ["r"]), node("Cast", ["r"], ["y"], to=1)]
     case("Range in steps of a size", made, x, constants, free=both)
+    case("Range in steps of no places", made, {"x": floats(5, 0, 6)}, constants, free=both, refused="a size is divided by 0")
     for kind in ("ReduceMax", "ReduceMin", "ReduceProd"):
         made = [shape, node(kind, ["s"], ["m"], keepdims=0), node("Cast", ["m"], ["f"], to=1), node("Add", ["x", "f"], ["y"])]
         case(f"{kind} of sizes", made, x, free=both)
@@ -506,9 +507,16 @@ def drawn():
         made = model(op if isinstance(op, list) else [op], {"x": given}, {}, 21, (0,))
         runs = []
         for _ in range(2):
-            session = Model.from_bytes(made.SerializeToString()).session()
+            loaded = Model.from_bytes(made.SerializeToString())
+            session = loaded.session()
             runs.append([session.run([Tensor.of(given, "float32")])[0].numpy() for _ in range(2)])
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "again.onnx")
+            loaded.save(path)
+            written = onnxruntime.InferenceSession(path).run(None, {"x": given})[0]
         first, second = runs[0]
+        if not good(written) or written.dtype != first.dtype:
+            yield f"{name}: numbers of another kind of the model written again"
         if not good(first) or not good(second):
             yield f"{name}: numbers of another kind: mean {first.mean()}"
         if np.array_equal(first, second):

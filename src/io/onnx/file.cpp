@@ -238,7 +238,8 @@ void read_graph(std::string_view bytes, File &file, Room &room) {
     }
 }
 
-void read_opset(std::string_view bytes, File &file, Room &room) {
+// Whether it is of ONNX's own domain.
+bool read_opset(std::string_view bytes, File &file, Room &room) {
   std::string_view domain;
   int64_t version = 0;
   Message m(bytes, "an opset");
@@ -246,10 +247,12 @@ void read_opset(std::string_view bytes, File &file, Room &room) {
     if (f.number == 1) domain = f.bytes;
     if (f.number == 2) version = f.integer();
   }
-  if (domain.empty() || domain == "ai.onnx")
+  const bool own = domain.empty() || domain == "ai.onnx";
+  if (own)
     file.opset = version;
   else
     room.add(file.other_opsets, {domain, version});
+  return own;
 }
 
 }  // namespace
@@ -307,7 +310,7 @@ const Attribute *NodeProto::find(std::string_view attribute) const {
 File parse(std::string_view bytes, Budget &budget) {
   Room room(budget);
   File file;
-  bool graph = false;
+  bool graph = false, has_opset = false;
   Message m(bytes, "the model");
   for (Field f; m.next(f);) switch (f.number) {
       case 1:
@@ -319,7 +322,7 @@ File parse(std::string_view bytes, Budget &budget) {
         read_graph(f.bytes, file, room);
         break;
       case 8:
-        read_opset(f.bytes, file, room);
+        has_opset |= read_opset(f.bytes, file, room);
         break;
       case 25:
         fail(Code::unsupported,
@@ -328,6 +331,7 @@ File parse(std::string_view bytes, Budget &budget) {
         break;
     }
   if (!graph) fail(Code::corrupt_file, "the model has no graph");
+  if (!has_opset && !file.other_opsets.empty()) file.opset = newest_opset;  // none of ONNX's own ops need be there
   return file;
 }
 

@@ -92,6 +92,8 @@ struct Port {
   std::vector<std::string_view> symbols;     // the names of free ones, or ""
 };
 
+constexpr int64_t oldest_opset = 1, newest_opset = 28;
+
 struct File {
   int64_t ir_version = 0, opset = 0;
   std::vector<std::pair<std::string_view, int64_t>> other_opsets;

@@ -12,7 +12,6 @@
 namespace dl4::io::onnx {
 namespace {
 
-constexpr int64_t oldest = 1, newest = 28;
 constexpr int64_t node_bytes = 256;                  // of a node that is read once more
 constexpr size_t value_bytes = sizeof(Value) + 256;  // with its name, and what refers to it
 
@@ -129,8 +128,8 @@ const Row *row_of(const NodeProto &node, int64_t opset) {
 
 Reader::Reader(const File &file, const graph::Settings &settings, Outside &outside, Reader *outer)
     : file_(file), outside_(outside), outer_(outer), graph_(std::make_shared<graph::Graph>(settings)) {
-  if (!outer && (file.opset < oldest || file.opset > newest))
-    fail(Code::unsupported, "the file is of opset ", file.opset, "; opsets ", oldest, " to ", newest,
+  if (!outer && (file.opset < oldest_opset || file.opset > newest_opset))
+    fail(Code::unsupported, "the file is of opset ", file.opset, "; opsets ", oldest_opset, " to ", newest_opset,
          " are read (onnx.version_converter makes one of another)");
   begin();
 }

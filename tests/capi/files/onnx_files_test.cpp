@@ -219,7 +219,7 @@ TEST_F(OnnxFiles, AreRefusedByNodeAndOp) {
                  {"axis 7"});
   expect_refusal(model(node("LeakyRelu", {"x"}, attribute("alpha", field(3, int64_t{7}), 2))), DL4_UNSUPPORTED,
                  {"alpha"});
-  expect_refusal(model(node("Conv", {"x", "x"})), DL4_UNSUPPORTED, {"the_Conv", "must be a constant"});
+  expect_refusal(model(node("ConvTranspose", {"x", "x"})), DL4_UNSUPPORTED, {"the_ConvTranspose", "must be a constant"});
   const std::string no_outputs = field(1, field(1, std::string("x")) + field(4, std::string("Split")));
   expect_refusal(model(no_outputs), DL4_CORRUPT_FILE, {"has no outputs"});
   expect_refusal(model(named("Shape", {"x"}, "s") + named("Squeeze", {"s"}, "one", integers("axes", {0})) +

@@ -1,4 +1,6 @@
 // ONNX files whose shapes, places and numbers are computed from free sizes.
+#include <ctime>
+
 #include "capi/onnx_bytes.hpp"
 
 namespace {
@@ -116,6 +118,20 @@ TEST(OnnxSizes, OfConstantsAreConstants) {
 }
 
 // A size that is the larger or the smaller of two of itself, over and over, is no memory, and no time.
+// Nothing along one axis, and very much along another: no list of places, and no time.
+TEST(OnnxSizes, OfNothingTakeNothing) {
+  auto c = bounded();
+  const std::string list = initializer<int64_t>("none", 7, {0, INT32_MAX, INT32_MAX}, {}) + ints("start", {0}) +
+                           ints("end", {INT64_MAX}) + ints("axis", {1}) + ints("step", {1});
+  for (const std::string &how :
+       {named("Slice", {"none", "start", "end", "axis", "step"}, "some"), named("Transpose", {"none"}, "some")}) {
+    const auto begun = std::clock();
+    Refusal r;
+    load(c, model_with(list + how + named("Cast", {"some"}, "y", integer("to", 1)), 1, {-1, -1, -1}), r);
+    EXPECT_LT(std::clock() - begun, CLOCKS_PER_SEC);
+  }
+}
+
 TEST(OnnxSizes, ThatGrowAreRefused) {
   auto c = bounded();
   for (int steps : {20, 3000}) {

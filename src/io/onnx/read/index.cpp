@@ -108,7 +108,7 @@ void slice(const Op &op) {
     return std::all_of(list.begin(), list.end(), [](const Dim &d) { return d.known(); });
   };
   const auto listed = v.rank() > 0 ? op.elements(0) : std::nullopt;
-  if (listed && are_known(*starts) && are_known(*ends)) {
+  if (listed && !listed->empty() && are_known(*starts) && are_known(*ends)) {
     std::vector<Ints> places(v.dims.size());
     std::vector<Dim> dims = v.dims;
     for (size_t axis = 0; axis < dims.size(); ++axis)

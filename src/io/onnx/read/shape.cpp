@@ -127,7 +127,7 @@ void transpose(const Op &op) {
     op.take(t->bytes());
     return op.give_constant(0, transposed(*t, perm), v.type);
   }
-  if (v.sizes && perm != plain(v.rank())) {
+  if (v.sizes && !v.sizes->empty() && perm != plain(v.rank())) {
     const std::vector<Dim> elements = *v.sizes;
     size_t at = 0;  // among those that are in their new order
     Ints strides(perm.size(), 1);

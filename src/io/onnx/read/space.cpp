@@ -45,9 +45,9 @@ void conv_of_computed(const Op &op) {
     const int64_t n = known(op, v.dims[i + 2], "an image under a computed kernel") + how.pads[i][0] + how.pads[i][1];
     if (n < how.reach(i)) fail(Code::corrupt_file, "has a kernel that does not fit in its input");
     out.push_back((n - how.reach(i)) / how.strides[i] + 1), taps = checked_mul(taps, size[i]);
-    op.take(checked_mul(out.back(), size[i], place_bytes));
   }
   if (taps > most_taps) op.refuse("with a window of ", taps, " places that the model computes is not supported");
+  for (int64_t n : out) op.take(checked_mul(taps, n, place_bytes));
   std::vector<Node> under;
   for (int64_t tap = 0; tap < taps; ++tap) {
     Node some = x;
@@ -55,11 +55,12 @@ void conv_of_computed(const Op &op) {
     for (size_t i = size.size(); i-- > 0;) {
       const int64_t place = rest % size[i];
       rest /= size[i];
-      Ints from;
-      for (int64_t k = 0; k < out[i]; ++k) from.push_back(k * how.strides[i] + place * how.dilations[i]);
       const auto at = static_cast<int>(i) + 1;
-      some = how.strides[i] == 1 ? op.cut(some, at, from[0], out[i])
-                                 : op.layer("Take", {{"indices", from}, {"axis", at}}, {some});
+      const int64_t first = place * how.dilations[i];
+      Ints from;
+      for (int64_t k = 0; k < out[i] && how.strides[i] != 1; ++k) from.push_back(first + k * how.strides[i]);
+      some =
+          from.empty() ? op.cut(some, at, first, out[i]) : op.layer("Take", {{"indices", from}, {"axis", at}}, {some});
     }
     under.push_back(some);
   }
@@ -79,12 +80,24 @@ void conv(const Op &op) {
   Value &v = op.in(0);
   if (!is_constant(op, 1)) return conv_of_computed(op);
   const Tensor w = kernel_of(op);
-  const Window how = window(op, {w.shape.begin() + 2, w.shape.end()}, v.dims);
+  Window how = window(op, {w.shape.begin() + 2, w.shape.end()}, v.dims);
+  const Ints ones(how.axes(), 1), steps = how.strides;
+  // Keras's layers have no steps of a window with holes: every place, then those of the steps.
+  const bool apart = how.strides != ones && how.dilations != ones;
+  if (apart) {
+    for (size_t i = 0; i < how.axes() && op.string("auto_pad", "NOTSET") == "SAME_UPPER"; ++i) {
+      const auto total = same_total(how, i, v.dims[i + 2]);
+      if (!total) op.refuse("\"auto_pad\" with strides and dilations over a free axis is not supported");
+      how.pads[i] = {*total / 2, *total - *total / 2};
+    }
+    how.same = false, how.strides = ones;
+  }
   std::optional<Tensor> bias;
   const bool computed = op.has(2) && !is_constant(op, 2);
   if (op.has(2) && !computed) bias = op.floats(2, "bias");
   const Perm perm = channels_last(v.rank());
   Node y = convolved(op, op.as(v, perm), w, how, bias);
+  if (apart) y = op.layer(of_rank("MaxPooling", how.axes()), {{"pool_size", ones}, {"strides", steps}}, {y});
   if (computed) y = plus(op, y, op.x(2));
   op.give(0, y, {v.dims[0]}, perm);
 }

@@ -121,7 +121,10 @@ void conv_transpose(Writer &w, const Listed &listed) {
 void pool(Writer &w, const Listed &said) {
   if (said.flag("adaptive")) w.refuse("its windows share the image out");
   std::vector<Said> how{{"kernel_shape", said.numbers("size")}, {"strides", said.numbers("strides")}};
-  if (said.text("padding") == "same") how.emplace_back("auto_pad", "SAME_UPPER");
+  // Of windows of one place, which need no pads, ONNX Runtime computes negative ones.
+  const Ints size = said.numbers("size");
+  const bool single = std::all_of(size.begin(), size.end(), [](int64_t n) { return n == 1; });
+  if (said.text("padding") == "same" && !single) how.emplace_back("auto_pad", "SAME_UPPER");
   const int rank = w.shape(0).rank();
   const std::string x = channels_first(w, w.in(0), rank);
   w.give(0, channels_behind(w, w.node(said.flag("average") ? "AveragePool" : "MaxPool", {x}, how), rank));
@@ -348,7 +351,7 @@ WriteOp find_larger(std::string_view op) {
       {"matmul", matmul},       {"conv", conv},           {"conv_transpose", conv_transpose},
       {"pool", pool},           {"normalize", normalize}, {"attention", attention},
       {"lstm", lstm},           {"gru_cell", gru_cell},   {"scan", scan},
-      {"branch", write_branch}, {"while", write_while}, {"ensure_size", write_ensure_size}};
+      {"branch", write_branch}, {"while", write_while},   {"ensure_size", write_ensure_size}};
   for (const auto &[name, write] : rows)
     if (name == op) return write;
   return nullptr;

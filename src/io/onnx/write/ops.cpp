@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
+#include <numbers>
 
 #include "base/error.hpp"
 #include "io/onnx/file.hpp"
@@ -150,22 +152,28 @@ std::string mod(Writer &w, const Names &in) {
 std::string shifted(Writer &w, const Names &in, bool left) {
   const DType type = w.dtype(0);
   if (type == DType::u8) return w.node("BitShift", in, {{"direction", left ? "LEFT" : "RIGHT"}});
-  const auto by = w.held(w.now().src[1]);
-  if (!by || by->elements() != 1) w.refuse("it shifts by numbers that are computed, which ONNX has no op for");
-  const auto number = [&](int64_t v) {
-    Tensor t = make_tensor(type, {});
-    if (type == DType::i64)
-      *t.as<int64_t>() = v;
-    else
-      *t.as<int32_t>() = static_cast<int32_t>(v);
+  const auto list = [&](const Ints &values, bool scalar) {
+    Tensor t = make_tensor(type, scalar ? Shape{} : Shape{static_cast<int64_t>(values.size())});
+    for (size_t i = 0; i < values.size(); ++i)
+      if (type == DType::i64)
+        t.as<int64_t>()[i] = values[i];
+      else
+        t.as<int32_t>()[i] = static_cast<int32_t>(values[i]);
     return w.tensor(t);
   };
-  const int64_t bits = 8 * size_of(type), n = type == DType::i64 ? *by->as<int64_t>() : *by->as<int32_t>();
-  const bool all = n < 0 || n >= bits;
-  if (left) return w.node("Mul", {in[0], number(all ? 0 : static_cast<int64_t>(uint64_t{1} << n))});
-  if (all || n == bits - 1) return w.node("Where", {w.node("Less", {in[0], number(0)}), number(-1), number(0)});
-  const std::string divisor = number(int64_t{1} << n);
-  return w.node("Div", {w.node("Sub", {in[0], w.node("Mod", {in[0], divisor})}), divisor});
+  const auto number = [&](int64_t v) { return list({v}, true); };
+  // Of these powers, the last that is positive for a division. By more, or by less than 0, nothing or the sign is left.
+  const int64_t last = 8 * size_of(type) - (left ? 1 : 2);
+  Ints powers;
+  for (int64_t i = 0; i <= last; ++i) powers.push_back(static_cast<int64_t>(uint64_t{1} << i));
+  const std::string none = number(0), most = number(last);
+  const std::string some =
+      w.node("And", {w.node("GreaterOrEqual", {in[1], none}), w.node("LessOrEqual", {in[1], most})});
+  const std::string places = w.node("Max", {w.node("Min", {in[1], most}), none});
+  const std::string power = w.node("Gather", {list(powers, false), places});
+  if (left) return w.node("Where", {some, w.node("Mul", {in[0], power}), none});
+  const std::string down = w.node("Div", {w.node("Sub", {in[0], w.node("Mod", {in[0], power})}), power});
+  return w.node("Where", {some, down, w.node("Where", {w.node("Less", {in[0], none}), number(-1), none})});
 }
 
 void binary(Writer &w, const Listed &) {
@@ -203,9 +211,28 @@ void select(Writer &w, const Listed &) {
 }
 
 void cast(Writer &w, const Listed &said) { w.give(0, w.cast(w.in(0), dtype_from(said.word()))); }
+// In steps of a part of the largest power of two in a number, all of which is exact in float32. The logarithm may be
+// off by one, so it is looked at again.
+std::string rounded_in_steps(Writer &w, int exponent_bits, int mantissa_bits) {
+  const int span = 1 << (exponent_bits - 1);
+  const double largest = std::ldexp(2 - std::ldexp(1.0, -mantissa_bits), span - 1);
+  const std::string x = w.in(0), two = w.real(2);
+  const std::string size = clipped(w, w.node("Abs", {x}), std::ldexp(1.0, 2 - span), std::ldexp(1.0, span));
+  const std::string by = w.node("Floor", {w.node("Div", {w.node("Log", {size}), w.real(std::numbers::ln2)})});
+  std::string power = w.node("Pow", {two, by}), twice = w.node("Mul", {power, two});
+  power = w.node("Where", {w.node("GreaterOrEqual", {size, twice}), twice, power});
+  power = w.node("Where", {w.node("Less", {size, power}), w.node("Div", {power, two}), power});
+  const std::string step = w.node("Mul", {power, w.real(std::ldexp(1.0, -mantissa_bits))});
+  const std::string y = w.node("Mul", {w.node("Round", {w.node("Div", {x, step})}), step});
+  const std::string past = w.node("Greater", {w.node("Abs", {y}), w.real(largest)});
+  return w.node("Where", {past, w.node("Mul", {x, w.real(std::numeric_limits<double>::infinity())}), y});
+}
+
 void reduce_precision(Writer &w, const Listed &said) {
   const auto bits = std::pair(said.number("exponent_bits"), said.number("mantissa_bits"));
   const bool half = bits == std::pair<int64_t, int64_t>(5, 10);
+  if (!half && bits.first < 8)
+    return w.give(0, rounded_in_steps(w, static_cast<int>(bits.first), static_cast<int>(bits.second)));
   if (!half && bits != std::pair<int64_t, int64_t>(8, 7)) w.refuse("it rounds to floats that ONNX has no type for");
   const auto to = static_cast<int64_t>(half ? Type::float16 : Type::bfloat16);
   w.give(0, w.cast(w.node("Cast", {w.in(0)}, {{"to", to}}), DType::f32));
@@ -230,6 +257,19 @@ std::string expanded(Writer &w, const std::string &x, DType type, const std::str
   return w.cast(w.node("Expand", {w.cast(x, DType::i32), shape}), DType::boolean);
 }
 
+// Of the same shape, by ONNX Runtime's generator: other numbers of one seed.
+void random(Writer &w, const Listed &said, const char *op) {
+  const int64_t keep = said.number("keep");
+  Names parts;
+  if (keep > 0) parts.push_back(w.dims(w.in(1), 0, keep));
+  if (const Ints tail = said.numbers("tail"); keep == 0 || !tail.empty()) parts.push_back(w.ints(tail));
+  const std::string shape = parts.size() == 1 ? parts[0] : w.node("Concat", parts, {{"axis", 0}});
+  const uint64_t seed = std::strtoull(said.text("seed").c_str(), nullptr, 10);
+  w.give(0, w.node(op, {w.node("ConstantOfShape", {shape})}, {{"seed", static_cast<float>(seed % (1 << 24))}}));
+}
+void random_uniform(Writer &w, const Listed &said) { random(w, said, "RandomUniformLike"); }
+void random_normal(Writer &w, const Listed &said) { random(w, said, "RandomNormalLike"); }
+
 void broadcast_like(Writer &w, const Listed &said) {
   if (said.flag("divided")) w.refuse("it is a gradient");
   w.give(0, expanded(w, w.in(0), w.dtype(0), w.node("Shape", {w.in(1)})));
@@ -237,11 +277,16 @@ void broadcast_like(Writer &w, const Listed &said) {
 
 void reshape(Writer &w, const Listed &said) {
   const int64_t keep = said.number("keep");
-  Ints to(static_cast<size_t>(keep), 0);
-  for (int64_t d : said.numbers("tail")) {
-    if (d == 0) w.refuse("it has an axis of 0 places");
-    to.push_back(d);
+  const Ints tail = said.numbers("tail");
+  if (std::find(tail.begin(), tail.end(), 0) != tail.end()) {  // 0 is a size there, not an axis that is kept
+    if (std::find(tail.begin(), tail.end(), -1) != tail.end()) w.refuse("it has an axis of 0 places and a free one");
+    Names parts{w.ints(tail)};
+    if (keep > 0) parts.insert(parts.begin(), w.dims(w.in(0), 0, keep));
+    const std::string shape = parts.size() == 1 ? parts[0] : w.node("Concat", parts, {{"axis", 0}});
+    return w.give(0, w.node("Reshape", {w.in(0), shape}, {{"allowzero", 1}}));
   }
+  Ints to(static_cast<size_t>(keep), 0);
+  to.insert(to.end(), tail.begin(), tail.end());
   w.give(0, w.node("Reshape", {w.in(0), w.ints(to)}));
 }
 void reshape_like(Writer &w, const Listed &) { w.give(0, w.node("Reshape", {w.in(0), w.node("Shape", {w.in(1)})})); }
@@ -403,6 +448,8 @@ WriteOp find_plain(std::string_view op) {
                                                                   {"stop_gradient", as_it_is},
                                                                   {"straight_through", as_it_is},
                                                                   {"fill", fill},
+                                                                  {"random_uniform", random_uniform},
+                                                                  {"random_normal", random_normal},
                                                                   {"broadcast_like", broadcast_like},
                                                                   {"reshape", reshape},
                                                                   {"reshape_like", reshape_like},

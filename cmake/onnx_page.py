@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+"""Writes capi/ONNX.md, a page of the operators of ONNX that are read and written and of what is refused, from the tables
+and the refusals in src/io/onnx and from a registry.json as the build makes it.
+
+    python3 cmake/onnx_page.py build/release/registry.json [--check]      --check: compares, a test does"""
+import json
+import pathlib
+import re
+import sys
+
+TOP = pathlib.Path(__file__).resolve().parent.parent
+PAGE = TOP / "capi/ONNX.md"
+HEAD = """# Operators of ONNX
+
+Written by `cmake/onnx_page.py` from the tables and the refusals in `src/io/onnx`; a test compares the two. Opsets {0} to
+{1} are read, {2} is written. What an operator refuses stands beside it, in the words of the message; "..." stands for a
+number or a name. `dl4 convert a.onnx b.onnx` reads and writes.
+"""
+STRING = r'"(?:[^"\\]|\\.)*"'
+DOMAINS = {"ml": "ai.onnx.ml", "microsoft": "com.microsoft"}
+
+
+def source(name):
+    """Without comments."""
+    text = (TOP / "src/io/onnx" / name).read_text()
+    return re.sub(rf"({STRING})|//[^\n]*", lambda m: m[1] or "", text)
+
+
+def closing(text, at):
+    """Behind what closes the bracket at that place."""
+    depth = 0
+    for m in re.compile(rf"{STRING}|'(?:[^'\\]|\\.)'|[()\[\]{{}}]").finditer(text, at):
+        depth += m[0] in "([{"
+        depth -= m[0] in ")]}"
+        if depth == 0:
+            return m.end()
+    raise ValueError(text[at : at + 80])
+
+
+def calls(text, name):
+    """The arguments of each call."""
+    for m in re.finditer(rf"\b{name}\(", text):
+        yield text[m.end() : closing(text, m.end() - 1) - 1]
+
+
+def split(arguments):
+    parts, depth = [""], 0
+    for m in re.finditer(rf"{STRING}|'(?:[^'\\]|\\.)'|.", arguments, re.S):
+        depth += m[0] in "([{"
+        depth -= m[0] in ")]}"
+        if m[0] == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += m[0]
+    return [p.strip() for p in parts if p.strip()]
+
+
+def said(arguments):
+    """A message: its strings, and "..." for the rest."""
+    words = ""
+    for part in arguments:
+        literal = re.fullmatch(rf"(?:{STRING}\s*)+", part) or re.fullmatch(r"'(?:[^'\\]|\\.)'", part)
+        words += re.sub(r"\\(.)", r"\1", "".join(s[1:-1] for s in re.findall(STRING, part)) or part[1:-1]) if literal else "..."
+    return words
+
+
+def refusals(text):
+    found = [said(split(a)) for a in calls(text, r"(?:op|w)\.refuse")]
+    found += [f"of {said(a[2:])} that is free" for a in map(split, calls(text, "known")) if len(a) == 3]
+    found += ["of other types than floats" for _ in re.finditer(r"\bfloats?_only\(op", text)]
+    return [f for f in found if f.strip('". ')]
+
+
+def blocks(text):
+    """Functions and structs of a file, by name."""
+    found = {}
+    for m in re.finditer(r"^(?!namespace|using|#)[A-Za-z][^\n;]*?\b(\w+)(?:\([^;{}]*\)[^;{}]*| (?:final )?)\{", text, re.M):
+        found[m[1]] = found.get(m[1], "") + text[m.start() : closing(text, m.end() - 1)]
+    return found
+
+
+def limits(handler, functions):
+    """What a handler refuses, in its own file."""
+    seen, queue, found = set(), [handler], []
+    while queue:
+        now = queue.pop(0)
+        found += [r for r in refusals(now) if r not in found]
+        for name in re.findall(r"\b\w+\b", now):
+            if name in functions and name not in seen:
+                seen.add(name)
+                queue.append(functions[name])
+    return found
+
+
+def rows():
+    """domain -> op -> what it refuses; and the ops of old forms, with the opsets before which they had them."""
+    found, old = {"": {}, **{d: {} for d in DOMAINS.values()}}, {}
+    for path in sorted((TOP / "src/io/onnx/read").glob("*.cpp")):
+        text = source(f"read/{path.name}")
+        functions = blocks(text)
+        for table in re.finditer(r"std::span<const Row> (\w+)_rows\(\) \{", text):
+            body = text[table.end() : closing(text, table.end() - 1)]
+            listed = re.search(r"Row rows\[\] = \{", body)
+            for row in split(body[listed.end() : closing(body, listed.end() - 1) - 1]) if listed else ():
+                op, handler = split(row[1:-1])
+                found[DOMAINS.get(table[1], "")].setdefault(op[1:-1], []).extend(limits(handler, functions))
+        if path.name == "old.cpp":
+            for before, op in re.findall(r'\{\s*(\d+),\s*\{\s*"(\w+)",', text):
+                old[op] = sorted({*old.get(op, []), int(before)})
+    return found, old
+
+
+def table(ops):
+    lines = ["| operator | refused |", "|---|---|"]
+    for op in sorted(ops, key=str.lower):
+        words = "; ".join(dict.fromkeys(ops[op])).replace("|", "\\|").replace("<", "\\<").replace("*", "\\*")
+        lines.append(f"| {op} | {words} |")
+    return "\n".join(lines) + "\n"
+
+
+def constant(name, file):
+    return re.search(rf"\b{name} = (\d+)", source(file))[1]
+
+
+def page(registry):
+    read, old = rows()
+    named = [k["names"]["onnx"] for c in ("layer", "activation") for k in registry[c].values() if k.get("names", {}).get("onnx")]
+    for op in named:
+        read[""].setdefault(op, [])
+    written, refused = set(named), []
+    for path in sorted((TOP / "src/io/onnx/write").glob("*.cpp")):
+        text = source(f"write/{path.name}")
+        written |= {s[1:-1] for s in re.findall(STRING, text)} & set(read[""])
+        refused += [r for r in refusals(text) if r not in refused]
+    parts = [HEAD.format(constant("oldest_opset", "file.hpp"), constant("newest_opset", "file.hpp"), constant("written_opset", "write/model.cpp"))]
+    parts.append("## Read\n\n" + table(read[""]))
+    forms = ", ".join(f"{op} ({', '.join(map(str, at))})" for op, at in sorted(old.items()))
+    parts.append(f"Forms that an operator had before an opset are read too: {forms}.\n")
+    for domain in DOMAINS.values():
+        parts.append(f"## Read of `{domain}`\n\n" + table(read[domain]))
+    parts.append("## Written\n\n" + ", ".join(sorted(written, key=str.lower)) + ".\n")
+    parts.append("Refused, by the layer that a model has:\n\n" + "\n".join(f"- {r}" for r in sorted(refused)) + "\n")
+    return "\n".join(parts)
+
+
+text = page(json.loads(pathlib.Path(sys.argv[1]).read_text()))
+if sys.argv[2:] == ["--check"]:
+    sys.exit("capi/ONNX.md is not what cmake/onnx_page.py writes" if PAGE.read_text() != text else 0)
+PAGE.write_text(text)

@@ -1,23 +1,35 @@
 # Finds what the core stands on and gathers it in one interface target, dl4_dependencies.
 find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
-find_package(oneDNN 2.6 REQUIRED)
-pkg_check_modules(openblas REQUIRED IMPORTED_TARGET openblas>=0.3.20)
+if(DL4_BACKENDS STREQUAL full)
+  find_package(oneDNN 2.6 REQUIRED)
+  pkg_check_modules(openblas REQUIRED IMPORTED_TARGET openblas>=0.3.20)
+  if(NOT oneDNN_CPU_RUNTIME MATCHES "^(OMP|SEQ)$" AND NOT DL4_ANY_ONEDNN_RUNTIME)
+    message(FATAL_ERROR "oneDNN was built with the CPU runtime ${oneDNN_CPU_RUNTIME}; libdl4 is tested with OMP and "
+                        "SEQ. Set DL4_ANY_ONEDNN_RUNTIME=ON to try.")
+  endif()
+  message(STATUS "oneDNN ${oneDNN_VERSION}, CPU runtime ${oneDNN_CPU_RUNTIME}; OpenBLAS ${openblas_VERSION}")
+endif()
 # Its headers alone: what they call is in src/backend/cpu/kernels/simd/targets.cpp.
 pkg_check_modules(highway REQUIRED libhwy>=1.0.3)
 find_package(spdlog 1.10 REQUIRED)
+if(DL4_BACKENDS STREQUAL own)
+  set(ZLIB_USE_STATIC_LIBS ON) # the library then needs nothing but the C and C++ libraries
+  find_package(ZLIB)
+  if(NOT ZLIB_FOUND)
+    set(ZLIB_USE_STATIC_LIBS OFF)
+  endif()
+endif()
 find_package(ZLIB REQUIRED)
 
-if(NOT oneDNN_CPU_RUNTIME MATCHES "^(OMP|SEQ)$" AND NOT DL4_ANY_ONEDNN_RUNTIME)
-  message(FATAL_ERROR "oneDNN was built with the CPU runtime ${oneDNN_CPU_RUNTIME}; libdl4 is tested with OMP and SEQ. "
-                      "Set DL4_ANY_ONEDNN_RUNTIME=ON to try.")
-endif()
-message(STATUS "oneDNN ${oneDNN_VERSION}, CPU runtime ${oneDNN_CPU_RUNTIME}; OpenBLAS ${openblas_VERSION}; "
-               "Highway ${highway_VERSION}; spdlog ${spdlog_VERSION}; zlib ${ZLIB_VERSION_STRING}")
+message(STATUS "Highway ${highway_VERSION}; spdlog ${spdlog_VERSION}; zlib ${ZLIB_VERSION_STRING}")
 
 add_library(dl4_dependencies INTERFACE)
 target_include_directories(dl4_dependencies SYSTEM INTERFACE ${highway_INCLUDE_DIRS})
-target_link_libraries(dl4_dependencies INTERFACE oneDNN::oneDNN PkgConfig::openblas ZLIB::ZLIB)
+target_link_libraries(dl4_dependencies INTERFACE ZLIB::ZLIB)
+if(DL4_BACKENDS STREQUAL full)
+  target_link_libraries(dl4_dependencies INTERFACE oneDNN::oneDNN PkgConfig::openblas)
+endif()
 # spdlog and what it formats with by their headers: nothing is shared with a host that has them in another version, and
 # two libraries less are loaded.
 target_include_directories(

@@ -19,7 +19,7 @@ set(uses_base)
 set(uses_include) # it may include nothing of ours
 set(violations 0)
 # What speaks to OpenBLAS, oneDNN and the OpenMP runtime they bring, which are Linux's here.
-set(full_only "backend/cpu/kernels/(onednn/|gemm/blas|single_threaded)")
+set(full_only "backend/cpu/kernels/(onednn/|openblas/|single_threaded)")
 
 # Reports a line of a file; the number is looked up only here, for CMake is slow at counting lines.
 function(report file line message)

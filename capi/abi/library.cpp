@@ -1,7 +1,5 @@
 // The library itself, and what every object has.
-#include "backend/cpu/dispatch/choose.hpp"
-#include "backend/cpu/kernels/gemm/blas.hpp"
-#include "backend/cpu/kernels/versions.hpp"
+#include "backend/cpu/dispatch/libraries.hpp"
 #include "base/cpu.hpp"
 #include "base/utf8.hpp"
 #include "border.hpp"
@@ -96,15 +94,15 @@ dl4_error *dl4_build_info(dl4_blob **out) {
   clear(out);
   return guard(__func__, [&] {
     dl4_blob *&to = needed(out, "out");
-    to = make_blob(dump(
-        {{"version", version_text()},
-         {"compiler", __VERSION__},
-         {"onednn", kernels::onednn_version()},
-         {"openblas", kernels::blas::description()},
-         {"passes", plan::pass_names()},
-         {"kernels", dispatch::kernel_names()},
-         {"cpu",
-          {{"name", valid_utf8(cpu::name())}, {"isa", cpu::isa()}, {"cores_available", cpu::cores_available()}}}}));
+    Json info = {
+        {"version", version_text()},
+        {"compiler", __VERSION__},
+        {"passes", plan::pass_names()},
+        {"kernels", dispatch::kernel_names()},
+        {"cpu", {{"name", valid_utf8(cpu::name())}, {"isa", cpu::isa()}, {"cores_available", cpu::cores_available()}}}};
+    info["backends"] = dispatch::libraries().empty() ? "own" : "full";
+    for (const dispatch::Library *library : dispatch::libraries()) info[library->name] = library->description();
+    to = make_blob(dump(info));
   });
 }
 

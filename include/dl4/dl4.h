@@ -254,8 +254,8 @@ typedef int32_t (*dl4_logits_fn)(void *user, dl4_tensor *logits);
 /* The version of the library as one number: 1002003 is 1.2.3. */
 DL4_API int32_t dl4_version(void);
 
-/* How the library was built and what it found: JSON with version ("1.2.3"), compiler, OpenBLAS variant, oneDNN version,
- * CPU features. */
+/* How the library was built and what it found: JSON with version ("1.2.3"), compiler, backends ("full", with OpenBLAS
+ * and oneDNN, whose variant and version are told too, or "own", with our own kernels alone), CPU features. */
 DL4_API DL4_CHECKED dl4_error *dl4_build_info(dl4_blob **out);
 
 /* This interface as JSON, for makers of bindings: functions, parameters, ownership, constants, callbacks; for each

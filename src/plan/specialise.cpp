@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include "backend/cpu/kernels/onednn/primitives.hpp"
+#include "backend/cpu/dispatch/libraries.hpp"
 #include "backend/cpu/kernels/single_threaded.hpp"
 #include "base/float_mode.hpp"
 #include "plan/loop.hpp"
@@ -85,9 +85,9 @@ std::unique_ptr<const Plan> specialise(const Program &program, std::span<const S
                                        std::span<const Known> others, const Options &options, Packs *packs,
                                        const std::atomic<int32_t> *cancel) {
   const Stopwatch watch;
-  FlushToZero flush;               // constants are folded and weights packed as in a run
-  kernels::SingleThreaded single;  // oneDNN books scratch for the threads it finds when a primitive is made
-  kernels::MakesPrimitives own;    // shared among the steps
+  FlushToZero flush;                           // constants are folded and weights packed as in a run
+  kernels::SingleThreaded single;              // oneDNN books scratch for the threads it finds when a primitive is made
+  const auto held = dispatch::while_making();  // shared among the steps
   auto plan = std::make_unique<Plan>();
   plan->program = resolve(program, inputs);
   Program &p = plan->program;

@@ -1,7 +1,9 @@
-// dl4_convs: the kernels of a convolution side by side, for the figures in src/backend/cpu/dispatch/thresholds.cpp. Convolutions
-// are given as NxHxWxC (the input) and KxKxF (the window and the filters), then "by2", "valid" and "constant" (the
-// weights) where they are so: dl4_convs 4x32x32x3 3x3x8 1x56x56x64 3x3x64 valid. Without any, those of the table,
-// behind which stand the most input channels for which the direct one is ahead, as the table has them.
+// dl4_convs: the kernels of a convolution side by side, for the figures in src/backend/cpu/dispatch/thresholds.cpp.
+// Convolutions are given as NxHxWxC (the input) and KxKxF (the window and the filters), then "by2", "valid" and
+// "constant" (the weights) where they are so, and "depthwise": dl4_convs 4x32x32x3 3x3x8 1x56x56x64 3x3x64 valid.
+// Without any, those of the table, behind which stand the most input channels for which the direct one is ahead, as the
+// table has them.
+// --data or --weights first: the gradients instead.
 #include "backend/cpu/dispatch/conv.hpp"
 
 #include <algorithm>
@@ -60,18 +62,21 @@ std::vector<Row> parse(const std::string &words) {
         std::sscanf(all[i + 1].c_str(), "%lldx%lldx%lld", k, k + 1, k + 2) != 3)
       fail(Code::invalid_argument, "expected NxHxWxC KxKxF, got ", all[i], ' ', all[i + 1]);
     std::string name = all[i] + ' ' + all[i + 1];
-    bool valid = false, constant = false;
+    bool valid = false, constant = false, depthwise = false;
     for (i += 2; i < all.size() && !std::isdigit(static_cast<unsigned char>(all[i][0])); ++i) {
       if (all[i] == "valid")
         valid = true;
       else if (all[i] == "constant")
         constant = true;
+      else if (all[i] == "depthwise")
+        depthwise = true;
       else if (std::sscanf(all[i].c_str(), "by%lld", &stride) != 1)
         fail(Code::invalid_argument, "expected by2, valid or constant, got ", all[i]);
       name += ' ' + all[i];
     }
     rows.push_back(row(name, x[0], x[1], x[2], x[3], k[0], k[2], stride, valid));
     rows.back().constant = constant;
+    if (depthwise) rows.back().c.groups = x[3];
   }
   return rows;
 }
@@ -82,22 +87,54 @@ struct Side {
   Bytes scratch;
 };
 
-const std::vector<std::string> names{"direct_conv", "winograd_conv", "packed_conv", "dnnl_conv", "chosen"};
+using Kernels = std::vector<std::unique_ptr<kernels::Kernel>>;
+
+// Forward or a gradient: the candidates, the chosen one last.
+struct Direction {
+  std::vector<std::string> names;
+  Kernels (*make)(const Conv &c, const kernels::Constant *weights);
+};
+
+template <class... K>
+Kernels list(K... kernels) {
+  Kernels all;
+  (all.push_back(std::move(kernels)), ...);
+  return all;
+}
+
+const Direction forward{{"direct", "Winograd", "packed", "oneDNN", "blocked", "by channels", "depthwise", "chosen"},
+                        [](const Conv &c, const kernels::Constant *w) {
+                          return list(kernels::direct_conv(c, 1), kernels::winograd_conv(c, 1, w),
+                                      kernels::packed_conv(c, 1, w), kernels::dnnl_conv(c, 1, w),
+                                      kernels::blocked_conv(c, 1, w), kernels::channels_conv(c, 1),
+                                      kernels::depthwise_conv(c, 1), dispatch::conv({}, c, w));
+                        }};
+const Direction data{{"Winograd", "oneDNN", "blocked", "by channels", "chosen"},
+                     [](const Conv &c, const kernels::Constant *w) {
+                       return list(kernels::winograd_conv_data(c, 1, w), kernels::dnnl_conv_data(c, 1, w),
+                                   kernels::blocked_conv_data(c, 1, w), kernels::channels_conv_data(c, 1),
+                                   dispatch::conv_data({}, c, w));
+                     }};
+const Direction weights{{"oneDNN", "blocked", "by channels", "chosen"}, [](const Conv &c, const kernels::Constant *) {
+                          return list(kernels::dnnl_conv_weights(c, 1), kernels::blocked_conv_weights(c, 1),
+                                      kernels::channels_conv_weights(c, 1), dispatch::conv_weights({}, c));
+                        }};
 
 struct Times {
-  std::vector<double> us;  // of each of `names`, below 0 where it does not apply
+  std::vector<double> us;  // of each of the names, below 0 where it does not apply
   std::string chosen;
 };
 
-Times times(const Conv &c, bool constant = false) {
-  auto x = bench::numbers(c.n * c.h * c.w * c.c), w = bench::numbers(c.kh * c.kw * c.c * c.oc);
-  std::vector<float> y(static_cast<size_t>(c.n * c.oh * c.ow * c.oc));
+Times times(const Direction &direction, const Conv &c, bool constant = false) {
+  auto x = bench::numbers(c.n * c.h * c.w * c.c), w = bench::numbers(c.kh * c.kw * c.c / c.groups * c.oc);
+  auto y = bench::numbers(c.n * c.oh * c.ow * c.oc);
   kernels::Report report;
   void *args[3] = {x.data(), w.data(), y.data()};
-  const kernels::Constant fixed{w.data()}, *weights = constant ? &fixed : nullptr;
-  std::unique_ptr<kernels::Kernel> made[] = {kernels::direct_conv(c, 1), kernels::winograd_conv(c, 1, weights),
-                                             kernels::packed_conv(c, 1, weights), kernels::dnnl_conv(c, 1, weights),
-                                             dispatch::conv({}, c, weights)};
+  if (&direction == &data) std::swap(args[0], args[2]);
+  if (&direction == &weights) std::swap(args[1], args[2]);
+  const std::vector<std::string> &names = direction.names;
+  const kernels::Constant fixed{w.data()};
+  Kernels made = direction.make(c, constant ? &fixed : nullptr);
   const std::string chosen = made[names.size() - 1]->name;
   std::vector<Side> sides;
   std::vector<size_t> column;
@@ -121,9 +158,9 @@ Times times(const Conv &c, bool constant = false) {
   return {us, chosen};
 }
 
-void print(const Row &r) {
+void print(const Direction &direction, const Row &r) {
   std::string line = "| " + r.name + " |";
-  const Times measured = times(r.c, r.constant);
+  const Times measured = times(direction, r.c, r.constant);
   for (double us : measured.us) {
     char number[32] = "-";
     if (us >= 0) std::snprintf(number, sizeof number, "%.3g", us);
@@ -137,7 +174,7 @@ void print(const Row &r) {
 int64_t most_inputs(int64_t outputs) {
   int64_t most = 0;
   for (int64_t inputs : {1, 2, 3, 4, 6, 8, 10, 12, 15, 16, 20, 24, 32}) {
-    const auto us = times(row("", 8, 32, 32, inputs, 3, outputs, 1, false).c).us;
+    const auto us = times(forward, row("", 8, 32, 32, inputs, 3, outputs, 1, false).c).us;
     if (us[0] < 0 || (us[3] >= 0 && us[0] > us[3])) break;
     most = inputs;
   }
@@ -148,12 +185,15 @@ int64_t most_inputs(int64_t outputs) {
 
 int main(int argc, char **argv) {
   kernels::SingleThreaded one;
-  std::string words;
+  const Direction *direction = &forward;
+  if (argc > 1 && argv[1] == std::string("--data")) direction = &data, --argc, ++argv;
+  if (argc > 1 && argv[1] == std::string("--weights")) direction = &weights, --argc, ++argv;
+  std::string words, head = "| convolution |", line = "|---|";
   for (int i = 1; i < argc; ++i) words += std::string(argv[i]) + ' ';
-  std::printf(
-      "Microseconds on one thread, least of nine rounds.\n\n"
-      "| convolution | direct | Winograd | packed | oneDNN | chosen | |\n|---|--:|--:|--:|--:|--:|---|\n");
-  for (const Row &r : parse(words.empty() ? of_table : words)) print(r);
+  for (const std::string &name : direction->names) head += ' ' + name + " |", line += "--:|";
+  std::printf("Microseconds on one thread, least of nine rounds.\n\n%s |\n%s---|\n", head.c_str(), line.c_str());
+  for (const Row &r : parse(words.empty() ? of_table : words)) print(*direction, r);
+  if (direction != &forward) return 0;
   if (!words.empty()) return 0;
   const long long few = most_inputs(16), more = most_inputs(32);
   std::printf("\nconstexpr std::array<Thresholds::Convs::Direct, 2> direct{{{16, %lld}, {32, %lld}}};\n", few, more);

@@ -1,15 +1,16 @@
-// dl4_products: every kernel of a matrix product side by side, for the table of choices in src/backend/cpu/dispatch/products.cpp.
-// Products are given as MxNxK, or BxMxNxK for a batch, then NN, NT or TN, then "constant" where B is:
-// dl4_products 64x4x32 NN constant 784x128x32 TN. Without any, those of the table. With --avx2 first, as a processor
-// without AVX-512 would do them (say so to the libraries too: ONEDNN_MAX_CPU_ISA=AVX2 OPENBLAS_CORETYPE=Haswell).
+// dl4_products: every kernel of a matrix product side by side, for the table of choices in
+// src/backend/cpu/dispatch/products.cpp. Products are given as MxNxK, or BxMxNxK for a batch, then NN, NT or TN, then
+// "constant" where B is: dl4_products 64x4x32 NN constant 784x128x32 TN. Without any, those of the table. With --avx2
+// first, as a processor without AVX-512 would do them (say so to the libraries too: ONEDNN_MAX_CPU_ISA=AVX2
+// OPENBLAS_CORETYPE=Haswell).
 #include "backend/cpu/dispatch/products.hpp"
 
 #include <algorithm>
 #include <cstdio>
 #include <sstream>
 
-#include "hwy/targets.h"
 #include "backend/cpu/kernels/single_threaded.hpp"
+#include "hwy/targets.h"
 #include "measure.hpp"
 
 namespace {
@@ -60,7 +61,7 @@ std::string name(const Product &p) {
 }
 
 void row(const Product &p) {
-  const std::vector<std::string> names{"small_gemm", "packed_gemm", "openblas_gemm", "dnnl_gemm"};
+  const std::vector<std::string> names{"small_gemm", "packed_gemm", "blocked_gemm", "openblas_gemm", "dnnl_gemm"};
   const kernels::Gemm &g = p.g;
   auto a = bench::numbers(g.batch * g.m * g.k), b = bench::numbers(g.batch * g.k * g.n);
   std::vector<float> c(static_cast<size_t>(g.batch * g.m * g.n));
@@ -120,6 +121,6 @@ int main(int argc, char **argv) {
   for (int i = 1; i < argc; ++i) words += std::string(argv[i]) + ' ';
   std::printf(
       "Microseconds on one thread, least of nine rounds.\n\n"
-      "| product | small | packed | OpenBLAS | oneDNN | chosen |\n|---|--:|--:|--:|--:|---|\n");
+      "| product | small | packed | blocked | OpenBLAS | oneDNN | chosen |\n|---|--:|--:|--:|--:|--:|---|\n");
   for (const Product &p : parse(words.empty() ? of_table : words)) row(p);
 }

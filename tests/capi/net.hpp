@@ -4,6 +4,7 @@
 #include <dl4/dl4.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -62,8 +63,7 @@ inline Own<dl4_attrs> attrs(const std::string &json) {
 }
 
 // A model of a copy of a file's bytes.
-inline dl4_error *load_copy(dl4_context *c, const void *data, int64_t bytes, const char *options,
-                            dl4_model **out) {
+inline dl4_error *load_copy(dl4_context *c, const void *data, int64_t bytes, const char *options, dl4_model **out) {
   Own<dl4_tensor> file;
   ok(dl4_tensor_create(nullptr, DL4_UINT8, 1, &bytes, file.out()));
   ok(dl4_tensor_copy_in(file, data, bytes));
@@ -77,6 +77,15 @@ inline std::vector<std::string> kinds_of(const char *category) {
   std::vector<std::string> names;
   for (const auto &[name, kind] : nlohmann::json::parse(dl4_blob_data(b))[category].items()) names.push_back(name);
   return names;
+}
+
+// Those of the kernels that the build has, as JSON: a build with our own kernels alone knows no others.
+inline std::string of_build(std::vector<std::string> kernels) {
+  Own<dl4_blob> b;
+  ok(dl4_build_info(b.out()));
+  const nlohmann::json has = nlohmann::json::parse(dl4_blob_data(b)).at("kernels");
+  std::erase_if(kernels, [&](const std::string &k) { return std::find(has.begin(), has.end(), k) == has.end(); });
+  return nlohmann::json(kernels).dump();
 }
 
 inline Own<dl4_tensor> tensor(const std::vector<int64_t> &dims, const std::vector<float> &values = {},

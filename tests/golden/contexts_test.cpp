@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <set>
 #include <thread>
 
 #include "run_case.hpp"
@@ -77,6 +78,10 @@ const std::vector<std::vector<std::string>> kernels_off = {
     {"direct_conv", "winograd_conv", "packed_conv", "dnnl_conv"},
     {"winograd_conv_data", "dnnl_conv_data"},
     {"dnnl_conv_weights"},
+    {"blocked_conv"},
+    {"blocked_conv_data", "channels_conv_data"},
+    {"blocked_conv_weights", "channels_conv_weights"},
+    {"dnnl_gemm", "openblas_gemm", "small_gemm"},
     {"packed_conv", "dnnl_conv", "dnnl_conv_data", "dnnl_conv_weights"},
     {"dnnl_gemm", "packed_gemm", "small_gemm", "openblas_gemm"}};
 
@@ -98,7 +103,11 @@ const std::vector<Way> &ways() {
       ways.push_back({"without_" + pass, with(one, "passes_off", Json::array({pass})), one,
                       pass != "fuse_epilogues" && pass != "fold_weights"});
     ways.push_back({"without_passes", with(one, "passes_off", about["passes"]), one, false});
-    for (const auto &names : kernels_off) {
+    std::set<std::vector<std::string>> seen{{}};
+    const auto here = about.at("kernels").get<std::set<std::string>>();
+    for (std::vector<std::string> names : kernels_off) {
+      std::erase_if(names, [&](const std::string &name) { return !here.contains(name); });
+      if (!seen.insert(names).second) continue;
       std::string name = "without";
       for (const std::string &kernel : names) name += "_" + kernel;
       ways.push_back({name, with(one, "kernels_off", names), one, false});

@@ -56,9 +56,23 @@ Case conv_case(Shape x, Shape w, Conv how, bool bias = true) {
   c.constants = {1};
   if (bias) c.constants.push_back(2), c.inputs.push_back(random({w[3]}, 3, -1, 1));
   c.reference = [=](const auto &in) { return naive(in, how); };
-  c.kernels = {"depthwise_conv",      "direct_conv",       "winograd_conv",         "packed_conv",
-               "dnnl_conv",           "reference_conv",    "winograd_conv_data",    "dnnl_conv_data",
-               "reference_conv_data", "dnnl_conv_weights", "reference_conv_weights"};
+  c.kernels = {"depthwise_conv",
+               "direct_conv",
+               "winograd_conv",
+               "packed_conv",
+               "dnnl_conv",
+               "reference_conv",
+               "winograd_conv_data",
+               "dnnl_conv_data",
+               "reference_conv_data",
+               "dnnl_conv_weights",
+               "reference_conv_weights",
+               "blocked_conv",
+               "blocked_conv_data",
+               "blocked_conv_weights",
+               "channels_conv",
+               "channels_conv_data",
+               "channels_conv_weights"};
   return c;
 }
 

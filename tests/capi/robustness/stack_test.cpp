@@ -54,10 +54,13 @@ class Stack : public Folder {
  protected:
   // With the kernels that are chosen, with those of each library, with those of our own.
   void measure(const char *what, const std::vector<std::vector<int64_t>> &shapes, const Build &build) {
-    for (const char *off : {R"("small_gemm")", R"("packed_gemm", "small_gemm", "openblas_gemm", "openblas_by_item",
-                               "direct_conv", "packed_conv", "winograd_conv", "winograd_conv_data", "own_lstm")",
-                            R"("packed_gemm", "small_gemm", "dnnl_gemm", "dnnl_conv", "dnnl_lstm")"})
-      measure(what, R"({"threads": 2, "kernels_off": [)" + std::string(off) + "]}", shapes, build);
+    const std::vector<std::vector<std::string>> offs = {
+        {"small_gemm"},
+        {"packed_gemm", "small_gemm", "openblas_gemm", "openblas_by_item", "direct_conv", "packed_conv",
+         "winograd_conv", "winograd_conv_data", "own_lstm"},
+        {"packed_gemm", "small_gemm", "dnnl_gemm", "dnnl_conv", "dnnl_lstm"}};
+    for (const auto &off : offs)
+      measure(what, R"({"threads": 2, "kernels_off": )" + of_build(off) + "}", shapes, build);
   }
 
   // Everything that is done with a net, each part on a stack of its own.

@@ -1,8 +1,8 @@
 // Copies of rectangles of bytes, cut by bytes.
 #include "backend/cpu/dispatch/blocks.hpp"
 
-#include "base/checked.hpp"
 #include "backend/cpu/dispatch/sliced.hpp"
+#include "base/checked.hpp"
 
 namespace dl4::dispatch {
 

@@ -3,9 +3,7 @@
 
 #include <algorithm>
 
-#include "backend/cpu/dispatch/choose.hpp"
-#include "backend/cpu/dispatch/products.hpp"
-#include "backend/cpu/dispatch/thresholds.hpp"
+#include "backend/cpu/dispatch/libraries.hpp"
 
 namespace dl4::dispatch {
 namespace {
@@ -23,11 +21,6 @@ bool few_channels(const kernels::Conv &c, const Thresholds::Convs &t) {
 // out in memory.
 bool padding_dwarfs(const kernels::Conv &c) {
   return c.pad_top > c.h || c.pad_bottom > c.h || c.pad_left > c.w || c.pad_right > c.w;
-}
-
-template <class... Size>
-double real(Size... sizes) {
-  return (1.0 * ... * static_cast<double>(sizes));
 }
 
 // Images and channels that Winograd's works on.
@@ -63,25 +56,9 @@ int64_t conv_slices(const Site &site, const kernels::Conv &c) {
   return std::max<int64_t>(1, site.cutting.slices(checked_mul(c.n, c.oh), work_microseconds(flops, bytes)));
 }
 
-// What there is to choose from.
-struct At {
-  const kernels::Conv &c;
-  int64_t slices;
-  const kernels::Constant *weights;  // constant, or nullptr
-  const Thresholds::Convs &t = thresholds().convs;
-  DType dtype() const { return c.dtype; }
-  bool is_empty() const { return c.d == 0 || c.h == 0 || c.w == 0 || c.c == 0; }  // the bias alone
-
-  // What so many multiplications for each pair of channels take.
-  double microseconds(double multiplications) const {
-    return multiplications * real(c.c, c.oc) / real(c.groups) / 30e3;
-  }
-  double by_dnnl() const { return t.dnnl * microseconds(real(c.n, c.kd, c.kh, c.kw, c.od, c.oh, c.ow)); }
-};
-
 // So many pixels of an image that tiles of them are mostly whole, and, of constant weights that come from memory, so
 // many tiles that they do not wait for these.
-bool fits_winograd(const At &at, bool by_source) {
+bool fits_winograd(const ConvAt &at, bool by_source) {
   if (!kernels::is_for_winograd(at.c)) return false;
   const Winograd w = winograd_of(at.c, by_source, at.weights, at.t);
   const bool in_cache = checked_mul(16, at.c.c, at.c.oc) <= at.t.winograd_in_cache;
@@ -90,51 +67,83 @@ bool fits_winograd(const At &at, bool by_source) {
 }
 
 // The multiplications of the tiles, with what it costs to transform pixels and weights.
-double by_winograd(const At &at, bool by_source) {
+double by_winograd(const ConvAt &at, bool by_source) {
   const Winograd w = winograd_of(at.c, by_source, at.weights, at.t);
   const double padding = real(round_up(w.channels, 16)) / real(w.channels);
   const double pixels = 9 / real(at.c.c) + 9 / real(at.c.oc);
   return at.microseconds(16 * tiles_of(at.c, w) * (padding + pixels) + w.weights);
 }
 
-constexpr Candidate<At> forward[] = {
-    {"direct_conv", [](const At &at) { return at.c.groups == 1 && few_channels(at.c, at.t) && !padding_dwarfs(at.c); },
-     [](const At &at) { return at.t.direct_part * at.by_dnnl(); },
-     [](const At &at) { return kernels::direct_conv(at.c, at.slices); }},
-    {"depthwise_conv", [](const At &at) { return kernels::is_for_depthwise(at.c); },
-     [](const At &at) { return at.t.depthwise_part * at.by_dnnl(); },
-     [](const At &at) { return kernels::depthwise_conv(at.c, at.slices); }},
-    {"winograd_conv", [](const At &at) { return fits_winograd(at, false); },
-     [](const At &at) { return by_winograd(at, false); },
-     [](const At &at) { return kernels::winograd_conv(at.c, at.slices, at.weights); }},
-    {"packed_conv", [](const At &at) { return at.weights && at.c.groups == 1 && !padding_dwarfs(at.c); },
-     [](const At &at) {
+// Products whose vectors, or tiles, have so many columns or rows of a group.
+double by_blocks(const ConvAt &at, int64_t width) {
+  return at.t.blocked_part * at.by_dnnl() * real(round_up(width, 16)) / real(width);
+}
+
+constexpr Candidate<ConvAt> own_forward[] = {
+    {"direct_conv",
+     [](const ConvAt &at) { return at.c.groups == 1 && few_channels(at.c, at.t) && !padding_dwarfs(at.c); },
+     [](const ConvAt &at) { return at.t.direct_part * at.by_dnnl(); },
+     [](const ConvAt &at) { return kernels::direct_conv(at.c, at.slices); }},
+    {"depthwise_conv", [](const ConvAt &at) { return kernels::is_for_depthwise(at.c); },
+     [](const ConvAt &at) { return at.t.depthwise_part * at.by_dnnl(); },
+     [](const ConvAt &at) { return kernels::depthwise_conv(at.c, at.slices); }},
+    {"winograd_conv", [](const ConvAt &at) { return fits_winograd(at, false); },
+     [](const ConvAt &at) { return by_winograd(at, false); },
+     [](const ConvAt &at) { return kernels::winograd_conv(at.c, at.slices, at.weights); }},
+    {"packed_conv", [](const ConvAt &at) { return at.weights && at.c.groups == 1 && !padding_dwarfs(at.c); },
+     [](const ConvAt &at) {
        return (many_weights(at.c, at.weights, at.t) ? at.t.packed_many_part : at.t.packed_part) * at.by_dnnl();
      },
-     [](const At &at) { return kernels::packed_conv(at.c, at.slices, at.weights); }},
-    {"dnnl_conv", [](const At &at) { return !at.is_empty(); }, [](const At &at) { return at.by_dnnl(); },
-     [](const At &at) { return kernels::dnnl_conv(at.c, at.slices, at.weights); }},
-    {"reference_conv", always, Candidate<At>::last_resort,
-     [](const At &at) { return kernels::reference_conv(at.c, at.slices); }},
+     [](const ConvAt &at) { return kernels::packed_conv(at.c, at.slices, at.weights); }},
+    {"channels_conv", [](const ConvAt &at) { return kernels::is_by_channels(at.c); },
+     [](const ConvAt &at) { return at.t.channels_part * at.by_dnnl(); },
+     [](const ConvAt &at) { return kernels::channels_conv(at.c, at.slices); }},
+    {"blocked_conv", [](const ConvAt &at) { return !at.c.is_empty(); },
+     [](const ConvAt &at) { return by_blocks(at, at.c.oc / at.c.groups); },
+     [](const ConvAt &at) { return kernels::blocked_conv(at.c, at.slices, at.weights); }},
+    {"reference_conv", always, Candidate<ConvAt>::last_resort,
+     [](const ConvAt &at) { return kernels::reference_conv(at.c, at.slices); }},
 };
 
-constexpr Candidate<At> by_source[] = {
-    {"winograd_conv_data", [](const At &at) { return fits_winograd(at, true); },
-     [](const At &at) { return by_winograd(at, true); },
-     [](const At &at) { return kernels::winograd_conv_data(at.c, at.slices, at.weights); }},
-    {"dnnl_conv_data", always, [](const At &at) { return at.by_dnnl(); },
-     [](const At &at) { return kernels::dnnl_conv_data(at.c, at.slices, at.weights); }},
-    {"reference_conv_data", always, Candidate<At>::last_resort,
-     [](const At &at) { return kernels::reference_conv_data(at.c, at.slices); }},
+std::span<const Candidate<ConvAt>> forward() {
+  static const auto all = with_libraries<ConvAt>(own_forward, &Library::conv);
+  return all;
+}
+
+constexpr Candidate<ConvAt> own_by_source[] = {
+    {"winograd_conv_data", [](const ConvAt &at) { return fits_winograd(at, true); },
+     [](const ConvAt &at) { return by_winograd(at, true); },
+     [](const ConvAt &at) { return kernels::winograd_conv_data(at.c, at.slices, at.weights); }},
+    {"channels_conv_data", [](const ConvAt &at) { return kernels::is_by_channels(at.c); },
+     [](const ConvAt &at) { return at.t.channels_part * at.by_dnnl(); },
+     [](const ConvAt &at) { return kernels::channels_conv_data(at.c, at.slices); }},
+    {"blocked_conv_data", [](const ConvAt &at) { return !at.c.is_empty(); },
+     [](const ConvAt &at) { return by_blocks(at, at.c.c / at.c.groups); },
+     [](const ConvAt &at) { return kernels::blocked_conv_data(at.c, at.slices, at.weights); }},
+    {"reference_conv_data", always, Candidate<ConvAt>::last_resort,
+     [](const ConvAt &at) { return kernels::reference_conv_data(at.c, at.slices); }},
 };
 
-constexpr Candidate<At> by_weights[] = {
-    {"dnnl_conv_weights", [](const At &at) { return !at.is_empty() && at.c.n > 0; },
-     [](const At &at) { return at.by_dnnl(); },
-     [](const At &at) { return kernels::dnnl_conv_weights(at.c, at.slices); }},
-    {"reference_conv_weights", always, Candidate<At>::last_resort,
-     [](const At &at) { return kernels::reference_conv_weights(at.c, at.slices); }},
+std::span<const Candidate<ConvAt>> by_source() {
+  static const auto all = with_libraries<ConvAt>(own_by_source, &Library::conv_data);
+  return all;
+}
+
+constexpr Candidate<ConvAt> own_by_weights[] = {
+    {"channels_conv_weights", [](const ConvAt &at) { return kernels::is_by_channels(at.c); },
+     [](const ConvAt &at) { return at.t.channels_part * at.by_dnnl(); },
+     [](const ConvAt &at) { return kernels::channels_conv_weights(at.c, at.slices); }},
+    {"blocked_conv_weights", [](const ConvAt &at) { return !at.c.is_empty(); },
+     [](const ConvAt &at) { return by_blocks(at, at.c.oc / at.c.groups); },
+     [](const ConvAt &at) { return kernels::blocked_conv_weights(at.c, at.slices); }},
+    {"reference_conv_weights", always, Candidate<ConvAt>::last_resort,
+     [](const ConvAt &at) { return kernels::reference_conv_weights(at.c, at.slices); }},
 };
+
+std::span<const Candidate<ConvAt>> by_weights() {
+  static const auto all = with_libraries<ConvAt>(own_by_weights, &Library::conv_weights);
+  return all;
+}
 
 }  // namespace
 
@@ -145,25 +154,25 @@ std::unique_ptr<Kernel> conv(const Site &site, const kernels::Conv &c, const ker
     g.bias = c.bias, g.epilogue = c.epilogue, g.dtype = c.dtype;
     return product(site, g, product_slices(site, g), weights);
   }
-  return choose<At>(site, forward, {c, conv_slices(site, c), weights});
+  return choose<ConvAt>(site, forward(), {c, conv_slices(site, c), weights});
 }
 
 std::unique_ptr<Kernel> conv_data(const Site &site, const kernels::Conv &c, const kernels::Constant *weights) {
-  return choose<At>(site, by_source, {c, conv_slices(site, c), weights});
+  return choose<ConvAt>(site, by_source(), {c, conv_slices(site, c), weights});
 }
 
 std::unique_ptr<Kernel> conv_weights(const Site &site, const kernels::Conv &c) {
-  return choose<At>(site, by_weights, {c, conv_slices(site, c), nullptr});
+  return choose<ConvAt>(site, by_weights(), {c, conv_slices(site, c), nullptr});
 }
 
 std::vector<Price> conv_prices(const kernels::Conv &c, bool constant, cpu::Type type) {
   const kernels::Constant weights{nullptr};
-  return prices<At>(forward, {c, 1, constant ? &weights : nullptr, thresholds(type).convs});
+  return prices<ConvAt>(forward(), {c, 1, constant ? &weights : nullptr, thresholds(type).convs});
 }
 
 std::vector<std::string> conv_switches() {
   std::vector<std::string> all;
-  for (const auto &list : {switches<At>(forward), switches<At>(by_source), switches<At>(by_weights)})
+  for (const auto &list : {switches<ConvAt>(forward()), switches<ConvAt>(by_source()), switches<ConvAt>(by_weights())})
     all.insert(all.end(), list.begin(), list.end());
   return all;
 }

@@ -4,12 +4,8 @@
 #include <algorithm>
 #include <map>
 
-#include "backend/cpu/dispatch/choose.hpp"
-#include "backend/cpu/dispatch/products.hpp"
-#include "backend/cpu/dispatch/sliced.hpp"
-#include "backend/cpu/dispatch/thresholds.hpp"
+#include "backend/cpu/dispatch/libraries.hpp"
 #include "backend/cpu/kernels/gemm/packed_gemm.hpp"
-#include "backend/cpu/kernels/onednn/dnnl_lstm.hpp"
 
 namespace dl4::dispatch {
 namespace {
@@ -18,9 +14,7 @@ using kernels::Bound;
 using kernels::Kernel;
 using kernels::Run;
 
-struct Sizes {
-  int64_t batch, time, inputs, units;
-};
+using Sizes = LstmSizes;
 
 // How one slice multiplies its sequences with the kernel, adding the bias: all steps at once where the gates are kept
 // for a gradient, else as many as stay in cache until they are used.
@@ -255,42 +249,20 @@ class OwnLstmByUnits final : public Kernel {
   Places at_;
 };
 
-// oneDNN's, for runs that keep nothing for a gradient and have no mask.
-std::unique_ptr<Kernel> by_dnnl(const Site &site, const Sizes &s, bool backwards, int64_t slices) {
-  auto asked = [&](int dst) { return site.dst[static_cast<size_t>(dst)].present; };
-  if (site.src[src_mask].present) return nullptr;
-  if (asked(lstm_dst::gates) || asked(lstm_dst::cells) || asked(lstm_dst::h_before)) return nullptr;
-  if (backwards && asked(lstm_dst::y)) return nullptr;  // its order is that of time
-  kernels::LstmShape shape{s.time, s.batch, s.inputs, s.units, backwards};
-  auto w = site.constant_source(src_kernel), r = site.constant_source(src_recurrent_kernel);
-  auto inner = w && r ? kernels::dnnl_lstm(shape, slices, &*w, &*r) : kernels::dnnl_lstm(shape, slices);
-  if (!inner) return nullptr;
-  return with_args(std::move(inner), {src_x, src_kernel, src_recurrent_kernel, src_bias, src_h0, src_c0},
-                   {lstm_dst::y, lstm_dst::h, lstm_dst::c});
-}
-
-// What there is to choose from.
-struct At {
-  const Site &site;
-  Sizes s;
-  bool backwards;
-  LstmCut cut;
-  double microseconds;
-  DType dtype() const { return site.src[src_x].dtype; }
-};
-
-std::unique_ptr<Kernel> own_lstm(const At &at) {
+std::unique_ptr<Kernel> own_lstm(const LstmAt &at) {
   if (at.cut.by_units > 1) return OwnLstmByUnits::make(at.site, at.s, at.backwards, at.cut.by_units);
   return std::make_unique<OwnLstm>(lay_out(at.site, at.s, at.backwards, at.cut.by_sequences));
 }
 
-constexpr Candidate<At> candidates[] = {
-    {"own_lstm", always, [](const At &at) { return at.microseconds * thresholds().lstms.own; }, own_lstm},
-    {"dnnl_lstm", [](const At &at) { return at.s.time > 0 && at.s.inputs > 0; },
-     [](const At &at) { return at.microseconds * thresholds().lstms.dnnl; },
-     [](const At &at) { return by_dnnl(at.site, at.s, at.backwards, at.cut.by_sequences); }},
-    {"own_lstm", always, Candidate<At>::last_resort, own_lstm},
+constexpr Candidate<LstmAt> own_candidates[] = {
+    {"own_lstm", always, [](const LstmAt &at) { return at.microseconds * thresholds().lstms.own; }, own_lstm},
+    {"own_lstm", always, Candidate<LstmAt>::last_resort, own_lstm},
 };
+
+std::span<const Candidate<LstmAt>> candidates() {
+  static const auto all = with_libraries<LstmAt>(own_candidates, &Library::lstm);
+  return all;
+}
 
 }  // namespace
 
@@ -299,10 +271,10 @@ std::unique_ptr<Kernel> lstm(const Site &site, bool go_backwards) {
   Sizes s{x[0], x[1], x[2], site.src[src_recurrent_kernel].shape[0]};
   if (s.batch == 0 || s.units == 0) return nothing();
   const double us = lstm_microseconds(s.batch, s.time, s.inputs, s.units);
-  return choose<At>(site, candidates,
-                    {site, s, go_backwards, LstmCut(site.cutting, s.batch, s.time, s.inputs, s.units), us});
+  return choose<LstmAt>(site, candidates(),
+                        {site, s, go_backwards, LstmCut(site.cutting, s.batch, s.time, s.inputs, s.units), us});
 }
 
-std::vector<std::string> lstm_switches() { return switches<At>(candidates); }
+std::vector<std::string> lstm_switches() { return switches<LstmAt>(candidates()); }
 
 }  // namespace dl4::dispatch

@@ -3,9 +3,7 @@
 
 #include <algorithm>
 
-#include "backend/cpu/dispatch/choose.hpp"
-#include "backend/cpu/dispatch/thresholds.hpp"
-#include "backend/cpu/kernels/gemm/blas.hpp"
+#include "backend/cpu/dispatch/libraries.hpp"
 #include "backend/cpu/kernels/gemm/gemm_cut.hpp"
 #include "backend/cpu/kernels/gemm/packed_gemm.hpp"
 #include "backend/cpu/kernels/gemm/small_gemm.hpp"
@@ -136,16 +134,6 @@ std::unique_ptr<Kernel> reference(const Gemm &g, int64_t slices) {
   });
 }
 
-// What there is to choose from.
-struct Product {
-  const Gemm &g;
-  int64_t slices;
-  const Constant *b;  // the right-hand side, constant and shared by all items; or nullptr
-  const Measured &as;
-  double scale;  // how much more there is to do than in that one
-  DType dtype() const { return g.dtype; }
-};
-
 Product product_at(const Gemm &g, int64_t slices, const Constant *b, const Thresholds::Products &t) {
   if (g.stride_b != 0) b = nullptr;
   const Measured &as = t.figures(t.region(g, b != nullptr));
@@ -154,32 +142,54 @@ Product product_at(const Gemm &g, int64_t slices, const Constant *b, const Thres
   return {g, slices, b, as, product_microseconds(g) / product_microseconds(one)};
 }
 
-constexpr Candidate<Product> products[] = {
+// How much more it is to lay B out for m rows than for those of the figure: it takes what some 16 rows take.
+double lays_b(int64_t m, int64_t of_figure) {
+  auto with = [](int64_t rows) { return 1 + 16 / static_cast<double>(rows); };
+  return std::max(1.0, with(m) / with(of_figure));
+}
+
+constexpr Candidate<Product> own_products[] = {
     {"packed_gemm", [](const Product &p) { return p.b && !p.g.trans_a; },
      [](const Product &p) { return p.scale * p.as.packed; },
      [](const Product &p) { return packed(p.g, p.slices, *p.b); }},
-    {"dnnl_gemm", always, [](const Product &p) { return p.scale * p.as.dnnl; },
-     [](const Product &p) { return kernels::dnnl_gemm(p.g, p.slices, p.b); }},
-    {"openblas_gemm", [](const Product &) { return kernels::blas::usable(); },
-     [](const Product &p) { return p.scale * p.as.openblas; },
-     [](const Product &p) { return kernels::openblas_gemm(p.g, p.slices); }},
+    {"blocked_gemm", [](const Product &p) { return !p.b || p.g.trans_a; },
+     [](const Product &p) { return p.scale * p.as.packed * lays_b(p.g.m, p.as.m); },
+     [](const Product &p) { return kernels::blocked_gemm(p.g, p.slices); }},
     {"small_gemm", [](const Product &p) { return small_multiplies(p.g); },
      [](const Product &p) { return p.scale * p.as.small; }, [](const Product &p) { return small(p.g, p.slices); }},
     {"reference_gemm", always, Candidate<Product>::last_resort,
      [](const Product &p) { return reference(p.g, p.slices); }},
 };
 
-// A batch whose two sides move in different ways: one item at a time.
-struct ByItem {
-  const Gemm &g;
-  std::span<const BatchAxis> axes;
-  int64_t slices;
-  double microseconds;
-  DType dtype() const { return g.dtype; }
+std::span<const Candidate<Product>> products() {
+  static const auto all = with_libraries<Product>(own_products, &Library::products);
+  return all;
+}
+
+constexpr Candidate<ByItem> own_products_by_item[] = {
+    {"small_by_item", [](const ByItem &at) { return small_multiplies(at.g); },
+     [](const ByItem &at) { return at.microseconds * thresholds().by_item.small; },
+     [](const ByItem &at) {
+       return by_item("small_by_item", at, [](const Gemm &g, const float *a, const float *b, float *c) noexcept {
+         small_of(g)(g.m, g.n, g.k, a, g.lda, b, g.ldb, nullptr, 0, c, g.n);
+       });
+     }},
+    {"reference_by_item", always, Candidate<ByItem>::last_resort,
+     [](const ByItem &at) {
+       return by_item("reference_by_item", at, [](const Gemm &g, const float *a, const float *b, float *c) noexcept {
+         multiply_plainly(g, a, b, nullptr, c, g.m, g.n, g.n);
+       });
+     }},
 };
 
-template <class F>
-std::unique_ptr<Kernel> by_item(const char *name, const ByItem &at, F multiply) {
+std::span<const Candidate<ByItem>> products_by_item() {
+  static const auto all = with_libraries<ByItem>(own_products_by_item, &Library::products_by_item);
+  return all;
+}
+
+}  // namespace
+
+std::unique_ptr<Kernel> by_item(const char *name, const ByItem &at, MultiplyItem multiply) {
   int64_t items = 1;
   for (const BatchAxis &axis : at.axes) items = checked_mul(items, axis.size);
   const int64_t slices = std::min(at.slices, items);
@@ -203,31 +213,6 @@ std::unique_ptr<Kernel> by_item(const char *name, const ByItem &at, F multiply) 
   });
 }
 
-constexpr Candidate<ByItem> products_by_item[] = {
-    {"openblas_by_item", [](const ByItem &) { return kernels::blas::usable(); },
-     [](const ByItem &at) { return at.microseconds * thresholds().by_item.openblas; },
-     [](const ByItem &at) {
-       return by_item("openblas_by_item", at, [](const Gemm &g, const float *a, const float *b, float *c) noexcept {
-         kernels::blas::sgemm(g.trans_a, g.trans_b, g.m, g.n, g.k, 1, a, g.lda, b, g.ldb, 0, c, g.n);
-       });
-     }},
-    {"small_by_item", [](const ByItem &at) { return small_multiplies(at.g); },
-     [](const ByItem &at) { return at.microseconds * thresholds().by_item.small; },
-     [](const ByItem &at) {
-       return by_item("small_by_item", at, [](const Gemm &g, const float *a, const float *b, float *c) noexcept {
-         small_of(g)(g.m, g.n, g.k, a, g.lda, b, g.ldb, nullptr, 0, c, g.n);
-       });
-     }},
-    {"reference_by_item", always, Candidate<ByItem>::last_resort,
-     [](const ByItem &at) {
-       return by_item("reference_by_item", at, [](const Gemm &g, const float *a, const float *b, float *c) noexcept {
-         multiply_plainly(g, a, b, nullptr, c, g.m, g.n, g.n);
-       });
-     }},
-};
-
-}  // namespace
-
 double product_microseconds(const Gemm &g) {
   double m = static_cast<double>(g.m), n = static_cast<double>(g.n), k = static_cast<double>(g.k);
   double batch = static_cast<double>(g.batch), flops = 2 * m * n * k, bytes = 4 * (m * k + k * n + m * n);
@@ -244,22 +229,22 @@ std::unique_ptr<Kernel> product(const Site &site, const Gemm &given, int64_t sli
   Gemm g = kernels::dense(given);
   if (g.batch == 0 || g.m == 0 || g.n == 0) return nothing();
   if (g.k == 0) return reference(g, slices);
-  return choose<Product>(site, products, product_at(g, slices, b, thresholds().products));
+  return choose<Product>(site, products(), product_at(g, slices, b, thresholds().products));
 }
 
 std::vector<Price> product_prices(const Gemm &given, bool constant, cpu::Type type) {
   const Gemm g = kernels::dense(given);
   const Constant b{nullptr};
-  return prices<Product>(products, product_at(g, 1, constant ? &b : nullptr, thresholds(type).products));
+  return prices<Product>(products(), product_at(g, 1, constant ? &b : nullptr, thresholds(type).products));
 }
 
 std::unique_ptr<Kernel> product_by_item(const Site &site, const Gemm &g, std::span<const BatchAxis> axes,
                                         int64_t slices) {
-  return choose<ByItem>(site, products_by_item, {g, axes, slices, product_microseconds(g)});
+  return choose<ByItem>(site, products_by_item(), {g, axes, slices, product_microseconds(g)});
 }
 
 std::vector<std::string> product_switches() {
-  auto names = switches<Product>(products), more = switches<ByItem>(products_by_item);
+  auto names = switches<Product>(products()), more = switches<ByItem>(products_by_item());
   names.insert(names.end(), more.begin(), more.end());
   return names;
 }

@@ -32,6 +32,7 @@ enum class Region {
 };
 
 // A product of its region, and the microseconds it takes by each kernel on one thread; 0 where that does not apply.
+// packed: by panels, which were made before where B is constant, and are else by each run (blocked_gemm).
 struct Measured {
   int64_t m = 0, n = 0, k = 0;
   double small = 0, packed = 0, openblas = 0, dnnl = 0;
@@ -72,6 +73,8 @@ struct Thresholds {
     // What a multiplication costs, of Winograd's: oneDNN's, direct ones, those by depth, packed ones, these with many
     // constant weights.
     double dnnl, direct_part, depthwise_part, packed_part, packed_many_part;
+    // And what lays out its windows, or goes channel by channel, where these do not apply.
+    double blocked_part, channels_part;
     // Multiplications that it takes to transform the weights for a pair of channels, unless they are constant.
     double winograd_weights, winograd_weights_by_source;
     // So many transformed weights come from memory, and so few tiles wait for them.

@@ -1,7 +1,10 @@
-// Reaches the OpenMP runtime that came with oneDNN and OpenBLAS, if one did, without linking it.
+// Reaches the OpenMP runtime that came with oneDNN and OpenBLAS, if one did, without linking it. A build without these
+// leaves the host's alone.
 #include "backend/cpu/kernels/single_threaded.hpp"
 
+#if !defined(DL4_BACKENDS_own)
 #include <dlfcn.h>
+#endif
 
 namespace dl4::kernels {
 namespace {
@@ -9,9 +12,13 @@ namespace {
 struct OpenMP {
   int (*get)();
   void (*set)(int);
+#if defined(DL4_BACKENDS_own)
+  OpenMP() : get(nullptr), set(nullptr) {}
+#else
   OpenMP()
       : get(reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "omp_get_max_threads"))),
         set(reinterpret_cast<void (*)(int)>(dlsym(RTLD_DEFAULT, "omp_set_num_threads"))) {}
+#endif
 };
 
 const OpenMP &openmp() noexcept {

@@ -40,6 +40,7 @@ inline bool is_for_depthwise(const Conv &c) {
   return !c.is_3d() && c.groups == c.c && c.oc == c.c && !c.is_empty() && (c.kw == 3 || c.kw == 5 || c.kw == 7) &&
          c.stride_w <= 2 && c.dil_w == 1;
 }
+inline bool is_by_channels(const Conv &c) { return c.groups == c.c && c.oc == c.c && !c.is_empty(); }
 inline bool is_for_winograd(const Conv &c) {
   return c.kh == 3 && c.kw == 3 && c.groups == 1 && c.stride_h == 1 && c.stride_w == 1 && c.dil_h == 1 &&
          c.dil_w == 1 && !c.is_empty();
@@ -61,17 +62,26 @@ std::unique_ptr<Kernel> winograd_conv(const Conv &conv, int64_t slices, const Co
 // For images, without groups and dilation along rows, with constant weights: a product of panels of them and the pixels
 // as they lie.
 std::unique_ptr<Kernel> packed_conv(const Conv &conv, int64_t slices, const Constant *weights);
+// For each channel by itself, of any geometry; the gradients below.
+std::unique_ptr<Kernel> channels_conv(const Conv &conv, int64_t slices);
+// For any geometry.
+std::unique_ptr<Kernel> blocked_conv(const Conv &conv, int64_t slices, const Constant *weights = nullptr);
 std::unique_ptr<Kernel> reference_conv(const Conv &conv, int64_t slices);
 
 // The gradient by the source (also the transposed convolution). Arguments: diff_dst, weights, diff_src. bias and
 // epilogue unused.
 std::unique_ptr<Kernel> dnnl_conv_data(const Conv &conv, int64_t slices, const Constant *weights = nullptr);
 std::unique_ptr<Kernel> winograd_conv_data(const Conv &conv, int64_t slices, const Constant *weights = nullptr);
+std::unique_ptr<Kernel> channels_conv_data(const Conv &conv, int64_t slices);
+std::unique_ptr<Kernel> blocked_conv_data(const Conv &conv, int64_t slices, const Constant *weights = nullptr);
 std::unique_ptr<Kernel> reference_conv_data(const Conv &conv, int64_t slices);
 
 // The gradient by the weights. Arguments: src, diff_dst, diff_weights, diff_bias (only if `bias`; both may not be
-// null). Partial sums of the slices are added in slice order by the slice that finishes last.
+// null). Partial sums of oneDNN's slices are added in slice order by the slice that finishes last; ours are of no
+// parts.
 std::unique_ptr<Kernel> dnnl_conv_weights(const Conv &conv, int64_t slices);
+std::unique_ptr<Kernel> channels_conv_weights(const Conv &conv, int64_t slices);
+std::unique_ptr<Kernel> blocked_conv_weights(const Conv &conv, int64_t slices);
 std::unique_ptr<Kernel> reference_conv_weights(const Conv &conv, int64_t slices);
 
 }  // namespace dl4::kernels

@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <memory>
 
-#include "base/dtype.hpp"
 #include "backend/cpu/kernels/gemm/epilogue.hpp"
 #include "backend/cpu/kernels/gemm/packed.hpp"
 #include "backend/cpu/kernels/kernel.hpp"
+#include "base/dtype.hpp"
 
 namespace dl4::kernels {
 
@@ -31,6 +31,9 @@ Gemm dense(const Gemm &g);
 
 // Each factory cuts into at most `slices` (batch items, else rows, else columns) and returns nullptr where it does not
 // apply. Zero sizes are fine: k == 0 gives the bias, or zeros.
+
+// For k > 0.
+std::unique_ptr<Kernel> blocked_gemm(const Gemm &g, int64_t slices);
 
 std::unique_ptr<Kernel> openblas_gemm(const Gemm &g, int64_t slices);
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "run_kernel.hpp"
+#include "kernels/run_kernel.hpp"
 
 namespace dl4::kernels {
 namespace {

@@ -1,15 +1,14 @@
-// Matrix products by OpenBLAS and oneDNN against sums in double.
+// Products of many shapes, and sums in double that kernels are checked against.
+#pragma once
+
 #include "backend/cpu/kernels/gemm/gemm.hpp"
 
+#include <functional>
 #include <string>
 
-#include "backend/cpu/kernels/gemm/blas.hpp"
 #include "run_kernel.hpp"
 
-namespace dl4::kernels {
-namespace {
-
-using namespace testing;
+namespace dl4::kernels::testing {
 
 struct Case {
   Gemm g;
@@ -52,41 +51,33 @@ struct Case {
         }
   }
 
-  void check(const Kernel *kernel, const std::string &what) {
+  void check(const Kernel *kernel, const std::string &what, double tolerance = 1e-5) {
     ASSERT_NE(kernel, nullptr) << what;
     Guarded c(c_size);
     std::vector<void *> args{a.begin(), b.begin()};
     if (g.bias) args.push_back(bias.begin());
     args.push_back(c.begin());
     EXPECT_EQ(run_kernel(*kernel, args), Fault::none);
-    EXPECT_TRUE(near(c, want, 1e-5)) << kernel->name << ": " << what;
+    EXPECT_TRUE(near(c, want, tolerance)) << kernel->name << ": " << what;
     expect_same_bits(*kernel, args, args.size() - 1, c);
   }
 };
 
-std::string text(const Gemm &g, int64_t slices) {
+inline std::string text(const Gemm &g, int64_t slices) {
   std::string s;
   for (int64_t x : {g.batch, g.m, g.n, g.k, int64_t{g.trans_a}, int64_t{g.trans_b}, int64_t{g.bias}, slices})
     s += std::to_string(x) + " ";
   return s;
 }
 
-void check_all(const Gemm &g, std::mt19937 &random, bool nan = false) {
-  Case c(g, random, nan);
-  for (int64_t slices : {1, 2, 3, 7}) {
-    if (blas::usable()) c.check(openblas_gemm(g, slices).get(), text(g, slices));
-    c.check(dnnl_gemm(g, slices).get(), text(g, slices));
-    Constant b{c.b.begin()};
-    if (g.batch == 1) c.check(dnnl_gemm(g, slices, &b).get(), "constant " + text(g, slices));
-  }
-}
-
-void doubled_plus_one(float *v, int64_t rows, int64_t cols, int64_t ld) {
+inline void doubled_plus_one(float *v, int64_t rows, int64_t cols, int64_t ld) {
   for (int64_t i = 0; i < rows; i++)
     for (int64_t j = 0; j < cols; j++) v[i * ld + j] = 2 * v[i * ld + j] + 1;
 }
 
-TEST(Gemm, OddSizes) {
+using Check = std::function<void(const Gemm &, std::mt19937 &)>;
+
+inline void check_odd_sizes(const Check &check_all) {
   std::mt19937 random(1);
   int variant = 0;
   for (int64_t m : {1, 2, 5, 33, 131})
@@ -102,7 +93,7 @@ TEST(Gemm, OddSizes) {
       }
 }
 
-TEST(Gemm, LeadingDimensions) {
+inline void check_leading_dimensions(const Check &check_all) {
   std::mt19937 random(2);
   for (int t = 0; t < 4; t++) {
     Gemm g{
@@ -113,7 +104,7 @@ TEST(Gemm, LeadingDimensions) {
   }
 }
 
-TEST(Gemm, Batches) {
+inline void check_batches(const Check &check_all) {
   std::mt19937 random(3);
   for (int64_t batch : {2, 3, 8}) {
     Gemm g{.batch = batch, .m = 9, .n = 70, .k = 11, .stride_a = 99, .stride_b = 770, .stride_c = 630};
@@ -136,7 +127,7 @@ TEST(Gemm, Batches) {
   check_all(heads, again);
 }
 
-TEST(Gemm, NothingToMultiplyGivesTheBias) {
+inline void check_nothing_to_multiply(const Check &check_all) {
   std::mt19937 random(5);
   for (int64_t batch : {1, 3})
     for (bool bias : {false, true}) {
@@ -147,97 +138,4 @@ TEST(Gemm, NothingToMultiplyGivesTheBias) {
     }
 }
 
-TEST(Gemm, NothingToWriteIsNoSlice) {
-  Gemm no_item{.batch = 0, .m = 3, .n = 3, .k = 4};
-  for (const Gemm &g : {Gemm{.m = 0, .n = 3, .k = 4}, Gemm{.m = 3, .n = 0, .k = 4}, no_item}) {
-    EXPECT_EQ(dnnl_gemm(g, 3)->slices, 0);
-    if (auto kernel = openblas_gemm(g, 3)) {
-      EXPECT_EQ(kernel->slices, 0);
-    }
-  }
-}
-
-TEST(Gemm, NanPassesThrough) {
-  std::mt19937 random(6);
-  check_all({.m = 40, .n = 130, .k = 33, .bias = true}, random, true);
-}
-
-TEST(Gemm, PackedWeightsAreShared) {
-  std::mt19937 random(7);
-  Guarded b(256 * 256, random);
-  PackedForms forms;
-  Constant constant{b.begin(), &forms};
-  Gemm g{.m = 8, .n = 256, .k = 256};
-  auto one = dnnl_gemm(g, 1, &constant);
-  int64_t bytes = forms.bytes();
-  auto two = dnnl_gemm(g, 2, &constant);
-  g.m = 100;
-  auto rows = dnnl_gemm(g, 3, &constant);
-  EXPECT_EQ(two->slices, 2);
-  EXPECT_EQ(rows->slices, 3);
-  EXPECT_LE(bytes, 256 * 256 * 4);
-  EXPECT_EQ(forms.bytes(), bytes) << one->name;
-  one.reset();
-  two.reset();
-  rows.reset();
-  EXPECT_EQ(forms.bytes(), 0);
-}
-
-TEST(Gemm, NoThreadAppears) {
-  std::mt19937 random(8);
-  int64_t before = os_threads();
-  {
-    Gemm g{.m = 300, .n = 300, .k = 300};
-    Guarded a(90000, random), b(90000, random), c(90000);
-    Constant constant{b.begin()};
-    for (auto *with : {static_cast<Constant *>(nullptr), &constant}) {
-      auto kernel = dnnl_gemm(g, 1, with);
-      run_kernel(*kernel, {a.begin(), b.begin(), c.begin()});
-    }
-    if (blas::usable()) run_kernel(*openblas_gemm(g, 1), {a.begin(), b.begin(), c.begin()});
-  }
-  EXPECT_EQ(os_threads(), before);
-}
-
-TEST(Blas, BetaAndZeroSizes) {
-  if (!blas::usable()) GTEST_SKIP() << blas::description();
-  float a[]{1, 2, 3, 4}, b[]{5, 6, 7, 8};
-  float c[]{NAN, NAN, NAN, NAN};
-  blas::sgemm(false, false, 2, 2, 2, 1, a, 2, b, 2, 0, c, 2);
-  EXPECT_EQ(c[0], 19);
-  EXPECT_EQ(c[3], 50);
-  blas::sgemm(false, false, 2, 2, 0, 1, a, 2, b, 2, 2, c, 2);
-  EXPECT_EQ(c[0], 38);
-  blas::sgemm(false, false, 0, 2, 2, 1, a, 2, b, 2, 0, c, 2);
-  EXPECT_EQ(c[0], 38);
-  c[0] = NAN;
-  blas::sgemm(false, false, 1, 2, 0, 1, a, 2, b, 2, 0, c, 2);
-  EXPECT_EQ(c[0], 0);
-}
-
-TEST(Blas, ManyCallersGetRightProducts) {
-  if (!blas::usable()) GTEST_SKIP() << blas::description();
-  std::mt19937 random(9);
-  Guarded a(100 * 100, random), b(100 * 100, random);
-  std::vector<float> want(100 * 100);
-  SingleThreaded one;
-  blas::sgemm(false, true, 100, 100, 100, 1, a.begin(), 100, b.begin(), 100, 0, want.data(), 100);
-  std::atomic<int> wrong{0};
-  std::vector<std::thread> threads;
-  for (int t = 0; t < 200; t++)
-    threads.emplace_back([&] {
-      stay_single_threaded();
-      std::vector<float> c(100 * 100, NAN);
-      for (int i = 0; i < 5; i++) {
-        blas::sgemm(false, true, 100, 100, 100, 1, a.begin(), 100, b.begin(), 100, 0, c.data(), 100);
-        wrong += c != want;
-      }
-    });
-  for (auto &t : threads) t.join();
-  EXPECT_EQ(wrong, 0);
-}
-
-TEST(Blas, SaysWhatItIs) { EXPECT_NE(blas::description().find("OpenBLAS"), std::string::npos) << blas::description(); }
-
-}  // namespace
-}  // namespace dl4::kernels
+}  // namespace dl4::kernels::testing

@@ -1,9 +1,9 @@
 // Matrix products by OpenBLAS: as good as any where the right-hand side is not packed.
 #include <climits>
 
-#include "backend/cpu/kernels/gemm/blas.hpp"
 #include "backend/cpu/kernels/gemm/gemm.hpp"
 #include "backend/cpu/kernels/gemm/gemm_cut.hpp"
+#include "backend/cpu/kernels/openblas/blas.hpp"
 
 namespace dl4::kernels {
 namespace {
@@ -30,24 +30,6 @@ struct OpenblasGemm final : Kernel {
 };
 
 }  // namespace
-
-Gemm dense(const Gemm &g) {
-  Gemm d = g;
-  if (!d.lda) d.lda = d.trans_a ? d.m : d.k;
-  if (!d.ldb) d.ldb = d.trans_b ? d.k : d.n;
-  if (!d.ldc) d.ldc = d.n;
-  // Leading dimensions of nothing are still at least 1.
-  d.lda = std::max<int64_t>(1, d.lda);
-  d.ldb = std::max<int64_t>(1, d.ldb);
-  d.ldc = std::max<int64_t>(1, d.ldc);
-  bool rows_follow = !d.trans_a && d.stride_a == checked_mul(d.m, d.lda) && d.stride_c == checked_mul(d.m, d.ldc);
-  if (d.batch > 1 && d.stride_b == 0 && rows_follow) {  // one taller product
-    d.m = checked_mul(d.m, d.batch);
-    d.batch = 1;
-  }
-  if (d.batch == 1) d.stride_a = d.stride_b = d.stride_c = 0;
-  return d;
-}
 
 std::unique_ptr<Kernel> openblas_gemm(const Gemm &given, int64_t slices) {
   Gemm g = dense(given);

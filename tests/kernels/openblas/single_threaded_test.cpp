@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "backend/cpu/kernels/gemm/blas.hpp"
+#include "backend/cpu/kernels/openblas/blas.hpp"
 
 namespace dl4::kernels {
 namespace {

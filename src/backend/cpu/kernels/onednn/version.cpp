@@ -1,5 +1,5 @@
-// Which libraries are loaded.
-#include "backend/cpu/kernels/versions.hpp"
+// Which oneDNN is loaded.
+#include "backend/cpu/kernels/onednn/version.hpp"
 
 #include <oneapi/dnnl/dnnl.h>
 

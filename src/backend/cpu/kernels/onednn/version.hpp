@@ -1,4 +1,4 @@
-// Which libraries are loaded.
+// Which oneDNN is loaded.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // The only file that calls OpenBLAS.
-#include "backend/cpu/kernels/gemm/blas.hpp"
+#include "backend/cpu/kernels/openblas/blas.hpp"
 
 #include <cblas.h>
 #include <pthread.h>

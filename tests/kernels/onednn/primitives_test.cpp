@@ -6,7 +6,7 @@
 
 #include "backend/cpu/kernels/conv/conv.hpp"
 #include "backend/cpu/kernels/onednn/dnnl_kernel.hpp"
-#include "run_kernel.hpp"
+#include "kernels/run_kernel.hpp"
 
 namespace dl4::kernels {
 namespace {

@@ -1,0 +1,41 @@
+// The libraries that compute beside our own kernels: what each adds to the lists of candidates.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backend/cpu/dispatch/candidates.hpp"
+
+namespace dl4::dispatch {
+
+struct Library {
+  const char *name;
+  std::string (*description)();                       // of the one that is loaded
+  std::shared_ptr<void> (*while_making)() = nullptr;  // held while kernels are made
+  std::span<const Candidate<Product>> products = {};
+  std::span<const Candidate<ByItem>> products_by_item = {};
+  std::span<const Candidate<ConvAt>> conv = {}, conv_data = {}, conv_weights = {};
+  std::span<const Candidate<LstmAt>> lstm = {};
+};
+extern const Library onednn, openblas;  // where the build has them
+
+// Those of this build.
+std::span<const Library *const> libraries();
+
+// What they want held while kernels are made.
+std::vector<std::shared_ptr<void>> while_making();
+
+// Candidates of theirs and ours.
+template <class At>
+std::vector<Candidate<At>> with_libraries(std::span<const Candidate<At>> own,
+                                          std::span<const Candidate<At>> Library::*theirs) {
+  std::vector<Candidate<At>> all;
+  for (const Library *library : libraries())
+    all.insert(all.end(), (library->*theirs).begin(), (library->*theirs).end());
+  all.insert(all.end(), own.begin(), own.end());
+  return all;
+}
+
+}  // namespace dl4::dispatch

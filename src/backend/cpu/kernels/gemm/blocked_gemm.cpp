@@ -1,0 +1,70 @@
+// Products of any two matrices by panels that each run lays out anew.
+#include "backend/cpu/kernels/gemm/by_blocks.hpp"
+#include "backend/cpu/kernels/gemm/gemm.hpp"
+#include "backend/cpu/kernels/gemm/gemm_cut.hpp"
+#include "backend/cpu/kernels/movement/movement.hpp"
+
+namespace dl4::kernels {
+
+Gemm dense(const Gemm &g) {
+  Gemm d = g;
+  if (!d.lda) d.lda = d.trans_a ? d.m : d.k;
+  if (!d.ldb) d.ldb = d.trans_b ? d.k : d.n;
+  if (!d.ldc) d.ldc = d.n;
+  // Leading dimensions of nothing are still at least 1.
+  d.lda = std::max<int64_t>(1, d.lda);
+  d.ldb = std::max<int64_t>(1, d.ldb);
+  d.ldc = std::max<int64_t>(1, d.ldc);
+  bool rows_follow = !d.trans_a && d.stride_a == checked_mul(d.m, d.lda) && d.stride_c == checked_mul(d.m, d.ldc);
+  if (d.batch > 1 && d.stride_b == 0 && rows_follow) {  // one taller product
+    d.m = checked_mul(d.m, d.batch);
+    d.batch = 1;
+  }
+  if (d.batch == 1) d.stride_a = d.stride_b = d.stride_c = 0;
+  return d;
+}
+
+std::unique_ptr<Kernel> blocked_gemm(const Gemm &given, int64_t slices) {
+  constexpr int64_t most_k = 1024, page_floats = 1024, few_rows = 8;
+  const Gemm g = dense(given);
+  if (g.k <= 0) return nullptr;
+  // A slice of rows lays out all of B, so it has many of them.
+  const GemmCut cut = kernels::cut(g, slices, 64, 12, packed_panel);
+  const Blocks most(g.m, g.n, g.k, most_k);
+  // Rows that begin at one place of a page each push the others out of the first cache.
+  const bool lays_a = g.trans_a || (g.lda % page_floats == 0 && g.m > few_rows);
+  const int64_t a_floats = lays_a ? most.a_floats() : 0;
+  const int64_t each = round_up(checked_add(a_floats, most.b_floats()), 16);
+  auto run = [=](int64_t slice, const Run &r) noexcept {
+    const GemmPart p = cut.part_of(g, slice);
+    float *const room = static_cast<float *>(r.scratch) + slice * each, *const panels = room + a_floats;
+    const float *bias = g.bias ? r.in<float>(2) : nullptr;
+    for (int64_t item = p.item0; item < p.item1; ++item) {
+      const float *a = r.in<float>(0) + item * g.stride_a, *b = r.in<float>(1) + item * g.stride_b;
+      float *c = r.out<float>(0) + item * g.stride_c;
+      auto lay_b = [&](int64_t j, int64_t n, int64_t l, int64_t ks) {
+        pack_b(ks, n, b + (g.trans_b ? j * g.ldb + l : l * g.ldb + j), g.ldb, g.trans_b, panels);
+      };
+      auto lay_a = [&](int64_t i, int64_t m, int64_t l, int64_t ks) {
+        if (!lays_a) return;
+        const int64_t dims[2] = {m, ks}, across[2] = {1, g.lda}, along[2] = {g.lda, 1}, to[2] = {most.lda, 1};
+        copy_strided(sizeof(float), 2, dims, a + (g.trans_a ? l * g.lda + i : i * g.lda + l),
+                     g.trans_a ? across : along, room, to);
+      };
+      by_blocks(most, {p.row0, p.row1}, {p.col0, p.col1}, g.k, lay_a, lay_b,
+                [&](int64_t i, int64_t m, int64_t j, int64_t n, int64_t l, int64_t ks) {
+                  float *to = c + i * g.ldc + j;
+                  const bool first = l == 0, last = l + ks == g.k, relu = last && g.epilogue.relu;
+                  packed_gemm(m, n, ks, lays_a ? room : a + i * g.lda + l, lays_a ? most.lda : g.lda, panels,
+                              !first ? to
+                              : bias ? bias + j
+                                     : nullptr,
+                              first ? 0 : g.ldc, to, g.ldc, relu);
+                  if (last && g.epilogue && !relu) g.epilogue(to, m, n, g.ldc);
+                });
+    }
+  };
+  return make_kernel("blocked_gemm", cut.slices, run, checked_mul(cut.slices, each, 4));
+}
+
+}  // namespace dl4::kernels

@@ -30,6 +30,11 @@ target_link_libraries(dl4_dependencies INTERFACE ZLIB::ZLIB)
 if(DL4_BACKENDS STREQUAL full)
   target_link_libraries(dl4_dependencies INTERFACE oneDNN::oneDNN PkgConfig::openblas)
 endif()
+# What a program links beside libdl4.a; its language may be C.
+set(DL4_STATIC_NEEDS z stdc++ m pthread dl)
+if(DL4_BACKENDS STREQUAL full)
+  list(PREPEND DL4_STATIC_NEEDS dnnl openblas)
+endif()
 # spdlog and what it formats with by their headers: nothing is shared with a host that has them in another version, and
 # two libraries less are loaded.
 target_include_directories(

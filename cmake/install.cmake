@@ -4,6 +4,9 @@ set(config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/dl4)
 
 install(TARGETS dl4 EXPORT dl4-targets
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime NAMELINK_COMPONENT dev)
+if(DL4_STATIC)
+  install(TARGETS dl4_static EXPORT dl4-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev)
+endif()
 install(FILES include/dl4/dl4.h include/dl4/dl4.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/dl4 COMPONENT dev)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT runtime)
 
@@ -21,6 +24,8 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/dl4-config.cmake ${CMAKE_CURRENT_BINAR
 # The prefix is found from the place of the file itself, so the tree can be moved.
 file(RELATIVE_PATH DL4_PC_PREFIX /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
 string(REGEX REPLACE "/$" "" DL4_PC_PREFIX "${DL4_PC_PREFIX}")
+list(TRANSFORM DL4_STATIC_NEEDS PREPEND -l OUTPUT_VARIABLE DL4_PC_PRIVATE)
+list(JOIN DL4_PC_PRIVATE " " DL4_PC_PRIVATE)
 configure_file(cmake/dl4.pc.in ${CMAKE_CURRENT_BINARY_DIR}/dl4.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/dl4.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
 

@@ -1,5 +1,6 @@
 # Builds and runs the users' programs against libdl4.   cmake -DMODE=... -DBUILD=... -DSOURCE=... -DWORK=... -P run.cmake
-#   install    installs, moves the tree elsewhere, builds by find_package and by pkg-config from there
+#   install    installs, moves the tree elsewhere, builds by find_package and by pkg-config from there; with -DSTATIC=ON
+#              by the static library too
 #   build      builds by find_package from the build tree
 #   source     takes the source tree in by add_subdirectory, which compiles all of it
 function(run)
@@ -22,6 +23,14 @@ function(consume language) # ARGN: CMake arguments
   endif()
 endfunction()
 
+# The program has the library within.
+function(alone program)
+  run(ldd ${program})
+  if(output MATCHES "libdl4")
+    message(FATAL_ERROR "${program} loads the shared library:\n${output}")
+  endif()
+endfunction()
+
 file(REMOVE_RECURSE ${WORK}/${MODE}-c ${WORK}/${MODE}-cpp)
 if(MODE STREQUAL install)
   set(prefix ${WORK}/moved)
@@ -40,6 +49,11 @@ if(MODE STREQUAL install)
   endforeach()
   consume(c -DCMAKE_PREFIX_PATH=${prefix})
   consume(cpp -DCMAKE_PREFIX_PATH=${prefix})
+  if(STATIC)
+    file(REMOVE_RECURSE ${WORK}/${MODE}-c)
+    consume(c -DCMAKE_PREFIX_PATH=${prefix} -DDL4_TARGET=dl4::dl4_static)
+    alone(${WORK}/${MODE}-c/consumer)
+  endif()
 
   file(GLOB_RECURSE pc ${prefix}/dl4.pc)
   get_filename_component(pc_dir ${pc} DIRECTORY)
@@ -53,6 +67,15 @@ if(MODE STREQUAL install)
   run(${CXX_COMPILER} ${SOURCE}/tests/consumers/cpp/main.cpp -o ${WORK}/pc-cpp ${flags} -Wl,-rpath,${lib_dir})
   run(${WORK}/pc-cpp)
   message("pkg-config cpp: ${output}")
+  if(STATIC)
+    run(pkg-config --static --cflags --libs dl4)
+    string(REPLACE "-ldl4" "-l:libdl4.a" output "${output}") # beside it lies the shared one
+    separate_arguments(static_flags UNIX_COMMAND "${output}")
+    run(${C_COMPILER} -std=c99 ${SOURCE}/tests/consumers/c/main.c -o ${WORK}/pc-c-static ${static_flags})
+    run(${WORK}/pc-c-static)
+    message("pkg-config --static c: ${output}")
+    alone(${WORK}/pc-c-static)
+  endif()
   foreach(header dl4 layers) # of an older standard these say so, and nothing else
     file(WRITE ${WORK}/older.cpp "#include <dl4/${header}.hpp>\n")
     execute_process(COMMAND ${CXX_COMPILER} -std=c++17 -fsyntax-only ${WORK}/older.cpp ${flags}

@@ -135,11 +135,6 @@ inline void check(const Kernel *kernel, std::vector<void *> args, const std::vec
   expect_same_bits(*kernel, args, args.size() - 1, out);
 }
 
-inline void doubled_plus_one(float *v, int64_t rows, int64_t cols, int64_t ld) {
-  for (int64_t i = 0; i < rows; i++)
-    for (int64_t j = 0; j < cols; j++) v[i * ld + j] = 2 * v[i * ld + j] + 1;
-}
-
 // make(conv, constant weights, slices) -> kernels; checked for all sizes with and without a bias and an epilogue.
 template <class Make>
 void check_forward(uint32_t seed, const Make &make) {

@@ -70,11 +70,6 @@ inline std::string text(const Gemm &g, int64_t slices) {
   return s;
 }
 
-inline void doubled_plus_one(float *v, int64_t rows, int64_t cols, int64_t ld) {
-  for (int64_t i = 0; i < rows; i++)
-    for (int64_t j = 0; j < cols; j++) v[i * ld + j] = 2 * v[i * ld + j] + 1;
-}
-
 using Check = std::function<void(const Gemm &, std::mt19937 &)>;
 
 inline void check_odd_sizes(const Check &check_all) {

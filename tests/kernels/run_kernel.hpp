@@ -112,4 +112,10 @@ inline void expect_same_bits(const Kernel &kernel, std::vector<void *> args, siz
   }
 }
 
+// An epilogue.
+inline void doubled_plus_one(float *v, int64_t rows, int64_t cols, int64_t ld) {
+  for (int64_t i = 0; i < rows; i++)
+    for (int64_t j = 0; j < cols; j++) v[i * ld + j] = 2 * v[i * ld + j] + 1;
+}
+
 }  // namespace dl4::kernels::testing

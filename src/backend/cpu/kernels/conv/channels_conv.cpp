@@ -31,10 +31,11 @@ HWY_BEFORE_NAMESPACE();
 namespace dl4::kernels::HWY_NAMESPACE {
 namespace {
 
-// N vectors of channels; U sums of each, so that additions need not wait for each other.
+// N vectors of channels; two sums of each, so that additions need not wait for each other, in one order on every
+// instruction set.
 template <int N, class Io>
 HWY_INLINE void sums_at(const ChannelSums &s, int64_t i, const Io &io) {
-  constexpr int U = 4 / N;
+  constexpr int U = 2;
   V sum[U][N];
   DL4_UNROLL
   for (int u = 0; u < U; ++u) DL4_UNROLL

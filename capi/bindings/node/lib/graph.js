@@ -81,7 +81,9 @@ export class Graph extends Handle {
     const first = new Int32Array(1);
     const id = this.idOf(layer);
     withAttrs(args, (attrs) => check(dl4.graph_call(this.handle, id, attrs, ids, ids.length, first, 1)));
-    const [all, count] = [new Int32Array(64), new BigInt64Array(1)];
+    const count = new BigInt64Array(1);
+    check(dl4.node_outputs(this.handle, first[0], null, 0, count));
+    const all = new Int32Array(Number(count[0]));
     check(dl4.node_outputs(this.handle, first[0], all, all.length, count));
     return Array.from(all.subarray(0, Number(count[0])), (n) => new Node(this, n));
   }

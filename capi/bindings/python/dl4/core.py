@@ -127,7 +127,10 @@ class Graph(Object):
     def outputs(self, node):
         """All outputs of the call that gave a node."""
         outs, count = (C.c_int32 * 64)(), C.c_int64()
-        call("dl4_node_outputs", self, node, outs, 64, C.byref(count))
+        call("dl4_node_outputs", self, node, outs, len(outs), C.byref(count))
+        if count.value > len(outs):
+            outs = (C.c_int32 * count.value)()
+            call("dl4_node_outputs", self, node, outs, len(outs), C.byref(count))
         return outs[: count.value]
 
     def merge_json(self, architecture):

@@ -169,10 +169,7 @@ def special(module):
                     "set_global_attribute": _attributes.__setitem__,
                 },
                 "keras.backend": {n: getattr(keras.backend, n) for n in dir(keras.backend)},
-                "keras.src.dtype_policies.dtype_policy": {
-                    "dtype_policy": lambda: "float32",
-                    "set_dtype_policy": lambda _: None,
-                },
+                "keras.src.dtype_policies.dtype_policy": vars(importlib.import_module("dl4.keras.src.dtype_policies")),
                 "keras.src.utils.io_utils": {
                     "disable_interactive_logging": lambda: None,
                     "enable_interactive_logging": lambda: None,

@@ -127,7 +127,8 @@ class Uncompiled(unittest.TestCase):
         m = keras.Sequential([keras.layers.Dense(2), Adds(), keras.layers.Dense(1)])
         m.compile("adam")
         m.fit(X, Y, verbose=0)
-        m = made(keras, "sgd", stepping(keras))
+        x = keras.Input((3,))
+        m = stepping(keras)(x, keras.layers.Dense(2)(x))
         m.compile("sgd")
         with self.assertRaisesRegex(ValueError, "No loss to compute"):
             m.fit(X, Y, verbose=0)

@@ -28,14 +28,19 @@ from .metrics import Metric
 from .models import Model, Sequential
 from .optimizers import Optimizer
 from .regularizers import Regularizer
+from .src.backend.config import version
 from .src.backend.name_scope import name_scope
+from .src.dtype_policies import DTypePolicy
 from .src.later import names_later as _names_later
 from .src.layers.variable import Variable
 from .src.symbolic.tensor import KerasTensor
 
-__version__ = "3.15.1"  # of the Keras whose API this is
+__version__ = version()
+_LATER = "applications datasets dtype_policies mixed_precision preprocessing tree wrappers".split()
 __getattr__, __dir__ = _names_later(
     __name__,
     globals(),
-    {f".{name}": name for name in ("applications", "datasets", "preprocessing", "tree", "wrappers")},
+    {f".{name}": name for name in _LATER},
 )
+
+FloatDTypePolicy = DTypePolicy

@@ -31,6 +31,29 @@ class Record:
         self.step = None  # of a step: what it does beside giving values
 
 
+class Whole:
+    """An operation of Keras's that is made of several calls, which count as one."""
+
+    _is_operation = True
+
+
+@contextlib.contextmanager
+def one_operation():
+    """While it lasts calls are parts of one operation."""
+    outermost = _thread.whole is None
+    if outermost:
+        _thread.whole = Whole()
+    try:
+        yield
+    finally:
+        if outermost:
+            _thread.whole = None
+
+
+def whole():
+    return _thread.whole
+
+
 def records():
     """The calls being traced by this thread."""
     return _thread.records

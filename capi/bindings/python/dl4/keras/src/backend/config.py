@@ -3,9 +3,14 @@
 import os
 import warnings
 
-_data_format = "channels_last"
+_data_format, _interactive = "channels_last", True
 # Most epochs and steps that programs do, to try them out.
 _most = {"epochs": os.environ.get("KERAS_MAX_EPOCHS"), "steps_per_epoch": os.environ.get("KERAS_MAX_STEPS_PER_EPOCH")}
+
+
+def version():
+    """Of the Keras whose API this is."""
+    return "3.15.1"
 
 
 def backend():
@@ -21,6 +26,49 @@ def epsilon():
 def floatx():
     """The type of floating-point data."""
     return "float32"
+
+
+def set_floatx(value):
+    """Of floats there is float32; another is told so once."""
+    if str(value) not in ("bfloat16", "float16", "float32", "float64"):
+        raise ValueError(
+            f"Unknown `floatx` value: {value}. Expected one of {{'bfloat16', 'float16', 'float32', 'float64'}}"
+        )
+    computed_in(value)
+
+
+def set_epsilon(value):
+    if float(value) != epsilon():
+        raise NotImplementedError(f"set_epsilon: the library's layers and losses have {epsilon()}, got {value}")
+
+
+def enable_interactive_logging():
+    """verbose="auto" shows progress bars."""
+    global _interactive
+    _interactive = True
+
+
+def disable_interactive_logging():
+    """verbose="auto" prints a line for each epoch."""
+    global _interactive
+    _interactive = False
+
+
+def is_interactive_logging_enabled():
+    return _interactive
+
+
+def verbosity(verbose):
+    """What "auto" says to show: a progress bar, or a line for each epoch."""
+    return (1 if _interactive else 2) if verbose == "auto" else verbose
+
+
+def disable_traceback_filtering():
+    """Tracebacks are whole, as they always are here."""
+
+
+def is_traceback_filtering_enabled():
+    return False
 
 
 def image_data_format():

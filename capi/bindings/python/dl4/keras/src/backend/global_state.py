@@ -31,7 +31,7 @@ class _Thread(threading.local):
     """What each thread has of its own: calls being traced, tapes, a scratch graph, and names that do not count."""
 
     def __init__(self):
-        self.tapes, self.names = [], []
+        self.tapes, self.names, self.whole = [], [], None
         self.records, self.scratch, self.scratch_calls, self.counts = [], None, 0, None
 
 

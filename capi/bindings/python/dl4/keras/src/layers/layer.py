@@ -9,6 +9,7 @@ from ....abi import Error
 from .. import overrides, registry
 from ..backend import call_context, global_state
 from ..backend.config import computed_in, image_data_format
+from ..dtype_policies import DTypePolicy
 from ..errors import keras_errors, typed
 from ..export import keras_export
 from ..interface import NAMES
@@ -46,6 +47,7 @@ class Layer(CustomLayer, TracedCalls, LayerWeights, Kind):
     supports_masking = False
     input_spec = None
     compute_dtype = variable_dtype = "float32"
+    dtype_policy = DTypePolicy("float32")
 
     def __new__(cls, *args, **kwargs):
         layer = super().__new__(cls)
@@ -62,7 +64,7 @@ class Layer(CustomLayer, TracedCalls, LayerWeights, Kind):
             kwargs.pop("autocast", None)
             if args or kwargs:
                 raise ValueError(f"Unrecognized keyword arguments passed to {type(self).__name__}: {kwargs}")
-            config = {}
+            config, self.__dict__["dtype"] = {}, dtype or "float32"
         else:
             given = {"name": name, "dtype": dtype, "activity_regularizer": activity_regularizer}
             kwargs.update({k: v for k, v in given.items() if v is not None})
@@ -282,6 +284,8 @@ class Layer(CustomLayer, TracedCalls, LayerWeights, Kind):
     def __getattr__(self, key):
         if key.startswith("_"):
             raise AttributeError(key)
+        if key == "dtype":
+            return self.__dict__.get("_config", {}).get("dtype") or "float32"
         if key in ("input", "output"):
             self._one_call()
         if self._class_name is not None:

@@ -43,6 +43,7 @@ from .creation import (  # noqa: A004
 from .dispatch import computed
 from .einops import rearrange
 from .elementwise import *  # noqa: F403
+from .gathering import take_along_axis
 from .nn import (  # noqa: A004
     batch_normalization,
     binary_crossentropy,

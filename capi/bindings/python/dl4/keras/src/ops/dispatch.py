@@ -44,7 +44,8 @@ def dispatched(f):
     @functools.wraps(f)
     def either(*args, **kwargs):
         if is_symbolic(args, kwargs):
-            return _in_graph(f, on_arrays, args, kwargs)
+            with call_context.one_operation():
+                return _in_graph(f, on_arrays, args, kwargs)
         if on_arrays is not None:
             return given(on_arrays(*args, **kwargs), args)
         if len(args) == 1 and not kwargs and hasattr(args[0], "ndim"):

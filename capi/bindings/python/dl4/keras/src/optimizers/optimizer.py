@@ -148,7 +148,12 @@ class Optimizer(Updates, Kind):
         elif rate is None:
             rate = Optimizer.__getattr__(self, "learning_rate")
             rate = rate(self._last[1]) if callable(rate) else rate
-        return eager_tensor(numpy.array(rate, "float32"))
+        now = eager_tensor(numpy.array(rate, "float32"))
+        now.assign = self._assign_rate
+        return now
+
+    def _assign_rate(self, value):
+        self.learning_rate = value
 
     @learning_rate.setter
     def learning_rate(self, value):

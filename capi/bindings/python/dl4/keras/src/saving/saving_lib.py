@@ -12,6 +12,7 @@ import zipfile
 from .... import abi, core
 from .. import overrides
 from ..backend import global_state
+from ..backend.config import version
 from ..kind import is_native
 from ..tree import flatten
 from . import hdf5
@@ -19,7 +20,6 @@ from .serialization_lib import deserialize_keras_object, serialize_keras_object
 from .walk import Loading, Saving
 
 _CONFIG, _METADATA, _WEIGHTS, _ASSETS = "config.json", "metadata.json", "model.weights.h5", "assets"
-_VERSION = "3.15.1"  # whose files are written
 
 
 def _need_files(model, who):
@@ -141,7 +141,7 @@ def _umask():
 
 
 def _texts(model):
-    said = {"keras_version": _VERSION, "date_saved": time.strftime("%Y-%m-%d@%H:%M:%S")}
+    said = {"keras_version": version(), "date_saved": time.strftime("%Y-%m-%d@%H:%M:%S")}
     return {_METADATA: json.dumps(said), _CONFIG: json.dumps(serialize_keras_object(model), default=list)}
 
 

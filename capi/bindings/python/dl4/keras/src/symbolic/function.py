@@ -149,13 +149,18 @@ class Function:
         return sorted({*self.calls, *layers_beside(self.calls)}, key=lambda c: c.number)
 
     def layers(self):
-        """As in Keras: by their distance from the outputs, with one for each input."""
+        """As in Keras: by their distance from the outputs, with one for each input. Calls that make one operation are
+        one step of that distance."""
         depths, order = {}, {}
 
         def unit(call):  # one of its own, or the outermost call() that made it
-            return call.owner if call.owner is not None and call.owner.layer is not None else call
+            if call.owner is not None and call.owner.layer is not None:
+                return call.owner
+            return call.whole if call.whole is not None and getattr(call.layer, "_is_operation", False) else call
 
         def layer_of_unit(u):
+            if isinstance(u, call_context.Whole):
+                return u
             return u.layer if isinstance(u, call_context.Record) else u.layer or (u.host.layer if u.host else u)
 
         calls = [c for c in self.all_calls if getattr(c.layer, "_class_name", "") != "Weight"]

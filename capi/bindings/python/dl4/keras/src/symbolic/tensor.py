@@ -34,6 +34,7 @@ class Call:
         "bound",
         "values",
         "activated",
+        "whole",
         "__weakref__",
     )
     _numbers = itertools.count()
@@ -46,6 +47,7 @@ class Call:
             self.tensors = {key: [tapes[0]._passed(t) for t in list_] for key, list_ in self.tensors.items()}
         self.value, self.name, self.number, self.nodes = value, name, next(Call._numbers), weakref.WeakKeyDictionary()
         self.outputs, self.readers, self.owner = [], [], call_context.owner()
+        self.whole = call_context.whole()  # of an operation that several calls make
         self.variable = None  # of a constant: a variable and what it held
         self.host = None  # of an input of the library's part: the call of Python's that gives it
         self.activated = None  # what a layer's activation in Python makes of what the call gives
@@ -112,7 +114,9 @@ class Call:
     def again(self, now, plain=None):
         """What the same call gives on other tensors."""
         tensors = {key: [None if t is None else now[t] for t in list_] for key, list_ in self.tensors.items()}
-        return Call(self.layer, [now[t] for t in self.inputs], {**self.plain, **(plain or {})}, tensors).infer_outputs()
+        call = Call(self.layer, [now[t] for t in self.inputs], {**self.plain, **(plain or {})}, tensors)
+        call.whole = self.whole
+        return call.infer_outputs()
 
     def infer_outputs(self):
         """The tensors it gives, by a scratch graph's rules."""
@@ -283,6 +287,9 @@ def cast_tensor(x, dtype):
 
 
 def operation(kind, **config):
+    owner = call_context.owner()
+    if owner is not None and owner.layer is not None:  # in a call() Keras's operations are not counted
+        config.setdefault("name", snake_case(kind))
     layer = create("layer", kind, **config)
     layer._is_operation = True
     return layer
@@ -363,6 +370,11 @@ def get_item(x, key):
     """x[key]: numbers, slices, None and ... by NumPy's rules."""
     if not is_tensor(x):
         return x[key]
+    with call_context.one_operation():
+        return _item(x, key)
+
+
+def _item(x, key):
     keys = list(key) if isinstance(key, tuple) else [key]
     if Ellipsis not in [k for k in keys if k is Ellipsis]:
         keys.append(Ellipsis)

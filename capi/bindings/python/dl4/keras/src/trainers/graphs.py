@@ -30,7 +30,7 @@ def loss_config(loss, y_true_shape, y_pred_shape):
     if is_native(loss):
         return as_json(loss)
     function = getattr(loss, "call", None) or loss
-    y_true_shape, shaped = aligned(y_true_shape, y_pred_shape, getattr(loss, "aligns", True))
+    y_true_shape, shaped = aligned(y_true_shape, y_pred_shape, getattr(loss, "aligns", not isinstance(loss, Kind)))
     config = {"model": architecture(shaped(function), y_true_shape, y_pred_shape)}
     if hasattr(loss, "call"):
         config["reduction"] = getattr(loss, "reduction", "sum_over_batch_size")
@@ -55,7 +55,7 @@ def metric_config(metric, y_true_shape, y_pred_shape):
 
 
 def aligned(y_true_shape, y_pred_shape, wanted=True):
-    """Keras brings targets and predictions to one rank where the last axis is 1."""
+    """Keras brings targets and predictions to one rank where the last axis is 1, but for a call() of a class."""
     t, p = tuple(y_true_shape), tuple(y_pred_shape)
     if wanted and len(t) == len(p) + 1 and t[-1] == 1:
         return t, lambda f: lambda y, q: f(_squeezed(y), q)

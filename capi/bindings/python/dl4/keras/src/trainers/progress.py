@@ -3,7 +3,7 @@
 import itertools
 
 from .... import abi, core
-from ..backend import global_state
+from ..backend import config, global_state
 from ..callbacks.callback_list import CallbackList, listed, PendingLogs
 from ..callbacks.history import History
 from ..callbacks.progbar_logger import ProgbarLogger
@@ -109,12 +109,13 @@ class Progress:
 def _fit_callbacks(callbacks, model, verbose, **params):
     """Those that are given, and what shows and keeps the numbers."""
     callbacks = listed(callbacks)
+    verbose = config.verbosity(verbose)
     if verbose and not any(isinstance(c, ProgbarLogger) for c in callbacks):
         callbacks.append(ProgbarLogger(2 if verbose == 2 else 1))
     if not any(isinstance(c, History) for c in callbacks):
         callbacks.append(History())
     model.history = next(c for c in callbacks if isinstance(c, History))
-    return CallbackList(callbacks, model, verbose=1 if verbose == "auto" else verbose, **params)
+    return CallbackList(callbacks, model, verbose=verbose, **params)
 
 
 def _each_batch(callback_list, of):

@@ -36,6 +36,11 @@ class Trainer(NativeTraining, Objective, Steps):
         jit_compile="auto",
         auto_scale_loss=True,
     ):
+        before = self._compiled or {}  # what is not told again stays, as in Keras
+        if loss is None:
+            loss, loss_weights = before.get("loss"), before.get("loss_weights")
+        if metrics is None and weighted_metrics is None:
+            metrics, weighted_metrics = before.get("metrics"), before.get("weighted_metrics")
         self.optimizer = registry.get("optimizer", optimizer)
         overrides.refuse(self.optimizer, "compile()", "compile")
         self._tracked_metrics = self._compiled_step = None

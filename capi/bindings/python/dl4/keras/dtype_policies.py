@@ -1,0 +1,5 @@
+"""keras.dtype_policies."""
+
+from .src.dtype_policies import deserialize, DTypePolicy, get, serialize
+
+FloatDTypePolicy = DTypePolicy

@@ -1,0 +1,131 @@
+"""Rules of Keras's that whole programs rest on."""
+
+import io
+import contextlib
+import unittest
+import warnings
+
+import numpy as np
+
+import dl4 as tf
+import dl4.keras as keras
+
+layers, ops = keras.layers, keras.ops
+X = np.linspace(-1, 1, 24, dtype="float32").reshape(8, 3)
+Y = X.sum(-1, keepdims=True)
+
+
+def model(**how):
+    m = keras.Sequential([keras.Input((3,)), layers.Dense(1, kernel_initializer="ones")])
+    m.compile(**how)
+    return m
+
+
+class Rules(unittest.TestCase):
+    def test_gradients_of_more_weights_than_a_page(self):
+        """All of them, whatever their number."""
+        x = h = keras.Input((3,))
+        for _ in range(40):
+            h = h + layers.Dense(3, kernel_initializer="zeros", bias_initializer="ones")(h)
+        m = keras.Model(x, h)
+        with tf.GradientTape() as tape:
+            loss = ops.mean(m(X))
+        gradients = tape.gradient(loss, m.trainable_variables)
+        self.assertEqual(len(gradients), 80)
+        for g in gradients[1::2]:
+            np.testing.assert_allclose(np.asarray(g), np.full(3, 1 / 3), 1e-5)
+
+    def test_what_compile_is_not_told_again_stays(self):
+        m = model(optimizer="sgd", loss="mse", metrics=["mae"])
+        m.compile("adam")
+        self.assertEqual(sorted(m.fit(X, Y, verbose=0).history), ["loss", "mae"])
+        m.compile("sgd", "mae", metrics=["mse"])
+        self.assertEqual(sorted(m.fit(X, Y, verbose=0).history), ["loss", "mse"])
+
+    def test_a_loss_of_a_class_sees_targets_as_they_are(self):
+        seen = []
+
+        class Mine(keras.losses.Loss):
+            def call(self, y_true, y_pred):
+                seen.append((len(y_true.shape), len(y_pred.shape)))
+                return ops.square(y_true - ops.squeeze(y_pred, -1))
+
+        m = model(optimizer="sgd", loss=Mine())
+        other = model(optimizer="sgd", loss="mse")
+        a, b = (n.fit(X, Y[:, 0], verbose=0, shuffle=False).history["loss"] for n in (m, other))
+        np.testing.assert_allclose(a, b, 1e-5)
+        self.assertEqual(set(seen), {(1, 2)})
+
+    def test_a_rate_can_be_assigned(self):
+        m = model(optimizer=keras.optimizers.SGD(0.5), loss="mse")
+        m.optimizer.learning_rate.assign(0.25)
+        m.fit(X, Y, verbose=0)
+        m.optimizer.learning_rate.assign(0.125)
+        self.assertEqual(float(m.optimizer.learning_rate), 0.125)
+
+    def test_layers_stand_in_keras_order_behind_operations_of_several_steps(self):
+        image, by = keras.Input((4, 4, 2), name="image"), keras.Input((3,), name="by")
+        a, b = layers.Conv2D(2, 1, name="a")(image), layers.Dense(2, name="b")(by)
+        x = layers.Conv2D(2, 1, name="c")(a) + layers.Dense(2, name="d")(b)[:, None, None, :]
+        names = [layer.name for layer in keras.Model([image, by], x).layers]
+        self.assertEqual(names, ["by", "image", "b", "a", "d", "c"])
+
+    def test_operations_in_a_call_are_not_counted(self):
+        class Twice(layers.Layer):
+            def call(self, x):
+                return ops.concatenate([x, x], -1)
+
+        keras.backend.clear_session()
+        x = keras.Input((3,))
+        self.assertEqual(layers.Concatenate()([Twice()(x), x]).call.layer.name, "concatenate")
+
+    def test_places_along_an_axis(self):
+        r = np.random.RandomState(0)
+        for shape, wanted, axis in (
+            ((3, 5, 2), (3, 2, 2), 1),
+            ((3, 5, 2), (3, 2, 1), 1),
+            ((3, 5), (3, 1), -1),
+            ((4, 5), (2, 5), 0),
+            ((6,), (3,), 0),
+        ):
+            x, i = r.randn(*shape).astype("float32"), r.randint(-shape[axis], shape[axis], wanted)
+            x.ravel()[0] = np.inf
+            free = (lambda s: (None, *s[1:])) if axis else (lambda s: s)
+            a, b = keras.Input(batch_shape=free(shape)), keras.Input(batch_shape=free(wanted), dtype="int32")
+            got = keras.Model([a, b], ops.take_along_axis(a, b, axis))([x, i])
+            np.testing.assert_array_equal(np.asarray(got), np.asarray(ops.take_along_axis(x, i, axis)))
+        v, i = tf.Variable(r.randn(3, 5).astype("float32")), np.array([[0, 0], [1, 4], [2, 2]])
+        with tf.GradientTape() as tape:
+            loss = ops.sum(ops.take_along_axis(v, i, 1))
+        np.testing.assert_array_equal(
+            np.asarray(tape.gradient(loss, v)), [[2, 0, 0, 0, 0], [0, 1, 0, 0, 1], [0, 0, 2, 0, 0]]
+        )
+
+    def test_other_floats_are_said_once(self):
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            for _ in range(2):
+                keras.mixed_precision.set_global_policy("mixed_bfloat16")
+            layer = layers.Dense(2, dtype="mixed_bfloat16")
+        self.assertEqual(len([w for w in found if "float32" in str(w.message)]), 1)
+        self.assertEqual((layer.dtype, layer.compute_dtype, layer.dtype_policy.name), ("float32",) * 3)
+        self.assertEqual(keras.mixed_precision.global_policy().compute_dtype, "float32")
+        with self.assertRaisesRegex(ValueError, "Valid policies"):
+            keras.mixed_precision.Policy("float31")
+        with self.assertRaisesRegex(NotImplementedError, "set_dtype_policy"):
+            keras.config.set_dtype_policy("int8")
+        with self.assertRaisesRegex(NotImplementedError, "set_epsilon"):
+            keras.config.set_epsilon(1e-3)
+
+    def test_auto_shows_lines_where_logging_is_not_interactive(self):
+        keras.config.disable_interactive_logging()
+        self.addCleanup(keras.config.enable_interactive_logging)
+        self.assertFalse(keras.config.is_interactive_logging_enabled())
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            model(optimizer="sgd", loss="mse").fit(X, Y)
+        self.assertIn("Epoch 1/1", out.getvalue())
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -8,7 +8,7 @@ from .export import keras_export
 class DTypePolicy:
     """What a layer computes in and has its weights in."""
 
-    def __init__(self, name="float32", source_name=None):
+    def __init__(self, name="float32"):
         if not isinstance(name, str):
             raise TypeError(
                 f"'name' must be a string, such as 'mixed_float16'. Received: name={name} (of type {type(name)})"
@@ -82,7 +82,7 @@ def serialize(policy):
     return {"module": "keras", "class_name": "DTypePolicy", "config": policy.get_config(), "registered_name": None}
 
 
-def deserialize(config, custom_objects=None):
+def deserialize(config):
     if config.get("class_name") not in ("DTypePolicy", "FloatDTypePolicy"):
         raise ValueError(f"expected a DTypePolicy, got {config.get('class_name')!r}")
     return DTypePolicy.from_config(config["config"])

@@ -109,15 +109,17 @@ const Direction forward{{"direct", "Winograd", "packed", "oneDNN", "blocked", "b
                                       kernels::blocked_conv(c, 1, w), kernels::channels_conv(c, 1),
                                       kernels::depthwise_conv(c, 1), dispatch::conv({}, c, w));
                         }};
-const Direction data{{"Winograd", "oneDNN", "blocked", "by channels", "chosen"},
+const Direction data{{"Winograd", "oneDNN", "blocked", "by channels", "turned", "chosen"},
                      [](const Conv &c, const kernels::Constant *w) {
                        return list(kernels::winograd_conv_data(c, 1, w), kernels::dnnl_conv_data(c, 1, w),
                                    kernels::blocked_conv_data(c, 1, w), kernels::channels_conv_data(c, 1),
-                                   dispatch::conv_data({}, c, w));
+                                   kernels::turned_conv_data(c, 1), dispatch::conv_data({}, c, w));
                      }};
-const Direction weights{{"oneDNN", "blocked", "by channels", "chosen"}, [](const Conv &c, const kernels::Constant *) {
+const Direction weights{{"oneDNN", "blocked", "by channels", "direct", "chosen"},
+                        [](const Conv &c, const kernels::Constant *) {
                           return list(kernels::dnnl_conv_weights(c, 1), kernels::blocked_conv_weights(c, 1),
-                                      kernels::channels_conv_weights(c, 1), dispatch::conv_weights({}, c));
+                                      kernels::channels_conv_weights(c, 1), kernels::direct_conv_weights(c, 1),
+                                      dispatch::conv_weights({}, c));
                         }};
 
 struct Times {

@@ -79,8 +79,10 @@ const std::vector<std::vector<std::string>> kernels_off = {
     {"winograd_conv_data", "dnnl_conv_data"},
     {"dnnl_conv_weights"},
     {"blocked_conv"},
-    {"blocked_conv_data", "channels_conv_data"},
-    {"blocked_conv_weights", "channels_conv_weights"},
+    {"turned_conv_data"},
+    {"turned_conv_data", "blocked_conv_data", "channels_conv_data"},
+    {"direct_conv_weights"},
+    {"direct_conv_weights", "blocked_conv_weights", "channels_conv_weights"},
     {"dnnl_gemm", "openblas_gemm", "small_gemm"},
     {"packed_conv", "dnnl_conv", "dnnl_conv_data", "dnnl_conv_weights"},
     {"dnnl_gemm", "packed_gemm", "small_gemm", "openblas_gemm"}};

@@ -43,34 +43,43 @@ TEST(Conv, ForwardByOwnKernels) {
 
 TEST(Conv, GradientByTheSourceByOwnKernel) {
   on_every_target([] {
-    int winograd = 0, blocked = 0, channels = 0;
+    int winograd = 0, blocked = 0, channels = 0, turned = 0;
     check_by_source(7, [&](const Conv &c, const Constant &weights, int64_t slices) {
-      std::array kernels{winograd_conv_data(c, slices), winograd_conv_data(c, slices, &weights),
-                         blocked_conv_data(c, slices),  blocked_conv_data(c, slices, &weights),
-                         channels_conv_data(c, slices), slices < 3 ? reference_conv_data(c, slices) : nullptr};
+      std::array kernels{winograd_conv_data(c, slices),
+                         winograd_conv_data(c, slices, &weights),
+                         blocked_conv_data(c, slices),
+                         blocked_conv_data(c, slices, &weights),
+                         channels_conv_data(c, slices),
+                         c.pad_left > 1000 ? nullptr : turned_conv_data(c, slices),
+                         slices < 3 ? reference_conv_data(c, slices) : nullptr};
       winograd += kernels[0] && kernels[1];
       blocked += kernels[2] && kernels[3];
       channels += kernels[4] != nullptr;
+      turned += kernels[5] != nullptr;
       return kernels;
     });
     EXPECT_GE(winograd, 10);
     EXPECT_EQ(channels, by_channels * 4);
+    EXPECT_GE(turned, 12);
     EXPECT_EQ(blocked, static_cast<int>(std::size(table)) * 4);
   });
 }
 
 TEST(Conv, GradientByTheWeightsByOwnKernels) {
   on_every_target([] {
-    int channels = 0, blocked = 0;
+    int channels = 0, blocked = 0, direct = 0;
     check_by_weights(3, [&](const Conv &c, int64_t slices) {
       std::array kernels{channels_conv_weights(c, slices), blocked_conv_weights(c, slices),
+                         c.pad_left > 1000 ? nullptr : direct_conv_weights(c, slices),
                          slices < 2 ? reference_conv_weights(c, slices) : nullptr};
       channels += kernels[0] != nullptr;
       blocked += kernels[1] != nullptr;
+      direct += kernels[2] != nullptr;
       return kernels;
     });
     EXPECT_EQ(channels, by_channels * 8);
     EXPECT_EQ(blocked, static_cast<int>(std::size(table)) * 8);
+    EXPECT_GE(direct, 100);
   });
 }
 

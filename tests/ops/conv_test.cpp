@@ -72,7 +72,9 @@ Case conv_case(Shape x, Shape w, Conv how, bool bias = true) {
                "blocked_conv_weights",
                "channels_conv",
                "channels_conv_data",
-               "channels_conv_weights"};
+               "channels_conv_weights",
+               "turned_conv_data",
+               "direct_conv_weights"};
   return c;
 }
 

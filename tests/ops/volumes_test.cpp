@@ -93,7 +93,8 @@ Case conv_case(Shape x, Shape w, Conv how) {
   c.kernels = {"dnnl_conv",           "reference_conv",     "dnnl_conv_data",
                "reference_conv_data", "dnnl_conv_weights",  "reference_conv_weights",
                "blocked_conv",        "blocked_conv_data",  "blocked_conv_weights",
-               "channels_conv",       "channels_conv_data", "channels_conv_weights"};
+               "channels_conv",       "channels_conv_data", "channels_conv_weights",
+               "turned_conv_data",    "direct_conv_weights"};
   return c;
 }
 

@@ -110,10 +110,20 @@ std::span<const Candidate<ConvAt>> forward() {
   return all;
 }
 
+// Do the kernels for channels by themselves, or for few output channels, do it? With more inputs than are worth it
+// forward these are still ahead of products, whose vectors would be mostly empty.
+bool is_for_turning(const ConvAt &at) {
+  const auto t = kernels::turned(at.c);
+  if (!t || padding_dwarfs(*t)) return false;
+  return kernels::is_for_depthwise(*t) || (t->groups == 1 && t->oc <= at.t.direct[0].outputs);
+}
+
 constexpr Candidate<ConvAt> own_by_source[] = {
     {"winograd_conv_data", [](const ConvAt &at) { return fits_winograd(at, true); },
      [](const ConvAt &at) { return by_winograd(at, true); },
      [](const ConvAt &at) { return kernels::winograd_conv_data(at.c, at.slices, at.weights); }},
+    {"turned_conv_data", is_for_turning, [](const ConvAt &at) { return at.t.turned_part * at.by_dnnl(); },
+     [](const ConvAt &at) { return kernels::turned_conv_data(at.c, at.slices); }},
     {"channels_conv_data", [](const ConvAt &at) { return kernels::is_by_channels(at.c); },
      [](const ConvAt &at) { return at.t.channels_part * at.by_dnnl(); },
      [](const ConvAt &at) { return kernels::channels_conv_data(at.c, at.slices); }},
@@ -130,6 +140,12 @@ std::span<const Candidate<ConvAt>> by_source() {
 }
 
 constexpr Candidate<ConvAt> own_by_weights[] = {
+    {"direct_conv_weights",
+     [](const ConvAt &at) {
+       return at.c.groups == 1 && !at.c.is_3d() && at.c.c <= at.t.direct_weights_inputs && !padding_dwarfs(at.c);
+     },
+     [](const ConvAt &at) { return at.t.direct_weights_part * at.by_dnnl(); },
+     [](const ConvAt &at) { return kernels::direct_conv_weights(at.c, at.slices); }},
     {"channels_conv_weights", [](const ConvAt &at) { return kernels::is_by_channels(at.c); },
      [](const ConvAt &at) { return at.t.channels_part * at.by_dnnl(); },
      [](const ConvAt &at) { return kernels::channels_conv_weights(at.c, at.slices); }},

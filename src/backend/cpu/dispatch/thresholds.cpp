@@ -36,6 +36,12 @@ constexpr int64_t never = INT64_MAX;
 // with weights in the caches; no code is made for it: 0.5 ms less at the first run. Within ResNet-50, whose weights
 // come from memory, it takes 31.6 ms in all by oneDNN and 28.7 by ours, which read panels ahead; there Winograd's twice
 // as many weights don't pay for 7x7 512>512 (1.15 ms, packed 0.95).
+// Gradients, ours / oneDNN / by products, on an EPYC of Zen 5 (n h x w c, window, outputs):
+//   by weights   8 32x32 3, 3x3, 64    254 /  270 /  524     32 84x84 4, 8x8 by 4, 32  2151 / 2067 / 3223
+//                32 14x14 6, 5x5, 16   140 /  142 /  257     32 28x28 1, 5x5, 6         183 /  167 /  724
+//                8 32x32 16, 3x3, 32   662 /  637 /  957
+//   turned       32 14x14 6, 5x5, 16   410 /  453 / 1296     8 32x32 8, 3x3, 32         395 /  624 / 1069
+//                8 32x32 3, 3x3, 64    830 /  564 / 1966     8 16x16 32, 3x3 by depth    31 /   31
 constexpr std::array<Thresholds::Convs::Direct, 2> few{{{16, 15}}}, more{{{16, 15}, {32, 8}}};
 
 // Winograd's fit what was measured on the EPYC (ours / oneDNN; n, size, channels; weights that are no constant,
@@ -58,6 +64,9 @@ constexpr Thresholds::Convs convs_with(const std::array<Thresholds::Convs::Direc
           .packed_many_part = 1 - 1e-6,
           .blocked_part = 1.3,
           .channels_part = 3,
+          .turned_part = 1.02,
+          .direct_weights_part = 1.02,
+          .direct_weights_inputs = 16,
           .winograd_weights = 400,
           .winograd_weights_by_source = 800,
           .winograd_in_cache = 1 << 21,

@@ -75,6 +75,9 @@ struct Thresholds {
     double dnnl, direct_part, depthwise_part, packed_part, packed_many_part;
     // And what lays out its windows, or goes channel by channel, where these do not apply.
     double blocked_part, channels_part;
+    // Of gradients: as a convolution by turned weights, and tap by tap for so many input channels at most.
+    double turned_part, direct_weights_part;
+    int64_t direct_weights_inputs;
     // Multiplications that it takes to transform the weights for a pair of channels, unless they are constant.
     double winograd_weights, winograd_weights_by_source;
     // So many transformed weights come from memory, and so few tiles wait for them.

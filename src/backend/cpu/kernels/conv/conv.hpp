@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "backend/cpu/kernels/gemm/epilogue.hpp"
 #include "backend/cpu/kernels/gemm/packed.hpp"
@@ -72,6 +73,10 @@ std::unique_ptr<Kernel> reference_conv(const Conv &conv, int64_t slices);
 // epilogue unused.
 std::unique_ptr<Kernel> dnnl_conv_data(const Conv &conv, int64_t slices, const Constant *weights = nullptr);
 std::unique_ptr<Kernel> winograd_conv_data(const Conv &conv, int64_t slices, const Constant *weights = nullptr);
+// The convolution by turned weights that this is, where there are no strides; and the kernel that does it where direct
+// or depthwise ones apply to that.
+std::optional<Conv> turned(const Conv &conv);
+std::unique_ptr<Kernel> turned_conv_data(const Conv &conv, int64_t slices);
 std::unique_ptr<Kernel> channels_conv_data(const Conv &conv, int64_t slices);
 std::unique_ptr<Kernel> blocked_conv_data(const Conv &conv, int64_t slices, const Constant *weights = nullptr);
 std::unique_ptr<Kernel> reference_conv_data(const Conv &conv, int64_t slices);
@@ -80,6 +85,8 @@ std::unique_ptr<Kernel> reference_conv_data(const Conv &conv, int64_t slices);
 // null). Partial sums of oneDNN's slices are added in slice order by the slice that finishes last; ours are of no
 // parts.
 std::unique_ptr<Kernel> dnnl_conv_weights(const Conv &conv, int64_t slices);
+// For images, without groups and dilation along rows.
+std::unique_ptr<Kernel> direct_conv_weights(const Conv &conv, int64_t slices);
 std::unique_ptr<Kernel> channels_conv_weights(const Conv &conv, int64_t slices);
 std::unique_ptr<Kernel> blocked_conv_weights(const Conv &conv, int64_t slices);
 std::unique_ptr<Kernel> reference_conv_weights(const Conv &conv, int64_t slices);

@@ -158,8 +158,8 @@ class Model(Object):
     def load(cls, path, context=None, **options):
         return cls(made("dl4_model_load", context, encoded(path), options_text(options)), context)
 
-    def save(self, path):
-        call("dl4_model_save", self, encoded(path), None)
+    def save(self, path, **options):
+        call("dl4_model_save", self, encoded(path), options_text(options) if options else None)
 
     def load_weights(self, path, **options):
         call("dl4_model_load_weights", self, encoded(path), options_text(options))

@@ -136,6 +136,33 @@ class Files(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "Could not locate class 'Words'"):
             keras.saving.load_model(self.folder / "m.keras")
 
+    def test_exports(self):
+        model = keras.Sequential([keras.Input((3,)), layers.Dense(2), layers.ReLU()])
+        x = np.linspace(-1, 1, 12, dtype="float32").reshape(4, 3)
+        for form in ("onnx", "safetensors"):
+            model.export(self.folder / f"m.{form}", format=form, verbose=False)
+            close(keras.saving.load_model(self.folder / f"m.{form}").predict(x, verbose=0), model.predict(x, verbose=0))
+        for form in ("tf_saved_model", "openvino", "litert", "torch"):
+            with self.assertRaisesRegex(NotImplementedError, f"format='{form}'"):
+                model.export(self.folder / "m", format=form)
+        with self.assertRaisesRegex(ValueError, "Unrecognized format=png"):
+            model.export(self.folder / "m", format="png")
+        with self.assertRaisesRegex(NotImplementedError, "opset_version"):
+            model.export(self.folder / "m.onnx", format="onnx", opset_version=18)
+
+    def test_clones_with_other_calls(self):
+        def dropped(layer, *args, **kwargs):
+            out = layer(*args, **kwargs)
+            return layers.Dropout(0.5)(out) if isinstance(layer, layers.Dense) else out
+
+        x = keras.Input((3,))
+        model = keras.Model(x, layers.Dense(2)(layers.ReLU()(layers.Dense(4)(x))))
+        clone = keras.models.clone_model(model, call_function=dropped)
+        kinds = [type(layer).__name__ for layer in clone.layers]
+        self.assertEqual(kinds, ["InputLayer", "Dense", "Dropout", "ReLU", "Dense", "Dropout"])
+        with self.assertRaisesRegex(ValueError, "call_function"):
+            keras.models.clone_model(keras.Sequential([layers.Dense(2)]), call_function=dropped)
+
     def test_bad_files(self):
         (self.folder / "m.keras").write_text("no zip")
         with self.assertRaisesRegex(ValueError, "accessible"):

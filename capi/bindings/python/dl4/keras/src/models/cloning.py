@@ -15,9 +15,12 @@ from .sequential import Sequential
 
 def clone_model(model, input_tensors=None, clone_function=None, call_function=None, recursive=False):
     """The same architecture with weights of its own."""
-    if call_function is not None:
-        raise NotImplementedError("clone_model: call_function is not in this version")
-    copy = cloned(model, input_tensors, clone_function, recursive)
+    if call_function is not None and (isinstance(model, Sequential) or overrides.is_overridden(model, "call")):
+        raise ValueError(
+            "`call_function` argument is not supported with Sequential models, nor with models of a call() of their "
+            f"own. Received model of type '{type(model).__name__}', with call_function={call_function}"
+        )
+    copy = cloned(model, input_tensors, clone_function, recursive, call_function)
     if model.compiled:
         how = dict(model._compiled)
         copy.compile(type(model.optimizer).from_config(model.optimizer.get_config()), **how)
@@ -31,7 +34,7 @@ def model_from_json(json_string, custom_objects=None):
     return deserialize_keras_object(architecture, custom_objects)
 
 
-def cloned(model, input_tensors=None, clone_function=None, recursive=False):
+def cloned(model, input_tensors=None, clone_function=None, recursive=False, call_function=None):
     """The same calls of other layers."""
     copy = clone_function or (lambda layer: type(layer).from_config(layer.get_config()))
     if overrides.is_overridden(model, "call"):
@@ -39,7 +42,8 @@ def cloned(model, input_tensors=None, clone_function=None, recursive=False):
 
     def clone(layer):
         if isinstance(layer, Model) and (clone_function is None or recursive):
-            return cloned(layer, None, clone_function, recursive)
+            inside = None if isinstance(layer, Sequential) else call_function
+            return cloned(layer, None, clone_function, recursive, inside if recursive else None)
         return copy(layer)
 
     if isinstance(model, Sequential):
@@ -76,7 +80,11 @@ def cloned(model, input_tensors=None, clone_function=None, recursive=False):
         def other(x):
             return now.get(x, x) if is_tensor(x) else x
 
-        got = layers[layer](*map_nest(other, list(args)), **map_nest(other, dict(kwargs)))
+        given, named = map_nest(other, list(args)), map_nest(other, dict(kwargs))
+        if call_function is None or layer._is_operation:
+            got = layers[layer](*given, **named)
+        else:
+            got = call_function(layers[layer], *given, **named)
         now.update(zip(flatten(outputs), flatten(got)))
     new_in = map_nest(lambda t: now[t], functional.nest_in)
     return type(model)(new_in, map_nest(lambda t: now[t], functional.nest_out), name=model.name)

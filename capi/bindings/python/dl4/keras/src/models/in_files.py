@@ -1,9 +1,10 @@
 """Models in files: what they are built and compiled with, and their weights."""
 
+import os
 import warnings
 
 from .. import overrides
-from ..saving.saving_lib import load_weights, save_model, save_weights
+from ..saving.saving_lib import load_weights, need_no_texts, save_model, save_weights
 from ..saving.serialization_lib import deserialize_keras_object, serialize_keras_object
 from ..symbolic.tensor import Input
 from ..tree import flatten, map_nest
@@ -69,11 +70,43 @@ class InFiles:
         """One file with architecture and weights: .safetensors, or .keras for Keras."""
         save_model(self, filepath, overwrite, zipped, **kwargs)
 
+    def export(self, filepath, format="tf_saved_model", verbose=None, input_signature=None, **kwargs):
+        """What it gives outside of training, for others: format="onnx", or "safetensors" for the library in any
+        language. `verbose` says where the file is."""
+        if format not in _EXPORTED:
+            raise ValueError(
+                f"Unrecognized format={format}. Supported formats are: 'onnx' and 'safetensors', and of Keras's, which "
+                f"this library does not write, {_NOT_WRITTEN}."
+            )
+        if not _EXPORTED[format]:
+            raise NotImplementedError(
+                f"{self.name}: export(format={format!r}): `export_saved_model` only currently supports the tensorflow, "
+                "jax and torch backends. This library writes format='onnx' and format='safetensors'."
+            )
+        if input_signature is not None or kwargs:
+            given = ["input_signature"] * (input_signature is not None) + list(kwargs)
+            raise NotImplementedError(
+                f"{self.name}: export(): {', '.join(given)}: free sizes of inputs are exported free"
+            )
+        if not self.built:
+            raise ValueError("The layer provided has not yet been built. It must be built before export.")
+        for layer in self._flatten_layers():
+            overrides.refuse(layer, "export()", "save")
+        need_no_texts(self)
+        path = os.fspath(filepath)
+        self.core.save(path, format=_EXPORTED[format])
+        if verbose or verbose is None:
+            print(f"Saved artifact at '{path}'.")
+
     def save_weights(self, filepath, overwrite=True, max_shard_size=None, **kwargs):
         save_weights(self, filepath, overwrite, max_shard_size, **kwargs)
 
     def load_weights(self, filepath, skip_mismatch=False, **kwargs):
         load_weights(self, filepath, skip_mismatch, **kwargs)
+
+
+_EXPORTED = {"onnx": "onnx", "safetensors": "native", "tf_saved_model": "", "openvino": "", "litert": "", "torch": ""}
+_NOT_WRITTEN = ", ".join(repr(name) for name, written in _EXPORTED.items() if not written)
 
 
 def _inputs_for(shapes, types):

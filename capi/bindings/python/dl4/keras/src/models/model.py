@@ -200,7 +200,7 @@ class Model(Layer, Trainer, Inputs, InFiles):
         return sessions[key]
 
     def stream(self, batch=1, seed=0):
-        """A dl4.Stream, which runs this model step by step with the weights of today: stream(x), stream.generate(ids)."""
+        """A dl4.Stream, which runs this model step by step with today's weights: stream(x), stream.generate(ids)."""
         functional = self._require_built()
         self._need_pure(functional)
         with global_state.building:
@@ -397,9 +397,6 @@ class Model(Layer, Trainer, Inputs, InFiles):
 
     def _to_json(self):
         return {"class_name": "Functional", "config": {"model": json.loads(self.core.describe(0)), "name": self.name}}
-
-    def export(self, filepath, **_):
-        raise NotImplementedError("export is not in this version; save() writes a file that every language reads")
 
     def __reduce__(self):
         if type(self).__module__.startswith("dl4.") and (self._functional is None or not self._functional.ahead):

@@ -85,7 +85,7 @@ def save_model(model, filepath, overwrite=True, zipped=None, **kwargs):
         with _replacing(path) as file:
             return _write_archive(model, file)
     _need_files(model, "save()")
-    _need_no_texts(model)
+    need_no_texts(model)
     constrained = [w.path for w in model._constrained()]
     if constrained:
         warnings.warn(f"{path}: saved without the constraints in Python of {', '.join(constrained)}", stacklevel=3)
@@ -106,13 +106,13 @@ def _warn_unbuilt(model):
         )
 
 
-def _need_no_texts(model):
+def need_no_texts(model):
     """Raises where layers that are Python stand in a model: a file of the library has no place for them."""
     ahead = None if model._functional is None else model._functional.ahead
     if ahead is not None:
         names = ", ".join(layer.name for layer in ahead.layers())
         raise NotImplementedError(
-            f"{model.name}: save() of a model with layers that are Python ({names}) is not in this version of "
+            f"{model.name}: a file of a model with layers that are Python ({names}) is not in this version of "
             "the library but as .keras"
         )
 

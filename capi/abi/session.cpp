@@ -10,6 +10,7 @@ namespace {
 struct SessionOptions {
   bool profile = false, training = false, cotangents = false, states = false;
   std::vector<std::string> gradients;
+  kernels::WeightType weights = kernels::WeightType::float32;
   void fields(kinds::Fields &f) {
     f("training", training).doc("run as a training step does: dropout draws");
     f("gradients", gradients).doc("inputs and weights: their gradients are outputs behind those of the model");
@@ -17,6 +18,8 @@ struct SessionOptions {
         .doc("gradients of the outputs times cotangents, which are inputs behind those of the model");
     f("states", states).doc("what recurrent layers carry is inputs and outputs behind those of the model");
     f("profile", profile).doc("keep times per step");
+    f("weights", weights, {"float32", "bfloat16", "int8", "int4"})
+        .doc("what products keep constant weights in where that is faster");
   }
 };
 
@@ -25,6 +28,11 @@ SessionOptions session_options(const char *options) {
   if (o.cotangents && o.gradients.empty())
     throw Error(Code::invalid_argument, "\"cotangents\": true needs \"gradients\", got none")
         .with("attribute", "cotangents");
+  if (o.weights != kernels::WeightType::float32 && (o.training || !o.gradients.empty()))
+    throw Error(Code::unsupported,
+                text("\"weights\": expected \"float32\" with ", o.training ? "\"training\": true" : "\"gradients\"",
+                     ", got \"", kernels::weight_type_names[static_cast<size_t>(o.weights)], '"'))
+        .with("attribute", "weights");
   return o;
 }
 
@@ -50,6 +58,7 @@ std::string describe(dl4_session &s, int32_t format) {
                {"outputs", side(DL4_OUTPUTS)},
                {"steps", s.core->program().steps.size()},
                {"cached_bytes", s.core->cached_bytes()},
+               {"packed_bytes", s.core->packed_bytes()},
                {"plans", s.core->plans()}});
 }
 
@@ -70,6 +79,10 @@ dl4_error *dl4_session_create(const dl4_model *m, const char *options, dl4_sessi
     graph::Pinned p = graph::pinned(*model.core, {given.training, given.gradients, given.cotangents, given.states},
                                     run.plan.passes_off);
     run.constant_states = p.in.written.empty();
+    if (!run.constant_states && given.weights != kernels::WeightType::float32)
+      throw Error(Code::unsupported, "\"weights\": expected \"float32\", as the model assigns weights")
+          .with("attribute", "weights");
+    run.plan.weights = given.weights;
     run.profile = given.profile;
     run.run_counter = p.run_counter;
     for (auto [input, output] : p.alike) run.alike.push_back({input, output});

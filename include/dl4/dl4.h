@@ -798,14 +798,30 @@ DL4_API DL4_CHECKED dl4_error *dl4_model_check_gradients(const dl4_model *m, dl4
  * current weights, makes the assignments and stores the new values. One thread at a time may run it, and only while no
  * other call uses these weights: else DL4_BUSY. A run that fails or is cancelled may have made some of the assignments.
  * Such a session has neither gradients nor states, and dl4_session_predict() refuses it.
+ * The option weights is for products with weights that never change: Dense, EinsumDense, the projections of attention,
+ * the products of LSTM, GRU and SimpleRNN, and convolutions. The model and its files stay as they are. The plan keeps
+ * float32 where another type was measured to be slower: small layers, and with bfloat16 many rows and convolutions.
+ * Convolutions are kept in int8 for int4 too. Embedding reads the model's own table, of which a session makes no copy.
+ * bfloat16 rounds each weight to the nearest, ties to even, and sums in float32. With int8 a weight w becomes round(w
+ * * (127 / max |w|)) of its output channel; with int4 round(w * (7 / max |w|)) of its channel and of the 128 inputs
+ * that it is among. Each run rounds the other side by row, a convolution's by image: round(x * (127 / max |x|)), ties
+ * to even. The product is max |x| / 127 times the sum, over the groups of inputs, of max |w| / 127 (or 7) times an
+ * exact sum of integers: the same bits on every processor and for any number of threads. A scale below the smallest
+ * normal number counts as 0; a row with NaN or infinity gives NaN. These weights stand beside the model's own, in
+ * place of the copies in float32 that a session makes for its kernels; dl4_describe() says how many bytes they are
+ * ("packed_bytes") and which kernels were taken.
  * Options:
  *   training    bool     run as a training step does: dropout draws, by the number of the run; default false
  *   gradients   strings  inputs and weights by name, an input before a weight of the same name; default none
  *   cotangents  bool     take cotangents of the outputs; default false
  *   states      bool     what recurrent layers carry is inputs and outputs behind those of the model; default false
  *   profile     bool     keep times per step for dl4_describe(); default false
+ *   weights     string   what products keep constant weights in where that is faster: "float32" (default), "bfloat16",
+ *                        "int8" or "int4"
  * May be NULL: options.
- * Errors: DL4_NOT_FOUND (options), DL4_UNSUPPORTED (something on the way has no gradient). */
+ * Errors: DL4_NOT_FOUND (options), DL4_UNSUPPORTED (something on the way has no gradient; weights with training or
+ * gradients, or of a model that assigns weights). The first run refuses weights that have no scale (NaN, infinity, or
+ * beyond 1e30) as DL4_INVALID_ARGUMENT. */
 DL4_API DL4_CHECKED dl4_error *dl4_session_create(const dl4_model *m, const char *options, dl4_session **out);
 
 /* The shape of output `i` for inputs of given shapes; nothing is run or planned.

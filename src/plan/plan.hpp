@@ -21,6 +21,8 @@ using dispatch::Packs, dispatch::Site;
 struct Options {
   dispatch::Cutting cutting;
   std::vector<std::string> passes_off, kernels_off;
+  // What products and convolutions may keep constant weights in.
+  kernels::WeightType weights = kernels::WeightType::float32;
   bool check = false;       // verify the Program after each pass
   int64_t guard_bytes = 0;  // left free behind every buffer of the arena, for tests
   int64_t memory_limit = INT64_MAX;

@@ -46,6 +46,7 @@ Site site_of(const Program &p, const Step &step, const Placement &placement, con
   site.cutting = options.cutting;
   site.off = options.kernels_off;
   site.packs = packs;
+  site.weights = options.weights;
   return site;
 }
 

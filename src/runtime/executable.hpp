@@ -103,6 +103,8 @@ class Executable {
   void trim();
   // Of its frames, idle or in use.
   int64_t cached_bytes() const { return plans_.frame_bytes(); }
+  // Of weights in the layouts of kernels that live.
+  int64_t packed_bytes() const { return packs_ ? packs_->bytes() : 0; }
 
  private:
   // The plan for these shapes, made if there is none. It is kept as long as the Use lives.

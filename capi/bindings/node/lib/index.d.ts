@@ -165,6 +165,7 @@ export interface SessionOptions {
   gradients?: readonly string[];
   cotangents?: boolean;
   profile?: boolean;
+  weights?: "float32" | "bfloat16" | "int8" | "int4";
 }
 
 /** One input, a list of them, or an object of them by name. */

@@ -17,7 +17,8 @@ struct Product {
   int64_t slices;
   const kernels::Constant *b;  // the right-hand side, constant and shared by all items; or nullptr
   const Measured &as;
-  double scale;  // how much more there is to do than in that one
+  double scale;                                                // how much more there is to do than in that one
+  kernels::WeightType weights = kernels::WeightType::float32;  // what b may be kept in
   DType dtype() const { return g.dtype; }
 };
 
@@ -43,6 +44,7 @@ struct ConvAt {
   int64_t slices;
   const kernels::Constant *weights;  // constant, or nullptr
   const Thresholds::Convs &t = thresholds().convs;
+  kernels::WeightType in = kernels::WeightType::float32;  // what weights may be kept in
   DType dtype() const { return c.dtype; }
   bool is_empty() const { return c.d == 0 || c.h == 0 || c.w == 0 || c.c == 0; }  // the bias alone
 

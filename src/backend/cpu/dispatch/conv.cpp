@@ -79,7 +79,17 @@ double by_blocks(const ConvAt &at, int64_t width) {
   return at.t.blocked_part * at.by_dnnl() * real(round_up(width, 16)) / real(width);
 }
 
+// Integers are asked for, and are ahead; four bits would cost too much accuracy for the bytes of a filter.
+bool takes_integers(const ConvAt &at) {
+  if (at.in != kernels::WeightType::int8 && at.in != kernels::WeightType::int4) return false;
+  return at.weights && at.weights->forms && kernels::is_for_narrow(at.c) &&
+         thresholds().pays(kernels::WeightType::int8, checked_mul(at.c.n, at.c.oh, at.c.ow), at.c.oc,
+                           checked_mul(at.c.kh, at.c.kw, at.c.c));
+}
+
 constexpr Candidate<ConvAt> own_forward[] = {
+    {"int8_conv", takes_integers, [](const ConvAt &at) { return narrow_conv_part() * at.by_dnnl(); },
+     [](const ConvAt &at) { return kernels::narrow_conv(at.c, at.slices, *at.weights); }},
     {"direct_conv",
      [](const ConvAt &at) { return at.c.groups == 1 && few_channels(at.c, at.t) && !padding_dwarfs(at.c); },
      [](const ConvAt &at) { return at.t.direct_part * at.by_dnnl(); },
@@ -170,7 +180,7 @@ std::unique_ptr<Kernel> conv(const Site &site, const kernels::Conv &c, const ker
     g.bias = c.bias, g.epilogue = c.epilogue, g.dtype = c.dtype;
     return product(site, g, product_slices(site, g), weights);
   }
-  return choose<ConvAt>(site, forward(), {c, conv_slices(site, c), weights});
+  return choose<ConvAt>(site, forward(), {c, conv_slices(site, c), weights, thresholds().convs, site.weights});
 }
 
 std::unique_ptr<Kernel> conv_data(const Site &site, const kernels::Conv &c, const kernels::Constant *weights) {

@@ -2,6 +2,7 @@
 #include "backend/cpu/dispatch/lstm.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
 
 #include "backend/cpu/dispatch/libraries.hpp"
@@ -23,33 +24,58 @@ struct Products {
   std::shared_ptr<const Kernel> whole, end;  // for so many
 };
 
+// R in the form of our own loop, when it is constant.
+struct Recurrent {
+  std::shared_ptr<const kernels::Packed> panels;
+  std::array<std::shared_ptr<const kernels::NarrowWeights>, 4> narrow;  // or in fewer bytes, by gate
+
+  explicit operator bool() const { return panels || narrow[0]; }
+  // Of a kernel that has it so.
+  std::string name(const char *kernel) const {
+    if (!narrow[0]) return kernel;
+    return text(kernel, ", ", kernels::weight_type_names[static_cast<size_t>(narrow[0]->type)]);
+  }
+  bool is_integer() const { return narrow[0] && narrow[0]->is_integer(); }
+  // packed: of this run, when it is not constant.
+  void give(kernels::LstmForward &f, const float *packed) const noexcept {
+    f.recurrent = panels ? static_cast<const kernels::PackedFloats &>(*panels).floats() : packed;
+    for (size_t g = 0; g < narrow.size(); ++g) f.narrow[g] = narrow[g].get();
+  }
+};
+
 // Where a run of our own loop finds its scratch, in floats, and what it multiplies with.
 struct Layout {
   Sizes s;
   kernels::LstmLoop loop;
   int64_t slices = 0;
-  bool bias = false, keeps = false;                  // keeps: the gates are a result
-  std::vector<Products> products;                    // by slice
-  std::shared_ptr<const kernels::Packed> recurrent;  // when it is constant
+  bool bias = false, keeps = false;  // keeps: the gates are a result
+  std::vector<Products> products;    // by slice
+  Recurrent recurrent;
   int64_t each = 0;  // of one slice: packed recurrent kernel, loop, source, gates, product
   int64_t loop_at = 0, src_at = 0, gates_at = 0, product_at = 0;
 };
 
-// R in the form of our own loop, or nullptr if it is not constant.
-std::shared_ptr<const kernels::Packed> packed_recurrent(const Site &site, int64_t units, bool by_gate) {
+// rows: sequences side by side.
+Recurrent recurrent_of(const Site &site, int64_t rows, int64_t units, bool by_gate) {
   auto r = site.constant_source(src_recurrent_kernel);
-  if (!r) return nullptr;
+  if (!r) return {};
   const int64_t all = checked_mul(4, units);
-  if (!by_gate) return kernels::packed_panels(*r, units, all, all);
-  return r->packed("lstm panels by gate", [&] {
-    auto panels = std::make_shared<const kernels::PackedFloats>(kernels::packed_gates_floats(units));
-    kernels::pack_gates(units, {0, units}, r->data, panels->floats());
-    return panels;
-  });
-}
-
-const float *floats_of(const std::shared_ptr<const kernels::Packed> &p) noexcept {
-  return static_cast<const kernels::PackedFloats &>(*p).floats();
+  if (r->forms && thresholds().pays(site.weights, rows, all, units)) {
+    Recurrent by;
+    for (size_t g = 0; g < by.narrow.size(); ++g)
+      by.narrow[g] = kernels::narrow_weights(*r, site.weights, units, units, all, false,
+                                             checked_mul(static_cast<int64_t>(g), units));
+    return by;
+  }
+  if (!by_gate) return {kernels::packed_panels(*r, units, all, all), {}};
+  return {r->packed("lstm panels by gate",
+                    [&] {
+                      const int64_t floats = kernels::packed_gates_floats(units);
+                      auto panels = std::make_shared<const kernels::PackedFloats>(floats);
+                      kernels::pack_gates(units, {0, units}, r->data, panels->floats());
+                      return panels;
+                    }),
+          {}};
 }
 
 // What a run gives its loop, but for x_gates and recurrent.
@@ -79,11 +105,11 @@ constexpr int64_t rows_at_once = 64;
 Layout lay_out(const Site &site, const Sizes &s, bool backwards, int64_t slices) {
   Layout l;
   l.s = s;
-  l.loop = {s.time, s.units, backwards};
+  l.recurrent = recurrent_of(site, (s.batch + slices - 1) / slices, s.units, false);
+  l.loop = {s.time, s.units, backwards, l.recurrent.is_integer()};
   l.slices = slices;
   l.bias = site.src[src_bias].present;
   l.keeps = site.dst[lstm_dst::gates].present;
-  l.recurrent = packed_recurrent(site, s.units, false);
   auto weights = site.constant_source(src_kernel);
   std::map<int64_t, std::shared_ptr<const Kernel>> by_rows;
   int64_t most = 0, most_rows = 0, product_bytes = 0;
@@ -129,7 +155,8 @@ Layout lay_out(const Site &site, const Sizes &s, bool backwards, int64_t slices)
 class OwnLstm final : public Kernel {
  public:
   explicit OwnLstm(Layout layout)
-      : Kernel("own_lstm", layout.slices, checked_mul(layout.slices, layout.each, 4)), l_(std::move(layout)) {}
+      : Kernel(layout.recurrent.name("own_lstm"), layout.slices, checked_mul(layout.slices, layout.each, 4)),
+        l_(std::move(layout)) {}
 
   std::unique_ptr<Bound> bind() const override {
     auto b = std::make_unique<BoundProducts>();
@@ -148,7 +175,7 @@ class OwnLstm final : public Kernel {
     const int64_t time = l_.s.time, inputs = l_.s.inputs, batch = end - begin;
     const float *x = r.in<float>(src_x) + begin * time * inputs;
     kernels::LstmForward f = arguments(r);
-    f.recurrent = l_.recurrent ? floats_of(l_.recurrent) : mine;
+    l_.recurrent.give(f, mine);
     auto fill = [&](const Kernel &product, Bound *b, const float *from, float *gates) {
       if (product.slices) multiply(product, 0, b, r, l_.bias, from, gates, mine + l_.product_at);
     };
@@ -200,13 +227,13 @@ class OwnLstmByUnits final : public Kernel {
     std::shared_ptr<const Kernel> inputs = product(site, g, slices, weights ? &*weights : nullptr);
     Places at;
     at.loop = round_up((inputs->scratch + 3) / 4, 16);
-    kernels::LstmLoop loop{s.time, s.units, backwards};
+    Recurrent recurrent = recurrent_of(site, s.batch, s.units, true);
+    kernels::LstmLoop loop{s.time, s.units, backwards, recurrent.is_integer()};
     at.gates = checked_add(at.loop, round_up(kernels::lstm_forward_scratch_by_units(loop, s.batch), 16));
     const bool keeps = site.dst[lstm_dst::gates].present;
     at.recurrent = checked_add(at.gates, keeps ? 0 : round_up(checked_mul(g.m, g.n), 16));
-    auto recurrent = packed_recurrent(site, s.units, true);
     at.end = checked_add(at.recurrent, recurrent ? 0 : kernels::packed_gates_floats(s.units));
-    return std::unique_ptr<Kernel>(new OwnLstmByUnits(loop, s.batch, slices, g.bias, inputs, recurrent, at));
+    return std::unique_ptr<Kernel>(new OwnLstmByUnits(loop, s.batch, slices, g.bias, inputs, std::move(recurrent), at));
   }
 
   std::unique_ptr<Bound> bind() const override { return inputs_->bind(); }
@@ -216,7 +243,7 @@ class OwnLstmByUnits final : public Kernel {
     auto [begin, end] = kernels::part(loop_.hidden, slices, slice, kernels::lstm_unit_block);
     float *scratch = static_cast<float *>(r.scratch), *packed = scratch + at_.recurrent;
     kernels::LstmForward f = arguments(r);
-    f.recurrent = recurrent_ ? floats_of(recurrent_) : packed;
+    recurrent_.give(f, packed);
     float *gates = f.gates ? f.gates : scratch + at_.gates;
     f.x_gates = gates;
     if (step < 0) {
@@ -232,8 +259,8 @@ class OwnLstmByUnits final : public Kernel {
   };
 
   OwnLstmByUnits(kernels::LstmLoop loop, int64_t batch, int64_t slices, bool bias, std::shared_ptr<const Kernel> inputs,
-                 std::shared_ptr<const kernels::Packed> recurrent, Places at)
-      : Kernel("own_lstm, by units", slices, checked_mul(at.end, 4), 1 + loop.time),
+                 Recurrent recurrent, Places at)
+      : Kernel(recurrent.name("own_lstm, by units"), slices, checked_mul(at.end, 4), 1 + loop.time),
         loop_(loop),
         batch_(batch),
         bias_(bias),
@@ -245,7 +272,7 @@ class OwnLstmByUnits final : public Kernel {
   int64_t batch_;
   bool bias_;
   std::shared_ptr<const Kernel> inputs_;
-  std::shared_ptr<const kernels::Packed> recurrent_;
+  Recurrent recurrent_;
   Places at_;
 };
 

@@ -5,6 +5,7 @@
 
 #include "backend/cpu/dispatch/libraries.hpp"
 #include "backend/cpu/kernels/gemm/gemm_cut.hpp"
+#include "backend/cpu/kernels/gemm/narrow_gemm.hpp"
 #include "backend/cpu/kernels/gemm/packed_gemm.hpp"
 #include "backend/cpu/kernels/gemm/small_gemm.hpp"
 #include "backend/cpu/kernels/movement/movement.hpp"
@@ -17,6 +18,7 @@ using kernels::Constant;
 using kernels::Gemm;
 using kernels::Kernel;
 using kernels::Run;
+using kernels::WeightType;
 
 // How our own kernels cut: rows, or columns when there are few rows to share B among.
 kernels::GemmCut cut_own(const Gemm &g, int64_t slices) { return kernels::cut(g, slices, 8, 4, kernels::packed_panel); }
@@ -111,6 +113,39 @@ std::unique_ptr<Kernel> packed(Gemm g, int64_t slices, const Constant &b) {
   return kernels::make_kernel("packed_gemm", cut.slices, run);
 }
 
+// A constant right-hand side in fewer bytes. The rows of A that are made integers at once stay in the second cache.
+std::unique_ptr<Kernel> narrow(Gemm g, int64_t slices, const Constant &b, WeightType type) {
+  const bool relu = g.epilogue.relu;
+  if (relu) g.epilogue = {};  // done before C is stored
+  auto form = kernels::narrow_weights(b, type, g.k, g.n, g.ldb, g.trans_b);
+  const kernels::GemmCut cut = cut_own(g, slices);
+  const int64_t once = std::min<int64_t>(g.m, 72);
+  const int64_t bytes = form->is_integer() ? round_up(kernels::narrow_scratch(once, g.k), 64) : 0;
+  auto run = [g, cut, form, once, bytes, relu](int64_t slice, const Run &r) noexcept {
+    const kernels::GemmPart p = cut.part_of(g, slice);
+    void *codes = static_cast<std::byte *>(r.scratch) + slice * bytes;
+    const float *bias = g.bias ? r.in<float>(2) : nullptr;
+    const int64_t panel = kernels::packed_panel;
+    // bounded: of at most 4096 numbers
+    const int64_t most = g.epilogue ? std::max(panel, block_floats / once / panel * panel) : p.cols();
+    for (int64_t item = p.item0; item < p.item1; ++item)
+      for (int64_t row = p.row0; row < p.row1; row += once) {
+        const int64_t rows = std::min(once, p.row1 - row);
+        const float *a = r.in<float>(0) + item * g.stride_a + row * g.lda;
+        float *c = r.out<float>(0) + item * g.stride_c + row * g.ldc;
+        kernels::narrow_rows(*form, rows, a, g.lda, codes);
+        for (int64_t col = p.col0; col < p.col1; col += most) {
+          const int64_t cols = std::min(most, p.col1 - col);
+          kernels::narrow_gemm(*form, rows, col, cols, a, g.lda, codes, bias ? bias + col : nullptr, 0, c + col, g.ldc,
+                               relu);
+          if (g.epilogue) g.epilogue(c + col, rows, cols, g.ldc);
+        }
+      }
+  };
+  const std::string name(kernels::weight_type_names[static_cast<size_t>(type)]);
+  return kernels::make_kernel(name + "_gemm", cut.slices, run, checked_mul(cut.slices, bytes));
+}
+
 void multiply_plainly(const Gemm &g, const float *a, const float *b, const float *bias, float *c, int64_t rows,
                       int64_t cols, int64_t ldc) noexcept {
   for (int64_t i = 0; i < rows; ++i) {
@@ -148,7 +183,22 @@ double lays_b(int64_t m, int64_t of_figure) {
   return std::max(1.0, with(m) / with(of_figure));
 }
 
+// Weights in fewer bytes are asked for, and are ahead. Constants that are no weights are not meant.
+template <WeightType type>
+bool is_narrow(const Product &p) {
+  return p.weights == type && p.b && p.b->forms && !p.g.trans_a &&
+         thresholds().pays(type, checked_mul(p.g.batch, p.g.m), p.g.n, p.g.k);
+}
+double narrow_cost(const Product &p) { return p.scale * p.as.packed / 2; }
+template <WeightType type>
+std::unique_ptr<Kernel> make_narrow(const Product &p) {
+  return narrow(p.g, p.slices, *p.b, type);
+}
+
 constexpr Candidate<Product> own_products[] = {
+    {"bfloat16_gemm", is_narrow<WeightType::bfloat16>, narrow_cost, make_narrow<WeightType::bfloat16>},
+    {"int8_gemm", is_narrow<WeightType::int8>, narrow_cost, make_narrow<WeightType::int8>},
+    {"int4_gemm", is_narrow<WeightType::int4>, narrow_cost, make_narrow<WeightType::int4>},
     {"packed_gemm", [](const Product &p) { return p.b && !p.g.trans_a; },
      [](const Product &p) { return p.scale * p.as.packed; },
      [](const Product &p) { return packed(p.g, p.slices, *p.b); }},
@@ -229,7 +279,9 @@ std::unique_ptr<Kernel> product(const Site &site, const Gemm &given, int64_t sli
   Gemm g = kernels::dense(given);
   if (g.batch == 0 || g.m == 0 || g.n == 0) return nothing();
   if (g.k == 0) return reference(g, slices);
-  return choose<Product>(site, products(), product_at(g, slices, b, thresholds().products));
+  Product at = product_at(g, slices, b, thresholds().products);
+  at.weights = site.weights;
+  return choose<Product>(site, products(), at);
 }
 
 std::vector<Price> product_prices(const Gemm &given, bool constant, cpu::Type type) {

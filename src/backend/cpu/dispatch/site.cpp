@@ -11,6 +11,13 @@ kernels::PackedForms &Packs::of(const std::string &key) {
   return forms_[key];
 }
 
+int64_t Packs::bytes() const {
+  std::lock_guard lock(mutex_);
+  int64_t sum = 0;
+  for (const auto &[key, forms] : forms_) sum = checked_add(sum, forms.bytes());
+  return sum;
+}
+
 double work_microseconds(double flops, double bytes) { return std::max(flops / 60e3, bytes / 20e3); }
 
 int64_t Cutting::slices(int64_t parts, double microseconds) const {

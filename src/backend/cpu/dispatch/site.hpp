@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "backend/cpu/kernels/gemm/packed.hpp"
+#include "backend/cpu/kernels/gemm/weight_type.hpp"
 #include "backend/cpu/kernels/kernel.hpp"
 #include "base/fork.hpp"
 #include "ops/op.hpp"
@@ -22,9 +23,10 @@ using ops::Operand, ops::Operands;
 class Packs {
  public:
   kernels::PackedForms &of(const std::string &key);
+  int64_t bytes() const;  // of the forms alive
 
  private:
-  Mutex mutex_;
+  mutable Mutex mutex_;
   std::map<std::string, kernels::PackedForms> forms_;
 };
 
@@ -51,6 +53,7 @@ struct Site {
   Cutting cutting;
   std::span<const std::string> off;  // kernels switched off by name
   Packs *packs = nullptr;
+  kernels::WeightType weights = kernels::WeightType::float32;  // constant ones may be kept in this
   std::string *reason = nullptr;  // gets why a kernel was chosen among several; null: nobody asks
 
   bool allows(std::string_view kernel) const;

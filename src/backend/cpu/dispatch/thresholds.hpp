@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "backend/cpu/kernels/gemm/gemm.hpp"
+#include "backend/cpu/kernels/gemm/weight_type.hpp"
 #include "base/cpu.hpp"
 
 namespace dl4::dispatch {
@@ -93,15 +94,26 @@ struct Thresholds {
   struct ByItem {
     double openblas, small;
   };
+  // Products with weights in fewer bytes are ahead of those with float32 up to so many rows.
+  struct Narrow {
+    int64_t bfloat16_rows, integer_rows;
+  };
   Products products;
   Convs convs;
   Lstms lstms;
   ByItem by_item;
+  Narrow narrow;
+
+  // Is the product of m rows with constant weights [k, n] faster with these in that type?
+  bool pays(kernels::WeightType type, int64_t m, int64_t n, int64_t k) const;
 };
 
 const Thresholds &thresholds(cpu::Type type);
 // Of the processor that this process runs on.
 const Thresholds &thresholds();
+
+// What a multiplication of a convolution in int8 costs, of one by oneDNN in float32.
+double narrow_conv_part();
 
 // Are there so few columns that vectors of them would be mostly empty, and are they long enough for dot products?
 bool few_columns(const kernels::Gemm &g);

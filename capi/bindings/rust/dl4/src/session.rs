@@ -42,7 +42,7 @@ unsafe impl Send for Session {}
 unsafe impl Sync for Session {}
 
 impl Session {
-    /// Options as of `dl4_session_create`: `training`, `gradients`, `cotangents`, `states`, `profile`.
+    /// Options as of `dl4_session_create`: `training`, `gradients`, `cotangents`, `states`, `profile`, `weights`.
     pub fn new(model: &Model, options: impl Into<Attrs>) -> Result<Session> {
         let options = options.into().options()?;
         // SAFETY: live objects.

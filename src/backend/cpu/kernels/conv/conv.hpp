@@ -67,6 +67,10 @@ std::unique_ptr<Kernel> packed_conv(const Conv &conv, int64_t slices, const Cons
 std::unique_ptr<Kernel> channels_conv(const Conv &conv, int64_t slices);
 // For any geometry.
 std::unique_ptr<Kernel> blocked_conv(const Conv &conv, int64_t slices, const Constant *weights = nullptr);
+// For images whose windows' rows are whole quads of numbers, without groups and dilation along rows, with constant
+// weights kept in int8. The source becomes integers by image: round(x * 127 / max |x|), as NarrowWeights says of a row.
+bool is_for_narrow(const Conv &c);
+std::unique_ptr<Kernel> narrow_conv(const Conv &conv, int64_t slices, const Constant &weights);
 std::unique_ptr<Kernel> reference_conv(const Conv &conv, int64_t slices);
 
 // The gradient by the source (also the transposed convolution). Arguments: diff_dst, weights, diff_src. bias and

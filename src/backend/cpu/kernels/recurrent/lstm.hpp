@@ -2,7 +2,10 @@
 // are done before (x gates) and after (weight gradients) by large gemms.
 #pragma once
 
+#include <array>
 #include <cstdint>
+
+#include "backend/cpu/kernels/gemm/narrow_gemm.hpp"
 
 namespace dl4::kernels {
 
@@ -24,18 +27,20 @@ void lstm_cell_grad(int64_t rows, int64_t hidden, const float *gates, int64_t ld
 struct LstmLoop {
   int64_t time = 0, hidden = 0;
   bool backwards = false;  // from the last step to the first
+  bool integers = false;   // the state is multiplied as integers: the scratch has room for these
 };
 
 // Everything is batch-major and whole ([b, ...]); a call does sequences [begin, end). "By step" = in order of time; "as
 // run" = in order of processing, which Keras does not reverse. The output of a masked step is the previous one, zeros
 // before the first.
 struct LstmForward {
-  const float *x_gates = nullptr;              // [b, time, 4h] by step: x W + bias; unread where LstmSteps has them
-  const float *recurrent = nullptr;            // pack_b of R [h, 4h]
-  const float *h0 = nullptr, *c0 = nullptr;    // [b, h]; nullptr: zeros
-  const uint8_t *mask = nullptr;               // [b, time] by step; nullptr: none
-  float *y = nullptr;                          // [b, time, h] as run, or nullptr
-  float *h_last = nullptr, *c_last = nullptr;  // [b, h] the states, or nullptr
+  const float *x_gates = nullptr;    // [b, time, 4h] by step: x W + bias; unread where LstmSteps has them
+  const float *recurrent = nullptr;  // pack_b of R [h, 4h]
+  std::array<const NarrowWeights *, 4> narrow = {};  // R in fewer bytes, by gate, instead
+  const float *h0 = nullptr, *c0 = nullptr;          // [b, h]; nullptr: zeros
+  const uint8_t *mask = nullptr;                     // [b, time] by step; nullptr: none
+  float *y = nullptr;                                // [b, time, h] as run, or nullptr
+  float *h_last = nullptr, *c_last = nullptr;        // [b, h] the states, or nullptr
   float *gates = nullptr;   // [b, time, 4h] by step: activations for the gradient (may be x_gates), or nullptr
   float *c = nullptr;       // [b, time, h] by step: cell states for the gradient, or nullptr
   float *h_prev = nullptr;  // [b, time, h] by step: the state each step started from (dR = h_prev^T dgates), or nullptr

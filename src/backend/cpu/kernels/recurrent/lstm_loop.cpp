@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/checked.hpp"
 #include "backend/cpu/kernels/elementwise/elementwise.hpp"
 #include "backend/cpu/kernels/gemm/packed_gemm.hpp"
 #include "backend/cpu/kernels/recurrent/lstm.hpp"
+#include "base/checked.hpp"
 
 namespace dl4::kernels {
 namespace {
@@ -32,6 +32,7 @@ struct Part {
   int64_t begin, rows, unit, units;
   const float *h_before;
   float *h, *c, *gates, *seen;  // seen: 1 after a row's first valid step
+  float *codes = nullptr;       // of h_before
 };
 
 void load_state(const LstmLoop &l, const LstmForward &f, const Part &p) noexcept {
@@ -39,6 +40,10 @@ void load_state(const LstmLoop &l, const LstmForward &f, const Part &p) noexcept
   copy_rows(p.rows, p.units, at(f.h0, from), n, p.h + p.unit, n);
   copy_rows(p.rows, p.units, at(f.c0, from), n, p.c + p.unit, n);
   std::fill_n(p.seen, p.rows, f.mask ? 0.0f : 1.0f);
+}
+
+int64_t floats_of_codes(const LstmLoop &l, int64_t rows) {
+  return l.integers ? round_up((narrow_scratch(rows, l.hidden) + 3) / 4, 16) : 0;
 }
 
 int64_t step_in_time(const LstmLoop &l, int64_t s) { return l.backwards ? l.time - 1 - s : s; }
@@ -49,7 +54,14 @@ void forward_step(const LstmLoop &l, const LstmForward &f, const Part &p, int64_
   if (f.h_prev) copy_rows(p.rows, p.units, p.h_before + p.unit, n, f.h_prev + step * n + p.unit, time * n);
   float *gates = f.gates ? f.gates + step * 4 * n : p.gates;
   const int64_t ld = f.gates ? time * 4 * n : 4 * n;
-  if (p.units == n) {
+  if (f.narrow[0]) {
+    narrow_rows(*f.narrow[0], p.rows, p.h_before, n, p.codes);
+    for (int64_t g = 0; g < 4; ++g) {
+      const int64_t to = g * n + p.unit;
+      narrow_gemm(*f.narrow[static_cast<size_t>(g)], p.rows, p.unit, p.units, p.h_before, n, p.codes, x + to, ld_x,
+                  gates + to, ld);
+    }
+  } else if (p.units == n) {
     packed_gemm(p.rows, 4 * n, n, p.h_before, n, f.recurrent, x, ld_x, gates, ld);
   } else {
     for (int64_t g = 0; g < 4; ++g)
@@ -129,14 +141,15 @@ void store_state(const LstmLoop &l, const LstmBackward &f, const PartDiff &p) no
 }  // namespace
 
 int64_t lstm_forward_scratch(const LstmLoop &l, int64_t rows) {
-  return checked_mul(rows, checked_add(checked_mul(6, l.hidden), 1));
+  return checked_add(checked_mul(rows, checked_add(checked_mul(6, l.hidden), 1)), floats_of_codes(l, rows));
 }
 
 void lstm_forward(const LstmLoop &l, const LstmForward &f, const LstmSteps &steps, int64_t begin, int64_t end,
                   float *scratch) noexcept {
   const int64_t rows = end - begin, n = l.hidden, g = 4 * n;
   float *c = scratch + rows * n, *gates = c + rows * n;
-  const Part p{begin, rows, 0, n, scratch, scratch, c, gates, gates + rows * g};
+  float *seen = gates + rows * g;
+  const Part p{begin, rows, 0, n, scratch, scratch, c, gates, seen, seen + rows};
   if (steps.first == 0) load_state(l, f, p);
   for (int64_t s = steps.first; s < steps.last; ++s) {
     const int64_t place = l.backwards ? steps.last - 1 - s : s - steps.first;
@@ -148,10 +161,12 @@ void lstm_forward(const LstmLoop &l, const LstmForward &f, const LstmSteps &step
   if (steps.last == l.time) store_state(l, f, p);
 }
 
-// Shared: two states, of which a step reads one and writes the other, cells and gates. Of each block of units: seen.
+// Shared: two states, of which a step reads one and writes the other, cells and gates. Of each block of units: seen and
+// codes.
 int64_t lstm_forward_scratch_by_units(const LstmLoop &l, int64_t rows) {
   const int64_t blocks = (l.hidden + lstm_unit_block - 1) / lstm_unit_block;
-  return checked_add(checked_mul(rows, 7, l.hidden), checked_mul(blocks, round_up(rows, 16)));
+  const int64_t each = checked_add(round_up(rows, 16), floats_of_codes(l, rows));
+  return checked_add(checked_mul(rows, 7, l.hidden), checked_mul(blocks, each));
 }
 
 void lstm_forward_by_units(const LstmLoop &l, const LstmForward &f, int64_t rows, int64_t step, LstmUnits u,
@@ -159,8 +174,8 @@ void lstm_forward_by_units(const LstmLoop &l, const LstmForward &f, int64_t rows
   const int64_t n = l.hidden, all = rows * n;
   float *h = scratch + (step & 1 ? 0 : all), *h_before = scratch + (step & 1 ? all : 0);
   float *c = scratch + 2 * all, *gates = c + all, *seen = gates + 4 * all;
-  const Part p{
-      0, rows, u.begin, u.end - u.begin, h_before, h, c, gates, seen + u.begin / lstm_unit_block * round_up(rows, 16)};
+  float *mine = seen + u.begin / lstm_unit_block * (round_up(rows, 16) + floats_of_codes(l, rows));
+  const Part p{0, rows, u.begin, u.end - u.begin, h_before, h, c, gates, mine, mine + round_up(rows, 16)};
   if (step < 0)
     load_state(l, f, p);
   else

@@ -38,6 +38,8 @@ int64_t detect() {
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
       __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd"))
     found |= HWY_AVX3;
+  // No file is compiled for that one: it says that kernels of HWY_AVX3 may multiply bytes.
+  if ((found & HWY_AVX3) && __builtin_cpu_supports("avx512vnni")) found |= HWY_AVX3_DL;
   return found;
 }
 

@@ -1,0 +1,507 @@
+// Products by weights of fewer bytes, by instruction set.
+#include "backend/cpu/kernels/gemm/narrow_gemm.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#ifndef DL4_KERNELS_NARROW_PRODUCT
+#define DL4_KERNELS_NARROW_PRODUCT
+namespace dl4::kernels {
+// What a tile knows, whichever rows and columns it makes.
+struct NarrowProduct {
+  const NarrowWeights &b;
+  int64_t n;  // columns from `first` on
+  int64_t first;
+  const float *a;
+  int64_t lda;
+  NarrowRows codes;  // of A, of integers
+  const float *d;
+  int64_t ldd;
+  float *c;
+  int64_t ldc;
+  bool relu;
+};
+// Numbers from one row of codes of A to the next.
+inline int64_t narrow_stride(int64_t k) { return round_up(k, 64); }
+}  // namespace dl4::kernels
+#endif
+
+#include "backend/cpu/kernels/simd/simd.hpp"
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backend/cpu/kernels/gemm/narrow_gemm.cpp"
+#include "hwy/foreach_target.h"
+#include "backend/cpu/kernels/gemm/tile-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace dl4::kernels::HWY_NAMESPACE {
+namespace {
+
+inline constexpr int64_t panel = packed_panel;
+inline constexpr int64_t panel_row = 4 * panel;  // bytes of four rows of int8, of eight of int4
+inline constexpr bool wide = HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3, middle = wide || HWY_TARGET == HWY_AVX2;
+
+// How codes are multiplied. A vector of weights has the sums of `columns` columns; Code is what A's are stored as.
+#if HWY_TARGET == HWY_SCALAR
+struct Pairs {
+  using Code = int16_t;
+  struct Codes {
+    int32_t v[4];
+  };
+  using Bytes = Codes;
+  struct Sums {
+    int32_t v;
+  };
+  static constexpr int columns = 1;
+  static HWY_INLINE Bytes bytes_at(const int8_t *p) { return {{p[0], p[1], p[2], p[3]}}; }
+  static HWY_INLINE Codes wide(Bytes b) { return b; }
+  static HWY_INLINE Bytes high_halves(Bytes b) {
+    for (int32_t &v : b.v) v = static_cast<int8_t>(v & 0xF0);
+    return b;
+  }
+  static HWY_INLINE Bytes low_halves(Bytes b) {
+    for (int32_t &v : b.v) v = static_cast<int8_t>(v << 4 & 0xF0);
+    return b;
+  }
+  static HWY_INLINE Codes four_of(const Code *p) { return {{p[0], p[1], p[2], p[3]}}; }
+  static HWY_INLINE void add_products(Codes a, Codes b, Sums &sum) {
+    for (int i = 0; i < 4; ++i) sum.v += a.v[i] * b.v[i];
+  }
+  static HWY_INLINE Sums none() { return {0}; }
+  static HWY_INLINE VI whole(const Sums *sums, int i) { return hn::Set(DI(), sums[i].v); }
+};
+#else
+
+// Four bits in the upper half of a byte: 16 times their number.
+template <class D8>
+HWY_INLINE hn::Vec<D8> high_halves_of(D8 d, hn::Vec<D8> v) {
+  const hn::RebindToUnsigned<D8> du;
+  return hn::BitCast(d, hn::And(hn::BitCast(du, v), hn::Set(du, 0xF0)));
+}
+template <class D8>
+HWY_INLINE hn::Vec<D8> low_halves_of(D8 d, hn::Vec<D8> v) {
+  return high_halves_of(d, hn::BitCast(d, hn::ShiftLeft<4>(hn::BitCast(hn::Repartition<uint16_t, D8>(), v))));
+}
+
+// Bytes become numbers of 16 bits, two of whose products are added at once: each column has two sums, side by side.
+struct Pairs {
+  using D16 = hn::ScalableTag<int16_t>;
+  using D8 = hn::Rebind<int8_t, D16>;
+  using Code = int16_t;
+  using Codes = hn::Vec<D16>;
+  using Bytes = hn::Vec<D8>;
+  struct Sums {
+    VI v, odd;
+  };
+  static constexpr int columns = static_cast<int>(lanes) / 2;
+  static HWY_INLINE Bytes bytes_at(const int8_t *p) { return hn::LoadU(D8(), p); }
+  static HWY_INLINE Codes wide(Bytes b) { return hn::PromoteTo(D16(), b); }
+  static HWY_INLINE Bytes high_halves(Bytes b) { return high_halves_of(D8(), b); }
+  static HWY_INLINE Bytes low_halves(Bytes b) { return low_halves_of(D8(), b); }
+  static HWY_INLINE Codes four_of(const Code *p) {
+    int64_t bits;
+    std::memcpy(&bits, p, sizeof bits);
+    return hn::BitCast(D16(), hn::Set(hn::Repartition<int64_t, D16>(), bits));
+  }
+  static HWY_INLINE void add_products(Codes a, Codes b, Sums &sum) {
+    sum.v = hn::ReorderWidenMulAccumulate(DI(), a, b, sum.v, sum.odd);
+  }
+  static HWY_INLINE Sums none() { return {hn::Zero(DI()), hn::Zero(DI())}; }
+  static HWY_INLINE VI whole(const Sums *sums, int i) {
+    const VI low = hn::RearrangeToOddPlusEven(sums[2 * i].v, sums[2 * i].odd);
+    const VI high = hn::RearrangeToOddPlusEven(sums[2 * i + 1].v, sums[2 * i + 1].odd);
+    return hn::Add(hn::ConcatEven(DI(), high, low), hn::ConcatOdd(DI(), high, low));
+  }
+};
+#endif
+
+#if HWY_TARGET == HWY_AVX3
+// Four products of bytes, A's unsigned, are added to each sum at once. Highway 1.0 has no function for it, and what it
+// compiles its own set for is another instruction, which fewer processors have.
+struct Vnni {
+  using D8 = hn::ScalableTag<int8_t>;
+  using Code = uint8_t;
+  using Codes = hn::Vec<D8>;
+  using Bytes = Codes;
+  struct Sums {
+    VI v;
+  };
+  static constexpr int columns = static_cast<int>(lanes);
+  static HWY_INLINE Bytes bytes_at(const int8_t *p) { return hn::LoadU(D8(), p); }
+  static HWY_INLINE Codes wide(Bytes b) { return b; }
+  static HWY_INLINE Bytes high_halves(Bytes b) { return high_halves_of(D8(), b); }
+  static HWY_INLINE Bytes low_halves(Bytes b) { return low_halves_of(D8(), b); }
+  static HWY_INLINE Codes four_of(const Code *p) {
+    int32_t bits;
+    std::memcpy(&bits, p, sizeof bits);
+    return hn::BitCast(D8(), hn::Set(DI(), bits));
+  }
+  static HWY_INLINE void add_products(Codes a, Codes b, Sums &sum) {
+    asm("vpdpbusd %2, %1, %0" : "+v"(sum.v.raw) : "v"(a.raw), "v"(b.raw));
+  }
+  static HWY_INLINE Sums none() { return {hn::Zero(DI())}; }
+  static HWY_INLINE VI whole(const Sums *sums, int i) { return sums[i].v; }
+};
+#endif
+
+template <class Way>
+inline constexpr int vectors_of_panel = static_cast<int>(panel) / Way::columns;
+
+// M rows by N vectors of codes, from vector `at` of the panel that begins at column j of the product.
+template <class Way, int M, int N, WeightType type>
+HWY_INLINE void integer_tile(const NarrowProduct &p, int64_t row, int64_t j, int at) {
+  constexpr bool four = type == WeightType::int4;
+  constexpr int F = N * Way::columns / static_cast<int>(lanes);
+  using Code = typename Way::Code;
+  using Codes = typename Way::Codes;
+  const int64_t k = p.b.k, once = four ? 8 : 4, stride = p.codes.step;
+  const int64_t steps = (k + once - 1) / once;
+  const int64_t group = four ? int4_group / once : HWY_MAX(steps, 1);
+  const int64_t whole = round_up(p.b.n, panel), panel_bytes = steps * panel_row;
+  const int64_t column = j + at * Way::columns, left = p.n - column;
+  const int8_t *b = p.b.codes.as<int8_t>() + (p.first + j) / panel * panel_bytes + at * (4 * Way::columns);
+  const Code *from = static_cast<const Code *>(p.codes.codes) + row * stride;
+  const float *scales = p.b.scales.as<float>() + p.first + column;
+  const int32_t *offsets = p.b.offsets.as<int32_t>() + p.first + column;
+  HWY_ALIGN float all[M * F * lanes];
+
+  auto place = [&](int v) {
+    return b + v / vectors_of_panel<Way> * panel_bytes + v % vectors_of_panel<Way> * (4 * Way::columns);
+  };
+  for (int64_t s = 0; s == 0 || s < steps; s += group, scales += whole, offsets += whole) {
+    typename Way::Sums sum[M][N];
+    DL4_UNROLL
+    for (int i = 0; i < M; ++i) DL4_UNROLL
+    for (int v = 0; v < N; ++v) sum[i][v] = Way::none();
+    const int64_t parts = four ? 1 : p.codes.parts, each = four ? HWY_MIN(steps - s, group) : steps / parts;
+    const Code *piece = from + s * once;
+    for (int64_t part = 0; part < parts; ++part, piece += p.codes.apart) {
+      const Code *a = piece;
+      for (int64_t step = 0; step < each; ++step, b += panel_row, a += once) {
+        if constexpr (four) {
+          Codes low[N], high[N];
+          DL4_UNROLL
+          for (int v = 0; v < N; ++v) {
+            const auto both = Way::bytes_at(place(v));
+            low[v] = Way::wide(Way::low_halves(both)), high[v] = Way::wide(Way::high_halves(both));
+          }
+          DL4_UNROLL
+          for (int i = 0; i < M; ++i) {
+            const Codes x = Way::four_of(a + i * stride), y = Way::four_of(a + i * stride + 4);
+            DL4_UNROLL
+            for (int v = 0; v < N; ++v) {
+              Way::add_products(x, low[v], sum[i][v]);
+              Way::add_products(y, high[v], sum[i][v]);
+            }
+          }
+        } else {
+          Codes w[N];
+          DL4_UNROLL
+          for (int v = 0; v < N; ++v) w[v] = Way::wide(Way::bytes_at(place(v)));
+          DL4_UNROLL
+          for (int i = 0; i < M; ++i) {
+            const Codes x = Way::four_of(a + i * stride);
+            DL4_UNROLL
+            for (int v = 0; v < N; ++v) Way::add_products(x, w[v], sum[i][v]);
+          }
+        }
+      }
+    }
+    DL4_UNROLL
+    for (int i = 0; i < M; ++i) DL4_UNROLL
+    for (int f = 0; f < F; ++f) {
+      const VI exact = hn::Sub(Way::whole(sum[i], f), hn::LoadU(DI(), offsets + f * lanes));
+      V v = hn::Mul(hn::ConvertTo(D(), exact), load(scales + f * lanes));
+      float *to = all + (i * F + f) * lanes;
+      if (four && s > 0) v = hn::Add(hn::Load(D(), to), v);
+      hn::Store(v, D(), to);
+    }
+  }
+
+  const float *d = p.d ? p.d + row * p.ldd + column : nullptr;
+  for (int i = 0; i < M; ++i) DL4_UNROLL
+  for (int f = 0; f < F; ++f) {
+    V v = hn::Mul(hn::Load(D(), all + (i * F + f) * lanes), set(p.codes.scales[p.codes.one ? 0 : row + i]));
+    const int64_t rest = left - f * lanes;
+    float *to = p.c + (row + i) * p.ldc + column + f * lanes;
+    if (rest <= 0) break;
+    const float *add = d ? d + i * p.ldd + f * lanes : nullptr;
+    if (d) v = hn::Add(v, rest >= lanes ? load(add) : load_n(add, rest));
+    if (p.relu) v = relu_of(D(), v);
+    if (rest >= lanes)
+      store(v, to);
+    else
+      store_n(v, to, rest);
+  }
+}
+
+// Of one row as many vectors as hide what an addition waits for; of more rows fewer.
+inline constexpr int most_rows = wide ? 12 : middle ? 3 : 2;
+template <class Way, int M>
+inline constexpr int vectors = !middle                                         ? 4
+                               : M == 1                                        ? 8
+                               : !wide || M <= (Way::columns == lanes ? 4 : 6) ? 4
+                                                                               : 2;
+
+// Rows [i, i + M), columns from j on: as many as N vectors cover, then as half of them do.
+template <class Way, int M, int N, WeightType type>
+HWY_INLINE void integer_strips(const NarrowProduct &p, int64_t i, int64_t j) {
+  constexpr int all = vectors_of_panel<Way>;
+  if constexpr (N >= all) {
+    constexpr int64_t width = N / all * panel;
+    for (; j < p.n && (p.n - j > width - panel || N == all); j += width) integer_tile<Way, M, N, type>(p, i, j, 0);
+    if constexpr (N > all)
+      if (j < p.n) integer_strips<Way, M, N / 2, type>(p, i, j);
+  } else {
+    for (; j < p.n; j += panel)
+      for (int at = 0; at < all && j + at * Way::columns < p.n; at += N) integer_tile<Way, M, N, type>(p, i, j, at);
+  }
+}
+
+template <class Way, int M, WeightType type>
+void integer_rows(const NarrowProduct &p, int64_t i, int64_t j, int64_t end) {
+  NarrowProduct some = p;
+  some.n = HWY_MIN(p.n, end);
+  integer_strips<Way, M, vectors<Way, M>, type>(some, i, j);
+}
+
+// A row's columns i and 16 + i are the halves of word i.
+inline constexpr int words_of_panel = 16 / static_cast<int>(lanes);
+
+template <int M, int N>
+HWY_INLINE void bfloat16_tile(const NarrowProduct &p, int64_t row, int64_t j) {
+  constexpr int panels = N / words_of_panel;
+  const int64_t k = p.b.k;
+  V sum[M][N][2];
+  DL4_UNROLL
+  for (int i = 0; i < M; ++i) DL4_UNROLL
+  for (int v = 0; v < N; ++v) sum[i][v][0] = sum[i][v][1] = hn::Zero(D());
+  const auto *b = reinterpret_cast<const int32_t *>(p.b.codes.as<std::byte>()) + (p.first + j) / panel * k * 16;
+  const float *a = p.a + row * p.lda;
+  const VI upper = hn::Set(DI(), static_cast<int32_t>(0xFFFF0000));
+#pragma GCC unroll 2
+  for (int64_t l = 0; l < k; ++l, b += 16) {
+    V low[N], high[N];
+    DL4_UNROLL
+    for (int v = 0; v < N; ++v) {
+      const VI both = hn::LoadU(DI(), b + v / words_of_panel * k * 16 + v % words_of_panel * lanes);
+      low[v] = hn::BitCast(D(), hn::ShiftLeft<16>(both)), high[v] = hn::BitCast(D(), hn::And(both, upper));
+    }
+    DL4_UNROLL
+    for (int i = 0; i < M; ++i) {
+      const V x = set(a[i * p.lda + l]);
+      DL4_UNROLL
+      for (int v = 0; v < N; ++v) {
+        sum[i][v][0] = hn::MulAdd(x, low[v], sum[i][v][0]);
+        sum[i][v][1] = hn::MulAdd(x, high[v], sum[i][v][1]);
+      }
+    }
+  }
+  DL4_UNROLL
+  for (int i = 0; i < M; ++i) DL4_UNROLL
+  for (int q = 0; q < panels; ++q) DL4_UNROLL
+  for (int half = 0; half < 2; ++half) DL4_UNROLL
+  for (int w = 0; w < words_of_panel; ++w) {
+    const int64_t column = j + q * panel + half * 16 + w * lanes, rest = p.n - column;
+    if (rest <= 0) continue;
+    V v = sum[i][q * words_of_panel + w][half];
+    const float *add = p.d ? p.d + (row + i) * p.ldd + column : nullptr;
+    if (add) v = hn::Add(v, rest >= lanes ? load(add) : load_n(add, rest));
+    if (p.relu) v = relu_of(D(), v);
+    float *to = p.c + (row + i) * p.ldc + column;
+    if (rest >= lanes)
+      store(v, to);
+    else
+      store_n(v, to, rest);
+  }
+}
+
+template <int M, int N>
+HWY_INLINE void bfloat16_strips(const NarrowProduct &p, int64_t i, int64_t j) {
+  constexpr int64_t width = N / words_of_panel * panel;
+  for (; j < p.n && (p.n - j > width - panel || N == words_of_panel); j += width) bfloat16_tile<M, N>(p, i, j);
+  if constexpr (N > words_of_panel)
+    if (j < p.n) bfloat16_strips<M, N / 2>(p, i, j);
+}
+
+template <int M>
+void bfloat16_rows(const NarrowProduct &p, int64_t i, int64_t j, int64_t end) {
+  constexpr int N = HWY_MAX(words_of_panel, M == 1 ? 4 : wide && M <= 6 ? 2 : 1);
+  NarrowProduct some = p;
+  some.n = HWY_MIN(p.n, end);
+  bfloat16_strips<M, N>(some, i, j);
+}
+
+using Rows = void (*)(const NarrowProduct &, int64_t, int64_t, int64_t);
+template <class Way, WeightType type, int M>
+constexpr Rows rows_of() {
+  if constexpr (type == WeightType::bfloat16)
+    return bfloat16_rows<M>;
+  else
+    return integer_rows<Way, M, type>;
+}
+template <class Way, WeightType type, int... m>
+constexpr auto all_rows(std::integer_sequence<int, m...>) {
+  return std::array{rows_of<Way, type, m + 1>()...};
+}
+template <class Way, WeightType type>
+constexpr auto by_rows = all_rows<Way, type>(std::make_integer_sequence<int, most_rows>());
+
+// Of so few rows each reads all of B; of more, all of them read a panel while it is in the first cache.
+template <class Way, WeightType type>
+void multiply(const NarrowProduct &p, int64_t m) {
+  const int64_t step = m <= most_rows ? p.n : panel;
+  for (int64_t j = 0; j < p.n; j += step)
+    row_blocks<most_rows>(m,
+                          [&](int64_t rows, int64_t i) HWY_ATTR { by_rows<Way, type>[rows - 1](p, i, j, j + step); });
+}
+
+template <class Way>
+void multiply_integers(const NarrowProduct &p, int64_t m) {
+  if (p.b.type == WeightType::int4)
+    multiply<Way, WeightType::int4>(p, m);
+  else
+    multiply<Way, WeightType::int8>(p, m);
+}
+
+// How a row becomes codes: its scale, what its numbers are multiplied by, are they more than zeros.
+struct Scaled {
+  float scale, factor;
+};
+HWY_INLINE V largest_of(int64_t n, const float *a, V largest) {
+  each(n, [&](int64_t j, auto io) HWY_ATTR { largest = max_nan(largest, hn::Abs(io.get(a + j))); });
+  return largest;
+}
+HWY_INLINE Scaled scaled(V largest) {
+  const float most = max_lanes(largest), scale = most / 127;
+  if (!(most <= std::numeric_limits<float>::max())) return {std::numeric_limits<float>::quiet_NaN(), 0};
+  if (scale < std::numeric_limits<float>::min()) return {0, 0};
+  return {scale, 127 / most};
+}
+
+// Of n numbers, and what comes behind up to a whole vector.
+template <class Code>
+HWY_INLINE void put_codes(int64_t n, const float *a, float factor, Code *to) {
+  // Added to a number, it leaves the nearest whole one, ties to even, in the last bits.
+  const V shift = set(12582912.0f), by = set(factor);
+  const VI base = hn::Set(DI(), 0x4B400000 - 128);
+  const hn::Rebind<Code, D> to_code;
+  each(n, [&](int64_t j, auto io) HWY_ATTR {
+    const V whole = hn::Add(factor == 0 ? hn::Zero(D()) : hn::Mul(io.get(a + j), by), shift);
+    hn::StoreU(hn::DemoteTo(to_code, hn::Sub(hn::BitCast(DI(), whole), base)), to_code, to + j);
+  });
+}
+
+template <class Code>
+void rows_of_codes(int64_t m, int64_t k, const float *a, int64_t lda, float *scales, void *codes) {
+  const int64_t stride = narrow_stride(k);
+  auto *to = static_cast<Code *>(codes);
+  for (int64_t i = 0; i < m; ++i, a += lda, to += stride) {
+    const Scaled s = scaled(largest_of(k, a, hn::Zero(D())));
+    scales[i] = s.scale;
+    put_codes(k, a, s.factor, to);
+    std::fill(to + k, to + stride, Code{128});
+  }
+}
+
+template <class Code>
+float image_of_codes(const NarrowImage &image, const float *src, void *codes) {
+  const Scaled s = scaled(largest_of(image.rows * image.row, src, hn::Zero(D())));
+  auto *to = static_cast<Code *>(codes);
+  to = std::fill_n(to, image.above * image.width(), Code{128});
+  for (int64_t y = 0; y < image.rows; ++y, src += image.row) {
+    to = std::fill_n(to, image.left, Code{128});
+    put_codes(image.row, src, s.factor, to);
+    to = std::fill_n(to + image.row, image.right, Code{128});
+  }
+  std::fill_n(to, image.below * image.width(), Code{128});
+  return s.scale;
+}
+
+}  // namespace
+
+void narrow_all(const NarrowProduct &p, int64_t m) {
+  if (p.b.type == WeightType::bfloat16) return multiply<Pairs, WeightType::bfloat16>(p, m);
+#if HWY_TARGET == HWY_AVX3
+  if (p.b.bytes_at_once) return multiply_integers<Vnni>(p, m);
+#endif
+  multiply_integers<Pairs>(p, m);
+}
+
+void codes_all(const NarrowWeights &b, int64_t m, const float *a, int64_t lda, float *scales, void *codes) {
+#if HWY_TARGET == HWY_AVX3
+  if (b.bytes_at_once) return rows_of_codes<Vnni::Code>(m, b.k, a, lda, scales, codes);
+#endif
+  rows_of_codes<Pairs::Code>(m, b.k, a, lda, scales, codes);
+}
+
+float image_all(const NarrowWeights &b, const NarrowImage &image, const float *src, void *codes) {
+#if HWY_TARGET == HWY_AVX3
+  if (b.bytes_at_once) return image_of_codes<Vnni::Code>(image, src, codes);
+#else
+  static_cast<void>(b);
+#endif
+  return image_of_codes<Pairs::Code>(image, src, codes);
+}
+
+}  // namespace dl4::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace dl4::kernels {
+
+bool multiplies_bytes() { return (hwy::SupportedTargets() & HWY_AVX3_DL) != 0; }
+
+HWY_EXPORT(narrow_all);
+HWY_EXPORT(codes_all);
+HWY_EXPORT(image_all);
+
+namespace {
+// The scales of the rows, then their codes.
+int64_t scale_bytes(int64_t m) { return round_up(m, 16) * 4; }
+}  // namespace
+
+int64_t narrow_scratch(int64_t m, int64_t k) {
+  return checked_add(scale_bytes(m), checked_mul(m, narrow_stride(k), 2));
+}
+
+void narrow_rows(const NarrowWeights &b, int64_t m, const float *a, int64_t lda, void *scratch) noexcept {
+  if (!b.is_integer()) return;
+  HWY_DYNAMIC_DISPATCH(codes_all)
+  (b, m, a, lda, static_cast<float *>(scratch), static_cast<std::byte *>(scratch) + scale_bytes(m));
+}
+
+void narrow_gemm(const NarrowWeights &b, int64_t m, int64_t first, int64_t n, const float *a, int64_t lda,
+                 const void *scratch, const float *d, int64_t ldd, float *c, int64_t ldc, bool relu) noexcept {
+  if (m <= 0 || n <= 0) return;
+  NarrowRows codes{};
+  if (b.is_integer())
+    codes = {static_cast<const std::byte *>(scratch) + scale_bytes(m),
+             static_cast<const float *>(scratch),
+             narrow_stride(b.k),
+             1,
+             0,
+             false};
+  HWY_DYNAMIC_DISPATCH(narrow_all)({b, n, first, a, lda, codes, d, ldd, c, ldc, relu}, m);
+}
+
+void narrow_gemm(const NarrowWeights &b, int64_t m, int64_t first, int64_t n, const NarrowRows &a, const float *d,
+                 int64_t ldd, float *c, int64_t ldc, bool relu) noexcept {
+  if (m > 0 && n > 0) HWY_DYNAMIC_DISPATCH(narrow_all)({b, n, first, nullptr, 0, a, d, ldd, c, ldc, relu}, m);
+}
+
+int64_t narrow_code(const NarrowWeights &b) { return b.bytes_at_once ? 1 : 2; }
+
+int64_t narrow_scratch(const NarrowWeights &b, const NarrowImage &image) {
+  const int64_t rows = checked_add(image.above, image.rows, image.below);
+  return checked_mul(checked_add(checked_mul(rows, image.width()), 64), narrow_code(b));
+}
+
+float narrow_codes(const NarrowWeights &b, const NarrowImage &image, const float *src, void *codes) noexcept {
+  return HWY_DYNAMIC_DISPATCH(image_all)(b, image, src, codes);
+}
+
+}  // namespace dl4::kernels
+#endif

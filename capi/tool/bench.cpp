@@ -12,7 +12,7 @@ namespace dl4::tool {
 namespace {
 
 struct BenchOptions {
-  std::string file;
+  std::string file, weights = "float32";
   int64_t batch = 1, other = 16, runs = 0;
 };
 
@@ -65,8 +65,8 @@ int64_t peak_memory() {
 Exit bench(const Common &common, const BenchOptions &o) {
   const Model m = open_model(common, o.file);
   const Tensors in = random_inputs(m, o.batch, o.other, common.seed);
-  const std::vector<double> times = times_of(Session(m), in, o.runs);
-  const Session profiled(m, Attrs{{"profile", true}});
+  const std::vector<double> times = times_of(Session(m, Attrs{{"weights", o.weights}}), in, o.runs);
+  const Session profiled(m, Attrs{{"profile", true}, {"weights", o.weights}});
   const Tensors out = profiled.run(in);
   for (size_t i = 0; i < std::clamp<size_t>(times.size() / 2, 5, 100); ++i) profiled.run(in, out);
   const Json said = Json::parse(profiled.describe(DL4_FORMAT_JSON)), plan = said.at("plans").at(0);
@@ -117,6 +117,7 @@ Command bench_command(const Common &common) {
           {{"FILE", "FILE", "a model", &o->file, true},
            {"--batch-size", "N", "samples of a run; default 1", &o->batch},
            {"--free", "N", "elements of other free axes, as the steps of a sequence; default 16", &o->other},
+           {"--weights", "TYPE", weights_help, &o->weights},
            {"--runs", "N", "default: two seconds, at least five runs", &o->runs}},
           [=, &common] { return bench(common, *o); }};
 }

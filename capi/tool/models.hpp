@@ -8,6 +8,10 @@
 
 namespace dl4::tool {
 
+// What --weights is, of a session.
+inline constexpr const char *weights_help =
+    "what weights are kept in where that is faster: float32, bfloat16, int8 or int4; default float32";
+
 // An input or output.
 struct Slot {
   std::string name;

@@ -13,6 +13,7 @@ namespace {
 struct RunOptions {
   std::string file;
   std::vector<std::string> inputs, outputs;
+  std::string weights = "float32";
   double scale = 1;
   int64_t batch = 32;
   bool stream = false;
@@ -95,7 +96,8 @@ Command run_command(const Common &common) {
             &o->outputs},
            {"--stream", "", "steps from standard input, float32 or WAV, and the output to standard output", &o->stream},
            {"--scale", "S", "what the inputs' numbers are multiplied by; default 1", &o->scale},
-           {"--batch-size", "N", "samples that are computed together; default 32", &o->batch}},
+           {"--batch-size", "N", "samples that are computed together; default 32", &o->batch},
+           {"--weights", "TYPE", weights_help, &o->weights}},
           [=, &common] {
             if (o->stream && (!o->inputs.empty() || !o->outputs.empty() || common.json))
               throw Refusal(usage, "--stream reads standard input and writes bytes: no --input, --output or --json");
@@ -107,7 +109,8 @@ Command run_command(const Common &common) {
             }
             const std::vector<Slot> in = slots(m, DL4_INPUTS), out = slots(m, DL4_OUTPUTS);
             const std::vector<Place> to = outputs_to(out, *o);
-            const Tensors outputs = outputs_of(Session(m), read_inputs(in, *o), o->batch);
+            const Session session(m, Attrs{{"weights", o->weights}});
+            const Tensors outputs = outputs_of(session, read_inputs(in, *o), o->batch);
             for (const auto &[slot, file] : to) write_array(file, outputs[slot]);
             Json all = Json::object();
             std::string text;

@@ -50,6 +50,35 @@ class Running(Case):
         self.file("half.npy", npy([v / 2 for v in flat], (2, 3)))
         self.assertEqual(self.outputs("--input", "half.npy", "--scale", "2"), expected)
 
+    def test_weights_in_fewer_bytes(self):
+        config = {"units": 96, "kernel_initializer": {"class_name": "RandomUniform", "config": {"seed": 1}}}
+        layers = [
+            {"class_name": "Input", "name": "x", "config": {"shape": [None, 128], "dtype": "float32"}},
+            {
+                "class_name": "Dense",
+                "name": "y",
+                "version": 1,
+                "config": config,
+                "calls": [{"inputs": [["x", 0, 0]], "arguments": {}}],
+            },
+        ]
+        net = {"format": 1, "name": "net", "inputs": [["x", 0, 0]], "outputs": [["y", 0, 0]], "layers": layers}
+        self.file("wide.json", json.dumps(net))
+        self.file("wide.npy", npy([(i % 17 - 8) / 8 for i in range(128)], (1, 128)))
+
+        def computed(*words):
+            return self.document("run", "wide.json", "-i", "wide.npy", *words)["outputs"]["y"]["values"][0]
+
+        exact = computed()
+        largest = max(abs(v) for v in exact)
+        self.assertEqual(computed("--weights", "float32"), exact)
+        for weights, most in (("bfloat16", 0.01), ("int8", 0.03), ("int4", 0.4)):
+            close = computed("--weights", weights)
+            self.assertNotEqual(close, exact)
+            self.assertLess(max(abs(a - b) for a, b in zip(exact, close)) / largest, most)
+            self.assertIn(weights + "_gemm", self.good("bench", "wide.json", "--runs", "1", "--weights", weights))
+        self.bad(4, "float8", "run", "wide.json", "-i", "wide.npy", "--weights", "float8")
+
     def test_forms_of_output(self):
         self.file("x.npy", npy([0.5, -1, 2, 0.25, 0, 1], (2, 3)))
         expected = self.outputs("--input", "x.npy")

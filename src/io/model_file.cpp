@@ -8,6 +8,7 @@
 #include "io/bytes.hpp"
 #include "io/native/safetensors.hpp"
 #include "io/onnx/onnx.hpp"
+#include "io/quantized.hpp"
 #include "io/zip/npz.hpp"
 #include "io/zip/zip.hpp"
 
@@ -124,7 +125,11 @@ Format format_of(const std::string &path) {
 std::shared_ptr<graph::Model> load_model(const Source &source, const graph::Settings &settings, bool verified,
                                          const std::string &outside, Told *told, bool weights) {
   Budget budget = budget_for(settings, source.size());
-  if (is_zip(source) || is_hdf5(source)) return load_keras(source, settings, budget, verified, told, weights);
+  if (is_zip(source) || is_hdf5(source)) {
+    auto model = load_keras(source, settings, budget, verified, told, weights);
+    if (weights) check_quantized(model->weights());
+    return model;
+  }
   if (is_onnx(source)) return load_onnx(source, settings, budget, outside);
   const auto is_constant = [](const std::string &name) { return name.starts_with("constants/"); };
   const Archive a = read_archive(source, budget, weights ? std::function<bool(const std::string &)>() : is_constant);
@@ -150,6 +155,7 @@ std::shared_ptr<graph::Model> load_model(const Source &source, const graph::Sett
     });
     if (known != static_cast<std::ptrdiff_t>(tensors.size()))
       fail(Code::corrupt_file, "the file holds ", tensors.size(), " tensors, the architecture knows ", known);
+    if (weights) check_quantized(model->weights());
     return model;
   });
 }
@@ -187,6 +193,7 @@ void load_weights(graph::Model &m, const Source &source, const Naming &naming, b
   } else {
     values = named_weights(m, named_tensors(source, budget, verified), naming);
   }
+  check_quantized(m.weights(), values);
   for (size_t i = 0; i < values.size(); ++i)
     if (values[i].data) m.weights()[i]->set(std::move(values[i]));
 }

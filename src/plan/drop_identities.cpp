@@ -1,4 +1,7 @@
 // Pass: a step that changes nothing at the shapes it got is left out, and what read its result reads its source.
+#include <algorithm>
+
+#include "ops/attributes.hpp"
 #include "ops/broadcast.hpp"
 #include "plan/passes.hpp"
 #include "plan/renaming.hpp"
@@ -6,26 +9,54 @@
 namespace dl4::plan {
 namespace {
 
+// It only says where gradients go.
+bool is_straight_through(const ops::Program &, const ops::Step &step) {
+  return ops::as<ops::attributes::StraightThrough>(step) != nullptr;
+}
+
 // A broadcast, or the sum that undoes one, to the shape that is there already.
 bool changes_nothing(const ops::Program &p, const ops::Step &step) {
+  if (is_straight_through(p, step)) return true;
   if (!ops::as<ops::BroadcastOp>(step) && !ops::as<ops::SumLikeOp>(step)) return false;
   return p[step.src[0]].shape == p[step.src[1]].shape;
 }
 
-}  // namespace
-
-void drop_identities(ops::Program &p) {
+void drop(ops::Program &p, bool (*is_for_nothing)(const ops::Program &, const ops::Step &)) {
   Renaming renaming(p);
   std::vector<ops::Step> kept;
   for (ops::Step &step : p.steps) {
     renaming.rename(step);
-    if (changes_nothing(p, step))
+    if (is_for_nothing(p, step))
       renaming.replace(step.dst[0], step.src[0]);
     else
       kept.push_back(std::move(step));
   }
   p.steps = std::move(kept);
   renaming.rename_results(p);
+}
+
+}  // namespace
+
+void drop_identities(ops::Program &p) { drop(p, changes_nothing); }
+
+void drop_straight_through(ops::Program &p) {
+  if (std::none_of(p.steps.begin(), p.steps.end(), [&](const ops::Step &s) { return is_straight_through(p, s); }))
+    return;
+  drop(p, is_straight_through);
+  // A source that is read for its shape alone stays: that is not known yet.
+  ops::PerValue<bool> live(p);
+  for (ops::Id v : p.outputs) live[v] = true;
+  for (const ops::Write &w : p.writes) live[w.value] = true;
+  std::vector<bool> kept(p.steps.size());
+  for (size_t s = p.steps.size(); s-- > 0;) {
+    const ops::Step &step = p.steps[s];
+    kept[s] =
+        step.op->is_volatile() || std::any_of(step.dst.begin(), step.dst.end(), [&](ops::Id v) { return live[v]; });
+    for (ops::Id v : step.src)
+      if (kept[s] && v != ops::none) live[v] = true;
+  }
+  size_t at = 0;
+  std::erase_if(p.steps, [&](const ops::Step &) { return !kept[at++]; });
 }
 
 }  // namespace dl4::plan

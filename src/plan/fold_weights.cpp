@@ -6,6 +6,7 @@
 #include "ops/conv.hpp"
 #include "ops/matmul.hpp"
 #include "plan/fold.hpp"
+#include "plan/passes.hpp"
 
 namespace dl4::plan {
 namespace {
@@ -34,14 +35,23 @@ class Folder {
   void find_fixed() {
     fixed_ = PerValue<bool>(p_);
     for (Id v : p_.ids()) fixed_[v] = p_[v].role == Role::constant;
-    for (size_t i = 0; i < states_.size(); ++i) fixed_[p_.states[i]] = p_[p_.states[i]].dtype == DType::f32;
+    of_bytes_ = PerValue<bool>(p_);
+    for (size_t i = 0; i < states_.size(); ++i) {
+      const Id v = p_.states[i];
+      of_bytes_[v] = p_[v].dtype == DType::u8;
+      fixed_[v] = of_bytes_[v] || p_[v].dtype == DType::f32;
+    }
     for (const Step &s : p_.steps) {
       bool all = !s.op->is_volatile();
       for (size_t i = 0; i < s.src.size(); ++i)
         all = all && (s.src[i] == none || fixed_[s.src[i]] ||
                       (!s.op->reads(static_cast<int>(i)) && p_[s.src[i]].shape.known()));
       for (Id v : s.dst) all = all && p_[v].shape.known();
-      for (Id v : s.dst) fixed_[v] = all;
+      const bool bytes =
+          all && std::any_of(s.src.begin(), s.src.end(), [&](Id v) { return v != none && of_bytes_[v]; });
+      for (Id v : s.dst) fixed_[v] = all, of_bytes_[v] = bytes;
+      // What quantized weights stand for is computed once.
+      if (bytes) asked_.insert(asked_.end(), s.dst.begin(), s.dst.end());
     }
   }
 
@@ -136,7 +146,11 @@ class Folder {
     for (size_t i = 0; i < states_.size(); ++i)
       if (used[p_.states[i]] == 0) states_[i].data = nullptr;
     for (Id v : folded) {
-      if (used[v] == 0) continue;
+      if (used[v] == 0) {
+        p_[v].role = Role::temp;
+        p_[v].data = {};
+        continue;
+      }
       p_[v].role = Role::state;
       p_[v].name = text("folded ", p_.states.size());
       states_.push_back(std::move(p_[v].data));
@@ -148,7 +162,7 @@ class Folder {
   Program &p_;
   std::vector<Tensor> &states_;
   PerValue<int32_t> used_;
-  PerValue<bool> fixed_;
+  PerValue<bool> fixed_, of_bytes_;     // of_bytes_: of weights of bytes
   PerValue<std::optional<size_t>> at_;  // the step that makes each value, of those kept
   std::vector<Id> asked_;               // weights and biases made anew
 };
@@ -159,6 +173,7 @@ void fold_weights(Program &p, std::vector<Tensor> &states, std::span<const std::
   if (std::find(off.begin(), off.end(), "fold_weights") != off.end()) return;
   FlushToZero flush;
   kernels::SingleThreaded single;
+  drop_straight_through(p);
   Folder(p, states).run();
 }
 

@@ -56,7 +56,7 @@ class LayerCall final : public kinds::Host {
       return it->second;
     }
     specs.push_back(spec);
-    return weights[spec.name] = e.state(spec.name, DType::f32, spec.shape);
+    return weights[spec.name] = e.state(spec.name, spec.dtype, spec.shape);
   }
   uint64_t random_seed(std::optional<int64_t> own) override { return own ? static_cast<uint64_t>(*own) : ++seeds; }
   Id draws() override { return count == ops::none ? count = e.state("draws", DType::i64, {}) : count; }

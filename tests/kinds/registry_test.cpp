@@ -69,13 +69,16 @@ TEST(Registry, TellsArgumentsByPositionAsKeras) {
     }
   }
   EXPECT_EQ(elsewhere,
-            "RandomBrightness.data_format RandomContrast.data_format Solarization.data_format "
+            "Dense.quantization RandomBrightness.data_format RandomContrast.data_format Solarization.data_format "
             "LayerNormalization.rms_scaling "
-            "Embedding.activity_regularizer ReversibleEmbedding.activity_regularizer EinsumDense.activity_regularizer "
+            "Embedding.activity_regularizer Embedding.quantization "
+            "ReversibleEmbedding.activity_regularizer ReversibleEmbedding.quantization "
+            "EinsumDense.activity_regularizer EinsumDense.quantization "
             "LSTM.zero_output_for_mask LSTM.implementation "
             "GRU.zero_output_for_mask GRU.implementation SimpleRNN.zero_output_for_mask ConvLSTM1D.unroll "
             "ConvLSTM1D.zero_output_for_mask ConvLSTM2D.unroll ConvLSTM2D.zero_output_for_mask ConvLSTM3D.unroll "
             "ConvLSTM3D.zero_output_for_mask AdditiveAttention.seed "
+            "MultiHeadAttention.quantization GroupQueryAttention.quantization "
             "Accuracy.by_shape BinaryCrossentropy.axis ");
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -93,7 +94,9 @@ class Hdf5 {
   std::map<int64_t, std::string> paths_;          // by place
 };
 
-// A file of datasets of float32, int32 and int64 by their paths, in groups; `head` keeps its first bytes.
-std::vector<std::string_view> hdf5_parts(const std::map<std::string, Tensor> &datasets, std::string &head);
+// A file of datasets of float32, int32 and int64 by their paths, in groups; `head` keeps its first bytes. Bytes are
+// int8, but uint8 at the paths `natural`.
+std::vector<std::string_view> hdf5_parts(const std::map<std::string, Tensor> &datasets,
+                                         const std::set<std::string> &natural, std::string &head);
 
 }  // namespace dl4::io

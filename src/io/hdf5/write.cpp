@@ -36,13 +36,13 @@ std::string header(const std::vector<std::string> &messages) {
   return h;
 }
 
-// float32, int32 or int64.
-std::string type_of(DType dtype) {
+// float32, int32, int64, int8 or uint8.
+std::string type_of(DType dtype, bool natural) {
   std::string t;
   const auto size = static_cast<uint64_t>(size_of(dtype));
   if (dtype != DType::f32) {
     put(t, 0x10, 1);
-    put(t, 8, 3);  // signed
+    put(t, natural ? 0 : 8, 3);  // signed
     put(t, size, 4);
     put(t, 0, 2);
     put(t, 8 * size, 2);
@@ -58,7 +58,7 @@ std::string type_of(DType dtype) {
   return t;
 }
 
-std::string dataset(const Tensor &t, uint64_t at) {
+std::string dataset(const Tensor &t, bool natural, uint64_t at) {
   std::string dims, layout;
   put(dims, 1, 1);
   put(dims, static_cast<uint64_t>(t.shape.rank()), 1);
@@ -71,13 +71,14 @@ std::string dataset(const Tensor &t, uint64_t at) {
   std::string fill;  // none, written never
   for (uint64_t n : {2, 2, 0, 0}) put(fill, n, 1);
   constexpr auto fill_value = static_cast<Message>(5);
-  return header({message(dataspace, dims), message(datatype, type_of(t.dtype)), message(fill_value, fill),
+  return header({message(dataspace, dims), message(datatype, type_of(t.dtype, natural)), message(fill_value, fill),
                  message(Message::layout, layout)});
 }
 
 struct Node {
   std::map<std::string, Node> members;
   const Tensor *data = nullptr;
+  bool natural = false;
   uint64_t at = 0;  // of its header
 
   // Of a group: its members are links in the header itself.
@@ -102,7 +103,7 @@ struct Node {
   // Gives each object its place; the headers stand behind each other.
   uint64_t place(uint64_t next) {
     at = next;
-    next += data ? dataset(*data, 0).size() : group().size();
+    next += data ? dataset(*data, natural, 0).size() : group().size();
     for (auto &[name, node] : members) next = node.place(next);
     return next;
   }
@@ -115,7 +116,8 @@ struct Node {
 
 }  // namespace
 
-std::vector<std::string_view> hdf5_parts(const std::map<std::string, Tensor> &datasets, std::string &head) {
+std::vector<std::string_view> hdf5_parts(const std::map<std::string, Tensor> &datasets,
+                                         const std::set<std::string> &natural, std::string &head) {
   Node root;
   for (const auto &[path, tensor] : datasets) {
     Node *node = &root;
@@ -125,6 +127,7 @@ std::vector<std::string_view> hdf5_parts(const std::map<std::string, Tensor> &da
       begin = end + 1;
     }
     node->data = &tensor;
+    node->natural = natural.count(path) != 0;
   }
   uint64_t next = root.place(superblock_bytes);
   std::vector<const Tensor *> data;
@@ -151,7 +154,7 @@ std::vector<std::string_view> hdf5_parts(const std::map<std::string, Tensor> &da
   put(head, 0, 8);
   put(head, root.at, 8);
   head.resize(superblock_bytes, '\0');
-  root.each([&](Node &n) { head += n.data ? dataset(*n.data, places[&n]) : n.group(); });
+  root.each([&](Node &n) { head += n.data ? dataset(*n.data, n.natural, places[&n]) : n.group(); });
   std::vector<std::string_view> parts{head};
   static constexpr char zeros[align] = {};
   for (const Tensor *t : data) {

@@ -14,6 +14,7 @@
 #include "io/keras/training.hpp"
 #include "io/native/safetensors.hpp"
 #include "io/zip/zip.hpp"
+#include "kinds/layers/core/quantization.hpp"
 
 namespace dl4::io {
 namespace {
@@ -225,7 +226,11 @@ namespace {
 KerasFile file_of(const graph::Model &m, Json config, std::vector<std::string> *order = nullptr) {
   KerasFile file;
   KerasPaths paths = keras_paths(config, m.weights());
-  for (const auto &[path, name] : paths.weights) file.tensors.emplace(path, m.weight(name)->value);
+  for (const auto &[path, name] : paths.weights) {
+    file.tensors.emplace(path, m.weight(name)->value);
+    for (const char *natural : kinds::natural_weights)
+      if (name.ends_with(text('/', natural))) file.natural.insert(path);
+  }
   if (order) *order = std::move(paths.order);
   file.config = config.dump();
   file.metadata = Json{{"keras_version", keras_version}}.dump();
@@ -247,7 +252,7 @@ KerasFile keras_file(const train::Trainer &t) {
 }
 
 std::vector<std::string_view> KerasFile::parts(Format format) {
-  const std::vector<std::string_view> store = hdf5_parts(tensors, head);
+  const std::vector<std::string_view> store = hdf5_parts(tensors, natural, head);
   if (format == Format::keras_weights) return store;
   return zip_parts({{metadata_name, {metadata}}, {config_name, {config}}, {weights_name, store}}, heads);
 }

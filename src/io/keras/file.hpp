@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,6 +39,7 @@ enum class Format { native, keras, keras_weights, npz, onnx };
 // The bytes of a .keras or .weights.h5 file, in parts that lie in `kept` and the model's weights.
 struct KerasFile {
   std::map<std::string, Tensor> tensors;  // by their place in the store
+  std::set<std::string> natural{};         // which of bytes have no sign
   std::string config, metadata, head;
   std::vector<std::string> heads;
 

@@ -7,6 +7,7 @@
 #include "base/error.hpp"
 #include "graph/model.hpp"
 #include "io/keras/operations.hpp"
+#include "io/keras/policies.hpp"
 #include "kinds/kind.hpp"
 
 namespace dl4::io::keras {
@@ -196,20 +197,12 @@ Json with_inner(const Json &config, F f) {
   return to;
 }
 
-// The type of floats that a layer's "dtype" makes it compute in, or "".
-std::string floats_of(const Json &config) {
-  const Json *dtype = config.find("dtype"), *policy = dtype ? dtype->find("config") : nullptr;
-  const Json name = policy ? policy->value("name", nullptr) : dtype ? *dtype : Json();
-  for (const char *floats :
-       {"float16", "bfloat16", "float32", "float64", "mixed_float16", "mixed_bfloat16", "mixed_float64"})
-    if (name == floats) return floats;
-  return "";
-}
-
-// Without the types that a file's layers compute in: here it is float32.
-Json in_float32(const Json &, const Json &config) {
-  Json to = with_inner(config, in_float32);
-  if (!floats_of(config).empty()) to.erase("dtype");
+// Without the types that a file's layers compute in: here it is float32. Those that quantize are said in our words.
+Json in_float32(const Json &layer, const Json &config) {
+  const Json *name = layer.find("class_name");
+  Json to =
+      with_inner(with_quantization(name && name->is_string() ? name->get<std::string>() : "", config), in_float32);
+  if (!floats_of(to).empty()) to.erase("dtype");
   return to;
 }
 

@@ -110,6 +110,18 @@ std::vector<Tensor> converted(const Members &group, std::vector<Tensor> stored, 
   return stored;
 }
 
+// Integers of 8 bits, with a sign or without one, by their bits.
+Tensor to_bytes(const Tensor &t, const std::string &name) {
+  Tensor to = make_tensor(DType::u8, t.shape);
+  for (int64_t i = 0; i < t.elements(); ++i) {
+    const int64_t v = t.dtype == DType::i64 ? t.as<int64_t>()[i] : INT64_MAX;
+    if (v < INT8_MIN || v > UINT8_MAX)
+      throw Error(Code::corrupt_file, text("weight \"", name, "\": expected integers of 8 bits")).with("tensor", name);
+    to.as<uint8_t>()[i] = static_cast<uint8_t>(v);
+  }
+  return to;
+}
+
 }  // namespace
 
 Tensor weight_at(const Hdf5 &file, const std::string &path, const graph::Weight &w) {
@@ -121,7 +133,8 @@ Tensor weight_at(const Hdf5 &file, const std::string &path, const graph::Weight 
     throw Error(Code::corrupt_file, text("weight \"", w.name, "\": expected ", w.spec.shape, ", \"", path, "\" is ",
                                          Json(it->second.dims).dump()))
         .with("tensor", path);
-  return to_float32(file.read(path));
+  const Tensor t = file.read(path);
+  return w.spec.dtype == DType::u8 ? to_bytes(t, w.name) : to_float32(t);
 }
 
 void read_layer(const Hdf5 &file, const std::string &group, int major, const graph::Layer &l,

@@ -122,13 +122,17 @@ class Walk {
         place(path + (own ? "/vars/1" : "/vars/0"), name);
     }
   }
-  // A layer's own weights: those that are trained, then the others.
+  // A layer's own weights: those that are trained, then the others. A quantized layer's are in the order of its own
+  // list in Keras, in which it makes them.
   void leaf(const std::string &prefix, const std::string &path) {
+    std::vector<size_t> own = below(prefix);
+    std::erase_if(own, [&](size_t i) { return weights_[i]->name.find('/', prefix.size()) != std::string::npos; });
+    const auto is_trained = [&](size_t i) { return weights_[i]->spec.trainable; };
+    const bool quantized =
+        std::any_of(own.begin(), own.end(), [&](size_t i) { return weights_[i]->spec.dtype == DType::u8; });
+    if (!quantized) std::stable_partition(own.begin(), own.end(), is_trained);
     int64_t n = 0;
-    for (bool trained : {true, false})
-      for (size_t i : below(prefix))
-        if (weights_[i]->spec.trainable == trained && weights_[i]->name.find('/', prefix.size()) == std::string::npos)
-          place(text(path, "/vars/", n++), weights_[i]->name);
+    for (size_t i : own) place(text(path, "/vars/", n++), weights_[i]->name);
   }
   // By number, in their order.
   std::vector<size_t> below(const std::string &prefix) const {

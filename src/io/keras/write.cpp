@@ -8,6 +8,7 @@
 #include "graph/model.hpp"
 #include "io/keras/json.hpp"
 #include "io/keras/operations.hpp"
+#include "io/keras/policies.hpp"
 #include "kinds/signatures.hpp"
 
 namespace dl4::io::keras {
@@ -225,6 +226,7 @@ class Writer {
     Json config = Json::object();
     for (const auto &[key, v] : given.items()) config[std::string(key)] = attribute(who, key, v);
     if (class_name.starts_with("SpatialDropout")) config.erase("trainable");  // it takes none
+    to_policy(who, class_name, config);
     Json layer = object(module, class_name, std::move(config));
     if (module != kinds::keras_module("layer")) layer["registered_name"] = class_name;
     return layer;

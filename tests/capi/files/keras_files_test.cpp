@@ -44,7 +44,7 @@ void add_expected(const std::string &file, std::map<std::string, Array> &all) {
 std::map<std::string, Array> expected() {
   std::map<std::string, Array> all;
   for (const char *file : {"expected.safetensors", "expected_old.safetensors", "expected_keras_2.safetensors",
-                           "expected_tf_keras.safetensors"})
+                           "expected_tf_keras.safetensors", "expected_quantized.safetensors"})
     add_expected(file, all);
   return all;
 }
@@ -86,14 +86,42 @@ void expect_equal(const dl4_model *m, const std::string &file) {
 using KerasFiles = Folder;
 
 TEST_F(KerasFiles, GiveWhatKerasGave) {
-  for (const char *file : {"functional.keras",        "masked.keras",         "nested.keras",
-                           "sequential.keras",        "sequential.h5",        "scaled.h5",
-                           "keras_2_nested.keras",    "keras_2.h5",           "keras_1_lstm.h5",
-                           "keras_1_conv.h5",         "keras_2_cudnn.h5",     "tf_keras_activations.h5",
-                           "tf_keras_depthwise1d.h5", "tf_keras_seq2seq.h5",  "tf_keras_mha_scores.h5",
-                           "tf_keras_op_slice.h5",    "tf_keras_op_arith.h5", "tf_keras_op_shape.h5",
-                           "tf_keras_op_nn.h5",       "tf_keras_op_logic.h5", "tf_keras_op_gather.h5",
-                           "tf_keras_local2d.h5",     "tf_keras_td_dense.h5", "tf_keras_ncf.h5"}) {
+  for (const char *file : {"functional.keras",
+                           "masked.keras",
+                           "nested.keras",
+                           "sequential.keras",
+                           "sequential.h5",
+                           "scaled.h5",
+                           "keras_2_nested.keras",
+                           "keras_2.h5",
+                           "keras_1_lstm.h5",
+                           "keras_1_conv.h5",
+                           "keras_2_cudnn.h5",
+                           "tf_keras_activations.h5",
+                           "tf_keras_depthwise1d.h5",
+                           "tf_keras_seq2seq.h5",
+                           "tf_keras_mha_scores.h5",
+                           "tf_keras_op_slice.h5",
+                           "tf_keras_op_arith.h5",
+                           "tf_keras_op_shape.h5",
+                           "tf_keras_op_nn.h5",
+                           "tf_keras_op_logic.h5",
+                           "tf_keras_op_gather.h5",
+                           "tf_keras_local2d.h5",
+                           "tf_keras_td_dense.h5",
+                           "tf_keras_ncf.h5",
+                           "quantized_int8.keras",
+                           "quantized_int8_range.keras",
+                           "quantized_int8_weights.keras",
+                           "quantized_int4.keras",
+                           "quantized_int4_blocks.keras",
+                           "quantized_int4_columns.keras",
+                           "quantized_int4_inputs.keras",
+                           "quantized_gptq_3.keras",
+                           "quantized_gptq_4.keras",
+                           "quantized_gptq_8.keras",
+                           "quantized_awq_4.keras",
+                           "quantized_map.keras"}) {
     Own<dl4_model> m;
     ok(dl4_model_load(nullptr, data(file).c_str(), nullptr, m.out()));
     expect_equal(m, file);

@@ -25,6 +25,7 @@ void HeadedAttention::headed_fields(Fields &f) {
   f("use_gate", use_gate).doc("multiplies what each head gives by a sigmoid of a projection of the query");
   f("seed", seed).doc("seed of the dropout; null = from the context's");
   weights.fields(f);
+  f("quantization", quantization).doc(quantization_doc);
 }
 
 Facts HeadedAttention::headed_facts(const char *group_kernel, const char *value_kernel) const {
@@ -60,33 +61,45 @@ void HeadedAttention::check() {
         .with("attribute", "dropout");
 }
 
-// A product with a kernel, as Keras's EinsumDense.
-struct HeadedAttention::Projection {
-  Id kernel, bias;
-  Shape in, out;  // the last axes before and after it
-
-  Id operator()(Emit &e, Id x) const {
-    const int leading = e.rank(x) - in.rank();
-    auto flat = [&](Id v, int keep, const Shape &s) { return s.rank() == 1 ? v : reshape(e, v, keep, {s.elements()}); };
-    Id w = reshape(e, kernel, 0, {in.elements(), out.elements()});
-    Id y = ops::matmul(e, flat(x, leading, in), w, {}, bias == none ? none : flat(bias, 0, out));
-    return out.rank() == 1 ? y : reshape(e, y, leading, out);
-  }
-};
-
-HeadedAttention::Projection HeadedAttention::projection(Call &c, const char *name, const Shape &in,
-                                                        const Shape &out) const {
+// The product of the last axes of x with a kernel, as Keras's EinsumDense.
+Id HeadedAttention::projected(Call &c, const char *name, const Shape &in, const Shape &out, Id x) const {
+  Emit &e = c.e;
   const KernelAndBias &w = weights;
-  Projection p{none, none, in, out};
+  const int leading = e.rank(x) - in.rank();
+  const auto flat = [&](Id v, int keep, const Shape &s) {
+    return s.rank() == 1 ? v : reshape(e, v, keep, {s.elements()});
+  };
+  const auto product = [&](Id from, Id kernel, Id bias, bool whole) {
+    const Id a = flat(from, leading, in), b = reshape(e, kernel, 0, {in.elements(), out.elements()});
+    const Id y = whole ? whole_product(e, a, b) : ops::matmul(e, a, b, {}, bias == none ? none : flat(bias, 0, out));
+    return out.rank() == 1 ? y : reshape(e, y, leading, out);
+  };
+  const auto bias = [&] {
+    return w.use_bias
+               ? c.weight(text(name, "/bias").c_str(), out, w.bias_initializer, w.bias_regularizer, w.bias_constraint)
+               : none;
+  };
+  if (quantization) {
+    KernelProduct p;
+    p.prefix = text(name, '/');
+    p.kernel = in.joined(out);
+    p.rows = in.elements();
+    p.einsum = true;
+    p.scale = Shape(std::vector<int64_t>(static_cast<size_t>(leading), 1)).joined(out);
+    for (int i = 0; i < in.rank(); ++i) p.summed.push_back(leading + i);
+    p.product = [&](Id from, Id kernel, bool whole) { return product(from, kernel, none, whole); };
+    const Shape ones(std::vector<int64_t>(static_cast<size_t>(out.rank()), 1));
+    p.to_output = [&](Id scales) { return reshape(e, scales, leading, ones); };
+    p.bias = bias;
+    return quantized_product(c, *quantization, x, p);
+  }
   std::vector<int64_t> axes(static_cast<size_t>(in.rank() + out.rank()));
   std::iota(axes.begin(), axes.end(), 0);
   const auto middle = axes.begin() + in.rank();
-  p.kernel = c.weight(text(name, "/kernel").c_str(), in.joined(out),
-                      w.kernel_initializer_over({axes.begin(), middle}, {middle, axes.end()}), w.kernel_regularizer,
-                      w.kernel_constraint);
-  if (w.use_bias)
-    p.bias = c.weight(text(name, "/bias").c_str(), out, w.bias_initializer, w.bias_regularizer, w.bias_constraint);
-  return p;
+  const Id kernel = c.weight(text(name, "/kernel").c_str(), in.joined(out),
+                             w.kernel_initializer_over({axes.begin(), middle}, {middle, axes.end()}),
+                             w.kernel_regularizer, w.kernel_constraint);
+  return product(x, kernel, bias(), false);
 }
 
 // What attention works on. Masks: none where nothing is masked; of the keys: what both masks leave.
@@ -187,14 +200,14 @@ HeadedAttention::Operands HeadedAttention::operands(Call &c, const Sizes &s) con
   if (o.axes.size() > 1 && (o.causal || sliding_window))
     fail(Code::unsupported, o.causal ? "\"use_causal_mask\"" : "\"sliding_window\"",
          ": not supported with attention over ", o.axes.size(), " axes");
-  auto projected = [&](const char *name, int i, int64_t heads, int64_t size) {
-    Id y = projection(c, name, {c.last_dim(i)}, {heads, size})(e, c.x(i));
+  auto heads_of = [&](const char *name, int i, int64_t heads, int64_t size) {
+    Id y = projected(c, name, {c.last_dim(i)}, {heads, size}, c.x(i));
     c.penalize(weights.activity_regularizer, y);
     return y;
   };
   // What is masked is taken out before any product, for 0 * NaN is NaN, in gradients too.
-  o.query = where_valid(e, o.query_mask, projected("query", 0, s.heads, s.key), 0);
-  o.key = where_valid(e, o.key_mask, projected("key", k, s.groups, s.key), 0);
+  o.query = where_valid(e, o.query_mask, heads_of("query", 0, s.heads, s.key), 0);
+  o.key = where_valid(e, o.key_mask, heads_of("key", k, s.groups, s.key), 0);
   return o;
 }
 
@@ -290,10 +303,10 @@ std::vector<Symbol> HeadedAttention::call(Call &c) const {
   Operands o = operands(c, s);
   Id gate = none;
   if (use_gate) {
-    gate = ops::unary(e, ops::Unary::sigmoid, projection(c, "gate", {c.last_dim(0)}, {s.heads, s.value})(e, c.x(0)));
+    gate = ops::unary(e, ops::Unary::sigmoid, projected(c, "gate", {c.last_dim(0)}, {s.heads, s.value}, c.x(0)));
     c.penalize(weights.activity_regularizer, gate);
   }
-  o.all_values = projection(c, "value", {c.last_dim(1)}, {s.groups, s.value})(e, c.x(1));
+  o.all_values = projected(c, "value", {c.last_dim(1)}, {s.groups, s.value}, c.x(1));
   c.penalize(weights.activity_regularizer, o.all_values);
   o.value = where_valid(e, o.key_mask, o.all_values, 0);
 
@@ -304,7 +317,7 @@ std::vector<Symbol> HeadedAttention::call(Call &c) const {
   if (by_op && dropout > 0) c.host.random_seed(seed);  // as where something is dropped
   const Attended found = by_op ? fused(c, o) : composed(c, o, return_scores);
   Id y = use_gate ? ops::mul(e, found.y, gate) : found.y;
-  y = projection(c, "attention_output", {s.heads, s.value}, last)(e, y);
+  y = projected(c, "attention_output", {s.heads, s.value}, last, y);
   c.penalize(weights.activity_regularizer, y);
   std::vector<Symbol> outputs{{y, c.in[0].mask}};
   if (return_scores) outputs.push_back({found.scores});

@@ -1,6 +1,7 @@
 // What MultiHeadAttention and GroupQueryAttention share: all but how their sizes are called.
 #pragma once
 
+#include "kinds/layers/core/quantization.hpp"
 #include "kinds/layers/core/weights.hpp"
 
 namespace dl4::kinds {
@@ -11,6 +12,7 @@ struct HeadedAttention : Layer {
   std::optional<int64_t> sliding_window, seed;
   std::optional<bool> flash_attention;
   KernelAndBias weights;
+  Quantized quantization;
 
   Arity arity() const override { return {2, 3}; }
   void check() override;
@@ -31,9 +33,8 @@ struct HeadedAttention : Layer {
  private:
   struct Operands;
   struct Attended;
-  struct Projection;
   Operands operands(Call &c, const Sizes &s) const;
-  Projection projection(Call &c, const char *name, const Shape &in, const Shape &out) const;
+  ops::Id projected(Call &c, const char *name, const Shape &in, const Shape &out, ops::Id x) const;
   bool zero_if_blind(Call &c, const Operands &o, bool return_scores) const;
   Attended fused(Call &c, const Operands &o) const;
   Attended composed(Call &c, const Operands &o, bool return_scores) const;

@@ -1,4 +1,5 @@
 // Dense: x times a kernel, plus a bias, through an activation.
+#include "kinds/layers/core/quantization.hpp"
 #include "kinds/layers/core/weights.hpp"
 
 namespace dl4::kinds {
@@ -11,11 +12,13 @@ struct Dense : Layer {
   int64_t units = 0;
   Activation activation;
   KernelAndBias weights;
+  Quantized quantization;
 
   void fields(Fields &f) override {
     f("units", units).required("4").at_least(1).at_most(max_dim).doc("size of the output's last axis");
     f("activation", activation).doc("applied to the sum");
     weights.fields(f);
+    f("quantization", quantization).doc(quantization_doc);
   }
   Facts facts() const override {
     return {.inputs = {{"x", "(B, ..., I)"}},
@@ -28,10 +31,28 @@ struct Dense : Layer {
   std::vector<Symbol> call(Call &c) const override {
     c.need_rank_from(0, 2);
     c.as_float(0);
-    ops::Id w = weights.kernel(c, {c.last_dim(), units});
-    ops::Id y = activation(c.e, ops::matmul(c.e, c.x(), w, {}, weights.bias(c, units)));
+    ops::Id y = activation(c.e, quantization ? quantized(c) : product(c));
     c.penalize(weights.activity_regularizer, y);
     return {{y, c.mask()}};
+  }
+
+ private:
+  ops::Id product(Call &c) const {
+    ops::Id w = weights.kernel(c, {c.last_dim(), units});
+    return ops::matmul(c.e, c.x(), w, {}, weights.bias(c, units));
+  }
+  ops::Id quantized(Call &c) const {
+    KernelProduct p;
+    p.kernel = {c.last_dim(), units};
+    p.rows = c.last_dim();
+    p.scale = {units};
+    p.summed = {-1};
+    p.product = [&](ops::Id x, ops::Id w, bool whole) {
+      return whole ? whole_product(c.e, x, w) : ops::matmul(c.e, x, w);
+    };
+    p.to_output = [](ops::Id scales) { return scales; };
+    p.bias = [&] { return weights.bias(c, units); };
+    return quantized_product(c, *quantization, c.x(), p);
   }
 };
 

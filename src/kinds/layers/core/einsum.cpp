@@ -158,7 +158,7 @@ Id einsum_alone(Emit &e, const std::string &x_letters, const std::string &y_lett
 
 // By one matrix product: the letters are those that both have and y keeps (its batch), rows, sums and columns.
 Id einsum_product(Emit &e, const std::string &x_letters, const std::string &w_letters, const std::string &y_letters,
-                  Id x, Id w) {
+                  Id x, Id w, MatrixProduct product) {
   std::string xs = x_letters, ws = w_letters;
   x = summed(e, xs, x, [&](char l) { return !any(y_letters, l) && !any(w_letters, l); });
   w = summed(e, ws, w, [&](char l) { return !any(y_letters, l) && !any(x_letters, l); });
@@ -187,7 +187,7 @@ Id einsum_product(Emit &e, const std::string &x_letters, const std::string &w_le
     if (k == free_dim && n == free_dim) fail(Code::shape_mismatch, "axes that are joined should be known, got ", dims);
     w = ops::reshape(e, w, fixed, tail);
   }
-  Id y = ops::matmul(e, x, w);
+  Id y = product(e, x, w);
   if (rows.empty()) y = ops::squeeze(e, y, fixed);
   if (columns.size() != 1) y = ops::reshape(e, y, kept, dims.last(static_cast<int>(columns.size())));
   return in_letters(e, y, batch + rows + columns, y_letters);

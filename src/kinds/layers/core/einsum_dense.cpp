@@ -4,6 +4,7 @@
 
 #include "base/error.hpp"
 #include "kinds/layers/core/einsum.hpp"
+#include "kinds/layers/core/quantization.hpp"
 #include "kinds/layers/core/weights.hpp"
 
 namespace dl4::kinds {
@@ -61,6 +62,7 @@ struct EinsumDense final : Layer {
   Activation activation;
   std::optional<std::string> bias_axes;
   KernelAndBias weights;
+  Quantized quantization;
 
   void fields(Fields &f) override {
     f("equation", equation)
@@ -77,6 +79,7 @@ struct EinsumDense final : Layer {
     f("bias_axes", bias_axes).doc("the letters of y along which there is a bias; null: none");
     weights.fields(f);
     f.drop("use_bias");
+    f("quantization", quantization).doc(quantization_doc);
   }
   Facts facts() const override {
     return {
@@ -114,10 +117,15 @@ struct EinsumDense final : Layer {
         fail(Code::shape_mismatch, "axis \"", q.kernel[i], "\" of the kernel should be known, got an input ",
              c.shape());
     }
-    Id w = c.weight("kernel", Shape(dims), weights.kernel_initializer_over(in, out), weights.kernel_regularizer,
-                    weights.kernel_constraint);
-    Id y = einsum_product(c.e, q.x, q.kernel, q.y, c.x(), w);
-    if (bias_axes) y = ops::add(c.e, y, bias(c, q, y_dims));
+    Id y = ops::none;
+    if (quantization) {
+      y = quantized(c, q, Shape(dims), y_dims);
+    } else {
+      Id w = c.weight("kernel", Shape(dims), weights.kernel_initializer_over(in, out), weights.kernel_regularizer,
+                      weights.kernel_constraint);
+      y = einsum_product(c.e, q.x, q.kernel, q.y, c.x(), w);
+      if (bias_axes) y = ops::add(c.e, y, bias(c, q, y_dims));
+    }
     y = activation(c.e, y);
     c.penalize(weights.activity_regularizer, y);
     return {{y}};
@@ -165,6 +173,41 @@ struct EinsumDense final : Layer {
       if (dims[i] == free_dim) dims[i] = given;
     }
     return Shape(dims);
+  }
+
+  Id quantized(Call &c, const Equation &q, const Shape &kernel, const Shape &y_dims) const {
+    KernelProduct p;
+    p.kernel = kernel;
+    p.einsum = true;
+    p.rows = 1;
+    std::vector<int64_t> scale;
+    for (char l : q.y) {
+      const size_t at = q.kernel.find(l);
+      scale.push_back(at == std::string::npos ? 1 : kernel[static_cast<int>(at)]);
+    }
+    p.scale = Shape(scale);
+    for (size_t i = 0; i < q.kernel.size(); ++i)
+      if (!has(q.y, q.kernel[i])) p.rows = checked_mul(p.rows, kernel[static_cast<int>(i)]);
+    for (size_t i = 0; i < q.x.size(); ++i)
+      if (!has(q.y, q.x[i])) p.summed.push_back(static_cast<int>(i));
+    p.product = [&](Id x, Id w, bool whole) {
+      return einsum_product(c.e, q.x, q.kernel, q.y, x, w, whole ? whole_product : matrix_product);
+    };
+    p.to_output = [&](Id scales) {
+      std::string kept, ordered;
+      for (char l : q.x)
+        if (has(q.y, l)) kept += l;
+      for (char l : q.y)
+        if (has(q.x, l)) ordered += l;
+      Id v = scales;
+      for (size_t i = p.summed.size(); i-- > 0;) v = ops::squeeze(c.e, v, p.summed[i]);
+      v = einsum_alone(c.e, kept, ordered, v);
+      for (size_t i = 0; i < q.y.size(); ++i)
+        if (!has(q.x, q.y[i])) v = ops::expand_dims(c.e, v, static_cast<int>(i));
+      return v;
+    };
+    p.bias = [&] { return bias_axes ? bias(c, q, y_dims) : ops::none; };
+    return quantized_product(c, *quantization, c.x(), p);
   }
 
   Id bias(Call &c, const Equation &q, const Shape &y) const {

@@ -3,6 +3,7 @@
 #include "kinds/constraint.hpp"
 #include "kinds/initializer.hpp"
 #include "kinds/layers/core/masks.hpp"
+#include "kinds/layers/core/quantization.hpp"
 #include "kinds/regularizer.hpp"
 
 namespace dl4::kinds {
@@ -17,6 +18,7 @@ struct Embedding : Layer {
   Of<Regularizer> embeddings_regularizer, activity_regularizer;
   Of<Constraint> embeddings_constraint;
   bool mask_zero = false;
+  Quantized quantization;
 
   void fields(Fields &f) override {
     f("input_dim", input_dim)
@@ -31,6 +33,14 @@ struct Embedding : Layer {
         .doc("penalty on the output divided by the batch size, added to the loss");
     f("embeddings_constraint", embeddings_constraint).doc("applied to the table after every update");
     f("mask_zero", mask_zero).doc("id 0 is padding: its places are masked");
+    f("quantization", quantization).doc(quantization_doc);
+  }
+  void check() override {
+    if (quantization && quantization->turned())
+      throw Error(Code::unsupported,
+                  text("\"quantization\": a table is quantized by \"int8\" or \"int4/block\", got \"",
+                       quantization->name(), '"'))
+          .with("attribute", "quantization");
   }
   Facts facts() const override {
     return {.inputs = {{"ids", "(B, ...), integers"}},
@@ -41,12 +51,51 @@ struct Embedding : Layer {
 
   bool by_step(int) const override { return true; }
   std::vector<Symbol> call(Call &c) const override {
-    ops::Id table = c.weight("embeddings", {input_dim, output_dim}, embeddings_initializer, embeddings_regularizer,
-                             embeddings_constraint);
-    ops::Id y = ops::gather(c.e, table, c.x());
+    ops::Id y = quantization ? quantized_rows(c) : ops::gather(c.e, floats(c), c.x());
     c.penalize(activity_regularizer, y);
     if (!mask_zero) return {{y}};
     return {{y, ops::binary(c.e, ops::Binary::not_equal, c.x(), c.e.scalar(0, c.e.dtype(c.x())))}};
+  }
+
+ protected:
+  ops::Id floats(Call &c) const {
+    return c.weight("embeddings", {input_dim, output_dim}, embeddings_initializer, embeddings_regularizer,
+                    embeddings_constraint);
+  }
+  // Of a quantized table.
+  struct Table {
+    ops::Id bytes, scale, zero = ops::none, groups = ops::none;
+  };
+  Table table(Call &c) const {
+    const Quantization &q = *quantization;
+    const Shape scales = q.grouped() ? Shape{input_dim, q.groups(output_dim)} : Shape{input_dim};
+    Table t{bytes_weight(c, "embeddings", {input_dim, q.stored(output_dim)}),
+            scale_weight(c, "embeddings_scale", scales)};
+    if (!q.grouped()) return t;
+    t.zero = bytes_weight(c, "embeddings_zero", scales);
+    t.groups = groups_weight(c, "g_idx", output_dim);
+    return t;
+  }
+  ops::Id whole(ops::Emit &e, ops::Id bytes) const {
+    return quantization->bits == 4 ? from_nibbles(e, bytes, output_dim, true) : from_int8(e, bytes);
+  }
+
+ private:
+  ops::Id quantized_rows(Call &c) const {
+    ops::Emit &e = c.e;
+    const Table t = table(c);
+    ops::Id y = whole(e, ops::gather(e, t.bytes, c.x())), scale = ops::gather(e, t.scale, c.x());
+    if (t.zero == ops::none) return ops::div(e, y, ops::expand_dims(e, scale, -1));
+    // By group: the first axis of what is taken by group is that of the groups.
+    const auto of_each = [&](ops::Id v) {
+      const int last = e.rank(v) - 1;
+      std::vector<int> first{last}, back;
+      for (int i = 0; i < last; ++i) first.push_back(i), back.push_back(i + 1);
+      back.push_back(0);
+      return ops::transpose(e, ops::gather(e, ops::transpose(e, v, first), t.groups), back);
+    };
+    const ops::Id zero = from_int8(e, ops::gather(e, t.zero, c.x()));
+    return ops::mul(e, ops::sub(e, y, of_each(zero)), of_each(scale));
   }
 };
 
@@ -69,6 +118,7 @@ struct ReversibleEmbedding final : Embedding {
     f("logit_soft_cap", logit_soft_cap).doc("scores s become cap * tanh(s / cap); null: as they are");
   }
   void check() override {
+    Embedding::check();
     if (logit_soft_cap == 0.0)
       throw Error(Code::invalid_argument, "\"logit_soft_cap\": expected another number than 0")
           .with("attribute", "logit_soft_cap");
@@ -85,26 +135,62 @@ struct ReversibleEmbedding final : Embedding {
   std::vector<Symbol> call(Call &c) const override {
     const bool reverse = c.flag("reverse", false);
     std::vector<Symbol> y;
-    ops::Id table = ops::none;
-    if (reverse)
-      table = c.weight("embeddings", {input_dim, output_dim}, embeddings_initializer, embeddings_regularizer,
-                       embeddings_constraint);
-    else
-      y = Embedding::call(c);
-    if (!tie_weights) {
-      ops::Id own = c.weight("reverse_embeddings", {output_dim, input_dim}, embeddings_initializer);
-      if (reverse) table = own;
-    }
+    if (!reverse) y = Embedding::call(c);
+    ops::Id scores = quantization ? quantized_scores(c, reverse) : plain_scores(c, reverse);
     if (!reverse) return y;
-    c.need_rank_from(0, 2);
-    c.need_float(0);
-    ops::Id scores = ops::matmul(c.e, c.x(), table, {.transpose_b = tie_weights});
     if (logit_soft_cap) {
       const auto cap = static_cast<float>(*logit_soft_cap);
       scores = ops::scale(c.e, ops::unary(c.e, ops::Unary::tanh, ops::div(c.e, scores, c.e.scalar(cap))), cap);
     }
     c.penalize(activity_regularizer, scores);
     return {{scores}};
+  }
+
+ private:
+  static void need_vectors(Call &c) {
+    c.need_rank_from(0, 2);
+    c.need_float(0);
+  }
+  // The weights of the way back are made by the first call, whichever way it leads; none: it leads forth.
+  ops::Id plain_scores(Call &c, bool reverse) const {
+    ops::Id table = reverse ? floats(c) : ops::none;
+    if (!tie_weights) {
+      ops::Id own = c.weight("reverse_embeddings", {output_dim, input_dim}, embeddings_initializer);
+      if (reverse) table = own;
+    }
+    if (!reverse) return ops::none;
+    need_vectors(c);
+    return ops::matmul(c.e, c.x(), table, {.transpose_b = tie_weights});
+  }
+  ops::Id quantized_scores(Call &c, bool reverse) const {
+    ops::Emit &e = c.e;
+    const Quantization &q = *quantization;
+    const Table t = table(c);
+    const auto turned = [&](ops::Id v) { return ops::transpose(e, v, {1, 0}); };
+    const auto by_columns = [&](ops::Id v) { return t.zero == ops::none ? v : turned(v); };
+    ops::Id bytes = t.bytes, scale = by_columns(t.scale), zero = ops::none;
+    if (!tie_weights) {
+      const Shape scales = q.grouped() ? Shape{q.groups(output_dim), input_dim} : Shape{input_dim};
+      bytes = turned(bytes_weight(c, "reverse_embeddings", {q.stored(output_dim), input_dim}));
+      scale = scale_weight(c, "reverse_embeddings_scale", scales);
+      if (q.grouped()) zero = scale_weight(c, "reverse_embeddings_zero", scales);  // floats in Keras too
+    } else if (q.grouped()) {
+      zero = turned(from_int8(e, t.zero));
+    }
+    if (!reverse) return ops::none;
+    need_vectors(c);
+    ops::Id w = turned(whole(e, bytes));  // (output_dim, input_dim)
+    ops::Id x = c.x(), by = ops::none;
+    if (q.inputs) {
+      const WholeInputs in = whole_inputs(e, *q.inputs, x, {-1});
+      x = in.x, by = in.scale;
+    }
+    if (q.grouped()) {
+      const ops::Id y = ops::matmul(e, x, by_group(e, w, scale, zero, t.groups));
+      return by == ops::none ? y : ops::div(e, y, by);
+    }
+    const ops::Id y = q.inputs ? whole_product(e, x, w) : ops::matmul(e, x, w);
+    return ops::div(e, y, by == ops::none ? scale : ops::mul(e, by, scale));
   }
 };
 

@@ -16,7 +16,7 @@ constexpr int64_t most_steps = 10000;
 class Probe final : public Host {
  public:
   explicit Probe(ops::Emit &e) : e_(e) {}
-  Id weight(const WeightSpec &spec) override { return e_.state(spec.name, DType::f32, spec.shape); }
+  Id weight(const WeightSpec &spec) override { return e_.state(spec.name, spec.dtype, spec.shape); }
   uint64_t random_seed(std::optional<int64_t>) override { return 0; }
   Id draws() override {
     by_step = true;
@@ -72,6 +72,11 @@ struct TimeDistributed : Layer {
 
   void check() override {
     layer.penalized = layer.carries = false;
+    const Json config = layer ? layer->config() : Json::object();
+    if (const Json *q = config.find("quantization"); q && !q->is_null())
+      throw Error(Code::unsupported,
+                  "\"layer\": a quantized layer is not supported here: Keras calls it without its scales")
+          .with("attribute", "layer");
     if (layer && layer->arity().least <= 1) return;
     throw Error(Code::invalid_argument,
                 "\"layer\": expected a layer of one input, got " + (layer ? layer->entry().name : std::string("null")))

@@ -17,7 +17,7 @@ void keep_rows(ops::Program &p);        // the gradient of a table of which few 
 void fold_padding(ops::Program &p);     // zeros around what a convolution alone reads become its padding
 void fuse_epilogues(ops::Program &p);   // bias and activation go into what makes their source
 
-// No pass, at any shapes: of a Program that is not differentiated any more what says where gradients go is left out, with
+// No pass, at any shapes: of a Program that is differentiated no more what says where gradients go is left out, with
 // what was computed for it alone.
 void drop_straight_through(ops::Program &p);
 // No pass: sums over workers whose numbers no output and no write needs, but at most their shapes, become their

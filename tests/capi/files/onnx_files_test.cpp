@@ -19,7 +19,7 @@ using namespace dl4_test;
 using namespace dl4_test::onnx_bytes;
 using nlohmann::json;
 
-const char *const files[] = {"mlp", "cnn", "recurrent", "transformer", "quantized"};
+const char *const files[] = {"mlp", "cnn", "recurrent", "transformer", "quantized", "quantized_conv"};
 
 std::string data(const std::string &name) { return DL4_SOURCE_DIR "/tests/io/data/onnx/" + name; }
 
@@ -205,8 +205,7 @@ TEST_F(OnnxFiles, AreRefusedByNodeAndOp) {
   Refusal r;
   load(nullptr, model(node("Relu", {"x"})), r);
   EXPECT_EQ(r.code, 0) << r.message;
-  expect_refusal(model(node("TfIdfVectorizer", {"x"})), DL4_UNSUPPORTED,
-                 {"node \"the_TfIdfVectorizer\"", "no layer"});
+  expect_refusal(model(node("TfIdfVectorizer", {"x"})), DL4_UNSUPPORTED, {"node \"the_TfIdfVectorizer\"", "no layer"});
   expect_refusal(model(node("If", {"x"})), DL4_CORRUPT_FILE, {"(If)", "no \"then_branch\""});
   expect_refusal(model(node("Loop", {"x"})), DL4_CORRUPT_FILE, {"(Loop)", "no \"body\""});
   expect_refusal(model(node("Relu", {"x"}, field(7, std::string("com.microsoft")))), DL4_UNSUPPORTED,

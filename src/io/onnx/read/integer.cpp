@@ -99,36 +99,8 @@ Tensor kernel_of(const Op &op, size_t i, size_t zero) {
   return w;
 }
 
-// Row `at` of each kernel.
-Tensor row_of(const Tensor &w, int64_t at) {
-  Tensor row = make_tensor(DType::f32, w.shape.with(2, 1));
-  const int64_t n = w.shape[3];
-  for (int64_t i = 0; i < row.elements(); ++i)
-    row.as<float>()[i] = w.as<float>()[(i / n * w.shape[2] + at) * n + i % n];
-  return row;
-}
-
 Node convolution(const Op &op, Node x, const Tensor &w, const Window &how) {
-  const int64_t terms = w.elements() / w.shape[0];
-  const Ints ones(how.axes(), 1);
-  // Kernels of Winograd's for 3 x 3 places take halves: there row by row.
-  if (how.size != Ints{3, 3} || how.strides != ones || how.dilations != ones)
-    return exactly(op, x, terms, [&](Node n) { return convolved(op, n, w, how, {}); });
-  Margins pads = how.pads;
-  if (how.same) pads = {{1, 1}, {1, 1}};
-  const Node around = padded(op, x, pads);
-  Window row;
-  row.size = {1, 3}, row.strides = row.dilations = ones, row.pads = {{0, 0}, {0, 0}};
-  return exactly(op, around, terms, [&](Node n) {
-    Node sum = graph::no_node;
-    for (int64_t r = 0; r < 3; ++r) {
-      const Ints start{0, r, 0, 0}, size{-1, r - 3, -1, -1};
-      const Node part = op.layer("Slice", {{"start_indices", start}, {"shape", size}}, {n});
-      const Node y = convolved(op, part, row_of(w, r), row, {});
-      sum = r == 0 ? y : plus(op, sum, y);
-    }
-    return sum;
-  });
+  return exactly(op, x, w.elements() / w.shape[0], [&](Node n) { return convolved_by_row(op, n, w, how, {}); });
 }
 
 void conv_integer(const Op &op) {

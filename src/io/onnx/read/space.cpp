@@ -76,6 +76,18 @@ void conv_of_computed(const Op &op) {
   op.give(0, y, dims, perm);
 }
 
+// Are the node's numbers rounded to whole ones behind it, with no more than a bias, a sum and an activation before?
+bool is_quantized_after(const Op &op) {
+  const NodeProto *node = &op.node;
+  for (int steps = 0; steps < 6 && !node->out.empty(); ++steps) {
+    node = op.r.only_reader(node->out[0]);
+    if (!node) return false;
+    if (node->op == "QuantizeLinear") return true;
+    if (node->op != "Add" && node->op != "Relu" && node->op != "Clip" && node->op != "LeakyRelu") return false;
+  }
+  return false;
+}
+
 void conv(const Op &op) {
   Value &v = op.in(0);
   if (!is_constant(op, 1)) return conv_of_computed(op);
@@ -96,7 +108,8 @@ void conv(const Op &op) {
   const bool computed = op.has(2) && !is_constant(op, 2);
   if (op.has(2) && !computed) bias = op.floats(2, "bias");
   const Perm perm = channels_last(v.rank());
-  Node y = convolved(op, op.as(v, perm), w, how, bias);
+  const auto by = is_quantized_after(op) ? convolved_by_row : convolved;
+  Node y = by(op, op.as(v, perm), w, how, bias);
   if (apart) y = op.layer(of_rank("MaxPooling", how.axes()), {{"pool_size", ones}, {"strides", steps}}, {y});
   if (computed) y = plus(op, y, op.x(2));
   op.give(0, y, {v.dims[0]}, perm);
@@ -235,6 +248,37 @@ Node convolved(const Op &op, Node x, const Tensor &kernel, const Window &how, co
                     {"dilation_rate", how.dilations}, {"groups", op.integer("group", 1)},
                     {"use_bias", bias.has_value()}};
   return op.weighted(of_rank("Conv", how.axes()), config, {x}, weights);
+}
+
+namespace {
+
+// Row `at` of each kernel.
+Tensor kernel_row(const Tensor &w, int64_t at) {
+  Tensor row = make_tensor(DType::f32, w.shape.with(2, 1));
+  const int64_t n = w.shape[3];
+  for (int64_t i = 0; i < row.elements(); ++i)
+    row.as<float>()[i] = w.as<float>()[(i / n * w.shape[2] + at) * n + i % n];
+  return row;
+}
+
+}  // namespace
+
+Node convolved_by_row(const Op &op, Node x, const Tensor &w, const Window &how, const std::optional<Tensor> &bias) {
+  const Ints ones(how.axes(), 1);
+  if (how.size != Ints{3, 3} || how.strides != ones || how.dilations != ones) return convolved(op, x, w, how, bias);
+  Margins pads = how.pads;
+  if (how.same) pads = {{1, 1}, {1, 1}};
+  const Node around = padded(op, x, pads);
+  Window row;
+  row.size = {1, 3}, row.strides = row.dilations = ones, row.pads = {{0, 0}, {0, 0}};
+  Node sum = graph::no_node;
+  for (int64_t r = 0; r < 3; ++r) {
+    const Ints start{0, r, 0, 0}, size{-1, r - 3, -1, -1};
+    const Node part = op.layer("Slice", {{"start_indices", start}, {"shape", size}}, {around});
+    const Node y = convolved(op, part, kernel_row(w, r), row, r == 0 ? bias : std::nullopt);
+    sum = r == 0 ? y : plus(op, sum, y);
+  }
+  return sum;
 }
 
 std::span<const Row> space_rows() {

@@ -36,5 +36,8 @@ Node padded(const Op &op, Node x, const Margins &pads);
 void need_kernel(const Op &op, const Tensor &w);
 // The convolution of x, its channels last.
 Node convolved(const Op &op, Node x, const Tensor &kernel, const Window &how, const std::optional<Tensor> &bias);
+// The same by no kernel of Winograd's, which take halves: those are for 3 x 3 places, here they go row by row. Where
+// numbers are rounded to whole ones behind it, an error at a half would be one of a whole step.
+Node convolved_by_row(const Op &op, Node x, const Tensor &kernel, const Window &how, const std::optional<Tensor> &bias);
 
 }  // namespace dl4::io::onnx

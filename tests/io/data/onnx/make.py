@@ -174,4 +174,27 @@ write(
     opset=13,
 )
 
+# Steps that are powers of two: sums of products are exact in float32, those of a kernel that adds inputs before it
+# multiplies (Winograd's) are not, and many lie at a half, where the smallest error is one of a whole step.
+steps = {k: np.float32(2.0**n) for k, n in {"sx": -3, "sw": -6, "sy": 0}.items()}
+x, w = random.integers(100, 128, (1, 64, 12, 12)), random.integers(100, 128, (64, 64, 3, 3))
+middle = np.sum(w, (1, 2, 3)) * 113.5
+write(
+    "quantized_conv",
+    [
+        node("QuantizeLinear", "x sx none", "xq"),
+        node("DequantizeLinear", "xq sx none", "xd"),
+        node("DequantizeLinear", "w sw none", "wd"),
+        node("Conv", "xd wd b", "c"),
+        node("Relu", "c", "r"),
+        node("QuantizeLinear", "r sy none", "yq"),
+        node("DequantizeLinear", "yq sy none", "y"),
+    ],
+    [("x", FLOAT, ["batch", 64, 12, 12])],
+    [("y", FLOAT, ["batch", 64, 10, 10])],
+    {"w": w.astype("int8"), "b": (-np.round(middle) / 512).astype("float32"), "none": np.int8(0), **steps},
+    {"x": x.astype("float32") / 8},
+    opset=13,
+)
+
 (HERE / "expected.safetensors").write_bytes(save(expected))

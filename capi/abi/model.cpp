@@ -1,4 +1,5 @@
 // Models: weights, files.
+#include "graph/quantize.hpp"
 #include "io/model_file.hpp"
 #include "io/onnx/onnx.hpp"
 #include "options.hpp"
@@ -10,11 +11,16 @@ constexpr char verified[] = "check sums and sizes of every tensor";
 
 struct LoadOptions {
   bool verify = true, external_data = true, weights = true;
+  Json quantize;
   void fields(kinds::Fields &f) {
     f("verify", verify).doc(verified);
     f("external_data", external_data)
         .doc("read tensors of an ONNX model that lie in other files of its folder, where it is loaded by its path");
     f("weights", weights).doc("read the weights; else they are zeros");
+    f("quantize", quantize)
+        .doc(
+            "what becomes of the weights, as by Keras's quantize(): a mode, or an object with \"mode\", \"layers\", "
+            "\"value_range\" and \"epsilon\"; null: nothing");
   }
 };
 
@@ -31,6 +37,11 @@ dl4_model *load(dl4_context &c, const io::Source &source, const char *options, c
   io::Told told;
   auto core =
       io::load_model(source, c.core->settings(), how.verify, how.external_data ? folder : "", &told, how.weights);
+  if (!how.quantize.is_null()) {
+    graph::Quantize to;
+    kinds::read_fields(to, how.quantize.is_string() ? Json{{"mode", how.quantize}} : how.quantize);
+    core = graph::quantized(*core, to);
+  }
   auto *m = new dl4_model(c.core, std::move(core), std::make_shared<Gate>());
   m->training = std::move(told.training);
   c.core->log.write(Log::info, "loaded ", path.empty() ? "a model in memory" : text('"', path, '"'), ": ",

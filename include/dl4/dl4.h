@@ -675,7 +675,11 @@ DL4_API DL4_CHECKED dl4_error *dl4_graph_build(dl4_graph *g, const dl4_node *in,
  * none.) external_data (bool, default true): read tensors of an ONNX model that lie in other files. These must be in
  * the model's folder, and no link may lead out of it; a model that is loaded from memory has none. weights (bool,
  * default true): false: no more of the file is read than the architecture, all weights are zeros, and their checksums
- * are not compared (of ONNX all is read).
+ * are not compared (of ONNX all is read). quantize (default null): what Keras's quantize() makes of the weights: "int8",
+ * "int4/128" (a scale and a zero point for so many rows; "int4/-1": a scale for each column), or an object with "mode",
+ * "layers" (names; null: all of Dense, EinsumDense, Embedding, ReversibleEmbedding, MultiHeadAttention and
+ * GroupQueryAttention, in models inside too), "value_range" and "epsilon" of the weights. "mode" may be an object as
+ * the attribute "quantization" of a layer has it, which says what becomes of inputs.
  * May be NULL: c, options.
  * Errors: DL4_NOT_FOUND (path), DL4_IO (path), DL4_CORRUPT_FILE (path), DL4_VERSION (path), DL4_UNKNOWN_KIND (path),
  * DL4_UNSUPPORTED (path). */

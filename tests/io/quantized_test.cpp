@@ -9,6 +9,7 @@
 
 #include "base/error.hpp"
 #include "graph/model.hpp"
+#include "graph/quantize.hpp"
 #include "io/keras/policies.hpp"
 #include "io/model_file.hpp"
 
@@ -84,6 +85,54 @@ TEST(QuantizedFiles, AreWrittenInThePresentFormsOfTheirWeights) {
       }
     }
   }
+}
+
+// Keras made both files of one model.
+TEST(QuantizedFiles, WeightsAreMadeAsKerasMakesThem) {
+  const auto m = model("quantizable.keras");
+  for (const auto &[file, mode] : {std::pair{"quantized_int8.keras", "int8"},
+                                   {"quantized_int4.keras", "int4/128"},
+                                   {"quantized_int4_blocks.keras", "int4/3"},
+                                   {"quantized_int4_columns.keras", "int4/-1"}}) {
+    graph::Quantize how;
+    how.mode = mode;
+    const auto made = graph::quantized(*m, how), wanted = model(file);
+    ASSERT_EQ(made->weights().size(), wanted->weights().size());
+    for (const auto &w : wanted->weights()) {
+      const Tensor &value = made->weight(w->name)->value;
+      ASSERT_EQ(value.dtype, w->value.dtype) << w->name;
+      ASSERT_EQ(value.shape, w->value.shape) << w->name;
+      EXPECT_EQ(std::memcmp(value.data.get(), w->value.data.get(), static_cast<size_t>(value.bytes())), 0)
+          << file << ' ' << w->name;
+    }
+  }
+}
+
+TEST(QuantizedFiles, WhatCannotBeQuantizedIsRefusedByName) {
+  const auto m = model("quantizable.keras");
+  const auto expect = [&](const Json &mode, std::optional<std::vector<std::string>> layers, Code code,
+                          const std::string &words, std::optional<std::vector<double>> range = {}) {
+    graph::Quantize how;
+    how.mode = mode, how.layers = std::move(layers), how.value_range = std::move(range);
+    const Error e = refusal([&] { graph::quantized(*m, how); });
+    EXPECT_EQ(e.code, code) << e.message;
+    EXPECT_NE(e.message.find(words), std::string::npos) << e.message;
+  };
+  using Names = std::vector<std::string>;
+  expect("int8", Names{"lstm"}, Code::unsupported, "layer \"lstm\": a LSTM cannot be quantized");
+  expect("int8", Names{"lost"}, Code::not_found, "the model has no layer \"lost\"");
+  expect("int7", {}, Code::invalid_argument, "expected \"int8\"");
+  expect("float8", {}, Code::unsupported, "float8 is not supported");
+  expect("gptq/4/128", {}, Code::unsupported, "needs data to calibrate by");
+  expect(nullptr, {}, Code::invalid_argument, "expected a mode");
+  expect("int8", {}, Code::invalid_argument, "\"value_range\"", std::vector<double>{-300, 300});
+  graph::Quantize how;
+  how.mode = "int8", how.layers = Names{"last"};
+  const auto once = graph::quantized(*m, how);
+  EXPECT_EQ(once->weight("last/kernel")->value.dtype, DType::u8);
+  EXPECT_EQ(once->weight("joined/kernel")->value.dtype, DType::f32);
+  const Error e = refusal([&] { graph::quantized(*once, how); });
+  EXPECT_NE(e.message.find("layer \"last\": it is quantized already, by \"int8\""), std::string::npos) << e.message;
 }
 
 Json policy(const char *class_name, const char *mode) {

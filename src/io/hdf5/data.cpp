@@ -28,6 +28,7 @@ uint64_t number_at(const std::byte *p, int64_t size, bool turned) {
 
 float real_at(const std::byte *p, const Type &t) {
   const uint64_t n = number_at(p, t.size, t.turned);
+  if (t.kind == Type::Kind::brain_float) return std::bit_cast<float>(static_cast<uint32_t>(n << 16));
   if (t.size == 2) return from_half(static_cast<uint16_t>(n));
   if (t.size == 4) return std::bit_cast<float>(static_cast<uint32_t>(n));
   return static_cast<float>(std::bit_cast<double>(n));
@@ -99,6 +100,7 @@ Type simple_type(Cursor &c, int64_t &kind) {
       t.kind = Type::Kind::real;
   }
   if (kind == 3) t.kind = Type::Kind::text;
+  if (kind == 5) t.kind = Type::Kind::opaque;
   if (kind == 9 && (bits & 15) == 1) t.kind = Type::Kind::texts_elsewhere;
   return t;
 }
@@ -173,8 +175,12 @@ void Hdf5::read_chunks(const Dataset &d, std::byte *to) const {
 Tensor Hdf5::read(const std::string &path) const try {
   const auto it = datasets_.find(path);
   if (it == datasets_.end()) fail(Code::corrupt_file, "HDF5: there is no such dataset");
-  const Dataset &d = it->second;
-  const bool real = d.type.kind == Type::Kind::real;
+  Dataset d = it->second;
+  // h5py has no type for these; Keras notes it beside them.
+  if (d.type.kind == Type::Kind::opaque && d.type.size == 2 &&
+      texts(path, "dtype") == std::vector<std::string>{"bfloat16"})
+    d.type.kind = Type::Kind::brain_float;
+  const bool real = d.type.kind == Type::Kind::real || d.type.kind == Type::Kind::brain_float;
   if (!real && d.type.kind != Type::Kind::integer && d.type.kind != Type::Kind::natural)
     unsupported("data that are neither floats nor integers of up to 64 bits");
   if (d.dims.size() > max_rank) unsupported("a shape of rank ", d.dims.size(), "; at most ", max_rank);

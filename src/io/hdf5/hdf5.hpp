@@ -17,7 +17,7 @@ namespace hdf5 {
 
 // What a datatype message says, as far as it is read.
 struct Type {
-  enum class Kind { integer, natural, real, text, texts_elsewhere, other };
+  enum class Kind { integer, natural, real, brain_float, text, texts_elsewhere, opaque, other };
   Kind kind = Kind::other;
   int64_t size = 0;
   bool turned = false;  // big-endian

@@ -1,4 +1,5 @@
-"""Writes quantized_*.keras and what their models give: Keras's int8, int4, gptq, awq, and a DTypePolicyMap.
+"""Writes quantizable.keras, quantized_*.keras and what their models give: Keras's int8, int4, gptq, awq, and a
+DTypePolicyMap; bfloat16.keras and float16.keras with weights of these types.
 
 Needs the Keras of tests/golden/requirements.txt."""
 import os
@@ -53,8 +54,10 @@ def record(name, model, *inputs):
 
 
 def stirred(model):
+    """The same weights at every call."""
+    weights = np.random.default_rng(3)
     for v in model.weights:
-        v.assign(0.4 * normal(*v.shape))
+        v.assign(0.4 * weights.normal(size=v.shape).astype("float32"))
     return model
 
 
@@ -77,8 +80,11 @@ IDS, X = rng.integers(0, 9, (3, 4)).astype("int32"), normal(3, 4, 6)
 
 
 def quantized(name, **how):
+    """Of one model, which is quantizable.keras."""
     keras.backend.clear_session()
     model = stirred(net())
+    if name == "int8":
+        record("quantizable.keras", model, IDS, X)
     model.quantize(**how)
     record(f"quantized_{name}.keras", model, IDS, X)
 
@@ -129,6 +135,17 @@ def policy_map():
     record("quantized_map.keras", model, normal(2, 5, 8))
 
 
+def of_two_bytes(dtype):
+    """What the same weights give in float32."""
+    keras.backend.clear_session()
+    half, wide = (keras.Sequential([keras.Input((4,)), layers.Dense(3, dtype=of)]) for of in (dtype, "float32"))
+    stirred(half)
+    wide.set_weights([np.asarray(v).astype("float32") for v in half.weights])
+    x = normal(2, 4)
+    record(f"{dtype}.keras", half, x)
+    expected[f"{dtype}.keras/output/0"] = np.asarray(wide(x))
+
+
 def main():
     keras.utils.set_random_seed(1)
     to_range = quantizers.AbsMaxQuantizer(value_range=(-100, 90), epsilon=1e-2)
@@ -145,6 +162,8 @@ def main():
     by_columns("gptq", 3, 2)
     by_columns("awq", 4, 3)
     policy_map()
+    of_two_bytes("bfloat16")
+    of_two_bytes("float16")
     (HERE / "expected_quantized.safetensors").write_bytes(save(expected))
 
 

@@ -148,11 +148,11 @@ class Graph(Object):
 
 
 class Model(Object):
-    __slots__ = ("context",)
+    __slots__ = ("context", "_bytes")
 
     def __init__(self, handle, context=None):
         super().__init__(handle)
-        self.context = context
+        self.context, self._bytes = context, None  # of quantized layers: weights of uint8, by name
 
     @classmethod
     def load(cls, path, context=None, **options):
@@ -205,7 +205,11 @@ class Model(Object):
         return Tensor(made("dl4_model_get_weight", self, encoded(name))).numpy()
 
     def set_weight(self, name, value):
-        call("dl4_model_set_weight", self, encoded(name), Tensor.of(value, "float32"))
+        if self._bytes is None:
+            which = constants["DL4_WEIGHTS"]
+            self._bytes = {n for n, t in zip(self.names(which), self.dtypes(which)) if t == "uint8"}
+        dtype = "uint8" if name in self._bytes else "float32"
+        call("dl4_model_set_weight", self, encoded(name), Tensor.of(value, dtype))
 
     def set_trainable(self, name, yes):
         call("dl4_model_set_trainable", self, encoded(name), int(yes))

@@ -13,6 +13,7 @@ from . import (
     models,
     ops,
     optimizers,
+    quantizers,
     random,
     regularizers,
     saving,

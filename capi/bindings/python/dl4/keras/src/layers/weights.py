@@ -91,7 +91,10 @@ class LayerWeights:
 
     def _weight(self, name):
         if name not in self._weights:
-            self._weights[name] = Weight(self, name)
+            self._weights[name] = weight = Weight(self, name)
+            if self._config.get("quantization") is not None:
+                core, home = self._home()
+                weight.dtype = core.dtypes(2)[core.names(2).index(f"{home}/{name}")]
         return self._weights[name]
 
     @property

@@ -398,6 +398,17 @@ class Model(Layer, Trainer, Inputs, InFiles):
     def _to_json(self):
         return {"class_name": "Functional", "config": {"model": json.loads(self.core.describe(0)), "name": self.name}}
 
+    def quantize(self, mode=None, config=None, filters=None, **kwargs):
+        """Weights as whole numbers of fewer bits: "int8", "int4", or as a config of `keras.quantizers` says; of all
+        layers that can be, or of those whose names `filters` finds."""
+        from ..quantizers import quantize_model
+        from ..saving.saving_lib import _is_plain
+
+        kwargs.pop("type_check", True)
+        if kwargs:
+            raise ValueError(f"Unrecognized keyword arguments passed to {type(self).__name__}: {kwargs}")
+        quantize_model(self, mode, config, filters, _is_plain)
+
     def __reduce__(self):
         if type(self).__module__.startswith("dl4.") and (self._functional is None or not self._functional.ahead):
             try:

@@ -1,0 +1,143 @@
+"""model.quantize() and keras.quantizers: what the library makes of weights, on the layers that the user holds."""
+import pathlib
+import tempfile
+import unittest
+import warnings
+
+import numpy as np
+
+import dl4
+import dl4.keras as keras
+from dl4.keras import layers, quantizers
+
+DATA = pathlib.Path(__file__).resolve().parents[4] / "tests/io/data"
+X = np.random.default_rng(0).normal(size=(4, 7)).astype("float32")
+
+
+def net():
+    keras.utils.set_random_seed(3)
+    first = layers.Dense(5, activation="tanh", name="first")
+    return first, keras.Sequential([keras.Input((7,)), first, layers.Dense(3, name="second")])
+
+
+def quantized(model, *args, **kwargs):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.quantize(*args, **kwargs)
+    return model
+
+
+class Quantize(unittest.TestCase):
+    def test_layers_stay_the_objects_that_they_were(self):
+        first, model = net()
+        before = model.predict(X, verbose=0)
+        quantized(model, "int8")
+        self.assertIs(model.layers[0], first)
+        self.assertEqual([w.dtype for w in first.weights], ["uint8", "float32", "float32"])
+        self.assertEqual(first.get_config()["quantization"]["mode"], "int8")
+        after = model.predict(X, verbose=0)
+        self.assertFalse(np.array_equal(before, after))
+        np.testing.assert_allclose(after, before, atol=0.05)
+        self.assertRaisesRegex(ValueError, "Layer 'first' is already quantized", model.quantize, "int8")
+
+    def test_weights_are_keras_s(self):
+        """Keras made both files of one model; bits are compared in tests/io/quantized_test.cpp."""
+        for mode, file in (("int8", "int8"), ("int4", "int4")):
+            model = keras.models.load_model(str(DATA / "quantizable.keras"))
+            wanted = dl4.Model.load(str(DATA / f"quantized_{file}.keras"))
+            quantized(model, mode)
+            for name, _, _ in wanted.weights():
+                np.testing.assert_array_equal(model.core.get_weight(name), wanted.get_weight(name), name)
+
+    def test_files_both_ways(self):
+        _, model = net()
+        quantized(model, config=quantizers.Int4QuantizationConfig(block_size=2))
+        with tempfile.TemporaryDirectory() as folder:
+            for suffix in (".keras", ".safetensors"):
+                path = f"{folder}/model{suffix}"
+                model.save(path)
+                again = keras.models.load_model(path)
+                np.testing.assert_array_equal(again.predict(X, verbose=0), model.predict(X, verbose=0))
+
+    def test_biases_are_trained(self):
+        first, model = net()
+        quantized(model, "int8")
+        kernel, bias = (np.array(w) for w in first.weights[:2])
+        model.compile("sgd", "mse")
+        model.fit(X, np.ones((4, 3), "float32"), verbose=0)
+        np.testing.assert_array_equal(first.weights[0], kernel)
+        self.assertFalse(np.array_equal(first.weights[1], bias))
+
+    def test_filters_find_layers(self):
+        for filters in ("^sec", ["nothing", "cond$"], lambda layer: layer.name == "second"):
+            first, model = net()
+            quantized(model, "int8", filters=filters)
+            self.assertEqual(first.weights[0].dtype, "float32")
+            self.assertEqual(model.layers[1].weights[0].dtype, "uint8")
+
+    def test_inputs_and_ranges_are_those_of_the_config(self):
+        to = quantizers.AbsMaxQuantizer(value_range=(-100, 90), epsilon=1e-2)
+        for config, inputs in (
+            (quantizers.Int8QuantizationConfig(activation_quantizer=None), None),
+            (quantizers.Int8QuantizationConfig(activation_quantizer=to), {"value_range": [-100, 90], "epsilon": 1e-2}),
+        ):
+            first, model = net()
+            quantized(model, config=config)
+            self.assertEqual(first.get_config()["quantization"]["inputs"], inputs)
+        first, model = net()
+        kernel = np.array(first.kernel)
+        quantized(model, config=quantizers.Int8QuantizationConfig(weight_quantizer=quantizers.AbsMaxQuantizer(0, (-9, 9))))
+        whole, scale = quantizers.abs_max_quantize(kernel, 0, (-9, 9))
+        np.testing.assert_array_equal(np.array(first.weights[0]).view("int8"), whole)
+        np.testing.assert_array_equal(first.weights[2], scale[0])
+
+    def test_what_is_not_done_is_refused(self):
+        _, model = net()
+        for mode in ("float8", "gptq", "awq"):
+            self.assertRaisesRegex(NotImplementedError, mode, model.quantize, mode)
+        self.assertRaisesRegex(ValueError, "Invalid quantization mode", model.quantize, "int7")
+        self.assertRaisesRegex(ValueError, "You must provide either", model.quantize)
+        self.assertRaisesRegex(ValueError, "Contradictory arguments", model.quantize, "int4",
+                               quantizers.Int8QuantizationConfig())
+        self.assertRaisesRegex(ValueError, "`filters` argument", model.quantize, "int8", None, 3)
+        self.assertRaisesRegex(ValueError, "Unrecognized keyword", model.quantize, "int8", other=1)
+        self.assertRaisesRegex(ValueError, "must be an instance of", model.quantize, config=3)
+        axis = quantizers.Int8QuantizationConfig(activation_quantizer=quantizers.AbsMaxQuantizer(axis=0))
+        self.assertRaisesRegex(NotImplementedError, "the axis follows", model.quantize, config=axis)
+        self.assertEqual([w.dtype for w in model.weights], ["float32"] * 4)
+        x = keras.Input((7,))
+        outer = keras.Model(x, layers.Dense(2)(net()[1](x)))
+        self.assertRaisesRegex(NotImplementedError, "models of Python's inside", outer.quantize, "int8")
+
+
+class Quantizers(unittest.TestCase):
+    def test_packing_is_keras_s(self):
+        rows = np.array([[-3, 7], [2, -8], [1, 0]], "int8")  # the example of Keras's documentation
+        packed, shape, length = quantizers.pack_int4(rows)
+        np.testing.assert_array_equal(packed, [[45, -121], [1, 0]])
+        self.assertEqual((shape, length), ((2, 2), 4))
+        packed, _, _ = quantizers.pack_int4(rows.T.copy(), axis=1)
+        np.testing.assert_array_equal(packed, [[45, 1], [-121, 0]])
+        x = np.random.default_rng(0).integers(-8, 8, (3, 5, 4)).astype("int8")
+        for axis in (0, 1, 2, -1):
+            packed, _, _ = quantizers.pack_int4(x, axis)
+            np.testing.assert_array_equal(quantizers.unpack_int4(packed, x.shape[axis], axis), x)
+        self.assertRaises(TypeError, quantizers.pack_int4, X)
+        self.assertRaises(ValueError, quantizers.pack_int4, rows, 0, "int16")
+        self.assertRaises(TypeError, quantizers.unpack_int4, X, 2)
+
+    def test_numbers_by_the_largest(self):
+        whole, scale = quantizers.abs_max_quantize(np.array([[0.5, -2.0, 1.0], [0, 0, 0]], "float32"), axis=-1)
+        np.testing.assert_array_equal(whole, [[32, -127, 64], [0, 0, 0]])
+        np.testing.assert_array_equal(scale, np.float32(127) / (np.array([[2], [0]], "float32") + np.float32(1e-7)))
+        self.assertRaisesRegex(ValueError, "value_range", quantizers.AbsMaxQuantizer, None, (-200, 127))
+        config = quantizers.AbsMaxQuantizer(axis=1).get_config()
+        self.assertEqual(config["axis"], (1,))
+        self.assertRaisesRegex(ValueError, "block_size", quantizers.Int4QuantizationConfig, block_size=0)
+        self.assertRaisesRegex(
+            ValueError, "custom quantizers", quantizers.Int4QuantizationConfig, quantizers.AbsMaxQuantizer(0, (-8, 7))
+        )
+
+
+if __name__ == "__main__":
+    unittest.main()

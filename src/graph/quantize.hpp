@@ -1,0 +1,36 @@
+// A model with the weights of its layers as whole numbers of fewer bits, as Keras's quantize() makes them.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/json.hpp"
+#include "graph/model.hpp"
+#include "kinds/field.hpp"
+
+namespace dl4::graph {
+
+struct Quantize {
+  Json mode;                                       // as the attribute "quantization" of a layer
+  std::optional<std::vector<std::string>> layers;  // none: all that can be
+  std::optional<std::vector<double>> value_range;
+  double epsilon = 1e-7;
+
+  void fields(kinds::Fields &f) {
+    f("mode", mode)
+        .required(R"("int8")")
+        .doc("as the attribute \"quantization\" of a layer: \"int8\" or \"int4/block\"");
+    f("layers", layers).doc("the names of those that are meant; null: all that can be quantized");
+    f("value_range", value_range)
+        .doc("of the weights in int8 and, without blocks, in int4: by default -127 and 127, -8 and 7");
+    f("epsilon", epsilon).at_least(1e-30).doc("added to the largest weight that a scale is made of");
+  }
+};
+
+// The values of other weights are those of `m`. Layers inside of models are meant too. Refuses, by the layer's name,
+// one that is not there, cannot be quantized or is already, and modes that need data.
+std::shared_ptr<Model> quantized(const Model &m, const Quantize &how);
+
+}  // namespace dl4::graph

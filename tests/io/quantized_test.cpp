@@ -135,6 +135,13 @@ TEST(QuantizedFiles, WhatCannotBeQuantizedIsRefusedByName) {
   EXPECT_NE(e.message.find("layer \"last\": it is quantized already, by \"int8\""), std::string::npos) << e.message;
 }
 
+TEST(QuantizedFiles, ThoseThatKerasLeavesZeroPointsOutOfAreRefused) {
+  const Error e = refusal([] { model("lost_zero_points.keras"); });
+  EXPECT_EQ(e.code, Code::corrupt_file);
+  EXPECT_NE(e.message.find("weight \"dense/zero_point\""), std::string::npos) << e.message;
+  EXPECT_NE(e.message.find("Keras 3.15.1 leaves zero points of gptq and awq out"), std::string::npos) << e.message;
+}
+
 Json policy(const char *class_name, const char *mode) {
   return {{"class_name", class_name}, {"config", {{"mode", mode}, {"source_name", "float32"}}}};
 }

@@ -130,8 +130,11 @@ Tensor weight_at(const Hdf5 &file, const std::string &path, const graph::Weight 
     throw Error(Code::corrupt_file, text("weight \"", w.name, "\": the file has no \"", path, '"'))
         .with("tensor", path);
   if (!std::ranges::equal(it->second.dims, w.spec.shape.dims()))
-    throw Error(Code::corrupt_file, text("weight \"", w.name, "\": expected ", w.spec.shape, ", \"", path, "\" is ",
-                                         Json(it->second.dims).dump()))
+    throw Error(
+        Code::corrupt_file,
+        text("weight \"", w.name, "\": expected ", w.spec.shape, ", \"", path, "\" is ", Json(it->second.dims).dump(),
+             w.name.ends_with("/zero_point") ? ": Keras 3.15.1 leaves zero points of gptq and awq out of its files"
+                                             : ""))
         .with("tensor", path);
   const Tensor t = file.read(path);
   return w.spec.dtype == DType::u8 ? to_bytes(t, w.name) : to_float32(t);

@@ -29,23 +29,25 @@ def saves_zero_points(cls):
     cls._get_kernel_with_merged_lora = whole
 
 
-saves_zero_points(layers.Dense)
-saves_zero_points(layers.EinsumDense)
 
 
 def normal(*shape):
     return rng.normal(size=shape).astype("float32")
 
 
+def deflated(path):
+    with zipfile.ZipFile(path) as archive:
+        members = {member: archive.read(member) for member in archive.namelist()}
+    with zipfile.ZipFile(path, "w") as archive:
+        for member, content in members.items():
+            archive.writestr(zipfile.ZipInfo(member), content, zipfile.ZIP_DEFLATED, 9)
+
+
 def record(name, model, *inputs):
     path = HERE / name
     model.save(path)
     model = keras.models.load_model(path)
-    with zipfile.ZipFile(path) as archive:
-        members = {member: archive.read(member) for member in archive.namelist()}
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
-        for member, content in members.items():
-            archive.writestr(zipfile.ZipInfo(member), content, zipfile.ZIP_DEFLATED, 9)
+    deflated(path)
     for i, x in enumerate(inputs):
         expected[f"{name}/input/{i}"] = x
     outputs = model(list(inputs) if len(inputs) > 1 else inputs[0], training=False)
@@ -116,6 +118,18 @@ def by_columns(mode, bits, group):
     record(f"quantized_{mode}_{bits}.keras", model, normal(2, 4, 7))
 
 
+def without_zero_points():
+    """As Keras 3.15.1 writes it; it does not open the file itself."""
+    keras.backend.clear_session()
+    model = keras.Sequential([keras.Input((7,)), layers.Dense(5)])
+    layer = model.layers[0]
+    layer.quantize("gptq", config=keras.quantizers.GPTQConfig(dataset=None, tokenizer=None, group_size=3))
+    del layer._kernel
+    layer.is_gptq_calibrated = True
+    model.save(HERE / "lost_zero_points.keras")
+    deflated(HERE / "lost_zero_points.keras")
+
+
 def policy_map():
     """Keras decides by the path of each layer; an attention layer's projections are such layers."""
     keras.backend.clear_session()
@@ -157,6 +171,9 @@ def main():
     quantized("int4_columns", config=quantizers.Int4QuantizationConfig(block_size=None))
     quantized("int4_inputs", config=quantizers.Int4QuantizationConfig(
         block_size=-1, activation_quantizer=quantizers.AbsMaxQuantizer()))
+    without_zero_points()
+    saves_zero_points(layers.Dense)
+    saves_zero_points(layers.EinsumDense)
     by_columns("gptq", 4, 3)
     by_columns("gptq", 8, -1)
     by_columns("gptq", 3, 2)

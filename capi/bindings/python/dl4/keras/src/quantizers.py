@@ -137,7 +137,8 @@ class Int8QuantizationConfig(QuantizationConfig):
     mode = "int8"
 
     def __init__(self, weight_quantizer=None, activation_quantizer="default"):
-        super().__init__(weight_quantizer, AbsMaxQuantizer() if activation_quantizer == "default" else activation_quantizer)
+        by_default = activation_quantizer == "default"
+        super().__init__(weight_quantizer, AbsMaxQuantizer() if by_default else activation_quantizer)
         if weight_quantizer is not None and weight_quantizer.output_dtype != "int8":
             raise ValueError(
                 "Int8QuantizationConfig requires a weight_quantizer with output_dtype='int8'. Received: "
@@ -196,7 +197,7 @@ def _config_of(mode, config):
     if mode is not None and config.mode != mode:
         raise ValueError(f"Contradictory arguments: mode='{mode}' but config.mode='{config.mode}'")
     if type(config) not in (Int8QuantizationConfig, Int4QuantizationConfig):
-        raise NotImplementedError(f"{type(config).__name__}: only the library's own configs of int8 and int4 are followed")
+        raise NotImplementedError(f"{type(config).__name__}: of configs the library's of int8 and int4 are followed")
     return config
 
 
@@ -251,7 +252,7 @@ def quantize_model(model, mode, config, filters, is_plain):
     options = _options(config)
     model._require_built()
     if not is_plain(model):
-        raise NotImplementedError("quantize() of a model with layers or models of Python's inside is not in this version")
+        raise NotImplementedError("quantize(): layers or models of Python's inside are not in this version")
     names = []
     for layer in model.layers:
         if getattr(layer, "_class_name", None) not in _KINDS:

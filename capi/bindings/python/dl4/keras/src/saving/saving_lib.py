@@ -35,7 +35,7 @@ def _path(filepath, overwrite):
     return path
 
 
-def _is_plain(model):
+def is_plain(model):
     """Is it made of the library's layers alone, none of them in a model within? Its files the library writes."""
     layers = model._flatten_layers()
     functional = model._functional
@@ -80,7 +80,7 @@ def save_model(model, filepath, overwrite=True, zipped=None, **kwargs):
         )
     if zipped is False:
         return _write_folder(model, path)
-    if path.endswith(".keras") and not (_is_plain(model) and (not model.compiled or _is_plainly_compiled(model))):
+    if path.endswith(".keras") and not (is_plain(model) and (not model.compiled or _is_plainly_compiled(model))):
         _warn_unbuilt(model)
         with _replacing(path) as file:
             return _write_archive(model, file)
@@ -252,7 +252,7 @@ def save_weights(model, filepath, overwrite=True, max_shard_size=None, objects_t
         )
     if max_shard_size is not None:
         return _write_shards(path, _state(model, skipped=objects_to_skip), max_shard_size)
-    if path.endswith(".weights.h5") and (objects_to_skip is not None or not _is_plain(model)):
+    if path.endswith(".weights.h5") and (objects_to_skip is not None or not is_plain(model)):
         arrays = _state(model, skipped=objects_to_skip)
         with _replacing(path) as file:
             return hdf5.write(file, arrays)
@@ -331,7 +331,7 @@ def load_weights(model, filepath, skip_mismatch=False, objects_to_skip=None, by_
             "You are loading weights into a model that has not yet been built. Try building the model first by calling "
             "it on some data or by using `build()`."
         )
-    if walked and (path.endswith(".json") or skip_mismatch or objects_to_skip is not None or not _is_plain(model)):
+    if walked and (path.endswith(".json") or skip_mismatch or objects_to_skip is not None or not is_plain(model)):
         return _load_walked(model, path, skip_mismatch, objects_to_skip)
     _need_files(model, "load_weights()")
     if path.endswith((".h5", ".hdf5", ".keras", ".npz")):

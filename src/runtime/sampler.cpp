@@ -2,37 +2,16 @@
 #include "runtime/sampler.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 
 #include "base/error.hpp"
+#include "base/math.hpp"
 #include "base/rng.hpp"
 
 namespace dl4::runtime {
 namespace {
 
 constexpr double one = 4294967296.0;  // the weight of the likeliest id: sums of 2^31 weights fit into 64 bits
-
-// exp(x) for x <= 0, to a few units in the last place. A C library's would differ from machine to machine.
-double exp_of(double x) {
-  if (!(x > -60)) return 0;
-  const double n = std::floor(x * 1.4426950408889634 + 0.5);
-  const double r = (x - n * 0.693147180369123816490) - n * 1.90821492927058770002e-10;
-  double sum = 1;
-  for (int i = 13; i > 0; --i) sum = 1 + sum * r / i;
-  return std::ldexp(sum, static_cast<int>(n));
-}
-
-// log(x) for a positive float.
-double log_of(double x) {
-  int exponent = 0;
-  double m = std::frexp(x, &exponent);  // [0.5, 1)
-  if (m < 0.70710678118654752) m *= 2, --exponent;
-  const double t = (m - 1) / (m + 1), square = t * t;
-  double sum = 0;
-  for (int i = 23; i > 0; i -= 2) sum = sum * square + 1.0 / i;
-  return 2 * t * sum + exponent * 0.69314718055994531;
-}
 
 bool likelier(const auto &a, const auto &b) { return a.logit != b.logit ? a.logit > b.logit : a.id < b.id; }
 
@@ -82,7 +61,7 @@ int64_t Sampler::draw_row(size_t row, std::span<const float> logits, const Sampl
     const bool fits = how.from_logits ? given < HUGE_VAL : given >= 0 && given < HUGE_VAL;
     if (!fits)
       fail(Code::numeric, how.from_logits ? "logit " : "probability ", i, " of sequence ", row, " is ", logits[i]);
-    const double logit = how.from_logits ? given : given > 0 ? log_of(given) : -HUGE_VAL;
+    const double logit = how.from_logits ? given : given > 0 ? math::log(given) : -HUGE_VAL;
     if (logit > -HUGE_VAL) candidates_.push_back({logit, static_cast<int64_t>(i), 0});
   }
   if (candidates_.empty()) fail(Code::invalid_argument, "sequence ", row, ": no id may be drawn, all are excluded");
@@ -97,7 +76,7 @@ int64_t Sampler::draw_row(size_t row, std::span<const float> logits, const Sampl
   }
   uint64_t total = 0;
   for (Candidate &c : candidates_) {
-    c.weight = static_cast<uint64_t>(exp_of((c.logit - best.logit) / how.temperature) * one + 0.5);
+    c.weight = static_cast<uint64_t>(math::exp((c.logit - best.logit) / how.temperature) * one + 0.5);
     total += c.weight;
   }
   keep_top_p(total, how);

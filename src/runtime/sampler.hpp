@@ -1,5 +1,5 @@
 // Ids drawn from logits, by a generator with a state of its own. The same logits and state give the same ids on every
-// machine: only additions and products of doubles, and sums of integers.
+// machine: the library's own exponential, and sums of integers.
 #pragma once
 
 #include <span>

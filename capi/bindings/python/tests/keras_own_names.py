@@ -134,6 +134,10 @@ def special(module):
                 "keras.src.backend.common.variables": vars(b),
                 "keras.src.backend.common.symbolic_scope": {"in_symbolic_scope": is_traced},
                 "keras.src.distribution.distribution_lib": {n: Use(n) for n in ("DataParallel", "DeviceMesh")},
+                "keras.src.saving.object_registration": {
+                    "GLOBAL_CUSTOM_OBJECTS": keras.saving.get_custom_objects(),
+                    "GLOBAL_CUSTOM_NAMES": RegisteredNames(),
+                },
                 "keras.src.saving.serialization_lib": {"SafeModeScope": texts.safely, "ObjectSharingScope": texts._sharing},
                 "keras.src.saving.saving_lib": {
                     "_CONFIG_FILENAME": "config.json",
@@ -222,6 +226,15 @@ def get_test_data(train_samples, test_samples, input_shape, num_classes, random_
     centres = 2 * num_classes * rng.random_sample((num_classes,) + tuple(input_shape))
     x = (centres[labels] + rng.normal(size=(n,) + tuple(input_shape))).astype("float32")
     return (x[:train_samples], labels[:train_samples]), (x[train_samples:], labels[train_samples:])
+
+
+class RegisteredNames:
+    """Names of custom objects, by the objects."""
+
+    def __getitem__(self, thing):
+        import dl4.keras as keras
+
+        return keras.saving.get_registered_name(thing)
 
 
 class Marks:

@@ -93,8 +93,9 @@ class Structure(unittest.TestCase):
 
 KERAS = {  # what Keras shows besides the methods that may be overridden, and `core`, the model of the C interface
     "": "name built trainable activity_regularizer autocast",
-    "model": "core stream history optimizer stop_training steps_per_execution compiled input_names output_names inputs outputs "
-    "input_shape output_shape train_function test_function predict_function stop_evaluating stop_predicting",
+    "model": "core stream history optimizer stop_training steps_per_execution compiled input_names output_names "
+    "inputs outputs input_shape output_shape train_function test_function predict_function stop_evaluating "
+    "stop_predicting",
     "loss": "name reduction",
     "metric": "name",
     "optimizer": "name built lr",

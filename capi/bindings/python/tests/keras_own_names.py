@@ -106,6 +106,7 @@ def special(module):
         keras.layers.IndexLookup = lookup_class(keras, lookup.IndexLookup)  # which Keras's inner module has
         texts = importlib.import_module("dl4.keras.src.saving.serialization_lib")
         nests = vars(importlib.import_module("dl4.keras.src.structures"))
+        policies = importlib.import_module("dl4.keras.src.dtype_policies")
         b, named = _backend(), {"named_product": named_product, "get_test_data": get_test_data}
         testing = types.SimpleNamespace(
             TestCase=TestCase,
@@ -122,7 +123,13 @@ def special(module):
         testing.test_utils = types.SimpleNamespace(**named)
         _special.update(
             {
-                "keras.src": {"backend": b, "testing": testing, "tree": Tree, "random": keras.random},
+                "keras.src": {
+                    "backend": b,
+                    "testing": testing,
+                    "tree": Tree,
+                    "random": keras.random,
+                    "dtype_policies": types.SimpleNamespace(**{**vars(policies), "dtype_policy": policies}),
+                },
                 "keras": {"backend": keras.backend, "random": keras.random, "tree": Tree},
                 "keras.src.testing": {**vars(testing), "test_utils": testing.test_utils},
                 "keras.src.testing.test_utils": named,
@@ -173,7 +180,7 @@ def special(module):
                     "set_global_attribute": _attributes.__setitem__,
                 },
                 "keras.backend": {n: getattr(keras.backend, n) for n in dir(keras.backend)},
-                "keras.src.dtype_policies.dtype_policy": vars(importlib.import_module("dl4.keras.src.dtype_policies")),
+                "keras.src.dtype_policies.dtype_policy": vars(policies),
                 "keras.src.utils.io_utils": {
                     "disable_interactive_logging": lambda: None,
                     "enable_interactive_logging": lambda: None,

@@ -12,7 +12,7 @@ namespace dl4::ops {
 std::vector<Operand> ConvOp::infer(Operands src) const {
   for (const Operand &o : src) want_float("conv", o);
   Shape x = src[0].shape;
-  for (int i = 0; i < static_cast<int>(pads.size() / 2); ++i)
+  for (int i = 0; i < static_cast<int>(zeros.before.size()); ++i)
     if (x[i + 1] != free_dim) x = x.with(i + 1, checked_add(x[i + 1], before(i), after(i)));
   Shape y = conv_shape("conv", how, x, src[1].shape);
   if (fused.bias && !compatible(src[2].shape, Shape{y.last()}))
@@ -21,7 +21,7 @@ std::vector<Operand> ConvOp::infer(Operands src) const {
 }
 
 void ConvOp::gradient(Gradient &g) const {
-  if (fused.activation || !pads.empty()) fail(Code::internal, "conv: a fused step has no gradient");
+  if (fused.activation || !zeros.before.empty()) fail(Code::internal, "conv: a fused step has no gradient");
   Emit &e = g.e;
   Id dy = g.diff_dst();
   if (dy == none) return;

@@ -12,16 +12,21 @@
 
 namespace dl4::ops {
 
+// Zeros around x, along each spatial axis; empty: none.
+struct Margins {
+  std::vector<int64_t> before, after;
+  void fields(auto &f) const { f("before", before), f("after", after); }
+};
+
 struct ConvOp final : OpOf<ConvOp> {
   Conv how;
   Fused fused;
-  std::vector<int64_t> pads;  // zeros that stand around x, before and after each spatial axis; only passes write them
+  Margins zeros;  // only passes give it any
 
-  ConvOp(const Conv &how, const Fused &fused, std::vector<int64_t> pads = {})
-      : how(how), fused(fused), pads(std::move(pads)) {}
-  void fields(auto &f) const { how.fields(f), f("pads", pads), fused.fields(f); }
-  int64_t before(int axis) const { return pads.empty() ? 0 : pads[static_cast<size_t>(2 * axis)]; }
-  int64_t after(int axis) const { return pads.empty() ? 0 : pads[static_cast<size_t>(2 * axis + 1)]; }
+  ConvOp(const Conv &how, const Fused &fused, Margins zeros = {}) : how(how), fused(fused), zeros(std::move(zeros)) {}
+  void fields(auto &f) const { how.fields(f), zeros.fields(f), fused.fields(f); }
+  int64_t before(int axis) const { return zeros.before.empty() ? 0 : zeros.before[static_cast<size_t>(axis)]; }
+  int64_t after(int axis) const { return zeros.after.empty() ? 0 : zeros.after[static_cast<size_t>(axis)]; }
   std::string_view name() const override { return "conv"; }
   std::vector<Operand> infer(Operands src) const override;
   void gradient(Gradient &g) const override;

@@ -17,12 +17,12 @@ std::shared_ptr<const Op> with_padding(const Program &p, const ConvOp &conv, con
   const int64_t n = p[x].shape[pad.axis];
   if (conv.how.padding != Padding::valid || axis < 0 || axis >= spatial || p[step.src[1]].shape[axis] == 1) return {};
   if (n == free_dim || std::min(pad.before, pad.after) < 0) return {};
-  std::vector<int64_t> pads = conv.pads;
-  pads.resize(2 * static_cast<size_t>(spatial), 0);
-  int64_t &before = pads[static_cast<size_t>(2 * axis)], &after = pads[static_cast<size_t>(2 * axis + 1)];
+  Margins zeros = conv.zeros;
+  zeros.before.resize(conv.how.strides.size(), 0), zeros.after.resize(conv.how.strides.size(), 0);
+  int64_t &before = zeros.before[static_cast<size_t>(axis)], &after = zeros.after[static_cast<size_t>(axis)];
   before += pad.before, after += pad.after;
   if (std::max(before, after) > n) return {};
-  return std::make_shared<ConvOp>(conv.how, conv.fused, std::move(pads));
+  return std::make_shared<ConvOp>(conv.how, conv.fused, std::move(zeros));
 }
 
 }  // namespace

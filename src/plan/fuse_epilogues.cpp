@@ -25,7 +25,7 @@ const Fused *fused_of(const Step &step) {
 std::shared_ptr<const Op> fused_with(const Step &step, const Fused &fused) {
   if (auto *product = as<MatMulOp>(step)) return std::make_shared<MatMulOp>(product->how, fused);
   const auto *conv = as<ConvOp>(step);
-  return std::make_shared<ConvOp>(conv->how, fused, conv->pads);
+  return std::make_shared<ConvOp>(conv->how, fused, conv->zeros);
 }
 
 // The step `s` merged into `before`, which made `from`; an empty op when it does not merge. Bit for bit the same except

@@ -135,25 +135,33 @@ struct dl4_graph final : dl4::capi::Object {
 
 struct dl4_session final : dl4::capi::Object {
   static constexpr auto type = dl4::capi::Tag::session;
-  dl4_session(const dl4_model &model, std::shared_ptr<dl4::runtime::Executable> core, dl4::graph::Inference &&in)
+  // What a stream of the session runs, or why there is none.
+  struct Streams {
+    std::shared_ptr<dl4::runtime::Executable> core;
+    std::shared_ptr<const dl4::plan::Tick> tick;
+    std::string why_none;
+    bool alone = false;  // runs of the session are such streams too
+  };
+  dl4_session(const dl4_model &model, std::shared_ptr<dl4::runtime::Executable> core, dl4::graph::Inference &&in,
+              Streams streams)
       : Object(type),
         context(model.context),
         core(std::move(core)),
+        streams(std::move(streams)),
         weights(model.weights),
         output_names(std::move(in.output_names)),
         masked(std::move(in.masked)),
-        states(in.states),
-        why_no_stream(std::move(in.why_not_by_step)) {
+        states(in.states) {
     if (!in.written.empty()) live.emplace(model.core->held(), std::move(in.written));
   }
   const std::shared_ptr<dl4::capi::Context> context;
   const std::shared_ptr<dl4::runtime::Executable> core;
+  const Streams streams;
   const std::shared_ptr<dl4::capi::Gate> weights;  // of the model
   std::optional<dl4::graph::Live> live{};          // where runs assign weights; behind that gate
   const std::vector<std::string> output_names;
   const std::vector<bool> masked;  // by output of the model
   const size_t states;             // inputs and outputs behind those of the model
-  const std::string why_no_stream;
   // Of runs of many streams, those that no run is using.
   dl4::Mutex blocks_mutex;
   std::vector<std::unique_ptr<dl4::runtime::StreamBlock>> blocks;
@@ -165,7 +173,7 @@ struct dl4_stream final : dl4::capi::Object {
       : Object(type),
         context(session.context),
         session(&session),
-        core(session.core, session.states, batch),
+        core(session.streams.core, session.streams.tick, batch),
         sampler(batch, seed) {}
   explicit dl4_stream(const dl4_stream &other)  // in its turn
       : Object(type),

@@ -8,7 +8,9 @@ namespace dl4::capi {
 namespace {
 
 struct SessionOptions {
-  bool profile = false, training = false, cotangents = false, states = false;
+  bool profile = false, training = false, cotangents = false, states = false, streamable = false;
+  int64_t cache = 0;
+  enum class Full { refuse, slide } cache_full = Full::refuse;
   std::vector<std::string> gradients;
   kernels::WeightType weights = kernels::WeightType::float32;
   void fields(kinds::Fields &f) {
@@ -17,6 +19,10 @@ struct SessionOptions {
     f("cotangents", cotangents)
         .doc("gradients of the outputs times cotangents, which are inputs behind those of the model");
     f("states", states).doc("what recurrent layers carry is inputs and outputs behind those of the model");
+    f("streamable", streamable)
+        .doc("streams can be made, and a run computes as they do: whole sequences give their bits");
+    f("cache", cache).at_least(0).at_most(max_dim / 4).doc("steps that causal attention keeps of a stream; 0: none");
+    f("cache_full", cache_full, {"refuse", "slide"}).doc("of a stream of more steps: it is refused, or the oldest go");
     f("profile", profile).doc("keep times per step");
     f("weights", weights, {"float32", "bfloat16", "int8", "int4"})
         .doc("what products keep constant weights in where that is faster");
@@ -34,6 +40,46 @@ SessionOptions session_options(const char *options) {
                      ", got \"", kernels::weight_type_names[static_cast<size_t>(o.weights)], '"'))
         .with("attribute", "weights");
   return o;
+}
+
+dl4_session::Streams streams_of(graph::Pinned &p, const runtime::Options &run) {
+  dl4_session::Streams streams{nullptr, nullptr, std::move(p.why_no_tick)};
+  if (!p.tick) return streams;
+  streams.core = runtime::Executable::make(std::move(p.tick->program), p.states, std::make_shared<plan::Packs>(), run);
+  streams.tick = std::make_shared<const plan::Tick>(std::move(*p.tick));
+  return streams;
+}
+
+// Of the first input that is a sequence.
+int64_t steps_of(const dl4_session &s, const std::vector<Shape> &in) {
+  for (size_t i = 0; i < in.size(); ++i)
+    if (s.streams.tick->sequences[i]) return in[i][1];
+  return 0;
+}
+
+// All steps as those of a stream that begins.
+void run_as_stream(dl4_session &s, const InAndOut &given, const std::atomic<int32_t> *cancel) {
+  int64_t batch = 1;
+  for (size_t i = 0; i < s.streams.tick->sequences.size() && i < static_cast<size_t>(given.n_in); ++i)
+    if (const dl4_tensor &t = element(given.in[i], "in", i); s.streams.tick->sequences[i] && t.shape.rank() > 0)
+      batch = std::max<int64_t>(1, t.shape[0]);
+  runtime::Stream whole(s.streams.core, s.streams.tick, batch);
+  run_tensors(whole, whole.outputs_count(), *s.context->memory, given, cancel);
+}
+
+// What a stream of the session runs. One that gives no states has them in streams alone.
+dl4_session::Streams streams_of(const dl4_model &model, const SessionOptions &given, graph::InferenceOptions how,
+                                const runtime::Options &run, graph::Pinned &p) {
+  if (!given.streamable) return streams_of(p, run);
+  if (given.states)
+    throw Error(Code::invalid_argument, "\"streamable\": a session with \"states\" has streams without it")
+        .with("attribute", "streamable");
+  how.states = true;
+  graph::Pinned streamed = graph::pinned(*model.core, how, run.plan.passes_off);
+  if (!streamed.tick) fail(Code::unsupported, "\"streamable\": ", streamed.why_no_tick);
+  dl4_session::Streams streams = streams_of(streamed, run);
+  streams.alone = true;
+  return streams;
 }
 
 }  // namespace
@@ -54,12 +100,18 @@ std::string describe(dl4_session &s, int32_t format) {
     }
     return list;
   };
-  return dump({{"inputs", side(DL4_INPUTS)},
-               {"outputs", side(DL4_OUTPUTS)},
-               {"steps", s.core->program().steps.size()},
-               {"cached_bytes", s.core->cached_bytes()},
-               {"packed_bytes", s.core->packed_bytes()},
-               {"plans", s.core->plans()}});
+  Json all{{"inputs", side(DL4_INPUTS)},
+           {"outputs", side(DL4_OUTPUTS)},
+           {"steps", s.core->program().steps.size()},
+           {"cached_bytes", s.core->cached_bytes()},
+           {"packed_bytes", s.core->packed_bytes()},
+           {"plans", s.core->plans()}};
+  if (const plan::Tick *tick = s.streams.tick.get()) {
+    Json outputs = Json::array();
+    for (const auto &o : tick->outputs) outputs.push_back({{"steps", o.steps}, {"late", o.late}});
+    all["stream"] = {{"steps", tick->steps}, {"outputs", std::move(outputs)}, {"plans", s.streams.core->plans()}};
+  }
+  return dump(all);
 }
 
 }  // namespace dl4::capi
@@ -76,8 +128,12 @@ dl4_error *dl4_session_create(const dl4_model *m, const char *options, dl4_sessi
     entry.owes(model.context->log);
     Gate::Reading reading(*model.weights, "model");
     runtime::Options run = model.context->options();
-    graph::Pinned p = graph::pinned(*model.core, {given.training, given.gradients, given.cotangents, given.states},
-                                    run.plan.passes_off);
+    graph::InferenceOptions how{given.training,
+                                given.gradients,
+                                given.cotangents,
+                                given.states,
+                                {given.cache, given.cache_full == SessionOptions::Full::slide}};
+    graph::Pinned p = graph::pinned(*model.core, how, run.plan.passes_off);
     run.constant_states = p.in.written.empty();
     if (!run.constant_states && given.weights != kernels::WeightType::float32)
       throw Error(Code::unsupported, "\"weights\": expected \"float32\", as the model assigns weights")
@@ -85,10 +141,11 @@ dl4_error *dl4_session_create(const dl4_model *m, const char *options, dl4_sessi
     run.plan.weights = given.weights;
     run.profile = given.profile;
     run.run_counter = p.run_counter;
+    dl4_session::Streams streams = streams_of(model, given, how, run, p);
     for (auto [input, output] : p.alike) run.alike.push_back({input, output});
     auto core =
         runtime::Executable::make(std::move(p.in.program), std::move(p.states), std::make_shared<plan::Packs>(), run);
-    to = new dl4_session(model, std::move(core), std::move(p.in));
+    to = new dl4_session(model, std::move(core), std::move(p.in), std::move(streams));
   });
 }
 
@@ -104,7 +161,11 @@ dl4_error *dl4_session_output_shape(const dl4_session *s, const int32_t *ranks, 
       if (in_dims) in_dims += r;
     }
     need_index(i, dl4_port_count(s, DL4_OUTPUTS));
-    give_shape(session.core->outputs(in)[static_cast<size_t>(i)].shape, dims, cap, rank);
+    const auto at = static_cast<size_t>(i);
+    Shape shape = session.core->outputs(in)[at].shape;
+    if (session.streams.alone && session.streams.tick->outputs[at].is_sequence)
+      shape = shape.with(1, session.streams.tick->given(at, steps_of(session, in)));
+    give_shape(shape, dims, cap, rank);
   });
 }
 
@@ -119,6 +180,7 @@ dl4_error *dl4_session_run(dl4_session *s, dl4_tensor *const *in, int64_t n_in, 
       alone.emplace(*session.weights, "model");
       session.live->get_ready([&](size_t i, const Tensor &value) { session.core->bind(i, value); });
     }
+    if (session.streams.alone) return run_as_stream(session, {in, n_in, out, n_out}, flag ? &flag->triggered : nullptr);
     run_tensors(*session.core, session.core->program().outputs.size(), *session.context->memory, {in, n_in, out, n_out},
                 flag ? &flag->triggered : nullptr);
   });
@@ -130,6 +192,7 @@ dl4_error *dl4_session_predict(dl4_session *s, dl4_dataset *d, dl4_cancel *cance
     dl4_dataset &data = object(d, "d");
     if (session.live) fail(Code::unsupported, "the model assigns weights: its session runs one batch at a time");
     Ref<dl4_cancel> keep(object_or_null(cancel, "cancel"));
+    if (session.streams.alone) fail(Code::unsupported, "a session with \"streamable\" runs one batch at a time");
     Outputs to;
     for (dl4_tensor *slot : array(out, n_out, "out")) take(to, slot, to.views.size());
     const auto &p = session.core->program();

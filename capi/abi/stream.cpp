@@ -35,9 +35,7 @@ struct NextOptions : runtime::Sampling {
 };
 
 std::vector<std::pair<std::string, Tensor>> named_states(const dl4_stream &stream) {
-  std::vector<std::pair<std::string, Tensor>> all;
-  for (size_t i = 0; i < stream.core.states().size(); ++i)
-    all.emplace_back(stream.core.name(i), stream.core.states()[i]);
+  std::vector<std::pair<std::string, Tensor>> all = stream.core.states();
   all.emplace_back("generator", stream.sampler.state());
   return all;
 }
@@ -94,7 +92,7 @@ class Block {
         return;
       }
     }
-    block_ = std::make_unique<runtime::StreamBlock>(session.core, session.states);
+    block_ = std::make_unique<runtime::StreamBlock>(session.streams.core, session.streams.tick);
   }
   ~Block() {
     std::lock_guard lock(session_.blocks_mutex);
@@ -138,6 +136,7 @@ Tensor last_logits(dl4_stream &stream, std::span<const runtime::View> in, const 
     fail(Code::unsupported, "expected a model with one output, logits float32 [B, V] or [B, T, V], got ",
          expected.size() == 1 ? text(expected[0].dtype, ' ', shape) : text(expected.size(), " outputs"));
   const Shape &shape = expected[0].shape;
+  if (shape.elements() == 0) fail(Code::unsupported, "these steps complete none of the output's");
   stream.core.need_room(checked_mul(shape.elements(), size_of(DType::f32)));
   if (!stream.output.data || stream.output.shape != shape)
     stream.output = stream.context->memory->tensor(DType::f32, shape);
@@ -175,8 +174,8 @@ dl4_error *dl4_stream_create(dl4_session *s, const char *options, dl4_stream **o
     dl4_session &session = object(s, "s");
     dl4_stream *&to = needed(out, "out");
     const auto o = read_options<StreamOptions>(options);
-    if (!session.why_no_stream.empty())
-      fail(Code::unsupported, "the session can't be run step by step: ", session.why_no_stream);
+    if (!session.streams.tick)
+      fail(Code::unsupported, "the session can't be run step by step: ", session.streams.why_none);
     to = new dl4_stream(session, o.batch, o.seed);
   });
 }

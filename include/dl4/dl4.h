@@ -819,13 +819,22 @@ DL4_API DL4_CHECKED dl4_error *dl4_model_check_gradients(const dl4_model *m, dl4
  *   gradients   strings  inputs and weights by name, an input before a weight of the same name; default none
  *   cotangents  bool     take cotangents of the outputs; default false
  *   states      bool     what recurrent layers carry is inputs and outputs behind those of the model; default false
+ *   streamable  bool     streams can be made, and runs compute as they do; default false
+ *   cache       int      steps of keys and values that causal attention keeps of a stream; default 0: none, and a
+ *                        model with such attention has no streams
+ *   cache_full  string   what happens to a stream of more steps: "refuse" fails the run, "slide" forgets the oldest;
+ *                        default "refuse"
  *   profile     bool     keep times per step for dl4_describe(); default false
  *   weights     string   what products keep constant weights in where that is faster: "float32" (default), "bfloat16",
  *                        "int8" or "int4"
+ * With streamable a run takes its sequences, [B, T, ...], as a stream that begins would, and gives the same bits. It has
+ * the outputs of a stream, computes a few steps at a time and shares no work between steps: it takes as long as a
+ * stream, several times a plain session's time where layers are large, and keeps no states. Such a session has neither
+ * gradients, training, nor states, and dl4_session_predict() refuses it.
  * May be NULL: options.
  * Errors: DL4_NOT_FOUND (options), DL4_UNSUPPORTED (something on the way has no gradient; weights with training or
- * gradients, or of a model that assigns weights). The first run refuses weights that have no scale (NaN, infinity, or
- * beyond 1e30) as DL4_INVALID_ARGUMENT. */
+ * gradients, or of a model that assigns weights; streamable: the message names the layer). The first run refuses weights
+ * that have no scale (NaN, infinity, or beyond 1e30) as DL4_INVALID_ARGUMENT. */
 DL4_API DL4_CHECKED dl4_error *dl4_session_create(const dl4_model *m, const char *options, dl4_session **out);
 
 /* The shape of output `i` for inputs of given shapes; nothing is run or planned.
@@ -854,14 +863,24 @@ DL4_API DL4_CHECKED dl4_error *dl4_session_predict(dl4_session *s, dl4_dataset *
                                                    dl4_tensor **out, int64_t n_out);
 
 /* ---- Streams ----------------------------------------------------------------------------------------------------
- * Runs a session step by step and keeps the states of its recurrent layers, so that a program may pass steps as they
- * arrive, one or several at a time. Any division into calls gives the same bits. Many streams may run one session at
- * once.
+ * Runs a session on sequences that arrive one or several steps at a time, and keeps what later steps need of earlier
+ * ones: the states of recurrent layers, the last steps that a convolution or a pooling reads, keys and values of causal
+ * attention, sums so far, the position. Any division into calls gives the same bits, also that into one call. Many
+ * streams may run one session at once.
+ * A stream gives a step of its output as soon as no later step can change it. It is late where the model looks ahead:
+ * behind a convolution of padding "valid" with a window of 5 steps the first output comes with the fifth step, and n
+ * steps give n - 4. Branches that are late by different numbers of steps are delayed until they meet. In total come the
+ * outputs of a session that runs the whole sequence, but for those at its end that depend on where it ends: behind
+ * zeros at the end (ZeroPadding1D), and the last ones of a transposed convolution.
+ * Where strides, UpSampling1D or a hop change the number of steps, a stream takes so many steps at a time that each
+ * layer has whole ones; steps that are left over wait for the next call. dl4_describe() of the session says, under
+ * "stream", how many it takes at a time and by how many steps each output is late.
  * Threads: one at a time per stream. */
 
-/* Makes a stream at the beginning of a sequence, its states zeros. The session has "states": true, and its
- * model's layers see each step alone, or with earlier ones by states: layers that mix steps (Bidirectional,
- * go_backwards, convolution or attention over time, pooling, ...) or that are given an initial_state are refused.
+/* Makes a stream at the beginning of a sequence, its states zeros. The session has "states": true or "streamable":
+ * true. Layers that need later steps are refused by name, before anything is allocated: Bidirectional, go_backwards,
+ * padding "same" over time, attention without a causal mask, softmax or normalization over time, ...; so are layers
+ * that are given an initial_state. Causal attention needs the session's "cache".
  * Inputs with a free second axis, [B, T, ...], are the sequences, any other input is the same at all steps.
  * Options:
  *   batch    int   B, sequences side by side; default 1
@@ -871,12 +890,14 @@ DL4_API DL4_CHECKED dl4_error *dl4_session_predict(dl4_session *s, dl4_dataset *
 DL4_API DL4_CHECKED dl4_error *dl4_stream_create(dl4_session *s, const char *options, dl4_stream **out);
 
 /* Runs the next T steps: in [n_in] and out [n_out] are the model's inputs and outputs, as in dl4_session_run(). Every
- * sequence has T steps, at least 1; outputs without a time axis are those of the last step. All runs are one sequence:
+ * sequence has T steps, at least 1; outputs have the steps that these complete, perhaps none. Outputs without a time
+ * axis are those of the last step, of all steps so far (global pooling); as long as there is none, NaN, of whole
+ * numbers 0. All runs are one sequence:
  * where a step is masked the output of the step before repeats, also that of the run before, and also of a stateful
  * layer (Keras takes each for a call, which begins with an output of 0). On failure the stream is where it was.
  * May be NULL: cancel (looked at between the steps).
- * Errors: DL4_SHAPE_MISMATCH (in, out), DL4_UNSUPPORTED (an output that is not dense), DL4_CANCELLED (cancel), DL4_BUSY
- * (s). */
+ * Errors: DL4_SHAPE_MISMATCH (in, out), DL4_UNSUPPORTED (an output that is not dense; more steps than the session's
+ * "cache"), DL4_CANCELLED (cancel), DL4_BUSY (s). */
 DL4_API DL4_CHECKED dl4_error *dl4_stream_run(dl4_stream *s, dl4_tensor *const *in, int64_t n_in, dl4_tensor **out,
                                               int64_t n_out, dl4_cancel *cancel);
 
@@ -885,9 +906,11 @@ DL4_API DL4_CHECKED dl4_error *dl4_stream_run(dl4_stream *s, dl4_tensor *const *
  * row i is that of streams[i], which takes as many of the T steps as steps [n] says, 0 to T; what follows in the row is
  * not read, and is 0 in the outputs. What a stream gives has the same bits whichever others run beside it, and differs from
  * dl4_stream_run() by rounding, as other batches do. On failure all streams are where they were.
+ * Streams that count their steps are refused: those of a model with late outputs, with a cache, with positions, or
+ * that takes several steps at a time.
  * May be NULL: steps (all take T), cancel (looked at between the steps).
- * Errors: DL4_SHAPE_MISMATCH (in, out), DL4_UNSUPPORTED (streams: of another batch; an output that is not dense),
- * DL4_CANCELLED (cancel), DL4_BUSY (streams). */
+ * Errors: DL4_SHAPE_MISMATCH (in, out), DL4_UNSUPPORTED (streams: of another batch, or that count their steps; an output
+ * that is not dense), DL4_CANCELLED (cancel), DL4_BUSY (streams). */
 DL4_API DL4_CHECKED dl4_error *dl4_stream_run_many(dl4_stream *const *streams, int64_t n, const int64_t *steps,
                                                    dl4_tensor *const *in, int64_t n_in, dl4_tensor **out,
                                                    int64_t n_out, dl4_cancel *cancel);
@@ -918,7 +941,7 @@ DL4_API DL4_CHECKED dl4_error *dl4_stream_next(dl4_stream *s, dl4_tensor *const 
  * Errors: DL4_BUSY (s). */
 DL4_API DL4_CHECKED dl4_error *dl4_stream_fork(const dl4_stream *s, const char *options, dl4_stream **out);
 
-/* Restarts a stream: all states become zeros, and its generator begins again.
+/* Restarts a stream: all states are as at the beginning, and its generator begins again.
  * Errors: DL4_BUSY (s). */
 DL4_API DL4_CHECKED dl4_error *dl4_stream_reset(dl4_stream *s);
 

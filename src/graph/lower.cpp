@@ -11,6 +11,7 @@
 #include "ops/ops.hpp"
 #include "plan/differentiate.hpp"
 #include "plan/fold.hpp"
+#include "plan/ticks/tick.hpp"
 
 namespace dl4::graph {
 namespace {
@@ -247,10 +248,6 @@ Inference inference(const Model &model, const InferenceOptions &options) {
     in.output_names.push_back(model.output_name(i));
     in.masked.push_back(outputs[i].mask != ops::none);
   }
-  in.why_not_by_step = !options.states              ? "the session was made without \"states\": true"
-                       : !options.gradients.empty() ? "the session was made with \"gradients\""
-                       : options.training           ? "the session was made with \"training\": true"
-                                                    : why_not_by_step(model.graph(), model.inputs(), model.outputs());
   in.states = lowered.carried.size();
   for (const Carried &c : lowered.carried) {
     e.output(c.after);
@@ -271,8 +268,35 @@ Inference inference(const Model &model, const InferenceOptions &options) {
   return in;
 }
 
+namespace {
+
+// A step's scope as messages say it, of one inside of a layer that layer: layer "a" (Conv1D).
+std::string who(const Graph &g, const std::string &scope) {
+  for (const Layer &l : g.layers())
+    if (l.kind && (l.name == scope || scope.starts_with(l.name + "/")))
+      return text("layer \"", l.name, "\" (", l.kind->entry().name, ')');
+  return ops::who(scope);
+}
+
+void add_tick(Pinned &p, const Model &model, const InferenceOptions &options) {
+  p.why_no_tick = !options.states              ? "the session was made without \"states\": true"
+                  : !options.gradients.empty() ? "the session was made with \"gradients\""
+                  : options.training           ? "the session was made with \"training\": true"
+                                               : "";
+  if (!p.why_no_tick.empty()) return;
+  try {
+    p.tick = plan::tick_of(p.in.program, p.in.states, options.cache,
+                           [&](const std::string &scope) { return who(model.graph(), scope); });
+  } catch (const Error &error) {
+    if (error.code != Code::unsupported) throw;
+    p.why_no_tick = error.what();
+  }
+}
+
+}  // namespace
+
 Pinned pinned(const Model &model, const InferenceOptions &options, const std::vector<std::string> &passes_off) {
-  Pinned p{inference(model, options), {}, std::nullopt, {}};
+  Pinned p{inference(model, options), {}, std::nullopt, {}, std::nullopt, {}};
   const bool assigns = !p.in.written.empty();
   if (assigns)
     for (const auto &w : model.held()) p.states.push_back(w->value);
@@ -287,6 +311,7 @@ Pinned pinned(const Model &model, const InferenceOptions &options, const std::ve
   for (size_t i = 0; i < p.in.states; ++i) p.alike.emplace_back(inputs + i, outputs + i);
   for (size_t i = 0; i < p.in.cotangent_of.size(); ++i)
     p.alike.emplace_back(inputs + p.in.states + i, p.in.cotangent_of[i]);
+  add_tick(p, model, options);
   return p;
 }
 

@@ -9,6 +9,7 @@
 
 #include "graph/model.hpp"
 #include "ops/emit.hpp"
+#include "plan/ticks/tick.hpp"
 
 namespace dl4::graph {
 
@@ -42,6 +43,7 @@ struct InferenceOptions {
   std::vector<std::string> gradients;  // inputs and weights by name; an input goes before a weight of the same name
   bool cotangents = false;             // gradients of the outputs times these, not of their sum
   bool states = false;                 // what layers carry is inputs and outputs, behind those of the model
+  plan::Cache cache{};                 // of ticks
 };
 
 // What a session runs: the outputs of a model, then the gradients asked for.
@@ -56,7 +58,6 @@ struct Inference {
   std::vector<bool> written;
   // How many inputs behind those of the model are states, and as many outputs what becomes of them.
   size_t states = 0;
-  std::string why_not_by_step;  // empty: with `states`, its steps may be run one by one
 };
 
 // Refuses names that are unknown or stand twice, inputs that are not float32, a model without float32 outputs, and ops
@@ -71,6 +72,8 @@ struct Pinned {
   std::optional<size_t> run_counter;  // which of them is the number of the run
   // Inputs and outputs of one shape: states and what becomes of them, cotangents and what they are of.
   std::vector<std::pair<size_t, size_t>> alike;
+  std::optional<plan::Tick> tick;  // with `states`: what takes sequences a few steps at a time
+  std::string why_no_tick;         // where there is none
 };
 
 // What depends on the values alone is computed here, unless gradients are asked for. passes_off: of the planner.

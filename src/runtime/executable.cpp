@@ -84,8 +84,22 @@ void Executable::run(std::span<const View> in, std::span<const View> out, const 
   finish(std::move(ready));
 }
 
+void Executable::refuse_overlap(const CachedPlan &cached, std::span<const View> in, std::span<const View> out) const {
+  for (size_t j = 0; j < out.size(); ++j) {
+    // Outputs are written while inputs are still read; a strided one has been copied by then.
+    const int64_t n = cached.out_elements[j];
+    for (size_t i = 0; i < in.size(); ++i)
+      if (!in[i].strides && overlap(out[j], n, in[i], cached.in_elements[i]))
+        fail(Code::invalid_argument, "output ", j, " overlaps input ", i, " (\"", program_[program_.inputs[i]].name,
+             "\") in memory");
+    for (size_t i = 0; i < j; ++i)
+      if (overlap(out[j], n, out[i], cached.out_elements[i]))
+        fail(Code::invalid_argument, "output ", j, " overlaps output ", i, " in memory");
+  }
+}
+
 Executable::Ready Executable::prepare(std::span<const View> in, std::span<const View> out,
-                                      const std::atomic<int32_t> *cancel) {
+                                      const std::atomic<int32_t> *cancel, bool apart) {
   const auto &p = program_;
   check(in);
   if (out.size() != p.outputs.size())
@@ -97,15 +111,8 @@ Executable::Ready Executable::prepare(std::span<const View> in, std::span<const 
       fail(Code::shape_mismatch, "output ", j, ": expected ", o.dtype, ' ', o.shape, ", got ", out[j].dtype, ' ',
            out[j].shape);
     if (out[j].strides) fail(Code::unsupported, "output ", j, ": expected a dense tensor, got a strided one");
-    // Outputs are written while inputs are still read; a strided one has been copied by then.
-    const int64_t n = cached->out_elements[j];
-    for (size_t i = 0; i < in.size(); ++i)
-      if (!in[i].strides && overlap(out[j], n, in[i], cached->in_elements[i]))
-        fail(Code::invalid_argument, "output ", j, " overlaps input ", i, " (\"", p[p.inputs[i]].name, "\") in memory");
-    for (size_t i = 0; i < j; ++i)
-      if (overlap(out[j], n, out[i], cached->out_elements[i]))
-        fail(Code::invalid_argument, "output ", j, " overlaps output ", i, " in memory");
   }
+  if (!apart) refuse_overlap(*cached, in, out);
 
   int64_t total = cached->plan->arena_bytes;
   for (const View &v : in)

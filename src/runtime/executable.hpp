@@ -72,12 +72,14 @@ class Executable {
   // two steps of the run or of making its plan. After a fault a state is unchanged unless an earlier step wrote it.
   void run(std::span<const View> in, std::span<const View> out, const std::atomic<int32_t> *cancel = nullptr);
   // The same in three parts, for consecutive runs whose views differ only in their data pointers: views that are dense
-  // and do not overlap in the first run must stay so in all of them. finish() is left out if a run failed.
+  // and do not overlap in the first run must stay so in all of them. finish() is left out if a run failed. `apart`: the
+  // caller knows which views may lie in the same memory.
   struct Ready {
     PlanCache::Use cached;
     std::unique_ptr<Frame> frame;
   };
-  Ready prepare(std::span<const View> in, std::span<const View> out, const std::atomic<int32_t> *cancel);
+  Ready prepare(std::span<const View> in, std::span<const View> out, const std::atomic<int32_t> *cancel,
+                bool apart = false);
   void run(Ready &ready, std::span<const View> in, std::span<const View> out, const std::atomic<int32_t> *cancel);
   void finish(Ready ready) { plans_.give_back(ready.cached, std::move(ready.frame)); }
   // Refuses outputs whose bytes exceed the memory limit.
@@ -110,6 +112,7 @@ class Executable {
   // The plan for these shapes, made if there is none. It is kept as long as the Use lives.
   PlanCache::Use use(std::span<const View> in, const std::atomic<int32_t> *cancel);
   void need_alike(std::span<const Shape> in, std::span<const ops::Operand> out) const;
+  void refuse_overlap(const CachedPlan &cached, std::span<const View> in, std::span<const View> out) const;
   void execute(const CachedPlan &cached, Frame &frame, const std::atomic<int32_t> *cancel);
 
   ops::Program program_;

@@ -1,68 +1,207 @@
-// A step's part of what a run is given, and the turn of the states.
+// A tick's part of what a run is given, and the turn of the states.
 #include "runtime/stream.hpp"
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
+
+#include "backend/cpu/kernels/movement/movement.hpp"
 
 namespace dl4::runtime {
+namespace {
 
-Stream::Stream(std::shared_ptr<Executable> executable, size_t states, int64_t batch)
-    : executable_(std::move(executable)), batch_(batch) {
+Shape with_batch(Shape s, int64_t batch) {
+  for (int i = 0; i < s.rank(); ++i)
+    if (s[i] == free_dim) s = s.with(i, batch);
+  return s;
+}
+
+void fill(const Tensor &t, const Tensor &scalar) {
+  const int64_t each = size_of(t.dtype);
+  if (!scalar.data) std::ranges::fill(t.memory(), std::byte{0});
+  if (!scalar.data) return;
+  for (int64_t i = 0; i < t.elements(); ++i)
+    std::memcpy(t.data.get() + i * each, scalar.data.get(), static_cast<size_t>(each));
+}
+
+// `bytes` of rings of so many rows, each turned so that place `first` becomes the first one.
+void turned(std::byte *to, const std::byte *from, int64_t capacity, int64_t row, int64_t first, int64_t bytes) {
+  const int64_t ring = capacity * row, head = first % capacity * row;
+  for (int64_t at = 0; ring > 0 && at < bytes; at += ring) {
+    std::memcpy(to + at, from + at + head, static_cast<size_t>(ring - head));
+    std::memcpy(to + at + ring - head, from + at, static_cast<size_t>(head));
+  }
+}
+
+// What stands where there is no number yet: NaN, of whole numbers 0.
+void fill_nothing(const Tensor &t) {
+  if (t.dtype == DType::f32)
+    std::fill_n(t.as<float>(), t.elements(), std::numeric_limits<float>::quiet_NaN());
+  else if (t.dtype == DType::f64)
+    std::fill_n(t.as<double>(), t.elements(), std::numeric_limits<double>::quiet_NaN());
+  else
+    std::ranges::fill(t.memory(), std::byte{0});
+}
+
+}  // namespace
+
+Stream::Stream(std::shared_ptr<Executable> executable, std::shared_ptr<const plan::Tick> tick, int64_t batch)
+    : executable_(std::move(executable)), tick_(std::move(tick)), batch_(batch), taken_(make_zeros(DType::i64, {})) {
   const ops::Program &p = executable_->program();
-  const size_t first = p.inputs.size() - states;
+  const size_t states = tick_->states.size(), first = p.inputs.size() - states;
   int64_t bytes = 0;
-  for (size_t i = first; i < p.inputs.size(); ++i) {
-    Shape shape = p[p.inputs[i]].shape;
-    if (shape[0] != free_dim && shape[0] != batch_)
-      fail(Code::shape_mismatch, "\"batch\": expected ", shape[0], ", of which \"", p[p.inputs[i]].name, "\" is, got ",
-           batch_);
-    shape = shape.with(0, batch_);
-    bytes = checked_add(bytes, checked_mul(3, checked_mul(shape.elements(), size_of(DType::f32))));
+  const auto made = [&](DType dtype, const Shape &shape, int copies) {
+    bytes = checked_add(bytes, checked_mul(copies, checked_mul(shape.elements(), size_of(dtype))));
     executable_->need_room(bytes);
-    for (auto *list : {&now_, &next_, &before_}) list->push_back(make_zeros(DType::f32, shape));
+    return make_zeros(dtype, shape);
+  };
+  for (size_t i = 0; i + 1 < first; ++i) {
+    const ops::Value &v = p[p.inputs[i]];
+    const bool is_sequence = tick_->sequences[i];
+    if (is_sequence && v.shape[0] != free_dim && v.shape[0] != batch_)
+      fail(Code::shape_mismatch, "\"batch\": expected ", v.shape[0], ", of which \"", v.name, "\" is, got ", batch_);
+    in_steps_.push_back({is_sequence});
+    Held held;
+    if (is_sequence && waits()) {
+      held.now = made(v.dtype, with_batch(v.shape, batch_), 2);
+      held.before = make_zeros(v.dtype, held.now.shape);
+    }
+    waiting_.push_back(std::move(held));
+  }
+  for (size_t i = 0; i < states; ++i) {
+    const ops::Value &v = p[p.inputs[first + i]];
+    const Shape shape = with_batch(v.shape, batch_);
+    const plan::Tick::State &how = tick_->states[i];
+    last_begin_ = std::max(last_begin_, how.begin);
+    Kept kept;
+    for (int a = v.shape.rank(); a-- > 0;)
+      if (v.shape[a] == free_dim) kept.batch_axis = a;
+    kept.now = made(v.dtype, shape, how.is_ring ? 1 : 3);
+    if (how.is_ring) {
+      kept.outer = shape.elements(0, how.axis);
+      kept.row = checked_mul(shape.elements(how.axis + 1, shape.rank()), size_of(v.dtype));
+    } else {
+      kept.next = make_zeros(v.dtype, shape);
+      kept.before = make_zeros(v.dtype, shape);
+    }
+    kept_.push_back(std::move(kept));
+  }
+  for (size_t j = 0; j < outputs_count(); ++j) {
+    const ops::Value &v = p[p.outputs[j]];
+    Held held;
+    if (waits() && !tick_->outputs[j].is_sequence) {
+      held.now = made(v.dtype, with_batch(v.shape, batch_), 2);
+      held.before = make_zeros(v.dtype, held.now.shape);
+    }
+    last_.push_back(std::move(held));
   }
   in_.resize(p.inputs.size());
   out_.resize(p.outputs.size());
   in_strides_.resize(inputs());
   parts_.resize(outputs_count());
-  for (size_t i = 0; i < inputs(); ++i) in_steps_.push_back({is_sequence(p[p.inputs[i]].shape)});
-  for (size_t j = 0; j < outputs_count(); ++j) out_steps_.push_back({is_sequence(p[p.outputs[j]].shape)});
+  row_.resize(outputs_count());
+  reset();
 }
 
 void Stream::reset() {
-  for (Tensor &t : now_) std::ranges::fill(t.memory(), std::byte{0});
+  taken() = 0;
+  for (size_t i = 0; i < kept_.size(); ++i) fill(kept_[i].now, tick_->states[i].initial);
+  for (const Held &h : waiting_)
+    if (h.now.data) fill(h.now, {});
+  for (const Held &h : last_)
+    if (h.now.data) fill_nothing(h.now);
 }
 
+void Stream::need_rows_apart() const {
+  if (tick_->counts)
+    fail(Code::unsupported,
+         "the rows of a batch are at one step: the model has late outputs, a cache, positions, or "
+         "takes several steps at a time");
+}
+
+namespace {
+
+// f(of the whole, of the row, bytes) for the parts of a row of a batch.
+template <class F>
+void each_part(const Tensor &whole, int batch_axis, int64_t row, const Tensor &one, F f) {
+  const Shape &s = whole.shape;
+  if (s.rank() == 0) return;
+  const int64_t outer = s.elements(0, batch_axis), batch = s[batch_axis];
+  const int64_t bytes = s.elements(batch_axis + 1, s.rank()) * size_of(whole.dtype);
+  for (int64_t o = 0; o < outer; ++o)
+    f(whole.data.get() + (o * batch + row) * bytes, one.data.get() + o * bytes, bytes);
+}
+
+}  // namespace
+
 void Stream::reset(int64_t row) {
-  for (Tensor &t : now_) {
-    const int64_t bytes = t.bytes() / batch_;
-    std::memset(t.data.get() + checked_mul(row, bytes), 0, static_cast<size_t>(bytes));
+  if (batch_ == 1) return reset();
+  need_rows_apart();
+  for (size_t i = 0; i < kept_.size(); ++i) {
+    const Kept &k = kept_[i];
+    Tensor one = make_zeros(k.now.dtype, k.now.shape.rank() ? k.now.shape.with(k.batch_axis, 1) : k.now.shape);
+    fill(one, tick_->states[i].initial);
+    each_part(k.now, k.batch_axis, row, one,
+              [](std::byte *to, const std::byte *from, int64_t n) { std::memcpy(to, from, static_cast<size_t>(n)); });
   }
 }
 
 Stream Stream::fork() const {
-  Stream other(executable_, now_.size(), batch_);
-  for (size_t i = 0; i < now_.size(); ++i) std::ranges::copy(now_[i].memory(), other.now_[i].data.get());
+  Stream other(executable_, tick_, batch_);
+  const auto to = other.states(), from = states();
+  for (size_t i = 0; i < from.size(); ++i) std::ranges::copy(from[i].second.memory(), to[i].second.data.get());
   return other;
 }
 
+// A ring of the block begins at its first place, one of a stream anywhere.
 void Stream::take_row(int64_t row, const Stream &from) {
-  for (size_t i = 0; i < now_.size(); ++i) {
-    const auto state = from.now_[i].memory();
-    std::memcpy(now_[i].data.get() + static_cast<size_t>(row) * state.size(), state.data(), state.size());
+  need_rows_apart();
+  taken() = 0;
+  for (size_t i = 0; i < kept_.size(); ++i) {
+    const Kept &k = kept_[i];
+    const plan::Tick::State &how = tick_->states[i];
+    each_part(k.now, k.batch_axis, row, from.kept_[i].now, [&](std::byte *to, const std::byte *source, int64_t n) {
+      if (!how.is_ring) return static_cast<void>(std::memcpy(to, source, static_cast<size_t>(n)));
+      turned(to, source, k.now.shape[how.axis], k.row, from.first_place(i), n);
+    });
   }
 }
 
 void Stream::give_row(int64_t row, Stream &to) const {
-  for (size_t i = 0; i < now_.size(); ++i) {
-    const auto state = to.next_[i].memory();
-    std::memcpy(state.data(), now_[i].data.get() + static_cast<size_t>(row) * state.size(), state.size());
+  to.turns_ = *taken_.as<int64_t>();
+  for (size_t i = 0; i < kept_.size(); ++i) {
+    const Kept &k = kept_[i];
+    const plan::Tick::State &how = tick_->states[i];
+    Kept &other = to.kept_[i];
+    if (how.is_ring && !other.spare.data) other.spare = make_zeros(k.now.dtype, other.now.shape);
+    each_part(k.now, k.batch_axis, row, how.is_ring ? other.spare : other.next,
+              [&](const std::byte *source, std::byte *target, int64_t n) {
+                if (!how.is_ring) return static_cast<void>(std::memcpy(target, source, static_cast<size_t>(n)));
+                const int64_t capacity = k.now.shape[how.axis];
+                turned(target, source, capacity, k.row, capacity - to.first_place(i), n);
+              });
   }
 }
 
-const std::string &Stream::name(size_t i) const {
+void Stream::turn() {
+  for (Kept &k : kept_) std::swap(k.now, k.next.data ? k.next : k.spare);
+  taken() += std::exchange(turns_, 0);
+}
+
+int64_t Stream::first_place(size_t state) const {
+  const plan::Tick::State &how = tick_->states[state];
+  return *taken_.as<int64_t>() / tick_->steps * how.rows & (kept_[state].now.shape[how.axis] - 1);
+}
+
+std::vector<std::pair<std::string, Tensor>> Stream::states() const {
   const ops::Program &p = executable_->program();
-  return p[p.inputs[inputs() + i]].name;
+  std::vector<std::pair<std::string, Tensor>> all{{"steps", taken_}};
+  for (size_t i = 0; i < kept_.size(); ++i) all.emplace_back(p[p.inputs[inputs() + 1 + i]].name, kept_[i].now);
+  for (size_t i = 0; i < waiting_.size(); ++i)
+    if (waiting_[i].now.data) all.emplace_back("waiting/" + p[p.inputs[i]].name, waiting_[i].now);
+  for (size_t j = 0; j < last_.size(); ++j)
+    if (last_[j].now.data) all.emplace_back(text("output/", j), last_[j].now);
+  return all;
 }
 
 int64_t Stream::steps(std::span<const View> in) const {
@@ -76,10 +215,12 @@ void Stream::check(std::span<const View> in, int64_t batch) const {
   if (in.size() != inputs()) fail(Code::invalid_argument, "expected ", inputs(), " inputs, got ", in.size());
   for (size_t i = 0; i < in.size(); ++i) {
     const ops::Value &v = p[p.inputs[i]];
-    if (in[i].dtype != v.dtype || !compatible(in[i].shape, v.shape) || in[i].shape.rank() == 0 ||
+    Shape expected = v.shape;
+    if (in_steps_[i].is_sequence) expected = expected.with(1, free_dim);
+    if (in[i].dtype != v.dtype || !compatible(in[i].shape, expected) || in[i].shape.rank() == 0 ||
         in[i].shape[0] != batch)
       fail(Code::shape_mismatch, "input \"", v.name, "\": expected ", v.dtype, ' ',
-           v.shape.rank() ? v.shape.with(0, batch) : v.shape, ", got ", in[i].dtype, ' ', in[i].shape);
+           expected.rank() ? expected.with(0, batch) : expected, ", got ", in[i].dtype, ' ', in[i].shape);
   }
   for (size_t i = 0; i < in.size(); ++i) {
     if (!in_steps_[i].is_sequence) continue;
@@ -90,11 +231,16 @@ void Stream::check(std::span<const View> in, int64_t batch) const {
   }
 }
 
-// The views of the first step. One of a sequence has the strides of the whole: those of a batch of 1 say nothing.
+// The views of the first tick. One of a sequence has the strides of the whole: those of a batch of 1 say nothing.
 void Stream::bind(std::span<const View> in) {
   for (size_t i = 0; i < in.size(); ++i) {
     View &v = in_[i] = in[i];
     if (!in_steps_[i].is_sequence) continue;
+    if (waits()) {
+      const Tensor &t = waiting_[i].now;
+      v = {t.dtype, t.shape, t.data.get()};
+      continue;
+    }
     const Shape &whole = in[i].shape;
     auto &strides = in_strides_[i];
     if (in[i].strides)
@@ -105,9 +251,16 @@ void Stream::bind(std::span<const View> in) {
     v.strides = in[i].strides || batch_ > 1 ? strides.data() : nullptr;
     in_steps_[i].advance = strides[1] * size_of(v.dtype);  // bounded: a tensor that exists
   }
-  for (size_t i = 0; i < now_.size(); ++i) {
-    in_[in.size() + i] = {DType::f32, now_[i].shape, now_[i].data.get()};
-    out_[outputs_count() + i] = {DType::f32, next_[i].shape, next_[i].data.get()};
+  in_[in.size()] = {DType::i64, {}, &number_};
+  bind_states();
+}
+
+void Stream::bind_states() {
+  const size_t first = inputs() + 1, to = outputs_count();
+  for (size_t i = 0; i < kept_.size(); ++i) {
+    const Kept &k = kept_[i];
+    in_[first + i] = {k.now.dtype, k.now.shape, k.now.data.get()};
+    out_[to + i] = {k.now.dtype, k.now.shape, (k.next.data ? k.next : k.now).data.get()};
   }
 }
 
@@ -117,8 +270,8 @@ std::vector<ops::Operand> Stream::outputs(std::span<const View> in, const std::a
   const int64_t n = steps(in);
   std::vector<ops::Operand> all = executable_->outputs(in_, cancel);
   all.resize(outputs_count());
-  for (size_t i = 0; i < all.size(); ++i)
-    if (out_steps_[i].is_sequence) all[i].shape = all[i].shape.with(1, n);
+  for (size_t j = 0; j < all.size(); ++j)
+    if (tick_->outputs[j].is_sequence) all[j].shape = all[j].shape.with(1, comes(j, n));
   return all;
 }
 
@@ -138,30 +291,165 @@ void Stream::bind_outputs(std::span<const View> out, int64_t steps) {
   const ops::Program &p = executable_->program();
   for (size_t j = 0; j < out.size(); ++j) {
     if (out[j].strides) fail(Code::unsupported, "output ", j, ": expected a dense tensor, got a strided one");
+    const plan::Tick::Output &o = tick_->outputs[j];
     View &v = out_[j] = out[j];
-    if (!out_steps_[j].is_sequence) continue;
-    if (v.shape.rank() != p[p.outputs[j]].shape.rank() || v.shape[1] != steps)
-      fail(Code::shape_mismatch, "output ", j, ": expected ", steps, " steps, got shape ", v.shape);
-    v.shape = v.shape.with(1, 1);
-    if (batch_ == 1) {
-      out_steps_[j].advance = checked_mul(v.shape.elements(), size_of(v.dtype));
-    } else {
-      if (parts_[j].shape != v.shape) parts_[j] = make_tensor(v.dtype, v.shape);
-      v.data = parts_[j].data.get();
+    row_[j] = 0;
+    if (!o.is_sequence) continue;
+    const int64_t n = comes(j, steps);
+    if (v.shape.rank() != p[p.outputs[j]].shape.rank() || v.shape[1] != n)
+      fail(Code::shape_mismatch, "output ", j, ": expected ", n, " steps, got shape ", v.shape);
+    v.shape = v.shape.with(1, o.steps);
+    if ((batch_ > 1 || o.late > 0) && (parts_[j].shape != v.shape || parts_[j].dtype != v.dtype))
+      parts_[j] = make_tensor(v.dtype, v.shape);
+  }
+}
+
+// Copies steps [from, from + steps) of the inputs to places from `to` on of those that wait.
+void Stream::take(std::span<const View> in, int64_t from, int64_t to, int64_t steps) {
+  for (size_t i = 0; i < in.size(); ++i) {
+    if (!in_steps_[i].is_sequence) continue;
+    const Shape part = in[i].shape.with(1, steps);
+    const auto strides = dense_strides(in[i].shape), to_strides = dense_strides(waiting_[i].now.shape);
+    const int64_t *of = in[i].strides ? in[i].strides : strides.data(), size = size_of(in[i].dtype);
+    kernels::copy_strided(size, part.rank(), part.begin(),
+                          static_cast<const std::byte *>(in[i].data) + from * of[1] * size, of,
+                          waiting_[i].now.data.get() + to * to_strides[1] * size, to_strides.data());
+  }
+}
+
+void Stream::begin_states() {
+  if (number_ > last_begin_ || number_ == 0) return;
+  for (size_t i = 0; i < kept_.size(); ++i)
+    if (tick_->states[i].begin == number_) fill(kept_[i].now, tick_->states[i].initial);
+}
+
+// Where a tick writes its outputs.
+void Stream::aim(std::span<const View> out) {
+  for (size_t j = 0; j < out.size(); ++j) {
+    const plan::Tick::Output &o = tick_->outputs[j];
+    if (!o.is_sequence) continue;
+    const bool in_place = batch_ == 1 && number_ * o.steps >= o.late;
+    out_[j].data = in_place ? static_cast<std::byte *>(out[j].data) +
+                                  row_[j] * (out_[j].shape.elements() / o.steps) * size_of(out_[j].dtype)
+                            : parts_[j].data.get();
+  }
+}
+
+// From where a tick wrote them to where they belong.
+void Stream::collect(std::span<const View> out) {
+  for (size_t j = 0; j < out.size(); ++j) {
+    const plan::Tick::Output &o = tick_->outputs[j];
+    if (!o.is_sequence) continue;
+    const int64_t nothing = std::clamp<int64_t>(o.late - number_ * o.steps, 0, o.steps), n = o.steps - nothing;
+    if (out_[j].data == parts_[j].data.get() && n > 0) {
+      const int64_t row = parts_[j].bytes() / (batch_ * o.steps), all = out[j].shape[1];
+      const std::byte *from = parts_[j].data.get() + nothing * row;
+      auto *to = static_cast<std::byte *>(out[j].data) + row_[j] * row;
+      for (int64_t b = 0; b < batch_; ++b, from += o.steps * row, to += all * row)
+        std::memcpy(to, from, static_cast<size_t>(n * row));
+    }
+    row_[j] += n;
+  }
+}
+
+// Outputs that are no sequences are those of the last tick.
+void Stream::finish_outputs(std::span<const View> out, int64_t ticks) {
+  for (size_t j = 0; j < out.size(); ++j) {
+    const plan::Tick::Output &o = tick_->outputs[j];
+    if (o.is_sequence) continue;
+    const Tensor given{out[j].dtype, out[j].shape, Bytes(Bytes(), static_cast<std::byte *>(out[j].data))};
+    if (ticks > 0 && number_ < o.late) fill_nothing(given);
+    if (!last_[j].now.data) continue;
+    if (ticks > 0)
+      std::ranges::copy(given.memory(), last_[j].now.data.get());
+    else
+      std::ranges::copy(last_[j].now.memory(), given.data.get());
+  }
+}
+
+// The places of a ring that so many ticks write, as runs of bytes that lie together.
+template <class F>
+void Stream::each_row(Kept &kept, const plan::Tick::State &how, int64_t ticks, F f) {
+  const int64_t capacity = kept.now.shape[how.axis], rows = std::min(capacity, ticks * how.rows);
+  const int64_t first = taken_before_ / tick_->steps * how.rows & (capacity - 1);  // a power of two
+  const int64_t head = std::min(rows, capacity - first);
+  std::byte *ring = kept.now.data.get(), *undo = kept.undo.data();
+  for (int64_t o = 0; o < kept.outer; ++o, ring += capacity * kept.row) {
+    f(ring + first * kept.row, undo, head * kept.row);
+    f(ring, undo + head * kept.row, (rows - head) * kept.row);
+    undo += rows * kept.row;
+  }
+}
+
+void Stream::keep(int64_t ticks) {
+  ran_ = ticks;
+  taken_before_ = taken();
+  for (auto *list : {&waiting_, &last_})
+    for (Held &h : *list)
+      if (h.now.data) std::ranges::copy(h.now.memory(), h.before.data.get());
+  for (size_t i = 0; i < kept_.size(); ++i) {
+    Kept &k = kept_[i];
+    const plan::Tick::State &how = tick_->states[i];
+    if (how.is_ring) {
+      const int64_t rows = std::min(k.now.shape[how.axis], ticks * how.rows);
+      if (const auto bytes = static_cast<size_t>(k.outer * rows * k.row); k.undo.size() < bytes) k.undo.resize(bytes);
+      each_row(k, how, ticks,
+               [](std::byte *ring, std::byte *undo, int64_t n) { std::memcpy(undo, ring, static_cast<size_t>(n)); });
+    } else if (ticks > 1) {
+      std::ranges::copy(k.now.memory(), k.before.data.get());
     }
   }
 }
 
-// From a step to the next one.
-void Stream::advance() {
-  for (size_t i = 0; i < in_steps_.size(); ++i)
-    in_[i].data = static_cast<std::byte *>(in_[i].data) + in_steps_[i].advance;  // bounded: a tensor that exists
-  for (size_t j = 0; j < out_steps_.size(); ++j)
-    out_[j].data = static_cast<std::byte *>(out_[j].data) + out_steps_[j].advance;
-  for (size_t i = 0; i < now_.size(); ++i) {
-    in_[in_steps_.size() + i].data = now_[i].data.get();
-    out_[out_steps_.size() + i].data = next_[i].data.get();
+// Of a run of one tick `next` has what was before it, if it did not fail.
+void Stream::put_back() {
+  const bool failed = taken() == taken_before_;
+  for (size_t i = 0; i < kept_.size(); ++i) {
+    Kept &k = kept_[i];
+    if (tick_->states[i].is_ring)
+      each_row(k, tick_->states[i], ran_,
+               [](std::byte *ring, std::byte *undo, int64_t n) { std::memcpy(ring, undo, static_cast<size_t>(n)); });
+    else if (ran_ > 1)
+      std::swap(k.now, k.before);
+    else if (ran_ == 1 && !failed)
+      std::swap(k.now, k.next);
   }
+  for (auto *list : {&waiting_, &last_})
+    for (Held &h : *list) std::swap(h.now, h.before);
+  taken() = taken_before_;
+}
+
+void Stream::run_ticks(std::span<const View> in, std::span<const View> out, const std::atomic<int32_t> *cancel) {
+  const int64_t each = tick_->steps, n = steps(in), ticks = (taken() % each + n) / each;
+  int64_t wait = taken() % each, at = 0;  // steps that wait, steps of the inputs that have been taken
+  number_ = taken() / each;
+  if (ticks > 0) {
+    aim(out);
+    Executable::Ready ready = executable_->prepare(in_, out_, cancel, true);
+    for (int64_t t = 0; t < ticks; ++t) {
+      if (waits()) {
+        take(in, at, wait, each - wait);
+        at += each - wait;
+        wait = 0;
+      }
+      if (t > 0) {
+        ++number_;
+        for (size_t i = 0; i < in_steps_.size(); ++i)
+          in_[i].data = static_cast<std::byte *>(in_[i].data) + in_steps_[i].advance;  // bounded: a tensor that exists
+        bind_states();
+        aim(out);
+      }
+      begin_states();
+      executable_->run(ready, in_, out_, cancel);
+      for (Kept &k : kept_)
+        if (k.next.data) std::swap(k.now, k.next);
+      collect(out);
+    }
+    executable_->finish(std::move(ready));
+  }
+  if (waits() && at < n) take(in, at, wait, n - at);
+  finish_outputs(out, ticks);
+  taken() += n;
 }
 
 void Stream::run(std::span<const View> in, std::span<const View> out, const std::atomic<int32_t> *cancel) {
@@ -169,33 +457,19 @@ void Stream::run(std::span<const View> in, std::span<const View> out, const std:
   if (out.size() != outputs_count())
     fail(Code::invalid_argument, "expected ", outputs_count(), " outputs, got ", out.size());
   refuse_overlap(in, out);
-  const int64_t n = steps(in);
+  const int64_t n = steps(in), ticks = (taken() % tick_->steps + n) / tick_->steps;
+  if (ticks > tick_->most - taken() / tick_->steps)
+    fail(Code::unsupported, "the sequence would have ", taken() + n,
+         " steps, more than its attention keeps; a larger \"cache\" or \"cache_full\": \"slide\" of the session allows "
+         "it");
   bind(in);
   bind_outputs(out, n);
-  ran_many_ = n > 1;
-  for (size_t i = 0; ran_many_ && i < now_.size(); ++i) std::ranges::copy(now_[i].memory(), before_[i].data.get());
+  keep(ticks);
   try {
-    Executable::Ready ready = executable_->prepare(in_, out_, cancel);
-    for (int64_t step = 0; step < n; ++step) {
-      if (step > 0) advance();
-      executable_->run(ready, in_, out_, cancel);
-      std::swap(now_, next_);
-      if (batch_ > 1) write_back(out, step);
-    }
-    executable_->finish(std::move(ready));
+    run_ticks(in, out, cancel);
   } catch (...) {
-    if (ran_many_) std::swap(now_, before_);
+    put_back();
     throw;
-  }
-}
-
-void Stream::write_back(std::span<const View> out, int64_t step) {
-  for (size_t j = 0; j < out.size(); ++j) {
-    if (!out_steps_[j].is_sequence) continue;
-    const int64_t bytes = parts_[j].bytes() / batch_, row = checked_mul(bytes, out[j].shape[1]);
-    auto *to = static_cast<std::byte *>(out[j].data) + checked_mul(step, bytes);
-    const std::byte *from = parts_[j].data.get();
-    for (int64_t b = 0; b < batch_; ++b, from += bytes, to += row) std::memcpy(to, from, static_cast<size_t>(bytes));
   }
 }
 

@@ -1,28 +1,31 @@
-// An Executable that is run step by step along a sequence, and the state it carries from one step to the next.
+// An Executable that takes sequences a few steps at a time, and the state it carries from one tick to the next.
 #pragma once
 
 #include <array>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
+#include "plan/ticks/tick.hpp"
 #include "runtime/executable.hpp"
 
 namespace dl4::runtime {
 
-// The Executable's Program has states behind its inputs and, in the same order, what becomes of them behind its
-// outputs. An input or output before these whose second axis is free is a sequence: each step sees its part; any other
-// is the same at all steps, or is that of the last one. One thread at a time.
+// What runs is a tick: so many steps of each sequence. Inputs or outputs that are no sequences are the same in all
+// ticks, or those of the last one. Steps that make no whole tick wait for the next call. One thread at a time.
 class Stream {
  public:
-  Stream(std::shared_ptr<Executable> executable, size_t states, int64_t batch);
+  // The Executable's Program is the tick's.
+  Stream(std::shared_ptr<Executable> executable, std::shared_ptr<const plan::Tick> tick, int64_t batch);
 
   // A second one that goes on from here, with states of its own.
   Stream fork() const;
 
-  void reset();  // to zeros
-  void reset(int64_t row);
-  size_t inputs() const { return executable_->program().inputs.size() - now_.size(); }
-  size_t outputs_count() const { return executable_->program().outputs.size() - now_.size(); }
+  void reset();
+  void reset(int64_t row);  // refused where rows may not be at different ticks
+  size_t inputs() const { return in_steps_.size(); }
+  size_t outputs_count() const { return tick_->outputs.size(); }
   // Refuses a wrong number of inputs, wrong dtypes, shapes, batch, and sequences of different lengths.
   void check(std::span<const View> in) const { check(in, batch_); }
   void check(std::span<const View> in, int64_t batch) const;
@@ -34,42 +37,77 @@ class Stream {
   void run(std::span<const View> in, std::span<const View> out, const std::atomic<int32_t> *cancel = nullptr);
 
   // The states are again as before the last run, which did not fail.
-  void undo() { std::swap(now_, ran_many_ ? before_ : next_); }
+  void undo() { put_back(); }
 
-  // Of streams of one Executable that run as the rows of one: the states of `from`, of batch 1, become those of a row;
-  // those of a row wait in `to` until it takes its turn.
+  // Of streams of one Executable that run as the rows of one, where rows may be at different ticks: the states of
+  // `from`, of batch 1, become those of a row; those of a row wait in `to` until it takes its turn.
   void take_row(int64_t row, const Stream &from);
   void give_row(int64_t row, Stream &to) const;
-  void turn() { std::swap(now_, next_); }
+  void turn();
 
   int64_t batch() const { return batch_; }
 
-  // By state, its name, and its value, which may be written.
-  const std::string &name(size_t i) const;
-  const std::vector<Tensor> &states() const { return now_; }
+  // What goes on from call to call by name: the values may be written.
+  std::vector<std::pair<std::string, Tensor>> states() const;
 
  private:
   friend class StreamBlock;
-  // Of an input or output: from one step to the next, in bytes; 0 where there is nothing to move.
+  // Of an input: from one step to the next, in bytes; 0 where there is nothing to move.
   struct Steps {
     bool is_sequence = false;
     int64_t advance = 0;
   };
+  // A state: of this tick, of the next, of before the run. A ring is changed where it lies, and has what a run is about
+  // to write over.
+  struct Kept {
+    Tensor now, next, before;
+    std::vector<std::byte> undo;
+    Tensor spare;                // of a ring, what it becomes by its turn
+    int64_t outer = 0, row = 0;  // of a ring, in bytes
+    int batch_axis = 0;
+  };
+  // What is kept of a call beside the states, and what it was before the run.
+  struct Held {
+    Tensor now, before;
+  };
+  int64_t comes(size_t output, int64_t n) const {  // steps of an output that n more steps of the inputs give
+    return tick_->given(output, *taken_.as<int64_t>() + n) - tick_->given(output, *taken_.as<int64_t>());
+  }
+  int64_t &taken() { return *taken_.as<int64_t>(); }  // steps, since the beginning
   int64_t steps(std::span<const View> in) const;
+  bool waits() const { return tick_->steps > 1; }
   void bind(std::span<const View> in);
   void bind_outputs(std::span<const View> out, int64_t steps);
-  void advance();
-  void write_back(std::span<const View> out, int64_t step);
+  void run_ticks(std::span<const View> in, std::span<const View> out, const std::atomic<int32_t> *cancel);
+  void take(std::span<const View> in, int64_t from, int64_t to, int64_t steps);
+  void begin_states();
+  void bind_states();
+  void aim(std::span<const View> out);
+  void collect(std::span<const View> out);
+  void finish_outputs(std::span<const View> out, int64_t ticks);
   void refuse_overlap(std::span<const View> in, std::span<const View> out) const;
+  void keep(int64_t ticks);
+  void put_back();
+  void need_rows_apart() const;
+  int64_t first_place(size_t state) const;  // of a ring, that the next tick writes
+  template <class F>
+  void each_row(Kept &kept, const plan::Tick::State &how, int64_t ticks, F f);
 
   std::shared_ptr<Executable> executable_;
-  int64_t batch_;
-  std::vector<Tensor> now_, next_, before_;                // states: of this step, of the next, of before the run
-  std::vector<View> in_, out_;                             // of one step
-  std::vector<Steps> in_steps_, out_steps_;                // without the states
-  std::vector<std::array<int64_t, max_rank>> in_strides_;  // of a step's part
-  bool ran_many_ = false;                                  // steps, in the last run
-  std::vector<Tensor> parts_;                              // steps of outputs whose batch does not lie together
+  std::shared_ptr<const plan::Tick> tick_;
+  int64_t batch_, last_begin_ = 0;
+  Tensor taken_;
+  int64_t number_ = 0;                  // of the tick
+  int64_t ran_ = 0, taken_before_ = 0;  // ticks of the last run, steps before it
+  int64_t turns_ = 0;                   // steps that the next turn takes
+  std::vector<Kept> kept_;
+  std::vector<View> in_, out_;                             // of a tick
+  std::vector<Steps> in_steps_;                            // without the states
+  std::vector<std::array<int64_t, max_rank>> in_strides_;  // of a tick's part
+  std::vector<Held> waiting_;                              // by input: steps of a tick that is not whole
+  std::vector<Tensor> parts_;                              // a tick's steps of outputs that do not go where they belong
+  std::vector<Held> last_;                                 // outputs that are no sequences, where a call may be no tick
+  std::vector<int64_t> row_;                               // by output: of the call's steps the next one
 };
 
 }  // namespace dl4::runtime

@@ -36,6 +36,7 @@ struct StreamBlock::Run {
 };
 
 void StreamBlock::check(const Many &many, std::span<const View> in) const {
+  block_.need_rows_apart();
   block_.check(in, static_cast<int64_t>(many.streams.size()));
   if (many.steps.empty()) return;
   const int64_t longest = block_.steps(in);
@@ -80,9 +81,10 @@ void StreamBlock::gather(const Run &run, std::span<const size_t> ids) {
 void StreamBlock::scatter(const Run &run, std::span<const size_t> ids, int64_t begin, int64_t end) {
   for (size_t j = 0; j < run.out.size(); ++j) {
     const View &v = run.out[j];
-    const bool sequence = block_.out_steps_[j].is_sequence;
+    const plan::Tick::Output &o = block_.tick_->outputs[j];
+    const bool sequence = o.is_sequence;
     const int64_t from = out_[j].bytes() / rows, to = row_bytes(v);
-    const int64_t at = sequence ? checked_mul(begin, to / v.shape[1]) : 0;
+    const int64_t at = sequence && to > 0 ? checked_mul(begin, o.steps, to / v.shape[1]) : 0;
     for (size_t r = 0; r < ids.size(); ++r)
       if (sequence || run.steps(ids[r]) == end)
         copy_bytes(row_of(v, ids[r], to) + at, out_[j].data.get() + r * static_cast<size_t>(from), from);

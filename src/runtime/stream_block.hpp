@@ -14,7 +14,8 @@ struct Many {
 // One thread at a time. The batch is always the same, so that a stream's bits do not depend on how many others run.
 class StreamBlock {
  public:
-  StreamBlock(std::shared_ptr<Executable> executable, size_t states) : block_(std::move(executable), states, rows) {}
+  StreamBlock(std::shared_ptr<Executable> executable, std::shared_ptr<const plan::Tick> tick)
+      : block_(std::move(executable), std::move(tick), rows) {}
 
   void check(const Many &many, std::span<const View> in) const;
   std::vector<ops::Operand> outputs(const Many &many, std::span<const View> in, const std::atomic<int32_t> *cancel);

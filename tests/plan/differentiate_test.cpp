@@ -11,10 +11,12 @@
 #include <set>
 #include <sstream>
 
+#include "ops/cached_attention.hpp"
 #include "ops/custom.hpp"
 #include "ops/flow.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
+#include "ops/ring.hpp"
 #include "ops/scan.hpp"
 #include "ops/sizes.hpp"
 
@@ -232,6 +234,13 @@ std::vector<Told> every_op() {
       return of(update(e, rule, from)[0]);
     });
   };
+  const Operand steps = floats({2, 1, 3}), kept = floats({2, 4, 3});
+  told("rr", {kept, steps}, [](Emit &e, const Ids &x) {
+    return of(ring(e, x[0], x[1], e.scalar(0, DType::i64), RingOp(1, 3, 1, 0)).window);
+  });
+  told("rrr", {steps, kept, kept}, [](Emit &e, const Ids &x) {
+    return of(cached_attention(e, x[0], x[1], x[2], none, e.scalar(0, DType::i64), {false, 1, 4, 0}).y);
+  });
 #define DL4_TOLD(Rule) update_by(ops::Rule{});
   DL4_UPDATES(DL4_TOLD)
 #undef DL4_TOLD
@@ -290,8 +299,9 @@ TEST(Differentiate, EveryOpGivesStopsOrRefuses) {
   EXPECT_EQ(stopping, (std::set<std::string>{"argmax", "band_mask", "bucketize", "cast", "check_finite", "fill",
                                              "indices", "random_keep", "random_normal", "random_uniform",
                                              "reduce_precision", "sizes", "stop_gradient", "top_k", "zeros_of"}));
-  EXPECT_EQ(refused, (std::set<std::string>{"attention_grad", "branch", "bucket_sums", "custom_grad", "delay",
-                                            "gru_cell_grad", "lstm_grad", "row_sums", "while"}));
+  EXPECT_EQ(refused,
+            (std::set<std::string>{"attention_grad", "branch", "bucket_sums", "cached_attention", "custom_grad",
+                                   "delay", "gru_cell_grad", "lstm_grad", "ring", "row_sums", "while"}));
   EXPECT_GT(met.size(), 40u);
 }
 

@@ -3,6 +3,8 @@
 
 #include "backend/cpu/families.hpp"
 #include "backend/cpu/kernels/attention/heads.hpp"
+#include "backend/cpu/kernels/attention/latest.hpp"
+#include "ops/cached_attention.hpp"
 
 namespace dl4::cpu {
 namespace {
@@ -89,6 +91,41 @@ std::unique_ptr<Kernel> band_mask(const attributes::BandMask &op, const Site &si
                 });
 }
 
+// A slice is a head of a sequence, or several.
+std::unique_ptr<Kernel> cached_attention(const ops::CachedAttentionOp &op, const Site &site) {
+  const ops::CachedAttention how = op.how;
+  const Shape &q = site.src[0].shape, &k = site.src[1].shape, &v = site.src[2].shape;
+  const int64_t n = q[1], capacity = k[1], heads = how.heads ? q[2] : 1, groups = how.heads ? k[2] : 1;
+  const int64_t depth = q.last(), width = v.last(), items = checked_mul(q[0], heads);
+  const kernels::LatestSizes sizes{depth, width, checked_mul(groups, depth), checked_mul(groups, width), how.scale};
+  const double us = static_cast<double>(checked_mul(items, n)) * static_cast<double>(how.window) *
+                    (static_cast<double>(depth + width) / 60e3 + 0.1 * us_per_function);
+  const int64_t slices = site.cutting.slices(items, us), room = round_up(checked_add(how.window, 16), 16);
+  auto run = [=](int64_t slice, const Run &r) noexcept {
+    const int64_t first_row = *r.in<int64_t>(4) * n;
+    auto *scores = static_cast<float *>(r.scratch) + slice * room;
+    const auto [begin, end] = kernels::part(items, slices, slice);
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t b = i / heads, h = i % heads, g = h / (heads / groups);
+      const float *keys = r.in<float>(1) + (b * capacity * groups + g) * depth;
+      const float *values = r.in<float>(2) + (b * capacity * groups + g) * width;
+      const uint8_t *mask = r.in<uint8_t>(3) ? r.in<uint8_t>(3) + b * capacity : nullptr;
+      const auto stretch = [&](int64_t from, int64_t count) -> kernels::LatestKeys {
+        return {keys + from * sizes.k_row, values + from * sizes.v_row, mask ? mask + from : nullptr, count};
+      };
+      for (int64_t j = 0; j < n; ++j) {
+        const int64_t last = first_row + j, least = std::max(how.first, last - how.window + 1);
+        const int64_t count = std::max<int64_t>(0, last - least + 1), from = least & (capacity - 1);
+        const int64_t head = std::min(count, capacity - from), at = (b * n + j) * heads + h;
+        float *sum = r.out<float>(1) ? r.out<float>(1) + (b * heads + h) * n + j : scores + room - 1;
+        kernels::attention_latest(sizes, r.in<float>(0) + at * depth, {stretch(from, head), stretch(0, count - head)},
+                                  scores, r.out<float>(0) + at * width, sum);
+      }
+    }
+  };
+  return kernels::make_kernel("cached_attention", slices, run, checked_mul(checked_mul(slices, room), 4));
+}
+
 }  // namespace
 
 std::span<const Row> attention_kernels() {
@@ -96,6 +133,7 @@ std::span<const Row> attention_kernels() {
       row<attributes::Attention, attention>(),
       row<attributes::AttentionGrad, attention_grad>(),
       row<attributes::BandMask, band_mask>(),
+      row<ops::CachedAttentionOp, cached_attention>(),
   };
   return rows;
 }

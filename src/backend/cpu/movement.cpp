@@ -1,5 +1,6 @@
 // Kernels of the ops that move elements and change none.
 #include <algorithm>
+#include <cstring>
 
 #include "backend/cpu/dispatch/blocks.hpp"
 #include "backend/cpu/families.hpp"
@@ -11,6 +12,7 @@
 #include "ops/broadcast.hpp"
 #include "ops/pack.hpp"
 #include "ops/pad.hpp"
+#include "ops/ring.hpp"
 
 namespace dl4::cpu {
 namespace {
@@ -230,6 +232,40 @@ std::unique_ptr<Kernel> broadcast(const ops::BroadcastOp &op, const Site &site) 
       line_block);
 }
 
+// Where the state is its source's memory only the new steps are written.
+std::unique_ptr<Kernel> ring(const ops::RingOp &op, const Site &site) {
+  const auto [outer, capacity, inner] = around(site.src[0].shape, op.axis);
+  const int64_t n = site.src[1].shape[op.axis], row = checked_mul(inner, size_of(site.src[0].dtype));
+  const int64_t whole = checked_mul(capacity, row), count = op.count, dilation = op.dilation, skip = op.skip;
+  if (outer == 0 || row == 0) return dispatch::nothing();
+  const int64_t mask = capacity - 1;  // a power of two
+  auto run = [=, outer = outer, capacity = capacity](int64_t, const Run &r) noexcept {
+    const int64_t place = *r.in<int64_t>(2) * n & mask;
+    const auto *from = r.in<std::byte>(0), *x = r.in<std::byte>(1);
+    auto *state = r.out<std::byte>(0), *window = count ? r.out<std::byte>(1) : nullptr;
+    auto copy = [&](std::byte *to, const std::byte *source, int64_t rows) {
+      std::memcpy(to, source, static_cast<size_t>(rows * row));
+    };
+    for (int64_t o = 0; o < outer; ++o, from += whole, state += whole, x += n * row) {
+      if (state != from) copy(state, from, capacity);
+      const int64_t before_end = std::min(n, capacity - place);
+      copy(state + place * row, x, before_end);
+      copy(state, x + before_end * row, n - before_end);
+      if (!window) continue;
+      const int64_t first = (place + n - 1 - skip - (count - 1) * dilation) & mask;
+      if (dilation == 1) {
+        const int64_t head = std::min(count, capacity - first);
+        copy(window, state + first * row, head);
+        copy(window + head * row, state, count - head);
+      } else {
+        for (int64_t i = 0; i < count; ++i) copy(window + i * row, state + ((first + i * dilation) & mask) * row, 1);
+      }
+      window += count * row;
+    }
+  };
+  return kernels::make_kernel("ring", 1, run);
+}
+
 std::unique_ptr<Kernel> pack(const ops::PackOp &op, const Site &site) {
   std::vector<kernels::Block> blocks;
   int64_t end = 0;
@@ -270,6 +306,7 @@ std::span<const Row> movement_kernels() {
       row<attributes::Delay, delay>(),
       row<ops::BroadcastOp, broadcast>(),
       row<ops::PackOp, pack>(),
+      row<ops::RingOp, ring>(),
   };
   return rows;
 }

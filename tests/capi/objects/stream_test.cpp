@@ -4,7 +4,7 @@
 #include <functional>
 #include <thread>
 
-#include "capi/use.hpp"
+#include "capi/streams.hpp"
 
 namespace {
 
@@ -13,89 +13,6 @@ using namespace dl4_test;
 constexpr int64_t features = 3, steps = 9;
 const char *const stack = R"({"class_name": "StackedRNNCells", "config": {"cells": [
     {"class_name": "LSTMCell", "config": {"units": 4}}, {"class_name": "SimpleRNNCell", "config": {"units": 5}}]}})";
-
-struct Layer {
-  const char *kind;
-  std::string config;
-};
-
-// x [B, T, F] (or [B, T] ids) through the layers, one behind the other.
-Own<dl4_model> model(const std::vector<Layer> &layers, std::vector<int64_t> dims = {-1, -1, features},
-                     int32_t dtype = DL4_FLOAT32) {
-  Own<dl4_graph> g;
-  Own<dl4_model> m;
-  ok(dl4_graph_create(nullptr, g.out()));
-  const dl4_node x = input(g, "x", dims, dtype);
-  dl4_node y = x;
-  for (const Layer &l : layers) y = add(g, l.kind, nullptr, l.config, y);
-  ok(dl4_graph_build(g, &x, 1, &y, 1, m.out()));
-  return m;
-}
-
-Own<dl4_session> session(const dl4_model *m, const std::string &options = R"({"states": true})") {
-  Own<dl4_session> s;
-  ok(dl4_session_create(m, options.c_str(), s.out()));
-  return s;
-}
-
-Own<dl4_stream> stream(dl4_session *s, int64_t batch = 1) {
-  Own<dl4_stream> t;
-  ok(dl4_stream_create(s, (R"({"batch": )" + std::to_string(batch) + "}").c_str(), t.out()));
-  return t;
-}
-
-// Steps [from, to) of a dense [B, T, ...].
-Own<dl4_tensor> part(dl4_tensor *whole, int64_t from, int64_t to) {
-  const auto rank = dl4_tensor_rank(whole);
-  std::vector<int64_t> dims(dl4_tensor_dims(whole), dl4_tensor_dims(whole) + rank);
-  const int64_t batch = dims[0], all = dims[1], step = dl4_tensor_bytes(whole) / batch / all;
-  dims[1] = to - from;
-  Own<dl4_tensor> t;
-  ok(dl4_tensor_create(nullptr, dl4_tensor_dtype(whole), rank, dims.data(), t.out()));
-  for (int64_t b = 0; b < batch; ++b)
-    std::memcpy(static_cast<char *>(dl4_tensor_data(t)) + b * (to - from) * step,
-                static_cast<char *>(dl4_tensor_data(whole)) + (b * all + from) * step,
-                static_cast<size_t>((to - from) * step));
-  return t;
-}
-
-Own<dl4_tensor> take(dl4_stream *s, dl4_tensor *x) {
-  dl4_tensor *out = nullptr;
-  ok(dl4_stream_run(s, &x, 1, &out, 1, nullptr));
-  return out;
-}
-
-// What the stream gives for x in these cuts: all steps of a sequence, or what the last cut gave.
-std::vector<float> in_cuts(dl4_stream *s, dl4_tensor *x, const std::vector<int64_t> &cuts) {
-  const int64_t batch = dl4_tensor_dims(x)[0];
-  std::vector<std::vector<float>> rows(static_cast<size_t>(batch));
-  for (size_t i = 0; i + 1 < cuts.size(); ++i) {
-    auto y = take(s, part(x, cuts[i], cuts[i + 1]));
-    const auto v = floats(y);
-    const bool sequence = dl4_tensor_rank(y) == 3;
-    const size_t each = v.size() / rows.size();
-    for (size_t b = 0; b < rows.size(); ++b) {
-      if (!sequence) rows[b].clear();
-      rows[b].insert(rows[b].end(), v.begin() + static_cast<ptrdiff_t>(b * each),
-                     v.begin() + static_cast<ptrdiff_t>((b + 1) * each));
-    }
-  }
-  std::vector<float> all;
-  for (const auto &r : rows) all.insert(all.end(), r.begin(), r.end());
-  return all;
-}
-
-std::vector<float> of_whole(dl4_model *m, dl4_tensor *x) {
-  auto s = session(m, "{}");
-  dl4_tensor *out = nullptr;
-  ok(dl4_session_run(s, &x, 1, &out, 1, nullptr));
-  return floats(Own<dl4_tensor>(out));
-}
-
-void expect_near(const std::vector<float> &a, const std::vector<float> &b) {
-  ASSERT_EQ(a.size(), b.size());
-  for (size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i], b[i], 2e-6) << i;
-}
 
 void expect_any_cut(dl4_model *m, const std::function<Own<dl4_tensor>(int64_t)> &data) {
   for (int64_t batch : {1, 3}) {
@@ -297,7 +214,6 @@ TEST(Stream, RefusesWhatIsNotOfEachStep) {
     return r.message;
   };
   const std::string none = "dl4_stream_create: the session can't be run step by step: ";
-  const std::string mixed = ": its output at one step depends on other steps";
   const Layer lstm{"LSTM", R"({"units": 2, "return_sequences": true})"};
   EXPECT_EQ(why(session(model({lstm}), "{}")), none + "the session was made without \"states\": true");
   EXPECT_EQ(why(session(model({lstm}), R"({"states": true, "training": true})")),
@@ -305,21 +221,24 @@ TEST(Stream, RefusesWhatIsNotOfEachStep) {
   EXPECT_EQ(why(session(model({lstm}), R"({"states": true, "gradients": ["x"]})")),
             none + "the session was made with \"gradients\"");
   EXPECT_EQ(why(session(model({lstm}, {-1, 4, features}))), none + "no input is a sequence, with a free second axis");
-  const std::pair<Layer, const char *> mixing[] = {
-      {{"Bidirectional", R"({"layer": {"class_name": "GRU", "config": {"units": 2}}})"}, "bidirectional"},
-      {{"LSTM", R"({"units": 2, "go_backwards": true})"}, "lstm"},
-      {{"Conv1D", R"({"filters": 2, "kernel_size": 2})"}, "conv1d"},
-      {{"GlobalAveragePooling1D", "{}"}, "global_average_pooling1d"},
-      {{"Softmax", R"({"axis": 1})"}, "softmax"},
-      {{"LayerNormalization", R"({"axis": [-1]})"}, nullptr},
-      {{"Flip", R"({"axis": 1})"}, "flip"}};
-  for (const auto &[layer, name] : mixing) {
-    auto m = model({layer});
-    if (name)
-      EXPECT_EQ(why(session(m)), none + "layer \"" + name + "\" (" + layer.kind + ")" + mixed);
-    else
-      stream(session(m));
-  }
+  const std::string end = "it reads a sequence from its end", mixed = "its output at one step depends on other steps";
+  const std::string same =
+      "with padding \"same\" its output at one step depends on later steps; \"causal\" or \"valid\" stream";
+  const std::tuple<Layer, std::string, std::string> mixing[] = {
+      {{"Bidirectional", R"({"layer": {"class_name": "GRU", "config": {"units": 2}}})"}, "bidirectional", end},
+      {{"LSTM", R"({"units": 2, "go_backwards": true})"}, "lstm", end},
+      {{"Conv1D", R"({"filters": 2, "kernel_size": 2, "padding": "same"})"}, "conv1d", same},
+      {{"MaxPooling1D", R"({"padding": "same"})"}, "max_pooling1d", same},
+      {{"AdaptiveMaxPooling1D", R"({"output_size": 2})"},
+       "adaptive_max_pooling1d",
+       "the windows of its output depend on the number of all steps"},
+      {{"Softmax", R"({"axis": 1})"}, "softmax", mixed},
+      {{"GroupNormalization", R"({"groups": 1})"},
+       "group_normalization",
+       "it needs the end of a sequence at each step"},
+      {{"Flip", R"({"axis": 1})"}, "flip", "it begins at the end of a sequence"}};
+  for (const auto &[layer, name, reason] : mixing)
+    EXPECT_EQ(why(session(model({layer}))), none + "layer \"" + name + "\" (" + layer.kind + "): " + reason);
   Own<dl4_graph> g;
   Own<dl4_model> m;
   ok(dl4_graph_create(nullptr, g.out()));
@@ -359,7 +278,7 @@ TEST(Stream, RefusesDataThatDoesNotFit) {
   EXPECT_EQ(refusal(dl4_stream_create(s, R"({"batch": 0})", &none)).code, DL4_INVALID_ARGUMENT);
   auto fixed = model({{"LSTM", R"({"units": 2, "stateful": true})"}}, {2, -1, features});
   EXPECT_EQ(refusal(dl4_stream_create(session(fixed), R"({"batch": 3})", &none)).message,
-            "dl4_stream_create: \"batch\": expected 2, of which \"lstm/rnn_state\" is, got 3");
+            "dl4_stream_create: \"batch\": expected 2, of which \"x\" is, got 3");
 }
 
 // The states that a stateful model keeps, from evaluation to evaluation, in checkpoints, not among the weights.

@@ -220,9 +220,9 @@ class Model(Object):
             return KeptSession(self, options)
         return Session(self, options)
 
-    def stream(self, batch=1, seed=0):
-        """A Stream with a session of its own."""
-        return Stream(self.session(states=True), batch, seed)
+    def stream(self, batch=1, seed=0, **options):
+        """A Stream with a session of its own, made with these options: cache, cache_full."""
+        return Stream(self.session(states=True, **options), batch, seed)
 
     def trainer(self, **options):
         return Trainer(self, options)

@@ -1,0 +1,131 @@
+// Ops that see each step alone: element by element, or along axes other than that of the steps.
+#include <algorithm>
+
+#include "ops/attributes.hpp"
+#include "ops/elementwise.hpp"
+#include "ops/matmul.hpp"
+#include "ops/softmax.hpp"
+#include "plan/ticks/writer.hpp"
+
+namespace dl4::plan::ticks {
+namespace {
+
+using namespace ops;
+
+// The axis of the steps from the end, the same in all sources that have steps.
+int from_end(Writer &w) {
+  int found = 0;
+  for (int i = 0; i < w.sources(); ++i) {
+    if (!w.src(i).has_steps()) continue;
+    const int at = w.shape(i).rank() - w.src(i).axis;
+    if (found && at != found) w.refuse_mixing();
+    found = at;
+  }
+  return found;
+}
+
+// With broadcasting.
+template <class A>
+void elementwise(Writer &w, const A &) {
+  const int at = from_end(w);
+  for (int i = 0; i < w.sources(); ++i) w.need_same_at_all_steps(i, at);
+  Timed t = w.meet();
+  t.axis = w.result().rank() - at;
+  std::vector<Id> src;
+  for (int i = 0; i < w.sources(); ++i) src.push_back(w.met(i));
+  t.v = w.again(std::move(src))[0];
+  w.set(t);
+}
+
+void along(Writer &w, int axis) {
+  const Timed &x = w.src(0);
+  if (w.shape(0).axis(axis) == x.axis) w.refuse_mixing();
+  w.follows(x, x.axis);
+}
+template <class A>
+void along_axis(Writer &w, const A &how) {
+  along(w, how.axis);
+}
+template <class A>
+void along_last(Writer &w, const A &) {
+  along(w, -1);
+}
+
+void argmax(Writer &w, const attributes::Argmax &how) {
+  const Timed &x = w.src(0);
+  const int axis = w.shape(0).axis(how.axis);
+  if (axis == x.axis) w.refuse_mixing();
+  w.follows(x, x.axis - (axis < x.axis));
+}
+
+template <class A>
+void normalize(Writer &w, const A &how) {
+  const Timed &x = w.src(0);
+  if (x.axis >= w.shape(0).rank() - how.axes) w.refuse_mixing();
+  for (int i = 1; i < w.sources(); ++i)
+    if (w.src(i).kind != Timed::Kind::fixed) w.refuse_mixing();
+  w.follows(x, x.axis);
+}
+
+void gather(Writer &w, const attributes::Gather &) {
+  if (w.src(0).kind != Timed::Kind::fixed) w.refuse("it takes its rows out of a sequence");
+  w.follows(w.src(1), w.src(1).axis);
+}
+
+void bucketize(Writer &w, const attributes::Bucketize &) {
+  if (w.src(1).kind != Timed::Kind::fixed) w.refuse_mixing();
+  w.follows(w.src(0), w.src(0).axis);
+}
+
+// Rows and columns of a product, and what it sums over.
+void matmul(Writer &w, const MatMulOp &op) {
+  for (int i = 0; i < w.sources(); ++i)
+    if (w.src(i).kind == Timed::Kind::running) w.refuse("it needs the end of a sequence at each step");
+  if (op.fused.bias && w.src(2).has_steps()) w.refuse_mixing();
+  int at = 0;
+  for (int i = 0; i < 2; ++i) {
+    if (!w.src(i).has_steps()) continue;
+    const int axis = w.shape(i).rank() - w.src(i).axis;
+    const int inner = i == 0 ? (op.how.transpose_a ? 2 : 1) : (op.how.transpose_b ? 1 : 2);
+    if (axis == inner) w.refuse_mixing();
+    const int in_result = axis > 2 ? axis : i == 0 ? 2 : 1;
+    if (at && at != in_result) w.refuse_mixing();
+    at = in_result;
+  }
+  for (int i = 0; i < 2; ++i)
+    if (at > 2) w.need_same_at_all_steps(i, at);
+  Timed t = w.meet();
+  t.axis = w.result().rank() - at;
+  std::vector<Id> src;
+  for (int i = 0; i < w.sources(); ++i) src.push_back(w.met(i));
+  t.v = w.again(std::move(src))[0];
+  w.set(t);
+}
+
+}  // namespace
+
+std::span<const Row> elementwise_rows() {
+  static const Row all[] = {
+      row<UnaryOp, elementwise<UnaryOp>>(),
+      row<BinaryOp, elementwise<BinaryOp>>(),
+      row<attributes::UnaryGrad, elementwise<attributes::UnaryGrad>>(),
+      row<attributes::Select, elementwise<attributes::Select>>(),
+      row<attributes::Cast, elementwise<attributes::Cast>>(),
+      row<attributes::ReducePrecision, elementwise<attributes::ReducePrecision>>(),
+      row<attributes::Copy, elementwise<attributes::Copy>>(),
+      row<attributes::StopGradient, elementwise<attributes::StopGradient>>(),
+      row<attributes::GruCell, elementwise<attributes::GruCell>>(),
+      row<attributes::Bucketize, bucketize>(),
+      row<SoftmaxOp, along_axis<SoftmaxOp>>(),
+      row<attributes::Sparsemax, along_axis<attributes::Sparsemax>>(),
+      row<attributes::Hardmax, along_axis<attributes::Hardmax>>(),
+      row<attributes::TopK, along_last<attributes::TopK>>(),
+      row<attributes::Argmax, argmax>(),
+      row<attributes::Normalize, normalize<attributes::Normalize>>(),
+      row<attributes::Gather, gather>(),
+      row<MatMulOp, matmul>(),
+  };
+  return all;
+}
+
+}  // namespace dl4::plan::ticks

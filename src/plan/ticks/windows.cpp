@@ -1,0 +1,135 @@
+// Ops whose windows move along the steps: a ring keeps the earlier steps that a window reads.
+#include <algorithm>
+
+#include "ops/attributes.hpp"
+#include "ops/conv.hpp"
+#include "ops/ops.hpp"
+#include "plan/ticks/writer.hpp"
+
+namespace dl4::plan::ticks {
+namespace {
+
+using namespace ops;
+
+// Which spatial axis of x has the steps; none: x has them in its batch.
+std::optional<size_t> axis_of_steps(Writer &w, size_t spatial) {
+  const Timed &x = w.src(0);
+  if (x.rows) return {};
+  if (x.axis < 1 || x.axis > static_cast<int>(spatial))
+    w.refuse("its steps are not along an axis that its windows move");
+  for (int i = 1; i < w.sources(); ++i)
+    if (w.src(i).kind != Timed::Kind::fixed) w.refuse("its weights are not the same at all steps");
+  return static_cast<size_t>(x.axis - 1);
+}
+
+struct Moves {
+  int64_t taps, dilation, stride;
+  bool from_zeros;  // of a causal one
+};
+struct Windows {
+  Id v;
+  bool apart;  // one window alone, its taps side by side
+  int64_t n, late;
+};
+
+Windows windows_of(Writer &w, const Moves &m) {
+  const int64_t back = (m.taps - 1) * m.dilation;
+  const bool from_zeros = m.from_zeros || w.src(0).lead > 0;
+  const Timed x = m.from_zeros ? w.aligned(w.without_lead(w.src(0)))
+                               : w.delayed(w.src(0), std::max<int64_t>(0, w.src(0).lead - back));
+  w.need_parts(x.n, m.stride);
+  const int64_t windows = x.n / m.stride;
+  // The first window of a tick ends at its step `end`.
+  const int64_t first = x.late + (m.from_zeros ? 0 : back), end = first % m.stride;
+  const int64_t skip = m.stride - 1 - end, late = (first - end) / m.stride;
+  if (windows == 1) return {w.window(x, m.taps, m.dilation, skip, from_zeros), true, 1, late};
+  return {w.window(x, back + (windows - 1) * m.stride + 1, 1, skip, from_zeros), false, windows, late};
+}
+
+void set(Writer &w, const Windows &windows, Id y) {
+  Timed t = w.src(0);
+  t.v = y;
+  t.lead = 0;
+  t.n = windows.n;
+  t.late = windows.late;
+  w.set(t);
+}
+
+[[noreturn]] void refuse_same(const Writer &w) {
+  w.refuse("with padding \"same\" its output at one step depends on later steps; \"causal\" or \"valid\" stream");
+}
+
+void conv(Writer &w, const ConvOp &op) {
+  const auto at = axis_of_steps(w, op.how.strides.size());
+  if (!at) return w.follows(w.src(0), 0);
+  Conv how = op.how;
+  const int64_t taps = w.shape(1)[static_cast<int>(*at)];
+  if (taps == 1 && how.strides[*at] == 1 && w.src(0).lead == 0) return w.follows(w.src(0), w.src(0).axis);
+  if (taps > 1 && how.padding == Padding::same) refuse_same(w);
+  if (how.padding != Padding::valid && how.strides.size() > 1)
+    w.refuse(text("padding ", how.padding, " along the steps and other axes"));
+  const Windows windows =
+      windows_of(w, {taps, how.dilation[*at], how.strides[*at], taps > 1 && how.padding == Padding::causal});
+  how.padding = Padding::valid;
+  if (windows.apart) how.dilation[*at] = how.strides[*at] = 1;
+  std::vector<Id> src{windows.v};
+  for (int i = 1; i < w.sources(); ++i) src.push_back(w.now(i));
+  set(w, windows, w.e.value(std::make_shared<ConvOp>(how, op.fused), std::move(src)));
+}
+
+void pool(Writer &w, const attributes::Pool &op) {
+  const auto at = axis_of_steps(w, op.how.size.size());
+  if (!at) return w.follows(w.src(0), 0);
+  Pool how = op.how;
+  if (how.adaptive) w.refuse("the windows of its output depend on the number of all steps");
+  const int64_t taps = how.size[*at];
+  if (taps == 1 && how.strides[*at] == 1 && w.src(0).lead == 0) return w.follows(w.src(0), w.src(0).axis);
+  if (taps > 1 && how.padding == Padding::same) refuse_same(w);
+  if (how.padding != Padding::valid && how.strides.size() > 1)
+    w.refuse(text("padding ", how.padding, " along the steps and other axes"));
+  const Windows windows = windows_of(w, {taps, 1, how.strides[*at], false});
+  how.padding = Padding::valid;
+  if (windows.apart) how.strides[*at] = 1;
+  set(w, windows, ops::pool(w.e, windows.v, how));
+}
+
+// A step of the output is whole when the last input step that adds to it has come.
+void conv_transpose(Writer &w, const attributes::ConvTranspose &op) {
+  const auto at = axis_of_steps(w, op.how.strides.size());
+  if (!at) return w.follows(w.src(0), 0);
+  Conv how = op.how;
+  std::vector<int64_t> more = op.output_padding;
+  const int64_t stride = how.strides[*at], reach = (w.shape(1)[static_cast<int>(*at)] - 1) * how.dilation[*at] + 1;
+  if (how.strides.size() > 1 && how.padding != Padding::valid)
+    w.refuse(text("padding ", how.padding, " along the steps and other axes"));
+  const int64_t earlier = (reach - 1) / stride;
+  // As many zeros as "same" cuts off at the beginning.
+  int64_t cut = 0;
+  if (how.padding == Padding::same && reach > stride) {
+    if (more[*at] >= 0) w.refuse("\"output_padding\" with padding \"same\"");
+    cut = (reach - stride) / 2;
+  }
+  const Timed x = earlier > 0 ? w.aligned(w.src(0)) : w.src(0);
+  how.padding = Padding::valid;
+  more[*at] = -1;
+  const Id window = earlier > 0 ? w.window(x, earlier + x.n, 1, 0, true) : x.v;
+  const Id whole = ops::conv_transpose(w.e, window, w.now(1), how, more);
+  Timed t = x;
+  t.n = checked_mul(x.n, stride);
+  t.late = checked_add(checked_mul(x.late, stride), cut);
+  t.v = ops::slice(w.e, whole, x.axis, checked_mul(earlier, stride), t.n);
+  w.set(t);
+}
+
+}  // namespace
+
+std::span<const Row> window_rows() {
+  static const Row all[] = {
+      row<ConvOp, conv>(),
+      row<attributes::Pool, pool>(),
+      row<attributes::ConvTranspose, conv_transpose>(),
+  };
+  return all;
+}
+
+}  // namespace dl4::plan::ticks

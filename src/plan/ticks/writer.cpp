@@ -1,0 +1,277 @@
+// The writer of ticks: values, states, time.
+#include "plan/ticks/writer.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <numeric>
+#include <unordered_map>
+
+#include "base/error.hpp"
+#include "ops/attributes.hpp"
+#include "ops/conv.hpp"
+#include "ops/ops.hpp"
+#include "ops/pad.hpp"
+#include "ops/ring.hpp"
+
+namespace dl4::plan {
+namespace ticks {
+
+using namespace ops;
+
+namespace {
+
+constexpr int64_t most_steps = 1 << 20;
+
+const auto &rows() {
+  static const auto all = [] {
+    std::unordered_map<std::type_index, decltype(Row::write)> of;
+    for (auto list : {attention_rows(), elementwise_rows(), shape_rows(), window_rows(), running_rows()})
+      for (const Row &r : list) of.emplace(r.type, r.write);
+    return of;
+  }();
+  return all;
+}
+
+}  // namespace
+
+Writer::Writer(const Program &p, size_t states, int64_t steps, const Cache &cache, const Who &who)
+    : e(result_.program), p_(p), states_(states), cache_(cache), who_(who), of_(p) {
+  result_.steps = steps;
+}
+
+void Writer::copy_values() {
+  const size_t inputs = p_.inputs.size() - states_;
+  for (size_t i = 0; i < p_.inputs.size(); ++i) {
+    if (i == inputs) tick_ = e.input("tick", DType::i64, {});
+    const Value &v = p_[p_.inputs[i]];
+    Timed t;
+    if (i < inputs) result_.sequences.push_back(is_sequence(v.shape));
+    if (i >= inputs) {
+      carried_[p_.inputs[i]] = i - inputs;
+      t.v = e.input(v.name, v.dtype, v.shape);
+      t.kind = Timed::Kind::running;
+      made_.push_back(t.v);
+      result_.states.emplace_back();
+    } else if (is_sequence(v.shape)) {
+      t = {e.input(v.name, v.dtype, v.shape.with(1, result_.steps)), Timed::Kind::steps, 1, false, result_.steps, 0};
+    } else {
+      t.v = e.input(v.name, v.dtype, v.shape);
+    }
+    of_[p_.inputs[i]] = t;
+  }
+  if (states_ == 0) tick_ = e.input("tick", DType::i64, {});
+  for (Id s : p_.states) of_[s].v = e.state(p_[s].name, p_[s].dtype, p_[s].shape);
+  for (Id v : p_.ids())
+    if (p_[v].role == Role::constant) of_[v].v = e.constant(p_[v].data);
+}
+
+Tick Writer::write() {
+  copy_values();
+  for (const Step &step : p_.steps) write_step(step);
+  return finish();
+}
+
+// Windows and pads take a lead as it is.
+void Writer::give_leads(const Step &step) {
+  const std::type_index type = step.op->description().type;
+  if (type == typeid(ConvOp) || type == typeid(attributes::Pool) || type == typeid(PadOp)) return;
+  for (Id v : step.src)
+    if (v != none && of_[v].lead > 0) of_[v] = without_lead(of_[v]);
+}
+
+void Writer::write_step(const Step &step) {
+  step_ = &step;
+  met_.clear();
+  e.scope = step.scope;
+  give_leads(step);
+  bool any_steps = false, any_carried = false;
+  int64_t late = -1;
+  for (int i = 0; i < sources(); ++i) {
+    any_steps |= src(i).has_steps();
+    any_carried |= has(i) && is_carried(step.src[static_cast<size_t>(i)]);
+    if (src(i).kind == Timed::Kind::running) late = std::max(late, src(i).late);
+  }
+  const Description d = step.op->description();
+  if (d.type == typeid(attributes::Fill)) {
+    const auto &how = *static_cast<const attributes::Fill *>(d.attributes);
+    filled_[step.dst[0]] = how.v;
+  }
+  if (any_steps || any_carried) {
+    const auto found = rows().find(d.type);
+    if (found == rows().end()) refuse(text("its ", step.op->name(), " is not one that streams"));
+    found->second(*this, d.attributes);
+  } else {
+    const std::vector<Id> made = again();
+    for (size_t i = 0; i < made.size(); ++i)
+      set({made[i], late < 0 ? Timed::Kind::fixed : Timed::Kind::running, 0, false, 0, std::max<int64_t>(late, 0)},
+          static_cast<int>(i));
+  }
+  e.scope.clear();
+}
+
+Tick Writer::finish() {
+  const size_t outputs = p_.outputs.size() - states_;
+  for (size_t j = 0; j < outputs; ++j) {
+    if (of_[p_.outputs[j]].lead > 0) of_[p_.outputs[j]] = without_lead(of_[p_.outputs[j]]);
+    const Timed &t = of_[p_.outputs[j]];
+    if (t.has_steps() && (t.rows || t.axis != 1))
+      throw Error(Code::unsupported, text("output ", j, " has its steps elsewhere than in its second axis"));
+    e.output(t.v);
+    result_.outputs.push_back({t.has_steps(), t.n, t.late});
+  }
+  for (const auto &[whole, i] : carried_) {
+    const auto at = static_cast<std::ptrdiff_t>(outputs + i);
+    next_[made_[i]] = of_[*(p_.outputs.begin() + at)].v;
+  }
+  for (Id s : made_) e.output(next_.at(s));
+  result_.counts |= result_.steps > 1;
+  for (const Tick::Output &o : result_.outputs) result_.counts |= o.late > 0;
+  for (const Tick::State &s : result_.states) result_.counts |= s.begin > 0 || (s.is_ring && s.axis == 0);
+  return std::move(result_);
+}
+
+const Timed &Writer::src(int i) const {
+  static const Timed absent;
+  return has(i) ? of_[step_->src[static_cast<size_t>(i)]] : absent;
+}
+
+std::vector<Id> Writer::again(std::vector<Id> src) { return e.step(step_->op, std::move(src)); }
+
+std::vector<Id> Writer::again() {
+  std::vector<Id> src;
+  for (int i = 0; i < sources(); ++i) src.push_back(now(i));
+  return again(std::move(src));
+}
+
+void Writer::follows(const Timed &x, int axis) {
+  Timed t = x;
+  t.axis = axis;
+  t.v = again()[0];
+  set(t);
+}
+
+void Writer::refuse(const std::string &why) const {
+  throw Error(Code::unsupported, text(who_(step_->scope), ": ", why)).with("layer", step_->scope);
+}
+
+Timed Writer::meet() {
+  const Timed *latest = nullptr;
+  for (int i = 0; i < sources(); ++i) {
+    if (src(i).kind == Timed::Kind::running) refuse("it needs the end of a sequence at each step");
+    if (!src(i).has_steps()) continue;
+    if (latest && src(i).n != latest->n) refuse("its inputs have different numbers of steps");
+    if (latest && src(i).rows != latest->rows) refuse_mixing();
+    if (!latest || src(i).late > latest->late) latest = &src(i);
+  }
+  const Timed found = *latest;
+  for (int i = 0; i < sources(); ++i)
+    met_.push_back(src(i).has_steps() ? delayed(src(i), found.late - src(i).late).v : now(i));
+  return found;
+}
+
+void Writer::need_same_at_all_steps(int i, int from_end) const {
+  if (src(i).has_steps() || !has(i)) return;
+  const Shape s = shape(i);
+  if (s.rank() >= from_end && s[-from_end] != 1)
+    refuse(text("an input of shape ", s, " cannot be passed to each step"));
+}
+
+Timed Writer::delayed(const Timed &x, int64_t by) {
+  if (by == 0) return x;
+  Timed t = x;
+  t.v = window(x, x.n, 1, by, x.lead > 0);
+  t.late += by;
+  t.lead = std::max<int64_t>(0, x.lead - by);
+  return t;
+}
+
+Timed Writer::without_lead(Timed x) { return delayed(x, x.lead); }
+
+Timed Writer::aligned(const Timed &x) { return delayed(x, (x.n - x.late % x.n) % x.n); }
+
+Id Writer::window(const Timed &x, int64_t count, int64_t dilation, int64_t skip, bool from_zeros) {
+  const int64_t reach = checked_add(checked_mul(count - 1, dilation), 1, skip);
+  if (reach <= x.n && dilation == 1) return reach == x.n && skip == 0 ? x.v : slice(e, x.v, x.axis, x.n - reach, count);
+  if (x.rows) refuse("its steps are kept from tick to tick, and lie among those of the batch");
+  const Shape s = e.shape(x.v);
+  const Id before =
+      state("ring", e.dtype(x.v), s.with(x.axis, ring_capacity(x.n, reach)), 0,
+            {.begin = from_zeros ? (x.late + x.lead) / x.n : 0, .is_ring = true, .axis = x.axis, .rows = x.n});
+  const RingValues ring = ops::ring(e, before, x.v, tick_, RingOp(x.axis, count, dilation, skip));
+  becomes(before, ring.state);
+  return ring.window;
+}
+
+Id Writer::kept(const Timed &x, int64_t count) {
+  const Shape s = e.shape(x.v);
+  const Id before = state("cache", e.dtype(x.v), s.with(x.axis, ring_capacity(x.n, checked_add(count, x.n - 1))), 0,
+                          {.is_ring = true, .axis = x.axis, .rows = x.n});
+  const Id after = ops::ring(e, before, x.v, tick_, RingOp(x.axis, 0, 1, 0)).state;
+  becomes(before, after);
+  return after;
+}
+
+void Writer::need_parts(int64_t n, int64_t parts) const {
+  if (n % parts == 0) return;
+  const int64_t steps = checked_mul(result_.steps, parts / std::gcd(n, parts));
+  if (steps > most_steps) refuse(text("a stream would take ", steps, " steps at a time, at most ", most_steps));
+  throw TooFew{steps};
+}
+
+Id Writer::position(int64_t n, int64_t late) {
+  Id at = tick();
+  if (n != 1) at = mul(e, at, e.scalar(static_cast<double>(n), DType::i64));
+  if (late == 0) return at;
+  at = sub(e, at, e.scalar(static_cast<double>(late), DType::i64));
+  return binary(e, Binary::max, at, e.scalar(0, DType::i64));
+}
+
+Id Writer::state(const char *name, DType dtype, const Shape &shape, double initial, Tick::State how) {
+  if (std::count(shape.begin(), shape.end(), free_dim) > 1)
+    refuse(text("it keeps values of shape ", shape, " from tick to tick, of which only the batch may be free"));
+  const int number = names_[e.scope + "/" + name]++;
+  const std::string full = text(e.scope, '/', name, number ? text('_', number) : "");
+  const Id v = e.input(full, dtype, shape);
+  made_.push_back(v);
+  if (initial != 0) {
+    how.initial = make_tensor(dtype, {});
+    store(initial, dtype, how.initial.data.get());
+  }
+  result_.states.push_back(std::move(how));
+  return v;
+}
+
+void Writer::becomes(Id state, Id value) {
+  const bool of_layer = std::find(made_.begin(), made_.end(), state) - made_.begin() < std::ssize(carried_);
+  if (!of_layer) next_[state] = value;
+}
+
+Id Writer::carried(int i, int64_t begin) {
+  const Id whole = step_->src[static_cast<size_t>(i)];
+  if (const auto at = carried_.find(whole); at != carried_.end()) {
+    auto &state = result_.states[at->second];
+    state.begin = std::max(state.begin, begin);
+    return made_[at->second];
+  }
+  const auto filled = filled_.find(whole);
+  if (filled == filled_.end()) refuse("its initial_state would restart at every step");
+  return state("state", p_[whole].dtype, e.shape(src(i).v), filled->second, {.begin = begin});
+}
+
+}  // namespace ticks
+
+Tick tick_of(const ops::Program &p, size_t states, const Cache &cache,
+             const std::function<std::string(const std::string &)> &who) {
+  bool any = false;
+  for (size_t i = 0; i + states < p.inputs.size(); ++i) any |= is_sequence(p[p.inputs[i]].shape);
+  if (!any) throw Error(Code::unsupported, "no input is a sequence, with a free second axis");
+  for (int64_t steps = 1;;) {
+    try {
+      return ticks::Writer(p, states, steps, cache, who).write();
+    } catch (const ticks::TooFew &more) {
+      steps = more.steps;
+    }
+  }
+}
+
+}  // namespace dl4::plan

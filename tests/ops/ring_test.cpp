@@ -1,0 +1,115 @@
+// ring and cached_attention: steps taken in a part at a time, and what the latest of them give.
+#include "ops/ring.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "harness/gradient_check.hpp"
+#include "ops/cached_attention.hpp"
+
+namespace dl4::test {
+namespace {
+
+using namespace ops;
+
+// Of a ring of `capacity` places before tick `tick`: what step i is, with i counted modulo the capacity.
+TEST(Ring, TakesStepsInAndGivesTheWindow) {
+  struct {
+    int64_t capacity, n, tick, count, dilation, skip;
+  } const cases[] = {{4, 1, 0, 3, 1, 0}, {4, 1, 6, 3, 1, 1}, {8, 2, 3, 3, 2, 1}, {8, 3, 5, 8, 1, 0},
+                     {8, 1, 9, 3, 3, 0}, {4, 4, 2, 4, 1, 0}, {2, 1, 3, 1, 1, 1}};
+  for (const auto &c : cases)
+    for (int axis : {0, 1}) {
+      const auto shaped = [&](int64_t steps) { return axis == 1 ? Shape{2, steps, 3} : Shape{steps, 2, 3}; };
+      const Tensor state = random(shaped(c.capacity), 1), x = random(shaped(c.n), 2);
+      const auto after = [&](std::vector<int64_t> i) {
+        const int64_t place = i[static_cast<size_t>(axis)];
+        for (int64_t j = 0; j < c.n; ++j)
+          if ((c.tick * c.n + j) % c.capacity == place) {
+            i[static_cast<size_t>(axis)] = j;
+            return at(x, i);
+          }
+        return at(state, i);
+      };
+      const auto window = [&](std::vector<int64_t> i) {
+        int64_t &step = i[static_cast<size_t>(axis)];
+        const int64_t last = (c.tick + 1) * c.n - 1 - c.skip;
+        step = ((last - (c.count - 1 - step) * c.dilation) % c.capacity + c.capacity) % c.capacity;
+        return after(i);
+      };
+      const auto build = [&](Emit &e, const std::vector<Id> &in) {
+        const RingValues made = ring(e, in[0], in[1], in[2], RingOp(axis, c.count, c.dilation, c.skip));
+        return std::vector<Id>{made.state, made.window};
+      };
+      check(build, {state, x, tensor<int64_t>({}, {c.tick})},
+            {naive(shaped(c.capacity), after), naive(shaped(c.count), window)}, 0);
+    }
+}
+
+TEST(Ring, Refusals) {
+  const auto build = [](Emit &e, const std::vector<Id> &in) {
+    return ring(e, in[0], in[1], e.scalar(0, DType::i64), RingOp(1, 3, 2, 0)).window;
+  };
+  check_refused(build, {Shape{1, 6, 2}, Shape{1, 1, 2}}, Code::shape_mismatch,
+                "ring: expected a capacity that is a power of two and known steps, got (1, 6, 2) and (1, 1, 2)");
+  check_refused(build, {Shape{1, 4, 2}, Shape{1, 1, 2}}, Code::invalid_argument,
+                "ring: a window of 3 steps that are 2 apart, 0 from the end, does not fit in 4");
+  check_refused(build, {Shape{1, 8, 2}, Shape{1, 1, 3}}, Code::shape_mismatch,
+                "ring: a state of (1, 8, 2) can't take in (1, 1, 3)");
+}
+
+TEST(CachedAttention, IsAttentionToTheLatestSteps) {
+  for (bool heads : {false, true})
+    for (bool masked : {false, true})
+      for (int64_t tick : {0, 2, 3, 9}) {
+        const int64_t n = 2, capacity = 8, window = 5, first = 1, depth = 3, width = 17;
+        const int64_t h = heads ? 4 : 1, g = heads ? 2 : 1;
+        const auto shaped = [&](int64_t steps, int64_t of, int64_t size) {
+          return heads ? Shape{2, steps, of, size} : Shape{2, steps, size};
+        };
+        const Tensor q = random(shaped(n, h, depth), 1), k = random(shaped(capacity, g, depth), 2),
+                     v = random(shaped(capacity, g, width), 3), mask = random({2, capacity}, 4, 0, 1, DType::boolean);
+        const auto place = [&](int64_t b, int64_t step, int64_t head, int64_t i) {
+          return heads ? std::vector<int64_t>{b, step, head, i} : std::vector<int64_t>{b, step, i};
+        };
+        Array y = zeros(q.shape.with(q.shape.rank() - 1, width));
+        for (int64_t b = 0; b < 2; ++b)
+          for (int64_t j = 0; j < n; ++j)
+            for (int64_t a = 0; a < h; ++a) {
+              const int64_t last = tick * n + j;
+              double sum = 0;
+              std::vector<double> out(static_cast<size_t>(width));
+              for (int64_t s = std::max(first, last - window + 1); s <= last; ++s) {
+                const int64_t slot = s % capacity, group = a / (h / g);
+                if (masked && at(mask, {b, slot}) == 0) continue;
+                double score = 0;
+                for (int64_t d = 0; d < depth; ++d) score += at(q, place(b, j, a, d)) * at(k, place(b, slot, group, d));
+                const double p = std::exp(0.5 * score);
+                sum += p;
+                for (int64_t i = 0; i < width; ++i) out[static_cast<size_t>(i)] += p * at(v, place(b, slot, group, i));
+              }
+              for (int64_t i = 0; i < width && sum > 0; ++i)
+                y[((b * n + j) * h + a) * width + i] = out[static_cast<size_t>(i)] / sum;
+            }
+        std::vector<Tensor> inputs{q, k, v, tensor<int64_t>({}, {tick})};
+        if (masked) inputs.push_back(mask);
+        const auto build = [=](Emit &e, const std::vector<Id> &in) {
+          return cached_attention(e, in[0], in[1], in[2], masked ? in[4] : none, in[3], {heads, 0.5f, window, first}).y;
+        };
+        check(build, inputs, to_tensor(DType::f32, y));
+      }
+}
+
+TEST(CachedAttention, Refusals) {
+  const auto build = [](Emit &e, const std::vector<Id> &in) {
+    return cached_attention(e, in[0], in[1], in[2], none, e.scalar(0, DType::i64), {false, 1, 8, 0}).y;
+  };
+  check_refused(build, {Shape{1, 2, 3}, Shape{1, 8, 3}, Shape{1, 8, 3}}, Code::invalid_argument,
+                "cached_attention: a window of 8 steps does not fit in 8");
+  check_refused(build, {Shape{1, 1, 3}, Shape{1, 8, 4}, Shape{1, 8, 3}}, Code::shape_mismatch,
+                "cached_attention: queries (1, 1, 3) can't attend to keys (1, 8, 4) and values (1, 8, 3)");
+}
+
+}  // namespace
+}  // namespace dl4::test

@@ -72,7 +72,7 @@ def rebuild(architecture, model_class, there=None):
 
 
 def from_core(core_model, model_class, there=None):
-    """A model of a graph that is made of the architecture, with the weights of a core model; `there` as for rebuild()."""
+    """A model of a graph that is made of the architecture, with a core model's weights; `there` as for rebuild()."""
     model = rebuild(json.loads(core_model.describe(0)), model_class, there)
     learned = {name: trainable for name, _, trainable in model.core.weights()}
     for name, _, trainable in core_model.weights():

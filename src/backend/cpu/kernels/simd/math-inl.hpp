@@ -26,12 +26,16 @@ HWY_INLINE V poly(V x, float first, C... rest) {
 }
 
 // 1 / x, correctly rounded, for finite x from 1 to 2^125. Where a division of whole vectors is slow, by two steps of
-// Newton: Markstein, "Computation of elementary functions on the IBM RISC System/6000 processor", 1990.
+// Newton: Markstein, "Computation of elementary functions on the IBM RISC System/6000 processor", 1990. They give the
+// nearest number of all but those x whose mantissa has ones alone, where they give the one below.
 HWY_INLINE V reciprocal(V x) {
 #if HWY_TARGET == HWY_AVX3
   const V rough = hn::ApproximateReciprocal(x);  // to 14 bits
   const V r = hn::MulAdd(rough, hn::NegMulAdd(x, rough, set(1)), rough);
-  return hn::MulAdd(r, hn::NegMulAdd(x, r, set(1)), r);
+  const V near = hn::MulAdd(r, hn::NegMulAdd(x, r, set(1)), r);
+  const VI one = hn::Set(DI(), 1), next = hn::And(hn::Add(hn::BitCast(DI(), x), one), hn::Set(DI(), 0x7fffff));
+  const auto ones = hn::RebindMask(D(), hn::Eq(next, hn::Zero(DI())));
+  return hn::IfThenElse(ones, hn::BitCast(D(), hn::Add(hn::BitCast(DI(), near), one)), near);
 #else
   return hn::Div(set(1), x);
 #endif

@@ -35,7 +35,7 @@ void Context::Options::fields(kinds::Fields &f) {
   f("seed", seed).doc("start of all random numbers");
   f("seed_scheme", seed_scheme, {"dl4", "tensorflow"})
       .doc("what random numbers follow from: the layers' names, or as in TensorFlow the order of creation");
-  f("reproducible", reproducible, {"threads", "strict"}).doc("how far bits are the same");
+  f("reproducible", reproducible, {"threads", "strict", "portable"}).doc("how far bits are the same");
   f("memory_limit", memory_limit).at_least(0).doc("bytes for one load, model, trainer or plan");
   f("passes_off", passes_off).doc("passes of the planner to leave out");
   f("kernels_off", kernels_off).doc("kernels never to choose");
@@ -52,6 +52,11 @@ Context::Context(const Json &options) {
   kinds::read_fields(options_, options);
   need_known("passes_off", options_.passes_off, plan::pass_names());
   need_known("kernels_off", options_.kernels_off, dispatch::kernel_names());
+  if (options_.reproducible == Options::Reproducible::portable && !cpu::has_fused_operations())
+    throw Error(Code::unsupported,
+                text("\"reproducible\": expected a processor with fused multiply-add for \"portable\", got ",
+                     cpu::name(), " (", cpu::isa(), ')'))
+        .with("attribute", "reproducible");
   if (!options_.threads) options_.threads = cpu::cores_available();
   open_log();
   limited_ = options_.memory_limit.has_value();
@@ -98,9 +103,12 @@ runtime::Options Context::options() {
     o.crew = crew_;
   }
   o.plan.cutting.threads = static_cast<int>(*options_.threads);
-  o.plan.cutting.strict = options_.reproducible == Options::Reproducible::strict;
+  o.plan.cutting.strict = options_.reproducible != Options::Reproducible::threads;
+  o.plan.cutting.portable = options_.reproducible == Options::Reproducible::portable;
   o.plan.passes_off = options_.passes_off;
   o.plan.kernels_off = options_.kernels_off;
+  if (o.plan.cutting.portable)
+    for (const std::string &name : dispatch::unportable_kernels()) o.plan.kernels_off.push_back(name);
   o.plan.memory_limit = *options_.memory_limit;
   o.plan.log = &log;
   o.fill_nan = options_.arena_fill_nan;

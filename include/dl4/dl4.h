@@ -371,7 +371,9 @@ DL4_API int64_t dl4_blob_size(const dl4_blob *b);
  *   seed_scheme    string  "dl4" (default): a weight's and a dropout's numbers follow from the seed and the layer's
  *                          name, whatever else is in the graph; "tensorflow": from the seed and the order of
  *                          creation, whatever the names, as after tf.random.set_seed(seed)
- *   reproducible   string  "threads" (default): same bits for the same `threads`; "strict": for any number of them
+ *   reproducible   string  "threads" (default): same bits for the same `threads`; "strict": for any number of them;
+ *                          "portable": on every processor too, and with every compiler and C library. It needs fused
+ *                          multiply-add (AVX2, NEON; else DL4_UNSUPPORTED). The sign of a NaN is not covered
  *   memory_limit   int     bytes for one load, model, trainer or plan (S2); default: half of the machine's memory, and
  *                          for a load less, by the size of its file
  *   passes_off     strings passes of the planner to leave out, for experiments: "passes" of dl4_build_info()

@@ -30,6 +30,15 @@ std::string isa() {
   return all;
 }
 
+bool has_fused_operations() noexcept {
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+#else
+  return os::arm_extensions().simd;
+#endif
+}
+
 Type type() noexcept {
 #if defined(__x86_64__)
   __builtin_cpu_init();

@@ -104,7 +104,7 @@ class Evaluation {
   void step(const ops::Step &s) {
     dispatch::Site site = dispatch::site(p_, s);
     site.dst = s.op->infer(site.src);
-    site.cutting = {how_.threads, how_.strict, how_.least};
+    site.cutting = {how_.threads, how_.strict, how_.portable, how_.least};
     site.off = how_.off;
     site.packs = &packs_;
     std::vector<void *> args;
@@ -331,9 +331,8 @@ void unify_nan(std::vector<Tensor> &tensors) {
 
 // Our own kernels compute the same bits with every instruction set that fuses multiplication and addition.
 void expect_same_on_every_target(const Program &p, const Case &c, How how) {
-  for (const std::string &kernel : dispatch::kernel_names())
-    for (const char *other : {"openblas", "dnnl", "winograd"})
-      if (kernel.starts_with(other)) how.off.push_back(kernel);
+  for (const std::string &kernel : dispatch::unportable_kernels()) how.off.push_back(kernel);
+  how.portable = true;
   std::vector<Tensor> first;
   std::string best;
   for (int64_t left = hwy::SupportedTargets() & HWY_TARGETS & (HWY_AVX3 | HWY_AVX2); left != 0; left &= left - 1) {

@@ -77,7 +77,7 @@ Tensor to_tensor(DType dtype, const Array &a);
 // ---- running -------------------------------------------------------------------------------------------------------
 struct How {
   int threads = 1;
-  bool strict = false;
+  bool strict = false, portable = false;
   bool reversed = false;              // the slices of a step from the last to the first
   bool in_place = false;              // destinations take over sources where their ops say they may
   double least = 1e-9;                // microseconds a slice is worth

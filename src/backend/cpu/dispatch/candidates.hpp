@@ -18,7 +18,7 @@ struct Product {
   const kernels::Constant *b;  // the right-hand side, constant and shared by all items; or nullptr
   const Measured &as;
   double scale;                                                // how much more there is to do than in that one
-  kernels::WeightType weights = kernels::WeightType::float32;  // what b may be kept in
+  kernels::WeightType weights = kernels::WeightType::float32;  // what b is kept in where that is ahead
   DType dtype() const { return g.dtype; }
 };
 

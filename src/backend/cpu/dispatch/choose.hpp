@@ -85,5 +85,7 @@ std::vector<std::string> switches(std::span<const Candidate<At>> list) {
 }
 // Of all lists, sorted.
 const std::vector<std::string> &kernel_names();
+// Those of them whose bits depend on the processor, or on another library.
+std::vector<std::string> unportable_kernels();
 
 }  // namespace dl4::dispatch

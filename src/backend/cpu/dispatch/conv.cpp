@@ -174,21 +174,21 @@ std::span<const Candidate<ConvAt>> by_weights() {
 }  // namespace
 
 std::unique_ptr<Kernel> conv(const Site &site, const kernels::Conv &c, const kernels::Constant *weights) {
-  if (many_weights(c, weights, thresholds().convs) && is_product(c)) {
+  if (many_weights(c, weights, thresholds(site.cutting).convs) && is_product(c)) {
     kernels::Gemm g;
     g.m = checked_mul(c.n, c.oh, c.ow), g.n = c.oc, g.k = c.c;
     g.bias = c.bias, g.epilogue = c.epilogue, g.dtype = c.dtype;
     return product(site, g, product_slices(site, g), weights);
   }
-  return choose<ConvAt>(site, forward(), {c, conv_slices(site, c), weights, thresholds().convs, site.weights});
+  return choose<ConvAt>(site, forward(), {c, conv_slices(site, c), weights, thresholds(site.cutting).convs, site.weights});
 }
 
 std::unique_ptr<Kernel> conv_data(const Site &site, const kernels::Conv &c, const kernels::Constant *weights) {
-  return choose<ConvAt>(site, by_source(), {c, conv_slices(site, c), weights});
+  return choose<ConvAt>(site, by_source(), {c, conv_slices(site, c), weights, thresholds(site.cutting).convs});
 }
 
 std::unique_ptr<Kernel> conv_weights(const Site &site, const kernels::Conv &c) {
-  return choose<ConvAt>(site, by_weights(), {c, conv_slices(site, c), nullptr});
+  return choose<ConvAt>(site, by_weights(), {c, conv_slices(site, c), nullptr, thresholds(site.cutting).convs});
 }
 
 std::vector<Price> conv_prices(const kernels::Conv &c, bool constant, cpu::Type type) {

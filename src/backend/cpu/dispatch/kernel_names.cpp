@@ -35,4 +35,12 @@ const std::vector<std::string> &kernel_names() {
   return names;
 }
 
+std::vector<std::string> unportable_kernels() {
+  std::vector<std::string> found;
+  for (const std::string &name : kernel_names())
+    for (const char *start : {"openblas", "dnnl", "winograd"})
+      if (name.starts_with(start)) found.push_back(name);
+  return found;
+}
+
 }  // namespace dl4::dispatch

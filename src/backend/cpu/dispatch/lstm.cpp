@@ -60,7 +60,7 @@ Recurrent recurrent_of(const Site &site, int64_t rows, int64_t units, bool by_ga
   auto r = site.constant_source(src_recurrent_kernel);
   if (!r) return {};
   const int64_t all = checked_mul(4, units);
-  if (r->forms && thresholds().pays(site.weights, rows, all, units)) {
+  if (r->forms && thresholds(site.cutting).pays(site.weights, rows, all, units)) {
     Recurrent by;
     for (size_t g = 0; g < by.narrow.size(); ++g)
       by.narrow[g] = kernels::narrow_weights(*r, site.weights, units, units, all, false,

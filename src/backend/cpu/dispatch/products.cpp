@@ -183,11 +183,10 @@ double lays_b(int64_t m, int64_t of_figure) {
   return std::max(1.0, with(m) / with(of_figure));
 }
 
-// Weights in fewer bytes are asked for, and are ahead. Constants that are no weights are not meant.
+// Constants that are no weights are not meant.
 template <WeightType type>
 bool is_narrow(const Product &p) {
-  return p.weights == type && p.b && p.b->forms && !p.g.trans_a &&
-         thresholds().pays(type, checked_mul(p.g.batch, p.g.m), p.g.n, p.g.k);
+  return p.weights == type && p.b && p.b->forms && !p.g.trans_a;
 }
 double narrow_cost(const Product &p) { return p.scale * p.as.packed / 2; }
 template <WeightType type>
@@ -279,8 +278,8 @@ std::unique_ptr<Kernel> product(const Site &site, const Gemm &given, int64_t sli
   Gemm g = kernels::dense(given);
   if (g.batch == 0 || g.m == 0 || g.n == 0) return nothing();
   if (g.k == 0) return reference(g, slices);
-  Product at = product_at(g, slices, b, thresholds().products);
-  at.weights = site.weights;
+  Product at = product_at(g, slices, b, thresholds(site.cutting).products);
+  if (thresholds(site.cutting).pays(site.weights, checked_mul(g.batch, g.m), g.n, g.k)) at.weights = site.weights;
   return choose<Product>(site, products(), at);
 }
 

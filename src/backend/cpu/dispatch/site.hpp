@@ -36,8 +36,9 @@ double work_microseconds(double flops, double bytes);
 // How work is cut into slices.
 struct Cutting {
   int threads = 1;
-  bool strict = false;  // by the shapes alone
-  double least = 10;    // microseconds of work: below this a slice costs more to hand over than to run
+  bool strict = false;    // by the shapes alone
+  bool portable = false;  // kernels too: by the shapes and what is constant, whatever the processor
+  double least = 10;      // microseconds of work: below this a slice costs more to hand over than to run
 
   // Slices for `parts` equal parts that can't be divided and take `microseconds` in all on one thread.
   int64_t slices(int64_t parts, double microseconds) const;

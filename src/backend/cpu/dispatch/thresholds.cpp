@@ -218,7 +218,7 @@ bool few_columns(const kernels::Gemm &g) { return g.n > 1 && g.n < vector && g.k
 //   16x1024x1024   293 /  292     512x512x512    2330 / 2310     512x2048x512    9500 / 9310  short of a page
 bool Thresholds::Products::crowded(const kernels::Gemm &g) const {
   static const int64_t ways = cpu::first_cache_ways();
-  return ways > 0 && ways < tile_rows && g.m > ways && g.lda % page_floats == 0;
+  return !any_processor && ways > 0 && ways < tile_rows && g.m > ways && g.lda % page_floats == 0;
 }
 
 // Measured on the EPYC beside what stands for each region, microseconds of small / packed / OpenBLAS / oneDNN:
@@ -300,6 +300,15 @@ const Thresholds &thresholds(cpu::Type type) {
 const Thresholds &thresholds() {
   static const Thresholds &here = thresholds(cpu::type());
   return here;
+}
+
+const Thresholds &thresholds(const Cutting &cutting) {
+  static const Thresholds portable = [] {
+    Thresholds t = thresholds(cpu::Type::avx512);
+    t.products.any_processor = true;
+    return t;
+  }();
+  return cutting.portable ? portable : thresholds();
 }
 
 }  // namespace dl4::dispatch

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 
+#include "backend/cpu/dispatch/site.hpp"
 #include "backend/cpu/kernels/gemm/gemm.hpp"
 #include "backend/cpu/kernels/gemm/weight_type.hpp"
 #include "base/cpu.hpp"
@@ -52,6 +53,8 @@ struct Thresholds {
     int64_t tile_rows;
     // Where transposed_large begins: multiplications.
     double transposed_work;
+    // Does the first cache of this processor not count?
+    bool any_processor = false;
 
     // `constant`: B is.
     Region region(const kernels::Gemm &g, bool constant) const;
@@ -111,6 +114,8 @@ struct Thresholds {
 const Thresholds &thresholds(cpu::Type type);
 // Of the processor that this process runs on.
 const Thresholds &thresholds();
+// Those, or the same on every processor.
+const Thresholds &thresholds(const Cutting &cutting);
 
 // What a multiplication of a convolution in int8 costs, of one by oneDNN in float32.
 double narrow_conv_part();

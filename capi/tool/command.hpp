@@ -57,6 +57,7 @@ Command eval_command(const Common &common);
 Command bench_command(const Common &common);
 Command diff_command(const Common &common);
 Command gradcheck_command(const Common &common);
+Command verify_command(const Common &common);
 
 // For bash, from the list.
 std::string completion(const std::vector<Command> &commands);

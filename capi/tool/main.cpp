@@ -64,7 +64,7 @@ int run_main(int count, char **words) {
   Common common;
   std::vector<Command> commands;
   for (auto make : {summary_command, plot_command, check_command, convert_command, run_command, train_command,
-                    eval_command, bench_command, diff_command, gradcheck_command})
+                    eval_command, bench_command, diff_command, gradcheck_command, verify_command})
     commands.push_back(make(common));
   for (Command &c : commands)
     for (const Option &o : common_options(common)) c.options.push_back(o);

@@ -214,6 +214,15 @@ class Measuring(Case):
         self.file("wide.json", json.dumps(NET).replace('"units": 8', '"units": 9'))
         self.assertIn("weight h/kernel: [3,8] and [3,9]", self.good("diff", "net.json", "wide.json", code=1))
 
+    def test_verify(self):
+        """Every net has the published sums, whatever the number of threads."""
+        self.assertEqual(len(self.good("verify").splitlines()), 12)
+        found = self.document("verify", "--threads", "3")
+        self.assertTrue(found["same"], found)
+        self.assertEqual(len({net["weights"] for net in found["nets"]}), 12)
+        first = self.good("verify", "--sums").splitlines()[0].split()
+        self.assertEqual(first, [found["nets"][0][key] for key in ("net", "output", "weights")])
+
     def test_gradcheck(self):
         found = self.document("gradcheck", "net.json")
         self.assertTrue(found["good"])

@@ -42,10 +42,6 @@ struct Functional final : kinds::Layer {
 
   void check() override { model.read(); }
 
-  bool by_step(int) const override {
-    return why_not_by_step(model->graph(), model->inputs(), model->outputs()).empty();
-  }
-
   std::vector<kinds::Symbol> call(kinds::Call &c) const override {
     std::vector<kinds::Symbol> in;
     for (int i = 0; i < static_cast<int>(c.in.size()); ++i) in.push_back({c.x(i), c.mask(i)});

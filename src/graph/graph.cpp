@@ -452,35 +452,6 @@ std::vector<Node> Graph::call(LayerId layer, Arguments arguments, const std::vec
   }
 }
 
-std::string why_not_by_step(const Graph &g, const std::vector<Node> &in, const std::vector<Node> &out) {
-  const auto has_steps = [&](Node n) { return n != no_node && is_sequence(g.shape(n)); };
-  if (std::none_of(in.begin(), in.end(), has_steps)) return "no input is a sequence, with a free second axis";
-  for (CallId c : needed_calls(g, in, out)) {
-    const Call &call = g.calls()[c];
-    const Layer &layer = g.layers()[call.layer];
-    if (layer.is_input || std::none_of(call.in.begin(), call.in.end(), has_steps)) continue;
-    const std::string who = text("layer \"", layer.name, "\" (", layer.kind->entry().name, ')');
-    if (call.arguments.nodes.count("initial_state")) return who + ": its initial_state would restart at every step";
-    for (const auto &[key, nodes] : call.arguments.nodes)
-      if (key != "mask" && std::any_of(nodes.begin(), nodes.end(), has_steps))
-        return text(who, ": its \"", key, "\" is a sequence; a step would see only one step of it");
-    int rank = 0;
-    for (Node n : call.in) {
-      if (!has_steps(n)) continue;
-      rank = std::max(rank, g.shape(n).rank());
-      if (!layer.kind->by_step(g.shape(n).rank()))
-        return who + ": its output at one step depends on other steps";
-    }
-    // What is the same at all steps must not have an axis of its own where the sequence has its steps.
-    for (Node n : call.in) {
-      const int at = g.shape(n).rank() - (rank - 1);
-      if (!has_steps(n) && at >= 0 && at < g.shape(n).rank() && g.shape(n)[at] != 1)
-        return text(who, ": an input of shape ", g.shape(n), " cannot be passed to each step");
-    }
-  }
-  return "";
-}
-
 std::vector<CallId> needed_calls(const Graph &g, const std::vector<Node> &in, const std::vector<Node> &out) {
   std::set<CallId> needed, given;
   for (Node n : in) {

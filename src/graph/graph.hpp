@@ -204,10 +204,6 @@ class Graph {
   std::unordered_map<const Stored *, ops::Id> weights_;  // in scratch_
 };
 
-// Which layer keeps a sequence from being run step by step, and why; empty: none does. Sequences are the nodes whose
-// second axis is free.
-std::string why_not_by_step(const Graph &g, const std::vector<Node> &in, const std::vector<Node> &out);
-
 // The weight that input i of a call is, for a host.
 std::optional<kinds::Variable> variable(const Graph &g, const std::vector<Node> &in, int i);
 

@@ -165,18 +165,10 @@ class Layer : public Kind {
   virtual Facts facts() const = 0;
   Json more() const override { return facts().json(); }
   virtual std::vector<Symbol> call(Call &c) const = 0;
-  // Of x (B, T, ...) of that rank: does it give each step what that step gets in a longer sequence, but for what the
-  // layer carries?
-  virtual bool by_step(int /*rank*/) const { return false; }
   // Is its output a weight, which can be assigned?
   virtual bool gives_weight() const { return false; }
   // Do its calls assign weights? They are made in the order in which they were added.
   virtual bool assigns() const { return false; }
 };
-
-// Is none of these axes of a value of that rank the second one, of the steps?
-inline bool spares_steps(const std::vector<int64_t> &axes, int rank) {
-  return std::none_of(axes.begin(), axes.end(), [&](int64_t a) { return a == 1 || a == 1 - rank; });
-}
 
 }  // namespace dl4::kinds

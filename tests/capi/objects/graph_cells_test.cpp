@@ -312,7 +312,7 @@ TEST(GraphCell, WithASequenceAsConstantsIsNotRunStepByStep) {
   Own<dl4_stream> stream;
   ok(dl4_session_create(m, R"({"states": true})", s.out()));
   expect_refused(refusal(dl4_stream_create(s, nullptr, stream.out())), DL4_UNSUPPORTED,
-                 "layer \"rnn\" (RNN): its \"constants\" is a sequence; a step would see only one step of it");
+                 "layer \"rnn\" (RNN): its output at one step depends on other steps");
 }
 
 // What training would write at every step.

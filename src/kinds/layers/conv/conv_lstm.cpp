@@ -45,7 +45,6 @@ struct ConvLstm : Layer {
                          {"bias", "(4 filters)", "use_bias"}});
   }
 
-  bool by_step(int) const override { return !how.go_backwards; }
   std::vector<Symbol> call(Call &c) const override {
     c.need_rank(0, static_cast<int>(N) + 3);
     c.need_float(0);

@@ -14,7 +14,6 @@ struct ActivationLayer : Layer {
     return {.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}, .mask = "passed on"};
   }
 
-  bool by_step(int rank) const override { return rank > 2; }  // of two axes softmax sums over the steps
   std::vector<Symbol> call(Call &c) const override {
     const DType type = c.e.dtype(c.x());
     if (activation.is_linear()) return {{c.x(), c.mask()}};

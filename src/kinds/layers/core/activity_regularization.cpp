@@ -22,7 +22,6 @@ struct ActivityRegularization : Layer {
   Facts facts() const override {
     return {.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}, .mask = "passed on"};
   }
-  bool by_step(int) const override { return true; }
   std::vector<Symbol> call(Call &c) const override {
     c.need_float(0);
     c.penalize(penalty, c.x());

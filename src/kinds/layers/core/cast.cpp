@@ -39,7 +39,6 @@ struct ReducePrecision : Layer {
     return {.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}, .mask = "passed on"};
   }
 
-  bool by_step(int) const override { return true; }
   std::vector<Symbol> call(Call &c) const override {
     c.need_float(0);
     const auto bits = [](int64_t n) { return static_cast<int>(n); };

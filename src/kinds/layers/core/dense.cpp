@@ -27,7 +27,6 @@ struct Dense : Layer {
             .mask = "passed on"};
   }
 
-  bool by_step(int) const override { return true; }
   std::vector<Symbol> call(Call &c) const override {
     c.need_rank_from(0, 2);
     c.as_float(0);

@@ -49,7 +49,6 @@ struct Embedding : Layer {
             .mask = "made with mask_zero, else dropped"};
   }
 
-  bool by_step(int) const override { return true; }
   std::vector<Symbol> call(Call &c) const override {
     ops::Id y = quantization ? quantized_rows(c) : ops::gather(c.e, floats(c), c.x());
     c.penalize(activity_regularizer, y);

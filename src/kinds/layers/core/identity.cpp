@@ -11,7 +11,6 @@ struct IdentityLayer final : Layer {
   Facts facts() const override {
     return {.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}, .mask = "passed on"};
   }
-  bool by_step(int) const override { return true; }
   std::vector<Symbol> call(Call &c) const override { return {{c.x(), c.mask()}}; }
 };
 
@@ -32,7 +31,6 @@ struct Rescaling final : Layer {
   Facts facts() const override {
     return {.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}, .mask = "passed on"};
   }
-  bool by_step(int) const override { return true; }
   std::vector<Symbol> call(Call &c) const override {
     ops::Id x = ops::cast(c.e, c.x(), DType::f32);
     if (scale.size() == 1 && offset.size() == 1) {

@@ -19,7 +19,6 @@ struct LayerScale final : Layer {
   Facts facts() const override {
     return {.inputs = {{"x", "(B, ..., C)"}}, .outputs = {{"y", "(B, ..., C)"}}, .weights = {{"gamma", "(C)"}}};
   }
-  bool by_step(int) const override { return true; }
   std::vector<Symbol> call(Call &c) const override {
     c.need_float(0);
     const Of<Initializer> start =
@@ -40,7 +39,6 @@ struct CustomScaleLayer final : Layer {
     return {.inputs = {{"x1", "(B, ...)"}, {"x2", "(B, ...)"}}, .outputs = {{"y", "(B, ...)"}}};
   }
   Arity arity() const override { return {2, 2}; }
-  bool by_step(int) const override { return true; }
   std::vector<Symbol> call(Call &c) const override {
     for (int i = 0; i < 2; ++i) c.need_float(i);
     return {{ops::add(c.e, c.x(0), ops::scale(c.e, c.x(1), static_cast<float>(scale)))}};

@@ -16,7 +16,6 @@ struct Masking : Layer {
     return {.inputs = {{"x", "(B, T, ...)"}}, .outputs = {{"y", "(B, T, ...)"}}, .mask = "made"};
   }
 
-  bool by_step(int) const override { return true; }
   std::vector<Symbol> call(Call &c) const override {
     c.need_rank_from(0, 2);
     if (c.e.dtype(c.x()) == DType::boolean) c.need_float(0);

@@ -27,7 +27,6 @@ struct Clip final : Layer {
           .with("attribute", "x_max");
   }
   Facts facts() const override { return {.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}}; }
-  bool by_step(int) const override { return true; }
   std::vector<Symbol> call(Call &c) const override {
     c.need_float(0);
     return {{ops::unary(c.e, Unary::clip, c.x(), {static_cast<float>(x_min), static_cast<float>(x_max)})}};
@@ -54,7 +53,6 @@ struct Where final : Layer {
     const int n = 3 - (x1 ? 1 : 0) - (x2 ? 1 : 0);
     return {n, n};
   }
-  bool by_step(int) const override { return true; }
   std::vector<Symbol> call(Call &c) const override {
     const DType type = x1 && x2 ? DType::f32 : c.e.dtype(c.x(1));
     Id a = x1 ? c.e.scalar(*x1, type) : c.x(1);

@@ -14,7 +14,6 @@ struct ELU : Layer {
     return {.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}, .mask = "passed on"};
   }
 
-  bool by_step(int) const override { return true; }
   std::vector<Symbol> call(Call &c) const override {
     c.need_float(0);
     return {{ops::unary(c.e, ops::Unary::elu, c.x(), {static_cast<float>(alpha)}), c.mask()}};

@@ -29,7 +29,6 @@ struct OfOne final : Layer {
 
   Facts facts() const override { return {.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}}; }
   Json more() const override { return function_facts(facts(), row); }
-  bool by_step(int) const override { return true; }
   std::vector<Symbol> call(Call &c) const override {
     if (row.takes == Takes::floats) c.need_float(0);
     const Id x = ops::cast(c.e, c.x(), taken(row, c.e.dtype(c.x())));
@@ -64,7 +63,6 @@ struct OfTwo final : Layer {
   Json more() const override { return OfOne::function_facts(facts(), row); }
   Arity arity() const override { return x1 || x2 ? Arity{1, 1} : Arity{2, 2}; }
 
-  bool by_step(int) const override { return true; }
   std::vector<Symbol> call(Call &c) const override {
     const auto prepared = [&](int i) { return ops::cast(c.e, c.x(i), taken(row, c.e.dtype(c.x(i)))); };
     Id a = prepared(0), b = a;

@@ -14,7 +14,6 @@ struct LeakyReLU : Layer {
     return {.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}, .mask = "passed on"};
   }
 
-  bool by_step(int) const override { return true; }
   std::vector<Symbol> call(Call &c) const override {
     c.as_float(0);
     return {{ops::unary(c.e, ops::Unary::leaky_relu, c.x(), {static_cast<float>(negative_slope)}), c.mask()}};

@@ -28,7 +28,6 @@ struct PReLU : Layer {
             .mask = "passed on"};
   }
 
-  bool by_step(int) const override { return true; }
   std::vector<Symbol> call(Call &c) const override {
     c.need_rank_from(0, 2);
     c.need_float(0);

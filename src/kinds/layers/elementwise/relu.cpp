@@ -23,7 +23,6 @@ struct ReLU : Layer {
     return {.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}, .mask = "passed on"};
   }
 
-  bool by_step(int) const override { return true; }
   std::vector<Symbol> call(Call &c) const override {
     const DType type = c.e.dtype(c.x());
     if (type == DType::i32 || type == DType::i64) return {{whole(c, type), c.mask()}};

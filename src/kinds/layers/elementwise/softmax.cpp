@@ -25,7 +25,6 @@ struct Softmax : Layer {
       throw Error(Code::invalid_argument, "\"axis\": expected at least one axis").with("attribute", "axis");
   }
 
-  bool by_step(int rank) const override { return spares_steps(axis, rank); }
   std::vector<Symbol> call(Call &c) const override {
     c.need_float(0);
     ops::Id keep = mask(c);

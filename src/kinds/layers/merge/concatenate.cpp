@@ -21,7 +21,6 @@ struct Concatenate : Layer {
   }
   Arity arity() const override { return {1, any_number}; }
 
-  bool by_step(int rank) const override { return spares_steps({axis}, rank); }
   std::vector<Symbol> call(Call &c) const override {
     c.need_rank_from(0, 1);
     int along = c.shape().axis(axis), count = static_cast<int>(c.in.size());

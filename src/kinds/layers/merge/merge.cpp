@@ -73,7 +73,6 @@ struct Merge final : Layer {
             .mask = "joined: a place is valid where any input is, and there is none unless all inputs have one"};
   }
   Arity arity() const override { return row.arity; }
-  bool by_step(int) const override { return true; }
   std::vector<Symbol> call(Call &c) const override {
     int rank = 0, count = static_cast<int>(c.in.size());
     for (int i = 0; i < count; ++i) {

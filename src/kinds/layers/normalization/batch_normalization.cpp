@@ -85,7 +85,6 @@ struct BatchNormalization : Layer {
     if (auto d = bound("dmax"); d && *d < 0) refuse(text("expected dmax of at least 0, got ", *d));
   }
 
-  bool by_step(int rank) const override { return spares_steps({axis}, rank); }
   std::vector<Symbol> call(Call &c) const override {
     c.need_rank_from(0, 2);
     c.as_float(0);

@@ -46,7 +46,6 @@ struct LayerNormalization : Layer {
   }
   void check() override { need_axes(axis); }
 
-  bool by_step(int rank) const override { return spares_steps(axis, rank); }
   std::vector<Symbol> call(Call &c) const override {
     c.need_float(0);
     const std::vector<int> axes = numbered(c.shape(), axis);
@@ -89,7 +88,6 @@ struct RMSNormalization : Layer {
   }
   void check() override { need_axes(axis); }
 
-  bool by_step(int rank) const override { return spares_steps(axis, rank); }
   std::vector<Symbol> call(Call &c) const override {
     c.need_float(0);
     const std::vector<int> axes = numbered(c.shape(), axis);

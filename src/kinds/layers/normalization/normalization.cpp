@@ -48,7 +48,6 @@ struct Normalization : Layer {
       refuse("mean", text("expected at most ", axes().size(), " axes, as \"axis\" has, got shape ", mean->shape));
   }
 
-  bool by_step(int rank) const override { return spares_steps(axes(), rank); }
   std::vector<Symbol> call(Call &c) const override {
     c.need_rank_from(0, 1);
     c.as_float(0);

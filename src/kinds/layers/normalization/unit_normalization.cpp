@@ -20,7 +20,6 @@ struct UnitNormalization : Layer {
       throw Error(Code::invalid_argument, "\"axis\": expected at least one axis").with("attribute", "axis");
   }
 
-  bool by_step(int rank) const override { return spares_steps(axis, rank); }
   std::vector<Symbol> call(Call &c) const override {
     c.need_float(0);
     return {{normalised(c.e, c.x(), axis, 1e-12), c.mask()}};

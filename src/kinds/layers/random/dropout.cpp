@@ -24,7 +24,6 @@ struct Dropout : Layer {
     return {.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}, .mask = "passed on"};
   }
 
-  bool by_step(int) const override { return true; }
   std::vector<Symbol> call(Call &c) const override {
     c.need_float(0);
     ops::Id keep = keep_mask(c, rate, seed, noise_shape);

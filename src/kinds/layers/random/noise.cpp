@@ -36,7 +36,6 @@ struct GaussianNoise : Layer {
     f("seed", seed).doc("seed of its own; null = from the context's");
   }
   Facts facts() const override { return any_shape(); }
-  bool by_step(int) const override { return true; }
   std::vector<Symbol> call(Call &c) const override {
     c.need_float(0);
     const Id noise = normals(c, stddev > 0, seed);
@@ -61,7 +60,6 @@ struct GaussianDropout : Layer {
   }
   void check() override { need_below_1(rate); }
   Facts facts() const override { return any_shape(); }
-  bool by_step(int) const override { return true; }
   std::vector<Symbol> call(Call &c) const override {
     c.need_float(0);
     const Id noise = normals(c, rate > 0, seed);
@@ -90,7 +88,6 @@ struct AlphaDropout : Layer {
   }
   void check() override { need_below_1(rate); }
   Facts facts() const override { return any_shape(); }
-  bool by_step(int) const override { return true; }
   std::vector<Symbol> call(Call &c) const override {
     c.need_float(0);
     ops::Emit &e = c.e;

@@ -30,7 +30,6 @@ struct SpatialDropout final : Layer {
   Facts facts() const override {
     return {.inputs = {{"x", row.shape}}, .outputs = {{"y", row.shape}}, .mask = "passed on"};
   }
-  bool by_step(int) const override { return true; }
   std::vector<Symbol> call(Call &c) const override {
     c.need_rank(0, row.axes + 2);
     c.need_float(0);

@@ -134,7 +134,6 @@ struct RecurrentLayer : Layer {
   }
   void check() override { cell.check(); }
   Facts facts() const override { return facts_of_run("(B, T, I)", "units", cell.states().size(), C::ports()); }
-  bool by_step(int) const override { return !how.go_backwards; }
   std::vector<Symbol> call(Call &c) const override {
     c.need_rank(0, 3);
     c.as_float(0);

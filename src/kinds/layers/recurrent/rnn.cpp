@@ -53,7 +53,6 @@ struct RNN : Layer {
             .inside = {{"cell", "cell"}},
             .mask = mask_of_run};
   }
-  bool by_step(int) const override { return !how.go_backwards; }
   std::vector<Symbol> call(Call &c) const override {
     c.need_rank_from(0, 3);
     c.as_float(0);

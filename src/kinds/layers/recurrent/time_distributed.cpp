@@ -83,7 +83,6 @@ struct TimeDistributed : Layer {
         .with("attribute", "layer");
   }
 
-  bool by_step(int) const override { return true; }
   std::vector<Symbol> call(Call &c) const override {
     c.need_rank_from(0, 3);
     Id mask = mask_as_given(c);

@@ -42,7 +42,7 @@ void Sampler::reset(int64_t row) {
 
 void Sampler::draw(std::span<const float> logits, const Sampling &how, std::span<int64_t> ids) {
   const size_t n = logits.size() / static_cast<size_t>(count_);
-  for (size_t r = 0; r < ids.size(); ++r) ids[r] = draw_row(r, logits.subspan(r * n, n), how);
+  for (size_t r = 0; r < ids.size(); ++r) ids[r] = draw_row(r, logits.subspan(r * n, n), how);  // bounded: of logits
   for (size_t r = 0; r < ids.size(); ++r) {
     Row &row = rows()[r];
     if (row.ended >= 0) continue;
@@ -84,8 +84,9 @@ int64_t Sampler::draw_row(size_t row, std::span<const float> logits, const Sampl
   uint64_t high = words[0], low = words[1];
   // at = total * (high * 2^32 + low) / 2^64, in halves.
   const uint64_t t1 = total >> 32, t0 = total & 0xFFFFFFFFu;
-  const uint64_t middle = t1 * low + ((t0 * low) >> 32), other = t0 * high + (middle & 0xFFFFFFFFu);
-  uint64_t at = t1 * high + (middle >> 32) + (other >> 32);
+  const uint64_t middle = t1 * low + ((t0 * low) >> 32);      // bounded: of numbers of 32 bits
+  const uint64_t other = t0 * high + (middle & 0xFFFFFFFFu);  // bounded: the same
+  uint64_t at = t1 * high + (middle >> 32) + (other >> 32);   // bounded: the same
   for (const Candidate &c : candidates_) {
     if (at < c.weight) return c.id;
     at -= c.weight;
@@ -99,7 +100,7 @@ void Sampler::keep_top_p(uint64_t &total, const Sampling &how) {
   const auto less = [](const Candidate &a, const Candidate &b) { return likelier(a, b); };
   const auto enough = static_cast<uint64_t>(std::ceil(how.top_p * static_cast<double>(total)));
   uint64_t sum = 0;
-  for (size_t done = 0, next = 64; done < candidates_.size(); done = next, next *= 4) {
+  for (size_t done = 0, next = 64; done < candidates_.size(); done = next, next *= 4) {  // bounded: by the one before
     next = std::min(next, candidates_.size());
     const auto begin = candidates_.begin() + static_cast<std::ptrdiff_t>(done);
     const auto end = candidates_.begin() + static_cast<std::ptrdiff_t>(next);

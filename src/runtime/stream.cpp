@@ -16,7 +16,7 @@ Shape with_batch(Shape s, int64_t batch) {
   return s;
 }
 
-void fill(const Tensor &t, const Tensor &scalar) {
+void fill(const Tensor &t, const Tensor &scalar) noexcept {
   const int64_t each = size_of(t.dtype);
   if (!scalar.data) std::ranges::fill(t.memory(), std::byte{0});
   if (!scalar.data) return;
@@ -123,7 +123,7 @@ namespace {
 
 // f(of the whole, of the row, bytes) for the parts of a row of a batch.
 template <class F>
-void each_part(const Tensor &whole, int batch_axis, int64_t row, const Tensor &one, F f) {
+void each_part(const Tensor &whole, int batch_axis, int64_t row, const Tensor &one, F f) noexcept {
   const Shape &s = whole.shape;
   if (s.rank() == 0) return;
   const int64_t outer = s.elements(0, batch_axis), batch = s[batch_axis];
@@ -188,7 +188,7 @@ void Stream::turn() {
   taken() += std::exchange(turns_, 0);
 }
 
-int64_t Stream::first_place(size_t state) const {
+int64_t Stream::first_place(size_t state) const noexcept {
   const plan::Tick::State &how = tick_->states[state];
   return *taken_.as<int64_t>() / tick_->steps * how.rows & (kept_[state].now.shape[how.axis] - 1);
 }
@@ -305,7 +305,7 @@ void Stream::bind_outputs(std::span<const View> out, int64_t steps) {
 }
 
 // Copies steps [from, from + steps) of the inputs to places from `to` on of those that wait.
-void Stream::take(std::span<const View> in, int64_t from, int64_t to, int64_t steps) {
+void Stream::take(std::span<const View> in, int64_t from, int64_t to, int64_t steps) noexcept {
   for (size_t i = 0; i < in.size(); ++i) {
     if (!in_steps_[i].is_sequence) continue;
     const Shape part = in[i].shape.with(1, steps);
@@ -324,7 +324,7 @@ void Stream::begin_states() {
 }
 
 // Where a tick writes its outputs.
-void Stream::aim(std::span<const View> out) {
+void Stream::aim(std::span<const View> out) noexcept {
   for (size_t j = 0; j < out.size(); ++j) {
     const plan::Tick::Output &o = tick_->outputs[j];
     if (!o.is_sequence) continue;
@@ -336,7 +336,7 @@ void Stream::aim(std::span<const View> out) {
 }
 
 // From where a tick wrote them to where they belong.
-void Stream::collect(std::span<const View> out) {
+void Stream::collect(std::span<const View> out) noexcept {
   for (size_t j = 0; j < out.size(); ++j) {
     const plan::Tick::Output &o = tick_->outputs[j];
     if (!o.is_sequence) continue;
@@ -369,7 +369,7 @@ void Stream::finish_outputs(std::span<const View> out, int64_t ticks) {
 
 // The places of a ring that so many ticks write, as runs of bytes that lie together.
 template <class F>
-void Stream::each_row(Kept &kept, const plan::Tick::State &how, int64_t ticks, F f) {
+void Stream::each_row(Kept &kept, const plan::Tick::State &how, int64_t ticks, F f) noexcept {
   const int64_t capacity = kept.now.shape[how.axis], rows = std::min(capacity, ticks * how.rows);
   const int64_t first = taken_before_ / tick_->steps * how.rows & (capacity - 1);  // a power of two
   const int64_t head = std::min(rows, capacity - first);
@@ -391,8 +391,9 @@ void Stream::keep(int64_t ticks) {
     Kept &k = kept_[i];
     const plan::Tick::State &how = tick_->states[i];
     if (how.is_ring) {
-      const int64_t rows = std::min(k.now.shape[how.axis], ticks * how.rows);
-      if (const auto bytes = static_cast<size_t>(k.outer * rows * k.row); k.undo.size() < bytes) k.undo.resize(bytes);
+      const int64_t rows = std::min(k.now.shape[how.axis], checked_mul(ticks, how.rows));
+      const auto bytes = static_cast<size_t>(checked_mul(k.outer, rows, k.row));
+      if (k.undo.size() < bytes) k.undo.resize(bytes);
       each_row(k, how, ticks,
                [](std::byte *ring, std::byte *undo, int64_t n) { std::memcpy(undo, ring, static_cast<size_t>(n)); });
     } else if (ticks > 1) {

@@ -79,19 +79,19 @@ class Stream {
   void bind(std::span<const View> in);
   void bind_outputs(std::span<const View> out, int64_t steps);
   void run_ticks(std::span<const View> in, std::span<const View> out, const std::atomic<int32_t> *cancel);
-  void take(std::span<const View> in, int64_t from, int64_t to, int64_t steps);
+  void take(std::span<const View> in, int64_t from, int64_t to, int64_t steps) noexcept;
   void begin_states();
   void bind_states();
-  void aim(std::span<const View> out);
-  void collect(std::span<const View> out);
+  void aim(std::span<const View> out) noexcept;
+  void collect(std::span<const View> out) noexcept;
   void finish_outputs(std::span<const View> out, int64_t ticks);
   void refuse_overlap(std::span<const View> in, std::span<const View> out) const;
   void keep(int64_t ticks);
   void put_back();
   void need_rows_apart() const;
-  int64_t first_place(size_t state) const;  // of a ring, that the next tick writes
+  int64_t first_place(size_t state) const noexcept;  // of a ring, that the next tick writes
   template <class F>
-  void each_row(Kept &kept, const plan::Tick::State &how, int64_t ticks, F f);
+  void each_row(Kept &kept, const plan::Tick::State &how, int64_t ticks, F f) noexcept;
 
   std::shared_ptr<Executable> executable_;
   std::shared_ptr<const plan::Tick> tick_;

@@ -42,13 +42,13 @@ dl4_model *load(dl4_context &c, const io::Source &source, const char *options, c
     kinds::read_fields(to, how.quantize.is_string() ? Json{{"mode", how.quantize}} : how.quantize);
     core = graph::quantized(*core, to);
   }
-  auto *m = new dl4_model(c.core, std::move(core), std::make_shared<Gate>());
-  m->training = std::move(told.training);
   c.core->log.write(Log::info, "loaded ", path.empty() ? "a model in memory" : text('"', path, '"'), ": ",
                     format_of(source), ", ", source.size(), " bytes, ", watch.told());
   for (const std::string &type : told.types)
     c.core->log.write(Log::warning, path.empty() ? "the model" : text('"', path, '"'), " computes in ", type,
                       " where it was made, and in float32 here");
+  auto *m = new dl4_model(c.core, std::move(core), std::make_shared<Gate>());
+  m->training = std::move(told.training);
   return m;
 }
 

@@ -123,7 +123,7 @@ def unknown_names(text):
     """The names dl4_... that no header has."""
     headers = [*toolchains.SOURCE.glob("include/dl4/*.h*"), *toolchains.SOURCE.glob("capi/workers/include/dl4/*.h")]
     name = re.compile(r"\bdl4_[a-z0-9_]*[a-z0-9]\b(?!\.html)")
-    known = {n for h in headers for n in name.findall(h.read_text(encoding="utf-8"))} | {"dl4_local", "dl4_mpi"}
+    known = {n for h in headers for n in name.findall(h.read_text(encoding="utf-8"))} | {"dl4_local", "dl4_mpi", "dl4_static"}
     return sorted(set(name.findall(text)) - known)
 
 

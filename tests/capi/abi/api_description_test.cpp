@@ -200,7 +200,8 @@ TEST(ApiDescription, IsWhatTheLibraryServesWithTheOptionsOfCalls) {
 TEST(ApiDescription, HasTheOptionsOfTheHeader) {
   const auto declared = functions();
   const std::map<std::string, std::string> types = {{"int", "i64"},    {"float", "f64"},    {"bool", "bool"},
-                                                    {"string", "str"}, {"strings", "strs"}, {"floats", "f64s"}};
+                                                    {"string", "str"}, {"strings", "strs"}, {"floats", "f64s"},
+                                                    {"ints", "i64s"}};
   size_t told = 0;
   for (size_t i = 0; i < declared.size(); ++i) {
     const Json &f = served()["functions"][i];
@@ -217,7 +218,7 @@ TEST(ApiDescription, HasTheOptionsOfTheHeader) {
     if (at == std::string::npos) continue;
     const std::string comment = declared[i].comment.substr(at);
     std::map<std::string, std::string> listed, parsed;
-    const std::regex line("\n   ([a-z_]+) +(int|float|floats|bool|string|strings|object|kind|list|kind or list) ");
+    const std::regex line("\n   ([a-z_]+) +(int|ints|float|floats|bool|string|strings|object|kind|list|kind or list) ");
     for (std::sregex_iterator m(comment.begin(), comment.end(), line), end; m != end; ++m)
       listed[(*m)[1]] = types.count((*m)[2]) ? types.at((*m)[2]) : "attrs";
     for (const Json &o : f["options"]) {

@@ -131,7 +131,7 @@ const Case cases[] = {
        dl4_context *c;
        return dl4_context_create(R"({"kernels_off": ["winograd"]})", &c);
      }},
-    {"kernel with a space", DL4_INVALID_ARGUMENT, "\"kernels_off\": expected one of \"blocked_conv\"",
+    {"kernel with a space", DL4_INVALID_ARGUMENT, "\"kernels_off\": expected one of \"bfloat16_gemm\"",
      [](Bench &) {
        dl4_context *c;
        return dl4_context_create(R"({"kernels_off": ["small_gemm", "small gemm"]})", &c);

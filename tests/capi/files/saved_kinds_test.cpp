@@ -121,6 +121,8 @@ Given outputs(const Saved &s, const dl4_model *m, Refusal &r) {
 void expect_equal(const Given &a, const Given &b, const std::string &who) {
   EXPECT_EQ(a.type, b.type) << who;
   EXPECT_EQ(a.dims, b.dims) << who;
+  // ONNX says of draws how they are distributed, not which numbers they are.
+  if (who.starts_with("onnx layer RandomNormal ") || who.starts_with("onnx layer RandomUniform ")) return;
   ASSERT_EQ(a.bytes.size(), b.bytes.size()) << who;
   if (a.type != DL4_FLOAT32) {
     EXPECT_EQ(a.bytes, b.bytes) << who;

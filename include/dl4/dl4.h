@@ -835,8 +835,7 @@ DL4_API DL4_CHECKED dl4_error *dl4_model_check_gradients(const dl4_model *m, dl4
  * gradients, training, nor states, and dl4_session_predict() refuses it.
  * May be NULL: options.
  * Errors: DL4_NOT_FOUND (options), DL4_UNSUPPORTED (something on the way has no gradient; weights with training or
- * gradients, or of a model that assigns weights; streamable: the message names the layer). The first run refuses weights
- * that have no scale (NaN, infinity, or beyond 1e30) as DL4_INVALID_ARGUMENT. */
+ * gradients, or of a model that assigns weights; streamable: the message names the layer). */
 DL4_API DL4_CHECKED dl4_error *dl4_session_create(const dl4_model *m, const char *options, dl4_session **out);
 
 /* The shape of output `i` for inputs of given shapes; nothing is run or planned.
@@ -852,7 +851,8 @@ DL4_API DL4_CHECKED dl4_error *dl4_session_output_shape(const dl4_session *s, co
  * have the right shape and type, be dense, and overlap no dense input and no other output in memory. On failure slots
  * that were NULL are NULL, and tensors of yours may be half written.
  * May be NULL: cancel (looked at between the steps, of the first run with such shapes while it is planned too).
- * Errors: DL4_SHAPE_MISMATCH (in, out), DL4_UNSUPPORTED (an output that is not dense), DL4_CANCELLED (cancel). */
+ * Errors: DL4_SHAPE_MISMATCH (in, out), DL4_UNSUPPORTED (an output that is not dense), DL4_CANCELLED (cancel),
+ * DL4_INVALID_ARGUMENT (s: of weights in int8 or int4 one has no scale: it is NaN, infinity, or beyond 1e30). */
 DL4_API DL4_CHECKED dl4_error *dl4_session_run(dl4_session *s, dl4_tensor *const *in, int64_t n_in, dl4_tensor **out,
                                                int64_t n_out, dl4_cancel *cancel);
 

@@ -5,7 +5,9 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 python=${DL4_PYTHON:-python3}
 "$python" -c 'import numpy' 2>/dev/null || { echo "skipped: no Python with NumPy"; exit 77; }
 export PYTHONPATH=$PWD:$PWD/tests PYTHONDONTWRITEBYTECODE=1
-for test in tests/test_*.py; do "$python" "$test"; done
+failed=
+for test in tests/test_*.py; do "$python" "$test" || failed+=" $test"; done
+[ -z "$failed" ] || { echo "failed:$failed"; exit 1; }
 # Calls once more by what is compiled for a wheel.
 copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT

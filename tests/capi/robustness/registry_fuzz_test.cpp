@@ -123,7 +123,10 @@ class Bench {
   }
   // True in one of n cases, and in no strict one.
   bool some(size_t n) { return !case_.strict && random_.one_in(n); }
-  bool create_context(const json &options) { return may(dl4_context_create(text(options).c_str(), context_.out())); }
+  bool create_context(json options) {
+    options.erase("log_to");  // what is written to a file of any name stays where the tests run
+    return may(dl4_context_create(text(options).c_str(), context_.out()));
+  }
 
   // ---- Building
   bool add(const std::string &kind, const json &config, const json &arguments, std::vector<dl4_node> in) {

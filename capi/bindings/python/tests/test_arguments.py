@@ -22,6 +22,10 @@ HINTS = {
 }
 # By function: promises of the caller, orders that may be any, and texts that are shown.
 PROMISES = {
+    # What comes of them is NumPy's anyway.
+    ("abs_max_quantize", "to_numpy"),
+    ("abs_max_quantize_grouped_with_zero_point", "to_numpy"),
+    ("__call__", "to_numpy"),
     ("argsort", "stable"),
     ("top_k", "sorted"),
     ("segment_sum", "sorted"),

@@ -42,6 +42,7 @@ struct Common {
   int64_t threads = 0, seed = 0;  // threads: 0 = the library's default
   std::string log;                // a level; "" = nothing is logged
   const Context &context() const;
+  Context context(const char *reproducible) const;  // one of its own
 
  private:
   mutable std::optional<Context> made_;

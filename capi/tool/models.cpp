@@ -12,13 +12,15 @@
 namespace dl4::tool {
 
 const Context &Common::context() const {
-  if (!made_) {
-    Attrs options{{"seed", seed}, {"reproducible", strict ? "strict" : "threads"}};
-    if (threads) options.set({"threads", threads});
-    if (!log.empty()) options.set({"log_level", log});
-    made_.emplace(options);
-  }
+  if (!made_) made_.emplace(context(strict ? "strict" : "threads"));
   return *made_;
+}
+
+Context Common::context(const char *reproducible) const {
+  Attrs options{{"seed", seed}, {"reproducible", reproducible}};
+  if (threads) options.set({"threads", threads});
+  if (!log.empty()) options.set({"log_level", log});
+  return Context(options);
 }
 
 std::vector<Slot> slots(const Model &m, int32_t direction) {

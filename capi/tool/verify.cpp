@@ -255,9 +255,8 @@ struct VerifyOptions {
 };
 
 Exit verify(const Common &common, const VerifyOptions &o) {
-  Attrs options{{"reproducible", "portable"}, {"seed", 0}};
-  if (common.threads) options.set({"threads", common.threads});
-  const Context context(options);
+  if (common.seed != 0) throw Refusal(usage, "verify: expected no --seed: the published sums are those of seed 0");
+  const Context context = common.context("portable");
   Json all = Json::array();
   bool same = true;
   for (const Net &net : nets()) {

@@ -220,6 +220,7 @@ class Measuring(Case):
         found = self.document("verify", "--threads", "3")
         self.assertTrue(found["same"], found)
         self.assertEqual(len({net["weights"] for net in found["nets"]}), 12)
+        self.bad(2, "expected no --seed", "verify", "--seed", "5")
         first = self.good("verify", "--sums").splitlines()[0].split()
         self.assertEqual(first, [found["nets"][0][key] for key in ("net", "output", "weights")])
 

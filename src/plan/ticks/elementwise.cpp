@@ -24,17 +24,22 @@ int from_end(Writer &w) {
   return found;
 }
 
+// The op on its sources, the later of which the others wait for; its steps are along the axis `from_end` from the end.
+void on_met(Writer &w, int from_end) {
+  Timed t = w.meet();
+  t.axis = w.result().rank() - from_end;
+  std::vector<Id> src;
+  for (int i = 0; i < w.sources(); ++i) src.push_back(w.met(i));
+  t.v = w.again(std::move(src))[0];
+  w.set(t);
+}
+
 // With broadcasting.
 template <class A>
 void elementwise(Writer &w, const A &) {
   const int at = from_end(w);
   for (int i = 0; i < w.sources(); ++i) w.need_same_at_all_steps(i, at);
-  Timed t = w.meet();
-  t.axis = w.result().rank() - at;
-  std::vector<Id> src;
-  for (int i = 0; i < w.sources(); ++i) src.push_back(w.met(i));
-  t.v = w.again(std::move(src))[0];
-  w.set(t);
+  on_met(w, at);
 }
 
 void along(Writer &w, int axis) {
@@ -94,12 +99,7 @@ void matmul(Writer &w, const MatMulOp &op) {
   }
   for (int i = 0; i < 2; ++i)
     if (at > 2) w.need_same_at_all_steps(i, at);
-  Timed t = w.meet();
-  t.axis = w.result().rank() - at;
-  std::vector<Id> src;
-  for (int i = 0; i < w.sources(); ++i) src.push_back(w.met(i));
-  t.v = w.again(std::move(src))[0];
-  w.set(t);
+  on_met(w, at);
 }
 
 }  // namespace

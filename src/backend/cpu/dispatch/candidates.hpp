@@ -43,7 +43,7 @@ struct ConvAt {
   const kernels::Conv &c;
   int64_t slices;
   const kernels::Constant *weights;  // constant, or nullptr
-  const Thresholds::Convs &t = thresholds().convs;
+  const Thresholds::Convs &t;
   kernels::WeightType in = kernels::WeightType::float32;  // what weights may be kept in
   DType dtype() const { return c.dtype; }
   bool is_empty() const { return c.d == 0 || c.h == 0 || c.w == 0 || c.c == 0; }  // the bias alone

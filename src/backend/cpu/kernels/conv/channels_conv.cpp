@@ -112,6 +112,23 @@ int64_t met(int64_t d, int64_t k, int64_t stride, int64_t dilation, int64_t pad,
   return at >= 0 && at < n ? at : -1;
 }
 
+// Of pixel p, for each tap the pixel that it meets in an image of (d, h, w), by the tap's weights.
+template <int64_t (*along)(int64_t at, int64_t k, int64_t stride, int64_t dilation, int64_t pad, int64_t n)>
+void add_taps(Pairs &sum, const Conv &c, const Pixel &p, const float *image, int64_t d, int64_t h, int64_t w,
+              const float *weights) noexcept {
+  for (int64_t kz = 0; kz < c.kd; ++kz) {
+    const int64_t z = along(p.z, kz, c.stride_d, c.dil_d, c.pad_front, d);
+    for (int64_t ky = 0; z >= 0 && ky < c.kh; ++ky) {
+      const int64_t y = along(p.y, ky, c.stride_h, c.dil_h, c.pad_top, h);
+      for (int64_t kx = 0; y >= 0 && kx < c.kw; ++kx) {
+        const int64_t x = along(p.x, kx, c.stride_w, c.dil_w, c.pad_left, w);
+        if (x >= 0)
+          sum.add(image + (((p.n * d + z) * h + y) * w + x) * c.c, weights + ((kz * c.kh + ky) * c.kw + kx) * c.c);
+      }
+    }
+  }
+}
+
 }  // namespace
 
 std::unique_ptr<Kernel> channels_conv(const Conv &c, int64_t slices) {
@@ -123,18 +140,7 @@ std::unique_ptr<Kernel> channels_conv(const Conv &c, int64_t slices) {
     Pixel p(first, c.od, c.oh, c.ow);
     for (int64_t i = first; i < last; ++i, p.next(c.od, c.oh, c.ow)) {
       Pairs sum(c.c, c.bias ? r.in<float>(2) : nullptr, r.out<float>(0) + i * c.c);
-      for (int64_t kz = 0; kz < c.kd; ++kz) {
-        const int64_t z = met(p.z, kz, c.stride_d, c.dil_d, c.pad_front, c.d);
-        for (int64_t ky = 0; z >= 0 && ky < c.kh; ++ky) {
-          const int64_t y = met(p.y, ky, c.stride_h, c.dil_h, c.pad_top, c.h);
-          for (int64_t kx = 0; y >= 0 && kx < c.kw; ++kx) {
-            const int64_t x = met(p.x, kx, c.stride_w, c.dil_w, c.pad_left, c.w);
-            if (x >= 0)
-              sum.add(src + (((p.n * c.d + z) * c.h + y) * c.w + x) * c.c,
-                      weights + ((kz * c.kh + ky) * c.kw + kx) * c.c);
-          }
-        }
-      }
+      add_taps<met>(sum, c, p, src, c.d, c.h, c.w, weights);
       sum.flush();
     }
     if (c.epilogue) c.epilogue(r.out<float>(0) + first * c.c, 1, (last - first) * c.c, 0);
@@ -150,18 +156,7 @@ std::unique_ptr<Kernel> channels_conv_data(const Conv &c, int64_t slices) {
     Pixel p(first, c.d, c.h, c.w);
     for (int64_t i = first; i < last; ++i, p.next(c.d, c.h, c.w)) {
       Pairs sum(c.c, nullptr, r.out<float>(0) + i * c.c);
-      for (int64_t kz = 0; kz < c.kd; ++kz) {
-        const int64_t z = meeting(p.z, kz, c.stride_d, c.dil_d, c.pad_front, c.od);
-        for (int64_t ky = 0; z >= 0 && ky < c.kh; ++ky) {
-          const int64_t y = meeting(p.y, ky, c.stride_h, c.dil_h, c.pad_top, c.oh);
-          for (int64_t kx = 0; y >= 0 && kx < c.kw; ++kx) {
-            const int64_t x = meeting(p.x, kx, c.stride_w, c.dil_w, c.pad_left, c.ow);
-            if (x >= 0)
-              sum.add(diff_dst + (((p.n * c.od + z) * c.oh + y) * c.ow + x) * c.c,
-                      weights + ((kz * c.kh + ky) * c.kw + kx) * c.c);
-          }
-        }
-      }
+      add_taps<meeting>(sum, c, p, diff_dst, c.od, c.oh, c.ow, weights);
       sum.flush();
     }
   });

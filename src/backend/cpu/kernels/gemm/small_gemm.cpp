@@ -358,12 +358,13 @@ HWY_INLINE void dot_rows(const Product &p, int64_t i) {
 template <Form form>
 HWY_INLINE void all_rows(const Product &p) {
   row_blocks<max_rows>(p.m, [&](int64_t m, int64_t i) HWY_ATTR {
-    if constexpr (parts > 1) return rows_in_parts<form>(p, m, i);
-    if constexpr (lanes > 4)
+    if constexpr (parts > 1) {
+      rows_in_parts<form>(p, m, i);
+    } else {
       if (p.n <= 4) return narrow_rows<hn::CappedTag<float, 4>, max_rows, form>(p, m, i);
-    if constexpr (lanes > 8)
       if (p.n <= 8) return narrow_rows<hn::CappedTag<float, 8>, max_rows, form>(p, m, i);
-    rows<max_rows, form>(p, m, i);
+      rows<max_rows, form>(p, m, i);
+    }
   });
 }
 

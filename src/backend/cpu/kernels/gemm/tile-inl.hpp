@@ -33,17 +33,17 @@ HWY_INLINE hn::Vec<DX> relu_of(DX dx, hn::Vec<DX> v) {
 template <bool partial, class DX, int U, int M, int N, class Product>
 HWY_INLINE void finish_tile(const Product &p, DX dx, const hn::Vec<DX> (&sum)[U][M][N], const float *d, float *c,
                             int64_t cols, bool relu = false) {
-  constexpr int64_t wide = hn::MaxLanes(DX());
+  constexpr int64_t vector = hn::MaxLanes(DX());
   DL4_UNROLL
   for (int i = 0; i < M; ++i) DL4_UNROLL
   for (int j = 0; j < N; ++j) {
     hn::Vec<DX> v = sum[0][i][j];
     DL4_UNROLL
     for (int u = 1; u < U; ++u) v = hn::Add(v, sum[u][i][j]);
-    const int64_t left = cols - j * wide;
-    const float *add = d ? d + i * p.ldd + j * wide : nullptr;
-    float *to = c + i * p.ldc + j * wide;
-    if (!partial || left >= wide) {
+    const int64_t left = cols - j * vector;
+    const float *add = d ? d + i * p.ldd + j * vector : nullptr;
+    float *to = c + i * p.ldc + j * vector;
+    if (!partial || left >= vector) {
       if (d) v = hn::Add(v, hn::LoadU(dx, add));
       if (relu) v = relu_of(dx, v);
       hn::StoreU(v, dx, to);

@@ -22,13 +22,19 @@ blas_present() {
 }
 
 need() {
-  local package missing=()
+  local blas=()
   if ! command -v dpkg-query >/dev/null; then
     without_apt
     return
   fi
+  blas_present || blas=(libopenblas-openmp-dev)
+  installed "$@" "${blas[@]}"
+}
+
+# Installs those that are missing, or ends the script with their names.
+installed() {
+  local package missing=()
   for package in "$@"; do present "$package" || missing+=("$package"); done
-  blas_present || missing+=(libopenblas-openmp-dev)
   if [ ${#missing[@]} = 0 ]; then
     say "all packages are there"
     return

@@ -1,0 +1,138 @@
+#!/usr/bin/env bash
+# Builds libdl4 for a platform and runs all of it that can run there; says at its end what passed and what was left out.
+#   bash tests/platforms/run.sh NAME        a platform is a file NAME.sh beside this one
+# It installs what is missing with apt and works in build/platforms/NAME. The platform's file calls these functions.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+. cmake/packages.sh
+
+here=tests/platforms
+if [ $# != 1 ] || [ "$1" = run ] || [ ! -f "$here/$1.sh" ]; then
+  echo "usage: $here/run.sh NAME, one of: $(cd $here && ls ./*.sh | sed 's|./||; s|\.sh$||' | grep -v '^run$' | xargs)" >&2
+  exit 2
+fi
+platform=$1
+work=$PWD/build/platforms/$platform # prefix/: what libdl4 is built with; build/: the build; log/: what was said
+prefix=$work/prefix/usr
+build=$work/build
+emulator=() # before a program of the platform
+mkdir -p "$work/log" "$prefix/lib/pkgconfig"
+results=()
+failed=0
+
+# ---- What it is built with -------------------------------------------------------------------------------------------
+
+# The headers of libraries that libdl4 and its tests use by headers alone, apart from the system's others.
+headers() {
+  local package file
+  installed cmake ninja-build pkg-config dpkg-dev libhwy-dev libspdlog-dev nlohmann-json3-dev libcli11-dev googletest
+  for package in libhwy-dev libspdlog-dev libfmt-dev nlohmann-json3-dev libcli11-dev; do
+    dpkg -L "$package" | grep -E '^/usr/(include|share/cmake|lib/[^/]+/cmake)/' | grep -v -e '-none\.cmake$' |
+      while read -r file; do [ -d "$file" ] || cp --parents -u "$file" "$work/prefix"; done
+  done
+  printf 'Name: hwy\nDescription: headers\nVersion: %s\nCflags: -I%s/include\n' \
+    "$(pkg-config --modversion libhwy)" "$prefix" >"$prefix/lib/pkgconfig/libhwy.pc"
+}
+
+# Where Debian's sources of a package lie.
+sources() { # PACKAGE
+  local folder=$PWD/build/platforms/sources
+  local apt=(apt-get -qq -o Dir::Etc::SourceList="$folder/list" -o Dir::Etc::SourceParts=- -o Dir::State::Lists="$folder/lists")
+  if ! ls -d "$folder/$1"-*/ >/dev/null 2>&1; then
+    mkdir -p "$folder/lists/partial"
+    echo "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian" \
+      "$(. /etc/os-release && echo "$VERSION_CODENAME") main" >"$folder/list"
+    (cd "$folder" && "${apt[@]}" update && "${apt[@]}" source "$1") >"$work/log/sources" 2>&1 ||
+      { cat "$work/log/sources" >&2; exit 1; }
+  fi
+  ls -d "$folder/$1"-*/
+}
+
+# A toolchain file, and zlib and GoogleTest compiled by it.
+#   toolchain SYSTEM PROCESSOR CC CXX AR   as CMake names the first two
+toolchain() {
+  {
+    printf 'set(CMAKE_SYSTEM_NAME %s)\nset(CMAKE_SYSTEM_PROCESSOR %s)\n' "$1" "$2"
+    printf 'set(CMAKE_C_COMPILER %s)\nset(CMAKE_CXX_COMPILER %s)\nset(CMAKE_AR %s)\n' "$3" "$4" "$5"
+    printf 'set(CMAKE_CROSSCOMPILING_EMULATOR "%s")\n' "$(IFS=';'; echo "${emulator[*]}")"
+    printf 'set(CMAKE_FIND_ROOT_PATH %s)\n' "$prefix"
+    for what in LIBRARY INCLUDE PACKAGE; do printf 'set(CMAKE_FIND_ROOT_PATH_MODE_%s ONLY)\n' $what; done
+    printf 'set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)\n'
+    printf 'set(%s)\n' "ENV{PKG_CONFIG_LIBDIR} $prefix/lib/pkgconfig" \
+      "spdlog_DIR $(dirname "$prefix"/lib/*/cmake/spdlog/spdlogConfig.cmake)" \
+      "fmt_DIR $(dirname "$prefix"/lib/*/cmake/fmt/fmt-config.cmake)"
+  } >"$work/toolchain.cmake"
+  if [ ! -f "$prefix/lib/libz.a" ]; then
+    local zlib name
+    zlib=$(sources zlib)
+    mkdir -p "$work/zlib"
+    for name in adler32 compress crc32 deflate gzclose gzlib gzread gzwrite infback inffast inflate inftrees trees \
+      uncompr zutil; do
+      "$3" -O2 -fPIC -DHAVE_UNISTD_H -c "$zlib/$name.c" -o "$work/zlib/$name.o"
+    done
+    "$5" rcs "$prefix/lib/libz.a" "$work"/zlib/*.o
+    cp "$zlib/zlib.h" "$zlib/zconf.h" "$prefix/include"
+  fi
+  if [ ! -f "$prefix/lib/libgtest.a" ]; then
+    cmake -S /usr/src/googletest -B "$work/gtest" -G Ninja -DCMAKE_TOOLCHAIN_FILE="$work/toolchain.cmake" \
+      -DCMAKE_BUILD_TYPE=Release -DBUILD_GMOCK=OFF -DCMAKE_INSTALL_PREFIX="$prefix" -DCMAKE_INSTALL_LIBDIR=lib \
+      >"$work/log/gtest" && cmake --build "$work/gtest" --target install >>"$work/log/gtest" ||
+      { cat "$work/log/gtest"; exit 1; }
+  fi
+}
+
+# ---- Building --------------------------------------------------------------------------------------------------------
+
+configure() { # CMAKE ARGUMENT...
+  cmake -S . -B "$build" -G Ninja -DCMAKE_TOOLCHAIN_FILE="$work/toolchain.cmake" -DCMAKE_BUILD_TYPE=Release \
+    -DDL4_BACKENDS=own -DDL4_STATIC=ON "$@" >"$work/log/configure" 2>&1 || { cat "$work/log/configure"; exit 1; }
+}
+
+compile() { # TARGET...
+  say "building $*"
+  nice -n 5 cmake --build "$build" --target "$@"
+}
+
+# ---- Running ---------------------------------------------------------------------------------------------------------
+
+result() { results+=("$(printf '%-8s %-34s %s' "$1" "$2" "${3:-}")"); printf '==> %s\n' "${results[-1]}"; }
+
+# check NAME COMMAND...: runs it; its last line says what it found.
+check() {
+  local name=$1 log="$work/log/${1//[^a-zA-Z0-9]/_}"
+  shift
+  if "$@" >"$log" 2>&1; then
+    result passed "$name" "$(tail -1 "$log")"
+  else
+    tail -40 "$log"
+    result FAILED "$name" "$log"
+    failed=1
+  fi
+}
+
+left_out() { result "left out" "$1" "$2"; } # NAME REASON
+
+# gtest ROOM [FILTER]: the program ROOM_tests, on all cores.
+gtest() {
+  local program=$build/tests/$1_tests n shard pids=() good=0
+  n=$(nproc)
+  for ((shard = 0; shard < n; ++shard)); do
+    GTEST_TOTAL_SHARDS=$n GTEST_SHARD_INDEX=$shard nice -n 5 "${emulator[@]}" "$program" --gtest_brief=1 \
+      --gtest_filter="${2:-*}" >"$work/log/$1_tests.$shard" 2>&1 &
+    pids+=($!)
+  done
+  for pid in "${pids[@]}"; do wait "$pid" || good=1; done
+  grep -hE '^\[  FAILED|Failure' "$work/log/$1_tests".[0-9]* || true
+  cat "$work/log/$1_tests".[0-9]* | awk '/^\[==========\]/ { n += $2 } /^\[  SKIPPED \] [0-9]+ test/ { s += $4 }
+    END { print n + 0 " tests" (s ? ", " s " of them skipped" : "") }'
+  return $good
+}
+
+# The published sums of all nets, by the command `dl4`.
+verify() { "${emulator[@]}" "$build/capi/tool/dl4" verify; }
+
+. "$here/$platform.sh"
+
+say "$platform: $(git log -1 --format=%h 2>/dev/null || true)"
+printf '%s\n' "${results[@]}"
+exit $failed

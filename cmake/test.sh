@@ -14,7 +14,7 @@ fi
 need $build_packages $test_packages $toolchains
 want $tool_packages
 unpack_openblas_variants
-build all -DDL4_BUILD_EXAMPLES=ON -DDL4_BUILD_TESTS=ON
+build all -DDL4_BUILD_EXAMPLES=ON -DDL4_BUILD_TESTS=ON -DDL4_STATIC=ON
 if [ $# = 0 ]; then set -- -LE slow; fi
 say "running ctest $*"
 exec ctest --test-dir build/release --output-on-failure -j "$(nproc)" "$@"

@@ -20,6 +20,8 @@ function(consume language) # ARGN: CMake arguments
   message("${MODE} ${language}: ${output}")
   if(language STREQUAL cpp)
     run(${binary}/layers)
+  else()
+    run(${CMAKE_COMMAND} -E chdir ${binary} ${binary}/xor) # trains, and saves here
   endif()
 endfunction()
 
@@ -52,7 +54,7 @@ if(MODE STREQUAL install)
   if(STATIC)
     file(REMOVE_RECURSE ${WORK}/${MODE}-c)
     consume(c -DCMAKE_PREFIX_PATH=${prefix} -DDL4_TARGET=dl4::dl4_static)
-    alone(${WORK}/${MODE}-c/consumer)
+    alone(${WORK}/${MODE}-c/xor)
   endif()
 
   file(GLOB_RECURSE pc ${prefix}/dl4.pc)
@@ -71,8 +73,8 @@ if(MODE STREQUAL install)
     run(pkg-config --static --cflags --libs dl4)
     string(REPLACE "-ldl4" "-l:libdl4.a" output "${output}") # beside it lies the shared one
     separate_arguments(static_flags UNIX_COMMAND "${output}")
-    run(${C_COMPILER} -std=c99 ${SOURCE}/tests/consumers/c/main.c -o ${WORK}/pc-c-static ${static_flags})
-    run(${WORK}/pc-c-static)
+    run(${C_COMPILER} -std=c99 ${SOURCE}/capi/examples/xor.c -o ${WORK}/pc-c-static ${static_flags})
+    run(${CMAKE_COMMAND} -E chdir ${WORK} ${WORK}/pc-c-static)
     message("pkg-config --static c: ${output}")
     alone(${WORK}/pc-c-static)
   endif()

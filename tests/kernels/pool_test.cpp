@@ -80,6 +80,21 @@ TEST(Pool, MatchesPlainLoops) {
   });
 }
 
+// What "portable" promises, of any number of channels.
+TEST(Pool, AveragesHaveTheSameBitsOnEveryInstructionSet) {
+  for (int64_t c = 1; c <= 40; ++c) {
+    const Pool p{1, c, one, {6, 3, 4, 1}, {9, 3, 7, 1}};
+    const std::vector<float> values = random_floats(p.cells() * c, -3, 3);
+    std::vector<float> first;
+    on_every_target([&] {
+      std::vector<float> y(static_cast<size_t>(p.outputs() * c));
+      average_pool(p, values.data(), y.data(), 0, p.h.out);
+      if (first.empty()) first = y;
+      EXPECT_EQ(first, y) << c << " channels";
+    });
+  }
+}
+
 // Its product with the channels would wrap to 0.
 TEST(Pool, AWindowMayBeOfAnyWidth) {
   on_every_target([] {

@@ -79,8 +79,10 @@ HWY_INLINE void fold(const Pool &p, const float *image, const Window &w, float *
 }
 
 inline constexpr int64_t strip = 1024;  // floats
+// Few channels, of every processor the same: the order of sums depends on it.
+inline constexpr int64_t few = 16;
 
-// A row of outputs y of fewer channels than lanes: rows of windows are folded first, many pixels side by side.
+// A row of outputs y of few channels: rows of windows are folded first, many pixels side by side.
 template <bool is_max>
 HWY_INLINE void narrow_row(const Pool &p, const float *image, int64_t od, int64_t oh, float *y) {
   const V start = set(is_max ? -std::numeric_limits<float>::infinity() : 0.0f);
@@ -99,20 +101,22 @@ HWY_INLINE void narrow_row(const Pool &p, const float *image, int64_t od, int64_
     store(start, column + width);  // read beyond the last pixel, not used
     for (int64_t ow = begin; ow < end; ++ow) {
       const Window w = window(p, od, oh, ow);
-      V a = start;
-      for (int64_t i = w.w.begin; i < w.w.end; ++i) a = step(a, load(column + (i - first.w.begin) * p.c));
-      if (!is_max) a = hn::Div(a, set(w.count()));
-      if ((p.w.out - ow) * p.c >= lanes)
-        store(a, y + ow * p.c);  // what is too much, the next ones write again
-      else
-        store_n(a, y + ow * p.c, p.c);
+      for (int64_t c = 0; c < p.c; c += lanes) {
+        V a = start;
+        for (int64_t i = w.w.begin; i < w.w.end; ++i) a = step(a, load(column + (i - first.w.begin) * p.c + c));
+        if (!is_max) a = hn::Div(a, set(w.count()));
+        if ((p.w.out - ow) * p.c - c >= lanes)
+          store(a, y + ow * p.c + c);  // what is too much, the next ones write again
+        else
+          store_n(a, y + ow * p.c + c, p.c - c);
+      }
     }
   }
 }
 
 template <bool is_max>
 void forward(const Pool &p, const float *x, float *y, int64_t begin, int64_t end) {
-  const bool narrow = !p.adaptive && p.c < lanes && p.w.size <= strip / p.c;
+  const bool narrow = !p.adaptive && p.c < few && p.w.size <= strip / p.c;
   for (int64_t r = begin; r < end; ++r) {
     const int64_t oh = r % p.h.out, od = r / p.h.out % p.d.out;
     const float *image = x + r / p.h.out / p.d.out * p.cells() * p.c;

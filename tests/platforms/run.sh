@@ -48,6 +48,21 @@ sources() { # PACKAGE
   ls -d "$folder/$1"-*/
 }
 
+# The compilers of a target of zig's, with its C and C++ libraries: bin/cc, bin/c++, bin/ar.
+zig() { # TARGET FLAG...
+  local folder=$PWD/build/platforms/zig name
+  installed python3-venv
+  if [ ! -d "$folder/lib" ]; then
+    python3 -m venv "$folder" && "$folder/bin/pip" -q install ziglang==0.13.0
+  fi
+  mkdir -p "$work/bin"
+  for name in cc c++ ar; do
+    printf '#!/bin/sh\nexec "%s" %s "$@"\n' "$(ls "$folder"/lib/python*/site-packages/ziglang/zig)" \
+      "$name$([ $name = ar ] || echo " -target $*")" >"$work/bin/$name"
+    chmod +x "$work/bin/$name"
+  done
+}
+
 # A toolchain file, and zlib and GoogleTest compiled by it.
 #   toolchain SYSTEM PROCESSOR CC CXX AR   as CMake names the first two
 toolchain() {
@@ -68,7 +83,7 @@ toolchain() {
     mkdir -p "$work/zlib"
     for name in adler32 compress crc32 deflate gzclose gzlib gzread gzwrite infback inffast inflate inftrees trees \
       uncompr zutil; do
-      "$3" -O2 -fPIC -DHAVE_UNISTD_H -c "$zlib/$name.c" -o "$work/zlib/$name.o"
+      "$3" -O2 -fPIC -w -DHAVE_UNISTD_H -c "$zlib/$name.c" -o "$work/zlib/$name.o"
     done
     "$5" rcs "$prefix/lib/libz.a" "$work"/zlib/*.o
     cp "$zlib/zlib.h" "$zlib/zconf.h" "$prefix/include"
@@ -90,7 +105,7 @@ configure() { # CMAKE ARGUMENT...
 
 compile() { # TARGET...
   say "building $*"
-  nice -n 5 cmake --build "$build" --target "$@"
+  nice -n 5 cmake --build "$build" --target "$@" -- -j "$(nproc)" -k 0 # all that is wrong at once
 }
 
 # ---- Running ---------------------------------------------------------------------------------------------------------

@@ -1,6 +1,8 @@
 """Runs the tests of the package `onnx` (node, simple, pytorch-operator, pytorch-converted) through dl4.onnx_backend, fed
-as its own runner feeds them, and prints how many pass. Ends with 1 where a case has another result than the lists here
-say: WRONG, numbers that differ; REFUSED, by the beginnings of names; all others pass. With 77 without `onnx`.
+as its own runner feeds them, and prints how many pass, of all and of those whose types are float32, int32, int64 and
+bool alone. Ends with 1 where a case has another result than the lists here say: WRONG, numbers that differ; REFUSED, by
+the beginnings of names; all others pass. Of all cases too where less than PLAIN_SHARE of the plain ones pass. With 77
+without `onnx`.
 
     onnx_scoreboard.py [WORD...]             cases with a word in their names alone; what is wrong with them in full
     onnx_scoreboard.py --refusals            what is refused, by reason
@@ -100,6 +102,31 @@ REFUSED = {
     "test_operator_addconstant": PAST,
     "test_MaxPool1d_stride_padding_dilation": "more memory than a file of its size may take",
 }
+
+
+PLAIN = {onnx.TensorProto.FLOAT, onnx.TensorProto.INT32, onnx.TensorProto.INT64, onnx.TensorProto.BOOL}
+PLAIN_SHARE = 0.98
+
+
+def types(message):
+    """Every type of data that a model names: of its inputs, outputs, values between, constants and casts."""
+    if isinstance(message, onnx.TensorProto):
+        yield message.data_type
+    elif isinstance(message, (onnx.TypeProto.Tensor, onnx.TypeProto.SparseTensor)):
+        yield message.elem_type
+    elif isinstance(message, onnx.AttributeProto) and message.name in {"to", "dtype"}:
+        yield message.i
+    else:
+        for field, value in message.ListFields():
+            if field.message_type:
+                for one in [value] if hasattr(value, "ListFields") else value:
+                    yield from types(one)
+
+
+def plain(test):
+    """Of float32, int32, int64 and bool alone."""
+    model = test.model or onnx.load(os.path.join(test.model_dir, "model.onnx"))
+    return set(types(model)) <= PLAIN | {onnx.TensorProto.UNDEFINED}
 
 
 def array(value):
@@ -219,11 +246,13 @@ def main():
     if "--written" in sys.argv:
         return write_all(tests)
     passed, known, wrong, refused, named = 0, 0, [], collections.Counter(), set()
-    for test in tests:
+    of_plain, plain_passed = [plain(t) for t in tests], 0
+    for test, is_plain in zip(tests, of_plain):
         by = refusal(test.name)
         try:
             check(test)
             passed += 1
+            plain_passed += is_plain
             if test.name in WRONG or by:
                 wrong.append(f"{test.name}: passes, though a list names it")
         except (AssertionError, InternalError) as e:
@@ -238,6 +267,8 @@ def main():
                 wrong.append(f"{test.name}: {' '.join(str(e).split())[: 2000 if words else 200]}")
     if not words:
         wrong.extend(f"{name}: REFUSED names it, and nothing is refused" for name in REFUSED.keys() - named)
+        if plain_passed < PLAIN_SHARE * sum(of_plain):
+            wrong.append(f"{plain_passed} of {sum(of_plain)} plain cases pass, expected {PLAIN_SHARE:.0%}")
     for line in wrong:
         print("wrong:", line)
     if "--refusals" in sys.argv:
@@ -246,6 +277,10 @@ def main():
     print(
         f"{len(tests)} tests: {passed} pass, {known} differ as WRONG says, {len(wrong)} are wrong, "
         f"{sum(refused.values())} are refused"
+    )
+    print(
+        f"of float32, int32, int64 and bool alone: {plain_passed} of {sum(of_plain)} pass"
+        f" ({plain_passed / max(1, sum(of_plain)):.1%})"
     )
     return 1 if wrong else 0
 

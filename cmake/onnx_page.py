@@ -17,7 +17,7 @@ Written by `cmake/onnx_page.py` from the tables and the refusals in `src/io/onnx
 number or a name. `dl4 convert a.onnx b.onnx` reads and writes.
 """
 STRING = r'"(?:[^"\\]|\\.)*"'
-DOMAINS = {"ml": "ai.onnx.ml", "microsoft": "com.microsoft"}
+DOMAINS = {"ml": "ai.onnx.ml", "microsoft": "com.microsoft", "microsoft_quantized": "com.microsoft"}
 
 
 def source(name):
@@ -136,7 +136,7 @@ def page(registry):
     parts.append("## Read\n\n" + table(read[""]))
     forms = ", ".join(f"{op} ({', '.join(map(str, at))})" for op, at in sorted(old.items()))
     parts.append(f"Forms that an operator had before an opset are read too: {forms}.\n")
-    for domain in DOMAINS.values():
+    for domain in dict.fromkeys(DOMAINS.values()):
         parts.append(f"## Read of `{domain}`\n\n" + table(read[domain]))
     parts.append("## Written\n\n" + ", ".join(sorted(written, key=str.lower)) + ".\n")
     parts.append("Refused, by the layer that a model has:\n\n" + "\n".join(f"- {r}" for r in sorted(refused)) + "\n")

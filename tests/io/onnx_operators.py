@@ -68,6 +68,8 @@ def model(nodes, inputs, constants, opset, free):
     for out in made.graph.output:
         if known[out.name].type.tensor_type.elem_type:
             out.type.CopyFrom(known[out.name].type)
+        elif any(n.domain for n in nodes):  # whose outputs nothing infers
+            out.type.tensor_type.elem_type = onnx.TensorProto.FLOAT
     return made
 
 
@@ -487,6 +489,95 @@ def integers():
         case(f"DynamicQuantizeLinear {low} {high}", dynamic, {"x": floats(3, 40, low=low, high=high)}, {"w": bytes_of("int8", 40, 5)}, tolerance=1e-6)
 
 
+def quantized():
+    """Ops of ONNX Runtime's own, around the numbers of a byte."""
+    of = {"domain": "com.microsoft"}
+    steps = {n: np.float32(v) for n, v in (("s", 0.03), ("t", 0.05), ("u", 0.0713))}
+    for kind in ("uint8", "int8"):
+        zeros = {n: np.array(v, kind) for n, v in (("z", 3), ("w", 12), ("v", 7))}
+        end = node("DequantizeLinear", ["q", "u", "v"], ["y"])
+        behind = ["u", "v"]
+        pair = {"a": bytes_of(kind, 3, 4), "b": bytes_of(kind, 3, 4)}
+        image = {"a": bytes_of(kind, 2, 3, 6, 5)}
+        a, b = ["a", "s", "z"], ["b", "t", "w"]
+        known = {**steps, **zeros}
+        one = 0.0714  # two numbers may round to steps that lie side by side
+        for op in ("QLinearAdd", "QLinearMul"):
+            case(f"{op} {kind}", [node(op, [*a, *b, *behind], ["q"], **of), end], pair, known, tolerance=one)
+        case(f"QLinearConcat {kind}", [node("QLinearConcat", [*behind, *a, *b], ["q"], axis=1, **of), end], pair, known, tolerance=one)
+        for op, more in (("QLinearSigmoid", {}), ("QLinearLeakyRelu", {"alpha": 0.3})):
+            case(f"{op} {kind}", [node(op, [*a, *behind], ["q"], **more, **of), end], {"a": pair["a"]}, known)
+        for op, more in (("QLinearGlobalAveragePool", {}), ("QLinearAveragePool", {"kernel_shape": [3, 2], "pads": [1, 0, 1, 1]})):
+            case(f"{op} {kind}", [node(op, [*a, *behind], ["q"], **more, **of), end], image, known, tolerance=one)
+        last = node("QLinearAveragePool", [*a, *behind], ["q"], kernel_shape=[2, 2], channels_last=1, **of)
+        case(f"QLinearAveragePool {kind} of the last axis", [last, end], image, known, refused='"channels_last" of 1')
+        fine = {**known, "u": np.float32(1 / 256), "v": np.array(0 if kind == "uint8" else -128, kind)}
+        of_rows = node("QLinearSoftmax", [*a, *behind], ["q"], axis=1, opset=13, **of)
+        case(f"QLinearSoftmax {kind}", [of_rows, end], {"a": pair["a"]}, fine, tolerance=0.004)
+        columns = node("QLinearSoftmax", [*a, *behind], ["q"], axis=0, opset=13, **of)
+        case(f"QLinearSoftmax {kind} axis 0", [columns, end], {"a": pair["a"]}, fine, refused="another axis than the last")
+        flags = {"c": np.array([[True], [False], [True]])}
+        case(f"QLinearWhere {kind}", [node("QLinearWhere", ["c", *a, *b, *behind], ["q"], **of), end], {**flags, **pair}, known, tolerance=one)
+        rows = {"a": bytes_of(kind, 3, 30)}
+        weights = {"b": bytes_of("int8", 5, 30), "w": np.zeros(5, "int8"), "t": floats(5, low=0.01, high=0.05), "c": random.integers(-500, 500, 5).astype("int32"), "u": np.float32(0.9)}
+        inputs = [*a, *b, "c"]
+        case(f"QGemm {kind}", [node("QGemm", [*inputs, *behind], ["q"], transB=1, **of), end], rows, {**known, **weights})
+        if kind == "uint8":
+            case("QGemm of floats", node("QGemm", inputs, ["y"], transB=1, alpha=0.5, **of), rows, {**known, **weights}, tolerance=1e-4)
+
+
+# ---- recurrent nets that no layer of ours is -------------------------------------------------------------------------
+
+
+def recurrent():
+    directions = {"forward": 1, "reverse": 1, "bidirectional": 2}
+    for op, gates in (("LSTM", 4), ("GRU", 3), ("RNN", 1)):
+        for direction, d in directions.items():
+            units, steps, batch = 3, 5, 2
+            x = {"x": floats(steps, batch, 4)}
+            w = {"w": floats(d, gates * units, 4), "r": floats(d, gates * units, units), "b": floats(d, 2 * gates * units)}
+            outputs = ["y", "h", *(["c"] if op == "LSTM" else [])]
+            how = {"hidden_size": units, "direction": direction}
+            case(f"{op} {direction} clip", node(op, ["x", "w", "r", "b"], outputs, clip=0.3, **how), x, w, free=(0, 1))
+            lengths = node(op, ["x", "w", "r", "b", "l"], outputs, **how)
+            case(f"{op} {direction} lengths", lengths, {**x, "l": np.array([3, 5], "int32")}, w, free=())
+            case(f"{op} {direction} constant lengths", lengths, x, {**w, "l": np.array([4, 2], "int32")}, free=())
+            case(f"{op} {direction} computed weights", node(op, ["x", "w", "r"], outputs, **how), {**x, "w": w["w"], "r": w["r"]}, free=())
+            names = ["HardSigmoid", "Affine", "ScaledTanh"] if op == "LSTM" else ["ThresholdedRelu", "LeakyRelu"] if op == "GRU" else ["Elu"]
+            numbers = {"LSTM": ([0.3, 0.7, 1.5], [0.4, 0.1, 0.6]), "GRU": ([0.1, 0.2], []), "RNN": ([0.7], [])}[op]
+            alpha, beta = (list(v) * d for v in numbers)
+            other = {"activations": names * d, "activation_alpha": alpha, **({"activation_beta": beta} if beta else {})}
+            case(f"{op} {direction} functions", node(op, ["x", "w", "r", "b"], outputs, **other, **how), x, w, free=(0, 1))
+            if op == "GRU":
+                after = node(op, ["x", "w", "r", "b", "l"], outputs, linear_before_reset=1, **how)
+                case(f"GRU {direction} lengths after", after, {**x, "l": np.array([2, 5], "int32")}, w, free=())
+            if op == "LSTM":
+                state, peepholes = {"s": floats(d, batch, units)}, {"p": floats(d, 3 * units)}
+                for at, name in ((5, "h"), (6, "c")):
+                    inputs = ["x", "w", "r", "b", "", *[""] * (at - 5), "s"]
+                    case(f"LSTM {direction} {name} alone", node(op, inputs, outputs, **how), {**x, **state}, w, free=())
+                inputs = ["x", "w", "r", "b", "", "", "", "p"]
+                case(f"LSTM {direction} peepholes", node(op, inputs, outputs, **how), x, {**w, **peepholes}, free=(0, 1))
+                case(f"LSTM {direction} coupled", node(op, ["x", "w", "r", "b"], outputs, input_forget=1, **how), x, w, free=(0, 1))
+    batch_first = node("LSTM", ["x", "w", "r", "b", "", "", "", "p"], ["y", "h", "c"], hidden_size=3, layout=1)
+    weights = {"w": floats(1, 12, 4), "r": floats(1, 12, 3), "b": floats(1, 24), "p": floats(1, 9)}
+    case("LSTM batch first peepholes", batch_first, {"x": floats(2, 5, 4)}, weights, free=(0, 1), reference=True)
+
+
+def pools():
+    """Windows over free axes."""
+    for op, window, pads, counted in itertools.product(("MaxPool", "AveragePool"), ((2, 2), (3, 2), (3, 1)), (0, 1), (0, 1)):
+        how = {"kernel_shape": [window[0]] * 2, "strides": [window[1]] * 2, "pads": [pads, 0, 0, pads], "ceil_mode": 1}
+        if op == "AveragePool":
+            how["count_include_pad"] = counted
+        elif counted:
+            continue
+        past = pads + window[1] > window[0]
+        for size in (6, 7):
+            name = f"{op} {window} {pads} {counted} {size}"
+            case(name, node(op, ["x"], ["y"], **how), {"x": floats(2, 3, size, size + 1)}, free=(0, 2, 3), refused="steps past the window" if past else None)
+
+
 # ---- random numbers: their kind, and that they are others in each run ------------------------------------------------
 
 
@@ -526,7 +617,7 @@ def drawn():
 
 
 def main():
-    for family in (sampled, signals, steps, edges, numbers, sizes, computed_kernels, places, flexible, whole_reductions, integers):
+    for family in (sampled, signals, steps, edges, numbers, sizes, computed_kernels, places, flexible, whole_reductions, integers, quantized, recurrent, pools):
         family()
     words = sys.argv[1:]
     agree, wrong = 0, []

@@ -89,7 +89,6 @@ REFUSED = {
     "test_cast_e8m0_": OTHER_TYPE,
     "test_equal_string": STRINGS,
     "test_image_decoder_": "an image in a format of files",
-    "test_lstm_with_peepholes": "peepholes",
     "test_maxunpool_export_with_output_shape": "places of the smaller image; ONNX Runtime's are those of the larger one",
     "test_regex_full_match_": STRINGS,
     "test_roialign_mode_max": "the largest of weighted corners, as ONNX Runtime has it",

@@ -116,7 +116,10 @@ namespace {
 
 const Row *row_of(const NodeProto &node, int64_t opset) {
   if (node.domain == "ai.onnx.ml") return find(ml_rows(), node.op);
-  if (node.domain == "com.microsoft") return find(microsoft_rows(), node.op);
+  if (node.domain == "com.microsoft") {
+    const Row *row = find(microsoft_rows(), node.op);
+    return row ? row : find(microsoft_quantized_rows(), node.op);
+  }
   if (node.domain == "ai.onnx.preview") return node.op == "FlexAttention" ? onnx::row_of(node.op) : nullptr;
   if (!node.domain.empty() && node.domain != "ai.onnx") return nullptr;
   if (const Row *old = old_row_of(node.op, opset)) return old;

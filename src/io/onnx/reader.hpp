@@ -277,6 +277,7 @@ std::span<const Row> named_rows();
 // Of other domains.
 std::span<const Row> ml_rows();
 std::span<const Row> microsoft_rows();
+std::span<const Row> microsoft_quantized_rows();
 // Null: no layer of ours computes it.
 const Row *row_of(std::string_view op);
 // Of an op that had another form in the opset of the file; null: it is as it was, or not read.

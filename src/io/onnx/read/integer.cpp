@@ -60,7 +60,8 @@ Node less_zero(const Op &op, size_t i, size_t zero, const Perm &perm, bool by_ro
 Node product(const Op &op, size_t a, size_t a_zero, size_t b, size_t b_zero, std::vector<Dim> &dims) {
   const Value &x = op.in(a), &w = op.in(b);
   if (x.rank() < 2 || w.rank() < 2) op.refuse("of a value of fewer than two axes is not supported");
-  const int64_t terms = known(op, x.dims.back(), "the axis that is summed over");
+  const Dim &summed = x.dims.back().known() ? x.dims.back() : w.dims[w.dims.size() - 2];  // one may say it alone
+  const int64_t terms = known(op, summed, "the axis that is summed over");
   Value front_x = x, front_w = w;
   front_x.dims.resize(x.dims.size() - 2), front_w.dims.resize(w.dims.size() - 2);
   dims = op.broadcast({&front_x, &front_w});

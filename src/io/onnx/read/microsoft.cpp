@@ -4,49 +4,9 @@
 
 #include "base/error.hpp"
 #include "io/onnx/read/nodes.hpp"
-#include "io/onnx/read/math.hpp"
 
 namespace dl4::io::onnx {
 namespace {
-
-using Said = std::vector<Attribute>;
-
-// What nodes make, one behind the other.
-struct Nodes {
-  const Op &op;
-
-  Value in(size_t i) const { return op.in(i); }
-  Value of(std::string_view kind, const Values &in, Said attributes = {}) const {
-    return computed(op, kind, in, std::move(attributes));
-  }
-  Value add(const Value &a, const Value &b) const { return of("Add", {a, b}); }
-  Value mul(const Value &a, const Value &b) const { return of("Mul", {a, b}); }
-  Value matmul(const Value &a, const Value &b) const { return of("MatMul", {a, b}); }
-  Value transpose(const Value &v, Ints perm) const { return of("Transpose", {v}, {said("perm", std::move(perm))}); }
-  Value real(double v) const {
-    Tensor t = make_tensor(DType::f32, {});
-    *t.as<float>() = static_cast<float>(v);
-    return constant(std::move(t), Type::float32);
-  }
-  Value ints(const Ints &list) const { return constant(tensor_of(list), Type::int64); }
-  Value cast(const Value &v, Type to) const { return of("Cast", {v}, {said("to", static_cast<int64_t>(to))}); }
-  Value slice(const Value &v, int64_t axis, int64_t from, int64_t to) const {
-    return of("Slice", {v, ints({from}), ints({to}), ints({axis})});
-  }
-  Value dim(const Value &v, int64_t axis) const {
-    return of("Gather", {of("Shape", {v}), number(axis)}, {said("axis", int64_t{0})});
-  }
-
- private:
-  static Value constant(Tensor t, Type type) {
-    Value v;
-    v.type = type;
-    v.dtype = t.dtype;
-    for (int64_t d : t.shape) v.dims.push_back({d, {}});
-    v.constant = std::move(t);
-    return v;
-  }
-};
 
 // The attributes of the node but those of ORT's own.
 Said own(const Op &op, std::initializer_list<std::string_view> but) {
@@ -282,17 +242,9 @@ void attention(const Op &op) {
   from_projections(op, x, 3, 4, 5);
 }
 
-// Integers less their zero point, times their scale.
-Value floats(const Nodes &n, const Value &v, const Value &scale, std::optional<Value> zero) {
-  Value x = n.cast(v, Type::float32);
-  if (zero) x = n.of("Sub", {x, n.cast(*zero, Type::float32)});
-  return n.mul(x, scale);
-}
-std::optional<Value> given(const Op &op, size_t i) { return op.has(i) ? std::optional(op.in(i)) : std::nullopt; }
-
 void quantized_attention(const Op &op) {
   const Nodes n{op};
-  const Value x = floats(n, n.in(0), n.in(3), given(op, 6)), w = floats(n, n.in(1), n.in(4), given(op, 7));
+  const Value x = n.floats(n.in(0), n.in(3), n.given(6)), w = n.floats(n.in(1), n.in(4), n.given(7));
   from_projections(op, n.add(n.matmul(x, w), n.in(2)), 5, 8, 9);
 }
 
@@ -333,22 +285,6 @@ void multi_head_attention(const Op &op) {
   op.give_value(0, attended(n, a));
 }
 
-// ---- quantized products --------------------------------------------------------------------------------------------
-
-void matmul_integer_to_float(const Op &op) {
-  const Nodes n{op};
-  const Value a = floats(n, n.in(0), n.in(2), given(op, 4)), b = floats(n, n.in(1), n.in(3), given(op, 5));
-  const Value y = n.matmul(a, b);
-  op.give_value(0, op.has(6) ? n.add(y, n.in(6)) : y);
-}
-
-void dynamic_quantize_matmul(const Op &op) {
-  const Nodes n{op};
-  const Values a = computed(op, "DynamicQuantizeLinear", {n.in(0)}, {}, 3);
-  const Value y = n.matmul(floats(n, a[0], a[1], a[2]), floats(n, n.in(1), n.in(2), given(op, 3)));
-  op.give_value(0, op.has(4) ? n.add(y, n.in(4)) : y);
-}
-
 }  // namespace
 
 std::span<const Row> microsoft_rows() {
@@ -369,8 +305,6 @@ std::span<const Row> microsoft_rows() {
       {"Attention", attention},
       {"MultiHeadAttention", multi_head_attention},
       {"QAttention", quantized_attention},
-      {"MatMulIntegerToFloat", matmul_integer_to_float},
-      {"DynamicQuantizeMatMul", dynamic_quantize_matmul},
   };
   return rows;
 }

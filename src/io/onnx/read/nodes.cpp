@@ -74,4 +74,18 @@ Value numbers(const Ints &list) {
   return v;
 }
 
+Value Nodes::real(double v) const {
+  Value n;
+  n.type = Type::float32;
+  n.constant = make_tensor(DType::f32, {});
+  *n.constant->as<float>() = static_cast<float>(v);
+  return n;
+}
+
+Value Nodes::floats(const Value &v, const Value &scale, const std::optional<Value> &zero) const {
+  Value x = cast(v, Type::float32);
+  if (zero) x = sub(x, cast(*zero, Type::float32));
+  return mul(x, scale);
+}
+
 }  // namespace dl4::io::onnx

@@ -14,8 +14,13 @@ Ints past_the_end(const Op &op, const Window &w, const std::vector<Dim> &dims) {
   Ints more(w.axes(), 0);
   if (!w.ceil || w.same) return more;
   for (size_t i = 0; i < w.axes(); ++i) {
-    if (!dims[i + 2].known()) op.refuse("\"ceil_mode\" over a free axis is not supported");
     const int64_t n = dims[i + 2].factor, all = n + w.pads[i][0] + w.pads[i][1], s = w.strides[i];
+    if (!dims[i + 2].known()) {
+      // One place less than a step gives as many windows, whatever the size; none begins behind the end.
+      if (w.pads[i][1] + s > w.reach(i)) op.refuse("\"ceil_mode\" over a free axis, with steps past the window");
+      more[i] = s - 1;
+      continue;
+    }
     int64_t out = ceil_div(all - w.reach(i), s) + 1;
     if ((out - 1) * s >= n + w.pads[i][0]) --out;  // one that begins in the pads does not count
     more[i] = std::max<int64_t>((out - 1) * s + w.reach(i) - all, 0);
@@ -142,10 +147,20 @@ void max_pool(const Op &op) {
 // How many places of an image each window covers, over how many it has: what the mean over all of them is to be divided
 // by. Pads count if asked for.
 Node shares(const Op &op, const Window &w, const std::vector<Dim> &dims, const Ints &more, bool with_pads) {
+  if (!std::all_of(dims.begin() + 2, dims.end(), [](const Dim &d) { return d.known(); })) {
+    std::vector<Dim> image{dims.begin() + 1, dims.end()};
+    std::rotate(image.begin(), image.begin() + 1, image.end());
+    image.insert(image.begin(), Dim{});
+    image.back() = Dim{};
+    Node ones = by_number(op, "BroadcastAdd", op.cast(op.zeros(image), DType::f32), 1);
+    ones = with_pads ? filled_ends(op, ones, w.pads, 1) : padded(op, ones, w.pads);
+    Margins behind;
+    for (int64_t n : more) behind.push_back({0, n});
+    return op.layer(of_rank("AveragePooling", w.axes()), pool_config(w, false), {padded(op, ones, behind)});
+  }
   Ints out{1};
   std::vector<std::vector<double>> share;
   for (size_t i = 0; i < w.axes(); ++i) {
-    if (!dims[i + 2].known()) op.refuse("a mean without the pads over a free axis is not supported");
     const int64_t n = dims[i + 2].factor, all = n + w.pads[i][0] + w.pads[i][1];
     const int64_t low = with_pads ? 0 : w.pads[i][0], high = with_pads ? all : w.pads[i][0] + n;
     if (all > 1 << 15) op.refuse("of ", all, " places is not supported");

@@ -3,6 +3,7 @@
 
 #include "base/error.hpp"
 #include "io/onnx/read/math.hpp"
+#include "io/onnx/read/recurrent.hpp"
 
 namespace dl4::io::onnx {
 namespace {
@@ -60,98 +61,86 @@ Weights weights_of(const Op &op, const Cell &cell, int64_t d, int64_t directions
   return list;
 }
 
-Json function(const Op &op, std::string name, size_t at) {
-  std::transform(name.begin(), name.end(), name.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  const auto number = [&](const char *key, double otherwise) {
-    const Attribute *a = op.node.find(key);
-    return a && at < a->floats.size() ? a->floats[at] : otherwise;
-  };
+// Ours; none: no activation of ours is that function.
+std::optional<Json> ours(const Function &f) {
   const char *plain[] = {"tanh", "sigmoid", "relu", "softplus", "softsign"};
-  if (std::find(std::begin(plain), std::end(plain), name) != std::end(plain)) return name;
-  if (name == "affine" && number("activation_alpha", 1) == 1 && number("activation_beta", 0) == 0) return "linear";
-  if (name == "leakyrelu")
-    return {{"class_name", "leaky_relu"}, {"config", {{"negative_slope", number("activation_alpha", 0.01)}}}};
-  if (name == "elu") return {{"class_name", "elu"}, {"config", {{"alpha", number("activation_alpha", 1)}}}};
-  if (name == "hardsigmoid" && number("activation_alpha", 0.2) == static_cast<double>(0.2f) &&
-      number("activation_beta", 0.5) == 0.5)
-    return "hard_sigmoid_v1";
-  op.refuse("the activation ", name, " is not supported");
+  if (std::find(std::begin(plain), std::end(plain), f.name) != std::end(plain)) return f.name;
+  if (f.name == "affine" && f.alpha == 1 && f.beta == 0) return "linear";
+  if (f.name == "leakyrelu") return Json{{"class_name", "leaky_relu"}, {"config", {{"negative_slope", f.alpha}}}};
+  if (f.name == "elu") return Json{{"class_name", "elu"}, {"config", {{"alpha", f.alpha}}}};
+  const bool fifth = f.alpha == 0.2 || f.alpha == static_cast<double>(0.2f);
+  if (f.name == "hardsigmoid" && fifth && f.beta == 0.5) return "hard_sigmoid_v1";
+  return {};
 }
 
-// The activations of direction d.
-void add_activations(const Op &op, const Cell &cell, size_t d, size_t directions, Json &config) {
-  const Attribute *said = op.node.find("activations");
-  const size_t each = cell.kind == simple.kind ? 1 : cell.kind == gru.kind ? 2 : 3;
-  std::vector<std::string> names = each == 1   ? std::vector<std::string>{"Tanh"}
-                                   : each == 2 ? std::vector<std::string>{"Sigmoid", "Tanh"}
-                                               : std::vector<std::string>{"Sigmoid", "Tanh", "Tanh"};
-  if (said) {
-    if (said->strings.size() != each * directions)
-      fail(Code::corrupt_file, "has ", said->strings.size(), " activations");
-    for (size_t i = 0; i < each; ++i) names[i] = std::string(said->strings[d * each + i]);
+// The activations of each direction, "activation" and "recurrent_activation"; none: a cell of ours has not all of them.
+std::optional<std::vector<Json>> activations(const Op &op, const Cell &cell, int64_t directions) {
+  std::vector<const char *> otherwise{"Tanh"};
+  if (cell.kind != simple.kind) otherwise = {"Sigmoid", "Tanh"};
+  if (cell.states == 2) otherwise.push_back("Tanh");
+  const auto all = functions_of(op, directions, otherwise);
+  const size_t each = otherwise.size();
+  std::vector<Json> list;
+  for (size_t at = 0; at < all.size(); at += each) {
+    const auto of_cell = ours(all[at + (each == 1 ? 0 : 1)]), of_gates = ours(all[at]);
+    if (!of_cell || !of_gates || (each == 3 && ours(all[at + 2]) != of_cell)) return {};
+    Json config{{"activation", *of_cell}};
+    if (each > 1) config["recurrent_activation"] = *of_gates;
+    list.push_back(std::move(config));
   }
-  if (each == 3 && names[1] != names[2])
-    op.refuse("the activations ", names[1], " and ", names[2],
-              " of cell and output are not supported, only one for both");
-  config["activation"] = function(op, names[each == 1 ? 0 : 1], d * each + (each == 1 ? 0 : 1));
-  if (each > 1) config["recurrent_activation"] = function(op, names[0], d * each);
+  return list;
 }
 
-// The state at the start of direction d, (B, units); none: zeros.
+// A state at the start that is left out, or known to be zeros.
+bool no_state(const Op &op, size_t i) {
+  if (!op.has(i)) return true;
+  const Value &v = op.in(i);
+  if (v.filled || !v.constant || v.constant->dtype != DType::f32) return v.filled == 0.0;
+  const float *begin = v.constant->as<float>(), *end = begin + v.constant->elements();
+  return std::all_of(begin, end, [](float f) { return f == 0; });
+}
+
+// The state at the start of direction d, (B, units).
 Node initial(const Op &op, size_t i, int64_t d, bool batch_first) {
-  if (!op.has(i)) return graph::no_node;
-  Value &v = op.in(i);
-  if (v.filled == 0.0) return graph::no_node;
-  if (v.constant && v.constant->dtype == DType::f32) {
-    const Tensor &t = *v.constant;
-    if (std::all_of(t.as<float>(), t.as<float>() + t.elements(), [](float f) { return f == 0; })) return graph::no_node;
-  }
-  if (v.rank() != 3) fail(Code::corrupt_file, "has a state of ", v.rank(), " axes");
-  const Node x = op.x(i);
-  const int axis = batch_first ? 1 : 0;
-  return op.layer("Take", {{"indices", d}, {"axis", axis}}, {x});
+  if (op.in(i).rank() != 3) fail(Code::corrupt_file, "has a state of ", op.in(i).rank(), " axes");
+  return op.layer("Take", {{"indices", d}, {"axis", batch_first ? 1 : 0}}, {op.x(i)});
 }
 
-void need_plain(const Op &op, const Cell &cell, int64_t time) {
-  if (op.node.find("clip")) op.refuse("\"clip\" is not supported");
-  op.need("input_forget", 0);
-  if (cell.states == 2 && op.has(7)) op.refuse("peepholes are not supported");
-  if (!op.has(4)) return;
+// Is it of a form that a layer of ours has?
+bool is_plain(const Op &op, const Cell &cell, const Dim &time) {
+  if (op.node.find("clip") || op.integer("input_forget", 0) != 0) return false;
+  if (cell.states == 2 && (op.has(7) || no_state(op, 5) != no_state(op, 6))) return false;
+  if (!op.constant(1) || !op.constant(2) || (op.has(3) && !op.constant(3))) return false;
+  if (!op.has(4)) return true;
   const auto lengths = op.constant(4);
-  if (!lengths) op.refuse("\"sequence_lens\" that the model computes are not supported");
-  for (int64_t n : ints_of(*lengths))
-    if (n != time) op.refuse("\"sequence_lens\" of ", n, " of ", time, " steps are not supported");
+  if (!lengths || !time.known()) return false;
+  const Ints list = ints_of(*lengths);
+  return std::all_of(list.begin(), list.end(), [&](int64_t n) { return n == time.factor; });
 }
 
 void recurrent(const Op &op, const Cell &cell) {
   Value &v = op.in(0);
   if (v.rank() != 3) fail(Code::corrupt_file, "expects a value of 3 axes");
-  const std::string direction = op.string("direction", "forward");
-  const bool both = direction == "bidirectional", first = op.integer("layout", 0) != 0;
-  if (!both && direction != "forward" && direction != "reverse")
-    fail(Code::corrupt_file, "has \"direction\" ", direction);
+  const bool first = op.integer("layout", 0) != 0, reverse = op.string("direction", "forward") == "reverse";
   const size_t time_axis = first ? 1 : 0;
-  need_plain(op, cell, v.dims[time_axis].known() ? v.dims[time_axis].factor : -1);
-  const int64_t units = op.integer("hidden_size", 0), directions = both ? 2 : 1;
+  const int64_t units = op.integer("hidden_size", 0), directions = directions_of(op);
+  const auto functions = activations(op, cell, directions);
+  if (!functions || !is_plain(op, cell, v.dims[time_axis])) return recurrent_by_steps(op);
   const bool reset_after = cell.kind == gru.kind && op.integer("linear_before_reset", 0) != 0;
   const Node x = op.as(v, first ? Perm{0, 1, 2} : Perm{1, 0, 2});
   std::vector<Node> sequences, states[2];
   for (int64_t d = 0; d < directions; ++d) {
-    const bool backwards = d == 1 || direction == "reverse";
+    const bool backwards = d == 1 || reverse;
     Json config{{"units", units},
                 {"use_bias", op.has(3)},
                 {"return_sequences", true},
                 {"return_state", true},
                 {"go_backwards", backwards}};
     if (cell.kind == gru.kind) config["reset_after"] = reset_after;
-    add_activations(op, cell, static_cast<size_t>(d), static_cast<size_t>(directions), config);
+    for (const auto &[key, function] : (*functions)[static_cast<size_t>(d)].items()) config[key] = function;
     graph::Arguments arguments;
-    const Node h = initial(op, 5, d, first), c = cell.states == 2 ? initial(op, 6, d, first) : graph::no_node;
-    if ((h != graph::no_node) != (c != graph::no_node) && cell.states == 2)
-      op.refuse("an initial state of h or c alone is not supported");
-    if (h != graph::no_node)
-      arguments.nodes["initial_state"] = cell.states == 2 ? std::vector<Node>{h, c} : std::vector<Node>{h};
+    for (size_t i = 5; i < 5 + cell.states && !no_state(op, i); ++i)
+      arguments.nodes["initial_state"].push_back(initial(op, i, d, first));
     const auto out =
         op.layers(cell.kind, config, {x}, arguments, weights_of(op, cell, d, directions, units, reset_after));
     sequences.push_back(backwards && op.wants(0) ? op.layer("Flip", {{"axis", 1}}, {out[0]}) : out[0]);

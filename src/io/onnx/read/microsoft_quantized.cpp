@@ -1,0 +1,121 @@
+// Ops of com.microsoft of quantized numbers, which ONNX Runtime's tools write: each as nodes of ONNX's own.
+#include <algorithm>
+
+#include "io/onnx/read/recurrent.hpp"
+
+namespace dl4::io::onnx {
+namespace {
+
+// Input i, whose scale and zero point stand behind it, as floats.
+Value floats(const Nodes &n, size_t i) { return n.floats(n.in(i), n.in(i + 1), n.given(i + 2)); }
+
+// Floats as integers; the scale is input i, the zero point the one behind it.
+Value quantized(const Nodes &n, const Value &v, size_t i) {
+  Values in{v, n.in(i)};
+  if (const auto zero = n.given(i + 1)) in.push_back(*zero);
+  return n.of("QuantizeLinear", in);
+}
+
+// A function of floats between the numbers of the first input and those of the output.
+template <class F>
+void between(const Op &op, F f) {
+  const Nodes n{op};
+  op.give_value(0, quantized(n, f(n, floats(n, 0)), 3));
+}
+
+void of_two(const Op &op, std::string_view kind) {
+  const Nodes n{op};
+  op.give_value(0, quantized(n, n.of(kind, {floats(n, 0), floats(n, 3)}), 6));
+}
+
+Said but(const Op &op, std::initializer_list<std::string_view> names) {
+  Said kept;
+  for (const Attribute &a : op.node.attributes)
+    if (std::find(names.begin(), names.end(), a.name) == names.end()) kept.push_back(a);
+  return kept;
+}
+
+void pool(const Op &op, std::string_view kind) {
+  op.need("channels_last", 0);
+  between(op, [&](const Nodes &n, const Value &x) { return n.of(kind, {x}, but(op, {"channels_last"})); });
+}
+
+void softmax(const Op &op) {
+  const int rank = op.in(0).rank();
+  if (op.axis(-1, rank) != rank - 1) op.refuse("over another axis than the last is not supported");
+  between(op, [](const Nodes &n, const Value &x) { return n.of("Softmax", {x}, {said("axis", -1)}); });
+}
+
+void concat(const Op &op) {
+  const Nodes n{op};
+  Values parts;
+  for (size_t i = 2; i + 1 < op.inputs(); i += 3) parts.push_back(floats(n, i));
+  op.give_value(0, quantized(n, n.of("Concat", parts, but(op, {})), 0));
+}
+
+void where(const Op &op) {
+  const Nodes n{op};
+  op.give_value(0, quantized(n, n.of("Where", {n.in(0), floats(n, 1), floats(n, 4)}), 7));
+}
+
+// A product of whole numbers and a bias of theirs, times the scales.
+void gemm(const Op &op) {
+  const Nodes n{op};
+  const auto side = [&](size_t i, const char *transposed) {
+    return op.integer(transposed, 0) == 0 ? n.in(i) : n.transpose(n.in(i), {1, 0});
+  };
+  Values in{side(0, "transA"), side(3, "transB")};
+  const auto a_zero = n.given(2), b_zero = n.given(5);
+  if (a_zero || b_zero) in.push_back(a_zero.value_or(number(0, op.in(0).onnx_type())));
+  if (b_zero) in.push_back(*b_zero);
+  Value sum = n.of("MatMulInteger", in);
+  if (op.has(6)) sum = n.add(sum, n.in(6));
+  Value scale = n.mul(n.in(1), n.in(4));
+  if (const double alpha = op.real("alpha", 1); alpha != 1) scale = n.mul(scale, n.real(alpha));
+  if (!op.has(7)) return op.give_value(0, n.mul(n.cast(sum, Type::float32), scale));
+  const Value y = n.mul(n.cast(sum, Type::float32), n.of("Div", {scale, n.in(7)}));
+  Values whole{y, n.real(1)};
+  if (op.has(8)) whole.push_back(n.in(8));
+  op.give_value(0, n.of("QuantizeLinear", whole));
+}
+
+void matmul_integer_to_float(const Op &op) {
+  const Nodes n{op};
+  const Value a = n.floats(n.in(0), n.in(2), n.given(4)), b = n.floats(n.in(1), n.in(3), n.given(5));
+  const Value y = n.matmul(a, b);
+  op.give_value(0, op.has(6) ? n.add(y, n.in(6)) : y);
+}
+
+void dynamic_quantize_matmul(const Op &op) {
+  const Nodes n{op};
+  const Values a = computed(op, "DynamicQuantizeLinear", {n.in(0)}, {}, 3);
+  const Value y = n.matmul(n.floats(a[0], a[1], a[2]), n.floats(n.in(1), n.in(2), n.given(3)));
+  op.give_value(0, op.has(4) ? n.add(y, n.in(4)) : y);
+}
+
+}  // namespace
+
+std::span<const Row> microsoft_quantized_rows() {
+  static constexpr Row rows[] = {
+      {"QLinearAdd", [](const Op &op) { of_two(op, "Add"); }},
+      {"QLinearMul", [](const Op &op) { of_two(op, "Mul"); }},
+      {"QLinearSigmoid",
+       [](const Op &op) { between(op, [](const Nodes &n, const Value &x) { return n.of("Sigmoid", {x}); }); }},
+      {"QLinearLeakyRelu",
+       [](const Op &op) {
+         between(op, [&](const Nodes &n, const Value &x) { return n.of("LeakyRelu", {x}, but(op, {})); });
+       }},
+      {"QLinearSoftmax", softmax},
+      {"QLinearAveragePool", [](const Op &op) { pool(op, "AveragePool"); }},
+      {"QLinearGlobalAveragePool", [](const Op &op) { pool(op, "GlobalAveragePool"); }},
+      {"QLinearConcat", concat},
+      {"QLinearWhere", where},
+      {"QGemm", gemm},
+      {"MatMulIntegerToFloat", matmul_integer_to_float},
+      {"DynamicQuantizeMatMul", dynamic_quantize_matmul},
+      {"DynamicQuantizeLSTM", dynamic_quantize_lstm},
+  };
+  return rows;
+}
+
+}  // namespace dl4::io::onnx

@@ -578,6 +578,28 @@ def pools():
             case(name, node(op, ["x"], ["y"], **how), {"x": floats(2, 3, size, size + 1)}, free=(0, 2, 3), refused="steps past the window" if past else None)
 
 
+def bad_places():
+    """Places that the model computes and that are not there: an error of the run, which names the node."""
+    x, one = floats(3, 4), floats(1, 4)
+    for op, at, more in (
+        ("Gather", [0, 7], {}),
+        ("Gather", [0, -9], {"axis": 1}),
+        ("GatherElements", [[0, 7], [1, 1], [0, 0]], {"axis": 1}),
+        ("GatherElements", [[0, -5]], {"axis": 0}),
+        ("GatherND", [[0, 7]], {}),
+        ("GatherND", [[9]], {}),
+        ("ScatterND", [[9]], {}),
+        ("ScatterND", [[-4]], {}),
+        ("ScatterElements", [[9, 1]], {"axis": 0}),
+        ("ScatterElements", [[-9, 1]], {"axis": 1}),
+    ):
+        given = {"x": x, "i": np.array(at, "int64")}
+        if op[0] == "S":
+            given["u"] = one if op == "ScatterND" else one[:, :2]
+        for free in ((), "apart"):
+            case(f"{op} {at} {more} {free}", node(op, list(given), ["y"], name="the_node", **more), given, free=free, refused='layer "the_node')
+
+
 # ---- random numbers: their kind, and that they are others in each run ------------------------------------------------
 
 
@@ -617,7 +639,7 @@ def drawn():
 
 
 def main():
-    for family in (sampled, signals, steps, edges, numbers, sizes, computed_kernels, places, flexible, whole_reductions, integers, quantized, recurrent, pools):
+    for family in (sampled, signals, steps, edges, numbers, sizes, computed_kernels, places, flexible, whole_reductions, integers, quantized, recurrent, pools, bad_places):
         family()
     words = sys.argv[1:]
     agree, wrong = 0, []

@@ -45,8 +45,40 @@ HWY_INLINE void transpose_4x4(const T *x, int64_t xs, T *y, int64_t ys) {
     for (int64_t b = 0; b < 4; ++b) copy_one(x + a + b * xs, y + a * ys + b);
 }
 
+// The same of three rows that become columns, or of three columns that become rows: the colours of an image.
+template <class T>
+bool transpose_three(int64_t na, int64_t nb, const T *x, int64_t xs, T *y, int64_t ys) {
+  if constexpr (sizeof(T) == 4) {
+    const hn::ScalableTag<uint32_t> d;
+    const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+    if (nb == 3 && ys == 3) {
+      int64_t a = 0;
+      for (; a + lanes <= na; a += lanes)
+        hn::StoreInterleaved3(hn::LoadU(d, x + a), hn::LoadU(d, x + a + xs), hn::LoadU(d, x + a + 2 * xs), d, y + a * 3);
+      for (; a < na; ++a)
+        for (int64_t b = 0; b < 3; ++b) copy_one(x + a + b * xs, y + a * 3 + b);
+      return true;
+    }
+    if (na == 3 && xs == 3) {
+      int64_t b = 0;
+      for (; b + lanes <= nb; b += lanes) {
+        hn::Vec<decltype(d)> r0, r1, r2;
+        hn::LoadInterleaved3(d, x + b * 3, r0, r1, r2);
+        hn::StoreU(r0, d, y + b);
+        hn::StoreU(r1, d, y + b + ys);
+        hn::StoreU(r2, d, y + b + 2 * ys);
+      }
+      for (; b < nb; ++b)
+        for (int64_t a = 0; a < 3; ++a) copy_one(x + a + b * 3, y + a * ys + b);
+      return true;
+    }
+  }
+  return false;
+}
+
 template <class T>
 void transpose_as(int64_t na, int64_t nb, const T *x, int64_t xs, T *y, int64_t ys) {
+  if (transpose_three(na, nb, x, xs, y, ys)) return;
   constexpr int64_t block = 32;  // both sides of a block stay in the first cache
   for (int64_t a0 = 0; a0 < na; a0 += block)
     for (int64_t b0 = 0; b0 < nb; b0 += block) {

@@ -22,6 +22,9 @@ std::string who(const NodeProto &node) {
 }
 
 std::string hint(const NodeProto &node) {
+  if (node.domain == "com.microsoft.nchwc")
+    return ": the domain \"com.microsoft.nchwc\" is of one processor's layouts; save the model with "
+           "ORT_ENABLE_EXTENDED at most";
   if (!node.domain.empty() && node.domain != "ai.onnx")
     return text(": the domain \"", std::string(node.domain), "\" is not ONNX's own; export the model without it");
   return ": no layer of ours computes it";

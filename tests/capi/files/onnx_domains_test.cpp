@@ -56,6 +56,7 @@ TEST(OnnxDomains, RefuseByName) {
     return model(in_domain("com.microsoft", op, in, more));
   };
   expect_refused(ours("NhwcFusedConv", {"x"}), {"NhwcFusedConv", "com.microsoft"});
+  expect_refused(model(in_domain("com.microsoft.nchwc", "Conv", {"x", "x"})), {"nchwc", "ORT_ENABLE_EXTENDED"});
   expect_refused(ours("FusedMatMul", {"x", "x"}, integer("transBatchA", 1)), {"transBatchA"});
   expect_refused(ours("FusedGemm", {"x", "x"}, integer("transB", 1) + text_of("activation", "Swirl")), {"Swirl"});
   expect_refused(ours("Attention", {"x", "x"}), {"num_heads"});

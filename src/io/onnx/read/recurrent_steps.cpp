@@ -164,14 +164,14 @@ struct Net {
       Values sequences{one.x};
       if (op.has(4)) sequences.push_back(n.of("Range", {number(0), n.dim(x, 0), number(1)}));
       const bool backwards = d == 1 || op.string("direction", "forward") == "reverse";
-      Values out = scanned(op, one.states, sequences, backwards,
-                           [&](const Nodes &m, const Values &given, const Bring &bring) {
-                             const Values before(given.begin(), given.begin() + static_cast<std::ptrdiff_t>(states));
-                             Values made = f(m, one, d, before, given[states], bring);
-                             if (op.has(4)) return kept(m, made, before, given[states + 1], bring(op.in(4)));
-                             made.push_back(made[0]);
-                             return made;
-                           });
+      Values out =
+          scanned(op, one.states, sequences, backwards, [&](const Nodes &m, const Values &given, const Bring &bring) {
+            const Values before(given.begin(), given.begin() + static_cast<std::ptrdiff_t>(states));
+            Values made = f(m, one, d, before, given[states], bring);
+            if (op.has(4)) return kept(m, made, before, given[states + 1], bring(op.in(4)));
+            made.push_back(made[0]);
+            return made;
+          });
       for (size_t i = 0; i < out.size(); ++i) parts[i].push_back(n.unsqueeze(out[i], i < states ? 0 : 1));
     }
     const auto joined = [&](const Values &v, int axis) {

@@ -54,7 +54,8 @@ bool transpose_three(int64_t na, int64_t nb, const T *x, int64_t xs, T *y, int64
     if (nb == 3 && ys == 3) {
       int64_t a = 0;
       for (; a + lanes <= na; a += lanes)
-        hn::StoreInterleaved3(hn::LoadU(d, x + a), hn::LoadU(d, x + a + xs), hn::LoadU(d, x + a + 2 * xs), d, y + a * 3);
+        hn::StoreInterleaved3(hn::LoadU(d, x + a), hn::LoadU(d, x + a + xs), hn::LoadU(d, x + a + 2 * xs), d,
+                              y + a * 3);
       for (; a < na; ++a)
         for (int64_t b = 0; b < 3; ++b) copy_one(x + a + b * xs, y + a * 3 + b);
       return true;

@@ -66,6 +66,7 @@ def files():
             model, shape = made(name)
             with tempfile.TemporaryDirectory() as folder:
                 path = os.path.join(folder, "m.onnx")
+                model(np.zeros((2, *(n or 8 for n in shape)), "int32" if name == "embedding" else "float32"))
                 model.export(path, format="onnx", verbose=False)
                 proto = onnx.load(path)
             return proto, feeds(proto, shape, name)

@@ -60,7 +60,7 @@ def model(nodes, inputs, constants, opset, free):
     outputs = [helper.make_tensor_value_info(n, 0, None) for n in nodes[-1].output if n]
     graph = helper.make_graph(nodes, "g", [info(n, a) for n, a in inputs.items()], outputs, given)
     sets = [helper.make_opsetid("", opset)] + [
-        helper.make_opsetid(d, 1) for d in sorted({n.domain for n in nodes} - {""})
+        helper.make_opsetid(d, 5 if d == "ai.onnx.ml" else 1) for d in sorted({n.domain for n in nodes} - {""})
     ]
     made = helper.make_model(graph, opset_imports=sets, ir_version=10)
     inferred = onnx.shape_inference.infer_shapes(made, strict_mode=False)
@@ -578,6 +578,41 @@ def pools():
             case(name, node(op, ["x"], ["y"], **how), {"x": floats(2, 3, size, size + 1)}, free=(0, 2, 3), refused="steps past the window" if past else None)
 
 
+def trees():
+    """TreeEnsemble, full trees of three levels: in lists of inner nodes and of leaves."""
+    x = random.integers(-3, 4, (40, 3)).astype("float32")
+    x[::7, 1] = np.nan
+    all_modes = {"all": range(7), "one": [0], "members": [6], "equal": [4, 5]}
+    for name, of in all_modes.items():
+        for how, targets, after, missing in ((1, 2, 0, False), (1, 3, 0, True), (0, 2, 0, True), (1, 1, 1, False), (2, 1, 0, False), (3, 1, 0, True), (3, 2, 0, False)):
+            lists = {k: [] for k in ("nodes_featureids", "nodes_truenodeids", "nodes_trueleafs", "nodes_falsenodeids", "nodes_falseleafs")}
+            modes, members, roots = [], [], []
+            for tree in range(3):
+                roots.append(tree * 7)
+                for i in range(7):
+                    lists["nodes_featureids"].append(int(random.integers(0, 3)))
+                    modes.append(random.choice(list(of)))
+                    if modes[-1] == 6:
+                        members += [*random.integers(-3, 4, random.integers(1, 4)), np.nan]
+                    for side, at in (("true", 0), ("false", 1)):
+                        last = i >= 3
+                        lists[f"nodes_{side}leafs"].append(int(last))
+                        lists[f"nodes_{side}nodeids"].append(tree * 8 + (i - 3) * 2 + at if last else tree * 7 + 2 * i + 1 + at)
+            tensors = {
+                "nodes_modes": np.array(modes, "uint8"),
+                "nodes_splits": random.integers(-2, 3, 21).astype("float32"),
+                "leaf_weights": floats(24),
+                **({"membership_values": np.array(members, "float32")} if members else {}),
+            }
+            more = {n: numpy_helper.from_array(a, n) for n, a in tensors.items()} | lists
+            if missing:
+                more["nodes_missing_value_tracks_true"] = [int(v) for v in random.integers(0, 2, 21)]
+            ends = {"tree_roots": roots, "leaf_targetids": [int(v) for v in random.integers(0, targets, 24)]}
+            op = node("TreeEnsemble", ["x"], ["y"], domain="ai.onnx.ml", n_targets=targets, aggregate_function=how, post_transform=after, **ends, **more)
+            refused = "of several targets" if how > 1 and targets > 1 else '"post_transform" of' if after else None
+            case(f"TreeEnsemble {name} {how} {targets} {after} {missing}", op, {"x": x}, refused=refused)
+
+
 def bad_places():
     """Places that the model computes and that are not there: an error of the run, which names the node."""
     x, one = floats(3, 4), floats(1, 4)
@@ -639,7 +674,7 @@ def drawn():
 
 
 def main():
-    for family in (sampled, signals, steps, edges, numbers, sizes, computed_kernels, places, flexible, whole_reductions, integers, quantized, recurrent, pools, bad_places):
+    for family in (sampled, signals, steps, edges, numbers, sizes, computed_kernels, places, flexible, whole_reductions, integers, quantized, recurrent, pools, trees, bad_places):
         family()
     words = sys.argv[1:]
     agree, wrong = 0, []

@@ -78,6 +78,30 @@ TEST(OnnxDomains, TreesHaveNoCircles) {
   expect_refused(tree({0, 0, 0}, {2, 0, 0}), {"two branches"});
   expect_refused(tree({1, 0, 0}, {1, 0, 0}), {"two branches"});
   expect_refused(tree({1, 0, 0}, {7, 0, 0}), {"no node of its tree"});
+  // A node that leads to itself, and branches to nothing, in the later form.
+  const auto ensemble = [](int64_t yes, int64_t no, int64_t root, const std::string &more = "") {
+    const auto tensor = [](const char *name, const std::string &t) {
+      return field(5, field(1, std::string(name)) + field(20, int64_t{4}) + field(5, t));
+    };
+    const std::string mode = field(1, int64_t{1}) + field(2, int64_t{2}) + field(9, std::string(1, '\0'));
+    const auto numbers = [](std::vector<float> v) {
+      return field(1, static_cast<int64_t>(v.size())) + field(2, int64_t{1}) +
+             field(9, std::string(reinterpret_cast<const char *>(v.data()), v.size() * sizeof(float)));
+    };
+    return model(ml("TreeEnsemble", integers("nodes_featureids", {0}) + integers("nodes_truenodeids", {yes}) +
+                                        integers("nodes_trueleafs", {yes == 0 ? 0 : 1}) +
+                                        integers("nodes_falsenodeids", {no}) + integers("nodes_falseleafs", {1}) +
+                                        integers("tree_roots", {root}) + integers("leaf_targetids", {0, 0}) +
+                                        tensor("nodes_modes", mode) + tensor("nodes_splits", numbers({0.5f})) +
+                                        tensor("leaf_weights", numbers({3, 5})) + more));
+  };
+  EXPECT_EQ((run<float, float>(ensemble(1, 0, 0), {2, 4}, {0, 0, 0, 0, 1, 0, 0, 0})), (std::vector<float>{5, 3}));
+  expect_refused(ensemble(0, 1, 0), {"two branches"});
+  expect_refused(ensemble(7, 1, 0), {"no node of its tree"});
+  expect_refused(ensemble(1, 7, 0), {"no node of its tree"});
+  expect_refused(ensemble(1, 0, 3), {"a tree of root 3"});
+  expect_refused(ensemble(1, 0, -1), {"a tree of root -1"});
+  expect_refused(ensemble(1, 0, 0, integer("post_transform", 1)), {"post_transform", "ONNX Runtime"});
 }
 
 }  // namespace

@@ -250,6 +250,7 @@ std::span<const Row> ml_rows() {
       {"LinearClassifier", linear_classifier},
       {"TreeEnsembleRegressor", tree_regressor},
       {"TreeEnsembleClassifier", tree_classifier},
+      {"TreeEnsemble", tree_ensemble},
       {"ZipMap", zip_map},
       {"SVMClassifier", vectors},
       {"SVMRegressor", vectors},

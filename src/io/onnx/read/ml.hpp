@@ -16,5 +16,6 @@ std::vector<Dim> rows_and(const Op &op, int64_t n);  // the dims of as many rows
 
 void tree_regressor(const Op &op);
 void tree_classifier(const Op &op);
+void tree_ensemble(const Op &op);
 
 }  // namespace dl4::io::onnx

@@ -1,6 +1,8 @@
 // Ensembles of trees: all trees go down one level at a time, each item and tree from its node to the next.
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -15,19 +17,44 @@ struct Forest {
   std::vector<double> values;
   Ints features, yes, no, roots;  // a leaf goes to itself
   std::vector<bool> missing;      // does NaN go the way of yes?
-  const char *test = "LessEqual";
-  bool differs = false;  // not equal
+  std::vector<std::string_view> modes;
+  std::map<size_t, std::vector<double>> members;  // of nodes that ask whether a value is among some
   int64_t depth = 0;
   std::map<std::pair<int64_t, int64_t>, size_t> places;  // by tree and node
 };
 
-const char *test_of(const Op &op, std::string_view mode) {
-  if (mode == "BRANCH_LEQ") return "LessEqual";
-  if (mode == "BRANCH_LT") return "Less";
-  if (mode == "BRANCH_GTE") return "GreaterEqual";
-  if (mode == "BRANCH_GT") return "Greater";
-  if (mode == "BRANCH_EQ" || mode == "BRANCH_NEQ") return "Equal";
-  op.refuse("a node of the mode \"", std::string(mode), "\" is not supported");
+constexpr std::string_view leaf = "LEAF", member = "BRANCH_MEMBER";
+
+// Goes down from the roots. One branch leads to each node: so no tree has a circle. A leaf may stand behind several.
+void connect(const Op &op, Forest &f, bool shares_leaves) {
+  std::vector<int64_t> depth(f.modes.size(), -1);
+  for (int64_t root : f.roots) {
+    if (depth[static_cast<size_t>(root)] == 0) fail(Code::corrupt_file, "has a tree twice");
+    depth[static_cast<size_t>(root)] = 0;
+  }
+  std::vector<size_t> open(f.roots.begin(), f.roots.end());
+  while (!open.empty()) {
+    const size_t at = open.back();
+    open.pop_back();
+    f.depth = std::max(f.depth, depth[at]);
+    if (f.modes[at] == leaf) {
+      f.features[at] = 0, f.yes[at] = f.no[at] = static_cast<int64_t>(at);
+      continue;
+    }
+    for (const int64_t to : {f.yes[at], f.no[at]}) {
+      if (to < 0) fail(Code::corrupt_file, "has a branch to no node of its tree");
+      const auto child = static_cast<size_t>(to);
+      const bool again = depth[child] >= 0;
+      if (again && !(shares_leaves && f.modes[child] == leaf))
+        fail(Code::corrupt_file, "has a node that two branches lead to");
+      depth[child] = std::max(depth[child], depth[at] + 1);
+      f.depth = std::max(f.depth, depth[child]);
+      if (!again) open.push_back(child);
+    }
+  }
+  for (size_t i = 0; i < depth.size(); ++i)  // what no branch leads to
+    if (depth[i] < 0) f.features[i] = 0, f.yes[i] = f.no[i] = static_cast<int64_t>(i);
+  if (f.depth > 256) op.refuse("of trees of more than 256 levels is not supported");
 }
 
 Forest forest_of(const Op &op) {
@@ -43,43 +70,59 @@ Forest forest_of(const Op &op) {
       f.values.size() != n || !modes || modes->strings.size() != n || (!missing.empty() && missing.size() != n))
     op.refuse("expects lists of as many trees, nodes, features, values, modes and branches");
   op.take(static_cast<int64_t>(n * 256));
-  std::set<std::string_view> tests;
+  f.modes = modes->strings;
   for (size_t i = 0; i < n; ++i) {
     if (!f.places.try_emplace({trees[i], nodes[i]}, i).second)
       fail(Code::corrupt_file, "has node ", nodes[i], " of tree ", trees[i], " twice");
     if (i == 0 || trees[i] != trees[i - 1]) f.roots.push_back(static_cast<int64_t>(i));
-    if (modes->strings[i] != "LEAF") tests.insert(modes->strings[i]);
     f.missing.push_back(!missing.empty() && missing[i] != 0);
   }
   if (std::set<int64_t>(trees.begin(), trees.end()).size() != f.roots.size())
     op.refuse("of trees whose nodes do not stand together is not supported");
-  if (tests.size() > 1) op.refuse("of nodes of several modes is not supported");
-  if (!tests.empty()) f.test = test_of(op, *tests.begin()), f.differs = *tests.begin() == "BRANCH_NEQ";
-  // One branch leads to each node: so no tree has a circle.
-  std::vector<int64_t> depth(n, -1);
-  for (int64_t root : f.roots) depth[static_cast<size_t>(root)] = 0;
-  std::vector<size_t> open(f.roots.begin(), f.roots.end());
-  f.yes.resize(n), f.no.resize(n);
-  for (size_t i = 0; i < n; ++i) f.yes[i] = f.no[i] = static_cast<int64_t>(i);
-  while (!open.empty()) {
-    const size_t at = open.back();
-    open.pop_back();
-    f.depth = std::max(f.depth, depth[at]);
-    if (modes->strings[at] == "LEAF") {
-      f.features[at] = 0;
-      continue;
-    }
-    for (const auto &[from, to] : {std::pair(&yes, &f.yes), std::pair(&no, &f.no)}) {
-      const auto child = f.places.find({trees[at], (*from)[at]});
-      if (child == f.places.end()) fail(Code::corrupt_file, "has a branch to no node of its tree");
-      if (depth[child->second] >= 0) fail(Code::corrupt_file, "has a node that two branches lead to");
-      depth[child->second] = depth[at] + 1;
-      (*to)[at] = static_cast<int64_t>(child->second);
-      open.push_back(child->second);
-    }
-  }
-  if (f.depth > 256) op.refuse("of trees of more than 256 levels is not supported");
+  const auto place = [&](size_t i, int64_t node) {
+    const auto at = f.places.find({trees[i], node});
+    return at == f.places.end() ? -1 : static_cast<int64_t>(at->second);
+  };
+  for (size_t i = 0; i < n; ++i) f.yes.push_back(place(i, yes[i])), f.no.push_back(place(i, no[i]));
+  connect(op, f, false);
   return f;
+}
+
+// A column of numbers, one for each node.
+Node by_node(const Op &op, const Forest &f, const std::function<double(size_t)> &number) {
+  Tensor t = make_tensor(DType::f32, {static_cast<int64_t>(f.modes.size())});
+  for (size_t i = 0; i < f.modes.size(); ++i) t.as<float>()[i] = static_cast<float>(number(i));
+  return op.constant_node(t);
+}
+
+// Is v among the members of the nodes `at`?
+Node among(const Op &op, const Forest &f, Node v, Node at) {
+  size_t most = 1;
+  for (const auto &[node, list] : f.members) most = std::max(most, list.size());
+  const auto n = static_cast<int64_t>(f.modes.size()), wide = static_cast<int64_t>(most);
+  op.take(checked_mul(n, wide, 8));
+  Tensor t = make_tensor(DType::f32, {n, wide});
+  std::fill_n(t.as<float>(), t.elements(), std::numeric_limits<float>::quiet_NaN());  // equal to nothing
+  for (const auto &[node, list] : f.members)
+    for (size_t k = 0; k < list.size(); ++k)
+      t.as<float>()[static_cast<int64_t>(node) * wide + static_cast<int64_t>(k)] = static_cast<float>(list[k]);
+  const Node lists = op.layer("Take", {{"axis", 0}}, {op.constant_node(t), at});
+  const Node same = op.layer("Equal", Json::object(), {op.layer("ExpandDims", {{"axis", 2}}, {v}), lists});
+  return op.layer("Any", {{"axis", Ints{2}}}, {same});
+}
+
+// Where nodes of that mode send v.
+Node tested(const Op &op, const Forest &f, std::string_view mode, Node v, Node values, Node at) {
+  if (mode == member) return among(op, f, v, at);
+  const std::pair<std::string_view, const char *> kinds[] = {{"BRANCH_LEQ", "LessEqual"},    {"BRANCH_LT", "Less"},
+                                                             {"BRANCH_GTE", "GreaterEqual"}, {"BRANCH_GT", "Greater"},
+                                                             {"BRANCH_EQ", "Equal"},         {"BRANCH_NEQ", "Equal"}};
+  for (const auto &[name, kind] : kinds)
+    if (name == mode) {
+      const Node y = op.layer(kind, Json::object(), {v, op.layer("Take", {{"axis", 0}}, {values, at})});
+      return mode == "BRANCH_NEQ" ? op.layer("LogicalNot", Json::object(), {y}) : y;
+    }
+  op.refuse("a node of the mode \"", std::string(mode), "\" is not supported");
 }
 
 // (N, trees) the leaf of each item.
@@ -94,12 +137,13 @@ Node leaves(const Op &op, const Forest &f) {
   const auto table = [&](const Ints &list) { return op.constant_node(tensor_of(list)); };
   const Node features = table(f.features), yes = table(f.yes), no = table(f.no), values = row(op, f.values);
   const bool tracks = std::find(f.missing.begin(), f.missing.end(), true) != f.missing.end();
-  Node missing = graph::no_node;
-  if (tracks) {
-    Tensor t = make_tensor(DType::f32, {static_cast<int64_t>(f.missing.size())});
-    for (size_t i = 0; i < f.missing.size(); ++i) t.as<float>()[i] = f.missing[i] ? 1.0f : 0.0f;
-    missing = op.constant_node(t);
-  }
+  const Node missing = tracks ? by_node(op, f, [&](size_t i) { return f.missing[i] ? 1 : 0; }) : graph::no_node;
+  std::set<std::string_view> modes(f.modes.begin(), f.modes.end());
+  modes.erase(leaf);
+  std::vector<std::pair<std::string_view, Node>> tests;  // and which nodes have each, where there are several
+  for (std::string_view mode : modes)
+    tests.emplace_back(mode, modes.size() == 1 ? graph::no_node
+                                               : by_node(op, f, [&](size_t i) { return f.modes[i] == mode ? 1 : 0; }));
   const Node flat = op.reshape(x, {-1});
   const Node item = op.cast(op.layer("Arange", {{"axis", 0}}, {x}), DType::i64);
   const Node first = op.layer("ExpandDims", {{"axis", 1}},
@@ -108,8 +152,13 @@ Node leaves(const Op &op, const Forest &f) {
   Node at = plus(op, by_number(op, "BroadcastMultiply", first, 0), roots);
   for (int64_t level = 0; level < f.depth; ++level) {
     const Node v = take(flat, plus(op, first, take(features, at)));
-    Node goes = op.layer(f.test, Json::object(), {v, take(values, at)});
-    if (f.differs) goes = op.layer("LogicalNot", Json::object(), {goes});
+    Node goes = graph::no_node;
+    for (const auto &[mode, nodes] : tests) {
+      Node y = tested(op, f, mode, v, values, at);
+      if (tests.size() > 1)
+        y = op.layer("LogicalAnd", Json::object(), {y, by_number(op, "Greater", take(nodes, at), 0.5)});
+      goes = goes == graph::no_node ? y : op.layer("LogicalOr", Json::object(), {goes, y});
+    }
     if (tracks) {
       const Node nan = op.layer("LogicalNot", Json::object(), {op.layer("Equal", Json::object(), {v, v})});
       const Node there = by_number(op, "Greater", take(missing, at), 0.5);
@@ -150,6 +199,8 @@ Node scores(const Op &op, const Forest &f, const Tensor &weights, const std::str
   const char *kind = how == "SUM" ? "Sum" : how == "AVERAGE" ? "Mean" : how == "MIN" ? "Min" : "Max";
   if (how != "SUM" && how != "AVERAGE" && how != "MIN" && how != "MAX")
     fail(Code::corrupt_file, "has \"aggregate_function\" ", how);
+  if ((how == "MIN" || how == "MAX") && weights.shape[1] > 1)
+    op.refuse("\"aggregate_function\" ", how, " of several targets is not supported");
   return op.layer(kind, {{"axis", Ints{1}}, {"keepdims", false}}, {all});
 }
 
@@ -160,6 +211,76 @@ void refuse_doubles(const Op &op) {
 }
 
 }  // namespace
+
+// Inner nodes and leaves, each in lists of their own: the leaves come behind.
+void tree_ensemble(const Op &op) {
+  const auto list = [&](const char *name) { return op.integers(name).value_or(Ints{}); };
+  const auto tensor = [&](const char *name) {
+    const Attribute *a = op.node.find(name);
+    return a && a->t ? std::optional(read(*a->t, op.r.outside())) : std::nullopt;
+  };
+  const Ints missing = list("nodes_missing_value_tracks_true"), targets = list("leaf_targetids");
+  const Ints yes = list("nodes_truenodeids"), no = list("nodes_falsenodeids"), yes_leaf = list("nodes_trueleafs"),
+             no_leaf = list("nodes_falseleafs");
+  const auto modes = tensor("nodes_modes"), splits = tensor("nodes_splits"), weights = tensor("leaf_weights"),
+             members = tensor("membership_values");
+  Forest f;
+  f.features = list("nodes_featureids"), f.roots = list("tree_roots");
+  const size_t n = f.features.size(), ends = targets.size();
+  const auto floats_of = [](const std::optional<Tensor> &t, size_t size) {
+    return t && t->dtype == DType::f32 && t->elements() == static_cast<int64_t>(size);
+  };
+  if (n == 0 || f.roots.empty() || !modes || modes->dtype != DType::u8 ||
+      modes->elements() != static_cast<int64_t>(n) || !floats_of(splits, n) || !floats_of(weights, ends) ||
+      yes.size() != n || no.size() != n || yes_leaf.size() != n || no_leaf.size() != n ||
+      (!missing.empty() && missing.size() != n) || (members && members->dtype != DType::f32))
+    op.refuse("expects lists of as many features, modes, splits and branches, and of as many weights and targets");
+  op.take(static_cast<int64_t>((n + ends) * 256));
+  constexpr std::string_view names[] = {"BRANCH_LEQ", "BRANCH_LT",  "BRANCH_GTE", "BRANCH_GT",
+                                        "BRANCH_EQ",  "BRANCH_NEQ", member};
+  int64_t next = 0;  // among the members: each list ends with NaN
+  const auto branch = [&](int64_t to, int64_t is_leaf) {
+    const size_t at = static_cast<size_t>(to) + (is_leaf != 0 ? n : 0);
+    return to >= 0 && static_cast<size_t>(to) < (is_leaf != 0 ? ends : n) ? static_cast<int64_t>(at) : -1;
+  };
+  for (size_t i = 0; i < n; ++i) {
+    const uint8_t mode = modes->as<uint8_t>()[i];
+    if (mode >= std::size(names)) fail(Code::corrupt_file, "has a node of the mode ", int{mode});
+    f.modes.push_back(names[mode]);
+    f.values.push_back(static_cast<double>(splits->as<float>()[i]));
+    f.yes.push_back(branch(yes[i], yes_leaf[i])), f.no.push_back(branch(no[i], no_leaf[i]));
+    f.missing.push_back(!missing.empty() && missing[i] != 0);
+    if (names[mode] != member) continue;
+    std::vector<double> &some = f.members[i];
+    for (;; ++next) {
+      if (!members || next >= members->elements()) fail(Code::corrupt_file, "has no members for node ", i);
+      if (std::isnan(members->as<float>()[next])) break;
+      some.push_back(static_cast<double>(members->as<float>()[next]));
+    }
+    ++next;
+  }
+  for (int64_t root : f.roots)
+    if (root < 0 || root >= static_cast<int64_t>(n)) fail(Code::corrupt_file, "has a tree of root ", root);
+  f.modes.resize(n + ends, leaf), f.values.resize(n + ends), f.features.resize(n + ends);
+  f.yes.resize(n + ends), f.no.resize(n + ends), f.missing.resize(n + ends);
+  connect(op, f, true);
+  const int64_t columns = op.integer("n_targets", 1);
+  if (columns < 1 || columns > 1 << 20) fail(Code::corrupt_file, "has ", columns, " targets");
+  const auto all = static_cast<int64_t>(n + ends);
+  op.take(checked_mul(all, columns, 4));
+  Tensor table = make_zeros(DType::f32, {all, columns});
+  for (size_t i = 0; i < ends; ++i) {
+    if (targets[i] < 0 || targets[i] >= columns) fail(Code::corrupt_file, "has a weight of target ", targets[i]);
+    table.as<float>()[static_cast<int64_t>(n + i) * columns + targets[i]] = weights->as<float>()[i];
+  }
+  constexpr const char *joined[] = {"AVERAGE", "SUM", "MIN", "MAX"};
+  const int64_t how = op.integer("aggregate_function", 1), after = op.integer("post_transform", 0);
+  if (how < 0 || how > 3) fail(Code::corrupt_file, "has \"aggregate_function\" ", how);
+  if (after != 0)
+    op.refuse("\"post_transform\" of ", after,
+              " is not supported: 1 is SOFTMAX and 2 LOGISTIC in ONNX's text, the other way round in ONNX Runtime");
+  op.give(0, scores(op, f, table, joined[how]), rows_and(op, columns));
+}
 
 void tree_regressor(const Op &op) {
   refuse_doubles(op);

@@ -578,6 +578,11 @@ def pools():
             case(name, node(op, ["x"], ["y"], **how), {"x": floats(2, 3, size, size + 1)}, free=(0, 2, 3), refused="steps past the window" if past else None)
 
 
+    for op, (hole, step), pads in itertools.product(("MaxPool", "AveragePool", "LpPool"), ((2, 1), (2, 2), (2, 4), (3, 2)), (0, 2)):
+        how = {"kernel_shape": [3, 2], "dilations": [hole, 1], "strides": [step, 1], "pads": [pads, 0, 0, 0]}
+        case(f"{op} with holes {hole} {step} {pads}", node(op, ["x"], ["y"], **how), {"x": floats(2, 3, 13, 5)}, opset=22)
+
+
 def trees():
     """TreeEnsemble, full trees of three levels: in lists of inner nodes and of leaves."""
     x = random.integers(-3, 4, (40, 3)).astype("float32")

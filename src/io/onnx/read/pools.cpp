@@ -40,6 +40,18 @@ Node dilated(const Op &op, const char *join, Node x, const Window &w) {
     const int64_t out = (n - w.reach(i)) / w.strides[i] + 1;
     if (n < w.reach(i) || n > 1 << 20 || w.size[i] > 256)
       op.refuse("has a window of ", w.reach(i), " over ", n, " places");
+    if (w.strides[i] % w.dilations[i] == 0) {  // of the places that any window reads, each reads some in a row
+      Ints read, size(w.axes(), 1), strides(w.axes(), 1);
+      for (int64_t at = 0; at < n; at += w.dilations[i]) read.push_back(at);
+      op.take(checked_mul(static_cast<int64_t>(read.size()), place_bytes));
+      if (w.dilations[i] != 1) x = op.layer("Take", {{"indices", read}, {"axis", i + 1}}, {x});
+      size[i] = w.size[i], strides[i] = w.strides[i] / w.dilations[i];
+      const bool sum = join == std::string_view("BroadcastAdd");
+      x = op.layer(of_rank(sum ? "AveragePooling" : "MaxPooling", w.axes()),
+                   {{"pool_size", size}, {"strides", strides}, {"padding", "valid"}}, {x});
+      if (sum) x = by_number(op, "BroadcastMultiply", x, static_cast<double>(w.size[i]));
+      continue;
+    }
     op.take(checked_mul(out, w.size[i], place_bytes));
     Node all = graph::no_node;
     for (int64_t k = 0; k < w.size[i]; ++k) {

@@ -99,6 +99,41 @@ void write_while(Writer &w, const Listed &) {
   for (size_t i = 0; i < states; ++i) w.give(i, out[i]);
 }
 
+void write_products(Writer &w, const Listed &said) {
+  const int64_t axis = said.number("axis");
+  const DType dtype = w.dtype(0);
+  Ints others, dims;
+  for (int i = 0; i < w.shape(0).rank(); ++i)
+    if (i != axis) others.push_back(i), dims.push_back(w.shape(0)[i]);
+  Tensor one = make_tensor(DType::f32, {});
+  *one.as<float>() = 1;
+  const std::string shape = w.node("Gather", {w.node("Shape", {w.in(0)}), w.ints(others)});
+  const std::string first = w.cast(w.node("Expand", {w.tensor(one), shape}), dtype);
+  const ops::Program none;
+  Writer body(w.whole(), none, {});
+  MessageWriter ports;
+  const auto port = [&](int number, const std::string &name) {
+    ports.message(number, value_info(name, dtype, Shape(dims), {}));
+    return name;
+  };
+  const std::string before = port(11, w.whole().unique(w.now().scope + "/state")),
+                    x = port(11, w.whole().unique(w.now().scope + "/x")), next = body.node("Mul", {before, x});
+  port(12, next), port(12, body.node("Identity", {said.flag("exclusive") ? before : next}));
+  MessageWriter graph;
+  graph.bytes = body.nodes.bytes;
+  graph.text(2, "body");
+  graph.bytes += ports.bytes;
+  const int64_t back = said.flag("reverse") ? 1 : 0;
+  const Ints at{axis}, down{back};
+  w.give(0, w.nodes_of("Scan", {first, w.in(0)}, 2,
+                       {{"body", graph},
+                        {"num_scan_inputs", 1},
+                        {"scan_input_axes", at},
+                        {"scan_output_axes", at},
+                        {"scan_input_directions", down},
+                        {"scan_output_directions", down}})[1]);
+}
+
 // x in its own shape, plus none of what Squeeze gives, which refuses another size.
 void write_ensure_size(Writer &w, const Listed &said) {
   if (said.number("size") != 1) w.refuse("it ensures a size other than 1, which ONNX has no op for");

@@ -7,6 +7,8 @@ namespace dl4::io::onnx {
 
 void write_branch(Writer &w, const Listed &said);
 void write_while(Writer &w, const Listed &said);
+// Products so far, for which ONNX has no op: a Scan.
+void write_products(Writer &w, const Listed &said);
 void write_ensure_size(Writer &w, const Listed &said);
 
 }  // namespace dl4::io::onnx

@@ -8,7 +8,7 @@
 
 #include "base/error.hpp"
 #include "io/onnx/file.hpp"
-#include "io/onnx/write/writer.hpp"
+#include "io/onnx/write/flow.hpp"
 #include "kinds/layers/elementwise/functions.hpp"
 #include "ops/elementwise.hpp"
 #include "ops/ops.hpp"
@@ -351,7 +351,7 @@ void sort(Writer &w, const Listed &said) {
 }
 
 void cumulate(Writer &w, const Listed &said) {
-  if (said.flag("product")) w.refuse("it computes products so far, which ONNX has no op for");
+  if (said.flag("product")) return write_products(w, said);
   w.give(0, w.node("CumSum", {w.in(0), w.ints({said.number("axis")}, true)},
                    {{"exclusive", said.flag("exclusive") ? 1 : 0}, {"reverse", said.flag("reverse") ? 1 : 0}}));
 }

@@ -1,10 +1,14 @@
 #!/usr/bin/env python3
 """Writes capi/KINDS.md, a page of every kind with its attributes, from a registry.json as the build makes it.
 
-    python3 cmake/kinds_page.py build/release/registry.json [--check]      --check: compares, a test does"""
+    python3 cmake/kinds_page.py build/release/registry.json [--check]      --check: compares, a test does
+
+The libdl4.so beside it is asked which layers stream."""
 import json
 import pathlib
 import sys
+
+import layers_that_stream
 
 PAGE = pathlib.Path(__file__).resolve().parent.parent / "capi/KINDS.md"
 HEAD = """# Every kind and its attributes
@@ -92,8 +96,23 @@ def section(name, kind, common):
     return "\n\n".join(lines + ([table(own)] if own else []))
 
 
-def page(registry):
-    parts = [HEAD]
+def streams(path, layers):
+    by_reason = {}
+    for name, why in layers_that_stream.rows(path, layers):
+        by_reason.setdefault(why, []).append(name)
+    fits, alone = by_reason.pop(""), by_reason.pop(None)
+    lines = ["## Layers that stream\n",
+             "Each layer was built alone over sequences of any length with the defaults of its attributes, or as said, "
+             "and a session with `streamable` and a `cache` was asked for. A session of a model with a layer that "
+             "does not stream is refused with that layer's name and the reason.\n",
+             "| | layers |", "|---|---|", f"| they stream | {plain(', '.join(fits))} |"]
+    lines += [f"| no: {plain(why)} | {plain(', '.join(names))} |" for why, names in sorted(by_reason.items())]
+    lines.append(f"| they take no sequence of any length alone | {plain(', '.join(alone))} |\n")
+    return "\n".join(lines)
+
+
+def page(registry, library):
+    parts = [HEAD, streams(library, registry["layer"])]
     for category, kinds in registry.items():
         if category == "every_layer":
             continue
@@ -110,7 +129,12 @@ def page(registry):
     return "\n".join(parts)
 
 
-text = page(json.loads(pathlib.Path(sys.argv[1]).read_text()))
+made = pathlib.Path(sys.argv[1])
+try:
+    text = page(json.loads(made.read_text()), made.parent / "libdl4.so")
+except OSError as error:  # a library with a sanitizer, or of another processor
+    print(error)
+    sys.exit(77 if sys.argv[2:] == ["--check"] else 1)
 if sys.argv[2:] == ["--check"]:
     sys.exit("capi/KINDS.md is not what cmake/kinds_page.py writes" if PAGE.read_text() != text else 0)
 PAGE.write_text(text)

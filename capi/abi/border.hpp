@@ -32,10 +32,10 @@ class Entry {
 };
 
 // Runs the body of an entry, body() or body(entry). No exception gets past, but for the end of the thread: a function
-// of the host's may end it, and then all that is ours is left in order.
-template <class F>
+// of the host's may end it, and then all that is ours is left in order. Floats: FlushToZero for one that runs at once.
+template <class Floats = OwnFloats, class F>
 dl4_error *guard(const char *function, F &&body) {
-  OwnFloats floats;
+  Floats floats;
   Uncancelled whole;
   try {
     Entry entry;
@@ -59,10 +59,9 @@ dl4_error *guard(const char *function, F &&body) {
   }
 }
 
-// The same where no error can be told.
+// The same where no error can be told, of what computes nothing.
 template <class R, class F>
 R guard_or(R otherwise, F &&body) noexcept {
-  OwnFloats floats;
   try {
     return body();
   } catch (...) {

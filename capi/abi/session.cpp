@@ -63,6 +63,7 @@ void run_as_stream(dl4_session &s, const InAndOut &given, const std::atomic<int3
   for (size_t i = 0; i < s.streams.tick->sequences.size() && i < static_cast<size_t>(given.n_in); ++i)
     if (const dl4_tensor &t = element(given.in[i], "in", i); s.streams.tick->sequences[i] && t.shape.rank() > 0)
       batch = std::max<int64_t>(1, t.shape[0]);
+  FlushToZero flush;
   runtime::Stream whole(s.streams.core, s.streams.tick, batch);
   run_tensors(whole, whole.outputs_count(), *s.context->memory, given, cancel);
 }
@@ -109,7 +110,10 @@ std::string describe(dl4_session &s, int32_t format) {
   if (const plan::Tick *tick = s.streams.tick.get()) {
     Json outputs = Json::array();
     for (const auto &o : tick->outputs) outputs.push_back({{"steps", o.steps}, {"late", o.late}});
-    all["stream"] = {{"steps", tick->steps}, {"outputs", std::move(outputs)}, {"plans", s.streams.core->plans()}};
+    all["stream"] = {{"steps", tick->steps},
+                     {"outputs", std::move(outputs)},
+                     {"cached_bytes", s.streams.core->cached_bytes()},
+                     {"plans", s.streams.core->plans()}};
   }
   return dump(all);
 }
@@ -193,19 +197,21 @@ dl4_error *dl4_session_predict(dl4_session *s, dl4_dataset *d, dl4_cancel *cance
     if (session.live) fail(Code::unsupported, "the model assigns weights: its session runs one batch at a time");
     Ref<dl4_cancel> keep(object_or_null(cancel, "cancel"));
     if (session.streams.alone) fail(Code::unsupported, "a session with \"streamable\" runs one batch at a time");
-    Outputs to;
-    for (dl4_tensor *slot : array(out, n_out, "out")) take(to, slot, to.views.size());
+    const auto slots = array(out, n_out, "out");
+    for (size_t i = 0; i < slots.size(); ++i)
+      if (slots[i]) output(slots[i], i);
     const auto &p = session.core->program();
-    if (to.views.size() != p.outputs.size())
-      fail(Code::invalid_argument, "expected ", p.outputs.size(), " outputs, got ", to.views.size());
+    if (slots.size() != p.outputs.size())
+      fail(Code::invalid_argument, "expected ", p.outputs.size(), " outputs, got ", slots.size());
     Ref<dl4_session> keep_session(&session);
     std::vector<Ref<dl4_tensor>> yours(out, out + n_out);
     entry.owes(session.context->log);
     Batches batches(data, p.inputs.size(), p.outputs.size(), false);
     auto whole = train::predict(*session.core, *data.core, *session.context->memory, flag(keep));
+    Made made(whole.size());
     for (size_t i = 0; i < whole.size(); ++i) {
       if (!yours[i]) {
-        to.made[i] = Ref<dl4_tensor>::adopt(new dl4_tensor(std::move(whole[i])));
+        made[i] = Ref<dl4_tensor>::adopt(new dl4_tensor(std::move(whole[i])));
       } else if (yours[i]->dtype != whole[i].dtype || yours[i]->shape != whole[i].shape) {
         fail(Code::shape_mismatch, "output ", i, ": expected ", whole[i].dtype, ' ', whole[i].shape, ", got ",
              yours[i]->dtype, ' ', yours[i]->shape);
@@ -213,6 +219,6 @@ dl4_error *dl4_session_predict(dl4_session *s, dl4_dataset *d, dl4_cancel *cance
     }
     for (size_t i = 0; i < whole.size(); ++i)
       if (yours[i]) yours[i]->assign(whole[i]);
-    to.give(out);
+    give(std::move(made), slots);
   });
 }

@@ -182,7 +182,7 @@ dl4_error *dl4_stream_create(dl4_session *s, const char *options, dl4_stream **o
 
 dl4_error *dl4_stream_run(dl4_stream *s, dl4_tensor *const *in, int64_t n_in, dl4_tensor **out, int64_t n_out,
                           dl4_cancel *cancel) {
-  return guard(__func__, [&](Entry &entry) {
+  return guard<FlushToZero>(__func__, [&](Entry &entry) {
     dl4_stream &stream = object(s, "s");
     dl4_cancel *flag = object_or_null(cancel, "cancel");
     Turn::One turn(stream.turn, "stream");
@@ -226,7 +226,7 @@ dl4_error *dl4_stream_fork(const dl4_stream *s, const char *options, dl4_stream 
 
 dl4_error *dl4_stream_run_many(dl4_stream *const *streams, int64_t n, const int64_t *steps, dl4_tensor *const *in,
                                int64_t n_in, dl4_tensor **out, int64_t n_out, dl4_cancel *cancel) {
-  return guard(__func__, [&](Entry &entry) {
+  return guard<FlushToZero>(__func__, [&](Entry &entry) {
     const auto all = array(streams, n, "streams");
     if (all.empty()) refuse_argument("streams", "expected at least 1, got 0");
     dl4_cancel *flag = object_or_null(cancel, "cancel");
@@ -242,7 +242,7 @@ dl4_error *dl4_stream_run_many(dl4_stream *const *streams, int64_t n, const int6
 
 dl4_error *dl4_stream_next(dl4_stream *s, dl4_tensor *const *in, int64_t n_in, const char *options,
                            dl4_logits_fn logits, void *user, int64_t *ids, int64_t n, dl4_cancel *cancel) {
-  return guard(__func__, [&](Entry &entry) {
+  return guard<FlushToZero>(__func__, [&](Entry &entry) {
     dl4_stream &stream = object(s, "s");
     Ref<dl4_cancel> keep(object_or_null(cancel, "cancel"));
     Ref<dl4_stream> keep_stream(&stream);

@@ -1,34 +1,55 @@
 // Tensors of the caller's as a run reads and writes them.
 #pragma once
 
-#include <memory_resource>
+#include <memory>
+#include <new>
+#include <type_traits>
 
 #include "border.hpp"
 
 namespace dl4::capi {
 
-// The tensors to write to: the caller's, and new ones where a slot is NULL.
-struct Outputs {
-  explicit Outputs(std::pmr::memory_resource *memory = std::pmr::get_default_resource())
-      : made(memory), views(memory) {}
-  std::pmr::vector<Ref<dl4_tensor>> made;  // by slot, null where the caller brought one
-  std::pmr::vector<runtime::View> views;
-
-  void give(dl4_tensor **out) {
-    for (size_t i = 0; i < made.size(); ++i)
-      if (made[i]) out[i] = std::exchange(made[i], {}).detach();
+// A list that allocates nothing, unless it is long.
+template <class T>
+class Few {
+ public:
+  explicit Few(size_t most) : data_(reinterpret_cast<T *>(room_)) {
+    if (most <= in_room) return;
+    more_ = std::make_unique<std::byte[]>(most * sizeof(T));
+    data_ = reinterpret_cast<T *>(more_.get());
   }
+  Few(const Few &) = delete;
+  Few &operator=(const Few &) = delete;
+  // What make() gives, at most so many times; not copied, which would have to wait for it.
+  template <class F>
+  void add(F make) {
+    new (data_ + size_++) T(make());
+  }
+  operator std::span<const T>() const { return {data_, size_}; }
+  T &operator[](size_t i) { return data_[i]; }
+  size_t size() const { return size_; }
+
+ private:
+  static_assert(std::is_trivially_destructible_v<T>);
+  static constexpr size_t in_room = 16;
+  alignas(T) std::byte room_[in_room * sizeof(T)];
+  std::unique_ptr<std::byte[]> more_;
+  T *data_;
+  size_t size_ = 0;
 };
 
-inline void take(Outputs &o, dl4_tensor *slot, size_t i) {
-  if (slot) {
-    dl4_tensor &t = element(slot, "out", i);
-    if (t.read_only) refuse_argument("out", text("out[", i, "] is read-only"));
-    o.views.push_back(t.view());
-  } else {
-    o.views.emplace_back();
-  }
-  o.made.emplace_back();
+// A tensor of the caller's to write to.
+inline dl4_tensor &output(dl4_tensor *slot, size_t i) {
+  dl4_tensor &t = element(slot, "out", i);
+  if (t.read_only) refuse_argument("out", text("out[", i, "] is read-only"));
+  return t;
+}
+
+// New ones by slot, null where the caller brought one.
+using Made = std::vector<Ref<dl4_tensor>>;
+inline void give(Made made, std::span<dl4_tensor *> out) {
+  for (size_t i = 0; i < made.size(); ++i)
+    if (made[i]) out[i] = made[i].detach();
 }
 
 // What a call that runs is given.
@@ -43,39 +64,32 @@ struct InAndOut {
 template <class Core>
 void run_tensors(Core &core, size_t outputs, const Memory &made_in, const InAndOut &given,
                  const std::atomic<int32_t> *cancel) {
-  std::byte room[4096];  // a run allocates nothing, unless it has very many inputs and outputs
-  std::pmr::monotonic_buffer_resource memory(room, sizeof room);
-  auto sources = array(given.in, given.n_in, "in");
-  std::pmr::vector<runtime::View> from(&memory);
-  from.reserve(sources.size());
-  for (size_t i = 0; i < sources.size(); ++i) from.push_back(element(sources[i], "in", i).view());
-  auto slots = array(given.out, given.n_out, "out");
-  Outputs to(&memory);
-  to.made.reserve(slots.size());
-  to.views.reserve(slots.size());
+  const auto sources = array(given.in, given.n_in, "in");
+  Few<runtime::View> from(sources.size());
+  for (size_t i = 0; i < sources.size(); ++i) from.add([&] { return element(sources[i], "in", i).view(); });
+  const auto slots = array(given.out, given.n_out, "out");
+  Few<runtime::View> to(slots.size());
   bool make = false;
-  for (dl4_tensor *slot : slots) {
-    take(to, slot, to.views.size());
-    make |= !slot;
+  for (size_t i = 0; i < slots.size(); ++i) {
+    make |= !slots[i];
+    to.add([&] { return slots[i] ? output(slots[i], i).view() : runtime::View(); });
   }
-  if (make) {  // else the run itself checks
-    core.check(from);
-    if (to.views.size() != outputs)
-      fail(Code::invalid_argument, "expected ", outputs, " outputs, got ", to.views.size());
-    auto expected = core.outputs(from, cancel);
-    int64_t bytes = 0;
-    for (size_t i = 0; i < to.views.size(); ++i)
-      if (!given.out[i])
-        bytes = checked_add(bytes, checked_mul(expected[i].shape.elements(), size_of(expected[i].dtype)));
-    core.need_room(bytes);
-    for (size_t i = 0; i < to.views.size(); ++i) {
-      if (given.out[i]) continue;
-      to.made[i] = Ref<dl4_tensor>::adopt(new dl4_tensor(made_in.tensor(expected[i].dtype, expected[i].shape)));
-      to.views[i] = to.made[i]->view();
-    }
+  if (!make) return core.run(from, to, cancel);  // which checks
+  core.check(from);
+  if (to.size() != outputs) fail(Code::invalid_argument, "expected ", outputs, " outputs, got ", to.size());
+  const auto expected = core.outputs(from, cancel);
+  int64_t bytes = 0;
+  for (size_t i = 0; i < slots.size(); ++i)
+    if (!slots[i]) bytes = checked_add(bytes, checked_mul(expected[i].shape.elements(), size_of(expected[i].dtype)));
+  core.need_room(bytes);
+  Made made(slots.size());
+  for (size_t i = 0; i < slots.size(); ++i) {
+    if (slots[i]) continue;
+    made[i] = Ref<dl4_tensor>::adopt(new dl4_tensor(made_in.tensor(expected[i].dtype, expected[i].shape)));
+    to[i] = made[i]->view();
   }
-  core.run(from, to.views, cancel);
-  to.give(given.out);
+  core.run(from, to, cancel);
+  give(std::move(made), slots);
 }
 
 }  // namespace dl4::capi

@@ -3,6 +3,7 @@
 
 #include "ops/attributes.hpp"
 #include "ops/broadcast.hpp"
+#include "ops/ops.hpp"
 #include "plan/passes.hpp"
 #include "plan/renaming.hpp"
 
@@ -21,6 +22,19 @@ bool changes_nothing(const ops::Program &p, const ops::Step &step) {
   return p[step.src[0]].shape == p[step.src[1]].shape;
 }
 
+// Where it moves axes of size 1 alone, the elements stay in their order.
+bool only_reshapes(const ops::Program &p, const ops::Step &step) {
+  const auto *transpose = ops::as<ops::attributes::Transpose>(step);
+  if (!transpose) return false;
+  int last = -1;
+  for (int axis : transpose->perm) {
+    if (p[step.src[0]].shape[axis] == 1) continue;
+    if (axis < last) return false;
+    last = axis;
+  }
+  return true;
+}
+
 void drop(ops::Program &p, bool (*is_for_nothing)(const ops::Program &, const ops::Step &)) {
   Renaming renaming(p);
   std::vector<ops::Step> kept;
@@ -37,7 +51,18 @@ void drop(ops::Program &p, bool (*is_for_nothing)(const ops::Program &, const op
 
 }  // namespace
 
-void drop_identities(ops::Program &p) { drop(p, changes_nothing); }
+void drop_identities(ops::Program &p) {
+  drop(p, changes_nothing);
+  std::vector<ops::Step> steps = std::move(p.steps);
+  for (ops::Step &step : steps) {
+    if (!only_reshapes(p, step)) continue;
+    p.steps.clear();
+    ops::Emit e(p);
+    ops::reshape(e, step.src[0], 0, p[step.dst[0]].shape);
+    step.op = p.steps[0].op;
+  }
+  p.steps = std::move(steps);
+}
 
 void drop_straight_through(ops::Program &p) {
   if (std::none_of(p.steps.begin(), p.steps.end(), [&](const ops::Step &s) { return is_straight_through(p, s); }))

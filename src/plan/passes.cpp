@@ -6,10 +6,9 @@
 namespace dl4::plan {
 namespace {
 constexpr Pass list[] = {
-    {"drop_dead", drop_dead},           {"drop_identities", drop_identities},
-    {"fold_constants", fold_constants}, {"merge_equal", merge_equal},
-    {"keep_rows", keep_rows},           {"fold_padding", fold_padding},
-    {"fuse_epilogues", fuse_epilogues}, {"drop_dead", drop_dead},
+    {"unroll_scans", unroll_scans},     {"drop_dead", drop_dead},           {"drop_identities", drop_identities},
+    {"fold_constants", fold_constants}, {"merge_equal", merge_equal},       {"keep_rows", keep_rows},
+    {"fold_padding", fold_padding},     {"fuse_epilogues", fuse_epilogues}, {"drop_dead", drop_dead},
 };
 }
 

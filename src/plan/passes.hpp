@@ -9,8 +9,9 @@
 
 namespace dl4::plan {
 
+void unroll_scans(ops::Program &p);     // a scan of one step becomes its body
 void drop_dead(ops::Program &p);        // steps that no output, write or check needs
-void drop_identities(ops::Program &p);  // steps that change nothing at these shapes, like a broadcast to the same
+void drop_identities(ops::Program &p);  // steps that move nothing at these shapes, like a broadcast to the same
 void merge_equal(ops::Program &p);      // equal steps become one
 void fold_constants(ops::Program &p);   // steps that read constants alone become constants
 void keep_rows(ops::Program &p);        // the gradient of a table of which few rows are used goes to the update as rows

@@ -4,13 +4,15 @@
 #include <cstring>
 
 #include "backend/cpu/kernels/movement/movement.hpp"
+#include "backend/cpu/kernels/single_threaded.hpp"
+#include "base/float_mode.hpp"
 
 namespace dl4::runtime {
 namespace {
 
 // Copies a strided view to dense memory.
-void make_dense(const View &v, std::byte *to) {
-  kernels::copy_strided(size_of(v.dtype), v.shape.rank(), v.shape.begin(), v.data, v.strides, to,
+void make_dense(const View &v, const void *data, std::byte *to) {
+  kernels::copy_strided(size_of(v.dtype), v.shape.rank(), v.shape.begin(), data, v.strides, to,
                         dense_strides(v.shape).data());
 }
 
@@ -84,6 +86,15 @@ void Executable::run(std::span<const View> in, std::span<const View> out, const 
   finish(std::move(ready));
 }
 
+void Executable::run(Ready &ready, std::span<const View> in, std::span<const View> out,
+                     const std::atomic<int32_t> *cancel) {
+  FlushToZero flush;
+  kernels::SingleThreaded single;
+  place(ready, in, out);
+  bind_states(ready);
+  run(ready, cancel);
+}
+
 void Executable::refuse_overlap(const CachedPlan &cached, std::span<const View> in, std::span<const View> out) const {
   for (size_t j = 0; j < out.size(); ++j) {
     // Outputs are written while inputs are still read; a strided one has been copied by then.
@@ -124,29 +135,33 @@ Executable::Ready Executable::prepare(std::span<const View> in, std::span<const 
   return {std::move(cached), std::move(frame)};
 }
 
-void Executable::run(Ready &ready, std::span<const View> in, std::span<const View> out,
-                     const std::atomic<int32_t> *cancel) {
-  const auto &[cached, frame] = ready;
-  for (size_t i = 0; i < in.size(); ++i) {
-    if (!in[i].strides) continue;
-    int64_t bytes = checked_mul(in[i].shape.elements(), size_of(in[i].dtype));
-    if (!frame->staging[i]) frame->staging[i] = options_.memory->allocate(bytes);
-    make_dense(in[i], frame->staging[i].get());
-  }
-  int64_t number = options_.run_counter ? runs_.fetch_add(1, std::memory_order_relaxed) : 0;
-  for (const CachedPlan::Outside &o : cached->outside) {
-    auto i = static_cast<size_t>(o.index);
-    std::byte *base = nullptr;
-    if (o.region == plan::Place::Region::state)
-      base = options_.run_counter == i ? reinterpret_cast<std::byte *>(&number) : states_[i].data.get();
-    else if (o.region == plan::Place::Region::output)
-      base = static_cast<std::byte *>(out[i].data);
+void Executable::place(Ready &ready, std::span<const View> in, std::span<const View> out) {
+  Frame &frame = *ready.frame;
+  for (size_t i = 0; i < in.size(); ++i)
+    if (in[i].strides)
+      stage(ready, i, in[i], in[i].data);
     else
-      base = in[i].strides ? frame->staging[i].get() : static_cast<std::byte *>(in[i].data);
-    frame->args[o.arg] = base + o.offset;
+      frame.in[i] = static_cast<std::byte *>(in[i].data);
+  for (size_t j = 0; j < out.size(); ++j) frame.out[j] = static_cast<std::byte *>(out[j].data);
+}
+
+void Executable::stage(Ready &ready, size_t i, const View &in, const void *data) {
+  Frame &frame = *ready.frame;
+  if (!frame.staging[i])
+    frame.staging[i] = options_.memory->allocate(checked_mul(in.shape.elements(), size_of(in.dtype)));
+  frame.in[i] = frame.staging[i].get();
+  make_dense(in, data, frame.in[i]);
+}
+
+void Executable::bind_states(Ready &ready) {
+  const CachedPlan &cached = *ready.cached;
+  Frame &frame = *ready.frame;
+  for (size_t k = cached.callers; k < cached.outside.size(); ++k) {
+    const CachedPlan::Outside &o = cached.outside[k];
+    const auto i = static_cast<size_t>(o.index);
+    std::byte *base = options_.run_counter == i ? reinterpret_cast<std::byte *>(&frame.number) : states_[i].data.get();
+    frame.args[o.arg] = base + o.offset;
   }
-  if (options_.fill_nan) std::memset(frame->arena.get(), 0xFF, static_cast<size_t>(cached->plan->arena_bytes));
-  execute(*cached, *frame, cancel);
 }
 
 void Executable::need_room(int64_t bytes) const {
@@ -190,7 +205,22 @@ Json Executable::plans() {
   return all;
 }
 
+std::shared_ptr<Executable::Kept> Executable::make_kept() {
+  auto made = std::make_shared<Kept>();
+  std::lock_guard lock(kept_mutex_);
+  if (kept_.size() == kept_.capacity()) std::erase_if(kept_, [](const auto &k) { return k.expired(); });
+  kept_.push_back(made);
+  return made;
+}
+
 void Executable::trim() {
+  std::vector<std::shared_ptr<Kept>> kept;
+  {
+    std::lock_guard lock(kept_mutex_);
+    for (const auto &weak : kept_)
+      if (auto k = weak.lock()) kept.push_back(std::move(k));
+  }
+  for (const auto &k : kept) k->take();
   std::lock_guard lock(specialise_);
   plans_.trim();
 }

@@ -71,9 +71,9 @@ class Executable {
   // and an output that is strided or overlaps another view. Fails with CANCELLED when *cancel becomes non-zero between
   // two steps of the run or of making its plan. After a fault a state is unchanged unless an earlier step wrote it.
   void run(std::span<const View> in, std::span<const View> out, const std::atomic<int32_t> *cancel = nullptr);
-  // The same in three parts, for consecutive runs whose views differ only in their data pointers: views that are dense
-  // and do not overlap in the first run must stay so in all of them. finish() is left out if a run failed. `apart`: the
-  // caller knows which views may lie in the same memory.
+  // The same in parts, for consecutive runs whose views differ only in their data pointers: views that are dense and do
+  // not overlap in the first run must stay so in all of them. finish() is left out if a run failed. `apart`: the caller
+  // knows which views may lie in the same memory.
   struct Ready {
     PlanCache::Use cached;
     std::unique_ptr<Frame> frame;
@@ -82,6 +82,46 @@ class Executable {
                 bool apart = false);
   void run(Ready &ready, std::span<const View> in, std::span<const View> out, const std::atomic<int32_t> *cancel);
   void finish(Ready ready) { plans_.give_back(ready.cached, std::move(ready.frame)); }
+  // The parts of that run. The frame's `in` and `out` say where the views lie.
+  void place(Ready &ready, std::span<const View> in, std::span<const View> out);
+  // Copies a strided input, which lies at `data`, to where its frame has it dense.
+  void stage(Ready &ready, size_t i, const View &in, const void *data);
+  // Consecutive runs need it once. They are inside of a FlushToZero and a SingleThreaded.
+  void bind_states(Ready &ready);
+  void run(Ready &ready, const std::atomic<int32_t> *cancel);
+
+  // What one who runs again and again keeps in between: trim() may take it.
+  class Kept {
+   public:
+    Kept() = default;
+    Kept(const Kept &) = delete;
+    Kept &operator=(const Kept &) = delete;
+    // Nothing where trim() was, or is about it.
+    std::optional<Ready> take() {
+      auto is = Is::full;
+      if (!is_.compare_exchange_strong(is, Is::changing, std::memory_order_acquire)) return std::nullopt;
+      std::optional<Ready> taken(std::move(ready_));
+      ready_.reset();
+      is_.store(Is::empty, std::memory_order_release);
+      return taken;
+    }
+    // By its owner alone; false, with nothing done, while trim() is about it.
+    bool put(Ready &&ready) {
+      if (is_.load(std::memory_order_acquire) != Is::empty) return false;
+      ready_.emplace(std::move(ready));
+      is_.store(Is::full, std::memory_order_release);
+      return true;
+    }
+
+   private:
+    enum class Is : int32_t { empty, full, changing };
+    std::atomic<Is> is_{Is::empty};
+    std::optional<Ready> ready_;
+  };
+  std::shared_ptr<Kept> make_kept();
+  // Does memory allow to keep frames?
+  bool keeps() const { return !plans_.is_full(); }
+
   // Refuses outputs whose bytes exceed the memory limit.
   void need_room(int64_t bytes) const;
 
@@ -113,7 +153,8 @@ class Executable {
   PlanCache::Use use(std::span<const View> in, const std::atomic<int32_t> *cancel);
   void need_alike(std::span<const Shape> in, std::span<const ops::Operand> out) const;
   void refuse_overlap(const CachedPlan &cached, std::span<const View> in, std::span<const View> out) const;
-  void execute(const CachedPlan &cached, Frame &frame, const std::atomic<int32_t> *cancel);
+  void step(const CachedPlan &cached, Frame &frame, size_t s, const std::atomic<int32_t> *cancel);
+  void watch(const CachedPlan &cached, Frame &frame, const std::atomic<int32_t> *cancel);
 
   ops::Program program_;
   std::vector<Tensor> states_;
@@ -122,6 +163,8 @@ class Executable {
   PlanCache plans_;
   std::atomic<int64_t> runs_{0};
   Mutex specialise_;  // held where plans_ is changed or listed
+  Mutex kept_mutex_;
+  std::vector<std::weak_ptr<Kept>> kept_;
 };
 
 }  // namespace dl4::runtime

@@ -2,8 +2,6 @@
 #include <chrono>
 #include <cstring>
 
-#include "backend/cpu/kernels/single_threaded.hpp"
-#include "base/float_mode.hpp"
 #include "runtime/executable.hpp"
 
 namespace dl4::runtime {
@@ -49,34 +47,45 @@ void move_guards(const std::vector<plan::Guard> &guards, int32_t last, int32_t n
 
 }  // namespace
 
-void Executable::execute(const CachedPlan &cached, Frame &frame, const std::atomic<int32_t> *cancel) {
-  FlushToZero flush;
-  kernels::SingleThreaded single;
+void Executable::run(Ready &ready, const std::atomic<int32_t> *cancel) {
+  const CachedPlan &cached = *ready.cached;
+  Frame &frame = *ready.frame;
+  if (options_.run_counter) frame.number = runs_.fetch_add(1, std::memory_order_relaxed);
+  for (size_t k = 0; k < cached.callers; ++k) {
+    const CachedPlan::Outside &o = cached.outside[k];
+    const auto i = static_cast<size_t>(o.index);
+    frame.args[o.arg] = (o.region == plan::Place::Region::output ? frame.out[i] : frame.in[i]) + o.offset;
+  }
   frame.report.fault.store(kernels::Fault::none, std::memory_order_relaxed);
+  if (options_.fill_nan || options_.profile) return watch(cached, frame, cancel);
+  for (size_t s = 0; s < frame.calls.size(); ++s) step(cached, frame, s, cancel);
+}
+
+void Executable::step(const CachedPlan &cached, Frame &frame, size_t s, const std::atomic<int32_t> *cancel) {
+  const Frame::Call &call = frame.calls[s];
+  if (call.alone) {
+    call.kernel->run(0, call.run);
+  } else {
+    auto slice = [&](int64_t i) noexcept { call.kernel->run(i, call.run); };
+    frame.handover[s].run(*options_.crew, call.kernel->slices, slice, call.kernel->phases);
+  }
+  if (auto fault = frame.report.fault.load(std::memory_order_relaxed); fault != kernels::Fault::none)
+    refuse(fault, cached.plan->steps[s], frame.report);
+  if (cancel && cancel->load(std::memory_order_relaxed))
+    fail(Code::cancelled, "cancelled after step ", s + 1, " of ", frame.calls.size());
+}
+
+void Executable::watch(const CachedPlan &cached, Frame &frame, const std::atomic<int32_t> *cancel) {
   const auto &steps = cached.plan->steps;
+  if (options_.fill_nan) std::memset(frame.arena.get(), 0xFF, static_cast<size_t>(cached.plan->arena_bytes));
   for (size_t s = 0; s < steps.size(); ++s) {
-    const kernels::Kernel &kernel = *steps[s].kernel;
-    void *const *args = frame.args.data() + cached.first_arg[s];
-    const kernels::Run run{args, steps[s].sources, args[steps[s].args.size()], frame.bound[s].get(), &frame.report};
     if (options_.fill_nan)
       move_guards(cached.plan->guards, s ? steps[s - 1].number : -1, steps[s].number, frame.arena.get());
-    std::chrono::steady_clock::time_point start;
-    if (options_.profile) start = std::chrono::steady_clock::now();
-    if (kernel.slices == 1 && kernel.phases == 1) {
-      kernel.run(0, run);
-    } else {
-      auto slice = [&](int64_t i) noexcept { kernel.run(i, run); };
-      frame.handover[s].run(*options_.crew, kernel.slices, slice, kernel.phases);
-    }
-    if (options_.profile) {
-      auto spent = std::chrono::steady_clock::now() - start;
-      cached.times[s].nanoseconds += std::chrono::duration_cast<std::chrono::nanoseconds>(spent).count();
-      ++cached.times[s].runs;
-    }
-    if (auto fault = frame.report.fault.load(std::memory_order_relaxed); fault != kernels::Fault::none)
-      refuse(fault, steps[s], frame.report);
-    if (cancel && cancel->load(std::memory_order_relaxed))
-      fail(Code::cancelled, "cancelled after step ", s + 1, " of ", steps.size());
+    const auto start = std::chrono::steady_clock::now();
+    step(cached, frame, s, cancel);
+    auto spent = std::chrono::steady_clock::now() - start;
+    cached.times[s].nanoseconds += std::chrono::duration_cast<std::chrono::nanoseconds>(spent).count();
+    ++cached.times[s].runs;
   }
   if (options_.fill_nan && !steps.empty())
     move_guards(cached.plan->guards, steps.back().number, INT32_MAX, frame.arena.get());

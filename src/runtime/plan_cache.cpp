@@ -42,7 +42,8 @@ void CachedPlan::release(size_t first) {
   for (size_t i = 0; i < first; ++i) (*seats.load())[i].users.fetch_sub(mark, std::memory_order_release);
 }
 
-std::unique_ptr<Frame> PlanCache::make_frame(const plan::Plan &plan, size_t inputs) {
+std::unique_ptr<Frame> PlanCache::make_frame(const CachedPlan &cached) {
+  const plan::Plan &plan = *cached.plan;
   auto frame = std::make_unique<Frame>(frame_bytes_, plan.arena_bytes);
   frame->arena = memory_->allocate(plan.arena_bytes, true);
   for (const auto &step : plan.steps) {
@@ -52,7 +53,16 @@ std::unique_ptr<Frame> PlanCache::make_frame(const plan::Plan &plan, size_t inpu
   frame->handover.resize(plan.steps.size());
   NoFork whole;  // the libraries below have locks of their own
   for (const auto &step : plan.steps) frame->bound.push_back(step.kernel->bind());
-  frame->staging.resize(inputs);
+  for (size_t s = 0; s < plan.steps.size(); ++s) {
+    const plan::PlanStep &step = plan.steps[s];
+    void *const *args = frame->args.data() + cached.first_arg[s];
+    frame->calls.push_back({step.kernel.get(),
+                            {args, step.sources, args[step.args.size()], frame->bound[s].get(), &frame->report},
+                            step.kernel->slices == 1 && step.kernel->phases == 1});
+  }
+  frame->in.resize(cached.key.size());
+  frame->out.resize(plan.outputs.size());
+  frame->staging.resize(cached.key.size());
   return frame;
 }
 
@@ -72,6 +82,7 @@ PlanCache::Use PlanCache::add(std::vector<Shape> key, std::unique_ptr<const plan
     }
     ++arg;  // scratch
   }
+  const auto owners = std::ranges::stable_partition(outside, [](const auto &o) { return o.region != Region::state; });
   auto times = std::make_unique<StepTime[]>(plan->steps.size());
   auto seats = std::make_unique<CachedPlan::Seats>();
   CachedPlan *room = make_room();
@@ -81,6 +92,7 @@ PlanCache::Use PlanCache::add(std::vector<Shape> key, std::unique_ptr<const plan
   c.in_elements = std::move(in_elements);
   c.out_elements = std::move(out_elements);
   c.first_arg = std::move(first_arg);
+  c.callers = outside.size() - owners.size();
   c.outside = std::move(outside);
   c.times = std::move(times);
   c.plan = std::move(plan);
@@ -105,7 +117,7 @@ CachedPlan *PlanCache::make_room() {
         oldest = &c;
       }
     }
-    bool fits = frame_bytes() <= bytes_;
+    bool fits = !is_full();
     if (empty && fits && empty->seize()) return empty;
     if (!oldest) return empty && empty->seize() ? empty : nullptr;
     if (!oldest->seize()) continue;

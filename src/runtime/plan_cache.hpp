@@ -26,8 +26,18 @@ struct Frame {
   Frame(const Frame &) = delete;
   Frame &operator=(const Frame &) = delete;
 
+  // A step, ready to go.
+  struct Call {
+    const kernels::Kernel *kernel;
+    kernels::Run run;
+    bool alone;  // of one slice: no threads to ask
+  };
+
   Bytes arena;
   std::vector<void *> args;                            // of all steps, one after the other
+  std::vector<Call> calls;                             // by step
+  std::vector<std::byte *> in, out;                    // where the run's inputs and outputs lie
+  int64_t number = 0;                                  // of the run
   std::vector<std::unique_ptr<kernels::Bound>> bound;  // by step
   std::vector<Handover> handover;                      // by step
   std::vector<Bytes> staging;                          // by input: where a strided one is made dense
@@ -87,7 +97,8 @@ struct CachedPlan {
     int32_t index;
     int64_t offset;
   };
-  std::vector<Outside> outside;  // arguments that lie in the caller's or the owner's memory
+  std::vector<Outside> outside;  // arguments that lie in the caller's memory, then those in the owner's
+  size_t callers = 0;            // of them
   std::unique_ptr<StepTime[]> times;
 };
 
@@ -152,10 +163,10 @@ class PlanCache {
       if (Frame *f = idle.load(std::memory_order_relaxed) ? idle.exchange(nullptr, std::memory_order_acquire) : nullptr)
         return std::unique_ptr<Frame>(f);
     }
-    return make_frame(*c->plan, c->key.size());
+    return make_frame(*c);
   }
   void give_back(const Use &c, std::unique_ptr<Frame> frame) {
-    if (frame_bytes() > bytes_) c->drop_frames();
+    if (is_full()) c->drop_frames();
     for (size_t i = 0; i < CachedPlan::seat_count; ++i) {
       Frame *none = nullptr;
       if (c.seat(i).idle.compare_exchange_strong(none, frame.get(), std::memory_order_release,
@@ -167,6 +178,7 @@ class PlanCache {
   }
   // What all frames take, idle or in use.
   int64_t frame_bytes() const { return frame_bytes_.load(std::memory_order_relaxed); }
+  bool is_full() const { return frame_bytes() > bytes_; }
 
   // ---- by one thread at a time, beside those above
 
@@ -182,7 +194,7 @@ class PlanCache {
  private:
   static constexpr size_t max_plans = 64;
 
-  std::unique_ptr<Frame> make_frame(const plan::Plan &plan, size_t inputs);
+  std::unique_ptr<Frame> make_frame(const CachedPlan &cached);
   CachedPlan *make_room();
 
   const std::shared_ptr<const Memory> memory_;

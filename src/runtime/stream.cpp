@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "backend/cpu/kernels/movement/movement.hpp"
+#include "backend/cpu/kernels/single_threaded.hpp"
 
 namespace dl4::runtime {
 namespace {
@@ -99,8 +100,13 @@ Stream::Stream(std::shared_ptr<Executable> executable, std::shared_ptr<const pla
   out_.resize(p.outputs.size());
   in_strides_.resize(inputs());
   parts_.resize(outputs_count());
-  row_.resize(outputs_count());
+  given_.resize(outputs_count());
   reset();
+}
+
+Stream::~Stream() {
+  if (!kept_frame_) return;
+  if (auto ready = kept_frame_->take()) executable_->finish(std::move(*ready));
 }
 
 void Stream::reset() {
@@ -190,7 +196,7 @@ void Stream::turn() {
 
 int64_t Stream::first_place(size_t state) const noexcept {
   const plan::Tick::State &how = tick_->states[state];
-  return *taken_.as<int64_t>() / tick_->steps * how.rows & (kept_[state].now.shape[how.axis] - 1);
+  return tick_->ticks(*taken_.as<int64_t>()) * how.rows & (kept_[state].now.shape[how.axis] - 1);
 }
 
 std::vector<std::pair<std::string, Tensor>> Stream::states() const {
@@ -206,7 +212,7 @@ std::vector<std::pair<std::string, Tensor>> Stream::states() const {
 
 int64_t Stream::steps(std::span<const View> in) const {
   for (size_t i = 0; i < in.size(); ++i)
-    if (in_steps_[i].is_sequence) return in[i].shape[1];
+    if (in_steps_[i].is_sequence) return in[i].shape.begin()[1];
   return 0;
 }
 
@@ -231,10 +237,13 @@ void Stream::check(std::span<const View> in, int64_t batch) const {
   }
 }
 
-// The views of the first tick. One of a sequence has the strides of the whole: those of a batch of 1 say nothing.
+// The views of a tick. One of a sequence of which others follow has the strides of the whole: those of a batch of 1 say
+// nothing.
 void Stream::bind(std::span<const View> in) {
+  last_in_.clear();
   for (size_t i = 0; i < in.size(); ++i) {
     View &v = in_[i] = in[i];
+    if (!in[i].strides) in_steps_[i].bytes = checked_mul(in[i].shape.elements(), size_of(v.dtype));
     if (!in_steps_[i].is_sequence) continue;
     if (waits()) {
       const Tensor &t = waiting_[i].now;
@@ -248,28 +257,43 @@ void Stream::bind(std::span<const View> in) {
     else
       strides = dense_strides(whole);
     v.shape = whole.with(1, 1);
-    v.strides = in[i].strides || batch_ > 1 ? strides.data() : nullptr;
+    v.strides = in[i].strides || (batch_ > 1 && whole[1] > 1) ? strides.data() : nullptr;
     in_steps_[i].advance = strides[1] * size_of(v.dtype);  // bounded: a tensor that exists
   }
   in_[in.size()] = {DType::i64, {}, &number_};
-  bind_states();
-}
-
-void Stream::bind_states() {
   const size_t first = inputs() + 1, to = outputs_count();
   for (size_t i = 0; i < kept_.size(); ++i) {
     const Kept &k = kept_[i];
-    in_[first + i] = {k.now.dtype, k.now.shape, k.now.data.get()};
-    out_[to + i] = {k.now.dtype, k.now.shape, (k.next.data ? k.next : k.now).data.get()};
+    in_[first + i] = out_[to + i] = {k.now.dtype, k.now.shape, k.now.data.get()};
   }
 }
 
+namespace {
+
+bool is_like(std::span<const View> a, std::span<const View> b) {
+  if (a.size() != b.size()) return false;
+  for (size_t i = 0; i < a.size(); ++i)
+    if (a[i].dtype != b[i].dtype || a[i].strides || b[i].strides || !(a[i].shape == b[i].shape)) return false;
+  return true;
+}
+
+}  // namespace
+
+bool Stream::is_as_before(std::span<const View> in, std::span<const View> out) const {
+  return !last_in_.empty() && is_like(in, last_in_) && is_like(out, last_out_);
+}
+
 std::vector<ops::Operand> Stream::outputs(std::span<const View> in, const std::atomic<int32_t> *cancel) {
-  check(in);
-  bind(in);
+  std::vector<ops::Operand> all;
+  if (!last_in_.empty() && is_like(in, last_in_)) {
+    for (const View &v : last_out_) all.push_back({v.dtype, v.shape});
+  } else {
+    check(in);
+    bind(in);
+    all = executable_->outputs(in_, cancel);
+    all.resize(outputs_count());
+  }
   const int64_t n = steps(in);
-  std::vector<ops::Operand> all = executable_->outputs(in_, cancel);
-  all.resize(outputs_count());
   for (size_t j = 0; j < all.size(); ++j)
     if (tick_->outputs[j].is_sequence) all[j].shape = all[j].shape.with(1, comes(j, n));
   return all;
@@ -287,19 +311,47 @@ void Stream::refuse_overlap(std::span<const View> in, std::span<const View> out)
   }
 }
 
-void Stream::bind_outputs(std::span<const View> out, int64_t steps) {
+// The same of views as before, whose bytes are known.
+bool Stream::overlaps(std::span<const View> in, std::span<const View> out) const noexcept {
+  const auto meet = [](const View &a, int64_t n, const View &b, int64_t m) {
+    const auto *x = static_cast<const std::byte *>(a.data), *y = static_cast<const std::byte *>(b.data);
+    return x < y + m && y < x + n && n > 0 && m > 0;
+  };
+  for (size_t j = 0; j < out.size(); ++j) {
+    for (size_t i = 0; i < in.size(); ++i)
+      if (meet(out[j], given_[j].bytes, in[i], in_steps_[i].bytes)) return true;
+    for (size_t i = 0; i < j; ++i)
+      if (meet(out[j], given_[j].bytes, out[i], given_[i].bytes)) return true;
+  }
+  return false;
+}
+
+// How many steps an output has depends on how many have been taken.
+void Stream::need_steps(std::span<const View> out, int64_t steps) const {
+  for (size_t j = 0; j < out.size(); ++j) {
+    if (!tick_->outputs[j].is_sequence) continue;
+    const int64_t n = comes(j, steps);
+    if (out[j].shape.rank() < 2 || out[j].shape.begin()[1] != n)
+      fail(Code::shape_mismatch, "output ", j, ": expected ", n, " steps, got shape ", out[j].shape);
+  }
+}
+
+void Stream::bind_outputs(std::span<const View> out) {
   const ops::Program &p = executable_->program();
   for (size_t j = 0; j < out.size(); ++j) {
     if (out[j].strides) fail(Code::unsupported, "output ", j, ": expected a dense tensor, got a strided one");
     const plan::Tick::Output &o = tick_->outputs[j];
     View &v = out_[j] = out[j];
-    row_[j] = 0;
+    Given &g = given_[j] = {};
+    g.bytes = checked_mul(v.shape.elements(), size_of(v.dtype));
     if (!o.is_sequence) continue;
-    const int64_t n = comes(j, steps);
-    if (v.shape.rank() != p[p.outputs[j]].shape.rank() || v.shape[1] != n)
-      fail(Code::shape_mismatch, "output ", j, ": expected ", n, " steps, got shape ", v.shape);
+    if (v.shape.rank() != p[p.outputs[j]].shape.rank())
+      fail(Code::shape_mismatch, "output ", j, ": expected ", p[p.outputs[j]].shape.rank(), " axes, got shape ",
+           v.shape);
+    g.is_whole = batch_ == 1 || v.shape[1] == o.steps;
     v.shape = v.shape.with(1, o.steps);
-    if ((batch_ > 1 || o.late > 0) && (parts_[j].shape != v.shape || parts_[j].dtype != v.dtype))
+    g.row = checked_mul(v.shape.elements(), size_of(v.dtype)) / (batch_ * o.steps);
+    if ((!g.is_whole || o.late > 0) && (parts_[j].shape != v.shape || parts_[j].dtype != v.dtype))
       parts_[j] = make_tensor(v.dtype, v.shape);
   }
 }
@@ -323,32 +375,46 @@ void Stream::begin_states() {
     if (tick_->states[i].begin == number_) fill(kept_[i].now, tick_->states[i].initial);
 }
 
-// Where a tick writes its outputs.
-void Stream::aim(std::span<const View> out) noexcept {
+// Where a tick reads and writes its states.
+void Stream::aim_states(Frame &frame) noexcept {
+  std::byte **in = frame.in.data() + inputs() + 1, **out = frame.out.data() + outputs_count();
+  for (size_t i = 0; i < kept_.size(); ++i) {
+    const Kept &k = kept_[i];
+    in[i] = k.now.data.get();
+    out[i] = (k.next.data ? k.next : k.now).data.get();
+  }
+}
+
+// Where it writes its outputs.
+void Stream::aim(std::span<const View> out, Frame &frame) noexcept {
   for (size_t j = 0; j < out.size(); ++j) {
     const plan::Tick::Output &o = tick_->outputs[j];
-    if (!o.is_sequence) continue;
-    const bool in_place = batch_ == 1 && number_ * o.steps >= o.late;
-    out_[j].data = in_place ? static_cast<std::byte *>(out[j].data) +
-                                  row_[j] * (out_[j].shape.elements() / o.steps) * size_of(out_[j].dtype)
-                            : parts_[j].data.get();
+    const Given &g = given_[j];
+    auto *whole = static_cast<std::byte *>(out[j].data);
+    frame.out[j] = !o.is_sequence                              ? whole
+                   : g.is_whole && number_ * o.steps >= o.late ? whole + g.next * g.row
+                                                               : parts_[j].data.get();
   }
 }
 
 // From where a tick wrote them to where they belong.
-void Stream::collect(std::span<const View> out) noexcept {
+void Stream::collect(std::span<const View> out, const Frame &frame) noexcept {
   for (size_t j = 0; j < out.size(); ++j) {
     const plan::Tick::Output &o = tick_->outputs[j];
     if (!o.is_sequence) continue;
-    const int64_t nothing = std::clamp<int64_t>(o.late - number_ * o.steps, 0, o.steps), n = o.steps - nothing;
-    if (out_[j].data == parts_[j].data.get() && n > 0) {
-      const int64_t row = parts_[j].bytes() / (batch_ * o.steps), all = out[j].shape[1];
-      const std::byte *from = parts_[j].data.get() + nothing * row;
-      auto *to = static_cast<std::byte *>(out[j].data) + row_[j] * row;
-      for (int64_t b = 0; b < batch_; ++b, from += o.steps * row, to += all * row)
-        std::memcpy(to, from, static_cast<size_t>(n * row));
+    Given &g = given_[j];
+    if (o.late == 0 && g.is_whole) {
+      g.next += o.steps;
+      continue;
     }
-    row_[j] += n;
+    const int64_t nothing = std::clamp<int64_t>(o.late - number_ * o.steps, 0, o.steps), n = o.steps - nothing;
+    if (frame.out[j] == parts_[j].data.get() && n > 0) {
+      const std::byte *from = frame.out[j] + nothing * g.row;
+      auto *to = static_cast<std::byte *>(out[j].data) + g.next * g.row;
+      for (int64_t b = 0; b < batch_; ++b, from += o.steps * g.row, to += out[j].shape[1] * g.row)
+        std::memcpy(to, from, static_cast<size_t>(n * g.row));
+    }
+    g.next += n;
   }
 }
 
@@ -371,7 +437,7 @@ void Stream::finish_outputs(std::span<const View> out, int64_t ticks) {
 template <class F>
 void Stream::each_row(Kept &kept, const plan::Tick::State &how, int64_t ticks, F f) noexcept {
   const int64_t capacity = kept.now.shape[how.axis], rows = std::min(capacity, ticks * how.rows);
-  const int64_t first = taken_before_ / tick_->steps * how.rows & (capacity - 1);  // a power of two
+  const int64_t first = tick_->ticks(taken_before_) * how.rows & (capacity - 1);  // a power of two
   const int64_t head = std::min(rows, capacity - first);
   std::byte *ring = kept.now.data.get(), *undo = kept.undo.data();
   for (int64_t o = 0; o < kept.outer; ++o, ring += capacity * kept.row) {
@@ -421,32 +487,44 @@ void Stream::put_back() {
 }
 
 void Stream::run_ticks(std::span<const View> in, std::span<const View> out, const std::atomic<int32_t> *cancel) {
-  const int64_t each = tick_->steps, n = steps(in), ticks = (taken() % each + n) / each;
-  int64_t wait = taken() % each, at = 0;  // steps that wait, steps of the inputs that have been taken
-  number_ = taken() / each;
+  const int64_t each = tick_->steps, n = steps(in), ticks = tick_->ticks(tick_->rest(taken()) + n);
+  int64_t wait = tick_->rest(taken()), at = 0;  // steps that wait, steps of the inputs that have been taken
+  number_ = tick_->ticks(taken());
+  for (Given &g : given_) g.next = 0;
   if (ticks > 0) {
-    aim(out);
-    Executable::Ready ready = executable_->prepare(in_, out_, cancel, true);
+    std::optional<Executable::Ready> ready = kept_frame_->take();
+    if (!ready) ready.emplace(executable_->prepare(in_, out_, cancel, true));
+    Frame &frame = *ready->frame;
+    kernels::SingleThreaded single;
+    executable_->bind_states(*ready);
+    for (size_t i = 0; i < in.size(); ++i) frame.in[i] = static_cast<std::byte *>(in[i].data);
+    frame.in[in.size()] = reinterpret_cast<std::byte *>(&number_);
     for (int64_t t = 0; t < ticks; ++t) {
       if (waits()) {
         take(in, at, wait, each - wait);
         at += each - wait;
         wait = 0;
       }
-      if (t > 0) {
-        ++number_;
-        for (size_t i = 0; i < in_steps_.size(); ++i)
-          in_[i].data = static_cast<std::byte *>(in_[i].data) + in_steps_[i].advance;  // bounded: a tensor that exists
-        bind_states();
-        aim(out);
+      if (t > 0) ++number_;
+      for (size_t i = 0; i < in.size(); ++i) {
+        // bounded: a tensor that exists
+        std::byte *from = static_cast<std::byte *>(in[i].data) + t * in_steps_[i].advance;
+        if (in_steps_[i].is_sequence && waits())
+          frame.in[i] = waiting_[i].now.data.get();
+        else if (in_[i].strides)
+          executable_->stage(*ready, i, in_[i], from);
+        else
+          frame.in[i] = from;
       }
+      aim_states(frame);
+      aim(out, frame);
       begin_states();
-      executable_->run(ready, in_, out_, cancel);
+      executable_->run(*ready, cancel);
       for (Kept &k : kept_)
         if (k.next.data) std::swap(k.now, k.next);
-      collect(out);
+      collect(out, frame);
     }
-    executable_->finish(std::move(ready));
+    if (!executable_->keeps() || !kept_frame_->put(std::move(*ready))) executable_->finish(std::move(*ready));
   }
   if (waits() && at < n) take(in, at, wait, n - at);
   finish_outputs(out, ticks);
@@ -454,21 +532,32 @@ void Stream::run_ticks(std::span<const View> in, std::span<const View> out, cons
 }
 
 void Stream::run(std::span<const View> in, std::span<const View> out, const std::atomic<int32_t> *cancel) {
-  check(in);
-  if (out.size() != outputs_count())
-    fail(Code::invalid_argument, "expected ", outputs_count(), " outputs, got ", out.size());
-  refuse_overlap(in, out);
-  const int64_t n = steps(in), ticks = (taken() % tick_->steps + n) / tick_->steps;
-  if (ticks > tick_->most - taken() / tick_->steps)
+  const bool as_before = is_as_before(in, out);
+  if (!as_before) {
+    check(in);
+    if (out.size() != outputs_count())
+      fail(Code::invalid_argument, "expected ", outputs_count(), " outputs, got ", out.size());
+  }
+  if (!as_before || overlaps(in, out)) refuse_overlap(in, out);
+  const int64_t n = steps(in), ticks = tick_->ticks(tick_->rest(taken()) + n);
+  if (ticks > tick_->most - tick_->ticks(taken()))
     fail(Code::unsupported, "the sequence would have ", taken() + n,
          " steps, more than its attention keeps; a larger \"cache\" or \"cache_full\": \"slide\" of the session allows "
          "it");
-  bind(in);
-  bind_outputs(out, n);
+  need_steps(out, n);
+  if (!as_before) {
+    bind(in);
+    bind_outputs(out);
+    if (!kept_frame_) kept_frame_ = executable_->make_kept();
+    if (auto other = kept_frame_->take()) executable_->finish(std::move(*other));
+    last_in_.assign(in.begin(), in.end());
+    last_out_.assign(out.begin(), out.end());
+  }
   keep(ticks);
   try {
     run_ticks(in, out, cancel);
   } catch (...) {
+    last_in_.clear();
     put_back();
     throw;
   }

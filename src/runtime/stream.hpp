@@ -19,6 +19,10 @@ class Stream {
   // The Executable's Program is the tick's.
   Stream(std::shared_ptr<Executable> executable, std::shared_ptr<const plan::Tick> tick, int64_t batch);
 
+  Stream(Stream &&) = default;
+  Stream &operator=(Stream &&) = delete;
+  ~Stream();
+
   // A second one that goes on from here, with states of its own.
   Stream fork() const;
 
@@ -32,8 +36,8 @@ class Stream {
   // Dtypes and shapes of all outputs for these inputs.
   std::vector<ops::Operand> outputs(std::span<const View> in, const std::atomic<int32_t> *cancel = nullptr);
   void need_room(int64_t bytes) const { executable_->need_room(bytes); }
-  // All steps of the inputs. After an error the states are as before the call. Allocates nothing after the first call
-  // with these shapes.
+  // All steps of the inputs, inside of a FlushToZero. After an error the states are as before the call. Allocates
+  // nothing after the first call with these shapes.
   void run(std::span<const View> in, std::span<const View> out, const std::atomic<int32_t> *cancel = nullptr);
 
   // The states are again as before the last run, which did not fail.
@@ -52,10 +56,18 @@ class Stream {
 
  private:
   friend class StreamBlock;
-  // Of an input: from one step to the next, in bytes; 0 where there is nothing to move.
+  // Of an input.
   struct Steps {
     bool is_sequence = false;
-    int64_t advance = 0;
+    int64_t advance = 0;  // from one step to the next, in bytes; 0 where there is nothing to move
+    int64_t bytes = 0;    // of a call's, dense
+  };
+  // Of an output.
+  struct Given {
+    int64_t bytes = 0;     // of a call's
+    int64_t row = 0;       // of a step of it, in bytes
+    int64_t next = 0;      // of the call's steps
+    bool is_whole = true;  // does a tick's part lie together?
   };
   // A state: of this tick, of the next, of before the run. A ring is changed where it lies, and has what a run is about
   // to write over.
@@ -76,16 +88,19 @@ class Stream {
   int64_t &taken() { return *taken_.as<int64_t>(); }  // steps, since the beginning
   int64_t steps(std::span<const View> in) const;
   bool waits() const { return tick_->steps > 1; }
+  bool is_as_before(std::span<const View> in, std::span<const View> out) const;
+  void need_steps(std::span<const View> out, int64_t steps) const;
   void bind(std::span<const View> in);
-  void bind_outputs(std::span<const View> out, int64_t steps);
+  void bind_outputs(std::span<const View> out);
   void run_ticks(std::span<const View> in, std::span<const View> out, const std::atomic<int32_t> *cancel);
   void take(std::span<const View> in, int64_t from, int64_t to, int64_t steps) noexcept;
   void begin_states();
-  void bind_states();
-  void aim(std::span<const View> out) noexcept;
-  void collect(std::span<const View> out) noexcept;
+  void aim_states(Frame &frame) noexcept;
+  void aim(std::span<const View> out, Frame &frame) noexcept;
+  void collect(std::span<const View> out, const Frame &frame) noexcept;
   void finish_outputs(std::span<const View> out, int64_t ticks);
   void refuse_overlap(std::span<const View> in, std::span<const View> out) const;
+  bool overlaps(std::span<const View> in, std::span<const View> out) const noexcept;
   void keep(int64_t ticks);
   void put_back();
   void need_rows_apart() const;
@@ -102,12 +117,14 @@ class Stream {
   int64_t turns_ = 0;                   // steps that the next turn takes
   std::vector<Kept> kept_;
   std::vector<View> in_, out_;                             // of a tick
+  std::vector<View> last_in_, last_out_;                   // of the call that these are made from; none: of no call
+  std::shared_ptr<Executable::Kept> kept_frame_;           // for them
   std::vector<Steps> in_steps_;                            // without the states
   std::vector<std::array<int64_t, max_rank>> in_strides_;  // of a tick's part
   std::vector<Held> waiting_;                              // by input: steps of a tick that is not whole
   std::vector<Tensor> parts_;                              // a tick's steps of outputs that do not go where they belong
   std::vector<Held> last_;                                 // outputs that are no sequences, where a call may be no tick
-  std::vector<int64_t> row_;                               // by output: of the call's steps the next one
+  std::vector<Given> given_;                               // by output
 };
 
 }  // namespace dl4::runtime

@@ -20,7 +20,7 @@ class StreamBlock {
   void check(const Many &many, std::span<const View> in) const;
   std::vector<ops::Operand> outputs(const Many &many, std::span<const View> in, const std::atomic<int32_t> *cancel);
   void need_room(int64_t bytes) const { block_.need_room(bytes); }
-  // After an error all streams are where they were.
+  // Inside of a FlushToZero. After an error all streams are where they were.
   void run(const Many &many, std::span<const View> in, std::span<const View> out, const std::atomic<int32_t> *cancel);
 
  private:

@@ -10,6 +10,7 @@
 
 #include "harness/evaluate.hpp"
 #include "ops/ops.hpp"
+#include "ops/scan.hpp"
 #include "plan/passes.hpp"
 
 namespace dl4::plan {
@@ -54,6 +55,40 @@ TEST(Passes, ABroadcastToTheSameShapeGoes) {
   e.output(unary(e, Unary::tanh, sum_like(e, x, y)));
   EXPECT_EQ(plan_of(p, {Shape{3, 4}, Shape{3, 4}})->steps.size(), 1u);
   EXPECT_EQ(plan_of(p, {Shape{3, 4}, Shape{1, 4}})->steps.size(), 2u);
+}
+
+TEST(Passes, ATransposeThatMovesNothingIsAReshape) {
+  Program p;
+  Emit e(p);
+  Id x = e.input("x", DType::f32, {free_dim, free_dim, 4});
+  e.output(unary(e, Unary::tanh, transpose(e, x, {1, 0, 2})));
+  for (auto [b, t, steps] : {std::array<int64_t, 3>{1, 3, 1}, {3, 1, 1}, {1, 1, 1}, {2, 3, 2}})
+    EXPECT_EQ(plan_of(p, {Shape{b, t, 4}})->steps.size(), static_cast<size_t>(steps)) << b << ' ' << t;
+  EXPECT_EQ(plan_of(p, {Shape{1, 3, 4}}, {"drop_identities"})->steps.size(), 2u);
+}
+
+// A running sum of x, and the last one; `flip`: from the end.
+TEST(Passes, AScanOfOneStepIsItsBody) {
+  for (bool flip : {false, true}) {
+    Program p;
+    Emit e(p);
+    Id x = e.input("x", DType::f32, {free_dim, 2, 3}), first = e.input("first", DType::f32, {2, 3});
+    Scan scan(e);
+    const Id state = scan.state(first), next = add(scan.body, state, scan.each(x, flip));
+    scan.become(state, next);
+    scan.output(unary(scan.body, Unary::tanh, state), flip);
+    const Scan::Values made = scan.emit();
+    for (Id v : {made.states[0], made.last[0], made.outputs[0]}) e.output(v);
+    const auto has_scan = [&](int64_t steps, std::vector<std::string> off) {
+      const auto plan = plan_of(p, {Shape{steps, 2, 3}, Shape{2, 3}}, std::move(off));
+      return std::any_of(plan->program.steps.begin(), plan->program.steps.end(),
+                         [](const Step &s) { return as<ScanOp>(s) != nullptr; });
+    };
+    EXPECT_FALSE(has_scan(1, {}));
+    EXPECT_TRUE(has_scan(1, {"unroll_scans"}));
+    EXPECT_TRUE(has_scan(2, {}));
+    EXPECT_TRUE(has_scan(0, {}));
+  }
 }
 
 TEST(Passes, ConstantsAreFolded) {

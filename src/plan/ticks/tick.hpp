@@ -38,8 +38,11 @@ struct Tick {
 
   // Steps of an output that so many steps of the inputs give.
   int64_t given(size_t output, int64_t from) const {
-    return std::max<int64_t>(0, from / steps * outputs[output].steps - outputs[output].late);
+    return std::max<int64_t>(0, ticks(from) * outputs[output].steps - outputs[output].late);
   }
+  // Whole ticks of so many steps, and the steps that are left over.
+  int64_t ticks(int64_t from) const { return steps == 1 ? from : from / steps; }
+  int64_t rest(int64_t from) const { return steps == 1 ? 0 : from % steps; }
 };
 
 // What a causal attention keeps of a sequence.

@@ -34,10 +34,10 @@ void set(RTNeural::DenseT<float, in, out> &to, const float *const *w) {
 
 template <int in, int out, int kernel, int dilation>
 void set(RTNeural::Conv1DT<float, in, out, kernel, dilation> &to, const float *const *w) {
-  std::vector<Rows> all(out, Rows(in, std::vector<float>(kernel)));
+  std::vector<Rows> all(out, Rows(in, std::vector<float>(kernel)));  // the latest step first
   for (int k = 0; k < kernel; ++k)
     for (int i = 0; i < in; ++i)
-      for (int o = 0; o < out; ++o) all[o][i][k] = w[0][(k * in + i) * out + o];
+      for (int o = 0; o < out; ++o) all[o][i][kernel - 1 - k] = w[0][(k * in + i) * out + o];
   to.setWeights(all);
   to.setBias({w[1], w[1] + out});
 }

@@ -43,4 +43,46 @@ TEST(Context, TrimGivesMemoryBackToTheSystem) {
   EXPECT_LT(after - before, 10 << 20);
 }
 
+// A stream keeps what it runs in from call to call; trim takes it, and the stream goes on.
+TEST(Context, TrimTakesWhatAStreamKeeps) {
+  Own<dl4_context> c;
+  ok(dl4_context_create(R"({"threads": 1})", c.out()));
+  Own<dl4_graph> g;
+  ok(dl4_graph_create(c, g.out()));
+  dl4_node x = input(g, "x", {-1, -1, 4});
+  dl4_node y = add(g, "GRU", nullptr, R"({"units": 4, "return_sequences": true})", x);
+  y = add(g, "Dense", nullptr, R"({"units": 4, "activation": "tanh"})", y);
+  Own<dl4_model> m;
+  ok(dl4_graph_build(g, &x, 1, &y, 1, m.out()));
+  Own<dl4_session> s;
+  ok(dl4_session_create(m, R"({"states": true})", s.out()));
+  const auto cached = [&] {
+    Own<dl4_blob> text;
+    ok(dl4_describe(s, DL4_FORMAT_JSON, text.out()));
+    return Json::parse(dl4_blob_data(text)).at("stream").at("cached_bytes").get<int64_t>();
+  };
+  const std::vector<float> values(40, 0.5f);
+  Own<dl4_stream> whole, cut;
+  ok(dl4_stream_create(s, nullptr, whole.out()));
+  ok(dl4_stream_create(s, nullptr, cut.out()));
+  const auto run = [&](dl4_stream *t, int64_t from, int64_t steps) {
+    auto part =
+        tensor({1, steps, 4}, std::vector<float>(values.begin() + from * 4, values.begin() + (from + steps) * 4));
+    dl4_tensor *in = part;
+    Own<dl4_tensor> out;
+    ok(dl4_stream_run(t, &in, 1, out.out(), 1, nullptr));
+    return floats(out);
+  };
+  const auto expected = run(whole, 0, 10);
+  std::vector<float> got;
+  for (int64_t at = 0; at < 10; at += 2) {
+    const auto two = run(cut, at, 2);
+    got.insert(got.end(), two.begin(), two.end());
+    EXPECT_GT(cached(), 0);
+    ok(dl4_context_trim(c));
+    EXPECT_EQ(cached(), 0);
+  }
+  EXPECT_EQ(got, expected);
+}
+
 }  // namespace

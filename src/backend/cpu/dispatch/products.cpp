@@ -100,6 +100,12 @@ std::unique_ptr<Kernel> packed(Gemm g, int64_t slices, const Constant &b) {
   std::shared_ptr<const kernels::Packed> form =
       few ? packed_columns(g, b) : kernels::packed_panels(b, g.k, g.n, g.ldb, g.trans_b);
   auto cut = cut_own(g, slices);
+  if (!few && g.m == 1 && g.batch == 1 && cut.slices == 1 && !g.epilogue)
+    return kernels::make_kernel("packed_gemm", 1, [g, form, relu](int64_t, const Run &r) noexcept {
+      kernels::packed_gemm(1, g.n, g.k, r.in<float>(0), g.lda,
+                           static_cast<const kernels::PackedFloats &>(*form).floats(),
+                           g.bias ? r.in<float>(2) : nullptr, 0, r.out<float>(0), g.ldc, relu);
+    });
   auto run = [g, cut, form, few, relu](int64_t slice, const Run &r) noexcept {
     const float *panels = static_cast<const kernels::PackedFloats &>(*form).floats();
     auto block = [&](auto *a, auto *, auto *bias, float *c, int64_t rows, int64_t cols, int64_t col) {

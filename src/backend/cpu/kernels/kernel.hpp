@@ -81,6 +81,7 @@ std::unique_ptr<Kernel> make_kernel(std::string name, int64_t slices, F f, int64
 
 // The part [first, second) of n items that slice i of count takes: whole blocks of `block`, as even as can be.
 inline std::pair<int64_t, int64_t> part(int64_t n, int64_t count, int64_t i, int64_t block = 1) {
+  if (count == 1) return {0, n};  // divisions are a good part of a step of few numbers
   int64_t blocks = (n + block - 1) / block;
   // bounded: of at most 2^40 blocks, and slices are as few as threads
   int64_t begin = blocks * i / count * block, end = blocks * (i + 1) / count * block;

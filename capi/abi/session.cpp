@@ -1,4 +1,5 @@
 // Sessions: a model made ready to run.
+#include "backend/cpu/dispatch/choose.hpp"
 #include "batches.hpp"
 #include "graph/lower.hpp"
 #include "options.hpp"
@@ -42,9 +43,11 @@ SessionOptions session_options(const char *options) {
   return o;
 }
 
-dl4_session::Streams streams_of(graph::Pinned &p, const runtime::Options &run) {
+// An audio thread runs a stream: other libraries' kernels are left out.
+dl4_session::Streams streams_of(graph::Pinned &p, runtime::Options run) {
   dl4_session::Streams streams{nullptr, nullptr, std::move(p.why_no_tick)};
   if (!p.tick) return streams;
+  for (const std::string &name : dispatch::library_kernels()) run.plan.kernels_off.push_back(name);
   streams.core = runtime::Executable::make(std::move(p.tick->program), p.states, std::make_shared<plan::Packs>(), run);
   streams.tick = std::make_shared<const plan::Tick>(std::move(*p.tick));
   return streams;

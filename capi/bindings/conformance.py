@@ -173,7 +173,8 @@ class Net:
 
 
 def text():
-    for module in ("conformance_cases", "conformance_training", "conformance_graphs", "conformance_refusals"):
+    for module in ("conformance_cases", "conformance_training", "conformance_graphs", "conformance_streams",
+                   "conformance_refusals"):
         importlib.import_module(module)
     made = [Case(f) for f in CASES]
     names = [c.name for c in made]

@@ -194,6 +194,23 @@ void Stream::turn() {
   taken() += std::exchange(turns_, 0);
 }
 
+void Stream::read_ahead(int depth) const noexcept {
+  constexpr int64_t line = 64, most = 1024;
+  if (depth == 0) return __builtin_prefetch(&taken_.data), __builtin_prefetch(&kept_);
+  if (depth == 1) __builtin_prefetch(taken_.data.get(), 1);
+  for (const Kept &k : kept_) {
+    if (depth == 1) {
+      __builtin_prefetch(&k.now.dtype);
+      __builtin_prefetch(&k.now.data, 1);
+      __builtin_prefetch(&k.next.data, 1);
+      continue;
+    }
+    const int64_t bytes = std::min(most, k.now.bytes());
+    for (const std::byte *data : {k.now.data.get(), k.next.data.get()})
+      for (int64_t at = 0; data && at < bytes; at += line) __builtin_prefetch(data + at, 1);
+  }
+}
+
 int64_t Stream::first_place(size_t state) const noexcept {
   const plan::Tick::State &how = tick_->states[state];
   return tick_->ticks(*taken_.as<int64_t>()) * how.rows & (kept_[state].now.shape[how.axis] - 1);
@@ -338,6 +355,7 @@ void Stream::need_steps(std::span<const View> out, int64_t steps) const {
 
 void Stream::bind_outputs(std::span<const View> out) {
   const ops::Program &p = executable_->program();
+  is_steady_ = tick_->steps == 1;
   for (size_t j = 0; j < out.size(); ++j) {
     if (out[j].strides) fail(Code::unsupported, "output ", j, ": expected a dense tensor, got a strided one");
     const plan::Tick::Output &o = tick_->outputs[j];
@@ -348,9 +366,10 @@ void Stream::bind_outputs(std::span<const View> out) {
     if (v.shape.rank() != p[p.outputs[j]].shape.rank())
       fail(Code::shape_mismatch, "output ", j, ": expected ", p[p.outputs[j]].shape.rank(), " axes, got shape ",
            v.shape);
+    is_steady_ &= o.late == 0;
     g.is_whole = batch_ == 1 || v.shape[1] == o.steps;
     v.shape = v.shape.with(1, o.steps);
-    g.row = checked_mul(v.shape.elements(), size_of(v.dtype)) / (batch_ * o.steps);
+    g.row = checked_mul(v.shape.elements(), size_of(v.dtype)) / checked_mul(batch_, o.steps);
     if ((!g.is_whole || o.late > 0) && (parts_[j].shape != v.shape || parts_[j].dtype != v.dtype))
       parts_[j] = make_tensor(v.dtype, v.shape);
   }
@@ -544,7 +563,7 @@ void Stream::run(std::span<const View> in, std::span<const View> out, const std:
     fail(Code::unsupported, "the sequence would have ", taken() + n,
          " steps, more than its attention keeps; a larger \"cache\" or \"cache_full\": \"slide\" of the session allows "
          "it");
-  need_steps(out, n);
+  if (!as_before || !is_steady_) need_steps(out, n);
   if (!as_before) {
     bind(in);
     bind_outputs(out);

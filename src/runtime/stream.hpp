@@ -48,6 +48,9 @@ class Stream {
   void take_row(int64_t row, const Stream &from);
   void give_row(int64_t row, Stream &to) const;
   void turn();
+  // Of many streams most lie in no cache: reads what those functions need ahead, each depth what the one before finds.
+  static constexpr int depths = 3;
+  void read_ahead(int depth) const noexcept;
 
   int64_t batch() const { return batch_; }
 
@@ -125,6 +128,7 @@ class Stream {
   std::vector<Tensor> parts_;                              // a tick's steps of outputs that do not go where they belong
   std::vector<Held> last_;                                 // outputs that are no sequences, where a call may be no tick
   std::vector<Given> given_;                               // by output
+  bool is_steady_ = false;                                 // do calls of these shapes give as many steps each time?
 };
 
 }  // namespace dl4::runtime

@@ -153,12 +153,23 @@ void StreamBlock::run(const Many &many, std::span<const View> in, std::span<cons
   std::span<const size_t> left = order_;
   while (!left.empty() && run.steps(left.back()) == 0) left = left.first(left.size() - 1);
   const std::span<const size_t> all = left;
-  while (!left.empty()) {
-    const auto ids = left.first(std::min<size_t>(rows, left.size()));
-    run_rows(run, ids, cancel);
-    left = left.subspan(ids.size());
+  // So many rows before they take part, the deepest last.
+  const auto read_ahead = [&](size_t from, size_t apart) {
+    for (int depth = 0; depth < Stream::depths; ++depth) {
+      // bounded: of streams that there are, and a few behind them
+      const size_t begin = from + static_cast<size_t>(Stream::depths - depth) * apart;
+      for (size_t i = begin; i < std::min(all.size(), begin + apart); ++i) many.streams[all[i]]->read_ahead(depth);
+    }
+  };
+  for (size_t at = 0; at < all.size(); at += rows) {
+    read_ahead(at, rows);
+    run_rows(run, all.subspan(at, std::min<size_t>(rows, all.size() - at)), cancel);
   }
-  for (const size_t id : all) many.streams[id]->turn();
+  constexpr size_t apart = 8;
+  for (size_t at = 0; at < all.size(); ++at) {
+    if (at % apart == 0) read_ahead(at, apart);
+    many.streams[all[at]]->turn();
+  }
 }
 
 }  // namespace dl4::runtime

@@ -131,6 +131,35 @@ var steps = map[string]func(*runner, *step) error{
 		out, err := of[*Session](r, s.Session).Predict(r.ctx(s), of[*Dataset](r, s.Dataset))
 		return r.putAll(s, out, err)
 	},
+	"stream": func(r *runner, s *step) error {
+		stream, err := NewStream(of[*Session](r, s.Session), plain(s.Options))
+		return r.put(s, stream, err)
+	},
+	"stream_run": func(r *runner, s *step) error {
+		out, err := of[*Stream](r, s.Stream).Run(r.ctx(s), all[*Tensor](r, s.In)...)
+		return r.putAll(s, out, err)
+	},
+	"stream_run_many": func(r *runner, s *step) error {
+		out, err := RunMany(r.ctx(s), all[*Stream](r, s.Streams), s.Counts, all[*Tensor](r, s.In)...)
+		return r.putAll(s, out, err)
+	},
+	"stream_fork": func(r *runner, s *step) error {
+		fork, err := of[*Stream](r, s.Stream).Fork(plain(s.Options))
+		return r.put(s, fork, err)
+	},
+	"stream_reset": func(r *runner, s *step) error {
+		if s.Row != nil {
+			return of[*Stream](r, s.Stream).ResetRow(*s.Row)
+		}
+		return of[*Stream](r, s.Stream).Reset()
+	},
+	"stream_next": func(r *runner, s *step) error {
+		ids, err := of[*Stream](r, s.Stream).Next(r.ctx(s), plain(s.Options), nil, all[*Tensor](r, s.In)...)
+		if err == nil && !reflect.DeepEqual(ids, s.Ids) {
+			err = fmt.Errorf("want %v, got %v", s.Ids, ids)
+		}
+		return err
+	},
 	"measure": func(r *runner, s *step) error {
 		out, err := Measure(nil, s.Category, s.Kind, plain(s.Attrs), of[*Tensor](r, s.True), of[*Tensor](r, s.Pred),
 			of[*Tensor](r, s.Weights))

@@ -22,8 +22,11 @@ type step struct {
 	Dataset, Train, Valid, Object, Tensor, Cancel, Slot string
 	Kind, Category, Name, Node, Path, Text, Bytes, Key  string
 	Format, Weight, Weights, True, Pred, DType, From    string
+	Stream                                              string
+	Streams                                             []string
 	Size                                                int
-	Shape                                               []int
+	Row                                                 *int
+	Shape, Counts, Ids                                  []int
 	Values                                              []json.RawMessage
 	Value                                               json.RawMessage
 	Tolerance                                           *float64

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 #include <string>
 
 namespace {
@@ -124,7 +125,14 @@ int main(int argc, char **argv) {
   dl4_stream *const streams[] = {
       stream_of(context, {{"LSTM", sequences}, {"Dense", R"({"units": 1})"}}),
       stream_of(context, {{"Dense", R"({"units": 8, "activation": "tanh"})"}, {"GRU", sequences}}),
-      stream_of(context, {{"LayerNormalization", "{}"}, {"SimpleRNN", sequences}})};
+      stream_of(context, {{"LayerNormalization", "{}"}, {"SimpleRNN", sequences}}),
+      // So wide that a session would take other libraries' kernels.
+      stream_of(context, {{"Conv1D", R"({"filters": 16, "kernel_size": 15, "padding": "causal"})"},
+                          {"Conv1D", R"({"filters": 16, "kernel_size": 3, "dilation_rate": 4, "padding": "causal"})"},
+                          {"Conv1D", R"({"filters": 64, "kernel_size": 7, "groups": 4, "padding": "causal"})"},
+                          {"Dense", R"({"units": 256})"},
+                          {"LSTM", R"({"units": 64, "return_sequences": true})"}})};
+  const int64_t each = runs / static_cast<int64_t>(2 * std::size(streams));
   for (dl4_stream *stream : streams)
     for (const int64_t steps : {1, 7}) {
       const int64_t shape[] = {1, steps, 4};
@@ -134,7 +142,7 @@ int main(int argc, char **argv) {
       check(dl4_stream_run(stream, &x, 1, &y, 1, nullptr));
       check(dl4_stream_reset(stream));
       counting = true;
-      for (int64_t i = 0; i < runs / 6; ++i) check(dl4_stream_run(stream, &x, 1, &y, 1, nullptr));
+      for (int64_t i = 0; i < each; ++i) check(dl4_stream_run(stream, &x, 1, &y, 1, nullptr));
       check(dl4_stream_reset(stream));
       counting = false;
       dl4_release(x);

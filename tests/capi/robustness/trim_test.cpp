@@ -5,6 +5,7 @@
 
 #include "capi/net.hpp"
 #include "capi/processes.hpp"
+#include "capi/use.hpp"
 
 namespace {
 
@@ -57,9 +58,7 @@ TEST(Context, TrimTakesWhatAStreamKeeps) {
   Own<dl4_session> s;
   ok(dl4_session_create(m, R"({"states": true})", s.out()));
   const auto cached = [&] {
-    Own<dl4_blob> text;
-    ok(dl4_describe(s, DL4_FORMAT_JSON, text.out()));
-    return Json::parse(dl4_blob_data(text)).at("stream").at("cached_bytes").get<int64_t>();
+    return nlohmann::json::parse(described(s, DL4_FORMAT_JSON)).at("stream").at("cached_bytes").get<int64_t>();
   };
   const std::vector<float> values(40, 0.5f);
   Own<dl4_stream> whole, cut;

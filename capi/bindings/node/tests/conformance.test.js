@@ -5,7 +5,7 @@ import os from "node:os";
 import path from "node:path";
 import { after, test } from "node:test";
 
-import { Context, Dataset, DL4Error, Graph, layers, measure, Model, registry, Tensor } from "dl4";
+import { Context, Dataset, DL4Error, Graph, layers, measure, Model, registry, Stream, Tensor } from "dl4";
 import { constants } from "dl4/abi";
 
 const file = new URL("../../conformance.json", import.meta.url);
@@ -110,6 +110,13 @@ class Case {
   predict = async (s) => {
     this.put(s.to, await this.of(s.session).predict(this.of(s.dataset), { signal: this.maybe(s.cancel)?.signal }));
   };
+  stream = (s) => this.put(s.to, new Stream(this.of(s.session), s.options));
+  stream_run = (s) => this.put(s.to, this.of(s.stream).run(this.all(s.in)));
+  stream_run_many = (s) =>
+    this.put(s.to, Stream.runMany(this.all(s.streams), this.all(s.in), { steps: s.counts ?? null }));
+  stream_fork = (s) => this.put(s.to, this.of(s.stream).fork(s.options));
+  stream_reset = (s) => this.of(s.stream).reset(s.row ?? null);
+  stream_next = (s) => assert.deepEqual(this.of(s.stream).next(this.all(s.in), s.options), s.ids);
   measure = (s) => {
     const options = { ...s.attrs, weights: this.maybe(s.weights) };
     this.put(s.to, measure(s.category, s.kind, this.of(s.true), this.of(s.pred), options));

@@ -268,6 +268,37 @@ class Case:
         call("dl4_session_predict", self.of(s, "session"), self.of(s, "dataset"), self.of(s, "cancel"), out, len(out))
         self.results(s, out)
 
+    # -- streams
+    def do_stream(self, s):
+        self.put(s, made("dl4_stream_create", self.of(s, "session"), self.options(s)))
+
+    def do_stream_run(self, s):
+        out = (C.c_void_p * len(s["to"]))()
+        call("dl4_stream_run", self.of(s, "stream"), *self.handles(s["in"]), out, len(out), None)
+        self.results(s, out)
+
+    def do_stream_run_many(self, s):
+        out = (C.c_void_p * len(s["to"]))()
+        counts = dims(s["counts"]) if "counts" in s else None
+        given = *self.handles(s["streams"]), counts, *self.handles(s["in"])
+        call("dl4_stream_run_many", *given, out, len(out), None)
+        self.results(s, out)
+
+    def do_stream_fork(self, s):
+        self.put(s, made("dl4_stream_fork", self.of(s, "stream"), self.options(s)))
+
+    def do_stream_reset(self, s):
+        if "row" in s:
+            call("dl4_stream_reset_row", self.of(s, "stream"), s["row"])
+        else:
+            call("dl4_stream_reset", self.of(s, "stream"))
+
+    def do_stream_next(self, s):
+        ids, none = dims([0] * len(s["ids"])), callbacks["dl4_logits_fn"]()
+        stream, sources = self.of(s, "stream"), self.handles(s["in"])
+        call("dl4_stream_next", stream, *sources, self.options(s), none, None, ids, len(ids), None)
+        assert ids[:] == s["ids"], f"{self.place}: {ids[:]}"
+
     def do_measure(self, s):
         self.put(
             s,

@@ -112,6 +112,18 @@ steps <- list(
     if (is.null(s$into)) put_all(out)
   },
   predict = function() put_all(of("session")$predict(of("dataset"), of("cancel"))),
+  stream = function() put(with_options(stream, of("session"))),
+  stream_run = function() put_all(dl4:::run_(of("stream"), "dl4_stream_run", objects("in"), NULL, NULL)),
+  stream_run_many = function() {
+    out <- run_many(objects("streams"), objects("in"), if (!is.null(s$counts)) numbers(s$counts))
+    assign(s$to[[1]], tensor(as.numeric(aperm(out)), "float32", dim(out)), slots)
+  },
+  stream_fork = function() put(with_options(of("stream")$fork)),
+  stream_reset = function() of("stream")$reset(if (!is.null(s$row)) s$row + 1),
+  stream_next = function() {
+    ids <- with_options(of("stream")$next_id, objects("in"), n = length(s$ids))
+    need(identical(as.numeric(ids), numbers(s$ids)), "got ", toJSON(ids))
+  },
   measure = function() {
     put(do.call(measure, c(list(s$category, s$kind, of("true"), of("pred"), of("weights")), as.list(s$attrs))))
   },

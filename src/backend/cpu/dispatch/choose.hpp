@@ -85,6 +85,8 @@ std::vector<std::string> switches(std::span<const Candidate<At>> list) {
 }
 // Of all lists, sorted.
 const std::vector<std::string> &kernel_names();
+// Those of them that are another library's: they may allocate, lock and call the system in a run.
+std::vector<std::string> library_kernels();
 // Those of them whose bits depend on the processor, or on another library.
 std::vector<std::string> unportable_kernels();
 

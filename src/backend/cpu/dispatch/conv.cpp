@@ -49,6 +49,16 @@ bool is_product(const kernels::Conv &c) {
   return true;
 }
 
+// One window, which is the whole of what it reads: a product of the images and the weights. Of a stream's step.
+bool is_one_window(const kernels::Conv &c) {
+  if (c.is_empty() || c.groups != 1 || c.d != c.kd || c.h != c.kh || c.w != c.kw) return false;
+  for (int64_t size : {c.od, c.oh, c.ow})
+    if (size != 1) return false;
+  for (int64_t pad : {c.pad_front, c.pad_back, c.pad_top, c.pad_left, c.pad_bottom, c.pad_right})
+    if (pad != 0) return false;
+  return std::max({c.kd > 1 ? c.dil_d : 1, c.kh > 1 ? c.dil_h : 1, c.kw > 1 ? c.dil_w : 1}) == 1;
+}
+
 int64_t conv_slices(const Site &site, const kernels::Conv &c) {
   const double outputs = real(c.n, c.od, c.oh, c.ow, c.oc);
   const double flops = 2 * outputs * real(c.kd, c.kh, c.kw, c.c / c.groups);
@@ -174,13 +184,17 @@ std::span<const Candidate<ConvAt>> by_weights() {
 }  // namespace
 
 std::unique_ptr<Kernel> conv(const Site &site, const kernels::Conv &c, const kernels::Constant *weights) {
-  if (many_weights(c, weights, thresholds(site.cutting).convs) && is_product(c)) {
+  const bool one_window = weights && is_one_window(c);
+  if (one_window || (many_weights(c, weights, thresholds(site.cutting).convs) && is_product(c))) {
     kernels::Gemm g;
-    g.m = checked_mul(c.n, c.oh, c.ow), g.n = c.oc, g.k = c.c;
+    g.m = one_window ? c.n : checked_mul(c.n, c.oh, c.ow);
+    g.k = one_window ? checked_mul(c.kd, c.kh, c.kw, c.c) : c.c;
+    g.n = c.oc;
     g.bias = c.bias, g.epilogue = c.epilogue, g.dtype = c.dtype;
     return product(site, g, product_slices(site, g), weights);
   }
-  return choose<ConvAt>(site, forward(), {c, conv_slices(site, c), weights, thresholds(site.cutting).convs, site.weights});
+  return choose<ConvAt>(site, forward(),
+                        {c, conv_slices(site, c), weights, thresholds(site.cutting).convs, site.weights});
 }
 
 std::unique_ptr<Kernel> conv_data(const Site &site, const kernels::Conv &c, const kernels::Constant *weights) {

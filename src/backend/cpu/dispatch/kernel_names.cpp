@@ -35,11 +35,17 @@ const std::vector<std::string> &kernel_names() {
   return names;
 }
 
-std::vector<std::string> unportable_kernels() {
+std::vector<std::string> library_kernels() {
   std::vector<std::string> found;
   for (const std::string &name : kernel_names())
-    for (const char *start : {"openblas", "dnnl", "winograd"})
-      if (name.starts_with(start)) found.push_back(name);
+    if (name.starts_with("openblas") || name.starts_with("dnnl")) found.push_back(name);
+  return found;
+}
+
+std::vector<std::string> unportable_kernels() {
+  std::vector<std::string> found = library_kernels();
+  for (const std::string &name : kernel_names())
+    if (name.starts_with("winograd")) found.push_back(name);
   return found;
 }
 

@@ -447,6 +447,27 @@ final class Conformance {
       case "session" -> put(new Session(of("model"), json("options")));
       case "run" -> run();
       case "predict" -> putAll(this.<Session>of("session").predict(of("dataset"), of("cancel")));
+      case "stream" -> put(new Stream(of("session"), json("options")));
+      case "stream_run" -> putAll(this.<Stream>of("stream").run(tensors("in")));
+      case "stream_run_many" -> {
+        List<Stream> streams =
+            names("streams").stream().map(name -> (Stream) slots.get(name)).toList();
+        long[] counts = s.containsKey("counts") ? longs(s.get("counts")) : null;
+        putAll(Stream.runMany(streams, counts, tensors("in")));
+      }
+      case "stream_fork" -> put(this.<Stream>of("stream").fork(json("options")));
+      case "stream_reset" -> {
+        Stream stream = of("stream");
+        if (s.containsKey("row")) {
+          stream.resetRow(((Number) s.get("row")).longValue());
+        } else {
+          stream.reset();
+        }
+      }
+      case "stream_next" -> {
+        long[] ids = this.<Stream>of("stream").next(json("options"), null, tensors("in"));
+        need(Arrays.equals(ids, longs(s.get("ids"))), "got " + Arrays.toString(ids));
+      }
       case "measure" ->
           put(
               Dl4.measure(

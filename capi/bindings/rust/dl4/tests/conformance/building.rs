@@ -1,9 +1,9 @@
 //! Tensors, graphs, models, sessions.
 
 use dl4::json::Value;
-use dl4::{Attrs, Context, DType, Element, Graph, Model, Result, Session, Tensor};
+use dl4::{Attrs, Context, DType, Element, Graph, Model, Result, Session, Stream, Tensor};
 
-use crate::{Case, Done, Slot, Step};
+use crate::{Case, Done, Slot, Step, Stop};
 
 pub(crate) fn dtype(name: &str) -> DType {
     let all = [DType::F32, DType::F64, DType::I32, DType::I64, DType::U8, DType::Bool, DType::F16, DType::BF16];
@@ -64,6 +64,11 @@ impl Case {
             "set_weight" | "set_trainable" => return Some(self.set_model(word, step)),
             "run" => return Some(self.run(step)),
             "predict" => return Some(self.predict(step)),
+            "stream" => Stream::new(self.session(step.text("session")), step.attrs("options")).map(Slot::Stream),
+            "stream_fork" => self.stream(step.text("stream")).fork(step.attrs("options")).map(Slot::Stream),
+            "stream_run" | "stream_run_many" | "stream_reset" | "stream_next" => {
+                return Some(self.advance(word, step));
+            }
             "measure" => self.measure(step).map(Slot::Tensor),
             "load" if step.has("to") => self.load(step).map(Slot::Model),
             _ => return None,
@@ -209,6 +214,53 @@ impl Case {
             self.put(name, Slot::Tensor(t));
         }
         Ok(())
+    }
+
+    // Out of their slots for a while, since they change.
+    fn advance(&mut self, word: &str, step: Step<'_>) -> Done {
+        let many = step.texts("streams").collect::<Vec<_>>();
+        let names = if many.is_empty() { vec![step.text("stream")] } else { many };
+        let mut streams = Vec::new();
+        for name in &names {
+            match self.slots.remove(*name) {
+                Some(Slot::Stream(stream)) => streams.push(stream),
+                _ => panic!("no stream in {}", name),
+            }
+        }
+        let done = self.advanced(word, step, &mut streams);
+        for (name, stream) in names.into_iter().zip(streams) {
+            self.put(name, Slot::Stream(stream));
+        }
+        for (name, t) in step.texts("to").zip(done?) {
+            self.put(name, Slot::Tensor(t));
+        }
+        Ok(())
+    }
+
+    fn advanced(&self, word: &str, step: Step<'_>, streams: &mut [Stream]) -> std::result::Result<Vec<Tensor<'static>>, Stop> {
+        let inputs = self.tensors(step, "in");
+        match word {
+            "stream_run" => Ok(streams[0].run(&inputs)?),
+            "stream_run_many" => {
+                let counts = step.has("counts").then(|| step.dims("counts"));
+                Ok(Stream::run_many(&mut streams.iter_mut().collect::<Vec<_>>(), counts.as_deref(), &inputs)?)
+            }
+            "stream_reset" => {
+                if step.has("row") {
+                    streams[0].reset_row(step.number("row") as i64)?;
+                } else {
+                    streams[0].reset()?;
+                }
+                Ok(Vec::new())
+            }
+            _ => {
+                let ids = streams[0].next(&inputs, step.attrs("options"), None)?;
+                if ids != step.dims("ids") {
+                    return Err(Stop::Differs(format!("{:?}", ids)));
+                }
+                Ok(Vec::new())
+            }
+        }
     }
 
     fn measure(&self, step: Step<'_>) -> Result<Tensor<'static>> {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 use dl4::json::Value;
-use dl4::{Attrs, Cancel, Context, Dataset, Error, Graph, Layer, Model, Node, Session, Tensor, Trainer};
+use dl4::{Attrs, Cancel, Context, Dataset, Error, Graph, Layer, Model, Node, Session, Stream, Tensor, Trainer};
 
 mod building;
 mod checking;
@@ -19,6 +19,7 @@ enum Slot {
     Layer(Layer),
     Model(Model),
     Session(Session),
+    Stream(Stream),
     Dataset(Dataset<'static>),
     Trainer(Trainer),
     Cancel(Cancel),
@@ -111,6 +112,7 @@ impl Case {
         layer: Layer -> Layer;
         model: Model -> Model;
         session: Session -> Session;
+        stream: Stream -> Stream;
         dataset: Dataset -> Dataset<'static>;
         trainer: Trainer -> Trainer;
         flag: Cancel -> Cancel;

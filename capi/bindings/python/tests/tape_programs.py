@@ -595,3 +595,107 @@ def accumulated_gradients(tf, keras):
         total = [t + g for t, g in zip(total, tape.gradient(loss, m.trainable_weights))]
     opt.apply_gradients(zip([t / 3 for t in total], m.trainable_weights))
     return sums(m)
+
+
+@PROGRAMS
+def functions_that_numpy_computes(tf, keras):
+    """Of keras.ops, which the library does not have: their gradients are by hand."""
+    r, ops = np.random.RandomState(3), keras.ops
+    square = (2 * np.eye(3) + 0.3 * r.rand(2, 3, 3)).astype("float32")
+    labels, lengths, steps = np.array([[1, 2, 0], [2, 2, 1]]), np.array([2, 3]), np.array([6, 7])
+    at = np.array([[0], [2]])
+    pair = [(2, 4, 6), (2, 4, 6)]
+    cases = [
+        (lambda a: ops.image.extract_patches(a, 2, padding="same"), [(2, 5, 5, 2)]),
+        (lambda a: ops.image.rgb_to_grayscale(a), [(2, 4, 4, 3)]),
+        (lambda a: ops.image.crop_images(a, 1, 1, target_height=2, target_width=2), [(2, 4, 4, 2)]),
+        (lambda a: ops.rot90(a), [(3, 4)]),
+        (lambda a: ops.diag(a), [(4,)]),
+        (lambda a, b: ops.append(a, b, axis=1), [(3, 2), (3, 1)]),
+        (lambda a: ops.sort(a, axis=1), [(3, 5)]),
+        (lambda a: ops.top_k(a, 2)[0], [(3, 5)]),
+        (lambda a: ops.scatter(np.array([[0], [2], [0]]), a, (4,)), [(3,)]),
+        (lambda a, b: ops.scatter_update(a, at, b), [(4,), (2,)]),
+        (lambda a, b: ops.fft((a, b))[0] * 2 + ops.fft((a, b))[1], pair),
+        (lambda a, b: ops.fft2((a, b))[0], pair),
+        (lambda a, b: ops.ifft2((a, b))[1], pair),
+        (lambda a: ops.rfft(a)[1] + ops.rfft(a)[0] * 2, [(2, 6)]),
+        (lambda a, b: ops.irfft((a, b)), [(2, 4), (2, 4)]),
+        (lambda a: ops.stft(a, 4, 2, 4)[0], [(2, 12)]),
+        (lambda a: ops.extract_sequences(a, 4, 2), [(2, 12)]),
+        (lambda a: ops.cumprod(a, axis=1), [(3, 5)]),
+        (lambda a: ops.inv(a), [square]),
+        (lambda a: ops.det(a), [square]),
+        (lambda a, b: ops.solve(a, b), [square, (2, 3, 2)]),
+        (lambda a: ops.cholesky((a + ops.swapaxes(a, -1, -2)) / 2), [square]),
+        (lambda a, b: ops.cross(a, b), [(2, 3), (2, 3)]),
+        (lambda a: ops.ctc_loss(target=labels, output=a, target_length=lengths, output_length=steps), [(2, 7, 4)]),
+        (lambda a: tf.math.cumprod(a, axis=1, exclusive=True), [(3, 5)]),
+        (lambda a: tf.math.cumsum(a, axis=1, exclusive=True, reverse=True), [(3, 5)]),
+        (lambda a: tf.image.resize(a, (7, 3)), [(2, 4, 4, 2)]),
+        (lambda a: tf.image.flip_left_right(a), [(2, 4, 4, 2)]),
+        (lambda a: tf.image.total_variation(a), [(2, 4, 4, 2)]),
+        (lambda a: tf.image.per_image_standardization(a), [(2, 4, 4, 2)]),
+        (lambda a: tf.image.sobel_edges(a), [(2, 5, 5, 2)]),
+        (lambda a, b: tf.image.ssim(a, b, 1.0), [(2, 12, 12, 3), (2, 12, 12, 3)]),
+        (lambda a, b: tf.image.psnr(a, b, 1.0), [(2, 4, 4, 3), (2, 4, 4, 3)]),
+    ]
+    results = []
+    for f, given in cases:
+        xs = [tf.constant(v if hasattr(v, "dtype") else r.rand(*v).astype("float32")) for v in given]
+        with tf.GradientTape() as tape:
+            tape.watch(xs)
+            y = f(*xs)
+            total = tf.reduce_sum(y * r.rand(*y.shape).astype("float32"))
+        results += [y, tape.gradient(total, xs)]
+    return results
+
+
+@PROGRAMS
+def gradients_of_ones_own(tf, keras):
+    """custom_gradient(): on tapes, in a layer of a model that fit() trains."""
+
+    @tf.custom_gradient
+    def steeper(x):
+        y = tf.exp(x)
+
+        def grad(upstream):
+            return upstream * 3.0 * y
+
+        return y, grad
+
+    @keras.ops.custom_gradient
+    def reversed_by(x, scale):
+        def grad(*args, upstream=None):
+            if upstream is None:
+                (upstream,) = args
+            return keras.ops.multiply(-upstream, scale), keras.ops.zeros_like(scale)
+
+        return keras.ops.multiply(x, scale), grad
+
+    class Reversed(keras.layers.Layer):
+        def call(self, x):
+            return steeper(reversed_by(x, tf.constant([0.5, 2.0, 1.0])))
+
+    v, scale = tf.Variable([0.1, 0.2, 0.3]), tf.constant([1.0, 2.0, 3.0])
+    with tf.GradientTape() as tape:
+        total = tf.reduce_sum(steeper(v) * 2.0 + reversed_by(v, scale))
+    results = [total, tape.gradient(total, v)]
+    m = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3), Reversed(), keras.layers.Dense(1)])
+    fill(m)
+    m.compile("sgd", "mse")
+    r = np.random.RandomState(1)
+    h = m.fit(r.rand(8, 4), r.rand(8, 1), batch_size=4, epochs=2, shuffle=False, verbose=0)
+    return [*results, history(h), sums(m)]
+
+
+@PROGRAMS
+def numbers_of_a_tape_afterwards(tf, keras):
+    """What a loss was does not change with the weights."""
+    m = mlp(keras)
+    x, y = np.random.RandomState(2).rand(6, 5).astype("float32"), np.arange(6) % 3
+    with tf.GradientTape() as tape:
+        loss = keras.losses.sparse_categorical_crossentropy(y, m(x))
+    gradients = tape.gradient(loss, m.trainable_variables)
+    m.set_weights([0 * w for w in m.get_weights()])
+    return [tf.reduce_mean(loss), loss * 2, gradients]

@@ -65,6 +65,12 @@ class Layers(Case):
         self.doubles(cls, sample)
         self.assertTrue(hits)
 
+    change_convolution_op = staticmethod(lambda r: r)
+
+    def see_convolution_op(self, cls, name, sample, hits):
+        self.like(cls, sample)
+        self.assertTrue(hits)
+
     def see_build(self, cls, name, sample, hits):
         def build(layer, *args, **kwargs):
             super(cls, layer).build(*args, **kwargs)

@@ -34,16 +34,19 @@ from . import (
     random,
     records,
     signal,
+    sparse,
     texts as strings,
 )
 from .arrays import *  # noqa: F403
 from .dispatch import array as _array, name_of as _name_of, refuse as _refuse, string, tensor as _tensor
 from .elementwise import *  # noqa: F403
+from .sparse import SparseTensor
 
 float16, float32, float64 = np.dtype("float16"), np.dtype("float32"), np.dtype("float64")
 int8, int16, int32, int64 = np.dtype("int8"), np.dtype("int16"), np.dtype("int32"), np.dtype("int64")
 uint8, uint16, uint32, uint64 = np.dtype("uint8"), np.dtype("uint16"), np.dtype("uint32"), np.dtype("uint64")
 bool = np.dtype("bool")  # noqa: A001
+complex64, complex128 = np.dtype("complex64"), np.dtype("complex128")
 double, half = float64, float16
 newaxis, DType = None, np.dtype
 AUTOTUNE = data.AUTOTUNE
@@ -113,6 +116,14 @@ def while_loop(
         got = body(*loop_vars)
         loop_vars = list(got) if isinstance(got, (tuple, list)) else [got]
     return loop_vars
+
+
+custom_gradient = keras.ops.custom_gradient
+
+
+def grad_pass_through(f):
+    """A function whose gradient is that of the identity."""
+    return custom_gradient(lambda x: (f(x), lambda upstream: upstream))
 
 
 def print(*inputs, output_stream=None, summarize=3, sep=" ", end="\n", name=None):  # noqa: A001

@@ -70,6 +70,16 @@ def either(name, numpy_function, ops_function=None, several=False):
     return f
 
 
+def by_tensors(on_arrays, in_graphs):
+    """A function of arrays, with another one for symbolic tensors."""
+
+    @functools.wraps(on_arrays)
+    def f(*args, **kwargs):
+        return (in_graphs if is_symbolic(args, kwargs) else on_arrays)(*args, **kwargs)
+
+    return f
+
+
 def _result(out, args):
     """A tensor; of float32 where NumPy made float64 of something else."""
     out = np.asarray(out)
@@ -79,7 +89,7 @@ def _result(out, args):
 
 
 def refuse(who, **given):
-    """Refuses arguments that are not one of the values which the library computes by: `refuse("tf.x", a=(a, None, 1))`."""
+    """Refuses arguments that are not one of the values by which the library computes: `refuse("tf.x", a=(a, None))`."""
     for key, (value, *known) in given.items():
         if not any(value is k or value == k for k in known):
             raise NotImplementedError(f"{who}: `{key}`: expected {' or '.join(map(repr, known))}, got {value!r}")
@@ -104,4 +114,5 @@ def on_texts(function):
     return f
 
 
-__all__ = ["array", "either", "map_structure", "name_of", "on_texts", "refuse", "string", "tensor", "tensors"]
+__all__ = ["array", "by_tensors", "either", "map_structure", "name_of", "on_texts", "refuse", "string", "tensor"]
+__all__ += ["tensors"]

@@ -34,7 +34,7 @@ abs, exp, log, log1p, expm1, sqrt, square, sign = map(  # noqa: A001
 sin, cos, tan, sinh, cosh, tanh, floor, ceil, negative, reciprocal = map(
     _one, "sin cos tan sinh cosh tanh floor ceil negative reciprocal".split()
 )
-asin, acos, atan, cumprod = _one("asin", "arcsin"), _one("acos", "arccos"), _one("atan", "arctan"), _one("cumprod")
+asin, acos, atan = _one("asin", "arcsin"), _one("acos", "arccos"), _one("atan", "arctan")
 round = _one("round")  # noqa: A001
 is_nan, is_inf, is_finite = _one("is_nan", "isnan"), _one("is_inf", "isinf"), _one("is_finite", "isfinite")
 rsqrt = either("rsqrt", lambda x: 1 / np.sqrt(x), ops.rsqrt)
@@ -135,19 +135,36 @@ def argmin(input, axis=0, output_type="int64", name=None):  # noqa: A002
     return tensor(array(input).argmin(axis).astype(str(getattr(output_type, "name", output_type))))
 
 
-def cumsum(x, axis=0, exclusive=False, reverse=False, name=None):
-    if exclusive or reverse:
-        if is_symbolic(x):
-            raise NotImplementedError(
-                "tf.cumsum: `exclusive` and `reverse` of symbolic tensors are not in this version"
-            )
-        x = np.flip(array(x), axis) if reverse else array(x)
-        sums = np.cumsum(x, axis, dtype=x.dtype)
-        sums = sums - x if exclusive else sums
-        return tensor(np.flip(sums, axis) if reverse else sums)
-    if is_symbolic(x):
-        return ops.cumsum(x, axis=axis)
-    return tensor(np.cumsum(array(x), axis, dtype=array(x).dtype))
+def _cumulated(name, whole, none):
+    """Of the first numbers of an axis; `exclusive`: without the last of them, which is `none` at the first."""
+
+    def f(x, axis=0, exclusive=False, reverse=False, name=None):
+        symbolic = is_symbolic(x)
+        x = x if symbolic else np.asarray(array(x))
+        y = ops.flip(x, axis) if reverse else x
+        if exclusive:
+            axis %= len(y.shape)
+            most = -1 if y.shape[axis] is None else y.shape[axis] - 1
+            y = ops.take(y, range(most), axis=axis) if most >= 0 else y[(slice(None),) * axis + (slice(0, -1),)]
+            y = ops.pad(y, [(int(i == axis), 0) for i in range(len(y.shape))], constant_values=none)
+        y = whole(y, axis=axis)
+        y = ops.flip(y, axis) if reverse else y
+        return y if symbolic else tensor(np.asarray(y).astype(x.dtype))
+
+    f.__name__ = f.__qualname__ = name
+    return f
+
+
+cumsum, cumprod = _cumulated("cumsum", ops.cumsum, 0), _cumulated("cumprod", ops.cumprod, 1)
+
+
+def complex(real, imag, name=None):  # noqa: A001
+    """Numbers of two parts."""
+    return tensor((array(real) + 1j * array(imag)).astype("complex64"))
+
+
+real, imag, angle = _one("real"), _one("imag"), either("angle", np.angle, None)
+conj = _one("conj")
 
 
 def count_nonzero(input, axis=None, keepdims=None, dtype="int64", name=None):  # noqa: A002

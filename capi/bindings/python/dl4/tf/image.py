@@ -5,8 +5,8 @@ import numpy as np
 from ..keras.src.on_arrays import pixels
 from ..keras.src.utils.directory_utils import padded
 from ..keras.src.utils.image_utils import resized
-from . import random
-from .dispatch import array, name_of, refuse, tensor
+from . import images_in_graphs, random
+from .dispatch import array, by_tensors, name_of, refuse, tensor
 from .io import decode_bmp, decode_gif, decode_image, decode_jpeg, decode_png, encode_jpeg, encode_png
 
 
@@ -287,6 +287,20 @@ def random_crop(value, size, seed=None, name=None):
     begins = [int(rng.integers(0, d - int(n) + 1)) for d, n in zip(x.shape, size)]
     return tensor(x[tuple(slice(b, b + int(n)) for b, n in zip(begins, size))])
 
+
+def ssim(img1, img2, max_val, filter_size=11, filter_sigma=1.5, k1=0.01, k2=0.03, return_index_map=False):
+    """How alike images are in means, contrasts and structure."""
+    arguments = filter_size, filter_sigma, k1, k2, return_index_map
+    return images_in_graphs.ssim(tensor(array(img1)), tensor(array(img2)), max_val, *arguments)
+
+
+def sobel_edges(image):
+    """Differences downwards and to the right, smoothed across: the last axis."""
+    return images_in_graphs.sobel_edges(tensor(array(image).astype("float32")))
+
+
+for _name in images_in_graphs.__all__:
+    globals()[_name] = by_tensors(globals()[_name], getattr(images_in_graphs, _name))
 
 __all__ = [
     *(n for n, v in list(globals().items()) if n[0] != "_" and callable(v) and v.__module__ == __name__),

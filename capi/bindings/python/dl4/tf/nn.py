@@ -5,6 +5,7 @@ import numpy as np
 from ..keras import activations, layers, ops
 from .dispatch import array, refuse, tensor
 from .elementwise import erf, in_top_k, l2_normalize, log_softmax, sigmoid, softplus, tanh, top_k
+from .sparse import ctc_greedy_decoder
 
 
 def softmax(logits, axis=-1, name=None):
@@ -72,6 +73,80 @@ def avg_pool2d(input, ksize, strides, padding, data_format="NHWC", name=None):  
     return _pooled("AveragePooling2D", input, ksize, strides, padding, data_format)
 
 
+def _windows(strides, rank):
+    """The numbers of the axes of space, of one, of those or of all axes."""
+    sizes = [int(n) for n in np.ravel(strides)]
+    return tuple(sizes * rank if len(sizes) == 1 else sizes[1:-1] if len(sizes) == rank + 2 else sizes)
+
+
+def _format(who, data_format, rank):
+    wanted = {1: "NWC", 2: "NHWC", 3: "NDHWC"}[rank]
+    refuse(f"tf.nn.{who}", data_format=(data_format or wanted, wanted))
+
+
+def _convolution(name, rank, op):
+    def f(input, filters, strides=1, padding="VALID", data_format=None, dilations=None, name=None):  # noqa: A002
+        _format(who, data_format, rank)
+        if not isinstance(padding, str):
+            raise NotImplementedError(f"tf.nn.{who}: `padding`: expected 'VALID' or 'SAME', got {padding!r}")
+        return op(
+            input,
+            filters,
+            strides=_windows(strides, rank),
+            padding=padding.lower(),
+            data_format="channels_last",
+            dilation_rate=_windows(1 if dilations is None else dilations, rank),
+        )
+
+    who = f.__name__ = f.__qualname__ = name
+    return f
+
+
+conv1d, conv2d, conv3d = (_convolution(f"conv{n}d", n, ops.conv) for n in (1, 2, 3))
+depthwise_conv2d = _convolution("depthwise_conv2d", 2, ops.depthwise_conv)
+
+
+def separable_conv2d(
+    input,  # noqa: A002
+    depthwise_filter,
+    pointwise_filter,
+    strides,
+    padding,
+    data_format=None,
+    dilations=None,
+    name=None,
+):
+    y = depthwise_conv2d(input, depthwise_filter, strides, padding, data_format, dilations)
+    return conv2d(y, pointwise_filter)
+
+
+def conv2d_transpose(
+    input,  # noqa: A002
+    filters,
+    output_shape,
+    strides,
+    padding="SAME",
+    data_format="NHWC",
+    dilations=None,
+    name=None,
+):
+    """Of the output's usual size alone."""
+    _format("conv2d_transpose", data_format, 2)
+    steps, rates = _windows(strides, 2), _windows(1 if dilations is None else dilations, 2)
+    how = {"padding": padding.lower(), "data_format": "channels_last", "dilation_rate": rates}
+    y = ops.conv_transpose(input, filters, steps, **how)
+    wanted = [int(n) for n in list(output_shape)[1:3]]
+    if list(y.shape[1:3]) != wanted:
+        raise NotImplementedError(f"tf.nn.conv2d_transpose: `output_shape`: expected {y.shape[1:3]}, got {wanted}")
+    return y
+
+
+def batch_normalization(x, mean, variance, offset, scale, variance_epsilon, name=None):
+    y = (x - mean) * ops.rsqrt(variance + variance_epsilon)
+    y = y if scale is None else y * scale
+    return y if offset is None else y + offset
+
+
 max_pool, avg_pool = max_pool2d, avg_pool2d
 
 
@@ -113,5 +188,6 @@ def __getattr__(name):
 
 __all__ = [
     *(n for n, v in list(globals().items()) if n[0] != "_" and callable(v) and v.__module__ == __name__),
-    *("erf", "in_top_k", "l2_normalize", "log_softmax", "sigmoid", "softplus", "tanh", "top_k"),
+    *("conv1d", "conv2d", "conv3d", "depthwise_conv2d"),
+    *("ctc_greedy_decoder", "erf", "in_top_k", "l2_normalize", "log_softmax", "sigmoid", "softplus", "tanh", "top_k"),
 ]

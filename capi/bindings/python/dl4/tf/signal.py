@@ -55,4 +55,47 @@ def irfft(input_tensor, fft_length=None, name=None):
     )
 
 
-__all__ = ["frame", "hamming_window", "hann_window", "irfft", "rfft", "stft"]
+def _transform(name):
+    def f(input, name=None):  # noqa: A002
+        return tensor(getattr(np.fft, transform)(array(input)).astype("complex64"))
+
+    transform, f.__name__ = name, name.rstrip("n")
+    return f
+
+
+fft, ifft, fft2d, ifft2d = map(_transform, ("fft", "ifft", "fft2", "ifft2"))
+
+
+def inverse_stft(stfts, frame_length, frame_step, fft_length=None, window_fn=hann_window, name=None):
+    """What frames of these spectra give, one a step behind the other."""
+    size = int(fft_length or 2 ** int(np.ceil(np.log2(frame_length))))
+    frames = np.fft.irfft(array(stfts), size)[..., :frame_length]
+    frames = np.pad(frames, [(0, 0)] * (frames.ndim - 1) + [(0, max(frame_length - size, 0))])
+    if window_fn is not None:
+        frames = frames * np.asarray(window_fn(frame_length))
+    return overlap_and_add(frames.astype("float32"), frame_step)
+
+
+def inverse_stft_window_fn(frame_step, forward_window_fn=hann_window, name=None):
+    """The window with which what inverse_stft() gives is the signal."""
+
+    def window(frame_length, dtype="float32"):
+        forward, length = np.asarray(forward_window_fn(frame_length)), int(frame_length)
+        squares = np.pad(forward**2, (0, -length % frame_step)).reshape(-1, frame_step).sum(0)
+        return tensor((forward / np.resize(squares, length)).astype(name_of(dtype)))
+
+    return window
+
+
+def overlap_and_add(signal, frame_step, name=None):
+    """The sum of frames, each a step behind the one before."""
+    x = array(signal)
+    count, length = x.shape[-2:]
+    out = np.zeros((*x.shape[:-2], length + (count - 1) * frame_step), x.dtype)
+    for i in range(count):
+        out[..., i * frame_step : i * frame_step + length] += x[..., i, :]
+    return tensor(out)
+
+
+__all__ = ["fft", "fft2d", "ifft", "ifft2d", "inverse_stft", "inverse_stft_window_fn", "overlap_and_add"]
+__all__ += ["frame", "hamming_window", "hann_window", "irfft", "rfft", "stft"]

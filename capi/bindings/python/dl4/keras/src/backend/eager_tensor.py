@@ -29,6 +29,8 @@ def _eager_class():
                 return numpy.asarray(self)[()]
 
             def __getitem__(self, key):
+                if any(id(self) in tape._watched for tape in call_context.tapes()) and call_context.step().binds:
+                    return call_context.step().symbol(self)[key]
                 got = super().__getitem__(key)
                 return got if isinstance(got, numpy.ndarray) else numpy.asarray(got, self.dtype).view(Eager)
 
@@ -58,11 +60,11 @@ def _eager_class():
         def recorded(name):
             plain = getattr(numpy.ndarray, name)
 
-            def method(self, other):
+            def method(self, *other):
                 step = call_context.step() if call_context.tapes() else None
                 if step is not None and step.binds:
-                    return getattr(step.symbol(self), name)(other)
-                return plain(self, other)
+                    return getattr(step.symbol(self), name)(*other)
+                return plain(self, *other)
 
             return method
 
@@ -71,6 +73,8 @@ def _eager_class():
             function = getattr(operator, name)
             return lambda self, other: function(self, other)
 
+        for name in ("__neg__", "__abs__"):
+            setattr(Eager, name, recorded(name))
         for name in _OPERATORS.split():
             for full in (f"__{name}__", f"__r{name}__"):
                 setattr(Eager, full, recorded(full))

@@ -19,7 +19,7 @@ from ..saving.serialization_lib import serialize_keras_object
 from ..symbolic.eager import call_eagerly
 from ..symbolic.execution import run_again, run_on_arrays
 from ..symbolic.masks import masked_as, unmasked
-from ..symbolic.tensor import as_tensor, Call, cast_tensor, Input, is_tensor
+from ..symbolic.tensor import as_tensor, Call, cast_tensor, Input, is_tensor, of_one_batch
 from ..tree import flatten
 from ..utils.naming import snake_case, unique_name
 from . import cells, normalization
@@ -174,7 +174,7 @@ class Layer(CustomLayer, TracedCalls, LayerWeights, Kind):
             inputs = [cast_tensor(t, "float32") if "int" in t.dtype else t for t in inputs]
         if self._is_operation and self._class_name not in _WITH_MASKS:
             inputs = [unmasked(t) for t in inputs]
-        call = Call(self, inputs, plain, tensors)
+        call = Call(self, of_one_batch(self, inputs), plain, tensors)
         with keras_errors(self._class_name, self._config, inputs):
             outputs = call.infer_outputs()
         self._first_native_call = self._first_native_call or call

@@ -34,12 +34,10 @@ class TracedCalls:
         named = [p for p in given.values() if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
         self._shapes, self._dtypes = shapes, [t.dtype for t in flatten([args, kwargs]) if is_tensor(t)]
         if overrides.is_overridden(self, "build"):
-            if len(named) > 1 and len(shapes) > 1:
-                self.build(*shapes[: len(named)])
-            elif named and shapes:
-                self.build(shapes[0])
-            elif not named:
-                self.build(*(shapes if any(p.kind == p.VAR_POSITIONAL for p in given.values()) else ()))
+            several = any(p.kind == p.VAR_POSITIONAL for p in given.values())
+            count = len(named) if len(named) > 1 and len(shapes) > 1 else 1 if named else len(shapes) * several
+            with call_context.apart():  # a model that is made in it is no part of this call
+                self.build(*shapes[:count])
         self.built = True
 
     @staticmethod
@@ -125,7 +123,8 @@ class TracedCalls:
             first = args[0] if args else next(iter(kwargs.values()), None)
             if not self._has_masks() or all(mask_of(t) is not None for t in flatten(outputs)):
                 return outputs
-            masks = kwargs.get("mask") or self.compute_mask(first, map_nest(mask_of, first))
+            masks = kwargs.get("mask")
+            masks = self.compute_mask(first, map_nest(mask_of, first)) if masks is None else masks
             return masked(outputs, masks)
         given = [*args, *(v for v in kwargs.values() if any(is_tensor(leaf) for leaf in flatten(v)))]
         if not given or not is_tensor(outputs) and not overrides.is_overridden(self, "compute_mask"):

@@ -11,6 +11,7 @@ from ..kind import as_json, Kind
 from ..registry import Category, create
 from ..saving.object_registration import registered
 from ..symbolic.tensor import as_tensor, is_tensor
+from ..tree import flatten, map_nest
 from ..utils.naming import snake_case
 
 
@@ -58,6 +59,8 @@ class Loss(Kind):
         return str(getattr(given, "compute_dtype", None) or getattr(given, "name", None) or given or "float32")
 
     def __call__(self, y_true, y_pred, sample_weight=None):
+        if len(getattr(y_true, "shape", ())) == 0 and not isinstance(y_true, (list, tuple, dict)):
+            y_true = ops.zeros_like(ops.convert_to_tensor(y_pred), dtype="float32") + y_true  # one for all
         mask = getattr(y_pred, "_keras_mask", None)
         if mask is not None and not is_tensor(y_pred):
             sample_weight = _masked(sample_weight, mask, self.reduction)
@@ -136,6 +139,8 @@ def _masked(sample_weight, mask, reduction):
 
 
 def _floats(x):
+    if isinstance(x, (list, tuple, dict)) and any(hasattr(leaf, "shape") for leaf in flatten(x)):
+        return map_nest(_floats, x)
     return ops.cast(ops.convert_to_tensor(x), "float32")
 
 

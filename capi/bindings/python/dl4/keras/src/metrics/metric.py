@@ -13,6 +13,7 @@ from ..registry import Category
 from ..layers.variable import Variable
 from ..losses.loss import loss_function, measured
 from ..ops import cast
+from ..ops.dispatch import is_symbolic
 from ..utils.naming import snake_case
 from . import correlation, state
 from .state import MetricVariable
@@ -122,6 +123,9 @@ class Metric(Kind):
         step = call_context.step()
         if step is not None:
             step.events.append((self, "update_state", y_true, y_pred, sample_weight))
+            return
+        if call_context.owner() is not None and is_symbolic(y_true, y_pred, sample_weight):  # as a variable's assign()
+            call_context.owner().assigned = self.name
             return
         import numpy
 

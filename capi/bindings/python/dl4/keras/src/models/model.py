@@ -197,8 +197,9 @@ class Model(Layer, Trainer, Inputs, InFiles):
             functional = self._for_training() if training else self._require_built()
             self._need_pure(functional)
             model = functional.with_outputs(losses) if losses else functional.core
+            kept = {} if any(_keeps_states(layer) for layer in self._flatten_layers()) else {"states": False}
             with global_state.building:
-                sessions[key] = model.session(training=training)
+                sessions[key] = model.session(training=training, **kept)
         return sessions[key]
 
     def stream(self, batch=1, seed=0):
@@ -466,3 +467,8 @@ class Functional(Model):
 
 
 register_model(Functional, "Model")
+
+
+def _keeps_states(layer):
+    """From one run to the next."""
+    return getattr(layer, "stateful", False) or "stateful" in repr(getattr(layer, "_config", ""))

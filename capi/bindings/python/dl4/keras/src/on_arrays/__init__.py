@@ -2,5 +2,6 @@
 
 from . import convolutions, creation, elementwise, image, nn, patches, products, reduction, sequences, shapes, signals
 from .arguments import FUNCTIONS
+from .gradients import GRADIENTS, gradients
 
-__all__ = ["FUNCTIONS"]
+__all__ = ["FUNCTIONS", "GRADIENTS", "gradients"]

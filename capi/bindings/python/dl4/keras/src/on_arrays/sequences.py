@@ -17,8 +17,7 @@ def _lengths(given, count, name):
     return n
 
 
-@on_arrays
-def ctc_loss(target, output, target_length, output_length, mask_index=0):
+def _checked(target, output, target_length, output_length, mask_index=0):
     labels, x = np.asarray(array(target), "int64"), array(output)
     if labels.ndim != 2:
         raise ValueError(
@@ -38,22 +37,61 @@ def ctc_loss(target, output, target_length, output_length, mask_index=0):
     logs = _log_softmax(wide(x).astype("float64"))
     many = _lengths(target_length, len(x), "target_length")
     steps = _lengths(output_length, len(x), "output_length")
-    losses = [_loss(logs[i, : steps[i]], labels[i, : many[i]], mask_index) for i in range(len(x))]
-    return np.asarray(losses).astype(str(result_type(x.dtype, "float32")))
+    return [(logs[i, : steps[i]], labels[i, : many[i]], mask_index) for i in range(len(x))]
 
 
-def _loss(logs, labels, blank):
+@on_arrays
+def ctc_loss(target, output, target_length, output_length, mask_index=0):
+    each = _checked(target, output, target_length, output_length, mask_index)
+    return np.asarray([_loss(*one) for one in each]).astype(str(result_type(array(output).dtype, "float32")))
+
+
+def ctc_gradient(target, output, target_length, output_length, mask_index=0):
+    """Of each sequence's loss, with respect to the output."""
+    total = np.zeros(np.shape(output))
+    for to, one in zip(total, _checked(target, output, target_length, output_length, mask_index)):
+        to[: len(one[0])] = _loss_gradient(*one)
+    return total
+
+
+def _path(labels, blank):
+    """The labels with blanks around them, and where a path may step over a blank."""
     path = np.full(2 * len(labels) + 1, blank)
     path[1::2] = labels
     skips = np.zeros(len(path), bool)
     skips[2:] = (path[2:] != blank) & (path[2:] != path[:-2])
+    return path, skips
+
+
+def _forward(logs, path, skips):
+    """At each step the logarithm of the probability of all beginnings that end at a place of the path."""
     now = np.full(len(path), -np.inf)
     now[:2] = logs[0, path[:2]] if len(logs) else -np.inf
+    rows = [now]
     for row in logs[1:]:
         one, two = np.roll(now, 1), np.roll(now, 2)
         one[0] = -np.inf
         now = np.logaddexp(np.logaddexp(now, one), np.where(skips, two, -np.inf)) + row[path]
-    return -np.logaddexp(now[-1], now[-2] if len(path) > 1 else -np.inf)
+        rows.append(now)
+    return np.stack(rows)
+
+
+def _loss(logs, labels, blank):
+    now = _forward(logs, *_path(labels, blank))[-1]
+    return -np.logaddexp(now[-1], now[-2] if len(now) > 1 else -np.inf)
+
+
+def _loss_gradient(logs, labels, blank):
+    """With respect to what stands before the softmax: probabilities less the shares of the paths."""
+    loss = _loss(logs, labels, blank)
+    if not np.isfinite(loss):
+        return np.zeros(logs.shape)
+    path, skips = _path(labels, blank)
+    behind = _forward(logs[::-1], *_path(labels[::-1], blank))[::-1, ::-1]
+    shares = np.exp(_forward(logs, path, skips) + behind - logs[:, path] + loss)
+    taken = np.zeros(logs.shape)
+    np.add.at(taken.T, path, shares.T)
+    return np.exp(logs) - taken
 
 
 @on_arrays

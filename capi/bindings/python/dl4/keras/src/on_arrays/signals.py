@@ -75,7 +75,7 @@ def extract_sequences(x, sequence_length, sequence_stride):
     return np.array(windows[..., ::sequence_stride, :])
 
 
-def _framing(window, sequence_length, fft_length, dtype):
+def framing(window, sequence_length, fft_length, dtype):
     """A window of that length, in the middle of one of fft_length."""
     if window is None:
         w = np.ones(sequence_length)
@@ -116,7 +116,7 @@ def stft(x, sequence_length, sequence_stride, fft_length, window="hann", center=
         raise TypeError(f"Invalid input type. Expected `float32` or `float64`. Received: input type={array(x).dtype}")
     a = _need_rank(real(x), 1)
     _checked(a, sequence_length, sequence_stride, fft_length)
-    w, work = _framing(window, sequence_length, fft_length, "float32"), wide(a)
+    w, work = framing(window, sequence_length, fft_length, "float32"), wide(a)
     if center:
         work = np.pad(work, [(0, 0)] * (work.ndim - 1) + [(fft_length // 2,) * 2], mode="reflect")
     return _parts(np.fft.rfft(extract_sequences(work, fft_length, sequence_stride) * w), a.dtype)
@@ -129,7 +129,7 @@ def istft(x, sequence_length, sequence_stride, fft_length, length=None, window="
     _checked(c, sequence_length, sequence_stride, fft_length)
     frames = np.fft.irfft(c, fft_length)
     if window is not None:  # by the dual of the window, whose squares add up to 1
-        w = _framing(window, sequence_length, fft_length, "float64")
+        w = framing(window, sequence_length, fft_length, "float64")
         times = -(-fft_length // sequence_stride)
         squares = np.pad(w * w, (0, times * sequence_stride - fft_length)).reshape(times, sequence_stride)
         with np.errstate(all="ignore"):

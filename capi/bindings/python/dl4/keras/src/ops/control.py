@@ -2,7 +2,9 @@
 is a symbolic number has shapes and no numbers."""
 
 import builtins
+import functools
 
+from ..symbolic import numpy_call
 from ..symbolic.numpy_call import specified
 from ..symbolic.tensor import is_tensor
 from ..tree import flatten, map_nest, pack_like
@@ -149,11 +151,14 @@ def associative_scan(f, elems, reverse=False, axis=0):
 
 
 def custom_gradient(f):
-    """On arrays the function's values; its gradient is not called in a graph, and refused there."""
+    """A function that gives its values and a function of gradients, by which it is trained through."""
 
+    @functools.wraps(f)
     def either(*args, **kwargs):
         if is_symbolic(args, kwargs):
-            raise NotImplementedError("custom_gradient: of arrays alone in this version, got symbolic tensors")
+            if any(is_tensor(x) for x in flatten(kwargs)):
+                raise NotImplementedError("custom_gradient: expected tensors by position, got them by name")
+            return numpy_call.custom_gradient(functools.partial(f, **kwargs) if kwargs else f, args)
         return f(*args, **kwargs)[0]
 
     return either

@@ -24,7 +24,8 @@ def cast(x, dtype):
     x = as_tensor(x)
     dtype = "float32" if dtype == "float64" else dtype
     if dtype in NATIVE and x.dtype in NATIVE:
-        return cast_tensor(x, dtype)
+        y = cast_tensor(x, dtype)
+        return _sized(y, x.one) if isinstance(x, Size) and y is not x else y
     return specified("cast", [x], x.shape, dtype)
 
 
@@ -34,6 +35,8 @@ def convert_to_tensor(x, dtype=None, sparse=None, ragged=None):
         return x if dtype is None else cast(x, dtype)
     if hasattr(x, "_as_tensor") and call_context.owner() is not None:
         return x._as_tensor()
+    if any(id(x) in tape._watched for tape in call_context.tapes()) and call_context.step().binds:
+        return convert_to_tensor(call_context.step().symbol(x), dtype)
     import numpy
 
     array = numpy.asarray(x.value if hasattr(x, "_as_tensor") else x)
@@ -74,7 +77,10 @@ def _size(x, axis):
     others = [i for i in range(len(x.shape)) if i != axis]
     for i in reversed(others):
         ones = operation("Take", indices=0, axis=i)(ones)
-    n = cast(sum(ones), "int32")
+    return _sized(cast(sum(ones), "int32"), ones)
+
+
+def _sized(n, ones):
     size = Size(n.call, n.index, n.shape, n.dtype)
     size.one = ones
     return size

@@ -24,8 +24,10 @@ def _resize(
     need_size(size, interpolation, pad_to_aspect_ratio, crop_to_aspect_ratio)
     x = as_tensor(images)
     need_images(x.shape, " input with shape")
-    if pad_to_aspect_ratio or fill_mode != "constant" or x.dtype != "float32":
-        raise NotImplementedError(f"resize: of {x.dtype}, with pad_to_aspect_ratio={pad_to_aspect_ratio}")
+    channels = -3 if channels_first(data_format) else -1
+    free = None in [d for i, d in enumerate(x.shape[-3:], -3) if i != channels]
+    if free or pad_to_aspect_ratio or fill_mode != "constant" or x.dtype != "float32":
+        raise NotImplementedError(f"resize: of {x.dtype} {x.shape}, with pad_to_aspect_ratio={pad_to_aspect_ratio}")
     layer = operation(
         "Resizing",
         height=size[0],

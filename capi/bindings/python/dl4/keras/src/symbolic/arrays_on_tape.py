@@ -52,35 +52,64 @@ def evaluate(outputs, effects=(), statistics=False):
     outputs = [t for t in dict.fromkeys(outputs) if t.index not in t.call.values]
     if not outputs and not effects:
         return
-    calls = needed_calls([*outputs, *effects])
-    inputs = [c for c in calls if c.bound is not None]
-    key = _structure(calls, [*outputs, *effects], statistics)
+    given = _computed_before([*outputs, *effects])
+    calls = needed_calls([*outputs, *effects], given)
+    inputs = [c for c in calls if c.bound is not None or c in given]
+    key = _structure(calls, given, [*outputs, *effects], statistics)
     if key in _models:
         _models.move_to_end(key)
     else:
-        model = StepModel([c.outputs[0] for c in inputs], outputs, list(effects), statistics)
+        model = StepModel([t for c in inputs for t in c.outputs], outputs, list(effects), statistics)
         _models[key] = model, calls  # whose layers and weights the key tells by their ids
         if len(_models) > _KEPT:
             _models.popitem(last=False)
-    got = _models[key][0].run([c.bound for c in inputs])
+    bound = [[_data(t) for t in c.outputs] if c in given else [c.bound] for c in inputs]
+    got = _models[key][0].run(flatten(bound))
     for t, v in zip(outputs, got):
         t.call.values[t.index] = v.numpy()
 
 
-def _structure(calls, outputs, statistics):
+def _computed_before(tensors):
+    """The calls that gave what these need and what is known; none where gradients go through them."""
+    asked = {t.call for t in tensors}
+    found, given, stack = set(), set(), list(asked)
+    while stack:
+        call = stack.pop()
+        if call in found:
+            continue
+        found.add(call)
+        if call.layer is not None and len(call.values) == len(call.outputs) and call not in asked:
+            given.add(call)
+        elif getattr(call.layer, "_class_name", None) == "Gradients":
+            return set()
+        else:
+            stack.extend(t.call for t in call.sources())
+    return given
+
+
+def _data(t):
+    return as_data(t.call.values[t.index])
+
+
+def _structure(calls, given, outputs, statistics):
     place = {c: i for i, c in enumerate(calls)}
 
     def at(tensors):
         return tuple(None if t is None else (place[t.call], t.index) for t in tensors)
 
+    def reads(call):
+        return at(call.inputs), tuple((k, at(v)) for k, v in sorted(call.tensors.items()))
+
     return (
-        tuple((*_meaning(c), at(c.inputs), tuple((k, at(v)) for k, v in sorted(c.tensors.items()))) for c in calls),
+        tuple((*_meaning(c, given), *(() if c in given else reads(c))) for c in calls),
         at(outputs),
         statistics,
     )
 
 
-def _meaning(call):
+def _meaning(call, given):
+    if call in given:
+        return "given", *((t.shape, t.dtype) for t in call.outputs)
     if call.bound is not None:
         return "input", call.bound.shape, call.bound.dtype
     if call.layer is None:

@@ -205,14 +205,14 @@ class Function:
                 if call.host is not None:
                     now[call.outputs[0]] = call.host.on(now)
                 continue
-            if again and _changes_images(call.layer):
-                # What a __call__() of one's own adds are calls of their own.
-                now[call.outputs[0]] = overrides.own_class(call.layer).__call__(call.layer, now[call.inputs[0]])
-                continue
             if again and call.owner is not None and call.owner.layer is not None and call.owner.layer._is_custom():
                 if id(call.owner) not in done:
                     done.add(id(call.owner))
                     now.update(retraced(call.owner, now, training))
+                continue
+            if again and _changes_images(call.layer):
+                # What a __call__() of one's own adds are calls of their own.
+                now[call.outputs[0]] = overrides.own_class(call.layer).__call__(call.layer, now[call.inputs[0]])
                 continue
             made = call.again(now, plain)
             now.update(zip(call.outputs, made))

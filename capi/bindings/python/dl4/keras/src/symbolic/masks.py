@@ -8,6 +8,8 @@ from .tensor import Call, is_tensor, operation
 
 
 def carries_mask(t):
+    if t.dtype == "string":
+        return False
     graph = global_state.scratch()
     if graph not in t.call.nodes:
         for call in t.call.needed():

@@ -3,12 +3,14 @@
 What such a call gives has the shapes and types that the function gives for samples of two sizes of the free axes."""
 
 import ctypes as C
+import inspect
 import json
 
 from ....abi import call as checked_call
 from ....abi import callbacks, library
 from ....core import Tensor
-from ..on_arrays import FUNCTIONS
+from ..backend import call_context
+from ..on_arrays import FUNCTIONS, GRADIENTS, gradients
 from ..tree import flatten, map_nest, pack_like
 from ..utils.naming import unique_name
 from .tensor import as_tensor, Call, cast_tensor, is_tensor, KerasTensor
@@ -17,6 +19,7 @@ NATIVE = ("float32", "int32", "int64", "bool", "uint8")  # what graphs compute w
 _SIZES = (83, 89)  # in place of free axes
 _EXACT = 2**24  # float32, in which a call gives what it gives, holds whole numbers up to this
 _PLACE = "tensor "  # of a tensor among the arguments that are written down
+_own = []  # functions of programs that give (values, their gradient), by the numbers in calls
 _kinds = {}  # by the function's name and how many outputs it has
 _specs = {}
 
@@ -104,6 +107,10 @@ def types(name, args, kwargs):
 def symbolic(name, args, kwargs):
     """A function of keras.ops on symbolic tensors, as a call of NumPy's."""
     _need_known_sizes(name, args, kwargs)
+    if name in GRADIENTS:  # which are of arguments by position
+        known = inspect.signature(FUNCTIONS[name]).bind(*args, **kwargs)
+        known.apply_defaults()
+        args, kwargs = known.args, known.kwargs
     found, given = _noted(args, kwargs)
     spec = _spec_of(name, found, given)
     dtypes = [t.dtype for t in found]
@@ -112,6 +119,34 @@ def symbolic(name, args, kwargs):
     config = json.dumps({"name": name, "given": given, "dtypes": dtypes}, default=_written)
     outputs = iter(Call(_NumPyLayer(name, len(_leaves(spec)), config), found).infer_outputs())
     return map_spec(lambda s: cast_tensor(next(outputs), s[1]), spec)
+
+
+def custom_gradient(f, args):
+    """A program's function on symbolic tensors, with the gradient that it gives. Both run in Python."""
+    if f not in _own:
+        _own.append(f)
+    return symbolic("custom_gradient", (_own.index(f), *args), {})
+
+
+def _own_function(number, *args):
+    with call_context.apart():
+        return map_nest(_numbers, _own[number](*args)[0])
+
+
+def _own_gradient(args, given):
+    number, *args = args
+    with call_context.apart():
+        found = _own[number](*args)[1](*given)
+    return [None if g is None else _numbers(g) for g in (found if isinstance(found, (list, tuple)) else [found])]
+
+
+def _numbers(x):
+    import numpy
+
+    return numpy.asarray(x)
+
+
+FUNCTIONS["custom_gradient"], GRADIENTS["custom_gradient"] = _own_function, _own_gradient
 
 
 def _is_spec(x):
@@ -126,13 +161,18 @@ def map_spec(f, spec):
     return f(spec) if _is_spec(spec) else type(spec)(map_spec(f, s) for s in spec)
 
 
-def _on(name, given, arrays):
-    """The function on arrays; `given`: its arguments, as they are written down."""
+def _with(given, arrays):
+    """The arguments, as they are written down, with arrays in their places."""
 
     def value(x):
         return arrays[int(x[len(_PLACE) :])] if isinstance(x, str) and x.startswith(_PLACE) else x
 
-    args, kwargs = map_nest(value, given)
+    return map_nest(value, given)
+
+
+def _on(name, given, arrays):
+    """The function on arrays."""
+    args, kwargs = _with(given, arrays)
     return FUNCTIONS[name](*args, **kwargs)
 
 
@@ -190,8 +230,8 @@ def _kind(name, count):
         kind = f"keras.ops.{name}" if count == 1 else f"keras.ops.{name} of {count}"
         functions = callbacks["dl4_shape_fn"](_shapes), callbacks["dl4_forward_fn"](_forward)
         options = json.dumps({"doc": "A function of keras.ops that NumPy computes.", "outputs": count}).encode()
-        none = callbacks["dl4_backward_fn"]()
-        checked_call("dl4_registry_add", b"layer", kind.encode(), options, *functions, none, None)
+        functions = *functions, callbacks["dl4_backward_fn"](*([_backward] if name in GRADIENTS else []))
+        checked_call("dl4_registry_add", b"layer", kind.encode(), options, *functions, None)
         _kinds[name, count] = kind, functions
     return _kinds[name, count][0]
 
@@ -243,6 +283,24 @@ def _forward(_, config, src, n_src, dst, n_dst):
                 return -2
             if to is not None:
                 to[...] = y
+        return 0
+    except Exception:  # noqa: BLE001
+        return -1
+
+
+def _backward(_, config, src, n_src, dst, diff_dst, n_dst, diff_src):
+    try:
+        import numpy
+
+        known = json.loads(config)
+        args, _ = _with(known["given"], _arrays(src, n_src))
+        shapes = [numpy.shape(y) for y in _arrays(dst, n_dst)]
+        given = [numpy.zeros(s, "float32") if g is None else g for s, g in zip(shapes, _arrays(diff_dst, n_dst))]
+        order = [int(x[len(_PLACE) :]) for x in flatten(known["given"][0]) if str(x).startswith(_PLACE)]
+        found = dict(zip(order, gradients(known["name"], args, given)))
+        for i, to in enumerate(_arrays(diff_src, n_src)):
+            if to is not None:
+                to[...] = 0 if found.get(i) is None else found[i]
         return 0
     except Exception:  # noqa: BLE001
         return -1

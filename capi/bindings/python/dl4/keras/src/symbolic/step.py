@@ -146,14 +146,15 @@ class Step:
         return [*self.record.losses, *penalties]
 
 
-def needed_calls(tensors):
-    """The calls that give tensors, in the order in which they were made."""
+def needed_calls(tensors, given=()):
+    """The calls that give tensors, in the order in which they were made; of `given` ones not what they need."""
     found, stack = set(), [t.call for t in tensors]
     while stack:
         call = stack.pop()
         if call not in found:
             found.add(call)
-            stack.extend(t.call for t in call.sources())
+            if call not in given:
+                stack.extend(t.call for t in call.sources())
     return sorted(found, key=lambda c: c.number)
 
 
@@ -169,13 +170,16 @@ class StepModel:
     def __init__(self, inputs, outputs, effects, statistics=True):
         if not effects and (statistics or not any(_moves_statistics(c) for c in needed_calls(outputs))):
             effects = [_nothing()]
-        known, calls = {t.call for t in inputs}, needed_calls([*inputs, *outputs, *effects])
+        known = {t.call for t in inputs}
+        calls = needed_calls([*inputs, *outputs, *effects], known)
         for call in calls:
             if call.layer is None and call.value is None and call not in known:
                 raise ValueError(f'the step needs the symbolic tensor "{call.name}", which was made outside of it')
         with global_state.building:
             graph = global_state.new_graph()
             for call in calls:
+                if call in known and call.layer is not None:  # what it gave is given
+                    call.nodes[graph] = [graph.input(graph.free_name("given"), t.dtype, t.shape) for t in call.outputs]
                 call.put(graph)
 
             def nodes(tensors):
@@ -187,7 +191,7 @@ class StepModel:
                 out[:1] = graph.call(graph.layer("After", graph.free_name("after"), {}), [first, *nodes(effects)])
             self.core = graph.build(nodes(inputs), out)
             for call in calls:
-                if call.layer is not None:
+                if call.layer is not None and call not in known:
                     call.layer._attach(self.core)
         self._session, self._changes, self._is_step = None, None, bool(effects)
 

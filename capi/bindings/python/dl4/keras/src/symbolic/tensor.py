@@ -114,7 +114,8 @@ class Call:
     def again(self, now, plain=None):
         """What the same call gives on other tensors."""
         tensors = {key: [None if t is None else now[t] for t in list_] for key, list_ in self.tensors.items()}
-        call = Call(self.layer, [now[t] for t in self.inputs], {**self.plain, **(plain or {})}, tensors)
+        inputs = of_one_batch(self.layer, [now[t] for t in self.inputs])
+        call = Call(self.layer, inputs, {**self.plain, **(plain or {})}, tensors)
         call.whole = self.whole
         return call.infer_outputs()
 
@@ -280,6 +281,30 @@ def promoted(tensors):
     """All in the widest of their types."""
     widest = max((t.dtype for t in tensors), key=_RANKS.index)
     return [cast_tensor(t, widest) for t in tensors]
+
+
+_MEET_ONE = {"Attention", "AdditiveAttention", "Add", "Subtract", "Multiply", "Average", "Maximum", "Minimum"}
+
+
+def of_one_batch(layer, inputs):
+    """Inputs of a layer that takes a batch of 1 beside another: repeated, where that is known."""
+    sizes = [t.shape[0] for t in inputs if len(t.shape)]
+    if getattr(layer, "_class_name", None) not in _MEET_ONE or 1 not in sizes or set(sizes) == {1}:
+        return inputs
+    other = next(t for t in inputs if len(t.shape) and t.shape[0] != 1)
+    first = operation("Take", indices=0, axis=1)
+    while len(other.shape) > 1:
+        other = first(other)
+    ones = operate("Equal", cast_tensor(other, "float32"), cast_tensor(other, "float32"))
+    ones = cast_tensor(operate("LogicalOr", ones, operation("LogicalNot")(ones)), "float32")  # of NaN too
+
+    def repeated(t):
+        if t.shape[0] != 1:
+            return t
+        each = operation("Reshape", target_shape=[1] * (len(t.shape) - 1))(ones) if len(t.shape) > 1 else ones
+        return operate("Multiply", t, each)
+
+    return [repeated(t) if len(t.shape) else t for t in inputs]
 
 
 def cast_tensor(x, dtype):

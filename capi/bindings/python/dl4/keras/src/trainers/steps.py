@@ -119,7 +119,8 @@ class Steps:
     @property
     def metrics(self):
         """The mean of the loss and what compile() was given, as steps in Python count them, and those it has itself."""
-        own = [m for key, m in vars(self).items() if isinstance(m, Metric)]
+        owners = [self, *(layer for layer in self._flatten_layers(include_self=False) if layer._class_name is None)]
+        own = [m for owner in owners for m in vars(owner).values() if isinstance(m, Metric)]
         return [*(self._tracked() if self.compiled else ()), *own]
 
     def _set_tracked_results(self, logs):
@@ -260,6 +261,8 @@ class Steps:
     def _in_order(self, logs):
         """Values in the order in which Keras lists metrics by their own names, others behind by theirs in the logs."""
         names, outputs = ["loss"], self._output_keys()
+        if overrides.is_overridden(self, "metrics"):
+            names = [m.name for m in self.metrics]
         for key in ("metrics", "weighted_metrics"):
             given = self._compiled[key]
             for listed in [] if given is None else self._metric_lists(given, len(self.outputs), outputs, key, True):

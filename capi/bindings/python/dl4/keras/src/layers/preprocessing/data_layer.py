@@ -1,5 +1,7 @@
 """Layers that are Python: on arrays they run at once, in a model before the library's part of it."""
 
+import inspect
+
 from ...backend import call_context
 from ...backend.eager_tensor import eager_tensor
 from ...backend.lazy import np
@@ -24,6 +26,8 @@ class DataLayer(Layer):
     def __call__(self, *args, **kwargs):
         if call_context.owner() is not None or any(is_tensor(leaf) for leaf in flatten([args, kwargs])):
             return host_call(self, args, kwargs, *self._spec(*args, **kwargs))
+        if "training" in kwargs and "training" not in inspect.signature(self.call).parameters:
+            kwargs = {k: v for k, v in kwargs.items() if k != "training"}
         return self.call(*args, **kwargs)
 
     def _spec(self, inputs, *_, **__):

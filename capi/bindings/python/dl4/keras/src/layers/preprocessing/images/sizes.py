@@ -40,9 +40,23 @@ class Resized(OfOne):
     def get_config(self):
         return {**super().get_config(), **self.__dict__["_padded"]}
 
+    _RESIZED = ("interpolation", "antialias", "crop_to_aspect_ratio", "data_format", *_PADDED)
+
     def __call__(self, data, **kwargs):
-        if not self.__dict__["_padded"]:
-            return super().__call__(data, **kwargs)
-        self.built, size = True, (self.height, self.width)
-        how = {key: getattr(self, key) for key in ("interpolation", "antialias", "data_format", *self._PADDED)}
-        return resize(cast(convert_to_tensor(data), "float32"), size, **how)
+        if self.__dict__["_padded"]:
+            self.built = True
+            return self.call(data)
+        if is_tensor(data) and len(data.shape) == 4 and None in data.shape[1:]:
+            self.__dict__["_sizes_are_free"] = True
+        return super().__call__(data, **kwargs)
+
+    def _is_custom(self):
+        return "_sizes_are_free" in self.__dict__ or super()._is_custom()
+
+    def _with_mask(self, args, kwargs, outputs):
+        return outputs if "_sizes_are_free" in self.__dict__ else super()._with_mask(args, kwargs, outputs)
+
+    def call(self, data):
+        """By keras.ops: with margins, and where the library needs to know the sizes."""
+        how = {key: getattr(self, key) for key in self._RESIZED if hasattr(self, key)}
+        return resize(cast(convert_to_tensor(data), "float32"), (self.height, self.width), **how)

@@ -143,7 +143,19 @@ TEST(OnnxLimits, NumbersAtTheEndsOfTheirRangeAreNoOverflow) {
       tried(node("Trilu", {"x", "k"}) + list("k", {e}));
       tried(node("Attention", {"x", "x", "x"}, integer("left_window_size", e) + integer("right_window_size", f)));
     }
+  const auto zeros = [](const char *name, const std::vector<int64_t> &dims) {
+    int64_t n = 1;
+    for (int64_t d : dims) n *= d;
+    return initializer<float>(name, floats_type, dims, std::vector<float>(static_cast<size_t>(n)));
+  };
   for (int64_t e : ends) {
+    for (const char *op : {"LSTM", "GRU", "RNN"}) {
+      const int64_t rows = op[0] == 'L' ? 4 : op[0] == 'G' ? 3 : 1;
+      const std::string weights = named("Squeeze", {"x", "axes"}, "s") + list("axes", {0}) + zeros("w", {1, rows, 4}) +
+                                  zeros("r", {1, rows, 1});
+      for (const char *clip : {"clip", "gain"})
+        tried(weights + node(op, {"s", "w", "r"}, integer("hidden_size", e) + real(clip, 0.5f)));
+    }
     tried(named("Neg", {"a"}, "n") + node("Relu", {"x"}) + list("a", {e}));
     tried(named("Abs", {"a"}, "n") + node("Relu", {"x"}) + list("a", {e}));
     tried(node("OneHot", {"i", "d", "v"}, integer("axis", e)) + list("i", {e}) + list("d", {3}) + list("v", {0, 1}));

@@ -231,6 +231,16 @@ struct Net {
   }
 };
 
+// Refuses weights of other sizes than "hidden_size" says: (directions, n, ...), behind them what is the first axis.
+void need_weights(const Net &net, size_t i, int64_t n, size_t axis, int rank) {
+  const Value &w = net.op.in(i);
+  if (net.units < 1 || net.units > max_dim || w.rank() != rank)
+    fail(Code::corrupt_file, "has \"hidden_size\" ", net.units, " and input ", i, " of ", w.rank(), " axes");
+  const Dim &d = w.dims[axis];
+  if (d.known() && d.factor != checked_mul(n, net.units))
+    fail(Code::corrupt_file, "has \"hidden_size\" ", net.units, " and input ", i, " of ", d.factor);
+}
+
 }  // namespace
 
 void recurrent_by_steps(const Op &op) {
@@ -238,6 +248,9 @@ void recurrent_by_steps(const Op &op) {
   const Nodes &n = net.n;
   const bool lstm = op.node.op == "LSTM", gru = op.node.op == "GRU";
   const int64_t gates = lstm ? 4 : gru ? 3 : 1;
+  need_weights(net, 1, gates, 1, 3), need_weights(net, 2, gates, 1, 3);
+  if (op.has(3)) need_weights(net, 3, 2 * gates, 1, 2);
+  if (lstm && op.has(7)) need_weights(net, 7, 3, 1, 2);
   std::vector<const char *> otherwise{"Tanh"};
   if (gru) otherwise = {"Sigmoid", "Tanh"};
   if (lstm) otherwise = {"Sigmoid", "Tanh", "Tanh"};
@@ -260,6 +273,9 @@ void recurrent_by_steps(const Op &op) {
 void dynamic_quantize_lstm(const Op &op) {
   const Net net{op};
   const Nodes &n = net.n;
+  need_weights(net, 1, 4, 2, 3), need_weights(net, 2, 4, 2, 3);
+  if (op.has(3)) need_weights(net, 3, 8, 1, 2);
+  if (op.has(7)) need_weights(net, 7, 3, 1, 2);
   const auto functions = functions_of(op, net.directions, {"Sigmoid", "Tanh", "Tanh"});
   const auto product = [](const Nodes &m, const Value &x, const Value &w, const Value &scale, const Value &zero) {
     const Values by = computed(m.op, "DynamicQuantizeLinear", {x}, {}, 3);

@@ -1,4 +1,6 @@
 """The cases of conformance.json about tensors and networks."""
+import numpy as np
+
 from conformance import Net, case
 
 
@@ -233,6 +235,29 @@ def names(c):
     c("get_weight", model="again", name="Слой_層/kernel", to="b")
     c("same", tensors=["a", "b"])
     c("describe", object="again", format="text", contains=["Слой_層", "entrée"])
+
+
+@case
+def onnx(c):
+    """an ONNX file by its path, with the weights in a file beside it"""
+    # Add of x and "w", whose four floats lie in w.bin, in bytes that are ASCII all: protobuf as onnx.helper makes it.
+    port = "\x12\x0a\x0a\x08\x08\x01\x12\x04\x0a\x02\x08\x04"
+    weight = "\x08\x04\x10\x01\x42\x01w\x6a\x11\x0a\x08location\x12\x05w.bin\x70\x01"
+    node = "\x0a\x01x\x0a\x01w\x12\x01y\x22\x03Add"
+    graph = ""
+    for field, message in (("\x0a", node), ("\x2a", weight), ("\x5a", f"\x0a\x01x{port}"), ("\x62", f"\x0a\x01y{port}")):
+        graph += f"{field}{chr(len(message))}{message}"
+    assert len(graph) < 128
+    c("text", to="text", text=f"\x08\x08\x3a{chr(len(graph))}{graph}\x42\x02\x10\x11")
+    c("write", path="beside.onnx", text="text")
+    c("text", to="floats", text="@" * 16)
+    c("write", path="w.bin", text="floats")
+    c("load", path="beside.onnx", to="m")
+    c("session", model="m", to="s")
+    c.tensor("x", [1, 2, -3, 4])
+    c("run", session="s", to=["y"], **{"in": ["x"]})
+    c.expect("y", np.array([1, 2, -3, 4], "float32") + np.frombuffer(b"@" * 16, "float32"))
+    c("load", path="beside.onnx", options={"external_data": False}, to="m2", error="UNSUPPORTED")
 
 
 @case

@@ -69,7 +69,7 @@ impl Case {
                 Ok(())
             }
             "write" => {
-                std::fs::write(self.folder.join(step.text("path")), step.text("text")).expect("a file");
+                std::fs::write(self.folder.join(step.text("path")), self.string(step.text("text"))).expect("a file");
                 Ok(())
             }
             "cut" => {

@@ -107,6 +107,9 @@ def special(module):
         texts = importlib.import_module("dl4.keras.src.saving.serialization_lib")
         nests = vars(importlib.import_module("dl4.keras.src.structures"))
         policies = importlib.import_module("dl4.keras.src.dtype_policies")
+        folder = "dl4.keras.src.quantizers."
+        parts = [vars(importlib.import_module(folder + n)) for n in ("numbers", "quantization_config", "quantize")]
+        quantizers = {k: v for part in [*parts, vars(keras.quantizers)] for k, v in part.items() if k[:2] != "__"}
         b, named = _backend(), {"named_product": named_product, "get_test_data": get_test_data}
         testing = types.SimpleNamespace(
             TestCase=TestCase,
@@ -128,9 +131,13 @@ def special(module):
                     "testing": testing,
                     "tree": Tree,
                     "random": keras.random,
+                    "quantizers": keras.quantizers,
                     "dtype_policies": types.SimpleNamespace(**{**vars(policies), "dtype_policy": policies}),
                 },
                 "keras": {"backend": keras.backend, "random": keras.random, "tree": Tree},
+                **{"keras.src.quantizers" + n: quantizers for n in ("", ".quantizers", ".quantization_config")},
+                **{f"keras.src.quantizers.{n}_config": quantizers for n in ("gptq", "awq")},
+                "keras.src.quantizers.utils": quantizers,
                 "keras.src.testing": {**vars(testing), "test_utils": testing.test_utils},
                 "keras.src.testing.test_utils": named,
                 "keras.src.testing.test_case": vars(testing),

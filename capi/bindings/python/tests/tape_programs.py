@@ -3,6 +3,8 @@ dl4, unchanged, with equal results.
 
 A program takes `tf` and `keras` and gives numbers."""
 
+import importlib
+
 import numpy as np
 
 from programs import Programs, raised
@@ -699,3 +701,51 @@ def numbers_of_a_tape_afterwards(tf, keras):
     gradients = tape.gradient(loss, m.trainable_variables)
     m.set_weights([0 * w for w in m.get_weights()])
     return [tf.reduce_mean(loss), loss * 2, gradients]
+
+
+@PROGRAMS
+def rounded_to_few_bits(tf, keras):
+    """Their gradients too: to the numbers, and to the ends of the range."""
+    x, rates, seen = tf.constant(3 * X[:2, :3]), tf.constant([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), []
+    for least, most, bits, narrow, axis in (
+        (-3.0, 3.0, 8, False, None),
+        (-0.1, 6.3, 4, True, None),
+        (1.0, 6.0, 8, False, None),
+        (0.0, 0.0, 8, False, None),
+        ([-1.0, -0.3, 0.2], [1.0, 2.0, 5.0], 8, False, 1),
+        ([-1.0, -0.3], [1.0, 2.0], 5, True, 0),
+    ):
+        ends = tf.constant(least), tf.constant(most)
+        with tf.GradientTape() as tape:
+            tape.watch([x, *ends])
+            y = keras.quantizers.fake_quant_with_min_max_vars(x, *ends, bits, narrow, axis)
+            total = tf.reduce_sum(y * rates)
+        seen += [y, tape.gradient(total, [x, *ends])]
+    return seen
+
+
+@PROGRAMS
+def numbers_of_few_bits(tf, keras):
+    inner = "numbers" if keras.__name__ == "dl4.keras" else "quantizers"
+    inner = importlib.import_module(f"{keras.__name__}.src.quantizers.{inner}")
+    q, x = keras.quantizers, X[:7].copy()
+    x[:, 4], seen = 0.25, []
+    packed, shape, length = q.pack_int4(q.abs_max_quantize(x, 0, (-8, 7))[0])
+    seen += [packed, shape, length, q.unpack_int4(packed, length)]
+    for to_numpy in (False, True):
+        seen += q.abs_max_quantize_grouped_with_zero_point(x, 3, to_numpy=to_numpy)
+    for how in (
+        {},
+        {"symmetric": True},
+        {"per_channel": True, "group_size": 2},
+        {"per_channel": True, "symmetric": True, "signed": True},
+        {"per_channel": True, "signed": True, "epsilon": 1e-3, "group_size": 4},
+    ):
+        scale, zero, most = inner.compute_quantization_parameters(x, bits=4, **how)
+        groups = np.zeros(5, "int32") if scale.shape[1] == 1 else np.arange(5) // how["group_size"]
+        whole = inner.quantize_with_sz_map(x, scale, zero, groups, most)
+        seen += [scale, zero, most, whole, inner.dequantize_with_sz_map(whole, scale, zero, groups)]
+    for largest in (3.0, 0.0, float("inf")):
+        seen.append(q.compute_float8_scale(keras.ops.array(largest), keras.ops.array(4.0), 448.0))
+    seen.append(q.compute_float8_amax_history(x, keras.ops.array([1.0, 2.0, 3.0])))
+    return seen

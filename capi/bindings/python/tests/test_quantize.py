@@ -94,8 +94,16 @@ class Quantize(unittest.TestCase):
 
     def test_what_is_not_done_is_refused(self):
         _, model = net()
-        for mode in ("float8", "gptq", "awq"):
-            self.assertRaisesRegex(NotImplementedError, mode, model.quantize, mode)
+        data = {"dataset": ["text"], "tokenizer": None}
+        refused = {
+            "float8": quantizers.Float8QuantizationConfig(),
+            "gptq": quantizers.GPTQConfig(**data),
+            "awq": quantizers.AWQConfig(**data),
+        }
+        for mode, config in refused.items():
+            self.assertRaisesRegex(NotImplementedError, mode, model.quantize, mode, config)
+        self.assertRaisesRegex(NotImplementedError, "float8", model.quantize, "float8")
+        self.assertRaisesRegex(ValueError, "must pass a `GPTQConfig`", model.quantize, "gptq")
         self.assertRaisesRegex(ValueError, "Invalid quantization mode", model.quantize, "int7")
         self.assertRaisesRegex(ValueError, "You must provide either", model.quantize)
         self.assertRaisesRegex(ValueError, "Contradictory arguments", model.quantize, "int4",
@@ -116,7 +124,7 @@ class Quantizers(unittest.TestCase):
         rows = np.array([[-3, 7], [2, -8], [1, 0]], "int8")  # the example of Keras's documentation
         packed, shape, length = quantizers.pack_int4(rows)
         np.testing.assert_array_equal(packed, [[45, -121], [1, 0]])
-        self.assertEqual((shape, length), ((2, 2), 4))
+        self.assertEqual((shape, length), ((2, 2), 3))
         packed, _, _ = quantizers.pack_int4(rows.T.copy(), axis=1)
         np.testing.assert_array_equal(packed, [[45, 1], [-121, 0]])
         x = np.random.default_rng(0).integers(-8, 8, (3, 5, 4)).astype("int8")

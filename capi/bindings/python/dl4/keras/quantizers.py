@@ -1,13 +1,21 @@
 """Quantizers and configs of quantize()."""
 
-from .src.quantizers import (
+from .src.quantizers.numbers import (
     abs_max_quantize,
     abs_max_quantize_grouped_with_zero_point,
-    AbsMaxQuantizer,
-    Int4QuantizationConfig,
-    Int8QuantizationConfig,
+    compute_float8_amax_history,
+    compute_float8_scale,
+    fake_quant_with_min_max_vars,
     pack_int4,
-    QuantizationConfig,
-    Quantizer,
+    quantize_and_dequantize,
     unpack_int4,
 )
+from .src.quantizers.quantization_config import (
+    AWQConfig,
+    Float8QuantizationConfig,
+    GPTQConfig,
+    Int4QuantizationConfig,
+    Int8QuantizationConfig,
+    QuantizationConfig,
+)
+from .src.quantizers.quantizers import AbsMaxQuantizer, deserialize, get, Quantizer, serialize

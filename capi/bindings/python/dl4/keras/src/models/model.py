@@ -11,7 +11,7 @@ from ..errors import keras_errors
 from ..export import keras_export
 from ..layers.layer import Layer, noted
 from ..layers.tracing import Traced
-from ..quantizers import quantize_model
+from ..quantizers.quantize import quantize_model
 from ..registry import register_model
 from ..saving.object_registration import custom_object_scope
 from ..saving.saving_lib import is_plain

@@ -1,0 +1,1 @@
+"""Weights as whole numbers of fewer bits."""

@@ -119,6 +119,43 @@ class Quantize(unittest.TestCase):
         self.assertRaisesRegex(NotImplementedError, "models of Python's inside", outer.quantize, "int8")
 
 
+    def test_what_layers_say(self):
+        first, model = net()
+        self.assertIsNone(first.quantization_mode)
+        for layer in (first, layers.Embedding(3, 2), layers.EinsumDense("ab,bc->ac", 3), layers.Conv2D(2, 3)):
+            self.assertRaisesRegex(NotImplementedError, rf"{layer.name}: .*enable_lora\(\)", layer.enable_lora, rank=2)
+            self.assertRaisesRegex(NotImplementedError, rf"{layer.name}: .*quantize\(\)", layer.quantize, "int8")
+        self.assertFalse(hasattr(layers.LSTM(2), "enable_lora"))
+        quantized(model, "int8", filters="first")
+        self.assertEqual([layer.quantization_mode for layer in model.layers], ["int8", None])
+        with tempfile.TemporaryDirectory() as folder:
+            model.save(f"{folder}/model.keras")
+            again = keras.models.load_model(f"{folder}/model.keras")
+        self.assertEqual([again.get_layer(n).quantization_mode for n in ("first", "second")], ["int8", None])
+        quantized(model, "int4", filters="second")
+        self.assertEqual(model.layers[1].quantization_mode, "int4")
+        x = keras.Input((4, 8))
+        heads = quantized(keras.Model(x, layers.MultiHeadAttention(2, 4)(x, x)), "int8").layers[1]
+        self.assertIsNone(heads.quantization_mode)
+        self.assertEqual(heads.get_config()["quantization"]["mode"], "int8")
+
+    def test_layers_that_cannot_be_quantized_are_told_of(self):
+        conv = keras.Sequential([keras.Input((6, 2)), layers.Conv1D(3, 2), layers.Dense(2)])
+        with self.assertWarnsRegex(UserWarning, "Layer Conv1D does not have a `quantize` method"):
+            conv.quantize("int8")
+        self.assertEqual([w.dtype for w in conv.weights], ["float32", "float32", "uint8", "float32", "float32"])
+
+    def test_odd_widths_and_zeros(self):
+        """5 numbers are in 3 bytes; blocks need not divide the rows."""
+        for block in (None, 2, 3):
+            first, model = net()
+            first.set_weights([np.zeros((7, 5), "float32"), np.ones(5, "float32")])
+            wanted = model.predict(X, verbose=0)
+            quantized(model, config=quantizers.Int4QuantizationConfig(block_size=block), filters="first")
+            np.testing.assert_allclose(model.predict(X, verbose=0), wanted, rtol=1e-5)
+            self.assertEqual(first.weights[0].shape, (7, 3))
+
+
 class Quantizers(unittest.TestCase):
     def test_packing_is_keras_s(self):
         rows = np.array([[-3, 7], [2, -8], [1, 0]], "int8")  # the example of Keras's documentation
@@ -134,6 +171,25 @@ class Quantizers(unittest.TestCase):
         self.assertRaises(TypeError, quantizers.pack_int4, X)
         self.assertRaises(ValueError, quantizers.pack_int4, rows, 0, "int16")
         self.assertRaises(TypeError, quantizers.unpack_int4, X, 2)
+
+    def test_objects_by_name_and_config(self):
+        self.assertIsInstance(quantizers.get("abs_max_quantizer"), quantizers.AbsMaxQuantizer)
+        self.assertRaisesRegex(ValueError, "typo", quantizers.get, "typo")
+        config = quantizers.Int4QuantizationConfig(quantizers.AbsMaxQuantizer(0, (-8, 7)), block_size=None)
+        again = quantizers.deserialize(quantizers.serialize(config))
+        self.assertEqual(again.get_config(), config.get_config())
+        self.assertEqual(again.weight_quantizer.axis, (0,))
+        gptq = quantizers.GPTQConfig(["text"], None, group_size=64)
+        self.assertEqual(gptq.dtype_policy_string(), "gptq/4/64")
+        self.assertRaisesRegex(ValueError, "only supports 4-bit", quantizers.AWQConfig, None, None, weight_bits=8)
+
+    def test_symbols_are_rounded_or_refused(self):
+        x = keras.Input((7,))
+        y = quantizers.fake_quant_with_min_max_vars(x, -1.0, 1.0, num_bits=4)
+        on_arrays = quantizers.fake_quant_with_min_max_vars(X, -1.0, 1.0, num_bits=4)
+        np.testing.assert_array_equal(keras.Model(x, y).predict(X, verbose=0), on_arrays)
+        self.assertLessEqual(len(np.unique(on_arrays)), 16)
+        self.assertRaisesRegex(NotImplementedError, "abs_max_quantize: of arrays", quantizers.abs_max_quantize, x, -1)
 
     def test_numbers_by_the_largest(self):
         whole, scale = quantizers.abs_max_quantize(np.array([[0.5, -2.0, 1.0], [0, 0, 0]], "float32"), axis=-1)

@@ -32,6 +32,7 @@ _READ = {c: functools.partial(registry.get, c) for c in ("activation", "initiali
 _EMBEDDINGS = {"Embedding", "ReversibleEmbedding"}
 _PROMOTE = {"Dense", "LSTM", "GRU", "SimpleRNN", "RNN", "Bidirectional"}  # integers become float32 with their weights
 _WITH_MASKS = {"SetMask", "GetMask", "Identity", "Loss", "Metric"}  # operations of this package's, not of keras.ops
+_HEADED = {"MultiHeadAttention", "GroupQueryAttention"}
 _LISTS = {"Add", "Subtract", "Multiply", "Average", "Maximum", "Minimum", "Concatenate", "Dot", "Stack"}
 
 
@@ -266,6 +267,19 @@ class Layer(CustomLayer, TracedCalls, LayerWeights, Kind):
 
     # ---- what it has
 
+    def quantize(self, mode=None, type_check=True, config=None):
+        """Layers are quantized by their model."""
+        raise NotImplementedError(
+            f"layer {self.name}: {type(self).__name__}.quantize() of a layer alone is not in this version; "
+            "expected the quantize() of its model"
+        )
+
+    @property
+    def quantization_mode(self):
+        """How its weights are quantized; of attention its projections are, which are no layers here."""
+        how = self.__dict__.get("_config", {}).get("quantization")
+        return how["mode"].split("/")[0] if how and self._class_name not in _HEADED else None
+
     @property
     def input(self):
         inputs = self._one_call().inputs
@@ -394,12 +408,17 @@ def _first_shape(layer, kwargs):
     return tuple(batch) if batch is not None else None if shape is None else (None, *shape)
 
 
+def enable_lora(self, *_, **__):
+    raise NotImplementedError(f"layer {self.name}: {type(self).__name__}.enable_lora() is not in this version")
+
+
 def _complete(cls):
     """Adds the members that a kind's class has besides those of every layer."""
-    if any(
-        cls._class_name in kinds.split() and "reset_state" in words.split() for kinds, words in NAMES["layer"].items()
-    ):
+    own = {w for kinds, words in NAMES["layer"].items() if cls._class_name in kinds.split() for w in words.split()}
+    if "reset_state" in own:
         cls.reset_state = cls.reset_states = reset_state
+    if "enable_lora" in own:
+        cls.enable_lora = enable_lora
     if cls._class_name in cells.KINDS:
         cells.complete(cls)
     if cls._class_name == "Normalization":

@@ -1,7 +1,10 @@
 // Comma-separated numbers.
 #include <algorithm>
 #include <charconv>
+#include <cmath>
+#include <cstdlib>
 #include <system_error>
+#include <version>
 
 #include "arrays.hpp"
 
@@ -27,8 +30,20 @@ std::vector<std::string_view> cells_of(std::string_view row) {
 // invalid_argument: it is no number.
 std::errc read_number(std::string_view cell, double &v) {
   if (cell.starts_with('+')) cell.remove_prefix(1);
+#if defined(__cpp_lib_to_chars)
   const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), v);
   return end == cell.data() + cell.size() ? error : std::errc::invalid_argument;
+#else  // a C++ library without from_chars for floats; the command has the locale "C"
+  const std::string text(cell);
+  if (text.find_first_of("-.0123456789iInN") != 0 || text.find_first_of("xX") != text.npos)
+    return std::errc::invalid_argument;
+  char *end = nullptr;
+  v = std::strtod(text.c_str(), &end);
+  if (end != text.c_str() + text.size()) return std::errc::invalid_argument;
+  const bool zero = text.substr(0, text.find_first_of("eE")).find_first_of("123456789") == text.npos;
+  const bool past = (std::isinf(v) && text.find_first_of("iI") == text.npos) || (v == 0 && !zero);
+  return past ? std::errc::result_out_of_range : std::errc();
+#endif
 }
 
 bool is_word(std::string_view cell) {

@@ -3,6 +3,9 @@
 #include <cfenv>
 #include <charconv>
 #include <cmath>
+#include <locale>
+#include <sstream>
+#include <version>
 
 #include "base/error.hpp"
 #include "base/json.hpp"
@@ -29,6 +32,19 @@ class Rounding {
  private:
   std::fenv_t kept_;
 };
+
+// A number of JSON; false if it is past the range of double, or so small that it would become 0.
+bool read_double(std::string_view number, double &d) {
+#if defined(__cpp_lib_to_chars)
+  return std::from_chars(number.data(), number.data() + number.size(), d).ec == std::errc();
+#else  // a C++ library without from_chars for floats
+  std::istringstream text{std::string(number)};
+  text.imbue(std::locale::classic());
+  text >> d;
+  const bool zero = number.substr(0, number.find_first_of("eE")).find_first_of("123456789") == number.npos;
+  return std::isfinite(d) && (d != 0 || zero);
+#endif
+}
 
 }  // namespace
 
@@ -268,7 +284,7 @@ class JsonReader {
       if (std::from_chars(first, last, u).ec == std::errc()) return push(u);
     }
     double d = 0;
-    if (std::from_chars(first, last, d).ec != std::errc()) {
+    if (!read_double({first, last}, d)) {
       // Out of range: 0 where the first digit that counts stands behind the point, else refused.
       size_t zeros = std::min(fraction.find_first_not_of('0'), fraction.size());
       int64_t before = whole == "0" ? -static_cast<int64_t>(zeros) : static_cast<int64_t>(whole.size());

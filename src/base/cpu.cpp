@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/os/processor.hpp"
+#include "base/x86.hpp"
 
 namespace dl4::cpu {
 
@@ -13,13 +14,13 @@ std::string name() { return os::processor_name(); }
 std::string isa() {
   std::vector<const char *> found;
 #if defined(__x86_64__)
-  __builtin_cpu_init();
-  if (__builtin_cpu_supports("sse4.2")) found.push_back("sse4.2");
-  if (__builtin_cpu_supports("avx")) found.push_back("avx");
-  if (__builtin_cpu_supports("fma")) found.push_back("fma");
-  if (__builtin_cpu_supports("avx2")) found.push_back("avx2");
-  if (__builtin_cpu_supports("avx512f")) found.push_back("avx512f");
-  if (__builtin_cpu_supports("avx512vnni")) found.push_back("avx512vnni");
+  const x86::Extensions &e = x86::extensions();
+  if (e.sse4_2) found.push_back("sse4.2");
+  if (e.avx) found.push_back("avx");
+  if (e.fma) found.push_back("fma");
+  if (e.avx2) found.push_back("avx2");
+  if (e.avx512f) found.push_back("avx512f");
+  if (e.avx512vnni) found.push_back("avx512vnni");
 #elif defined(__aarch64__)
   const os::ArmExtensions arm = os::arm_extensions();
   if (arm.simd) found.push_back("asimd");
@@ -32,18 +33,18 @@ std::string isa() {
 
 bool has_fused_operations() noexcept {
 #if defined(__x86_64__)
-  __builtin_cpu_init();
-  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-#else
+  return x86::extensions().avx2 && x86::extensions().fma;
+#elif defined(__aarch64__)
   return os::arm_extensions().simd;
+#else
+  return false;
 #endif
 }
 
 Type type() noexcept {
 #if defined(__x86_64__)
-  __builtin_cpu_init();
-  if (!__builtin_cpu_supports("avx512f")) return Type::avx2;
-  return __builtin_cpu_is("intel") ? Type::intel_avx512 : Type::avx512;
+  if (!x86::extensions().avx512f) return Type::avx2;
+  return x86::extensions().intel ? Type::intel_avx512 : Type::avx512;
 #else
   return Type::neon;
 #endif

@@ -8,6 +8,8 @@
 
 #if defined(__x86_64__)
 #include <immintrin.h>
+
+#include "base/x86.hpp"
 #elif defined(__aarch64__)
 #include <arm_acle.h>
 
@@ -77,8 +79,7 @@ __attribute__((target("avx512f,vpclmulqdq"))) void fold_wide(std::span<const std
 }
 
 uint32_t by_folding(std::span<const std::byte> bytes, uint32_t before) {
-  const bool wide =
-      bytes.size() >= 4 * wide_block && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("vpclmulqdq");
+  const bool wide = bytes.size() >= 4 * wide_block && x86::extensions().avx512f && x86::extensions().vpclmul;
   const size_t unit = wide ? wide_block : block, whole = bytes.size() / unit * unit;
   std::span<const std::byte> head = bytes.first(whole);
   uint32_t state = ~before;
@@ -110,7 +111,7 @@ __attribute__((target("+crc"))) uint32_t by_words(std::span<const std::byte> byt
 
 uint32_t crc_of(std::span<const std::byte> bytes, uint32_t before) {
 #if defined(__x86_64__)
-  if (bytes.size() >= 4 * block && __builtin_cpu_supports("pclmul")) return by_folding(bytes, before);
+  if (bytes.size() >= 4 * block && x86::extensions().pclmul) return by_folding(bytes, before);
 #elif defined(__aarch64__)
   static const bool has = os::arm_extensions().crc32;
   if (has) return by_words(bytes, before);

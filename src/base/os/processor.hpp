@@ -16,7 +16,7 @@ int64_t first_cache_bytes() noexcept;
 size_t current_processor() noexcept;
 // Extensions of arm64, which a program can't ask the processor for.
 struct ArmExtensions {
-  bool simd = false, aes = false, crc32 = false, sve = false;
+  bool simd = false, crc32 = false, sve = false;
 };
 ArmExtensions arm_extensions() noexcept;
 

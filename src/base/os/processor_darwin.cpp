@@ -33,7 +33,7 @@ size_t current_processor() noexcept { return 0; }
 ArmExtensions arm_extensions() noexcept {
   ArmExtensions found;
 #if defined(__aarch64__)
-  found = {true, number("hw.optional.arm.FEAT_AES") != 0, number("hw.optional.armv8_crc32") != 0, false};
+  found = {true, number("hw.optional.armv8_crc32") != 0, false};
 #endif
   return found;
 }

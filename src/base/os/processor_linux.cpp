@@ -103,7 +103,7 @@ ArmExtensions arm_extensions() noexcept {
   ArmExtensions found;
 #if defined(__aarch64__)
   const unsigned long caps = getauxval(AT_HWCAP);
-  found = {(caps & HWCAP_ASIMD) != 0, (caps & HWCAP_AES) != 0, (caps & HWCAP_CRC32) != 0, (caps & HWCAP_SVE) != 0};
+  found = {(caps & HWCAP_ASIMD) != 0, (caps & HWCAP_CRC32) != 0, (caps & HWCAP_SVE) != 0};
 #endif
   return found;
 }

@@ -47,8 +47,7 @@ size_t current_processor() noexcept { return GetCurrentProcessorNumber(); }
 ArmExtensions arm_extensions() noexcept {
   ArmExtensions found;
 #if defined(__aarch64__) || defined(_M_ARM64)
-  found = {true, IsProcessorFeaturePresent(PF_ARM_V8_CRYPTO_INSTRUCTIONS_AVAILABLE) != 0,
-           IsProcessorFeaturePresent(PF_ARM_V8_CRC32_INSTRUCTIONS_AVAILABLE) != 0, false};
+  found = {true, IsProcessorFeaturePresent(PF_ARM_V8_CRC32_INSTRUCTIONS_AVAILABLE) != 0, false};
 #endif
   return found;
 }

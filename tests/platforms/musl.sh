@@ -1,0 +1,24 @@
+# musl on x86-64: zig's clang with the musl and the libc++ that it brings (musl-gcc has no C++ library). The tests run by
+# Debian's musl; a program with all in it needs nothing.
+installed musl
+zig x86_64-linux-musl -mcpu=baseline+evex512 # as Highway 1.0 knows AVX-512; alone that enables nothing
+headers
+toolchain Linux x86_64 "$work/bin/cc" "$work/bin/c++" "$work/bin/ar"
+configure -DCMAKE_CXX_FLAGS=-D_LARGEFILE64_SOURCE # for stat64 of spdlog 1.10
+compile dl4 dl4_static dl4_local dl4_tool base_tests
+
+# A C program that has all of libdl4 in it, as pkg-config says how: static_program NAME ARGUMENT...
+static_program() {
+  local name=$1
+  shift
+  cmake --install "$build" --component dev --prefix "$work/installed" >/dev/null
+  "$work/bin/cc" -static -Os -s "capi/examples/$name.c" -o "$work/$name" -I"$prefix/include" \
+    $(PKG_CONFIG_LIBDIR=$work/installed/lib/pkgconfig pkg-config --static --cflags --libs dl4) -L"$prefix/lib"
+  (cd "$work" && "./$name" "$@") && echo "$(stat -c %s "$work/$name") bytes"
+}
+
+check "published sums" verify
+check base gtest base
+check "xor, static" static_program xor
+check "four_layers, static" static_program four_layers "$PWD/tests/data/fashion-mnist"
+left_out "the other rooms" "to be built by hand: compile ROOM_tests, run them in build/platforms/musl/build/tests"

@@ -34,6 +34,7 @@ from .src.backend.name_scope import name_scope
 from .src.dtype_policies import DTypePolicy
 from .src.later import names_later as _names_later
 from .src.layers.variable import Variable
+from .src.models.function import Function, Operation
 from .src.symbolic.tensor import KerasTensor
 
 __version__ = version()

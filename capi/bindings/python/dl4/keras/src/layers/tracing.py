@@ -40,6 +40,11 @@ class TracedCalls:
                 self.build(*shapes[:count])
         self.built = True
 
+    def _training_default(self):
+        """What its call() takes where nobody says whether it is training."""
+        known = inspect.signature(self.call).parameters.get("training")
+        return known.default if known is not None and isinstance(known.default, bool) else None
+
     @staticmethod
     def _shapes_of(args, kwargs):
         """Of what a call is given, in order."""
@@ -54,6 +59,8 @@ class TracedCalls:
         training = said.value if isinstance(said, call_context.Flag) else said
         if training is None:
             training = call_context.training()
+        if training is None and call_context.step() is not None:
+            training = self._training_default()
         with call_context.traced(self, args, kwargs, training) as record:
             self._build_for(args, kwargs)
             self._check_spec(args)

@@ -229,7 +229,7 @@ class Model(Layer, Trainer, Inputs, InFiles):
         a call() without that argument is not told, and layers in it do what they do in inference."""
         functional = self._require_built()
         told = not self._has_custom_call() or self._takes_training()
-        if told and not functional.branches():
+        if told and not functional.branches() and not functional.says_inference():
             return functional
         if self._training_functional is None:
             self._training_functional = functional.in_training(told)
@@ -372,14 +372,13 @@ class Model(Layer, Trainer, Inputs, InFiles):
         show_trainable=False,
         layer_range=None,
     ):
-        if line_length or positions or expand_nested or layer_range:
-            raise NotImplementedError("summary: line_length, positions, expand_nested, layer_range are not here")
         if not self.built and self._summary_needs_build:
             raise ValueError(
                 "This model has not yet been built. Build the model first by calling `build()` or by calling "
                 "the model on a batch of data."
             )
-        (print_fn or print)(summary(self, show_trainable))
+        text = summary(self, line_length, positions, expand_nested, show_trainable, layer_range)
+        (print_fn or print)(text)
 
     def to_json(self, **kwargs):
         """The architecture, as Keras writes it; model_from_json() reads it. kwargs: of json.dumps()."""

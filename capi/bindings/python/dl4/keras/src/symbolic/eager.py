@@ -16,6 +16,7 @@ def call_eagerly(layer, args, kwargs):
     args, kwargs = [map_nest(_taken, a) for a in args], {k: map_nest(_taken, v) for k, v in kwargs.items()}
     said = kwargs.pop("training", None)
     training = call_context.training() if said is None else said
+    training = layer._training_default() if training is None else training
     if not any(r.runs for r in call_context.records()):
         for one in layer._flatten_layers():
             one._last_losses, one._added = [], []

@@ -194,6 +194,12 @@ class Function:
             self._branches = any(_changes_images(c.layer) for c in self.calls)
         return self._branches or any(record.branches for record in self.records)
 
+    def says_inference(self):
+        """Was a layer of it, or a model, called with training=False? Where the model trains, that is not asked: as in
+        Keras, what fit() says of training replaces it. In a call() of one's own it stays."""
+        outer = [c.plain for c in self.calls if c.layer is not None and not _is_of_own(c)]
+        return any(said.get("training") is False for said in (*outer, *(r.kwargs for r in self.records)))
+
     def called(self, inputs, training=None, again=False):
         """Its calls once more, on other tensors. `again`: the call()s of custom layers are traced anew."""
         now, done = dict(zip(self.inputs, inputs)), set()
@@ -205,7 +211,7 @@ class Function:
                 if call.host is not None:
                     now[call.outputs[0]] = call.host.on(now)
                 continue
-            if again and call.owner is not None and call.owner.layer is not None and call.owner.layer._is_custom():
+            if again and _is_of_own(call):
                 if id(call.owner) not in done:
                     done.add(id(call.owner))
                     now.update(retraced(call.owner, now, training))
@@ -226,8 +232,14 @@ class Function:
     def in_training(self, training=True):
         """The same model, traced as in training, or with layers that are told they are not."""
         with call_context.traced(None, (), {}, training) as record:
-            outputs = self.called(self.inputs, again=True, training=None if training else False)
+            said = (True if self.says_inference() else None) if training else False
+            outputs = self.called(self.inputs, again=True, training=said)
         return Function(self.nest_in, outputs, record.losses)
+
+
+def _is_of_own(call):
+    """Was it made in a call() of one's own?"""
+    return call.owner is not None and call.owner.layer is not None and call.owner.layer._is_custom()
 
 
 def _changes_images(layer):

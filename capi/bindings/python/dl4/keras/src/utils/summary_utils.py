@@ -1,5 +1,7 @@
 """The table of Model.summary()."""
 
+import re
+
 from ..layers.input_layer import InputLayer
 
 
@@ -36,15 +38,47 @@ def _shape(layer):
     return str(shapes[0]) if len(shapes) == 1 else str(shapes)
 
 
-def summary(model, show_trainable=False):
-    layers = model.layers
+def _between(layers, layer_range):
+    """The layers from the first whose name matches one pattern to the last that matches the other."""
+    if layer_range is None:
+        return layers
+    if len(layer_range) != 2 or not all(isinstance(name, str) for name in layer_range):
+        raise ValueError(f"layer_range must be a list or tuple of two layer names. Received: {layer_range}")
+    ends = [[i for i, layer in enumerate(layers) if re.match(name, layer.name)] for name in layer_range]
+    if not all(ends):
+        raise ValueError(f"Passed layer_names do not match the layers: {layer_range}")
+    first, last = min(ends[0]), max(ends[1])
+    if first > last:
+        first, last = min(ends[1]), max(ends[0])
+    return layers[first : last + 1]
+
+
+def _rows(layer, show_trainable, expand_nested, level=0):
+    count = f"{layer.count_params():,}" if layer.built else "0 (unbuilt)"
+    before = "   " * level + "└ " if level else ""
+    cells = [f"{before}{layer.name} ({_kind(layer)})", _shape(layer), count]
+    rows = [cells + (["Y" if layer.trainable else "N"] if show_trainable else [])]
+    for inner in getattr(layer, "layers", None) or () if expand_nested else ():
+        rows += _rows(inner, show_trainable, True, level + 1)
+    return rows
+
+
+def summary(
+    model, line_length=None, positions=None, expand_nested=False, show_trainable=False, layer_range=None
+):
     titles = ["Layer (type)", "Output Shape", "Param #"] + (["Trainable"] if show_trainable else [])
-    rows = []
-    for layer in layers:
-        count = f"{layer.count_params():,}" if layer.built else "0 (unbuilt)"
-        cells = [f"{layer.name} ({_kind(layer)})", _shape(layer), count]
-        rows.append(cells + (["Y" if layer.trainable else "N"] if show_trainable else []))
-    widths = [max(w, *(len(r[i]) + 2 for r in [titles] + rows)) for i, w in enumerate([33, 24, 15, 11][: len(titles)])]
+    rows = [r for layer in _between(model.layers, layer_range) for r in _rows(layer, show_trainable, expand_nested)]
+    if line_length or positions:
+        shares = positions or ([0.405, 0.72, 0.9, 1.0] if show_trainable else [0.45, 0.80, 1.0])
+        if len(shares) < len(titles):
+            raise ValueError(f"`positions`: expected one for each of {titles}, got {positions}")
+        ends = [0] + [int(share * (line_length or 88)) for share in shares[: len(titles)]]
+        widths = [end - start for start, end in zip(ends, ends[1:])]
+        if min(widths) < 4:
+            raise ValueError("Insufficient console width to print summary.")
+    else:
+        least = [33, 24, 15, 11][: len(titles)]
+        widths = [max(w, *(len(r[i]) + 2 for r in [titles] + rows)) for i, w in enumerate(least)]
     lines = [
         f'Model: "{model.name}"',
         _rule("┏", "━", "┳", "┓", widths),

@@ -1,12 +1,11 @@
 // dl4 bench, gradcheck.
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <chrono>
 #include <map>
 #include <memory>
 
 #include "models.hpp"
+#include "system.hpp"
 
 namespace dl4::tool {
 namespace {
@@ -56,12 +55,6 @@ std::vector<LayerTime> layers_of(const Json &plan) {
   return all;
 }
 
-int64_t peak_memory() {
-  rusage use{};
-  getrusage(RUSAGE_SELF, &use);
-  return int64_t{use.ru_maxrss} * 1024;
-}
-
 Exit bench(const Common &common, const BenchOptions &o) {
   const Model m = open_model(common, o.file);
   const Tensors in = random_inputs(m, o.batch, o.other, common.seed);
@@ -90,21 +83,22 @@ Exit bench(const Common &common, const BenchOptions &o) {
                     number(sum > 0 ? 100 * l.seconds / sum : 0), l.kernels});
   }
   if (common.json) {
-    print(Json{{"file", o.file},
-               {"inputs", inputs},
-               {"threads", threads},
-               {"runs", times.size()},
-               {"seconds", {{"median", median}, {"least", times[0]}, {"most", times.back()}}},
-               {"memory",
-                {{"weights", weight_bytes}, {"working", plan.at("arena_bytes")}, {"peak_of_process", peak_memory()}}},
-               {"layers", layers}});
+    print(
+        Json{{"file", o.file},
+             {"inputs", inputs},
+             {"threads", threads},
+             {"runs", times.size()},
+             {"seconds", {{"median", median}, {"least", times[0]}, {"most", times.back()}}},
+             {"memory",
+              {{"weights", weight_bytes}, {"working", plan.at("arena_bytes")}, {"peak_of_process", os::peak_memory()}}},
+             {"layers", layers}});
     return done;
   }
   print(heading + ", " + std::to_string(threads) + " threads, " + std::to_string(times.size()) + " runs\n" + "median " +
         number(median * 1e3) + " ms, least " + number(times[0] * 1e3) + ", most " + number(times.back() * 1e3) + "; " +
         number(static_cast<double>(o.batch) / median) + " samples a second\n" + "weights " + size(weight_bytes) +
         ", working memory " + size(plan.at("arena_bytes").get<int64_t>()) + ", peak of the process " +
-        size(peak_memory()) + "\n\n" + table(rows));
+        size(os::peak_memory()) + "\n\n" + table(rows));
   return done;
 }
 

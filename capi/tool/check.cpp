@@ -8,13 +8,14 @@
 #include <memory>
 
 #include "models.hpp"
+#include "system.hpp"
 
 namespace dl4::tool {
 namespace {
 
 // What the first bytes of a file say that it is; what it says within is looked at by loading it.
 std::string kind_of(const std::string &path) {
-  const std::unique_ptr<FILE, int (*)(FILE *)> file(std::fopen(path.c_str(), "rb"), std::fclose);
+  const std::unique_ptr<FILE, int (*)(FILE *)> file(os::open(path, false), std::fclose);
   if (!file) throw Refusal(files, "cannot open \"" + path + "\": " + std::strerror(errno));
   std::string first(65536, '\0');
   first.resize(std::fread(first.data(), 1, first.size(), file.get()));

@@ -1,11 +1,13 @@
 // dl4: the command. Options to one of the commands, refusals to stderr, an exit code.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <limits>
 #include <new>
 
 #include "command.hpp"
 #include "print.hpp"
+#include "system.hpp"
 
 namespace dl4::tool {
 namespace {
@@ -60,7 +62,7 @@ int complain(Exit exit, std::string message) {
   return exit;
 }
 
-int run_main(int count, char **words) {
+int run_main(std::vector<std::string> words) {
   Common common;
   std::vector<Command> commands;
   for (auto make : {summary_command, plot_command, check_command, convert_command, run_command, train_command,
@@ -77,7 +79,8 @@ int run_main(int count, char **words) {
   app.require_subcommand(1);
   for (const Command &c : commands) add_options(*app.add_subcommand(c.name, c.help), c.options);
   try {
-    app.parse(count, words);
+    std::reverse(words.begin(), words.end());  // as CLI11 takes them
+    app.parse(words);
   } catch (const CLI::ParseError &error) {
     if (error.get_exit_code() == 0) return app.exit(error) == 0 ? done : usage;  // help, version
     return complain(usage, error.what());
@@ -94,7 +97,7 @@ int run_main(int count, char **words) {
 int main(int count, char **words) {
   using namespace dl4::tool;
   try {
-    return run_main(count, words);
+    return run_main(os::words(count, words));
   } catch (const Refusal &refusal) {
     return complain(refusal.exit, refusal.what());
   } catch (const dl4::Error &error) {

@@ -1,13 +1,13 @@
 #include "models.hpp"
 
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <memory>
 #include <random>
 #include <set>
+
+#include "system.hpp"
 
 namespace dl4::tool {
 
@@ -71,7 +71,7 @@ bool ends_with(const std::string &path, const char *end) { return path.ends_with
 
 std::string read_text(const std::string &path) {
   constexpr size_t most = 100'000'000;
-  const std::unique_ptr<FILE, int (*)(FILE *)> file(std::fopen(path.c_str(), "rb"), std::fclose);
+  const std::unique_ptr<FILE, int (*)(FILE *)> file(os::open(path, false), std::fclose);
   const auto refuse = [&](const std::string &why) { throw Refusal(files, "cannot read \"" + path + "\": " + why); };
   if (!file) refuse(std::strerror(errno));
   std::string text;
@@ -85,23 +85,35 @@ std::string read_text(const std::string &path) {
 }
 
 void write_text(const std::string &path, const std::string &text) {
-  FILE *file = std::fopen(path.c_str(), "wb");
+  FILE *file = os::open(path, true);
   const bool whole = file && std::fwrite(text.data(), 1, text.size(), file) == text.size();
   if ((file && std::fclose(file) != 0) || !whole)
     throw Refusal(files, "cannot write \"" + path + "\": " + std::strerror(errno));
 }
 
-std::filesystem::path folder_of(const std::string &path) {
-  const auto folder = std::filesystem::path(path).parent_path();
-  return folder.empty() ? "." : folder;
+std::filesystem::path native(const std::string &path) { return std::u8string(path.begin(), path.end()); }
+
+bool exists(const std::string &path) {
+  std::error_code unknown;
+  return std::filesystem::exists(native(path), unknown);
+}
+
+std::string folder_of(const std::string &path) {
+  const std::u8string folder = native(path).parent_path().u8string();
+  return folder.empty() ? "." : std::string(folder.begin(), folder.end());
+}
+
+std::string name_of(const std::string &path) {
+  const std::u8string name = native(path).filename().u8string();
+  return {name.begin(), name.end()};
 }
 
 void need_writable(const std::string &path) {
   std::error_code unknown;
   int error = 0;
-  if (std::filesystem::is_directory(path, unknown))
+  if (std::filesystem::is_directory(native(path), unknown))
     error = EISDIR;
-  else if (access(folder_of(path).c_str(), W_OK | X_OK) != 0)
+  else if (!os::writable(folder_of(path)))
     error = errno;
   if (error) throw Refusal(files, "cannot write \"" + path + "\": " + std::strerror(error));
 }

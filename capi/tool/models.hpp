@@ -47,7 +47,10 @@ std::string read_text(const std::string &path);
 void write_text(const std::string &path, const std::string &text);
 // Before anything is computed: that a file can be made there.
 void need_writable(const std::string &path);
-std::filesystem::path folder_of(const std::string &path);
+std::filesystem::path native(const std::string &path);
+bool exists(const std::string &path);
+std::string folder_of(const std::string &path);
+std::string name_of(const std::string &path);
 bool ends_with(const std::string &path, const char *end);
 
 // Of a shape, all axes known: the first free one is the batch, others have `other` elements.

@@ -1,5 +1,6 @@
 // Pictures, by libpng: pixels as they stand in the file, whatever it says of gamma, as Keras's load_img takes them.
 #include "arrays.hpp"
+#include "system.hpp"
 
 #ifdef DL4_TOOL_PNG
 #include <png.h>
@@ -16,7 +17,7 @@ namespace {
 
 // libpng leaves by longjmp: what is called between here and there has nothing to be destroyed.
 struct Reader {
-  explicit Reader(const std::string &path) : file(std::fopen(path.c_str(), "rb")) {
+  explicit Reader(const std::string &path) : file(os::open(path, false)) {
     if (!file) throw Refusal(files, "cannot open \"" + path + "\": " + std::strerror(errno));
     png = png_create_read_struct(PNG_LIBPNG_VER_STRING, this, leave, ignore);
     info = png ? png_create_info_struct(png) : nullptr;

@@ -1,6 +1,4 @@
 // dl4 run.
-#include <unistd.h>
-
 #include <algorithm>
 #include <memory>
 
@@ -35,7 +33,7 @@ Place place_of(const std::vector<Slot> &slots, const std::string &told, size_t o
     if (slots[i].name == name) return {i, told.substr(equals + 1)};
     names += (i ? ", \"" : "\"") + slots[i].name + '"';
   }
-  if (what == "input" && access(told.c_str(), F_OK) == 0) return {otherwise, told};
+  if (what == "input" && exists(told)) return {otherwise, told};
   throw Refusal(usage, '"' + told + "\": the model has no " + what + " \"" + name + "\", it has " + names);
 }
 

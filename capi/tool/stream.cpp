@@ -1,12 +1,12 @@
 // Bytes of standard input become steps, and those of the output bytes again.
 #include "stream.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstring>
+
+#include "system.hpp"
 
 namespace dl4::tool {
 namespace {
@@ -18,7 +18,8 @@ class StandardInput {
   // Some bytes, as many as have come; none at the end.
   std::string_view some(size_t n) {
     if (begin_ == end_) {
-      const ssize_t got = ask(bytes_, sizeof bytes_);
+      const int64_t got = os::read_input(bytes_, sizeof bytes_);
+      if (got < 0) throw Refusal(files, std::string("standard input: ") + std::strerror(errno));
       begin_ = bytes_, end_ = bytes_ + got;
     }
     const size_t here = std::min(n, static_cast<size_t>(end_ - begin_));
@@ -39,21 +40,13 @@ class StandardInput {
   void put_back(size_t n) { begin_ -= n; }
 
  private:
-  static ssize_t ask(char *to, size_t n) {
-    for (;;) {
-      const ssize_t got = read(STDIN_FILENO, to, n);
-      if (got >= 0) return got;
-      if (errno != EINTR) throw Refusal(files, std::string("standard input: ") + std::strerror(errno));
-    }
-  }
   char bytes_[1 << 16];
   char *begin_ = bytes_, *end_ = bytes_;
 };
 
 void write_all(const char *from, size_t n) {
   while (n > 0) {
-    const ssize_t put = write(STDOUT_FILENO, from, n);
-    if (put < 0 && errno == EINTR) continue;
+    const int64_t put = os::write_output(from, n);
     if (put < 0) throw Refusal(files, std::string("standard output: ") + std::strerror(errno));
     from += put, n -= static_cast<size_t>(put);
   }

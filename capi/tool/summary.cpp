@@ -1,17 +1,10 @@
 // dl4 summary, plot.
-#include <fcntl.h>
-#include <spawn.h>
-#include <sys/wait.h>
-
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <map>
 #include <memory>
 
 #include "models.hpp"
-
-extern char **environ;
+#include "system.hpp"
 
 namespace dl4::tool {
 namespace {
@@ -65,27 +58,9 @@ namespace {
 
 // Draws with Graphviz; false where it is not there.
 bool draw(const std::string &dot, const std::string &format, const std::string &out) {
-  const std::unique_ptr<FILE, int (*)(FILE *)> source(std::tmpfile(), std::fclose);
-  if (!source || std::fwrite(dot.data(), 1, dot.size(), source.get()) != dot.size() || std::fflush(source.get()) != 0)
-    throw Refusal(files, std::string("cannot write a temporary file: ") + std::strerror(errno));
-  std::rewind(source.get());
-  const std::string how = "-T" + format;
-  std::string words[] = {"dot", how, "-o", out};
-  char *arguments[] = {words[0].data(), words[1].data(), words[2].data(), words[3].data(), nullptr};
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, fileno(source.get()), 0);
-  pid_t child = 0;
-  const int error = posix_spawnp(&child, "dot", &actions, nullptr, arguments, environ);
-  posix_spawn_file_actions_destroy(&actions);
-  if (error == ENOENT) return false;
-  int status = 0;
-  if (error == 0)
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-    }
-  if (error == 0 && WIFEXITED(status) && WEXITSTATUS(status) == 127) return false;
-  if (error != 0 || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
-    throw Refusal(files, "Graphviz could not draw \"" + out + '"');
+  const std::optional<int> status = os::run({"dot", "-T" + format, "-o", out}, dot);
+  if (!status) return false;
+  if (*status != 0) throw Refusal(files, "Graphviz could not draw \"" + out + '"');
   return true;
 }
 

@@ -1,10 +1,7 @@
 // dl4 train, eval.
-#include <unistd.h>
-
 #include <cerrno>
 #include <chrono>
 #include <cmath>
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -12,6 +9,7 @@
 #include <memory>
 
 #include "data.hpp"
+#include "system.hpp"
 
 namespace dl4::tool {
 namespace {
@@ -29,10 +27,7 @@ class Signals {
  public:
   Signals() {
     dl4::check(dl4_cancel_create(&on_signal));
-    struct sigaction action {};
-    action.sa_handler = [](int) { dl4_cancel_trigger(on_signal); };
-    action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
-    for (int signal : {SIGINT, SIGTERM}) sigaction(signal, &action, nullptr);
+    os::on_interrupt([] { dl4_cancel_trigger(on_signal); });
   }
   Signals(const Signals &) = delete;
   Signals &operator=(const Signals &) = delete;
@@ -53,7 +48,7 @@ struct Progress {
   const Trainer &trainer;
   const std::string checkpoint;
   const std::vector<std::string> names = metric_names(trainer);
-  const bool terminal = isatty(2) != 0;
+  const bool terminal = os::terminal();
   int64_t epoch = 0, epochs = 0;
   size_t width = 0;  // of the line on the terminal
   Clock::time_point next_line{}, saved = Clock::now();
@@ -123,7 +118,7 @@ void load_optimizer(Trainer &t, const TrainOptions &o) {
 
 // Goes on from the checkpoint that an interrupted run left, if there is one.
 bool resumed(Trainer &t, const std::string &checkpoint) {
-  if (access(checkpoint.c_str(), F_OK) != 0) return false;
+  if (!exists(checkpoint)) return false;
   try {
     t.load(checkpoint);
     return true;
@@ -175,16 +170,16 @@ void save(const Trainer &t, const Model &m, const std::string &path) {
 // training.
 void try_to_save(const Trainer &t, const Model &m, const std::string &path) {
   need_writable(path);
-  std::string apart = folder_of(path) / ".dl4-XXXXXX";
-  if (!mkdtemp(apart.data())) throw Refusal(files, "cannot write \"" + path + "\": " + std::strerror(errno));
+  const std::string apart = os::make_folder(folder_of(path));
+  if (apart.empty()) throw Refusal(files, "cannot write \"" + path + "\": " + std::strerror(errno));
   const struct Removed {
     const std::filesystem::path path;
     ~Removed() {
       std::error_code ignored;
       std::filesystem::remove_all(path, ignored);
     }
-  } removed{apart};
-  save(t, m, apart + '/' + std::filesystem::path(path).filename().string());
+  } removed{native(apart)};
+  save(t, m, apart + '/' + name_of(path));
 }
 
 Exit train(const Common &common, const TrainOptions &o) {
@@ -200,8 +195,9 @@ Exit train(const Common &common, const TrainOptions &o) {
   const Fitted fitted = fit(t, m, o, common, checkpoint);
   if (fitted.stopped) throw Refusal(interrupted, "interrupted; the same command goes on from \"" + checkpoint + '"');
   save(t, m, o.save);
-  if (unlink(checkpoint.c_str()) != 0 && errno != ENOENT)
-    throw Refusal(files, "cannot remove \"" + checkpoint + "\": " + std::strerror(errno));
+  std::error_code error;
+  std::filesystem::remove(native(checkpoint), error);
+  if (error) throw Refusal(files, "cannot remove \"" + checkpoint + "\": " + error.message());
   if (common.json)
     print(Json{{"file", o.file}, {"written", o.save}, {"resumed", goes_on}, {"history", Json::parse(fitted.history)}});
   return done;

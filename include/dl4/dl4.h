@@ -92,11 +92,19 @@
 
 #include <stdint.h>
 
-#if defined(__GNUC__)
+/* Programs that link the static library on Windows define DL4_STATIC. */
+#if defined(_WIN32) && defined(DL4_BUILDING)
+#define DL4_API __declspec(dllexport)
+#elif defined(_WIN32) && !defined(DL4_STATIC)
+#define DL4_API __declspec(dllimport)
+#elif defined(__GNUC__)
 #define DL4_API __attribute__((visibility("default")))
-#define DL4_CHECKED __attribute__((warn_unused_result))
 #else
 #define DL4_API
+#endif
+#if defined(__GNUC__)
+#define DL4_CHECKED __attribute__((warn_unused_result))
+#else
 #define DL4_CHECKED
 #endif
 

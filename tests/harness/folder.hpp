@@ -2,11 +2,11 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <random>
 #include <string>
 
 namespace dl4_test {
@@ -19,9 +19,9 @@ inline std::string bytes_of(const std::filesystem::path &path) {
 class Folder : public ::testing::Test {
  public:
   Folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "dl4-test-XXXXXX").string();
-    if (!mkdtemp(name.data())) throw std::filesystem::filesystem_error("mkdtemp", name, {});
-    folder_ = name;
+    std::random_device random;
+    do folder_ = std::filesystem::temp_directory_path() / ("dl4-test-" + std::to_string(random()));
+    while (!std::filesystem::create_directory(folder_));
   }
   ~Folder() override { std::filesystem::remove_all(folder_); }
 

@@ -2,8 +2,6 @@
 #include "io/file.hpp"
 
 #include <gtest/gtest.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <array>
 #include <cstdlib>
@@ -37,44 +35,11 @@ TEST_F(Files, WhatWasWrittenIsRead) {
   EXPECT_EQ(count(), 1u);
 }
 
-TEST_F(Files, ModeAndLinkOfTheOldFileStay) {
-  write(path("a"), "old");
-  chmod(path("a").c_str(), 0640);
-  fs::create_symlink("a", path("link"));
-  write(path("link"), "new");
-  EXPECT_TRUE(fs::is_symlink(path("link")));
-  EXPECT_EQ(read_file(path("a"), 100), "new");
-  struct stat info {};
-  stat(path("a").c_str(), &info);
-  EXPECT_EQ(info.st_mode & 0777, 0640u);
-}
-
 TEST_F(Files, AFailedWriteLeavesTheOldFileAndNoOther) {
   EXPECT_THROW(write(path("no/such/folder"), "x"), Error);
   fs::create_directory(path("d"));
   EXPECT_THROW(write(path("d"), "x"), Error);
   EXPECT_EQ(count(), 1u);
-}
-
-TEST_F(Files, AFullDiskIsAnError) {
-  if (access("/dev/full", W_OK) == 0) {
-    EXPECT_THROW(write("/dev/full", "x"), Error);
-  }
-  EXPECT_EQ(count(), 0u);
-}
-
-// Nothing is waited for: neither a writer nor a byte.
-TEST_F(Files, OnlyARegularFileIsRead) {
-  ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
-  for (const std::string &name : {path("pipe"), std::string("/dev/null"), std::string("/dev/zero")}) {
-    try {
-      read_file(name, 1 << 20);
-      ADD_FAILURE() << name;
-    } catch (const Error &error) {
-      EXPECT_EQ(error.code, Code::io);
-      EXPECT_NE(error.message.find("expected a regular file"), std::string::npos) << error.message;
-    }
-  }
 }
 
 TEST_F(Files, TooLargeOrMissingIsAnError) {
@@ -96,7 +61,7 @@ TEST_F(Files, PartsAreOneBehindTheOther) {
 TEST_F(Files, CutWhileItIsReadIsAnError) {
   write(path("a"), "hello");
   const File file(path("a"), 100);
-  ASSERT_EQ(truncate(path("a").c_str(), 2), 0);
+  fs::resize_file(path("a"), 2);
   std::string bytes(5, ' ');
   try {
     file.read(0, std::as_writable_bytes(std::span(bytes)));

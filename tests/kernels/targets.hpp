@@ -2,8 +2,6 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -15,6 +13,7 @@
 #include <vector>
 
 #include "backend/cpu/kernels/simd/simd.hpp"
+#include "harness/pages.hpp"
 
 #include "hwy/highway.h"
 
@@ -42,13 +41,10 @@ void on_every_target(const F &f) {
 template <class T>
 class Edge {
  public:
-  explicit Edge(int64_t n) : n_(static_cast<size_t>(n)) {
-    const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE)), room = n_ * sizeof(T) + sizeof guard;
-    bytes_ = (room + page - 1) / page * page + page;
-    base_ = static_cast<char *>(mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-    if (base_ == MAP_FAILED) throw std::bad_alloc();
-    mprotect(base_ + bytes_ - page, page, PROT_NONE);
-    data_ = reinterpret_cast<T *>(base_ + bytes_ - page) - n_;
+  explicit Edge(int64_t n)
+      : n_(static_cast<size_t>(n)),
+        pages_(n_ * sizeof(T) + sizeof guard),
+        data_(reinterpret_cast<T *>(pages_.end()) - n_) {
     std::memcpy(reinterpret_cast<char *>(data_) - sizeof guard, &guard, sizeof guard);
   }
   explicit Edge(const std::vector<T> &v) : Edge(static_cast<int64_t>(v.size())) {
@@ -56,7 +52,6 @@ class Edge {
   }
   ~Edge() {
     EXPECT_EQ(0, std::memcmp(reinterpret_cast<char *>(data_) - sizeof guard, &guard, sizeof guard)) << "guard word";
-    munmap(base_, bytes_);
   }
   Edge(const Edge &) = delete;
   Edge &operator=(const Edge &) = delete;
@@ -67,8 +62,8 @@ class Edge {
 
  private:
   static constexpr uint64_t guard = 0x5afe5afe5afe5afe;
-  size_t n_, bytes_;
-  char *base_;
+  size_t n_;
+  const dl4_test::Pages pages_;
   T *data_;
 };
 

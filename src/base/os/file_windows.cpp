@@ -5,6 +5,7 @@
 #include <windows.h>
 
 #include <algorithm>
+#include <cctype>
 #include <chrono>
 #include <system_error>
 
@@ -39,6 +40,33 @@ class Handle {
   HANDLE h_;
 };
 
+// What Windows can't have in a path, or would take for another path; "" where there is nothing.
+std::string forbidden(std::string_view path) {
+  constexpr std::string_view separators = "/\\", verbatim = "\\\\?\\";
+  if (path.starts_with(verbatim)) path.remove_prefix(verbatim.size());
+  if (path.size() >= 2 && path[1] == ':' && std::isalpha(static_cast<unsigned char>(path[0]))) path.remove_prefix(2);
+  while (!path.empty()) {
+    const std::string_view name = path.substr(0, path.find_first_of(separators));
+    path.remove_prefix(std::min(path.size(), name.size() + 1));
+    for (char c : name) {
+      if (std::string_view("<>:\"|?*").find(c) != std::string_view::npos)
+        return text('\'', c, "', which Windows forbids");
+      if (static_cast<unsigned char>(c) < 32) return "a control character, which Windows forbids";
+    }
+    if (name.empty() || name == "." || name == "..") continue;
+    if (name.back() == '.' || name.back() == ' ')
+      return text("the name \"", name, "\", whose last character Windows leaves out");
+    std::string stem(name.substr(0, name.find('.')));
+    while (!stem.empty() && stem.back() == ' ') stem.pop_back();
+    for (char &c : stem) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    const bool numbered =
+        stem.size() == 4 && (stem.starts_with("COM") || stem.starts_with("LPT")) && stem[3] >= '1' && stem[3] <= '9';
+    if (numbered || stem == "CON" || stem == "PRN" || stem == "AUX" || stem == "NUL")
+      return text("the name \"", name, "\", which Windows keeps for a device");
+  }
+  return "";
+}
+
 constexpr DWORD share_all = FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE;
 
 // The file that a symbolic link leads to; the path itself where there is none.
@@ -54,6 +82,9 @@ std::filesystem::path resolved(const std::filesystem::path &p) {
 std::filesystem::path path(const std::string &utf8) {
   if (utf8.find('\0') != std::string::npos)
     throw Error(Code::io, text("cannot open \"", utf8, "\": expected a path, got one with a NUL")).with("path", utf8);
+  if (const std::string reason = forbidden(utf8); !reason.empty())
+    throw Error(Code::io, text("cannot open \"", utf8, "\": expected a path, got one with ", reason))
+        .with("path", utf8);
   if (utf8.empty()) return {};
   const int bytes = static_cast<int>(std::min<size_t>(utf8.size(), INT_MAX));
   const int n = MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, utf8.data(), bytes, nullptr, 0);
@@ -149,6 +180,7 @@ void write_file(const std::string &path, std::span<const std::string_view> parts
   if (!FlushFileBuffers(file)) refuse("write", path, GetLastError());
   file.close();
   // ReplaceFile keeps the access rights and attributes of the old file. Not every file system has it.
+  if (exists) SetFileAttributesW(temporary.c_str(), attributes);
   const bool replaced = exists && ReplaceFileW(target.c_str(), temporary.c_str(), nullptr, 0, nullptr, nullptr);
   if (!replaced && !MoveFileExW(temporary.c_str(), target.c_str(), MOVEFILE_REPLACE_EXISTING | MOVEFILE_WRITE_THROUGH))
     refuse("write", path, GetLastError());

@@ -2,15 +2,19 @@
 
 import io
 import contextlib
+import pathlib
 import unittest
 import warnings
 
 import numpy as np
 
+import dl4
 import dl4 as tf
 import dl4.keras as keras
+from dl4.keras.src.backend import config as settings
 
 layers, ops = keras.layers, keras.ops
+DATA = pathlib.Path(__file__).resolve().parents[4] / "tests/io/data"
 X = np.linspace(-1, 1, 24, dtype="float32").reshape(8, 3)
 Y = X.sum(-1, keepdims=True)
 
@@ -116,6 +120,46 @@ class Rules(unittest.TestCase):
             keras.config.set_dtype_policy("int8")
         with self.assertRaisesRegex(NotImplementedError, "set_epsilon"):
             keras.config.set_epsilon(1e-3)
+
+    def test_other_floats_are_said_once_however_they_come(self):
+        config = {"module": "keras", "class_name": "DTypePolicy", "config": {"name": "bfloat16"}}
+
+        class Mine(layers.Layer):
+            def call(self, x):
+                return x
+
+        def policy():
+            self.addCleanup(keras.config.set_dtype_policy, "float32")
+            keras.config.set_dtype_policy("bfloat16")
+
+        for ask in (
+            policy,
+            lambda: layers.Dense(2, dtype="bfloat16"),
+            lambda: layers.Dense(2, dtype=config),
+            lambda: Mine(dtype="bfloat16"),
+            lambda: keras.dtype_policies.get(config),
+            lambda: keras.config.set_floatx("bfloat16"),
+            lambda: keras.models.load_model(str(DATA / "bfloat16.keras")),
+        ):
+            settings._told.discard("bfloat16")
+            with warnings.catch_warnings(record=True) as found:
+                warnings.simplefilter("always")
+                ask()
+                ask()
+            self.assertEqual(["'bfloat16': layers have float32" in str(w.message) for w in found], [True])
+        for ask in (lambda: layers.Dense(2, dtype="float8_from_float32"), lambda: Mine(dtype="float8_from_float32")):
+            self.assertRaisesRegex(NotImplementedError, "float8 is not in this version", ask)
+        self.assertRaisesRegex(NotImplementedError, "int8_from_float32", layers.Dense, 2, dtype="int8_from_float32")
+
+    def test_weights_of_two_bytes_are_widened(self):
+        """As the library reads the same files."""
+        for name in ("bfloat16", "float16"):
+            path = str(DATA / f"{name}.keras")
+            model, wanted = keras.models.load_model(path), dl4.Model.load(path)
+            for weight, _, _ in wanted.weights():
+                value = wanted.get_weight(weight)
+                np.testing.assert_array_equal(model.core.get_weight(weight), value)
+                self.assertTrue(np.any(value) or weight.endswith("bias"))
 
     def test_auto_shows_lines_where_logging_is_not_interactive(self):
         keras.config.disable_interactive_logging()

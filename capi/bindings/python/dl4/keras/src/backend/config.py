@@ -81,6 +81,8 @@ def computed_in(dtype):
     given = dtype.get("config", {}).get("name") if isinstance(dtype, dict) else getattr(dtype, "name", dtype)
     if given is None or str(given) == "float32" or not str(given).startswith(("float", "bfloat16", "mixed_")):
         return dtype if given is None else str(given)
+    if str(given).startswith("float8"):
+        raise NotImplementedError(f"dtype {str(given)!r}: float8 is not in this version")
     if str(given) not in _told:
         _told.add(str(given))
         warnings.warn(f"dtype {str(given)!r}: layers have float32 weights and compute in float32", stacklevel=4)

@@ -5,7 +5,8 @@ import struct
 
 _SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _NOWHERE = 2**64 - 1
-_DATASPACE, _LINK_INFO, _DATATYPE, _FILL, _LINK, _EXTERNAL, _LAYOUT, _MORE, _TABLE = 1, 2, 3, 5, 6, 7, 8, 16, 17
+_DATASPACE, _LINK_INFO, _DATATYPE, _FILL, _LINK, _EXTERNAL, _LAYOUT = 1, 2, 3, 5, 6, 7, 8
+_ATTRIBUTE, _MORE, _TABLE = 12, 16, 17
 _DEPTH = 64
 
 
@@ -163,7 +164,8 @@ class Hdf5:
         if _EXTERNAL in parts:
             raise ValueError(f'Not allowed: H5 file with external Dataset: "{path}"')
         if _LAYOUT in parts:
-            self._datasets[path] = self._facts(path, *(parts[k][0] for k in (_DATASPACE, _DATATYPE, _LAYOUT)))
+            said = any(b"dtype\0" in data[8:16] for data in parts.get(_ATTRIBUTE, ()))
+            self._datasets[path] = self._facts(path, said, *(parts[k][0] for k in (_DATASPACE, _DATATYPE, _LAYOUT)))
             return
         self.groups.add(path)
         links = [self._link(data) for data in parts.get(_LINK, ())]
@@ -206,7 +208,7 @@ class Hdf5:
         for i in range(count):
             yield from self._leaves(self._unpack("<Q", tree + 32 + 16 * i)[0], depth + 1)
 
-    def _facts(self, path, space, kind, layout):
+    def _facts(self, path, said, space, kind, layout):
         import numpy
 
         rank, at = space[1], 8 if space[0] == 1 else 4
@@ -220,6 +222,8 @@ class Hdf5:
         elif cls == 1:
             brain = size == 2 and kind[13] == 8
             letter = "u" if brain else "f"
+        elif cls == 5 and size == 2 and said:  # bfloat16, the one type of which Keras says it in an attribute
+            order, letter, brain = "<", "u", True
         else:
             raise NotImplementedError(f'HDF5: "{path}": expected numbers, got data of class {cls}')
         dtype = numpy.dtype("bool") if letter == "b" else numpy.dtype(f"{order}{letter}{size}")

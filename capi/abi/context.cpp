@@ -49,6 +49,9 @@ void Context::Options::fields(kinds::Fields &f) {
 Json describe_context_options() { return kinds::describe_fields<Context::Options>(); }
 
 Context::Context(const Json &options) {
+  if (!cpu::is_supported())
+    throw Error(Code::unsupported,
+                text("expected a processor with SSE4.2, got ", cpu::name(), " (", cpu::isa(), ')'));
   kinds::read_fields(options_, options);
   need_known("passes_off", options_.passes_off, plan::pass_names());
   need_known("kernels_off", options_.kernels_off, dispatch::kernel_names());

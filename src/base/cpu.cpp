@@ -31,6 +31,14 @@ std::string isa() {
   return all;
 }
 
+bool is_supported() noexcept {
+#if defined(__x86_64__)
+  return x86::extensions().sse4_2;
+#else
+  return true;
+#endif
+}
+
 bool has_fused_operations() noexcept {
 #if defined(__x86_64__)
   return x86::extensions().avx2 && x86::extensions().fma;

@@ -30,7 +30,7 @@ Extensions ask() {
   const Registers one = cpuid(1), seven = cpuid(7);
   Extensions e;
   e.intel = cpuid(0).b == signature_INTEL_ebx;
-  e.pclmul = bit(one.c, 1), e.sse4_1 = bit(one.c, 19), e.sse4_2 = bit(one.c, 20), e.aes = bit(one.c, 25);
+  e.pclmul = bit(one.c, 1), e.sse4_1 = bit(one.c, 19), e.sse4_2 = bit(one.c, 20);
   e.lzcnt = bit(cpuid(0x80000001).c, 5), e.bmi = bit(seven.b, 3), e.bmi2 = bit(seven.b, 8);
   constexpr unsigned vectors = 0x6, wide_vectors = 0xE6;
   const unsigned system = bit(one.c, 27) ? saved() : 0;

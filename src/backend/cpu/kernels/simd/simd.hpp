@@ -4,10 +4,17 @@
 
 // In bits, as not every version of Highway knows every name: SSSE3, the sub-variants of AVX-512 and AVX10, SVE.
 #define HWY_DISABLED_TARGETS ((1LL << 12) | 0xFFLL | (0x3FFLL << 18))
+
 // On arm64 NEON alone, which every processor has. Highway would have GCC compile it for those with AES, and GCC refuses
 // the functions that it makes itself, which are not.
 #if defined(__aarch64__)
 #define TOOLCHAIN_MISS_SYS_AUXV_H
+#endif
+
+// The least on x86: SSE4.2, which every processor since 2008 has, without AES, which is younger.
+#if defined(__x86_64__)
+#define HWY_BASELINE_TARGETS HWY_SSE4
+#define HWY_DISABLE_PCLMUL_AES
 #endif
 
 // The next loop may be vectorised: what it writes is what it reads at the same place, or nothing it reads.

@@ -18,7 +18,7 @@ int64_t for_test = 0;
 int64_t detect() {
   const dl4::x86::Extensions &e = dl4::x86::extensions();
   int64_t found = 0;
-  if (!e.sse4_1 || !e.sse4_2 || !e.pclmul || !e.aes) return found;
+  if (!e.sse4_1 || !e.sse4_2) return found;
   found |= HWY_SSE4;
   if (!e.avx2 || !e.fma || !e.bmi || !e.bmi2 || !e.lzcnt || !e.f16c) return found;
   found |= HWY_AVX2;
@@ -36,7 +36,7 @@ int64_t detect() { return 0; }
 
 }  // namespace
 
-// What every processor runs, which the kernels are always built for, and more where there is more.
+// The least that kernels are built for is always part of it: a context refuses a processor without that.
 int64_t SupportedTargets() { return for_test ? for_test : detect() | HWY_ENABLED_BASELINE | HWY_SCALAR | HWY_EMU128; }
 
 ChosenTarget &GetChosenTarget() {

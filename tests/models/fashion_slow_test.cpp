@@ -3,8 +3,6 @@
 //   DL4_FASHION_MNIST    the folder of the four .gz files; without it these tests are skipped
 //   DL4_FASHION_START    a folder to export first weights and orders to, for fashion_keras.py
 //   DL4_FASHION_RESULT   a JSON file to put our results in: how fashion_dl4.json is made
-#include <zlib.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -19,12 +17,13 @@
 #include <thread>
 
 #include "capi/net.hpp"
+#include "models/fashion.hpp"
 
 namespace {
 
 using namespace dl4_test;
 using Json = nlohmann::ordered_json;
-constexpr int64_t side = 28, pixels = side * side, batch = 128, epochs = 10, seeds = 3, train_samples = 60000;
+constexpr int64_t batch = 128, epochs = 10, seeds = 3, train_samples = 60000;
 
 std::string environment(const char *name) {
   const char *value = std::getenv(name);
@@ -32,23 +31,6 @@ std::string environment(const char *name) {
 }
 
 // ---- Data ----------------------------------------------------------------------------------------------------------
-std::vector<uint8_t> read_idx(const std::string &path, size_t header, size_t bytes) {
-  std::vector<uint8_t> data(header + bytes);
-  gzFile file = gzopen(path.c_str(), "rb");
-  const int read = file ? gzread(file, data.data(), static_cast<unsigned>(data.size())) : -1;
-  if (file) gzclose(file);
-  if (read != static_cast<int>(data.size())) throw std::runtime_error("cannot read " + path);
-  data.erase(data.begin(), data.begin() + static_cast<int64_t>(header));
-  return data;
-}
-
-struct Samples {
-  std::vector<uint8_t> images, labels;
-  Samples(const std::string &folder, const std::string &part, size_t n)
-      : images(read_idx(folder + "/" + part + "-images-idx3-ubyte.gz", 16, n * pixels)),
-        labels(read_idx(folder + "/" + part + "-labels-idx1-ubyte.gz", 8, n)) {}
-};
-
 struct Batch {
   Own<dl4_tensor> x, y;
 };

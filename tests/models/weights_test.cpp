@@ -1,26 +1,13 @@
 // The demonstration's four nets on an extract of Fashion-MNIST: how accurate they stay with weights in fewer bytes.
-#include <zlib.h>
-
 #include <cmath>
-#include <stdexcept>
 
 #include "capi/net.hpp"
+#include "models/fashion.hpp"
 
 namespace {
 
 using namespace dl4_test;
-constexpr int64_t side = 28, pixels = side * side, all = 10000, learnt = 5000, batch = 50;
-
-std::vector<uint8_t> read_idx(const std::string &name, size_t header, size_t bytes) {
-  const std::string path = DL4_SOURCE_DIR "/tests/data/fashion-mnist/" + name;
-  std::vector<uint8_t> data(header + bytes);
-  gzFile file = gzopen(path.c_str(), "rb");
-  const int read = file ? gzread(file, data.data(), static_cast<unsigned>(data.size())) : -1;
-  if (file) gzclose(file);
-  if (read != static_cast<int>(data.size())) throw std::runtime_error("cannot read " + path);
-  data.erase(data.begin(), data.begin() + static_cast<int64_t>(header));
-  return data;
-}
+constexpr int64_t all = 10000, learnt = 5000, batch = 50;
 
 struct Net {
   const char *name;
@@ -70,9 +57,9 @@ TEST_P(FashionWeights, AreAsAccurate) {
   dl4_node y = add(g, "Dense", nullptr, R"({"units": 10, "activation": "softmax"})", net.layers(g, x));
   ok(dl4_graph_build(g, &x, 1, &y, 1, m.out()));
 
-  const auto bytes = read_idx("t10k-images-idx3-ubyte.gz", 16, all * pixels);
-  const auto labels = read_idx("t10k-labels-idx1-ubyte.gz", 8, all);
-  std::vector<float> values(bytes.begin(), bytes.end());
+  const Samples samples(DL4_SOURCE_DIR "/tests/data/fashion-mnist", "t10k", all);
+  const auto &labels = samples.labels;
+  std::vector<float> values(samples.images.begin(), samples.images.end());
   for (float &v : values) v /= 255;
   auto part = [&](int64_t first, int64_t n) {
     dims[0] = n;

@@ -34,14 +34,19 @@ headers() {
     "$(pkg-config --modversion libhwy)" "$prefix" >"$prefix/lib/pkgconfig/libhwy.pc"
 }
 
-# Where Debian's sources of a package lie.
+# Where Debian's sources of a package lie: from the archives that the machine's packages come from.
 sources() { # PACKAGE
   local folder=$PWD/build/platforms/sources
-  local apt=(apt-get -qq -o Dir::Etc::SourceList="$folder/list" -o Dir::Etc::SourceParts=- -o Dir::State::Lists="$folder/lists")
+  local apt=(apt-get -qq -o Dir::Etc::SourceList=/dev/null -o Dir::Etc::SourceParts="$folder/parts"
+    -o Dir::State::Lists="$folder/lists")
   if ! ls -d "$folder/$1"-*/ >/dev/null 2>&1; then
-    mkdir -p "$folder/lists/partial"
-    echo "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian" \
-      "$(. /etc/os-release && echo "$VERSION_CODENAME") main" >"$folder/list"
+    mkdir -p "$folder/lists/partial" "$folder/parts"
+    local list=/etc/apt/sources.list.d/debian.sources
+    if [ -f $list ]; then
+      sed 's/^Types:.*/Types: deb-src/' $list >"$folder/parts/debian.sources"
+    else
+      sed -n 's/^deb /deb-src /p' /etc/apt/sources.list >"$folder/parts/debian.list"
+    fi
     (cd "$folder" && "${apt[@]}" update && "${apt[@]}" source "$1") >"$work/log/sources" 2>&1 ||
       { cat "$work/log/sources" >&2; exit 1; }
   fi

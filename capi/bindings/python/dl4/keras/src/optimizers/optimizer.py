@@ -242,10 +242,11 @@ class Optimizer(Updates, Kind):
             self._layers[key] = create("layer", "ApplyGradients", optimizer=native, name=unique_name(self.name))
         return self._layers[key]
 
-    def _rate_now(self):
+    def _rate_now(self, before=0):
+        """The rate of the next update, or of one with others before it."""
         given = self._config.get("learning_rate")
         if callable(given):
-            return float(given(self._last[1]))
+            return float(given(self._last[1] + before))
         return float(self.learning_rate)
 
     def _updated(self, count):

@@ -237,6 +237,7 @@ class Updates:
         if step is None:
             return self._updated(int(self._last[1]) + 1)
         step.counts[self] = self._before() + 1
+        step.applied[self] = step.applied.get(self, 0) + 1
 
     def _before(self):
         """In a traced step: the symbol of the number of updates before it."""

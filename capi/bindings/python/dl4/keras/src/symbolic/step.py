@@ -71,7 +71,8 @@ class Step:
         self.effects = []  # values whose computation assigns weights
         self.events = []  # (metric, method, arguments) in order
         self.fed = []  # (symbol, function of its value in each run)
-        self.rates = {}  # symbols of learning rates, by optimizer
+        self.rates = {}  # symbols of learning rates, by optimizer and by updates before in this step
+        self.applied = {}  # how many updates there are so far, by optimizer
         self.started = {}  # symbols of the number of updates before the step, by optimizer in Python
         self.counts = {}  # and behind it, by optimizer
         self._penalized = []
@@ -111,6 +112,7 @@ class Step:
         self.counts[optimizer] = self.update(
             optimizer._update_layer(weights), gradients, weights, self.rate_of(optimizer)
         )
+        self.applied[optimizer] = self.applied.get(optimizer, 0) + 1
         for w in weights:
             if w._constrained_in_python():
                 self.constrained[id(w)] = w
@@ -122,9 +124,10 @@ class Step:
         return symbol
 
     def rate_of(self, optimizer):
-        if optimizer not in self.rates:
-            self.rates[optimizer] = self.feed("learning_rate", optimizer._rate_now)
-        return self.rates[optimizer]
+        before = self.applied.get(optimizer, 0)
+        if (optimizer, before) not in self.rates:
+            self.rates[optimizer, before] = self.feed("learning_rate", lambda: optimizer._rate_now(before))
+        return self.rates[optimizer, before]
 
     def update(self, layer, gradients, weights, rate):
         """Weights that an optimizer's layer updates; gives the number of its updates."""

@@ -37,7 +37,9 @@ def _checked(target, output, target_length, output_length, mask_index=0):
     logs = _log_softmax(wide(x).astype("float64"))
     many = _lengths(target_length, len(x), "target_length")
     steps = _lengths(output_length, len(x), "output_length")
-    return [(logs[i, : steps[i]], labels[i, : many[i]], mask_index) for i in range(len(x))]
+    inside = np.arange(labels.shape[1]) < many[:, None]
+    labels = np.where(inside | (labels >= 0) & (labels < x.shape[-1]), labels, mask_index)  # what fills up may be any
+    return [(logs[i, : steps[i]], labels[i], many[i], mask_index) for i in range(len(x))]
 
 
 @on_arrays
@@ -54,43 +56,57 @@ def ctc_gradient(target, output, target_length, output_length, mask_index=0):
     return total
 
 
-def _path(labels, blank):
-    """The labels with blanks around them, and where a path may step over a blank."""
-    path = np.full(2 * len(labels) + 1, blank)
-    path[1::2] = labels
-    skips = np.zeros(len(path), bool)
-    skips[2:] = (path[2:] != blank) & (path[2:] != path[:-2])
-    return path, skips
+# As the library's loss and Keras on TensorFlow have it: a path that ends before the last label counts 1e-307, so that
+# labels for which there are too few steps cost some 707.
+_UNLIKELY = -706.893555  # log(1e-307), as a float
 
 
-def _forward(logs, path, skips):
-    """At each step the logarithm of the probability of all beginnings that end at a place of the path."""
-    now = np.full(len(path), -np.inf)
-    now[:2] = logs[0, path[:2]] if len(logs) else -np.inf
-    rows = [now]
-    for row in logs[1:]:
-        one, two = np.roll(now, 1), np.roll(now, 2)
-        one[0] = -np.inf
-        now = np.logaddexp(np.logaddexp(now, one), np.where(skips, two, -np.inf)) + row[path]
-        rows.append(now)
-    return np.stack(rows)
+def _follows(labels):
+    """May a label come right behind the one before it?"""
+    return np.concatenate([[True], labels[1:] != labels[:-1]])[: len(labels)]
 
 
-def _loss(logs, labels, blank):
-    now = _forward(logs, *_path(labels, blank))[-1]
-    return -np.logaddexp(now[-1], now[-2] if len(now) > 1 else -np.inf)
+def _forward(logs, labels, blank):
+    """Before each step and behind the last: of the start and the labels, and of the blanks before and behind them, the
+    logarithm of the probability to be there."""
+    at, between = np.full(len(labels) + 1, _UNLIKELY), np.full(len(labels) + 1, _UNLIKELY)
+    at[0] = 0
+    rows, follows = [(at, between)], _follows(labels)
+    for row in logs:
+        on = np.logaddexp(np.logaddexp(at[1:], between[:-1]), np.where(follows, at[:-1], -np.inf)) + row[labels]
+        at, between = np.concatenate([[-np.inf], on]), np.logaddexp(between, at) + row[blank]
+        rows.append((at, between))
+    return rows
 
 
-def _loss_gradient(logs, labels, blank):
+def _backward(logs, labels, length, blank):
+    """The same of what follows."""
+    at, between = np.full(len(labels) + 1, _UNLIKELY), np.full(len(labels) + 1, _UNLIKELY)
+    at[length] = between[length] = 0
+    rows, follows = [(at, between)], _follows(labels)
+    for row in logs[::-1]:
+        stay, blanks = at[1:] + row[labels], between + row[blank]
+        ahead = np.concatenate([np.where(follows, stay, -np.inf), [-np.inf]])
+        at = np.logaddexp(np.logaddexp(np.concatenate([[-np.inf], stay]), blanks), ahead)
+        between = np.logaddexp(blanks, np.concatenate([stay, [-np.inf]]))
+        rows.append((at, between))
+    return rows[::-1]
+
+
+def _loss(logs, labels, length, blank):
+    return -_backward(logs, labels, length, blank)[0][0][0]
+
+
+def _loss_gradient(logs, labels, length, blank):
     """With respect to what stands before the softmax: probabilities less the shares of the paths."""
-    loss = _loss(logs, labels, blank)
-    if not np.isfinite(loss):
-        return np.zeros(logs.shape)
-    path, skips = _path(labels, blank)
-    behind = _forward(logs[::-1], *_path(labels[::-1], blank))[::-1, ::-1]
-    shares = np.exp(_forward(logs, path, skips) + behind - logs[:, path] + loss)
     taken = np.zeros(logs.shape)
-    np.add.at(taken.T, path, shares.T)
+    rows = zip(taken, _forward(logs, labels, blank)[1:], _backward(logs, labels, length, blank)[1:])
+    for to, before, after in rows:
+        at, between = before[0] + after[0], before[1] + after[1]
+        whole = np.logaddexp.reduce([*at, *between])
+        to[blank] = np.exp(between - whole).sum()
+        real = labels != blank
+        np.add.at(to, labels[real], np.exp(at[1:] - whole)[real])
     return np.exp(logs) - taken
 
 

@@ -65,6 +65,11 @@ class Layer(CustomLayer, TracedCalls, LayerWeights, Kind):
             kwargs.pop("autocast", None)
             if args or kwargs:
                 raise ValueError(f"Unrecognized keyword arguments passed to {type(self).__name__}: {kwargs}")
+            if "_from_" in str(dtype) or isinstance(dtype, dict) and "source_name" in dtype.get("config", {}):
+                raise NotImplementedError(
+                    f"{type(self).__name__}: 'dtype': a layer of one's own is not quantized in this version; expected "
+                    f"a plain type such as 'float32', got {dtype!r}"
+                )
             config, self.__dict__["dtype"] = {}, dtype or "float32"
         else:
             given = {"name": name, "dtype": dtype, "activity_regularizer": activity_regularizer}

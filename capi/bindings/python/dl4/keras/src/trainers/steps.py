@@ -260,6 +260,10 @@ class Steps:
 
     def _in_order(self, logs):
         """Values in the order in which Keras lists metrics by their own names, others behind by theirs in the logs."""
+        if self._functional is None:  # a step of one's own, of a model without a call()
+            names = [m.name for m in self.metrics]
+            names = [n for n in dict.fromkeys(names) if n in logs]
+            return [logs[n] for n in names + sorted(logs.keys() - set(names))]
         names, outputs = ["loss"], self._output_keys()
         if overrides.is_overridden(self, "metrics"):
             names = [m.name for m in self.metrics]

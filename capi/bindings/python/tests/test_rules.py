@@ -170,6 +170,157 @@ class Rules(unittest.TestCase):
             model(optimizer="sgd", loss="mse").fit(X, Y)
         self.assertIn("Epoch 1/1", out.getvalue())
 
+# Of Keras 3.15.1 on TensorFlow.
+RISES = [1.0972793102264404, -0.9695393443107605]
+POLY = [1.1136454343795776, -0.3555191457271576]
+EXP = [1.0414927005767822, -0.318333238363266]
+CTC = [
+    ([4, 3], [3, 3], [708.826111, 710.194031],
+     [[-0.269756, -0.184311, 0.309406, 0.10363, 0.041047],
+      [-0.30903, -0.312113, -0.087144, 0.245989, 0.46228]]),
+    ([3, 2], [3, 3], [4.282146, 6.798376],
+     [[0.202373, -0.843621, 0.338596, 0.198202, 0.104451],
+      [0.078366, -0.905425, 0.11879, 0.245989, 0.46228]]),
+    ([4, 3], [3, 2], [708.826111, 709.299255],
+     [[-0.269756, -0.184311, 0.309406, 0.10363, 0.041047],
+      [-0.283655, -0.24106, -0.183579, 0.245989, 0.46228]]),
+]
+
+
+class Told(unittest.TestCase):
+    """Layers that are told whether they are training where the model is made. Numbers are Keras's 3.15.1: what the
+    model is told replaces that, and fit(), evaluate() and predict() tell it."""
+
+    class Doubles(layers.Layer):
+        def call(self, x, training=False):
+            return x * (2.0 if training else 1.0)
+
+    def made(self, layer, said, nested):
+        x = keras.Input((2,))
+        m = keras.Model(x, layer(x, training=said))
+        return keras.Sequential([keras.Input((2,)), m]) if nested else m
+
+    def test_a_layer_of_ones_own(self):
+        x = np.ones((2, 2), "float32")
+        for said, nested in ((s, n) for s in (True, False) for n in (True, False)):
+            with self.subTest(said=said, nested=nested):
+                m = self.made(self.Doubles(), said, nested)
+                self.assertEqual(m.predict(x, verbose=0)[0, 0], 1)
+                self.assertEqual(np.asarray(m(x))[0, 0], 2 if said else 1)
+                self.assertEqual(np.asarray(m(x, training=False))[0, 0], 1)
+                self.assertEqual(np.asarray(m(x, training=True))[0, 0], 2)
+                m.compile("sgd", "mse")
+                self.assertEqual(m.evaluate(x, x, verbose=0), 0)
+
+    def test_batch_normalization(self):
+        x = np.array([[1, 2], [3, 6]], "float32")
+        for said, nested in ((s, n) for s in (True, False) for n in (True, False)):
+            with self.subTest(said=said, nested=nested):
+                layer = layers.BatchNormalization()
+                m = self.made(layer, said, nested)
+                np.testing.assert_allclose(m.predict(x, verbose=0), x * 0.9995004, 1e-6)
+                m.compile(keras.optimizers.SGD(0.0), "mse")
+                np.testing.assert_allclose(m.evaluate(x, x, verbose=0), 3.1196318559523206e-06, 1e-5)
+                np.testing.assert_array_equal(np.asarray(layer.moving_mean), [0, 0])
+                np.testing.assert_allclose(m.fit(x, x, verbose=0).history["loss"], [10.50012493133545], 1e-6)
+                np.testing.assert_allclose(np.asarray(layer.moving_mean), [0.02, 0.04], 1e-6)
+
+    def test_dropout(self):
+        x = np.ones((2, 2), "float32")
+        m = self.made(layers.Dropout(0.5), True, False)
+        np.testing.assert_array_equal(m.predict(x, verbose=0), x)
+        self.assertLess(set(np.asarray(m(np.ones((50, 2), "float32"))).ravel()), {0.0, 1.0, 2.0})
+
+    def test_an_operation_is_not_told(self):
+        x = keras.Input((32,))
+        m = keras.Model(x, keras.random.dropout(x, 0.5, seed=1))
+        outer = keras.Sequential([keras.Input((32,)), m])
+        data = np.ones((4, 32), "float32")
+        for got in (m.predict(data, verbose=0), m(data, training=False), outer.predict(data, verbose=0)):
+            self.assertEqual(set(np.asarray(got).ravel()), {0.0, 2.0})
+
+
+class Steps(unittest.TestCase):
+    def trained(self, rate):
+        class Twice(keras.Model):
+            def __init__(self):
+                super().__init__()
+                self.d = layers.Dense(1, kernel_initializer="ones")
+
+            def call(self, x):
+                return self.d(x)
+
+            def train_step(self, data):
+                x, y = data
+                for _ in range(2):
+                    with tf.GradientTape() as tape:
+                        loss = ops.mean((self(x) - y) ** 2)
+                    gradients = tape.gradient(loss, self.trainable_variables)
+                    self.optimizer.apply_gradients(zip(gradients, self.trainable_variables))
+                return {"loss": loss}
+
+        m = Twice()
+        m.compile(keras.optimizers.SGD(rate))
+        x, y = np.array([[1.0, 2], [0.5, -1]], "float32"), np.array([[1.0], [2]], "float32")
+        m.fit(x, y, epochs=3, verbose=0)
+        return m.get_weights()[0].ravel()
+
+    def test_each_update_of_a_step_has_its_own_rate(self):
+        """Weights of Keras 3.15.1."""
+
+        class Rises(keras.optimizers.schedules.LearningRateSchedule):
+            def __call__(self, step):
+                return 0.1 * (ops.cast(step, "float32") + 1)
+
+        schedules = keras.optimizers.schedules
+        for rate, weights in (
+            (Rises(), RISES),
+            (schedules.PolynomialDecay(0.2, 4, 0.0), POLY),
+            (schedules.ExponentialDecay(0.2, 1, 0.5), EXP),
+        ):
+            np.testing.assert_allclose(self.trained(rate), weights, 1e-4)
+
+    def test_evaluate_by_a_step_without_a_call(self):
+        class Only(keras.Model):
+            def __init__(self):
+                super().__init__()
+                self.tracker = keras.metrics.Mean(name="loss")
+
+            @property
+            def metrics(self):
+                return [self.tracker]
+
+            def test_step(self, data):
+                self.tracker.update_state(ops.mean(data[0]))
+                return {"loss": self.tracker.result()}
+
+        m = Only()
+        m.compile("sgd")
+        self.assertEqual(m.evaluate(np.full((4, 2), 3, "float32"), np.zeros(4), verbose=0), 3)
+
+
+class Numbers(unittest.TestCase):
+    def test_ctc_of_labels_that_need_more_steps(self):
+        """Losses and gradients of Keras 3.15.1 on TensorFlow."""
+        x = np.random.default_rng(0).normal(size=(2, 3, 5)).astype("float32")
+        labels = np.array([[1, 2, 3, 4], [1, 1, 2, 0]], "int32")
+        for many, steps, losses, gradient in CTC:
+            v = tf.Variable(x)
+            with tf.GradientTape() as tape:
+                got = ops.ctc_loss(labels, v, np.array(many, "int32"), np.array(steps, "int32"))
+                loss = ops.sum(got)
+            np.testing.assert_allclose(np.asarray(got), losses, 1e-6)
+            np.testing.assert_allclose(np.asarray(tape.gradient(loss, v))[:, 0], gradient, 1e-3, 1e-5)
+
+    def test_a_layer_of_ones_own_is_not_quantized(self):
+        class Mine(layers.Layer):
+            def call(self, x):
+                return x
+
+        for dtype in ("int8_from_float32", "int4_from_mixed_bfloat16"):
+            with self.assertRaisesRegex(NotImplementedError, f"Mine: 'dtype'.*{dtype}"):
+                Mine(dtype=dtype)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -27,6 +27,7 @@ class Record:
     def __init__(self, layer=None, args=(), kwargs=None, training=None):
         self.layer, self.args, self.kwargs, self.training = layer, args, kwargs or {}, training
         self.outputs, self.branches, self.losses, self.assigned = None, False, [], None
+        self.said = False  # was it, or what a model calls, told whether it is training?
         self.runs = False  # is it a call on arrays, whose call() runs?
         self.step = None  # of a step: what it does beside giving values
 

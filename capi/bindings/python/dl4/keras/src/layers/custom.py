@@ -27,6 +27,7 @@ _NOT_LAYERS = {
     "history",
     "optimizer",
     "_training_functional",
+    "_inferring_functional",
 }
 
 

@@ -62,6 +62,7 @@ class TracedCalls:
         if training is None and call_context.step() is not None:
             training = self._training_default()
         with call_context.traced(self, args, kwargs, training) as record:
+            record.said = training is not None
             self._build_for(args, kwargs)
             self._check_spec(args)
             outputs = self._call_with(args, dict(kwargs), training, record)
@@ -112,7 +113,7 @@ class TracedCalls:
             raise ValueError(f"Layer {self.name}: call() returned None")
         given = [t for t in flatten([args, kwargs]) if is_tensor(t)]
         outputs = map_nest(lambda x: _own_tensor(x, given), outputs)
-        record.branches |= flag.asked and training is None
+        record.branches |= flag.asked or training is not None
         return outputs
 
     def _check_spec(self, args):

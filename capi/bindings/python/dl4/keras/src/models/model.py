@@ -52,7 +52,8 @@ class Model(Layer, Trainer, Inputs, InFiles):
             name=name or (None if outputs is None else unique_name("functional")), trainable=trainable, **kwargs
         )
         self._functional, self._session, self._compiled, self._trainer = None, None, None, None
-        self._training_functional = self._suspended = self._as_trained = self._initial_epoch = None
+        self._training_functional = self._inferring_functional = None
+        self._suspended = self._as_trained = self._initial_epoch = None
         self.stop_training, self.history, self.optimizer = False, None, None
         self._base = None if inputs is None else Function(inputs, outputs)
         if inputs is not None:
@@ -63,7 +64,7 @@ class Model(Layer, Trainer, Inputs, InFiles):
         there by then."""
         if not self._has_custom_call():
             return self._set_function(functional)
-        self._session = self._trainer = self._training_functional = None
+        self._session = self._trainer = self._training_functional = self._inferring_functional = None
         self.built = True
         del self._functional
         self._pending = inputs
@@ -87,7 +88,8 @@ class Model(Layer, Trainer, Inputs, InFiles):
             self._begin(self._base.nest_in, self._base)
 
     def _set_function(self, functional):
-        self._functional, self._session, self._trainer, self._training_functional = functional, None, None, None
+        self._functional, self._session, self._trainer = functional, None, None
+        self._training_functional = self._inferring_functional = None
         self.built = True
 
     @property
@@ -136,7 +138,8 @@ class Model(Layer, Trainer, Inputs, InFiles):
         if len(args) == 1 and not kwargs and mask is None:
             functional = self._build_from_data(args[0])
             masks = [getattr(v, "_keras_mask", None) for v in flatten(args[0])]
-            if functional.has_custom_calls():
+            told = training is not None and functional.says_training()  # other than its layers were
+            if functional.has_custom_calls() and not told:
                 given = [eager_tensor(t.numpy()) for t in self._inputs_of(args[0])]
                 if len(given) == len(masks):
                     given = [with_mask(t, m) for t, m in zip(given, masks)]
@@ -149,9 +152,9 @@ class Model(Layer, Trainer, Inputs, InFiles):
 
     def _run(self, x, training):
         """Its session on arrays."""
-        functional = self._for_training() if training else self._require_built()
+        functional = self._told(training)
         losses = _added_losses(functional) if functional.adds_losses else []
-        session = self._inference(bool(training), losses)
+        session = self._inference(training, losses)
         if functional.ahead is not None:
             tensors = fed_tensors(functional, self._in_input_order(x))
         elif len(functional.inputs) == 1 and is_array(x):
@@ -185,26 +188,34 @@ class Model(Layer, Trainer, Inputs, InFiles):
             or any(a != b for a, b in zip(functional.inputs[0].shape, x.shape) if a is not None)
         ):
             return None
-        return self._inference().through(x)
+        return self._inference(None if called else False).through(x)
+
+    def _told(self, training):
+        """The functional model where it is told whether it is training; None: where it is not."""
+        if training is None:
+            return self._require_built()
+        return self._for_training() if training else self._for_inference()
 
     def _inference(self, training=False, losses=()):
         """A session with the weights of today, whose random numbers go on from call to call; with losses behind the
         outputs."""
+        if training is None and not self._require_built().says_training():
+            training = False
         if self._session is None or self._session[1] != global_state.changes():
             self._session = {}, global_state.changes()
         sessions, key = self._session[0], (training, bool(losses))
         if key not in sessions:
-            functional = self._for_training() if training else self._require_built()
+            functional = self._told(training)
             self._need_pure(functional)
             model = functional.with_outputs(losses) if losses else functional.core
             kept = {} if any(_keeps_states(layer) for layer in self._flatten_layers()) else {"states": False}
             with global_state.building:
-                sessions[key] = model.session(training=training, **kept)
+                sessions[key] = model.session(training=bool(training), **kept)
         return sessions[key]
 
     def stream(self, batch=1, seed=0):
         """A dl4.Stream, which runs this model step by step with today's weights: stream(x), stream.generate(ids)."""
-        functional = self._require_built()
+        functional = self._for_inference()
         self._need_pure(functional)
         with global_state.building:
             session = functional.core.session(states=True)
@@ -229,11 +240,21 @@ class Model(Layer, Trainer, Inputs, InFiles):
         a call() without that argument is not told, and layers in it do what they do in inference."""
         functional = self._require_built()
         told = not self._has_custom_call() or self._takes_training()
-        if told and not functional.branches() and not functional.says_inference():
+        if told and not functional.branches() and not functional.says_training():
             return functional
         if self._training_functional is None:
             self._training_functional = functional.in_training(told)
         return self._training_functional
+
+    def _for_inference(self):
+        """The functional model as evaluate() and predict() see it: the same, unless a layer of it was told whether it
+        is training, which they replace."""
+        functional = self._require_built()
+        if not functional.says_training():
+            return functional
+        if self._inferring_functional is None:
+            self._inferring_functional = functional.in_training(False)
+        return self._inferring_functional
 
     def _takes_training(self):
         return "training" in inspect.signature(self.call).parameters
@@ -242,11 +263,7 @@ class Model(Layer, Trainer, Inputs, InFiles):
         """Its calls again, on other tensors; of a subclass, its call()."""
         if self._functional is None or self._has_custom_call() or len(args) != 1 or kwargs.get("mask") is not None:
             return self._trace_call(*args, **kwargs)
-        functional, x = self._functional, args[0]
-        if isinstance(x, dict):
-            given = self._in_input_order(x)
-        else:
-            given = flatten(x)
+        functional, given = self._functional, self._given(args[0])
         if len(given) != len(functional.inputs):
             raise ValueError(
                 f'Layer "{self.name}" expects {len(functional.inputs)} input(s), but it received '
@@ -266,12 +283,17 @@ class Model(Layer, Trainer, Inputs, InFiles):
         with call_context.traced(self, args, kwargs, training) as record:
             again = call_context.step() is not None or functional.branches() and training is not None
             outputs = functional.called(given, training, again=again)
-            record.outputs, record.branches = outputs, functional.branches() and training is None
+            record.outputs, record.branches = outputs, functional.branches()
+            record.said = training is not None or functional.says_training()
         self._calls = self._calls or [Traced(args, outputs)]
         if call_context.owner() is not None:
             call_context.owner().losses += record.losses
             call_context.owner().branches |= record.branches
         return outputs
+
+    def _given(self, x):
+        """What it is called on, in the order of its inputs."""
+        return self._in_input_order(x) if isinstance(x, dict) else flatten(x)
 
     def call(self, inputs, training=None, mask=None):
         if self._base is None:

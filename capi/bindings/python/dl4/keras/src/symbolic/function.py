@@ -29,7 +29,7 @@ class Function:
         self.records = list({id(c.owner): c.owner for c in self.calls if c.owner is not None}.values())
         self.assigned = next((r.assigned for r in self.records if r.assigned is not None), None)
         self.constants = [c for c in self.calls if c.variable is not None]
-        self._own = self._masked = self._branches = None
+        self._own = self._masked = self._branches = self._says = None
         self.losses = self._losses(losses, alone)
         self.all_calls, self.ahead, self.fed = self.calls, None, self.inputs
         given = {t.call for t in self.inputs}
@@ -194,16 +194,19 @@ class Function:
             self._branches = any(_changes_images(c.layer) for c in self.calls)
         return self._branches or any(record.branches for record in self.records)
 
-    def says_inference(self):
-        """Was a layer of it, or a model, called with training=False? Where the model trains, that is not asked: as in
-        Keras, what fit() says of training replaces it. In a call() of one's own it stays."""
-        outer = [c.plain for c in self.calls if c.layer is not None and not _is_of_own(c)]
-        return any(said.get("training") is False for said in (*outer, *(r.kwargs for r in self.records)))
+    def says_training(self):
+        """Was a layer of it, or a model, called with training=True or False? As in Keras, that counts where nobody says
+        whether the model trains: fit(), evaluate() and predict() do. In a call() of one's own it stays."""
+        if self._says is None:
+            outer = any("training" in c.plain for c in self.calls if _is_told(c) and not _is_of_own(c))
+            self._says = outer or any(record.said for record in self.records)
+        return self._says
 
-    def called(self, inputs, training=None, again=False):
-        """Its calls once more, on other tensors. `again`: the call()s of custom layers are traced anew."""
+    def called(self, inputs, training=None, again=False, by_session=False):
+        """Its calls once more, on other tensors. `again`: the call()s of custom layers are traced anew. `by_session`:
+        whether the library's layers train is left to what runs them."""
         now, done = dict(zip(self.inputs, inputs)), set()
-        plain = {} if training is None else {"training": bool(training)}
+        plain = {"training": None} if by_session else {} if training is None else {"training": bool(training)}
         for call in self.all_calls:
             if call.layer is None:
                 if call.value is not None:
@@ -214,13 +217,13 @@ class Function:
             if again and _is_of_own(call):
                 if id(call.owner) not in done:
                     done.add(id(call.owner))
-                    now.update(retraced(call.owner, now, training))
+                    now.update(retraced(call.owner, now, training, by_session))
                 continue
             if again and _changes_images(call.layer):
                 # What a __call__() of one's own adds are calls of their own.
                 now[call.outputs[0]] = overrides.own_class(call.layer).__call__(call.layer, now[call.inputs[0]])
                 continue
-            made = call.again(now, plain)
+            made = call.again(now, plain if _is_told(call) else None)
             now.update(zip(call.outputs, made))
             if call_context.step() is not None:
                 call_context.step().called(call.layer, made)
@@ -230,16 +233,20 @@ class Function:
         return pack_like(self.nest_out, [now[t] for t in self.outputs])
 
     def in_training(self, training=True):
-        """The same model, traced as in training, or with layers that are told they are not."""
+        """The same model, traced as in training, or as where it is told that it is not."""
         with call_context.traced(None, (), {}, training) as record:
-            said = (True if self.says_inference() else None) if training else False
-            outputs = self.called(self.inputs, again=True, training=said)
+            outputs = self.called(self.inputs, training, again=True, by_session=True)
         return Function(self.nest_in, outputs, record.losses)
 
 
 def _is_of_own(call):
     """Was it made in a call() of one's own?"""
     return call.owner is not None and call.owner.layer is not None and call.owner.layer._is_custom()
+
+
+def _is_told(call):
+    """Does a model tell it whether it trains? Operations, as keras.random.dropout(), are told by nobody."""
+    return call.layer is not None and not getattr(call.layer, "_is_operation", False)
 
 
 def _changes_images(layer):
@@ -293,13 +300,17 @@ def from_the_middle(inputs, outputs):
     return map_nest(now.get, inputs), map_nest(lambda t: now.get(t, t), outputs)
 
 
-def retraced(record, now, training):
+def retraced(record, now, training, by_session=False):
     """What a recorded call gives on other tensors, by the tensors it gave."""
 
     def other(x):
         return now.get(x, x) if is_tensor(x) else x
 
     args, kwargs = map_nest(other, list(record.args)), map_nest(other, dict(record.kwargs))
+    functional = getattr(record.layer, "_functional", None)
+    if by_session and functional is not None and not record.layer._has_custom_call() and kwargs.get("mask") is None:
+        outputs = functional.called(record.layer._given(args[0]), training, again=True, by_session=True)
+        return dict(zip(flatten(record.outputs), flatten(outputs)))
     if training is not None:
         kwargs["training"] = training
     outputs = record.layer._trace_call(*args, **kwargs)

@@ -112,10 +112,11 @@ class Call:
         self.nodes[graph] = made
 
     def again(self, now, plain=None):
-        """What the same call gives on other tensors."""
+        """What the same call gives on other tensors; of `plain`, what is None is not said."""
         tensors = {key: [None if t is None else now[t] for t in list_] for key, list_ in self.tensors.items()}
         inputs = of_one_batch(self.layer, [now[t] for t in self.inputs])
-        call = Call(self.layer, inputs, {**self.plain, **(plain or {})}, tensors)
+        said = {key: value for key, value in {**self.plain, **(plain or {})}.items() if value is not None}
+        call = Call(self.layer, inputs, said, tensors)
         call.whole = self.whole
         return call.infer_outputs()
 

@@ -108,7 +108,7 @@ class NativeTraining:
     def _evaluated(self, data, targets):
         """Where a call() asks whether it is training: by a trainer of the other model, put in this one's place."""
         self._suspend()
-        values = self._trainer_of(self._require_built(), targets, "SGD").evaluate(data)
+        values = self._trainer_of(self._for_inference(), targets, "SGD").evaluate(data)
         self._get_trainer(targets)
         return values
 

@@ -36,32 +36,24 @@ bool only_reshapes(const ops::Program &p, const ops::Step &step) {
 }
 
 void drop(ops::Program &p, bool (*is_for_nothing)(const ops::Program &, const ops::Step &)) {
-  Renaming renaming(p);
-  std::vector<ops::Step> kept;
-  for (ops::Step &step : p.steps) {
-    renaming.rename(step);
-    if (is_for_nothing(p, step))
-      renaming.replace(step.dst[0], step.src[0]);
-    else
-      kept.push_back(std::move(step));
-  }
-  p.steps = std::move(kept);
-  renaming.rename_results(p);
+  replace_steps(p, [&](const ops::Step &step, Renaming &renaming) {
+    if (!is_for_nothing(p, step)) return false;
+    renaming.replace(step.dst[0], step.src[0]);
+    return true;
+  });
 }
 
 }  // namespace
 
 void drop_identities(ops::Program &p) {
   drop(p, changes_nothing);
-  std::vector<ops::Step> steps = std::move(p.steps);
-  for (ops::Step &step : steps) {
-    if (!only_reshapes(p, step)) continue;
-    p.steps.clear();
+  replace_steps(p, [&](const ops::Step &step, Renaming &renaming) {
+    if (!only_reshapes(p, step)) return false;
     ops::Emit e(p);
-    ops::reshape(e, step.src[0], 0, p[step.dst[0]].shape);
-    step.op = p.steps[0].op;
-  }
-  p.steps = std::move(steps);
+    e.scope = step.scope;
+    renaming.replace(step.dst[0], ops::reshape(e, step.src[0], 0, p[step.dst[0]].shape));
+    return true;
+  });
 }
 
 void drop_straight_through(ops::Program &p) {

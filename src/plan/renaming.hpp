@@ -28,4 +28,18 @@ class Renaming {
   ops::PerValue<ops::Id> now_;
 };
 
+// Goes through the steps in their order, each renamed. Where instead(step, renaming) is true, what it adds to the
+// program and to the renaming stands for the step.
+template <class F>
+void replace_steps(ops::Program &p, F instead) {
+  Renaming renaming(p);
+  std::vector<ops::Step> steps = std::move(p.steps);
+  p.steps.clear();
+  for (ops::Step &step : steps) {
+    renaming.rename(step);
+    if (!instead(step, renaming)) p.steps.push_back(std::move(step));
+  }
+  renaming.rename_results(p);
+}
+
 }  // namespace dl4::plan

@@ -46,20 +46,11 @@ void write_body(Program &p, const Step &step, Renaming &renaming) {
 }  // namespace
 
 void unroll_scans(Program &p) {
-  Renaming renaming(p);
-  std::vector<Step> kept, steps = std::move(p.steps);
-  for (Step &step : steps) {
-    renaming.rename(step);
-    if (!is_one_step(p, step)) {
-      kept.push_back(std::move(step));
-      continue;
-    }
-    p.steps.clear();
+  replace_steps(p, [&](const Step &step, Renaming &renaming) {
+    if (!is_one_step(p, step)) return false;
     write_body(p, step, renaming);
-    for (Step &s : p.steps) kept.push_back(std::move(s));
-  }
-  p.steps = std::move(kept);
-  renaming.rename_results(p);
+    return true;
+  });
 }
 
 }  // namespace dl4::plan

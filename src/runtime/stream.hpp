@@ -86,9 +86,10 @@ class Stream {
     Tensor now, before;
   };
   int64_t comes(size_t output, int64_t n) const {  // steps of an output that n more steps of the inputs give
-    return tick_->given(output, *taken_.as<int64_t>() + n) - tick_->given(output, *taken_.as<int64_t>());
+    return tick_->given(output, taken() + n) - tick_->given(output, taken());
   }
   int64_t &taken() { return *taken_.as<int64_t>(); }  // steps, since the beginning
+  int64_t taken() const { return *taken_.as<int64_t>(); }
   int64_t steps(std::span<const View> in) const;
   bool waits() const { return tick_->steps > 1; }
   bool is_as_before(std::span<const View> in, std::span<const View> out) const;
@@ -107,9 +108,9 @@ class Stream {
   void keep(int64_t ticks);
   void put_back();
   void need_rows_apart() const;
-  int64_t first_place(size_t state) const noexcept;  // of a ring, that the next tick writes
+  int64_t first_place(size_t state, int64_t steps) const noexcept;  // of a ring, that the tick behind those writes
   template <class F>
-  void each_row(Kept &kept, const plan::Tick::State &how, int64_t ticks, F f) noexcept;
+  void each_row(size_t state, int64_t ticks, F f) noexcept;
 
   std::shared_ptr<Executable> executable_;
   std::shared_ptr<const plan::Tick> tick_;

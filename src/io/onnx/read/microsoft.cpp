@@ -1,5 +1,4 @@
 // Ops of com.microsoft, which the optimizer of ONNX Runtime writes: each as nodes of ONNX's own.
-#include <algorithm>
 #include <cmath>
 
 #include "base/error.hpp"
@@ -7,14 +6,6 @@
 
 namespace dl4::io::onnx {
 namespace {
-
-// The attributes of the node but those of ORT's own.
-Said own(const Op &op, std::initializer_list<std::string_view> but) {
-  Said kept;
-  for (const Attribute &a : op.node.attributes)
-    if (std::find(but.begin(), but.end(), a.name) == but.end()) kept.push_back(a);
-  return kept;
-}
 
 Values first_inputs(const Op &op, size_t n) {
   Values in;

@@ -1,6 +1,4 @@
 // Ops of com.microsoft of quantized numbers, which ONNX Runtime's tools write: each as nodes of ONNX's own.
-#include <algorithm>
-
 #include "io/onnx/read/recurrent.hpp"
 
 namespace dl4::io::onnx {
@@ -28,16 +26,9 @@ void of_two(const Op &op, std::string_view kind) {
   op.give_value(0, quantized(n, n.of(kind, {floats(n, 0), floats(n, 3)}), 6));
 }
 
-Said but(const Op &op, std::initializer_list<std::string_view> names) {
-  Said kept;
-  for (const Attribute &a : op.node.attributes)
-    if (std::find(names.begin(), names.end(), a.name) == names.end()) kept.push_back(a);
-  return kept;
-}
-
 void pool(const Op &op, std::string_view kind) {
   op.need("channels_last", 0);
-  between(op, [&](const Nodes &n, const Value &x) { return n.of(kind, {x}, but(op, {"channels_last"})); });
+  between(op, [&](const Nodes &n, const Value &x) { return n.of(kind, {x}, own(op, {"channels_last"})); });
 }
 
 void softmax(const Op &op) {
@@ -50,7 +41,7 @@ void concat(const Op &op) {
   const Nodes n{op};
   Values parts;
   for (size_t i = 2; i + 1 < op.inputs(); i += 3) parts.push_back(floats(n, i));
-  op.give_value(0, quantized(n, n.of("Concat", parts, but(op, {})), 0));
+  op.give_value(0, quantized(n, n.of("Concat", parts, op.node.attributes), 0));
 }
 
 void where(const Op &op) {
@@ -103,7 +94,7 @@ std::span<const Row> microsoft_quantized_rows() {
        [](const Op &op) { between(op, [](const Nodes &n, const Value &x) { return n.of("Sigmoid", {x}); }); }},
       {"QLinearLeakyRelu",
        [](const Op &op) {
-         between(op, [&](const Nodes &n, const Value &x) { return n.of("LeakyRelu", {x}, but(op, {})); });
+         between(op, [&](const Nodes &n, const Value &x) { return n.of("LeakyRelu", {x}, op.node.attributes); });
        }},
       {"QLinearSoftmax", softmax},
       {"QLinearAveragePool", [](const Op &op) { pool(op, "AveragePool"); }},

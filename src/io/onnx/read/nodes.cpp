@@ -1,6 +1,8 @@
 // Nodes that stand in no file.
 #include "io/onnx/read/nodes.hpp"
 
+#include <algorithm>
+
 namespace dl4::io::onnx {
 
 Attribute said(std::string_view name, int64_t i) {
@@ -31,6 +33,13 @@ Attribute said(std::string_view name, std::string_view word) {
   Attribute a;
   a.name = name, a.type = 3, a.s = word;
   return a;
+}
+
+Said own(const Op &op, std::initializer_list<std::string_view> but) {
+  Said kept;
+  for (const Attribute &a : op.node.attributes)
+    if (std::find(but.begin(), but.end(), a.name) == but.end()) kept.push_back(a);
+  return kept;
 }
 
 Values computed(const Op &op, std::string_view kind, const Values &in, std::vector<Attribute> attributes, size_t out,

@@ -23,6 +23,8 @@ Value number(int64_t v, Type type = Type::int64);
 Value numbers(const Ints &list);
 
 using Said = std::vector<Attribute>;
+// The attributes of the node but those of ONNX Runtime's own.
+Said own(const Op &op, std::initializer_list<std::string_view> but);
 
 // What nodes make, one behind the other.
 struct Nodes {

@@ -16,17 +16,14 @@ class Body {
       : program_(p), writer(w.whole(), p, held(w, p, first, src)) {
     for (size_t i = 0; i < src.size(); ++i) writer.call(p.inputs[first + i], w.in(static_cast<size_t>(src[i])));
   }
-  // An input of its own.
-  void input(Writer &w, Id v, const char *name) {
-    const ops::Value &value = program_[v];
+  // An input of its own: its name.
+  std::string input(Writer &w, const char *name, DType type, const Shape &shape) {
     const std::string own = w.whole().unique(w.now().scope + '/' + name);
-    writer.call(v, own);
-    ports_.message(11, value_info(own, value.dtype, value.shape, {}));
-  }
-  std::string flag_input(Writer &w) {
-    const std::string own = w.whole().unique(w.now().scope + "/goes_on");
-    ports_.message(11, value_info(own, DType::boolean, {}, {}));
+    ports_.message(11, value_info(own, type, shape, {}));
     return own;
+  }
+  void input(Writer &w, Id v, const char *name) {
+    writer.call(v, input(w, name, program_[v].dtype, program_[v].shape));
   }
   void steps() {
     for (const ops::Step &step : program_.steps) writer.step(step);
@@ -83,7 +80,7 @@ void write_while(Writer &w, const Listed &) {
   for (size_t i = states + 2; i < w.now().src.size(); ++i) outside.push_back(static_cast<int>(i));
   Body body(w, p, states + 1, outside);
   body.input(w, p.inputs[0], "step");
-  const std::string flag = body.flag_input(w);
+  const std::string flag = body.input(w, "goes_on", DType::boolean, {});
   Names in{w.has(0) ? w.in(0) : "", w.has(1) ? w.in(1) : ""};
   for (size_t i = 0; i < states; ++i) {
     body.input(w, p.inputs[i + 1], "state");
@@ -110,23 +107,16 @@ void write_products(Writer &w, const Listed &said) {
   const std::string shape = w.node("Gather", {w.node("Shape", {w.in(0)}), w.ints(others)});
   const std::string first = w.cast(w.node("Expand", {w.tensor(one), shape}), dtype);
   const ops::Program none;
-  Writer body(w.whole(), none, {});
-  MessageWriter ports;
-  const auto port = [&](int number, const std::string &name) {
-    ports.message(number, value_info(name, dtype, Shape(dims), {}));
-    return name;
-  };
-  const std::string before = port(11, w.whole().unique(w.now().scope + "/state")),
-                    x = port(11, w.whole().unique(w.now().scope + "/x")), next = body.node("Mul", {before, x});
-  port(12, next), port(12, body.node("Identity", {said.flag("exclusive") ? before : next}));
-  MessageWriter graph;
-  graph.bytes = body.nodes.bytes;
-  graph.text(2, "body");
-  graph.bytes += ports.bytes;
+  Body body(w, none, 0, {});
+  const Shape step(dims);
+  const std::string before = body.input(w, "state", dtype, step), x = body.input(w, "x", dtype, step),
+                    next = body.writer.node("Mul", {before, x});
+  body.output(next, dtype, step);
+  body.output(said.flag("exclusive") ? before : next, dtype, step);
   const int64_t back = said.flag("reverse") ? 1 : 0;
   const Ints at{axis}, down{back};
   w.give(0, w.nodes_of("Scan", {first, w.in(0)}, 2,
-                       {{"body", graph},
+                       {{"body", body.graph()},
                         {"num_scan_inputs", 1},
                         {"scan_input_axes", at},
                         {"scan_output_axes", at},

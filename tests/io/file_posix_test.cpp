@@ -3,11 +3,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <filesystem>
 
 #include "harness/folder.hpp"
-#include "io/file.hpp"
+#include "io/files.hpp"
 
 namespace dl4::io {
 namespace {
@@ -15,15 +14,6 @@ namespace {
 namespace fs = std::filesystem;
 
 using PosixFiles = dl4_test::Folder;
-
-void write(const std::string &path, std::string_view bytes) { write_file(path, std::array{bytes}); }
-
-std::string read_file(const std::string &path, int64_t limit) {
-  const File file(path, limit);
-  std::string bytes(static_cast<size_t>(file.size()), '\0');
-  file.read(0, std::as_writable_bytes(std::span(bytes)));
-  return bytes;
-}
 
 TEST_F(PosixFiles, ModeAndLinkOfTheOldFileStay) {
   write(path("a"), "old");

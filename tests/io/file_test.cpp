@@ -1,6 +1,4 @@
-// All or nothing: modes, links, refusals; and archives that are not sound.
-#include "io/file.hpp"
-
+// All or nothing, and refusals; and archives that are not sound.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -9,6 +7,7 @@
 #include <filesystem>
 
 #include "harness/folder.hpp"
+#include "io/files.hpp"
 #include "io/native/safetensors.hpp"
 
 namespace dl4::io {
@@ -17,15 +16,6 @@ namespace {
 namespace fs = std::filesystem;
 
 using Files = dl4_test::Folder;
-
-void write(const std::string &path, std::string_view bytes) { write_file(path, std::array{bytes}); }
-
-std::string read_file(const std::string &path, int64_t limit) {
-  const File file(path, limit);
-  std::string bytes(static_cast<size_t>(file.size()), '\0');
-  file.read(0, std::as_writable_bytes(std::span(bytes)));
-  return bytes;
-}
 
 TEST_F(Files, WhatWasWrittenIsRead) {
   write(path("a"), "hello");

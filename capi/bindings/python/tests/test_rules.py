@@ -322,5 +322,31 @@ class Numbers(unittest.TestCase):
                 Mine(dtype=dtype)
 
 
+class Summaries(unittest.TestCase):
+    def setUp(self):
+        self.model = keras.Sequential([keras.Input((8,)), layers.Dense(4), layers.Dense(2)])
+
+    def rule(self, **kwargs):
+        """The widths of the columns."""
+        lines = []
+        self.model.summary(print_fn=lines.append, **kwargs)
+        return [len(column) for column in lines[0].split("\n")[1][1:-1].split("┳")]
+
+    def test_lines_of_a_length(self):
+        """Widths of Keras 3.15.1."""
+        self.assertEqual(self.rule(line_length=60), [26, 19, 11])
+        self.assertEqual(self.rule(line_length=100), [44, 33, 19])
+        self.assertEqual(self.rule(line_length=72, positions=[0.5, 0.75, 1.0]), [35, 16, 17])
+        self.assertEqual(self.rule(line_length=80, show_trainable=True), [31, 24, 13, 7])
+        self.assertEqual(self.rule(line_length=100, positions=[0.5, 0.8, 1.0], show_trainable=True), [44, 26, 16, 9])
+
+    def test_what_cannot_be(self):
+        with self.assertRaisesRegex(ValueError, "Insufficient console width"):
+            self.rule(line_length=10)
+        for positions in ([0.3, 0.56, 0.74, 1.0], [0.5, 0.7, 0.9]):
+            with self.assertRaisesRegex(ValueError, "positions.*expected 3 shares"):
+                self.rule(positions=positions)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -1,6 +1,7 @@
 """The table of Model.summary()."""
 
 import re
+import shutil
 
 from ..layers.input_layer import InputLayer
 
@@ -63,19 +64,30 @@ def _rows(layer, show_trainable, expand_nested, level=0):
     return rows
 
 
+def _widths(line_length, positions, show_trainable):
+    """Of the columns, with the spaces around them, for lines of that length. positions: where each ends, as a share."""
+    if len(positions) != 3 or positions[-1] != 1:
+        raise ValueError(f"`positions`: expected 3 shares, the last of them 1.0, got {positions}")
+    shares = [*(0.9 * p for p in positions), 1.0] if show_trainable else positions
+    length = line_length or min(100 if show_trainable else 88, shutil.get_terminal_size().columns - 4)
+    ends = [0, *(int(share * length) for share in shares)]
+    widths = [end - start for start, end in zip(ends, ends[1:])]
+    if min(widths) < 4:
+        raise ValueError("Insufficient console width to print summary.")
+    over = 3 * len(widths) + 1  # two spaces and a line for each, and one line more
+    for i, width in enumerate(widths):
+        less = round(over / (len(widths) - i))
+        widths[i], over = width + 2 - less, over - less
+    return widths
+
+
 def summary(
     model, line_length=None, positions=None, expand_nested=False, show_trainable=False, layer_range=None
 ):
     titles = ["Layer (type)", "Output Shape", "Param #"] + (["Trainable"] if show_trainable else [])
     rows = [r for layer in _between(model.layers, layer_range) for r in _rows(layer, show_trainable, expand_nested)]
     if line_length or positions:
-        shares = positions or ([0.405, 0.72, 0.9, 1.0] if show_trainable else [0.45, 0.80, 1.0])
-        if len(shares) < len(titles):
-            raise ValueError(f"`positions`: expected one for each of {titles}, got {positions}")
-        ends = [0] + [int(share * (line_length or 88)) for share in shares[: len(titles)]]
-        widths = [end - start for start, end in zip(ends, ends[1:])]
-        if min(widths) < 4:
-            raise ValueError("Insufficient console width to print summary.")
+        widths = _widths(line_length, positions or (0.45, 0.80, 1.0), show_trainable)
     else:
         least = [33, 24, 15, 11][: len(titles)]
         widths = [max(w, *(len(r[i]) + 2 for r in [titles] + rows)) for i, w in enumerate(least)]

@@ -107,6 +107,11 @@ def tapes():
     return _thread.tapes
 
 
+def is_watched(x):
+    """Does one of them watch it?"""
+    return any(id(x) in tape._watched for tape in tapes())
+
+
 def training():
     """The `training` argument of the traced call: that of the innermost call that has one, else None."""
     return next((r.training for r in reversed(records()) if r.training is not None), None)

@@ -29,7 +29,7 @@ def _eager_class():
                 return numpy.asarray(self)[()]
 
             def __getitem__(self, key):
-                if any(id(self) in tape._watched for tape in call_context.tapes()) and call_context.step().binds:
+                if call_context.is_watched(self) and call_context.step().binds:
                     return call_context.step().symbol(self)[key]
                 got = super().__getitem__(key)
                 return got if isinstance(got, numpy.ndarray) else numpy.asarray(got, self.dtype).view(Eager)

@@ -491,5 +491,5 @@ register_model(Functional, "Model")
 
 
 def _keeps_states(layer):
-    """From one run to the next."""
+    """May it go on from where it was? core.Model.session() looks whether it does, of models that a file can hold."""
     return getattr(layer, "stateful", False) or "stateful" in repr(getattr(layer, "_config", ""))

@@ -35,7 +35,7 @@ def convert_to_tensor(x, dtype=None, sparse=None, ragged=None):
         return x if dtype is None else cast(x, dtype)
     if hasattr(x, "_as_tensor") and call_context.owner() is not None:
         return x._as_tensor()
-    if any(id(x) in tape._watched for tape in call_context.tapes()) and call_context.step().binds:
+    if call_context.is_watched(x) and call_context.step().binds:
         return convert_to_tensor(call_context.step().symbol(x), dtype)
     import numpy
 

@@ -112,14 +112,18 @@ class Float8QuantizationConfig(QuantizationConfig):
 class _Calibrated(QuantizationConfig):
     """A config with data that the weights are adjusted to."""
 
-    def _check(self, group):
+    def __init__(self, whole, dataset, tokenizer, weight_bits, num_samples, sequence_length, group_size, structure):
+        """whole: what a group_size of -1 means."""
+        super().__init__()
+        self.dataset, self.tokenizer, self.weight_bits, self.num_samples = dataset, tokenizer, weight_bits, num_samples
+        self.sequence_length, self.group_size = sequence_length, group_size
+        self.quantization_layer_structure = structure
         for name in ("num_samples", "sequence_length"):
             if getattr(self, name) <= 0:
                 raise ValueError(f"{name} must be a positive integer.")
-        if self.group_size < -1 or self.group_size == 0:
+        if group_size < -1 or group_size == 0:
             raise ValueError(
-                f"Invalid group_size. Supported values are -1 ({group}) or a positive integer, but got "
-                f"{self.group_size}."
+                f"Invalid group_size. Supported values are -1 ({whole}) or a positive integer, but got {group_size}."
             )
 
     def dtype_policy_string(self):
@@ -155,16 +159,16 @@ class GPTQConfig(_Calibrated):
         activation_order=False,
         quantization_layer_structure=None,
     ):
-        super().__init__()
         if weight_bits not in (2, 3, 4, 8):
             raise ValueError(f"Unsupported weight_bits {weight_bits}. Supported values are 2, 3, 4, and 8.")
         if hessian_damping < 0 or hessian_damping > 1:
             raise ValueError("hessian_damping must be between 0 and 1.")
-        self.dataset, self.tokenizer, self.weight_bits, self.num_samples = dataset, tokenizer, weight_bits, num_samples
-        self.per_channel, self.sequence_length, self.hessian_damping = per_channel, sequence_length, hessian_damping
-        self.group_size, self.symmetric, self.activation_order = group_size, symmetric, activation_order
-        self.quantization_layer_structure = quantization_layer_structure
-        self._check("whole-tensor")
+        super().__init__(
+            "whole-tensor", dataset, tokenizer, weight_bits, num_samples, sequence_length, group_size,
+            quantization_layer_structure,
+        )
+        self.per_channel, self.hessian_damping = per_channel, hessian_damping
+        self.symmetric, self.activation_order = symmetric, activation_order
 
 
 @known
@@ -185,13 +189,13 @@ class AWQConfig(_Calibrated):
         num_grid_points=20,
         quantization_layer_structure=None,
     ):
-        super().__init__()
         if weight_bits != 4:
             raise ValueError(f"AWQ only supports 4-bit quantization. Received weight_bits={weight_bits}.")
-        self.dataset, self.tokenizer, self.weight_bits, self.num_samples = dataset, tokenizer, weight_bits, num_samples
-        self.sequence_length, self.group_size, self.num_grid_points = sequence_length, group_size, num_grid_points
-        self.quantization_layer_structure = quantization_layer_structure
-        self._check("per-channel")
+        super().__init__(
+            "per-channel", dataset, tokenizer, weight_bits, num_samples, sequence_length, group_size,
+            quantization_layer_structure,
+        )
+        self.num_grid_points = num_grid_points
         if num_grid_points <= 0:
             raise ValueError("num_grid_points must be a positive integer.")
 

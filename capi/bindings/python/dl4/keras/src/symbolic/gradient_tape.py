@@ -104,7 +104,7 @@ class GradientTape:
             return t
         if getattr(t.call.layer, "_class_name", None) in ("Weight", "GetWeight", "StopGradient"):
             return t
-        if any(id(t) in tape._watched for tape in call_context.tapes()):
+        if call_context.is_watched(t):
             return t
         if id(t) not in self._stopped:
             kept = list(call_context.tapes())

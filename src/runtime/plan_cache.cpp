@@ -82,7 +82,8 @@ PlanCache::Use PlanCache::add(std::vector<Shape> key, std::unique_ptr<const plan
     }
     ++arg;  // scratch
   }
-  const auto owners = std::ranges::stable_partition(outside, [](const auto &o) { return o.region != Region::state; });
+  const auto owners =
+      std::stable_partition(outside.begin(), outside.end(), [](const auto &o) { return o.region != Region::state; });
   auto times = std::make_unique<StepTime[]>(plan->steps.size());
   auto seats = std::make_unique<CachedPlan::Seats>();
   CachedPlan *room = make_room();
@@ -92,7 +93,7 @@ PlanCache::Use PlanCache::add(std::vector<Shape> key, std::unique_ptr<const plan
   c.in_elements = std::move(in_elements);
   c.out_elements = std::move(out_elements);
   c.first_arg = std::move(first_arg);
-  c.callers = outside.size() - owners.size();
+  c.callers = static_cast<size_t>(owners - outside.begin());
   c.outside = std::move(outside);
   c.times = std::move(times);
   c.plan = std::move(plan);

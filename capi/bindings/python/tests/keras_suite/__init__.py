@@ -58,5 +58,5 @@ DATA, LABELS = numbers(40, 4), np.random.RandomState(2).randint(0, 3, 40)
 ONE_HOT = np.eye(3, dtype="float32")[LABELS]
 
 _TOPICS = "basics training callbacks losses layers models more_models custom operations more_operations recurrent"
-for _topic in [*_TOPICS.split(), "details", "fits", "immediate", "overriding"]:
+for _topic in [*_TOPICS.split(), "details", "fits", "immediate", "overriding", "states"]:
     importlib.import_module("." + _topic, __name__)

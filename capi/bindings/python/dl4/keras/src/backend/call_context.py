@@ -112,6 +112,15 @@ def is_watched(x):
     return any(id(x) in tape._watched for tape in tapes())
 
 
+def say(training):
+    """A call is told whether it is training. As in Keras, that holds for all that is called after it in the calls
+    around it, until another is told something else."""
+    value = training.value if isinstance(training, Flag) else bool(training)
+    for record in records():
+        if record.layer is not None or record.runs:
+            record.training = value
+
+
 def training():
     """The `training` argument of the traced call: that of the innermost call that has one, else None."""
     return next((r.training for r in reversed(records()) if r.training is not None), None)

@@ -28,6 +28,7 @@ _NOT_LAYERS = {
     "optimizer",
     "_training_functional",
     "_inferring_functional",
+    "_saying_functional",
 }
 
 

@@ -154,6 +154,8 @@ class Layer(CustomLayer, TracedCalls, LayerWeights, Kind):
             again = run_again(self, args[0])
             if again is not None:
                 return again
+        if kwargs.get("training") is not None and call_context.records():
+            call_context.say(kwargs["training"])
         if call_context.owner() is not None or any(is_tensor(leaf) for leaf in flatten([args, kwargs])):
             return noted(self._call_symbolic(*args, **kwargs))
 

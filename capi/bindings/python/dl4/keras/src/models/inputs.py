@@ -4,8 +4,8 @@ import warnings
 
 from .... import core
 from ..backend import call_context
-from ..symbolic.execution import is_stateful
 from ..symbolic.function import Function
+from ..symbolic.step_model import is_stateful
 from ..symbolic.tensor import Input, symbolic_like
 from ..trainers.data_adapters import fed_tensors, leaves_of, ranked
 from ..tree import flatten, map_nest, pack_like

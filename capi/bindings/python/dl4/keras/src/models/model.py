@@ -17,8 +17,9 @@ from ..saving.object_registration import custom_object_scope
 from ..saving.saving_lib import is_plain
 from ..saving.serialization_lib import serialize_keras_object
 from ..symbolic.eager import call_eagerly, run_eagerly
-from ..symbolic.execution import move_statistics, run, run_on_arrays
+from ..symbolic.execution import run, run_on_arrays
 from ..symbolic.function import Function
+from ..symbolic.step_model import is_stateful
 from ..symbolic.tensor import as_tensor, Input, is_tensor
 from ..trainers.data_adapters import fed_tensors, ranked
 from ..trainers.trainer import Trainer
@@ -52,7 +53,7 @@ class Model(Layer, Trainer, Inputs, InFiles):
             name=name or (None if outputs is None else unique_name("functional")), trainable=trainable, **kwargs
         )
         self._functional, self._session, self._compiled, self._trainer = None, None, None, None
-        self._training_functional = self._inferring_functional = None
+        self._training_functional = self._inferring_functional = self._saying_functional = None
         self._suspended = self._as_trained = self._initial_epoch = None
         self.stop_training, self.history, self.optimizer = False, None, None
         self._base = None if inputs is None else Function(inputs, outputs)
@@ -64,7 +65,7 @@ class Model(Layer, Trainer, Inputs, InFiles):
         there by then."""
         if not self._has_custom_call():
             return self._set_function(functional)
-        self._session = self._trainer = self._training_functional = self._inferring_functional = None
+        self._session = self._trainer = self._training_functional = self._inferring_functional = self._saying_functional = None
         self.built = True
         del self._functional
         self._pending = inputs
@@ -89,7 +90,7 @@ class Model(Layer, Trainer, Inputs, InFiles):
 
     def _set_function(self, functional):
         self._functional, self._session, self._trainer = functional, None, None
-        self._training_functional = self._inferring_functional = None
+        self._training_functional = self._inferring_functional = self._saying_functional = None
         self.built = True
 
     @property
@@ -123,6 +124,8 @@ class Model(Layer, Trainer, Inputs, InFiles):
     def __call__(self, *args, **kwargs):
         self._check_spec(args)
         traced = call_context.owner() is not None
+        if kwargs.get("training") is not None and call_context.records():
+            call_context.say(kwargs["training"])
         if len(args) == 1 and not kwargs and not traced and not call_context.training():
             with keras_errors("Functional", {}):
                 got = self._run_one_array(args[0], called=True)
@@ -138,8 +141,7 @@ class Model(Layer, Trainer, Inputs, InFiles):
         if len(args) == 1 and not kwargs and mask is None:
             functional = self._build_from_data(args[0])
             masks = [getattr(v, "_keras_mask", None) for v in flatten(args[0])]
-            told = training is not None and functional.says_training()  # other than its layers were
-            if functional.has_custom_calls() and not told:
+            if functional.has_custom_calls():
                 given = [eager_tensor(t.numpy()) for t in self._inputs_of(args[0])]
                 if len(given) == len(masks):
                     given = [with_mask(t, m) for t, m in zip(given, masks)]
@@ -166,8 +168,6 @@ class Model(Layer, Trainer, Inputs, InFiles):
         if losses:
             *outputs, self._last_losses = outputs
             outputs = pack_like(functional.nest_out, outputs)
-        if training:
-            move_statistics(functional, tensors)
         return outputs
 
     def _trace_on_symbols(self, args, kwargs, training):
@@ -183,7 +183,7 @@ class Model(Layer, Trainer, Inputs, InFiles):
             return None
         if (
             called
-            and (functional.adds_losses or not functional.is_simple())
+            and (functional.adds_losses or functional.says_training() or not functional.is_simple())
             or getattr(x, "_keras_mask", None) is not None
             or any(a != b for a, b in zip(functional.inputs[0].shape, x.shape) if a is not None)
         ):
@@ -192,8 +192,12 @@ class Model(Layer, Trainer, Inputs, InFiles):
 
     def _told(self, training):
         """The functional model where it is told whether it is training; None: where it is not."""
+        if training is None and self._require_built().says_training():
+            if self._saying_functional is None:
+                self._saying_functional = self._functional.as_said()
+            return self._saying_functional
         if training is None:
-            return self._require_built()
+            return self._functional
         return self._for_training() if training else self._for_inference()
 
     def _inference(self, training=False, losses=()):
@@ -207,8 +211,11 @@ class Model(Layer, Trainer, Inputs, InFiles):
         if key not in sessions:
             functional = self._told(training)
             self._need_pure(functional)
+            step = functional.as_step(training, losses)
+            if step is not None:
+                return step
             model = functional.with_outputs(losses) if losses else functional.core
-            kept = {} if any(_keeps_states(layer) for layer in self._flatten_layers()) else {"states": False}
+            kept = {} if any(map(is_stateful, self._flatten_layers())) else {"states": False}
             with global_state.building:
                 sessions[key] = model.session(training=bool(training), **kept)
         return sessions[key]
@@ -488,8 +495,3 @@ class Functional(Model):
 
 
 register_model(Functional, "Model")
-
-
-def _keeps_states(layer):
-    """May it go on from where it was? core.Model.session() looks whether it does, of models that a file can hold."""
-    return getattr(layer, "stateful", False) or "stateful" in repr(getattr(layer, "_config", ""))

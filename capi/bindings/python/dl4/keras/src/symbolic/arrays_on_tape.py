@@ -7,7 +7,8 @@ from ..backend import call_context
 from ..backend.eager_tensor import eager_tensor
 from ..tree import flatten
 from . import tensor as symbolic
-from .step import as_data, gradients, needed_calls, Step, StepModel
+from .step import as_data, gradients, Step
+from .step_model import needed_calls, StepModel
 from .tensor import Input, is_tensor
 
 _KEPT = 64  # models of what tapes recorded, by its structure
@@ -120,7 +121,7 @@ def _meaning(call, given):
     plain = repr(sorted(call.plain.items()))
     if call.layer._is_operation:
         return "operation", call.layer._class_name, repr(call.layer._config), plain
-    return "layer", id(call.layer), plain
+    return "layer", id(call.layer), call.layer.trainable, plain
 
 
 def _compute(t):

@@ -111,18 +111,23 @@ class NativeCalls:
     def gives(self):
         return [t for c in self.calls for t in c.outputs]
 
-    def _call_symbolic(self, *tensors):
-        now, training = dict(zip(self.inputs, tensors)), call_context.training()
+    def _call_symbolic(self, *tensors, told):
+        now, said = dict(zip(self.inputs, tensors)), call_context.training()
         for call in self.calls:
             if call.layer is None:
                 now[call.outputs[0]] = call.outputs[0]
             else:
-                plain = {} if training is None else {"training": bool(training)}
+                said = said if told else call.plain.get("training", said)
+                plain = {} if said is None else {"training": bool(said)}
                 now.update(zip(call.outputs, call.again(now, plain)))
         return [now[t] for t in self.outputs]
 
-    def run(self, now):
-        now.update(zip(self.outputs, run_on_arrays(self, [now[t] for t in self.inputs], {})))
+    def run(self, now, told):
+        outputs = run_on_arrays(self, [now[t] for t in self.inputs], {"told": told})
+        now.update(zip(self.outputs, outputs))
+        said = [c.plain["training"] for c in self.calls if "training" in c.plain]
+        if said and not told:
+            call_context.say(said[-1])
 
 
 class CustomCall:
@@ -137,10 +142,12 @@ class CustomCall:
     def gives(self):
         return flatten(self.record.outputs)
 
-    def run(self, now):
+    def run(self, now, told):
         args, kwargs = map_nest(
             lambda x: now[x] if is_tensor(x) else x, [list(self.record.args), dict(self.record.kwargs)]
         )
+        if told and "training" in kwargs:
+            kwargs["training"] = call_context.training()
         outputs = self.record.layer(*args, **kwargs)
         now.update(zip(flatten(self.record.outputs), flatten(outputs)))
 
@@ -154,8 +161,9 @@ class LayerCall:
     def reads(self):
         return self.call.inputs
 
-    def run(self, now):
-        now[self.call.outputs[0]] = self.call.layer(now[self.call.inputs[0]])
+    def run(self, now, told):
+        said = {} if told else self.call.plain
+        now[self.call.outputs[0]] = self.call.layer(now[self.call.inputs[0]], **said)
 
 
 def steps_of(functional):
@@ -191,5 +199,5 @@ def run_eagerly(functional, arrays, training):
     now = dict(zip(functional.fed, arrays))
     with call_context.running(None, training):
         for step in functional.steps:
-            step.run(now)
+            step.run(now, training is not None)
     return map_nest(lambda t: now[t], functional.nest_out)

@@ -3,7 +3,7 @@
 import weakref
 
 from .... import core
-from ....abi import Busy, ShapeMismatch
+from ....abi import ShapeMismatch
 from ....core import Tensor
 from .. import registry
 from ..backend import call_context, global_state
@@ -12,6 +12,7 @@ from ..errors import keras_errors
 from ..tree import flatten, map_nest, pack_like
 from .function import Function
 from .masks import mask_of
+from .step_model import is_stateful
 from .tensor import is_tensor, KerasTensor, operation, symbolic_like
 
 _FROM_THE_RIGHT = {"Softmax"}  # whose masks broadcast, the last axis to the last
@@ -73,8 +74,6 @@ def run_on_arrays(layer, args, kwargs, traced=None):
             kept[key] = trace
     given = [t for i in tensors for t in ((tensors[i], masks[i]) if i in masks else (tensors[i],))]
     outputs, losses = trace.run(given)
-    if training:
-        move_statistics(trace.functional, given)
     if hasattr(layer, "_last_losses"):
         layer._last_losses = losses + activity_penalties(layer, flatten(outputs))
     if len(leaves) == 1 and not (kwargs or masks or training or getattr(layer, "_last_losses", ())):
@@ -122,15 +121,22 @@ class Trace:
         )
         return one and type(self.session) is core.Session and str(x.dtype) == self.functional.inputs[0].dtype
 
-    def run(self, tensors):
-        """Outputs and losses."""
+    def _session(self):
+        """With the weights of today."""
         if self.session is None or self.changes != global_state.changes() and not self.weightless:
             extra = self.functional.losses
             model = self.functional.with_outputs(extra) if extra else self.functional.core
             with global_state.building:
                 self.session = model.session(training=self.training)
             self.changes = global_state.changes()
-        got = [eager_tensor(t.numpy()) for t in self.session.run(tensors)]
+        return self.session
+
+    def run(self, tensors):
+        """Outputs and losses."""
+        session = self.functional.as_step(self.training, self.functional.losses)
+        if session is None:
+            session = self._session()
+        got = [eager_tensor(t.numpy()) for t in session.run(tensors)]
         count = len(self.functional.outputs)
         outputs, masks = pack_like(self.functional.nest_out, got[:count])
         if masks:
@@ -166,29 +172,6 @@ def activity_penalties(layer, outputs):
     else:
         penalty = registry.get("regularizer", config.get("activity_regularizer"))
     return [] if penalty is None else [penalty(y) / max(1, y.shape[0] if y.ndim else 1) for y in outputs]
-
-
-def is_stateful(layer):
-    """Does it keep something of each row? Then the batch has one size."""
-    config = getattr(layer, "_config", None) or {}
-    return bool(config.get("stateful") or any(is_stateful(v) for v in config.values() if hasattr(v, "_call_symbolic")))
-
-
-def move_statistics(functional, tensors):
-    """What training writes without training it, as moving means: by a step that learns nothing."""
-    layers = {c.layer for c in functional.calls if c.layer is not None and c.layer._class_name == "BatchNormalization"}
-    if not any(layer.trainable and layer.trainable_weights for layer in layers):
-        return
-    frozen = {"class_name": "SGD", "config": {"learning_rate": 0.0}}
-    outputs = ["output" if t.dtype == "float32" else None for t in functional.outputs]
-    options = {"optimizer": frozen, "loss": outputs, "nan_guard": "off"}
-    try:
-        trainer = core.Trainer(functional.core, options)
-    except Busy:
-        suspend_trainers({id(layer) for layer in layers})
-        trainer = core.Trainer(functional.core, options)
-    trainer.step(tensors, [])
-    global_state.changed()
 
 
 def structure_of(x):

@@ -9,6 +9,7 @@ from ..tree import flatten, map_nest, pack_like, paths_in
 from ..utils.naming import unique_name
 from .host import Ahead, with_hosts
 from .masks import carries_mask
+from .step_model import moves_weights, StepModel
 from .tensor import Call, Input, is_tensor
 
 
@@ -30,6 +31,7 @@ class Function:
         self.assigned = next((r.assigned for r in self.records if r.assigned is not None), None)
         self.constants = [c for c in self.calls if c.variable is not None]
         self._own = self._masked = self._branches = self._says = None
+        self._moves, self._steps = {}, {}
         self.losses = self._losses(losses, alone)
         self.all_calls, self.ahead, self.fed = self.calls, None, self.inputs
         given = {t.call for t in self.inputs}
@@ -101,6 +103,22 @@ class Function:
                 for call in t.call.needed():
                     call.put(self.graph)
             return self.graph.build(self.nodes(self.fed), self.nodes(self.outputs + list(tensors)))
+
+    def moves_weights(self, training=None):
+        """Does a run of it write weights, as moving means?"""
+        if bool(training) not in self._moves:
+            self._moves[bool(training)] = any(moves_weights(c, training) for c in self.calls)
+        return self._moves[bool(training)]
+
+    def as_step(self, training=None, losses=()):
+        """A step that gives its outputs, and losses behind them, and writes weights; None where it writes none."""
+        if not self.moves_weights(training):
+            return None
+        frozen = tuple(c.layer.trainable for c in self.calls if c.layer is not None)
+        key = bool(training), len(losses), frozen
+        if key not in self._steps:
+            self._steps[key] = StepModel(self.fed, [*self.outputs, *losses], [], training=training)
+        return self._steps[key]
 
     def _needed(self):
         """Between the outputs and the inputs, in the order in which they were made."""
@@ -198,7 +216,11 @@ class Function:
         """Was a layer of it, or a model, called with training=True or False? As in Keras, that counts where nobody says
         whether the model trains: fit(), evaluate() and predict() do. In a call() of one's own it stays."""
         if self._says is None:
-            outer = any("training" in c.plain for c in self.calls if _is_told(c) and not _is_of_own(c))
+            outer = any(
+                c.host.says_training() if c.host is not None else "training" in c.plain and _is_told(c)
+                for c in self.all_calls
+                if not _is_of_own(c)
+            )
             self._says = outer or any(record.said for record in self.records)
         return self._says
 
@@ -212,7 +234,7 @@ class Function:
                 if call.value is not None:
                     now[call.outputs[0]] = call.outputs[0]
                 if call.host is not None:
-                    now[call.outputs[0]] = call.host.on(now)
+                    now[call.outputs[0]] = call.host.on(now, None if _is_of_own(call) else training)
                 continue
             if again and _is_of_own(call):
                 if id(call.owner) not in done:
@@ -237,6 +259,25 @@ class Function:
         with call_context.traced(None, (), {}, training) as record:
             outputs = self.called(self.inputs, training, again=True, by_session=True)
         return Function(self.nest_in, outputs, record.losses)
+
+    def as_said(self):
+        """The same model where nobody says whether it trains: as in Keras, what a call was told holds for those behind
+        it that were told nothing."""
+        now, done, said = dict(zip(self.inputs, self.inputs)), set(), None
+        with call_context.traced(None) as record:
+            for call in self.all_calls:
+                if call.layer is None:
+                    now[call.outputs[0]] = call.outputs[0] if call.host is None else call.host.on(now)
+                    said = said if call.host is None else call.host.kwargs.get("training", said)
+                elif not _is_of_own(call):
+                    told = call.plain.get("training", said) if _is_told(call) else None
+                    now.update(zip(call.outputs, call.again(now, {} if told is None else {"training": told})))
+                    said = said if told is None else told
+                elif id(call.owner) not in done:
+                    done.add(id(call.owner))
+                    now.update(retraced(call.owner, now, said if call.owner.kwargs.get("training") is None else None))
+                    said = said if call.owner.training is None else call.owner.training
+        return Function(self.nest_in, pack_like(self.nest_out, [now[t] for t in self.outputs]), record.losses)
 
 
 def _is_of_own(call):
@@ -308,8 +349,9 @@ def retraced(record, now, training, by_session=False):
 
     args, kwargs = map_nest(other, list(record.args)), map_nest(other, dict(record.kwargs))
     functional = getattr(record.layer, "_functional", None)
-    if by_session and functional is not None and not record.layer._has_custom_call() and kwargs.get("mask") is None:
-        outputs = functional.called(record.layer._given(args[0]), training, again=True, by_session=True)
+    if functional is not None and not record.layer._has_custom_call() and kwargs.get("mask") is None:
+        said = kwargs.get("training") if training is None else training
+        outputs = functional.called(record.layer._given(args[0]), said, again=True, by_session=by_session)
         return dict(zip(flatten(record.outputs), flatten(outputs)))
     if training is not None:
         kwargs["training"] = training

@@ -17,13 +17,20 @@ class HostCall:
     def sources(self):
         return [t for t in flatten([list(self.args), self.kwargs]) if is_tensor(t)]
 
-    def on(self, now):
-        """What the layer gives for other values of the tensors."""
+    def says_training(self):
+        """Is it told whether it is training?"""
+        return "training" in self.kwargs
+
+    def on(self, now, training=None):
+        """What the layer gives for other values of the tensors, and where it is told that it is training, or not."""
 
         def other(x):
             return now.get(x, x) if is_tensor(x) else x
 
-        return self.layer(*map_nest(other, list(self.args)), **{k: map_nest(other, v) for k, v in self.kwargs.items()})
+        kwargs = {k: map_nest(other, v) for k, v in self.kwargs.items()}
+        if self.says_training() and training is not None:
+            kwargs["training"] = bool(training)
+        return self.layer(*map_nest(other, list(self.args)), **kwargs)
 
 
 def host_call(layer, args, kwargs, shape, dtype):

@@ -5,10 +5,9 @@ import functools
 from .... import core
 from ..backend import call_context, global_state
 from ..backend.eager_tensor import eager_tensor, is_array
-from ..registry import create
 from ..tree import flatten, map_nest, pack_like
-from ..utils.naming import unique_name
 from .execution import activity_penalties, key_of, structure_of
+from .step_model import StepModel
 from .tensor import as_tensor, Call, Input, is_tensor, operate, operation
 
 
@@ -149,67 +148,6 @@ class Step:
         return [*self.record.losses, *penalties]
 
 
-def needed_calls(tensors, given=()):
-    """The calls that give tensors, in the order in which they were made; of `given` ones not what they need."""
-    found, stack = set(), [t.call for t in tensors]
-    while stack:
-        call = stack.pop()
-        if call not in found:
-            found.add(call)
-            if call not in given:
-                stack.extend(t.call for t in call.sources())
-    return sorted(found, key=lambda c: c.number)
-
-
-def _moves_statistics(call):
-    return getattr(call.layer, "_class_name", None) == "BatchNormalization" and call.plain.get("training")
-
-
-class StepModel:
-    """The library's model of what lies between symbols, with assignments. `statistics`: moving means are among them.
-
-    With an assignment a session is a step, which reads the weights as they are in each run."""
-
-    def __init__(self, inputs, outputs, effects, statistics=True):
-        if not effects and (statistics or not any(_moves_statistics(c) for c in needed_calls(outputs))):
-            effects = [_nothing()]
-        known = {t.call for t in inputs}
-        calls = needed_calls([*inputs, *outputs, *effects], known)
-        for call in calls:
-            if call.layer is None and call.value is None and call not in known:
-                raise ValueError(f'the step needs the symbolic tensor "{call.name}", which was made outside of it')
-        with global_state.building:
-            graph = global_state.new_graph()
-            for call in calls:
-                if call in known and call.layer is not None:  # what it gave is given
-                    call.nodes[graph] = [graph.input(graph.free_name("given"), t.dtype, t.shape) for t in call.outputs]
-                call.put(graph)
-
-            def nodes(tensors):
-                return [t.call.nodes[graph][t.index] for t in tensors]
-
-            out = nodes(outputs)
-            if effects:
-                first = out[0] if out else graph.constant(core.Tensor.of(0.0, "float32"))
-                out[:1] = graph.call(graph.layer("After", graph.free_name("after"), {}), [first, *nodes(effects)])
-            self.core = graph.build(nodes(inputs), out)
-            for call in calls:
-                if call.layer is not None and call not in known:
-                    call.layer._attach(self.core)
-        self._session, self._changes, self._is_step = None, None, bool(effects)
-
-    def run(self, tensors):
-        if self._session is None or not self._is_step and self._changes != global_state.changes():
-            self._session, self._changes = self.core.session(states=False), global_state.changes()
-        return self._session.run(tensors)
-
-
-def _nothing():
-    """An assignment, which makes a model a step, to a weight that nobody reads."""
-    layer = create("layer", "Weight", shape=[], initializer="Zeros", learned=False, name=unique_name("step"))
-    return Call(operation("Assign"), [layer._call_symbolic(), as_tensor(0.0)]).infer_outputs()[0]
-
-
 class CompiledStep:
     """A function of arrays that is traced once for each signature, and then run by the library."""
 
@@ -249,7 +187,6 @@ class _Trace:
         self.constrained = list(step.constrained.values())
         wanted = [t for t in flatten([self.nest, [e[2:] for e in self.events]]) if is_tensor(t)]
         self.outputs = list(dict.fromkeys([*self.counts.values(), *wanted]))
-        self.assigns = bool(step.effects or step.counts)
         if self.outputs or step.effects:
             self.model = StepModel([*inputs, *(symbol for symbol, _ in self.fed)], self.outputs, step.effects)
         else:
@@ -267,10 +204,8 @@ class _Trace:
             from_here = {t: eager_tensor(v.numpy()) for t, v in zip(self.outputs, got)}
             for optimizer, count in self.counts.items():
                 optimizer._updated(int(from_here[count]))
-        if self.assigns:
-            global_state.changed()
-            for weight in self.constrained:
-                weight._constrain()
+        for weight in self.constrained:
+            weight._constrain()
 
         def value(x):
             return from_here[x] if is_tensor(x) else x

@@ -174,6 +174,15 @@ class Steps:
         functional = self._for_training() if training else self._functional
         return self._functional.assigned is not None or functional.assigned is not None
 
+    def _infers_by_calls(self):
+        """Do evaluate() and predict() call it on arrays: where weights are assigned or moved, or where the library's
+        part has other inputs than the model has that was called with another `training`?"""
+        if self._functional is None:
+            return False
+        functional = self._for_inference()
+        other = functional is not self._functional and self._functional.ahead is not None
+        return other or functional.moves_weights(False) or self._assigns(training=False)
+
     def _fit_by_steps(self, next_epoch, initial_epoch, epochs, callback_list, validated):
         """fit() by train_step(), of the batches that next_epoch() gives; validated(epochs) gives more logs."""
         self.stop_training = False
@@ -233,7 +242,8 @@ class Steps:
 
     def _has_steps(self):
         """Has it steps, or metrics, that are called in Python?"""
-        return bool(overrides.having(self, *_OF_STEPS)) or self._has_python_metrics() or self._assigns()
+        python = bool(overrides.having(self, *_OF_STEPS)) or self._has_python_metrics()
+        return python or self._assigns() or self._infers_by_calls()
 
     def _has_python_metrics(self):
         given = [] if self._compiled is None else [self._compiled[k] for k in ("metrics", "weighted_metrics")]

@@ -5,7 +5,7 @@ interface.
 
 import importlib
 
-from . import abi
+from . import abi, imports
 from .abi import (
     Busy,
     CallbackFailed,

@@ -1,5 +1,6 @@
 """Functional models as Keras's configs, and back."""
 
+from ..backend.eager_tensor import eager_tensor
 from ..saving.serialization_lib import deserialize_keras_object, serialize_keras_object
 from ..symbolic.tensor import Input, is_tensor
 from ..tree import flatten, map_nest
@@ -21,7 +22,11 @@ def model_config(model):
             if not is_tensor(x):
                 return x
             if x not in where:
-                raise NotImplementedError("the config of a model with a constant is not in this version")
+                if x.call.value is None or x.call.variable is not None:
+                    raise NotImplementedError(
+                        f"{layer.name}: the config of a model: expected tensors of its calls and constants, got {x!r}"
+                    )
+                return serialize_keras_object(eager_tensor(x.call.value.numpy()))
             return {
                 "class_name": "__keras_tensor__",
                 "config": {"shape": list(x.shape), "dtype": x.dtype, "keras_history": where[x]},
@@ -123,7 +128,8 @@ def functional_of(cls, config):
             name, call, i = x["config"]["keras_history"]
             return made[name, call][i]
         if isinstance(x, dict):
-            return {k: resolved(v) for k, v in x.items()}
+            constant = x.get("class_name") == "__tensor__"
+            return deserialize_keras_object(x) if constant else {k: resolved(v) for k, v in x.items()}
         return type(x)(resolved(v) for v in x) if isinstance(x, (list, tuple)) else x
 
     while waiting:

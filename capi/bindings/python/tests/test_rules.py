@@ -2,7 +2,9 @@
 
 import io
 import contextlib
+import importlib
 import pathlib
+import tempfile
 import unittest
 import warnings
 
@@ -320,6 +322,119 @@ class Numbers(unittest.TestCase):
         for dtype in ("int8_from_float32", "int4_from_mixed_bfloat16"):
             with self.assertRaisesRegex(NotImplementedError, f"Mine: 'dtype'.*{dtype}"):
                 Mine(dtype=dtype)
+
+
+class Constants(unittest.TestCase):
+    """Arrays among what a functional model computes with: they stand in its config."""
+
+    def test_files_clones_and_configs(self):
+        x = keras.Input((4,), dtype="int64")
+        places = layers.Embedding(4, 3)(ops.arange(4))  # computed at once: no layer of the model
+        y = layers.Embedding(6, 3, name="words")(x) + places
+        y = layers.Dense(2)(ops.multiply(np.array([1.0, 2.0, 4.0], "float32"), y) - np.ones(3, "float32"))
+        m = keras.Model(x, y)
+        self.assertEqual(len(m.trainable_variables), 3)
+        data = np.arange(8).reshape(2, 4) % 6
+        expected = m.predict(data, verbose=0)
+        with tempfile.TemporaryDirectory() as folder:
+            m.save(folder + "/m.keras")
+            again = keras.models.load_model(folder + "/m.keras")
+        np.testing.assert_allclose(again.predict(data, verbose=0), expected, 1e-6)
+        for copy in (
+            keras.models.clone_model(m),
+            keras.Model.from_config(m.get_config()),
+            keras.models.model_from_json(m.to_json()),
+        ):
+            copy.set_weights(m.get_weights())
+            np.testing.assert_allclose(copy.predict(data, verbose=0), expected, 1e-6)
+
+
+class Imports(unittest.TestCase):
+    """Lines of imports of TensorFlow's modules, with `dl4` or `dl4.tf` in its place."""
+
+    def test_modules_have_tensorflow_names(self):
+        for line, expected in (
+            ("from dl4.tf.keras import layers as found", keras.layers),
+            ("import dl4.tf.keras.backend as found", keras.backend),
+            ("from dl4.tf.keras.layers import Dense as found", keras.layers.Dense),
+            ("from dl4.tf.keras.applications.vgg16 import preprocess_input as found", None),
+            ("import dl4.tf.keras as found", keras),
+            ("import dl4.data as found", tf.data),
+            ("import dl4.strings as found", tf.strings),
+            ("import dl4.tf.strings as found", tf.strings),
+            ("from dl4.tf.math import reduce_sum as found", tf.math.reduce_sum),
+            ("from dl4.math import reduce_sum as found", tf.math.reduce_sum),
+        ):
+            names = {}
+            exec(line, names)
+            if expected is not None:
+                self.assertIs(names["found"], expected, line)
+        self.assertEqual((keras.layers.__name__, keras.layers.__spec__.name), ("dl4.keras.layers",) * 2)
+
+    def test_what_is_not_there(self):
+        for name in ("dl4.tf.keras.no_such", "dl4.tf.no_such", "dl4.no_such", "dl4.Context", "dl4.tf.Variable"):
+            with self.assertRaises(ModuleNotFoundError, msg=name):
+                importlib.import_module(name)
+
+
+class Texts(unittest.TestCase):
+    """Functions of keras.ops that move elements take texts, as on TensorFlow."""
+
+    T = np.array([b"a", b"b", b"c"], dtype=object)
+
+    def test_of_arrays(self):
+        column = ops.expand_dims(self.T, -1)
+        for got, expected in (
+            (column, [[b"a"], [b"b"], [b"c"]]),
+            (ops.concatenate([column, column], -1), [[b"a", b"a"], [b"b", b"b"], [b"c", b"c"]]),
+            (ops.stack([self.T, self.T]), [[b"a", b"b", b"c"]] * 2),
+            (ops.take(self.T, [2, 0], 0), [b"c", b"a"]),
+            (ops.where(np.array([True, False, True]), self.T, self.T[::-1]), [b"a", b"b", b"c"]),
+            (ops.reshape([["x", "yy"]], (2,)), [b"x", b"yy"]),
+            (ops.cast(self.T, "string"), [b"a", b"b", b"c"]),
+            (ops.equal(self.T, self.T[::-1]), [False, True, False]),
+        ):
+            self.assertEqual(np.asarray(got).tolist(), expected)
+        self.assertEqual([np.asarray(v).tolist() for v in ops.split(self.T, 3)], [[b"a"], [b"b"], [b"c"]])
+
+    def test_what_wants_numbers(self):
+        for f in (ops.exp, ops.sum, lambda x: ops.add(x, x), lambda x: ops.cast(x, "float32")):
+            with self.assertRaisesRegex(ValueError, "expected numbers, got"):
+                f(self.T)
+        for x in (np.ones(2, "float32"), keras.Input((2,))):
+            with self.assertRaisesRegex(NotImplementedError, "cast.*expected texts"):
+                ops.cast(x, "string")
+        with self.assertRaisesRegex(NotImplementedError, "split: symbolic texts"):
+            ops.split(keras.Input((2,), dtype="string"), 2, 1)
+
+    def test_in_a_model(self):
+        text, number = keras.Input((), dtype="string", name="text"), keras.Input((1,), name="number")
+        pair = ops.stack([text, ops.squeeze(ops.cast(ops.expand_dims(text, -1), "string"), -1)], 1)
+        self.assertEqual((pair.shape, pair.dtype), ((None, 2), "string"))
+        hot = layers.StringLookup(vocabulary=["a", "b", "c"], output_mode="count")(pair)
+        m = keras.Model([text, number], layers.Dense(1, kernel_initializer="ones")(layers.concatenate([hot, number])))
+        self.assertEqual([type(v).__name__ for v in m.layers if "Input" not in type(v).__name__][-3:],
+                         ["StringLookup", "Concatenate", "Dense"])
+        data = [self.T, np.full((3, 1), 0.5, "float32")]
+        np.testing.assert_allclose(m.predict(data, verbose=0), np.full((3, 1), 2.5), 1e-6)
+        with tempfile.TemporaryDirectory() as folder:
+            m.save(folder + "/m.keras")
+            again = keras.models.load_model(folder + "/m.keras")
+        np.testing.assert_allclose(again.predict(data, verbose=0), np.full((3, 1), 2.5), 1e-6)
+
+    def test_a_vocabulary_of_rows_of_different_lengths(self):
+        lookup = layers.StringLookup(output_mode="multi_hot")
+        rows = tf.ragged.constant([["a"], ["a", "b"], ["c", "b", "d"]])
+        lookup.adapt(rows)
+        self.assertEqual(lookup.get_vocabulary(), ["[UNK]", "b", "a", "d", "c"])
+        self.assertEqual(lookup(rows).numpy().tolist(), [[0, 0, 1, 0, 0], [0, 1, 1, 0, 0], [0, 1, 0, 1, 1]])
+
+    def test_rows_of_different_lengths_stay_such(self):
+        rows = tf.strings.split(["1,2,3", "4", "55,6"], ",")
+        self.assertEqual(tf.strings.to_number(rows, tf.float32).to_tensor().numpy().tolist(),
+                         [[1, 2, 3], [4, 0, 0], [55, 6, 0]])
+        self.assertEqual(tf.strings.length(rows).to_list(), [[1, 1, 1], [1], [2, 1]])
+        self.assertEqual(tf.strings.regex_full_match(rows, "[0-9]").to_list(), [[True] * 3, [True], [False, True]])
 
 
 class Summaries(unittest.TestCase):

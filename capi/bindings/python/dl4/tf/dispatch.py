@@ -114,5 +114,20 @@ def on_texts(function):
     return f
 
 
-__all__ = ["array", "by_tensors", "either", "map_structure", "name_of", "on_texts", "refuse", "string", "tensor"]
-__all__ += ["tensors"]
+def on_rows(function):
+    """A function of each element of an array: of ragged rows it gives ragged rows."""
+
+    @functools.wraps(function)
+    def f(input, *args, **kwargs):  # noqa: A002 TensorFlow's name
+        if not isinstance(input, Ragged):
+            return function(input, *args, **kwargs)
+        got = np.asarray(function(input.flat_values, *args, **kwargs))
+        ends = np.cumsum([len(row) for row in input.rows])
+        dtype = "string" if got.dtype == object else got.dtype.name
+        return Ragged([part.tolist() for part in np.split(got, ends[:-1])] if len(ends) else [], dtype)
+
+    return f
+
+
+__all__ = ["array", "by_tensors", "either", "map_structure", "name_of", "on_rows", "on_texts", "refuse", "string"]
+__all__ += ["tensor", "tensors"]

@@ -8,7 +8,7 @@ from ..keras.src.data.ragged import Ragged
 from ..keras.src.data.structure import as_bytes, string_array
 from ..keras.src.layers.preprocessing.text_vectorization import characters, ngrams as _ngrams
 from ..keras.src.utils.fingerprint import fingerprint64, siphash
-from .dispatch import array, name_of, on_texts, refuse, tensor
+from .dispatch import array, name_of, on_rows, on_texts, refuse, tensor
 
 
 @on_texts
@@ -67,11 +67,13 @@ def substr(input, pos, len, unit="BYTE", name=None):  # noqa: A002
     return _substr(input, int(pos), int(len), unit)
 
 
+@on_rows
 def regex_full_match(input, pattern, name=None):  # noqa: A002
     texts, pattern = array(input), _compiled(_letters(as_bytes(pattern)))
     return tensor(np.array([pattern.fullmatch(_letters(t)) is not None for t in texts.ravel()]).reshape(texts.shape))
 
 
+@on_rows
 def length(input, unit="BYTE", name=None):  # noqa: A002
     texts = array(input)
     count = (lambda t: len(t.decode())) if unit == "UTF8_CHAR" else len
@@ -164,6 +166,7 @@ def reduce_join(inputs, axis=None, keepdims=False, separator="", name=None):
     return tensor(np.expand_dims(found, axis) if keepdims else found)
 
 
+@on_rows
 def to_number(input, out_type="float32", name=None):  # noqa: A002
     texts = array(input)
     kind = np.dtype(name_of(out_type))
@@ -171,6 +174,7 @@ def to_number(input, out_type="float32", name=None):  # noqa: A002
     return tensor(np.array([convert(t) for t in texts.ravel()], kind).reshape(texts.shape))
 
 
+@on_rows
 def as_string(input, precision=-1, name=None):  # noqa: A002
     """Numbers as texts: floats with 6 digits, or as many as are asked for."""
     x = array(input)
@@ -183,11 +187,13 @@ def as_string(input, precision=-1, name=None):  # noqa: A002
     return tensor(string_array([text(v) for v in x.ravel().tolist()]).reshape(x.shape))
 
 
+@on_rows
 def to_hash_bucket_fast(input, num_buckets, name=None):  # noqa: A002
     texts = array(input)
     return tensor(np.array([fingerprint64(t) % num_buckets for t in texts.ravel()], "int64").reshape(texts.shape))
 
 
+@on_rows
 def to_hash_bucket_strong(input, num_buckets, key, name=None):  # noqa: A002
     texts = array(input)
     return tensor(np.array([siphash(t, key) % num_buckets for t in texts.ravel()], "int64").reshape(texts.shape))

@@ -20,6 +20,10 @@ def need_dense(who, *others):
         raise NotImplementedError(f"{who}: sparse and ragged tensors are not in this version of the library")
 
 
+class Texts(ValueError):
+    """An argument is of texts where numbers are expected."""
+
+
 def array(x):
     """An argument as an array: numbers of Python's have 32 bits, float64 becomes float32."""
     kind = type(x)
@@ -36,8 +40,10 @@ def array(x):
             return x.astype("int32") if not x.size or abs(x).max() < 2**31 else x
         if x.dtype.kind == "c":
             raise NotImplementedError(f"complex numbers are not in this version of the library: got {x.dtype}")
-        if x.dtype.kind == "O":
-            raise ValueError(f"expected numbers, got {x!r}")
+        if x.dtype.kind in "OSU":
+            raise Texts(f"expected numbers, got {x!r}")
+    elif x.dtype.kind in "OSU":
+        raise Texts(f"expected numbers, got {x!r}")
     return x.astype("float32") if x.dtype == np.float64 else x
 
 
@@ -46,7 +52,14 @@ def dtype_of(x):
     kind = type(x)
     if kind in (int, float, bool):
         return "int64" if kind is int and not -(2**31) <= x < 2**31 else kind
-    return (x if hasattr(x, "dtype") else array(x)).dtype
+    if not hasattr(x, "dtype"):
+        return array(x).dtype
+    if x.dtype in _TEXTS:
+        raise Texts(f"expected numbers, got {x!r}")
+    return x.dtype
+
+
+_TEXTS = ("object", "string")  # types of arrays of texts, and of symbolic ones
 
 
 def cast(x, dtype):

@@ -3,7 +3,9 @@
 from ..backend import call_context
 from ..backend.dtypes import standardize
 from ..backend.eager_tensor import eager_tensor
+from ..data.structure import string_array
 from ..on_arrays import arguments
+from ..on_arrays.texts import is_text
 from ..symbolic.numpy_call import NATIVE, specified
 from ..symbolic.tensor import as_tensor, cast_tensor, is_number, is_tensor, KerasTensor, operation
 from .dispatch import alike, given, is_symbolic
@@ -19,6 +21,10 @@ class Size(KerasTensor):
 def cast(x, dtype):
     """The same numbers in another type of data."""
     dtype = standardize(dtype)
+    if dtype == "string":
+        if not is_text(x) and getattr(x, "dtype", None) != "string":
+            raise NotImplementedError(f'keras.ops.cast: "string": expected texts, got {x!r}')
+        return x if is_tensor(x) else eager_tensor(string_array(x))
     if not is_symbolic(x):
         return given(arguments.cast(x, dtype), [x])
     x = as_tensor(x)

@@ -8,11 +8,14 @@ from ..backend.dtypes import floating, FLOATS
 from ..backend.eager_tensor import eager_tensor
 from ..backend.lazy import np
 from ..on_arrays import arguments, FUNCTIONS
+from ..on_arrays.texts import is_text, MOVING, on_texts
+from ..registry import create
 from ..symbolic import numpy_call
 from ..symbolic.execution import run, run_again, run_on_arrays
 from ..symbolic.function import Function
 from ..symbolic.tensor import as_tensor, cast_tensor, Input, is_tensor, KerasTensor, operation
 from ..tree import flatten, map_nest, pack_like
+from ..utils.naming import unique_name
 
 
 def _holds_tensors(values):
@@ -47,7 +50,7 @@ def dispatched(f):
             with call_context.one_operation():
                 return _in_graph(f, on_arrays, args, kwargs)
         if on_arrays is not None:
-            return given(on_arrays(*args, **kwargs), args)
+            return _of_arrays(on_arrays, f.__name__, args, kwargs)
         if len(args) == 1 and not kwargs and hasattr(args[0], "ndim"):
             again = run_again(f, args[0])
             if again is not None:
@@ -56,6 +59,16 @@ def dispatched(f):
 
     either.__name__ = f.__name__.rpartition(".")[2]
     return either
+
+
+def _of_arrays(function, name, args, kwargs):
+    """A function of NumPy's, which gives texts for texts."""
+    try:
+        return given(function(*args, **kwargs), args)
+    except arguments.Texts:
+        if not any(is_text(x) for x in flatten([list(args), kwargs])):
+            raise
+        return on_texts(name, args, kwargs)
 
 
 def _by_library(f, args, kwargs):
@@ -101,7 +114,7 @@ def computed(name):
     def either(*args, **kwargs):
         if is_symbolic(args, kwargs):
             return numpy_call.symbolic(name, args, kwargs)
-        return given(on_arrays(*args, **kwargs), args)
+        return _of_arrays(on_arrays, name, args, kwargs)
 
     either.__name__ = name.rpartition(".")[2]
     return either
@@ -118,7 +131,10 @@ def given(y, args=()):
 
 def _in_graph(f, on_arrays, args, kwargs):
     """On symbolic tensors the library computes what it can; the rest NumPy does, through which nothing is trained."""
-    dtypes = {x.dtype for x in flatten([args, kwargs]) if isinstance(x, KerasTensor)} - {"string"}
+    dtypes = {x.dtype for x in flatten([args, kwargs]) if isinstance(x, KerasTensor)}
+    if "string" in dtypes and f.__name__ in MOVING:
+        return create("layer", "TextOperation", function=f.__name__, name=unique_name(f.__name__))(*args, **kwargs)
+    dtypes -= {"string"}
     if on_arrays is None:
         return f(*args, **kwargs) if dtypes <= _NATIVE else _specified(f, args, kwargs)
     if not dtypes <= _NATIVE:

@@ -237,7 +237,7 @@ class IndexLookup(DataLayer):
         """Learns the vocabulary: the tokens by how often they are in the data."""
         self.reset_state()
         for batch, whole in batches_of(data, steps):
-            if whole:
+            if whole and not isinstance(batch, Ragged):
                 batch = self._as_tokens(batch)
                 batch = batch[:, None] if batch.ndim == 1 else batch
             self.update_state(batch)

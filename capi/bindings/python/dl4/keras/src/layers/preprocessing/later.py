@@ -7,6 +7,7 @@ _MODULES = {
     "hashing": "HashedCrossing Hashing",
     "lookups": "IntegerLookup StringLookup",
     "pipeline": "Pipeline",
+    "text_operation": "TextOperation",
     "text_vectorization": "TextVectorization",
     "images.contrast": "AutoContrast Equalization",
     "images.sizes": "CenterCrop Resizing",

@@ -137,8 +137,7 @@ struct dl4_session final : dl4::capi::Object {
   static constexpr auto type = dl4::capi::Tag::session;
   // What a stream of the session runs, or why there is none.
   struct Streams {
-    std::shared_ptr<dl4::runtime::Executable> core;
-    std::shared_ptr<const dl4::plan::Tick> tick;
+    dl4::runtime::Ticks ticks;
     std::string why_none;
     bool alone = false;  // runs of the session are such streams too
   };
@@ -173,7 +172,7 @@ struct dl4_stream final : dl4::capi::Object {
       : Object(type),
         context(session.context),
         session(&session),
-        core(session.streams.core, session.streams.tick, batch),
+        core(session.streams.ticks, batch),
         sampler(batch, seed) {}
   explicit dl4_stream(const dl4_stream &other)  // in its turn
       : Object(type),

@@ -45,29 +45,35 @@ SessionOptions session_options(const char *options) {
 
 // An audio thread runs a stream: other libraries' kernels are left out.
 dl4_session::Streams streams_of(graph::Pinned &p, runtime::Options run) {
-  dl4_session::Streams streams{nullptr, nullptr, std::move(p.why_no_tick)};
+  dl4_session::Streams streams{{}, std::move(p.why_no_tick)};
   if (!p.tick) return streams;
   for (const std::string &name : dispatch::library_kernels()) run.plan.kernels_off.push_back(name);
-  streams.core = runtime::Executable::make(std::move(p.tick->program), p.states, std::make_shared<plan::Packs>(), run);
-  streams.tick = std::make_shared<const plan::Tick>(std::move(*p.tick));
+  run.plan.cutting.by_row = p.tick->at_once > 1;
+  const auto packs = std::make_shared<plan::Packs>();
+  runtime::Ticks &ticks = streams.ticks;
+  ticks.one = runtime::Executable::make(std::move(p.tick->program), p.states, packs, run);
+  if (p.tick->at_once > 1)
+    ticks.together = runtime::Executable::make(std::move(p.tick->together), p.states, packs, run);
+  ticks.how = std::make_shared<const plan::Tick>(std::move(*p.tick));
   return streams;
 }
 
 // Of the first input that is a sequence.
 int64_t steps_of(const dl4_session &s, const std::vector<Shape> &in) {
   for (size_t i = 0; i < in.size(); ++i)
-    if (s.streams.tick->sequences[i]) return in[i][1];
+    if (s.streams.ticks.how->sequences[i]) return in[i][1];
   return 0;
 }
 
 // All steps as those of a stream that begins.
 void run_as_stream(dl4_session &s, const InAndOut &given, const std::atomic<int32_t> *cancel) {
   int64_t batch = 1;
-  for (size_t i = 0; i < s.streams.tick->sequences.size() && i < static_cast<size_t>(given.n_in); ++i)
-    if (const dl4_tensor &t = element(given.in[i], "in", i); s.streams.tick->sequences[i] && t.shape.rank() > 0)
+  const std::vector<bool> &sequences = s.streams.ticks.how->sequences;
+  for (size_t i = 0; i < sequences.size() && i < static_cast<size_t>(given.n_in); ++i)
+    if (const dl4_tensor &t = element(given.in[i], "in", i); sequences[i] && t.shape.rank() > 0)
       batch = std::max<int64_t>(1, t.shape[0]);
   FlushToZero flush;
-  runtime::Stream whole(s.streams.core, s.streams.tick, batch);
+  runtime::Stream whole(s.streams.ticks, batch);
   run_tensors(whole, whole.outputs_count(), *s.context->memory, given, cancel);
 }
 
@@ -110,13 +116,20 @@ std::string describe(dl4_session &s, int32_t format) {
            {"cached_bytes", s.core->cached_bytes()},
            {"packed_bytes", s.core->packed_bytes()},
            {"plans", s.core->plans()}};
-  if (const plan::Tick *tick = s.streams.tick.get()) {
-    Json outputs = Json::array();
+  if (const plan::Tick *tick = s.streams.ticks.how.get()) {
+    Json outputs = Json::array(), plans = Json::array();
+    int64_t bytes = 0;
     for (const auto &o : tick->outputs) outputs.push_back({{"steps", o.steps}, {"late", o.late}});
+    for (runtime::Executable *core : {s.streams.ticks.one.get(), s.streams.ticks.together.get()}) {
+      if (!core) continue;
+      bytes += core->cached_bytes();
+      for (const Json &one : core->plans()) plans.push_back(one);
+    }
     all["stream"] = {{"steps", tick->steps},
+                     {"steps_at_once", checked_mul(tick->steps, tick->at_once)},
                      {"outputs", std::move(outputs)},
-                     {"cached_bytes", s.streams.core->cached_bytes()},
-                     {"plans", s.streams.core->plans()}};
+                     {"cached_bytes", bytes},
+                     {"plans", std::move(plans)}};
   }
   return dump(all);
 }
@@ -170,8 +183,8 @@ dl4_error *dl4_session_output_shape(const dl4_session *s, const int32_t *ranks, 
     need_index(i, dl4_port_count(s, DL4_OUTPUTS));
     const auto at = static_cast<size_t>(i);
     Shape shape = session.core->outputs(in)[at].shape;
-    if (session.streams.alone && session.streams.tick->outputs[at].is_sequence)
-      shape = shape.with(1, session.streams.tick->given(at, steps_of(session, in)));
+    if (session.streams.alone && session.streams.ticks.how->outputs[at].is_sequence)
+      shape = shape.with(1, session.streams.ticks.how->given(at, steps_of(session, in)));
     give_shape(shape, dims, cap, rank);
   });
 }

@@ -6,13 +6,15 @@
 
 namespace dl4::ops {
 
-// Attention, causal, of the n queries (N, n, ..) from step tick * n on, over the latest `window` steps up to each that
-// are not below `first`. The rings (N, capacity, ..) of keys, values and perhaps a mask have taken these steps in.
+// Attention, causal, of the n queries (N, n, ..) from step tick * each on, over the latest `window` steps up to each
+// that are not below `first`. The rings (N, capacity, ..) of keys, values and perhaps a mask have taken these steps in.
 struct CachedAttention {
   bool heads = false;
   float scale = 1;
-  int64_t window = 0, first = 0;
-  void fields(auto &f) const { f("heads", heads), f("scale", scale), f("window", window), f("first", first); }
+  int64_t window = 0, first = 0, each = 1;
+  void fields(auto &f) const {
+    f("heads", heads), f("scale", scale), f("window", window), f("first", first), f("each", each);
+  }
 };
 
 struct CachedAttentionOp final : NotDifferentiable<CachedAttentionOp> {

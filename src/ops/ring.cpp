@@ -19,9 +19,9 @@ std::vector<Operand> RingOp::infer(Operands src) const {
     fail(Code::shape_mismatch, "ring: expected a capacity that is a power of two and known steps, got ", state, " and ",
          x);
   const int64_t reach = count ? checked_add(checked_mul(count - 1, dilation), 1, skip) : 0;
-  if (n > capacity || reach > capacity || count < 0 || skip < 0 || dilation < 1)
+  if (reach > checked_add(capacity, n) || each < 0 || count < 0 || skip < 0 || dilation < 1)
     fail(Code::invalid_argument, "ring: a window of ", count, " steps that are ", dilation, " apart, ", skip,
-         " from the end, does not fit in ", capacity);
+         " from the end, does not fit in ", capacity, " and ", n, " more");
   Shape whole = state;
   for (int i = 0; i < state.rank(); ++i)
     if (whole[i] == free_dim) whole = whole.with(i, x[i]);

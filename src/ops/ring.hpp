@@ -7,15 +7,17 @@
 namespace dl4::ops {
 
 // Along `axis` the state (.., capacity, ..), whose capacity is a power of two, has step i at place i % capacity. It
-// takes in the n steps x (.., n, ..), which are those from tick * n on. The window is `count` steps, `dilation` steps
-// apart, of which the last is the one before the newest `skip`; none where count is 0.
+// takes in the n steps x (.., n, ..), which are those from tick * each on. The window is `count` steps, `dilation`
+// steps apart, of which the last is the one before the newest `skip`; none where count is 0.
 struct RingOp final : NotDifferentiable<RingOp> {
   int axis;
-  int64_t count, dilation, skip;
+  int64_t each, count, dilation, skip;
 
-  RingOp(int axis, int64_t count, int64_t dilation, int64_t skip)
-      : axis(axis), count(count), dilation(dilation), skip(skip) {}
-  void fields(auto &f) const { f("axis", axis), f("count", count), f("dilation", dilation), f("skip", skip); }
+  RingOp(int axis, int64_t each, int64_t count, int64_t dilation, int64_t skip)
+      : axis(axis), each(each), count(count), dilation(dilation), skip(skip) {}
+  void fields(auto &f) const {
+    f("axis", axis), f("each", each), f("count", count), f("dilation", dilation), f("skip", skip);
+  }
   std::string_view name() const override { return "ring"; }
   std::vector<Operand> infer(Operands src) const override;
   int overwrites(int dst) const override { return dst == 0 ? 0 : -1; }

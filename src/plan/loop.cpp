@@ -67,9 +67,18 @@ class Loop final : public NestingKernel {
     const int64_t slice = i % body.slices, phase = i / body.slices;
     void **args = body.args_of(frame, slice);
     if (body.slices == 1) {
-      for (int64_t t = 0; t < p_.time; ++t) {
-        arrange(t, r, args);
+      const auto run_body = [&] {
         for (const Stage &s : body.stages) body.run_stage(s, 0, frame, args, r.report);
+      };
+      int64_t t = 0;
+      for (const int64_t apart = moves_evenly(r) ? std::min<int64_t>(p_.time, 2) : p_.time; t < apart; ++t) {
+        arrange(t, r, args);
+        run_body();
+      }
+      if (t < p_.time) find_moves(r, frame);
+      for (; t < p_.time; ++t) {
+        for (const NestedFrame::Move &m : frame.moves) args[m.arg] = static_cast<std::byte *>(args[m.arg]) + m.bytes;
+        run_body();
       }
       return finish(r);
     }
@@ -127,6 +136,26 @@ class Loop final : public NestingKernel {
   // The arguments of all kernels at step t.
   void arrange(int64_t t, const Run &r, void **args) const noexcept {
     p_.body.arrange(args, [&](const Place &place) { return address(place, t, r); });
+  }
+
+  // From the second step on, do all arguments move by as much from step to step?
+  bool moves_evenly(const Run &r) const noexcept {
+    return std::all_of(p_.outputs.begin(), p_.outputs.end(),
+                       [&](const Output &o) { return !o.is_state || r.out<void>(o.dst); });
+  }
+  // From the arguments of the second step to those of the third; the frame keeps the former.
+  void find_moves(const Run &r, NestedFrame &frame) const noexcept {
+    frame.moves.clear();
+    size_t k = 0;
+    const auto move = [&](const Place &place) {
+      const auto *from = static_cast<const std::byte *>(frame.args[k]), *to = address(place, 2, r);
+      if (to != from) frame.moves.push_back({k, to - from});
+      ++k;
+    };
+    for (const PlanStep &s : p_.body.plan->steps) {
+      for (const Place &place : s.args) move(place);
+      move(s.scratch);
+    }
   }
 
   // States whose last ones do not yet lie in their destinations.

@@ -55,6 +55,7 @@ std::unique_ptr<NestedFrame> Nested::bind() const {
   auto frame = std::make_unique<NestedFrame>();
   for (const PlanStep &s : plan->steps) frame->bound.push_back(s.kernel->bind());
   frame->args.resize(static_cast<size_t>(checked_mul(slices, static_cast<int64_t>(arguments_))));
+  frame->moves.reserve(arguments_);
   return frame;
 }
 

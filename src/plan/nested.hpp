@@ -17,6 +17,12 @@ struct Stage {
 struct NestedFrame final : Bound {
   std::vector<std::unique_ptr<Bound>> bound;  // by step of the plan
   std::vector<void *> args;                   // of all steps, for each slice
+  // Of arguments that move from one run to the next by as many bytes each time.
+  struct Move {
+    size_t arg;
+    std::ptrdiff_t bytes;
+  };
+  std::vector<Move> moves;  // room for one of each argument
 };
 
 class Nested {

@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "backend/cpu/kernels/movement/movement.hpp"
-#include "backend/cpu/kernels/single_threaded.hpp"
 
 namespace dl4::runtime {
 namespace {
@@ -18,14 +17,16 @@ Shape with_batch(Shape s, int64_t batch) {
 
 }  // namespace
 
-Stream::Stream(std::shared_ptr<Executable> executable, std::shared_ptr<const plan::Tick> tick, int64_t batch)
-    : executable_(std::move(executable)), tick_(std::move(tick)), batch_(batch), taken_(make_zeros(DType::i64, {})) {
-  const ops::Program &p = executable_->program();
+Stream::Stream(const Ticks &ticks, int64_t batch) : batch_(batch), tick_(ticks.how) {
+  one_.executable = ticks.one;
+  together_.executable = ticks.together;
+  together_.ticks = tick_->at_once;
+  const ops::Program &p = ticks.one->program();
   const size_t states = tick_->states.size(), first = p.inputs.size() - states;
   int64_t bytes = 0;
   const auto made = [&](DType dtype, const Shape &shape, int copies) {
     bytes = checked_add(bytes, checked_mul(copies, checked_mul(shape.elements(), size_of(dtype))));
-    executable_->need_room(bytes);
+    ticks.one->need_room(bytes);
     return make_zeros(dtype, shape);
   };
   for (size_t i = 0; i + 1 < first; ++i) {
@@ -46,19 +47,22 @@ Stream::Stream(std::shared_ptr<Executable> executable, std::shared_ptr<const pla
     const Shape shape = with_batch(v.shape, batch_);
     const plan::Tick::State &how = tick_->states[i];
     last_begin_ = std::max(last_begin_, how.begin);
-    Kept kept;
+    Kept kept{v.dtype, shape};
     for (int a = v.shape.rank(); a-- > 0;)
       if (v.shape[a] == free_dim) kept.batch_axis = a;
-    kept.now = made(v.dtype, shape, how.is_ring ? 1 : 3);
+    kept.bytes = checked_mul(shape.elements(), size_of(v.dtype));
     if (how.is_ring) {
       kept.outer = shape.elements(0, how.axis);
       kept.row = checked_mul(shape.elements(how.axis + 1, shape.rank()), size_of(v.dtype));
-    } else {
-      kept.next = make_zeros(v.dtype, shape);
-      kept.before = make_zeros(v.dtype, shape);
     }
+    int64_t &end = how.is_ring ? rings_bytes_ : half_;
+    kept.at = end;
+    end = checked_add(end, round_up(kept.bytes, 64));
     kept_.push_back(std::move(kept));
   }
+  bytes = checked_add(bytes, checked_mul(3, half_), rings_bytes_);
+  ticks.one->need_room(bytes);
+  lay_out();
   for (size_t j = 0; j < outputs_count(); ++j) {
     const ops::Value &v = p[p.outputs[j]];
     Held held;
@@ -68,17 +72,25 @@ Stream::Stream(std::shared_ptr<Executable> executable, std::shared_ptr<const pla
     }
     last_.push_back(std::move(held));
   }
-  in_.resize(p.inputs.size());
-  out_.resize(p.outputs.size());
-  in_strides_.resize(inputs());
-  parts_.resize(outputs_count());
+  for (Pace *pace : {&one_, &together_}) {
+    pace->in.resize(p.inputs.size());
+    pace->out.resize(p.outputs.size());
+    pace->strides.resize(inputs());
+    pace->whole.resize(outputs_count());
+    pace->parts.resize(outputs_count());
+  }
+  steady_ = last_begin_;
+  for (const plan::Tick::Output &o : tick_->outputs)
+    steady_ = std::max(steady_, o.is_sequence && o.steps > 0 ? (o.late + o.steps - 1) / o.steps : o.late);
   given_.resize(outputs_count());
   reset();
 }
 
 Stream::~Stream() {
-  if (!kept_frame_) return;
-  if (auto ready = kept_frame_->take()) executable_->finish(std::move(*ready));
+  for (Pace *pace : {&one_, &together_}) {
+    if (!pace->frame) continue;
+    if (auto ready = pace->frame->take()) pace->executable->finish(std::move(*ready));
+  }
 }
 
 int64_t Stream::steps(std::span<const View> in) const {
@@ -88,7 +100,7 @@ int64_t Stream::steps(std::span<const View> in) const {
 }
 
 void Stream::check(std::span<const View> in, int64_t batch) const {
-  const ops::Program &p = executable_->program();
+  const ops::Program &p = one_.executable->program();
   if (in.size() != inputs()) fail(Code::invalid_argument, "expected ", inputs(), " inputs, got ", in.size());
   for (size_t i = 0; i < in.size(); ++i) {
     const ops::Value &v = p[p.inputs[i]];
@@ -108,34 +120,37 @@ void Stream::check(std::span<const View> in, int64_t batch) const {
   }
 }
 
-// The views of a tick. One of a sequence of which others follow has the strides of the whole: those of a batch of 1 say
-// nothing.
 void Stream::bind(std::span<const View> in) {
   last_in_.clear();
+  bind(one_, in);
+  if (joins(steps(in))) bind(together_, in);
+}
+
+// The views of a run. One of a sequence of which others follow has the strides of the whole: those of a batch of 1 say
+// nothing.
+void Stream::bind(Pace &pace, std::span<const View> in) {
+  const int64_t steps = pace.ticks * tick_->steps;
   for (size_t i = 0; i < in.size(); ++i) {
-    View &v = in_[i] = in[i];
+    View &v = pace.in[i] = in[i];
     if (!in[i].strides) in_steps_[i].bytes = checked_mul(in[i].shape.elements(), size_of(v.dtype));
     if (!in_steps_[i].is_sequence) continue;
-    if (waits()) {
-      const Tensor &t = waiting_[i].now;
-      v = {t.dtype, t.shape, t.data.get()};
-      continue;
-    }
     const Shape &whole = in[i].shape;
-    auto &strides = in_strides_[i];
+    auto &strides = pace.strides[i];
     if (in[i].strides)
       std::copy_n(in[i].strides, whole.rank(), strides.begin());
     else
       strides = dense_strides(whole);
-    v.shape = whole.with(1, 1);
-    v.strides = in[i].strides || (batch_ > 1 && whole[1] > 1) ? strides.data() : nullptr;
     in_steps_[i].advance = strides[1] * size_of(v.dtype);  // bounded: a tensor that exists
+    v.shape = whole.with(1, steps);
+    v.strides = in[i].strides || (batch_ > 1 && whole[1] > steps) ? strides.data() : nullptr;
+    if (!waits() || pace.ticks > 1) continue;
+    const Tensor &t = waiting_[i].now;
+    v = {t.dtype, t.shape, t.data.get()};
   }
-  in_[in.size()] = {DType::i64, {}, &number_};
+  pace.in[in.size()] = {DType::i64, {}, &number_};
   const size_t first = inputs() + 1, to = outputs_count();
   for (size_t i = 0; i < kept_.size(); ++i) {
-    const Kept &k = kept_[i];
-    in_[first + i] = out_[to + i] = {k.now.dtype, k.now.shape, k.now.data.get()};
+    pace.in[first + i] = pace.out[to + i] = {kept_[i].dtype, kept_[i].shape, now(i)};
   }
 }
 
@@ -161,7 +176,7 @@ std::vector<ops::Operand> Stream::outputs(std::span<const View> in, const std::a
   } else {
     check(in);
     bind(in);
-    all = executable_->outputs(in_, cancel);
+    all = one_.executable->outputs(one_.in, cancel);
     all.resize(outputs_count());
   }
   const int64_t n = steps(in);
@@ -208,25 +223,37 @@ void Stream::need_steps(std::span<const View> out, int64_t steps) const {
 }
 
 void Stream::bind_outputs(std::span<const View> out) {
-  const ops::Program &p = executable_->program();
+  const ops::Program &p = one_.executable->program();
   is_steady_ = tick_->steps == 1;
   for (size_t j = 0; j < out.size(); ++j) {
     if (out[j].strides) fail(Code::unsupported, "output ", j, ": expected a dense tensor, got a strided one");
     const plan::Tick::Output &o = tick_->outputs[j];
-    View &v = out_[j] = out[j];
     Given &g = given_[j] = {};
-    g.bytes = checked_mul(v.shape.elements(), size_of(v.dtype));
-    if (!o.is_sequence) continue;
-    if (v.shape.rank() != p[p.outputs[j]].shape.rank())
-      fail(Code::shape_mismatch, "output ", j, ": expected ", p[p.outputs[j]].shape.rank(), " axes, got shape ",
-           v.shape);
+    g.bytes = checked_mul(out[j].shape.elements(), size_of(out[j].dtype));
     is_steady_ &= o.late == 0;
-    g.is_whole = batch_ == 1 || v.shape[1] == o.steps;
-    v.shape = v.shape.with(1, o.steps);
-    g.row = checked_mul(v.shape.elements(), size_of(v.dtype)) / checked_mul(batch_, o.steps);
-    if ((!g.is_whole || o.late > 0) && (parts_[j].shape != v.shape || parts_[j].dtype != v.dtype))
-      parts_[j] = make_tensor(v.dtype, v.shape);
+    if (o.is_sequence && out[j].shape.rank() != p[p.outputs[j]].shape.rank())
+      fail(Code::shape_mismatch, "output ", j, ": expected ", p[p.outputs[j]].shape.rank(), " axes, got shape ",
+           out[j].shape);
+    for (Pace *pace : {&one_, &together_}) {
+      View &v = pace->out[j] = out[j];
+      if (!o.is_sequence || !pace->executable) continue;
+      const int64_t steps = checked_mul(pace->ticks, o.steps);
+      pace->whole[j] = batch_ == 1 || v.shape[1] == steps;
+      v.shape = v.shape.with(1, steps);
+      g.row = checked_mul(v.shape.elements(), size_of(v.dtype)) / checked_mul(batch_, steps);
+      Tensor &part = pace->parts[j];
+      const bool wanted = pace->ticks == 1 ? !pace->whole[j] || o.late > 0 : !pace->whole[j] && out[j].shape[1] > steps;
+      if (wanted && (part.shape != v.shape || part.dtype != v.dtype)) part = make_tensor(v.dtype, v.shape);
+    }
   }
+}
+
+// What a later run of these shapes would allocate.
+void Stream::get_ready(Pace &pace, const std::atomic<int32_t> *cancel) {
+  if (!pace.frame) pace.frame = pace.executable->make_kept();
+  if (auto other = pace.frame->take()) pace.executable->finish(std::move(*other));
+  auto ready = pace.executable->prepare(pace.in, pace.out, cancel, true);
+  if (!pace.frame->put(std::move(ready))) pace.executable->finish(std::move(ready));
 }
 
 // Copies steps [from, from + steps) of the inputs to places from `to` on of those that wait.
@@ -243,79 +270,93 @@ void Stream::take(std::span<const View> in, int64_t from, int64_t to, int64_t st
 }
 
 // Where it writes its outputs.
-void Stream::aim(std::span<const View> out, Frame &frame) noexcept {
+void Stream::aim(const Pace &pace, std::span<const View> out, Frame &frame) noexcept {
   for (size_t j = 0; j < out.size(); ++j) {
     const plan::Tick::Output &o = tick_->outputs[j];
     const Given &g = given_[j];
     auto *whole = static_cast<std::byte *>(out[j].data);
-    frame.out[j] = !o.is_sequence                              ? whole
-                   : g.is_whole && number_ * o.steps >= o.late ? whole + g.next * g.row
-                                                               : parts_[j].data.get();
+    frame.out[j] = !o.is_sequence                                 ? whole
+                   : pace.whole[j] && number_ * o.steps >= o.late ? whole + g.next * g.row
+                                                                  : pace.parts[j].data.get();
   }
 }
 
-// From where a tick wrote them to where they belong.
-void Stream::collect(std::span<const View> out, const Frame &frame) noexcept {
+// From where a run wrote them to where they belong.
+void Stream::collect(const Pace &pace, std::span<const View> out, const Frame &frame) noexcept {
   for (size_t j = 0; j < out.size(); ++j) {
     const plan::Tick::Output &o = tick_->outputs[j];
     if (!o.is_sequence) continue;
     Given &g = given_[j];
-    if (o.late == 0 && g.is_whole) {
-      g.next += o.steps;
+    const int64_t steps = pace.ticks * o.steps;
+    if (o.late == 0 && pace.whole[j]) {
+      g.next += steps;
       continue;
     }
-    const int64_t nothing = std::clamp<int64_t>(o.late - number_ * o.steps, 0, o.steps), n = o.steps - nothing;
-    if (frame.out[j] == parts_[j].data.get() && n > 0) {
+    const int64_t nothing = std::clamp<int64_t>(o.late - number_ * o.steps, 0, steps), n = steps - nothing;
+    if (frame.out[j] == pace.parts[j].data.get() && n > 0) {
       const std::byte *from = frame.out[j] + nothing * g.row;
       auto *to = static_cast<std::byte *>(out[j].data) + g.next * g.row;
-      for (int64_t b = 0; b < batch_; ++b, from += o.steps * g.row, to += out[j].shape[1] * g.row)
+      for (int64_t b = 0; b < batch_; ++b, from += steps * g.row, to += out[j].shape[1] * g.row)
         std::memcpy(to, from, static_cast<size_t>(n * g.row));
     }
     g.next += n;
   }
 }
 
+void Stream::run_ticks(Pace &pace, int64_t runs, Place &place, std::span<const View> in, std::span<const View> out,
+                       const std::atomic<int32_t> *cancel) {
+  if (runs == 0) return;
+  std::optional<Executable::Ready> ready = pace.frame->take();
+  if (!ready) ready.emplace(pace.executable->prepare(pace.in, pace.out, cancel, true));
+  Frame &frame = *ready->frame;
+  pace.executable->bind_states(*ready);
+  const int64_t steps = pace.ticks * tick_->steps;
+  const bool waits = this->waits() && pace.ticks == 1;
+  for (size_t i = 0; i < in.size(); ++i) frame.in[i] = static_cast<std::byte *>(in[i].data);
+  frame.in[in.size()] = reinterpret_cast<std::byte *>(&number_);
+  for (int64_t r = 0; r < runs; ++r) {
+    if (waits) take(in, std::exchange(place.at, place.at + steps - place.wait), place.wait, steps - place.wait);
+    for (size_t i = 0; i < in.size(); ++i) {
+      // bounded: a tensor that exists
+      std::byte *from = static_cast<std::byte *>(in[i].data) + place.at * in_steps_[i].advance;
+      if (in_steps_[i].is_sequence && waits)
+        frame.in[i] = waiting_[i].now.data.get();
+      else if (pace.in[i].strides)
+        pace.executable->stage(*ready, i, pace.in[i], from);
+      else
+        frame.in[i] = from;
+    }
+    aim_states(frame);
+    aim(pace, out, frame);
+    begin_states();
+    pace.executable->run(*ready, cancel);
+    std::swap(now_, next_);
+    collect(pace, out, frame);
+    number_ += pace.ticks;
+    if (waits)
+      place.wait = 0;
+    else
+      place.at += steps;
+  }
+  if (!pace.executable->keeps() || !pace.frame->put(std::move(*ready))) pace.executable->finish(std::move(*ready));
+}
+
+// As many ticks together as can be: not the first ones, nor one that begins with steps that waited.
 void Stream::run_ticks(std::span<const View> in, std::span<const View> out, const std::atomic<int32_t> *cancel) {
-  const int64_t each = tick_->steps, n = steps(in), ticks = tick_->ticks(tick_->rest(taken()) + n);
-  int64_t wait = tick_->rest(taken()), at = 0;  // steps that wait, steps of the inputs that have been taken
+  const int64_t n = steps(in);
+  Place place{tick_->rest(taken()), 0};
+  const int64_t ticks = tick_->ticks(place.wait + n);
   number_ = tick_->ticks(taken());
   for (Given &g : given_) g.next = 0;
-  if (ticks > 0) {
-    std::optional<Executable::Ready> ready = kept_frame_->take();
-    if (!ready) ready.emplace(executable_->prepare(in_, out_, cancel, true));
-    Frame &frame = *ready->frame;
-    kernels::SingleThreaded single;
-    executable_->bind_states(*ready);
-    for (size_t i = 0; i < in.size(); ++i) frame.in[i] = static_cast<std::byte *>(in[i].data);
-    frame.in[in.size()] = reinterpret_cast<std::byte *>(&number_);
-    for (int64_t t = 0; t < ticks; ++t) {
-      if (waits()) {
-        take(in, at, wait, each - wait);
-        at += each - wait;
-        wait = 0;
-      }
-      if (t > 0) ++number_;
-      for (size_t i = 0; i < in.size(); ++i) {
-        // bounded: a tensor that exists
-        std::byte *from = static_cast<std::byte *>(in[i].data) + t * in_steps_[i].advance;
-        if (in_steps_[i].is_sequence && waits())
-          frame.in[i] = waiting_[i].now.data.get();
-        else if (in_[i].strides)
-          executable_->stage(*ready, i, in_[i], from);
-        else
-          frame.in[i] = from;
-      }
-      aim_states(frame);
-      aim(out, frame);
-      begin_states();
-      executable_->run(*ready, cancel);
-      for (Kept &k : kept_)
-        if (k.next.data) std::swap(k.now, k.next);
-      collect(out, frame);
-    }
-    if (!executable_->keeps() || !kept_frame_->put(std::move(*ready))) executable_->finish(std::move(*ready));
+  int64_t apart = ticks, runs = 0;
+  if (joins(n)) {
+    apart = std::clamp<int64_t>(steady_ - number_, place.wait > 0 ? 1 : 0, ticks);
+    runs = (ticks - apart) / together_.ticks;
   }
-  if (waits() && at < n) take(in, at, wait, n - at);
+  run_ticks(one_, apart, place, in, out, cancel);
+  run_ticks(together_, runs, place, in, out, cancel);
+  run_ticks(one_, ticks - apart - runs * together_.ticks, place, in, out, cancel);
+  if (waits() && place.at < n) take(in, place.at, place.wait, n - place.at);
   finish_outputs(out, ticks);
   taken() += n;
 }
@@ -337,8 +378,8 @@ void Stream::run(std::span<const View> in, std::span<const View> out, const std:
   if (!as_before) {
     bind(in);
     bind_outputs(out);
-    if (!kept_frame_) kept_frame_ = executable_->make_kept();
-    if (auto other = kept_frame_->take()) executable_->finish(std::move(*other));
+    get_ready(one_, cancel);
+    if (joins(n)) get_ready(together_, cancel);
     last_in_.assign(in.begin(), in.end());
     last_out_.assign(out.begin(), out.end());
   }

@@ -12,12 +12,17 @@
 
 namespace dl4::runtime {
 
+// What streams run: the Executables of a tick, and of how->at_once ticks in one where there is such.
+struct Ticks {
+  std::shared_ptr<Executable> one, together;
+  std::shared_ptr<const plan::Tick> how;
+};
+
 // What runs is a tick: so many steps of each sequence. Inputs or outputs that are no sequences are the same in all
 // ticks, or those of the last one. Steps that make no whole tick wait for the next call. One thread at a time.
 class Stream {
  public:
-  // The Executable's Program is the tick's.
-  Stream(std::shared_ptr<Executable> executable, std::shared_ptr<const plan::Tick> tick, int64_t batch);
+  Stream(const Ticks &ticks, int64_t batch);
 
   Stream(Stream &&) = default;
   Stream &operator=(Stream &&) = delete;
@@ -35,7 +40,7 @@ class Stream {
   void check(std::span<const View> in, int64_t batch) const;
   // Dtypes and shapes of all outputs for these inputs.
   std::vector<ops::Operand> outputs(std::span<const View> in, const std::atomic<int32_t> *cancel = nullptr);
-  void need_room(int64_t bytes) const { executable_->need_room(bytes); }
+  void need_room(int64_t bytes) const { one_.executable->need_room(bytes); }
   // All steps of the inputs, inside of a FlushToZero. After an error the states are as before the call. Allocates
   // nothing after the first call with these shapes.
   void run(std::span<const View> in, std::span<const View> out, const std::atomic<int32_t> *cancel = nullptr);
@@ -43,14 +48,16 @@ class Stream {
   // The states are again as before the last run, which did not fail.
   void undo() { put_back(); }
 
-  // Of streams of one Executable that run as the rows of one, where rows may be at different ticks: the states of
-  // `from`, of batch 1, become those of a row; those of a row wait in `to` until it takes its turn.
-  void take_row(int64_t row, const Stream &from);
-  void give_row(int64_t row, Stream &to) const;
-  void turn();
-  // Of many streams most lie in no cache: reads what those functions need ahead, each depth what the one before finds.
-  static constexpr int depths = 3;
-  void read_ahead(int depth) const noexcept;
+  // Of many streams most lie in no cache: reads what StreamBlock needs ahead, each depth what the one before finds.
+  static constexpr int depths = 2;
+  void read_ahead(int depth) const noexcept {
+    constexpr int64_t line = 64, most = 1024;
+    if (depth == 0) return __builtin_prefetch(this, 1);
+    __builtin_prefetch(memory_.get(), 1);
+    // bounded: of a piece of memory
+    for (int64_t at = 0; at < std::min(most, half_); at += line)
+      __builtin_prefetch(now_ + at), __builtin_prefetch(next_ + at, 1);
+  }
 
   int64_t batch() const { return batch_; }
 
@@ -62,24 +69,37 @@ class Stream {
   // Of an input.
   struct Steps {
     bool is_sequence = false;
-    int64_t advance = 0;  // from one step to the next, in bytes; 0 where there is nothing to move
+    int64_t advance = 0;  // from one step to the next, in bytes; 0 where all are the same
     int64_t bytes = 0;    // of a call's, dense
   };
   // Of an output.
   struct Given {
-    int64_t bytes = 0;     // of a call's
-    int64_t row = 0;       // of a step of it, in bytes
-    int64_t next = 0;      // of the call's steps
-    bool is_whole = true;  // does a tick's part lie together?
+    int64_t bytes = 0;  // of a call's
+    int64_t row = 0;    // of a step of it, in bytes
+    int64_t next = 0;   // of the call's steps
   };
-  // A state: of this tick, of the next, of before the run. A ring is changed where it lies, and has what a run is about
-  // to write over.
+  // Runs of one Executable for the views of a call: of a tick each, or of many.
+  struct Pace {
+    std::shared_ptr<Executable> executable;
+    int64_t ticks = 1;
+    std::vector<View> in, out;                           // of a run
+    std::vector<std::array<int64_t, max_rank>> strides;  // of `in`
+    std::vector<bool> whole;                             // by output: does a run's part lie together?
+    std::vector<Tensor> parts;                           // a run's steps of outputs that do not go where they belong
+    std::shared_ptr<Executable::Kept> frame;             // for these views
+  };
+  // How far a run has come: the steps that wait, the steps of the inputs that have been taken.
+  struct Place {
+    int64_t wait, at;
+  };
+  // A state, and where it lies: in a half of the memory or, of a ring, among the rings.
   struct Kept {
-    Tensor now, next, before;
-    std::vector<std::byte> undo;
-    Tensor spare;                // of a ring, what it becomes by its turn
+    DType dtype;
+    Shape shape;
+    int64_t at = 0, bytes = 0;
     int64_t outer = 0, row = 0;  // of a ring, in bytes
     int batch_axis = 0;
+    std::vector<std::byte> undo{};  // of a ring, what a run is about to write over
   };
   // What is kept of a call beside the states, and what it was before the run.
   struct Held {
@@ -88,20 +108,27 @@ class Stream {
   int64_t comes(size_t output, int64_t n) const {  // steps of an output that n more steps of the inputs give
     return tick_->given(output, taken() + n) - tick_->given(output, taken());
   }
-  int64_t &taken() { return *taken_.as<int64_t>(); }  // steps, since the beginning
-  int64_t taken() const { return *taken_.as<int64_t>(); }
+  int64_t &taken() { return *reinterpret_cast<int64_t *>(memory_.get()); }  // steps, since the beginning
+  int64_t taken() const { return *reinterpret_cast<int64_t *>(memory_.get()); }
+  std::byte *now(size_t state) const { return (tick_->states[state].is_ring ? rings_ : now_) + kept_[state].at; }
+  void lay_out();
   int64_t steps(std::span<const View> in) const;
   bool waits() const { return tick_->steps > 1; }
   bool is_as_before(std::span<const View> in, std::span<const View> out) const;
   void need_steps(std::span<const View> out, int64_t steps) const;
   void bind(std::span<const View> in);
+  void bind(Pace &pace, std::span<const View> in);
   void bind_outputs(std::span<const View> out);
+  void get_ready(Pace &pace, const std::atomic<int32_t> *cancel);
+  bool joins(int64_t steps) const { return together_.executable && steps >= tick_->steps * together_.ticks; }
   void run_ticks(std::span<const View> in, std::span<const View> out, const std::atomic<int32_t> *cancel);
+  void run_ticks(Pace &pace, int64_t runs, Place &place, std::span<const View> in, std::span<const View> out,
+                 const std::atomic<int32_t> *cancel);
   void take(std::span<const View> in, int64_t from, int64_t to, int64_t steps) noexcept;
   void begin_states();
   void aim_states(Frame &frame) noexcept;
-  void aim(std::span<const View> out, Frame &frame) noexcept;
-  void collect(std::span<const View> out, const Frame &frame) noexcept;
+  void aim(const Pace &pace, std::span<const View> out, Frame &frame) noexcept;
+  void collect(const Pace &pace, std::span<const View> out, const Frame &frame) noexcept;
   void finish_outputs(std::span<const View> out, int64_t ticks);
   void refuse_overlap(std::span<const View> in, std::span<const View> out) const;
   bool overlaps(std::span<const View> in, std::span<const View> out) const noexcept;
@@ -112,24 +139,29 @@ class Stream {
   template <class F>
   void each_row(size_t state, int64_t ticks, F f) noexcept;
 
-  std::shared_ptr<Executable> executable_;
+  // All states in one piece: the steps taken, what a tick finds, what becomes of it, and rings, which are changed where
+  // they lie.
+  Bytes memory_;
+  std::byte *now_ = nullptr, *next_ = nullptr, *rings_ = nullptr;
+  int64_t half_ = 0, batch_;
+  int64_t turns_ = 0;  // steps that StreamBlock's next turn takes
+  int64_t rings_bytes_ = 0;
+  // Rings as they will be after the turn; what a run of several ticks began with. Made when they are first needed.
+  Bytes spare_, before_;
+  std::byte *spare_rings_ = nullptr;
   std::shared_ptr<const plan::Tick> tick_;
-  int64_t batch_, last_begin_ = 0;
-  Tensor taken_;
-  int64_t number_ = 0;                  // of the tick
+  Pace one_, together_;
+  int64_t last_begin_ = 0;
+  int64_t steady_ = 0;                  // the first tick that begins no state and gives no late step
+  int64_t number_ = 0;                  // of the next tick
   int64_t ran_ = 0, taken_before_ = 0;  // ticks of the last run, steps before it
-  int64_t turns_ = 0;                   // steps that the next turn takes
   std::vector<Kept> kept_;
-  std::vector<View> in_, out_;                             // of a tick
-  std::vector<View> last_in_, last_out_;                   // of the call that these are made from; none: of no call
-  std::shared_ptr<Executable::Kept> kept_frame_;           // for them
-  std::vector<Steps> in_steps_;                            // without the states
-  std::vector<std::array<int64_t, max_rank>> in_strides_;  // of a tick's part
-  std::vector<Held> waiting_;                              // by input: steps of a tick that is not whole
-  std::vector<Tensor> parts_;                              // a tick's steps of outputs that do not go where they belong
-  std::vector<Held> last_;                                 // outputs that are no sequences, where a call may be no tick
-  std::vector<Given> given_;                               // by output
-  bool is_steady_ = false;                                 // do calls of these shapes give as many steps each time?
+  std::vector<View> last_in_, last_out_;  // of the call that the views of a run are made from; none: of no call
+  std::vector<Steps> in_steps_;           // without the states
+  std::vector<Held> waiting_;             // by input: steps of a tick that is not whole
+  std::vector<Held> last_;                // outputs that are no sequences, where a call may be no tick
+  std::vector<Given> given_;              // by output
+  bool is_steady_ = false;                // do calls of these shapes give as many steps each time?
 };
 
 }  // namespace dl4::runtime

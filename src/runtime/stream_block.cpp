@@ -21,6 +21,15 @@ void copy_bytes(std::byte *to, const std::byte *from, int64_t bytes) {
   if (bytes > 0) std::memcpy(to, from, static_cast<size_t>(bytes));
 }
 
+// `bytes` of rings of so many rows, each turned so that place `first` becomes the first one.
+void turned(std::byte *to, const std::byte *from, int64_t capacity, int64_t row, int64_t first, int64_t bytes) {
+  const int64_t ring = capacity * row, head = first % capacity * row;
+  for (int64_t at = 0; ring > 0 && at < bytes; at += ring) {
+    std::memcpy(to + at, from + at + head, static_cast<size_t>(ring - head));
+    std::memcpy(to + at + ring - head, from + at, static_cast<size_t>(head));
+  }
+}
+
 const Tensor &shaped(Tensor &t, DType dtype, const Shape &shape) {
   if (!t.data || t.dtype != dtype || t.shape != shape) t = make_tensor(dtype, shape);
   return t;
@@ -54,6 +63,65 @@ std::vector<ops::Operand> StreamBlock::outputs(const Many &many, std::span<const
   return all;
 }
 
+// Streams of batch 1 lie alike: `state` is at the same place in each.
+template <class F>
+void StreamBlock::each_part(const Run &run, size_t state, size_t first, size_t last, F f) {
+  const Stream::Kept &one = run.many.streams[0]->kept_[state];
+  const Shape &s = one.shape;
+  const int64_t outer = s.rank() ? s.elements(0, one.batch_axis) : 1, apart = s.rank() ? rows : 1;
+  if (outer == 0 || one.bytes == 0) return;
+  const int64_t each = one.bytes / outer;
+  std::byte *base = block_.now(state);
+  for (size_t r = first; r < last; ++r)
+    for (int64_t o = 0; o < outer; ++o)
+      f(r, base + (o * apart + (s.rank() ? static_cast<int64_t>(r) : 0)) * each, one.at + o * each, each);
+}
+
+// A ring of the block begins at its first place, one of a stream anywhere.
+void StreamBlock::take_states(const Run &run, std::span<const size_t> ids) {
+  block_.taken() = 0;
+  const auto stream = [&](size_t r) -> const Stream & { return *run.many.streams[ids[r < ids.size() ? r : 0]]; };
+  for (size_t i = 0; i < block_.kept_.size(); ++i) {
+    const Stream::Kept &k = block_.kept_[i];
+    const plan::Tick::State &how = block_.tick_->states[i];
+    if (!how.is_ring)
+      each_part(run, i, 0, rows, [&](size_t row, std::byte *to, int64_t at, int64_t n) {
+        std::memcpy(to, stream(row).now_ + at, static_cast<size_t>(n));
+      });
+    else
+      each_part(run, i, 0, rows, [&](size_t row, std::byte *to, int64_t at, int64_t n) {
+        const Stream &from = stream(row);
+        turned(to, from.rings_ + at, k.shape[how.axis], k.row, from.first_place(i, from.taken()), n);
+      });
+  }
+}
+
+// They wait there for the turn.
+void StreamBlock::give_states(const Run &run, std::span<const size_t> ids, size_t first) {
+  const auto stream = [&](size_t r) -> Stream & { return *run.many.streams[ids[r]]; };
+  for (size_t r = first; r < ids.size(); ++r) {
+    Stream &to = stream(r);
+    to.turns_ = block_.taken();
+    if (to.rings_bytes_ == 0 || to.spare_) continue;
+    to.spare_ = allocate(to.rings_bytes_);
+    to.spare_rings_ = to.spare_.get();
+  }
+  for (size_t i = 0; i < block_.kept_.size(); ++i) {
+    const plan::Tick::State &how = block_.tick_->states[i];
+    const Stream::Kept &k = block_.kept_[i];
+    if (!how.is_ring)
+      each_part(run, i, first, ids.size(), [&](size_t row, const std::byte *from, int64_t at, int64_t n) {
+        std::memcpy(stream(row).next_ + at, from, static_cast<size_t>(n));
+      });
+    else
+      each_part(run, i, first, ids.size(), [&](size_t row, const std::byte *from, int64_t at, int64_t n) {
+        Stream &to = stream(row);
+        const int64_t capacity = k.shape[how.axis];
+        turned(to.spare_rings_ + at, from, capacity, k.row, capacity - to.first_place(i, to.taken()), n);
+      });
+  }
+}
+
 // The rows of the block. What has ended or is not taken repeats the first row, which has the most steps: no kernel
 // finds a fault there that the stream's own data does not have.
 void StreamBlock::gather(const Run &run, std::span<const size_t> ids) {
@@ -74,8 +142,7 @@ void StreamBlock::gather(const Run &run, std::span<const size_t> ids) {
       copy_bytes(to + own, row_of(v, ids[0], from) + own, bytes - own);
     }
   }
-  for (size_t r = 0; r < rows; ++r)
-    block_.take_row(static_cast<int64_t>(r), *run.many.streams[ids[r < ids.size() ? r : 0]]);
+  take_states(run, ids);
 }
 
 void StreamBlock::scatter(const Run &run, std::span<const size_t> ids, int64_t begin, int64_t end) {
@@ -89,11 +156,29 @@ void StreamBlock::scatter(const Run &run, std::span<const size_t> ids, int64_t b
       if (sequence || run.steps(ids[r]) == end)
         copy_bytes(row_of(v, ids[r], to) + at, out_[j].data.get() + r * static_cast<size_t>(from), from);
   }
-  for (size_t r = 0; r < ids.size(); ++r)
-    if (run.steps(ids[r]) == end) block_.give_row(static_cast<int64_t>(r), *run.many.streams[ids[r]]);
+  size_t ended = ids.size();  // those behind have the same number of steps
+  while (ended > 0 && run.steps(ids[ended - 1]) == end) --ended;
+  give_states(run, ids, ended);
+}
+
+// As many as the block has rows, neighbours, which take all steps.
+void StreamBlock::run_as_they_lie(const Run &run, std::span<const size_t> ids, const std::atomic<int32_t> *cancel) {
+  const auto views = [&](std::span<const View> all, std::vector<View> &to) {
+    to.assign(all.begin(), all.end());
+    for (View &v : to) {
+      v.data = row_of(v, ids[0], row_bytes(v));
+      v.shape = v.shape.with(0, rows);
+    }
+  };
+  views(run.in, in_views_);
+  views(run.out, out_views_);
+  take_states(run, ids);
+  block_.run(in_views_, out_views_, cancel);
+  give_states(run, ids, 0);
 }
 
 void StreamBlock::run_rows(const Run &run, std::span<const size_t> ids, const std::atomic<int32_t> *cancel) {
+  if (run.many.steps.empty() && ids.size() == rows) return run_as_they_lie(run, ids, cancel);
   const int64_t longest = run.steps(ids[0]);
   gather(run, ids);
   std::vector<View> in(in_.size()), out(run.out.size());
@@ -168,7 +253,10 @@ void StreamBlock::run(const Many &many, std::span<const View> in, std::span<cons
   constexpr size_t apart = 8;
   for (size_t at = 0; at < all.size(); ++at) {
     if (at % apart == 0) read_ahead(at, apart);
-    many.streams[all[at]]->turn();
+    Stream &s = *many.streams[all[at]];
+    std::swap(s.now_, s.next_);
+    std::swap(s.rings_, s.rings_bytes_ ? s.spare_rings_ : s.rings_);
+    s.taken() += std::exchange(s.turns_, 0);
   }
 }
 

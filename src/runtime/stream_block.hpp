@@ -14,8 +14,7 @@ struct Many {
 // One thread at a time. The batch is always the same, so that a stream's bits do not depend on how many others run.
 class StreamBlock {
  public:
-  StreamBlock(std::shared_ptr<Executable> executable, std::shared_ptr<const plan::Tick> tick)
-      : block_(std::move(executable), std::move(tick), rows) {}
+  explicit StreamBlock(const Ticks &ticks) : block_(ticks, rows) {}
 
   void check(const Many &many, std::span<const View> in) const;
   std::vector<ops::Operand> outputs(const Many &many, std::span<const View> in, const std::atomic<int32_t> *cancel);
@@ -26,12 +25,19 @@ class StreamBlock {
  private:
   static constexpr int64_t rows = 32;
   struct Run;
+  // f(row, where a part of the state lies in the block, at what place in a stream, bytes) for rows [first, last).
+  template <class F>
+  void each_part(const Run &run, size_t state, size_t first, size_t last, F f);
+  void take_states(const Run &run, std::span<const size_t> ids);
+  void give_states(const Run &run, std::span<const size_t> ids, size_t first);
   void gather(const Run &run, std::span<const size_t> ids);
+  void run_as_they_lie(const Run &run, std::span<const size_t> ids, const std::atomic<int32_t> *cancel);
   void run_rows(const Run &run, std::span<const size_t> ids, const std::atomic<int32_t> *cancel);
   void scatter(const Run &run, std::span<const size_t> ids, int64_t begin, int64_t end);
 
   Stream block_;
   std::vector<Tensor> in_, out_;  // of the block
+  std::vector<View> in_views_, out_views_;
   std::vector<size_t> order_;
 };
 

@@ -1,6 +1,6 @@
-// Streams, one step a call, against RTNeural's static models in the same rounds: dl4_streams PEER.so..., where a peer
-// is peers/rtneural.cpp, built by streams.sh. Also the spread of a step's time (--spread), and many streams of one
-// session in one call against a call for each (--many).
+// Streams, one step or `--chunk` steps a call, against RTNeural's static models in the same rounds: dl4_streams
+// PEER.so..., where a peer is peers/rtneural.cpp, built by streams.sh. Also the spread of a step's time (--spread), and
+// many streams of one session in one call against a call for each (--many).
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -121,25 +121,27 @@ struct Ours {
   }
 };
 
-// One stream, a step a call, as an audio thread calls it.
+// One stream, so many steps a call, as an audio thread calls it.
 struct Steps {
   Owned<dl4_stream> stream;
+  int64_t each;
   Owned<dl4_tensor> x, y;
   int32_t in, out;
 
-  Steps(const Ours &ours, const Net &net)
+  Steps(const Ours &ours, const Net &net, int64_t each = 1)
       : stream(make<dl4_stream>(dl4_stream_create, ours.session.get(), nullptr)),
-        x(floats({1, 1, net.in})),
-        y(floats({1, 1, net.out})),
+        each(each),
+        x(floats({1, each, net.in})),
+        y(floats({1, each, net.out})),
         in(net.in),
         out(net.out) {}
   void run(const float *from, int64_t steps, float *to) {
     dl4_tensor *const sources[] = {x.get()};
     dl4_tensor *slots[] = {y.get()};
-    for (int64_t t = 0; t < steps; ++t) {
-      std::memcpy(data(x), from + t * in, sizeof(float) * static_cast<size_t>(in));
+    for (int64_t t = 0; t < steps; t += each) {
+      std::memcpy(data(x), from + t * in, sizeof(float) * static_cast<size_t>(each * in));
       check(dl4_stream_run(stream.get(), sources, 1, slots, 1, nullptr));
-      std::memcpy(to + t * out, data(y), sizeof(float) * static_cast<size_t>(out));
+      std::memcpy(to + t * out, data(y), sizeof(float) * static_cast<size_t>(each * out));
     }
   }
 };
@@ -191,12 +193,12 @@ std::vector<float> noise(size_t n) {
   return all;
 }
 
-void against(const Net &net, const std::vector<Peer> &peers, int rounds) {
+void against(const Net &net, const std::vector<Peer> &peers, int rounds, int64_t each) {
   std::unique_ptr<Ours> ours;
   std::unique_ptr<Steps> steps;
   try {
     ours = std::make_unique<Ours>(net);
-    steps = std::make_unique<Steps>(*ours, net);
+    steps = std::make_unique<Steps>(*ours, net, each);
   } catch (const std::runtime_error &e) {
     std::printf("| %s | %s |\n", net.name.c_str(), e.what());
     return;
@@ -209,9 +211,10 @@ void against(const Net &net, const std::vector<Peer> &peers, int rounds) {
     made.emplace_back(p.make(net.kind.c_str(), net.size, w.data()), p.free);
     sides.push_back([&p, m = made.back().get()](const float *x, int64_t n, float *y) { p.run(m, x, n, y); });
   }
-  const int64_t first = 200;
-  const auto x = noise(static_cast<size_t>(20000 * net.in));
-  std::vector<float> y(static_cast<size_t>(20000 * net.out)), expected(static_cast<size_t>(first * net.out));
+  const auto whole = [each](int64_t n) { return (n + each - 1) / each * each; };
+  const int64_t first = whole(200), most = whole(20000);
+  const auto x = noise(static_cast<size_t>(most * net.in));
+  std::vector<float> y(static_cast<size_t>(most * net.out)), expected(static_cast<size_t>(first * net.out));
   sides[0](x.data(), first, expected.data());
   for (size_t i = 1; i < sides.size(); ++i) {
     sides[i](x.data(), first, y.data());
@@ -220,8 +223,8 @@ void against(const Net &net, const std::vector<Peer> &peers, int rounds) {
         throw std::runtime_error(net.name + ": " + peers[i - 1].name + " gives " + std::to_string(y[k]) + ", libdl4 " +
                                  std::to_string(expected[k]) + " at " + std::to_string(k));
   }
-  const double guess = time({sides[0]}, x, 2000, y, 3)[0][1];
-  const auto n = std::clamp<int64_t>(static_cast<int64_t>(4e6 / guess), 100, 20000);
+  const double guess = time({sides[0]}, x, whole(2000), y, 3)[0][1];
+  const auto n = whole(std::clamp<int64_t>(static_cast<int64_t>(4e6 / guess), 100, 20000));
   const auto times = time(sides, x, n, y, rounds);
   std::printf("| %s | %.0f |", net.name.c_str(), median(times[0]));
   double best = 0;
@@ -291,6 +294,7 @@ int main(int argc, char **argv) {
     std::string rows;
     bool spreads = false, crowds = false;
     int rounds = 21;
+    int64_t each = 1;
     for (int i = 1; i < argc; ++i) {
       const std::string word = argv[i];
       if (word == "--spread")
@@ -299,6 +303,8 @@ int main(int argc, char **argv) {
         crowds = true;
       else if (word == "--rows" && i + 1 < argc)
         rows = argv[++i];
+      else if (word == "--chunk" && i + 1 < argc)
+        each = std::clamp<int64_t>(std::atoll(argv[++i]), 1, 20000);
       else if (word == "--rounds" && i + 1 < argc)
         rounds = std::max(1, std::atoi(argv[++i]));
       else
@@ -309,7 +315,7 @@ int main(int argc, char **argv) {
     } else if (crowds) {
       std::puts("| a stream's step, ns | a call for each | 10,000 in one call | throughput |\n|---|--:|--:|--:|");
     } else {
-      std::printf("| one step, ns | libdl4 |");
+      std::printf("| one step, ns, of %lld a call | libdl4 |", static_cast<long long>(each));
       for (const Peer &p : peers) std::printf(" %s | ratio |", p.name.c_str());
       std::printf(" to the best |\n|---|--:|");
       for (size_t i = 0; i < peers.size(); ++i) std::printf("--:|--:|");
@@ -322,7 +328,7 @@ int main(int argc, char **argv) {
       else if (crowds)
         many(net);
       else
-        against(net, peers, rounds);
+        against(net, peers, rounds, each);
     }
   } catch (const std::exception &e) {
     std::fprintf(stderr, "dl4_streams: %s\n", e.what());

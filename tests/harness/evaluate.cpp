@@ -104,7 +104,7 @@ class Evaluation {
   void step(const ops::Step &s) {
     dispatch::Site site = dispatch::site(p_, s);
     site.dst = s.op->infer(site.src);
-    site.cutting = {how_.threads, how_.strict, how_.portable, how_.least};
+    site.cutting = {.threads = how_.threads, .strict = how_.strict, .portable = how_.portable, .least = how_.least};
     site.off = how_.off;
     site.packs = &packs_;
     std::vector<void *> args;

@@ -1,7 +1,7 @@
 // Our own products against double precision: every shape of tile and tail, strides, bias, accumulation, instruction
 // set.
-#include "backend/cpu/kernels/gemm/packed_gemm.hpp"
 #include "backend/cpu/kernels/gemm/small_gemm.hpp"
+#include "backend/cpu/kernels/gemm/packed_gemm.hpp"
 
 #include "targets.hpp"
 
@@ -154,6 +154,42 @@ TEST(SmallGemm, KeepsNan) {
     pack_b(2, 40, b.data(), 40, false, p.data());
     packed_gemm(1, 40, 2, a.data(), 2, p.data(), nullptr, 0, c.data(), 40);
     for (float v : c) EXPECT_TRUE(std::isnan(v));
+  });
+}
+
+TEST(PackedGemm, ByRowEachHasTheBitsThatItHasAlone) {
+  on_every_target([] {
+    for (const int64_t n : {1, 8, 16, 20, 33, 96, 128, 140, 300})
+      for (const int64_t k : {1, 3, 8, 37})
+        for (const bool adds : {false, true}) {
+          SCOPED_TRACE(std::to_string(n) + " x " + std::to_string(k));
+          constexpr int64_t m = 13;
+          const int64_t lda = k + 2, ldc = n + 1;
+          const auto a = random_floats(m * lda, -1, 1, 1), b = random_floats(k * n, -1, 1, 2);
+          const auto bias = random_floats(n, -1, 1, 3);
+          const float *d = adds ? bias.data() : nullptr;
+          std::vector<float> packed(static_cast<size_t>(packed_floats(k, n))), alone(static_cast<size_t>(n));
+          pack_b(k, n, b.data(), n, false, packed.data());
+          Edge<float> c((m - 1) * ldc + n);
+          PackedGemm g{m, n, k, a.data(), lda, packed.data(), d, 0, c.data(), ldc};
+          g.relu = adds;
+          g.by_row = n;
+          packed_gemm(g);
+          const auto expect = [&] {
+            for (int64_t i = 0; i < m; ++i) {
+              packed_gemm(1, n, k, a.data() + i * lda, lda, packed.data(), d, 0, alone.data(), n, adds);
+              for (int64_t j = 0; j < n; ++j)
+                ASSERT_EQ(c[i * ldc + j], alone[static_cast<size_t>(j)]) << i << ", " << j;
+            }
+          };
+          expect();
+          for (g.column = packed_panel; g.column < n; g.column += packed_panel) {  // the columns from there on again
+            g.n = n - g.column, g.packed = packed.data() + g.column * k, g.c = c.data() + g.column;
+            g.d = d ? d + g.column : nullptr;
+            packed_gemm(g);
+            expect();
+          }
+        }
   });
 }
 

@@ -13,20 +13,22 @@ namespace {
 
 using namespace ops;
 
-// Of a ring of `capacity` places before tick `tick`: what step i is, with i counted modulo the capacity.
+// Of a ring of `capacity` places before step tick * each: what step i is, with i counted modulo the capacity.
 TEST(Ring, TakesStepsInAndGivesTheWindow) {
   struct {
-    int64_t capacity, n, tick, count, dilation, skip;
-  } const cases[] = {{4, 1, 0, 3, 1, 0}, {4, 1, 6, 3, 1, 1}, {8, 2, 3, 3, 2, 1}, {8, 3, 5, 8, 1, 0},
-                     {8, 1, 9, 3, 3, 0}, {4, 4, 2, 4, 1, 0}, {2, 1, 3, 1, 1, 1}};
+    int64_t capacity, n, each, tick, count, dilation, skip;
+  } const cases[] = {{4, 1, 1, 0, 3, 1, 0},   {4, 1, 1, 6, 3, 1, 1}, {8, 2, 2, 3, 3, 2, 1},  {8, 3, 3, 5, 8, 1, 0},
+                     {8, 1, 1, 9, 3, 3, 0},   {4, 4, 4, 2, 4, 1, 0}, {2, 1, 1, 3, 1, 1, 1},  {8, 4, 1, 7, 9, 1, 1},
+                     {4, 9, 3, 5, 12, 1, 0},  {4, 9, 3, 5, 5, 2, 2}, {4, 9, 1, 6, 13, 1, 0}, {2, 8, 2, 3, 3, 1, 4},
+                     {8, 32, 1, 5, 38, 1, 0}, {4, 16, 1, 3, 6, 3, 0}};
   for (const auto &c : cases)
     for (int axis : {0, 1}) {
       const auto shaped = [&](int64_t steps) { return axis == 1 ? Shape{2, steps, 3} : Shape{steps, 2, 3}; };
       const Tensor state = random(shaped(c.capacity), 1), x = random(shaped(c.n), 2);
       const auto after = [&](std::vector<int64_t> i) {
         const int64_t place = i[static_cast<size_t>(axis)];
-        for (int64_t j = 0; j < c.n; ++j)
-          if ((c.tick * c.n + j) % c.capacity == place) {
+        for (int64_t j = c.n; j-- > 0;)
+          if ((c.tick * c.each + j) % c.capacity == place) {
             i[static_cast<size_t>(axis)] = j;
             return at(x, i);
           }
@@ -34,12 +36,14 @@ TEST(Ring, TakesStepsInAndGivesTheWindow) {
       };
       const auto window = [&](std::vector<int64_t> i) {
         int64_t &step = i[static_cast<size_t>(axis)];
-        const int64_t last = (c.tick + 1) * c.n - 1 - c.skip;
-        step = ((last - (c.count - 1 - step) * c.dilation) % c.capacity + c.capacity) % c.capacity;
-        return after(i);
+        const int64_t first = c.tick * c.each;
+        step = first + c.n - 1 - c.skip - (c.count - 1 - step) * c.dilation;
+        const bool is_new = step >= first;
+        step = is_new ? step - first : (step % c.capacity + c.capacity) % c.capacity;
+        return at(is_new ? x : state, i);
       };
       const auto build = [&](Emit &e, const std::vector<Id> &in) {
-        const RingValues made = ring(e, in[0], in[1], in[2], RingOp(axis, c.count, c.dilation, c.skip));
+        const RingValues made = ring(e, in[0], in[1], in[2], RingOp(axis, c.each, c.count, c.dilation, c.skip));
         return std::vector<Id>{made.state, made.window};
       };
       Case k;
@@ -53,12 +57,12 @@ TEST(Ring, TakesStepsInAndGivesTheWindow) {
 
 TEST(Ring, Refusals) {
   const auto build = [](Emit &e, const std::vector<Id> &in) {
-    return ring(e, in[0], in[1], e.scalar(0, DType::i64), RingOp(1, 3, 2, 0)).window;
+    return ring(e, in[0], in[1], e.scalar(0, DType::i64), RingOp(1, 1, 4, 2, 0)).window;
   };
   check_refused(build, {Shape{1, 6, 2}, Shape{1, 1, 2}}, Code::shape_mismatch,
                 "ring: expected a capacity that is a power of two and known steps, got (1, 6, 2) and (1, 1, 2)");
   check_refused(build, {Shape{1, 4, 2}, Shape{1, 1, 2}}, Code::invalid_argument,
-                "ring: a window of 3 steps that are 2 apart, 0 from the end, does not fit in 4");
+                "ring: a window of 4 steps that are 2 apart, 0 from the end, does not fit in 4 and 1 more");
   check_refused(build, {Shape{1, 8, 2}, Shape{1, 1, 3}}, Code::shape_mismatch,
                 "ring: a state of (1, 8, 2) can't take in (1, 1, 3)");
 }
@@ -67,7 +71,7 @@ TEST(CachedAttention, IsAttentionToTheLatestSteps) {
   for (bool heads : {false, true})
     for (bool masked : {false, true})
       for (int64_t tick : {0, 2, 3, 9}) {
-        const int64_t n = 2, capacity = 8, window = 5, first = 1, depth = 3, width = 17;
+        const int64_t n = 2, each = tick == 9 ? 1 : n, capacity = 8, window = 5, first = 1, depth = 3, width = 17;
         const int64_t h = heads ? 4 : 1, g = heads ? 2 : 1;
         const auto shaped = [&](int64_t steps, int64_t of, int64_t size) {
           return heads ? Shape{2, steps, of, size} : Shape{2, steps, size};
@@ -81,7 +85,7 @@ TEST(CachedAttention, IsAttentionToTheLatestSteps) {
         for (int64_t b = 0; b < 2; ++b)
           for (int64_t j = 0; j < n; ++j)
             for (int64_t a = 0; a < h; ++a) {
-              const int64_t last = tick * n + j;
+              const int64_t last = tick * each + j;
               double sum = 0;
               std::vector<double> out(static_cast<size_t>(width));
               for (int64_t s = std::max(first, last - window + 1); s <= last; ++s) {
@@ -99,7 +103,9 @@ TEST(CachedAttention, IsAttentionToTheLatestSteps) {
         std::vector<Tensor> inputs{q, k, v, tensor<int64_t>({}, {tick})};
         if (masked) inputs.push_back(mask);
         const auto build = [=](Emit &e, const std::vector<Id> &in) {
-          return cached_attention(e, in[0], in[1], in[2], masked ? in[4] : none, in[3], {heads, 0.5f, window, first}).y;
+          return cached_attention(e, in[0], in[1], in[2], masked ? in[4] : none, in[3],
+                                  {heads, 0.5f, window, first, each})
+              .y;
         };
         check(build, inputs, to_tensor(DType::f32, y));
       }

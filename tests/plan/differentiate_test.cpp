@@ -236,7 +236,7 @@ std::vector<Told> every_op() {
   };
   const Operand steps = floats({2, 1, 3}), kept = floats({2, 4, 3});
   told("rr", {kept, steps}, [](Emit &e, const Ids &x) {
-    return of(ring(e, x[0], x[1], e.scalar(0, DType::i64), RingOp(1, 3, 1, 0)).window);
+    return of(ring(e, x[0], x[1], e.scalar(0, DType::i64), RingOp(1, 1, 3, 1, 0)).window);
   });
   told("rrr", {steps, kept, kept}, [](Emit &e, const Ids &x) {
     return of(cached_attention(e, x[0], x[1], x[2], none, e.scalar(0, DType::i64), {false, 1, 4, 0}).y);

@@ -102,7 +102,7 @@ std::unique_ptr<Kernel> cached_attention(const ops::CachedAttentionOp &op, const
                     (static_cast<double>(depth + width) / 60e3 + 0.1 * us_per_function);
   const int64_t slices = site.cutting.slices(items, us), room = round_up(checked_add(how.window, 16), 16);
   auto run = [=](int64_t slice, const Run &r) noexcept {
-    const int64_t first_row = *r.in<int64_t>(4) * n;
+    const int64_t first_row = *r.in<int64_t>(4) * how.each;
     auto *scores = static_cast<float *>(r.scratch) + slice * room;
     const auto [begin, end] = kernels::part(items, slices, slice);
     for (int64_t i = begin; i < end; ++i) {

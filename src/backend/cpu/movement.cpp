@@ -238,29 +238,32 @@ std::unique_ptr<Kernel> ring(const ops::RingOp &op, const Site &site) {
   const int64_t n = site.src[1].shape[op.axis], row = checked_mul(inner, size_of(site.src[0].dtype));
   const int64_t whole = checked_mul(capacity, row), count = op.count, dilation = op.dilation, skip = op.skip;
   if (outer == 0 || row == 0) return dispatch::nothing();
-  const int64_t mask = capacity - 1;  // a power of two
+  const int64_t mask = capacity - 1, each = op.each;            // a power of two
+  const int64_t first = n - 1 - skip - (count - 1) * dilation;  // of the window, from the first step of x on
+  const int64_t left_out = std::max<int64_t>(0, n - capacity), kept = n - left_out;
   auto run = [=, outer = outer, capacity = capacity](int64_t, const Run &r) noexcept {
-    const int64_t place = *r.in<int64_t>(2) * n & mask;
+    const int64_t place = *r.in<int64_t>(2) * each & mask, to = (place + left_out) & mask;
     const auto *from = r.in<std::byte>(0), *x = r.in<std::byte>(1);
     auto *state = r.out<std::byte>(0), *window = count ? r.out<std::byte>(1) : nullptr;
-    auto copy = [&](std::byte *to, const std::byte *source, int64_t rows) {
-      std::memcpy(to, source, static_cast<size_t>(rows * row));
+    auto copy = [&](std::byte *target, const std::byte *source, int64_t rows) {
+      if (rows > 0) std::memcpy(target, source, static_cast<size_t>(rows * row));
     };
     for (int64_t o = 0; o < outer; ++o, from += whole, state += whole, x += n * row) {
-      if (state != from) copy(state, from, capacity);
-      const int64_t before_end = std::min(n, capacity - place);
-      copy(state + place * row, x, before_end);
-      copy(state, x + before_end * row, n - before_end);
-      if (!window) continue;
-      const int64_t first = (place + n - 1 - skip - (count - 1) * dilation) & mask;
-      if (dilation == 1) {
-        const int64_t head = std::min(count, capacity - first);
-        copy(window, state + first * row, head);
-        copy(window + head * row, state, count - head);
-      } else {
-        for (int64_t i = 0; i < count; ++i) copy(window + i * row, state + ((first + i * dilation) & mask) * row, 1);
+      if (window && dilation == 1) {
+        const int64_t before = std::min(count, std::max<int64_t>(0, -first)), begin = (place + first) & mask;
+        const int64_t head = std::min(before, capacity - begin);
+        copy(window, from + begin * row, head);
+        copy(window + head * row, from, before - head);
+        copy(window + before * row, x + std::max<int64_t>(0, first) * row, count - before);
+      } else if (window) {
+        for (int64_t i = 0, at = first; i < count; ++i, at += dilation)
+          copy(window + i * row, at < 0 ? from + ((place + at) & mask) * row : x + at * row, 1);
       }
-      window += count * row;
+      if (window) window += count * row;
+      if (state != from) copy(state, from, capacity);
+      const int64_t before_end = std::min(kept, capacity - to);
+      copy(state + to * row, x + left_out * row, before_end);
+      copy(state, x + (left_out + before_end) * row, kept - before_end);
     }
   };
   return kernels::make_kernel("ring", 1, run);

@@ -30,6 +30,7 @@ void attention(Writer &w, const attributes::Attention &op) {
   if (!to_steps) {  // a memory
     if (op.how.causal) w.refuse("its causal mask is over keys that are no sequence");
     if (q.rows || q.axis != 1) w.refuse_mixing();
+    w.need_apart();
     const std::vector<Id> made = w.again();
     return set_all(w, q, made[dst_y], made[dst_peak], made[dst_sum], heads);
   }
@@ -40,7 +41,7 @@ void attention(Writer &w, const attributes::Attention &op) {
   if (w.cache().steps == 0)
     w.refuse("it keeps keys and values: the session's option \"cache\" must say of how many steps");
   Timed steps = w.meet();
-  const int64_t by = (steps.n - steps.late % steps.n) % steps.n, count = w.cache().steps;
+  const int64_t each = w.each(steps), by = (each - steps.late % each) % each, count = w.cache().steps;
   const auto aligned = [&](int i) {
     Timed t = steps;
     t.v = w.met(i);
@@ -50,9 +51,9 @@ void attention(Writer &w, const attributes::Attention &op) {
   const Id keys = w.kept(aligned(src_k), count);
   const Id values = w.step().src[src_v] == w.step().src[src_k] ? keys : w.kept(aligned(src_v), count);
   const Id mask = w.has(src_mask) ? w.kept(aligned(src_mask), count) : none;
-  if (!w.cache().slides) w.need_ticks_below(checked_add(count, query.late) / query.n);
+  if (!w.cache().slides) w.need_ticks_below(checked_add(count, query.late) / each);
   const auto made =
-      ops::cached_attention(w.e, query.v, keys, values, mask, w.tick(), {heads, op.how.scale, count, query.late});
+      ops::cached_attention(w.e, query.v, keys, values, mask, w.tick(), {heads, op.how.scale, count, query.late, each});
   set_all(w, query, made.y, none, made.sum, heads);
 }
 

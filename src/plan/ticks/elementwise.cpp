@@ -93,6 +93,7 @@ void matmul(Writer &w, const MatMulOp &op) {
     const int axis = w.shape(i).rank() - w.src(i).axis;
     const int inner = i == 0 ? (op.how.transpose_a ? 2 : 1) : (op.how.transpose_b ? 1 : 2);
     if (axis == inner) w.refuse_mixing();
+    w.need_apart(i == 1 || op.how.transpose_a);  // steps that are columns
     const int in_result = axis > 2 ? axis : i == 0 ? 2 : 1;
     if (at && at != in_result) w.refuse_mixing();
     at = in_result;

@@ -21,7 +21,7 @@ void set_all(Writer &w, const Timed &steps, const std::vector<Id> &made, const s
     Timed t = steps;
     t.v = made[i];
     t.axis = axes[i];
-    if (axes[i] < 0) t = {made[i], Timed::Kind::running, 0, false, 0, steps.late / steps.n};
+    if (axes[i] < 0) t = {made[i], Timed::Kind::running, 0, false, 0, steps.late / w.each(steps)};
     w.set(t, static_cast<int>(i));
   }
 }
@@ -51,14 +51,14 @@ Fed fed(Writer &w, int time_axis, const std::function<bool(int)> &is_sequence,
   }
   if (!one) w.refuse_mixing();
   f.steps = *one;
-  f.steps.late = round_up(late, one->n);
+  f.steps.late = round_up(late, w.each(*one));
   for (int i = 0; i < w.sources(); ++i) {
     if (!w.has(i))
       f.src.push_back(none);
     else if (is_sequence(i))
       f.src.push_back(w.delayed(w.src(i), f.steps.late - w.src(i).late).v);
     else
-      f.src.push_back(is_state(i) ? w.carried(i, f.steps.late / f.steps.n) : w.now(i));
+      f.src.push_back(is_state(i) ? w.carried(i, f.steps.late / w.each(f.steps)) : w.now(i));
   }
   return f;
 }
@@ -72,7 +72,7 @@ void lstm(Writer &w, const attributes::Lstm &how) {
   for (int i : {src_h0, src_c0})
     if (!w.has(i))
       f.src[static_cast<size_t>(i)] = made[static_cast<size_t>(i - src_h0)] =
-          w.state("state", DType::f32, units, 0, {.begin = f.steps.late / f.steps.n});
+          w.state("state", DType::f32, units, 0, {.begin = f.steps.late / w.each(f.steps)});
   const std::vector<Id> dst = w.again(f.src);
   for (size_t i = 0; i < 2; ++i)
     if (made[i] != none) w.becomes(made[i], dst[lstm_dst::h + i]);
@@ -127,8 +127,9 @@ void reduce(Writer &w, const attributes::Reduction &how) {
   }
   if (!over_steps) return w.follows(x, how.keepdims ? x.axis : x.axis - before);
   if (x.rows) w.refuse_mixing();
+  w.need_apart(how.f != Reduce::max && how.f != Reduce::min);
   const Timed steps = w.aligned(x);
-  const int64_t begin = steps.late / steps.n;
+  const int64_t begin = steps.late / w.each(steps);
   const Id now = w.again({steps.v})[0];
   const DType type = w.e.dtype(now);
   const Id so_far = w.state("so_far", type, w.e.shape(now), first_of(how.f, type == DType::boolean), {.begin = begin});
@@ -148,6 +149,7 @@ void cumulate(Writer &w, const attributes::Cumulation &how) {
   if (w.shape(0).axis(how.axis) != x.axis) return w.follows(x, x.axis);
   if (x.rows) w.refuse_mixing();
   if (how.how.reverse) w.refuse(from_the_end);
+  w.need_apart();
   Timed t = w.aligned(x);
   const auto join = [&](Id a, Id b) { return how.how.product ? mul(w.e, a, b) : add(w.e, a, b); };
   const auto last = [&](Id v) { return ops::slice(w.e, v, x.axis, t.n - 1, 1); };

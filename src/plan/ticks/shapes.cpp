@@ -153,9 +153,11 @@ void slice(Writer &w, const attributes::Slice &how) {
   // The latest ones.
   const int64_t count = -how.begin, taken = how.size < 0 ? count : how.size;
   const Timed steps = w.aligned(x);
+  const int64_t each = w.each(steps);
+  w.need_apart(count > each);  // those of earlier ticks
   Id v = w.window(steps, count, 1, 0, false);
   if (taken != count) v = ops::slice(w.e, v, x.axis, 0, taken);
-  w.set({v, Timed::Kind::running, 0, false, 0, (steps.late + count + steps.n - 1) / steps.n - 1});
+  w.set({v, Timed::Kind::running, 0, false, 0, (steps.late + count + each - 1) / each - 1});
 }
 
 void repeat(Writer &w, const attributes::Repeat &how) {
@@ -182,7 +184,7 @@ void indices(Writer &w, const attributes::Indices &how) {
   if (like.rows) w.refuse_mixing();
   const Timed steps = w.aligned(like);
   Timed t = steps;
-  t.v = add(w.e, w.again({steps.v})[0], w.position(steps.n, steps.late));
+  t.v = add(w.e, w.again({steps.v})[0], w.position(w.each(steps), steps.late));
   t.axis = 0;
   w.set(t);
 }

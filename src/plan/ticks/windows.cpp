@@ -61,6 +61,9 @@ void set(Writer &w, const Windows &windows, Id y) {
 
 void conv(Writer &w, const ConvOp &op) {
   const auto at = axis_of_steps(w, op.how.strides.size());
+  const int64_t channels = w.shape(0).last();
+  const bool by_channels = op.how.groups == channels && w.result().last() == channels;
+  w.need_apart(op.how.strides.size() > 1 || !at || (op.how.groups > 1 && !by_channels));
   if (!at) return w.follows(w.src(0), 0);
   Conv how = op.how;
   const int64_t taps = w.shape(1)[static_cast<int>(*at)];
@@ -95,6 +98,7 @@ void pool(Writer &w, const attributes::Pool &op) {
 
 // A step of the output is whole when the last input step that adds to it has come.
 void conv_transpose(Writer &w, const attributes::ConvTranspose &op) {
+  w.need_apart();
   const auto at = axis_of_steps(w, op.how.strides.size());
   if (!at) return w.follows(w.src(0), 0);
   Conv how = op.how;

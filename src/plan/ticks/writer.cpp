@@ -34,9 +34,9 @@ const auto &rows() {
 
 }  // namespace
 
-Writer::Writer(const Program &p, size_t states, int64_t steps, const Cache &cache, const Who &who)
-    : e(result_.program), p_(p), states_(states), cache_(cache), who_(who), of_(p) {
-  result_.steps = steps;
+Writer::Writer(const Program &p, size_t states, int64_t steps, int64_t at_once, const Cache &cache, const Who &who)
+    : e(result_.program), p_(p), states_(states), at_once_(at_once), cache_(cache), who_(who), of_(p) {
+  result_.steps = checked_mul(steps, at_once);
 }
 
 void Writer::copy_values() {
@@ -187,7 +187,7 @@ Timed Writer::delayed(const Timed &x, int64_t by) {
 
 Timed Writer::without_lead(Timed x) { return delayed(x, x.lead); }
 
-Timed Writer::aligned(const Timed &x) { return delayed(x, (x.n - x.late % x.n) % x.n); }
+Timed Writer::aligned(const Timed &x) { return delayed(x, (each(x) - x.late % each(x)) % each(x)); }
 
 Id Writer::window(const Timed &x, int64_t count, int64_t dilation, int64_t skip, bool from_zeros) {
   const int64_t reach = checked_add(checked_mul(count - 1, dilation), 1, skip);
@@ -195,18 +195,20 @@ Id Writer::window(const Timed &x, int64_t count, int64_t dilation, int64_t skip,
   if (x.rows) refuse("its steps are kept from tick to tick, and lie among those of the batch");
   const Shape s = e.shape(x.v);
   const Id before =
-      state("ring", e.dtype(x.v), s.with(x.axis, ring_capacity(x.n, reach)), 0,
-            {.begin = from_zeros ? (x.late + x.lead) / x.n : 0, .is_ring = true, .axis = x.axis, .rows = x.n});
-  const RingValues ring = ops::ring(e, before, x.v, tick_, RingOp(x.axis, count, dilation, skip));
+      state("ring", e.dtype(x.v), s.with(x.axis, ring_capacity(each(x), reach - (x.n - each(x)))), 0,
+            {.begin = from_zeros ? (x.late + x.lead) / each(x) : 0, .is_ring = true, .axis = x.axis, .rows = each(x)});
+  const RingValues ring = ops::ring(e, before, x.v, tick_, RingOp(x.axis, each(x), count, dilation, skip));
   becomes(before, ring.state);
   return ring.window;
 }
 
 Id Writer::kept(const Timed &x, int64_t count) {
   const Shape s = e.shape(x.v);
-  const Id before = state("cache", e.dtype(x.v), s.with(x.axis, ring_capacity(x.n, checked_add(count, x.n - 1))), 0,
-                          {.is_ring = true, .axis = x.axis, .rows = x.n});
-  const Id after = ops::ring(e, before, x.v, tick_, RingOp(x.axis, 0, 1, 0)).state;
+  const int64_t capacity = ring_capacity(each(x), checked_add(count, each(x) - 1));
+  need_apart(capacity < checked_add(count, x.n - 1));
+  const Id before =
+      state("cache", e.dtype(x.v), s.with(x.axis, capacity), 0, {.is_ring = true, .axis = x.axis, .rows = each(x)});
+  const Id after = ops::ring(e, before, x.v, tick_, RingOp(x.axis, each(x), 0, 1, 0)).state;
   becomes(before, after);
   return after;
 }
@@ -260,6 +262,31 @@ Id Writer::carried(int i, int64_t begin) {
 
 }  // namespace ticks
 
+namespace {
+
+constexpr int64_t together = 32;  // steps, or the most below
+
+// The Program of `at_once` ticks in one; false: there is none with the same bits.
+bool write_together(Tick &tick, int64_t at_once, const ops::Program &p, size_t states, const Cache &cache,
+                    const ticks::Writer::Who &who) {
+  try {
+    Tick all = ticks::Writer(p, states, tick.steps, at_once, cache, who).write();
+    const ops::Program &one = tick.program, &many = all.program;
+    if (many.inputs.size() != one.inputs.size()) return false;
+    for (size_t i = one.inputs.size() - tick.states.size(); i < one.inputs.size(); ++i)
+      if (!(many[many.inputs[i]].shape == one[one.inputs[i]].shape)) return false;
+    for (size_t j = 0; j < tick.outputs.size(); ++j)
+      if (all.outputs[j].late != tick.outputs[j].late) return false;
+    tick.together = std::move(all.program);
+    tick.at_once = at_once;
+    return true;
+  } catch (const ticks::Apart &) {
+    return false;
+  }
+}
+
+}  // namespace
+
 Tick tick_of(const ops::Program &p, size_t states, const Cache &cache,
              const std::function<std::string(const std::string &)> &who) {
   bool any = false;
@@ -267,7 +294,9 @@ Tick tick_of(const ops::Program &p, size_t states, const Cache &cache,
   if (!any) throw Error(Code::unsupported, "no input is a sequence, with a free second axis");
   for (int64_t steps = 1;;) {
     try {
-      return ticks::Writer(p, states, steps, cache, who).write();
+      Tick tick = ticks::Writer(p, states, steps, 1, cache, who).write();
+      for (int64_t n = together / steps; n > 1 && !write_together(tick, n, p, states, cache, who);) n /= 2;
+      return tick;
     } catch (const ticks::TooFew &more) {
       steps = more.steps;
     }

@@ -41,13 +41,16 @@ struct Timed {
 struct TooFew {
   int64_t steps;
 };
+// An op that computes the steps of several ticks in one has not the bits of so many ticks.
+struct Apart {};
 
 class Writer {
   Tick result_;
 
  public:
   using Who = std::function<std::string(const std::string &)>;
-  Writer(const ops::Program &p, size_t states, int64_t steps, const Cache &cache, const Who &who);
+  // at_once: ticks of `steps` in one, which begins where all values are.
+  Writer(const ops::Program &p, size_t states, int64_t steps, int64_t at_once, const Cache &cache, const Who &who);
   Tick write();
 
   // ---- of the step that is being written
@@ -68,6 +71,9 @@ class Writer {
   void follows(const Timed &x, int axis);
   [[noreturn]] void refuse(const std::string &why) const;
   [[noreturn]] void refuse_mixing() const { refuse("its output at one step depends on other steps"); }
+  void need_apart(bool apart = true) const {
+    if (apart && at_once_ > 1) throw Apart{};
+  }
 
   // All sources that have steps, by what is later in the others' place; refuses different rates. Gives the first.
   Timed meet();
@@ -78,6 +84,7 @@ class Writer {
 
   // ---- time
 
+  int64_t each(const Timed &x) const { return x.n / at_once_; }  // its steps in one tick
   Timed delayed(const Timed &x, int64_t by);
   Timed aligned(const Timed &x);  // so that a tick begins where the sequence does
   Timed without_lead(Timed x);    // the zeros are given
@@ -116,6 +123,7 @@ class Writer {
 
   const ops::Program &p_;
   const size_t states_;
+  const int64_t at_once_;
   const Cache cache_;
   const Who &who_;
   const ops::Step *step_ = nullptr;

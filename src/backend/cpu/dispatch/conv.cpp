@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "backend/cpu/dispatch/libraries.hpp"
+#include "backend/cpu/dispatch/products.hpp"
+#include "backend/cpu/kernels/conv/patches.hpp"
 
 namespace dl4::dispatch {
 namespace {
@@ -181,9 +183,68 @@ std::span<const Candidate<ConvAt>> by_weights() {
   return all;
 }
 
+// Windows along one axis, of channels that are all summed, as rows of a product: they overlap in memory.
+kernels::Gemm rows_of_windows(const kernels::Conv &c) {
+  kernels::Gemm g;
+  g.batch = c.n, g.m = c.ow, g.k = checked_mul(c.kw, c.c), g.n = c.oc;
+  g.lda = checked_mul(c.stride_w, c.c), g.stride_a = checked_mul(c.w, c.c), g.stride_c = checked_mul(c.ow, c.oc);
+  if (c.ow == 1) g.m = c.n, g.lda = g.stride_a, g.batch = 1;
+  g.bias = c.bias, g.epilogue = c.epilogue, g.dtype = c.dtype;
+  return g;
+}
+
+// The same where the taps of a window lie apart: they are laid side by side first.
+class Patches final : public Kernel {
+ public:
+  // at: bytes of the scratch that are the product's.
+  Patches(const kernels::Conv &c, const kernels::Gemm &g, std::shared_ptr<const Kernel> rows, int64_t at)
+      : Kernel("patches_conv", 1, checked_add(at, checked_mul(g.m, g.k, 4))),
+        c_(c),
+        g_(g),
+        rows_(std::move(rows)),
+        at_(at) {}
+  std::unique_ptr<kernels::Bound> bind() const override { return rows_->bind(); }
+  void run(int64_t, const kernels::Run &r) const noexcept override {
+    auto *patches = reinterpret_cast<float *>(static_cast<std::byte *>(r.scratch) + at_);
+    kernels::put_patches(c_, r.in<float>(0), 0, 0, g_.m, 0, g_.k, patches, g_.k, [](int64_t) {});
+    void *args[4] = {patches, r.args[1], r.args[2], g_.bias ? r.args[3] : nullptr};
+    rows_->run(0, {args, r.sources, r.scratch, r.bound, r.report});
+  }
+
+ private:
+  kernels::Conv c_;
+  kernels::Gemm g_;
+  std::shared_ptr<const Kernel> rows_;
+  int64_t at_;
+};
+std::unique_ptr<Kernel> patches_by_row(const Site &site, const kernels::Conv &c, const kernels::Constant &weights) {
+  kernels::Gemm g = rows_of_windows(c);
+  g.m = checked_mul(c.n, c.ow), g.lda = g.k, g.batch = 1;
+  std::shared_ptr<const Kernel> rows = product(site, g, 1, &weights);
+  const int64_t at = round_up(rows->scratch, 64);
+  return std::make_unique<Patches>(c, g, std::move(rows), at);
+}
+
+// Along one axis, with nothing around.
+bool is_by_row(const kernels::Conv &c) {
+  for (int64_t pad : {c.pad_top, c.pad_left, c.pad_bottom})
+    if (pad != 0) return false;
+  return !c.is_3d() && !c.is_empty() && c.h == 1 && c.kh == 1 && (c.groups == 1 || kernels::is_by_channels(c));
+}
+
+// Of a window the bits that it has alone.
+std::unique_ptr<Kernel> conv_by_row(const Site &site, const kernels::Conv &c, const kernels::Constant *weights) {
+  if (c.groups != 1) return kernels::channels_conv(c, conv_slices(site, c));
+  if (!weights) return kernels::reference_conv(c, conv_slices(site, c));
+  if (c.kw > 1 && c.dil_w > 1) return patches_by_row(site, c, *weights);
+  const kernels::Gemm g = rows_of_windows(c);
+  return product(site, g, product_slices(site, g), weights);
+}
+
 }  // namespace
 
 std::unique_ptr<Kernel> conv(const Site &site, const kernels::Conv &c, const kernels::Constant *weights) {
+  if (site.cutting.by_row && is_by_row(c)) return conv_by_row(site, c, weights);
   const bool one_window = weights && is_one_window(c);
   if (one_window || (many_weights(c, weights, thresholds(site.cutting).convs) && is_product(c))) {
     kernels::Gemm g;

@@ -27,6 +27,7 @@ struct LstmCut {
   int64_t by_sequences, by_units = 1;
 
   LstmCut(const Cutting &cutting, int64_t batch, int64_t time, int64_t inputs, int64_t units) {
+    if (cutting.by_row) time = std::min<int64_t>(time, 1);  // parts of a sequence are cut alike
     by_sequences = std::max<int64_t>(1, cutting.slices(batch, lstm_microseconds(batch, time, inputs, units)));
     // Handing over the next phase of a kernel takes a tenth of the time that handing over a kernel does.
     const int64_t blocks = (units + kernels::lstm_unit_block - 1) / kernels::lstm_unit_block;

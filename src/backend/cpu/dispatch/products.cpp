@@ -74,11 +74,14 @@ auto small_of(const Gemm &g) {
 }
 
 std::unique_ptr<Kernel> small(const Gemm &g, int64_t slices) {
-  auto cut = cut_own(g, slices);
+  auto cut = cut_own(g, g.by_row ? 1 : slices);
   return kernels::make_kernel("small_gemm", cut.slices, [g, cut](int64_t slice, const Run &r) noexcept {
     auto multiply = small_of(g);
+    const int64_t at_once = g.by_row ? 1 : g.m;
     auto block = [&](auto *a, auto *b, auto *bias, float *c, int64_t rows, int64_t cols, int64_t) {
-      multiply(rows, cols, g.k, a, g.lda, b, g.ldb, bias, 0, c, g.ldc);
+      for (int64_t i = 0; i < rows; i += at_once)
+        multiply(std::min(at_once, rows - i), cols, g.k, a + i * (g.trans_a ? 1 : g.lda), g.lda, b, g.ldb, bias, 0,
+                 c + i * g.ldc, g.ldc);
     };
     each_block(g, cut.part_of(g, slice), whole_rows, r, block);
   });
@@ -109,10 +112,11 @@ std::unique_ptr<Kernel> packed(Gemm g, int64_t slices, const Constant &b) {
   auto run = [g, cut, form, few, relu](int64_t slice, const Run &r) noexcept {
     const float *panels = static_cast<const kernels::PackedFloats &>(*form).floats();
     auto block = [&](auto *a, auto *, auto *bias, float *c, int64_t rows, int64_t cols, int64_t col) {
-      if (few)
-        kernels::dot_gemm(rows, cols, g.k, a, g.lda, panels + col * g.k, g.k, bias, 0, c, g.ldc);
-      else
-        kernels::packed_gemm(rows, cols, g.k, a, g.lda, panels + col * g.k, bias, 0, c, g.ldc, relu);
+      if (few) return kernels::dot_gemm(rows, cols, g.k, a, g.lda, panels + col * g.k, g.k, bias, 0, c, g.ldc);
+      kernels::PackedGemm p{rows, cols, g.k, a, g.lda, panels + col * g.k, bias, 0, c, g.ldc};
+      p.relu = relu;
+      if (g.by_row) p.by_row = g.n, p.column = col;
+      kernels::packed_gemm(p);
     };
     each_block(g, cut.part_of(g, slice), few ? whole_rows : whole_panels, r, block);
   };
@@ -124,8 +128,8 @@ std::unique_ptr<Kernel> narrow(Gemm g, int64_t slices, const Constant &b, Weight
   const bool relu = g.epilogue.relu;
   if (relu) g.epilogue = {};  // done before C is stored
   auto form = kernels::narrow_weights(b, type, g.k, g.n, g.ldb, g.trans_b);
-  const kernels::GemmCut cut = cut_own(g, slices);
-  const int64_t once = std::min<int64_t>(g.m, 72);
+  const kernels::GemmCut cut = cut_own(g, g.by_row ? 1 : slices);
+  const int64_t once = g.by_row ? 1 : std::min<int64_t>(g.m, 72);
   const int64_t bytes = form->is_integer() ? round_up(kernels::narrow_scratch(once, g.k), 64) : 0;
   auto run = [g, cut, form, once, bytes, relu](int64_t slice, const Run &r) noexcept {
     const kernels::GemmPart p = cut.part_of(g, slice);
@@ -175,12 +179,15 @@ std::unique_ptr<Kernel> reference(const Gemm &g, int64_t slices) {
   });
 }
 
+// By row it is chosen as for one.
 Product product_at(const Gemm &g, int64_t slices, const Constant *b, const Thresholds::Products &t) {
   if (g.stride_b != 0) b = nullptr;
-  const Measured &as = t.figures(t.region(g, b != nullptr));
+  Gemm priced = g;
+  if (g.by_row) priced.m = priced.batch = 1;
+  const Measured &as = t.figures(t.region(priced, b != nullptr));
   Gemm one;
   one.m = as.m, one.n = as.n, one.k = as.k;
-  return {g, slices, b, as, product_microseconds(g) / product_microseconds(one)};
+  return {g, slices, b, as, product_microseconds(priced) / product_microseconds(one)};
 }
 
 // How much more it is to lay B out for m rows than for those of the figure: it takes what some 16 rows take.
@@ -207,7 +214,7 @@ constexpr Candidate<Product> own_products[] = {
     {"packed_gemm", [](const Product &p) { return p.b && !p.g.trans_a; },
      [](const Product &p) { return p.scale * p.as.packed; },
      [](const Product &p) { return packed(p.g, p.slices, *p.b); }},
-    {"blocked_gemm", [](const Product &p) { return !p.b || p.g.trans_a; },
+    {"blocked_gemm", [](const Product &p) { return (!p.b || p.g.trans_a) && !p.g.by_row; },
      [](const Product &p) { return p.scale * p.as.packed * lays_b(p.g.m, p.as.m); },
      [](const Product &p) { return kernels::blocked_gemm(p.g, p.slices); }},
     {"small_gemm", [](const Product &p) { return small_multiplies(p.g); },
@@ -226,7 +233,9 @@ constexpr Candidate<ByItem> own_products_by_item[] = {
      [](const ByItem &at) { return at.microseconds * thresholds().by_item.small; },
      [](const ByItem &at) {
        return by_item("small_by_item", at, [](const Gemm &g, const float *a, const float *b, float *c) noexcept {
-         small_of(g)(g.m, g.n, g.k, a, g.lda, b, g.ldb, nullptr, 0, c, g.n);
+         const int64_t rows = g.by_row ? 1 : g.m;
+         for (int64_t i = 0; i < g.m; i += rows)
+           small_of(g)(rows, g.n, g.k, a + i * (g.trans_a ? 1 : g.lda), g.lda, b, g.ldb, nullptr, 0, c + i * g.n, g.n);
        });
      }},
     {"reference_by_item", always, Candidate<ByItem>::last_resort,
@@ -284,8 +293,10 @@ std::unique_ptr<Kernel> product(const Site &site, const Gemm &given, int64_t sli
   Gemm g = kernels::dense(given);
   if (g.batch == 0 || g.m == 0 || g.n == 0) return nothing();
   if (g.k == 0) return reference(g, slices);
+  g.by_row = site.cutting.by_row;
   Product at = product_at(g, slices, b, thresholds(site.cutting).products);
-  if (thresholds(site.cutting).pays(site.weights, checked_mul(g.batch, g.m), g.n, g.k)) at.weights = site.weights;
+  const int64_t rows = g.by_row ? 1 : checked_mul(g.batch, g.m);
+  if (thresholds(site.cutting).pays(site.weights, rows, g.n, g.k)) at.weights = site.weights;
   return choose<Product>(site, products(), at);
 }
 
@@ -295,8 +306,10 @@ std::vector<Price> product_prices(const Gemm &given, bool constant, cpu::Type ty
   return prices<Product>(products(), product_at(g, 1, constant ? &b : nullptr, thresholds(type).products));
 }
 
-std::unique_ptr<Kernel> product_by_item(const Site &site, const Gemm &g, std::span<const BatchAxis> axes,
+std::unique_ptr<Kernel> product_by_item(const Site &site, const Gemm &given, std::span<const BatchAxis> axes,
                                         int64_t slices) {
+  Gemm g = given;
+  g.by_row = site.cutting.by_row;
   return choose<ByItem>(site, products_by_item(), {g, axes, slices, product_microseconds(g)});
 }
 

@@ -38,6 +38,7 @@ struct Cutting {
   int threads = 1;
   bool strict = false;    // by the shapes alone
   bool portable = false;  // kernels too: by the shapes and what is constant, whatever the processor
+  bool by_row = false;    // a row of a product, a window of a convolution have the bits that they have alone
   double least = 10;      // microseconds of work: below this a slice costs more to hand over than to run
 
   // Slices for `parts` equal parts that can't be divided and take `microseconds` in all on one thread.

@@ -24,6 +24,7 @@ struct Gemm {
   bool bias = false;
   Epilogue epilogue = {};
   DType dtype = DType::f32;  // of all of them
+  bool by_row = false;       // a row of C has the bits that it has alone
 };
 
 // The same product with dense leading dimensions filled in; a batch that is really one taller product becomes that.

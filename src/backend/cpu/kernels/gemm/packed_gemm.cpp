@@ -49,15 +49,15 @@ struct Ahead {
 enum class Way { plain, ahead };
 
 // M rows by N vectors of C, the last of `cols` columns; U sums each, over every U-th k, so that additions need not wait
-// for each other.
-template <int M, int N, int U, bool partial, Way way>
+// for each other. from_d: the sum, of whole vectors, begins with D.
+template <int M, int N, int U, bool partial, Way way, bool from_d = false>
 HWY_INLINE void panel_tile(const PanelProduct &p, const float *a, const float *b, const float *d, float *c,
                            int64_t cols, const Ahead &ahead) {
   V sum[U][M][N];
   DL4_UNROLL
   for (int u = 0; u < U; ++u) DL4_UNROLL
   for (int i = 0; i < M; ++i) DL4_UNROLL
-  for (int j = 0; j < N; ++j) sum[u][i][j] = hn::Zero(D());
+  for (int j = 0; j < N; ++j) sum[u][i][j] = from_d && d ? load(d + i * p.ldd + j * lanes) : hn::Zero(D());
 
   // from: a row of the panel, which may be read in whole vectors; of: the number of A in row i.
   auto step = [&](int u, const float *from, auto of) HWY_ATTR {
@@ -109,7 +109,7 @@ HWY_INLINE void panel_tile(const PanelProduct &p, const float *a, const float *b
     }
   }
 
-  finish_tile<partial>(p, D(), sum, d, c, cols, p.relu);
+  finish_tile<partial>(p, D(), sum, from_d ? nullptr : d, c, cols, p.relu);
 }
 
 // A tile of a processor with vectors of 16.
@@ -130,25 +130,26 @@ void panel_rows(const PanelProduct &p, int64_t i, const Ahead &ahead) {
                                                       p.c + i * p.ldc, p.n, ahead);
 }
 
-// The same tile in parts of M rows or fewer by two vectors.
-template <int M, int U, Way way>
+// The same tile in parts of M rows or fewer by N vectors.
+template <int M, int N, int U, Way way, bool from_d>
 void panel_part(const PanelProduct &p, int64_t m, int64_t i, const Ahead &ahead) {
   if constexpr (M > 1)
-    if (m < M) return panel_part<M - 1, U, way>(p, m, i, ahead);
-  for (int64_t j = 0; j < p.n; j += 2 * lanes) {
+    if (m < M) return panel_part<M - 1, N, U, way, from_d>(p, m, i, ahead);
+  for (int64_t j = 0; j < p.n; j += N * lanes) {
     const float *a = p.a + i * p.lda, *d = p.d ? p.d + i * p.ldd + j : nullptr;
     float *c = p.c + i * p.ldc + j;
-    if (p.n - j >= 2 * lanes)
-      panel_tile<M, 2, U, false, way>(p, a, p.b + j, d, c, p.n - j, ahead);
+    if (from_d || p.n - j >= N * lanes)
+      panel_tile<M, N, U, false, way, from_d>(p, a, p.b + j, d, c, p.n - j, ahead);
     else
-      panel_tile<M, 2, U, true, way>(p, a, p.b + j, d, c, p.n - j, ahead);
+      panel_tile<M, N, U, true, way>(p, a, p.b + j, d, c, p.n - j, ahead);
   }
 }
-template <int U, Way way>
+template <int U, Way way, int N = 2, bool from_d = false>
 void panel_parts(const PanelProduct &p, int64_t m, int64_t i, const Ahead &ahead) {
-  constexpr int most = HWY_MIN(most_rows, (part_rows<U, 2>));
-  row_blocks<most>(m, [&](int64_t size, int64_t at)
-                          HWY_ATTR { panel_part<most, U, way>(p, size, i + at, at == 0 ? ahead : Ahead{}); });
+  constexpr int most = HWY_MIN(most_rows, (part_rows<U, N>));
+  row_blocks<most>(m, [&](int64_t size, int64_t at) HWY_ATTR {
+    panel_part<most, N, U, way, from_d>(p, size, i + at, at == 0 ? ahead : Ahead{});
+  });
 }
 
 template <Way way, int... m>
@@ -189,6 +190,62 @@ void row_of_panels(const PackedGemm &p, int64_t j) {
   DL4_UNROLL
   for (int q = 0; q < count; ++q) DL4_UNROLL
   for (int i = 0; i < each; ++i) store(p.relu ? relu_of(D(), sum[q][i]) : sum[q][i], p.c + j + q * panel + i * lanes);
+}
+
+// One row with Q panels side by side, which fewer are left of: each number of A is read once for all of them. Summed as
+// a tile of one row is; of the last panel there are `cols` columns.
+template <int Q>
+void few_panels(const PackedGemm &p, int64_t j, int64_t cols) {
+  constexpr int each = static_cast<int>(panel / lanes), N = Q * each, U = 4;
+  V sum[U][N];
+  DL4_UNROLL
+  for (int u = 0; u < U; ++u) DL4_UNROLL
+  for (int i = 0; i < N; ++i) sum[u][i] = hn::Zero(D());
+  const float *b = p.packed + j * p.k;
+  const int64_t apart = panel * p.k;
+  auto step = [&](int u, int64_t k) HWY_ATTR {
+    const V v = set(p.a[k]);
+    DL4_UNROLL
+    for (int i = 0; i < N; ++i)
+      sum[u][i] = hn::MulAdd(v, load(b + i / each * apart + k * panel + i % each * lanes), sum[u][i]);
+  };
+  int64_t k = 0;
+  for (; k + U <= p.k; k += U) {
+    DL4_UNROLL
+    for (int u = 0; u < U; ++u) step(u, k + u);
+  }
+  for (; k < p.k; ++k) step(0, k);
+  DL4_UNROLL
+  for (int i = 0; i < N; ++i) {
+    V v = sum[0][i];
+    DL4_UNROLL
+    for (int u = 1; u < U; ++u) v = hn::Add(v, sum[u][i]);
+    const int64_t left = cols - i % each * lanes;
+    const float *d = p.d ? p.d + j + i * lanes : nullptr;
+    float *c = p.c + j + i * lanes;
+    if (i < N - each || left >= lanes) {
+      if (d) v = hn::Add(v, load(d));
+      store(p.relu ? relu_of(D(), v) : v, c);
+    } else if (left > 0) {
+      if (d) v = hn::Add(v, load_n(d, left));
+      store_n(p.relu ? relu_of(D(), v) : v, c, left);
+    }
+  }
+}
+
+// Of one row the columns from j on; where they go as one to a few panels are side by side.
+int64_t one_row(const PackedGemm &p, int64_t j) {
+  if constexpr (parts == 1) {
+    int64_t left = p.n - j;
+    if (left > 3 * panel) {
+      few_panels<2>(p, j, panel);
+      j += 2 * panel, left -= 2 * panel;
+    }
+    if (left <= panel) return j;
+    left > 2 * panel ? few_panels<3>(p, j, left - 2 * panel) : few_panels<2>(p, j, left - panel);
+    return p.n;
+  }
+  return j;
 }
 
 // All rows for one panel, in parts of k that leave a part, the one after it and what is read of A in the second cache.
@@ -235,13 +292,36 @@ void packed_panel_of(const PackedGemm &g, int64_t j, double share) {
     }
 }
 
+// Each row in the order of sums that it has alone.
+void packed_by_row(const PackedGemm &g) {
+  const int64_t in_order = HWY_MIN(g.n, HWY_MAX(0, g.by_row / row_columns * row_columns - g.column));
+  int64_t j = 0;
+  const auto panel_at = [&]() HWY_ATTR {
+    return PanelProduct{HWY_MIN(g.n - j, panel), g.k,   1,       g.a,   g.lda, 0, g.packed + j * g.k,
+                        g.d ? g.d + j : nullptr, g.ldd, g.c + j, g.ldc, g.relu};
+  };
+  if (g.m == 1)
+    for (; j + side_by_side * panel <= in_order; j += side_by_side * panel) row_of_panels(g, j);
+  for (; j < in_order; j += panel) panel_parts<1, Way::plain, 2, true>(panel_at(), g.m, 0, {});
+  if (g.m == 1) j = one_row(g, j);
+  for (; j < g.n; j += panel) {
+    const PanelProduct p = panel_at();
+    if (p.n <= lanes)
+      panel_parts<4, Way::plain, 1>(p, g.m, 0, {});
+    else
+      panel_parts<4, Way::plain>(p, g.m, 0, {});
+  }
+}
+
 }  // namespace
 
 void packed_all(const PackedGemm &g) {
+  if (g.by_row) return packed_by_row(g);
   int64_t j = 0;
   if (g.groups == 1 && g.parts == 1 && !g.used) {
     if (g.m == 1)
       for (const int64_t end = g.n / row_columns * row_columns; j < end; j += side_by_side * panel) row_of_panels(g, j);
+    if (g.m == 1) j = one_row(g, j);
     // Few rows wait for B alone, which the processor reads ahead itself; few k for what is done beside.
     if (g.m <= 8 || g.k <= 16) {
       for (; j < g.n; j += panel) {

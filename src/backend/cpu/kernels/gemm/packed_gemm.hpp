@@ -36,6 +36,9 @@ struct PackedGemm {
   int64_t groups = 1, group_a = 0, group_c = 0, parts = 1, part_a = 0;
   const Range *used = nullptr;  // by each group, as if the other pieces were zeros; nullptr: all
   bool relu = false;            // C = relu(A B + D); not with `used`
+  // Columns of a product of which these are those from `column` on: each row of one group and part has the bits that it
+  // has alone among all of them. 0: rows that are computed at once share their order of sums.
+  int64_t by_row = 0, column = 0;
 };
 void packed_gemm(const PackedGemm &gemm) noexcept;
 // One matrix by another.

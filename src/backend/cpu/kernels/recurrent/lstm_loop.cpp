@@ -27,10 +27,10 @@ T *at(T *p, int64_t offset) {
 }
 
 // The sequences and units that a call does, and where their state lies: rows of `hidden` floats. h_before is read whole
-// and may be h; gates unless they are kept.
+// and may be h, c_before may be c; gates unless they are kept.
 struct Part {
   int64_t begin, rows, unit, units;
-  const float *h_before;
+  const float *h_before, *c_before;
   float *h, *c, *gates, *seen;  // seen: 1 after a row's first valid step
   float *codes = nullptr;       // of h_before
 };
@@ -70,7 +70,7 @@ void forward_step(const LstmLoop &l, const LstmForward &f, const Part &p, int64_
   }
   const uint8_t *mask = at(f.mask, step);
   float *h = p.h + p.unit, *c = p.c + p.unit;
-  lstm_cell(p.rows, p.units, gates + p.unit, ld, c, n, p.h_before + p.unit, n, mask, time, c, n, h, n,
+  lstm_cell(p.rows, p.units, gates + p.unit, ld, p.c_before + p.unit, n, p.h_before + p.unit, n, mask, time, c, n, h, n,
             f.gates != nullptr, n);
   for (int64_t r = 0; mask && r < p.rows; ++r)
     if (mask[r * time]) p.seen[r] = 1;
@@ -149,8 +149,15 @@ void lstm_forward(const LstmLoop &l, const LstmForward &f, const LstmSteps &step
   const int64_t rows = end - begin, n = l.hidden, g = 4 * n;
   float *c = scratch + rows * n, *gates = c + rows * n;
   float *seen = gates + rows * g;
-  const Part p{begin, rows, 0, n, scratch, scratch, c, gates, seen, seen + rows};
-  if (steps.first == 0) load_state(l, f, p);
+  Part p{begin, rows, 0, n, scratch, c, scratch, c, gates, seen, seen + rows};
+  // A step alone finds the state, and writes it, where it lies.
+  const bool alone = l.time == 1 && f.h0 && f.c0 && f.h_last && f.c_last && !f.mask;
+  if (alone) {
+    p.h_before = f.h0 + begin * n, p.c_before = f.c0 + begin * n;
+    p.h = f.h_last + begin * n, p.c = f.c_last + begin * n;
+    std::fill_n(seen, rows, 1.0f);
+  }
+  if (steps.first == 0 && !alone) load_state(l, f, p);
   for (int64_t s = steps.first; s < steps.last; ++s) {
     const int64_t place = l.backwards ? steps.last - 1 - s : s - steps.first;
     if (steps.x_gates)
@@ -158,7 +165,7 @@ void lstm_forward(const LstmLoop &l, const LstmForward &f, const LstmSteps &step
     else
       forward_step(l, f, p, s, f.x_gates + (begin * l.time + step_in_time(l, s)) * g, l.time * g);
   }
-  if (steps.last == l.time) store_state(l, f, p);
+  if (steps.last == l.time && !alone) store_state(l, f, p);
 }
 
 // Shared: two states, of which a step reads one and writes the other, cells and gates. Of each block of units: seen and
@@ -175,7 +182,7 @@ void lstm_forward_by_units(const LstmLoop &l, const LstmForward &f, int64_t rows
   float *h = scratch + (step & 1 ? 0 : all), *h_before = scratch + (step & 1 ? all : 0);
   float *c = scratch + 2 * all, *gates = c + all, *seen = gates + 4 * all;
   float *mine = seen + u.begin / lstm_unit_block * (round_up(rows, 16) + floats_of_codes(l, rows));
-  const Part p{0, rows, u.begin, u.end - u.begin, h_before, h, c, gates, mine, mine + round_up(rows, 16)};
+  const Part p{0, rows, u.begin, u.end - u.begin, h_before, c, h, c, gates, mine, mine + round_up(rows, 16)};
   if (step < 0)
     load_state(l, f, p);
   else

@@ -21,6 +21,8 @@ Stream::Stream(const Ticks &ticks, int64_t batch) : batch_(batch), tick_(ticks.h
   one_.executable = ticks.one;
   together_.executable = ticks.together;
   together_.ticks = tick_->at_once;
+  one_.steps = tick_->steps;
+  together_.steps = checked_mul(together_.ticks, one_.steps);
   const ops::Program &p = ticks.one->program();
   const size_t states = tick_->states.size(), first = p.inputs.size() - states;
   int64_t bytes = 0;
@@ -129,7 +131,7 @@ void Stream::bind(std::span<const View> in) {
 // The views of a run. One of a sequence of which others follow has the strides of the whole: those of a batch of 1 say
 // nothing.
 void Stream::bind(Pace &pace, std::span<const View> in) {
-  const int64_t steps = pace.ticks * tick_->steps;
+  const int64_t steps = pace.steps;
   for (size_t i = 0; i < in.size(); ++i) {
     View &v = pace.in[i] = in[i];
     if (!in[i].strides) in_steps_[i].bytes = checked_mul(in[i].shape.elements(), size_of(v.dtype));
@@ -310,7 +312,7 @@ void Stream::run_ticks(Pace &pace, int64_t runs, Place &place, std::span<const V
   if (!ready) ready.emplace(pace.executable->prepare(pace.in, pace.out, cancel, true));
   Frame &frame = *ready->frame;
   pace.executable->bind_states(*ready);
-  const int64_t steps = pace.ticks * tick_->steps;
+  const int64_t steps = pace.steps;
   const bool waits = this->waits() && pace.ticks == 1;
   for (size_t i = 0; i < in.size(); ++i) frame.in[i] = static_cast<std::byte *>(in[i].data);
   frame.in[in.size()] = reinterpret_cast<std::byte *>(&number_);
@@ -344,9 +346,9 @@ void Stream::run_ticks(Pace &pace, int64_t runs, Place &place, std::span<const V
 // As many ticks together as can be: not the first ones, nor one that begins with steps that waited.
 void Stream::run_ticks(std::span<const View> in, std::span<const View> out, const std::atomic<int32_t> *cancel) {
   const int64_t n = steps(in);
-  Place place{tick_->rest(taken()), 0};
+  Place place{tick_->rest(taken_), 0};
   const int64_t ticks = tick_->ticks(place.wait + n);
-  number_ = tick_->ticks(taken());
+  number_ = tick_->ticks(taken_);
   for (Given &g : given_) g.next = 0;
   int64_t apart = ticks, runs = 0;
   if (joins(n)) {
@@ -355,10 +357,11 @@ void Stream::run_ticks(std::span<const View> in, std::span<const View> out, cons
   }
   run_ticks(one_, apart, place, in, out, cancel);
   run_ticks(together_, runs, place, in, out, cancel);
+  // bounded: of the ticks of the call
   run_ticks(one_, ticks - apart - runs * together_.ticks, place, in, out, cancel);
   if (waits() && place.at < n) take(in, place.at, place.wait, n - place.at);
   finish_outputs(out, ticks);
-  taken() += n;
+  taken_ += n;
 }
 
 void Stream::run(std::span<const View> in, std::span<const View> out, const std::atomic<int32_t> *cancel) {
@@ -369,9 +372,9 @@ void Stream::run(std::span<const View> in, std::span<const View> out, const std:
       fail(Code::invalid_argument, "expected ", outputs_count(), " outputs, got ", out.size());
   }
   if (!as_before || overlaps(in, out)) refuse_overlap(in, out);
-  const int64_t n = steps(in), ticks = tick_->ticks(tick_->rest(taken()) + n);
-  if (ticks > tick_->most - tick_->ticks(taken()))
-    fail(Code::unsupported, "the sequence would have ", taken() + n,
+  const int64_t n = steps(in), ticks = tick_->ticks(tick_->rest(taken_) + n);
+  if (ticks > tick_->most - tick_->ticks(taken_))
+    fail(Code::unsupported, "the sequence would have ", taken_ + n,
          " steps, more than its attention keeps; a larger \"cache\" or \"cache_full\": \"slide\" of the session allows "
          "it");
   if (!as_before || !is_steady_) need_steps(out, n);

@@ -53,7 +53,6 @@ class Stream {
   void read_ahead(int depth) const noexcept {
     constexpr int64_t line = 64, most = 1024;
     if (depth == 0) return __builtin_prefetch(this, 1);
-    __builtin_prefetch(memory_.get(), 1);
     // bounded: of a piece of memory
     for (int64_t at = 0; at < std::min(most, half_); at += line)
       __builtin_prefetch(now_ + at), __builtin_prefetch(next_ + at, 1);
@@ -81,7 +80,7 @@ class Stream {
   // Runs of one Executable for the views of a call: of a tick each, or of many.
   struct Pace {
     std::shared_ptr<Executable> executable;
-    int64_t ticks = 1;
+    int64_t ticks = 1, steps = 0;                        // of a run
     std::vector<View> in, out;                           // of a run
     std::vector<std::array<int64_t, max_rank>> strides;  // of `in`
     std::vector<bool> whole;                             // by output: does a run's part lie together?
@@ -106,10 +105,8 @@ class Stream {
     Tensor now, before;
   };
   int64_t comes(size_t output, int64_t n) const {  // steps of an output that n more steps of the inputs give
-    return tick_->given(output, taken() + n) - tick_->given(output, taken());
+    return tick_->given(output, taken_ + n) - tick_->given(output, taken_);
   }
-  int64_t &taken() { return *reinterpret_cast<int64_t *>(memory_.get()); }  // steps, since the beginning
-  int64_t taken() const { return *reinterpret_cast<int64_t *>(memory_.get()); }
   std::byte *now(size_t state) const { return (tick_->states[state].is_ring ? rings_ : now_) + kept_[state].at; }
   void lay_out();
   int64_t steps(std::span<const View> in) const;
@@ -120,7 +117,7 @@ class Stream {
   void bind(Pace &pace, std::span<const View> in);
   void bind_outputs(std::span<const View> out);
   void get_ready(Pace &pace, const std::atomic<int32_t> *cancel);
-  bool joins(int64_t steps) const { return together_.executable && steps >= tick_->steps * together_.ticks; }
+  bool joins(int64_t steps) const { return together_.executable && steps >= together_.steps; }
   void run_ticks(std::span<const View> in, std::span<const View> out, const std::atomic<int32_t> *cancel);
   void run_ticks(Pace &pace, int64_t runs, Place &place, std::span<const View> in, std::span<const View> out,
                  const std::atomic<int32_t> *cancel);
@@ -139,10 +136,10 @@ class Stream {
   template <class F>
   void each_row(size_t state, int64_t ticks, F f) noexcept;
 
-  // All states in one piece: the steps taken, what a tick finds, what becomes of it, and rings, which are changed where
-  // they lie.
+  // All states in one piece: what a tick finds, what becomes of it, and rings, which are changed where they lie.
   Bytes memory_;
   std::byte *now_ = nullptr, *next_ = nullptr, *rings_ = nullptr;
+  int64_t taken_ = 0;  // steps, since the beginning
   int64_t half_ = 0, batch_;
   int64_t turns_ = 0;  // steps that StreamBlock's next turn takes
   int64_t rings_bytes_ = 0;

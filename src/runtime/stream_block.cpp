@@ -79,7 +79,7 @@ void StreamBlock::each_part(const Run &run, size_t state, size_t first, size_t l
 
 // A ring of the block begins at its first place, one of a stream anywhere.
 void StreamBlock::take_states(const Run &run, std::span<const size_t> ids) {
-  block_.taken() = 0;
+  block_.taken_ = 0;
   const auto stream = [&](size_t r) -> const Stream & { return *run.many.streams[ids[r < ids.size() ? r : 0]]; };
   for (size_t i = 0; i < block_.kept_.size(); ++i) {
     const Stream::Kept &k = block_.kept_[i];
@@ -91,7 +91,7 @@ void StreamBlock::take_states(const Run &run, std::span<const size_t> ids) {
     else
       each_part(run, i, 0, rows, [&](size_t row, std::byte *to, int64_t at, int64_t n) {
         const Stream &from = stream(row);
-        turned(to, from.rings_ + at, k.shape[how.axis], k.row, from.first_place(i, from.taken()), n);
+        turned(to, from.rings_ + at, k.shape[how.axis], k.row, from.first_place(i, from.taken_), n);
       });
   }
 }
@@ -101,7 +101,7 @@ void StreamBlock::give_states(const Run &run, std::span<const size_t> ids, size_
   const auto stream = [&](size_t r) -> Stream & { return *run.many.streams[ids[r]]; };
   for (size_t r = first; r < ids.size(); ++r) {
     Stream &to = stream(r);
-    to.turns_ = block_.taken();
+    to.turns_ = block_.taken_;
     if (to.rings_bytes_ == 0 || to.spare_) continue;
     to.spare_ = allocate(to.rings_bytes_);
     to.spare_rings_ = to.spare_.get();
@@ -117,7 +117,7 @@ void StreamBlock::give_states(const Run &run, std::span<const size_t> ids, size_
       each_part(run, i, first, ids.size(), [&](size_t row, const std::byte *from, int64_t at, int64_t n) {
         Stream &to = stream(row);
         const int64_t capacity = k.shape[how.axis];
-        turned(to.spare_rings_ + at, from, capacity, k.row, capacity - to.first_place(i, to.taken()), n);
+        turned(to.spare_rings_ + at, from, capacity, k.row, capacity - to.first_place(i, to.taken_), n);
       });
   }
 }
@@ -256,7 +256,7 @@ void StreamBlock::run(const Many &many, std::span<const View> in, std::span<cons
     Stream &s = *many.streams[all[at]];
     std::swap(s.now_, s.next_);
     std::swap(s.rings_, s.rings_bytes_ ? s.spare_rings_ : s.rings_);
-    s.taken() += std::exchange(s.turns_, 0);
+    s.taken_ += std::exchange(s.turns_, 0);
   }
 }
 

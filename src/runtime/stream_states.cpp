@@ -28,16 +28,16 @@ void fill_nothing(const Tensor &t) {
 }  // namespace
 
 void Stream::lay_out() {
-  constexpr int64_t head = 64;
-  memory_ = allocate(checked_add(head, checked_mul(2, half_), rings_bytes_));
-  std::fill_n(memory_.get(), head + 2 * half_ + rings_bytes_, std::byte{0});
-  now_ = memory_.get() + head;
+  const int64_t bytes = checked_add(checked_mul(2, half_), rings_bytes_);
+  memory_ = allocate(bytes);
+  std::fill_n(memory_.get(), bytes, std::byte{0});
+  now_ = memory_.get();
   next_ = now_ + half_;
   rings_ = next_ + half_;
 }
 
 void Stream::reset() {
-  taken() = 0;
+  taken_ = 0;
   for (size_t i = 0; i < kept_.size(); ++i) fill(now(i), kept_[i].bytes, tick_->states[i].initial);
   for (const Held &h : waiting_)
     if (h.now.data) std::ranges::fill(h.now.memory(), std::byte{0});
@@ -60,6 +60,7 @@ void Stream::reset(int64_t row) {
     const int64_t outer = k.shape.rank() ? k.shape.elements(0, k.batch_axis) : 0;
     if (outer == 0) continue;
     const int64_t each = k.bytes / outer / batch_;
+    // bounded: of a state that exists
     for (int64_t o = 0; o < outer; ++o) fill(now(i) + (o * batch_ + row) * each, each, tick_->states[i].initial);
   }
 }
@@ -78,7 +79,8 @@ int64_t Stream::first_place(size_t state, int64_t steps) const noexcept {
 
 std::vector<std::pair<std::string, Tensor>> Stream::states() const {
   const ops::Program &p = one_.executable->program();
-  std::vector<std::pair<std::string, Tensor>> all{{"steps", {DType::i64, {}, memory_}}};
+  const Tensor steps{DType::i64, {}, Bytes(Bytes(), reinterpret_cast<std::byte *>(const_cast<int64_t *>(&taken_)))};
+  std::vector<std::pair<std::string, Tensor>> all{{"steps", steps}};
   const Bytes &rings = spare_ && rings_ == spare_.get() ? spare_ : memory_;
   for (size_t i = 0; i < kept_.size(); ++i) {
     const Bytes &memory = tick_->states[i].is_ring ? rings : memory_;
@@ -138,7 +140,7 @@ void Stream::each_row(size_t state, int64_t ticks, F f) noexcept {
 
 void Stream::keep(int64_t ticks) {
   ran_ = ticks;
-  taken_before_ = taken();
+  taken_before_ = taken_;
   if (waits())
     for (auto *list : {&waiting_, &last_})
       for (Held &h : *list)
@@ -161,7 +163,7 @@ void Stream::keep(int64_t ticks) {
 
 // Of a run of one tick `next` has what was before it, if it did not fail.
 void Stream::put_back() {
-  const bool failed = taken() == taken_before_;
+  const bool failed = taken_ == taken_before_;
   for (size_t i = 0; i < kept_.size(); ++i)
     if (tick_->states[i].is_ring)
       each_row(i, ran_,
@@ -172,7 +174,7 @@ void Stream::put_back() {
     std::swap(now_, next_);
   for (auto *list : {&waiting_, &last_})
     for (Held &h : *list) std::swap(h.now, h.before);
-  taken() = taken_before_;
+  taken_ = taken_before_;
 }
 
 }  // namespace dl4::runtime

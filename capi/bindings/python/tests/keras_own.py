@@ -26,6 +26,7 @@ FOLDERS = (
     "callbacks",
     "constraints",
     "datasets",
+    "dtype_policies",
     "export",
     "initializers",
     "layers",
@@ -61,7 +62,7 @@ FILES = {
     "classes of Keras's that have no public name",
 }
 CASES = {
-    r"quantiz|overwrite_with_gradient|with_overwrite_state|int4|float8|lora(_|$)|gptq|awq|fp8": QUANTIZED,
+    r"overwrite_with_gradient|with_overwrite_state|float8|lora(_|$)|gptq|awq|fp8": QUANTIZED,
     r"SparseTest|sparse_(input|tensor|grad|data|weights)|_sparse\b|_sparse_|sparse$|sparse_?True|ragged": SPARSE,
     r"complex|view_as_|eig\b|ViewAs|polar|test_angle|test_(real|imag)$": COMPLEX,
     r"distribut|_tpu|_gpu|device_mesh": DISTRIBUTED,
@@ -128,6 +129,7 @@ def run(case):
 
 
 def module_of(path, root):
+    importlib.import_module("dl4.keras").config.set_dtype_policy("float32")  # which the file before may have set
     name = "keras.src." + ".".join(path.relative_to(root).with_suffix("").parts)
     spec = importlib.util.spec_from_file_location(name, path)
     module = importlib.util.module_from_spec(spec)

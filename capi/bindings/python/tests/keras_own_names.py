@@ -106,6 +106,7 @@ def special(module):
         keras.layers.IndexLookup = lookup_class(keras, lookup.IndexLookup)  # which Keras's inner module has
         texts = importlib.import_module("dl4.keras.src.saving.serialization_lib")
         nests = vars(importlib.import_module("dl4.keras.src.structures"))
+        keras.layers.Layer.__getattr__ = _with_stored(keras.layers.Layer.__getattr__)
         policies = importlib.import_module("dl4.keras.src.dtype_policies")
         folder = "dl4.keras.src.quantizers."
         parts = [vars(importlib.import_module(folder + n)) for n in ("numbers", "quantization_config", "quantize")]
@@ -187,7 +188,7 @@ def special(module):
                     "set_global_attribute": _attributes.__setitem__,
                 },
                 "keras.backend": {n: getattr(keras.backend, n) for n in dir(keras.backend)},
-                "keras.src.dtype_policies.dtype_policy": vars(policies),
+                **{f"keras.src.dtype_policies{n}": vars(policies) for n in ("", ".dtype_policy", ".dtype_policy_map")},
                 "keras.src.utils.io_utils": {
                     "disable_interactive_logging": lambda: None,
                     "enable_interactive_logging": lambda: None,
@@ -197,6 +198,24 @@ def special(module):
             }
         )
     return _special.get(module, {})
+
+
+def _with_stored(getattr_of):
+    """Of a layer's attributes also those that are private in Keras's."""
+    columns = lambda self: self.get_weights()[[w.name for w in self.weights].index("kernel_scale")].shape[-1]
+    kept = {
+        "_kernel": lambda self: self._weight("kernel"),
+        "_embeddings": lambda self: self._weight("embeddings"),
+        "_int4_block_size": lambda self: getattr(self.quantization_config or self.dtype_policy, "block_size", None),
+        "original_kernel_shape": lambda self: tuple(self.kernel.shape),
+        "_orig_output_dim": columns,
+        "_int4_unpacked_column_size": columns,
+    }
+
+    def found(layer, key):
+        return kept[key](layer) if key in kept else getattr_of(layer, key)
+
+    return found
 
 
 def lookup_class(keras, base):

@@ -13,8 +13,8 @@ from absl.testing import parameterized
 
 # What a case asks by its source that is not there; each an exclusion with a reason.
 NOT_HERE = {
+    r"enable_lora|float8|GPTQ|gptq|awq|AWQ": "quantization and LoRA",
     r"tf\.(ragged|sparse|Ragged|Sparse|saved|Graph|Module)|jax\.(?!numpy|nn|lax)|torch\.|grain\.": "another framework",
-    r"enable_lora|quantize|_quantization": "quantization and LoRA",
     r"sparse=True|ragged=True|SparseTensor|RaggedTensor|create_sparse": "sparse and ragged tensors",
     r"complex64|complex128|1j\b": "complex numbers",
     r"distribution_lib|distribution\.|DeviceMesh|RematScope": "distribution",

@@ -31,7 +31,7 @@ from .optimizers import Optimizer
 from .regularizers import Regularizer
 from .src.backend.config import version
 from .src.backend.name_scope import name_scope
-from .src.dtype_policies import DTypePolicy
+from .src.dtype_policies import DTypePolicy, FloatDTypePolicy
 from .src.later import names_later as _names_later
 from .src.layers.variable import Variable
 from .src.models.function import Function, Operation
@@ -45,4 +45,3 @@ __getattr__, __dir__ = _names_later(
     {f".{name}": name for name in _LATER},
 )
 
-FloatDTypePolicy = DTypePolicy

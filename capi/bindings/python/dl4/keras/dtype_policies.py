@@ -1,5 +1,15 @@
 """keras.dtype_policies."""
 
-from .src.dtype_policies import deserialize, DTypePolicy, get, serialize
-
-FloatDTypePolicy = DTypePolicy
+from .src.dtype_policies import (
+    AWQDTypePolicy,
+    deserialize,
+    DTypePolicy,
+    DTypePolicyMap,
+    FloatDTypePolicy,
+    get,
+    GPTQDTypePolicy,
+    Int4DTypePolicy,
+    QuantizedDTypePolicy,
+    QuantizedFloat8DTypePolicy,
+    serialize,
+)

@@ -94,3 +94,18 @@ def changed():
 
 def changes():
     return _changes
+
+
+_forms = 0
+
+
+def formed():
+    """A layer has other weights than it had: graphs that have it are made anew. The number of this change."""
+    global _forms
+    _forms += 1
+    changed()
+    return _forms
+
+
+def forms():
+    return _forms

@@ -8,14 +8,14 @@ from weakref import WeakKeyDictionary
 from ....abi import Error
 from .. import overrides, registry
 from ..backend import call_context, global_state
-from ..backend.config import computed_in, image_data_format
-from ..dtype_policies import DTypePolicy
+from ..backend.config import image_data_format
 from ..errors import keras_errors, typed
 from ..export import keras_export
 from ..interface import NAMES
 from ..kind import as_json, is_native, Kind
+from ..quantizers import quantize
 from ..registry import Category, create
-from ..saving.serialization_lib import serialize_keras_object
+from ..saving.serialization_lib import deserialize_keras_object, serialize_keras_object
 from ..symbolic.eager import call_eagerly
 from ..symbolic.execution import run_again, run_on_arrays
 from ..symbolic.masks import masked_as, unmasked
@@ -25,6 +25,7 @@ from ..utils.naming import snake_case, unique_name
 from . import cells, normalization
 from .custom import CustomLayer
 from .input_layer import InputLayer
+from .quantized import QuantizedLayer
 from .tracing import TracedCalls
 from .weights import LayerWeights, reset_state
 
@@ -32,12 +33,11 @@ _READ = {c: functools.partial(registry.get, c) for c in ("activation", "initiali
 _EMBEDDINGS = {"Embedding", "ReversibleEmbedding"}
 _PROMOTE = {"Dense", "LSTM", "GRU", "SimpleRNN", "RNN", "Bidirectional"}  # integers become float32 with their weights
 _WITH_MASKS = {"SetMask", "GetMask", "Identity", "Loss", "Metric"}  # operations of this package's, not of keras.ops
-_HEADED = {"MultiHeadAttention", "GroupQueryAttention"}
 _LISTS = {"Add", "Subtract", "Multiply", "Average", "Maximum", "Minimum", "Concatenate", "Dot", "Stack"}
 
 
 @keras_export("layers")
-class Layer(CustomLayer, TracedCalls, LayerWeights, Kind):
+class Layer(CustomLayer, TracedCalls, QuantizedLayer, LayerWeights, Kind):
     """A layer: called on symbolic tensors it gives symbolic tensors, called on arrays it computes.
 
     A class of your own derives from it or from Model, makes layers and weights in __init__ or build() and uses them in
@@ -48,7 +48,6 @@ class Layer(CustomLayer, TracedCalls, LayerWeights, Kind):
     supports_masking = False
     input_spec = None
     compute_dtype = variable_dtype = "float32"
-    dtype_policy = DTypePolicy("float32")
 
     def __new__(cls, *args, **kwargs):
         layer = super().__new__(cls)
@@ -57,7 +56,12 @@ class Layer(CustomLayer, TracedCalls, LayerWeights, Kind):
         return layer
 
     def __init__(self, *args, name=None, trainable=True, dtype=None, activity_regularizer=None, **kwargs):
-        self._batch_input_shape, dtype = _first_shape(self, kwargs), computed_in(dtype)
+        self._batch_input_shape = _first_shape(self, kwargs)
+        told = None
+        if self._class_name in quantize.KINDS:
+            told = kwargs.pop("quantization_config", None)
+            kwargs.pop("gptq_unpacked_column_size", None)  # in Keras's configs, follows from the shapes
+        dtype = self._take_policy(dtype, deserialize_keras_object(told) if isinstance(told, dict) else told)
         if self._class_name in ("LSTM", "GRU"):
             kwargs.pop("use_cudnn", None)  # has no effect on the result
         first = kwargs.pop("weights", None) if self._class_name in _EMBEDDINGS else None
@@ -65,11 +69,6 @@ class Layer(CustomLayer, TracedCalls, LayerWeights, Kind):
             kwargs.pop("autocast", None)
             if args or kwargs:
                 raise ValueError(f"Unrecognized keyword arguments passed to {type(self).__name__}: {kwargs}")
-            if "_from_" in str(dtype) or isinstance(dtype, dict) and "source_name" in dtype.get("config", {}):
-                raise NotImplementedError(
-                    f"{type(self).__name__}: 'dtype': a layer of one's own is not quantized in this version; expected "
-                    f"a plain type such as 'float32', got {dtype!r}"
-                )
             config, self.__dict__["dtype"] = {}, dtype or "float32"
         else:
             given = {"name": name, "dtype": dtype, "activity_regularizer": activity_regularizer}
@@ -96,6 +95,12 @@ class Layer(CustomLayer, TracedCalls, LayerWeights, Kind):
         self._shapes = self._dtypes = None  # of the call that it is built for
         self._init_own(activity_regularizer)
         if self._class_name is not None:
+            if self._policy is not None:
+                how = quantize.of_policy(self, self._policy, self._quantization_config)
+                if isinstance(self._policy, quantize.dtype_policies.DTypePolicyMap):
+                    self._policy = None
+                if how is not None:
+                    self._config["quantization"] = how
             self._take_functions()
             kept = {k: self._kept(k, v) for k, v in config.items()}
             with keras_errors(self._class_name, {**kept, **self._python}):
@@ -274,19 +279,6 @@ class Layer(CustomLayer, TracedCalls, LayerWeights, Kind):
 
     # ---- what it has
 
-    def quantize(self, mode=None, type_check=True, config=None):
-        """Layers are quantized by their model."""
-        raise NotImplementedError(
-            f"layer {self.name}: {type(self).__name__}.quantize() of a layer alone is not in this version; "
-            "expected the quantize() of its model"
-        )
-
-    @property
-    def quantization_mode(self):
-        """How its weights are quantized; of attention its projections are, which are no layers here."""
-        how = self.__dict__.get("_config", {}).get("quantization")
-        return how["mode"].split("/")[0] if how and self._class_name not in _HEADED else None
-
     @property
     def input(self):
         inputs = self._one_call().inputs
@@ -309,10 +301,20 @@ class Layer(CustomLayer, TracedCalls, LayerWeights, Kind):
             return self.__dict__.get("_config", {}).get("dtype") or "float32"
         if key in ("input", "output"):
             self._one_call()
+        if self._class_name in quantize.KINDS and self._class_name not in quantize.HEADED:
+            if key == "quantization_config":
+                return self._told_of_quantizers()
+            if key == "inputs_quantizer" and self._quantization() is not None:
+                return quantize.quantizer_of(self._quantization()["inputs"])
         if self._class_name is not None:
             known = registry.facts("layer")[self._class_name]
+            shown = self._unpacked(key)
+            if shown is not None:
+                return shown
             if self.__dict__.get("built") and any(w["name"] == key for w in known["weights"]):
                 return self._weight(key) if key in self._weight_facts() else None
+            if self._quantization() is not None and self.built and self._quantized_name(key) in self._weight_facts():
+                return self._weight(self._quantized_name(key))
             if key in self.__dict__.get("_python", ()):
                 return self._python[key]
             if key in ("states", "cell") and "cell" not in self._config:
@@ -349,7 +351,7 @@ class Layer(CustomLayer, TracedCalls, LayerWeights, Kind):
     def get_config(self):
         config = {"name": self.name, "trainable": self.trainable, "dtype": "float32", **super().get_config()}
         config.update(self._python)
-        config = {key: self._kept(key, value) for key, value in config.items()}
+        config = self._policies_in_config({key: self._kept(key, value) for key, value in config.items()})
         if self._class_name is None and type(self).get_config is Layer.get_config:
             config.update(self._own_arguments())
         return config

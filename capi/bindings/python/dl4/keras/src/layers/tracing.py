@@ -174,7 +174,9 @@ class TracedCalls:
 
     def get_build_config(self):
         """What build_from_config() needs, kept in configs where a subclass says it."""
-        return {"input_shape": self._shapes[0]} if self._shapes else None
+        first = self.__dict__.get("_first_native_call")
+        shapes = self._shapes or [t.shape for t in first.inputs] if first is not None else self._shapes
+        return {"input_shape": shapes[0]} if shapes else None
 
     def build_from_config(self, config):
         if config:

@@ -76,7 +76,8 @@ class Weight:
 
     def numpy(self):
         core, name = self._place()
-        return core.get_weight(name)
+        array = core.get_weight(name)
+        return array.view("int8") if self.dtype == "int8" else array
 
     @property
     def value(self):
@@ -122,6 +123,8 @@ class Weight:
                     f"value.shape={value.shape}. Target variable: {self}"
                 ) from None
         core, name = self._place()
+        if self.dtype == "int8":
+            value = numpy.ascontiguousarray(value.astype("int8", copy=False)).view("uint8").reshape(value.shape)
         core.set_weight(name, value)
         global_state.changed()
         return self

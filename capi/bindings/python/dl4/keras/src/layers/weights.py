@@ -9,6 +9,7 @@ from ..backend import global_state
 from ..backend.eager_tensor import eager_tensor
 from ..symbolic.function import Function
 from ..tree import map_nest
+from .quantized import in_order
 from .variable import replaced, Weight
 
 
@@ -28,10 +29,13 @@ class LayerWeights:
         if self._core is not None:
             return
         self._core, self._facts = core_model, None
+        self._begin_groups()
         for key, f in self._python.items():
             if not key.endswith("_initializer"):
                 continue
             name = key[: -len("_initializer")]
+            if self._quantization() is not None and name != "bias":
+                continue  # whole numbers begin at 0
             for w, shape in self._weights_of(name):
                 core_model.set_weight(f"{self._home_name}/{w}", self._first_values(f, name, shape))
 
@@ -93,8 +97,7 @@ class LayerWeights:
         if name not in self._weights:
             self._weights[name] = weight = Weight(self, name)
             if self._config.get("quantization") is not None:
-                core, home = self._home()
-                weight.dtype = core.dtypes(2)[core.names(2).index(f"{home}/{name}")]
+                weight.dtype = self._dtype_of(name)
         return self._weights[name]
 
     @property
@@ -133,6 +136,8 @@ class LayerWeights:
     def weights(self):
         own = [v for v in self._variables if v._trainable] + [v for v in self._variables if not v._trainable]
         native = self._native_weights() if self._class_name is not None else []
+        if native and self._quantization() is not None:
+            native = [self._weight(name) for name in in_order([w._name for w in native])]
         found = native + own + [w for layer in self._inner_layers() for w in layer.weights]
         return list({id(w): w for w in found}.values())
 
@@ -194,6 +199,7 @@ class LayerWeights:
             )
         for i, v in enumerate(mine):
             v.assign(_of_shape(store[str(i)], v))
+        self._need_numbers()
 
     def _own_in_files(self):
         numbered = self._class_name not in (None, "Functional") and not self._inner_in_files

@@ -14,7 +14,6 @@ from ..layers.tracing import Traced
 from ..quantizers.quantize import quantize_model
 from ..registry import register_model
 from ..saving.object_registration import custom_object_scope
-from ..saving.saving_lib import is_plain
 from ..saving.serialization_lib import serialize_keras_object
 from ..symbolic.eager import call_eagerly, run_eagerly
 from ..symbolic.execution import run, run_on_arrays
@@ -432,10 +431,10 @@ class Model(Layer, Trainer, Inputs, InFiles):
     def quantize(self, mode=None, config=None, filters=None, **kwargs):
         """Weights as whole numbers of fewer bits: "int8", "int4", or as a config of `keras.quantizers` says; of all
         layers that can be, or of those whose names `filters` finds."""
-        kwargs.pop("type_check", True)
+        type_check = kwargs.pop("type_check", True)
         if kwargs:
             raise ValueError(f"Unrecognized keyword arguments passed to {type(self).__name__}: {kwargs}")
-        quantize_model(self, mode, config, filters, is_plain)
+        quantize_model(self, mode, config, filters, type_check)
 
     def __reduce__(self):
         if type(self).__module__.startswith("dl4.") and (self._functional is None or not self._functional.ahead):

@@ -14,17 +14,8 @@ def _constant(config):
     return core.Tensor.of(data.reshape(config["shape"]).copy())
 
 
-def _anew(layer, config):
-    """The same object, with another config and no weights."""
-    layer.__dict__.clear()
-    layer._config = {}
-    layer.__init__(**config)
-    return layer
-
-
-def rebuild(architecture, model_class, there=None):
-    """A model whose layers have the names and configs of an architecture, as the library describes it. there: layers by
-    name that become those of their names."""
+def rebuild(architecture, model_class):
+    """A model whose layers have the names and configs of an architecture, as the library describes it."""
     made, waiting, layers = {}, [], {}
     for item in architecture["layers"]:
         name, config = item["name"], dict(item.get("config", {}))
@@ -33,9 +24,7 @@ def rebuild(architecture, model_class, there=None):
         elif item["class_name"] == "Constant":
             made[name, 0] = Call(None, value=_constant(config), name=name).infer_outputs()
         else:
-            whole = {**config, "name": name}
-            old = there and there.get(name)
-            layers[name] = _anew(old, whole) if old else create("layer", item["class_name"], **whole)
+            layers[name] = create("layer", item["class_name"], **{**config, "name": name})
             waiting += [(name, i, call) for i, call in enumerate(item["calls"])]
 
     def is_ref(x):
@@ -63,7 +52,9 @@ def rebuild(architecture, model_class, there=None):
                 {k: [tensor(r) for r in v] for k, v in lists.items()},
             )
             made[name, i] = c.infer_outputs()
-            layers[name]._calls, layers[name].built = layers[name]._calls or [c], True
+            layer = layers[name]
+            layer._calls, layer.built = layer._calls or [c], True
+            layer._first_native_call = layer._first_native_call or c
         if len(left) == len(waiting):
             raise ValueError("the architecture reads calls that are not in it")
         waiting = left
@@ -71,9 +62,9 @@ def rebuild(architecture, model_class, there=None):
     return model_class(ins[0] if len(ins) == 1 else ins, outs[0] if len(outs) == 1 else outs)
 
 
-def from_core(core_model, model_class, there=None):
-    """A model of a graph that is made of the architecture, with a core model's weights; `there` as for rebuild()."""
-    model = rebuild(json.loads(core_model.describe(0)), model_class, there)
+def from_core(core_model, model_class):
+    """A model of a graph that is made of the architecture, with a core model's weights."""
+    model = rebuild(json.loads(core_model.describe(0)), model_class)
     learned = {name: trainable for name, _, trainable in model.core.weights()}
     for name, _, trainable in core_model.weights():
         model.core.set_weight(name, core_model.get_weight(name))

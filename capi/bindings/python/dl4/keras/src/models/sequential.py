@@ -204,6 +204,9 @@ class Sequential(Model):
             "dtype": "float32",
             "layers": [serialize_keras_object(layer) for layer in self._list],
         }
+        for layer, item in zip(self._list, config["layers"] if self._functional is None else ()):
+            if layer.built and layer.get_build_config() is not None:  # nothing else says what it was built for
+                item["build_config"] = serialize_keras_object(layer.get_build_config())
         if self._functional is not None:
             config["build_input_shape"] = self._functional.inputs[0].shape
         return config

@@ -18,10 +18,11 @@ def _checksum(data):
 class TrainerState:
     """The checkpoint of a trainer; put() gives it back."""
 
-    def __init__(self, trainer):
+    def __init__(self, trainer, data=None):
         import numpy
 
-        data = abi.content(abi.made("dl4_trainer_save_memory", trainer))
+        if data is None:
+            data = abi.content(abi.made("dl4_trainer_save_memory", trainer))
         (size,) = struct.unpack("<Q", data[:8])
         header = json.loads(data[8 : 8 + size])
         self.metadata, self.arrays, self._types = header.pop("__metadata__"), {}, {}
@@ -46,6 +47,20 @@ class TrainerState:
         head = head.replace(own % b"00000000", own % _checksum(head).encode(), 1)
         data = head + b"".join(parts.values())
         abi.call("dl4_trainer_load_memory", trainer, data, len(data))
+
+    def take(self, other):
+        """What another one kept of the weights that are trained here too, and beside."""
+        blocks, where = self.slots(), {name: i for i, name in enumerate(other.trained)}
+        for key, array in self.arrays.items():
+            if key in blocks and key in other.arrays:
+                theirs = other.of(key)
+                for name, part in zip(self.trained, self.of(key)):
+                    if name in where and theirs[where[name]].shape == part.shape:
+                        part[...] = theirs[where[name]]
+            elif not key.startswith("weight:") and key in other.arrays and other.arrays[key].shape == array.shape:
+                array[...] = other.arrays[key]
+        position = {**json.loads(other.metadata["position"]), "trainable": self.trained}
+        self.metadata = {**self.metadata, "position": json.dumps(position)}
 
     def weight(self, name):
         return self.arrays[f"weight:{name}"]

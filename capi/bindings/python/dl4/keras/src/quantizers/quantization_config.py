@@ -214,7 +214,10 @@ def validate_and_resolve_config(mode, config):
             raise ValueError("You must provide either `mode` or `config` to `quantize`.")
         if mode in _CALIBRATED:
             name = _CALIBRATED[mode].__name__
-            raise ValueError(f"For {mode.upper()}, you must pass a `{name}` object in the `config` argument.")
+            article = "an" if name[0] == "A" else "a"
+            raise ValueError(
+                f"For {mode.upper()}, you must pass {article} `{name}` object in the `config` argument."
+            )
         return {"int8": Int8QuantizationConfig, "int4": Int4QuantizationConfig, "float8": Float8QuantizationConfig}[
             mode
         ]()

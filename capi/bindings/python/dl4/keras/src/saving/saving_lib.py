@@ -183,12 +183,11 @@ def _write_folder(model, path):
 
 
 def is_readable(config):
-    """Can a model be made of a config here, or has it what the library alone knows: Keras 2's words, operations, or
-    policies that quantize?"""
+    """Can a model be made of a config here, or has it what the library alone knows: Keras 2's words, or operations?"""
     if isinstance(config, dict):
         if "class_name" in config and "config" in config and "module" not in config:
             return config["class_name"][:2] == "__"
-        if str(config.get("module")).startswith(("keras.src.ops", "keras.dtype_policies")):
+        if str(config.get("module")).startswith("keras.src.ops"):
             return False
         return all(map(is_readable, config.values()))
     return not isinstance(config, (list, tuple)) or all(map(is_readable, config))

@@ -7,9 +7,6 @@ from ....abi import Unsupported
 from .. import overrides
 from ..layers.custom import _NOT_LAYERS
 from ..optimizers import in_files
-from ..symbolic.function import Function
-from ..symbolic.tensor import Call, Input
-from ..backend import call_context
 from ..utils.naming import snake_case
 from . import hdf5
 
@@ -194,7 +191,7 @@ class Loading(_Walk):
         found = {}
         for file in self._files:
             found.update({p[len(path) + 1 :]: file.read(p) for p in file.paths() if p.startswith(path + "/")})
-        function = _alone(layer)
+        function = layer._alone()
         with tempfile.TemporaryDirectory() as folder:
             start = _file_alone(function, folder)[1]
             name = os.path.join(folder, "now.weights.h5")
@@ -223,13 +220,6 @@ _HAVE_INNER = {}  # by class, once one has been seen
 # A layer of the library that has layers in it: its part of a file is what the library writes for a model of it alone.
 
 
-def _alone(layer):
-    first = layer._first_native_call
-    with call_context.apart(), call_context.traced(None):
-        inputs = [Input(batch_shape=t.shape, dtype=t.dtype) for t in first.inputs]
-        return Function(inputs, Call(layer, inputs, {}).infer_outputs(), alone=True)
-
-
 def _file_alone(function, folder):
     """The file of that model, and the path of the layer in it."""
     name = os.path.join(folder, "alone.weights.h5")
@@ -241,5 +231,5 @@ def _file_alone(function, folder):
 
 def _state_alone(layer):
     with tempfile.TemporaryDirectory() as folder:
-        file, start = _file_alone(_alone(layer), folder)
+        file, start = _file_alone(layer._alone(), folder)
         return {path[len(start) + 1 :]: file.read(path) for path in file.paths()}

@@ -37,18 +37,47 @@ class Function:
         given = {t.call for t in self.inputs}
         if any(c.host is not None and c not in given for c in self.calls):
             self._take_hosts(given)
-        with global_state.building:
-            homes = {c.layer._graph for c in self.calls if c.layer is not None and c.layer._graph is not None}
-            self.graph = homes.pop() if len(homes) == 1 and not alone else global_state.new_graph()
-            for call in self._placed():
-                call.put(self.graph)
-            self.core = self.graph.build(self.nodes(self.fed), self.nodes(self.outputs))
-            for call in self.calls:
-                if call.layer is not None:
-                    call.layer._attach(self.core)
+        self._place(alone)
         one = is_tensor(inputs) and is_tensor(outputs) and self.ahead is None
         self.plain = len(inputs.shape) if one else 0  # the rank of the only input, where there is one output too
         self.adds_losses, self.added_losses = bool(self.losses or self.penalized_calls()), None
+
+    def _place(self, alone):
+        """Puts its calls into a graph, and builds the library's model."""
+        with global_state.building:
+            layers = [c.layer for c in self.calls if c.layer is not None]
+            homes = {layer._graph for layer in layers if layer._graph is not None}
+            self._graph = homes.pop() if len(homes) == 1 and not alone else global_state.new_graph()
+            self._forms, self._seen = {layer: getattr(layer, "_form", 0) for layer in layers}, global_state.forms()
+            for call in self._placed():
+                call.put(self._graph)
+            self._core = self._graph.build(self._nodes(self.fed), self._nodes(self.outputs))
+            for layer in layers:
+                layer._attach(self._core)
+
+    def _keep_up(self):
+        """Where a layer has other weights than it had, as quantize() makes them, all is placed in another graph, which
+        the layers of the one before move to."""
+        if self._seen == global_state.forms():
+            return
+        self._seen, before = global_state.forms(), self._graph
+        if all(getattr(layer, "_form", 0) == form for layer, form in self._forms.items()):
+            return
+        self._place(alone=True)
+        for layer in self._forms:
+            if layer._graph is before:
+                layer._move(self._graph, self._core)
+
+    @property
+    def core(self):
+        """The library's model."""
+        self._keep_up()
+        return self._core
+
+    @property
+    def graph(self):
+        self._keep_up()
+        return self._graph
 
     def _take_hosts(self, given):
         """Of calls that Python makes: what it computes them from, and the inputs that are left to the library."""
@@ -93,16 +122,17 @@ class Function:
     def is_simple(self):
         return not self.has_custom_calls() and not self.is_masked()
 
-    def nodes(self, tensors):
-        return [t.call.nodes[self.graph][t.index] for t in tensors]
+    def _nodes(self, tensors):
+        return [t.call.nodes[self._graph][t.index] for t in tensors]
 
     def with_outputs(self, tensors):
         """The library's model with outputs behind its own."""
         with global_state.building:
+            graph = self.graph
             for t in tensors:
                 for call in t.call.needed():
-                    call.put(self.graph)
-            return self.graph.build(self.nodes(self.fed), self.nodes(self.outputs + list(tensors)))
+                    call.put(graph)
+            return graph.build(self._nodes(self.fed), self._nodes(self.outputs + list(tensors)))
 
     def moves_weights(self, training=None):
         """Does a run of it write weights, as moving means?"""

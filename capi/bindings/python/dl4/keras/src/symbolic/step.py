@@ -152,13 +152,15 @@ class CompiledStep:
     """A function of arrays that is traced once for each signature, and then run by the library."""
 
     def __init__(self, function):
-        self.function, self.kept = function, {}
+        self.function, self.kept, self._forms = function, {}, global_state.forms()
 
     def __call__(self, *args, **kwargs):
         return self.trace(args, kwargs)()
 
     def trace(self, args, kwargs):
         """What runs it on these arguments."""
+        if self._forms != global_state.forms():
+            self.kept, self._forms = {}, global_state.forms()
         leaves = flatten([list(args), kwargs])
         tensors = {i: as_data(x) for i, x in enumerate(leaves) if _is_data(x)}
         key = (

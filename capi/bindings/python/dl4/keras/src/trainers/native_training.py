@@ -98,7 +98,12 @@ class NativeTraining:
             data, self._suspended = self._suspended, None
             names = [name for name, _, _ in self.core.weights()]
             now = [self.core.get_weight(name) for name in names]
-            abi.call("dl4_trainer_load_memory", self._trainer, data, len(data))
+            before, state = TrainerState(None, data), TrainerState(self._trainer)
+            if before.trained == state.trained:
+                abi.call("dl4_trainer_load_memory", self._trainer, data, len(data))
+            else:  # layers were quantized since
+                state.take(before)
+                state.put(self._trainer)
             for name, value in zip(names, now):
                 self.core.set_weight(name, value)
         if self._from_file is not None:

@@ -6,12 +6,17 @@ import shutil
 from ..layers.input_layer import InputLayer
 
 
-def _size(count):
-    n, unit = 4.0 * count, 0
+def _size(weights):
+    n, unit = sum(w.size * _bytes_of(w.dtype) for w in weights), 0
     units = ("B", "KB", "MB", "GB", "TB")
     while n >= 1024 and unit < 4:
         n, unit = n / 1024, unit + 1
     return f"{n:.2f} {units[unit]}"
+
+
+def _bytes_of(dtype):
+    bits = re.search(r"\d+", dtype)
+    return max(1, int(bits[0]) // 8) if bits else 1
 
 
 def _row(cells, widths, edge="│"):
@@ -100,11 +105,7 @@ def summary(
     for i, row in enumerate(rows):
         lines += [_rule("├", "─", "┼", "┤", widths)] * (i > 0) + [_row(row, widths)]
     lines.append(_rule("└", "─", "┴", "┘", widths))
-    trained = sum(w.size for w in model.trainable_weights)
-    fixed = sum(w.size for w in model.non_trainable_weights)
-    lines += [
-        f" Total params: {trained + fixed:,} ({_size(trained + fixed)})",
-        f" Trainable params: {trained:,} ({_size(trained)})",
-        f" Non-trainable params: {fixed:,} ({_size(fixed)})",
-    ]
+    trained, fixed = model.trainable_weights, model.non_trainable_weights
+    for title, weights in (("Total", [*trained, *fixed]), ("Trainable", trained), ("Non-trainable", fixed)):
+        lines.append(f" {title} params: {sum(w.size for w in weights):,} ({_size(weights)})")
     return "\n".join(lines)

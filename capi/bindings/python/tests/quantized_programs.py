@@ -1,0 +1,291 @@
+"""Small programs of quantized layers and models. Each runs on Keras and on dl4, unchanged, with equal results.
+
+A program takes `tf` and `keras` and gives numbers and words."""
+
+import os
+import tempfile
+import warnings
+
+import numpy as np
+
+from programs import Programs
+
+PROGRAMS = program = Programs()
+R = np.random.RandomState(3)
+X, Y = R.normal(size=(4, 7)).astype("float32"), R.normal(size=(4, 3)).astype("float32")
+IDS, STEPS = R.randint(0, 6, (2, 3)).astype("int32"), R.normal(size=(2, 3, 7)).astype("float32")
+
+
+def filled(thing, seed=0):
+    r = np.random.RandomState(seed)
+    thing.set_weights([r.normal(size=w.shape).astype("float32") * 0.5 for w in thing.weights])
+    return thing
+
+
+def quietly(f, *args, **kwargs):
+    """What it warns of layers, or the error that it raises."""
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        try:
+            f(*args, **kwargs)
+        except Exception as e:
+            return f"{type(e).__name__}: {e}"
+    own = {"InputLayer", "Softmax", "Dropout"}  # which this library does not have as layers of a model
+    said = [str(w.message) for w in found if "`quantize` method" in str(w.message)]
+    return [words for words in said if words.split()[1] not in own]
+
+
+def shown(thing):
+    """Names, types and values of its weights."""
+    names = [f"{w.name} {tuple(w.shape)} {w.dtype} {w.trainable}" for w in thing.weights]
+    return [names, thing.count_params(), *(np.array(w) for w in thing.weights)]
+
+
+def words_of(layer):
+    config = layer.get_config()
+    return [layer.dtype_policy.name, layer.quantization_mode, layer.dtype, str(config["dtype"]),
+            str(config["quantization_config"])]
+
+
+def kinds(keras):
+    layers = keras.layers
+    return {
+        "dense": (lambda **k: layers.Dense(5, "relu", **k), X),
+        "bias": (lambda **k: layers.EinsumDense("abc,cd->abd", (None, 5), bias_axes="d", **k), STEPS),
+        "heads": (lambda **k: layers.EinsumDense("abc,cde->abde", (None, 5, 4), **k), STEPS),
+        "table": (lambda **k: layers.Embedding(6, 5, **k), IDS),
+        "reversible": (lambda **k: layers.ReversibleEmbedding(6, 5, tie_weights=False, **k), IDS),
+    }
+
+
+def alone(keras, name, config, **kwargs):
+    make, x = kinds(keras)[name]
+    layer = make(name="layer", **kwargs)
+    layer.build((None, *x.shape[1:]))
+    filled(layer)
+    quietly(layer.quantize, **config)
+    y = np.array(layer(x))
+    again = type(layer).from_config(layer.get_config())
+    again.build((None, *x.shape[1:]))
+    again.set_weights(layer.get_weights())
+    kernel = layer.embeddings if hasattr(layer, "embeddings") else layer.kernel
+    return [shown(layer), words_of(layer), y, np.array(again(x)), words_of(again), np.array(kernel),
+            quietly(layer.quantize, "int8")]
+
+
+def configs(keras):
+    q = keras.quantizers
+    return {
+        "int8": {"mode": "int8"},
+        "int4": {"mode": "int4"},
+        "columns": {"config": q.Int4QuantizationConfig(block_size=None)},
+        "blocks": {"config": q.Int4QuantizationConfig(block_size=2)},
+        "weights_only": {"config": q.Int8QuantizationConfig(activation_quantizer=None)},
+        "inputs": {"config": q.Int8QuantizationConfig(activation_quantizer=q.AbsMaxQuantizer(axis=-1, epsilon=1e-3))},
+        "int4_inputs": {"config": q.Int4QuantizationConfig(None, q.AbsMaxQuantizer(axis=-1), None)},
+    }
+
+
+def _layers(name):
+    def run(tf, keras):
+        return [alone(keras, kind, configs(keras)[name]) for kind in kinds(keras)]
+
+    run.__name__ = f"layers_{name}"
+    return program(run)
+
+
+for _name in ("int8", "int4", "columns", "blocks", "weights_only", "inputs", "int4_inputs"):
+    _layers(_name)
+
+
+@program
+def layers_of_a_policy(tf, keras):
+    got = []
+    for dtype in ("int8_from_float32", "int4_from_float32", "int4/2_from_float32", "int4/-1_from_float32"):
+        for make, x in kinds(keras).values():
+            layer = make(dtype=dtype, name="layer")
+            before = [layer.dtype_policy.name, layer.built, layer.quantization_mode]
+            layer.build((None, *x.shape[1:]))
+            rest = [w for w in layer.weights if w.name not in ("bias", "embeddings_zero", "reverse_embeddings_zero")]
+            got += [before, words_of(layer), [np.array(w) for w in rest]]
+    layer = keras.layers.Dense(2)
+    layer.build((None, 3))
+    layer.dtype_policy = "int8_from_float32"
+    return [*got, layer.quantization_mode, layer.kernel.dtype]
+
+
+@program
+def ranges_of_weights(tf, keras):
+    q = keras.quantizers
+    got = []
+    for name, axis in (("dense", 0), ("bias", 0), ("heads", 0), ("table", -1)):
+        config = q.Int8QuantizationConfig(q.AbsMaxQuantizer(axis, (-100, 100)), None)
+        got.append(alone(keras, name, {"config": config}))
+        config = q.Int4QuantizationConfig(q.AbsMaxQuantizer(axis, (-8, 7), 1e-3), None, None)
+        got.append(alone(keras, name, {"config": config}))
+    return got
+
+
+@program
+def what_is_refused(tf, keras):
+    layers, q = keras.layers, keras.quantizers
+
+    class Mine(layers.Dense):
+        pass
+
+    got = [quietly(layers.Dense(2, name="d").quantize, "int8")]
+    built = [layers.Dense(2, name="d"), layers.Conv1D(2, 2, name="c"), Mine(2, name="m")]
+    for layer, shape in zip(built, ((None, 3), (None, 3, 3), (None, 3))):
+        layer.build(shape)
+    got += [quietly(built[0].quantize, mode) for mode in ("int7", "gptq", "awq", None)]
+    got += [quietly(layer.quantize, "int8") for layer in built[1:]]
+    quietly(built[2].quantize, "int8", type_check=False)
+    got.append(built[2].quantization_mode)
+    m = keras.Sequential([keras.Input((7,)), layers.Dense(2)], name="model")
+    for given in (
+        {"mode": "int7"}, {}, {"mode": "int4", "config": q.Int8QuantizationConfig()}, {"mode": "int8", "other": 1},
+        {"mode": "int8", "filters": 3}, {"mode": "awq"},
+    ):
+        got.append(quietly(m.quantize, **given))
+    return [*got, quietly(keras.Sequential([layers.Dense(2)], name="model").quantize, "int8")]
+
+
+@program
+def a_compiled_model_goes_on(tf, keras):
+    layers = keras.layers
+    got = []
+    for optimizer in (keras.optimizers.Adam(0.01), keras.optimizers.SGD(0.1, momentum=0.9), "rmsprop"):
+        m = keras.Sequential([keras.Input((7,)), layers.Dense(6, activation="tanh"), layers.Dense(3)])
+        filled(m)
+        m.compile(optimizer, "mse", metrics=["mae"])
+        fit = {"epochs": 3, "verbose": 0, "shuffle": False}
+        got += [m.fit(X, Y, **fit).history["loss"], m.predict(X, verbose=0)]
+        got += [quietly(m.quantize, "int8"), m.predict(X, verbose=0), m.evaluate(X, Y, verbose=0)]
+        got += [m.fit(X, Y, **fit).history["loss"], m.predict(X, verbose=0), int(m.optimizer.iterations), shown(m)]
+    return got
+
+
+@program
+def models_of_ones_own(tf, keras):
+    layers = keras.layers
+
+    class Own(keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.first, self.last = layers.Dense(6, name="first"), layers.Dense(3, name="last")
+            self.inside = keras.Sequential([keras.Input((6,)), layers.Dense(6, name="inside")])
+
+        def call(self, x):
+            return self.last(keras.ops.relu(self.inside(self.first(x))))
+
+    m = Own()
+    m(X)
+    filled(m)
+    m.compile("sgd", "mse")
+    m.fit(X, Y, verbose=0)
+    got = [quietly(m.quantize, "int8", filters="^(first|inside)$"), m.predict(X, verbose=0), np.array(m(X)), shown(m)]
+    m.fit(X, Y, verbose=0)
+    with tempfile.TemporaryDirectory() as folder:
+        m.save_weights(os.path.join(folder, "own.weights.h5"))
+        again = Own()
+        again(X)
+        quietly(again.quantize, "int8", filters=["inside", "irs"])
+        again.load_weights(os.path.join(folder, "own.weights.h5"))
+    return [*got, m.predict(X, verbose=0), again.predict(X, verbose=0), m.inside.predict(X[:, :6], verbose=0)]
+
+
+@program
+def layers_within_layers(tf, keras):
+    layers = keras.layers
+
+    @keras.saving.register_keras_serializable()
+    class Around(layers.Layer):
+        def __init__(self, dtype=None, name="around", **kwargs):
+            super().__init__(dtype=dtype, name=name, **kwargs)
+            self.dense = layers.Dense(4, dtype=dtype, name="inner")
+
+        def build(self, shape):
+            self.dense.build(shape)
+
+        def call(self, x):
+            return self.dense(x) * 2
+
+        def get_config(self):
+            config, policies = super().get_config(), keras.dtype_policies.DTypePolicyMap()
+            if self.dense.quantization_mode is not None:
+                policies[self.dense.path] = self.dense.dtype_policy
+                config["dtype"] = policies
+            return config
+
+    x = keras.Input((7,))
+    m = filled(keras.Model(x, layers.Dense(2, name="out")(Around()(x))))
+    got = [quietly(m.quantize, "int8"), m.predict(X, verbose=0), shown(m)]
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "model.keras")
+        m.save(path)
+        again = keras.models.load_model(path)
+    return [*got, again.predict(X, verbose=0), shown(again)]
+
+
+@program
+def layers_in_several_models(tf, keras):
+    layers = keras.layers
+    shared = layers.Dense(5, name="shared")
+    a, b, c = (keras.Input((7,)) for _ in range(3))
+    first, second = keras.Model(a, layers.Dense(2)(shared(a))), keras.Model(b, keras.ops.tanh(shared(b)))
+    third = keras.Model(c, layers.Dense(3, name="out")(first(c)))
+    filled(third), filled(first)
+    got = [quietly(first.quantize, "int4", filters="^shared$")]
+    for m in (first, second, third):
+        got += [m.predict(X, verbose=0), np.array(m(X)), shown(m)]
+    got.append(quietly(third.quantize, "int8", filters=lambda layer: layer.name == "out"))
+    return [*got, third.predict(X, verbose=0), first.predict(X, verbose=0)]
+
+
+@program
+def attention(tf, keras):
+    layers = keras.layers
+    x = keras.Input((5, 8))
+    heads = layers.MultiHeadAttention(2, 4, name="heads")
+    t = layers.LayerNormalization()(x + heads(x, x))
+    m = filled(keras.Model(x, layers.Conv1D(3, 2)(layers.Dense(8)(t))))
+    data = np.random.RandomState(1).normal(size=(2, 5, 8)).astype("float32")
+    got = [quietly(m.quantize, "int8"), m.predict(data, verbose=0), heads.quantization_mode, shown(m)]
+    return [*got, quietly(m.quantize, "int8")]
+
+
+@program
+def what_a_summary_says(tf, keras):
+    m = keras.Sequential([keras.Input((7,)), keras.layers.Dense(6), keras.layers.Dense(2)], name="model")
+    quietly(m.quantize, "int8")
+    lines = []
+    m.summary(print_fn=lambda text, **_: lines.append(text))
+    return [line.strip() for line in "\n".join(lines).splitlines() if "params:" in line]
+
+
+@program
+def policies(tf, keras):
+    p = keras.dtype_policies
+    got = []
+    for policy in (
+        p.QuantizedDTypePolicy("int8", "float32"), p.Int4DTypePolicy("int4/64", "mixed_bfloat16"),
+        p.GPTQDTypePolicy("gptq/3/-1", "float32"), p.AWQDTypePolicy("awq/4/32", "bfloat16"),
+        p.QuantizedFloat8DTypePolicy("float8", "mixed_float16", 7), p.DTypePolicy("mixed_float16"),
+        p.DTypePolicyMap("float32", {"a/.*": p.DTypePolicy("float16"), "b": p.QuantizedDTypePolicy("int8", "float32")}),
+    ):
+        again = p.deserialize(p.serialize(policy))
+        got += [str(p.serialize(again)), str(p.serialize(policy)), policy.name, policy.compute_dtype]
+        got += [policy.variable_dtype, policy.quantization_mode]
+    for name in ("int8_from_float32", "int4/8_from_float32", "int4_from_float32", "awq/4/8_from_float32"):
+        got.append(repr(p.get(name)))
+    for make in (
+        lambda: p.Int4DTypePolicy("int4/0", "float32"), lambda: p.Int4DTypePolicy("int4/x", "float32"),
+        lambda: p.Int4DTypePolicy("int4", "float32"), lambda: p.GPTQDTypePolicy("gptq/5/8", "float32"),
+        lambda: p.GPTQDTypePolicy("gptq/4", "float32"), lambda: p.GPTQDTypePolicy("gptq/a/8", "float32"),
+        lambda: p.GPTQDTypePolicy("gptq/4/-2", "float32"), lambda: p.AWQDTypePolicy("awq/3/8", "float32"),
+        lambda: p.AWQDTypePolicy("awq/4/0", "float32"), lambda: p.QuantizedDTypePolicy("int7", "float32"),
+        lambda: p.QuantizedDTypePolicy("int8", "float16"), lambda: p.get("int8"), lambda: p.get("float31"),
+        lambda: p.DTypePolicyMap(p.DTypePolicyMap()), lambda: p.DTypePolicyMap(None, 3), lambda: p.get(3),
+    ):
+        got.append(quietly(make))
+    return got

@@ -255,6 +255,7 @@ void Stream::get_ready(Pace &pace, const std::atomic<int32_t> *cancel) {
   if (!pace.frame) pace.frame = pace.executable->make_kept();
   if (auto other = pace.frame->take()) pace.executable->finish(std::move(*other));
   auto ready = pace.executable->prepare(pace.in, pace.out, cancel, true);
+  pace.executable->bind_states(ready);
   if (!pace.frame->put(std::move(ready))) pace.executable->finish(std::move(ready));
 }
 
@@ -309,9 +310,11 @@ void Stream::run_ticks(Pace &pace, int64_t runs, Place &place, std::span<const V
                        const std::atomic<int32_t> *cancel) {
   if (runs == 0) return;
   std::optional<Executable::Ready> ready = pace.frame->take();
-  if (!ready) ready.emplace(pace.executable->prepare(pace.in, pace.out, cancel, true));
+  if (!ready) {
+    ready.emplace(pace.executable->prepare(pace.in, pace.out, cancel, true));
+    pace.executable->bind_states(*ready);
+  }
   Frame &frame = *ready->frame;
-  pace.executable->bind_states(*ready);
   const int64_t steps = pace.steps;
   const bool waits = this->waits() && pace.ticks == 1;
   for (size_t i = 0; i < in.size(); ++i) frame.in[i] = static_cast<std::byte *>(in[i].data);

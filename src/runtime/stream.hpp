@@ -129,6 +129,10 @@ class Stream {
   void finish_outputs(std::span<const View> out, int64_t ticks);
   void refuse_overlap(std::span<const View> in, std::span<const View> out) const;
   bool overlaps(std::span<const View> in, std::span<const View> out) const noexcept;
+  // Of a ring: do so many ticks write over what the first of them reads?
+  bool writes_over(const plan::Tick::State &ring, int64_t ticks) const noexcept {
+    return ticks > ring.free / std::max<int64_t>(1, ring.rows);
+  }
   void keep(int64_t ticks);
   void put_back();
   void need_rows_apart() const;
@@ -142,6 +146,7 @@ class Stream {
   int64_t taken_ = 0;  // steps, since the beginning
   int64_t half_ = 0, batch_;
   int64_t turns_ = 0;  // steps that StreamBlock's next turn takes
+  bool turns_rings_ = false;
   int64_t rings_bytes_ = 0;
   // Rings as they will be after the turn; what a run of several ticks began with. Made when they are first needed.
   Bytes spare_, before_;

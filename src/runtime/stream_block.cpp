@@ -91,7 +91,7 @@ void StreamBlock::take_states(const Run &run, std::span<const size_t> ids) {
     else
       each_part(run, i, 0, rows, [&](size_t row, std::byte *to, int64_t at, int64_t n) {
         const Stream &from = stream(row);
-        turned(to, from.rings_ + at, k.shape[how.axis], k.row, from.first_place(i, from.taken_), n);
+        turned(to, from.rings_ + at, k.shape[how.axis], k.row, block_.first_place(i, from.taken_), n);
       });
   }
 }
@@ -99,26 +99,36 @@ void StreamBlock::take_states(const Run &run, std::span<const size_t> ids) {
 // They wait there for the turn.
 void StreamBlock::give_states(const Run &run, std::span<const size_t> ids, size_t first) {
   const auto stream = [&](size_t r) -> Stream & { return *run.many.streams[ids[r]]; };
+  const int64_t ticks = block_.tick_->ticks(block_.taken_);
+  bool whole = false;  // rings: else the new places alone are written, which no stream reads before its turn
+  for (const plan::Tick::State &how : block_.tick_->states) whole |= how.is_ring && block_.writes_over(how, ticks);
   for (size_t r = first; r < ids.size(); ++r) {
     Stream &to = stream(r);
     to.turns_ = block_.taken_;
-    if (to.rings_bytes_ == 0 || to.spare_) continue;
+    to.turns_rings_ = whole;
+    if (!whole || to.spare_) continue;
     to.spare_ = allocate(to.rings_bytes_);
     to.spare_rings_ = to.spare_.get();
   }
   for (size_t i = 0; i < block_.kept_.size(); ++i) {
     const plan::Tick::State &how = block_.tick_->states[i];
     const Stream::Kept &k = block_.kept_[i];
-    if (!how.is_ring)
+    if (!how.is_ring) {
       each_part(run, i, first, ids.size(), [&](size_t row, const std::byte *from, int64_t at, int64_t n) {
         std::memcpy(stream(row).next_ + at, from, static_cast<size_t>(n));
       });
-    else
-      each_part(run, i, first, ids.size(), [&](size_t row, const std::byte *from, int64_t at, int64_t n) {
-        Stream &to = stream(row);
-        const int64_t capacity = k.shape[how.axis];
-        turned(to.spare_rings_ + at, from, capacity, k.row, capacity - to.first_place(i, to.taken_), n);
-      });
+      continue;
+    }
+    const int64_t capacity = k.shape[how.axis], rows_written = checked_mul(ticks, how.rows);
+    each_part(run, i, first, ids.size(), [&](size_t row, const std::byte *from, int64_t at, int64_t n) {
+      Stream &to = stream(row);
+      const int64_t begin = block_.first_place(i, to.taken_), head = std::min(rows_written, capacity - begin);
+      if (whole) return turned(to.spare_rings_ + at, from, capacity, k.row, capacity - begin, n);
+      for (int64_t o = 0; o < n; o += capacity * k.row) {
+        copy_bytes(to.rings_ + at + o + begin * k.row, from + o, head * k.row);
+        copy_bytes(to.rings_ + at + o, from + o + head * k.row, (rows_written - head) * k.row);
+      }
+    });
   }
 }
 
@@ -255,7 +265,7 @@ void StreamBlock::run(const Many &many, std::span<const View> in, std::span<cons
     if (at % apart == 0) read_ahead(at, apart);
     Stream &s = *many.streams[all[at]];
     std::swap(s.now_, s.next_);
-    std::swap(s.rings_, s.rings_bytes_ ? s.spare_rings_ : s.rings_);
+    if (s.turns_rings_) std::swap(s.rings_, s.spare_rings_);
     s.taken_ += std::exchange(s.turns_, 0);
   }
 }

@@ -148,7 +148,7 @@ void Stream::keep(int64_t ticks) {
   for (size_t i = 0; rings_bytes_ > 0 && i < kept_.size(); ++i) {
     Kept &k = kept_[i];
     const plan::Tick::State &how = tick_->states[i];
-    if (how.is_ring) {
+    if (how.is_ring && writes_over(how, ticks)) {
       const int64_t rows = std::min(k.shape[how.axis], checked_mul(ticks, how.rows));
       const auto bytes = static_cast<size_t>(checked_mul(k.outer, rows, k.row));
       if (k.undo.size() < bytes) k.undo.resize(bytes);
@@ -165,7 +165,7 @@ void Stream::keep(int64_t ticks) {
 void Stream::put_back() {
   const bool failed = taken_ == taken_before_;
   for (size_t i = 0; i < kept_.size(); ++i)
-    if (tick_->states[i].is_ring)
+    if (tick_->states[i].is_ring && writes_over(tick_->states[i], ran_))
       each_row(i, ran_,
                [](std::byte *ring, std::byte *undo, int64_t n) { std::memcpy(ring, undo, static_cast<size_t>(n)); });
   if (ran_ > 1 && half_ > 0)

@@ -20,6 +20,7 @@ struct Tick {
     bool is_ring = false;  // a run writes only `rows` places of `axis`, those from tick * rows on, modulo its size
     int axis = 0;
     int64_t rows = 0;
+    int64_t free = 0;  // of a ring: places that may be written before one is lost that the first tick reads
   };
   struct Output {
     bool is_sequence = false;

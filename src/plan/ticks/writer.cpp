@@ -193,21 +193,24 @@ Id Writer::window(const Timed &x, int64_t count, int64_t dilation, int64_t skip,
   const int64_t reach = checked_add(checked_mul(count - 1, dilation), 1, skip);
   if (reach <= x.n && dilation == 1) return reach == x.n && skip == 0 ? x.v : slice(e, x.v, x.axis, x.n - reach, count);
   if (x.rows) refuse("its steps are kept from tick to tick, and lie among those of the batch");
-  const Shape s = e.shape(x.v);
-  const Id before =
-      state("ring", e.dtype(x.v), s.with(x.axis, ring_capacity(each(x), reach - (x.n - each(x)))), 0,
-            {.begin = from_zeros ? (x.late + x.lead) / each(x) : 0, .is_ring = true, .axis = x.axis, .rows = each(x)});
+  const int64_t earlier = reach - x.n, capacity = ring_capacity(each(x), earlier + each(x));
+  const Id before = state("ring", e.dtype(x.v), e.shape(x.v).with(x.axis, capacity), 0,
+                          {.begin = from_zeros ? (x.late + x.lead) / each(x) : 0,
+                           .is_ring = true,
+                           .axis = x.axis,
+                           .rows = each(x),
+                           .free = capacity - std::max<int64_t>(0, earlier)});
   const RingValues ring = ops::ring(e, before, x.v, tick_, RingOp(x.axis, each(x), count, dilation, skip));
   becomes(before, ring.state);
   return ring.window;
 }
 
 Id Writer::kept(const Timed &x, int64_t count) {
-  const Shape s = e.shape(x.v);
   const int64_t capacity = ring_capacity(each(x), checked_add(count, each(x) - 1));
   need_apart(capacity < checked_add(count, x.n - 1));
   const Id before =
-      state("cache", e.dtype(x.v), s.with(x.axis, capacity), 0, {.is_ring = true, .axis = x.axis, .rows = each(x)});
+      state("cache", e.dtype(x.v), e.shape(x.v).with(x.axis, capacity), 0,
+            {.is_ring = true, .axis = x.axis, .rows = each(x), .free = capacity - std::max<int64_t>(0, count - 1)});
   const Id after = ops::ring(e, before, x.v, tick_, RingOp(x.axis, each(x), 0, 1, 0)).state;
   becomes(before, after);
   return after;

@@ -26,7 +26,12 @@ struct CachedAttentionOp final : NotDifferentiable<CachedAttentionOp> {
   std::vector<Operand> infer(Operands src) const override;
 };
 
+// The tick's own steps, where the rings have not taken these in yet.
+struct NewKeys {
+  Id keys = none, values = none, mask = none;
+};
 // mask: none where no key is masked. As attention(): a query that sees no key gives 0, and its sum is 0.
-AttentionValues cached_attention(Emit &e, Id q, Id keys, Id values, Id mask, Id tick, const CachedAttention &how);
+AttentionValues cached_attention(Emit &e, Id q, Id keys, Id values, Id mask, Id tick, const CachedAttention &how,
+                                 const NewKeys &fresh = {});
 
 }  // namespace dl4::ops

@@ -121,7 +121,8 @@ struct Ours {
   }
 };
 
-// One stream, so many steps a call, as an audio thread calls it.
+// One stream, so many steps a call, as an audio thread calls it. Single steps are copied to tensors and back, chunks
+// lie where the tensors are.
 struct Steps {
   Owned<dl4_stream> stream;
   int64_t each;
@@ -136,13 +137,25 @@ struct Steps {
         in(net.in),
         out(net.out) {}
   void run(const float *from, int64_t steps, float *to) {
-    dl4_tensor *const sources[] = {x.get()};
-    dl4_tensor *slots[] = {y.get()};
     for (int64_t t = 0; t < steps; t += each) {
-      std::memcpy(data(x), from + t * in, sizeof(float) * static_cast<size_t>(each * in));
+      if (each > 1) {
+        x = wrapped(const_cast<float *>(from + t * in), in);
+        y = wrapped(to + t * out, out);
+      } else {
+        std::memcpy(data(x), from + t * in, sizeof(float) * static_cast<size_t>(in));
+      }
+      dl4_tensor *const sources[] = {x.get()};
+      dl4_tensor *slots[] = {y.get()};
       check(dl4_stream_run(stream.get(), sources, 1, slots, 1, nullptr));
-      std::memcpy(to + t * out, data(y), sizeof(float) * static_cast<size_t>(each * out));
+      if (each == 1) std::memcpy(to + t * out, data(y), sizeof(float) * static_cast<size_t>(out));
     }
+  }
+
+ private:
+  Owned<dl4_tensor> wrapped(float *at, int32_t features) const {
+    const int64_t dims[] = {1, each, features};
+    const int64_t bytes = each * features * static_cast<int64_t>(sizeof(float));
+    return make<dl4_tensor>(dl4_tensor_wrap, nullptr, DL4_FLOAT32, 3, dims, nullptr, at, bytes, nullptr, nullptr);
   }
 };
 

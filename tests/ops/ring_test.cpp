@@ -108,6 +108,31 @@ TEST(CachedAttention, IsAttentionToTheLatestSteps) {
               .y;
         };
         check(build, inputs, to_tensor(DType::f32, y));
+
+        // The same where the last two steps lie beside the rings, and others in their places.
+        Tensor old_k = clone(k), old_v = clone(v), old_mask = clone(mask);
+        const auto newest = [&](const Tensor &whole, Tensor &old) {
+          Shape s = whole.shape;
+          Tensor fresh = make_tensor(whole.dtype, s.with(1, n));
+          const int64_t row = s.elements(2, s.rank()) * size_of(whole.dtype);
+          for (int64_t b = 0; b < 2; ++b)
+            for (int64_t j = 0; j < n; ++j) {
+              const int64_t slot = (tick * each + j) % capacity;
+              std::byte *place = old.data.get() + (b * capacity + slot) * row;
+              std::copy_n(place, row, fresh.data.get() + (b * n + j) * row);
+              std::fill_n(place, row, std::byte{0});
+            }
+          return fresh;
+        };
+        const Tensor new_k = newest(k, old_k), new_v = newest(v, old_v), new_mask = newest(mask, old_mask);
+        std::vector<Tensor> beside{q, old_k, old_v, tensor<int64_t>({}, {tick}), new_k, new_v};
+        if (masked) beside.insert(beside.end(), {old_mask, new_mask});
+        const auto build_beside = [=](Emit &e, const std::vector<Id> &in) {
+          return cached_attention(e, in[0], in[1], in[2], masked ? in[6] : none, in[3],
+                                  {heads, 0.5f, window, first, each}, {in[4], in[5], masked ? in[7] : none})
+              .y;
+        };
+        check(build_beside, beside, to_tensor(DType::f32, y));
       }
 }
 
@@ -117,6 +142,12 @@ TEST(CachedAttention, Refusals) {
   };
   check_refused(build, {Shape{1, 2, 3}, Shape{1, 8, 3}, Shape{1, 8, 3}}, Code::invalid_argument,
                 "cached_attention: a window of 8 steps does not fit in 8");
+  const auto beside = [](Emit &e, const std::vector<Id> &in) {
+    return cached_attention(e, in[0], in[1], in[2], none, e.scalar(0, DType::i64), {false, 1, 8, 0}, {in[3], in[4]}).y;
+  };
+  check_refused(beside, {Shape{1, 2, 3}, Shape{1, 8, 3}, Shape{1, 8, 5}, Shape{1, 1, 3}, Shape{1, 2, 5}},
+                Code::shape_mismatch,
+                "cached_attention: expected new keys (1, 2, 3) and values (1, 2, 5), got (1, 1, 3) and (1, 2, 5)");
   check_refused(build, {Shape{1, 1, 3}, Shape{1, 8, 4}, Shape{1, 8, 3}}, Code::shape_mismatch,
                 "cached_attention: queries (1, 1, 3) can't attend to keys (1, 8, 4) and values (1, 8, 3)");
 }

@@ -100,6 +100,7 @@ std::unique_ptr<Kernel> cached_attention(const ops::CachedAttentionOp &op, const
   const kernels::LatestSizes sizes{depth, width, checked_mul(groups, depth), checked_mul(groups, width), how.scale};
   const double us = static_cast<double>(checked_mul(items, n)) * static_cast<double>(how.window) *
                     (static_cast<double>(depth + width) / 60e3 + 0.1 * us_per_function);
+  const bool fresh = site.src.size() > 5;
   const int64_t slices = site.cutting.slices(items, us), room = round_up(checked_add(how.window, 16), 16);
   auto run = [=](int64_t slice, const Run &r) noexcept {
     const int64_t first_row = *r.in<int64_t>(4) * how.each;
@@ -110,16 +111,31 @@ std::unique_ptr<Kernel> cached_attention(const ops::CachedAttentionOp &op, const
       const float *keys = r.in<float>(1) + (b * capacity * groups + g) * depth;
       const float *values = r.in<float>(2) + (b * capacity * groups + g) * width;
       const uint8_t *mask = r.in<uint8_t>(3) ? r.in<uint8_t>(3) + b * capacity : nullptr;
+      kernels::LatestKeys newest{};
+      if (fresh) {
+        newest.k = r.in<float>(5) + (b * n * groups + g) * depth;
+        newest.v = r.in<float>(6) + (b * n * groups + g) * width;
+        newest.mask = r.in<uint8_t>(7) ? r.in<uint8_t>(7) + b * n : nullptr;
+      }
       const auto stretch = [&](int64_t from, int64_t count) -> kernels::LatestKeys {
         return {keys + from * sizes.k_row, values + from * sizes.v_row, mask ? mask + from : nullptr, count};
       };
       for (int64_t j = 0; j < n; ++j) {
         const int64_t last = first_row + j, least = std::max(how.first, last - how.window + 1);
-        const int64_t count = std::max<int64_t>(0, last - least + 1), from = least & (capacity - 1);
+        const int64_t end = fresh ? first_row : last + 1;  // of what the rings have
+        const int64_t count = std::max<int64_t>(0, end - least), from = least & (capacity - 1);
         const int64_t head = std::min(count, capacity - from), at = (b * n + j) * heads + h;
+        const int64_t left_out = std::max<int64_t>(0, least - first_row);  // of the new ones, before the window
+        kernels::LatestKeys behind = newest;
+        if (fresh) {
+          behind.k += left_out * sizes.k_row, behind.v += left_out * sizes.v_row;
+          behind.mask = newest.mask ? newest.mask + left_out : nullptr;
+          behind.keys = std::max<int64_t>(0, j + 1 - left_out);
+        }
         float *sum = r.out<float>(1) ? r.out<float>(1) + (b * heads + h) * n + j : scores + room - 1;
-        kernels::attention_latest(sizes, r.in<float>(0) + at * depth, {stretch(from, head), stretch(0, count - head)},
-                                  scores, r.out<float>(0) + at * width, sum);
+        kernels::attention_latest(sizes, r.in<float>(0) + at * depth,
+                                  {stretch(from, head), stretch(0, count - head), behind}, scores,
+                                  r.out<float>(0) + at * width, sum);
       }
     }
   };

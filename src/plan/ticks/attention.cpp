@@ -48,12 +48,13 @@ void attention(Writer &w, const attributes::Attention &op) {
     return w.delayed(t, by);
   };
   const Timed query = aligned(src_q);
-  const Id keys = w.kept(aligned(src_k), count);
-  const Id values = w.step().src[src_v] == w.step().src[src_k] ? keys : w.kept(aligned(src_v), count);
-  const Id mask = w.has(src_mask) ? w.kept(aligned(src_mask), count) : none;
+  const Writer::Kept keys = w.kept(aligned(src_k), count);
+  const Writer::Kept values = w.step().src[src_v] == w.step().src[src_k] ? keys : w.kept(aligned(src_v), count);
+  const Writer::Kept mask = w.has(src_mask) ? w.kept(aligned(src_mask), count) : Writer::Kept{};
   if (!w.cache().slides) w.need_ticks_below(checked_add(count, query.late) / each);
   const auto made =
-      ops::cached_attention(w.e, query.v, keys, values, mask, w.tick(), {heads, op.how.scale, count, query.late, each});
+      ops::cached_attention(w.e, query.v, keys.ring, values.ring, mask.ring, w.tick(),
+                            {heads, op.how.scale, count, query.late, each}, {keys.fresh, values.fresh, mask.fresh});
   set_all(w, query, made.y, none, made.sum, heads);
 }
 

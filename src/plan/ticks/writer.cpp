@@ -100,6 +100,9 @@ void Writer::write_step(const Step &step) {
     const auto found = rows().find(d.type);
     if (found == rows().end()) refuse(text("its ", step.op->name(), " is not one that streams"));
     found->second(*this, d.attributes);
+    for (const auto &[before, x] : to_keep_)
+      becomes(before, ops::ring(e, before, x.v, tick_, RingOp(x.axis, each(x), 0, 1, 0)).state);
+    to_keep_.clear();
   } else {
     const std::vector<Id> made = again();
     for (size_t i = 0; i < made.size(); ++i)
@@ -205,15 +208,18 @@ Id Writer::window(const Timed &x, int64_t count, int64_t dilation, int64_t skip,
   return ring.window;
 }
 
-Id Writer::kept(const Timed &x, int64_t count) {
+Writer::Kept Writer::kept(const Timed &x, int64_t count) {
   const int64_t capacity = ring_capacity(each(x), checked_add(count, each(x) - 1));
-  need_apart(capacity < checked_add(count, x.n - 1));
   const Id before =
       state("cache", e.dtype(x.v), e.shape(x.v).with(x.axis, capacity), 0,
             {.is_ring = true, .axis = x.axis, .rows = each(x), .free = capacity - std::max<int64_t>(0, count - 1)});
+  if (at_once_ > 1) {
+    to_keep_.emplace_back(before, x);
+    return {before, x.v};
+  }
   const Id after = ops::ring(e, before, x.v, tick_, RingOp(x.axis, each(x), 0, 1, 0)).state;
   becomes(before, after);
-  return after;
+  return {after};
 }
 
 void Writer::need_parts(int64_t n, int64_t parts) const {

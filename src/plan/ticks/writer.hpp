@@ -102,8 +102,12 @@ class Writer {
 
   // ---- states
 
-  // The ring that has taken in the steps of x, and room for `count` of them beside the tick's other ones.
-  ops::Id kept(const Timed &x, int64_t count);
+  // The ring of the latest `count` steps of x before each of the tick's. Several ticks in one find it as it was before
+  // them, with their own steps beside it.
+  struct Kept {
+    ops::Id ring = ops::none, fresh = ops::none;
+  };
+  Kept kept(const Timed &x, int64_t count);
   const Cache &cache() const { return cache_; }
   void need_ticks_below(int64_t most) { result_.most = std::min(result_.most, most); }
   // What a tick finds; `becomes` follows.
@@ -129,6 +133,7 @@ class Writer {
   const ops::Step *step_ = nullptr;
   ops::PerValue<Timed> of_;
   std::vector<ops::Id> met_;
+  std::vector<std::pair<ops::Id, Timed>> to_keep_;  // rings that take in these when the step is written
   ops::Id tick_ = ops::none;
   std::map<ops::Id, size_t> carried_;  // inputs of the whole Program, by number among the states
   std::map<ops::Id, ops::Id> next_;    // by state of the tick

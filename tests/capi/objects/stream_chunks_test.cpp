@@ -29,8 +29,8 @@ std::string filters(int64_t n, const std::string &more) {
   return R"({"filters": )" + std::to_string(n) + R"(, "padding": "causal", "kernel_size": )" + more + "}";
 }
 
-void expect_same_bits(const Layers &layers, int64_t features, int64_t steps, const std::string &options = "") {
-  auto s = session(model(layers, {-1, -1, features}), R"({"states": true)" + options + "}");
+void expect_same_bits(dl4_model *m, int64_t features, int64_t steps, const std::string &options = "") {
+  auto s = session(m, R"({"states": true)" + options + "}");
   EXPECT_EQ(at_once(s), steps);
   constexpr int64_t n = 201;
   for (int64_t batch : {1, 3}) {
@@ -42,6 +42,11 @@ void expect_same_bits(const Layers &layers, int64_t features, int64_t steps, con
     EXPECT_EQ(in_cuts(stream(s, batch), x, {0, n}), expected);
     EXPECT_EQ(in_cuts(stream(s, batch), x, {0, 5, 70, 71, 103, n}), expected);
   }
+}
+
+void expect_same_bits(const Layers &layers, int64_t features, int64_t steps, const std::string &options = "") {
+  auto m = model(layers, {-1, -1, features});
+  expect_same_bits(m, features, steps, options);
 }
 
 TEST(StreamChunks, ProductsOfManyRowsHaveTheBitsOfOne) {
@@ -85,6 +90,26 @@ TEST(StreamChunks, NarrowWeightsToo) {
     expect_same_bits({{"Conv1D", filters(96, "4")}, {"GRU", sequences_of(96)}}, 64, 32, weights);
     expect_same_bits({{"LSTM", sequences_of(96)}}, 64, 32, weights);
   }
+}
+
+// The keys of a chunk's earlier steps push out older ones that its first queries still see.
+TEST(StreamChunks, CausalAttentionSeesTheCacheAsItWasAtEachStep) {
+  for (const char *cache : {"3", "8", "31", "40", "64", "300"})
+    for (bool first_late : {false, true}) {
+      SCOPED_TRACE(cache);
+      Own<dl4_graph> g;
+      Own<dl4_model> m;
+      ok(dl4_graph_create(nullptr, g.out()));
+      const dl4_node x = input(g, "x", {-1, -1, 6});
+      const dl4_node from = first_late ? add(g, "Conv1D", nullptr, R"({"filters": 5, "kernel_size": 4})", x) : x;
+      const dl4_node in[] = {add(g, "Dense", nullptr, R"({"units": 8})", from), from};
+      dl4_node y = -1;
+      ok(dl4_graph_add(g, "MultiHeadAttention", nullptr, attrs(R"({"num_heads": 2, "key_dim": 5})"),
+                       attrs(R"({"use_causal_mask": true})"), in, 2, &y, 1));
+      y = add(g, "Dense", nullptr, R"({"units": 7, "activation": "relu"})", y);
+      ok(dl4_graph_build(g, &x, 1, &y, 1, m.out()));
+      expect_same_bits(m, 6, 32, std::string(R"(, "cache_full": "slide", "cache": )") + cache);
+    }
 }
 
 TEST(StreamChunks, ASumOfAllStepsIsAddedStepByStep) {

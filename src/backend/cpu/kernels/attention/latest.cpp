@@ -67,16 +67,20 @@ HWY_EXPORT(latest_weights);
 HWY_EXPORT(latest_values);
 HWY_EXPORT(latest_scale);
 
-void attention_latest(const LatestSizes &s, const float *q, const LatestKeys (&stretches)[2], float *scores, float *y,
+void attention_latest(const LatestSizes &s, const float *q, const LatestKeys (&stretches)[3], float *scores, float *y,
                       float *sum) noexcept {
-  const auto &[a, b] = stretches;
-  HWY_DYNAMIC_DISPATCH(latest_scores)(s, q, a, scores);
-  HWY_DYNAMIC_DISPATCH(latest_scores)(s, q, b, scores + a.keys);
-  *sum = HWY_DYNAMIC_DISPATCH(latest_weights)(scores, a.keys + b.keys);
+  int64_t keys = 0;
+  for (const LatestKeys &some : stretches) {
+    if (some.keys > 0) HWY_DYNAMIC_DISPATCH(latest_scores)(s, q, some, scores + keys);
+    keys += some.keys;
+  }
+  *sum = HWY_DYNAMIC_DISPATCH(latest_weights)(scores, keys);
   std::fill_n(y, s.width, 0.0f);
   if (*sum == 0) return;
-  HWY_DYNAMIC_DISPATCH(latest_values)(s, a, scores, y);
-  HWY_DYNAMIC_DISPATCH(latest_values)(s, b, scores + a.keys, y);
+  for (const LatestKeys &some : stretches) {
+    if (some.keys > 0) HWY_DYNAMIC_DISPATCH(latest_values)(s, some, scores, y);
+    scores += some.keys;
+  }
   HWY_DYNAMIC_DISPATCH(latest_scale)(y, s.width, 1 / *sum);
 }
 

@@ -1,4 +1,4 @@
-// Attention of one query to keys that lie in up to two stretches: the latest of a ring.
+// Attention of one query to keys that lie in up to three stretches: the latest of a ring, and those behind them.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,9 @@ struct LatestKeys {
   int64_t keys;
 };
 
-// y (width): softmax(scale q k^T) v over both stretches; sum: of exp(score - the largest). Without a key that counts
+// y (width): softmax(scale q k^T) v over all stretches; sum: of exp(score - the largest). Without a key that counts
 // both are 0. scores: room for all keys and a vector more.
-void attention_latest(const LatestSizes &s, const float *q, const LatestKeys (&stretches)[2], float *scores, float *y,
+void attention_latest(const LatestSizes &s, const float *q, const LatestKeys (&stretches)[3], float *scores, float *y,
                       float *sum) noexcept;
 
 }  // namespace dl4::kernels

@@ -47,6 +47,12 @@ HWY_INLINE void finish_tile(const Product &p, DX dx, const hn::Vec<DX> (&sum)[U]
       if (d) v = hn::Add(v, hn::LoadU(dx, add));
       if (relu) v = relu_of(dx, v);
       hn::StoreU(v, dx, to);
+    } else if (left == vector / 2) {  // without a mask, which loads of it would have to wait for
+      const hn::Half<DX> half;
+      auto h = hn::LowerHalf(half, v);
+      if (d) h = hn::Add(h, hn::LoadU(half, add));
+      if (relu) h = relu_of(half, h);
+      hn::StoreU(h, half, to);
     } else if (left > 0) {
       if (d) v = hn::Add(v, load_n(dx, add, left));
       if (relu) v = relu_of(dx, v);

@@ -5,6 +5,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backend/cpu/kernels/recurrent/gru.cpp"
 #include "hwy/foreach_target.h"
+#include "backend/cpu/kernels/simd/halves-inl.hpp"
 #include "backend/cpu/kernels/simd/math-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -12,7 +13,7 @@ namespace dl4::kernels::HWY_NAMESPACE {
 
 void gru_all(int64_t rows, int64_t n, const float *x, const float *r, const float *before, float *after) {
   for (int64_t row = 0; row < rows; ++row, x += 3 * n, r += 3 * n, before += n, after += n) {
-    each(n, [&](int64_t j, auto io) HWY_ATTR {
+    each_or_half(n, [&](int64_t j, auto io) HWY_ATTR {
       const V z = sigmoid(hn::Add(io.get(x + j), io.get(r + j)));
       const V reset = sigmoid(hn::Add(io.get(x + n + j), io.get(r + n + j)));
       const V candidate = tanh(hn::MulAdd(reset, io.get(r + 2 * n + j), io.get(x + 2 * n + j)));

@@ -5,6 +5,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backend/cpu/kernels/recurrent/lstm.cpp"
 #include "hwy/foreach_target.h"
+#include "backend/cpu/kernels/simd/halves-inl.hpp"
 #include "backend/cpu/kernels/simd/math-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -51,7 +52,7 @@ void cell_all(int64_t rows, int64_t n, float *gates, int64_t ld_gates, const flo
       copy_or_zero(n, h_prev ? h_prev + r * ld_h_prev : nullptr, h);
       continue;
     }
-    each(n, [&](int64_t j, auto io) HWY_ATTR {
+    each_or_half(n, [&](int64_t j, auto io) HWY_ATTR {
       float *g = gates + j;
       const Fraction i = sigmoid_fraction(io.get(g)), f = sigmoid_fraction(io.get(g + apart)),
                      a = tanh_fraction(io.get(g + 2 * apart)), o = sigmoid_fraction(io.get(g + 3 * apart));

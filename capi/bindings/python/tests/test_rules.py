@@ -463,6 +463,157 @@ class Summaries(unittest.TestCase):
             with self.assertRaisesRegex(ValueError, "positions.*expected 3 shares"):
                 self.rule(positions=positions)
 
+class Programs(unittest.TestCase):
+    """What public programs of images do."""
+
+    def test_variables_of_integers_are_assigned_in_a_step(self):
+        class Counting(keras.Model):
+            def __init__(self):
+                super().__init__()
+                self.dense, self.mean = layers.Dense(1, use_bias=False), keras.metrics.Mean(name="loss")
+                self.steps, self.late = tf.Variable(0, dtype="int64"), tf.Variable(False)
+                self.twice = keras.Variable([1, 2, 3], dtype="int32", trainable=False)
+
+            metrics = property(lambda self: [self.mean])
+
+            def train_step(self, data):
+                self.steps.assign_add(1)
+                self.twice.assign(self.twice * 2)
+                self.late.assign(self.steps > 2)
+                with tf.GradientTape() as tape:
+                    loss = ops.mean(self.dense(data)) * tf.cast(self.steps, "float32")
+                weights = self.dense.trainable_variables
+                self.optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights))
+                self.steps.assign_sub(tf.constant(-9, "int64"))
+                self.mean.update_state(loss)
+                return {"loss": self.mean.result(), "steps": self.steps}
+
+        m = Counting()
+        m.dense.build((None, 3))
+        m.compile(keras.optimizers.SGD(1.0))
+        before = m.dense.get_weights()[0]
+        history = m.fit(np.ones((4, 3), "float32"), batch_size=1, epochs=1, verbose=0).history
+        self.assertEqual((int(m.steps), list(m.twice.numpy()), bool(m.late.numpy())), (40, [16, 32, 48], True))
+        self.assertEqual((history["steps"], m.steps.dtype, m.twice.dtype), ([40.0], "int64", "int32"))
+        np.testing.assert_allclose(before - m.dense.get_weights()[0], np.full((3, 1), 1 + 11 + 21 + 31), 1e-5)
+
+    def test_variables_of_integers_are_assigned_on_a_tape(self):
+        v, w = tf.Variable(2), tf.Variable(3.0)
+        with tf.GradientTape() as tape:
+            v.assign_add(5)
+            loss = w * tf.cast(v, "float32")
+        self.assertEqual((int(v), float(tape.gradient(loss, w))), (7, 7.0))
+
+        @tf.function
+        def step(x):
+            v.assign_sub(x)
+            return v * 3
+
+        self.assertEqual(([int(step(tf.constant(1))) for _ in range(2)], int(v)), ([18, 15], 5))
+
+    def test_an_activation_changes_after_calls(self):
+        x = keras.Input((3,))
+        hidden, out = layers.Dense(4, activation="relu", name="hidden"), layers.Dense(2, activation="softmax")
+        m = keras.Model(x, out(hidden(x)))
+        outer = keras.Sequential([m, layers.Dense(1, use_bias=False)])
+        outer.compile(keras.optimizers.SGD(0.01, momentum=0.9), "mse")
+        outer.fit(X, Y, verbose=0)
+        before, (a, b, c, d, e) = m.predict(X, verbose=0), outer.get_weights()
+        m.layers[-1].activation = None
+        logits = np.maximum(X @ a + b, 0) @ c + d
+        for got in (m.predict(X, verbose=0), m(X), keras.Model(m.inputs, [hidden.output, m.output])(X)[1]):
+            np.testing.assert_allclose(got, logits, 1e-4, 1e-5)
+        np.testing.assert_allclose(outer.predict(X, verbose=0), logits @ e, 1e-4, 1e-5)
+        outer.fit(X, Y, verbose=0)
+        self.assertEqual(int(outer.optimizer.iterations), 2)
+        outer.set_weights([a, b, c, d, e])
+        out.activation = "softmax"
+        np.testing.assert_array_equal(m.predict(X, verbose=0), before)
+        with self.assertRaisesRegex(NotImplementedError, "'activation' can't be changed"):
+            out.activation = lambda x: x + 1
+
+    def test_a_loss_whose_call_operator_is_its_own(self):
+        class Mine(keras.losses.Loss):
+            def __call__(self, y_true, y_pred, sample_weight=None):
+                return ops.mean(ops.square(y_true - y_pred)) * (1 if sample_weight is None else 2)
+
+        def curves(loss):
+            m = keras.Sequential([keras.Input((3,)), layers.Dense(1, kernel_initializer="ones")])
+            m.compile("sgd", loss, metrics=["mae"])
+            history = m.fit(X, Y, batch_size=4, shuffle=False, verbose=0, validation_data=(X, Y)).history
+            weighted = m.evaluate(X, Y, sample_weight=np.ones(8), verbose=0)
+            return [*history.values(), m.evaluate(X, Y, verbose=0)], weighted
+
+        (mine, weighted), (plain, as_often) = curves(Mine()), curves("mse")
+        np.testing.assert_allclose(np.hstack(mine), np.hstack(plain), 1e-5, 1e-7)
+        np.testing.assert_allclose(weighted[0], 2 * as_often[0], 1e-5)
+
+    def test_penalties_alone(self):
+        m = keras.Sequential([keras.Input((3,)), layers.Dense(1, kernel_regularizer=keras.regularizers.L2(0.1))])
+        m.compile(metrics=["mae"])
+        expected = 0.1 * np.square(m.get_weights()[0]).sum(), np.abs(m.predict(X, verbose=0) - Y).mean()
+        np.testing.assert_allclose(m.evaluate(X, Y, verbose=0), expected, 1e-5)
+
+    def test_words_that_keras_takes_too(self):
+        self.assertEqual(layers.Conv2D(2, 2, padding="VALID").padding, "valid")
+        self.assertEqual(layers.MaxPooling2D(padding="SAME", data_format="Channels_Last").padding, "same")
+        with self.assertWarnsRegex(UserWarning, "`alpha` is deprecated. Use `negative_slope`"):
+            self.assertEqual(layers.LeakyReLU(alpha=0.1).negative_slope, 0.1)
+
+    def test_build_of_a_layer_that_is_called_by_name(self):
+        class Scaled(layers.Layer):
+            def build(self, input_shape):
+                self.dense = layers.Dense(input_shape[-1])
+
+            def call(self, patches):
+                return self.dense(patches)
+
+        self.assertEqual(Scaled()(patches=X).shape, (8, 3))
+        self.assertEqual(Scaled()(patches=keras.Input((5,))).shape, (None, 5))
+
+    def test_what_a_tensor_s_shape_is_told(self):
+        t = tf.constant([[1, 2]])
+        t.set_shape([None, 2])
+        t.set_shape(None)
+        with self.assertRaisesRegex(ValueError, r"shape \(1, 2\) is not compatible with supplied shape \(3, 2\)"):
+            t.set_shape([3, 2])
+        self.assertEqual(tf.fill((tf.shape(keras.Input((2,)))[0], 3), 1.0).shape, (None, 3))
+
+    def test_images(self):
+        x = np.arange(2 * 4 * 6 * 3, dtype="float32").reshape(2, 4, 6, 3)
+        small = tf.image.resize(x, (2, 2), method="area")
+        np.testing.assert_allclose(small, x.reshape(2, 2, 2, 2, 3, 3).mean((2, 4)), 1e-6)
+        np.testing.assert_allclose(
+            tf.image.resize(x[:1, :2, :3, :1], (3, 5), method="area").numpy().ravel(), AREAS, 1e-5, 1e-5
+        )
+        np.testing.assert_allclose(tf.image.rgb_to_yuv([[[1.0, 0.5, 0.25]]]), [[YUV]], 1e-5)
+        np.testing.assert_allclose(tf.image.yuv_to_rgb(tf.image.rgb_to_yuv(x / 300)), x / 300, 1e-4, 1e-5)
+        boxes = np.array([[0.1, 0.2, 0.7, 0.9], [-0.2, 0, 1.1, 0.5]], "float32")
+        y = np.random.RandomState(0).rand(2, 5, 6, 3).astype("float32")
+        cropped = tf.function(lambda a, b: tf.image.crop_and_resize(a, b, tf.range(2), (3, 3)))
+        for part in (cropped(y, boxes), tf.image.crop_and_resize(y, boxes, [0, 1], (3, 3))):
+            np.testing.assert_allclose(np.ravel(part)[::7], CROPPED, 1e-4)
+        nearest = tf.image.crop_and_resize(y, boxes, [0, 1], (1, 2), "nearest", 0.5)
+        np.testing.assert_allclose(np.ravel(nearest)[::5], NEAREST, 1e-4)
+        turns = tf.function(lambda a: tf.eye(3, batch_shape=[tf.shape(a)[0], 1]))
+        np.testing.assert_array_equal(turns(x), np.broadcast_to(np.eye(3), (2, 1, 3, 3)))
+        for box in ([], [[[0.25, 0.0, 0.5, 1.0]]]):
+            begin, size, found = tf.image.sample_distorted_bounding_box(
+                (4, 6, 3), tf.reshape(box, (1, -1, 4)), min_object_covered=0.5, use_image_if_no_bounding_boxes=True
+            )
+            part = tf.slice(x[0], begin, size)
+            top, left, bottom, right = found.numpy().ravel() * (4, 6, 4, 6)
+            self.assertEqual(part.shape, (round(bottom - top), round(right - left), 3))
+        self.assertTrue(top < 1.51 and bottom > 1.49)
+        with self.assertRaisesRegex(ValueError, "use_image_if_no_bounding_boxes"):
+            tf.image.sample_distorted_bounding_box((4, 6, 3), np.zeros((1, 0, 4)))
+
+
+# TensorFlow's
+AREAS, YUV = [0, 1, 3, 5, 6, 9, 10, 12, 14, 15, 18, 19, 21, 23, 24], [0.621, -0.1825732, 0.3324903]
+CROPPED = [0.64659, 0.44235, 0.29677, 0.25018, 0.0, 0.0, 0.43005, 0.0]
+NEAREST = [0.68182, 0.10204, 0.57433]
+
 
 if __name__ == "__main__":
     unittest.main()

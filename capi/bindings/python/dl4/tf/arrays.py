@@ -65,6 +65,8 @@ def _sizes(shape):
 
 
 def fill(dims, value, name=None):
+    if is_symbolic(list(dims) if isinstance(dims, (tuple, list)) else dims, value):
+        return ops.full(dims, value, None if is_symbolic(value) else array(value).dtype.name)
     value = array(value)
     out = np.empty(_sizes(dims), value.dtype)
     out[...] = value
@@ -85,6 +87,8 @@ def ones_like(input, dtype=None, name=None):  # noqa: A002
 
 def eye(num_rows, num_columns=None, batch_shape=None, dtype="float32", name=None):
     out = np.eye(int(num_rows), None if num_columns is None else int(num_columns), dtype=name_of(dtype))
+    if is_symbolic(batch_shape):
+        return ops.ones((*batch_shape, *out.shape), out.dtype.name) * out
     return tensor(out if batch_shape is None else np.broadcast_to(out, (*batch_shape, *out.shape)).copy())
 
 

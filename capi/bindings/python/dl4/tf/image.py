@@ -17,15 +17,26 @@ class ResizeMethod:
 
 def resize(images, size, method="bilinear", preserve_aspect_ratio=False, antialias=False, name=None):
     """Images in another size, in float32; of bytes by the nearest pixel bytes again."""
-    if method in ("area", "gaussian", "mitchellcubic"):
+    if method in ("gaussian", "mitchellcubic"):
         raise NotImplementedError(f"tf.image.resize: `method`: {method!r} is not in this version of the library")
     x, size = array(images), [int(n) for n in np.ravel(size)]
     h, w = x.shape[-3:-1]
     if preserve_aspect_ratio:
         ratio = min(size[0] / h, size[1] / w)
         size = [int(round(h * ratio)), int(round(w * ratio))]
+    if method == "area":
+        rows, columns = _shares(h, size[0]), _shares(w, size[1])
+        return tensor(np.einsum("ih,...hwc,jw->...ijc", rows, x, columns, optimize=True).astype("float32"))
     out = np.asarray(resized(x, size, method, antialias=antialias))
     return tensor(out.astype(x.dtype) if method == "nearest" else out)
+
+
+def _shares(size, to):
+    """The share of each old pixel of an axis in each new one, by what they cover."""
+    step, ends = size / to, np.arange(1, size + 1)
+    begin = np.arange(to)[:, None] * step
+    covered = np.minimum(begin + step, ends) - np.maximum(begin, ends - 1)
+    return np.maximum(covered, 0) / step
 
 
 def resize_with_pad(image, target_height, target_width, method="bilinear", antialias=False):
@@ -105,6 +116,18 @@ def rgb_to_hsv(images, name=None):
 
 def hsv_to_rgb(images, name=None):
     return tensor(pixels.to_rgb(array(images)))
+
+
+_YUV = [[0.299, -0.14714119, 0.61497538], [0.587, -0.28886916, -0.51496512], [0.114, 0.43601035, -0.10001026]]
+_RGB = [[1, 1, 1], [0, -0.394642334, 2.03206185], [1.13988303, -0.58062185, 0]]
+
+
+def rgb_to_yuv(images):
+    return tensor(array(images) @ np.array(_YUV, "float32"))
+
+
+def yuv_to_rgb(images):
+    return tensor(array(images) @ np.array(_RGB, "float32"))
 
 
 def convert_image_dtype(image, dtype, saturate=False, name=None):
@@ -286,6 +309,53 @@ def random_crop(value, size, seed=None, name=None):
     x, rng = array(value), random.generator(seed)
     begins = [int(rng.integers(0, d - int(n) + 1)) for d, n in zip(x.shape, size)]
     return tensor(x[tuple(slice(b, b + int(n)) for b, n in zip(begins, size))])
+
+
+def sample_distorted_bounding_box(
+    image_size,
+    bounding_boxes,
+    seed=0,
+    min_object_covered=0.1,
+    aspect_ratio_range=None,
+    area_range=None,
+    max_attempts=100,
+    use_image_if_no_bounding_boxes=None,
+    name=None,
+):
+    """Begin and size for tf.slice, and the box, of a part of an image that covers enough of one of the boxes."""
+    (height, width, _), dtype = (int(n) for n in np.ravel(array(image_size))), array(image_size).dtype
+    boxes, rng = array(bounding_boxes).reshape(-1, 4), random.generator(seed or None)
+    if not len(boxes):
+        if not use_image_if_no_bounding_boxes:
+            raise ValueError("No bounding boxes provided as input. One must enable use_image_if_no_bounding_boxes.")
+        boxes = np.array([[0, 0, 1, 1]], "float32")
+    boxes = boxes * [height, width, height, width]
+    smallest, largest = (share * height * width for share in (area_range or (0.05, 1)))
+    found = 0, 0, height, width
+    for _ in range(max_attempts):
+        ratio = rng.uniform(*(aspect_ratio_range or (0.75, 1.33)))
+        most = min(height, int(width / ratio), int(np.sqrt(largest / ratio)))
+        least = int(np.ceil(np.sqrt(smallest / ratio)))
+        if not 1 <= least <= most:
+            continue
+        h = int(rng.integers(least, most + 1))
+        w = min(int(round(h * ratio)), width)
+        top, left = int(rng.integers(0, height - h + 1)), int(rng.integers(0, width - w + 1))
+        tall = np.minimum(boxes[:, 2], top + h) - np.maximum(boxes[:, 0], top)
+        wide = np.minimum(boxes[:, 3], left + w) - np.maximum(boxes[:, 1], left)
+        areas = (boxes[:, 2] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 1])
+        if w and (np.maximum(tall, 0) * np.maximum(wide, 0) >= min_object_covered * areas).any():
+            found = top, left, h, w
+            break
+    top, left, h, w = found
+    box = np.array([[[top / height, left / width, (top + h) / height, (left + w) / width]]], "float32")
+    return tensor(np.array([top, left, 0], dtype)), tensor(np.array([h, w, -1], dtype)), tensor(box)
+
+
+def crop_and_resize(image, boxes, box_indices, crop_size, method="bilinear", extrapolation_value=0.0, name=None):
+    """The parts of images in boxes, each in the size that is said."""
+    x, boxes, at = array(image), array(boxes).astype("float32"), array(box_indices)
+    return tensor(images_in_graphs.crop_and_resize(x, boxes, at, crop_size, method, extrapolation_value))
 
 
 def ssim(img1, img2, max_val, filter_size=11, filter_sigma=1.5, k1=0.01, k2=0.03, return_index_map=False):

@@ -15,6 +15,35 @@ def resize(images, size, method="bilinear", preserve_aspect_ratio=False, antiali
     return ops.image.resize(images, size, interpolation=method, antialias=antialias)
 
 
+def _places(low, high, size, count, method):
+    """Of each box: the share of each of `size` places of an axis in each of `count`, and which of these lie outside."""
+    steps = np.arange(count, dtype="float32") / max(count - 1, 1) if count > 1 else np.array([0.5], "float32")
+    at = (ops.expand_dims(low, 1) + ops.expand_dims(high - low, 1) * steps) * float(size - 1)
+    inside = ops.cast(ops.logical_and(at >= 0.0, at <= float(size - 1)), "float32")
+    at = ops.expand_dims(ops.floor(at + 0.5) if method == "nearest" else at, -1)
+    shares = ops.maximum(1.0 - ops.abs(at - np.arange(size, dtype="float32")), 0.0)
+    return shares * ops.expand_dims(inside, -1), inside
+
+
+def crop_and_resize(image, boxes, box_indices, crop_size, method="bilinear", extrapolation_value=0.0, name=None):
+    """The parts of images in boxes, each in the size that is said."""
+    if method not in ("bilinear", "nearest"):
+        raise ValueError(f"tf.image.crop_and_resize: `method`: expected 'bilinear' or 'nearest', got {method!r}")
+    height, width, channels = image.shape[-3:]
+    tall, wide = (int(n) for n in np.ravel(crop_size))
+    sides = [boxes[:, i] for i in builtins.range(4)]
+    rows, row_inside = _places(sides[0], sides[2], height, tall, method)
+    columns, column_inside = _places(sides[1], sides[3], width, wide, method)
+    x = ops.reshape(ops.take(ops.cast(image, "float32"), box_indices, axis=0), (-1, height, width * channels))
+    x = ops.transpose(ops.reshape(ops.matmul(rows, x), (-1, tall, width, channels)), (0, 2, 1, 3))
+    x = ops.matmul(columns, ops.reshape(x, (-1, width, tall * channels)))
+    x = ops.transpose(ops.reshape(x, (-1, wide, tall, channels)), (0, 2, 1, 3))
+    if not extrapolation_value:
+        return x
+    inside = ops.expand_dims(row_inside, 2) * ops.expand_dims(column_inside, 1)
+    return x + ops.expand_dims(1.0 - inside, -1) * float(extrapolation_value)
+
+
 def crop_to_bounding_box(image, offset_height, offset_width, target_height, target_width):
     top, left = int(offset_height), int(offset_width)
     return image[..., top : top + int(target_height), left : left + int(target_width), :]

@@ -51,7 +51,7 @@ _MODEL = {
 _OUTCOMES = {
     "layer": _LAYER,
     "model": _MODEL,
-    "loss": _outcomes(custom="call", called=_READ, compile="__call__"),
+    "loss": _outcomes(custom="call", called=f"{_READ} __call__"),
     "metric": _outcomes(
         custom="update_state result reset_state",
         called=f"""{_READ} __call__ add_variable add_weight variables stateless_update_state stateless_result

@@ -11,6 +11,15 @@ def eager_tensor(array):
     return array.view(_class or _eager_class())
 
 
+def check_shape(known, shape):
+    """What a tensor's set_shape() does where its shape is known."""
+    if shape is None:
+        return
+    sizes = tuple(shape)
+    if len(sizes) != len(known) or any(s not in (None, d) for s, d in zip(sizes, known)):
+        raise ValueError(f"Tensor's shape {tuple(known)} is not compatible with supplied shape {sizes}.")
+
+
 _class = None
 _OPERATORS = "add sub mul truediv pow matmul"
 
@@ -51,6 +60,9 @@ def _eager_class():
             @property
             def value(self):
                 return self
+
+            def set_shape(self, shape):
+                check_shape(self.shape, shape)
 
             def __array_wrap__(self, array, context=None, return_scalar=False):
                 if array.dtype == numpy.float64:  # of integers, or of a number: there is no wider type than float32

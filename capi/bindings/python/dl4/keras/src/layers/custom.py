@@ -2,6 +2,7 @@
 
 from .. import ops, regularizers
 from ..backend import call_context
+from ..kind import is_native
 from ..registry import facts
 from ..symbolic.tensor import is_tensor
 from ..tree import flatten
@@ -143,6 +144,10 @@ class CustomLayer:
         if key == "activation" and {getattr(v, "__name__", v) for v in (now, value)} <= {None, "linear"}:
             return True
         if self._calls or self._first_native_call is not None or self._graph is not None:
+            if key == "activation" and not self._python and is_native(value) and self._first_native_call is not None:
+                weights = {name: self._weight(name).numpy() for name in self._weight_facts()}
+                self._become({key: "linear" if value is None else value}, weights)
+                return True
             raise NotImplementedError(
                 f"{self.name}: {key!r} can't be changed in this version once the layer has been called: "
                 "make another layer"

@@ -3,6 +3,7 @@
 import functools
 import inspect
 import re
+import warnings
 from weakref import WeakKeyDictionary
 
 from ....abi import Error
@@ -73,7 +74,11 @@ class Layer(CustomLayer, TracedCalls, QuantizedLayer, LayerWeights, Kind):
         else:
             given = {"name": name, "dtype": dtype, "activity_regularizer": activity_regularizer}
             kwargs.update({k: v for k, v in given.items() if v is not None})
+            if self._class_name == "LeakyReLU" and "alpha" in kwargs:
+                kwargs["negative_slope"] = kwargs.pop("alpha")
+                warnings.warn("Argument `alpha` is deprecated. Use `negative_slope` instead.", stacklevel=2)
             config = self._bound(args, kwargs)
+            config.update({w: config[w].lower() for w in _ANY_CASE if isinstance(config.get(w), str)})
             name = config.pop("name", None)
             trainable = config.pop("trainable", trainable)
             if "data_format" in self.__signature__.parameters and config.get("data_format") is None:
@@ -388,6 +393,7 @@ def noted(outputs):
     return outputs
 
 
+_ANY_CASE = "padding", "data_format"  # words that Keras takes in capitals too
 _TUPLES = {"kernel_size", "strides", "dilation_rate", "output_padding", "pool_size", "output_size", "size"}
 
 

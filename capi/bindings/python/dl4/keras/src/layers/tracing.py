@@ -50,7 +50,7 @@ class TracedCalls:
         """Of what a call is given, in order."""
         return [
             map_nest(lambda t: t.shape if is_tensor(t) else getattr(t, "shape", None), a)
-            for a in (*args, *(v for v in kwargs.values() if is_tensor(v)))
+            for a in (*args, *(v for v in kwargs.values() if is_tensor(v) or is_array(v)))
             if any(hasattr(leaf, "shape") for leaf in flatten(a))
         ]
 

@@ -189,7 +189,7 @@ for _name in ("lt", "le", "gt", "ge"):
 @keras_export("")
 class Variable(Weight):
     """keras.Variable, and what Layer.add_weight() gives: a weight of its own. Of another type than float32 it is an
-    array, which a traced call sees as a constant."""
+    array, which a traced call sees as a constant and a traced step as what it holds in each run."""
 
     def __init__(
         self,
@@ -238,7 +238,7 @@ class Variable(Weight):
         self._trainable, self._penalty = bool(trainable), None
         if dtype != "float32":
             self._array = numpy.zeros(shape, dtype) if given is None else given
-            self.dtype, self._layer = dtype, None
+            self.dtype, self._layer, self._name = dtype, None, unique_name("held")
             return
         config = {"initializer": "Zeros" if given is not None else initializer or "GlorotUniform"}
 
@@ -308,11 +308,12 @@ class Variable(Weight):
         return self._penalty
 
     def _as_tensor(self):
-        if self._layer is None:
+        step = call_context.step()
+        if self._layer is None and (step is None or step.binds):
             t = as_tensor(self._array)
             t.call.variable = self, self._array
             return t
-        if call_context.step() is not None:
+        if step is not None:
             return super()._as_tensor()
         if self._tensor is None:
             self._tensor = self._layer._call_symbolic()
@@ -321,9 +322,12 @@ class Variable(Weight):
     def assign(self, value):
         if self._layer is not None or call_context.owner() is not None:
             return super().assign(value)
-        self._array = Tensor.of(value, self.dtype).numpy().reshape(self.shape).copy()
+        self._hold(Tensor.of(value, self.dtype).numpy())
         global_state.changed()
         return self
+
+    def _hold(self, array):
+        self._array = array.reshape(self.shape).astype(self.dtype)
 
 
 @contextlib.contextmanager

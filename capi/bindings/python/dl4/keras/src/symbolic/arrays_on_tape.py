@@ -34,6 +34,17 @@ class ArrayStep(Step):
             self._symbols[id(x)] = x, s
         return self._symbols[id(x)][1]
 
+    def assign(self, weight, value, how):
+        if weight._layer is not None:
+            return super().assign(weight, value, how)
+        import numpy
+
+        value = numpy.asarray(getattr(value, "value", value))
+        now = weight.numpy()
+        if how != "assign":
+            value = now + value if how == "assign_add" else now - value
+        weight._hold(numpy.broadcast_to(value, now.shape))
+
     def note(self, outputs):
         """What a layer or model gave its user."""
         if len(call_context.records()) == 1:

@@ -76,31 +76,34 @@ class Step:
         self.counts = {}  # and behind it, by optimizer
         self._penalized = []
         self.constrained = {}  # weights with a constraint in Python, by id
+        self.held = {}  # variables that the library has not and that are assigned, by id
 
     def value(self, weight):
         if id(weight) not in self.assigned:
-            self.assigned[id(weight)] = weight, read(weight)
+            known = weight._layer is not None
+            now = read(weight) if known else self.feed("held", weight.numpy, weight.dtype, weight.shape)
+            self.assigned[id(weight)] = weight, now
         return self.assigned[id(weight)][1]
 
     def assign(self, weight, value, how):
-        if weight._layer is None:
-            raise NotImplementedError(
-                f"{weight.path}: a variable of {weight.dtype} can't be assigned in a traced step in this version; one "
-                "of float32 can"
-            )
-        value = as_tensor(value)
-        if value.dtype != "float32":
-            value = operation("Cast", to="float32")(value)
+        value, dtype = as_tensor(value), "float32" if weight._layer is not None else weight.dtype
+        if value.dtype != dtype:
+            value = operation("Cast", to=dtype)(value)
         if tuple(value.shape) != tuple(weight.shape):
             import numpy
 
-            value = operate("Add", value, as_tensor(numpy.zeros(weight.shape, "float32")))
+            value = operate("Add", value, as_tensor(numpy.zeros(weight.shape, dtype)))
         if tuple(value.shape) != tuple(weight.shape):
             raise ValueError(
                 "The shape of the target variable and the shape of the target value in `variable.assign(value)` must "
                 f"match. variable.shape={weight.shape}, Received: value.shape={value.shape}. Target variable: "
                 f"{weight.path}"
             )
+        if weight._layer is None:
+            kind = {"assign": None, "assign_add": "Add", "assign_sub": "Subtract"}[how]
+            self.assigned[id(weight)] = weight, value if kind is None else operate(kind, self.value(weight), value)
+            self.held[id(weight)] = weight
+            return
         call = Call(operation("Assign", operation=how), [read(weight), value])
         now = call.infer_outputs()[0]
         self.assigned[id(weight)] = weight, now
@@ -116,9 +119,9 @@ class Step:
             if w._constrained_in_python():
                 self.constrained[id(w)] = w
 
-    def feed(self, name, value, dtype="float32"):
-        """The symbol of a number that value() tells in each run."""
-        symbol = Input(batch_shape=(), name=name, dtype=dtype)
+    def feed(self, name, value, dtype="float32", shape=()):
+        """The symbol of what value() tells in each run."""
+        symbol = Input(batch_shape=shape, name=name, dtype=dtype)
         self.fed.append((symbol, value))
         return symbol
 
@@ -187,7 +190,9 @@ class _Trace:
             self.nest = map_nest(lambda x: step.value(x) if hasattr(x, "_as_tensor") else x, nest)
         self.fed, self.counts, self.events = step.fed, step.counts, step.events
         self.constrained = list(step.constrained.values())
-        wanted = [t for t in flatten([self.nest, [e[2:] for e in self.events]]) if is_tensor(t)]
+        self.held = [step.assigned[key] for key in step.held]
+        behind = [e[2:] for e in self.events], [now for _, now in self.held]
+        wanted = [t for t in flatten([self.nest, *behind]) if is_tensor(t)]
         self.outputs = list(dict.fromkeys([*self.counts.values(), *wanted]))
         if self.outputs or step.effects:
             self.model = StepModel([*inputs, *(symbol for symbol, _ in self.fed)], self.outputs, step.effects)
@@ -206,6 +211,10 @@ class _Trace:
             from_here = {t: eager_tensor(v.numpy()) for t, v in zip(self.outputs, got)}
             for optimizer, count in self.counts.items():
                 optimizer._updated(int(from_here[count]))
+        for variable, now in self.held:
+            variable._hold(from_here[now])
+        if self.held:
+            global_state.changed()
         for weight in self.constrained:
             weight._constrain()
 

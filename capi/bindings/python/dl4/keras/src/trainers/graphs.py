@@ -2,7 +2,7 @@
 
 import json
 
-from .. import ops, overrides
+from .. import ops
 from ..backend import call_context
 from ..kind import as_json, is_native, Kind
 from ..symbolic.function import Function
@@ -25,8 +25,6 @@ def architecture(function, y_true_shape, y_pred_shape):
 
 def loss_config(loss, y_true_shape, y_pred_shape):
     """A loss for the library: itself, or the graph of a function or of an object with call()."""
-    if isinstance(loss, Kind):
-        overrides.refuse(loss, "a loss of compile()", "compile")
     if is_native(loss):
         return as_json(loss)
     function = getattr(loss, "call", None) or loss

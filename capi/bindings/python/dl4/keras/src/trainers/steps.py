@@ -5,6 +5,7 @@ import inspect
 from .. import ops, overrides
 from ..backend import call_context
 from ..layers.variable import replaced
+from ..losses.loss import Loss
 from ..metrics.metric import Metric
 from ..registry import create
 from ..symbolic.gradient_tape import GradientTape
@@ -165,7 +166,14 @@ class Steps:
     def _trains_by_steps(self):
         """Does it do what a step of training in the library would not?"""
         of_python = self.optimizer is not None and self.optimizer._is_python()
-        return bool(overrides.having(self, "train", "python")) or of_python or self._assigns()
+        return bool(overrides.having(self, "train", "python")) or of_python or self._calls_losses() or self._assigns()
+
+    def _calls_losses(self):
+        """Is there a loss whose __call__() is its user's, or none but penalties on weights?"""
+        losses = flatten(self._compiled["loss"]) if self._compiled is not None else []
+        if any(loss is not None for loss in losses) or self._functional is None:
+            return any(isinstance(loss, Loss) and overrides.is_overridden(loss, "__call__") for loss in losses)
+        return not self._functional.losses and bool(self.losses)
 
     def _assigns(self, training=True):
         """Does a call() in it assign variables?"""
@@ -242,8 +250,8 @@ class Steps:
 
     def _has_steps(self):
         """Has it steps, or metrics, that are called in Python?"""
-        python = bool(overrides.having(self, *_OF_STEPS)) or self._has_python_metrics()
-        return python or self._assigns() or self._infers_by_calls()
+        python = overrides.having(self, *_OF_STEPS) or self._has_python_metrics() or self._calls_losses()
+        return bool(python) or self._assigns() or self._infers_by_calls()
 
     def _has_python_metrics(self):
         given = [] if self._compiled is None else [self._compiled[k] for k in ("metrics", "weighted_metrics")]

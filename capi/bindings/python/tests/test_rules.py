@@ -579,6 +579,76 @@ class Programs(unittest.TestCase):
             t.set_shape([3, 2])
         self.assertEqual(tf.fill((tf.shape(keras.Input((2,)))[0], 3), 1.0).shape, (None, 3))
 
+    def test_layers_that_change_images_in_a_step(self):
+        class Augmented(keras.Model):
+            def __init__(self, *layers_of_images):
+                super().__init__()
+                self.change = keras.Sequential(list(layers_of_images))
+
+            def train_step(self, data):
+                a, b = self.change(data), self.change(data, training=True)
+                left = [ops.sum(ops.abs(b - x), axis=(1, 2, 3)) for x in (data[:, :6, :6], data[:, :6, 5::-1])]
+                return {"size": a.shape[1], "apart": ops.max(ops.minimum(*left)), "moved": ops.sum(left[0])}
+
+        x = np.random.RandomState(0).rand(8, 6, 6, 3).astype("float32")
+        m = Augmented(layers.Rescaling(2.0), layers.RandomFlip("horizontal", seed=1), layers.Rescaling(0.5))
+        m.compile()
+        logs = m.fit(x, batch_size=8, epochs=2, verbose=0).history
+        self.assertEqual((logs["size"], logs["apart"]), ([6, 6], [0.0, 0.0]))
+        self.assertTrue(logs["moved"][0] > 1 and logs["moved"][0] != logs["moved"][1])  # drawn anew
+        m = Augmented(layers.Resizing(8, 8), layers.RandomCrop(6, 6))
+        m.compile()
+        self.assertEqual(m.fit(x, batch_size=8, verbose=0).history["size"], [6])
+
+    def test_a_sequential_model_of_one_image(self):
+        m = keras.Sequential([layers.Rescaling(2.0), layers.Resizing(3, 3), layers.RandomFlip("horizontal")])
+        x = np.arange(4 * 5 * 3, dtype="float32").reshape(4, 5, 3)
+        for turned in (x, x[1:]):
+            np.testing.assert_allclose(m(turned, training=False), 2 * layers.Resizing(3, 3)(turned), 1e-6)
+        data = tf.data.Dataset.from_tensor_slices(np.stack([x, x])).map(m).batch(2)
+        self.assertEqual(next(iter(data)).shape, (2, 3, 3, 3))
+
+    def test_old_ctc(self):
+        r = np.random.RandomState(0)
+        p = r.rand(3, 6, 5).astype("float32") ** 3
+        p /= p.sum(-1, keepdims=True)
+        lengths, labels = np.array([[6], [6], [4]]), np.array([[0, 1, 2], [3, 3, 99], [1, 99, 99]], "float32")
+        got = keras.backend.ctc_batch_cost(labels, p, lengths, np.full((3, 1), 3))
+        np.testing.assert_allclose(got, [[7.166947], [10.995946], [8.01987]], 1e-5)
+        (path,), scores = keras.backend.ctc_decode(p, lengths[:, 0])
+        np.testing.assert_array_equal(path, [[1, 3, 0, 2, -1, -1], [1, 3, 2, 0, 2, 1], [2, 3, 2, 3, -1, -1]])
+        np.testing.assert_allclose(scores, [[4.691172], [3.018141], [2.479196]], 1e-5)
+        paths, scores = keras.backend.ctc_decode(p, lengths[:, 0], greedy=False, beam_width=10, top_paths=2)
+        np.testing.assert_array_equal([q[0] for q in paths], [[2, 3, 0, 2, -1, -1], [1, 3, 0, 2, -1, -1]])
+        np.testing.assert_allclose(scores[0], [-3.907979, -4.149595], 1e-5)
+
+    def test_blocks_of_pixels_of_unknown_sizes(self):
+        x = keras.Input((None, None, 8))
+        m = keras.Model(x, layers.Lambda(lambda v: tf.nn.depth_to_space(v, 2))(x))
+        images = np.random.RandomState(0).rand(2, 3, 4, 8).astype("float32")
+        np.testing.assert_array_equal(m.predict(images, verbose=0), tf.nn.depth_to_space(images, 2))
+
+    def test_rows_of_batches(self):
+        x, at = np.random.RandomState(0).rand(2, 5, 3).astype("float32"), np.array([[4, 0], [1, 1]])
+        expected = np.stack([x[0][at[0]], x[1][at[1]]])
+
+        @tf.function
+        def gathered(x, at):
+            with tf.GradientTape() as tape:
+                tape.watch(x)
+                y = tf.gather(x, at, axis=1, batch_dims=1)
+                loss = ops.sum(y * y)
+            return y, tape.gradient(loss, x), tf.gather(x[..., 0], at, batch_dims=1)
+
+        y, gradient, plain = gathered(tf.constant(x), tf.constant(at))
+        for got in (y, tf.gather(x, at, axis=1, batch_dims=1)):
+            np.testing.assert_array_equal(got, expected)
+        np.testing.assert_array_equal(plain, expected[..., 0])
+        np.testing.assert_allclose(gradient[1], x[1] * [[0], [4], [0], [0], [0]], 1e-6)
+        np.testing.assert_array_equal(tf.gather(x, [[0], [1]], axis=2, batch_dims=1)[1], x[1][:, [1]])
+        with self.assertRaisesRegex(NotImplementedError, "tf.gather: `batch_dims`"):
+            tf.gather(keras.Input((5, 3)), at, axis=2, batch_dims=1)
+
     def test_images(self):
         x = np.arange(2 * 4 * 6 * 3, dtype="float32").reshape(2, 4, 6, 3)
         small = tf.image.resize(x, (2, 2), method="area")

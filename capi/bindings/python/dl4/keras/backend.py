@@ -10,5 +10,6 @@ from .src.backend.config import (
     set_image_data_format,
 )
 from .src.backend.global_state import clear as clear_session
+from .src.legacy.backend import ctc_batch_cost, ctc_decode
 from .src.ops.core import is_keras_tensor
 from .src.saving.serialization_lib import enable_unsafe_deserialization

@@ -216,11 +216,29 @@ def roll(input, shift, axis, name=None):  # noqa: A002
 
 def gather(params, indices, validate_indices=None, axis=None, batch_dims=0, name=None):
     axis = batch_dims if axis is None else axis
-    if batch_dims:
-        return tensor(np.take_along_axis(array(params), array(indices), axis))
     if is_symbolic(params, indices):
-        return ops.take(params, indices, axis=axis)
-    return tensor(np.take(array(params), array(indices), axis))
+        return _gathered(params, indices, axis, batch_dims) if batch_dims else ops.take(params, indices, axis=axis)
+
+    def rows(params, indices, left):
+        if not left:
+            return np.take(params, indices, axis - batch_dims if axis >= 0 else axis)
+        return np.stack([rows(p, i, left - 1) for p, i in zip(params, indices)])
+
+    return tensor(rows(array(params), array(indices), batch_dims))
+
+
+def _gathered(params, indices, axis, batch_dims):
+    """Of symbolic tensors with common first axes."""
+    indices = ops.cast(indices, "int32")
+    if axis != batch_dims or len(indices.shape) != batch_dims + 1:
+        raise NotImplementedError(
+            "tf.gather: `batch_dims` of symbolic tensors: expected the axis behind the common ones and indices of one "
+            f"axis more, got batch_dims={batch_dims}, axis={axis} and indices of shape {indices.shape}"
+        )
+    for _ in params.shape[batch_dims + 1 :]:
+        indices = ops.expand_dims(indices, -1)
+    first = params[(builtins.slice(None),) * axis + (builtins.slice(0, 1),)]
+    return ops.take_along_axis(params, indices + ops.cast(ops.zeros_like(first), "int32"), axis=axis)
 
 
 def gather_nd(params, indices, batch_dims=0, name=None):

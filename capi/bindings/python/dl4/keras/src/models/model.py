@@ -64,7 +64,8 @@ class Model(Layer, Trainer, Inputs, InFiles):
         there by then."""
         if not self._has_custom_call():
             return self._set_function(functional)
-        self._session = self._trainer = self._training_functional = self._inferring_functional = self._saying_functional = None
+        self._session = self._trainer = None
+        self._training_functional = self._inferring_functional = self._saying_functional = None
         self.built = True
         del self._functional
         self._pending = inputs

@@ -3,6 +3,7 @@
 import inspect
 
 from ..backend import call_context
+from ..backend.eager_tensor import is_array
 from ..export import keras_export
 from ..layers.input_layer import InputLayer
 from ..layers.lambda_layer import Lambda
@@ -15,6 +16,9 @@ from ..symbolic.tensor import Input, is_tensor
 from ..tree import flatten, map_nest
 from ..utils.naming import unique_name
 from .model import Model
+
+
+_OF_IMAGES = "Resizing", "CenterCrop"
 
 
 def _need_one_argument(layer):
@@ -45,6 +49,16 @@ class Sequential(Model):
             for layer in layers:
                 self.add(layer, rebuild=False)
             self._rebuild()
+
+    def _is_given_one_image(self, x):
+        """Without a batch, which layers of images take alone."""
+        return (
+            not self.built
+            and is_array(x)
+            and x.ndim == 3
+            and not self._has_custom_call()
+            and any(getattr(v, "_changes_images", v._class_name in _OF_IMAGES) for v in self._list)
+        )
 
     def add(self, layer, rebuild=True):
         if is_tensor(layer):
@@ -140,6 +154,8 @@ class Sequential(Model):
 
     def __call__(self, *args, **kwargs):
         on_arrays = call_context.owner() is None and not any(is_tensor(leaf) for leaf in flatten([args, kwargs]))
+        if on_arrays and len(args) == 1 and self._is_given_one_image(args[0]):
+            return self._one_by_one(args[0], kwargs.get("training"))
         if self._functional is None and on_arrays and len(args) == 1 and any(one._is_custom() for one in self.layers):
             try:
                 self._build_from_data(args[0])

@@ -7,7 +7,9 @@ from ..backend import call_context, global_state
 from ..backend.eager_tensor import eager_tensor, is_array
 from ..tree import flatten, map_nest, pack_like
 from .execution import activity_penalties, key_of, structure_of
-from .step_model import StepModel
+from .function import between
+from .host import Ahead, with_hosts
+from .step_model import needed_calls, StepModel
 from .tensor import as_tensor, Call, Input, is_tensor, operate, operation
 
 
@@ -195,7 +197,12 @@ class _Trace:
         wanted = [t for t in flatten([self.nest, *behind]) if is_tensor(t)]
         self.outputs = list(dict.fromkeys([*self.counts.values(), *wanted]))
         if self.outputs or step.effects:
-            self.model = StepModel([*inputs, *(symbol for symbol, _ in self.fed)], self.outputs, step.effects)
+            inputs += [symbol for symbol, _ in self.fed]
+            known = {t.call for t in inputs}
+            calls = needed_calls([*self.outputs, *step.effects], known)
+            self.from_hosts = [t for c in calls if c.host is not None and c not in known for t in c.outputs]
+            self.ahead = Ahead(with_hosts(calls, inputs), inputs, between) if self.from_hosts else None
+            self.model = StepModel([*inputs, *self.from_hosts], self.outputs, step.effects)
         else:
             self.model = None
         for optimizer in self.counts:
@@ -207,7 +214,11 @@ class _Trace:
         from_here = {}
         if self.model is not None:
             fed = [as_data(numpy.asarray(value(), symbol.dtype)) for symbol, value in self.fed]
-            got = self.model.run([*tensors, *fed])
+            tensors = [*tensors, *fed]
+            if self.ahead is not None:
+                now = self.ahead.values([eager_tensor(t.numpy()) for t in tensors])
+                tensors += [as_data(now[t]) for t in self.from_hosts]
+            got = self.model.run(tensors)
             from_here = {t: eager_tensor(v.numpy()) for t, v in zip(self.outputs, got)}
             for optimizer, count in self.counts.items():
                 optimizer._updated(int(from_here[count]))

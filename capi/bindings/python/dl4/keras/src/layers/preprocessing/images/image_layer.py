@@ -57,6 +57,8 @@ class ImageLayer(Layer):
             now = call_context.training() if training is None else training
             if isinstance(now, call_context.Flag):
                 now = now.value
+            if now is None and call_context.step() is not None:
+                now = True  # what call() takes where nobody says it
             if is_tensor(data) and (now or overrides.is_overridden(self, *_CHANGES)):
                 shape = self._changed_shape(data.shape) if now else data.shape
                 return host_call(self, (data,), {"training": bool(now)}, shape, "float32")

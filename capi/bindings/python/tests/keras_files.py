@@ -77,6 +77,7 @@ def main(folder):
     n = nested(keras)
     n.fit(IMAGES, np.ones((5, 3)), epochs=2, batch_size=5, verbose=0, shuffle=False)
     n.save(f"{folder}/nested.keras")
+    n.save(f"{folder}/nested.h5")
     first = n.predict(IMAGES, verbose=0)
     n.fit(IMAGES, np.ones((5, 3)), batch_size=5, verbose=0, shuffle=False)
     later = n.predict(IMAGES, verbose=0)

@@ -81,6 +81,8 @@ def standardize_dtype(dtype):
         return "float32"
     if isinstance(dtype, type) and dtype in (int, float, bool):
         return {int: "int32", float: "float32", bool: "bool"}[dtype]
+    if getattr(dtype, "kind", "f") in "SOU":  # texts
+        return "string"
     return str(getattr(dtype, "name", dtype))
 
 

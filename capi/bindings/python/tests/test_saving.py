@@ -183,6 +183,113 @@ class Files(unittest.TestCase):
             keras.saving.load_model(self.folder / "n.keras")
         self.assertNotIn("tmp", "".join(os.listdir(self.folder)))
 
+    def compiled(self):
+        x = keras.Input((6,))
+        h = layers.BatchNormalization()(layers.Dense(5, activation="relu", kernel_regularizer="l2")(x))
+        m = keras.Model(x, layers.Dense(2)(layers.Add()([h, layers.Dense(5)(x)])))
+        m.compile(keras.optimizers.Adam(0.01), "mse", metrics=["mae"])
+        m.fit(DATA, DATA[:, :2], epochs=2, batch_size=8, verbose=0, shuffle=False)
+        return m
+
+    def test_h5_of_keras_2s_form_trains_on(self):
+        m, path = self.compiled(), self.folder / "model.h5"
+        m.save(path)
+        again = keras.models.load_model(path)
+        self.assertEqual(again.predict(DATA, verbose=0).tolist(), m.predict(DATA, verbose=0).tolist())
+        losses = [x.fit(DATA, DATA[:, :2], batch_size=8, verbose=0, shuffle=False).history["loss"] for x in (m, again)]
+        self.assertEqual(*losses)
+        self.assertEqual(int(again.optimizer.iterations), 6)
+        m.save(path, include_optimizer=False)
+        self.assertFalse(keras.models.load_model(path).compiled)
+        self.assertRaises(ValueError, m.save, self.folder / "model.keras", include_optimizer=False)
+
+    def test_h5_weights_go_by_order_or_by_name(self):
+        m, path = self.compiled(), self.folder / "model.h5"
+        m.save(path)
+        other = self.compiled()
+        other.load_weights(path)
+        self.assertEqual(other.predict(DATA, verbose=0).tolist(), m.predict(DATA, verbose=0).tolist())
+        some = keras.Sequential([keras.Input((6,)), layers.Dense(5, name=m.layers[1].name), layers.Dense(7)])
+        last = some.layers[1].get_weights()
+        some.load_weights(path, by_name=True)
+        close(some.layers[0].kernel, m.layers[1].kernel)
+        close(some.layers[1].get_weights()[0], last[0])
+        self.assertRaisesRegex(ValueError, "Layer count mismatch", some.load_weights, path)
+        some = keras.Sequential([keras.Input((6,)), layers.Dense(4, name=m.layers[1].name)])
+        self.assertRaisesRegex(ValueError, "Weight count mismatch", some.load_weights, path, by_name=True)
+
+    def test_h5_of_layers_and_losses_of_ones_own(self):
+        @keras.saving.register_keras_serializable("h5")
+        class Twice(layers.Layer):
+            def build(self, shape):
+                self.factor = self.add_weight(shape=(shape[-1],), initializer="ones", name="factor")
+
+            def call(self, x):
+                return 2 * x * self.factor
+
+        @keras.saving.register_keras_serializable("h5")
+        def far(y, p):
+            return keras.ops.mean(keras.ops.abs(y - p), axis=-1)
+
+        m = keras.Sequential([keras.Input((6,)), layers.Dense(3), Twice()])
+        m.compile("sgd", far)
+        m.fit(DATA, DATA[:, :3], verbose=0)
+        path = self.folder / "model.h5"
+        m.save(path)
+        with self.assertWarnsRegex(UserWarning, "begins anew"):
+            again = keras.models.load_model(path)
+        close(again.predict(DATA, verbose=0), m.predict(DATA, verbose=0))
+        close(again.evaluate(DATA, DATA[:, :3], verbose=0), m.evaluate(DATA, DATA[:, :3], verbose=0))
+
+    def test_keras_h5_with_a_layer_of_ones_own(self):
+        with self.assertWarnsRegex(UserWarning, "begins anew"):
+            m = keras.models.load_model(HERE / "nested.h5")
+        close(m.predict(keras_files.IMAGES, verbose=0), EXPECTED["nested"])
+        self.assertEqual(type(m.optimizer).__name__, "Adam")
+        other = keras_files.nested(keras)
+        other.load_weights(HERE / "nested.h5")
+        close(other.predict(keras_files.IMAGES, verbose=0), EXPECTED["nested"])
+
+    def test_h5_has_long_texts_and_lists(self):
+        names = [f"layer_{i}_{'n' * 200}" for i in range(600)]
+        x = y = keras.Input((1,))
+        for name in names:
+            y = layers.Activation("relu", name=name)(y)
+        m, path = keras.Model(x, y), self.folder / "long.h5"
+        m.save(path)
+        file = hdf5.Hdf5(path.read_bytes())
+        self.assertEqual([n.decode() for n in file.texts("model_weights", "layer_names")][1:], names)
+        self.assertGreater(len(file.texts("", "model_config")), 64512)
+
+    def test_file_editor(self):
+        x = keras.Input((2,))
+        small = keras.Model(x, layers.Dense(3)(layers.Dense(3)(x)))
+        large = keras.Model(x, layers.Dense(3)(layers.Dense(3)(layers.Dense(3)(x))))
+        small.save(self.folder / "small.keras")
+        editor = keras.saving.KerasFileEditor(self.folder / "small.keras")
+        editor.summary()
+        self.assertEqual(editor.compare(small)["status"], "success")
+        self.assertEqual(editor.compare(large), {"status": "error", "error_count": 1, "match_count": 4})
+        editor.add_object("layers/more", {"0": np.ones((3, 3))})
+        editor.rename_object("more", "dense_2")
+        editor.add_weights("layers/dense_2", {"1": np.ones(4)})
+        self.assertEqual(editor.compare(large)["error_count"], 1)
+        editor.delete_weight("dense_2", "1")
+        editor.add_weights("dense_2", {"1": np.ones(3)})
+        editor.save(self.folder / "large.weights.h5")
+        large.load_weights(self.folder / "large.weights.h5")
+        close(large.layers[-1].kernel, np.ones((3, 3)))
+        close(large.layers[1].kernel, small.layers[1].kernel)
+        editor.delete_object("dense_2")
+        self.assertEqual(editor.compare(small)["status"], "success")
+        self.assertRaises(ValueError, editor.save, "x.h5")
+        self.assertRaises(ValueError, editor.delete_object, "none")
+        self.assertRaises(ValueError, editor.add_object, "a/b", {})
+        self.assertRaises(ValueError, keras.saving.KerasFileEditor, "model.h5")
+
+
+DATA = np.random.default_rng(3).normal(size=(16, 6)).astype("float32")
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -1,5 +1,6 @@
 """Files of models and weights, and objects as configs."""
 
+from .src.later import names_later as _names_later
 from .src.saving.object_registration import (
     custom_object_scope,
     CustomObjectScope,
@@ -15,3 +16,5 @@ from .src.saving.serialization_lib import (
     enable_unsafe_deserialization,
     serialize_keras_object,
 )
+
+__getattr__, __dir__ = _names_later(__package__, globals(), {".src.saving.file_editor": "KerasFileEditor"})

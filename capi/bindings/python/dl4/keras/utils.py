@@ -1,5 +1,10 @@
 """Seeds, one-hot labels, sequences, drawings, files, datasets of directories."""
 
+from .src.backend.config import (
+    disable_interactive_logging,
+    enable_interactive_logging,
+    is_interactive_logging_enabled,
+)
 from .src.backend.global_state import clear as clear_session
 from .src.later import names_later as _names_later
 from .src.saving.object_registration import custom_object_scope, CustomObjectScope, register_keras_serializable

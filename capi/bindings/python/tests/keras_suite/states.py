@@ -1,4 +1,4 @@
-"""What a call in training changes: moving means, vectors of a spectral norm, draws; and what a recorded `training` says."""
+"""What a call in training changes: moving means, vectors of a spectral norm, draws; what a recorded `training` says."""
 
 import os
 import tempfile

@@ -24,40 +24,52 @@ class BackupAndRestore(Callback):
             )
         self.backup_dir, self.save_freq = os.fspath(backup_dir), save_freq
         self.double_checkpoint, self.delete_checkpoint = double_checkpoint, delete_checkpoint
-        self._seen, self._last, self._current_epoch = 0, 0, 0
-        self._path = os.path.join(self.backup_dir, "latest.dl4")
-        self._metadata = os.path.join(self.backup_dir, "training_metadata.json")
+        self._seen, self._last_batch_seen, self._current_epoch = 0, 0, 0
+        self._weights_path = os.path.join(self.backup_dir, "latest.dl4")
+        self._training_metadata_path = os.path.join(self.backup_dir, "training_metadata.json")
+        self._prev_weights_path = f"{self._weights_path}.bkp"
+        self._prev_training_metadata_path = f"{self._training_metadata_path}.bkp"
 
     def on_train_begin(self, logs=None):
-        if not os.path.exists(self._path):
+        try:
+            self._load()
+        except (OSError, ValueError):  # it may have been interrupted while it was written
+            if not os.path.exists(self._prev_weights_path):
+                raise
+            shutil.copy(self._prev_weights_path, self._weights_path)
+            shutil.copy(self._prev_training_metadata_path, self._training_metadata_path)
+            self._load()
+
+    def _load(self):
+        if not os.path.exists(self._weights_path):
             return
-        self.model._load_checkpoint(self._path)
-        with open(self._metadata) as file:
+        self.model._load_checkpoint(self._weights_path)
+        with open(self._training_metadata_path) as file:
             self._current_epoch = self.model._initial_epoch = json.load(file)["epoch"]
 
     def on_train_batch_end(self, batch, logs=None):
         if self.save_freq == "epoch":
             return
-        self._seen += batch + 1 if batch <= self._last else batch - self._last
-        self._last = batch
+        self._seen += batch + 1 if batch <= self._last_batch_seen else batch - self._last_batch_seen
+        self._last_batch_seen = batch
         if self._seen >= self.save_freq:
             self._seen = 0
             self._save()
 
     def on_epoch_end(self, epoch, logs=None):
-        self._current_epoch, self._last = epoch + 1, 0
+        self._current_epoch, self._last_batch_seen = epoch + 1, 0
         if self.save_freq == "epoch":
             self._save()
 
     def _save(self):
         os.makedirs(self.backup_dir, exist_ok=True)
         if self.double_checkpoint:
-            for path in (self._path, self._metadata):
+            for path in (self._weights_path, self._training_metadata_path):
                 if os.path.exists(path):
                     shutil.copy(path, f"{path}.bkp")
-        self.model._save_checkpoint(self._path)
-        with open(self._metadata, "w") as file:
-            json.dump({"epoch": self._current_epoch, "batch": self._last}, file)
+        self.model._save_checkpoint(self._weights_path)
+        with open(self._training_metadata_path, "w") as file:
+            json.dump({"epoch": self._current_epoch, "batch": self._last_batch_seen}, file)
 
     def on_train_end(self, logs=None):
         if self.delete_checkpoint and os.path.exists(self.backup_dir):

@@ -2,6 +2,7 @@
 
 from ..export import keras_export
 from ..optimizers.optimizer import rates_of
+from ..utils.io_utils import print_msg
 from .callback import Callback
 
 
@@ -24,7 +25,7 @@ class LearningRateScheduler(Callback):
             optimizer.learning_rate = float(rate)
             if self.verbose > 0:
                 which = f"{optimizer.name} " if name != "learning_rate" else ""
-                print(f"\nEpoch {epoch + 1}: LearningRateScheduler setting {which}learning rate to {float(rate)}.")
+                print_msg(f"\nEpoch {epoch + 1}: LearningRateScheduler setting {which}learning rate to {float(rate)}.")
 
     def on_epoch_end(self, epoch, logs=None):
         if logs is not None:

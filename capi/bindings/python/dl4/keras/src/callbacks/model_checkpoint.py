@@ -4,6 +4,7 @@ import os
 import warnings
 
 from ..export import keras_export
+from ..utils.io_utils import print_msg
 from .monitor_callback import MonitorCallback
 
 
@@ -69,7 +70,7 @@ class ModelCheckpoint(MonitorCallback):
         improved = self._is_improvement(current, self.best)
         if self.verbose > 0:
             said = f"improved from {best} to {current:.5f}, saving model to {path}"
-            print(f"\nEpoch {epoch + 1}: {self.monitor} {said if improved else f'did not improve from {best}'}")
+            print_msg(f"\nEpoch {epoch + 1}: {self.monitor} {said if improved else f'did not improve from {best}'}")
         self.best = current if improved else self.best
         return improved
 
@@ -83,9 +84,9 @@ class ModelCheckpoint(MonitorCallback):
         if self.save_best_only and not self._improved(epoch, logs, path):
             return
         if not self.save_best_only and self.verbose > 0:
-            print(f"\nEpoch {epoch + 1}: saving model to {path}")
+            print_msg(f"\nEpoch {epoch + 1}: saving model to {path}")
         if os.path.dirname(path):
             os.makedirs(os.path.dirname(path), exist_ok=True)
         (self.model.save_weights if self.save_weights_only else self.model.save)(path, overwrite=True)
         if self.verbose > 0:
-            print(f"\nEpoch {epoch + 1}: finished saving model to {path}")
+            print_msg(f"\nEpoch {epoch + 1}: finished saving model to {path}")

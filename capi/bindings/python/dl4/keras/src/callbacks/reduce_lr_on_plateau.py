@@ -4,6 +4,7 @@ import warnings
 
 from ..export import keras_export
 from ..optimizers.optimizer import rates_of
+from ..utils.io_utils import print_msg
 from .monitor_callback import MonitorCallback
 
 
@@ -70,7 +71,7 @@ class ReduceLROnPlateau(MonitorCallback):
         optimizer.learning_rate = rate
         if self.verbose > 0:
             which = f"{optimizer.name} " if name != "learning_rate" else ""
-            print(f"\nEpoch {epoch + 1}: ReduceLROnPlateau reducing {which}learning rate to {rate}.")
+            print_msg(f"\nEpoch {epoch + 1}: ReduceLROnPlateau reducing {which}learning rate to {rate}.")
         return True
 
     def in_cooldown(self):

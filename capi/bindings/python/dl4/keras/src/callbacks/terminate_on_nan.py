@@ -3,6 +3,7 @@
 import math
 
 from ..export import keras_export
+from ..utils.io_utils import print_msg
 from .callback import Callback
 
 
@@ -22,5 +23,5 @@ class TerminateOnNaN(Callback):
             raise RuntimeError(
                 f"NaN or Inf loss encountered at batch {batch}. Loss value: {loss}. Terminating training immediately."
             )
-        print(f"Batch {batch}: Invalid loss, terminating training")
+        print_msg(f"Batch {batch}: Invalid loss, terminating training")
         self.model.stop_training = True

@@ -169,11 +169,9 @@ class CustomLayer:
                 if id(value) not in seen and not value._is_operation:
                     seen.add(id(value))
                     found.append(value)
-            elif isinstance(value, dict):
-                for item in value.values():
-                    look(item)
-            elif isinstance(value, (list, tuple)):
-                for item in value:
+            elif isinstance(value, (dict, list, tuple)) and id(value) not in seen:
+                seen.add(id(value))
+                for item in value.values() if isinstance(value, dict) else value:
                     look(item)
 
         for key, value in vars(self).items():

@@ -229,8 +229,13 @@ class Sequential(Model):
 
     @classmethod
     def from_config(cls, config, custom_objects=None):
+        if not {"name", "layers"} <= config.keys():
+            raise ValueError(
+                "A Sequential model configuration must be a dictionary containing the 'name' and 'layers' keys. "
+                f"Received: {config}"
+            )
         with custom_object_scope(custom_objects):
-            model = cls(name=config.get("name"), trainable=config.get("trainable", True))
+            model = cls(name=config["name"], trainable=config.get("trainable", True))
             for layer in config["layers"]:
                 model.add(deserialize_keras_object(layer), rebuild=False)
             model._rebuild()

@@ -99,6 +99,10 @@ class OptimizerVariable:
     value = property(numpy)
 
     @property
+    def path(self):
+        return f"{self._optimizer.name}/{self.name}"
+
+    @property
     def shape(self):
         return self.numpy().shape
 

@@ -1,4 +1,4 @@
-"""HDF5 as h5py writes it for Keras: groups, dense arrays of numbers. Arrays by their paths."""
+"""HDF5 as h5py writes it for Keras: groups, dense arrays of numbers, texts as attributes. Arrays by their paths."""
 
 import itertools
 import struct
@@ -9,6 +9,8 @@ _DATASPACE, _LINK_INFO, _DATATYPE, _FILL, _LINK, _EXTERNAL, _LAYOUT = 1, 2, 3, 5
 _ATTRIBUTE, _MORE, _TABLE = 12, 16, 17
 _DEPTH = 64
 
+
+_MOST = 64512  # bytes of an attribute; a longer list of texts is split
 
 # ---- written: old superblock and headers, groups that list their members, contiguous data
 
@@ -42,19 +44,61 @@ def _dataset(array, at):
     return _header([_message(kind, data) for kind, data in parts])
 
 
-def _group(members, places):
+def _group(members, places, said):
     info = _message(_LINK_INFO, struct.pack("<HQQ", 0, _NOWHERE, _NOWHERE))
     names = [(name.encode(), places[id(node)]) for name, node in members.items()]
-    return _header(
-        [info] + [_message(_LINK, struct.pack("<BBH", 1, 1, len(n)) + n + struct.pack("<Q", at)) for n, at in names]
-    )
+    links = [_message(_LINK, struct.pack("<BBH", 1, 1, len(n)) + n + struct.pack("<Q", at)) for n, at in names]
+    return _header([info, *links, *said])
 
 
-def write(file, arrays):
-    """Writes arrays by path to a binary file."""
+def _attribute(name, kind, space, data):
+    parts = [name.encode() + b"\0", kind, space]
+    head = struct.pack("<BBHHH", 1, 0, *map(len, parts))
+    return _message(_ATTRIBUTE, head + b"".join(part + bytes(-len(part) % 8) for part in parts) + data)
+
+
+def _list_of_texts(name, texts):
+    """Texts of one length, in as many attributes as they need."""
+    size = max(map(len, texts), default=1)
+    if size > _MOST:
+        raise ValueError(f"HDF5: {name}: a text of {size} bytes: expected at most {_MOST}")
+    count = max(_MOST // size, 1)
+    chunks = [texts[i : i + count] for i in range(0, len(texts), count)] or [[]]
+    for i, chunk in enumerate(chunks):
+        space = struct.pack("<BBB5xQ", 1, 1, 0, len(chunk))
+        kind, data = struct.pack("<BBBBI", 0x13, 1, 0, 0, size), b"".join(text.ljust(size, b"\0") for text in chunk)
+        yield _attribute(f"{name}{i}" if len(chunks) > 1 else name, kind, space, data)
+
+
+class _Heap:
+    """Texts of any length, which attributes point to."""
+
+    def __init__(self):
+        self.texts = []
+
+    def attribute(self, name, text, at):
+        """One that says a text; `at`: where the heap will be."""
+        self.texts.append(text)
+        kind = struct.pack("<BBBBI", 0x19, 1, 1, 0, 16) + struct.pack("<BBBBI", 0x13, 0x10, 0, 0, 1)
+        data = struct.pack("<IQI", len(text), at, len(self.texts))
+        return _attribute(name, kind, struct.pack("<BBB5x", 1, 0, 0), data)
+
+    def bytes(self):
+        objects = [
+            struct.pack("<HHIQ", i + 1, 1, 0, len(text)) + text + bytes(-len(text) % 8)
+            for i, text in enumerate(self.texts)
+        ]
+        used = 16 + sum(map(len, objects))
+        size = max(4096, used + 16)
+        rest = struct.pack("<HHIQ", 0, 0, 0, size - used)
+        return b"GCOL" + struct.pack("<BBBBQ", 1, 0, 0, 0, size) + b"".join(objects) + rest.ljust(size - used, b"\0")
+
+
+def write(file, arrays, attributes=None):
+    """Writes arrays by path to a binary file; attributes of groups by their paths, bytes or lists of them."""
     import numpy
 
-    root = {}
+    root, said = {}, {}
     for path, array in arrays.items():
         array = numpy.ascontiguousarray(array).reshape(numpy.shape(array))
         if array.dtype.kind not in "iubf" or array.dtype.itemsize > 8:
@@ -66,26 +110,44 @@ def write(file, arrays):
         if not isinstance(group, dict) or name in group:
             raise ValueError(f"{path}: there are two objects of that path")
         group[name] = array
+    for path, texts in (attributes or {}).items():
+        group = root
+        for part in path.split("/") if path else ():
+            group = group.setdefault(part, {})
+        said[id(group)] = texts
     nodes, places, at = [root], {id(root): 96}, 96
     for node in nodes:  # grows meanwhile
         if isinstance(node, dict):
             nodes += node.values()
+
+    def header(node, where, heap, heap_at):
+        if not isinstance(node, dict):
+            return _dataset(node, where.get(id(node), 0))
+        texts = []
+        for name, value in said.get(id(node), {}).items():
+            texts += [heap.attribute(name, value, heap_at)] if isinstance(value, bytes) else _list_of_texts(name, value)
+        return _group(node, places, texts)
+
+    for node in nodes:
+        places.setdefault(id(node), 0)
     for node in nodes:
         places[id(node)] = at
-        at += len(
-            _group(node, dict.fromkeys(map(id, node.values()), 0)) if isinstance(node, dict) else _dataset(node, 0)
-        )
+        at += len(header(node, {}, _Heap(), 0))
     data = [node for node in nodes if not isinstance(node, dict) and node.nbytes]
     starts = list(itertools.accumulate((-(-array.nbytes // 8) * 8 for array in data), initial=at))
     where = dict(zip(map(id, data), starts))
     head = _SIGNATURE + struct.pack("<BBBBBBBBHHI", 0, 0, 0, 0, 0, 8, 8, 0, 4, 16, 0)
-    head += struct.pack("<QQQQ", 0, _NOWHERE, starts[-1], _NOWHERE) + struct.pack("<QQII16x", 0, places[id(root)], 0, 0)
+    heap = _Heap()
+    headers = [header(node, where, heap, starts[-1]) for node in nodes]
+    texts = heap.bytes() if heap.texts else b""
+    head += struct.pack("<QQQQ", 0, _NOWHERE, starts[-1] + len(texts), _NOWHERE)
+    head += struct.pack("<QQII16x", 0, places[id(root)], 0, 0)
     file.write(head)
-    for node in nodes:
-        file.write(_group(node, places) if isinstance(node, dict) else _dataset(node, where.get(id(node), 0)))
+    file.writelines(headers)
     for array in data:
         file.write(array.tobytes())
         file.write(bytes(-array.nbytes % 8))
+    file.write(texts)
 
 
 # ---- read
@@ -96,6 +158,7 @@ class Hdf5:
 
     def __init__(self, data):
         self._data, self.groups, self._datasets, self._seen = data, {""}, {}, set()
+        self._said = {}  # attributes of groups, as they stand there
         if data[:8] != _SIGNATURE:
             raise ValueError("not an HDF5 file")
         if data[8] > 1 or data[13] != 8 or data[14] != 8:
@@ -115,6 +178,49 @@ class Hdf5:
         start = f"{group}/" if group else ""
         names = (path[len(start) :] for path in self._datasets if path.startswith(start))
         return sorted(name for name in names if "/" not in name)
+
+    def texts(self, group, name):
+        """What an attribute of a group says: bytes, or a list of them; None where there is none. A long list stands in
+        several."""
+        found = dict(filter(None, map(self._attribute, self._said[group])))
+        if name in found:
+            return found[name]
+        parts = list(itertools.takewhile(lambda key: key in found, (f"{name}{i}" for i in itertools.count())))
+        return [text for part in parts for text in found[part]] if parts else None
+
+    def _attribute(self, data):
+        """Name and texts; None of one that holds no texts."""
+        version, *sizes = struct.unpack("<BxHHH", data[:8])
+        at, parts, align = 8 + (version == 3), [], 8 if version == 1 else 1
+        for size in sizes:
+            parts.append(data[at : at + size])
+            at += -(-size // align) * align
+        name, (kind, space), rest = parts[0].rstrip(b"\0").decode(), parts[1:], data[at:]
+        size, rank = struct.unpack("<I", kind[4:8])[0], space[1]
+        count = 1
+        for d in struct.unpack(f"<{rank}Q", space[8 if space[0] == 1 else 4 :][: 8 * rank]):
+            count *= d
+        items = [rest[i * size : (i + 1) * size] for i in range(count)]
+        if kind[0] & 15 == 9 and kind[1] & 15 == 1:
+            items = [self._in_heap(*struct.unpack("<IQI", item)) for item in items]
+        elif kind[0] & 15 != 3:
+            return None
+        items = [bytes(item).rstrip(b"\0") for item in items]
+        return name, items if rank else items[0]
+
+    def _in_heap(self, length, at, index):
+        if not length:
+            return b""
+        mark, size = self._unpack("<4s4xQ", at)
+        end, at = at + size, at + 16
+        while mark == b"GCOL" and at + 16 <= end:
+            number, _, size = self._unpack("<HHxxxxQ", at)
+            if number == index:
+                return self._bytes(at + 16, length)
+            if not number:
+                break
+            at += 16 + -(-size // 8) * 8
+        raise ValueError(f"HDF5: there is no text {index} where an attribute points to")
 
     def shape_of(self, path):
         return self._datasets[path][1]
@@ -168,6 +274,7 @@ class Hdf5:
             self._datasets[path] = self._facts(path, said, *(parts[k][0] for k in (_DATASPACE, _DATATYPE, _LAYOUT)))
             return
         self.groups.add(path)
+        self._said[path] = parts.get(_ATTRIBUTE, ())
         links = [self._link(data) for data in parts.get(_LINK, ())]
         for data in parts.get(_TABLE, ()):
             links += self._table(*struct.unpack("<QQ", data[:16]))
@@ -230,6 +337,8 @@ class Hdf5:
         wanted = dtype.itemsize
         for d in shape:
             wanted *= d
+        if layout[0] == 4 and layout[1] == 3:
+            raise ValueError(f'Not allowed: H5 file with virtual Dataset: "{path}"')
         if layout[0] != 3 or layout[1] > 1:
             raise NotImplementedError(f'HDF5: "{path}" is chunked, compressed or virtual: expected dense data')
         place, held = struct.unpack("<QQ", layout[2:18]) if layout[1] == 1 else (None, 0)

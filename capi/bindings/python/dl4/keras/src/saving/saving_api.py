@@ -5,9 +5,11 @@ import os
 import zipfile
 
 from .... import core
+from ....abi import UnknownKind, Unsupported
 from ..backend import global_state
 from ..models.model import Model
 from ..models.rebuild import from_core
+from . import legacy_h5_format
 from .object_registration import custom_object_scope
 from .saving_lib import model_of_archive
 
@@ -29,6 +31,17 @@ def load_model(filepath, custom_objects=None, compile=True, safe_mode=True):
         )
     elif not os.path.exists(path) and os.path.splitext(path)[1] not in _SUFFIXES:
         raise ValueError(f"File format not supported: filepath={path}. Expected one of {', '.join(_SUFFIXES)}")
+    try:
+        return _loaded(path, custom_objects, compile)
+    except (UnknownKind, Unsupported):  # it may have layers, losses or metrics of one's own
+        if not path.endswith((".h5", ".hdf5")):
+            raise
+        with custom_object_scope(custom_objects):
+            return legacy_h5_format.read(path, compile, safe_mode)
+
+
+def _loaded(path, custom_objects, compile):
+    """Of a file that the library reads."""
     loaded = core.Model.load(path, global_state.context())
     with custom_object_scope(custom_objects):
         model = from_core(loaded, Model)

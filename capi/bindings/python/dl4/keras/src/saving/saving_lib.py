@@ -15,7 +15,7 @@ from ..backend import global_state
 from ..backend.config import version
 from ..kind import is_native
 from ..tree import flatten
-from . import hdf5
+from . import hdf5, legacy_h5_format
 from .serialization_lib import deserialize_keras_object, serialize_keras_object
 from .walk import Loading, Saving
 
@@ -62,8 +62,7 @@ def save_model(model, filepath, overwrite=True, zipped=None, **kwargs):
     """A whole model: .safetensors; .keras for Keras, with what it was compiled with and its optimizer's state. With
     zipped=False a folder of what a .keras file holds."""
     save_format = kwargs.pop("save_format", None)
-    if not kwargs.pop("include_optimizer", True):
-        raise TypeError("`include_optimizer=False` is for Keras 2's files: load_model(..., compile=False) reads none")
+    include_optimizer = kwargs.pop("include_optimizer", True)
     if kwargs:
         raise ValueError(f"The following argument(s) are not supported: {list(kwargs)}")
     if isinstance(filepath, io.IOBase):
@@ -80,6 +79,9 @@ def save_model(model, filepath, overwrite=True, zipped=None, **kwargs):
         )
     if zipped is False:
         return _write_folder(model, path)
+    legacy = path.endswith((".h5", ".hdf5"))
+    if not include_optimizer and not legacy:
+        raise ValueError(f"The following argument(s) are not supported: ['include_optimizer'], for {path}")
     if path.endswith(".keras") and not (is_plain(model) and (not model.compiled or _is_plainly_compiled(model))):
         _warn_unbuilt(model)
         with _replacing(path) as file:
@@ -89,6 +91,9 @@ def save_model(model, filepath, overwrite=True, zipped=None, **kwargs):
     constrained = [w.path for w in model._constrained()]
     if constrained:
         warnings.warn(f"{path}: saved without the constraints in Python of {', '.join(constrained)}", stacklevel=3)
+    if legacy:
+        with _replacing(path) as file:
+            return legacy_h5_format.write(file, model, include_optimizer)
     if path.endswith(".keras") and model.compiled:
         try:
             return model._save_training(path)
@@ -319,8 +324,6 @@ def load_weights(model, filepath, skip_mismatch=False, objects_to_skip=None, by_
     walked = path.endswith((".weights.h5", ".weights.json", ".keras"))
     if by_name is not None and walked:
         raise ValueError(f"`by_name` only supports loading legacy '.h5' or '.hdf5' files. Received: {path}")
-    if by_name:
-        raise NotImplementedError(f"{path}: load_weights(by_name=True) is not in this version of the library")
     if objects_to_skip is not None and not path.endswith((".weights.h5", ".weights.json")):
         raise ValueError(f"`objects_to_skip` only supports loading '.weights.h5' files.Received: {path}")
     if not walked and not path.endswith((".h5", ".hdf5", ".npz", ".safetensors", ".dl4")) and not os.path.exists(path):
@@ -332,6 +335,13 @@ def load_weights(model, filepath, skip_mismatch=False, objects_to_skip=None, by_
         )
     if walked and (path.endswith(".json") or skip_mismatch or objects_to_skip is not None or not is_plain(model)):
         return _load_walked(model, path, skip_mismatch, objects_to_skip)
+    if path.endswith((".h5", ".hdf5")) and not walked and os.path.exists(path):
+        file = _file_of(path)
+        if legacy_h5_format.is_known(file):
+            legacy_h5_format.load(file, model, by_name, skip_mismatch)
+            return global_state.changed()
+    if by_name:
+        raise NotImplementedError(f"{path}: load_weights(by_name=True) is for files in the way of Keras 3's .h5")
     _need_files(model, "load_weights()")
     if path.endswith((".h5", ".hdf5", ".keras", ".npz")):
         if skip_mismatch:

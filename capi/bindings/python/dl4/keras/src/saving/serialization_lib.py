@@ -13,12 +13,12 @@ from ..kind import as_json
 from .object_registration import custom_object_scope, get_custom_objects, get_registered_name, registered
 
 
-_safe = [True]
+_safe = [None]  # None: as who reads says
 
 
 def in_safe_mode():
     """May configs bring no code?"""
-    return _safe[-1]
+    return _safe[-1] is not False
 
 
 def in_safe_loading():
@@ -95,7 +95,7 @@ def serialize_keras_object(thing):
         return {
             "module": "builtins" if ours else module,
             "class_name": "function",
-            "config": thing.__name__,
+            "config": get_registered_name(thing),
             "registered_name": get_registered_name(thing),
         }
     raise TypeError(
@@ -175,7 +175,7 @@ def deserialize_keras_object(config, custom_objects=None, safe_mode=None):
     """The object of a config."""
     with (
         custom_object_scope(custom_objects),
-        safely(_safe[-1] if safe_mode is None else safe_mode),
+        safely(safe_mode if _safe[-1] is None else _safe[-1]),  # as in Keras the outermost decides
         _sharing() as known,
     ):
         if isinstance(config, (list, tuple)):

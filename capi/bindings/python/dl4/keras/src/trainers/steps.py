@@ -136,6 +136,14 @@ class Steps:
             self._tracked_metrics = create("metric", "Mean", name="loss"), CompileMetrics(self)
         return self._tracked_metrics
 
+    @property
+    def _loss_tracker(self):
+        return self._tracked()[0] if self.compiled else None
+
+    @property
+    def _compile_metrics(self):
+        return self._tracked()[1] if self.compiled else None
+
     train_function = test_function = predict_function = None  # what the functions below make: f(iterator of batches)
 
     def make_train_function(self, force=False):

@@ -114,6 +114,36 @@ TEST(StreamMany, EachTakesItsOwnNumberOfSteps) {
   }
 }
 
+// Few steps write their own places of a ring alone, many turn it; both in the same streams, among single runs.
+TEST(StreamMany, RingsGoOnFromWhereTheyAre) {
+  constexpr int64_t n = 37;
+  auto s = session_of({{"Conv1D", R"({"filters": 4, "kernel_size": 3, "padding": "causal"})"},
+                       {"Conv1D", R"({"filters": 5, "kernel_size": 2, "padding": "causal", "dilation_rate": 5})"},
+                       {"GRU", R"({"units": 5, "return_sequences": true})"}});
+  const auto together = streams(s, n), alone = streams(s, n);
+  size_t from = 0;
+  for (const int64_t t : {1, 1, 2, 9, 1, 70, 3, 1}) {
+    SCOPED_TRACE(t);
+    from += 11;
+    auto x = rows(n, t, from);
+    std::vector<int64_t> steps;
+    for (int64_t i = 0; i < n; ++i) steps.push_back(t == 9 || t == 3 ? i % (t + 1) : t);
+    const auto y = floats(many(handles(together), x, t == 9 || t == 3 ? steps.data() : nullptr));
+    std::vector<float> expected;
+    for (int64_t i = 0; i < n; ++i) {
+      const int64_t own = steps[static_cast<size_t>(i)];
+      auto part = own ? one(alone[static_cast<size_t>(i)], row(x, i, own)) : std::vector<float>();
+      part.resize(static_cast<size_t>(t * 5));
+      expected.insert(expected.end(), part.begin(), part.end());
+    }
+    ASSERT_NO_FATAL_FAILURE(expect_near(y, expected));
+    for (size_t i = 0; i < 3; ++i) {
+      auto next = rows(1, 2, from + i);
+      expect_near(one(together[i], next), one(alone[i], next));
+    }
+  }
+}
+
 TEST(StreamMany, TheBitsDoNotDependOnWhoElseRuns) {
   auto s = sequences();
   const auto a = streams(s, 50), b = streams(s, 50);
@@ -154,6 +184,25 @@ TEST(StreamMany, AFailureLeavesAllWhereTheyWere) {
   EXPECT_EQ(out[0], nullptr);
   ids[79] = 4;
   EXPECT_EQ(floats(many(handles(a), x)), floats(many(handles(b), x)));
+}
+
+TEST(StreamMany, AFailureLeavesRingsWhereTheyWere) {
+  auto s = session_of({{"Embedding", R"({"input_dim": 5, "output_dim": 3})"},
+                       {"Conv1D", R"({"filters": 4, "kernel_size": 6, "padding": "causal"})"}},
+                      true);
+  const auto a = streams(s, 40), b = streams(s, 40);
+  for (const int64_t t : {1, 2, 20}) {
+    auto x = tensor({40, t}, {}, DL4_INT32);
+    auto *ids = static_cast<int32_t *>(dl4_tensor_data(x));
+    for (int64_t i = 0; i < 40 * t; ++i) ids[i] = static_cast<int32_t>(i * 3 % 5);
+    EXPECT_EQ(floats(many(handles(a), x)), floats(many(handles(b), x)));
+    ids[40 * t - 1] = 5;
+    dl4_tensor *in[] = {x}, *out[] = {nullptr};
+    EXPECT_EQ(refusal(dl4_stream_run_many(handles(a).data(), 40, nullptr, in, 1, out, 1, nullptr)).code,
+              DL4_INVALID_ARGUMENT);
+    ids[40 * t - 1] = 1;
+    EXPECT_EQ(floats(many(handles(a), x)), floats(many(handles(b), x)));
+  }
 }
 
 TEST(StreamMany, Refusals) {

@@ -126,15 +126,18 @@ int main(int argc, char **argv) {
       stream_of(context, {{"LSTM", sequences}, {"Dense", R"({"units": 1})"}}),
       stream_of(context, {{"Dense", R"({"units": 8, "activation": "tanh"})"}, {"GRU", sequences}}),
       stream_of(context, {{"LayerNormalization", "{}"}, {"SimpleRNN", sequences}}),
+      stream_of(context, {{"Conv1D", R"({"filters": 8, "kernel_size": 3, "dilation_rate": 4, "padding": "causal"})"},
+                          {"LSTM", sequences},
+                          {"GRU", sequences}}),
       // So wide that a session would take other libraries' kernels.
       stream_of(context, {{"Conv1D", R"({"filters": 16, "kernel_size": 15, "padding": "causal"})"},
                           {"Conv1D", R"({"filters": 16, "kernel_size": 3, "dilation_rate": 4, "padding": "causal"})"},
                           {"Conv1D", R"({"filters": 64, "kernel_size": 7, "groups": 4, "padding": "causal"})"},
                           {"Dense", R"({"units": 256})"},
                           {"LSTM", R"({"units": 64, "return_sequences": true})"}})};
-  const int64_t each = runs / static_cast<int64_t>(2 * std::size(streams));
+  const int64_t each = runs / static_cast<int64_t>(3 * std::size(streams));
   for (dl4_stream *stream : streams)
-    for (const int64_t steps : {1, 7}) {
+    for (const int64_t steps : {1, 7, 70}) {
       const int64_t shape[] = {1, steps, 4};
       dl4_tensor *x, *y = nullptr;
       check(dl4_tensor_create(context, DL4_FLOAT32, 3, shape, &x));

@@ -81,6 +81,13 @@ TEST(StreamChunks, RecurrentLayersHaveTheBitsOfOneStep) {
   }
 }
 
+// So much work that the threads of the context divide it, by rows or columns.
+TEST(StreamChunks, WideLayersAreDividedAmongThreads) {
+  expect_same_bits({{"Dense", R"({"units": 1000, "activation": "relu"})"}, {"Dense", R"({"units": 700})"}}, 600, 32);
+  expect_same_bits({{"Conv1D", filters(400, "5")}, {"Conv1D", filters(300, R"(3, "dilation_rate": 2)")}}, 300, 32);
+  for (const char *kind : {"GRU", "LSTM"}) expect_same_bits({{kind, sequences_of(400)}}, 300, 32);
+}
+
 TEST(StreamChunks, NarrowWeightsToo) {
   for (const char *type : {"bfloat16", "int8", "int4"}) {
     SCOPED_TRACE(type);

@@ -81,7 +81,7 @@ Stream::Stream(const Ticks &ticks, int64_t batch) : batch_(batch), tick_(ticks.h
     pace->whole.resize(outputs_count());
     pace->parts.resize(outputs_count());
   }
-  steady_ = last_begin_;
+  steady_ = std::max(last_begin_, tick_->begun);
   for (const plan::Tick::Output &o : tick_->outputs)
     steady_ = std::max(steady_, o.is_sequence && o.steps > 0 ? (o.late + o.steps - 1) / o.steps : o.late);
   given_.resize(outputs_count());

@@ -68,14 +68,11 @@ void lstm(Writer &w, const attributes::Lstm &how) {
   Fed f = fed(
       w, 1, [](int i) { return i == src_x || i == src_mask; }, [](int i) { return i == src_h0 || i == src_c0; });
   const Shape units = w.shape(src_recurrent_kernel).first(1).inserted(0, w.shape(src_x)[0]);
-  std::array<Id, 2> made{none, none};
   for (int i : {src_h0, src_c0})
     if (!w.has(i))
-      f.src[static_cast<size_t>(i)] = made[static_cast<size_t>(i - src_h0)] =
-          w.state("state", DType::f32, units, 0, {.begin = f.steps.late / w.each(f.steps)});
+      f.src[static_cast<size_t>(i)] = w.state("state", DType::f32, units, 0, {.begin = f.steps.late / w.each(f.steps)});
   const std::vector<Id> dst = w.again(f.src);
-  for (size_t i = 0; i < 2; ++i)
-    if (made[i] != none) w.becomes(made[i], dst[lstm_dst::h + i]);
+  for (size_t i = 0; i < 2; ++i) w.becomes(f.src[src_h0 + i], dst[lstm_dst::h + i]);
   set_all(w, f.steps, dst, {1, -1, -1, 1, 1, 1});
 }
 

@@ -37,6 +37,7 @@ struct Tick {
   std::vector<State> states;    // behind the number of the tick
   std::vector<Output> outputs;
   int64_t most = INT64_MAX;  // ticks of a sequence
+  int64_t begun = 0;         // the first tick that begins no state with values that it is given
   // Does what a tick does depend on its number, other than by where in a ring it begins? Else the rows of a batch may
   // be at different ticks.
   bool counts = false;

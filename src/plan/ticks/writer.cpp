@@ -253,6 +253,7 @@ Id Writer::state(const char *name, DType dtype, const Shape &shape, double initi
 }
 
 void Writer::becomes(Id state, Id value) {
+  if (const auto given = given_.find(state); given != given_.end()) state = given->second;
   const bool of_layer = std::find(made_.begin(), made_.end(), state) - made_.begin() < std::ssize(carried_);
   if (!of_layer) next_[state] = value;
 }
@@ -265,8 +266,16 @@ Id Writer::carried(int i, int64_t begin) {
     return made_[at->second];
   }
   const auto filled = filled_.find(whole);
-  if (filled == filled_.end()) refuse("its initial_state would restart at every step");
-  return state("state", p_[whole].dtype, e.shape(src(i).v), filled->second, {.begin = begin});
+  if (filled != filled_.end())
+    return state("state", p_[whole].dtype, e.shape(src(i).v), filled->second, {.begin = begin});
+  if (src(i).kind != Timed::Kind::fixed) refuse("its initial_state depends on the steps");
+  const Id given = src(i).v, before = state("state", p_[whole].dtype, e.shape(given), 0, {});
+  result_.begun = std::max(result_.begun, begin + 1);
+  if (at_once_ > 1) return before;
+  const Id first = binary(e, Binary::equal, tick(), e.scalar(static_cast<double>(begin), DType::i64));
+  const Id found = select(e, first, given, before);
+  given_[found] = before;
+  return found;
 }
 
 }  // namespace ticks

@@ -114,8 +114,8 @@ class Writer {
   ops::Id state(const char *name, DType dtype, const Shape &shape, double initial, Tick::State how);
   // What a layer carries becomes what the layer says.
   void becomes(ops::Id state, ops::Id value);
-  // Source i is what a layer carries, or zeros at first: what a tick finds, with the state's values from tick `begin`
-  // on; `then`: what becomes of it.
+  // Source i is what a layer carries, or at first a number throughout or values that are the same at all steps: what a
+  // tick finds, with these in tick `begin`.
   ops::Id carried(int i, int64_t begin);
   bool is_carried(ops::Id v) const { return carried_.count(v) > 0; }
 
@@ -139,6 +139,7 @@ class Writer {
   std::map<ops::Id, ops::Id> next_;    // by state of the tick
   std::vector<ops::Id> made_;          // states of the tick, in order
   std::map<std::string, int> names_;
+  std::map<ops::Id, ops::Id> given_;  // states, by what a tick finds that begins with given values
   std::map<ops::Id, double> filled_;  // values of the whole Program that are one number throughout
 };
 

@@ -242,13 +242,14 @@ TEST(Stream, RefusesWhatIsNotOfEachStep) {
   Own<dl4_graph> g;
   Own<dl4_model> m;
   ok(dl4_graph_create(nullptr, g.out()));
-  const dl4_node in[] = {input(g, "x", {-1, -1, features}), input(g, "h", {-1, 2})};
+  const dl4_node x = input(g, "x", {-1, -1, features});
+  const dl4_node last = add(g, "LSTM", nullptr, R"({"units": 2})", x);
   Own<dl4_attrs> call = attrs("{}");
-  ok(dl4_attrs_set_nodes(call, "initial_state", in + 1, 1));
+  ok(dl4_attrs_set_nodes(call, "initial_state", &last, 1));
   dl4_node y = -1;
-  ok(dl4_graph_add(g, "GRU", nullptr, attrs(R"({"units": 2})"), call, in, 1, &y, 1));
-  ok(dl4_graph_build(g, in, 2, &y, 1, m.out()));
-  EXPECT_EQ(why(session(m)), none + "layer \"gru\" (GRU): its initial_state would restart at every step");
+  ok(dl4_graph_add(g, "GRU", nullptr, attrs(R"({"units": 2})"), call, &x, 1, &y, 1));
+  ok(dl4_graph_build(g, &x, 1, &y, 1, m.out()));
+  EXPECT_EQ(why(session(m)), none + "layer \"gru\" (GRU): its initial_state depends on the steps");
 }
 
 TEST(Stream, RefusesDataThatDoesNotFit) {

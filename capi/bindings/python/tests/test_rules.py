@@ -649,6 +649,57 @@ class Programs(unittest.TestCase):
         with self.assertRaisesRegex(NotImplementedError, "tf.gather: `batch_dims`"):
             tf.gather(keras.Input((5, 3)), at, axis=2, batch_dims=1)
 
+    def test_products_of_a_free_batch_with_itself_have_gradients(self):
+        class Orthogonal(keras.regularizers.Regularizer):
+            def __call__(self, x):
+                x = ops.reshape(x, (-1, 3, 3))
+                x = ops.reshape(ops.tensordot(x, x, axes=(2, 2)), (-1, 3, 3))
+                return ops.sum(0.1 * ops.square(x - ops.eye(3)))
+
+        def after(penalty):
+            m = keras.Sequential([keras.Input((3,)), layers.Dense(9, activity_regularizer=penalty)])
+            m.compile(keras.optimizers.SGD(0.1), "mse")
+            m.set_weights([np.linspace(-1, 1, 27).reshape(3, 9), np.linspace(0, 1, 9)])
+            history = m.fit(X, np.zeros((8, 9)), batch_size=8, shuffle=False, verbose=0).history
+            return [history["loss"], *m.get_weights()]
+
+        loss, kernel, bias = after(Orthogonal())
+        np.testing.assert_allclose([loss[0], *kernel[0, :2], *bias[:2]], PENALIZED, 1e-4)
+        xs = [np.random.RandomState(i).rand(*s) for i, s in enumerate([(2, 1, 3), (2, 4, 3)])]
+        a, b = (tf.constant(x, "float32") for x in xs)
+        with tf.GradientTape() as tape:
+            tape.watch([a, b])
+            y = ops.sum(ops.einsum("...a,...a->...", a, b) ** 2)
+        total = (xs[0] * xs[1]).sum(-1, keepdims=True)
+        for got, want in zip(tape.gradient(y, [a, b]), [(2 * total * xs[1]).sum(1, keepdims=True), 2 * total * xs[0]]):
+            np.testing.assert_allclose(got, want, 1e-4)
+
+    def test_multiples_of_free_sizes(self):
+        class Blocks(layers.Layer):
+            def call(self, x):
+                batch, height, width, depth = ops.shape(x)
+                x = ops.reshape(x, [batch, height, width, 2, 2, depth // 4])
+                x = ops.transpose(x, [0, 1, 3, 2, 4, 5])
+                return ops.reshape(x, [batch, height * 2, 2 * width, depth // 4])
+
+        x = keras.Input((None, None, 8))
+        m, images = keras.Model(x, Blocks()(x)), np.random.RandomState(0).rand(2, 3, 4, 8).astype("float32")
+        np.testing.assert_array_equal(m.predict(images, verbose=0), tf.nn.depth_to_space(images, 2))
+        threes = keras.Model(x, ops.ones((ops.shape(x)[0], ops.shape(x)[1] * 3)))
+        np.testing.assert_array_equal(threes.predict(images, verbose=0), np.ones((2, 9)))
+
+    def test_logs_may_be_arrays(self):
+        class Rows(keras.Model):
+            def train_step(self, data):
+                return {"rows": ops.sum(data, axis=-1)}
+
+        m, out = Rows(), io.StringIO()
+        m.compile()
+        with contextlib.redirect_stdout(out):
+            history = m.fit(X + 2, batch_size=8).history
+        np.testing.assert_allclose(np.sort(history["rows"][0]), X.sum(-1) + 6, 1e-5)
+        self.assertIn(" - rows: 6.0000", out.getvalue())
+
     def test_images(self):
         x = np.arange(2 * 4 * 6 * 3, dtype="float32").reshape(2, 4, 6, 3)
         small = tf.image.resize(x, (2, 2), method="area")
@@ -682,6 +733,7 @@ class Programs(unittest.TestCase):
 # TensorFlow's
 AREAS, YUV = [0, 1, 3, 5, 6, 9, 10, 12, 14, 15, 18, 19, 21, 23, 24], [0.621, -0.1825732, 0.3324903]
 CROPPED = [0.64659, 0.44235, 0.29677, 0.25018, 0.0, 0.0, 0.43005, 0.0]
+PENALIZED = [20.480896, -0.6096377, -0.4825364, -0.228186, -0.1290892]  # Keras's
 NEAREST = [0.68182, 0.10204, 0.57433]
 
 

@@ -20,9 +20,10 @@ class ProgbarLogger(Callback):
         self.begun, self.shown, self.batches = time.perf_counter(), 0.0, 0
 
     def _numbers(self, logs):
+        means = {name: value.mean() if getattr(value, "ndim", 0) else value for name, value in (logs or {}).items()}
         return "".join(
             f" - {name}: {value:.4f}" if abs(value) > 1e-3 else f" - {name}: {value:.4e}"
-            for name, value in (logs or {}).items()
+            for name, value in means.items()
         )
 
     def on_train_batch_end(self, batch, logs=None):

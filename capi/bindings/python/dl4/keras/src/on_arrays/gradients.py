@@ -4,6 +4,7 @@ among the arguments, which are all given by position."""
 from ..backend.lazy import np
 from .arguments import array, FUNCTIONS, wide
 from .image import channels_first
+from .products import spelled
 from .sequences import ctc_gradient
 from .signals import framing
 
@@ -250,6 +251,22 @@ def _resize(args, given):
         shares = FUNCTIONS["image.resize"](unit, (n, 1), how, antialias, data_format="channels_last")[0, :, 0]
         total = np.moveaxis(np.tensordot(total, shares, ([axis], [0])), -1, axis)
     return [total]
+
+
+@_gradient("_einsum")
+def _einsum(args, given):
+    operands = [wide(array(x)) for x in args[0]]
+    sources, result = spelled(args[1].replace(" ", ""), [x.ndim for x in operands])
+    found = []
+    for i, (x, labels) in enumerate(zip(operands, sources)):
+        terms = [(result, given[0]), *((s, y) for j, (s, y) in enumerate(zip(sources, operands)) if j != i)]
+        kept = [c for c in labels if any(c in s for s, _ in terms)]
+        words = ",".join("".join(s) for s, _ in terms) + "->" + "".join(kept)
+        total = np.einsum(words, *(y for _, y in terms), optimize=True)
+        total = np.expand_dims(total, [k for k, c in enumerate(labels) if c not in kept])
+        alike = tuple(k for k, n in enumerate(x.shape) if n == 1 and total.shape[k] > 1)
+        found.append(np.broadcast_to(total.sum(alike, keepdims=True), x.shape))
+    return found
 
 
 @_gradient("ctc_loss")

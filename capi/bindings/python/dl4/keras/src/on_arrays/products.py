@@ -251,6 +251,29 @@ def saturate_cast(x, dtype):
     return a.astype(to)
 
 
+def spelled(subscripts, ranks):
+    """The labels of each operand and of the result; "..." stands for capitals."""
+    given, _, result = subscripts.partition("->")
+    sources = given.split(",")
+    if len(sources) != len(ranks):
+        raise ValueError(f"einsum: {subscripts!r} names {len(sources)} operands, got {len(ranks)}")
+    if "->" not in subscripts:
+        letters = sorted(set(given) - set(",."))
+        result = ("..." if "..." in given else "") + "".join(c for c in letters if given.count(c) == 1)
+    spare = [c for c in "ZYXWVUTSRQPONM" if c not in given]
+    hidden = [r - len(s.replace("...", "")) for s, r in zip(sources, ranks)]
+    longest = max([0] + [h for s, h in zip(sources, hidden) if "..." in s])
+    spelled = []
+    for s, rank, h in zip(sources, ranks, hidden):
+        labels = list(s.replace("...", "".join(spare[longest - h : longest])))
+        if len(labels) != rank:
+            raise ValueError(f"einsum: {s!r} is not for an operand of {rank} axes")
+        if len(set(labels)) < len(labels):
+            raise NotImplementedError(f"einsum: a label twice in one operand of {subscripts!r}")
+        spelled.append(labels)
+    return spelled, list(result.replace("...", "".join(spare[:longest])))
+
+
 def einsum(operands, subscripts):
     dtypes = [dtype_of(x) for x in operands]
     whole = len(set(map(str, dtypes))) == 1 and str(dtypes[0]) == "int8"

@@ -10,12 +10,23 @@ from ..symbolic.numpy_call import NATIVE, specified
 from ..symbolic.tensor import as_tensor, cast_tensor, is_number, is_tensor, KerasTensor, operation
 from .dispatch import alike, given, is_symbolic
 from .reduction import sum
+from .shapes import flat
 
 
 class Size(KerasTensor):
-    """A free dimension's size; `one` is a vector of as many ones."""
+    """A free dimension's size, or one times a number; `one` is a vector of as many ones."""
 
     __slots__ = ("one",)
+
+    def __mul__(self, n):
+        product = super().__mul__(n)
+        if not isinstance(n, int) or n < 1:
+            return product
+        rows = operation("Reshape", target_shape=[1])(self.one)
+        repeated = operation("RepeatVector", n=n)(rows)
+        return _sized(product, flat(repeated))
+
+    __rmul__ = __mul__
 
 
 def cast(x, dtype):

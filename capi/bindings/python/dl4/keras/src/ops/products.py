@@ -2,6 +2,7 @@
 
 import math
 
+from ..on_arrays.products import spelled
 from ..symbolic.tensor import as_tensor, operate, operation, promoted
 from .dispatch import dispatched, floats, over
 from .reduction import sum
@@ -71,7 +72,7 @@ def einsum(subscripts, *operands, optimize=None):
 @dispatched
 def _einsum(operands, subscripts):
     operands = [floats(x) for x in operands]
-    sources, result = _spelled(subscripts.replace(" ", ""), [len(x.shape) for x in operands])
+    sources, result = spelled(subscripts.replace(" ", ""), [len(x.shape) for x in operands])
     terms = list(zip(sources, operands))
     while len(terms) > 1:
         (a, x), (b, y) = terms[:2]
@@ -82,29 +83,6 @@ def _einsum(operands, subscripts):
     if gone:
         x, labels = over("Sum", x, gone), [c for c in labels if c in result]
     return x if labels == result else transpose(x, [labels.index(c) for c in result])
-
-
-def _spelled(subscripts, ranks):
-    """The labels of each operand and of the result; "..." stands for capitals."""
-    given, _, result = subscripts.partition("->")
-    sources = given.split(",")
-    if len(sources) != len(ranks):
-        raise ValueError(f"einsum: {subscripts!r} names {len(sources)} operands, got {len(ranks)}")
-    if "->" not in subscripts:
-        letters = sorted(set(given) - set(",."))
-        result = ("..." if "..." in given else "") + "".join(c for c in letters if given.count(c) == 1)
-    spare = [c for c in "ZYXWVUTSRQPONM" if c not in given]
-    hidden = [r - len(s.replace("...", "")) for s, r in zip(sources, ranks)]
-    longest = max([0] + [h for s, h in zip(sources, hidden) if "..." in s])
-    spelled = []
-    for s, rank, h in zip(sources, ranks, hidden):
-        labels = list(s.replace("...", "".join(spare[longest - h : longest])))
-        if len(labels) != rank:
-            raise ValueError(f"einsum: {s!r} is not for an operand of {rank} axes")
-        if len(set(labels)) < len(labels):
-            raise NotImplementedError(f"einsum: a label twice in one operand of {subscripts!r}")
-        spelled.append(labels)
-    return spelled, list(result.replace("...", "".join(spare[:longest])))
 
 
 def _contracted(a, x, b, y, later):

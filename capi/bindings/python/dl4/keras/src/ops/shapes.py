@@ -15,7 +15,7 @@ def reshape(x, newshape):
         if _keeps_batch(x.shape, sizes, isinstance(newshape[0], int)):
             return operation("Reshape", target_shape=sizes[1:])(x)
     if len(sizes) == 1:
-        return _flat(x)
+        return flat(x)
     if sizes.count(-1) > 1:
         if not all(hasattr(d, "one") or isinstance(d, int) and d > 0 for d in newshape):
             raise NotImplementedError(f"reshape: expected one free size, got {newshape}")
@@ -34,7 +34,7 @@ def _shaped(x, sizes):
         if i < len(sizes) - 1:
             along = expand_dims(along, list(range(1, len(sizes) - i)))
         at, step = at + along * step, size * step
-    return take(_flat(x), at, axis=0)
+    return take(flat(x), at, axis=0)
 
 
 def _keeps_batch(old, new, said_free):
@@ -51,13 +51,13 @@ def _keeps_batch(old, new, said_free):
     return size(old[1:]) == size(new[1:])
 
 
-def _flat(x):
+def flat(x):
     return squeeze(operation("Reshape", target_shape=[-1])(expand_dims(x, 0)), 0)
 
 
 @dispatched
 def ravel(x):
-    return _flat(as_tensor(x))
+    return flat(as_tensor(x))
 
 
 @dispatched
@@ -130,7 +130,7 @@ def split(x, indices_or_sections, axis=0):
 def repeat(x, repeats, axis=None):
     x = as_tensor(x)
     if axis is None:
-        x, axis = _flat(x), 0
+        x, axis = flat(x), 0
     if isinstance(repeats, (list, tuple)) and len(repeats) == 1:
         repeats = repeats[0]
     if hasattr(repeats, "__len__") and not is_tensor(repeats):  # of each place

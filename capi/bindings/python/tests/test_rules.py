@@ -627,6 +627,18 @@ class Programs(unittest.TestCase):
         m = keras.Model(x, layers.Lambda(lambda v: tf.nn.depth_to_space(v, 2))(x))
         images = np.random.RandomState(0).rand(2, 3, 4, 8).astype("float32")
         np.testing.assert_array_equal(m.predict(images, verbose=0), tf.nn.depth_to_space(images, 2))
+        with self.assertRaisesRegex(NotImplementedError, "space_to_depth: expected images of a known size"):
+            tf.nn.space_to_depth(keras.Input((None, None, 2)), 2)
+        known = keras.Input((4, 6, 2))
+        back = keras.Model(known, tf.nn.depth_to_space(tf.nn.space_to_depth(known, 2), 2))
+        whole = np.random.RandomState(1).rand(2, 4, 6, 2).astype("float32")
+        np.testing.assert_array_equal(back.predict(whole, verbose=0), whole)
+        scaled = layers.Dense(8, use_bias=False, kernel_initializer="identity")
+        trained = keras.Model(x, layers.Lambda(lambda v: tf.nn.depth_to_space(v, 2))(scaled(x)))
+        trained.compile(keras.optimizers.SGD(1.0), lambda y, p: ops.mean(p))
+        trained.fit(images, np.zeros((2, 6, 8, 2)), batch_size=2, verbose=0)
+        step = np.repeat(images.mean((0, 1, 2))[:, None], 8, 1) / 8
+        np.testing.assert_allclose(np.eye(8) - scaled.get_weights()[0], step, 1e-4, 1e-6)
 
     def test_rows_of_batches(self):
         x, at = np.random.RandomState(0).rand(2, 5, 3).astype("float32"), np.array([[4, 0], [1, 1]])

@@ -167,9 +167,8 @@ def space_to_depth(input, block_size, data_format="NHWC", name=None):  # noqa: A
     refuse("tf.nn.space_to_depth", data_format=(data_format, "NHWC"))
     b, h, w, c = input.shape
     n = block_size
-    if None in (h, w):  # each channel to its place, as a convolution may have it
-        places = np.eye(c, dtype="float32").reshape(n, n, c // (n * n), c)
-        return ops.conv_transpose(input, places, n, data_format="channels_last")
+    if None in (h, w):
+        raise NotImplementedError(f"tf.nn.space_to_depth: expected images of a known size, got {input.shape}")
     x = ops.reshape(input, (-1 if b is None else b, h // n, n, w // n, n, c))
     return ops.reshape(ops.transpose(x, (0, 1, 3, 2, 4, 5)), (-1 if b is None else b, h // n, w // n, n * n * c))
 
@@ -177,13 +176,11 @@ def space_to_depth(input, block_size, data_format="NHWC", name=None):  # noqa: A
 def depth_to_space(input, block_size, data_format="NHWC", name=None):  # noqa: A002
     """Channels as blocks of pixels."""
     refuse("tf.nn.depth_to_space", data_format=(data_format, "NHWC"))
-    b, h, w, c = input.shape
-    n = block_size
-    if None in (h, w):  # each channel to its place, as a convolution may have it
-        places = np.eye(c, dtype="float32").reshape(n, n, c // (n * n), c)
-        return ops.conv_transpose(input, places, n, data_format="channels_last")
-    x = ops.reshape(input, (-1 if b is None else b, h, w, n, n, c // (n * n)))
-    return ops.reshape(ops.transpose(x, (0, 1, 3, 2, 4, 5)), (-1 if b is None else b, h * n, w * n, c // (n * n)))
+    (b, h, w, c), n = ops.shape(input), block_size
+    if None not in input.shape[1:3] and input.shape[0] is None:
+        b = -1
+    x = ops.transpose(ops.reshape(input, (b, h, w, n, n, c // (n * n))), (0, 1, 3, 2, 4, 5))
+    return ops.reshape(x, (b, h * n, w * n, c // (n * n)))
 
 
 def __getattr__(name):

@@ -838,9 +838,9 @@ DL4_API DL4_CHECKED dl4_error *dl4_model_check_gradients(const dl4_model *m, dl4
  *   weights     string   what products keep constant weights in where that is faster: "float32" (default), "bfloat16",
  *                        "int8" or "int4"
  * With streamable a run takes its sequences, [B, T, ...], as a stream that begins would, and gives the same bits. It has
- * the outputs of a stream, computes a few steps at a time and shares no work between steps: it takes as long as a
- * stream, several times a plain session's time where layers are large, and keeps no states. Such a session has neither
- * gradients, training, nor states, and dl4_session_predict() refuses it.
+ * the outputs of a stream, takes as long as one, and keeps no states. Up to 32 steps are computed at once where that has
+ * the bits of step by step. Such a session has neither gradients, training, nor states, and dl4_session_predict()
+ * refuses it.
  * May be NULL: options.
  * Errors: DL4_NOT_FOUND (options), DL4_UNSUPPORTED (something on the way has no gradient; weights with training or
  * gradients, or of a model that assigns weights; streamable: the message names the layer). */
@@ -889,9 +889,10 @@ DL4_API DL4_CHECKED dl4_error *dl4_session_predict(dl4_session *s, dl4_dataset *
 
 /* Makes a stream at the beginning of a sequence, its states zeros. The session has "states": true or "streamable":
  * true. Layers that need later steps are refused by name, before anything is allocated: Bidirectional, go_backwards,
- * padding "same" over time, attention without a causal mask, softmax or normalization over time, ...; so are layers
- * that are given an initial_state. Causal attention needs the session's "cache".
- * Inputs with a free second axis, [B, T, ...], are the sequences, any other input is the same at all steps.
+ * padding "same" over time, attention without a causal mask, softmax or normalization over time, ...; so is an
+ * initial_state that depends on the steps. Causal attention needs the session's "cache".
+ * Inputs with a free second axis, [B, T, ...], are the sequences, any other input is the same at all steps. One that is
+ * an initial_state is read at the first step of the layer that is given it.
  * Options:
  *   batch    int   B, sequences side by side; default 1
  *   seed     int   of the generator that dl4_stream_next() draws from; default 0

@@ -29,13 +29,13 @@ class QuantizedLayer:
         policy = quantize.quantizing(dtype) if dtype is not None or self._class_name in quantize.KINDS else None
         if policy is None:
             return computed_in(dtype)
-        maps = isinstance(policy, dtype_policies.DTypePolicyMap)
-        self._policy = policy if maps else quantize.from_float32(policy)
-        if self._class_name is None and policy.quantization_mode is not None:
+        if self._class_name is None and policy.quantization_mode not in (None, "float8"):
             raise NotImplementedError(
                 f"{type(self).__name__}: 'dtype': a layer of one's own is not quantized in this version; expected a "
                 f"plain type such as 'float32', got {policy.name!r}"
             )
+        maps = isinstance(policy, dtype_policies.DTypePolicyMap)
+        self._policy = policy if maps else quantize.from_float32(policy)
         return None
 
     @property

@@ -749,3 +749,73 @@ def numbers_of_few_bits(tf, keras):
         seen.append(q.compute_float8_scale(keras.ops.array(largest), keras.ops.array(4.0), 448.0))
     seen.append(q.compute_float8_amax_history(x, keras.ops.array([1.0, 2.0, 3.0])))
     return seen
+
+
+@PROGRAMS
+def what_is_assigned_while_a_tape_records(tf, keras):
+    """Updates, metrics and moving means in its context, and gradients asked for behind an assignment."""
+    ops, layers = keras.ops, keras.layers
+    k, seen = keras.Variable(np.array([1.0, 2.0], "float32")), []
+    with tf.GradientTape() as tape:
+        before = ops.sum(k * 2.0)
+        k.assign(np.array([3.0, 4.0], "float32"))
+        behind = ops.sum(k * k)
+    seen += [before, behind, k, tape.gradient(behind, [k])]
+    with tf.GradientTape() as tape:
+        k.assign_add([1.0, 1.0])
+    seen.append(k)
+    optimizers = keras.optimizers
+    for optimizer in (
+        optimizers.SGD(0.1),
+        optimizers.Adam(0.1, clipnorm=1.0, weight_decay=0.1),
+        optimizers.SGD(0.1, momentum=0.9, use_ema=True),
+    ):
+        for _ in range(2):
+            with tf.GradientTape() as tape:
+                loss = ops.sum(k * k)
+                gradients = tape.gradient(loss, [k])
+                optimizer.apply(gradients, [k])
+                seen.append(np.array(k))
+            seen += [gradients, np.array(k), loss, np.asarray(optimizer.iterations)]
+    m, mean = mlp(keras, outputs=1), keras.metrics.Mean()
+    with tf.GradientTape() as tape:
+        loss = ops.mean(ops.square(m(X) - Y))
+        mean.update_state(loss)
+        now = mean.result()
+    tape.gradient(loss, m.trainable_variables)
+
+    class Counts(layers.Layer):
+        def __init__(self):
+            super().__init__()
+            self.count = self.add_weight(shape=(), initializer="zeros", trainable=False)
+
+        def call(self, x):
+            self.count.assign_add(1.0)
+            return x * 2.0
+
+    counts = Counts()
+    with tf.GradientTape() as tape:
+        x = tf.constant([1.0, 2.0])
+        tape.watch(x)
+        y = counts(counts(x))
+    return [*seen, now, loss, tape.gradient(y, x), counts.count]
+
+
+@PROGRAMS
+def gradients_of_what_was_recorded_before_an_update(tf, keras):
+    """Of a persistent tape: of what weights held when it recorded."""
+    ops = keras.ops
+    a, b, seen = mlp(keras, outputs=5), mlp(keras, outputs=1), []
+    first, second = keras.optimizers.SGD(0.5), keras.optimizers.Adam(0.1)
+    with tf.GradientTape(persistent=True) as tape:
+        h = a(X)
+        inner, outer = ops.mean(ops.square(h - 1.0)), ops.mean(ops.square(b(h)))
+    for optimizer, loss, m in ((first, inner, a), (second, outer, b), (first, outer, a)):
+        gradients = tape.gradient(loss, m.trainable_variables)
+        optimizer.apply_gradients(zip(gradients, m.trainable_variables))
+        seen += [*gradients, *m.get_weights()]
+    k = keras.Variable(np.array([1.0, 2.0], "float32"))
+    with tf.GradientTape() as tape:
+        squares = ops.sum(k * k)
+    k.assign([5.0, 6.0])
+    return [*seen, tape.gradient(squares, [k]), squares, k]

@@ -325,6 +325,41 @@ class Numbers(unittest.TestCase):
                 Mine(dtype=dtype)
 
 
+class Sizes(unittest.TestCase):
+    """Sizes that a run learns, in layers of models within models."""
+
+    def test_batches_that_are_split_and_joined(self):
+        class Splits(layers.Layer):
+            def call(self, x):
+                batch, steps, width = ops.shape(x)
+                rows = ops.reshape(x, (batch * steps, width))
+                halves = ops.reshape(rows, (batch, steps, 2, width // 2))
+                places = ops.tile(ops.reshape(ops.arange(steps), (1, steps, 1, 1)), (batch, 1, 1, 1))
+                return halves / ops.cast(batch * steps, "float32") + ops.cast(places, "float32") + 2.0
+
+        x = keras.Input((None, 4))
+        inner = keras.Model(x, Splits()(x))
+        y = keras.Input((None, 4))
+        m = keras.Model(y, inner(y * 2.0))
+        for shape in ((2, 3, 4), (3, 2, 4), (1, 1, 4)):
+            data = np.arange(np.prod(shape), dtype="float32").reshape(shape)
+            expected = 2 * data.reshape(*shape[:2], 2, 2) / (shape[0] * shape[1]) + 2
+            expected += np.arange(shape[1]).reshape(1, -1, 1, 1)
+            np.testing.assert_allclose(m.predict(data, verbose=0), expected, 1e-6)
+            np.testing.assert_allclose(m(data), expected, 1e-6)
+
+
+class Tapes(unittest.TestCase):
+    def test_a_gradient_through_both_sides_of_an_assignment(self):
+        v = keras.Variable(np.ones(2, "float32"), name="v")
+        with tf.GradientTape() as tape:
+            y = ops.exp(v)
+            v.assign_add([1.0, 1.0])
+            y = ops.sum(y * v)
+        with self.assertRaisesRegex(NotImplementedError, "GradientTape.gradient: v was assigned between calls"):
+            tape.gradient(y, v)
+
+
 class Constants(unittest.TestCase):
     """Arrays among what a functional model computes with: they stand in its config."""
 

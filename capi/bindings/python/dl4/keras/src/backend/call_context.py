@@ -102,6 +102,29 @@ def step():
     return next((r.step for r in reversed(_thread.records) if r.step is not None), None)
 
 
+def traced_step():
+    """The step that is traced to run later; none while a tape records arrays, whose numbers are there."""
+    found = step()
+    return None if found is None or found.binds else found
+
+
+def on_tape():
+    """Is it called by who records arrays on a tape, in no call() of a layer?"""
+    found = step()
+    return found is not None and found.binds and len(_thread.records) == 1
+
+
+@contextlib.contextmanager
+def at_once():
+    """What is called in it is called on arrays, and no tape records it."""
+    kept, _thread.tapes = _thread.tapes, []
+    try:
+        with apart():
+            yield
+    finally:
+        _thread.tapes = kept
+
+
 def tapes():
     """The tapes that record what this thread calls, the outermost first."""
     return _thread.tapes

@@ -10,6 +10,7 @@ from ..backend.name_scope import current_path
 from ..export import keras_export
 from ..kind import is_native, native, split_native
 from ..registry import create
+from ..symbolic import arrays_on_tape
 from ..symbolic.step import read
 from ..symbolic.tensor import as_tensor, is_tensor
 from ..utils.naming import unique_name
@@ -93,6 +94,8 @@ class Weight:
         return read(self)
 
     def assign(self, value):
+        if call_context.on_tape():
+            return self._assign_at_once("assign", value)
         if call_context.step() is not None:
             call_context.step().assign(self, value, "assign")
             return self
@@ -101,12 +104,22 @@ class Weight:
             return self
         return self._put(value)
 
+    def _assign_at_once(self, how, value):
+        """On a tape of arrays."""
+        import numpy
+
+        value = numpy.asarray(value)
+        call_context.step().assigned.pop(id(self), None)
+        with call_context.at_once():
+            return getattr(self, how)(value)
+
     def _put(self, value):
         if is_tensor(value):
             raise ValueError(f"{self.path}: expected an array, got {value!r}")
         import numpy
 
         value = numpy.asarray(value)
+        arrays_on_tape.before_assignment(self)
         if value.shape != tuple(self.shape):
             if value.ndim > len(self.shape):
                 raise ValueError(
@@ -122,20 +135,30 @@ class Weight:
                     f"`variable.assign(value)` must match. variable.shape={self.shape}, Received: "
                     f"value.shape={value.shape}. Target variable: {self}"
                 ) from None
-        core, name = self._place()
-        if self.dtype == "int8":
-            value = numpy.ascontiguousarray(value.astype("int8", copy=False)).view("uint8").reshape(value.shape)
-        core.set_weight(name, value)
-        global_state.changed()
+        self.set_array(value)
         return self
 
+    def set_array(self, array):
+        """Holds the numbers of an array of its shape."""
+        import numpy
+
+        core, name = self._place()
+        if self.dtype == "int8":
+            array = numpy.ascontiguousarray(array.astype("int8", copy=False)).view("uint8").reshape(array.shape)
+        core.set_weight(name, array)
+        global_state.changed()
+
     def assign_add(self, value):
+        if call_context.on_tape():
+            return self._assign_at_once("assign_add", value)
         if call_context.step() is not None:
             call_context.step().assign(self, value, "assign_add")
             return self
         return self.assign(value if call_context.owner() is not None else self.numpy() + value)
 
     def assign_sub(self, value):
+        if call_context.on_tape():
+            return self._assign_at_once("assign_sub", value)
         if call_context.step() is not None:
             call_context.step().assign(self, value, "assign_sub")
             return self
@@ -320,6 +343,8 @@ class Variable(Weight):
         return self._tensor
 
     def assign(self, value):
+        if call_context.on_tape():
+            return self._assign_at_once("assign", value)
         if self._layer is not None or call_context.owner() is not None:
             return super().assign(value)
         self._hold(Tensor.of(value, self.dtype).numpy())

@@ -120,15 +120,19 @@ class Metric(Kind):
     def update_state(self, y_true, y_pred=None, sample_weight=None):
         if self._class_name is None:
             raise NotImplementedError(f"{type(self).__name__} has no update_state()")
-        step = call_context.step()
+        import numpy
+
+        step = call_context.traced_step()
         if step is not None:
             step.events.append((self, "update_state", y_true, y_pred, sample_weight))
             return
+        if call_context.step() is not None:  # a tape of arrays
+            arrays = [v if v is None else numpy.asarray(v) for v in (y_true, y_pred, sample_weight)]
+            with call_context.at_once():
+                return self.update_state(*arrays)
         if call_context.owner() is not None and is_symbolic(y_true, y_pred, sample_weight):  # as a variable's assign()
             call_context.owner().assigned = self.name
             return
-        import numpy
-
         self._need_own()
         if self._class_name in ("Mean", "Sum"):
             y_true, y_pred, sample_weight = _values(y_true, y_pred if y_pred is not None else sample_weight)
@@ -154,7 +158,7 @@ class Metric(Kind):
             )
 
     def reset_state(self):
-        step = call_context.step()
+        step = call_context.traced_step()
         if step is not None and self._class_name is not None:
             step.events.append((self, "reset_state"))
             return
@@ -165,7 +169,7 @@ class Metric(Kind):
     def result(self):
         if self._class_name is None:
             raise NotImplementedError(f"{type(self).__name__} has no result()")
-        if call_context.step() is not None:
+        if call_context.traced_step() is not None:
             return self
         import numpy
 

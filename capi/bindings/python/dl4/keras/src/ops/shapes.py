@@ -12,7 +12,7 @@ def reshape(x, newshape):
     x = as_tensor(x)
     sizes = [d if isinstance(d, int) else -1 for d in newshape] if isinstance(newshape, (list, tuple)) else [newshape]
     if x.shape and x.shape[0] is None and sizes and sizes[0] == -1 and sizes.count(-1) <= 2 and len(sizes) > 1:
-        if _keeps_batch(x.shape, sizes, isinstance(newshape[0], int)):
+        if not _changes_batch(x.shape, newshape) and _keeps_batch(x.shape, sizes, isinstance(newshape[0], int)):
             return operation("Reshape", target_shape=sizes[1:])(x)
     if len(sizes) == 1:
         return flat(x)
@@ -21,6 +21,14 @@ def reshape(x, newshape):
             raise NotImplementedError(f"reshape: expected one free size, got {newshape}")
         return _shaped(x, newshape)
     return squeeze(operation("Reshape", target_shape=sizes)(expand_dims(x, 0)), 0)
+
+
+def _changes_batch(old, new):
+    """Is the first size another one: a product, say, or one of two where there was one that is not known?"""
+    computed = [d for d in new if is_tensor(d)]
+    if len(computed) < sum(not isinstance(d, int) or d == -1 for d in new):
+        return False
+    return computed and (not hasattr(computed[0], "one") if len(computed) == 1 else None not in old[1:])
 
 
 def _shaped(x, sizes):

@@ -100,9 +100,10 @@ class Optimizer(Updates, Kind):
 
     def _by_rules(self):
         """Does its update stand around update_step()? A graph's update has no averages, nor variables to be set."""
-        if self.loss_scale_factor and self._trainer is None and call_context.step() is None:
+        if self.loss_scale_factor and self._trainer is None and call_context.traced_step() is None:
             return True  # gradients that are given are of the scaled loss
-        return self._is_python() or bool(self._rule_layers) or bool(self.use_ema) and call_context.step() is not None
+        averages = bool(self.use_ema) and call_context.traced_step() is not None
+        return self._is_python() or bool(self._rule_layers) or averages
 
     @property
     def variables(self):
@@ -140,7 +141,7 @@ class Optimizer(Updates, Kind):
     def learning_rate(self):
         import numpy
 
-        if call_context.step() is not None:
+        if call_context.traced_step() is not None:
             return call_context.step().rate_of(self)
         rate = self._last[0]
         if self._trainer is not None:
@@ -179,7 +180,7 @@ class Optimizer(Updates, Kind):
     def iterations(self):
         import numpy
 
-        if call_context.step() is not None and self._by_rules():
+        if call_context.traced_step() is not None and self._by_rules():
             return self._before()
         n = self._trainer.get("iterations") if self._trainer is not None else self._last[1]
         return eager_tensor(numpy.array(int(n)))
@@ -188,6 +189,12 @@ class Optimizer(Updates, Kind):
         """Updates variables by gradients that are arrays."""
         overrides.refuse(self, "apply()", "compile")
         grads = list(grads)
+        if call_context.step() is not None and call_context.traced_step() is None:  # a tape of arrays
+            import numpy
+
+            arrays = [g if g is None else numpy.asarray(g) for g in grads]
+            with call_context.at_once():
+                return self.apply(arrays, trainable_variables)
         if self._by_rules():
             return self._apply_updates(list(grads), trainable_variables)
         if call_context.step() is not None:

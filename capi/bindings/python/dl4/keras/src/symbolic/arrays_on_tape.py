@@ -1,6 +1,7 @@
 """What a tape records of arrays: symbolic tensors that know their arrays, computed when somebody looks."""
 
 import collections
+import contextlib
 import weakref
 
 from ..backend import call_context
@@ -9,8 +10,9 @@ from ..tree import flatten
 from . import tensor as symbolic
 from .step import as_data, gradients, Step
 from .step_model import needed_calls, StepModel
-from .tensor import Input, is_tensor
+from .tensor import Call, Input, is_tensor
 
+_steps = weakref.WeakSet()
 _KEPT = 64  # models of what tapes recorded, by its structure
 _SHORT = 256  # bytes of a constant that is told by its numbers
 _models = collections.OrderedDict()
@@ -24,6 +26,9 @@ class ArrayStep(Step):
     def __init__(self, record):
         super().__init__(record)
         self._symbols, self._results, self._statistics = {}, [], True
+        self.tapes = []  # that record in it, weakly
+        self._before = {}  # of weights that were assigned since: what they held, and the number of the next call
+        _steps.add(self)
 
     def symbol(self, x):
         """The symbolic tensor of an array."""
@@ -53,10 +58,52 @@ class ArrayStep(Step):
     def gradients(self, targets, places, given):
         """Arrays; what layers gave and is still held is computed with them, by the same draws."""
         asked = gradients(targets, places, given)
-        held = [t for t in dict.fromkeys(r() for r in self._results) if t is not None and t.call.is_bound()]
-        evaluate([*asked, *targets, *held], self.effects, self._statistics)
+        with self._as_recorded(targets) as changed:
+            evaluate([*asked, *targets, *([] if changed else self._held())], self.effects, self._statistics)
         self.effects, self._statistics = [], False
         return [t.call.values[t.index] for t in asked]
+
+    def _held(self):
+        """What it gave, is still held and not computed yet."""
+        found = dict.fromkeys(t for t in (r() for r in self._results) if t is not None)
+        self._results = []
+        return [t for t in found if t.index not in t.call.values and t.call.is_bound()]
+
+    def before_assignment(self, weight):
+        """What was computed with a weight is not computed with what is assigned to it."""
+        held = self._held()
+        if held:
+            evaluate(held, self.effects, self._statistics)
+            self.effects, self._statistics = [], False
+        if any(tape is not None and tape.may_be_asked() for tape in (r() for r in self.tapes)):
+            self._before.setdefault(id(weight), (weight, weight.numpy().copy(), next(Call._numbers)))
+
+    @contextlib.contextmanager
+    def _as_recorded(self, targets):
+        """Weights hold what they held when a tape recorded what gives these; are there such?"""
+        calls, put = needed_calls(targets) if self._before else [], []
+        for weight, array, number in self._before.values():
+            users = [c for c in calls if c.layer is weight._layer or getattr(c, "weight", None) is weight]
+            reading = [c.number < number for c in users]
+            if any(reading) and not all(reading):
+                raise NotImplementedError(
+                    f"GradientTape.gradient: {weight.path} was assigned between calls of it on the tape: the gradient "
+                    "through both is not in this version"
+                )
+            if any(reading):
+                put.append((weight, weight.numpy().copy()))
+                weight.set_array(array)
+        try:
+            yield bool(put)
+        finally:
+            for weight, array in put:
+                weight.set_array(array)
+
+
+def before_assignment(weight):
+    """What tapes recorded is told of an assignment."""
+    for step in list(_steps):
+        step.before_assignment(weight)
 
 
 def evaluate(outputs, effects=(), statistics=False):

@@ -172,7 +172,7 @@ def steps_of(functional):
     for call in functional.calls:
         if call.layer is None and call.value is None:
             continue
-        record = call.owner
+        record = call.owner if call.value is None else None  # a constant is that of all calls of a layer
         if record is not None and record.layer is not None and record.outputs is not None:
             if id(record) not in done:
                 done.add(id(record))

@@ -1,6 +1,7 @@
 """GradientTape: gradients of what was computed while it records."""
 
 import contextlib
+import weakref
 
 from .. import ops
 from ..backend import call_context
@@ -45,6 +46,8 @@ class GradientTape:
             record = self._arrays.enter_context(call_context.traced(None))
             record.step = ArrayStep(record)
         self._step = call_context.step()
+        if self._step.binds:
+            self._step.tapes.append(weakref.ref(self))
         self._below = list(call_context.tapes())
         self._begin()
         return self
@@ -63,6 +66,10 @@ class GradientTape:
     def _end(self):
         self._spans[-1][1] = next(Call._numbers)
         call_context.tapes().remove(self)
+
+    def may_be_asked(self):
+        """For gradients, from now on?"""
+        return self._persistent or not self._used
 
     def _is_recording(self):
         return bool(self._spans) and self._spans[-1][1] is None

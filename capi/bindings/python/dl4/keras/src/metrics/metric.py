@@ -10,7 +10,7 @@ from ..backend.eager_tensor import eager_tensor
 from ..export import keras_export
 from ..kind import as_json, Kind
 from ..registry import Category
-from ..layers.variable import Variable
+from ..layers.variable import replaced, Variable
 from ..losses.loss import loss_function, measured
 from ..ops import cast
 from ..ops.dispatch import is_symbolic
@@ -135,7 +135,8 @@ class Metric(Kind):
             return
         self._need_own()
         if self._class_name in ("Mean", "Sum"):
-            y_true, y_pred, sample_weight = _values(y_true, y_pred if y_pred is not None else sample_weight)
+            weights = y_pred if y_pred is not None else sample_weight
+            y_true, y_pred, sample_weight = _values(y_true, weights, self._class_name == "Mean")
         if self._class_name in _COUNTING and "int" in (self._config.get("dtype") or "int"):
             _warn_of_floats(sample_weight)
         whole = self.dtype if self.dtype in INTEGERS and self._class_name not in _COUNTING else None
@@ -182,10 +183,60 @@ class Metric(Kind):
         self.update_state(*args, **kwargs)
         return self.result()
 
-    def stateless_update_state(self, *_, **__):
-        raise NotImplementedError("stateless metrics are not in this version")
+    def _values_of_state(self, who, values):
+        """Values for its variables, as stateless functions are given them."""
+        import numpy
 
-    stateless_result = stateless_reset_state = stateless_update_state
+        values = list(values)
+        if len(values) != len(self.variables):
+            raise ValueError(
+                f"Argument `metric_variables` must be a list of tensors corresponding 1:1 to "
+                f"{type(self).__name__}().variables. Received list with length {len(values)}, but expected "
+                f"{len(self.variables)} variables."
+            )
+        if is_symbolic(values):
+            raise NotImplementedError(f"{type(self).__name__}.{who}: expected arrays, outside of a traced call")
+        return [numpy.asarray(v) for v in values]
+
+    def stateless_update_state(self, metric_variables, *args, **kwargs):
+        """What its variables would be after update_state(), were they these; its own stay."""
+        values = self._values_of_state("stateless_update_state", metric_variables)
+        if self._class_name is None:
+            with replaced(self.variables, values):
+                self.update_state(*args, **kwargs)
+                return [eager_tensor(v.numpy().copy()) for v in self.variables]
+        if is_symbolic(args, kwargs) or not values:
+            raise NotImplementedError(
+                f"{type(self).__name__}.stateless_update_state: "
+                + ("expected arrays" if values else "what it has added up is not told by variables")
+            )
+        kept = self._batches, self._shown
+        try:
+            self._batches, self._shown = [], None
+            self.update_state(*args, **kwargs)
+            return [eager_tensor(v + one.numpy()) for v, one in zip(values, self.variables)]
+        finally:
+            self._batches, self._shown = kept
+
+    def stateless_result(self, metric_variables):
+        """What result() would be of these values of its variables."""
+        values = self._values_of_state("stateless_result", metric_variables)
+        if self._class_name is None:
+            with replaced(self.variables, values):
+                return eager_tensor(self.result().copy())
+        if type(self).result is not Metric.result:
+            raise NotImplementedError(f"{type(self).__name__}.stateless_result: its result() is overridden")
+        return eager_tensor(state.result(self._class_name, type(self).__name__, values))
+
+    def stateless_reset_state(self):
+        """What its variables would be after reset_state()."""
+        import numpy
+
+        if self._class_name is not None:
+            return [eager_tensor(numpy.zeros(v.shape, v.dtype)) for v in self.variables]
+        with replaced(self.variables, [v.numpy() for v in self.variables]):
+            self.reset_state()
+            return [eager_tensor(v.numpy().copy()) for v in self.variables]
 
     def get_config(self):
         if self._class_name is None:
@@ -230,8 +281,9 @@ def _joined(arrays):
     return numpy.concatenate([a if a.ndim else a.reshape(1) for a in arrays])
 
 
-def _values(values, weights):
-    """Numbers for Mean and Sum, each with its weight, as predictions without targets."""
+def _values(values, weights, of_samples):
+    """Numbers for Mean and Sum, each with its weight, as predictions without targets; `of_samples`: those of a sample
+    count as one, their mean."""
     import numpy
 
     values = numpy.asarray(values, "float32")
@@ -241,7 +293,13 @@ def _values(values, weights):
             values = values[..., None]
         while weights.ndim < values.ndim:
             weights = weights[..., None]
-        weights = numpy.broadcast_to(weights, values.shape).reshape(-1)
+        weights = numpy.broadcast_to(weights, values.shape)
+    if of_samples and values.ndim > 1:
+        rest = tuple(range(1, values.ndim))
+        values = (values if weights is None else values * weights).mean(rest)
+        weights = None if weights is None else weights.mean(rest)
+        values = values if weights is None else numpy.divide(values, weights, out=0 * values, where=weights != 0)
+    weights = None if weights is None else weights.reshape(-1)
     values = values.reshape(-1, 1)
     return values, values, weights
 

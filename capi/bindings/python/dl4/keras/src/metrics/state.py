@@ -20,6 +20,22 @@ def names(kind):
     return () if kind in _OTHERS else _NAMES.get(kind, ("total", "count"))
 
 
+def result(kind, who, values):
+    """What a kind of metrics gives, of the values of its variables."""
+    import numpy
+
+    known = names(kind)
+    if known in (("total",), ("accumulator",)):
+        value = values[0]
+    elif known == ("total", "count") or kind in ("Precision", "Recall"):
+        whole = values[1] if known[1] == "count" else values[0] + values[1]
+        value = numpy.divide(values[0], whole, out=numpy.zeros_like(values[0], "float32"), where=whole != 0)
+        value = numpy.sqrt(value) if kind == "RootMeanSquaredError" else value
+    else:
+        raise NotImplementedError(f"{who}.stateless_result: of values of its variables it is not computed here")
+    return numpy.asarray(value[0] if numpy.shape(value) == (1,) else value, "float32")
+
+
 class MetricVariable:
     """A number or numbers that a metric has added up; they can't be set."""
 

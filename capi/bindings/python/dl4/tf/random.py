@@ -4,7 +4,8 @@ import numpy as np
 
 from ..keras.src import random as keras_random
 from ..keras.src.backend import global_state
-from ..keras.src.random import in_step
+from ..keras.src.ops.dispatch import is_symbolic
+from ..keras.src.random import in_trace
 
 from .dispatch import array, name_of, tensor
 
@@ -21,8 +22,10 @@ def set_seed(seed):
 def generator(seed=None):
     """Of an operation: its own of a seed, or the one that all share."""
     global _source
-    if in_step():
-        raise NotImplementedError("in a tf.function or train_step(), tf.random draws normal and uniform numbers alone")
+    if in_trace():
+        raise NotImplementedError(
+            "in a tf.function, train_step() or call(), tf.random draws normal and uniform numbers alone"
+        )
     if seed is not None:
         seed = [abs(int(s)) for s in np.ravel(seed)]
         return _seeded.setdefault(tuple(seed), np.random.default_rng(seed))
@@ -35,7 +38,13 @@ _seeded = {}
 
 
 def _shape(shape):
+    if is_symbolic(shape):  # sizes that are known when it runs
+        return tuple(shape)
     return tuple(int(d) for d in np.ravel(np.asarray(shape)))
+
+
+def _in_graph(shape):
+    return in_trace() or is_symbolic(shape)
 
 
 def _drawn(x, dtype):
@@ -43,7 +52,9 @@ def _drawn(x, dtype):
 
 
 def normal(shape, mean=0.0, stddev=1.0, dtype="float32", seed=None, name=None):
-    if in_step():
+    if _in_graph(shape):
+        if is_symbolic(mean, stddev) or np.ndim(mean) or np.ndim(stddev):
+            return mean + stddev * keras_random.normal(_shape(shape), dtype=name_of(dtype), seed=seed)
         return keras_random.normal(_shape(shape), 1.0 * mean, 1.0 * stddev, name_of(dtype), seed)
     return _drawn(array(mean) + array(stddev) * generator(seed).standard_normal(_shape(shape)), dtype)
 
@@ -69,7 +80,7 @@ def _uniform(rng, shape, minval, maxval, dtype):
 
 
 def uniform(shape, minval=0, maxval=None, dtype="float32", seed=None, name=None):
-    if in_step():
+    if _in_graph(shape):
         most = 1 if maxval is None else maxval
         return keras_random.uniform(_shape(shape), minval, most, name_of(dtype), seed)
     return _uniform(generator(seed), _shape(shape), minval, maxval, dtype)
@@ -80,7 +91,7 @@ def shuffle(value, seed=None, name=None):
 
 
 def categorical(logits, num_samples, dtype="int64", seed=None, name=None):
-    if in_step():
+    if in_trace():
         return keras_random.categorical(logits, num_samples, name_of(dtype), seed)
     return _categorical(generator(seed), logits, num_samples, dtype)
 

@@ -88,10 +88,10 @@ def _source(seed):
     return numpy.random.default_rng(numpy.random.randint(2**31) if seed is None else seed)
 
 
-def in_step():
-    """Is a step being traced, whose runs each draw anew?"""
+def in_trace():
+    """Is a step or a call() being traced, whose runs each draw anew?"""
     step = call_context.step()
-    return step is not None and not step.binds
+    return call_context.owner() is not None if step is None else not step.binds
 
 
 def _by_layer(kind, shape, seed, dtype=None, **config):
@@ -102,9 +102,9 @@ def _by_layer(kind, shape, seed, dtype=None, **config):
 
 
 def _drawn(draw, shape, dtype, seed):
-    if in_step():
+    if in_trace():
         raise NotImplementedError(
-            "in a traced step numbers are drawn by normal, uniform, randint, categorical and dropout alone"
+            "in a traced step or call() numbers are drawn by normal, uniform, randint, categorical and dropout alone"
         )
     return ops.cast(draw(_source(seed), tuple(int(d) for d in shape)), dtype or "float32")
 
@@ -125,7 +125,7 @@ def normal(shape, mean=0.0, stddev=1.0, dtype=None, seed=None):
     if is_symbolic(list(shape)):
         noise = operation("GaussianNoise", stddev=1.0, seed=_layers_seed(seed))
         return noise(ops.zeros(shape), training=True) * float(stddev) + float(mean)
-    if in_step():
+    if in_trace():
         return _by_layer("RandomNormal", shape, seed, dtype, mean=float(mean), stddev=float(stddev))
     return _drawn(lambda r, n: r.normal(mean, stddev, n), shape, dtype, seed)
 
@@ -143,12 +143,12 @@ def truncated_normal(shape, mean=0.0, stddev=1.0, dtype=None, seed=None):
 
 
 def uniform(shape, minval=0.0, maxval=1.0, dtype=None, seed=None):
-    if dtype is not None and standardize(dtype) not in FLOATS and not in_step():
+    if dtype is not None and standardize(dtype) not in FLOATS and not in_trace():
         raise ValueError(f"`keras.random.uniform` requires a floating point dtype. Received: dtype={dtype} ")
     if is_symbolic(list(shape)) and "int" not in str(dtype):
         drawn = _uniform_of_any_size(shape, minval, maxval, seed)
         return drawn if str(dtype or "float32") == "float32" else ops.cast(drawn, str(dtype))
-    if in_step():
+    if in_trace():
         if "int" in str(dtype):
             return randint(shape, minval, maxval, dtype, seed)
         return _by_layer("RandomUniform", shape, seed, dtype, minval=float(minval), maxval=float(maxval))
@@ -164,7 +164,7 @@ def randint(shape, minval, maxval, dtype="int32", seed=None):
     if standardize(dtype) not in INTEGERS:
         raise ValueError(f"`keras.random.randint` requires an integer dtype. Received: dtype={dtype} ")
     symbolic = is_symbolic(list(shape))
-    if symbolic or in_step():
+    if symbolic or in_trace():
         if symbolic:
             drawn = _uniform_of_any_size(shape, minval, maxval, seed)
         else:
@@ -189,7 +189,7 @@ def categorical(logits, num_samples, dtype="int32", seed=None):
     import numpy
 
     if is_symbolic(logits):
-        if not in_step():
+        if not in_trace():
             raise NotImplementedError("keras.random.categorical of symbolic logits: in a traced step alone")
         rows, classes = logits.shape
         uniform_ = _by_layer("RandomUniform", (rows, num_samples, classes), seed, minval=1e-7, maxval=1.0)

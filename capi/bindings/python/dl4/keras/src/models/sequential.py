@@ -70,7 +70,7 @@ class Sequential(Model):
                 f"Only instances of `keras.Layer` can be added to a Sequential model. Received: {layer} (of "
                 f"type {type(layer)})"
             )
-        if any(layer.name == other.name for other in self._list):
+        if any(layer.name == other.name and layer is not other for other in self._list):
             raise ValueError(
                 f"All layers added to a Sequential model should have unique names. Name '{layer.name}' is "
                 "already the name of a layer in this model. Update the `name` argument to pass a unique "

@@ -9,6 +9,7 @@ import weakref
 
 from .... import core
 from ..backend import call_context, global_state
+from ..backend.dtypes import standardize
 from ..export import keras_export
 from ..registry import create
 from ..utils.naming import snake_case, unique_name
@@ -376,7 +377,7 @@ def Input(
             call,
             0,
             tuple(None if d is None else int(d) for d in batch_shape),
-            str(getattr(dtype, "name", dtype) or "float32"),
+            standardize(dtype),
         )
     ]
     return call.outputs[0]

@@ -467,7 +467,10 @@ def _count_of(x, size):
     """How many batches there are, if that is known."""
     if is_whole(x):
         return -(-len(flatten(as_array(x))[0]) // size)
-    return len(x) if hasattr(x, "__len__") else None
+    try:
+        return len(x)
+    except TypeError:  # it has no length, or does not know it
+        return None
 
 
 def _is_due(epoch, freq):

@@ -5,6 +5,7 @@ What is not here raises AttributeError with its name."""
 import builtins
 import contextlib
 import functools
+import importlib.machinery
 import sys
 from types import SimpleNamespace
 
@@ -41,6 +42,7 @@ from .arrays import *  # noqa: F403
 from .dispatch import array as _array, name_of as _name_of, refuse as _refuse, string, tensor as _tensor
 from .elementwise import *  # noqa: F403
 from .sparse import SparseTensor
+from .variables import IndexedSlices, TensorArray, Variable
 
 float16, float32, float64 = np.dtype("float16"), np.dtype("float32"), np.dtype("float64")
 int8, int16, int32, int64 = np.dtype("int8"), np.dtype("int16"), np.dtype("int32"), np.dtype("int64")
@@ -50,6 +52,28 @@ complex64, complex128 = np.dtype("complex64"), np.dtype("complex128")
 double, half = float64, float16
 newaxis, DType = None, np.dtype
 AUTOTUNE = data.AUTOTUNE
+
+
+class _KerasOfTensorFlow:
+    """Finds tensorflow.keras.layers and the like, which programs import by name."""
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name == f"{__name__}.keras" or name.startswith(f"{__name__}.keras."):
+            return importlib.machinery.ModuleSpec(name, _KerasOfTensorFlow)
+
+    @staticmethod
+    def create_module(spec):
+        module = importlib.import_module(keras.__name__ + spec.name[len(f"{__name__}.keras") :])
+        spec.loader_state = module.__spec__
+        return module
+
+    @staticmethod
+    def exec_module(module):
+        module.__spec__ = module.__spec__.loader_state  # it stays the module that it is
+
+
+sys.meta_path.insert(0, _KerasOfTensorFlow)  # before who looks into folders
 
 
 def as_dtype(type_value):
@@ -162,40 +186,6 @@ def Assert(condition, data, summarize=None, name=None):  # noqa: N802
 
 def group(*inputs, name=None):
     return None
-
-
-class Variable(_KerasVariable):
-    """tf.Variable: with TensorFlow's arguments."""
-
-    def __init__(
-        self,
-        initial_value=None,
-        trainable=None,
-        validate_shape=True,
-        caching_device=None,
-        name=None,
-        variable_def=None,
-        dtype=None,
-        import_scope=None,
-        constraint=None,
-        synchronization=None,
-        aggregation=None,
-        shape=None,
-    ):
-        if initial_value is None:
-            raise ValueError("Variable: expected `initial_value`, got None")
-        if not validate_shape or variable_def is not None or import_scope is not None:
-            raise NotImplementedError("Variable: `validate_shape`, `variable_def` and `import_scope` are not here")
-        given = _array(initial_value() if callable(initial_value) else initial_value, dtype)
-        if shape is not None and tuple(shape) != given.shape:
-            raise ValueError(f"Variable: `shape`: expected that of the initial value, {given.shape}, got {shape}")
-        super().__init__(
-            given,
-            dtype=_name_of(dtype) or given.dtype.name,
-            trainable=trainable is None or trainable,
-            name=name or "Variable",
-            constraint=constraint,
-        )
 
 
 class Module:
@@ -313,7 +303,8 @@ dtypes = SimpleNamespace(
 zeros_initializer, ones_initializer = initializers.Zeros, initializers.Ones
 constant_initializer, random_normal_initializer = initializers.Constant, initializers.RandomNormal
 random_uniform_initializer = initializers.RandomUniform
-version = SimpleNamespace(VERSION=keras.__version__)
+__version__ = "2.21.0"  # whose names these are
+version = SimpleNamespace(VERSION=__version__)
 get_logger = functools.partial(SimpleNamespace, setLevel=_none)
 
 

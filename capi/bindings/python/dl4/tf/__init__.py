@@ -5,7 +5,6 @@ What is not here raises AttributeError with its name."""
 import builtins
 import contextlib
 import functools
-import importlib.machinery
 import sys
 from types import SimpleNamespace
 
@@ -52,28 +51,6 @@ complex64, complex128 = np.dtype("complex64"), np.dtype("complex128")
 double, half = float64, float16
 newaxis, DType = None, np.dtype
 AUTOTUNE = data.AUTOTUNE
-
-
-class _KerasOfTensorFlow:
-    """Finds tensorflow.keras.layers and the like, which programs import by name."""
-
-    @staticmethod
-    def find_spec(name, path=None, target=None):
-        if name == f"{__name__}.keras" or name.startswith(f"{__name__}.keras."):
-            return importlib.machinery.ModuleSpec(name, _KerasOfTensorFlow)
-
-    @staticmethod
-    def create_module(spec):
-        module = importlib.import_module(keras.__name__ + spec.name[len(f"{__name__}.keras") :])
-        spec.loader_state = module.__spec__
-        return module
-
-    @staticmethod
-    def exec_module(module):
-        module.__spec__ = module.__spec__.loader_state  # it stays the module that it is
-
-
-sys.meta_path.insert(0, _KerasOfTensorFlow)  # before who looks into folders
 
 
 def as_dtype(type_value):

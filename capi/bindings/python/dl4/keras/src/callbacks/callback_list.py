@@ -4,28 +4,6 @@ from ..export import keras_export
 from .callback import Callback
 
 
-class PendingLogs(dict):
-    """The logs of a batch that is evaluated: its metrics are known when all batches are, its names before."""
-
-    def __init__(self, model):
-        super().__init__(dict.fromkeys(sorted(model._trainer.shown)))
-
-    def __getitem__(self, key):
-        raise NotImplementedError(f"the logs of a batch within evaluate(): {key!r} is known in on_test_end()")
-
-    def get(self, key, default=None):
-        return self[key]
-
-    def items(self):
-        return [(key, self[key]) for key in self]
-
-    def values(self):
-        return [self[key] for key in self]
-
-    def copy(self):
-        return self
-
-
 def listed(callbacks):
     """One callback, a list of them, or none, as a list."""
     found = list(callbacks) if isinstance(callbacks, (list, tuple)) else [callbacks] if callbacks else []
@@ -75,12 +53,6 @@ class CallbackList:
         elif late is not None:
             self._tell(*late)
         self._tell(method, *arguments)
-
-    def _tell_late(self, batch):
-        """Before a batch is taken: the end of the one before it."""
-        if self._late is not None and batch % self._executed() == 0:
-            late, self._late = self._late, None
-            self._tell(*late)
 
     def _put_off(self, method, batch, logs):
         """The end of a batch, which is told where the next thing happens."""

@@ -49,19 +49,16 @@ class _Batches:
     feed = None  # what makes of the inputs of a batch those of the library's part
 
     def _batch(self, index):
-        stopped = self.around is not None and self.around.stops(index)
-        batch = None if stopped else self.batch_at(index)
+        batch = self.batch_at(index)
         if batch is not None and self.feed is not None:
             batch = [self.feed(batch[0]), *batch[1:]]
-        if self.around is not None:
-            self.around(index if batch is not None else None)
         return batch
 
 
 class Stream(_Batches):
     """Batches of a generator, a data set or a loader, (x, y) or (x, y, sample_weight), as a dataset."""
 
-    def __init__(self, model, source, steps, labels=True, around=None, goes_on=False):
+    def __init__(self, model, source, steps, labels=True, goes_on=False):
         self.goes_on = goes_on and steps is not None  # the next epoch begins where the last one ended
         self.indexed = isinstance(source, Sequence) or (
             hasattr(source, "__getitem__")
@@ -74,7 +71,7 @@ class Stream(_Batches):
         ahead = self.length if self.goes_on else steps
         self.made = made_ahead(source, workers, getattr(source, "max_queue_size", 10), ahead) if workers > 1 else None
         self.over, self.seen = True, 0
-        self.model, self.steps, self.labels, self.around = model, steps, labels, around
+        self.model, self.steps, self.labels = model, steps, labels
         self.source, self.endless, self.iterator = source, not self.indexed and hasattr(source, "__next__"), None
         if not self.indexed and not hasattr(source, "__iter__"):
             raise ValueError(f"Unrecognized data type: x={source} (of type {type(source)})")
@@ -165,12 +162,10 @@ def made_ahead(source, workers, size, steps):
 
 
 class Cut(_Batches):
-    """Batches of arrays, `steps` of them each time; with `goes_on` the next time continues where the last one ended.
+    """Batches of arrays, `steps` of them each time; with `goes_on` the next time continues where the last one ended."""
 
-    `around(index)` is called before each batch, and around(None) after the last one."""
-
-    def __init__(self, lists, batch_size, steps=None, seed=None, around=None, goes_on=False):
-        self.lists, self.batch_size, self.around = lists, batch_size, around
+    def __init__(self, lists, batch_size, steps=None, seed=None, goes_on=False):
+        self.lists, self.batch_size = lists, batch_size
         self.rows = next((t.shape[0] for part in lists for t in part if t is not None and t.shape), 1)
         self.whole = -(-self.rows // batch_size)
         self.count, self.seed, self.at, self.order = steps or self.whole, seed, self.whole, None

@@ -4,7 +4,7 @@ import itertools
 
 from .... import abi, core
 from ..backend import config, global_state
-from ..callbacks.callback_list import CallbackList, listed, PendingLogs
+from ..callbacks.callback_list import CallbackList, listed
 from ..callbacks.history import History
 from ..callbacks.progbar_logger import ProgbarLogger
 from ..tree import flatten, pack_like
@@ -116,28 +116,3 @@ def _fit_callbacks(callbacks, model, verbose, **params):
         callbacks.append(History())
     model.history = next(c for c in callbacks if isinstance(c, History))
     return CallbackList(callbacks, model, verbose=verbose, **params)
-
-
-def _each_batch(callback_list, of):
-    """A function that reports the batches of an evaluation; None if no callback needs it."""
-    if not callback_list._wants_batches(of):
-        return None
-
-    return EachBatch(callback_list, of)
-
-
-class EachBatch:
-    """Reports the batches of an evaluation where they are taken."""
-
-    def __init__(self, callback_list, of):
-        self.callback_list, self.of = callback_list, of
-
-    def stops(self, index):
-        """Did a callback end the evaluation before this batch?"""
-        self.callback_list._tell_late(index)
-        return self.callback_list.model.stop_evaluating
-
-    def __call__(self, index):
-        if index is not None:
-            self.callback_list._notify(f"on_{self.of}_batch_begin", index, {})
-            self.callback_list._put_off(f"on_{self.of}_batch_end", index, PendingLogs(self.callback_list.model))

@@ -261,6 +261,10 @@ class Steps:
         python = overrides.having(self, *_OF_STEPS) or self._has_python_metrics() or self._calls_losses()
         return bool(python) or self._assigns() or self._infers_by_calls()
 
+    def _tests_by_steps(self, callback_list):
+        """Does evaluate() call steps in Python, or tell callbacks of each batch?"""
+        return self._has_steps() or callback_list._wants_batches("test")
+
     def _has_python_metrics(self):
         given = [] if self._compiled is None else [self._compiled[k] for k in ("metrics", "weighted_metrics")]
         return any(is_python(m) for m in flatten(given))

@@ -17,7 +17,7 @@ from .graphs import needs_targets
 from .native_training import NativeTraining
 from .nested_losses import StructureError
 from .objective import Objective
-from .progress import _each_batch, _fit_callbacks, MetricBatches, Progress
+from .progress import _fit_callbacks, MetricBatches, Progress
 from .steps import batches_of_epochs, Steps
 
 
@@ -114,7 +114,6 @@ class Trainer(NativeTraining, Objective, Steps):
         steps=None,
         batch_size=32,
         shuffle=False,
-        around=None,
         goes_on=False,
         training=False,
     ):
@@ -123,8 +122,8 @@ class Trainer(NativeTraining, Objective, Steps):
             self._size_for(as_array(x))
             lists = self._batch_tensors(as_array(x), as_array(y), as_array(sample_weight))
             feed = self._feed() if training else None
-            if steps or around or feed:
-                cut = Cut(lists, batch_size, steps, global_state.next_seed() if shuffle else None, around, goes_on)
+            if steps or feed:
+                cut = Cut(lists, batch_size, steps, global_state.next_seed() if shuffle else None, goes_on)
                 cut.feed = feed
                 return cut.dataset, lists[1], cut.count
             options = {
@@ -144,7 +143,7 @@ class Trainer(NativeTraining, Objective, Steps):
                 f"When providing `x` as a {type(x).__name__}, `sample_weight` should not be passed. Instead, "
                 "the sample weights should be included as part of it."
             )
-        stream = Stream(self, x, steps, around=around, goes_on=goes_on)
+        stream = Stream(self, x, steps, goes_on=goes_on)
         stream.feed = self._feed() if training else None
         return stream.dataset, stream.first[1], stream.steps
 
@@ -271,9 +270,8 @@ class Trainer(NativeTraining, Objective, Steps):
         """A function that evaluates the data of the validation, and gives the logs."""
         x, y, sample_weight = (*data, None, None)[:3]
         steps = config.limited("steps_per_epoch", steps)
-        if not self._has_steps() and not overrides.is_overridden(self, "evaluate"):
-            around = _each_batch(callback_list, "test")
-            given, targets, _ = self._dataset(x, y, sample_weight, steps, size, around=around)
+        if not self._tests_by_steps(callback_list) and not overrides.is_overridden(self, "evaluate"):
+            given, targets, _ = self._dataset(x, y, sample_weight, steps, size)
             return lambda: dict(sorted(self._measured(given, targets, callback_list).items()))
 
         def validate():
@@ -313,11 +311,10 @@ class Trainer(NativeTraining, Objective, Steps):
         overrides.refuse(self, "evaluate()", "run")
         self.stop_evaluating, steps = False, config.limited("steps_per_epoch", steps)
         callback_list = CallbackList.of(callbacks, self, epochs=1, steps=steps, verbose=verbose)
-        if self._fitting or self._has_steps():
+        if self._fitting or self._tests_by_steps(callback_list):
             logs = self._tested(x, y, sample_weight, batch_size or 32, steps, callback_list)
             return logs if return_dict else _one(self._in_order(logs))
-        around = _each_batch(callback_list, "test")
-        data, targets, _ = self._dataset(x, y, sample_weight, steps, batch_size or 32, around=around)
+        data, targets, _ = self._dataset(x, y, sample_weight, steps, batch_size or 32)
         logs = self._measured(data, targets, callback_list)
         return dict(sorted(logs.items())) if return_dict else _one(self._in_order(logs))
 

@@ -39,9 +39,11 @@ class Optimizer(Updates, Kind):
 
     def __init__(self, *args, **kwargs):
         self._trainer, self._last, self._known, self._applier = None, (None, 0), None, None
-        self._layers = {}  # that update weights in traced steps
+        self._layers, self._steps_on_arrays = {}, {}  # what updates weights in traced steps, and such steps for arrays
         self._built, self._built_for, self._places, self._averages = False, (), {}, ()
         self._rules, self._rule_layers, self._restored = {}, {}, None
+        if kwargs.pop("decay", None) is not None:
+            warnings.warn("Argument `decay` is no longer supported and will be ignored.", stacklevel=2)
         super().__init__(*args, **kwargs)
         if _takes_nothing(self._config.get("learning_rate")):
             rate = self._config["learning_rate"]
@@ -195,6 +197,8 @@ class Optimizer(Updates, Kind):
             arrays = [g if g is None else numpy.asarray(g) for g in grads]
             with call_context.at_once():
                 return self.apply(arrays, trainable_variables)
+        if self._applier is not None and call_context.step() is not None:
+            self._need_one_way()
         if self._by_rules():
             return self._apply_updates(list(grads), trainable_variables)
         if call_context.step() is not None:
@@ -217,9 +221,19 @@ class Optimizer(Updates, Kind):
             if not trainable_variables:
                 raise ValueError("No variables to update: expected gradients and their variables, got none.")
             self._need_known(trainable_variables)
+        if not self.use_ema and not self.gradient_accumulation_steps:
+            return self._apply_on_arrays(grads, trainable_variables)
+        if self._applier is None and self._layers:
+            self._need_one_way()
         if self._applier is None:
             self._applier = GradientApplier(self, trainable_variables)
         self._applier.apply(list(grads), trainable_variables)
+
+    def _need_one_way(self):
+        raise NotImplementedError(
+            f"{self.name}: an optimizer with use_ema or gradient_accumulation_steps is applied to arrays or in traced "
+            "steps, not in both, in this version"
+        )
 
     def _apply_in_step(self, grads, variables):
         """An update in a step that is traced; gradients of None are left out."""
@@ -244,6 +258,11 @@ class Optimizer(Updates, Kind):
         """The layer of the library's that updates these weights, and keeps what goes from step to step."""
         key = tuple((v._layer, v._name) for v in weights)
         if key not in self._layers:
+            if self._layers:
+                raise NotImplementedError(
+                    f"{self.name}: expected gradients of the same {len(next(iter(self._layers)))} variables each time, "
+                    f"got {len(weights)} of {[v.path for v in weights]}"
+                )
             native = self._native()
             native["config"].update(learning_rate=1.0)  # that of each run is given it
             self._layers[key] = create("layer", "ApplyGradients", optimizer=native, name=unique_name(self.name))
@@ -331,7 +350,6 @@ def _set_weight(model, name, value):
 
 def _own_arguments(cls, learning_rate, name=None, **kwargs):
     """The config of a class that derives from Optimizer alone."""
-    kwargs.pop("decay", None)
     unknown = {k: v for k, v in kwargs.items() if k not in _ARGUMENTS}
     if unknown:
         raise ValueError(f"Argument(s) not recognized: {unknown}")

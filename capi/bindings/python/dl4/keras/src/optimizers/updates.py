@@ -8,6 +8,7 @@ from .. import ops
 from ..backend import call_context
 from ..layers.variable import replaced, Variable
 from ..registry import create
+from ..symbolic import arrays_on_tape
 from ..symbolic.step import CompiledStep
 from ..symbolic.tensor import as_tensor
 from ..utils.naming import unique_name
@@ -90,6 +91,17 @@ class Updates:
         if not self._built:
             self.build(variables)
             self._built = True
+
+    def _apply_on_arrays(self, grads, variables):
+        """apply() of arrays: the update of traced steps, which keeps what goes from step to step for both."""
+        if len(grads) != len(variables):
+            raise ValueError(f"expected a gradient for each variable, got {len(grads)} for {len(variables)} variables")
+        key = tuple((v._layer, v._name) for v in variables)
+        if key not in self._steps_on_arrays:
+            self._steps_on_arrays[key] = CompiledStep(lambda given: self._apply_in_step(given, variables))
+        for v in variables:
+            arrays_on_tape.before_assignment(v)
+        self._steps_on_arrays[key]([getattr(g, "value", g) for g in grads])
 
     def _apply_updates(self, grads, variables):
         """apply() of gradients, some of which may be None."""

@@ -25,6 +25,7 @@ from ..keras.src.tree import flatten as _flatten
 from . import (
     audio,
     data,
+    distribute,
     elementwise as math,
     errors,
     image,

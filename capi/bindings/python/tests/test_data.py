@@ -486,7 +486,7 @@ class Pipelines(unittest.TestCase):
                 f()
 
     def test_what_is_not_here_is_named(self):
-        for name in ("GradientTapes", "distribute", "saved_model"):
+        for name in ("GradientTapes", "tpu", "saved_model"):
             with self.assertRaisesRegex(AttributeError, name):
                 getattr(tf, name)
 

@@ -473,6 +473,191 @@ class Texts(unittest.TestCase):
         self.assertEqual(tf.strings.regex_full_match(rows, "[0-9]").to_list(), [[True] * 3, [True], [False, True]])
 
 
+class Evaluating(unittest.TestCase):
+    def test_callbacks_see_what_was_measured_so_far(self):
+        class Hears(keras.callbacks.Callback):
+            def __init__(self):
+                super().__init__()
+                self.heard = []
+
+            def on_test_batch_begin(self, batch, logs=None):
+                self.heard.append(batch)
+
+            def on_test_batch_end(self, batch, logs=None):
+                self.heard.append(dict(logs))
+
+        m, hears, alone = model(optimizer="sgd", loss="mse", metrics=["mae"]), Hears(), Hears()
+        m.evaluate(X, Y + 1, batch_size=3, callbacks=[hears], verbose=0)
+        self.assertEqual(hears.heard[::2], [0, 1, 2])
+        for rows, logs in zip((3, 6, 8), hears.heard[1::2]):
+            expected = m.evaluate(X[:rows], Y[:rows] + 1, verbose=0, return_dict=True)
+            self.assertEqual(sorted(logs), ["loss", "mae"])
+            for name, value in expected.items():
+                self.assertAlmostEqual(logs[name], value, 5)
+        history = m.fit(X, Y, epochs=1, validation_data=(X, Y), validation_batch_size=4, callbacks=[alone], verbose=0)
+        self.assertEqual(alone.heard[::2], [0, 1])
+        self.assertAlmostEqual(alone.heard[-1]["loss"], history.history["val_loss"][0], 5)
+
+    def test_a_callback_ends_it(self):
+        class Ends(keras.callbacks.Callback):
+            def on_test_batch_end(self, batch, logs=None):
+                self.model.stop_evaluating = batch == 1
+
+        m = model(optimizer="sgd", loss="mae")
+        expected = m.evaluate(X[:4], Y[:4] + np.arange(4)[:, None], verbose=0)
+        got = m.evaluate(X, Y + np.arange(8)[:, None], batch_size=2, callbacks=[Ends()], verbose=0)
+        self.assertAlmostEqual(got, expected, 5)
+
+
+class States(unittest.TestCase):
+    def test_of_a_stateful_layer(self):
+        x = np.random.RandomState(0).rand(2, 5, 3).astype("float32")
+        for make in (
+            lambda **more: layers.LSTM(4, **more),
+            lambda **more: layers.GRU(4, **more),
+            lambda **more: layers.ConvLSTM1D(2, 2, **more),
+            lambda **more: layers.RNN(layers.LSTMCell(4), **more),
+        ):
+            kept, told = make(stateful=True), make(return_state=True)
+            given = x[..., None] if isinstance(kept, layers.ConvLSTM1D) else x
+            self.assertIsNone(kept.states)
+            told(given)
+            kept(given)
+            told.set_weights(kept.get_weights())
+            _, *expected = told(given)
+            self.assertEqual(len(kept.states), len(expected))
+            for a, b in zip(kept.states, expected):
+                np.testing.assert_allclose(a, b, 1e-5, 1e-6)
+            again = make()
+            again(given)
+            again.set_weights(kept.get_weights())
+            np.testing.assert_allclose(again(given, initial_state=kept.states), kept(given), 1e-5, 1e-6)
+            kept.reset_state()
+            self.assertEqual(float(sum(np.abs(s).sum() for s in kept.states)), 0)
+            self.assertIsNone(told.states)
+
+    def test_of_stacked_cells_and_both_directions(self):
+        x = np.ones((2, 5, 3), "float32")
+        stacked = layers.RNN([layers.LSTMCell(4), layers.GRUCell(2)], stateful=True)
+        stacked(x)
+        self.assertEqual([[s.shape for s in one] for one in stacked.states], [[(2, 4), (2, 4)], [(2, 2)]])
+        both = layers.Bidirectional(layers.LSTM(4, stateful=True))
+        both(x)
+        self.assertEqual([s.shape for s in both.states], [(2, 4)] * 4)
+
+
+class OldWords(unittest.TestCase):
+    def warned(self, f, text):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            found = f()
+        self.assertEqual([str(w.message) for w in caught], [text])
+        return found
+
+    def test_arguments_that_keras_still_takes(self):
+        text = "Argument `alpha` is deprecated. Use `negative_slope` instead."
+        leaky = self.warned(lambda: layers.LeakyReLU(alpha=0.25), text)
+        self.assertEqual(leaky.negative_slope, 0.25)
+        np.testing.assert_allclose(leaky(np.array([-4.0, 2.0], "float32")), [-1, 2])
+        text = "Argument `input_length` is deprecated. Just remove it."
+        embedding = self.warned(lambda: layers.Embedding(5, 2, input_length=3), text)
+        self.assertEqual(embedding(np.array([[1, 2, 3]])).shape, (1, 3, 2))
+        text = "Argument `decay` is no longer supported and will be ignored."
+        optimizer = self.warned(lambda: keras.optimizers.SGD(0.5, decay=0.1), text)
+        self.assertNotIn("decay", optimizer.get_config())
+        with self.assertRaisesRegex(TypeError, "unexpected keyword argument 'lr'"):
+            keras.optimizers.SGD(lr=0.5)
+
+    def test_a_config_names_a_class_as_it_is_registered(self):
+        @keras.saving.register_keras_serializable(package="Ours", name="Doubled")
+        class Twice(layers.Layer):
+            def call(self, x):
+                return 2 * x
+
+        config = keras.layers.serialize(Twice())
+        self.assertEqual(config["registered_name"], "Ours>Doubled")
+        self.assertIsInstance(keras.layers.deserialize(config), Twice)
+
+
+class Applied(unittest.TestCase):
+    def losses(self, optimizer, traced_from):
+        """Of steps on arrays, and from one of them on of traced ones."""
+        m = keras.Sequential([keras.Input((3,)), layers.Dense(4, "tanh"), layers.Dense(1)])
+        m.set_weights([np.sin(np.arange(w.size)).reshape(w.shape) for w in m.get_weights()])
+
+        def step(x, y):
+            with tf.GradientTape() as tape:
+                loss = ops.mean((m(x) - y) ** 2)
+            optimizer.apply(tape.gradient(loss, m.trainable_weights), m.trainable_weights)
+            return loss
+
+        traced = tf.function(step)
+        return [float((step if i < traced_from else traced)(X, Y)) for i in range(6)]
+
+    def test_steps_on_arrays_and_traced_ones_go_on_from_each_other(self):
+        for make in (keras.optimizers.Adam, keras.optimizers.Adagrad, keras.optimizers.RMSprop):
+            optimizers = [make(0.1) for _ in range(3)]
+            got = [self.losses(optimizer, n) for optimizer, n in zip(optimizers, (6, 3, 0))]
+            np.testing.assert_allclose(got[1], got[0], 1e-6)
+            np.testing.assert_allclose(got[2], got[0], 1e-6)
+            self.assertEqual([int(optimizer.iterations) for optimizer in optimizers], [6, 6, 6])
+
+    def test_averages_and_accumulation_are_on_arrays_alone(self):
+        for more in ({"use_ema": True, "ema_momentum": 0.5}, {"gradient_accumulation_steps": 2}):
+            wanted = self.losses(keras.optimizers.Adam(0.1, **more), 6)
+            np.testing.assert_allclose(self.losses(keras.optimizers.Adam(0.1, **more), 3), wanted, 1e-6)
+            m, optimizer = model(optimizer="sgd", loss="mse"), keras.optimizers.Adam(0.1, **more)
+            optimizer.apply([np.zeros(v.shape, "float32") for v in m.trainable_weights], m.trainable_weights)
+
+            class Stepping(keras.Model):
+                def train_step(self, data):
+                    with tf.GradientTape() as tape:
+                        loss = ops.mean(self(data[0]) ** 2)
+                    self.optimizer.apply(tape.gradient(loss, self.trainable_weights), self.trainable_weights)
+                    return {"loss": loss}
+
+            stepping = Stepping(m.inputs[0], m.outputs[0])
+            stepping.compile(optimizer, "mse")
+            with self.assertRaisesRegex(NotImplementedError, "use_ema or gradient_accumulation_steps.*not in both"):
+                stepping.fit(X, Y, verbose=0)
+
+    def test_other_variables_are_refused(self):
+        optimizer, (a, b) = keras.optimizers.Adam(0.1), (keras.Variable([1.0, 2.0]) for _ in range(2))
+        optimizer.build([a, b])
+        optimizer.apply([np.ones(2, "float32")], [a])
+        with self.assertRaisesRegex(NotImplementedError, "gradients of the same 1 variables each time, got 2"):
+            optimizer.apply([np.ones(2, "float32")] * 2, [a, b])
+
+
+class Devices(unittest.TestCase):
+    def test_strategies_of_the_one_that_is_here(self):
+        strategy = tf.distribute.MirroredStrategy()
+        self.assertEqual(strategy.num_replicas_in_sync, 1)
+        self.assertFalse(tf.distribute.has_strategy())
+        with strategy.scope():
+            self.assertIs(tf.distribute.get_strategy(), strategy)
+            m = model(optimizer="sgd", loss="mse")
+        data = tf.data.Dataset.from_tensor_slices((X, Y)).batch(4)
+        for batch in strategy.experimental_distribute_dataset(data):
+            loss = strategy.run(lambda x, y: ops.mean((m(x) - y) ** 2), args=batch)
+            self.assertEqual(float(strategy.reduce(tf.distribute.ReduceOp.SUM, loss, axis=None)), float(loss))
+        with self.assertRaisesRegex(ValueError, "MirroredStrategy: expected the one device"):
+            tf.distribute.MirroredStrategy(["/gpu:0", "/gpu:1"])
+        with self.assertRaisesRegex(ValueError, "TPU Name"):
+            tf.distribute.cluster_resolver.TPUClusterResolver.connect()
+        with self.assertRaisesRegex(AttributeError, "TPUStrategy.*one device"):
+            tf.distribute.TPUStrategy
+        with self.assertRaisesRegex(NotImplementedError, "axis=0"):
+            strategy.reduce("sum", X, axis=0)
+        with self.assertRaisesRegex(ValueError, "ReduceOp.SUM or ReduceOp.MEAN, got 'max'"):
+            strategy.reduce("max", X)
+        self.assertIs(strategy.gather(X, 0), X)
+        with self.assertRaisesRegex(ValueError, "expected an axis"):
+            strategy.gather(X, 2)
+        with self.assertRaisesRegex(NotImplementedError, "cross_device_ops"):
+            tf.distribute.MirroredStrategy(cross_device_ops="nccl")
+
+
 class Summaries(unittest.TestCase):
     def setUp(self):
         self.model = keras.Sequential([keras.Input((8,)), layers.Dense(4), layers.Dense(2)])

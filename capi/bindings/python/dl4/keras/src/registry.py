@@ -137,7 +137,7 @@ class Category:
         name, config = identifier, {}
         if isinstance(identifier, dict):
             name, config = identifier["class_name"], identifier.get("config", {})
-        custom = registered(name)
+        custom = registered(identifier["registered_name"]) if _is_registered(identifier) else registered(name)
         if custom is not None:
             return custom.from_config(config) if isinstance(custom, type) else custom
         if not isinstance(name, str):
@@ -170,6 +170,12 @@ class Category:
             return sorted({*(n for n in namespace if n[0] != "_"), *facts(self.name), *self._later})
 
         return __getattr__, __dir__
+
+
+def _is_registered(identifier):
+    """Is it the config of a class that was registered by another name than its own?"""
+    name = identifier.get("registered_name") if isinstance(identifier, dict) else None
+    return name is not None and registered(name) is not None
 
 
 # Arguments of every class of a category.

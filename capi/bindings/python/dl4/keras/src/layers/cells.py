@@ -17,10 +17,10 @@ def output_size(cell):
     return output_size(cell.cells[-1]) if cell._class_name == "StackedRNNCells" else cell.units
 
 
-def _states(cell):
+def states_of(cell):
     """The sizes as the states come: a list of each cell's."""
     if cell._class_name == "StackedRNNCells":
-        return [_states(c) for c in cell.cells]
+        return [states_of(c) for c in cell.cells]
     size = state_size(cell)
     return size if isinstance(size, list) else [size]
 
@@ -28,7 +28,7 @@ def _states(cell):
 def packed(cell, outputs):
     """(output, states) of the library's output and states, one behind the other."""
     rest = iter(outputs[1:])
-    return outputs[0], map_nest(lambda _: next(rest), _states(cell))
+    return outputs[0], map_nest(lambda _: next(rest), states_of(cell))
 
 
 def with_states(cell, outputs):
@@ -40,7 +40,7 @@ def with_states(cell, outputs):
 
 
 def get_initial_state(cell, batch_size=None):
-    return map_nest(lambda size: ops.zeros((batch_size, size)), _states(cell))
+    return map_nest(lambda size: ops.zeros((batch_size, size)), states_of(cell))
 
 
 def complete(cls):

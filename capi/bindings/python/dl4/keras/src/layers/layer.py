@@ -28,7 +28,7 @@ from .custom import CustomLayer
 from .input_layer import InputLayer
 from .quantized import QuantizedLayer
 from .tracing import TracedCalls
-from .weights import LayerWeights, reset_state
+from .weights import LayerWeights, reset_state, states
 
 _READ = {c: functools.partial(registry.get, c) for c in ("activation", "initializer", "regularizer", "constraint")}
 _EMBEDDINGS = {"Embedding", "ReversibleEmbedding"}
@@ -65,6 +65,7 @@ class Layer(CustomLayer, TracedCalls, QuantizedLayer, LayerWeights, Kind):
         dtype = self._take_policy(dtype, deserialize_keras_object(told) if isinstance(told, dict) else told)
         if self._class_name in ("LSTM", "GRU"):
             kwargs.pop("use_cudnn", None)  # has no effect on the result
+        _take_old_arguments(self._class_name, kwargs)
         first = kwargs.pop("weights", None) if self._class_name in _EMBEDDINGS else None
         if self._class_name is None:
             kwargs.pop("autocast", None)
@@ -322,7 +323,7 @@ class Layer(CustomLayer, TracedCalls, QuantizedLayer, LayerWeights, Kind):
                 return self._weight(self._quantized_name(key))
             if key in self.__dict__.get("_python", ()):
                 return self._python[key]
-            if key in ("states", "cell") and "cell" not in self._config:
+            if key == "cell" and "cell" not in self._config:
                 raise AttributeError(key)
         value = self._kept(key, super().__getattr__(key))
         if isinstance(value, str) or value is None:
@@ -411,6 +412,15 @@ def _data_format():
     return {"data_format": data_format} if data_format == "channels_first" else {}
 
 
+def _take_old_arguments(kind, kwargs):
+    """What Keras still takes, with a warning."""
+    if kind == "LeakyReLU" and "alpha" in kwargs:
+        kwargs["negative_slope"] = kwargs.pop("alpha")
+        warnings.warn("Argument `alpha` is deprecated. Use `negative_slope` instead.", stacklevel=3)
+    if kind in _EMBEDDINGS and kwargs.pop("input_length", None) is not None:
+        warnings.warn("Argument `input_length` is deprecated. Just remove it.", stacklevel=3)
+
+
 _NONE = inspect.Signature()
 
 
@@ -432,6 +442,7 @@ def _complete(cls):
     own = {w for kinds, words in NAMES["layer"].items() if cls._class_name in kinds.split() for w in words.split()}
     if "reset_state" in own:
         cls.reset_state = cls.reset_states = reset_state
+        cls.states = property(states)
     if "enable_lora" in own:
         cls.enable_lora = enable_lora
     if cls._class_name in cells.KINDS:

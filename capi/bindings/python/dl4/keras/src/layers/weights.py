@@ -9,6 +9,7 @@ from ..backend import global_state
 from ..backend.eager_tensor import eager_tensor
 from ..symbolic.function import Function
 from ..tree import map_nest
+from . import cells
 from .quantized import in_order
 from .variable import replaced, Weight
 
@@ -271,6 +272,20 @@ def initial(function, shape):
         return numpy.asarray(function(tuple(shape), dtype="float32"), "float32")
     except TypeError:
         return numpy.asarray(function(tuple(shape)), "float32")
+
+
+def states(layer):
+    """What a stateful layer keeps from call to call, as arrays; None of others, and before the first call."""
+    if not layer.built:
+        return None
+    core_model, name = layer._home()
+    session = core_model.session()
+    names = [n for n, _, kept in getattr(session, "states", ()) if kept and n.startswith(name + "/")]
+    found = [eager_tensor(core_model.get_weight(n)) for n in names]
+    if not found:
+        return None
+    rest, cell = iter(found), layer._config.get("cell")
+    return found if cell is None else map_nest(lambda _: next(rest), cells.states_of(cell))
 
 
 def reset_state(layer):

@@ -17,6 +17,7 @@
 #include "graph/parameters.hpp"
 #include "object.hpp"
 #include "runtime/sampler.hpp"
+#include "runtime/stages.hpp"
 #include "runtime/stream_block.hpp"
 #include "train/fit.hpp"
 
@@ -141,11 +142,12 @@ struct dl4_session final : dl4::capi::Object {
     std::string why_none;
     bool alone = false;  // runs of the session are such streams too
   };
-  dl4_session(const dl4_model &model, std::shared_ptr<dl4::runtime::Executable> core, dl4::graph::Inference &&in,
-              Streams streams)
+  dl4_session(const dl4_model &model, std::shared_ptr<dl4::runtime::Executable> core,
+              std::unique_ptr<const dl4::runtime::Stages> stages, dl4::graph::Inference &&in, Streams streams)
       : Object(type),
         context(model.context),
         core(std::move(core)),
+        stages(std::move(stages)),
         streams(std::move(streams)),
         weights(model.weights),
         output_names(std::move(in.output_names)),
@@ -155,6 +157,7 @@ struct dl4_session final : dl4::capi::Object {
   }
   const std::shared_ptr<dl4::capi::Context> context;
   const std::shared_ptr<dl4::runtime::Executable> core;
+  const std::unique_ptr<const dl4::runtime::Stages> stages;  // what runs instead, where numbers become sizes
   const Streams streams;
   const std::shared_ptr<dl4::capi::Gate> weights;  // of the model
   std::optional<dl4::graph::Live> live{};          // where runs assign weights; behind that gate

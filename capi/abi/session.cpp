@@ -2,6 +2,7 @@
 #include "backend/cpu/dispatch/choose.hpp"
 #include "batches.hpp"
 #include "graph/lower.hpp"
+#include "ops/range.hpp"
 #include "options.hpp"
 #include "tensors.hpp"
 
@@ -92,12 +93,46 @@ dl4_session::Streams streams_of(const dl4_model &model, const SessionOptions &gi
   return streams;
 }
 
+// Where numbers become sizes: the Program in parts.
+std::unique_ptr<const runtime::Stages> stages_of(const graph::Pinned &p, const runtime::Options &run) {
+  const ops::Step *range = ops::sized_by_numbers(p.in.program);
+  if (!range) return nullptr;
+  const char *with = !p.in.written.empty()             ? "assigning weights"
+                     : p.run_counter                   ? "drawing random numbers"
+                     : !p.alike.empty() && p.in.states ? "\"states\": true"
+                     : !p.alike.empty()                ? "\"cotangents\": true"
+                                                       : nullptr;
+  if (with)
+    fail(Code::unsupported, ops::who(range->scope),
+         ": its size is a number that is computed, which is not supported with ", with);
+  return std::make_unique<const runtime::Stages>(p.in.program, p.states, run);
+}
+
+// Sizes are known once it has run.
+void run_stages(const dl4_session &s, const InAndOut &given, const std::atomic<int32_t> *cancel) {
+  const auto sources = array(given.in, given.n_in, "in");
+  std::vector<runtime::View> from;
+  for (size_t i = 0; i < sources.size(); ++i) from.push_back(element(sources[i], "in", i).view());
+  const auto slots = array(given.out, given.n_out, "out");
+  std::vector<Ref<dl4_tensor>> yours;
+  for (size_t i = 0; i < slots.size(); ++i) yours.emplace_back(slots[i] ? &output(slots[i], i) : nullptr);
+  const size_t outputs = s.core->program().outputs.size();
+  if (slots.size() != outputs) fail(Code::invalid_argument, "expected ", outputs, " outputs, got ", slots.size());
+  give_whole(s.stages->run(from, *s.context->memory, cancel), yours, slots);
+}
+
 }  // namespace
 
 Json describe_session_options() { return kinds::describe_fields<SessionOptions>(); }
 
 std::string describe(dl4_session &s, int32_t format) {
-  if (format == DL4_FORMAT_TEXT) return s.core->describe();
+  std::vector<runtime::Executable *> running{s.core.get()};
+  if (s.stages) running.clear(), s.stages->each([&](runtime::Executable &e) { running.push_back(&e); });
+  if (format == DL4_FORMAT_TEXT) {
+    std::string all;
+    for (runtime::Executable *e : running) all += e->describe();
+    return all;
+  }
   if (format != DL4_FORMAT_JSON) refuse_format(Tag::session, format);
   auto side = [&](int32_t which) {
     Json list = Json::array();
@@ -110,12 +145,14 @@ std::string describe(dl4_session &s, int32_t format) {
     }
     return list;
   };
-  Json all{{"inputs", side(DL4_INPUTS)},
-           {"outputs", side(DL4_OUTPUTS)},
-           {"steps", s.core->program().steps.size()},
-           {"cached_bytes", s.core->cached_bytes()},
-           {"packed_bytes", s.core->packed_bytes()},
-           {"plans", s.core->plans()}};
+  int64_t cached = 0, packed = 0;
+  Json all_plans = Json::array();
+  for (runtime::Executable *e : running) {
+    cached += e->cached_bytes(), packed += e->packed_bytes();  // bounded: memory that is there
+    for (const Json &plan : e->plans()) all_plans.push_back(plan);
+  }
+  Json all{{"inputs", side(DL4_INPUTS)}, {"outputs", side(DL4_OUTPUTS)}, {"steps", s.core->program().steps.size()},
+           {"cached_bytes", cached},     {"packed_bytes", packed},       {"plans", std::move(all_plans)}};
   if (const plan::Tick *tick = s.streams.ticks.how.get()) {
     Json outputs = Json::array(), plans = Json::array();
     int64_t bytes = 0;
@@ -163,9 +200,10 @@ dl4_error *dl4_session_create(const dl4_model *m, const char *options, dl4_sessi
     run.run_counter = p.run_counter;
     dl4_session::Streams streams = streams_of(model, given, how, run, p);
     for (auto [input, output] : p.alike) run.alike.push_back({input, output});
+    auto stages = stages_of(p, run);
     auto core =
         runtime::Executable::make(std::move(p.in.program), std::move(p.states), std::make_shared<plan::Packs>(), run);
-    to = new dl4_session(model, std::move(core), std::move(p.in), std::move(streams));
+    to = new dl4_session(model, std::move(core), std::move(stages), std::move(p.in), std::move(streams));
   });
 }
 
@@ -183,6 +221,8 @@ dl4_error *dl4_session_output_shape(const dl4_session *s, const int32_t *ranks, 
     need_index(i, dl4_port_count(s, DL4_OUTPUTS));
     const auto at = static_cast<size_t>(i);
     Shape shape = session.core->outputs(in)[at].shape;
+    if (!shape.known())
+      fail(Code::unsupported, "output ", at, " has the shape ", shape, " until a run has computed its sizes");
     if (session.streams.alone && session.streams.ticks.how->outputs[at].is_sequence)
       shape = shape.with(1, session.streams.ticks.how->given(at, steps_of(session, in)));
     give_shape(shape, dims, cap, rank);
@@ -200,6 +240,7 @@ dl4_error *dl4_session_run(dl4_session *s, dl4_tensor *const *in, int64_t n_in, 
       alone.emplace(*session.weights, "model");
       session.live->get_ready([&](size_t i, const Tensor &value) { session.core->bind(i, value); });
     }
+    if (session.stages) return run_stages(session, {in, n_in, out, n_out}, flag ? &flag->triggered : nullptr);
     if (session.streams.alone) return run_as_stream(session, {in, n_in, out, n_out}, flag ? &flag->triggered : nullptr);
     run_tensors(*session.core, session.core->program().outputs.size(), *session.context->memory, {in, n_in, out, n_out},
                 flag ? &flag->triggered : nullptr);
@@ -211,6 +252,7 @@ dl4_error *dl4_session_predict(dl4_session *s, dl4_dataset *d, dl4_cancel *cance
     dl4_session &session = object(s, "s");
     dl4_dataset &data = object(d, "d");
     if (session.live) fail(Code::unsupported, "the model assigns weights: its session runs one batch at a time");
+    if (session.stages) fail(Code::unsupported, "a model whose sizes are computed runs one batch at a time");
     Ref<dl4_cancel> keep(object_or_null(cancel, "cancel"));
     if (session.streams.alone) fail(Code::unsupported, "a session with \"streamable\" runs one batch at a time");
     const auto slots = array(out, n_out, "out");
@@ -223,18 +265,6 @@ dl4_error *dl4_session_predict(dl4_session *s, dl4_dataset *d, dl4_cancel *cance
     std::vector<Ref<dl4_tensor>> yours(out, out + n_out);
     entry.owes(session.context->log);
     Batches batches(data, p.inputs.size(), p.outputs.size(), false);
-    auto whole = train::predict(*session.core, *data.core, *session.context->memory, flag(keep));
-    Made made(whole.size());
-    for (size_t i = 0; i < whole.size(); ++i) {
-      if (!yours[i]) {
-        made[i] = Ref<dl4_tensor>::adopt(new dl4_tensor(std::move(whole[i])));
-      } else if (yours[i]->dtype != whole[i].dtype || yours[i]->shape != whole[i].shape) {
-        fail(Code::shape_mismatch, "output ", i, ": expected ", whole[i].dtype, ' ', whole[i].shape, ", got ",
-             yours[i]->dtype, ' ', yours[i]->shape);
-      }
-    }
-    for (size_t i = 0; i < whole.size(); ++i)
-      if (yours[i]) yours[i]->assign(whole[i]);
-    give(std::move(made), slots);
+    give_whole(train::predict(*session.core, *data.core, *session.context->memory, flag(keep)), yours, slots);
   });
 }

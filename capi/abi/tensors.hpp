@@ -52,6 +52,22 @@ inline void give(Made made, std::span<dl4_tensor *> out) {
     if (made[i]) out[i] = made[i].detach();
 }
 
+// Whole outputs: new tensors for the slots where none is `yours`, the others are filled.
+inline void give_whole(std::vector<Tensor> whole, std::span<const Ref<dl4_tensor>> yours, std::span<dl4_tensor *> out) {
+  Made made(whole.size());
+  for (size_t i = 0; i < whole.size(); ++i) {
+    if (!yours[i]) {
+      made[i] = Ref<dl4_tensor>::adopt(new dl4_tensor(std::move(whole[i])));
+    } else if (yours[i]->dtype != whole[i].dtype || yours[i]->shape != whole[i].shape) {
+      fail(Code::shape_mismatch, "output ", i, ": expected ", whole[i].dtype, ' ', whole[i].shape, ", got ",
+           yours[i]->dtype, ' ', yours[i]->shape);
+    }
+  }
+  for (size_t i = 0; i < whole.size(); ++i)
+    if (yours[i]) yours[i]->assign(whole[i]);
+  give(std::move(made), out);
+}
+
 // What a call that runs is given.
 struct InAndOut {
   dl4_tensor *const *in;

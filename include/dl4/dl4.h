@@ -812,6 +812,11 @@ DL4_API DL4_CHECKED dl4_error *dl4_model_check_gradients(const dl4_model *m, dl4
  * current weights, makes the assignments and stores the new values. One thread at a time may run it, and only while no
  * other call uses these weights: else DL4_BUSY. A run that fails or is cancelled may have made some of the assignments.
  * Such a session has neither gradients nor states, and dl4_session_predict() refuses it.
+ * A model may compute how many places a value has: layers Range and NonMaxSuppression, and what NonZero, Compress or
+ * Unique of an ONNX file become. Its session runs in parts, and the sizes are known between them. Such a run allocates
+ * and makes a plan for each size that is new; out slots are NULL, or tensors of exactly the sizes that come out. It
+ * takes neither states nor cotangents, draws and assigns nothing, and has no streams; dl4_session_predict() and trainers
+ * refuse such a model.
  * The option weights is for products with weights that never change: Dense, EinsumDense, the projections of attention,
  * the products of LSTM, GRU and SimpleRNN, and convolutions. The model and its files stay as they are. The plan keeps
  * float32 where another type was measured to be slower: small layers, and with bfloat16 many rows and convolutions.
@@ -849,7 +854,7 @@ DL4_API DL4_CHECKED dl4_error *dl4_session_create(const dl4_model *m, const char
 /* The shape of output `i` for inputs of given shapes; nothing is run or planned.
  * ranks [n_in] of all inputs, and in_dims [the sum of ranks], the dimensions of the first input, then of the next ones.
  * May be NULL: ranks (when n_in is 0), in_dims (when all ranks are 0), dims (when cap is 0).
- * Errors: DL4_SHAPE_MISMATCH (ranks, in_dims). */
+ * Errors: DL4_SHAPE_MISMATCH (ranks, in_dims), DL4_UNSUPPORTED (the shape depends on numbers that a run computes). */
 DL4_API DL4_CHECKED dl4_error *dl4_session_output_shape(const dl4_session *s, const int32_t *ranks,
                                                         const int64_t *in_dims, int64_t n_in, int64_t i, int64_t *dims,
                                                         int32_t cap, int32_t *rank);

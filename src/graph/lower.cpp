@@ -8,6 +8,7 @@
 #include "graph/draws.hpp"
 #include "graph/replay.hpp"
 #include "graph/run_order.hpp"
+#include "ops/op.hpp"
 #include "ops/ops.hpp"
 #include "plan/differentiate.hpp"
 #include "plan/fold.hpp"
@@ -325,8 +326,11 @@ std::optional<std::vector<Tensor>> evaluated(const Model &model, int64_t most_by
     p[p.states[i]].role = ops::Role::constant;
     p[p.states[i]].data = held[i];
   }
-  for (const ops::Step &step : p.steps)
+  for (const ops::Step &step : p.steps) {
+    const std::vector<ops::Operand> now = step.op->infer(ops::operands(p, step.src));  // sizes are known by now
+    for (size_t i = 0; i < now.size(); ++i) p[step.dst[i]].shape = now[i].shape;
     if (!plan::fold(p, step, most_bytes)) return {};
+  }
   std::vector<Tensor> out;
   for (ops::Id v : p.outputs) out.push_back(p[v].data);
   return out;

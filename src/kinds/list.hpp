@@ -17,6 +17,7 @@
   X(Permute)                       \
   X(Transpose)                     \
   X(Arange)                        \
+  X(Range)                         \
   X(Sizes)                         \
   X(Zeros)                         \
   X(ReshapeLike)                   \
@@ -37,6 +38,7 @@
   X(Augmentations)                 \
   X(GridSample)                    \
   X(RoiAlign)                      \
+  X(NonMaxSuppression)             \
   X(LayerScale)                    \
   X(CustomScaleLayer)              \
   X(StochasticDepth)               \

@@ -170,6 +170,14 @@ struct Sort {
   void fields(auto &f) const { f("descending", descending); }
 };
 
+struct NonMaxSuppression {
+  int64_t most;
+  float overlap;
+  std::optional<float> least;
+  bool centres;
+  void fields(auto &f) const { f("most", most), f("overlap", overlap), f("least", least), f("centres", centres); }
+};
+
 struct Cumulation {
   int axis;
   ops::Cumulate how;

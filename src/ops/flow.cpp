@@ -67,7 +67,8 @@ std::vector<Operand> BranchOp::infer(Operands src) const {
   // With a free size it may be that only one of them fits it.
   const bool open = std::any_of(src.begin(), src.end(), [](const Operand &o) { return !o.shape.known(); });
   for (size_t i = 0; i < out.size(); ++i) {
-    const bool same = open ? out[i].shape.rank() == other[i].shape.rank() : out[i].shape == other[i].shape;
+    const bool free = open || !out[i].shape.known() || !other[i].shape.known();
+    const bool same = free ? out[i].shape.rank() == other[i].shape.rank() : out[i].shape == other[i].shape;
     if (out[i].dtype != other[i].dtype || !same)
       fail(Code::shape_mismatch, "branch: expected the same of both branches as output ", i, ", got ", out[i].dtype,
            ' ', out[i].shape, " and ", other[i].dtype, ' ', other[i].shape);

@@ -58,6 +58,8 @@ Id repeat(Emit &e, Id x, int axis, int64_t times, bool linear = false);
 Id flip(Emit &e, Id x, int axis);
 // int64 (n): 0, 1, ... for the n elements of an axis of `like`, of which only the shape is read.
 Id indices(Emit &e, Id like, int axis);
+// int64 (n): 0, 1, ... below the number n, an integer without axes: a size that a run computes.
+Id range(Emit &e, Id n);
 // `shape` elements of the 1-D x from element `offset` on; no copy.
 Id view(Emit &e, Id x, int64_t offset, const Shape &shape);
 // One 1-D value of `total` elements with part i from element offsets[i] on, zeros between.
@@ -130,6 +132,19 @@ struct Sorted {
 };
 Sorted sort(Emit &e, Id x, bool descending);
 Id cumulate(Emit &e, Id x, int axis, const Cumulate &how);  // sums or products so far
+// Of boxes (B, N, 4), for each class of scores (B, C, N) the box of the largest score first, then the next one that
+// overlaps none before by more than that part of both together; at most so many, of a score above `least`. A box is two
+// corners (y, x, y, x), or its centre and sizes (x, y, w, h).
+struct Suppression {
+  int64_t most;
+  double overlap;
+  std::optional<double> least;
+  bool centres;
+};
+struct Chosen {
+  Id places, count;  // (B C min(most, N), 3) int64: batch, class, box, of which the first `count` rows, int64 ()
+};
+Chosen non_max_suppression(Emit &e, Id boxes, Id scores, const Suppression &how);
 
 // ---- products ----------------------------------------------------------------------------------------------------
 struct MatMul {

@@ -1,7 +1,7 @@
 // Pass: a step that reads constants alone is run now; its results become constants.
 #include <algorithm>
 
-#include "ops/op.hpp"
+#include "ops/range.hpp"
 #include "plan/fold.hpp"
 #include "plan/loop.hpp"
 #include "plan/passes.hpp"
@@ -22,6 +22,13 @@ bool fold(ops::Program &p, const ops::Step &step, int64_t most_bytes) {
     bool constant = v != ops::none && p[v].role == ops::Role::constant;
     if (v != ops::none && !constant && step.op->reads(static_cast<int>(i))) return false;
     args.push_back(constant ? p[v].data.data.get() : nullptr);
+  }
+  if (ops::as<ops::RangeOp>(step)) {
+    const int64_t n = ops::size_of_range(step, p[step.src[0]].dtype, p[step.src[0]].data.data.get());
+    if (checked_mul(n, 8) > most_bytes) return false;
+    ops::Value &places = p[step.dst[0]];
+    places.role = ops::Role::constant, places.shape = {n}, places.data = ops::range_of(n);
+    return true;
   }
   std::vector<Tensor> results;
   for (ops::Id v : step.dst) {

@@ -5,6 +5,7 @@
 #include "backend/cpu/dispatch/libraries.hpp"
 #include "backend/cpu/kernels/single_threaded.hpp"
 #include "base/float_mode.hpp"
+#include "ops/range.hpp"
 #include "plan/loop.hpp"
 #include "plan/passes.hpp"
 #include "plan/placement.hpp"
@@ -90,6 +91,9 @@ std::unique_ptr<const Plan> specialise(const Program &program, std::span<const S
   kernels::SingleThreaded single;              // oneDNN books scratch for the threads it finds when a primitive is made
   const auto held = dispatch::while_making();  // shared among the steps
   auto plan = std::make_unique<Plan>();
+  if (const Step *range = sized_by_numbers(program))
+    fail(Code::unsupported, who(range->scope),
+         ": its size is a number that is computed, which a session's run alone takes");
   plan->program = resolve(program, inputs);
   Program &p = plan->program;
   run_passes(p, options.passes_off, options.check);

@@ -304,10 +304,14 @@ def of_silero():
             yield f"silero {path.name}", model, runs
 
 
+def model_of(opset, ports, body):
+    text = f'<ir_version: 8, opset_import: ["" : {opset}]>\ng {ports} {{\n  {body}\n}}'
+    return onnx.parser.parse_model(text)
+
+
 def models():
     for name, (opset, ports, body, runs) in CASES.items():
-        text = f'<ir_version: 8, opset_import: ["" : {opset}]>\ng {ports} {{\n  {body}\n}}'
-        yield name, onnx.parser.parse_model(text), runs
+        yield name, model_of(opset, ports, body), runs
     yield from of_tf2onnx()
     yield from of_silero()
 
@@ -325,9 +329,9 @@ def differs(loaded, model, runs):
     return None
 
 
-def main():
+def compared(models):
     wanted, wrong, count = sys.argv[1:], 0, 0
-    for name, model, runs in models():
+    for name, model, runs in models:
         if wanted and not any(w in name for w in wanted):
             continue
         count += 1
@@ -357,4 +361,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(compared(models()))

@@ -179,12 +179,16 @@ TEST(Registry, EveryEntryIsDescribed) {
 
 // With a free batch, in training, twice: the ops' shape rules hold, the weights are those the registry names, shared.
 TEST(Registry, EveryLayerCanBeCalled) {
-  const std::map<std::string, Shape> own_shapes{
-      {"MatMul", {free_dim, 4, 4}},         {"RepeatVector", {free_dim, 6}},  {"STFTSpectrogram", {free_dim, 300, 2}},
-      {"MelSpectrogram", {free_dim, 1500}}, {"EnsureSize", {free_dim, 1, 4}}, {"LinearAttention", {free_dim, 3, 16}}};
-  const std::set<std::string> without_batch{"Metric", "Weight", "Draws",     "Stack", "Sum", "Mean",
-                                            "Max",    "Min",    "Prod",      "Var",   "Std", "Any",
-                                            "All",    "Arange", "Logsumexp", "Sizes"};
+  const std::map<std::string, Shape> own_shapes{{"MatMul", {free_dim, 4, 4}},
+                                                {"RepeatVector", {free_dim, 6}},
+                                                {"STFTSpectrogram", {free_dim, 300, 2}},
+                                                {"MelSpectrogram", {free_dim, 1500}},
+                                                {"EnsureSize", {free_dim, 1, 4}},
+                                                {"LinearAttention", {free_dim, 3, 16}},
+                                                {"Range", {}}};
+  const std::set<std::string> without_batch{"Metric", "Weight", "Draws",     "Stack", "Sum",   "Mean",
+                                            "Max",    "Min",    "Prod",      "Var",   "Std",   "Any",
+                                            "All",    "Arange", "Logsumexp", "Sizes", "Range", "NonMaxSuppression"};
   // capi/objects/graph_updates_test.cpp, capi/files/onnx_flow_test.cpp
   const std::set<std::string> of_graphs{"GetWeight", "Assign", "ApplyGradients", "Cond", "WhileLoop", "Scan"};
   for (const kinds::Entry *e : kinds::entries("layer")) {
@@ -200,7 +204,7 @@ TEST(Registry, EveryLayerCanBeCalled) {
     if (where == "(B, T, H, W, C)") shape = {free_dim, 3, 5, 6, 4};
     if (where == "(B, T, D, H, W, C)") shape = {free_dim, 3, 4, 5, 6, 4};
     if (own_shapes.count(e->name)) shape = own_shapes.at(e->name);
-    const std::set<std::string> of_ids{"Embedding", "ReversibleEmbedding", "OneHot"};
+    const std::set<std::string> of_ids{"Embedding", "ReversibleEmbedding", "OneHot", "Range"};
     const bool bits = e->name.starts_with("Bitwise") || e->name.ends_with("Shift");
     DType dtype = bits || of_ids.count(e->name) ? DType::i32 : DType::f32;
     std::vector<Symbol> in;
@@ -209,6 +213,7 @@ TEST(Registry, EveryLayerCanBeCalled) {
     const std::map<std::string, std::vector<Shape>> behind{
         {"GridSample", {{free_dim, 2, 3, 2}}},
         {"RoiAlign", {{free_dim, 4}, {free_dim}}},
+        {"NonMaxSuppression", {{free_dim, 2, 3}}},
         {"LinearAttention", {{free_dim, 3, 8}, {free_dim, 3, 8}, {free_dim, 3, 2}, {free_dim, 3, 2}}}};
     for (int i = 0; i < (segments ? 3 : facts.inputs.empty() ? 0 : std::max(l.layer->arity().least, 1)); ++i) {
       const bool numbers =

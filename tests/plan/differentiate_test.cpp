@@ -182,6 +182,12 @@ std::vector<Told> every_op() {
     told("gss", {m, floats({4}), floats({7})}, [f](Emit &e, const Ids &x) { return of(f(e, x[0], x[1], x[2])); });
   told("gs", {m, floats({5})}, [](Emit &e, const Ids &x) { return of(segment_gather(e, x[0], x[1])); });
   told("s", {m}, [](Emit &e, const Ids &x) { return of(cast(e, indices(e, x[0], 1), DType::f32)); });
+  told("s", {m}, [](Emit &e, const Ids &x) {
+    return of(cast(e, range(e, cast(e, reduce(e, Reduce::sum, x[0], {}), DType::i32)), DType::f32));
+  });
+  told("ss", {floats({1, 3, 4}), floats({1, 2, 3})}, [](Emit &e, const Ids &x) {
+    return of(cast(e, non_max_suppression(e, x[0], x[1], {2, 0.5, {}, false}).places, DType::f32));
+  });
   told("gs", {m, floats({4}), flags({4})}, [](Emit &e, const Ids &x) { return of(pick(e, x[0], x[1], x[2])); });
   told("ggg", {m, floats({3, 2}), floats({2})},
        [](Emit &e, const Ids &x) { return of(matmul(e, x[0], x[1], {}, x[2])); });
@@ -296,9 +302,10 @@ TEST(Differentiate, EveryOpGivesStopsOrRefuses) {
     if (base == "StopsGradients") stopping.insert(name);
     if (base == "NotDifferentiable") refused.insert(name);
   }
-  EXPECT_EQ(stopping, (std::set<std::string>{"argmax", "band_mask", "bucketize", "cast", "check_finite", "fill",
-                                             "indices", "random_keep", "random_normal", "random_uniform",
-                                             "reduce_precision", "sizes", "stop_gradient", "top_k", "zeros_of"}));
+  EXPECT_EQ(stopping,
+            (std::set<std::string>{"argmax", "band_mask", "bucketize", "cast", "check_finite", "fill", "indices",
+                                   "non_max_suppression", "random_keep", "random_normal", "random_uniform", "range",
+                                   "reduce_precision", "sizes", "stop_gradient", "top_k", "zeros_of"}));
   EXPECT_EQ(refused,
             (std::set<std::string>{"attention_grad", "branch", "bucket_sums", "cached_attention", "custom_grad",
                                    "delay", "gru_cell_grad", "lstm_grad", "ring", "row_sums", "while"}));

@@ -5,6 +5,7 @@
 #include "backend/cpu/families.hpp"
 #include "backend/cpu/kernels/movement/movement.hpp"
 #include "backend/cpu/kernels/reduce/segments.hpp"
+#include "backend/cpu/kernels/reduce/suppress.hpp"
 #include "ops/scatter.hpp"
 #include "ops/sizes.hpp"
 
@@ -180,6 +181,22 @@ std::unique_ptr<Kernel> scatter_add(const ops::ScatterAddOp &, const Site &site)
                 [=](int64_t begin, int64_t end, const Run &r) { add(r, begin, end, 0, width); });
 }
 
+std::unique_ptr<Kernel> non_max_suppression(const attributes::NonMaxSuppression &op, const Site &site) {
+  const Shape &scores = site.src[1].shape;
+  const kernels::Boxes of{scores[0], scores[1], scores[2]};
+  const int64_t orders = round_up(checked_mul(of.boxes, 4), 64);
+  const kernels::Suppression how{op.most, op.overlap, op.least, op.centres};
+  return kernels::make_kernel(
+      "non_max_suppression", 1,
+      [=](int64_t, const Run &r) noexcept {
+        auto *order = static_cast<int32_t *>(r.scratch);
+        auto *chosen = reinterpret_cast<kernels::Box *>(static_cast<std::byte *>(r.scratch) + orders);
+        *r.out<int64_t>(1) =
+            kernels::suppress(of, how, r.in<float>(0), r.in<float>(1), order, chosen, r.out<int64_t>(0));
+      },
+      checked_add(orders, checked_mul(of.boxes, static_cast<int64_t>(sizeof(kernels::Box)))));
+}
+
 }  // namespace
 
 std::span<const Row> indexing_kernels() {
@@ -196,6 +213,7 @@ std::span<const Row> indexing_kernels() {
       row<attributes::SegmentSoftmax, segment_softmax>(),
       row<attributes::SegmentGather, segment_gather>(),
       row<ops::ScatterAddOp, scatter_add>(),
+      row<attributes::NonMaxSuppression, non_max_suppression>(),
   };
   return rows;
 }

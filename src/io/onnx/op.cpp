@@ -271,6 +271,33 @@ Node Op::spread(Node x, const std::vector<Dim> &shape) const {
   return layer("Where", Json::object(), {none, x, x});
 }
 
+void Op::need_counting() const {
+  if (!r.counts()) refuse("gives a size that is computed in a body of Loop or Scan, which is not supported");
+}
+
+Op::Counted Op::counted(Node number) const {
+  need_counting();
+  const Node places = layer("Range", Json::object(), {number});
+  const Dim size{1, {r.fresh()}};
+  r.is_size_of(size.symbols[0], places, 0);
+  return {size, places};
+}
+
+std::vector<Dim> Op::sizes_of(size_t i) const {
+  if (auto known = sizes(i)) return *known;
+  Value &v = in(i);
+  if (v.rank() > 1 || (v.rank() == 1 && !v.dims[0].known()) || (v.dtype != DType::i32 && v.dtype != DType::i64))
+    refuse("expects a list of integers of known length as its input ", i);
+  const int64_t n = v.rank() == 0 ? 1 : v.dims[0].factor;
+  if (n > max_rank) refuse("has ", n, " sizes as its input ", i);
+  std::vector<Dim> all;
+  for (int64_t k = 0; k < n; ++k) {
+    const Node one = v.rank() == 0 ? x(i) : reshape(cut(x(i), 0, k, 1), {});
+    all.push_back(counted(one).size);
+  }
+  return all;
+}
+
 std::string Op::layer_name() const {
   const std::string_view given = !node.name.empty() ? node.name : node.op;
   return r.free_name(std::string(given));

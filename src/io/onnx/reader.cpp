@@ -108,7 +108,7 @@ const Row *row_of(std::string_view op) {
       &math_rows,     &activation_rows, &shape_rows,     &index_rows,     &space_rows,   &pool_rows,   &pad_rows,
       &norm_rows,     &product_rows,    &attention_rows, &recurrent_rows, &scan_rows,    &flow_rows,   &sequence_rows,
       &training_rows, &order_rows,      &quantized_rows, &number_rows,    &sampled_rows, &signal_rows, &step_rows,
-      &chosen_rows,   &integer_rows,    &drawn_rows,     &type_rows,      &named_rows,
+      &chosen_rows,   &integer_rows,    &drawn_rows,     &type_rows,      &counted_rows, &named_rows,
   };
   for (auto rows : families)
     if (const Row *row = find(rows(), op)) return row;
@@ -249,10 +249,17 @@ std::string Reader::free_name(const std::string &wanted) {
 // What a node makes of constants is computed here, where it takes few steps and little memory.
 bool Reader::folded(const NodeProto &node) {
   constexpr int64_t largest = 64 << 20, most_products = 1 << 28;
-  constexpr std::string_view long_ones[] = {
-      "MatMul",      "Gemm",      "Einsum", "Conv", "ConvTranspose", "MatMulInteger", "ConvInteger", "QLinearMatMul",
-      "QLinearConv", "Attention", "LSTM",   "GRU",  "RNN",           "Det",           "DFT",         "STFT",
-      "DeformConv",  "Loop",      "Scan",   "If",   "SequenceMap"};
+  constexpr std::string_view long_ones[] = {"MatMul",        "Gemm",
+                                            "Einsum",        "Conv",
+                                            "ConvTranspose", "MatMulInteger",
+                                            "ConvInteger",   "QLinearMatMul",
+                                            "QLinearConv",   "Attention",
+                                            "LSTM",          "GRU",
+                                            "RNN",           "Det",
+                                            "DFT",           "STFT",
+                                            "DeformConv",    "Loop",
+                                            "Scan",          "If",
+                                            "SequenceMap",   "NonMaxSuppression"};
   if (folding()) return false;
   const Op op(*this, node);
   std::map<std::string_view, Value *> given;
@@ -285,10 +292,11 @@ bool Reader::folded(const NodeProto &node) {
       if (op.constant_of(v)) continue;
       computed.push_back(Op(r, node).as(v, plain(v.rank())));
       const Shape shape = r.graph_->shape(computed.back());
-      if (!shape.known() || checked_mul(shape.elements(), 8) > largest) return false;
-      if (std::find(std::begin(long_ones), std::end(long_ones), node.op) != std::end(long_ones) &&
-          checked_mul(most_in, shape.elements()) > most_products)
-        return false;
+      const bool is_long = std::find(std::begin(long_ones), std::end(long_ones), node.op) != std::end(long_ones);
+      if (is_long && !shape.known() && checked_mul(most_in, most_in) > most_products) return false;
+      if (!shape.known()) continue;  // by what the numbers are
+      if (checked_mul(shape.elements(), 8) > largest) return false;
+      if (is_long && checked_mul(most_in, shape.elements()) > most_products) return false;
       outside_.budget.take(checked_mul(shape.elements(), 8), "a constant");
     }
   } catch (const Error &) {
@@ -303,6 +311,8 @@ bool Reader::folded(const NodeProto &node) {
     Value v = r.value(name);
     if (!v.constant) {
       v.constant = (*results)[next++];
+      if (!v.dims.empty() && !std::all_of(v.dims.begin(), v.dims.end(), [](const Dim &d) { return d.known(); }))
+        outside_.budget.take(v.constant->bytes(), "a constant");
       v.dims.clear();
       for (int64_t d : v.constant->shape) v.dims.push_back({d, {}});
       v.filled.reset();

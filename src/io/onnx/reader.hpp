@@ -83,6 +83,9 @@ class Reader {
   // A model of them; `seen`: what it reads of the graph around it, its last inputs.
   std::shared_ptr<graph::Model> body(std::vector<Node> in, const std::vector<Node> &out, std::vector<Node> &seen);
   bool is_body() const { return outer_ != nullptr; }
+  // May numbers become sizes here? In no body but a branch of what runs once.
+  bool counts() const { return inlined_ ? outer_->counts() : !outer_ || (is_branch_ && outer_->counts()); }
+  void is_branch() { is_branch_ = true; }
   // A node that stands in no file.
   void run(const NodeProto &node);
 
@@ -95,6 +98,9 @@ class Reader {
   int fresh() { return symbols().fresh(); }
   // A node that has an axis of that size, and which; refuses a symbol that none has.
   std::pair<Node, int> axis_of(int symbol);
+  void is_size_of(int symbol, Node node, int axis) {
+    inlined_ ? outer_->is_size_of(symbol, node, axis) : void(axes_.try_emplace(symbol, node, axis));
+  }
   graph::Graph &graph() { return *graph_; }
   // In a body it stands outside, once.
   Node constant(Tensor t);
@@ -121,6 +127,7 @@ class Reader {
   Outside &outside_;
   Reader *const outer_;
   const bool inlined_ = false;  // the graph is that of outer_
+  bool is_branch_ = false;
   std::shared_ptr<graph::Graph> graph_;
   std::vector<std::pair<Node, Node>> seen_;  // outside, and as an input of the body
   std::map<std::string, Value, std::less<>> values_;
@@ -218,6 +225,14 @@ class Op {
   Node zeros(const std::vector<Dim> &shape) const;           // flags that are false
   Node places(const Dim &n) const;                           // int64 (n): 0, 1, 2 ...
   Node spread(Node x, const std::vector<Dim> &shape) const;  // x, broadcast with that shape
+  // ---- what a run computes, as sizes; refused in a body, whose shapes are known before it runs
+  struct Counted {
+    Dim size;
+    Node places;  // int64: 0, 1, 2 ...
+  };
+  Counted counted(Node number) const;         // an integer without axes
+  void need_counting() const;
+  std::vector<Dim> sizes_of(size_t i) const;  // the elements of a list of known length, however they come about
   const Shape &shape(Node n) const { return r.graph().shape(n); }
 
   // What the outputs are. dims: where a free axis comes from; none is a size of its own.
@@ -266,6 +281,7 @@ std::span<const Row> quantized_rows();
 std::span<const Row> training_rows();
 std::span<const Row> order_rows();
 std::span<const Row> number_rows();
+std::span<const Row> counted_rows();
 std::span<const Row> sampled_rows();
 std::span<const Row> signal_rows();
 std::span<const Row> step_rows();

@@ -433,6 +433,8 @@ const std::map<std::string, const char *> particular = {
     {"Take", "of floats by integers"},
     {"SetLengths", "lengths are integers"},
     {"Arange", "its places are no batch"},
+    {"Range", "its size is computed"},
+    {"NonMaxSuppression", "its size is computed"},
     {"Cond", "its first input is a flag"},
     {"WhileLoop", "its layer takes the number of a step"},
     {"Scan", "its inputs are states and sequences"},

@@ -23,6 +23,9 @@ import { Trainer } from "./training.js";
 /** Inputs, outputs or weights of a model or session. */
 const facts = (handle, which) => ports(handle, which).map((port) => ({ ...port, dtype: NAMES[port.dtype] }));
 
+/** A list of one is that one. */
+const only = (outs) => (outs.length === 1 ? outs[0] : outs);
+
 /** An architecture and its weights. */
 export class Model extends Handle {
   get isModel() {
@@ -126,16 +129,22 @@ export class Session extends Handle {
     return true;
   }
 
-  /** New tensors for the outputs. */
+  /** New tensors for the outputs; null if numbers that a run computes decide their shapes. */
   #results(ins) {
     if (ins.length !== this.inputs.length) return []; // the library will say so
     if (this.#fits(ins)) return this.#last.outs.map((out) => out.another());
     const ranks = Int32Array.from(ins, (t) => t.shape.length);
     const all = dims(ins.flatMap((t) => t.shape));
     const { handle } = this;
-    const outs = this.outputs.map(({ dtype }, i) =>
-      Tensor.zeros(shape("session_output_shape", handle, ranks, all, ins.length, i), dtype),
-    );
+    let outs;
+    try {
+      outs = this.outputs.map(({ dtype }, i) =>
+        Tensor.zeros(shape("session_output_shape", handle, ranks, all, ins.length, i), dtype),
+      );
+    } catch (e) {
+      if (e.code !== "DL4_UNSUPPORTED") throw e;
+      return null;
+    }
     this.#last = { ins: ins.map((t) => t.form()), outs: outs.map((t) => t.form()) };
     return outs;
   }
@@ -169,8 +178,8 @@ export class Session extends Handle {
       return tensor;
     });
     const outs = into ? (Array.isArray(into) ? into : [into]) : this.#results(ins);
-    const outHandles = new BigUint64Array(outs.length);
-    for (let i = 0; i < outs.length; ++i) {
+    const outHandles = new BigUint64Array(outs?.length ?? this.outputs.length);
+    for (let i = 0; i < (outs?.length ?? 0); ++i) {
       outHandles[i] = into ? outs[i].handle : outs[i].wrap();
       if (!into) ended.push(outHandles[i]);
     }
@@ -185,9 +194,9 @@ export class Session extends Handle {
     const ended = [];
     try {
       const { ins, outs, inHandles, outHandles } = this.#prepare(inputs, into, ended);
-      const args = [this.handle, inHandles, ins.length, outHandles, outs.length];
+      const args = [this.handle, inHandles, ins.length, outHandles, outHandles.length];
       await cancellable(signal, (flag) => Handle.during([this, ...ins, ...(into ? outs : [])], later("session_run", ...args, flag)));
-      return outs.length === 1 ? outs[0] : outs;
+      return only(outs ?? Array.from(outHandles, Tensor.taken));
     } finally {
       for (const handle of ended) dl4.release(handle);
     }
@@ -198,8 +207,8 @@ export class Session extends Handle {
     const ended = [];
     try {
       const { ins, outs, inHandles, outHandles } = this.#prepare(inputs, into, ended);
-      holding(ins, () => check(dl4.session_run(this.handle, inHandles, ins.length, outHandles, outs.length, null)));
-      return outs.length === 1 ? outs[0] : outs;
+      holding(ins, () => check(dl4.session_run(this.handle, inHandles, ins.length, outHandles, outHandles.length, null)));
+      return only(outs ?? Array.from(outHandles, Tensor.taken));
     } finally {
       for (const handle of ended) dl4.release(handle);
     }
@@ -212,7 +221,7 @@ export class Session extends Handle {
       Handle.during([this, dataset], later("session_predict", this.handle, dataset.handle, flag, out, out.length)),
     );
     const outs = Array.from(out, Tensor.taken);
-    return outs.length === 1 ? outs[0] : outs;
+    return only(outs);
   }
 }
 

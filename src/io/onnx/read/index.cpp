@@ -97,6 +97,7 @@ void slice(const Op &op) {
     if (!given) op.refuse("its \"", name, "\" are computed by the model; they must be constants or sizes");
     return given;
   };
+  if ((op.has(1) && !op.sizes(1)) || (op.has(2) && !op.sizes(2))) return slice_at_numbers(op);
   const auto starts = list("starts", 1), ends = list("ends", 2), axes = list("axes", 3), steps = list("steps", 4);
   if (!starts || !ends || starts->size() != ends->size() || (axes && axes->size() != starts->size()) ||
       (steps && steps->size() != starts->size()))
@@ -412,7 +413,7 @@ bool range_of_sizes(const Op &op) {
 void range(const Op &op) {
   const auto start = op.constant(0), limit = op.constant(1), step = op.constant(2);
   if (range_of_sizes(op)) return;
-  if (!start || !limit || !step) op.refuse("of numbers that the model computes is not supported");
+  if (!start || !limit || !step) return range_of_numbers(op);
   if (start->elements() != 1 || limit->elements() != 1 || step->elements() != 1 || start->dtype != limit->dtype ||
       start->dtype != step->dtype)
     fail(Code::corrupt_file, "expects three numbers of one type");

@@ -53,6 +53,7 @@ void branch(const Op &op, const File &then, const File &otherwise) {
   std::vector<Values> values;
   for (Inside &side : sides) {
     if (!side.body.inputs.empty()) fail(Code::corrupt_file, "has a branch of ", side.body.inputs.size(), " inputs");
+    side.reader.is_branch();
     side.reader.nodes();
     values.emplace_back();
     for (const Port &p : side.body.outputs) {

@@ -64,8 +64,18 @@ Node filled_ends(const Op &op, Node x, const Margins &margins, double number);
 
 // x seen with other dims of as many elements.
 Node with_dims(const Op &op, Node x, const std::vector<Dim> &from, const std::vector<Dim> &to);
+inline Dim product(const std::vector<Dim> &dims) {
+  Dim all;
+  for (const Dim &d : dims) all = all * d;
+  return all;
+}
 // Of elements with these dims those at some places of each axis.
 std::vector<Dim> elements_at(const std::vector<Dim> &elements, const std::vector<Dim> &dims,
                              const std::vector<Ints> &places);
+
+// Reshape, Slice and Range at numbers that a run computes.
+std::vector<Dim> shape_of_numbers(const Op &op);
+void slice_at_numbers(const Op &op);
+void range_of_numbers(const Op &op);
 
 }  // namespace dl4::io::onnx

@@ -42,6 +42,14 @@ Said own(const Op &op, std::initializer_list<std::string_view> but) {
   return kept;
 }
 
+Value value_of(const Op &op, Node n, std::vector<Dim> dims, Type type) {
+  Value v;
+  v.type = type, v.dtype = op.r.graph().dtype(n);
+  v.forms.push_back({plain(static_cast<int>(dims.size())), n});
+  v.dims = std::move(dims);
+  return v;
+}
+
 Values computed(const Op &op, std::string_view kind, const Values &in, std::vector<Attribute> attributes, size_t out,
                 Handler read) {
   std::vector<std::string> names;  // of the inputs, then of the outputs

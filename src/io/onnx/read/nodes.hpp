@@ -22,6 +22,9 @@ Attribute said(std::string_view name, std::string_view word);  // a text that ou
 Value number(int64_t v, Type type = Type::int64);
 Value numbers(const Ints &list);
 
+// A node as a value of these dims.
+Value value_of(const Op &op, Node n, std::vector<Dim> dims, Type type = Type::int64);
+
 using Said = std::vector<Attribute>;
 // The attributes of the node but those of ONNX Runtime's own.
 Said own(const Op &op, std::initializer_list<std::string_view> but);

@@ -1,11 +1,8 @@
-// ONNX's ops that are computed while the file is read: windows, and what has as many places as numbers say.
+// ONNX's ops that are computed while the file is read: windows, and numbers seen as others.
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstring>
-#include <map>
 #include <numbers>
-#include <numeric>
 
 #include "base/error.hpp"
 #include "io/onnx/read/math.hpp"
@@ -13,14 +10,6 @@
 
 namespace dl4::io::onnx {
 namespace {
-
-Tensor numbers_of(const Op &op, size_t i) {
-  const auto t = op.constant(i);
-  if (!t)
-    op.refuse("of numbers that the model computes is not supported: its output has as many places as they say; ",
-              "they must be constants");
-  return *t;
-}
 
 int64_t whole(const Op &op, size_t i, int64_t least, int64_t most) {
   const double n = op.number(i, 0);
@@ -109,185 +98,6 @@ void eye_like(const Op &op) {
   op.give_constant(0, std::move(t), type);
 }
 
-bool is_zero(const Tensor &t, int64_t i) {
-  if (t.dtype == DType::f32) return t.as<float>()[i] == 0;
-  const auto each = static_cast<size_t>(size_of(t.dtype));
-  const std::byte *at = t.data.get() + static_cast<size_t>(i) * each;
-  return std::all_of(at, at + each, [](std::byte b) { return b == std::byte{0}; });
-}
-
-void non_zero(const Op &op) {
-  const Tensor t = numbers_of(op, 0);
-  if (t.shape.rank() == 0) op.refuse("of a value without axes is not supported");
-  op.take(checked_mul(t.elements(), 8, t.shape.rank() + 1));
-  Ints places;
-  for (int64_t i = 0; i < t.elements(); ++i)
-    if (!is_zero(t, i)) places.push_back(i);
-  const auto n = static_cast<int64_t>(places.size());
-  Tensor to = make_tensor(DType::i64, {t.shape.rank(), n});
-  for (int axis = t.shape.rank(); axis-- > 0;)
-    for (size_t i = 0; i < places.size(); ++i) {
-      to.as<int64_t>()[axis * n + static_cast<int64_t>(i)] = places[i] % t.shape[axis];
-      places[i] /= t.shape[axis];
-    }
-  op.give_constant(0, std::move(to), Type::int64);
-}
-
-void compress(const Op &op) {
-  const Tensor condition = numbers_of(op, 1);
-  if (condition.dtype != DType::boolean || condition.shape.rank() != 1)
-    fail(Code::corrupt_file, "expects a list of flags");
-  Value &v = op.in(0);
-  const bool flat = !op.node.find("axis");
-  const auto axis = flat ? size_t{0} : static_cast<size_t>(op.axis(0, v.rank()));
-  op.take(checked_mul(condition.elements(), place_bytes));
-  Ints places;
-  for (int64_t i = 0; i < condition.elements(); ++i)
-    if (condition.as<uint8_t>()[i]) places.push_back(i);
-  const Perm perm = flat ? plain(v.rank()) : v.perm();
-  Node x = op.as(v, perm);
-  if (flat) x = op.reshape(x, {-1});
-  const int at = flat ? 0 : inverse(perm)[axis];
-  if (const int64_t n = op.shape(x)[at]; n != free_dim && condition.elements() > n)
-    fail(Code::corrupt_file, "has ", condition.elements(), " flags for ", n, " places");
-  const Node y = places.empty() ? op.cut(x, at, 0, 0) : op.layer("Take", {{"indices", places}, {"axis", at}}, {x});
-  if (flat) return op.give(0, y);
-  std::vector<Dim> dims = v.dims;
-  dims[axis] = {static_cast<int64_t>(places.size()), {}};
-  op.give(0, y, dims, perm);
-}
-
-// ---- Unique --------------------------------------------------------------------------------------------------------
-
-// Element i as a number that is ordered as the elements are.
-template <class T>
-int compared(const Tensor &t, int64_t a, int64_t b) {
-  const T x = t.as<T>()[a], y = t.as<T>()[b];
-  return x < y ? -1 : y < x ? 1 : 0;
-}
-int compared(const Tensor &t, int64_t a, int64_t b) {
-  switch (t.dtype) {
-    case DType::f32:
-      return compared<float>(t, a, b);
-    case DType::i32:
-      return compared<int32_t>(t, a, b);
-    case DType::i64:
-      return compared<int64_t>(t, a, b);
-    default:
-      return compared<uint8_t>(t, a, b);
-  }
-}
-
-void unique(const Op &op) {
-  const Tensor t = numbers_of(op, 0);
-  if (t.dtype == DType::f32 &&
-      std::any_of(t.as<float>(), t.as<float>() + t.elements(), [](float f) { return std::isnan(f); }))
-    op.refuse("of NaN is not supported");
-  // Slices along the axis, of `before` blocks of `inner` elements each.
-  const bool flat = !op.node.find("axis");
-  const int axis = flat ? 0 : static_cast<int>(op.axis(0, t.shape.rank()));
-  const int64_t n = flat ? t.elements() : t.shape[axis];
-  const int64_t inner = flat ? 1 : t.shape.elements(axis + 1, t.shape.rank()),
-                before = flat ? 1 : t.shape.elements(0, axis);
-  op.take(checked_mul(checked_add(n, 1), place_bytes));
-  op.take(t.bytes());
-  const auto order = [&](int64_t a, int64_t b) {
-    for (int64_t o = 0; o < before; ++o)
-      for (int64_t i = 0; i < inner; ++i)
-        if (const int c = compared(t, (o * n + a) * inner + i, (o * n + b) * inner + i)) return c;
-    return 0;
-  };
-  Ints sorted(static_cast<size_t>(n)), first, counts, back(static_cast<size_t>(n));
-  std::iota(sorted.begin(), sorted.end(), 0);
-  std::stable_sort(sorted.begin(), sorted.end(), [&](int64_t a, int64_t b) { return order(a, b) < 0; });
-  for (size_t i = 0; i < sorted.size(); ++i) {
-    if (i == 0 || order(sorted[i - 1], sorted[i]) != 0) first.push_back(sorted[i]), counts.push_back(0);
-    ++counts.back(), back[static_cast<size_t>(sorted[i])] = static_cast<int64_t>(first.size()) - 1;
-  }
-  if (op.integer("sorted", 1) == 0) {  // in the order in which they come
-    Ints by(first.size()), place(first.size()), old_first = first, old_counts = counts;
-    std::iota(by.begin(), by.end(), 0);
-    const auto at = [&](int64_t i) { return old_first[static_cast<size_t>(i)]; };
-    std::sort(by.begin(), by.end(), [&](int64_t a, int64_t b) { return at(a) < at(b); });
-    for (size_t i = 0; i < by.size(); ++i) {
-      place[static_cast<size_t>(by[i])] = static_cast<int64_t>(i);
-      first[i] = at(by[i]), counts[i] = old_counts[static_cast<size_t>(by[i])];
-    }
-    for (int64_t &b : back) b = place[static_cast<size_t>(b)];
-  }
-  const auto m = static_cast<int64_t>(first.size());
-  Tensor y = make_tensor(t.dtype, flat ? Shape{m} : t.shape.with(axis, m));
-  const auto block = static_cast<size_t>(inner * size_of(t.dtype));
-  for (int64_t o = 0; o < before && block > 0; ++o)
-    for (int64_t i = 0; i < m; ++i)
-      std::memcpy(y.data.get() + static_cast<size_t>(o * m + i) * block,
-                  t.data.get() + static_cast<size_t>(o * n + first[static_cast<size_t>(i)]) * block, block);
-  op.give_constant(0, std::move(y), op.in(0).type);
-  op.give_constant(1, tensor_of(first), Type::int64);
-  op.give_constant(2, tensor_of(back), Type::int64);
-  op.give_constant(3, tensor_of(counts), Type::int64);
-}
-
-// ---- NonMaxSuppression ---------------------------------------------------------------------------------------------
-
-struct Box {
-  float y0, x0, y1, x1;
-
-  float area() const { return (y1 - y0) * (x1 - x0); }
-};
-
-constexpr int64_t most_pairs = int64_t{1} << 28;  // of boxes that are compared
-
-Box box_of(const float *p, bool centres) {
-  const auto [a, b, c, d] = std::array{p[0], p[1], p[2], p[3]};
-  if (centres) return {b - d / 2, a - c / 2, b + d / 2, a + c / 2};
-  return {std::min(a, c), std::min(b, d), std::max(a, c), std::max(b, d)};
-}
-
-// In float32, as ONNX Runtime has it.
-bool overlap(const Box &a, const Box &b, float most) {
-  const float x0 = std::max(a.x0, b.x0), x1 = std::min(a.x1, b.x1), y0 = std::max(a.y0, b.y0),
-              y1 = std::min(a.y1, b.y1);
-  if (x1 <= x0 || y1 <= y0) return false;
-  const float both = (x1 - x0) * (y1 - y0), area_a = a.area(), area_b = b.area(), all = area_a + area_b - both;
-  if (both <= 0 || area_a <= 0 || area_b <= 0 || all <= 0) return false;
-  return both / all > most;
-}
-
-void non_max_suppression(const Op &op) {
-  const Tensor boxes = numbers_of(op, 0), scores = numbers_of(op, 1);
-  if (boxes.dtype != DType::f32 || scores.dtype != DType::f32 || boxes.shape.rank() != 3 || scores.shape.rank() != 3 ||
-      boxes.shape[2] != 4 || boxes.shape[0] != scores.shape[0] || boxes.shape[1] != scores.shape[2])
-    fail(Code::corrupt_file, "expects boxes (B, N, 4) and scores (B, classes, N)");
-  const double most = std::clamp(op.number(2, 0), 0.0, 1e9);
-  const auto iou = static_cast<float>(op.number(3, 0)), least = static_cast<float>(op.number(4, 0));
-  if (!(iou >= 0 && iou <= 1)) fail(Code::corrupt_file, "has the threshold ", iou, "; expected one from 0 to 1");
-  const bool centres = op.integer("center_point_box", 0) != 0;
-  const int64_t n = boxes.shape[1], classes = scores.shape[1];
-  op.take(checked_mul(scores.elements(), place_bytes));
-  if (checked_mul(scores.elements(), static_cast<int64_t>(std::min(most, static_cast<double>(n)))) > most_pairs)
-    op.refuse("of ", scores.elements(), " boxes, up to ", most, " of each class, is not supported");
-  Ints out;
-  for (int64_t b = 0; b < boxes.shape[0]; ++b)
-    for (int64_t c = 0; c < classes; ++c) {
-      const float *score = scores.as<float>() + (b * classes + c) * n;
-      Ints left;
-      for (int64_t i = 0; i < n; ++i)
-        if (!op.has(4) || score[i] > least) left.push_back(i);
-      std::stable_sort(left.begin(), left.end(), [&](int64_t i, int64_t k) { return score[i] > score[k]; });
-      std::vector<Box> chosen;
-      for (int64_t i : left) {
-        if (static_cast<double>(chosen.size()) >= most) break;
-        const Box box = box_of(boxes.as<float>() + (b * n + i) * 4, centres);
-        if (std::any_of(chosen.begin(), chosen.end(), [&](const Box &other) { return overlap(box, other, iou); }))
-          continue;
-        chosen.push_back(box);
-        out.insert(out.end(), {b, c, i});
-      }
-    }
-  op.give_constant(0, tensor_of(out, DType::i64, {static_cast<int64_t>(out.size()) / 3, 3}), Type::int64);
-}
-
 // ---- BitCast -------------------------------------------------------------------------------------------------------
 
 int bits_each(const Op &op, Type t) {
@@ -365,10 +175,6 @@ std::span<const Row> number_rows() {
       {"BlackmanWindow", [](const Op &op) { window(op, 0.42, 0.5, 0.08); }},
       {"MelWeightMatrix", mel_weights},
       {"EyeLike", eye_like},
-      {"NonZero", non_zero},
-      {"Compress", compress},
-      {"Unique", unique},
-      {"NonMaxSuppression", non_max_suppression},
       {"BitCast", bit_cast},
   };
   return rows;

@@ -21,9 +21,9 @@ void cumulate(const Op &op, const char *kind) {
 void top_k(const Op &op) {
   Value &v = op.in(0);
   if (v.dtype == DType::boolean) op.refuse("of ", v.dtype, " is not supported");
-  const auto asked = op.sizes(1);
-  if (asked && asked->size() != 1) fail(Code::corrupt_file, "wants ", asked->size(), " numbers of places");
-  const Dim most = asked ? (*asked)[0] : Dim{static_cast<int64_t>(op.number(1, 0)), {}};
+  const std::vector<Dim> asked = op.sizes_of(1);
+  if (asked.size() != 1) fail(Code::corrupt_file, "wants ", asked.size(), " numbers of places");
+  const Dim most = asked[0];
   const int64_t k = most.known() ? most.factor : 0;
   const auto axis = static_cast<size_t>(op.axis(-1, v.rank()));
   if (k < 0 || (v.dims[axis].known() && k > v.dims[axis].factor))

@@ -40,12 +40,6 @@ std::vector<Dim> elements_at(const std::vector<Dim> &elements, const std::vector
 
 namespace {
 
-Dim product(const std::vector<Dim> &dims) {
-  Dim all;
-  for (const Dim &d : dims) all = all * d;
-  return all;
-}
-
 void shape(const Op &op) {
   const auto &dims = op.in(0).dims;
   const auto rank = static_cast<int64_t>(dims.size());
@@ -82,10 +76,9 @@ void give_reshaped(const Op &op, std::vector<Dim> to) {
 
 void reshape(const Op &op) {
   const Value &v = op.in(0);
-  const auto wanted = op.sizes(1);
-  if (!wanted)
-    op.refuse("to a shape that the model computes from numbers is not supported; export it with fixed sizes");
-  const bool zero_is_zero = op.integer("allowzero", 0) != 0;
+  const bool computed = !op.sizes(1);
+  const std::optional wanted = computed ? shape_of_numbers(op) : op.sizes_of(1);
+  const bool zero_is_zero = computed || op.integer("allowzero", 0) != 0;
   std::vector<Dim> to = *wanted;
   std::optional<size_t> left;
   for (size_t i = 0; i < to.size(); ++i) {
@@ -243,8 +236,7 @@ Node ones(const Op &op, const Ints &dims, DType type) {
 
 void expand(const Op &op) {
   Value &v = op.in(0);
-  const auto wanted = op.sizes(1);
-  if (!wanted) op.refuse("to a shape that the model computes from numbers is not supported");
+  const std::optional wanted = op.sizes_of(1);
   const size_t rank = std::max(v.dims.size(), wanted->size());
   if (rank > max_rank) op.refuse("gives a value of ", rank, " axes");
   std::vector<Dim> dims(rank, Dim{1, {}});
@@ -282,8 +274,7 @@ void expand(const Op &op) {
 }
 
 void constant_of_shape(const Op &op) {
-  const auto wanted = op.sizes(0);
-  if (!wanted) op.refuse("of a shape that the model computes from numbers is not supported");
+  const std::optional wanted = op.sizes_of(0);
   Tensor one = make_zeros(DType::f32, {});
   Type type = Type::float32;
   if (const Attribute *a = op.node.find("value")) {

@@ -384,6 +384,23 @@ void zeros_of(Writer &w, const Listed &said) {
   w.give(0, w.cast(w.node("ConstantOfShape", {computed_sizes(w, said)}), DType::boolean));
 }
 
+void range(Writer &w, const Listed &) {
+  w.give(0, w.node("Range", {w.ints({0}, true), w.cast(w.in(0), DType::i64), w.ints({1}, true)}));
+}
+
+// ONNX's has the chosen rows alone.
+void non_max_suppression(Writer &w, const Listed &said) {
+  const auto one = [](double v) {
+    Tensor t = make_tensor(DType::f32, {1});
+    *t.as<float>() = static_cast<float>(v);
+    return t;
+  };
+  Names in{w.in(0), w.in(1), w.ints({said.number("most")}), w.tensor(one(said.real("overlap")))};
+  if (said.flag("least")) in.push_back(w.tensor(one(said.real("least"))));
+  const std::string rows = w.node("NonMaxSuppression", in, {{"center_point_box", said.flag("centres") ? 1 : 0}});
+  w.give(0, rows), w.give(1, w.node("Squeeze", {w.dims(rows, 0, 1), w.ints({0})}));
+}
+
 void view(Writer &w, const Listed &said) {
   Ints shape = said.numbers("shape");
   int64_t n = 1;
@@ -464,6 +481,8 @@ WriteOp find_plain(std::string_view op) {
                                                                   {"indices", indices},
                                                                   {"sizes", sizes},
                                                                   {"sort", sort},
+                                                                  {"range", range},
+                                                                  {"non_max_suppression", non_max_suppression},
                                                                   {"cumulate", cumulate},
                                                                   {"zeros_of", zeros_of},
                                                                   {"view", view},

@@ -1,4 +1,4 @@
-// Arange: the places of an axis.
+// Arange: the places of an axis. Range: as many as a number says.
 #include "kinds/layer.hpp"
 
 namespace dl4::kinds {
@@ -18,6 +18,19 @@ struct Arange final : Layer {
   }
 };
 
+struct Range final : Layer {
+  static constexpr const char *name = "Range";
+  static constexpr const char *doc =
+      "0, 1, 2 and so on below a number that the input holds: int64. The number is known once a run has computed it, "
+      "and "
+      "with it the size of the output and of all that is made of it: a session runs such a model, with outputs that it "
+      "makes; training and streams refuse it.";
+  void fields(Fields &) override {}
+  Facts facts() const override { return {.inputs = {{"n", "(), an integer"}}, .outputs = {{"y", "(n)"}}}; }
+  std::vector<Symbol> call(Call &c) const override { return {{ops::range(c.e, c.x())}}; }
+};
+
 }  // namespace
 DL4_KIND(Arange)
+DL4_KIND(Range)
 }  // namespace dl4::kinds

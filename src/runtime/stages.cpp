@@ -1,0 +1,180 @@
+#include "runtime/stages.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "ops/flow.hpp"
+#include "ops/range.hpp"
+
+namespace dl4::runtime {
+namespace {
+
+using namespace ops;
+
+// The Program in parts: which makes each value, or may read it first, and which steps each part has.
+struct Cut {
+  explicit Cut(const Program &p) : made_in(p), between(p), steps(1) {
+    for (const Step &s : p.steps) {
+      size_t at = 0;
+      for (Id v : s.src)
+        if (v != none) at = std::max(at, made_in[v]);
+      const bool is_between = is_sized_by_numbers(s);
+      for (Id v : s.dst) made_in[v] = at + (is_between ? 1 : 0), between[v] = is_between;
+      steps.resize(std::max(steps.size(), at + (is_between ? 2 : 1)));
+      if (!is_between) steps[at].push_back(&s);
+    }
+  }
+  PerValue<size_t> made_in;
+  PerValue<bool> between;  // no part makes it
+  std::vector<std::vector<const Step *>> steps;
+};
+
+bool has(const std::vector<Id> &list, Id v) { return std::ranges::find(list, v) != list.end(); }
+
+bool is_held(const Value &v) { return v.role == Role::state || v.role == Role::constant; }
+
+View view(const Tensor &t) { return {t.dtype, t.shape, t.data.get()}; }
+
+}  // namespace
+
+Stages::Stages(const Program &p, std::span<const Tensor> states, const Options &options) {
+  const Cut cut(p);
+  PerValue<std::optional<size_t>> slot(p);
+  const auto slot_of = [&](Id v) {
+    if (!slot[v]) slot[v] = slots_++;
+    return *slot[v];
+  };
+  // What a part gives to others or to the caller. A value that no step makes is given by the first part.
+  std::vector<std::vector<Id>> given(cut.steps.size());
+  const auto give = [&](Id v) {
+    auto &list = given[cut.made_in[v]];
+    if (!cut.between[v] && !has(list, v)) list.push_back(v);
+    return slot_of(v);
+  };
+  const auto from = [&](Id v) {
+    const auto callers = std::ranges::find(p.inputs, v);
+    if (callers != p.inputs.end()) return From{true, static_cast<size_t>(callers - p.inputs.begin())};
+    return From{false, give(v)};
+  };
+  const auto body_of = [&](const Step &s, const BranchOp::Part &part) {
+    Program body = *part.body;
+    Body made;
+    std::vector<Tensor> held;
+    std::vector<Id> inputs;
+    for (size_t i = 0; i < body.inputs.size(); ++i) {
+      const Id outside = s.src[static_cast<size_t>(part.src[i])], inside = body.inputs[i];
+      const Value &v = p[outside];
+      if (!is_held(v)) {
+        inputs.push_back(inside), made.in.push_back(from(outside));
+        continue;
+      }
+      body[inside].role = v.role, body[inside].data = v.data, body[inside].shape = v.shape;
+      if (v.role != Role::state) continue;
+      const auto at = std::ranges::find(p.states, outside) - p.states.begin();
+      body.states.push_back(inside), held.push_back(states[static_cast<size_t>(at)]);
+    }
+    body.inputs = std::move(inputs);
+    made.stages = std::make_unique<const Stages>(body, held, options);
+    return made;
+  };
+  std::vector<std::vector<Between>> behind(cut.steps.size());
+  for (const Step &s : p.steps) {
+    if (!is_sized_by_numbers(s)) continue;
+    Between b{s, from(s.src[0]), {}, {}};
+    for (Id v : s.dst) b.out.push_back(slot_of(v));
+    if (const auto *branch = as<BranchOp>(s)) {
+      b.bodies.push_back(body_of(s, branch->then));
+      b.bodies.push_back(body_of(s, branch->otherwise));
+    }
+    behind[cut.made_in[s.dst[0]] - 1].push_back(std::move(b));
+  }
+  // What a part reads that it does not make. The first has all inputs, whether it reads them or not: it checks them.
+  std::vector<std::vector<Id>> taken(cut.steps.size());
+  taken[0] = p.inputs;
+  for (size_t k = 0; k < cut.steps.size(); ++k)
+    for (const Step *s : cut.steps[k])
+      for (Id v : s->src) {
+        if (v == none || is_held(p[v]) || has(taken[k], v)) continue;
+        if (p[v].role == Role::temp && cut.made_in[v] == k && !cut.between[v]) continue;
+        if (p[v].role == Role::temp) give(v);
+        taken[k].push_back(v);
+      }
+  for (Id v : p.outputs) outputs_.push_back(give(v));
+
+  for (size_t k = 0; k < cut.steps.size(); ++k) {
+    Part part;
+    Program own;
+    own.values = p.values;
+    own.inputs = taken[k];
+    for (Id v : taken[k]) own[v].role = Role::input, part.in.push_back(from(v));
+    for (const Step *s : cut.steps[k]) own.steps.push_back(*s);
+    own.outputs = given[k];
+    for (Id v : own.outputs) part.out.push_back(slot_of(v));
+    std::vector<Tensor> own_states;
+    for (size_t i = 0; i < p.states.size(); ++i) {
+      const bool read = has(own.outputs, p.states[i]) ||
+                        std::ranges::any_of(own.steps, [&](const Step &s) { return has(s.src, p.states[i]); });
+      if (read) own.states.push_back(p.states[i]), own_states.push_back(states[i]);
+    }
+    part.behind = std::move(behind[k]);
+    part.executable = Executable::make(std::move(own), std::move(own_states), std::make_shared<plan::Packs>(), options);
+    parts_.push_back(std::move(part));
+  }
+}
+
+struct Stages::Run {
+  std::span<const View> in;
+  const Memory &memory;
+  const std::atomic<int32_t> *cancel;
+  std::vector<Tensor> held;
+  int64_t bytes = 0;
+
+  View at(const From &f) const { return f.is_callers ? in[f.at] : view(held[f.at]); }
+  void need(const Executable &e, DType dtype, const Shape &shape) {
+    bytes = checked_add(bytes, checked_mul(shape.elements(), size_of(dtype)));
+    e.need_room(bytes);
+  }
+  void part(const Part &p) {
+    std::vector<View> from, to;
+    for (const From &f : p.in) from.push_back(at(f));
+    const std::vector<Operand> expected = p.executable->outputs(from, cancel);
+    for (size_t i = 0; i < expected.size(); ++i) {
+      need(*p.executable, expected[i].dtype, expected[i].shape);
+      to.push_back(view(held[p.out[i]] = memory.tensor(expected[i].dtype, expected[i].shape)));
+    }
+    p.executable->run(from, to, cancel);
+    for (const Between &b : p.behind) between(b, *p.executable);
+  }
+  void between(const Between &b, const Executable &e) {
+    const View number = at(b.number);
+    if (b.bodies.empty()) {
+      const int64_t n = ops::size_of_range(b.step, number.dtype, number.data);
+      need(e, DType::i64, {n});
+      held[b.out[0]] = ops::range_of(n);
+      return;
+    }
+    const Body &body = b.bodies[*static_cast<const uint8_t *>(number.data) ? 0 : 1];
+    std::vector<View> from;
+    for (const From &f : body.in) from.push_back(at(f));
+    std::vector<Tensor> out = body.stages->run(from, memory, cancel);
+    for (size_t i = 0; i < out.size(); ++i) held[b.out[i]] = std::move(out[i]);
+  }
+};
+
+std::vector<Tensor> Stages::run(std::span<const View> in, const Memory &memory,
+                                const std::atomic<int32_t> *cancel) const {
+  parts_[0].executable->check(in);
+  Run run{in, memory, cancel, std::vector<Tensor>(slots_)};
+  for (const Part &part : parts_) run.part(part);
+  std::vector<Tensor> out;
+  for (size_t slot : outputs_) {
+    const Tensor &t = run.held[slot];
+    // No two outputs lie in the same memory.
+    const bool again = std::ranges::any_of(out, [&](const Tensor &o) { return o.data == t.data; });
+    out.push_back(again ? memory.tensor(t.dtype, t.shape) : t);
+    if (again) std::memcpy(out.back().data.get(), t.data.get(), static_cast<size_t>(t.bytes()));
+  }
+  return out;
+}
+
+}  // namespace dl4::runtime

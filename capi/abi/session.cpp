@@ -94,10 +94,11 @@ dl4_session::Streams streams_of(const dl4_model &model, const SessionOptions &gi
 }
 
 // Where numbers become sizes: the Program in parts.
-std::unique_ptr<const runtime::Stages> stages_of(const graph::Pinned &p, const runtime::Options &run) {
+std::unique_ptr<const runtime::Stages> stages_of(const graph::Pinned &p, const runtime::Options &run, bool streamable) {
   const ops::Step *range = ops::sized_by_numbers(p.in.program);
   if (!range) return nullptr;
-  const char *with = !p.in.written.empty()             ? "assigning weights"
+  const char *with = streamable                        ? "\"streamable\": true"
+                     : !p.in.written.empty()           ? "assigning weights"
                      : p.run_counter                   ? "drawing random numbers"
                      : !p.alike.empty() && p.in.states ? "\"states\": true"
                      : !p.alike.empty()                ? "\"cotangents\": true"
@@ -198,9 +199,9 @@ dl4_error *dl4_session_create(const dl4_model *m, const char *options, dl4_sessi
     run.plan.weights = given.weights;
     run.profile = given.profile;
     run.run_counter = p.run_counter;
+    auto stages = stages_of(p, run, given.streamable);
     dl4_session::Streams streams = streams_of(model, given, how, run, p);
     for (auto [input, output] : p.alike) run.alike.push_back({input, output});
-    auto stages = stages_of(p, run);
     auto core =
         runtime::Executable::make(std::move(p.in.program), std::move(p.states), std::make_shared<plan::Packs>(), run);
     to = new dl4_session(model, std::move(core), std::move(stages), std::move(p.in), std::move(streams));

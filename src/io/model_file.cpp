@@ -237,6 +237,9 @@ void load_states(const States &states, const Source &source) {
     if (it->second.dtype != to.dtype || it->second.shape != to.shape)
       fail(Code::shape_mismatch, "state \"", name, "\": expected ", to.dtype, ' ', to.shape, ", the bytes have ",
            it->second.dtype, ' ', it->second.shape);
+    if (name != "steps") continue;
+    if (const int64_t n = *it->second.as<int64_t>(); n < 0 || n > INT64_MAX / 2)
+      fail(Code::corrupt_file, "state \"steps\": expected a number that a stream can have taken, the bytes have ", n);
   }
   if (saved.size() != states.size())
     fail(Code::shape_mismatch, "expected ", states.size(), " states, the bytes have ", saved.size());

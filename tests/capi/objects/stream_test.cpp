@@ -4,6 +4,7 @@
 #include <functional>
 #include <thread>
 
+#include "capi/signed.hpp"
 #include "capi/streams.hpp"
 
 namespace {
@@ -165,6 +166,14 @@ TEST(Stream, GoesOnFromItsBytesAndRefusesForeignOnes) {
   EXPECT_EQ(load(b, {dl4_blob_data(larger), static_cast<size_t>(dl4_blob_size(larger))}).code, DL4_SHAPE_MISMATCH);
   EXPECT_EQ(load(b, saved(m)).message, "dl4_stream_load_memory: this is not a dl4-states file but a dl4-model file");
   EXPECT_EQ(load(b, good.substr(0, good.size() / 2)).code, DL4_CORRUPT_FILE);
+  for (const int64_t taken : {int64_t{-1}, INT64_MIN, INT64_MAX}) {
+    uint64_t size = 0;
+    std::memcpy(&size, good.data(), 8);
+    const auto header = nlohmann::json::parse(good.substr(8, size));
+    std::string data = good.substr(8 + size);
+    std::memcpy(data.data() + header["steps"]["data_offsets"][0].get<size_t>(), &taken, 8);
+    EXPECT_NE(load(b, with_sums(header, data)).message.find("state \"steps\": expected a number"), std::string::npos);
+  }
   good.back() = static_cast<char>(good.back() ^ 1);
   EXPECT_EQ(load(b, good).code, DL4_CORRUPT_FILE);
   ok(dl4_stream_load_memory(b, dl4_blob_data(bytes), dl4_blob_size(bytes)));  // none of it has changed what follows

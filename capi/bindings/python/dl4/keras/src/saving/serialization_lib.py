@@ -23,7 +23,7 @@ def in_safe_mode():
 
 def in_safe_loading():
     """Is a config being read that may bring no code, and name no files?"""
-    return len(_safe) > 1 and _safe[-1]
+    return len(_safe) > 1 and in_safe_mode()
 
 
 def enable_unsafe_deserialization():

@@ -1,4 +1,6 @@
 // Sessions: a model made ready to run.
+#include <array>
+
 #include "backend/cpu/dispatch/choose.hpp"
 #include "batches.hpp"
 #include "graph/lower.hpp"
@@ -94,11 +96,10 @@ dl4_session::Streams streams_of(const dl4_model &model, const SessionOptions &gi
 }
 
 // Where numbers become sizes: the Program in parts.
-std::unique_ptr<const runtime::Stages> stages_of(const graph::Pinned &p, const runtime::Options &run, bool streamable) {
+std::unique_ptr<const runtime::Stages> stages_of(const graph::Pinned &p, const runtime::Options &run) {
   const ops::Step *range = ops::sized_by_numbers(p.in.program);
   if (!range) return nullptr;
-  const char *with = streamable                        ? "\"streamable\": true"
-                     : !p.in.written.empty()           ? "assigning weights"
+  const char *with = !p.in.written.empty()             ? "assigning weights"
                      : p.run_counter                   ? "drawing random numbers"
                      : !p.alike.empty() && p.in.states ? "\"states\": true"
                      : !p.alike.empty()                ? "\"cotangents\": true"
@@ -115,11 +116,23 @@ void run_stages(const dl4_session &s, const InAndOut &given, const std::atomic<i
   std::vector<runtime::View> from;
   for (size_t i = 0; i < sources.size(); ++i) from.push_back(element(sources[i], "in", i).view());
   const auto slots = array(given.out, given.n_out, "out");
-  std::vector<Ref<dl4_tensor>> yours;
-  for (size_t i = 0; i < slots.size(); ++i) yours.emplace_back(slots[i] ? &output(slots[i], i) : nullptr);
-  const size_t outputs = s.core->program().outputs.size();
-  if (slots.size() != outputs) fail(Code::invalid_argument, "expected ", outputs, " outputs, got ", slots.size());
+  const std::vector<Ref<dl4_tensor>> yours = yours_of(slots, s.core->program().outputs.size());
   give_whole(s.stages->run(from, *s.context->memory, cancel), yours, slots);
+}
+
+// What Executables keep; null ones are left out.
+struct Kept {
+  int64_t cached_bytes = 0, packed_bytes = 0;
+  Json plans = Json::array();
+};
+Kept kept_by(std::span<runtime::Executable *const> all) {
+  Kept k;
+  for (runtime::Executable *e : all) {
+    if (!e) continue;
+    k.cached_bytes += e->cached_bytes(), k.packed_bytes += e->packed_bytes();  // bounded: memory that is there
+    for (const Json &plan : e->plans()) k.plans.push_back(plan);
+  }
+  return k;
 }
 
 }  // namespace
@@ -146,28 +159,22 @@ std::string describe(dl4_session &s, int32_t format) {
     }
     return list;
   };
-  int64_t cached = 0, packed = 0;
-  Json all_plans = Json::array();
-  for (runtime::Executable *e : running) {
-    cached += e->cached_bytes(), packed += e->packed_bytes();  // bounded: memory that is there
-    for (const Json &plan : e->plans()) all_plans.push_back(plan);
-  }
-  Json all{{"inputs", side(DL4_INPUTS)}, {"outputs", side(DL4_OUTPUTS)}, {"steps", s.core->program().steps.size()},
-           {"cached_bytes", cached},     {"packed_bytes", packed},       {"plans", std::move(all_plans)}};
+  Kept kept = kept_by(running);
+  Json all{{"inputs", side(DL4_INPUTS)},
+           {"outputs", side(DL4_OUTPUTS)},
+           {"steps", s.core->program().steps.size()},
+           {"cached_bytes", kept.cached_bytes},
+           {"packed_bytes", kept.packed_bytes},
+           {"plans", std::move(kept.plans)}};
   if (const plan::Tick *tick = s.streams.ticks.how.get()) {
-    Json outputs = Json::array(), plans = Json::array();
-    int64_t bytes = 0;
+    Json outputs = Json::array();
     for (const auto &o : tick->outputs) outputs.push_back({{"steps", o.steps}, {"late", o.late}});
-    for (runtime::Executable *core : {s.streams.ticks.one.get(), s.streams.ticks.together.get()}) {
-      if (!core) continue;
-      bytes += core->cached_bytes();
-      for (const Json &one : core->plans()) plans.push_back(one);
-    }
+    Kept stream = kept_by(std::array{s.streams.ticks.one.get(), s.streams.ticks.together.get()});
     all["stream"] = {{"steps", tick->steps},
                      {"steps_at_once", checked_mul(tick->steps, tick->at_once)},
                      {"outputs", std::move(outputs)},
-                     {"cached_bytes", bytes},
-                     {"plans", std::move(plans)}};
+                     {"cached_bytes", stream.cached_bytes},
+                     {"plans", std::move(stream.plans)}};
   }
   return dump(all);
 }
@@ -199,7 +206,7 @@ dl4_error *dl4_session_create(const dl4_model *m, const char *options, dl4_sessi
     run.plan.weights = given.weights;
     run.profile = given.profile;
     run.run_counter = p.run_counter;
-    auto stages = stages_of(p, run, given.streamable);
+    auto stages = stages_of(p, run);
     dl4_session::Streams streams = streams_of(model, given, how, run, p);
     for (auto [input, output] : p.alike) run.alike.push_back({input, output});
     auto core =
@@ -257,13 +264,9 @@ dl4_error *dl4_session_predict(dl4_session *s, dl4_dataset *d, dl4_cancel *cance
     Ref<dl4_cancel> keep(object_or_null(cancel, "cancel"));
     if (session.streams.alone) fail(Code::unsupported, "a session with \"streamable\" runs one batch at a time");
     const auto slots = array(out, n_out, "out");
-    for (size_t i = 0; i < slots.size(); ++i)
-      if (slots[i]) output(slots[i], i);
     const auto &p = session.core->program();
-    if (slots.size() != p.outputs.size())
-      fail(Code::invalid_argument, "expected ", p.outputs.size(), " outputs, got ", slots.size());
+    const std::vector<Ref<dl4_tensor>> yours = yours_of(slots, p.outputs.size());
     Ref<dl4_session> keep_session(&session);
-    std::vector<Ref<dl4_tensor>> yours(out, out + n_out);
     entry.owes(session.context->log);
     Batches batches(data, p.inputs.size(), p.outputs.size(), false);
     give_whole(train::predict(*session.core, *data.core, *session.context->memory, flag(keep)), yours, slots);

@@ -52,6 +52,14 @@ inline void give(Made made, std::span<dl4_tensor *> out) {
     if (made[i]) out[i] = made[i].detach();
 }
 
+// What the caller brought to be filled, held; null where a new tensor is asked for.
+inline std::vector<Ref<dl4_tensor>> yours_of(std::span<dl4_tensor *const> slots, size_t outputs) {
+  for (size_t i = 0; i < slots.size(); ++i)
+    if (slots[i]) output(slots[i], i);
+  if (slots.size() != outputs) fail(Code::invalid_argument, "expected ", outputs, " outputs, got ", slots.size());
+  return {slots.begin(), slots.end()};
+}
+
 // Whole outputs: new tensors for the slots where none is `yours`, the others are filled.
 inline void give_whole(std::vector<Tensor> whole, std::span<const Ref<dl4_tensor>> yours, std::span<dl4_tensor *> out) {
   Made made(whole.size());

@@ -40,6 +40,14 @@ inline Own<dl4_model> build(dl4_graph *g, const std::vector<dl4_node> &in, const
   return m;
 }
 
+template <class T>
+Own<dl4_tensor> tensor_of(int32_t dtype, const std::vector<int64_t> &dims, const std::vector<T> &values) {
+  Own<dl4_tensor> t;
+  ok(dl4_tensor_create(nullptr, dtype, static_cast<int32_t>(dims.size()), dims.data(), t.out()));
+  std::copy(values.begin(), values.end(), static_cast<T *>(dl4_tensor_data(t)));
+  return t;
+}
+
 inline Own<dl4_graph> graph() {
   Own<dl4_graph> g;
   ok(dl4_graph_create(nullptr, g.out()));

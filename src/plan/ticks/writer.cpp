@@ -11,6 +11,7 @@
 #include "ops/conv.hpp"
 #include "ops/ops.hpp"
 #include "ops/pad.hpp"
+#include "ops/range.hpp"
 #include "ops/ring.hpp"
 
 namespace dl4::plan {
@@ -307,6 +308,9 @@ bool write_together(Tick &tick, int64_t at_once, const ops::Program &p, size_t s
 
 Tick tick_of(const ops::Program &p, size_t states, const Cache &cache,
              const std::function<std::string(const std::string &)> &who) {
+  if (const ops::Step *sized = ops::sized_by_numbers(p))
+    throw Error(Code::unsupported, text(who(sized->scope), ": its size is a number that is computed"))
+        .with("layer", sized->scope);
   bool any = false;
   for (size_t i = 0; i + states < p.inputs.size(); ++i) any |= is_sequence(p[p.inputs[i]].shape);
   if (!any) throw Error(Code::unsupported, "no input is a sequence, with a free second axis");

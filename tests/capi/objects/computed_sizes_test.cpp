@@ -7,14 +7,6 @@ namespace {
 
 using namespace dl4_test;
 
-template <class T>
-Own<dl4_tensor> tensor_of(int32_t dtype, const std::vector<int64_t> &dims, const std::vector<T> &values) {
-  Own<dl4_tensor> t;
-  ok(dl4_tensor_create(nullptr, dtype, static_cast<int32_t>(dims.size()), dims.data(), t.out()));
-  std::copy(values.begin(), values.end(), static_cast<T *>(dl4_tensor_data(t)));
-  return t;
-}
-
 std::vector<int64_t> dims_of(const dl4_tensor *t) {
   const int64_t *dims = dl4_tensor_dims(t);
   return {dims, dims + dl4_tensor_rank(t)};
@@ -184,11 +176,18 @@ TEST(ComputedSizes, AreRefusedByName) {
 
   Own<dl4_session> none;
   refused(dl4_session_create(r.model, R"({"streamable": true})", none.out()),
-          "which is not supported with \"streamable\": true");
+          "\"streamable\": layer \"taken\" (Range): its size is a number that is computed");
   refused(dl4_session_create(r.model, R"({"gradients": ["x"], "cotangents": true})", none.out()),
           "which is not supported with \"cotangents\": true");
   Own<dl4_stream> stream;
   EXPECT_NE(refusal(dl4_stream_create(s, nullptr, stream.out())).code, 0);
+
+  const auto rows = tensor_of<float>(DL4_FLOAT32, {2, 2}, {1, 2, 3, 4});
+  const auto numbers = tensor_of<int64_t>(DL4_INT64, {2}, {1, 2});
+  dl4_tensor *data[] = {rows, numbers}, *out[3] = {};
+  Own<dl4_dataset> d;
+  ok(dl4_dataset_from_tensors(nullptr, data, 2, nullptr, 0, nullptr, 0, nullptr, d.out()));
+  refused(dl4_session_predict(s, d, nullptr, out, 3), "sizes are computed runs one batch at a time");
 
   auto g = graph();
   const dl4_node x = input(g, "x", {-1, 2}), n = input(g, "n", {}, DL4_INT64);

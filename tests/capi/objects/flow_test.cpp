@@ -17,13 +17,6 @@ std::vector<float> out_of(const dl4_model *m, const std::vector<dl4_tensor *> &i
   const auto *data = static_cast<const float *>(dl4_tensor_data(y));
   return {data, data + dl4_tensor_bytes(y) / 4};
 }
-template <class T>
-Own<dl4_tensor> tensor_of(int32_t dtype, const std::vector<int64_t> &dims, std::vector<T> values) {
-  Own<dl4_tensor> t;
-  ok(dl4_tensor_create(nullptr, dtype, static_cast<int32_t>(dims.size()), dims.data(), t.out()));
-  std::copy(values.begin(), values.end(), static_cast<T *>(dl4_tensor_data(t)));
-  return t;
-}
 Own<dl4_tensor> floats(const std::vector<int64_t> &dims, std::vector<float> values) {
   return tensor_of<float>(DL4_FLOAT32, dims, std::move(values));
 }

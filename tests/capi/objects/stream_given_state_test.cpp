@@ -40,17 +40,26 @@ class StreamGivenState : public testing::TestWithParam<Net> {
   const Net net = GetParam();
   const Own<dl4_model> m = model_of(net);
 
-  // Steps [from, to) with states that are `by` times some numbers.
+  // x and states that are `by` times some numbers.
+  struct Inputs {
+    std::vector<Own<dl4_tensor>> states;
+    std::vector<dl4_tensor *> all;
+    int64_t count() const { return static_cast<int64_t>(all.size()); }
+  };
+  Inputs with_states(dl4_tensor *x, float by) {
+    Inputs in{{}, {x}};
+    for (int64_t i = 0; i < net.states; ++i) {
+      in.states.push_back(noise({batch, 4}, by));
+      in.all.push_back(in.states.back());
+    }
+    return in;
+  }
+  // Steps [from, to).
   std::vector<float> run(dl4_stream *s, int64_t from, int64_t to, float by) {
     auto x = noise({batch, n, 3}, 1), part_of_x = part(x, from, to);
-    std::vector<Own<dl4_tensor>> states;
-    std::vector<dl4_tensor *> in{part_of_x};
-    for (int64_t i = 0; i < net.states; ++i) {
-      states.push_back(noise({batch, 4}, by));
-      in.push_back(states.back());
-    }
+    const Inputs in = with_states(part_of_x, by);
     dl4_tensor *out = nullptr;
-    ok(dl4_stream_run(s, in.data(), static_cast<int64_t>(in.size()), &out, 1, nullptr));
+    ok(dl4_stream_run(s, in.all.data(), in.count(), &out, 1, nullptr));
     return floats(Own<dl4_tensor>(out));
   }
   // In chunks, each after the first one with other states.
@@ -70,14 +79,9 @@ class StreamGivenState : public testing::TestWithParam<Net> {
   std::vector<float> whole(float by) {
     auto s = session(m, "{}");
     auto x = noise({batch, n, 3}, 1);
-    std::vector<Own<dl4_tensor>> states;
-    std::vector<dl4_tensor *> in{x};
-    for (int64_t i = 0; i < net.states; ++i) {
-      states.push_back(noise({batch, 4}, by));
-      in.push_back(states.back());
-    }
+    const Inputs in = with_states(x, by);
     dl4_tensor *out = nullptr;
-    ok(dl4_session_run(s, in.data(), static_cast<int64_t>(in.size()), &out, 1, nullptr));
+    ok(dl4_session_run(s, in.all.data(), in.count(), &out, 1, nullptr));
     return floats(Own<dl4_tensor>(out));
   }
 };

@@ -171,11 +171,10 @@ struct Sort {
 };
 
 struct NonMaxSuppression {
-  int64_t most;
-  float overlap;
-  std::optional<float> least;
-  bool centres;
-  void fields(auto &f) const { f("most", most), f("overlap", overlap), f("least", least), f("centres", centres); }
+  ops::Suppression how;
+  void fields(auto &f) const {
+    f("most", how.most), f("overlap", how.overlap), f("least", how.least), f("centres", how.centres);
+  }
 };
 
 struct Cumulation {

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -219,6 +220,15 @@ struct Cumulate {
   bool product = false;
   bool exclusive = false;  // without the element itself: it begins at 0, or 1
   bool reverse = false;    // from the end
+};
+
+// Of overlapping boxes those of the largest scores: at most so many, of a score above `least`, none of which overlaps a
+// better one by more than that part of both together.
+struct Suppression {
+  int64_t most = 0;
+  float overlap = 0;
+  std::optional<float> least = {};
+  bool centres = false;  // a box is its centre and sizes (x, y, w, h), not two corners (y, x, y, x)
 };
 
 }  // namespace dl4::ops

@@ -17,7 +17,7 @@ struct NonMaxSuppressionOp final : StopsGradients<NonMaxSuppressionOp, attribute
       fail(Code::shape_mismatch, "non_max_suppression expects float32 boxes (B, N, 4) and scores (B, C, N), got ",
            src[0].dtype, ' ', boxes, " and ", src[1].dtype, ' ', scores);
     const bool known = scores.known();
-    return {{DType::i64, {known ? checked_mul(scores[0], scores[1], std::min(most, scores[2])) : free_dim, 3}},
+    return {{DType::i64, {known ? checked_mul(scores[0], scores[1], std::min(how.most, scores[2])) : free_dim, 3}},
             {DType::i64, {}}};
   }
 
@@ -28,11 +28,7 @@ struct NonMaxSuppressionOp final : StopsGradients<NonMaxSuppressionOp, attribute
 }  // namespace
 
 Chosen non_max_suppression(Emit &e, Id boxes, Id scores, const Suppression &how) {
-  std::optional<float> least;
-  if (how.least) least = static_cast<float>(*how.least);
-  const auto made =
-      e.step(std::make_shared<NonMaxSuppressionOp>(how.most, static_cast<float>(how.overlap), least, how.centres),
-             {boxes, scores});
+  const auto made = e.step(std::make_shared<NonMaxSuppressionOp>(how), {boxes, scores});
   return {made[0], made[1]};
 }
 

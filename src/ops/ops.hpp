@@ -29,8 +29,8 @@ inline Id scale(Emit &e, Id a, float by) { return mul(e, a, e.scalar(by)); }
 // where(mask, a, b) with broadcasting of all three; the side not taken never leaks, NaN included.
 Id select(Emit &e, Id mask, Id a, Id b);
 Id cast(Emit &e, Id x, DType to);  // x itself when it has that dtype; floats are truncated towards zero
-// float32 rounded to floats of so many bits, of two nearest the even one; past the largest of them infinity. No gradient
-// passes.
+// float32 rounded to floats of so many bits, of two nearest the even one; past the largest of them infinity. No
+// gradient passes.
 Id reduce_precision(Emit &e, Id x, int exponent_bits, int mantissa_bits);
 // The first `keep` axes of `like`, then `tail`, filled with v. Only the shape of `like` is read.
 Id fill(Emit &e, DType dtype, double v, Id like, int keep, const Shape &tail);
@@ -132,15 +132,7 @@ struct Sorted {
 };
 Sorted sort(Emit &e, Id x, bool descending);
 Id cumulate(Emit &e, Id x, int axis, const Cumulate &how);  // sums or products so far
-// Of boxes (B, N, 4), for each class of scores (B, C, N) the box of the largest score first, then the next one that
-// overlaps none before by more than that part of both together; at most so many, of a score above `least`. A box is two
-// corners (y, x, y, x), or its centre and sizes (x, y, w, h).
-struct Suppression {
-  int64_t most;
-  double overlap;
-  std::optional<double> least;
-  bool centres;
-};
+// Of boxes (B, N, 4) those that remain, for each class of scores (B, C, N), the largest score first.
 struct Chosen {
   Id places, count;  // (B C min(most, N), 3) int64: batch, class, box, of which the first `count` rows, int64 ()
 };

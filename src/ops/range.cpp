@@ -24,11 +24,8 @@ const Step *sized_by_numbers(const Program &p) {
   return it == p.steps.end() ? nullptr : &*it;
 }
 
-int64_t size_of_range(const Step &range, DType dtype, const void *number) {
-  const int64_t n = dtype == DType::i32 ? *static_cast<const int32_t *>(number) : *static_cast<const int64_t *>(number);
-  if (n < 0 || n > max_dim)
-    fail(Code::invalid_argument, who(range.scope), ": expected a number of places from 0 to ", max_dim, ", got ", n);
-  return n;
+int64_t number_of_range(DType dtype, const void *number) {
+  return dtype == DType::i32 ? *static_cast<const int32_t *>(number) : *static_cast<const int64_t *>(number);
 }
 
 Tensor range_of(int64_t size) {

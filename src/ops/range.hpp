@@ -16,8 +16,9 @@ struct RangeOp final : StopsGradients<RangeOp> {
 bool is_sized_by_numbers(const Step &step);
 // The first such step of a Program; null: all of its sizes come from those of its inputs.
 const Step *sized_by_numbers(const Program &p);
-// The number as a size, which the step refuses where it is none.
-int64_t size_of_range(const Step &range, DType dtype, const void *number);
+// That number, which is a size where it is in [0, max_dim], and the places below it.
+int64_t number_of_range(DType dtype, const void *number);
+inline bool is_size(int64_t n) { return n >= 0 && n <= max_dim; }
 Tensor range_of(int64_t size);
 
 }  // namespace dl4::ops

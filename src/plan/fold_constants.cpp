@@ -24,8 +24,8 @@ bool fold(ops::Program &p, const ops::Step &step, int64_t most_bytes) {
     args.push_back(constant ? p[v].data.data.get() : nullptr);
   }
   if (ops::as<ops::RangeOp>(step)) {
-    const int64_t n = ops::size_of_range(step, p[step.src[0]].dtype, p[step.src[0]].data.data.get());
-    if (checked_mul(n, 8) > most_bytes) return false;
+    const int64_t n = ops::number_of_range(p[step.src[0]].dtype, args[0]);
+    if (!ops::is_size(n) || checked_mul(n, 8) > most_bytes) return false;  // the run will say so
     ops::Value &places = p[step.dst[0]];
     places.role = ops::Role::constant, places.shape = {n}, places.data = ops::range_of(n);
     return true;

@@ -148,7 +148,10 @@ struct Stages::Run {
   void between(const Between &b, const Executable &e) {
     const View number = at(b.number);
     if (b.bodies.empty()) {
-      const int64_t n = ops::size_of_range(b.step, number.dtype, number.data);
+      const int64_t n = ops::number_of_range(number.dtype, number.data);
+      if (!ops::is_size(n))
+        fail(Code::invalid_argument, ops::who(b.step.scope), ": expected a number of places from 0 to ", max_dim,
+             ", got ", n);
       need(e, DType::i64, {n});
       held[b.out[0]] = ops::range_of(n);
       return;

@@ -185,10 +185,9 @@ std::unique_ptr<Kernel> non_max_suppression(const attributes::NonMaxSuppression 
   const Shape &scores = site.src[1].shape;
   const kernels::Boxes of{scores[0], scores[1], scores[2]};
   const int64_t orders = round_up(checked_mul(of.boxes, 4), 64);
-  const kernels::Suppression how{op.most, op.overlap, op.least, op.centres};
   return kernels::make_kernel(
       "non_max_suppression", 1,
-      [=](int64_t, const Run &r) noexcept {
+      [=, how = op.how](int64_t, const Run &r) noexcept {
         auto *order = static_cast<int32_t *>(r.scratch);
         auto *chosen = reinterpret_cast<kernels::Box *>(static_cast<std::byte *>(r.scratch) + orders);
         *r.out<int64_t>(1) =

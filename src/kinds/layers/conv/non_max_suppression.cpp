@@ -37,8 +37,9 @@ struct NonMaxSuppression final : Layer {
   }
 
   std::vector<Symbol> call(Call &c) const override {
-    const ops::Chosen all = ops::non_max_suppression(
-        c.e, c.x(0), c.x(1), {max_output_boxes_per_class, iou_threshold, score_threshold, center_point_box});
+    ops::Suppression how{max_output_boxes_per_class, static_cast<float>(iou_threshold), {}, center_point_box};
+    if (score_threshold) how.least = static_cast<float>(*score_threshold);
+    const ops::Chosen all = ops::non_max_suppression(c.e, c.x(0), c.x(1), how);
     return {{ops::gather(c.e, all.places, ops::range(c.e, all.count))}};
   }
 };

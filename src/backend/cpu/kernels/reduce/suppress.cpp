@@ -24,7 +24,7 @@ bool overlap(const Box &a, const Box &b, float most) {
 
 }  // namespace
 
-int64_t suppress(const Boxes &of, const Suppression &how, const float *boxes, const float *scores, int32_t *order,
+int64_t suppress(const Boxes &of, const ops::Suppression &how, const float *boxes, const float *scores, int32_t *order,
                  Box *chosen, int64_t *out) noexcept {
   int64_t found = 0;
   for (int64_t item = 0; item < of.items; ++item)

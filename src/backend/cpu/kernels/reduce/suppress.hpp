@@ -2,7 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+
+#include "ops/functions.hpp"
 
 namespace dl4::kernels {
 
@@ -12,17 +13,11 @@ struct Box {
 struct Boxes {
   int64_t items, classes, boxes;
 };
-struct Suppression {
-  int64_t most;
-  float overlap;
-  std::optional<float> least;
-  bool centres;
-};
 
 // boxes (items, boxes, 4), scores (items, classes, boxes); order and chosen: room for `boxes`. Writes rows of item,
 // class and box to `out`, and gives how many. In float32, as ONNX Runtime computes it; of equal scores the first box
 // first.
-int64_t suppress(const Boxes &of, const Suppression &how, const float *boxes, const float *scores, int32_t *order,
+int64_t suppress(const Boxes &of, const ops::Suppression &how, const float *boxes, const float *scores, int32_t *order,
                  Box *chosen, int64_t *out) noexcept;
 
 }  // namespace dl4::kernels

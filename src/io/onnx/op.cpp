@@ -283,19 +283,21 @@ Op::Counted Op::counted(Node number) const {
   return {size, places};
 }
 
-std::vector<Dim> Op::sizes_of(size_t i) const {
-  if (auto known = sizes(i)) return *known;
-  Value &v = in(i);
-  if (v.rank() > 1 || (v.rank() == 1 && !v.dims[0].known()) || (v.dtype != DType::i32 && v.dtype != DType::i64))
-    refuse("expects a list of integers of known length as its input ", i);
-  const int64_t n = v.rank() == 0 ? 1 : v.dims[0].factor;
-  if (n > max_rank) refuse("has ", n, " sizes as its input ", i);
+std::vector<Dim> Op::sizes_of(Value &list) const {
+  const bool one = list.rank() == 0;
+  if (list.rank() > 1 || (!one && !list.dims[0].known()) || (list.dtype != DType::i32 && list.dtype != DType::i64))
+    refuse("of sizes that are no list of integers of known length is not supported");
+  const int64_t n = one ? 1 : list.dims[0].factor;
+  if (n > max_rank) refuse("has ", n, " sizes");
+  const Node numbers = as(list, plain(list.rank()));
   std::vector<Dim> all;
-  for (int64_t k = 0; k < n; ++k) {
-    const Node one = v.rank() == 0 ? x(i) : reshape(cut(x(i), 0, k, 1), {});
-    all.push_back(counted(one).size);
-  }
+  for (int64_t i = 0; i < n; ++i) all.push_back(counted(one ? numbers : reshape(cut(numbers, 0, i, 1), {})).size);
   return all;
+}
+
+std::vector<Dim> Op::sizes_of(size_t i) const {
+  const auto known = sizes(i);
+  return known ? *known : sizes_of(in(i));
 }
 
 std::string Op::layer_name() const {

@@ -230,9 +230,10 @@ class Op {
     Dim size;
     Node places;  // int64: 0, 1, 2 ...
   };
-  Counted counted(Node number) const;         // an integer without axes
+  Counted counted(Node number) const;  // an integer without axes
   void need_counting() const;
-  std::vector<Dim> sizes_of(size_t i) const;  // the elements of a list of known length, however they come about
+  std::vector<Dim> sizes_of(Value &list) const;  // the elements of one of known length, or one number
+  std::vector<Dim> sizes_of(size_t i) const;     // the same of an input, known or computed
   const Shape &shape(Node n) const { return r.graph().shape(n); }
 
   // What the outputs are. dims: where a free axis comes from; none is a size of its own.

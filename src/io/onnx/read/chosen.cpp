@@ -156,9 +156,11 @@ Node scattered(const Op &op, Node data, Node places, Node updates, int64_t block
     y = op.layer(up ? "BroadcastMaximum" : "BroadcastMinimum", Json::object(), {x, best});
   } else {
     const Node one = op.layer("Squeeze", {{"axis", 1}}, {by_number(op, "BroadcastMaximum", last, 0)});
-    // Where there may be no updates, a row that nothing reads.
-    const Node none = op.constant_node(make_zeros(op.r.graph().dtype(from), {1, block}));
-    const Node all = op.shape(from)[0] == free_dim ? op.layer("Concatenate", {{"axis", 0}}, {from, none}) : from;
+    Node all = from;
+    if (op.shape(from)[0] == free_dim) {  // there may be none: a row that nothing reads
+      const Node none = op.constant_node(make_zeros(op.r.graph().dtype(from), {1, block}));
+      all = op.layer("Concatenate", {{"axis", 0}}, {from, none});
+    }
     y = op.layer("Take", {{"axis", 0}}, {all, op.cast(one, DType::i64)});
   }
   return op.layer("Where", Json::object(), {here, y, x});

@@ -163,10 +163,7 @@ std::vector<Dim> shape_of_numbers(const Op &op) {
   const Value left = nodes.of(
       "Div", {value_of(op, op.numbers({product(v.dims)}), {Dim{}}), nodes.of("Max", {others, nodes.ints({1})})});
   shape = nodes.of("Where", {negative, left, shape});
-  std::vector<Dim> all;
-  for (size_t i = 0; i < n; ++i)
-    all.push_back(op.counted(op.reshape(op.cut(op.as(shape, {0}), 0, static_cast<int64_t>(i), 1), {})).size);
-  return all;
+  return op.sizes_of(shape);
 }
 
 namespace {

@@ -76,9 +76,9 @@ void give_reshaped(const Op &op, std::vector<Dim> to) {
 
 void reshape(const Op &op) {
   const Value &v = op.in(0);
-  const bool computed = !op.sizes(1);
-  const std::optional wanted = computed ? shape_of_numbers(op) : op.sizes_of(1);
-  const bool zero_is_zero = computed || op.integer("allowzero", 0) != 0;
+  const auto wanted = op.sizes(1);
+  if (!wanted) return give_reshaped(op, shape_of_numbers(op));
+  const bool zero_is_zero = op.integer("allowzero", 0) != 0;
   std::vector<Dim> to = *wanted;
   std::optional<size_t> left;
   for (size_t i = 0; i < to.size(); ++i) {
@@ -236,8 +236,8 @@ Node ones(const Op &op, const Ints &dims, DType type) {
 
 void expand(const Op &op) {
   Value &v = op.in(0);
-  const std::optional wanted = op.sizes_of(1);
-  const size_t rank = std::max(v.dims.size(), wanted->size());
+  const std::vector<Dim> wanted = op.sizes_of(1);
+  const size_t rank = std::max(v.dims.size(), wanted.size());
   if (rank > max_rank) op.refuse("gives a value of ", rank, " axes");
   std::vector<Dim> dims(rank, Dim{1, {}});
   Ints by(rank, 1);
@@ -248,7 +248,7 @@ void expand(const Op &op) {
     return i + list.size() < rank ? Dim{1, {}} : list[i + list.size() - rank];
   };
   for (size_t i = 0; i < rank; ++i) {
-    const Dim has = of(v.dims, i), want = of(*wanted, i);
+    const Dim has = of(v.dims, i), want = of(wanted, i);
     dims[i] = want == Dim{1, {}} ? has : want;
     if (want == has || want == Dim{1, {}}) continue;
     same = false;
@@ -266,7 +266,7 @@ void expand(const Op &op) {
   if (v.filled || (free && one)) return op.give_filled(op.number(0, 0), std::move(dims), v.dtype, v.type);
   if (free_axes) {
     std::vector<Dim> shape(rank, Dim{1, {}});
-    for (size_t i = 0; i < rank; ++i) shape[i] = of(*wanted, i);
+    for (size_t i = 0; i < rank; ++i) shape[i] = of(wanted, i);
     return op.give(0, op.spread(op.x(0), shape), dims);
   }
   const char *kind = v.dtype == DType::boolean ? "LogicalAnd" : "BroadcastMultiply";
@@ -274,7 +274,7 @@ void expand(const Op &op) {
 }
 
 void constant_of_shape(const Op &op) {
-  const std::optional wanted = op.sizes_of(0);
+  const std::vector<Dim> wanted = op.sizes_of(0);
   Tensor one = make_zeros(DType::f32, {});
   Type type = Type::float32;
   if (const Attribute *a = op.node.find("value")) {
@@ -283,9 +283,9 @@ void constant_of_shape(const Op &op) {
     type = a->t->type;
     if (one.elements() != 1) fail(Code::corrupt_file, "has a \"value\" of ", one.elements(), " numbers");
   }
-  if (wanted->size() > max_rank) op.refuse("gives a value of ", wanted->size(), " axes");
+  if (wanted.size() > max_rank) op.refuse("gives a value of ", wanted.size(), " axes");
   Ints dims;
-  for (const Dim &d : *wanted) {
+  for (const Dim &d : wanted) {
     if (d.known() && d.factor < 0) fail(Code::corrupt_file, "has an axis of ", d.factor);
     dims.push_back(d.known() ? d.factor : free_dim);
   }
@@ -293,7 +293,7 @@ void constant_of_shape(const Op &op) {
   if (!shape.known()) {
     const double number =
         one.dtype == DType::f32 ? static_cast<double>(one.as<float>()[0]) : static_cast<double>(ints_of(one)[0]);
-    return op.give_filled(number, *wanted, one.dtype, type);
+    return op.give_filled(number, wanted, one.dtype, type);
   }
   op.take(checked_mul(shape.elements(), size_of(one.dtype)));
   Tensor t = make_tensor(one.dtype, shape);

@@ -199,6 +199,10 @@ class Steps:
         other = functional is not self._functional and self._functional.ahead is not None
         return other or functional.moves_weights(False) or self._assigns(training=False)
 
+    def _predicts_by_steps(self):
+        """Does predict() call steps in Python?"""
+        return overrides.is_overridden(self, "predict_step", "make_predict_function") or self._infers_by_calls()
+
     def _fit_by_steps(self, next_epoch, initial_epoch, epochs, callback_list, validated):
         """fit() by train_step(), of the batches that next_epoch() gives; validated(epochs) gives more logs."""
         self.stop_training = False

@@ -340,7 +340,7 @@ class Trainer(NativeTraining, Objective, Steps):
         self.stop_predicting, steps = False, config.limited("steps_per_epoch", steps)
         if self._functional is None and is_whole(x):
             self._build_from_data(as_array(x))
-        if overrides.is_overridden(self, "predict_step", "make_predict_function") or self._infers_by_calls():
+        if self._predicts_by_steps():
             return self._predicted(
                 x, size, steps, CallbackList.of(callbacks, self, epochs=1, steps=steps, verbose=verbose)
             )
@@ -381,7 +381,7 @@ class Trainer(NativeTraining, Objective, Steps):
 
     def predict_on_batch(self, x):
         overrides.refuse(self, "predict_on_batch()", "run")
-        if overrides.is_overridden(self, "predict_step", "make_predict_function") or self._infers_by_calls():
+        if self._predicts_by_steps():
             self.make_predict_function()
             return joined([self.predict_function(iter([(as_array(x),)]))])
         self._size_for(as_array(x))

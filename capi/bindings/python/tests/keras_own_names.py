@@ -186,6 +186,7 @@ def special(module):
                     "dmtree": types.SimpleNamespace(available=False),
                     "optree": types.SimpleNamespace(available=True),
                 },
+                "keras.src.utils.backend_utils": {"convert_tf_tensor": np.asarray, "in_tf_graph": lambda: False},
                 "keras.src.tree": nests,
                 "keras.src.tree.tree_api": nests,
                 "keras.src.tree.optree_impl": nests,

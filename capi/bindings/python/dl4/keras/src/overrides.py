@@ -24,7 +24,7 @@ _LAYER = _outcomes(
     output path get_build_config build_from_config quantize quantized_build quantized_call rematerialized_call
     adapt reset_state reset_states get_initial_state enable_lora states output_size state_size get_vocabulary
     set_vocabulary vocabulary_size update_state finalize_state load_assets save_assets get_random_transformation
-    transform_images transform_labels transform_segmentation_masks""",
+    transform_images transform_labels transform_segmentation_masks transform_bounding_boxes""",
     fit="weights variables metrics",
     save="save_own_variables load_own_variables",
 )

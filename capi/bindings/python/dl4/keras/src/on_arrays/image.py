@@ -191,7 +191,7 @@ def resize(
         high = max(height, int(float(width * size[0]) / size[1]))
         broad = max(width, int(float(height * size[1]) / size[0]))
         top, left = int(float(high - height) / 2), int(float(broad - width) / 2)
-        sides = [(0, 0), (top, high - height - top), (left, broad - width - left), (0, 0)]
+        sides = [(0, 0), (top, top), (left, left), (0, 0)]  # as TensorFlow, both alike
         x = np.pad(x, sides, constant_values=cast(fill_value, x.dtype))
     if interpolation == "nearest":
         for axis, n in enumerate(size, 1):

@@ -9,7 +9,7 @@ _MODULES = {
     "pipeline": "Pipeline",
     "text_operation": "TextOperation",
     "text_vectorization": "TextVectorization",
-    "images.contrast": "AutoContrast Equalization",
+    "images.contrast": "AutoContrast ContrastLimitedAdaptiveHistogramEqualization Equalization MaxNumBoundingBoxes",
     "images.sizes": "CenterCrop Resizing",
     "images.geometric": "RandomCrop RandomFlip RandomPerspective RandomRotation RandomShear RandomTranslation "
     "RandomZoom",

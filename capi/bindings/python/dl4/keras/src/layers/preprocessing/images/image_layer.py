@@ -8,23 +8,20 @@ from ....symbolic.host import host_call
 from ....symbolic.tensor import is_tensor
 from ....tree import flatten
 from ...layer import Layer
+from .boxes import OfDicts
 
 _CHANGES = ("get_random_transformation", "transform_images")  # which inference calls too where they are a user's
-_WORDS = {"images", "labels", "bounding_boxes", "segmentation_masks"}
 
 
-class ImageLayer(Layer):
+class ImageLayer(OfDicts, Layer):
     """Images changed at random where the layer is called on arrays, unless `training` is false: as Keras's, by a draw
-    for each image. A dict may have labels and segmentation masks beside the images, which change with them."""
+    for each image."""
 
     _USE_FACTOR, _BOUNDS = True, (-1, 1)
     _interface, _changes_images = "layer", True
 
     def __init__(self, *args, **kwargs):
-        if kwargs.pop("bounding_box_format", None) is not None:
-            raise NotImplementedError(
-                f"{type(self).__name__}: `bounding_box_format`: bounding boxes are not in this version of the library"
-            )
+        self._take_box_format(kwargs)
         super().__init__(*args, **kwargs)
         self._prepare()
 
@@ -75,41 +72,7 @@ class ImageLayer(Layer):
             return super().call(data, **({} if training is None else {"training": training}))
         training = call_context.training() if training is None else training
         training = True if training is None else bool(training)
-        if not isinstance(data, dict):
-            images, single = self._batch(data)
-            given = self.transform_images(images, self.get_random_transformation(images, training), training)
-            return eager_tensor(np.asarray(given)[0] if single else np.asarray(given))
-        self._need_known(data)
-        images, single = self._batch(data["images"])
-        t = self.get_random_transformation(images, training)
-        out = dict(data)
-        changes = (
-            ("images", self.transform_images),
-            ("labels", self.transform_labels),
-            ("segmentation_masks", self.transform_segmentation_masks),
-        )
-        for key, change in changes:
-            if key in data:
-                value = np.asarray(data[key])[None] if single else np.asarray(data[key])
-                got = np.asarray(change(value, t, training))
-                out[key] = eager_tensor(got[0] if single else got)
-        return out
-
-    def _need_known(self, data):
-        if "bounding_boxes" in data or "images" not in data:
-            raise NotImplementedError(
-                f"{type(self).__name__}: expected a dict of {sorted(_WORDS - {'bounding_boxes'})}, got {sorted(data)}"
-            )
-
-    @staticmethod
-    def _batch(images):
-        images = np.asarray(images)
-        if images.ndim not in (3, 4):
-            raise ValueError(
-                "Expected image tensor to have rank 3 (single image) or 4 (batch of images). Received: "
-                f"data.shape={images.shape}"
-            )
-        return (images[None], True) if images.ndim == 3 else (images, False)
+        return self._changed_data(data, training)
 
     def _first(self):
         return self._argument("data_format") == "channels_first"
@@ -124,7 +87,8 @@ class ImageLayer(Layer):
             )
         images = np.asarray(data["images"] if isinstance(data, dict) else data)
         shape = (1, *images.shape) if images.ndim == 3 else images.shape
-        return self._drawn((shape[0], *shape[2:], shape[1]) if self._first() else shape)
+        t = self._drawn((shape[0], *shape[2:], shape[1]) if self._first() else shape)
+        return {**t, "input_shape": images.shape} if isinstance(t, dict) and self._BOXES is not None else t
 
     def transform_images(self, images, transformation, training=True):
         images = np.asarray(images).astype("float32")
@@ -136,21 +100,15 @@ class ImageLayer(Layer):
         """A change of images whose channels are the last axis."""
         return np.moveaxis(change(np.moveaxis(images, 1, -1)), -1, 1) if self._first() else change(images)
 
-    def transform_labels(self, labels, transformation, training=True):
-        return labels
-
-    def transform_segmentation_masks(self, segmentation_masks, transformation, training=True):
-        return segmentation_masks
-
 
 class GeometricLayer(ImageLayer):
     """Pixels that move, and those of segmentation masks with them, by the nearest pixel."""
 
-    _WORDS = ("nearest", "bilinear")
+    _WORDS, _FILLS = ("nearest", "bilinear"), ("reflect", "wrap", "constant", "nearest")
 
     def _prepare(self):
         super()._prepare()
-        for name, known in (("fill_mode", ("reflect", "wrap", "constant", "nearest")), ("interpolation", self._WORDS)):
+        for name, known in (("fill_mode", self._FILLS), ("interpolation", self._WORDS)):
             value = self._argument(name)
             if value is not None and value not in known:
                 raise NotImplementedError(f"Unknown `{name}` {value}. Expected of one {known}.")

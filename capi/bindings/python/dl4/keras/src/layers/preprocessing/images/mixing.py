@@ -1,11 +1,12 @@
-"""RandomErasing, MixUp, CutMix, RandAugment, AugMix, and what is refused: RandomElasticTransform."""
+"""RandomErasing, MixUp, CutMix, RandAugment, AugMix, RandomElasticTransform."""
 
 from ....backend.eager_tensor import eager_tensor
 from ....backend.lazy import np
 from ...layer import category
 from ....on_arrays import pixels
+from ....on_arrays.image import elastic_transform
 from .colors import ColorLayer
-from .image_layer import factor_range, ImageLayer
+from .image_layer import factor_range, GeometricLayer, ImageLayer, signed_range
 
 
 def _bounds(layer, count, length, ratio):
@@ -74,6 +75,14 @@ class MixUp(_Mixing):
         weight = np.asarray(t["mix_weight"], "float32").reshape(-1, 1, 1, 1)
         return weight * images + (1 - weight) * images[np.asarray(t["permutation_order"])]
 
+    def transform_bounding_boxes(self, bounding_boxes, transformation, training=True):
+        """Those of both images."""
+        if not training or transformation is None:
+            return bounding_boxes
+        order = np.asarray(transformation["permutation_order"])
+        both = {k: (v, v[order]) for k, v in ((k, np.asarray(bounding_boxes[k])) for k in ("boxes", "labels"))}
+        return {k: eager_tensor(np.concatenate(v, min(1, v[0].ndim - 1))) for k, v in both.items()}
+
 
 @category.base_of("CutMix")
 class CutMix(_Mixing):
@@ -101,6 +110,9 @@ class CutMix(_Mixing):
     def _changed(self, images, t):
         return np.where(np.asarray(t["batch_masks"]), images[np.asarray(t["permutation_order"])], images)
 
+    def transform_bounding_boxes(self, bounding_boxes, transformation, training=True):
+        raise NotImplementedError("CutMix: bounding boxes are not cut, as Keras's")
+
 
 class _Several(ImageLayer):
     """Other layers, chosen at random."""
@@ -110,6 +122,8 @@ class _Several(ImageLayer):
     def _made(self, names):
         """The layers by name."""
         more, values = {"seed": self._argument("seed")}, {"value_range": self._value_range()}
+        if self.bounding_box_format is not None:
+            more["bounding_box_format"] = self.bounding_box_format
         if self._first():
             more["data_format"] = "channels_first"
         moving, factor = {"interpolation": self._argument("interpolation")}, self._range
@@ -156,6 +170,12 @@ class RandAugment(_Several):
                 images = np.asarray(self._parts[_ALL[int(i)]].transform_images(images, t))
         return images
 
+    def transform_bounding_boxes(self, bounding_boxes, transformation, training=True):
+        if training and transformation is not None:
+            for i, t in zip(transformation["layer_idxes"], transformation["transforms"]):
+                bounding_boxes = self._parts[_ALL[int(i)]].transform_bounding_boxes(bounding_boxes, t)
+        return bounding_boxes
+
 
 @category.base_of("AugMix")
 class AugMix(_Several):
@@ -193,11 +213,29 @@ class AugMix(_Several):
 
 
 @category.base_of("RandomElasticTransform")
-class ElasticTransform(ImageLayer):
-    """Images as they are: training is refused."""
+class ElasticTransform(GeometricLayer):
+    """Images whose pixels move by smooth random ways, each image with a chance."""
 
-    _USE_FACTOR = False
+    _BOUNDS, _FILLS = (0, 1), (*GeometricLayer._FILLS, "mirror")
 
-    def get_random_transformation(self, data, training=True, seed=None):
-        if training:
-            raise NotImplementedError("RandomElasticTransform: training is not in this version of the library")
+    def _prepare(self):
+        super()._prepare()
+        words = "The `scale` argument should be a number (or a list of two numbers) in the range [0, 1]. "
+        self._scale = signed_range(self._argument("scale"), "factor", 0, 1, words, two_sided=False)
+
+    def _drawn(self, shape):
+        if self._scale[1] == 0 or self._range[1] == 0:
+            return None
+        chance = self._uniform((shape[0],), *self._range)
+        applied = self._uniform((shape[0],)) < chance
+        return {"apply_transform": applied, "distortion_factor": self._uniform((), *self._scale), "seed": self._source}
+
+    def _warped(self, images, t, interpolation):
+        height, width = images.shape[1:3]
+        far = {"alpha": max(height, width) * 0.1, "sigma": min(height, width) * 0.05}
+        far = {k: float(v * t["distortion_factor"]) for k, v in far.items()}
+        fill = {k: self._argument(k) for k in ("fill_mode", "fill_value")}
+        fill["data_format"] = "channels_last"
+        moved = elastic_transform(images, interpolation=interpolation, seed=t["seed"], **far, **fill)
+        images = np.where(np.asarray(t["apply_transform"]).reshape(-1, 1, 1, 1), np.asarray(moved), images)
+        return np.clip(images, *self._value_range()).astype("float32")

@@ -1,9 +1,12 @@
 """keras.utils.bounding_boxes."""
 
+import json
 import unittest
 
 import dl4.keras as keras
 import numpy as np
+
+import box_programs
 
 boxes = keras.utils.bounding_boxes
 XYXY = np.array([[[10.0, 20, 30, 60], [0, 0, 40, 40]]], "float32")
@@ -64,6 +67,68 @@ class Boxes(unittest.TestCase):
         np.testing.assert_array_equal(masked[:, 1], [-1, -1])
         np.testing.assert_allclose(boxes.compute_ciou(a, a, "xyxy"), [1, 1], 1e-5)
         self.assertLess(float(boxes.compute_ciou(a[:1], b[:1], "xyxy")[0]), 0.5)
+
+
+class Layers(unittest.TestCase):
+    def test_as_keras(self):
+        expected = json.loads(box_programs.RECORDED.read_text())
+        got = box_programs.programs(keras)
+        self.assertEqual(list(got), list(expected))
+        for name, value in expected.items():
+            np.testing.assert_allclose(got[name], value, 1e-4, 2e-3 if "CLAHE" in name else 1e-5, err_msg=name)
+
+    def test_boxes_of_other_formats(self):
+        """Of layers whose boxes Keras takes for corners whatever their format is."""
+        size = {"height": 20, "width": 30}
+        for kind in box_programs._CORNERS_ALONE:
+            arguments, drawn = box_programs.DRAWN[kind]
+            found = {}
+            for name, given in box_programs.BOXES.items():
+                layer = getattr(keras.layers, kind)(bounding_box_format=name, **arguments)
+                out = layer.transform_bounding_boxes({"boxes": given, "labels": box_programs.LABELS}, drawn)
+                found[name] = boxes.convert_format(out["boxes"], name, "xyxy", **size)
+            for name in ("xywh", "rel_xyxy"):
+                np.testing.assert_allclose(found[name], found["xyxy"], 1e-4, 1e-4, err_msg=f"{kind} {name}")
+
+    def test_boxes_of_a_part(self):
+        crop = keras.layers.RandomCrop(10, 12, seed=1, bounding_box_format="xyxy")
+        images = np.zeros(box_programs.SHAPE, "float32")
+        images[0, 8:12, 10:20] = 1
+        given = {"boxes": np.array([[[10, 8, 20, 12]]] * 2, "float32"), "labels": np.array([[7], [8]])}
+        out = crop({"images": images, "bounding_boxes": given})
+        x1, y1, x2, y2 = np.asarray(out["bounding_boxes"]["boxes"])[0, 0].astype(int)
+        seen = np.asarray(out["images"])[0, ..., 0]
+        self.assertEqual(seen[y1:y2, x1:x2].sum(), seen.sum())
+        self.assertEqual((y2 - y1) * (x2 - x1), seen.sum())
+        np.testing.assert_array_equal(out["bounding_boxes"]["labels"], given["labels"])
+
+    def test_both_images_have_boxes(self):
+        drawn = {"mix_weight": np.float32([0.5, 0.5]), "permutation_order": np.array([1, 0])}
+        given = {"boxes": box_programs.CORNERS, "labels": box_programs.LABELS}
+        out = keras.layers.MixUp(bounding_box_format="xyxy").transform_bounding_boxes(given, drawn)
+        np.testing.assert_array_equal(out["boxes"][0], box_programs.CORNERS.reshape(4, 4))
+        np.testing.assert_array_equal(out["labels"], [[1, 2, 3, 4], [3, 4, 1, 2]])
+
+    def test_one_image_lists_and_configs(self):
+        layer = keras.layers.Resizing(10, 15, bounding_box_format="xyxy")
+        image = np.ones((20, 30, 3), "float32")
+        given = {"boxes": box_programs.CORNERS[0], "labels": box_programs.LABELS[0]}
+        out = layer({"images": image, "bounding_boxes": given, "labels": np.float32([1, 0])})
+        self.assertEqual(out["images"].shape, (10, 15, 3))
+        np.testing.assert_allclose(out["bounding_boxes"]["boxes"], box_programs.CORNERS[0] / 2)
+        np.testing.assert_array_equal(out["labels"], [1, 0])
+        again = keras.layers.Resizing.from_config(layer.get_config())
+        self.assertEqual(again.bounding_box_format, "xyxy")
+        lists = {"boxes": [[[2, 4, 6, 8]], [[0, 0, 2, 2], [2, 2, 8, 8]]], "labels": [[5], [6, 7]]}
+        out = layer({"images": np.ones((2, 20, 30, 3), "float32"), "bounding_boxes": lists})["bounding_boxes"]
+        np.testing.assert_array_equal(out["boxes"], [[[1, 2, 3, 4], [0] * 4], [[0, 0, 1, 1], [1, 1, 4, 4]]])
+        np.testing.assert_array_equal(out["labels"], [[5, -1], [6, 7]])
+        with self.assertRaisesRegex(ValueError, "didn't specify a bounding box format"):
+            keras.layers.Resizing(10, 15)({"images": image, "bounding_boxes": given})
+        with self.assertRaisesRegex(ValueError, "'boxes' and 'labels'"):
+            layer({"images": image, "bounding_boxes": {"boxes": given["boxes"]}})
+        with self.assertRaisesRegex(NotImplementedError, "CutMix"):
+            keras.layers.CutMix(bounding_box_format="xyxy").transform_bounding_boxes(given, None)
 
 
 if __name__ == "__main__":

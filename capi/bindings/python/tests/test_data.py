@@ -552,10 +552,8 @@ class Layers(Case):
         out = flip({"images": IMAGES, "segmentation_masks": masks})
         moved = (out["images"] != IMAGES).any((1, 2, 3))
         np.testing.assert_array_equal((out["segmentation_masks"] != masks).any((1, 2, 3)), moved)
-        self.refused(NotImplementedError, "segmentation_masks", lambda: flip({"images": IMAGES, "bounding_boxes": {}}))
-        self.refused(
-            NotImplementedError, "bounding_box_format", lambda: keras.layers.RandomFlip(bounding_box_format="xyxy")
-        )
+        self.refused(NotImplementedError, "segmentation_masks", lambda: flip({"images": IMAGES, "depths": masks}))
+        self.refused(ValueError, "bounding_box_format", lambda: flip({"images": IMAGES, "bounding_boxes": {}}))
 
     def test_several_layers_by_chance(self):
         for layer in (keras.layers.RandAugment(seed=1), keras.layers.AugMix(seed=1), keras.layers.CutMix(seed=1)):
@@ -565,9 +563,19 @@ class Layers(Case):
         pipeline = keras.layers.Pipeline([keras.layers.RandomFlip(seed=1), keras.layers.Rescaling(1 / 255)])
         self.assertLessEqual(np.asarray(pipeline(IMAGES)).max(), 1)
         np.testing.assert_allclose(pipeline(IMAGES, training=False), IMAGES / 255, 1e-5)
-        self.refused(
-            NotImplementedError, "RandomElasticTransform", lambda: keras.layers.RandomElasticTransform()(IMAGES)
-        )
+
+    def test_elastic_transforms(self):
+        layer = keras.layers.RandomElasticTransform(seed=1)
+        out = np.asarray(layer(IMAGES))
+        moved = (out != IMAGES).any((1, 2, 3))
+        self.assertTrue(moved.any() and out.min() >= 0 and out.max() <= 255)
+        masks = np.ones((*IMAGES.shape[:3], 1), "float32")
+        out = layer({"images": IMAGES, "segmentation_masks": masks})
+        np.testing.assert_array_equal(out["segmentation_masks"], masks)
+        for how in ({"factor": 0}, {"scale": 0}):
+            np.testing.assert_array_equal(keras.layers.RandomElasticTransform(**how)(IMAGES), IMAGES)
+        np.testing.assert_array_equal(layer(IMAGES, training=False), IMAGES)
+        self.refused(ValueError, "scale", lambda: keras.layers.RandomElasticTransform(scale=2))
 
     def test_channels_first(self):
         first = np.ascontiguousarray(np.moveaxis(IMAGES, -1, 1))

@@ -222,7 +222,7 @@ class CustomLayer:
         if self._class_name is not None and self._class_name != "Functional" and self.built:
             given = {**self._config, **self._python}
             pairs = [(w, value) for key, value in given.items() for w in self._penalized_by(key)]
-            order = list(self._weight_facts())
+            order = list(self._weight_facts()) if pairs else []
             for w, value in sorted(pairs, key=lambda pair: order.index(pair[0]._name)):
                 found.append(regularizers.get(value)(w.value))
         for v in self._variables:

@@ -109,8 +109,8 @@ def dense(bounding_boxes):
     if isinstance(boxes, list) and boxes and isinstance(boxes[0], list) and boxes[0] and isinstance(boxes[0][0], list):
         if not isinstance(labels, list) or len(labels) != len(boxes):
             raise ValueError(
-                "If `bounding_boxes['boxes']` is a list, then `bounding_boxes['labels']` must also be a list of the same "
-                f"length. Received: bounding_boxes['labels']={labels}"
+                "If `bounding_boxes['boxes']` is a list, then `bounding_boxes['labels']` must also be a list of the "
+                f"same length. Received: bounding_boxes['labels']={labels}"
             )
         most = max(len(b) for b in boxes)
         boxes = [b + [[0.0] * 4] * (most - len(b)) for b in boxes]
@@ -118,8 +118,8 @@ def dense(bounding_boxes):
     boxes, labels = np.asarray(boxes, "float32"), np.asarray(labels)
     if boxes.ndim not in (2, 3):
         raise ValueError(
-            "Expected `bounding_boxes['boxes']` to have rank 2 or 3, with shape (num_boxes, 4) or (batch_size, num_boxes, "
-            f"4). Received: bounding_boxes['boxes'].shape={boxes.shape}"
+            "Expected `bounding_boxes['boxes']` to have rank 2 or 3, with shape (num_boxes, 4) or (batch_size, "
+            f"num_boxes, 4). Received: bounding_boxes['boxes'].shape={boxes.shape}"
         )
     if labels.ndim not in (boxes.ndim - 1, boxes.ndim):
         raise ValueError(

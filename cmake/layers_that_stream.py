@@ -17,10 +17,11 @@ MORE = {
     "GRU": [{"go_backwards": True}, {"return_sequences": True}],
     "LSTM": [{"go_backwards": True}, {"return_sequences": True}],
     "Softmax": [{"axis": 1}],
-    "MultiHeadAttention": [{"call": {"use_causal_mask": True}},
+    "MultiHeadAttention": [{"sliding_window": 3}, {"call": {"use_causal_mask": True}},
                            {"call": {"use_causal_mask": True, "return_attention_scores": True}}],
     "GroupQueryAttention": [{"call": {"use_causal_mask": True}}],
     "Attention": [{"call": {"use_causal_mask": True}}],
+    "GlobalAttention": [{"call": {"use_causal_mask": True}}],
     "AdditiveAttention": [{"call": {"use_causal_mask": True}}],
 }
 

@@ -4,7 +4,6 @@
 #include "ops/attributes.hpp"
 #include "ops/elementwise.hpp"
 #include "ops/matmul.hpp"
-#include "ops/softmax.hpp"
 #include "plan/ticks/writer.hpp"
 
 namespace dl4::plan::ticks {
@@ -36,7 +35,8 @@ void on_met(Writer &w, int from_end) {
 
 // With broadcasting.
 template <class A>
-void elementwise(Writer &w, const A &) {
+void elementwise(Writer &w, const A &op) {
+  if (by_keys(w, op)) return;
   const int at = from_end(w);
   for (int i = 0; i < w.sources(); ++i) w.need_same_at_all_steps(i, at);
   on_met(w, at);
@@ -87,6 +87,7 @@ void matmul(Writer &w, const MatMulOp &op) {
   for (int i = 0; i < w.sources(); ++i)
     if (w.src(i).kind == Timed::Kind::running) w.refuse("it needs the end of a sequence at each step");
   if (op.fused.bias && w.src(2).has_steps()) w.refuse_mixing();
+  if (by_keys(w, op)) return;
   int at = 0;
   for (int i = 0; i < 2; ++i) {
     if (!w.src(i).has_steps()) continue;
@@ -107,24 +108,22 @@ void matmul(Writer &w, const MatMulOp &op) {
 
 std::span<const Row> elementwise_rows() {
   static const Row all[] = {
-      row<UnaryOp, elementwise<UnaryOp>>(),
-      row<BinaryOp, elementwise<BinaryOp>>(),
-      row<attributes::UnaryGrad, elementwise<attributes::UnaryGrad>>(),
-      row<attributes::Select, elementwise<attributes::Select>>(),
-      row<attributes::Cast, elementwise<attributes::Cast>>(),
-      row<attributes::ReducePrecision, elementwise<attributes::ReducePrecision>>(),
-      row<attributes::Copy, elementwise<attributes::Copy>>(),
-      row<attributes::StopGradient, elementwise<attributes::StopGradient>>(),
-      row<attributes::GruCell, elementwise<attributes::GruCell>>(),
+      row<UnaryOp, elementwise<UnaryOp>>(true),
+      row<BinaryOp, elementwise<BinaryOp>>(true),
+      row<attributes::UnaryGrad, elementwise<attributes::UnaryGrad>>(true),
+      row<attributes::Select, elementwise<attributes::Select>>(true),
+      row<attributes::Cast, elementwise<attributes::Cast>>(true),
+      row<attributes::ReducePrecision, elementwise<attributes::ReducePrecision>>(true),
+      row<attributes::Copy, elementwise<attributes::Copy>>(true),
+      row<attributes::StopGradient, elementwise<attributes::StopGradient>>(true),
+      row<attributes::GruCell, elementwise<attributes::GruCell>>(true),
       row<attributes::Bucketize, bucketize>(),
-      row<SoftmaxOp, along_axis<SoftmaxOp>>(),
       row<attributes::Sparsemax, along_axis<attributes::Sparsemax>>(),
-      row<attributes::Hardmax, along_axis<attributes::Hardmax>>(),
       row<attributes::TopK, along_last<attributes::TopK>>(),
       row<attributes::Argmax, argmax>(),
       row<attributes::Normalize, normalize<attributes::Normalize>>(),
       row<attributes::Gather, gather>(),
-      row<MatMulOp, matmul>(),
+      row<MatMulOp, matmul>(true),
   };
   return all;
 }

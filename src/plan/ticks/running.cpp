@@ -113,9 +113,29 @@ double first_of(Reduce f, bool flags) {
   return f == Reduce::prod;
 }
 
+// Over the keys of each step, or other axes.
+void reduce_keys(Writer &w, const attributes::Reduction &how) {
+  Timed t = w.src(0);
+  const int keys = t.keys->axis, steps = t.axis;
+  for (int a : how.axes) {
+    if (a == steps) w.refuse_mixing();
+    if (a == keys) {
+      const bool least = how.f == Reduce::max && w.e.dtype(t.v) != DType::boolean;
+      if (how.axes.size() > 1 || (how.f != Reduce::max && how.f != Reduce::sum)) w.refuse_mixing();
+      w.need_keys(least ? Keys::Others::low : Keys::Others::zero);
+    }
+    if (!how.keepdims) t.axis -= a < steps, t.keys->axis -= a < keys;
+  }
+  t.keys->others = Keys::Others::any;
+  if (std::find(how.axes.begin(), how.axes.end(), keys) != how.axes.end()) t.keys.reset();
+  t.v = w.again()[0];
+  w.set(t);
+}
+
 // Of all steps so far.
 void reduce(Writer &w, const attributes::Reduction &how) {
   const Timed &x = w.src(0);
+  if (x.keys) return reduce_keys(w, how);
   int before = 0;
   bool over_steps = false;
   for (int a : how.axes) {
@@ -164,7 +184,7 @@ std::span<const Row> running_rows() {
   static const Row all[] = {
       row<attributes::Lstm, lstm>(),
       row<ScanOp, scan>(),
-      row<attributes::Reduction, reduce>(),
+      row<attributes::Reduction, reduce>(true),
       row<attributes::Cumulation, cumulate>(),
   };
   return all;

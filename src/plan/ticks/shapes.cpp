@@ -85,13 +85,6 @@ void broadcast_like(Writer &w, const BroadcastOp &) {
   w.follows(x.has_steps() ? x : like, like.axis);
 }
 
-void expand_dims(Writer &w, const attributes::ExpandDims &how) {
-  const Timed &x = w.src(0);
-  const int rank = w.result().rank(), axis = how.axis < 0 ? how.axis + rank : how.axis;
-  if (x.rows && axis == 0) w.refuse("it mixes the steps with another axis");
-  w.follows(x, x.axis + (axis <= x.axis));
-}
-
 void squeeze(Writer &w, const attributes::Squeeze &how) {
   const Timed &x = w.src(0);
   const int axis = w.shape(0).axis(how.axis);
@@ -197,7 +190,6 @@ std::span<const Row> shape_rows() {
       row<attributes::Reshape, reshape>(),
       row<attributes::ReshapeLike, reshape_like>(),
       row<BroadcastOp, broadcast_like>(),
-      row<attributes::ExpandDims, expand_dims>(),
       row<attributes::Squeeze, squeeze>(),
       row<attributes::Transpose, transpose>(),
       row<attributes::Concat, concat>(),

@@ -25,9 +25,9 @@ constexpr int64_t most_steps = 1 << 20;
 
 const auto &rows() {
   static const auto all = [] {
-    std::unordered_map<std::type_index, decltype(Row::write)> of;
-    for (auto list : {attention_rows(), elementwise_rows(), shape_rows(), window_rows(), running_rows()})
-      for (const Row &r : list) of.emplace(r.type, r.write);
+    std::unordered_map<std::type_index, Row> of;
+    for (auto list : {attention_rows(), elementwise_rows(), key_rows(), shape_rows(), window_rows(), running_rows()})
+      for (const Row &r : list) of.emplace(r.type, r);
     return of;
   }();
   return all;
@@ -35,8 +35,16 @@ const auto &rows() {
 
 }  // namespace
 
-Writer::Writer(const Program &p, size_t states, int64_t steps, int64_t at_once, const Cache &cache, const Who &who)
-    : e(result_.program), p_(p), states_(states), at_once_(at_once), cache_(cache), who_(who), of_(p) {
+Writer::Writer(const Program &p, size_t states, int64_t steps, int64_t at_once, const Cache &cache, Reaches &reaches,
+               const Who &who)
+    : e(result_.program),
+      p_(p),
+      states_(states),
+      at_once_(at_once),
+      cache_(cache),
+      reaches_(reaches),
+      who_(who),
+      of_(p) {
   result_.steps = checked_mul(steps, at_once);
 }
 
@@ -85,10 +93,11 @@ void Writer::write_step(const Step &step) {
   met_.clear();
   e.scope = step.scope;
   give_leads(step);
-  bool any_steps = false, any_carried = false;
+  bool any_steps = false, any_keys = false, any_carried = false;
   int64_t late = -1;
   for (int i = 0; i < sources(); ++i) {
     any_steps |= src(i).has_steps();
+    any_keys |= src(i).keys.has_value();
     any_carried |= has(i) && is_carried(step.src[static_cast<size_t>(i)]);
     if (src(i).kind == Timed::Kind::running) late = std::max(late, src(i).late);
   }
@@ -100,7 +109,8 @@ void Writer::write_step(const Step &step) {
   if (any_steps || any_carried) {
     const auto found = rows().find(d.type);
     if (found == rows().end()) refuse(text("its ", step.op->name(), " is not one that streams"));
-    found->second(*this, d.attributes);
+    if (any_keys && !found->second.takes_keys) refuse_mixing();
+    found->second.write(*this, d.attributes);
     for (const auto &[before, x] : to_keep_)
       becomes(before, ops::ring(e, before, x.v, tick_, RingOp(x.axis, each(x), 0, 1, 0)).state);
     to_keep_.clear();
@@ -118,6 +128,8 @@ Tick Writer::finish() {
   for (size_t j = 0; j < outputs; ++j) {
     if (of_[p_.outputs[j]].lead > 0) of_[p_.outputs[j]] = without_lead(of_[p_.outputs[j]]);
     const Timed &t = of_[p_.outputs[j]];
+    if (t.keys)
+      throw Error(Code::unsupported, text("output ", j, " has an axis of all steps beside that of each step"));
     if (t.has_steps() && (t.rows || t.axis != 1))
       throw Error(Code::unsupported, text("output ", j, " has its steps elsewhere than in its second axis"));
     e.output(t.v);
@@ -287,9 +299,9 @@ constexpr int64_t together = 32;  // steps, or the most below
 
 // The Program of `at_once` ticks in one; false: there is none with the same bits.
 bool write_together(Tick &tick, int64_t at_once, const ops::Program &p, size_t states, const Cache &cache,
-                    const ticks::Writer::Who &who) {
+                    ticks::Reaches &reaches, const ticks::Writer::Who &who) {
   try {
-    Tick all = ticks::Writer(p, states, tick.steps, at_once, cache, who).write();
+    Tick all = ticks::Writer(p, states, tick.steps, at_once, cache, reaches, who).write();
     const ops::Program &one = tick.program, &many = all.program;
     if (many.inputs.size() != one.inputs.size()) return false;
     for (size_t i = one.inputs.size() - tick.states.size(); i < one.inputs.size(); ++i)
@@ -314,13 +326,15 @@ Tick tick_of(const ops::Program &p, size_t states, const Cache &cache,
   bool any = false;
   for (size_t i = 0; i + states < p.inputs.size(); ++i) any |= is_sequence(p[p.inputs[i]].shape);
   if (!any) throw Error(Code::unsupported, "no input is a sequence, with a free second axis");
+  ticks::Reaches reaches;
   for (int64_t steps = 1;;) {
     try {
-      Tick tick = ticks::Writer(p, states, steps, 1, cache, who).write();
-      for (int64_t n = together / steps; n > 1 && !write_together(tick, n, p, states, cache, who);) n /= 2;
+      Tick tick = ticks::Writer(p, states, steps, 1, cache, reaches, who).write();
+      for (int64_t n = together / steps; n > 1 && !write_together(tick, n, p, states, cache, reaches, who);) n /= 2;
       return tick;
     } catch (const ticks::TooFew &more) {
       steps = more.steps;
+    } catch (const ticks::TooFewKeys &) {
     }
   }
 }

@@ -12,6 +12,7 @@
 
 #include "ops/emit.hpp"
 #include "ops/op.hpp"
+#include "plan/ticks/keys.hpp"
 #include "plan/ticks/tick.hpp"
 
 namespace dl4::plan::ticks {
@@ -33,6 +34,7 @@ struct Timed {
   int64_t late = 0;
   // Of steps: the first ones are zeros that no tick gives. What reads them has zeros in its ring when the others begin.
   int64_t lead = 0;
+  std::optional<Keys> keys{};  // of steps by other steps
 
   bool has_steps() const { return kind == Kind::steps; }
 };
@@ -41,6 +43,10 @@ struct Timed {
 struct TooFew {
   int64_t steps;
 };
+// The tick's steps need more keys than it was written with.
+struct TooFewKeys {};
+// How many those that begin with this value of the whole Program have.
+using Reaches = std::map<ops::Id, Reach>;
 // An op that computes the steps of several ticks in one has not the bits of so many ticks.
 struct Apart {};
 
@@ -50,7 +56,8 @@ class Writer {
  public:
   using Who = std::function<std::string(const std::string &)>;
   // at_once: ticks of `steps` in one, which begins where all values are.
-  Writer(const ops::Program &p, size_t states, int64_t steps, int64_t at_once, const Cache &cache, const Who &who);
+  Writer(const ops::Program &p, size_t states, int64_t steps, int64_t at_once, const Cache &cache, Reaches &reaches,
+         const Who &who);
   Tick write();
 
   // ---- of the step that is being written
@@ -81,6 +88,20 @@ class Writer {
   ops::Id met(int i) const { return met_[static_cast<size_t>(i)]; }
   // Refuses a source without steps that has an axis of its own `from_end` axes from the end.
   void need_same_at_all_steps(int i, int from_end) const;
+
+  // ---- keys
+
+  enum class Along { none, steps, keys, both };  // which axes of the result a source has
+  struct Met {
+    Timed t;  // without a value
+    std::vector<ops::Id> src;
+  };
+  // The sources where their steps and keys are those of one tick. The result has them at these axes from the end.
+  Met meet_keys(const std::vector<Along> &along, int steps_from_end, int keys_from_end);
+  // Source 0 has all keys that its steps see, and those of all other steps are so; else refuses.
+  void need_keys(Keys::Others others);
+  double number(int i) const;  // of a source that is one constant; else NaN
+  ops::Id whole(int i) const { return step_->src[static_cast<size_t>(i)]; }
 
   // ---- time
 
@@ -129,6 +150,7 @@ class Writer {
   const size_t states_;
   const int64_t at_once_;
   const Cache cache_;
+  Reaches &reaches_;
   const Who &who_;
   const ops::Step *step_ = nullptr;
   ops::PerValue<Timed> of_;
@@ -146,13 +168,18 @@ class Writer {
 struct Row {
   std::type_index type;  // of what the op says of itself (Op::description)
   void (*write)(Writer &, const void *);
+  bool takes_keys;
 };
 template <class T, auto write>
-Row row() {
-  return {typeid(T), [](Writer &w, const void *op) { write(w, *static_cast<const T *>(op)); }};
+Row row(bool takes_keys = false) {
+  return {typeid(T), [](Writer &w, const void *op) { write(w, *static_cast<const T *>(op)); }, takes_keys};
 }
+// Of an op with broadcasting. False: it does not meet steps with keys.
+template <class T>
+bool by_keys(Writer &w, const T &op);
 std::span<const Row> attention_rows();
 std::span<const Row> elementwise_rows();
+std::span<const Row> key_rows();
 std::span<const Row> shape_rows();
 std::span<const Row> window_rows();
 std::span<const Row> running_rows();

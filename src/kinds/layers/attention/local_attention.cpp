@@ -46,16 +46,20 @@ struct LocalAttention : FreeAttention {
       fail(Code::shape_mismatch, "\"alignment\": \"monotonic\" needs a query with the value's axes, got shapes ",
            c.shape(0), " and ", c.shape(1));
     Id predicted = alignment == Alignment::predictive ? predict(c, parts.query, axes) : none, squares = none;
-    for (int a = 0; a < axes; ++a) {
+    const bool steps = predicted == none && axes == 1;
+    const bool falls = gaussian.value_or(alignment == Alignment::predictive);
+    if (steps) keep = both(e, keep, ops::band_mask(e, score, window, window));
+    for (int a = 0; a < axes && (falls || !steps); ++a) {
       Id p = predicted == none ? ops::expand_dims(e, places(e, c.x(0), axes, a), -1) : lengths(c, parts, predicted, a);
       Id far = ops::sub(e, places(e, c.x(1), axes, a), p);  // (B, Tq, Tv) or (Tq, Tv)
-      Id near = ops::binary(e, ops::Binary::less_equal, ops::unary(e, ops::Unary::abs, far), e.scalar(window));
-      keep = keep == none ? near : ops::binary(e, ops::Binary::logical_and, keep, near);
+      if (!steps)
+        keep = both(e, keep,
+                    ops::binary(e, ops::Binary::less_equal, ops::unary(e, ops::Unary::abs, far), e.scalar(window)));
       Id square = ops::unary(e, ops::Unary::square, far);
       squares = squares == none ? square : ops::add(e, squares, square);
     }
     Weighed w = FreeAttention::weighed(c, parts, score, keep);
-    if (!gaussian.value_or(alignment == Alignment::predictive)) return w;
+    if (!falls) return w;
     const auto d = static_cast<double>(window);
     Id fall = ops::unary(e, ops::Unary::exp, ops::scale(e, squares, static_cast<float>(-2 / (d * d))));
     return {ops::mul(e, w.weights, fall), w.keep};

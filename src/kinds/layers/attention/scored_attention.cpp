@@ -102,6 +102,8 @@ std::vector<Symbol> ScoredAttention::attend(Call &c) const {
   Id key = p.key == p.value ? value : where_valid(e, value_mask, p.key, 0);
 
   bool causal = c.flag("use_causal_mask", false);
+  // A query that counts sees its own value.
+  const bool sees_itself = causal && query_mask == value_mask;
   Id weights = none, y = none, sees_any = none;
   // Are all weights needed at once?
   bool whole = return_scores || (dropout > 0 && c.training()) || e.rank(query) > 3;
@@ -111,7 +113,7 @@ std::vector<Symbol> ScoredAttention::attend(Call &c) const {
     if (dropout > 0) c.host.random_seed(seed);  // as where something is dropped
     auto [sum, of_exps] = ops::attention(e, by_dots, key, value, value_mask, {.causal = causal});
     y = sum;
-    if (value_mask != none)
+    if (value_mask != none && !sees_itself)
       sees_any = ops::binary(e, ops::Binary::not_equal, ops::expand_dims(e, of_exps, -1), e.scalar(0));
   } else {
     Id score = scores(c, query, key);
@@ -122,8 +124,9 @@ std::vector<Symbol> ScoredAttention::attend(Call &c) const {
     }
     const Weighed w = weighed(c, {query, value, key, query_mask, value_mask}, score, keep);
     weights = dropped(c, w.weights, dropout, seed);
-    y = ops::matmul(e, weights, value);
-    if (value_mask != none) sees_any = any(e, w.keep, -1, true);
+    const bool others = sees_itself && value_mask != none;  // queries that don't count, of which nothing is left
+    y = ops::matmul(e, others ? ops::select(e, w.keep, weights, e.scalar(0)) : weights, value);
+    if (value_mask != none && !sees_itself) sees_any = any(e, w.keep, -1, true);
   }
   if (sees_any != none) y = ops::select(e, sees_any, y, ops::reduce(e, ops::Reduce::mean, p.value, {1}, true));
   y = where_valid(e, query_mask, y, 0);

@@ -1,0 +1,309 @@
+// Scores of steps by keys and what becomes of them: a ring keeps the keys that a step may see, masks say which it sees.
+#include "plan/ticks/keys.hpp"
+
+#include <limits>
+#include <set>
+
+#include "ops/attributes.hpp"
+#include "ops/elementwise.hpp"
+#include "ops/matmul.hpp"
+#include "ops/ops.hpp"
+#include "ops/softmax.hpp"
+#include "plan/ticks/writer.hpp"
+
+namespace dl4::plan::ticks {
+
+using namespace ops;
+
+namespace {
+
+using Along = Writer::Along;
+using Others = Keys::Others;
+
+constexpr const char *sees_later = "its attention sees later steps; with \"use_causal_mask\" it streams";
+
+int from_end(const Writer &w, int i, int axis) { return w.shape(i).rank() - axis; }
+
+// Where the steps and the keys of a result with broadcasting are, from the end; sources by what they have of them.
+struct Places {
+  int steps = 0, keys = 0;
+  std::vector<Along> along{};
+};
+
+std::optional<Places> places(Writer &w) {
+  Places p;
+  std::set<int> found;
+  for (int i = 0; i < w.sources(); ++i) {
+    const Timed &x = w.src(i);
+    if (!x.has_steps()) continue;
+    found.insert(from_end(w, i, x.axis));
+    if (!x.keys) continue;
+    const int steps = from_end(w, i, x.axis), keys = from_end(w, i, x.keys->axis);
+    if (p.keys && (p.steps != steps || p.keys != keys)) w.refuse_mixing();
+    p.steps = steps, p.keys = keys;
+  }
+  if (p.keys == 0) {
+    if (found.size() < 2) return {};
+    if (found.size() > 2) w.refuse_mixing();
+    p.steps = *found.rbegin(), p.keys = *found.begin();
+  }
+  for (int i = 0; i < w.sources(); ++i) {
+    const Timed &x = w.src(i);
+    const int at = x.has_steps() ? from_end(w, i, x.axis) : 0;
+    if (x.has_steps() && at != p.steps && at != p.keys) w.refuse_mixing();
+    p.along.push_back(x.keys ? Along::both : !at ? Along::none : at == p.steps ? Along::steps : Along::keys);
+    // An axis of its own would have to be that of all keys, or of all steps.
+    const Shape s = w.shape(i);
+    for (int of : {p.steps, p.keys})
+      if (w.has(i) && !x.keys && at != of && s.rank() >= of && s[-of] != 1) w.refuse_mixing();
+  }
+  return p;
+}
+
+// What the op makes of the keys that its sources do not have in a tick.
+void mark(Writer &, const auto &, Keys &) {}
+
+template <class A>
+void same(Writer &w, const A &, Keys &k) {
+  const Keys x = *w.src(0).keys;
+  k.others = x.others, k.sees = x.sees, k.sees_itself = x.sees_itself, k.mask = x.mask;
+}
+void mark(Writer &w, const attributes::Cast &how, Keys &k) { same(w, how, k); }
+void mark(Writer &w, const attributes::Copy &how, Keys &k) { same(w, how, k); }
+void mark(Writer &w, const attributes::StopGradient &how, Keys &k) { same(w, how, k); }
+
+// 0 times any number, false and any flag.
+void mark(Writer &w, const BinaryOp &op, Keys &k) {
+  if ((op.f != Binary::mul && op.f != Binary::logical_and) || op.activation) return;
+  bool itself = op.f == Binary::logical_and, any = false;
+  for (int i = 0; i < w.sources(); ++i) {
+    const auto &x = w.src(i).keys;
+    if (!x || x->others != Others::zero) {
+      itself = false;
+      continue;
+    }
+    k.sees = any ? k.sees.met(x->sees) : x->sees;
+    itself &= x->sees_itself;
+    any = true;
+  }
+  if (!any) return;
+  k.others = Others::zero;
+  k.sees_itself = itself;
+}
+
+// By a mask: numbers in place of the others.
+void mark(Writer &w, const attributes::Select &, Keys &k) {
+  const auto &mask = w.src(0).keys, &x = w.src(1).keys;
+  if (!mask || mask->others != Others::zero) return;
+  const double v = w.number(2);
+  constexpr double least = -1e9;
+  if (v == 0 && x && x->others == Others::zero_if_any_seen && x->mask != w.whole(0)) return;
+  if (v != 0 && !(v <= least)) return;
+  k.others = v == 0 ? Others::zero : Others::low;
+  k.sees = mask->sees;
+  k.sees_itself = mask->sees_itself;
+  k.mask = w.whole(0);
+}
+
+}  // namespace
+
+template <class T>
+bool by_keys(Writer &w, const T &op) {
+  const auto p = places(w);
+  if (!p) return false;
+  auto [t, src] = w.meet_keys(p->along, p->steps, p->keys);
+  mark(w, op, *t.keys);
+  t.v = w.again(std::move(src))[0];
+  w.set(t);
+  return true;
+}
+template bool by_keys(Writer &, const UnaryOp &);
+template bool by_keys(Writer &, const BinaryOp &);
+template bool by_keys(Writer &, const attributes::UnaryGrad &);
+template bool by_keys(Writer &, const attributes::Select &);
+template bool by_keys(Writer &, const attributes::Cast &);
+template bool by_keys(Writer &, const attributes::ReducePrecision &);
+template bool by_keys(Writer &, const attributes::Copy &);
+template bool by_keys(Writer &, const attributes::StopGradient &);
+template bool by_keys(Writer &, const attributes::GruCell &);
+
+// Scores, or the sum of values by their weights.
+template <>
+bool by_keys(Writer &w, const MatMulOp &op) {
+  const Timed &a = w.src(0), &b = w.src(1);
+  if (!a.has_steps() || !b.has_steps()) return false;
+  if (b.keys || op.how.transpose_a || from_end(w, 0, a.axis) != 2) {
+    if (a.keys || b.keys) w.refuse_mixing();
+    return false;
+  }
+  const int of_b = from_end(w, 1, b.axis);
+  if (a.keys) {
+    if (from_end(w, 0, a.keys->axis) != 1 || of_b != (op.how.transpose_b ? 1 : 2)) w.refuse_mixing();
+    w.need_keys(Others::zero);
+  } else if (op.fused.bias || of_b != (op.how.transpose_b ? 2 : 1)) {
+    return false;
+  }
+  std::vector<Along> along(static_cast<size_t>(w.sources()), Along::none);
+  along[0] = a.keys ? Along::both : Along::steps;
+  along[1] = Along::keys;
+  auto [t, src] = w.meet_keys(along, 2, 1);
+  if (a.keys) t.keys.reset();
+  t.v = w.again(std::move(src))[0];
+  w.set(t);
+  return true;
+}
+
+double Writer::number(int i) const {
+  const Value &v = p_[whole(i)];
+  if (v.role != Role::constant || v.shape.elements() != 1 || v.dtype != DType::f32)
+    return std::numeric_limits<double>::quiet_NaN();
+  return *v.data.as<float>();
+}
+
+Writer::Met Writer::meet_keys(const std::vector<Along> &along, int steps_from_end, int keys_from_end) {
+  need_apart();
+  Met met;
+  Timed &t = met.t;
+  t.kind = Timed::Kind::steps;
+  Keys keys;
+  for (size_t i = 0; i < along.size(); ++i) {
+    const Timed &x = src(static_cast<int>(i));
+    if (x.kind == Timed::Kind::running) refuse("it needs the end of a sequence at each step");
+    if (along[i] == Along::none) continue;
+    if (x.rows) refuse_mixing();
+    if (t.n && t.n != x.n) refuse("its inputs have different numbers of steps");
+    t.n = x.n;
+    if (along[i] != Along::both) continue;
+    keys.reach = keys.reach.joined(x.keys->reach);
+    keys.from.insert(keys.from.end(), x.keys->from.begin(), x.keys->from.end());
+  }
+  if (keys.from.empty()) {
+    keys.from.push_back(step_->dst[0]);
+    keys.reach = reaches_[step_->dst[0]];
+  }
+  const Reach reach = keys.reach;
+  std::vector<Timed> of_keys(along.size());
+  for (size_t i = 0; i < along.size(); ++i) {
+    const Timed &x = src(static_cast<int>(i));
+    if (along[i] == Along::both && x.keys->reach != reach) {
+      for (Id v : keys.from) reaches_[v] = reaches_[v].joined(reach);
+      throw TooFewKeys{};
+    }
+    if (along[i] == Along::keys) of_keys[i] = aligned(x);
+    if (along[i] != Along::none)
+      t.late = std::max(t.late, along[i] == Along::keys ? checked_add(of_keys[i].late, reach.after) : x.late);
+  }
+  t.late = round_up(t.late, t.n);
+  for (size_t i = 0; i < along.size(); ++i) {
+    const int source = static_cast<int>(i);
+    if (along[i] == Along::none)
+      met.src.push_back(now(source));
+    else if (along[i] != Along::keys)
+      met.src.push_back(delayed(src(source), t.late - src(source).late).v);
+    else
+      met.src.push_back(window(of_keys[i], checked_add(reach.before, t.n, reach.after), 1,
+                               t.late - reach.after - of_keys[i].late, true));
+  }
+  const int rank = result().rank();
+  t.axis = rank - steps_from_end;
+  keys.axis = rank - keys_from_end;
+  t.keys = std::move(keys);
+  return met;
+}
+
+void Writer::need_keys(Keys::Others others) {
+  const Timed &x = src(0);
+  const Keys &k = *x.keys;
+  if (others == Others::zero && k.others == Others::zero_if_any_seen)
+    refuse("a step that its mask lets see nothing would see all steps alike");
+  if (k.others != others || k.sees.after == max_dim) refuse(sees_later);
+  Reach needed = k.sees;
+  if (needed.before == max_dim) {
+    if (cache().steps == 0)
+      refuse("it keeps keys and values: the session's option \"cache\" must say of how many steps");
+    needed.before = cache().steps - 1;
+    if (!cache().slides) need_ticks_below(checked_add(cache().steps, x.late) / x.n);
+  }
+  if (k.reach.joined(needed) == k.reach) return;
+  for (Id v : k.from) reaches_[v] = reaches_[v].joined(needed);
+  throw TooFewKeys{};
+}
+
+namespace {
+
+// A step and the keys around it, of those that there are.
+void band_mask(Writer &w, const attributes::BandMask &how) {
+  const Timed &x = w.src(0);
+  if (!x.keys) {
+    if (x.has_steps() && from_end(w, 0, x.axis) <= 2) w.refuse_mixing();
+    return w.set({w.again()[0]});
+  }
+  if (from_end(w, 0, x.axis) != 2 || from_end(w, 0, x.keys->axis) != 1) w.refuse_mixing();
+  const int64_t earlier = x.keys->reach.before;
+  const int64_t before = std::min(how.before, earlier);  // of all before a step those that are kept
+  const Id band = ops::band_mask(w.e, x.v, before - earlier, checked_add(how.after, earlier));
+  Timed t = x;
+  t.axis = 0;
+  t.keys->axis = 1;
+  t.keys->others = Others::zero;
+  t.keys->sees = {how.before, how.after};
+  t.keys->sees_itself = true;
+  t.v = band;
+  if (earlier > 0) {  // keys before the first step are none
+    const Id first = sub(w.e, w.position(x.n, x.late), w.e.scalar(static_cast<double>(earlier), DType::i64));
+    const Id place = add(w.e, ops::indices(w.e, x.v, x.keys->axis), first);
+    t.v = binary(w.e, Binary::logical_and, band, binary(w.e, Binary::greater_equal, place, w.e.scalar(0, DType::i64)));
+  }
+  w.set(t);
+}
+
+// Weights by all keys.
+void softmax(Writer &w, const SoftmaxOp &op) {
+  Timed t = w.src(0);
+  const int axis = w.shape(0).axis(op.axis);
+  if (axis == t.axis) w.refuse_mixing();
+  if (t.keys && (axis != t.keys->axis || op.log)) w.refuse_mixing();
+  if (t.keys) {
+    w.need_keys(Others::low);
+    t.keys->others = t.keys->sees_itself ? Others::zero : Others::zero_if_any_seen;
+  }
+  t.v = w.again()[0];
+  w.set(t);
+}
+
+void hardmax(Writer &w, const attributes::Hardmax &how) {
+  Timed t = w.src(0);
+  const int axis = w.shape(0).axis(how.axis);
+  if (axis == t.axis) w.refuse_mixing();
+  if (t.keys) {
+    if (axis != t.keys->axis) w.refuse_mixing();
+    w.need_keys(Others::low);
+    t.keys->others = t.keys->sees_itself ? Others::zero : Others::zero_if_any_seen;
+  }
+  t.v = w.again()[0];
+  w.set(t);
+}
+
+void expand_dims(Writer &w, const attributes::ExpandDims &how) {
+  Timed t = w.src(0);
+  const int rank = w.result().rank(), axis = how.axis < 0 ? how.axis + rank : how.axis;
+  if (t.rows && axis == 0) w.refuse("it mixes the steps with another axis");
+  if (t.keys) t.keys->axis += axis <= t.keys->axis;
+  t.axis += axis <= t.axis;
+  t.v = w.again()[0];
+  w.set(t);
+}
+
+}  // namespace
+
+std::span<const Row> key_rows() {
+  static const Row all[] = {
+      row<attributes::BandMask, band_mask>(true),
+      row<SoftmaxOp, softmax>(true),
+      row<attributes::Hardmax, hardmax>(true),
+      row<attributes::ExpandDims, expand_dims>(true),
+  };
+  return all;
+}
+
+}  // namespace dl4::plan::ticks

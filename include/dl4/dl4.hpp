@@ -40,6 +40,7 @@
 #endif
 
 namespace dl4 {
+inline namespace wrapper {  // for a linker other names than those of libdl4.a itself
 
 // What the library refused. code is one of DL4_INTERNAL ...; detail is JSON, as of dl4_error_detail().
 class Error : public std::runtime_error {
@@ -601,6 +602,7 @@ class Trainer : public Object<dl4_trainer> {
   std::shared_ptr<std::exception_ptr> raised_ = std::make_shared<std::exception_ptr>();  // of all copies
 };
 
+}  // namespace wrapper
 }  // namespace dl4
 
 #endif

@@ -7,6 +7,7 @@
 #include "backend/cpu/dispatch/choose.hpp"
 #include "backend/cpu/kernels/single_threaded.hpp"
 #include "base/cpu.hpp"
+#include "base/float_mode.hpp"
 #include "base/os/memory.hpp"
 #include "kinds/field.hpp"
 #include "options.hpp"
@@ -26,6 +27,16 @@ void need_known(const char *key, const std::vector<std::string> &given, const st
       throw error.with("attribute", key).in(text('"', key, '"'));
     }
   }
+}
+
+void need_portable() {
+  const char *missing = FloatMode::flushing == FloatMode::plain ? "a mode that takes denormal numbers for 0"
+                        : !cpu::has_fused_operations()          ? "fused multiply-add"
+                                                                : nullptr;
+  if (!missing) return;
+  throw Error(Code::unsupported, text("\"reproducible\": expected a processor with ", missing,
+                                      " for \"portable\", got ", cpu::name(), " (", cpu::isa(), ')'))
+      .with("attribute", "reproducible");
 }
 
 }  // namespace
@@ -55,11 +66,7 @@ Context::Context(const Json &options) {
   kinds::read_fields(options_, options);
   need_known("passes_off", options_.passes_off, plan::pass_names());
   need_known("kernels_off", options_.kernels_off, dispatch::kernel_names());
-  if (options_.reproducible == Options::Reproducible::portable && !cpu::has_fused_operations())
-    throw Error(Code::unsupported,
-                text("\"reproducible\": expected a processor with fused multiply-add for \"portable\", got ",
-                     cpu::name(), " (", cpu::isa(), ')'))
-        .with("attribute", "reproducible");
+  if (options_.reproducible == Options::Reproducible::portable) need_portable();
   if (!options_.threads) options_.threads = cpu::cores_available();
   open_log();
   limited_ = options_.memory_limit.has_value();

@@ -1,6 +1,7 @@
 // The library itself, and what every object has.
 #include "backend/cpu/dispatch/libraries.hpp"
 #include "base/cpu.hpp"
+#include "base/os/processor.hpp"
 #include "base/utf8.hpp"
 #include "border.hpp"
 #include "kinds/kind.hpp"
@@ -99,6 +100,7 @@ dl4_error *dl4_build_info(dl4_blob **out) {
         {"compiler", __VERSION__},
         {"passes", plan::pass_names()},
         {"kernels", dispatch::kernel_names()},
+        {"threads", os::has_threads() ? "many" : "one"},
         {"cpu", {{"name", valid_utf8(cpu::name())}, {"isa", cpu::isa()}, {"cores_available", cpu::cores_available()}}}};
     info["backends"] = dispatch::libraries().empty() ? "own" : "full";
     for (const dispatch::Library *library : dispatch::libraries()) info[library->name] = library->description();

@@ -263,7 +263,8 @@ typedef int32_t (*dl4_logits_fn)(void *user, dl4_tensor *logits);
 DL4_API int32_t dl4_version(void);
 
 /* How the library was built and what it found: JSON with version ("1.2.3"), compiler, backends ("full", with OpenBLAS
- * and oneDNN, whose variant and version are told too, or "own", with our own kernels alone), CPU features. */
+ * and oneDNN, whose variant and version are told too, or "own", with our own kernels alone), CPU features, threads
+ * ("many", or "one", the caller's, where a process has no others: WebAssembly). */
 DL4_API DL4_CHECKED dl4_error *dl4_build_info(dl4_blob **out);
 
 /* This interface as JSON, for makers of bindings: functions, parameters, ownership, constants, callbacks; for each
@@ -381,7 +382,8 @@ DL4_API int64_t dl4_blob_size(const dl4_blob *b);
  *                          creation, whatever the names, as after tf.random.set_seed(seed)
  *   reproducible   string  "threads" (default): same bits for the same `threads`; "strict": for any number of them;
  *                          "portable": on every processor too, and with every compiler and C library. It needs fused
- *                          multiply-add (AVX2, NEON; else DL4_UNSUPPORTED). The sign of a NaN is not covered
+ *                          multiply-add and a mode that takes denormal numbers for 0 (AVX2, NEON; else
+ *                          DL4_UNSUPPORTED). The sign of a NaN is not covered
  *   memory_limit   int     bytes for one load, model, trainer or plan (S2); default: half of the machine's memory, and
  *                          for a load less, by the size of its file
  *   passes_off     strings passes of the planner to leave out, for experiments: "passes" of dl4_build_info()

@@ -25,6 +25,10 @@ std::string isa() {
   const os::ArmExtensions arm = os::arm_extensions();
   if (arm.simd) found.push_back("asimd");
   if (arm.sve) found.push_back("sve");
+#elif defined(__wasm_simd128__)
+  found.push_back("simd128");
+#elif defined(__riscv_d)
+  found.push_back("fd");
 #endif
   std::string all;
   for (const char *f : found) all += (all.empty() ? "" : " ") + std::string(f);

@@ -180,10 +180,11 @@ TEST(Crew, HelpersFlushToZeroAndRunTheHook) {
   };
   crew.run(2, slice);
   EXPECT_EQ(hooked, 1);
-  EXPECT_EQ(flushed, 1);  // the helper, not the caller
+  constexpr bool can = FloatMode::flushing != FloatMode::plain;
+  EXPECT_EQ(flushed, can ? 1 : 0);  // the helper, not the caller
   {
     FlushToZero mode;
-    EXPECT_EQ(tiny * 0.01f, 0.0f);
+    EXPECT_EQ(tiny * 0.01f == 0, can);
   }
   EXPECT_NE(tiny * 0.01f, 0.0f);
 }

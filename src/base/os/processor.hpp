@@ -10,6 +10,7 @@ namespace dl4::os {
 std::string processor_name();  // "" where the system does not say
 // Processors that this process may use, by affinity and by quota; at least 1.
 int64_t processors_allowed();
+bool has_threads() noexcept;  // whether a process may start any
 // Bytes of the first data cache; 0 where the system does not say.
 int64_t first_cache_bytes() noexcept;
 // The processor on which the calling thread runs at this moment; 0 where the system does not say.

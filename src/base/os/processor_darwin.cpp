@@ -26,6 +26,8 @@ std::string processor_name() {
 
 int64_t processors_allowed() { return std::max<int64_t>(1, std::thread::hardware_concurrency()); }
 
+bool has_threads() noexcept { return true; }
+
 int64_t first_cache_bytes() noexcept { return std::max<int64_t>(0, number("hw.l1dcachesize")); }
 
 size_t current_processor() noexcept { return 0; }

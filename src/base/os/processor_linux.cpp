@@ -75,7 +75,7 @@ int64_t by_quota() {
 std::string processor_name() {
   std::ifstream info("/proc/cpuinfo");
   for (std::string line; std::getline(info, line);) {
-    for (const char *key : {"model name", "Model", "Hardware", "CPU part"}) {
+    for (const char *key : {"model name", "Model", "Hardware", "CPU part", "isa"}) {
       if (line.rfind(key, 0) != 0) continue;
       size_t colon = line.find(':');
       if (colon != std::string::npos && colon + 2 < line.size()) return line.substr(colon + 2);
@@ -85,6 +85,8 @@ std::string processor_name() {
 }
 
 int64_t processors_allowed() { return std::max<int64_t>(1, std::min(by_affinity(), by_quota())); }
+
+bool has_threads() noexcept { return true; }
 
 int64_t first_cache_bytes() noexcept {
 #if defined(_SC_LEVEL1_DCACHE_SIZE)

@@ -1,19 +1,13 @@
-#include <algorithm>
-#include <thread>
-
 #include "base/os/processor.hpp"
 
 namespace dl4::os {
 
 std::string processor_name() { return "WebAssembly"; }
 
-int64_t processors_allowed() {
-#if defined(__EMSCRIPTEN_PTHREADS__)
-  return std::max<int64_t>(1, std::thread::hardware_concurrency());
-#else
-  return 1;
-#endif
-}
+// With threads, a page would have to be sent with headers that few servers send.
+int64_t processors_allowed() { return 1; }
+
+bool has_threads() noexcept { return false; }
 
 int64_t first_cache_bytes() noexcept { return 0; }
 

@@ -28,6 +28,8 @@ int64_t processors_allowed() {
   return n > 0 ? n : std::max<int64_t>(1, std::thread::hardware_concurrency());
 }
 
+bool has_threads() noexcept { return true; }
+
 int64_t first_cache_bytes() noexcept {
   DWORD size = 0;
   GetLogicalProcessorInformation(nullptr, &size);

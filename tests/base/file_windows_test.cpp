@@ -79,6 +79,22 @@ TEST_F(WindowsFiles, AReadOnlyFileStays) {
   EXPECT_EQ(count(), 1u);
 }
 
+// Nothing is left of the refused save.
+TEST_F(WindowsFiles, AFileThatAnotherHoldsStays) {
+  write(path("a"), "old");
+  for (const DWORD shared : {0, FILE_SHARE_READ, FILE_SHARE_READ | FILE_SHARE_WRITE}) {
+    const HANDLE held =
+        CreateFileW(fs::path(path("a")).c_str(), GENERIC_READ, shared, nullptr, OPEN_EXISTING, 0, nullptr);
+    ASSERT_NE(held, INVALID_HANDLE_VALUE);
+    EXPECT_THROW(write(path("a"), "new"), Error) << shared;
+    CloseHandle(held);
+    EXPECT_EQ(read_file(path("a")), "old");
+    EXPECT_EQ(count(), 1u);
+  }
+  write(path("a"), "new");
+  EXPECT_EQ(read_file(path("a")), "new");
+}
+
 // A reader keeps what it has opened.
 TEST_F(WindowsFiles, AFileThatIsReadMayBeReplaced) {
   write(path("a"), "old");

@@ -179,9 +179,13 @@ void write_file(const std::string &path, std::span<const std::string_view> parts
     }
   if (!FlushFileBuffers(file)) refuse("write", path, GetLastError());
   file.close();
-  // ReplaceFile keeps the access rights and attributes of the old file. Not every file system has it.
+  // ReplaceFile keeps the access rights and attributes of the old file, which it moves away. Without a name for that it
+  // may leave a file of its own where it fails. Not every file system has it.
+  const std::filesystem::path old = temporary.native() + L".old";
   if (exists) SetFileAttributesW(temporary.c_str(), attributes);
-  const bool replaced = exists && ReplaceFileW(target.c_str(), temporary.c_str(), nullptr, 0, nullptr, nullptr);
+  const bool replaced = exists && ReplaceFileW(target.c_str(), temporary.c_str(), old.c_str(), 0, nullptr, nullptr);
+  if (replaced) DeleteFileW(old.c_str());
+  if (exists && !replaced) MoveFileExW(old.c_str(), target.c_str(), 0);  // if it had come so far
   if (!replaced && !MoveFileExW(temporary.c_str(), target.c_str(), MOVEFILE_REPLACE_EXISTING | MOVEFILE_WRITE_THROUGH))
     refuse("write", path, GetLastError());
   remove.active = false;

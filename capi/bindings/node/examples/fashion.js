@@ -29,8 +29,11 @@ const trainer = model.trainer({
   loss: "sparse_categorical_crossentropy",
   metrics: ["accuracy"],
 });
-for await (const { event, step, total, metrics } of trainer.fitting(part(0, 9000), { epochs: 3 })) {
-  if (event === "epoch_end") console.log(`epoch ${step} of ${total}: loss ${metrics.loss.toFixed(4)}`);
-}
+await trainer.fit(part(0, 9000), {
+  epochs: 3,
+  progress({ event, step, total, metrics }) {
+    if (event === "epoch_end") console.log(`epoch ${step} of ${total}: loss ${metrics.loss.toFixed(4)}`);
+  },
+});
 const { accuracy } = await trainer.evaluate(part(9000, 10000));
 console.log(`test accuracy ${accuracy.toFixed(4)}`);

@@ -1,42 +1,34 @@
 // The C interface: found, declared from its own description, its errors as exceptions.
-import koffi from "koffi";
+const calls = await import("#calls").catch(instead);
 
-// Calls beside the event loop run on stacks of koffi's own; the library takes up to 128 KiB of one.
-if (koffi.config().async_stack_size < 256 * 1024) {
-  try {
-    koffi.config({ async_stack_size: 256 * 1024 });
-  } catch (cause) {
-    throw new Error("import dl4 before what else uses koffi: dl4 needs an async_stack_size of 256 KiB", { cause });
-  }
+/** The WebAssembly module where there is no shared library, unless one was named. */
+async function instead(cause) {
+  if (cause.code !== "DL4_NOT_FOUND" || process.env.DL4_LIBRARY) throw cause;
+  const wasm = await import("./wasm.js").catch(() => {
+    throw cause; // the package has none
+  });
+  process.emitWarning(`${cause.message}; WebAssembly, with one thread, computes instead`);
+  return wasm;
 }
 
-function load(name) {
-  try {
-    return koffi.load(name);
-  } catch (cause) {
-    throw new Error(`cannot load ${name}: ${cause.message}; DL4_LIBRARY names the library`, { cause });
-  }
-}
+const { func, string } = calls;
+export const { absolute, atExit, beside, decode, encode, pin, shares } = calls;
 
-const library = load(process.env.DL4_LIBRARY ?? "libdl4.so.1");
-const SCALARS = { int32_t: "int32_t", int64_t: "int64_t", double: "double", "const char *": "str", void: "void" };
-Object.assign(SCALARS, { dl4_node: "int32_t", dl4_layer: "int32_t" });
-const typeOf = (name) => SCALARS[name] ?? "void *";
-
-const version = library.func("dl4_version", "int32_t", [])();
+const version = func("dl4_version", "int32_t", [])();
 /** The library's version, "1.2.3". */
 export const versionString = [version / 1000000, (version / 1000) % 1000, version % 1000].map(Math.floor).join(".");
 if (Math.floor(version / 1000000) !== 1) {
   throw new Error(`dl4 for Node.js is made for version 1 of libdl4, found ${versionString}`);
 }
 
-const blobData = library.func("dl4_blob_data", "void *", ["void *"]);
-const blobSize = library.func("dl4_blob_size", "int64_t", ["void *"]);
-const release = library.func("dl4_release", "void", ["void *"]);
+const any = [{ type: "void *" }];
+const blobData = func("dl4_blob_data", "void *", any);
+const blobSize = func("dl4_blob_size", "int64_t", any);
+const release = func("dl4_release", "void", any);
 
 function describe() {
   const out = new BigUint64Array(1);
-  const error = library.func("dl4_api_description", "void *", ["void *"])(out);
+  const error = func("dl4_api_description", "void *", [{ type: "dl4_blob **" }])(out);
   if (error) throw new Error("libdl4 does not describe itself");
   return JSON.parse(text(out[0]));
 }
@@ -44,7 +36,7 @@ function describe() {
 /** The text of a blob, which is released. */
 export function text(blob) {
   try {
-    return koffi.decode.string(blobData(blob), blobSize(blob));
+    return string(blobData(blob), blobSize(blob));
   } finally {
     release(blob);
   }
@@ -53,13 +45,13 @@ export function text(blob) {
 /** The bytes of a blob, which is released. */
 export function content(blob) {
   try {
-    return koffi.decode(blobData(blob), "uint8_t", blobSize(blob));
+    return decode(blobData(blob), "uint8_t", blobSize(blob));
   } finally {
     release(blob);
   }
 }
 
-/** Bytes and their number, as two arguments; koffi makes NULL of an empty array. */
+/** Bytes and their number, as two arguments; an empty array might become NULL. */
 export function memory(source) {
   const bytes = ArrayBuffer.isView(source) ? source : new Uint8Array(source);
   return [bytes.byteLength ? bytes : new Uint8Array(1), bytes.byteLength];
@@ -71,38 +63,20 @@ export const description = describe();
 /** Numbers of the C interface by name: DL4_FLOAT32, ... */
 export const constants = Object.fromEntries(description.constants.map((c) => [c.name, c.value]));
 
-/** Ends the process without waiting for its threads. */
-export const exitNow = koffi.load(null).func("_exit", "void", ["int"]);
-
-/** Numbers at an address. */
-export const { decode, encode } = koffi;
-
 /** Keeps a function for a callback of the library's, as long as `holder` lives. */
 export function callback(type, holder, fn) {
-  const pointer = koffi.register(fn, callbacks[type]);
+  const pointer = calls.register(type, fn);
   slots.register(holder, pointer);
   return pointer;
 }
-const slots = new FinalizationRegistry((pointer) => koffi.unregister(pointer));
-
-const callbacks = Object.fromEntries(
-  description.callbacks.map((c) => [
-    c.name,
-    koffi.pointer(
-      koffi.proto(
-        typeOf(c.returns),
-        c.parameters.map((p) => typeOf(p.type)),
-      ),
-    ),
-  ]),
-);
+const slots = new FinalizationRegistry((pointer) => calls.unregister(pointer));
+calls.know(description.callbacks);
 
 /** Every function of dl4.h, without "dl4_"; pointers are BigInts, typed arrays or null. */
 export const dl4 = Object.fromEntries(
   description.functions.map((f) => {
-    const parameters = f.parameters.map((p) => callbacks[p.type] ?? typeOf(p.type));
-    const result = f.name === "dl4_blob_data" ? "void *" : typeOf(f.returns);
-    return [f.name.slice(4), library.func(f.name, result, parameters)];
+    const returns = f.name === "dl4_blob_data" ? "void *" : f.returns;
+    return [f.name.slice(4), func(f.name, returns, f.parameters)];
   }),
 );
 
@@ -163,8 +137,7 @@ export function given(name, ...args) {
   return number[0];
 }
 
-// Calls beside the event loop: koffi refuses those past a number that all who use it share.
-const most = Math.max(1, koffi.config().max_async_calls >> 1);
+// Calls beside the event loop.
 const waiting = [];
 let underWay = 0;
 
@@ -182,7 +155,7 @@ function start(name, args, resolve, reject) {
 /** Calls a function on a thread of its own, as soon as one may be had; the promise is that it succeeded. */
 export function later(name, ...args) {
   return new Promise((resolve, reject) => {
-    if (underWay < most) start(name, args, resolve, reject);
+    if (underWay < calls.most) start(name, args, resolve, reject);
     else waiting.push([name, args, resolve, reject]);
   });
 }
@@ -225,19 +198,8 @@ export function holding(tensors, call) {
 let dropped = 0;
 const finalizers = new FinalizationRegistry((handle) => {
   release(handle);
-  if (++dropped % 4096 === 0) setTimeout(trim, 50).unref();
+  if (++dropped % 4096 === 0) setTimeout(calls.trim, 50).unref();
 });
-
-// glibc keeps the memory of arrays that are collected, of 100,000 of 16 KB all 1.6 GB, until it is asked for it.
-function trim() {
-  mallocTrim?.(0);
-}
-let mallocTrim = null;
-try {
-  mallocTrim = koffi.load(null).func("malloc_trim", "int", ["size_t"]);
-} catch {
-  // another C library
-}
 
 /** An object of the library, released when nothing holds it or by close(); calls that are under way keep it. */
 export class Handle {

@@ -1,18 +1,12 @@
 // Cancelling: by an AbortSignal, and when the process ends.
-import { isMainThread } from "node:worker_threads";
-
-import { dl4, exitNow, Handle, made } from "./abi.js";
+import { atExit, dl4, Handle, made } from "./abi.js";
 
 class Flag extends Handle {
   trigger = () => dl4.cancel_trigger(this.handle);
 }
 
 const underWay = new Set();
-// Node.js would wait for calls that are under way, and these for their callbacks, which no longer run.
-process.on("exit", (code) => {
-  underWay.forEach((flag) => flag.trigger());
-  if (isMainThread && underWay.size) exitNow(code);
-});
+atExit(underWay, (flag) => flag.trigger());
 
 /** Starts a call with a flag that the signal triggers; if that ends it, the promise fails with the signal's reason. */
 export async function cancellable(signal, start) {

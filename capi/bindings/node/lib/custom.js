@@ -7,7 +7,7 @@ const kept = []; // the library calls them as long as the process lives
 
 /** Copies of tensors of the library's, null where there is none; with `to`, which gets them, they are to be written. */
 function seen(pointer, n, to) {
-  return Array.from(n ? decode(pointer, "uint64_t", n) : [], (handle) => {
+  return Array.from(n ? decode(pointer, "pointer", n) : [], (handle) => {
     if (!handle) return null;
     const [dtype, rank] = [NAMES[dl4.tensor_dtype(handle)], dl4.tensor_rank(handle)];
     const bytes = dl4.tensor_bytes(handle);

@@ -1,7 +1,6 @@
 // Models and sessions.
-import { resolve as absolute } from "node:path";
-
 import {
+  absolute,
   check,
   content,
   dims,
@@ -25,6 +24,12 @@ const facts = (handle, which) => ports(handle, which).map((port) => ({ ...port, 
 
 /** A list of one is that one. */
 const only = (outs) => (outs.length === 1 ? outs[0] : outs);
+
+/** The outputs of a run: in the tensors that were there for them, or in new ones of the library's. */
+function results(outs, handles) {
+  outs?.forEach((out, i) => out.written(handles[i]));
+  return only(outs ?? Array.from(handles, Tensor.taken));
+}
 
 /** An architecture and its weights. */
 export class Model extends Handle {
@@ -196,7 +201,7 @@ export class Session extends Handle {
       const { ins, outs, inHandles, outHandles } = this.#prepare(inputs, into, ended);
       const args = [this.handle, inHandles, ins.length, outHandles, outHandles.length];
       await cancellable(signal, (flag) => Handle.during([this, ...ins, ...(into ? outs : [])], later("session_run", ...args, flag)));
-      return only(outs ?? Array.from(outHandles, Tensor.taken));
+      return results(outs, outHandles);
     } finally {
       for (const handle of ended) dl4.release(handle);
     }
@@ -208,7 +213,7 @@ export class Session extends Handle {
     try {
       const { ins, outs, inHandles, outHandles } = this.#prepare(inputs, into, ended);
       holding(ins, () => check(dl4.session_run(this.handle, inHandles, ins.length, outHandles, outHandles.length, null)));
-      return only(outs ?? Array.from(outHandles, Tensor.taken));
+      return results(outs, outHandles);
     } finally {
       for (const handle of ended) dl4.release(handle);
     }

@@ -1,7 +1,5 @@
 // Tensors: typed arrays with a shape, seen by the library without a copy.
-import { markAsUntransferable } from "node:worker_threads";
-
-import { check, decode, description, dims, dl4, DL4Error, Handle } from "./abi.js";
+import { check, decode, description, dims, dl4, DL4Error, Handle, made, pin, shares } from "./abi.js";
 
 export const ARRAYS = {
   float32: Float32Array,
@@ -65,15 +63,8 @@ function converted(data, dtype) {
 
 const pinned = new WeakSet();
 
-/** From now on a buffer's memory is not taken away: a thread may be at work on it. */
-function pin(buffer) {
-  if (pinned.has(buffer) || !(buffer instanceof ArrayBuffer)) return;
-  pinned.add(buffer);
-  markAsUntransferable(buffer);
-  const value = () => {
-    throw new DL4Error("this memory was given to a call beside the event loop and can't be transferred any more");
-  };
-  for (const name of ["transfer", "transferToFixedLength"]) Object.defineProperty(buffer, name, { value });
+function refuseTransfer() {
+  throw new DL4Error("this memory was given to a call beside the event loop and can't be transferred any more");
 }
 
 /** Numbers with a type and a shape. `data` is a typed array, of which the library sees the memory itself. */
@@ -170,10 +161,25 @@ export class Tensor extends Handle {
     if (data.buffer.resizable) throw new DL4Error("expected an array of a fixed size, got one of a resizable buffer");
     const memory = data.length ? data : null;
     const rank = this.shape.length;
+    if (!shares) {
+      const handle = made("tensor_create", null, NUMBERS[this.dtype], rank, this.#dims);
+      this.#fill(handle);
+      return handle;
+    }
     check(
       dl4.tensor_wrap(null, NUMBERS[this.dtype], rank, this.#dims, null, memory, data.byteLength, null, null, slot),
     );
     return slot[0];
+  }
+
+  /** Copies the numbers into a tensor of the library's that does not see them. */
+  #fill(handle) {
+    if (this.#length) check(dl4.tensor_copy_in(handle, this.data, this.data.byteLength));
+  }
+
+  /** Takes what the library has written into such a one. */
+  written(handle) {
+    if (!shares && this.#length) check(dl4.tensor_copy_out(handle, this.data, this.data.byteLength));
   }
 
   make() {
@@ -181,12 +187,17 @@ export class Tensor extends Handle {
   }
 
   pin() {
-    pin(this.data.buffer);
+    const { buffer } = this.data;
+    if (pinned.has(buffer)) return;
+    pinned.add(buffer);
+    pin(buffer, refuseTransfer);
   }
 
   get handle() {
     if (this.data.length !== this.#length) this.wrap(); // throws
-    return super.handle;
+    const handle = super.handle;
+    if (!shares) this.#fill(handle); // it may have changed
+    return handle;
   }
 
   /** Nested lists; a number if the shape is []. */

@@ -1,8 +1,8 @@
 // Datasets and trainers.
-import { resolve as absolute } from "node:path";
-
 import {
+  absolute,
   answering,
+  beside,
   callback,
   check,
   constants,
@@ -10,6 +10,7 @@ import {
   decode,
   description,
   dl4,
+  DL4Error,
   encode,
   Handle,
   holding,
@@ -50,7 +51,7 @@ function feeder(batches) {
     if (list.length && list.length !== n) throw new TypeError(`expected ${n} arrays, got ${list.length}`);
     // Copies: the library may keep a batch for longer than this array lives.
     const copies = holding(list, () => list.map((t) => (t ? made("tensor_clone", t.handle) : 0n)));
-    encode(slots, "uint64_t", copies, n);
+    encode(slots, "pointer", copies, n);
   };
   return (_, index, x, nx, y, ny, w, nw) =>
     answering(() => {
@@ -198,6 +199,9 @@ export class Trainer extends Handle {
 
   /** fit() as a sequence of its events; leaving the loop stops the training. Its result is the history. */
   async *fitting(train, options) {
+    if (!beside) {
+      throw new DL4Error("fitting: calls fill the event loop here; expected fit() with progress", "DL4_UNSUPPORTED");
+    }
     const queue = [];
     let [wake, done, left] = [() => {}, false, false];
     const progress = (event) => {

@@ -23,6 +23,7 @@ import {
   Tensor,
   version,
 } from "dl4";
+import { beside, shares } from "dl4/abi";
 import { batch, dataset, dense, numbers, trainer } from "./nets.js";
 
 const refused =
@@ -110,7 +111,7 @@ test("memory that was transferred is refused", () => {
   assert.throws(() => tensor.wrap(), DL4Error);
 });
 
-test("memory that a call beside the event loop sees stays", async () => {
+test("memory that a call beside the event loop sees stays", { skip: !beside && "calls fill the event loop" }, async () => {
   const session = dense().session();
   const [input, into] = [batch(), session.runSync(batch())];
   const expected = Array.from(into.data);
@@ -254,7 +255,7 @@ test("seeds, measures, facts of the library", () => {
     return dense().getWeight("*").data;
   });
   assert.deepEqual(first[0], first[1]);
-  const context = new Context({ threads: 1 });
+  const context = new Context({ threads: 4 });
   context.seed = 5;
   context.trim();
   assert.deepEqual(dense({ context }).getWeight("*").data, first[0]);
@@ -263,12 +264,13 @@ test("seeds, measures, facts of the library", () => {
   assert.deepEqual(measure("loss", "Huber", [[1, 2]], [[1, 4]], { delta: 1, reduction: "none" }).toArray(), [0.75]);
   assert.match(version, /^1\.\d+\.\d+$/);
   assert.equal(buildInfo().version, version);
+  assert.equal(buildInfo().threads, beside ? "many" : "one");
   assert.ok(registry("optimizer").optimizer.Adam.attributes.length > 5);
   assert.deepEqual(optimizers.Adam({ learning_rate: 0.1 }), { class_name: "Adam", config: { learning_rate: 0.1 } });
   assert.equal(losses.Huber().class_name, "Huber");
 });
 
-test("a library of another version is refused", (t) => {
+test("a library of another version is refused", { skip: !shares && "there is no library to load" }, (t) => {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "dl4-"));
   const [source, library] = ["other.c", "libother.so"].map((f) => path.join(folder, f));
   fs.writeFileSync(
@@ -285,6 +287,27 @@ test("a library of another version is refused", (t) => {
     }).stdout;
   assert.match(run(library), /version 1 of libdl4, found 2\.3\.4/);
   assert.match(run(path.join(folder, "none.so")), /cannot load .*none\.so.*DL4_LIBRARY/);
+  fs.rmSync(folder, { recursive: true });
+});
+
+test("without a shared library the module computes", { skip: !shares && "it does already" }, () => {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), "dl4-"));
+  const own = (name) => new URL(`../${name}`, import.meta.url);
+  for (const name of ["lib", "package.json"]) fs.cpSync(own(name), path.join(folder, name), { recursive: true });
+  fs.symlinkSync(own("node_modules"), path.join(folder, "node_modules"));
+  const native = path.join(folder, "lib/native.js");
+  fs.writeFileSync(native, fs.readFileSync(native, "utf8").replace("libdl4.so.1", "libdl4-none.so"));
+  fs.rmSync(path.join(folder, "lib/dl4.mjs"), { force: true });
+  const run = (env) => {
+    const program = 'import("dl4/abi").catch((e) => console.log(e.message))';
+    const said = spawnSync(process.execPath, ["-e", program], { env, cwd: folder, encoding: "utf8" });
+    return said.stdout + said.stderr;
+  };
+  const { DL4_LIBRARY: named, ...env } = process.env;
+  assert.match(run(env), /^cannot load libdl4-none\.so/); // the package has no module
+  fs.writeFileSync(path.join(folder, "lib/wasm.js"), "export const func = () => () => 3e6;");
+  assert.match(run({ ...env, DL4_LIBRARY: "/none/libdl4.so" }), /^cannot load \/none\/libdl4\.so/);
+  assert.match(run(env), /found 3\.0\.0[^]*cannot load libdl4-none\.so.*WebAssembly, with one thread, computes instead/);
   fs.rmSync(folder, { recursive: true });
 });
 

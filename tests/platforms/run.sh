@@ -16,9 +16,16 @@ work=$PWD/build/platforms/$platform # prefix/: what libdl4 is built with; build/
 prefix=$work/prefix/usr
 build=$work/build
 emulator=() # before a program of the platform
+flags=-fPIC # of C and C++, and before them what the toolchain file begins with, if CMake has no file of its own for it
+system_file=
 mkdir -p "$work/log" "$prefix/lib/pkgconfig"
 results=()
 failed=0
+
+# Ends the script on an older Debian: debian 13 REASON
+debian() {
+  [ "$(. /etc/os-release && echo "${VERSION_ID:-0}")" -ge "$1" ] || { echo "$platform: needs Debian $1, $2" >&2; exit 1; }
+}
 
 # ---- What it is built with -------------------------------------------------------------------------------------------
 
@@ -30,6 +37,8 @@ headers() {
     dpkg -L "$package" | grep -E '^/usr/(include|share/cmake|lib/[^/]+/cmake)/' | grep -v -e '-none\.cmake$' |
       while read -r file; do [ -d "$file" ] || cp --parents -u "$file" "$work/prefix"; done
   done
+  # Of headers alone a pointer's size says nothing.
+  find "$prefix" -iname '*version.cmake' -exec sed -i 's/NOT CMAKE_SIZEOF_VOID_P STREQUAL "8"/FALSE/' {} +
   printf 'Name: hwy\nDescription: headers\nVersion: %s\nCflags: -I%s/include\n' \
     "$(pkg-config --modversion libhwy)" "$prefix" >"$prefix/lib/pkgconfig/libhwy.pc"
 }
@@ -37,8 +46,8 @@ headers() {
 # Where Debian's sources of a package lie: from the archives that the machine's packages come from.
 sources() { # PACKAGE
   local folder=$PWD/build/platforms/sources
-  local apt=(apt-get -qq -o Dir::Etc::SourceList=/dev/null -o Dir::Etc::SourceParts="$folder/parts"
-    -o Dir::State::Lists="$folder/lists")
+  local options=(-o Dir::Etc::SourceList=/dev/null -o Dir::Etc::SourceParts="$folder/parts"
+    -o Dir::State::Lists="$folder/lists") version
   if ! ls -d "$folder/$1"-*/ >/dev/null 2>&1; then
     mkdir -p "$folder/lists/partial" "$folder/parts"
     local list=/etc/apt/sources.list.d/debian.sources
@@ -47,8 +56,12 @@ sources() { # PACKAGE
     else
       sed -n 's/^deb /deb-src /p' /etc/apt/sources.list >"$folder/parts/debian.list"
     fi
-    (cd "$folder" && "${apt[@]}" update && "${apt[@]}" source "$1") >"$work/log/sources" 2>&1 ||
-      { cat "$work/log/sources" >&2; exit 1; }
+    apt-get -qq "${options[@]}" update >"$work/log/sources" 2>&1
+    # A mirror may list a version that it does not have yet.
+    for version in $(apt-cache "${options[@]}" showsrc --only-source "$1" | sed -n 's/^Version: //p' | sort -rV); do
+      (cd "$folder" && apt-get -qq "${options[@]}" source "$1=$version") >>"$work/log/sources" 2>&1 && break
+    done
+    ls -d "$folder/$1"-*/ >/dev/null || { cat "$work/log/sources" >&2; exit 1; }
   fi
   ls -d "$folder/$1"-*/
 }
@@ -72,6 +85,8 @@ zig() { # TARGET FLAG...
 #   toolchain SYSTEM PROCESSOR CC CXX AR   as CMake names the first two
 toolchain() {
   {
+    [ -z "$system_file" ] || printf 'include(%s)\n' "$system_file"
+    printf 'set(CMAKE_%s_FLAGS_INIT "%s")\n' C "$flags" CXX "$flags"
     printf 'set(CMAKE_SYSTEM_NAME %s)\nset(CMAKE_SYSTEM_PROCESSOR %s)\n' "$1" "$2"
     printf 'set(CMAKE_C_COMPILER %s)\nset(CMAKE_CXX_COMPILER %s)\nset(CMAKE_AR %s)\n' "$3" "$4" "$5"
     printf 'set(CMAKE_CROSSCOMPILING_EMULATOR "%s")\n' "$(IFS=';'; echo "${emulator[*]}")"
@@ -79,6 +94,7 @@ toolchain() {
     for what in LIBRARY INCLUDE PACKAGE; do printf 'set(CMAKE_FIND_ROOT_PATH_MODE_%s ONLY)\n' $what; done
     printf 'set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)\n'
     printf 'set(%s)\n' "ENV{PKG_CONFIG_LIBDIR} $prefix/lib/pkgconfig" \
+      "ENV{PKG_CONFIG_PATH} $prefix/lib/pkgconfig" \
       "spdlog_DIR $(dirname "$prefix"/lib/*/cmake/spdlog/spdlogConfig.cmake)" \
       "fmt_DIR $(dirname "$prefix"/lib/*/cmake/fmt/fmt-config.cmake)"
   } >"$work/toolchain.cmake"
@@ -88,7 +104,7 @@ toolchain() {
     mkdir -p "$work/zlib"
     for name in adler32 compress crc32 deflate gzclose gzlib gzread gzwrite infback inffast inflate inftrees trees \
       uncompr zutil; do
-      "$3" -O2 -fPIC -w -DHAVE_UNISTD_H -c "$zlib/$name.c" -o "$work/zlib/$name.o"
+      "$3" -O2 $flags -w -DHAVE_UNISTD_H -c "$zlib/$name.c" -o "$work/zlib/$name.o"
     done
     "$5" rcs "$prefix/lib/libz.a" "$work"/zlib/*.o
     cp "$zlib/zlib.h" "$zlib/zconf.h" "$prefix/include"
@@ -146,6 +162,14 @@ gtest() {
   cat "$work/log/$1_tests".[0-9]* | awk '/^\[==========\]/ { n += $2 } /^\[  SKIPPED \] [0-9]+ test/ { s += $4 }
     END { print n + 0 " tests" (s ? ", " s " of them skipped" : "") }'
   return $good
+}
+
+# refused SENTENCE: what `dl4 verify` says, and nothing else.
+refused() {
+  local said
+  said=$(verify 2>&1) && return 1
+  echo "$said"
+  [ "$(wc -l <<<"$said")" = 1 ] && grep -qF -e "$1" <<<"$said"
 }
 
 # The published sums of all nets, by the command `dl4`.

@@ -5,12 +5,6 @@ build=$PWD/build/release
 compile xor article
 
 on() { emulator=(qemu-x86_64-static -cpu "$1"); } # qemu has no AVX-512
-refused() { # SENTENCE: what the command says, and nothing else
-  local said
-  said=$(verify 2>&1) && return 1
-  echo "$said"
-  [ "$(wc -l <<<"$said")" = 1 ] && grep -q "$1" <<<"$said"
-}
 example() { (cd "$work" && "${emulator[@]}" "$build/capi/examples/$1"); }
 
 on Haswell

@@ -1,0 +1,60 @@
+# WebAssembly: emscripten, and Node.js.
+debian 13 "whose emscripten (3.1.69) has std::to_chars for floats"
+installed emscripten nodejs brotli chromium
+flags="-msimd128 -fwasm-exceptions"
+system_file=/usr/share/emscripten/cmake/Modules/Platform/Emscripten.cmake
+mkdir -p "$work/bin"
+emulator=("$work/bin/node") # which takes a program without .js too
+cat >"$work/bin/node" <<'END'
+#!/bin/bash
+program=$1
+shift
+[ -f "$program" ] || program+=.js
+exec node "$program" "$@"
+END
+chmod +x "$work/bin/node"
+
+headers
+toolchain Emscripten wasm32 emcc em++ emar
+configure
+compile dl4_module dl4_tool base_tests golden_tests kernels_tests
+
+# The Node package with the module in it, as it is tested where the library is a shared one.
+package() {
+  rm -rf "$work/package"
+  mkdir -p "$work/package"
+  cp -r capi/bindings/node/{package.json,types.js,lib,tests,examples} "$work/package"
+  cp "$build"/capi/bindings/node/dl4.{mjs,wasm} "$work/package/lib"
+  local root=$PWD
+  (
+    cd "$work/package"
+    export NODE_OPTIONS=--conditions=wasm
+    export DL4_CONFORMANCE=$root/capi/bindings/conformance.json DL4_FASHION=$root/tests/data/fashion-mnist
+    node types.js lib/kinds.d.ts && node --test tests/*.test.js
+  ) | grep -E '^(# (pass|fail|skipped)|not ok)' | xargs
+}
+
+# The page that trains LeNet-5, in a browser without a window.
+browser() {
+  (cd "$work/package" && node --experimental-websocket tests/browser.js chromium "$OLDPWD/tests/data/fashion-mnist" \
+    "$work/page.png")
+}
+
+# Compressed, as a server sends it.
+size() {
+  local file=$build/capi/bindings/node/dl4.wasm n
+  n=$(brotli -c -q 11 "$file" | wc -c)
+  echo "$(stat -c %s "$file") bytes, $n compressed by brotli, $(gzip -9c "$file" | wc -c) by gzip"
+  [ "$n" -le 1500000 ]
+}
+
+check "portable is refused" refused \
+  '"reproducible": expected a processor with a mode that takes denormal numbers for 0 for "portable", got'
+check "the module's size" size
+check "Node package" package
+check "LeNet-5 in a page" browser
+check base gtest base
+check goldens gtest golden "-*SixteenThreads*"
+check kernels gtest kernels
+left_out "threads: 31 goldens, 7 tests of the package" "there is one, and calls run in the event loop"
+left_out "the other rooms" "to be built by hand: compile ROOM_tests"

@@ -2,6 +2,7 @@
 
 A program takes `tf` and `keras` and gives numbers and words."""
 
+import contextlib
 import os
 import tempfile
 import warnings
@@ -288,4 +289,132 @@ def policies(tf, keras):
         lambda: p.DTypePolicyMap(p.DTypePolicyMap()), lambda: p.DTypePolicyMap(None, 3), lambda: p.get(3),
     ):
         got.append(quietly(make))
+    return got
+
+
+class Characters:
+    """A tokenizer."""
+
+    def tokenize(self, text):
+        return np.array([ord(c) % 11 for c in text])
+
+
+def blocks(keras, heads):
+    layers = keras.layers
+
+    class Block(layers.Layer):
+        def __init__(self, heads, name):
+            super().__init__(name=name)
+            self.heads = layers.MultiHeadAttention(2, 4, name=f"{name}_heads") if heads else None
+            self.up = layers.Dense(12, activation="gelu", name=f"{name}_up")
+            self.down = layers.EinsumDense("abc,cd->abd", (None, 8), bias_axes="d", name=f"{name}_down")
+
+        def build(self, shape):
+            if self.heads is not None:
+                self.heads.build(shape, shape)
+            self.up.build(shape)
+            self.down.build((*shape[:-1], 12))
+
+        def call(self, x):
+            if self.heads is not None:
+                x = x + self.heads(x, x)
+            return x + self.down(self.up(x))
+
+    x, table = keras.Input((6,), dtype="int32"), layers.Embedding(11, 8)
+    parts = [Block(heads, "first"), Block(False, "second")]
+    last = layers.Dense(3)
+    model = keras.Model(x, last(parts[1](parts[0](table(x)))))
+    inner = [layer for part in parts for layer in (part.heads, part.up, part.down) if layer is not None]
+    for i, layer in enumerate([table, *inner, last]):
+        filled(layer, i)
+    return model, inner, {"pre_block_layers": [table], "sequential_blocks": parts}
+
+
+@contextlib.contextmanager
+def measuring(keras):
+    """While it lasts Keras 3.15.1 sees what layers are called on: its hooks stand in call(), which it does not call of
+    layers whose policy quantizes. Without it all is rounded as if there were no data."""
+    kinds = (keras.layers.Dense, keras.layers.EinsumDense) if keras.__name__ == "keras" else ()
+    names = ("_gptq_call", "_awq_call")
+    before = [(kind, name, getattr(kind, name)) for kind in kinds for name in names]
+    for kind, name, call in before:
+
+        def measured(self, x, *args, name=name, call=call, **kwargs):
+            done = getattr(self, f"is{name[:-5]}_calibrated", False)
+            return call(self, x, *args, **kwargs) if done else self.call(x)
+
+        setattr(kind, name, measured)
+    try:
+        yield
+    finally:
+        for kind, name, call in before:
+            setattr(kind, name, call)
+
+
+def fitted(keras, model, inner, structure, config, **kwargs):
+    """Weights and outputs of a model that was fitted to one text. Keras's windows begin at a place that each process
+    draws: they are as long as the text here, so that all have the same tokens."""
+    given = {"dataset": ["hello world, what is this"], "tokenizer": Characters(), "num_samples": 1}
+    given.update(sequence_length=25, quantization_layer_structure=structure)
+    config = config(**{**given, **kwargs})
+    said = quietly(model.quantize, config.mode, config)
+    got = [said if isinstance(said, str) else [], np.array(model(np.arange(12, dtype="int32").reshape(2, 6) % 11))]
+    for layer in inner:
+        for w in layer.weights:
+            got += [f"{w.name} {w.dtype}", np.array(w)]
+        got.append(layer.dtype_policy.name)
+    return got
+
+
+def fitted_blocks(keras, heads, *args, **kwargs):
+    with measuring(keras):
+        return fitted(keras, *blocks(keras, heads), *args, **kwargs)
+
+
+@program
+def fitted_by_gptq(tf, keras):
+    config = keras.quantizers.GPTQConfig
+    return [
+        fitted_blocks(keras, True, config, group_size=4),
+        fitted_blocks(keras, False, config, group_size=-1, weight_bits=8, symmetric=True, num_samples=3),
+        fitted_blocks(keras, False, config, group_size=-1, weight_bits=3, activation_order=True, hessian_damping=0.05),
+        fitted_blocks(keras, False, config, group_size=-1, weight_bits=2, per_channel=False),
+    ]
+
+
+@program
+def fitted_by_awq(tf, keras):
+    config = keras.quantizers.AWQConfig
+    return [
+        fitted_blocks(keras, True, config, group_size=4),
+        fitted_blocks(keras, False, config, group_size=-1, num_grid_points=5),
+    ]
+
+
+@program
+def fitted_to_nothing(tf, keras):
+    """Where all inputs are 0, data says nothing: Keras's model.quantize() as it is."""
+    got = []
+    for config in (keras.quantizers.GPTQConfig, keras.quantizers.AWQConfig):
+        model, inner, structure = blocks(keras, False)
+        table = structure["pre_block_layers"][0]
+        table.set_weights([np.zeros((11, 8), "float32")])
+        for layer in inner:
+            layer.bias.assign(np.zeros(layer.bias.shape, "float32"))
+        got.append(fitted(keras, model, inner, structure, config, group_size=4))
+    return got
+
+
+@program
+def many_rows(tf, keras):
+    """GPTQ goes by 128 rows; groups within them are as Keras has them."""
+    layers, got = keras.layers, []
+    for size, group in ((150, 32), (150, 128), (100, 128)):
+        x, table, up = keras.Input((6,), dtype="int32"), layers.Embedding(11, size), layers.Dense(3, name="up")
+        part = keras.Sequential([keras.Input((None, size)), up])
+        model = keras.Model(x, part(table(x)))
+        filled(table, 1), filled(up, 2)
+        structure = {"pre_block_layers": [table], "sequential_blocks": [part]}
+        with measuring(keras):
+            got.append(fitted(keras, model, [up], structure, keras.quantizers.GPTQConfig, group_size=group))
     return got

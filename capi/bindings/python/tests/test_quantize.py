@@ -102,15 +102,9 @@ class Quantize(unittest.TestCase):
 
     def test_what_is_not_done_is_refused(self):
         _, model = net()
-        data = {"dataset": ["text"], "tokenizer": None}
-        refused = {
-            "float8": quantizers.Float8QuantizationConfig(),
-            "gptq": quantizers.GPTQConfig(**data),
-            "awq": quantizers.AWQConfig(**data),
-        }
-        for mode, config in refused.items():
-            self.assertRaisesRegex(NotImplementedError, mode, model.quantize, mode, config)
-        self.assertRaisesRegex(NotImplementedError, "float8", model.quantize, "float8")
+        for given in (("float8",), ("float8", quantizers.Float8QuantizationConfig())):
+            self.assertRaisesRegex(NotImplementedError, "float8", model.quantize, *given)
+            self.assertRaisesRegex(NotImplementedError, "float8", model.layers[0].quantize, *given)
         self.assertRaisesRegex(ValueError, "must pass a `GPTQConfig`", model.quantize, "gptq")
         self.assertRaisesRegex(ValueError, "Invalid quantization mode", model.quantize, "int7")
         self.assertRaisesRegex(ValueError, "You must provide either", model.quantize)
@@ -160,6 +154,105 @@ class Quantize(unittest.TestCase):
             quantized(model, config=quantizers.Int4QuantizationConfig(block_size=block), filters="first")
             np.testing.assert_allclose(model.predict(X, verbose=0), wanted, rtol=1e-5)
             self.assertEqual((first.weights[1].shape, first.kernel.shape), ((7, 3), (7, 5)))
+
+
+class Fitted(unittest.TestCase):
+    def quantize(self, mode, *blocks, before=(), filters=None, **given):
+        """A model of blocks, whose weights are fitted to the first 12 tokens."""
+        x = keras.Input((4,), dtype="int32")
+        table = layers.Embedding(11, 8, **dict(before))
+        y = table(x)
+        for block in blocks:
+            y = block(y)
+        model = keras.Model(x, y)
+        given.setdefault("group_size", 4)
+        given.setdefault("quantization_layer_structure", {"pre_block_layers": [table], "sequential_blocks": blocks})
+        config = {"gptq": quantizers.GPTQConfig, "awq": quantizers.AWQConfig}[mode]
+        given = {"dataset": [np.arange(12) % 11], "tokenizer": 0, "num_samples": 3, "sequence_length": 4, **given}
+        model.quantize(mode, config(**given), filters)
+        return model
+
+    def test_what_is_not_fitted_is_refused(self):
+        def dense():
+            return layers.Dense(3, name="last")
+
+        class Mine(layers.Dense):
+            def call(self, x):
+                return super().call(x) + 1
+
+        for mode in ("gptq", "awq"):
+            def refused(error, words, *blocks, mode=mode, **given):
+                self.assertRaisesRegex(error, words, self.quantize, mode, *blocks, **given)
+
+            refused(ValueError, "requires a dataset", dense(), dataset=None)
+            refused(ValueError, "requires a dataset", dense(), tokenizer=None)
+            refused(ValueError, "is empty", dense(), dataset=[])
+            refused(TypeError, "must be an iterable", dense(), dataset="text")
+            refused(ValueError, "No sequential blocks", dense(), quantization_layer_structure={"pre_block_layers": []})
+            refused(NotImplementedError, "mask of pre_block_layers", dense(), before={"mask_zero": True})
+            refused(NotImplementedError, "Layer Mine does not have a `quantize`", Mine(3))
+            for equation, shape in (("abc,dc->abd", (None, 8)), ("abc,cde->abde", (None, 2, 16))):
+                layer = layers.EinsumDense(equation, shape, name="einsum")
+                refused(NotImplementedError, "layer einsum: expected a kernel", layer)
+            kind = {"gptq": quantizers.GPTQConfig, "awq": quantizers.AWQConfig}[mode]
+            alone = self.quantize(mode, dense(), filters="none").layers[-1]
+            words = f"'{mode}'.*of a layer alone"
+            self.assertRaisesRegex(NotImplementedError, words, alone.quantize, mode, kind([3], 0))
+        x = keras.Input((4, 8))
+        grouped = keras.Model(x, layers.GroupQueryAttention(4, 2, 1, name="grouped")(x, x))
+        self.assertRaisesRegex(NotImplementedError, "layer grouped", self.quantize, "awq", grouped)
+        twice = self.quantize("gptq", dense())
+        structure = {"pre_block_layers": twice.layers[1:2], "sequential_blocks": twice.layers[2:]}
+        config = quantizers.AWQConfig([np.arange(9)], 0, num_samples=1, quantization_layer_structure=structure,
+                                      sequence_length=9)
+        self.assertRaisesRegex(ValueError, "'last' is already quantized", twice.quantize, "awq", config)
+        self.assertRaisesRegex(ValueError, "valid quantization structure", net()[1].quantize, "gptq",
+                               quantizers.GPTQConfig(["a"], 0))
+        for size, group in ((160, -1), (160, 100), (192, 256)):
+            wide = {"embeddings_initializer": "ones"}
+            model = keras.Sequential([keras.Input((4, 8)), layers.Dense(size, name="wide"), dense()])
+            self.assertRaisesRegex(ValueError, f"kernel of {size} rows, got {group}", self.quantize, "gptq", model,
+                                   before=wide, group_size=group, filters="last")
+            self.assertEqual(model.get_layer("last").kernel.dtype, "float32")
+
+    def test_layers_are_found(self):
+        """Those that filters mean, inside of others, and one that is called twice; the others stay."""
+        inner, twice = layers.Dense(8, name="inner"), layers.Dense(8, name="twice")
+        x = keras.Input((None, 8))
+        block = keras.Model(x, twice(twice(keras.Sequential([keras.Input((None, 8)), inner])(x))))
+        for mode in ("gptq", "awq"):
+            last = layers.Dense(2, name="last")
+            model = self.quantize(mode, keras.models.clone_model(block), last, filters="wice|nner")
+            by_name = {layer.name: layer for layer in model._flatten_layers()}
+            self.assertEqual([by_name[n].quantization_mode for n in ("inner", "twice", "last")], [mode, mode, None])
+
+    def test_data_counts(self):
+        """With data come other weights than with little of it, of GPTQ with a smaller error; files keep it all."""
+        r = np.random.default_rng(0)
+        values = [r.normal(size=(11, 8)) * np.array([20, 1, 1, 1, 10, 0.1, 1, 1]), r.normal(size=(8, 6)), np.zeros(6)]
+        for mode in ("gptq", "awq"):
+            errors = []
+            for tokens in (np.arange(12) % 11, np.full(12, 5)):
+                keras.utils.set_random_seed(0)
+                last = layers.Dense(6, name="last")
+                unfitted = self.quantize(mode, last, filters="none")
+                unfitted.set_weights(values)
+                ids = np.arange(8, dtype="int32").reshape(2, 4)
+                wanted = unfitted.predict(ids, verbose=0)
+                structure = {"pre_block_layers": unfitted.layers[1:2], "sequential_blocks": [last]}
+                config = {"gptq": quantizers.GPTQConfig, "awq": quantizers.AWQConfig}[mode]
+                unfitted.quantize(mode, config([tokens], 0, num_samples=3, sequence_length=4, group_size=-1,
+                                               quantization_layer_structure=structure))
+                got = unfitted.predict(ids, verbose=0)
+                errors.append(np.square(got - wanted).mean())
+                with tempfile.TemporaryDirectory() as folder:
+                    unfitted.save(f"{folder}/model.keras")
+                    again = keras.models.load_model(f"{folder}/model.keras")
+                np.testing.assert_array_equal(again.predict(ids, verbose=0), got)
+                self.assertEqual(again.layers[-1].dtype_policy.name, f"{mode}/4/-1_from_float32")
+            self.assertNotEqual(*errors)
+            if mode == "gptq":
+                self.assertLess(*errors)
 
 
 class Quantizers(unittest.TestCase):

@@ -14,6 +14,7 @@ from ..symbolic.tensor import Call, Input
 
 _FLOAT = dtype_policies.DTypePolicy("float32")
 _BYTES = {"quantized_kernel": "uint8", "zero_point": "uint8"}  # bytes of the library that have no sign in Keras
+_SHOWN = {"quantized_kernel": "kernel"}
 _PACKED = ("kernel", "embeddings", "reverse_embeddings")
 
 
@@ -151,6 +152,10 @@ class QuantizedLayer:
         """What the library calls the weight that Keras has as an attribute."""
         turned = self.quantization_mode in ("gptq", "awq")
         return "zero_point" if key == "kernel_zero" and turned else key
+
+    def _shown_name(self, name):
+        """What Keras calls a weight that the library has under this name."""
+        return "kernel_zero" if name == "zero_point" and self._class_name == "Dense" else _SHOWN.get(name, name)
 
     def _begin_groups(self):
         """Weights that say which group a place is in, where nobody has set them."""

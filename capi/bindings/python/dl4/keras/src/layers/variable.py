@@ -31,11 +31,12 @@ class Weight:
 
     @property
     def name(self):
-        return self._name.rsplit("/", 1)[-1]
+        return self._layer._shown_name(self._name.rsplit("/", 1)[-1])
 
     @property
     def path(self):
-        return f"{self._layer.name}/{self._name}"
+        *parts, _ = self._name.split("/")
+        return "/".join([self._layer.name, *parts, self.name])
 
     @property
     def shape(self):

@@ -429,9 +429,12 @@ class Model(Layer, Trainer, Inputs, InFiles):
     def _to_json(self):
         return {"class_name": "Functional", "config": {"model": json.loads(self.core.describe(0)), "name": self.name}}
 
+    def get_quantization_layer_structure(self, mode=None):
+        """For "gptq" and "awq": {"pre_block_layers": ..., "sequential_blocks": ...}, which a subclass says."""
+
     def quantize(self, mode=None, config=None, filters=None, **kwargs):
-        """Weights as whole numbers of fewer bits: "int8", "int4", or as a config of `keras.quantizers` says; of all
-        layers that can be, or of those whose names `filters` finds."""
+        """Weights as whole numbers of fewer bits, "int8", "int4", or fitted to texts as a config of `keras.quantizers`
+        says; of all layers that can be, or of those whose names `filters` finds."""
         type_check = kwargs.pop("type_check", True)
         if kwargs:
             raise ValueError(f"Unrecognized keyword arguments passed to {type(self).__name__}: {kwargs}")

@@ -140,7 +140,7 @@ class _Calibrated(QuantizationConfig):
 
 @known
 class GPTQConfig(_Calibrated):
-    """GPTQ, which quantize() refuses in this version; files that Keras quantized so are read."""
+    """Weights rounded so that errors of one are made good in others, by what the layers of blocks are called on."""
 
     mode = "gptq"
 
@@ -173,7 +173,7 @@ class GPTQConfig(_Calibrated):
 
 @known
 class AWQConfig(_Calibrated):
-    """AWQ, which quantize() refuses in this version; files that Keras quantized so are read."""
+    """Weights of 4 bits, spread before they are rounded by the largest numbers that their layers are called on."""
 
     mode = "awq"
 

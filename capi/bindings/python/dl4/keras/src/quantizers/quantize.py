@@ -6,7 +6,7 @@ import warnings
 from .... import core
 from .. import dtype_policies
 from ..backend.config import computed_in
-from . import numbers
+from . import calibrated, numbers
 from .quantization_config import (
     Int4QuantizationConfig,
     Int8QuantizationConfig,
@@ -17,6 +17,7 @@ from .quantizers import AbsMaxQuantizer
 
 HEADED = ("MultiHeadAttention", "GroupQueryAttention")
 KINDS = ("Dense", "EinsumDense", "Embedding", "ReversibleEmbedding", *HEADED)
+_MODES = ("'int8'", "'int4'", "'gptq'", "'awq'")
 _HEADS = ("query", "key", "value", "attention_output")
 
 
@@ -198,8 +199,10 @@ def _need_axis(layer, config):
 
 
 def _need_known(mode):
+    if mode in calibrated.METHODS:
+        raise NotImplementedError(f"quantize('{mode}') of a layer alone is not in this version: expected its model's")
     if mode not in ("int8", "int4"):
-        raise NotImplementedError(f"quantize('{mode}') is not in this version; it has 'int8' and 'int4'")
+        raise NotImplementedError(f"quantize('{mode}') is not in this version; it has {', '.join(_MODES)}")
 
 
 def unpacked(layer, key, mode):
@@ -277,6 +280,9 @@ def quantize_model(model, mode, config, filters, type_check):
             f"{type(filters)}"
         )
     checked(model, None, config)
+    if config.mode in calibrated.METHODS:
+        _calibrate(model, config, filters)
+        return
     _need_known(config.mode)
     _options(config)  # what can't be followed is said before a layer changes
     layers = list(dict.fromkeys(model._flatten_layers()))
@@ -291,3 +297,34 @@ def quantize_model(model, mode, config, filters, type_check):
                 layer.quantize(config.mode, type_check=type_check, config=config)
             except NotImplementedError as e:
                 warnings.warn(str(e), stacklevel=3)
+
+
+def _calibrate(model, config, filters):
+    """The layers of the blocks that the model or the config names; those beside them stay as they are."""
+    mode = config.mode
+    structure = config.quantization_layer_structure or model.get_quantization_layer_structure(mode)
+    if structure is None:
+        raise ValueError(
+            f"For {mode=}, a valid quantization structure must be provided either via "
+            "`config.quantization_layer_structure` or by overriding `model.get_quantization_layer_structure(mode)`. "
+            "The structure should be a dictionary with keys 'pre_block_layers' and 'sequential_blocks'."
+        )
+
+    def become(layer, values):
+        how = {"mode": config.dtype_policy_string(), "inputs": None}
+        biases = {name: layer._weight(name).numpy() for name in layer._weight_facts() if name.endswith("bias")}
+        layer._become({"quantization": how}, {**biases, **values})
+        if layer._class_name not in HEADED:
+            layer._policy, layer._quantization_config = policy_of(how), config
+
+    def meant(layer):
+        if not should_quantize_layer(layer, filters) or checked(layer, None, config) is None:
+            return False
+        if type(layer).__name__ != layer._class_name:
+            raise layer._not_implemented_error("quantize")
+        return True
+
+    def heads_are_meant(layer):
+        return _heads_are_meant(layer, filters) and checked(layer, None, config) is not None
+
+    calibrated.quantize_blocks(config, structure, meant, heads_are_meant, become)

@@ -8,7 +8,7 @@
 namespace dl4::io {
 namespace {
 
-constexpr int64_t free_bytes = int64_t{1} << 28, times_the_file = 16;
+constexpr int64_t free_bytes = int64_t{1} << 28, times_the_file = 16, times_given_back = 4;
 
 }  // namespace
 
@@ -23,6 +23,12 @@ Budget budget_for(const graph::Settings &settings, int64_t file_bytes) {
 void Budget::add_file(int64_t bytes) {
   const int64_t more = std::clamp<int64_t>(most_ - whole_, 0, checked_mul(bytes, times_the_file));
   whole_ += more, left_ += more;
+}
+
+void Budget::give_back(int64_t bytes) {
+  const int64_t most = whole_ > INT64_MAX / times_given_back ? INT64_MAX : times_given_back * whole_;
+  bytes = std::min(bytes, most - given_back_);
+  left_ += bytes, given_back_ += bytes;
 }
 
 void take_layers(Budget &budget, const graph::Architecture &a) {

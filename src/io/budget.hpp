@@ -13,8 +13,8 @@ struct Settings;
 
 namespace dl4::io {
 
-// Every reader of a load counts here what it is about to allocate, before it does. Nothing is given back: so a budget
-// bounds the time of a load too.
+// Every reader of a load counts here what it is about to allocate, before it does. What may be given back is bounded:
+// so a budget bounds the time of a load too.
 class Budget {
  public:
   explicit Budget(int64_t bytes) : whole_(bytes), left_(bytes) {}
@@ -28,12 +28,14 @@ class Budget {
            " in all, of which ", left_, " are left, by the context's memory_limit");
     left_ -= bytes;
   }
+  // What was taken is free again: a few times as much as the whole, all in all.
+  void give_back(int64_t bytes);
   // Another file of the load was opened.
   void add_file(int64_t bytes);
 
  private:
   friend Budget budget_for(const graph::Settings &settings, int64_t file_bytes);
-  int64_t whole_, left_;
+  int64_t whole_, left_, given_back_ = 0;
   int64_t most_ = 0;  // that it may grow to
 };
 

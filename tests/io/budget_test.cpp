@@ -31,7 +31,19 @@ TEST(Budget, FollowsTheFileByDefaultWithinTheLimit) {
   EXPECT_EQ(budget_for(settings, 1000).left(), 1 << 20);
 }
 
-TEST(Budget, GivesNothingBackAndNamesWhatIsPastIt) {
+TEST(Budget, TakesBackFourTimesItsWholeAtMost) {
+  Budget b(100);
+  for (int i = 0; i < 4; ++i) {
+    b.take(100, "all");
+    b.give_back(100);
+    EXPECT_EQ(b.left(), 100);
+  }
+  b.take(100, "all");
+  b.give_back(100);
+  EXPECT_EQ(b.left(), 0);
+}
+
+TEST(Budget, NamesWhatIsPastIt) {
   Budget b(100);
   b.take(60, "one");
   b.take(40, "two");

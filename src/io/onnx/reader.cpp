@@ -246,8 +246,7 @@ std::string Reader::free_name(const std::string &wanted) {
   return name;
 }
 
-// What a node makes of constants is computed here, where it takes few steps and little memory.
-bool Reader::folded(const NodeProto &node) {
+std::optional<std::vector<std::pair<std::string_view, Value>>> Reader::computed(const NodeProto &node) {
   constexpr int64_t largest = 64 << 20, most_products = 1 << 28;
   constexpr std::string_view long_ones[] = {"MatMul",        "Gemm",
                                             "Einsum",        "Conv",
@@ -260,16 +259,16 @@ bool Reader::folded(const NodeProto &node) {
                                             "DeformConv",    "Loop",
                                             "Scan",          "If",
                                             "SequenceMap",   "NonMaxSuppression"};
-  if (folding()) return false;
+  if (folding()) return {};
   const Op op(*this, node);
   std::map<std::string_view, Value *> given;
   for (std::string_view name : node.in) {
     if (name.empty()) continue;
     Value &v = value(name);
-    if (v.list || v.absent || !(v.around || op.constant_of(v))) return false;
+    if (v.list || v.absent || !(v.around || op.constant_of(v))) return {};
     given[name] = &v;
   }
-  if (given.empty()) return false;
+  if (given.empty()) return {};
   int64_t most_in = 0;
   File alone;
   alone.opset = opset();
@@ -282,46 +281,70 @@ bool Reader::folded(const NodeProto &node) {
     constant.forms.clear();
     r.set(name, std::move(constant));
   }
-  std::vector<Node> computed;
+  std::vector<Node> made;
   try {
     r.run(node);
     for (std::string_view name : node.out) {
       if (name.empty()) continue;
       Value &v = r.value(name);
-      if (v.list || v.absent) return false;
+      if (v.list || v.absent) return {};
       if (op.constant_of(v)) continue;
-      computed.push_back(Op(r, node).as(v, plain(v.rank())));
-      const Shape shape = r.graph_->shape(computed.back());
+      made.push_back(Op(r, node).as(v, plain(v.rank())));
+      const Shape shape = r.graph_->shape(made.back());
       const bool is_long = std::find(std::begin(long_ones), std::end(long_ones), node.op) != std::end(long_ones);
-      if (is_long && !shape.known() && checked_mul(most_in, most_in) > most_products) return false;
+      if (is_long && !shape.known() && checked_mul(most_in, most_in) > most_products) return {};
       if (!shape.known()) continue;  // by what the numbers are
-      if (checked_mul(shape.elements(), 8) > largest) return false;
-      if (is_long && checked_mul(most_in, shape.elements()) > most_products) return false;
+      if (checked_mul(shape.elements(), 8) > largest) return {};
+      if (is_long && checked_mul(most_in, shape.elements()) > most_products) return {};
       outside_.budget.take(checked_mul(shape.elements(), 8), "a constant");
     }
   } catch (const Error &) {
-    return false;  // read as it stands, it says why
+    return {};  // read as it stands, it says why
   }
   std::optional<std::vector<Tensor>> results;
-  if (!computed.empty() && !(results = graph::evaluated(graph::Model(r.graph_, {}, computed, false), largest)))
-    return false;
+  if (!made.empty() && !(results = graph::evaluated(graph::Model(r.graph_, {}, made, false), largest))) return {};
+  std::vector<std::pair<std::string_view, Value>> values;
   size_t next = 0;
   for (std::string_view name : node.out) {
     if (name.empty()) continue;
     Value v = r.value(name);
     if (!v.constant) {
       v.constant = (*results)[next++];
-      if (!v.dims.empty() && !std::all_of(v.dims.begin(), v.dims.end(), [](const Dim &d) { return d.known(); }))
-        outside_.budget.take(v.constant->bytes(), "a constant");
       v.dims.clear();
       for (int64_t d : v.constant->shape) v.dims.push_back({d, {}});
       v.filled.reset();
       v.quantized.reset();
     }
     v.forms.clear();
+    values.emplace_back(name, std::move(v));
+  }
+  return values;
+}
+
+bool Reader::folded(const NodeProto &node) {
+  Budget &budget = outside_.budget;
+  const int64_t left = budget.left();
+  std::optional<std::vector<std::pair<std::string_view, Value>>> values = computed(node);
+  budget.give_back(left - budget.left());
+  if (!values) return false;
+  for (auto &[name, v] : *values) {
+    if (v.constant->data.use_count() == 1) budget.take(checked_mul(v.constant->elements(), 8), "a constant");
     set(name, std::move(v));
+    if (const auto readers = readers_.find(name); readers != readers_.end() && !is_output(name))
+      unread_[name] = readers->second.size();
   }
   return true;
+}
+
+void Reader::free_read(const NodeProto &node) {
+  for (std::string_view name : names_read(node)) {
+    const auto unread = unread_.find(name);
+    if (unread == unread_.end() || --unread->second > 0) continue;
+    const Tensor &t = *values_.find(name)->second.constant;
+    if (t.data.use_count() == 1) outside_.budget.give_back(checked_mul(t.elements(), 8));
+    values_.erase(values_.find(name));
+    unread_.erase(unread);
+  }
 }
 
 void Reader::run(const NodeProto &node) {
@@ -416,7 +439,10 @@ Node Reader::constant(Tensor t) {
 }
 
 void Reader::nodes() {
-  for (const NodeProto *n : order_) run(*n);
+  for (const NodeProto *n : order_) {
+    run(*n);
+    free_read(*n);
+  }
 }
 
 void Reader::only_for(const std::vector<std::string_view> &names) {

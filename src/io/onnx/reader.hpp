@@ -134,12 +134,17 @@ class Reader {
   std::map<std::string_view, const Numbers *> waiting_;  // initializers that nothing has read
   std::map<std::string_view, int> named_;                // symbols
   std::map<std::string_view, std::vector<const NodeProto *>> readers_;
+  std::map<std::string_view, size_t> unread_;  // of constants that were folded: the nodes that will read them
   std::set<std::string> names_, outputs_;
   std::map<std::string, int> numbered_;
   std::set<const NodeProto *> skipped_;
   std::vector<const NodeProto *> order_;  // each behind all that it reads
   bool folding() const { return outer_ ? outer_->folding() : folding_; }
+  // What a node makes of constants, where it takes few steps and little memory.
+  std::optional<std::vector<std::pair<std::string_view, Value>>> computed(const NodeProto &node);
   bool folded(const NodeProto &node);
+  // The node was run: constants that were folded, and that no other node will read, are free.
+  void free_read(const NodeProto &node);
 
   bool folding_ = false;                      // its only node reads constants alone
   std::map<int, std::pair<Node, int>> axes_;  // of symbols: the first node that had one of that size

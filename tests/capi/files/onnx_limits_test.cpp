@@ -72,6 +72,21 @@ TEST(OnnxLimits, AllThatALoadMakesIsCountedTogether) {
   }
 }
 
+TEST(OnnxLimits, ConstantsThatNothingReadsAnyMoreAreFree) {
+  auto c = bounded();  // 64 MiB; one of them takes 8
+  const auto chain = [](int n) {
+    std::string graph = initializer<int64_t>("n", int64_type, {1}, {1 << 20}) +
+                        initializer<float>("one", floats_type, {1}, {1}) + named("Expand", {"one", "n"}, "d0");
+    for (int i = 0; i < n; ++i) graph += named("Neg", {"d" + std::to_string(i)}, "d" + std::to_string(i + 1));
+    return model(graph + node("Relu", {"x"}));
+  };
+  const Loaded some = timed(c, chain(10));
+  EXPECT_EQ(some.r.code, 0) << some.r.message;
+  const Loaded many = timed(c, chain(2000));  // what is given back is bounded, so the time is
+  EXPECT_EQ(many.r.code, DL4_OUT_OF_MEMORY) << many.r.message;
+  EXPECT_LT(many.seconds, 2);
+}
+
 TEST(OnnxLimits, FieldsThatTakeNextToNothingInTheFileAreCounted) {
   std::string empty;
   for (int i = 0; i < 400000; ++i) empty += field(1, std::string());

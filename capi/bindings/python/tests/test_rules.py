@@ -260,7 +260,7 @@ class Steps(unittest.TestCase):
                         loss = ops.mean((self(x) - y) ** 2)
                     gradients = tape.gradient(loss, self.trainable_variables)
                     self.optimizer.apply_gradients(zip(gradients, self.trainable_variables))
-                return {"loss": loss}
+                return {"mse": loss}
 
         m = Twice()
         m.compile(keras.optimizers.SGD(rate))
@@ -349,6 +349,110 @@ class Sizes(unittest.TestCase):
             np.testing.assert_allclose(m(data), expected, 1e-6)
 
 
+    def test_shapes_put_together_of_sizes(self):
+        """Of sizes of shape(x) and numbers, in ops and in tf."""
+
+        class Together(layers.Layer):
+            def call(self, x):
+                batch = ops.shape(x)[0]
+                lower = ops.arange(3)[:, None] >= ops.arange(3)
+                times = ops.concatenate([ops.expand_dims(batch, -1), ops.convert_to_tensor([1, 1])], 0)
+                every = ops.tile(ops.reshape(lower, (1, 3, 3)), times)
+                wide = tf.reshape(x, tf.concat([[batch], [2, 6]], 0))
+                ones = tf.broadcast_to(tf.ones((1, 2)), tf.stack([batch, 2]))
+                return ops.cast(every, "float32"), wide, ones + tf.zeros(tf.stack([tf.shape(x)[0], 2]))
+
+        x = keras.Input((3, 4))
+        m = keras.Model(x, Together()(x))
+        self.assertEqual([t.shape for t in m.outputs], [(None, 3, 3), (None, 2, 6), (None, 2)])
+        for batch in (1, 5):
+            data = np.arange(batch * 12, dtype="float32").reshape(batch, 3, 4)
+            every, wide, ones = m.predict(data, verbose=0)
+            np.testing.assert_array_equal(every, np.tile(np.tri(3, dtype="float32")[None], (batch, 1, 1)))
+            np.testing.assert_array_equal(wide, data.reshape(batch, 2, 6))
+            np.testing.assert_array_equal(ones, np.ones((batch, 2)))
+
+    def test_what_is_repeated_a_calculated_number_of_times_is_refused(self):
+        """Where no part of the library learns the size in the run: no shape is made up."""
+
+        class Repeats(layers.Layer):
+            def call(self, x):
+                return ops.tile(x, self.times(x))
+
+        class Sizes_(Repeats):
+            times = staticmethod(lambda x: [ops.shape(x)[0], 1, 1])
+
+        class Numbers_(Repeats):
+            times = staticmethod(lambda x: ops.cast(x[0, 0, :3], "int32"))
+
+        for layer in (Sizes_(), Numbers_()):
+            with self.assertRaisesRegex(NotImplementedError, "size"):
+                layer(keras.Input((3, 4)))
+
+    def test_a_model_takes_the_rank_and_batch_that_keras_takes(self):
+        """In a step, too: a last axis of 1 is added or left out, and the batch of an input is not asked for."""
+
+        class Step(keras.Model):
+            def __init__(self, inner):
+                super().__init__()
+                self.inner = inner
+
+            def call(self, x):
+                return self.inner(x)
+
+            def train_step(self, data):
+                x, y = data
+                with tf.GradientTape() as tape:
+                    loss = ops.mean(ops.square(y - self.inner(x, training=True)))
+                gradients = tape.gradient(loss, self.inner.trainable_weights)
+                self.optimizer.apply_gradients(zip(gradients, self.inner.trainable_weights))
+                return {"mse": loss}
+
+        images = np.arange(24, dtype="float32").reshape(4, 2, 3) / 24
+        for given in (images, images[..., None], images[..., None, None, None]):
+            x = keras.Input((2, 3, 1), batch_size=8)
+            inner = keras.Model(x, layers.Dense(1, kernel_initializer="ones")(layers.Flatten()(x)))
+            m = Step(inner)
+            m.compile("sgd")
+            if given.ndim == 6:
+                with self.assertRaisesRegex(ValueError, "incompatible with the layer"):
+                    m.fit(given, np.zeros((4, 1), "float32"), verbose=0)
+                continue
+            loss = m.fit(given, np.zeros((4, 1), "float32"), verbose=0).history["mse"][0]
+            self.assertAlmostEqual(loss, float((images.sum((1, 2)) ** 2).mean()), 4)
+
+    def test_a_model_that_only_its_step_calls_has_losses_and_metrics(self):
+        """Its outputs are what the step gives them."""
+
+        class Called(keras.Model):
+            def __init__(self):
+                super().__init__()
+                self.dense = layers.Dense(1, kernel_initializer="ones")
+
+            def call(self, pair):
+                return self.dense(pair[0]) + pair[1]
+
+            def train_step(self, batch):
+                with tf.GradientTape() as tape:
+                    y = self([batch["a"], batch["b"]])
+                    loss = self.compute_loss(None, batch["y"], y)
+                self.optimizer.apply(tape.gradient(loss, self.trainable_variables), self.trainable_variables)
+                return {"mse": loss, **self.compute_metrics(None, batch["y"], y)}
+
+        m = Called()
+        m.compile("sgd", "mse", metrics=["mae"])
+        batch = {"a": X, "b": Y, "y": np.zeros_like(Y)}
+        logs = m.fit(tf.data.Dataset.from_tensors(batch), verbose=0).history
+        self.assertAlmostEqual(logs["mse"][0], float((4 * Y**2).mean()), 5)
+        self.assertAlmostEqual(logs["mae"][0], float(abs(2 * Y).mean()), 5)
+
+    def test_layers_in_a_row_follow_the_sizes_of_data(self):
+        """Without an Input the sizes of the first call bind nothing."""
+        m = keras.Sequential([layers.Dense(2, kernel_initializer="ones"), layers.ReLU()])
+        for steps in (5, 1, 7):
+            np.testing.assert_array_equal(m(np.ones((2, steps, 3), "float32")), np.full((2, steps, 2), 3.0))
+
+
 class Tapes(unittest.TestCase):
     def test_a_gradient_through_both_sides_of_an_assignment(self):
         v = keras.Variable(np.ones(2, "float32"), name="v")
@@ -358,6 +462,24 @@ class Tapes(unittest.TestCase):
             y = ops.sum(y * v)
         with self.assertRaisesRegex(NotImplementedError, "GradientTape.gradient: v was assigned between calls"):
             tape.gradient(y, v)
+
+
+    def test_gradients_of_a_tape_in_another_are_applied(self):
+        m = model()
+        m.compile(keras.optimizers.SGD(0.5))
+        kernel = m.trainable_variables[0]
+        with tf.GradientTape() as outer:
+            with tf.GradientTape() as tape:
+                loss = ops.mean(ops.square(m(X)) * m(X))
+            first = tape.gradient(loss, [kernel])
+        second = outer.gradient(first, [kernel])
+        gradients = [0.5 * a + 0.5 * b for a, b in zip(first, second)]
+        before = kernel.numpy().copy()
+        m.optimizer.apply_gradients(zip(gradients, [kernel]))
+        s = X.astype("float64").sum(1)
+        one = (3 * s[:, None] ** 2 * X).mean(0)
+        two = (6 * s[:, None] * X * X.sum(1, keepdims=True)).mean(0)  # by each, of the sum of all
+        np.testing.assert_allclose(kernel.numpy()[:, 0], before[:, 0] - 0.25 * (one + two), 1e-5)
 
 
 class Constants(unittest.TestCase):
@@ -471,6 +593,18 @@ class Texts(unittest.TestCase):
                          [[1, 2, 3], [4, 0, 0], [55, 6, 0]])
         self.assertEqual(tf.strings.length(rows).to_list(), [[1, 1, 1], [1], [2, 1]])
         self.assertEqual(tf.strings.regex_full_match(rows, "[0-9]").to_list(), [[True] * 3, [True], [False, True]])
+
+
+    def test_texts_meet_texts_of_python(self):
+        """As bytes, which tensors hold."""
+        parts = tf.strings.split(tf.constant("a/pos/x"), "/")
+        np.testing.assert_array_equal(parts[-2] == np.array(["neg", "pos"]), [False, True])
+        np.testing.assert_array_equal(np.array(["neg", "pos"]) == parts[-2], [False, True])
+        np.testing.assert_array_equal(parts == "pos", [False, True, False])
+        np.testing.assert_array_equal(parts != "pos", [True, False, True])
+        self.assertEqual(("d/" + parts[-1] + ".wav").numpy(), b"d/x.wav")
+        found = tf.data.Dataset.from_tensor_slices(["x1", "x2"]).map(lambda a: (tf.cast(a == "x2", tf.int32), a + "!"))
+        self.assertEqual([(int(n), a.numpy()) for n, a in found], [(0, b"x1!"), (1, b"x2!")])
 
 
 class Evaluating(unittest.TestCase):
@@ -614,7 +748,7 @@ class Applied(unittest.TestCase):
                     with tf.GradientTape() as tape:
                         loss = ops.mean(self(data[0]) ** 2)
                     self.optimizer.apply(tape.gradient(loss, self.trainable_weights), self.trainable_weights)
-                    return {"loss": loss}
+                    return {"mse": loss}
 
             stepping = Stepping(m.inputs[0], m.outputs[0])
             stepping.compile(optimizer, "mse")
@@ -656,6 +790,16 @@ class Devices(unittest.TestCase):
             strategy.gather(X, 2)
         with self.assertRaisesRegex(NotImplementedError, "cross_device_ops"):
             tf.distribute.MirroredStrategy(cross_device_ops="nccl")
+
+
+class Masks(unittest.TestCase):
+    def test_a_symbolic_tensor_shows_its_mask(self):
+        x = keras.Input((None,), dtype="int32")
+        y = layers.Embedding(5, 2, mask_zero=True)(x)
+        self.assertEqual((y._keras_mask.shape, y._keras_mask.dtype), ((None, None), "bool"))
+        found = keras.Model(x, y._keras_mask).predict(np.array([[1, 0, 2]]), verbose=0)
+        np.testing.assert_array_equal(found, [[True, False, True]])
+        self.assertFalse(hasattr(x, "_keras_mask"))
 
 
 class Summaries(unittest.TestCase):

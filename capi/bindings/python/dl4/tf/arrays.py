@@ -126,8 +126,9 @@ def size(input, out_type="int32", name=None):  # noqa: A002
 
 
 def reshape(tensor, shape, name=None):  # noqa: A002
-    if is_symbolic(tensor):
-        return ops.reshape(tensor, tuple(shape) if isinstance(shape, (tuple, list)) else _sizes(shape))
+    if is_symbolic(tensor, shape):
+        plain = isinstance(shape, (tuple, list)) or is_symbolic(shape)
+        return ops.reshape(tensor, shape if plain else _sizes(shape))
     return _t(array(tensor).reshape(_sizes(shape)))
 
 
@@ -187,7 +188,9 @@ def split(value, num_or_size_splits, axis=0, num=None, name="split"):
 
 
 def tile(input, multiples, name=None):  # noqa: A002
-    return ops.tile(input, multiples) if is_symbolic(input) else tensor(np.tile(array(input), _sizes(multiples)))
+    if is_symbolic(input, multiples):
+        return ops.tile(input, multiples)
+    return tensor(np.tile(array(input), _sizes(multiples)))
 
 
 def repeat(input, repeats, axis=None, name=None):  # noqa: A002
@@ -273,6 +276,8 @@ def meshgrid(*args, indexing="xy", name=None):
 
 
 def broadcast_to(input, shape, name=None):  # noqa: A002
+    if is_symbolic(input, shape):
+        return ops.broadcast_to(input, shape)
     return tensor(np.broadcast_to(array(input), _sizes(shape)).copy())
 
 

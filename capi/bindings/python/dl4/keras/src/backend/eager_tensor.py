@@ -4,6 +4,7 @@ import operator
 
 from ..symbolic.tensor import KerasTensor
 from . import call_context
+from .texts import string_array
 
 
 def eager_tensor(array):
@@ -85,12 +86,27 @@ def _eager_class():
             function = getattr(operator, name)
             return lambda self, other: function(self, other)
 
+        def of_texts(name):
+            """With texts, which are bytes in tensors, str are met as such."""
+            plain = getattr(Eager, name)
+
+            def method(self, other):
+                if self.dtype == object and (
+                    isinstance(other, (str, list)) or isinstance(other, numpy.ndarray) and other.dtype.kind in "US"
+                ):
+                    other = string_array(other)
+                return plain(self, other)
+
+            return method
+
         for name in ("__neg__", "__abs__"):
             setattr(Eager, name, recorded(name))
         for name in _OPERATORS.split():
             for full in (f"__{name}__", f"__r{name}__"):
                 setattr(Eager, full, recorded(full))
             setattr(Eager, f"__i{name}__", in_place(name))
+        for name in ("__add__", "__radd__", "__eq__", "__ne__"):
+            setattr(Eager, name, of_texts(name))
         _class = Eager
     return _class
 

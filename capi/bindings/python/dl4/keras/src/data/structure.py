@@ -2,6 +2,7 @@
 
 from ..backend.eager_tensor import eager_tensor
 from ..backend.lazy import np
+from ..backend.texts import as_bytes, string_array  # noqa: F401 names of this module too
 
 
 def map_structure(function, *nests):
@@ -19,23 +20,6 @@ def leaves(nest):
     if isinstance(nest, dict):
         return [leaf for value in nest.values() for leaf in leaves(value)]
     return [leaf for value in nest for leaf in leaves(value)] if isinstance(nest, tuple) else [nest]
-
-
-def as_bytes(text):
-    return text.encode() if isinstance(text, str) else text
-
-
-def string_array(x):
-    """Texts as TensorFlow has them: an array of bytes objects."""
-    array = (
-        np.asarray(x) if isinstance(x, np.ndarray) else np.asarray(x, object)
-    )  # NumPy's own texts lose zeros at their end
-    if array.dtype.kind in "US" or array.dtype == object:
-        flat = [as_bytes(v) for v in array.astype(object).ravel()]
-        out = np.empty(len(flat), object)
-        out[:] = flat
-        return out.reshape(array.shape)
-    raise TypeError(f"expected texts, got an array of {array.dtype}")
 
 
 def as_array(x, dtype=None):

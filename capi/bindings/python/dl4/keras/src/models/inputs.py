@@ -31,7 +31,7 @@ class Inputs:
         """Before data is run: a call() that was traced with other sizes is traced again, with those free. The size of a
         batch that an input was said to have is one that only stateful layers keep to, as in Keras."""
         functional = self._build_from_data(x, free)
-        if not self._has_custom_call():
+        if not self._follows_sizes():
             fixed = any(t.shape and t.shape[0] is not None for t in functional.inputs)
             if fixed and not any(map(is_stateful, self._flatten_layers())):
                 if self._trainer is not None:
@@ -56,6 +56,10 @@ class Inputs:
             ]
             with call_context.apart():
                 self._trace(pack_like(functional.nest_in, inputs))
+
+    def _follows_sizes(self):
+        """Is it traced anew for data of other sizes than those of its first call?"""
+        return self._has_custom_call()
 
     def _inputs_of(self, x):
         """Tensors of the inputs."""

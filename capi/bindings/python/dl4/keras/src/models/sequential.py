@@ -111,6 +111,9 @@ class Sequential(Model):
             return self._trace(inputs)
         self._begin(inputs, None)
 
+    def _follows_sizes(self):
+        return super()._follows_sizes() or not isinstance(self._list[0], (InputLayer, Model))
+
     def _replaced(self):
         self._rebuild()
 

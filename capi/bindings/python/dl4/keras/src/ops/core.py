@@ -8,6 +8,7 @@ from ..on_arrays import arguments
 from ..on_arrays.texts import is_text
 from ..symbolic.numpy_call import NATIVE, specified
 from ..symbolic.tensor import as_tensor, cast_tensor, is_number, is_tensor, KerasTensor, operation
+from ..tree import flatten
 from .dispatch import alike, given, is_symbolic
 from .reduction import sum
 from .shapes import flat
@@ -48,6 +49,8 @@ def cast(x, dtype):
 
 def convert_to_tensor(x, dtype=None, sparse=None, ragged=None):
     arguments.need_dense("convert_to_tensor", sparse, ragged)
+    if isinstance(x, (list, tuple)) and any(map(is_tensor, flatten(x))):
+        x = as_tensor(x)
     if is_tensor(x):
         return x if dtype is None else cast(x, dtype)
     if hasattr(x, "_as_tensor") and call_context.owner() is not None:

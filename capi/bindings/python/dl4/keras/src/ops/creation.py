@@ -5,7 +5,7 @@ import inspect
 from ..on_arrays import FUNCTIONS
 from ..symbolic.tensor import as_tensor, cast_tensor, is_tensor, operate
 from .core import cast, Size
-from .dispatch import alike, dispatched, given, is_symbolic, places
+from .dispatch import alike, dispatched, given, is_symbolic, places, sizes_in
 from .elementwise import where
 from .shapes import expand_dims
 
@@ -30,7 +30,7 @@ def _symbolic_array(name, known):
         shape, value = known["shape"], known.get("fill_value", float(name == "ones"))
         if is_symbolic(value):
             raise NotImplementedError(f"{name}: expected a number as fill_value, got {value!r}")
-        return _filled(list(shape) if isinstance(shape, (list, tuple)) else [shape], value, dtype)
+        return _filled([shape] if isinstance(shape, Size) else sizes_in(shape), value, dtype)
     if name == "arange" and isinstance(known["stop"], Size) and known["start"] == 0 and known.get("step") in (None, 1):
         return cast_tensor(places(known["stop"].one, 0), str(dtype or "int32"))
     raise NotImplementedError(f"{name}: expected numbers, or 0 to a size of shape(x)")

@@ -204,6 +204,28 @@ def axes(axis):
     return None if axis is None else int(axis) if hasattr(axis, "__index__") else [int(a) for a in axis]
 
 
+def sizes_in(shape):
+    """A shape, or what repeats one, as a list: of one that is computed, what it was put together of."""
+    if not is_tensor(shape):
+        return [shape] if isinstance(shape, int) else list(shape)
+    found = _put_together(shape) if len(shape.shape) == 1 else []
+    if len(found) != (shape.shape or (0,))[0]:
+        raise NotImplementedError(f"a shape that is calculated: expected numbers and sizes of shape(x), got {shape!r}")
+    return found
+
+
+def _put_together(t):
+    call = t.call
+    if hasattr(t, "one"):  # a Size
+        return [t]
+    if call.value is not None:
+        return [int(n) for n in call.value.numpy().ravel()]
+    if getattr(call.layer, "_class_name", None) not in ("Cast", "Concatenate", "ExpandDims", "Reshape", "Stack"):
+        return []
+    parts = [_put_together(source) for source in call.inputs]
+    return [n for part in parts for n in part] if all(parts) else []
+
+
 def floats(x):
     return cast_tensor(as_tensor(x), "float32")
 

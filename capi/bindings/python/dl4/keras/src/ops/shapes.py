@@ -3,13 +3,14 @@
 import builtins
 
 from ..symbolic.tensor import as_tensor, cast_tensor, get_item, is_tensor, operation, promoted
-from .dispatch import alike, axes, dispatched, over, places
+from .dispatch import alike, axes, dispatched, over, places, sizes_in
 from .elementwise import mod
 
 
 @dispatched
 def reshape(x, newshape):
     x = as_tensor(x)
+    newshape = sizes_in(newshape) if is_tensor(newshape) else newshape
     sizes = [d if isinstance(d, int) else -1 for d in newshape] if isinstance(newshape, (list, tuple)) else [newshape]
     if x.shape and x.shape[0] is None and sizes and sizes[0] == -1 and sizes.count(-1) <= 2 and len(sizes) > 1:
         if not _changes_batch(x.shape, newshape) and _keeps_batch(x.shape, sizes, isinstance(newshape[0], int)):
@@ -153,7 +154,7 @@ def repeat(x, repeats, axis=None):
 @dispatched
 def tile(x, repeats):
     x = as_tensor(x)
-    for axis, n in enumerate(reversed([repeats] if isinstance(repeats, int) else list(repeats))):
+    for axis, n in enumerate(reversed(sizes_in(repeats))):
         if is_tensor(n):
             if not hasattr(n, "one") or x.shape[-1 - axis] != 1:
                 raise NotImplementedError(f"tile: expected a size of shape(x) for an axis of 1 alone, got {n!r}")

@@ -11,7 +11,7 @@ from ..errors import keras_errors
 from ..export import keras_export
 from ..kind import as_json, is_native, Kind
 from ..registry import Category, create
-from ..symbolic.tensor import as_tensor
+from ..symbolic.tensor import as_tensor, computed, is_tensor
 from ..utils.naming import snake_case, unique_name
 from .gradients import GradientApplier
 from .state import variables
@@ -190,7 +190,7 @@ class Optimizer(Updates, Kind):
     def apply(self, grads, trainable_variables=None):
         """Updates variables by gradients that are arrays."""
         overrides.refuse(self, "apply()", "compile")
-        grads = list(grads)
+        grads = [computed(g) if is_tensor(g) and g.call.is_bound() else g for g in grads]
         if call_context.step() is not None and call_context.traced_step() is None:  # a tape of arrays
             import numpy
 

@@ -4,6 +4,7 @@ from ..backend import global_state
 from ..registry import create
 from ..tree import flatten, map_nest
 from ..utils.naming import unique_name
+from . import tensor
 from .tensor import Call, is_tensor, operation
 
 
@@ -34,6 +35,9 @@ def mask_of(t):
         return None
 
     return operation("GetMask", name=unique_name("carried_mask"))(t)
+
+
+tensor.carried_mask = mask_of
 
 
 def set_mask(t, mask):

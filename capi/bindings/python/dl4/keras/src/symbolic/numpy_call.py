@@ -73,6 +73,9 @@ def _noted(args, kwargs):
     return found, pack_like([list(args), kwargs], [noted(x) for x in flatten([list(args), kwargs])])
 
 
+_OF_SHAPES = {"tile": (1, "repeats"), "reshape": (1, "newshape"), "broadcast_to": (1, "shape")}
+
+
 def _need_known_sizes(name, args, kwargs):
     """Refuses calls whose outputs have other sizes for other numbers."""
     words = {**dict(enumerate(args)), **kwargs}
@@ -85,6 +88,7 @@ def _need_known_sizes(name, args, kwargs):
         and len(words) == 1
         or name == "repeat"
         and any(hasattr(words.get(k), "dtype") for k in (1, "repeats"))
+        or any(is_tensor(leaf) for k in _OF_SHAPES.get(name, ()) for leaf in flatten(words.get(k)))
         or name.startswith("segment_")
         and words.get(2, words.get("num_segments")) is None
     ):

@@ -12,6 +12,7 @@ from ..backend import call_context, global_state
 from ..backend.dtypes import standardize
 from ..export import keras_export
 from ..registry import create
+from ..tree import flatten
 from ..utils.naming import snake_case, unique_name
 
 
@@ -164,6 +165,13 @@ class KerasTensor:
 
     rank = ndim
 
+    @property
+    def _keras_mask(self):
+        mask = carried_mask(self)
+        if mask is None:
+            raise AttributeError("'KerasTensor' object has no attribute '_keras_mask'")
+        return mask
+
     def __repr__(self):
         return f"<KerasTensor shape={self.shape}, dtype={self.dtype}, sparse=False, ragged=False, name={self.name}>"
 
@@ -237,6 +245,7 @@ def _refuse_symbolic(t):
 
 
 compute = _refuse_symbolic  # what a tape on arrays puts in place
+carried_mask = None  # what finds masks puts in place
 
 
 def computed(t):
@@ -327,9 +336,12 @@ def is_tensor(x):
 
 
 def as_tensor(x, like=None):
-    """x itself, the value of a variable, or a constant; a number has the type of data that it is calculated with."""
+    """x itself, the value of a variable, a list of such stacked, or a constant; a number has the type of data that it
+    is calculated with."""
     if is_tensor(x):
         return x
+    if isinstance(x, (list, tuple)) and any(map(is_tensor, flatten(x))):
+        return operation("Stack", axis=0)(promoted([as_tensor(v) for v in x]))
     if hasattr(x, "_as_tensor"):
         return x._as_tensor()
     step = call_context.step()

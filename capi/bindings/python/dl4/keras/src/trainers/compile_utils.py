@@ -83,10 +83,11 @@ class CompileMetrics:
     def variables(self):
         return [v for m in self.metrics for v in m.variables]
 
-    def _build_entries(self, ys, ps):
+    def _build_entries(self, ys, y_pred):
         """(output, metric, its name in logs, whether it takes weights) of each."""
         model, entries = self.model, []
-        names, n = model._output_keys(), len(ps)
+        names, ps = model._output_keys(y_pred), flatten(y_pred)
+        n = len(ps)
         for key in ("metrics", "weighted_metrics"):
             given = model._compiled[key]
             for i, listed in enumerate([] if given is None else model._metric_lists(given, n, names, key, True)):
@@ -100,9 +101,9 @@ class CompileMetrics:
 
     def update_state(self, y_true, y_pred, sample_weight=None):
         self.results, ps = None, flatten(y_pred)
-        ys = self.model._targets_by_output(y_true)
+        ys = self.model._targets_by_output(y_true, y_pred)
         if self.entries is None:
-            self.entries = self._build_entries(ys, ps)
+            self.entries = self._build_entries(ys, y_pred)
         ws = flatten(sample_weight)
         for i, metric, _, weighted in self.entries:
             w = ws[i if len(ws) == len(ps) else 0] if weighted else None

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from .... import core
 from ..backend.eager_tensor import is_array
 from ..data.structure import string_array
+from ..symbolic.tensor import operation
 from ..tree import flatten, map_nest, pack_like
 from ..utils.data_utils import Sequence
 
@@ -233,6 +234,16 @@ def ranked(tensor, wanted):
     if more == -1 and tensor.shape[-1] == 1:
         return core.Tensor.of(tensor.numpy()[..., 0])
     return tensor
+
+
+def ranked_symbol(t, wanted):
+    """ranked() of a symbolic tensor."""
+    more = len(wanted.shape) - len(t.shape)
+    if more == 1 and wanted.shape[-1] == 1:
+        return operation("ExpandDims", axis=-1)(t)
+    if more == -1 and t.shape[-1] == 1:
+        return operation("Squeeze", axis=-1)(t)
+    return t
 
 
 def texts_for(x, wanted):

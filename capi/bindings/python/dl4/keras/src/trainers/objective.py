@@ -93,9 +93,13 @@ class Objective:
         outputs = self._require_built().nest_out
         return not self._has_custom_call() or isinstance(outputs, dict) or len(flatten(outputs)) == 1
 
-    def _entries(self):
+    def _nest_out(self, y_pred=None):
+        """The nest of its outputs; of a model that only its own step has called, what it gave there."""
+        return y_pred if y_pred is not None and self._functional is None else self._require_built().nest_out
+
+    def _entries(self, y_pred=None):
         """Losses with their places in the nest of the outputs; None where there is one for each output."""
-        loss, outputs = self._compiled["loss"], self._require_built().nest_out
+        loss, outputs = self._compiled["loss"], self._nest_out(y_pred)
         if nested_losses.plain(loss, outputs):
             return None
         return nested_losses.entries(loss, self._compiled["loss_weights"], outputs, self._flat_names())
@@ -157,8 +161,9 @@ class Objective:
         options["loss"] += ["output"] * extra
         return options
 
-    def _plain_losses(self):
-        losses = self._per_output(self._compiled["loss"], len(self.outputs), self._output_keys(), "loss")
+    def _plain_losses(self, y_pred=None):
+        count = len(flatten(self._nest_out(y_pred)))
+        losses = self._per_output(self._compiled["loss"], count, self._output_keys(y_pred), "loss")
         return [v[0] if isinstance(v, (list, tuple)) and len(v) == 1 else v for v in losses]
 
     def _targets(self, y):
@@ -191,9 +196,11 @@ class Objective:
             raise ValueError("`sample_weight`: expected one array for a loss of several outputs")
         return found
 
-    def _output_keys(self):
-        nest = self._require_built().nest_out
-        return sorted(nest, key=str) if isinstance(nest, dict) else self.output_names
+    def _output_keys(self, y_pred=None):
+        nest = self._nest_out(y_pred)
+        if isinstance(nest, dict):
+            return sorted(nest, key=str)
+        return self.output_names if self._functional is not None else [f"output_{i}" for i in range(len(flatten(nest)))]
 
     def _per_output(self, value, n, names, key):
         if isinstance(value, dict) and "class_name" not in value:

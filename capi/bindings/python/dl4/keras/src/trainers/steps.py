@@ -84,14 +84,14 @@ class Steps:
     def _compiled_losses(self, y, y_pred, sample_weight):
         if self._compiled["loss"] is None:
             return []
-        if self._entries() is not None:
+        if self._entries(y_pred) is not None:
             raise NotImplementedError(f"{type(self).__name__}: steps in Python need one loss for each output")
-        losses, ys = self._plain_losses(), self._targets_by_output(y)
+        losses, ys = self._plain_losses(y_pred), self._targets_by_output(y, y_pred)
         outputs, ws = flatten(y_pred), flatten(sample_weight)
         weights, found = self._compiled["loss_weights"], []
         factors = [None] * len(losses)
         if weights is not None:
-            factors = self._per_output(weights, len(losses), self._output_keys(), "loss_weights")
+            factors = self._per_output(weights, len(losses), self._output_keys(y_pred), "loss_weights")
         if len(ys) < len(losses):  # of those with a loss alone
             rest = iter(ys)
             ys = [None if loss is None else next(rest) for loss in losses]
@@ -255,10 +255,10 @@ class Steps:
 
     # ---- over batches
 
-    def _targets_by_output(self, y):
+    def _targets_by_output(self, y, y_pred):
         if isinstance(y, dict):
-            return [y.get(name) for name in self._output_keys()]
-        return list(flatten(y)) if isinstance(y, (list, tuple)) and len(self.outputs) > 1 else [y]
+            return [y.get(name) for name in self._output_keys(y_pred)]
+        return list(flatten(y)) if isinstance(y, (list, tuple)) and len(flatten(self._nest_out(y_pred))) > 1 else [y]
 
     def _has_steps(self):
         """Has it steps, or metrics, that are called in Python?"""

@@ -24,7 +24,8 @@ failed=0
 
 # Ends the script on an older Debian: debian 13 REASON
 debian() {
-  [ "$(. /etc/os-release && echo "${VERSION_ID:-0}")" -ge "$1" ] || { echo "$platform: needs Debian $1, $2" >&2; exit 1; }
+  [ "$(. /etc/os-release && echo "${VERSION_ID:-0}")" -ge "$1" ] ||
+    { echo "$platform: needs Debian $1, $2" >&2; exit 1; }
 }
 
 # ---- What it is built with -------------------------------------------------------------------------------------------
@@ -154,13 +155,13 @@ gtest() {
   n=$(nproc)
   for ((shard = 0; shard < n; ++shard)); do
     GTEST_TOTAL_SHARDS=$n GTEST_SHARD_INDEX=$shard nice -n 5 "${emulator[@]}" "$program" --gtest_brief=1 \
-      --gtest_filter="${2:-*}" >"$work/log/$1_tests.$shard" 2>&1 &
+      --gtest_color=no --gtest_filter="${2:-*}" >"$work/log/$1_tests.$shard" 2>&1 &
     pids+=($!)
   done
   for pid in "${pids[@]}"; do wait "$pid" || good=1; done
   grep -hE '^\[  FAILED|Failure' "$work/log/$1_tests".[0-9]* || true
   cat "$work/log/$1_tests".[0-9]* | awk '/^\[==========\]/ { n += $2 } /^\[  SKIPPED \] [0-9]+ test/ { s += $4 }
-    END { print n + 0 " tests" (s ? ", " s " of them skipped" : "") }'
+    END { print n + 0 " tests" (s ? ", " s " of them skipped" : ""); exit !n }' || good=1
   return $good
 }
 

@@ -56,5 +56,5 @@ check "LeNet-5 in a page" browser
 check base gtest base
 check goldens gtest golden "-*SixteenThreads*"
 check kernels gtest kernels
-left_out "threads: 31 goldens, 7 tests of the package" "there is one, and calls run in the event loop"
+left_out "goldens and tests of the package that need threads" "there is one, and calls run in the event loop"
 left_out "the other rooms" "to be built by hand: compile ROOM_tests"

@@ -1,5 +1,5 @@
-// The library as a WebAssembly module: arguments are copied into its memory and what it writes is copied back. Calls run
-// in the event loop, one after the other.
+// The library as a WebAssembly module: arguments are copied into its memory, and what it writes is copied back. Calls
+// run in the event loop, one after the other.
 import create from "./dl4.mjs";
 
 const module = await create();

@@ -61,7 +61,7 @@ try {
   }
   const now = await ask('document.getElementById("now").textContent');
   if (picture) fs.writeFileSync(picture, (await call("Page.captureScreenshot", {})).data, "base64");
-  assert.match(title, /^accuracy 0\.[6-9]/, now);
+  assert.ok(Number(/^accuracy (.*)/.exec(title)?.[1]) > 0.8, now);
   assert.ok(counts.size > 5, `the curve was seen at ${[...counts]} points`);
   console.log(now);
 } finally {

@@ -67,7 +67,7 @@ test("runs in a loop leave nothing, also without a turn of the event loop", asyn
   assert.ok(run() - before < 30e6);
 });
 
-test("100,000 tensors that are dropped give their memory back", { skip: !shares && "a module's memory never shrinks" }, async () => {
+test("100,000 tensors that are dropped give their memory back", { skip: !shares && "modules keep it" }, async () => {
   const before = process.memoryUsage().rss;
   let kept = Array.from({ length: 100000 }, () => Tensor.zeros([4096]));
   assert.ok(kept.every((t) => t.handle));

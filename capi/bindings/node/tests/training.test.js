@@ -141,7 +141,7 @@ test("steps beside the loop and in it are the same", async () => {
   await assert.rejects(a.step(batch(), labels(4)), { code: "DL4_SHAPE_MISMATCH" });
 });
 
-test("two calls at once on one trainer: the second is refused", { skip: !beside && "calls fill the event loop" }, async () => {
+test("two calls at once on one trainer: the second is refused", { skip: !beside && "none are at once" }, async () => {
   const t = trainer();
   const stop = new AbortController();
   let first;

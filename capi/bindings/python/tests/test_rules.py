@@ -446,6 +446,23 @@ class Sizes(unittest.TestCase):
         self.assertAlmostEqual(logs["mse"][0], float((4 * Y**2).mean()), 5)
         self.assertAlmostEqual(logs["mae"][0], float(abs(2 * Y).mean()), 5)
 
+    def test_the_middle_of_images_of_any_size(self):
+        for form, shape in (("channels_last", (None, None, 2)), ("channels_first", (2, None, None))):
+            x = keras.Input(shape)
+            m = keras.Model(x, layers.CenterCrop(3, 4, data_format=form)(x))
+            self.assertEqual(sorted(d for d in m.output.shape if d), [2, 3, 4])
+            for high, wide in ((6, 7), (3, 4), (8, 9)):
+                data = np.arange(high * wide * 4, dtype="float32").reshape(2, high, wide, 2)
+                top, left = (high - 3) // 2, (wide - 4) // 2
+                expected = data[:, top : top + 3, left : left + 4]
+                if form == "channels_first":
+                    data, expected = data.transpose(0, 3, 1, 2), expected.transpose(0, 3, 1, 2)
+                np.testing.assert_array_equal(m.predict(data, verbose=0), expected)
+                np.testing.assert_array_equal(m(data), expected)
+            small = np.ones([2 if d == 2 or not i else 3 for i, d in enumerate((2, *shape))], "float32")
+            with self.assertRaises(ValueError):  # which Keras changes where it knows their size
+                m.predict(small, verbose=0)
+
     def test_layers_in_a_row_follow_the_sizes_of_data(self):
         """Without an Input the sizes of the first call bind nothing."""
         m = keras.Sequential([layers.Dense(2, kernel_initializer="ones"), layers.ReLU()])
@@ -463,6 +480,36 @@ class Tapes(unittest.TestCase):
         with self.assertRaisesRegex(NotImplementedError, "GradientTape.gradient: v was assigned between calls"):
             tape.gradient(y, v)
 
+
+    def test_metrics_that_stay_are_no_matter_of_the_next_compile(self):
+        """They may not suit the losses that are told now; what trains says so."""
+        x = keras.Input((3,))
+        m = keras.Model(x, [layers.Dense(1, name="a")(x), layers.Dense(1, name="b")(x)])
+        m.compile("sgd", ["mse", "mse"], metrics=[["mae"], ["mae"]])
+        m.compile("sgd", [None, "mse"])
+        with self.assertRaisesRegex(ValueError, "metrics"):
+            m.compile("sgd", [None, "mse"], metrics=[["mae"], ["mae"]])
+        m.compile("sgd", ["mse", "mse"], metrics=[["mae"], ["mae"]])
+        self.assertIn("a_mae", m.fit(X, [Y, Y], verbose=0).history)
+
+    def test_weights_are_read_beside_an_optimizer_of_other_variables(self):
+        """Which stays as it is, with Keras's warning."""
+
+        class Stepping(keras.Sequential):
+            def train_step(self, data):
+                return super().train_step(data)
+
+        saved, read = (Stepping([keras.Input((3,)), layers.Dense(1)]) for _ in range(2))
+        saved.compile("adam", "mse")
+        read.compile("sgd", "mse")
+        saved.fit(X, Y, verbose=0)
+        read.fit(X, -Y, verbose=0)
+        with tempfile.TemporaryDirectory() as folder:
+            saved.save_weights(f"{folder}/a.weights.h5")
+            with self.assertWarnsRegex(UserWarning, "Skipping variable loading for optimizer 'sgd"):
+                read.load_weights(f"{folder}/a.weights.h5")
+        np.testing.assert_array_equal(read.get_weights()[0], saved.get_weights()[0])
+        self.assertEqual(int(read.optimizer.iterations), 1)
 
     def test_gradients_of_a_tape_in_another_are_applied(self):
         m = model()

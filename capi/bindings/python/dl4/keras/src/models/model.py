@@ -20,7 +20,7 @@ from ..symbolic.execution import run, run_on_arrays
 from ..symbolic.function import Function
 from ..symbolic.step_model import is_stateful
 from ..symbolic.tensor import as_tensor, Input, is_tensor
-from ..trainers.data_adapters import fed_tensors, ranked, ranked_symbol
+from ..trainers.data_adapters import as_input, fed_tensors, ranked
 from ..trainers.trainer import Trainer
 from ..tree import flatten, map_nest, pack_like
 from ..utils.naming import temporary_names, unique_name
@@ -278,14 +278,7 @@ class Model(Layer, Trainer, Inputs, InFiles):
             )
 
         from_axis = 0 if any(map(is_stateful, self._flatten_layers())) else 1  # of a batch of any size, as Keras
-        given = [ranked_symbol(as_tensor(t), wanted) for t, wanted in zip(given, functional.inputs)]
-        for t, wanted in zip(given, functional.inputs):
-            pairs = [*zip(t.shape, wanted.shape)][from_axis:]
-            if len(t.shape) != len(wanted.shape) or any(a != b for a, b in pairs if a and b):
-                raise ValueError(
-                    f'Input 0 of layer "{self.name}" is incompatible with the layer: expected '
-                    f"shape={wanted.shape}, found shape={t.shape}"
-                )
+        given = [as_input(as_tensor(t), wanted, from_axis, self.name) for t, wanted in zip(given, functional.inputs)]
         training = kwargs.get("training")
         training = training.value if isinstance(training, call_context.Flag) else training
         training = call_context.training() if training is None else training

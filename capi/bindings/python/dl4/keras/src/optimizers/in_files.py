@@ -1,5 +1,7 @@
 """The variables of an optimizer in Keras's order, for files."""
 
+import warnings
+
 from ..trainers.graphs import needs_targets
 from .state import TrainerState
 
@@ -89,9 +91,9 @@ def put(model, arrays):
     if model._trains_by_steps():
         model.optimizer.build(model.trainable_weights)
         variables = model.optimizer.variables
-        _need_count(model.optimizer, len(variables), len(arrays))
-        for v, value in zip(variables, arrays):
-            v.assign(value)
+        if _is_count(model.optimizer, len(variables), len(arrays)):
+            for v, value in zip(variables, arrays):
+                v.assign(value)
         return
     if model._trainer is None and needs_targets(model._compiled):
         model._from_file, model._loaded = list(arrays), True
@@ -102,16 +104,20 @@ def put(model, arrays):
         trainer = model._get_trainer()
         kept = TrainerState(trainer)
         entries = _entries(model, kept)
-        _need_count(model.optimizer, len(entries), len(arrays))
+        if not _is_count(model.optimizer, len(entries), len(arrays)):
+            return
         for entry, value in zip(entries, arrays):
             entry.put(value)
         kept.put(trainer)
         model._loaded = True
 
 
-def _need_count(optimizer, expected, got):
+def _is_count(optimizer, expected, got):
+    """Are there as many variables as in the file? If not, the optimizer stays as it is, which is said, as in Keras."""
     if expected != got:
-        raise ValueError(
+        warnings.warn(
             f"Skipping variable loading for optimizer '{optimizer.name}', because it has {expected} variables whereas "
-            f"the saved optimizer has {got} variables. "
+            f"the saved optimizer has {got} variables. ",
+            stacklevel=2,
         )
+    return expected == got

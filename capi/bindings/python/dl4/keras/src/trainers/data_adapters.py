@@ -236,13 +236,19 @@ def ranked(tensor, wanted):
     return tensor
 
 
-def ranked_symbol(t, wanted):
-    """ranked() of a symbolic tensor."""
+def as_input(t, wanted, from_axis, name):
+    """ranked() of a symbolic tensor, whose sizes have to be those of the input from an axis on."""
     more = len(wanted.shape) - len(t.shape)
     if more == 1 and wanted.shape[-1] == 1:
-        return operation("ExpandDims", axis=-1)(t)
-    if more == -1 and t.shape[-1] == 1:
-        return operation("Squeeze", axis=-1)(t)
+        t = operation("ExpandDims", axis=-1)(t)
+    elif more == -1 and t.shape[-1] == 1:
+        t = operation("Squeeze", axis=-1)(t)
+    pairs = [*zip(t.shape, wanted.shape)][from_axis:]
+    if len(t.shape) != len(wanted.shape) or any(a != b for a, b in pairs if a and b):
+        raise ValueError(
+            f'Input 0 of layer "{name}" is incompatible with the layer: expected shape={wanted.shape}, '
+            f"found shape={t.shape}"
+        )
     return t
 
 

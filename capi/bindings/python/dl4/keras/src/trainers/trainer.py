@@ -2,7 +2,7 @@
 
 import itertools
 
-from .... import core
+from .... import abi, core
 from ....cancel import inside_waiting, interruptible
 from .. import overrides, registry
 from ..backend import config, global_state
@@ -58,9 +58,10 @@ class Trainer(NativeTraining, Objective, Steps):
         if self._functional is None or self._trains_by_steps():
             return
         if loss is not None and not needs_targets(self._compiled):
+            kept = self._compiled_metrics() and metrics is before.get("metrics")  # they may not suit what is told now
             try:
                 self._get_trainer()  # what can't be is refused here
-            except StructureError:
+            except (StructureError, *([abi.InvalidArgument] if kept else [])):
                 pass  # as in Keras by what needs it
 
     @property

@@ -3,7 +3,7 @@
 from ....backend import call_context
 from ....backend.eager_tensor import eager_tensor
 from ....backend.lazy import np
-from ....ops import cast, convert_to_tensor
+from ....ops import arange, cast, convert_to_tensor, shape, take
 from ....ops.image import resize
 from ....symbolic.tensor import is_tensor
 from ....tree import flatten
@@ -21,12 +21,20 @@ class OfOne(OfDicts, Layer):
         super().__init__(*args, **kwargs)
 
     def __call__(self, data, **kwargs):
+        if is_tensor(data) and len(data.shape) == 4 and None in data.shape[1:]:
+            self.__dict__["_sizes_are_free"] = True  # call() is in keras.ops, as the library needs to know them
         if isinstance(data, dict) and not any(is_tensor(leaf) for leaf in flatten(data)):
             with call_context.running(self, kwargs.get("training")):
                 return self._changed_data(data, True)
         if call_context.owner() is not None or is_tensor(data) or np.ndim(data) != 3:
             return super().__call__(data, **kwargs)
         return super().__call__(np.asarray(data)[None], **kwargs)[0]
+
+    def _is_custom(self):
+        return "_sizes_are_free" in self.__dict__ or super()._is_custom()
+
+    def _with_mask(self, args, kwargs, outputs):
+        return outputs if "_sizes_are_free" in self.__dict__ else super()._with_mask(args, kwargs, outputs)
 
     def transform_images(self, images, transformation=None, training=True):
         return self(images)
@@ -44,6 +52,16 @@ class OfOne(OfDicts, Layer):
 @category.base_of("CenterCrop")
 class Cropped(OfOne):
     """The middle of images; of smaller images as much as has that form, in another size."""
+
+    def call(self, data):
+        """Where sizes are known in the run alone: the middle, of images that are not smaller."""
+        if None not in data.shape[1:]:
+            return super().call(data)
+        data, first = cast(data, "float32"), 1 + (self.data_format == "channels_first")
+        for axis, size in ((first, self.height), (first + 1, self.width)):
+            start = (shape(data)[axis] - size) // 2
+            data = take(data, arange(size) + start, axis=axis)
+        return data
 
     def _changed_boxes(self, boxes, t, height, width):
         high, wide = self.height, self.width
@@ -86,15 +104,10 @@ class Resized(OfOne):
         if self.__dict__["_padded"] and not isinstance(data, dict):
             self.built = True
             return self.call(data)
-        if is_tensor(data) and len(data.shape) == 4 and None in data.shape[1:]:
-            self.__dict__["_sizes_are_free"] = True
         return super().__call__(data, **kwargs)
 
     def _is_custom(self):
-        return "_sizes_are_free" in self.__dict__ or bool(self.__dict__["_padded"]) or super()._is_custom()
-
-    def _with_mask(self, args, kwargs, outputs):
-        return outputs if "_sizes_are_free" in self.__dict__ else super()._with_mask(args, kwargs, outputs)
+        return bool(self.__dict__["_padded"]) or super()._is_custom()
 
     def call(self, data):
         """By keras.ops: with margins, and where the library needs to know the sizes."""

@@ -17,7 +17,8 @@ chmod +x "$work/bin/node"
 headers
 toolchain Emscripten wasm32 emcc em++ emar
 configure
-compile dl4_module dl4_tool base_tests golden_tests kernels_tests
+rooms=(base graph io kernels ops plan train)
+compile dl4_module dl4_tool golden_tests "${rooms[@]/%/_tests}"
 
 # The Node package with the module in it, as it is tested where the library is a shared one.
 package() {
@@ -53,8 +54,8 @@ check "portable is refused" refused \
 check "the module's size" size
 check "Node package" package
 check "LeNet-5 in a page" browser
-check base gtest base
-check goldens gtest golden "-*SixteenThreads*"
-check kernels gtest kernels
-left_out "goldens and tests of the package that need threads" "there is one, and calls run in the event loop"
+threads="*SixteenThreads*:Synchronized.*:Workers.*"
+for room in "${rooms[@]}"; do check "$room" gtest "$room" "-$threads"; done
+check goldens gtest golden "-$threads"
+left_out "$threads, tests of the package" "they need threads, and there is one"
 left_out "the other rooms" "to be built by hand: compile ROOM_tests"

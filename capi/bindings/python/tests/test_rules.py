@@ -243,6 +243,100 @@ class Told(unittest.TestCase):
             self.assertEqual(set(np.asarray(got).ravel()), {0.0, 2.0})
 
 
+class Attributes(unittest.TestCase):
+    """What a call() reads of attributes is what they are when the model is trained or run."""
+
+    def models(self):
+        class Scaled(layers.Layer):
+            shift = 0.0
+
+            def __init__(self):
+                super().__init__()
+                self.rate, self.by_column, self.steps = 1.0, np.ones(3, "float32"), [1.0, {"last": 1.0}]
+                self.traced = self.in_training = 0
+
+            def call(self, x, training=False):
+                self.traced += 1
+                self.seen = x
+                x = x * self.rate * self.by_column + self.shift + 0.0 * self.seen
+                return x * self.in_training if training else x * self.steps[0] * self.steps[1]["last"]
+
+        def dense():
+            return layers.Dense(1, use_bias=False, kernel_initializer="ones")
+
+        class Subclassed(keras.Model):
+            def __init__(self):
+                super().__init__()
+                self.scaled, self.dense = Scaled(), dense()
+
+            def call(self, x, training=False):
+                return self.dense(self.scaled(x, training=training))
+
+        x, scaled, inner = keras.Input((3,)), Scaled(), Scaled()
+        functional = keras.Model(x, dense()(scaled(x)))
+        functional.scaled = scaled
+        nested = keras.Sequential([keras.Input((3,)), keras.Model(x, inner(x)), dense()])
+        nested.scaled = inner
+        return Subclassed(), functional, nested
+
+    def test_changes_are_seen(self):
+        for m in self.models():
+            m.compile("sgd", "mse")
+            m.evaluate(X, Y, verbose=0)
+            self.assertAlmostEqual(float(m.predict(X, verbose=0).sum()), float(X.sum()), 5)
+            traced = m.scaled.traced
+            m.predict(X, verbose=0)
+            self.assertEqual(m.scaled.traced, traced)
+            factor = 1.0
+            for change, by in (
+                (lambda: setattr(m.scaled, "rate", 3.0), 3.0),
+                (lambda: setattr(m.scaled, "by_column", np.full(3, 2.0, "float32")), 2.0),
+                (lambda: m.scaled.by_column.__imul__(2.0), 2.0),
+                (lambda: m.scaled.steps.__setitem__(0, 5.0), 5.0),
+                (lambda: m.scaled.steps[1].update(last=0.5), 0.5),
+            ):
+                change()
+                factor *= by
+                np.testing.assert_allclose(m.predict(X, verbose=0), factor * Y, 1e-5)
+                error = float(np.mean(((factor - 1) * Y) ** 2))
+                self.assertAlmostEqual(m.evaluate(X, Y, verbose=0) / max(error, 1.0), error / max(error, 1.0), 4)
+            type(m.scaled).shift = 1.0
+            np.testing.assert_allclose(m.predict_on_batch(X), (factor * Y / 2.5 + 3) * 2.5, 1e-5)
+            type(m.scaled).shift = 0.0
+
+    def test_what_is_read_in_training_alone(self):
+        for m in self.models():
+            m.compile(keras.optimizers.SGD(1e-3, momentum=0.9), "mse")
+            first = m.fit(X, Y, batch_size=8, verbose=0).history["loss"][0]
+            self.assertAlmostEqual(first, float(np.mean(Y**2)), 5)
+            m.scaled.in_training = 1.0
+            self.assertAlmostEqual(m.fit(X, Y, batch_size=8, verbose=0).history["loss"][0], 0.0, 5)
+
+    def test_of_losses(self):
+        class Weighted(keras.losses.Loss):
+            def __init__(self):
+                super().__init__()
+                self.weight = 1.0
+
+            def call(self, y_true, y_pred):
+                return self.weight * ops.abs(y_true - y_pred)
+
+        loss = Weighted()
+        m = model(optimizer="sgd", loss=loss)
+        before = m.evaluate(X, Y + 1, verbose=0)
+        loss.weight = 2.0
+        self.assertAlmostEqual(m.evaluate(X, Y + 1, verbose=0), 2 * before, 5)
+
+    def test_files_have_them(self):
+        _, functional, _ = self.models()
+        functional.predict(X, verbose=0)
+        functional.scaled.rate = 4.0
+        with tempfile.TemporaryDirectory() as folder:
+            functional.save(f"{folder}/m.safetensors")
+            again = keras.models.load_model(f"{folder}/m.safetensors")
+        np.testing.assert_allclose(again.predict(X, verbose=0), 4 * Y, 1e-5)
+
+
 class Steps(unittest.TestCase):
     def trained(self, rate):
         class Twice(keras.Model):

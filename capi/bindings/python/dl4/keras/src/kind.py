@@ -1,6 +1,7 @@
 """Configured objects of the library's kinds: the base class of layers, losses, metrics, optimizers, ..."""
 
 from . import overrides
+from .backend import attributes
 from .registry import facts
 
 
@@ -72,6 +73,9 @@ class Kind:
 
     def __repr__(self):
         return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in self._config.items())})"
+
+
+attributes.watch(Kind)
 
 
 def _config_value(value):

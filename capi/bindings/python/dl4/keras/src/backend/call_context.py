@@ -2,6 +2,7 @@
 
 import contextlib
 
+from . import attributes
 from .global_state import _thread
 
 
@@ -30,6 +31,7 @@ class Record:
         self.said = False  # was it, or what a model calls, told whether it is training?
         self.runs = False  # is it a call on arrays, whose call() runs?
         self.step = None  # of a step: what it does beside giving values
+        self.reads = []  # the attributes that it and the calls in it read
 
 
 class Whole:
@@ -63,9 +65,15 @@ def records():
 @contextlib.contextmanager
 def traced(layer, *arguments):
     record = Record(layer, *arguments)
+    around, in_step = owner(), step() is not None
     records().append(record)
     try:
-        yield record
+        if layer is None or in_step or around is not None and around.layer is not None:
+            yield record  # what is read is the outer call's, and a step keeps what it read
+            return
+        with attributes.collected() as reads:
+            yield record
+        (around or record).reads.append(reads)
     finally:
         records().pop()
 

@@ -1,7 +1,7 @@
 """What a custom layer has: its weights, its losses and the layers in it."""
 
 from .. import ops, regularizers
-from ..backend import call_context
+from ..backend import attributes, call_context
 from ..kind import is_native
 from ..registry import facts
 from ..symbolic.tensor import is_tensor
@@ -95,6 +95,7 @@ class CustomLayer:
             )
 
     def __setattr__(self, key, value):
+        attributes.written(self, key)
         if isinstance(value, Variable) and value._owner is None and key[0] != "_":
             self._need_init()
             value._owner = self

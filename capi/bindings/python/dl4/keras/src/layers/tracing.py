@@ -4,7 +4,7 @@ import inspect
 
 from ....core import Tensor
 from .. import ops, overrides, regularizers
-from ..backend import call_context
+from ..backend import attributes, call_context
 from ..backend.eager_tensor import is_array
 from ..symbolic.execution import masks_through, run_on_arrays, Trace
 from ..symbolic.masks import mask_of, masked, set_mask
@@ -36,7 +36,7 @@ class TracedCalls:
         if overrides.is_overridden(self, "build"):
             several = any(p.kind == p.VAR_POSITIONAL for p in given.values())
             count = len(named) if len(named) > 1 and len(shapes) > 1 else 1 if named else len(shapes) * several
-            with call_context.apart():  # a model that is made in it is no part of this call
+            with call_context.apart(), attributes.apart():  # a model that is made in it is no part of this call
                 self.build(*shapes[:count])
         self.built = True
 

@@ -27,9 +27,26 @@ class Inputs:
                 )
         return self._functional
 
+    def _keep_up(self):
+        """Before it is run, saved or trained: what read attributes that are other things now is traced again."""
+        kept = self._functional, self._training_functional, self._inferring_functional, self._saying_functional
+        outdated = any(functional is not None and functional.is_outdated() for functional in kept)
+        if self._trainer is not None and (outdated or self._trainer.reads.changed()):
+            self._suspend()
+        if not outdated:
+            return
+        functional = self._functional
+        with call_context.apart():
+            if self._has_custom_call():
+                self._trace(functional.nest_in)
+            else:
+                outputs = functional.called(functional.inputs, again=True)
+                self._set_function(Function(functional.nest_in, outputs))
+
     def _size_for(self, x, free=1):
         """Before data is run: a call() that was traced with other sizes is traced again, with those free. The size of a
         batch that an input was said to have is one that only stateful layers keep to, as in Keras."""
+        self._keep_up()
         functional = self._build_from_data(x, free)
         if not self._follows_sizes():
             fixed = any(t.shape and t.shape[0] is not None for t in functional.inputs)

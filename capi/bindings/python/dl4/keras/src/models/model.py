@@ -222,6 +222,7 @@ class Model(Layer, Trainer, Inputs, InFiles):
 
     def stream(self, batch=1, seed=0):
         """A dl4.Stream, which runs this model step by step with today's weights: stream(x), stream.generate(ids)."""
+        self._keep_up()
         functional = self._for_inference()
         self._need_pure(functional)
         with global_state.building:

@@ -96,6 +96,10 @@ class Function:
         now = self.ahead.values(arrays)
         return [now[t] for t in self.fed]
 
+    def is_outdated(self):
+        """Are attributes that its call()s read other things now?"""
+        return any(reads.changed() for record in self.records for reads in record.reads)
+
     def penalized_calls(self):
         """The calls of the library's layers that have a penalty on what they give."""
         return [

@@ -6,7 +6,7 @@ import warnings
 
 from .... import abi, core
 from .. import registry
-from ..backend import global_state
+from ..backend import attributes, global_state
 from ..optimizers import in_files
 from ..optimizers.state import TrainerState
 from ..symbolic.execution import suspend_trainers, trained
@@ -36,7 +36,7 @@ class NativeTraining:
         self._need_pure(functional)
         if self._trainer is None:
             by_steps = self._trains_by_steps()  # the trainer measures, and its optimizer is nobody's
-            with self._as_compiled():
+            with self._as_compiled(), attributes.collected() as reads:
                 optimizer = "SGD" if by_steps else self.optimizer._to_json()
                 try:
                     self._trainer = self._trainer_of(functional, targets, optimizer)
@@ -47,6 +47,7 @@ class NativeTraining:
                 if not by_steps:
                     self.optimizer._bind(None if self._trainer.frozen else self._trainer)
                 self._resume()
+            self._trainer.reads = reads
         return self._trainer
 
     @contextlib.contextmanager

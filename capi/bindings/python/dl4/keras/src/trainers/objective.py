@@ -2,6 +2,7 @@
 
 from .... import core
 from .. import ops
+from ..backend import attributes
 from ..kind import as_json
 from ..registry import create
 from ..tree import flatten
@@ -19,11 +20,11 @@ class NativeTrainer(core.Trainer):
     how many others there are, where one is not told beside the whole; `unnamed`: names of the losses of outputs that
     have none themselves."""
 
-    __slots__ = ("added", "shown", "frozen", "_kept")
+    __slots__ = ("added", "shown", "frozen", "reads", "_kept")
 
     def __init__(self, model, options, parts=(), hidden=0, losses=1, frozen=False, unnamed=()):
         super().__init__(model, options)
-        self.frozen = frozen
+        self.frozen, self.reads = frozen, attributes.Reads()  # what losses read of attributes
         outputs = options["output_names"]
         n = len(outputs) - len(parts) - hidden
         self.added, drop, named = len(parts) + hidden, {f"{name}_loss" for name in outputs[n + len(parts) :]}, {}

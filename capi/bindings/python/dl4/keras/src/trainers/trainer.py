@@ -341,6 +341,7 @@ class Trainer(NativeTraining, Objective, Steps):
         self.stop_predicting, steps = False, config.limited("steps_per_epoch", steps)
         if self._functional is None and is_whole(x):
             self._build_from_data(as_array(x))
+        self._keep_up()
         if self._predicts_by_steps():
             return self._predicted(
                 x, size, steps, CallbackList.of(callbacks, self, epochs=1, steps=steps, verbose=verbose)

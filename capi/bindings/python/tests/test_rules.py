@@ -337,6 +337,67 @@ class Attributes(unittest.TestCase):
         np.testing.assert_allclose(again.predict(X, verbose=0), 4 * Y, 1e-5)
 
 
+class Operators(unittest.TestCase):
+    """Of symbolic tensors and variables: in a call() those of TensorFlow's tensors, which are of each number."""
+
+    whole = np.array([[0, 1, 6], [3, 4, 7]], "int32")
+
+    def assert_in_calls(self, function, dtype):
+        class Operated(layers.Layer):
+            def call(self, a, b):
+                return function(a, b)
+
+        a, b = keras.Input((3,), dtype="int32"), keras.Input((3,), dtype="int32")
+        given = self.whole, self.whole[:, ::-1].copy()
+        wanted = function(*given)
+        for got in (
+            keras.Model([a, b], Operated()(a, b)).predict(list(given), verbose=0),
+            tf.function(function)(*map(tf.constant, given)),
+            function(*map(tf.constant, given)),
+        ):
+            self.assertEqual(np.asarray(got).dtype.name, dtype)
+            np.testing.assert_array_equal(got, wanted)
+
+    def test_comparisons(self):
+        self.assert_in_calls(lambda a, b: a == 3, "bool")
+        self.assert_in_calls(lambda a, b: a == b, "bool")
+        self.assert_in_calls(lambda a, b: (a == b) | (a != 4), "bool")
+        a, b = keras.Input((2,)), keras.Input((2,))
+        self.assertIs(a == b, False)  # as Keras between layers
+        self.assertIs(a == a, True)
+        self.assertEqual((a != b).dtype, "bool")
+        self.assertIs(a == None, False)  # noqa: E711
+        self.assertIs(tf.constant([1, 2]) == None, False)  # noqa: E711
+
+    def test_in_losses_and_on_tapes(self):
+        m = model(optimizer="sgd", loss=lambda y_true, y_pred: ops.cast(y_true == y_pred, "float32"))
+        m.set_weights([np.ones((3, 1)), np.zeros(1)])
+        rows = np.array([[1, 1, 1], [1, 0, 0]], "float32")
+        self.assertEqual(m.evaluate(rows, np.array([[3.0], [2.0]]), verbose=0), 0.5)
+        w = tf.Variable([1.0, 2.0])
+        with tf.GradientTape() as tape:
+            y = w * 3.0
+            z = tf.reduce_sum(tf.where(y == 6.0, y, 0.0 * y))
+        np.testing.assert_array_equal(tape.gradient(z, w), [0.0, 3.0])
+
+    def test_of_whole_numbers(self):
+        self.assert_in_calls(lambda a, b: (a & 3) + (b | 1) - (a ^ b) + ~a, "int32")
+        self.assert_in_calls(lambda a, b: abs(a - b), "int32")
+        self.assert_in_calls(lambda a, b: (a - b) ** 2, "int32")
+
+    def test_of_variables(self):
+        v = keras.Variable([1.0, -2.0])
+        np.testing.assert_array_equal(v == 1.0, [True, False])
+        np.testing.assert_array_equal(v != 1.0, [False, True])
+        np.testing.assert_array_equal(abs(v), [1.0, 2.0])
+        np.testing.assert_array_equal(round(v / 4.0), [0.0, -0.0])
+        counts = keras.Variable([4, 0], dtype="int32")
+        np.testing.assert_array_equal(counts & 3, [True, False])  # as Keras
+        with self.assertRaisesRegex(TypeError, "cannot be used as a boolean"):
+            bool(v)
+        self.assertIn(v, {v: 1})
+
+
 class Steps(unittest.TestCase):
     def trained(self, rate):
         class Twice(keras.Model):

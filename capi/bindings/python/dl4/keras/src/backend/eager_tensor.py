@@ -56,7 +56,15 @@ def _eager_class():
                 return repr(numpy.asarray(self))
 
             def __round__(self, digits=None):
-                return round(self.item(), digits)
+                if not self.ndim:
+                    return round(self.item(), digits)
+                return self.__array_wrap__(numpy.round(numpy.asarray(self), digits or 0))
+
+            def __eq__(self, other):
+                return False if other is None else super().__eq__(other)
+
+            def __ne__(self, other):
+                return True if other is None else super().__ne__(other)
 
             @property
             def value(self):

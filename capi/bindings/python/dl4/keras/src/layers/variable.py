@@ -186,6 +186,23 @@ class Weight:
     def __neg__(self):
         return -self.value
 
+    def __pos__(self):
+        return self.value
+
+    def __abs__(self):
+        return abs(self.value)
+
+    def __invert__(self):
+        return ~self.value
+
+    def __round__(self, ndigits=None):
+        return round(self.value, ndigits)
+
+    def __bool__(self):
+        raise TypeError("A Keras Variable cannot be used as a boolean.")
+
+    __hash__ = object.__hash__
+
     def __repr__(self):
         return f"<Variable path={self.path}, shape={self.shape}, dtype={self.dtype}, value={self.numpy()}>"
 
@@ -194,6 +211,8 @@ def _operator(name, swapped):
     f = getattr(operator, name)
 
     def method(self, other):
+        if name in ("eq", "ne") and (other is None or isinstance(other, str)):
+            return NotImplemented
         mine = as_tensor(self) if is_tensor(other) else self.value
         other = getattr(other, "value", other)
         return f(other, mine) if swapped else f(mine, other)
@@ -206,7 +225,19 @@ for _name in ("add", "sub", "mul", "truediv", "pow", "matmul", "floordiv", "mod"
     setattr(Weight, f"__r{_name}__", _operator(_name, True))
 
 
-for _name in ("lt", "le", "gt", "ge"):
+def _logical(name):
+    """As Keras, of integers too, which count as true where they are not 0."""
+    f = getattr(operator, name)
+    return lambda self, other: f(self.value != 0, getattr(other, "value", other) != 0)
+
+
+for _name in ("and", "or", "xor"):
+    _method = _logical({"xor": "xor"}.get(_name, f"{_name}_"))
+    setattr(Weight, f"__{_name}__", _method)
+    setattr(Weight, f"__r{_name}__", _method)
+
+
+for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
     setattr(Weight, f"__{_name}__", _operator(_name, False))
 
 

@@ -13,6 +13,7 @@ from ..backend import call_context
 from ..on_arrays import FUNCTIONS, GRADIENTS, gradients
 from ..tree import flatten, map_nest, pack_like
 from ..utils.naming import unique_name
+from . import tensor
 from .tensor import as_tensor, Call, cast_tensor, is_tensor, KerasTensor
 
 NATIVE = ("float32", "int32", "int64", "bool", "uint8")  # what graphs compute with
@@ -308,3 +309,6 @@ def _backward(_, config, src, n_src, dst, diff_dst, n_dst, diff_src):
         return 0
     except Exception:  # noqa: BLE001
         return -1
+
+
+tensor.of_numpy = symbolic

@@ -141,6 +141,21 @@ def _operator(kind, swapped=False):
     return method
 
 
+_BITS = {"LogicalAnd": "bitwise_and", "LogicalOr": "bitwise_or", "LogicalXor": "bitwise_xor"}
+
+
+def _logical(kind, swapped=False):
+    """As TensorFlow, of the bits of integers; between the layers of a model, as Keras, of truths alone."""
+
+    def method(self, other):
+        a, b = (other, self) if swapped else (self, other)
+        if "int" in self.dtype and _stands_for_numbers(self):
+            return of_numpy(_BITS[kind], (a, b), {})
+        return operate(kind, a, b)
+
+    return method
+
+
 @keras_export("")
 class KerasTensor:
     """A symbolic value. Arithmetic on it makes layers."""
@@ -216,10 +231,26 @@ class KerasTensor:
         return operate("Multiply", self, -1)
 
     def __abs__(self):
-        return operation("Absolute")(self)
+        return of_numpy("abs", (self,), {}) if "int" in self.dtype else operation("Absolute")(self)
 
     def __invert__(self):
+        if "int" in self.dtype and _stands_for_numbers(self):
+            return of_numpy("bitwise_not", (self,), {})
         return operation("LogicalNot")(self)
+
+    def __round__(self, ndigits=None):
+        factor = 10.0 ** (ndigits or 0)
+        return self if "int" in self.dtype else operation("Round")(self * factor) / factor
+
+    def __eq__(self, other):
+        """Between the layers of a model, as Keras, whether it is the other; where numbers stand for it, as TensorFlow,
+        of each of them."""
+        if not _is_value(other):
+            return NotImplemented
+        return operate("Equal", self, other) if _stands_for_numbers(self) else self is other
+
+    def __ne__(self, other):
+        return operate("NotEqual", self, other) if _is_value(other) else NotImplemented
 
     __add__, __radd__ = _operator("Add"), _operator("Add", True)
     __sub__, __rsub__ = _operator("Subtract"), _operator("Subtract", True)
@@ -230,10 +261,9 @@ class KerasTensor:
     __mod__, __rmod__ = _operator("Mod"), _operator("Mod", True)
     __matmul__, __rmatmul__ = _operator("MatMul"), _operator("MatMul", True)
     __lt__, __le__, __gt__, __ge__ = (_operator(k) for k in ("Less", "LessEqual", "Greater", "GreaterEqual"))
-    __and__, __rand__ = _operator("LogicalAnd"), _operator("LogicalAnd", True)
-    __or__, __ror__ = _operator("LogicalOr"), _operator("LogicalOr", True)
-    __xor__, __rxor__ = _operator("LogicalXor"), _operator("LogicalXor", True)
-    __ne__ = _operator("NotEqual")
+    __and__, __rand__ = _logical("LogicalAnd"), _logical("LogicalAnd", True)
+    __or__, __ror__ = _logical("LogicalOr"), _logical("LogicalOr", True)
+    __xor__, __rxor__ = _logical("LogicalXor"), _logical("LogicalXor", True)
     __hash__ = object.__hash__
 
 
@@ -246,6 +276,12 @@ def _refuse_symbolic(t):
 
 compute = _refuse_symbolic  # what a tape on arrays puts in place
 carried_mask = None  # what finds masks puts in place
+of_numpy = None  # what calls of NumPy's put in place
+
+
+def _stands_for_numbers(t):
+    """Is it asked in a call() that is traced, a step or a tape, where TensorFlow has a tensor of its own?"""
+    return call_context.owner() is not None or t.call.is_bound()
 
 
 def computed(t):
@@ -261,6 +297,10 @@ def is_number(x):
     return isinstance(x, (int, float)) or (
         hasattr(x, "dtype") and getattr(x, "ndim", 1) == 0 and not is_tensor(x) and type(x).__module__ == "numpy"
     )
+
+
+def _is_value(x):
+    return is_tensor(x) or isinstance(x, (int, float, list, tuple)) or hasattr(x, "__array__")
 
 
 def operate(kind, a, b):
@@ -282,7 +322,9 @@ def operate(kind, a, b):
         a, b = promoted([a, b])
     if kind == "MatMul" and a.dtype != "float32":
         a, b = cast_tensor(a, "float32"), cast_tensor(b, "float32")
-    return operation(made, name=name)([a, b])
+    made = operation(made, name=name)([a, b])
+    whole = kind == "Power" and "int" in a.dtype and made.dtype != a.dtype
+    return cast_tensor(operation("Round")(made), a.dtype) if whole else made
 
 
 _RANKS = ["bool", "uint8", "int32", "int64", "float32"]

@@ -957,6 +957,16 @@ class Applied(unittest.TestCase):
             with self.assertRaisesRegex(NotImplementedError, "use_ema or gradient_accumulation_steps.*not in both"):
                 stepping.fit(X, Y, verbose=0)
 
+    def test_decay_stands_around_an_update_step(self):
+        for optimizer in (
+            keras.optimizers.Muon(0.1, weight_decay=0.3, adam_weight_decay=0.2),
+            keras.optimizers.AdamW(0.1, weight_decay=0.3),
+        ):
+            variable = keras.Variable(np.ones(4, "float32"))
+            optimizer.build([variable])
+            optimizer.update_step(np.float32([-1, -1, 1, 1]), variable, 0.1)
+            np.testing.assert_allclose(variable.numpy(), [1.1, 1.1, 0.9, 0.9], 1e-5)
+
     def test_other_variables_are_refused(self):
         optimizer, (a, b) = keras.optimizers.Adam(0.1), (keras.Variable([1.0, 2.0]) for _ in range(2))
         optimizer.build([a, b])

@@ -4,9 +4,10 @@ import warnings
 
 from .... import core
 from ..backend import call_context
+from ..symbolic.execution import symbolic_like
 from ..symbolic.function import Function
 from ..symbolic.step_model import is_stateful
-from ..symbolic.tensor import Input, symbolic_like
+from ..symbolic.tensor import Input
 from ..trainers.data_adapters import fed_tensors, leaves_of, ranked
 from ..tree import flatten, map_nest, pack_like
 

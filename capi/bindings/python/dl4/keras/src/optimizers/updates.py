@@ -16,6 +16,7 @@ from ..utils.naming import unique_name
 
 # What stands around the rule for one variable is left to Updates.
 _RULE_ALONE = {"use_ema": False, "weight_decay": 0.0}
+_OF_KIND = {"Muon": {"adam_weight_decay": 0.0}}
 _AROUND = "clipnorm clipvalue global_clipnorm ema_momentum ema_overwrite_frequency loss_scale_factor".split()
 
 
@@ -237,7 +238,7 @@ class Updates:
         """What updates one variable, without what stands around update_step()."""
         if id(variable) not in self._rule_layers:
             native = self._native()
-            native["config"].update(learning_rate=1.0, **_RULE_ALONE)
+            native["config"].update(learning_rate=1.0, **_RULE_ALONE, **_OF_KIND.get(self._class_name, {}))
             native["config"] = {k: v for k, v in native["config"].items() if k not in _AROUND}
             name = unique_name(self.name)
             self._rule_layers[id(variable)] = create("layer", "ApplyGradients", optimizer=native, name=name)

@@ -13,7 +13,7 @@ from ..tree import flatten, map_nest, pack_like
 from .function import Function
 from .masks import mask_of
 from .step_model import is_stateful
-from .tensor import is_tensor, KerasTensor, operation, symbolic_like
+from .tensor import Input, is_tensor, KerasTensor, operation
 
 _FROM_THE_RIGHT = {"Softmax"}  # whose masks broadcast, the last axis to the last
 _KEPT = 32  # traces of one layer, by the shapes and the other arguments
@@ -91,6 +91,16 @@ def run_again(layer, x):
     if trace.changes != global_state.changes() and not trace.weightless:
         return None
     return eager_tensor(trace.session.through(x)[0])
+
+
+def symbolic_like(value, name=None, free=1):
+    """An input for arrays like this one, of whose axes the first have any size."""
+    if getattr(getattr(value, "dtype", None), "kind", None) in ("U", "S", "O"):
+        shape, dtype = value.shape, "string"
+    else:
+        array = Tensor.of(value)
+        shape, dtype = array.shape, array.dtype
+    return Input(batch_shape=tuple(None if i < free else d for i, d in enumerate(shape)), dtype=dtype, name=name)
 
 
 class Trace:

@@ -426,25 +426,9 @@ def Input(
         if d is not None and (not hasattr(d, "__index__") or d < 0):
             raise ValueError(f"Cannot convert '{tuple(batch_shape)}' to a shape. Found invalid entry '{d}'.")
     call = Call(None, name=name or unique_name("input_layer"))
-    call.outputs = [
-        KerasTensor(
-            call,
-            0,
-            tuple(None if d is None else int(d) for d in batch_shape),
-            standardize(dtype),
-        )
-    ]
+    sizes = tuple(None if d is None else int(d) for d in batch_shape)
+    call.outputs = [KerasTensor(call, 0, sizes, standardize(dtype))]
     return call.outputs[0]
-
-
-def symbolic_like(value, name=None, free=1):
-    """An input for arrays like this one, of whose axes the first have any size."""
-    if getattr(getattr(value, "dtype", None), "kind", None) in ("U", "S", "O"):
-        shape, dtype = value.shape, "string"
-    else:
-        array = core.Tensor.of(value)
-        shape, dtype = array.shape, array.dtype
-    return Input(batch_shape=tuple(None if i < free else d for i, d in enumerate(shape)), dtype=dtype, name=name)
 
 
 def get_item(x, key):

@@ -28,7 +28,7 @@ from ..utils.summary_utils import summary
 from .functional_config import functional_of, model_config
 from .in_files import InFiles
 from .inputs import Inputs
-from .rebuild import from_core
+from .rebuild import from_core, parts_of, rebuilt
 
 
 @keras_export("models")
@@ -458,30 +458,6 @@ def _added_losses(functional):
                 found += [penalty(t) / ops.cast(ops.shape(t)[0], "float32") for t in call.outputs]
         functional.added_losses = found
     return functional.added_losses
-
-
-def rebuilt(cls, config, classes, weights, compiled, trained):
-    """A pickled model."""
-    with custom_object_scope(classes):
-        model = cls.from_config(config)
-        if weights is not None:
-            model.set_weights(weights)
-        if compiled is not None:
-            model.compile(**compiled)
-            model._take_training_state(trained)
-    return model
-
-
-def parts_of(model):
-    """What rebuilt() takes: config, weights, what it was compiled with and the state of its training."""
-    classes = {type(layer).__name__: type(layer) for layer in model._flatten_layers(include_self=False)}
-    own = {name: cls for name, cls in classes.items() if not cls.__module__.startswith("dl4.")}
-    weights = model.get_weights() if model._functional is not None else None
-    compiled, trained = None, None
-    if model.compiled:
-        compiled = {"optimizer": model.optimizer, "run_eagerly": model.run_eagerly, **model._compiled}
-        trained = model._training_state()
-    return type(model), model.get_config(), own, weights, compiled, trained
 
 
 def _unpickle(data):

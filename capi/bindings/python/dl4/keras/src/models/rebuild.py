@@ -1,9 +1,10 @@
-"""Models of the library's architectures in JSON."""
+"""Models of the library's architectures in JSON, and pickled ones."""
 
 import json
 
 from .... import core
 from ..registry import create
+from ..saving.object_registration import custom_object_scope
 from ..symbolic.tensor import Call, Input
 
 
@@ -71,3 +72,27 @@ def from_core(core_model, model_class):
         if learned[name] and not trainable:
             model.core.set_trainable(name, False)
     return model
+
+
+def rebuilt(cls, config, classes, weights, compiled, trained):
+    """A pickled model."""
+    with custom_object_scope(classes):
+        model = cls.from_config(config)
+        if weights is not None:
+            model.set_weights(weights)
+        if compiled is not None:
+            model.compile(**compiled)
+            model._take_training_state(trained)
+    return model
+
+
+def parts_of(model):
+    """What rebuilt() takes: config, weights, what it was compiled with and the state of its training."""
+    classes = {type(layer).__name__: type(layer) for layer in model._flatten_layers(include_self=False)}
+    own = {name: cls for name, cls in classes.items() if not cls.__module__.startswith("dl4.")}
+    weights = model.get_weights() if model._functional is not None else None
+    compiled, trained = None, None
+    if model.compiled:
+        compiled = {"optimizer": model.optimizer, "run_eagerly": model.run_eagerly, **model._compiled}
+        trained = model._training_state()
+    return type(model), model.get_config(), own, weights, compiled, trained

@@ -19,25 +19,9 @@ from ..utils.naming import snake_case, unique_name
 class Call:
     """A layer (None: of an input or a constant) called on tensors, with plain and symbolic arguments."""
 
-    __slots__ = (
-        "layer",
-        "inputs",
-        "plain",
-        "tensors",
-        "outputs",
-        "number",
-        "nodes",
-        "value",
-        "name",
-        "readers",
-        "owner",
-        "variable",
-        "host",
-        "bound",
-        "values",
-        "activated",
-        "whole",
-        "__weakref__",
+    __slots__ = tuple(
+        """layer inputs plain tensors outputs number nodes value name readers owner variable host bound values
+        activated whole __weakref__""".split()
     )
     _numbers = itertools.count()
 

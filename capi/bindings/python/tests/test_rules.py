@@ -1276,6 +1276,18 @@ class Programs(unittest.TestCase):
         threes = keras.Model(x, ops.ones((ops.shape(x)[0], ops.shape(x)[1] * 3)))
         np.testing.assert_array_equal(threes.predict(images, verbose=0), np.ones((2, 9)))
 
+    def test_threads_share_a_function(self):
+        @tf.function
+        def scaled(x):
+            for _ in range(6):
+                x = tf.matmul(x, x) / 100.0
+            return tf.reduce_sum(x)
+
+        x = np.random.RandomState(0).rand(16, 300, 300).astype("float32")
+        alone = [float(scaled(v)) for v in x]
+        found = tf.data.Dataset.from_tensor_slices(x).map(scaled, num_parallel_calls=4)
+        np.testing.assert_array_equal([float(v) for v in found], alone)
+
     def test_logs_may_be_arrays(self):
         class Rows(keras.Model):
             def train_step(self, data):

@@ -1,5 +1,7 @@
 """The library's model of a step: what lies between symbols, with assignments of weights."""
 
+import threading
+
 from .... import core
 from ..backend import global_state
 from ..registry import create
@@ -88,9 +90,13 @@ class StepModel:
                 if call.layer is not None and call not in known:
                     call.layer._attach(self.core)
         self._session, self._changes, self._is_step = None, None, bool(effects)
-        self._training = bool(training)
+        self._training, self._running = bool(training), threading.Lock()
 
     def run(self, tensors):
+        with self._running:  # threads of a data set may share a function
+            return self._run(tensors)
+
+    def _run(self, tensors):
         if self._session is None or not self._is_step and self._changes != global_state.changes():
             with global_state.building:
                 self._session = self.core.session(states=False, training=self._training)

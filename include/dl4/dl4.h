@@ -897,7 +897,9 @@ DL4_API DL4_CHECKED dl4_error *dl4_session_predict(dl4_session *s, dl4_dataset *
 /* Makes a stream at the beginning of a sequence, its states zeros. The session has "states": true or "streamable":
  * true. Layers that need later steps are refused by name, before anything is allocated: Bidirectional, go_backwards,
  * padding "same" over time, attention without a causal mask, softmax or normalization over time, ...; so is an
- * initial_state that depends on the steps. Causal attention needs the session's "cache".
+ * initial_state that depends on the steps. Causal attention needs the session's "cache", unless a window of its own
+ * (sliding_window, LocalAttention) says how many keys a step sees. A window without a causal mask is late by the steps
+ * that it looks ahead.
  * Inputs with a free second axis, [B, T, ...], are the sequences, any other input is the same at all steps. One that is
  * an initial_state is read at the first step of the layer that is given it.
  * Options:
@@ -924,11 +926,12 @@ DL4_API DL4_CHECKED dl4_error *dl4_stream_run(dl4_stream *s, dl4_tensor *const *
  * row i is that of streams[i], which takes as many of the T steps as steps [n] says, 0 to T; what follows in the row is
  * not read, and is 0 in the outputs. What a stream gives has the same bits whichever others run beside it, and differs from
  * dl4_stream_run() by rounding, as other batches do. On failure all streams are where they were.
- * Streams that count their steps are refused: those of a model with late outputs, with a cache, with positions, or
- * that takes several steps at a time.
+ * Where outputs are late or a stream takes several steps at a time, streams may give different numbers of steps: the
+ * outputs have the most that one gives. Streams of a model with a cache or with positions run together that have taken
+ * equally many steps, others after one another.
  * May be NULL: steps (all take T), cancel (looked at between the steps).
- * Errors: DL4_SHAPE_MISMATCH (in, out), DL4_UNSUPPORTED (streams: of another batch, or that count their steps; an output
- * that is not dense), DL4_CANCELLED (cancel), DL4_BUSY (streams). */
+ * Errors: DL4_SHAPE_MISMATCH (in, out), DL4_UNSUPPORTED (streams: of another batch; an output that is not dense; more
+ * steps than the session's "cache"), DL4_CANCELLED (cancel), DL4_BUSY (streams). */
 DL4_API DL4_CHECKED dl4_error *dl4_stream_run_many(dl4_stream *const *streams, int64_t n, const int64_t *steps,
                                                    dl4_tensor *const *in, int64_t n_in, dl4_tensor **out,
                                                    int64_t n_out, dl4_cancel *cancel);

@@ -52,6 +52,7 @@ Stream::Stream(const Ticks &ticks, int64_t batch) : batch_(batch), tick_(ticks.h
     Kept kept{v.dtype, shape};
     for (int a = v.shape.rank(); a-- > 0;)
       if (v.shape[a] == free_dim) kept.batch_axis = a;
+    if (shape.rank() == 0 || (how.is_ring && how.axis == 0)) kept.batch_axis = -1;
     kept.bytes = checked_mul(shape.elements(), size_of(v.dtype));
     if (how.is_ring) {
       kept.outer = shape.elements(0, how.axis);

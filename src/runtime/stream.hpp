@@ -96,8 +96,8 @@ class Stream {
     DType dtype;
     Shape shape;
     int64_t at = 0, bytes = 0;
-    int64_t outer = 0, row = 0;  // of a ring, in bytes
-    int batch_axis = 0;
+    int64_t outer = 0, row = 0;     // of a ring, in bytes
+    int batch_axis = 0;             // -1: it is one for all rows
     std::vector<std::byte> undo{};  // of a ring, what a run is about to write over
   };
   // What is kept of a call beside the states, and what it was before the run.
@@ -136,6 +136,8 @@ class Stream {
   void keep(int64_t ticks);
   void put_back();
   void need_rows_apart() const;
+  // Where streams of as many steps may run as rows of one batch: so many steps stand for them.
+  int64_t phase() const;
   int64_t first_place(size_t state, int64_t steps) const noexcept;  // of a ring, that the tick behind those writes
   template <class F>
   void each_row(size_t state, int64_t ticks, F f) noexcept;

@@ -45,7 +45,6 @@ struct StreamBlock::Run {
 };
 
 void StreamBlock::check(const Many &many, std::span<const View> in) const {
-  block_.need_rows_apart();
   block_.check(in, static_cast<int64_t>(many.streams.size()));
   if (many.steps.empty()) return;
   const int64_t longest = block_.steps(in);
@@ -59,7 +58,15 @@ std::vector<ops::Operand> StreamBlock::outputs(const Many &many, std::span<const
   std::vector<View> of_block(in.begin(), in.end());
   for (View &v : of_block) v = {v.dtype, v.shape.with(0, rows)};
   std::vector<ops::Operand> all = block_.outputs(of_block, cancel);
-  for (ops::Operand &o : all) o.shape = o.shape.with(0, static_cast<int64_t>(many.streams.size()));
+  const int64_t longest = block_.steps(in);
+  for (size_t j = 0; j < all.size(); ++j) {
+    all[j].shape = all[j].shape.with(0, static_cast<int64_t>(many.streams.size()));
+    if (!block_.tick_->outputs[j].is_sequence) continue;
+    int64_t most = 0;
+    for (size_t i = 0; i < many.streams.size(); ++i)
+      most = std::max(most, many.streams[i]->comes(j, many.steps.empty() ? longest : many.steps[i]));
+    all[j].shape = all[j].shape.with(1, block_.tick_->counts ? most : all[j].shape[1]);
+  }
   return all;
 }
 
@@ -68,19 +75,34 @@ template <class F>
 void StreamBlock::each_part(const Run &run, size_t state, size_t first, size_t last, F f) {
   const Stream::Kept &one = run.many.streams[0]->kept_[state];
   const Shape &s = one.shape;
-  const int64_t outer = s.rank() ? s.elements(0, one.batch_axis) : 1, apart = s.rank() ? rows : 1;
+  const bool shared = one.batch_axis < 0;
+  const int64_t outer = shared ? 1 : s.elements(0, one.batch_axis), apart = shared ? 1 : rows;
   if (outer == 0 || one.bytes == 0) return;
   const int64_t each = one.bytes / outer;
   std::byte *base = block_.now(state);
   for (size_t r = first; r < last; ++r)
     for (int64_t o = 0; o < outer; ++o)
-      f(r, base + (o * apart + (s.rank() ? static_cast<int64_t>(r) : 0)) * each, one.at + o * each, each);
+      f(r, base + (o * apart + (shared ? 0 : static_cast<int64_t>(r))) * each, one.at + o * each, each);
 }
 
-// A ring of the block begins at its first place, one of a stream anywhere.
+// Of tensors of streams and of the block, row by row.
+template <class F>
+void StreamBlock::each_held(const Run &run, std::span<const size_t> ids, F f) {
+  for (auto list : {&Stream::waiting_, &Stream::last_})
+    for (size_t i = 0; i < (block_.*list).size(); ++i) {
+      const Tensor &all = (block_.*list)[i].now;
+      if (!all.data) continue;
+      const int64_t each = all.bytes() / rows;
+      for (size_t r = 0; r < static_cast<size_t>(rows); ++r)
+        f(r, (run.many.streams[ids[r < ids.size() ? r : 0]]->*list)[i], all.data.get() + static_cast<int64_t>(r) * each,
+          each);
+    }
+}
+
+// A ring of the block begins where its steps say, one of a stream anywhere.
 void StreamBlock::take_states(const Run &run, std::span<const size_t> ids) {
-  block_.taken_ = 0;
   const auto stream = [&](size_t r) -> const Stream & { return *run.many.streams[ids[r < ids.size() ? r : 0]]; };
+  block_.taken_ = begin_ = stream(0).phase();
   for (size_t i = 0; i < block_.kept_.size(); ++i) {
     const Stream::Kept &k = block_.kept_[i];
     const plan::Tick::State &how = block_.tick_->states[i];
@@ -91,20 +113,28 @@ void StreamBlock::take_states(const Run &run, std::span<const size_t> ids) {
     else
       each_part(run, i, 0, rows, [&](size_t row, std::byte *to, int64_t at, int64_t n) {
         const Stream &from = stream(row);
-        turned(to, from.rings_ + at, k.shape[how.axis], k.row, block_.first_place(i, from.taken_), n);
+        const int64_t capacity = k.shape[how.axis];
+        const int64_t ahead = block_.first_place(i, from.taken_) - block_.first_place(i, begin_);
+        turned(to, from.rings_ + at, capacity, k.row, ahead + capacity, n);
       });
   }
+  each_held(run, ids, [](size_t, const Stream::Held &from, std::byte *to, int64_t n) {
+    std::memcpy(to, from.now.data.get(), static_cast<size_t>(n));
+  });
 }
 
 // They wait there for the turn.
 void StreamBlock::give_states(const Run &run, std::span<const size_t> ids, size_t first) {
   const auto stream = [&](size_t r) -> Stream & { return *run.many.streams[ids[r]]; };
-  const int64_t ticks = block_.tick_->ticks(block_.taken_);
+  const int64_t before = block_.tick_->ticks(begin_), ticks = block_.tick_->ticks(block_.taken_) - before;
   bool whole = false;  // rings: else the new places alone are written, which no stream reads before its turn
-  for (const plan::Tick::State &how : block_.tick_->states) whole |= how.is_ring && block_.writes_over(how, ticks);
+  for (const plan::Tick::State &how : block_.tick_->states) {
+    const bool begins = how.begin > 0 && how.begin >= before && how.begin < before + ticks;
+    whole |= how.is_ring && (begins || block_.writes_over(how, ticks));
+  }
   for (size_t r = first; r < ids.size(); ++r) {
     Stream &to = stream(r);
-    to.turns_ = block_.taken_;
+    to.turns_ = block_.taken_ - begin_;
     to.turns_rings_ = whole;
     if (!whole || to.spare_) continue;
     to.spare_ = allocate(to.rings_bytes_);
@@ -120,16 +150,22 @@ void StreamBlock::give_states(const Run &run, std::span<const size_t> ids, size_
       continue;
     }
     const int64_t capacity = k.shape[how.axis], rows_written = checked_mul(ticks, how.rows);
+    const int64_t source = block_.first_place(i, begin_);
     each_part(run, i, first, ids.size(), [&](size_t row, const std::byte *from, int64_t at, int64_t n) {
       Stream &to = stream(row);
-      const int64_t begin = block_.first_place(i, to.taken_), head = std::min(rows_written, capacity - begin);
-      if (whole) return turned(to.spare_rings_ + at, from, capacity, k.row, capacity - begin, n);
-      for (int64_t o = 0; o < n; o += capacity * k.row) {
-        copy_bytes(to.rings_ + at + o + begin * k.row, from + o, head * k.row);
-        copy_bytes(to.rings_ + at + o, from + o + head * k.row, (rows_written - head) * k.row);
-      }
+      const int64_t begin = block_.first_place(i, to.taken_);
+      if (whole) return turned(to.spare_rings_ + at, from, capacity, k.row, source - begin + capacity, n);
+      for (int64_t o = 0; o < n; o += capacity * k.row)
+        for (int64_t done = 0, part = 0; done < rows_written; done += part) {
+          const int64_t there = (begin + done) & (capacity - 1), here = (source + done) & (capacity - 1);
+          part = std::min({rows_written - done, capacity - there, capacity - here});
+          copy_bytes(to.rings_ + at + o + there * k.row, from + o + here * k.row, part * k.row);
+        }
     });
   }
+  each_held(run, ids, [&](size_t row, Stream::Held &to, const std::byte *from, int64_t n) {
+    if (row >= first && row < ids.size()) std::memcpy(to.before.data.get(), from, static_cast<size_t>(n));
+  });
 }
 
 // The rows of the block. What has ended or is not taken repeats the first row, which has the most steps: no kernel
@@ -158,10 +194,11 @@ void StreamBlock::gather(const Run &run, std::span<const size_t> ids) {
 void StreamBlock::scatter(const Run &run, std::span<const size_t> ids, int64_t begin, int64_t end) {
   for (size_t j = 0; j < run.out.size(); ++j) {
     const View &v = run.out[j];
-    const plan::Tick::Output &o = block_.tick_->outputs[j];
-    const bool sequence = o.is_sequence;
+    const bool sequence = block_.tick_->outputs[j].is_sequence;
     const int64_t from = out_[j].bytes() / rows, to = row_bytes(v);
-    const int64_t at = sequence && to > 0 ? checked_mul(begin, o.steps, to / v.shape[1]) : 0;
+    const plan::Tick &tick = *block_.tick_;
+    const int64_t given = tick.given(j, begin_ + begin) - tick.given(j, begin_);
+    const int64_t at = sequence && to > 0 ? checked_mul(given, to / v.shape[1]) : 0;
     for (size_t r = 0; r < ids.size(); ++r)
       if (sequence || run.steps(ids[r]) == end)
         copy_bytes(row_of(v, ids[r], to) + at, out_[j].data.get() + r * static_cast<size_t>(from), from);
@@ -171,7 +208,6 @@ void StreamBlock::scatter(const Run &run, std::span<const size_t> ids, int64_t b
   give_states(run, ids, ended);
 }
 
-// As many as the block has rows, neighbours, which take all steps.
 void StreamBlock::run_as_they_lie(const Run &run, std::span<const size_t> ids, const std::atomic<int32_t> *cancel) {
   const auto views = [&](std::span<const View> all, std::vector<View> &to) {
     to.assign(all.begin(), all.end());
@@ -187,8 +223,20 @@ void StreamBlock::run_as_they_lie(const Run &run, std::span<const size_t> ids, c
   give_states(run, ids, 0);
 }
 
+// Are they as many as the block has rows, neighbours, and is an output that of all their steps?
+bool StreamBlock::all_steps_of(const Run &run, std::span<const size_t> ids) const {
+  if (!run.many.steps.empty() || ids.size() != rows) return false;
+  for (size_t r = 1; r < ids.size(); ++r)
+    if (ids[r] != ids[0] + r) return false;
+  for (size_t j = 0; j < run.out.size(); ++j)
+    if (block_.tick_->outputs[j].is_sequence &&
+        run.many.streams[ids[0]]->comes(j, run.longest) != run.out[j].shape.begin()[1])
+      return false;
+  return true;
+}
+
 void StreamBlock::run_rows(const Run &run, std::span<const size_t> ids, const std::atomic<int32_t> *cancel) {
-  if (run.many.steps.empty() && ids.size() == rows) return run_as_they_lie(run, ids, cancel);
+  if (all_steps_of(run, ids)) return run_as_they_lie(run, ids, cancel);
   const int64_t longest = run.steps(ids[0]);
   gather(run, ids);
   std::vector<View> in(in_.size()), out(run.out.size());
@@ -243,10 +291,14 @@ void StreamBlock::run(const Many &many, std::span<const View> in, std::span<cons
   std::iota(order_.begin(), order_.end(), size_t{0});
   if (!many.steps.empty()) {
     std::ranges::stable_sort(order_, std::greater(), [&](size_t id) { return many.steps[id]; });
-    for (const View &v : out) std::memset(v.data, 0, static_cast<size_t>(checked_mul(row_bytes(v), v.shape[0])));
   }
-  std::span<const size_t> left = order_;
+  const bool counts = block_.tick_->counts;
+  if (counts || !many.steps.empty())
+    for (const View &v : out) std::memset(v.data, 0, static_cast<size_t>(checked_mul(row_bytes(v), v.shape[0])));
+  std::span<size_t> left = order_;
   while (!left.empty() && run.steps(left.back()) == 0) left = left.first(left.size() - 1);
+  const auto phase = [&](size_t id) { return many.streams[id]->phase(); };
+  if (counts) std::ranges::stable_sort(left, {}, phase);
   const std::span<const size_t> all = left;
   // So many rows before they take part, the deepest last.
   const auto read_ahead = [&](size_t from, size_t apart) {
@@ -256,9 +308,11 @@ void StreamBlock::run(const Many &many, std::span<const View> in, std::span<cons
       for (size_t i = begin; i < std::min(all.size(), begin + apart); ++i) many.streams[all[i]]->read_ahead(depth);
     }
   };
-  for (size_t at = 0; at < all.size(); at += rows) {
+  for (size_t at = 0, end = 0; at < all.size(); at = end) {
     read_ahead(at, rows);
-    run_rows(run, all.subspan(at, std::min<size_t>(rows, all.size() - at)), cancel);
+    end = std::min<size_t>(all.size(), at + rows);
+    while (counts && phase(all[end - 1]) != phase(all[at])) --end;
+    run_rows(run, all.subspan(at, end - at), cancel);
   }
   constexpr size_t apart = 8;
   for (size_t at = 0; at < all.size(); ++at) {
@@ -267,6 +321,8 @@ void StreamBlock::run(const Many &many, std::span<const View> in, std::span<cons
     std::swap(s.now_, s.next_);
     if (s.turns_rings_) std::swap(s.rings_, s.spare_rings_);
     s.taken_ += std::exchange(s.turns_, 0);
+    for (auto *list : {&s.waiting_, &s.last_})
+      for (Stream::Held &h : *list) std::swap(h.now, h.before);
   }
 }
 

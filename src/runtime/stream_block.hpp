@@ -28,7 +28,10 @@ class StreamBlock {
   // f(row, where a part of the state lies in the block, at what place in a stream, bytes) for rows [first, last).
   template <class F>
   void each_part(const Run &run, size_t state, size_t first, size_t last, F f);
+  template <class F>
+  void each_held(const Run &run, std::span<const size_t> ids, F f);
   void take_states(const Run &run, std::span<const size_t> ids);
+  bool all_steps_of(const Run &run, std::span<const size_t> ids) const;
   void give_states(const Run &run, std::span<const size_t> ids, size_t first);
   void gather(const Run &run, std::span<const size_t> ids);
   void run_as_they_lie(const Run &run, std::span<const size_t> ids, const std::atomic<int32_t> *cancel);
@@ -36,6 +39,7 @@ class StreamBlock {
   void scatter(const Run &run, std::span<const size_t> ids, int64_t begin, int64_t end);
 
   Stream block_;
+  int64_t begin_ = 0;             // steps that the block has taken before a run
   std::vector<Tensor> in_, out_;  // of the block
   std::vector<View> in_views_, out_views_;
   std::vector<size_t> order_;

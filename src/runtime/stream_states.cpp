@@ -57,7 +57,7 @@ void Stream::reset(int64_t row) {
   need_rows_apart();
   for (size_t i = 0; i < kept_.size(); ++i) {
     const Kept &k = kept_[i];
-    const int64_t outer = k.shape.rank() ? k.shape.elements(0, k.batch_axis) : 0;
+    const int64_t outer = k.batch_axis < 0 ? 0 : k.shape.elements(0, k.batch_axis);
     if (outer == 0) continue;
     const int64_t each = k.bytes / outer / batch_;
     // bounded: of a state that exists
@@ -70,6 +70,13 @@ Stream Stream::fork() const {
   const auto to = other.states(), from = states();
   for (size_t i = 0; i < from.size(); ++i) std::ranges::copy(from[i].second.memory(), to[i].second.data.get());
   return other;
+}
+
+int64_t Stream::phase() const {
+  if (!tick_->counts) return 0;
+  if (tick_->counts_on) return taken_;
+  const int64_t steady = checked_mul(steady_ + 1, tick_->steps);  // of the ticks behind all that are different
+  return taken_ < steady ? taken_ : steady + tick_->rest(taken_);
 }
 
 int64_t Stream::first_place(size_t state, int64_t steps) const noexcept {

@@ -41,6 +41,9 @@ struct Tick {
   // Does what a tick does depend on its number, other than by where in a ring it begins? Else the rows of a batch may
   // be at different ticks.
   bool counts = false;
+  // Does it at all ticks? Else once all states have begun and no output is late any more the number says only where in
+  // rings a tick begins.
+  bool counts_on = false;
 
   // Steps of an output that so many steps of the inputs give.
   int64_t given(size_t output, int64_t from) const {

@@ -140,6 +140,10 @@ Tick Writer::finish() {
     next_[made_[i]] = of_[*(p_.outputs.begin() + at)].v;
   }
   for (Id s : made_) e.output(next_.at(s));
+  for (size_t i = 0; i < made_.size(); ++i) {  // one state of all rows
+    const Shape shape = e.shape(made_[i]);
+    result_.counts_on |= shape.rank() == 0 || (result_.states[i].is_ring && result_.states[i].axis == 0);
+  }
   result_.counts |= result_.steps > 1;
   for (const Tick::Output &o : result_.outputs) result_.counts |= o.late > 0;
   for (const Tick::State &s : result_.states) result_.counts |= s.begin > 0 || (s.is_ring && s.axis == 0);

@@ -115,7 +115,7 @@ class Writer {
   // Refuses a tick that has no whole number of `parts` in n.
   void need_parts(int64_t n, int64_t parts) const;
   ops::Id tick() {
-    result_.counts = true;
+    result_.counts = result_.counts_on = true;
     return tick_;
   }
   // int64: the tick's first step of a value with n steps that is so late; 0 while there is none.

@@ -144,6 +144,71 @@ TEST(StreamMany, RingsGoOnFromWhereTheyAre) {
   }
 }
 
+// Attention behind layers: of the sequence to itself, causal.
+Own<dl4_session> attends(const char *kind, const char *config,
+                         const std::vector<std::pair<const char *, const char *>> &layers) {
+  Own<dl4_graph> g;
+  Own<dl4_model> m;
+  Own<dl4_session> s;
+  ok(dl4_graph_create(nullptr, g.out()));
+  const dl4_node x = input(g, "x", {-1, -1, features});
+  dl4_node y = x;
+  for (const auto &[name, how] : layers) y = add(g, name, nullptr, how, y);
+  const dl4_node in[] = {y, y};
+  ok(dl4_graph_add(g, kind, nullptr, attrs(config), attrs(R"({"use_causal_mask": true})"), in, 2, &y, 1));
+  ok(dl4_graph_build(g, &x, 1, &y, 1, m.out()));
+  ok(dl4_session_create(m, R"({"streamable": true, "cache": 200})", s.out()));
+  return s;
+}
+
+// Streams at different steps: what one gives is behind what others give, and 0 follows.
+void expect_counting(dl4_session *s) {
+  SCOPED_TRACE(described(s, DL4_FORMAT_JSON));
+  constexpr int64_t n = 37;
+  const auto together = streams(s, n), again = streams(s, n), alone = streams(s, n);
+  size_t from = 0;
+  for (const int64_t t : {1, 3, 2, 9, 1, 40, 4, 1}) {
+    SCOPED_TRACE(t);
+    auto x = rows(n, t, from += 7);
+    std::vector<int64_t> steps;
+    for (int64_t i = 0; i < n; ++i) steps.push_back(t % 3 == 0 ? i % (t + 1) : t);
+    const auto y = floats(many(handles(together), x, t % 3 == 0 ? steps.data() : nullptr));
+    const size_t width = y.size() / n;
+    for (size_t i = 0; i < n; ++i) {
+      SCOPED_TRACE(i);
+      auto own = row(x, static_cast<int64_t>(i), t);
+      auto part = steps[i] ? one(alone[i], row(x, static_cast<int64_t>(i), steps[i])) : std::vector<float>();
+      const auto by_itself = floats(many({again[i]}, own, &steps[i]));
+      ASSERT_LE(part.size(), width);
+      for (size_t k = 0; k < width; ++k) {
+        const float got = y[i * width + k], wanted = k < part.size() ? part[k] : 0;
+        ASSERT_EQ(std::isnan(got), std::isnan(wanted)) << k;
+        if (!std::isnan(got)) {
+          ASSERT_NEAR(got, wanted, 1e-5) << k;
+        }
+        const float same = k < by_itself.size() ? by_itself[k] : 0;
+        ASSERT_EQ(std::memcmp(&got, &same, sizeof got), 0) << k;  // the bits of a run without the others
+      }
+    }
+  }
+}
+
+TEST(StreamMany, LateOutputsPositionsAndSeveralStepsAtATime) {
+  const std::string lstm = R"({"units": 4, "return_sequences": true})";
+  const auto late = R"({"filters": 4, "kernel_size": 5})", halves = R"({"filters": 4, "kernel_size": 3, "strides": 2})";
+  const auto causal = R"({"filters": 5, "kernel_size": 3, "padding": "causal", "dilation_rate": 3})";
+  expect_counting(session_of({{"Conv1D", late}, {"LSTM", lstm.c_str()}, {"Conv1D", causal}}));
+  expect_counting(session_of({{"Conv1D", late}, {"GlobalMaxPooling1D", "{}"}}));
+  expect_counting(session_of({{"Conv1D", late}, {"GlobalAveragePooling1D", "{}"}}));
+  expect_counting(session_of({{"Conv1D", halves}, {"Conv1D", causal}, {"Conv1D", halves}}));
+  expect_counting(session_of({{"Conv1D", halves}, {"LSTM", R"({"units": 4})"}}));
+  expect_counting(session_of({{"Conv1D", halves}, {"UpSampling1D", R"({"size": 3})"}, {"GRU", lstm.c_str()}}));
+  expect_counting(attends("MultiHeadAttention", R"({"num_heads": 2, "key_dim": 3})", {{"Conv1D", late}}));
+  expect_counting(attends("Attention", "{}", {{"Conv1D", halves}}));
+  expect_counting(attends("LocalAttention", R"({"window": 4, "gaussian": true})", {}));
+  expect_counting(attends("AdditiveAttention", "{}", {{"LSTM", lstm.c_str()}}));
+}
+
 TEST(StreamMany, TheBitsDoNotDependOnWhoElseRuns) {
   auto s = sequences();
   const auto a = streams(s, 50), b = streams(s, 50);

@@ -35,7 +35,8 @@ class Stream(Object):
     @staticmethod
     def run_many(streams, inputs, steps=None):
         """Runs the next steps of many streams of one session in one call, which is faster than a call for each. Row i of
-        the inputs and outputs is that of streams[i], which takes steps[i] of the T steps; without `steps` all of them."""
+        the inputs and outputs is that of streams[i], which takes steps[i] of the T steps; without `steps` all of them.
+        The outputs have the most steps that one stream gives."""
         streams = list(streams)
         if not streams:
             raise ValueError("run_many: expected at least 1 stream, got 0")

@@ -53,10 +53,10 @@ try {
   const ask = async (expression) => (await call("Runtime.evaluate", { expression })).result.value;
 
   const counts = new Set(); // points of the curve, as it grows
-  let title = "dl4";
-  for (let i = 0; i < 3000 && title === "dl4"; ++i) {
+  let title = ""; // also of a page that is not there yet
+  for (let i = 0; i < 3000 && !/^(accuracy|failed)/.test(title); ++i) {
     await sleep(100);
-    counts.add(await ask('(document.getElementById("loss").getAttribute("points") ?? "").split(" ").length'));
+    counts.add(await ask('(document.getElementById("loss")?.getAttribute("points") ?? "").split(" ").length'));
     title = await ask("document.title");
   }
   const now = await ask('document.getElementById("now").textContent');

@@ -118,6 +118,46 @@ class Quantize(unittest.TestCase):
         self.assertEqual([w.dtype for w in model.weights], ["float32"] * 4)
 
 
+    def test_float8_is_refused_wherever_it_is_asked_for(self):
+        policies = keras.dtype_policies
+        policy = policies.QuantizedFloat8DTypePolicy("float8", "float32")
+
+        class Own(layers.Layer):
+            def call(self, x):
+                return x
+
+        def set_policy(layer, value):
+            layer.dtype_policy = value
+
+        maps = policies.DTypePolicyMap(policy), policies.DTypePolicyMap("float32", {"a/.*": policy})
+        dense = layers.Dense(2)
+        dense.build((None, 3))
+        for given in ("float8_from_float32", "float8_from_mixed_bfloat16", policy, policies.serialize(policy), *maps):
+            makers = [lambda: layers.Dense(2, dtype=given), lambda: layers.LSTM(2, dtype=given),
+                      lambda: layers.MultiHeadAttention(2, 2, dtype=given), lambda: Own(dtype=given)]
+            if not isinstance(given, dict):
+                makers.append(lambda: keras.config.set_dtype_policy(given))
+                kinds = dense, layers.Dense(2), layers.GRU(2), Own()
+                makers += [lambda layer=layer: set_policy(layer, given) for layer in kinds]
+            for make in makers:
+                self.assertRaisesRegex(NotImplementedError, "float8", make)
+        for name in ("float8_e4m3fn", "float8_e5m2"):
+            for make in (layers.Dense, Own, keras.Input):
+                given = {"units": 2} if make is layers.Dense else {"shape": (2,)} if make is keras.Input else {}
+                self.assertRaisesRegex(NotImplementedError, "float8", make, dtype=name, **given)
+            self.assertRaisesRegex(ValueError, f"`floatx` value: {name}", keras.config.set_floatx, name)
+            x = keras.Input((2,))
+            self.assertRaisesRegex(NotImplementedError, name, keras.Model, x, keras.ops.cast(x, name))
+        model = net()[1]
+        config = model.get_config()
+        config["layers"][1]["config"]["dtype"] = policies.serialize(policy)
+        self.assertRaisesRegex(NotImplementedError, "float8", keras.Sequential.from_config, config)
+        for words in ({"mode": "float8"}, {"mode": {"mode": "float8", "inputs": None}}):
+            self.assertRaisesRegex(dl4.Error, "float8 is not supported", dl4.Model.from_bytes, model.core.to_bytes(),
+                                   quantize=words)
+        self.assertRaisesRegex(dl4.Error, 'got "float8"', model.core.session, weights="float8")
+        self.assertEqual(keras.config.dtype_policy().name, "float32")
+
     def test_what_layers_say(self):
         first, model = net()
         self.assertIsNone(first.quantization_mode)

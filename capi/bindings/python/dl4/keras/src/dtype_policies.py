@@ -248,6 +248,13 @@ class DTypePolicyMap(DTypePolicy, MutableMapping):
         return f"<DTypePolicyMap at {hex(id(self))} default_policy={self._default.name}, mapping={mapping}>"
 
 
+def need_no_float8(policy, who):
+    """Layers are not quantized so, by a policy itself or by one of a map."""
+    for one in (policy, *(policy.values() if isinstance(policy, DTypePolicyMap) else ())):
+        if one.quantization_mode == "float8":
+            raise NotImplementedError(f"{who}: float8 is not in this version, got {one.name!r}")
+
+
 _policy = []
 
 
@@ -268,8 +275,7 @@ def set_dtype_policy(policy):
     source = getattr(plain, "_source_name", plain.name)
     if source not in _FLOATS and source not in _MIXED:
         raise NotImplementedError(f"set_dtype_policy: layers compute in float32, got {policy.name!r}")
-    if policy.quantization_mode == "float8":
-        raise NotImplementedError(f"set_dtype_policy: float8 is not in this version, got {policy.name!r}")
+    need_no_float8(policy, "set_dtype_policy")
     computed_in(source)
     _policy[:] = [policy]
 

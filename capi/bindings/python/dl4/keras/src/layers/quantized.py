@@ -30,7 +30,8 @@ class QuantizedLayer:
         policy = quantize.quantizing(dtype) if dtype is not None or self._class_name in quantize.KINDS else None
         if policy is None:
             return computed_in(dtype)
-        if self._class_name is None and policy.quantization_mode not in (None, "float8"):
+        dtype_policies.need_no_float8(policy, "dtype")
+        if self._class_name is None and policy.quantization_mode is not None:
             raise NotImplementedError(
                 f"{type(self).__name__}: 'dtype': a layer of one's own is not quantized in this version; expected a "
                 f"plain type such as 'float32', got {policy.name!r}"

@@ -41,8 +41,7 @@ def quantizing(dtype):
 
 def from_float32(policy):
     """The same policy with float32 beside the whole numbers, which is said where another float was meant."""
-    if policy.quantization_mode == "float8":
-        raise NotImplementedError(f"dtype {policy.name!r}: float8 is not in this version")
+    dtype_policies.need_no_float8(policy, "dtype")
     said = policy.get_config()
     return type(policy).from_config({**said, "source_name": computed_in(said["source_name"])})
 

@@ -31,10 +31,8 @@ struct Check {
     for (const char *name : {"kernel_scale", "embeddings_scale", "reverse_embeddings_scale", "awq_scales"})
       if (const size_t *i = find(name)) scales(*i);
     for (const char *name : {"kernel_zero", "embeddings_zero"})
-      if (const size_t *i = find(name)) nibbles(*i, true);
+      if (const size_t *i = find(name)) nibbles(*i);
     const size_t *groups = find("g_idx");
-    const size_t *zero = find("zero_point"), *kernel = find("quantized_kernel");
-    if (zero && kernel && weights[*kernel]->spec.shape[0] != weights[*zero]->spec.shape[0]) nibbles(*zero, false);
     // The groups lie along the last axis of the scales of a table and of kernels that are turned, else along the first.
     for (const char *name : {"kernel_scale", "embeddings_scale"}) {
       const auto it = members.find(name);
@@ -51,13 +49,11 @@ struct Check {
       if (const float v = values[i].as<float>()[k]; v == 0 || !std::isfinite(v))
         refuse(*weights[i], "expected scales other than 0, got ", v);
   }
-  void nibbles(size_t i, bool is_signed) const {
-    for (int64_t k = 0; k < values[i].elements(); ++k) {
-      const uint8_t byte = values[i].as<uint8_t>()[k];
-      const int v = is_signed ? static_cast<int8_t>(byte) : byte, least = is_signed ? -8 : 0;
-      if (v < least || v > least + 15)
-        refuse(*weights[i], "expected zero points of 4 bits, from ", least, " to ", least + 15, ", got ", v);
-    }
+  // Those of GPTQ and AWQ are bytes: a group of negative numbers has one above 15.
+  void nibbles(size_t i) const {
+    for (int64_t k = 0; k < values[i].elements(); ++k)
+      if (const int v = static_cast<int8_t>(values[i].as<uint8_t>()[k]); v < -8 || v > 7)
+        refuse(*weights[i], "expected zero points of 4 bits, from -8 to 7, got ", v);
   }
   void in_range(size_t i, int64_t groups) const {
     for (int64_t k = 0; k < values[i].elements(); ++k) {

@@ -327,6 +327,11 @@ def blocks(keras, heads):
     inner = [layer for part in parts for layer in (part.heads, part.up, part.down) if layer is not None]
     for i, layer in enumerate([table, *inner, last]):
         filled(layer, i)
+    # Signs change from row to row: of groups of one sign Keras's zero points are what a processor makes of bytes below 0.
+    for w in (w for layer in inner for w in layer.weights if "kernel" in w.path):
+        rows, columns = np.indices(w.shape[:2])
+        signs = np.where((rows + columns) % 2, 1, -1).reshape(*w.shape[:2], *[1] * (len(w.shape) - 2))
+        w.assign(np.abs(np.array(w)) * signs.astype("float32"))
     return model, inner, {"pre_block_layers": [table], "sequential_blocks": parts}
 
 

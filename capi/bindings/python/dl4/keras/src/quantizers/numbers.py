@@ -121,9 +121,9 @@ def compute_quantization_parameters(
     scale = np.where(scale <= 0, x.dtype.type(1e-8), scale)
     low = -(2 ** (bits - 1)) if signed else 0
     zero = np.full_like(scale, 2 ** (bits - 1) + low) if symmetric else np.round(-least / scale) + low
-    zero = np.clip(zero, low, low + 2**bits - 1) if signed else zero
+    zero = np.clip(zero, low, low + 2**bits - 1 if signed else 255)  # unsigned below 0 Keras's is undefined
     scale, zero = (np.broadcast_to(v, (outputs, groups)) for v in (scale, zero))
-    zero = zero.astype("int64").astype("int8" if signed else "uint8")
+    zero = zero.astype("int8" if signed else "uint8")
     return ops.convert_to_tensor(scale.copy()), ops.convert_to_tensor(zero), ops.convert_to_tensor(top)
 
 

@@ -108,6 +108,7 @@ def special(module):
         texts = importlib.import_module("dl4.keras.src.saving.serialization_lib")
         nests = vars(importlib.import_module("dl4.keras.src.structures"))
         keras.layers.Layer.__getattr__ = _with_stored(keras.layers.Layer.__getattr__)
+        keras.optimizers.Optimizer.__getattr__ = _with_averages(keras.optimizers.Optimizer.__getattr__)
         policies = importlib.import_module("dl4.keras.src.dtype_policies")
         folder = "dl4.keras.src.quantizers."
         parts = [vars(importlib.import_module(folder + n)) for n in ("numbers", "quantization_config", "quantize")]
@@ -186,6 +187,9 @@ def special(module):
                     "dmtree": types.SimpleNamespace(available=False),
                     "optree": types.SimpleNamespace(available=True),
                 },
+                "keras.src.layers.rnn.conv_lstm": {
+                    "ConvLSTM": lambda rank, **how: getattr(keras.layers, f"ConvLSTM{rank}D")(**how),
+                },
                 "keras.src.utils.backend_utils": {"convert_tf_tensor": np.asarray, "in_tf_graph": lambda: False},
                 "keras.src.tree": nests,
                 "keras.src.tree.tree_api": nests,
@@ -225,6 +229,12 @@ def _with_stored(getattr_of):
     return found
 
 
+def _with_averages(getattr_of):
+    """Of an optimizer also the averages of weights, by Keras's private name."""
+    averages = lambda self: [v for v in self.variables if v.path.endswith("_average")]
+    return lambda self, key: averages(self) if key == "_model_variables_moving_average" else getattr_of(self, key)
+
+
 def lookup_class(keras, base):
     """The class under StringLookup and IntegerLookup, by the type of the vocabulary."""
 
@@ -232,6 +242,7 @@ def lookup_class(keras, base):
         def __new__(cls, *args, vocabulary_dtype, **kwargs):
             kind = keras.layers.StringLookup if vocabulary_dtype == "string" else keras.layers.IntegerLookup
             made = type("IndexLookup", (kind,), {"__init__": base.__init__, "_vocabulary_dtype": vocabulary_dtype})
+            made.encoding, made.get_config = "utf-8", base.get_config
             return made(*args, **kwargs)
 
     return IndexLookup

@@ -1,5 +1,6 @@
 """What Keras's own tests need beside dl4.keras: their modules' names, a backend, and the case class with its checks."""
 
+import contextlib
 import inspect
 import pathlib
 import re
@@ -33,6 +34,9 @@ OTHER_MODELS = (
     (r"Trainer.__init__\(self\)", "pass"),
     (r"with backend.device\(CPU_DEVICES\[backend.backend\(\)\]\):", "if True:"),
 )
+# A Sequential model's graph is none of the public classes.
+OTHER_GRAPHS = ((r"type\(model\._functional\), Functional\)", 'type(model._functional).__name__, "Function")'),)
+OTHER_WORDS = {"trainer_test": OTHER_MODELS, "sequential_test": OTHER_GRAPHS}
 
 
 def dense_model():
@@ -114,6 +118,7 @@ def _backend():
     b.is_keras_tensor, b.cast, b.shape = keras.ops.is_keras_tensor, keras.ops.cast, keras.ops.shape
     b.SUPPORTS_SPARSE_TENSORS = b.SUPPORTS_RAGGED_TENSORS = b.SUPPORTS_COMPLEX_DTYPES = False
     b.compute_output_spec = lambda f, *a, **k: f(*a, **k)
+    b.AutocastScope = lambda *_: contextlib.nullcontext()  # all is computed in float32
     b.is_nnx_enabled = b.is_flash_attention_enabled = lambda: False
     b.enable_flash_attention = b.disable_flash_attention = lambda: None
     b.random, b.numpy, b.result_type = keras.random, keras.ops, result_type
@@ -273,7 +278,8 @@ class TestCase(parameterized.TestCase):
         from dl4.keras import saving
 
         config = instance.get_config()
-        beside = vars(sys.modules[type(instance).__module__])  # Keras finds classes of its own package by module
+        # Keras finds classes of its own package by module.
+        beside = {**vars(sys.modules[type(instance).__module__]), **vars(sys.modules[type(self).__module__])}
         beside = {n: c for n, c in beside.items() if isinstance(c, type) and c.__module__.startswith("keras.")}
         custom_objects = {**beside, type(instance).__name__: type(instance), **(custom_objects or {})}
         if type(instance).__module__.startswith("dl4."):

@@ -84,6 +84,10 @@ class Layer(CustomLayer, TracedCalls, QuantizedLayer, LayerWeights, Kind):
             trainable = config.pop("trainable", trainable)
             if "data_format" in self.__signature__.parameters and config.get("data_format") is None:
                 config.update(_data_format())
+        if not isinstance(trainable, bool):
+            raise ValueError(
+                f"Expected argument `trainable` of {type(self).__name__} to be a boolean. Received: trainable={trainable}"
+            )
         if name is not None and not isinstance(name, str):
             raise ValueError(
                 f"Argument `name` must be a string and cannot contain character `/`. Received: name={name}"
@@ -190,6 +194,8 @@ class Layer(CustomLayer, TracedCalls, QuantizedLayer, LayerWeights, Kind):
         if self._class_name in ("RNN", "Bidirectional", "LSTM", "GRU", "SimpleRNN") and len(inputs) > 1:
             inputs, tensors["initial_state"] = inputs[:1], inputs[1:]
         if self._class_name in _PROMOTE:
+            inputs = [cast_tensor(t, "float32") if "int" in t.dtype else t for t in inputs]
+        if self._class_name == "UpSampling2D" and self.interpolation != "nearest":
             inputs = [cast_tensor(t, "float32") if "int" in t.dtype else t for t in inputs]
         if self._is_operation and self._class_name not in _WITH_MASKS:
             inputs = [unmasked(t) for t in inputs]
@@ -357,6 +363,8 @@ class Layer(CustomLayer, TracedCalls, QuantizedLayer, LayerWeights, Kind):
     def get_config(self):
         config = {"name": self.name, "trainable": self.trainable, "dtype": "float32", **super().get_config()}
         config.update(self._python)
+        if config.get("activity_regularizer", 0) is None:
+            del config["activity_regularizer"]
         config = self._policies_in_config({key: self._kept(key, value) for key, value in config.items()})
         if self._class_name is None and type(self).get_config is Layer.get_config:
             config.update(self._own_arguments())

@@ -62,7 +62,7 @@ class Weight:
 
     def _constrain(self):
         """After an update: what a constraint in Python makes of it."""
-        if self.trainable and not is_native(self.constraint):
+        if self.trainable and self._constrained_in_python():
             self.assign(self.constraint(eager_tensor(self.numpy())))
 
     @property
@@ -263,6 +263,7 @@ class Variable(Weight):
         import numpy
 
         self._shown, self._owner, self._array, self._scope = name, owner, None, current_path()
+        self._set_late = False
         self._given = regularizer, constraint() if isinstance(constraint, type) else constraint
         given = None if is_native(initializer) else initializer
         if given is not None and callable(given):
@@ -348,6 +349,14 @@ class Variable(Weight):
     @property
     def constraint(self):
         return self._given[1]
+
+    @constraint.setter
+    def constraint(self, value):
+        self._given, self._set_late = (self._given[0], value), True
+
+    def _constrained_in_python(self):
+        """Also where it was set after the library's variable was made."""
+        return self.constraint is not None if self._set_late else super()._constrained_in_python()
 
     @property
     def _has_penalty(self):

@@ -155,7 +155,16 @@ class LayerWeights:
         return [w for w in self.weights if not w.trainable]
 
     trainable_variables, non_trainable_variables = trainable_weights, non_trainable_weights
-    metrics_variables = metrics = ()
+
+    @property
+    def metrics(self):
+        """Metrics that are attributes of it, and of the layers in it."""
+        own = [v for v in vars(self).values() if getattr(v, "_category", None) == "metric"]
+        return own + [m for layer in self._inner_layers() for m in layer.metrics]
+
+    @property
+    def metrics_variables(self):
+        return [v for metric in self.metrics for v in metric.variables]
 
     def get_weights(self):
         return [w.numpy() for w in self.weights]

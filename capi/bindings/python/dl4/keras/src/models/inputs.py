@@ -85,7 +85,11 @@ class Inputs:
         _warn_of_structure(x, functional.nest_in)
         if functional.ahead is not None:
             return fed_tensors(functional, self._in_input_order(x))
-        return [ranked(core.Tensor.of(v, t.dtype), t) for v, t in zip(self._in_input_order(x), functional.inputs)]
+        given = self._in_input_order(x)
+        for v, t in zip(given, functional.inputs):
+            if v is None:
+                raise ValueError(f"{self.name}: the input {t.name!r} is not optional: expected data for it, got None")
+        return [ranked(core.Tensor.of(v, t.dtype), t) for v, t in zip(given, functional.inputs)]
 
     def _feed(self):
         """Where training needs other inputs of the library's part than inference: a function of the tensors "

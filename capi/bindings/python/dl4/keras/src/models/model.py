@@ -29,15 +29,16 @@ from .functional_config import functional_of, model_config
 from .in_files import InFiles
 from .inputs import Inputs
 from .rebuild import from_core, parts_of, rebuilt
+from .state_tree import StateTree
 
 
 @keras_export("models")
-class Model(Layer, Trainer, Inputs, InFiles):
+class Model(Layer, Trainer, Inputs, InFiles, StateTree):
     """A model of inputs and outputs, Model(inputs, outputs), or of a subclass with a call() of its layers."""
 
     _interface = "model"  # of Keras's that may be overridden
     _summary_needs_build = True
-    metrics = Trainer.metrics
+    metrics, metrics_variables = Trainer.metrics, Trainer.metrics_variables
 
     def __new__(cls, *args, **kwargs):
         functional = cls is Model and (len(args) > 1 or "outputs" in kwargs)
@@ -464,8 +465,14 @@ def _unpickle(data):
     return from_core(core.Model.from_bytes(data, global_state.context()), Model)
 
 
+class _OfFunctions(type(Model)):
+    def __instancecheck__(cls, thing):
+        """Models of a subclass, of inputs and outputs, are functional too."""
+        return super().__instancecheck__(thing) or cls is Functional and getattr(thing, "_base", None) is not None
+
+
 @keras_export("models")
-class Functional(Model):
+class Functional(Model, metaclass=_OfFunctions):
     """What Model(inputs, outputs) gives."""
 
 

@@ -253,7 +253,7 @@ class MultiOptimizer(_Several):
         return id(variable)
 
     def _own_in_files(self):
-        return [OptimizerVariable(self, "iterations")]
+        return [OptimizerVariable(self, "iteration")]
 
     def build(self, variables):
         if self._built:

@@ -93,7 +93,7 @@ class OptimizerVariable:
         import numpy
 
         if self._slot is None:
-            return numpy.asarray(getattr(self._optimizer, self.name))
+            return numpy.asarray(self._optimizer.iterations if self.name == "iteration" else self._optimizer.learning_rate)
         return self._in(TrainerState(self._optimizer._trainer)).copy()
 
     value = property(numpy)
@@ -127,7 +127,7 @@ class OptimizerVariable:
 
     def assign(self, value):
         if self._slot is None:
-            if self.name == "iterations":
+            if self.name == "iteration":
                 if self._optimizer._trainer is not None:
                     raise NotImplementedError("iterations are counted by the library and can't be assigned")
                 self._optimizer._set_iterations(int(value))
@@ -145,7 +145,7 @@ class OptimizerVariable:
 
 def variables(optimizer):
     """Of an optimizer, as Keras lists them."""
-    found = [OptimizerVariable(optimizer, "iterations")]
+    found = [OptimizerVariable(optimizer, "iteration")]
     if not callable(optimizer._config.get("learning_rate")):
         found.append(OptimizerVariable(optimizer, "learning_rate"))
     if optimizer._trainer is None and optimizer._built_for:

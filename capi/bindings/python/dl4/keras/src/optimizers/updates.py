@@ -182,9 +182,12 @@ class Updates:
 
     def finalize_variable_values(self, var_list):
         """The averages become the weights where the fit ends."""
-        if self._averages:
-            for v in var_list:
-                v.assign(self._averages[self._get_variable_index(v)].numpy())
+        averages, places = self._averages, self._places
+        if not averages and self.use_ema and self._applier is not None:
+            averages = [v for v in self.variables if v.path.endswith("_average")]
+            places = {id(v): i for i, v in enumerate(self._applier.variables)}
+        for v in var_list if averages else ():
+            v.assign(averages[places[id(v)]].numpy())
 
     def update_step(self, gradient, variable, learning_rate):
         """The rule of the library's optimizer, for one variable."""

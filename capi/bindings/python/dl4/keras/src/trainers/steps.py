@@ -124,6 +124,10 @@ class Steps:
         own = [m for owner in owners for m in vars(owner).values() if isinstance(m, Metric)]
         return [*(self._tracked() if self.compiled else ()), *own]
 
+    @property
+    def metrics_variables(self):
+        return [v for metric in self.metrics for v in metric.variables]
+
     def _set_tracked_results(self, logs):
         """Takes the results of a run in the library."""
         loss, compiled = self._tracked()

@@ -86,7 +86,7 @@ class Layer(CustomLayer, TracedCalls, QuantizedLayer, LayerWeights, Kind):
                 config.update(_data_format())
         if not isinstance(trainable, bool):
             raise ValueError(
-                f"Expected argument `trainable` of {type(self).__name__} to be a boolean. Received: trainable={trainable}"
+                f"Expected `trainable` of {type(self).__name__} to be a boolean. Received: trainable={trainable}"
             )
         if name is not None and not isinstance(name, str):
             raise ValueError(

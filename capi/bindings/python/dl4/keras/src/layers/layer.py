@@ -65,6 +65,8 @@ class Layer(CustomLayer, TracedCalls, QuantizedLayer, LayerWeights, Kind):
         dtype = self._take_policy(dtype, deserialize_keras_object(told) if isinstance(told, dict) else told)
         if self._class_name in ("LSTM", "GRU"):
             kwargs.pop("use_cudnn", None)  # has no effect on the result
+            if kwargs.get("implementation") == 0:  # Keras's of old, which means the one of today
+                del kwargs["implementation"]
         _take_old_arguments(self._class_name, kwargs)
         first = kwargs.pop("weights", None) if self._class_name in _EMBEDDINGS else None
         if self._class_name is None:

@@ -95,14 +95,6 @@ class QuantizedLayer:
         """Its weights become whole numbers of fewer bits."""
         quantize.quantize_layer(self, quantize.checked(self, mode, config), type_check)
 
-    def quantized_build(self, kernel_shape, mode, config=None):
-        """Keras's way to make such weights, which quantize() does here."""
-        if mode not in quantize.MODES:
-            raise NotImplementedError(
-                f"Invalid quantization mode. Expected one of {quantize.MODES}. Received: quantization_mode={mode}"
-            )
-        raise NotImplementedError(f"{type(self).__name__}.quantized_build: expected a call of quantize({mode!r})")
-
     def _not_implemented_error(self, name):
         return NotImplementedError(f"Layer {type(self).__name__} does not have a `{name}` method implemented.")
 

@@ -87,7 +87,7 @@ class Inputs:
             return fed_tensors(functional, self._in_input_order(x))
         given = self._in_input_order(x)
         for v, t in zip(given, functional.inputs):
-            if v is None:
+            if v is None or isinstance(v, (list, tuple)) and any(e is None for e in v):
                 raise ValueError(f"{self.name}: the input {t.name!r} is not optional: expected data for it, got None")
         return [ranked(core.Tensor.of(v, t.dtype), t) for v, t in zip(given, functional.inputs)]
 

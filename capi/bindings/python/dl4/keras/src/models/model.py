@@ -45,8 +45,7 @@ class Model(Layer, Trainer, Inputs, InFiles, StateTree):
         return super().__new__(Functional if functional else cls, *args, **kwargs)
 
     def __init__(self, inputs=None, outputs=None, *args, name=None, trainable=True, **kwargs):
-        if args and isinstance(args[0], str):
-            name = args[0]
+        name = args[0] if args and isinstance(args[0], str) else name
         if type(self) in (Model, Functional) and (inputs is None) != (outputs is None):
             raise ValueError("Model(inputs, outputs): expected both")
         super().__init__(
@@ -412,9 +411,7 @@ class Model(Layer, Trainer, Inputs, InFiles, StateTree):
 
     def get_config(self):
         """Of a functional or sequential model, its layers and calls; a subclass says it itself."""
-        if overrides.is_overridden(self, "call"):
-            return {}
-        return model_config(self)
+        return {} if overrides.is_overridden(self, "call") else model_config(self)
 
     @classmethod
     def from_config(cls, config, custom_objects=None):
@@ -466,8 +463,7 @@ def _unpickle(data):
 
 
 class _OfFunctions(type(Model)):
-    def __instancecheck__(cls, thing):
-        """Models of a subclass, of inputs and outputs, are functional too."""
+    def __instancecheck__(cls, thing):  # models of a subclass, of inputs and outputs, are functional too
         return super().__instancecheck__(thing) or cls is Functional and getattr(thing, "_base", None) is not None
 
 

@@ -93,7 +93,8 @@ class OptimizerVariable:
         import numpy
 
         if self._slot is None:
-            return numpy.asarray(self._optimizer.iterations if self.name == "iteration" else self._optimizer.learning_rate)
+            optimizer = self._optimizer
+            return numpy.asarray(optimizer.iterations if self.name == "iteration" else optimizer.learning_rate)
         return self._in(TrainerState(self._optimizer._trainer)).copy()
 
     value = property(numpy)

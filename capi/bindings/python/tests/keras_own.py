@@ -62,7 +62,8 @@ FILES = {
     "classes of Keras's that have no public name",
 }
 CASES = {
-    r"overwrite_with_gradient|with_overwrite_state|float8|lora(_|$)|gptq|awq|fp8|quantize_invalid_mode": QUANTIZED,
+    r"overwrite_with_gradient|with_overwrite_state|float8|lora(_|$)|gptq|awq|fp8": QUANTIZED,
+    r"quantize_invalid_mode": QUANTIZED,
     r"SparseTest|sparse_(input|tensor|grad|data|weights)|_sparse\b|_sparse_|sparse$|sparse_?True|ragged": SPARSE,
     r"complex|view_as_|eig\b|ViewAs|polar|test_angle|test_(real|imag)$": COMPLEX,
     r"distribut|_tpu|_gpu|device_mesh": DISTRIBUTED,

@@ -136,6 +136,26 @@ CASES = {
             [floats(3, 1), np.array([3, 0]), np.array([0, 1, -1])],
         ],
     ),
+    "Tile so many times": (
+        "(float[N,3] x, int64[2] times) => (float[A,B] y)",
+        "y = Tile(x, times)",
+        [[floats(n, 3), np.array(times)] for n, times in ((2, [3, 1]), (4, [1, 2]), (1, [2, 3]), (3, [0, 1]))],
+    ),
+    "rows by flags, filled up to eight or cut": (
+        "(float[N,4] x) => (float[A,B] y, int64[2] size)",
+        ROWS
+        + """
+  eight = Constant<value = int64[1] {8}>()
+  count = Shape<start = 0, end = 1>(rows)
+  missing = Sub(eight, count)
+  none = Constant<value = int64[1] {0}>()
+  one = Constant<value = int64[1] {1}>()
+  pads = Concat<axis = 0>(none, none, missing, one)
+  value = Constant<value = float {0.5}>()
+  y = Pad(rows, pads, value)
+  size = Shape(y)""",
+        [[floats(6, 4)], [floats(30, 4)], [-np.abs(floats(4, 4))], [floats(0, 4)]],
+    ),
     "updates at the places of flags, maybe none": (
         "(float[N,3] x) => (float[N,3] y)",
         ROWS

@@ -113,11 +113,11 @@ void pad_constant(const Op &op, const Margins &pads, double number) {
   op.give(0, x, dims, perm);
 }
 
-// Where an axis or what is put around it is free: which place of x each place of the result is.
-Node padded(const Op &op, Node x, int at, const Dim &n, const Dim &before, const Dim &after, const std::string &mode,
-            double number) {
+// Where an axis or what is put around it is free: which place of x each place of the result is. dims: of x.
+Node padded(const Op &op, Node x, size_t at, std::vector<Dim> dims, const Dim &before, const Dim &after,
+            const std::string &mode, double number) {
   Symbols &s = op.symbols();
-  const Dim one{1, {}}, none{0, {}};
+  const Dim one{1, {}}, none{0, {}}, n = dims[at];
   Node place = op.places(s.largest(s.sum(s.sum(n, before), after), none));
   if (before != none) place = minus(op, place, op.number(before));
   const Node last = op.number(s.sum(n, one, -1)), zero = op.number(none);
@@ -128,16 +128,19 @@ Node padded(const Op &op, Node x, int at, const Dim &n, const Dim &before, const
   const auto size = [&](Node i) {
     return op.layer("BroadcastMaximum", Json::object(), {i, op.layer("BroadcastSubtract", {{"x1", 0}}, {i})});
   };
-  const Node from = mode == "wrap"      ? op.layer("Mod", Json::object(), {place, op.number(n)})
-                    : mode == "reflect" ? minus(op, last, size(minus(op, last, size(place))))
-                                        : bounded(place);
-  const Node y = op.layer("Take", {{"axis", at}}, {x, from});
-  if (mode != "constant") return y;
-  Node inside = op.layer("Equal", Json::object(), {place, from});
-  Ints behind(static_cast<size_t>(op.shape(x).rank() - 1 - at));
-  for (size_t i = 0; i < behind.size(); ++i) behind[i] = static_cast<int64_t>(i) + 1;
-  if (!behind.empty()) inside = op.layer("ExpandDims", {{"axis", behind}}, {inside});
-  return op.layer("Where", {{"x2", number}}, {inside, y});
+  Node from = mode == "wrap"      ? op.layer("Mod", Json::object(), {place, op.number(n)})
+              : mode == "reflect" ? minus(op, last, size(minus(op, last, size(place))))
+                                  : bounded(place);
+  if (mode == "constant") {  // which is place 0 of those in front of which it stands: there may be no others
+    Tensor t = make_tensor(op.r.graph().dtype(x), {});
+    std::fill_n(t.data.get(), t.bytes(), std::byte{0});
+    if (t.dtype == DType::f32) *t.as<float>() = static_cast<float>(number);
+    dims[at] = one;
+    x = op.layer("Concatenate", {{"axis", at}}, {op.spread(op.constant_node(std::move(t)), dims), x});
+    from = op.layer("Where", {{"x2", 0}},
+                    {op.layer("Equal", Json::object(), {place, from}), by_number(op, "BroadcastAdd", from, 1)});
+  }
+  return op.layer("Take", {{"axis", at}}, {x, from});
 }
 
 // True if it was done here.
@@ -169,7 +172,9 @@ bool pad_free(const Op &op, const std::string &mode) {
     const Dim &before = (*list)[i], &after = (*list)[i + axes.size()];
     const auto axis = static_cast<size_t>(axes[i]);
     if (before == none && after == none) continue;
-    x = padded(op, x, inverse(perm)[axis], dims[axis], before, after, mode, number);
+    std::vector<Dim> lie;  // in the order of x
+    for (int i : perm) lie.push_back(dims[static_cast<size_t>(i)]);
+    x = padded(op, x, static_cast<size_t>(inverse(perm)[axis]), std::move(lie), before, after, mode, number);
     dims[axis] = op.symbols().sum(op.symbols().sum(dims[axis], before), after);
   }
   op.give(0, x, dims, perm);

@@ -338,7 +338,7 @@ void tile_by_sizes(const Op &op, const std::vector<Dim> &times) {
 }
 
 void tile(const Op &op) {
-  if (const auto list = op.sizes(1); list && !op.constant(1)) return tile_by_sizes(op, *list);
+  if (op.has(1) && !op.constant(1)) return tile_by_sizes(op, op.sizes_of(1));
   const auto times = op.integers("repeats", 1);
   Value &v = op.in(0);
   if (!times || times->size() != v.dims.size()) fail(Code::corrupt_file, "has no \"repeats\" for each axis");

@@ -13,6 +13,12 @@
 
 namespace dl4_test {
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool sanitized = true;
+#else
+inline constexpr bool sanitized = false;
+#endif
+
 // What must succeed.
 inline void ok(dl4_error *e) {
   EXPECT_EQ(e, nullptr) << dl4_error_message(e);
@@ -74,8 +80,9 @@ inline dl4_error *load_copy(dl4_context *c, const void *data, int64_t bytes, con
 inline std::vector<std::string> kinds_of(const char *category) {
   Own<dl4_blob> b;
   ok(dl4_registry_json(category, nullptr, b.out()));
+  const nlohmann::json all = nlohmann::json::parse(dl4_blob_data(b));
   std::vector<std::string> names;
-  for (const auto &[name, kind] : nlohmann::json::parse(dl4_blob_data(b))[category].items()) names.push_back(name);
+  for (const auto &[name, kind] : all.at(category).items()) names.push_back(name);
   return names;
 }
 

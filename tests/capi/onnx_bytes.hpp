@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <ctime>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -81,6 +82,20 @@ std::vector<To> run(const std::string &bytes, const std::vector<int64_t> &dims, 
   EXPECT_EQ(dl4_tensor_bytes(to) % static_cast<int64_t>(sizeof(To)), 0);
   const To *data = static_cast<const To *>(dl4_tensor_data(to));
   return {data, data + dl4_tensor_bytes(to) / static_cast<int64_t>(sizeof(To))};
+}
+
+// A load, and the seconds of processor time that it takes, a sanitizer's share taken off: the machine may be busy.
+struct Loaded {
+  Refusal r;
+  Own<dl4_model> m;
+  double seconds;
+};
+inline Loaded timed(dl4_context *c, const std::string &bytes) {
+  Loaded l;
+  const std::clock_t start = std::clock();
+  l.m = load(c, bytes, l.r);
+  l.seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC / (sanitized ? 10 : 1);
+  return l;
 }
 
 inline void expect_refusal(const std::string &bytes, int32_t code, const std::vector<std::string> &words) {

@@ -12,11 +12,6 @@
 
 namespace dl4_test {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr bool sanitized = true;
-#else
-inline constexpr bool sanitized = false;
-#endif
 #if defined(__SANITIZE_THREAD__)
 inline constexpr bool no_threads_after_fork = true;
 #else

@@ -1,5 +1,4 @@
 // ONNX's If, Loop and sequences: what they give, and that no file of a kilobyte takes long.
-#include <ctime>
 
 #include "capi/onnx_bytes.hpp"
 
@@ -194,18 +193,7 @@ TEST(OnnxFlow, AnOptionalHasAValueOrNot) {
 
 // ---- files that ask for much
 
-struct Loaded {
-  Refusal r;
-  double seconds;  // of processor time: the machine may be busy
-};
-Loaded timed(const std::string &bytes) {
-  const auto c = bounded();
-  Loaded l;
-  const std::clock_t start = std::clock();
-  const auto m = load(c, bytes, l.r);
-  l.seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
-  return l;
-}
+Loaded timed(const std::string &bytes) { return onnx_bytes::timed(bounded(), bytes); }
 
 TEST(OnnxFlow, BodiesInBodiesEndSomewhere) {
   const auto nested = [](int depth) {

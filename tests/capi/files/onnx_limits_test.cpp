@@ -1,5 +1,4 @@
 // ONNX files that ask for much: what a load may take is bounded by the context or, by default, by the file.
-#include <ctime>
 #include <limits>
 
 #include "capi/onnx_bytes.hpp"
@@ -18,19 +17,6 @@ std::string doubled(std::string graph, int times) {
     graph += named("Concat", {from, from}, to, integer("axis", 0));
   }
   return graph + node("Relu", {"x"});
-}
-
-struct Loaded {
-  Refusal r;
-  Own<dl4_model> m;
-  double seconds;  // of processor time: the machine may be busy
-};
-Loaded timed(dl4_context *c, const std::string &bytes) {
-  Loaded l;
-  const std::clock_t start = std::clock();
-  l.m = load(c, bytes, l.r);
-  l.seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
-  return l;
 }
 
 TEST(OnnxLimits, ListsThatDoubleAreNoMemory) {

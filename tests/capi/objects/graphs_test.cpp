@@ -1,6 +1,6 @@
 // Graphs as they are described, named, merged; and large ones.
 #include <algorithm>
-#include <chrono>
+#include <ctime>
 #include <nlohmann/json.hpp>
 
 #include "capi/processes.hpp"
@@ -89,7 +89,7 @@ std::string chain(int n, bool reversed) {
 
 TEST(Graphs, TwentyThousandLayersTakeSecondsNotHours) {
   const int layers = sanitized ? 2000 : 20000;
-  auto start = std::chrono::steady_clock::now();
+  const std::clock_t start = std::clock();  // of processor time: the machine may be busy
   Own<dl4_graph> named;
   ok(dl4_graph_create(nullptr, named.out()));
   auto units = attrs(R"({"units": 1})");
@@ -109,8 +109,7 @@ TEST(Graphs, TwentyThousandLayersTakeSecondsNotHours) {
     ok(load_copy(nullptr, dl4_blob_data(file), dl4_blob_size(file), nullptr, loaded.out()));
     EXPECT_EQ(dl4_port_count(loaded, DL4_WEIGHTS), 2 * layers);
   }
-  std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
-  EXPECT_LT(spent.count(), 60);
+  EXPECT_LT(static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC, 60);
 }
 
 TEST(Graphs, EachOfManyOutputsHasANameOfItsOwn) {

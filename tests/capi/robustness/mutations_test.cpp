@@ -22,11 +22,6 @@ using namespace dl4_test;
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool sanitized = true;
-#else
-constexpr bool sanitized = false;
-#endif
 
 // ---- Damage -------------------------------------------------------------------------------------------------------
 

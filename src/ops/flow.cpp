@@ -65,7 +65,8 @@ std::vector<Operand> BranchOp::infer(Operands src) const {
     return out;
   }
   // With a free size it may be that only one of them fits it.
-  const bool open = std::any_of(src.begin(), src.end(), [](const Operand &o) { return !o.shape.known(); });
+  const bool open =
+      own_shapes || std::any_of(src.begin(), src.end(), [](const Operand &o) { return !o.shape.known(); });
   for (size_t i = 0; i < out.size(); ++i) {
     const bool free = open || !out[i].shape.known() || !other[i].shape.known();
     const bool same = free ? out[i].shape.rank() == other[i].shape.rank() : out[i].shape == other[i].shape;
@@ -103,7 +104,7 @@ Id ensure_size(Emit &e, Id x, Id of, int axis, int64_t size) {
 }
 
 std::vector<Id> branch(Emit &e, Id flag, BodyWriter &then, const std::vector<Id> &then_outputs, BodyWriter &otherwise,
-                       const std::vector<Id> &other_outputs) {
+                       const std::vector<Id> &other_outputs, bool own_shapes) {
   std::vector<Id> src{flag};
   const auto part = [&](BodyWriter &writer, const std::vector<Id> &outputs) {
     auto written = writer.written(outputs);
@@ -112,7 +113,7 @@ std::vector<Id> branch(Emit &e, Id flag, BodyWriter &then, const std::vector<Id>
     return p;
   };
   BranchOp::Part first = part(then, then_outputs), second = part(otherwise, other_outputs);
-  return e.step(std::make_shared<BranchOp>(std::move(first), std::move(second)), src);
+  return e.step(std::make_shared<BranchOp>(std::move(first), std::move(second), own_shapes), src);
 }
 
 Id While::state(Id at_first) {

@@ -13,10 +13,12 @@ struct BranchOp final : NotDifferentiable<BranchOp> {
     std::string bits;
   };
   Part then, otherwise;
+  bool own_shapes = false;  // of each body: a run cuts the Program here, as it does at range
 
-  BranchOp(Part then, Part otherwise) : then(std::move(then)), otherwise(std::move(otherwise)) {}
+  BranchOp(Part then, Part otherwise, bool own_shapes)
+      : then(std::move(then)), otherwise(std::move(otherwise)), own_shapes(own_shapes) {}
   void fields(auto &f) const {
-    f("then", then.src), f("otherwise", otherwise.src);
+    f("then", then.src), f("otherwise", otherwise.src), f("own_shapes", own_shapes);
     if constexpr (requires { f.bits; }) f("", then.bits), f("", otherwise.bits);
   }
   std::string_view name() const override { return "branch"; }
@@ -52,7 +54,7 @@ Id ensure_size(Emit &e, Id x, Id of, int axis, int64_t size);
 
 // The values of a branch on a flag, whose bodies are these writers' with these outputs.
 std::vector<Id> branch(Emit &e, Id flag, BodyWriter &then, const std::vector<Id> &then_outputs, BodyWriter &otherwise,
-                       const std::vector<Id> &other_outputs);
+                       const std::vector<Id> &other_outputs, bool own_shapes = false);
 
 // Writes a body that is repeated, and then the step.
 class While {

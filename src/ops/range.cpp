@@ -17,7 +17,7 @@ std::vector<Operand> RangeOp::infer(Operands src) const {
 bool is_sized_by_numbers(const Step &step) {
   if (as<RangeOp>(step)) return true;
   const auto *branch = as<BranchOp>(step);
-  return branch && (sized_by_numbers(*branch->then.body) || sized_by_numbers(*branch->otherwise.body));
+  return branch && (branch->own_shapes || sized_by_numbers(*branch->then.body) || sized_by_numbers(*branch->otherwise.body));
 }
 const Step *sized_by_numbers(const Program &p) {
   const auto it = std::find_if(p.steps.begin(), p.steps.end(), is_sized_by_numbers);

@@ -177,6 +177,18 @@ CASES = {
   size = Shape(y)""",
         [[np.abs(floats(6)), floats(2)], [-np.abs(floats(4)), floats(2)], [np.abs(floats(9)), floats(2)]],
     ),
+    "a cache that a branch makes or takes": (
+        "(float[B,S,2] x, float[B,P,2] past, bool[1] taken) => (float[B,K,2] cache, float[B,2] y)",
+        """size = Shape(x)
+  none = Constant<value = int64[3] {0, 1, 2}>()
+  cache = If(taken)<
+    then_branch = t() => (float[A,C,2] a) { a = ConstantOfShape(none) },
+    else_branch = e() => (float[D,E,2] b) { b = Concat<axis = 1>(past, x) }>
+  axes = Constant<value = int64[1] {1}>()
+  all = Concat<axis = 1>(past, x)
+  y = ReduceSum<keepdims = 0>(all, axes)""",
+        [[floats(2, s, 2), floats(2, p, 2), np.array([f])] for s, p, f in ((3, 0, False), (1, 4, True), (2, 2, False))],
+    ),
     "flags of flags": (
         "(float[N] x) => (float[K] y)",
         OF_FLAGS

@@ -104,6 +104,22 @@ TEST(OnnxSizes, AreWhereARangeBeginsAndEnds) {
 }
 
 // Constants are folded, floats too: a kernel that is computed.
+// The kernel says how many channels there are.
+TEST(OnnxSizes, OfChannelsMayBeFree) {
+  const std::string bytes = model_of(initializer<float>("w", 1, {1, 2, 1, 1}, {1, 10}) + named("Conv", {"x", "w"}, "y"),
+                                     port(11, "x", 1, {1, -1, 1, 3}) + port(12, "y", 1, {1, 1, 1, 3}));
+  EXPECT_EQ((run<float, float>(bytes, {1, 2, 1, 3}, {1, 2, 3, 4, 5, 6})), (std::vector<float>{41, 52, 63}));
+  Refusal r;
+  const auto m = load(nullptr, bytes, r);
+  ASSERT_EQ(r.code, 0) << r.message;
+  Own<dl4_session> s;
+  ok(dl4_session_create(m, nullptr, s.out()));
+  const auto x = tensor({1, 3, 1, 3}, numbers(9));
+  dl4_tensor *in = x;
+  Own<dl4_tensor> y;
+  EXPECT_EQ(refusal(dl4_session_run(s, &in, 1, y.out(), 1, nullptr)).code, DL4_SHAPE_MISMATCH);
+}
+
 TEST(OnnxSizes, OfConstantsAreConstants) {
   const std::string kernel = initializer<float>("v", 1, {1, 4, 1}, {1, 2, 3, 4}) +
                              initializer<float>("g", 1, {1}, {2}) + named("Mul", {"v", "g"}, "w") + ints("axes", {2}) +

@@ -46,6 +46,35 @@ TEST(Flow, CondRunsOneOfTwoLayersWithWeightsOfTheirOwn) {
   EXPECT_EQ(out_of(again, {tensor_of<uint8_t>(DL4_BOOL, {}, {1}), at}), (std::vector<float>{14, 25, 36}));
 }
 
+// The rows of x twice, or none of them; then the number of rows.
+TEST(Flow, LayersOfACondMayGiveShapesOfTheirOwn) {
+  const auto net = [](const char *own) {
+    auto g = graph();
+    const dl4_node flag = input(g, "flag", {}, DL4_BOOL), x = input(g, "x", {-1, 2});
+    const dl4_node y =
+        put(g, "Cond", "cond",
+            (R"({"then": {"class_name": "UpSampling1D", "config": {"size": 2}},
+        "otherwise": {"class_name": "Cropping1D", "config": {"cropping": [0, 3]}}, "own_shapes": )" +
+             std::string(own) + '}')
+                .c_str(),
+            {flag, put(g, "ExpandDims", "a", R"({"axis": 0})", {x}), put(g, "ExpandDims", "b", R"({"axis": 0})", {x})});
+    return build(g, {flag, x}, {put(g, "BroadcastAdd", "twice", "{}", {y, y})});
+  };
+  const auto m = net("true");
+  const auto at = floats({3, 2}, {1, 2, 3, 4, 5, 6});
+  const auto yes = tensor_of<uint8_t>(DL4_BOOL, {}, {1}), no = tensor_of<uint8_t>(DL4_BOOL, {}, {0});
+  Refusal r;
+  const auto again = load(nullptr, saved(m), r);
+  ASSERT_EQ(r.code, 0) << r.message;
+  for (const dl4_model *of : {m.get(), again.get()}) {
+    EXPECT_EQ(out_of(of, {yes, at}), (std::vector<float>{2, 4, 2, 4, 6, 8, 6, 8, 10, 12, 10, 12}));
+    EXPECT_EQ(out_of(of, {no, floats({4, 2}, {1, 2, 3, 4, 5, 6, 7, 8})}), (std::vector<float>{2, 4}));
+  }
+  out_of(net("false"), {yes, at}, &r);
+  EXPECT_EQ(r.code, DL4_SHAPE_MISMATCH);
+  EXPECT_NE(r.message.find("expected the same of both branches"), std::string::npos) << r.message;
+}
+
 TEST(Flow, CondHasNoGradient) {
   auto g = graph();
   const dl4_node flag = input(g, "flag", {}, DL4_BOOL), x = input(g, "x", {-1, 2});

@@ -58,7 +58,7 @@ FILES = {
     r"models/variable_mapping": MACHINERY,
     r"callbacks/(tensorboard|remote|orbax)": "that callback is not in the library",
     r"export/(openvino|saved_model|litert|torch)|tf_dataset_adapter|torch_data_loader|tf_saved": FRAMEWORK,
-    r"trainers/(compile_utils|epoch_iterator|data_adapters/(array|generator|py_dataset)_|data_adapters/data_adapter_utils)":
+    r"trainers/(compile_utils|epoch_iterator|data_adapters/(array_|generator_|py_dataset_|data_adapter_utils))":
     "classes of Keras's that have no public name",
 }
 CASES = {

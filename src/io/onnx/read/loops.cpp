@@ -62,8 +62,10 @@ void branch(const Op &op, const File &then, const File &otherwise) {
       values.back().push_back(v);
     }
   }
+  bool own_shapes = false;
   for (size_t i = 0; i < op.node.out.size(); ++i) {
     const Value &a = values[0][i], &b = values[1][i];
+    own_shapes = own_shapes || (a.dims != b.dims && op.r.counts());
     if (a.dtype != b.dtype || a.rank() != b.rank())
       op.refuse("on a condition that the model computes, with branches that give ", a.dtype, " of ", a.rank(),
                 " axes and ", b.dtype, " of ", b.rank(), " as output ", i, ", is not supported");
@@ -75,7 +77,8 @@ void branch(const Op &op, const File &then, const File &otherwise) {
   const auto y = op.layers("Cond",
                            {{"then", std::move(first)},
                             {"otherwise", std::move(second)},
-                            {"inputs", static_cast<int64_t>(sides[0].seen.size())}},
+                            {"inputs", static_cast<int64_t>(sides[0].seen.size())},
+                            {"own_shapes", own_shapes}},
                            in, {}, weights);
   for (size_t i = 0; i < op.node.out.size(); ++i) {
     std::vector<Dim> dims = values[0][i].dims;

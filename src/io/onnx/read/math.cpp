@@ -15,6 +15,12 @@ Json activation(const char *name, Json config) {
 
 Node by_number(const Op &op, const char *kind, Node x, double number) { return op.layer(kind, {{"x2", number}}, {x}); }
 
+Node last_of(const Op &op, Node x, std::vector<Dim> dims, int64_t size) {
+  if (op.shape(x).last() != free_dim) return x;
+  dims.back() = {size, {}};
+  return op.layer("ReshapeLike", Json::object(), {x, op.zeros(dims)});
+}
+
 void unary(const Op &op, const char *kind, Json config, bool not_negative) {
   each(
       op, [&](Node x) { return op.layer(kind, config, {x}); }, not_negative);

@@ -32,6 +32,8 @@ float rounded(float x, Type type, bool saturate);
 // A free size, of integers or as a float; and what is asked of one.
 std::optional<Dim> free_size(const Op &op, size_t i);
 void give_asked(const Op &op, Asked asked, DType dtype, std::vector<Dim> dims);
+// x of these dims, whose last axis is of that size: a kernel says so where the model does not.
+Node last_of(const Op &op, Node x, std::vector<Dim> dims, int64_t size);
 // Two values that broadcast.
 inline Node plus(const Op &op, Node a, Node b) { return op.layer("BroadcastAdd", Json::object(), {a, b}); }
 inline Node minus(const Op &op, Node a, Node b) { return op.layer("BroadcastSubtract", Json::object(), {a, b}); }

@@ -37,10 +37,7 @@ const NodeProto *bias_behind(const Op &op, int64_t units, Tensor &bias) {
 // x times a constant: a Dense layer.
 void dense(const Op &op, Node x, std::vector<Dim> dims, const Tensor &kernel, std::optional<Tensor> bias) {
   const int64_t units = kernel.shape[1];
-  if (op.shape(x).last() == free_dim) {  // the kernel says what it must be
-    dims.back() = {kernel.shape[0], {}};
-    x = op.layer("ReshapeLike", Json::object(), {x, op.zeros(dims)});
-  }
+  x = last_of(op, x, dims, kernel.shape[0]);
   Tensor found;
   const NodeProto *next = bias ? nullptr : bias_behind(op, units, found);
   if (next) bias = found;

@@ -109,7 +109,10 @@ void conv(const Op &op) {
   if (op.has(2) && !computed) bias = op.floats(2, "bias");
   const Perm perm = channels_last(v.rank());
   const auto by = is_quantized_after(op) ? convolved_by_row : convolved;
-  Node y = by(op, op.as(v, perm), w, how, bias);
+  const int64_t channels = checked_mul(w.shape[1], op.integer("group", 1));
+  std::vector<Dim> dims;
+  for (int i : perm) dims.push_back(v.dims[static_cast<size_t>(i)]);
+  Node y = by(op, last_of(op, op.as(v, perm), std::move(dims), channels), w, how, bias);
   if (apart) y = op.layer(of_rank("MaxPooling", how.axes()), {{"pool_size", ones}, {"strides", steps}}, {y});
   if (computed) y = plus(op, y, op.x(2));
   op.give(0, y, {v.dims[0]}, perm);

@@ -48,11 +48,14 @@ struct Cond final : Layer {
       "have. It has no gradient.";
   InnerLayer then, otherwise;
   int64_t inputs = 1;
+  bool own_shapes = false;
 
   void fields(Fields &f) override {
     f("then", then).required(minimal).doc("the layer that runs if the flag is true");
     f("otherwise", otherwise).required(minimal).doc("the layer that runs if it is false");
     f("inputs", inputs).at_least(0).doc("how many of the inputs behind the flag are those of `then`");
+    f("own_shapes", own_shapes)
+        .doc("whether the layers may give other shapes than each other: what follows is planned when one of them ran");
   }
   void check() override {
     need_layer(then, "then"), need_layer(otherwise, "otherwise");
@@ -61,7 +64,7 @@ struct Cond final : Layer {
   Arity arity() const override { return {1, any_number}; }
   Facts facts() const override {
     return {.inputs = {{"flag", "()"}, {"inputs", "(...)"}},
-            .outputs = {{"outputs", "(...), those of the layers, which have the same shapes"}},
+            .outputs = {{"outputs", "(...), those of the layers, which have the same shapes without `own_shapes`"}},
             .weights = {{"weights", "those of the layers, under their names"}}};
   }
   std::vector<Symbol> call(Call &c) const override {
@@ -76,7 +79,7 @@ struct Cond final : Layer {
               b = part(second, otherwise, 1 + inputs, static_cast<int64_t>(c.in.size()));
     if (a.size() != b.size())
       fail(Code::invalid_argument, "expected layers of as many outputs, got ", a.size(), " and ", b.size());
-    return symbols_of(ops::branch(c.e, c.x(), first, a, second, b));
+    return symbols_of(ops::branch(c.e, c.x(), first, a, second, b, own_shapes));
   }
 };
 

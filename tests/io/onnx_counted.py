@@ -200,6 +200,41 @@ CASES = {
     ),
 }
 
+# Resize of images of free sizes: to the sizes of another value, to those of an input, by a scale.
+IMAGES = [[floats(1, 2, h, w), floats(1, 2, a, b)] for h, w, a, b in ((5, 4, 7, 9), (6, 9, 4, 6), (3, 8, 1, 1))]
+for mode, where, rounding in (
+    ("nearest", "asymmetric", "floor"),
+    ("nearest", "half_pixel", "round_prefer_floor"),
+    ("nearest", "half_pixel", "round_prefer_ceil"),
+    ("nearest", "align_corners", "ceil"),
+    ("nearest", "pytorch_half_pixel", "floor"),
+    ("linear", "half_pixel", "floor"),
+    ("linear", "pytorch_half_pixel", "floor"),
+    ("linear", "align_corners", "floor"),
+    ("linear", "asymmetric", "floor"),
+):
+    how = f'<mode = "{mode}", coordinate_transformation_mode = "{where}", nearest_mode = "{rounding}">'
+    CASES[f"Resize {mode} {where} {rounding} to sizes of another value"] = (
+        "(float[1,2,H,W] x, float[1,2,A,B] other) => (float[1,2,C,D] y)",
+        f"""size = Shape(other)
+  y = Resize{how}(x, , , size)""",
+        IMAGES,
+    )
+    CASES[f"Resize {mode} {where} {rounding} to sizes that are given"] = (
+        "(float[1,2,H,W] x, int64[2] to) => (float[1,2,C,D] y)",
+        f"""same = Constant<value = int64[2] {{1, 2}}>()
+  size = Concat<axis = 0>(same, to)
+  y = Resize{how}(x, , , size)""",
+        [[x, np.array(other.shape[2:])] for x, other in IMAGES],
+    )
+    for scale in (0.5, 1.5, 2.0, 0.75):
+        CASES[f"Resize {mode} {where} {rounding} by {scale}"] = (
+            "(float[1,2,H,W] x) => (float[1,2,C,D] y)",
+            f"""scales = Constant<value = float[4] {{1.0, 1.0, {scale}, {scale}}}>()
+  y = Resize{how}(x, , scales)""",
+            [[x] for x, _ in IMAGES],
+        )
+
 # What is refused by name: inputs and outputs, body, words of the error.
 REFUSED = {
     "a size in a body that is repeated": (

@@ -105,10 +105,10 @@ const Row *find(std::span<const Row> rows, std::string_view op) {
 
 const Row *row_of(std::string_view op) {
   constexpr std::span<const Row> (*families[])() = {
-      &math_rows,     &activation_rows, &shape_rows,     &index_rows,     &space_rows,   &pool_rows,   &pad_rows,
-      &norm_rows,     &product_rows,    &attention_rows, &recurrent_rows, &scan_rows,    &flow_rows,   &sequence_rows,
-      &training_rows, &order_rows,      &quantized_rows, &number_rows,    &sampled_rows, &signal_rows, &step_rows,
-      &chosen_rows,   &integer_rows,    &drawn_rows,     &type_rows,      &counted_rows, &named_rows,
+      &math_rows,     &activation_rows, &shape_rows,   &index_rows,     &space_rows,     &pool_rows,    &pad_rows,
+      &resize_rows,   &norm_rows,       &product_rows, &attention_rows, &recurrent_rows, &scan_rows,    &flow_rows,
+      &sequence_rows, &training_rows,   &order_rows,   &quantized_rows, &number_rows,    &sampled_rows, &signal_rows,
+      &step_rows,     &chosen_rows,     &integer_rows, &drawn_rows,     &type_rows,      &counted_rows, &named_rows,
   };
   for (auto rows : families)
     if (const Row *row = find(rows(), op)) return row;

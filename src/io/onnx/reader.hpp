@@ -276,6 +276,7 @@ std::span<const Row> index_rows();
 std::span<const Row> space_rows();
 std::span<const Row> pool_rows();
 std::span<const Row> pad_rows();
+std::span<const Row> resize_rows();
 std::span<const Row> norm_rows();
 std::span<const Row> product_rows();
 std::span<const Row> attention_rows();

@@ -120,6 +120,19 @@ TEST(OnnxSizes, OfChannelsMayBeFree) {
   EXPECT_EQ(refusal(dl4_session_run(s, &in, 1, y.out(), 1, nullptr)).code, DL4_SHAPE_MISMATCH);
 }
 
+// Half of the rows, which is no whole number of times.
+TEST(OnnxSizes, MayBeResizedByAFraction) {
+  const auto how = [](const char *name, const char *value) { return attribute(name, field(4, std::string(value)), 3); };
+  const auto resized = [&](const std::string &more) {
+    return initializer<float>("scales", 1, {2}, {0.5, 1}) + named("Resize", {"x", "", "scales"}, "y", more);
+  };
+  const std::string near = resized(how("coordinate_transformation_mode", "asymmetric") + how("nearest_mode", "floor"));
+  EXPECT_EQ(rows(near, 4), (std::vector<float>{0, 1, 2, 3, 8, 9, 10, 11}));
+  EXPECT_EQ(rows(near, 3), (std::vector<float>{0, 1, 2, 3}));
+  EXPECT_EQ(rows(resized(how("mode", "linear")), 4), (std::vector<float>{2, 3, 4, 5, 10, 11, 12, 13}));
+  expect_refusal(model_with(resized(how("mode", "cubic"))), DL4_UNSUPPORTED, {"Resize", "of a free axis", "cubic"});
+}
+
 TEST(OnnxSizes, OfConstantsAreConstants) {
   const std::string kernel = initializer<float>("v", 1, {1, 4, 1}, {1, 2, 3, 4}) +
                              initializer<float>("g", 1, {1}, {2}) + named("Mul", {"v", "g"}, "w") + ints("axes", {2}) +

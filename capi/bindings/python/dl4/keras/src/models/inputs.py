@@ -49,9 +49,10 @@ class Inputs:
         batch that an input was said to have is one that only stateful layers keep to, as in Keras."""
         self._keep_up()
         functional = self._build_from_data(x, free)
+        fixed = any(t.shape and t.shape[0] is not None for t in functional.inputs)
+        fixed = fixed and not any(map(is_stateful, self._flatten_layers()))
         if not self._follows_sizes():
-            fixed = any(t.shape and t.shape[0] is not None for t in functional.inputs)
-            if fixed and not any(map(is_stateful, self._flatten_layers())):
+            if fixed:
                 if self._trainer is not None:
                     self._suspend()
                 free = [Input(batch_shape=(None, *t.shape[1:]), dtype=t.dtype, name=t.name) for t in functional.inputs]
@@ -65,7 +66,7 @@ class Inputs:
             tuple(a if a == b and i >= free else None for i, (a, b) in enumerate(zip(k, s)))
             for s, k in zip(sizes, known)
         ]
-        if any(j[1:] != k[1:] for j, k in zip(joined, known)):
+        if fixed or any(j[1:] != k[1:] for j, k in zip(joined, known)):
             if self._trainer is not None:
                 self._suspend()
             inputs = [

@@ -190,7 +190,9 @@ class Optimizer(Updates, Kind):
     def apply(self, grads, trainable_variables=None):
         """Updates variables by gradients that are arrays."""
         overrides.refuse(self, "apply()", "compile")
-        grads = [computed(g) if is_tensor(g) and g.call.is_bound() else g for g in grads]
+        grads = list(grads)
+        if call_context.traced_step() is None:  # in such a step weights are what they will be
+            grads = [computed(g) if is_tensor(g) and g.call.is_bound() else g for g in grads]
         if call_context.step() is not None and call_context.traced_step() is None:  # a tape of arrays
             import numpy
 

@@ -75,9 +75,8 @@ class GPTQ:
 
     def _parameters(self, weights):
         how = self.config
-        found = numbers.compute_quantization_parameters(
-            weights, bits=how.weight_bits, symmetric=how.symmetric, per_channel=how.per_channel,
-            group_size=how.group_size,
+        found = numbers.bounded_parameters(
+            weights, how.weight_bits, how.symmetric, how.per_channel, how.group_size
         )
         return [np.asarray(v) for v in found]
 
@@ -130,8 +129,8 @@ class AWQ:
     def _rounded(self, weights):
         """Whole numbers with their scales and zero points, and what they stand for."""
         size, group = weights.shape[1], self.config.group_size
-        scale, zero, most = numbers.compute_quantization_parameters(
-            weights, bits=4, per_channel=True, group_size=group
+        scale, zero, most = numbers.bounded_parameters(
+            weights, bits=4, symmetric=False, per_channel=True, group_size=group
         )
         groups = np.arange(size) // group if group != -1 else np.zeros(size, "int32")
         whole = numbers.quantize_with_sz_map(weights, scale, zero, groups, most)

@@ -84,18 +84,8 @@ def unpack_int4(packed, orig_len, axis=0, dtype="int8"):
     return ops.convert_to_tensor(np.moveaxis(both, 0, axis))
 
 
-def compute_quantization_parameters(
-    x,
-    *,
-    bits,
-    symmetric=False,
-    per_channel=False,
-    group_size=-1,
-    compute_dtype="float32",
-    epsilon=0.0,
-    signed=False,
-):
-    """Of weights (outputs, inputs): scales and zero points by output and group of inputs, and the largest number."""
+def _parameters(x, bits, symmetric, per_channel, group_size, compute_dtype="float32", epsilon=0.0, signed=False):
+    """compute_quantization_parameters() with zero points as floats, unsigned ones in no bounds."""
     if x is None:
         raise ValueError(f"Input tensor {x} cannot be None.")
     (x,) = _need_arrays("compute_quantization_parameters", x)
@@ -121,10 +111,31 @@ def compute_quantization_parameters(
     scale = np.where(scale <= 0, x.dtype.type(1e-8), scale)
     low = -(2 ** (bits - 1)) if signed else 0
     zero = np.full_like(scale, 2 ** (bits - 1) + low) if symmetric else np.round(-least / scale) + low
-    zero = np.clip(zero, low, low + 2**bits - 1 if signed else 255)  # unsigned below 0 Keras's is undefined
+    zero = np.clip(zero, low, low + 2**bits - 1) if signed else zero
     scale, zero = (np.broadcast_to(v, (outputs, groups)) for v in (scale, zero))
-    zero = zero.astype("int8" if signed else "uint8")
-    return ops.convert_to_tensor(scale.copy()), ops.convert_to_tensor(zero), ops.convert_to_tensor(top)
+    return ops.convert_to_tensor(scale.copy()), zero, ops.convert_to_tensor(top)
+
+
+def compute_quantization_parameters(
+    x,
+    *,
+    bits,
+    symmetric=False,
+    per_channel=False,
+    group_size=-1,
+    compute_dtype="float32",
+    epsilon=0.0,
+    signed=False,
+):
+    """Of weights (outputs, inputs): scales and zero points by output and group of inputs, and the largest number."""
+    scale, zero, top = _parameters(x, bits, symmetric, per_channel, group_size, compute_dtype, epsilon, signed)
+    return scale, ops.convert_to_tensor(zero.astype("int64").astype("int8" if signed else "uint8")), top
+
+
+def bounded_parameters(x, bits, symmetric, per_channel, group_size):
+    """The same, unsigned, with zero points of at least 0: below, Keras's are what a processor makes of such bytes."""
+    scale, zero, top = _parameters(x, bits, symmetric, per_channel, group_size)
+    return scale, ops.convert_to_tensor(np.clip(zero, 0, 255).astype("uint8")), top
 
 
 def quantize_with_zero_point(input_tensor, scale, zero, maxq):

@@ -5,6 +5,7 @@ import struct
 import numpy as np
 
 from ..keras.src.data.structure import as_bytes, string_array
+from ..keras.src.utils.records import field, number, RecordWriter
 from .dispatch import array, name_of, tensor
 
 
@@ -79,7 +80,7 @@ def features_of(example):
     found = {}
     for _, _, features in _fields(example):
         for _, _, entry in _fields(features):
-            parts = {number: value for number, _, value in _fields(entry)}
+            parts = {key: value for key, _, value in _fields(entry)}
             found[parts[1].decode()] = _values(parts.get(2, b""))
     return found
 
@@ -116,18 +117,6 @@ def parse_example(serialized, features, example_names=None, name=None):
 # ---- writing
 
 
-def _number(value):
-    value, out = value % 2**64, b""
-    while value > 0x7F:
-        out += bytes([value & 0x7F | 0x80])
-        value >>= 7
-    return out + bytes([value])
-
-
-def _field(number, body):
-    return _number(number << 3 | 2) + _number(len(body)) + body
-
-
 class _List:
     def __init__(self, value=()):
         self.value = list(value)
@@ -135,17 +124,17 @@ class _List:
 
 class BytesList(_List):
     def body(self):
-        return _field(1, b"".join(_field(1, as_bytes(v)) for v in self.value))
+        return field(1, b"".join(field(1, as_bytes(v)) for v in self.value))
 
 
 class FloatList(_List):
     def body(self):
-        return _field(2, _field(1, struct.pack(f"<{len(self.value)}f", *self.value)))
+        return field(2, field(1, struct.pack(f"<{len(self.value)}f", *self.value)))
 
 
 class Int64List(_List):
     def body(self):
-        return _field(3, _field(1, b"".join(_number(int(v)) for v in self.value)))
+        return field(3, field(1, b"".join(number(int(v)) for v in self.value)))
 
 
 class Feature:
@@ -166,50 +155,18 @@ class Example:
 
     def SerializeToString(self):  # noqa: N802 the name that protocol buffers have
         entries = (
-            _field(1, _field(1, name.encode()) + _field(2, f.list.body())) for name, f in self.features.feature.items()
+            field(1, field(1, name.encode()) + field(2, f.list.body())) for name, f in self.features.feature.items()
         )
-        return _field(1, b"".join(entries))
+        return field(1, b"".join(entries))
 
 
-_table = []
-
-
-def _crc(data):
-    """The masked CRC-32C of a record."""
-    if not _table:
-        for i in range(256):
-            c = i
-            for _ in range(8):
-                c = c >> 1 ^ 0x82F63B78 if c & 1 else c >> 1
-            _table.append(c)
-    c = 0xFFFFFFFF
-    for byte in data:
-        c = _table[(c ^ byte) & 0xFF] ^ c >> 8
-    c ^= 0xFFFFFFFF
-    return ((c >> 15 | c << 17) + 0xA282EAD8) & 0xFFFFFFFF
-
-
-class TFRecordWriter:
+class TFRecordWriter(RecordWriter):
     """Writes records to a file."""
 
     def __init__(self, path, options=None):
         if options:
             raise NotImplementedError("tf.io.TFRecordWriter: `options` is not in this version of the library")
-        self._file = open(path, "wb")
+        super().__init__(path)
 
     def write(self, record):
-        record = as_bytes(record)
-        head = struct.pack("<Q", len(record))
-        self._file.write(head + struct.pack("<I", _crc(head)) + record + struct.pack("<I", _crc(record)))
-
-    def close(self):
-        self._file.close()
-
-    def flush(self):
-        self._file.flush()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.close()
+        super().write(as_bytes(record))

@@ -284,7 +284,6 @@ int attempt(const Case &c, Way how) {
 }
 
 TEST(Leaving, EveryFunctionOfTheHostsInEveryWay) {
-  if (no_threads_after_fork) GTEST_SKIP() << "ThreadSanitizer refuses threads after a fork";
   int number = 0;
   for (const Case &c : cases) {
     ++number;
@@ -296,7 +295,6 @@ TEST(Leaving, EveryFunctionOfTheHostsInEveryWay) {
 
 // What a thread that ends had still to give back is given back by another one's call, once.
 TEST(Leaving, WhatAThreadLeavesBehindIsGivenBack) {
-  if (no_threads_after_fork) GTEST_SKIP() << "ThreadSanitizer refuses threads after a fork";
   EXPECT_EQ(in_child([] {
               static std::atomic<int> given{0};
               static float values[4];

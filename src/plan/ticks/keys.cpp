@@ -257,13 +257,13 @@ void band_mask(Writer &w, const attributes::BandMask &how) {
   w.set(t);
 }
 
-// Weights by all keys.
-void softmax(Writer &w, const SoftmaxOp &op) {
+// Weights along an axis: that of the keys, or another than the steps'.
+void weights(Writer &w, int64_t along, bool by_keys) {
   Timed t = w.src(0);
-  const int axis = w.shape(0).axis(op.axis);
+  const int axis = w.shape(0).axis(along);
   if (axis == t.axis) w.refuse_mixing();
-  if (t.keys && (axis != t.keys->axis || op.log)) w.refuse_mixing();
   if (t.keys) {
+    if (axis != t.keys->axis || !by_keys) w.refuse_mixing();
     w.need_keys(Others::low);
     t.keys->others = t.keys->sees_itself ? Others::zero : Others::zero_if_any_seen;
   }
@@ -271,18 +271,8 @@ void softmax(Writer &w, const SoftmaxOp &op) {
   w.set(t);
 }
 
-void hardmax(Writer &w, const attributes::Hardmax &how) {
-  Timed t = w.src(0);
-  const int axis = w.shape(0).axis(how.axis);
-  if (axis == t.axis) w.refuse_mixing();
-  if (t.keys) {
-    if (axis != t.keys->axis) w.refuse_mixing();
-    w.need_keys(Others::low);
-    t.keys->others = t.keys->sees_itself ? Others::zero : Others::zero_if_any_seen;
-  }
-  t.v = w.again()[0];
-  w.set(t);
-}
+void softmax(Writer &w, const SoftmaxOp &op) { weights(w, op.axis, !op.log); }
+void hardmax(Writer &w, const attributes::Hardmax &how) { weights(w, how.axis, true); }
 
 void expand_dims(Writer &w, const attributes::ExpandDims &how) {
   Timed t = w.src(0);

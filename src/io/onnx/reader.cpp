@@ -246,7 +246,7 @@ std::string Reader::free_name(const std::string &wanted) {
   return name;
 }
 
-std::optional<std::vector<std::pair<std::string_view, Value>>> Reader::computed(const NodeProto &node) {
+std::optional<Reader::Named> Reader::computed(const NodeProto &node) {
   constexpr int64_t largest = 64 << 20, most_products = 1 << 28;
   constexpr std::string_view long_ones[] = {"MatMul",        "Gemm",
                                             "Einsum",        "Conv",
@@ -303,7 +303,7 @@ std::optional<std::vector<std::pair<std::string_view, Value>>> Reader::computed(
   }
   std::optional<std::vector<Tensor>> results;
   if (!made.empty() && !(results = graph::evaluated(graph::Model(r.graph_, {}, made, false), largest))) return {};
-  std::vector<std::pair<std::string_view, Value>> values;
+  Named values;
   size_t next = 0;
   for (std::string_view name : node.out) {
     if (name.empty()) continue;
@@ -324,7 +324,7 @@ std::optional<std::vector<std::pair<std::string_view, Value>>> Reader::computed(
 bool Reader::folded(const NodeProto &node) {
   Budget &budget = outside_.budget;
   const int64_t left = budget.left();
-  std::optional<std::vector<std::pair<std::string_view, Value>>> values = computed(node);
+  std::optional<Named> values = computed(node);
   budget.give_back(left - budget.left());
   if (!values) return false;
   for (auto &[name, v] : *values) {

@@ -141,7 +141,8 @@ class Reader {
   std::vector<const NodeProto *> order_;  // each behind all that it reads
   bool folding() const { return outer_ ? outer_->folding() : folding_; }
   // What a node makes of constants, where it takes few steps and little memory.
-  std::optional<std::vector<std::pair<std::string_view, Value>>> computed(const NodeProto &node);
+  using Named = std::vector<std::pair<std::string_view, Value>>;
+  std::optional<Named> computed(const NodeProto &node);
   bool folded(const NodeProto &node);
   // The node was run: constants that were folded, and that no other node will read, are free.
   void free_read(const NodeProto &node);

@@ -28,6 +28,20 @@ debian() {
     { echo "$platform: needs Debian $1, $2" >&2; exit 1; }
 }
 
+# The emulator takes the names of programs with their suffix, the tests have them without: without_suffix .SUFFIX COMMAND
+without_suffix() {
+  mkdir -p "$work/bin"
+  emulator=("$work/bin/emulator")
+  cat >"${emulator[0]}" <<END
+#!/bin/bash
+program=\$1
+shift
+[ -f "\$program" ] || program+=$1
+exec "$2" "\$program" "\$@"
+END
+  chmod +x "${emulator[0]}"
+}
+
 # ---- What it is built with -------------------------------------------------------------------------------------------
 
 # The headers of libraries that libdl4 and its tests use by headers alone, apart from the system's others.

@@ -3,16 +3,7 @@ debian 13 "whose emscripten (3.1.69) has std::to_chars for floats"
 installed emscripten nodejs brotli chromium
 flags="-msimd128 -fwasm-exceptions"
 system_file=/usr/share/emscripten/cmake/Modules/Platform/Emscripten.cmake
-mkdir -p "$work/bin"
-emulator=("$work/bin/node") # which takes a program without .js too
-cat >"$work/bin/node" <<'END'
-#!/bin/bash
-program=$1
-shift
-[ -f "$program" ] || program+=.js
-exec node "$program" "$@"
-END
-chmod +x "$work/bin/node"
+without_suffix .js node
 
 headers
 toolchain Emscripten wasm32 emcc em++ emar

@@ -2,16 +2,7 @@
 # programs need Windows alone.
 installed g++-mingw-w64-x86-64-posix wine64
 export WINEPREFIX=$work/wine WINEPATH=Z:$build WINEDEBUG=-all
-mkdir -p "$work/bin"
-emulator=("$work/bin/wine") # which takes a program without .exe too
-cat >"$work/bin/wine" <<'END'
-#!/bin/bash
-program=$1
-shift
-[ -f "$program" ] || program+=.exe
-exec "$(command -v wine64 || echo /usr/lib/wine/wine64)" "$program" "$@"
-END
-chmod +x "$work/bin/wine"
+without_suffix .exe "$(command -v wine64 || echo /usr/lib/wine/wine64)"
 
 headers
 toolchain Windows x86_64 x86_64-w64-mingw32-gcc-posix x86_64-w64-mingw32-g++-posix x86_64-w64-mingw32-ar

@@ -7,6 +7,7 @@ import numpy as np
 from ..keras.src.backend.eager_tensor import eager_tensor
 from ..keras.src.data.ragged import Ragged
 from ..keras.src.data.structure import as_array, map_structure
+from ..keras.src.errors import refuse  # noqa: F401 its modules take it from here
 from ..keras.src.ops.dispatch import is_symbolic
 
 
@@ -86,13 +87,6 @@ def _result(out, args):
     if out.dtype == np.float64 and not any(getattr(a, "dtype", None) == np.float64 for a in args):
         out = out.astype("float32")
     return eager_tensor(out)
-
-
-def refuse(who, **given):
-    """Refuses arguments that are not one of the values by which the library computes: `refuse("tf.x", a=(a, None))`."""
-    for key, (value, *known) in given.items():
-        if not any(value is k or value == k for k in known):
-            raise NotImplementedError(f"{who}: `{key}`: expected {' or '.join(map(repr, known))}, got {value!r}")
 
 
 def on_texts(function):

@@ -323,3 +323,10 @@ class keras_errors:  # noqa: N801
         wanted = _TYPES.get((self.kind, e.attribute))
         if of_type or (known and wanted and type(value) not in wanted):
             raise typed(e, str(e)) from None
+
+
+def refuse(who, **given):
+    """Refuses arguments that are not one of the values by which the library computes: `refuse("tf.x", a=(a, None))`."""
+    for key, (value, *known) in given.items():
+        if not any(value is k or value == k for k in known):
+            raise NotImplementedError(f"{who}: `{key}`: expected {' or '.join(map(repr, known))}, got {value!r}")

@@ -3,6 +3,7 @@
 import os
 import time
 
+from ..errors import refuse
 from ..export import keras_export
 from ..utils.event_file import EventFile
 from .callback import Callback
@@ -25,14 +26,13 @@ class TensorBoard(Callback):
         embeddings_metadata=None,
     ):
         super().__init__()
-        for name, given in (
-            ("write_images", write_images),
-            ("profile_batch", profile_batch),
-            ("embeddings_freq", embeddings_freq),
-            ("embeddings_metadata", embeddings_metadata),
-        ):
-            if given:
-                raise NotImplementedError(f"TensorBoard: {name}={given!r} is not in this version of the library")
+        refuse(
+            "TensorBoard",
+            write_images=(write_images, False),
+            profile_batch=(profile_batch, 0),
+            embeddings_freq=(embeddings_freq, 0),
+            embeddings_metadata=(embeddings_metadata, None),
+        )
         if update_freq not in ("epoch", "batch") and not isinstance(update_freq, int):
             raise ValueError(f"update_freq: expected 'epoch', 'batch' or a number of batches, got {update_freq!r}")
         self.log_dir, self.histogram_freq = str(log_dir), histogram_freq

@@ -70,6 +70,10 @@ TEST(Flow, LayersOfACondMayGiveShapesOfTheirOwn) {
     EXPECT_EQ(out_of(of, {yes, at}), (std::vector<float>{2, 4, 2, 4, 6, 8, 6, 8, 10, 12, 10, 12}));
     EXPECT_EQ(out_of(of, {no, floats({4, 2}, {1, 2, 3, 4, 5, 6, 7, 8})}), (std::vector<float>{2, 4}));
   }
+  Own<dl4_session> s;
+  r = refusal(dl4_session_create(m, R"({"streamable": true})", s.out()));
+  EXPECT_EQ(r.code, DL4_UNSUPPORTED);
+  EXPECT_NE(r.message.find("layer \"cond\""), std::string::npos) << r.message;
   out_of(net("false"), {yes, at}, &r);
   EXPECT_EQ(r.code, DL4_SHAPE_MISMATCH);
   EXPECT_NE(r.message.find("expected the same of both branches"), std::string::npos) << r.message;

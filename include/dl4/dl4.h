@@ -230,10 +230,11 @@ typedef void *(*dl4_alloc_fn)(void *user, int64_t bytes, int64_t align);
 /* Frees memory of a dl4_alloc_fn. Called on any thread of the program. */
 typedef void (*dl4_free_fn)(void *user, void *p, int64_t bytes);
 
-/* The three functions of a custom kind (dl4_registry_add). `config` is the attribute of that name of the layer or
- * loss, "" by default. They run on the thread that made the call, more than one at a time where several threads run
- * sessions. Inside, only calls on the tensors given are allowed; these are valid during the call, dense, and lie where
- * the library computes: sources are for reading. Return 0; any other number is a failure, as of dl4_progress_fn. */
+/* The three functions of a custom kind (dl4_registry_add). `config` is the kind's attribute of that name, "" by
+ * default. They run on the thread that made the call, at the same time on several threads where these run sessions.
+ * Inside, only calls on the tensors given are allowed. These tensors are dense, valid during the call, and views of
+ * the library's working memory: do not write to sources. Return 0; any other number is a failure, as of
+ * dl4_progress_fn. */
 
 /* Shapes of outputs and weights for sources of the shapes ranks [n_src] and dims, concatenated; -1 is free while
  * a graph is built. Set out_ranks [n_out] and out_dims [n_out, 8]: of each output, then of each weight. */
@@ -262,38 +263,42 @@ typedef int32_t (*dl4_logits_fn)(void *user, dl4_tensor *logits);
 /* The version of the library as one number: 1002003 is 1.2.3. */
 DL4_API int32_t dl4_version(void);
 
-/* How the library was built and what it found: JSON with version ("1.2.3"), compiler, backends ("full", with OpenBLAS
- * and oneDNN, whose variant and version are told too, or "own", with our own kernels alone), CPU features, threads
- * ("many", or "one", the caller's, where a process has no others: WebAssembly). */
+/* Gives the build's properties as JSON: version ("1.2.3"), compiler, backends ("full": with OpenBLAS and oneDNN, whose
+ * variants and versions follow; "own": only the library's kernels), CPU features, threads ("many"; "one" on a platform
+ * without threads, WebAssembly), and the names of all "kernels" and "passes". */
 DL4_API DL4_CHECKED dl4_error *dl4_build_info(dl4_blob **out);
 
-/* This interface as JSON, for makers of bindings: functions, parameters, ownership, constants, callbacks; for each
- * call its options, what its errors depend on, whether it blocks and whether it may be made in a callback. */
+/* Gives this interface as JSON, for generators of bindings: functions, parameters, ownership, constants, callbacks; for
+ * each call its options, what its errors depend on, whether it blocks and whether it may be made in a callback. */
 DL4_API DL4_CHECKED dl4_error *dl4_api_description(dl4_blob **out);
 
-/* Kinds as JSON: attributes with type, default, range and doc; inputs, outputs, weights; "positional" (of layers also
- * "call_positional"): the names of the arguments by position in Keras, with those that are not in this version;
- * "default_only": other values than the default are refused; "example": a value of an attribute without which the kind
- * can't be made or does little; "names": what the kind is called in "keras", "numpy" and "onnx"; "takes": the dtype that
- * an elementwise function converts its inputs to, or "any"; of a metric "log_name", its name in logs, and "direction",
- * "up" where a greater value is a better one, "down" where a smaller one is.
+/* Describes kinds as JSON.
+ *   attributes       with type, default, range and doc; likewise inputs, outputs, weights
+ *   positional       arguments by position in Keras, including those that this version lacks
+ *   call_positional  the same for the call of a layer
+ *   default_only     of an attribute: values other than the default are refused
+ *   example          of an attribute that the kind requires, or does little without: a value
+ *   names            of the kind in "keras", "numpy" and "onnx"
+ *   takes            the type that an elementwise function converts its inputs to, or "any"
+ *   log_name         of a metric: its name in logs
+ *   direction        of a metric: "up" if greater values are better, "down" if smaller ones are
  * Categories are "layer", "activation", "initializer", "loss", "metric", "optimizer", ...; NULL means all of them,
  * and a NULL name all kinds of the category.
  * May be NULL: category, name.
  * Errors: DL4_NOT_FOUND (category), DL4_UNKNOWN_KIND (name), DL4_UNSUPPORTED (name: only Keras has it). */
 DL4_API DL4_CHECKED dl4_error *dl4_registry_json(const char *category, const char *name, dl4_blob **out);
 
-/* Adds a custom kind: a layer, a loss (with the metric that is its mean) or a metric, computed by your functions. It is
- * used by its name like any other, in every context, and saved by name: a program that loads the file adds the kind
- * first. Adding a name again replaces it for what is made from then on. The attributes of such a kind are "config", a
- * string that your functions are given, of a layer with weights also "initializer", of a loss also "reduction"; a loss
- * or metric gives a value for each item, with any leading axes of y_pred.
+/* Adds a custom kind: a layer, a loss (with the metric that is its mean) or a metric, computed by your functions. It
+ * is used by name like any other kind, in every context, and saved by name: a program that loads the file must add the
+ * kind first. Adding a name again replaces the kind for objects that are created later. The attributes of such a kind
+ * are "config", a string that is passed to your functions, for a layer with weights also "initializer", for a loss
+ * also "reduction". A loss or metric gives a value for each item, with any leading axes of y_pred.
  * Options:
  *   doc            string  what the kind does, for readers of the registry
  *   outputs        int     outputs of a layer; default 1
  *   weights        strings names of a layer's weights
- *   direction      string  "up" or "down": whether a greater value of a loss's metric or of a metric is a better one, for
- *                          callbacks whose mode is "auto"; by default null: they refuse it
+ *   direction      string  of a metric, or the metric of a loss: "up" if greater values are better, "down" if smaller
+ *                          ones are. Callbacks whose mode is "auto" refuse a metric without it; default null
  * May be NULL: options, shape (every output has the shape of the last source), backward (it can't be trained through),
  * user.
  * Keeps: shape, forward, backward, user (until the process ends). */
@@ -318,23 +323,22 @@ DL4_API void dl4_release(void *object);
  * per step when made with profile = true. JSON of a model is its architecture, of a trainer it has "metric_names" and,
  * as "no_gradient", the trainable weights on which the loss of its last training Program does not depend; of a session
  * "inputs", "outputs" and "plans", for each set of input shapes that was run "inputs", "arena_bytes" and "steps": each
- * "layer" (who asked for it), "kernel", "slices" and, with profile = true, "runs" and "nanoseconds" of all of them.
+ * "layer" (that it belongs to), "kernel", "slices" and, with profile = true, "runs" and "nanoseconds" of all of them.
  * Threads: as for reading that object.
  * Errors: DL4_UNSUPPORTED (that format of that object), DL4_BUSY (a model: a trainer is at work on its weights). */
 DL4_API DL4_CHECKED dl4_error *dl4_describe(const void *object, int32_t format, dl4_blob **out);
 
 /* ---- Ports ------------------------------------------------------------------------------------------------------
- * What goes into an object and comes out of it: the inputs and outputs of a model, a session or a stream, and the
- * weights of a model. `which` is DL4_INPUTS, DL4_OUTPUTS or DL4_WEIGHTS; `i` counts from 0. The outputs of a session
- * include gradients and states, a stream has the inputs and outputs of its model alone. Weights are in the order of
- * Keras's model.weights.
+ * The inputs and outputs of a model, a session or a stream, and the weights of a model. `which` is DL4_INPUTS,
+ * DL4_OUTPUTS or DL4_WEIGHTS; `i` counts from 0. The outputs of a session include gradients and states; a stream has
+ * only the inputs and outputs of its model. Weights are in the order of Keras's model.weights.
  * Threads: any, at once. */
 
 /* The number of ports; 0 of an object that has none of them. */
 DL4_API int64_t dl4_port_count(const void *object, int32_t which);
 
-/* The name of a port: of a session "cotangent of y", "gradient of x" for those that come with gradients; NULL past the
- * end. Lives as long as the object. */
+/* The name of a port; NULL past the end. Ports that a session adds for gradients are named "cotangent of y" and
+ * "gradient of x". Lives as long as the object. */
 DL4_API const char *dl4_port_name(const void *object, int32_t which, int64_t i);
 
 /* The type of data of a port, one of the constants above; 0 past the end. */
@@ -369,13 +373,13 @@ DL4_API const char *dl4_blob_data(const dl4_blob *b);
 DL4_API int64_t dl4_blob_size(const dl4_blob *b);
 
 /* ---- Context ----------------------------------------------------------------------------------------------------
- * Threads, seed, memory and logger of everything made in it. Most programs never make one: NULL is the default.
+ * Threads, seed, memory and logger of everything made in it. Most programs never make one: NULL is the default context.
  * Threads: any, at once. */
 
 /* Makes a context.
  * Options:
  *   threads        int     threads that work on one run, the caller's included; default: the cores of this process.
- *                          A step gets their help only where runs with it were measured to take less time
+ *                          They share a step only where that was measured to take less time
  *   seed           int     start of all random numbers; default 0
  *   seed_scheme    string  "dl4" (default): a weight's and a dropout's numbers follow from the seed and the layer's
  *                          name, whatever else is in the graph; "tensorflow": from the seed and the order of
@@ -386,17 +390,17 @@ DL4_API int64_t dl4_blob_size(const dl4_blob *b);
  *                          DL4_UNSUPPORTED). The sign of a NaN is not covered
  *   memory_limit   int     bytes for one load, model, trainer or plan (S2); default: half of the machine's memory, and
  *                          for a load less, by the size of its file
- *   passes_off     strings passes of the planner to leave out, for experiments: "passes" of dl4_build_info()
- *   kernels_off    strings kernels never to choose, for experiments: "kernels" of dl4_build_info()
+ *   passes_off     strings optimization passes to skip, for experiments: names in "passes" of dl4_build_info()
+ *   kernels_off    strings kernels never to choose, for experiments: names in "kernels" of dl4_build_info()
  *   arena_fill_nan bool    fill working memory with NaN before each run, for tests
- *   log_level      string  "trace", "debug", "info", "warning", "error" or "off": which messages go to `log_to`; default
- *                          "info" if `log_to` is given, else "off". warning: what was refused, and files of models
- *                          that compute in float16, bfloat16 or float64 where they were made (here in float32);
+ *   log_level      string  "trace", "debug", "info", "warning", "error" or "off": which messages go to `log_to`;
+ *                          default "info" if `log_to` is given, else "off". warning: refusals, and files of models
+ *                          that computed in float16, bfloat16 or float64 where they were made (here: float32);
  *                          info: also loads, saves, epochs and the plan for each set of input shapes; debug: also
  *                          each step of a plan with its kernel and why that one was chosen
- *   log_to         string  "stderr" (default), or a file that messages are appended to; it is opened, in a folder made
- *                          if need be, or refused with DL4_IO. At 10 MiB a file is rotated: log.txt becomes
- *                          log.1.txt, and three such files are kept. Each process needs its own file
+ *   log_to         string  "stderr" (default), or a file that messages are appended to. The file and its folder are
+ *                          created if they do not exist; failure is DL4_IO. At 10 MiB a file is rotated: log.txt
+ *                          becomes log.1.txt, and three such files are kept. Each process needs its own file
  * May be NULL: options. */
 DL4_API DL4_CHECKED dl4_error *dl4_context_create(const char *options, dl4_context **out);
 
@@ -419,45 +423,45 @@ DL4_API DL4_CHECKED dl4_error *dl4_context_set_logger(dl4_context *c, int32_t mi
 DL4_API DL4_CHECKED dl4_error *dl4_context_set_allocator(dl4_context *c, dl4_alloc_fn alloc, dl4_free_fn release,
                                                          void *user);
 
-/* Returns memory to the system that is kept only for speed: idle frames, plans not in use and the code that oneDNN
- * generated for them. (oneDNN's own cache of primitives, one for the whole process, keeps nothing of this library:
- * while a plan is made its capacity is 0, which empties it; afterwards the capacity is restored.)
+/* Returns memory to the system that is kept only for speed: the memory of idle runs, plans not in use and the code that
+ * oneDNN generated for them. (oneDNN's process-wide cache of primitives holds nothing of this library: while a plan is
+ * made its capacity is set to 0, which empties it, and restored afterwards.)
  * May be NULL: c. */
 DL4_API DL4_CHECKED dl4_error *dl4_context_trim(dl4_context *c);
 
 /* ---- Attributes -------------------------------------------------------------------------------------------------
- * Named values: the attributes of a layer and the arguments of its call. What takes a bag copies it; an unknown key, a
- * wrong type or a value out of range is refused there, by the name of the layer and the key. An int is accepted where a
- * float is asked, never the other way.
+ * Named values: the attributes of a layer and the arguments of its call. Functions that take a dl4_attrs copy it. They
+ * refuse an unknown key, a wrong type or a value out of range, naming the layer and the key. An int is accepted where a
+ * float is expected, never the other way.
  * Kinds inside attributes (initializer, activation, loss, optimizer, ...) are a string ("relu", "GlorotUniform") or an
  * object {"class_name": ..., "config": {...}}, as in Keras.
- * Threads: one at a time per bag. */
+ * Threads: one at a time per object. */
 
-/* Makes a bag of the members of a JSON object; a Keras layer's config is valid text here.
- * May be NULL: json (an empty bag). */
+/* Makes attributes from the members of a JSON object; a Keras layer's config is valid text here.
+ * May be NULL: json (no members yet). */
 DL4_API DL4_CHECKED dl4_error *dl4_attrs_create(const char *json, dl4_attrs **out);
 
-/* Sets a model, as a layer: {"class_name": "Functional", "config": {"model": ...}}, with the weights that it has.
- * A layer Functional with the attribute "model" is that model, called like any other layer:
+/* Sets a model as a layer, {"class_name": "Functional", "config": {"model": ...}}, with the model's weights.
+ * A layer Functional with the attribute "model" calls that model like any other layer:
  *
  *   dl4_attrs_set_model(a, "model", encoder);
  *   dl4_graph_add(g, "Functional", "encoder", a, NULL, &x, 1, &h, 1);
  *
- * and a layer that takes a layer, TimeDistributed for example, takes a model as it. In the config of a GraphCell it is
- * the cell of an RNN: the key "cell/config/model" is "model" in the object "config" of the object "cell", which the bag
- * has. The weights are shared: what trains or sets them in one model does so in all, and they are frozen
- * in all. They are named "<layer>/<layer>/<weight>", as "encoder/dense/kernel". A file holds the model inside the other
- * one, and a copy has copies of both.
+ * A layer that takes a layer, such as TimeDistributed, takes a model in its place. In the config of a GraphCell the
+ * model is the cell of an RNN: the key "cell/config/model" sets "model" in the object "config" of the attribute
+ * "cell". The weights are shared: training, setting or freezing them in one model does so in all. Their names are
+ * "<layer>/<layer>/<weight>": "encoder/dense/kernel". A file holds the inner model within the outer one, and a copy
+ * copies both.
  * Keeps: v (a reference to its core: it may be released).
  * Errors: DL4_BUSY (v: a trainer is at work on its weights; also where the layer is made, while it has a trainer). */
 DL4_API DL4_CHECKED dl4_error *dl4_attrs_set_model(dl4_attrs *a, const char *key, const dl4_model *v);
 
-/* Sets n symbolic values, in place of what the key had: a call argument such as mask or initial_state. -1 in a list
- * stands for none. */
+/* Sets a key to n symbolic values, replacing its value: a call argument such as mask or initial_state. -1 in a list
+ * means none. */
 DL4_API DL4_CHECKED dl4_error *dl4_attrs_set_nodes(dl4_attrs *a, const char *key, const dl4_node *v, int64_t n);
 
 /* ---- Tensors ----------------------------------------------------------------------------------------------------
- * Numbers with a type and a shape [dims]. Type and shape never change; you may write the elements.
+ * Numbers with a type and a shape [dims]. Type and shape never change; the elements may be written.
  * Threads: any, at once. Synchronise writes to a tensor's memory yourself. */
 
 /* Makes a tensor filled with zeros.
@@ -486,7 +490,7 @@ DL4_API DL4_CHECKED dl4_error *dl4_tensor_from_dlpack(dl4_context *c, int32_t ve
 
 /* Makes a DLPack tensor that shares the memory of t; free it by its own deleter, on any thread.
  * versioned: 0 gives a DLManagedTensor *, 1 a DLManagedTensorVersioned *.
- * Errors: DL4_UNSUPPORTED (versioned = 0 cannot say of a tensor that it is read-only). */
+ * Errors: DL4_UNSUPPORTED (a read-only tensor with versioned = 0, which has no flag for it). */
 DL4_API DL4_CHECKED dl4_error *dl4_tensor_to_dlpack(dl4_tensor *t, int32_t versioned, void **out);
 
 /* Makes a dense copy with memory of its own. */
@@ -502,8 +506,8 @@ DL4_API DL4_CHECKED dl4_error *dl4_tensor_copy_in(dl4_tensor *t, const void *src
  * Errors: DL4_SHAPE_MISMATCH (bytes). */
 DL4_API DL4_CHECKED dl4_error *dl4_tensor_copy_out(const dl4_tensor *t, void *dst, int64_t bytes);
 
-/* Loads a tensor from a regular file of NumPy's: of .npz the one of that name, of .npy the only one, which has none.
- * Floats of 2 bytes become float32, integers of a size that tensors lack the next larger one, column-major arrays
+/* Loads a tensor from a regular file of NumPy: from .npz the array of that name, from .npy the only one.
+ * float16 becomes float32, integers of a size that tensors lack become the next larger type, column-major arrays become
  * row-major.
  * May be NULL: c, name (of .npy).
  * Errors: DL4_NOT_FOUND (path, name), DL4_IO (path), DL4_CORRUPT_FILE (path), DL4_UNSUPPORTED (path). */
@@ -533,8 +537,8 @@ DL4_API int64_t dl4_tensor_bytes(const dl4_tensor *t);
 
 /* ---- Graphs -----------------------------------------------------------------------------------------------------
  * The functional style of Keras: inputs, then layers called on symbolic values. Shapes are checked at the call, and the
- * error names the layer. A name may be NULL: Keras's automatic one ("input_layer", "dense", "dense_1", ...).
- * Nodes and layers are ids that are valid in their own graph only.
+ * error names the layer. A name may be NULL: Keras's automatic name ("input_layer", "dense", "dense_1", ...).
+ * Nodes and layers are ids that are valid only in their graph.
  * Losses and metrics are parts of a graph too: the layers Loss {"loss": "Huber"} and Metric {"metric": "accuracy"} are
  * called on y_true, y_pred and, if wanted, sample weights. A loss of reduction "none" gives a value for each item.
  * Threads: one at a time per graph. */
@@ -560,15 +564,15 @@ DL4_API DL4_CHECKED dl4_error *dl4_graph_add_constant(dl4_graph *g, const char *
 DL4_API DL4_CHECKED dl4_error *dl4_graph_add_layer(dl4_graph *g, const char *kind, const char *name, const dl4_attrs *a,
                                                dl4_layer *out);
 
-/* Adds a layer of another graph: one layer in both, with one set of weights, whichever of their models trains or sets
- * them. It has been called in its own graph; the name is its own unless another is given.
+/* Adds a layer of another graph: both graphs share the layer and its weights. The layer must have been called in its
+ * own graph. It keeps its name unless another is given.
  * May be NULL: name.
  * Errors: DL4_BUSY (from). */
 DL4_API DL4_CHECKED dl4_error *dl4_graph_add_shared(dl4_graph *g, dl4_graph *from, dl4_layer layer, const char *name,
                                                dl4_layer *out);
 
 /* Calls a layer on in [n_in] and gives its first n_out outputs.
- * Ask for as many as needed: an LSTM with return_state gives sequence or last output, then h, then c.
+ * An LSTM with return_state, for example, has three: the sequence or last output, h, c.
  * call: the call arguments of Keras: symbolic values such as mask, initial_state (dl4_attrs_set_nodes), and flags such
  * as use_causal_mask, training: true, false or null.
  * May be NULL: call.
@@ -584,8 +588,8 @@ DL4_API DL4_CHECKED dl4_error *dl4_graph_add(dl4_graph *g, const char *kind, con
                                              const dl4_attrs *call, const dl4_node *in, int64_t n_in, dl4_node *out,
                                              int64_t n_out);
 
-/* Adds everything of an architecture in JSON, the form that dl4_describe(graph or model, 0) gives, or of a model in
- * Keras's JSON, what its to_json() gives.
+/* Adds all layers and calls of an architecture in JSON: the form of dl4_describe(graph or model, 0), or that of Keras's
+ * model.to_json().
  * Its "inputs" and "outputs" become those of the graph: build it with n_in = 0 and n_out = 0.
  * Errors: DL4_UNKNOWN_KIND (json), DL4_SHAPE_MISMATCH (json), DL4_UNSUPPORTED (json), DL4_VERSION (json). */
 DL4_API DL4_CHECKED dl4_error *dl4_graph_add_json(dl4_graph *g, const char *json);
@@ -603,12 +607,12 @@ DL4_API DL4_CHECKED dl4_error *dl4_node_outputs(const dl4_graph *g, dl4_node n, 
 /* The type of data of a node, one of the constants above. */
 DL4_API DL4_CHECKED dl4_error *dl4_node_dtype(const dl4_graph *g, dl4_node n, int32_t *out);
 
-/* The mask that a node carries, as a node of bool with the first axes of n; -1 when it carries none. In the
- * graph it is a layer GetMask; a layer SetMask, called on a value and a mask, gives the value with that mask. */
+/* Adds the mask of a node: a bool node with the first axes of n, or -1 if it has no mask. The layer GetMask does the
+ * same; the layer SetMask, called on a value and a mask, gives the value with that mask. */
 DL4_API DL4_CHECKED dl4_error *dl4_graph_add_mask(dl4_graph *g, dl4_node n, dl4_node *out);
 
-/* Adds the value of a weight, "<layer>/<weight>", of a layer that has been called. The value is the one that the weight
- * has at this place in the order of calls, after the assignments added before. A layer Weight gives such a node too.
+/* Adds the value of a weight, "<layer>/<weight>", of a layer that has been called: the value after the assignments that
+ * were added before. A layer Weight gives such a node too.
  * Errors: DL4_NOT_FOUND (weight). */
 DL4_API DL4_CHECKED dl4_error *dl4_graph_add_weight(dl4_graph *g, const char *weight, dl4_node *out);
 
@@ -618,10 +622,10 @@ DL4_API DL4_CHECKED dl4_error *dl4_graph_add_weight(dl4_graph *g, const char *we
  * over all values that the weight has had so far in the graph, as for a variable on a gradient tape.
  * a: attributes of the layer Gradients that this call adds: "sum" (true: a target of several numbers counts as their
  * sum; false: it is refused) and "unconnected" ("zeros" where no target depends on a node, or "refused"). call:
- * "output_gradients", the gradient with respect to each target, in its shape; -1 stands for ones.
+ * "output_gradients", the gradient with respect to each target, in its shape; -1 means ones.
  * May be NULL: a, call.
- * Errors: DL4_SHAPE_MISMATCH (targets, call), DL4_UNSUPPORTED (an op on the way has no gradient, or none of second
- * order; the message names it). */
+ * Errors: DL4_SHAPE_MISMATCH (targets, call), DL4_UNSUPPORTED (an op between them has no gradient, or no second-order
+ * one; the message names it). */
 DL4_API DL4_CHECKED dl4_error *dl4_graph_add_gradients(dl4_graph *g, const dl4_attrs *a, const dl4_attrs *call,
                                                        const dl4_node *targets, int64_t n_targets, const dl4_node *by,
                                                        int64_t n_by, dl4_node *out, int64_t n_out);
@@ -644,19 +648,19 @@ DL4_API DL4_CHECKED dl4_error *dl4_graph_add_assign(dl4_graph *g, const dl4_attr
  * a: attributes of the layer ApplyGradients that this call adds: "optimizer" and "exclude_from_weight_decay", as for a
  * trainer. call: "learning_rate", a node, in place of the optimizer's own.
  * May be NULL: name, call.
- * Errors: DL4_UNKNOWN_KIND (a), DL4_SHAPE_MISMATCH (gradients, call), DL4_UNSUPPORTED (a: schedules, averages of weights
- * and the accumulation of gradients, which a graph computes itself). */
+ * Errors: DL4_UNKNOWN_KIND (a), DL4_SHAPE_MISMATCH (gradients, call), DL4_UNSUPPORTED (a: schedules, averages of
+ * weights and the accumulation of gradients, which a graph computes itself). */
 DL4_API DL4_CHECKED dl4_error *dl4_graph_add_update(dl4_graph *g, const char *name, const dl4_attrs *a,
                                                     const dl4_attrs *call, const dl4_node *weights, int64_t n_weights,
                                                     const dl4_node *gradients, int64_t n_gradients, dl4_node *out);
 
-/* Adds the value of a node in a model that computes the nodes others [n_others] too: the assignments among them are
- * made, though no output reads what they give.
+/* Adds the value of a node that is computed after the nodes others [n_others]: assignments among them are made even if
+ * no output of the model reads their values.
  * May be NULL: others (when n_others is 0). */
 DL4_API DL4_CHECKED dl4_error *dl4_graph_add_after(dl4_graph *g, dl4_node node, const dl4_node *others,
                                                    int64_t n_others, dl4_node *out);
 
-/* Makes a model of what lies between in [n_in] and out [n_out], and gives its weights their first values.
+/* Makes a model of the calls between in [n_in] and out [n_out], and initialises its weights.
  * The graph may be extended, built again or released afterwards; models built from one graph share the weights of the
  * layers they share. n_in = n_out = 0: the inputs and outputs of dl4_graph_add_json().
  * May be NULL: in (when n_in is 0), out (when n_out is 0).
@@ -665,33 +669,36 @@ DL4_API DL4_CHECKED dl4_error *dl4_graph_build(dl4_graph *g, const dl4_node *in,
                                                int64_t n_out, dl4_model **model);
 
 /* ---- Models -----------------------------------------------------------------------------------------------------
- * An architecture and its weights. A file is one safetensors file: any safetensors reader can open it, and it cannot
- * carry code; or it is of Keras or ONNX. A weight is named "<layer>/<weight>": dense/kernel, lstm/recurrent_kernel,
- * embedding/embeddings.
- * Threads: readers at once; a writer (dl4_model_set_weight, a trainer) alone. The models of one graph count as one, with
- * those that are layers in it. */
+ * An architecture and its weights. The native file format is safetensors: any safetensors reader can open it, and it
+ * cannot carry code. Files of Keras and ONNX are read and written too. A weight is named "<layer>/<weight>":
+ * dense/kernel, lstm/recurrent_kernel, embedding/embeddings.
+ * Threads: readers at once; a writer (dl4_model_set_weight, a trainer) alone. The models of one graph count as one,
+ * with those that are layers in it. */
 
-/* Loads a model from a regular file, recognised by its content: native, ONNX, or of Keras: .keras, or .h5 of a whole
- * model, of Keras 1, 2 or 3. Of Keras's models functional and sequential ones are read, nested, with layers called more
- * than once, operations of keras.ops and, of tf.keras, functions of TensorFlow between layers. What is not supported is
- * refused by the names of layer and class, as is code: a Lambda, or a custom class, unless a kind of its name is
- * registered. Layers and inputs of float16, bfloat16, float64 and of the mixed policies compute in float32. A trainer
- * made with NULL for its options has those that the model was compiled with; dl4_trainer_load() of the same file brings
- * its optimizer's state. ONNX files of opsets 1 to 28 are read as far as the library's layers compute their ops, in
- * float32 (halves and doubles too; QuantizeLinear rounds and clips as ONNX says, and what stands between
- * DequantizeLinear and the next QuantizeLinear is computed in float32). Nodes may stand in any order. Inputs and
- * outputs keep their names, free axes stay free, constants of Gemm, Conv, LSTM and their kin are weights. What is not
- * supported is refused by node and op, If and Loop among it.
- * Options: verify (bool, default true): compare the CRC-32 that every file has of its header and of each tensor: a
- * flipped bit is found wherever it is. A file that another program rewrote has other ones. (.h5 and ONNX files have
- * none.) external_data (bool, default true): read tensors of an ONNX model that lie in other files. These must be in
- * the model's folder, and no link may lead out of it; a model that is loaded from memory has none. weights (bool,
- * default true): false: no more of the file is read than the architecture, all weights are zeros, and their checksums
- * are not compared (of ONNX all is read). quantize (default null): what Keras's quantize() makes of the weights: "int8",
- * "int4/128" (a scale and a zero point for so many rows; "int4/-1": a scale for each column), or an object with "mode",
- * "layers" (names; null: all of Dense, EinsumDense, Embedding, ReversibleEmbedding, MultiHeadAttention and
- * GroupQueryAttention, in models inside too), "value_range" and "epsilon" of the weights. "mode" may be an object as
- * the attribute "quantization" of a layer has it, which says what becomes of inputs.
+/* Loads a model from a regular file, whose format is recognised by its content.
+ * - native: safetensors with this library's header.
+ * - Keras: .keras, or .h5 of a whole model of Keras 1, 2 or 3. Functional and sequential models, nested, with shared
+ *   layers, operations of keras.ops and, of tf.keras, functions of TensorFlow between layers. A Lambda is refused, and
+ *   so is a custom class unless a kind of its name is registered. A trainer made with NULL for its options has
+ *   those that the model was compiled with; dl4_trainer_load() of the same file loads its optimizer's state.
+ * - ONNX of opsets 1 to 28, as listed in capi/ONNX.md. QuantizeLinear rounds and clips as ONNX specifies; the ops
+ *   between DequantizeLinear and the next QuantizeLinear compute in float32. Nodes may be in any order. Inputs and outputs
+ *   keep their names, free axes stay free, and constants of Gemm, Conv, LSTM and similar ops become weights.
+ * An unsupported layer, node or op is refused by name. Layers and inputs of float16, bfloat16, float64 and mixed
+ * policies compute in float32.
+ * Options:
+ *   verify         bool    compare the CRC-32 that a native file or a .keras has of its header and of each tensor. It
+ *                          detects any flipped bit; a file that another program rewrote has other ones; default true
+ *   external_data  bool    read tensors of an ONNX model from other files. These must be in the model's folder, and no
+ *                          link may lead out of it; a model that is loaded from memory has none; default true
+ *   weights        bool    false: read only the architecture; all weights are zeros, and checksums are not compared (an
+ *                          ONNX file is read whole); default true
+ *   quantize       kind    quantize the weights as Keras's quantize() does: "int8", "int4/128" (a scale and a zero
+ *                          point for each 128 rows; "int4/-1": a scale for each column), or an object with "mode",
+ *                          "layers" (names; null: all Dense, EinsumDense, Embedding, ReversibleEmbedding,
+ *                          MultiHeadAttention and GroupQueryAttention, in inner models too), "value_range" and
+ *                          "epsilon" of the weights. "mode" may be an object like the attribute "quantization" of a
+ *                          layer, which also configures how inputs are quantized; default null
  * May be NULL: c, options.
  * Errors: DL4_NOT_FOUND (path), DL4_IO (path), DL4_CORRUPT_FILE (path), DL4_VERSION (path), DL4_UNKNOWN_KIND (path),
  * DL4_UNSUPPORTED (path). */
@@ -699,11 +706,11 @@ DL4_API DL4_CHECKED dl4_error *dl4_model_load(dl4_context *c, const char *path, 
                                               dl4_model **out);
 
 /* Loads a model from the bytes of such a file, a tensor of uint8 [bytes]; options as for dl4_model_load(). The weights
- * of a native file stay where they are, uncopied, if `file` is dense and aligned for floats: processes that map one
- * file share its memory, and with verify false only what runs is read. The bytes must not change while the model or
- * anything made from it exists; the release function of dl4_tensor_wrap() tells when they are free. A mapped file that
- * is truncated meanwhile ends the process by SIGBUS: write a new file in its place, as dl4_model_save() does. Weights
- * that are written (set_weight, training) are copied first.
+ * of a native file are used in place, without a copy, if `file` is dense and aligned for floats: processes that map
+ * one file share its memory, and with verify false only the pages in use are read. The bytes must not change while the
+ * model or anything made from it exists; the release function of dl4_tensor_wrap() is called when they are no longer
+ * used. A mapped file that is truncated meanwhile ends the process by SIGBUS: write a new file in its place, as
+ * dl4_model_save() does. Weights that are written (set_weight, training) are copied first.
  * May be NULL: c, options.
  * Keeps: file (by the model, and what is made of it).
  * Errors: DL4_CORRUPT_FILE (file), DL4_VERSION (file), DL4_UNKNOWN_KIND (file), DL4_UNSUPPORTED (file). */
@@ -712,38 +719,36 @@ DL4_API DL4_CHECKED dl4_error *dl4_model_load_bytes(dl4_context *c, const dl4_te
 
 /* Sets the weights of a model to the values in a regular file, recognised by its content: a native model; Keras's
  * .weights.h5, .keras or .h5 of the same layers; or tensors by name, any safetensors file or .npz, where a weight is
- * the tensor of its name. Floats of every size are read, and integers. All weights are set or, refused, none; sessions
- * and trainers see it as after dl4_model_set_weight(). Without "names" and "partial" every weight must be there, and
- * nothing else.
+ * the tensor of its name. Floats of every size are read, and integers. Either all weights are set or, on
+ * an error, none; sessions and trainers behave as after dl4_model_set_weight(). Without "names" and "partial" the file
+ * must have every weight and nothing else.
  * Options:
  *   verify    bool     as for dl4_model_load()
  *   partial   bool     of tensors by name: weights that are not in the file stay as they are; default false
- *   names     object   of tensors by name: by weight another name, or how it is made; unused tensors are
- *                      then ignored. {"dense/bias": "fc.bias", "dense/kernel": {"tensors": ["fc.weight"],
- *                      "transpose": [1, 0]}}. Of the object, in the order in which they are done:
+ *   names     object   of tensors by name: for each weight its name in the file, or an object that says how it is made;
+ *                      unused tensors are then ignored. {"dense/bias": "fc.bias",
+ *                      "dense/kernel": {"tensors": ["fc.weight"], "transpose": [1, 0]}}. Steps, in this order:
  *                        tensors     strings   names in the file; one, or several to be joined
- *                        rows        [begin, end)   of the first axis of each
+ *                        rows        [begin, end)   rows of the first axis of each
  *                        join        string    "add" (PyTorch's two biases of an LSTM), "stack" along a new first axis
  *                                              (those of a GRU), "concatenate" along the first axis
- *                        transpose   ints      axis i is axis transpose[i] of what comes
- *                        gates       ints      of equal parts of the last axis, which stands where: [1, 0, 2] makes
- *                                              PyTorch's r, z, n of a GRU z, r, h
- *                        reshape     ints      of as many elements
+ *                        transpose   ints      axis i of the result is axis transpose[i]
+ *                        gates       ints      a permutation of equal parts of the last axis: [1, 0, 2] turns PyTorch's
+ *                                              GRU gates r, z, n into z, r, h
+ *                        reshape     ints      a shape with as many elements
  * May be NULL: options.
- * Errors: DL4_NOT_FOUND (path; a name in "names"), DL4_IO (path), DL4_CORRUPT_FILE (path; it has not the model's
- * weights), DL4_VERSION (path), DL4_UNSUPPORTED (path; "names" or "partial" for a file of Keras), DL4_BUSY (a trainer
+ * Errors: DL4_NOT_FOUND (path; a name in "names"), DL4_IO (path), DL4_CORRUPT_FILE (path; it lacks weights of
+ * the model), DL4_VERSION (path), DL4_UNSUPPORTED (path; "names" or "partial" for a file of Keras), DL4_BUSY (a trainer
  * is at work on them). */
 DL4_API DL4_CHECKED dl4_error *dl4_model_load_weights(dl4_model *m, const char *path, const char *options);
 
 /* Saves a model to a file, atomically.
  * Options:
- *   format   string   "auto" (default): what the suffix of the path says; "native" for a name without a suffix and
- *                     in memory. What begins with a digit is no suffix ("epoch-0.35"). An explicit format
- *                     takes any path.
- *                     "native": .safetensors or .dl4; "keras": .keras, which Keras 3 loads; "weights.h5": .weights.h5,
- *                     Keras's file of weights alone; "npz": .npz, the weights by name, which numpy.load() reads;
- *                     "onnx": .onnx, of opset 20: what the model gives outside of training, its free axes free; a
- *                     stateful layer begins with zeros, whatever state it has by now
+ *   format   string   "auto" (default): by the suffix of the path; "native" for a name without a suffix and in memory.
+ *                     A suffix that begins with a digit does not count ("epoch-0.35"). An explicit format takes any
+ *                     path. "native": .safetensors or .dl4; "keras": .keras, which Keras 3 loads; "weights.h5":
+ *                     .weights.h5, Keras's file of weights; "npz": .npz, the weights by name, which numpy.load() reads;
+ *                     "onnx": .onnx of opset 20: inference, free axes stay free, stateful layers start from zeros
  * May be NULL: options.
  * Errors: DL4_IO (path), DL4_UNSUPPORTED (a layer that Keras or ONNX lacks, in its format; path: another suffix). */
 DL4_API DL4_CHECKED dl4_error *dl4_model_save(const dl4_model *m, const char *path, const char *options);
@@ -765,96 +770,99 @@ DL4_API int32_t dl4_model_weight_trainable(const dl4_model *m, int64_t i);
 DL4_API DL4_CHECKED dl4_error *dl4_model_get_weight(const dl4_model *m, const char *name, dl4_tensor **out);
 
 /* Sets a weight to a copy of v; "*" sets all trainable weights, from one flat block [N]. Sessions that exist keep the
- * weights they were made with; a trainer goes on from the new ones and keeps its optimizer's slots.
+ * weights they were made with; a trainer continues from the new ones and keeps its optimizer's slots.
  * Errors: DL4_NOT_FOUND (name), DL4_SHAPE_MISMATCH (v), DL4_BUSY (a trainer is at work on them). */
 DL4_API DL4_CHECKED dl4_error *dl4_model_set_weight(dl4_model *m, const char *name, const dl4_tensor *v);
 
 /* Freezes (0) or unfreezes a layer's weights, one weight, or all weights ("*"). A trainer follows at its next step:
- * weights that stay trainable keep the optimizer's slots and accumulated gradients, a frozen one loses them and starts
- * anew when it is unfrozen (Keras requires compile() again). A frozen weight that training only writes (a moving mean)
- * stays as it is; a BatchNormalization whose weights are all frozen runs in inference mode. Files keep the setting. For
- * a layer without weights nothing happens.
+ * weights that stay trainable keep the optimizer's slots and accumulated gradients; a frozen one loses them, and gets
+ * new ones when it is unfrozen (Keras requires compile() again). A frozen weight that training only writes (a moving
+ * mean) stays as it is; a BatchNormalization whose weights are all frozen runs in inference mode. Files keep the
+ * setting. A layer without weights is accepted and ignored.
  * Errors: DL4_NOT_FOUND, DL4_BUSY (a trainer is at work on them). */
 DL4_API DL4_CHECKED dl4_error *dl4_model_set_trainable(dl4_model *m, const char *name, int32_t trainable);
 
-/* Compares the gradients of a model's outputs, at in [n_in] and times random cotangents, with differences of the
+/* Compares the gradients of a model's outputs, at in [n_in] and for random cotangents, with finite differences of the
  * outputs: a check of custom layers. Gives JSON: for each float32 input and each weight, by name, "elements", "checked"
- * (how many were moved), "largest_gradient", "error" (the largest distance of a gradient from its difference) and
- * "worst", where that is: "element", "gradient", "difference". Outputs are float32: an error below a thousandth of the
- * largest gradient is rounding. Where a layer has a kink (ReLU, max pooling) within the step, differences prove
- * nothing.
+ * (how many elements were varied), "largest_gradient", "error" (the largest distance of a gradient from its difference)
+ * and "worst", the element with that error: "element", "gradient", "difference". Outputs are float32: an error below a
+ * thousandth of the largest gradient is rounding. Differences mean nothing where a layer is not differentiable within
+ * the step (ReLU, max pooling).
  * Options:
- *   samples        int     elements of each input and weight that are moved; default 20
- *   step           float   how far an element is moved, times its size where that is over 1; default 0.005
- *   training       bool    run as a training step does; what is dropped is the same each time; default false
- *   seed           int     of the cotangents and of the elements that are moved; default 0
- * Blocks: for its runs, four for each element that is moved.
+ *   samples        int     elements of each input and weight that are varied; default 20
+ *   step           float   by how much, relative to the element's magnitude if that is over 1; default 0.005
+ *   training       bool    run in training mode, with the same dropout each time; default false
+ *   seed           int     of the cotangents and of the choice of elements; default 0
+ * Blocks: for its runs, four for each element that is varied.
  * May be NULL: in (when n_in is 0), options.
  * Errors: DL4_SHAPE_MISMATCH (in), DL4_UNSUPPORTED (m: a layer that has no gradient). */
 DL4_API DL4_CHECKED dl4_error *dl4_model_check_gradients(const dl4_model *m, dl4_tensor *const *in, int64_t n_in,
                                                          const char *options, dl4_blob **out);
 
 /* ---- Sessions ---------------------------------------------------------------------------------------------------
- * A model made ready to run, with the weights it had at that moment. Immutable. The first run with new shapes plans
- * it, the others only compute. NaN and infinity propagate as in the arithmetic; Winograd's convolution takes them
- * to all of a tile of 2 x 2 pixels, and adds and subtracts larger numbers on its way: from 81 * channels * largest
- * |input| * largest |weight| = 3.4e38 on, an |input| of 8e37 or a |weight| of 1e38, it may give NaN or infinity where a
- * direct one gives a number or infinity (kernels_off = ["winograd_conv", "winograd_conv_data"] avoids this).
+ * A model made ready to run, with the weights it had at that moment. Immutable. The first run with new shapes makes a
+ * plan for them, later runs only compute. NaN and infinity propagate as in the arithmetic, with one exception:
+ * Winograd's convolution spreads them over a tile of 2 x 2 pixels, and its larger intermediate numbers may overflow
+ * where a direct convolution does not: from 81 * channels * largest |input| * largest |weight| = 3.4e38 on, or an
+ * |input| of 8e37, or a |weight| of 1e38 (kernels_off = ["winograd_conv", "winograd_conv_data"] avoids this).
  * Threads: any, at once; the threads of the context are shared out between them. */
 
 /* Makes a session.
- * With gradients its outputs are those of the model, then the gradient of their sum (of the float32 ones) with respect
- * to each input or weight named, in its shape; of zeros where no output depends on it. The sum has no penalties in it.
- * With cotangents it is the sum of the outputs times these: its inputs are those of the model, then one cotangent for
- * each float32 output, in the output's shape. One session gives saliency maps, another the gradients of a policy.
- * With states its inputs are those of the model, then, of each recurrent layer that is given no initial_state, what it
- * begins with ("lstm/rnn_state", "lstm/rnn_state_1"); its outputs are those of the model, then what these become. Zeros
- * begin a sequence. Without it, a layer that is stateful begins in each run with what it kept when the session was made.
- * The session of a model that assigns weights (dl4_graph_add_assign()) works like a trainer's step: each run reads the
- * current weights, makes the assignments and stores the new values. One thread at a time may run it, and only while no
- * other call uses these weights: else DL4_BUSY. A run that fails or is cancelled may have made some of the assignments.
- * Such a session has neither gradients nor states, and dl4_session_predict() refuses it.
- * A model may compute how many places a value has: layers Range and NonMaxSuppression, and what NonZero, Compress or
- * Unique of an ONNX file become. Its session runs in parts, and the sizes are known between them. Such a run allocates
- * and makes a plan for each size that is new; out slots are NULL, or tensors of exactly the sizes that come out. It
- * takes neither states nor cotangents, draws and assigns nothing, and has no streams; dl4_session_predict() and trainers
- * refuse such a model.
- * The option weights is for products with weights that never change: Dense, EinsumDense, the projections of attention,
- * the products of LSTM, GRU and SimpleRNN, and convolutions. The model and its files stay as they are. The plan keeps
- * float32 where another type was measured to be slower: small layers, and with bfloat16 many rows and convolutions.
- * Convolutions are kept in int8 for int4 too. Embedding reads the model's own table, of which a session makes no copy.
- * bfloat16 rounds each weight to the nearest, ties to even, and sums in float32. With int8 a weight w becomes round(w
- * * (127 / max |w|)) of its output channel; with int4 round(w * (7 / max |w|)) of its channel and of the 128 inputs
- * that it is among. Each run rounds the other side by row, a convolution's by image: round(x * (127 / max |x|)), ties
- * to even. The product is max |x| / 127 times the sum, over the groups of inputs, of max |w| / 127 (or 7) times an
- * exact sum of integers: the same bits on every processor and for any number of threads. A scale below the smallest
- * normal number counts as 0; a row with NaN or infinity gives NaN. These weights stand beside the model's own, in
- * place of the copies in float32 that a session makes for its kernels; dl4_describe() says how many bytes they are
- * ("packed_bytes") and which kernels were taken.
+ *
+ * - gradients: the outputs are those of the model, then the gradient of the sum of its float32 outputs with respect
+ *   to each input or weight named, in its shape; zeros where no output depends on it. Regularization penalties are
+ *   not included.
+ * - cotangents: that sum is weighted. The inputs are those of the model, then one cotangent for each float32 output,
+ *   in the output's shape.
+ * - states: the inputs are those of the model, then the initial states of each recurrent layer that is called
+ *   without initial_state ("lstm/rnn_state", "lstm/rnn_state_1"); the outputs are those of the model, then the final
+ *   states. Pass zeros at the start of a sequence. Without this option a stateful layer begins each run with the
+ *   state that it had when the session was made.
+ * - streamable: a run takes its sequences, [B, T, ...], as a new stream would, and gives the same bits. It has the
+ *   outputs of a stream, takes as long as one, and keeps no states. Up to 32 steps are computed at once if that
+ *   gives the bits of single steps. Not together with gradients, training or states; dl4_session_predict() refuses
+ *   it.
+ * - weights: the type in which constant weights of products are kept: of Dense, EinsumDense, the projections of
+ *   attention, LSTM, GRU, SimpleRNN and convolutions (in int8 for int4 too). The model and its files do not change.
+ *   float32 stays where another type was measured to be slower: small layers, and for bfloat16 many rows and
+ *   convolutions. Embedding reads the model's own table, of which a session makes no copy.
+ *   - bfloat16: each weight is rounded to the nearest, ties to even; sums are float32.
+ *   - int8: a weight w becomes round(w * (127 / max |w|)), max over its output channel.
+ *   - int4: a weight w becomes round(w * (7 / max |w|)), max over its output channel and a group of 128 inputs.
+ *   - With int8 and int4 each run rounds the inputs by row (a convolution's by image): round(x * (127 / max |x|)),
+ *     ties to even. The product is max |x| / 127 times the sum over the groups of max |w| / 127 (or 7) times an
+ *     exact sum of integers: the same bits on every processor and for any number of threads. A scale below the
+ *     smallest normal number counts as 0; a row with NaN or infinity gives NaN.
+ *   - They replace the packed float32 copies that a session makes for its kernels. dl4_describe() lists their size
+ *     ("packed_bytes") and the kernels.
+ *
+ * A model that assigns weights (dl4_graph_add_assign()): each run reads the current weights, makes the assignments and
+ * stores the new values, like a trainer's step. One thread at a time may run the session, and only while no other call
+ * uses these weights: else DL4_BUSY. A run that fails or is cancelled may have made some of the assignments. Such a
+ * session has neither gradients nor states, and dl4_session_predict() refuses it.
+ * A model that computes sizes (layers Range and NonMaxSuppression; NonZero, Compress or Unique of an ONNX file): its
+ * session runs in parts and learns the sizes between them. Such a run allocates, and plans each size that is new. Slots
+ * of out are NULL, or tensors of exactly the resulting sizes. States, cotangents, random draws, assignments, streams,
+ * dl4_session_predict() and trainers are refused.
  * Options:
- *   training    bool     run as a training step does: dropout draws, by the number of the run; default false
- *   gradients   strings  inputs and weights by name, an input before a weight of the same name; default none
+ *   training    bool     run in training mode: dropout draws new numbers in each run; default false
+ *   gradients   strings  names of inputs and weights; of equal names the input is meant; default none
  *   cotangents  bool     take cotangents of the outputs; default false
- *   states      bool     what recurrent layers carry is inputs and outputs behind those of the model; default false
- *   streamable  bool     streams can be made, and runs compute as they do; default false
- *   cache       int      steps of keys and values that causal attention keeps of a stream; default 0: none, and a
+ *   states      bool     add the states of recurrent layers to the inputs and outputs; default false
+ *   streamable  bool     allow streams, and compute runs as they do; default false
+ *   cache       int      steps of keys and values that causal attention keeps for a stream; default 0: none, and a
  *                        model with such attention has no streams
- *   cache_full  string   what happens to a stream of more steps: "refuse" fails the run, "slide" forgets the oldest;
+ *   cache_full  string   what a stream does after that many steps: "refuse" fails the run, "slide" drops the oldest;
  *                        default "refuse"
  *   profile     bool     keep times per step for dl4_describe(); default false
- *   weights     string   what products keep constant weights in where that is faster: "float32" (default), "bfloat16",
- *                        "int8" or "int4"
- * With streamable a run takes its sequences, [B, T, ...], as a stream that begins would, and gives the same bits. It has
- * the outputs of a stream, takes as long as one, and keeps no states. Up to 32 steps are computed at once where that has
- * the bits of step by step. Such a session has neither gradients, training, nor states, and dl4_session_predict()
- * refuses it.
+ *   weights     string   "float32" (default), "bfloat16", "int8" or "int4"
  * May be NULL: options.
- * Errors: DL4_NOT_FOUND (options), DL4_UNSUPPORTED (something on the way has no gradient; weights with training or
- * gradients, or of a model that assigns weights; streamable: the message names the layer). */
+ * Errors: DL4_NOT_FOUND (options), DL4_UNSUPPORTED (an op has no gradient; weights with training or gradients, or of
+ * a model that assigns weights; streamable: the message names the layer). */
 DL4_API DL4_CHECKED dl4_error *dl4_session_create(const dl4_model *m, const char *options, dl4_session **out);
 
-/* The shape of output `i` for inputs of given shapes; nothing is run or planned.
- * ranks [n_in] of all inputs, and in_dims [the sum of ranks], the dimensions of the first input, then of the next ones.
+/* Gives the shape of output `i` for inputs of given shapes, without a run or a plan.
+ * ranks [n_in] of all inputs; in_dims [the sum of ranks]: the dimensions of the first input, then of the next ones.
  * May be NULL: ranks (when n_in is 0), in_dims (when all ranks are 0), dims (when cap is 0).
  * Errors: DL4_SHAPE_MISMATCH (ranks, in_dims), DL4_UNSUPPORTED (the shape depends on numbers that a run computes). */
 DL4_API DL4_CHECKED dl4_error *dl4_session_output_shape(const dl4_session *s, const int32_t *ranks,
@@ -862,17 +870,17 @@ DL4_API DL4_CHECKED dl4_error *dl4_session_output_shape(const dl4_session *s, co
                                                         int32_t cap, int32_t *rank);
 
 /* Runs a model: in [n_in] and out [n_out] in the order of the session's inputs and outputs, all of them.
- * An out slot that is NULL gets a new tensor of the caller's; otherwise the tensor in it is written in place. It must
- * have the right shape and type, be dense, and overlap no dense input and no other output in memory. On failure slots
- * that were NULL are NULL, and tensors of yours may be half written.
- * May be NULL: cancel (looked at between the steps, of the first run with such shapes while it is planned too).
+ * A slot of out that is NULL gets a new tensor, which the caller owns; a tensor in a slot is written in place. It must
+ * have the right shape and type, be dense, and overlap no dense input and no other output in memory. On failure, slots
+ * that were NULL are NULL, and tensors that you passed may be partly written.
+ * May be NULL: cancel (checked between steps, and while a plan is made).
  * Errors: DL4_SHAPE_MISMATCH (in, out), DL4_UNSUPPORTED (an output that is not dense), DL4_CANCELLED (cancel),
- * DL4_INVALID_ARGUMENT (s: of weights in int8 or int4 one has no scale: it is NaN, infinity, or beyond 1e30). */
+ * DL4_INVALID_ARGUMENT (s: a weight in int8 or int4 is NaN, infinite, or beyond 1e30). */
 DL4_API DL4_CHECKED dl4_error *dl4_session_run(dl4_session *s, dl4_tensor *const *in, int64_t n_in, dl4_tensor **out,
                                                int64_t n_out, dl4_cancel *cancel);
 
 /* Runs a model over a whole dataset, in order, and joins the outputs [B, ...] along their first axis.
- * Labels and sample weights of the dataset are not looked at. out [n_out] as in dl4_session_run().
+ * Targets and sample weights of the dataset are ignored. out [n_out] as in dl4_session_run().
  * May be NULL: cancel.
  * Errors: DL4_SHAPE_MISMATCH (d, out), DL4_UNSUPPORTED (d), DL4_CANCELLED (cancel), DL4_CALLBACK_FAILED (d),
  * DL4_BUSY (d). */
@@ -880,93 +888,93 @@ DL4_API DL4_CHECKED dl4_error *dl4_session_predict(dl4_session *s, dl4_dataset *
                                                    dl4_tensor **out, int64_t n_out);
 
 /* ---- Streams ----------------------------------------------------------------------------------------------------
- * Runs a session on sequences that arrive one or several steps at a time, and keeps what later steps need of earlier
- * ones: the states of recurrent layers, the last steps that a convolution or a pooling reads, keys and values of causal
- * attention, sums so far, the position. Any division into calls gives the same bits, also that into one call. Many
- * streams may run one session at once.
- * A stream gives a step of its output as soon as no later step can change it. It is late where the model looks ahead:
- * behind a convolution of padding "valid" with a window of 5 steps the first output comes with the fifth step, and n
- * steps give n - 4. Branches that are late by different numbers of steps are delayed until they meet. In total come the
- * outputs of a session that runs the whole sequence, but for those at its end that depend on where it ends: behind
- * zeros at the end (ZeroPadding1D), and the last ones of a transposed convolution.
- * Where strides, UpSampling1D or a hop change the number of steps, a stream takes so many steps at a time that each
- * layer has whole ones; steps that are left over wait for the next call. dl4_describe() of the session says, under
- * "stream", how many it takes at a time and by how many steps each output is late.
+ * Runs a session on sequences that arrive one or several steps at a time, and keeps what later steps depend on: the
+ * states of recurrent layers, the last steps that a convolution or a pooling reads, keys and values of causal
+ * attention, running sums, the position. Any division into calls gives the same bits. Many streams may run one session
+ * at once.
+ * - Latency: a stream gives a step of its output as soon as no later input can change it. A convolution of padding
+ *   "valid" with a window of 5 steps gives its first output with the fifth step, and n steps give n - 4 outputs.
+ *   Branches with different latencies are aligned where they join. In total a stream gives the outputs of a session
+ *   that runs the whole sequence, except those that depend on where the sequence ends: after zeros at the end
+ *   (ZeroPadding1D), and the last ones of a transposed convolution.
+ * - Rate: where strides, UpSampling1D or a hop change the number of steps, a stream takes several steps at a time,
+ *   so that each layer gets whole ones; remaining steps wait for the next call. dl4_describe() of the session has,
+ *   under "stream", how many it takes at a time and the latency of each output.
  * Threads: one at a time per stream. */
 
-/* Makes a stream at the beginning of a sequence, its states zeros. The session has "states": true or "streamable":
- * true. Layers that need later steps are refused by name, before anything is allocated: Bidirectional, go_backwards,
- * padding "same" over time, attention without a causal mask, softmax or normalization over time, ...; so is an
- * initial_state that depends on the steps. Causal attention needs the session's "cache", unless a window of its own
- * (sliding_window, LocalAttention) says how many keys a step sees. A window without a causal mask is late by the steps
- * that it looks ahead.
- * Inputs with a free second axis, [B, T, ...], are the sequences, any other input is the same at all steps. One that is
- * an initial_state is read at the first step of the layer that is given it.
+/* Makes a stream at the beginning of a sequence, with states of zeros. The session must have been made with "states":
+ * true or "streamable": true. Layers that need later steps are refused by name, before anything is allocated:
+ * Bidirectional, go_backwards, padding "same" over time, attention without a causal mask, softmax or normalization
+ * over time, ...; so is an initial_state that depends on the steps. Causal attention needs the session's "cache",
+ * unless its window (sliding_window, LocalAttention) limits the keys of a step. A window without a causal mask adds a
+ * latency of the steps that it looks ahead.
+ * Inputs with a free second axis, [B, T, ...], are sequences. Any other
+ * input is the same for all steps; an initial_state is read at the first step of its layer.
  * Options:
- *   batch    int   B, sequences side by side; default 1
+ *   batch    int   B, sequences that run in parallel; default 1
  *   seed     int   of the generator that dl4_stream_next() draws from; default 0
  * May be NULL: options.
  * Errors: DL4_UNSUPPORTED (s: the message names the layer), DL4_SHAPE_MISMATCH (options). */
 DL4_API DL4_CHECKED dl4_error *dl4_stream_create(dl4_session *s, const char *options, dl4_stream **out);
 
 /* Runs the next T steps: in [n_in] and out [n_out] are the model's inputs and outputs, as in dl4_session_run(). Every
- * sequence has T steps, at least 1; outputs have the steps that these complete, perhaps none. Outputs without a time
- * axis are those of the last step, of all steps so far (global pooling); as long as there is none, NaN, of whole
- * numbers 0. All runs are one sequence:
- * where a step is masked the output of the step before repeats, also that of the run before, and also of a stateful
- * layer (Keras takes each for a call, which begins with an output of 0). On failure the stream is where it was.
- * May be NULL: cancel (looked at between the steps).
+ * sequence has T steps, at least 1; the outputs have the steps that these complete, possibly none. Outputs without a
+ * time axis are those of the last step, for global pooling of all steps so far; before the first complete step they
+ * are NaN (integers: 0). All runs form one sequence: at a masked step the output of the previous step is repeated,
+ * also across runs and for stateful layers (in Keras each call starts with an output of 0). On failure the stream is
+ * unchanged.
+ * May be NULL: cancel (checked between steps).
  * Errors: DL4_SHAPE_MISMATCH (in, out), DL4_UNSUPPORTED (an output that is not dense; more steps than the session's
  * "cache"), DL4_CANCELLED (cancel), DL4_BUSY (s). */
 DL4_API DL4_CHECKED dl4_error *dl4_stream_run(dl4_stream *s, dl4_tensor *const *in, int64_t n_in, dl4_tensor **out,
                                               int64_t n_out, dl4_cancel *cancel);
 
-/* Runs the next steps of n streams of one session, each of batch 1, in one call: faster than a call for each, as their
- * states are the rows of a batch while it runs. in [n_in] and out [n_out] are as of a stream of batch n, [n, T, ...]:
- * row i is that of streams[i], which takes as many of the T steps as steps [n] says, 0 to T; what follows in the row is
- * not read, and is 0 in the outputs. What a stream gives has the same bits whichever others run beside it, and differs from
- * dl4_stream_run() by rounding, as other batches do. On failure all streams are where they were.
- * Where outputs are late or a stream takes several steps at a time, streams may give different numbers of steps: the
- * outputs have the most that one gives. Streams of a model with a cache or with positions run together that have taken
- * equally many steps, others after one another.
- * May be NULL: steps (all take T), cancel (looked at between the steps).
+/* Runs the next steps of n streams of one session, each of batch 1, in one call. This is faster than one call for
+ * each, because their states are the rows of a batch during the run. in [n_in] and out [n_out] are those of a stream
+ * of batch n, [n, T, ...]: row i belongs to streams[i], which takes the first steps[i] of the T steps, 0 to T; the
+ * rest of the row is not read, and is 0 in the outputs. The bits of a stream do not depend on the others in the call;
+ * they differ from those of dl4_stream_run() by rounding, as those of other batch sizes do. On failure all streams are
+ * unchanged. With latency, or several steps at a time, streams may give different numbers of steps: the outputs have
+ * the largest. Streams of a model with a cache or positions run together if they have taken equally many steps, else
+ * one by one.
+ * May be NULL: steps (all take T), cancel (checked between steps).
  * Errors: DL4_SHAPE_MISMATCH (in, out), DL4_UNSUPPORTED (streams: of another batch; an output that is not dense; more
  * steps than the session's "cache"), DL4_CANCELLED (cancel), DL4_BUSY (streams). */
 DL4_API DL4_CHECKED dl4_error *dl4_stream_run_many(dl4_stream *const *streams, int64_t n, const int64_t *steps,
                                                    dl4_tensor *const *in, int64_t n_in, dl4_tensor **out,
                                                    int64_t n_out, dl4_cancel *cancel);
 
-/* Runs the next steps, as dl4_stream_run() does, and draws the id that follows in each of the B sequences: ids [n], n
- * is B. The model has one output, float32 [B, V] or [B, T, V]: of the last step, the logits of V ids. They go through
- * `logits`, are divided by the temperature, and an id is drawn in proportion to exp(logit) among those that top_k and
- * then top_p leave; the lower id comes first where two are alike. Same logits, options and seed: the same ids on every
- * machine. A sequence that has drawn an id of "stop" has ended: it is given that id again until it is reset. On failure
- * the stream is where it was, its generator too.
+/* Runs the next steps, as dl4_stream_run() does, and draws the next id of each of the B sequences: ids [n], n is B.
+ * The model must have one output, float32 [B, V] or [B, T, V]: the logits of V ids, of which the last step is used.
+ * They are passed to `logits` and divided by the temperature; then an id is drawn in proportion to exp(logit) among
+ * those that top_k and then top_p leave. Equal logits rank by id, the lower first. The same logits, options and seed
+ * give the same ids on every machine. A sequence that has drawn an id of "stop" has ended: it gets that id again until
+ * it is reset. On failure the stream and its generator are unchanged.
  * Options:
- *   temperature  float  below 1 the likely ids become likelier, 0 takes the likeliest; default 1
- *   top_k        int    only the k likeliest ids; default 0: all
- *   top_p        float  of these the fewest whose probabilities sum to p, the likeliest first; default 1
+ *   temperature  float  below 1 likely ids become likelier; 0 takes the likeliest; default 1
+ *   top_k        int    draw among the k likeliest ids only; default 0: all
+ *   top_p        float  and among the fewest likeliest ids whose probabilities sum to p; default 1
  *   stop         ints   ids that end a sequence; default none
  *   from_logits  bool   false: the output holds probabilities; default true
- * May be NULL: options, logits, user, cancel (looked at between the steps).
- * Errors: DL4_SHAPE_MISMATCH (in), DL4_UNSUPPORTED (s: its outputs are no logits), DL4_NUMERIC (a logit is NaN or
+ * May be NULL: options, logits, user, cancel (checked between steps).
+ * Errors: DL4_SHAPE_MISMATCH (in), DL4_UNSUPPORTED (s: its outputs are not logits), DL4_NUMERIC (a logit is NaN or
  * infinity), DL4_CALLBACK_FAILED (logits), DL4_CANCELLED (cancel), DL4_BUSY (s). */
 DL4_API DL4_CHECKED dl4_error *dl4_stream_next(dl4_stream *s, dl4_tensor *const *in, int64_t n_in, const char *options,
                                                dl4_logits_fn logits, void *user, int64_t *ids, int64_t n,
                                                dl4_cancel *cancel);
 
-/* Makes a second stream that goes on from where this one is, with a copy of its states and of its generator.
+/* Makes a second stream that continues from the position of this one, with a copy of its states and its generator.
  * Options:
- *   seed     int   begins the copy's generator with it; default: it draws what the first one draws
+ *   seed     int   new seed of the copy's generator; default: the copy draws what the original draws
  * May be NULL: options.
  * Errors: DL4_BUSY (s). */
 DL4_API DL4_CHECKED dl4_error *dl4_stream_fork(const dl4_stream *s, const char *options, dl4_stream **out);
 
-/* Restarts a stream: all states are as at the beginning, and its generator begins again.
+/* Restarts a stream: states and generator are those of a new one.
  * Errors: DL4_BUSY (s). */
 DL4_API DL4_CHECKED dl4_error *dl4_stream_reset(dl4_stream *s);
 
-/* Restarts one of its sequences, 0 <= row < B; the others go on.
+/* Restarts one of its sequences, 0 <= row < B; the others continue.
  * Errors: DL4_BUSY (s). */
 DL4_API DL4_CHECKED dl4_error *dl4_stream_reset_row(dl4_stream *s, int64_t row);
 
@@ -982,11 +990,10 @@ DL4_API DL4_CHECKED dl4_error *dl4_stream_load_memory(dl4_stream *s, const void 
  * Threads: any, at once. */
 
 /* Computes a loss or metric of two tensors, without a model: what a trainer would report for them. category is "loss"
- * or "metric", kind its name, attrs its attributes, the text of a JSON object. The words "accuracy" and "acc" mean what
- * they mean in a trainer's metrics; "Accuracy" is the kind. y_true and y_pred are [B, ...]; w, sample weights, has
- * their first axes. out is one float32, or a value for each item of a loss of reduction "none", or the numbers of a
- * metric that has several. Each call plans anew: for many batches, make a session of a graph with a layer Loss or
- * Metric.
+ * or "metric", kind its name, attrs its attributes, the text of a JSON object. "accuracy" and "acc" are resolved as in
+ * a trainer's metrics; "Accuracy" is the kind. y_true and y_pred are [B, ...]; w, sample weights, has their first
+ * axes. out is one float32; for a loss of reduction "none" a value for each item; for a metric with several numbers
+ * all of them. Each call makes a plan: for many batches, make a session of a graph with a layer Loss or Metric.
  * May be NULL: c, attrs, w.
  * Blocks: for the computation.
  * Errors: DL4_UNKNOWN_KIND (kind, attrs), DL4_SHAPE_MISMATCH (y_true, y_pred, w), DL4_UNSUPPORTED (float64). */
@@ -1000,12 +1007,11 @@ DL4_API DL4_CHECKED dl4_error *dl4_measure(dl4_context *c, const char *category,
 /* Makes a dataset of whole tensors, each [B, ...] with the same B.
  * w has one tensor [B] or [B, T] for each target, NULL for those that have none, or none at all (nw = 0).
  * Options:
- *   batch_size      int   default 32; the last batch may be shorter, and the only one. null: each step gets one row, a
- *                         sample without an axis of the batch, as a model whose inputs have none takes it: nodes [N, F]
- *                         of x [B, N, F]
+ *   batch_size      int   default 32; the last batch may be shorter. null: each step gets one row without the batch
+ *                         axis, for a model whose inputs have none: nodes [N, F] of x [B, N, F]
  *   shuffle         bool  a new order in each epoch of dl4_trainer_fit(); default true
- *   seed            int   of the orders; default 0
- *   drop_remainder  bool  leave a short last batch out; default false
+ *   seed            int   of the shuffling; default 0
+ *   drop_remainder  bool  skip a shorter last batch; default false
  * May be NULL: c, y (when ny is 0), w (when nw is 0), options.
  * Keeps: x, y, w (references to the tensors, not the arrays; of one that is not dense row-major a copy, made here).
  * Errors: DL4_SHAPE_MISMATCH (x, y, w). */
@@ -1013,12 +1019,11 @@ DL4_API DL4_CHECKED dl4_error *dl4_dataset_from_tensors(dl4_context *c, dl4_tens
                                                         dl4_tensor *const *y, int64_t ny, dl4_tensor *const *w,
                                                         int64_t nw, const char *options, dl4_dataset **out);
 
-/* Makes a dataset of batches that a callback gives, one after the other.
+/* Makes a dataset of batches that a callback returns one by one.
  * Options:
- *   steps    int   batches of an epoch, if you know; else the callback tells the end
- *   samples  bool  each call gives one sample without an axis of the batch, whose tensors need not have as many rows as
- *                  each other or as those before: a graph's nodes [N, F] and edges [E, 2], for a model of these; default
- *                  false
+ *   steps    int   batches of an epoch, if known; else the callback ends the epoch
+ *   samples  bool  each call gives one sample without the batch axis. Its tensors may have different numbers of rows,
+ *                  also from sample to sample: nodes [N, F] and edges [E, 2] of a graph; default false
  * May be NULL: c, user, release, options.
  * Keeps: fn, user, release (until the last reference is gone; then release(user) is called, if given; on failure it is
  * not called). */
@@ -1035,14 +1040,13 @@ DL4_API DL4_CHECKED dl4_error *dl4_dataset_from_callback(dl4_context *c, dl4_bat
  * Options:
  *   optimizer         kind          required: "SGD", "Adam", ... or an object with its settings, whose "learning_rate"
  *                                   may be a schedule: {"class_name": "ExponentialDecay", "config": {...}}
- *   loss              kind or list  one for each output; null: no loss on that output; "output": the output is float32
- *                                   and is minimised itself, as the mean of its values, and has no target: a loss that
- *                                   is made of layers
+ *   loss              kind or list  one for each output; null: no loss on that output; "output": the mean of the
+ *                                   output, float32, is the loss, without a target: for losses made of layers
  *   loss_weights      floats        one for each output; default 1, null too
- *   metrics           list          of kinds, or one list of kinds for each output, null for none: ["accuracy"]. A name
- *                                   that is in use gets a number, as in Keras: "mae", "mae_1"; a metric of several
- *                                   numbers has a name for each: "f1_score[0]". They see no sample weights
- *   weighted_metrics  list          the same, with the sample weights; a name that is in use becomes "weighted_mae"
+ *   metrics           list          of kinds, or one list of kinds for each output, null for none: ["accuracy"]. A
+ *                                   repeated name gets a number, as in Keras: "mae", "mae_1"; a metric with several
+ *                                   numbers has a name for each: "f1_score[0]". Sample weights are not applied
+ *   weighted_metrics  list          the same, with sample weights; a repeated name becomes "weighted_mae"
  *   output_names      strings       of all outputs, in these options by name, in metric_names and in history; default
  *                                   the names of the layers that give them
  *   nan_guard         string        "loss" (default), "gradients", "off": a step that finds NaN or infinity fails with
@@ -1050,18 +1054,18 @@ DL4_API DL4_CHECKED dl4_error *dl4_dataset_from_callback(dl4_context *c, dl4_bat
  *   exclude_from_weight_decay strings  weights that the optimizer's weight_decay leaves alone, by name ("dense/bias")
  *                                   or by some of the last part of it ("bias"); each must mean one
  *   profile           bool          keep times per step for dl4_describe(); default false
- *   shards            int           a power of two: a batch is cut into so many parts, whose gradients are computed alone
- *                                   and added up as a tree: any number of workers that divides it gives the same bits;
- *                                   default 8 for workers where reproducible is "strict", else 1
- * What is for each output may be an object by the outputs' names too: {"loss": {"a": "mse", "b": null}}. Losses and
- * means leave out what the output's mask masks; as in Keras, metrics with another state (AUC, MeanIoU) do not.
- * May be NULL: options (of a model loaded from a file of Keras: what it was compiled with there).
+ *   shards            int           a power of two: a batch is split into that many parts, whose gradients are summed
+ *                                   as a tree, so any number of workers that divides it gives the same bits; default 8
+ *                                   for workers if reproducible is "strict", else 1
+ * Options with a value for each output may be an object by output names: {"loss": {"a": "mse", "b": null}}. Losses and
+ * means leave masked items out; as in Keras, metrics with another state (AUC, MeanIoU) do not.
+ * May be NULL: options (for a model loaded from a file of Keras: what it was compiled with).
  * Keeps: m (a reference).
  * Errors: DL4_UNKNOWN_KIND, DL4_SHAPE_MISMATCH, DL4_UNSUPPORTED, DL4_VERSION, DL4_BUSY (the model has a trainer). */
 DL4_API DL4_CHECKED dl4_error *dl4_trainer_create(dl4_model *m, const char *options, dl4_trainer **out);
 
 /* Trains on one batch: x [nx] inputs, y [ny] targets, w [nw] sample weights (nw = 0: none; an element may be NULL).
- * A target without axes is that of every prediction. The metrics of this batch go into metrics [cap], as many as fit; n
+ * A target without axes applies to every prediction. The metrics of this batch go into metrics [cap], as many as fit; n
  * is how many there are.
  * May be NULL: y (when ny is 0), w (when nw is 0), metrics (when cap is 0), n.
  * Errors: DL4_SHAPE_MISMATCH, DL4_UNSUPPORTED, DL4_NUMERIC, DL4_BUSY. */
@@ -1103,21 +1107,21 @@ DL4_API DL4_CHECKED dl4_error *dl4_trainer_zero_gradients(dl4_trainer *t);
 
 /* Trains for some epochs, and validates after each if there is something to validate on. history is JSON, a list per
  * name: {"epoch": [0, 1], "loss": [...], "accuracy": [...], "val_loss": [...], ...}. A fit starts at initial_epoch with
- * a new history, unless it resumes one: then it continues at that place, in mid-epoch too, with that history, and must
- * be given data of the same rows, batches, order and seed, as far as they are known. DL4_CANCELLED keeps the place for
- * that, and so does the failure of one of the `callbacks`. Any other failure leaves the place as it was before the
- * call, and the weights as the last complete step left them. The state of callbacks is in checkpoints: in a resumed fit
- * the callback at the same position in the list has it again.
+ * a new history, or it resumes one: it continues at that place, in mid-epoch too, with that history, and needs data of
+ * the same rows, batches, order and seed, as far as they are known. After DL4_CANCELLED or the failure of one of the
+ * `callbacks` the fit can be resumed there. After any other failure the place is that before the call, and the weights
+ * are those of the last complete step. Checkpoints include the state of callbacks: in a resumed fit the callback at the
+ * same position in the list gets it back.
  * Options:
  *   epochs            int    the last epoch, counted from 1, at most 2^53 - 1; default 1
  *   initial_epoch     int    epochs already done, at most 2^53 - 1; default 0
  *   resume            bool   continue where the last fit was cancelled; default: true for the first after
  *                            a checkpoint taken in mid-fit was loaded, or "epoch" or "batch" was set; else false
- *   validation_split  float  the last part of `train`, in its given order, is for validation; default 0
+ *   validation_split  float  the fraction of `train`, from its end and before shuffling, to validate on; default 0
  *   validation_freq   int    validate after epochs n, 2n, ..., counted from 1; default 1
- *   average           bool   as the fit ends, the averages that an optimizer with use_ema keeps become the weights:
- *                            false for a fit that another one continues; default true
- *   class_weight      floats weights of the training samples by the number of their class, past the list 1: of a model
+ *   average           bool   at the end of the fit the averages of an optimizer with use_ema replace the weights; false
+ *                            for a fit that another one continues; default true
+ *   class_weight      floats weights of training samples by class; classes past the end of the list have 1. For a model
  *                            with one target, class numbers [B] or [B, 1] or one-hot [B, C], without sample weights
  *   callbacks         list   of kinds, called in this order and before `fn`: "EarlyStopping", "ReduceLROnPlateau",
  *                            "ModelCheckpoint", "BackupAndRestore", "CSVLogger", "TerminateOnNaN",
@@ -1168,8 +1172,8 @@ DL4_API DL4_CHECKED dl4_error *dl4_trainer_set_number(dl4_trainer *t, const char
 DL4_API DL4_CHECKED dl4_error *dl4_trainer_set_workers(dl4_trainer *t, int64_t rank, int64_t size, dl4_reduce_fn fn,
                                                        void *user, dl4_release_fn release);
 
-/* Saves a checkpoint, atomically: model, optimizer, counters, random state, place in the epoch. To a path that ends in
- * .keras it saves what Keras saves of a compiled model, and no more: Keras resumes from it. Other paths end in
+/* Saves a checkpoint, atomically: model, optimizer, counters, random state, place in the epoch. A path that ends in
+ * .keras gets what Keras saves of a compiled model, and no more: Keras resumes from it. Other paths end in
  * .safetensors, .dl4 or .checkpoint or have no suffix, as documented for dl4_model_save().
  * Errors: DL4_IO, DL4_BUSY, DL4_UNSUPPORTED (path: another suffix; what .keras cannot express). */
 DL4_API DL4_CHECKED dl4_error *dl4_trainer_save(const dl4_trainer *t, const char *path);
@@ -1179,7 +1183,7 @@ DL4_API DL4_CHECKED dl4_error *dl4_trainer_save(const dl4_trainer *t, const char
 DL4_API DL4_CHECKED dl4_error *dl4_trainer_save_memory(const dl4_trainer *t, dl4_blob **out);
 
 /* Loads a checkpoint from a regular file into a trainer of the same model and options, with the same weights trainable;
- * what follows is bit for bit what would have followed the save. Checksums are compared as by dl4_model_load(). Of a
+ * training continues bit for bit as it would have after the save. Checksums are compared as by dl4_model_load(). Of a
  * file of Keras 3, .keras or .h5, the weights and the state of the optimizer are loaded, which continue as in Keras.
  * Errors: DL4_NOT_FOUND, DL4_IO, DL4_CORRUPT_FILE, DL4_VERSION, DL4_SHAPE_MISMATCH, DL4_UNSUPPORTED (path),
  * DL4_BUSY. */

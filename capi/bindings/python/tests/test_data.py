@@ -684,6 +684,16 @@ class Layers(Case):
             model.fit(IMAGES, np.zeros((4, 1)), verbose=0)
 
 
+class WithoutPackages(Case):
+    def test_estimators_name_the_package_that_they_need(self):
+        try:
+            import sklearn  # noqa: F401
+        except ImportError:
+            self.refused(ImportError, "scikit-learn", lambda: keras.wrappers.SKLearnClassifier(None))
+        else:
+            self.skipTest("scikit-learn is there")
+
+
 class Estimators(Case):
     def setUp(self):
         super().setUp()

@@ -7,7 +7,16 @@ from .src.backend.config import (
 )
 from .src.backend.global_state import clear as clear_session
 from .src.later import names_later as _names_later
-from .src.saving.object_registration import custom_object_scope, CustomObjectScope, register_keras_serializable
+from .src.ops.core import is_keras_tensor
+from .src.saving.object_registration import (
+    custom_object_scope,
+    CustomObjectScope,
+    get_custom_objects,
+    get_registered_name,
+    get_registered_object,
+    register_keras_serializable,
+)
+from .src.saving.serialization_lib import deserialize_keras_object, serialize_keras_object
 from .src.utils.data_utils import pack_x_y_sample_weight, PyDataset, Sequence, unpack_x_y_sample_weight
 from .src.utils.model_visualization import model_to_dot, plot_model
 from .src.utils.numerical_utils import normalize, to_categorical

@@ -23,7 +23,10 @@ except ImportError:
     class BaseEstimator:
         pass
 
-    ClassifierMixin = RegressorMixin = TransformerMixin = BaseEstimator
+    class ClassifierMixin:
+        pass
+
+    RegressorMixin = TransformerMixin = ClassifierMixin
 
 
 class SKLBase(BaseEstimator):

@@ -356,7 +356,7 @@ class Refusals(unittest.TestCase):
         m = keras.Model(x, x + v)
         np.testing.assert_array_equal(m.predict(X, verbose=0), X + np.arange(4, dtype="float32"))
         v.assign([5, 5, 5, 5])
-        self.refused("is a constant in a model", lambda: m.predict(X, verbose=0))
+        self.refused("are constants in a model", lambda: m.predict(X, verbose=0))
 
     def test_kinds_of_data(self):
         x = keras.Input((3,))

@@ -229,7 +229,7 @@ class Fitted(unittest.TestCase):
             refused(ValueError, "is empty", dense(), dataset=[])
             refused(TypeError, "must be an iterable", dense(), dataset="text")
             refused(ValueError, "No sequential blocks", dense(), quantization_layer_structure={"pre_block_layers": []})
-            refused(NotImplementedError, "mask of pre_block_layers", dense(), before={"mask_zero": True})
+            refused(NotImplementedError, "masks from pre_block_layers", dense(), before={"mask_zero": True})
             refused(NotImplementedError, "Layer Mine does not have a `quantize`", Mine(3))
             for equation, shape in (("abc,dc->abd", (None, 8)), ("abc,cde->abde", (None, 2, 16))):
                 layer = layers.EinsumDense(equation, shape, name="einsum")

@@ -104,7 +104,7 @@ def _by_layer(kind, shape, seed, dtype=None, **config):
 def _drawn(draw, shape, dtype, seed):
     if in_trace():
         raise NotImplementedError(
-            "in a traced step or call() numbers are drawn by normal, uniform, randint, categorical and dropout alone"
+            "a traced step or call() supports only normal, uniform, randint, categorical and dropout of keras.random"
         )
     return ops.cast(draw(_source(seed), tuple(int(d) for d in shape)), dtype or "float32")
 
@@ -190,7 +190,7 @@ def categorical(logits, num_samples, dtype="int32", seed=None):
 
     if is_symbolic(logits):
         if not in_trace():
-            raise NotImplementedError("keras.random.categorical of symbolic logits: in a traced step alone")
+            raise NotImplementedError("keras.random.categorical supports symbolic logits only in a traced step")
         rows, classes = logits.shape
         uniform_ = _by_layer("RandomUniform", (rows, num_samples, classes), seed, minval=1e-7, maxval=1.0)
         return ops.cast(ops.argmax(ops.expand_dims(logits, 1) - ops.log(-ops.log(uniform_)), -1), str(dtype))

@@ -46,7 +46,7 @@ def _eager_class():
 
             def __hash__(self):
                 if self.ndim:
-                    raise TypeError("unhashable: a tensor of several numbers")
+                    raise TypeError("a tensor with several elements is unhashable")
                 return hash(self.item())
 
             def __str__(self):

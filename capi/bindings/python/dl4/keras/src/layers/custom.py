@@ -102,8 +102,8 @@ class CustomLayer:
             self._variables.append(value)
         if key in _REPLACED and callable(value) and self.__dict__.get("_calls"):
             raise NotImplementedError(
-                f"{type(self).__name__}.{key}: it can't be replaced on layer {self.name}, which has been called "
-                "before: its calls would go on without it"
+                f"{type(self).__name__}.{key} can't be replaced after layer {self.name} has been called: its recorded "
+                "calls would not use it"
             )
         if key == "supports_masking" and "_graphs" in self.__dict__:
             self._need_mask_rule(value)
@@ -150,8 +150,8 @@ class CustomLayer:
                 self._become({key: "linear" if value is None else value}, weights)
                 return True
             raise NotImplementedError(
-                f"{self.name}: {key!r} can't be changed in this version once the layer has been called: "
-                "make another layer"
+                f"{self.name}: {key!r} can't be changed after the layer has been called: make a new "
+                "layer"
             )
         self._config[key] = value
         self._take_functions()

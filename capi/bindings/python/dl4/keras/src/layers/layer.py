@@ -387,7 +387,7 @@ class Layer(CustomLayer, TracedCalls, QuantizedLayer, LayerWeights, Kind):
             return serialize_keras_object(self)
         overrides.refuse(self, "a layer around it", "custom")
         if self._python:
-            raise NotImplementedError(f"{self.name}: a layer with a function of Python is not taken here")
+            raise NotImplementedError(f"{self.name}: layers with Python functions are not supported here")
         value = self._native()
         value["config"].update(name=self.name, trainable=self._trainable)
         return value

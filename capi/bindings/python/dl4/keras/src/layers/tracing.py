@@ -166,8 +166,8 @@ class TracedCalls:
                     same = _alike(_shapes_in(said), [t.shape for t in flatten(outputs)])
                 if not same:
                     raise ValueError(
-                        f"{type(self).__name__}.{name}: says {said}, while call() of layer {self.name} gives "
-                        f"{map_nest(lambda t: t.shape, outputs)}: both have to agree in this version"
+                        f"{type(self).__name__}.{name}() returned {said}, but call() of layer {self.name} returned "
+                        f"{map_nest(lambda t: t.shape, outputs)}: they have to agree"
                     )
         finally:
             del self.__dict__["_asked"]

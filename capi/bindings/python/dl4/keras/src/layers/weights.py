@@ -44,7 +44,7 @@ class LayerWeights:
         """Those of which an attribute of that name says something, with their shapes."""
         found = [(w, shape) for w, (shape, _) in self._weight_facts().items() if name in _attribute_prefixes(w)]
         if not found and name not in ("bias", "gamma", "beta"):
-            raise NotImplementedError(f"{self.name}: {name} in Python is not in this version for {self._class_name}")
+            raise NotImplementedError(f"{self.name}: {self._class_name} does not support a {name} in Python")
         return found
 
     def _first_values(self, function, name, shape):

@@ -155,7 +155,7 @@ class Metric(Kind):
     def _need_own(self):
         if self._shown is not None:
             raise NotImplementedError(
-                f"{self!r} shows what a model measured: it can't be updated by hand before reset_state()"
+                f"{self!r} holds the result of a compiled model: call reset_state() before update_state()"
             )
 
     def reset_state(self):
@@ -225,7 +225,7 @@ class Metric(Kind):
             with replaced(self.variables, values):
                 return eager_tensor(self.result().copy())
         if type(self).result is not Metric.result:
-            raise NotImplementedError(f"{type(self).__name__}.stateless_result: its result() is overridden")
+            raise NotImplementedError(f"{type(self).__name__}.stateless_result() is not supported for a class that overrides result()")
         return eager_tensor(state.result(self._class_name, type(self).__name__, values))
 
     def stateless_reset_state(self):

@@ -117,7 +117,7 @@ def functional_of(cls, config):
             layers[name]._is_operation = True
         for node in item["inbound_nodes"]:
             if not isinstance(node, (dict, list)):
-                raise ValueError(f"the calls of layer {name} are not as Keras writes them: {node}")
+                raise ValueError(f"invalid inbound_nodes of layer {name}: {node}")
         waiting += [(name, i, _node(node)) for i, node in enumerate(item["inbound_nodes"])]
 
     def is_ref(x):

@@ -76,8 +76,8 @@ class InFiles:
         language. `verbose` says where the file is."""
         if format not in _EXPORTED:
             raise ValueError(
-                f"Unrecognized format={format}. Supported formats are: 'onnx' and 'safetensors', and of Keras's, which "
-                f"this library does not write, {_NOT_WRITTEN}."
+                f"Unrecognized format={format}. Supported formats are: 'onnx' and 'safetensors'. Keras's other formats "
+                f"are not supported: {_NOT_WRITTEN}."
             )
         if not _EXPORTED[format]:
             raise NotImplementedError(
@@ -87,7 +87,7 @@ class InFiles:
         if input_signature is not None or kwargs:
             given = ["input_signature"] * (input_signature is not None) + list(kwargs)
             raise NotImplementedError(
-                f"{self.name}: export(): {', '.join(given)}: free sizes of inputs are exported free"
+                f"{self.name}: export(): {', '.join(given)} is not supported: free dimensions of inputs stay free"
             )
         if not self.built:
             raise ValueError("The layer provided has not yet been built. It must be built before export.")

@@ -99,7 +99,7 @@ class Inputs:
         if functional is self._functional or functional.ahead is None:
             return None
         if self._functional.ahead is not None:
-            raise NotImplementedError(f"{self.name}: layers of texts and layers that change images in one model")
+            raise NotImplementedError(f"{self.name}: a model with both text layers and image augmentation layers is not supported")
         return lambda tensors: fed_tensors(functional, [t.numpy() for t in tensors])
 
     def _in_input_order(self, x):

@@ -233,14 +233,14 @@ class Model(Layer, Trainer, Inputs, InFiles, StateTree):
         """Raises where a call() assigns a variable, which it can do on arrays alone."""
         if functional.assigned is not None:
             raise NotImplementedError(
-                f"{functional.assigned}: call() assigns this variable. It does so where the model is called on arrays; "
-                "fit(), evaluate() and predict() run in the library and can't in this version"
+                f"{functional.assigned}: call() assigns this variable, which works only when the model is called on "
+                "arrays; fit(), evaluate() and predict() do not support it"
             )
         for call in functional.constants:
             if call.variable[0]._array is not call.variable[1]:
                 raise NotImplementedError(
-                    f"{call.variable[0].path}: a variable of {call.variable[0].dtype} is a constant in a model, which "
-                    "was made before this one was assigned: make the model again, or a variable of float32"
+                    f"{call.variable[0].path}: variables of type {call.variable[0].dtype} are constants in a model, and this "
+                    "one was assigned after the model was made: make the model again, or use a float32 variable"
                 )
 
     def _for_training(self):

@@ -50,7 +50,7 @@ def _entries(model, kept):
     optimizer = model.optimizer
     groups = _GROUPS.get(optimizer._class_name)
     if groups is None or optimizer.gradient_accumulation_steps:
-        raise NotImplementedError(f"the state of {type(optimizer).__name__} has no place in the file of such a model")
+        raise NotImplementedError(f"the state of {type(optimizer).__name__} can't be saved for such a model")
     graph = model._for_training().graph
     names = [_name_in(graph, w) for w in model.trainable_weights]
     names = [name for name in names if name in kept.trained]

@@ -88,7 +88,7 @@ class Updates:
     def _prepare(self, variables):
         """It is built for these variables, if it is not for others."""
         if self._class_name == "Muon":
-            raise NotImplementedError("Muon: averages of weights where Python applies it are not in this version")
+            raise NotImplementedError("Muon: use_ema is not supported where Python applies the optimizer")
         if not self._built:
             self.build(variables)
             self._built = True
@@ -110,8 +110,8 @@ class Updates:
             return
         if self.gradient_accumulation_steps:
             raise NotImplementedError(
-                f"{type(self).__name__}: gradient_accumulation_steps of an optimizer that Python applies is not in "
-                "this version"
+                f"{type(self).__name__}: gradient_accumulation_steps is not supported where Python applies the "
+                "optimizer"
             )
         if variables is None:
             if not self.built:

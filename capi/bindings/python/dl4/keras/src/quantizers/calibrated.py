@@ -189,7 +189,7 @@ class _Block:
                     self.inputs.append((layer, "", call.inputs[0]))
                 elif kind in _HEADED and heads_are_meant(layer):
                     if kind != "MultiHeadAttention":
-                        raise NotImplementedError(f"layer {layer.name}: a {kind} is not fitted in this version")
+                        raise NotImplementedError(f"layer {layer.name}: GPTQ and AWQ do not support a {kind}")
                     query, value, *key = call.inputs
                     parts = {"query": query, "key": (key or [value])[0], "value": value,
                              "attention_output": _heads_alone(call)}
@@ -219,7 +219,7 @@ def quantize_blocks(config, structure, meant, heads_are_meant, become):
         for layer in structure.get("pre_block_layers", []):
             batch = layer(eager_tensor(batch))
         if getattr(batch, "_keras_mask", None) is not None:
-            raise NotImplementedError(f"{name}: a mask of pre_block_layers is not in this version")
+            raise NotImplementedError(f"{name}: masks from pre_block_layers are not supported")
         batch = np.asarray(batch)
         inputs.append(batch[None] if batch.ndim == 2 else batch)
     for block in blocks:

@@ -220,7 +220,7 @@ class Hdf5:
             if not number:
                 break
             at += 16 + -(-size // 8) * 8
-        raise ValueError(f"HDF5: there is no text {index} where an attribute points to")
+        raise ValueError(f"HDF5: an attribute refers to text {index} of a heap, which does not exist")
 
     def shape_of(self, path):
         return self._datasets[path][1]
@@ -262,7 +262,7 @@ class Hdf5:
 
     def _object(self, at, path, depth):
         if at in self._seen or depth > _DEPTH:
-            raise NotImplementedError(f'HDF5: "{path}" is an object with two names, or lies too deep')
+            raise NotImplementedError(f'HDF5: "{path}" is an object with two names, or nested too deep')
         self._seen.add(at)
         parts = {}
         for kind, data in self._messages(at):

@@ -50,7 +50,7 @@ def read(path, compile=True, safe_mode=True):
     with open(path, "rb") as opened:
         file = hdf5.Hdf5(opened.read())
     if not is_known(file):
-        raise NotImplementedError(f"{path}: layers of one's own are read from .h5 files that Keras 3 wrote")
+        raise NotImplementedError(f"{path}: custom layers are read only from .h5 files written by Keras 3")
     model = deserialize_keras_object(json.loads(file.texts("", "model_config")), safe_mode=safe_mode)
     load(file, model)
     training = file.texts("", "training_config")

@@ -117,8 +117,7 @@ def need_no_texts(model):
     if ahead is not None:
         names = ", ".join(layer.name for layer in ahead.layers())
         raise NotImplementedError(
-            f"{model.name}: a file of a model with layers that are Python ({names}) is not in this version of "
-            "the library but as .keras"
+            f"{model.name}: a model with layers that run in Python ({names}) can only be saved as .keras"
         )
 
 
@@ -341,11 +340,11 @@ def load_weights(model, filepath, skip_mismatch=False, objects_to_skip=None, by_
             legacy_h5_format.load(file, model, by_name, skip_mismatch)
             return global_state.changed()
     if by_name:
-        raise NotImplementedError(f"{path}: load_weights(by_name=True) is for files in the way of Keras 3's .h5")
+        raise NotImplementedError(f"{path}: load_weights(by_name=True) supports only .h5 files in Keras's format")
     _need_files(model, "load_weights()")
     if path.endswith((".h5", ".hdf5", ".keras", ".npz")):
         if skip_mismatch:
-            raise NotImplementedError(f"{path}: skip_mismatch is for files of this library, and for .weights.h5")
+            raise NotImplementedError(f"{path}: skip_mismatch is supported for .weights.h5 and for files of this library only")
         model.core.load_weights(path)
         return global_state.changed()
     other = core.Model.load(path, global_state.context())

@@ -87,8 +87,8 @@ class ArrayStep(Step):
             reading = [c.number < number for c in users]
             if any(reading) and not all(reading):
                 raise NotImplementedError(
-                    f"GradientTape.gradient: {weight.path} was assigned between calls of it on the tape: the gradient "
-                    "through both is not in this version"
+                    f"GradientTape.gradient: {weight.path} was assigned between two uses on the tape: a gradient "
+                    "through both is not supported"
                 )
             if any(reading):
                 put.append((weight, weight.numpy().copy()))

@@ -87,7 +87,7 @@ class Function:
         self.fed = numbers + [c.outputs[0] for c in self.calls if c.host is not None and c not in given]
         for t in self.outputs:
             if t.dtype == "string":
-                raise NotImplementedError(f"{t.name}: a model that gives texts is not in this version of the library")
+                raise NotImplementedError(f"{t.name}: outputs that are texts are not supported")
 
     def fed_arrays(self, arrays):
         """What the library's part takes, of arrays for the inputs."""
@@ -335,9 +335,8 @@ def between(inputs, outputs):
     learned = [name for name, _, trained in function.core.weights() if trained]
     if learned:
         raise NotImplementedError(
-            f"{learned[0]}: a layer of texts, or one that changes images, behind layers that are trained is not "
-            "in this "
-            "version of the library"
+            f"{learned[0]}: a text layer or image augmentation layer after trained layers is not "
+            "supported"
         )
 
     def compute(arrays):

@@ -19,10 +19,10 @@ def _need_size(shape):
     count = 1
     for d in shape:
         if d is None:
-            raise NotImplementedError(f"a jacobian of a target of free size is not in this version: {shape}")
+            raise NotImplementedError(f"jacobian: the size of the target must be known, got shape {shape}")
         count *= d
     if count > _ROWS:
-        raise NotImplementedError(f"a jacobian of {count} numbers is not in this version: at most {_ROWS}")
+        raise NotImplementedError(f"jacobian: at most {_ROWS} numbers are supported, got {count}")
     return count
 
 
@@ -235,8 +235,8 @@ class GradientTape:
         used = [c for c in calls if c.layer is source._layer or isinstance(c, WeightCall) and c.weight is source]
         if self._below and any(c.layer is source._layer and not self._records(c) for c in used):
             raise NotImplementedError(
-                f"GradientTape.gradient: {source.path} is used outside of this tape, but on one around it: the "
-                "gradient of the inner tape alone is not in this version"
+                f"GradientTape.gradient: {source.path} is used on an outer tape but not on this one: a "
+                "gradient of the inner tape alone is not supported"
             )
         return bool(used)
 

@@ -469,11 +469,11 @@ def _sliced(x, k, axis):
     if step == -1 and k.start is None and k.stop is None:
         return operation("Flip", axis=axis)(x)
     if step != 1:
-        raise NotImplementedError("a step in a slice of a free axis is not in this version")
+        raise NotImplementedError("slices of a free axis do not support a step")
     start, stop = k.start or 0, k.stop
     if start < 0:
         if stop is not None:
-            raise NotImplementedError("a slice of a free axis from its end needs no stop")
+            raise NotImplementedError("a slice that starts from the end of a free axis does not support a stop")
         return _flipped(_block(_flipped(x, axis), axis, 0, -start), axis)
     if stop is not None and stop < 0:
         x = _flipped(_block(_flipped(x, axis), axis, -stop, -1), axis)

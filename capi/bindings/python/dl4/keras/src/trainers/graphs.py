@@ -42,8 +42,8 @@ def metric_config(metric, y_true_shape, y_pred_shape):
     function = getattr(metric, "_fn", None) or metric
     if hasattr(metric, "update_state") and getattr(metric, "_fn", None) is None:
         raise NotImplementedError(
-            f"{metric!r}: a metric with an update_state() of its own can't be compiled in this "
-            "version; a function of targets and predictions can"
+            f"{metric!r}: a metric that overrides update_state() is not supported here; use a "
+            "function of targets and predictions"
         )
     y_true_shape, shaped = aligned(y_true_shape, y_pred_shape)
     return {

@@ -122,7 +122,7 @@ class NativeTraining:
         """The model, what it was compiled with and the state of its optimizer, as Keras's file."""
         trainer = self._get_trainer()
         if trainer.added:
-            raise ValueError("a loss of a layer's own has no place in the file")
+            raise ValueError("losses that layers add with add_loss() can't be saved in this format")
         for metric in filter(is_python, self._compiled_metrics()):
             warnings.warn(f"{path}: saved without metric {metric.name}, which is Python", stacklevel=5)
         with self._as_compiled():

@@ -128,7 +128,7 @@ class Objective:
             for output, metrics in zip(functional.outputs, lists):
                 places = [i for i, t in enumerate(at) if t is output]
                 if metrics and not places:
-                    raise NotImplementedError(f"`{key}`: an output without a loss of its own has no metrics here")
+                    raise NotImplementedError(f"`{key}`: metrics are not supported on an output without a loss")
                 if metrics:
                     i = places[0]
                     found[i] = [_graph("metric", m, shapes[i], parts[i]) for m in metrics]
@@ -254,5 +254,5 @@ class Objective:
 
 def _graph(category, thing, target_shape, output):
     if callable(thing) and target_shape is None and not hasattr(thing, "_to_json"):
-        raise ValueError(f"{thing!r}: a function needs targets to be traced for")
+        raise ValueError(f"{thing!r}: a Python function needs targets")
     return (loss_config if category == "loss" else metric_config)(thing, target_shape, output.shape)

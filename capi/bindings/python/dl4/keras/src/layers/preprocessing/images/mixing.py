@@ -111,7 +111,7 @@ class CutMix(_Mixing):
         return np.where(np.asarray(t["batch_masks"]), images[np.asarray(t["permutation_order"])], images)
 
     def transform_bounding_boxes(self, bounding_boxes, transformation, training=True):
-        raise NotImplementedError("CutMix: bounding boxes are not taken here, as in Keras")
+        raise NotImplementedError("CutMix does not support bounding boxes, as in Keras")
 
 
 class _Several(ImageLayer):

@@ -1,9 +1,9 @@
-# Fails, naming file and line, where the source leaves the structure of the project: an #include of a room that this one
-# doesn't use, a library used outside its room, output from inside the library.
+# Fails, naming file and line, where the source leaves the structure of the project: an #include of a module that this one
+# doesn't use, a library used outside its module, output from inside the library.
 #   cmake -DROOT=<repository> -P structure_check.cmake
 cmake_policy(SET CMP0057 NEW)
-# The rooms, top to bottom, and what each includes beside itself.
-set(rooms capi io train graph kinds runtime plan backend dispatch kernels ops base)
+# The modules, top to bottom, and what each may include.
+set(modules capi io train graph kinds runtime plan backend dispatch kernels ops base)
 set(uses_capi io train graph kinds runtime plan backend dispatch kernels ops base)
 set(uses_io train graph kinds ops base)
 set(uses_train graph kinds runtime plan base)
@@ -18,7 +18,7 @@ set(uses_ops base)
 set(uses_base)
 set(uses_include) # it may include nothing of ours
 set(violations 0)
-# What speaks to OpenBLAS, oneDNN and the OpenMP runtime they bring, which are Linux's here.
+# Calls OpenBLAS, oneDNN and their OpenMP runtime, which are used on Linux only.
 set(full_only "backend/cpu/kernels/(onednn/|openblas/|single_threaded)")
 
 # Reports a line of a file; the number is looked up only here, for CMake is slow at counting lines.
@@ -42,11 +42,11 @@ list(SORT files)
 set(spdlog_files)
 set(version_files)
 foreach(file IN LISTS files)
-  string(REGEX REPLACE "^(src/)?(backend/cpu/)?([a-z]+)/.*" "\\3" room ${file})
+  string(REGEX REPLACE "^(src/)?(backend/cpu/)?([a-z]+)/.*" "\\3" module ${file})
 
   file(STRINGS ${ROOT}/${file} includes REGEX "^[ \t]*#[ \t]*include")
   foreach(line IN LISTS includes)
-    if(line MATCHES "[<\"](cblas|openblas_config)\\.h[>\"]|[<\"](oneapi/dnnl/|dnnl)|[<\"]hwy/" AND NOT room STREQUAL kernels)
+    if(line MATCHES "[<\"](cblas|openblas_config)\\.h[>\"]|[<\"](oneapi/dnnl/|dnnl)|[<\"]hwy/" AND NOT module STREQUAL kernels)
       report(${file} "${line}" "OpenBLAS, oneDNN and Highway are included in src/backend/cpu/kernels only")
     endif()
     if(line MATCHES "<(unistd|fcntl|sched|pthread|signal|dlfcn|malloc|windows|process|dirent|poll|sys/[a-z]+|mach[a-z/-]*)\\.h>" AND
@@ -58,15 +58,15 @@ foreach(file IN LISTS files)
     endif()
     if(line MATCHES "\"(backend/cpu/)?([a-z]+)/[^\"]+\"")
       set(target ${CMAKE_MATCH_2})
-      if(target IN_LIST rooms AND NOT target STREQUAL room AND NOT target IN_LIST uses_${room})
-        report(${file} "${line}" "${room} does not use ${target}")
+      if(target IN_LIST modules AND NOT target STREQUAL module AND NOT target IN_LIST uses_${module})
+        report(${file} "${line}" "${module} does not use ${target}")
       endif()
-      if(room STREQUAL kernels AND line MATCHES "\"ops/" AND NOT line MATCHES "\"ops/(functions|rules)\\.hpp")
+      if(module STREQUAL kernels AND line MATCHES "\"ops/" AND NOT line MATCHES "\"ops/(functions|rules)\\.hpp")
         report(${file} "${line}" "of ops, kernels include functions.hpp and rules.hpp alone")
       endif()
     elseif(line MATCHES "\"\\.\\./")
-      report(${file} "${line}" "include from the root of the rooms, not by ../")
-    elseif(line MATCHES "<dl4/dl4\\.h>" AND NOT room STREQUAL capi)
+      report(${file} "${line}" "include from src, not by ../")
+    elseif(line MATCHES "<dl4/dl4\\.h>" AND NOT module STREQUAL capi)
       report(${file} "${line}" "dl4.h is for capi and for users")
     endif()
   endforeach()

@@ -1,7 +1,8 @@
-"""libdl4 for Python. `dl4.keras` is Keras's API; Graph, Model, Session, Dataset and Trainer are the objects of the C
-interface.
+"""libdl4 for Python.
 
-`import dl4 as tf` serves the names of TensorFlow that Keras programs use beside it: those of `dl4.tf`."""
+`dl4.keras` is Keras's API; Graph, Model, Session, Dataset and Trainer are the objects of the C interface. With `import
+dl4 as tf` the names of TensorFlow that Keras programs use are available too: those of `dl4.tf`.
+"""
 
 import importlib
 

@@ -1,4 +1,4 @@
-"""The C interface: found, declared from its own description, its errors as exceptions."""
+"""The C interface: finds the library, declares its functions from its own description, turns errors into exceptions."""
 
 import ctypes as C
 import json
@@ -6,7 +6,7 @@ import os
 
 
 class _Library(C.CDLL):
-    """The functions are declared when they are first asked for."""
+    """The library; functions are declared at first use."""
 
     declared = {}
 
@@ -20,7 +20,7 @@ class _Library(C.CDLL):
 
 
 def _load():
-    """DL4_LIBRARY, else the library inside the package with what it needs, else the one that the system knows."""
+    """Loads the library: the one that DL4_LIBRARY names, else the one inside the package, else the system's."""
     if "DL4_LIBRARY" in os.environ:
         return _Library(os.environ["DL4_LIBRARY"])
     inside = os.path.join(os.path.dirname(__file__), "lib")
@@ -70,7 +70,7 @@ if _number // 1000000 != 1:
 
 
 class Error(Exception):
-    """What the library refused; `layer`, `attribute`, `expected`, `got`, `did_you_mean` where the message has them."""
+    """An error of the library, with `layer`, `attribute`, `expected`, `got`, `did_you_mean` if the message has them."""
 
     def __init__(self, message, code=0, detail=None):
         super().__init__(message)
@@ -117,7 +117,7 @@ _BY_CODE = {constants["DL4_" + name]: kind for name, kind in _BY_CODE.items()}
 
 
 def check(error):
-    """Raises what a call returned."""
+    """Raises the error that a call returned."""
     if not error:
         return
     code = library.dl4_error_code(error)
@@ -132,14 +132,14 @@ def call(name, *args):
 
 
 def made(name, *args, type=C.c_void_p):
-    """Calls a function whose last parameter is what it makes."""
+    """Calls a function whose last parameter receives the new object."""
     out = type()
     check(getattr(library, name)(*args, C.byref(out)))
     return out.value
 
 
 def text(blob):
-    """The text of a blob, which is released."""
+    """The text of a blob, which is then released."""
     try:
         return library.dl4_blob_data(blob).decode()
     finally:
@@ -147,7 +147,7 @@ def text(blob):
 
 
 def content(blob):
-    """The bytes of a blob, which is released."""
+    """The bytes of a blob, which is then released."""
     try:
         return C.string_at(_data(blob), library.dl4_blob_size(blob))
     finally:
@@ -162,7 +162,7 @@ def encoded(s):
 
 
 class Object:
-    """A handle; the object is released with it."""
+    """A handle; the library's object is released with it."""
 
     __slots__ = ("handle", "__weakref__")
 
@@ -180,7 +180,7 @@ class Object:
             release(handle)
 
     def describe(self, format=1):
-        """As text for people (1), JSON (0) or a DOT drawing (2)."""
+        """Description as text (1), JSON (0) or a DOT drawing (2)."""
         return text(made("dl4_describe", self.handle, format))
 
 
@@ -190,7 +190,7 @@ Object._as_parameter_ = Object.handle
 
 
 def options_text(values):
-    """Options as the library takes them."""
+    """Options as JSON text."""
     return json.dumps(values, allow_nan=False, default=_plain).encode() if values else None
 
 
@@ -207,7 +207,7 @@ class Attrs(Object):
 
 
 def _plain(value):
-    """NumPy's numbers and arrays, and whatever has a get_config, as JSON takes them."""
+    """Numbers and arrays of NumPy, and objects with get_config(), as JSON values."""
     for method in ("tolist", "_to_json"):
         if hasattr(value, method):
             return getattr(value, method)()
@@ -215,5 +215,5 @@ def _plain(value):
 
 
 def registry(category=None, name=None):
-    """Kinds as the library describes them."""
+    """Kinds, as described by the library."""
     return json.loads(text(made("dl4_registry_json", encoded(category), encoded(name))))

@@ -1,4 +1,4 @@
-"""What stops long calls: cancel flags and Ctrl-C."""
+"""Cancellation of long calls: cancel flags and Ctrl-C."""
 
 import contextlib
 import os
@@ -10,7 +10,8 @@ from .abi import Object, library, made
 
 
 class Cancel(Object):
-    """A flag for any number of calls; triggered, from any thread, it ends them with dl4.Cancelled, and stays so."""
+    """A flag for any number of calls. When it is triggered, from any thread, they end with dl4.Cancelled. It stays
+    triggered."""
 
     __slots__ = ()
 

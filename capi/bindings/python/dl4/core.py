@@ -23,7 +23,7 @@ __all__ = [
 
 
 class Context(Object):
-    """Threads, seed and memory of the objects made in it; options as in dl4_context_create()."""
+    """Threads, seed and memory of the objects made in it; options as for dl4_context_create()."""
 
     __slots__ = ()
 
@@ -43,7 +43,7 @@ class Graph(Object):
         super().__init__(made("dl4_graph_create", context))
 
     def free_name(self, wanted):
-        """The name, with a number if another layer has it; None in, None out."""
+        """The name, with a number appended if another layer has it; None for None."""
         name, i = wanted, 0
         while name is not None and name in self.names:
             i += 1
@@ -58,31 +58,31 @@ class Graph(Object):
         return made("dl4_graph_add_constant", self, encoded(name), value, type=C.c_int32)
 
     def layer(self, kind, name=None, config=None, models=None):
-        """models: by attribute, those that are layers in it."""
+        """Adds a layer. `models`: models as attributes, by attribute."""
         attrs = Attrs(config)
         for key, model in (models or {}).items():
             call("dl4_attrs_set_model", attrs, key.encode(), model)
         return made("dl4_graph_add_layer", self, encoded(kind), encoded(name), attrs, type=C.c_int32)
 
     def share(self, graph, layer, name=None):
-        """A layer of another graph, with its weights."""
+        """Adds a layer of another graph; both share its weights."""
         return made("dl4_graph_add_shared", self, graph, layer, encoded(name), type=C.c_int32)
 
     def carries_mask(self, node):
         return made("dl4_graph_add_mask", self, node, type=C.c_int32) >= 0
 
     def call(self, layer, inputs, plain=None, nodes=None):
-        """All outputs."""
+        """Calls a layer and returns all outputs."""
         ins, first = (C.c_int32 * len(inputs))(*inputs), C.c_int32()
         call("dl4_graph_call", self, layer, Attrs(plain, nodes), ins, len(inputs), C.byref(first), 1)
         return self.outputs(first.value)
 
     def weight(self, name):
-        """The weight "<layer>/<weight>" as a value: what it holds where this stands among the assignments."""
+        """The value of the weight "<layer>/<weight>", after the assignments added so far."""
         return made("dl4_graph_add_weight", self, encoded(name), type=C.c_int32)
 
     def gradients(self, targets, by, config=None, output_gradients=None):
-        """Of the targets by each of the nodes `by`; config: "sum", "unconnected"."""
+        """Gradients of the targets with respect to the nodes `by`; config: "sum", "unconnected"."""
         nodes = None if output_gradients is None else {"output_gradients": output_gradients}
         found = (C.c_int32 * len(by))()
         call(
@@ -103,7 +103,7 @@ class Graph(Object):
         return made("dl4_graph_add_assign", self, Attrs({"operation": operation}), weight, value, type=C.c_int32)
 
     def update(self, config, weights, gradients, name=None, learning_rate=None):
-        """One update of the optimizer in config; the number of updates so far."""
+        """Adds one update of the optimizer in config; returns the number of updates so far."""
         ins = [(C.c_int32 * len(nodes))(*nodes) for nodes in (weights, gradients)]
         arguments = Attrs(None, None if learning_rate is None else {"learning_rate": [learning_rate]})
         return made(
@@ -120,7 +120,7 @@ class Graph(Object):
         )
 
     def after(self, node, others):
-        """The node's value, in a model that makes the assignments `others` too."""
+        """The value of a node in a model that also makes the assignments `others`."""
         ins = (C.c_int32 * len(others))(*others)
         return made("dl4_graph_add_after", self, node, ins, len(others), type=C.c_int32)
 
@@ -183,7 +183,7 @@ class Model(Object):
         return Model(made("dl4_model_clone", self), self.context)
 
     def names(self, which):
-        """Of the inputs (0), outputs (1) or weights (2)."""
+        """Names of the inputs (0), outputs (1) or weights (2)."""
         return [library.dl4_port_name(self, which, i).decode() for i in range(library.dl4_port_count(self, which))]
 
     def shapes(self, which):
@@ -193,7 +193,7 @@ class Model(Object):
         return [NAMES[library.dl4_port_dtype(self, which, i)] for i in range(library.dl4_port_count(self, which))]
 
     def weights(self):
-        """(name, shape, trainable) of each."""
+        """(name, shape, trainable) of each weight."""
         which = constants["DL4_WEIGHTS"]
         trainable = library.dl4_model_weight_trainable
         return [
@@ -215,13 +215,13 @@ class Model(Object):
         call("dl4_model_set_trainable", self, encoded(name), int(yes))
 
     def session(self, **options):
-        """A Session. With stateful layers each run starts from the states that the last one left."""
+        """Makes a Session. With stateful layers each run starts from the states at the end of the previous one."""
         if "states" not in options and '"stateful":true' in self.describe(0):
             return KeptSession(self, options)
         return Session(self, options)
 
     def stream(self, batch=1, seed=0, **options):
-        """A Stream with a session of its own, made with these options: cache, cache_full."""
+        """Makes a Stream, and a session for it with these options: cache, cache_full."""
         return Stream(self.session(states=True, **options), batch, seed)
 
     def trainer(self, **options):
@@ -356,9 +356,11 @@ class Trainer(Object):
         return list(metrics)
 
     def set_workers(self, rank, size, reduce):
-        """Trains with size - 1 other processes from now on, as dl4_trainer_set_workers() says. reduce(array) sums an
-        array, float32 or int32, in place over all of them; what it raises comes out of the call under way. None: alone
-        again."""
+        """Trains together with size - 1 other processes from now on, as documented for dl4_trainer_set_workers().
+
+        reduce(array) sums an array, float32 or int32, in place over all of them; exceptions in it are raised by the
+        current call. None: trains alone again.
+        """
         import numpy as np
 
         def sums(_, values, n, dtype):

@@ -1,5 +1,6 @@
-"""The modules of TensorFlow as programs import them: `tensorflow.keras.layers` and `tensorflow.data` under the names
-that lines of imports have when `tensorflow` is changed to `dl4` or to `dl4.tf`."""
+"""TensorFlow's module names: `tensorflow.keras.layers`, `tensorflow.data` and others can be imported under `dl4` or
+`dl4.tf`, so that import lines work after `tensorflow` is replaced.
+"""
 
 import importlib
 import importlib.machinery
@@ -7,7 +8,7 @@ import sys
 
 
 class _Elsewhere:
-    """Finds modules that stand at another place of the package, or among the names of `dl4.tf`."""
+    """Finds modules that are in another place of the package, or among the names of `dl4.tf`."""
 
     def __init__(self, root):
         self.root, self.tf, self.found = root + ".", root + ".tf.", {}

@@ -187,7 +187,7 @@ class DL4BackendRep(BackendRep):
 
 
 class DL4Backend(Backend):
-    """The backend."""
+    """The backend class for tools of the package `onnx`."""
 
     @classmethod
     def is_compatible(cls, model, device="CPU"):

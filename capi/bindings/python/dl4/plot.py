@@ -1,6 +1,8 @@
-"""Pictures with matplotlib, where it is installed: each function draws into `ax` (or new axes) and gives the axes.
+"""Pictures with matplotlib, if it is installed.
 
-`ax.figure.savefig("picture.svg")` writes one; in a notebook it is shown."""
+Each function draws into `ax` (or new axes) and returns the axes. `ax.figure.savefig("picture.svg")` writes a file; a
+notebook shows the picture.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,8 @@ def _axes(ax, **figure):
 
 
 def learning_curves(history, names=None, ax=None):
-    """Of what fit() returned, or its dict of lists: each number over the epochs, validation dashed in its colour."""
+    """Draws each number of a history (the result of fit(), or its dict) over the epochs; validation is dashed, in the
+    same colour."""
     lists = getattr(history, "history", history)
     epochs = getattr(history, "epoch", None) or list(range(max(map(len, lists.values()), default=0)))
     shown = [n for n in lists if not n.startswith("val_")] if names is None else list(names)
@@ -37,7 +40,7 @@ def learning_curves(history, names=None, ax=None):
 
 
 def attention(scores, source=None, target=None, ax=None):
-    """A heat map of weights [targets, sources] with the tokens beside it."""
+    """Draws a heat map of weights [targets, sources], labelled with the tokens."""
     import numpy
 
     scores = numpy.asarray(scores)
@@ -74,7 +77,7 @@ def _grid(images, titles, columns, figure):
 
 
 def feature_maps(maps, columns=None, figure=None):
-    """The channels of one image's feature maps [H, W, C] (or [1, H, W, C]) side by side; gives the figure."""
+    """Draws the channels of one image's feature maps [H, W, C] (or [1, H, W, C]) side by side; returns the figure."""
     import numpy
 
     maps = numpy.asarray(maps)
@@ -86,8 +89,8 @@ def feature_maps(maps, columns=None, figure=None):
 
 
 def filters(layer, columns=None, figure=None):
-    """The kernels of a convolution layer (or an array [h, w, in, out]): of 1 or 3 input channels as pictures, of others
-    their mean; gives the figure."""
+    """Draws the kernels of a convolution layer (or an array [h, w, in, out]): with 1 or 3 input channels as pictures,
+    else their mean; returns the figure."""
     import numpy
 
     kernel = numpy.asarray(layer.kernel if hasattr(layer, "kernel") else layer)
@@ -100,7 +103,7 @@ def filters(layer, columns=None, figure=None):
 
 
 def confusion_matrix(y_true, y_pred, classes=None, ax=None):
-    """How often each class was taken for each other one: labels, or rows of probabilities."""
+    """Draws how often each class was predicted for each true one, from labels or rows of probabilities."""
     import numpy
 
     y_true, y_pred = ((a.argmax(-1) if a.ndim > 1 else a) for a in (numpy.asarray(y_true), numpy.asarray(y_pred)))

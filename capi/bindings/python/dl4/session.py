@@ -28,7 +28,7 @@ class Session(Object):
         return [Tensor(out) for out in outs]
 
     def _given(self, inputs):
-        """Tensors of the types that the inputs have."""
+        """Tensors of the inputs' types."""
         if not isinstance(inputs, (list, tuple)):
             inputs = [inputs]
         return [
@@ -37,11 +37,11 @@ class Session(Object):
         ]
 
     def bind(self, inputs):
-        """Runs these tensors and returns a callable that runs them again, into the same outputs."""
+        """Runs the model on these tensors and returns a callable that runs it again, into the same outputs."""
         return Bound(self, self._given(inputs))
 
     def through(self, array):
-        """One array in, arrays out. A small one goes through tensors that stay, of each thread its own."""
+        """Runs the model on one array and returns arrays. Small arrays are copied to tensors that each thread keeps."""
         waiting = self._waiting.get(array.shape)
         try:
             bound = waiting.pop()
@@ -70,7 +70,7 @@ class Session(Object):
         return arrays
 
     def _is_sized(self, shape):
-        """Do the shapes of the outputs follow from that of the input? Else numbers that a run computes decide."""
+        """Whether the shapes of the outputs depend on the input's shape only, not on computed numbers."""
         ranks, dims = (C.c_int32 * 1)(len(shape)), (C.c_int64 * len(shape))(*shape)
         rank = C.c_int32()
         for i in range(self.count):
@@ -127,7 +127,8 @@ except ImportError:
 
 
 class Bound(_Call):
-    """A session, tensors and the outputs of their first run, which each call writes anew: for one thread at a time."""
+    """A session with tensors and the outputs of their first run, which each call overwrites. For one thread at a
+    time."""
 
     __slots__ = ("take", "arrays", "_held")
 
@@ -144,7 +145,7 @@ class Bound(_Call):
 
 
 class KeptSession(Session):
-    """A session of a model with stateful layers: each run starts from the states that the last one left."""
+    """A session of a model with stateful layers: each run starts from the states at the end of the previous one."""
 
     __slots__ = ("model", "states")
 
@@ -184,7 +185,7 @@ class KeptSession(Session):
         raise NotImplementedError("a stateful model predicts on arrays, or batch by batch: predict_on_batch()")
 
     def reset(self, prefix=""):
-        """What the layers whose names begin so keep is zeros again."""
+        """Sets the states of the layers with this prefix to zeros."""
         for name, shape, kept in self.states:
             if kept and name.startswith(prefix):
                 self.model.set_weight(name, numpy_module().zeros(shape, "f4"))

@@ -10,8 +10,10 @@ _NO_LOGITS = callbacks["dl4_logits_fn"]()
 
 
 class Stream(Object):
-    """Runs a model step by step and keeps its states, on a session made with states=True. `seed` is that of the
-    generator that next() and generate() draw from."""
+    """Runs a model step by step and keeps its states.
+
+    The session must have been made with states=True. `seed`: of the generator for next() and generate().
+    """
 
     __slots__ = ("count", "session", "batch")
 
@@ -28,15 +30,17 @@ class Stream(Object):
         return [Tensor(out) for out in outs]
 
     def __call__(self, x):
-        """Runs the next steps of arrays [B, T, ...] and returns an array, or a list of them as the model has outputs."""
+        """Runs the next steps on arrays [B, T, ...]; returns an array, or a list if the model has several outputs."""
         outputs = [t.numpy() for t in self.run(x)]
         return outputs[0] if self.count == 1 else outputs
 
     @staticmethod
     def run_many(streams, inputs, steps=None):
-        """Runs the next steps of many streams of one session in one call, which is faster than a call for each. Row i of
-        the inputs and outputs is that of streams[i], which takes steps[i] of the T steps; without `steps` all of them.
-        The outputs have the most steps that one stream gives."""
+        """Runs the next steps of many streams of one session in one call, which is faster than one call for each.
+
+        Row i of the inputs and outputs belongs to streams[i], which takes steps[i] of the T steps; without `steps` all
+        of them. The outputs have as many steps as the longest.
+        """
         streams = list(streams)
         if not streams:
             raise ValueError("run_many: expected at least 1 stream, got 0")
@@ -50,10 +54,12 @@ class Stream(Object):
         return [Tensor(out) for out in outs]
 
     def next(self, inputs, temperature=1.0, top_k=0, top_p=1.0, stop=(), from_logits=True, mask=None):
-        """Runs the next steps and draws the id that follows, a list of one of each sequence. The model's output are the
-        logits of ids, or with from_logits=False their probabilities. mask(logits) may change the array [B, V] in place:
-        what is -inf (of probabilities: 0) is not drawn. A sequence that has drawn an id of `stop` is given that one
-        again, until reset()."""
+        """Runs the next steps and draws the next id of each sequence; returns a list.
+
+        The model's output is the logits of ids, or with from_logits=False their probabilities. mask(logits) may change
+        the array [B, V] in place: ids with -inf (of probabilities: 0) are not drawn. A sequence that has drawn an id
+        of `stop` gets that id again until reset().
+        """
         options = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "from_logits": from_logits}
         options = options_text({**options, "stop": [int(i) for i in stop]})
         ids, failures = (C.c_int64 * self.batch)(), []
@@ -81,9 +87,11 @@ class Stream(Object):
         return list(ids)
 
     def generate(self, ids, max_new=None, stop=(), **options):
-        """Draws ids one after the other, behind `ids`: of a stream of batch 1 a list of them, else an array [B, T]. An
-        iterator of ints, or of arrays [B]; it ends after max_new of them, or when each sequence has drawn an id of
-        `stop`, which is the last one. The options are those of next()."""
+        """Draws ids one by one, after the prompt `ids`: a list for a stream of batch 1, else an array [B, T].
+
+        Returns an iterator of ints, or of arrays [B]. It ends after max_new ids, or when each sequence has drawn an id
+        of `stop`, which is the last one. The options are those of next().
+        """
         np = numpy_module()
         given = np.asarray(ids)
         single = given.ndim == 1
@@ -108,8 +116,10 @@ class Stream(Object):
             given = np.array(ids)[:, None]
 
     def fork(self, seed=None):
-        """A second stream that goes on from here, with a copy of the states; with a generator of its own if there is a
-        seed, else it draws what this one draws."""
+        """A second stream that continues from here, with a copy of the states.
+
+        With a seed it has a new generator, else it draws what this one draws.
+        """
         options = None if seed is None else options_text({"seed": seed})
         return Stream(self.session, self.batch, handle=made("dl4_stream_fork", self, options))
 
@@ -118,7 +128,7 @@ class Stream(Object):
         call("dl4_stream_reset", self) if row is None else call("dl4_stream_reset_row", self, row)
 
     def save(self):
-        """The states as bytes, for load()."""
+        """Returns the states as bytes, for load()."""
         return content(made("dl4_stream_save_memory", self))
 
     def load(self, state):

@@ -43,7 +43,7 @@ _NOTHING = C.create_string_buffer(1)
 
 
 def _wrapped(dtype, shape, address, nbytes):
-    """A tensor over memory of NumPy's."""
+    """A tensor over the memory of a NumPy array."""
     out = C.c_void_p()
     check(
         library.dl4_tensor_wrap(
@@ -97,13 +97,15 @@ _drop = C.cast(_dropped, C.c_void_p)
 
 
 class Tensor(Object):
-    """Numbers of the library's, seen by NumPy without a copy; or an array of NumPy's, seen by the library."""
+    """An array of the library, which NumPy sees without a copy, or a NumPy array, which the library sees without a
+    copy."""
 
     __slots__ = ("array", "_read_only")
 
     @classmethod
     def of(cls, value, dtype=None):
-        """Of anything NumPy takes; float64 becomes float32. Copies only what has the wrong type or is not dense."""
+        """Makes a tensor of anything that NumPy accepts; float64 becomes float32. Copies only if the type differs or
+        the array is not dense."""
         array, known = value, _known or _learn()
         if type(value) is not known[0] or value.dtype != known.get(dtype or "float32") or not value.flags.c_contiguous:
             array = cls._array_of(value, dtype)
@@ -127,7 +129,7 @@ class Tensor(Object):
 
     @classmethod
     def from_dlpack(cls, value):
-        """Of an array of any library on the CPU, in place."""
+        """Makes a tensor of a CPU array of any library, without a copy."""
         if not hasattr(value, "__dlpack__"):
             raise TypeError(f"expected an array with __dlpack__(), got {type(value).__name__}")
         try:
@@ -192,7 +194,7 @@ class Tensor(Object):
         }
 
     def numpy(self):
-        """An array over the same memory."""
+        """A NumPy array over the same memory."""
         np = numpy_module()
         if getattr(self, "array", None) is not None:
             return self.array

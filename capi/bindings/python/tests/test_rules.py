@@ -632,7 +632,7 @@ class Tapes(unittest.TestCase):
             y = ops.exp(v)
             v.assign_add([1.0, 1.0])
             y = ops.sum(y * v)
-        with self.assertRaisesRegex(NotImplementedError, "GradientTape.gradient: v was assigned between calls"):
+        with self.assertRaisesRegex(NotImplementedError, "GradientTape.gradient: v was assigned between two uses"):
             tape.gradient(y, v)
 
 

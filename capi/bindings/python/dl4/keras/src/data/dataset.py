@@ -86,7 +86,10 @@ class Dataset:
         if None in sizes:
             raise ValueError("Unbatching a tensor is only supported for rank >= 1")
         if len(set(sizes)) != 1:
-            raise ValueError(f"Dimensions {sorted(set(sizes))} are not compatible: all tensors must have the same number of rows")
+            raise ValueError(
+                f"Dimensions {sorted(set(sizes))} are not compatible: all tensors must have the same number of "
+                "rows"
+            )
         return _RowsDataset(Rows(nest, sizes[0]))
 
     @staticmethod

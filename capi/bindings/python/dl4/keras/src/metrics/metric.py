@@ -225,7 +225,10 @@ class Metric(Kind):
             with replaced(self.variables, values):
                 return eager_tensor(self.result().copy())
         if type(self).result is not Metric.result:
-            raise NotImplementedError(f"{type(self).__name__}.stateless_result() is not supported for a class that overrides result()")
+            raise NotImplementedError(
+                f"{type(self).__name__}.stateless_result() is not supported for a class that overrides "
+                "result()"
+            )
         return eager_tensor(state.result(self._class_name, type(self).__name__, values))
 
     def stateless_reset_state(self):

@@ -32,7 +32,10 @@ def result(kind, who, values):
         value = numpy.divide(values[0], whole, out=numpy.zeros_like(values[0], "float32"), where=whole != 0)
         value = numpy.sqrt(value) if kind == "RootMeanSquaredError" else value
     else:
-        raise NotImplementedError(f"{who}.stateless_result() is not supported: it cannot be computed from the variables")
+        raise NotImplementedError(
+            f"{who}.stateless_result() is not supported: it cannot be computed from the "
+            "variables"
+        )
     return numpy.asarray(value[0] if numpy.shape(value) == (1,) else value, "float32")
 
 

@@ -99,7 +99,10 @@ class Inputs:
         if functional is self._functional or functional.ahead is None:
             return None
         if self._functional.ahead is not None:
-            raise NotImplementedError(f"{self.name}: a model with both text layers and image augmentation layers is not supported")
+            raise NotImplementedError(
+                f"{self.name}: a model with both text layers and image augmentation layers is not "
+                "supported"
+            )
         return lambda tensors: fed_tensors(functional, [t.numpy() for t in tensors])
 
     def _in_input_order(self, x):

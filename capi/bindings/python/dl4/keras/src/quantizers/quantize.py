@@ -53,7 +53,10 @@ def for_layer(policy, name, headed=False):
     paths = [f"{name}/{part}" for part in _HEADS] if headed else [name]
     found = [_at(policy, path) for path in paths]
     if any(p != found[0] for p in found):
-        raise NotImplementedError(f"layer {name}: the projections of an attention layer are quantized all together or not at all")
+        raise NotImplementedError(
+            f"layer {name}: the projections of an attention layer are quantized all together or not at "
+            "all"
+        )
     return found[0]
 
 
@@ -159,7 +162,10 @@ def quantize_layer(layer, config, type_check, headed=False):
         raise layer._not_implemented_error("quantize")
     _need_known(config.mode)
     if layer._first_native_call is None:
-        raise ValueError(f"layer {layer.name}: its call() does not call {kind}.call(), whose weights would be quantized")
+        raise ValueError(
+            f"layer {layer.name}: its call() does not call {kind}.call(), whose weights would be "
+            "quantized"
+        )
     options = _options(config)
     _need_axis(layer, config)
     if _is_matrix(layer, config):
@@ -263,10 +269,16 @@ def _heads_are_meant(layer, filters):
     if filters is None:
         return True
     if callable(filters):
-        raise NotImplementedError(f"`filters` as a function is not supported for the layers inside {layer.name}: pass names")
+        raise NotImplementedError(
+            f"`filters` as a function is not supported for the layers inside {layer.name}: pass "
+            "names"
+        )
     meant = [_is_meant(part, filters, None) for part in _HEADS]
     if any(meant) and not all(meant):
-        raise NotImplementedError(f"layer {layer.name}: the projections of an attention layer are quantized all together or not at all")
+        raise NotImplementedError(
+            f"layer {layer.name}: the projections of an attention layer are quantized all together or not at "
+            "all"
+        )
     return all(meant)
 
 

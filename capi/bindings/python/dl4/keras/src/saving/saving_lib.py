@@ -344,7 +344,10 @@ def load_weights(model, filepath, skip_mismatch=False, objects_to_skip=None, by_
     _need_files(model, "load_weights()")
     if path.endswith((".h5", ".hdf5", ".keras", ".npz")):
         if skip_mismatch:
-            raise NotImplementedError(f"{path}: skip_mismatch is supported for .weights.h5 and for files of this library only")
+            raise NotImplementedError(
+                f"{path}: skip_mismatch is supported for .weights.h5 and for files of this library "
+                "only"
+            )
         model.core.load_weights(path)
         return global_state.changed()
     other = core.Model.load(path, global_state.context())

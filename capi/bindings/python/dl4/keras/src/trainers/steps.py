@@ -85,7 +85,10 @@ class Steps:
         if self._compiled["loss"] is None:
             return []
         if self._entries(y_pred) is not None:
-            raise NotImplementedError(f"{type(self).__name__}: a train_step() in Python requires a loss for each output")
+            raise NotImplementedError(
+                f"{type(self).__name__}: a train_step() in Python requires a loss for each "
+                "output"
+            )
         losses, ys = self._plain_losses(y_pred), self._targets_by_output(y, y_pred)
         outputs, ws = flatten(y_pred), flatten(sample_weight)
         weights, found = self._compiled["loss_weights"], []

@@ -239,8 +239,8 @@ class Model(Layer, Trainer, Inputs, InFiles, StateTree):
         for call in functional.constants:
             if call.variable[0]._array is not call.variable[1]:
                 raise NotImplementedError(
-                    f"{call.variable[0].path}: variables of type {call.variable[0].dtype} are constants in a model, "
-                    "and this one was assigned after the model was made: make the model again, or use a float32 variable"
+                    f"{call.variable[0].path}: variables of type {call.variable[0].dtype} are constants in a "
+                    "model, and this one was assigned after the model was made: make it again, or use a float32 one"
                 )
 
     def _for_training(self):

@@ -63,11 +63,6 @@ uint32_t Mt19937::next() noexcept {
   return y ^ (y >> 18);
 }
 
-double Mt19937::next_double() noexcept {
-  const uint32_t a = next() >> 5, b = next() >> 6;
-  return (a * 67108864.0 + b) / 9007199254740992.0;
-}
-
 namespace {
 struct Key {
   std::array<uint32_t, 2> words;

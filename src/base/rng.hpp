@@ -59,7 +59,6 @@ class Mt19937 {
   explicit Mt19937(uint32_t seed) noexcept;                  // NumPy's legacy seed(): init_genrand
   explicit Mt19937(std::span<const uint32_t> key) noexcept;  // init_by_array
   uint32_t next() noexcept;
-  double next_double() noexcept;  // 53 bits in [0, 1): NumPy's rand()
 
  private:
   void init(uint32_t seed) noexcept;

@@ -162,11 +162,10 @@ TEST(Softmax, EveryViewMatchesDouble) {
   on_every_target([] {
     for (const View &v : views()) {
       if (v.axis == 0) continue;
-      Edge<float> x(random_floats(v.size(), -8, 8)), y(v.size()), l(v.size()), lse(v.outer * v.inner), dx(v.size());
+      Edge<float> x(random_floats(v.size(), -8, 8)), y(v.size()), l(v.size()), dx(v.size());
       Edge<float> dy(random_floats(v.size(), -1, 1, 3)), dl(v.size());
       softmax(x, y, v.outer, v.axis, v.inner);
       log_softmax(x, l, v.outer, v.axis, v.inner);
-      logsumexp(x, lse, v.outer, v.axis, v.inner);
       softmax_grad(dy, y, dx, v.outer, v.axis, v.inner);
       log_softmax_grad(dy, l, dl, v.outer, v.axis, v.inner);
       v.each(x, [&](const std::vector<double> &values, int64_t at) {
@@ -177,7 +176,6 @@ TEST(Softmax, EveryViewMatchesDouble) {
           weighted += std::exp(values[static_cast<size_t>(a)]) / total * static_cast<double>(dy[place(a)]);
           all += static_cast<double>(dy[place(a)]);
         }
-        ASSERT_TRUE(near(std::log(total), static_cast<double>(lse[at]), 1e-6, 1e-6));
         for (int64_t a = 0; a < v.axis; ++a) {
           const double value = values[static_cast<size_t>(a)], p = std::exp(value) / total,
                        d = static_cast<double>(dy[place(a)]);
@@ -196,16 +194,14 @@ TEST(Softmax, LongRows) {
   on_every_target([] {
     for (const View &v : {View{1, 10'000'000, 1}, View{1, 3'000'000, 3}}) {
       const std::vector<float> x = random_floats(v.size(), 0, 1);
-      std::vector<float> y(x.size()), z(x.size()), most(static_cast<size_t>(v.inner));
+      std::vector<float> y(x.size()), z(x.size());
       softmax(x.data(), y.data(), v.outer, v.axis, v.inner);
       log_softmax(x.data(), z.data(), v.outer, v.axis, v.inner);
-      logsumexp(x.data(), most.data(), v.outer, v.axis, v.inner);
       v.each(x.data(), [&](const std::vector<double> &values, int64_t at) {
         double exps = 0, whole = 0;
         for (double value : values) exps += std::exp(value);
         for (int64_t a = 0; a < v.axis; ++a) whole += static_cast<double>(y[static_cast<size_t>(a * v.inner + at)]);
         EXPECT_NEAR(whole, 1, 5e-7) << v.inner;
-        EXPECT_NEAR(static_cast<double>(most[static_cast<size_t>(at)]), std::log(exps), 2e-6) << v.inner;
         EXPECT_NEAR(static_cast<double>(z[static_cast<size_t>(at)]), values[0] - std::log(exps), 2e-6) << v.inner;
       });
       // Of dy = 1 at every second place the gradient is y (dy - sum of dy y), half of y.

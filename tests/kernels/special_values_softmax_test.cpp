@@ -38,11 +38,6 @@ TEST(SpecialValues, Softmax) {
         for (double &p : v) p = p - m - log;
         return v;
       });
-      logsumexp(t.a, t.out, 1, n, inner);
-      for (int64_t i = 0; i < inner; ++i) {
-        const Values v = Axis::column(t.a, inner, i);
-        EXPECT_TRUE(near(std::log(sum(exps(v, 0))), value(t.out[i]))) << "logsumexp " << i;
-      }
     }
   });
 }

@@ -82,7 +82,6 @@ class Reader {
   Value brought_in(Value &there);
   // A model of them; `seen`: what it reads of the graph around it, its last inputs.
   std::shared_ptr<graph::Model> body(std::vector<Node> in, const std::vector<Node> &out, std::vector<Node> &seen);
-  bool is_body() const { return outer_ != nullptr; }
   // May numbers become sizes here? In no body but a branch of what runs once.
   bool counts() const { return inlined_ ? outer_->counts() : !outer_ || (is_branch_ && outer_->counts()); }
   void is_branch() { is_branch_ = true; }

@@ -88,7 +88,6 @@ class Writer {
   std::string in(size_t i) { return name_of(step_->src[i]); }
   Shape shape(size_t i) const { return program_[step_->src[i]].shape; }
   DType dtype(size_t i) const { return program_[step_->src[i]].dtype; }
-  const Shape &out_shape(size_t i = 0) const { return program_[step_->dst[i]].shape; }
   bool is_read(size_t dst) const { return uses_[step_->dst[dst]] > 0; }
   // Is a source a constant or a weight?
   bool is_held(size_t i) const {

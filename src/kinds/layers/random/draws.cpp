@@ -1,6 +1,6 @@
 // RandomNormal and RandomUniform: numbers drawn anew in each run, whether it trains or not.
 #include "base/error.hpp"
-#include "kinds/layer.hpp"
+#include "kinds/layers/random/dropping.hpp"
 
 namespace dl4::kinds {
 namespace {
@@ -16,7 +16,7 @@ struct Drawn : Layer {
   void fields(Fields &f) override {
     f("shape", dims).required("[2, 3]").at_least(0).at_most(max_dim).doc("the axes behind those of the input");
     f("axes", axes).at_least(0).at_most(max_rank).doc("how many first axes of the input, if there is one, come before");
-    f("seed", seed).doc("seed of its own; null = from the context's");
+    seed_field(f, seed);
   }
   Facts facts() const override {
     return {.inputs = {{"like", "(B, ...), of which the shape alone is read, or none"}},

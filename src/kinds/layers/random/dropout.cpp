@@ -14,11 +14,8 @@ struct Dropout : Layer {
 
   void fields(Fields &f) override {
     f("rate", rate).required("0.3").at_least(0).at_most(1).doc("the fraction to drop");
-    f("noise_shape", noise_shape)
-        .at_least(1)
-        .at_most(max_dim)
-        .doc("shape of the random mask, batch included: null = as the input, 1 = one draw for the whole axis");
-    f("seed", seed).doc("seed of its own; null = from the context's");
+    noise_shape_field(f, noise_shape);
+    seed_field(f, seed);
   }
   Facts facts() const override {
     return {.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}, .mask = "passed on"};

@@ -5,6 +5,16 @@ namespace dl4::kinds {
 
 using ops::Id;
 
+void noise_shape_field(Fields &f, std::optional<NoiseShape> &place) {
+  f("noise_shape", place)
+      .at_least(1)
+      .at_most(max_dim)
+      .doc("shape of the random mask, batch included: null = as the input, 1 = one draw for the whole axis");
+}
+void seed_field(Fields &f, std::optional<int64_t> &place) {
+  f("seed", place).doc("seed of its own; null = from the context's");
+}
+
 Id keep_mask(const Call &c, double rate, const std::optional<int64_t> &seed, Id like, int keep, const Shape &tail,
              uint64_t which, bool by_row) {
   if (rate == 0) return ops::none;

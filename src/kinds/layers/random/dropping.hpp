@@ -18,6 +18,9 @@ using NoiseShape = std::vector<std::optional<int64_t>>;
 // The same for the first input in that shape, all of it without one.
 ops::Id keep_mask(const Call &c, double rate, const std::optional<int64_t> &seed,
                   const std::optional<NoiseShape> &noise_shape);
+// Fields of layers that draw.
+void noise_shape_field(Fields &f, std::optional<NoiseShape> &place);
+void seed_field(Fields &f, std::optional<int64_t> &place);
 // x with some of it dropped.
 ops::Id dropped(const Call &c, ops::Id x, double rate, const std::optional<int64_t> &seed);
 

@@ -33,7 +33,7 @@ struct GaussianNoise : Layer {
 
   void fields(Fields &f) override {
     f("stddev", stddev).required("0.3").at_least(0).at_most(1).doc("the noise's standard deviation");
-    f("seed", seed).doc("seed of its own; null = from the context's");
+    seed_field(f, seed);
   }
   Facts facts() const override { return any_shape(); }
   std::vector<Symbol> call(Call &c) const override {
@@ -56,7 +56,7 @@ struct GaussianDropout : Layer {
         .at_least(0)
         .at_most(1)
         .doc("as strong as a dropout of that rate; 1 is not supported");
-    f("seed", seed).doc("seed of its own; null = from the context's");
+    seed_field(f, seed);
   }
   void check() override { need_below_1(rate); }
   Facts facts() const override { return any_shape(); }
@@ -80,11 +80,8 @@ struct AlphaDropout : Layer {
 
   void fields(Fields &f) override {
     f("rate", rate).required("0.3").at_least(0).at_most(1).doc("the fraction to drop; 1 is not supported");
-    f("noise_shape", noise_shape)
-        .at_least(1)
-        .at_most(max_dim)
-        .doc("shape of the random mask, batch included: null = as the input, 1 = one draw for the whole axis");
-    f("seed", seed).doc("seed of its own; null = from the context's");
+    noise_shape_field(f, noise_shape);
+    seed_field(f, seed);
   }
   void check() override { need_below_1(rate); }
   Facts facts() const override { return any_shape(); }

@@ -25,7 +25,7 @@ struct SpatialDropout final : Layer {
       f("data_format", order, {"channels_last", "channels_first"})
           .null_means(Order::channels_last)
           .doc("which axis is that of the channels: the last one, or the one behind the batch");
-    f("seed", seed).doc("seed of its own; null = from the context's");
+    seed_field(f, seed);
   }
   Facts facts() const override {
     return {.inputs = {{"x", row.shape}}, .outputs = {{"y", row.shape}}, .mask = "passed on"};

@@ -136,22 +136,6 @@ void log_softmax_grad_all(const float *dy, const float *y, float *dx, int64_t ou
   });
 }
 
-void logsumexp_all(const float *x, float *y, int64_t outer, int64_t axis, int64_t inner) {
-  views(outer, axis, inner, [=](auto view, int64_t at) HWY_ATTR {
-    V m = view.max(x + at, same);
-    // An infinite maximum is the answer; x - m would be NaN.
-    const auto infinite = hn::Eq(hn::Abs(m), set(infinity));
-    const V base = hn::IfThenZeroElse(infinite, m);
-    const V s = view.sum(x + at, x + at, [=](V v, V) HWY_ATTR { return exp(hn::Sub(v, base)); });
-    const V r = hn::IfThenElse(infinite, m, hn::Add(log(s), base));
-    const int64_t o = at / (axis * inner), i = at % (axis * inner);
-    if constexpr (std::is_same_v<decltype(view), Row>)
-      store_n(r, y + o, 1);
-    else
-      view.put(r, y + o * inner + i, 0);
-  });
-}
-
 void sparsemax_grad_all(const float *dy, const float *y, float *dx, int64_t outer, int64_t axis, int64_t inner) {
   const V zero = hn::Zero(D());
   views(outer, axis, inner, [=](auto view, int64_t at) HWY_ATTR {
@@ -176,7 +160,6 @@ HWY_EXPORT(softmax_all);
 HWY_EXPORT(softmax_grad_all);
 HWY_EXPORT(log_softmax_all);
 HWY_EXPORT(log_softmax_grad_all);
-HWY_EXPORT(logsumexp_all);
 HWY_EXPORT(sparsemax_grad_all);
 
 void softmax(const float *x, float *y, int64_t outer, int64_t axis, int64_t inner) noexcept {
@@ -190,12 +173,6 @@ void log_softmax(const float *x, float *y, int64_t outer, int64_t axis, int64_t 
 }
 void log_softmax_grad(const float *dy, const float *y, float *dx, int64_t outer, int64_t axis, int64_t inner) noexcept {
   if (axis > 0) HWY_DYNAMIC_DISPATCH(log_softmax_grad_all)(dy, y, dx, outer, axis, inner);
-}
-void logsumexp(const float *x, float *y, int64_t outer, int64_t axis, int64_t inner) noexcept {
-  if (axis > 0)
-    HWY_DYNAMIC_DISPATCH(logsumexp_all)(x, y, outer, axis, inner);
-  else
-    std::fill_n(y, outer * inner, -std::numeric_limits<float>::infinity());
 }
 void sparsemax_grad(const float *dy, const float *y, float *dx, int64_t outer, int64_t axis, int64_t inner) noexcept {
   if (axis > 0) HWY_DYNAMIC_DISPATCH(sparsemax_grad_all)(dy, y, dx, outer, axis, inner);

@@ -1,4 +1,4 @@
-// Softmax and its kin along one axis of [outer, axis, inner], with gradients from the outputs. A NaN makes its row NaN.
+// Softmax, log-softmax and sparsemax along one axis of [outer, axis, inner], with gradients from the outputs. A NaN makes its row NaN.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,6 @@ void softmax_grad(const float *dy, const float *y, float *dx, int64_t outer, int
 
 void log_softmax(const float *x, float *y, int64_t outer, int64_t axis, int64_t inner) noexcept;
 void log_softmax_grad(const float *dy, const float *y, float *dx, int64_t outer, int64_t axis, int64_t inner) noexcept;
-
-// y = log(sum(exp(x))) along the axis.
-void logsumexp(const float *x, float *y, int64_t outer, int64_t axis, int64_t inner) noexcept;
 
 // Martins and Astudillo 2016: the nearest point of the simplex. scratch: axis floats for each caller.
 void sparsemax(const float *x, float *y, int64_t outer, int64_t axis, int64_t inner, float *scratch) noexcept;

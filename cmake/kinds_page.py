@@ -13,7 +13,7 @@ import layers_that_stream
 PAGE = pathlib.Path(__file__).resolve().parent.parent / "capi/KINDS.md"
 HEAD = """# Every kind and its attributes
 
-Written by `cmake/kinds_page.py` from what the library says of itself (`dl4_registry_json()`); a test compares the two.
+Written by `cmake/kinds_page.py` from the registry (`dl4_registry_json()`); a test compares the two.
 Where Keras 3.15.1 has the kind, its attributes have Keras's names, defaults and meanings. Types: `bool`, `i64`, `f64`,
 `str` and lists of them with an s; `layer`: {"class_name", "config"}; `attrs`: a kind of the category named, as its name
 or {"class_name", "config"}. B is the batch, T time, C channels.
@@ -107,7 +107,7 @@ def streams(path, layers):
              "does not stream is refused with that layer's name and the reason.\n",
              "| | layers |", "|---|---|", f"| they stream | {plain(', '.join(fits))} |"]
     lines += [f"| no: {plain(why)} | {plain(', '.join(names))} |" for why, names in sorted(by_reason.items())]
-    lines.append(f"| they take no sequence of any length alone | {plain(', '.join(alone))} |\n")
+    lines.append(f"| not applicable: they do not take one sequence of free length | {plain(', '.join(alone))} |\n")
     return "\n".join(lines)
 
 

@@ -85,7 +85,7 @@ dl4_session::Streams streams_of(const dl4_model &model, const SessionOptions &gi
                                 const runtime::Options &run, graph::Pinned &p) {
   if (!given.streamable) return streams_of(p, run);
   if (given.states)
-    throw Error(Code::invalid_argument, "\"streamable\": a session with \"states\" has streams without it")
+    throw Error(Code::invalid_argument, "\"streamable\" can't be combined with \"states\", which allows streams too")
         .with("attribute", "streamable");
   how.states = true;
   graph::Pinned streamed = graph::pinned(*model.core, how, run.plan.passes_off);
@@ -105,8 +105,8 @@ std::unique_ptr<const runtime::Stages> stages_of(const graph::Pinned &p, const r
                      : !p.alike.empty()                ? "\"cotangents\": true"
                                                        : nullptr;
   if (with)
-    fail(Code::unsupported, ops::who(range->scope),
-         ": its size is a number that is computed, which is not supported with ", with);
+    fail(Code::unsupported, ops::who(range->scope), ": its size is computed by the run, which is not supported with ",
+         with);
   return std::make_unique<const runtime::Stages>(p.in.program, p.states, run);
 }
 
@@ -230,7 +230,7 @@ dl4_error *dl4_session_output_shape(const dl4_session *s, const int32_t *ranks, 
     const auto at = static_cast<size_t>(i);
     Shape shape = session.core->outputs(in)[at].shape;
     if (!shape.known())
-      fail(Code::unsupported, "output ", at, " has the shape ", shape, " until a run has computed its sizes");
+      fail(Code::unsupported, "output ", at, " has the shape ", shape, ", whose sizes a run computes");
     if (session.streams.alone && session.streams.ticks.how->outputs[at].is_sequence)
       shape = shape.with(1, session.streams.ticks.how->given(at, steps_of(session, in)));
     give_shape(shape, dims, cap, rank);

@@ -150,7 +150,7 @@ Tensor last_logits(dl4_stream &stream, std::span<const runtime::View> in, const 
     fail(Code::unsupported, "expected a model with one output, logits float32 [B, V] or [B, T, V], got ",
          expected.size() == 1 ? text(expected[0].dtype, ' ', shape) : text(expected.size(), " outputs"));
   const Shape &shape = expected[0].shape;
-  if (shape.elements() == 0) fail(Code::unsupported, "these steps complete none of the output's");
+  if (shape.elements() == 0) fail(Code::unsupported, "these steps complete no step of the output");
   stream.core.need_room(checked_mul(shape.elements(), size_of(DType::f32)));
   if (!stream.output.data || stream.output.shape != shape)
     stream.output = stream.context->memory->tensor(DType::f32, shape);

@@ -41,7 +41,7 @@ std::vector<std::pair<size_t, size_t>> said_order(const Architecture &a) {
     if (it == layer_of.end() || ref.call != static_cast<int64_t>(made[it->second]) ||
         made[it->second] == a.layers[it->second].calls.size())
       fail(Code::corrupt_file, "architecture: \"order\" has call ", ref.call, " of \"", ref.layer,
-           "\" in a place where it is not");
+           "\" in a wrong position");
     order.emplace_back(it->second, made[it->second]++);
   }
   if (order.size() != calls)
@@ -92,7 +92,8 @@ std::vector<std::pair<size_t, size_t>> order(const Architecture &a) {
   }
   for (const Waiting &w : all)
     if (w.missing > 0)
-      fail(Code::corrupt_file, "layer \"", a.layers[w.layer].name, "\": call ", w.call, " reads what no layer makes");
+      fail(Code::corrupt_file, "layer \"", a.layers[w.layer].name, "\": call ", w.call,
+           " reads a value that no layer computes");
   return order;
 }
 
@@ -231,7 +232,8 @@ void Graph::merge(const Architecture &a, std::vector<Node> *in, std::vector<Node
   const auto node = [&](const Ref &ref) {
     const auto it = made.find(ref.of);
     if (it == made.end())
-      fail(Code::corrupt_file, "architecture: \"", ref.of.layer, "\" has no call ", ref.of.call, ", which is read");
+      fail(Code::corrupt_file, "architecture: \"", ref.of.layer, "\" has no call ", ref.of.call,
+           ", but another layer reads it");
     const std::vector<Node> &outputs = it->second;
     if (ref.output < 0 || ref.output >= std::ssize(outputs))
       fail(Code::corrupt_file, "call ", ref.of.call, " of \"", ref.of.layer, "\" has no output ", ref.output);

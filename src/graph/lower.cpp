@@ -76,7 +76,7 @@ class CallHost final : public kinds::Host {
   bool trainable(const std::string &inside) const override { return layer_.is_trainable(inside); }
   void refuse_training() override {
     throw Error(Code::unsupported, text("layer \"", layer_.name, "\" (", layer_.kind->entry().name,
-                                        "): what it does in training is not in this version"))
+                                        "): its training mode is not supported"))
         .with("layer", layer_.name);
   }
   ops::Id graph_weight(const std::string &) override { return weights_.at(graph_.weight(*record_.weight).get()).now; }

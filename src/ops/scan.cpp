@@ -224,7 +224,7 @@ Scan::Values Scan::emit() {
   for (size_t i = 0; i < inputs_.size(); ++i) {
     if (inputs_[i].carry != Carry::state) continue;
     auto next = next_.find(program_.inputs[i]);
-    if (next == next_.end()) fail(Code::internal, "scan: a state becomes nothing");
+    if (next == next_.end()) fail(Code::internal, "scan: a state has no next value");
     program_.outputs.push_back(next->second);
     reversed.push_back(0);
   }

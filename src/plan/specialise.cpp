@@ -92,8 +92,7 @@ std::unique_ptr<const Plan> specialise(const Program &program, std::span<const S
   const auto held = dispatch::while_making();  // shared among the steps
   auto plan = std::make_unique<Plan>();
   if (const Step *range = sized_by_numbers(program))
-    fail(Code::unsupported, who(range->scope),
-         ": its size is a number that is computed, which a session's run alone takes");
+    fail(Code::unsupported, who(range->scope), ": its size is computed by the run, which only sessions support");
   plan->program = resolve(program, inputs);
   Program &p = plan->program;
   run_passes(p, options.passes_off, options.check);

@@ -37,7 +37,7 @@ void move_guards(const std::vector<plan::Guard> &guards, int32_t last, int32_t n
       throw Error(Code::callback_failed, text(who, ": its function gave ", value))
           .with("answer", std::to_string(value));
     case kernels::Fault::too_many_steps:
-      fail(Code::unsupported, who, ": it goes on after ", value, " steps");
+      fail(Code::unsupported, who, ": it has not ended after ", value, " steps");
     case kernels::Fault::refused:
       fail(Code::shape_mismatch, who, ": ", report.why.load(std::memory_order_relaxed));
     default:

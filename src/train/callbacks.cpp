@@ -16,7 +16,7 @@ void Callbacks::each(F f) {
 }
 
 Outside &Callbacks::outside() const {
-  if (!outside_) fail(Code::internal, "a callback that writes files, and nowhere to write");
+  if (!outside_) fail(Code::internal, "a callback that writes files has no file system");
   return *outside_;
 }
 

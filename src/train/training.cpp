@@ -21,8 +21,8 @@ void need_excluded(const std::vector<std::string> &words, const graph::Model &mo
 
 const graph::Model &untrained(const graph::Model &model) {
   if (model.assigns())
-    fail(Code::unsupported, "the model assigns weights: its session is the step, a trainer makes none of it");
-  if (model.in_training()) fail(Code::busy, "the model has a trainer already, or one that shares weights with it has");
+    fail(Code::unsupported, "the model assigns weights itself: run it by a session, not by a trainer");
+  if (model.in_training()) fail(Code::busy, "the model, or one that shares weights with it, has a trainer already");
   return model;
 }
 

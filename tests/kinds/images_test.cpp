@@ -15,7 +15,7 @@ std::shared_ptr<graph::Model> flipped() {
 
 TEST(Augmentations, RunAndRefuseToTrain) {
   EXPECT_NO_THROW(graph::inference(*flipped()));
-  expect_refusal(Code::unsupported, "layer \"flip\" (RandomFlip): what it does in training is not in this version", [] {
+  expect_refusal(Code::unsupported, "layer \"flip\" (RandomFlip): its training mode is not supported", [] {
     graph::InferenceOptions options;
     options.training = true;
     graph::inference(*flipped(), options);
@@ -32,11 +32,13 @@ TEST(Resizing, Refuses) {
                         "area");
   expect_config_refusal("Resizing", {{"height", 2}, {"width", 2}, {"pad_to_aspect_ratio", true}}, Code::unsupported,
                         "only false is supported");
-  expect_call_refusal("Resizing", {{"height", 2}, {"width", 2}}, {{2, free_dim, 3, 1}}, "images of a known size, at least 1");
+  expect_call_refusal("Resizing", {{"height", 2}, {"width", 2}}, {{2, free_dim, 3, 1}},
+                      "images of a known size, at least 1");
   expect_call_refusal("Resizing", {{"height", 2}, {"width", 2}}, {{2, 0, 3, 1}}, "of a known size, at least 1");
   expect_call_refusal("CenterCrop", {{"height", 2}, {"width", 2}}, {{2, 3, 0, 1}}, "of a known size, at least 1");
   expect_call_refusal("UpSampling2D", {{"interpolation", "bicubic"}}, {{2, 0, 3, 1}}, "of a known size, at least 1");
-  expect_call_refusal("UpSampling2D", {{"interpolation", "bicubic"}}, {{2, free_dim, 3, 1}}, "images of a known size, at least 1");
+  expect_call_refusal("UpSampling2D", {{"interpolation", "bicubic"}}, {{2, free_dim, 3, 1}},
+                      "images of a known size, at least 1");
 }
 
 TEST(StochasticDepth, DropsWholeSamplesInTraining) {

@@ -275,7 +275,7 @@ Json of_tensorflow(const Json &layer, const std::function<Json(const Json &)> &a
     const Json refs = one ? Json::array({node}) : node;
     Json first = Json::array(), args = Json::array(), said = Json::object(), kwargs = Json::object();
     for (const Json &ref : refs) {
-      if (!ref.is_array() || ref.size() < 3) refuse(who, function, "has an operand that is none: " + ref.shown());
+      if (!ref.is_array() || ref.size() < 3) refuse(who, function, "has an invalid operand: " + ref.shown());
       first.push_back(ref[0] == "_CONSTANT_VALUE" ? Json(ref[2]) : as_tensor(Json::array({ref[0], ref[1], ref[2]})));
       if (ref.size() > 3) said.update(ref[3]);
     }

@@ -219,7 +219,7 @@ std::string head_of(const Archive &a) {
     if (name.size() > max_name)
       fail(Code::invalid_argument, "a tensor's name has ", name.size(), " bytes; a file takes at most ", max_name);
     if (!names.insert(name).second)
-      fail(Code::invalid_argument, "two tensors are named \"", name, "\"; a file tells them apart by name");
+      fail(Code::invalid_argument, "two tensors are named \"", name, "\"; names in a file must be unique");
   }
   // Appended, not looked up: a search for each name would be quadratic.
   Json sums = Json::object(), header = Json::object(), metadata = Json::object();

@@ -186,7 +186,8 @@ Value &Reader::value(std::string_view name) {
   if (const auto it = values_.find(name); it != values_.end()) return it->second;
   const auto waiting = waiting_.find(name);
   if (waiting == waiting_.end() && outer_) return inlined_ ? outer_->value(name) : from_outside(name);
-  if (waiting == waiting_.end()) fail(Code::corrupt_file, "nothing gives \"", std::string(name), "\", which is read");
+  if (waiting == waiting_.end())
+    fail(Code::corrupt_file, "no node computes \"", std::string(name), "\", which a node reads");
   Value v;
   v.constant = read(*waiting->second, outside_);
   v.type = waiting->second->type;
@@ -379,7 +380,8 @@ std::vector<Node> Reader::outputs(const Port &p) {
   if (!v.list) return {output(p, name, v)};
   std::vector<Node> all;
   for (Value one : *v.list) {
-    if (one.list || one.absent) fail(Code::unsupported, "output \"", name, "\" is a sequence of what is no tensor");
+    if (one.list || one.absent)
+      fail(Code::unsupported, "output \"", name, "\" is a sequence of values that are not tensors");
     const std::string numbered = text(name, '_', all.size());
     all.push_back(output(p, names_.insert(numbered).second ? numbered : free_name(numbered), one));
   }

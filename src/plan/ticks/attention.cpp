@@ -26,9 +26,9 @@ void attention(Writer &w, const attributes::Attention &op) {
   const Timed &q = w.src(src_q);
   const bool to_steps = w.src(src_k).has_steps() || w.src(src_v).has_steps() || w.src(src_mask).has_steps();
   for (int i : {src_q, src_k, src_v, src_mask})
-    if (w.src(i).kind == Timed::Kind::running) w.refuse("it needs the end of a sequence at each step");
+    if (w.src(i).kind == Timed::Kind::running) w.refuse("it needs the end of the sequence at each step");
   if (!to_steps) {  // a memory
-    if (op.how.causal) w.refuse("its causal mask is over keys that are no sequence");
+    if (op.how.causal) w.refuse("its causal mask is over keys that are not a sequence");
     if (q.rows || q.axis != 1) w.refuse_mixing();
     w.need_apart();
     const std::vector<Id> made = w.again();

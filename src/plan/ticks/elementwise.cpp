@@ -73,7 +73,7 @@ void normalize(Writer &w, const A &how) {
 }
 
 void gather(Writer &w, const attributes::Gather &) {
-  if (w.src(0).kind != Timed::Kind::fixed) w.refuse("it takes its rows out of a sequence");
+  if (w.src(0).kind != Timed::Kind::fixed) w.refuse("it takes rows from a sequence");
   w.follows(w.src(1), w.src(1).axis);
 }
 
@@ -85,7 +85,7 @@ void bucketize(Writer &w, const attributes::Bucketize &) {
 // Rows and columns of a product, and what it sums over.
 void matmul(Writer &w, const MatMulOp &op) {
   for (int i = 0; i < w.sources(); ++i)
-    if (w.src(i).kind == Timed::Kind::running) w.refuse("it needs the end of a sequence at each step");
+    if (w.src(i).kind == Timed::Kind::running) w.refuse("it needs the end of the sequence at each step");
   if (op.fused.bias && w.src(2).has_steps()) w.refuse_mixing();
   if (by_keys(w, op)) return;
   int at = 0;

@@ -168,7 +168,7 @@ Writer::Met Writer::meet_keys(const std::vector<Along> &along, int steps_from_en
   Keys keys;
   for (size_t i = 0; i < along.size(); ++i) {
     const Timed &x = src(static_cast<int>(i));
-    if (x.kind == Timed::Kind::running) refuse("it needs the end of a sequence at each step");
+    if (x.kind == Timed::Kind::running) refuse("it needs the end of the sequence at each step");
     if (along[i] == Along::none) continue;
     if (x.rows) refuse_mixing();
     if (t.n && t.n != x.n) refuse("its inputs have different numbers of steps");
@@ -215,7 +215,7 @@ void Writer::need_keys(Keys::Others others) {
   const Timed &x = src(0);
   const Keys &k = *x.keys;
   if (others == Others::zero && k.others == Others::zero_if_any_seen)
-    refuse("a step that its mask lets see nothing would see all steps alike");
+    refuse("a step whose mask hides all steps would attend to all of them equally");
   if (k.others != others || k.sees.after == max_dim) refuse(sees_later);
   Reach needed = k.sees;
   if (needed.before == max_dim) {

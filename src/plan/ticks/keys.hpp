@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "ops/operand.hpp"
+#include "ops/program.hpp"
 
 namespace dl4::plan::ticks {
 

@@ -31,7 +31,7 @@ void fill(Writer &w, const attributes::Fill &how) {
 // Steps whose number changes: `inner` of a step go to `of` of the result.
 void resized(Writer &w, const attributes::Reshape &how, int64_t inner, int64_t each) {
   const Timed &x = w.src(0);
-  if (each < 1 || inner < 1) w.refuse("it reshapes what has no elements");
+  if (each < 1 || inner < 1) w.refuse("it reshapes a value without elements");
   w.need_parts(checked_mul(x.n, inner), each);
   int64_t by = 0;
   while (checked_mul(x.late + by, inner) % each != 0) ++by;
@@ -88,7 +88,7 @@ void broadcast_like(Writer &w, const BroadcastOp &) {
 void squeeze(Writer &w, const attributes::Squeeze &how) {
   const Timed &x = w.src(0);
   const int axis = w.shape(0).axis(how.axis);
-  if (axis == x.axis) w.refuse("it takes away the axis of the steps");
+  if (axis == x.axis) w.refuse("it removes the axis of the steps");
   w.follows(x, x.axis - (axis < x.axis));
 }
 
@@ -106,7 +106,7 @@ void concat(Writer &w, const attributes::Concat &how) {
     if (axis >= 0 && w.src(i).axis != axis) w.refuse_mixing();
     axis = w.src(i).axis;
   }
-  if (axis == w.result().axis(how.axis)) w.refuse("what follows a sequence comes after its end");
+  if (axis == w.result().axis(how.axis)) w.refuse("it appends values after the end of a sequence");
   Timed t = w.meet();
   std::vector<Id> src;
   for (int i = 0; i < w.sources(); ++i) src.push_back(w.met(i));
@@ -142,7 +142,7 @@ void slice(Writer &w, const attributes::Slice &how) {
   if (x.axis != w.shape(0).axis(how.axis)) return w.follows(x, x.axis);
   if (x.rows) w.refuse_mixing();
   if (how.begin >= 0 && how.size == -1) return w.set(cropped(w, x, how.begin, 0));
-  if (how.begin >= 0) w.refuse("it takes steps at fixed places of a sequence");
+  if (how.begin >= 0) w.refuse("it takes steps at fixed positions of a sequence");
   // The latest ones.
   const int64_t count = -how.begin, taken = how.size < 0 ? count : how.size;
   const Timed steps = w.aligned(x);
@@ -157,7 +157,7 @@ void repeat(Writer &w, const attributes::Repeat &how) {
   const Timed &x = w.src(0);
   if (x.axis != w.shape(0).axis(how.how.axis)) return w.follows(x, x.axis);
   if (x.rows) w.refuse_mixing();
-  if (how.how.linear) w.refuse("it blends each step with the next one");
+  if (how.how.linear) w.refuse("it interpolates each step with the next one");
   Timed t = x;
   t.v = w.again()[0];
   t.n = checked_mul(x.n, how.how.times);

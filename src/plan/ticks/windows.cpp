@@ -15,8 +15,7 @@ using namespace ops;
 std::optional<size_t> axis_of_steps(Writer &w, size_t spatial) {
   const Timed &x = w.src(0);
   if (x.rows) return {};
-  if (x.axis < 1 || x.axis > static_cast<int>(spatial))
-    w.refuse("its steps are not along an axis that its windows move");
+  if (x.axis < 1 || x.axis > static_cast<int>(spatial)) w.refuse("its windows do not move along the axis of the steps");
   for (int i = 1; i < w.sources(); ++i)
     if (w.src(i).kind != Timed::Kind::fixed) w.refuse("its weights are not the same at all steps");
   return static_cast<size_t>(x.axis - 1);

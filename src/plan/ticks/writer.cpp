@@ -108,7 +108,7 @@ void Writer::write_step(const Step &step) {
   }
   if (any_steps || any_carried) {
     const auto found = rows().find(d.type);
-    if (found == rows().end()) refuse(text("its ", step.op->name(), " is not one that streams"));
+    if (found == rows().end()) refuse(text("its op ", step.op->name(), " does not stream"));
     if (any_keys && !found->second.takes_keys) refuse_mixing();
     found->second.write(*this, d.attributes);
     for (const auto &[before, x] : to_keep_)
@@ -128,10 +128,9 @@ Tick Writer::finish() {
   for (size_t j = 0; j < outputs; ++j) {
     if (of_[p_.outputs[j]].lead > 0) of_[p_.outputs[j]] = without_lead(of_[p_.outputs[j]]);
     const Timed &t = of_[p_.outputs[j]];
-    if (t.keys)
-      throw Error(Code::unsupported, text("output ", j, " has an axis of all steps beside that of each step"));
+    if (t.keys) throw Error(Code::unsupported, text("output ", j, " has a second axis of steps"));
     if (t.has_steps() && (t.rows || t.axis != 1))
-      throw Error(Code::unsupported, text("output ", j, " has its steps elsewhere than in its second axis"));
+      throw Error(Code::unsupported, text("output ", j, " does not have its steps in its second axis"));
     e.output(t.v);
     result_.outputs.push_back({t.has_steps(), t.n, t.late});
   }
@@ -177,7 +176,7 @@ void Writer::refuse(const std::string &why) const {
 Timed Writer::meet() {
   const Timed *latest = nullptr;
   for (int i = 0; i < sources(); ++i) {
-    if (src(i).kind == Timed::Kind::running) refuse("it needs the end of a sequence at each step");
+    if (src(i).kind == Timed::Kind::running) refuse("it needs the end of the sequence at each step");
     if (!src(i).has_steps()) continue;
     if (latest && src(i).n != latest->n) refuse("its inputs have different numbers of steps");
     if (latest && src(i).rows != latest->rows) refuse_mixing();
@@ -212,7 +211,7 @@ Timed Writer::aligned(const Timed &x) { return delayed(x, (each(x) - x.late % ea
 Id Writer::window(const Timed &x, int64_t count, int64_t dilation, int64_t skip, bool from_zeros) {
   const int64_t reach = checked_add(checked_mul(count - 1, dilation), 1, skip);
   if (reach <= x.n && dilation == 1) return reach == x.n && skip == 0 ? x.v : slice(e, x.v, x.axis, x.n - reach, count);
-  if (x.rows) refuse("its steps are kept from tick to tick, and lie among those of the batch");
+  if (x.rows) refuse("it keeps steps that share an axis with the batch");
   const int64_t earlier = reach - x.n, capacity = ring_capacity(each(x), earlier + each(x));
   const Id before = state("ring", e.dtype(x.v), e.shape(x.v).with(x.axis, capacity), 0,
                           {.begin = from_zeros ? (x.late + x.lead) / each(x) : 0,
@@ -325,7 +324,7 @@ bool write_together(Tick &tick, int64_t at_once, const ops::Program &p, size_t s
 Tick tick_of(const ops::Program &p, size_t states, const Cache &cache,
              const std::function<std::string(const std::string &)> &who) {
   if (const ops::Step *sized = ops::sized_by_numbers(p))
-    throw Error(Code::unsupported, text(who(sized->scope), ": its size is a number that is computed"))
+    throw Error(Code::unsupported, text(who(sized->scope), ": its size is computed by the run"))
         .with("layer", sized->scope);
   bool any = false;
   for (size_t i = 0; i + states < p.inputs.size(); ++i) any |= is_sequence(p[p.inputs[i]].shape);

@@ -63,7 +63,7 @@ void Workers::make_room() {
 void Workers::reduce(void *values, int64_t n, DType dtype) {
   if (size_ == 1) return;
   told_ = true;  // whatever goes wrong: the others hear of it from their own
-  if (apart_) fail(Code::callback_failed, "the workers are apart since their reduction failed: set them anew");
+  if (apart_) fail(Code::callback_failed, "the workers are out of step since a reduction failed: set them again");
   if (const int32_t answer = reduce_(values, n, dtype)) {
     apart_ = true;
     const char *words = answer == -EPIPE       ? ": a worker died or left"
@@ -95,7 +95,7 @@ void Workers::gather_words() {
   }
   if (good) return;
   told_ = apart_ = true;
-  fail(Code::callback_failed, "the workers' reduction gave what is not the sum of what they gave it");
+  fail(Code::callback_failed, "the workers' reduction did not return the sum of their values");
 }
 
 std::string Workers::message(int64_t from, const char *mine) {

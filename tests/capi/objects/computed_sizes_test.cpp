@@ -170,13 +170,14 @@ TEST(ComputedSizes, AreRefusedByName) {
   const int64_t dims[] = {3, 2};
   int64_t got[4];
   int32_t rank = 0;
-  refused(dl4_session_output_shape(s, ranks, dims, 2, 0, got, 4, &rank), "output 0 has the shape (?, 2) until a run");
+  refused(dl4_session_output_shape(s, ranks, dims, 2, 0, got, 4, &rank),
+          "output 0 has the shape (?, 2), whose sizes a run computes");
   ok(dl4_session_output_shape(s, ranks, dims, 2, 1, got, 4, &rank));
   EXPECT_EQ(rank, 0);
 
   Own<dl4_session> none;
   refused(dl4_session_create(r.model, R"({"streamable": true})", none.out()),
-          "\"streamable\": layer \"taken\" (Range): its size is a number that is computed");
+          "\"streamable\": layer \"taken\" (Range): its size is computed by the run");
   refused(dl4_session_create(r.model, R"({"gradients": ["x"], "cotangents": true})", none.out()),
           "which is not supported with \"cotangents\": true");
   Own<dl4_stream> stream;
@@ -194,7 +195,7 @@ TEST(ComputedSizes, AreRefusedByName) {
   const dl4_node dropped = put(g, "Dropout", "drop", R"({"rate": 0.5})", {x});
   const auto draws = build(g, {x, n}, {dropped, put(g, "Range", "below", "{}", {n})});
   refused(dl4_session_create(draws, R"({"training": true})", none.out()),
-          "layer \"below\": its size is a number that is computed, which is not supported with drawing random numbers");
+          "layer \"below\": its size is computed by the run, which is not supported with drawing random numbers");
 }
 
 TEST(ComputedSizes, ATrainerNamesTheLayer) {

@@ -149,7 +149,7 @@ TEST(StreamAttention, WhatLooksOtherwiseIsRefusedByName) {
       {{"Attention", "{}", R"({"return_attention_scores": true})"}, later},
       {{"GlobalAttention", R"({"score": "concat"})", "{}"}, later},
       {{"LocalAttention", R"({"window": 2, "alignment": "predictive"})", causal},
-       "it needs the end of a sequence at each step"},
+       "it needs the end of the sequence at each step"},
       {{"GlobalAttention", R"({"distribution": "sparsemax"})", causal}, mixes},
   };
   for (const auto &[c, why] : cases) {
@@ -176,8 +176,7 @@ TEST(StreamAttention, WhatLooksOtherwiseIsRefusedByName) {
   dl4_node y[2];
   ok(dl4_graph_add(g, "Attention", "looks", nullptr, attrs(scores), in, 2, y, 2));
   ok(dl4_graph_build(g, &x, 1, y, 2, m.out()));
-  EXPECT_EQ(streamed(m).message,
-            "dl4_session_create: \"streamable\": output 1 has an axis of all steps beside that of each step");
+  EXPECT_EQ(streamed(m).message, "dl4_session_create: \"streamable\": output 1 has a second axis of steps");
 }
 
 void expect_memory(const Refused &c) {

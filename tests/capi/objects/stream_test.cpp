@@ -244,7 +244,7 @@ TEST(Stream, RefusesWhatIsNotOfEachStep) {
       {{"Softmax", R"({"axis": 1})"}, "softmax", mixed},
       {{"GroupNormalization", R"({"groups": 1})"},
        "group_normalization",
-       "it needs the end of a sequence at each step"},
+       "it needs the end of the sequence at each step"},
       {{"Flip", R"({"axis": 1})"}, "flip", "it begins at the end of a sequence"}};
   for (const auto &[layer, name, reason] : mixing)
     EXPECT_EQ(why(session(model({layer}))), none + "layer \"" + name + "\" (" + layer.kind + "): " + reason);

@@ -119,7 +119,7 @@ void conv_transpose(Writer &w, const Listed &listed) {
 }
 
 void pool(Writer &w, const Listed &said) {
-  if (said.flag("adaptive")) w.refuse("its windows share the image out");
+  if (said.flag("adaptive")) w.refuse("it has adaptive windows");
   std::vector<Said> how{{"kernel_shape", said.numbers("size")}, {"strides", said.numbers("strides")}};
   // Of windows of one place, which need no pads, ONNX Runtime computes negative ones.
   const Ints size = said.numbers("size");
@@ -254,7 +254,7 @@ void masked_lstm(Writer &w, bool backwards) {
 void lstm(Writer &w, const Listed &said) {
   namespace dst = ops::lstm_dst;
   for (size_t i : {size_t{dst::gates}, size_t{dst::cells}, size_t{dst::h_before}})
-    if (w.is_read(i)) w.refuse("what it keeps for a gradient is read");
+    if (w.is_read(i)) w.refuse("an output that it keeps for its gradient is used");
   if (w.has(ops::src_mask)) return masked_lstm(w, said.flag("go_backwards"));
   const int64_t units = w.shape(ops::src_recurrent_kernel)[0];
   const auto weight = [&](size_t i, const char *what) {

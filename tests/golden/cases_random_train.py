@@ -2,9 +2,9 @@
 import keras
 import numpy as np
 
-import cases_losses2  # noqa: F401  tells keras.losses.get() of the one it does not know
+import cases_focal  # noqa: F401  tells keras.losses.get() of the one it does not know
 from cases_losses import one_hot, predictor
-from cases_optimizers2 import schedule
+from cases_optimizers import schedule
 from cases_random import cases, record
 from record import Family, kind, one_metric
 

@@ -1,7 +1,7 @@
 """Goldens of SpectralNormalization, sounds, ConvLSTM3D, CTC, Muon."""
 import numpy as np
 
-from cases_optimizers2 import schedule
+from cases_optimizers import schedule
 from cases_scan import ADAM
 from cases_sequence import HOLES, finish, normal
 from cases_wrappers import masked
@@ -190,9 +190,9 @@ def muon():
     return f
 
 
-def traps():
+def corner_cases():
     """What is easily got wrong."""
-    f = Family("traps")
+    f = Family("corner_cases", seed="traps")
     norm = kind("BatchNormalization", name="norm", momentum=0.6)
     for tag, calls, mask in (("", 1, None), ("_shared", 2, None), ("_masked", 1, HOLES)):
         name = "statistics_by_step" + tag
@@ -217,4 +217,4 @@ def traps():
 
 
 FAMILIES = {"spectral": spectral, "sounds": sounds, "conv_lstm_3d": conv_lstm_3d, "ctc": ctc, "muon": muon,
-            "traps": traps}
+            "corner_cases": corner_cases}

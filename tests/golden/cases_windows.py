@@ -8,8 +8,8 @@ from record import Family, Net, kind
 SPACE = {1: (7,), 2: (5, 6), 3: (4, 5, 3)}
 
 
-def pool2():
-    f = Family("pool2")
+def pooling_1d_3d():
+    f = Family("pooling_1d_3d", seed="pool2")
     dense = ("Dense", {"units": 3})
     for n, space in SPACE.items():
         for name in ("Max", "Average"):
@@ -117,4 +117,4 @@ def spectrograms():
     return f
 
 
-FAMILIES = {"windows": windows, "pool2": pool2, "spectrograms": spectrograms}
+FAMILIES = {"windows": windows, "pooling_1d_3d": pooling_1d_3d, "spectrograms": spectrograms}

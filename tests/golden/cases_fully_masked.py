@@ -1,13 +1,13 @@
 """Goldens of attention in heads where a query sees no key: it gets nothing, or the mean of all values."""
 import numpy as np
 
-from cases_attention2 import GQA, MHA, of_heads
+from cases_heads import GQA, MHA, of_heads
 from cases_sequence import EMPTY
 from record import Family
 
 
-def blind():
-    f = Family("blind")
+def fully_masked():
+    f = Family("fully_masked", seed="blind")
     pairs = np.ones((3, 4, 5), bool)
     pairs[0, 1] = pairs[2] = False
     for class_name in (MHA, GQA):
@@ -23,4 +23,4 @@ def blind():
     return f
 
 
-FAMILIES = {"blind": blind}
+FAMILIES = {"fully_masked": fully_masked}

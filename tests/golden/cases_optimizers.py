@@ -73,8 +73,8 @@ SCHEDULES = {
 }
 
 
-def optimizers2():
-    f = Family("optimizers2")
+def optimizer_schedules():
+    f = Family("optimizer_schedules", seed="optimizers2")
     for class_name, variants in VARIANTS.items():
         for i, config in enumerate(variants):
             trained(f, f"{class_name.lower()}_{i}", kind(class_name, **config))
@@ -191,4 +191,4 @@ CALLBACKS = {
 }
 
 
-FAMILIES = {"optimizers2": optimizers2}
+FAMILIES = {"optimizer_schedules": optimizer_schedules}

@@ -9,8 +9,8 @@ STEPS = 2
 RATE = kind("SGD", learning_rate=0.05)
 
 
-def losses2():
-    f = Family("losses2")
+def focal_overlap_losses():
+    f = Family("focal_overlap_losses", seed="losses2")
 
     def case(name, loss, target, units=3, shape=(4,), batch=5, how="linear", weight=None, layers=(), **options):
         net, out = predictor(f, name, units, how, shape, layers=layers)
@@ -157,4 +157,4 @@ def losses2():
     return f
 
 
-FAMILIES = {"losses2": losses2}
+FAMILIES = {"focal_overlap_losses": focal_overlap_losses}

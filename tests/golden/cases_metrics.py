@@ -8,8 +8,8 @@ from record import Family, kind
 ROWS = [5, 5, 2]
 
 
-def metrics2():
-    f = Family("metrics2")
+def metric_states():
+    f = Family("metric_states", seed="metrics2")
 
     def one(name, metric, y, p, w=None, batches=ROWS, made=None, **fields):
         """Running value after each batch; of a metric with several numbers all of them, batch by batch."""
@@ -162,4 +162,4 @@ def metrics2():
     return f
 
 
-FAMILIES = {"metrics2": metrics2}
+FAMILIES = {"metric_states": metric_states}

@@ -6,8 +6,8 @@ from cases_sequence import finish, normal
 from record import Family, Net, kind
 
 
-def more():
-    f = Family("more")
+def plain_kinds():
+    f = Family("plain_kinds", seed="more")
     for class_name in ("Average", "Maximum", "Minimum", "Subtract"):
         for count in (2, 3) if class_name != "Subtract" else (2,):
             net, rng = Net(), f.rng(f"{class_name}{count}")
@@ -99,4 +99,4 @@ def more():
     return f
 
 
-FAMILIES = {"more": more}
+FAMILIES = {"plain_kinds": plain_kinds}

@@ -8,8 +8,8 @@ from record import Family, Net, kind
 SPACE = {1: (5,), 2: (4, 5), 3: (3, 4, 2)}
 
 
-def shapes2():
-    f = Family("shapes2")
+def padding_products():
+    f = Family("padding_products", seed="shapes2")
     dense = ("Dense", {"units": 3})
     paddings = {1: {"": {}, "_one": {"padding": 2}, "_pair": {"padding": [0, 3]}},
                 2: {"": {}, "_one": {"padding": 2}, "_each": {"padding": [1, 2]}, "_pairs": {"padding": [[0, 1], [2, 0]]}},
@@ -191,4 +191,4 @@ def ops():
     return f
 
 
-FAMILIES = {"shapes2": shapes2, "ops": ops}
+FAMILIES = {"padding_products": padding_products, "ops": ops}

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "backend/cpu/dispatch/choose.hpp"
+#include "backend/cpu/kernels/gemm/amx_gemm.hpp"
 #include "backend/cpu/kernels/single_threaded.hpp"
 #include "base/cpu.hpp"
 #include "base/float_mode.hpp"
@@ -39,6 +40,18 @@ void need_portable() {
       .with("attribute", "reproducible");
 }
 
+void need_tiles(Context::Options::Reproducible reproducible) {
+  if (reproducible == Context::Options::Reproducible::portable)
+    throw Error(Code::invalid_argument,
+                "\"math\": expected \"float32\" with \"reproducible\": \"portable\", got \"float32x3\"")
+        .with("attribute", "math");
+  if (kernels::has_tiles()) return;
+  throw Error(Code::unsupported, text("\"math\": expected a processor with AMX, and a system that gives it, for "
+                                      "\"float32x3\", got ",
+                                      cpu::name(), " (", cpu::isa(), ')'))
+      .with("attribute", "math");
+}
+
 }  // namespace
 
 void Context::Options::fields(kinds::Fields &f) {
@@ -47,6 +60,7 @@ void Context::Options::fields(kinds::Fields &f) {
   f("seed_scheme", seed_scheme, {"dl4", "tensorflow"})
       .doc("what random numbers follow from: the layers' names, or as in TensorFlow the order of creation");
   f("reproducible", reproducible, {"threads", "strict", "portable"}).doc("how far bits are the same");
+  f("math", math, {"float32", "float32x3"}).doc("what large products are computed in");
   f("memory_limit", memory_limit).at_least(0).doc("bytes for one load, model, trainer or plan");
   f("passes_off", passes_off).doc("passes of the planner to leave out");
   f("kernels_off", kernels_off).doc("kernels never to choose");
@@ -61,12 +75,12 @@ Json describe_context_options() { return kinds::describe_fields<Context::Options
 
 Context::Context(const Json &options) {
   if (!cpu::is_supported())
-    throw Error(Code::unsupported,
-                text("expected a processor with SSE4.2, got ", cpu::name(), " (", cpu::isa(), ')'));
+    throw Error(Code::unsupported, text("expected a processor with SSE4.2, got ", cpu::name(), " (", cpu::isa(), ')'));
   kinds::read_fields(options_, options);
   need_known("passes_off", options_.passes_off, plan::pass_names());
   need_known("kernels_off", options_.kernels_off, dispatch::kernel_names());
   if (options_.reproducible == Options::Reproducible::portable) need_portable();
+  if (options_.math == kernels::Math::float32x3) need_tiles(options_.reproducible);
   if (!options_.threads) options_.threads = cpu::cores_available();
   open_log();
   limited_ = options_.memory_limit.has_value();
@@ -115,6 +129,7 @@ runtime::Options Context::options() {
   o.plan.cutting.threads = static_cast<int>(*options_.threads);
   o.plan.cutting.strict = options_.reproducible != Options::Reproducible::threads;
   o.plan.cutting.portable = options_.reproducible == Options::Reproducible::portable;
+  o.plan.math = options_.math;
   o.plan.passes_off = options_.passes_off;
   o.plan.kernels_off = options_.kernels_off;
   if (o.plan.cutting.portable)

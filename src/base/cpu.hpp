@@ -9,7 +9,10 @@ namespace dl4::cpu {
 std::string name();                    // "AMD EPYC", "" when the system does not say
 bool is_supported() noexcept;          // has what every file of the library may be compiled for
 bool has_fused_operations() noexcept;  // a * b + c with one rounding, in vectors
-std::string isa();                     // the vector extensions found, best last: "sse4.2 avx2 fma avx512f"
+// Tiles with products of bfloat16 (AMX), which the system gives to a process that asks for them: this asks. From then
+// on the stack of a signal handler has to hold the tiles too.
+bool may_use_tiles() noexcept;
+std::string isa();  // the vector extensions found, best last: "sse4.2 avx2 fma avx512f"
 // What thresholds are kept for. avx512: of AMD (through units of 256 bits before Zen 5) and others.
 enum class Type { intel_avx512, avx512, avx2, neon };
 Type type() noexcept;

@@ -32,7 +32,7 @@ Extensions ask() {
   e.intel = cpuid(0).b == signature_INTEL_ebx;
   e.pclmul = bit(one.c, 1), e.sse4_1 = bit(one.c, 19), e.sse4_2 = bit(one.c, 20);
   e.lzcnt = bit(cpuid(0x80000001).c, 5), e.bmi = bit(seven.b, 3), e.bmi2 = bit(seven.b, 8);
-  constexpr unsigned vectors = 0x6, wide_vectors = 0xE6;
+  constexpr unsigned vectors = 0x6, wide_vectors = 0xE6, tiles = 0x60000;
   const unsigned system = bit(one.c, 27) ? saved() : 0;
   if ((system & vectors) != vectors) return e;
   e.avx = bit(one.c, 28), e.fma = bit(one.c, 12), e.f16c = bit(one.c, 29);
@@ -40,6 +40,7 @@ Extensions ask() {
   if ((system & wide_vectors) != wide_vectors) return e;
   e.avx512f = bit(seven.b, 16), e.avx512dq = bit(seven.b, 17), e.avx512cd = bit(seven.b, 28);
   e.avx512bw = bit(seven.b, 30), e.avx512vl = bit(seven.b, 31), e.avx512vnni = bit(seven.c, 11);
+  e.amx_bf16 = (system & tiles) == tiles && bit(seven.d, 24) && bit(seven.d, 22);
   return e;
 }
 

@@ -23,6 +23,7 @@ struct Options {
   std::vector<std::string> passes_off, kernels_off;
   // What products and convolutions may keep constant weights in.
   kernels::WeightType weights = kernels::WeightType::float32;
+  kernels::Math math = kernels::Math::float32;
   bool check = false;       // verify the Program after each pass
   int64_t guard_bytes = 0;  // left free behind every buffer of the arena, for tests
   int64_t memory_limit = INT64_MAX;

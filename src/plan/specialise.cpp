@@ -48,6 +48,7 @@ Site site_of(const Program &p, const Step &step, const Placement &placement, con
   site.off = options.kernels_off;
   site.packs = packs;
   site.weights = options.weights;
+  site.math = options.math;
   return site;
 }
 

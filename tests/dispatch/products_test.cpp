@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "backend/cpu/dispatch/libraries.hpp"
+#include "backend/cpu/kernels/gemm/amx_gemm.hpp"
 
 namespace dl4::dispatch {
 namespace {
@@ -31,7 +32,7 @@ bool has_openblas() {
 
 std::string cheapest(const std::string &words, Type type, bool openblas = true) {
   for (const Price &p : product_prices(gemm(words), is_constant(words), type))
-    if (openblas || p.name != "openblas_gemm") return std::string(p.name);
+    if (p.name != "amx_gemm" && (openblas || p.name != "openblas_gemm")) return std::string(p.name);
   return "";
 }
 
@@ -94,6 +95,18 @@ TEST(Products, WithoutOpenblasTheNextByItsFiguresIsTaken) {
                           Next{"64x10x128 TN", "small"}, Next{"64x10x128 TT", "dnnl"}, Next{"4x256x256 NT", "small"}})
       EXPECT_EQ(cheapest(e.product, type, false), e.kernel + std::string("_gemm")) << e.product;
   for (Type type : {Type::avx2, Type::neon}) EXPECT_EQ(cheapest("256x1024x1024 NN", type, false), "dnnl_gemm");
+}
+
+TEST(Products, LargeOnesGoByTilesWhereTheProcessorHasThem) {
+  const auto by_tiles = [](const char *words) {
+    for (const Price &p : product_prices(gemm(words), is_constant(words), cpu::type()))
+      if (p.name == "amx_gemm") return true;
+    return false;
+  };
+  for (const char *large : {"512x1024x1024 NN constant", "256x256x256 NN", "256x256x256 NT", "784x256x128 TN"})
+    EXPECT_EQ(by_tiles(large), kernels::has_tiles()) << large;
+  for (const char *other : {"256x256x256 TT", "63x1024x1024 NN", "128x128x64 NN", "1x4096x4096 NN constant"})
+    EXPECT_FALSE(by_tiles(other)) << other;
 }
 
 TEST(Products, EachCandidateThatIsOffGivesWayToTheNextCheapest) {

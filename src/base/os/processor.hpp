@@ -15,6 +15,7 @@ bool has_threads() noexcept;  // whether a process may start any
 int64_t first_cache_bytes() noexcept;
 // The processor on which the calling thread runs at this moment; 0 where the system does not say.
 size_t current_processor() noexcept;
+bool allow_tiles() noexcept;  // asks for the registers of x86-64's AMX, for this process and those it forks
 // Extensions of arm64, which a program can't ask the processor for.
 struct ArmExtensions {
   bool simd = false, crc32 = false, sve = false;

@@ -32,6 +32,8 @@ int64_t first_cache_bytes() noexcept { return std::max<int64_t>(0, number("hw.l1
 
 size_t current_processor() noexcept { return 0; }
 
+bool allow_tiles() noexcept { return false; }
+
 ArmExtensions arm_extensions() noexcept {
   ArmExtensions found;
 #if defined(__aarch64__)

@@ -1,4 +1,5 @@
 #include <sched.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -99,6 +100,18 @@ int64_t first_cache_bytes() noexcept {
 size_t current_processor() noexcept {
   const int core = sched_getcpu();
   return core < 0 ? 0 : static_cast<size_t>(core);
+}
+
+bool allow_tiles() noexcept {
+#if defined(__x86_64__)
+  constexpr int get_permissions = 0x1022, request_permission = 0x1023,
+                tile_data = 18;  // of arch_prctl, since Linux 5.16
+  unsigned long given = 0;
+  return syscall(SYS_arch_prctl, request_permission, tile_data) == 0 &&
+         syscall(SYS_arch_prctl, get_permissions, &given) == 0 && (given >> tile_data & 1) != 0;
+#else
+  return false;
+#endif
 }
 
 ArmExtensions arm_extensions() noexcept {

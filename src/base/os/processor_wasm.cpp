@@ -13,6 +13,8 @@ int64_t first_cache_bytes() noexcept { return 0; }
 
 size_t current_processor() noexcept { return 0; }
 
+bool allow_tiles() noexcept { return false; }
+
 ArmExtensions arm_extensions() noexcept { return {}; }
 
 }  // namespace dl4::os

@@ -46,6 +46,8 @@ int64_t first_cache_bytes() noexcept {
 
 size_t current_processor() noexcept { return GetCurrentProcessorNumber(); }
 
+bool allow_tiles() noexcept { return false; }
+
 ArmExtensions arm_extensions() noexcept {
   ArmExtensions found;
 #if defined(__aarch64__) || defined(_M_ARM64)

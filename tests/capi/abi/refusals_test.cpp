@@ -131,10 +131,15 @@ const Case cases[] = {
        dl4_context *c;
        return dl4_context_create(R"({"kernels_off": ["winograd"]})", &c);
      }},
-    {"kernel with a space", DL4_INVALID_ARGUMENT, "\"kernels_off\": expected one of \"bfloat16_gemm\"",
+    {"kernel with a space", DL4_INVALID_ARGUMENT, "\"kernels_off\": expected one of \"amx_gemm\"",
      [](Bench &) {
        dl4_context *c;
        return dl4_context_create(R"({"kernels_off": ["small_gemm", "small gemm"]})", &c);
+     }},
+    {"float32x3 of portable", DL4_INVALID_ARGUMENT, "\"math\": expected \"float32\" with \"reproducible\"",
+     [](Bench &) {
+       dl4_context *c;
+       return dl4_context_create(R"({"math": "float32x3", "reproducible": "portable"})", &c);
      }},
     {"unknown call argument", DL4_INVALID_ARGUMENT, "did you mean \"training\"",
      [](Bench &b) {

@@ -19,6 +19,7 @@ struct Product {
   const Measured &as;
   double scale;                                                // how much more there is to do than in that one
   kernels::WeightType weights = kernels::WeightType::float32;  // what b is kept in where that is ahead
+  kernels::Math math = kernels::Math::float32;
   DType dtype() const { return g.dtype; }
 };
 

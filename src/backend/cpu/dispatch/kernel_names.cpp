@@ -45,7 +45,7 @@ std::vector<std::string> library_kernels() {
 std::vector<std::string> unportable_kernels() {
   std::vector<std::string> found = library_kernels();
   for (const std::string &name : kernel_names())
-    if (name.starts_with("winograd")) found.push_back(name);
+    if (name.starts_with("winograd") || name.starts_with("amx")) found.push_back(name);
   return found;
 }
 

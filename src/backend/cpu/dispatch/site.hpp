@@ -56,6 +56,7 @@ struct Site {
   std::span<const std::string> off;  // kernels switched off by name
   Packs *packs = nullptr;
   kernels::WeightType weights = kernels::WeightType::float32;  // constant ones may be kept in this
+  kernels::Math math = kernels::Math::float32;
   std::string *reason = nullptr;  // gets why a kernel was chosen among several; null: nobody asks
 
   bool allows(std::string_view kernel) const;

@@ -1,0 +1,383 @@
+// Products by tiles: how numbers are taken apart, laid out and multiplied.
+#include "backend/cpu/kernels/gemm/amx_gemm.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "backend/cpu/kernels/gemm/by_blocks.hpp"
+#include "backend/cpu/kernels/gemm/gemm_cut.hpp"
+#include "backend/cpu/kernels/gemm/small_gemm.hpp"
+#include "backend/cpu/kernels/movement/movement.hpp"
+#include "base/cpu.hpp"
+
+#if defined(__x86_64__)
+
+#ifndef DL4_KERNELS_AMX_TILES
+#define DL4_KERNELS_AMX_TILES
+namespace dl4::kernels {
+
+// A tile has 16 rows of 16 words; a word is two bfloat16, of A two k of a row, of B two k of a column.
+inline constexpr int64_t tile_rows = 16, tile_ks = 32, tile_words = 256;
+inline constexpr int64_t tile_parts = 3;
+// The parts of one tile, one after the other.
+inline constexpr int64_t place_words = tile_parts * tile_words;
+
+inline int64_t tiles_of(int64_t n) { return (n + tile_rows - 1) / tile_rows; }
+inline int64_t steps_of(int64_t k) { return (k + tile_ks - 1) / tile_ks; }
+
+}  // namespace dl4::kernels
+#endif
+
+#include "backend/cpu/kernels/simd/simd.hpp"
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backend/cpu/kernels/gemm/amx_gemm.cpp"
+#include "hwy/foreach_target.h"
+#include "backend/cpu/kernels/simd/simd-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace dl4::kernels::HWY_NAMESPACE {
+namespace {
+
+using DU = hn::RebindToUnsigned<D>;
+using VU = hn::Vec<DU>;
+
+// The bfloat16 next to v, ties to even, in the upper halves of the lanes; v is finite.
+HWY_INLINE VU upper(V v) {
+  const VU bits = hn::BitCast(DU(), v), last = hn::And(hn::ShiftRight<16>(bits), hn::Set(DU(), 1));
+  return hn::And(hn::Add(bits, hn::Add(last, hn::Set(DU(), 0x7FFF))), hn::Set(DU(), 0xFFFF0000));
+}
+// The three bfloat16 whose sum is v.
+HWY_INLINE void take_apart(V v, VU (&parts)[tile_parts]) {
+  DL4_UNROLL
+  for (int64_t i = 0; i < tile_parts; ++i) {
+    parts[i] = upper(v);
+    v = hn::Sub(v, hn::BitCast(D(), parts[i]));
+  }
+}
+
+// Whether the largest numbers of rows or columns, as bits without their signs, leave all parts normal.
+HWY_INLINE bool fit(VU largest) {
+  const auto zero = hn::Eq(largest, hn::Zero(DU()));
+  const DI di;
+  const VI bits = hn::BitCast(di, largest);
+  const auto within =
+      hn::And(hn::Gt(bits, hn::Set(di, ((127 - 50) << 23) - 1)), hn::Lt(bits, hn::Set(di, ((127 + 60) << 23) + 1)));
+  return hn::AllTrue(DU(), hn::Or(zero, hn::RebindMask(DU(), within)));
+}
+HWY_INLINE VU without_sign(V v) { return hn::And(hn::BitCast(DU(), v), hn::Set(DU(), 0x7FFFFFFF)); }
+
+// So many numbers from p on, and zeros.
+HWY_INLINE V load_some(const float *p, int64_t n) {
+  return n >= lanes ? load(p) : n > 0 ? load_n(p, n) : hn::Zero(D());
+}
+
+}  // namespace
+
+// Rows of A as tiles: [rows in tiles, k in steps, part, row, word]. Whether they fit.
+bool lay_tile_rows(int64_t m, int64_t k, const float *a, int64_t lda, uint32_t *to) {
+  const hn::Repartition<uint16_t, D> du16;
+  const int64_t steps = steps_of(k);
+  VU worst = hn::Set(DU(), 127 << 23);
+  bool all = true;
+  for (int64_t i = 0; i < tiles_of(m) * tile_rows; ++i) {
+    uint32_t *row = to + i / tile_rows * steps * place_words + i % tile_rows * 16;
+    VU largest = hn::Zero(DU());
+    for (int64_t s = 0; s < steps; ++s, row += place_words)
+      for (int64_t l = 0; l < tile_ks; l += 2 * lanes) {
+        VU low[tile_parts], high[tile_parts];
+        const int64_t at = s * tile_ks + l, left = i < m ? k - at : 0;
+        const V first = load_some(a + i * lda + at, left), second = load_some(a + i * lda + at + lanes, left - lanes);
+        largest = hn::Max(largest, hn::Max(without_sign(first), without_sign(second)));
+        take_apart(first, low);
+        take_apart(second, high);
+        DL4_UNROLL
+        for (int64_t p = 0; p < tile_parts; ++p)
+          hn::StoreU(hn::BitCast(DU(), hn::ConcatOdd(du16, hn::BitCast(du16, high[p]), hn::BitCast(du16, low[p]))),
+                     DU(), row + p * tile_words + l / 2);
+      }
+    worst = hn::MaxOfLanes(DU(), largest);
+    all = all && fit(worst);
+  }
+  return all;
+}
+
+// Columns of B as tiles: [columns in tiles, k in steps, part, pair of k, word]. Whether they fit.
+bool lay_tile_columns(int64_t k, int64_t n, const float *b, int64_t ldb, uint32_t *to) {
+  bool all = true;
+  const int64_t steps = steps_of(k);
+  for (int64_t j = 0; j < tiles_of(n) * tile_rows; j += lanes) {
+    uint32_t *column = to + j / tile_rows * steps * place_words + j % tile_rows;
+    VU largest = hn::Zero(DU());
+    for (int64_t l = 0; l < steps * tile_ks; l += 2) {
+      VU even[tile_parts], odd[tile_parts];
+      const V first = load_some(b + l * ldb + j, l < k ? n - j : 0);
+      const V second = load_some(b + (l + 1) * ldb + j, l + 1 < k ? n - j : 0);
+      largest = hn::Max(largest, hn::Max(without_sign(first), without_sign(second)));
+      take_apart(first, even);
+      take_apart(second, odd);
+      uint32_t *pair = column + l / tile_ks * place_words + l % tile_ks * 8;
+      DL4_UNROLL
+      for (int64_t p = 0; p < tile_parts; ++p)
+        hn::StoreU(hn::Or(odd[p], hn::ShiftRight<16>(even[p])), DU(), pair + p * tile_words);
+    }
+    all = all && fit(largest);
+  }
+  return all;
+}
+
+}  // namespace dl4::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace dl4::kernels {
+
+HWY_EXPORT(lay_tile_rows);
+HWY_EXPORT(lay_tile_columns);
+
+namespace {
+
+// All eight tiles are whole.
+struct alignas(64) TileConfig {
+  uint8_t palette = 1, start = 0, reserved[14] = {};
+  uint16_t bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
+  uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
+};
+static_assert(sizeof(TileConfig) == 64);
+
+// The thread's tiles while this lives. Not the compiler's own functions: in some versions these do not say that they
+// read and write memory.
+#define DL4_TILES __attribute__((target("amx-tile,amx-bf16")))
+DL4_TILES void configure_tiles() noexcept {
+  static constexpr TileConfig config;
+  __asm__ volatile("ldtilecfg %0" : : "m"(config));
+}
+DL4_TILES void release_tiles() noexcept { __asm__ volatile("tilerelease"); }
+
+#define DL4_TILE_LOAD(tile, from, step) \
+  __asm__ volatile("tileloadd (%0,%1,1), %%tmm" #tile : : "r"(from), "r"(step) : "memory")
+#define DL4_TILE_STORE(tile, to, step) \
+  __asm__ volatile("tilestored %%tmm" #tile ", (%0,%1,1)" : : "r"(to), "r"(step) : "memory")
+#define DL4_TILE_ZERO(tile) __asm__ volatile("tilezero %%tmm" #tile:)
+#define DL4_TILE_MULTIPLY(c, a, b) __asm__ volatile("tdpbf16ps %%tmm" #b ", %%tmm" #a ", %%tmm" #c:)
+
+// The products of parts, small ones first.
+constexpr struct { int a, b; } products[most_tile_products] = {{2, 0}, {1, 1}, {0, 2}, {1, 0}, {0, 1}, {0, 0}};
+
+// C, up to two tiles by two, = A B (+ C): each tile of C lies at its address, its rows `step` bytes apart.
+struct TileProduct {
+  const uint32_t *a[2], *b[2];  // the second is nullptr where there is none
+  int64_t steps;
+  float *c[2][2];
+  int64_t step[2][2];
+  bool add;
+};
+template <int count>
+DL4_TILES void multiply_tiles(const TileProduct &p) noexcept {
+  const bool down = p.a[1] != nullptr, right = p.b[1] != nullptr;
+  if (p.add) {
+    DL4_TILE_LOAD(0, p.c[0][0], p.step[0][0]);
+    if (right) DL4_TILE_LOAD(1, p.c[0][1], p.step[0][1]);
+    if (down) DL4_TILE_LOAD(2, p.c[1][0], p.step[1][0]);
+    if (down && right) DL4_TILE_LOAD(3, p.c[1][1], p.step[1][1]);
+  } else {
+    DL4_TILE_ZERO(0);
+    DL4_TILE_ZERO(1);
+    DL4_TILE_ZERO(2);
+    DL4_TILE_ZERO(3);
+  }
+  constexpr int64_t row = 64;
+  for (int64_t s = 0; s < p.steps; ++s) {
+    const int64_t at = s * place_words;
+    DL4_UNROLL
+    for (int q = most_tile_products - count; q < most_tile_products; ++q) {
+      const int64_t part_a = at + products[q].a * tile_words, part_b = at + products[q].b * tile_words;
+      DL4_TILE_LOAD(4, p.a[0] + part_a, row);
+      DL4_TILE_LOAD(6, p.b[0] + part_b, row);
+      DL4_TILE_MULTIPLY(0, 4, 6);
+      if (right) {
+        DL4_TILE_LOAD(7, p.b[1] + part_b, row);
+        DL4_TILE_MULTIPLY(1, 4, 7);
+      }
+      if (down) {
+        DL4_TILE_LOAD(5, p.a[1] + part_a, row);
+        DL4_TILE_MULTIPLY(2, 5, 6);
+        if (right) DL4_TILE_MULTIPLY(3, 5, 7);
+      }
+    }
+  }
+  DL4_TILE_STORE(0, p.c[0][0], p.step[0][0]);
+  if (right) DL4_TILE_STORE(1, p.c[0][1], p.step[0][1]);
+  if (down) DL4_TILE_STORE(2, p.c[1][0], p.step[1][0]);
+  if (down && right) DL4_TILE_STORE(3, p.c[1][1], p.step[1][1]);
+}
+
+using MultiplyTiles = void (*)(const TileProduct &) noexcept;
+
+// C [m, n] = A B (+ C) of laid out sides; from one tile of B's columns to the next there are b_apart words.
+void multiply_blocks(MultiplyTiles multiply, int64_t m, int64_t n, int64_t steps, const uint32_t *a, const uint32_t *b,
+                     int64_t b_apart, bool add, float *c, int64_t ldc) noexcept {
+  alignas(64) float edge[4][tile_words];  // what a tile of C would hold beyond its rows and columns
+  const int64_t a_apart = steps * place_words;
+  for (int64_t i = 0; i < m; i += 2 * tile_rows)
+    for (int64_t j = 0; j < n; j += 2 * tile_rows) {
+      TileProduct p{{}, {}, steps, {}, {}, add};
+      for (int64_t t = 0; t < 2; ++t) {
+        const int64_t row = i + t * tile_rows, col = j + t * tile_rows;
+        p.a[t] = row < m ? a + row / tile_rows * a_apart : nullptr;
+        p.b[t] = col < n ? b + col / tile_rows * b_apart : nullptr;
+      }
+      const auto each = [&](auto whole, auto part) {
+        for (int64_t q = 0; q < 4; ++q) {
+          const int64_t row = i + q / 2 * tile_rows, col = j + q % 2 * tile_rows;
+          if (row >= m || col >= n) continue;
+          const int64_t rows = std::min(tile_rows, m - row), cols = std::min(tile_rows, n - col);
+          float *to = c + row * ldc + col;
+          if (rows == tile_rows && cols == tile_rows)
+            whole(q, to);
+          else
+            part(q, to, rows, cols);
+        }
+      };
+      each(
+          [&](int64_t q, float *to) {
+            p.c[q / 2][q % 2] = to;
+            p.step[q / 2][q % 2] = ldc * static_cast<int64_t>(sizeof(float));
+          },
+          [&](int64_t q, const float *from, int64_t rows, int64_t cols) {
+            p.c[q / 2][q % 2] = edge[q];
+            p.step[q / 2][q % 2] = 64;
+            if (!add) return;
+            std::memset(edge[q], 0, sizeof edge[q]);
+            for (int64_t r = 0; r < rows; ++r)
+              std::memcpy(edge[q] + r * 16, from + r * ldc, static_cast<size_t>(cols) * sizeof(float));
+          });
+      multiply(p);
+      each([](int64_t, float *) {},
+           [&](int64_t q, float *to, int64_t rows, int64_t cols) {
+             for (int64_t r = 0; r < rows; ++r)
+               std::memcpy(to + r * ldc, edge[q] + r * 16, static_cast<size_t>(cols) * sizeof(float));
+           });
+    }
+}
+
+// So many steps of k that two tiles of A's rows stay in the first cache while B goes by.
+constexpr int64_t most_k = 4 * tile_ks;
+
+int64_t words_of(int64_t rows, int64_t k) { return checked_mul(tiles_of(rows), steps_of(k), place_words); }
+
+struct TileColumns : Packed {
+  Tensor words;
+  bool fit = true;
+};
+
+// A constant B, all of it.
+std::shared_ptr<const TileColumns> tile_columns(const Gemm &g, const Constant &b) {
+  auto form = b.packed(text("tiles ", g.k, 'x', g.n, ' ', g.ldb, g.trans_b ? " transposed" : ""), [&] {
+    auto columns = std::make_shared<TileColumns>();
+    columns->words = make_tensor(DType::i32, {words_of(g.n, g.k)});
+    columns->bytes = columns->words.bytes();
+    const float *from = b.data;
+    int64_t ldb = g.ldb;
+    Tensor turned;
+    if (g.trans_b) {
+      turned = make_tensor(DType::f32, {g.k, g.n});
+      const int64_t dims[2] = {g.k, g.n}, across[2] = {1, g.ldb}, to[2] = {g.n, 1};
+      copy_strided(sizeof(float), 2, dims, b.data, across, turned.as<float>(), to);
+      from = turned.as<float>(), ldb = g.n;
+    }
+    columns->fit = HWY_DYNAMIC_DISPATCH(lay_tile_columns)(g.k, g.n, from, ldb, columns->words.as<uint32_t>());
+    return columns;
+  });
+  return std::static_pointer_cast<const TileColumns>(form);
+}
+
+}  // namespace
+
+std::unique_ptr<Kernel> amx_gemm(const Gemm &given, int64_t slices, const Constant *constant, int count) {
+  const MultiplyTiles by = count == most_tile_products ? multiply_tiles<most_tile_products> : multiply_tiles<3>;
+  Gemm g = dense(given);
+  if (g.k <= 0 || g.by_row || (g.trans_a && g.trans_b)) return nullptr;
+  std::shared_ptr<const TileColumns> columns;
+  if (constant) {
+    columns = tile_columns(g, *constant);
+    if (!columns->fit) return nullptr;
+  }
+  const GemmCut cut = kernels::cut(g, slices, 2 * tile_rows, 2 * tile_rows, 2 * tile_rows);
+  Blocks most(g.m, g.n, g.k, most_k);
+  most.ks = std::min(g.k, most_k);
+  most.rows = std::min<int64_t>(g.m, 512);
+  // Transposed sides are turned first, block by block.
+  const int64_t a_words = words_of(most.rows, most.ks), b_words = columns ? 0 : words_of(most.cols, most.ks);
+  const int64_t turned = std::max(g.trans_a ? checked_mul(most.rows, most.ks) : 0,
+                                  g.trans_b && !columns ? checked_mul(most.cols, most.ks) : 0);
+  const int64_t each = round_up(checked_add(checked_add(a_words, b_words), turned), 16);
+  auto run = [=](int64_t slice, const Run &r) noexcept {
+    const GemmPart p = cut.part_of(g, slice);
+    if (p.rows() == 0 || p.cols() == 0) return;
+    uint32_t *const rows = static_cast<uint32_t *>(r.scratch) + slice * each, *const cols = rows + a_words;
+    float *const room = reinterpret_cast<float *>(cols + b_words);
+    const float *bias = g.bias ? r.in<float>(2) : nullptr;
+    const auto small = g.trans_a ? small_gemm_at : g.trans_b ? small_gemm_bt : small_gemm;
+    configure_tiles();
+    for (int64_t item = p.item0; item < p.item1; ++item) {
+      const float *a = r.in<float>(0) + item * g.stride_a, *b = r.in<float>(1) + item * g.stride_b;
+      float *c = r.out<float>(0) + item * g.stride_c;
+      bool rows_fit = true, cols_fit = true;
+      const auto turn = [&](int64_t m, int64_t n, const float *from, int64_t ld) {
+        const int64_t dims[2] = {m, n}, across[2] = {1, ld}, to[2] = {n, 1};
+        copy_strided(sizeof(float), 2, dims, from, across, room, to);
+        return room;
+      };
+      const auto a_at = [&](int64_t i, int64_t l) { return a + (g.trans_a ? l * g.lda + i : i * g.lda + l); };
+      const auto b_at = [&](int64_t l, int64_t j) { return b + (g.trans_b ? j * g.ldb + l : l * g.ldb + j); };
+      auto lay_b = [&](int64_t j, int64_t n, int64_t l, int64_t ks) {
+        if (columns) return;
+        const float *from = g.trans_b ? turn(ks, n, b_at(l, j), g.ldb) : b_at(l, j);
+        cols_fit = HWY_DYNAMIC_DISPATCH(lay_tile_columns)(ks, n, from, g.trans_b ? n : g.ldb, cols);
+      };
+      auto lay_a = [&](int64_t i, int64_t m, int64_t l, int64_t ks) {
+        const float *from = g.trans_a ? turn(m, ks, a_at(i, l), g.lda) : a_at(i, l);
+        rows_fit = HWY_DYNAMIC_DISPATCH(lay_tile_rows)(m, ks, from, g.trans_a ? ks : g.lda, rows);
+      };
+      auto multiply = [&](int64_t i, int64_t m, int64_t j, int64_t n, int64_t l, int64_t ks) {
+        float *to = c + i * g.ldc + j;
+        if (l == 0 && bias) fill(bias + j, to, m, n, g.ldc);
+        const bool add = l > 0 || bias;
+        if (rows_fit && cols_fit) {
+          const uint32_t *from = cols;
+          int64_t apart = steps_of(ks) * place_words;
+          if (columns) {
+            apart = steps_of(g.k) * place_words;
+            from = columns->words.as<uint32_t>() + j / tile_rows * apart + l / tile_ks * place_words;
+          }
+          multiply_blocks(by, m, n, steps_of(ks), rows, from, apart, add, to, g.ldc);
+        } else {
+          small(m, n, ks, a_at(i, l), g.lda, b_at(l, j), g.ldb, add ? to : nullptr, g.ldc, to, g.ldc);
+        }
+        if (l + ks == g.k && g.epilogue) g.epilogue(to, m, n, g.ldc);
+      };
+      by_blocks(most, {p.row0, p.row1}, {p.col0, p.col1}, g.k, lay_a, lay_b, multiply);
+    }
+    release_tiles();
+  };
+  return make_kernel("amx_gemm", cut.slices, run, checked_mul(cut.slices, each, 4));
+}
+
+bool has_tiles() noexcept {
+  static const bool found = cpu::may_use_tiles();
+  return found;
+}
+
+}  // namespace dl4::kernels
+#endif
+
+#else
+
+namespace dl4::kernels {
+
+std::unique_ptr<Kernel> amx_gemm(const Gemm &, int64_t, const Constant *, int) { return nullptr; }
+bool has_tiles() noexcept { return false; }
+
+}  // namespace dl4::kernels
+
+#endif

@@ -56,8 +56,7 @@ FILES = {
     r"ops/(node|function|operation|operation_utils|symbolic_arguments)_test|rematscope": MACHINERY,
     r"utils/(code_stats|dtype|python|tracking|naming|io|progbar|backend|summary|rng)": MACHINERY,
     r"models/variable_mapping": MACHINERY,
-    r"callbacks/(remote|orbax)": "that callback is not in the library",
-    r"callbacks/tensorboard": FRAMEWORK,  # its files are read by TensorFlow
+    r"callbacks/(orbax|tensorboard)": FRAMEWORK,  # their files are JAX's, and are read by TensorFlow
     r"export/(openvino|saved_model|litert|torch)|tf_dataset_adapter|torch_data_loader|tf_saved": FRAMEWORK,
     r"trainers/(compile_utils|epoch_iterator|data_adapters/(array_|generator_|py_dataset_|data_adapter_utils))":
     "classes of Keras's that have no public name",

@@ -10,7 +10,7 @@ from dl4 import registry
 from dl4.keras.src.interface import NAMES
 
 PACKAGE = pathlib.Path(__file__).resolve().parents[1] / "dl4" / "keras"
-OPTIONAL = {"numpy", "PIL.Image"}  # imported by the functions that use them: `import dl4.keras` needs none
+OPTIONAL = {"numpy", "PIL.Image", "requests"}  # imported by the functions that use them: `import dl4.keras` needs none
 
 
 def modules():

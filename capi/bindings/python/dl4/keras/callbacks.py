@@ -12,6 +12,7 @@ from .src.callbacks.model_checkpoint import ModelCheckpoint
 from .src.callbacks.monitor_callback import MonitorCallback
 from .src.callbacks.progbar_logger import ProgbarLogger
 from .src.callbacks.reduce_lr_on_plateau import ReduceLROnPlateau
+from .src.callbacks.remote_monitor import RemoteMonitor
 from .src.callbacks.swap_ema_weights import SwapEMAWeights
 from .src.callbacks.tensorboard import TensorBoard
 from .src.callbacks.terminate_on_nan import TerminateOnNaN

@@ -27,8 +27,6 @@ class InputLayer:
         batch_input_shape=None,
         input_dtype=None,
     ):
-        if optional:
-            raise NotImplementedError("InputLayer: `optional` is not in this version of the library")
         if input_shape is not None:
             warnings.warn("Argument `input_shape` is deprecated. Use `shape` instead.", stacklevel=2)
             shape = input_shape if shape is None else shape
@@ -42,6 +40,7 @@ class InputLayer:
                 ragged=ragged,
                 batch_shape=batch_shape,
                 name=name,
+                optional=optional,
             )
         elif not is_tensor(input_tensor):
             raise ValueError(
@@ -69,7 +68,7 @@ class InputLayer:
             "sparse": False,
             "ragged": False,
             "name": self.name,
-            "optional": False,
+            "optional": self.tensor.call.optional,
         }
 
     @classmethod

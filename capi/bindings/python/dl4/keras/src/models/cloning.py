@@ -5,7 +5,8 @@ import json
 from .. import overrides
 from ..layers.input_layer import InputLayer
 from ..saving.serialization_lib import deserialize_keras_object
-from ..symbolic.tensor import Input, is_tensor
+from ..symbolic.function import input_like
+from ..symbolic.tensor import is_tensor
 from ..tree import flatten, map_nest
 from .calls import calls_of
 from .model import Model
@@ -51,7 +52,7 @@ def cloned(model, input_tensors=None, clone_function=None, recursive=False, call
             first = [input_tensors[0] if isinstance(input_tensors, list) else input_tensors]
         else:
             first = [
-                Input(batch_shape=x.tensor.shape, dtype=x.tensor.dtype, name=x.name)
+                input_like(x.tensor)
                 for x in model._list[:1]
                 if isinstance(x, InputLayer)
             ]
@@ -59,7 +60,7 @@ def cloned(model, input_tensors=None, clone_function=None, recursive=False, call
         if not first and model._functional is not None:
             made.build(model._functional.inputs[0].shape)
         return made
-    functional, now, layers = model._require_built(), {}, {}
+    functional, now, layers = model._require_built().complete, {}, {}
     if input_tensors is not None and isinstance(input_tensors, dict) != isinstance(functional.nest_in, dict):
         raise ValueError(
             f"`input_tensors` must have the same structure as model.input. Received: input_tensors={input_tensors}"
@@ -67,7 +68,7 @@ def cloned(model, input_tensors=None, clone_function=None, recursive=False, call
     given = (
         flatten(input_tensors)
         if input_tensors is not None
-        else [Input(batch_shape=t.shape, dtype=t.dtype, name=t.name) for t in functional.inputs]
+        else [input_like(t) for t in functional.inputs]
     )
     now.update(zip(functional.inputs, given))
     for layer, args, kwargs, outputs in calls_of(functional):

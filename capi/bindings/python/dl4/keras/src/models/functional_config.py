@@ -9,7 +9,7 @@ from .calls import calls_of
 
 def model_config(model):
     """Keras's config of a functional model: layers with their calls, by reference to tensors of other calls."""
-    functional = model._require_built()
+    functional = model._require_built().complete
     where, layers, counts = {}, {}, {}
     for layer, args, kwargs, outputs in calls_of(functional):
         name = outputs.name if layer is None else layer.name
@@ -44,7 +44,7 @@ def model_config(model):
                     "sparse": False,
                     "ragged": False,
                     "name": name,
-                    "optional": False,
+                    "optional": outputs.call.optional,
                 },
                 "inbound_nodes": [],
             }
@@ -108,6 +108,7 @@ def functional_of(cls, config):
                     batch_shape=tuple(c.get("batch_shape") or c.get("batch_input_shape")),
                     dtype=c.get("dtype"),
                     name=name,
+                    optional=c.get("optional", False),
                 )
             ]
             continue

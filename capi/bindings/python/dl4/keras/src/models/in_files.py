@@ -69,6 +69,7 @@ class InFiles:
     def save(self, filepath, overwrite=True, zipped=None, **kwargs):
         """One file with architecture and weights: .safetensors, or .keras for Keras."""
         self._keep_up()
+        self._use_all_inputs()
         save_model(self, filepath, overwrite, zipped, **kwargs)
 
     def export(self, filepath, format="tf_saved_model", verbose=None, input_signature=None, **kwargs):
@@ -95,6 +96,7 @@ class InFiles:
             overrides.refuse(layer, "export()", "save")
         need_no_texts(self)
         self._keep_up()
+        self._use_all_inputs()
         path = os.fspath(filepath)
         self.core.save(path, format=_EXPORTED[format])
         if verbose or verbose is None:

@@ -5,10 +5,9 @@ import warnings
 from .... import core
 from ..backend import call_context
 from ..symbolic.execution import symbolic_like
-from ..symbolic.function import Function
+from ..symbolic.function import Function, input_like
 from ..symbolic.step_model import is_stateful
-from ..symbolic.tensor import Input
-from ..trainers.data_adapters import fed_tensors, leaves_of, ranked
+from ..trainers.data_adapters import fed_tensors, leaves_of, need_optional, ranked, rows_of
 from ..tree import flatten, map_nest, pack_like
 
 
@@ -36,27 +35,49 @@ class Inputs:
             self._suspend()
         if not outdated:
             return
-        functional = self._functional
+        absent, functional = self._functional.absent, self._functional.complete
         with call_context.apart():
             if self._has_custom_call():
                 self._trace(functional.nest_in)
             else:
                 outputs = functional.called(functional.inputs, again=True)
-                self._set_function(Function(functional.nest_in, outputs))
+                self._set_function(Function(functional.nest_in, outputs).without(absent))
+
+    def _for_given(self, x):
+        """Its function where None is given for optional inputs, or for none of them."""
+        functional = self._build_from_data(x)
+        if not any(t.call.optional for t in functional.inputs):
+            return functional
+        pairs = zip(self._in_input_order(x), functional.inputs)
+        absent = frozenset(t for v, t in pairs if v is None and t.call.optional)
+        if absent != functional.absent:
+            self._use(functional.complete.without(absent))
+        return self._functional
+
+    def _use_all_inputs(self):
+        if self._functional is not None and self._functional.absent:
+            self._use(self._functional.complete)
+
+    def _use(self, functional):
+        """Takes another function, and keeps what training has come to."""
+        if self._trainer is not None:
+            self._suspend()
+        self._set_function(functional)
 
     def _size_for(self, x, free=1):
         """Before data is run: a call() that was traced with other sizes is traced again, with those free. The size of a
         batch that an input was said to have is one that only stateful layers keep to, as in Keras."""
         self._keep_up()
-        functional = self._build_from_data(x, free)
+        self._build_from_data(x, free)
+        functional = self._for_given(x)
         fixed = any(t.shape and t.shape[0] is not None for t in functional.inputs)
         fixed = fixed and not any(map(is_stateful, self._flatten_layers()))
         if not self._follows_sizes():
             if fixed:
-                if self._trainer is not None:
-                    self._suspend()
-                free = [Input(batch_shape=(None, *t.shape[1:]), dtype=t.dtype, name=t.name) for t in functional.inputs]
-                self._set_function(Function(pack_like(functional.nest_in, free), functional.called(free, again=True)))
+                functional = functional.complete
+                free = [input_like(t, (None, *t.shape[1:])) for t in functional.inputs]
+                self._use(Function(pack_like(functional.nest_in, free), functional.called(free, again=True)))
+                self._for_given(x)
             return
         sizes = [tuple(getattr(v, "shape", ())) for v in flatten(x)]
         known = [t.shape for t in flatten(functional.nest_in)]
@@ -69,10 +90,7 @@ class Inputs:
         if fixed or any(j[1:] != k[1:] for j, k in zip(joined, known)):
             if self._trainer is not None:
                 self._suspend()
-            inputs = [
-                Input(batch_shape=(None, *j[1:]), dtype=t.dtype, name=t.name)
-                for t, j in zip(flatten(functional.nest_in), joined)
-            ]
+            inputs = [input_like(t, (None, *j[1:])) for t, j in zip(flatten(functional.nest_in), joined)]
             with call_context.apart():
                 self._trace(pack_like(functional.nest_in, inputs))
 
@@ -84,13 +102,34 @@ class Inputs:
         """Tensors of the inputs."""
         functional = self._build_from_data(x)
         _warn_of_structure(x, functional.nest_in)
+        given = self._given_arrays(x)
         if functional.ahead is not None:
-            return fed_tensors(functional, self._in_input_order(x))
-        given = self._in_input_order(x)
-        for v, t in zip(given, functional.inputs):
-            if v is None or isinstance(v, (list, tuple)) and any(e is None for e in v):
-                raise ValueError(f"{self.name}: the input {t.name!r} is not optional: expected data for it, got None")
+            return fed_tensors(functional, given)
         return [ranked(core.Tensor.of(v, t.dtype), t) for v, t in zip(given, functional.inputs)]
+
+    def _given_arrays(self, x):
+        """Data in the order of the inputs. What stands for None nobody reads."""
+        import numpy
+
+        functional, given = self._functional, self._in_input_order(x)
+        for v, t in zip(given, functional.inputs):
+            none = v is None or isinstance(v, (list, tuple)) and any(e is None for e in v)
+            if none:
+                need_optional(t, self.name)
+            if none != (t in functional.absent):
+                raise ValueError(
+                    f"{self.name}: the optional input {t.name!r}: expected {'data' if none else 'None'} as in the "
+                    f"batches before, got {'None' if none else 'data'}: it is given with all batches, or with none"
+                )
+        if not functional.absent:
+            return given
+        rows = rows_of(given)
+        return [
+            numpy.zeros((rows, *(d or 1 for d in t.shape[1:])), "U1" if t.dtype == "string" else t.dtype)
+            if v is None
+            else v
+            for v, t in zip(given, functional.inputs)
+        ]
 
     def _feed(self):
         """Where training needs other inputs of the library's part than inference: a function of the tensors "

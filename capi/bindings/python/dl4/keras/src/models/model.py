@@ -19,7 +19,7 @@ from ..symbolic.eager import call_eagerly, run_eagerly
 from ..symbolic.execution import run, run_on_arrays
 from ..symbolic.function import Function
 from ..symbolic.step_model import is_stateful
-from ..symbolic.tensor import as_tensor, Input, is_tensor
+from ..symbolic.tensor import Input, is_tensor
 from ..trainers.data_adapters import as_input, fed_tensors, ranked
 from ..trainers.trainer import Trainer
 from ..tree import flatten, map_nest, pack_like
@@ -139,7 +139,7 @@ class Model(Layer, Trainer, Inputs, InFiles, StateTree):
         training = call_context.training() if training is None else training
         mask = kwargs.pop("mask", None)
         if len(args) == 1 and not kwargs and mask is None:
-            functional = self._build_from_data(args[0])
+            functional = self._for_given(args[0])
             masks = [getattr(v, "_keras_mask", None) for v in flatten(args[0])]
             if functional.has_custom_calls():
                 given = [eager_tensor(t.numpy()) for t in self._inputs_of(args[0])]
@@ -158,7 +158,7 @@ class Model(Layer, Trainer, Inputs, InFiles, StateTree):
         losses = _added_losses(functional) if functional.adds_losses else []
         session = self._inference(training, losses)
         if functional.ahead is not None:
-            tensors = fed_tensors(functional, self._in_input_order(x))
+            tensors = fed_tensors(functional, self._given_arrays(x))
         elif len(functional.inputs) == 1 and is_array(x):
             tensors = [ranked(core.Tensor.of(x, functional.inputs[0].dtype), functional.inputs[0])]
         else:
@@ -223,6 +223,7 @@ class Model(Layer, Trainer, Inputs, InFiles, StateTree):
     def stream(self, batch=1, seed=0):
         """A dl4.Stream, which runs this model step by step with today's weights: stream(x), stream.generate(ids)."""
         self._keep_up()
+        self._use_all_inputs()
         functional = self._for_inference()
         self._need_pure(functional)
         with global_state.building:
@@ -271,7 +272,7 @@ class Model(Layer, Trainer, Inputs, InFiles, StateTree):
         """Its calls again, on other tensors; of a subclass, its call()."""
         if self._functional is None or self._has_custom_call() or len(args) != 1 or kwargs.get("mask") is not None:
             return self._trace_call(*args, **kwargs)
-        functional, given = self._functional, self._given(args[0])
+        functional, given = self._functional.complete, self._given(args[0])
         if len(given) != len(functional.inputs):
             raise ValueError(
                 f'Layer "{self.name}" expects {len(functional.inputs)} input(s), but it received '
@@ -279,12 +280,13 @@ class Model(Layer, Trainer, Inputs, InFiles, StateTree):
             )
 
         from_axis = 0 if any(map(is_stateful, self._flatten_layers())) else 1  # of a batch of any size, as Keras
-        given = [as_input(as_tensor(t), wanted, from_axis, self.name) for t, wanted in zip(given, functional.inputs)]
+        given = [as_input(t, wanted, from_axis, self.name) for t, wanted in zip(given, functional.inputs)]
         training = kwargs.get("training")
         training = training.value if isinstance(training, call_context.Flag) else training
         training = call_context.training() if training is None else training
         with call_context.traced(self, args, kwargs, training) as record:
             again = call_context.step() is not None or functional.branches() and training is not None
+            again = again or any(t is None for t in given)
             outputs = functional.called(given, training, again=again)
             record.outputs, record.branches = outputs, functional.branches()
             record.said = training is not None or functional.says_training()
@@ -314,7 +316,7 @@ class Model(Layer, Trainer, Inputs, InFiles, StateTree):
 
     @property
     def outputs(self):
-        return self._functional.outputs if self._functional is not None else None
+        return self._functional.complete.outputs if self._functional is not None else None
 
     @property
     def input(self):
@@ -322,7 +324,7 @@ class Model(Layer, Trainer, Inputs, InFiles, StateTree):
 
     @property
     def output(self):
-        return self._require_built().nest_out
+        return self._require_built().complete.nest_out
 
     @property
     def input_shape(self):

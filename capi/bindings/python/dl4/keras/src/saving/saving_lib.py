@@ -41,6 +41,8 @@ def is_plain(model):
     functional = model._functional
     if functional is None or functional.ahead is not None or model._has_custom_call():
         return False
+    if any(t.call.optional for t in functional.inputs):  # which its files don't say
+        return False
     ours = all(overrides.own_class(x) is type(x) and (x is model or x._class_name is not None) for x in layers)
     return (
         ours

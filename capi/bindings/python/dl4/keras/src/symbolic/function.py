@@ -16,8 +16,11 @@ from .tensor import Call, Input, is_tensor
 class Function:
     """Inputs and outputs as they were given, and the library's model of what is between them."""
 
+    absent = frozenset()  # of the optional inputs those that are None in it
+
     def __init__(self, inputs, outputs, losses=None, alone=False):
         """`alone`: in a graph of its own, whatever the layers stand in. `losses`: what is minimised beside."""
+        self.complete, self._without = self, {}
         if any(is_tensor(t) and t.call.layer is not None for t in flatten(inputs)):
             inputs, outputs = from_the_middle(inputs, outputs)
         self.nest_in, self.nest_out, self.nothing, self.steps = inputs, outputs, None, None
@@ -288,6 +291,17 @@ class Function:
             call_context.records()[-1].losses.extend(losses)
         return pack_like(self.nest_out, [now[t] for t in self.outputs])
 
+    def without(self, absent):
+        """The same where None is given for these inputs: a call() that takes one is called with None."""
+        if not absent:
+            return self
+        if absent not in self._without:
+            with call_context.traced(None) as record:
+                outputs = self.called([None if t in absent else t for t in self.inputs], again=True)
+            found = self._without[absent] = Function(self.nest_in, outputs, record.losses)
+            found.complete, found.absent = self, absent
+        return self._without[absent]
+
     def in_training(self, training=True):
         """The same model, traced as in training, or as where it is told that it is not."""
         with call_context.traced(None, (), {}, training) as record:
@@ -355,12 +369,18 @@ def _is_custom(layer):
     return functional.has_custom_calls()
 
 
+def input_like(t, batch_shape=None, name=None):
+    """Another input of a model, as this one; of another shape, where one is given."""
+    shape = t.shape if batch_shape is None else batch_shape
+    return Input(batch_shape=shape, dtype=t.dtype, name=name or t.name, optional=t.call.optional)
+
+
 def from_the_middle(inputs, outputs):
     """Inputs of their own where layers gave them, and the calls behind them once more."""
     given, now, stack, calls = flatten(inputs), {}, [t for t in flatten(outputs) if is_tensor(t)], set()
     for t in given:
         made = t.call.layer is not None
-        now[t] = Input(batch_shape=t.shape, dtype=t.dtype, name=unique_name("keras_tensor")) if made else t
+        now[t] = input_like(t, name=unique_name("keras_tensor")) if made else t
     while stack:
         t = stack.pop()
         if t not in now and t.call not in calls:
@@ -383,6 +403,7 @@ def retraced(record, now, training, by_session=False):
     args, kwargs = map_nest(other, list(record.args)), map_nest(other, dict(record.kwargs))
     functional = getattr(record.layer, "_functional", None)
     if functional is not None and not record.layer._has_custom_call() and kwargs.get("mask") is None:
+        functional = functional.complete
         said = kwargs.get("training") if training is None else training
         outputs = functional.called(record.layer._given(args[0]), said, again=True, by_session=by_session)
         return dict(zip(flatten(record.outputs), flatten(outputs)))

@@ -21,7 +21,7 @@ class Call:
 
     __slots__ = tuple(
         """layer inputs plain tensors outputs number nodes value name readers owner variable host bound values
-        activated whole __weakref__""".split()
+        activated whole optional __weakref__""".split()
     )
     _numbers = itertools.count()
 
@@ -34,6 +34,7 @@ class Call:
         self.value, self.name, self.number, self.nodes = value, name, next(Call._numbers), weakref.WeakKeyDictionary()
         self.outputs, self.readers, self.owner = [], [], call_context.owner()
         self.whole = call_context.whole()  # of an operation that several calls make
+        self.optional = False  # of an input: may None be given in its place?
         self.variable = None  # of a constant: a variable and what it held
         self.host = None  # of an input of the library's part: the call of Python's that gives it
         self.activated = None  # what a layer's activation in Python makes of what the call gives
@@ -100,7 +101,10 @@ class Call:
     def again(self, now, plain=None):
         """What the same call gives on other tensors; of `plain`, what is None is not said."""
         tensors = {key: [None if t is None else now[t] for t in list_] for key, list_ in self.tensors.items()}
-        inputs = of_one_batch(self.layer, [now[t] for t in self.inputs])
+        given = [now[t] for t in self.inputs]
+        for t in (t for t, v in zip(self.inputs, given) if v is None):
+            raise ValueError(f'layer "{self.layer.name}" takes no None, which was given for optional input "{t.name}"')
+        inputs = of_one_batch(self.layer, given)
         said = {key: value for key, value in {**self.plain, **(plain or {})}.items() if value is not None}
         call = Call(self.layer, inputs, said, tensors)
         call.whole = self.whole
@@ -393,8 +397,8 @@ def Input(
     optional=False,
 ):
     """A symbolic tensor for data that comes with each run; None in a shape is free."""
-    if sparse or ragged or optional:
-        raise NotImplementedError("sparse, ragged and optional inputs are not in this version of the library")
+    if sparse or ragged:
+        raise NotImplementedError("sparse and ragged inputs are not in this version of the library")
     if tensor is not None:
         return tensor
     if batch_shape is None:
@@ -412,6 +416,7 @@ def Input(
     if standardize(dtype).startswith("float8"):
         raise NotImplementedError(f"Input: float8 is not in this version, got dtype={standardize(dtype)!r}")
     call = Call(None, name=name or unique_name("input_layer"))
+    call.optional = bool(optional)
     sizes = tuple(None if d is None else int(d) for d in batch_shape)
     call.outputs = [KerasTensor(call, 0, sizes, standardize(dtype))]
     return call.outputs[0]

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from .... import core
 from ..backend.eager_tensor import is_array
 from ..data.structure import string_array
-from ..symbolic.tensor import operation
+from ..symbolic.tensor import as_tensor, operation
 from ..tree import flatten, map_nest, pack_like
 from ..utils.data_utils import Sequence
 
@@ -32,6 +32,11 @@ def is_whole(x):
     if x is None or hasattr(x, "__array__") or hasattr(x, "__array_interface__") or isinstance(x, dict):
         return True
     return isinstance(x, (list, tuple)) and not hasattr(x, "__next__")
+
+
+def rows_of(x):
+    """How many rows the arrays of a nest have, in which None may stand."""
+    return len(next(leaf for leaf in flatten(x) if leaf is not None))
 
 
 def length_of(source):
@@ -236,8 +241,17 @@ def ranked(tensor, wanted):
     return tensor
 
 
+def need_optional(wanted, name):
+    """Raises where None is given for another input."""
+    if not wanted.call.optional:
+        raise ValueError(f"{name}: the input {wanted.name!r} is not optional: expected data for it, got None")
+
+
 def as_input(t, wanted, from_axis, name):
-    """ranked() of a symbolic tensor, whose sizes have to be those of the input from an axis on."""
+    """ranked() of a symbolic tensor, whose sizes have to be those of the input from an axis on; None of None."""
+    if t is None:
+        return need_optional(wanted, name)
+    t = as_tensor(t)
     more = len(wanted.shape) - len(t.shape)
     if more == 1 and wanted.shape[-1] == 1:
         t = operation("ExpandDims", axis=-1)(t)
@@ -296,7 +310,7 @@ def batches(x, y=None, sample_weight=None, size=32, steps=None, order=None):
             )
         return
     whole = [map_nest(_array, as_array(v)) for v in (_listed(x), y, sample_weight)]
-    rows = len(flatten(whole[0])[0])
+    rows = rows_of(whole[0])
     for begin in itertools.islice(range(0, rows, size), steps):
         part = slice(begin, begin + size) if order is None else order[begin : begin + size]
         yield tuple(map_nest(lambda v: v if v is None else v[part], v) for v in whole)

@@ -7,9 +7,9 @@ from ..backend import config, global_state
 from ..callbacks.callback_list import CallbackList, listed
 from ..callbacks.history import History
 from ..callbacks.progbar_logger import ProgbarLogger
-from ..tree import flatten, pack_like
+from ..tree import pack_like
 from .compile_utils import as_floats, CompileMetrics
-from .data_adapters import as_array, batches, is_whole, weights_of_classes
+from .data_adapters import as_array, batches, is_whole, rows_of, weights_of_classes
 from .steps import batches_of_epochs
 
 
@@ -26,8 +26,9 @@ class MetricBatches:
             data = itertools.chain([first], data[0]), None, None
         self.next_epoch = batches_of_epochs(data, size, steps, seed)
         if is_whole(data[0]):
-            count = -(-len(flatten(as_array(data[0]))[0]) // size)
+            count = -(-rows_of(as_array(data[0])) // size)
             steps = self.steps = count if steps is None else min(steps, count)
+        model._size_for(first[0])
         self.targets = model._batch_tensors(*first)[1]
         self.dataset = core.Dataset(batches=self._batch, **({} if steps is None else {"steps": int(steps)}))
 

@@ -13,7 +13,16 @@ from ..symbolic.step import CompiledStep
 from ..tree import flatten
 from ..utils.data_utils import pack_x_y_sample_weight, unpack_x_y_sample_weight
 from .compile_utils import as_floats, CompileMetrics, is_python, loss_name, loss_object
-from .data_adapters import as_array, batches, is_whole, joined, length_of, warn_ran_out, weights_of_classes
+from .data_adapters import (
+    as_array,
+    batches,
+    is_whole,
+    joined,
+    length_of,
+    rows_of,
+    warn_ran_out,
+    weights_of_classes,
+)
 
 _OF_STEPS = ("steps", "python")
 
@@ -34,7 +43,7 @@ class Steps:
         x, y, sample_weight = unpack_x_y_sample_weight(data)
         y_pred = self(x, training=False)
         loss = self._compute_loss(x, y, y_pred, sample_weight, training=False)
-        self._tracked()[0].update_state(loss, sample_weight=len(flatten(x)[0]))
+        self._tracked()[0].update_state(loss, sample_weight=rows_of(x))
         return self.compute_metrics(x, y, y_pred, sample_weight=sample_weight)
 
     def train_step(self, data):
@@ -43,7 +52,7 @@ class Steps:
             y_pred = self(x, training=True) if self._takes_training() else self(x)
             loss = self._compute_loss(x, y, y_pred, sample_weight, training=True)
             scaled = self.optimizer.scale_loss(loss)
-        self._tracked()[0].update_state(loss, sample_weight=len(flatten(x)[0]))
+        self._tracked()[0].update_state(loss, sample_weight=rows_of(x))
         weights = self.trainable_weights
         if weights:
             self.optimizer.apply(tape.gradient(scaled, weights), weights)
@@ -337,7 +346,7 @@ def batches_of_epochs(data, size, steps, seed, class_weight=None):
     """A function that gives the batches of the next epoch, (x, y, sample_weight); `steps` of them go on where the last
     epoch ended. A seed: rows of arrays in another order each time."""
     whole = is_whole(data[0])
-    rows = len(flatten(as_array(data[0]))[0]) if whole else 0
+    rows = rows_of(as_array(data[0])) if whole else 0
     count = -(-rows // size) if whole else length_of(data[0])  # of batches, once it is known
     times, going, seen = 0, None, 0
 

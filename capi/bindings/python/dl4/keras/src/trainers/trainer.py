@@ -12,7 +12,7 @@ from ..kind import is_native
 from ..tree import flatten, pack_like
 from ..utils.data_utils import pack_x_y_sample_weight
 from .compile_utils import as_floats, is_python
-from .data_adapters import as_array, Cut, is_whole, joined, split, Stream
+from .data_adapters import as_array, Cut, is_whole, joined, rows_of, split, Stream
 from .graphs import needs_targets
 from .native_training import NativeTraining
 from .nested_losses import StructureError
@@ -413,7 +413,7 @@ class Trainer(NativeTraining, Objective, Steps):
         trainer, metric_batches = self._get_trainer(lists[1], training=True), None
         if self._has_python_metrics():
             self._need_no_feed()
-            metric_batches = MetricBatches(self, (x, y, sample_weight), len(flatten(as_array(x))[0]))
+            metric_batches = MetricBatches(self, (x, y, sample_weight), rows_of(as_array(x)))
             metric_batches.epoch_begin()
         schedule = self.optimizer._python_schedule()
         if schedule is not None:
@@ -465,7 +465,7 @@ def concatenate_tensors(batches):
 def _count_of(x, size):
     """How many batches there are, if that is known."""
     if is_whole(x):
-        return -(-len(flatten(as_array(x))[0]) // size)
+        return -(-rows_of(as_array(x)) // size)
     try:
         return len(x)
     except TypeError:  # it has no length, or does not know it

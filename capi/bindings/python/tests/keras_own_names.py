@@ -199,7 +199,8 @@ def special(module):
                     "set_global_attribute": _attributes.__setitem__,
                 },
                 "keras.backend": {n: getattr(keras.backend, n) for n in dir(keras.backend)},
-                **{f"keras.src.dtype_policies{n}": vars(policies) for n in ("", ".dtype_policy", ".dtype_policy_map")},
+                **{f"keras.src.dtype_policies.dtype_policy{n}": vars(policies) for n in ("", "_map")},
+                "keras.src.dtype_policies": {**vars(policies), "dtype_policy": policies},
                 "keras.src.utils.io_utils": {
                     "disable_interactive_logging": keras.config.disable_interactive_logging,
                     "enable_interactive_logging": keras.config.enable_interactive_logging,

@@ -50,7 +50,7 @@ class OptionalInputs(unittest.TestCase):
         m = model()
         np.testing.assert_array_equal(m({"x": X, "o": None}), np.full((6, 1), 2.0))
         np.testing.assert_array_equal(m({"x": X, "o": O}), np.full((6, 1), 6.0))
-        np.testing.assert_array_equal(m([O, X]), np.full((6, 1), 6.0))
+        np.testing.assert_array_equal(m({"o": O, "x": X}), np.full((6, 1), 6.0))
         np.testing.assert_array_equal(m.predict({"x": X, "o": None}, verbose=0), np.full((6, 1), 2.0))
         np.testing.assert_array_equal(m.predict({"x": X, "o": O}, verbose=0), np.full((6, 1), 6.0))
         np.testing.assert_array_equal(m.predict_on_batch({"x": X, "o": None}), np.full((6, 1), 2.0))

@@ -79,7 +79,9 @@ attributes.watch(Kind)
 
 
 def _config_value(value):
-    """A value in a config: tuples stay tuples."""
+    """A value in a config: tuples stay tuples, and a model is as Keras writes it."""
+    if hasattr(value, "_as_config"):
+        return value._as_config()
     return tuple(_config_value(v) for v in value) if isinstance(value, tuple) else as_json(value)
 
 

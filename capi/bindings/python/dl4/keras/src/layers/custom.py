@@ -21,6 +21,7 @@ _NOT_LAYERS = {
     "_base",
     "_pending",
     "_tracked_metrics",
+    "_loss_means",
     "_session",
     "_owner",
     "_trainer",

@@ -16,7 +16,7 @@ from ..interface import NAMES
 from ..kind import as_json, is_native, Kind
 from ..quantizers import quantize
 from ..registry import Category, create
-from ..saving.serialization_lib import deserialize_keras_object, serialize_keras_object
+from ..saving.serialization_lib import deserialize_keras_object, layers_made, serialize_keras_object
 from ..symbolic.eager import call_eagerly
 from ..symbolic.execution import run_again, run_on_arrays
 from ..symbolic.masks import masked_as, unmasked
@@ -115,8 +115,9 @@ class Layer(CustomLayer, TracedCalls, QuantizedLayer, LayerWeights, Kind):
                     self._config["quantization"] = how
             self._take_functions()
             kept = {k: self._kept(k, v) for k, v in config.items()}
-            with keras_errors(self._class_name, {**kept, **self._python}):
-                self._place_in(global_state.scratch())  # what can't be is refused here
+            if not self._waits():
+                with keras_errors(self._class_name, {**kept, **self._python}):
+                    self._place_in(global_state.scratch())  # what can't be is refused here
         if first is not None:
             self.build()
             self.set_weights(first if isinstance(first, (list, tuple)) else [first])
@@ -140,6 +141,10 @@ class Layer(CustomLayer, TracedCalls, QuantizedLayer, LayerWeights, Kind):
                     self._config[key] = "linear"
             elif key.endswith(("_initializer", "_constraint", "_regularizer")):
                 self._python[key] = self._config.pop(key)
+
+    def _waits(self):
+        """Is it around a model that is not built?"""
+        return self._class_name == "TimeDistributed" and not getattr(self._config["layer"], "_functional", self)
 
     # ---- places in graphs
 
@@ -201,6 +206,8 @@ class Layer(CustomLayer, TracedCalls, QuantizedLayer, LayerWeights, Kind):
             inputs = [cast_tensor(t, "float32") if "int" in t.dtype else t for t in inputs]
         if self._is_operation and self._class_name not in _WITH_MASKS:
             inputs = [unmasked(t) for t in inputs]
+        if self._waits():  # as Keras, which builds it for one of the steps in time
+            self._config["layer"].build((inputs[0].shape[0], *inputs[0].shape[2:]))
         call = Call(self, of_one_batch(self, inputs), plain, tensors)
         with keras_errors(self._class_name, self._config, inputs):
             outputs = call.infer_outputs()
@@ -358,7 +365,7 @@ class Layer(CustomLayer, TracedCalls, QuantizedLayer, LayerWeights, Kind):
     @classmethod
     def from_config(cls, config, **_):
         try:
-            return cls(**config)
+            return cls(**layers_made(config))
         except Error as e:  # Keras's is a TypeError, whatever it is of
             raise typed(e, f"Error when deserializing class '{cls.__name__}' using config={config}. {e}") from None
 

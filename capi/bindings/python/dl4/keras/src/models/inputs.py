@@ -101,7 +101,8 @@ class Inputs:
     def _inputs_of(self, x):
         """Tensors of the inputs."""
         functional = self._build_from_data(x)
-        _warn_of_structure(x, functional.nest_in)
+        if _other_structure(x, functional.nest_in):
+            warnings.warn(_other_structure(x, functional.nest_in), stacklevel=2)
         given = self._given_arrays(x)
         if functional.ahead is not None:
             return fed_tensors(functional, given)
@@ -147,6 +148,9 @@ class Inputs:
     def _in_input_order(self, x):
         """Data in the order of the inputs: in their structure, or by their names."""
         functional = self._build_from_data(x)
+        wanted = functional.nest_in
+        if isinstance(wanted, dict) and not isinstance(x, dict) and list(wanted) != sorted(wanted):
+            raise ValueError(_other_structure(x, wanted))  # as Keras: which is which, nothing says
         by_key = (
             isinstance(functional.nest_in, dict) and isinstance(x, dict) and all(k in x for k in functional.nest_in)
         )
@@ -173,12 +177,13 @@ class Inputs:
         return leaves
 
 
-def _warn_of_structure(given, wanted):
-    if isinstance(wanted, dict) and (not isinstance(given, dict) or set(given) != set(wanted)):
-        names = map_nest(lambda t: t.name, wanted)
-        shapes = map_nest(lambda v: f"Tensor(shape={getattr(v, 'shape', ())})", given)
-        warnings.warn(
-            "The structure of `inputs` doesn't match the expected structure.\n"
-            f"Expected: {names}\nReceived: inputs={shapes}",
-            stacklevel=2,
-        )
+def _other_structure(given, wanted):
+    """What is said of data whose structure is not that of the inputs; None where it is."""
+    if not isinstance(wanted, dict) or isinstance(given, dict) and set(given) == set(wanted):
+        return None
+    names = map_nest(lambda t: t.name, wanted)
+    shapes = map_nest(lambda v: f"Tensor(shape={getattr(v, 'shape', ())})", given)
+    return (
+        "The structure of `inputs` doesn't match the expected structure.\n"
+        f"Expected: {names}\nReceived: inputs={shapes}"
+    )

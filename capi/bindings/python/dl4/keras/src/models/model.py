@@ -298,7 +298,8 @@ class Model(Layer, Trainer, Inputs, InFiles, StateTree):
 
     def _given(self, x):
         """What it is called on, in the order of its inputs."""
-        return self._in_input_order(x) if isinstance(x, dict) else flatten(x)
+        named = isinstance(x, dict) or isinstance(self._functional.nest_in, dict)
+        return self._in_input_order(x) if named else flatten(x)
 
     def call(self, inputs, training=None, mask=None):
         if self._base is None:
@@ -354,6 +355,13 @@ class Model(Layer, Trainer, Inputs, InFiles, StateTree):
             if self._functional is not None and not own
             else self._inner_layers()
         )
+
+    @property
+    def operations(self):
+        """Of a functional model: its layers and the operations between them."""
+        return self._require_built().complete.layers(operations=True)
+
+    _operations = operations
 
     @layers.setter
     def layers(self, _):
@@ -421,6 +429,9 @@ class Model(Layer, Trainer, Inputs, InFiles, StateTree):
             if "input_layers" in config:
                 return functional_of(cls, config)
             return cls(**config)
+
+    def _as_config(self):
+        return serialize_keras_object(self)
 
     def _to_json(self):
         return {"class_name": "Functional", "config": {"model": json.loads(self.core.describe(0)), "name": self.name}}

@@ -92,12 +92,14 @@ class Sequential(Model):
 
     def pop(self, rebuild=True):
         layer = self._list.pop()
-        self.built, self._functional = False, None
         if rebuild:
             self._rebuild()
+        else:
+            self.built, self._functional = False, None
         return layer
 
     def _rebuild(self):
+        before = self.__dict__.get("_functional")
         self._functional, self.built = None, False
         self.__dict__.pop("_pending", None)
         first = self._list[0] if self._list else None
@@ -105,6 +107,8 @@ class Sequential(Model):
             self._trace_when_asked(first.tensor)
         elif isinstance(first, Model) and first._functional is not None and len(first.inputs) == 1:
             self._trace_when_asked(Input(batch_shape=first.inputs[0].shape, dtype=first.inputs[0].dtype))
+        elif before is not None and self._list:  # which data built
+            self._trace_when_asked(before.inputs[0])
 
     def _trace_when_asked(self, inputs):
         if not self._has_custom_call():

@@ -35,13 +35,20 @@ def _path(filepath, overwrite):
     return path
 
 
+def _is_listed(nest):
+    """Is it one tensor, or a list of several? The library's files know no other nests."""
+    return not isinstance(nest, (dict, list, tuple)) or (
+        len(nest) > 1 and not isinstance(nest, dict) and not any(isinstance(v, (dict, list, tuple)) for v in nest)
+    )
+
+
 def is_plain(model):
     """Is it made of the library's layers alone, none of them in a model within? Its files the library writes."""
     layers = model._flatten_layers()
     functional = model._functional
     if functional is None or functional.ahead is not None or model._has_custom_call():
         return False
-    if any(t.call.optional for t in functional.inputs):  # which its files don't say
+    if any(t.call.optional for t in functional.inputs) or not all(map(_is_listed, (functional.nest_in, functional.nest_out))):
         return False
     ours = all(overrides.own_class(x) is type(x) and (x is model or x._class_name is not None) for x in layers)
     return (

@@ -242,14 +242,22 @@ def _is_model(cls):
     return getattr(cls, "_interface", None) == "model"
 
 
+def layers_made(config):
+    """A config whose layers are made, of which others are made."""
+    return {k: deserialize_keras_object(v) if _is_layer(k, v) else v for k, v in config.items()}
+
+
 def _inside_all(inner):
-    return {k: deserialize_keras_object(v) if _is_layer(k, v) else _inside(v) for k, v in inner.items()}
+    return {k: _inside(v) for k, v in layers_made(inner).items()}
+
+
+_OF_LAYERS = ("keras", "keras.layers", "keras.models", "keras.src.models.functional", "keras.src.models.sequential")
 
 
 def _is_layer(key, value):
     """Is it a layer that another one has as its activation, or around which it stands?"""
     named = key == "layer" or key.endswith("activation")
-    return named and isinstance(value, dict) and value.get("module") == "keras.layers"
+    return named and isinstance(value, dict) and value.get("module") in _OF_LAYERS
 
 
 def _shapes(config):

@@ -203,8 +203,8 @@ class Function:
             return [c for c in self.calls if c.layer is not None or c.outputs[0].dtype != "string"]
         return sorted({*self.calls, *layers_beside(self.calls)}, key=lambda c: c.number)
 
-    def layers(self):
-        """As in Keras: by their distance from the outputs, with one for each input. Calls that make one operation are
+    def layers(self, operations=False):
+        """As in Keras, without operations: by their distance from the outputs, with one for each input. Calls that make one operation are
         one step of that distance."""
         depths, order = {}, {}
 
@@ -215,7 +215,7 @@ class Function:
 
         def layer_of_unit(u):
             if isinstance(u, call_context.Whole):
-                return u
+                return next(c.layer for c in self.all_calls if c.whole is u) if operations else u
             return u.layer if isinstance(u, call_context.Record) else u.layer or (u.host.layer if u.host else u)
 
         calls = [c for c in self.all_calls if getattr(c.layer, "_class_name", "") != "Weight"]
@@ -225,7 +225,8 @@ class Function:
                 depths[source] = max(depths.get(source, 0), depth + 1)
         for i, call in enumerate(self._visited()):
             key = layer_of_unit(unit(call))
-            if call.value is None and not getattr(key, "_is_operation", False) and unit(call) in depths:
+            counts = operations or not getattr(key, "_is_operation", False)
+            if call.value is None and counts and unit(call) in depths:
                 depth, at = order.get(key, (0, i))
                 order[key] = max(depth, depths[unit(call)]), at
         ranked = sorted(order, key=lambda k: (-order[k][0], order[k][1]))

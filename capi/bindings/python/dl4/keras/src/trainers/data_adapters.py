@@ -49,6 +49,21 @@ def length_of(source):
         return None
 
 
+class Generator:
+    """A generator that may be gone over more than once: as Keras does, each time by its first two batches and what is
+    left then."""
+
+    def __init__(self, generator):
+        self.first, self.rest = list(itertools.islice(generator, 2)), generator
+
+    def __iter__(self):
+        return itertools.chain(self.first, self.rest)
+
+
+def repeatable(source):
+    return Generator(source) if hasattr(source, "__next__") else source
+
+
 class _Batches:
     """What a data set of the library asks for batch by batch: got(index)."""
 
@@ -78,12 +93,13 @@ class Stream(_Batches):
         self.made = made_ahead(source, workers, getattr(source, "max_queue_size", 10), ahead) if workers > 1 else None
         self.over, self.seen = True, 0
         self.model, self.steps, self.labels = model, steps, labels
-        self.source, self.endless, self.iterator = source, not self.indexed and hasattr(source, "__next__"), None
+        self.endless, self.iterator, self.ran_out = not self.indexed and hasattr(source, "__next__"), None, False
+        self.source = source if self.indexed else repeatable(source)
         if not self.indexed and not hasattr(source, "__iter__"):
             raise ValueError(f"Unrecognized data type: x={source} (of type {type(source)})")
-        first = self._got(0)
+        first = None if self.length == 0 else self._got(0)
         if first is None:
-            raise ValueError("the data gave no batch")
+            raise ValueError(no_batch(source))
         if isinstance(source, types.GeneratorType) and not (isinstance(first, tuple) and 0 < len(first) < 4):
             raise ValueError(
                 "When passing a Python generator to a Keras model, the generator must return a tuple, either (input,) "
@@ -92,11 +108,8 @@ class Stream(_Batches):
         x = first[0] if isinstance(first, (tuple, list)) else first
         model._size_for(as_array(x), max(1, getattr(source, "_free", 1)))
         self.first = self._batch_tensors(first)
-        if self.goes_on and not self.endless:
-            self.iterator = None
-        if self.endless:
-            self.iterator, self.seen = itertools.chain([first], self.source), 0
-            self.source = self.iterator
+        if self.goes_on or self.endless:
+            self.iterator, self.seen = None, 0
         self.dataset = core.Dataset(batches=self._batch, **({} if steps is None else {"steps": int(steps)}))
 
     def _got(self, index):
@@ -105,8 +118,13 @@ class Stream(_Batches):
         if self.indexed:
             return self._numbered(index)
         if self.iterator is None or (index == 0 and not self.endless):
+            if self.ran_out:
+                warn_ran_out()
             self.iterator = iter(self.source)
-        return next(self.iterator, None)
+        got = next(self.iterator, None)
+        if got is None and self.endless:
+            self.iterator, self.ran_out = None, True
+        return got
 
     def _numbered(self, index):
         return self.source[index] if self.made is None else self.made(index)
@@ -132,7 +150,10 @@ class Stream(_Batches):
 
     def batch_at(self, index):
         """Batch `index` of this time; None at its end."""
-        got = None if self.steps is not None and index >= self.steps else self._got(index)
+        over = self.steps is not None and index >= self.steps
+        got = None if over else self._got(index)
+        if got is None and not over and self.steps is not None and not self.goes_on:
+            warn_ran_out()
         if got is not None:
             self.over, got = False, self._batch_tensors(got)
         if got is None or index + 1 == self.steps:  # the library may not ask behind the last one
@@ -196,6 +217,16 @@ class Cut(_Batches):
         self.at += 1
         rows = part if self.order is None else self.order[part]
         return [[None if t is None else core.Tensor.of(t.numpy()[rows], t.dtype) for t in x] for x in self.lists]
+
+
+def no_batch(source):
+    """What is said of data that gives none."""
+    if isinstance(source, types.GeneratorType):
+        return (
+            "When passing a Python generator to a Keras model, the generator must yield at least one batch. "
+            f"Received: {source}"
+        )
+    return "The PyDataset has length 0" if isinstance(source, Sequence) else "the data gave no batch"
 
 
 def warn_ran_out():

@@ -107,6 +107,15 @@ def _name(names, path):
     return "/".join(map(str, path)) or "_".join(map(str, names if isinstance(names, dict) else flatten(names)))
 
 
+def targets_of(entries, y, outputs, names):
+    """The targets of each loss: in the nest of the outputs, or one for each loss."""
+    flat = flatten(y)
+    if len(flat) == len(entries) != len(flatten(outputs)):
+        return flat
+    y = like_outputs(y, outputs, names)
+    return [at(e.path, y) for e in entries]
+
+
 def like_outputs(y, outputs, names):
     """Targets in the nest of the outputs."""
     flat = flatten(y)

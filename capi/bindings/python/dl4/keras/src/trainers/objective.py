@@ -95,20 +95,29 @@ class Objective:
         return not self._has_custom_call() or isinstance(outputs, dict) or len(flatten(outputs)) == 1
 
     def _nest_out(self, y_pred=None):
-        """The nest of its outputs; of a model that only its own step has called, what it gave there."""
-        return y_pred if y_pred is not None and self._functional is None else self._require_built().nest_out
+        """The nest of its outputs; of a model that only its own step has called, what it gave there, and of one whose
+        compute_loss() makes others of them, those."""
+        if y_pred is None:
+            return self._require_built().nest_out
+        known = None if self._functional is None else self._functional.nest_out
+        return y_pred if known is None or len(flatten(known)) != len(flatten(y_pred)) else known
 
     def _entries(self, y_pred=None):
         """Losses with their places in the nest of the outputs; None where there is one for each output."""
         loss, outputs = self._compiled["loss"], self._nest_out(y_pred)
         if nested_losses.plain(loss, outputs):
             return None
-        return nested_losses.entries(loss, self._compiled["loss_weights"], outputs, self._flat_names())
+        return nested_losses.entries(loss, self._compiled["loss_weights"], outputs, self._flat_names(y_pred))
 
-    def _flat_names(self):
-        nest = self._require_built().nest_out
-        flat = isinstance(nest, dict) and len(nest) == len(flatten(nest))
-        return sorted(nest, key=str) if flat else self.output_names
+    def _flat_names(self, y_pred=None):
+        nest = self._nest_out(y_pred)
+        count = len(flatten(nest))
+        if isinstance(nest, dict) and len(nest) == count:
+            return sorted(nest, key=str)
+        if self._functional is not None and len(self._functional.outputs) == count:
+            return self.output_names
+        losses = flatten(self._compiled["loss"])
+        return [loss_name(v) for v in losses] if len(losses) == count else [f"output_{i}" for i in range(count)]
 
     def _objective_of(self, entries, functional, parts, targets, extra):
         """Losses of parts of the nest, and metrics beside the losses of one output."""
@@ -173,9 +182,9 @@ class Objective:
             return []  # as Keras, which asks nobody for them
         entries, outputs = self._entries() if self._compiled else None, self._require_built().nest_out
         if entries is not None:
-            y = nested_losses.like_outputs(y, outputs, self._flat_names())
-            at = nested_losses.at
-            return [nested_losses.target_of(at(e.path, y), at(e.path, outputs)) for e in entries]
+            targets = nested_losses.targets_of(entries, y, outputs, self._flat_names())
+            parts = [nested_losses.at(e.path, outputs) for e in entries]
+            return [nested_losses.target_of(y, part) for y, part in zip(targets, parts)]
         if isinstance(y, dict):
             y = [y.get(name) for name in self._output_keys()]
         elif isinstance(y, (list, tuple)) and len(self.outputs) > 1:
@@ -201,7 +210,20 @@ class Objective:
         nest = self._nest_out(y_pred)
         if isinstance(nest, dict):
             return sorted(nest, key=str)
-        return self.output_names if self._functional is not None else [f"output_{i}" for i in range(len(flatten(nest)))]
+        count = len(flatten(nest))
+        known = self._functional is not None and len(self._functional.outputs) == count
+        return self.output_names if known else [f"output_{i}" for i in range(count)]
+
+    def _loss_names(self, y_pred=None):
+        """What logs call the losses of outputs, None where there is none: by the output's name, or else the loss's."""
+        entries = self._entries(y_pred)
+        if entries is not None:
+            return [f"{e.name}_loss" for e in entries]
+        nest, losses = self._nest_out(y_pred), self._plain_losses(y_pred)
+        named = isinstance(nest, dict) or self._functional is not None and len(self._functional.outputs) == len(losses)
+        named = named and (isinstance(nest, dict) or self._names_outputs())
+        keys = self._output_keys(y_pred) if named else map(loss_name, losses)
+        return [None if loss is None else f"{key}_loss" for key, loss in zip(keys, losses)]
 
     def _per_output(self, value, n, names, key):
         if isinstance(value, dict) and "class_name" not in value:

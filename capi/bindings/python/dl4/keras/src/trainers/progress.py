@@ -1,7 +1,5 @@
 """What a fit() reports while it runs."""
 
-import itertools
-
 from .... import abi, core
 from ..backend import config, global_state
 from ..callbacks.callback_list import CallbackList, listed
@@ -9,7 +7,7 @@ from ..callbacks.history import History
 from ..callbacks.progbar_logger import ProgbarLogger
 from ..tree import pack_like
 from .compile_utils import as_floats, CompileMetrics
-from .data_adapters import as_array, batches, is_whole, rows_of, weights_of_classes
+from .data_adapters import as_array, batches, is_whole, no_batch, repeatable, rows_of, weights_of_classes
 from .steps import batches_of_epochs
 
 
@@ -19,11 +17,10 @@ class MetricBatches:
     def __init__(self, model, data, size, steps=None, class_weight=None, seed=None):
         self.model, self.steps = model, steps
         self.class_weight, self.metrics, self.waiting = class_weight, CompileMetrics(model, python=True), None
+        data, source = (repeatable(data[0]), *data[1:]), data[0]
         first = next(batches(*data, size), None)
         if first is None:
-            raise ValueError("the data gave no batch")
-        if hasattr(data[0], "__next__"):
-            data = itertools.chain([first], data[0]), None, None
+            raise ValueError(no_batch(source))
         self.next_epoch = batches_of_epochs(data, size, steps, seed)
         if is_whole(data[0]):
             count = -(-rows_of(as_array(data[0])) // size)

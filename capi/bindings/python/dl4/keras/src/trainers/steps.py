@@ -1,6 +1,7 @@
 """Steps of a batch in Python: test_step(), predict_step(), compute_loss(), compute_metrics()."""
 
 import inspect
+import itertools
 
 from .. import ops, overrides
 from ..backend import call_context
@@ -13,12 +14,15 @@ from ..symbolic.step import CompiledStep
 from ..tree import flatten
 from ..utils.data_utils import pack_x_y_sample_weight, unpack_x_y_sample_weight
 from .compile_utils import as_floats, CompileMetrics, is_python, loss_name, loss_object
+from . import nested_losses
 from .data_adapters import (
     as_array,
     batches,
     is_whole,
     joined,
     length_of,
+    no_batch,
+    repeatable,
     rows_of,
     warn_ran_out,
     weights_of_classes,
@@ -34,6 +38,7 @@ class Steps:
     _fitting = False  # is it evaluated within fit(), which has its trainer?
     _compiled_step = None  # train_step(), where it is called
     _runs_eagerly = False
+    _loss_means = None  # of the outputs, where there are several losses
     _tracked_metrics = None  # a Mean of the loss, and the metrics of compile(), where they are asked for
 
     def predict_step(self, data):
@@ -85,34 +90,47 @@ class Steps:
         training=True,
     ):
         """compute_loss() with these values of the variables; what they are behind it."""
-        with replaced(*self._values_for(trainable_variables, non_trainable_variables)):
-            loss = ops.convert_to_tensor(float(self._compute_loss(x, y, y_pred, sample_weight, training)))
-            after = [ops.convert_to_tensor(v.numpy().copy()) for v in self.non_trainable_variables]
+        counted, self._loss_means = self._loss_means, None
+        try:
+            with replaced(*self._values_for(trainable_variables, non_trainable_variables)):
+                loss = ops.convert_to_tensor(float(self._compute_loss(x, y, y_pred, sample_weight, training)))
+                after = [ops.convert_to_tensor(v.numpy().copy()) for v in self.non_trainable_variables]
+        finally:
+            self._loss_means = counted
         return loss, (trainable_variables, after, list(metrics_variables))
 
     def _compiled_losses(self, y, y_pred, sample_weight):
         if self._compiled["loss"] is None:
             return []
-        if self._entries(y_pred) is not None:
-            raise NotImplementedError(
-                f"{type(self).__name__}: a train_step() in Python requires a loss for each "
-                "output"
-            )
+        parts, found = self._parts_of_losses(y, y_pred, sample_weight), []
+        means = self._means_of_losses(self._loss_names(y_pred))
+        for i, (loss, target, output, w, factor) in enumerate(parts):
+            if loss is not None:
+                value = loss_object(loss, target, output)(target, output, sample_weight=w)
+                if means:
+                    means[i].update_state(value, sample_weight=output.shape[0])
+                found.append(value if factor is None else value * float(factor))
+        return found
+
+    def _parts_of_losses(self, y, y_pred, sample_weight):
+        """Losses with their targets, predictions, weights of samples and factors."""
+        entries, outputs, ws = self._entries(y_pred), flatten(y_pred), flatten(sample_weight)
+        if entries is not None:
+            at, nested, names = nested_losses.at, nested_losses.nested, self._flat_names(y_pred)
+            if any(nested(at(e.path, y_pred)) for e in entries):
+                raise NotImplementedError(f"{type(self).__name__}: a train_step() in Python requires one output for each loss")
+            ys = nested_losses.targets_of(entries, y, y_pred, names)
+            w = nested_losses.like_outputs(sample_weight, y_pred, names) if nested(sample_weight) else sample_weight
+            return [(e.loss, y, at(e.path, y_pred), at(e.path, w), e.weight) for e, y in zip(entries, ys)]
         losses, ys = self._plain_losses(y_pred), self._targets_by_output(y, y_pred)
-        outputs, ws = flatten(y_pred), flatten(sample_weight)
-        weights, found = self._compiled["loss_weights"], []
-        factors = [None] * len(losses)
+        weights, factors = self._compiled["loss_weights"], [None] * len(losses)
         if weights is not None:
             factors = self._per_output(weights, len(losses), self._output_keys(y_pred), "loss_weights")
         if len(ys) < len(losses):  # of those with a loss alone
             rest = iter(ys)
             ys = [None if loss is None else next(rest) for loss in losses]
-        for i, loss in enumerate(losses):
-            if loss is not None:
-                w = ws[i] if len(ws) == len(losses) else ws[0]
-                value = loss_object(loss, ys[i], outputs[i])(ys[i], outputs[i], sample_weight=w)
-                found.append(value if factors[i] is None else value * float(factors[i]))
-        return found
+        ws = ws if len(ws) == len(losses) else ws[:1] * len(losses)
+        return list(zip(losses, ys, outputs, ws, factors))
 
     def compute_metrics(self, x, y, y_pred, sample_weight=None):
         self._tracked()[1].update_state(y, y_pred, sample_weight)
@@ -134,7 +152,7 @@ class Steps:
         """The mean of the loss and what compile() was given, as steps in Python count them, and those it has itself."""
         owners = [self, *(layer for layer in self._flatten_layers(include_self=False) if layer._class_name is None)]
         own = [m for owner in owners for m in vars(owner).values() if isinstance(m, Metric)]
-        return [*(self._tracked() if self.compiled else ()), *own]
+        return [*(self._tracked() if self.compiled else ()), *filter(None, self._loss_means or ()), *own]
 
     @property
     def metrics_variables(self):
@@ -145,12 +163,24 @@ class Steps:
         loss, compiled = self._tracked()
         loss.reset_state()
         loss.update_state(logs.get("loss", 0.0))
-        compiled.results = {name: value for name, value in logs.items() if name != "loss"}
+        means = {m.name: m for m in filter(None, self._means_of_losses(self._loss_names()))}
+        for name, mean in means.items():
+            mean.reset_state()
+            mean.update_state(logs.get(name, 0.0))
+        compiled.results = {name: value for name, value in logs.items() if name != "loss" and name not in means}
 
     def _tracked(self):
         if self._tracked_metrics is None:
             self._tracked_metrics = create("metric", "Mean", name="loss"), CompileMetrics(self)
         return self._tracked_metrics
+
+    def _means_of_losses(self, names):
+        """A mean of the loss of each output that has one, where there are several."""
+        if sum(name is not None for name in names) < 2:
+            return []
+        if self._loss_means is None:
+            self._loss_means = [None if name is None else create("metric", "Mean", name=name) for name in names]
+        return self._loss_means
 
     @property
     def _loss_tracker(self):
@@ -231,7 +261,7 @@ class Steps:
             self.reset_metrics()
             logs = as_floats(self._train_epoch(next_epoch(), callback_list))
             now = self.get_metrics_result()
-            logs = now if set(now) == set(logs) else logs  # as Keras
+            logs = dict(sorted((now if set(now) == set(logs) else logs).items()))  # as Keras
             logs.update(validated(epoch + 1))
             callback_list._notify("on_epoch_end", epoch, logs)
             if self.stop_training:
@@ -289,22 +319,22 @@ class Steps:
         given = [] if self._compiled is None else [self._compiled[k] for k in ("metrics", "weighted_metrics")]
         return any(is_python(m) for m in flatten(given))
 
-    def _tested(self, x, y, sample_weight, size, steps, callback_list):
-        """What evaluate() gives, batch by batch, by name."""
+    def _tested(self, x, y, sample_weight, size, steps, callback_list, given=None):
+        """What evaluate() gives, batch by batch, by name; of the batches `given`, or those of the data."""
         if not self.compiled:
             raise ValueError("You must call `compile()` before calling `evaluate()`.")
         self.reset_metrics()
         self.make_test_function()
         callback_list._notify("on_test_begin", {})
         logs = {}
-        for i, data in enumerate(batches(x, y, sample_weight, size, steps)):
+        for i, data in enumerate(_some(batches(x, y, sample_weight, size, steps) if given is None else given, x)):
             callback_list._notify("on_test_batch_begin", i, {})
             logs = as_floats(self.test_function(iter([pack_x_y_sample_weight(*data)])))
             callback_list._notify("on_test_batch_end", i, logs)
             if self.stop_evaluating:
                 break
         now = self.get_metrics_result()
-        logs = now if set(now) == set(logs) else logs  # as Keras
+        logs = dict(sorted((now if set(now) == set(logs) else logs).items()))  # as Keras
         callback_list._notify("on_test_end", logs)
         return logs
 
@@ -332,7 +362,7 @@ class Steps:
         self.make_predict_function()
         callback_list._notify("on_predict_begin", {})
         parts = []
-        for i, data in enumerate(batches(x, size=size, steps=steps)):
+        for i, data in enumerate(_some(batches(x, size=size, steps=steps), x)):
             callback_list._notify("on_predict_batch_begin", i, {})
             parts.append(self.predict_function(iter([(data[0],)])))
             callback_list._notify("on_predict_batch_end", i, {"outputs": parts[-1]})
@@ -342,12 +372,23 @@ class Steps:
         return joined(parts)
 
 
+def _some(given, source):
+    """Batches, at least one."""
+    first = next(given := iter(given), None)
+    if first is None:
+        raise ValueError(no_batch(source))
+    return itertools.chain([first], given)
+
+
 def batches_of_epochs(data, size, steps, seed, class_weight=None):
     """A function that gives the batches of the next epoch, (x, y, sample_weight); `steps` of them go on where the last
     epoch ended. A seed: rows of arrays in another order each time."""
+    data, source = (repeatable(data[0]), *data[1:]), data[0]
     whole = is_whole(data[0])
     rows = rows_of(as_array(data[0])) if whole else 0
     count = -(-rows // size) if whole else length_of(data[0])  # of batches, once it is known
+    if count == 0 or getattr(data[0], "first", None) == []:
+        raise ValueError(no_batch(source))
     times, going, seen = 0, None, 0
 
     def begun():

@@ -43,7 +43,7 @@ class Trainer(NativeTraining, Objective, Steps):
             metrics, weighted_metrics = before.get("metrics"), before.get("weighted_metrics")
         self.optimizer = registry.get("optimizer", optimizer)
         overrides.refuse(self.optimizer, "compile()", "compile")
-        self._tracked_metrics = self._compiled_step = None
+        self._tracked_metrics = self._loss_means = self._compiled_step = None
         self.train_function = self.test_function = self.predict_function = None
         self._runs_eagerly, self.steps_per_execution = bool(run_eagerly), steps_per_execution
         self._compiled = {
@@ -275,9 +275,13 @@ class Trainer(NativeTraining, Objective, Steps):
             given, targets, _ = self._dataset(x, y, sample_weight, steps, size)
             return lambda: dict(sorted(self._measured(given, targets, callback_list).items()))
 
+        # A generator goes on where the validation before left it.
+        parts = batches_of_epochs((x, y, sample_weight), size, steps, None) if hasattr(x, "__next__") else None
+
         def validate():
             if not overrides.is_overridden(self, "evaluate"):
-                return self._tested(x, y, sample_weight, size, steps, callback_list)
+                given = None if parts is None else parts()
+                return self._tested(x, y, sample_weight, size, steps, callback_list, given)
             self._fitting = True
             try:
                 return self.evaluate(

@@ -1,0 +1,215 @@
+"""What models show, how they go over data and what they log, as Keras 3.15.1 does."""
+
+import os
+import tempfile
+import unittest
+import warnings
+
+import dl4.keras as keras
+import numpy as np
+from dl4.keras import layers
+
+
+def loaded(model, suffix=".keras"):
+    """What comes back from its file."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "m" + suffix)
+        model.save(path)
+        return keras.models.load_model(path)
+
+
+def shapes(nest):
+    if isinstance(nest, dict):
+        return {k: shapes(v) for k, v in nest.items()}
+    return [shapes(v) for v in nest] if isinstance(nest, (list, tuple)) else nest.shape
+
+
+class Nests(unittest.TestCase):
+    def test_files_keep_them(self):
+        i, j = keras.Input((1,)), keras.Input((2,))
+        p, q = layers.Dense(1)(i), layers.Dense(2)(j)
+        x, y = np.ones((2, 1), "float32"), np.ones((2, 2), "float32")
+        for inputs, outputs, data in (
+            ({"a": i, "b": {"c": j}}, {"d": p, "e": {"f": q}}, {"a": x, "b": {"c": y}}),
+            ({"a": i, "b": j}, [p, q], {"a": x, "b": y}),
+            ([i, j], {"d": p, "e": q}, [x, y]),
+            ([i, j], [p, [q]], [x, y]),
+            ([i], [p], [x]),
+        ):
+            m = keras.Model(inputs, outputs)
+            other = loaded(m)
+            self.assertEqual(shapes(other.input), shapes(m.input))
+            self.assertEqual(shapes(other.output), shapes(m.output))
+            for a, b in zip(keras.tree.flatten(m(data)), keras.tree.flatten(other(data))):
+                np.testing.assert_allclose(a, b, 1e-6)
+
+    def test_a_list_for_a_dict_whose_order_is_not_that_of_its_keys(self):
+        a, b = keras.Input((2,)), keras.Input((2,))
+        x, y = np.ones((1, 2), "float32"), np.zeros((1, 2), "float32")
+        m = keras.Model({"t": a, "s": b}, layers.subtract([a, b]))
+        np.testing.assert_array_equal(m({"t": x, "s": y}), x)
+        for call in (m, lambda x: m.predict(x, verbose=0), lambda x: m([keras.Input((2,)), keras.Input((2,))])):
+            with self.assertRaisesRegex(ValueError, "The structure of `inputs` doesn't match the expected structure"):
+                call([x, y])
+        m = keras.Model({"s": a, "t": b}, layers.subtract([a, b]))
+        with self.assertWarnsRegex(UserWarning, "The structure of `inputs` doesn't match the expected structure"):
+            np.testing.assert_array_equal(m.predict([x, y], verbose=0), x)
+
+
+class Assembled(unittest.TestCase):
+    def test_steps_in_time_of_a_model_that_is_not_built(self):
+        inner = keras.Sequential([layers.Flatten(), layers.Dense(2, kernel_initializer="ones")])
+        self.assertFalse(inner.built)
+        x = keras.Input((3, 2, 4))
+        m = keras.Model(x, layers.TimeDistributed(inner)(x))
+        self.assertTrue(inner.built)
+        data = np.random.default_rng(0).normal(size=(2, 3, 2, 4)).astype("float32")
+        wanted = np.repeat(data.reshape(2, 3, 8).sum(-1, keepdims=True), 2, -1)
+        np.testing.assert_allclose(m(data), wanted, 1e-5, 1e-5)
+        layer = layers.TimeDistributed(keras.Sequential([layers.Flatten(), layers.Dense(2, kernel_initializer="ones")]))
+        copy = type(layer).from_config(layer.get_config())
+        for one in (layer, copy, loaded(m)):
+            np.testing.assert_allclose(one(data), wanted, 1e-5, 1e-5)
+
+    def test_layers_in_a_row_that_data_built_are_taken_away_and_added(self):
+        m = keras.Sequential([layers.Dense(4), layers.Dense(5)])
+        m(np.ones((3, 2)))
+        m.pop()
+        self.assertTrue(m.built)
+        self.assertEqual([w.shape for w in m.weights], [(2, 4), (4,)])
+        m.add(layers.Dense(7))
+        self.assertEqual((m.built, m.output_shape), (True, (None, 7)))
+        self.assertEqual(m(np.ones((3, 2))).shape, (3, 7))
+
+    def test_operations(self):
+        a, b = keras.Input((3,), name="a"), keras.Input((3,), name="b")
+        m = keras.Model([a, b], layers.Dense(4, name="d")((a + b)[:, :2]))
+        self.assertEqual(len(m.operations), 5)
+        self.assertEqual([m.operations[i].name for i in (0, 1, 4)], ["a", "b", "d"])
+        self.assertEqual([x.name for x in m.layers], ["a", "b", "d"])
+
+
+class Stepping(keras.Model):
+    def train_step(self, data):
+        return super().train_step(data)
+
+    def test_step(self, data):
+        return super().test_step(data)
+
+
+class Twice(keras.Model):
+    def compute_loss(self, x, y, y_pred, sample_weight=None, **kwargs):
+        return super().compute_loss(x=x, y=y, y_pred=[y_pred, y_pred], sample_weight=sample_weight, **kwargs)
+
+
+class Logs(unittest.TestCase):
+    def model(self, kind, outputs, **compiled):
+        x = keras.Input((3,))
+        heads = [layers.Dense(1, name=name, kernel_initializer="ones")(x) for name in "pq"]
+        m = kind(x, dict(zip("ab", heads)) if outputs is dict else heads)
+        m.compile("sgd", **compiled)
+        return m
+
+    def test_steps_log_the_loss_of_each_output(self):
+        x, y = np.ones((6, 3), "float32"), [np.full((6, 1), 2.0, "float32"), np.ones((6, 1), "float32")]
+        for outputs, compiled in (
+            (list, {"loss": ["mse", "mae"], "loss_weights": [1.0, 2.0], "metrics": [["mae"], ["mse"]]}),
+            (dict, {"loss": {"a": "mse", "b": "mae"}, "metrics": {"a": ["mae"]}}),
+            (list, {"loss": ["mse", None]}),
+        ):
+            targets = dict(zip("ab", y)) if outputs is dict else y
+            a, b = (self.model(kind, outputs, **compiled) for kind in (keras.Model, Stepping))
+            h, g = (m.fit(x, targets, batch_size=4, epochs=2, shuffle=False, verbose=0).history for m in (a, b))
+            self.assertEqual(list(h), list(g))
+            for name in h:
+                np.testing.assert_allclose(h[name], g[name], 1e-5, err_msg=name)
+            h, g = (m.evaluate(x, targets, batch_size=4, verbose=0, return_dict=True) for m in (a, b))
+            self.assertEqual(list(h), list(g))
+            np.testing.assert_allclose(list(h.values()), list(g.values()), 1e-5)
+            self.assertEqual([m.name for m in a.metrics], [m.name for m in b.metrics])
+            several = None not in keras.tree.flatten(compiled["loss"])
+            names = (["a_loss", "b_loss"] if outputs is dict else ["p_loss", "q_loss"]) if several else []
+            self.assertEqual([m.name for m in b.metrics], ["loss", "compile_metrics", *names])
+
+    def test_losses_of_what_compute_loss_makes_of_an_output(self):
+        x = keras.Input((3,))
+        m = Twice(x, layers.Dense(1, name="a", kernel_initializer="ones")(x))
+        m.compile("sgd", ["mean_squared_error", "mean_absolute_error"])
+        data, y = np.ones((4, 3), "float32"), np.ones((4, 1), "float32")
+        h = m.fit(data, (y, 2 * y), verbose=0).history
+        self.assertEqual(h, {"loss": [5.0], "mean_absolute_error_loss": [1.0], "mean_squared_error_loss": [4.0]})
+
+    def test_targets_of_those_outputs_alone_that_have_a_loss(self):
+        x = keras.Input((2,))
+        y, data = layers.Dense(3, kernel_initializer="ones")(x), np.ones((4, 2), "float32")
+        for kind in (keras.Model, Stepping):
+            m = kind(x, [y, y, y])
+            m.compile(loss=["mse", None, None])
+            self.assertEqual(m.evaluate(data, np.zeros((4, 3)), verbose=0), 4.0)
+
+    def test_a_loss_without_state_leaves_what_is_counted(self):
+        m = self.model(Stepping, list, loss=["mse", "mae"])
+        x, y = np.ones((2, 3), "float32"), [np.ones((2, 1), "float32")] * 2
+        m.fit(x, y, verbose=0)
+        before = [v.numpy().copy() for v in m.metrics_variables]
+        state = [v.numpy() for v in m.trainable_variables], [], before
+        m.stateless_compute_loss(*state, x=x, y=y, y_pred=m(x))
+        self.assertEqual(len(before), 6)
+        np.testing.assert_array_equal([v.numpy() for v in m.metrics_variables], before)
+
+
+class Generators(unittest.TestCase):
+    """What is fitted is 3 * w, begun at 1, to 1."""
+
+    def model(self, kind=keras.Model, **compiled):
+        x = keras.Input((3,))
+        m = kind(x, layers.Dense(1, kernel_initializer="ones")(x))
+        m.compile("sgd", "mse", metrics=["mae"], **compiled)
+        return m
+
+    @staticmethod
+    def batches(count):
+        return ((np.ones((2, 3), "float32"), np.ones((2, 1), "float32")) for _ in range(count))
+
+    def fitted(self, *args, kind=keras.Model, **how):
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            h = self.model(kind).fit(*args, **how, verbose=0)
+        return h.history, sum("ran out of data" in str(w.message) for w in seen)
+
+    def test_one_that_ended_is_gone_over_by_its_first_two_batches(self):
+        for kind in (keras.Model, Stepping):
+            h, warned = self.fitted(self.batches(4), epochs=3, kind=kind)
+            np.testing.assert_allclose(h["loss"], [3.1691479682922363, 1.8952149152755737, 1.3577187061309814], 1e-5)
+            h, warned = self.fitted(self.batches(4), epochs=3, steps_per_epoch=3, kind=kind)
+            np.testing.assert_allclose(h["loss"], [3.4170570373535156, 2.4254205226898193, 1.8952149152755737], 1e-5)
+            self.assertEqual(warned, 2)
+            h, warned = self.fitted(self.batches(4), epochs=3, validation_data=self.batches(2), kind=kind)
+            wanted = [2.0528757572174072, 1.4706659317016602, 1.0535744428634644]
+            np.testing.assert_allclose(h["val_loss"], wanted, 1e-5)
+
+    def test_data_without_a_batch(self):
+        class Nothing(keras.utils.PyDataset):
+            def __len__(self):
+                return 0
+
+            def __getitem__(self, i):
+                raise AssertionError("not asked for")
+
+        m = self.model()
+        other = self.model(Stepping)
+        for call in (m.fit, m.evaluate, m.predict, other.fit, other.evaluate):
+            with self.assertRaisesRegex(ValueError, "the generator must yield at least one batch"):
+                call(self.batches(0), verbose=0)
+            with self.assertRaisesRegex(ValueError, "The PyDataset has length 0"):
+                call(Nothing(), verbose=0)
+
+    def test_fewer_than_steps(self):
+        m = self.model()
+        for call in (m.evaluate, m.predict):
+            with self.assertWarnsRegex(UserWarning, "ran out of data"):
+                call(self.batches(2), steps=4, verbose=0)
+
+
+if __name__ == "__main__":
+    unittest.main()

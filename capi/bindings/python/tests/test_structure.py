@@ -10,7 +10,8 @@ from dl4 import registry
 from dl4.keras.src.interface import NAMES
 
 PACKAGE = pathlib.Path(__file__).resolve().parents[1] / "dl4" / "keras"
-OPTIONAL = {"numpy", "PIL.Image", "requests"}  # imported by the functions that use them: `import dl4.keras` needs none
+# Imported by the functions that use them: `import dl4.keras` needs none.
+OPTIONAL = {"numpy", "PIL.Image", "requests", "scipy.signal"}
 
 
 def modules():
@@ -95,7 +96,7 @@ KERAS = {  # what Keras shows besides the methods that may be overridden, and `c
     "": "name built trainable activity_regularizer autocast",
     "model": "core stream history optimizer stop_training steps_per_execution compiled input_names output_names "
     "inputs outputs input_shape output_shape train_function test_function predict_function stop_evaluating "
-    "stop_predicting",
+    "stop_predicting operations",
     "loss": "name reduction",
     "metric": "name",
     "optimizer": "name built lr",

@@ -4,6 +4,7 @@ from . import ops
 from .backend import call_context
 from .backend.dtypes import FLOATS, INTEGERS, standardize
 from .backend.eager_tensor import eager_tensor
+from .saving.serialization_lib import serialize_keras_object
 from .ops.dispatch import is_symbolic
 from .symbolic.tensor import operation
 from .utils.naming import unique_name
@@ -46,6 +47,9 @@ class SeedGenerator:
     @classmethod
     def from_config(cls, config):
         return cls(**config)
+
+    def _as_config(self):
+        return serialize_keras_object(self)
 
 
 _global = []  # the generator of draws without a seed
@@ -97,7 +101,7 @@ def in_trace():
 def _by_layer(kind, shape, seed, dtype=None, **config):
     """Numbers that a layer draws in each run."""
     shape = [int(d) for d in shape]
-    drawn = operation(kind, shape=shape, seed=_layers_seed(seed), **config)._call_native()
+    drawn = operation(kind, shape=shape, seed=layers_seed(seed), **config)._call_native()
     return drawn if str(dtype or "float32") == "float32" else ops.cast(drawn, str(dtype))
 
 
@@ -109,7 +113,7 @@ def _drawn(draw, shape, dtype, seed):
     return ops.cast(draw(_source(seed), tuple(int(d) for d in shape)), dtype or "float32")
 
 
-def _layers_seed(seed):
+def layers_seed(seed):
     """Where a layer's own numbers begin, which go on from run to run."""
     if isinstance(seed, SeedGenerator):
         return int(seed.numpy.integers(2**31))
@@ -123,7 +127,7 @@ def _layers_seed(seed):
 
 def normal(shape, mean=0.0, stddev=1.0, dtype=None, seed=None):
     if is_symbolic(list(shape)):
-        noise = operation("GaussianNoise", stddev=1.0, seed=_layers_seed(seed))
+        noise = operation("GaussianNoise", stddev=1.0, seed=layers_seed(seed))
         return noise(ops.zeros(shape), training=True) * float(stddev) + float(mean)
     if in_trace():
         return _by_layer("RandomNormal", shape, seed, dtype, mean=float(mean), stddev=float(stddev))
@@ -213,7 +217,7 @@ def shuffle(x, axis=0, seed=None):
 
 
 def dropout(inputs, rate, noise_shape=None, seed=None):
-    layer = operation("Dropout", rate=float(rate), noise_shape=noise_shape, seed=_layers_seed(seed))
+    layer = operation("Dropout", rate=float(rate), noise_shape=noise_shape, seed=layers_seed(seed))
     if is_symbolic(inputs):
         return layer(inputs, training=True)
     inputs = ops.convert_to_tensor(inputs)

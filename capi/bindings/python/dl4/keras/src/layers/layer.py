@@ -26,6 +26,7 @@ from ..utils.naming import snake_case, unique_name
 from . import cells, normalization
 from .custom import CustomLayer
 from .input_layer import InputLayer
+from .parts import projection
 from .quantized import QuantizedLayer
 from .tracing import TracedCalls
 from .weights import LayerWeights, reset_state, states
@@ -316,6 +317,9 @@ class Layer(CustomLayer, TracedCalls, QuantizedLayer, LayerWeights, Kind):
         return self._calls[0]
 
     def __getattr__(self, key):
+        part = projection(self, key) if key.endswith("_dense") else None
+        if part is not None:
+            return part
         if key.startswith("_"):
             raise AttributeError(key)
         if key == "dtype":

@@ -48,7 +48,9 @@ def is_plain(model):
     functional = model._functional
     if functional is None or functional.ahead is not None or model._has_custom_call():
         return False
-    if any(t.call.optional for t in functional.inputs) or not all(map(_is_listed, (functional.nest_in, functional.nest_out))):
+    if any(t.call.optional for t in functional.inputs):
+        return False
+    if not _is_listed(functional.nest_in) or not _is_listed(functional.nest_out):
         return False
     ours = all(overrides.own_class(x) is type(x) and (x is model or x._class_name is not None) for x in layers)
     return (

@@ -204,8 +204,8 @@ class Function:
         return sorted({*self.calls, *layers_beside(self.calls)}, key=lambda c: c.number)
 
     def layers(self, operations=False):
-        """As in Keras, without operations: by their distance from the outputs, with one for each input. Calls that make one operation are
-        one step of that distance."""
+        """As in Keras by their distance from the outputs, with one for each input, and without operations. Calls that
+        make one operation are one step of that distance."""
         depths, order = {}, {}
 
         def unit(call):  # one of its own, or the outermost call() that made it

@@ -54,7 +54,7 @@ FILES = {
     r"optimizer_sparse": SPARSE,
     r"jax_layer|torch_|tfsm_layer|jax_utils|grain": FRAMEWORK,
     r"ops/(node|function|operation|operation_utils|symbolic_arguments)_test|rematscope": MACHINERY,
-    r"utils/(code_stats|dtype|python|tracking|naming|io|progbar|backend|summary|rng)": MACHINERY,
+    r"utils/(code_stats|dtype|python|tracking|naming|io|backend)": MACHINERY,
     r"models/variable_mapping": MACHINERY,
     r"callbacks/(orbax|tensorboard)": FRAMEWORK,  # their files are JAX's, and are read by TensorFlow
     r"export/(openvino|saved_model|litert|torch)|tf_dataset_adapter|torch_data_loader|tf_saved": FRAMEWORK,
@@ -72,7 +72,8 @@ CASES = {
     r"broadcast_shapes|_set_factor|ValidateFloatArg|compute_fans|squeeze_or_expand": MACHINERY,
     r"test_application_base": "asks for a file of the network",
     r"GetFileTest.test_(copy|exists|file_open|isdir|join_s|listdir|makedirs|remove_)": MACHINERY,
-    r"^(SavingH5IOStore|SavingNpzIOStore|SavingDiskIOStore|SafeGetH5Dataset|SafeZipRead)": MACHINERY,
+    r"^(SavingH5IOStore|SavingNpzIOStore|SavingDiskIOStore|SafeGetH5DatasetTest.test_rejects)": MACHINERY,
+    r"legacy_load_skips_missing_nested_containers": "asks for a file that Keras's package does not have",
     r"^(ResolveSubPath|PathToString|IsLinkInDir|FilterSafe|IsRemotePath|TestRaiseIfNoGFile|TestFileUtils|ResolveHasher|"
     r"ResolvePath)": MACHINERY,
 }

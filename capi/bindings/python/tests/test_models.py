@@ -89,6 +89,70 @@ class Assembled(unittest.TestCase):
         self.assertEqual([x.name for x in m.layers], ["a", "b", "d"])
 
 
+    def test_a_build_of_ones_own_builds(self):
+        class Scale(layers.Layer):
+            def build(self, shape):
+                self.w = self.add_weight((shape[-1],), "ones")
+
+            def call(self, x):
+                return x * self.w
+
+        layer = Scale()
+        layer.build((None, 3))
+        self.assertTrue(layer.built)
+        np.testing.assert_array_equal(layer(np.ones((2, 3))), np.ones((2, 3)))
+        self.assertEqual(len(layer.weights), 1)
+
+    def test_without_an_optimizer(self):
+        x = keras.Input((2,))
+        m = keras.Model(x, layers.Dense(1, kernel_initializer="ones")(x))
+        m.compile(None, "mse", metrics=["mae"])
+        data = np.ones((4, 2), "float32"), np.zeros((4, 1), "float32")
+        self.assertEqual(m.evaluate(*data, verbose=0), [4.0, 2.0])
+        self.assertEqual(m.predict(data[0], verbose=0)[0, 0], 2.0)
+        for call in (m.fit, m.train_on_batch):
+            with self.assertRaisesRegex(ValueError, "needs an optimizer"):
+                call(*data)
+
+
+class Summaries(unittest.TestCase):
+    def lines(self, model, **how):
+        text = []
+        model.summary(print_fn=text.append, **how)
+        return text[0].splitlines()
+
+    def test_of_operations_and_optimizers(self):
+        x = keras.Input((2,))
+        m = keras.Model(x, keras.ops.mean(layers.Dense(3, name="d")(x)))
+        rows = [line for line in self.lines(m, show_trainable=True) if "│" in line]
+        self.assertEqual([row.split("│")[-2].strip() for row in rows], ["-", "Y", "-"])
+        self.assertIn(" () ", rows[2])
+        self.assertIn(" Total params: 9 (36.00 B)", self.lines(m))
+        self.assertFalse(any("Optimizer" in line for line in self.lines(m)))
+        m = keras.Model(x, layers.Dense(3)(x))
+        m.compile("adam", "mse")
+        m.fit(np.zeros((4, 2)), np.zeros((4, 3)), verbose=0)
+        numbers = [line.split(" (")[0] for line in self.lines(m)[-4:]]
+        wanted = [" Total params: 29", " Trainable params: 9", " Non-trainable params: 0", " Optimizer params: 20"]
+        self.assertEqual(numbers, wanted)
+
+    def test_the_batch_of_a_call_is_shown(self):
+        class Two(keras.Model):
+            def __init__(self):
+                super().__init__()
+                self.first, self.never = layers.Dense(4), layers.Dense(1)
+
+            def call(self, x):
+                return self.first(x)
+
+        m = Two()
+        m(np.ones((5, 2)))
+        rows = [line for line in self.lines(m) if "│" in line]
+        self.assertIn("(5, 4)", rows[0])
+        self.assertIn("?", rows[1])
+        self.assertIn("0 (unbuilt)", rows[1])
+
+
 class Stepping(keras.Model):
     def train_step(self, data):
         return super().train_step(data)

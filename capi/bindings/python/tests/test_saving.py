@@ -5,13 +5,14 @@ import os
 import pathlib
 import tempfile
 import unittest
+import unittest.mock
 import zipfile
 
 import numpy as np
 
 import dl4.keras as keras
 import keras_files
-from dl4.keras.src.saving import hdf5
+from dl4.keras.src.saving import hdf5, saving_lib
 
 HERE = pathlib.Path(__file__).resolve().parent / "keras_files"
 EXPECTED = np.load(HERE / "expected.npz")
@@ -22,12 +23,17 @@ def close(a, b):
     np.testing.assert_allclose(np.asarray(a), np.asarray(b), 1e-5, 1e-5)
 
 
-class Files(unittest.TestCase):
+class Folder(unittest.TestCase):
     def setUp(self):
-        keras_files.classes(keras)
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
+
+
+class Files(Folder):
+    def setUp(self):
+        super().setUp()
+        keras_files.classes(keras)
 
     def test_keras_files_of_subclassed_models(self):
         m = keras.saving.load_model(HERE / "tagger.keras")
@@ -286,6 +292,101 @@ class Files(unittest.TestCase):
         self.assertRaises(ValueError, editor.delete_object, "none")
         self.assertRaises(ValueError, editor.add_object, "a/b", {})
         self.assertRaises(ValueError, keras.saving.KerasFileEditor, "model.h5")
+
+
+class Untrusted(Folder):
+    """Archives that say to be far more than they are; small limits stand for those of gigabytes."""
+
+    def saved(self):
+        x = keras.Input((4,))
+        m = keras.Model({"x": x}, layers.Dense(3)(x))
+        m.save(self.folder / "good.keras")
+        return m
+
+    def altered(self, **members):
+        """The file with other members, compressed."""
+        with zipfile.ZipFile(self.folder / "good.keras") as good:
+            held = {name: good.read(name) for name in good.namelist()}
+        with zipfile.ZipFile(self.folder / "bad.keras", "w") as bad:
+            for name, data in held.items():
+                if name not in members:
+                    bad.writestr(name, data)
+            for name, data in members.items():
+                bad.writestr(zipfile.ZipInfo(name), data, zipfile.ZIP_DEFLATED)
+        return self.folder / "bad.keras"
+
+    def test_members_that_expand(self):
+        m, zeros = self.saved(), b" " * 200_000
+        cases = (
+            ("_ZIP_MEMBER_BOMB_FLOOR_BYTES", {"config.json": b'{"x": "' + zeros + b'"}'}, keras.models.load_model),
+            ("_ZIP_MEMBER_BOMB_FLOOR_BYTES", {"model.weights.h5": zeros}, keras.models.load_model),
+            ("_ZIP_MEMBER_BOMB_FLOOR_BYTES", {"model.weights.h5": zeros}, m.load_weights),
+            ("_ZIP_EXTRACT_BOMB_FLOOR_BYTES", {"assets/more.bin": zeros}, keras.models.load_model),
+        )
+        for floor, members, load in cases:
+            path = self.altered(**members)
+            with unittest.mock.patch.object(saving_lib, floor, 64):
+                with self.assertRaisesRegex(ValueError, "potential decompression bomb"):
+                    load(path)
+                keras.models.load_model(self.folder / "good.keras")
+            if members == {"assets/more.bin": zeros}:
+                keras.models.load_model(path)  # of that size it is none
+
+
+class Optimizers(Folder):
+    """Weights of a compiled model go with what its optimizer keeps."""
+
+    def model(self, rate=0.001):
+        m = keras.Sequential([keras.Input((3,)), layers.Dense(1, kernel_initializer="ones")])
+        m.compile(keras.optimizers.Adam(rate), "mse")
+        return m
+
+    def test_one_that_has_trained_goes_on(self):
+        m, path = self.model(), self.folder / "m.weights.h5"
+        x, y = np.ones((4, 3)), np.zeros((4, 1))
+        m.fit(x, y, epochs=2, verbose=0)
+        m.save_weights(path)
+        self.assertEqual(len(keras.tree.flatten(keras.saving.KerasFileEditor(path).weights_dict)), 8)
+        other = self.model(0.5)
+        other.fit(x, y, epochs=5, verbose=0)
+        other.load_weights(path)
+        self.assertEqual(int(other.optimizer.iterations), 2)
+        m.fit(x, y, verbose=0), other.fit(x, y, verbose=0)
+        close(m.get_weights()[0], other.get_weights()[0])
+
+    def test_one_that_has_not_keeps_what_it_was_made_with(self):
+        m, path = self.model(), self.folder / "m.weights.h5"
+        m.fit(np.ones((4, 3)), np.zeros((4, 1)), verbose=0)
+        m.save_weights(path)
+        other = self.model(0.5)
+        with self.assertWarnsRegex(UserWarning, "has 2 variables whereas the saved optimizer has 6 variables"):
+            other.load_weights(path)
+        close(m.get_weights()[0], other.get_weights()[0])
+        self.assertEqual((int(other.optimizer.iterations), float(other.optimizer.learning_rate)), (0, 0.5))
+
+
+class Shared(Folder):
+    def test_a_layer_that_another_stands_around_is_one(self):
+        class Around(layers.Wrapper):
+            def call(self, x):
+                return self.layer(x)
+
+        a, b, shared = keras.Input((2,)), keras.Input((2,)), layers.Dense(1)
+        m = keras.Model([a, b], [shared(a), Around(shared)(b)])
+        config = json.loads(json.dumps(keras.saving.serialize_keras_object(m), default=list))
+        other = keras.saving.deserialize_keras_object(config, {"Around": Around})
+        self.assertIs(other.layers[2], other.layers[3].layer)
+        self.assertEqual(len(other.weights), 2)
+
+    def test_the_form_of_keras_2_is_warned_of(self):
+        m = keras.Sequential([keras.Input((2,)), layers.Dense(1)])
+        with self.assertLogs("absl", "WARNING") as seen:
+            m.save(self.folder / "m.h5")
+        self.assertIn("This file format is considered legacy", seen.output[0])
+
+    def test_functions_that_are_losses_and_metrics_are_one(self):
+        for name in ("kl_divergence", "mean_squared_error", "hinge"):
+            self.assertIs(getattr(keras.losses, name), getattr(keras.metrics, name))
 
 
 DATA = np.random.default_rng(3).normal(size=(16, 6)).astype("float32")

@@ -51,6 +51,11 @@ class Layer(CustomLayer, TracedCalls, QuantizedLayer, LayerWeights, Kind):
     input_spec = None
     compute_dtype = variable_dtype = "float32"
 
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        if not overrides.is_ours(None, cls) and "build" in vars(cls):
+            cls.build = _which_builds(vars(cls)["build"])
+
     def __new__(cls, *args, **kwargs):
         layer = super().__new__(cls)
         if cls._class_name is None:
@@ -405,6 +410,17 @@ class Layer(CustomLayer, TracedCalls, QuantizedLayer, LayerWeights, Kind):
 
     def __repr__(self):
         return f"<{type(self).__name__} name={self.name}, built={self.built}>"
+
+
+def _which_builds(build):
+    """A build() of its user's, behind which the layer is built."""
+
+    @functools.wraps(build)
+    def built(self, *args, **kwargs):
+        build(self, *args, **kwargs)
+        self.built = True
+
+    return built
 
 
 def noted(outputs):

@@ -11,7 +11,7 @@ from ..export import keras_export
 from ..kind import as_json, Kind
 from ..registry import Category
 from ..layers.variable import replaced, Variable
-from ..losses.loss import loss_function, measured
+from ..losses.loss import category as losses, loss_function, measured
 from ..ops import cast
 from ..ops.dispatch import is_symbolic
 from ..utils.naming import snake_case
@@ -308,8 +308,8 @@ def _values(values, weights, of_samples):
 
 
 def _function(cls, name):
-    """The function of a kind of metrics: of each item, or along an axis."""
-    return correlation.FUNCTIONS.get(name) or loss_function(cls, name)
+    """The function of a kind of metrics, of each item, or along an axis; where it is a loss too, that of the loss."""
+    return correlation.FUNCTIONS.get(name) or losses.find(name) or loss_function(cls, name)
 
 
 category = Category("metric", "metrics", Metric, _function)

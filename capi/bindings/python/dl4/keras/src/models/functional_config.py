@@ -50,7 +50,8 @@ def model_config(model):
             }
             continue
         if name not in layers:
-            layers[name] = {**serialize_keras_object(layer), "name": name, "inbound_nodes": []}
+            layers[name] = serialize_keras_object(layer)  # which may become that of another place too
+            layers[name].update(name=name, inbound_nodes=[])
             if layer._is_operation:
                 layers[name]["operation"] = True  # it is not among the layers of the model
         item = layers[name]

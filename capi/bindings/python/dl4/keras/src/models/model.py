@@ -20,7 +20,7 @@ from ..symbolic.execution import run, run_on_arrays
 from ..symbolic.function import Function
 from ..symbolic.step_model import is_stateful
 from ..symbolic.tensor import Input, is_tensor
-from ..trainers.data_adapters import as_input, fed_tensors, ranked
+from ..trainers.data_adapters import as_input, fed_tensors, ranked, rows_of
 from ..trainers.trainer import Trainer
 from ..tree import flatten, map_nest, pack_like
 from ..utils.naming import temporary_names, unique_name
@@ -38,6 +38,7 @@ class Model(Layer, Trainer, Inputs, InFiles, StateTree):
 
     _interface = "model"  # of Keras's that may be overridden
     _summary_needs_build = True
+    _rows = None  # of the data of the call that built it
     metrics, metrics_variables = Trainer.metrics, Trainer.metrics_variables
 
     def __new__(cls, *args, **kwargs):
@@ -172,6 +173,7 @@ class Model(Layer, Trainer, Inputs, InFiles, StateTree):
 
     def _trace_on_symbols(self, args, kwargs, training):
         if len(args) == 1 and not kwargs:
+            self._rows = rows_of(args[0]) if self._functional is None else None
             self._build_from_data(args[0])
         else:
             super()._trace_on_symbols(args, kwargs, training)

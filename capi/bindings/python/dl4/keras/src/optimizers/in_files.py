@@ -46,6 +46,11 @@ class _Part(_Number):
         return self._array
 
 
+def numbers_of(optimizer):
+    """What it keeps before it has trained."""
+    return ["iterations"] if callable(optimizer._config.get("learning_rate")) else ["iterations", "learning_rate"]
+
+
 def _entries(model, kept):
     optimizer = model.optimizer
     groups = _GROUPS.get(optimizer._class_name)
@@ -57,9 +62,7 @@ def _entries(model, kept):
     if sorted(names) != sorted(kept.trained):
         raise NotImplementedError("the weights that are trained are not all those of layers of the model")
     order = [kept.trained.index(name) for name in names]
-    entries = [_Number(kept, "slot:iterations")]
-    if not callable(optimizer._config.get("learning_rate")):
-        entries.append(_Number(kept, "slot:learning_rate"))
+    entries = [_Number(kept, f"slot:{name}") for name in numbers_of(optimizer)]
     for group in (("average",), *groups):
         parts = [kept.of(f"slot:optimizer/{s}") for s in group if f"slot:optimizer/{s}" in kept.slots()]
         entries += [_Part(part[i]) for i in order for part in parts]
@@ -86,12 +89,17 @@ def arrays_of(model):
         return [entry.get() for entry in _entries(model, TrainerState(model._get_trainer()))]
 
 
+def is_under_way(model):
+    """Has its optimizer trained, or is it that of a file?"""
+    return model.optimizer.built or model._loaded or model._suspended is not None
+
+
 def put(model, arrays):
     """Gives the optimizer of a model that state: now, or when its trainer is made, which may need targets."""
     if model._trains_by_steps():
         model.optimizer.build(model.trainable_weights)
         variables = model.optimizer.variables
-        if _is_count(model.optimizer, len(variables), len(arrays)):
+        if is_count(model.optimizer, len(variables), len(arrays)):
             for v, value in zip(variables, arrays):
                 v.assign(value)
         return
@@ -104,7 +112,7 @@ def put(model, arrays):
         trainer = model._get_trainer()
         kept = TrainerState(trainer)
         entries = _entries(model, kept)
-        if not _is_count(model.optimizer, len(entries), len(arrays)):
+        if not is_count(model.optimizer, len(entries), len(arrays)):
             return
         for entry, value in zip(entries, arrays):
             entry.put(value)
@@ -112,7 +120,7 @@ def put(model, arrays):
         model._loaded = True
 
 
-def _is_count(optimizer, expected, got):
+def is_count(optimizer, expected, got):
     """Are there as many variables as in the file? If not, the optimizer stays as it is, which is said, as in Keras."""
     if expected != got:
         warnings.warn(

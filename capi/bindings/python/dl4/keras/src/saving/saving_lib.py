@@ -15,6 +15,7 @@ from ..backend import global_state
 from ..backend.config import version
 from ..kind import is_native
 from ..tree import flatten
+from ..utils.io_utils import log_warning
 from . import hdf5, legacy_h5_format
 from .serialization_lib import deserialize_keras_object, serialize_keras_object
 from .walk import Loading, Saving
@@ -91,6 +92,12 @@ def save_model(model, filepath, overwrite=True, zipped=None, **kwargs):
     if zipped is False:
         return _write_folder(model, path)
     legacy = path.endswith((".h5", ".hdf5"))
+    if legacy:
+        log_warning(
+            "You are saving your model as an HDF5 file via `model.save()` or `keras.saving.save_model(model)`. "
+            "This file format is considered legacy. We recommend using instead the native Keras format, e.g. "
+            "`model.save('my_model.keras')` or `keras.saving.save_model(model, 'my_model.keras')`. "
+        )
     if not include_optimizer and not legacy:
         raise ValueError(f"The following argument(s) are not supported: ['include_optimizer'], for {path}")
     if path.endswith(".keras") and not (is_plain(model) and (not model.compiled or _is_plainly_compiled(model))):
@@ -197,6 +204,23 @@ def _write_folder(model, path):
         hdf5.write(file, _state(model, os.path.join(path, _ASSETS)))
 
 
+# A member of an archive that says to be far more than is stored of it would fill memory, or the disk: Keras's limits.
+_ZIP_MEMBER_BOMB_FLOOR_BYTES, _ZIP_EXTRACT_BOMB_FLOOR_BYTES, _ZIP_MEMBER_MAX_EXPANSION = 1 << 32, 1 << 28, 100
+
+
+def _need_real(member, floor):
+    if member.file_size > max(floor, _ZIP_MEMBER_MAX_EXPANSION * member.compress_size):
+        raise ValueError(
+            f"Not allowed: ZIP member '{member.filename}' declares {member.file_size} bytes but only "
+            f"{member.compress_size} are stored on disk; refusing to load a potential decompression bomb."
+        )
+
+
+def _safe_zip_read(archive, name):
+    _need_real(archive.getinfo(name), _ZIP_MEMBER_BOMB_FLOOR_BYTES)
+    return archive.read(name)
+
+
 def is_readable(config):
     """Can a model be made of a config here, or has it what the library alone knows: Keras 2's words, or operations?"""
     if isinstance(config, dict):
@@ -217,7 +241,9 @@ def model_of_archive(filepath, custom_objects, compile, safe_mode):
             weights = file.read()
         return _model_of(config, weights, os.path.join(filepath, _ASSETS), custom_objects, compile, safe_mode)
     with zipfile.ZipFile(filepath) as archive:
-        config = json.loads(archive.read(_CONFIG))
+        config = json.loads(_safe_zip_read(archive, _CONFIG))
+        for member in archive.infolist():
+            _need_real(member, _ZIP_EXTRACT_BOMB_FLOOR_BYTES)
         if not is_readable({k: v for k, v in config.items() if k != "compile_config"}):
             return None
         with tempfile.TemporaryDirectory() as folder:
@@ -226,7 +252,7 @@ def model_of_archive(filepath, custom_objects, compile, safe_mode):
             if _WEIGHTS not in archive.namelist():
                 raise ValueError(f"Expected a {_WEIGHTS} file.")
             assets = os.path.join(folder, _ASSETS) if names else None
-            return _model_of(config, archive.read(_WEIGHTS), assets, custom_objects, compile, safe_mode)
+            return _model_of(config, _safe_zip_read(archive, _WEIGHTS), assets, custom_objects, compile, safe_mode)
 
 
 def _model_of(config, weights, assets, custom_objects, compile, safe_mode):
@@ -266,7 +292,7 @@ def save_weights(model, filepath, overwrite=True, max_shard_size=None, objects_t
         )
     if max_shard_size is not None:
         return _write_shards(path, _state(model, skipped=objects_to_skip), max_shard_size)
-    if path.endswith(".weights.h5") and (objects_to_skip is not None or not is_plain(model)):
+    if path.endswith(".weights.h5") and (objects_to_skip is not None or model.compiled or not is_plain(model)):
         arrays = _state(model, skipped=objects_to_skip)
         with _replacing(path) as file:
             return hdf5.write(file, arrays)
@@ -343,7 +369,8 @@ def load_weights(model, filepath, skip_mismatch=False, objects_to_skip=None, by_
             "You are loading weights into a model that has not yet been built. Try building the model first by calling "
             "it on some data or by using `build()`."
         )
-    if walked and (path.endswith(".json") or skip_mismatch or objects_to_skip is not None or not is_plain(model)):
+    by_hand = path.endswith(".json") or skip_mismatch or objects_to_skip is not None
+    if walked and (by_hand or model.compiled or not is_plain(model)):
         return _load_walked(model, path, skip_mismatch, objects_to_skip)
     if path.endswith((".h5", ".hdf5")) and not walked and os.path.exists(path):
         file = _file_of(path)
@@ -378,10 +405,10 @@ def _load_walked(model, path, skip_mismatch, skipped):
         files = _shards(path)
     elif path.endswith(".keras"):
         with zipfile.ZipFile(path) as archive:
-            files = [hdf5.Hdf5(archive.read(_WEIGHTS))]
+            files = [hdf5.Hdf5(_safe_zip_read(archive, _WEIGHTS))]
     else:
         files = [_file_of(path)]
-    errors = Loading(model, files, None, skipped).errors
+    errors = Loading(model, files, None, skipped, weights_alone=True).errors
     global_state.changed()
     if errors and not skip_mismatch:
         raise ValueError(_failures(errors))

@@ -83,7 +83,7 @@ def serialize_keras_object(thing):
     if hasattr(thing, "get_config"):
         with _sharing() as known:
             item = _object_config(thing)
-            first = known.setdefault(id(thing), (item, thing))[0]
+            first = known.setdefault(("config", id(thing)), (item, thing))[0]
             if first is not item:
                 first["shared_object_id"] = item["shared_object_id"] = id(thing)
         return item

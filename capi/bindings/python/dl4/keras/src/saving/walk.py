@@ -152,10 +152,12 @@ class Saving(_Walk):
 
 
 class Loading(_Walk):
-    """Gives all objects what files have of them. `errors`: by object, what could not be done."""
+    """Gives all objects what files have of them. `errors`: by object, what could not be done. Of files of weights
+    alone an optimizer that has not trained takes nothing, as in Keras: what it was made with stays."""
 
-    def __init__(self, model, files, assets=None, skipped=None):
+    def __init__(self, model, files, assets=None, skipped=None, weights_alone=False):
         super().__init__(model, skipped)
+        self._weights_alone = weights_alone
         self._files, self._assets, self.errors, self._under_way = files, assets, {}, set()
         self.object(model, "")
 
@@ -180,7 +182,9 @@ class Loading(_Walk):
         if thing is self._optimizer and not overrides.is_overridden(thing, "load_own_variables"):
             if len(store) and not self.model.built:
                 raise ValueError(f"the model has not been built, and optimizer '{thing.name}' has no variables")
-            if len(store):
+            if len(store) and self._weights_alone and not in_files.is_under_way(self.model):
+                in_files.is_count(thing, len(in_files.numbers_of(thing)), len(store))
+            elif len(store):
                 in_files.put(self.model, [store[str(i)] for i in range(len(store))])
         elif not self._by_the_library(thing, path, "load_own_variables", self._load_alone):
             thing.load_own_variables(store)

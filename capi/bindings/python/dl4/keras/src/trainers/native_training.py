@@ -35,7 +35,7 @@ class NativeTraining:
         functional = self._for_training()
         self._need_pure(functional)
         if self._trainer is None:
-            by_steps = self._trains_by_steps()  # the trainer measures, and its optimizer is nobody's
+            by_steps = self.optimizer is None or self._trains_by_steps()  # it measures, with nobody's optimizer
             with self._as_compiled(), attributes.collected() as reads:
                 optimizer = "SGD" if by_steps else self.optimizer._to_json()
                 try:
@@ -72,7 +72,8 @@ class NativeTraining:
         with self._as_compiled():
             if self._as_trained is not None or self._loaded:
                 self._suspended = abi.content(abi.made("dl4_trainer_save_memory", self._trainer))
-        self.optimizer._bind(None)
+        if self.optimizer is not None:
+            self.optimizer._bind(None)
         self._trainer = None
         trained.discard(self)
 

@@ -42,7 +42,8 @@ class Trainer(NativeTraining, Objective, Steps):
         if metrics is None and weighted_metrics is None:
             metrics, weighted_metrics = before.get("metrics"), before.get("weighted_metrics")
         self.optimizer = registry.get("optimizer", optimizer)
-        overrides.refuse(self.optimizer, "compile()", "compile")
+        if self.optimizer is not None:
+            overrides.refuse(self.optimizer, "compile()", "compile")
         self._tracked_metrics = self._loss_means = self._compiled_step = None
         self.train_function = self.test_function = self.predict_function = None
         self._runs_eagerly, self.steps_per_execution = bool(run_eagerly), steps_per_execution
@@ -63,6 +64,10 @@ class Trainer(NativeTraining, Objective, Steps):
                 self._get_trainer()  # what can't be is refused here
             except (StructureError, *([abi.InvalidArgument] if kept else [])):
                 pass  # as in Keras by what needs it
+
+    def _need_optimizer(self, who):
+        if self.compiled and self.optimizer is None:
+            raise ValueError(f"{self.name}: {who} needs an optimizer, and compile() was given optimizer=None")
 
     @property
     def compiled(self):
@@ -171,6 +176,7 @@ class Trainer(NativeTraining, Objective, Steps):
             raise ValueError("You must call `compile()` before calling `fit()`.")
         if class_weight is not None and sample_weight is not None:
             raise ValueError("You cannot `class_weight` and `sample_weight` at the same time.")
+        self._need_optimizer("fit()")
         size, metric_batches = batch_size or 32, None
         steps_per_epoch = self._whole_executions(config.limited("steps_per_epoch", steps_per_epoch))
         epochs = config.limited("epochs", int(epochs))
@@ -395,6 +401,7 @@ class Trainer(NativeTraining, Objective, Steps):
         return pack_like(self._require_built().nest_out, [t.numpy() for t in self._inference().run(given)])
 
     def train_on_batch(self, x, y=None, sample_weight=None, class_weight=None, return_dict=False):
+        self._need_optimizer("train_on_batch()")
         if class_weight is not None:
             if sample_weight is not None:
                 raise ValueError(

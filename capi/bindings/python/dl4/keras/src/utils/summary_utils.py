@@ -2,12 +2,13 @@
 
 import re
 import shutil
+from math import prod
 
 from ..layers.input_layer import InputLayer
 
 
 def _size(weights):
-    n, unit = sum(w.size * _bytes_of(w.dtype) for w in weights), 0
+    n, unit = sum(prod(w.shape) * _bytes_of(str(w.dtype)) for w in weights), 0
     units = ("B", "KB", "MB", "GB", "TB")
     while n >= 1024 and unit < 4:
         n, unit = n / 1024, unit + 1
@@ -31,7 +32,8 @@ def _kind(layer):
     return "InputLayer" if type(layer).__name__ == "InputLayer" else type(layer).__name__
 
 
-def _shape(layer):
+def _shape(layer, rows=None):
+    """`rows`: the size of the batch, where it is known of the model."""
     if isinstance(layer, InputLayer):
         return str(layer.output.shape)
     functional = getattr(layer, "_functional", None)
@@ -41,6 +43,8 @@ def _shape(layer):
         shapes = [t.shape for t in layer._calls[0].outputs]
     else:
         return "?"
+    if rows is not None:
+        shapes = [(rows, *shape[1:]) if shape and shape[0] is None else shape for shape in shapes]
     return str(shapes[0]) if len(shapes) == 1 else str(shapes)
 
 
@@ -59,14 +63,15 @@ def _between(layers, layer_range):
     return layers[first : last + 1]
 
 
-def _rows(layer, show_trainable, expand_nested, level=0):
+def _rows(layer, show_trainable, expand_nested, rows=None, level=0):
     count = f"{layer.count_params():,}" if layer.built else "0 (unbuilt)"
     before = "   " * level + "└ " if level else ""
-    cells = [f"{before}{layer.name} ({_kind(layer)})", _shape(layer), count]
-    rows = [cells + (["Y" if layer.trainable else "N"] if show_trainable else [])]
+    cells = [f"{before}{layer.name} ({_kind(layer)})", _shape(layer, rows), count]
+    trained = ("Y" if layer.trainable else "N") if layer.weights else "-"
+    found = [cells + ([trained] if show_trainable else [])]
     for inner in getattr(layer, "layers", None) or () if expand_nested else ():
-        rows += _rows(inner, show_trainable, True, level + 1)
-    return rows
+        found += _rows(inner, show_trainable, True, rows, level + 1)
+    return found
 
 
 def _widths(line_length, positions, show_trainable):
@@ -90,7 +95,9 @@ def summary(
     model, line_length=None, positions=None, expand_nested=False, show_trainable=False, layer_range=None
 ):
     titles = ["Layer (type)", "Output Shape", "Param #"] + (["Trainable"] if show_trainable else [])
-    rows = [r for layer in _between(model.layers, layer_range) for r in _rows(layer, show_trainable, expand_nested)]
+    functional = model._base is not None and not model._has_custom_call()
+    layers = _between(model.operations if functional else model.layers, layer_range)
+    rows = [r for layer in layers for r in _rows(layer, show_trainable, expand_nested, model._rows)]
     if line_length or positions:
         widths = _widths(line_length, positions or (0.45, 0.80, 1.0), show_trainable)
     else:
@@ -106,6 +113,8 @@ def summary(
         lines += [_rule("├", "─", "┼", "┤", widths)] * (i > 0) + [_row(row, widths)]
     lines.append(_rule("└", "─", "┴", "┘", widths))
     trained, fixed = model.trainable_weights, model.non_trainable_weights
-    for title, weights in (("Total", [*trained, *fixed]), ("Trainable", trained), ("Non-trainable", fixed)):
-        lines.append(f" {title} params: {sum(w.size for w in weights):,} ({_size(weights)})")
+    kept = model.optimizer.variables if model.compiled and getattr(model.optimizer, "built", False) else []
+    parts = [("Total", [*trained, *fixed, *kept]), ("Trainable", trained), ("Non-trainable", fixed)]
+    for title, weights in parts + [("Optimizer", kept)] * bool(kept):
+        lines.append(f" {title} params: {sum(prod(w.shape) for w in weights):,} ({_size(weights)})")
     return "\n".join(lines)

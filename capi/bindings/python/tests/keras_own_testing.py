@@ -246,7 +246,8 @@ class TestCase(parameterized.TestCase):
         np.testing.assert_allclose(np.asarray(actual), np.asarray(desired), rtol, atol, err_msg=msg or "")
 
     def assertNotAllClose(self, x1, x2, atol=1e-6, rtol=1e-6, msg=None):
-        self.assertFalse(np.allclose(np.asarray(x1), np.asarray(x2), rtol, atol), msg)
+        x1, x2 = np.asarray(x1), np.asarray(x2)
+        self.assertFalse(x1.shape == x2.shape and np.allclose(x1, x2, rtol, atol), msg)
 
     def assertAlmostEqual(self, actual, desired, decimal=3, msg=None, **_):
         np.testing.assert_almost_equal(np.asarray(actual), np.asarray(desired), decimal, msg or "")

@@ -58,6 +58,97 @@ class Cells(unittest.TestCase):
         got = keras.Sequential([keras.Input((4, 3)), layers.Masking(), layers.RNN(Cell(5))])(x)
         np.testing.assert_allclose(got, steps(X)[:, 1], 1e-5)
 
+    def test_states_from_batch_to_batch(self):
+        i = keras.Input((4, 3), batch_size=2)
+        alone, inside = layers.RNN(Cell(5), stateful=True), layers.RNN(Cell(5), stateful=True)
+        model = keras.Model(i, inside(i))
+        twice = steps(np.concatenate([X, X], 1))
+        for call, layer in ((alone, alone), (model, inside), (lambda x: model.predict(x, 2, 0), inside)):
+            for _ in range(2):
+                np.testing.assert_allclose(call(X), twice[:, 3], 1e-5)
+                np.testing.assert_allclose(call(X), twice[:, -1], 1e-5)
+                np.testing.assert_allclose(layer.states[0], twice[:, -1], 1e-5)
+                layer.reset_state()
+        self.assertEqual(len(alone.weights), 2)
+        model.compile("sgd", "mse")
+        model.fit(X, np.ones((2, 5)), batch_size=2, shuffle=False, verbose=0)
+        np.testing.assert_allclose(inside.states[0], twice[:, 3], 1e-5)
+
+    def test_states_of_several(self):
+        class Two(Cell):
+            def __init__(self, units, **kwargs):
+                super().__init__(units, **kwargs)
+                self.state_size, self.output_size = [units, units], units
+
+            def call(self, x, states):
+                h, _ = super().call(x, states)
+                return h, [h, states[0]]
+
+        y, a, (b, before) = layers.RNN([Cell(5), Two(2)], return_state=True)(X)
+        np.testing.assert_allclose(a, steps(X)[:, -1], 1e-5)
+        np.testing.assert_allclose(b, y)
+        np.testing.assert_allclose(before, steps(steps(X), 2)[:, -2], 1e-5)
+
+    def test_a_class_of_ones_own(self):
+        class Own(layers.RNN):
+            def __init__(self, units, **kwargs):
+                super().__init__(Cell(units), **kwargs)
+
+        got = Own(5, return_sequences=True)
+        self.assertIsInstance(got, layers.RNN)
+        np.testing.assert_allclose(got(X), steps(X), 1e-5)
+
+    def test_both_ways(self):
+        for seq in (False, True):
+            there, back = steps(X), steps(X[:, ::-1])
+            there, back = (there, back[:, ::-1]) if seq else (there[:, -1], back[:, -1])
+            for merge, expected in (
+                ("concat", np.concatenate([there, back], -1)),
+                ("sum", there + back),
+                ("ave", (there + back) / 2),
+                ("mul", there * back),
+                (None, (there, back)),
+            ):
+                layer = layers.Bidirectional(layers.RNN(Cell(5), return_sequences=seq), merge_mode=merge)
+                np.testing.assert_allclose(layer(X), expected, 1e-5)
+        self.assertIsInstance(layer, layers.Bidirectional)
+        i = keras.Input((4, 3))
+        model = keras.Model(i, layers.Bidirectional(layers.RNN(Cell(5)))(i))
+        again = keras.Model.from_config(model.get_config())
+        self.assertEqual(len(again.weights), 4)
+        again.set_weights([w + 0.1 * n for n, w in enumerate(model.get_weights())])
+        self.assertGreater(np.abs(np.diff(np.asarray(again(X)).reshape(2, 2, 5), axis=1)).max(), 0.01)
+
+    def test_each_step(self):
+        @keras.saving.register_keras_serializable("test_cells")
+        class Own(layers.Layer):
+            def build(self, shape):
+                self.dense, self.w = layers.Dense(2), self.add_weight((shape[-1], 2), "ones")
+
+            def call(self, x, mask=None):
+                y = self.dense(x) + ops.matmul(x, self.w)
+                return y if mask is None else y * ops.expand_dims(ops.cast(mask, "float32"), -1)
+
+        own = Own()
+        layer, seen = layers.TimeDistributed(own), np.array([[1, 1, 0, 1], [1, 0, 0, 1]], bool)
+        self.assertIsInstance(layer, layers.TimeDistributed)
+        each = np.stack([own(X[:, t]) for t in range(4)], 1)
+        np.testing.assert_allclose(layer(X), each, 1e-6)
+        np.testing.assert_allclose(layer(X, mask=seen), each * seen[..., None], 1e-6)
+        for n in (4, None):
+            i = keras.Input((n, 3))
+            model = keras.Model(i, layer(i))
+            np.testing.assert_allclose(model.predict(X, verbose=0), each, 1e-6)
+            self.assertEqual(len(model.weights), 3)
+            again = keras.Model.from_config(model.get_config())
+            again.set_weights(model.get_weights())
+            np.testing.assert_allclose(again(X), each, 1e-6)
+        with self.assertRaisesRegex(ValueError, "The `mask` passed to the `TimeDistributed` layer has a shape"):
+            layer(X, mask=seen[:, :3])
+        own.dense = keras.Sequential([layers.Dense(2), layers.BatchNormalization()])
+        with self.assertRaisesRegex(NotImplementedError, "batch_normalization.* sees the whole batch"):
+            layer(keras.Input((None, 3)))
+
     def test_it_learns_and_its_config_holds(self):
         model = keras.Sequential([keras.Input((4, 3)), layers.RNN(Cell(5)), layers.Dense(1)])
         model.compile("sgd", "mse")
@@ -83,8 +174,12 @@ class Cells(unittest.TestCase):
             layers.RNN(object())
         with self.assertRaisesRegex(ValueError, "should have a `state_size`"):
             layers.RNN(layers.Lambda(abs))
-        with self.assertRaisesRegex(NotImplementedError, "stateful"):
-            layers.RNN(Cell(2), stateful=True)
+        with self.assertRaisesRegex(ValueError, "batch size must be static"):
+            layers.RNN(Cell(2), stateful=True)(keras.Input((4, 3)))
+        kept = layers.RNN(Cell(2), stateful=True)
+        kept(X)
+        with self.assertRaisesRegex(ValueError, "Expected batch size: 2\n- Received batch size: 1"):
+            kept(X[:1])
         with self.assertRaisesRegex(NotImplementedError, "expected a known number of steps"):
             layers.RNN(Cell(2))(keras.Input((None, 3)))
 

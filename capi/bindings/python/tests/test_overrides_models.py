@@ -228,14 +228,13 @@ class Models(Case):
             taken()
 
     def test_layers_around_it(self):
-        for kind, layer in (("TimeDistributed", "Dense"), ("Bidirectional", "LSTM")):
+        for kind, layer in (("TimeDistributed", "Dense"), ("Bidirectional", "LSTM"), ("RNN", "SimpleRNNCell")):
             hits = []
             cls = overriding(getattr(keras.layers, layer), "call", hits)
-            self.refused(cls, "call", lambda: getattr(keras.layers, kind)(cls(2)))
-        hits = []
-        cell = overriding(keras.layers.SimpleRNNCell, "call", hits)(2)
-        keras.layers.RNN(cell)(np.ones((1, 4, 3), "float32"))
-        self.assertTrue(hits)
+            getattr(keras.layers, kind)(cls(2))(np.ones((1, 4, 3), "float32"))
+            self.assertTrue(hits)
+        cls = overriding(keras.layers.Dense, "call", [])
+        self.refused(cls, "call", lambda: keras.layers.SpectralNormalization(cls(2)))
 
     def test_the_library_s_own_classes_changed(self):
         call = keras.layers.Dense.call

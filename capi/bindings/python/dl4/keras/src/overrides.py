@@ -18,7 +18,8 @@ def _outcomes(**names):
 _READ = "get_config from_config"
 _LAYER = _outcomes(
     custom="""call build convolution_op compute_mask compute_output_shape compute_output_spec input_spec
-    supports_masking add_loss""",
+    supports_masking add_loss _apply_scores _calculate_score_mask _calculate_scores _build_attention _compute_attention
+    _compute_attention_mask _compute_causal_mask _compute_sliding_window_mask _masked_softmax""",
     called=f"""{_READ} __call__ add_weight add_variable add_metric count_params get_weights set_weights stateless_call
     trainable_weights trainable_variables non_trainable_weights non_trainable_variables losses metrics_variables input
     output path get_build_config build_from_config quantize quantized_build quantized_call rematerialized_call

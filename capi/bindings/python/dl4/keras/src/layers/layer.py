@@ -477,7 +477,9 @@ def enable_lora(self, *_, **__):
 def _complete(cls):
     """Adds the members that a kind's class has besides those of every layer."""
     own = {w for kinds, words in NAMES["layer"].items() if cls._class_name in kinds.split() for w in words.split()}
-    if "reset_state" in own:
+    mask = registry.facts("layer")[cls._class_name]["mask"]
+    cls.supports_masking = cls._class_name == "Dot" or not mask.startswith(_NO_MASKS)  # as Keras says of it
+    if "reset_state" in own and not hasattr(cls, "reset_state"):
         cls.reset_state = cls.reset_states = reset_state
         cls.states = property(states)
     if "enable_lora" in own:
@@ -488,5 +490,6 @@ def _complete(cls):
         cls.adapt, cls.mean, cls.variance = normalization.adapt, normalization.mean, normalization.variance
 
 
+_NO_MASKS = "dropped", "made with mask_zero", "used by the inner layer; passed on as"
 category = Category("layer", "layers", Layer, complete=_complete)
 category.add(InputLayer)

@@ -6,7 +6,10 @@ from .. import ops
 from ..kind import is_native, Kind
 from ..saving.serialization_lib import deserialize_keras_object, serialize_keras_object
 from ..tree import flatten, map_nest, pack_like
+from . import weights
+from .in_python import in_python
 from .layer import category, Layer
+from .variable import Variable
 
 
 def _is_python(cell):
@@ -15,26 +18,18 @@ def _is_python(cell):
 
 
 @category.base_of("RNN")
+@in_python("build", "call", "compute_mask", "compute_output_shape", "get_config")
 class _RNN(Layer):
     """A recurrent layer of a cell"""
 
-    def __new__(cls, cell=None, *args, **kwargs):
-        if cell is not None and cls._class_name is not None and _is_python(cell):
-            return PythonRNN(cell, *args, **kwargs)
-        return super().__new__(cls, cell, *args, **kwargs)
+    def __init__(self, cell=None, *args, **kwargs):
+        if cell is None or not _is_python(cell):
+            super().__init__(*(() if cell is None else (cell,)), *args, **kwargs)
+        else:
+            self._class_name = None  # the layer is Python as its cell is
+            self._of_python(cell, *args, **kwargs)
 
-    @classmethod
-    def from_config(cls, config, **_):
-        config = dict(config)
-        if isinstance(config.get("cell"), dict):
-            config["cell"] = deserialize_keras_object(config["cell"])
-        return cls(**config)
-
-
-class PythonRNN(Layer):
-    """A recurrent layer of a cell that is Python, or of several."""
-
-    def __init__(
+    def _of_python(
         self,
         cell,
         return_sequences=False,
@@ -53,13 +48,11 @@ class PythonRNN(Layer):
                     "The RNN cell should have a `state_size` attribute (single integer or list of integers, one "
                     f"integer per RNN state). Received: cell={cell}"
                 )
-        if stateful:
-            raise NotImplementedError("RNN: stateful=True of a cell in Python is not in this version of the library")
         super().__init__(**kwargs)
         self.cell = list(cell) if isinstance(cell, (list, tuple)) else cell
         self.return_sequences, self.return_state, self.go_backwards = return_sequences, return_state, go_backwards
-        self.unroll, self.zero_output_for_mask = unroll, zero_output_for_mask
-        self.stateful, self.supports_masking = False, True
+        self.stateful, self.unroll, self.zero_output_for_mask = stateful, unroll, zero_output_for_mask
+        self.supports_masking, self._states = True, None
 
     @property
     def _cells(self):
@@ -67,8 +60,7 @@ class PythonRNN(Layer):
 
     @property
     def state_size(self):
-        sizes = [_sizes(c) for c in self._cells]
-        return sizes if isinstance(self.cell, list) else self.cell.state_size
+        return [_sizes(c) for c in self.cell] if isinstance(self.cell, list) else _sizes(self.cell)
 
     def build(self, sequences_shape, initial_state_shape=None):
         shape = (sequences_shape[0], *sequences_shape[2:])
@@ -79,13 +71,37 @@ class PythonRNN(Layer):
             shape = (sequences_shape[0], *_shape(_output_size(cell)))
         self.built = True
 
+    def _create_state_variables(self, batch_size):
+        if batch_size is None:
+            raise ValueError(
+                "When using `stateful=True` in a RNN, the batch size must be static. Found dynamic batch size: expected"
+                " the layer's inputs to have one"
+            )
+        self._states = map_nest(
+            lambda value: Variable(value, trainable=False, name="rnn_state"), self.get_initial_state(batch_size)
+        )
+
+    @property
+    def states(self):
+        return weights.states(self) if self._class_name is not None else self._states
+
+    def reset_state(self):
+        if self._class_name is not None:
+            weights.reset_state(self)
+            return
+        for v in flatten(self._states or []):
+            v.assign(ops.zeros(v.shape))
+
+    def reset_states(self):
+        self.reset_state()
+
     def compute_output_shape(self, sequences_shape, initial_state_shape=None):
         batch, steps = sequences_shape[:2]
         one = (batch, *_shape(_output_size(self._cells[-1])))
         output = (batch, steps, *one[1:]) if self.return_sequences else one
         if not self.return_state:
             return output
-        return (output, *((batch, *_shape(n)) for c in self._cells for n in _sizes(c)))
+        return (output, *self._shown([[(batch, *_shape(n)) for n in _sizes(c)] for c in self._cells]))
 
     def compute_mask(self, _, mask):
         mask = flatten(mask)[0] if mask is not None else None
@@ -109,10 +125,7 @@ class PythonRNN(Layer):
             raise NotImplementedError(
                 f"{self.name}: RNN of a cell in Python: expected a known number of steps, got {sequences.shape}"
             )
-        states = self.get_initial_state(ops.shape(sequences)[0])
-        if initial_state is not None:
-            given = initial_state if isinstance(initial_state, (list, tuple)) else [initial_state]
-            states = pack_like(states, flatten(given))
+        states = self._first_states(sequences, initial_state)
         states = states if isinstance(self.cell, list) else [states]
         mask = flatten(mask)[0] if mask is not None else None
         outputs, last = [], None
@@ -128,8 +141,30 @@ class PythonRNN(Layer):
                 last = output
             outputs.append(output)
             states = new
+        if self.stateful:
+            for variable, state in zip(flatten(self._states), flatten(states)):
+                variable.assign(state)
         output = ops.stack(outputs, 1) if self.return_sequences else last
-        return (output, *flatten(states)) if self.return_state else output
+        return (output, *self._shown(states)) if self.return_state else output
+
+    def _first_states(self, sequences, initial_state):
+        size = sequences.shape[0]
+        if self.stateful and self._states is None:
+            self._create_state_variables(size)
+        if self.stateful and size not in (None, expected := flatten(self._states)[0].shape[0]):
+            raise ValueError(
+                "If an RNN is stateful, the batch size of the input sequences must be the same as the batch size of "
+                f"the initial state.\n- Expected batch size: {expected}\n- Received batch size: {size}"
+            )
+        states = self._states if self.stateful else self.get_initial_state(ops.shape(sequences)[0])
+        given = states if initial_state is None else initial_state
+        return pack_like(states, [ops.convert_to_tensor(state) for state in flatten(given)])
+
+    def _shown(self, states):
+        """Of one cell its states, of several what each has."""
+        if not isinstance(self.cell, list):
+            return states[0]
+        return [s if isinstance(c.state_size, (list, tuple)) else s[0] for c, s in zip(self.cell, states)]
 
     def _step(self, x, states, training):
         found = []
@@ -151,12 +186,8 @@ class PythonRNN(Layer):
     def from_config(cls, config, custom_objects=None):
         config = dict(config)
         given = config.pop("cell")
-        many = isinstance(given, list)
-        cell = [deserialize_keras_object(c, custom_objects) for c in (given if many else [given])]
-        return cls(cell if many else cell[0], **config)
-
-
-PythonRNN.__name__ = PythonRNN.__qualname__ = "RNN"  # as which it is named in configs
+        cell = [deserialize_keras_object(c, custom_objects) for c in (given if isinstance(given, list) else [given])]
+        return cls(cell if isinstance(given, list) else cell[0], **config)
 
 
 def _takes_training(cell):

@@ -7,7 +7,7 @@ from .. import ops, overrides, regularizers
 from ..backend import attributes, call_context
 from ..backend.eager_tensor import is_array
 from ..symbolic.execution import masks_through, run_on_arrays, Trace
-from ..symbolic.masks import mask_of, masked, set_mask
+from ..symbolic.masks import for_call, mask_of, masked, set_mask
 from ..symbolic.tensor import as_tensor, Input, is_tensor, operation
 from ..tree import flatten, map_nest, pack_like
 from ..utils.naming import temporary_names
@@ -45,12 +45,14 @@ class TracedCalls:
         known = inspect.signature(self.call).parameters.get("training")
         return known.default if known is not None and isinstance(known.default, bool) else None
 
-    @staticmethod
-    def _shapes_of(args, kwargs):
-        """Of what a call is given, in order."""
+    def _shapes_of(self, args, kwargs):
+        """Of what a call is given but masks, in the order of its arguments."""
+        names = list(inspect.signature(self.call).parameters)
+        named = sorted(kwargs.items(), key=lambda item: names.index(item[0]) if item[0] in names else len(names))
+        given = [v for k, v in named if k != "mask" and not k.endswith("_mask") and (is_tensor(v) or is_array(v))]
         return [
             map_nest(lambda t: t.shape if is_tensor(t) else getattr(t, "shape", None), a)
-            for a in (*args, *(v for v in kwargs.values() if is_tensor(v) or is_array(v)))
+            for a in (*args, *given)
             if any(hasattr(leaf, "shape") for leaf in flatten(a))
         ]
 
@@ -93,11 +95,8 @@ class TracedCalls:
         flag = call_context.Flag(training)
         if "training" in parameters and list(parameters).index("training") >= len(args):
             kwargs["training"] = flag
-        if "mask" in parameters and kwargs.get("mask") is None and list(parameters).index("mask") >= len(args):
-            masks = map_nest(mask_of, args[0]) if args else None
-            if any(m is not None for m in flatten(masks)):
-                kwargs["mask"] = masks
-        elif "mask" in kwargs and "mask" not in parameters and not takes_all:
+        kwargs.update(for_call(self.call, args, kwargs))
+        if "mask" in kwargs and "mask" not in parameters and not takes_all:
             kwargs.pop("mask")
         args = [
             map_nest(

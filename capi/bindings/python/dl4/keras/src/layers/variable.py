@@ -381,6 +381,8 @@ class Variable(Weight):
             return super()._as_tensor()
         if self._tensor is None:
             self._tensor = self._layer._call_symbolic()
+            if self._owner is not None:  # it is that of all calls of the layer
+                self._tensor.call.owner, self._layer._is_owned = None, True
         return self._tensor
 
     def assign(self, value):

@@ -1,12 +1,15 @@
 """The calls of a functional model, as its user made them."""
 
 from ..registry import facts
+from ..symbolic.function import is_owned
 
 
 def calls_of(functional):
     """The calls of a model as a user made them, with what each gave: of a custom layer the outermost call."""
     done, steps = set(), []
     for call in functional.all_calls:
+        if is_owned(call):
+            continue
         record = call.owner if call.owner is not None and call.owner.layer is not None else None
         if call.host is not None and record is None:
             steps.append((call.host.layer, call.host.args, call.host.kwargs, call.outputs[0]))

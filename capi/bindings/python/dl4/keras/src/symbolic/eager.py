@@ -7,6 +7,7 @@ from ..backend import call_context, global_state
 from ..backend.eager_tensor import eager_tensor, is_array, with_mask
 from ..tree import flatten, map_nest, pack_like
 from .execution import numbers_as_arrays, run_on_arrays
+from .masks import for_call
 from .tensor import is_tensor
 
 
@@ -32,9 +33,8 @@ def call_eagerly(layer, args, kwargs):
         free = set(names[len(args) :])
         if "training" in free and training is not None:
             kwargs["training"] = training
-        if "mask" in free and kwargs.get("mask") is None and any(m is not None for m in flatten(masks)):
-            kwargs["mask"] = masks
-        elif "mask" in kwargs and "mask" not in names and all(p.kind != p.VAR_KEYWORD for p in parameters):
+        kwargs.update(for_call(layer.call, args, kwargs))
+        if "mask" in kwargs and "mask" not in names and all(p.kind != p.VAR_KEYWORD for p in parameters):
             kwargs.pop("mask")
         outputs = layer.call(*args, **kwargs)
         if outputs is None:

@@ -221,7 +221,7 @@ class Function:
         calls = [c for c in self.all_calls if getattr(c.layer, "_class_name", "") != "Weight"]
         for call in sorted(calls, key=lambda c: -c.number):
             depth = depths.setdefault(unit(call), 0)
-            for source in {unit(t.call) for t in call.reads()} - {unit(call)}:
+            for source in {unit(t.call) for t in call.reads() if not is_owned(t.call)} - {unit(call)}:
                 depths[source] = max(depths.get(source, 0), depth + 1)
         for i, call in enumerate(self._visited()):
             key = layer_of_unit(unit(call))
@@ -327,6 +327,11 @@ class Function:
                     now.update(retraced(call.owner, now, said if call.owner.kwargs.get("training") is None else None))
                     said = said if call.owner.training is None else call.owner.training
         return Function(self.nest_in, pack_like(self.nest_out, [now[t] for t in self.outputs]), record.losses)
+
+
+def is_owned(call):
+    """Does it read a variable of a layer's?"""
+    return getattr(call.layer, "_is_owned", False)
 
 
 def _is_of_own(call):

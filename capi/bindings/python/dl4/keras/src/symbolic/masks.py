@@ -1,6 +1,9 @@
 """Masks of symbolic tensors."""
 
+import inspect
+
 from ..backend import global_state
+from ..backend.eager_tensor import is_array
 from ..registry import create
 from ..tree import flatten, map_nest
 from ..utils.naming import unique_name
@@ -38,6 +41,18 @@ def mask_of(t):
 
 
 tensor.carried_mask = mask_of
+
+
+def for_call(call, args, kwargs):
+    """The masks that a call() of its user's takes and was not given: `mask` of its only tensor, `x_mask` of one of
+    several."""
+    parameters = inspect.signature(call).parameters
+    names = [n for n, p in parameters.items() if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+    given = {**dict(zip(names, args)), **kwargs}
+    tensors = {n: x for n, x in given.items() if flatten(x) and all(is_tensor(t) or is_array(t) for t in flatten(x))}
+    found = {"mask": x for x in tensors.values()} if len(tensors) == 1 else {f"{n}_mask": x for n, x in tensors.items()}
+    found = {n: map_nest(mask_of, x) for n, x in found.items() if n in names and given.get(n) is None}
+    return {n: masks for n, masks in found.items() if any(m is not None for m in flatten(masks))}
 
 
 def set_mask(t, mask):

@@ -8,7 +8,7 @@ from ..registry import create
 from ..utils.naming import unique_name
 from .tensor import as_tensor, Call, operation
 
-_MOVING = {"BatchNormalization", "SpectralNormalization"}  # kinds whose call in training writes weights
+MOVING = {"BatchNormalization", "SpectralNormalization"}  # kinds whose call in training writes weights
 
 
 def kinds_in(layer):
@@ -33,14 +33,14 @@ def kinds_in(layer):
 
 def is_stateful(layer):
     """Does it keep something of each row? Then the batch has one size."""
-    return any(config.get("stateful") for _, config in kinds_in(layer))
+    return bool(getattr(layer, "__dict__", {}).get("stateful")) or any(c.get("stateful") for _, c in kinds_in(layer))
 
 
 def moves_weights(call, training=None):
     """Does a call write weights beside what it gives, as moving means? `training`: where the call does not say it."""
     if call.layer is None or not call.plain.get("training", training):
         return False
-    return any(name in _MOVING for name, _ in kinds_in(call.layer))
+    return any(name in MOVING for name, _ in kinds_in(call.layer))
 
 
 def needed_calls(tensors, given=()):

@@ -43,6 +43,44 @@ class Variables(unittest.TestCase):
 
         self.assertEqual(len(Two().variables), 3)
 
+    def test_variables_in_lists_and_dicts(self):
+        class Several(keras.metrics.Metric):
+            def __init__(self, **kwargs):
+                super().__init__(**kwargs)
+                self.own = self.add_variable(())
+                self.more = {"a": [keras.Variable(1.0)], "b": keras.metrics.Sum()}
+
+        metric = Several(dtype=keras.dtype_policies.DTypePolicy("mixed_float16"))
+        self.assertEqual((len(metric.variables), metric.dtype, metric.own.dtype), (3, "float16", "float16"))
+        metric.more["b"].update_state([2.0])
+        metric.reset_state()
+        self.assertEqual([float(v.numpy()) for v in metric.variables], [0.0] * 3)
+
+    def test_a_sample_alone_and_weights_of_other_ranks(self):
+        """As Keras 3.15 counts them: the best of one axis are those of one sample."""
+        metric = keras.metrics.Precision(top_k=3)
+        metric([[0, 1, 1, 0, 1]], [[0.2, 0.1, 0.4, 0, 0.2]], sample_weight=np.array([[1, 4, 2, 3, 5]]))
+        got = metric(np.array([1, 0, 1, 1, 1]), np.array([0.2, 0.6, 0.4, 0.2, 0.2]), sample_weight=np.array(3))
+        self.assertAlmostEqual(float(got), (7 + 6) / (8 + 9), places=5)
+        with self.assertRaisesRegex(ValueError, "R2Score expects 2D inputs with shape"):
+            keras.metrics.R2Score().update_state([0.0, 1.0], [0.0, 1.0])
+
+    def test_a_mean_of_a_function(self):
+        metric = keras.metrics.MeanMetricWrapper(distance, name="error", power=2)
+        metric.update_state(T, P)
+        self.assertAlmostEqual(float(metric.result()), float(((T - P) ** 2).mean()), places=5)
+        self.assertEqual([v.name for v in metric.variables], ["total", "count"])
+        again = keras.metrics.MeanMetricWrapper.from_config(metric.get_config())
+        self.assertEqual(float(again(T, P)), float(metric.result()))
+
+    def test_thresholds_of_its_own(self):
+        self.assertEqual(keras.metrics.AUC(num_thresholds=None, thresholds=[0.3, 0.5]).num_thresholds, 4)
+
+
+@keras.saving.register_keras_serializable("test_metrics")
+def distance(y, p, power):
+    return abs(y - p) ** power
+
 
 class Functions(unittest.TestCase):
     def test_correlations_along_an_axis(self):

@@ -57,6 +57,14 @@ class Optimizers(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "MultiOptimizer"):
             optimizers.MultiOptimizer(lambda v: m.optimizer).build(m.trainable_weights)
 
+    def test_a_batch_builds_the_model_first(self):
+        model = keras.Sequential([keras.layers.Dense(2, name="first"), keras.layers.Dense(1)])
+        parts = {".*first/.*": keras.optimizers.SGD(0.1, use_ema=True)}
+        several = keras.optimizers.OptimizerMap(keras.optimizers.SGD(0.1), parts)
+        model.compile(keras.optimizers.MultiOptimizer(several), "mse")
+        model.train_on_batch(np.ones((1, 1), "float32"), np.ones((1, 1), "float32"))
+        self.assertEqual(len(parts[".*first/.*"]._built_for), 2)
+
     def test_rates_of_several_follow_callbacks(self):
         by_path = optimizers.OptimizerMap(optimizers.SGD(0.2), {"first/.*": optimizers.SGD(0.1)})
         m = model(optimizer=optimizers.MultiOptimizer(by_path))

@@ -3,6 +3,7 @@
 import sys as _sys
 
 from . import schedules
+from .src.optimizers import muon as _muon  # noqa: F401 the base of that kind
 from .src.optimizers.optimizer import category as _category, Optimizer
 from .src.saving.serialization_lib import serialize
 

@@ -169,7 +169,13 @@ class Weight:
         array = self.numpy()
         return array if dtype is None else array.astype(dtype)
 
-    __array_ufunc__ = None  # NumPy leaves operators to us
+    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+        """Of operators what Python's are, where symbols may come of them; else what it holds."""
+        values = [x.value if isinstance(x, Weight) else x for x in inputs]
+        if any(map(is_tensor, values)):
+            name = _UFUNCS.get(ufunc.__name__, ufunc.__name__)
+            return getattr(operator, name)(*values) if method == "__call__" and name in _OPERATORS else NotImplemented
+        return getattr(ufunc, method)(*values, **kwargs)
 
     def __getitem__(self, key):
         return self.value[key]
@@ -205,6 +211,12 @@ class Weight:
 
     def __repr__(self):
         return f"<Variable path={self.path}, shape={self.shape}, dtype={self.dtype}, value={self.numpy()}>"
+
+
+_OPERATORS = "add sub mul truediv pow matmul floordiv mod lt le gt ge eq ne neg abs".split()
+_UFUNCS = {"subtract": "sub", "multiply": "mul", "divide": "truediv", "true_divide": "truediv", "power": "pow"}
+_UFUNCS.update(floor_divide="floordiv", remainder="mod", less="lt", less_equal="le", greater="gt", greater_equal="ge")
+_UFUNCS.update(equal="eq", not_equal="ne", negative="neg", absolute="abs")
 
 
 def _operator(name, swapped):

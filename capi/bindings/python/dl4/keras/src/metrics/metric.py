@@ -14,6 +14,7 @@ from ..layers.variable import replaced, Variable
 from ..losses.loss import category as losses, loss_function, measured
 from ..ops import cast
 from ..ops.dispatch import is_symbolic
+from ..tree import flatten
 from ..utils.naming import snake_case
 from . import correlation, state
 from .state import MetricVariable
@@ -32,6 +33,8 @@ class Metric(Kind):
         self._variables, self._batches, self._shown = [], [], None
         if self._class_name is not None:
             super().__init__(*args, **kwargs)
+            if self._config.get("thresholds") is not None and self._config.get("num_thresholds", 0) is None:
+                del self._config["num_thresholds"]  # there are as many as were given
             self._checked()
             return
         given = {**dict(zip(("dtype", "name"), args)), **kwargs}
@@ -79,7 +82,7 @@ class Metric(Kind):
     def dtype(self):
         """The type of data of what it measures."""
         given = self._config.get("dtype")
-        return str(getattr(given, "variable_dtype", None) or getattr(given, "name", None) or given or "float32")
+        return str(getattr(given, "compute_dtype", None) or getattr(given, "name", None) or given or "float32")
 
     _dtype = dtype
 
@@ -92,7 +95,8 @@ class Metric(Kind):
     # ---- for one's own
 
     def add_variable(self, shape=(), initializer=None, dtype=None, aggregation=None, name=None):
-        variable = Variable("zeros" if initializer is None else initializer, shape, dtype, trainable=False, name=name)
+        first, dtype = "zeros" if initializer is None else initializer, dtype or self.dtype
+        variable = Variable(first, shape, dtype, trainable=False, name=name)
         self._variables.append(variable)
         return variable
 
@@ -103,9 +107,14 @@ class Metric(Kind):
     def variables(self):
         """Its state; of the library's metrics what they have added up."""
         if self._class_name is None:
-            inner = [m for m in self.__dict__.values() if isinstance(m, Metric)]
-            return [*self._variables, *(v for m in inner for v in m.variables)]
+            found = [*self._variables, *(v for x in self._parts() for v in getattr(x, "variables", [x]))]
+            return list({id(v): v for v in found}.values())
         return [*(MetricVariable(self, name) for name in state.names(self._class_name)), *self._variables]
+
+    def _parts(self):
+        """The metrics and variables among its attributes."""
+        kept = [v for k, v in self.__dict__.items() if k not in ("_variables", "_batches", "_config")]
+        return [x for x in flatten(kept) if isinstance(x, (Metric, Variable))]
 
     def _joined_batches(self):
         """Targets, predictions and weights of all batches."""
@@ -139,6 +148,14 @@ class Metric(Kind):
             y_true, y_pred, sample_weight = _values(y_true, weights, self._class_name == "Mean")
         if self._class_name in _COUNTING and "int" in (self._config.get("dtype") or "int"):
             _warn_of_floats(sample_weight)
+        if self._config.get("top_k") and numpy.ndim(y_pred) == 1:  # of one sample
+            y_true, y_pred = ([v] for v in (y_true, y_pred))
+            sample_weight = sample_weight if numpy.ndim(sample_weight) != 1 else [sample_weight]
+        if self._class_name in _OF_COLUMNS and max(numpy.ndim(y_true), numpy.ndim(y_pred)) != 2:
+            raise ValueError(
+                f"{type(self).__name__} expects 2D inputs with shape (batch_size, output_dim). Received input shapes: "
+                f"y_pred.shape={numpy.shape(y_pred)} and y_true.shape={numpy.shape(y_true)}."
+            )
         whole = self.dtype if self.dtype in INTEGERS and self._class_name not in _COUNTING else None
         self._batches.append(
             tuple(None if v is None else numpy.array(v, whole) for v in (y_true, y_pred, sample_weight))
@@ -164,8 +181,11 @@ class Metric(Kind):
             step.events.append((self, "reset_state"))
             return
         self._batches, self._shown = [], None
-        for v in self._variables:
-            v.assign(0 * v.numpy())
+        for v in [*self._variables, *self._parts()]:
+            if isinstance(v, Metric):
+                v.reset_state()
+            else:
+                v.assign(0 * v.numpy())
 
     def result(self):
         if self._class_name is None:
@@ -253,6 +273,7 @@ class Metric(Kind):
         return f"<{type(self).__name__} name={self.name}>"
 
 
+_OF_COLUMNS = ("F1Score", "FBetaScore", "R2Score")
 _COUNTING = ("MeanIoU", "IoU", "OneHotIoU", "OneHotMeanIoU", "BinaryIoU")
 
 
@@ -281,7 +302,14 @@ def _need_float(key, value):
 def _joined(arrays):
     import numpy
 
-    return numpy.concatenate([a if a.ndim else a.reshape(1) for a in arrays])
+    arrays = [a if a.ndim else a.reshape(1) for a in arrays]
+    shape = max((a.shape for a in arrays), key=len)
+
+    def wide(a):  # weights of samples beside those of what is in them
+        rest = (1,) * (len(shape) - a.ndim)
+        return numpy.broadcast_to(a.reshape(a.shape + rest), a.shape[:1] + shape[1:]) if rest else a
+
+    return numpy.concatenate([wide(a) for a in arrays])
 
 
 def _values(values, weights, of_samples):

@@ -2,6 +2,7 @@
 
 from ..backend.eager_tensor import eager_tensor
 from ..export import keras_export
+from ..saving.serialization_lib import deserialize_keras_object, serialize_keras_object
 from .metric import category, Metric
 
 
@@ -12,7 +13,8 @@ class MeanMetricWrapper(Metric):
 
     def __init__(self, fn, name=None, dtype=None, **kwargs):
         super().__init__(name=name or getattr(fn, "__name__", "mean_metric_wrapper"), dtype=dtype)
-        self._total, self._count, self._arguments = 0.0, 0.0, kwargs
+        self.total, self.count = (self.add_variable(name=n, dtype="float32") for n in ("total", "count"))
+        self._arguments = kwargs
         self.function = fn
         self._fn = (lambda y, p: fn(y, p, **kwargs)) if kwargs else fn
 
@@ -25,15 +27,20 @@ class MeanMetricWrapper(Metric):
         if sample_weight is not None:
             w = numpy.asarray(sample_weight, "float32")
             w = numpy.broadcast_to(w.reshape(w.shape + (1,) * (values.ndim - w.ndim)), values.shape)
-        self._total, self._count = self._total + float((values * w).sum()), self._count + float(w.sum())
+        self.total.assign_add((values * w).sum())
+        self.count.assign_add(w.sum())
 
     def result(self):
         import numpy
 
         if self._shown is not None:
             return eager_tensor(numpy.array(self._shown, "float32"))
-        return eager_tensor(numpy.float32(self._total / self._count if self._count else 0.0).reshape(()))
+        total, count = float(self.total), float(self.count)
+        return eager_tensor(numpy.float32(total / count if count else 0.0).reshape(()))
 
-    def reset_state(self):
-        super().reset_state()
-        self._total = self._count = 0.0
+    def get_config(self):
+        return {**super().get_config(), "fn": serialize_keras_object(self.function), **self._arguments}
+
+    @classmethod
+    def from_config(cls, config):
+        return cls(**{**config, "fn": deserialize_keras_object(config["fn"])})

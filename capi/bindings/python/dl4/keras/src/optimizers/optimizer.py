@@ -288,10 +288,10 @@ class Optimizer(Updates, Kind):
 
     # ---- what goes from step to step, where steps train
 
-    def _kept_weights(self):
+    def _kept_weights(self, alone=None):
         """Weights of the layers that update, by a key that is the same in each run of a program."""
         found = {}
-        for i, layer in enumerate([*self._layers.values(), *self._rule_layers.values()]):
+        for i, layer in enumerate([*self._layers.values(), *self._rule_layers.values()] if alone is None else [alone]):
             model, prefix = layer._home()
             names = [n for n, _, _ in model.weights() if n.startswith(f"{prefix}/")]
             found.update({f"{i}:{j}": (model, n) for j, n in enumerate(names)})
@@ -310,12 +310,12 @@ class Optimizer(Updates, Kind):
         self._restored = state
         self._traced()
 
-    def _set_iterations(self, count):
-        """Of an optimizer that no trainer counts for."""
+    def _set_iterations(self, count, layer=None):
+        """Of an optimizer that no trainer counts for, or of one of the layers that update."""
         import numpy
 
         self._updated(count)
-        for model, name in self._kept_weights().values():
+        for model, name in self._kept_weights(layer).values():
             if name.endswith("/iterations"):
                 _set_weight(model, name, numpy.array(count, "int64"))
 

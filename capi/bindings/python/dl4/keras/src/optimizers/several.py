@@ -24,14 +24,6 @@ class _Several(Optimizer):
     def _own_in_files(self):
         return self._variables
 
-    def set_weights(self, weights):
-        if not self._built:
-            raise ValueError(
-                "You are calling `set_weights()` on an optimizer that has not yet been built. Please call "
-                "`optimizer.build(trainable_variables)` to create the optimizer weights before calling `set_weights()`."
-            )
-        super().set_weights(weights)
-
     def finalize_variable_values(self, var_list):
         for optimizer in self._inside():
             known = {id(v) for v in optimizer._built_for}

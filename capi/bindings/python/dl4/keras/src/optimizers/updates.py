@@ -66,6 +66,11 @@ class Updates:
     def set_weights(self, weights):
         """The values of all its variables."""
         own = self.variables
+        if len(own) != len(weights) and not self.built:
+            raise ValueError(
+                "You are calling `set_weights()` on an optimizer that has not yet been built. Please call "
+                "`optimizer.build(trainable_variables)` to create the optimizer weights before calling `set_weights()`."
+            )
         if len(own) != len(weights):
             raise ValueError(f"{self.name}.set_weights(): expected {len(own)} values, got {len(weights)}")
         for variable, value in zip(own, weights):
@@ -194,7 +199,10 @@ class Updates:
         if self._class_name is None:
             raise NotImplementedError(f"{type(self).__name__}.update_step: expected the class to have it")
         if call_context.step() is None:
-            self._rule(variable)(ops.convert_to_tensor(gradient), ops.convert_to_tensor(learning_rate))
+            given = ops.convert_to_tensor(gradient), ops.convert_to_tensor(learning_rate)
+            run = self._rule(variable).trace(given, {})
+            self._set_iterations(self._last[1], self._rule_layers[id(variable)])  # which apply() alone counts
+            run()
             return
         rate = as_tensor(learning_rate)
         call_context.step().update(self._rule_layer(variable), [as_tensor(gradient)], [variable], rate)

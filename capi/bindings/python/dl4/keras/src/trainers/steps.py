@@ -285,7 +285,7 @@ class Steps:
 
     def _train_on(self, batch):
         """train_step() with a batch, traced unless it was said to run eagerly."""
-        if self._functional is None and overrides.is_overridden(self, "call"):
+        if self._functional is None:
             try:
                 self._build_from_data(unpack_x_y_sample_weight(batch)[0])
             except Exception:  # noqa: BLE001 whatever it is: train_step() may take the batch as something else

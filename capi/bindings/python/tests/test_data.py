@@ -815,5 +815,60 @@ class Names(Case):
         self.refused(ValueError, "corrupted", lambda: tf.io.parse_single_example(b"\x0a\x7f", spec))
 
 
+class Sizes(unittest.TestCase):
+    """Batches of other sizes than the first: as Keras, what differs between the first two is free."""
+
+    @staticmethod
+    def batch(n):
+        return np.full((2, n), 3, "int32"), np.zeros((2, 1), "float32")
+
+    def sources(self):
+        batch = self.batch
+
+        class Numbered(keras.utils.PyDataset):
+            def __len__(self):
+                return 3
+
+            def __getitem__(self, i):
+                return batch((4, 5, 7)[i])
+
+        class Iterated:
+            def __iter__(self):
+                return map(batch, (4, 5, 7))
+
+        return Numbered, Iterated, lambda: map(batch, (4, 5, 7))
+
+    def model(self):
+        layers = keras.layers
+        model = keras.Sequential([layers.Embedding(10, 4), layers.LSTM(3), layers.Dense(1)])
+        model.compile("sgd", "mse")
+        return model
+
+    def test_lengths(self):
+        for source in self.sources():
+            model = self.model()
+            model.fit(source(), verbose=0)
+            self.assertEqual(model.input_shape, (None, None))
+            expected = [model.predict(self.batch(n)[0], verbose=0) for n in (4, 5, 7)]
+            again = self.model()
+            again.build((None, 4))
+            again.set_weights(model.get_weights())
+            np.testing.assert_allclose(again.predict(source(), verbose=0), np.concatenate(expected), 1e-5)
+            self.assertGreater(again.evaluate(source(), verbose=0), 0)
+
+    def test_every_batch_is_seen_once(self):
+        seen = []
+
+        class Counts(keras.callbacks.Callback):
+            def on_train_batch_end(self, batch, logs=None):
+                seen.append(batch)
+
+        self.model().fit(map(self.batch, (4, 5, 6, 7)), callbacks=[Counts()], verbose=0)
+        self.assertEqual(seen, [0, 1, 2, 3])
+        alone = self.model()
+        alone.fit(map(self.batch, (4,)), verbose=0)
+        self.assertEqual(alone.input_shape, (None, 4))
+
+
 if __name__ == "__main__":
     sys.exit(unittest.main())

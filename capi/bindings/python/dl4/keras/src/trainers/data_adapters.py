@@ -105,12 +105,19 @@ class Stream(_Batches):
                 "When passing a Python generator to a Keras model, the generator must return a tuple, either (input,) "
                 f"or (inputs, targets) or (inputs, targets, sample_weights). Received: {first}"
             )
-        x = first[0] if isinstance(first, (tuple, list)) else first
-        model._size_for(as_array(x), max(1, getattr(source, "_free", 1)))
+        for one in (first, *itertools.islice(self._behind_first(), 1)):  # as Keras: a size in which two batches differ is free
+            x = one[0] if isinstance(one, (tuple, list)) else one
+            model._size_for(as_array(x), max(1, getattr(source, "_free", 1)))
         self.first = self._batch_tensors(first)
         if self.goes_on or self.endless:
             self.iterator, self.seen = None, 0
         self.dataset = core.Dataset(batches=self._batch, **({} if steps is None else {"steps": int(steps)}))
+
+    def _behind_first(self):
+        """The second batch, if there is one."""
+        if self.steps == 1 or self.length == 1:
+            return ()
+        return map(self.source.__getitem__, (1,)) if self.indexed else self.iterator
 
     def _got(self, index):
         if self.goes_on:

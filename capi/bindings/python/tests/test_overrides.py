@@ -71,6 +71,17 @@ class Layers(Case):
         self.like(cls, sample)
         self.assertTrue(hits)
 
+    see__calculate_scores = see__calculate_score_mask = see__apply_scores = see_convolution_op
+    see__build_attention = see__compute_attention = see__compute_attention_mask = see_convolution_op
+    see__masked_softmax = see_convolution_op
+
+    def see__compute_causal_mask(self, cls, name, sample, hits):
+        x = np.ones((1, 3, 4), "float32")
+        cls(**{**sample[0], "sliding_window": 2})(x, x, use_causal_mask=True)
+        self.assertTrue(hits)
+
+    see__compute_sliding_window_mask = see__compute_causal_mask
+
     def see_build(self, cls, name, sample, hits):
         def build(layer, *args, **kwargs):
             super(cls, layer).build(*args, **kwargs)

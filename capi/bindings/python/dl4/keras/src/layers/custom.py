@@ -1,6 +1,6 @@
 """What a custom layer has: its weights, its losses and the layers in it."""
 
-from .. import ops, regularizers
+from .. import ops, overrides, regularizers
 from ..backend import attributes, call_context
 from ..kind import is_native
 from ..registry import facts
@@ -37,16 +37,36 @@ _NOT_LAYERS = {
 _REPLACED = {"call", "build", "compute_mask", "compute_output_shape", "compute_output_spec", "add_loss"}
 
 
+def _by_position(args, **named):
+    """The first arguments of add_weight(), given by position or by name."""
+    if args and isinstance(args[0], str):
+        raise ValueError(
+            f"add_weight(): expected a shape as the first argument, got {args[0]!r}: pass `name` as a keyword "
+            f"argument, `add_weight(shape=..., name={args[0]!r})`"
+        )
+    if len(args) > len(named):
+        raise TypeError(
+            f"add_weight() takes at most {len(named)} positional arguments ({', '.join(named)}), got {len(args)}"
+        )
+    for name, value in zip(named, args):
+        if named[name] is not None:
+            raise ValueError(f"add_weight(): `{name}` was passed both positionally and as a keyword argument")
+        named[name] = value
+    return named.values()
+
+
 class CustomLayer:
     """Weights, losses and inner layers of a custom layer."""
 
     def _init_own(self, activity_regularizer):
-        self._variables, self._last_losses, self._added = [], [], []
+        self._variables = self.__dict__.get("_variables", [])  # of attributes that were set before
+        self._last_losses, self._added = [], []
         if self._class_name is None:
             self.activity_regularizer = activity_regularizer
 
     def add_weight(
         self,
+        *args,
         shape=None,
         initializer=None,
         dtype=None,
@@ -64,6 +84,8 @@ class CustomLayer:
                 f"{type(self).__name__}.add_weight(): `overwrite_with_gradient` is not in this version of the library"
             )
         self._need_init()
+        self._need_open()
+        shape, initializer, dtype = _by_position(args, shape=shape, initializer=initializer, dtype=dtype)
         if shape is not None and not isinstance(shape, int):
             shape = tuple(shape)
         variable = Variable(
@@ -88,8 +110,23 @@ class CustomLayer:
             record = call_context.records()[-1] if call_context.records() else None
             (self._added if record is None or record.runs is is_tensor(value) else record.losses).append(value)
 
+    def _need_open(self):
+        if self.__dict__.get("_closed"):
+            raise ValueError(
+                f"{type(self).__name__}: You cannot add new elements of state (variables or sub-layers) to a layer "
+                "that is already built. All state must be created in the `__init__()` method or in the `build()` method."
+            )
+
+    def _build_at_init(self):
+        """It needs no build(), as a constructor may say."""
+        self.built = self.built or not overrides.is_overridden(self, "build")
+
+    def _untrack_variable(self, variable):
+        """It has that variable no more."""
+        self._variables = [v for v in self._variables if v is not variable]
+
     def _need_init(self):
-        if "_variables" not in self.__dict__:
+        if "_last_losses" not in self.__dict__:
             raise RuntimeError(
                 f"In layer '{type(self).__name__}', you forgot to call `super().__init__()` as the first "
                 "statement in the `__init__()` method. Go add it!"
@@ -98,9 +135,9 @@ class CustomLayer:
     def __setattr__(self, key, value):
         attributes.written(self, key)
         if isinstance(value, Variable) and value._owner is None and key[0] != "_":
-            self._need_init()
+            self._need_open()
             value._owner = self
-            self._variables.append(value)
+            self.__dict__.setdefault("_variables", []).append(value)
         if key in _REPLACED and callable(value) and self.__dict__.get("_calls"):
             raise NotImplementedError(
                 f"{type(self).__name__}.{key} can't be replaced after layer {self.name} has been called: its recorded "

@@ -23,7 +23,7 @@ from ..symbolic.masks import masked_as, unmasked
 from ..symbolic.tensor import as_tensor, Call, cast_tensor, Input, is_tensor, of_one_batch
 from ..tree import flatten
 from ..utils.naming import snake_case, unique_name
-from . import cells, normalization
+from . import cells, copies, normalization
 from .custom import CustomLayer
 from .input_layer import InputLayer
 from .parts import projection
@@ -322,6 +322,8 @@ class Layer(CustomLayer, TracedCalls, QuantizedLayer, LayerWeights, Kind):
         return self._calls[0]
 
     def __getattr__(self, key):
+        if key == "_layers":
+            return self._inner_layers()
         part = projection(self, key) if key.endswith("_dense") else None
         if part is not None:
             return part
@@ -365,6 +367,8 @@ class Layer(CustomLayer, TracedCalls, QuantizedLayer, LayerWeights, Kind):
         if key == "strides" and value is None:
             return self.pool_size
         axes = re.search(r"(\d)D", self._class_name or "")
+        if key in ("padding", "cropping") and re.match("ZeroPadding|Cropping", self._class_name or ""):
+            return _by_side(value, int(axes[1]))
         if isinstance(value, list) and (key == "noise_shape" or key in _TUPLES):
             return tuple(value)
         if axes and key in _TUPLES and type(value) is int and self._class_name != "UpSampling1D":
@@ -384,6 +388,8 @@ class Layer(CustomLayer, TracedCalls, QuantizedLayer, LayerWeights, Kind):
         if config.get("activity_regularizer", 0) is None:
             del config["activity_regularizer"]
         config = self._policies_in_config({key: self._kept(key, value) for key, value in config.items()})
+        if config.get("dtype") == "float32":
+            config["dtype"] = serialize_keras_object(self.dtype_policy)
         if self._class_name is None and type(self).get_config is Layer.get_config:
             config.update(self._own_arguments())
         return config
@@ -407,6 +413,9 @@ class Layer(CustomLayer, TracedCalls, QuantizedLayer, LayerWeights, Kind):
         value = self._native()
         value["config"].update(name=self.name, trainable=self._trainable)
         return value
+
+    def __reduce__(self):
+        return copies.made_of, copies.parts_of(self)
 
     def __repr__(self):
         return f"<{type(self).__name__} name={self.name}, built={self.built}>"
@@ -456,6 +465,14 @@ def _take_old_arguments(kind, kwargs):
         warnings.warn("Argument `alpha` is deprecated. Use `negative_slope` instead.", stacklevel=3)
     if kind in _EMBEDDINGS and kwargs.pop("input_length", None) is not None:
         warnings.warn("Argument `input_length` is deprecated. Just remove it.", stacklevel=3)
+
+
+def _by_side(value, axes):
+    """How much is before and behind, of each axis where there are several."""
+    each = list(value) if isinstance(value, (list, tuple)) else [value] * axes
+    if axes == 1:
+        return tuple(each) if isinstance(value, (list, tuple)) else (value, value)
+    return tuple(tuple(v) if isinstance(v, (list, tuple)) else (v, v) for v in each)
 
 
 _NONE = inspect.Signature()

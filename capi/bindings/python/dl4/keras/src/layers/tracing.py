@@ -29,16 +29,38 @@ class TracedCalls:
         self._need_init()
         if self.built:
             return
-        given = inspect.signature(self.build).parameters
-        shapes = self._shapes_of(args, kwargs)
-        named = [p for p in given.values() if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
-        self._shapes, self._dtypes = shapes, [t.dtype for t in flatten([args, kwargs]) if is_tensor(t)]
+        self._shapes = self._shapes_of(args, kwargs)
+        self._dtypes = [t.dtype for t in flatten([args, kwargs]) if is_tensor(t)]
         if overrides.is_overridden(self, "build"):
-            several = any(p.kind == p.VAR_POSITIONAL for p in given.values())
-            count = len(named) if len(named) > 1 and len(shapes) > 1 else 1 if named else len(shapes) * several
             with call_context.apart(), attributes.apart():  # a model that is made in it is no part of this call
-                self.build(*shapes[:count])
-        self.built = True
+                self.build(*self._shapes_for("build", args, kwargs))
+        self.built = self.__dict__["_closed"] = True
+
+    def _shapes_for(self, name, args, kwargs):
+        """What a method that takes shapes is given: one alone that of the first argument, several by their names."""
+        kinds = inspect.Parameter
+        parameters = list(inspect.signature(getattr(self, name)).parameters.values())
+        named = [p for p in parameters if p.kind not in (kinds.VAR_POSITIONAL, kinds.VAR_KEYWORD)]
+        shapes = self._shapes_of(args, kwargs)
+        if len(named) < 2:
+            return shapes[: len(named)] if named else shapes * any(p.kind == kinds.VAR_POSITIONAL for p in parameters)
+        known = list(inspect.signature(self.call).parameters)
+        given, found = {**dict(zip(known, args)), **kwargs}, []
+        for p in named:
+            wanted, why = p.name[: -len("_shape")], None
+            if not p.name.endswith("_shape"):
+                why = f"received `{name}()` argument `{p.name}`, which does not end in `_shape`."
+            elif wanted not in known:
+                why = f"received `{name}()` argument `{p.name}`, but `call()` does not have argument `{wanted}`."
+            if why is not None:
+                raise ValueError(
+                    f"For a `{type(self).__name__}.{name}()` method with more than one argument, all arguments should "
+                    "have a `_shape` suffix and match an argument from `call()`. E.g. `build(self, foo_shape, "
+                    f"bar_shape)` For layer '{type(self).__name__}', {why}"
+                )
+            shape = self._shapes_of([given.get(wanted)], {})
+            found.append(shape[0] if shape else None if p.default is p.empty else p.default)
+        return found
 
     def _training_default(self):
         """What its call() takes where nobody says whether it is training."""
@@ -160,8 +182,7 @@ class TracedCalls:
                     same = _alike([t.shape for t in flatten(said)], [t.shape for t in flatten(outputs)])
                     same &= [t.dtype for t in flatten(said)] == [t.dtype for t in flatten(outputs)]
                 else:
-                    count = len(inspect.signature(self.compute_output_shape).parameters)
-                    said = self.compute_output_shape(*self._shapes_of(args, kwargs)[: max(count, 1)])
+                    said = self.compute_output_shape(*self._shapes_for(name, args, kwargs))
                     same = _alike(_shapes_in(said), [t.shape for t in flatten(outputs)])
                 if not same:
                     raise ValueError(

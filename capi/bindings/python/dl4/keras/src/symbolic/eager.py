@@ -37,8 +37,6 @@ def call_eagerly(layer, args, kwargs):
         if "mask" in kwargs and "mask" not in names and all(p.kind != p.VAR_KEYWORD for p in parameters):
             kwargs.pop("mask")
         outputs = layer.call(*args, **kwargs)
-        if outputs is None:
-            raise ValueError(f"Layer {layer.name}: call() returned None")
         outputs = map_nest(_given, outputs)
         if getattr(layer, "activity_regularizer", None) is not None:
             penalty = regularizers.get(layer.activity_regularizer)

@@ -152,9 +152,9 @@ class KerasTensor:
     __array_ufunc__ = None  # NumPy leaves operators to us
     sparse = ragged = False
 
-    def __init__(self, call=None, index=0, shape=None, dtype="float32"):
+    def __init__(self, call=None, index=0, shape=None, dtype="float32", name=None):
         if not isinstance(call, Call):  # Keras's KerasTensor(shape, dtype): an input
-            t = Input(batch_shape=shape if call is None else call, dtype=index or dtype)
+            t = Input(batch_shape=shape if call is None else call, dtype=index or dtype, name=name)
             call, index, shape, dtype = t.call, 0, t.shape, t.dtype
         self.call, self.index, self.shape, self.dtype = call, index, shape, dtype
 

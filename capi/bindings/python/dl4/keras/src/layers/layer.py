@@ -389,19 +389,22 @@ class Layer(CustomLayer, TracedCalls, QuantizedLayer, LayerWeights, Kind):
             del config["activity_regularizer"]
         config = self._policies_in_config({key: self._kept(key, value) for key, value in config.items()})
         if config.get("dtype") == "float32":
-            config["dtype"] = serialize_keras_object(self.dtype_policy)
+            config["dtype"] = {**_FLOAT, "config": dict(_FLOAT["config"])}  # no object that is shared
         if self._class_name is None and type(self).get_config is Layer.get_config:
-            config.update(self._own_arguments())
+            config = {**self._own_arguments(), **config}
         return config
 
     def _own_arguments(self):
         """What __init__() of a custom layer was given, where it is plain."""
         args, kwargs = self._init_arguments
+        signature = inspect.signature(type(self).__init__)
+        parameters = signature.parameters.values()
         try:
-            given = dict(inspect.signature(type(self).__init__).bind(self, *args, **kwargs).arguments)
+            given = dict(signature.bind(self, *args, **kwargs).arguments)
         except TypeError:
             return {}
-        given.update(given.pop("kwargs", {}))
+        rest = [p.name for p in parameters if p.kind == p.VAR_KEYWORD]
+        given.update(*(given.pop(name, {}) for name in rest))
         return {k: v for k, v in given.items() if k != "self" and _plain(v)}
 
     def _to_json(self):
@@ -440,6 +443,7 @@ def noted(outputs):
     return outputs
 
 
+_FLOAT = serialize_keras_object(quantize.dtype_policies.DTypePolicy("float32"))
 _ANY_CASE = "padding", "data_format"  # words that Keras takes in capitals too
 _TUPLES = {"kernel_size", "strides", "dilation_rate", "output_padding", "pool_size", "output_size", "size"}
 

@@ -1,5 +1,6 @@
 """Recurrent cells that are Python."""
 
+import pickle
 import unittest
 
 import dl4.keras as keras
@@ -190,6 +191,23 @@ class Losses(unittest.TestCase):
         self.assertEqual(keras.losses.MeanSquaredError(dtype="float16")(y, p).dtype, np.float16)
         p._keras_mask = np.array([True, False])
         self.assertAlmostEqual(float(keras.losses.MeanSquaredError()(y, p)), 2.5, places=5)
+
+    def test_weights_of_more_axes(self):
+        class Own(keras.losses.Loss):
+            def call(self, y, p):
+                return ops.mean((y - p) ** 2, -1)
+
+        y, p, w = (np.array(v, "float32")[:, None] for v in ([1, 0, 1, 0], [0.1, 0.2, 0.3, 0.4], [0.4, 0.3, 0.2, 0.1]))
+        expected = float((w * (y - p) ** 2).sum() / 4)
+        self.assertAlmostEqual(float(Own()(y, p, sample_weight=w)), expected, places=6)
+        i = keras.Input((1,))
+        model = keras.Model(i, layers.Dense(1, kernel_initializer="ones")(i))
+        model.compile("sgd", Own())
+        self.assertAlmostEqual(model.evaluate(p, y, sample_weight=w, verbose=0), expected, places=6)
+
+    def test_a_function_is_pickled_by_its_name(self):
+        function = keras.losses.get("mse")
+        self.assertIs(pickle.loads(pickle.dumps(function)), function)
 
     def test_a_metric_of_integers(self):
         metric = keras.metrics.MeanAbsoluteError(dtype="int32")

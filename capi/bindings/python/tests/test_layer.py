@@ -134,6 +134,16 @@ class State(unittest.TestCase):
         crop = layers.Cropping2D(((0, 1), (1, 0)))
         self.assertEqual(layers.Cropping2D.from_config(crop.get_config()).cropping, crop.cropping)
 
+    def test_seeds_in_configs(self):
+        config = keras.saving.serialize_keras_object(keras.random.SeedGenerator(42, name="seeds"))
+        self.assertEqual(config["module"], "keras.random")
+        again = keras.saving.deserialize_keras_object(config)
+        self.assertEqual((again.get_config(), again.state.tolist()), ({"seed": 42, "name": "seeds"}, [42, 0]))
+
+    def test_axes_that_an_equation_has_not(self):
+        self.assertEqual(layers.EinsumDense("ab,b->a", 4)(X).shape, (2,))
+        self.assertEqual(layers.EinsumDense("ab,bc->ac", 4)(X).shape, (2, 4))
+
     def test_masks_that_are_passed_on(self):
         for layer, passes in ((layers.Dense(2), True), (layers.Conv1D(2, 2), False), (layers.LSTM(2), True)):
             self.assertEqual(layer.supports_masking, passes)

@@ -4,12 +4,15 @@ from . import ops
 from .backend import call_context
 from .backend.dtypes import FLOATS, INTEGERS, standardize
 from .backend.eager_tensor import eager_tensor
-from .saving.serialization_lib import serialize_keras_object
+from .export import keras_export
 from .ops.dispatch import is_symbolic
+from .registry import register_model
+from .saving.serialization_lib import serialize_keras_object
 from .symbolic.tensor import operation
 from .utils.naming import unique_name
 
 
+@keras_export("random")
 class SeedGenerator:
     """Seeds, one after the other: `state` has the first one and how many there were."""
 
@@ -52,6 +55,7 @@ class SeedGenerator:
         return serialize_keras_object(self)
 
 
+register_model(SeedGenerator)  # which configs name
 _global = []  # the generator of draws without a seed
 
 

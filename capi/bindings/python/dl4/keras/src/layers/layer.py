@@ -467,6 +467,9 @@ def _take_old_arguments(kind, kwargs):
     if kind == "LeakyReLU" and "alpha" in kwargs:
         kwargs["negative_slope"] = kwargs.pop("alpha")
         warnings.warn("Argument `alpha` is deprecated. Use `negative_slope` instead.", stacklevel=3)
+    if kind == "EinsumDense" and "..." not in kwargs.get("equation", "..."):
+        shape, axes = kwargs.get("output_shape"), len(kwargs["equation"].split("->")[-1].strip()) - 1
+        kwargs["output_shape"] = list(shape if isinstance(shape, (list, tuple)) else [shape])[:axes]  # others say nothing
     if kind in _EMBEDDINGS and kwargs.pop("input_length", None) is not None:
         warnings.warn("Argument `input_length` is deprecated. Just remove it.", stacklevel=3)
 

@@ -88,6 +88,8 @@ class Loss(Kind):
             w = _floats(sample_weight)
             while len(w.shape) < len(values.shape):
                 w = ops.expand_dims(w, -1)
+            while len(w.shape) > len(values.shape) and w.shape[-1] == 1:
+                w = ops.squeeze(w, -1)
             values = values * w
         if self.reduction in ("none", None):
             return values
@@ -150,6 +152,7 @@ def loss_function(cls, name):
         return cls(reduction="none", **dict(zip(names, args)), **kwargs)(y_true, y_pred)
 
     function.__name__ = function.__qualname__ = name
+    function.__module__ = cls.__module__  # where pickle finds it
     function.__doc__, function._to_json = cls.__doc__, lambda: name
     return function
 

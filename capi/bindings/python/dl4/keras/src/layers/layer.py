@@ -88,6 +88,8 @@ class Layer(CustomLayer, TracedCalls, QuantizedLayer, LayerWeights, Kind):
                 warnings.warn("Argument `alpha` is deprecated. Use `negative_slope` instead.", stacklevel=2)
             config = self._bound(args, kwargs)
             config.update({w: config[w].lower() for w in _ANY_CASE if isinstance(config.get(w), str)})
+            if self._class_name == "EinsumDense" and "..." not in config["equation"]:
+                config["output_shape"] = _axes_of(config["output_shape"], config["equation"])
             name = config.pop("name", None)
             trainable = config.pop("trainable", trainable)
             if "data_format" in self.__signature__.parameters and config.get("data_format") is None:
@@ -467,11 +469,14 @@ def _take_old_arguments(kind, kwargs):
     if kind == "LeakyReLU" and "alpha" in kwargs:
         kwargs["negative_slope"] = kwargs.pop("alpha")
         warnings.warn("Argument `alpha` is deprecated. Use `negative_slope` instead.", stacklevel=3)
-    if kind == "EinsumDense" and "..." not in kwargs.get("equation", "..."):
-        shape, axes = kwargs.get("output_shape"), len(kwargs["equation"].split("->")[-1].strip()) - 1
-        kwargs["output_shape"] = list(shape if isinstance(shape, (list, tuple)) else [shape])[:axes]  # others say nothing
     if kind in _EMBEDDINGS and kwargs.pop("input_length", None) is not None:
         warnings.warn("Argument `input_length` is deprecated. Just remove it.", stacklevel=3)
+
+
+def _axes_of(output_shape, equation):
+    """Those that the outputs have behind the batch; as in Keras others say nothing."""
+    shape = output_shape if isinstance(output_shape, (list, tuple)) else [output_shape]
+    return list(shape)[: len(equation.split("->")[-1].strip()) - 1]
 
 
 def _by_side(value, axes):

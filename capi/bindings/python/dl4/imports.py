@@ -17,8 +17,11 @@ class _Elsewhere:
         if not name.startswith(self.root):
             return None
         place = name[len(self.tf) :] if name.startswith(self.tf) else name[len(self.root) :]
+        over, _, last = name.rpartition(".")
         if name.startswith(self.tf) and place.split(".")[0] == "keras":
             self.found[name] = importlib.import_module(self.root + place)
+        elif over in self.found and not place.startswith("keras."):
+            self.found[name] = importlib.import_module(f"{self.found[over].__name__}.{last}")
         elif "." in place or place in ("tf", "abi", "keras") or importlib.machinery.PathFinder.find_spec(name, path):
             return None
         else:

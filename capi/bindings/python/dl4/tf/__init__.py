@@ -28,6 +28,7 @@ from . import (
     distribute,
     elementwise as math,
     errors,
+    experimental,
     image,
     io,
     linalg,
@@ -36,6 +37,7 @@ from . import (
     records,
     signal,
     sparse,
+    summary,
     texts as strings,
 )
 from .arrays import *  # noqa: F403

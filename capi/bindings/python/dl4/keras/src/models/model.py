@@ -19,8 +19,8 @@ from ..symbolic.eager import call_eagerly, run_eagerly
 from ..symbolic.execution import run, run_on_arrays
 from ..symbolic.function import Function
 from ..symbolic.step_model import is_stateful
-from ..symbolic.tensor import Input, is_tensor
-from ..trainers.data_adapters import as_input, fed_tensors, ranked, rows_of
+from ..symbolic.tensor import as_tensor, Input, is_tensor
+from ..trainers.data_adapters import as_input, fed_tensors, given_arrays, ranked, rows_of
 from ..trainers.trainer import Trainer
 from ..tree import flatten, map_nest, pack_like
 from ..utils.naming import temporary_names, unique_name
@@ -146,7 +146,10 @@ class Model(Layer, Trainer, Inputs, InFiles, StateTree):
                 given = [eager_tensor(t.numpy()) for t in self._inputs_of(args[0])]
                 if len(given) == len(masks):
                     given = [with_mask(t, m) for t, m in zip(given, masks)]
-                return run_eagerly(functional, given, training)
+                if functional.ahead is None:
+                    return run_eagerly(functional, given, training)
+                inputs = given_arrays(functional, self._in_input_order(args[0]))
+                return run_eagerly(functional, given, training, map(eager_tensor, inputs))
             if functional.ahead is not None or not functional.is_masked() and all(m is None for m in masks):
                 self._size_for(args[0])
                 return self._run(args[0], training)
@@ -380,7 +383,7 @@ class Model(Layer, Trainer, Inputs, InFiles, StateTree):
 
     @property
     def weights(self):
-        if self._functional is None and not any(layer.built for layer in self._inner_layers()):
+        if self._functional is None and not self._variables and not any(one.built for one in self._inner_layers()):
             return []
         return super().weights
 

@@ -4,6 +4,7 @@ import inspect
 
 from ..backend import call_context
 from ..backend.eager_tensor import is_array
+from ..backend.lazy import np
 from ..export import keras_export
 from ..layers.input_layer import InputLayer
 from ..layers.lambda_layer import Lambda
@@ -133,6 +134,13 @@ class Sequential(Model):
             kind = getattr(self._list[0], "_class_name", "")
             dtype = "int32" if kind == "Embedding" else getattr(self._list[0], "_input_dtype", "float32")
             self._trace(Input(batch_shape=tuple(input_shape), dtype=dtype))
+
+    def _build_from_data(self, x, free=1):
+        """As Keras, from numbers of any type for a layer of float32."""
+        kind = getattr(self._list[0], "_class_name", None) if self._list else None
+        if self._functional is None and kind not in (None, "Embedding") and is_array(x) and x.dtype.kind in "iub":
+            x = np.asarray(x, "float32")
+        return super()._build_from_data(x, free)
 
     def _trace(self, inputs):
         if not self._list:

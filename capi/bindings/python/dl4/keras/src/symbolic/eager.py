@@ -190,11 +190,12 @@ def steps_of(functional):
     return [s for s in steps if not isinstance(s, NativeCalls) or s.outputs]
 
 
-def run_eagerly(functional, arrays, training):
-    """The outputs of a model for arrays: of its layers that are one's own call() runs on them."""
+def run_eagerly(functional, arrays, training, inputs=()):
+    """The outputs of a model for arrays: of its layers that are one's own call() runs on them. `inputs`: what texts and
+    images were before the layers ahead of the library's part."""
     if functional.steps is None:
         functional.steps = steps_of(functional)
-    now = dict(zip(functional.fed, arrays))
+    now = {**dict(zip(functional.inputs, inputs)), **dict(zip(functional.fed, arrays))}
     with call_context.running(None, training):
         for step in functional.steps:
             step.run(now, training is not None)

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from .... import core
 from ..backend.eager_tensor import is_array
 from ..data.structure import string_array
+from ..ops.core import cast
 from ..symbolic.tensor import as_tensor, operation
 from ..tree import flatten, map_nest, pack_like
 from ..utils.data_utils import Sequence
@@ -286,7 +287,8 @@ def need_optional(wanted, name):
 
 
 def as_input(t, wanted, from_axis, name):
-    """ranked() of a symbolic tensor, whose sizes have to be those of the input from an axis on; None of None."""
+    """ranked() of a symbolic tensor in the input's type, whose sizes have to be those of the input from an axis on; None
+    of None."""
     if t is None:
         return need_optional(wanted, name)
     t = as_tensor(t)
@@ -301,7 +303,7 @@ def as_input(t, wanted, from_axis, name):
             f'Input 0 of layer "{name}" is incompatible with the layer: expected shape={wanted.shape}, '
             f"found shape={t.shape}"
         )
-    return t
+    return t if "string" in (t.dtype, wanted.dtype) else cast(t, wanted.dtype)
 
 
 def texts_for(x, wanted):
@@ -311,13 +313,18 @@ def texts_for(x, wanted):
     return x[..., None] if more == 1 and wanted.shape[-1] == 1 else x[..., 0] if more == -1 and x.shape[-1] == 1 else x
 
 
-def fed_tensors(functional, arrays):
-    """Tensors for the library's part of a model, of arrays for its inputs."""
-    given = [
+def given_arrays(functional, arrays):
+    """Texts and arrays of the types and ranks of the inputs."""
+    return [
         texts_for(a, t) if t.dtype == "string" else ranked(core.Tensor.of(a, t.dtype), t).numpy()
         for a, t in zip(arrays, functional.inputs)
     ]
-    return [core.Tensor.of(a, t.dtype) for a, t in zip(functional.fed_arrays(given), functional.fed)]
+
+
+def fed_tensors(functional, arrays):
+    """Tensors for the library's part of a model, of arrays for its inputs."""
+    given = functional.fed_arrays(given_arrays(functional, arrays))
+    return [core.Tensor.of(a, t.dtype) for a, t in zip(given, functional.fed)]
 
 
 def leaves_of(x, functional):

@@ -1,0 +1,5 @@
+"""tf.experimental: NumPy's functions on tensors."""
+
+from . import numpy
+
+__all__ = ["numpy"]

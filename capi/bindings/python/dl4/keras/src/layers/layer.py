@@ -110,6 +110,7 @@ class Layer(CustomLayer, TracedCalls, QuantizedLayer, LayerWeights, Kind):
         self._graphs, self._graph, self._core = WeakKeyDictionary(), None, None
         self._names_in_graphs = WeakKeyDictionary()
         self._facts, self._weights, self._traces, self._first_native_call = None, {}, {}, None
+        self._native_call, self._connected = None, False
         self.name = name or unique_name(snake_case(type(self).__name__))
         self._trainable, self._calls, self.built = bool(trainable), [], False
         self._shapes = self._dtypes = None  # of the call that it is built for
@@ -200,8 +201,15 @@ class Layer(CustomLayer, TracedCalls, QuantizedLayer, LayerWeights, Kind):
             return self._trace_call(*args, **kwargs)
         self._check_spec(args)
         outputs = self._call_native(*args, **kwargs)
-        self._calls = self._calls or [self._first_native_call]
+        self._note_call(self._native_call)
         return outputs
+
+    def _note_call(self, call):
+        """The first between the layers of a model says what `input` and `output` are; calls on arrays only of what
+        shapes they are."""
+        between = call_context.owner() is None
+        if not self._calls or between and not self._connected:
+            self._calls, self._connected = [call], between
 
     def _call_native(self, *args, **kwargs):
         """The library's layer called."""
@@ -219,7 +227,7 @@ class Layer(CustomLayer, TracedCalls, QuantizedLayer, LayerWeights, Kind):
         call = Call(self, of_one_batch(self, inputs), plain, tensors)
         with keras_errors(self._class_name, self._config, inputs):
             outputs = call.infer_outputs()
-        self._first_native_call = self._first_native_call or call
+        self._native_call, self._first_native_call = call, self._first_native_call or call
         self.built = True
         if call_context.step() is not None:
             call_context.step().called(self, outputs)
@@ -304,7 +312,7 @@ class Layer(CustomLayer, TracedCalls, QuantizedLayer, LayerWeights, Kind):
         with call_context.traced(None):
             self._call_native(*([tensors[0] if len(tensors) == 1 else tensors] if together else tensors))
             if not self._is_custom():
-                self._calls = self._calls or [self._first_native_call]
+                self._note_call(self._first_native_call)
 
     # ---- what it has
 

@@ -101,7 +101,7 @@ class TracedCalls:
         if call_context.owner() is not None:
             call_context.owner().losses += record.losses
             call_context.owner().branches |= record.branches
-        self._calls = self._calls or [Traced(args, outputs)]
+        self._note_call(Traced(args, outputs))
         return outputs
 
     def _trace_on_symbols(self, args, kwargs, training):

@@ -282,7 +282,7 @@ def variable(value, dtype=None, name=None, constraint=None):
 def ctc_batch_cost(y_true, y_pred, input_length, label_length):
     """The CTC loss of probabilities whose last class is the blank, as a column. Labels that are no class end a text."""
     blank = y_pred.shape[-1] - 1
-    labels, places = ops.cast(y_true, "int32"), ops.arange(y_true.shape[-1])
+    labels, places = ops.cast(y_true, "int32"), ops.arange(ops.shape(y_true)[-1])
     known = ops.logical_and(ops.expand_dims(places, 0) < ops.cast(label_length, "int32"), labels < blank)
     loss = ops.ctc_loss(
         ops.where(known, labels, 0),

@@ -295,7 +295,7 @@ class Model(Layer, Trainer, Inputs, InFiles, StateTree):
             outputs = functional.called(given, training, again=again)
             record.outputs, record.branches = outputs, functional.branches()
             record.said = training is not None or functional.says_training()
-        self._calls = self._calls or [Traced(args, outputs)]
+        self._note_call(Traced(args, outputs))
         if call_context.owner() is not None:
             call_context.owner().losses += record.losses
             call_context.owner().branches |= record.branches

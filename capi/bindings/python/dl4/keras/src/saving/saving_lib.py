@@ -194,6 +194,12 @@ def _write_archive(model, file):
                 archive.write(place, os.path.relpath(place, folder).replace(os.sep, "/"))
 
 
+def write_object(thing, filepath):
+    """A layer that stands alone, as .keras."""
+    with _replacing(_path(filepath, True)) as file:
+        _write_archive(thing, file)
+
+
 def _write_folder(model, path):
     _warn_unbuilt(model)
     os.makedirs(path, exist_ok=True)

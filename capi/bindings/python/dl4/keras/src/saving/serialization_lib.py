@@ -135,13 +135,17 @@ def _object_config(thing):
         "registered_name": name or (cls.__name__ if own or functional else None),
     }
     is_model = getattr(cls, "_interface", None) == "model"
-    if is_model or hasattr(cls, "_category") and overrides.is_overridden(thing, "get_build_config"):
+    if is_model or hasattr(cls, "_category") and _says_how_it_is_built(thing):
         build_config = thing.get_build_config()
         if build_config is not None:
             item["build_config"] = serialize_keras_object(build_config)
     if is_model and thing.compiled:
         item["compile_config"] = thing.get_compile_config()
     return item
+
+
+def _says_how_it_is_built(thing):
+    return "get_build_config" in vars(type(thing)) or overrides.is_overridden(thing, "get_build_config")
 
 
 def _array_config(array):
@@ -346,8 +350,13 @@ def _inside(value):
 
 
 def _known_class(name, config):
-    """A class of the library's kinds; if a loss and a metric share the name, the module in the config decides."""
-    return registry.find_class(name, str(config.get("module") or "").split(".")[-1])
+    """A class of the library's kinds; if a loss and a metric share the name, the module in the config decides. Or
+    another public one of that module. TFDIdentity is what Keras's FeatureSpace takes for Identity."""
+    module = str(config.get("module") or "")
+    found = registry.find_class("Identity" if name == "TFDIdentity" else name, module.split(".")[-1])
+    if found is None and module.startswith("keras."):
+        found = getattr(sys.modules.get(f"{_ROOT}.{module[len('keras.') :]}"), name, None)
+    return found
 
 
 def serialize(thing):

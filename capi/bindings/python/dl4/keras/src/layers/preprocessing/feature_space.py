@@ -7,6 +7,7 @@ from ...data.dataset import Dataset
 from ...data.structure import as_array
 from ...export import keras_export
 from ...saving.object_registration import register_keras_serializable
+from ...saving.saving_lib import write_object
 from ...saving.serialization_lib import deserialize_keras_object, serialize_keras_object
 from ...symbolic.tensor import Input, is_tensor
 from ...utils.naming import unique_name
@@ -313,10 +314,25 @@ class FeatureSpace(DataLayer):
     def from_config(cls, config, **_):
         return cls(**config)
 
+    def get_build_config(self):
+        return {key: layer.get_build_config() for key, layer in self.preprocessors.items()}
+
+    def build_from_config(self, config):
+        for key, built in config.items():
+            layer = self.preprocessors[key]
+            if built and not layer.built:
+                layer.build_from_config(built)
+        self._is_adapted = True
+
+    def save_own_variables(self, store):
+        """What it learned stands in the layers in it."""
+
+    def load_own_variables(self, store):
+        pass
+
     def save(self, filepath):
-        raise NotImplementedError(
-            "FeatureSpace.save is not in this version of the library: keep get_config() and the data"
-        )
+        """As .keras, which load_model() reads."""
+        write_object(self, filepath)
 
 
 def _size_of(key, layer):

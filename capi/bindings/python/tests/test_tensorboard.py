@@ -46,6 +46,24 @@ class Files(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = folder.name
 
+    def test_summaries_by_hand(self):
+        self.assertFalse(tf.summary.scalar("nobody", 1.0, step=0))
+        writer = tf.summary.create_file_writer(os.path.join(self.folder, "mine"))
+        with writer.as_default(step=4):
+            self.assertTrue(tf.summary.scalar("score", np.float32(0.25)))
+            self.assertTrue(tf.summary.scalar("score", tf.constant(0.75), step=5))
+            self.assertTrue(tf.summary.histogram("weights", X, step=5))
+            with self.assertRaisesRegex(ValueError, "Expected scalar shape"):
+                tf.summary.scalar("score", X, step=6)
+            with self.assertRaisesRegex(NotImplementedError, "`description`"):
+                tf.summary.scalar("score", 1.0, step=6, description="of what")
+        self.assertFalse(tf.summary.scalar("score", 1.0, step=7))
+        with writer.as_default(), self.assertRaisesRegex(ValueError, "No step set"):
+            tf.summary.scalar("score", 1.0)
+        writer.close()
+        self.assertEqual(scalars(f"{self.folder}/mine"), {("score", 4): 0.25, ("score", 5): 0.75})
+        self.assertEqual(read(f"{self.folder}/mine")["weights", 5][0], "histograms")
+
     def fit(self, epochs=2, **options):
         m = model()
         callback = keras.callbacks.TensorBoard(self.folder, **options)

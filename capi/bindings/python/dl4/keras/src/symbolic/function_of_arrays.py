@@ -3,7 +3,7 @@
 import functools
 
 from ..backend import call_context
-from ..tree import flatten
+from ..tree import flatten, map_nest
 from .step import CompiledStep
 from .tensor import is_tensor
 
@@ -55,10 +55,15 @@ def function(func=None, input_signature=None, autograph=True, jit_compile=None, 
         except (AttributeError, NotImplementedError, TypeError, ValueError):
             plain.add(True)
             return func(*args, **kwargs)
-        return trace()
+        return map_nest(_told, trace())
 
     either.python_function = func
     return either
+
+
+def _told(x):
+    """Of a metric its result, which it has once the function has run."""
+    return x.result() if getattr(x, "_category", None) == "metric" else x
 
 
 def _as_signed(args, signature, who):

@@ -13,8 +13,8 @@ PAGE = TOP / "capi/ONNX.md"
 HEAD = """# Operators of ONNX
 
 Written by `cmake/onnx_page.py` from the tables and the refusals in `src/io/onnx`; a test compares the two. Opsets {0} to
-{1} are read, {2} is written. What an operator refuses stands beside it, in the words of the message; "..." stands for a
-number or a name. `dl4 convert a.onnx b.onnx` reads and writes.
+{1} are read, {2} is written. The last column has what is refused, in the words of the message; "..." is a number or
+a name. `dl4 convert a.onnx b.onnx` reads and writes.
 """
 STRING = r'"(?:[^"\\]|\\.)*"'
 DOMAINS = {"ml": "ai.onnx.ml", "microsoft": "com.microsoft", "microsoft_quantized": "com.microsoft"}

@@ -315,7 +315,7 @@ TEST(Workers, AReductionThatFailsLeavesTheLastCompleteStep) {
       EXPECT_EQ(e.code, Code::callback_failed);
       expect_same_bits(weights(*m), before);
       EXPECT_EQ(t.get("iterations"), static_cast<double>(steps));
-      EXPECT_NE(refusal([&] { t.step(rows.batch(0, 5)); }).message.find("apart"), std::string::npos);
+      EXPECT_NE(refusal([&] { t.step(rows.batch(0, 5)); }).message.find("out of step"), std::string::npos);
     });
   }
 }
@@ -352,7 +352,7 @@ TEST(Workers, WhatIsNoSumIsRefused) {
           nullptr);
       const Error e = refusal([&] { t.step(rows.batch(rank * 5, 5)); });
       EXPECT_EQ(e.code, Code::callback_failed);
-      EXPECT_NE(e.message.find("not the sum"), std::string::npos) << e.message;
+      EXPECT_NE(e.message.find("did not return the sum"), std::string::npos) << e.message;
     });
   }
 }

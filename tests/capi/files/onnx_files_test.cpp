@@ -212,13 +212,14 @@ TEST_F(OnnxFiles, AreRefusedByNodeAndOp) {
                  {"com.microsoft"});
   expect_refusal(model(node("Relu", {"x"}), 0), DL4_UNSUPPORTED, {"opset 0", "1 to"});
   expect_refusal(model(node("Relu", {"x"}), 99), DL4_UNSUPPORTED, {"opset 99"});
-  expect_refusal(model(node("Relu", {"z"})), DL4_CORRUPT_FILE, {"the_Relu", "nothing gives \"z\""});
+  expect_refusal(model(node("Relu", {"z"})), DL4_CORRUPT_FILE, {"the_Relu", "no node computes \"z\""});
   expect_refusal(model(node("Relu", {"x"}) + node("Relu", {"x"})), DL4_CORRUPT_FILE, {"\"y\" is given twice"});
   expect_refusal(model(node("Softmax", {"x"}, attribute("axis", field(3, int64_t{7}), 2))), DL4_CORRUPT_FILE,
                  {"axis 7"});
   expect_refusal(model(node("LeakyRelu", {"x"}, attribute("alpha", field(3, int64_t{7}), 2))), DL4_UNSUPPORTED,
                  {"alpha"});
-  expect_refusal(model(node("ConvTranspose", {"x", "x"})), DL4_UNSUPPORTED, {"the_ConvTranspose", "must be a constant"});
+  expect_refusal(model(node("ConvTranspose", {"x", "x"})), DL4_UNSUPPORTED,
+                 {"the_ConvTranspose", "must be a constant"});
   const std::string no_outputs = field(1, field(1, std::string("x")) + field(4, std::string("Split")));
   expect_refusal(model(no_outputs), DL4_CORRUPT_FILE, {"has no outputs"});
   expect_refusal(model(named("Shape", {"x"}, "s") + named("Squeeze", {"s"}, "one", integers("axes", {0})) +

@@ -1,6 +1,7 @@
 """Recurrent cells that are Python."""
 
 import pickle
+import tempfile
 import unittest
 
 import dl4.keras as keras
@@ -58,6 +59,47 @@ class Cells(unittest.TestCase):
         x[:, 2:] = 0
         got = keras.Sequential([keras.Input((4, 3)), layers.Masking(), layers.RNN(Cell(5))])(x)
         np.testing.assert_allclose(got, steps(X)[:, 1], 1e-5)
+
+    def test_any_number_of_steps(self):
+        i = keras.Input((None, 3))
+        for how in ({}, {"return_sequences": True}, {"return_sequences": True, "go_backwards": True}):
+            model = keras.Model(i, layers.RNN(Cell(5), **how)(i))
+            for n in (4, 2):
+                x = X[:, n - 1 :: -1] if "go_backwards" in how else X[:, :n]
+                expected = steps(x) if how else steps(x)[:, -1]
+                np.testing.assert_allclose(model.predict(X[:, :n], verbose=0), expected, 1e-5)
+
+    def test_they_learn_as_those_of_known_number(self):
+        x, models = X.copy(), []
+        x[0, 2:] = 0
+        for n in (None, 4):
+            i = keras.Input((n, 3))
+            model = keras.Model(i, layers.RNN(Cell(5))(layers.Masking()(i)))
+            np.testing.assert_allclose(model.predict(x, verbose=0)[0], steps(X)[0, 1], 1e-5)
+            model.compile(keras.optimizers.SGD(0.5), "mse")
+            model.fit(x, np.ones((2, 5)), epochs=3, shuffle=False, verbose=0)
+            models.append(model)
+        self.assertGreater(models[0].get_weights()[0].min(), 1.01)
+        for a, b in zip(*(model.get_weights() for model in models)):
+            np.testing.assert_allclose(a, b, 1e-5)
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ("m.keras", "m.safetensors"):
+                models[0].save(f"{folder}/{name}")
+                again = keras.saving.load_model(f"{folder}/{name}")
+                np.testing.assert_allclose(again.predict(x, verbose=0), models[0].predict(x, verbose=0), 1e-6)
+
+    def test_loops_over_the_rows_of_a_batch(self):
+        rows, i = X[:, 0], keras.Input((3,))
+        pairs = rows + [rows[1], 0 * rows[1]]
+        for loop, expected in (
+            (lambda x: ops.map(lambda r: r * 2 + ops.sum(r), x), rows * 2 + rows.sum(-1, keepdims=True)),
+            (lambda x: ops.vectorized_map(ops.sum, x), rows.sum(-1)),
+            (lambda x: ops.scan(lambda c, r: (c + r, c * 2), ops.zeros(3), x)[1], 2 * (np.cumsum(rows, 0) - rows)),
+            (lambda x: ops.scan(lambda c, r: (r, c + r), ops.zeros(3), x, reverse=True)[1], pairs),
+            (lambda x: x * ops.scan(lambda c, r: (c + r, None), ops.zeros(3), x)[0], rows * rows.sum(0)),
+        ):
+            np.testing.assert_allclose(loop(rows), expected, 1e-5)
+            np.testing.assert_allclose(keras.Model(i, loop(i)).predict(rows, verbose=0), expected, 1e-5)
 
     def test_states_from_batch_to_batch(self):
         i = keras.Input((4, 3), batch_size=2)
@@ -181,8 +223,17 @@ class Cells(unittest.TestCase):
         kept(X)
         with self.assertRaisesRegex(ValueError, "Expected batch size: 2\n- Received batch size: 1"):
             kept(X[:1])
-        with self.assertRaisesRegex(NotImplementedError, "expected a known number of steps"):
-            layers.RNN(Cell(2))(keras.Input((None, 3)))
+        class Inside(Cell):
+            def build(self, shape):
+                self.dense = layers.Dense(self.units)
+
+            def call(self, x, states):
+                h = self.dense(x) + states[0]
+                return h, [h]
+
+        self.assertEqual(layers.RNN(Inside(2))(X).shape, (2, 2))
+        with self.assertRaisesRegex(NotImplementedError, "number of steps is free: expected operators and variables"):
+            layers.RNN(Inside(2))(keras.Input((None, 3)))
 
 
 class Losses(unittest.TestCase):

@@ -6,6 +6,7 @@ import string
 
 from .. import ops, overrides, random
 from ..registry import create, facts
+from ..tree import flatten
 from .layer import category, Layer
 
 
@@ -16,13 +17,6 @@ def _causal(query, key):
 
 def _steps(x):
     return ops.arange(ops.shape(x)[1])
-
-
-def _wide(mask, rank, axis):
-    """A mask with axes of size 1 at a place, to this rank."""
-    for _ in range(rank - len(mask.shape)):
-        mask = ops.expand_dims(mask, axis)
-    return mask
 
 
 class _Scores(Layer):
@@ -101,6 +95,7 @@ class _Heads(Layer):
             return super().call(query, value, key, **masks, **said)
         key = value if key is None else key
         self._build_native(query.shape, value.shape, key.shape)
+        masks = {k: flatten(m)[0] if isinstance(m, list) else m for k, m in masks.items()}
         seen = self._compute_attention_mask(query, value, **masks)
         parts = [self._query_dense(query), self._key_dense(key), self._value_dense(value)]
         y, scores = self._attend(*parts, seen, training, return_attention_scores)
@@ -127,21 +122,31 @@ class _Heads(Layer):
         self._softmax = create("layer", "Softmax", axis=[*range(-len(self._attention_axes), 0)])
         self._dropout_layer = create("layer", "Dropout", rate=self.dropout, seed=self.seed)
 
-    def _computed(self, query, key, value, attention_mask, training, use_causal_mask):
+    def _computed(self, query, key, value, attention_mask, training, use_causal_mask, with_scores):
         self._need_parts(len(query.shape))
         if use_causal_mask:
             seen = self._compute_causal_mask(query, value)
             attention_mask = seen if attention_mask is None else ops.logical_and(attention_mask, seen)
         query = query * (1 / math.sqrt(query.shape[-1]))
-        scores = self._masked_softmax(ops.einsum(self._dot_product_equation, key, query), attention_mask)
+        scores = ops.einsum(self._dot_product_equation, key, query)
+        if with_scores or self.dropout or len(query.shape) != 4 or overrides.is_overridden(self, "_masked_softmax"):
+            scores = self._masked_softmax(scores, attention_mask)
+        else:  # as Keras's fused attention, in which a query that may see no key sees all alike
+            hidden = attention_mask is not None
+            scores = self._softmax(ops.where(self._wide(attention_mask, scores), scores, -1e30) if hidden else scores)
         kept = self._dropout_layer(scores, training=training) if self.dropout else scores
         return ops.einsum(self._combine_equation, kept, value), scores
 
     def _masked_softmax(self, attention_scores, attention_mask=None):
-        if attention_mask is not None:
-            seen = _wide(attention_mask, len(attention_scores.shape), -2 * len(self._attention_axes) - 1)
-            attention_scores = ops.where(seen, attention_scores, -1e30)  # also of a query that may see no key
-        return self._softmax(attention_scores)
+        if attention_mask is None:
+            return self._softmax(attention_scores)
+        return self._softmax(attention_scores, mask=self._wide(attention_mask, attention_scores))
+
+    def _wide(self, mask, scores):
+        """A mask with axes of size 1 for the heads."""
+        for _ in range(len(scores.shape) - len(mask.shape)):
+            mask = ops.expand_dims(mask, -2 * len(self._attention_axes) - 1)
+        return mask
 
     def _compute_attention_mask(
         self,
@@ -213,20 +218,24 @@ class _MultiHeadAttention(_Heads):
         use_causal_mask=False,
     ):
         """The heads' outputs and scores, of projections (B, T, heads, dim)."""
-        return self._computed(query, key, value, attention_mask, training, use_causal_mask)
+        return self._computed(query, key, value, attention_mask, training, use_causal_mask, return_attention_scores)
 
 
 class _GroupQueryAttention(_Heads):
     __doc__ = None
+    _return_attention_scores = False  # in the call that is under way
 
     def _attend(self, query, key, value, mask, training, with_scores):
+        self._return_attention_scores = with_scores
         times = self.num_query_heads // self.num_key_value_heads
         key, value = ops.repeat(key, times, axis=2), ops.repeat(value, times, axis=2)
         return self._compute_attention(query, key, value, attention_mask=mask, training=training)
 
     def _compute_attention(self, query, key, value, attention_mask=None, training=None, use_causal_mask=False):
         """The heads' outputs and scores, of projections (B, T, heads, dim)."""
-        return self._computed(query, key, value, attention_mask, training, use_causal_mask)
+        return self._computed(
+            query, key, value, attention_mask, training, use_causal_mask, self._return_attention_scores
+        )
 
 
 class Projection:

@@ -1,10 +1,11 @@
-"""RNN of a cell that is Python: its steps are laid out one after the other."""
+"""RNN of a cell that is Python: its steps are laid out one after the other, or a loop where their number is free."""
 
 import inspect
 
 from .. import ops
 from ..kind import is_native, Kind
 from ..saving.serialization_lib import deserialize_keras_object, serialize_keras_object
+from ..symbolic.loop import scanned
 from ..tree import flatten, map_nest, pack_like
 from . import weights
 from .in_python import in_python
@@ -120,32 +121,44 @@ class _RNN(Layer):
         return found if isinstance(self.cell, list) else found[0]
 
     def call(self, sequences, initial_state=None, mask=None, training=False):
-        steps = sequences.shape[1]
-        if steps is None:
-            raise NotImplementedError(
-                f"{self.name}: RNN of a cell in Python: expected a known number of steps, got {sequences.shape}"
-            )
-        states = self._first_states(sequences, initial_state)
-        states = states if isinstance(self.cell, list) else [states]
         mask = flatten(mask)[0] if mask is not None else None
-        outputs, last = [], None
-        for t in reversed(range(steps)) if self.go_backwards else range(steps):
-            output, new = self._step(sequences[:, t], states, training)
-            if mask is not None:
-                here = mask[:, t]
-                blank = ops.zeros_like(output) if last is None or self.zero_output_for_mask else last
-                last = _chosen(here, output, output * 0 if last is None else last)
-                output = _chosen(here, output, blank)
-                new = pack_like(new, [_chosen(here, a, b) for a, b in zip(flatten(new), flatten(states))])
-            else:
-                last = output
-            outputs.append(output)
-            states = new
+        states, batch = self._first_states(sequences, initial_state), ops.shape(sequences)[0]
+        states = states if isinstance(self.cell, list) else [states]
+        last = ops.zeros((batch, *_shape(_output_size(self._cells[-1]))))
+
+        def step(carried, items):
+            (states, last), (x, seen) = carried, items
+            output, new = self._step(x, states, training)
+            if seen is None:
+                return (new, output), output
+            blank = ops.zeros_like(output) if self.zero_output_for_mask else last
+            new = pack_like(new, [_chosen(seen, a, b) for a, b in zip(flatten(new), flatten(states))])
+            return (new, _chosen(seen, output, last)), _chosen(seen, output, blank)
+
+        if sequences.shape[1] is None:
+            (states, last), output = self._scanned(step, (states, last), sequences, mask)
+        else:
+            outputs, steps = [], range(sequences.shape[1])
+            for t in reversed(steps) if self.go_backwards else steps:
+                items = sequences[:, t], None if mask is None else mask[:, t]
+                (states, last), output = step((states, last), items)
+                outputs.append(output)
+            output = ops.stack(outputs, 1) if self.return_sequences else last
         if self.stateful:
             for variable, state in zip(flatten(self._states), flatten(states)):
                 variable.assign(state)
-        output = ops.stack(outputs, 1) if self.return_sequences else last
+        output = output if self.return_sequences else last
         return (output, *self._shown(states)) if self.return_state else output
+
+    def _scanned(self, step, carried, sequences, mask):
+        """As many steps as the data has."""
+        by_time = [ops.swapaxes(x, 0, 1) for x in (sequences, mask) if x is not None]
+
+        def one(carried, items):
+            return step(carried, (items[0], items[1] if mask is not None else None))
+
+        carried, outputs = scanned(one, carried, by_time, self.go_backwards)
+        return carried, ops.swapaxes(outputs, 0, 1)
 
     def _first_states(self, sequences, initial_state):
         size = sequences.shape[0]

@@ -30,7 +30,8 @@ class TracedCalls:
         if self.built:
             return
         self._shapes = self._shapes_of(args, kwargs)
-        self._dtypes = [t.dtype for t in flatten([args, kwargs]) if is_tensor(t)]
+        given = [args, {k: v for k, v in kwargs.items() if not _is_mask(k)}]
+        self._dtypes = [t.dtype for t in flatten(given) if is_tensor(t)]
         if overrides.is_overridden(self, "build"):
             with call_context.apart(), attributes.apart():  # a model that is made in it is no part of this call
                 self.build(*self._shapes_for("build", args, kwargs))
@@ -71,7 +72,7 @@ class TracedCalls:
         """Of what a call is given but masks, in the order of its arguments."""
         names = list(inspect.signature(self.call).parameters)
         named = sorted(kwargs.items(), key=lambda item: names.index(item[0]) if item[0] in names else len(names))
-        given = [v for k, v in named if k != "mask" and not k.endswith("_mask") and (is_tensor(v) or is_array(v))]
+        given = [v for k, v in named if not _is_mask(k) and (is_tensor(v) or is_array(v))]
         return [
             map_nest(lambda t: t.shape if is_tensor(t) else getattr(t, "shape", None), a)
             for a in (*args, *given)
@@ -239,6 +240,10 @@ class TracedCalls:
         if not calls and self._class_name is not None:
             self._calls, self.built, self._first_native_call = calls, built, first
         return map_nest(lambda t: tuple(t.shape), outputs)
+
+
+def _is_mask(name):
+    return name == "mask" or name.endswith("_mask")
 
 
 def _masked_alone(t, mask):

@@ -5,6 +5,7 @@ import builtins
 import functools
 
 from ..symbolic import numpy_call
+from ..symbolic.loop import scanned
 from ..symbolic.numpy_call import specified
 from ..symbolic.tensor import is_tensor
 from ..tree import flatten, map_nest, pack_like
@@ -85,9 +86,7 @@ def map(f, xs):  # noqa: A001
     xs = _as_tensors(xs)
     rows = flatten(xs)[0].shape[0]
     if rows is None:
-        one = f(map_nest(lambda x: take(x, 0, 0), xs))
-        tensors = [t for t in flatten(xs) if is_tensor(t)]
-        return map_nest(lambda y: specified("map", tensors, (None, *y.shape), y.dtype), one)
+        return scanned(lambda _, x: ((), f(x)), (), xs)[1]
     got = [f(map_nest(lambda x, i=i: take(x, i, 0), xs)) for i in range(rows)]
     return pack_like(got[0], [stack(list(values)) for values in zip(*(flatten(g) for g in got))])
 
@@ -109,10 +108,8 @@ def scan(f, init, xs=None, length=None, reverse=False, unroll=1):
     rows = int(length) if xs is None or length is not None else flatten(xs)[0].shape[0]
     carry, got = _as_tensors(init), []
     if rows is None:
-        carry, y = f(carry, map_nest(lambda x: take(x, 0, 0), xs))
-        tensors = [t for t in flatten(xs) if is_tensor(t)]
-        ys = map_nest(lambda v: specified("scan", tensors, (None, *v.shape), v.dtype), y)
-        return _unended("scan", carry), ys
+        carry, ys = scanned(f, carry, xs, reverse)
+        return carry, map_nest(lambda y: y if y is None or not reverse else flip(y, 0), ys)
     order = reversed(range(rows)) if reverse else range(rows)
     for i in order:
         carry, y = f(carry, None if xs is None else map_nest(lambda x, i=i: take(x, i, 0), xs))

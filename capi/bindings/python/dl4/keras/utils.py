@@ -34,7 +34,6 @@ __getattr__, __dir__ = _names_later(
         ".src.utils.file_utils": "get_file",
         ".src.utils.progbar": "Progbar",
         ".src.utils.image_utils": "array_to_img img_to_array load_img save_img",
-        ".src.utils.progbar": "Progbar",
         ".src.utils.sequence_utils": "pad_sequences timeseries_dataset_from_array",
     },
 )

@@ -256,6 +256,16 @@ class Projection:
     def weights(self):
         return [w for w in (self.kernel, self.bias) if w is not None]
 
+    def get_weights(self):
+        return [w.numpy() for w in self.weights]
+
+    def set_weights(self, weights):
+        mine = self.weights
+        if len(mine) != len(weights):
+            raise ValueError(f"the projection {self.name!r} has {len(mine)} weights, got {len(weights)}")
+        for w, value in zip(mine, weights):
+            w.assign(value)
+
     def __call__(self, x):
         if self._attention._config.get("quantization") is not None:
             raise NotImplementedError(f"{self._attention.name}: a projection that is quantized is not called alone")

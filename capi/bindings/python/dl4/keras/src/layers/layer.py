@@ -26,7 +26,6 @@ from ..utils.naming import snake_case, unique_name
 from . import cells, copies, normalization
 from .custom import CustomLayer
 from .input_layer import InputLayer
-from .parts import projection
 from .quantized import QuantizedLayer
 from .tracing import TracedCalls
 from .weights import LayerWeights, reset_state, states
@@ -334,9 +333,6 @@ class Layer(CustomLayer, TracedCalls, QuantizedLayer, LayerWeights, Kind):
     def __getattr__(self, key):
         if key == "_layers":
             return self._inner_layers()
-        part = projection(self, key) if key.endswith("_dense") else None
-        if part is not None:
-            return part
         if key.startswith("_"):
             raise AttributeError(key)
         if key == "dtype":

@@ -1,4 +1,5 @@
 // Models: weights, files.
+#include "graph/lora.hpp"
 #include "graph/quantize.hpp"
 #include "io/model_file.hpp"
 #include "io/onnx/onnx.hpp"
@@ -12,6 +13,7 @@ constexpr char verified[] = "check sums and sizes of every tensor";
 struct LoadOptions {
   bool verify = true, external_data = true, weights = true;
   Json quantize;
+  bool merge_lora = false;
   void fields(kinds::Fields &f) {
     f("verify", verify).doc(verified);
     f("external_data", external_data)
@@ -21,6 +23,7 @@ struct LoadOptions {
         .doc(
             "what becomes of the weights, as by Keras's quantize(): a mode, or an object with \"mode\", \"layers\", "
             "\"value_range\" and \"epsilon\"; null: nothing");
+    f("merge_lora", merge_lora).doc("layers lose their LoRA, whose products become part of the kernels");
   }
 };
 
@@ -37,6 +40,7 @@ dl4_model *load(dl4_context &c, const io::Source &source, const char *options, c
   io::Told told;
   auto core =
       io::load_model(source, c.core->settings(), how.verify, how.external_data ? folder : "", &told, how.weights);
+  if (how.merge_lora) core = graph::without_lora(*core);
   if (!how.quantize.is_null()) {
     graph::Quantize to;
     kinds::read_fields(to, how.quantize.is_string() ? Json{{"mode", how.quantize}} : how.quantize);

@@ -702,6 +702,9 @@ DL4_API DL4_CHECKED dl4_error *dl4_graph_build(dl4_graph *g, const dl4_node *in,
  *                          MultiHeadAttention and GroupQueryAttention, in inner models too), "value_range" and
  *                          "epsilon" of the weights. "mode" may be an object like the attribute "quantization" of a
  *                          layer, which also configures how inputs are quantized; default null
+ *   merge_lora     bool    layers with lora_rank lose it: the product of their two matrices becomes part of the kernel,
+ *                          which is trained again. Keras's formats hold such a merged kernel beside a lora_rank: it is
+ *                          read as the kernel, and the two matrices are zeros, as in Keras; default false
  * May be NULL: c, options.
  * Errors: DL4_NOT_FOUND (path), DL4_IO (path), DL4_CORRUPT_FILE (path), DL4_VERSION (path), DL4_UNKNOWN_KIND (path),
  * DL4_UNSUPPORTED (path). */

@@ -196,8 +196,8 @@ void refuse_unknown_keys(const Json &config, const std::vector<std::string> &key
       throw Error(Code::unsupported, text("\"dtype\": only float32 is supported, got ", value.shown()))
           .with("attribute", std::string(key));
     }
-    // Keras writes them for every Dense and Embedding; null means that they are not used.
-    if (of_keras && value.is_null() && (key == "quantization_config" || key == "lora_rank" || key == "lora_alpha"))
+    // Keras writes it for every Dense and Embedding; null means that it is not used.
+    if (of_keras && value.is_null() && key == "quantization_config")
       continue;
     throw Error(Code::invalid_argument, text("unknown attribute \"", key, '"'))
         .with("attribute", std::string(key))

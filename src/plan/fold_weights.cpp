@@ -35,11 +35,11 @@ class Folder {
   void find_fixed() {
     fixed_ = PerValue<bool>(p_);
     for (Id v : p_.ids()) fixed_[v] = p_[v].role == Role::constant;
-    of_bytes_ = PerValue<bool>(p_);
+    once_ = PerValue<bool>(p_);
     for (size_t i = 0; i < states_.size(); ++i) {
       const Id v = p_.states[i];
-      of_bytes_[v] = p_[v].dtype == DType::u8;
-      fixed_[v] = of_bytes_[v] || p_[v].dtype == DType::f32;
+      once_[v] = p_[v].dtype == DType::u8;
+      fixed_[v] = once_[v] || p_[v].dtype == DType::f32;
     }
     for (const Step &s : p_.steps) {
       bool all = !s.op->is_volatile();
@@ -47,11 +47,10 @@ class Folder {
         all = all && (s.src[i] == none || fixed_[s.src[i]] ||
                       (!s.op->reads(static_cast<int>(i)) && p_[s.src[i]].shape.known()));
       for (Id v : s.dst) all = all && p_[v].shape.known();
-      const bool bytes =
-          all && std::any_of(s.src.begin(), s.src.end(), [&](Id v) { return v != none && of_bytes_[v]; });
-      for (Id v : s.dst) fixed_[v] = all, of_bytes_[v] = bytes;
-      // What quantized weights stand for is computed once.
-      if (bytes) asked_.insert(asked_.end(), s.dst.begin(), s.dst.end());
+      const bool once = all && (as<MatMulOp>(s) ||
+                                std::any_of(s.src.begin(), s.src.end(), [&](Id v) { return v != none && once_[v]; }));
+      for (Id v : s.dst) fixed_[v] = all, once_[v] = once;
+      if (once) asked_.insert(asked_.end(), s.dst.begin(), s.dst.end());
     }
   }
 
@@ -162,7 +161,8 @@ class Folder {
   Program &p_;
   std::vector<Tensor> &states_;
   PerValue<int32_t> used_;
-  PerValue<bool> fixed_, of_bytes_;     // of_bytes_: of weights of bytes
+  // once_: to be computed once, however large: what quantized weights stand for, and products of weights.
+  PerValue<bool> fixed_, once_;
   PerValue<std::optional<size_t>> at_;  // the step that makes each value, of those kept
   std::vector<Id> asked_;               // weights and biases made anew
 };

@@ -96,6 +96,12 @@ TEST(FoldWeights, BehindConvolutionsAndProducts) {
   }
 }
 
+// However large they are: here the kernel and what LoRA adds to it.
+TEST(FoldWeights, ProductsOfWeights) {
+  const Json attributes{{"units", 200}, {"lora_rank", 2}};
+  EXPECT_EQ(folded(Net({free_dim, 200}).add("Dense", attributes), {3, 200}), (Names{"matmul"}));
+}
+
 TEST(FoldWeights, NotWhatStandsApart) {
   const Shape image{free_dim, 6, 6, 2}, two{2, 6, 6, 2};
   const Json conv{{"filters", 3}, {"kernel_size", 3}}, relu{{"filters", 3}, {"kernel_size", 3}, {"activation", "relu"}};

@@ -72,13 +72,15 @@ TEST(Registry, TellsArgumentsByPositionAsKeras) {
             "Dense.quantization RandomBrightness.data_format RandomContrast.data_format Solarization.data_format "
             "LayerNormalization.rms_scaling "
             "Embedding.activity_regularizer Embedding.quantization "
-            "ReversibleEmbedding.activity_regularizer ReversibleEmbedding.quantization "
-            "EinsumDense.activity_regularizer EinsumDense.quantization "
+            "ReversibleEmbedding.activity_regularizer ReversibleEmbedding.lora_rank ReversibleEmbedding.lora_alpha "
+            "ReversibleEmbedding.quantization EinsumDense.activity_regularizer EinsumDense.quantization "
+            "Conv1D.lora_rank Conv1D.lora_alpha Conv2D.lora_rank Conv2D.lora_alpha Conv3D.lora_rank Conv3D.lora_alpha "
             "LSTM.zero_output_for_mask LSTM.implementation "
             "GRU.zero_output_for_mask GRU.implementation SimpleRNN.zero_output_for_mask ConvLSTM1D.unroll "
             "ConvLSTM1D.zero_output_for_mask ConvLSTM2D.unroll ConvLSTM2D.zero_output_for_mask ConvLSTM3D.unroll "
             "ConvLSTM3D.zero_output_for_mask AdditiveAttention.seed "
-            "MultiHeadAttention.quantization GroupQueryAttention.quantization "
+            "MultiHeadAttention.quantization MultiHeadAttention.lora "
+            "GroupQueryAttention.quantization GroupQueryAttention.lora "
             "Accuracy.by_shape BinaryCrossentropy.axis ");
 }
 
@@ -102,7 +104,7 @@ TEST(Registry, RefusesWrongAttributes) {
   };
   refused({{"unit", 3}}, "unknown attribute \"unit\"; did you mean \"units\"?");
   refused({{"units", 3}, {"colour", 1}}, "unknown attribute \"colour\"");
-  refused({{"units", 3}, {"lora_rank", 4}}, "unknown attribute \"lora_rank\"");
+  refused({{"units", 3}, {"lora_ranks", 4}}, "unknown attribute \"lora_ranks\"");
   refused(Json::object(), "attribute \"units\" is missing");
   refused({{"units", "3"}}, "\"units\": expected an integer, got \"3\"");
   refused({{"units", 3.0}}, "\"units\": expected an integer, got 3.0");

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "base/checked.hpp"
+#include "graph/lora.hpp"
 #include "io/bytes.hpp"
 #include "io/hdf5/hdf5.hpp"
 #include "io/keras/json.hpp"
@@ -115,7 +116,9 @@ std::map<const graph::Weight *, Tensor> values_of(const Hdf5 &file, const Json &
     return values;
   }
   const Store store(file, config, weights, of_file);
-  for (const auto &w : weights) values[w.get()] = store.value(*w);
+  // What LoRA had learned is in the kernels.
+  for (const auto &w : weights)
+    values[w.get()] = graph::is_of_lora(*w) ? make_zeros(w->spec.dtype, w->spec.shape) : store.value(*w);
   return values;
 }
 
@@ -226,8 +229,10 @@ namespace {
 KerasFile file_of(const graph::Model &m, Json config, std::vector<std::string> *order = nullptr) {
   KerasFile file;
   KerasPaths paths = keras_paths(config, m.weights());
+  const bool lora = std::ranges::any_of(m.weights(), [](const auto &w) { return graph::is_of_lora(*w); });
+  const auto merged = lora ? graph::without_lora(m) : nullptr;
   for (const auto &[path, name] : paths.weights) {
-    file.tensors.emplace(path, m.weight(name)->value);
+    file.tensors.emplace(path, (merged ? *merged : m).weight(name)->value);
     for (const char *natural : kinds::natural_weights)
       if (name.ends_with(text('/', natural))) file.natural.insert(path);
   }

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/error.hpp"
+#include "graph/lora.hpp"
 #include "io/keras/operations.hpp"
 #include "kinds/inner_layer.hpp"
 
@@ -111,6 +112,9 @@ class Walk {
   }
   void place(const std::string &path, const std::string &name) {
     paths.weights.emplace(path, name);
+    list(name);
+  }
+  void list(const std::string &name) {
     if (placed_.insert(name).second) paths.order.push_back(name);
   }
   // The kernel of the layer inside is an attribute of this one too.
@@ -123,7 +127,7 @@ class Walk {
     }
   }
   // A layer's own weights: those that are trained, then the others. A quantized layer's are in the order of its own
-  // list in Keras, in which it makes them.
+  // list in Keras, in which it makes them. Those of LoRA have no place, for they are part of the kernel there.
   void leaf(const std::string &prefix, const std::string &path) {
     std::vector<size_t> own = below(prefix);
     std::erase_if(own, [&](size_t i) { return weights_[i]->name.find('/', prefix.size()) != std::string::npos; });
@@ -132,7 +136,10 @@ class Walk {
         std::any_of(own.begin(), own.end(), [&](size_t i) { return weights_[i]->spec.dtype == DType::u8; });
     if (!quantized) std::stable_partition(own.begin(), own.end(), is_trained);
     int64_t n = 0;
-    for (size_t i : own) place(text(path, "/vars/", n++), weights_[i]->name);
+    for (size_t i : own)
+      if (!graph::is_of_lora(*weights_[i])) place(text(path, "/vars/", n++), weights_[i]->name);
+    for (size_t i : own)
+      if (graph::is_of_lora(*weights_[i])) list(weights_[i]->name);
   }
   // By number, in their order.
   std::vector<size_t> below(const std::string &prefix) const {

@@ -14,7 +14,7 @@ namespace dl4::io {
 using Weights = std::vector<std::shared_ptr<graph::Weight>>;
 
 // The weight of each path, of a model in Keras's JSON: {"layers/dense/vars/0": "dense/kernel"}. A weight may stand at
-// two. Refuses with UNSUPPORTED one that cannot be stored in Keras's files.
+// two; one of LoRA has none. Refuses with UNSUPPORTED one that cannot be stored in Keras's files.
 // is_there: the file's groups. of_file: the JSON is the file's own; else a model inside may have been a Sequential.
 struct KerasPaths {
   std::map<std::string, std::string> weights;  // by path

@@ -227,6 +227,9 @@ class Writer {
     for (const auto &[key, v] : given.items()) config[std::string(key)] = attribute(who, key, v);
     if (class_name.starts_with("SpatialDropout")) config.erase("trainable");  // it takes none
     to_policy(who, class_name, config);
+    config.erase("lora");  // Keras's attention says nothing of its projections
+    if (config.value("lora_rank", nullptr).is_null())
+      for (const char *key : {"lora_rank", "lora_alpha"}) config.erase(key);
     Json layer = object(module, class_name, std::move(config));
     if (module != kinds::keras_module("layer")) layer["registered_name"] = class_name;
     return layer;

@@ -422,7 +422,7 @@ TEST(Refused, OptionsKnowNoKeyOfKerassConfigs) {
   Bench b;
   auto t = trainer(small_net());
   auto data = dataset(b.x, b.y);
-  for (const char *json : {R"({"name": "x"})", R"({"dtype": "float32"})", R"({"lora_rank": null})"}) {
+  for (const char *json : {R"({"name": "x"})", R"({"dtype": "float32"})", R"({"quantization_config": null})"}) {
     const char *a = json;
     dl4_context *c = nullptr;
     dl4_session *s = nullptr;

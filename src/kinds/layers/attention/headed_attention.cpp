@@ -26,6 +26,10 @@ void HeadedAttention::headed_fields(Fields &f) {
   f("seed", seed).doc("seed of the dropout; null = from the context's");
   weights.fields(f);
   f("quantization", quantization).doc(quantization_doc);
+  f("lora", lora)
+      .doc(
+          "Keras's LoRA of projections: null, or by name (\"query\", \"key\", \"value\", \"gate\", "
+          "\"attention_output\") {\"rank\", \"alpha\"}, as lora_rank and lora_alpha of EinsumDense");
 }
 
 Facts HeadedAttention::headed_facts(const char *group_kernel, const char *value_kernel) const {
@@ -40,7 +44,9 @@ Facts HeadedAttention::headed_facts(const char *group_kernel, const char *value_
                       {"value/kernel", value_kernel},
                       {"value/bias", "as the kernel without its first axis", "use_bias"},
                       {"attention_output/kernel", "(heads, value size, D)"},
-                      {"attention_output/bias", "(D)", "use_bias"}},
+                      {"attention_output/bias", "(D)", "use_bias"},
+                      {"query/lora_kernel_a", "the kernel's, the last axis of size rank; of each in lora", "lora"},
+                      {"query/lora_kernel_b", "(rank, the kernel's last axis); of each in lora", "lora"}},
           .arguments = {{"query_mask", "tensor",
                          "(B, T) bool; by default what the query carries. A masked query gives all keys the same "
                          "weight. One that is given counts, as Keras's documentation says"},
@@ -59,6 +65,13 @@ void HeadedAttention::check() {
   if (flash_attention.value_or(false) && dropout > 0)
     throw Error(Code::invalid_argument, text("\"dropout\": expected 0 with flash_attention, got ", dropout))
         .with("attribute", "dropout");
+  for (const auto &[name, one] : lora) {
+    const bool known = name == "query" || name == "key" || name == "value" || name == "attention_output";
+    if (!known && (name != "gate" || !use_gate))
+      throw Error(Code::invalid_argument, text("\"lora\": there is no projection \"", name, '"'))
+          .with("attribute", "lora");
+    one.check(weights.kernel_constraint, quantization);
+  }
 }
 
 // The product of the last axes of x with a kernel, as Keras's EinsumDense.
@@ -69,16 +82,23 @@ Id HeadedAttention::projected(Call &c, const char *name, const Shape &in, const 
   const auto flat = [&](Id v, int keep, const Shape &s) {
     return s.rank() == 1 ? v : reshape(e, v, keep, {s.elements()});
   };
+  const auto product_to = [&](const Shape &to, Id from, Id kernel, Id bias, bool whole) {
+    const Id a = flat(from, leading, in), b = reshape(e, kernel, 0, {in.elements(), to.elements()});
+    const Id y = whole ? whole_product(e, a, b) : ops::matmul(e, a, b, {}, bias == none ? none : flat(bias, 0, to));
+    return to.rank() == 1 ? y : reshape(e, y, leading, to);
+  };
   const auto product = [&](Id from, Id kernel, Id bias, bool whole) {
-    const Id a = flat(from, leading, in), b = reshape(e, kernel, 0, {in.elements(), out.elements()});
-    const Id y = whole ? whole_product(e, a, b) : ops::matmul(e, a, b, {}, bias == none ? none : flat(bias, 0, out));
-    return out.rank() == 1 ? y : reshape(e, y, leading, out);
+    return product_to(out, from, kernel, bias, whole);
   };
   const auto bias = [&] {
     return w.use_bias
                ? c.weight(text(name, "/bias").c_str(), out, w.bias_initializer, w.bias_regularizer, w.bias_constraint)
                : none;
   };
+  static const Lora no_lora;
+  const auto found = lora.find(name);
+  const LoraKernel more{found == lora.end() ? no_lora : found->second, text(name, "/lora_kernel"), in.joined(out),
+                        w.kernel_regularizer};
   if (quantization) {
     KernelProduct p;
     p.prefix = text(name, '/');
@@ -91,15 +111,21 @@ Id HeadedAttention::projected(Call &c, const char *name, const Shape &in, const 
     const Shape ones(std::vector<int64_t>(static_cast<size_t>(out.rank()), 1));
     p.to_output = [&](Id scales) { return reshape(e, scales, leading, ones); };
     p.bias = bias;
+    if (more.lora)
+      p.more = [&] {
+        const Shape narrow = out.with(-1, *more.lora.rank);
+        return more.apart(c, [&](Id a) { return product_to(narrow, x, a, none, false); });
+      };
     return quantized_product(c, *quantization, x, p);
   }
   std::vector<int64_t> axes(static_cast<size_t>(in.rank() + out.rank()));
   std::iota(axes.begin(), axes.end(), 0);
   const auto middle = axes.begin() + in.rank();
-  const Id kernel = c.weight(text(name, "/kernel").c_str(), in.joined(out),
-                             w.kernel_initializer_over({axes.begin(), middle}, {middle, axes.end()}),
-                             w.kernel_regularizer, w.kernel_constraint);
-  return product(x, kernel, bias(), false);
+  const Id kernel = c.host.weight({text(name, "/kernel"), in.joined(out),
+                                   w.kernel_initializer_over({axes.begin(), middle}, {middle, axes.end()}),
+                                   w.kernel_regularizer, w.kernel_constraint, true, bool(more.lora)});
+  const Id b = bias();
+  return product(x, more.added(c, kernel), b, false);
 }
 
 // What attention works on. Masks: none where nothing is masked; of the keys: what both masks leave.

@@ -1,7 +1,7 @@
 // What MultiHeadAttention and GroupQueryAttention share: all but how their sizes are called.
 #pragma once
 
-#include "kinds/layers/core/quantization.hpp"
+#include "kinds/layers/core/lora.hpp"
 #include "kinds/layers/core/weights.hpp"
 
 namespace dl4::kinds {
@@ -13,6 +13,7 @@ struct HeadedAttention : Layer {
   std::optional<bool> flash_attention;
   KernelAndBias weights;
   Quantized quantization;
+  LoraByName lora;
 
   Arity arity() const override { return {2, 3}; }
   void check() override;

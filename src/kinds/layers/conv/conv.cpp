@@ -1,5 +1,6 @@
 // Conv1D, Conv2D, Conv3D.
 #include "kinds/layers/conv/conv.hpp"
+#include "kinds/layers/core/lora.hpp"
 
 namespace dl4::kinds {
 namespace {
@@ -11,6 +12,7 @@ struct Convolution : Layer {
   Geometry<N> geometry;
   Activation activation;
   KernelAndBias weights;
+  Lora lora;
 
   void fields(Fields &f) override {
     f("filters", filters).required("4").at_least(1).at_most(max_dim).doc("channels of the output");
@@ -18,6 +20,7 @@ struct Convolution : Layer {
     f("groups", groups).at_least(1).at_most(max_dim).doc("parts of the channels that are convolved apart");
     f("activation", activation).doc("applied to the result");
     weights.fields(f);
+    lora.fields(f);
   }
   void check() override {
     if (filters % groups != 0)
@@ -26,13 +29,19 @@ struct Convolution : Layer {
                        ", filters=", filters))
           .with("attribute", "groups");
     geometry.refuse_strides_with_dilation();
+    lora.check(weights.kernel_constraint, {});
   }
   Facts facts() const override {
     constexpr const char *kernel[] = {"(K, C / groups, filters)", "(KH, KW, C / groups, filters)",
                                       "(KD, KH, KW, C / groups, filters)"};
+    constexpr const char *first[] = {"(K, C / groups, lora_rank)", "(KH, KW, C / groups, lora_rank)",
+                                     "(KD, KH, KW, C / groups, lora_rank)"};
     return {.inputs = {{"x", spatial_input[N - 1]}},
             .outputs = {{"y", spatial_output[N - 1]}},
-            .weights = {{"kernel", kernel[N - 1]}, {"bias", "(filters)", "use_bias"}}};
+            .weights = {{"kernel", kernel[N - 1]},
+                        {"bias", "(filters)", "use_bias"},
+                        {"lora_kernel_a", first[N - 1], "lora_rank"},
+                        {"lora_kernel_b", "(lora_rank, filters)", "lora_rank"}}};
   }
 
   std::vector<Symbol> call(Call &c) const override {
@@ -41,7 +50,10 @@ struct Convolution : Layer {
     if (channels % groups != 0)
       fail(Code::shape_mismatch, "the number of input channels must be evenly divisible by the number of groups, got ",
            "groups=", groups, ", but the input has ", channels, " channels (full input shape is ", c.shape(), ")");
-    ops::Id w = weights.kernel(c, geometry.kernel_shape(channels / groups, filters)), b = weights.bias(c, filters);
+    const LoraKernel more{lora, "lora_kernel", geometry.kernel_shape(channels / groups, filters),
+                          weights.kernel_regularizer};
+    ops::Id w = weights.kernel(c, more.shape, bool(lora)), b = weights.bias(c, filters);
+    w = more.added(c, w);
     return geometry.output(c, ops::conv(c.e, x, w, b, geometry.how(groups)), activation, weights.activity_regularizer);
   }
 };

@@ -1,5 +1,5 @@
 // Dense: x times a kernel, plus a bias, through an activation.
-#include "kinds/layers/core/quantization.hpp"
+#include "kinds/layers/core/lora.hpp"
 #include "kinds/layers/core/weights.hpp"
 
 namespace dl4::kinds {
@@ -12,18 +12,24 @@ struct Dense : Layer {
   int64_t units = 0;
   Activation activation;
   KernelAndBias weights;
+  Lora lora;
   Quantized quantization;
 
   void fields(Fields &f) override {
     f("units", units).required("4").at_least(1).at_most(max_dim).doc("size of the output's last axis");
     f("activation", activation).doc("applied to the sum");
     weights.fields(f);
+    lora.fields(f);
     f("quantization", quantization).doc(quantization_doc);
   }
+  void check() override { lora.check(weights.kernel_constraint, quantization); }
   Facts facts() const override {
     return {.inputs = {{"x", "(B, ..., I)"}},
             .outputs = {{"y", "(B, ..., units)"}},
-            .weights = {{"kernel", "(I, units)"}, {"bias", "(units)", "use_bias"}},
+            .weights = {{"kernel", "(I, units)"},
+                        {"bias", "(units)", "use_bias"},
+                        {"lora_kernel_a", "(I, lora_rank)", "lora_rank"},
+                        {"lora_kernel_b", "(lora_rank, units)", "lora_rank"}},
             .mask = "passed on"};
   }
 
@@ -37,8 +43,12 @@ struct Dense : Layer {
 
  private:
   ops::Id product(Call &c) const {
-    ops::Id w = weights.kernel(c, {c.last_dim(), units});
-    return ops::matmul(c.e, c.x(), w, {}, weights.bias(c, units));
+    const LoraKernel more = lora_kernel(c);
+    const ops::Id w = weights.kernel(c, more.shape, bool(lora)), b = weights.bias(c, units);
+    return ops::matmul(c.e, c.x(), more.added(c, w), {}, b);
+  }
+  LoraKernel lora_kernel(Call &c) const {
+    return {lora, "lora_kernel", {c.last_dim(), units}, weights.kernel_regularizer};
   }
   ops::Id quantized(Call &c) const {
     KernelProduct p;
@@ -51,6 +61,7 @@ struct Dense : Layer {
     };
     p.to_output = [](ops::Id scales) { return scales; };
     p.bias = [&] { return weights.bias(c, units); };
+    if (lora) p.more = [&] { return lora_kernel(c).apart(c, [&](ops::Id a) { return ops::matmul(c.e, c.x(), a); }); };
     return quantized_product(c, *quantization, c.x(), p);
   }
 };

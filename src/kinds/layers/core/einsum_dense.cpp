@@ -4,7 +4,7 @@
 
 #include "base/error.hpp"
 #include "kinds/layers/core/einsum.hpp"
-#include "kinds/layers/core/quantization.hpp"
+#include "kinds/layers/core/lora.hpp"
 #include "kinds/layers/core/weights.hpp"
 
 namespace dl4::kinds {
@@ -62,6 +62,7 @@ struct EinsumDense final : Layer {
   Activation activation;
   std::optional<std::string> bias_axes;
   KernelAndBias weights;
+  Lora lora;
   Quantized quantization;
 
   void fields(Fields &f) override {
@@ -79,16 +80,26 @@ struct EinsumDense final : Layer {
     f("bias_axes", bias_axes).doc("the letters of y along which there is a bias; null: none");
     weights.fields(f);
     f.drop("use_bias");
+    lora.fields(f);
     f("quantization", quantization).doc(quantization_doc);
   }
   Facts facts() const override {
-    return {
-        .inputs = {{"x", "(B, ...)"}},
-        .outputs = {{"y", "(B, ...)"}},
-        .weights = {{"kernel", "by the equation"}, {"bias", "y's axes from the first of bias_axes on", "bias_axes"}}};
+    return {.inputs = {{"x", "(B, ...)"}},
+            .outputs = {{"y", "(B, ...)"}},
+            .weights = {{"kernel", "by the equation"},
+                        {"bias", "y's axes from the first of bias_axes on", "bias_axes"},
+                        {"lora_kernel_a", "the kernel's, the last axis of size lora_rank", "lora_rank"},
+                        {"lora_kernel_b", "(lora_rank, the kernel's last axis)", "lora_rank"}}};
   }
   void check() override {
+    lora.check(weights.kernel_constraint, quantization);
     const Equation q = parsed(equation);
+    // Keras multiplies x by the first matrix in place of the kernel.
+    if (lora && quantization && (q.kernel.back() != q.y.back() || has(q.x, q.kernel.back())))
+      throw Error(Code::unsupported,
+                  text("\"lora_rank\": with quantization kernel and output have to end in the same letter, got \"",
+                       equation, '"'))
+          .with("attribute", "lora_rank");
     for (char c : q.y)
       if (c != '.' && !has(q.x, c) && !has(q.kernel, c)) refuse_letter("equation", c, "neither in x nor in the kernel");
     for (char c : q.kernel)
@@ -121,10 +132,11 @@ struct EinsumDense final : Layer {
     if (quantization) {
       y = quantized(c, q, Shape(dims), y_dims);
     } else {
-      Id w = c.weight("kernel", Shape(dims), weights.kernel_initializer_over(in, out), weights.kernel_regularizer,
-                      weights.kernel_constraint);
-      y = einsum_product(c.e, q.x, q.kernel, q.y, c.x(), w);
-      if (bias_axes) y = ops::add(c.e, y, bias(c, q, y_dims));
+      const Id w = c.host.weight({"kernel", Shape(dims), weights.kernel_initializer_over(in, out),
+                                  weights.kernel_regularizer, weights.kernel_constraint, true, bool(lora)});
+      const Id b = bias_axes ? bias(c, q, y_dims) : ops::none;
+      y = einsum_product(c.e, q.x, q.kernel, q.y, c.x(), lora_kernel(Shape(dims)).added(c, w));
+      if (b != ops::none) y = ops::add(c.e, y, b);
     }
     y = activation(c.e, y);
     c.penalize(weights.activity_regularizer, y);
@@ -175,6 +187,9 @@ struct EinsumDense final : Layer {
     return Shape(dims);
   }
 
+  LoraKernel lora_kernel(const Shape &kernel) const {
+    return {lora, "lora_kernel", kernel, weights.kernel_regularizer};
+  }
   Id quantized(Call &c, const Equation &q, const Shape &kernel, const Shape &y_dims) const {
     KernelProduct p;
     p.kernel = kernel;
@@ -207,6 +222,10 @@ struct EinsumDense final : Layer {
       return v;
     };
     p.bias = [&] { return bias_axes ? bias(c, q, y_dims) : ops::none; };
+    if (lora)
+      p.more = [&] {
+        return lora_kernel(kernel).apart(c, [&](Id a) { return einsum_product(c.e, q.x, q.kernel, q.y, c.x(), a); });
+      };
     return quantized_product(c, *quantization, c.x(), p);
   }
 

@@ -2,8 +2,8 @@
 #include "base/error.hpp"
 #include "kinds/constraint.hpp"
 #include "kinds/initializer.hpp"
+#include "kinds/layers/core/lora.hpp"
 #include "kinds/layers/core/masks.hpp"
-#include "kinds/layers/core/quantization.hpp"
 #include "kinds/regularizer.hpp"
 
 namespace dl4::kinds {
@@ -18,6 +18,7 @@ struct Embedding : Layer {
   Of<Regularizer> embeddings_regularizer, activity_regularizer;
   Of<Constraint> embeddings_constraint;
   bool mask_zero = false;
+  Lora lora;
   Quantized quantization;
 
   void fields(Fields &f) override {
@@ -33,6 +34,7 @@ struct Embedding : Layer {
         .doc("penalty on the output divided by the batch size, added to the loss");
     f("embeddings_constraint", embeddings_constraint).doc("applied to the table after every update");
     f("mask_zero", mask_zero).doc("id 0 is padding: its places are masked");
+    lora.fields(f);
     f("quantization", quantization).doc(quantization_doc);
   }
   void check() override {
@@ -41,26 +43,38 @@ struct Embedding : Layer {
                   text("\"quantization\": a table is quantized by \"int8\" or \"int4/block\", got \"",
                        quantization->name(), '"'))
           .with("attribute", "quantization");
+    lora.check(embeddings_constraint, quantization);
   }
   Facts facts() const override {
     return {.inputs = {{"ids", "(B, ...), integers"}},
             .outputs = {{"y", "(B, ..., output_dim)"}},
-            .weights = {{"embeddings", "(input_dim, output_dim)"}},
+            .weights = {{"embeddings", "(input_dim, output_dim)"},
+                        {"lora_embeddings_a", "(input_dim, lora_rank)", "lora_rank"},
+                        {"lora_embeddings_b", "(lora_rank, output_dim)", "lora_rank"}},
             .mask = "made with mask_zero, else dropped"};
   }
 
   std::vector<Symbol> call(Call &c) const override {
     ops::Id y = quantization ? quantized_rows(c) : ops::gather(c.e, floats(c), c.x());
+    if (quantization && lora)
+      y = ops::add(c.e, y, lora_kernel().apart(c, [&](ops::Id a) { return ops::gather(c.e, a, c.x()); }));
     c.penalize(activity_regularizer, y);
     if (!mask_zero) return {{y}};
     return {{y, ops::binary(c.e, ops::Binary::not_equal, c.x(), c.e.scalar(0, c.e.dtype(c.x())))}};
   }
 
  protected:
-  ops::Id floats(Call &c) const {
-    return c.weight("embeddings", {input_dim, output_dim}, embeddings_initializer, embeddings_regularizer,
-                    embeddings_constraint);
+  ops::Id floats(Call &c) const { return lora_kernel().added(c, own_floats(c)); }
+  ops::Id own_floats(Call &c) const {
+    return c.host.weight({"embeddings",
+                          {input_dim, output_dim},
+                          embeddings_initializer,
+                          embeddings_regularizer,
+                          embeddings_constraint,
+                          true,
+                          bool(lora)});
   }
+  LoraKernel lora_kernel() const { return {lora, "lora_embeddings", {input_dim, output_dim}, embeddings_regularizer}; }
   // Of a quantized table.
   struct Table {
     ops::Id bytes, scale, zero = ops::none, groups = ops::none;
@@ -126,6 +140,8 @@ struct ReversibleEmbedding final : Embedding {
     return {.inputs = {{"x", "(B, ...), integers; with reverse (B, ..., output_dim)"}},
             .outputs = {{"y", "(B, ..., output_dim); with reverse (B, ..., input_dim)"}},
             .weights = {{"embeddings", "(input_dim, output_dim)"},
+                        {"lora_embeddings_a", "(input_dim, lora_rank)", "lora_rank"},
+                        {"lora_embeddings_b", "(lora_rank, output_dim)", "lora_rank"},
                         {"reverse_embeddings", "(output_dim, input_dim)", "not tie_weights"}},
             .arguments = {{"reverse", "bool", "from vectors to scores of ids"}},
             .mask = "made with mask_zero and without reverse, else dropped"};
@@ -134,8 +150,10 @@ struct ReversibleEmbedding final : Embedding {
   std::vector<Symbol> call(Call &c) const override {
     const bool reverse = c.flag("reverse", false);
     std::vector<Symbol> y;
+    // The weights of the way back are made by the first call, whichever way it leads; those of LoRA are the last.
+    if (!quantization && !tie_weights) own_floats(c), own_way_back(c);
     if (!reverse) y = Embedding::call(c);
-    ops::Id scores = quantization ? quantized_scores(c, reverse) : plain_scores(c, reverse);
+    ops::Id scores = quantization ? quantized_scores(c, reverse) : reverse ? plain_scores(c) : ops::none;
     if (!reverse) return y;
     if (logit_soft_cap) {
       const auto cap = static_cast<float>(*logit_soft_cap);
@@ -150,17 +168,14 @@ struct ReversibleEmbedding final : Embedding {
     c.need_rank_from(0, 2);
     c.need_float(0);
   }
-  // The weights of the way back are made by the first call, whichever way it leads; none: it leads forth.
-  ops::Id plain_scores(Call &c, bool reverse) const {
-    ops::Id table = reverse ? floats(c) : ops::none;
-    if (!tie_weights) {
-      ops::Id own = c.weight("reverse_embeddings", {output_dim, input_dim}, embeddings_initializer);
-      if (reverse) table = own;
-    }
-    if (!reverse) return ops::none;
-    need_vectors(c);
-    return ops::matmul(c.e, c.x(), table, {.transpose_b = tie_weights});
+  ops::Id own_way_back(Call &c) const {
+    return c.weight("reverse_embeddings", {output_dim, input_dim}, embeddings_initializer);
   }
+  ops::Id plain_scores(Call &c) const {
+    need_vectors(c);
+    return ops::matmul(c.e, c.x(), tie_weights ? floats(c) : own_way_back(c), {.transpose_b = tie_weights});
+  }
+  // none: the call leads forth.
   ops::Id quantized_scores(Call &c, bool reverse) const {
     ops::Emit &e = c.e;
     const Quantization &q = *quantization;

@@ -242,6 +242,7 @@ Id quantized_product(Call &c, const Quantization &q, Id x, const KernelProduct &
       y = ops::straight_through(e, ops::div(e, p.product(in.x, w, false), p.to_output(in.scale)), y);
     }
   }
+  if (p.more) y = ops::add(e, y, p.more());
   return bias == none ? y : ops::add(e, y, bias);
 }
 

@@ -76,6 +76,7 @@ struct KernelProduct {
   std::function<ops::Id(ops::Id x, ops::Id kernel, bool whole)> product;
   std::function<ops::Id(ops::Id)> to_output;  // scales of x so that they broadcast with y
   std::function<ops::Id()> bias;              // none: there is none
+  std::function<ops::Id()> more{};            // is added before the bias
 };
 // With the bias. Its gradients are those of the product of x and the floats that the kernel stands for.
 ops::Id quantized_product(Call &c, const Quantization &q, ops::Id x, const KernelProduct &p);

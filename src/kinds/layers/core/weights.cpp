@@ -15,8 +15,8 @@ void KernelAndBias::fields(Fields &f) {
   f("bias_constraint", bias_constraint).doc("applied to the bias after every update");
 }
 
-ops::Id KernelAndBias::kernel(Call &c, const Shape &shape) const {
-  return c.weight("kernel", shape, kernel_initializer, kernel_regularizer, kernel_constraint);
+ops::Id KernelAndBias::kernel(Call &c, const Shape &shape, bool frozen) const {
+  return c.host.weight({"kernel", shape, kernel_initializer, kernel_regularizer, kernel_constraint, true, frozen});
 }
 
 ops::Id KernelAndBias::bias(Call &c, int64_t units) const {

@@ -16,7 +16,8 @@ struct KernelAndBias {
   Of<Constraint> kernel_constraint, bias_constraint;
 
   void fields(Fields &f);
-  ops::Id kernel(Call &c, const Shape &shape) const;
+  // frozen: at the start training does not change it.
+  ops::Id kernel(Call &c, const Shape &shape, bool frozen = false) const;
   // The initializer for a kernel with these axes of inputs and outputs, as of Keras's EinsumDense: one by fans counts
   // them so, unless it names axes itself.
   Of<Initializer> kernel_initializer_over(const std::vector<int64_t> &in, const std::vector<int64_t> &out) const;

@@ -38,6 +38,10 @@ struct SpectralNormalization : Layer {
             .mask = "used by the inner layer; passed on as that does"};
   }
   void check() override {
+    const Json rank = layer ? layer->config().value("lora_rank", nullptr) : Json();
+    if (!rank.is_null())
+      throw Error(Code::unsupported, "\"layer\": the kernel of a layer with lora_rank is not normalized")
+          .with("attribute", "layer");
     if (layer && layer->arity().least <= 1 && has("kernel") != has("embeddings") && !has("recurrent_kernel")) return;
     throw Error(Code::invalid_argument,
                 "\"layer\": expected a layer of one input with a weight \"kernel\" or \"embeddings\", got " +

@@ -15,6 +15,9 @@
 HWY_BEFORE_NAMESPACE();
 namespace dl4::kernels::HWY_NAMESPACE {
 
+// So many vectors are done before the first one's functions are.
+inline constexpr int64_t few_vectors = 2;
+
 inline constexpr float infinity = std::numeric_limits<float>::infinity();
 
 // Highest power first.
@@ -27,8 +30,11 @@ HWY_INLINE V poly(V x, float first, C... rest) {
 
 // 1 / x, correctly rounded, for finite x from 1 to 2^125. Where a division of whole vectors is slow, by two steps of
 // Newton: Markstein, "Computation of elementary functions on the IBM RISC System/6000 processor", 1990. They give the
-// nearest number of all but those x whose mantissa has ones alone, where they give the one below.
+// nearest number of all but those x whose mantissa has ones alone, where they give the one below. `alone`: nothing else
+// is computed meanwhile, and then a division is the shorter wait.
+template <bool alone = false>
 HWY_INLINE V reciprocal(V x) {
+  if constexpr (alone) return hn::Div(set(1), x);
 #if HWY_TARGET == HWY_AVX3
   const V rough = hn::ApproximateReciprocal(x);  // to 14 bits
   const V r = hn::MulAdd(rough, hn::NegMulAdd(x, rough, set(1)), rough);
@@ -137,9 +143,10 @@ HWY_INLINE V log1p(V x) {
   return hn::IfThenElse(hn::Eq(x, hn::Zero(D())), x, y);
 }
 
+template <bool alone = false>
 HWY_INLINE V tanh(V x) {
   V e = expm1_negative(hn::Mul(hn::Abs(x), set(-2)));
-  V t = hn::Mul(e, reciprocal(hn::Add(e, set(2))));  // -tanh |x|
+  V t = hn::Mul(e, reciprocal<alone>(hn::Add(e, set(2))));  // -tanh |x|
   return hn::CopySign(t, x);
 }
 

@@ -166,10 +166,15 @@ struct dl4_session final : dl4::capi::Object {
   const size_t states;             // inputs and outputs behind those of the model
   // Of runs of many streams, those that no run is using.
   dl4::Mutex blocks_mutex;
-  std::vector<std::unique_ptr<dl4::runtime::StreamBlock>> blocks;
+  struct Block {
+    dl4::runtime::StreamBlock core;
+    std::vector<dl4::runtime::Stream *> streams{};  // of the run
+  };
+  std::vector<std::unique_ptr<Block>> blocks;
 };
 
-struct dl4_stream final : dl4::capi::Object {
+// So that what a run of many touches of each lies in two lines of a cache.
+struct alignas(64) dl4_stream final : dl4::capi::Object {
   static constexpr auto type = dl4::capi::Tag::stream;
   dl4_stream(dl4_session &session, int64_t batch, int64_t seed)
       : Object(type),

@@ -43,8 +43,11 @@ std::vector<std::pair<std::string, Tensor>> named_states(const dl4_stream &strea
 // The turns of many streams, of one session and of batch 1.
 class Turns {
  public:
-  explicit Turns(std::span<dl4_stream *const> streams) : streams_(streams) {
-    cores.reserve(streams.size());
+  // cores: becomes theirs; its room is used again.
+  Turns(std::span<dl4_stream *const> streams, std::vector<runtime::Stream *> &cores)
+      : streams_(streams), cores_(cores) {
+    cores_.clear();
+    cores_.reserve(streams.size());
     try {
       for (size_t i = 0; i < streams.size(); ++i) {
         read_ahead(i);
@@ -58,7 +61,6 @@ class Turns {
   ~Turns() { give(); }
   Turns(const Turns &) = delete;
   Turns &operator=(const Turns &) = delete;
-  std::vector<runtime::Stream *> cores;
 
  private:
   void take(size_t i) {
@@ -75,10 +77,10 @@ class Turns {
         refuse_argument("streams", text("streams[", i, "] is streams[", same - before.begin(), "] again"));
       throw;
     }
-    cores.push_back(&s.core);
+    cores_.push_back(&s.core);
   }
   void give() noexcept {
-    for (size_t i = 0; i < cores.size(); ++i) {
+    for (size_t i = 0; i < cores_.size(); ++i) {
       read_ahead(i);
       streams_[i]->turn.give();
     }
@@ -92,6 +94,7 @@ class Turns {
     __builtin_prefetch(at + line);
   }
   const std::span<dl4_stream *const> streams_;
+  std::vector<runtime::Stream *> &cores_;
 };
 
 // A block of the session's, for one run.
@@ -106,7 +109,7 @@ class Block {
         return;
       }
     }
-    block_ = std::make_unique<runtime::StreamBlock>(session.streams.ticks);
+    block_.reset(new dl4_session::Block{runtime::StreamBlock(session.streams.ticks)});
   }
   ~Block() {
     std::lock_guard lock(session_.blocks_mutex);
@@ -117,11 +120,11 @@ class Block {
   }
   Block(const Block &) = delete;
   Block &operator=(const Block &) = delete;
-  runtime::StreamBlock &operator*() const { return *block_; }
+  dl4_session::Block *operator->() const { return block_.get(); }
 
  private:
   dl4_session &session_;
-  std::unique_ptr<runtime::StreamBlock> block_;
+  std::unique_ptr<dl4_session::Block> block_;
 };
 
 // As run_tensors() wants it.
@@ -244,11 +247,11 @@ dl4_error *dl4_stream_run_many(dl4_stream *const *streams, int64_t n, const int6
     const auto all = array(streams, n, "streams");
     if (all.empty()) refuse_argument("streams", "expected at least 1, got 0");
     dl4_cancel *flag = object_or_null(cancel, "cancel");
-    Turns turns(all);
-    dl4_session &session = *all[0]->session;
-    entry.owes(session.context->log);
+    dl4_session &session = *element(all[0], "streams", 0).session;
     Block block(session);
-    ManyInBlock core{*block, {turns.cores, steps ? std::span(steps, all.size()) : std::span<const int64_t>()}};
+    Turns turns(all, block->streams);
+    entry.owes(session.context->log);
+    ManyInBlock core{block->core, {block->streams, steps ? std::span(steps, all.size()) : std::span<const int64_t>()}};
     run_tensors(core, static_cast<size_t>(dl4_port_count(all[0], DL4_OUTPUTS)), *session.context->memory,
                 {in, n_in, out, n_out}, flag ? &flag->triggered : nullptr);
   });

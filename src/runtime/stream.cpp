@@ -17,28 +17,24 @@ Shape with_batch(Shape s, int64_t batch) {
 
 }  // namespace
 
-Stream::Stream(const Ticks &ticks, int64_t batch) : batch_(batch), tick_(ticks.how) {
-  one_.executable = ticks.one;
-  together_.executable = ticks.together;
-  together_.ticks = tick_->at_once;
-  one_.steps = tick_->steps;
-  together_.steps = checked_mul(together_.ticks, one_.steps);
+Stream::Stream(const Ticks &ticks, int64_t batch) : batch_(batch), ticks_(ticks), tick_(ticks.how.get()) {
   const ops::Program &p = ticks.one->program();
   const size_t states = tick_->states.size(), first = p.inputs.size() - states;
+  inputs_ = first - 1;
   int64_t bytes = 0;
   const auto made = [&](DType dtype, const Shape &shape, int copies) {
     bytes = checked_add(bytes, checked_mul(copies, checked_mul(shape.elements(), size_of(dtype))));
     ticks.one->need_room(bytes);
     return make_zeros(dtype, shape);
   };
-  for (size_t i = 0; i + 1 < first; ++i) {
+  for (size_t i = 0; i < inputs_; ++i) {
     const ops::Value &v = p[p.inputs[i]];
     const bool is_sequence = tick_->sequences[i];
     if (is_sequence && v.shape[0] != free_dim && v.shape[0] != batch_)
       fail(Code::shape_mismatch, "\"batch\": expected ", v.shape[0], ", of which \"", v.name, "\" is, got ", batch_);
-    in_steps_.push_back({is_sequence});
+    if (!waits()) continue;
     Held held;
-    if (is_sequence && waits()) {
+    if (is_sequence) {
       held.now = made(v.dtype, with_batch(v.shape, batch_), 2);
       held.before = make_zeros(v.dtype, held.now.shape);
     }
@@ -66,31 +62,47 @@ Stream::Stream(const Ticks &ticks, int64_t batch) : batch_(batch), tick_(ticks.h
   bytes = checked_add(bytes, checked_mul(3, half_), rings_bytes_);
   ticks.one->need_room(bytes);
   lay_out();
-  for (size_t j = 0; j < outputs_count(); ++j) {
+  for (size_t j = 0; waits() && j < outputs_count(); ++j) {
     const ops::Value &v = p[p.outputs[j]];
     Held held;
-    if (waits() && !tick_->outputs[j].is_sequence) {
+    if (!tick_->outputs[j].is_sequence) {
       held.now = made(v.dtype, with_batch(v.shape, batch_), 2);
       held.before = make_zeros(v.dtype, held.now.shape);
     }
     last_.push_back(std::move(held));
   }
-  for (Pace *pace : {&one_, &together_}) {
+  steady_ = std::max(last_begin_, tick_->begun);
+  for (const plan::Tick::Output &o : tick_->outputs)
+    steady_ = std::max(steady_, o.is_sequence && o.steps > 0 ? (o.late + o.steps - 1) / o.steps : o.late);
+  reset();
+}
+
+Stream::Alone &Stream::alone() {
+  if (alone_) return *alone_;
+  auto made = std::make_unique<Alone>();
+  made->one.executable = ticks_.one;
+  made->together.executable = ticks_.together;
+  made->together.ticks = tick_->at_once;
+  made->one.steps = tick_->steps;
+  made->together.steps = checked_mul(tick_->at_once, tick_->steps);
+  const ops::Program &p = ticks_.one->program();
+  for (Pace *pace : {&made->one, &made->together}) {
     pace->in.resize(p.inputs.size());
     pace->out.resize(p.outputs.size());
     pace->strides.resize(inputs());
     pace->whole.resize(outputs_count());
     pace->parts.resize(outputs_count());
   }
-  steady_ = std::max(last_begin_, tick_->begun);
-  for (const plan::Tick::Output &o : tick_->outputs)
-    steady_ = std::max(steady_, o.is_sequence && o.steps > 0 ? (o.late + o.steps - 1) / o.steps : o.late);
-  given_.resize(outputs_count());
-  reset();
+  made->in_steps.resize(inputs());
+  made->given.resize(outputs_count());
+  made->undo.resize(kept_.size());
+  alone_ = std::move(made);
+  return *alone_;
 }
 
 Stream::~Stream() {
-  for (Pace *pace : {&one_, &together_}) {
+  if (!alone_) return;
+  for (Pace *pace : {&alone_->one, &alone_->together}) {
     if (!pace->frame) continue;
     if (auto ready = pace->frame->take()) pace->executable->finish(std::move(*ready));
   }
@@ -98,24 +110,24 @@ Stream::~Stream() {
 
 int64_t Stream::steps(std::span<const View> in) const {
   for (size_t i = 0; i < in.size(); ++i)
-    if (in_steps_[i].is_sequence) return in[i].shape.begin()[1];
+    if (tick_->sequences[i]) return in[i].shape.begin()[1];
   return 0;
 }
 
 void Stream::check(std::span<const View> in, int64_t batch) const {
-  const ops::Program &p = one_.executable->program();
+  const ops::Program &p = ticks_.one->program();
   if (in.size() != inputs()) fail(Code::invalid_argument, "expected ", inputs(), " inputs, got ", in.size());
   for (size_t i = 0; i < in.size(); ++i) {
     const ops::Value &v = p[p.inputs[i]];
     Shape expected = v.shape;
-    if (in_steps_[i].is_sequence) expected = expected.with(1, free_dim);
+    if (tick_->sequences[i]) expected = expected.with(1, free_dim);
     if (in[i].dtype != v.dtype || !compatible(in[i].shape, expected) || in[i].shape.rank() == 0 ||
         in[i].shape[0] != batch)
       fail(Code::shape_mismatch, "input \"", v.name, "\": expected ", v.dtype, ' ',
            expected.rank() ? expected.with(0, batch) : expected, ", got ", in[i].dtype, ' ', in[i].shape);
   }
   for (size_t i = 0; i < in.size(); ++i) {
-    if (!in_steps_[i].is_sequence) continue;
+    if (!tick_->sequences[i]) continue;
     if (const int64_t n = steps(in); in[i].shape[1] != n || n < 1)
       fail(Code::shape_mismatch, "input \"", p[p.inputs[i]].name, "\": expected ",
            n < 1 ? std::string("at least 1 step") : text(n, " steps as of the inputs before it"), ", got ",
@@ -124,9 +136,9 @@ void Stream::check(std::span<const View> in, int64_t batch) const {
 }
 
 void Stream::bind(std::span<const View> in) {
-  last_in_.clear();
-  bind(one_, in);
-  if (joins(steps(in))) bind(together_, in);
+  alone_->last_in.clear();
+  bind(alone_->one, in);
+  if (joins(steps(in))) bind(alone_->together, in);
 }
 
 // The views of a run. One of a sequence of which others follow has the strides of the whole: those of a batch of 1 say
@@ -135,22 +147,22 @@ void Stream::bind(Pace &pace, std::span<const View> in) {
   const int64_t steps = pace.steps;
   for (size_t i = 0; i < in.size(); ++i) {
     View &v = pace.in[i] = in[i];
-    if (!in[i].strides) in_steps_[i].bytes = checked_mul(in[i].shape.elements(), size_of(v.dtype));
-    if (!in_steps_[i].is_sequence) continue;
+    if (!in[i].strides) alone_->in_steps[i].bytes = checked_mul(in[i].shape.elements(), size_of(v.dtype));
+    if (!tick_->sequences[i]) continue;
     const Shape &whole = in[i].shape;
     auto &strides = pace.strides[i];
     if (in[i].strides)
       std::copy_n(in[i].strides, whole.rank(), strides.begin());
     else
       strides = dense_strides(whole);
-    in_steps_[i].advance = strides[1] * size_of(v.dtype);  // bounded: a tensor that exists
+    alone_->in_steps[i].advance = strides[1] * size_of(v.dtype);  // bounded: a tensor that exists
     v.shape = whole.with(1, steps);
     v.strides = in[i].strides || (batch_ > 1 && whole[1] > steps) ? strides.data() : nullptr;
     if (!waits() || pace.ticks > 1) continue;
     const Tensor &t = waiting_[i].now;
     v = {t.dtype, t.shape, t.data.get()};
   }
-  pace.in[in.size()] = {DType::i64, {}, &number_};
+  pace.in[in.size()] = {DType::i64, {}, &alone_->number};
   const size_t first = inputs() + 1, to = outputs_count();
   for (size_t i = 0; i < kept_.size(); ++i) {
     pace.in[first + i] = pace.out[to + i] = {kept_[i].dtype, kept_[i].shape, now(i)};
@@ -169,17 +181,17 @@ bool is_like(std::span<const View> a, std::span<const View> b) {
 }  // namespace
 
 bool Stream::is_as_before(std::span<const View> in, std::span<const View> out) const {
-  return !last_in_.empty() && is_like(in, last_in_) && is_like(out, last_out_);
+  return !alone_->last_in.empty() && is_like(in, alone_->last_in) && is_like(out, alone_->last_out);
 }
 
 std::vector<ops::Operand> Stream::outputs(std::span<const View> in, const std::atomic<int32_t> *cancel) {
   std::vector<ops::Operand> all;
-  if (!last_in_.empty() && is_like(in, last_in_)) {
-    for (const View &v : last_out_) all.push_back({v.dtype, v.shape});
+  if (const Alone &a = alone(); !a.last_in.empty() && is_like(in, a.last_in)) {
+    for (const View &v : a.last_out) all.push_back({v.dtype, v.shape});
   } else {
     check(in);
     bind(in);
-    all = one_.executable->outputs(one_.in, cancel);
+    all = alone_->one.executable->outputs(alone_->one.in, cancel);
     all.resize(outputs_count());
   }
   const int64_t n = steps(in);
@@ -208,9 +220,9 @@ bool Stream::overlaps(std::span<const View> in, std::span<const View> out) const
   };
   for (size_t j = 0; j < out.size(); ++j) {
     for (size_t i = 0; i < in.size(); ++i)
-      if (meet(out[j], given_[j].bytes, in[i], in_steps_[i].bytes)) return true;
+      if (meet(out[j], alone_->given[j].bytes, in[i], alone_->in_steps[i].bytes)) return true;
     for (size_t i = 0; i < j; ++i)
-      if (meet(out[j], given_[j].bytes, out[i], given_[i].bytes)) return true;
+      if (meet(out[j], alone_->given[j].bytes, out[i], alone_->given[i].bytes)) return true;
   }
   return false;
 }
@@ -226,18 +238,18 @@ void Stream::need_steps(std::span<const View> out, int64_t steps) const {
 }
 
 void Stream::bind_outputs(std::span<const View> out) {
-  const ops::Program &p = one_.executable->program();
-  is_steady_ = tick_->steps == 1;
+  const ops::Program &p = ticks_.one->program();
+  alone_->is_steady = tick_->steps == 1;
   for (size_t j = 0; j < out.size(); ++j) {
     if (out[j].strides) fail(Code::unsupported, "output ", j, ": expected a dense tensor, got a strided one");
     const plan::Tick::Output &o = tick_->outputs[j];
-    Given &g = given_[j] = {};
+    Given &g = alone_->given[j] = {};
     g.bytes = checked_mul(out[j].shape.elements(), size_of(out[j].dtype));
-    is_steady_ &= o.late == 0;
+    alone_->is_steady &= o.late == 0;
     if (o.is_sequence && out[j].shape.rank() != p[p.outputs[j]].shape.rank())
       fail(Code::shape_mismatch, "output ", j, ": expected ", p[p.outputs[j]].shape.rank(), " axes, got shape ",
            out[j].shape);
-    for (Pace *pace : {&one_, &together_}) {
+    for (Pace *pace : {&alone_->one, &alone_->together}) {
       View &v = pace->out[j] = out[j];
       if (!o.is_sequence || !pace->executable) continue;
       const int64_t steps = checked_mul(pace->ticks, o.steps);
@@ -263,7 +275,7 @@ void Stream::get_ready(Pace &pace, const std::atomic<int32_t> *cancel) {
 // Copies steps [from, from + steps) of the inputs to places from `to` on of those that wait.
 void Stream::take(std::span<const View> in, int64_t from, int64_t to, int64_t steps) noexcept {
   for (size_t i = 0; i < in.size(); ++i) {
-    if (!in_steps_[i].is_sequence) continue;
+    if (!tick_->sequences[i]) continue;
     const Shape part = in[i].shape.with(1, steps);
     const auto strides = dense_strides(in[i].shape), to_strides = dense_strides(waiting_[i].now.shape);
     const int64_t *of = in[i].strides ? in[i].strides : strides.data(), size = size_of(in[i].dtype);
@@ -277,11 +289,11 @@ void Stream::take(std::span<const View> in, int64_t from, int64_t to, int64_t st
 void Stream::aim(const Pace &pace, std::span<const View> out, Frame &frame) noexcept {
   for (size_t j = 0; j < out.size(); ++j) {
     const plan::Tick::Output &o = tick_->outputs[j];
-    const Given &g = given_[j];
+    const Given &g = alone_->given[j];
     auto *whole = static_cast<std::byte *>(out[j].data);
-    frame.out[j] = !o.is_sequence                                 ? whole
-                   : pace.whole[j] && number_ * o.steps >= o.late ? whole + g.next * g.row
-                                                                  : pace.parts[j].data.get();
+    frame.out[j] = !o.is_sequence                                        ? whole
+                   : pace.whole[j] && alone_->number * o.steps >= o.late ? whole + g.next * g.row
+                                                                         : pace.parts[j].data.get();
   }
 }
 
@@ -290,13 +302,13 @@ void Stream::collect(const Pace &pace, std::span<const View> out, const Frame &f
   for (size_t j = 0; j < out.size(); ++j) {
     const plan::Tick::Output &o = tick_->outputs[j];
     if (!o.is_sequence) continue;
-    Given &g = given_[j];
+    Given &g = alone_->given[j];
     const int64_t steps = pace.ticks * o.steps;
     if (o.late == 0 && pace.whole[j]) {
       g.next += steps;
       continue;
     }
-    const int64_t nothing = std::clamp<int64_t>(o.late - number_ * o.steps, 0, steps), n = steps - nothing;
+    const int64_t nothing = std::clamp<int64_t>(o.late - alone_->number * o.steps, 0, steps), n = steps - nothing;
     if (frame.out[j] == pace.parts[j].data.get() && n > 0) {
       const std::byte *from = frame.out[j] + nothing * g.row;
       auto *to = static_cast<std::byte *>(out[j].data) + g.next * g.row;
@@ -319,13 +331,13 @@ void Stream::run_ticks(Pace &pace, int64_t runs, Place &place, std::span<const V
   const int64_t steps = pace.steps;
   const bool waits = this->waits() && pace.ticks == 1;
   for (size_t i = 0; i < in.size(); ++i) frame.in[i] = static_cast<std::byte *>(in[i].data);
-  frame.in[in.size()] = reinterpret_cast<std::byte *>(&number_);
+  frame.in[in.size()] = reinterpret_cast<std::byte *>(&alone_->number);
   for (int64_t r = 0; r < runs; ++r) {
     if (waits) take(in, std::exchange(place.at, place.at + steps - place.wait), place.wait, steps - place.wait);
     for (size_t i = 0; i < in.size(); ++i) {
       // bounded: a tensor that exists
-      std::byte *from = static_cast<std::byte *>(in[i].data) + place.at * in_steps_[i].advance;
-      if (in_steps_[i].is_sequence && waits)
+      std::byte *from = static_cast<std::byte *>(in[i].data) + place.at * alone_->in_steps[i].advance;
+      if (tick_->sequences[i] && waits)
         frame.in[i] = waiting_[i].now.data.get();
       else if (pace.in[i].strides)
         pace.executable->stage(*ready, i, pace.in[i], from);
@@ -338,7 +350,7 @@ void Stream::run_ticks(Pace &pace, int64_t runs, Place &place, std::span<const V
     pace.executable->run(*ready, cancel);
     std::swap(now_, next_);
     collect(pace, out, frame);
-    number_ += pace.ticks;
+    alone_->number += pace.ticks;
     if (waits)
       place.wait = 0;
     else
@@ -352,23 +364,24 @@ void Stream::run_ticks(std::span<const View> in, std::span<const View> out, cons
   const int64_t n = steps(in);
   Place place{tick_->rest(taken_), 0};
   const int64_t ticks = tick_->ticks(place.wait + n);
-  number_ = tick_->ticks(taken_);
-  for (Given &g : given_) g.next = 0;
+  alone_->number = tick_->ticks(taken_);
+  for (Given &g : alone_->given) g.next = 0;
   int64_t apart = ticks, runs = 0;
   if (joins(n)) {
-    apart = std::clamp<int64_t>(steady_ - number_, place.wait > 0 ? 1 : 0, ticks);
-    runs = (ticks - apart) / together_.ticks;
+    apart = std::clamp<int64_t>(steady_ - alone_->number, place.wait > 0 ? 1 : 0, ticks);
+    runs = (ticks - apart) / alone_->together.ticks;
   }
-  run_ticks(one_, apart, place, in, out, cancel);
-  run_ticks(together_, runs, place, in, out, cancel);
+  run_ticks(alone_->one, apart, place, in, out, cancel);
+  run_ticks(alone_->together, runs, place, in, out, cancel);
   // bounded: of the ticks of the call
-  run_ticks(one_, ticks - apart - runs * together_.ticks, place, in, out, cancel);
+  run_ticks(alone_->one, ticks - apart - runs * alone_->together.ticks, place, in, out, cancel);
   if (waits() && place.at < n) take(in, place.at, place.wait, n - place.at);
   finish_outputs(out, ticks);
   taken_ += n;
 }
 
 void Stream::run(std::span<const View> in, std::span<const View> out, const std::atomic<int32_t> *cancel) {
+  alone();
   const bool as_before = is_as_before(in, out);
   if (!as_before) {
     check(in);
@@ -381,20 +394,20 @@ void Stream::run(std::span<const View> in, std::span<const View> out, const std:
     fail(Code::unsupported, "the sequence would have ", taken_ + n,
          " steps, more than its attention keeps; a larger \"cache\" or \"cache_full\": \"slide\" of the session allows "
          "it");
-  if (!as_before || !is_steady_) need_steps(out, n);
+  if (!as_before || !alone_->is_steady) need_steps(out, n);
   if (!as_before) {
     bind(in);
     bind_outputs(out);
-    get_ready(one_, cancel);
-    if (joins(n)) get_ready(together_, cancel);
-    last_in_.assign(in.begin(), in.end());
-    last_out_.assign(out.begin(), out.end());
+    get_ready(alone_->one, cancel);
+    if (joins(n)) get_ready(alone_->together, cancel);
+    alone_->last_in.assign(in.begin(), in.end());
+    alone_->last_out.assign(out.begin(), out.end());
   }
   keep(ticks);
   try {
     run_ticks(in, out, cancel);
   } catch (...) {
-    last_in_.clear();
+    alone_->last_in.clear();
     put_back();
     throw;
   }

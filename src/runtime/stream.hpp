@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -33,14 +34,14 @@ class Stream {
 
   void reset();
   void reset(int64_t row);  // refused where rows may not be at different ticks
-  size_t inputs() const { return in_steps_.size(); }
+  size_t inputs() const { return inputs_; }
   size_t outputs_count() const { return tick_->outputs.size(); }
   // Refuses a wrong number of inputs, wrong dtypes, shapes, batch, and sequences of different lengths.
   void check(std::span<const View> in) const { check(in, batch_); }
   void check(std::span<const View> in, int64_t batch) const;
   // Dtypes and shapes of all outputs for these inputs.
   std::vector<ops::Operand> outputs(std::span<const View> in, const std::atomic<int32_t> *cancel = nullptr);
-  void need_room(int64_t bytes) const { one_.executable->need_room(bytes); }
+  void need_room(int64_t bytes) const { ticks_.one->need_room(bytes); }
   // All steps of the inputs, inside of a FlushToZero. After an error the states are as before the call. Allocates
   // nothing after the first call with these shapes.
   void run(std::span<const View> in, std::span<const View> out, const std::atomic<int32_t> *cancel = nullptr);
@@ -52,7 +53,7 @@ class Stream {
   static constexpr int depths = 2;
   void read_ahead(int depth) const noexcept {
     constexpr int64_t line = 64, most = 1024;
-    if (depth == 0) return __builtin_prefetch(this, 1);
+    if (depth == 0) return __builtin_prefetch(&now_, 1), __builtin_prefetch(&turns_rings_, 1);
     // bounded: of a piece of memory
     for (int64_t at = 0; at < std::min(most, half_); at += line)
       __builtin_prefetch(now_ + at), __builtin_prefetch(next_ + at, 1);
@@ -67,7 +68,6 @@ class Stream {
   friend class StreamBlock;
   // Of an input.
   struct Steps {
-    bool is_sequence = false;
     int64_t advance = 0;  // from one step to the next, in bytes; 0 where all are the same
     int64_t bytes = 0;    // of a call's, dense
   };
@@ -87,6 +87,18 @@ class Stream {
     std::vector<Tensor> parts;                           // a run's steps of outputs that do not go where they belong
     std::shared_ptr<Executable::Kept> frame;             // for these views
   };
+  // What it needs to run by itself: many of those that StreamBlock runs have none.
+  struct Alone {
+    Pace one, together;
+    std::vector<View> last_in, last_out;       // of the call that the views of a run are made from; none: of no call
+    std::vector<Steps> in_steps;               // without the states
+    std::vector<Given> given;                  // by output
+    bool is_steady = false;                    // do calls of these shapes give as many steps each time?
+    int64_t number = 0;                        // of the next tick
+    int64_t ran = 0, taken_before = 0;         // ticks of the last run, steps before it
+    Bytes before;                              // what a run of several ticks began with
+    std::vector<std::vector<std::byte>> undo;  // by state, of a ring what a run is about to write over
+  };
   // How far a run has come: the steps that wait, the steps of the inputs that have been taken.
   struct Place {
     int64_t wait, at;
@@ -96,9 +108,8 @@ class Stream {
     DType dtype;
     Shape shape;
     int64_t at = 0, bytes = 0;
-    int64_t outer = 0, row = 0;     // of a ring, in bytes
-    int batch_axis = 0;             // -1: it is one for all rows
-    std::vector<std::byte> undo{};  // of a ring, what a run is about to write over
+    int64_t outer = 0, row = 0;  // of a ring, in bytes
+    int batch_axis = 0;          // -1: it is one for all rows
   };
   // What is kept of a call beside the states, and what it was before the run.
   struct Held {
@@ -109,6 +120,7 @@ class Stream {
   }
   std::byte *now(size_t state) const { return (tick_->states[state].is_ring ? rings_ : now_) + kept_[state].at; }
   void lay_out();
+  Alone &alone();
   int64_t steps(std::span<const View> in) const;
   bool waits() const { return tick_->steps > 1; }
   bool is_as_before(std::span<const View> in, std::span<const View> out) const;
@@ -117,7 +129,7 @@ class Stream {
   void bind(Pace &pace, std::span<const View> in);
   void bind_outputs(std::span<const View> out);
   void get_ready(Pace &pace, const std::atomic<int32_t> *cancel);
-  bool joins(int64_t steps) const { return together_.executable && steps >= together_.steps; }
+  bool joins(int64_t steps) const { return alone_->together.executable && steps >= alone_->together.steps; }
   void run_ticks(std::span<const View> in, std::span<const View> out, const std::atomic<int32_t> *cancel);
   void run_ticks(Pace &pace, int64_t runs, Place &place, std::span<const View> in, std::span<const View> out,
                  const std::atomic<int32_t> *cancel);
@@ -142,30 +154,26 @@ class Stream {
   template <class F>
   void each_row(size_t state, int64_t ticks, F f) noexcept;
 
-  // All states in one piece: what a tick finds, what becomes of it, and rings, which are changed where they lie.
-  Bytes memory_;
+  // What StreamBlock reads and writes of each, side by side. All states are in one piece: what a tick finds, what
+  // becomes of it, and rings, which are changed where they lie.
   std::byte *now_ = nullptr, *next_ = nullptr, *rings_ = nullptr;
   int64_t taken_ = 0;  // steps, since the beginning
   int64_t half_ = 0, batch_;
-  int64_t turns_ = 0;  // steps that StreamBlock's next turn takes
+  int64_t turns_ = 0;                 // steps that StreamBlock's next turn takes
+  std::byte *spare_rings_ = nullptr;  // as they will be after the turn; made when they are first needed
   bool turns_rings_ = false;
+
+  Bytes memory_, spare_;
   int64_t rings_bytes_ = 0;
-  // Rings as they will be after the turn; what a run of several ticks began with. Made when they are first needed.
-  Bytes spare_, before_;
-  std::byte *spare_rings_ = nullptr;
-  std::shared_ptr<const plan::Tick> tick_;
-  Pace one_, together_;
+  Ticks ticks_;
+  const plan::Tick *tick_;
+  size_t inputs_ = 0;
   int64_t last_begin_ = 0;
-  int64_t steady_ = 0;                  // the first tick that begins no state and gives no late step
-  int64_t number_ = 0;                  // of the next tick
-  int64_t ran_ = 0, taken_before_ = 0;  // ticks of the last run, steps before it
+  int64_t steady_ = 0;  // the first tick that begins no state and gives no late step
   std::vector<Kept> kept_;
-  std::vector<View> last_in_, last_out_;  // of the call that the views of a run are made from; none: of no call
-  std::vector<Steps> in_steps_;           // without the states
-  std::vector<Held> waiting_;             // by input: steps of a tick that is not whole
-  std::vector<Held> last_;                // outputs that are no sequences, where a call may be no tick
-  std::vector<Given> given_;              // by output
-  bool is_steady_ = false;                // do calls of these shapes give as many steps each time?
+  // Where a tick has several steps: by input those of one that is not whole, and outputs that are no sequences.
+  std::vector<Held> waiting_, last_;
+  std::unique_ptr<Alone> alone_;
 };
 
 }  // namespace dl4::runtime

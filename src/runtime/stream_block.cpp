@@ -61,11 +61,11 @@ std::vector<ops::Operand> StreamBlock::outputs(const Many &many, std::span<const
   const int64_t longest = block_.steps(in);
   for (size_t j = 0; j < all.size(); ++j) {
     all[j].shape = all[j].shape.with(0, static_cast<int64_t>(many.streams.size()));
-    if (!block_.tick_->outputs[j].is_sequence) continue;
+    if (!block_.tick_->outputs[j].is_sequence || !block_.tick_->counts) continue;
     int64_t most = 0;
     for (size_t i = 0; i < many.streams.size(); ++i)
       most = std::max(most, many.streams[i]->comes(j, many.steps.empty() ? longest : many.steps[i]));
-    all[j].shape = all[j].shape.with(1, block_.tick_->counts ? most : all[j].shape[1]);
+    all[j].shape = all[j].shape.with(1, most);
   }
   return all;
 }
@@ -175,7 +175,7 @@ void StreamBlock::gather(const Run &run, std::span<const size_t> ids) {
   in_.resize(run.in.size());
   for (size_t i = 0; i < run.in.size(); ++i) {
     const View &v = run.in[i];
-    const bool sequence = block_.in_steps_[i].is_sequence;
+    const bool sequence = block_.tick_->sequences[i];
     const Shape shape = v.shape.with(0, rows);
     const Tensor &t = shaped(in_[i], v.dtype, sequence ? shape.with(1, longest) : shape);
     const int64_t from = row_bytes(v), step = sequence ? from / v.shape[1] : 0;
@@ -248,7 +248,7 @@ void StreamBlock::run_rows(const Run &run, std::span<const size_t> ids, const st
     end = run.steps(ids.back());
     for (size_t i = 0; i < in.size(); ++i) {
       in[i] = {in_[i].dtype, in_[i].shape, in_[i].data.get()};
-      if (!block_.in_steps_[i].is_sequence || end - begin == longest) continue;
+      if (!block_.tick_->sequences[i] || end - begin == longest) continue;
       strides[i] = dense_strides(in_[i].shape);
       in[i].strides = strides[i].data();
       in[i].shape = in_[i].shape.with(1, end - begin);
@@ -321,6 +321,7 @@ void StreamBlock::run(const Many &many, std::span<const View> in, std::span<cons
     std::swap(s.now_, s.next_);
     if (s.turns_rings_) std::swap(s.rings_, s.spare_rings_);
     s.taken_ += std::exchange(s.turns_, 0);
+    if (!block_.waits()) continue;
     for (auto *list : {&s.waiting_, &s.last_})
       for (Stream::Held &h : *list) std::swap(h.now, h.before);
   }

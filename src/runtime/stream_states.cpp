@@ -66,7 +66,7 @@ void Stream::reset(int64_t row) {
 }
 
 Stream Stream::fork() const {
-  Stream other({one_.executable, together_.executable, tick_}, batch_);
+  Stream other(ticks_, batch_);
   const auto to = other.states(), from = states();
   for (size_t i = 0; i < from.size(); ++i) std::ranges::copy(from[i].second.memory(), to[i].second.data.get());
   return other;
@@ -85,7 +85,7 @@ int64_t Stream::first_place(size_t state, int64_t steps) const noexcept {
 }
 
 std::vector<std::pair<std::string, Tensor>> Stream::states() const {
-  const ops::Program &p = one_.executable->program();
+  const ops::Program &p = ticks_.one->program();
   const Tensor steps{DType::i64, {}, Bytes(Bytes(), reinterpret_cast<std::byte *>(const_cast<int64_t *>(&taken_)))};
   std::vector<std::pair<std::string, Tensor>> all{{"steps", steps}};
   const Bytes &rings = spare_ && rings_ == spare_.get() ? spare_ : memory_;
@@ -101,9 +101,9 @@ std::vector<std::pair<std::string, Tensor>> Stream::states() const {
 }
 
 void Stream::begin_states() {
-  if (number_ > last_begin_ || number_ == 0) return;
+  if (alone_->number > last_begin_ || alone_->number == 0) return;
   for (size_t i = 0; i < kept_.size(); ++i)
-    if (tick_->states[i].begin == number_) fill(now(i), kept_[i].bytes, tick_->states[i].initial);
+    if (tick_->states[i].begin == alone_->number) fill(now(i), kept_[i].bytes, tick_->states[i].initial);
 }
 
 // Where a tick reads and writes its states.
@@ -121,8 +121,8 @@ void Stream::finish_outputs(std::span<const View> out, int64_t ticks) {
     const plan::Tick::Output &o = tick_->outputs[j];
     if (o.is_sequence) continue;
     const Tensor given{out[j].dtype, out[j].shape, Bytes(Bytes(), static_cast<std::byte *>(out[j].data))};
-    if (ticks > 0 && number_ <= o.late) fill_nothing(given);
-    if (!last_[j].now.data) continue;
+    if (ticks > 0 && alone_->number <= o.late) fill_nothing(given);
+    if (last_.empty() || !last_[j].now.data) continue;
     if (ticks > 0)
       std::ranges::copy(given.memory(), last_[j].now.data.get());
     else
@@ -133,11 +133,11 @@ void Stream::finish_outputs(std::span<const View> out, int64_t ticks) {
 // The places of a ring that so many ticks write, as runs of bytes that lie together.
 template <class F>
 void Stream::each_row(size_t state, int64_t ticks, F f) noexcept {
-  Kept &kept = kept_[state];
+  const Kept &kept = kept_[state];
   const plan::Tick::State &how = tick_->states[state];
   const int64_t capacity = kept.shape[how.axis], rows = std::min(capacity, ticks * how.rows);
-  const int64_t first = first_place(state, taken_before_), head = std::min(rows, capacity - first);
-  std::byte *ring = now(state), *undo = kept.undo.data();
+  const int64_t first = first_place(state, alone_->taken_before), head = std::min(rows, capacity - first);
+  std::byte *ring = now(state), *undo = alone_->undo[state].data();
   for (int64_t o = 0; o < kept.outer; ++o, ring += capacity * kept.row) {
     f(ring + first * kept.row, undo, head * kept.row);
     f(ring, undo + head * kept.row, (rows - head) * kept.row);
@@ -146,42 +146,42 @@ void Stream::each_row(size_t state, int64_t ticks, F f) noexcept {
 }
 
 void Stream::keep(int64_t ticks) {
-  ran_ = ticks;
-  taken_before_ = taken_;
+  alone_->ran = ticks;
+  alone_->taken_before = taken_;
   if (waits())
     for (auto *list : {&waiting_, &last_})
       for (Held &h : *list)
         if (h.now.data) std::ranges::copy(h.now.memory(), h.before.data.get());
   for (size_t i = 0; rings_bytes_ > 0 && i < kept_.size(); ++i) {
-    Kept &k = kept_[i];
+    const Kept &k = kept_[i];
     const plan::Tick::State &how = tick_->states[i];
     if (how.is_ring && writes_over(how, ticks)) {
       const int64_t rows = std::min(k.shape[how.axis], checked_mul(ticks, how.rows));
       const auto bytes = static_cast<size_t>(checked_mul(k.outer, rows, k.row));
-      if (k.undo.size() < bytes) k.undo.resize(bytes);
+      if (alone_->undo[i].size() < bytes) alone_->undo[i].resize(bytes);
       each_row(i, ticks,
                [](std::byte *ring, std::byte *undo, int64_t n) { std::memcpy(undo, ring, static_cast<size_t>(n)); });
     }
   }
   if (ticks <= 1 || half_ == 0) return;
-  if (!before_) before_ = allocate(half_);
-  std::copy_n(now_, half_, before_.get());
+  if (!alone_->before) alone_->before = allocate(half_);
+  std::copy_n(now_, half_, alone_->before.get());
 }
 
 // Of a run of one tick `next` has what was before it, if it did not fail.
 void Stream::put_back() {
-  const bool failed = taken_ == taken_before_;
+  const bool failed = taken_ == alone_->taken_before;
   for (size_t i = 0; i < kept_.size(); ++i)
-    if (tick_->states[i].is_ring && writes_over(tick_->states[i], ran_))
-      each_row(i, ran_,
+    if (tick_->states[i].is_ring && writes_over(tick_->states[i], alone_->ran))
+      each_row(i, alone_->ran,
                [](std::byte *ring, std::byte *undo, int64_t n) { std::memcpy(ring, undo, static_cast<size_t>(n)); });
-  if (ran_ > 1 && half_ > 0)
-    std::copy_n(before_.get(), half_, now_);
-  else if (ran_ == 1 && !failed)
+  if (alone_->ran > 1 && half_ > 0)
+    std::copy_n(alone_->before.get(), half_, now_);
+  else if (alone_->ran == 1 && !failed)
     std::swap(now_, next_);
   for (auto *list : {&waiting_, &last_})
     for (Held &h : *list) std::swap(h.now, h.before);
-  taken_ = taken_before_;
+  taken_ = alone_->taken_before;
 }
 
 }  // namespace dl4::runtime

@@ -271,7 +271,7 @@ void spread(const Net &net) {
 }
 
 // A step of each of so many streams: in one call, and in a call for each.
-void many(const Net &net) {
+void many(const Net &net, int rounds) {
   constexpr size_t count = 10000;
   Ours ours(net);
   std::vector<Owned<dl4_stream>> streams;
@@ -287,7 +287,7 @@ void many(const Net &net) {
   Steps one(ours, net);
   std::vector<float> to(count * static_cast<size_t>(net.out));
   std::vector<double> together, each, ratios;
-  for (int round = 0; round < 21; ++round) {
+  for (int round = 0; round < rounds; ++round) {
     double start = now();
     check(dl4_stream_run_many(list.data(), count, nullptr, in, 1, out, 1, nullptr));
     together.push_back((now() - start) / count);
@@ -339,7 +339,7 @@ int main(int argc, char **argv) {
       if (spreads)
         spread(net);
       else if (crowds)
-        many(net);
+        many(net, rounds);
       else
         against(net, peers, rounds, each);
     }

@@ -146,7 +146,8 @@ TEST(StreamMany, RingsGoOnFromWhereTheyAre) {
 
 // Attention behind layers: of the sequence to itself, causal.
 Own<dl4_session> attends(const char *kind, const char *config,
-                         const std::vector<std::pair<const char *, const char *>> &layers) {
+                         const std::vector<std::pair<const char *, const char *>> &layers,
+                         const char *options = R"({"streamable": true, "cache": 200})") {
   Own<dl4_graph> g;
   Own<dl4_model> m;
   Own<dl4_session> s;
@@ -157,7 +158,7 @@ Own<dl4_session> attends(const char *kind, const char *config,
   const dl4_node in[] = {y, y};
   ok(dl4_graph_add(g, kind, nullptr, attrs(config), attrs(R"({"use_causal_mask": true})"), in, 2, &y, 1));
   ok(dl4_graph_build(g, &x, 1, &y, 1, m.out()));
-  ok(dl4_session_create(m, R"({"streamable": true, "cache": 200})", s.out()));
+  ok(dl4_session_create(m, options, s.out()));
   return s;
 }
 
@@ -207,6 +208,42 @@ TEST(StreamMany, LateOutputsPositionsAndSeveralStepsAtATime) {
   expect_counting(attends("Attention", "{}", {{"Conv1D", halves}}));
   expect_counting(attends("LocalAttention", R"({"window": 4, "gaussian": true})", {}));
   expect_counting(attends("AdditiveAttention", "{}", {{"LSTM", lstm.c_str()}}));
+}
+
+// One of many would have more steps than are kept: all stay where they are. A window that slides refuses none.
+TEST(StreamMany, ACacheIsFullOfOneStreamAlone) {
+  constexpr int64_t n = 37;
+  const char *const heads = R"({"num_heads": 2, "key_dim": 3})";
+  auto s = attends("MultiHeadAttention", heads, {}, R"({"streamable": true, "cache": 5})");
+  const auto together = streams(s, n), twins = streams(s, n);
+  auto head = rows(1, 3);
+  one(together[20], head);
+  one(twins[20], head);
+  auto x = rows(n, 2), more = rows(n, 1, 7);
+  EXPECT_EQ(floats(many(handles(together), x)), floats(many(handles(twins), x)));
+  dl4_tensor *in[] = {more}, *out[] = {nullptr};
+  const Refusal r = refusal(dl4_stream_run_many(handles(together).data(), n, nullptr, in, 1, out, 1, nullptr));
+  EXPECT_EQ(r.code, DL4_UNSUPPORTED);
+  EXPECT_EQ(
+      r.message,
+      "dl4_stream_run_many: the sequence would have 6 steps, more than its attention keeps; a larger \"cache\" or "
+      "\"cache_full\": \"slide\" of the session allows it");
+  EXPECT_EQ(out[0], nullptr);
+  std::vector<int64_t> steps(n, 1);
+  steps[20] = 0;
+  EXPECT_EQ(floats(many(handles(together), more, steps.data())), floats(many(handles(twins), more, steps.data())));
+
+  auto sliding = attends("MultiHeadAttention", heads, {}, R"({"streamable": true, "cache": 5, "cache_full": "slide"})");
+  const auto all = streams(sliding, n), alone = streams(sliding, n);
+  one(all[20], head);
+  one(alone[20], head);
+  for (const int64_t t : {1, 4, 9, 1}) {
+    auto next = rows(n, t, 5);
+    std::vector<float> expected;
+    for (int64_t i = 0; i < n; ++i)
+      for (const float v : one(alone[static_cast<size_t>(i)], row(next, i, t))) expected.push_back(v);
+    expect_near(floats(many(handles(all), next)), expected);
+  }
 }
 
 TEST(StreamMany, TheBitsDoNotDependOnWhoElseRuns) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -19,26 +20,39 @@ dl4_error *to_error(const char *function) noexcept;
 // A call under way, and the functions of the host's that it owes at its end.
 class Entry {
  public:
+  // From here on it may come to places where a cancellation acts. To say so takes two locked instructions.
+  void may_wait() {
+    if (!whole_) whole_.emplace();
+  }
   // The messages of this log are delivered then, whatever becomes of the call; a failure is one of them.
-  void owes(const Log &log) { log_ = log.queue(); }
+  void owes(const Log &log) {
+    log_ = log.queue();
+    if (log_) may_wait();
+  }
   void failed(const dl4_error &error) noexcept;
   void end() {
     if (log_) Log::deliver(std::move(log_));
+    if (!GiveBack::any()) return;
+    may_wait();
     GiveBack::now();
   }
 
  private:
+  std::optional<Uncancelled> whole_;
   std::shared_ptr<Log::Queue> log_;
 };
 
+// Does an entry come to such places whatever it does, or does it say so itself?
+enum class Waits { always, said };
+
 // Runs the body of an entry, body() or body(entry). No exception gets past, but for the end of the thread: a function
 // of the host's may end it, and then all that is ours is left in order. Floats: FlushToZero for one that runs at once.
-template <class Floats = OwnFloats, class F>
+template <class Floats = OwnFloats, Waits waits = Waits::always, class F>
 dl4_error *guard(const char *function, F &&body) {
   Floats floats;
-  Uncancelled whole;
+  Entry entry;
+  if constexpr (waits == Waits::always) entry.may_wait();
   try {
-    Entry entry;
     Ref<dl4_error> error;
     try {
       if constexpr (std::is_invocable_v<F, Entry &>)

@@ -142,6 +142,27 @@ struct ManyInBlock {
   }
 };
 
+// As run_tensors() wants it: says where a run may wait.
+struct Alone {
+  runtime::Stream &stream;
+  Entry &entry;
+  void check(std::span<const runtime::View> in) const {
+    entry.may_wait();
+    stream.check(in);
+  }
+  auto outputs(std::span<const runtime::View> in, const std::atomic<int32_t> *cancel) const {
+    return stream.outputs(in, cancel);
+  }
+  void need_room(int64_t bytes) const { stream.need_room(bytes); }
+  void run(std::span<const runtime::View> in, std::span<const runtime::View> out,
+           const std::atomic<int32_t> *cancel) const {
+    const bool as_before = stream.is_as_before(in, out);
+    if (as_before && !stream.calls_host()) return stream.run(in, out, cancel, true);
+    entry.may_wait();
+    stream.run(in, out, cancel);
+  }
+};
+
 // Runs the steps and takes the logits of the last one.
 Tensor last_logits(dl4_stream &stream, std::span<const runtime::View> in, const std::atomic<int32_t> *cancel) {
   stream.core.check(in);
@@ -199,12 +220,13 @@ dl4_error *dl4_stream_create(dl4_session *s, const char *options, dl4_stream **o
 
 dl4_error *dl4_stream_run(dl4_stream *s, dl4_tensor *const *in, int64_t n_in, dl4_tensor **out, int64_t n_out,
                           dl4_cancel *cancel) {
-  return guard<FlushToZero>(__func__, [&](Entry &entry) {
+  return guard<FlushToZero, Waits::said>(__func__, [&](Entry &entry) {
     dl4_stream &stream = object(s, "s");
     dl4_cancel *flag = object_or_null(cancel, "cancel");
     Turn::One turn(stream.turn, "stream");
     entry.owes(stream.context->log);
-    run_tensors(stream.core, stream.core.outputs_count(), *stream.context->memory, {in, n_in, out, n_out},
+    const Alone core{stream.core, entry};
+    run_tensors(core, stream.core.outputs_count(), *stream.context->memory, {in, n_in, out, n_out},
                 flag ? &flag->triggered : nullptr);
   });
 }

@@ -59,8 +59,9 @@ class GiveBack {
   // All that the calling thread put off, and what threads left behind that have ended. What the functions throw is
   // dropped: no call has failed.
   static void now() {
-    if (waiting_.load(std::memory_order_relaxed)) all();
+    if (any()) all();
   }
+  static bool any() noexcept { return waiting_.load(std::memory_order_relaxed) != 0; }
   // The calling thread ends: another one will do it.
   static void leave_behind() noexcept;
 

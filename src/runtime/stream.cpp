@@ -181,7 +181,7 @@ bool is_like(std::span<const View> a, std::span<const View> b) {
 }  // namespace
 
 bool Stream::is_as_before(std::span<const View> in, std::span<const View> out) const {
-  return !alone_->last_in.empty() && is_like(in, alone_->last_in) && is_like(out, alone_->last_out);
+  return alone_ && !alone_->last_in.empty() && is_like(in, alone_->last_in) && is_like(out, alone_->last_out);
 }
 
 std::vector<ops::Operand> Stream::outputs(std::span<const View> in, const std::atomic<int32_t> *cancel) {
@@ -269,6 +269,7 @@ void Stream::get_ready(Pace &pace, const std::atomic<int32_t> *cancel) {
   if (auto other = pace.frame->take()) pace.executable->finish(std::move(*other));
   auto ready = pace.executable->prepare(pace.in, pace.out, cancel, true);
   pace.executable->bind_states(ready);
+  for (const Frame::Call &call : ready.frame->calls) alone_->calls_host |= call.kernel->calls_host();
   if (!pace.frame->put(std::move(ready))) pace.executable->finish(std::move(ready));
 }
 
@@ -380,9 +381,8 @@ void Stream::run_ticks(std::span<const View> in, std::span<const View> out, cons
   taken_ += n;
 }
 
-void Stream::run(std::span<const View> in, std::span<const View> out, const std::atomic<int32_t> *cancel) {
-  alone();
-  const bool as_before = is_as_before(in, out);
+void Stream::run(std::span<const View> in, std::span<const View> out, const std::atomic<int32_t> *cancel,
+                 bool as_before) {
   if (!as_before) {
     check(in);
     if (out.size() != outputs_count())
@@ -398,6 +398,7 @@ void Stream::run(std::span<const View> in, std::span<const View> out, const std:
   if (!as_before) {
     bind(in);
     bind_outputs(out);
+    alone_->calls_host = false;
     get_ready(alone_->one, cancel);
     if (joins(n)) get_ready(alone_->together, cancel);
     alone_->last_in.assign(in.begin(), in.end());

@@ -226,7 +226,7 @@ void StreamBlock::run_as_they_lie(const Run &run, std::span<const size_t> ids, c
 // Are they as many as the block has rows, neighbours, and is an output that of all their steps?
 bool StreamBlock::all_steps_of(const Run &run, std::span<const size_t> ids) const {
   if (!run.many.steps.empty() || ids.size() != rows) return false;
-  for (size_t r = 1; r < ids.size(); ++r)
+  for (size_t r = 1; block_.tick_->counts && r < ids.size(); ++r)  // else none was sorted
     if (ids[r] != ids[0] + r) return false;
   for (size_t j = 0; j < run.out.size(); ++j)
     if (block_.tick_->outputs[j].is_sequence &&

@@ -89,6 +89,33 @@ Own<dl4_model> with_layer(const char *kind, bool in_a_cell) {
   return m;
 }
 
+// A stream of a sequence and a fixed input, which goes through a layer of that kind. It has run once.
+struct Fed {
+  Own<dl4_stream> stream;
+  Own<dl4_tensor> x = tensor({1, 2, 4}, numbers(8)), fixed = tensor({1, 4}, numbers(4)), y = tensor({1, 2, 4});
+
+  explicit Fed(const char *kind) {
+    Own<dl4_graph> g;
+    Own<dl4_model> m;
+    Own<dl4_session> s;
+    ok(dl4_graph_create(nullptr, g.out()));
+    const dl4_node inputs[] = {input(g, "x", {-1, -1, 4}), input(g, "fixed", {-1, 4})};
+    const dl4_node own = add(g, kind, "own", "{}", inputs[1]);
+    const dl4_node both[] = {inputs[0], add(g, "Reshape", nullptr, R"({"target_shape": [1, 4]})", own)};
+    dl4_node sum = -1;
+    ok(dl4_graph_add(g, "BroadcastAdd", nullptr, nullptr, nullptr, both, 2, &sum, 1));
+    ok(dl4_graph_build(g, inputs, 2, &sum, 1, m.out()));
+    ok(dl4_session_create(m, R"({"streamable": true})", s.out()));
+    ok(dl4_stream_create(s, nullptr, stream.out()));
+    EXPECT_EQ(run().code, DL4_OK);
+  }
+  Refusal run() {
+    dl4_tensor *const in[] = {x, fixed};
+    dl4_tensor *out = y;
+    return refusal(dl4_stream_run(stream, in, 2, &out, 1, nullptr));
+  }
+};
+
 const Case cases[] = {
     {"progress function",
      [](Objects &o) -> std::function<Refusal()> {
@@ -145,6 +172,13 @@ const Case cases[] = {
        ok(dl4_session_create(with_layer("test>Inner", true), nullptr, s->out()));
        auto in = std::make_shared<Own<dl4_tensor>>(tensor({2, 3, 4}, numbers(24)));
        return [&o, s, in] { return o.run(*s, *in); };
+     }},
+    {"forward function of \"test>Stream\"",
+     [](Objects &) -> std::function<Refusal()> {
+       static char which[] = "forward";
+       ok(dl4_registry_add("layer", "test>Stream", nullptr, nullptr, forward, backward, which));
+       auto fed = std::make_shared<Fed>("test>Stream");
+       return [fed] { return fed->run(); };
      }},
     {"backward function of \"test>Backward\"",
      [](Objects &o) -> std::function<Refusal()> {
@@ -291,6 +325,49 @@ TEST(Leaving, EveryFunctionOfTheHostsInEveryWay) {
       EXPECT_EQ(in_child([&] { return attempt(c, how); }, 30), 0)
           << "function " << number << ' ' << c.name << ", way " << static_cast<int>(how);
   }
+}
+
+// A run of a stream ends no thread, and what it calls finds cancellation as the host has it.
+TEST(Leaving, ARunOfAStreamIsNoPlaceToEndAt) {
+  EXPECT_EQ(
+      in_child([] {
+        static int before = -1, reached = 0;
+        ok(dl4_registry_add(
+            "layer", "test>Looks", nullptr, nullptr,
+            [](void *, const char *, dl4_tensor *const *src, int64_t, dl4_tensor *const *dst, int64_t) -> int32_t {
+              pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+              int none = 0;
+              pthread_setcancelstate(before, &none);
+              std::memcpy(dl4_tensor_data(dst[0]), dl4_tensor_data(src[0]),
+                          static_cast<size_t>(dl4_tensor_bytes(dst[0])));
+              return 0;
+            },
+            backward, nullptr));
+        Fed looks("test>Looks"), plain("Identity");
+        Fed *const both[] = {&looks, &plain};
+        if (before != PTHREAD_CANCEL_ENABLE) return 1;
+        pthread_t id;
+        pthread_create(
+            &id, nullptr,
+            [](void *p) -> void * {
+              Fed *const *streams = static_cast<Fed *const *>(p);
+              int old = 0;
+              pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old);
+              if (streams[0]->run().code || before != PTHREAD_CANCEL_DISABLE) return nullptr;
+              pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &old);
+              pthread_cancel(pthread_self());
+              for (int i = 0; i < 3; ++i)
+                if (streams[1]->run().code) return nullptr;
+              reached = 1;
+              pthread_testcancel();
+              reached = 2;
+              return nullptr;
+            },
+            const_cast<Fed **>(both));
+        pthread_join(id, nullptr);
+        return reached == 1 ? 0 : 2;
+      }),
+      0);
 }
 
 // What a thread that ends had still to give back is given back by another one's call, once.

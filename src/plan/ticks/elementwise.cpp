@@ -48,10 +48,6 @@ void along(Writer &w, int axis) {
   w.follows(x, x.axis);
 }
 template <class A>
-void along_axis(Writer &w, const A &how) {
-  along(w, how.axis);
-}
-template <class A>
 void along_last(Writer &w, const A &) {
   along(w, -1);
 }
@@ -118,7 +114,6 @@ std::span<const Row> elementwise_rows() {
       row<attributes::StopGradient, elementwise<attributes::StopGradient>>(true),
       row<attributes::GruCell, elementwise<attributes::GruCell>>(true),
       row<attributes::Bucketize, bucketize>(),
-      row<attributes::Sparsemax, along_axis<attributes::Sparsemax>>(),
       row<attributes::TopK, along_last<attributes::TopK>>(),
       row<attributes::Argmax, argmax>(),
       row<attributes::Normalize, normalize<attributes::Normalize>>(),

@@ -1,6 +1,7 @@
 // Scores of steps by keys and what becomes of them: a ring keeps the keys that a step may see, masks say which it sees.
 #include "plan/ticks/keys.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <set>
 
@@ -72,8 +73,25 @@ void mark(Writer &w, const attributes::Cast &how, Keys &k) { same(w, how, k); }
 void mark(Writer &w, const attributes::Copy &how, Keys &k) { same(w, how, k); }
 void mark(Writer &w, const attributes::StopGradient &how, Keys &k) { same(w, how, k); }
 
+// What is low stays so where a number is subtracted that is the same for all keys of a step, and over a number that
+// makes no difference small.
+bool mark_low(Writer &w, const BinaryOp &op, Keys &k) {
+  const auto &x = w.src(0).keys;
+  if (!x || x->others != Others::low || w.src(1).keys || op.activation) return false;
+  constexpr double most = 1e5;
+  const double v = w.number(1);
+  const bool less = op.f == Binary::sub, over = op.f == Binary::div && v > 0 && v <= most;
+  const bool at_least = op.f == Binary::max && x->below_0 && v <= -1;
+  if (!less && !over && !at_least) return false;
+  same(w, op, k);
+  if (at_least) k.others = Others::far;
+  k.below_0 = less ? w.is_largest_of(w.whole(1), w.whole(0)) : x->below_0;
+  return true;
+}
+
 // 0 times any number, false and any flag.
 void mark(Writer &w, const BinaryOp &op, Keys &k) {
+  if (mark_low(w, op, k)) return;
   if ((op.f != Binary::mul && op.f != Binary::logical_and) || op.activation) return;
   bool itself = op.f == Binary::logical_and, any = false;
   for (int i = 0; i < w.sources(); ++i) {
@@ -151,6 +169,15 @@ bool by_keys(Writer &w, const MatMulOp &op) {
   t.v = w.again(std::move(src))[0];
   w.set(t);
   return true;
+}
+
+bool Writer::is_largest_of(Id v, Id of) const {
+  return std::any_of(p_.steps.begin(), p_.steps.end(), [&](const Step &s) {
+    if (s.dst[0] != v || s.src.empty() || s.src[0] != of) return false;
+    const Description d = s.op->description();
+    return d.type == typeid(attributes::Reduction) &&
+           static_cast<const attributes::Reduction *>(d.attributes)->f == Reduce::max;
+  });
 }
 
 double Writer::number(int i) const {
@@ -257,14 +284,15 @@ void band_mask(Writer &w, const attributes::BandMask &how) {
   w.set(t);
 }
 
-// Weights along an axis: that of the keys, or another than the steps'.
-void weights(Writer &w, int64_t along, bool by_keys) {
+// Weights along an axis: that of the keys, or another than the steps'. far: none of a number that is so.
+void weights(Writer &w, int64_t along, bool by_keys, bool far = false) {
   Timed t = w.src(0);
   const int axis = w.shape(0).axis(along);
   if (axis == t.axis) w.refuse_mixing();
   if (t.keys) {
     if (axis != t.keys->axis || !by_keys) w.refuse_mixing();
-    w.need_keys(Others::low);
+    w.need_keys(far && t.keys->others == Others::far ? Others::far : Others::low);
+    t.keys->below_0 = false;
     t.keys->others = t.keys->sees_itself ? Others::zero : Others::zero_if_any_seen;
   }
   t.v = w.again()[0];
@@ -273,6 +301,7 @@ void weights(Writer &w, int64_t along, bool by_keys) {
 
 void softmax(Writer &w, const SoftmaxOp &op) { weights(w, op.axis, !op.log); }
 void hardmax(Writer &w, const attributes::Hardmax &how) { weights(w, how.axis, true); }
+void sparsemax(Writer &w, const attributes::Sparsemax &how) { weights(w, how.axis, true, true); }
 
 void expand_dims(Writer &w, const attributes::ExpandDims &how) {
   Timed t = w.src(0);
@@ -288,9 +317,8 @@ void expand_dims(Writer &w, const attributes::ExpandDims &how) {
 
 std::span<const Row> key_rows() {
   static const Row all[] = {
-      row<attributes::BandMask, band_mask>(true),
-      row<SoftmaxOp, softmax>(true),
-      row<attributes::Hardmax, hardmax>(true),
+      row<attributes::BandMask, band_mask>(true),     row<SoftmaxOp, softmax>(true),
+      row<attributes::Hardmax, hardmax>(true),        row<attributes::Sparsemax, sparsemax>(true),
       row<attributes::ExpandDims, expand_dims>(true),
   };
   return all;

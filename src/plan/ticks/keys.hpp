@@ -25,6 +25,7 @@ struct Keys {
     any,
     zero,
     low,              // no weight in a softmax
+    far,              // 1 or more below the largest: no weight in a sparsemax
     zero_if_any_seen  // weights: 0, but for a step whose mask lets see nothing, of which all keys have one weight
   };
   int axis = 0;
@@ -34,6 +35,7 @@ struct Keys {
   Reach sees{};              // beyond this all are `others`
   bool sees_itself = false;  // each step
   ops::Id mask = ops::none;  // of the whole Program: what made them low
+  bool below_0 = false;      // of all that a step sees the largest is 0
 };
 
 }  // namespace dl4::plan::ticks

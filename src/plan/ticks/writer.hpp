@@ -100,7 +100,8 @@ class Writer {
   Met meet_keys(const std::vector<Along> &along, int steps_from_end, int keys_from_end);
   // Source 0 has all keys that its steps see, and those of all other steps are so; else refuses.
   void need_keys(Keys::Others others);
-  double number(int i) const;  // of a source that is one constant; else NaN
+  double number(int i) const;                       // of a source that is one constant; else NaN
+  bool is_largest_of(ops::Id v, ops::Id of) const;  // of values of the whole Program
   ops::Id whole(int i) const { return step_->src[static_cast<size_t>(i)]; }
 
   // ---- time

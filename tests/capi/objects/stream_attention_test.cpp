@@ -76,6 +76,10 @@ TEST(StreamAttention, WhatIsComposedOfScoresKeepsItsKeys) {
       {"GlobalAttention", R"({"score": "concat", "units": 3})", causal},
       {"GlobalAttention", R"({"score": "content"})", causal},
       {"GlobalAttention", R"({"score": "scaled", "distribution": "hardmax"})", causal},
+      {"GlobalAttention", R"({"score": "general", "temperature": 0.5})", causal},
+      {"GlobalAttention", R"({"score": "content", "temperature": 3})", scores},
+      {"GlobalAttention", R"({"distribution": "sparsemax"})", causal},
+      {"GlobalAttention", R"({"score": "concat", "distribution": "sparsemax", "temperature": 2})", scores},
       {"LocalAttention", R"({"window": 3})", causal, 0, ""},
       {"LocalAttention", R"({"window": 3})", "{}", 3, ""},
       {"LocalAttention", R"({"window": 2, "gaussian": true, "score": "general"})", "{}", 2, ""},
@@ -150,7 +154,9 @@ TEST(StreamAttention, WhatLooksOtherwiseIsRefusedByName) {
       {{"GlobalAttention", R"({"score": "concat"})", "{}"}, later},
       {{"LocalAttention", R"({"window": 2, "alignment": "predictive"})", causal},
        "it needs the end of the sequence at each step"},
-      {{"GlobalAttention", R"({"distribution": "sparsemax"})", causal}, mixes},
+      {{"GlobalAttention", R"({"distribution": "sparsemax"})", "{}"}, later},
+      {{"GlobalAttention", R"({"temperature": 1e6})", causal}, later},
+      {{"GlobalAttention", R"({"temperature": null})", causal}, mixes},
   };
   for (const auto &[c, why] : cases) {
     SCOPED_TRACE(c.kind + c.config + c.call);

@@ -59,6 +59,23 @@ TEST(StreamLayers, Convolutions) {
   });
 }
 
+TEST(StreamLayers, SpectraByHops) {
+  const std::string frames = R"({"mode": "magnitude", "frame_length": 8, "fft_length": 8, "frame_step": )";
+  expect_cases({
+      {{{"STFTSpectrogram", frames + "4}"}}, 0, {1}},
+      {{{"STFTSpectrogram", frames + "3}"}, {"LSTM", lstm}}, 0, {1}},
+      {{{"Conv1D", conv("3")}, {"STFTSpectrogram", frames + "8}"}}, 0, {1}},
+  });
+}
+
+TEST(StreamLayers, LongCuts) {
+  auto m = model({{"Conv1D", conv(R"(3, "padding": "causal", "dilation_rate": 4)")},
+                  {"LSTM", lstm},
+                  {"GRU", R"({"units": 20, "return_sequences": true})"},
+                  {"Conv1D", conv(R"(4, "strides": 2)")}});
+  expect_streams(m, {3}, 0, "", {1, 160, 4096}, 9000);
+}
+
 TEST(StreamLayers, WindowsOfImagesAndVolumes) {
   expect_cases({
       {{{"TimeDistributed",

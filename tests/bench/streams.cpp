@@ -1,6 +1,7 @@
 // Streams, one step or `--chunk` steps a call, against RTNeural's static models in the same rounds: dl4_streams
-// PEER.so..., where a peer is peers/rtneural.cpp, built by streams.sh. Also the spread of a step's time (--spread), and
-// many streams of one session in one call against a call for each (--many).
+// PEER.so..., where a peer is peers/rtneural.cpp, built by streams.sh. Also the spread of a step's time (--spread),
+// many streams of one session in one call against a call for each (--many), and nets of which only ours is timed
+// (--whole).
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -299,13 +300,115 @@ void many(const Net &net, int rounds) {
   std::printf("| %s | %.0f | %.0f | %.2f |\n", net.name.c_str(), median(each), median(together), median(ratios));
 }
 
+// A graph that is put together layer by layer.
+struct Building {
+  Owned<dl4_context> context = make<dl4_context>(dl4_context_create, R"({"threads": 1})");
+  Owned<dl4_graph> graph = make<dl4_graph>(dl4_graph_create, context.get());
+
+  dl4_node input(int32_t dtype, std::vector<int64_t> shape) {
+    dl4_node x = -1;
+    check(dl4_graph_add_input(graph.get(), "x", dtype, static_cast<int32_t>(shape.size()), shape.data(), &x));
+    return x;
+  }
+  dl4_node add(const char *kind, const char *config, std::vector<dl4_node> in, const char *call = "{}") {
+    const auto own = make<dl4_attrs>(dl4_attrs_create, config), of_call = make<dl4_attrs>(dl4_attrs_create, call);
+    dl4_node y = -1;
+    check(dl4_graph_add(graph.get(), kind, nullptr, own.get(), of_call.get(), in.data(),
+                        static_cast<int64_t>(in.size()), &y, 1));
+    return y;
+  }
+  Owned<dl4_session> session(dl4_node x, dl4_node y, const std::string &options) {
+    const auto model = make<dl4_model>(dl4_graph_build, graph.get(), &x, int64_t{1}, &y, int64_t{1});
+    return make<dl4_session>(dl4_session_create, model.get(), options.c_str());
+  }
+};
+
+// The nets of DTLN without their transforms: a mask for 257 magnitudes, and one for 256 features of 512 samples.
+Owned<dl4_session> dtln(bool first, const std::string &options) {
+  Building b;
+  const dl4_node x = b.input(DL4_FLOAT32, {-1, -1, first ? 257 : 512});
+  const dl4_node whole = first ? x : b.add("Dense", R"({"units": 256, "use_bias": false})", {x});
+  dl4_node h = first ? whole : b.add("LayerNormalization", "{}", {whole});
+  for (int i = 0; i < 2; ++i) h = b.add("LSTM", R"({"units": 128, "return_sequences": true})", {h});
+  h = b.add("Dense",
+            first ? R"({"units": 257, "activation": "sigmoid"})" : R"({"units": 256, "activation": "sigmoid"})", {h});
+  const dl4_node y = b.add("Multiply", "{}", {h, whole});
+  return b.session(x, first ? y : b.add("Dense", R"({"units": 512, "use_bias": false})", {y}), options);
+}
+
+// Causal, two layers of 256 features, 2.1 million weights.
+Owned<dl4_session> transformer(const std::string &options) {
+  Building b;
+  const dl4_node x = b.input(DL4_INT32, {-1, -1});
+  dl4_node h = b.add("Embedding", R"({"input_dim": 1024, "output_dim": 256})", {x});
+  for (int i = 0; i < 2; ++i) {
+    const dl4_node n = b.add("LayerNormalization", "{}", {h});
+    const dl4_node seen =
+        b.add("MultiHeadAttention", R"({"num_heads": 4, "key_dim": 64})", {n, n}, R"({"use_causal_mask": true})");
+    h = b.add("Add", "{}", {h, seen});
+    const dl4_node wide =
+        b.add("Dense", R"({"units": 1024, "activation": "gelu"})", {b.add("LayerNormalization", "{}", {h})});
+    h = b.add("Add", "{}", {h, b.add("Dense", R"({"units": 256})", {wide})});
+  }
+  return b.session(x, b.add("Dense", R"({"units": 1024})", {h}), options);
+}
+
+void whole(int rounds) {
+  const auto timed = [rounds](double runs, const auto &run) {
+    std::vector<double> all;
+    for (int round = 0; round < rounds; ++round) {
+      const double start = now();
+      run();
+      all.push_back((now() - start) / runs / 1e3);
+    }
+    return median(all);
+  };
+  std::puts("| us | float32 | bfloat16 | int8 |\n|---|--:|--:|--:|");
+  std::string rows[] = {"| DTLN, a block |", "| transformer, batch 4, 32 ids drawn |"};
+  for (const std::string weights : {"float32", "bfloat16", "int8"}) {
+    const std::string options = R"({"streamable": true, "cache": 128, "weights": ")" + weights + "\"}";
+    double block = 0;
+    for (const bool first : {true, false}) {
+      const auto session = dtln(first, options);
+      const auto stream = make<dl4_stream>(dl4_stream_create, session.get(), nullptr);
+      const std::vector<int64_t> shape{1, 1, first ? 257 : 512};
+      const auto x = floats(shape), y = floats(shape);
+      std::ranges::copy(noise(elements(x)), data(x));
+      dl4_tensor *const in[] = {x.get()};
+      dl4_tensor *out[] = {y.get()};
+      block += timed(100, [&] {
+        for (int i = 0; i < 100; ++i) check(dl4_stream_run(stream.get(), in, 1, out, 1, nullptr));
+      });
+    }
+    const auto session = transformer(options);
+    const auto stream = make<dl4_stream>(dl4_stream_create, session.get(), R"({"batch": 4})");
+    const int64_t shape[] = {4, 1};
+    const auto last = make<dl4_tensor>(dl4_tensor_create, nullptr, DL4_INT32, 2, shape);
+    dl4_tensor *const in[] = {last.get()};
+    int64_t ids[4] = {1, 2, 3, 4};
+    const double drawn = timed(1, [&] {
+      check(dl4_stream_reset(stream.get()));
+      for (int i = 0; i < 32; ++i) {
+        std::ranges::copy(ids, static_cast<int32_t *>(dl4_tensor_data(last.get())));
+        check(dl4_stream_next(stream.get(), in, 1, nullptr, nullptr, nullptr, ids, 4, nullptr));
+      }
+    });
+    char text[64];
+    for (size_t i = 0; i < 2; ++i) {
+      std::snprintf(text, sizeof text, " %.1f |", i == 0 ? block : drawn);
+      rows[i] += text;
+    }
+  }
+  for (const std::string &row : rows) std::puts(row.c_str());
+}
+
 }  // namespace
 
 int main(int argc, char **argv) {
   try {
     std::vector<Peer> peers;
     std::string rows;
-    bool spreads = false, crowds = false;
+    bool spreads = false, crowds = false, wholes = false;
     int rounds = 21;
     int64_t each = 1;
     for (int i = 1; i < argc; ++i) {
@@ -314,6 +417,8 @@ int main(int argc, char **argv) {
         spreads = true;
       else if (word == "--many")
         crowds = true;
+      else if (word == "--whole")
+        wholes = true;
       else if (word == "--rows" && i + 1 < argc)
         rows = argv[++i];
       else if (word == "--chunk" && i + 1 < argc)
@@ -323,6 +428,7 @@ int main(int argc, char **argv) {
       else
         peers.push_back(peer(word));
     }
+    if (wholes) return whole(rounds), 0;
     if (spreads) {
       std::puts("| one step, ns | p50 | p99 | p99.99 | max | p99.99 / p50 |\n|---|--:|--:|--:|--:|--:|");
     } else if (crowds) {

@@ -3,6 +3,7 @@
 #   tests/bench/streams.sh RTNEURAL XSIMD [--rows TEXT] [--rounds N]   folders of the sources of both (no part of this one)
 #   ... --chunk 4096                                                   so many steps a call; else one
 #   tests/bench/streams.sh --spread                                    the spread of a step's time, 10^6 calls
+#   tests/bench/streams.sh --whole                                     nets of which only ours is timed
 #   tests/bench/streams.sh --many                                      10,000 streams in one call against a call for each
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."

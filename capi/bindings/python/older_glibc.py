@@ -69,19 +69,32 @@ def newest(data):
     return max((_number(name)[:2] for _, _, name in _versions(data, _sections(data))), default=(2, 0))
 
 
+def _later(data, sections):
+    """The versions later than the target, and the functions by number of their version."""
+    later = [v for v in _versions(data, sections) if _number(v[2])[:2] > TARGET]
+    users = {}
+    at, length = sections[DYNSYM][:2]
+    for i in range(length // 24 if later else 0):
+        number = struct.unpack_from("<H", data, sections[VERSIONS][0] + 2 * i)[0] & 0x7FFF
+        name = _text(data, sections[DYNSYM][3] + struct.unpack_from("<I", data, at + 24 * i)[0])
+        users.setdefault(number, set()).add(name)
+    return later, users
+
+
+def lacks(data, given):
+    """Whether a library asks for a later version of a function that is `given`."""
+    later, users = _later(data, _sections(data))
+    return any(users.get(number, set()) & given for number, _, _ in later)
+
+
 def older(data, given):
     """The library with later versions renamed to the first, of functions that are the same there or `given`."""
     sections = _sections(data)
-    later = [v for v in _versions(data, sections) if _number(v[2])[:2] > TARGET]
-    strings = sections[DYNSYM][3] if later else 0
+    later, users = _later(data, sections)
+    strings = sections[DYNSYM][3]
     first = data.find(f"\0{FIRST}\0".encode(), strings) + 1
     if not later or FIRST is None or first == 0:
         return data
-    users = {}
-    at, length = sections[DYNSYM][:2]
-    for i in range(length // 24):
-        number = struct.unpack_from("<H", data, sections[VERSIONS][0] + 2 * i)[0] & 0x7FFF
-        users.setdefault(number, set()).add(_text(data, strings + struct.unpack_from("<I", data, at + 24 * i)[0]))
     out = bytearray(data)
     for number, place, _ in later:
         if users.get(number, set()) <= SAME | given:

@@ -20,13 +20,17 @@ class _Library(C.CDLL):
 
 
 def _load():
-    """Loads the library: the one that DL4_LIBRARY names, else the one inside the package, else the system's."""
+    """Loads the library: the one that DL4_LIBRARY names, else that of the package dl4-full, else the one inside this
+    package, else the system's."""
+    name = "dl4.dll" if os.name == "nt" else "libdl4.so.1"
     if "DL4_LIBRARY" in os.environ:
         return _Library(os.environ["DL4_LIBRARY"])
-    inside = os.path.join(os.path.dirname(__file__), "lib")
-    if not os.path.exists(inside):
-        return _Library("libdl4.so.1")
-    return _Library(os.path.join(inside, "libdl4.so.1"))
+    try:
+        from dl4_full import library as full
+    except ModuleNotFoundError:
+        inside = os.path.join(os.path.dirname(__file__), "lib", name)
+        return _Library(inside if os.path.exists(inside) else name)
+    return _Library(full)
 
 
 library = _load()

@@ -1,6 +1,8 @@
 // The library as a shared one, by koffi: typed arrays are seen in their own memory, and calls may run beside the event
 // loop.
+import { existsSync } from "node:fs";
 import { resolve } from "node:path";
+import { fileURLToPath } from "node:url";
 import { isMainThread, markAsUntransferable } from "node:worker_threads";
 
 import koffi from "koffi";
@@ -23,7 +25,14 @@ function load(name) {
   }
 }
 
-const library = load(process.env.DL4_LIBRARY ?? "libdl4.so.1");
+/** The library that DL4_LIBRARY names, else the package's own for this system, else the system's. */
+function found() {
+  const name = process.platform === "win32" ? "dl4.dll" : "libdl4.so.1";
+  const inside = fileURLToPath(new URL(`native/${process.platform}-${process.arch}/${name}`, import.meta.url));
+  return process.env.DL4_LIBRARY ?? (existsSync(inside) ? inside : name);
+}
+
+const library = load(found());
 const SCALARS = { int32_t: "int32_t", int64_t: "int64_t", double: "double", "const char *": "str", void: "void" };
 Object.assign(SCALARS, { dl4_node: "int32_t", dl4_layer: "int32_t" });
 const typeOf = (name) => SCALARS[name] ?? "void *";

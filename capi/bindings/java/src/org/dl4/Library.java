@@ -1,12 +1,17 @@
 package org.dl4;
 
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 
 /** The library's file. MakeLib makes the list of its functions, Lib, from dl4-api.json. */
 final class Library {
   private static final int MAJOR = 1;
 
-  static final Foreign LIBRARY = new Foreign(file());
+  static final Foreign LIBRARY = open();
 
   static {
     if (number() / 1000000 != MAJOR) {
@@ -17,13 +22,32 @@ final class Library {
 
   private Library() {}
 
-  private static String file() {
+  /** The one that is named, else the jar's own for this system, else the system's. */
+  private static Foreign open() {
     String name = System.getProperty("dl4.library", System.getenv("DL4_LIBRARY"));
-    if (name == null) {
-      return "libdl4.so.1";
+    if (name != null) {
+      // JNA takes what is not absolute for a bare name.
+      return new Foreign(name.contains("/") ? Path.of(name).toAbsolutePath().toString() : name);
     }
-    // JNA takes what is not absolute for a bare name.
-    return name.contains("/") ? Path.of(name).toAbsolutePath().toString() : name;
+    String machine = System.getProperty("os.arch").replace("amd64", "x86_64");
+    String system = System.getProperty("os.name").toLowerCase(java.util.Locale.ROOT);
+    String inside = "/natives/" + system + "-" + machine + "/libdl4.so.1";
+    try (InputStream library = Library.class.getResourceAsStream(inside)) {
+      return library == null ? new Foreign("libdl4.so.1") : unpacked(library);
+    } catch (IOException e) {
+      throw new UncheckedIOException("the library in dl4.jar cannot be unpacked", e);
+    }
+  }
+
+  /** Loads a library from a file of its own, which is gone afterwards. */
+  private static Foreign unpacked(InputStream library) throws IOException {
+    Path file = Files.createTempFile("libdl4", ".so");
+    try {
+      Files.copy(library, file, StandardCopyOption.REPLACE_EXISTING);
+      return new Foreign(file.toString());
+    } finally {
+      Files.delete(file);
+    }
   }
 
   /** Makes the native methods of a class those of the library. */

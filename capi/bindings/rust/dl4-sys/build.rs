@@ -129,17 +129,16 @@ fn link(out: &Path, soname: &str) {
     for name in ["DL4_LIBRARY", "DL4_LIB_DIR", "PKG_CONFIG", "PKG_CONFIG_PATH"] {
         println!("cargo:rerun-if-env-changed={}", name);
     }
-    let library = match find() {
-        Ok(library) => library,
-        Err(why) => {
-            eprintln!(
-                "dl4-sys: libdl4 was not found: {}.\nInstall it where pkg-config finds dl4.pc (PKG_CONFIG_PATH), or \
-                 set DL4_LIBRARY to its file (/path/to/libdl4.so.1) or DL4_LIB_DIR to its folder.",
-                why
-            );
-            std::process::exit(1);
-        }
-    };
+    if env::var_os("CARGO_FEATURE_STATIC").is_some() {
+        return link_statically();
+    }
+    let library = find().unwrap_or_else(|why| {
+        end(&format!(
+            "libdl4 was not found: {}.\nInstall it where pkg-config finds dl4.pc (PKG_CONFIG_PATH), or set \
+             DL4_LIBRARY to its file (/path/to/libdl4.so.1) or DL4_LIB_DIR to its folder.",
+            why
+        ))
+    });
     println!("cargo:rerun-if-changed={}", library.display());
     // Cargo's run path holds folders of its own target alone, so links there stand for the library's folder: one for
     // the linker, one, by the soname, for the program.
@@ -151,6 +150,46 @@ fn link(out: &Path, soname: &str) {
     println!("cargo:rustc-link-search=native={}", out.display());
     println!("cargo:rustc-link-lib=dylib=dl4");
     println!("cargo:lib_dir={}", library.parent().expect("a folder").display());
+}
+
+fn end(why: &str) -> ! {
+    eprintln!("dl4-sys: {}", why);
+    std::process::exit(1);
+}
+
+// libdl4.a, and what pkg-config says that it needs.
+fn link_statically() {
+    let said = pkg_config(&["--static", "--libs", "dl4"]).and_then(|words| {
+        let folder = pkg_config(&["--variable=libdir", "dl4"])?;
+        let library = Path::new(&folder).join("libdl4.a");
+        match library.exists() {
+            true => Ok((folder, words)),
+            false => Err(format!("there is no {}; a build with DL4_STATIC=ON has it", library.display())),
+        }
+    });
+    let (folder, words) =
+        said.unwrap_or_else(|why| end(&format!("the feature static needs libdl4.a by pkg-config: {}.", why)));
+    println!("cargo:rustc-link-search=native={}", folder);
+    println!("cargo:rustc-link-lib=static=dl4");
+    for word in words.split_whitespace() {
+        if let Some(place) = word.strip_prefix("-L") {
+            println!("cargo:rustc-link-search=native={}", place);
+        }
+        match word.strip_prefix("-l") {
+            Some("dl4") | None => {}
+            Some(name) => println!("cargo:rustc-link-lib=dylib={}", name),
+        }
+    }
+    println!("cargo:lib_dir={}", folder);
+}
+
+fn pkg_config(words: &[&str]) -> Result<String, String> {
+    let tool = env::var_os("PKG_CONFIG").unwrap_or_else(|| "pkg-config".into());
+    match Command::new(&tool).arg("--print-errors").args(words).output() {
+        Ok(o) if o.status.success() => Ok(String::from_utf8_lossy(&o.stdout).trim().to_string()),
+        Ok(o) => Err(format!("pkg-config says: {}", String::from_utf8_lossy(&o.stderr).trim().replace('\n', " "))),
+        Err(e) => Err(format!("pkg-config: {}", e)),
+    }
 }
 
 fn find() -> Result<PathBuf, String> {
@@ -168,13 +207,7 @@ fn find() -> Result<PathBuf, String> {
     if let Some(folder) = env::var_os("DL4_LIB_DIR") {
         return absolute(Path::new(&folder).join("libdl4.so"), "DL4_LIB_DIR");
     }
-    let tool = env::var_os("PKG_CONFIG").unwrap_or_else(|| "pkg-config".into());
-    match Command::new(&tool).args(["--print-errors", "--variable=libdir", "dl4"]).output() {
-        Ok(o) if o.status.success() => {
-            let folder = String::from_utf8_lossy(&o.stdout).trim().to_string();
-            absolute(Path::new(&folder).join("libdl4.so"), "pkg-config")
-        }
-        Ok(o) => Err(format!("pkg-config says: {}", String::from_utf8_lossy(&o.stderr).trim().replace('\n', " "))),
-        Err(e) => Err(format!("neither DL4_LIBRARY nor DL4_LIB_DIR is set, and pkg-config: {}", e)),
-    }
+    let folder = pkg_config(&["--variable=libdir", "dl4"])
+        .map_err(|why| format!("neither DL4_LIBRARY nor DL4_LIB_DIR is set, and {}", why))?;
+    absolute(Path::new(&folder).join("libdl4.so"), "pkg-config")
 }

@@ -193,7 +193,8 @@ def run_go(texts, folder, mark, block):
     where = folder / "go-listing"
     where.mkdir(exist_ok=True)
     (where / "main.go").write_text(texts[0])
-    (where / "go.mod").write_text(f"module listing\n\ngo 1.19\n\nrequire dl4 v1.0.0\n\nreplace dl4 => {BINDINGS}/go\n")
+    needs = f"require dl4.invalid/dl4 v1.0.0\n\nreplace dl4.invalid/dl4 => {BINDINGS}/go\n"
+    (where / "go.mod").write_text(f"module listing\n\ngo 1.19\n\n{needs}")
     env = {**environment(), "GOCACHE": str(BUILD / "guide/go"), "GOPROXY": "off", "GOTOOLCHAIN": "local",
            "GOFLAGS": "-mod=mod"}
     return ["bash", "-c", f"cd go-listing && go run . && echo {mark}"], env

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"log"
 
-	"dl4"
+	"dl4.invalid/dl4"
 )
 
 func must[T any](v T, err error) T {

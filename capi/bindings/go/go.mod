@@ -1,3 +1,3 @@
-module dl4
+module dl4.invalid/dl4
 
 go 1.19

@@ -20,7 +20,7 @@ import (
 	"strconv"
 	"time"
 
-	"dl4"
+	"dl4.invalid/dl4"
 )
 
 const side, train, test = 28, 9000, 1000

@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"dl4"
+	"dl4.invalid/dl4"
 )
 
 func must[T any](v T, err error) T {

@@ -1,0 +1,104 @@
+#!/usr/bin/env bash
+# Makes the Debian packages of a build:   debian.sh BUILD_FOLDER OUTPUT_FOLDER
+# They are libdl4-1, libdl4-dev and, if the build has the command, dl4. It is configured with
+# -DCMAKE_INSTALL_PREFIX=/usr; needs dpkg-dev and binutils.
+set -euo pipefail
+build=$(realpath "${1:?usage: debian.sh BUILD_FOLDER OUTPUT_FOLDER}")
+out=$(realpath -m "${2:?usage: debian.sh BUILD_FOLDER OUTPUT_FOLDER}")
+value() { sed -n "s/^$1:[A-Z]*=//p" "$build/CMakeCache.txt"; }
+[ "$(value CMAKE_INSTALL_PREFIX)" = /usr ] ||
+  { echo "$build is not configured with -DCMAKE_INSTALL_PREFIX=/usr" >&2; exit 1; }
+version=$(value CMAKE_PROJECT_VERSION)
+date=$(date -u -R -d "@${SOURCE_DATE_EPOCH:-$(date +%s)}")
+maintainer="libdl4 maintainers <maintainers@dl4.invalid>"
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+mkdir -p "$work/debian" "$out"
+cd "$work"
+cat >debian/changelog <<END
+dl4 ($version) unstable; urgency=medium
+
+  * Release $version.
+
+ -- $maintainer  $date
+END
+cat >debian/copyright <<END
+Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
+Upstream-Name: libdl4
+
+Files: *
+Copyright: $(date -u -d "$date" +%Y) libdl4 maintainers
+License: Apache-2.0
+
+License: Apache-2.0
+ Licensed under the Apache License, Version 2.0. On Debian systems its full text
+ is in /usr/share/common-licenses/Apache-2.0.
+END
+# libdl4.a needs zlib's beside it, and in the full build the other libraries.
+static=
+if [ -f "$build/libdl4.a" ]; then
+  static=", zlib1g-dev"
+  [ "$(value DL4_BACKENDS)" = own ] || static+=", libdnnl-dev, libopenblas-dev"
+fi
+cat >debian/control <<END
+Source: dl4
+Section: libs
+Priority: optional
+Maintainer: $maintainer
+Homepage: https://dl4.invalid
+
+Package: libdl4-1
+Architecture: any
+Multi-Arch: same
+Depends: \${shlibs:Depends}
+Description: Deep-learning layers for any language: the library
+ Builds, trains and runs neural networks on the CPU, with the layers, options,
+ defaults and numbers of Keras 3. Reads and writes .keras, ONNX, NumPy and
+ safetensors.
+
+Package: libdl4-dev
+Section: libdevel
+Architecture: any
+Multi-Arch: same
+Depends: libdl4-1 (= $version)$static
+Description: Deep-learning layers for any language: headers
+ Headers for C and C++, what CMake and pkg-config need, the static library if
+ there is one, and descriptions of the interface as JSON.
+
+Package: dl4
+Section: utils
+Architecture: any
+Multi-Arch: foreign
+Depends: \${shlibs:Depends}
+Description: Deep-learning layers for any language: the command
+ Describes, converts, runs, trains, evaluates and compares models in files.
+END
+printf '%s 1 libdl4-1 (>= %s)\n' libdl4 "$version" libdl4_local "$version" >debian/shlibs.local
+
+package() { # NAME COMPONENT
+  local name=$1 doc=$1/usr/share/doc/$1 file programs
+  DESTDIR=$work/$name cmake --install "$build" --component "$2" --strip >/dev/null
+  [ -d "$name" ] || return 0
+  rm -rf "$name/usr/share/doc"
+  mkdir -p "$doc" "$name/DEBIAN"
+  cp debian/copyright "$doc"
+  gzip -9nc debian/changelog >"$doc/changelog.gz"
+  find "$name" -path '*/man/*' -type f -exec gzip -9n {} +
+  find "$name" -name '*.a' -exec strip --strip-unneeded --enable-deterministic-archives {} +
+  find "$name" -name '*.so*' -type f -exec chmod 644 {} +
+  : >debian/substvars
+  programs=$(find "$name" -type f \( -name '*.so.*' -o -path '*/bin/*' \))
+  [ -z "$programs" ] || dpkg-shlibdeps -l"$build" -Tdebian/substvars $programs
+  dpkg-gencontrol -p"$name" -P"$name" -Tdebian/substvars
+  if [ "$name" = libdl4-1 ]; then
+    cp debian/shlibs.local "$name/DEBIAN/shlibs"
+    echo "activate-noawait ldconfig" >"$name/DEBIAN/triggers"
+  fi
+  (cd "$name" && find usr -type f -print0 | sort -z | xargs -0 md5sum) >"$name/DEBIAN/md5sums"
+  dpkg-deb --root-owner-group -b "$name" "$out" >/dev/null
+  for file in "$out/${name}_$version"_*.deb; do echo "$file"; done
+}
+package libdl4-1 runtime
+package libdl4-dev dev
+package dl4 tool

@@ -17,6 +17,7 @@ import warnings
 
 import numpy as np
 
+import keras_own_data
 from keras_own_testing import TestCase, Tree, _backend, operation_class
 
 
@@ -218,6 +219,7 @@ def special(module):
                     "set_logging_verbosity": logging.getLogger("absl").setLevel,
                 },
                 "keras.src.utils.summary_utils": {"print_summary": lambda model, **how: model.summary(**how)},
+                **keras_own_data.modules(),
                 "conftest": {"skip_if_backend": lambda *_: lambda f: f},
             }
         )
@@ -341,6 +343,10 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         pass
 
 
+# Classes that others ask for, as SciPy does.
+CLASSES = ("Tensor", "Array", "Variable", "SparseTensor", "RaggedTensor")
+
+
 class Absent(importlib.abc.Loader):
     """Another framework: a case that uses it is skipped."""
 
@@ -353,7 +359,7 @@ class Absent(importlib.abc.Loader):
                     raise AttributeError(name)
                 if spec.name == "tensorflow" and hasattr(importlib.import_module("dl4.tf"), name):
                     return getattr(importlib.import_module("dl4.tf"), name)
-                if name in ("Tensor", "Array", "Variable"):  # classes that others ask for, as SciPy does
+                if name in CLASSES:
                     return type(name, (), {})
                 return Use(f"{spec.name}.{name}")
 

@@ -125,7 +125,7 @@ def _backend():
     b.standardize_shape, b.random_seed_dtype = tuple, lambda: "uint32"
     b.get_keras_mask, b.set_keras_mask = (lambda x: getattr(x, "_keras_mask", None)), set_keras_mask
     b.standardize_data_format = lambda d: d or b.image_data_format()
-    b.name_scope = keras.name_scope
+    b.name_scope, b.device = keras.name_scope, lambda *_: contextlib.nullcontext()
     b.common = types.SimpleNamespace(global_state=types.SimpleNamespace(clear_session=keras.backend.clear_session))
     return b
 

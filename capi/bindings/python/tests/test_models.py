@@ -275,5 +275,102 @@ class Generators(unittest.TestCase):
                 call(self.batches(2), steps=4, verbose=0)
 
 
+
+class Numbered(keras.utils.PyDataset):
+    """Batches of one row that hold their number; it notes what it is asked and told."""
+
+    def __init__(self, count=8, known=True, **how):
+        super().__init__(**how)
+        self.count, self.known, self.seen = count, known, []
+
+    @property
+    def num_batches(self):
+        return self.count if self.known else None
+
+    def on_epoch_begin(self):
+        self.seen.append("begin")
+
+    def on_epoch_end(self):
+        self.seen.append("end")
+
+    def __getitem__(self, i):
+        return np.full((1, 1), i % self.count, "float32"), np.zeros((1, 1), "float32")
+
+
+class Told(keras.callbacks.Callback):
+    """Notes the loss of each batch, which is its number."""
+
+    def on_train_begin(self, logs=None):
+        self.losses, self.before = [], 0.0
+
+    def on_epoch_begin(self, epoch, logs=None):
+        self.losses.append([])
+
+    def on_train_batch_end(self, batch, logs=None):
+        self.losses[-1].append(round(logs["loss"] * (batch + 1) - sum(self.losses[-1])))
+
+
+class Datasets(unittest.TestCase):
+    def fitted(self, data, kind, y=None, **how):
+        """The numbers of the batches of each epoch, as they were trained."""
+        x = keras.Input((1,))
+        m = kind(x, layers.Dense(1, kernel_initializer="ones", use_bias=False)(x))
+        m.compile(keras.optimizers.SGD(0.0), "mae")
+        told = Told()
+        m.fit(data, y, callbacks=[told], verbose=0, **how)
+        return told.losses
+
+    def test_batches_by_number_come_in_another_order_each_time(self):
+        for kind in (keras.Model, Stepping):
+            for workers in (1, 2):
+                epochs = self.fitted(Numbered(workers=workers), kind, epochs=3)
+                self.assertEqual([sorted(e) for e in epochs], [list(range(8))] * 3)
+                self.assertEqual(len({tuple(e) for e in epochs}), 3)
+                epochs = self.fitted(Numbered(workers=workers), kind, epochs=2, shuffle=False)
+                self.assertEqual(epochs, [list(range(8))] * 2)
+            epochs = self.fitted(Numbered(known=False), kind, epochs=2, steps_per_epoch=6)
+            self.assertEqual(epochs, [[0, 1, 2, 3, 4, 5], [6, 7, 0, 1, 2, 3]])
+            epochs = self.fitted(Numbered(), kind, epochs=2, steps_per_epoch=4)
+            self.assertEqual(sorted(sum(epochs, [])), list(range(8)))
+
+    def test_they_are_told_where_an_epoch_begins_and_ends(self):
+        for kind in (keras.Model, Stepping):
+            for how in ({}, {"steps_per_epoch": 3}, {"steps_per_epoch": 8}):
+                data = Numbered()
+                self.fitted(data, kind, epochs=2, **how)
+                self.assertEqual(data.seen, ["begin", "end"] * 2, (kind, how))
+            data, x = Numbered(), keras.Input((1,))
+            m = kind(x, layers.Dense(1)(x))
+            m.compile("sgd", "mse")
+            m.evaluate(data, verbose=0)
+            m.predict(data, verbose=0)
+            self.assertEqual(data.seen, ["begin", "end"] * 2, kind)
+
+    def test_they_can_be_gone_over(self):
+        self.assertEqual([int(x[0, 0]) for x, _ in Numbered(3)], [0, 1, 2])
+        endless = zip(range(5), Numbered(3, known=False))
+        self.assertEqual([int(x[0, 0]) for _, (x, _) in endless], [0, 1, 2, 0, 1])
+
+    def test_rows_change_places_within_their_batches(self):
+        x, y = np.arange(12.0, dtype="float32")[:, None], np.zeros((12, 1), "float32")
+        for kind in (keras.Model, Stepping):
+            epochs = self.fitted(x, kind, y, batch_size=3, epochs=2, shuffle="batch")
+            self.assertEqual(epochs, [[1, 4, 7, 10]] * 2)
+            epochs = self.fitted(x, kind, y, batch_size=1, epochs=1, shuffle=True)
+            self.assertNotEqual(epochs, [list(range(12))])
+            self.assertEqual(sorted(epochs[0]), list(range(12)))
+
+    def test_targets_beside_batches(self):
+        y = np.zeros((8, 1))
+        for kind in (keras.Model, Stepping):
+            for data in (Numbered(), (b for b in Numbered())):
+                with self.assertRaisesRegex(ValueError, "`y` should not be passed"):
+                    self.fitted(data, kind, y)
+                with self.assertRaisesRegex(ValueError, "`sample_weights` should not be passed"):
+                    self.fitted(data, kind, sample_weight=y)
+            with self.assertRaisesRegex(ValueError, "Unrecognized data type"):
+                self.fitted("words", kind)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -48,7 +48,7 @@ class Settings(unittest.TestCase):
             ("ragged_rank", lambda: tf.ragged.constant([[1]], ragged_rank=2)),
             ("density_unit", lambda: tf.io.encode_jpeg(image[0].astype("uint8"), density_unit="cm")),
             ("overwrite_with_gradient", lambda: keras.layers.Layer().add_weight((1,), overwrite_with_gradient=True)),
-            ("optional", lambda: keras.layers.InputLayer((1,), optional=True)),
+            ("sparse", lambda: keras.layers.InputLayer((1,), sparse=True)),
         ):
             with self.subTest(words), self.assertRaisesRegex(NotImplementedError, words):
                 call()

@@ -23,6 +23,8 @@ def as_array(x):
         return {k: as_array(v) for k, v in x.items()}
     if isinstance(x, (list, tuple)):
         return type(x)(as_array(v) for v in x) if type(x) in (list, tuple) else x
+    if hasattr(x, "to_frame"):  # a column of pandas
+        return x.to_frame().to_numpy()
     if hasattr(x, "detach"):  # of PyTorch, with or without a gradient
         return x.detach().cpu().numpy()
     return x.numpy() if hasattr(x, "numpy") and not hasattr(x, "_as_tensor") else x
@@ -48,6 +50,19 @@ def length_of(source):
         return len(source)
     except TypeError:
         return None
+
+
+def need_alone(x, y, sample_weight):
+    """Raises for what gives no batches, and for targets and weights beside what gives batches of them."""
+    if isinstance(x, (str, bytes)) or not (hasattr(x, "__iter__") or hasattr(x, "__getitem__")):
+        raise ValueError(f"Unrecognized data type: x={x} (of type {type(x)})")
+    kind = type(x).__name__
+    for name, value, what in (("y", y, "targets"), ("sample_weights", sample_weight, "sample weights")):
+        if value is not None:
+            raise ValueError(
+                f"When providing `x` as a {kind}, `{name}` should not be passed. Instead, the {what} should be "
+                f"included as part of the {kind}."
+            )
 
 
 class Generator:
@@ -80,7 +95,8 @@ class _Batches:
 class Stream(_Batches):
     """Batches of a generator, a data set or a loader, (x, y) or (x, y, sample_weight), as a dataset."""
 
-    def __init__(self, model, source, steps, labels=True, goes_on=False):
+    def __init__(self, model, source, steps, labels=True, goes_on=False, seed=None):
+        """A seed: the batches of a Sequence come in another order each time."""
         self.goes_on = goes_on and steps is not None  # the next epoch begins where the last one ended
         self.indexed = isinstance(source, Sequence) or (
             hasattr(source, "__getitem__")
@@ -91,13 +107,15 @@ class Stream(_Batches):
         steps = self.length if steps is None else steps
         workers = getattr(source, "workers", 1) if self.indexed else 1
         ahead = self.length if self.goes_on else steps
-        self.made = made_ahead(source, workers, getattr(source, "max_queue_size", 10), ahead) if workers > 1 else None
+        queue = getattr(source, "max_queue_size", 10)
+        self.made = made_ahead(self._numbered, workers, queue, ahead) if workers > 1 else None
+        self.orders = orders_of(self.length, seed) if isinstance(source, Sequence) else None
+        self.order = None
         self.over, self.seen = True, 0
         self.model, self.steps, self.labels = model, steps, labels
         self.endless, self.iterator, self.ran_out = not self.indexed and hasattr(source, "__next__"), None, False
         self.source = source if self.indexed else repeatable(source)
-        if not self.indexed and not hasattr(source, "__iter__"):
-            raise ValueError(f"Unrecognized data type: x={source} (of type {type(source)})")
+        need_alone(source, None, None)
         first = None if self.length == 0 else self._got(0)
         if first is None:
             raise ValueError(no_batch(source))
@@ -124,7 +142,9 @@ class Stream(_Batches):
         if self.goes_on:
             return self._next_of_all()
         if self.indexed:
-            return self._numbered(index)
+            if index == 0:
+                self._begin_numbers()
+            return self._at(index)
         if self.iterator is None or (index == 0 and not self.endless):
             if self.ran_out:
                 warn_ran_out()
@@ -134,14 +154,25 @@ class Stream(_Batches):
             self.iterator, self.ran_out = None, True
         return got
 
+    def _begin_numbers(self):
+        if self.orders is None:
+            return
+        if self.made is not None:
+            self.made(None)  # what was made ahead is of the order before
+        self.order = next(self.orders)
+
     def _numbered(self, index):
-        return self.source[index] if self.made is None else self.made(index)
+        return self.source[index if self.order is None else self.order[index]]
+
+    def _at(self, index):
+        return self._numbered(index) if self.made is None else self.made(index)
 
     def _next_of_all(self):
         """The batch behind the last one, whichever epoch that was in; None at the end of the data, which ends the
         epoch, and the next one begins anew."""
         if self.iterator is None:
-            self.iterator, self.seen = map(self._numbered, itertools.count()) if self.indexed else iter(self.source), 0
+            self._begin_numbers()
+            self.iterator, self.seen = map(self._at, itertools.count()) if self.indexed else iter(self.source), 0
         got = None if self.seen == self.length else next(self.iterator, None)
         if got is None:
             warn_ran_out()
@@ -158,6 +189,8 @@ class Stream(_Batches):
 
     def batch_at(self, index):
         """Batch `index` of this time; None at its end."""
+        if index == 0 and hasattr(self.source, "on_epoch_begin"):
+            self.source.on_epoch_begin()
         over = self.steps is not None and index >= self.steps
         got = None if over else self._got(index)
         if got is None and not over and self.steps is not None and not self.goes_on:
@@ -180,7 +213,28 @@ class Stream(_Batches):
             self.source.on_epoch_end()
 
 
-def made_ahead(source, workers, size, steps):
+def orders_of(count, seed):
+    """Permutations of so many numbers, one after the other; None without a seed, or where it is not known how many."""
+    if seed is None or not count:
+        return None
+    import numpy
+
+    rng = numpy.random.default_rng(seed)
+    return iter(lambda: rng.permutation(count).tolist(), None)
+
+
+def within_epoch(source, given):
+    """Batches of one time over the data, which is told where that begins and ends."""
+    if hasattr(source, "on_epoch_begin"):
+        source.on_epoch_begin()
+    try:
+        yield from given
+    finally:
+        if hasattr(source, "on_epoch_end"):
+            source.on_epoch_end()
+
+
+def made_ahead(numbered, workers, size, steps):
     """A function that gives batches by number, of which threads make as many before they are asked for; None of None
     ends an epoch."""
     pool, waiting = ThreadPoolExecutor(workers), {}
@@ -190,21 +244,32 @@ def made_ahead(source, workers, size, steps):
             return [future.cancel() for future in waiting.values()] and waiting.clear()
         for i in range(index, index + max(size, 1) if steps is None else min(index + max(size, 1), steps)):
             if i not in waiting:
-                waiting[i] = pool.submit(source.__getitem__, i)
+                waiting[i] = pool.submit(numbered, i)
         return waiting.pop(index).result()
 
     return batch
 
 
+def shuffled(rng, rows, within=None):
+    """A permutation of rows; of each `within` of them apart, where that is said."""
+    import numpy
+
+    if within is None:
+        return rng.permutation(rows)
+    parts = numpy.split(numpy.arange(rows), range(within, rows, within))
+    return numpy.concatenate([rng.permutation(part) for part in parts])
+
+
 class Cut(_Batches):
     """Batches of arrays, `steps` of them each time; with `goes_on` the next time continues where the last one ended."""
 
-    def __init__(self, lists, batch_size, steps=None, seed=None, goes_on=False):
+    def __init__(self, lists, batch_size, steps=None, seed=None, goes_on=False, in_batches=False):
+        """A seed: rows come in another order each time; `in_batches`, within their batches alone."""
         self.lists, self.batch_size = lists, batch_size
         self.rows = next((t.shape[0] for part in lists for t in part if t is not None and t.shape), 1)
         self.whole = -(-self.rows // batch_size)
         self.count, self.seed, self.at, self.order = steps or self.whole, seed, self.whole, None
-        self.goes_on = goes_on
+        self.goes_on, self.in_batches = goes_on, in_batches
         self.dataset = core.Dataset(batches=self._batch)
 
     def batch_at(self, index):
@@ -214,7 +279,8 @@ class Cut(_Batches):
         if index == 0 and (self.at >= self.whole or not self.goes_on):
             self.at = 0
             if self.seed is not None:
-                self.order = numpy.random.default_rng(self.seed).permutation(self.rows)
+                rng = numpy.random.default_rng(self.seed)
+                self.order = shuffled(rng, self.rows, self.batch_size if self.in_batches else None)
                 self.seed += 1
         if index >= self.count:
             return None
@@ -335,11 +401,12 @@ def leaves_of(x, functional):
 
 
 def batches(x, y=None, sample_weight=None, size=32, steps=None, order=None):
-    """(x, y, sample_weight) of each batch; of arrays in that order of their rows."""
+    """(x, y, sample_weight) of each batch; of arrays in that order of their rows, of a Sequence in that of batches."""
     if not is_whole(x):
+        need_alone(x, y, sample_weight)
         indexed = hasattr(x, "__getitem__") and hasattr(x, "__len__") and not hasattr(x, "__iter__")
         if isinstance(x, Sequence):
-            numbers = itertools.count() if x.num_batches is None else range(x.num_batches)
+            numbers = itertools.count() if x.num_batches is None else range(x.num_batches) if order is None else order
         else:
             numbers = range(len(x)) if indexed else None
         source = iter(x) if numbers is None else map(x.__getitem__, numbers)

@@ -12,7 +12,7 @@ from ..registry import create
 from ..symbolic.gradient_tape import GradientTape
 from ..symbolic.step import CompiledStep
 from ..tree import flatten
-from ..utils.data_utils import pack_x_y_sample_weight, unpack_x_y_sample_weight
+from ..utils.data_utils import pack_x_y_sample_weight, Sequence, unpack_x_y_sample_weight
 from .compile_utils import as_floats, CompileMetrics, is_python, loss_name, loss_object
 from . import nested_losses
 from .data_adapters import (
@@ -21,11 +21,15 @@ from .data_adapters import (
     is_whole,
     joined,
     length_of,
+    need_alone,
     no_batch,
+    orders_of,
     repeatable,
     rows_of,
+    shuffled,
     warn_ran_out,
     weights_of_classes,
+    within_epoch,
 )
 
 _OF_STEPS = ("steps", "python")
@@ -327,7 +331,9 @@ class Steps:
         self.make_test_function()
         callback_list._notify("on_test_begin", {})
         logs = {}
-        for i, data in enumerate(_some(batches(x, y, sample_weight, size, steps) if given is None else given, x)):
+        if given is None:
+            given = within_epoch(x, batches(x, y, sample_weight, size, steps))
+        for i, data in enumerate(_some(given, x)):
             callback_list._notify("on_test_batch_begin", i, {})
             logs = as_floats(self.test_function(iter([pack_x_y_sample_weight(*data)])))
             callback_list._notify("on_test_batch_end", i, logs)
@@ -362,7 +368,7 @@ class Steps:
         self.make_predict_function()
         callback_list._notify("on_predict_begin", {})
         parts = []
-        for i, data in enumerate(_some(batches(x, size=size, steps=steps), x)):
+        for i, data in enumerate(_some(within_epoch(x, batches(x, size=size, steps=steps)), x)):
             callback_list._notify("on_predict_batch_begin", i, {})
             parts.append(self.predict_function(iter([(data[0],)])))
             callback_list._notify("on_predict_batch_end", i, {"outputs": parts[-1]})
@@ -380,16 +386,20 @@ def _some(given, source):
     return itertools.chain([first], given)
 
 
-def batches_of_epochs(data, size, steps, seed, class_weight=None):
+def batches_of_epochs(data, size, steps, seed, class_weight=None, in_batches=False):
     """A function that gives the batches of the next epoch, (x, y, sample_weight); `steps` of them go on where the last
-    epoch ended. A seed: rows of arrays in another order each time."""
+    epoch ended. A seed: rows of arrays, or the batches of a Sequence, in another order each time; `in_batches`: rows
+    within their batches alone."""
     data, source = (repeatable(data[0]), *data[1:]), data[0]
     whole = is_whole(data[0])
+    if not whole:
+        need_alone(source, *data[1:])
     rows = rows_of(as_array(data[0])) if whole else 0
     count = -(-rows // size) if whole else length_of(data[0])  # of batches, once it is known
     if count == 0 or getattr(data[0], "first", None) == []:
         raise ValueError(no_batch(source))
     times, going, seen = 0, None, 0
+    orders = orders_of(count, seed) if isinstance(source, Sequence) else None
 
     def begun():
         """All batches, in another order each time."""
@@ -398,7 +408,10 @@ def batches_of_epochs(data, size, steps, seed, class_weight=None):
 
         order = None
         if whole and seed is not None:
-            order = numpy.random.RandomState([seed % 2**32, times]).permutation(rows)
+            rng = numpy.random.RandomState([seed % 2**32, times])
+            order = shuffled(rng, rows, size if in_batches else None)
+        elif orders is not None:
+            order = next(orders)
         times += 1
         return batches(*data, size, None, order)
 
@@ -418,7 +431,7 @@ def batches_of_epochs(data, size, steps, seed, class_weight=None):
             going = None
 
     def next_epoch():
-        given = cut() if steps else begun()
+        given = within_epoch(source, cut() if steps else begun())
         if class_weight is None:
             return given
         return ((*batch[:2], weights_of_classes(batch[1], class_weight)) for batch in given)

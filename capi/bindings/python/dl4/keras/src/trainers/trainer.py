@@ -10,9 +10,9 @@ from ..callbacks.callback_list import CallbackList
 from ..errors import keras_errors
 from ..kind import is_native
 from ..tree import flatten, pack_like
-from ..utils.data_utils import pack_x_y_sample_weight
+from ..utils.data_utils import pack_x_y_sample_weight, Sequence
 from .compile_utils import as_floats, is_python
-from .data_adapters import as_array, Cut, is_whole, joined, rows_of, split, Stream
+from .data_adapters import as_array, Cut, is_whole, joined, need_alone, rows_of, split, Stream
 from .graphs import needs_targets
 from .native_training import NativeTraining
 from .nested_losses import StructureError
@@ -128,8 +128,9 @@ class Trainer(NativeTraining, Objective, Steps):
             self._size_for(as_array(x))
             lists = self._batch_tensors(as_array(x), as_array(y), as_array(sample_weight))
             feed = self._feed() if training else None
-            if steps or feed:
-                cut = Cut(lists, batch_size, steps, global_state.next_seed() if shuffle else None, goes_on)
+            if steps or feed or shuffle == "batch":
+                seed = global_state.next_seed() if shuffle else None
+                cut = Cut(lists, batch_size, steps, seed, goes_on, shuffle == "batch")
                 cut.feed = feed
                 return cut.dataset, lists[1], cut.count
             options = {
@@ -139,17 +140,9 @@ class Trainer(NativeTraining, Objective, Steps):
             }
             rows = next((t.shape[0] for part in lists for t in part if t is not None and t.shape), 1)
             return core.Dataset(*lists, context=global_state.context(), **options), lists[1], -(-rows // batch_size)
-        if y is not None:
-            raise ValueError(
-                f"When providing `x` as a {type(x).__name__}, `y` should not be passed. Instead, the targets "
-                "should be included as part of it."
-            )
-        if sample_weight is not None:
-            raise ValueError(
-                f"When providing `x` as a {type(x).__name__}, `sample_weight` should not be passed. Instead, "
-                "the sample weights should be included as part of it."
-            )
-        stream = Stream(self, x, steps, goes_on=goes_on)
+        need_alone(x, y, sample_weight)
+        ordered = not shuffle or not isinstance(x, Sequence)
+        stream = Stream(self, x, steps, goes_on=goes_on, seed=None if ordered else global_state.next_seed())
         stream.feed = self._feed() if training else None
         return stream.dataset, stream.first[1], stream.steps
 
@@ -214,7 +207,8 @@ class Trainer(NativeTraining, Objective, Steps):
 
         if by_steps:
             seed = global_state.next_seed() if shuffle else None
-            given = batches_of_epochs((x, y, sample_weight), size, steps_per_epoch, seed, class_weight)
+            data = x, y, sample_weight
+            given = batches_of_epochs(data, size, steps_per_epoch, seed, class_weight, shuffle == "batch")
             self._fit_by_steps(given, int(initial_epoch), int(epochs), callback_list, validated)
             return self.history
         options = {"resume": False, "average": False}
@@ -440,11 +434,7 @@ class Trainer(NativeTraining, Objective, Steps):
         if metric_batches is not None:
             logs.update(metric_batches.results())
         self._show_results(logs)
-        return (
-            dict(sorted(logs.items()))
-            if return_dict
-            else _one(self._in_order(logs))
-        )
+        return dict(sorted(logs.items())) if return_dict else _one(self._in_order(logs))
 
     def _one_step(self, x, y, class_weight, return_dict):
         history = self.fit(x, y, batch_size=2**31 - 1, class_weight=class_weight, shuffle=False, verbose=0).history

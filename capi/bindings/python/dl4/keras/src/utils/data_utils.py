@@ -1,5 +1,6 @@
 """Batches of (x, y, sample_weight), and data sets by number."""
 
+import itertools
 import warnings
 
 
@@ -23,7 +24,7 @@ def unpack_x_y_sample_weight(data):
 
 
 class Sequence:
-    """Batches by number: __len__() and __getitem__(index), and on_epoch_end() if you like."""
+    """Batches by number: __len__() and __getitem__(index), and on_epoch_begin() and on_epoch_end() if you like."""
 
     def __init__(self, workers=1, use_multiprocessing=False, max_queue_size=10):
         if use_multiprocessing:
@@ -37,6 +38,13 @@ class Sequence:
             return len(self)
         except (NotImplementedError, TypeError):
             return None
+
+    def __iter__(self):
+        count = self.num_batches
+        return map(self.__getitem__, itertools.count() if count is None else range(count))
+
+    def on_epoch_begin(self):
+        pass
 
     def on_epoch_end(self):
         pass

@@ -132,7 +132,9 @@ def run(case):
 
 
 def module_of(path, root):
-    importlib.import_module("dl4.keras").config.set_dtype_policy("float32")  # which the file before may have set
+    config = importlib.import_module("dl4.keras").config  # which the file before may have set
+    config.set_dtype_policy("float32")
+    config.enable_interactive_logging()
     name = "keras.src." + ".".join(path.relative_to(root).with_suffix("").parts)
     spec = importlib.util.spec_from_file_location(name, path)
     module = importlib.util.module_from_spec(spec)

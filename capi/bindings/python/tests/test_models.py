@@ -2,6 +2,7 @@
 
 import os
 import tempfile
+import threading
 import unittest
 import warnings
 
@@ -332,6 +333,23 @@ class Datasets(unittest.TestCase):
             self.assertEqual(epochs, [[0, 1, 2, 3, 4, 5], [6, 7, 0, 1, 2, 3]])
             epochs = self.fitted(Numbered(), kind, epochs=2, steps_per_epoch=4)
             self.assertEqual(sorted(sum(epochs, [])), list(range(8)))
+
+    def test_threads_make_them_ahead(self):
+        class Meeting(Numbered):
+            """The first two batches wait for each other, once."""
+
+            def __init__(self):
+                super().__init__(4, workers=2)
+                self.both, self.met = threading.Barrier(2), False
+
+            def __getitem__(self, i):
+                if i < 2 and not self.met:
+                    self.both.wait(30)
+                    self.met = True
+                return super().__getitem__(i)
+
+        for kind in (keras.Model, Stepping):
+            self.assertEqual(self.fitted(Meeting(), kind, shuffle=False), [[0, 1, 2, 3]])
 
     def test_they_are_told_where_an_epoch_begins_and_ends(self):
         for kind in (keras.Model, Stepping):

@@ -405,11 +405,9 @@ def batches(x, y=None, sample_weight=None, size=32, steps=None, order=None):
     if not is_whole(x):
         need_alone(x, y, sample_weight)
         indexed = hasattr(x, "__getitem__") and hasattr(x, "__len__") and not hasattr(x, "__iter__")
+        source = map(x.__getitem__, range(len(x))) if indexed else x
         if isinstance(x, Sequence):
-            numbers = itertools.count() if x.num_batches is None else range(x.num_batches) if order is None else order
-        else:
-            numbers = range(len(x)) if indexed else None
-        source = iter(x) if numbers is None else map(x.__getitem__, numbers)
+            source = _in_order(x, order, steps)
         for got in itertools.islice(source, steps):
             yield (
                 tuple(as_array(v) for v in (tuple(got) + (None, None))[:3])
@@ -426,6 +424,15 @@ def batches(x, y=None, sample_weight=None, size=32, steps=None, order=None):
     for begin in itertools.islice(range(0, rows, size), steps):
         part = slice(begin, begin + size) if order is None else order[begin : begin + size]
         yield tuple(map_nest(lambda v: v if v is None else v[part], v) for v in whole)
+
+
+def _in_order(x, order, steps):
+    """The batches of a Sequence, which its threads make ahead."""
+    count = x.num_batches
+    at = x.__getitem__ if order is None else lambda i: x[order[i]]
+    if x.workers > 1:
+        at = made_ahead(at, x.workers, x.max_queue_size, steps if count is None else count)
+    return map(at, itertools.count() if count is None else range(count))
 
 
 def _listed(x):

@@ -58,7 +58,6 @@ FILES = {
     r"models/variable_mapping": MACHINERY,
     r"callbacks/(orbax|tensorboard)": FRAMEWORK,  # their files are JAX's, and are read by TensorFlow
     r"export/(openvino|saved_model|litert|torch)|tf_dataset_adapter|torch_data_loader|tf_saved": FRAMEWORK,
-    r"trainers/compile_utils": "classes of Keras's that have no public name",
 }
 CASES = {
     r"overwrite_with_gradient|with_overwrite_state|float8|lora(_|$)|gptq|awq|fp8": QUANTIZED,

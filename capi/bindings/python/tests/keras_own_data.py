@@ -53,6 +53,50 @@ class EpochIterator(Adapter):
     enumerate_epoch = __iter__
 
 
+class _Compiled:
+    """A part of what compile() is given, as a model uses it that only its own step calls."""
+
+    def __init__(self, **given):
+        import dl4.keras as keras
+
+        self.model = type("Stepped", (keras.Model,), {"call": lambda self, x: x})()
+        self.model.compile("sgd", **given)
+
+
+class CompileLoss(_Compiled):
+    def __init__(self, loss, loss_weights=None, **_):
+        super().__init__(loss=loss, loss_weights=loss_weights)
+
+    def build(self, y_true, y_pred):
+        self.model._parts_of_losses(y_true, y_pred, None)
+
+    def __call__(self, y_true, y_pred, sample_weight=None):
+        return self.model.compute_loss(y=y_true, y_pred=y_pred, sample_weight=sample_weight)
+
+    metrics = property(lambda self: self.model.metrics[2:])
+
+
+class CompileMetrics(_Compiled):
+    def __init__(self, metrics, weighted_metrics, **_):
+        super().__init__(metrics=metrics, weighted_metrics=weighted_metrics)
+
+    def build(self, y_true, y_pred):
+        metrics = self.model._compile_metrics
+        metrics.entries = metrics._build_entries(self.model._targets_by_output(y_true, y_pred), y_pred)
+
+    def update_state(self, y_true, y_pred, sample_weight=None):
+        self.model.compute_metrics(None, y_true, y_pred, sample_weight)
+
+    metrics = property(lambda self: self.model._compile_metrics.metrics)
+    variables = property(lambda self: self.model._compile_metrics.variables)
+
+    def result(self):
+        return self.model._compile_metrics.result()
+
+    def reset_state(self):
+        self.model._compile_metrics.reset_state()
+
+
 def modules():
     """Names in Keras's modules."""
     import dl4.keras as keras
@@ -63,5 +107,6 @@ def modules():
     return {
         **{f"keras.src.trainers.data_adapters.{module}": names for module in inner},
         "keras.src.trainers.data_adapters": {**names, "get_data_adapter": Adapter},
+        "keras.src.trainers.compile_utils": {"CompileLoss": CompileLoss, "CompileMetrics": CompileMetrics},
         "keras.src.trainers.epoch_iterator": {"EpochIterator": EpochIterator},
     }

@@ -196,6 +196,32 @@ class Logs(unittest.TestCase):
             names = (["a_loss", "b_loss"] if outputs is dict else ["p_loss", "q_loss"]) if several else []
             self.assertEqual([m.name for m in b.metrics], ["loss", "compile_metrics", *names])
 
+    def test_metrics_of_one_name(self):
+        x, y = np.ones((4, 3), "float32"), np.zeros((4, 1), "float32")
+        weights = np.array([1.0, 0, 0, 0], "float32")
+        y[0] = 1
+        for kind in (keras.Model, Stepping):
+            i = keras.Input((3,))
+            m = kind(i, layers.Dense(1, kernel_initializer="ones")(i))
+            m.compile("sgd", "mae", metrics=["mse", "mse"], weighted_metrics=["mse", "mae"])
+            logs = m.evaluate(x, y, sample_weight=weights, verbose=0, return_dict=True)
+            wanted = {"loss": 0.5, "mae": 2.0, "mse": 7.75, "mse_1": 7.75, "weighted_mse": 4.0}
+            self.assertEqual(logs, wanted)
+
+    def test_losses_by_name_of_a_model_that_is_not_built(self):
+        class Pair(keras.Model):
+            def call(self, x):
+                return x
+
+        y = {"a": np.zeros((4, 1), "float32"), "b": np.zeros((4, 1), "float32")}
+        m = Pair()
+        m.compile("sgd", {"a": "mse", "b": "mae"}, loss_weights={"a": 1.0, "b": 2.0}, metrics={"a": ["mae"]})
+        self.assertEqual(float(m.compute_loss(None, y, {"a": y["a"] + 2, "b": y["b"] + 3})), 10.0)
+        self.assertEqual([metric.name for metric in m.metrics], ["loss", "compile_metrics", "a_loss", "b_loss"])
+        m.compile("sgd", ["mse", "mse"])
+        with self.assertRaisesRegex(ValueError, "y_true and y_pred have different structures"):
+            m.compute_loss(None, [y["a"]] * 3, [y["a"]] * 2)
+
     def test_losses_of_what_compute_loss_makes_of_an_output(self):
         x = keras.Input((3,))
         m = Twice(x, layers.Dense(1, name="a", kernel_initializer="ones")(x))

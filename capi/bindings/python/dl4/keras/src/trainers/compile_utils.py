@@ -84,7 +84,7 @@ class CompileMetrics:
         return [v for m in self.metrics for v in m.variables]
 
     def _build_entries(self, ys, y_pred):
-        """(output, metric, its name in logs, whether it takes weights) of each."""
+        """(output, metric, what stands before its name in logs, whether it takes weights) of each."""
         model, entries = self.model, []
         names, ps = model._output_keys(y_pred), flatten(y_pred)
         n = len(ps)
@@ -95,8 +95,8 @@ class CompileMetrics:
                     if self.python and not is_python(metric):
                         continue
                     made = metric_object(metric, ys[i], ps[i])
-                    name = f"{names[i]}_{made.name}" if n > 1 and model._names_outputs() else made.name
-                    entries.append((i, made, name, key == "weighted_metrics"))
+                    before = f"{names[i]}_" if n > 1 and model._names_outputs(y_pred) else ""
+                    entries.append((i, made, before, key == "weighted_metrics"))
         return entries
 
     def update_state(self, y_true, y_pred, sample_weight=None):
@@ -119,7 +119,14 @@ class CompileMetrics:
     def result(self):
         if self.results is not None:
             return self.results
-        return {name: metric.result() for _, metric, name, _ in self.entries or ()}
+        found, counts = {}, {}
+        for _, metric, before, weighted in self.entries or ():  # as Keras tells those of one name apart
+            name = before + metric.name
+            if weighted and name in counts:
+                name = f"{before}weighted_{metric.name}"
+            number = counts[name] = counts.get(name, -1) + 1
+            found[f"{name}_{number}" if number else name] = metric.result()
+        return found
 
 
 def as_floats(logs):

@@ -124,7 +124,11 @@ def like_outputs(y, outputs, names):
     same = not isinstance(y, dict) or paths_in(y) == paths_in(outputs)
     if same and len(flat) == len(flatten(outputs)):
         return pack_like(outputs, flat)
-    raise ValueError(f"y_true and y_pred have different structures.\ny_true: {_stars(y)}\ny_pred: {_stars(outputs)}")
+    raise ValueError(mismatch(y, outputs))
+
+
+def mismatch(y, outputs):
+    return f"y_true and y_pred have different structures.\ny_true: {_stars(y)}\ny_pred: {_stars(outputs)}"
 
 
 def _stars(x):

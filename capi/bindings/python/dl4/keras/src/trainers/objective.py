@@ -89,9 +89,9 @@ class Objective:
         unnamed = [loss_name(v) for v in self._plain_losses()] if entries is None and not self._names_outputs() else ()
         return NativeTrainer(model, as_json(options), names, len(extra), losses, frozen, unnamed)
 
-    def _names_outputs(self):
+    def _names_outputs(self, y_pred=None):
         """As in Keras: the outputs of a call() of its user's have no names, but keys of a dict."""
-        outputs = self._require_built().nest_out
+        outputs = self._nest_out(y_pred)
         return not self._has_custom_call() or isinstance(outputs, dict) or len(flatten(outputs)) == 1
 
     def _nest_out(self, y_pred=None):
@@ -173,7 +173,7 @@ class Objective:
 
     def _plain_losses(self, y_pred=None):
         count = len(flatten(self._nest_out(y_pred)))
-        losses = self._per_output(self._compiled["loss"], count, self._output_keys(y_pred), "loss")
+        losses = self._per_output(self._compiled["loss"], count, self._output_keys(y_pred), "loss", y_pred)
         return [v[0] if isinstance(v, (list, tuple)) and len(v) == 1 else v for v in losses]
 
     def _targets(self, y):
@@ -221,13 +221,13 @@ class Objective:
             return [f"{e.name}_loss" for e in entries]
         nest, losses = self._nest_out(y_pred), self._plain_losses(y_pred)
         named = isinstance(nest, dict) or self._functional is not None and len(self._functional.outputs) == len(losses)
-        named = named and (isinstance(nest, dict) or self._names_outputs())
+        named = named and self._names_outputs(y_pred)
         keys = self._output_keys(y_pred) if named else map(loss_name, losses)
         return [None if loss is None else f"{key}_loss" for key, loss in zip(keys, losses)]
 
-    def _per_output(self, value, n, names, key):
+    def _per_output(self, value, n, names, key, y_pred=None):
         if isinstance(value, dict) and "class_name" not in value:
-            if key == "loss" and not isinstance(self._require_built().nest_out, dict) and set(value) != set(names):
+            if key == "loss" and not isinstance(self._nest_out(y_pred), dict) and set(value) != set(names):
                 raise StructureError(f"Expected keys {names} in loss dict, but found loss.keys()={list(value)}")
             for name in value:
                 if name not in names:

@@ -130,6 +130,8 @@ class Steps:
         weights, factors = self._compiled["loss_weights"], [None] * len(losses)
         if weights is not None:
             factors = self._per_output(weights, len(losses), self._output_keys(y_pred), "loss_weights")
+        if len(ys) not in (len(losses), sum(loss is not None for loss in losses)):
+            raise ValueError(nested_losses.mismatch(y, y_pred))
         if len(ys) < len(losses):  # of those with a loss alone
             rest = iter(ys)
             ys = [None if loss is None else next(rest) for loss in losses]

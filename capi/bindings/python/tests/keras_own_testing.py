@@ -36,7 +36,11 @@ OTHER_MODELS = (
 )
 # A Sequential model's graph is none of the public classes.
 OTHER_GRAPHS = ((r"type\(model\._functional\), Functional\)", 'type(model._functional).__name__, "Function")'),)
+# Texts and data sets are here, for which Keras asks for TensorFlow as the backend.
+OTHER_BACKENDS = ((r'backend\.backend\(\) != "tensorflow"|not backend\.backend\(\) == "tensorflow"', "False"),)
+OF_TEXTS = "feature_space hashing index_lookup resizing stft_spectrogram string_lookup text_vectorization".split()
 OTHER_WORDS = {"trainer_test": OTHER_MODELS, "sequential_test": OTHER_GRAPHS}
+OTHER_WORDS.update((f"{name}_test", OTHER_BACKENDS) for name in OF_TEXTS)
 
 
 def dense_model():

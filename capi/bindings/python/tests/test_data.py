@@ -694,6 +694,23 @@ class WithoutPackages(Case):
             self.skipTest("scikit-learn is there")
 
 
+class Documents(Case):
+    def test_weights_of_documents(self):
+        """Of a vocabulary that was learned they stand in the file, as in Keras's."""
+        layers, texts = keras.layers, np.array(["foo bar", "bar baz", "baz bada boom"])
+        for layer, x in (
+            (layers.TextVectorization(max_tokens=100, output_mode="tf_idf"), texts),
+            (layers.StringLookup(output_mode="tf_idf", max_tokens=9, pad_to_max_tokens=True), np.array([["a", "b"]] * 2)),
+        ):
+            layer.adapt(x)
+            model = keras.Sequential([keras.Input(x.shape[1:], dtype="string"), layer])
+            with tempfile.TemporaryDirectory() as folder:
+                model.save(f"{folder}/m.keras")
+                again = keras.saving.load_model(f"{folder}/m.keras")
+            np.testing.assert_array_equal(again(x), model(x))
+            self.assertGreater(np.asarray(model(x)).max(), 0)
+
+
 class Estimators(Case):
     def setUp(self):
         super().setUp()

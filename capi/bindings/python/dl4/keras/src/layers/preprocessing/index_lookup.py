@@ -408,6 +408,14 @@ class IndexLookup(DataLayer):
     def build_from_config(self, config):
         self.built = True
 
+    def save_own_variables(self, store):
+        if self.output_mode == "tf_idf" and self.idf_weights is not None:
+            store["idf_weights"] = np.asarray(self.idf_weights)
+
+    def load_own_variables(self, store):
+        if self.output_mode == "tf_idf":
+            self.idf_weights = eager_tensor(np.asarray(store["idf_weights"]))
+
     def save_assets(self, dir_path):
         """Writes the vocabulary, one token a line, where it is not in the config."""
         if self.input_vocabulary is None:
@@ -421,5 +429,5 @@ class IndexLookup(DataLayer):
             lines = f.read().splitlines()
         while lines and lines[-1] == "":
             lines.pop()
-        weights = {"idf_weights": np.asarray(self.idf_weights)} if self.output_mode == "tf_idf" else {}
+        weights = {"idf_weights": np.asarray(self.idf_weights)[: len(lines)]} if self.output_mode == "tf_idf" else {}
         self.set_vocabulary([self._as_token(line) for line in lines], **weights)

@@ -229,6 +229,12 @@ class TextVectorization(DataLayer):
             config["ngrams"] = tuple(config["ngrams"])
         return cls(**config)
 
+    def save_own_variables(self, store):
+        self._lookup_layer.save_own_variables(store)
+
+    def load_own_variables(self, store):
+        self._lookup_layer.load_own_variables(store)
+
     def save_assets(self, dir_path):
         self._lookup_layer.save_assets(dir_path)
 

@@ -3,6 +3,7 @@
 import copy
 import pickle
 import unittest
+import warnings
 
 import dl4.keras as keras
 import numpy as np
@@ -147,6 +148,24 @@ class State(unittest.TestCase):
     def test_masks_that_are_passed_on(self):
         for layer, passes in ((layers.Dense(2), True), (layers.Conv1D(2, 2), False), (layers.LSTM(2), True)):
             self.assertEqual(layer.supports_masking, passes)
+
+
+class Types(unittest.TestCase):
+    def test_inputs_of_other_types(self):
+        """Whole numbers are exact; of floats there is float32."""
+        x = np.array([[0, 100, 120]])
+        for dtype in ("int8", "int16", "uint16", "uint32", "float16", "float64"):
+            i = keras.Input((3,), dtype=dtype)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                model = keras.Model(i, layers.Rescaling(0.5)(i))
+            model.compile("sgd", "mse")
+            for got in (model.predict(x.astype(dtype), verbose=0), model(x.astype(dtype))):
+                np.testing.assert_array_equal(got, x / 2)
+            self.assertEqual(model.evaluate(x.astype(dtype), x / 2, verbose=0), 0)
+            self.assertEqual(keras.Model.from_config(model.get_config()).inputs[0].dtype, dtype)
+        with self.assertRaisesRegex(NotImplementedError, "uint64"):
+            layers.Rescaling(0.5)(keras.Input((3,), dtype="uint64"))
 
 
 class Copies(unittest.TestCase):

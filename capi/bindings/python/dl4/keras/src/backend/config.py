@@ -89,6 +89,16 @@ def computed_in(dtype):
     return "float32"
 
 
+_WHOLE = {"int8": "int32", "int16": "int32", "uint16": "int32", "uint32": "int64"}
+
+
+def in_graph(dtype):
+    """The type that data of an input has in the library: whole numbers in one that holds them all."""
+    if dtype == "uint64":
+        raise NotImplementedError("Input: dtype 'uint64': expected a type whose numbers int64 holds")
+    return _WHOLE.get(dtype) or computed_in(dtype)
+
+
 _told = set()
 
 

@@ -4,6 +4,7 @@ import warnings
 
 from .... import core
 from ..backend import call_context
+from ..backend.config import in_graph
 from ..symbolic.execution import symbolic_like
 from ..symbolic.function import Function, input_like
 from ..symbolic.step_model import is_stateful
@@ -106,7 +107,7 @@ class Inputs:
         given = self._given_arrays(x)
         if functional.ahead is not None:
             return fed_tensors(functional, given)
-        return [ranked(core.Tensor.of(v, t.dtype), t) for v, t in zip(given, functional.inputs)]
+        return [ranked(core.Tensor.of(v, in_graph(t.dtype)), t) for v, t in zip(given, functional.inputs)]
 
     def _given_arrays(self, x):
         """Data in the order of the inputs. What stands for None nobody reads."""
@@ -126,7 +127,7 @@ class Inputs:
             return given
         rows = rows_of(given)
         return [
-            numpy.zeros((rows, *(d or 1 for d in t.shape[1:])), "U1" if t.dtype == "string" else t.dtype)
+            numpy.zeros((rows, *(d or 1 for d in t.shape[1:])), "U1" if t.dtype == "string" else in_graph(t.dtype))
             if v is None
             else v
             for v, t in zip(given, functional.inputs)

@@ -6,6 +6,7 @@ import json
 from .... import core
 from .. import ops, overrides, regularizers
 from ..backend import call_context, global_state
+from ..backend.config import in_graph
 from ..backend.eager_tensor import eager_tensor, is_array, with_mask
 from ..errors import keras_errors
 from ..export import keras_export
@@ -164,7 +165,7 @@ class Model(Layer, Trainer, Inputs, InFiles, StateTree):
         if functional.ahead is not None:
             tensors = fed_tensors(functional, self._given_arrays(x))
         elif len(functional.inputs) == 1 and is_array(x):
-            tensors = [ranked(core.Tensor.of(x, functional.inputs[0].dtype), functional.inputs[0])]
+            tensors = [ranked(core.Tensor.of(x, in_graph(functional.inputs[0].dtype)), functional.inputs[0])]
         else:
             tensors = self._inputs_of(x)
         with keras_errors("Functional", {}):

@@ -3,6 +3,7 @@
 from .... import core
 from .. import overrides
 from ..backend import call_context, global_state
+from ..backend.config import in_graph
 from ..backend.eager_tensor import eager_tensor
 from ..layers.input_layer import InputLayer
 from ..tree import flatten, map_nest, pack_like, paths_in
@@ -361,7 +362,7 @@ def between(inputs, outputs):
 
     def compute(arrays):
         session = function.core.session()
-        given = [core.Tensor.of(a, t.dtype) for a, t in zip(arrays, function.inputs)]
+        given = [core.Tensor.of(a, in_graph(t.dtype)) for a, t in zip(arrays, function.inputs)]
         return [eager_tensor(t.numpy()) for t in session.run(given)]
 
     return compute

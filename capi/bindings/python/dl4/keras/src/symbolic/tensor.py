@@ -9,6 +9,7 @@ import weakref
 
 from .... import core
 from ..backend import call_context, global_state
+from ..backend.config import in_graph
 from ..backend.dtypes import standardize
 from ..export import keras_export
 from ..registry import create
@@ -95,7 +96,7 @@ class Call:
                     "another layer "
                     "of texts to take it"
                 )
-            made = [graph.input(graph.free_name(self.name), out.dtype, out.shape)]
+            made = [graph.input(graph.free_name(self.name), in_graph(out.dtype), out.shape)]
         self.nodes[graph] = made
 
     def again(self, now, plain=None):

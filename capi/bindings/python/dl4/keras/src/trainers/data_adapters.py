@@ -7,6 +7,7 @@ import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 from .... import core
+from ..backend.config import in_graph
 from ..backend.eager_tensor import is_array
 from ..data.structure import string_array
 from ..ops.core import cast
@@ -382,7 +383,7 @@ def texts_for(x, wanted):
 def given_arrays(functional, arrays):
     """Texts and arrays of the types and ranks of the inputs."""
     return [
-        texts_for(a, t) if t.dtype == "string" else ranked(core.Tensor.of(a, t.dtype), t).numpy()
+        texts_for(a, t) if t.dtype == "string" else ranked(core.Tensor.of(a, in_graph(t.dtype)), t).numpy()
         for a, t in zip(arrays, functional.inputs)
     ]
 
@@ -390,7 +391,7 @@ def given_arrays(functional, arrays):
 def fed_tensors(functional, arrays):
     """Tensors for the library's part of a model, of arrays for its inputs."""
     given = functional.fed_arrays(given_arrays(functional, arrays))
-    return [core.Tensor.of(a, t.dtype) for a, t in zip(given, functional.fed)]
+    return [core.Tensor.of(a, in_graph(t.dtype)) for a, t in zip(given, functional.fed)]
 
 
 def leaves_of(x, functional):

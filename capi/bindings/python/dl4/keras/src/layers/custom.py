@@ -114,7 +114,8 @@ class CustomLayer:
         if self.__dict__.get("_closed"):
             raise ValueError(
                 f"{type(self).__name__}: You cannot add new elements of state (variables or sub-layers) to a layer "
-                "that is already built. All state must be created in the `__init__()` method or in the `build()` method."
+                "that is already built. All state must be created in the `__init__()` method or in the `build()` "
+                "method."
             )
 
     def _build_at_init(self):

@@ -48,7 +48,5 @@ _MANY = {
 
 
 def _ports(call):
-    return (
-        bool(facts("layer")[call.layer._class_name].get("call_positional"))
-        and facts("layer")[call.layer._class_name]["call_positional"][0] == "query"
-    )
+    ports = facts("layer").get(call.layer._class_name, {}).get("call_positional")  # a call of NumPy's has none
+    return bool(ports) and ports[0] == "query"

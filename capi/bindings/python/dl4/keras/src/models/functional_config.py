@@ -2,6 +2,7 @@
 
 from ..backend.eager_tensor import eager_tensor
 from ..saving.serialization_lib import deserialize_keras_object, serialize_keras_object
+from ..symbolic.numpy_call import NumPyLayer
 from ..symbolic.tensor import Input, is_tensor
 from ..tree import flatten, map_nest
 from .calls import calls_of
@@ -50,7 +51,8 @@ def model_config(model):
             }
             continue
         if name not in layers:
-            layers[name] = serialize_keras_object(layer)  # which may become that of another place too
+            thing = layer.operation() if isinstance(layer, NumPyLayer) else layer
+            layers[name] = serialize_keras_object(thing)  # which may become that of another place too
             layers[name].update(name=name, inbound_nodes=[])
             if layer._is_operation:
                 layers[name]["operation"] = True  # it is not among the layers of the model

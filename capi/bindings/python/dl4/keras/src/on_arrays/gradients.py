@@ -6,7 +6,7 @@ from .arguments import array, FUNCTIONS, wide
 from .image import channels_first
 from .products import spelled
 from .sequences import ctc_gradient
-from .signals import framing
+from .signals import dual, framing
 
 GRADIENTS = {}  # by the names in keras.ops
 
@@ -148,6 +148,19 @@ def _irfft(args, given):
     if size % 2 == 0 and bins > size // 2:
         c.imag[..., size // 2] = 0
     return [c.real, c.imag]
+
+
+@_gradient("istft")
+def _istft(args, given):
+    """Of the frames that were added up."""
+    (real, _), length, step, size, _, window, center = args
+    count, start = real.shape[-2], size // 2 if center else 0
+    total = size + (count - 1) * step
+    g = np.zeros((*given[0].shape[:-1], total))
+    inside = given[0][..., : total - start]
+    g[..., start : start + inside.shape[-1]] = inside
+    frames = g[..., np.arange(count)[:, None] * step + np.arange(size)]
+    return _irfft([args[0], size], [frames * dual(window, length, step, size)])
 
 
 # ---- products

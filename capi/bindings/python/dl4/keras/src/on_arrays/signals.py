@@ -122,18 +122,23 @@ def stft(x, sequence_length, sequence_stride, fft_length, window="hann", center=
     return _parts(np.fft.rfft(extract_sequences(work, fft_length, sequence_stride) * w), a.dtype)
 
 
+def dual(window, sequence_length, sequence_stride, fft_length):
+    """What stands for a window in the inverse: products of both add up to 1."""
+    if window is None:
+        return 1.0
+    w = framing(window, sequence_length, fft_length, "float64")
+    times = -(-fft_length // sequence_stride)
+    squares = np.pad(w * w, (0, times * sequence_stride - fft_length)).reshape(times, sequence_stride)
+    with np.errstate(all="ignore"):
+        return w / np.tile(squares.sum(0), times)[:fft_length]
+
+
 @on_arrays
 def istft(x, sequence_length, sequence_stride, fft_length, length=None, window="hann", center=True):
     c, dtype = _pair(x)
     _need_rank(c, 2)
     _checked(c, sequence_length, sequence_stride, fft_length)
-    frames = np.fft.irfft(c, fft_length)
-    if window is not None:  # by the dual of the window, whose squares add up to 1
-        w = framing(window, sequence_length, fft_length, "float64")
-        times = -(-fft_length // sequence_stride)
-        squares = np.pad(w * w, (0, times * sequence_stride - fft_length)).reshape(times, sequence_stride)
-        with np.errstate(all="ignore"):
-            frames = frames * (w / np.tile(squares.sum(0), times)[:fft_length])
+    frames = np.fft.irfft(c, fft_length) * dual(window, sequence_length, sequence_stride, fft_length)
     count = frames.shape[-2]
     total = fft_length + (count - 1) * sequence_stride
     y = np.zeros((*frames.shape[:-2], total))

@@ -14,6 +14,7 @@ from .. import overrides
 from ..backend import global_state
 from ..backend.config import version
 from ..kind import is_native
+from ..symbolic.numpy_call import NumPyLayer
 from ..tree import flatten
 from ..utils.io_utils import log_warning
 from . import hdf5, legacy_h5_format
@@ -49,7 +50,7 @@ def is_plain(model):
     functional = model._functional
     if functional is None or functional.ahead is not None or model._has_custom_call():
         return False
-    if any(t.call.optional for t in functional.inputs):
+    if any(t.call.optional for t in functional.inputs) or any(isinstance(c.layer, NumPyLayer) for c in functional.calls):
         return False
     if not _is_listed(functional.nest_in) or not _is_listed(functional.nest_out):
         return False

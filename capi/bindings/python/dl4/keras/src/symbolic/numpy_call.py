@@ -11,6 +11,7 @@ from ....abi import callbacks, library
 from ....core import Tensor
 from ..backend import call_context
 from ..on_arrays import FUNCTIONS, GRADIENTS, gradients
+from ..saving.object_registration import register_keras_serializable
 from ..tree import flatten, map_nest, pack_like
 from ..utils.naming import unique_name
 from . import tensor
@@ -122,7 +123,7 @@ def symbolic(name, args, kwargs):
     if any(t not in NATIVE for t in (*dtypes, *(leaf[1] for leaf in _leaves(spec)))):
         return map_spec(lambda s: specified(name, found, *s), spec)
     config = json.dumps({"name": name, "given": given, "dtypes": dtypes}, default=_written)
-    outputs = iter(Call(_NumPyLayer(name, len(_leaves(spec)), config), found).infer_outputs())
+    outputs = iter(Call(NumPyLayer(name, len(_leaves(spec)), config), found).infer_outputs())
     return map_spec(lambda s: cast_tensor(next(outputs), s[1]), spec)
 
 
@@ -204,7 +205,30 @@ def specified(name, inputs, shape, dtype):
     return call.outputs[0]
 
 
-class _NumPyLayer:
+@register_keras_serializable("dl4")
+class NumPyOperation:
+    """Such a call in a file: the function's name, and its arguments with the tensors' places in them."""
+
+    _is_operation = True
+
+    def __init__(self, function, given, name=None):
+        if function == "custom_gradient":
+            raise NotImplementedError("keras.ops.custom_gradient: a file does not hold functions of a program")
+        self.function, self.given, self.name = function, given, name
+
+    def __call__(self, *tensors):
+        args, kwargs = _with(self.given, flatten(tensors))
+        return symbolic(self.function, args, kwargs)
+
+    def get_config(self):
+        return {"function": self.function, "given": self.given, "name": self.name}
+
+    @classmethod
+    def from_config(cls, config):
+        return cls(**config)
+
+
+class NumPyLayer:
     """What stands for a layer in such a call."""
 
     _graph, _is_operation, _calls = None, True, ()
@@ -216,6 +240,10 @@ class _NumPyLayer:
 
     def _is_custom(self):
         return False
+
+    def operation(self):
+        known = json.loads(self._config["config"])
+        return NumPyOperation(known["name"], known["given"], self.name)
 
     def _attach(self, core):
         pass

@@ -1,5 +1,6 @@
 """Losses."""
 
+from .src.legacy.losses import Reduction
 from .src.losses.loss import category as _category, get, Loss
 from .src.saving.serialization_lib import serialize
 

@@ -43,7 +43,7 @@ from . import (
 from .arrays import *  # noqa: F403
 from .dispatch import array as _array, name_of as _name_of, refuse as _refuse, string, tensor as _tensor
 from .elementwise import *  # noqa: F403
-from .sparse import SparseTensor
+from .sparse import edit_distance, SparseTensor
 from .variables import IndexedSlices, TensorArray, Variable
 
 float16, float32, float64 = np.dtype("float16"), np.dtype("float32"), np.dtype("float64")

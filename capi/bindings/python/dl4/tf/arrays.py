@@ -30,11 +30,23 @@ def is_tensor(x):
 
 
 def cast(x, dtype, name=None):
-    if is_symbolic(x):
+    if is_symbolic(x) or hasattr(x, "cast_to"):
         return ops.cast(x, name_of(dtype))
     if isinstance(x, Ragged):
         return Ragged(x.rows, name_of(dtype))
     return tensor(array(x).astype(name_of(dtype)))
+
+
+def saturate_cast(value, dtype, name=None):
+    """The nearest numbers that the type has."""
+    limits = np.iinfo(name_of(dtype)) if np.dtype(name_of(dtype)).kind in "iu" else np.finfo(name_of(dtype))
+    return cast(ops.clip(value, limits.min, limits.max), dtype)
+
+
+def dynamic_partition(data, partitions, num_partitions, name=None):
+    """The elements of each number."""
+    x, of = array(data), np.asarray(array(partitions))
+    return [tensor(x[of == i]) for i in builtins.range(int(num_partitions))]
 
 
 def identity(input, name=None):  # noqa: A002

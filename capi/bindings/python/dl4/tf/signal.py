@@ -97,5 +97,26 @@ def overlap_and_add(signal, frame_step, name=None):
     return tensor(out)
 
 
+def linear_to_mel_weight_matrix(
+    num_mel_bins=20,
+    num_spectrogram_bins=129,
+    sample_rate=8000,
+    lower_edge_hertz=125.0,
+    upper_edge_hertz=3800.0,
+    dtype="float32",
+    name=None,
+):
+    """Triangles between frequencies that stand evenly on the mel scale."""
+
+    def mel(hertz):
+        return 1127.0 * np.log1p(np.asarray(hertz, "float64") / 700.0)
+
+    bins = mel(np.linspace(0.0, sample_rate / 2, num_spectrogram_bins))[1:, None]
+    edges = np.linspace(mel(lower_edge_hertz), mel(upper_edge_hertz), num_mel_bins + 2)
+    below, middle, above = edges[:-2], edges[1:-1], edges[2:]
+    weights = np.maximum(0.0, np.minimum((bins - below) / (middle - below), (above - bins) / (above - middle)))
+    return tensor(np.pad(weights, ((1, 0), (0, 0))).astype(name_of(dtype)))
+
+
 __all__ = ["fft", "fft2d", "ifft", "ifft2d", "inverse_stft", "inverse_stft_window_fn", "overlap_and_add"]
-__all__ += ["frame", "hamming_window", "hann_window", "irfft", "rfft", "stft"]
+__all__ += ["frame", "hamming_window", "hann_window", "irfft", "linear_to_mel_weight_matrix", "rfft", "stft"]

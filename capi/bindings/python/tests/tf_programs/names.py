@@ -317,3 +317,19 @@ def arguments_that_are_seldom_given(tf, keras):
     window = tf.signal.hann_window(8, dtype=tf.float64)
     sides = [tf.strings.unicode_split("aé", "UTF-8"), tf.strings.unicode_decode("aé", "UTF-8")]
     return per_channel, raw, turns, rows, wrong != "nothing", window, sides
+
+
+@program
+def sparse_and_saturated(tf, keras):
+    hypotheses = tf.sparse.from_dense(tf.constant([[1, 2, 3, 0], [2, 0, 0, 0], [4, 4, 4, 4], [0, 0, 0, 0]]))
+    truths = tf.sparse.from_dense(tf.constant([[1, 3, 0], [2, 2, 0], [5, 4, 6], [1, 0, 0]]))
+    longs = [keras.ops.cast(x, "int64") for x in (hypotheses, truths)]
+    return (
+        tf.edit_distance(hypotheses, truths),
+        tf.reduce_mean(tf.edit_distance(*longs, normalize=False)),
+        tf.cast(hypotheses, tf.float32).values,
+        tf.saturate_cast([-3.0, 300.0, 7.5], tf.uint8),
+        tf.dynamic_partition([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], [1, 0, 1], 3),
+        tf.signal.linear_to_mel_weight_matrix(8, 33, 16000, 125.0, 7600.0),
+        [tf.keras.losses.Reduction.NONE, tf.keras.losses.Reduction.SUM_OVER_BATCH_SIZE],
+    )

@@ -33,6 +33,8 @@ class Size(KerasTensor):
 def cast(x, dtype):
     """The same numbers in another type of data."""
     dtype = standardize(dtype)
+    if hasattr(x, "cast_to"):  # a sparse tensor of dl4.tf
+        return x.cast_to(dtype)
     if dtype == "string":
         if not is_text(x) and getattr(x, "dtype", None) != "string":
             raise NotImplementedError(f'keras.ops.cast: "string": expected texts, got {x!r}')

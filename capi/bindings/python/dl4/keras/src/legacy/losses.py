@@ -1,0 +1,9 @@
+"""Names of losses that old programs use."""
+
+
+class Reduction:
+    AUTO, NONE, SUM, SUM_OVER_BATCH_SIZE = "auto", "none", "sum", "sum_over_batch_size"
+
+    @classmethod
+    def all(cls):
+        return cls.AUTO, cls.NONE, cls.SUM, cls.SUM_OVER_BATCH_SIZE

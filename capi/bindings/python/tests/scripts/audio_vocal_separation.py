@@ -1,4 +1,4 @@
-"""Separation of sounds: spectra and their inverses in a model, blocks that build layers in build(), a loss in decibels."""
+"""Separation of sounds: spectra and their inverses in a model, blocks that build their layers, a loss of spectra."""
 
 import os
 import tempfile

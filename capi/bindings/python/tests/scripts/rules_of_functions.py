@@ -1,4 +1,4 @@
-"""Steps as functions of TensorFlow that give logs: results of metrics, told after each batch, with a bar of one's own."""
+"""Steps as functions of TensorFlow that give logs: results of metrics after each batch, with a bar of one's own."""
 
 import numpy as np
 import tensorflow as tf

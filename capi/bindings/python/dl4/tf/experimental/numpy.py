@@ -6,7 +6,7 @@ from ...keras import ops
 from ...keras.src.ops.dispatch import is_symbolic
 from ..dispatch import map_structure, tensor
 
-_CONSTANTS = "bool_ e float16 float32 float64 iinfo finfo inf int8 int16 int32 int64 newaxis pi uint8 uint16 uint32 uint64"
+_CONSTANTS = "bool_ e float16 float32 float64 iinfo finfo inf int8 int16 int32 int64 newaxis pi uint8 uint16 uint32"
 
 
 def _function(name):

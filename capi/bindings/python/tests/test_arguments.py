@@ -18,7 +18,7 @@ HINTS = {
     *("deterministic", "synchronous", "use_unbounded_threadpool", "num_parallel_calls", "num_parallel_reads"),
     *("buffer_size", "options", "row_splits_dtype", "stateful", "validate_indices", "dtype_hint", "optimize"),
     *("autograph", "jit_compile", "reduce_retracing", "autocast", "aggregation", "synchronization"),
-    "caching_device",
+    *("caching_device", "max_queue", "flush_millis", "experimental_trackable"),
 }
 # By function: promises of the caller, orders that may be any, and texts that are shown.
 PROMISES = {

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from .. import keras, nn
+from .. import keras
 from ..keras import initializers, losses, metrics, optimizers
 from ..keras.src.backend import call_context
 from ..keras.src.backend.global_state import set_context
@@ -33,6 +33,7 @@ from . import (
     io,
     linalg,
     lookup,
+    nn,
     random,
     records,
     signal,

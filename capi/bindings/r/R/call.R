@@ -141,6 +141,17 @@ is_node <- function(v) inherits(v, "dl4_node")
 
 is_nodes <- function(v) is_node(v) || (is.list(v) && any(vapply(v, is_node, NA)))
 
+as_nodes <- function(x) if (is_node(x)) list(x) else x
+# Their numbers; of one graph, if it is given.
+ids <- function(nodes, graph = NULL) {
+  vapply(as_nodes(nodes), function(n) {
+    if (is.null(n)) return(-1L)
+    if (!is_node(n)) refuse(paste("expected a node, got", class(n)[[1]]))
+    if (!is.null(graph) && !identical(n$graph, graph)) refuse("expected a node of this graph, got one of another")
+    n$id
+  }, 0L)
+}
+
 named <- function(values) {
   if (is.null(names(values)) || any(names(values) == "")) refuse("expected attributes and options by name")
   values
@@ -149,7 +160,7 @@ named <- function(values) {
 # Options as text; NULL if there are none.
 options_text <- function(values) if (length(values)) to_json(named(values))
 
-# A bag of attributes: JSON, but for nodes and models. NULL if there are none.
+# Attributes: JSON, but for nodes and models. NULL if there are none.
 attrs <- function(values) {
   if (!length(values)) return(NULL)
   named(values)

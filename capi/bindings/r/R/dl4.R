@@ -95,6 +95,23 @@ tensors <- function(x) { # one or a list, arrays among them
 
 one_or_all <- function(list) if (length(list) == 1) list[[1]] else list
 
+# Arrays into the tensors that the library lends; what is not needed has none.
+fill <- function(what, tensors, values) {
+  if (!is.list(values)) values <- list(values)
+  if (length(values) != length(tensors)) {
+    refuse(sprintf("%s: expected %d arrays, got %d", what, length(tensors), length(values)))
+  }
+  for (i in which(!vapply(tensors, is.null, NA))) {
+    v <- values[[i]]
+    wanted <- dim(tensors[[i]])
+    if (!is.numeric(v) || length(v) != prod(wanted)) {
+      message <- sprintf("%s: array %d: expected %g numbers, got %d", what, i, prod(wanted), length(v))
+      refuse(message, "DL4_SHAPE_MISMATCH")
+    }
+    .Call(dl4_r_write, tensors[[i]], dtype(tensors[[i]]), as.double(if (length(dim(v)) > 1) aperm(v) else v))
+  }
+}
+
 # A loss or metric of whole arrays. R matches a name given to one that it begins: where the attributes of a kind are
 # arguments, here and at layers, all others have a dot in front, as no attribute has.
 measure <- function(.category, .kind, .y_true, .y_pred, .weights = NULL, ...) {
@@ -143,17 +160,6 @@ node <- function(graph, id) structure(list(graph = graph, id = as.integer(id)), 
 print.dl4_node <- function(x, ...) {
   cat("<dl4_node ", x$id, ": ", paste(node_shape(x), collapse = " x "), ">\n", sep = "")
   invisible(x)
-}
-
-as_nodes <- function(x) if (is_node(x)) list(x) else x
-# Their numbers; of one graph, if it is given.
-ids <- function(nodes, graph = NULL) {
-  vapply(as_nodes(nodes), function(n) {
-    if (is.null(n)) return(-1L)
-    if (!is_node(n)) refuse(paste("expected a node, got", class(n)[[1]]))
-    if (!is.null(graph) && !identical(n$graph, graph)) refuse("expected a node of this graph, got one of another")
-    n$id
-  }, 0L)
 }
 
 # An input; the shape has the batch axis, and NA where an axis is free.

@@ -2,23 +2,6 @@
 
 arrays <- function(tensors) lapply(tensors, function(t) if (is.null(t)) NULL else as.array(t))
 
-# Arrays into the tensors that the library lends; what is not needed has none.
-fill <- function(what, tensors, values) {
-  if (!is.list(values)) values <- list(values)
-  if (length(values) != length(tensors)) {
-    refuse(sprintf("%s: expected %d arrays, got %d", what, length(tensors), length(values)))
-  }
-  for (i in which(!vapply(tensors, is.null, NA))) {
-    v <- values[[i]]
-    wanted <- dim(tensors[[i]])
-    if (!is.numeric(v) || length(v) != prod(wanted)) {
-      message <- sprintf("%s: array %d: expected %g numbers, got %d", what, i, prod(wanted), length(v))
-      refuse(message, "DL4_SHAPE_MISMATCH")
-    }
-    .Call(dl4_r_write, tensors[[i]], dtype(tensors[[i]]), as.double(if (length(dim(v)) > 1) aperm(v) else v))
-  }
-}
-
 checked_shapes <- function(shapes, n) {
   if (!is.list(shapes)) shapes <- list(shapes)
   if (length(shapes) != n) refuse(sprintf("shape: expected %g shapes, got %d", n, length(shapes)))

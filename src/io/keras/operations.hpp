@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "graph/architecture.hpp"
+#include "kinds/kind.hpp"
 
 namespace dl4::io::keras {
 

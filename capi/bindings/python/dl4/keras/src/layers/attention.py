@@ -8,6 +8,7 @@ from .. import ops, overrides, random
 from ..registry import create, facts
 from ..tree import flatten
 from .layer import category, Layer
+from .projections import Projection
 
 
 def _causal(query, key):
@@ -236,46 +237,6 @@ class _GroupQueryAttention(_Heads):
         return self._computed(
             query, key, value, attention_mask, training, use_causal_mask, self._return_attention_scores
         )
-
-
-class Projection:
-    """What Keras has an EinsumDense within attention for: a call, and the weights, which are attention's."""
-
-    def __init__(self, attention, name):
-        self._attention, self.name = attention, name
-
-    @property
-    def kernel(self):
-        return self._attention._weight(f"{self.name}/kernel")
-
-    @property
-    def bias(self):
-        return self._attention._weight(f"{self.name}/bias") if self._attention.use_bias else None
-
-    @property
-    def weights(self):
-        return [w for w in (self.kernel, self.bias) if w is not None]
-
-    def get_weights(self):
-        return [w.numpy() for w in self.weights]
-
-    def set_weights(self, weights):
-        mine = self.weights
-        if len(mine) != len(weights):
-            raise ValueError(f"the projection {self.name!r} has {len(mine)} weights, got {len(weights)}")
-        for w, value in zip(mine, weights):
-            w.assign(value)
-
-    def __call__(self, x):
-        if self._attention._config.get("quantization") is not None:
-            raise NotImplementedError(f"{self._attention.name}: a projection that is quantized is not called alone")
-        bound = 2 if self.name == "attention_output" else 1
-        free, letters = len(x.shape) - bound, string.ascii_lowercase
-        summed = letters[free : free + bound]
-        given = letters[free + bound : free + len(self.kernel.shape)]
-        y = ops.einsum(f"{letters[:free]}{summed},{summed}{given}->{letters[:free]}{given}", x, self.kernel)
-        y = y if self.bias is None else y + self.bias
-        return ops.sigmoid(y) if self.name == "gate" else y
 
 
 for _kind, _base in (

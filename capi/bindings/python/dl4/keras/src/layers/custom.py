@@ -7,6 +7,7 @@ from ..registry import facts
 from ..symbolic.tensor import is_tensor
 from ..tree import flatten
 from ..utils.naming import unique_name
+from .lora import is_part, kernel_of
 from .variable import Variable
 
 _NOT_LAYERS = {
@@ -244,7 +245,9 @@ class CustomLayer:
         given = self._python.get(key, self._config.get(key))
         if not key.endswith("_regularizer") or key == "activity_regularizer" or given is None:
             return []
-        return [self._weight(w) for w in self._weight_facts() if w.rsplit("/", 1)[-1] in (name, f"{name}_kernel")]
+        found = [w for w in self._weight_facts() if kernel_of(w).rsplit("/", 1)[-1] in (name, f"{name}_kernel")]
+        tuned = {kernel_of(w) for w in found if is_part(w)}  # the penalty is on the two matrices beside it
+        return [self._weight(w) for w in found if w not in tuned]
 
     def _python_penalties(self):
         """Of regularizers that are functions of Python: symbolic, and the same each time."""

@@ -23,7 +23,7 @@ from ..symbolic.masks import masked_as, unmasked
 from ..symbolic.tensor import as_tensor, Call, cast_tensor, Input, is_tensor, of_one_batch
 from ..tree import flatten
 from ..utils.naming import snake_case, unique_name
-from . import cells, copies, normalization
+from . import cells, copies, lora, normalization
 from .custom import CustomLayer
 from .input_layer import InputLayer
 from .quantized import QuantizedLayer
@@ -38,7 +38,7 @@ _LISTS = {"Add", "Subtract", "Multiply", "Average", "Maximum", "Minimum", "Conca
 
 
 @keras_export("layers")
-class Layer(CustomLayer, TracedCalls, QuantizedLayer, LayerWeights, Kind):
+class Layer(CustomLayer, TracedCalls, QuantizedLayer, lora.LoraLayer, LayerWeights, Kind):
     """A layer: called on symbolic tensors it gives symbolic tensors, called on arrays it computes.
 
     A class of your own derives from it or from Model, makes layers and weights in __init__ or build() and uses them in
@@ -346,9 +346,9 @@ class Layer(CustomLayer, TracedCalls, QuantizedLayer, LayerWeights, Kind):
                 return quantize.quantizer_of(self._quantization()["inputs"])
         if self._class_name is not None:
             known = registry.facts("layer")[self._class_name]
-            shown = self._unpacked(key)
-            if shown is not None:
-                return shown
+            for shown in (self._with_lora(key), self._unpacked(key)):
+                if shown is not None:
+                    return shown
             if self.__dict__.get("built") and any(w["name"] == key for w in known["weights"]):
                 return self._weight(key) if key in self._weight_facts() else None
             if self._quantization() is not None and self.built and self._quantized_name(key) in self._weight_facts():
@@ -396,6 +396,7 @@ class Layer(CustomLayer, TracedCalls, QuantizedLayer, LayerWeights, Kind):
         config = self._policies_in_config({key: self._kept(key, value) for key, value in config.items()})
         if config.get("dtype") == "float32":
             config["dtype"] = {**_FLOAT, "config": dict(_FLOAT["config"])}  # no object that is shared
+        config = self._lora_in_config(config)
         if self._class_name is None and type(self).get_config is Layer.get_config:
             config = {**self._own_arguments(), **config}
         return config
@@ -503,10 +504,6 @@ def _first_shape(layer, kwargs):
     return tuple(batch) if batch is not None else None if shape is None else (None, *shape)
 
 
-def enable_lora(self, *_, **__):
-    raise NotImplementedError(f"layer {self.name}: {type(self).__name__}.enable_lora() is not in this version")
-
-
 def _complete(cls):
     """Adds the members that a kind's class has besides those of every layer."""
     own = {w for kinds, words in NAMES["layer"].items() if cls._class_name in kinds.split() for w in words.split()}
@@ -515,8 +512,8 @@ def _complete(cls):
     if "reset_state" in own and not hasattr(cls, "reset_state"):
         cls.reset_state = cls.reset_states = reset_state
         cls.states = property(states)
-    if "enable_lora" in own:
-        cls.enable_lora = enable_lora
+    if cls._class_name in lora.KINDS:
+        lora.complete(cls)
     if cls._class_name in cells.KINDS:
         cells.complete(cls)
     if cls._class_name == "Normalization":

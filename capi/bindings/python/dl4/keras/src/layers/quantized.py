@@ -11,6 +11,7 @@ from ..saving.serialization_lib import serialize_keras_object
 from ..symbolic.execution import suspend_trainers
 from ..symbolic.function import Function
 from ..symbolic.tensor import Call, Input
+from .lora import is_part
 
 _FLOAT = dtype_policies.DTypePolicy("float32")
 _BYTES = {"quantized_kernel": "uint8", "zero_point": "uint8"}  # bytes of the library that have no sign in Keras
@@ -86,10 +87,7 @@ class QuantizedLayer:
     @property
     def quantization_mode(self):
         """How its weights are quantized; of attention its projections are, which are no layers here."""
-        how = self._quantization()
-        if how is None or self._class_name in quantize.HEADED:
-            return None
-        return (how if isinstance(how, str) else how["mode"]).split("/")[0]
+        return None if self._class_name in quantize.HEADED else quantize.mode_of(self._quantization())
 
     def quantize(self, mode=None, config=None, type_check=True):
         """Its weights become whole numbers of fewer bits."""
@@ -119,16 +117,16 @@ class QuantizedLayer:
             inputs = [Input(batch_shape=t.shape, dtype=t.dtype) for t in first.inputs]
             return Function(inputs, Call(self, inputs, {}).infer_outputs(), alone=True)
 
-    def _become(self, config, values):
+    def _become(self, config, values, keep=False):
         """The same layer with other attributes of the library's and these weights; models that have it are made anew
-        when they are asked for."""
+        when they are asked for. keep: those that it had are what they were."""
         frozen = [name for name, (_, trained) in self._weight_facts().items() if not trained]
         suspend_trainers({id(self)})
         self._config.update(config)
         self._graphs, self._names_in_graphs = WeakKeyDictionary(), WeakKeyDictionary()
         self._graph = self._core = self._facts = None
-        self._weights = {name: w for name, w in self._weights.items() if name not in self._changed_weights()}
-        self._traces = {}
+        self._weights = {name: w for name, w in self._weights.items() if keep or name not in self._changed_weights()}
+        self._traces, self._traced_penalties = {}, None
         self._form = global_state.formed()
         made, name = self._alone().core, self._home_name
         for key, value in values.items():
@@ -147,7 +145,7 @@ class QuantizedLayer:
 
     def _changed_weights(self):
         """Of a quantized layer those that are not as they were."""
-        return [name for name in self._weights if name.rsplit("/", 1)[-1] != "bias"]
+        return [name for name in self._weights if not _stays(name)]
 
     def _quantized_name(self, key):
         """What the library calls the weight that Keras has as an attribute."""
@@ -188,9 +186,14 @@ class QuantizedLayer:
         return quantize.unpacked(self, key, how if isinstance(how, str) else how["mode"])
 
 
+def _stays(name):
+    """Is a weight of that name as it was where the kernel beside it is quantized?"""
+    return name.rsplit("/", 1)[-1] == "bias" or is_part(name)
+
+
 def in_order(names):
-    """Names of weights as Keras lists them: of a quantized kernel the bias first."""
+    """Names of weights as Keras lists them: of a quantized kernel those that are trained first."""
     groups = {}
     for name in names:
         groups.setdefault(name.rpartition("/")[0], []).append(name)
-    return [name for group in groups.values() for name in sorted(group, key=lambda n: n.rsplit("/", 1)[-1] != "bias")]
+    return [name for group in groups.values() for name in sorted(group, key=lambda n: not _stays(n))]

@@ -77,8 +77,14 @@ class Weight:
         return n
 
     def numpy(self):
+        return self._of_bits(self._bits())
+
+    def _bits(self):
+        """As the library has it."""
         core, name = self._place()
-        array = core.get_weight(name)
+        return core.get_weight(name)
+
+    def _of_bits(self, array):
         return array.view("int8") if self.dtype == "int8" else array
 
     @property

@@ -10,6 +10,7 @@ from ..backend.eager_tensor import eager_tensor
 from ..symbolic.function import Function
 from ..tree import map_nest
 from . import cells
+from .lora import is_part, kernel_of
 from .quantized import in_order
 from .variable import replaced, Weight
 
@@ -87,6 +88,8 @@ class LayerWeights:
 
     def _weight_attribute(self, weight, what):
         """The initializer, regularizer or constraint of one of its weights."""
+        if what == "regularizer":
+            weight = kernel_of(weight)
         for key in (f"{name}_{what}" for name in _attribute_prefixes(weight)):
             if key in self._python:
                 return self._python[key]
@@ -187,11 +190,14 @@ class LayerWeights:
 
     def save_own_variables(self, store):
         """Puts its own variables into a store of arrays by key: those that are trained, then the others."""
+        merged = self._merged() if self._has_lora() else {}
         for i, v in enumerate(self._own_in_files()):
-            store[str(i)] = v.numpy()
+            store[str(i)] = v._of_bits(merged[v._name]) if v._name in merged else v.numpy()
 
     def load_own_variables(self, store):
         """Gives its own variables what such a store has."""
+        import numpy
+
         mine = self._own_in_files()
         if self._inner_in_files and not mine:
             return  # the layer has been loaded as a whole
@@ -209,11 +215,14 @@ class LayerWeights:
             )
         for i, v in enumerate(mine):
             v.assign(_of_shape(store[str(i)], v))
+        for v in self._native_weights() if self._has_lora() else ():
+            if is_part(v._name):
+                v.assign(numpy.zeros(v.shape, "float32"))
         self._need_numbers()
 
     def _own_in_files(self):
         numbered = self._class_name not in (None, "Functional") and not self._inner_in_files
-        native = self._native_weights() if numbered else []
+        native = [v for v in self._native_weights() if not is_part(v._name)] if numbered else []
         return native + [v for kind in (True, False) for v in self._variables if v._trainable == kind]
 
     def _values_for(self, trainable_variables, non_trainable_variables):

@@ -18,7 +18,7 @@ from .quantizers import AbsMaxQuantizer
 HEADED = ("MultiHeadAttention", "GroupQueryAttention")
 KINDS = ("Dense", "EinsumDense", "Embedding", "ReversibleEmbedding", *HEADED)
 _MODES = ("'int8'", "'int4'", "'gptq'", "'awq'")
-_HEADS = ("query", "key", "value", "attention_output")
+HEADS = ("query", "key", "value", "attention_output")
 
 
 # ---- policies and configs as the library has them: {"mode": "int4/128", "inputs": ...}
@@ -50,7 +50,7 @@ def for_layer(policy, name, headed=False):
     """The policy of a layer by its name, where a map says it by path; of attention that of its projections."""
     if not isinstance(policy, dtype_policies.DTypePolicyMap):
         return policy
-    paths = [f"{name}/{part}" for part in _HEADS] if headed else [name]
+    paths = [f"{name}/{part}" for part in HEADS] if headed else [name]
     found = [_at(policy, path) for path in paths]
     if any(p != found[0] for p in found):
         raise NotImplementedError(
@@ -85,6 +85,11 @@ def of_policy(layer, policy, config):
     return {"mode": mode if mode == "int8" else f"int4/{-1 if block is None else block}", "inputs": given}
 
 
+def mode_of(how):
+    """The word of the library's words; None of one that does not quantize."""
+    return how and (how if isinstance(how, str) else how["mode"]).split("/")[0]
+
+
 def policy_of(how, source="float32"):
     """The policy of the library's words."""
     return dtype_policies.get(f"{how['mode'] if isinstance(how, dict) else how}_from_{source}")
@@ -105,7 +110,7 @@ def config_of(how):
 
 def map_of(name, how):
     """Of attention: the policies of its projections."""
-    return dtype_policies.DTypePolicyMap("float32", {f"{name}/{part}": policy_of(how) for part in _HEADS})
+    return dtype_policies.DTypePolicyMap("float32", {f"{name}/{part}": policy_of(how) for part in HEADS})
 
 
 def _plain(quantizer, what, axes=None):
@@ -144,7 +149,7 @@ def checked(layer, mode, config):
         )
     how = layer._quantization()
     if how is not None:
-        name = _HEADS[-1] if layer._class_name in HEADED else layer.name
+        name = HEADS[-1] if layer._class_name in HEADED else layer.name
         policy = policy_of(how) if layer._class_name in HEADED else layer.dtype_policy
         raise ValueError(
             f"Layer '{name}' is already quantized with dtype_policy='{policy.name}'. Received: mode={config.mode}"
@@ -273,7 +278,7 @@ def _heads_are_meant(layer, filters):
             f"`filters` as a function is not supported for the layers inside {layer.name}: pass "
             "names"
         )
-    meant = [_is_meant(part, filters, None) for part in _HEADS]
+    meant = [_is_meant(part, filters, None) for part in HEADS]
     if any(meant) and not all(meant):
         raise NotImplementedError(
             f"layer {layer.name}: the projections of an attention layer are quantized all together or not at "

@@ -47,10 +47,9 @@ FOLDERS = (
 SECONDS = 60
 
 # By the path of the file, and by that of the class with the name of the case.
-QUANTIZED, SPARSE, COMPLEX = "quantization and LoRA", "sparse and ragged tensors", "complex numbers"
+FLOAT8, SPARSE, COMPLEX = "floats of 8 bits", "sparse and ragged tensors", "complex numbers"
 DISTRIBUTED, FRAMEWORK, MACHINERY = "distribution", "another framework", "Keras's machinery"
 FILES = {
-    r"quantizers/(gptq|gptq_core|awq)_test|lora": QUANTIZED,
     r"optimizer_sparse": SPARSE,
     r"jax_layer|torch_|tfsm_layer|jax_utils|grain": FRAMEWORK,
     r"ops/(node|function|operation|operation_utils|symbolic_arguments)_test|rematscope": MACHINERY,
@@ -60,8 +59,7 @@ FILES = {
     r"export/(openvino|saved_model|litert|torch)|tf_dataset_adapter|torch_data_loader|tf_saved": FRAMEWORK,
 }
 CASES = {
-    r"overwrite_with_gradient|with_overwrite_state|float8|lora(_|$)|gptq|awq|fp8": QUANTIZED,
-    r"quantize_invalid_mode": QUANTIZED,
+    r"overwrite_with_gradient|with_overwrite_state|float8|fp8": FLOAT8,
     r"SparseTest|sparse_(input|tensor|grad|data|weights)|_sparse\b|_sparse_|sparse$|sparse_?True|ragged": SPARSE,
     r"complex|view_as_|eig\b|ViewAs|polar|test_angle|test_(real|imag)$": COMPLEX,
     r"distribut|multi_worker|_tpu|_gpu|device_mesh": DISTRIBUTED,
@@ -90,7 +88,7 @@ def excluded(path, name=""):
         if re.search(pattern, path):
             return reason
     for pattern, reason in CASES.items():
-        if name and re.search(pattern, name) and not (reason == QUANTIZED and path.startswith("quantizers/")):
+        if name and re.search(pattern, name) and not (reason == FLOAT8 and path.startswith("quantizers/")):
             return reason
     return None
 
@@ -101,7 +99,7 @@ def needs(case, path):
         return None
     words = swapped.source_of(case)
     for pattern, reason in swapped.NOT_HERE.items():
-        if re.search(pattern, words) and not (reason == QUANTIZED and path.startswith("quantizers/")):
+        if re.search(pattern, words) and not (reason == FLOAT8 and path.startswith("quantizers/")):
             return reason
     return None
 

@@ -6,6 +6,7 @@ import importlib.abc
 import importlib.machinery
 import importlib.util
 import logging
+import operator
 import os
 import pathlib
 import re
@@ -120,6 +121,8 @@ def special(module):
         texts = importlib.import_module("dl4.keras.src.saving.serialization_lib")
         nests = vars(importlib.import_module("dl4.keras.src.structures"))
         keras.layers.Layer.__getattr__ = _with_stored(keras.layers.Layer.__getattr__)
+        projection = importlib.import_module("dl4.keras.src.layers.projections").Projection
+        projection._kernel = property(lambda self: self._weight("kernel"))
         keras.optimizers.Optimizer.__getattr__ = _with_averages(keras.optimizers.Optimizer.__getattr__)
         policies = importlib.import_module("dl4.keras.src.dtype_policies")
         folder = "dl4.keras.src.quantizers."
@@ -236,6 +239,8 @@ def _with_stored(getattr_of):
         "original_kernel_shape": lambda self: tuple(self.kernel.shape),
         "_orig_output_dim": columns,
         "_int4_unpacked_column_size": columns,
+        "_dtype_policy": lambda self: self.dtype_policy,
+        **{f"_{part}": operator.attrgetter(part) for part in ("query_dense", "key_dense", "value_dense", "output_dense")},
     }
 
     def found(layer, key):

@@ -14,7 +14,9 @@ from absl.testing import parameterized
 
 # What a case asks by its source that is not there; each an exclusion with a reason.
 NOT_HERE = {
-    r"enable_lora|float8|GPTQ|gptq|awq|AWQ": "quantization and LoRA",
+    r"float8": "floats of 8 bits",
+    r"\b(GPTQ|AWQ)\(|_quantize_matrix\(|_search_optimal_scales|_stable_permutation|get_dataloader|_analyze_einsum":
+    "inner classes and functions of GPTQ, AWQ and EinsumDense",
     r"tf\.(ragged|sparse|Ragged|Sparse|saved|Graph|Module)|jax\.(?!numpy|nn|lax)|torch\.|grain\.": "another framework",
     r"sparse=True|ragged=True|SparseTensor|RaggedTensor|create_sparse": "sparse and ragged tensors",
     r"complex64|complex128|1j\b": "complex numbers",

@@ -163,7 +163,12 @@ class Quantize(unittest.TestCase):
         self.assertIsNone(first.quantization_mode)
         for layer in (layers.Dense(2), layers.Embedding(3, 2), layers.EinsumDense("ab,bc->ac", 3), layers.Conv2D(2, 3)):
             self.assertRaisesRegex(ValueError, f"'{layer.name}'.*is not built yet", layer.quantize, "int8")
+        self.assertRaisesRegex(NotImplementedError, "Invalid quantization mode.*=int7", first.quantized_build, (7, 5), "int7")
+        self.assertRaisesRegex(NotImplementedError, r"\(7, 5\), 'int8'.*expected quantize\(\)", first.quantized_build, (7, 5), "int8")
+        self.assertRaisesRegex(NotImplementedError, "`quantized_build`", layers.LSTM(2).quantized_build, (7, 5), "int8")
+        self.assertRaisesRegex(NotImplementedError, "Invalid quantization mode.*=None", first.quantized_call, X)
         quantized(model, "int8", filters="first")
+        np.testing.assert_array_equal(first.quantized_call(X), first(X))
         self.assertEqual([layer.quantization_mode for layer in model.layers], ["int8", None])
         with tempfile.TemporaryDirectory() as folder:
             model.save(f"{folder}/model.keras")

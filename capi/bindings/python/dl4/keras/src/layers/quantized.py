@@ -93,6 +93,23 @@ class QuantizedLayer:
         """Its weights become whole numbers of fewer bits."""
         quantize.quantize_layer(self, quantize.checked(self, mode, config), type_check)
 
+    def quantized_build(self, input_shape, mode, config=None):
+        """Refused: variables of whole numbers are made by quantize(), or by the build() of a dtype that quantizes."""
+        if self._class_name not in quantize.KINDS or self._class_name in quantize.HEADED:
+            raise self._not_implemented_error("quantized_build")
+        if mode not in quantize.MODES:
+            raise _mode_error(mode)
+        raise NotImplementedError(
+            f"{self.name}.quantized_build({input_shape}, {mode!r}, {config}) is not in this version: expected "
+            "quantize(), or a `dtype` that quantizes"
+        )
+
+    def quantized_call(self, *args, **kwargs):
+        """What a quantized layer computes."""
+        if self.quantization_mode is None:
+            raise _mode_error(None)
+        return self.call(*args, **kwargs)
+
     def _not_implemented_error(self, name):
         return NotImplementedError(f"Layer {type(self).__name__} does not have a `{name}` method implemented.")
 
@@ -184,6 +201,13 @@ class QuantizedLayer:
         if key not in self._weight_facts() and (key != "kernel" or "quantized_kernel" not in self._weight_facts()):
             return None
         return quantize.unpacked(self, key, how if isinstance(how, str) else how["mode"])
+
+
+def _mode_error(mode):
+    return NotImplementedError(
+        f"Invalid quantization mode. Expected one of {dtype_policies.QUANTIZATION_MODES}. Received: "
+        f"quantization_mode={mode}"
+    )
 
 
 def _stays(name):

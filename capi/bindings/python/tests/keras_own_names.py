@@ -239,6 +239,7 @@ def _with_stored(getattr_of):
         "original_kernel_shape": lambda self: tuple(self.kernel.shape),
         "_orig_output_dim": columns,
         "_int4_unpacked_column_size": columns,
+        "_is_quantized": lambda self: self.quantization_mode is not None,
         "_dtype_policy": lambda self: self.dtype_policy,
         **{f"_{part}": operator.attrgetter(part) for part in ("query_dense", "key_dense", "value_dense", "output_dense")},
     }

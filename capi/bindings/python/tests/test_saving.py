@@ -59,6 +59,22 @@ class Files(Folder):
         self.assertEqual(mine.paths(), theirs.paths())
         self.assertEqual([mine.shape_of(p) for p in mine.paths()], [theirs.shape_of(p) for p in theirs.paths()])
 
+    def test_models_keep_their_form(self):
+        x = np.arange(12, dtype="float32").reshape(3, 4)
+        sequential = keras.Sequential([keras.Input((4,)), layers.Dense(2)])
+        sequential.compile("adam", "mse")
+        sequential.fit(x, x[:, :2], verbose=0)
+        sequential.save(self.folder / "m.keras")
+        again = keras.models.load_model(self.folder / "m.keras")
+        self.assertEqual((type(again), type(again.layers[0])), (keras.Sequential, layers.Dense))
+        for _ in range(2):  # from the same state of the optimizer
+            self.assertEqual(again.fit(x, x[:, :2], verbose=0).history, sequential.fit(x, x[:, :2], verbose=0).history)
+        inputs = {"a": keras.Input((4,)), "b": keras.Input((4,))}
+        model = keras.Model(inputs, {"sum": layers.Add()([layers.Dense(2)(inputs["a"]), layers.Dense(2)(inputs["b"])])})
+        model.save(self.folder / "m.keras")
+        again = keras.models.load_model(self.folder / "m.keras")
+        close(again.predict({"a": x, "b": -x}, verbose=0)["sum"], model.predict({"a": x, "b": -x}, verbose=0)["sum"])
+
     def test_round_trips(self):
         for model, x in (
             (keras_files.tagger(keras), keras_files.TOKENS),

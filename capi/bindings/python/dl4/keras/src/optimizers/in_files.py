@@ -51,10 +51,16 @@ def numbers_of(optimizer):
     return ["iterations"] if callable(optimizer._config.get("learning_rate")) else ["iterations", "learning_rate"]
 
 
+def has_place(model):
+    """Has the file of a model that is not the library's a place for the state of its optimizer?"""
+    optimizer = model.optimizer if model.compiled else None
+    return optimizer is None or optimizer._class_name in _GROUPS and not optimizer.gradient_accumulation_steps
+
+
 def _entries(model, kept):
     optimizer = model.optimizer
     groups = _GROUPS.get(optimizer._class_name)
-    if groups is None or optimizer.gradient_accumulation_steps:
+    if not has_place(model):
         raise NotImplementedError(f"the state of {type(optimizer).__name__} can't be saved for such a model")
     graph = model._for_training().graph
     names = [_name_in(graph, w) for w in model.trainable_weights]

@@ -14,6 +14,7 @@ from .. import overrides
 from ..backend import global_state
 from ..backend.config import version
 from ..kind import is_native
+from ..optimizers import in_files
 from ..symbolic.numpy_call import NumPyLayer
 from ..tree import flatten
 from ..utils.io_utils import log_warning
@@ -101,7 +102,8 @@ def save_model(model, filepath, overwrite=True, zipped=None, **kwargs):
         )
     if not include_optimizer and not legacy:
         raise ValueError(f"The following argument(s) are not supported: ['include_optimizer'], for {path}")
-    if path.endswith(".keras") and not (is_plain(model) and (not model.compiled or _is_plainly_compiled(model))):
+    plain = is_plain(model) and (not model.compiled or _is_plainly_compiled(model))
+    if path.endswith(".keras") and not (plain and (not hasattr(model, "_list") or not in_files.has_place(model))):
         _warn_unbuilt(model)
         with _replacing(path) as file:
             return _write_archive(model, file)

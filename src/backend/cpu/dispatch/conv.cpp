@@ -2,6 +2,7 @@
 #include "backend/cpu/dispatch/conv.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "backend/cpu/dispatch/libraries.hpp"
 #include "backend/cpu/dispatch/products.hpp"
@@ -193,6 +194,21 @@ kernels::Gemm rows_of_windows(const kernels::Conv &c) {
   return g;
 }
 
+// The taps of all windows along one axis side by side; all of them are inside. floats: of a tap where it is known.
+template <int64_t floats = 0>
+void put_taps(const kernels::Conv &c, const float *src, float *to) noexcept {
+  const int64_t n = floats ? floats : c.c;
+  for (int64_t item = 0; item < c.n; ++item, src += c.w * c.c)
+    for (int64_t x = 0; x < c.ow; ++x) {
+      const float *from = src + x * c.stride_w * c.c;
+      for (int64_t k = 0; k < c.kw; ++k, from += c.dil_w * c.c, to += n)
+        if constexpr (floats > 0)
+          std::memcpy(to, from, floats * sizeof(float));
+        else
+          kernels::put(from, n, to);
+    }
+}
+
 // The same where the taps of a window lie apart: they are laid side by side first.
 class Patches final : public Kernel {
  public:
@@ -206,7 +222,14 @@ class Patches final : public Kernel {
   std::unique_ptr<kernels::Bound> bind() const override { return rows_->bind(); }
   void run(int64_t, const kernels::Run &r) const noexcept override {
     auto *patches = reinterpret_cast<float *>(static_cast<std::byte *>(r.scratch) + at_);
-    kernels::put_patches(c_, r.in<float>(0), 0, 0, g_.m, 0, g_.k, patches, g_.k, [](int64_t) {});
+    const auto put = c_.c == 1    ? put_taps<1>
+                     : c_.c == 2  ? put_taps<2>
+                     : c_.c == 3  ? put_taps<3>
+                     : c_.c == 4  ? put_taps<4>
+                     : c_.c == 8  ? put_taps<8>
+                     : c_.c == 16 ? put_taps<16>
+                                  : put_taps<>;
+    put(c_, r.in<float>(0), patches);
     void *args[4] = {patches, r.args[1], r.args[2], g_.bias ? r.args[3] : nullptr};
     rows_->run(0, {args, r.sources, r.scratch, r.bound, r.report});
   }

@@ -336,6 +336,30 @@ Owned<dl4_session> dtln(bool first, const std::string &options) {
   return b.session(x, first ? y : b.add("Dense", R"({"units": 512, "use_bias": false})", {y}), options);
 }
 
+// The WaveNet of NeuralAmpModeler's A2: 8 channels (standard) or 3 (nano).
+Owned<dl4_session> wavenet(int channels, const std::string &options) {
+  Building b;
+  const std::string width = std::to_string(channels);
+  const dl4_node x = b.input(DL4_FLOAT32, {-1, -1, 1});
+  const auto product = [&](dl4_node of, const char *bias) {
+    return b.add("Dense", ("{\"units\": " + width + ", \"use_bias\": " + bias + "}").c_str(), {of});
+  };
+  const auto conv = [&](dl4_node of, const std::string &filters, int kernel, int dilation) {
+    const std::string config = "{\"filters\": " + filters + ", \"kernel_size\": " + std::to_string(kernel) +
+                               ", \"dilation_rate\": " + std::to_string(dilation) + ", \"padding\": \"causal\"}";
+    return b.add("Conv1D", config.c_str(), {of});
+  };
+  dl4_node h = product(x, "false");
+  std::vector<dl4_node> heads;
+  for (const int dilation : {1, 3, 7, 17, 41, 101, 239, 1, 3, 7, 17, 41, 101, 239, 1, 13, 1, 3, 7, 17, 41, 101, 239}) {
+    const bool wide = heads.size() == 14 || heads.size() == 15;
+    const dl4_node sum = b.add("Add", "{}", {conv(h, width, wide ? 15 : 6, dilation), product(x, "false")});
+    heads.push_back(b.add("LeakyReLU", R"({"negative_slope": 0.01})", {sum}));
+    if (heads.size() < 23) h = b.add("Add", "{}", {h, product(heads.back(), "true")});
+  }
+  return b.session(x, conv(b.add("Add", "{}", heads), "1", 16, 1), options);
+}
+
 // Causal, two layers of 256 features, 2.1 million weights.
 Owned<dl4_session> transformer(const std::string &options) {
   Building b;
@@ -364,22 +388,21 @@ void whole(int rounds) {
     return median(all);
   };
   std::puts("| us | float32 | bfloat16 | int8 |\n|---|--:|--:|--:|");
-  std::string rows[] = {"| DTLN, a block |", "| transformer, batch 4, 32 ids drawn |"};
+  std::string rows[] = {"| DTLN, a block |", "| transformer, batch 4, 32 ids drawn |",
+                        "| WaveNet A2, 8 channels, 64 samples |", "| WaveNet A2, 3 channels, 64 samples |"};
   for (const std::string weights : {"float32", "bfloat16", "int8"}) {
     const std::string options = R"({"streamable": true, "cache": 128, "weights": ")" + weights + "\"}";
-    double block = 0;
-    for (const bool first : {true, false}) {
-      const auto session = dtln(first, options);
+    const auto run = [&](const Owned<dl4_session> &session, std::vector<int64_t> shape) {
       const auto stream = make<dl4_stream>(dl4_stream_create, session.get(), nullptr);
-      const std::vector<int64_t> shape{1, 1, first ? 257 : 512};
       const auto x = floats(shape), y = floats(shape);
       std::ranges::copy(noise(elements(x)), data(x));
       dl4_tensor *const in[] = {x.get()};
       dl4_tensor *out[] = {y.get()};
-      block += timed(100, [&] {
+      return timed(100, [&] {
         for (int i = 0; i < 100; ++i) check(dl4_stream_run(stream.get(), in, 1, out, 1, nullptr));
       });
-    }
+    };
+    const double block = run(dtln(true, options), {1, 1, 257}) + run(dtln(false, options), {1, 1, 512});
     const auto session = transformer(options);
     const auto stream = make<dl4_stream>(dl4_stream_create, session.get(), R"({"batch": 4})");
     const int64_t shape[] = {4, 1};
@@ -393,9 +416,10 @@ void whole(int rounds) {
         check(dl4_stream_next(stream.get(), in, 1, nullptr, nullptr, nullptr, ids, 4, nullptr));
       }
     });
-    char text[64];
-    for (size_t i = 0; i < 2; ++i) {
-      std::snprintf(text, sizeof text, " %.1f |", i == 0 ? block : drawn);
+    const double times[] = {block, drawn, run(wavenet(8, options), {1, 64, 1}), run(wavenet(3, options), {1, 64, 1})};
+    for (size_t i = 0; i < std::size(rows); ++i) {
+      char text[64];
+      std::snprintf(text, sizeof text, " %.1f |", times[i]);
       rows[i] += text;
     }
   }

@@ -1,4 +1,4 @@
-// The word a user probably meant.
+// What a refusal says, and the word a user probably meant.
 #include "base/error.hpp"
 
 #include <algorithm>
@@ -38,6 +38,21 @@ std::string nearest(const std::string &given, const std::vector<std::string> &wo
 }
 
 }  // namespace
+
+namespace detail {
+void append_chars(std::string &s, const void *chars) { s += static_cast<const char *>(chars); }
+void append_char(std::string &s, const void *c) { s += *static_cast<const char *>(c); }
+void append_view(std::string &s, const void *view) { s += *static_cast<const std::string_view *>(view); }
+void append_string(std::string &s, const void *string) { s += *static_cast<const std::string *>(string); }
+
+std::string text_of(std::initializer_list<Part> parts) {
+  std::string s;
+  for (const Part &p : parts) p.append(s, p.value);
+  return s;
+}
+
+void fail_with(Code code, std::initializer_list<Part> parts) { throw Error(code, text_of(parts)); }
+}  // namespace detail
 
 Error &Error::suggest(const std::string &given, const std::vector<std::string> &words) {
   std::string near = nearest(given, words);

@@ -3,7 +3,10 @@
 
 #include <cstdint>
 #include <exception>
+#include <initializer_list>
 #include <string>
+#include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -54,30 +57,50 @@ class Error : public std::exception {
 };
 
 namespace detail {
-inline void append(std::string &s, const std::string &v) { s += v; }
-inline void append(std::string &s, std::string_view v) { s += v; }
-inline void append(std::string &s, const char *v) { s += v; }
-inline void append(std::string &s, char v) { s += v; }
+// A part of a text, by the function that appends it: what is written at hundreds of places is two pointers there.
+struct Part {
+  const void *value;
+  void (*append)(std::string &, const void *);
+};
+void append_chars(std::string &s, const void *chars);  // to their NUL
+void append_char(std::string &s, const void *c);
+void append_view(std::string &s, const void *view);
+void append_string(std::string &s, const void *string);
 template <class T>
-void append(std::string &s, const T &v) {
-  if constexpr (requires { to_string(v); })
-    s += to_string(v);
+void append(std::string &s, const void *v) {
+  const T &value = *static_cast<const T *>(v);
+  if constexpr (requires { to_string(value); })
+    s += to_string(value);
   else
-    s += std::to_string(v);
+    s += std::to_string(value);
 }
+
+template <class T>
+Part part(const T &v) {
+  if constexpr (std::is_convertible_v<T, const char *>)
+    return {v, append_chars};
+  else if constexpr (std::is_same_v<T, char>)
+    return {&v, append_char};
+  else if constexpr (std::is_same_v<T, std::string_view>)
+    return {&v, append_view};
+  else if constexpr (std::is_same_v<T, std::string>)
+    return {&v, append_string};
+  else
+    return {&v, append<T>};
+}
+std::string text_of(std::initializer_list<Part> parts);
+[[noreturn, gnu::cold]] void fail_with(Code code, std::initializer_list<Part> parts);
 }  // namespace detail
 
 // Strings and numbers, and anything with a to_string of its own, one after the other.
 template <class... A>
 std::string text(const A &...a) {
-  std::string s;
-  (detail::append(s, a), ...);
-  return s;
+  return detail::text_of({detail::part(a)...});
 }
 
 template <class... A>
 [[noreturn]] void fail(Code code, const A &...a) {
-  throw Error(code, text(a...));
+  detail::fail_with(code, {detail::part(a)...});
 }
 
 }  // namespace dl4

@@ -99,7 +99,10 @@ class Cells(unittest.TestCase):
             (lambda x: x * ops.scan(lambda c, r: (c + r, None), ops.zeros(3), x)[0], rows * rows.sum(0)),
         ):
             np.testing.assert_allclose(loop(rows), expected, 1e-5)
-            np.testing.assert_allclose(keras.Model(i, loop(i)).predict(rows, verbose=0), expected, 1e-5)
+            model = keras.Model(i, loop(i))
+            np.testing.assert_allclose(model.predict(rows, verbose=0), expected, 1e-5)
+            again = keras.Model.from_config(model.get_config())
+            np.testing.assert_allclose(again.predict(rows, verbose=0), expected, 1e-5)
 
     def test_states_from_batch_to_batch(self):
         i = keras.Input((4, 3), batch_size=2)

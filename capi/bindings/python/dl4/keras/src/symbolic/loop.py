@@ -1,5 +1,7 @@
 """Loops whose number of steps is free: a function of one step becomes the body of the library's Scan."""
 
+import json
+
 from ..registry import create, facts
 from ..tree import flatten, map_nest, pack_like
 from .function import Function
@@ -21,6 +23,12 @@ def scanned(step, states, sequences, backwards=False):
     layer._is_operation = True
     found = Call(layer, [*first, *outside]).infer_outputs()
     return pack_like(new, found[:count]), None if given is None else pack_like(given, found[count:])
+
+
+class _Body(Function):
+    def _to_json(self):
+        """As the library's layers have it."""
+        return {"class_name": "Functional", "config": {"model": json.loads(self.core.describe(0))}}
 
 
 def _closed(symbols, wanted):
@@ -53,4 +61,4 @@ def _closed(symbols, wanted):
         map_nest(known, list(call.sources()))
         now.update(zip(call.outputs, call.again(now)))
     map_nest(known, wanted)
-    return Function([*symbols, *outside.values()], [now[t] for t in wanted], [], alone=True), list(outside)
+    return _Body([*symbols, *outside.values()], [now[t] for t in wanted], [], alone=True), list(outside)

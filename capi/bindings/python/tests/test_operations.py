@@ -315,5 +315,24 @@ class Segments(unittest.TestCase):
             ops.moveaxis(x, (0, 1), (2, 2))
 
 
+class Axes(unittest.TestCase):
+    def test_an_axis_that_is_not_there(self):
+        x = keras.Input((4,))
+        for f in (
+            lambda: ops.unstack(x, axis=10),
+            lambda: ops.moveaxis(x, 10, 0),
+            lambda: ops.swapaxes(x, 10, 0),
+            lambda: ops.roll(x, 1, axis=10),
+            lambda: ops.split(x, 2, axis=10),
+            lambda: ops.cumsum(x, axis=10),
+            lambda: ops.diff(x, axis=10),
+            lambda: ops.transpose(x, (0, 10)),
+            lambda: ops.take_along_axis(x, x, axis=10),
+        ):
+            with self.assertRaisesRegex(ValueError, "axis 10 is out of bounds for array of dimension 2"):
+                f()
+        self.assertEqual((ops.moveaxis(x, -1, 0).shape, len(ops.unstack(x, axis=-1))), ((4, None), 4))
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -200,6 +200,14 @@ def _array(x):
     return x
 
 
+def axis_of(axis, x):
+    """A number of an axis from the first one."""
+    rank = len(x.shape)
+    if not -rank <= axis < rank:
+        raise ValueError(f"axis {axis} is out of bounds for array of dimension {rank}")
+    return axis % rank
+
+
 def axes(axis):
     return None if axis is None else int(axis) if hasattr(axis, "__index__") else [int(a) for a in axis]
 

@@ -2,7 +2,7 @@
 
 from ..symbolic.tensor import as_tensor, cast_tensor, get_item
 from .creation import zeros_like
-from .dispatch import dispatched, places
+from .dispatch import axis_of, dispatched, places
 from .elementwise import where
 from .shapes import expand_dims, moveaxis, reshape, take
 
@@ -13,7 +13,7 @@ def take_along_axis(x, indices, axis=None):
     x, indices = as_tensor(x), as_tensor(indices)
     if axis is None:
         x, indices, axis = reshape(x, (-1,)), reshape(indices, (-1,)), 0
-    axis %= len(x.shape)
+    axis = axis_of(axis, x)
     n, around = x.shape[axis], [d for i, d in enumerate(x.shape) if i != axis]
     if n is None or None in around[1:] or len(indices.shape) != len(x.shape):
         raise NotImplementedError("take_along_axis: expected one free size at most, that of the batch, in a graph")

@@ -5,7 +5,7 @@ from ..on_arrays.arguments import need_dense
 from ..registry import create
 from ..symbolic.tensor import as_tensor, cast_tensor, operate, operation
 from .core import cast
-from .dispatch import axes, dispatched, floats, of, over, places
+from .dispatch import axes, axis_of, dispatched, floats, of, over, places
 from .elementwise import absolute, clip, exp, log, log1p, maximum
 from .reduction import logsumexp
 from .shapes import expand_dims, repeat, reshape, transpose
@@ -158,7 +158,7 @@ def dot_product_attention(
 @dispatched
 def batch_normalization(x, mean, variance, axis, offset=None, scale=None, epsilon=1e-3):
     x = floats(x)
-    others = [i for i in range(len(x.shape)) if i != axis % len(x.shape)]
+    others = [i for i in range(len(x.shape)) if i != axis_of(axis, x)]
 
     def wide(t):
         return expand_dims(floats(t), others)

@@ -3,7 +3,7 @@
 import builtins
 
 from ..symbolic.tensor import as_tensor, cast_tensor, operate, operation
-from .dispatch import alike, axes, dispatched, floats, of, over, places
+from .dispatch import alike, axes, axis_of, dispatched, floats, of, over, places
 from .elementwise import exp, log, maximum, rsqrt, sqrt, square
 from .shapes import expand_dims, reshape, squeeze, take
 
@@ -89,7 +89,7 @@ def average(x, axis=None, weights=None):
         return over("Mean", x, axis)
     w = floats(weights)
     if len(w.shape) == 1 and len(x.shape) > 1:
-        at = axis % len(x.shape)
+        at = axis_of(axis, x)
         w = expand_dims(w, [i for i in range(len(x.shape)) if i != at])
     w = w + alike(x, 0.0)
     return operate("Divide", over("Sum", x * w, axis), over("Sum", w, axis))
@@ -122,7 +122,7 @@ def cumsum(x, axis=None, dtype=None):
     dtype = str(dtype or ("int32" if x.dtype == "bool" else x.dtype))
     if dtype not in ("float32", "int32", "int64"):
         raise NotImplementedError(f"cumsum: expected dtype float32, int32 or int64, got {dtype}")
-    axis %= len(x.shape)
+    axis = axis_of(axis, x)
     y, size = cast_tensor(x, dtype), x.shape[axis]
     at, behind = places(y, axis), list(range(1, len(x.shape) - axis))
     for step in range(31 if size is None else builtins.max(size - 1, 0).bit_length()):

@@ -3,7 +3,7 @@
 import builtins
 
 from ..symbolic.tensor import as_tensor, cast_tensor, get_item, is_tensor, operation, promoted
-from .dispatch import alike, axes, dispatched, over, places, sizes_in
+from .dispatch import alike, axes, axis_of, dispatched, over, places, sizes_in
 from .elementwise import mod
 
 
@@ -73,13 +73,13 @@ def ravel(x):
 def transpose(x, axes=None):
     x = as_tensor(x)
     perm = list(axes) if axes is not None else list(range(len(x.shape)))[::-1]
-    return operation("Transpose", perm=[int(a) % len(perm) for a in perm])(x)
+    return operation("Transpose", perm=[axis_of(int(a), x) for a in perm])(x)
 
 
 @dispatched
 def swapaxes(x, axis1, axis2):
     x = as_tensor(x)
-    perm = list(range(len(x.shape)))
+    perm, axis1, axis2 = list(range(len(x.shape))), axis_of(axis1, x), axis_of(axis2, x)
     perm[axis1], perm[axis2] = perm[axis2], perm[axis1]
     return transpose(x, perm)
 
@@ -89,7 +89,7 @@ def moveaxis(x, source, destination):
     x = as_tensor(x)
     n = len(x.shape)
     source, destination = (
-        [int(a) % n for a in (v if isinstance(v, (list, tuple)) else [v])] for v in (source, destination)
+        [axis_of(int(a), x) for a in (v if isinstance(v, (list, tuple)) else [v])] for v in (source, destination)
     )
     if len(source) != len(destination) or len({*source}) < len(source) or len({*destination}) < len(destination):
         raise ValueError(f"moveaxis: expected as many axes as places, none twice, got {source} and {destination}")
@@ -122,6 +122,7 @@ def stack(x, axis=0):
 @dispatched
 def split(x, indices_or_sections, axis=0):
     x = as_tensor(x)
+    axis = axis_of(axis, x)
     size = x.shape[axis]
     if isinstance(indices_or_sections, int):
         if size is None or size % indices_or_sections:
@@ -130,7 +131,6 @@ def split(x, indices_or_sections, axis=0):
         ends = list(range(step, size, step))
     else:
         ends = [int(i) for i in indices_or_sections]
-    axis %= len(x.shape)
     at = (slice_(None),) * axis
     return [get_item(x, (*at, slice_(a, b))) for a, b in zip([0] + ends, ends + [size])]
 
@@ -190,7 +190,7 @@ def slice(inputs, start_indices, shape):  # noqa: A001
 @dispatched
 def diff(a, n=1, axis=-1):
     a = as_tensor(a)
-    at = (slice_(None),) * (axis % len(a.shape))
+    at = (slice_(None),) * axis_of(axis, a)
     for _ in range(n):
         a = get_item(a, (*at, slice_(1, None))) - get_item(a, (*at, slice_(None, -1)))
     return a
@@ -205,7 +205,7 @@ def roll(x, shift, axis=None):
         return reshape(roll(reshape(x, [-1]), shift, 0), [-1 if d is None else d for d in x.shape])
     shifts, places_ = (list(v) if isinstance(v, (list, tuple)) else [v] for v in (shift, axis))
     for k, axis in zip(shifts * len(places_) if len(shifts) == 1 else shifts, places_):
-        axis %= len(x.shape)
+        axis = axis_of(axis, x)
         if x.shape[axis] is None:
             at = cast_tensor(places(x, axis), "int64")
             x = take(x, mod(at - int(k), at + flip(at, 0) + 1), axis)
@@ -264,7 +264,7 @@ def _padded(x, widths, mode, value):
 @dispatched
 def unstack(x, num=None, axis=0):
     x = as_tensor(x)
-    axis %= len(x.shape)
+    axis = axis_of(axis, x)
     size = x.shape[axis] if num is None else num
     if size is None:
         raise ValueError(f"Cannot infer argument `num` from shape {x.shape}. Either provide a tensor with known shape.")

@@ -52,9 +52,13 @@ class Calls(unittest.TestCase):
             def __call__(self, w):
                 return keras.ops.clip(w, -0.1, 0.1)
 
-        m = keras.Sequential([keras.Input((3,)), keras.layers.Dense(2, kernel_constraint=Clip())])
-        with tempfile.TemporaryDirectory() as folder, self.assertWarnsRegex(UserWarning, "constraints.*dense.*/kernel"):
-            m.save(f"{folder}/m.keras")
+        x, dense = keras.Input((3,)), keras.layers.Dense(2, kernel_constraint=Clip())
+        with tempfile.TemporaryDirectory() as folder:
+            with self.assertWarnsRegex(UserWarning, "constraints.*dense.*/kernel"):
+                keras.Model(x, dense(x)).save(f"{folder}/m.keras")
+            keras.Sequential([x, dense]).save(f"{folder}/m.keras")
+            again = keras.models.load_model(f"{folder}/m.keras", custom_objects={"Clip": Clip})
+        self.assertIsInstance(again.layers[0].kernel_constraint, Clip)
 
     def test_results_are_the_callers(self):
         m = small()

@@ -46,28 +46,3 @@ def trained(cls, loss, targets):
 for cls in (OwnStep, OwnEvaluation, More):
     results.append(trained(cls, "sparse_categorical_crossentropy", y))
     results.append(trained(cls, "categorical_crossentropy", np.eye(3, dtype="float32")[y]))
-
-
-class Classes(keras.metrics.MeanIoU):
-    def update_state(self, y_true, y_pred, sample_weight=None):
-        return super().update_state(y_true, keras.ops.argmax(y_pred, -1), sample_weight)
-
-
-class OwnTraining(keras.Model):
-    def train_step(self, data):
-        x, y = data[:2]
-        with tf.GradientTape() as tape:
-            y_pred = self(x, training=True)
-            loss = self.compute_loss(y=y, y_pred=y_pred)
-        self.optimizer.apply(tape.gradient(loss, self.trainable_variables), self.trainable_variables)
-        overlap.update_state(y, y_pred)
-        return {"loss": loss, "overlap": overlap.result()}
-
-
-overlap, inputs = Classes(3, name="overlap"), keras.Input((6,))
-model = fill(OwnTraining(inputs, layers.Dense(3, activation="softmax")(inputs)))
-model.compile(keras.optimizers.SGD(1e-4), "sparse_categorical_crossentropy")
-results.append(curves(model.fit(x, y[:, None], batch_size=20, epochs=1, verbose=0)))
-measured = fill(keras.Sequential([keras.Input((6,)), layers.Dense(3, activation="softmax")]))
-measured.compile("sgd", "sparse_categorical_crossentropy", metrics=[Classes(3)])
-results.append(measured.evaluate(x, y[:, None], batch_size=8, verbose=0))

@@ -9,7 +9,6 @@ from ..layers.variable import replaced
 from ..losses.loss import Loss
 from ..metrics.metric import Metric
 from ..registry import create
-from ..symbolic.function_of_arrays import function
 from ..symbolic.gradient_tape import GradientTape
 from ..symbolic.step import CompiledStep
 from ..tree import flatten
@@ -206,8 +205,7 @@ class Steps:
 
     def make_test_function(self, force=False):
         if self.test_function is None or force:
-            step = self.test_step if self.run_eagerly else function(self.test_step)
-            self.test_function = lambda iterator: step(next(iter(iterator)))
+            self.test_function = lambda iterator: self.test_step(next(iter(iterator)))
         return self.test_function
 
     def make_predict_function(self, force=False):

@@ -20,7 +20,7 @@ from ..symbolic.eager import call_eagerly, run_eagerly
 from ..symbolic.execution import run, run_on_arrays
 from ..symbolic.function import Function
 from ..symbolic.step_model import is_stateful
-from ..symbolic.tensor import as_tensor, Input, is_tensor
+from ..symbolic.tensor import Input, is_tensor
 from ..trainers.data_adapters import as_input, fed_tensors, given_arrays, ranked, rows_of
 from ..trainers.trainer import Trainer
 from ..tree import flatten, map_nest, pack_like

@@ -42,8 +42,7 @@ void need_portable() {
 
 void need_tiles(Context::Options::Reproducible reproducible) {
   if (reproducible == Context::Options::Reproducible::portable)
-    throw Error(Code::invalid_argument,
-                "\"math\": expected \"float32\" with \"reproducible\": \"portable\", got \"float32x3\"")
+    throw Error(Code::invalid_argument, "\"math\": expected \"float32\" where bits are portable, got \"float32x3\"")
         .with("attribute", "math");
   if (kernels::has_tiles()) return;
   throw Error(Code::unsupported, text("\"math\": expected a processor with AMX, and a system that gives it, for "

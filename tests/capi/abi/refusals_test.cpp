@@ -136,7 +136,7 @@ const Case cases[] = {
        dl4_context *c;
        return dl4_context_create(R"({"kernels_off": ["small_gemm", "small gemm"]})", &c);
      }},
-    {"float32x3 of portable", DL4_INVALID_ARGUMENT, "\"math\": expected \"float32\" with \"reproducible\"",
+    {"float32x3 of portable", DL4_INVALID_ARGUMENT, "\"math\": expected \"float32\" where bits are portable",
      [](Bench &) {
        dl4_context *c;
        return dl4_context_create(R"({"math": "float32x3", "reproducible": "portable"})", &c);

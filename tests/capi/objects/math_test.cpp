@@ -1,6 +1,7 @@
 // The context option math: what large products are computed in.
 #include <string>
 
+#include "capi/net.hpp"
 #include "capi/use.hpp"
 
 namespace {
@@ -10,13 +11,11 @@ using namespace dl4_test;
 std::vector<float> dense_of(dl4_context *c) {
   Own<dl4_graph> g;
   Own<dl4_model> m;
-  Own<dl4_session> s;
   ok(dl4_graph_create(c, g.out()));
   dl4_node x = input(g, "x", {-1, 512}), y = add(g, "Dense", nullptr, R"({"units": 256})", x);
   ok(dl4_graph_build(g, &x, 1, &y, 1, m.out()));
-  ok(dl4_session_create(m, nullptr, s.out()));
   const auto images = tensor({256, 512}, numbers(256 * 512));
-  return run(s, {images.get()});
+  return run(m, {images})[0];
 }
 
 TEST(Math, Float32x3NeedsAmx) {
@@ -26,7 +25,7 @@ TEST(Math, Float32x3NeedsAmx) {
   if (refused) {
     EXPECT_EQ(dl4_error_code(refused), DL4_UNSUPPORTED);
     EXPECT_NE(std::string(dl4_error_message(refused)).find("expected a processor with AMX"), std::string::npos);
-    EXPECT_EQ(Json::parse(dl4_error_detail(refused))["attribute"], "math");
+    EXPECT_NE(std::string(dl4_error_detail(refused)).find(R"("attribute":"math")"), std::string::npos);
     dl4_release(refused);
     return;
   }

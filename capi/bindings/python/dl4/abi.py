@@ -26,11 +26,11 @@ def _load():
     if "DL4_LIBRARY" in os.environ:
         return _Library(os.environ["DL4_LIBRARY"])
     try:
-        from dl4_full import library as full
+        import dl4_full
     except ModuleNotFoundError:
         inside = os.path.join(os.path.dirname(__file__), "lib", name)
         return _Library(inside if os.path.exists(inside) else name)
-    return _Library(full)
+    return _Library(dl4_full.library)
 
 
 library = _load()

@@ -12,7 +12,7 @@ from dl4.keras.src.interface import NAMES
 WHOLE = pathlib.Path(__file__).resolve().parents[1] / "dl4"
 PACKAGE = WHOLE / "keras"
 # Imported by the functions that use them: `import dl4.keras` needs none.
-OPTIONAL = {"numpy", "PIL.Image", "requests", "scipy.signal", "matplotlib.pyplot"}
+OPTIONAL = {"numpy", "PIL.Image", "requests", "scipy.signal", "matplotlib.pyplot", "dl4_full"}
 
 
 def modules(package=PACKAGE):

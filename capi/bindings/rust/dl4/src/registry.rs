@@ -53,7 +53,7 @@ fn keys(object: &Value) -> Vec<String> {
 /// ```
 /// let found = dl4::registry::describe(Some("layer"), Some("Dense"))?;
 /// let dense = found.get("layer").unwrap().get("Dense").unwrap();
-/// assert_eq!(dense.get("weights").unwrap().as_array().unwrap().len(), 2);
+/// assert_eq!(dense.get("weights").unwrap().as_array().unwrap().len(), 4); // of these two with lora_rank alone
 /// # Ok::<(), dl4::Error>(())
 /// ```
 pub fn describe(category: Option<&str>, name: Option<&str>) -> Result<Value> {

@@ -9,7 +9,6 @@ from weakref import WeakKeyDictionary
 from ....abi import Error
 from .. import overrides, registry
 from ..backend import call_context, global_state
-from ..backend.config import image_data_format
 from ..errors import keras_errors, typed
 from ..export import keras_export
 from ..interface import NAMES
@@ -23,7 +22,7 @@ from ..symbolic.masks import masked_as, unmasked
 from ..symbolic.tensor import as_tensor, Call, cast_tensor, Input, is_tensor, of_one_batch
 from ..tree import flatten
 from ..utils.naming import snake_case, unique_name
-from . import cells, copies, lora, normalization
+from . import arguments, cells, copies, lora, normalization
 from .custom import CustomLayer
 from .input_layer import InputLayer
 from .quantized import QuantizedLayer
@@ -31,7 +30,6 @@ from .tracing import TracedCalls
 from .weights import LayerWeights, reset_state, states
 
 _READ = {c: functools.partial(registry.get, c) for c in ("activation", "initializer", "regularizer", "constraint")}
-_EMBEDDINGS = {"Embedding", "ReversibleEmbedding"}
 _PROMOTE = {"Dense", "LSTM", "GRU", "SimpleRNN", "RNN", "Bidirectional"}  # integers become float32 with their weights
 _WITH_MASKS = {"SetMask", "GetMask", "Identity", "Loss", "Metric"}  # operations of this package's, not of keras.ops
 _LISTS = {"Add", "Subtract", "Multiply", "Average", "Maximum", "Minimum", "Concatenate", "Dot", "Stack"}
@@ -62,7 +60,7 @@ class Layer(CustomLayer, TracedCalls, QuantizedLayer, lora.LoraLayer, LayerWeigh
         return layer
 
     def __init__(self, *args, name=None, trainable=True, dtype=None, activity_regularizer=None, **kwargs):
-        self._batch_input_shape = _first_shape(self, kwargs)
+        self._batch_input_shape = arguments.first_shape(self, kwargs)
         told = None
         if self._class_name in quantize.KINDS:
             told = kwargs.pop("quantization_config", None)
@@ -72,8 +70,8 @@ class Layer(CustomLayer, TracedCalls, QuantizedLayer, lora.LoraLayer, LayerWeigh
             kwargs.pop("use_cudnn", None)  # has no effect on the result
             if kwargs.get("implementation") == 0:  # Keras's of old, which means the one of today
                 del kwargs["implementation"]
-        _take_old_arguments(self._class_name, kwargs)
-        first = kwargs.pop("weights", None) if self._class_name in _EMBEDDINGS else None
+        arguments.take_old_arguments(self._class_name, kwargs)
+        first = kwargs.pop("weights", None) if self._class_name in arguments.EMBEDDINGS else None
         if self._class_name is None:
             kwargs.pop("autocast", None)
             if args or kwargs:
@@ -88,11 +86,11 @@ class Layer(CustomLayer, TracedCalls, QuantizedLayer, lora.LoraLayer, LayerWeigh
             config = self._bound(args, kwargs)
             config.update({w: config[w].lower() for w in _ANY_CASE if isinstance(config.get(w), str)})
             if self._class_name == "EinsumDense" and "..." not in config["equation"]:
-                config["output_shape"] = _axes_of(config["output_shape"], config["equation"])
+                config["output_shape"] = arguments.axes_of(config["output_shape"], config["equation"])
             name = config.pop("name", None)
             trainable = config.pop("trainable", trainable)
             if "data_format" in self.__signature__.parameters and config.get("data_format") is None:
-                config.update(_data_format())
+                config.update(arguments.data_format())
         if not isinstance(trainable, bool):
             raise ValueError(
                 f"Expected `trainable` of {type(self).__name__} to be a boolean. Received: trainable={trainable}"
@@ -294,7 +292,7 @@ class Layer(CustomLayer, TracedCalls, QuantizedLayer, lora.LoraLayer, LayerWeigh
             self.built = True
             return
         if input_shape is None and not named:
-            if self._class_name not in _EMBEDDINGS:
+            if self._class_name not in arguments.EMBEDDINGS:
                 return
             input_shape = (None, None)
         together = self._class_name in _LISTS
@@ -304,7 +302,7 @@ class Layer(CustomLayer, TracedCalls, QuantizedLayer, lora.LoraLayer, LayerWeigh
             shapes = list(input_shape) if nested else [input_shape, *shapes]
         else:
             shapes = list((input_shape or named).values())
-        dtypes = ["int32" if self._class_name in _EMBEDDINGS else "float32"] * len(shapes)
+        dtypes = ["int32" if self._class_name in arguments.EMBEDDINGS else "float32"] * len(shapes)
         if self._dtypes and len(self._dtypes) == len(shapes):
             dtypes = self._dtypes
         tensors = [Input(batch_shape=tuple(s), dtype=dtype) for s, dtype in zip(shapes, dtypes)]
@@ -374,7 +372,7 @@ class Layer(CustomLayer, TracedCalls, QuantizedLayer, lora.LoraLayer, LayerWeigh
             return self.pool_size
         axes = re.search(r"(\d)D", self._class_name or "")
         if key in ("padding", "cropping") and re.match("ZeroPadding|Cropping", self._class_name or ""):
-            return _by_side(value, int(axes[1]))
+            return arguments.by_side(value, int(axes[1]))
         if isinstance(value, list) and (key == "noise_shape" or key in _TUPLES):
             return tuple(value)
         if axes and key in _TUPLES and type(value) is int and self._class_name != "UpSampling1D":
@@ -461,47 +459,6 @@ def _plain(value):
     if isinstance(value, dict):
         return all(isinstance(k, str) and _plain(v) for k, v in value.items())
     return value is None or isinstance(value, (bool, int, float, str))
-
-
-def _data_format():
-    """The data format of a layer that was given none."""
-    data_format = image_data_format()
-    return {"data_format": data_format} if data_format == "channels_first" else {}
-
-
-def _take_old_arguments(kind, kwargs):
-    """What Keras still takes, with a warning."""
-    if kind == "LeakyReLU" and "alpha" in kwargs:
-        kwargs["negative_slope"] = kwargs.pop("alpha")
-        warnings.warn("Argument `alpha` is deprecated. Use `negative_slope` instead.", stacklevel=3)
-    if kind in _EMBEDDINGS and kwargs.pop("input_length", None) is not None:
-        warnings.warn("Argument `input_length` is deprecated. Just remove it.", stacklevel=3)
-
-
-def _axes_of(output_shape, equation):
-    """Those that the outputs have behind the batch; as in Keras others say nothing."""
-    shape = output_shape if isinstance(output_shape, (list, tuple)) else [output_shape]
-    return list(shape)[: len(equation.split("->")[-1].strip()) - 1]
-
-
-def _by_side(value, axes):
-    """How much is before and behind, of each axis where there are several."""
-    each = list(value) if isinstance(value, (list, tuple)) else [value] * axes
-    if axes == 1:
-        return tuple(each) if isinstance(value, (list, tuple)) else (value, value)
-    return tuple(tuple(v) if isinstance(v, (list, tuple)) else (v, v) for v in each)
-
-
-_NONE = inspect.Signature()
-
-
-def _first_shape(layer, kwargs):
-    """What old programs say of the input at the first layer of a Sequential model."""
-    shape, batch = kwargs.pop("input_shape", None), kwargs.pop("batch_input_shape", None)
-    size = None if "input_dim" in getattr(layer, "__signature__", _NONE).parameters else kwargs.pop("input_dim", None)
-    if size is not None:
-        shape = (size,)
-    return tuple(batch) if batch is not None else None if shape is None else (None, *shape)
 
 
 def _complete(cls):

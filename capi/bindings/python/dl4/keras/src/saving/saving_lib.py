@@ -51,7 +51,8 @@ def is_plain(model):
     functional = model._functional
     if functional is None or functional.ahead is not None or model._has_custom_call():
         return False
-    if any(t.call.optional for t in functional.inputs) or any(isinstance(c.layer, NumPyLayer) for c in functional.calls):
+    in_python = any(isinstance(c.layer, NumPyLayer) for c in functional.calls)
+    if in_python or any(t.call.optional for t in functional.inputs):
         return False
     if not _is_listed(functional.nest_in) or not _is_listed(functional.nest_out):
         return False

@@ -125,7 +125,8 @@ class Stream(_Batches):
                 "When passing a Python generator to a Keras model, the generator must return a tuple, either (input,) "
                 f"or (inputs, targets) or (inputs, targets, sample_weights). Received: {first}"
             )
-        for one in (first, *itertools.islice(self._behind_first(), 1)):  # as Keras: a size in which two batches differ is free
+        # As in Keras, a size in which the first two batches differ is free.
+        for one in (first, *itertools.islice(self._behind_first(), 1)):
             x = one[0] if isinstance(one, (tuple, list)) else one
             model._size_for(as_array(x), max(1, getattr(source, "_free", 1)))
         self.first = self._batch_tensors(first)
@@ -354,8 +355,8 @@ def need_optional(wanted, name):
 
 
 def as_input(t, wanted, from_axis, name):
-    """ranked() of a symbolic tensor in the input's type, whose sizes have to be those of the input from an axis on; None
-    of None."""
+    """ranked() of a symbolic tensor in the input's type, whose sizes have to be those of the input from an axis on.
+    None stays None."""
     if t is None:
         return need_optional(wanted, name)
     t = as_tensor(t)

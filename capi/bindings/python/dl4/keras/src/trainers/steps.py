@@ -122,7 +122,9 @@ class Steps:
         if entries is not None:
             at, nested, names = nested_losses.at, nested_losses.nested, self._flat_names(y_pred)
             if any(nested(at(e.path, y_pred)) for e in entries):
-                raise NotImplementedError(f"{type(self).__name__}: a train_step() in Python requires one output for each loss")
+                raise NotImplementedError(
+                    f"{type(self).__name__}: a train_step() in Python requires one output for each loss"
+                )
             ys = nested_losses.targets_of(entries, y, y_pred, names)
             w = nested_losses.like_outputs(sample_weight, y_pred, names) if nested(sample_weight) else sample_weight
             return [(e.loss, y, at(e.path, y_pred), at(e.path, w), e.weight) for e, y in zip(entries, ys)]

@@ -81,7 +81,7 @@ class Names(types.ModuleType):
 
     def __setattr__(self, name, value):
         """What a case sets, as another limit, is set in the module of dl4.keras that has it too."""
-        own = sys.modules.get("dl4." + self.__name__)
+        own = None if isinstance(value, types.ModuleType) else sys.modules.get("dl4." + self.__name__)
         if name[:2] != "__" and hasattr(own, name):
             return setattr(own, name, value)
         super().__setattr__(name, value)

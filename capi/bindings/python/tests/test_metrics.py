@@ -98,5 +98,45 @@ class Functions(unittest.TestCase):
         np.testing.assert_allclose(keras.metrics.concordance_correlation(t, p), expected, 1e-4)
 
 
+class Doubled(keras.metrics.Mean):
+    def update_state(self, values, sample_weight=None):
+        return super().update_state(values * 2, sample_weight=sample_weight)
+
+
+class Shifted(keras.metrics.MeanSquaredError):
+    def update_state(self, y_true, y_pred, sample_weight=None):
+        return super().update_state(y_true, y_pred + 1, sample_weight=sample_weight)
+
+
+class Steps(keras.Model):
+    def train_step(self, data):
+        x, y = data
+        p = self(x, training=True)
+        doubled.update_state(keras.ops.mean(p - y))
+        shifted.update_state(y, p)
+        return {"doubled": doubled.result(), "shifted": shifted.result()}
+
+    @property
+    def metrics(self):
+        return [doubled, shifted]
+
+
+doubled, shifted = Doubled(), Shifted()
+
+
+class Overridden(unittest.TestCase):
+    def test_an_update_is_called_once_in_a_traced_step(self):
+        inputs = keras.Input((2,))
+        model = Steps(inputs, keras.layers.Dense(1, kernel_initializer="ones")(inputs))
+        y = np.array([[1.0], [1.0]], "float32")
+        over = P.sum(1) - y[:, 0]
+        wanted = {"doubled": 2 * np.mean(over), "shifted": np.mean((over + 1) ** 2)}
+        for eagerly in (True, False):
+            model.compile("sgd", run_eagerly=eagerly)
+            history = model.fit(P, y, batch_size=1, verbose=0).history
+            for name, value in wanted.items():
+                self.assertAlmostEqual(history[name][0], float(value), places=5, msg=(name, eagerly))
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -133,7 +133,7 @@ class Metric(Kind):
 
         step = call_context.traced_step()
         if step is not None:
-            step.events.append((self, "update_state", y_true, y_pred, sample_weight))
+            step.events.append((self, Metric.update_state, y_true, y_pred, sample_weight))
             return
         if call_context.step() is not None:  # a tape of arrays
             arrays = [v if v is None else numpy.asarray(v) for v in (y_true, y_pred, sample_weight)]
@@ -178,7 +178,7 @@ class Metric(Kind):
     def reset_state(self):
         step = call_context.traced_step()
         if step is not None and self._class_name is not None:
-            step.events.append((self, "reset_state"))
+            step.events.append((self, Metric.reset_state))
             return
         self._batches, self._shown = [], None
         for v in [*self._variables, *self._parts()]:

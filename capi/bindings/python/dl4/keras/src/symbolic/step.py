@@ -70,7 +70,7 @@ class Step:
         self.record = record
         self.assigned = {}  # what weights hold now, by id
         self.effects = []  # values whose computation assigns weights
-        self.events = []  # (metric, method, arguments) in order
+        self.events = []  # (metric, its class's function, arguments) in order: an override has been called
         self.fed = []  # (symbol, function of its value in each run)
         self.rates = {}  # symbols of learning rates, by optimizer and by updates before in this step
         self.applied = {}  # how many updates there are so far, by optimizer
@@ -233,7 +233,7 @@ class _Trace:
             return from_here[x] if is_tensor(x) else x
 
         for metric, method, *given in self.events:
-            getattr(metric, method)(*map_nest(value, given))
+            method(metric, *map_nest(value, given))
         return map_nest(value, self.nest)
 
 

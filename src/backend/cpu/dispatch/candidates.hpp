@@ -20,6 +20,7 @@ struct Product {
   double scale;                                                // how much more there is to do than in that one
   kernels::WeightType weights = kernels::WeightType::float32;  // what b is kept in where that is ahead
   kernels::Math math = kernels::Math::float32;
+  bool tiles = true;  // AMX's may be used: the first kernel that does asks the system for them
   DType dtype() const { return g.dtype; }
 };
 

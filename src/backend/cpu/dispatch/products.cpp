@@ -212,7 +212,7 @@ std::unique_ptr<Kernel> make_narrow(const Product &p) {
 // out, which small products don't get back. Computed, not measured: no machine that this was tried on had tiles.
 bool has_work_for_tiles(const Product &p) {
   const Gemm &g = p.g;
-  return !g.by_row && !(g.trans_a && g.trans_b) && g.m >= 64 && g.n >= 64 && g.k >= 64 &&
+  return p.tiles && !g.by_row && !(g.trans_a && g.trans_b) && g.m >= 64 && g.n >= 64 && g.k >= 64 &&
          real(g.m, g.n, g.k) >= 1 << 24 && kernels::has_tiles();
 }
 
@@ -313,6 +313,7 @@ std::unique_ptr<Kernel> product(const Site &site, const Gemm &given, int64_t sli
   const int64_t rows = g.by_row ? 1 : checked_mul(g.batch, g.m);
   if (thresholds(site.cutting).pays(site.weights, rows, g.n, g.k)) at.weights = site.weights;
   at.math = site.math;
+  at.tiles = site.allows("amx_gemm");
   return choose<Product>(site, products(), at);
 }
 

@@ -27,7 +27,8 @@ def problem(keras, row):
     layers, r = keras.layers, np.random.default_rng(1)
     images, classes = r.random((4096, 28, 28), "float32"), r.integers(0, 10, 4096)
     if row == "MLP":
-        stack = [keras.Input((784,)), layers.Dense(256, "relu"), layers.Dense(128, "relu"), layers.Dense(10, "softmax")]
+        dense = [layers.Dense(256, "relu"), layers.Dense(128, "relu"), layers.Dense(10, "softmax")]
+        stack = [keras.Input((784,)), *dense]
         x, y, size = images.reshape(-1, 784), classes, 128
     elif row == "autoencoder":
         stack = [keras.Input((784,)), layers.Dense(32, "relu"), layers.Dense(784, "sigmoid")]
@@ -102,13 +103,19 @@ def main():
     for side in SIDES:
         command = [*before, o.python, __file__, "--serve", side]
         sides[side] = subprocess.Popen(
-            command, env=environment, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+            command,
+            env=environment,
+            text=True,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
         )
         if sides[side].stdout.readline() != "ready\n":
             print(f"left out: {side}, which {o.python} does not run")
             del sides[side]
 
     def seconds(side, row, call):
+        time.sleep(0.2)  # until the threads of the side before have come to rest
         sides[side].stdin.write(f"{row} {call}\n")
         sides[side].stdin.flush()
         return float(sides[side].stdout.readline())

@@ -29,8 +29,9 @@ def _load():
         import dl4_full
     except ModuleNotFoundError:
         inside = os.path.join(os.path.dirname(__file__), "lib", name)
-        return _Library(inside if os.path.exists(inside) else name)
-    return _Library(dl4_full.library)
+    else:
+        inside = dl4_full.library
+    return _Library(inside if os.path.exists(inside) else name)
 
 
 library = _load()

@@ -2,7 +2,7 @@
 import keras
 import numpy as np
 
-from cases_losses import one_hot, predictor
+from cases_losses import one_hot, predictor, unreduced
 from record import Family, Net, kind
 
 STEPS = 2
@@ -147,13 +147,7 @@ def focal_overlap_losses():
         p = rng.dirichlet(np.ones(4), (3, 2)).astype(np.float32)
         y = flags(3, 2, 4)(rng) if sort == "flags" else classes(4, 3, 2)(rng)
         weight = rng.uniform(0, 2, (3, 2)).astype(np.float32)
-        f.note(f"none_{name}", loss=loss, note="target, input/prediction and sample_weight straight into the loss")
-        f.put(f"none_{name}", "input", "prediction", p)
-        f.put(f"none_{name}", "target", 0, y)
-        f.put(f"none_{name}", "sample_weight", 0, weight)
-        made = keras.losses.get(loss)
-        f.put(f"none_{name}", "loss", "values", made(y, p).numpy())
-        f.put(f"none_{name}", "loss", "weighted_values", made(y, p, weight).numpy())
+        unreduced(f, f"none_{name}", loss, y, p, weight)
     return f
 
 

@@ -20,6 +20,17 @@ def one_hot(labels, classes):
     return np.eye(classes, dtype=np.float32)[labels]
 
 
+def unreduced(f, name, loss, y, p, w):
+    """A loss of each item, without and with weights."""
+    f.note(name, loss=loss, note="target, input/prediction and sample_weight straight into the loss")
+    f.put(name, "input", "prediction", p)
+    f.put(name, "target", 0, y)
+    f.put(name, "sample_weight", 0, w)
+    made = keras.losses.get(loss)
+    f.put(name, "loss", "values", made(y, p).numpy())
+    f.put(name, "loss", "weighted_values", made(y, p, w).numpy())
+
+
 def losses():
     f = Family("losses")
 
@@ -197,13 +208,7 @@ def losses():
             y = labels(rng, 5, (4, 3))
             y = one_hot(y, 5) if rank == "classes" else y
         w = rng.uniform(0, 2, (4, 3)).astype(np.float32)
-        f.note(f"none_{name}", loss=loss, note="target, input/prediction and sample_weight straight into the loss")
-        f.put(f"none_{name}", "input", "prediction", p)
-        f.put(f"none_{name}", "target", 0, y)
-        f.put(f"none_{name}", "sample_weight", 0, w)
-        made = keras.losses.get(loss)
-        f.put(f"none_{name}", "loss", "values", made(y, p).numpy())
-        f.put(f"none_{name}", "loss", "weighted_values", made(y, p, w).numpy())
+        unreduced(f, f"none_{name}", loss, y, p, w)
     return f
 
 

@@ -2,7 +2,7 @@
 import keras
 import numpy as np
 
-from cases_training import MSE, mlp, normal
+from cases_training import MSE, begin, mlp, normal
 from record import Family, Net, kind, optimizer_of, weight_name
 
 CLASSES = kind("SparseCategoricalCrossentropy")
@@ -120,12 +120,7 @@ def fits(f):
         x, y = normal(rng, samples, 4), rng.integers(0, 3, samples).astype(np.int32)
         f.note(name, model=net.json, loss=CLASSES, optimizer=optimizer, metrics=["accuracy"], training=True,
                fit={**how, "shuffle": False}, stop=stop)
-        start = f.rng("start")
-        for v in model.weights:
-            v.assign(normal(start, *v.shape) * 0.4)
-            f.put(name, "weight", weight_name(v), v.numpy())
-        f.put(name, "input", "x", x)
-        f.put(name, "target", 0, y)
+        begin(f, name, model, x, y)
         model.compile(optimizer_of(optimizer), keras.losses.get(CLASSES), metrics=["accuracy"],
                       run_eagerly=True)
         callbacks = [made(c) for c in how.pop("callbacks", [])]

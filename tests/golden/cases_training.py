@@ -27,6 +27,16 @@ def conv(net):
     return net.add("Dense", h, units=3, activation="softmax", name="second")
 
 
+def begin(f, name, model, x, y):
+    """Weights to start with, and the data."""
+    start = f.rng("start")
+    for v in model.weights:
+        v.assign(normal(start, *v.shape) * 0.4)
+        f.put(name, "weight", weight_name(v), v.numpy())
+    f.put(name, "input", "x", x)
+    f.put(name, "target", 0, y)
+
+
 def optimizers():
     f = Family("optimizers")
     data = {"mlp": (mlp, (6,)), "lstm": (lstm, (5, 4)), "conv": (conv, (8, 8, 1))}
@@ -223,12 +233,7 @@ def training():
                fit={**fit, "shuffle": False},
                note="loss and metric: one value per epoch; the epoch's loss is the running mean, a short batch "
                     "counting by its size")
-        start = f.rng("start")
-        for v in model.weights:
-            v.assign(normal(start, *v.shape) * 0.4)
-            f.put(name, "weight", weight_name(v), v.numpy())
-        f.put(name, "input", "x", x)
-        f.put(name, "target", 0, y)
+        begin(f, name, model, x, y)
         if weight is not None:
             f.put(name, "sample_weight", 0, weight)
         model.compile(keras.optimizers.get(optimizer), keras.losses.get(loss), metrics=["accuracy"], run_eagerly=True)

@@ -13,9 +13,9 @@ void Lora::fields(Fields &f) {
       .at_least(1)
       .at_most(max_dim)
       .doc(
-          "Keras's LoRA: so many columns has lora_..._a and so many rows lora_..._b, whose product times lora_alpha / "
-          "lora_rank is added to the kernel; the kernel is not trained; null: none");
-  f("lora_alpha", alpha).doc("null: lora_rank");
+          "the rank of LoRA, as in Keras: the columns of lora_..._a and the rows of lora_..._b. Their product times "
+          "lora_alpha / lora_rank is added to the kernel, which is not trained; null: no LoRA");
+  f("lora_alpha", alpha).doc("the scale of LoRA, times lora_rank; null: lora_rank");
 }
 
 void Lora::check(const Of<Constraint> &kernel_constraint, const Quantized &quantization) const {

@@ -265,6 +265,12 @@ constexpr int64_t most_k = 4 * tile_ks;
 
 int64_t words_of(int64_t rows, int64_t k) { return checked_mul(tiles_of(rows), steps_of(k), place_words); }
 
+// What is stored [n, m], as [m, n].
+void turn(int64_t m, int64_t n, const float *from, int64_t ld, float *turned) {
+  const int64_t dims[2] = {m, n}, across[2] = {1, ld}, to[2] = {n, 1};
+  copy_strided(sizeof(float), 2, dims, from, across, turned, to);
+}
+
 struct TileColumns : Packed {
   Tensor words;
   bool fit = true;
@@ -281,8 +287,7 @@ std::shared_ptr<const TileColumns> tile_columns(const Gemm &g, const Constant &b
     Tensor turned;
     if (g.trans_b) {
       turned = make_tensor(DType::f32, {g.k, g.n});
-      const int64_t dims[2] = {g.k, g.n}, across[2] = {1, g.ldb}, to[2] = {g.n, 1};
-      copy_strided(sizeof(float), 2, dims, b.data, across, turned.as<float>(), to);
+      turn(g.k, g.n, b.data, g.ldb, turned.as<float>());
       from = turned.as<float>(), ldb = g.n;
     }
     columns->fit = HWY_DYNAMIC_DISPATCH(lay_tile_columns)(g.k, g.n, from, ldb, columns->words.as<uint32_t>());
@@ -323,20 +328,19 @@ std::unique_ptr<Kernel> amx_gemm(const Gemm &given, int64_t slices, const Consta
       const float *a = r.in<float>(0) + item * g.stride_a, *b = r.in<float>(1) + item * g.stride_b;
       float *c = r.out<float>(0) + item * g.stride_c;
       bool rows_fit = true, cols_fit = true;
-      const auto turn = [&](int64_t m, int64_t n, const float *from, int64_t ld) {
-        const int64_t dims[2] = {m, n}, across[2] = {1, ld}, to[2] = {n, 1};
-        copy_strided(sizeof(float), 2, dims, from, across, room, to);
+      const auto in_room = [&](int64_t m, int64_t n, const float *from, int64_t ld) {
+        turn(m, n, from, ld, room);
         return room;
       };
       const auto a_at = [&](int64_t i, int64_t l) { return a + (g.trans_a ? l * g.lda + i : i * g.lda + l); };
       const auto b_at = [&](int64_t l, int64_t j) { return b + (g.trans_b ? j * g.ldb + l : l * g.ldb + j); };
       auto lay_b = [&](int64_t j, int64_t n, int64_t l, int64_t ks) {
         if (columns) return;
-        const float *from = g.trans_b ? turn(ks, n, b_at(l, j), g.ldb) : b_at(l, j);
+        const float *from = g.trans_b ? in_room(ks, n, b_at(l, j), g.ldb) : b_at(l, j);
         cols_fit = HWY_DYNAMIC_DISPATCH(lay_tile_columns)(ks, n, from, g.trans_b ? n : g.ldb, cols);
       };
       auto lay_a = [&](int64_t i, int64_t m, int64_t l, int64_t ks) {
-        const float *from = g.trans_a ? turn(m, ks, a_at(i, l), g.lda) : a_at(i, l);
+        const float *from = g.trans_a ? in_room(m, ks, a_at(i, l), g.lda) : a_at(i, l);
         rows_fit = HWY_DYNAMIC_DISPATCH(lay_tile_rows)(m, ks, from, g.trans_a ? ks : g.lda, rows);
       };
       auto multiply = [&](int64_t i, int64_t m, int64_t j, int64_t n, int64_t l, int64_t ks) {

@@ -1,4 +1,4 @@
-// What float32 is given up for: of constant weights of a session, and of large products.
+// Types in place of float32: for the constant weights of a session, and within large products.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ namespace dl4::kernels {
 enum class WeightType : int32_t { float32, bfloat16, int8, int4 };
 constexpr std::string_view weight_type_names[] = {"float32", "bfloat16", "int8", "int4"};
 
-// float32x3: of the parts that numbers are taken into where products go by tiles, three products instead of six.
+// float32x3: where a product is a sum of products of bfloat16, three of them instead of six.
 enum class Math : int32_t { float32, float32x3 };
 
 }  // namespace dl4::kernels

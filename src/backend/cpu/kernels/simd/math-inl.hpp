@@ -15,7 +15,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace dl4::kernels::HWY_NAMESPACE {
 
-// So many vectors are done before the first one's functions are.
+// With more vectors than these, the processor computes the next ones while a division of the first is under way.
 inline constexpr int64_t few_vectors = 2;
 
 inline constexpr float infinity = std::numeric_limits<float>::infinity();

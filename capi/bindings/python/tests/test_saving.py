@@ -76,6 +76,17 @@ class Files(Folder):
         again = keras.models.load_model(self.folder / "m.keras")
         close(again.predict({"a": x, "b": -x}, verbose=0)["sum"], model.predict({"a": x, "b": -x}, verbose=0)["sum"])
 
+    def test_a_file_names_functions_of_the_library_only(self):
+        path = self.folder / "m.keras"
+        x = keras.Input((8,))
+        image = keras.ops.reshape(x, (-1, 2, 4))
+        keras.Model(x, keras.ops.fft2((image, image))[0]).save(path)
+        config = json.loads(zipfile.ZipFile(path).read("config.json"))
+        known = next(v for v in config["config"]["layers"] if v["class_name"] == "NumPyOperation")
+        known["config"]["function"] = "system"
+        with self.assertRaisesRegex(ValueError, "no function 'system'"):
+            keras.models.model_from_json(json.dumps(config))
+
     def test_round_trips(self):
         for model, x in (
             (keras_files.tagger(keras), keras_files.TOKENS),

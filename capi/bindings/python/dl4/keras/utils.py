@@ -32,8 +32,8 @@ __getattr__, __dir__ = _names_later(
         ".src.utils.directory_utils": "audio_dataset_from_directory image_dataset_from_directory "
         "text_dataset_from_directory",
         ".src.utils.file_utils": "get_file",
-        ".src.utils.progbar": "Progbar",
         ".src.utils.image_utils": "array_to_img img_to_array load_img save_img",
+        ".src.utils.progbar": "Progbar",
         ".src.utils.sequence_utils": "pad_sequences timeseries_dataset_from_array",
     },
 )

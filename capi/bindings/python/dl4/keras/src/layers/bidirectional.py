@@ -1,13 +1,11 @@
 """Bidirectional around a layer of one's own."""
 
-import inspect
-
 from .. import ops
 from ..kind import is_native
 from ..saving.serialization_lib import copied, deserialize_keras_object, serialize_keras_object
 from ..tree import flatten
 from . import weights as weights_of
-from .in_python import in_python
+from .in_python import called, in_python
 from .layer import category, Layer
 
 
@@ -59,7 +57,7 @@ class _Bidirectional(Layer):
             given = list(initial_state)
             states = [given[: len(given) // 2], given[len(given) // 2 :]]
         found = [
-            _called(one, sequences, initial_state=state, mask=mask, training=training)
+            called(one, sequences, initial_state=state, mask=mask, training=training)
             for one, state in zip((self.forward_layer, self.backward_layer), states)
         ]
         rest = [s for one in found for s in one[1:]] if self.return_state else []
@@ -113,8 +111,3 @@ def _copied(layer, way, **changed):
     """Another layer of the same config, named after its way."""
     name = layer.name if layer.name.startswith(f"{way}_") else f"{way}_{layer.name}"
     return copied(layer, name=name, **changed)
-
-
-def _called(layer, x, **given):
-    known = inspect.signature(layer.call).parameters
-    return layer(x, **{key: value for key, value in given.items() if key in known and value is not None})

@@ -1,6 +1,13 @@
 """Layers of the library's kinds that are Python where what they are given is: around a layer or a cell of one's own."""
 
 import functools
+import inspect
+
+
+def called(layer, x, **given):
+    """A layer on x, with those of the arguments that its call() takes and that are not None."""
+    known = inspect.signature(layer.call).parameters
+    return layer(x, **{key: value for key, value in given.items() if key in known and value is not None})
 
 
 def in_python(*names):

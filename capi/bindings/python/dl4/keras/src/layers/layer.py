@@ -469,7 +469,7 @@ def _complete(cls):
     if "reset_state" in own and not hasattr(cls, "reset_state"):
         cls.reset_state = cls.reset_states = reset_state
         cls.states = property(states)
-    if cls._class_name in lora.KINDS:
+    if lora.takes_lora(cls._class_name):
         lora.complete(cls)
     if cls._class_name in cells.KINDS:
         cells.complete(cls)

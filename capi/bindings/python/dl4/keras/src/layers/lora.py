@@ -4,8 +4,12 @@ from .... import core
 from .. import registry
 from ..quantizers import quantize
 
-KINDS = ("Dense", "EinsumDense", "Embedding", "ReversibleEmbedding", "Conv1D", "Conv2D", "Conv3D")
 _PARTS = ("lora_kernel_a", "lora_kernel_b", "lora_embeddings_a", "lora_embeddings_b")
+
+
+def takes_lora(kind):
+    """Has that kind of layers a kernel or a table that LoRA is for?"""
+    return kind is not None and any(a["name"] == "lora_rank" for a in registry.facts("layer")[kind]["attributes"])
 
 
 def is_part(name):
@@ -62,7 +66,7 @@ class LoraLayer:
 
     def _with_lora(self, key):
         """The kernel or table with the product; None of another attribute."""
-        if self._class_name not in KINDS or not self.lora_enabled or key != self._lora_names()[0]:
+        if key != self._lora_names()[0] or not self.__dict__.get("built") or self._config.get("lora_rank") is None:
             return None
         kernel = self._unpacked(key)
         a, b = (self._weight(name) for name in self._lora_names()[1:])
@@ -78,7 +82,7 @@ class LoraLayer:
     def _lora_in_config(self, config):
         """As Keras's configs say it."""
         config.pop("lora", None)
-        if self._class_name in KINDS:
+        if takes_lora(self._class_name):
             del config["lora_rank"], config["lora_alpha"]
             if self.lora_rank:
                 config.update(lora_rank=self.lora_rank, lora_alpha=self.lora_alpha)

@@ -1,12 +1,10 @@
 """TimeDistributed of a layer of one's own: it is called on each step."""
 
-import inspect
-
 from .. import ops
 from ..kind import is_native
 from ..saving.serialization_lib import deserialize_keras_object, serialize_keras_object
 from ..symbolic.step_model import MOVING
-from .in_python import in_python
+from .in_python import called, in_python
 from .layer import category, Layer
 
 
@@ -28,7 +26,8 @@ class _TimeDistributed(Layer):
         steps = inputs.shape[1]
         if steps is None:
             return self._of_all_rows(inputs, training, mask)
-        found = [self._of_one(inputs[:, t], training, None if mask is None else mask[:, t]) for t in range(steps)]
+        masks = [None if mask is None else mask[:, t] for t in range(steps)]
+        found = [called(self.layer, inputs[:, t], training=training, mask=m) for t, m in enumerate(masks)]
         return ops.stack(found, 1)
 
     def _need_steps(self, shape, mask):
@@ -38,11 +37,6 @@ class _TimeDistributed(Layer):
                 f"The `mask` passed to the `TimeDistributed` layer has a shape {given} that is incompatible with the "
                 f"input shape {shape}: expected the same batch size and the same steps"
             )
-
-    def _of_one(self, x, training, mask):
-        known = inspect.signature(self.layer.call).parameters
-        more = {"training": training, "mask": mask}
-        return self.layer(x, **{key: value for key, value in more.items() if key in known and value is not None})
 
     def _of_all_rows(self, inputs, training, mask):
         """The steps of all sequences as the rows of one batch."""
@@ -54,7 +48,7 @@ class _TimeDistributed(Layer):
                 )
         sizes = ops.shape(inputs)[:2]
         rows = [None if x is None else ops.reshape(x, (-1, *x.shape[2:])) for x in (inputs, mask)]
-        y = self._of_one(rows[0], training, rows[1])
+        y = called(self.layer, rows[0], training=training, mask=rows[1])
         return ops.reshape(y, (*sizes, *y.shape[1:]))
 
     def compute_mask(self, inputs, mask=None):

@@ -2,13 +2,12 @@
 
 import warnings
 
-from .... import core
 from ..backend import call_context
 from ..backend.config import in_graph
 from ..symbolic.execution import symbolic_like
 from ..symbolic.function import Function, input_like
 from ..symbolic.step_model import is_stateful
-from ..trainers.data_adapters import fed_tensors, leaves_of, need_optional, ranked, rows_of
+from ..trainers.data_adapters import fed_tensors, for_input, leaves_of, need_optional, rows_of
 from ..tree import flatten, map_nest, pack_like
 
 
@@ -102,12 +101,13 @@ class Inputs:
     def _inputs_of(self, x):
         """Tensors of the inputs."""
         functional = self._build_from_data(x)
-        if _other_structure(x, functional.nest_in):
-            warnings.warn(_other_structure(x, functional.nest_in), stacklevel=2)
+        other = _other_structure(x, functional.nest_in)
+        if other is not None:
+            warnings.warn(other, stacklevel=2)
         given = self._given_arrays(x)
         if functional.ahead is not None:
             return fed_tensors(functional, given)
-        return [ranked(core.Tensor.of(v, in_graph(t.dtype)), t) for v, t in zip(given, functional.inputs)]
+        return [for_input(v, t) for v, t in zip(given, functional.inputs)]
 
     def _given_arrays(self, x):
         """Data in the order of the inputs. What stands for None nobody reads."""

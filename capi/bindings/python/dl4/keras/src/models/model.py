@@ -6,7 +6,6 @@ import json
 from .... import core
 from .. import ops, overrides, regularizers
 from ..backend import call_context, global_state
-from ..backend.config import in_graph
 from ..backend.eager_tensor import eager_tensor, is_array, with_mask
 from ..errors import keras_errors
 from ..export import keras_export
@@ -21,7 +20,7 @@ from ..symbolic.execution import run, run_on_arrays
 from ..symbolic.function import Function
 from ..symbolic.step_model import is_stateful
 from ..symbolic.tensor import Input, is_tensor
-from ..trainers.data_adapters import as_input, fed_tensors, given_arrays, ranked, rows_of
+from ..trainers.data_adapters import as_input, fed_tensors, for_input, given_arrays, rows_of
 from ..trainers.trainer import Trainer
 from ..tree import flatten, map_nest, pack_like
 from ..utils.naming import temporary_names, unique_name
@@ -165,7 +164,7 @@ class Model(Layer, Trainer, Inputs, InFiles, StateTree):
         if functional.ahead is not None:
             tensors = fed_tensors(functional, self._given_arrays(x))
         elif len(functional.inputs) == 1 and is_array(x):
-            tensors = [ranked(core.Tensor.of(x, in_graph(functional.inputs[0].dtype)), functional.inputs[0])]
+            tensors = [for_input(x, functional.inputs[0])]
         else:
             tensors = self._inputs_of(x)
         with keras_errors("Functional", {}):

@@ -212,6 +212,8 @@ class NumPyOperation:
     _is_operation = True
 
     def __init__(self, function, given, name=None):
+        if function not in FUNCTIONS:
+            raise ValueError(f"keras.ops has no function {function!r} on arrays")
         if function == "custom_gradient":
             raise NotImplementedError("keras.ops.custom_gradient: a file does not hold functions of a program")
         self.function, self.given, self.name = function, given, name

@@ -381,10 +381,15 @@ def texts_for(x, wanted):
     return x[..., None] if more == 1 and wanted.shape[-1] == 1 else x[..., 0] if more == -1 and x.shape[-1] == 1 else x
 
 
+def for_input(value, wanted):
+    """A tensor of an array for an input, in its type and rank."""
+    return ranked(core.Tensor.of(value, in_graph(wanted.dtype)), wanted)
+
+
 def given_arrays(functional, arrays):
     """Texts and arrays of the types and ranks of the inputs."""
     return [
-        texts_for(a, t) if t.dtype == "string" else ranked(core.Tensor.of(a, in_graph(t.dtype)), t).numpy()
+        texts_for(a, t) if t.dtype == "string" else for_input(a, t).numpy()
         for a, t in zip(arrays, functional.inputs)
     ]
 

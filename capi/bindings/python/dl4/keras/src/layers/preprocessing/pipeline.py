@@ -1,9 +1,8 @@
 """Pipeline: layers one after the other."""
 
-import inspect
-
 from ...export import keras_export
 from ...saving.serialization_lib import deserialize_keras_object, serialize_keras_object
+from ..in_python import called
 from ..layer import category, Layer
 
 
@@ -26,9 +25,7 @@ class Pipeline(Layer):
 
     def call(self, inputs, training=True, mask=None):
         for layer in self._pipeline_layers:
-            takes = inspect.signature(layer.call).parameters
-            more = {"training": training, "mask": mask}
-            inputs = layer(inputs, **{k: v for k, v in more.items() if k in takes and v is not None})
+            inputs = called(layer, inputs, training=training, mask=mask)
             mask = getattr(inputs, "_keras_mask", None)
         return inputs
 

@@ -9,11 +9,6 @@ namespace {
 
 using kinds::Lora;
 
-bool is_of_lora(std::string_view name) {
-  const size_t slash = name.rfind('/');
-  return name.substr(slash == name.npos ? 0 : slash + 1).starts_with("lora_");
-}
-
 class Merging {
  public:
   explicit Merging(const Model &m) : m_(m) {}
@@ -33,8 +28,11 @@ class Merging {
   void walk(Architecture &a, const std::string &prefix) {
     for (Architecture::Layer &l : a.layers) {
       if (l.role != Architecture::Role::kind) continue;
-      std::erase_if(l.frozen, [](const std::string &name) { return is_of_lora(name); });
       const std::string below = prefix + l.name + '/';
+      std::erase_if(l.frozen, [&](const std::string &name) {
+        const auto w = m_.weight(below + name);
+        return w && w->spec.lora;
+      });
       if (l.class_name == "Functional" && l.config.contains("model")) {
         Architecture inner = read_architecture(l.config["model"]);
         walk(inner, below);
@@ -115,8 +113,6 @@ class Merging {
 };
 
 }  // namespace
-
-bool is_of_lora(const Weight &w) { return is_of_lora(std::string_view(w.name)); }
 
 std::shared_ptr<Model> without_lora(const Model &m) { return Merging(m).run(); }
 

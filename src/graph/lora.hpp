@@ -7,8 +7,6 @@
 
 namespace dl4::graph {
 
-bool is_of_lora(const Weight &w);
-
 // The same model without LoRA: its products are in the kernels and tables, which are trained again; those that are
 // quantized are quantized anew, as Keras does when it saves them.
 std::shared_ptr<Model> without_lora(const Model &m);

@@ -41,6 +41,7 @@ struct WeightSpec {
   bool kept = false;  // the state of a stateful layer: every run of a trainer writes it, and no model is saved with it
   bool assigned = false;     // calls in training write it, whether it is trainable, frozen or neither
   DType dtype = DType::f32;  // of one that is trainable always
+  bool lora = false;         // one of the two matrices beside a kernel, which Keras's files have no place for
 };
 
 // A weight as a value of a graph, which can be assigned.

@@ -74,7 +74,8 @@ std::shared_ptr<graph::Model> model() {
 TEST(Lora, AModelWithoutItHasItsProductsInItsKernels) {
   const auto m = model(), merged = graph::without_lora(*m);
   for (const auto &w : merged->weights()) {
-    EXPECT_FALSE(graph::is_of_lora(*w)) << w->name;
+    EXPECT_FALSE(w->spec.lora) << w->name;
+    EXPECT_EQ(w->name.find("/lora_"), std::string::npos) << w->name;
     EXPECT_TRUE(w->trainable()) << w->name;
   }
   const auto sum = [&](const std::string &kernel, const std::string &part, double scale) {

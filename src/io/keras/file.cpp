@@ -118,7 +118,7 @@ std::map<const graph::Weight *, Tensor> values_of(const Hdf5 &file, const Json &
   const Store store(file, config, weights, of_file);
   // What LoRA had learned is in the kernels.
   for (const auto &w : weights)
-    values[w.get()] = graph::is_of_lora(*w) ? make_zeros(w->spec.dtype, w->spec.shape) : store.value(*w);
+    values[w.get()] = w->spec.lora ? make_zeros(w->spec.dtype, w->spec.shape) : store.value(*w);
   return values;
 }
 
@@ -229,7 +229,7 @@ namespace {
 KerasFile file_of(const graph::Model &m, Json config, std::vector<std::string> *order = nullptr) {
   KerasFile file;
   KerasPaths paths = keras_paths(config, m.weights());
-  const bool lora = std::ranges::any_of(m.weights(), [](const auto &w) { return graph::is_of_lora(*w); });
+  const bool lora = std::ranges::any_of(m.weights(), [](const auto &w) { return w->spec.lora; });
   const auto merged = lora ? graph::without_lora(m) : nullptr;
   for (const auto &[path, name] : paths.weights) {
     file.tensors.emplace(path, (merged ? *merged : m).weight(name)->value);

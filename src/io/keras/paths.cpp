@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include "base/error.hpp"
-#include "graph/lora.hpp"
 #include "io/keras/operations.hpp"
 #include "kinds/inner_layer.hpp"
 
@@ -137,9 +136,9 @@ class Walk {
     if (!quantized) std::stable_partition(own.begin(), own.end(), is_trained);
     int64_t n = 0;
     for (size_t i : own)
-      if (!graph::is_of_lora(*weights_[i])) place(text(path, "/vars/", n++), weights_[i]->name);
+      if (!weights_[i]->spec.lora) place(text(path, "/vars/", n++), weights_[i]->name);
     for (size_t i : own)
-      if (graph::is_of_lora(*weights_[i])) list(weights_[i]->name);
+      if (weights_[i]->spec.lora) list(weights_[i]->name);
   }
   // By number, in their order.
   std::vector<size_t> below(const std::string &prefix) const {

@@ -6,6 +6,7 @@
 
 #include "capi/training.hpp"
 #include "capi/use.hpp"
+#include "harness/folder.hpp"
 
 namespace {
 
@@ -248,6 +249,29 @@ TEST(Custom, IsSavedByItsName) {
   EXPECT_EQ(unknown.code, DL4_UNKNOWN_KIND);
 }
 
+// Names that weights of LoRA have too say nothing of those of a custom kind.
+using CustomFiles = Folder;
+TEST_F(CustomFiles, HaveWeightsOfAnyName) {
+  ok(dl4_registry_add("layer", "test>Adapter", R"({"weights": ["lora_kernel_a", "lora_kernel_b"]})", dense::shape,
+                      dense::forward, dense::backward, nullptr));
+  Own<dl4_graph> g;
+  Own<dl4_model> m, again, merged;
+  ok(dl4_graph_create(nullptr, g.out()));
+  dl4_node x = input(g, "x", {-1, 5}), y = add(g, "test>Adapter", "one", R"({"config": "3"})", x);
+  ok(dl4_graph_build(g, &x, 1, &y, 1, m.out()));
+  ok(dl4_model_set_trainable(m, "one/lora_kernel_a", 0));
+  const std::string file = path("m.safetensors");
+  ok(dl4_model_save(m, file.c_str(), nullptr));
+  ok(dl4_model_load(nullptr, file.c_str(), nullptr, again.out()));
+  ok(dl4_model_load(nullptr, file.c_str(), R"({"merge_lora": true})", merged.out()));
+  for (const char *name : {"one/lora_kernel_a", "one/lora_kernel_b"}) {
+    EXPECT_EQ(weight(again, name), weight(m, name));
+    EXPECT_EQ(weight(merged, name), weight(m, name));
+  }
+  EXPECT_FALSE(dl4_model_weight_trainable(merged, 0));
+  EXPECT_TRUE(dl4_model_weight_trainable(merged, 1));
+}
+
 TEST(Custom, SeveralOutputsIntegersAndManyThreads) {
   static std::atomic<int> calls{0};
   ok(dl4_registry_add("layer", "test>Two", R"({"outputs": 2})", two_shapes, two, two_back, &calls));
@@ -386,8 +410,7 @@ TEST(Custom, Refusals) {
       {"metric", "test>X", R"({"direction": "left"})", nullptr, squares, "\"direction\": expected one of"},
   };
   for (const auto &c : cases) {
-    const Refusal r =
-        refusal(dl4_registry_add(c.category, c.name, c.options, c.shape, c.forward, nullptr, nullptr));
+    const Refusal r = refusal(dl4_registry_add(c.category, c.name, c.options, c.shape, c.forward, nullptr, nullptr));
     EXPECT_EQ(r.code, DL4_INVALID_ARGUMENT) << c.words;
     EXPECT_NE(r.message.find(c.words), std::string::npos) << r.message;
   }

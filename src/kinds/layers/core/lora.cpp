@@ -30,8 +30,13 @@ void Lora::check(const Of<Constraint> &kernel_constraint, const Quantized &quant
 
 LoraKernel::Factors LoraKernel::factors(Call &c) const {
   static const auto he = parse<Initializer>("HeUniform"), zeros = parse<Initializer>("Zeros");
-  const Id a = c.weight((names + "_a").c_str(), shape.with(-1, *lora.rank), he, regularizer);
-  return {a, c.weight((names + "_b").c_str(), {*lora.rank, shape.last()}, zeros, regularizer)};
+  const auto factor = [&](const char *end, const Shape &of, const Of<Initializer> &initializer) {
+    WeightSpec spec{names + end, of, initializer, regularizer, {}};
+    spec.lora = true;
+    return c.host.weight(spec);
+  };
+  const Id a = factor("_a", shape.with(-1, *lora.rank), he);
+  return {a, factor("_b", {*lora.rank, shape.last()}, zeros)};
 }
 
 Id LoraKernel::added(Call &c, Id kernel) const {

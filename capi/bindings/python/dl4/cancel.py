@@ -33,8 +33,9 @@ _inside = 0  # how many callbacks of Python's that call is in
 
 def _pressed(*_):
     """Ctrl-C: in a callback as always; elsewhere it would be lost in whatever Python happens to run on the way."""
-    _current.trigger()
-    if _inside:
+    if _current is not None:
+        _current.trigger()
+    if _inside or _current is None:
         raise KeyboardInterrupt
 
 
@@ -101,52 +102,59 @@ def heard():
 def interruptible(given=None):
     """The flag of a long call: the one that is given, or one that Ctrl-C triggers at once, for Python itself looks at
     signals only when the call has returned. KeyboardInterrupt is raised then."""
+    global _current, _inside
     handler = signal.getsignal(signal.SIGINT)
     alone = given is None and threading.current_thread() is threading.main_thread()
     if not alone or handler is not signal.default_int_handler:
         yield _current if alone and handler is _pressed else given  # a call within a callback ends with the outer one
         return
     cancel = Cancel()
+    blocked = signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, [])
     try:
-        with contextlib.ExitStack() as undo:  # a handler may raise at each step of it
-            _watched(cancel, undo)
-            undo.callback(signal.signal, signal.SIGINT, handler)
-            undo.callback(signal.pthread_sigmask, signal.SIG_SETMASK, signal.pthread_sigmask(signal.SIG_BLOCK, []))
-            undo.callback(_begun, None)
-            _begun(cancel)
-            signal.signal(signal.SIGINT, _pressed)
+        _current, _inside = cancel, 0
+        # Ctrl-C raises nothing from here on. A handler of another signal may, at each step.
+        signal.signal(signal.SIGINT, _pressed)
+        with _watched(cancel):
             signal.pthread_sigmask(signal.SIG_BLOCK, _INTERRUPT)  # it goes to the thread that watches
             yield cancel
     finally:
+        try:
+            if not blocked:
+                signal.pthread_sigmask(signal.SIG_UNBLOCK, _INTERRUPT)
+        finally:
+            try:
+                signal.signal(signal.SIGINT, handler)
+            finally:
+                _current, _inside = None, 0
         if cancel.triggered:
             raise KeyboardInterrupt from None
 
 
-def _begun(cancel):
-    global _current, _inside
-    _current, _inside = cancel, 0
-
-
-def _watched(cancel, undo):
-    """A thread sees Ctrl-C at once, until it is undone."""
+@contextlib.contextmanager
+def _watched(cancel):
+    """A thread sees Ctrl-C at once."""
     reading, writing = os.pipe()
-    undo.callback(os.close, reading)
-    os.set_blocking(writing, False)
-    before = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+    before = -1
 
     def watch():
-        while True:
-            numbers = os.read(reading, 64)
-            if not numbers:
-                return
-            if signal.SIGINT in numbers:
-                cancel.trigger()
-            if before >= 0:  # of an event loop
-                with contextlib.suppress(OSError):
-                    os.write(before, numbers)
+        with open(reading, "rb", buffering=0) as pipe:
+            while numbers := pipe.read(64):
+                if signal.SIGINT in numbers:
+                    cancel.trigger()
+                if before >= 0:  # of an event loop
+                    with contextlib.suppress(OSError):
+                        os.write(before, numbers)
 
     thread = threading.Thread(target=watch, daemon=True)
-    thread.start()
-    undo.callback(thread.join)
-    undo.callback(os.close, writing)
-    undo.callback(signal.set_wakeup_fd, before)
+    try:
+        os.set_blocking(writing, False)
+        before = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+        thread.start()
+        yield
+    finally:
+        try:
+            signal.set_wakeup_fd(before)
+        finally:
+            os.close(writing)
+        if thread.ident is not None:  # else a handler raised before it was started
+            thread.join()

@@ -1,5 +1,6 @@
 """Cancellation of long calls: cancel flags and Ctrl-C."""
 
+import _thread
 import contextlib
 import os
 import signal
@@ -132,9 +133,9 @@ def interruptible(given=None):
 
 @contextlib.contextmanager
 def _watched(cancel):
-    """A thread sees Ctrl-C at once."""
-    reading, writing = os.pipe()
-    before = -1
+    """A thread sees Ctrl-C at once. It is started by _thread, for threading.Thread.start() does not bear that the
+    handler of a signal raises."""
+    before, ended = -1, threading.Lock()
 
     def watch():
         with open(reading, "rb", buffering=0) as pipe:
@@ -144,17 +145,23 @@ def _watched(cancel):
                 if before >= 0:  # of an event loop
                     with contextlib.suppress(OSError):
                         os.write(before, numbers)
+        ended.release()
 
-    thread = threading.Thread(target=watch, daemon=True)
+    ended.acquire()
+    reading, writing = os.pipe()
     try:
+        try:
+            _thread.start_new_thread(watch, ())
+        except RuntimeError:  # no more threads
+            os.close(reading)
+            ended.release()
+            raise
         os.set_blocking(writing, False)
         before = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
-        thread.start()
         yield
     finally:
         try:
             signal.set_wakeup_fd(before)
         finally:
             os.close(writing)
-        if thread.ident is not None:  # else a handler raised before it was started
-            thread.join()
+        ended.acquire()

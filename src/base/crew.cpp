@@ -6,28 +6,30 @@
 #include <atomic>
 #include <bit>
 #include <chrono>
-#include <vector>
+#include <cstdint>
+#include <memory>
 
 #include "base/float_mode.hpp"
 #include "base/fork.hpp"
+#include "base/os/processor.hpp"
 #include "base/os/thread.hpp"
 
 namespace dl4 {
 namespace {
 
-constexpr auto spin_time = std::chrono::microseconds(50);
+constexpr std::chrono::steady_clock::duration spin_time = std::chrono::microseconds(50);
 constexpr uint32_t asleep = uint32_t{1} << 31;  // in Slot::done: the owner waits in the kernel
 
-// Waits actively until ready() or until spin_time is over; says which.
+// Waits actively until ready() or until the time is over; says which.
 template <class Ready>
-bool spin(Ready ready) {
+bool spin(Ready ready, std::chrono::steady_clock::duration time = spin_time) {
   for (auto end = std::chrono::steady_clock::time_point::max();;) {
     for (int i = 0; i < 32; i++) {
       if (ready()) return true;
       os::relax();
     }
     auto now = std::chrono::steady_clock::now();
-    if (end == std::chrono::steady_clock::time_point::max()) end = now + spin_time;
+    if (end == std::chrono::steady_clock::time_point::max()) end = now + time;
     if (now >= end) return ready();
   }
 }
@@ -62,14 +64,42 @@ struct alignas(64) Slot {
 }  // namespace
 
 struct Crew::Shared {
+  struct alignas(64) Helper {
+    enum State : uint32_t { awake, asleep, called };
+    Shared *crew = nullptr;
+    os::Thread thread;
+    std::atomic<uint32_t> state{awake};
+    int64_t number = 0;
+    size_t core = 0;           // where it went to sleep
+    bool kept_off = false;     // by who called it
+    os::Affinity before = {};  // which it has again when it is awake
+
+    // Wakes a helper that sleeps, in a place of its own; false if it does not, or another has called it.
+    bool wake(bool pulled) {
+      uint32_t was = asleep;
+      if (!state.compare_exchange_strong(was, called, std::memory_order_acq_rel, std::memory_order_relaxed))
+        return false;
+      const size_t here = os::current_processor();
+      kept_off = (pulled || core == here) && os::keep_off(number, here, before);
+      state.store(awake, std::memory_order_release);
+      state.notify_one();
+      return true;
+    }
+  };
+
   Slot slots[64];
   alignas(64) std::atomic<uint64_t> used{0};  // a bit per slot that has an owner
   alignas(64) std::atomic<int32_t> sleepers{0};
-  std::atomic<uint32_t> bell{0};
+  // A guest of a hypervisor takes a processor without work for one that it does not have, wakes a thread where its
+  // waker runs, and lets both share that processor until the next tick, milliseconds later. Once that was seen, helpers
+  // are kept off the processor of the thread that wakes them.
+  std::atomic<bool> pulled{false};
+  std::atomic<size_t> waker{SIZE_MAX};  // the processor of the last one
   std::atomic<bool> stop{false};
   uint32_t born = 0;
   void (*on_start)() noexcept = nullptr;
-  std::vector<os::Thread> helpers;
+  std::unique_ptr<Helper[]> helpers;
+  uint32_t count = 0;
 
   bool forked() const { return forks() != born; }
 
@@ -91,10 +121,10 @@ struct Crew::Shared {
     return false;
   }
 
-  void ring(uint32_t most) {
-    bell.fetch_add(1, std::memory_order_release);
-    auto n = static_cast<uint32_t>(sleepers.load(std::memory_order_relaxed));
-    for (uint32_t i = 0; i < n && i < most; i++) bell.notify_one();
+  void wake(uint32_t most) {
+    waker.store(os::current_processor(), std::memory_order_relaxed);
+    const bool off = pulled.load(std::memory_order_relaxed);
+    for (uint32_t i = 0; i < count && most; i++) most -= helpers[i].wake(off);
   }
 
   // Joins every run that has slices left.
@@ -110,21 +140,42 @@ struct Crew::Shared {
     }
   }
 
-  void help() {
+  void help(Helper &self) {
     FlushToZero::set();
     if (on_start) on_start();
+    self.number = os::thread_number();
     auto busy = [this] { return stop.load(std::memory_order_relaxed) || anything(std::memory_order_relaxed); };
+    // Helpers of a caller that soon comes again wait longer: to be woken takes as long as several slices.
+    auto wait = spin_time;
     while (!stop.load(std::memory_order_relaxed)) {
-      if (spin(busy)) {
+      if (spin(busy, wait)) {
         help_all();
         continue;
       }
-      // Either this sees the ticket of a caller, or the caller sees this sleeper: both are sequentially consistent.
-      uint32_t heard = bell.load(std::memory_order_acquire);
-      sleepers.fetch_add(1, std::memory_order_seq_cst);
-      if (!anything(std::memory_order_seq_cst) && !stop.load(std::memory_order_seq_cst)) bell.wait(heard);
-      sleepers.fetch_sub(1, std::memory_order_relaxed);
+      const auto asleep = std::chrono::steady_clock::now();
+      sleep(self);
+      wait = std::chrono::steady_clock::now() - asleep < 4 * spin_time ? 4 * spin_time : spin_time;
     }
+  }
+
+  void sleep(Helper &self) {
+    self.core = os::current_processor();
+    self.kept_off = false;
+    self.state.store(Helper::asleep, std::memory_order_seq_cst);
+    // Either this sees the ticket of a caller, or the caller sees this sleeper: both are sequentially consistent.
+    sleepers.fetch_add(1, std::memory_order_seq_cst);
+    uint32_t now = Helper::asleep;
+    const bool awake = (anything(std::memory_order_seq_cst) || stop.load(std::memory_order_seq_cst)) &&
+                       self.state.compare_exchange_strong(now, Helper::awake, std::memory_order_acquire);
+    while ((now = self.state.load(std::memory_order_acquire)) != Helper::awake) self.state.wait(now);
+    sleepers.fetch_sub(1, std::memory_order_relaxed);
+    if (awake) return;
+    const size_t here = os::current_processor();
+    if (!self.kept_off && here == waker.load(std::memory_order_relaxed)) {
+      pulled.store(true, std::memory_order_relaxed);
+      self.kept_off = os::keep_off(self.number, here, self.before);
+    }
+    if (self.kept_off) os::set_affinity(self.before);
   }
 };
 
@@ -132,11 +183,17 @@ Crew::Crew(int threads, void (*on_start)() noexcept) : shared_(std::make_unique<
   shared_->born = forks();
   shared_->on_start = on_start;
   if (threads < 2) return;
-  shared_->helpers.reserve(static_cast<size_t>(threads - 1));
-  for (os::Thread thread; helpers_ < threads - 1; helpers_++) {
-    if (!thread.start([](void *shared) { static_cast<Shared *>(shared)->help(); }, shared_.get())) break;
-    shared_->helpers.push_back(thread);
+  shared_->helpers = std::make_unique<Shared::Helper[]>(static_cast<size_t>(threads - 1));
+  for (; helpers_ < threads - 1; helpers_++) {
+    Shared::Helper &helper = shared_->helpers[static_cast<size_t>(helpers_)];
+    helper.crew = shared_.get();
+    const auto help = [](void *user) {
+      auto &self = *static_cast<Shared::Helper *>(user);
+      self.crew->help(self);
+    };
+    if (!helper.thread.start(help, &helper)) break;
   }
+  shared_->count = static_cast<uint32_t>(helpers_);
 }
 
 Crew::~Crew() {
@@ -145,9 +202,8 @@ Crew::~Crew() {
     return;
   }
   shared_->stop.store(true, std::memory_order_seq_cst);
-  shared_->bell.fetch_add(1, std::memory_order_release);
-  shared_->bell.notify_all();
-  for (os::Thread &thread : shared_->helpers) thread.join();
+  shared_->wake(UINT32_MAX);
+  for (uint32_t i = 0; i < shared_->count; i++) shared_->helpers[i].thread.join();
 }
 
 void Crew::run(int64_t slices, Slice slice, void *user, int64_t phases) noexcept {
@@ -166,7 +222,7 @@ void Crew::run(int64_t slices, Slice slice, void *user, int64_t phases) noexcept
     s.done.store(0, std::memory_order_relaxed);
     s.ticket.store(uint64_t{count} << 32, std::memory_order_seq_cst);
     // Who has not woken for the first phase will find a later one.
-    if (phase == 0 && shared_->sleepers.load(std::memory_order_seq_cst)) shared_->ring(count - 1);
+    if (phase == 0 && shared_->sleepers.load(std::memory_order_seq_cst)) shared_->wake(count - 1);
     uint32_t ran = 0;
     s.work(ran);
     uint32_t done = s.done.fetch_add(ran, std::memory_order_acq_rel) + ran;

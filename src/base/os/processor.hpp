@@ -15,6 +15,17 @@ bool has_threads() noexcept;  // whether a process may start any
 int64_t first_cache_bytes() noexcept;
 // The processor on which the calling thread runs at this moment; 0 where the system does not say.
 size_t current_processor() noexcept;
+
+// Processors on which a thread may run, as the system keeps them.
+struct Affinity {
+  uint64_t bits[16];
+};
+int64_t thread_number() noexcept;  // of the calling thread
+// Takes a processor from those of a thread of this process, if others are left, and says in `before` which it had.
+// False where nothing was changed.
+bool keep_off(int64_t thread, size_t core, Affinity &before) noexcept;
+void set_affinity(const Affinity &) noexcept;  // of the calling thread
+
 bool allow_tiles() noexcept;  // asks for the registers of x86-64's AMX, for this process and those it forks
 // Extensions of arm64, which a program can't ask the processor for.
 struct ArmExtensions {

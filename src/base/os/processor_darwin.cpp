@@ -32,6 +32,10 @@ int64_t first_cache_bytes() noexcept { return std::max<int64_t>(0, number("hw.l1
 
 size_t current_processor() noexcept { return 0; }
 
+int64_t thread_number() noexcept { return 0; }
+bool keep_off(int64_t, size_t, Affinity &) noexcept { return false; }
+void set_affinity(const Affinity &) noexcept {}
+
 bool allow_tiles() noexcept { return false; }
 
 ArmExtensions arm_extensions() noexcept {

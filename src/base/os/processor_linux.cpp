@@ -102,6 +102,26 @@ size_t current_processor() noexcept {
   return core < 0 ? 0 : static_cast<size_t>(core);
 }
 
+int64_t thread_number() noexcept { return syscall(SYS_gettid); }
+
+bool keep_off(int64_t thread, size_t core, Affinity &before) noexcept {
+  static_assert(sizeof before.bits == sizeof(cpu_set_t));
+  const auto id = static_cast<pid_t>(thread);
+  cpu_set_t allowed;
+  if (core >= CPU_SETSIZE || sched_getaffinity(id, sizeof allowed, &allowed)) return false;  // more than a set holds
+  cpu_set_t others = allowed;
+  CPU_CLR(core, &others);
+  if (!CPU_COUNT(&others) || sched_setaffinity(id, sizeof others, &others)) return false;
+  std::memcpy(before.bits, &allowed, sizeof allowed);
+  return true;
+}
+
+void set_affinity(const Affinity &a) noexcept {
+  cpu_set_t allowed;
+  std::memcpy(&allowed, a.bits, sizeof allowed);
+  sched_setaffinity(0, sizeof allowed, &allowed);
+}
+
 bool allow_tiles() noexcept {
 #if defined(__x86_64__)
   constexpr int get_permissions = 0x1022, request_permission = 0x1023,

@@ -13,6 +13,10 @@ int64_t first_cache_bytes() noexcept { return 0; }
 
 size_t current_processor() noexcept { return 0; }
 
+int64_t thread_number() noexcept { return 0; }
+bool keep_off(int64_t, size_t, Affinity &) noexcept { return false; }
+void set_affinity(const Affinity &) noexcept {}
+
 bool allow_tiles() noexcept { return false; }
 
 ArmExtensions arm_extensions() noexcept { return {}; }

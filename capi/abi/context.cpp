@@ -204,6 +204,7 @@ dl4_error *dl4_context_set_allocator(dl4_context *c, dl4_alloc_fn alloc, dl4_fre
 dl4_error *dl4_context_trim(dl4_context *c) {
   return guard(__func__, [&] {
     capi::context(c).core->trim();
+    release_idle();
     os::trim();
   });
 }

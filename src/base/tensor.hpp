@@ -16,6 +16,8 @@ using Bytes = std::shared_ptr<std::byte>;
 // Refuses with OUT_OF_MEMORY; the contents are undefined. 0 bytes give a pointer that must not be read. Large pages are
 // taken as far as they are half used, of memory that all work goes through as far as a quarter is.
 Bytes allocate(int64_t bytes, bool working = false);
+// Gives the system the large blocks that were released and wait for the next one to be allocated, 64 MiB at most.
+void release_idle() noexcept;
 
 // Contiguous, row-major, in memory that it keeps alive.
 struct Tensor {

@@ -231,10 +231,10 @@ class Model(Object):
 class Dataset(Object):
     """Whole tensors, or batches of a callback: `batches(index)` returns lists (x, y, w), or None at the end."""
 
-    __slots__ = ("held", "failure")
+    __slots__ = ("held", "failures")
 
     def __init__(self, x=(), y=(), w=(), batches=None, context=None, **options):
-        self.failure = None
+        self.failures = failures = []  # of `batches`, which raises what it gave the call under way
         if batches is None:
             self.held = [*x, *y, *w]
             super().__init__(
@@ -260,7 +260,7 @@ class Dataset(Object):
                             to[i] = t.handle
                 return constants["DL4_CONTINUE"]
             except BaseException as e:  # comes back as itself when the call ends
-                self.failure = e
+                failures.append(e)
                 return -1
 
         function = callbacks["dl4_batch_fn"](ask)
@@ -271,11 +271,11 @@ class Dataset(Object):
 
 
 class Trainer(Object):
-    __slots__ = ("names", "reduce", "lost")
+    __slots__ = ("names", "reduce", "failures")
 
     def __init__(self, model, options=None):
         """Without options, those that the model was compiled with in Keras."""
-        self.lost = self.reduce = None
+        self.reduce, self.failures = None, []  # of `reduce`
         super().__init__(made("dl4_trainer_create", model, None if options is None else options_text(options) or b"{}"))
         self.names = json.loads(self.describe(0))["metric_names"]
 
@@ -331,13 +331,10 @@ class Trainer(Object):
         return json.loads(text(history.value))
 
     def _raise(self, error, raised, *datasets):
-        if self.lost is not None:
-            raised.append(self.lost)
-            self.lost = None
-        for d in datasets:
-            if d is not None and d.failure is not None:
-                raised.append(d.failure)
-                d.failure = None
+        for of in (self, *datasets):
+            if of is not None:
+                raised += of.failures
+                of.failures.clear()
         try:
             check(error)
         except Exception as e:
@@ -363,6 +360,8 @@ class Trainer(Object):
         """
         import numpy as np
 
+        failures = self.failures
+
         def sums(_, values, n, dtype):
             try:
                 kind = C.c_float if dtype == constants["DL4_FLOAT32"] else C.c_int32
@@ -370,7 +369,7 @@ class Trainer(Object):
                     reduce(np.ctypeslib.as_array((kind * n).from_address(values)))
                 return constants["DL4_CONTINUE"]
             except BaseException as e:
-                self.lost = e
+                failures.append(e)
                 return -1
 
         function = callbacks["dl4_reduce_fn"](sums) if reduce else callbacks["dl4_reduce_fn"]()

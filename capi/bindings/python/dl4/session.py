@@ -86,11 +86,12 @@ class Session(Object):
         outs = (C.c_void_p * self.count)()
         with heard() as lost, interruptible(cancel) as flag:
             error = library.dl4_session_predict(self.handle, dataset.handle, flag, outs, self.count)
-            failure, dataset.failure = dataset.failure, None
+            failures = dataset.failures[:]
+            dataset.failures.clear()
             try:
                 check(error)
             except Exception as e:
-                raise failure or (lost[0] if lost else e) from None
+                raise (failures + lost + [e])[0] from None
             if lost:
                 raise lost[0]
         return [Tensor(out) for out in outs]

@@ -32,6 +32,42 @@ def pages():
 
 
 class Lives(unittest.TestCase):
+    def test_what_calls_made_ends_with_them(self):
+        model = small()
+        model.compile("adam", "mse", metrics=["mae"])
+
+        def batches():
+            yield X[:5], Y[:5]
+            yield X[5:9], Y[5:9]
+
+        class Watches(keras.callbacks.Callback):
+            def on_train_batch_end(self, batch, logs=None):
+                pass
+
+        for call in (
+            lambda: model.predict(X, batch_size=5, verbose=0),
+            lambda: model.predict(batches(), verbose=0),
+            lambda: model(X),
+            lambda: model.fit(X, Y, batch_size=5, verbose=0, validation_data=(X, Y), callbacks=[Watches()]),
+            lambda: model.fit(X, Y, batch_size=5, steps_per_epoch=3, verbose=0),
+            lambda: model.fit(batches(), verbose=0),
+            lambda: model.evaluate(X, Y, verbose=0),
+            lambda: model.train_on_batch(X, Y),
+        ):
+            call()
+            gc.collect()
+            gc.disable()
+            gc.set_debug(gc.DEBUG_SAVEALL)
+            try:
+                call()
+                gc.collect()
+                left = [o for o in gc.garbage if isinstance(o, (dl4.abi.Object, np.ndarray))]
+            finally:
+                gc.set_debug(0)
+                gc.garbage.clear()
+                gc.enable()
+            self.assertEqual(left, [])
+
     def test_ten_thousand_objects_end_in_random_order(self):
         r, made, graph = random.Random(3), [], dl4.Graph()
         node = graph.input("x", "float32", (None, 4))

@@ -233,13 +233,13 @@ def gather(params, indices, validate_indices=None, axis=None, batch_dims=0, name
     axis = batch_dims if axis is None else axis
     if is_symbolic(params, indices):
         return _gathered(params, indices, axis, batch_dims) if batch_dims else ops.take(params, indices, axis=axis)
+    return tensor(_rows(array(params), array(indices), axis - batch_dims if axis >= 0 else axis, batch_dims))
 
-    def rows(params, indices, left):
-        if not left:
-            return np.take(params, indices, axis - batch_dims if axis >= 0 else axis)
-        return np.stack([rows(p, i, left - 1) for p, i in zip(params, indices)])
 
-    return tensor(rows(array(params), array(indices), batch_dims))
+def _rows(params, indices, axis, batch_dims):
+    if not batch_dims:
+        return np.take(params, indices, axis)
+    return np.stack([_rows(p, i, axis, batch_dims - 1) for p, i in zip(params, indices)])
 
 
 def _gathered(params, indices, axis, batch_dims):

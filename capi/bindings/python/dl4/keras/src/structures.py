@@ -74,12 +74,11 @@ def pack_sequence_as(structure, flat_sequence):
         raise ValueError(
             f"Could not pack sequence: the structure has {count} leaves, the sequence {len(leaves)}: {structure}"
         )
-    left = iter(leaves)
+    return _packed(structure, iter(leaves))
 
-    def packed(x):
-        return _like(x, [packed(child) for _, child in _children(x)]) if is_nested(x) else next(left)
 
-    return packed(structure)
+def _packed(x, leaves):
+    return _like(x, [_packed(child, leaves) for _, child in _children(x)]) if is_nested(x) else next(leaves)
 
 
 def _same_kind(a, b):

@@ -16,18 +16,17 @@ def flatten(x):
 
 def pack_like(nest, leaves):
     """The leaves in the structure of a nest."""
-    leaves = iter(leaves)
+    return _packed(nest, iter(leaves))
 
-    def pack(x):
-        if isinstance(x, dict):
-            items = {key: pack(x[key]) for key in sorted(x, key=str)}
-            return {key: items[key] for key in x}
-        if isinstance(x, (list, tuple)):
-            items = [pack(item) for item in x]
-            return type(x)(*items) if _named(x) else type(x)(items) if type(x) in (list, tuple) else items
-        return next(leaves)
 
-    return pack(nest)
+def _packed(x, leaves):
+    if isinstance(x, dict):
+        items = {key: _packed(x[key], leaves) for key in sorted(x, key=str)}
+        return {key: items[key] for key in x}
+    if isinstance(x, (list, tuple)):
+        items = [_packed(item, leaves) for item in x]
+        return type(x)(*items) if _named(x) else type(x)(items) if type(x) in (list, tuple) else items
+    return next(leaves)
 
 
 def map_nest(f, nest):

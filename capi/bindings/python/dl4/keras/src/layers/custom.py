@@ -203,22 +203,13 @@ class CustomLayer:
 
     def _inner_layers(self):
         """The layers that are attributes of this one, in order."""
-        found, seen = [], set()
-
-        def look(value):
-            if isinstance(value, CustomLayer):
-                if id(value) not in seen and not value._is_operation:
-                    seen.add(id(value))
-                    found.append(value)
-            elif isinstance(value, (dict, list, tuple)) and id(value) not in seen:
-                seen.add(id(value))
-                for item in value.values() if isinstance(value, dict) else value:
-                    look(item)
-
-        for key, value in vars(self).items():
-            if key not in _NOT_LAYERS:
-                look(value)
-        return found
+        seen = set()
+        return [
+            layer
+            for key, value in vars(self).items()
+            if key not in _NOT_LAYERS
+            for layer in _layers_in(value, seen)
+        ]
 
     def _flatten_layers(self, include_self=True, recursive=True):
         found = [self] if include_self else []
@@ -272,3 +263,15 @@ class CustomLayer:
             if v.regularizer is not None:
                 found.append(regularizers.get(v.regularizer)(v.value))
         return found
+
+
+def _layers_in(value, seen):
+    """Layers in a nest that were not seen before."""
+    if isinstance(value, CustomLayer):
+        if id(value) not in seen and not value._is_operation:
+            seen.add(id(value))
+            yield value
+    elif isinstance(value, (dict, list, tuple)) and id(value) not in seen:
+        seen.add(id(value))
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _layers_in(item, seen)

@@ -126,21 +126,21 @@ class KerasFileEditor:
 
     def _found(self, wanted):
         """The dict that an object stands in and its name there; there has to be one."""
-        found, path = [], wanted.strip("/")
-
-        def look(group, at):
-            for name, value in group.items():
-                if isinstance(value, dict):
-                    if path in (name, at + name):
-                        found.append((group, name))
-                    look(value, f"{at}{name}/")
-
-        look(self.weights_dict, "")
+        found = list(_named(wanted.strip("/"), self.weights_dict, ""))
         if not found:
             raise ValueError(f"Object {wanted!r} not found in the file")
         if len(found) > 1:
             raise ValueError(f"Name {wanted!r} occurs more than once: expected the whole path of the object")
         return found[0]
+
+
+def _named(path, group, at):
+    """The dicts below a group that have a dict of this name or path, and its name there."""
+    for name, value in group.items():
+        if isinstance(value, dict):
+            if path in (name, at + name):
+                yield group, name
+            yield from _named(path, value, f"{at}{name}/")
 
 
 def nested(arrays):

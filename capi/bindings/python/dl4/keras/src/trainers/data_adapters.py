@@ -81,10 +81,15 @@ def repeatable(source):
     return Generator(source) if hasattr(source, "__next__") else source
 
 
-class _Batches:
+class Batches:
     """What a data set of the library asks for batch by batch: got(index)."""
 
     feed = None  # what makes of the inputs of a batch those of the library's part
+    steps = None
+
+    def dataset(self):
+        """A data set of the library that keeps this object, which does not keep it."""
+        return core.Dataset(batches=self._batch, **({} if self.steps is None else {"steps": int(self.steps)}))
 
     def _batch(self, index):
         batch = self.batch_at(index)
@@ -93,7 +98,7 @@ class _Batches:
         return batch
 
 
-class Stream(_Batches):
+class Stream(Batches):
     """Batches of a generator, a data set or a loader, (x, y) or (x, y, sample_weight), as a dataset."""
 
     def __init__(self, model, source, steps, labels=True, goes_on=False, seed=None):
@@ -132,7 +137,6 @@ class Stream(_Batches):
         self.first = self._batch_tensors(first)
         if self.goes_on or self.endless:
             self.iterator, self.seen = None, 0
-        self.dataset = core.Dataset(batches=self._batch, **({} if steps is None else {"steps": int(steps)}))
 
     def _behind_first(self):
         """The second batch, if there is one."""
@@ -262,7 +266,7 @@ def shuffled(rng, rows, within=None):
     return numpy.concatenate([rng.permutation(part) for part in parts])
 
 
-class Cut(_Batches):
+class Cut(Batches):
     """Batches of arrays, `steps` of them each time; with `goes_on` the next time continues where the last one ended."""
 
     def __init__(self, lists, batch_size, steps=None, seed=None, goes_on=False, in_batches=False):
@@ -272,7 +276,6 @@ class Cut(_Batches):
         self.whole = -(-self.rows // batch_size)
         self.count, self.seed, self.at, self.order = steps or self.whole, seed, self.whole, None
         self.goes_on, self.in_batches = goes_on, in_batches
-        self.dataset = core.Dataset(batches=self._batch)
 
     def batch_at(self, index):
         """Batch `index` of this time; None at its end."""

@@ -1,17 +1,17 @@
 """What a fit() reports while it runs."""
 
-from .... import abi, core
+from .... import abi
 from ..backend import config, global_state
 from ..callbacks.callback_list import CallbackList, listed
 from ..callbacks.history import History
 from ..callbacks.progbar_logger import ProgbarLogger
 from ..tree import pack_like
 from .compile_utils import as_floats, CompileMetrics
-from .data_adapters import as_array, batches, is_whole, no_batch, repeatable, rows_of, weights_of_classes
+from .data_adapters import as_array, Batches, batches, is_whole, no_batch, repeatable, rows_of, weights_of_classes
 from .steps import batches_of_epochs
 
 
-class MetricBatches:
+class MetricBatches(Batches):
     """The batches of a fit, of which metrics in Python see the predictions in training mode before each step."""
 
     def __init__(self, model, data, size, steps=None, class_weight=None, seed=None):
@@ -27,7 +27,6 @@ class MetricBatches:
             steps = self.steps = count if steps is None else min(steps, count)
         model._size_for(first[0])
         self.targets = model._batch_tensors(*first)[1]
-        self.dataset = core.Dataset(batches=self._batch, **({} if steps is None else {"steps": int(steps)}))
 
     def epoch_begin(self):
         self.metrics.reset_state()
@@ -46,7 +45,7 @@ class MetricBatches:
             w = weights_of_classes(y, self.class_weight)
         self.metrics.update_state(y, pack_like(functional.nest_out, outputs), w)
 
-    def _batch(self, index):
+    def batch_at(self, index):
         return None if self.waiting is None else self.model._batch_tensors(*self.waiting)
 
     def results(self):

@@ -132,7 +132,7 @@ class Trainer(NativeTraining, Objective, Steps):
                 seed = global_state.next_seed() if shuffle else None
                 cut = Cut(lists, batch_size, steps, seed, goes_on, shuffle == "batch")
                 cut.feed = feed
-                return cut.dataset, lists[1], cut.count
+                return cut.dataset(), lists[1], cut.count
             options = {
                 "batch_size": batch_size,
                 "shuffle": bool(shuffle),
@@ -144,7 +144,7 @@ class Trainer(NativeTraining, Objective, Steps):
         ordered = not shuffle or not isinstance(x, Sequence)
         stream = Stream(self, x, steps, goes_on=goes_on, seed=None if ordered else global_state.next_seed())
         stream.feed = self._feed() if training else None
-        return stream.dataset, stream.first[1], stream.steps
+        return stream.dataset(), stream.first[1], stream.steps
 
     def fit(
         self,
@@ -187,7 +187,7 @@ class Trainer(NativeTraining, Objective, Steps):
         elif self._has_python_metrics():
             seed = global_state.next_seed() if shuffle else None
             metric_batches = MetricBatches(self, (x, y, sample_weight), size, steps_per_epoch, class_weight, seed)
-            data, targets, steps = metric_batches.dataset, metric_batches.targets, metric_batches.steps
+            data, targets, steps = metric_batches.dataset(), metric_batches.targets, metric_batches.steps
             self._need_no_feed()
         else:
             data, targets, steps = self._dataset(
@@ -371,7 +371,7 @@ class Trainer(NativeTraining, Objective, Steps):
             if whole and data.rows <= size:
                 return session.run(tensors)
             if steps or not whole:
-                return session.predict(data.dataset)
+                return session.predict(data.dataset())
             return session.predict(
                 core.Dataset(tensors, context=global_state.context(), batch_size=size, shuffle=False)
             )

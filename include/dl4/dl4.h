@@ -427,8 +427,9 @@ DL4_API DL4_CHECKED dl4_error *dl4_context_set_allocator(dl4_context *c, dl4_all
                                                          void *user);
 
 /* Returns memory to the system that is kept only for speed: the memory of idle runs, of large tensors that were
- * released (at most 64 MiB in the process), plans not in use and the code that oneDNN generated for them. (oneDNN's process-wide cache of primitives holds nothing of this library: while a plan is
- * made its capacity is set to 0, which empties it, and restored afterwards.)
+ * released (at most 64 MiB in the process), plans not in use and the code that oneDNN generated for them. (oneDNN's
+ * process-wide cache of primitives holds nothing of this library: while a plan is made its capacity is set to 0, which
+ * empties it, and restored afterwards.)
  * May be NULL: c. */
 DL4_API DL4_CHECKED dl4_error *dl4_context_trim(dl4_context *c);
 

@@ -9,7 +9,11 @@
 #include <atomic>
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
+#include <fstream>
 #include <numeric>
+#include <set>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -94,6 +98,30 @@ TEST(Crew, PhasesOfManyCallersAndNestedRuns) {
   for (auto &t : callers) t.join();
   EXPECT_EQ(wrong, 0);
 }
+
+#if defined(__linux__)
+// Which processors the threads of this process may use.
+std::set<std::string> allowed_processors() {
+  std::set<std::string> lists;
+  for (const auto &task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::ifstream status(task.path() / "status");
+    for (std::string line; std::getline(status, line);)
+      if (line.starts_with("Cpus_allowed_list:")) lists.insert(line);
+  }
+  return lists;
+}
+
+// They are woken elsewhere than their caller, which is undone when they are awake.
+TEST(Crew, HelpersThatWereWokenMayRunAnywhere) {
+  Crew crew(3);
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_TRUE(one_region(crew, 4));
+    std::this_thread::sleep_for(std::chrono::microseconds(500));  // they sleep
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  EXPECT_EQ(allowed_processors().size(), 1u);
+}
+#endif
 
 TEST(Crew, NegativeCountsAreEmpty) {
   Crew crew(0);

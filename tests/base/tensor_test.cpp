@@ -3,7 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstdint>
+#include <thread>
+#include <vector>
+
+#include "harness/sanitized.hpp"
 
 namespace {
 
@@ -20,6 +25,40 @@ TEST(Allocate, AlignsToCacheLinesAndLargeOnesToPages) {
       EXPECT_EQ(reinterpret_cast<uintptr_t>(memory.get()) % static_cast<uintptr_t>(alignment), 0u) << bytes;
       if (bytes) memory.get()[0] = memory.get()[bytes - 1] = std::byte{1};
     }
+}
+
+TEST(Allocate, LargeResultsUseAgainWhatWasReleased) {
+  if (dl4_test::sanitized) GTEST_SKIP() << "a sanitizer is to see what is released";
+  constexpr int64_t large = 5 << 20;
+  release_idle();
+  const void *first = allocate(large).get();
+  EXPECT_EQ(allocate(large).get(), first);
+  EXPECT_EQ(allocate(large - 1000).get(), first);
+  const Bytes held = allocate(large);
+  EXPECT_EQ(held.get(), first);
+  EXPECT_NE(allocate(large).get(), first);
+  EXPECT_NE(allocate(large, true).get(), first);
+}
+
+// Each block has one owner at a time.
+TEST(Allocate, ThreadsShareIdleBlocks) {
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong{0};
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 300; ++i) {
+        const int64_t bytes = (1 + (i + t) % 3) << 20;
+        const Bytes a = allocate(bytes), b = allocate(bytes);
+        const auto mark = std::byte(16 * t + i % 16);
+        a.get()[bytes - 1] = a.get()[0] = mark;
+        b.get()[bytes - 1] = b.get()[0] = std::byte(255);
+        std::this_thread::yield();
+        wrong += a.get()[0] != mark || a.get()[bytes - 1] != mark;
+        if (i % 50 == t) release_idle();
+      }
+    });
+  for (std::thread &t : threads) t.join();
+  EXPECT_EQ(wrong, 0);
 }
 
 }  // namespace

@@ -11,13 +11,9 @@
 #include <string>
 #include <vector>
 
-namespace dl4_test {
+#include "harness/sanitized.hpp"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr bool sanitized = true;
-#else
-inline constexpr bool sanitized = false;
-#endif
+namespace dl4_test {
 
 // What must succeed.
 inline void ok(dl4_error *e) {

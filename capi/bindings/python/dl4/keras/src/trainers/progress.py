@@ -45,7 +45,7 @@ class MetricBatches(Batches):
             w = weights_of_classes(y, self.class_weight)
         self.metrics.update_state(y, pack_like(functional.nest_out, outputs), w)
 
-    def batch_at(self, index):
+    def _batch(self, index):
         return None if self.waiting is None else self.model._batch_tensors(*self.waiting)
 
     def results(self):

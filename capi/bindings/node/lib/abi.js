@@ -137,13 +137,19 @@ export function given(name, ...args) {
   return number[0];
 }
 
+let held = null; // written only, so that what it is given is alive until then
+
 // Calls beside the event loop.
 const waiting = [];
 let underWay = 0;
 
-function start(name, args, resolve, reject) {
+function start(objects, name, args, resolve, reject) {
   ++underWay;
   dl4[name].async(...args, (broken, error) => {
+    // The binding keeps this function, and only so what the call reads and writes: where a worker thread is ended as it
+    // starts a call, nobody awaits it.
+    held = [objects, args];
+    held &&= null;
     --underWay;
     if (waiting.length) start(...waiting.shift());
     if (broken) reject(broken);
@@ -153,10 +159,10 @@ function start(name, args, resolve, reject) {
 }
 
 /** Calls a function on a thread of its own, as soon as one may be had; the promise is that it succeeded. */
-export function later(name, ...args) {
+function later(...call) {
   return new Promise((resolve, reject) => {
-    if (underWay < calls.most) start(name, args, resolve, reject);
-    else waiting.push([name, args, resolve, reject]);
+    if (underWay < calls.most) start(...call, resolve, reject);
+    else waiting.push([...call, resolve, reject]);
   });
 }
 
@@ -182,8 +188,6 @@ export function ports(handle, which) {
     dtype: dl4.port_dtype(handle, which, i),
   }));
 }
-
-let held = null; // written only, so that what it is given is alive until then
 
 /** Calls a function that uses the memory of some tensors, which is theirs until it returns. */
 export function holding(tensors, call) {
@@ -238,15 +242,16 @@ export class Handle {
     this.#handle = null;
   }
 
-  /** Waits for a promise, and keeps the objects open meanwhile, and from now on the arrays that they see in place. */
-  static async during(objects, promise) {
+  /** Calls a function on a thread of its own, and keeps objects open meanwhile, and from now on the arrays that they see
+   * in place. */
+  static async during(objects, name, ...args) {
     for (const o of objects) {
       if (!o) continue;
       ++o.#uses;
       o.pin?.();
     }
     try {
-      return await promise;
+      return await later(objects, name, args);
     } finally {
       for (const o of objects) {
         if (!o) continue;

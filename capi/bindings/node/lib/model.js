@@ -8,7 +8,6 @@ import {
   DL4Error,
   Handle,
   holding,
-  later,
   made,
   memory,
   optionsText,
@@ -42,7 +41,7 @@ export class Model extends Handle {
     const out = new BigUint64Array(1);
     const where = context && context.handle;
     if (typeof source === "string") {
-      await later("model_load", where, absolute(source), optionsText(options), out);
+      await Handle.during([], "model_load", where, absolute(source), optionsText(options), out);
     } else {
       const [bytes, size] = memory(source);
       const file = new Handle(made("tensor_create", null, NUMBERS.uint8, 1, dims([size])));
@@ -54,7 +53,7 @@ export class Model extends Handle {
   }
 
   async save(path) {
-    return Handle.during([this], later("model_save", this.handle, absolute(path), null));
+    return Handle.during([this], "model_save", this.handle, absolute(path), null);
   }
 
   /** The bytes of a file. */
@@ -200,7 +199,7 @@ export class Session extends Handle {
     try {
       const { ins, outs, inHandles, outHandles } = this.#prepare(inputs, into, ended);
       const args = [this.handle, inHandles, ins.length, outHandles, outHandles.length];
-      await cancellable(signal, (flag) => Handle.during([this, ...ins, ...(into ? outs : [])], later("session_run", ...args, flag)));
+      await cancellable(signal, (flag) => Handle.during([this, ...ins, ...(into ? outs : [])], "session_run", ...args, flag));
       return results(outs, outHandles);
     } finally {
       for (const handle of ended) dl4.release(handle);
@@ -223,7 +222,7 @@ export class Session extends Handle {
   async predict(dataset, { signal } = {}) {
     const out = new BigUint64Array(this.outputs.length);
     await cancellable(signal, (flag) =>
-      Handle.during([this, dataset], later("session_predict", this.handle, dataset.handle, flag, out, out.length)),
+      Handle.during([this, dataset], "session_predict", this.handle, dataset.handle, flag, out, out.length),
     );
     const outs = Array.from(out, Tensor.taken);
     return only(outs);

@@ -14,7 +14,6 @@ import {
   encode,
   Handle,
   holding,
-  later,
   made,
   memory,
   text,
@@ -116,7 +115,7 @@ export class Trainer extends Handle {
 
   async #later(name, x, y, w) {
     const { parts, metrics, args } = this.#batch(x, y, w);
-    await Handle.during([this, ...parts.flat()], later(name, ...args));
+    await Handle.during([this, ...parts.flat()], name, ...args);
     return this.#named(metrics);
   }
 
@@ -191,7 +190,14 @@ export class Trainer extends Handle {
     await cancellable(signal, (flag) =>
       Handle.during(
         [this, train, validation],
-        later("trainer_fit", this.handle, ...both, optionsText(options), tell, null, flag, out),
+        "trainer_fit",
+        this.handle,
+        ...both,
+        optionsText(options),
+        tell,
+        null,
+        flag,
+        out,
       ),
     );
     return JSON.parse(text(out[0]));
@@ -231,7 +237,7 @@ export class Trainer extends Handle {
     const metrics = new Float64Array(this.metricNames.length);
     const args = [this.handle, dataset.handle];
     await cancellable(signal, (flag) =>
-      Handle.during([this, dataset], later("trainer_evaluate", ...args, flag, metrics, metrics.length, null)),
+      Handle.during([this, dataset], "trainer_evaluate", ...args, flag, metrics, metrics.length, null),
     );
     return this.#named(metrics);
   }
@@ -272,12 +278,12 @@ export class Trainer extends Handle {
         return CONTINUE;
       });
     const fn = reduce ? callback("dl4_reduce_fn", this, sums) : null;
-    await Handle.during([this], later("trainer_set_workers", this.handle, rank, size, fn, null, null));
+    await Handle.during([this], "trainer_set_workers", this.handle, rank, size, fn, null, null);
   }
 
   /** Saves a checkpoint to a file. */
   async save(path) {
-    return Handle.during([this], later("trainer_save", this.handle, absolute(path)));
+    return Handle.during([this], "trainer_save", this.handle, absolute(path));
   }
 
   /** A checkpoint as the bytes of a file. */
@@ -288,7 +294,7 @@ export class Trainer extends Handle {
   /** Loads a checkpoint from a file, or from the bytes of one. */
   async load(source) {
     if (typeof source === "string") {
-      await Handle.during([this], later("trainer_load", this.handle, absolute(source)));
+      await Handle.during([this], "trainer_load", this.handle, absolute(source));
     } else {
       check(dl4.trainer_load_memory(this.handle, ...memory(source)));
     }

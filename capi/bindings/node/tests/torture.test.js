@@ -129,10 +129,12 @@ test("what is closed during a call ends after it", async () => {
 });
 
 test("worker threads train and run, and may be ended in mid-fit", async () => {
-  const workers = Array.from({ length: 4 }, (_, i) => new Worker(new URL("worker.js", here), { workerData: i }));
-  const answers = await Promise.all(workers.map(async (w) => (await once(w, "message"))[0]));
-  for (const answer of answers) assert.deepEqual(answer, answers[0]);
-  await Promise.all(workers.map((w) => w.terminate()));
+  for (let round = 0; round < 6; ++round) {
+    const workers = Array.from({ length: 4 }, () => new Worker(new URL("worker.js", here), { workerData: round }));
+    const answers = await Promise.all(workers.map(async (w) => (await once(w, "message"))[0]));
+    for (const answer of answers) assert.deepEqual(answer, answers[0]);
+    await Promise.all(workers.map((w) => w.terminate()));
+  }
   assert.equal((await trainer().fit(dataset())).loss.length, 1);
 });
 

@@ -11,19 +11,15 @@
 #define DL4_KERNELS_CONV_ROW
 namespace dl4::kernels {
 namespace {
-// Numbers of a window that lie side by side.
-struct Taps {
-  int64_t at, count;
-};
-
 // A row of destination pixels of at most a vector of channels. Strides and offsets in floats.
 struct ConvRow {
   int64_t pixels, oc;
-  const float *src;   // the first pixel's window
-  int64_t src_pixel;  // to the next pixel's
-  const Taps *taps;
-  int64_t runs;
-  const float *weights;  // [all taps, width], width whole vectors
+  const float *src;     // the first pixel's window
+  int64_t src_pixel;    // to the next pixel's
+  const int64_t *taps;  // where in a window, one number or four that lie side by side
+  int64_t count;
+  bool fours;
+  const float *weights;  // [all numbers, width], width whole vectors
   const float *bias;     // [width]
   float *dst;
 };
@@ -51,37 +47,30 @@ HWY_INLINE void tile(const ConvRow &r, int64_t pixel) {
   DL4_UNROLL
   for (int m = 0; m < M; ++m) DL4_UNROLL
   for (int j = 0; j < N; ++j) sum[m][j] = hn::LoadU(d, r.bias + j * vector);
-  const int64_t step = r.src_pixel;
-  const float *weights = r.weights;
+  const int64_t step = r.src_pixel, step2 = 2 * step;
   const float *from[groups];
-  const auto add = [&](int tap) HWY_ATTR {
+  DL4_UNROLL
+  for (int g = 0; g < groups; ++g) from[g] = r.src + (pixel + 3 * g) * step;
+  const float *weights = r.weights;
+  const auto add = [&](const int64_t (&at)[3], int tap) HWY_ATTR {
     hn::Vec<Tag> weight[N];
     DL4_UNROLL
     for (int j = 0; j < N; ++j) weight[j] = hn::LoadU(d, weights + tap * width + j * vector);
     DL4_UNROLL
     for (int m = 0; m < M; ++m) {
-      const auto v = hn::Set(d, from[m / 3][m % 3 * step + tap]);
+      const auto v = hn::Set(d, from[m / 3][at[m % 3] + tap]);
       DL4_UNROLL
       for (int j = 0; j < N; ++j) sum[m][j] = hn::MulAdd(v, weight[j], sum[m][j]);
     }
   };
-  const auto leave = [&](int taps) HWY_ATTR {
-    weights += taps * width;
-    DL4_UNROLL
-    for (int g = 0; g < groups; ++g) from[g] += taps;
-  };
-  for (const Taps *run = r.taps; run < r.taps + r.runs; ++run) {
-    DL4_UNROLL
-    for (int g = 0; g < groups; ++g) from[g] = r.src + run->at + (pixel + 3 * g) * step;
-    int64_t left = run->count;
-    for (; left >= 4; left -= 4) {
-      add(0), add(1), add(2), add(3);
-      leave(4);
+  if (r.fours) {
+    for (int64_t k = 0; k < r.count; ++k, weights += 4 * width) {
+      const int64_t at[3] = {r.taps[k], r.taps[k] + step, r.taps[k] + step2};
+      add(at, 0), add(at, 1), add(at, 2), add(at, 3);
     }
-    for (; left > 0; --left) {
-      add(0);
-      leave(1);
-    }
+  } else {
+    for (int64_t k = 0; k < r.count; ++k, weights += width)
+      add({r.taps[k], r.taps[k] + step, r.taps[k] + step2}, 0);
   }
   float *to = r.dst + pixel * r.oc;
   if (r.oc == width) {
@@ -149,18 +138,19 @@ int64_t at_least_0(int64_t v) { return std::max<int64_t>(0, v); }
 
 void zero(float *at, int64_t n) { std::memset(at, 0, static_cast<size_t>(n) * sizeof(float)); }
 
-// Where the numbers that a place sums lie behind the first, in rows of `width` pixels.
-std::vector<Taps> taps_of(const Conv &c, int64_t width) {
-  std::vector<Taps> taps;
+// Whether the numbers that a place sums lie in fours side by side.
+bool in_fours(const Conv &c) { return (c.dil_w == 1 ? checked_mul(c.kw, c.c) : c.c) % 4 == 0; }
+
+// Where they, or each four of them, lie behind the first, in rows of `width` pixels.
+std::vector<int64_t> taps_of(const Conv &c, int64_t width, bool fours) {
+  std::vector<int64_t> taps;
+  int64_t number = 0;
   for (int64_t ky = 0; ky < c.kh; ++ky)
-    for (int64_t kx = 0; kx < c.kw; ++kx) {
-      const int64_t pixel = checked_add(checked_mul(ky, c.dil_h, width), checked_mul(kx, c.dil_w));
-      const int64_t at = checked_mul(pixel, c.c);
-      if (!taps.empty() && taps.back().at + taps.back().count == at)
-        taps.back().count += c.c;
-      else
-        taps.push_back({at, c.c});
-    }
+    for (int64_t kx = 0; kx < c.kw; ++kx)
+      for (int64_t i = 0; i < c.c; ++i, ++number) {
+        const int64_t pixel = checked_add(checked_mul(ky, c.dil_h, width), checked_mul(kx, c.dil_w));
+        if (!fours || number % 4 == 0) taps.push_back(checked_add(checked_mul(pixel, c.c), i));
+      }
   return taps;
 }
 
@@ -182,11 +172,12 @@ std::unique_ptr<Kernel> direct_conv(const Conv &c, int64_t slices) {
   }
   // A copy that is padding for the most part, as with a large dilation, costs more than it saves.
   if (padded && width > std::max<int64_t>(4096, checked_mul(4, c.h, c.w)) / rows) return nullptr;
-  std::vector<Taps> taps = taps_of(c, width);
+  const bool fours = in_fours(c);
+  std::vector<int64_t> taps = taps_of(c, width, fours);
 
   // Scratch of a slice: the padded source, and weights and bias in whole vectors where they are not.
   const bool whole = c.oc == lanes;
-  const auto runs = static_cast<int64_t>(taps.size());
+  const auto places = static_cast<int64_t>(taps.size());
   const int64_t count = checked_mul(c.kh, c.kw, c.c);
   const int64_t weights_at = round_up(checked_mul(rows, width, c.c), 16);
   const int64_t bias_at = checked_add(weights_at, whole ? 0 : round_up(checked_mul(count, lanes), 16));
@@ -215,7 +206,7 @@ std::unique_ptr<Kernel> direct_conv(const Conv &c, int64_t slices) {
       float *dst = r.out<float>(0) + (n * c.oh + p.dst0) * row;
       for (int64_t y = 0; y < p.dst_rows(); ++y) {
         HWY_DYNAMIC_DISPATCH(conv_row)
-        ({c.ow, c.oc, src + y * c.stride_h * width * c.c, c.stride_w * c.c, taps.data(), runs, weights, bias,
+        ({c.ow, c.oc, src + y * c.stride_h * width * c.c, c.stride_w * c.c, taps.data(), places, fours, weights, bias,
           dst + y * row});
         const int64_t done = y % together + 1;
         if (c.epilogue && (done == together || y + 1 == p.dst_rows()))

@@ -74,12 +74,11 @@ struct Crew::Shared {
     bool kept_off = false;     // by who called it
     os::Affinity before = {};  // which it has again when it is awake
 
-    // Wakes a helper that sleeps, in a place of its own; false if it does not, or another has called it.
-    bool wake(bool pulled) {
+    // Wakes a helper that sleeps, `here` being the caller's processor; false if it is awake or another has called it.
+    bool wake(size_t here, bool pulled) {
       uint32_t was = asleep;
       if (!state.compare_exchange_strong(was, called, std::memory_order_acq_rel, std::memory_order_relaxed))
         return false;
-      const size_t here = os::current_processor();
       kept_off = (pulled || core == here) && os::keep_off(number, here, before);
       state.store(awake, std::memory_order_release);
       state.notify_one();
@@ -90,9 +89,9 @@ struct Crew::Shared {
   Slot slots[64];
   alignas(64) std::atomic<uint64_t> used{0};  // a bit per slot that has an owner
   alignas(64) std::atomic<int32_t> sleepers{0};
-  // A guest of a hypervisor takes a processor without work for one that it does not have, wakes a thread where its
-  // waker runs, and lets both share that processor until the next tick, milliseconds later. Once that was seen, helpers
-  // are kept off the processor of the thread that wakes them.
+  // In a virtual machine the kernel may treat a halted processor as unavailable. It then wakes a thread on the waker's
+  // processor, and both share it until the next tick, milliseconds later. Once a helper has seen that, helpers are kept
+  // off the processor of the thread that wakes them.
   std::atomic<bool> pulled{false};
   std::atomic<size_t> waker{SIZE_MAX};  // the processor of the last one
   std::atomic<bool> stop{false};
@@ -122,9 +121,10 @@ struct Crew::Shared {
   }
 
   void wake(uint32_t most) {
-    waker.store(os::current_processor(), std::memory_order_relaxed);
+    const size_t here = os::current_processor();
+    waker.store(here, std::memory_order_relaxed);
     const bool off = pulled.load(std::memory_order_relaxed);
-    for (uint32_t i = 0; i < count && most; i++) most -= helpers[i].wake(off);
+    for (uint32_t i = 0; i < count && most; i++) most -= helpers[i].wake(here, off);
   }
 
   // Joins every run that has slices left.
@@ -152,9 +152,9 @@ struct Crew::Shared {
         help_all();
         continue;
       }
-      const auto asleep = std::chrono::steady_clock::now();
+      const auto since = std::chrono::steady_clock::now();
       sleep(self);
-      wait = std::chrono::steady_clock::now() - asleep < 4 * spin_time ? 4 * spin_time : spin_time;
+      wait = std::chrono::steady_clock::now() - since < 4 * spin_time ? 4 * spin_time : spin_time;
     }
   }
 

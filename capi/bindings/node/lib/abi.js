@@ -146,8 +146,8 @@ let underWay = 0;
 function start(objects, name, args, resolve, reject) {
   ++underWay;
   dl4[name].async(...args, (broken, error) => {
-    // The binding keeps this function, and only so what the call reads and writes: where a worker thread is ended as it
-    // starts a call, nobody awaits it.
+    // koffi keeps this function, and the function keeps what the call reads and writes. Nothing else does if a worker
+    // thread is ended as it starts a call.
     held = [objects, args];
     held &&= null;
     --underWay;

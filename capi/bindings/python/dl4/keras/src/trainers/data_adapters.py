@@ -82,7 +82,7 @@ def repeatable(source):
 
 
 class Batches:
-    """What a data set of the library asks for batch by batch: got(index)."""
+    """What a data set of the library asks for batches: batch_at(index)."""
 
     feed = None  # what makes of the inputs of a batch those of the library's part
     steps = None

@@ -7,7 +7,7 @@ import signal
 import sys
 import threading
 
-from .abi import Object, library, made
+from .abi import check, Object, library, made
 
 
 class Cancel(Object):
@@ -97,6 +97,16 @@ def heard():
         yield lost
     finally:
         sys.unraisablehook = before
+
+
+def check_call(error, raised):
+    """Raises the first of what callbacks and handlers of signals raised during a call, else what the call returned."""
+    try:
+        check(error)
+    except Exception as e:
+        raise (raised + [e])[0] from None
+    if raised:
+        raise raised[0]
 
 
 @contextlib.contextmanager

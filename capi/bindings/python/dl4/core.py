@@ -4,7 +4,7 @@ import ctypes as C
 import json
 
 from .abi import Attrs, Object, call, callbacks, check, constants, content, encoded, library, made, options_text, text
-from .cancel import heard, inside, inside_waiting, interruptible
+from .cancel import check_call, heard, inside, inside_waiting, interruptible
 from .session import KeptSession, Session
 from .stream import Stream
 from .tensor import DTYPES, NAMES, Tensor, dims, handles, numpy_module, shape_of
@@ -335,14 +335,7 @@ class Trainer(Object):
             if of is not None:
                 raised += of.failures
                 of.failures.clear()
-        try:
-            check(error)
-        except Exception as e:
-            if raised:
-                raise raised[0] from None
-            raise e
-        if raised:
-            raise raised[0]
+        check_call(error, raised)
 
     def evaluate(self, dataset, cancel=None):
         """Computes the metrics over all batches. Ctrl-C or `cancel` ends it between two batches."""

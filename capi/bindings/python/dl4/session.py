@@ -3,8 +3,8 @@
 import ctypes as C
 import functools
 
-from .abi import Object, Unsupported, call, check, content, library, made, options_text
-from .cancel import heard, interruptible
+from .abi import Object, Unsupported, check, library, made, options_text
+from .cancel import check_call, heard, interruptible
 from .tensor import NAMES, Tensor, handles, numpy_module, shape_of
 
 _SMALL = 1 << 16  # bytes of an array that is rather copied than wrapped
@@ -88,12 +88,7 @@ class Session(Object):
             error = library.dl4_session_predict(self.handle, dataset.handle, flag, outs, self.count)
             failures = dataset.failures[:]
             dataset.failures.clear()
-            try:
-                check(error)
-            except Exception as e:
-                raise (failures + lost + [e])[0] from None
-            if lost:
-                raise lost[0]
+            check_call(error, failures + lost)
         return [Tensor(out) for out in outs]
 
 

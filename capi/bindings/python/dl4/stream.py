@@ -3,7 +3,7 @@
 import ctypes as C
 
 from .abi import Object, call, callbacks, check, content, library, made, options_text
-from .cancel import heard, inside, interruptible
+from .cancel import check_call, heard, inside, interruptible
 from .tensor import NAMES, Tensor, handles, numpy_module
 
 _NO_LOGITS = callbacks["dl4_logits_fn"]()
@@ -78,12 +78,7 @@ class Stream(Object):
         given = self.session._given(inputs)
         with heard() as lost, interruptible() as flag:
             error = library.dl4_stream_next(self.handle, *handles(given), options, function, None, ids, self.batch, flag)
-            try:
-                check(error)
-            except Exception as e:
-                raise (failures + lost + [e])[0] from None
-            if lost:
-                raise lost[0]
+            check_call(error, failures + lost)
         return list(ids)
 
     def generate(self, ids, max_new=None, stop=(), **options):

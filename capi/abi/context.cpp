@@ -60,6 +60,8 @@ void Context::Options::fields(kinds::Fields &f) {
       .doc("what random numbers follow from: the layers' names, or as in TensorFlow the order of creation");
   f("reproducible", reproducible, {"threads", "strict", "portable"}).doc("how far bits are the same");
   f("math", math, {"float32", "float32x3"}).doc("what large products are computed in");
+  f("emulate_bfloat16", emulate_bfloat16)
+      .doc("train layers of dtype mixed_bfloat16 on a processor without products of bfloat16, slowly");
   f("memory_limit", memory_limit).at_least(0).doc("bytes for one load, model, trainer or plan");
   f("passes_off", passes_off).doc("passes of the planner to leave out");
   f("kernels_off", kernels_off).doc("kernels never to choose");
@@ -111,6 +113,7 @@ graph::Settings Context::settings() const {
   s.scheme = options_.seed_scheme;
   s.memory_limit = *options_.memory_limit;
   s.limited = limited_;
+  s.emulate_bfloat16 = options_.emulate_bfloat16;
   return s;
 }
 

@@ -38,6 +38,7 @@ class Context {
     graph::SeedScheme seed_scheme = graph::SeedScheme::dl4;
     enum class Reproducible { threads, strict, portable } reproducible = Reproducible::threads;
     kernels::Math math = kernels::Math::float32;
+    bool emulate_bfloat16 = false;
     std::vector<std::string> passes_off, kernels_off;
     bool arena_fill_nan = false;
     enum class LogLevel { trace, debug, info, warning, error, off, unset } log_level = LogLevel::unset;

@@ -391,6 +391,8 @@ DL4_API int64_t dl4_blob_size(const dl4_blob *b);
  *   math           string  "float32" (default), or "float32x3": a matrix product of 2^24 multiplications or more is the
  *                          sum of three products of bfloat16, with a relative error of about 5e-6; streams are not
  *                          affected. It needs AMX (else DL4_UNSUPPORTED) and is refused with "portable"
+ *   emulate_bfloat16 bool  train layers of dtype "mixed_bfloat16" without AVX512_BF16 too, with the same bits, more
+ *                          slowly than in float32; default false: DL4_UNSUPPORTED
  *   memory_limit   int     bytes for one load, model, trainer or plan (S2); default: half of the machine's memory, and
  *                          for a load less, by the size of its file
  *   passes_off     strings optimization passes to skip, for experiments: names in "passes" of dl4_build_info()
@@ -689,7 +691,7 @@ DL4_API DL4_CHECKED dl4_error *dl4_graph_build(dl4_graph *g, const dl4_node *in,
  *   between DequantizeLinear and the next QuantizeLinear compute in float32. Nodes may be in any order. Inputs and outputs
  *   keep their names, free axes stay free, and constants of Gemm, Conv, LSTM and similar ops become weights.
  * An unsupported layer, node or op is refused by name. Layers and inputs of float16, bfloat16, float64 and mixed
- * policies compute in float32.
+ * policies compute in float32; layers of mixed_bfloat16 keep that policy for training.
  * Options:
  *   verify         bool    compare the CRC-32 that a native file or a .keras has of its header and of each tensor. It
  *                          detects any flipped bit; a file that another program rewrote has other ones; default true
@@ -836,9 +838,10 @@ DL4_API DL4_CHECKED dl4_error *dl4_model_check_gradients(const dl4_model *m, dl4
  *   it.
  * - weights: the type in which constant weights of products are kept: of Dense, EinsumDense, the projections of
  *   attention, LSTM, GRU, SimpleRNN and convolutions (in int8 for int4 too). The model and its files do not change.
- *   float32 stays where another type was measured to be slower: small layers, and for bfloat16 many rows and
- *   convolutions. Embedding reads the model's own table, of which a session makes no copy.
- *   - bfloat16: each weight is rounded to the nearest, ties to even; sums are float32.
+ *   float32 stays where another type was measured to be slower: small layers, and for bfloat16 without AVX512_BF16
+ *   many rows and convolutions. Embedding reads the model's own table, of which a session makes no copy.
+ *   - bfloat16: each weight is rounded to the nearest, ties to even; sums are float32. With AVX512_BF16 so are the
+ *     inputs of a product of 8 rows or more and of a convolution, but for streams and where bits are "portable".
  *   - int8: a weight w becomes round(w * (127 / max |w|)), max over its output channel.
  *   - int4: a weight w becomes round(w * (7 / max |w|)), max over its output channel and a group of 128 inputs.
  *   - With int8 and int4 each run rounds the inputs by row (a convolution's by image): round(x * (127 / max |x|)),
@@ -1047,6 +1050,9 @@ DL4_API DL4_CHECKED dl4_error *dl4_dataset_from_callback(dl4_context *c, dl4_bat
 /* ---- Training ---------------------------------------------------------------------------------------------------
  * A step is all or nothing: forward, loss, gradients, update. The loss is the first metric everywhere; the names of all
  * are the "metric_names" of dl4_describe(trainer, 0), at most 4096.
+ * Of a layer with "dtype": "mixed_bfloat16" the operands of products are rounded to bfloat16, forwards and in gradients
+ * (of an LSTM and of fused attention the inputs and weights alone). Weights, sums and optimizer states are float32, and
+ * so is all that is not training. It needs AVX512_BF16, or the context's "emulate_bfloat16" (else DL4_UNSUPPORTED).
  * Threads: one at a time per trainer. */
 
 /* Makes a trainer of a model, which it changes.

@@ -21,6 +21,7 @@ std::string isa() {
   if (e.avx2) found.push_back("avx2");
   if (e.avx512f) found.push_back("avx512f");
   if (e.avx512vnni) found.push_back("avx512vnni");
+  if (e.avx512bf16) found.push_back("avx512bf16");
   if (e.amx_bf16) found.push_back("amx_bf16");
 #elif defined(__aarch64__)
   const os::ArmExtensions arm = os::arm_extensions();
@@ -49,6 +50,14 @@ bool has_fused_operations() noexcept {
   return x86::extensions().avx2 && x86::extensions().fma;
 #elif defined(__aarch64__)
   return os::arm_extensions().simd;
+#else
+  return false;
+#endif
+}
+
+bool has_bfloat16_products() noexcept {
+#if defined(__x86_64__)
+  return x86::extensions().avx512bf16;
 #else
   return false;
 #endif

@@ -9,6 +9,7 @@ namespace dl4::cpu {
 std::string name();                    // "AMD EPYC", "" when the system does not say
 bool is_supported() noexcept;          // has what every file of the library may be compiled for
 bool has_fused_operations() noexcept;  // a * b + c with one rounding, in vectors
+bool has_bfloat16_products() noexcept;  // two of them added to a float32 at once, in vectors
 // Tiles with products of bfloat16 (AMX), which the system gives to a process that asks for them: this asks. From then
 // on the stack of a signal handler has to hold the tiles too.
 bool may_use_tiles() noexcept;

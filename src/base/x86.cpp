@@ -12,9 +12,9 @@ struct Registers {
   static bool bit(unsigned word, int n) { return (word >> n & 1) != 0; }
 };
 
-Registers cpuid(unsigned leaf) {
+Registers cpuid(unsigned leaf, unsigned part = 0) {
   Registers r;
-  if (!__get_cpuid_count(leaf, 0, &r.a, &r.b, &r.c, &r.d)) return {};
+  if (!__get_cpuid_count(leaf, part, &r.a, &r.b, &r.c, &r.d)) return {};
   return r;
 }
 
@@ -40,6 +40,7 @@ Extensions ask() {
   if ((system & wide_vectors) != wide_vectors) return e;
   e.avx512f = bit(seven.b, 16), e.avx512dq = bit(seven.b, 17), e.avx512cd = bit(seven.b, 28);
   e.avx512bw = bit(seven.b, 30), e.avx512vl = bit(seven.b, 31), e.avx512vnni = bit(seven.c, 11);
+  e.avx512bf16 = e.avx512f && seven.a >= 1 && bit(cpuid(7, 1).a, 5);
   e.amx_bf16 = (system & tiles) == tiles && bit(seven.d, 24) && bit(seven.d, 22);
   return e;
 }

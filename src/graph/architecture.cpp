@@ -138,6 +138,7 @@ Architecture Graph::architecture(const std::vector<Node> &in, const std::vector<
       else if (!w->frozen && w->spec.frozen)
         to.thawed.push_back(w->spec.name);
     to.config["trainable"] = l.is_trainable();
+    if (l.mixed_bfloat16) to.config["dtype"] = kinds::mixed_bfloat16;
     if (!l.is_trainable()) to.frozen.clear();
     to.random_seed = l.random_seed;
     for (CallId c : calls_of[id]) {

@@ -321,6 +321,10 @@ LayerId Graph::layer(const std::string &kind, const std::string &name, Json attr
       l.trainable = yes->get<bool>();
       attributes.erase("trainable");
     }
+    if (const Json *dtype = attributes.find("dtype"); dtype && kinds::is_mixed_bfloat16(*dtype)) {
+      l.mixed_bfloat16 = true;
+      attributes.erase("dtype");
+    }
     l.kind = std::static_pointer_cast<const kinds::Layer>(entry.make(attributes));
     if (!given.empty() && !l.trainable)
       throw Error(
@@ -349,6 +353,7 @@ LayerId Graph::share(const Graph &from, LayerId layer, const std::string &name) 
   l.name = unique_name(name.empty() ? its.name : name, its.kind->entry().name);
   l.kind = its.kind;
   l.trainable = its.trainable;
+  l.mixed_bfloat16 = its.mixed_bfloat16;
   l.random_seed = its.random_seed;
   for (const auto &w : its.weights) {
     auto same = std::make_shared<Weight>(w->stored);

@@ -80,6 +80,7 @@ struct Layer {
   Shape input_shape;                         // of an input
   DType input_dtype = DType::f32;
   bool is_input = false, trainable = true;
+  bool mixed_bfloat16 = false;  // its products in training are of operands rounded to bfloat16
   std::vector<std::shared_ptr<Weight>> weights;  // in order of creation, made by the first call
   std::optional<uint64_t> random_seed;           // set by the first call that draws without a seed of the layer
   int32_t calls = 0;
@@ -126,6 +127,7 @@ struct Settings {
   SeedScheme scheme = SeedScheme::dl4;
   int64_t memory_limit = INT64_MAX;  // bytes of one model's weights; of a graph's constants
   bool limited = false;              // it was asked for
+  bool emulate_bfloat16 = false;     // where the processor has no such products
 };
 
 class Graph {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "base/cpu.hpp"
 #include "base/float_mode.hpp"
 #include "graph/draws.hpp"
 #include "graph/replay.hpp"
@@ -129,6 +130,10 @@ Lowered lower(ops::Emit &e, const Model &model, const std::vector<ops::Id> &held
   WeightValues value_of;
   const auto all = model.held();
   for (size_t i = 0; i < held.size(); ++i) value_of[all[i].get()] = {held[i], {held[i]}};
+  using Mixed = ops::Emit::Mixed;
+  e.mixed = !how.training                                                   ? Mixed::no
+            : g.settings().emulate_bfloat16 || cpu::has_bfloat16_products() ? Mixed::yes
+                                                                            : Mixed::missing;
   std::vector<Symbol> in;
   for (size_t i = 0; i < model.inputs().size(); ++i) {
     const Node n = model.inputs()[i];

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <utility>
 
 namespace dl4::graph {
 
@@ -65,11 +66,13 @@ std::vector<Symbol> replay(ops::Emit &e, const Model &model, const std::vector<C
     std::vector<Symbol> from_built = from;
     for (size_t i = 0; i < call.in.size(); ++i) from_built[i].mask = symbols.built[call.in[i]];
     if (!same_masks(from, from_built) && is_noted(layer, call, from_built)) from = from_built;
+    const bool around = std::exchange(e.bfloat16, layer.mixed_bfloat16 && kinds::rounds(e, layer.name));
     const std::vector<Symbol> out = run(layer, call, from, arguments, false);
     const kinds::Facts facts = layer.kind->facts();
     const bool builds = facts.mask.built;
     const std::vector<Symbol> built =
         !builds || same_masks(from, from_built) ? out : run(layer, call, from_built, arguments, true);
+    e.bfloat16 = around;
     for (size_t i = 0; i < call.out.size(); ++i) symbols.set(call.out[i], out[i], builds ? built[i].mask : ops::none);
     for (size_t i = 0; i < call.in.size(); ++i)
       if (facts.takes_mask_off(i)) symbols.drop_mask(call.in[i]);

@@ -13,10 +13,10 @@ namespace {
 constexpr Conversion choice_conversion{"str", nullptr, nullptr, nullptr};
 
 // Keras writes a dtype as its name or as a policy of that name.
-bool is_float32(const Json &j) {
-  if (j.is_null() || j == "float32") return true;
+bool is_policy(const Json &j, const char *policy) {
+  if (j == policy) return true;
   const Json *config = j.find("config"), *name = config ? config->find("name") : nullptr;
-  return name && *name == "float32";
+  return name && *name == policy;
 }
 
 // Keras writes a tensor and an array as {"class_name", "config": {"value", "dtype"}}.
@@ -169,6 +169,8 @@ bool Fields::any_required() const {
   return std::any_of(list_.begin(), list_.end(), [](const Field &f) { return f.required_; });
 }
 
+bool is_mixed_bfloat16(const Json &dtype) { return is_policy(dtype, mixed_bfloat16); }
+
 void need_name(const Json &name) {
   if (!name.is_string() && !name.is_null())
     throw Error(Code::invalid_argument, text("\"name\": expected a string, got ", name.shown()))
@@ -192,8 +194,8 @@ void refuse_unknown_keys(const Json &config, const std::vector<std::string> &key
       continue;
     }
     if (of_keras && key == "dtype") {
-      if (is_float32(value)) continue;
-      throw Error(Code::unsupported, text("\"dtype\": only float32 is supported, got ", value.shown()))
+      if (value.is_null() || is_policy(value, "float32")) continue;
+      throw Error(Code::unsupported, text("\"dtype\": expected float32, or for a layer of a graph mixed_bfloat16, got ", value.shown()))
           .with("attribute", std::string(key));
     }
     // Keras writes it for every Dense and Embedding; null means that it is not used.

@@ -156,6 +156,9 @@ Json write_fields(const T &object) {
 
 // Refuses a "name" that is neither a string nor null, and one that no C text can hold.
 void need_name(const Json &name);
+// Is a layer's "dtype" that policy, by its name or as Keras writes it?
+inline constexpr const char *mixed_bfloat16 = "mixed_bfloat16";
+bool is_mixed_bfloat16(const Json &dtype);
 void refuse_unknown_keys(const Json &config, const std::vector<std::string> &keys, bool of_keras = false);
 
 }  // namespace dl4::kinds

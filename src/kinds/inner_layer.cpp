@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/hash.hpp"
@@ -78,6 +79,18 @@ class Scope {
   std::string before_;
 };
 
+class Rounding {
+ public:
+  Rounding(ops::Emit &e, bool bfloat16) : e_(e), before_(std::exchange(e.bfloat16, bfloat16)) {}
+  ~Rounding() { e_.bfloat16 = before_; }
+  Rounding(const Rounding &) = delete;
+  Rounding &operator=(const Rounding &) = delete;
+
+ private:
+  ops::Emit &e_;
+  const bool before_;
+};
+
 void need_inner_name(const std::string &name) {
   constexpr size_t max_name = 1024;
   if (!name.empty() && name.size() <= max_name && name.find('/') == std::string::npos) return;
@@ -95,6 +108,7 @@ std::vector<Symbol> Call::run(const InnerLayer &layer, std::vector<Symbol> input
   if (kind != layer.kind.get())
     fail(Code::invalid_argument, "expected inner layers of different names, got two of \"", layer.name, '"');
   Scope scope(e, layer.name);
+  Rounding rounding(e, e.bfloat16 || (layer.mixed_bfloat16 && rounds(e, layer.name)));
   InnerHost inner(host, layer, count++, weight_of);
   try {
     layer->arity().check(inputs.size());
@@ -108,7 +122,9 @@ std::vector<Symbol> Call::run(const InnerLayer &layer, std::vector<Symbol> input
 InnerLayer InnerLayer::with(const std::string &new_name, const Json &changes) const {
   Json config = kind->config();
   config.update(changes);
-  return {std::static_pointer_cast<const Layer>(kind->entry().make(config)), new_name, trainable};
+  InnerLayer made{std::static_pointer_cast<const Layer>(kind->entry().make(config)), new_name, trainable};
+  made.mixed_bfloat16 = mixed_bfloat16;
+  return made;
 }
 
 InnerLayer InnerLayer::parse(const Json &j) {
@@ -128,6 +144,10 @@ InnerLayer InnerLayer::parse(const Json &j) {
       layer.trainable = yes->get<bool>();
       config.erase("trainable");
     }
+    if (const Json *dtype = config.find("dtype"); dtype && is_mixed_bfloat16(*dtype)) {
+      layer.mixed_bfloat16 = true;
+      config.erase("dtype");
+    }
     plain["config"] = std::move(config);
   }
   layer.kind = kinds::parse<Layer>(plain);
@@ -140,6 +160,7 @@ Json InnerLayer::to_json() const {
   if (!kind) return j;
   j["config"]["name"] = name;
   j["config"]["trainable"] = trainable;
+  if (mixed_bfloat16) j["config"]["dtype"] = kinds::mixed_bfloat16;
   return j;
 }
 

@@ -12,13 +12,14 @@ struct InnerLayer {
   // False: as Keras's layer.call(), without the penalty on its own outputs; those of layers inside it stay.
   bool penalized = true;
   bool carries = true;  // false: what is not stateful begins at zeros in each call
+  bool mixed_bfloat16 = false;  // its policy; false: that of the layer around it
 
   explicit operator bool() const { return kind != nullptr; }
   const Layer *operator->() const { return kind.get(); }
   // Made anew under another name, with some attributes changed.
   InnerLayer with(const std::string &new_name, const Json &changes) const;
 
-  // As Keras writes it: null, a class name, or {"class_name", "config"} with "name" and "trainable" in the config.
+  // As Keras writes it: null, a class name, or {"class_name", "config"} with "name", "trainable" and "dtype" in the config.
   static InnerLayer parse(const Json &j);
   Json to_json() const;
 };

@@ -3,6 +3,7 @@
 
 #include <iterator>
 
+#include "base/cpu.hpp"
 #include "base/error.hpp"
 #include "kinds/regularizer.hpp"
 
@@ -34,6 +35,16 @@ void Arity::check(size_t inputs) const {
          : most == any_number ? " or more"
                               : text(" to ", most),
          least == 1 && most == 1 ? " input" : " inputs", ", got ", n);
+}
+
+bool rounds(const ops::Emit &e, const std::string &layer) {
+  if (e.mixed != ops::Emit::Mixed::missing) return e.mixed == ops::Emit::Mixed::yes;
+  throw Error(Code::unsupported, text("layer \"", layer,
+                                      "\": \"dtype\": expected a processor with AVX512_BF16, or the context's option "
+                                      "\"emulate_bfloat16\", to train in mixed_bfloat16, got ",
+                                      cpu::name(), " (", cpu::isa(), ')'))
+      .with("layer", layer)
+      .with("attribute", "dtype");
 }
 
 ops::Id Call::mask(int i) const {

@@ -149,6 +149,10 @@ class Call {
   std::map<std::string, std::pair<const Layer *, int64_t>> inner_{};  // those that ran, and how often
 };
 
+// Whether the products of a layer that asks for it are of operands rounded to bfloat16 in this Program. Refuses it,
+// with the layer's name, where it is missing.
+bool rounds(const ops::Emit &e, const std::string &layer);
+
 // Of two types of data the one that Keras joins them to.
 DType joined_type(DType a, DType b);
 

@@ -92,7 +92,7 @@ struct AttentionOp final : OpOf<AttentionOp, attributes::Attention> {
 }  // namespace
 
 AttentionValues attention(Emit &e, Id q, Id k, Id v, Id mask, const Attention &how) {
-  auto dst = e.step(std::make_shared<AttentionOp>(how), {q, k, v, mask});
+  auto dst = e.step(std::make_shared<AttentionOp>(how), {rounded(e, q), rounded(e, k), rounded(e, v), mask});
   return {dst[dst_y], dst[dst_sum]};
 }
 

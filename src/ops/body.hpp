@@ -24,7 +24,7 @@ PerValue<Operand> infer_body(const Program &p, Operands inputs);
 
 class BodyWriter {
  public:
-  explicit BodyWriter(Emit &around) : body(program_), around_(around) { body.scope = around.scope; }
+  explicit BodyWriter(Emit &around) : body(program_, around), around_(around) {}
   BodyWriter(const BodyWriter &) = delete;
   BodyWriter &operator=(const BodyWriter &) = delete;
 

@@ -77,8 +77,9 @@ Shape conv_shape(const char *op, const Conv &how, const Shape &x, const Shape &w
   return y;
 }
 
-Id conv(Emit &e, Id x, Id weights, Id bias, const Conv &how) {
+Id conv(Emit &e, Id x, Id weights, Id bias, Conv how) {
   check("conv", how);
+  how.bfloat16 |= e.bfloat16;
   std::vector<Id> src{x, weights};
   if (bias != none) src.push_back(bias);
   return e.value(std::make_shared<ConvOp>(how, Fused{bias != none}), src);

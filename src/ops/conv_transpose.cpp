@@ -50,7 +50,7 @@ struct ConvTransposeOp final : OpOf<ConvTransposeOp, attributes::ConvTranspose> 
 
 }  // namespace
 
-Id conv_transpose(Emit &e, Id x, Id weights, const Conv &how, const std::vector<int64_t> &output_padding) {
+Id conv_transpose(Emit &e, Id x, Id weights, Conv how, const std::vector<int64_t> &output_padding) {
   check("conv_transpose", how);
   if (how.padding == Padding::causal || output_padding.size() != how.strides.size())
     fail(Code::invalid_argument, "conv_transpose: expected padding valid or same and output_padding of ",
@@ -59,6 +59,7 @@ Id conv_transpose(Emit &e, Id x, Id weights, const Conv &how, const std::vector<
     if (output_padding[i] < -1 || output_padding[i] >= how.strides[i])
       fail(Code::invalid_argument, "conv_transpose: output_padding must be less than strides, got ",
            numbers(output_padding), " and ", numbers(how.strides));
+  how.bfloat16 |= e.bfloat16;
   return e.value(std::make_shared<ConvTransposeOp>(how, output_padding), {x, weights});
 }
 

@@ -16,6 +16,9 @@ void store(double v, DType dtype, void *to);
 class Emit {
  public:
   explicit Emit(Program &program) : program(program) {}
+  // Of a body in the Program that `around` writes.
+  Emit(Program &body, const Emit &around)
+      : program(body), scope(around.scope), mixed(around.mixed), bfloat16(around.bfloat16) {}
 
   Id input(std::string name, DType dtype, const Shape &shape);
   Id state(std::string name, DType dtype, const Shape &shape);
@@ -35,8 +38,13 @@ class Emit {
   DType dtype(Id v) const { return program[v].dtype; }
   int rank(Id v) const { return shape(v).rank(); }
 
+  // Do layers that are asked for it round the operands of their products? missing: it is refused.
+  enum class Mixed { no, yes, missing };
+
   Program &program;
   std::string scope;
+  Mixed mixed = Mixed::no;
+  bool bfloat16 = false;  // products are of operands that are rounded to it, and so are those of their gradients
 };
 
 // One step as its gradient rule sees it.

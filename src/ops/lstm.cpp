@@ -84,7 +84,7 @@ struct LstmOp final : OpOf<LstmOp, attributes::Lstm> {
 }  // namespace
 
 LstmValues lstm(Emit &e, Id x, Id kernel, Id recurrent_kernel, Id bias, Id h0, Id c0, Id mask, bool go_backwards) {
-  auto dst = e.step(std::make_shared<LstmOp>(go_backwards), {x, kernel, recurrent_kernel, bias, h0, c0, mask});
+  auto dst = e.step(std::make_shared<LstmOp>(go_backwards), {rounded(e, x), rounded(e, kernel), rounded(e, recurrent_kernel), bias, h0, c0, mask});
   return {dst[lstm_dst::y], dst[lstm_dst::h], dst[lstm_dst::c]};
 }
 

@@ -22,7 +22,8 @@ Id flat_weights(Emit &e, const MatMul &how, Id a, Id b, Id dc) {
   const Shape w = e.shape(b);
   int64_t k = w[how.transpose_b ? 1 : 0], n = w[how.transpose_b ? 0 : 1];
   Id rows = reshape(e, a, 0, {free_dim, k}), diff = reshape(e, dc, 0, {free_dim, n});
-  return how.transpose_b ? matmul(e, diff, rows, {true, false}) : matmul(e, rows, diff, {true, false});
+  const MatMul product{true, false, how.bfloat16};
+  return how.transpose_b ? matmul(e, diff, rows, product) : matmul(e, rows, diff, product);
 }
 
 // The gradient of v, summed over the batch axes along which v was broadcast to meet `other`.
@@ -59,12 +60,15 @@ void MatMulOp::gradient(Gradient &g) const {
   Id a = g.src(0), b = g.src(1), dc = g.diff_dst();
   if (dc == none) return;
   bool ta = how.transpose_a, tb = how.transpose_b;
-  if (g.wants(0)) g.set(0, summed(e, ta ? matmul(e, b, dc, {tb, true}) : matmul(e, dc, b, {false, !tb}), a, b));
+  auto product = [&](Id left, Id right, bool transpose_left, bool transpose_right) {
+    return matmul(e, left, right, {transpose_left, transpose_right, how.bfloat16});
+  };
+  if (g.wants(0)) g.set(0, summed(e, ta ? product(b, dc, tb, true) : product(dc, b, false, !tb), a, b));
   if (g.wants(1)) {
     if (is_flat(e, how, a, b))
       g.set(1, flat_weights(e, how, a, b, dc));
     else
-      g.set(1, summed(e, tb ? matmul(e, dc, a, {true, ta}) : matmul(e, a, dc, {!ta, false}), b, a));
+      g.set(1, summed(e, tb ? product(dc, a, true, ta) : product(a, dc, !ta, false), b, a));
   }
   if (g.wants(2)) {
     std::vector<int> rows;
@@ -75,6 +79,7 @@ void MatMulOp::gradient(Gradient &g) const {
 
 Id matmul(Emit &e, Id a, Id b, MatMul how, Id bias) {
   std::vector<Id> src{a, b};
+  how.bfloat16 |= e.bfloat16;
   if (bias != none) src.push_back(bias);
   return e.value(std::make_shared<MatMulOp>(how, Fused{bias != none}), src);
 }

@@ -32,6 +32,8 @@ Id cast(Emit &e, Id x, DType to);  // x itself when it has that dtype; floats ar
 // float32 rounded to floats of so many bits, of two nearest the even one; past the largest of them infinity. No
 // gradient passes.
 Id reduce_precision(Emit &e, Id x, int exponent_bits, int mantissa_bits);
+// x, rounded to bfloat16 where products are of such operands; the gradient passes.
+Id rounded(Emit &e, Id x);
 // The first `keep` axes of `like`, then `tail`, filled with v. Only the shape of `like` is read.
 Id fill(Emit &e, DType dtype, double v, Id like, int keep, const Shape &tail);
 Id broadcast_like(Emit &e, Id x, Id like);  // x seen with the shape of like, by NumPy's rule
@@ -141,7 +143,8 @@ Chosen non_max_suppression(Emit &e, Id boxes, Id scores, const Suppression &how)
 // ---- products ----------------------------------------------------------------------------------------------------
 struct MatMul {
   bool transpose_a = false, transpose_b = false;
-  void fields(auto &f) const { f("transpose_a", transpose_a), f("transpose_b", transpose_b); }
+  bool bfloat16 = false;  // both sides are rounded to it; set where Emit says so
+  void fields(auto &f) const { f("transpose_a", transpose_a), f("transpose_b", transpose_b), f("bfloat16", bfloat16); }
 };
 // a (N, M, K) x b (N, K, L) or (K, L) [+ bias (L)] -> (N, M, L); leading axes broadcast.
 Id matmul(Emit &e, Id a, Id b, MatMul how = {}, Id bias = none);
@@ -167,16 +170,17 @@ struct Conv {
   std::vector<int64_t> strides{1, 1}, dilation{1, 1};  // of one to three axes
   Padding padding = Padding::valid;
   int64_t groups = 1;
+  bool bfloat16 = false;  // as of a MatMul
   void fields(auto &f) const {
-    f("strides", strides), f("dilation", dilation), f("padding", padding), f("groups", groups);
+    f("strides", strides), f("dilation", dilation), f("padding", padding), f("groups", groups), f("bfloat16", bfloat16);
   }
 };
 // x (B, H, W, C), weights (KH, KW, C / groups, F) [+ bias (F)] -> (B, OH, OW, F), or with one axis or three for H W.
 // Causal pads the last of them only.
-Id conv(Emit &e, Id x, Id weights, Id bias, const Conv &how);
+Id conv(Emit &e, Id x, Id weights, Id bias, Conv how);
 // The gradient of a convolution by its input, as a layer: x (B, H, W, C), weights (KH, KW, F, C) -> (B, OH, OW, F).
 // output_padding: what the output has beyond the places that the last windows reach; -1: Keras's default.
-Id conv_transpose(Emit &e, Id x, Id weights, const Conv &how, const std::vector<int64_t> &output_padding);
+Id conv_transpose(Emit &e, Id x, Id weights, Conv how, const std::vector<int64_t> &output_padding);
 struct Pool {
   bool average = false;
   std::vector<int64_t> size{2, 2}, strides{2, 2};  // of one to three axes

@@ -25,4 +25,8 @@ Id reduce_precision(Emit &e, Id x, int exponent_bits, int mantissa_bits) {
   return e.value(std::make_shared<ReducePrecisionOp>(exponent_bits, mantissa_bits), {x});
 }
 
+Id rounded(Emit &e, Id x) {
+  return e.bfloat16 && x != none ? straight_through(e, reduce_precision(e, x, 8, 7), x) : x;
+}
+
 }  // namespace dl4::ops

@@ -48,7 +48,7 @@ struct ScanOp final : OpOf<ScanOp> {
 // Writes a body, and then the scan. What does not depend on a state is done outside, once or for all steps at once.
 class Scan {
  public:
-  explicit Scan(Emit &e) : body(program_), e_(e) { body.scope = e.scope; }
+  explicit Scan(Emit &e) : body(program_, e), e_(e) {}
   Scan(const Scan &) = delete;
   Scan &operator=(const Scan &) = delete;
 

@@ -145,10 +145,11 @@ class Backward {
       if (outside != in_order_.end()) return [stack = outside->second](const Scan::Values &) { return stack; };
       return [number = s_.output(v, true)](const Scan::Values &values) { return values.outputs[number]; };
     };
+    const MatMul how{true, false, product->how.bfloat16};
     last_.push_back([=, this, rows = stacked(left), diffs = stacked(right)](const Scan::Values &v) {
       Emit &e = g_.e;
       Id x = reshape(e, rows(v), 0, {free_dim, a[1]}), y = reshape(e, diffs(v), 0, {free_dim, d[1]});
-      g_.set(at, matmul(e, x, y, {true, false}));
+      g_.set(at, matmul(e, x, y, how));
     });
     return true;
   }

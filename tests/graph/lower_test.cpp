@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "ops/matmul.hpp"
 #include "ops/op.hpp"
 
 namespace dl4::graph {
@@ -97,6 +98,62 @@ TEST(Lower, StatesOfRecurrentLayersAreInputsAndOutputs) {
   EXPECT_EQ(all.states, 2u);
   EXPECT_EQ(values(all.program, all.program.inputs), "x (?, ?, 3), lstm/rnn_state (?, 2), lstm/rnn_state_1 (?, 2)");
   EXPECT_EQ(all.program.outputs.size(), 3u);
+}
+
+// Of the products, in order: are their operands rounded?
+std::string rounded(const ops::Program &p) {
+  std::string found;
+  for (const ops::Step &s : p.steps)
+    if (const auto *product = ops::as<ops::MatMulOp>(s))
+      found += text(found.empty() ? "" : " ", s.scope, ':', product->how.bfloat16);
+  return found;
+}
+
+TEST(Lower, MixedLayersRoundInTrainingAlone) {
+  Net net;
+  net.graph = std::make_shared<Graph>(Settings{.seed = 3, .emulate_bfloat16 = true});
+  const Node x = net.input("x", {free_dim, 8});
+  const Json mixed{{"units", 3}, {"dtype", "mixed_bfloat16"}};
+  const Node y = net.add("Dense", "b", {{"units", 2}}, net.add("Dense", "a", mixed, x));
+  const Model m = net.model({x}, {y});
+  EXPECT_EQ(rounded(inference(m).program), "a:0 b:0");
+  EXPECT_EQ(rounded(inference(m, {.training = true, .gradients = {}}).program), "a:1 b:0");
+  EXPECT_EQ(rounded(inference(m, {.training = true, .gradients = {"a/kernel"}}).program),
+            "a:1 b:0 b:0 a:1");
+  EXPECT_EQ(m.graph().architecture({x}, {y}).layers[1].config.value("dtype", ""), "mixed_bfloat16");
+}
+
+TEST(Lower, LayersInsideOthersRoundAsTheySay) {
+  for (const bool inside : {false, true}) {
+    Net net;
+    net.graph = std::make_shared<Graph>(Settings{.seed = 3, .emulate_bfloat16 = true});
+    const Node x = net.input("x", {free_dim, 4, 8});
+    Json inner{{"class_name", "Dense"}, {"config", {{"units", 3}}}}, outer;
+    (inside ? inner["config"] : outer)["dtype"] = "mixed_bfloat16";
+    outer["layer"] = inner;
+    const Node y = net.add("TimeDistributed", "outer", outer, x);
+    const Model m = net.model({x}, {y});
+    EXPECT_EQ(rounded(inference(m, {.training = true, .gradients = {}}).program), "outer/dense:1");
+    const Json config = m.graph().architecture({x}, {y}).layers[1].config;
+    EXPECT_EQ((inside ? config.at("layer").at("config") : config).value("dtype", ""), "mixed_bfloat16");
+  }
+}
+
+TEST(Lower, MixedLayersAreRefusedWhereTheirProductsAreMissing) {
+  ops::Program p;
+  ops::Emit e(p);
+  EXPECT_FALSE(kinds::rounds(e, "a"));
+  e.mixed = ops::Emit::Mixed::yes;
+  EXPECT_TRUE(kinds::rounds(e, "a"));
+  e.mixed = ops::Emit::Mixed::missing;
+  try {
+    kinds::rounds(e, "a");
+    FAIL();
+  } catch (const Error &error) {
+    EXPECT_EQ(error.code, Code::unsupported);
+    EXPECT_TRUE(std::string(error.what()).starts_with("layer \"a\": \"dtype\": expected a processor with AVX512_BF16"))
+        << error.what();
+  }
 }
 
 }  // namespace

@@ -119,7 +119,7 @@ TEST(Registry, RefusesWrongAttributes) {
           "\"kernel_initializer\": Constant: unknown attribute \"valu\"; did you mean \"value\"?");
   refused({{"units", 3}, {"kernel_initializer", {{"class_name", "Zeros"}, {"version", 99}}}}, "has version 99",
           Code::version);
-  refused({{"units", 3}, {"dtype", "float16"}}, "only float32 is supported", Code::unsupported);
+  refused({{"units", 3}, {"dtype", "float16"}}, "expected float32, or for a layer of a graph mixed_bfloat16", Code::unsupported);
   refused(Json::array({1}), "expected an object of attributes");
 }
 

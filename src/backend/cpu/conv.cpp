@@ -15,6 +15,7 @@ kernels::Conv conv_at(const ops::ConvOp &op, const Shape &x, const Shape &w) {
   const ops::Conv &how = op.how;
   kernels::Conv c;
   c.n = x[0], c.c = x.last(), c.oc = w.last(), c.groups = how.groups;
+  c.bfloat16 = how.bfloat16;
   struct Axis {
     int64_t &n, &taps, &out, &stride, &dilation, &before, &after;
   };

@@ -41,6 +41,7 @@ std::unique_ptr<Kernel> matmul(const ops::MatMulOp &op, const Site &site) {
   g.ldb = b[-1];
   g.ldc = g.n;
   g.bias = op.fused.bias;
+  g.bfloat16 = op.how.bfloat16;
   g.epilogue = epilogue_of(op.fused.activation);
   auto b_constant = site.constant_source(1);
   if (out.elements() == 0) return dispatch::nothing();

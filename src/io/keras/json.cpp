@@ -2,12 +2,14 @@
 #include "io/keras/json.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <string_view>
 
 #include "base/error.hpp"
 #include "graph/model.hpp"
 #include "io/keras/operations.hpp"
 #include "io/keras/policies.hpp"
+#include "kinds/field.hpp"
 #include "kinds/kind.hpp"
 
 namespace dl4::io::keras {
@@ -178,6 +180,12 @@ void need_registered(const Json &j, const std::string &name, const std::string &
         .with("layer", name);
 }
 
+constexpr const char *inner_keys[] = {"layer", "backward_layer", "cell"};
+bool has_inner(const Json &config) {
+  return config.contains("cells") || std::any_of(std::begin(inner_keys), std::end(inner_keys),
+                                                 [&](const char *key) { return config.contains(key); });
+}
+
 // f of the config of each layer inside a layer.
 template <class F>
 Json with_inner(const Json &config, F f) {
@@ -187,7 +195,7 @@ Json with_inner(const Json &config, F f) {
     return to;
   };
   Json to = config;
-  for (const char *key : {"layer", "backward_layer", "cell"})
+  for (const char *key : inner_keys)
     if (const Json *inner = config.find(key); inner && inner->is_object()) to[key] = changed(*inner);
   if (const Json *cells = config.find("cells"); cells && cells->is_array()) {
     Json list = Json::array();
@@ -197,12 +205,17 @@ Json with_inner(const Json &config, F f) {
   return to;
 }
 
-// Without the types that a file's layers compute in: here it is float32. Those that quantize are said in our words.
+// Without the types that a file's layers compute in: here it is float32, but for products in mixed_bfloat16, which of a
+// wrapper the layer inside decides. Types that quantize are said in our words.
 Json in_float32(const Json &layer, const Json &config) {
   const Json *name = layer.find("class_name");
   Json to =
       with_inner(with_quantization(name && name->is_string() ? name->get<std::string>() : "", config), in_float32);
-  if (!floats_of(to).empty()) to.erase("dtype");
+  const std::string floats = floats_of(to);
+  if (floats == kinds::mixed_bfloat16 && !has_inner(to))
+    to["dtype"] = floats;
+  else if (!floats.empty())
+    to.erase("dtype");
   return to;
 }
 

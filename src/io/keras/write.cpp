@@ -9,6 +9,7 @@
 #include "io/keras/json.hpp"
 #include "io/keras/operations.hpp"
 #include "io/keras/policies.hpp"
+#include "kinds/field.hpp"
 #include "kinds/signatures.hpp"
 
 namespace dl4::io::keras {
@@ -256,6 +257,7 @@ class Writer {
     if (l.calls.size() != 1) refuse(l.name, "as an operation in Keras's files it is called once");
     Json args = Json::array(), kwargs = Json::object(), config = l.config;
     config.erase("trainable");
+    if (config.value("dtype", nullptr) == kinds::mixed_bfloat16) config.erase("dtype");  // Keras's follow their operands
     for (const Ref &ref : l.calls[0].inputs) args.push_back(value(l.name, ref, true));
     const KerasOperation *known = keras_operation_of(l.class_name);
     std::string name(known ? known->name : l.class_name);

@@ -6,6 +6,7 @@
 
 #include "backend/cpu/dispatch/libraries.hpp"
 #include "backend/cpu/dispatch/products.hpp"
+#include "backend/cpu/dispatch/sliced.hpp"
 #include "backend/cpu/kernels/conv/patches.hpp"
 
 namespace dl4::dispatch {
@@ -264,9 +265,30 @@ std::unique_ptr<Kernel> conv_by_row(const Site &site, const kernels::Conv &c, co
   return product(site, g, product_slices(site, g), weights);
 }
 
+// Of rounded operands, by the shape alone. Few channels on either side leave most of a product's vectors empty.
+bool multiplies_rounded(const Site &site, const kernels::Conv &c, const char *kernel) {
+  return c.bfloat16 && c.groups == 1 && c.oc >= 16 && c.c >= 8 && site.allows(kernel);
+}
+// Weights that a session keeps in bfloat16, where products of rounded numbers are ahead of fewer products.
+bool rounds_pixels(const Site &site, const ConvAt &at) {
+  constexpr int64_t least_taps = 64;
+  const kernels::Conv &c = at.c;
+  return at.in == kernels::WeightType::bfloat16 && at.weights && at.weights->forms && !at.is_empty() && !c.is_3d() &&
+         c.groups == 1 && c.oc >= 32 && checked_mul(c.kh, c.kw, c.c) >= least_taps && !fits_winograd(at, false) &&
+         !few_channels(c, at.t) && !site.cutting.portable && !site.cutting.by_row && site.allows("bf16_conv") &&
+         cpu::has_bfloat16_products();
+}
+kernels::Conv in_float32(kernels::Conv c) {
+  c.bfloat16 = false;
+  return c;
+}
+
 }  // namespace
 
 std::unique_ptr<Kernel> conv(const Site &site, const kernels::Conv &c, const kernels::Constant *weights) {
+  if (multiplies_rounded(site, c, "bf16_conv"))
+    if (auto kernel = kernels::blocked_conv(c, conv_slices(site, c), nullptr)) return kernel;
+  if (c.bfloat16) return with_rounded(site, conv(site, in_float32(c), nullptr));
   if (site.cutting.by_row && is_by_row(c)) return conv_by_row(site, c, weights);
   const bool one_window = weights && is_one_window(c);
   if (one_window || (many_weights(c, weights, thresholds(site.cutting).convs) && is_product(c))) {
@@ -277,15 +299,26 @@ std::unique_ptr<Kernel> conv(const Site &site, const kernels::Conv &c, const ker
     g.bias = c.bias, g.epilogue = c.epilogue, g.dtype = c.dtype;
     return product(site, g, product_slices(site, g), weights);
   }
-  return choose<ConvAt>(site, forward(),
-                        {c, conv_slices(site, c), weights, thresholds(site.cutting).convs, site.weights});
+  const ConvAt at{c, conv_slices(site, c), weights, thresholds(site.cutting).convs, site.weights};
+  if (rounds_pixels(site, at)) {
+    kernels::Conv rounded = c;
+    rounded.bfloat16 = true;
+    return kernels::blocked_conv(rounded, at.slices, weights);
+  }
+  return choose<ConvAt>(site, forward(), at);
 }
 
 std::unique_ptr<Kernel> conv_data(const Site &site, const kernels::Conv &c, const kernels::Constant *weights) {
+  if (multiplies_rounded(site, c, "bf16_conv_data"))
+    if (auto kernel = kernels::blocked_conv_data(c, conv_slices(site, c), nullptr)) return kernel;
+  if (c.bfloat16) return with_rounded(site, conv_data(site, in_float32(c), nullptr));
   return choose<ConvAt>(site, by_source(), {c, conv_slices(site, c), weights, thresholds(site.cutting).convs});
 }
 
 std::unique_ptr<Kernel> conv_weights(const Site &site, const kernels::Conv &c) {
+  if (multiplies_rounded(site, c, "bf16_conv_weights"))
+    if (auto kernel = kernels::blocked_conv_weights(c, conv_slices(site, c))) return kernel;
+  if (c.bfloat16) return with_rounded(site, conv_weights(site, in_float32(c)));
   return choose<ConvAt>(site, by_weights(), {c, conv_slices(site, c), nullptr, thresholds(site.cutting).convs});
 }
 
@@ -298,6 +331,7 @@ std::vector<std::string> conv_switches() {
   std::vector<std::string> all;
   for (const auto &list : {switches<ConvAt>(forward()), switches<ConvAt>(by_source()), switches<ConvAt>(by_weights())})
     all.insert(all.end(), list.begin(), list.end());
+  for (const char *name : {"bf16_conv", "bf16_conv_data", "bf16_conv_weights"}) all.emplace_back(name);
   return all;
 }
 

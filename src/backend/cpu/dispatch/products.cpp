@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "backend/cpu/dispatch/libraries.hpp"
+#include "backend/cpu/dispatch/sliced.hpp"
 #include "backend/cpu/kernels/gemm/amx_gemm.hpp"
 #include "backend/cpu/kernels/gemm/gemm_cut.hpp"
 #include "backend/cpu/kernels/gemm/narrow_gemm.hpp"
@@ -304,13 +305,40 @@ int64_t product_slices(const Site &site, const Gemm &given) {
   return std::max<int64_t>(1, site.cutting.slices(parts, product_microseconds(g)));
 }
 
+namespace {
+
+// Without tiles by the shape alone: kernels of rounded operands sum in different orders.
+std::unique_ptr<Kernel> product_of_rounded(const Site &site, Gemm g, int64_t slices) {
+  Product at = product_at(g, slices, nullptr, thresholds(site.cutting).products);
+  at.tiles = site.allows("amx_gemm");
+  if (has_work_for_tiles(at)) return kernels::amx_gemm(g, slices, nullptr, 1);
+  if (g.m >= 8 && g.n >= 8 && g.k >= 8 && site.allows("bf16_gemm")) return kernels::blocked_gemm(g, slices);
+  g.bfloat16 = false;
+  return with_rounded(site, product(site, g, slices));
+}
+
+// Many rows by weights that a session keeps in bfloat16, where the processor multiplies such numbers.
+bool rounds_rows(const Site &site, const Gemm &g, const Constant *b) {
+  constexpr int64_t least_rows = 8, least_side = 64;
+  return site.weights == WeightType::bfloat16 && b && b->forms && g.stride_b == 0 && !g.trans_a && !g.by_row &&
+         checked_mul(g.batch, g.m) >= least_rows && std::min(g.n, g.k) >= least_side && !site.cutting.portable &&
+         site.allows("bf16_gemm") && cpu::has_bfloat16_products();
+}
+
+}  // namespace
+
 std::unique_ptr<Kernel> product(const Site &site, const Gemm &given, int64_t slices, const Constant *b) {
   Gemm g = kernels::dense(given);
   if (g.batch == 0 || g.m == 0 || g.n == 0) return nothing();
   if (g.k == 0) return reference(g, slices);
+  if (g.bfloat16) return product_of_rounded(site, g, slices);
   g.by_row = site.cutting.by_row;
   Product at = product_at(g, slices, b, thresholds(site.cutting).products);
   const int64_t rows = g.by_row ? 1 : checked_mul(g.batch, g.m);
+  if (rounds_rows(site, g, b)) {
+    g.bfloat16 = true;
+    return kernels::blocked_gemm(g, slices, b);
+  }
   if (thresholds(site.cutting).pays(site.weights, rows, g.n, g.k)) at.weights = site.weights;
   at.math = site.math;
   at.tiles = site.allows("amx_gemm");
@@ -327,12 +355,14 @@ std::unique_ptr<Kernel> product_by_item(const Site &site, const Gemm &given, std
                                         int64_t slices) {
   Gemm g = given;
   g.by_row = site.cutting.by_row;
-  return choose<ByItem>(site, products_by_item(), {g, axes, slices, product_microseconds(g)});
+  auto kernel = choose<ByItem>(site, products_by_item(), {g, axes, slices, product_microseconds(g)});
+  return g.bfloat16 ? with_rounded(site, std::move(kernel)) : std::move(kernel);
 }
 
 std::vector<std::string> product_switches() {
   auto names = switches<Product>(products()), more = switches<ByItem>(products_by_item());
   names.insert(names.end(), more.begin(), more.end());
+  names.emplace_back("bf16_gemm");
   return names;
 }
 

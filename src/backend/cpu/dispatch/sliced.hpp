@@ -49,6 +49,9 @@ inline std::unique_ptr<kernels::Kernel> with_args(std::unique_ptr<kernels::Kerne
   return std::make_unique<Picked>(std::move(inner), in, out);
 }
 
+// The kernel, whose arguments are the site's, with its first two sources rounded to bfloat16 in a phase of their own.
+std::unique_ptr<kernels::Kernel> with_rounded(const Site &site, std::unique_ptr<kernels::Kernel> inner);
+
 // A block of elements that is a whole number of cache lines, so that no two slices write to one line.
 inline constexpr int64_t line_block = 64;
 

@@ -25,16 +25,20 @@ std::unique_ptr<Kernel> blocked_conv(const Conv &c, int64_t slices, const Consta
   const bool by_filters = out >= checked_mul(slices, packed_panel) && checked_mul(taps, out) > checked_mul(g.m, in);
   const GemmCut cut = kernels::cut(g, slices, by_filters ? g.m + 1 : 16, 1, packed_panel);
   const Blocks most(g.m, g.n, g.k, g.k);
-  const bool plain = is_plain(c);
+  const bool plain = is_plain(c) && !c.bfloat16;
+  const LaidProduct multiply{c.bfloat16};
   const int64_t form_floats = packed_floats(taps, out);  // of a group
   std::shared_ptr<const Packed> form;
   if (weights)
-    form = weights->packed(text("conv panels ", taps, 'x', c.oc, " in ", c.groups), [&] {
-      auto all = std::make_shared<const PackedFloats>(checked_mul(c.groups, form_floats));
-      for (int64_t i = 0; i < c.groups; ++i)
-        pack_b(taps, out, weights->data + i * out, c.oc, false, all->floats() + i * form_floats);
-      return all;
-    });
+    form = weights->packed(text(c.bfloat16 ? "conv bf16 panels " : "conv panels ", taps, 'x', c.oc, " in ", c.groups),
+                           [&] {
+                             auto all = std::make_shared<const PackedFloats>(checked_mul(c.groups, form_floats));
+                             for (int64_t i = 0; i < c.groups; ++i) {
+                               pack_b(taps, out, weights->data + i * out, c.oc, false, all->floats() + i * form_floats);
+                               multiply.panels(taps, out, all->floats() + i * form_floats);
+                             }
+                             return all;
+                           });
   const int64_t a_floats = plain ? 0 : most.a_floats();
   const int64_t each = round_up(checked_add(a_floats, form ? 0 : most.b_floats()), 16);
   auto run = [=](int64_t slice, const Run &r) noexcept {
@@ -44,22 +48,26 @@ std::unique_ptr<Kernel> blocked_conv(const Conv &c, int64_t slices, const Consta
     for (int64_t item = p.item0; item < p.item1; ++item) {
       const float *packed = form ? static_cast<const PackedFloats &>(*form).floats() + item * form_floats : nullptr;
       auto lay_weights = [&](int64_t j, int64_t n, int64_t, int64_t) {
-        if (!packed) pack_b(taps, n, r.in<float>(1) + item * out + j, c.oc, false, panels);
+        if (packed) return;
+        pack_b(taps, n, r.in<float>(1) + item * out + j, c.oc, false, panels);
+        multiply.panels(taps, n, panels);
       };
       auto lay_windows = [&](int64_t i, int64_t m, int64_t, int64_t) {
-        if (!plain) put_patches(c, src, item, i, m, 0, taps, room, most.lda, [](int64_t) {});
+        if (plain) return;
+        put_patches(c, src, item, i, m, 0, taps, room, most.lda, [](int64_t) {});
+        multiply.rows(m, taps, room, most.lda);
       };
       by_blocks(most, {p.row0, p.row1}, {p.col0, p.col1}, taps, lay_windows, lay_weights,
                 [&](int64_t i, int64_t m, int64_t j, int64_t n, int64_t, int64_t) {
                   float *to = r.out<float>(0) + i * c.oc + item * out + j;
-                  packed_gemm(m, n, taps, plain ? src + i * c.c + item * in : room, plain ? c.c : most.lda,
-                              packed ? packed + j * taps : panels, bias ? bias + item * out + j : nullptr, 0, to, c.oc,
-                              c.epilogue.relu);
+                  multiply(m, n, taps, plain ? src + i * c.c + item * in : room, plain ? c.c : most.lda,
+                           packed ? packed + j * taps : panels, bias ? bias + item * out + j : nullptr, 0, to, c.oc,
+                           c.epilogue.relu);
                   if (c.epilogue && !c.epilogue.relu) c.epilogue(to, m, n, c.oc);
                 });
     }
   };
-  return make_kernel("blocked_conv", cut.slices, run, checked_mul(cut.slices, each, 4));
+  return make_kernel(c.bfloat16 ? "bf16_conv" : "blocked_conv", cut.slices, run, checked_mul(cut.slices, each, 4));
 }
 
 }  // namespace dl4::kernels

@@ -106,7 +106,7 @@ std::unique_ptr<Kernel> blocked_conv_data(const Conv &c, int64_t slices, const C
   const GemmCut cut = kernels::cut(g, slices, by_channels ? g.m + 1 : 16, 1, packed_panel);
 
   std::shared_ptr<const Packed> form;
-  if (weights) {
+  if (weights && !c.bfloat16) {
     std::string key = "conv data panels";
     for (int64_t v :
          {c.c,  c.oc,       c.groups,   c.d,        c.h,     c.w,     c.od,    c.oh,        c.ow,      c.kd,      c.kh,
@@ -122,6 +122,7 @@ std::unique_ptr<Kernel> blocked_conv_data(const Conv &c, int64_t slices, const C
   }
   a_floats = round_up(a_floats, 16), b_floats = form ? 0 : round_up(b_floats, 16);
   const int64_t each = round_up(checked_add(a_floats, b_floats, dense ? 0 : c_floats), 16);
+  const LaidProduct multiply{c.bfloat16};
 
   auto run = [=, classes = std::move(classes)](int64_t slice, const Run &r) noexcept {
     float *const room = static_cast<float *>(r.scratch) + slice * each, *const panels = room + a_floats;
@@ -148,21 +149,27 @@ std::unique_ptr<Kernel> blocked_conv_data(const Conv &c, int64_t slices, const C
             form ? static_cast<const PackedFloats &>(*form).floats() + item * form_floats + of.form_at : nullptr;
         by_blocks(
             most, {p.row0, p.row1}, {p.col0, p.col1}, of.k,
-            [&](int64_t i, int64_t m, int64_t, int64_t) { gather(c, of, r.in<float>(0), item, i, m, room, most.lda); },
+            [&](int64_t i, int64_t m, int64_t, int64_t) {
+              gather(c, of, r.in<float>(0), item, i, m, room, most.lda);
+              multiply.rows(m, of.k, room, most.lda);
+            },
             [&](int64_t j, int64_t n, int64_t, int64_t) {
-              if (!packed) pack(c, of, r.in<float>(1), item, j, n, panels);
+              if (packed) return;
+              pack(c, of, r.in<float>(1), item, j, n, panels);
+              multiply.panels(of.k, n, panels);
             },
             [&](int64_t i, int64_t m, int64_t j, int64_t n, int64_t, int64_t) {
               float *to = dense ? diff_src + i * c.c + item * in + j : sums;
-              packed_gemm(m, n, of.k, room, most.lda, packed ? packed + j * of.k : panels, nullptr, 0, to,
-                          dense ? c.c : n);
+              multiply(m, n, of.k, room, most.lda, packed ? packed + j * of.k : panels, nullptr, 0, to,
+                       dense ? c.c : n);
               if (!dense)
                 each_pixel(i, m, [&](int64_t row, float *at) { std::copy_n(sums + row * n, n, at + item * in + j); });
             });
       }
     }
   };
-  return make_kernel("blocked_conv_data", cut.slices, run, checked_mul(cut.slices, each, 4));
+  return make_kernel(c.bfloat16 ? "bf16_conv_data" : "blocked_conv_data", cut.slices, run,
+                     checked_mul(cut.slices, each, 4));
 }
 
 }  // namespace dl4::kernels

@@ -25,6 +25,7 @@ std::unique_ptr<Kernel> blocked_conv_weights(const Conv &c, int64_t slices) {
   }
   const int64_t a_floats = round_up(most.a_floats(), 16), b_floats = round_up(most.b_floats(), 16);
   const int64_t row_floats = round_up(most.cols, 16);
+  const LaidProduct multiply{c.bfloat16};
   const int64_t each = round_up(checked_add(a_floats, b_floats, row_floats, widest), 16);
   auto run = [=](int64_t slice, const Run &r) noexcept {
     const GemmPart p = cut.part_of(g, slice);
@@ -43,28 +44,32 @@ std::unique_ptr<Kernel> blocked_conv_weights(const Conv &c, int64_t slices) {
           [&](int64_t i, int64_t m, int64_t l, int64_t ks) {
             const int64_t dims[2] = {m, ks}, across[2] = {1, c.oc}, to[2] = {most.lda, 1};
             copy_strided(sizeof(float), 2, dims, of_group + l * c.oc + i, across, room, to);
+            multiply.rows(m, ks, room, most.lda);
           },
           [&](int64_t j, int64_t n, int64_t l, int64_t ks) {
             const int64_t width = round_up(n, packed_panel);
             if (width == packed_panel) {
               auto pad = [&](int64_t row) { put_zeros(panels + row * packed_panel + n, packed_panel - n); };
-              return put_patches(c, src, item, l, ks, j, j + n, panels, packed_panel, pad);
+              put_patches(c, src, item, l, ks, j, j + n, panels, packed_panel, pad);
+            } else {
+              put_zeros(window + n, width - n);
+              put_patches(c, src, item, l, ks, j, j + n, window, 0, [&](int64_t row) {
+                for (int64_t col = 0; col < width; col += packed_panel)
+                  std::copy_n(window + col, packed_panel, panels + col * ks + row * packed_panel);
+              });
             }
-            put_zeros(window + n, width - n);
-            put_patches(c, src, item, l, ks, j, j + n, window, 0, [&](int64_t row) {
-              for (int64_t col = 0; col < width; col += packed_panel)
-                std::copy_n(window + col, packed_panel, panels + col * ks + row * packed_panel);
-            });
+            multiply.panels(ks, n, panels);
           },
           [&](int64_t i, int64_t m, int64_t j, int64_t n, int64_t l, int64_t ks) {
             float *to = sums + (i - p.row0) * p.cols() + j - p.col0;
-            packed_gemm(m, n, ks, room, most.lda, panels, l ? to : nullptr, p.cols(), to, p.cols());
+            multiply(m, n, ks, room, most.lda, panels, l ? to : nullptr, p.cols(), to, p.cols());
           });
       const int64_t dims[2] = {p.cols(), p.rows()}, across[2] = {1, p.cols()}, to[2] = {c.oc, 1};
       copy_strided(sizeof(float), 2, dims, sums, across, r.out<float>(0) + p.col0 * c.oc + item * out + p.row0, to);
     }
   };
-  return make_kernel("blocked_conv_weights", cut.slices, run, checked_mul(cut.slices, each, 4));
+  return make_kernel(c.bfloat16 ? "bf16_conv_weights" : "blocked_conv_weights", cut.slices, run,
+                     checked_mul(cut.slices, each, 4));
 }
 
 }  // namespace dl4::kernels

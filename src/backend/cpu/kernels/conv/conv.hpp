@@ -27,6 +27,7 @@ struct Conv {
   Epilogue epilogue = {};                                                               // forward only
   DType dtype = DType::f32;                                                             // of all arguments
   int64_t d = 1, kd = 1, od = 1, stride_d = 1, dil_d = 1, pad_front = 0, pad_back = 0;  // of volumes
+  bool bfloat16 = false;  // both operands are rounded to it first
 
   bool is_3d() const { return d != 1 || kd != 1 || od != 1; }
   bool is_empty() const {

@@ -299,7 +299,9 @@ std::shared_ptr<const TileColumns> tile_columns(const Gemm &g, const Constant &b
 }  // namespace
 
 std::unique_ptr<Kernel> amx_gemm(const Gemm &given, int64_t slices, const Constant *constant, int count) {
-  const MultiplyTiles by = count == most_tile_products ? multiply_tiles<most_tile_products> : multiply_tiles<3>;
+  const MultiplyTiles by = count == most_tile_products ? multiply_tiles<most_tile_products>
+                           : count == 1                ? multiply_tiles<1>
+                                                       : multiply_tiles<3>;
   Gemm g = dense(given);
   if (g.k <= 0 || g.by_row || (g.trans_a && g.trans_b)) return nullptr;
   std::shared_ptr<const TileColumns> columns;

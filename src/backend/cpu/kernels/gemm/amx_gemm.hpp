@@ -18,8 +18,8 @@ namespace dl4::kernels {
 bool has_tiles() noexcept;
 
 inline constexpr int most_tile_products = 6;
-// For k > 0 and no by_row; nullptr where both sides are transposed, or a constant b has such a column. products: 6, or
-// the last 3 of them, which leave out 2^-16 of |a| |b|. Needs has_tiles().
+// For k > 0 and no by_row; nullptr where both sides are transposed, or a constant b has such a column. products: 6; the
+// last 3 of them, which leave out 2^-16 of |a| |b|; or the last one, the product of rounded sides. Needs has_tiles().
 std::unique_ptr<Kernel> amx_gemm(const Gemm &g, int64_t slices, const Constant *b = nullptr,
                                  int products = most_tile_products);
 

@@ -24,47 +24,79 @@ Gemm dense(const Gemm &g) {
   return d;
 }
 
-std::unique_ptr<Kernel> blocked_gemm(const Gemm &given, int64_t slices) {
+namespace {
+
+// All of B in panels of words, without what is left over where they are made.
+std::shared_ptr<const Packed> rounded_panels(const Gemm &g, const Constant &b) {
+  return b.packed(text("bf16 panels ", g.k, 'x', g.n, ' ', g.ldb, g.trans_b ? " transposed" : ""), [&] {
+    const int64_t words = checked_mul((g.k + 1) / 2, packed_panel);
+    auto panels = std::make_shared<const PackedFloats>(checked_mul(words, round_up(g.n, packed_panel) / packed_panel));
+    const PackedFloats one(packed_floats(g.k, packed_panel));
+    for (int64_t j = 0; j < g.n; j += packed_panel) {
+      const int64_t n = std::min(packed_panel, g.n - j);
+      pack_b(g.k, n, b.data + (g.trans_b ? j * g.ldb : j), g.ldb, g.trans_b, one.floats());
+      round_panels(g.k, n, one.floats());
+      std::copy_n(one.floats(), words, panels->floats() + j / packed_panel * words);
+    }
+    return panels;
+  });
+}
+
+}  // namespace
+
+std::unique_ptr<Kernel> blocked_gemm(const Gemm &given, int64_t slices, const Constant *constant) {
   constexpr int64_t most_k = 1024, page_floats = 1024, few_rows = 8;
   const Gemm g = dense(given);
   if (g.k <= 0) return nullptr;
   // A slice of rows lays out all of B, so it has many of them.
   const GemmCut cut = kernels::cut(g, slices, 64, 12, packed_panel);
-  const Blocks most(g.m, g.n, g.k, most_k);
+  Blocks most(g.m, g.n, g.k, most_k);
+  std::shared_ptr<const Packed> form;
+  const int64_t words = (g.k + 1) / 2;
+  if (constant) {
+    form = rounded_panels(g, *constant);
+    most.cols = round_up(g.n, packed_panel);  // a block of A is laid out once for all of them
+  }
   // Rows that begin at one place of a page each push the others out of the first cache.
-  const bool lays_a = g.trans_a || (g.lda % page_floats == 0 && g.m > few_rows);
+  const bool lays_a = g.trans_a || g.bfloat16 || (g.lda % page_floats == 0 && g.m > few_rows);
   const int64_t a_floats = lays_a ? most.a_floats() : 0;
-  const int64_t each = round_up(checked_add(a_floats, most.b_floats()), 16);
+  const int64_t each = round_up(checked_add(a_floats, form ? 0 : most.b_floats()), 16);
+  const LaidProduct multiply{g.bfloat16};
   auto run = [=](int64_t slice, const Run &r) noexcept {
     const GemmPart p = cut.part_of(g, slice);
     float *const room = static_cast<float *>(r.scratch) + slice * each, *const panels = room + a_floats;
+    const float *laid = form ? static_cast<const PackedFloats &>(*form).floats() : nullptr;
     const float *bias = g.bias ? r.in<float>(2) : nullptr;
     for (int64_t item = p.item0; item < p.item1; ++item) {
       const float *a = r.in<float>(0) + item * g.stride_a, *b = r.in<float>(1) + item * g.stride_b;
       float *c = r.out<float>(0) + item * g.stride_c;
       auto lay_b = [&](int64_t j, int64_t n, int64_t l, int64_t ks) {
+        if (laid) return;
         pack_b(ks, n, b + (g.trans_b ? j * g.ldb + l : l * g.ldb + j), g.ldb, g.trans_b, panels);
+        multiply.panels(ks, n, panels);
       };
       auto lay_a = [&](int64_t i, int64_t m, int64_t l, int64_t ks) {
         if (!lays_a) return;
         const int64_t dims[2] = {m, ks}, across[2] = {1, g.lda}, along[2] = {g.lda, 1}, to[2] = {most.lda, 1};
         copy_strided(sizeof(float), 2, dims, a + (g.trans_a ? l * g.lda + i : i * g.lda + l),
                      g.trans_a ? across : along, room, to);
+        multiply.rows(m, ks, room, most.lda);
       };
       by_blocks(most, {p.row0, p.row1}, {p.col0, p.col1}, g.k, lay_a, lay_b,
                 [&](int64_t i, int64_t m, int64_t j, int64_t n, int64_t l, int64_t ks) {
                   float *to = c + i * g.ldc + j;
                   const bool first = l == 0, last = l + ks == g.k, relu = last && g.epilogue.relu;
-                  packed_gemm(m, n, ks, lays_a ? room : a + i * g.lda + l, lays_a ? most.lda : g.lda, panels,
-                              !first ? to
-                              : bias ? bias + j
-                                     : nullptr,
-                              first ? 0 : g.ldc, to, g.ldc, relu);
+                  multiply(m, n, ks, lays_a ? room : a + i * g.lda + l, lays_a ? most.lda : g.lda,
+                           laid ? laid + j * words + l / 2 * packed_panel : panels,
+                           !first ? to
+                           : bias ? bias + j
+                                  : nullptr,
+                           first ? 0 : g.ldc, to, g.ldc, relu, laid ? words * packed_panel : 0);
                   if (last && g.epilogue && !relu) g.epilogue(to, m, n, g.ldc);
                 });
     }
   };
-  return make_kernel("blocked_gemm", cut.slices, run, checked_mul(cut.slices, each, 4));
+  return make_kernel(g.bfloat16 ? "bf16_gemm" : "blocked_gemm", cut.slices, run, checked_mul(cut.slices, each, 4));
 }
 
 }  // namespace dl4::kernels

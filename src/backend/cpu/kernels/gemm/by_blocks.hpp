@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "backend/cpu/kernels/gemm/bf16_gemm.hpp"
 #include "backend/cpu/kernels/gemm/packed_gemm.hpp"
 
 namespace dl4::kernels {
@@ -20,13 +21,33 @@ struct Blocks {
     ks = cuts == 1 ? k : std::min(k, round_up((k + cuts - 1) / cuts, 8));
     cols = std::min(round_up(n, packed_panel), std::max(2 * packed_panel, most_b / std::max<int64_t>(ks, 1) / 32 * 32));
     rows = std::min(m, std::max<int64_t>(24, most_a / std::max<int64_t>(ks, 1) / 12 * 12));
-    lda = checked_add(round_up(ks, 16), 16);
+    lda = checked_add(round_up(ks, 16), 16);  // and so at least ks rounded up to 32
   }
   int64_t a_floats() const { return checked_mul(round_up(rows, 16), lda); }
   int64_t b_floats() const { return checked_mul(cols, ks); }
 
  private:
   static constexpr int64_t most_a = 1 << 16, most_b = 1 << 17;  // floats
+};
+
+// How blocks are multiplied once they are laid out: as they are, or rounded to bfloat16 in their places.
+struct LaidProduct {
+  bool bfloat16;
+
+  void rows(int64_t m, int64_t k, float *a, int64_t lda) const noexcept {
+    if (bfloat16) round_rows(m, k, a, lda);
+  }
+  void panels(int64_t k, int64_t n, float *b) const noexcept {
+    if (bfloat16) round_panels(k, n, b);
+  }
+  // As packed_gemm(). panel_step: from one panel to the next, where b is a part of them.
+  void operator()(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, const float *b, const float *d,
+                  int64_t ldd, float *c, int64_t ldc, bool relu = false, int64_t panel_step = 0) const noexcept {
+    if (bfloat16)
+      bf16_gemm({m, n, k, a, lda, b, d, ldd, c, ldc, relu, panel_step ? panel_step : packed_panel * k});
+    else
+      packed_gemm(m, n, k, a, lda, b, d, ldd, c, ldc, relu);
+  }
 };
 
 struct BlockRange {

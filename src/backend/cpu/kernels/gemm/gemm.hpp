@@ -25,6 +25,7 @@ struct Gemm {
   Epilogue epilogue = {};
   DType dtype = DType::f32;  // of all of them
   bool by_row = false;       // a row of C has the bits that it has alone
+  bool bfloat16 = false;     // A and B are rounded to it first
 };
 
 // The same product with dense leading dimensions filled in; a batch that is really one taller product becomes that.
@@ -33,8 +34,8 @@ Gemm dense(const Gemm &g);
 // Each factory cuts into at most `slices` (batch items, else rows, else columns) and returns nullptr where it does not
 // apply. Zero sizes are fine: k == 0 gives the bias, or zeros.
 
-// For k > 0.
-std::unique_ptr<Kernel> blocked_gemm(const Gemm &g, int64_t slices);
+// For k > 0. b: of a rounded product the right-hand side when it is constant.
+std::unique_ptr<Kernel> blocked_gemm(const Gemm &g, int64_t slices, const Constant *b = nullptr);
 
 std::unique_ptr<Kernel> openblas_gemm(const Gemm &g, int64_t slices);
 

@@ -1,0 +1,159 @@
+// Products of rounded numbers, by instruction set.
+#include "backend/cpu/kernels/gemm/bf16_gemm.hpp"
+
+#include <array>
+#include <utility>
+
+#include "backend/cpu/kernels/gemm/packed_gemm.hpp"
+#include "base/cpu.hpp"
+
+#include "backend/cpu/kernels/simd/simd.hpp"
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backend/cpu/kernels/gemm/bf16_gemm.cpp"
+#include "hwy/foreach_target.h"
+#include "backend/cpu/kernels/gemm/tile-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace dl4::kernels::HWY_NAMESPACE {
+namespace {
+
+using DU = hn::RebindToUnsigned<D>;
+using VU = hn::Vec<DU>;
+
+inline constexpr int64_t panel = packed_panel;
+inline constexpr int most_rows = registers == 32 ? 12 : 3, most_vectors = 2;
+// A vector goes on beyond the panel where vectors are longer than its half.
+static_assert(panel % (most_vectors * lanes) == 0);
+
+// The bfloat16 next to v, ties to even, in the upper halves of the lanes. NaN stays one.
+HWY_INLINE VU upper(V v) {
+  const VU bits = hn::BitCast(DU(), v), last = hn::And(hn::ShiftRight<16>(bits), hn::Set(DU(), 1));
+  const VU nearest = hn::Add(bits, hn::Add(last, hn::Set(DU(), 0x7FFF)));
+  const auto nan = hn::RebindMask(DU(), hn::IsNaN(v));
+  return hn::And(hn::IfThenElse(nan, hn::Or(bits, hn::Set(DU(), 0x400000)), nearest), hn::Set(DU(), 0xFFFF0000));
+}
+HWY_INLINE V load_some(const float *p, int64_t n) {
+  return n >= lanes ? load(p) : n > 0 ? load_n(p, n) : hn::Zero(D());
+}
+
+// How the two products of each word are added to a sum.
+struct Fused {
+  static HWY_INLINE void add(VI a, VI b, V &sum) {
+    const VI upper = hn::Set(DI(), static_cast<int32_t>(0xFFFF0000));
+    sum = hn::MulAdd(hn::BitCast(D(), hn::And(a, upper)), hn::BitCast(D(), hn::And(b, upper)), sum);
+    sum = hn::MulAdd(hn::BitCast(D(), hn::ShiftLeft<16>(a)), hn::BitCast(D(), hn::ShiftLeft<16>(b)), sum);
+  }
+};
+#if HWY_TARGET == HWY_AVX3
+// Highway 1.0 has no function for it.
+struct Pairs {
+  static HWY_INLINE void add(VI a, VI b, V &sum) {
+    asm("vdpbf16ps %2, %1, %0" : "+v"(sum.raw) : "v"(a.raw), "v"(b.raw));
+  }
+};
+#endif
+
+// M rows from row i on by so many vectors from column j on, which are in one panel.
+template <class Way, int M, int N>
+HWY_INLINE void tile(const Bf16Gemm &p, int64_t i, int64_t j) {
+  const int64_t words = (p.k + 1) / 2;
+  const auto *a = reinterpret_cast<const int32_t *>(p.a) + i * p.lda;
+  const auto *b = reinterpret_cast<const int32_t *>(p.panels) + j / panel * p.panel_step + j % panel;
+  V sum[1][M][N];
+  DL4_UNROLL
+  for (int r = 0; r < M; ++r) DL4_UNROLL
+  for (int v = 0; v < N; ++v) sum[0][r][v] = hn::Zero(D());
+  for (int64_t l = 0; l < words; ++l, b += panel) {
+    VI of[N];
+    DL4_UNROLL
+    for (int v = 0; v < N; ++v) of[v] = hn::LoadU(DI(), b + v * lanes);
+    DL4_UNROLL
+    for (int r = 0; r < M; ++r) {
+      const VI x = hn::Set(DI(), a[r * p.lda + l]);
+      DL4_UNROLL
+      for (int v = 0; v < N; ++v) Way::add(x, of[v], sum[0][r][v]);
+    }
+  }
+  const float *d = p.d ? p.d + i * p.ldd + j : nullptr;
+  float *c = p.c + i * p.ldc + j;
+  if (p.n - j >= N * lanes)
+    finish_tile<false>(p, D(), sum, d, c, p.n - j, p.relu);
+  else
+    finish_tile<true>(p, D(), sum, d, c, p.n - j, p.relu);
+}
+
+template <class Way, int M>
+void rows_of(const Bf16Gemm &p, int64_t i, int64_t j) {
+  tile<Way, M, most_vectors>(p, i, j);
+}
+template <class Way, int... m>
+constexpr auto all_rows(std::integer_sequence<int, m...>) {
+  return std::array{rows_of<Way, m + 1>...};
+}
+
+// All rows meet a part of a panel while it is in the first cache.
+template <class Way>
+void multiply(const Bf16Gemm &p) {
+  static constexpr auto by_rows = all_rows<Way>(std::make_integer_sequence<int, most_rows>());
+  for (int64_t j = 0; j < p.n; j += most_vectors * lanes)
+    row_blocks<most_rows>(p.m, [&](int64_t m, int64_t i) HWY_ATTR { by_rows[static_cast<size_t>(m - 1)](p, i, j); });
+}
+
+}  // namespace
+
+void round_all(const float *x, float *y, int64_t n) {
+  map(x, y, n, [](V v) HWY_ATTR { return hn::BitCast(D(), upper(v)); });
+}
+
+void round_rows_all(int64_t m, int64_t k, float *a, int64_t ld) {
+  const hn::Repartition<uint16_t, D> du16;
+  for (int64_t i = 0; i < m; ++i, a += ld) {
+    auto *to = reinterpret_cast<uint32_t *>(a);
+    for (int64_t l = 0; l < k; l += 2 * lanes, to += lanes) {
+      const VU first = upper(load_some(a + l, k - l)), second = upper(load_some(a + l + lanes, k - l - lanes));
+      hn::StoreU(hn::BitCast(DU(), hn::ConcatOdd(du16, hn::BitCast(du16, second), hn::BitCast(du16, first))), DU(), to);
+    }
+  }
+}
+
+void round_panels_all(int64_t k, int64_t n, float *panels) {
+  for (int64_t j = 0; j < n; j += panel, panels += panel * k)
+    for (int64_t l = 0; l < k; l += 2)
+      for (int64_t col = 0; col < panel; col += lanes) {
+        const float *from = panels + l * panel + col;
+        const VU first = upper(load(from)), second = l + 1 < k ? upper(load(from + panel)) : hn::Zero(DU());
+        hn::StoreU(hn::Or(second, hn::ShiftRight<16>(first)), DU(),
+                   reinterpret_cast<uint32_t *>(panels) + l / 2 * panel + col);
+      }
+}
+
+void bf16_gemm_all(const Bf16Gemm &p) {
+#if HWY_TARGET == HWY_AVX3
+  static const bool pairs = cpu::has_bfloat16_products();
+  if (pairs) return multiply<Pairs>(p);
+#endif
+  multiply<Fused>(p);
+}
+
+}  // namespace dl4::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace dl4::kernels {
+
+HWY_EXPORT(round_all);
+HWY_EXPORT(round_rows_all);
+HWY_EXPORT(round_panels_all);
+HWY_EXPORT(bf16_gemm_all);
+
+void round_to_bfloat16(const float *x, float *y, int64_t n) noexcept { HWY_DYNAMIC_DISPATCH(round_all)(x, y, n); }
+void round_rows(int64_t m, int64_t k, float *a, int64_t ld) noexcept {
+  HWY_DYNAMIC_DISPATCH(round_rows_all)(m, k, a, ld);
+}
+void round_panels(int64_t k, int64_t n, float *panels) noexcept {
+  HWY_DYNAMIC_DISPATCH(round_panels_all)(k, n, panels);
+}
+void bf16_gemm(const Bf16Gemm &gemm) noexcept { HWY_DYNAMIC_DISPATCH(bf16_gemm_all)(gemm); }
+
+}  // namespace dl4::kernels
+#endif

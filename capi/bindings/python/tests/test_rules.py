@@ -111,11 +111,11 @@ class Rules(unittest.TestCase):
         with warnings.catch_warnings(record=True) as found:
             warnings.simplefilter("always")
             for _ in range(2):
-                keras.mixed_precision.set_global_policy("mixed_bfloat16")
-            layer = layers.Dense(2, dtype="mixed_bfloat16")
+                keras.mixed_precision.set_global_policy("mixed_float16")
+            layer = layers.Dense(2, dtype="mixed_float16")
         self.assertEqual(len([w for w in found if "float32" in str(w.message)]), 1)
         self.assertEqual((layer.dtype, layer.compute_dtype, layer.dtype_policy.name), ("float32",) * 3)
-        self.assertEqual(keras.mixed_precision.global_policy().name, "mixed_bfloat16")
+        self.assertEqual(keras.mixed_precision.global_policy().name, "mixed_float16")
         keras.config.set_dtype_policy("float32")
         with self.assertRaisesRegex(ValueError, "Valid policies"):
             keras.mixed_precision.Policy("float31")

@@ -263,8 +263,17 @@ def dtype_policy():
     return _policy[0] if _policy else DTypePolicy("float32")
 
 
+def mixed_bfloat16(dtype):
+    """The policy of a layer's dtype if it is that one, else None."""
+    policy = dtype_policy() if dtype is None else dtype
+    if isinstance(policy, dict):
+        policy = policy.get("config", {}).get("name")
+    name = getattr(policy, "name", policy)
+    return DTypePolicy(name) if name == "mixed_bfloat16" else None
+
+
 def set_dtype_policy(policy):
-    """Sets it; layers of another float compute in float32, which is said once."""
+    """Sets it; layers of another float but mixed_bfloat16 compute in float32, which is said once."""
     if not isinstance(policy, (str, DTypePolicy)):
         raise ValueError(
             "Invalid `policy` argument. Expected the string name of a policy (such as 'mixed_float16') or a "
@@ -276,7 +285,8 @@ def set_dtype_policy(policy):
     if source not in _FLOATS and source not in _MIXED:
         raise NotImplementedError(f"set_dtype_policy: layers compute in float32, got {policy.name!r}")
     need_no_float8(policy, "set_dtype_policy")
-    computed_in(source)
+    if mixed_bfloat16(policy) is None:
+        computed_in(source)
     _policy[:] = [policy]
 
 

@@ -62,6 +62,15 @@ def records():
     return _thread.records
 
 
+def dtype_in_call(kind):
+    """The dtype of a product, in its config: that of the layer whose call() it is in."""
+    layer = records()[-1].layer if kind == "MatMul" and records() else None
+    if layer is None:
+        return {}
+    policy = getattr(layer, "_policy", None)
+    return {"dtype": "mixed_bfloat16" if getattr(policy, "name", None) == "mixed_bfloat16" else "float32"}
+
+
 @contextlib.contextmanager
 def traced(layer, *arguments):
     record = Record(layer, *arguments)

@@ -2,6 +2,7 @@
 
 import warnings
 
+from ..dtype_policies import DTypePolicy
 from ..export import keras_export
 from ..symbolic.tensor import Input, is_tensor
 
@@ -11,6 +12,7 @@ class InputLayer:
     """An input among the layers of a model, or as the first entry of a Sequential one."""
 
     trainable, built, weights, _is_operation = True, True, (), False
+    dtype_policy = DTypePolicy("float32")
 
     def __init__(
         self,

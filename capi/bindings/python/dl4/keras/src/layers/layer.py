@@ -334,7 +334,8 @@ class Layer(CustomLayer, TracedCalls, QuantizedLayer, lora.LoraLayer, LayerWeigh
         if key.startswith("_"):
             raise AttributeError(key)
         if key == "dtype":
-            return self.__dict__.get("_config", {}).get("dtype") or "float32"
+            dtype = self.__dict__.get("_config", {}).get("dtype") or "float32"
+            return "float32" if dtype == "mixed_bfloat16" else dtype
         if key in ("input", "output"):
             self._one_call()
         if self._class_name in quantize.KINDS and self._class_name not in quantize.HEADED:

@@ -16,6 +16,7 @@ from .lora import is_part
 _FLOAT = dtype_policies.DTypePolicy("float32")
 _BYTES = {"quantized_kernel": "uint8", "zero_point": "uint8"}  # bytes of the library that have no sign in Keras
 _SHOWN = {"quantized_kernel": "kernel"}
+_WRAPPERS = ("Bidirectional", "TimeDistributed", "RNN", "StackedRNNCells")
 _PACKED = ("kernel", "embeddings", "reverse_embeddings")
 
 
@@ -30,7 +31,13 @@ class QuantizedLayer:
         self._policy, self._quantization_config = None, config
         policy = quantize.quantizing(dtype) if dtype is not None or self._class_name in quantize.KINDS else None
         if policy is None:
-            return computed_in(dtype)
+            mixed = dtype_policies.mixed_bfloat16(dtype)
+            if mixed is None:
+                return computed_in(dtype)
+            self._policy = mixed
+            # In the library's layers products are; of a wrapper the layer inside says it.
+            multiplies = self._class_name is not None and not self._is_operation and self._class_name not in _WRAPPERS
+            return mixed.name if multiplies else None
         dtype_policies.need_no_float8(policy, "dtype")
         if self._class_name is None and policy.quantization_mode is not None:
             raise NotImplementedError(
@@ -59,7 +66,7 @@ class QuantizedLayer:
         if policy.quantization_mode is None:
             if self.quantization_mode is not None:
                 raise NotImplementedError(f"{self.name}.dtype_policy: it is quantized, got {policy.name!r}")
-            self._take_policy(value, None)
+            self._set_policy(value)
             return
         if self.built and self._quantization() is None:
             if policy.quantization_mode in ("gptq", "awq"):
@@ -73,6 +80,19 @@ class QuantizedLayer:
             self._policy = quantize.from_float32(policy)
             self._config["quantization"] = quantize.of_policy(self, self._policy, self._quantization_config)
             self._graphs.clear()
+
+    def _set_policy(self, value):
+        """That of a layer that does not quantize."""
+        before, dtype = self._policy, self._take_policy(value, None) or "float32"
+        if self._class_name is None or dtype == self._config.get("dtype", "float32"):
+            return
+        if self.built:
+            policy, self._policy = self.dtype_policy, before
+            raise NotImplementedError(
+                f"{self.name}.dtype_policy: expected it before the layer's first call, got {policy.name!r} after it"
+            )
+        self._config["dtype"] = dtype
+        self._graphs.clear()
 
     def _told_of_quantizers(self):
         """What Keras has as quantization_config."""

@@ -357,7 +357,7 @@ def operation(kind, **config):
     owner = call_context.owner()
     if owner is not None and owner.layer is not None:  # in a call() Keras's operations are not counted
         config.setdefault("name", snake_case(kind))
-    layer = create("layer", kind, **config)
+    layer = create("layer", kind, **call_context.dtype_in_call(kind), **config)
     layer._is_operation = True
     return layer
 

@@ -840,8 +840,9 @@ DL4_API DL4_CHECKED dl4_error *dl4_model_check_gradients(const dl4_model *m, dl4
  *   attention, LSTM, GRU, SimpleRNN and convolutions (in int8 for int4 too). The model and its files do not change.
  *   float32 stays where another type was measured to be slower: small layers, and for bfloat16 without AVX512_BF16
  *   many rows and convolutions. Embedding reads the model's own table, of which a session makes no copy.
- *   - bfloat16: each weight is rounded to the nearest, ties to even; sums are float32. With AVX512_BF16 so are the
- *     inputs of a product of 8 rows or more and of a convolution, but for streams and where bits are "portable".
+ *   - bfloat16: each weight is rounded to the nearest, ties to even; sums are float32. With AVX512_BF16 the
+ *     inputs of a convolution and of a product of three rows or more (in a stream of any) are rounded too, unless bits
+ *     are "portable".
  *   - int8: a weight w becomes round(w * (127 / max |w|)), max over its output channel.
  *   - int4: a weight w becomes round(w * (7 / max |w|)), max over its output channel and a group of 128 inputs.
  *   - With int8 and int4 each run rounds the inputs by row (a convolution's by image): round(x * (127 / max |x|)),

@@ -317,12 +317,13 @@ std::unique_ptr<Kernel> product_of_rounded(const Site &site, Gemm g, int64_t sli
   return with_rounded(site, product(site, g, slices));
 }
 
-// Many rows by weights that a session keeps in bfloat16, where the processor multiplies such numbers.
+// Rows by weights that a session keeps in bfloat16, where the processor multiplies such numbers. A row has the bits that
+// it has alone; one or two that need not are not rounded, which costs no time.
 bool rounds_rows(const Site &site, const Gemm &g, const Constant *b) {
-  constexpr int64_t least_rows = 8, least_side = 64;
-  return site.weights == WeightType::bfloat16 && b && b->forms && g.stride_b == 0 && !g.trans_a && !g.by_row &&
-         checked_mul(g.batch, g.m) >= least_rows && std::min(g.n, g.k) >= least_side && !site.cutting.portable &&
-         site.allows("bf16_gemm") && cpu::has_bfloat16_products();
+  constexpr int64_t least_rows = 3, least_side = 64;
+  return site.weights == WeightType::bfloat16 && b && b->forms && g.stride_b == 0 && !g.trans_a &&
+         (g.by_row || checked_mul(g.batch, g.m) >= least_rows) && std::min(g.n, g.k) >= least_side &&
+         !site.cutting.portable && site.allows("bf16_gemm") && cpu::has_bfloat16_products();
 }
 
 }  // namespace

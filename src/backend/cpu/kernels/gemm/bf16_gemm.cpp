@@ -22,7 +22,7 @@ using VU = hn::Vec<DU>;
 
 inline constexpr int64_t panel = packed_panel;
 inline constexpr int most_rows = registers == 32 ? 12 : 3, most_vectors = 2;
-// A vector goes on beyond the panel where vectors are longer than its half.
+inline constexpr int panel_vectors = static_cast<int>(panel / lanes);
 static_assert(panel % (most_vectors * lanes) == 0);
 
 // The bfloat16 next to v, ties to even, in the upper halves of the lanes. NaN stays one.
@@ -53,7 +53,7 @@ struct Pairs {
 };
 #endif
 
-// M rows from row i on by so many vectors from column j on, which are in one panel.
+// M rows from row i on by N vectors from column j on, which are in one panel, or are whole panels.
 template <class Way, int M, int N>
 HWY_INLINE void tile(const Bf16Gemm &p, int64_t i, int64_t j) {
   const int64_t words = (p.k + 1) / 2;
@@ -66,7 +66,8 @@ HWY_INLINE void tile(const Bf16Gemm &p, int64_t i, int64_t j) {
   for (int64_t l = 0; l < words; ++l, b += panel) {
     VI of[N];
     DL4_UNROLL
-    for (int v = 0; v < N; ++v) of[v] = hn::LoadU(DI(), b + v * lanes);
+    for (int v = 0; v < N; ++v)
+      of[v] = hn::LoadU(DI(), b + v / panel_vectors * p.panel_step + v % panel_vectors * lanes);
     DL4_UNROLL
     for (int r = 0; r < M; ++r) {
       const VI x = hn::Set(DI(), a[r * p.lda + l]);
@@ -91,11 +92,27 @@ constexpr auto all_rows(std::integer_sequence<int, m...>) {
   return std::array{rows_of<Way, m + 1>...};
 }
 
+// All of M rows by N vectors at once, so that additions need not wait for each other. Gives the column after them.
+template <class Way, int M, int N>
+int64_t few_rows(const Bf16Gemm &p) {
+  const int64_t end = round_up(p.n, panel) - N * lanes;
+  int64_t j = 0;
+  for (; j <= end; j += N * lanes) tile<Way, M, N>(p, 0, j);
+  return j;
+}
+
 // All rows meet a part of a panel while it is in the first cache.
 template <class Way>
 void multiply(const Bf16Gemm &p) {
   static constexpr auto by_rows = all_rows<Way>(std::make_integer_sequence<int, most_rows>());
-  for (int64_t j = 0; j < p.n; j += most_vectors * lanes)
+  int64_t j = 0;
+  if constexpr (lanes == 16) {
+    if (p.m == 1) j = few_rows<Way, 1, 4 * panel_vectors>(p);
+    if (p.m == 2) j = few_rows<Way, 2, 4 * panel_vectors>(p);
+    if (p.m == 3) j = few_rows<Way, 3, 2 * panel_vectors>(p);
+    if (p.m == 4) j = few_rows<Way, 4, 2 * panel_vectors>(p);
+  }
+  for (; j < p.n; j += most_vectors * lanes)
     row_blocks<most_rows>(p.m, [&](int64_t m, int64_t i) HWY_ATTR { by_rows[static_cast<size_t>(m - 1)](p, i, j); });
 }
 

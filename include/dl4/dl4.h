@@ -391,8 +391,8 @@ DL4_API int64_t dl4_blob_size(const dl4_blob *b);
  *   math           string  "float32" (default), or "float32x3": a matrix product of 2^24 multiplications or more is the
  *                          sum of three products of bfloat16, with a relative error of about 5e-6; streams are not
  *                          affected. It needs AMX (else DL4_UNSUPPORTED) and is refused with "portable"
- *   emulate_bfloat16 bool  train layers of dtype "mixed_bfloat16" without AVX512_BF16 too, with the same bits, more
- *                          slowly than in float32; default false: DL4_UNSUPPORTED
+ *   emulate_bfloat16 bool  train layers of dtype "mixed_bfloat16" without AVX512_BF16 too: the same products by other
+ *                          instructions, more slowly than in float32; default false: DL4_UNSUPPORTED
  *   memory_limit   int     bytes for one load, model, trainer or plan (S2); default: half of the machine's memory, and
  *                          for a load less, by the size of its file
  *   passes_off     strings optimization passes to skip, for experiments: names in "passes" of dl4_build_info()

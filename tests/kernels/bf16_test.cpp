@@ -3,6 +3,7 @@
 
 #include <bit>
 
+#include "backend/cpu/kernels/conv/bf16_conv.hpp"
 #include "backend/cpu/kernels/elementwise/elementwise.hpp"
 #include "conv_cases.hpp"
 #include "gemm_cases.hpp"
@@ -131,6 +132,39 @@ void check_conv(Data &d, const char *name, Guarded &first, Guarded &second, int6
     EXPECT_TRUE(near(of_rounded, want(), 1e-4)) << name;
     EXPECT_EQ(std::memcmp(of_these.begin(), of_rounded.begin(), static_cast<size_t>(results) * sizeof(float)), 0);
   }
+}
+
+TEST(Bf16, PixelsAreTakenWhereTheyLie) {
+  on_every_target([] {
+    std::mt19937 random(17);
+    int taken = 0;
+    for (const Sizes &s : table)
+      for (const bool bias : {false, true}) {
+        Data d(conv_of(s, bias), random);
+        d.c.bfloat16 = true;
+        if (bias) d.c.epilogue.run = doubled_plus_one;
+        const Constant weights{d.weights.begin()};
+        Guarded want(d.diff_dst.size());
+        std::vector<void *> args{d.src.begin(), d.weights.begin()};
+        if (bias) args.push_back(d.bias.begin());
+        args.push_back(want.begin());
+        run_kernel(*blocked_conv(d.c, 1), args);
+        for (const int64_t slices : {1, 2, 3, 7})
+          for (const Constant *constant : {static_cast<const Constant *>(nullptr), &weights}) {
+            auto kernel = bf16_conv(d.c, slices, constant);
+            if (!kernel) continue;
+            ++taken;
+            Guarded got(want.size());
+            args.back() = got.begin();
+            EXPECT_EQ(run_kernel(*kernel, args), Fault::none);
+            EXPECT_TRUE(got.whole());
+            const auto bytes = static_cast<size_t>(got.size()) * sizeof(float);
+            EXPECT_EQ(std::memcmp(got.begin(), want.begin(), bytes), 0) << s.name << ", " << slices;
+            expect_same_bits(*kernel, args, args.size() - 1, got);
+          }
+      }
+    EXPECT_GE(taken, 160);
+  });
 }
 
 TEST(Bf16, ConvolutionsAreThoseOfRoundedOperands) {

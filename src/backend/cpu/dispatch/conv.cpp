@@ -7,6 +7,7 @@
 #include "backend/cpu/dispatch/libraries.hpp"
 #include "backend/cpu/dispatch/products.hpp"
 #include "backend/cpu/dispatch/sliced.hpp"
+#include "backend/cpu/kernels/conv/bf16_conv.hpp"
 #include "backend/cpu/kernels/conv/patches.hpp"
 
 namespace dl4::dispatch {
@@ -266,8 +267,8 @@ std::unique_ptr<Kernel> conv_by_row(const Site &site, const kernels::Conv &c, co
 }
 
 // Of rounded operands, by the shape alone. Few channels on either side leave most of a product's vectors empty.
-bool multiplies_rounded(const Site &site, const kernels::Conv &c, const char *kernel) {
-  return c.bfloat16 && c.groups == 1 && c.oc >= 16 && c.c >= 8 && site.allows(kernel);
+bool multiplies_rounded(const Site &site, const kernels::Conv &c, const char *kernel, int64_t least_channels = 8) {
+  return c.bfloat16 && c.groups == 1 && c.oc >= 16 && c.c >= least_channels && site.allows(kernel);
 }
 // Weights that a session keeps in bfloat16, where products of rounded numbers are ahead of fewer products.
 bool rounds_pixels(const Site &site, const ConvAt &at) {
@@ -275,8 +276,12 @@ bool rounds_pixels(const Site &site, const ConvAt &at) {
   const kernels::Conv &c = at.c;
   return at.in == kernels::WeightType::bfloat16 && at.weights && at.weights->forms && !at.is_empty() && !c.is_3d() &&
          c.groups == 1 && c.oc >= 32 && checked_mul(c.kh, c.kw, c.c) >= least_taps && !fits_winograd(at, false) &&
-         !few_channels(c, at.t) && !site.cutting.portable && !site.cutting.by_row && site.allows("bf16_conv") &&
-         cpu::has_bfloat16_products();
+         !site.cutting.portable && !site.cutting.by_row && site.allows("bf16_conv") && cpu::has_bfloat16_products();
+}
+// Pixels where they lie, or windows that are laid out.
+std::unique_ptr<Kernel> conv_of_rounded(const kernels::Conv &c, int64_t slices, const kernels::Constant *weights) {
+  auto kernel = kernels::bf16_conv(c, slices, weights);
+  return kernel ? std::move(kernel) : kernels::blocked_conv(c, slices, weights);
 }
 kernels::Conv in_float32(kernels::Conv c) {
   c.bfloat16 = false;
@@ -286,8 +291,8 @@ kernels::Conv in_float32(kernels::Conv c) {
 }  // namespace
 
 std::unique_ptr<Kernel> conv(const Site &site, const kernels::Conv &c, const kernels::Constant *weights) {
-  if (multiplies_rounded(site, c, "bf16_conv"))
-    if (auto kernel = kernels::blocked_conv(c, conv_slices(site, c), nullptr)) return kernel;
+  if (multiplies_rounded(site, c, "bf16_conv", 4))
+    if (auto kernel = conv_of_rounded(c, conv_slices(site, c), nullptr)) return kernel;
   if (c.bfloat16) return with_rounded(site, conv(site, in_float32(c), nullptr));
   if (site.cutting.by_row && is_by_row(c)) return conv_by_row(site, c, weights);
   const bool one_window = weights && is_one_window(c);
@@ -303,7 +308,7 @@ std::unique_ptr<Kernel> conv(const Site &site, const kernels::Conv &c, const ker
   if (rounds_pixels(site, at)) {
     kernels::Conv rounded = c;
     rounded.bfloat16 = true;
-    return kernels::blocked_conv(rounded, at.slices, weights);
+    return conv_of_rounded(rounded, at.slices, weights);
   }
   return choose<ConvAt>(site, forward(), at);
 }

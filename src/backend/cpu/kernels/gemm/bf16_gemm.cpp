@@ -53,30 +53,38 @@ struct Pairs {
 };
 #endif
 
+// What a tile multiplies: a group, and which of its parts.
+struct Rows {
+  int64_t group = 0;
+  PackedGemm::Range parts;
+};
+
 // M rows from row i on by N vectors from column j on, which are in one panel, or are whole panels.
 template <class Way, int M, int N>
-HWY_INLINE void tile(const Bf16Gemm &p, int64_t i, int64_t j) {
+HWY_INLINE void tile(const Bf16Gemm &p, const Rows &of, int64_t i, int64_t j) {
   const int64_t words = (p.k + 1) / 2;
-  const auto *a = reinterpret_cast<const int32_t *>(p.a) + i * p.lda;
-  const auto *b = reinterpret_cast<const int32_t *>(p.panels) + j / panel * p.panel_step + j % panel;
+  const auto *a = reinterpret_cast<const int32_t *>(p.a) + of.group * p.group_a + of.parts.first * p.part_a + i * p.lda;
+  const auto *b = reinterpret_cast<const int32_t *>(p.panels) + j / panel * p.panel_step + j % panel +
+                  of.parts.first * words * panel;
   V sum[1][M][N];
   DL4_UNROLL
   for (int r = 0; r < M; ++r) DL4_UNROLL
   for (int v = 0; v < N; ++v) sum[0][r][v] = hn::Zero(D());
-  for (int64_t l = 0; l < words; ++l, b += panel) {
-    VI of[N];
-    DL4_UNROLL
-    for (int v = 0; v < N; ++v)
-      of[v] = hn::LoadU(DI(), b + v / panel_vectors * p.panel_step + v % panel_vectors * lanes);
-    DL4_UNROLL
-    for (int r = 0; r < M; ++r) {
-      const VI x = hn::Set(DI(), a[r * p.lda + l]);
+  for (int64_t part = of.parts.first; part < of.parts.last; ++part, a += p.part_a)
+    for (int64_t l = 0; l < words; ++l, b += panel) {
+      VI weights[N];
       DL4_UNROLL
-      for (int v = 0; v < N; ++v) Way::add(x, of[v], sum[0][r][v]);
+      for (int v = 0; v < N; ++v)
+        weights[v] = hn::LoadU(DI(), b + v / panel_vectors * p.panel_step + v % panel_vectors * lanes);
+      DL4_UNROLL
+      for (int r = 0; r < M; ++r) {
+        const VI x = hn::Set(DI(), a[r * p.lda + l]);
+        DL4_UNROLL
+        for (int v = 0; v < N; ++v) Way::add(x, weights[v], sum[0][r][v]);
+      }
     }
-  }
   const float *d = p.d ? p.d + i * p.ldd + j : nullptr;
-  float *c = p.c + i * p.ldc + j;
+  float *c = p.c + of.group * p.group_c + i * p.ldc + j;
   if (p.n - j >= N * lanes)
     finish_tile<false>(p, D(), sum, d, c, p.n - j, p.relu);
   else
@@ -84,8 +92,8 @@ HWY_INLINE void tile(const Bf16Gemm &p, int64_t i, int64_t j) {
 }
 
 template <class Way, int M>
-void rows_of(const Bf16Gemm &p, int64_t i, int64_t j) {
-  tile<Way, M, most_vectors>(p, i, j);
+void rows_of(const Bf16Gemm &p, const Rows &of, int64_t i, int64_t j) {
+  tile<Way, M, most_vectors>(p, of, i, j);
 }
 template <class Way, int... m>
 constexpr auto all_rows(std::integer_sequence<int, m...>) {
@@ -97,7 +105,7 @@ template <class Way, int M, int N>
 int64_t few_rows(const Bf16Gemm &p) {
   const int64_t end = round_up(p.n, panel) - N * lanes;
   int64_t j = 0;
-  for (; j <= end; j += N * lanes) tile<Way, M, N>(p, 0, j);
+  for (; j <= end; j += N * lanes) tile<Way, M, N>(p, {0, {0, p.parts}}, 0, j);
   return j;
 }
 
@@ -106,14 +114,18 @@ template <class Way>
 void multiply(const Bf16Gemm &p) {
   static constexpr auto by_rows = all_rows<Way>(std::make_integer_sequence<int, most_rows>());
   int64_t j = 0;
-  if constexpr (lanes == 16) {
+  if constexpr (lanes == 16) if (p.groups == 1 && !p.used) {
     if (p.m == 1) j = few_rows<Way, 1, 4 * panel_vectors>(p);
     if (p.m == 2) j = few_rows<Way, 2, 4 * panel_vectors>(p);
     if (p.m == 3) j = few_rows<Way, 3, 2 * panel_vectors>(p);
     if (p.m == 4) j = few_rows<Way, 4, 2 * panel_vectors>(p);
   }
   for (; j < p.n; j += most_vectors * lanes)
-    row_blocks<most_rows>(p.m, [&](int64_t m, int64_t i) HWY_ATTR { by_rows[static_cast<size_t>(m - 1)](p, i, j); });
+    for (int64_t group = 0; group < p.groups; ++group) {
+      const Rows of{group, p.used ? p.used[group] : PackedGemm::Range{0, p.parts}};
+      row_blocks<most_rows>(p.m,
+                            [&](int64_t m, int64_t i) HWY_ATTR { by_rows[static_cast<size_t>(m - 1)](p, of, i, j); });
+    }
 }
 
 }  // namespace
@@ -122,10 +134,10 @@ void round_all(const float *x, float *y, int64_t n) {
   map(x, y, n, [](V v) HWY_ATTR { return hn::BitCast(D(), upper(v)); });
 }
 
-void round_rows_all(int64_t m, int64_t k, float *a, int64_t ld) {
+void round_rows_all(int64_t m, int64_t k, const float *a, int64_t lda, float *words, int64_t ldw) {
   const hn::Repartition<uint16_t, D> du16;
-  for (int64_t i = 0; i < m; ++i, a += ld) {
-    auto *to = reinterpret_cast<uint32_t *>(a);
+  for (int64_t i = 0; i < m; ++i, a += lda, words += ldw) {
+    auto *to = reinterpret_cast<uint32_t *>(words);
     for (int64_t l = 0; l < k; l += 2 * lanes, to += lanes) {
       const VU first = upper(load_some(a + l, k - l)), second = upper(load_some(a + l + lanes, k - l - lanes));
       hn::StoreU(hn::BitCast(DU(), hn::ConcatOdd(du16, hn::BitCast(du16, second), hn::BitCast(du16, first))), DU(), to);
@@ -164,8 +176,8 @@ HWY_EXPORT(round_panels_all);
 HWY_EXPORT(bf16_gemm_all);
 
 void round_to_bfloat16(const float *x, float *y, int64_t n) noexcept { HWY_DYNAMIC_DISPATCH(round_all)(x, y, n); }
-void round_rows(int64_t m, int64_t k, float *a, int64_t ld) noexcept {
-  HWY_DYNAMIC_DISPATCH(round_rows_all)(m, k, a, ld);
+void round_rows(int64_t m, int64_t k, const float *a, int64_t lda, float *words, int64_t ldw) noexcept {
+  HWY_DYNAMIC_DISPATCH(round_rows_all)(m, k, a, lda, words, ldw);
 }
 void round_panels(int64_t k, int64_t n, float *panels) noexcept {
   HWY_DYNAMIC_DISPATCH(round_panels_all)(k, n, panels);

@@ -35,7 +35,7 @@ struct LaidProduct {
   bool bfloat16;
 
   void rows(int64_t m, int64_t k, float *a, int64_t lda) const noexcept {
-    if (bfloat16) round_rows(m, k, a, lda);
+    if (bfloat16) round_rows(m, k, a, lda, a, lda);
   }
   void panels(int64_t k, int64_t n, float *b) const noexcept {
     if (bfloat16) round_panels(k, n, b);

@@ -67,6 +67,18 @@ def nested(keras):
     return model
 
 
+def quantized(keras):
+    """A model with an operator and a model within, of which int8 is made."""
+    layers, x = keras.layers, keras.Input((7,))
+    inner = keras.Sequential([keras.Input((7,)), layers.Dense(7, "tanh", name="first")], name="inner")
+    model = keras.Model(x, layers.Dense(3)(inner(x) + x))
+    model.quantize("int8")
+    return model
+
+
+ROWS = np.linspace(-1, 1, 28).reshape(4, 7).astype("float32")
+
+
 def main(folder):
     import keras
 
@@ -81,7 +93,10 @@ def main(folder):
     first = n.predict(IMAGES, verbose=0)
     n.fit(IMAGES, np.ones((5, 3)), batch_size=5, verbose=0, shuffle=False)
     later = n.predict(IMAGES, verbose=0)
-    np.savez(f"{folder}/expected.npz", tagger=m.predict(TOKENS, verbose=0), nested=first, trained_on=later)
+    q = quantized(keras)
+    q.save(f"{folder}/quantized.keras")
+    np.savez(f"{folder}/expected.npz", tagger=m.predict(TOKENS, verbose=0), nested=first, trained_on=later,
+             quantized=q.predict(ROWS, verbose=0))
 
 
 if __name__ == "__main__":

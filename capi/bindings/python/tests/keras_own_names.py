@@ -109,6 +109,7 @@ class Names(types.ModuleType):
 
 
 _special, _attributes = {}, {}
+_QUANTIZERS = "numbers", "quantization_config", "quantize", "gptq", "awq"
 
 
 def special(module):
@@ -126,7 +127,7 @@ def special(module):
         keras.optimizers.Optimizer.__getattr__ = _with_averages(keras.optimizers.Optimizer.__getattr__)
         policies = importlib.import_module("dl4.keras.src.dtype_policies")
         folder = "dl4.keras.src.quantizers."
-        parts = [vars(importlib.import_module(folder + n)) for n in ("numbers", "quantization_config", "quantize")]
+        parts = [vars(importlib.import_module(folder + n)) for n in _QUANTIZERS]
         quantizers = {k: v for part in [*parts, vars(keras.quantizers)] for k, v in part.items() if k[:2] != "__"}
         b, named = _backend(), {"named_product": named_product, "get_test_data": get_test_data}
         testing = types.SimpleNamespace(
@@ -154,7 +155,7 @@ def special(module):
                 },
                 "keras": {"backend": keras.backend, "random": keras.random, "tree": Tree},
                 **{"keras.src.quantizers" + n: quantizers for n in ("", ".quantizers", ".quantization_config")},
-                **{f"keras.src.quantizers.{n}_config": quantizers for n in ("gptq", "awq")},
+                **{f"keras.src.quantizers.{n}{rest}": quantizers for n in ("gptq", "awq") for rest in ("", "_config")},
                 "keras.src.quantizers.utils": quantizers,
                 "keras.src.testing": {**vars(testing), "test_utils": testing.test_utils},
                 "keras.src.testing.test_utils": named,
@@ -229,13 +230,18 @@ def special(module):
     return _special.get(module, {})
 
 
+def _block_size(layer):
+    size = getattr(layer.quantization_config or layer.dtype_policy, "block_size", None)
+    return None if size == -1 and layer._class_name == "EinsumDense" else size
+
+
 def _with_stored(getattr_of):
     """Of a layer's attributes also those that are private in Keras's."""
     columns = lambda self: self.get_weights()[[w.name for w in self.weights].index("kernel_scale")].shape[-1]
     kept = {
         "_kernel": lambda self: self._weight("kernel"),
         "_embeddings": lambda self: self._weight("embeddings"),
-        "_int4_block_size": lambda self: getattr(self.quantization_config or self.dtype_policy, "block_size", None),
+        "_int4_block_size": _block_size,
         "original_kernel_shape": lambda self: tuple(self.kernel.shape),
         "_orig_output_dim": columns,
         "_int4_unpacked_column_size": columns,

@@ -1,4 +1,5 @@
 """model.quantize() and keras.quantizers: what the library makes of weights, on the layers that the user holds."""
+import copy
 import pathlib
 import tempfile
 import unittest
@@ -9,11 +10,16 @@ import numpy as np
 import dl4
 import dl4.keras as keras
 from dl4.keras import layers, quantizers
+from dl4.keras.src.quantizers import awq, gptq
 
+import fitted_programs
+import keras_files
 import recorded_programs
 from quantized_programs import PROGRAMS
 
-Programs = recorded_programs.tests_of(PROGRAMS, pathlib.Path(__file__).parent / "quantized_expected.npz")
+HERE = pathlib.Path(__file__).parent
+Programs = recorded_programs.tests_of(PROGRAMS, HERE / "quantized_expected.npz")
+FittedPrograms = recorded_programs.tests_of(fitted_programs.PROGRAMS, HERE / "fitted_expected.npz")
 DATA = pathlib.Path(__file__).resolve().parents[4] / "tests/io/data"
 X = np.random.default_rng(0).normal(size=(4, 7)).astype("float32")
 
@@ -236,10 +242,6 @@ class Fitted(unittest.TestCase):
             for equation, shape in (("abc,dc->abd", (None, 8)), ("abc,cde->abde", (None, 2, 16))):
                 layer = layers.EinsumDense(equation, shape, name="einsum")
                 refused(NotImplementedError, "layer einsum: expected a kernel", layer)
-            kind = {"gptq": quantizers.GPTQConfig, "awq": quantizers.AWQConfig}[mode]
-            alone = self.quantize(mode, dense(), filters="none").layers[-1]
-            words = f"'{mode}'.*of a layer alone"
-            self.assertRaisesRegex(NotImplementedError, words, alone.quantize, mode, kind([3], 0))
         x = keras.Input((4, 8))
         grouped = keras.Model(x, layers.GroupQueryAttention(4, 2, 1, name="grouped")(x, x))
         self.assertRaisesRegex(NotImplementedError, "layer grouped", self.quantize, "awq", grouped)
@@ -297,6 +299,97 @@ class Fitted(unittest.TestCase):
                 self.assertLess(*errors)
 
 
+class Waiting(unittest.TestCase):
+    """Layers that quantize() told of GPTQ or AWQ and that nobody fitted."""
+
+    def told(self, mode="gptq", **given):
+        config = {"gptq": quantizers.GPTQConfig, "awq": quantizers.AWQConfig}[mode](None, None, group_size=4, **given)
+        layer = layers.Dense(5, name="told")
+        layer.build((None, 7))
+        layer.quantize(mode, config)
+        return layer, config
+
+    def test_files_and_copies_of_them_are_refused(self):
+        for mode in ("gptq", "awq"):
+            layer, _ = self.told(mode)
+            model = keras.Sequential([keras.Input((7,)), layer])
+            words = f"layer told was told of {mode.upper()}.*is not calibrated"
+            with tempfile.TemporaryDirectory() as folder:
+                for suffix in (".keras", ".safetensors", ".weights.h5"):
+                    save = model.save_weights if suffix == ".weights.h5" else model.save
+                    self.assertRaisesRegex(NotImplementedError, words, save, f"{folder}/m{suffix}")
+            self.assertRaisesRegex(NotImplementedError, words, copy.deepcopy, layer)
+            self.assertRaisesRegex(NotImplementedError, words, layer.save_own_variables, {})
+
+    def test_weights_of_a_file_calibrate_them(self):
+        for mode, fit in (("gptq", gptq.GPTQ), ("awq", awq.AWQ)):
+            layer, config = self.told(mode)
+            model = keras.Sequential([keras.Input((7,)), layer])
+            one = fit(layer, config)
+            one.see(X)
+            (one.quantize_and_correct_layer if mode == "gptq" else one.quantize_layer)()
+            again, _ = self.told(mode)
+            with tempfile.TemporaryDirectory() as folder:
+                model.save_weights(f"{folder}/m.weights.h5")
+                other = keras.Sequential([keras.Input((7,)), again])
+                other.load_weights(f"{folder}/m.weights.h5")
+            self.assertTrue(getattr(again, f"is_{mode}_calibrated"))
+            np.testing.assert_array_equal(other.predict(X, verbose=0), model.predict(X, verbose=0))
+            self.assertRaisesRegex(NotImplementedError, "kernel of floats is gone",
+                                   setattr, again, f"is_{mode}_calibrated", False)
+            self.assertRaisesRegex(ValueError, "expected quantize", one.quantize_and_correct_layer
+                                   if mode == "gptq" else one.quantize_layer)
+
+    def test_what_cannot_be_fitted_is_refused(self):
+        layer = layers.EinsumDense("abcd,cdef->abef", (None, 2, 3))
+        layer.build((None, 3, 4, 5))
+        config = quantizers.GPTQConfig(None, None)
+        self.assertRaisesRegex(ValueError, "only supports 2D or 3D kernels", layer.quantize, config=config)
+        self.assertRaisesRegex(TypeError, "Unsupported layer type for GPTQ", gptq.GPTQ, layers.Conv1D(2, 2))
+        tuned = layers.Dense(2)
+        tuned.build((None, 3))
+        tuned.enable_lora(1)
+        self.assertRaisesRegex(NotImplementedError, "lora is not currently", tuned.quantize, config=config)
+
+        class Mine(layers.Dense):
+            pass
+
+        mine = Mine(2)
+        mine.build((None, 3))
+        self.assertRaisesRegex(NotImplementedError, "Mine does not have a `quantize`", mine.quantize, config=config)
+        self.assertIsNone(mine.quantization_mode)
+
+    def test_words_of_calibration_come_with_it(self):
+        layer, _ = self.told()
+        self.assertIn("is_gptq_calibrated", dir(layer))
+        self.assertNotIn("is_gptq_calibrated", dir(layers.Dense(2)))
+        self.assertFalse(layers.Dense(2, dtype="gptq/4/8_from_float32").is_gptq_calibrated)
+
+
+class Within(unittest.TestCase):
+    def test_gates_are_in_keras_s_files(self):
+        """They say the policy of each projection."""
+        x = keras.Input((5, 8))
+        heads = layers.MultiHeadAttention(2, 4, use_gate=True, name="heads")
+        keras.Model(x, heads(x, x))
+        heads.dtype_policy = keras.dtype_policies.DTypePolicyMap("float32")
+        config = layers.MultiHeadAttention(2, 4, use_gate=True, name="heads").get_config()
+        self.assertEqual(config["dtype"]["class_name"], "DTypePolicy")
+        quantized(keras.Model(x, heads(x, x)), "int8")
+        policies = heads.get_config()["dtype"]["config"]["policy_map"]
+        parts = ["query", "key", "value", "gate", "attention_output"]
+        self.assertEqual(list(policies), [f"heads/{part}" for part in parts])
+
+    def test_layers_of_a_model_within_one_show_whole_numbers(self):
+        """A model of a file of Keras's with operators has models within as one layer."""
+        model = keras.models.load_model(HERE / "keras_files/quantized.keras")
+        inner = model.get_layer("inner")
+        with np.load(HERE / "keras_files/expected.npz") as expected:
+            np.testing.assert_allclose(model.predict(keras_files.ROWS, verbose=0), expected["quantized"], 1e-5, 1e-6)
+        self.assertEqual([(w.name, w.dtype) for w in inner.weights],
+                         [("bias", "float32"), ("kernel", "int8"), ("kernel_scale", "float32")])
+
+
 class Quantizers(unittest.TestCase):
     def test_packing_is_keras_s(self):
         rows = np.array([[-3, 7], [2, -8], [1, 0]], "int8")  # the example of Keras's documentation
@@ -323,6 +416,12 @@ class Quantizers(unittest.TestCase):
         gptq = quantizers.GPTQConfig(["text"], None, group_size=64)
         self.assertEqual(gptq.dtype_policy_string(), "gptq/4/64")
         self.assertRaisesRegex(ValueError, "only supports 4-bit", quantizers.AWQConfig, None, None, weight_bits=8)
+
+    def test_numbers_that_a_type_does_not_have_are_refused(self):
+        self.assertRaisesRegex(ValueError, "numbers of uint8", quantizers.abs_max_quantize, X, -1, dtype="uint8")
+        for bits in (1, 17):
+            self.assertRaisesRegex(ValueError, "num_bits must be between 2 and 16",
+                                   quantizers.fake_quant_with_min_max_vars, X, -1.0, 1.0, num_bits=bits)
 
     def test_symbols_are_rounded_or_refused(self):
         x = keras.Input((7,))

@@ -8,7 +8,7 @@ from .. import ops, overrides, random
 from ..registry import create, facts
 from ..tree import flatten
 from .layer import category, Layer
-from .projections import Projection
+from .projections import Projection, ProjectionAsLayer
 
 
 def _causal(query, key):
@@ -185,6 +185,10 @@ class _Heads(Layer):
             raise AttributeError(name)
         projections = self.__dict__.setdefault("_projections", {})
         return projections.setdefault(name, Projection(self, name))
+
+    def _filtered(self, name):
+        """A projection as `filters` of quantize() see it."""
+        return ProjectionAsLayer(self, name)
 
     def __getattr__(self, key):
         public = key[1:]

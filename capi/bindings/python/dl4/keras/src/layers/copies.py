@@ -1,12 +1,15 @@
 """Layers as pickle and copy keep them: the config, the shapes that they are built for, and the weights."""
 
 from ..backend import call_context
+from ..quantizers import fitting
 from ..saving.object_registration import custom_object_scope
 from ..saving.serialization_lib import deserialize_keras_object, serialize_keras_object
 from ..utils.naming import temporary_names
 
 
 def parts_of(layer):
+    for one in layer._flatten_layers():
+        fitting.need_fitted(one, "pickle and copy")
     classes = {type(one).__name__: type(one) for one in layer._flatten_layers()}
     own = {name: cls for name, cls in classes.items() if cls.__module__.split(".")[0] != "dl4"}
     first = layer.__dict__.get("_first_native_call")

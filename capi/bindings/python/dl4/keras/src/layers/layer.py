@@ -13,7 +13,7 @@ from ..errors import keras_errors, typed
 from ..export import keras_export
 from ..interface import NAMES
 from ..kind import as_json, is_native, Kind
-from ..quantizers import quantize
+from ..quantizers import fitting, quantize
 from ..registry import Category, create
 from ..saving.serialization_lib import deserialize_keras_object, layers_made, serialize_keras_object
 from ..symbolic.eager import call_eagerly
@@ -25,7 +25,7 @@ from ..utils.naming import snake_case, unique_name
 from . import arguments, cells, copies, lora, normalization
 from .custom import CustomLayer
 from .input_layer import InputLayer
-from .quantized import QuantizedLayer
+from .quantized import complete as complete_fitted, QuantizedLayer
 from .tracing import TracedCalls
 from .weights import LayerWeights, reset_state, states
 
@@ -64,7 +64,7 @@ class Layer(CustomLayer, TracedCalls, QuantizedLayer, lora.LoraLayer, LayerWeigh
         told = None
         if self._class_name in quantize.KINDS:
             told = kwargs.pop("quantization_config", None)
-            kwargs.pop("gptq_unpacked_column_size", None)  # in Keras's configs, follows from the shapes
+            self._gptq_columns = kwargs.pop("gptq_unpacked_column_size", None)  # follows from the shapes
         dtype = self._take_policy(dtype, deserialize_keras_object(told) if isinstance(told, dict) else told)
         if self._class_name in ("LSTM", "GRU"):
             kwargs.pop("use_cudnn", None)  # has no effect on the result
@@ -343,6 +343,10 @@ class Layer(CustomLayer, TracedCalls, QuantizedLayer, lora.LoraLayer, LayerWeigh
                 return self._told_of_quantizers()
             if key == "inputs_quantizer" and self._quantization() is not None:
                 return quantize.quantizer_of(self._quantization()["inputs"])
+            if self._waiting is not None and key in self._waiting.variables:
+                return self._waiting.variables[key]
+        if self._class_name == "EinsumDense" and key in ("gptq_unpacked_column_size", "awq_unpacked_column_size"):
+            return self._columns(key.partition("_")[0])
         if self._class_name is not None:
             known = registry.facts("layer")[self._class_name]
             for shown in (self._with_lora(key), self._unpacked(key)):
@@ -472,6 +476,8 @@ def _complete(cls):
         cls.states = property(states)
     if lora.takes_lora(cls._class_name):
         lora.complete(cls)
+    if cls._class_name in fitting.KINDS:
+        complete_fitted(cls)
     if cls._class_name in cells.KINDS:
         cells.complete(cls)
     if cls._class_name == "Normalization":

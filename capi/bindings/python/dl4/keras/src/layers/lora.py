@@ -36,7 +36,7 @@ def need_may_be(who, layer, rank):
         raise ValueError("Cannot enable lora on a layer that isn't yet built.")
     if who.lora_enabled:
         raise ValueError("lora is already enabled. This can only be done once per layer.")
-    mode = quantize.mode_of(layer._quantization())
+    mode = quantize.mode_of(layer._how())
     if mode in ("gptq", "awq"):
         raise NotImplementedError(f"lora is not currently supported with {mode.upper()} quantization.")
     if isinstance(rank, bool) or not isinstance(rank, int) or rank < 1:

@@ -4,6 +4,7 @@ import string
 
 from .. import ops
 from ..quantizers import quantize
+from ..registry import find_class
 from . import lora
 
 
@@ -96,3 +97,11 @@ class Projection:
         names = [f"{name}/lora_kernel_{part}" for part in "ab"]
         config = {"lora": {**(layer._config.get("lora") or {}), name: now}}
         lora.enable(layer, config, names, self._kernel_shape(), rank, a_initializer, b_initializer)
+
+
+class ProjectionAsLayer(Projection):
+    """An EinsumDense for isinstance(), as it is one in Keras."""
+
+    @property
+    def __class__(self):
+        return find_class("EinsumDense", "layers")

@@ -1,12 +1,14 @@
 """A layer's policy of types, and its weights as whole numbers of fewer bits."""
 
+import functools
+import operator
 from weakref import WeakKeyDictionary
 
 from .... import core
 from .. import dtype_policies
 from ..backend import call_context, global_state
 from ..backend.config import computed_in
-from ..quantizers import quantize
+from ..quantizers import fitting, quantize
 from ..saving.serialization_lib import serialize_keras_object
 from ..symbolic.execution import suspend_trainers
 from ..symbolic.function import Function
@@ -24,7 +26,8 @@ class QuantizedLayer:
     """The part of a layer that policies and quantize() change."""
 
     _form = 0  # a number of its own for each change of what its weights are
-    _policy = _quantization_config = None
+    _policy = _quantization_config = _waiting = None
+    _fitted = True  # are its whole numbers those of GPTQ or AWQ? Of a layer that was made of a policy not yet
 
     def _take_policy(self, dtype, config):
         """Of what __init__() is given as dtype what the config has; a policy that quantizes is kept."""
@@ -44,6 +47,7 @@ class QuantizedLayer:
                 f"{type(self).__name__}: 'dtype': a layer of one's own is not quantized in this version; expected a "
                 f"plain type such as 'float32', got {policy.name!r}"
             )
+        self._fitted = policy.quantization_mode not in ("gptq", "awq")
         maps = isinstance(policy, dtype_policies.DTypePolicyMap)
         self._policy = policy if maps else quantize.from_float32(policy)
         return None
@@ -104,10 +108,39 @@ class QuantizedLayer:
         """As the library has it."""
         return self.__dict__.get("_config", {}).get("quantization")
 
+    def _how(self):
+        """As the library has it, or will have it when the layer is fitted."""
+        return self._quantization() if self._waiting is None else self._waiting.how
+
     @property
     def quantization_mode(self):
         """How its weights are quantized; of attention its projections are, which are no layers here."""
-        return None if self._class_name in quantize.HEADED else quantize.mode_of(self._quantization())
+        return None if self._class_name in quantize.HEADED else quantize.mode_of(self._how())
+
+    def __dir__(self):
+        """Words of calibration only where one was asked for, as in Keras."""
+        fitted = self.quantization_mode in ("gptq", "awq")
+        return [name for name in super().__dir__() if fitted or not name.endswith("_calibrated")]
+
+    def _is_fitted(self, mode):
+        return self.quantization_mode == mode and self._waiting is None and self._fitted
+
+    def _say_fitted(self, mode, yes):
+        """Its variables are what it computes with from now on."""
+        if self.quantization_mode == mode and self._waiting is None and not yes:
+            raise NotImplementedError(f"{self.name}.is_{mode}_calibrated: its kernel of floats is gone, got {yes!r}")
+        if self.quantization_mode == mode and yes:
+            self._fitted = True
+            if self._waiting is not None:
+                fitting.settle(self)
+
+    def _columns(self, mode):
+        """Of an EinsumDense that GPTQ or AWQ quantizes the columns of its kernel as a matrix; None of others."""
+        if self.quantization_mode != mode or not self.built:
+            return self.__dict__.get(f"_{mode}_columns")
+        if self._waiting is not None:
+            return self._waiting.variables["kernel_scale"].shape[0]
+        return self._weight_facts()["kernel_scale"][0][0]
 
     def quantize(self, mode=None, config=None, type_check=True):
         """Its weights become whole numbers of fewer bits."""
@@ -138,9 +171,11 @@ class QuantizedLayer:
         how = config.pop("quantization", None)
         if self._class_name in quantize.HEADED:
             if how is not None:
-                config["dtype"] = serialize_keras_object(quantize.map_of(self.name, how))
+                config["dtype"] = serialize_keras_object(quantize.map_of(self, how))
         elif self._class_name in quantize.KINDS:
             config["quantization_config"] = serialize_keras_object(self._told_of_quantizers())
+        if self._class_name == "EinsumDense" and self._columns("gptq"):
+            config["gptq_unpacked_column_size"] = self._columns("gptq")
         if self._class_name not in quantize.HEADED and (how is not None or self._policy is not None):
             config["dtype"] = serialize_keras_object(self.dtype_policy)
         return config
@@ -223,6 +258,17 @@ class QuantizedLayer:
         return quantize.unpacked(self, key, how if isinstance(how, str) else how["mode"])
 
 
+def complete(cls):
+    """Adds what Keras's layers have that GPTQ and AWQ fit."""
+    for mode in ("gptq", "awq"):
+        get, put = operator.methodcaller("_is_fitted", mode), functools.partial(_say_fitted, mode)
+        setattr(cls, f"is_{mode}_calibrated", property(get, put))
+
+
+def _say_fitted(mode, layer, yes):
+    layer._say_fitted(mode, yes)
+
+
 def _mode_error(mode):
     return NotImplementedError(
         f"Invalid quantization mode. Expected one of {dtype_policies.QUANTIZATION_MODES}. Received: "
@@ -240,4 +286,7 @@ def in_order(names):
     groups = {}
     for name in names:
         groups.setdefault(name.rpartition("/")[0], []).append(name)
-    return [name for group in groups.values() for name in sorted(group, key=lambda n: not _stays(n))]
+    for group in groups.values():
+        if any(name.endswith("_scale") for name in group):
+            group.sort(key=lambda name: not _stays(name))
+    return [name for group in groups.values() for name in group]

@@ -7,6 +7,7 @@ from ....abi import Busy
 from .. import registry
 from ..backend import global_state
 from ..backend.eager_tensor import eager_tensor
+from ..quantizers import fitting
 from ..symbolic.function import Function
 from ..tree import map_nest
 from . import cells
@@ -100,9 +101,13 @@ class LayerWeights:
     def _weight(self, name):
         if name not in self._weights:
             self._weights[name] = weight = Weight(self, name)
-            if self._config.get("quantization") is not None:
+            if self._may_be_whole():
                 weight.dtype = self._dtype_of(name)
         return self._weights[name]
+
+    def _may_be_whole(self):
+        """Are there whole numbers among its weights? A model that is one layer has those of its layers."""
+        return self._class_name == "Functional" or self.__dict__.get("_config", {}).get("quantization") is not None
 
     @property
     def trainable(self):
@@ -140,7 +145,7 @@ class LayerWeights:
     def weights(self):
         own = [v for v in self._variables if v._trainable] + [v for v in self._variables if not v._trainable]
         native = self._native_weights() if self._class_name is not None else []
-        if native and self._quantization() is not None:
+        if native and self._may_be_whole():
             native = [self._weight(name) for name in in_order([w._name for w in native])]
         found = native + own + [w for layer in self._inner_layers() for w in layer.weights]
         return list({id(w): w for w in found}.values())
@@ -190,6 +195,7 @@ class LayerWeights:
 
     def save_own_variables(self, store):
         """Puts its own variables into a store of arrays by key: those that are trained, then the others."""
+        fitting.need_fitted(self, "save_own_variables()")
         merged = self._merged() if self._has_lora() else {}
         for i, v in enumerate(self._own_in_files()):
             store[str(i)] = v._of_bits(merged[v._name]) if v._name in merged else v.numpy()
@@ -198,6 +204,8 @@ class LayerWeights:
         """Gives its own variables what such a store has."""
         import numpy
 
+        if self._waiting is not None:
+            fitting.settle(self)
         mine = self._own_in_files()
         if self._inner_in_files and not mine:
             return  # the layer has been loaded as a whole
@@ -219,6 +227,7 @@ class LayerWeights:
             if is_part(v._name):
                 v.assign(numpy.zeros(v.shape, "float32"))
         self._need_numbers()
+        self._fitted = True
 
     def _own_in_files(self):
         numbered = self._class_name not in (None, "Functional") and not self._inner_in_files

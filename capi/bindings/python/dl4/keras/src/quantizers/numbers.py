@@ -19,9 +19,14 @@ def abs_max_quantize(inputs, axis, value_range=(-127, 127), dtype="int8", epsilo
     (x,) = _need_arrays("abs_max_quantize", inputs)
     axis = tuple(axis) if isinstance(axis, list) else axis
     largest = np.max(np.abs(x), axis=axis, keepdims=True)
-    scale = np.divide(value_range[1], np.add(largest, x.dtype.type(epsilon))).astype(x.dtype)
+    epsilon = x.dtype.type(epsilon) if x.dtype.kind == "f" else epsilon
+    scale = np.divide(value_range[1], np.add(largest, epsilon))
+    scale = scale if to_numpy else scale.astype(x.dtype)  # of integers NumPy's are floats until they are given
+    limits = np.iinfo(dtype) if np.dtype(dtype).kind in "iu" else None
+    if limits is not None and not limits.min <= value_range[0] <= value_range[1] <= limits.max:
+        raise ValueError(f"abs_max_quantize: expected a value_range of numbers of {dtype}, got {value_range}")
     whole = np.clip(np.round(np.multiply(x, scale)), *value_range).astype(dtype)
-    return ops.convert_to_tensor(whole), ops.convert_to_tensor(scale)
+    return ops.convert_to_tensor(whole), ops.convert_to_tensor(scale.astype(x.dtype))
 
 
 def abs_max_quantize_grouped_with_zero_point(
@@ -216,6 +221,8 @@ def _nudged(least, most, bits, narrow):
 def fake_quant_with_min_max_vars(inputs, min_vals, max_vals, num_bits=8, narrow_range=False, axis=None):
     """Rounded to the numbers that so many bits have between two ends. Within the nudged ends the gradient passes to the
     inputs, beyond them to the end: each is what TensorFlow's kernel gives."""
+    if not 2 <= int(num_bits) <= 16:
+        raise ValueError(f"num_bits must be between 2 and 16, inclusive. Received: num_bits={num_bits}")
     x = inputs if is_symbolic(inputs) else ops.convert_to_tensor(inputs)
     dtype, shape = str(x.dtype), [1] * len(x.shape)
     if axis is not None:

@@ -1,5 +1,7 @@
 """What quantize() is told."""
 
+import inspect
+
 from ..saving.serialization_lib import serialize_keras_object
 from .quantizers import AbsMaxQuantizer, deserialize, known
 
@@ -130,7 +132,7 @@ class _Calibrated(QuantizationConfig):
         return f"{self.mode}/{self.weight_bits}/{self.group_size}"
 
     def get_config(self):
-        config = {name: value for name, value in vars(self).items() if not name.endswith("_quantizer")}
+        config = {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
         return {**config, "dataset": None, "tokenizer": None}
 
     @classmethod

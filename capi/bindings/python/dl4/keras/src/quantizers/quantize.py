@@ -6,7 +6,7 @@ import warnings
 from .... import core
 from .. import dtype_policies
 from ..backend.config import computed_in
-from . import calibrated, numbers
+from . import calibrated, fitting, numbers
 from .quantization_config import (
     Int4QuantizationConfig,
     Int8QuantizationConfig,
@@ -18,7 +18,6 @@ from .quantizers import AbsMaxQuantizer
 HEADED = ("MultiHeadAttention", "GroupQueryAttention")
 KINDS = ("Dense", "EinsumDense", "Embedding", "ReversibleEmbedding", *HEADED)
 _MODES = ("'int8'", "'int4'", "'gptq'", "'awq'")
-HEADS = ("query", "key", "value", "attention_output")
 
 
 # ---- policies and configs as the library has them: {"mode": "int4/128", "inputs": ...}
@@ -46,11 +45,17 @@ def from_float32(policy):
     return type(policy).from_config({**said, "source_name": computed_in(said["source_name"])})
 
 
-def for_layer(policy, name, headed=False):
+def heads_of(layer):
+    """The projections of an attention layer."""
+    return ("query", "key", "value", *(["gate"] if layer.use_gate else []), "attention_output")
+
+
+def for_layer(policy, layer):
     """The policy of a layer by its name, where a map says it by path; of attention that of its projections."""
     if not isinstance(policy, dtype_policies.DTypePolicyMap):
         return policy
-    paths = [f"{name}/{part}" for part in HEADS] if headed else [name]
+    name, headed = layer.name, layer._class_name in HEADED
+    paths = [f"{name}/{part}" for part in heads_of(layer)] if headed else [name]
     found = [_at(policy, path) for path in paths]
     if any(p != found[0] for p in found):
         raise NotImplementedError(
@@ -67,7 +72,7 @@ def _at(policies, path):
 
 def of_policy(layer, policy, config):
     """The library's words of a policy, with the quantizers of a config; None: it does not quantize."""
-    policy = for_layer(policy, layer.name, layer._class_name in HEADED)
+    policy = for_layer(policy, layer)
     mode = policy.quantization_mode
     if mode is None:
         return None
@@ -108,9 +113,10 @@ def config_of(how):
     return Int4QuantizationConfig(None, inputs, int(mode.split("/")[1])) if mode.startswith("int4/") else None
 
 
-def map_of(name, how):
+def map_of(layer, how):
     """Of attention: the policies of its projections."""
-    return dtype_policies.DTypePolicyMap("float32", {f"{name}/{part}": policy_of(how) for part in HEADS})
+    policies = {f"{layer.name}/{part}": policy_of(how) for part in heads_of(layer)}
+    return dtype_policies.DTypePolicyMap("float32", policies)
 
 
 def _plain(quantizer, what, axes=None):
@@ -147,9 +153,9 @@ def checked(layer, mode, config):
             f"Cannot quantize a layer that isn't yet built. Layer '{layer.name}' (of type '{type(layer).__name__}') is "
             "not built yet."
         )
-    how = layer._quantization()
+    how = layer._how()
     if how is not None:
-        name = HEADS[-1] if layer._class_name in HEADED else layer.name
+        name = heads_of(layer)[-1] if layer._class_name in HEADED else layer.name
         policy = policy_of(how) if layer._class_name in HEADED else layer.dtype_policy
         raise ValueError(
             f"Layer '{name}' is already quantized with dtype_policy='{policy.name}'. Received: mode={config.mode}"
@@ -165,12 +171,17 @@ def quantize_layer(layer, config, type_check, headed=False):
     ours = kind in KINDS and (headed or kind not in HEADED)
     if not ours or type_check and type(layer).__name__ != kind:
         raise layer._not_implemented_error("quantize")
-    _need_known(config.mode)
+    if config.mode not in calibrated.METHODS:
+        _need_known(config.mode)
     if layer._first_native_call is None:
         raise ValueError(
             f"layer {layer.name}: its call() does not call {kind}.call(), whose weights would be "
             "quantized"
         )
+    if config.mode in calibrated.METHODS:
+        fitting.begin(layer, config)
+        layer._policy, layer._quantization_config = policy_of(layer._waiting.how), config
+        return
     options = _options(config)
     _need_axis(layer, config)
     if _is_matrix(layer, config):
@@ -209,8 +220,6 @@ def _need_axis(layer, config):
 
 
 def _need_known(mode):
-    if mode in calibrated.METHODS:
-        raise NotImplementedError(f"quantize('{mode}') of a layer alone is not in this version: expected its model's")
     if mode not in ("int8", "int4"):
         raise NotImplementedError(f"quantize('{mode}') is not in this version; it has {', '.join(_MODES)}")
 
@@ -273,12 +282,7 @@ def should_quantize_layer(layer, filters):
 def _heads_are_meant(layer, filters):
     if filters is None:
         return True
-    if callable(filters):
-        raise NotImplementedError(
-            f"`filters` as a function is not supported for the layers inside {layer.name}: pass "
-            "names"
-        )
-    meant = [_is_meant(part, filters, None) for part in HEADS]
+    meant = [_is_meant(part, filters, layer._filtered(part)) for part in heads_of(layer)]
     if any(meant) and not all(meant):
         raise NotImplementedError(
             f"layer {layer.name}: the projections of an attention layer are quantized all together or not at "
@@ -328,8 +332,7 @@ def _calibrate(model, config, filters):
 
     def become(layer, values):
         how = {"mode": config.dtype_policy_string(), "inputs": None}
-        biases = {name: layer._weight(name).numpy() for name in layer._weight_facts() if name.endswith("bias")}
-        layer._become({"quantization": how}, {**biases, **values})
+        fitting.become(layer, how, values)
         if layer._class_name not in HEADED:
             layer._policy, layer._quantization_config = policy_of(how), config
 

@@ -15,6 +15,7 @@ from ..backend import global_state
 from ..backend.config import version
 from ..kind import is_native
 from ..optimizers import in_files
+from ..quantizers import fitting
 from ..symbolic.numpy_call import NumPyLayer
 from ..tree import flatten
 from ..utils.io_utils import log_warning
@@ -29,6 +30,7 @@ def _need_files(model, who):
     """Raises for what would have to be called for a file, where the library writes and reads it."""
     for layer in model._flatten_layers():
         overrides.refuse(layer, who, "save")
+        fitting.need_fitted(layer, who)
 
 
 def _path(filepath, overwrite):

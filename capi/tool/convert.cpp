@@ -1,5 +1,6 @@
 // dl4 convert.
 #include <memory>
+#include <utility>
 
 #include "models.hpp"
 
@@ -9,6 +10,12 @@ namespace {
 struct ConvertOptions {
   std::string from, to, weights, names, format = "auto", quantize;
 };
+
+// Does --weights say a type, as it does of `run` and `bench`, and no file?
+bool is_mode(const std::string &weights) {
+  const std::string word = weights.substr(0, weights.find('/'));
+  return word == "int8" || word == "int4" || word == "float8" || word == "bfloat16" || word == "gptq" || word == "awq";
+}
 
 void load_weights(const Model &m, const ConvertOptions &o) {
   Attrs how;
@@ -27,7 +34,8 @@ Model quantized(const Model &m, const std::string &mode) {
   const Tensor file(room);
   dl4::check(dl4_tensor_copy_in(file, dl4_blob_data(bytes.get()), size));
   dl4_model *to = nullptr;
-  dl4::check(dl4_model_load_bytes(nullptr, file, Attrs{{"quantize", mode}}.c_str(), &to));
+  const std::string in_full = mode == "int4" ? "int4/128" : mode;  // Keras's default
+  dl4::check(dl4_model_load_bytes(nullptr, file, Attrs{{"quantize", in_full}}.c_str(), &to));
   return Model(to);
 }
 
@@ -41,11 +49,16 @@ Command convert_command(const Common &common) {
       {{"A", "A", "a model, or an architecture in JSON", &o->from, true},
        {"B", "B", "what is written: .safetensors (ours), .keras, .weights.h5, .npz, .onnx, .json (architecture)",
         &o->to, true},
-       {"--weights", "FILE", "weights that the model is given first: .weights.h5, .npz, .safetensors ...", &o->weights},
+       {"--weights", "FILE", "weights that the model is given first: .weights.h5, .npz, .safetensors ...; or a MODE",
+        &o->weights},
        {"--names", "FILE", "JSON: by weight the name of its tensor in that file, or how to make it of some", &o->names},
        {"--quantize", "MODE", "weights in fewer bits, as Keras's quantize(): int8, int4/128, int4/-1", &o->quantize},
        {"--format", "FORMAT", "auto (by the end of B), native, keras, weights.h5, npz or onnx", &o->format}},
       [=, &common] {
+        if (is_mode(o->weights)) {
+          if (!o->quantize.empty()) throw Refusal(usage, "--quantize and --weights " + o->weights + " both say a mode");
+          o->quantize = std::exchange(o->weights, "");
+        }
         if (!o->names.empty() && o->weights.empty()) throw Refusal(usage, "--names is for --weights");
         Model m = open_model(common, o->from);
         if (!o->weights.empty()) load_weights(m, *o);

@@ -115,6 +115,24 @@ class Converting(Case):
         for a, b in zip(outputs[0][1], outputs[3][1]):
             self.assertAlmostEqual(a, b, delta=1e-5)
 
+    def test_weights_in_fewer_bytes(self):
+        """By --quantize, or in the words of the options of `run`."""
+        def policies(path):
+            with zipfile.ZipFile(self.folder / path) as archive:
+                layers = json.loads(archive.read("config.json"))["config"]["layers"]
+            return [one["config"]["dtype"]["config"]["mode"] for one in layers if one["class_name"] == "Dense"]
+
+        for words, mode in (
+            (["--quantize", "int8"], "int8"), (["--weights", "int8"], "int8"), (["--weights", "int4"], "int4/128"),
+            (["--quantize", "int4"], "int4/128"), (["--weights", "int4/-1"], "int4/-1"),
+        ):
+            self.good("convert", "net.json", "net.keras", *words)
+            self.assertEqual(policies("net.keras"), [mode, mode])
+        self.bad(2, "both say a mode", "convert", "net.json", "b.keras", "--weights", "int8", "--quantize", "int4")
+        self.bad(2, "--names", "convert", "net.json", "b.keras", "--weights", "int8", "--names", "names.json")
+        for mode in ("float8", "bfloat16", "gptq/4/8"):
+            self.bad(4, mode, "convert", "net.json", "b.keras", "--weights", mode)
+
     def test_weights_apart(self):
         self.good("convert", DATA / "sequential.keras", "arch.json")
         for end in (".weights.h5", ".npz"):

@@ -114,7 +114,13 @@ def config_of(how):
 
 
 def map_of(layer, how):
-    """Of attention: the policies of its projections."""
+    """Of attention: the policies of its projections, by which Keras makes them as if no config had been given."""
+    inputs, default = how["inputs"], mode_of(how) == "int8" and _plain(AbsMaxQuantizer(), "activation_quantizer")
+    if (inputs or None) != (default or None):
+        raise NotImplementedError(
+            f"layer {layer.name}: Keras's config of attention has no place for an activation_quantizer, expected "
+            f"{default or None}, got {inputs or None}; .safetensors keeps it"
+        )
     policies = {f"{layer.name}/{part}": policy_of(how) for part in heads_of(layer)}
     return dtype_policies.DTypePolicyMap("float32", policies)
 

@@ -15,7 +15,7 @@ from ..backend import global_state
 from ..backend.config import version
 from ..kind import is_native
 from ..optimizers import in_files
-from ..quantizers import fitting
+from ..quantizers import fitting, quantize
 from ..symbolic.numpy_call import NumPyLayer
 from ..tree import flatten
 from ..utils.io_utils import log_warning
@@ -118,6 +118,9 @@ def save_model(model, filepath, overwrite=True, zipped=None, **kwargs):
     if legacy:
         with _replacing(path) as file:
             return legacy_h5_format.write(file, model, include_optimizer)
+    for layer in model._flatten_layers() if path.endswith(".keras") else ():
+        if layer._class_name in quantize.HEADED and layer._quantization() is not None:
+            quantize.map_of(layer, layer._quantization())
     if path.endswith(".keras") and model.compiled:
         try:
             return model._save_training(path)

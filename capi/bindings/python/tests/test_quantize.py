@@ -370,15 +370,29 @@ class Within(unittest.TestCase):
     def test_gates_are_in_keras_s_files(self):
         """They say the policy of each projection."""
         x = keras.Input((5, 8))
-        heads = layers.MultiHeadAttention(2, 4, use_gate=True, name="heads")
-        keras.Model(x, heads(x, x))
-        heads.dtype_policy = keras.dtype_policies.DTypePolicyMap("float32")
-        config = layers.MultiHeadAttention(2, 4, use_gate=True, name="heads").get_config()
-        self.assertEqual(config["dtype"]["class_name"], "DTypePolicy")
-        quantized(keras.Model(x, heads(x, x)), "int8")
-        policies = heads.get_config()["dtype"]["config"]["policy_map"]
-        parts = ["query", "key", "value", "gate", "attention_output"]
-        self.assertEqual(list(policies), [f"heads/{part}" for part in parts])
+        for gate in ([], ["gate"]):
+            heads = layers.MultiHeadAttention(2, 4, use_gate=bool(gate), name="heads")
+            quantized(keras.Model(x, heads(x, x)), "int8")
+            policies = heads.get_config()["dtype"]["config"]["policy_map"]
+            parts = ["query", "key", "value", *gate, "attention_output"]
+            self.assertEqual(list(policies), [f"heads/{part}" for part in parts])
+
+    def test_inputs_that_no_config_of_attention_says_are_refused(self):
+        x, data = keras.Input((5, 8)), np.random.default_rng(0).normal(size=(2, 5, 8)).astype("float32")
+        for config in (
+            quantizers.Int8QuantizationConfig(activation_quantizer=None),
+            quantizers.Int8QuantizationConfig(activation_quantizer=quantizers.AbsMaxQuantizer(epsilon=1e-3)),
+            quantizers.Int4QuantizationConfig(None, quantizers.AbsMaxQuantizer(-1), None),
+        ):
+            model = keras.Model(x, layers.MultiHeadAttention(2, 4, name="heads")(x, x))
+            quantized(model, config=config)
+            words = "layer heads: Keras's config of attention has no place"
+            with tempfile.TemporaryDirectory() as folder:
+                self.assertRaisesRegex(NotImplementedError, words, model.save, f"{folder}/m.keras")
+                model.save(f"{folder}/m.safetensors")
+                again = keras.models.load_model(f"{folder}/m.safetensors")
+            self.assertRaisesRegex(NotImplementedError, words, model.get_config)
+            np.testing.assert_array_equal(again.predict(data, verbose=0), model.predict(data, verbose=0))
 
     def test_layers_of_a_model_within_one_show_whole_numbers(self):
         """A model of a file of Keras's with operators has models within as one layer."""

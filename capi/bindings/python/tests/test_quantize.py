@@ -69,6 +69,19 @@ class Quantize(unittest.TestCase):
                 again = keras.models.load_model(path)
                 np.testing.assert_array_equal(again.predict(X, verbose=0), model.predict(X, verbose=0))
 
+    def test_numbers_that_bytes_do_not_have_are_refused(self):
+        first, model = net()
+        quantized(model, "int8")
+        for number in (128, -129, float("nan")):
+            self.assertRaisesRegex(ValueError, "numbers of int8", first.kernel.assign, np.full((7, 5), number))
+        fitted = layers.Dense(3, dtype="gptq/8/-1_from_float32")
+        fitted.build((None, 7))
+        for number in (256, -1):
+            assign = fitted.quantized_kernel.assign
+            self.assertRaisesRegex(ValueError, "numbers of uint8", assign, np.full((3, 7), number))
+        first.kernel.assign(np.full((7, 5), -128.0))
+        np.testing.assert_array_equal(first.kernel, np.full((7, 5), -128))
+
     def test_biases_are_trained(self):
         first, model = net()
         quantized(model, "int8")

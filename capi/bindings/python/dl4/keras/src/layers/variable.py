@@ -150,8 +150,13 @@ class Weight:
         import numpy
 
         core, name = self._place()
+        if self.dtype in ("int8", "uint8"):
+            limits = numpy.iinfo(self.dtype)
+            if array.size and not (limits.min <= array.min() and array.max() <= limits.max):
+                raise ValueError(f"{self.path}: expected numbers of {self.dtype}, from {limits.min} to {limits.max}")
+            array = array.astype(self.dtype, copy=False)
         if self.dtype == "int8":
-            array = numpy.ascontiguousarray(array.astype("int8", copy=False)).view("uint8").reshape(array.shape)
+            array = numpy.ascontiguousarray(array).view("uint8").reshape(array.shape)
         core.set_weight(name, array)
         global_state.changed()
 

@@ -200,6 +200,14 @@ class Quantize(unittest.TestCase):
         self.assertIsNone(heads.quantization_mode)
         self.assertEqual(heads.get_config()["dtype"]["class_name"], "DTypePolicyMap")
 
+    def test_a_policy_that_is_set_counts_with_its_blocks(self):
+        for name, scales in (
+            ("int4/2_from_float32", (4, 5)), ("int4/-1_from_float32", (5,)), ("int8_from_float32", (5,)),
+        ):
+            first, _ = net()
+            first.dtype_policy = name
+            self.assertEqual((first.dtype_policy.name, first.kernel_scale.shape), (name, scales))
+
     def test_layers_that_cannot_be_quantized_are_told_of(self):
         conv = keras.Sequential([keras.Input((6, 2)), layers.Conv1D(3, 2), layers.Dense(2)])
         with self.assertWarnsRegex(UserWarning, "Layer Conv1D does not have a `quantize` method"):

@@ -79,7 +79,7 @@ class QuantizedLayer:
                     f"'{value}' is not supported. It requires a calibration dataset and a config.\n\nPlease use the "
                     "`.quantize(mode, config=...)` method on the layer or model instead."
                 )
-            self.quantize(policy.quantization_mode)
+            self.quantize(config=quantize.config_of_policy(policy))
         elif self._quantization() is None:
             self._policy = quantize.from_float32(policy)
             self._config["quantization"] = quantize.of_policy(self, self._policy, self._quantization_config)

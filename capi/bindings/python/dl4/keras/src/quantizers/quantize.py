@@ -113,6 +113,13 @@ def config_of(how):
     return Int4QuantizationConfig(None, inputs, int(mode.split("/")[1])) if mode.startswith("int4/") else None
 
 
+def config_of_policy(policy):
+    """With which quantize() gives a layer a policy: also its blocks, where Keras takes those of 128 rows."""
+    if not isinstance(policy, dtype_policies.Int4DTypePolicy):
+        return validate_and_resolve_config(policy.quantization_mode, None)
+    return Int4QuantizationConfig(block_size=None if policy.block_size == -1 else policy.block_size)
+
+
 def map_of(layer, how):
     """Of attention: the policies of its projections, by which Keras makes them as if no config had been given."""
     inputs, default = how["inputs"], mode_of(how) == "int8" and _plain(AbsMaxQuantizer(), "activation_quantizer")

@@ -8,17 +8,17 @@ import importlib
 import numpy as np
 
 from programs import Programs, raised
-from quantized_programs import filled, kinds, quietly, shown, words_of, X
+from quantized_programs import filled, fitted, kinds, measuring, quietly, shown, words_of, X
 
 PROGRAMS = program = Programs()
 
 
-def signed(layer):
+def signed(kernel_of):
     """Signs change from row to row: of groups of one sign Keras's zero points are what a processor makes of bytes below
     0."""
-    kernel = np.abs(np.array(layer.kernel))
-    signs = np.where(np.indices(kernel.shape).sum(0) % 2, 1, -1)
-    layer.kernel.assign((kernel * signs).astype("float32"))
+    kernel = np.abs(np.array(kernel_of))
+    signs = np.where(np.indices(kernel.shape[:2]).sum(0) % 2, 1, -1).reshape(*kernel.shape[:2], *[1] * (kernel.ndim - 2))
+    kernel_of.assign((kernel * signs).astype("float32"))
 
 
 def configs(keras):
@@ -38,7 +38,7 @@ def told(keras, kind, config):
     layer = make(name="layer")
     layer.build((None, *x.shape[1:]))
     filled(layer)
-    signed(layer)
+    signed(layer.kernel)
     quietly(layer.quantize, config=config)
     return layer, x
 
@@ -142,6 +142,36 @@ def gates_are_quantized_too(tf, keras):
         model = filled(keras.Model(i, heads(i, i)))
         quietly(model.quantize, "int4", filters=lambda layer: isinstance(layer, keras.layers.EinsumDense))
         got += [model.predict(x, verbose=0), sorted(str(w.dtype) for w in model.weights)]
+    return got
+
+
+@program
+def gates_are_fitted(tf, keras):
+    got = []
+    for config in (keras.quantizers.GPTQConfig, keras.quantizers.AWQConfig):
+        x, table = keras.Input((6,), dtype="int32"), keras.layers.Embedding(11, 8)
+        heads = keras.layers.MultiHeadAttention(2, 4, use_gate=True, name="heads")
+
+        class Block(keras.layers.Layer):
+            def __init__(self, heads):
+                super().__init__(name="block")
+                self.heads = heads
+
+            def build(self, shape):
+                self.heads.build(shape, shape)
+
+            def call(self, x):
+                return x + self.heads(x, x)
+
+        block = Block(heads)
+        model = keras.Model(x, block(table(x)))
+        filled(table, 1), filled(heads, 2)
+        for w in heads.weights:
+            if "kernel" in w.path:
+                signed(w)
+        structure = {"pre_block_layers": [table], "sequential_blocks": [block]}
+        with measuring(keras):
+            got.append(fitted(keras, model, [heads], structure, config, group_size=4)[:2])
     return got
 
 

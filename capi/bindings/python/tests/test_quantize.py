@@ -91,6 +91,18 @@ class Quantize(unittest.TestCase):
         np.testing.assert_array_equal(first.kernel, kernel)
         self.assertFalse(np.array_equal(first.bias, bias))
 
+    def test_whole_numbers_are_not_trained(self):
+        first, model = net()
+        quantized(model, "int8")
+        first.bias.trainable = False
+        first.bias.trainable = True
+        for w in first.weights[1:]:
+            self.assertRaisesRegex(NotImplementedError, f"first/{w.name}: whole numbers", setattr, w, "trainable", True)
+            w.trainable = False
+        model.trainable = False
+        model.trainable = True
+        self.assertEqual([w.name for w in first.trainable_weights], ["bias"])
+
     def test_filters_find_layers(self):
         for filters in ("^sec", ["nothing", "cond$"], lambda layer: layer.name == "second"):
             first, model = net()

@@ -51,6 +51,8 @@ class Weight:
         core, name = self._place()
         core.set_trainable(name, bool(yes))
         self._layer._forget_facts()
+        if yes and not self.trainable and self._layer._quantization() is not None:
+            raise NotImplementedError(f"{self.path}: whole numbers and their scales are not trained, got {yes!r}")
 
     @property
     def regularizer(self):

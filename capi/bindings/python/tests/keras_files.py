@@ -68,10 +68,10 @@ def nested(keras):
 
 
 def quantized(keras):
-    """A model with an operator and a model within, of which int8 is made."""
+    """A model with operations and a model within, of which int8 is made."""
     layers, x = keras.layers, keras.Input((7,))
     inner = keras.Sequential([keras.Input((7,)), layers.Dense(7, "tanh", name="first")], name="inner")
-    model = keras.Model(x, layers.Dense(3)(inner(x) + x))
+    model = keras.Model(x, layers.Dense(3)(keras.ops.relu(inner(x) + x)))
     model.quantize("int8")
     return model
 

@@ -428,7 +428,7 @@ class Within(unittest.TestCase):
             np.testing.assert_array_equal(again.predict(data, verbose=0), model.predict(data, verbose=0))
 
     def test_layers_of_a_model_within_one_show_whole_numbers(self):
-        """A model of a file of Keras's with operators has models within as one layer."""
+        """A model of a file of Keras's with operations has models within as one layer."""
         model = keras.models.load_model(HERE / "keras_files/quantized.keras")
         inner = model.get_layer("inner")
         with np.load(HERE / "keras_files/expected.npz") as expected:

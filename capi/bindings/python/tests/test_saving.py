@@ -10,6 +10,7 @@ import zipfile
 
 import numpy as np
 
+import dl4
 import dl4.keras as keras
 import keras_files
 from dl4.keras.src.saving import hdf5, saving_lib
@@ -50,6 +51,29 @@ class Files(Folder):
         self.assertEqual(int(m.optimizer.iterations), 2)
         m.fit(keras_files.IMAGES, np.ones((5, 3)), batch_size=5, verbose=0, shuffle=False)
         close(m.predict(keras_files.IMAGES, verbose=0), EXPECTED["trained_on"])
+
+    def test_operators_beside_models_are_keras_s(self):
+        """Keras reads them, the library reads them, and models within stay models."""
+        x = keras.Input((5,))
+        inner = keras.Sequential([keras.Input((5,)), layers.Dense(5)], name="inner")
+        y = 1.5 - (inner(x) + x) * 0.5
+        m = keras.Model(x, layers.Dense(2)(keras.ops.maximum(y / (x**2 + 1.0), y)))
+        m.save(self.folder / "m.keras")
+        with zipfile.ZipFile(self.folder / "m.keras") as archive:
+            written = json.loads(archive.read("config.json"))["config"]["layers"]
+        operators = [item["class_name"] for item in written if item["module"] == "keras.src.ops.numpy"]
+        self.assertEqual(sorted(operators), ["Add", "Add", "Divide", "Maximum", "Multiply", "Power", "Subtract"])
+        data = np.linspace(-1, 1, 20).reshape(4, 5).astype("float32")
+        again = keras.models.load_model(self.folder / "m.keras")
+        self.assertIsInstance(again.get_layer("inner"), keras.Sequential)
+        self.assertEqual([layer.name for layer in again.layers], [layer.name for layer in m.layers])
+        close(again.predict(data, verbose=0), m.predict(data, verbose=0))
+        native = dl4.Model.load(str(self.folder / "m.keras")).session()
+        close(native.run([dl4.Tensor.of(data)])[0].numpy(), m.predict(data, verbose=0))
+        whole = keras.Model(x, inner(x) + keras.ops.cast(keras.ops.cast(x, "int32") * 2, "float32"))
+        whole.save(self.folder / "whole.keras")
+        again = keras.models.load_model(self.folder / "whole.keras")
+        close(again.predict(data, verbose=0), whole.predict(data, verbose=0))
 
     def test_what_is_written_is_in_keras_order(self):
         m = keras_files.tagger(keras)

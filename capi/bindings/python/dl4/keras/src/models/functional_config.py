@@ -6,6 +6,7 @@ from ..symbolic.numpy_call import NumPyLayer
 from ..symbolic.tensor import Input, is_tensor
 from ..tree import flatten, map_nest
 from .calls import calls_of
+from .operations import as_keras, of_keras
 
 
 def model_config(model):
@@ -65,7 +66,7 @@ def model_config(model):
     return {
         "name": model.name,
         "trainable": model.trainable,
-        "layers": list(layers.values()),
+        "layers": [as_keras(item) for item in layers.values()],
         "input_layers": _single(refs(functional.nest_in)),
         "output_layers": _single(refs(functional.nest_out)),
     }
@@ -103,6 +104,7 @@ def functional_of(cls, config):
     """The model of such a config."""
     made, layers, waiting = {}, {}, []
     for item in config["layers"]:
+        item = of_keras(item) or item
         name = item.get("name") or item["config"]["name"]
         if item["class_name"] == "InputLayer":
             c = item["config"]

@@ -14,6 +14,7 @@ from .. import overrides
 from ..backend import global_state
 from ..backend.config import version
 from ..kind import is_native
+from ..models.operations import of_keras
 from ..optimizers import in_files
 from ..quantizers import fitting, quantize
 from ..symbolic.numpy_call import NumPyLayer
@@ -236,15 +237,25 @@ def _safe_zip_read(archive, name):
     return archive.read(name)
 
 
-def is_readable(config):
-    """Can a model be made of a config here, or has it what the library alone knows: Keras 2's words, or operations?"""
+def _has_models(config):
+    """Are there models or classes of the user's own among the layers, which the library would read as one layer?"""
+    known = "keras.layers", "keras.src.ops"
+    layers = config.get("config", {}).get("layers", ()) if isinstance(config.get("config"), dict) else ()
+    return any(isinstance(item, dict) and not str(item.get("module")).startswith(known) for item in layers)
+
+
+def is_readable(config, operators=None):
+    """Can a model be made of a config here, or has it what the library alone knows: Keras 2's words, or operations?
+    operators: those that are operators count as known; by default where there are models within."""
+    operators = _has_models(config) if operators is None else operators
     if isinstance(config, dict):
+        config = (of_keras(config) if operators else None) or config
         if "class_name" in config and "config" in config and "module" not in config:
             return config["class_name"][:2] == "__"
         if str(config.get("module")).startswith("keras.src.ops"):
             return False
-        return all(map(is_readable, config.values()))
-    return not isinstance(config, (list, tuple)) or all(map(is_readable, config))
+        return all(is_readable(value, operators) for value in config.values())
+    return not isinstance(config, (list, tuple)) or all(is_readable(value, operators) for value in config)
 
 
 def model_of_archive(filepath, custom_objects, compile, safe_mode):

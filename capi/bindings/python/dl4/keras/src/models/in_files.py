@@ -4,6 +4,7 @@ import os
 import warnings
 
 from .. import overrides
+from ..quantizers import fitting
 from ..saving.saving_lib import load_weights, need_no_texts, save_model, save_weights
 from ..saving.serialization_lib import deserialize_keras_object, serialize_keras_object
 from ..symbolic.tensor import Input
@@ -94,6 +95,7 @@ class InFiles:
             raise ValueError("The layer provided has not yet been built. It must be built before export.")
         for layer in self._flatten_layers():
             overrides.refuse(layer, "export()", "save")
+            fitting.need_fitted(layer, "export()")
         need_no_texts(self)
         self._keep_up()
         self._use_all_inputs()

@@ -99,14 +99,18 @@ class Waiting:
         }
 
 
+def need_no_lora(layer, mode):
+    if layer._has_lora():
+        raise NotImplementedError(f"lora is not currently supported with {mode.upper()} quantization.")
+
+
 def begin(layer, config):
     """Of a layer alone quantize() makes the variables; its kernel computes until it is fitted."""
     if layer._class_name not in KINDS:
         raise NotImplementedError(
             f"Invalid quantization mode. Expected one of ('int8', 'int4'). Received: quantization_mode={config.mode}"
         )
-    if layer._has_lora():
-        raise NotImplementedError(f"lora is not currently supported with {config.mode.upper()} quantization.")
+    need_no_lora(layer, config.mode)
     layer._waiting = Waiting(layer, config)
 
 

@@ -354,9 +354,13 @@ def _calibrate(model, config, filters):
             return False
         if type(layer).__name__ != layer._class_name:
             raise layer._not_implemented_error("quantize")
+        fitting.need_no_lora(layer, mode)
         return True
 
     def heads_are_meant(layer):
-        return _heads_are_meant(layer, filters) and checked(layer, None, config) is not None
+        if not _heads_are_meant(layer, filters) or checked(layer, None, config) is None:
+            return False
+        fitting.need_no_lora(layer, mode)
+        return True
 
     calibrated.quantize_blocks(config, structure, meant, heads_are_meant, become)

@@ -25,6 +25,7 @@ def _attribute_prefixes(weight):
 class LayerWeights:
     """What a layer says of its weights."""
 
+    _scaled = None  # of a model that is one layer: its weights, and whether there are scales among them
     _inner_in_files = False  # do its weights stand, in files, in layers within it?
 
     def _attach(self, core_model):
@@ -107,7 +108,12 @@ class LayerWeights:
 
     def _may_be_whole(self):
         """Are there whole numbers among its weights? A model that is one layer has those of its layers."""
-        return self._class_name == "Functional" or self.__dict__.get("_config", {}).get("quantization") is not None
+        if self._class_name != "Functional":
+            return self.__dict__.get("_config", {}).get("quantization") is not None
+        facts = self._weight_facts()
+        if self._scaled is None or self._scaled[0] is not facts:
+            self._scaled = facts, any(name.endswith("_scale") for name in facts)
+        return self._scaled[1]
 
     @property
     def trainable(self):

@@ -88,6 +88,25 @@ class Waiting(unittest.TestCase):
 
 
 class Within(unittest.TestCase):
+    def test_layers_that_a_config_names_are_not_in_files(self):
+        """A config with the blocks is told to layers of these blocks."""
+        for config in (quantizers.GPTQConfig, quantizers.AWQConfig):
+            x, table = keras.Input((4,), dtype="int32"), layers.Embedding(11, 8)
+            block = keras.Sequential([keras.Input((4, 8)), layers.Dense(8, name="up")], name="block")
+            model = keras.Model(x, block(table(x)))
+            structure = {"pre_block_layers": [table], "sequential_blocks": [block]}
+            config = config([np.arange(9)], 0, num_samples=1, sequence_length=4, group_size=4,
+                            quantization_layer_structure=structure)
+            model.quantize(config.mode, config)
+            ids = np.arange(8, dtype="int32").reshape(2, 4)
+            with tempfile.TemporaryDirectory() as folder:
+                model.save(f"{folder}/m.keras")
+                again = keras.models.load_model(f"{folder}/m.keras")
+            for other in (again, copy.deepcopy(model)):
+                np.testing.assert_array_equal(other.predict(ids, verbose=0), model.predict(ids, verbose=0))
+            self.assertIs(block.layers[0].quantization_config, config)
+            self.assertIs(config.quantization_layer_structure, structure)
+
     def test_gates_are_in_keras_s_files(self):
         """They say the policy of each projection."""
         x = keras.Input((5, 8))

@@ -1,5 +1,6 @@
 """A layer's policy of types, and its weights as whole numbers of fewer bits."""
 
+import copy
 import functools
 import operator
 from weakref import WeakKeyDictionary
@@ -173,7 +174,11 @@ class QuantizedLayer:
             if how is not None:
                 config["dtype"] = serialize_keras_object(quantize.map_of(self, how))
         elif self._class_name in quantize.KINDS:
-            config["quantization_config"] = serialize_keras_object(self._told_of_quantizers())
+            told = self._told_of_quantizers()
+            if getattr(told, "quantization_layer_structure", None) is not None:  # of layers, which say configs in turn
+                told = copy.copy(told)
+                told.quantization_layer_structure = None
+            config["quantization_config"] = serialize_keras_object(told)
         if self._class_name == "EinsumDense" and self._columns("gptq"):
             config["gptq_unpacked_column_size"] = self._columns("gptq")
         if self._class_name not in quantize.HEADED and (how is not None or self._policy is not None):

@@ -124,6 +124,12 @@ class Quantize(unittest.TestCase):
         for axis in (None, -1, 1):
             one = quantizers.Int8QuantizationConfig(weight_quantizer=quantizers.AbsMaxQuantizer(axis))
             self.assertRaisesRegex(ValueError, r"expected axis=\(0,\)", quantized, net()[1], config=one)
+        ids = keras.Input((3,), dtype="int32")
+        both = keras.Model(ids, layers.Embedding(5, 4, name="table")(ids))
+        both = keras.Model(ids, layers.Dense(2, name="before")(both(ids)))
+        config = quantizers.Int8QuantizationConfig(weight_quantizer=quantizers.AbsMaxQuantizer(0))
+        self.assertRaisesRegex(ValueError, r"layer table.*expected axis=\(1,\)", quantized, both, config=config)
+        self.assertEqual({w.dtype for w in both.weights}, {"float32"})
 
     def test_what_is_not_done_is_refused(self):
         _, model = net()

@@ -321,6 +321,10 @@ def quantize_model(model, mode, config, filters, type_check):
     layers = list(dict.fromkeys(model._flatten_layers()))
     heads = [layer for layer in layers if layer._class_name in HEADED and _heads_are_meant(layer, filters)]
     for layer in layers:
+        by_name = layer._class_name not in HEADED and should_quantize_layer(layer, filters)
+        if layer in heads or by_name and layer._class_name in KINDS and layer.built and layer._how() is None:
+            _need_axis(layer, config)
+    for layer in layers:
         if layer in heads:
             quantize_layer(layer, checked(layer, None, config), type_check, headed=True)
         elif layer._class_name in HEADED or not should_quantize_layer(layer, filters):

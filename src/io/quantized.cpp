@@ -30,7 +30,7 @@ struct Check {
     };
     for (const char *name : {"kernel_scale", "embeddings_scale", "reverse_embeddings_scale", "awq_scales"})
       if (const size_t *i = find(name)) scales(*i);
-    for (const char *name : {"kernel_zero", "embeddings_zero"})
+    for (const char *name : {"kernel_zero", "embeddings_zero", "reverse_embeddings_zero"})
       if (const size_t *i = find(name)) nibbles(*i);
     const size_t *groups = find("g_idx");
     // The groups lie along the last axis of the scales of a table and of kernels that are turned, else along the first.
@@ -51,8 +51,10 @@ struct Check {
   }
   // Those of GPTQ and AWQ are bytes: a group of negative numbers has one above 15.
   void nibbles(size_t i) const {
+    const bool floats = values[i].dtype == DType::f32;  // those of reverse_embeddings
     for (int64_t k = 0; k < values[i].elements(); ++k)
-      if (const int v = static_cast<int8_t>(values[i].as<uint8_t>()[k]); v < -8 || v > 7)
+      if (const float v = floats ? values[i].as<float>()[k] : static_cast<int8_t>(values[i].as<uint8_t>()[k]);
+          !(v >= -8 && v <= 7))
         refuse(*weights[i], "expected zero points of 4 bits, from -8 to 7, got ", v);
   }
   void in_range(size_t i, int64_t groups) const {

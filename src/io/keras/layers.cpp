@@ -167,7 +167,9 @@ void read_layer(const Hdf5 &file, const std::string &group, int major, const gra
                                             "\" in the file, expected \"", part[i]->name, '"'))
             .with("layer", l.name);
       if (!file.datasets().count(path + '/' + name)) refuse(l, text("the file has no \"", path, '/', name, '"'));
-      stored.push_back(to_float32(file.read(path + '/' + name)));
+      const Tensor t = file.read(path + '/' + name);
+      const bool bytes = i < part.size() && part[i]->spec.dtype == DType::u8;
+      stored.push_back(bytes ? to_bytes(t, part[i]->name) : to_float32(t));
     }
     next += count;
     stored = converted(part, std::move(stored), major);

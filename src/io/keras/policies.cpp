@@ -13,7 +13,14 @@ namespace {
 
 constexpr const char *quantizing[] = {"QuantizedDTypePolicy", "Int4DTypePolicy", "GPTQDTypePolicy", "AWQDTypePolicy",
                                       "QuantizedFloat8DTypePolicy"};
-constexpr const char *projections[] = {"query", "key", "value", "attention_output"};
+
+// Of an attention layer, by its config.
+std::vector<std::string> projections(const Json &config) {
+  std::vector<std::string> all{"query", "key", "value", "attention_output"};
+  const Json *gate = config.find("use_gate");
+  if (gate && gate->is_boolean() && gate->get<bool>()) all.insert(all.end() - 1, "gate");
+  return all;
+}
 
 [[noreturn]] void refuse(const std::string &layer, const std::string &why) {
   throw Error(Code::unsupported, text("layer \"", layer, "\": ", why)).with("layer", layer).with("attribute", "dtype");
@@ -88,10 +95,10 @@ Json policy_for(const Json &dtype, const std::string &layer, const std::string &
 }
 
 // A policy as what decides about a layer: of an attention layer that of its projections, which must be one.
-Json policy_of(const Json &dtype, const std::string &class_name, const std::string &layer) {
+Json policy_of(const Json &dtype, const std::string &class_name, const std::string &layer, const Json &config) {
   if (!in_heads(class_name)) return policy_for(dtype, layer, layer);
   std::vector<Json> all;
-  for (const char *part : projections) all.push_back(policy_for(dtype, layer, text(layer, '/', part)));
+  for (const std::string &part : projections(config)) all.push_back(policy_for(dtype, layer, text(layer, '/', part)));
   for (const Json &p : all)
     if (mode_of(p) != mode_of(all[0])) refuse(layer, "its projections are quantized in different ways");
   return all[0];
@@ -149,7 +156,7 @@ Json with_quantization(const std::string &class_name, Json config) {
   if (!dtype) return config;
   const bool map = text_of(*dtype, "class_name") == "DTypePolicyMap";
   const std::string layer = text_of(config, "name");
-  const std::string mode = mode_of(policy_of(*dtype, class_name, layer));
+  const std::string mode = mode_of(policy_of(*dtype, class_name, layer, config));
   if (mode.empty()) {
     if (map) config.erase("dtype");
     return config;
@@ -179,8 +186,14 @@ void to_policy(const std::string &name, const std::string &class_name, Json &con
   const std::string mode = given.at("mode").get<std::string>();
   const Json &inputs = given.at("inputs");
   if (in_heads(class_name)) {
+    const bool by_default = mode == "int8" ? !inputs.is_null() && inputs.at("epsilon").get<double>() == 1e-7 &&
+                                                 inputs.at("value_range") == Json::array({-127.0, 127.0})
+                                           : inputs.is_null();
+    if (!by_default)
+      refuse(name, text("Keras's config of attention has no place for how its inputs are quantized, got ",
+                        inputs.shown(), "; a native file keeps it"));
     Json map = Json::object();
-    for (const char *part : projections) map[text(name, '/', part)] = policy(mode);
+    for (const std::string &part : projections(config)) map[text(name, '/', part)] = policy(mode);
     config["dtype"] = object("keras.dtype_policies", "DTypePolicyMap",
                              {{"default_policy", "float32"}, {"policy_map", std::move(map)}});
     return;

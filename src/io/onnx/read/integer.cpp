@@ -135,6 +135,10 @@ void give_quantized(const Op &op, Node sum, size_t a_scale, size_t b_scale, size
               y = *one_float(op, y_scale, "output's scale").as<float>();
   const Tensor b = op.floats(b_scale, "second scale");
   if (b.shape.rank() > 1) op.refuse("has scales of ", b.shape);
+  std::vector<float> scales{a, y};
+  scales.insert(scales.end(), b.as<float>(), b.as<float>() + b.elements());
+  for (const float v : scales)
+    if (v == 0 || !std::isfinite(v)) fail(Code::corrupt_file, "has a scale of ", v, ", expected a number other than 0");
   Tensor scale = make_tensor(DType::f32, b.elements() == 1 ? Shape{} : b.shape);
   for (int64_t i = 0; i < b.elements(); ++i) scale.as<float>()[i] = a * b.as<float>()[i] / y;
   Node n = times(op, op.cast(sum, DType::f32), op.constant_node(std::move(scale)));

@@ -25,12 +25,13 @@ struct Steps {
   Tensor scale;
   Ints zero;                                // as many
   int64_t inner = 1, places = 1, each = 0;  // elements behind the axis; places of it, and those of one scale; 0: all
+  bool blocks = false;                      // has each element of the other axes scales of its own?
 
   // The scale of an element, by its place in the whole value.
   size_t at(int64_t i) const {
     if (each == 0) return 0;
     const int64_t scales = (places - 1) / each + 1, before = i / (inner * places), place = i / inner % places;
-    return static_cast<size_t>(each == 1 ? place : (before * scales + place / each) * inner + i % inner);
+    return static_cast<size_t>(!blocks ? place : (before * scales + place / each) * inner + i % inner);
   }
   bool one_zero() const {
     return std::all_of(zero.begin(), zero.end(), [&](int64_t z) { return z == zero[0]; });
@@ -41,6 +42,9 @@ Steps steps_of(const Op &op) {
   const Value &v = op.in(0);
   Steps s{op.floats(1, "scale"), {}};
   const int64_t n = s.scale.elements(), block = op.integer("block_size", 0);
+  for (int64_t i = 0; i < n; ++i)
+    if (const float v = s.scale.as<float>()[i]; v == 0 || !std::isfinite(v))
+      fail(Code::corrupt_file, "has a scale of ", v, ", expected a number other than 0");
   if (n < 1 || block < 0 || block > max_dim) fail(Code::corrupt_file, "has ", n, " scales for blocks of ", block);
   s.zero.assign(static_cast<size_t>(n), 0);
   if (op.has(2)) {
@@ -63,7 +67,7 @@ Steps steps_of(const Op &op) {
     if (!v.dims[i].known()) op.refuse("with scales along a free axis is not supported");
     (i == axis ? s.places : s.inner) = checked_mul(i == axis ? 1 : s.inner, v.dims[i].factor);
   }
-  s.each = std::max<int64_t>(block, 1);
+  s.each = std::max<int64_t>(block, 1), s.blocks = block > 0;
   Ints wanted;
   if (block == 0)
     wanted = {s.places};
@@ -83,13 +87,13 @@ Node constant_of(const Op &op, const Steps &s, const Perm &perm, F f) {
   const Value &v = op.in(0);
   Ints dims(v.dims.size(), 1);
   if (s.each == 0) dims.clear();
-  if (s.each == 1) dims[static_cast<size_t>(op.axis(1, v.rank()))] = s.places;
-  for (size_t i = 0; s.each > 1 && i < dims.size(); ++i) dims[i] = v.dims[i].factor;
+  if (s.each > 0 && !s.blocks) dims[static_cast<size_t>(op.axis(1, v.rank()))] = s.places;
+  for (size_t i = 0; s.blocks && i < dims.size(); ++i) dims[i] = v.dims[i].factor;
   const Shape shape(dims);
   op.take(checked_mul(2, shape.elements(), size_of(DType::f32)));
   Tensor t = make_tensor(DType::f32, shape);
   for (int64_t i = 0; i < t.elements(); ++i)
-    t.as<float>()[i] = static_cast<float>(f(s.each == 1 ? static_cast<size_t>(i) : s.at(i)));
+    t.as<float>()[i] = static_cast<float>(f(s.blocks || s.each == 0 ? s.at(i) : static_cast<size_t>(i)));
   return op.constant_node(s.each == 0 ? t : transposed(t, perm));
 }
 Node scales(const Op &op, const Steps &s, const Perm &perm) {

@@ -101,6 +101,28 @@ TEST(OnnxQuantized, ScalesOfAnAxisAreItsPlacesOwn) {
   expect_refusal(there_and_back(floats), DL4_UNSUPPORTED, {"(QuantizeLinear)", "int32", "integers of up to 16 bits"});
 }
 
+// A block of one has a scale for each element, not one for each place of the axis.
+TEST(OnnxQuantized, BlocksMayHaveOneElement) {
+  const std::string w = initializer<int8_t>("w", 3, {2, 3}, {1, 2, 3, 4, 5, 6}) +
+                        initializer<float>("s", floats_type, {2, 3}, {1, 2, 4, 8, 16, 32}) +
+                        initializer<int8_t>("z", 3, {2, 3}, {0, 0, 1, 0, 0, 1});
+  const std::string file =
+      model_of(named("DequantizeLinear", {"w", "s", "z"}, "d", integer("axis", 1) + integer("block_size", 1)) +
+                   named("Add", {"x", "d"}, "y") + w,
+               port(11, "x", floats_type, {2, 3}) + port(12, "y", floats_type, {2, 3}), 21);
+  EXPECT_EQ((run<float, float>(file, {2, 3}, std::vector<float>(6, 0))), (std::vector<float>{1, 4, 8, 32, 80, 160}));
+}
+
+TEST(OnnxQuantized, ScalesAreNumbersOtherThanZero) {
+  for (const float scale : {0.0f, std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
+    const std::string of_all = initializer<float>("s", floats_type, {}, {scale}) + initializer<int8_t>("z", 3, {}, {0});
+    expect_refusal(there_and_back(of_all), DL4_CORRUPT_FILE, {"(QuantizeLinear)", "has a scale of"});
+    const std::string of_places =
+        initializer<float>("s", floats_type, {4}, {1, scale, 1, 1}) + initializer<int8_t>("z", 3, {4}, {0, 0, 0, 0});
+    expect_refusal(there_and_back(of_places), DL4_CORRUPT_FILE, {"(QuantizeLinear)", "has a scale of"});
+  }
+}
+
 std::string power(const std::string &initializers, const char *exponent) {
   return model_of(node("Pow", {"x", exponent}) + initializers,
                   port(11, "x", int64_type, {-1, 4}) + port(12, "y", int64_type, {-1, 4}));

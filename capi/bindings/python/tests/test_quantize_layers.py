@@ -1,11 +1,14 @@
 """Layers that GPTQ and AWQ fit by themselves, and quantized layers within others."""
 import copy
+import json
 import pathlib
 import tempfile
 import unittest
+import zipfile
 
 import numpy as np
 
+import dl4
 import dl4.keras as keras
 from dl4.keras import layers, quantizers
 from dl4.keras.src.quantizers import awq, gptq
@@ -142,6 +145,32 @@ class Within(unittest.TestCase):
             np.testing.assert_allclose(model.predict(keras_files.ROWS, verbose=0), expected["quantized"], 1e-5, 1e-6)
         self.assertEqual([(w.name, w.dtype) for w in inner.weights],
                          [("bias", "float32"), ("kernel", "int8"), ("kernel_scale", "float32")])
+
+    def test_the_library_s_own_files_of_attention(self):
+        """What dl4_model_save() writes, of which Keras reads the policies."""
+        x = keras.Input((5, 8))
+        model = keras.Model(x, layers.MultiHeadAttention(2, 4, use_gate=True, name="heads")(x, x))
+        model.quantize("int8")
+        with tempfile.TemporaryDirectory() as folder:
+            path = f"{folder}/m.keras"
+            model.core.save(path)
+            with zipfile.ZipFile(path) as file:
+                dtype = json.loads(file.read("config.json"))["config"]["layers"][1]["config"]["dtype"]
+            self.assertIn("heads/gate", dtype["config"]["policy_map"])
+            model = keras.Model(x, layers.MultiHeadAttention(2, 4, name="heads")(x, x))
+            model.quantize(config=quantizers.Int8QuantizationConfig(activation_quantizer=None))
+            with self.assertRaisesRegex(dl4.Unsupported, '"heads".*has no place for how its inputs are quantized'):
+                model.core.save(path)
+
+    def test_h5_of_whole_numbers(self):
+        x, data = keras.Input((7,)), np.random.default_rng(0).normal(size=(3, 7)).astype("float32")
+        for mode in ("int8", "int4"):
+            model = keras.Model(x, layers.Dense(5)(x))
+            model.quantize(mode)
+            with tempfile.TemporaryDirectory() as folder:
+                model.save(f"{folder}/m.h5")
+                again = keras.models.load_model(f"{folder}/m.h5")
+            np.testing.assert_array_equal(again.predict(data, verbose=0), model.predict(data, verbose=0))
 
 
 if __name__ == "__main__":

@@ -162,6 +162,18 @@ class Within(unittest.TestCase):
             with self.assertRaisesRegex(dl4.Unsupported, '"heads".*has no place for how its inputs are quantized'):
                 model.core.save(path)
 
+    def test_onnx_files_multiply_whole_numbers(self):
+        x, data = keras.Input((7,)), np.random.default_rng(0).normal(size=(3, 7)).astype("float32")
+        model = keras.Model(x, layers.Dense(5)(layers.Dense(6, activation="relu")(x)))
+        model.quantize("int8")
+        with tempfile.TemporaryDirectory() as folder:
+            path = f"{folder}/m.onnx"
+            model.export(path, format="onnx", verbose=False)
+            nodes = pathlib.Path(path).read_bytes()
+            again = dl4.Model.load(path).session().run([data])[0]
+        self.assertEqual((nodes.count(b"\x22\x0dMatMulInteger"), nodes.count(b"\x22\x06MatMul")), (2, 0))
+        np.testing.assert_array_equal(again, model.predict(data, verbose=0))
+
     def test_h5_of_whole_numbers(self):
         x, data = keras.Input((7,)), np.random.default_rng(0).normal(size=(3, 7)).astype("float32")
         for mode in ("int8", "int4"):

@@ -7,6 +7,7 @@
 #include "io/onnx/write/flow.hpp"
 #include "io/onnx/write/writer.hpp"
 #include "ops/conv.hpp"
+#include "ops/elementwise.hpp"
 #include "ops/lstm.hpp"
 #include "ops/matmul.hpp"
 #include "ops/scan.hpp"
@@ -30,9 +31,58 @@ void need_no_activation(Writer &w, const ops::Fused &fused) {
   if (fused.activation) w.refuse("it is fused with an activation");
 }
 
+// The step that makes v, if it is that function.
+const ops::Step *made_by(const Writer &w, ops::Id v, ops::Binary f) {
+  const ops::Step *step = w.maker(v);
+  const auto *op = step ? ops::as<ops::BinaryOp>(*step) : nullptr;
+  return op && op->f == f && !op->activation ? step : nullptr;
+}
+std::optional<float> number_of(const Writer &w, ops::Id v) {
+  const std::optional<Tensor> t = w.held(v);
+  if (!t || t->dtype != DType::f32 || t->elements() != 1) return {};
+  return *t->as<float>();
+}
+// Whole numbers as the quantized layers make them: of inputs, rounded and within a byte; of weights, whose bytes are
+// 128 above them.
+bool is_whole(const Writer &w, ops::Id v) {
+  const ops::Step *least = made_by(w, v, ops::Binary::min);
+  const ops::Step *most = least ? made_by(w, least->src[0], ops::Binary::max) : nullptr;
+  const ops::Step *rounded = most ? w.maker(most->src[0]) : nullptr;
+  const auto *op = rounded ? ops::as<ops::UnaryOp>(*rounded) : nullptr;
+  return op && op->function.f == ops::Unary::round && number_of(w, most->src[1]).value_or(-129) >= -128 &&
+         number_of(w, least->src[1]).value_or(128) <= 127;
+}
+std::optional<ops::Id> bytes_of(const Writer &w, ops::Id v) {
+  const ops::Step *moved = made_by(w, v, ops::Binary::sub);
+  const ops::Step *cast = moved && number_of(w, moved->src[1]) == 128.0f ? w.maker(moved->src[0]) : nullptr;
+  if (!cast || cast->op->name() != "cast" || w.program()[cast->src[0]].dtype != DType::u8) return {};
+  return cast->src[0];
+}
+// A product of whole numbers, or "".
+std::string whole_product(Writer &w) {
+  const std::optional<ops::Id> bytes = bytes_of_product(w, w.now());
+  if (!bytes) return "";
+  Tensor zero = make_tensor(DType::u8, {});
+  *zero.as<uint8_t>() = 128;
+  const std::string a = w.cast(w.node("Add", {w.in(0), w.real(128)}), DType::u8), point = w.tensor(zero);
+  return w.cast(w.node("MatMulInteger", {a, w.name_of(*bytes), point, point}), DType::f32);
+}
+
+}  // namespace
+
+std::optional<ops::Id> bytes_of_product(const Writer &w, const ops::Step &step) {
+  const auto *op = ops::as<ops::MatMulOp>(step);
+  const bool plain = op && !op->how.transpose_a && !op->how.transpose_b;
+  return plain && is_whole(w, step.src[0]) ? bytes_of(w, step.src[1]) : std::nullopt;
+}
+
+namespace {
+
 void matmul(Writer &w, const Listed &) {
   const auto *op = ops::as<ops::MatMulOp>(w.now());
   need_no_activation(w, op->fused);
+  if (const std::string y = whole_product(w); !y.empty())
+    return w.give(0, op->fused.bias ? w.node("Add", {y, w.in(2)}) : y);
   const std::string a = op->how.transpose_a ? swapped(w, w.in(0), w.shape(0).rank()) : w.in(0);
   const std::string b = op->how.transpose_b ? swapped(w, w.in(1), w.shape(1).rank()) : w.in(1);
   const std::string y = w.node("MatMul", {a, b});

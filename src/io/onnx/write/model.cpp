@@ -228,8 +228,14 @@ void Writer::steps() {
     const ops::Step &s = program_.steps[i];
     needed[i] = std::any_of(s.dst.begin(), s.dst.end(), [&](ops::Id v) { return live[v]; });
     if (!needed[i]) continue;
-    const auto &r = recurrence(s);
-    for (ops::Id v : r ? std::vector<ops::Id>{r->x, r->first} : s.src)
+    std::vector<ops::Id> read = s.src;
+    if (const auto &r = recurrence(s))
+      read = {r->x, r->first};
+    else if (const auto bytes = bytes_of_product(*this, s))
+      read[1] = *bytes;
+    else if (s.op->name() == "straight_through")
+      read.resize(1);  // the other source is for gradients
+    for (ops::Id v : read)
       if (v != ops::none) live[v] = true;
   }
   for (size_t i = 0; i < needed.size(); ++i)

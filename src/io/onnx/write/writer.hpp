@@ -141,6 +141,9 @@ class Writer {
 std::optional<Recurrence> find_recurrence(const Writer &w, const ops::Step &step);
 void write_recurrence(Writer &w, const Recurrence &r);
 
+// Of a product of rounded inputs by the bytes of a weight, the bytes, moved by 128: ONNX has an op for it.
+std::optional<ops::Id> bytes_of_product(const Writer &w, const ops::Step &step);
+
 using WriteOp = void (*)(Writer &, const Listed &);
 WriteOp find_plain(std::string_view op);   // elementwise, shapes, reductions
 WriteOp find_larger(std::string_view op);  // products, convolutions, recurrence

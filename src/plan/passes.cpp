@@ -18,7 +18,7 @@ std::vector<std::string> pass_names() {
   std::vector<std::string> names;
   for (const Pass &pass : list)
     if (std::find(names.begin(), names.end(), pass.name) == names.end()) names.emplace_back(pass.name);
-  names.insert(names.end(), {"fold_weights", "in_place", "join_parts"});
+  names.insert(names.end(), {"fold_weights", "in_place", "join_parts", "join_rows"});
   return names;
 }
 

@@ -6,6 +6,7 @@
 #include "backend/cpu/kernels/single_threaded.hpp"
 #include "base/float_mode.hpp"
 #include "ops/range.hpp"
+#include "plan/join_rows.hpp"
 #include "plan/loop.hpp"
 #include "plan/passes.hpp"
 #include "plan/placement.hpp"
@@ -138,6 +139,9 @@ std::unique_ptr<const Plan> specialise(const Program &program, std::span<const S
     s.scratch = placement.scratch_of[i];
   }
   std::erase_if(plan->steps, [](const PlanStep &s) { return !s.kernel || s.kernel->slices == 0; });
+  // Guards are for buffers that are in use step by step.
+  if (options.guard_bytes == 0 && std::ranges::find(options.passes_off, "join_rows") == options.passes_off.end())
+    join_rows(p, plan->steps);
   plan->inputs = operands(p, p.inputs);
   plan->outputs = operands(p, p.outputs);
   if (options.log) tell(*options.log, *plan, watch);

@@ -6,11 +6,30 @@
 #include "backend/cpu/kernels/elementwise/elementwise.hpp"
 #include "backend/cpu/kernels/movement/strided.hpp"
 #include "backend/cpu/kernels/reduce/counting.hpp"
+#include "backend/cpu/kernels/rows/rows.hpp"
 
 namespace dl4::cpu {
 namespace {
 
 constexpr int64_t in_cache = 2048;  // elements of an epilogue at a time
+
+kernels::Function function_of(const ops::Function &f) {
+  kernels::Function g{.f = f.f, .any = true};
+  std::ranges::copy(f.param, g.param);
+  return g;
+}
+
+// On rows of few channels, as they lie.
+std::unique_ptr<Kernel> with_rows(std::unique_ptr<Kernel> kernel, const Site &site, kernels::RowStep s) {
+  const Shape &y = site.dst[0].shape;
+  bool same =
+      site.dst[0].dtype == DType::f32 && y.rank() > 1 && y.elements() > 0 && kernels::are_row_channels(y.last());
+  for (const Operand &x : site.src) same &= x.dtype == DType::f32 && x.shape == y;
+  if (!same || kernel->slices != 1) return kernel;
+  s.in = s.out = y.last(), s.rows = y.elements() / y.last();
+  if (kernels::can_join_rows(s.rows)) kernel->rows = std::make_shared<const kernels::RowStep>(std::move(s));
+  return kernel;
+}
 
 std::unique_ptr<Kernel> unary_grad(const attributes::UnaryGrad &op, const Site &site) {
   int64_t n = site.dst[0].shape.elements();
@@ -91,21 +110,20 @@ std::unique_ptr<Kernel> check_finite(const attributes::CheckFinite &, const Site
 
 std::unique_ptr<Kernel> unary(const ops::UnaryOp &op, const Site &site) {
   int64_t n = site.dst[0].shape.elements();
-  return sliced(
+  auto kernel = sliced(
       "unary", site, n, us_per_function * static_cast<double>(n),
       [f = op.function](int64_t begin, int64_t end, const Run &r) {
         kernels::unary(f.f, f.param.data(), r.in<float>(0) + begin, r.out<float>(0) + begin, end - begin);
       },
       line_block);
+  return with_rows(std::move(kernel), site, {.does = kernels::RowStep::Does::unary, .then = function_of(op.function)});
 }
 
 std::unique_ptr<Kernel> binary(const ops::BinaryOp &op, const Site &site) {
-  const bool by_function =
-      op.f == Binary::pow || op.f == Binary::atan2 || op.f == Binary::mod || op.f == Binary::fmod;
+  const bool by_function = op.f == Binary::pow || op.f == Binary::atan2 || op.f == Binary::mod || op.f == Binary::fmod;
   DType t = site.src[0].dtype;
   int64_t size = size_of(t), out_size = size_of(site.dst[0].dtype), n = site.dst[0].shape.elements();
-  double us = us_per_byte * static_cast<double>(checked_mul(n, size + size + out_size)) *
-                  (by_function ? 20 : 1) +
+  double us = us_per_byte * static_cast<double>(checked_mul(n, size + size + out_size)) * (by_function ? 20 : 1) +
               (op.activation ? us_per_function * static_cast<double>(n) : 0);
   const kernels::Strided s = kernels::strided(site.dst[0].shape, {site.src[0].shape, site.src[1].shape});
   auto call = [f = op.f, t, size, out_size, step_a = s.step(0), step_b = s.step(1)](const Run &r, int64_t a, int64_t b,
@@ -125,10 +143,14 @@ std::unique_ptr<Kernel> binary(const ops::BinaryOp &op, const Site &site) {
     };
     return sliced(name, site, n, us, run, line_block);
   };
-  if (s.axes.size() == 1)
-    return kernel("binary", [=](int64_t begin, int64_t end, const Run &r) {
-      call(r, begin * s.step(0), begin * s.step(1), begin, end - begin);
-    });
+  if (s.axes.size() == 1) {
+    kernels::RowStep rows{.does = kernels::RowStep::Does::binary, .f = op.f};
+    if (op.activation) rows.then = function_of(*op.activation);
+    return with_rows(
+        kernel("binary", [=](int64_t begin, int64_t end,
+                             const Run &r) { call(r, begin * s.step(0), begin * s.step(1), begin, end - begin); }),
+        site, std::move(rows));
+  }
   return kernel("binary_broadcast", [=](int64_t begin, int64_t end, const Run &r) {
     kernels::walk(s, begin, end,
                   [&](int64_t at, const auto &offset, int64_t count) { call(r, offset[0], offset[1], at, count); });
@@ -142,19 +164,15 @@ kernels::Epilogue epilogue_of(const std::optional<ops::Function> &activation) {
   auto run = [f = *activation](float *v, int64_t rows, int64_t cols, int64_t ld) {
     kernels::unary_rows(f.f, f.param.data(), v, rows, cols, ld);
   };
-  return {run, activation->f == Unary::relu};
+  return {run, activation->f == Unary::relu, function_of(*activation)};
 }
 
 std::span<const Row> elementwise_kernels() {
   static const Row rows[] = {
-      row<ops::UnaryOp, unary>(),
-      row<attributes::UnaryGrad, unary_grad>(),
-      row<ops::BinaryOp, binary>(),
-      row<attributes::Select, select>(),
-      row<attributes::Cast, cast>(),
-      row<attributes::ReducePrecision, reduce_precision>(),
-      row<attributes::Fill, fill>(),
-      row<attributes::CheckFinite, check_finite>(),
+      row<ops::UnaryOp, unary>(),    row<attributes::UnaryGrad, unary_grad>(),
+      row<ops::BinaryOp, binary>(),  row<attributes::Select, select>(),
+      row<attributes::Cast, cast>(), row<attributes::ReducePrecision, reduce_precision>(),
+      row<attributes::Fill, fill>(), row<attributes::CheckFinite, check_finite>(),
   };
   return rows;
 }

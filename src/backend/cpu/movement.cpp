@@ -9,6 +9,7 @@
 #include "backend/cpu/kernels/movement/repeat.hpp"
 #include "backend/cpu/kernels/movement/strided.hpp"
 #include "backend/cpu/kernels/reduce/reduce.hpp"
+#include "backend/cpu/kernels/rows/rows.hpp"
 #include "ops/broadcast.hpp"
 #include "ops/pack.hpp"
 #include "ops/pad.hpp"
@@ -232,8 +233,49 @@ std::unique_ptr<Kernel> broadcast(const ops::BroadcastOp &op, const Site &site) 
       line_block);
 }
 
+// Of a kernel of a ring: the same for its neighbours.
+void let_join(Kernel &kernel, const ops::RingOp &op, const Site &site) {
+  const Shape &state = site.src[0].shape, &x = site.src[1].shape;
+  const int64_t n = x[op.axis], channels = x.last();
+  const bool few = x.rank() == 3 && x[0] == 1 && op.axis == 1 && site.src[0].dtype == DType::f32;
+  if (!few || !kernels::are_row_channels(channels) || !kernels::can_join_rows(n)) return;
+  if (op.count == 0 || op.dilation != 1) return;
+  kernels::RowStep s{.does = kernels::RowStep::Does::ring, .rows = n, .in = channels, .out = channels};
+  s.capacity = state[op.state_axis()], s.each = op.each, s.count = op.count, s.skip = op.skip, s.turned = op.turned;
+  if (s.count > (s.turned ? s.capacity : kernels::most_ring_windows * n)) return;
+  kernel.rows = std::make_shared<const kernels::RowStep>(std::move(s));
+}
+
+// Channel by channel.
+std::unique_ptr<Kernel> turned_ring(const ops::RingOp &op, const Site &site) {
+  const Shape &state_shape = site.src[0].shape;
+  const int64_t batch = state_shape[0], channels = state_shape[1], capacity = state_shape[2], mask = capacity - 1;
+  const int64_t n = site.src[1].shape[1], count = op.count, dilation = op.dilation, each = op.each;
+  const int64_t first = n - 1 - op.skip - (count - 1) * dilation;
+  if (batch == 0 || channels == 0) return dispatch::nothing();
+  const int64_t left_out = std::max<int64_t>(0, n - capacity), whole = checked_mul(channels, capacity);
+  auto kernel = kernels::make_kernel("ring", 1, [=](int64_t, const Run &r) noexcept {
+    const int64_t place = *r.in<int64_t>(2) * each & mask;
+    const auto *from = r.in<float>(0), *x = r.in<float>(1);
+    auto *state = r.out<float>(0), *window = count ? r.out<float>(1) : nullptr;
+    for (int64_t b = 0; b < batch; ++b, x += n * channels, from += whole, state += whole) {
+      for (int64_t i = 0, at = first; i < count; ++i, at += dilation, window += channels) {
+        const float *tap = at < 0 ? from + ((place + at) & mask) : x + at * channels;
+        const int64_t apart = at < 0 ? capacity : 1;
+        for (int64_t c = 0; c < channels; ++c) window[c] = tap[c * apart];
+      }
+      if (state != from) std::memcpy(state, from, static_cast<size_t>(whole) * sizeof(float));
+      for (int64_t i = left_out; i < n; ++i)
+        for (int64_t c = 0; c < channels; ++c) state[c * capacity + ((place + i) & mask)] = x[i * channels + c];
+    }
+  });
+  let_join(*kernel, op, site);
+  return kernel;
+}
+
 // Where the state is its source's memory only the new steps are written.
 std::unique_ptr<Kernel> ring(const ops::RingOp &op, const Site &site) {
+  if (op.turned) return turned_ring(op, site);
   const auto [outer, capacity, inner] = around(site.src[0].shape, op.axis);
   const int64_t n = site.src[1].shape[op.axis], row = checked_mul(inner, size_of(site.src[0].dtype));
   const int64_t whole = checked_mul(capacity, row), count = op.count, dilation = op.dilation, skip = op.skip;
@@ -266,7 +308,9 @@ std::unique_ptr<Kernel> ring(const ops::RingOp &op, const Site &site) {
       copy(state, x + (left_out + before_end) * row, kept - before_end);
     }
   };
-  return kernels::make_kernel("ring", 1, run);
+  auto kernel = kernels::make_kernel("ring", 1, run);
+  let_join(*kernel, op, site);
+  return kernel;
 }
 
 std::unique_ptr<Kernel> pack(const ops::PackOp &op, const Site &site) {

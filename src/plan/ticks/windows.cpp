@@ -41,8 +41,9 @@ Windows windows_of(Writer &w, const Moves &m) {
   // The first window of a tick ends at its step `end`.
   const int64_t first = x.late + (m.from_zeros ? 0 : back), end = first % m.stride;
   const int64_t skip = m.stride - 1 - end, late = (first - end) / m.stride;
-  if (windows == 1) return {w.window(x, m.taps, m.dilation, skip, from_zeros), true, 1, late};
-  return {w.window(x, back + (windows - 1) * m.stride + 1, 1, skip, from_zeros), false, windows, late};
+  if (windows == 1) return {w.window(x, m.taps, m.dilation, skip, from_zeros, m.dilation), true, 1, late};
+  const int64_t count = back + (windows - 1) * m.stride + 1;
+  return {w.window(x, count, 1, skip, from_zeros, m.dilation), false, windows, late};
 }
 
 void set(Writer &w, const Windows &windows, Id y) {

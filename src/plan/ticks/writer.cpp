@@ -22,6 +22,7 @@ using namespace ops;
 namespace {
 
 constexpr int64_t most_steps = 1 << 20;
+constexpr int64_t turned_channels = 16;  // of a ring, at most
 
 const auto &rows() {
   static const auto all = [] {
@@ -208,18 +209,26 @@ Timed Writer::without_lead(Timed x) { return delayed(x, x.lead); }
 
 Timed Writer::aligned(const Timed &x) { return delayed(x, (each(x) - x.late % each(x)) % each(x)); }
 
-Id Writer::window(const Timed &x, int64_t count, int64_t dilation, int64_t skip, bool from_zeros) {
+Id Writer::window(const Timed &x, int64_t count, int64_t dilation, int64_t skip, bool from_zeros,
+                  int64_t dilation_of_taps) {
   const int64_t reach = checked_add(checked_mul(count - 1, dilation), 1, skip);
   if (reach <= x.n && dilation == 1) return reach == x.n && skip == 0 ? x.v : slice(e, x.v, x.axis, x.n - reach, count);
   if (x.rows) refuse("it keeps steps that share an axis with the batch");
-  const int64_t earlier = reach - x.n, capacity = ring_capacity(each(x), earlier + each(x));
-  const Id before = state("ring", e.dtype(x.v), e.shape(x.v).with(x.axis, capacity), 0,
+  // Few channels that are read many steps apart lie by channel, so that each is read where it lies, with room for the
+  // ticks that a run takes together.
+  const Shape shape = e.shape(x.v);
+  const bool turned = dilation_of_taps > 1 && shape.rank() == 3 && x.axis == 1 && e.dtype(x.v) == DType::f32 &&
+                      shape[2] >= 1 && shape[2] <= turned_channels;
+  const int64_t earlier = reach - x.n, room = turned ? std::max(each(x), together_steps) : each(x);
+  const int64_t capacity = ring_capacity(each(x), earlier + room);
+  const Shape kept = turned ? Shape{shape[0], shape[2], capacity} : shape.with(x.axis, capacity);
+  const Id before = state("ring", e.dtype(x.v), kept, 0,
                           {.begin = from_zeros ? (x.late + x.lead) / each(x) : 0,
                            .is_ring = true,
-                           .axis = x.axis,
+                           .axis = turned ? 2 : x.axis,
                            .rows = each(x),
                            .free = capacity - std::max<int64_t>(0, earlier)});
-  const RingValues ring = ops::ring(e, before, x.v, tick_, RingOp(x.axis, each(x), count, dilation, skip));
+  const RingValues ring = ops::ring(e, before, x.v, tick_, RingOp(x.axis, each(x), count, dilation, skip, turned));
   becomes(before, ring.state);
   return ring.window;
 }
@@ -298,8 +307,6 @@ Id Writer::carried(int i, int64_t begin) {
 
 namespace {
 
-constexpr int64_t together = 32;  // steps, or the most below
-
 // The Program of `at_once` ticks in one; false: there is none with the same bits.
 bool write_together(Tick &tick, int64_t at_once, const ops::Program &p, size_t states, const Cache &cache,
                     ticks::Reaches &reaches, const ticks::Writer::Who &who) {
@@ -333,7 +340,9 @@ Tick tick_of(const ops::Program &p, size_t states, const Cache &cache,
   for (int64_t steps = 1;;) {
     try {
       Tick tick = ticks::Writer(p, states, steps, 1, cache, reaches, who).write();
-      for (int64_t n = together / steps; n > 1 && !write_together(tick, n, p, states, cache, reaches, who);) n /= 2;
+      for (int64_t n = ticks::together_steps / steps;
+           n > 1 && !write_together(tick, n, p, states, cache, reaches, who);)
+        n /= 2;
       return tick;
     } catch (const ticks::TooFew &more) {
       steps = more.steps;

@@ -17,6 +17,8 @@
 
 namespace dl4::plan::ticks {
 
+inline constexpr int64_t together_steps = 32;  // of ticks in one, or the most below
+
 // A value of the whole Program in a tick.
 struct Timed {
   enum class Kind {
@@ -111,8 +113,9 @@ class Writer {
   Timed aligned(const Timed &x);  // so that a tick begins where the sequence does
   Timed without_lead(Timed x);    // the zeros are given
   // The last of `count` steps, `dilation` apart, is the one before the newest `skip` of x. from_zeros: what lies before
-  // the sequence is 0; x is aligned.
-  ops::Id window(const Timed &x, int64_t count, int64_t dilation, int64_t skip, bool from_zeros);
+  // the sequence is 0; x is aligned. What reads the window reads steps that are dilation_of_taps apart.
+  ops::Id window(const Timed &x, int64_t count, int64_t dilation, int64_t skip, bool from_zeros,
+                 int64_t dilation_of_taps = 1);
   // Refuses a tick that has no whole number of `parts` in n.
   void need_parts(int64_t n, int64_t parts) const;
   ops::Id tick() {

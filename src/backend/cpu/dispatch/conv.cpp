@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "backend/cpu/dispatch/libraries.hpp"
 #include "backend/cpu/dispatch/products.hpp"
 #include "backend/cpu/dispatch/sliced.hpp"
 #include "backend/cpu/kernels/conv/bf16_conv.hpp"
 #include "backend/cpu/kernels/conv/patches.hpp"
+#include "backend/cpu/kernels/rows/rows.hpp"
 
 namespace dl4::dispatch {
 namespace {
@@ -242,12 +244,26 @@ class Patches final : public Kernel {
   std::shared_ptr<const Kernel> rows_;
   int64_t at_;
 };
+// The kernel of windows as rows of a product, which may be joined with its neighbours as what it is.
+std::unique_ptr<Kernel> with_windows(std::unique_ptr<Kernel> kernel, const kernels::Conv &c,
+                                     const kernels::RowStep *product) {
+  const auto rows = std::exchange(kernel->rows, nullptr);
+  if (!product) product = rows.get();
+  const bool steps_on = c.ow > 1 && c.stride_w > 1;
+  if (!product || c.n != 1 || steps_on || c.pad_right != 0 || !kernels::are_row_channels(c.c)) return kernel;
+  kernels::RowStep s = *product;
+  s.in = c.c, s.taps = c.kw, s.dilation = c.dil_w;
+  kernel->rows = std::make_shared<const kernels::RowStep>(std::move(s));
+  return kernel;
+}
+
 std::unique_ptr<Kernel> patches_by_row(const Site &site, const kernels::Conv &c, const kernels::Constant &weights) {
   kernels::Gemm g = rows_of_windows(c);
   g.m = checked_mul(c.n, c.ow), g.lda = g.k, g.batch = 1;
   std::shared_ptr<const Kernel> rows = product(site, g, 1, &weights);
   const int64_t at = round_up(rows->scratch, 64);
-  return std::make_unique<Patches>(c, g, std::move(rows), at);
+  const kernels::RowStep *row_step = rows->rows.get();
+  return with_windows(std::make_unique<Patches>(c, g, rows, at), c, row_step);
 }
 
 // Along one axis, with nothing around.
@@ -263,7 +279,7 @@ std::unique_ptr<Kernel> conv_by_row(const Site &site, const kernels::Conv &c, co
   if (!weights) return kernels::reference_conv(c, conv_slices(site, c));
   if (c.kw > 1 && c.dil_w > 1) return patches_by_row(site, c, *weights);
   const kernels::Gemm g = rows_of_windows(c);
-  return product(site, g, product_slices(site, g), weights);
+  return with_windows(product(site, g, product_slices(site, g), weights), c, nullptr);
 }
 
 // Of rounded operands, by the shape alone. Few channels on either side leave most of a product's vectors empty.

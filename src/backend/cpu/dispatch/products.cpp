@@ -11,6 +11,7 @@
 #include "backend/cpu/kernels/gemm/packed_gemm.hpp"
 #include "backend/cpu/kernels/gemm/small_gemm.hpp"
 #include "backend/cpu/kernels/movement/movement.hpp"
+#include "backend/cpu/kernels/rows/rows.hpp"
 #include "base/tensor.hpp"
 
 namespace dl4::dispatch {
@@ -98,8 +99,20 @@ std::shared_ptr<const kernels::Packed> packed_columns(const Gemm &g, const Const
   });
 }
 
+// A product by row whose rows and columns are few.
+std::shared_ptr<const kernels::RowStep> row_step(const Gemm &g, const std::shared_ptr<const kernels::Packed> &panels,
+                                                 const kernels::Function &then) {
+  const bool fits = g.by_row && g.batch == 1 && g.k <= kernels::most_row_sources && kernels::are_row_channels(g.n);
+  if (!fits || !kernels::can_join_rows(g.m) || (g.epilogue && !then.any)) return nullptr;
+  kernels::RowStep s{.does = kernels::RowStep::Does::product, .rows = g.m, .in = g.k, .out = g.n, .then = then};
+  s.panels = std::static_pointer_cast<const kernels::PackedFloats>(panels);
+  s.bias = g.bias;
+  return std::make_shared<const kernels::RowStep>(std::move(s));
+}
+
 // A constant right-hand side in panels, or column by column.
 std::unique_ptr<Kernel> packed(Gemm g, int64_t slices, const Constant &b) {
+  const auto then = g.epilogue.then;
   const bool few = few_columns(g), relu = g.epilogue.relu && !few;
   if (relu) g.epilogue = {};  // done before C is stored
   std::shared_ptr<const kernels::Packed> form =
@@ -122,7 +135,9 @@ std::unique_ptr<Kernel> packed(Gemm g, int64_t slices, const Constant &b) {
     };
     each_block(g, cut.part_of(g, slice), few ? whole_rows : whole_panels, r, block);
   };
-  return kernels::make_kernel("packed_gemm", cut.slices, run);
+  auto kernel = kernels::make_kernel("packed_gemm", cut.slices, run);
+  if (!few && cut.slices == 1) kernel->rows = row_step(g, form, then);
+  return kernel;
 }
 
 // A constant right-hand side in fewer bytes. The rows of A that are made integers at once stay in the second cache.

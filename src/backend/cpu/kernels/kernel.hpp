@@ -48,6 +48,8 @@ struct Run {
   }
 };
 
+struct RowStep;
+
 // Immutable once made, shared by every frame of a plan.
 class Kernel {
  public:
@@ -65,6 +67,8 @@ class Kernel {
   const int64_t slices;   // of a phase; 0 = nothing to do
   const int64_t scratch;  // bytes for all slices together
   const int64_t phases;
+  // The same with few channels, if it may be joined with its neighbours (rows/rows.hpp). Set by what makes it.
+  std::shared_ptr<const RowStep> rows;
 };
 
 // A kernel from a function (int64_t slice, const Run &).

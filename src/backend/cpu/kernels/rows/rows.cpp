@@ -1,0 +1,376 @@
+// Joined steps on rows of few channels, by instruction set.
+#include "backend/cpu/kernels/rows/rows.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "backend/cpu/kernels/elementwise/elementwise.hpp"
+#include "backend/cpu/kernels/gemm/packed_gemm.hpp"
+#include "base/tensor.hpp"
+
+#ifndef DL4_KERNELS_ROWS
+#define DL4_KERNELS_ROWS
+namespace dl4::kernels {
+// A run of joined codes.
+struct RowRun {
+  int64_t rows;
+  const RowCode *begin, *end;
+  float *values;
+  const Run &run;
+
+  template <class T>
+  T *arg(int i) const {
+    return static_cast<T *>(run.args[i]);
+  }
+};
+}  // namespace dl4::kernels
+#endif
+
+#include "backend/cpu/kernels/simd/simd.hpp"
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backend/cpu/kernels/rows/rows.cpp"
+#include "hwy/foreach_target.h"
+#include "backend/cpu/kernels/simd/simd-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace dl4::kernels::HWY_NAMESPACE {
+namespace {
+
+HWY_INLINE void copy(const float *from, float *to, int64_t n) {  // a multiple of a vector
+  for (int64_t i = 0; i < n; i += lanes) store(load(from + i), to + i);
+}
+
+#if HWY_TARGET != HWY_SCALAR
+using Four = hn::FixedTag<float, 4>;
+using V4 = hn::Vec<Four>;
+// 4 x 4 numbers, the rows so far apart, turned.
+HWY_INLINE void turn_four(const float *from, int64_t apart, float *to, int64_t apart_to) {
+  const Four d;
+  const V4 a = hn::LoadU(d, from), b = hn::LoadU(d, from + apart), c = hn::LoadU(d, from + 2 * apart),
+           e = hn::LoadU(d, from + 3 * apart);
+  const V4 ac = hn::InterleaveLower(d, a, c), be = hn::InterleaveLower(d, b, e), ac2 = hn::InterleaveUpper(d, a, c),
+           be2 = hn::InterleaveUpper(d, b, e);
+  hn::StoreU(hn::InterleaveLower(d, ac, be), d, to);
+  hn::StoreU(hn::InterleaveUpper(d, ac, be), d, to + apart_to);
+  hn::StoreU(hn::InterleaveLower(d, ac2, be2), d, to + 2 * apart_to);
+  hn::StoreU(hn::InterleaveUpper(d, ac2, be2), d, to + 3 * apart_to);
+}
+#endif
+
+// [n, c] to [c, n].
+HWY_INLINE void turn(const float *from, int64_t n, int64_t c, float *to) {
+  if (c == 1) return copy(from, to, n);
+#if HWY_TARGET != HWY_SCALAR
+  V x0, x1, x2, x3;
+  if (c == 2) {
+    for (int64_t i = 0; i < n; i += lanes) {
+      hn::LoadInterleaved2(D(), from + 2 * i, x0, x1);
+      store(x0, to + i), store(x1, to + n + i);
+    }
+  } else if (c == 3) {
+    for (int64_t i = 0; i < n; i += lanes) {
+      hn::LoadInterleaved3(D(), from + 3 * i, x0, x1, x2);
+      store(x0, to + i), store(x1, to + n + i), store(x2, to + 2 * n + i);
+    }
+  } else if (c == 4) {
+    for (int64_t i = 0; i < n; i += lanes) {
+      hn::LoadInterleaved4(D(), from + 4 * i, x0, x1, x2, x3);
+      store(x0, to + i), store(x1, to + n + i), store(x2, to + 2 * n + i), store(x3, to + 3 * n + i);
+    }
+  } else {
+    for (int64_t j = 0; j < c; j += 4) {
+      const int64_t at = HWY_MIN(j, c - 4);  // again some of those before
+      for (int64_t i = 0; i < n; i += 4) turn_four(from + i * c + at, c, to + at * n + i, n);
+    }
+  }
+#else
+  for (int64_t i = 0; i < n; ++i)
+    for (int64_t j = 0; j < c; ++j) to[j * n + i] = from[i * c + j];
+#endif
+}
+
+// [c, n] to [n, c].
+HWY_INLINE void turn_back(const float *from, int64_t n, int64_t c, float *to) {
+  if (c == 1) return copy(from, to, n);
+#if HWY_TARGET != HWY_SCALAR
+  if (c == 2) {
+    for (int64_t i = 0; i < n; i += lanes) hn::StoreInterleaved2(load(from + i), load(from + n + i), D(), to + 2 * i);
+  } else if (c == 3) {
+    for (int64_t i = 0; i < n; i += lanes)
+      hn::StoreInterleaved3(load(from + i), load(from + n + i), load(from + 2 * n + i), D(), to + 3 * i);
+  } else if (c == 4) {
+    for (int64_t i = 0; i < n; i += lanes)
+      hn::StoreInterleaved4(load(from + i), load(from + n + i), load(from + 2 * n + i), load(from + 3 * n + i), D(),
+                            to + 4 * i);
+  } else {
+    for (int64_t j = 0; j < c; j += 4) {
+      const int64_t at = HWY_MIN(j, c - 4);
+      for (int64_t i = 0; i < n; i += 4) turn_four(from + at * n + i, n, to + i * c + at, c);
+    }
+  }
+#else
+  for (int64_t i = 0; i < n; ++i)
+    for (int64_t j = 0; j < c; ++j) to[i * c + j] = from[j * n + i];
+#endif
+}
+
+// As the activations compute them.
+HWY_INLINE V leaky_relu(V v, float slope) {
+  return hn::IfThenElse(hn::Gt(v, hn::Zero(D())), v, hn::Mul(v, set(slope)));
+}
+HWY_INLINE V relu(V v) { return hn::IfThenElse(hn::Le(v, hn::Zero(D())), hn::Zero(D()), v); }
+
+HWY_INLINE void apply(const Function &f, float *y, int64_t n) {
+  if (!f.any) return;
+  if (f.f == ops::Unary::leaky_relu)
+    for (int64_t i = 0; i < n; i += lanes) store(leaky_relu(load(y + i), f.param[0]), y + i);
+  else if (f.f == ops::Unary::relu)
+    for (int64_t i = 0; i < n; i += lanes) store(relu(load(y + i)), y + i);
+  else
+    unary(f.f, f.param, y, y, n);
+}
+
+// Where the rows of a product's sources lie: side by side, or each anywhere.
+struct Dense {
+  const float *x;
+  int64_t n;
+  HWY_INLINE const float *row(int64_t i) const { return x + i * n; }
+};
+struct Anywhere {
+  const float *const *rows;
+  int64_t at;
+  HWY_INLINE const float *row(int64_t i) const { return rows[i] + at; }
+};
+
+// What is done to a product before it is stored.
+enum class Then { nothing, leaky_relu, relu };
+
+// O channels of T vectors of rows. As by_row of packed_gemm: four sums, over every fourth source, what is left over
+// in the first of them, then the bias. They are computed one after the other, so that few registers do.
+template <int O, int T, class Rows>
+HWY_INLINE void product_block(const Rows &x, int64_t n, int64_t k, const float *w, const float *bias,
+                              const float *other, Then then, float slope, float *y) {
+  V total[O][T], sum[O][T];
+  const int64_t whole = k / 4 * 4;
+  const auto each = [&](auto f) HWY_ATTR {
+    DL4_UNROLL
+    for (int o = 0; o < O; ++o) DL4_UNROLL
+    for (int t = 0; t < T; ++t) f(o, t);
+  };
+  const auto begin = [&]() HWY_ATTR { each([&](int o, int t) HWY_ATTR { sum[o][t] = hn::Zero(D()); }); };
+  const auto add = [&](int64_t i) HWY_ATTR {
+    const float *row = x.row(i);
+    V v[T];
+    DL4_UNROLL
+    for (int t = 0; t < T; ++t) v[t] = load(row + t * lanes);
+    DL4_UNROLL
+    for (int o = 0; o < O; ++o) {
+      const V by = set(w[i * packed_panel + o]);
+      DL4_UNROLL
+      for (int t = 0; t < T; ++t) sum[o][t] = hn::MulAdd(v[t], by, sum[o][t]);
+    }
+  };
+  begin();
+  for (int64_t i = 0; i < whole; i += 4) add(i);
+  for (int64_t i = whole; i < k; ++i) add(i);
+  each([&](int o, int t) HWY_ATTR { total[o][t] = sum[o][t]; });
+  if (whole == 0) each([&](int o, int t) HWY_ATTR { total[o][t] = hn::Add(total[o][t], hn::Zero(D())); });
+  for (int u = 1; u < 4 && whole > 0; ++u) {
+    begin();
+    for (int64_t i = u; i < whole; i += 4) add(i);
+    each([&](int o, int t) HWY_ATTR { total[o][t] = hn::Add(total[o][t], sum[o][t]); });
+  }
+  if (bias) each([&](int o, int t) HWY_ATTR { total[o][t] = hn::Add(total[o][t], set(bias[o])); });
+  if (other) each([&](int o, int t) HWY_ATTR { total[o][t] = hn::Add(total[o][t], load(other + o * n + t * lanes)); });
+  if (then == Then::leaky_relu)
+    each([&](int o, int t) HWY_ATTR { total[o][t] = leaky_relu(total[o][t], slope); });
+  else if (then == Then::relu)
+    each([&](int o, int t) HWY_ATTR { total[o][t] = relu(total[o][t]); });
+  each([&](int o, int t) HWY_ATTR { store(total[o][t], y + o * n + t * lanes); });
+}
+
+// Rows from `at` on.
+template <int T, class Rows>
+void product_rows(const RowCode &c, const RowRun &r, int64_t at, const Rows &x, Then then) {
+  const int64_t k = int64_t{c.in} * c.taps, n = r.rows;
+  const float *bias = c.arg >= 0 ? r.arg<const float>(c.arg) : nullptr;
+  const float *other = c.adds ? r.values + c.b + at : nullptr;
+  float *y = r.values + c.to + at;
+  for (int64_t o = 0; o < c.out; o += 4) {
+    const auto block = [&](auto count) HWY_ATTR {
+      product_block<count, T>(x, n, k, c.weights + o, bias ? bias + o : nullptr, other ? other + o * n : nullptr, then,
+                              c.then.param[0], y + o * n);
+    };
+    switch (c.out - o) {
+      case 1:
+        block(std::integral_constant<int, 1>());
+        break;
+      case 2:
+        block(std::integral_constant<int, 2>());
+        break;
+      case 3:
+        block(std::integral_constant<int, 3>());
+        break;
+      default:
+        block(std::integral_constant<int, 4>());
+    }
+  }
+}
+
+void product(const RowCode &c, const RowRun &r) {
+  const float *x = r.values + c.a;
+  const Then then = !c.then.any                          ? Then::nothing
+                    : c.then.f == ops::Unary::leaky_relu ? Then::leaky_relu
+                    : c.then.f == ops::Unary::relu       ? Then::relu
+                                                         : Then::nothing;
+  constexpr int T = registers >= 32 ? 2 : 1;
+  const auto at = [&](auto count, int64_t i) HWY_ATTR {
+    if (c.by_pointers)
+      product_rows<count>(c, r, i, Anywhere{reinterpret_cast<const float *const *>(x), i}, then);
+    else
+      product_rows<count>(c, r, i, Dense{x + i, r.rows}, then);
+  };
+  int64_t i = 0;
+  for (; i + T * lanes <= r.rows; i += T * lanes) at(std::integral_constant<int, T>(), i);
+  for (; i < r.rows; i += lanes) at(std::integral_constant<int, 1>(), i);
+  if (then == Then::nothing) apply(c.then, r.values + c.to, c.out * r.rows);
+}
+
+void binary(const RowCode &c, const RowRun &r) {
+  const float *a = r.values + c.a, *b = r.values + c.b;
+  float *y = r.values + c.to;
+  const int64_t n = c.in * r.rows;
+  if (c.f == ops::Binary::add)
+    for (int64_t i = 0; i < n; i += lanes) store(hn::Add(load(a + i), load(b + i)), y + i);
+  else
+    binary_run(c.f, DType::f32, a, 1, b, 1, y, n);
+  apply(c.then, y, n);
+}
+
+// Takes x into the ring and lays out the taps of the windows.
+void ring(const RowCode &c, const RowRun &r) {
+  const int64_t n = r.rows, in = c.in, mask = c.capacity - 1;
+  const int64_t place = *r.arg<const int64_t>(c.tick) * c.each & mask;
+  const auto *from = r.arg<const float>(c.from);
+  auto *state = r.arg<float>(c.state);
+  float *staging = r.values + c.staging, *taps = r.values + c.to;
+  const auto put = [&](float *to, const float *source, int64_t rows) {
+    if (rows > 0) std::memcpy(to, source, static_cast<size_t>(rows * in) * sizeof(float));
+  };
+  const int64_t before = HWY_MIN(c.count, -c.first), begin = (place + c.first) & mask;
+  const int64_t head = HWY_MIN(before, c.capacity - begin);
+  put(staging, from + begin * in, head);
+  put(staging + head * in, from, before - head);
+  float *x = staging + before * in;
+  if (c.arg >= 0)
+    put(x, r.arg<const float>(c.arg), n);
+  else
+    turn_back(r.values + c.a, n, in, x);
+  for (int64_t k = 0; k < c.taps; ++k) turn(staging + k * c.dilation * in, n, in, taps + k * in * n);
+  if (state != from) put(state, from, c.capacity);
+  const int64_t left_out = HWY_MAX(int64_t{0}, n - c.capacity), kept = n - left_out;
+  const int64_t to = (place + left_out) & mask, to_end = HWY_MIN(kept, c.capacity - to);
+  put(state + to * in, x + left_out * in, to_end);
+  put(state, x + (left_out + to_end) * in, kept - to_end);
+}
+
+// Takes x into the ring and says where the taps lie.
+void turned_ring(const RowCode &c, const RowRun &r) {
+  const int64_t n = r.rows, in = c.in, capacity = c.capacity, mask = capacity - 1;
+  const int64_t place = *r.arg<const int64_t>(c.tick) * c.each & mask;
+  const auto *from = r.arg<const float>(c.from);
+  auto *state = r.arg<float>(c.state);
+  if (state != from) std::memcpy(state, from, static_cast<size_t>(in * capacity) * sizeof(float));
+  const float *x = r.values + c.a;
+  const int64_t head = HWY_MIN(n, capacity - place);
+  for (int64_t i = 0; i < in; ++i) {
+    if (head == n) {
+      copy(x + i * n, state + i * capacity + place, n);
+    } else {
+      std::copy_n(x + i * n, head, state + i * capacity + place);
+      std::copy_n(x + i * n + head, n - head, state + i * capacity);
+    }
+  }
+  auto *rows = reinterpret_cast<const float **>(r.values + c.to);
+  float *room = r.values + c.to + pointer_floats(in * c.taps);
+  int64_t at = place + c.first;
+  for (int64_t k = 0; k < c.taps; ++k, at += c.dilation, rows += in) {
+    const int64_t begin = at & mask, before_end = capacity - begin;
+    const float *tap = state + begin;
+    if (before_end >= n) {
+      for (int64_t i = 0; i < in; ++i) rows[i] = tap + i * capacity;
+      continue;
+    }
+    for (int64_t i = 0; i < in; ++i, room += n) {
+      std::copy_n(tap + i * capacity, before_end, room);
+      std::copy_n(state + i * capacity, n - before_end, room + before_end);
+      rows[i] = room;
+    }
+  }
+}
+
+}  // namespace
+
+void rows_all(const RowRun &r) {
+  for (const RowCode *c = r.begin; c != r.end; ++c) switch (c->does) {
+      case RowCode::Does::load:
+        for (int64_t k = 0; k < c->taps; ++k)
+          turn(r.arg<const float>(c->arg) + k * c->dilation * c->in, r.rows, c->in,
+               r.values + c->to + k * c->in * r.rows);
+        break;
+      case RowCode::Does::store:
+        turn_back(r.values + c->a, r.rows, c->in, r.arg<float>(c->arg));
+        break;
+      case RowCode::Does::product:
+        product(*c, r);
+        break;
+      case RowCode::Does::binary:
+        binary(*c, r);
+        break;
+      case RowCode::Does::unary:
+        if (c->to != c->a) copy(r.values + c->a, r.values + c->to, c->in * r.rows);
+        apply(c->then, r.values + c->to, c->in * r.rows);
+        break;
+      case RowCode::Does::ring:
+        ring(*c, r);
+        break;
+      case RowCode::Does::turned_ring:
+        turned_ring(*c, r);
+        break;
+    }
+}
+
+}  // namespace dl4::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace dl4::kernels {
+HWY_EXPORT(rows_all);
+
+std::unique_ptr<Kernel> joined_rows(int64_t rows, std::vector<RowCode> codes, int64_t floats,
+                                    std::vector<std::shared_ptr<const PackedFloats>> keeps) {
+  struct Values final : Bound {
+    explicit Values(int64_t floats) : memory(make_tensor(DType::f32, {floats})) {}
+    Tensor memory;
+  };
+  struct Joined final : Kernel {
+    Joined(int64_t rows, std::vector<RowCode> codes, int64_t floats,
+           std::vector<std::shared_ptr<const PackedFloats>> keeps)
+        : Kernel("joined_rows", 1), rows(rows), codes(std::move(codes)), floats(floats), keeps(std::move(keeps)) {}
+    std::unique_ptr<Bound> bind() const override { return std::make_unique<Values>(floats); }
+    void run(int64_t, const Run &r) const noexcept override {
+      const RowRun all{rows, codes.data(), codes.data() + codes.size(),
+                       static_cast<Values *>(r.bound)->memory.as<float>(), r};
+      HWY_DYNAMIC_DISPATCH(rows_all)(all);
+    }
+    const int64_t rows;
+    const std::vector<RowCode> codes;
+    const int64_t floats;
+    const std::vector<std::shared_ptr<const PackedFloats>> keeps;
+  };
+  return std::make_unique<Joined>(rows, std::move(codes), floats, std::move(keeps));
+}
+
+}  // namespace dl4::kernels
+#endif

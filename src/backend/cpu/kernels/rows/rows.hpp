@@ -1,0 +1,80 @@
+// Steps on rows of few channels, joined into one kernel: what lies between them stays in the first cache, a row of it
+// all steps of a channel, so that vectors are full however few channels there are.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "backend/cpu/kernels/elementwise/function.hpp"
+#include "backend/cpu/kernels/gemm/packed.hpp"
+#include "backend/cpu/kernels/kernel.hpp"
+#include "ops/functions.hpp"
+
+namespace dl4::kernels {
+
+// What is joined has so many rows, a multiple of row_block, of so many channels, and of sources of a product.
+inline constexpr int64_t row_block = 16, most_joined_rows = 64, most_row_channels = 16, most_row_sources = 256;
+constexpr bool can_join_rows(int64_t rows) { return rows > 0 && rows <= most_joined_rows && rows % row_block == 0; }
+constexpr bool are_row_channels(int64_t n) { return n > 0 && n <= most_row_channels; }
+
+// The same as a kernel does, of x [rows, in] and what it makes [rows, out], for one that is made of it and its
+// neighbours. The bits are the same.
+struct RowStep {
+  enum class Does {
+    product,  // x, weights and bias; a window's row r has rows r, r + dilation, .. of x, `taps` of them
+    binary,   // both [rows, in]
+    unary,
+    ring,  // state, x and the number of the tick; the state again and a window of `count` rows
+  };
+  Does does{};
+  int64_t rows = 0, in = 0, out = 0;
+  Function then{};  // of a product or binary; what a unary computes
+  ops::Binary f{};
+  std::shared_ptr<const PackedFloats> panels{};
+  int64_t taps = 1, dilation = 1;
+  bool bias = false;
+  int64_t capacity = 0, each = 0, count = 0, skip = 0;
+  bool turned = false;  // the state is [in, capacity], where a window fits in
+
+  // Of a ring: the first row of the window, from x's first on.
+  int64_t first() const { return rows - skip - count; }
+};
+
+// One of a joined kernel. Values are [channels, rows] floats at a place in its own memory; args are numbers of its
+// arguments, -1: none.
+struct RowCode {
+  enum class Does : int32_t {
+    load,  // of memory [rows, in]: the taps of its windows
+    store,
+    product,
+    binary,
+    unary,
+    ring,
+    turned_ring,  // its value is where each row of each tap lies, by pointers, then room for those that lie in two
+                  // parts
+  };
+  Does does{};
+  ops::Binary f{};
+  int32_t in = 0, out = 0, taps = 1;
+  bool by_pointers = false, adds = false;  // of a product: its source is of a turned ring; b is added before `then`
+  int64_t dilation = 1;
+  int64_t a = 0, b = 0, to = 0;         // places, in floats
+  int arg = -1, tick = -1, state = -1;  // memory or bias; of a ring x, if it is in memory
+  int from = -1;                        // the ring as it was
+  const float *weights = nullptr;       // panels
+  Function then{};
+  int64_t capacity = 0, each = 0, count = 0, first = 0;
+  int64_t staging = 0;  // of a ring: a place for row_staging() floats
+};
+// For a ring of `in` channels. Its window is no longer than this many times what comes.
+inline constexpr int64_t most_ring_windows = 4;
+constexpr int64_t row_staging(int64_t rows, int64_t in) { return (most_ring_windows + 1) * rows * in; }
+// Of the value of a turned ring: behind the pointers begins the room.
+constexpr int64_t pointer_floats(int64_t rows) { return round_up(rows * 2, 16); }
+
+// floats: of the memory. keeps: what the codes point to.
+std::unique_ptr<Kernel> joined_rows(int64_t rows, std::vector<RowCode> codes, int64_t floats,
+                                    std::vector<std::shared_ptr<const PackedFloats>> keeps);
+
+}  // namespace dl4::kernels

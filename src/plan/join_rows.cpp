@@ -1,0 +1,271 @@
+// Pass: neighbouring steps on as many rows of few channels, such as the layers of a small net in a stream, become one
+// kernel. What only they read never goes to memory, a ring's window is read where it lies.
+#include "plan/join_rows.hpp"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "backend/cpu/kernels/rows/rows.hpp"
+#include "plan/memory.hpp"
+
+namespace dl4::plan {
+namespace {
+
+using namespace ops;
+using kernels::RowCode, kernels::RowStep;
+
+constexpr size_t least = 3;  // fewer steps are not worth it
+
+// The taps of windows.
+struct Taps {
+  int64_t count = 1, dilation = 1;
+  bool operator==(const Taps &) const = default;
+};
+
+class Joiner {
+ public:
+  Joiner(const Program &p, std::vector<PlanStep> &steps) : p_(p), steps_(steps), readers_(p) {
+    for (size_t s = 0; s < p.steps.size(); ++s)
+      for (Id v : p.steps[s].src)
+        if (v != none) readers_[v].push_back(s);
+    kept_ = PerValue<bool>(p, false);
+    for (Id v : p.outputs) kept_[v] = true;
+    for (const Write &w : p.writes) kept_[w.value] = true;
+  }
+
+  std::vector<PlanStep> joined() {
+    std::vector<PlanStep> all;
+    for (size_t begin = 0, end = 0; begin < steps_.size(); begin = end) {
+      const auto rows = rows_of(begin);
+      for (end = begin + 1; rows && end < steps_.size() && rows_of(end) == rows;) ++end;
+      join(begin, end, all);
+    }
+    return all;
+  }
+
+ private:
+  const RowStep *row_step(size_t s) const { return steps_[s].kernel->rows.get(); }
+  const Step &step(size_t s) const { return p_.steps[static_cast<size_t>(steps_[s].number)]; }
+  std::optional<int64_t> rows_of(size_t s) const {
+    const RowStep *r = row_step(s);
+    if (!r || !kernels::are_row_channels(r->in)) return {};
+    return r->rows;
+  }
+
+  // Of a ring in [begin, end): what all that read its window read of it, if they are all in there.
+  std::optional<Taps> taps_of(size_t end, size_t s) const {
+    const Id window = step(s).dst[1];
+    const RowStep &ring = *row_step(s);
+    std::optional<Taps> taps;
+    size_t found = 0;
+    for (size_t i = s + 1; i < end; ++i) {
+      const Step &reader = step(i);
+      for (size_t k = 0; k < reader.src.size(); ++k) {
+        if (reader.src[k] != window) continue;
+        const RowStep &r = *row_step(i);
+        const bool is_ring = r.does == RowStep::Does::ring;
+        const Taps own{r.taps, r.dilation};
+        if ((taps && *taps != own) || (is_ring && k != 1)) return {};
+        if (ring.turned && r.does != RowStep::Does::product) return {};
+        taps = own, ++found;
+      }
+    }
+    if (!taps || found != readers_[window].size() || kept_[window]) return {};
+    return checked_add(checked_mul(taps->count - 1, taps->dilation), ring.rows) == ring.count ? taps : std::nullopt;
+  }
+
+  void leave(size_t begin, size_t end, std::vector<PlanStep> &all) {
+    for (; begin < end; ++begin) all.push_back(std::move(steps_[begin]));
+  }
+
+  void join(size_t begin, size_t end, std::vector<PlanStep> &all) {
+    if (end - begin < least) return leave(begin, end, all);
+    for (size_t s = begin; s < end; ++s) {
+      if (row_step(s)->does != RowStep::Does::ring || taps_of(end, s)) continue;
+      join(begin, s, all);
+      leave(s, s + 1, all);
+      return join(s + 1, end, all);
+    }
+    make(begin, end, all);
+  }
+
+  // What is being made.
+  struct Value {
+    size_t life;
+    int64_t channels;
+    Taps taps{};
+    int arg = -1;  // where it lies in memory, if it does
+    bool by_pointers = false;
+  };
+  struct Making {
+    std::vector<RowCode> codes;
+    std::vector<std::array<int, 4>> places;  // lives by code: of a, b, to and staging; -1: none
+    std::vector<Life> lives;
+    std::map<Id, Value> values;
+    std::vector<std::shared_ptr<const kernels::PackedFloats>> keeps;
+    PlanStep joined;
+    int64_t rows;
+
+    size_t life(int64_t floats) {
+      const auto now = static_cast<int32_t>(codes.size());
+      lives.push_back({checked_mul(floats, 4), now, now});
+      return lives.size() - 1;
+    }
+    int use(size_t life) {
+      lives[life].last = static_cast<int32_t>(codes.size());
+      return static_cast<int>(life);
+    }
+    int arg(const Place &place) {
+      joined.args.push_back(place);
+      return static_cast<int>(joined.args.size()) - 1;
+    }
+    void add(RowCode code, std::array<int, 4> at) {
+      codes.push_back(std::move(code));
+      places.push_back(at);
+    }
+  };
+
+  // The life of a source, which is loaded if it lies in memory alone.
+  int source(Making &m, Id v, const Place &place, int64_t channels, Taps taps = {}) {
+    auto found = m.values.find(v);
+    if (found != m.values.end() && found->second.taps == taps && found->second.channels == channels)
+      return m.use(found->second.life);
+    const int arg = found != m.values.end() ? found->second.arg : m.arg(place);
+    Value made{m.life(checked_mul(m.rows, channels, taps.count)), channels, taps, arg};
+    RowCode load{.does = RowCode::Does::load, .in = static_cast<int32_t>(channels)};
+    load.taps = static_cast<int32_t>(taps.count), load.dilation = taps.dilation, load.arg = arg;
+    m.add(load, {-1, -1, static_cast<int>(made.life), -1});
+    m.values.insert_or_assign(v, made);
+    return m.use(made.life);
+  }
+
+  bool is_read_outside(size_t begin, size_t end, Id v) const {
+    if (kept_[v]) return true;
+    size_t inside = 0;
+    for (size_t s = begin; s < end; ++s) inside += static_cast<size_t>(std::ranges::count(step(s).src, v));
+    return inside != readers_[v].size();
+  }
+
+  void make(size_t begin, size_t end, std::vector<PlanStep> &all) {
+    Making m;
+    m.rows = row_step(begin)->rows;
+    for (size_t s = begin; s < end; ++s) {
+      const RowStep &r = *row_step(s);
+      if (r.does == RowStep::Does::ring)
+        add_ring(m, s, *taps_of(end, s));
+      else
+        add(m, s, is_read_outside(begin, end, step(s).dst[0]));
+    }
+    const int64_t bytes = place(m.lives);
+    for (size_t i = 0; i < m.codes.size(); ++i) {
+      int64_t *const at[] = {&m.codes[i].a, &m.codes[i].b, &m.codes[i].to, &m.codes[i].staging};
+      for (size_t k = 0; k < 4; ++k)
+        if (m.places[i][k] >= 0) *at[k] = m.lives[static_cast<size_t>(m.places[i][k])].offset / 4;
+    }
+    PlanStep &joined = m.joined;
+    joined.number = steps_[end - 1].number;
+    joined.scope = steps_[begin].scope;
+    joined.sources = static_cast<int>(joined.args.size());
+    for (size_t s = begin; s < end; ++s) joined.text += text(s > begin ? "; " : "", steps_[s].text);
+    joined.kernel = kernels::joined_rows(m.rows, std::move(m.codes), bytes / 4, std::move(m.keeps));
+    all.push_back(std::move(joined));
+  }
+
+  void add(Making &m, size_t s, bool stored) {
+    if (is_added(m, s, stored)) return;
+    const RowStep &r = *row_step(s);
+    const Step &of = step(s);
+    const auto &args = steps_[s].args;
+    RowCode code{.f = r.f, .in = static_cast<int32_t>(r.in), .out = static_cast<int32_t>(r.out)};
+    code.taps = static_cast<int32_t>(r.taps), code.dilation = r.dilation, code.then = r.then;
+    int a = source(m, of.src[0], args[0], r.in, {r.taps, r.dilation}), b = -1;
+    if (r.does == RowStep::Does::binary) b = source(m, of.src[1], args[1], r.in);
+    code.does = r.does == RowStep::Does::product  ? RowCode::Does::product
+                : r.does == RowStep::Does::binary ? RowCode::Does::binary
+                                                  : RowCode::Does::unary;
+    if (r.does == RowStep::Does::product) {
+      m.keeps.push_back(r.panels);
+      code.weights = r.panels->floats();
+      if (r.bias) code.arg = m.arg(args[2]);
+    }
+    m.use(static_cast<size_t>(a));
+    const auto window = m.values.find(of.src[0]);
+    code.by_pointers = window->second.by_pointers;
+    const Value made{m.life(checked_mul(m.rows, r.out)), r.out};
+    m.add(code, {a, b, static_cast<int>(made.life), -1});
+    add_value(m, s, made, stored);
+  }
+
+  // Of a step that adds what the code before it makes for it alone to something: that code does it.
+  bool is_added(Making &m, size_t s, bool stored) {
+    const RowStep &r = *row_step(s);
+    const Step &of = step(s);
+    if (r.does != RowStep::Does::binary || r.f != Binary::add || of.src[0] == of.src[1]) return false;
+    for (const size_t i : {size_t{0}, size_t{1}}) {
+      const auto made = m.values.find(of.src[i]), other = m.values.find(of.src[1 - i]);
+      if (made == m.values.end() || other == m.values.end() || readers_[of.src[i]].size() != 1) continue;
+      RowCode &last = m.codes.back();
+      const bool is_made = last.does == RowCode::Does::product && !last.then.any && !last.adds &&
+                           m.places.back()[2] == static_cast<int>(made->second.life);
+      if (!is_made || other->second.channels != r.in || other->second.taps != Taps{}) continue;
+      // The other is used by the last code, not by one that follows.
+      auto &life = m.lives[other->second.life];
+      life.last = std::max(life.last, static_cast<int32_t>(m.codes.size()) - 1);
+      m.places.back()[1] = static_cast<int>(other->second.life);
+      last.adds = true, last.then = r.then;
+      add_value(m, s, {made->second.life, r.out}, stored);
+      return true;
+    }
+    return false;
+  }
+
+  void add_value(Making &m, size_t s, Value made, bool stored) {
+    if (stored) {
+      made.arg = m.arg(steps_[s].args.back());
+      RowCode store{.does = RowCode::Does::store, .in = static_cast<int32_t>(made.channels)};
+      store.arg = made.arg;
+      m.add(store, {m.use(made.life), -1, -1, -1});
+    }
+    m.values.insert_or_assign(step(s).dst[0], made);
+  }
+
+  void add_ring(Making &m, size_t s, Taps taps) {
+    const RowStep &r = *row_step(s);
+    const Step &of = step(s);
+    const auto &args = steps_[s].args;  // the state, x, the number of the tick; the state, the window
+    RowCode code{.does = r.turned ? RowCode::Does::turned_ring : RowCode::Does::ring, .in = static_cast<int32_t>(r.in)};
+    code.taps = static_cast<int32_t>(taps.count), code.dilation = taps.dilation;
+    code.capacity = r.capacity, code.each = r.each, code.count = r.count, code.first = r.first();
+    int a = -1;
+    const auto x = m.values.find(of.src[1]);
+    if (r.turned)
+      a = source(m, of.src[1], args[1], r.in);
+    else if (x == m.values.end())
+      code.arg = m.arg(args[1]);
+    else if (x->second.arg >= 0)
+      code.arg = x->second.arg;
+    else
+      a = m.use(x->second.life);
+    code.from = m.arg(args[0]), code.tick = m.arg(args[2]), code.state = m.arg(args[3]);
+    const int64_t floats = checked_mul(m.rows, r.in, taps.count);
+    const int staging = r.turned ? -1 : static_cast<int>(m.life(kernels::row_staging(m.rows, r.in)));
+    const int64_t pointers = r.turned ? kernels::pointer_floats(checked_mul(r.in, taps.count)) : 0;
+    Value made{m.life(checked_add(floats, pointers)), r.in, taps};
+    made.by_pointers = r.turned;
+    m.add(code, {a, -1, static_cast<int>(made.life), staging});
+    m.values.insert_or_assign(of.dst[1], made);
+  }
+
+  const Program &p_;
+  std::vector<PlanStep> &steps_;
+  PerValue<std::vector<size_t>> readers_;  // steps of the Program, as often as they read it
+  PerValue<bool> kept_;
+};
+
+}  // namespace
+
+void join_rows(const Program &p, std::vector<PlanStep> &steps) { steps = Joiner(p, steps).joined(); }
+
+}  // namespace dl4::plan

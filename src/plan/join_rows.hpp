@@ -1,0 +1,13 @@
+// Neighbouring steps on rows of few channels as one kernel.
+#pragma once
+
+#include <vector>
+
+#include "plan/plan.hpp"
+
+namespace dl4::plan {
+
+// Steps in order, with their kernels and arguments; those that compute nothing are gone. No number changes.
+void join_rows(const ops::Program &p, std::vector<PlanStep> &steps);
+
+}  // namespace dl4::plan

@@ -323,6 +323,7 @@ dl4_error *dl4_stream_load_memory(dl4_stream *s, const void *data, int64_t bytes
   return guard(__func__, [&] {
     dl4_stream &stream = object(s, "s");
     Turn::One turn(stream.turn, "stream");
+    stream.core.own();
     io::load_states(named_states(stream), io::Memory(bytes_of(data, bytes)));
   });
 }

@@ -980,7 +980,8 @@ DL4_API DL4_CHECKED dl4_error *dl4_stream_next(dl4_stream *s, dl4_tensor *const 
                                                dl4_logits_fn logits, void *user, int64_t *ids, int64_t n,
                                                dl4_cancel *cancel);
 
-/* Makes a second stream that continues from the position of this one, with a copy of its states and its generator.
+/* Makes a second stream that continues from the position of this one, with the same states and a copy of its generator.
+ * Both share the memory of the states until one of them runs, is reset or is loaded: that one first copies them.
  * Options:
  *   seed     int   new seed of the copy's generator; default: the copy draws what the original draws
  * May be NULL: options.

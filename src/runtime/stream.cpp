@@ -181,7 +181,8 @@ bool is_like(std::span<const View> a, std::span<const View> b) {
 }  // namespace
 
 bool Stream::is_as_before(std::span<const View> in, std::span<const View> out) const {
-  return alone_ && !alone_->last_in.empty() && is_like(in, alone_->last_in) && is_like(out, alone_->last_out);
+  return !lease_ && alone_ && !alone_->last_in.empty() && is_like(in, alone_->last_in) &&
+         is_like(out, alone_->last_out);
 }
 
 std::vector<ops::Operand> Stream::outputs(std::span<const View> in, const std::atomic<int32_t> *cancel) {
@@ -396,6 +397,7 @@ void Stream::run(std::span<const View> in, std::span<const View> out, const std:
          "it");
   if (!as_before || !alone_->is_steady) need_steps(out, n);
   if (!as_before) {
+    own();
     bind(in);
     bind_outputs(out);
     alone_->calls_host = false;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <memory>
 #include <span>
 #include <string>
@@ -29,8 +30,12 @@ class Stream {
   Stream &operator=(Stream &&) = delete;
   ~Stream();
 
-  // A second one that goes on from here, with states of its own.
+  // A second one that goes on from here. Both share the memory of the states until own().
   Stream fork() const;
+  // Before its states are written: they are in memory of its own. Refuses with OUT_OF_MEMORY, and nothing has changed.
+  void own() {
+    if (lease_) stop_sharing();
+  }
 
   void reset();
   void reset(int64_t row);  // refused where rows may not be at different ticks
@@ -69,7 +74,7 @@ class Stream {
 
   int64_t batch() const { return batch_; }
 
-  // What goes on from call to call by name: the values may be written.
+  // What goes on from call to call by name: the values may be written after own().
   std::vector<std::pair<std::string, Tensor>> states() const;
 
  private:
@@ -108,6 +113,31 @@ class Stream {
     Bytes before;                              // what a run of several ticks began with
     std::vector<std::vector<std::byte>> undo;  // by state, of a ring what a run is about to write over
   };
+  // Memory that forks share: one of its holders, or nothing. The last one may write it.
+  class Lease {
+   public:
+    Lease() = default;
+    Lease(Lease &&) = default;
+    Lease &operator=(Lease &&) = delete;
+    ~Lease() { end(); }
+    explicit operator bool() const { return holders_ != nullptr; }
+    Lease share() {
+      if (!holders_) holders_ = std::make_shared<std::atomic<int64_t>>(1);
+      holders_->fetch_add(1, std::memory_order_relaxed);
+      Lease other;
+      other.holders_ = holders_;
+      return other;
+    }
+    // What the others have read of the memory is behind them.
+    bool is_last() const { return holders_->load(std::memory_order_acquire) == 1; }
+    void end() {
+      if (holders_) holders_->fetch_sub(1, std::memory_order_release);
+      holders_ = nullptr;
+    }
+
+   private:
+    std::shared_ptr<std::atomic<int64_t>> holders_;
+  };
   // How far a run has come: the steps that wait, the steps of the inputs that have been taken.
   struct Place {
     int64_t wait, at;
@@ -128,7 +158,10 @@ class Stream {
     return tick_->given(output, taken_ + n) - tick_->given(output, taken_);
   }
   std::byte *now(size_t state) const { return (tick_->states[state].is_ring ? rings_ : now_) + kept_[state].at; }
+  Stream(const Stream &other, Lease lease);
   void lay_out();
+  void stop_sharing();
+  void point_into(Bytes memory) noexcept;
   Alone &alone();
   int64_t steps(std::span<const View> in) const;
   bool waits() const { return tick_->steps > 1; }
@@ -170,6 +203,7 @@ class Stream {
   int64_t turns_ = 0;                 // steps that StreamBlock's next turn takes
   std::byte *spare_rings_ = nullptr;  // as they will be after the turn; made when they are first needed
   bool turns_rings_ = false;
+  mutable Lease lease_;  // of memory_ and spare_
 
   Bytes memory_, spare_;
   int64_t rings_bytes_ = 0;

@@ -236,6 +236,7 @@ bool StreamBlock::all_steps_of(const Run &run, std::span<const size_t> ids) cons
 }
 
 void StreamBlock::run_rows(const Run &run, std::span<const size_t> ids, const std::atomic<int32_t> *cancel) {
+  for (const size_t id : ids) run.many.streams[id]->own();
   if (all_steps_of(run, ids)) return run_as_they_lie(run, ids, cancel);
   const int64_t longest = run.steps(ids[0]);
   gather(run, ids);

@@ -29,14 +29,21 @@ void fill_nothing(const Tensor &t) {
 
 void Stream::lay_out() {
   const int64_t bytes = checked_add(checked_mul(2, half_), rings_bytes_);
-  memory_ = allocate(bytes);
-  std::fill_n(memory_.get(), bytes, std::byte{0});
+  Bytes memory = allocate(bytes);
+  std::fill_n(memory.get(), bytes, std::byte{0});
+  point_into(std::move(memory));
+}
+
+void Stream::point_into(Bytes memory) noexcept {
+  memory_ = std::move(memory);
+  spare_ = nullptr;
   now_ = memory_.get();
   next_ = now_ + half_;
   rings_ = next_ + half_;
 }
 
 void Stream::reset() {
+  own();
   taken_ = 0;
   for (size_t i = 0; i < kept_.size(); ++i) fill(now(i), kept_[i].bytes, tick_->states[i].initial);
   for (const Held &h : waiting_)
@@ -55,6 +62,7 @@ void Stream::need_rows_apart() const {
 void Stream::reset(int64_t row) {
   if (batch_ == 1) return reset();
   need_rows_apart();
+  own();
   for (size_t i = 0; i < kept_.size(); ++i) {
     const Kept &k = kept_[i];
     const int64_t outer = k.batch_axis < 0 ? 0 : k.shape.elements(0, k.batch_axis);
@@ -65,11 +73,47 @@ void Stream::reset(int64_t row) {
   }
 }
 
-Stream Stream::fork() const {
-  Stream other(ticks_, batch_);
-  const auto to = other.states(), from = states();
-  for (size_t i = 0; i < from.size(); ++i) std::ranges::copy(from[i].second.memory(), to[i].second.data.get());
-  return other;
+Stream::Stream(const Stream &other, Lease lease)
+    : now_(other.now_),
+      next_(other.next_),
+      rings_(other.rings_),
+      taken_(other.taken_),
+      half_(other.half_),
+      batch_(other.batch_),
+      lease_(std::move(lease)),
+      memory_(other.memory_),
+      spare_(other.spare_),
+      rings_bytes_(other.rings_bytes_),
+      ticks_(other.ticks_),
+      tick_(other.tick_),
+      inputs_(other.inputs_),
+      last_begin_(other.last_begin_),
+      steady_(other.steady_),
+      kept_(other.kept_) {
+  const auto copies = [](const std::vector<Held> &from, std::vector<Held> &to) {
+    for (const Held &h : from) {
+      Held &copy = to.emplace_back();
+      if (!h.now.data) continue;
+      copy.now = clone(h.now);
+      copy.before = make_zeros(h.now.dtype, h.now.shape);
+    }
+  };
+  copies(other.waiting_, waiting_);
+  copies(other.last_, last_);
+}
+
+Stream Stream::fork() const { return Stream(*this, lease_.share()); }
+
+void Stream::stop_sharing() {
+  if (lease_.is_last()) return lease_.end();
+  const int64_t bytes = checked_add(checked_mul(2, half_), rings_bytes_);
+  ticks_.one->need_room(bytes);
+  Bytes memory = allocate(bytes);
+  std::copy_n(now_, half_, memory.get());
+  std::fill_n(memory.get() + half_, half_, std::byte{0});
+  std::copy_n(rings_, rings_bytes_, memory.get() + (bytes - rings_bytes_));
+  point_into(std::move(memory));
+  lease_.end();
 }
 
 int64_t Stream::phase() const {

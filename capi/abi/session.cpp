@@ -51,12 +51,12 @@ dl4_session::Streams streams_of(graph::Pinned &p, runtime::Options run) {
   dl4_session::Streams streams{{}, std::move(p.why_no_tick)};
   if (!p.tick) return streams;
   for (const std::string &name : dispatch::library_kernels()) run.plan.kernels_off.push_back(name);
-  run.plan.cutting.by_row = p.tick->at_once > 1;
+  run.plan.cutting.by_row = !p.tick->together.empty();
   const auto packs = std::make_shared<plan::Packs>();
   runtime::Ticks &ticks = streams.ticks;
   ticks.one = runtime::Executable::make(std::move(p.tick->program), p.states, packs, run);
-  if (p.tick->at_once > 1)
-    ticks.together = runtime::Executable::make(std::move(p.tick->together), p.states, packs, run);
+  for (plan::Tick::Together &t : p.tick->together)
+    ticks.together.push_back(runtime::Executable::make(std::move(t.program), p.states, packs, run));
   ticks.how = std::make_shared<const plan::Tick>(std::move(*p.tick));
   return streams;
 }
@@ -169,9 +169,13 @@ std::string describe(dl4_session &s, int32_t format) {
   if (const plan::Tick *tick = s.streams.ticks.how.get()) {
     Json outputs = Json::array();
     for (const auto &o : tick->outputs) outputs.push_back({{"steps", o.steps}, {"late", o.late}});
-    Kept stream = kept_by(std::array{s.streams.ticks.one.get(), s.streams.ticks.together.get()});
+    std::vector<runtime::Executable *> ticks{s.streams.ticks.one.get()};
+    for (const auto &e : s.streams.ticks.together) ticks.push_back(e.get());
+    Kept stream = kept_by(ticks);
+    int64_t most = 1;
+    for (const auto &t : tick->together) most = std::max(most, t.ticks);
     all["stream"] = {{"steps", tick->steps},
-                     {"steps_at_once", checked_mul(tick->steps, tick->at_once)},
+                     {"steps_at_once", checked_mul(tick->steps, most)},
                      {"outputs", std::move(outputs)},
                      {"cached_bytes", stream.cached_bytes},
                      {"plans", std::move(stream.plans)}};

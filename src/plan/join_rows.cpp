@@ -65,10 +65,9 @@ class Joiner {
       for (size_t k = 0; k < reader.src.size(); ++k) {
         if (reader.src[k] != window) continue;
         const RowStep &r = *row_step(i);
-        const bool is_ring = r.does == RowStep::Does::ring;
         const Taps own{r.taps, r.dilation};
-        if ((taps && *taps != own) || (is_ring && k != 1)) return {};
-        if (ring.turned && r.does != RowStep::Does::product) return {};
+        if ((taps && *taps != own) || k != 0) return {};
+        if (r.does != RowStep::Does::product) return {};
         taps = own, ++found;
       }
     }
@@ -101,7 +100,7 @@ class Joiner {
   };
   struct Making {
     std::vector<RowCode> codes;
-    std::vector<std::array<int, 4>> places;  // lives by code: of a, b, to and staging; -1: none
+    std::vector<std::array<int, 6>> places;  // lives by code: of a, b, to, staging and of its sum; -1: none
     std::vector<Life> lives;
     std::map<Id, Value> values;
     std::vector<std::shared_ptr<const kernels::PackedFloats>> keeps;
@@ -121,7 +120,7 @@ class Joiner {
       joined.args.push_back(place);
       return static_cast<int>(joined.args.size()) - 1;
     }
-    void add(RowCode code, std::array<int, 4> at) {
+    void add(RowCode code, std::array<int, 6> at) {
       codes.push_back(std::move(code));
       places.push_back(at);
     }
@@ -136,7 +135,7 @@ class Joiner {
     Value made{m.life(checked_mul(m.rows, channels, taps.count)), channels, taps, arg};
     RowCode load{.does = RowCode::Does::load, .in = static_cast<int32_t>(channels)};
     load.taps = static_cast<int32_t>(taps.count), load.dilation = taps.dilation, load.arg = arg;
-    m.add(load, {-1, -1, static_cast<int>(made.life), -1});
+    m.add(load, {-1, -1, static_cast<int>(made.life), -1, -1, -1});
     m.values.insert_or_assign(v, made);
     return m.use(made.life);
   }
@@ -160,8 +159,9 @@ class Joiner {
     }
     const int64_t bytes = place(m.lives);
     for (size_t i = 0; i < m.codes.size(); ++i) {
-      int64_t *const at[] = {&m.codes[i].a, &m.codes[i].b, &m.codes[i].to, &m.codes[i].staging};
-      for (size_t k = 0; k < 4; ++k)
+      RowCode &c = m.codes[i];
+      int64_t *const at[] = {&c.a, &c.b, &c.to, &c.staging, &c.sum_from, &c.sum_to};
+      for (size_t k = 0; k < std::size(at); ++k)
         if (m.places[i][k] >= 0) *at[k] = m.lives[static_cast<size_t>(m.places[i][k])].offset / 4;
     }
     PlanStep &joined = m.joined;
@@ -174,7 +174,7 @@ class Joiner {
   }
 
   void add(Making &m, size_t s, bool stored) {
-    if (is_added(m, s, stored)) return;
+    if (is_added(m, s, stored) || is_summed(m, s, stored)) return;
     const RowStep &r = *row_step(s);
     const Step &of = step(s);
     const auto &args = steps_[s].args;
@@ -186,15 +186,15 @@ class Joiner {
                 : r.does == RowStep::Does::binary ? RowCode::Does::binary
                                                   : RowCode::Does::unary;
     if (r.does == RowStep::Does::product) {
-      m.keeps.push_back(r.panels);
-      code.weights = r.panels->floats();
+      m.keeps.push_back(kernels::row_weights(*r.panels, checked_mul(r.in, r.taps), r.out));
+      code.weights = m.keeps.back()->floats();
       if (r.bias) code.arg = m.arg(args[2]);
     }
     m.use(static_cast<size_t>(a));
     const auto window = m.values.find(of.src[0]);
     code.by_pointers = window->second.by_pointers;
     const Value made{m.life(checked_mul(m.rows, r.out)), r.out};
-    m.add(code, {a, b, static_cast<int>(made.life), -1});
+    m.add(code, {a, b, static_cast<int>(made.life), -1, -1, -1});
     add_value(m, s, made, stored);
   }
 
@@ -207,9 +207,13 @@ class Joiner {
       const auto made = m.values.find(of.src[i]), other = m.values.find(of.src[1 - i]);
       if (made == m.values.end() || other == m.values.end() || readers_[of.src[i]].size() != 1) continue;
       RowCode &last = m.codes.back();
-      const bool is_made = last.does == RowCode::Does::product && !last.then.any && !last.adds &&
-                           m.places.back()[2] == static_cast<int>(made->second.life);
+      const bool is_made = last.does == RowCode::Does::product && !last.then.any && !last.adds && !last.sums &&
+                           last.more == 0 && m.places.back()[2] == static_cast<int>(made->second.life);
       if (!is_made || other->second.channels != r.in || other->second.taps != Taps{}) continue;
+      if (readers_[of.src[1 - i]].size() == 1 && merges(m, other->second, r.then)) {
+        add_value(m, s, {other->second.life, r.out}, stored);
+        return true;
+      }
       // The other is used by the last code, not by one that follows.
       auto &life = m.lives[other->second.life];
       life.last = std::max(life.last, static_cast<int32_t>(m.codes.size()) - 1);
@@ -221,12 +225,55 @@ class Joiner {
     return false;
   }
 
+  // Of a step that adds what the product before it made, which others read too, to something: that code does it.
+  bool is_summed(Making &m, size_t s, bool stored) {
+    const RowStep &r = *row_step(s);
+    const Step &of = step(s);
+    if (r.does != RowStep::Does::binary || r.f != Binary::add || r.then.any || of.src[0] == of.src[1]) return false;
+    if (m.codes.empty() || m.codes.back().does != RowCode::Does::product || m.codes.back().sums) return false;
+    RowCode &last = m.codes.back();
+    const bool by_unary = last.then.any && last.then.f != Unary::leaky_relu && last.then.f != Unary::relu;
+    for (const size_t i : {size_t{0}, size_t{1}}) {
+      const auto made = m.values.find(of.src[i]), other = m.values.find(of.src[1 - i]);
+      if (made == m.values.end() || other == m.values.end() || by_unary) continue;
+      auto &at = m.places.back();
+      if (at[2] != static_cast<int>(made->second.life) || other->second.by_pointers) continue;
+      if (other->second.channels != r.in || other->second.taps != Taps{}) continue;
+      const auto now = static_cast<int32_t>(m.codes.size()) - 1;
+      auto &life = m.lives[other->second.life];
+      life.last = std::max(life.last, now);
+      Value sum{m.life(checked_mul(m.rows, r.out)), r.out};
+      m.lives[sum.life].first = now;
+      at[4] = static_cast<int>(other->second.life), at[5] = static_cast<int>(sum.life);
+      last.sums = true;
+      add_value(m, s, sum, stored);
+      return true;
+    }
+    return false;
+  }
+
+  // Of a product of few sources that is added to the one before it alone: that one computes both.
+  bool merges(Making &m, const Value &to_it, const kernels::Function &then) {
+    if (m.codes.size() < 2) return false;
+    RowCode &last = m.codes.back(), &first = m.codes[m.codes.size() - 2];
+    const auto &at = m.places.back();
+    auto &to = m.places[m.places.size() - 2];
+    const bool fits = first.does == RowCode::Does::product && to[2] == static_cast<int>(to_it.life) &&
+                      !first.then.any && !first.adds && !first.sums && first.more == 0 && first.out == last.out &&
+                      last.arg < 0 && !last.by_pointers && last.taps == 1 && last.in <= kernels::most_more_sources;
+    if (!fits) return false;
+    first.more = last.in, first.more_weights = last.weights, first.then = then;
+    to[1] = at[0];
+    m.codes.pop_back(), m.places.pop_back();
+    return true;
+  }
+
   void add_value(Making &m, size_t s, Value made, bool stored) {
     if (stored) {
       made.arg = m.arg(steps_[s].args.back());
       RowCode store{.does = RowCode::Does::store, .in = static_cast<int32_t>(made.channels)};
       store.arg = made.arg;
-      m.add(store, {m.use(made.life), -1, -1, -1});
+      m.add(store, {m.use(made.life), -1, -1, -1, -1, -1});
     }
     m.values.insert_or_assign(step(s).dst[0], made);
   }
@@ -249,12 +296,10 @@ class Joiner {
     else
       a = m.use(x->second.life);
     code.from = m.arg(args[0]), code.tick = m.arg(args[2]), code.state = m.arg(args[3]);
-    const int64_t floats = checked_mul(m.rows, r.in, taps.count);
-    const int staging = r.turned ? -1 : static_cast<int>(m.life(kernels::row_staging(m.rows, r.in)));
-    const int64_t pointers = r.turned ? kernels::pointer_floats(checked_mul(r.in, taps.count)) : 0;
-    Value made{m.life(checked_add(floats, pointers)), r.in, taps};
-    made.by_pointers = r.turned;
-    m.add(code, {a, -1, static_cast<int>(made.life), staging});
+    const int staging = r.turned ? -1 : static_cast<int>(m.life(kernels::staging_floats(code, m.rows)));
+    Value made{m.life(kernels::ring_floats(code, m.rows)), r.in, taps};
+    made.by_pointers = true;
+    m.add(code, {a, -1, static_cast<int>(made.life), staging, -1, -1});
     m.values.insert_or_assign(of.dst[1], made);
   }
 

@@ -81,31 +81,34 @@ Stream::Alone &Stream::alone() {
   if (alone_) return *alone_;
   auto made = std::make_unique<Alone>();
   made->one.executable = ticks_.one;
-  made->together.executable = ticks_.together;
-  made->together.ticks = tick_->at_once;
   made->one.steps = tick_->steps;
-  made->together.steps = checked_mul(tick_->at_once, tick_->steps);
-  const ops::Program &p = ticks_.one->program();
-  for (Pace *pace : {&made->one, &made->together}) {
-    pace->in.resize(p.inputs.size());
-    pace->out.resize(p.outputs.size());
-    pace->strides.resize(inputs());
-    pace->whole.resize(outputs_count());
-    pace->parts.resize(outputs_count());
+  for (size_t i = 0; i < ticks_.together.size(); ++i) {
+    Pace &pace = made->together.emplace_back();
+    pace.executable = ticks_.together[i];
+    pace.ticks = tick_->together[i].ticks;
+    pace.steps = checked_mul(pace.ticks, tick_->steps);
   }
   made->in_steps.resize(inputs());
   made->given.resize(outputs_count());
   made->undo.resize(kept_.size());
   alone_ = std::move(made);
+  const ops::Program &p = ticks_.one->program();
+  each_pace([&](Pace &pace) {
+    pace.in.resize(p.inputs.size());
+    pace.out.resize(p.outputs.size());
+    pace.strides.resize(inputs());
+    pace.whole.resize(outputs_count());
+    pace.parts.resize(outputs_count());
+  });
   return *alone_;
 }
 
 Stream::~Stream() {
   if (!alone_) return;
-  for (Pace *pace : {&alone_->one, &alone_->together}) {
-    if (!pace->frame) continue;
-    if (auto ready = pace->frame->take()) pace->executable->finish(std::move(*ready));
-  }
+  each_pace([](Pace &pace) {
+    if (!pace.frame) return;
+    if (auto ready = pace.frame->take()) pace.executable->finish(std::move(*ready));
+  });
 }
 
 int64_t Stream::steps(std::span<const View> in) const {
@@ -138,7 +141,8 @@ void Stream::check(std::span<const View> in, int64_t batch) const {
 void Stream::bind(std::span<const View> in) {
   alone_->last_in.clear();
   bind(alone_->one, in);
-  if (joins(steps(in))) bind(alone_->together, in);
+  for (Pace &pace : alone_->together)
+    if (steps(in) >= pace.steps) bind(pace, in);
 }
 
 // The views of a run. One of a sequence of which others follow has the strides of the whole: those of a batch of 1 say
@@ -250,17 +254,17 @@ void Stream::bind_outputs(std::span<const View> out) {
     if (o.is_sequence && out[j].shape.rank() != p[p.outputs[j]].shape.rank())
       fail(Code::shape_mismatch, "output ", j, ": expected ", p[p.outputs[j]].shape.rank(), " axes, got shape ",
            out[j].shape);
-    for (Pace *pace : {&alone_->one, &alone_->together}) {
-      View &v = pace->out[j] = out[j];
-      if (!o.is_sequence || !pace->executable) continue;
-      const int64_t steps = checked_mul(pace->ticks, o.steps);
-      pace->whole[j] = batch_ == 1 || v.shape[1] == steps;
+    each_pace([&](Pace &pace) {
+      View &v = pace.out[j] = out[j];
+      if (!o.is_sequence) return;
+      const int64_t steps = checked_mul(pace.ticks, o.steps);
+      pace.whole[j] = batch_ == 1 || v.shape[1] == steps;
       v.shape = v.shape.with(1, steps);
       g.row = checked_mul(v.shape.elements(), size_of(v.dtype)) / checked_mul(batch_, steps);
-      Tensor &part = pace->parts[j];
-      const bool wanted = pace->ticks == 1 ? !pace->whole[j] || o.late > 0 : !pace->whole[j] && out[j].shape[1] > steps;
+      Tensor &part = pace.parts[j];
+      const bool wanted = pace.ticks == 1 ? !pace.whole[j] || o.late > 0 : !pace.whole[j] && out[j].shape[1] > steps;
       if (wanted && (part.shape != v.shape || part.dtype != v.dtype)) part = make_tensor(v.dtype, v.shape);
-    }
+    });
   }
 }
 
@@ -368,15 +372,16 @@ void Stream::run_ticks(std::span<const View> in, std::span<const View> out, cons
   const int64_t ticks = tick_->ticks(place.wait + n);
   alone_->number = tick_->ticks(taken_);
   for (Given &g : alone_->given) g.next = 0;
-  int64_t apart = ticks, runs = 0;
-  if (joins(n)) {
-    apart = std::clamp<int64_t>(steady_ - alone_->number, place.wait > 0 ? 1 : 0, ticks);
-    runs = (ticks - apart) / alone_->together.ticks;
-  }
+  const int64_t apart = std::clamp<int64_t>(steady_ - alone_->number, place.wait > 0 ? 1 : 0, ticks);
+  int64_t left = ticks - apart;
   run_ticks(alone_->one, apart, place, in, out, cancel);
-  run_ticks(alone_->together, runs, place, in, out, cancel);
-  // bounded: of the ticks of the call
-  run_ticks(alone_->one, ticks - apart - runs * alone_->together.ticks, place, in, out, cancel);
+  for (Pace &pace : alone_->together) {
+    if (n < pace.steps) continue;  // it is not bound
+    const int64_t runs = left / pace.ticks;
+    run_ticks(pace, runs, place, in, out, cancel);
+    left -= runs * pace.ticks;
+  }
+  run_ticks(alone_->one, left, place, in, out, cancel);
   if (waits() && place.at < n) take(in, place.at, place.wait, n - place.at);
   finish_outputs(out, ticks);
   taken_ += n;
@@ -402,7 +407,8 @@ void Stream::run(std::span<const View> in, std::span<const View> out, const std:
     bind_outputs(out);
     alone_->calls_host = false;
     get_ready(alone_->one, cancel);
-    if (joins(n)) get_ready(alone_->together, cancel);
+    for (Pace &pace : alone_->together)
+      if (n >= pace.steps) get_ready(pace, cancel);
     alone_->last_in.assign(in.begin(), in.end());
     alone_->last_out.assign(out.begin(), out.end());
   }

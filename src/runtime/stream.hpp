@@ -14,9 +14,10 @@
 
 namespace dl4::runtime {
 
-// What streams run: the Executables of a tick, and of how->at_once ticks in one where there is such.
+// What streams run: the Executables of a tick, and of several in one as how->together has them.
 struct Ticks {
-  std::shared_ptr<Executable> one, together;
+  std::shared_ptr<Executable> one;
+  std::vector<std::shared_ptr<Executable>> together;
   std::shared_ptr<const plan::Tick> how;
 };
 
@@ -102,7 +103,8 @@ class Stream {
   };
   // What it needs to run by itself: many of those that StreamBlock runs have none.
   struct Alone {
-    Pace one, together;
+    Pace one;
+    std::vector<Pace> together;
     std::vector<View> last_in, last_out;       // of the call that the views of a run are made from; none: of no call
     std::vector<Steps> in_steps;               // without the states
     std::vector<Given> given;                  // by output
@@ -170,7 +172,12 @@ class Stream {
   void bind(Pace &pace, std::span<const View> in);
   void bind_outputs(std::span<const View> out);
   void get_ready(Pace &pace, const std::atomic<int32_t> *cancel);
-  bool joins(int64_t steps) const { return alone_->together.executable && steps >= alone_->together.steps; }
+  // f(pace) for all of them.
+  template <class F>
+  void each_pace(F f) {
+    f(alone_->one);
+    for (Pace &pace : alone_->together) f(pace);
+  }
   void run_ticks(std::span<const View> in, std::span<const View> out, const std::atomic<int32_t> *cancel);
   void run_ticks(Pace &pace, int64_t runs, Place &place, std::span<const View> in, std::span<const View> out,
                  const std::atomic<int32_t> *cancel);

@@ -84,28 +84,29 @@ void check(const Case &c, Way way) {
   SCOPED_TRACE(testing::Message() << c.rows << " rows of " << c.in << " to " << c.out << ", " << c.taps << " taps "
                                   << c.dilation << " apart, of " << c.capacity << " at " << c.ticks);
   const Conv conv(c);
-  const int64_t value = 0, window = round_up(c.rows * c.in, 16),
-                y = window + pointer_floats(conv.k) + round_up(c.rows * conv.k, 16),
-                staging = y + round_up(c.rows * c.out, 16), floats = staging + row_staging(c.rows, c.in);
+  RowCode take = code(turned ? Does::turned_ring : Does::ring, c.in, c.in, 0, round_up(c.rows * c.in, 16));
+  take.taps = static_cast<int32_t>(c.taps), take.dilation = c.dilation, take.capacity = c.capacity, take.each = 1;
+  take.count = conv.count, take.first = conv.first;
+  take.from = take.state = 1, take.tick = 2, take.arg = loads ? -1 : 0;
+  const int64_t y = take.to + round_up(ring_floats(take, c.rows), 16), floats = y + round_up(c.rows * c.out, 16);
+  take.staging = floats;
+  const auto weights = row_weights(*conv.panels, conv.k, c.out);
   Edge<float> x(conv.x), ring(turned ? conv.turned(conv.ring) : conv.ring), bias(conv.bias), to(c.rows * c.out);
   int64_t tick = conv.tick;
   std::vector<RowCode> codes;
   if (loads) {
-    codes.push_back(code(Does::load, c.in, c.in, 0, value));
+    codes.push_back(code(Does::load, c.in, c.in, 0, 0));
     codes.back().arg = 0;
   }
-  RowCode take = code(turned ? Does::turned_ring : Does::ring, c.in, c.in, value, window);
-  take.taps = static_cast<int32_t>(c.taps), take.dilation = c.dilation, take.capacity = c.capacity, take.each = 1;
-  take.count = conv.count, take.first = conv.first, take.staging = staging;
-  take.from = take.state = 1, take.tick = 2, take.arg = loads ? -1 : 0;
   codes.push_back(take);
-  RowCode product = code(Does::product, c.in, c.out, window, y);
-  product.taps = take.taps, product.arg = 3, product.weights = conv.panels->floats();
-  product.by_pointers = turned;
+  RowCode product = code(Does::product, c.in, c.out, take.to, y);
+  product.taps = take.taps, product.arg = 3, product.weights = weights->floats();
+  product.by_pointers = true;
   codes.push_back(product);
   codes.push_back(code(Does::store, c.out, c.out, y, 0));
   codes.back().arg = 4;
-  run(*joined_rows(c.rows, codes, floats, {conv.panels}), {x.data(), ring.data(), &tick, bias.data(), to.data()});
+  run(*joined_rows(c.rows, codes, floats + staging_floats(take, c.rows), {weights}),
+      {x.data(), ring.data(), &tick, bias.data(), to.data()});
   expect_bits(conv.expected(), to.vector());
   expect_bits(turned ? conv.turned(conv.ring_after()) : conv.ring_after(), ring.vector());
 }
@@ -173,22 +174,38 @@ TEST(JoinedRows, AddsToAProduct) {
         Edge<float> x(random_floats(n, -1, 1, 1)), other(random_floats(n, -1, 1, 2)), y(n);
         const Floats weights = random_floats(channels * channels, -1, 1, 3);
         const auto panels = packed_panels({weights.data()}, channels, channels, channels);
+        const auto weights_of = row_weights(*panels, channels, channels);
         std::vector<RowCode> codes{
             code(Does::load, channels, channels, 0, 0), code(Does::load, channels, channels, 0, n),
             code(Does::product, channels, channels, 0, 2 * n), code(Does::store, channels, channels, 2 * n, 0)};
         codes[0].arg = 0, codes[1].arg = 1, codes[3].arg = 2;
-        codes[2].adds = true, codes[2].b = n, codes[2].weights = panels->floats();
+        codes[2].adds = true, codes[2].b = n, codes[2].weights = weights_of->floats();
         codes[2].then = {then, {0.3f}, true};
-        run(*joined_rows(rows, codes, 3 * n, {panels}), {x.data(), other.data(), y.data()});
+        run(*joined_rows(rows, codes, 3 * n, {weights_of}), {x.data(), other.data(), y.data()});
         Floats expected(static_cast<size_t>(n));
         PackedGemm g{rows,    channels, channels,        x.data(), channels, panels->floats(),
                      nullptr, 0,        expected.data(), channels};
         g.by_row = channels;
         packed_gemm(g);
+        const Floats alone = expected;
         binary_run(ops::Binary::add, DType::f32, expected.data(), 1, other.data(), 1, expected.data(), n);
         const float slope[3] = {0.3f};
         unary(then, slope, expected.data(), expected.data(), n);
         expect_bits(expected, y.vector());
+
+        // Or a product of few sources.
+        for (int32_t more = 1; more <= std::min<int64_t>(most_more_sources, channels); ++more) {
+          const Floats second = random_floats(more * channels, -1, 1, 4);
+          const auto by = packed_panels({second.data()}, more, channels, channels);
+          const auto by_rows = row_weights(*by, more, channels);
+          codes[0].in = static_cast<int32_t>(channels), codes[2].more = more, codes[2].more_weights = by_rows->floats();
+          run(*joined_rows(rows, codes, 3 * n, {weights_of, by_rows}), {x.data(), other.data(), y.data()});
+          g.k = more, g.a = other.data(), g.packed = by->floats(), g.c = expected.data();
+          packed_gemm(g);
+          binary_run(ops::Binary::add, DType::f32, expected.data(), 1, alone.data(), 1, expected.data(), n);
+          unary(then, slope, expected.data(), expected.data(), n);
+          expect_bits(expected, y.vector());
+        }
       }
   });
 }

@@ -28,13 +28,16 @@ struct Tick {
     int64_t late = 0;   // of a sequence the steps, of others the ticks, that come first and are none
   };
   ops::Program program;
-  // The same of `at_once` ticks in one, from the tick of the number on, which begins no state and gives no late step:
-  // the same bits. 1: there is none.
-  ops::Program together;
-  int64_t at_once = 1;
-  std::vector<bool> sequences;  // by input of that Program: is it a sequence?
-  int64_t steps = 1;            // that it takes of each
-  std::vector<State> states;    // behind the number of the tick
+  // The same of several ticks in one, from the tick of the number on, which begins no state and gives no late step: the
+  // same bits.
+  struct Together {
+    ops::Program program;
+    int64_t ticks;
+  };
+  std::vector<Together> together;  // the most ticks first
+  std::vector<bool> sequences;     // by input of that Program: is it a sequence?
+  int64_t steps = 1;               // that it takes of each
+  std::vector<State> states;       // behind the number of the tick
   std::vector<Output> outputs;
   int64_t most = INT64_MAX;  // ticks of a sequence
   int64_t begun = 0;         // the first tick that begins no state with values that it is given

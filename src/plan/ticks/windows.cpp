@@ -21,6 +21,9 @@ std::optional<size_t> axis_of_steps(Writer &w, size_t spatial) {
   return static_cast<size_t>(x.axis - 1);
 }
 
+// Taps so many steps apart are read where they lie. Nearer ones would meet what was written just before.
+constexpr int64_t apart_by_channel = 4;
+
 struct Moves {
   int64_t taps, dilation, stride;
   bool from_zeros;  // of a causal one
@@ -41,9 +44,10 @@ Windows windows_of(Writer &w, const Moves &m) {
   // The first window of a tick ends at its step `end`.
   const int64_t first = x.late + (m.from_zeros ? 0 : back), end = first % m.stride;
   const int64_t skip = m.stride - 1 - end, late = (first - end) / m.stride;
-  if (windows == 1) return {w.window(x, m.taps, m.dilation, skip, from_zeros, m.dilation), true, 1, late};
+  const bool by_channel = m.dilation >= apart_by_channel;
+  if (windows == 1) return {w.window(x, m.taps, m.dilation, skip, from_zeros, by_channel), true, 1, late};
   const int64_t count = back + (windows - 1) * m.stride + 1;
-  return {w.window(x, count, 1, skip, from_zeros, m.dilation), false, windows, late};
+  return {w.window(x, count, 1, skip, from_zeros, by_channel), false, windows, late};
 }
 
 void set(Writer &w, const Windows &windows, Id y) {

@@ -22,7 +22,6 @@ using namespace ops;
 namespace {
 
 constexpr int64_t most_steps = 1 << 20;
-constexpr int64_t turned_channels = 16;  // of a ring, at most
 
 const auto &rows() {
   static const auto all = [] {
@@ -209,17 +208,15 @@ Timed Writer::without_lead(Timed x) { return delayed(x, x.lead); }
 
 Timed Writer::aligned(const Timed &x) { return delayed(x, (each(x) - x.late % each(x)) % each(x)); }
 
-Id Writer::window(const Timed &x, int64_t count, int64_t dilation, int64_t skip, bool from_zeros,
-                  int64_t dilation_of_taps) {
+Id Writer::window(const Timed &x, int64_t count, int64_t dilation, int64_t skip, bool from_zeros, bool by_channel) {
   const int64_t reach = checked_add(checked_mul(count - 1, dilation), 1, skip);
   if (reach <= x.n && dilation == 1) return reach == x.n && skip == 0 ? x.v : slice(e, x.v, x.axis, x.n - reach, count);
   if (x.rows) refuse("it keeps steps that share an axis with the batch");
-  // Few channels that are read many steps apart lie by channel, so that each is read where it lies, with room for the
-  // ticks that a run takes together.
+  // By channel each is read where it lies, with room for the ticks that a run takes together.
   const Shape shape = e.shape(x.v);
-  const bool turned = dilation_of_taps > 1 && shape.rank() == 3 && x.axis == 1 && e.dtype(x.v) == DType::f32 &&
-                      shape[2] >= 1 && shape[2] <= turned_channels;
-  const int64_t earlier = reach - x.n, room = turned ? std::max(each(x), together_steps) : each(x);
+  const bool turned = by_channel && shape.rank() == 3 && x.axis == 1 && e.dtype(x.v) == DType::f32 && shape[2] >= 1 &&
+                      shape[2] <= turned_channels;
+  const int64_t earlier = reach - x.n, room = turned ? std::max(each(x), most_together_steps) : each(x);
   const int64_t capacity = ring_capacity(each(x), earlier + room);
   const Shape kept = turned ? Shape{shape[0], shape[2], capacity} : shape.with(x.axis, capacity);
   const Id before = state("ring", e.dtype(x.v), kept, 0,
@@ -307,6 +304,16 @@ Id Writer::carried(int i, int64_t begin) {
 
 namespace {
 
+// Its kernels are joined (join_rows): what a run costs beside arithmetic is worth sharing among more steps.
+bool has_few_channels(const ops::Program &p) {
+  for (const ops::Id v : p.ids()) {
+    const Shape &s = p[v].shape;
+    if (p[v].role != ops::Role::temp || s.rank() == 0) continue;
+    if (p[v].dtype != DType::f32 || s.rank() != 3 || std::min(s[1], s[2]) > ticks::turned_channels) return false;
+  }
+  return true;
+}
+
 // The Program of `at_once` ticks in one; false: there is none with the same bits.
 bool write_together(Tick &tick, int64_t at_once, const ops::Program &p, size_t states, const Cache &cache,
                     ticks::Reaches &reaches, const ticks::Writer::Who &who) {
@@ -318,8 +325,7 @@ bool write_together(Tick &tick, int64_t at_once, const ops::Program &p, size_t s
       if (!(many[many.inputs[i]].shape == one[one.inputs[i]].shape)) return false;
     for (size_t j = 0; j < tick.outputs.size(); ++j)
       if (all.outputs[j].late != tick.outputs[j].late) return false;
-    tick.together = std::move(all.program);
-    tick.at_once = at_once;
+    tick.together.push_back({std::move(all.program), at_once});
     return true;
   } catch (const ticks::Apart &) {
     return false;
@@ -340,9 +346,13 @@ Tick tick_of(const ops::Program &p, size_t states, const Cache &cache,
   for (int64_t steps = 1;;) {
     try {
       Tick tick = ticks::Writer(p, states, steps, 1, cache, reaches, who).write();
-      for (int64_t n = ticks::together_steps / steps;
-           n > 1 && !write_together(tick, n, p, states, cache, reaches, who);)
-        n /= 2;
+      const auto write = [&](int64_t n) { return write_together(tick, n, p, states, cache, reaches, who); };
+      for (int64_t n = ticks::together_steps / steps; n > 1 && !write(n);) n /= 2;
+      if (tick.together.empty() || !has_few_channels(tick.together[0].program)) return tick;
+      const int64_t most = ticks::most_together_steps / steps, least = ticks::least_together_steps / steps;
+      for (const int64_t n : {most, least})
+        if (n > 1 && n != tick.together[0].ticks) write(n);
+      std::ranges::sort(tick.together, std::greater(), &Tick::Together::ticks);
       return tick;
     } catch (const ticks::TooFew &more) {
       steps = more.steps;

@@ -17,7 +17,10 @@
 
 namespace dl4::plan::ticks {
 
-inline constexpr int64_t together_steps = 32;  // of ticks in one, or the most below
+inline constexpr int64_t together_steps = 32;       // of ticks in one, or the most below
+inline constexpr int64_t most_together_steps = 64;  // where all channels are few, and
+inline constexpr int64_t least_together_steps = 16;
+inline constexpr int64_t turned_channels = 16;  // of a ring, at most
 
 // A value of the whole Program in a tick.
 struct Timed {
@@ -113,9 +116,9 @@ class Writer {
   Timed aligned(const Timed &x);  // so that a tick begins where the sequence does
   Timed without_lead(Timed x);    // the zeros are given
   // The last of `count` steps, `dilation` apart, is the one before the newest `skip` of x. from_zeros: what lies before
-  // the sequence is 0; x is aligned. What reads the window reads steps that are dilation_of_taps apart.
+  // the sequence is 0; x is aligned. by_channel: few channels lie one behind the other in what is kept.
   ops::Id window(const Timed &x, int64_t count, int64_t dilation, int64_t skip, bool from_zeros,
-                 int64_t dilation_of_taps = 1);
+                 bool by_channel = false);
   // Refuses a tick that has no whole number of `parts` in n.
   void need_parts(int64_t n, int64_t parts) const;
   ops::Id tick() {

@@ -17,8 +17,8 @@ dl4_node joined(dl4_graph *g, const char *kind, std::vector<dl4_node> in, const 
   return y;
 }
 
-// Gated convolutions with residuals, sums of all layers and a head, as a WaveNet has; each layer's weights are drawn.
-Own<dl4_model> wavenet(dl4_context *context, int64_t channels, const char *activation) {
+// Convolutions, gated or not, with residuals, sums of all layers and a head, as a WaveNet has.
+Own<dl4_model> wavenet(dl4_context *context, int64_t channels, const std::string &activation, bool gated) {
   Own<dl4_graph> g;
   Own<dl4_model> m;
   ok(dl4_graph_create(context, g.out()));
@@ -34,10 +34,8 @@ Own<dl4_model> wavenet(dl4_context *context, int64_t channels, const char *activ
   dl4_node h = dense(x), head = -1;
   for (const auto &[taps, dilation] : {std::pair{3, 1}, {6, 3}, {2, 41}, {5, 9}, {1, 1}}) {
     const dl4_node sum = joined(g, "Add", {conv(h, width, taps, dilation, "linear"), dense(x)});
-    const dl4_node gate = conv(h, width, taps, dilation, "sigmoid");
-    const dl4_node y =
-        joined(g, "Multiply",
-               {add(g, "Activation", nullptr, R"({"activation": ")" + std::string(activation) + "\"}", sum), gate});
+    dl4_node y = add(g, "Activation", nullptr, R"({"activation": ")" + activation + "\"}", sum);
+    if (gated) y = joined(g, "Multiply", {y, conv(h, width, taps, dilation, "sigmoid")});
     head = head < 0 ? y : joined(g, "Add", {head, y});
     h = joined(g, "Add", {h, dense(y)});
   }
@@ -55,19 +53,24 @@ TEST(StreamRows, JoinedLayersHaveTheBitsOfEachAlone) {
   Own<dl4_context> apart;
   ok(dl4_context_create(R"({"passes_off": ["join_rows"], "seed": 3})", apart.out()));
   for (const int64_t channels : {1, 2, 3, 4, 5, 8, 13, 16, 17})
-    for (const char *activation : {"tanh", "relu", "leaky_relu"}) {
+    for (const auto &[activation, gated] :
+         {std::pair{"tanh", true}, {"tanh", false}, {"relu", false}, {"leaky_relu", false}}) {
       SCOPED_TRACE(testing::Message() << channels << " channels, " << activation);
-      auto m = wavenet(nullptr, channels, activation);
+      auto m = wavenet(nullptr, channels, activation, gated);
       auto s = session(m, R"({"streamable": true})");
       auto x = random_tensor({1, 331, 1}, 4);
       int64_t steps = 0;
       const auto whole = run_whole(s, x, &steps);
-      for (const int64_t each : {1, 7, 32, 33, 64, 160, 331}) EXPECT_EQ(chunks(s, 1, x, each), whole) << each;
-      EXPECT_EQ(described(s, DL4_FORMAT_JSON).find("joined_rows") != std::string::npos, channels <= 16);
+      for (const int64_t each : {1, 7, 16, 32, 33, 64, 120, 160, 331}) EXPECT_EQ(chunks(s, 1, x, each), whole) << each;
+      for (const int64_t n : {16, 32, 48, 64, 80})
+        EXPECT_EQ(run_whole(s, part(x, 0, n), &steps), first_steps(whole, 1, 331, n));
+      const std::string about = described(s, DL4_FORMAT_JSON);
+      EXPECT_EQ(about.find("joined_rows") != std::string::npos, channels <= 16);
+      EXPECT_EQ(nlohmann::json::parse(about).at("stream").at("steps_at_once"), channels <= 15 ? 64 : 32);
       auto rows = random_tensor({3, 200, 1}, 5);
       EXPECT_EQ(chunks(s, 3, rows, 100), chunks(s, 3, rows, 1));
 
-      auto same = wavenet(apart, channels, activation);
+      auto same = wavenet(apart, channels, activation, gated);
       for (int64_t i = 0; i < dl4_port_count(m, DL4_WEIGHTS); ++i) {
         const char *name = dl4_port_name(m, DL4_WEIGHTS, i);
         Own<dl4_tensor> w;
@@ -82,7 +85,7 @@ TEST(StreamRows, JoinedLayersHaveTheBitsOfEachAlone) {
 
 // States go from streams that join to those that do not, and back.
 TEST(StreamRows, GoesOnFromItsBytes) {
-  auto m = wavenet(nullptr, 3, "tanh");
+  auto m = wavenet(nullptr, 3, "tanh", true);
   auto s = session(m, R"({"streamable": true})");
   auto x = random_tensor({1, 300, 1}, 4);
   const auto whole = chunks(s, 1, x, 300);
@@ -98,7 +101,7 @@ TEST(StreamRows, GoesOnFromItsBytes) {
 
 // What is not finite stays in the stream that it came to, and where the net takes it.
 TEST(StreamRows, NaNStaysWhereItIs) {
-  auto m = wavenet(nullptr, 3, "relu");
+  auto m = wavenet(nullptr, 3, "relu", false);
   auto s = session(m, R"({"streamable": true})");
   auto x = random_tensor({1, 300, 1}, 4);
   static_cast<float *>(dl4_tensor_data(x))[40] = std::nanf("");

@@ -131,27 +131,26 @@ HWY_INLINE void apply(const Function &f, float *y, int64_t n) {
     unary(f.f, f.param, y, y, n);
 }
 
-// Where the rows of a product's sources lie: side by side, or each anywhere.
+// Where the rows of a product's sources lie, from `at` on: side by side, or each anywhere.
 struct Dense {
   const float *x;
   int64_t n;
+  HWY_INLINE Dense(const float *x, int64_t n, int64_t at) : x(x + at), n(n) {}
   HWY_INLINE const float *row(int64_t i) const { return x + i * n; }
 };
 struct Anywhere {
   const float *const *rows;
   int64_t at;
+  HWY_INLINE Anywhere(const float *x, int64_t, int64_t at) : rows(reinterpret_cast<const float *const *>(x)), at(at) {}
   HWY_INLINE const float *row(int64_t i) const { return rows[i] + at; }
 };
 
-// What is done to a product before it is stored.
-enum class Then { nothing, leaky_relu, relu };
-
-// O channels of T vectors of rows. As by_row of packed_gemm: four sums, over every fourth source, what is left over
-// in the first of them, then the bias. They are computed one after the other, so that few registers do.
+// O channels from `o` on of T vectors of rows from `at` on. As by_row of packed_gemm: four sums, over every fourth
+// source, what is left over in the first of them, then the bias. They are computed one after the other, so that few
+// registers do.
 template <int O, int T, class Rows>
-HWY_INLINE void product_block(const Rows &x, int64_t n, int64_t k, const float *w, const float *bias,
-                              const float *other, Then then, float slope, float *y) {
-  V total[O][T], sum[O][T];
+HWY_INLINE void sums_of(const Rows &x, int64_t k, const float *w, int64_t ldw, V (&total)[O][T]) {
+  V sum[O][T];
   const int64_t whole = k / 4 * 4;
   const auto each = [&](auto f) HWY_ATTR {
     DL4_UNROLL
@@ -166,7 +165,7 @@ HWY_INLINE void product_block(const Rows &x, int64_t n, int64_t k, const float *
     for (int t = 0; t < T; ++t) v[t] = load(row + t * lanes);
     DL4_UNROLL
     for (int o = 0; o < O; ++o) {
-      const V by = set(w[i * packed_panel + o]);
+      const V by = set(w[i * ldw + o]);
       DL4_UNROLL
       for (int t = 0; t < T; ++t) sum[o][t] = hn::MulAdd(v[t], by, sum[o][t]);
     }
@@ -181,60 +180,78 @@ HWY_INLINE void product_block(const Rows &x, int64_t n, int64_t k, const float *
     for (int64_t i = u; i < whole; i += 4) add(i);
     each([&](int o, int t) HWY_ATTR { total[o][t] = hn::Add(total[o][t], sum[o][t]); });
   }
-  if (bias) each([&](int o, int t) HWY_ATTR { total[o][t] = hn::Add(total[o][t], set(bias[o])); });
-  if (other) each([&](int o, int t) HWY_ATTR { total[o][t] = hn::Add(total[o][t], load(other + o * n + t * lanes)); });
-  if (then == Then::leaky_relu)
-    each([&](int o, int t) HWY_ATTR { total[o][t] = leaky_relu(total[o][t], slope); });
-  else if (then == Then::relu)
-    each([&](int o, int t) HWY_ATTR { total[o][t] = relu(total[o][t]); });
-  each([&](int o, int t) HWY_ATTR { store(total[o][t], y + o * n + t * lanes); });
 }
 
-// Rows from `at` on.
-template <int T, class Rows>
-void product_rows(const RowCode &c, const RowRun &r, int64_t at, const Rows &x, Then then) {
-  const int64_t k = int64_t{c.in} * c.taps, n = r.rows;
-  const float *bias = c.arg >= 0 ? r.arg<const float>(c.arg) : nullptr;
-  const float *other = c.adds ? r.values + c.b + at : nullptr;
-  float *y = r.values + c.to + at;
-  for (int64_t o = 0; o < c.out; o += 4) {
-    const auto block = [&](auto count) HWY_ATTR {
-      product_block<count, T>(x, n, k, c.weights + o, bias ? bias + o : nullptr, other ? other + o * n : nullptr, then,
-                              c.then.param[0], y + o * n);
-    };
-    switch (c.out - o) {
-      case 1:
-        block(std::integral_constant<int, 1>());
-        break;
-      case 2:
-        block(std::integral_constant<int, 2>());
-        break;
-      case 3:
-        block(std::integral_constant<int, 3>());
-        break;
-      default:
-        block(std::integral_constant<int, 4>());
-    }
+template <int O, int T, class Rows>
+HWY_NOINLINE void product_block(const RowCode &c, const RowRun &r, int64_t at, int64_t o0) {
+  const int64_t n = r.rows;
+  const auto each = [&](auto f) HWY_ATTR {
+    DL4_UNROLL
+    for (int o = 0; o < O; ++o) DL4_UNROLL
+    for (int t = 0; t < T; ++t) f(o, t);
+  };
+  V total[O][T];
+  sums_of(Rows(r.values + c.a, n, at), int64_t{c.in} * c.taps, c.weights + o0, c.out, total);
+  if (c.arg >= 0) {
+    const float *bias = r.arg<const float>(c.arg) + o0;
+    each([&](int o, int t) HWY_ATTR { total[o][t] = hn::Add(total[o][t], set(bias[o])); });
+  }
+  if (c.more) {
+    V other[O][T];
+    sums_of(Dense(r.values + c.b, n, at), c.more, c.more_weights + o0, c.out, other);
+    each([&](int o, int t) HWY_ATTR { total[o][t] = hn::Add(other[o][t], total[o][t]); });
+  } else if (c.adds) {
+    const float *other = r.values + c.b + o0 * n + at;
+    each([&](int o, int t) HWY_ATTR { total[o][t] = hn::Add(total[o][t], load(other + o * n + t * lanes)); });
+  }
+  if (c.then.any && c.then.f == ops::Unary::leaky_relu)
+    each([&](int o, int t) HWY_ATTR { total[o][t] = leaky_relu(total[o][t], c.then.param[0]); });
+  else if (c.then.any && c.then.f == ops::Unary::relu)
+    each([&](int o, int t) HWY_ATTR { total[o][t] = relu(total[o][t]); });
+  const int64_t begin = o0 * n + at;
+  float *y = r.values + c.to + begin;
+  each([&](int o, int t) HWY_ATTR { store(total[o][t], y + o * n + t * lanes); });
+  if (c.sums) {
+    const float *from = r.values + c.sum_from + begin;
+    float *to = r.values + c.sum_to + begin;
+    each([&](int o, int t) HWY_ATTR {
+      store(hn::Add(load(from + o * n + t * lanes), total[o][t]), to + o * n + t * lanes);
+    });
   }
 }
 
-void product(const RowCode &c, const RowRun &r) {
-  const float *x = r.values + c.a;
-  const Then then = !c.then.any                          ? Then::nothing
-                    : c.then.f == ops::Unary::leaky_relu ? Then::leaky_relu
-                    : c.then.f == ops::Unary::relu       ? Then::relu
-                                                         : Then::nothing;
+template <int T, class Rows>
+HWY_INLINE void product_rows(const RowCode &c, const RowRun &r, int64_t at) {
+  for (int64_t o = 0; o < c.out; o += 4) switch (c.out - o) {
+      case 1:
+        product_block<1, T, Rows>(c, r, at, o);
+        break;
+      case 2:
+        product_block<2, T, Rows>(c, r, at, o);
+        break;
+      case 3:
+        product_block<3, T, Rows>(c, r, at, o);
+        break;
+      default:
+        product_block<4, T, Rows>(c, r, at, o);
+    }
+}
+
+template <class Rows>
+HWY_INLINE void product_of(const RowCode &c, const RowRun &r) {
   constexpr int T = registers >= 32 ? 2 : 1;
-  const auto at = [&](auto count, int64_t i) HWY_ATTR {
-    if (c.by_pointers)
-      product_rows<count>(c, r, i, Anywhere{reinterpret_cast<const float *const *>(x), i}, then);
-    else
-      product_rows<count>(c, r, i, Dense{x + i, r.rows}, then);
-  };
-  int64_t i = 0;
-  for (; i + T * lanes <= r.rows; i += T * lanes) at(std::integral_constant<int, T>(), i);
-  for (; i < r.rows; i += lanes) at(std::integral_constant<int, 1>(), i);
-  if (then == Then::nothing) apply(c.then, r.values + c.to, c.out * r.rows);
+  int64_t at = 0;
+  for (; at + T * lanes <= r.rows; at += T * lanes) product_rows<T, Rows>(c, r, at);
+  for (; at < r.rows; at += lanes) product_rows<1, Rows>(c, r, at);
+}
+
+HWY_INLINE void product(const RowCode &c, const RowRun &r) {
+  if (c.by_pointers)
+    product_of<Anywhere>(c, r);
+  else
+    product_of<Dense>(c, r);
+  if (c.then.any && c.then.f != ops::Unary::leaky_relu && c.then.f != ops::Unary::relu)
+    apply(c.then, r.values + c.to, c.out * r.rows);
 }
 
 void binary(const RowCode &c, const RowRun &r) {
@@ -248,13 +265,13 @@ void binary(const RowCode &c, const RowRun &r) {
   apply(c.then, y, n);
 }
 
-// Takes x into the ring and lays out the taps of the windows.
+// Takes x into the ring and says where the taps of the window lie, which is turned.
 void ring(const RowCode &c, const RowRun &r) {
   const int64_t n = r.rows, in = c.in, mask = c.capacity - 1;
   const int64_t place = *r.arg<const int64_t>(c.tick) * c.each & mask;
   const auto *from = r.arg<const float>(c.from);
   auto *state = r.arg<float>(c.state);
-  float *staging = r.values + c.staging, *taps = r.values + c.to;
+  float *staging = r.values + c.staging;
   const auto put = [&](float *to, const float *source, int64_t rows) {
     if (rows > 0) std::memcpy(to, source, static_cast<size_t>(rows * in) * sizeof(float));
   };
@@ -267,7 +284,12 @@ void ring(const RowCode &c, const RowRun &r) {
     put(x, r.arg<const float>(c.arg), n);
   else
     turn_back(r.values + c.a, n, in, x);
-  for (int64_t k = 0; k < c.taps; ++k) turn(staging + k * c.dilation * in, n, in, taps + k * in * n);
+  const int64_t whole = round_up(c.count, row_block);
+  auto *rows = reinterpret_cast<const float **>(r.values + c.to);
+  float *window = r.values + c.to + pointer_floats(in * c.taps);
+  turn(staging, whole, in, window);
+  for (int64_t k = 0; k < c.taps; ++k, window += c.dilation)
+    for (int64_t i = 0; i < in; ++i) *rows++ = window + i * whole;
   if (state != from) put(state, from, c.capacity);
   const int64_t left_out = HWY_MAX(int64_t{0}, n - c.capacity), kept = n - left_out;
   const int64_t to = (place + left_out) & mask, to_end = HWY_MIN(kept, c.capacity - to);
@@ -347,6 +369,13 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace dl4::kernels {
 HWY_EXPORT(rows_all);
+
+std::shared_ptr<const PackedFloats> row_weights(const PackedFloats &panels, int64_t sources, int64_t out) {
+  auto weights = std::make_shared<PackedFloats>(checked_mul(sources, out));
+  for (int64_t i = 0; i < sources; ++i)
+    std::copy_n(panels.floats() + i * packed_panel, out, weights->floats() + i * out);
+  return weights;
+}
 
 std::unique_ptr<Kernel> joined_rows(int64_t rows, std::vector<RowCode> codes, int64_t floats,
                                     std::vector<std::shared_ptr<const PackedFloats>> keeps) {

@@ -50,28 +50,40 @@ struct RowCode {
     product,
     binary,
     unary,
-    ring,
-    turned_ring,  // its value is where each row of each tap lies, by pointers, then room for those that lie in two
-                  // parts
+    ring,  // its value is where each row of each tap lies, by pointers, then room for what they point to
+    turned_ring,
   };
   Does does{};
   ops::Binary f{};
   int32_t in = 0, out = 0, taps = 1;
-  bool by_pointers = false, adds = false;  // of a product: its source is of a turned ring; b is added before `then`
+  // Of a product: its source is a ring's; b is added before `then`, or a product of `more` sources that are b.
+  bool by_pointers = false, adds = false;
+  int32_t more = 0;
+  const float *more_weights = nullptr;
+  bool sums = false;  // and what it makes is added to what is at sum_from, which goes to sum_to
+  int64_t sum_from = 0, sum_to = 0;
   int64_t dilation = 1;
   int64_t a = 0, b = 0, to = 0;         // places, in floats
   int arg = -1, tick = -1, state = -1;  // memory or bias; of a ring x, if it is in memory
   int from = -1;                        // the ring as it was
-  const float *weights = nullptr;       // panels
+  const float *weights = nullptr;       // [sources, out]
   Function then{};
   int64_t capacity = 0, each = 0, count = 0, first = 0;
-  int64_t staging = 0;  // of a ring: a place for row_staging() floats
+  int64_t staging = 0;  // of a ring: a place for staging_floats()
 };
-// For a ring of `in` channels. Its window is no longer than this many times what comes.
+inline constexpr int32_t most_more_sources = 3;
+// The window of a ring that is not turned is at most so many times what comes.
 inline constexpr int64_t most_ring_windows = 4;
-constexpr int64_t row_staging(int64_t rows, int64_t in) { return (most_ring_windows + 1) * rows * in; }
-// Of the value of a turned ring: behind the pointers begins the room.
+// Of the value of a ring: behind the pointers begins the room.
 constexpr int64_t pointer_floats(int64_t rows) { return round_up(rows * 2, 16); }
+constexpr int64_t ring_floats(const RowCode &c, int64_t rows) {
+  const int64_t room = c.does == RowCode::Does::turned_ring ? rows * c.taps : round_up(c.count, row_block);
+  return pointer_floats(int64_t{c.in} * c.taps) + room * c.in;
+}
+constexpr int64_t staging_floats(const RowCode &c, int64_t rows) { return (most_ring_windows + 1) * rows * c.in; }
+
+// A product's weights, of panels: [sources, out].
+std::shared_ptr<const PackedFloats> row_weights(const PackedFloats &panels, int64_t sources, int64_t out);
 
 // floats: of the memory. keeps: what the codes point to.
 std::unique_ptr<Kernel> joined_rows(int64_t rows, std::vector<RowCode> codes, int64_t floats,

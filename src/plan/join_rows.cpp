@@ -48,10 +48,11 @@ class Joiner {
  private:
   const RowStep *row_step(size_t s) const { return steps_[s].kernel->rows.get(); }
   const Step &step(size_t s) const { return p_.steps[static_cast<size_t>(steps_[s].number)]; }
-  std::optional<int64_t> rows_of(size_t s) const {
+  // Of a step that can be joined: items of a batch, and rows of each.
+  std::optional<std::pair<int64_t, int64_t>> rows_of(size_t s) const {
     const RowStep *r = row_step(s);
-    if (!r || !kernels::are_row_channels(r->in)) return {};
-    return r->rows;
+    if (!r || !kernels::are_row_channels(r->in) || !kernels::can_join_rows(r->rows)) return {};
+    return std::pair(r->items, r->rows);
   }
 
   // Of a ring in [begin, end): what all that read its window read of it, if they are all in there.
@@ -105,6 +106,7 @@ class Joiner {
     std::map<Id, Value> values;
     std::vector<std::shared_ptr<const kernels::PackedFloats>> keeps;
     PlanStep joined;
+    std::vector<int64_t> apart;  // by argument, bytes from one item to the next
     int64_t rows;
 
     size_t life(int64_t floats) {
@@ -116,8 +118,9 @@ class Joiner {
       lives[life].last = static_cast<int32_t>(codes.size());
       return static_cast<int>(life);
     }
-    int arg(const Place &place) {
+    int arg(const Place &place, int64_t floats) {  // of an item; 0: the same for all
       joined.args.push_back(place);
+      apart.push_back(checked_mul(floats, 4));
       return static_cast<int>(joined.args.size()) - 1;
     }
     void add(RowCode code, std::array<int, 6> at) {
@@ -126,12 +129,17 @@ class Joiner {
     }
   };
 
+  // Of an item: of the rows that windows with these taps read.
+  static int64_t floats_of(const Making &m, int64_t channels, Taps taps) {
+    return checked_mul(checked_add(m.rows, checked_mul(taps.count - 1, taps.dilation)), channels);
+  }
+
   // The life of a source, which is loaded if it lies in memory alone.
   int source(Making &m, Id v, const Place &place, int64_t channels, Taps taps = {}) {
     auto found = m.values.find(v);
     if (found != m.values.end() && found->second.taps == taps && found->second.channels == channels)
       return m.use(found->second.life);
-    const int arg = found != m.values.end() ? found->second.arg : m.arg(place);
+    const int arg = found != m.values.end() ? found->second.arg : m.arg(place, floats_of(m, channels, taps));
     Value made{m.life(checked_mul(m.rows, channels, taps.count)), channels, taps, arg};
     RowCode load{.does = RowCode::Does::load, .in = static_cast<int32_t>(channels)};
     load.taps = static_cast<int32_t>(taps.count), load.dilation = taps.dilation, load.arg = arg;
@@ -147,6 +155,20 @@ class Joiner {
     return inside != readers_[v].size();
   }
 
+  // Would an item write where another one has yet to read? Values that share memory as a whole do not.
+  static bool crosses(const Making &m, int64_t items) {
+    const auto &args = m.joined.args;
+    for (size_t i = 0; i < args.size(); ++i)
+      for (size_t k = 0; k < i; ++k) {
+        const Place &a = args[i], &b = args[k];
+        if (a.region != b.region || a.index != b.index || m.apart[i] == 0 || m.apart[k] == 0) continue;
+        const bool meet = a.offset < checked_add(b.offset, checked_mul(m.apart[k], items)) &&
+                          b.offset < checked_add(a.offset, checked_mul(m.apart[i], items));
+        if (meet && (a.offset != b.offset || m.apart[i] != m.apart[k])) return true;
+      }
+    return false;
+  }
+
   void make(size_t begin, size_t end, std::vector<PlanStep> &all) {
     Making m;
     m.rows = row_step(begin)->rows;
@@ -157,6 +179,7 @@ class Joiner {
       else
         add(m, s, is_read_outside(begin, end, step(s).dst[0]));
     }
+    if (row_step(begin)->items > 1 && crosses(m, row_step(begin)->items)) return leave(begin, end, all);
     const int64_t bytes = place(m.lives);
     for (size_t i = 0; i < m.codes.size(); ++i) {
       RowCode &c = m.codes[i];
@@ -169,7 +192,8 @@ class Joiner {
     joined.scope = steps_[begin].scope;
     joined.sources = static_cast<int>(joined.args.size());
     for (size_t s = begin; s < end; ++s) joined.text += text(s > begin ? "; " : "", steps_[s].text);
-    joined.kernel = kernels::joined_rows(m.rows, std::move(m.codes), bytes / 4, std::move(m.keeps));
+    joined.kernel = kernels::joined_rows(m.rows, std::move(m.codes), bytes / 4, std::move(m.keeps),
+                                         row_step(begin)->items, std::move(m.apart));
     all.push_back(std::move(joined));
   }
 
@@ -188,7 +212,7 @@ class Joiner {
     if (r.does == RowStep::Does::product) {
       m.keeps.push_back(kernels::row_weights(*r.panels, checked_mul(r.in, r.taps), r.out));
       code.weights = m.keeps.back()->floats();
-      if (r.bias) code.arg = m.arg(args[2]);
+      if (r.bias) code.arg = m.arg(args[2], 0);
     }
     m.use(static_cast<size_t>(a));
     const auto window = m.values.find(of.src[0]);
@@ -270,7 +294,7 @@ class Joiner {
 
   void add_value(Making &m, size_t s, Value made, bool stored) {
     if (stored) {
-      made.arg = m.arg(steps_[s].args.back());
+      made.arg = m.arg(steps_[s].args.back(), floats_of(m, made.channels, {}));
       RowCode store{.does = RowCode::Does::store, .in = static_cast<int32_t>(made.channels)};
       store.arg = made.arg;
       m.add(store, {m.use(made.life), -1, -1, -1, -1, -1});
@@ -290,12 +314,13 @@ class Joiner {
     if (r.turned)
       a = source(m, of.src[1], args[1], r.in);
     else if (x == m.values.end())
-      code.arg = m.arg(args[1]);
+      code.arg = m.arg(args[1], floats_of(m, r.in, {}));
     else if (x->second.arg >= 0)
       code.arg = x->second.arg;
     else
       a = m.use(x->second.life);
-    code.from = m.arg(args[0]), code.tick = m.arg(args[2]), code.state = m.arg(args[3]);
+    const int64_t state = checked_mul(r.capacity, r.in);
+    code.from = m.arg(args[0], state), code.tick = m.arg(args[2], 0), code.state = m.arg(args[3], state);
     const int staging = r.turned ? -1 : static_cast<int>(m.life(kernels::staging_floats(code, m.rows)));
     Value made{m.life(kernels::ring_floats(code, m.rows)), r.in, taps};
     made.by_pointers = true;

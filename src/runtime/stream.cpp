@@ -379,7 +379,7 @@ void Stream::run_ticks(std::span<const View> in, std::span<const View> out, cons
     if (n < pace.steps) continue;  // it is not bound
     const int64_t runs = left / pace.ticks;
     run_ticks(pace, runs, place, in, out, cancel);
-    left -= runs * pace.ticks;
+    left -= runs * pace.ticks;  // bounded: of the ticks of the call
   }
   run_ticks(alone_->one, left, place, in, out, cancel);
   if (waits() && place.at < n) take(in, place.at, place.wait, n - place.at);

@@ -1,6 +1,7 @@
 // Kernels of the ops that compute element by element.
 #include <algorithm>
 #include <array>
+#include <tuple>
 
 #include "backend/cpu/families.hpp"
 #include "backend/cpu/kernels/elementwise/elementwise.hpp"
@@ -26,8 +27,9 @@ std::unique_ptr<Kernel> with_rows(std::unique_ptr<Kernel> kernel, const Site &si
       site.dst[0].dtype == DType::f32 && y.rank() > 1 && y.elements() > 0 && kernels::are_row_channels(y.last());
   for (const Operand &x : site.src) same &= x.dtype == DType::f32 && x.shape == y;
   if (!same || kernel->slices != 1) return kernel;
-  s.in = s.out = y.last(), s.rows = y.elements() / y.last();
-  if (kernels::can_join_rows(s.rows)) kernel->rows = std::make_shared<const kernels::RowStep>(std::move(s));
+  s.in = s.out = y.last();
+  std::tie(s.items, s.rows) = kernels::rows_of(y);
+  kernel->rows = std::make_shared<const kernels::RowStep>(std::move(s));
   return kernel;
 }
 

@@ -237,10 +237,11 @@ std::unique_ptr<Kernel> broadcast(const ops::BroadcastOp &op, const Site &site) 
 void let_join(Kernel &kernel, const ops::RingOp &op, const Site &site) {
   const Shape &state = site.src[0].shape, &x = site.src[1].shape;
   const int64_t n = x[op.axis], channels = x.last();
-  const bool few = x.rank() == 3 && x[0] == 1 && op.axis == 1 && site.src[0].dtype == DType::f32;
-  if (!few || !kernels::are_row_channels(channels) || !kernels::can_join_rows(n)) return;
+  const bool few = x.rank() == 3 && op.axis == 1 && site.src[0].dtype == DType::f32;
+  if (!few || !kernels::are_row_channels(channels)) return;
   if (op.count == 0 || op.dilation != 1) return;
   kernels::RowStep s{.does = kernels::RowStep::Does::ring, .rows = n, .in = channels, .out = channels};
+  s.items = x[0];
   s.capacity = state[op.state_axis()], s.each = op.each, s.count = op.count, s.skip = op.skip, s.turned = op.turned;
   if (s.count > (s.turned ? s.capacity : kernels::most_ring_windows * n)) return;
   kernel.rows = std::make_shared<const kernels::RowStep>(std::move(s));

@@ -1,6 +1,9 @@
 // Kernels of matrix products.
+#include <tuple>
+
 #include "backend/cpu/dispatch/products.hpp"
 #include "backend/cpu/families.hpp"
+#include "backend/cpu/kernels/rows/rows.hpp"
 #include "ops/matmul.hpp"
 
 namespace dl4::cpu {
@@ -56,7 +59,12 @@ std::unique_ptr<Kernel> matmul(const ops::MatMulOp &op, const Site &site) {
     g.stride_a = axes[0].step_a;
     g.stride_b = axes[0].step_b;
   }
-  return dispatch::product(site, g, dispatch::product_slices(site, g), b_constant ? &*b_constant : nullptr);
+  auto kernel = dispatch::product(site, g, dispatch::product_slices(site, g), b_constant ? &*b_constant : nullptr);
+  if (!kernel->rows) return kernel;
+  kernels::RowStep rows = *kernel->rows;
+  std::tie(rows.items, rows.rows) = kernels::rows_of(out);
+  kernel->rows = std::make_shared<const kernels::RowStep>(std::move(rows));
+  return kernel;
 }
 
 }  // namespace

@@ -250,9 +250,9 @@ std::unique_ptr<Kernel> with_windows(std::unique_ptr<Kernel> kernel, const kerne
   const auto rows = std::exchange(kernel->rows, nullptr);
   if (!product) product = rows.get();
   const bool steps_on = c.ow > 1 && c.stride_w > 1;
-  if (!product || c.n != 1 || steps_on || c.pad_right != 0 || !kernels::are_row_channels(c.c)) return kernel;
+  if (!product || c.ow == 1 || steps_on || c.pad_right != 0 || !kernels::are_row_channels(c.c)) return kernel;
   kernels::RowStep s = *product;
-  s.in = c.c, s.taps = c.kw, s.dilation = c.dil_w;
+  s.items = c.n, s.rows = c.ow, s.in = c.c, s.taps = c.kw, s.dilation = c.dil_w;
   kernel->rows = std::make_shared<const kernels::RowStep>(std::move(s));
   return kernel;
 }

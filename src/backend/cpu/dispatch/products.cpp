@@ -102,11 +102,11 @@ std::shared_ptr<const kernels::Packed> packed_columns(const Gemm &g, const Const
 // A product by row whose rows and columns are few.
 std::shared_ptr<const kernels::RowStep> row_step(const Gemm &g, const std::shared_ptr<const kernels::Packed> &panels,
                                                  const kernels::Function &then) {
-  const bool fits = g.by_row && g.batch == 1 && g.k <= kernels::most_row_sources && kernels::are_row_channels(g.n);
-  if (!fits || !kernels::can_join_rows(g.m) || (g.epilogue && !then.any)) return nullptr;
+  const bool fits = g.by_row && g.k <= kernels::most_row_sources && kernels::are_row_channels(g.n);
+  if (!fits || (g.epilogue && !then.any)) return nullptr;
   kernels::RowStep s{.does = kernels::RowStep::Does::product, .rows = g.m, .in = g.k, .out = g.n, .then = then};
   s.panels = std::static_pointer_cast<const kernels::PackedFloats>(panels);
-  s.bias = g.bias;
+  s.bias = g.bias, s.items = g.batch;
   return std::make_shared<const kernels::RowStep>(std::move(s));
 }
 

@@ -12,16 +12,16 @@
 #ifndef DL4_KERNELS_ROWS
 #define DL4_KERNELS_ROWS
 namespace dl4::kernels {
-// A run of joined codes.
+// A run of joined codes for one item of a batch.
 struct RowRun {
   int64_t rows;
   const RowCode *begin, *end;
   float *values;
-  const Run &run;
+  void *const *args;
 
   template <class T>
   T *arg(int i) const {
-    return static_cast<T *>(run.args[i]);
+    return static_cast<T *>(args[i]);
   }
 };
 }  // namespace dl4::kernels
@@ -378,27 +378,43 @@ std::shared_ptr<const PackedFloats> row_weights(const PackedFloats &panels, int6
 }
 
 std::unique_ptr<Kernel> joined_rows(int64_t rows, std::vector<RowCode> codes, int64_t floats,
-                                    std::vector<std::shared_ptr<const PackedFloats>> keeps) {
-  struct Values final : Bound {
-    explicit Values(int64_t floats) : memory(make_tensor(DType::f32, {floats})) {}
+                                    std::vector<std::shared_ptr<const PackedFloats>> keeps, int64_t items,
+                                    std::vector<int64_t> apart) {
+  struct Own final : Bound {
+    Own(int64_t floats, size_t args) : memory(make_tensor(DType::f32, {floats})), args(args) {}
     Tensor memory;
+    std::vector<void *> args;  // of an item
   };
   struct Joined final : Kernel {
     Joined(int64_t rows, std::vector<RowCode> codes, int64_t floats,
-           std::vector<std::shared_ptr<const PackedFloats>> keeps)
-        : Kernel("joined_rows", 1), rows(rows), codes(std::move(codes)), floats(floats), keeps(std::move(keeps)) {}
-    std::unique_ptr<Bound> bind() const override { return std::make_unique<Values>(floats); }
+           std::vector<std::shared_ptr<const PackedFloats>> keeps, int64_t items, std::vector<int64_t> apart)
+        : Kernel("joined_rows", 1),
+          rows(rows),
+          codes(std::move(codes)),
+          floats(floats),
+          keeps(std::move(keeps)),
+          items(items),
+          apart(std::move(apart)) {}
+    std::unique_ptr<Bound> bind() const override { return std::make_unique<Own>(floats, apart.size()); }
     void run(int64_t, const Run &r) const noexcept override {
-      const RowRun all{rows, codes.data(), codes.data() + codes.size(),
-                       static_cast<Values *>(r.bound)->memory.as<float>(), r};
+      Own &own = static_cast<Own &>(*r.bound);
+      RowRun all{rows, codes.data(), codes.data() + codes.size(), own.memory.as<float>(), r.args};
       HWY_DYNAMIC_DISPATCH(rows_all)(all);
+      all.args = own.args.data();
+      for (int64_t i = 1; i < items; ++i) {
+        for (size_t a = 0; a < apart.size(); ++a)
+          own.args[a] = r.args[a] ? static_cast<std::byte *>(r.args[a]) + i * apart[a] : nullptr;
+        HWY_DYNAMIC_DISPATCH(rows_all)(all);
+      }
     }
     const int64_t rows;
     const std::vector<RowCode> codes;
     const int64_t floats;
     const std::vector<std::shared_ptr<const PackedFloats>> keeps;
+    const int64_t items;
+    const std::vector<int64_t> apart;
   };
-  return std::make_unique<Joined>(rows, std::move(codes), floats, std::move(keeps));
+  return std::make_unique<Joined>(rows, std::move(codes), floats, std::move(keeps), items, std::move(apart));
 }
 
 }  // namespace dl4::kernels

@@ -4,11 +4,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "backend/cpu/kernels/elementwise/function.hpp"
 #include "backend/cpu/kernels/gemm/packed.hpp"
 #include "backend/cpu/kernels/kernel.hpp"
+#include "base/shape.hpp"
 #include "ops/functions.hpp"
 
 namespace dl4::kernels {
@@ -18,8 +20,14 @@ inline constexpr int64_t row_block = 16, most_joined_rows = 64, most_row_channel
 constexpr bool can_join_rows(int64_t rows) { return rows > 0 && rows <= most_joined_rows && rows % row_block == 0; }
 constexpr bool are_row_channels(int64_t n) { return n > 0 && n <= most_row_channels; }
 
-// The same as a kernel does, of x [rows, in] and what it makes [rows, out], for one that is made of it and its
-// neighbours. The bits are the same.
+// Items and rows of each: of what has a batch, steps and channels, else of all in one.
+inline std::pair<int64_t, int64_t> rows_of(const Shape &s) {
+  if (s.rank() == 3 && s[1] > 1) return {s[0], s[1]};
+  return {1, s.elements(0, s.rank() - 1)};
+}
+
+// The same as a kernel does, of each item's x [rows, in] and what it makes [rows, out], for one that is made of it and
+// its neighbours. The bits are the same.
 struct RowStep {
   enum class Does {
     product,  // x, weights and bias; a window's row r has rows r, r + dilation, .. of x, `taps` of them
@@ -29,7 +37,8 @@ struct RowStep {
   };
   Does does{};
   int64_t rows = 0, in = 0, out = 0;
-  Function then{};  // of a product or binary; what a unary computes
+  int64_t items = 1;  // of a batch, of so many rows each
+  Function then{};    // of a product or binary; what a unary computes
   ops::Binary f{};
   std::shared_ptr<const PackedFloats> panels{};
   int64_t taps = 1, dilation = 1;
@@ -86,7 +95,9 @@ constexpr int64_t staging_floats(const RowCode &c, int64_t rows) { return (most_
 std::shared_ptr<const PackedFloats> row_weights(const PackedFloats &panels, int64_t sources, int64_t out);
 
 // floats: of the memory. keeps: what the codes point to.
+// apart: by argument, the bytes from an item of the batch to the next one.
 std::unique_ptr<Kernel> joined_rows(int64_t rows, std::vector<RowCode> codes, int64_t floats,
-                                    std::vector<std::shared_ptr<const PackedFloats>> keeps);
+                                    std::vector<std::shared_ptr<const PackedFloats>> keeps, int64_t items = 1,
+                                    std::vector<int64_t> apart = {});
 
 }  // namespace dl4::kernels

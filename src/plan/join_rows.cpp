@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "backend/cpu/kernels/rows/rows.hpp"
@@ -16,7 +17,7 @@ namespace {
 using namespace ops;
 using kernels::RowCode, kernels::RowStep;
 
-constexpr size_t least = 3;  // fewer steps are not worth it
+constexpr size_t least = 3;  // fewer steps, or none of them a product, are not worth it
 
 // The taps of windows.
 struct Taps {
@@ -81,7 +82,9 @@ class Joiner {
   }
 
   void join(size_t begin, size_t end, std::vector<PlanStep> &all) {
-    if (end - begin < least) return leave(begin, end, all);
+    const auto is_product = [&](const PlanStep &s) { return s.kernel->rows->does == RowStep::Does::product; };
+    const std::span some(steps_.begin() + static_cast<std::ptrdiff_t>(begin), end - begin);
+    if (end - begin < least || std::ranges::none_of(some, is_product)) return leave(begin, end, all);
     for (size_t s = begin; s < end; ++s) {
       if (row_step(s)->does != RowStep::Does::ring || taps_of(end, s)) continue;
       join(begin, s, all);

@@ -121,10 +121,10 @@ class Joiner {
       lives[life].last = static_cast<int32_t>(codes.size());
       return static_cast<int>(life);
     }
-    int arg(const Place &place, int64_t floats) {  // of an item; 0: the same for all
-      joined.args.push_back(place);
+    int arg(Id v, int64_t floats) {  // of an item; 0: the same for all
+      joined.values.push_back(v);
       apart.push_back(checked_mul(floats, 4));
-      return static_cast<int>(joined.args.size()) - 1;
+      return static_cast<int>(joined.values.size()) - 1;
     }
     void add(RowCode code, std::array<int, 6> at) {
       codes.push_back(std::move(code));
@@ -138,11 +138,11 @@ class Joiner {
   }
 
   // The life of a source, which is loaded if it lies in memory alone.
-  int source(Making &m, Id v, const Place &place, int64_t channels, Taps taps = {}) {
+  int source(Making &m, Id v, int64_t channels, Taps taps = {}) {
     auto found = m.values.find(v);
     if (found != m.values.end() && found->second.taps == taps && found->second.channels == channels)
       return m.use(found->second.life);
-    const int arg = found != m.values.end() ? found->second.arg : m.arg(place, floats_of(m, channels, taps));
+    const int arg = found != m.values.end() ? found->second.arg : m.arg(v, floats_of(m, channels, taps));
     Value made{m.life(checked_mul(m.rows, channels, taps.count)), channels, taps, arg};
     RowCode load{.does = RowCode::Does::load, .in = static_cast<int32_t>(channels)};
     load.taps = static_cast<int32_t>(taps.count), load.dilation = taps.dilation, load.arg = arg;
@@ -158,20 +158,6 @@ class Joiner {
     return inside != readers_[v].size();
   }
 
-  // Would an item write where another one has yet to read? Values that share memory as a whole do not.
-  static bool crosses(const Making &m, int64_t items) {
-    const auto &args = m.joined.args;
-    for (size_t i = 0; i < args.size(); ++i)
-      for (size_t k = 0; k < i; ++k) {
-        const Place &a = args[i], &b = args[k];
-        if (a.region != b.region || a.index != b.index || m.apart[i] == 0 || m.apart[k] == 0) continue;
-        const bool meet = a.offset < checked_add(b.offset, checked_mul(m.apart[k], items)) &&
-                          b.offset < checked_add(a.offset, checked_mul(m.apart[i], items));
-        if (meet && (a.offset != b.offset || m.apart[i] != m.apart[k])) return true;
-      }
-    return false;
-  }
-
   void make(size_t begin, size_t end, std::vector<PlanStep> &all) {
     Making m;
     m.rows = row_step(begin)->rows;
@@ -182,7 +168,6 @@ class Joiner {
       else
         add(m, s, is_read_outside(begin, end, step(s).dst[0]));
     }
-    if (row_step(begin)->items > 1 && crosses(m, row_step(begin)->items)) return leave(begin, end, all);
     const int64_t bytes = place(m.lives);
     for (size_t i = 0; i < m.codes.size(); ++i) {
       RowCode &c = m.codes[i];
@@ -191,9 +176,9 @@ class Joiner {
         if (m.places[i][k] >= 0) *at[k] = m.lives[static_cast<size_t>(m.places[i][k])].offset / 4;
     }
     PlanStep &joined = m.joined;
+    joined.first = steps_[begin].number;
     joined.number = steps_[end - 1].number;
     joined.scope = steps_[begin].scope;
-    joined.sources = static_cast<int>(joined.args.size());
     for (size_t s = begin; s < end; ++s) joined.text += text(s > begin ? "; " : "", steps_[s].text);
     joined.kernel = kernels::joined_rows(m.rows, std::move(m.codes), bytes / 4, std::move(m.keeps),
                                          row_step(begin)->items, std::move(m.apart));
@@ -204,18 +189,17 @@ class Joiner {
     if (is_added(m, s, stored) || is_summed(m, s, stored)) return;
     const RowStep &r = *row_step(s);
     const Step &of = step(s);
-    const auto &args = steps_[s].args;
     RowCode code{.f = r.f, .in = static_cast<int32_t>(r.in), .out = static_cast<int32_t>(r.out)};
     code.taps = static_cast<int32_t>(r.taps), code.dilation = r.dilation, code.then = r.then;
-    int a = source(m, of.src[0], args[0], r.in, {r.taps, r.dilation}), b = -1;
-    if (r.does == RowStep::Does::binary) b = source(m, of.src[1], args[1], r.in);
+    int a = source(m, of.src[0], r.in, {r.taps, r.dilation}), b = -1;
+    if (r.does == RowStep::Does::binary) b = source(m, of.src[1], r.in);
     code.does = r.does == RowStep::Does::product  ? RowCode::Does::product
                 : r.does == RowStep::Does::binary ? RowCode::Does::binary
                                                   : RowCode::Does::unary;
     if (r.does == RowStep::Does::product) {
       m.keeps.push_back(kernels::row_weights(*r.panels, checked_mul(r.in, r.taps), r.out));
       code.weights = m.keeps.back()->floats();
-      if (r.bias) code.arg = m.arg(args[2], 0);
+      if (r.bias) code.arg = m.arg(of.src[2], 0);
     }
     m.use(static_cast<size_t>(a));
     const auto window = m.values.find(of.src[0]);
@@ -297,7 +281,7 @@ class Joiner {
 
   void add_value(Making &m, size_t s, Value made, bool stored) {
     if (stored) {
-      made.arg = m.arg(steps_[s].args.back(), floats_of(m, made.channels, {}));
+      made.arg = m.arg(step(s).dst[0], floats_of(m, made.channels, {}));
       RowCode store{.does = RowCode::Does::store, .in = static_cast<int32_t>(made.channels)};
       store.arg = made.arg;
       m.add(store, {m.use(made.life), -1, -1, -1, -1, -1});
@@ -308,22 +292,22 @@ class Joiner {
   void add_ring(Making &m, size_t s, Taps taps) {
     const RowStep &r = *row_step(s);
     const Step &of = step(s);
-    const auto &args = steps_[s].args;  // the state, x, the number of the tick; the state, the window
+    const Id before = of.src[0], tick = of.src[2], after = of.dst[0];
     RowCode code{.does = r.turned ? RowCode::Does::turned_ring : RowCode::Does::ring, .in = static_cast<int32_t>(r.in)};
     code.taps = static_cast<int32_t>(taps.count), code.dilation = taps.dilation;
     code.capacity = r.capacity, code.each = r.each, code.count = r.count, code.first = r.first();
     int a = -1;
     const auto x = m.values.find(of.src[1]);
     if (r.turned)
-      a = source(m, of.src[1], args[1], r.in);
+      a = source(m, of.src[1], r.in);
     else if (x == m.values.end())
-      code.arg = m.arg(args[1], floats_of(m, r.in, {}));
+      code.arg = m.arg(of.src[1], floats_of(m, r.in, {}));
     else if (x->second.arg >= 0)
       code.arg = x->second.arg;
     else
       a = m.use(x->second.life);
     const int64_t state = checked_mul(r.capacity, r.in);
-    code.from = m.arg(args[0], state), code.tick = m.arg(args[2], 0), code.state = m.arg(args[3], state);
+    code.from = m.arg(before, state), code.tick = m.arg(tick, 0), code.state = m.arg(after, state);
     const int staging = r.turned ? -1 : static_cast<int>(m.life(kernels::staging_floats(code, m.rows)));
     Value made{m.life(kernels::ring_floats(code, m.rows)), r.in, taps};
     made.by_pointers = true;

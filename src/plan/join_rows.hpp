@@ -7,7 +7,8 @@
 
 namespace dl4::plan {
 
-// Steps in order, with their kernels and arguments; those that compute nothing are gone. No number changes.
+// Steps in order, with their kernels and without their arguments; those that compute nothing are gone. What comes of
+// several has the values that are its arguments, of which the others of those steps need no memory. No number changes.
 void join_rows(const ops::Program &p, std::vector<PlanStep> &steps);
 
 }  // namespace dl4::plan

@@ -156,7 +156,8 @@ void Placement::overwrite() {
   }
 }
 
-std::vector<Life> Placement::lives_of(std::span<const int64_t> scratch, PerValue<bool> &in_arena) {
+std::vector<Life> Placement::lives_of(std::span<const int64_t> scratch, std::span<const PlanStep> steps,
+                                      PerValue<bool> &in_arena) {
   std::vector<Life> lives(p_.values.size() + p_.steps.size());
   auto touch = [&](Id v, size_t step) {
     Id root = home(v).root;
@@ -171,12 +172,19 @@ std::vector<Life> Placement::lives_of(std::span<const int64_t> scratch, PerValue
     life.first = std::min(life.first, s);
     life.last = std::max(life.last, s);
   };
+  std::vector<bool> is_joined(p_.steps.size());
+  for (const PlanStep &joined : steps) {
+    if (joined.first < 0) continue;
+    const auto first = static_cast<size_t>(joined.first), last = static_cast<size_t>(joined.number);
+    for (size_t s = first; s <= last; ++s) is_joined[s] = !p_.steps[s].op->is_view();
+    for (Id v : joined.values) touch(v, first), touch(v, last);
+  }
   for (size_t s = 0; s < p_.steps.size(); ++s) {
     const Step &step = p_.steps[s];
-    for (size_t i = 0; i < step.src.size(); ++i)
+    for (size_t i = 0; i < step.src.size() && !is_joined[s]; ++i)
       if (step.src[i] != none && step.op->reads(static_cast<int>(i))) touch(step.src[i], s);
     for (Id v : step.dst)
-      if (is_wanted(v)) touch(v, s);
+      if (is_wanted(v) && !is_joined[s]) touch(v, s);
     Life &life = lives[p_.values.size() + s];
     life.bytes = scratch[s];
     life.first = life.last = static_cast<int32_t>(s);
@@ -199,9 +207,10 @@ void Placement::place_in_arena(std::vector<Life> &lives, int64_t guard_bytes) {
   }
 }
 
-void Placement::lay_out(std::span<const int64_t> scratch, int64_t guard_bytes, std::vector<Tensor> &constants) {
+void Placement::lay_out(std::span<const int64_t> scratch, std::span<const PlanStep> steps, int64_t guard_bytes,
+                        std::vector<Tensor> &constants) {
   PerValue<bool> in_arena(p_);
-  std::vector<Life> lives = lives_of(scratch, in_arena);
+  std::vector<Life> lives = lives_of(scratch, steps, in_arena);
   place_in_arena(lives, guard_bytes);
 
   number_.grow(p_);

@@ -20,8 +20,10 @@ class Placement {
   // False for a destination that no one reads and that its step can leave out.
   bool is_wanted(ops::Id v) const { return wanted_[v]; }
 
-  // Lays out the arena; scratch: bytes by step. Afterwards the members below hold.
-  void lay_out(std::span<const int64_t> scratch, int64_t guard_bytes, std::vector<Tensor> &constants);
+  // Lays out the arena; scratch: bytes by step. Of several steps in one only the arguments have a place, from the first
+  // to the last of them. Afterwards the members below hold.
+  void lay_out(std::span<const int64_t> scratch, std::span<const PlanStep> steps, int64_t guard_bytes,
+               std::vector<Tensor> &constants);
   ops::PerValue<Place> of;
   std::vector<Place> scratch_of;  // by step
   std::vector<Guard> guards;
@@ -44,7 +46,8 @@ class Placement {
   void join_parts();
   void overwrite();
   // By value, then the scratch of each step; of a value without bytes in the arena none.
-  std::vector<Life> lives_of(std::span<const int64_t> scratch, ops::PerValue<bool> &in_arena);
+  std::vector<Life> lives_of(std::span<const int64_t> scratch, std::span<const PlanStep> steps,
+                             ops::PerValue<bool> &in_arena);
   void place_in_arena(std::vector<Life> &lives, int64_t guard_bytes);
 
   ops::Program &p_;

@@ -45,7 +45,9 @@ struct Guard {
 };
 
 struct PlanStep {
-  int32_t number = 0;  // in the Program
+  int32_t number = 0;           // in the Program
+  int32_t first = -1;           // of several in one: the first of them
+  std::vector<ops::Id> values;  // and its arguments
   std::unique_ptr<kernels::Kernel> kernel;
   std::vector<Place> args;  // sources, then destinations
   int sources = 0;          // of args

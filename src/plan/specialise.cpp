@@ -123,25 +123,28 @@ std::unique_ptr<const Plan> specialise(const Program &program, std::span<const S
     scratch.push_back(s.kernel && s.kernel->slices > 0 ? s.kernel->scratch : 0);
     plan->steps.push_back(std::move(s));
   }
-  placement.lay_out(scratch, options.guard_bytes, plan->constants);
+  std::erase_if(plan->steps, [](const PlanStep &s) { return !s.kernel || s.kernel->slices == 0; });
+  // Guards are for buffers that are in use step by step.
+  if (options.guard_bytes == 0 && std::ranges::find(options.passes_off, "join_rows") == options.passes_off.end())
+    join_rows(p, plan->steps);
+  for (const PlanStep &s : plan->steps)
+    for (int32_t of = s.first; of >= 0 && of <= s.number; ++of) scratch[static_cast<size_t>(of)] = 0;
+  placement.lay_out(scratch, plan->steps, options.guard_bytes, plan->constants);
   plan->arena_bytes = placement.arena_bytes;
   plan->guards = std::move(placement.guards);
   if (plan->arena_bytes > options.memory_limit)
     fail(Code::out_of_memory, "this run needs an arena of ", plan->arena_bytes, " bytes, the memory limit is ",
          options.memory_limit);
 
-  for (size_t i = 0; i < p.steps.size(); ++i) {
-    PlanStep &s = plan->steps[i];
+  for (PlanStep &s : plan->steps) {
+    const Step &step = p.steps[static_cast<size_t>(s.number)];
     auto place = [&](Id v) { return v == none ? Place{} : placement.of[v]; };
-    for (Id v : p.steps[i].src) s.args.push_back(place(v));
+    for (Id v : s.first < 0 ? step.src : s.values) s.args.push_back(place(v));
     s.sources = static_cast<int>(s.args.size());
-    for (Id v : p.steps[i].dst) s.args.push_back(placement.is_wanted(v) ? place(v) : Place{});
-    s.scratch = placement.scratch_of[i];
+    if (s.first >= 0) continue;
+    for (Id v : step.dst) s.args.push_back(placement.is_wanted(v) ? place(v) : Place{});
+    s.scratch = placement.scratch_of[static_cast<size_t>(s.number)];
   }
-  std::erase_if(plan->steps, [](const PlanStep &s) { return !s.kernel || s.kernel->slices == 0; });
-  // Guards are for buffers that are in use step by step.
-  if (options.guard_bytes == 0 && std::ranges::find(options.passes_off, "join_rows") == options.passes_off.end())
-    join_rows(p, plan->steps);
   plan->inputs = operands(p, p.inputs);
   plan->outputs = operands(p, p.outputs);
   if (options.log) tell(*options.log, *plan, watch);

@@ -127,8 +127,10 @@ std::unique_ptr<const Plan> specialise(const Program &program, std::span<const S
   // Guards are for buffers that are in use step by step.
   if (options.guard_bytes == 0 && std::ranges::find(options.passes_off, "join_rows") == options.passes_off.end())
     join_rows(p, plan->steps);
-  for (const PlanStep &s : plan->steps)
-    for (int32_t of = s.first; of >= 0 && of <= s.number; ++of) scratch[static_cast<size_t>(of)] = 0;
+  for (const PlanStep &s : plan->steps) {
+    for (int32_t of = s.first; of >= 0 && of < s.number; ++of) scratch[static_cast<size_t>(of)] = 0;
+    scratch[static_cast<size_t>(s.number)] = s.kernel->scratch;
+  }
   placement.lay_out(scratch, plan->steps, options.guard_bytes, plan->constants);
   plan->arena_bytes = placement.arena_bytes;
   plan->guards = std::move(placement.guards);
@@ -141,8 +143,8 @@ std::unique_ptr<const Plan> specialise(const Program &program, std::span<const S
     auto place = [&](Id v) { return v == none ? Place{} : placement.of[v]; };
     for (Id v : s.first < 0 ? step.src : s.values) s.args.push_back(place(v));
     s.sources = static_cast<int>(s.args.size());
-    if (s.first >= 0) continue;
-    for (Id v : step.dst) s.args.push_back(placement.is_wanted(v) ? place(v) : Place{});
+    for (size_t i = 0; s.first < 0 && i < step.dst.size(); ++i)
+      s.args.push_back(placement.is_wanted(step.dst[i]) ? place(step.dst[i]) : Place{});
     s.scratch = placement.scratch_of[static_cast<size_t>(s.number)];
   }
   plan->inputs = operands(p, p.inputs);

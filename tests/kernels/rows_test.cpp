@@ -3,6 +3,7 @@
 
 #include "backend/cpu/kernels/elementwise/elementwise.hpp"
 #include "backend/cpu/kernels/gemm/packed_gemm.hpp"
+#include "base/tensor.hpp"
 #include "kernels/targets.hpp"
 
 namespace dl4::kernels {
@@ -12,9 +13,9 @@ using Floats = std::vector<float>;
 using Does = RowCode::Does;
 
 void run(const Kernel &kernel, std::vector<void *> args) {
-  const auto bound = kernel.bind();
+  const Bytes scratch = allocate(kernel.scratch);
   Report report;
-  kernel.run(0, {args.data(), static_cast<int>(args.size()), nullptr, bound.get(), &report});
+  kernel.run(0, {args.data(), static_cast<int>(args.size()), scratch.get(), nullptr, &report});
 }
 
 void expect_bits(const Floats &expected, const Floats &got) {

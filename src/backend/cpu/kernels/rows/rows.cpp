@@ -380,30 +380,25 @@ std::shared_ptr<const PackedFloats> row_weights(const PackedFloats &panels, int6
 std::unique_ptr<Kernel> joined_rows(int64_t rows, std::vector<RowCode> codes, int64_t floats,
                                     std::vector<std::shared_ptr<const PackedFloats>> keeps, int64_t items,
                                     std::vector<int64_t> apart) {
-  struct Own final : Bound {
-    Own(int64_t floats, size_t args) : memory(make_tensor(DType::f32, {floats})), args(args) {}
-    Tensor memory;
-    std::vector<void *> args;  // of an item
-  };
   struct Joined final : Kernel {
-    Joined(int64_t rows, std::vector<RowCode> codes, int64_t floats,
+    Joined(int64_t rows, std::vector<RowCode> codes, int64_t floats, int64_t bytes,
            std::vector<std::shared_ptr<const PackedFloats>> keeps, int64_t items, std::vector<int64_t> apart)
-        : Kernel("joined_rows", 1),
+        : Kernel("joined_rows", 1, bytes),
           rows(rows),
           codes(std::move(codes)),
           floats(floats),
           keeps(std::move(keeps)),
           items(items),
           apart(std::move(apart)) {}
-    std::unique_ptr<Bound> bind() const override { return std::make_unique<Own>(floats, apart.size()); }
     void run(int64_t, const Run &r) const noexcept override {
-      Own &own = static_cast<Own &>(*r.bound);
-      RowRun all{rows, codes.data(), codes.data() + codes.size(), own.memory.as<float>(), r.args};
+      auto *values = static_cast<float *>(r.scratch);
+      RowRun all{rows, codes.data(), codes.data() + codes.size(), values, r.args};
       HWY_DYNAMIC_DISPATCH(rows_all)(all);
-      all.args = own.args.data();
+      auto *args = reinterpret_cast<void **>(values + floats);  // of an item
+      all.args = args;
       for (int64_t i = 1; i < items; ++i) {
         for (size_t a = 0; a < apart.size(); ++a)
-          own.args[a] = r.args[a] ? static_cast<std::byte *>(r.args[a]) + i * apart[a] : nullptr;
+          args[a] = r.args[a] ? static_cast<std::byte *>(r.args[a]) + i * apart[a] : nullptr;
         HWY_DYNAMIC_DISPATCH(rows_all)(all);
       }
     }
@@ -414,7 +409,10 @@ std::unique_ptr<Kernel> joined_rows(int64_t rows, std::vector<RowCode> codes, in
     const int64_t items;
     const std::vector<int64_t> apart;
   };
-  return std::make_unique<Joined>(rows, std::move(codes), floats, std::move(keeps), items, std::move(apart));
+  floats = round_up(floats, 16);
+  const int64_t pointers = items > 1 ? checked_mul(std::ssize(apart), static_cast<int64_t>(sizeof(void *))) : 0;
+  const int64_t bytes = checked_add(checked_mul(floats, static_cast<int64_t>(sizeof(float))), pointers);
+  return std::make_unique<Joined>(rows, std::move(codes), floats, bytes, std::move(keeps), items, std::move(apart));
 }
 
 }  // namespace dl4::kernels

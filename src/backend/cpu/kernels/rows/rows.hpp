@@ -50,7 +50,7 @@ struct RowStep {
   int64_t first() const { return rows - skip - count; }
 };
 
-// One of a joined kernel. Values are [channels, rows] floats at a place in its own memory; args are numbers of its
+// One of a joined kernel. Values are [channels, rows] floats at a place in its scratch; args are numbers of its
 // arguments, -1: none.
 struct RowCode {
   enum class Does : int32_t {
@@ -94,7 +94,7 @@ constexpr int64_t staging_floats(const RowCode &c, int64_t rows) { return (most_
 // A product's weights, of panels: [sources, out].
 std::shared_ptr<const PackedFloats> row_weights(const PackedFloats &panels, int64_t sources, int64_t out);
 
-// floats: of the memory. keeps: what the codes point to.
+// floats: of the scratch. keeps: what the codes point to.
 // apart: by argument, the bytes from an item of the batch to the next one.
 std::unique_ptr<Kernel> joined_rows(int64_t rows, std::vector<RowCode> codes, int64_t floats,
                                     std::vector<std::shared_ptr<const PackedFloats>> keeps, int64_t items = 1,

@@ -247,29 +247,45 @@ void let_join(Kernel &kernel, const ops::RingOp &op, const Site &site) {
   kernel.rows = std::make_shared<const kernels::RowStep>(std::move(s));
 }
 
-// Channel by channel.
-std::unique_ptr<Kernel> turned_ring(const ops::RingOp &op, const Site &site) {
-  const Shape &state_shape = site.src[0].shape;
-  const int64_t batch = state_shape[0], channels = state_shape[1], capacity = state_shape[2], mask = capacity - 1;
-  const int64_t n = site.src[1].shape[1], count = op.count, dilation = op.dilation, each = op.each;
-  const int64_t first = n - 1 - op.skip - (count - 1) * dilation;
-  if (batch == 0 || channels == 0) return dispatch::nothing();
-  const int64_t left_out = std::max<int64_t>(0, n - capacity), whole = checked_mul(channels, capacity);
-  auto kernel = kernels::make_kernel("ring", 1, [=](int64_t, const Run &r) noexcept {
-    const int64_t place = *r.in<int64_t>(2) * each & mask;
+struct TurnedRing {
+  int64_t batch, channels, capacity, n, count, dilation, each, first;  // first: of the window, from x's first step on
+
+  // known: the channels, where they are.
+  template <int64_t known>
+  void run(const Run &r) const noexcept {
+    const int64_t c = known ? known : channels, whole = c * capacity, mask = capacity - 1;
+    const int64_t left_out = std::max<int64_t>(0, n - capacity), place = *r.in<int64_t>(2) * each & mask;
     const auto *from = r.in<float>(0), *x = r.in<float>(1);
     auto *state = r.out<float>(0), *window = count ? r.out<float>(1) : nullptr;
-    for (int64_t b = 0; b < batch; ++b, x += n * channels, from += whole, state += whole) {
-      for (int64_t i = 0, at = first; i < count; ++i, at += dilation, window += channels) {
-        const float *tap = at < 0 ? from + ((place + at) & mask) : x + at * channels;
+    for (int64_t b = 0; b < batch; ++b, x += n * c, from += whole, state += whole) {
+      for (int64_t i = 0, at = first; i < count; ++i, at += dilation, window += c) {
+        const float *tap = at < 0 ? from + ((place + at) & mask) : x + at * c;
         const int64_t apart = at < 0 ? capacity : 1;
-        for (int64_t c = 0; c < channels; ++c) window[c] = tap[c * apart];
+        for (int64_t k = 0; k < c; ++k) window[k] = tap[k * apart];
       }
       if (state != from) std::memcpy(state, from, static_cast<size_t>(whole) * sizeof(float));
       for (int64_t i = left_out; i < n; ++i)
-        for (int64_t c = 0; c < channels; ++c) state[c * capacity + ((place + i) & mask)] = x[i * channels + c];
+        for (int64_t k = 0; k < c; ++k) state[k * capacity + ((place + i) & mask)] = x[i * c + k];
     }
-  });
+  }
+};
+
+std::unique_ptr<Kernel> turned_ring(const ops::RingOp &op, const Site &site) {
+  const Shape &state = site.src[0].shape;
+  const int64_t n = site.src[1].shape[1], back = checked_mul(op.count - 1, op.dilation);
+  const TurnedRing t{state[0], state[1], state[2], n, op.count, op.dilation, op.each, n - 1 - op.skip - back};
+  if (t.batch == 0 || t.channels == 0) return dispatch::nothing();
+  const auto make = [&](auto known) {
+    constexpr int64_t channels = known;
+    return kernels::make_kernel("ring", 1, [t](int64_t, const Run &r) noexcept { t.run<channels>(r); });
+  };
+  auto kernel = t.channels == 1    ? make(std::integral_constant<int64_t, 1>())
+                : t.channels == 2  ? make(std::integral_constant<int64_t, 2>())
+                : t.channels == 3  ? make(std::integral_constant<int64_t, 3>())
+                : t.channels == 4  ? make(std::integral_constant<int64_t, 4>())
+                : t.channels == 8  ? make(std::integral_constant<int64_t, 8>())
+                : t.channels == 16 ? make(std::integral_constant<int64_t, 16>())
+                                   : make(std::integral_constant<int64_t, 0>());
   let_join(*kernel, op, site);
   return kernel;
 }

@@ -348,10 +348,10 @@ Tick tick_of(const ops::Program &p, size_t states, const Cache &cache,
       Tick tick = ticks::Writer(p, states, steps, 1, cache, reaches, who).write();
       const auto write = [&](int64_t n) { return write_together(tick, n, p, states, cache, reaches, who); };
       for (int64_t n = ticks::together_steps / steps; n > 1 && !write(n);) n /= 2;
-      if (tick.together.empty() || !has_few_channels(tick.together[0].program)) return tick;
+      if (tick.together.empty()) return tick;
       const int64_t most = ticks::most_together_steps / steps, least = ticks::least_together_steps / steps;
-      for (const int64_t n : {most, least})
-        if (n > 1 && n != tick.together[0].ticks) write(n);
+      if (has_few_channels(tick.together[0].program)) write(most);
+      if (least > 1 && least < tick.together[0].ticks) write(least);
       std::ranges::sort(tick.together, std::greater(), &Tick::Together::ticks);
       return tick;
     } catch (const ticks::TooFew &more) {

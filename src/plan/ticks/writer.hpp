@@ -17,10 +17,10 @@
 
 namespace dl4::plan::ticks {
 
-inline constexpr int64_t together_steps = 32;       // of ticks in one, or the most below
-inline constexpr int64_t most_together_steps = 64;  // where all channels are few, and
-inline constexpr int64_t least_together_steps = 16;
-inline constexpr int64_t turned_channels = 16;  // of a ring, at most
+inline constexpr int64_t together_steps = 32;        // of ticks in one, or the most below
+inline constexpr int64_t most_together_steps = 64;   // where all channels are few
+inline constexpr int64_t least_together_steps = 16;  // of what is left
+inline constexpr int64_t turned_channels = 16;       // of a ring, at most
 
 // A value of the whole Program in a tick.
 struct Timed {

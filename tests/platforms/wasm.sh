@@ -45,7 +45,7 @@ check "portable is refused" refused \
 check "the module's size" size
 check "Node package" package
 check "LeNet-5 in a page" browser
-threads="*SixteenThreads*:Synchronized.*:Workers.*"
+threads="*SixteenThreads*:Synchronized.*:Workers.*:Allocate.ThreadsShareIdleBlocks"
 for room in "${rooms[@]}"; do check "$room" gtest "$room" "-$threads"; done
 check goldens gtest golden "-$threads"
 left_out "$threads, tests of the package" "they need threads, and there is one"

@@ -1,4 +1,5 @@
 // Models: weights, files.
+#include "base/os/file.hpp"
 #include "graph/lora.hpp"
 #include "graph/quantize.hpp"
 #include "io/model_file.hpp"
@@ -35,8 +36,8 @@ const char *format_of(const io::Source &source) {
 dl4_model *load(dl4_context &c, const io::Source &source, const char *options, const std::string &path) {
   const Stopwatch watch;
   const auto how = read_options<LoadOptions>(options);
-  const size_t slash = path.rfind('/');
-  const std::string folder = slash != path.npos ? path.substr(0, slash + 1) : path.empty() ? "" : ".";
+  const std::string beside = os::utf8(os::path(path).parent_path());
+  const std::string folder = beside.empty() && !path.empty() ? "." : beside;
   io::Told told;
   auto core =
       io::load_model(source, c.core->settings(), how.verify, how.external_data ? folder : "", &told, how.weights);

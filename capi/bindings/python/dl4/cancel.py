@@ -32,6 +32,13 @@ _INTERRUPT = {signal.SIGINT}
 _inside = 0  # how many callbacks of Python's that call is in
 
 
+def _block(yes, signals=_INTERRUPT):
+    """Blocks Ctrl-C in this thread, or no longer; what was blocked before. Windows has a thread of its own for it."""
+    if os.name == "nt":
+        return set()
+    return signal.pthread_sigmask(signal.SIG_BLOCK if yes else signal.SIG_UNBLOCK, signals)
+
+
 def _pressed(*_):
     """Ctrl-C: in a callback as always; elsewhere it would be lost in whatever Python happens to run on the way."""
     if _current is not None:
@@ -50,13 +57,13 @@ class Inside:
         global _inside
         _inside += 1
         if self.waiting and _current is not None and threading.current_thread() is threading.main_thread():
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, _INTERRUPT)
+            _block(False)
 
     def __exit__(self, *_):
         global _inside
         _inside -= 1
         if self.waiting and _current is not None and threading.current_thread() is threading.main_thread():
-            signal.pthread_sigmask(signal.SIG_BLOCK, _INTERRUPT)
+            _block(True)
 
 
 inside, inside_waiting = Inside(), Inside(waiting=True)
@@ -120,18 +127,18 @@ def interruptible(given=None):
         yield _current if alone and handler is _pressed else given  # a call within a callback ends with the outer one
         return
     cancel = Cancel()
-    blocked = signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+    blocked = signal.SIGINT in _block(True, [])
     try:
         _current, _inside = cancel, 0
         # Ctrl-C raises nothing from here on. A handler of another signal may, at each step.
         signal.signal(signal.SIGINT, _pressed)
         with _watched(cancel):
-            signal.pthread_sigmask(signal.SIG_BLOCK, _INTERRUPT)  # it goes to the thread that watches
+            _block(True)  # it goes to the thread that watches
             yield cancel
     finally:
         try:
             if not blocked:
-                signal.pthread_sigmask(signal.SIG_UNBLOCK, _INTERRUPT)
+                _block(False)
         finally:
             try:
                 signal.signal(signal.SIGINT, handler)
@@ -166,7 +173,8 @@ def _watched(cancel):
             os.close(reading)
             ended.release()
             raise
-        os.set_blocking(writing, False)
+        if os.name != "nt":  # where a pipe of so few bytes takes them
+            os.set_blocking(writing, False)
         before = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
         yield
     finally:

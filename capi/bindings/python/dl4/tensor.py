@@ -62,7 +62,12 @@ def _wrapped(dtype, shape, address, nbytes):
     return out.value
 
 
-_capsule = C.PyDLL(None)
+def _python():
+    """Python's own functions, with types of arguments apart from what others say of them."""
+    return C.PyDLL(C.pythonapi._name, handle=C.pythonapi._handle)
+
+
+_capsule = _python()
 _capsule.PyCapsule_New.restype = C.py_object
 _capsule.PyCapsule_New.argtypes = [C.c_void_p, C.c_char_p, C.c_void_p]
 _capsule.PyCapsule_GetName.restype, _capsule.PyCapsule_GetName.argtypes = C.c_char_p, [C.py_object]
@@ -89,7 +94,7 @@ def _dropped(capsule):
             C.CFUNCTYPE(None, C.c_void_p)(C.c_void_p.from_address(managed + place).value)(managed)
 
 
-_capsule_raw = C.PyDLL(None)  # for a capsule that is being freed: no reference may be taken
+_capsule_raw = _python()  # for a capsule that is being freed: no reference may be taken
 _capsule_raw.PyCapsule_IsValid.argtypes = [C.c_void_p, C.c_char_p]
 _capsule_raw.PyCapsule_GetPointer.restype = C.c_void_p
 _capsule_raw.PyCapsule_GetPointer.argtypes = [C.c_void_p, C.c_char_p]

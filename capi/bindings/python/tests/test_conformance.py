@@ -239,7 +239,7 @@ class Case:
         self.slots[s["to"]] = s["text"]
 
     def do_write(self, s):
-        (self.folder / s["path"]).write_text(self.of(s, "text"))
+        (self.folder / s["path"]).write_bytes(self.of(s, "text").encode())
 
     def do_cut(self, s):
         self.slots[s["to"]] = self.of(s, "bytes")[: s["size"]]

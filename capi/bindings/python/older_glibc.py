@@ -5,12 +5,11 @@ libpthread to libc with 2.34), and for a few that 2.28 lacks. Versions of both a
 functions come from older_glibc.c. A version with any other function in it stays as it is, and newest() tells it.
 """
 
-import platform
 import re
 import struct
 import subprocess
 
-FIRST = {"x86_64": "GLIBC_2.2.5", "aarch64": "GLIBC_2.17"}.get(platform.machine())
+FIRST = {62: "GLIBC_2.2.5", 183: "GLIBC_2.17"}  # by the machine's number in ELF: x86-64, arm64
 TARGET = (2, 28)
 SAME = set(
     """dlclose dlerror dlopen dlsym exp log log2 pow __pthread_key_create pthread_attr_getstacksize
@@ -89,16 +88,18 @@ def lacks(data, given):
 
 def older(data, given):
     """The library with later versions renamed to the first, of functions that are the same there or `given`."""
-    sections = _sections(data)
+    machine = struct.unpack_from("<H", data, 18)[0]
+    sections, name = _sections(data), FIRST.get(machine)
+    same = SAME | given | (AFFINITY if machine == 183 else set())
     later, users = _later(data, sections)
     strings = sections[DYNSYM][3]
-    first = data.find(f"\0{FIRST}\0".encode(), strings) + 1
-    if not later or FIRST is None or first == 0:
+    first = data.find(f"\0{name}\0".encode(), strings) + 1
+    if not later or first == 0:
         return data
     out = bytearray(data)
     for number, place, _ in later:
-        if users.get(number, set()) <= SAME | given:
-            struct.pack_into("<I", out, place, _hash(FIRST))
+        if users.get(number, set()) <= same:
+            struct.pack_into("<I", out, place, _hash(name))
             struct.pack_into("<I", out, place + 8, first - strings)
     return bytes(out)
 

@@ -60,7 +60,8 @@ def alone(library):
     with tempfile.TemporaryDirectory() as folder:
         copy = pathlib.Path(folder) / library.name
         run(os.environ.get("STRIP", "strip"), "--strip-unneeded", "-o", copy, library)
-        return {library.name: copy.read_bytes()}
+        data = copy.read_bytes()
+        return {library.name: data if library.suffix == ".dll" else older_glibc.older(data, set())}
 
 
 def libraries(library, folder):

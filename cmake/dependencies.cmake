@@ -34,6 +34,8 @@ endif()
 set(DL4_STATIC_NEEDS z stdc++ m pthread)
 if(NOT WIN32)
   list(APPEND DL4_STATIC_NEEDS dl)
+elseif(MINGW)
+  list(APPEND DL4_STATIC_NEEDS ssp) # where the C library has no stack protector
 endif()
 if(DL4_BACKENDS STREQUAL full)
   list(PREPEND DL4_STATIC_NEEDS dnnl openblas)

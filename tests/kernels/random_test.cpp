@@ -2,6 +2,7 @@
 #include "backend/cpu/kernels/elementwise/random.hpp"
 
 #include <cmath>
+#include <numbers>
 #include <numeric>
 
 #include "backend/cpu/kernels/reduce/reduce.hpp"
@@ -44,7 +45,7 @@ TEST(Random, NormalIsBoxMullerOnNeighbours) {
     fill_normal(stream, 0, 1, 2, y, 200);
     for (int64_t i = 0; i < 200; i += 2) {
       const double r = std::sqrt(-2 * std::log(std::max(static_cast<double>(unit(i)), 1e-7)));
-      const double angle = 2 * M_PI * static_cast<double>(unit(i + 1));
+      const double angle = 2 * std::numbers::pi * static_cast<double>(unit(i + 1));
       ASSERT_TRUE(near(2 * r * std::sin(angle) + 1, static_cast<double>(y[i]), 1e-5, 4e-6));
       ASSERT_TRUE(near(2 * r * std::cos(angle) + 1, static_cast<double>(y[i + 1]), 1e-5, 4e-6));
     }

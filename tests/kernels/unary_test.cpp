@@ -2,6 +2,7 @@
 // set.
 #include <array>
 #include <functional>
+#include <numbers>
 #include <utility>
 
 #include "backend/cpu/kernels/elementwise/elementwise.hpp"
@@ -119,7 +120,7 @@ double reference(Unary f, const Params &p, double x) {
     case Unary::gelu:
       return x < -1e3 ? 0 : 0.5 * x * std::erfc(-x / std::sqrt(2.0));
     case Unary::gelu_tanh:
-      return x < -1e3 ? 0 : x * sigmoid(2 * std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x));
+      return x < -1e3 ? 0 : x * sigmoid(2 * std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x));
     case Unary::silu:
       return x < -1e3 ? 0 : x * sigmoid(x);
     case Unary::mish:

@@ -1,5 +1,6 @@
 // SpectralNormalization, MelSpectrogram, CTC, Muon: configs, refusals, shapes.
 #include <cmath>
+#include <numbers>
 
 #include "kinds/layer_call.hpp"
 #include "kinds/layer_case.hpp"
@@ -97,8 +98,8 @@ TEST(MelSpectrogram, HearsATone) {
       {{"fft_length", 256}, {"sequence_stride", 128}, {"sampling_rate", 1000}, {"num_mel_bins", 8}, {"min_freq", 0.0}});
   const auto out = l.call({l.input({1000})});
   const double top = 1127 * std::log(1 + 500 / 700.0), hertz = 700 * (std::exp(top * 6 / 9 / 1127) - 1);
-  const Tensor tone =
-      naive({1000}, [&](const auto &i) { return std::sin(2 * M_PI * hertz * static_cast<double>(i[0]) / 1000); });
+  const Tensor tone = naive(
+      {1000}, [&](const auto &i) { return std::sin(2 * std::numbers::pi * hertz * static_cast<double>(i[0]) / 1000); });
   const Tensor y = l.run(out, {tone})[0];
   for (int64_t t = 1; t + 1 < y.shape[1]; ++t)
     for (int64_t b = 0; b < 8; ++b) EXPECT_LE(at(y, {b, t}), at(y, {5, t}) - (b == 5 ? 0 : 3)) << b << ' ' << t;

@@ -81,7 +81,7 @@ struct Crew::Shared {
         return false;
       kept_off = (pulled || core == here) && os::keep_off(number, here, before);
       state.store(awake, std::memory_order_release);
-      state.notify_one();
+      os::wake(state);
       return true;
     }
   };
@@ -136,7 +136,7 @@ struct Crew::Shared {
       if (!ran) continue;
       // The last touch: the owner may leave, and another may take the slot, as soon as this is seen.
       uint32_t before = s.done.fetch_add(ran, std::memory_order_acq_rel);
-      if ((before & asleep) && (before & ~asleep) + ran == count) s.done.notify_all();
+      if ((before & asleep) && (before & ~asleep) + ran == count) os::wake(s.done);
     }
   }
 
@@ -167,7 +167,7 @@ struct Crew::Shared {
     uint32_t now = Helper::asleep;
     const bool awake = (anything(std::memory_order_seq_cst) || stop.load(std::memory_order_seq_cst)) &&
                        self.state.compare_exchange_strong(now, Helper::awake, std::memory_order_acquire);
-    while ((now = self.state.load(std::memory_order_acquire)) != Helper::awake) self.state.wait(now);
+    while ((now = self.state.load(std::memory_order_acquire)) != Helper::awake) os::wait(self.state, now);
     sleepers.fetch_sub(1, std::memory_order_relaxed);
     if (awake) return;
     const size_t here = os::current_processor();
@@ -229,7 +229,7 @@ void Crew::run(int64_t slices, Slice slice, void *user, int64_t phases) noexcept
     if (done != count && !spin([&] { return s.done.load(std::memory_order_acquire) == count; })) {
       done = s.done.fetch_or(asleep, std::memory_order_acq_rel) | asleep;
       while ((done & ~asleep) != count) {
-        s.done.wait(done, std::memory_order_acquire);
+        os::wait(s.done, done);
         done = s.done.load(std::memory_order_acquire);
       }
     }

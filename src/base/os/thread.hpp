@@ -1,6 +1,7 @@
 // Threads and what a thread keeps for itself, as the system has them.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -26,6 +27,10 @@ class Thread {
 
 // Says to the processor that the calling thread waits actively.
 void relax() noexcept;
+
+// Waits in the system while the word is `old`, and ends the waiting of all who do, after the word was changed.
+void wait(const std::atomic<uint32_t> &word, uint32_t old) noexcept;
+void wake(std::atomic<uint32_t> &word) noexcept;
 
 // A word for each thread, 0 at first. Not thread_local: that would make the library impossible to load for a program
 // with little room for it. A host that has used up all keys leaves none: then known() is false, and get() gives 0.

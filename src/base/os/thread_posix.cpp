@@ -52,6 +52,9 @@ void relax() noexcept {
 #endif
 }
 
+void wait(const std::atomic<uint32_t> &word, uint32_t old) noexcept { word.wait(old, std::memory_order_acquire); }
+void wake(std::atomic<uint32_t> &word) noexcept { word.notify_all(); }
+
 Key::Key() noexcept {
   pthread_key_t key;
   known_ = pthread_key_create(&key, nullptr) == 0;

@@ -21,6 +21,18 @@ unsigned __stdcall run(void *p) {
   return 0;
 }
 
+// Where those wait whose words have one hash. libstdc++'s std::atomic::wait() may miss a call here: until GCC 13 it
+// compares the word before it takes the lock.
+struct Place {
+  SRWLOCK lock = SRWLOCK_INIT;
+  CONDITION_VARIABLE called = CONDITION_VARIABLE_INIT;
+};
+
+Place &place_of(const void *word) {
+  static constinit Place places[16];
+  return places[reinterpret_cast<uintptr_t>(word) / 64 % 16];
+}
+
 }  // namespace
 
 bool Thread::start(Body body, void *user) noexcept {
@@ -38,6 +50,20 @@ void Thread::join() noexcept {
 }
 
 void relax() noexcept { YieldProcessor(); }
+
+void wait(const std::atomic<uint32_t> &word, uint32_t old) noexcept {
+  Place &p = place_of(&word);
+  AcquireSRWLockExclusive(&p.lock);
+  while (word.load(std::memory_order_acquire) == old) SleepConditionVariableSRW(&p.called, &p.lock, INFINITE, 0);
+  ReleaseSRWLockExclusive(&p.lock);
+}
+
+void wake(std::atomic<uint32_t> &word) noexcept {
+  Place &p = place_of(&word);
+  AcquireSRWLockExclusive(&p.lock);  // who has seen the old word waits from here on
+  ReleaseSRWLockExclusive(&p.lock);
+  WakeAllConditionVariable(&p.called);
+}
 
 Key::Key() noexcept {
   const DWORD key = TlsAlloc();

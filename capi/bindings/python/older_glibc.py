@@ -17,7 +17,8 @@ SAME = set(
     pthread_key_delete pthread_mutex_trylock pthread_mutexattr_destroy pthread_mutexattr_init pthread_mutexattr_settype
     pthread_once pthread_rwlock_destroy pthread_rwlock_init pthread_rwlock_rdlock pthread_rwlock_unlock
     pthread_rwlock_wrlock pthread_setspecific pthread_sigmask""".split()
-) | ({"pthread_getaffinity_np", "pthread_setaffinity_np", "pthread_attr_setaffinity_np"} if FIRST == "GLIBC_2.17" else set())
+)
+AFFINITY = {"pthread_getaffinity_np", "pthread_setaffinity_np", "pthread_attr_setaffinity_np"}  # the same on arm64
 DYNSYM, NEEDED_VERSIONS, VERSIONS = 11, 0x6FFFFFFE, 0x6FFFFFFF
 
 

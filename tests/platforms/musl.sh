@@ -17,8 +17,17 @@ static_program() {
   (cd "$work" && "./$name" "$@") && echo "$(stat -c %s "$work/$name") bytes"
 }
 
+# The wheel's library, in a program of musl's that loads it.
+wheel() {
+  make_wheel musllinux_1_2_x86_64 strip || return
+  "$work/bin/cc" capi/examples/xor.c "$work/site/dl4/lib/libdl4.so.1" -o "$work/loading" -Iinclude &&
+    LD_LIBRARY_PATH=$work/site/dl4/lib "$work/loading" && size_of "$work"/made/*.whl
+}
+
 check "published sums" verify
 check base gtest base
 check "xor, static" static_program xor
 check "four_layers, static" static_program four_layers "$PWD/tests/data/fashion-mnist"
+check "wheel" wheel
+left_out "the wheel in Python" "Debian has none for musl"
 left_out "the other rooms" "to be built by hand: compile ROOM_tests, run them in build/platforms/musl/build/tests"

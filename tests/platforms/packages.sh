@@ -58,12 +58,10 @@ in_root() {
 
 # ---- The library -----------------------------------------------------------------------------------------------------
 
-# The one that needs glibc alone, and of that 2.28: with the C++ library inside and what glibc 2.28 lacks.
+# The one that needs glibc alone.
 portable() {
-  local threads="-Wl,--no-as-needed -l:libpthread.so.0 -l:libdl.so.2" # apart from libc before glibc 2.34
-  gcc -O2 -fPIC -fno-builtin -fvisibility=hidden -c capi/bindings/python/older_glibc.c -o "$work/older_glibc.o"
   configure "${options[@]}" -DZLIB_LIBRARY="$(gcc -print-file-name=libz.a)" \
-    "-DCMAKE_SHARED_LINKER_FLAGS=-static-libstdc++ -static-libgcc $work/older_glibc.o $threads"
+    "-DCMAKE_SHARED_LINKER_FLAGS=$(older_glibc gcc)"
   compile dl4
   mkdir -p "$work/portable"
   cp -L "$build/libdl4.so.1" "$work/portable"
@@ -77,8 +75,6 @@ portable
 configure "${options[@]}" -DCMAKE_SHARED_LINKER_FLAGS= -DZLIB_LIBRARY="$(gcc -print-file-name=libz.so)"
 compile all
 export DL4_LIBRARY=$work/portable/libdl4.so.1 # describes itself to what is generated of it
-
-size_of() { echo "$(basename "$1"), $(stat -c %s "$1") bytes"; }
 
 # ---- Python ----------------------------------------------------------------------------------------------------------
 
@@ -233,4 +229,4 @@ fi
 root_of go golang-go gcc libc6-dev zlib1g-dev pkg-config
 check "Go module" module
 
-left_out "musllinux, aarch64, Windows" "their wheels are made by musl, arm64, windows"
+left_out "wheels for arm64, musl, Windows" "made by run.sh arm64, musl, windows"

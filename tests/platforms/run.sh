@@ -144,6 +144,31 @@ compile() { # TARGET...
   nice -n 5 cmake --build "$build" --target "$@" -- -j "$(nproc)" -k 0 # all that is wrong at once
 }
 
+# ---- Packages --------------------------------------------------------------------------------------------------------
+
+# Linker flags of a shared library that needs glibc alone, and of that 2.28: with the C++ library inside and what glibc
+# 2.28 lacks. Before 2.34 threads and dlopen() are libraries apart.
+older_glibc() { # CC
+  "$1" -O2 -fPIC -fno-builtin -fvisibility=hidden -c capi/bindings/python/older_glibc.c -o "$work/older_glibc.o"
+  echo "-static-libstdc++ -static-libgcc $work/older_glibc.o -Wl,--no-as-needed -l:libpthread.so.0 -l:libdl.so.2"
+}
+
+# make_wheel PLATFORM STRIP [REQUIREMENT]: the build's wheel in $work/made; in $work/site what pip installs of it, with
+# NumPy for the platform. A library of this machine, which DL4_LIBRARY names, tells what the type stubs are made of.
+make_wheel() {
+  local library=${DL4_LIBRARY:-$PWD/build/platforms/packages/portable/libdl4.so.1} tag
+  [ -f "$library" ] || { echo "there is no $library: run.sh packages makes it, or DL4_LIBRARY names one"; return 1; }
+  installed python3-venv python3-numpy
+  rm -rf "$work/made" "$work/site"
+  STRIP=$2 DL4_LIBRARY=$library python3 capi/bindings/python/wheel.py "$build" "$work/made" || return
+  [ -d "$work/venv" ] || python3 -m venv "$work/venv"
+  tag=$(basename "$work"/made/*.whl .whl)
+  "$work/venv/bin/pip" -q install --target "$work/site" --platform "${tag##*-}" --platform "$1" --python-version 3.11 \
+    --only-binary=:all: --find-links "$work/made" dl4 "${@:3}"
+}
+
+size_of() { echo "$(basename "$1"), $(stat -c %s "$1") bytes"; }
+
 # ---- Running ---------------------------------------------------------------------------------------------------------
 
 result() { results+=("$(printf '%-8s %-34s %s' "$1" "$2" "${3:-}")"); printf '==> %s\n' "${results[-1]}"; }

@@ -227,7 +227,7 @@ TEST(ApiDescription, HasTheOptionsOfTheHeader) {
     if (at == std::string::npos) continue;
     const std::string comment = declared[i].comment.substr(at);
     std::map<std::string, std::string> listed, parsed;
-    const std::regex line("\n   ([a-z_]+) +(int|ints|float|floats|bool|string|strings|object|kind|list|kind or list) ");
+    const std::regex line("\n   ([a-z_0-9]+) +(int|ints|float|floats|bool|string|strings|object|kind|list|kind or list) ");
     for (std::sregex_iterator m(comment.begin(), comment.end(), line), end; m != end; ++m)
       listed[(*m)[1]] = types.count((*m)[2]) ? types.at((*m)[2]) : "attrs";
     for (const Json &o : f["options"]) {

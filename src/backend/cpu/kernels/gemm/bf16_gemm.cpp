@@ -21,7 +21,7 @@ using DU = hn::RebindToUnsigned<D>;
 using VU = hn::Vec<DU>;
 
 inline constexpr int64_t panel = packed_panel;
-inline constexpr int most_rows = registers == 32 ? 12 : 3, most_vectors = 2;
+inline constexpr int most_vectors = 2;
 inline constexpr int panel_vectors = static_cast<int>(panel / lanes);
 static_assert(panel % (most_vectors * lanes) == 0);
 
@@ -38,6 +38,7 @@ HWY_INLINE V load_some(const float *p, int64_t n) {
 
 // How the two products of each word are added to a sum.
 struct Fused {
+  static constexpr int most_rows = 3;
   static HWY_INLINE void add(VI a, VI b, V &sum) {
     const VI upper = hn::Set(DI(), static_cast<int32_t>(0xFFFF0000));
     sum = hn::MulAdd(hn::BitCast(D(), hn::And(a, upper)), hn::BitCast(D(), hn::And(b, upper)), sum);
@@ -47,6 +48,7 @@ struct Fused {
 #if HWY_TARGET == HWY_AVX3
 // Highway 1.0 has no function for it.
 struct Pairs {
+  static constexpr int most_rows = 12;
   static HWY_INLINE void add(VI a, VI b, V &sum) {
     asm("vdpbf16ps %2, %1, %0" : "+v"(sum.raw) : "v"(a.raw), "v"(b.raw));
   }
@@ -59,6 +61,21 @@ struct Rows {
   PackedGemm::Range parts;
 };
 
+// Sums of rows of so many vectors, of which C has `cols` columns. One function for all tiles: their code is many times
+// as long as what they share.
+HWY_NOINLINE void finish(const Bf16Gemm &p, const float *sums, int64_t rows, int64_t vectors, const float *d, float *c,
+                         int64_t cols) {
+  for (int64_t i = 0; i < rows; ++i, c += p.ldc, d = d ? d + p.ldd : nullptr)
+    for (int64_t j = 0; j < vectors; ++j, sums += lanes) {
+      const int64_t left = cols - j * lanes;
+      if (left <= 0) continue;
+      V v = hn::Load(D(), sums);
+      if (d) v = hn::Add(v, left >= lanes ? load(d + j * lanes) : load_n(d + j * lanes, left));
+      if (p.relu) v = relu_of(D(), v);
+      left >= lanes ? store(v, c + j * lanes) : store_n(v, c + j * lanes, left);
+    }
+}
+
 // M rows from row i on by N vectors from column j on, which are in one panel, or are whole panels.
 template <class Way, int M, int N>
 HWY_INLINE void tile(const Bf16Gemm &p, const Rows &of, int64_t i, int64_t j) {
@@ -66,10 +83,10 @@ HWY_INLINE void tile(const Bf16Gemm &p, const Rows &of, int64_t i, int64_t j) {
   const auto *a = reinterpret_cast<const int32_t *>(p.a) + of.group * p.group_a + of.parts.first * p.part_a + i * p.lda;
   const auto *b = reinterpret_cast<const int32_t *>(p.panels) + j / panel * p.panel_step + j % panel +
                   of.parts.first * words * panel;
-  V sum[1][M][N];
+  V sum[M][N];
   DL4_UNROLL
   for (int r = 0; r < M; ++r) DL4_UNROLL
-  for (int v = 0; v < N; ++v) sum[0][r][v] = hn::Zero(D());
+  for (int v = 0; v < N; ++v) sum[r][v] = hn::Zero(D());
   for (int64_t part = of.parts.first; part < of.parts.last; ++part, a += p.part_a)
     for (int64_t l = 0; l < words; ++l, b += panel) {
       VI weights[N];
@@ -80,15 +97,16 @@ HWY_INLINE void tile(const Bf16Gemm &p, const Rows &of, int64_t i, int64_t j) {
       for (int r = 0; r < M; ++r) {
         const VI x = hn::Set(DI(), a[r * p.lda + l]);
         DL4_UNROLL
-        for (int v = 0; v < N; ++v) Way::add(x, weights[v], sum[0][r][v]);
+        for (int v = 0; v < N; ++v) Way::add(x, weights[v], sum[r][v]);
       }
     }
   const float *d = p.d ? p.d + i * p.ldd + j : nullptr;
   float *c = p.c + of.group * p.group_c + i * p.ldc + j;
-  if (p.n - j >= N * lanes)
-    finish_tile<false>(p, D(), sum, d, c, p.n - j, p.relu);
-  else
-    finish_tile<true>(p, D(), sum, d, c, p.n - j, p.relu);
+  HWY_ALIGN float sums[M * N * lanes];
+  DL4_UNROLL
+  for (int r = 0; r < M; ++r) DL4_UNROLL
+  for (int v = 0; v < N; ++v) hn::Store(sum[r][v], D(), sums + (r * N + v) * lanes);
+  finish(p, sums, M, N, d, c, p.n - j);
 }
 
 template <class Way, int M>
@@ -112,9 +130,9 @@ int64_t few_rows(const Bf16Gemm &p) {
 // All rows meet a part of a panel while it is in the first cache.
 template <class Way>
 void multiply(const Bf16Gemm &p) {
-  static constexpr auto by_rows = all_rows<Way>(std::make_integer_sequence<int, most_rows>());
+  static constexpr auto by_rows = all_rows<Way>(std::make_integer_sequence<int, Way::most_rows>());
   int64_t j = 0;
-  if constexpr (lanes == 16) if (p.groups == 1 && !p.used) {
+  if constexpr (Way::most_rows > 4) if (p.groups == 1 && !p.used) {
     if (p.m == 1) j = few_rows<Way, 1, 4 * panel_vectors>(p);
     if (p.m == 2) j = few_rows<Way, 2, 4 * panel_vectors>(p);
     if (p.m == 3) j = few_rows<Way, 3, 2 * panel_vectors>(p);
@@ -123,7 +141,7 @@ void multiply(const Bf16Gemm &p) {
   for (; j < p.n; j += most_vectors * lanes)
     for (int64_t group = 0; group < p.groups; ++group) {
       const Rows of{group, p.used ? p.used[group] : PackedGemm::Range{0, p.parts}};
-      row_blocks<most_rows>(p.m,
+      row_blocks<Way::most_rows>(p.m,
                             [&](int64_t m, int64_t i) HWY_ATTR { by_rows[static_cast<size_t>(m - 1)](p, of, i, j); });
     }
 }

@@ -11,7 +11,7 @@ import argparse
 import pathlib
 
 import numpy as np
-from weights_accuracy import attention, classifier, convolution, dense, idx, keras, lstm
+from weights_accuracy import attention, classifier, convolution, dense, fashion_mnist, keras, lstm
 
 
 def main():
@@ -20,10 +20,7 @@ def main():
     p.add_argument("--epochs", type=int, default=1)
     p.add_argument("--seeds", type=int, default=3)
     o = p.parse_args()
-    parts = []
-    for part in ("train", "t10k"):
-        x = idx(o.fashion / f"{part}-images-idx3-ubyte.gz").astype("float32") / 255
-        parts.append((x, idx(o.fashion / f"{part}-labels-idx1-ubyte.gz").astype("int32")))
+    parts = fashion_mnist(o.fashion)
     keras.config.set_context(emulate_bfloat16=True)
     print("| net | loss in float32 | mixed_bfloat16 | difference, % | accuracy in float32 | mixed_bfloat16 |")
     print("|---|" + "--:|" * 5)

@@ -26,6 +26,15 @@ def idx(path):
     return np.frombuffer(data, np.uint8, offset=4 + 4 * data[3]).reshape(shape)
 
 
+def fashion_mnist(folder):
+    """Images and labels, to train and to test."""
+    parts = []
+    for part in ("train", "t10k"):
+        x = idx(folder / f"{part}-images-idx3-ubyte.gz").astype("float32") / 255
+        parts.append((x, idx(folder / f"{part}-labels-idx1-ubyte.gz").astype("int32")))
+    return parts
+
+
 def dense(x):
     return layers.Dense(128, "relu")(layers.Flatten()(x))
 
@@ -85,10 +94,7 @@ def main():
     p.add_argument("--epochs", type=int, default=3)
     p.add_argument("--seeds", type=int, default=3)
     o = p.parse_args()
-    parts = []
-    for part in ("train", "t10k"):
-        x = idx(o.fashion / f"{part}-images-idx3-ubyte.gz").astype("float32") / 255
-        parts.append((x, idx(o.fashion / f"{part}-labels-idx1-ubyte.gz").astype("int32")))
+    parts = fashion_mnist(o.fashion)
     print("| net | float32 | " + " | ".join(TYPES) + " |")
     print("|---|" + "--:|" * 4)
     accuracy = lambda p, y: 100 * float((p.argmax(-1) == y).mean())

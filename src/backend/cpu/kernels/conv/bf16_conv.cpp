@@ -2,15 +2,14 @@
 #include "backend/cpu/kernels/conv/bf16_conv.hpp"
 
 #include <algorithm>
-#include <vector>
 
 #include "backend/cpu/kernels/conv/conv_cut.hpp"
+#include "backend/cpu/kernels/conv/pixel_rows.hpp"
 #include "backend/cpu/kernels/gemm/bf16_gemm.hpp"
 
 namespace dl4::kernels {
 
 std::unique_ptr<Kernel> bf16_conv(const Conv &c, int64_t slices, const Constant *weights) {
-  constexpr int64_t block_src = 1 << 17, block_pixels = 256, most_scratch = 1 << 22;  // as of packed_conv
   if (c.groups != 1 || c.is_3d() || c.is_empty() || (c.kw > 1 && c.dil_w > 1)) return nullptr;
   if (c.pad_top < 0 || c.pad_left < 0) return nullptr;
   const bool padded = c.pad_left > 0 || c.pad_right > 0;
@@ -39,18 +38,7 @@ std::unique_ptr<Kernel> bf16_conv(const Conv &c, int64_t slices, const Constant 
   const ConvCut cut(c, slices, c.oh);
   const int64_t each = checked_add(src_floats, form ? 0 : panel_floats);
 
-  // The rows of taps inside the image, of each row of the destination; none where that is all of them.
-  std::vector<PackedGemm::Range> inside;
-  bool all = true;
-  for (int64_t y = 0; y < c.oh; ++y) {
-    const int64_t top = checked_mul(y, c.stride_h) - c.pad_top, above = std::max<int64_t>(0, -top), below = c.h - top;
-    const int64_t last = std::clamp<int64_t>((below + c.dil_h - 1) / c.dil_h, 0, c.kh);
-    inside.push_back({std::min((above + c.dil_h - 1) / c.dil_h, last), last});
-    all &= inside.back().first == 0 && last == c.kh;
-  }
-  if (all) inside.clear();
-
-  auto run = [=, inside = std::move(inside)](int64_t slice, const Run &r) noexcept {
+  auto run = [=, inside = taps_inside(c)](int64_t slice, const Run &r) noexcept {
     const ConvPart whole = cut.by_destination(c, slice);
     float *const words = static_cast<float *>(r.scratch) + slice * each, *const panels = words + src_floats;
     if (!form) lay_weights(r.in<float>(1), panels);

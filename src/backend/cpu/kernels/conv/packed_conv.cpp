@@ -1,21 +1,12 @@
 // Convolution as a product of packed weights and the pixels where they lie: in NHWC the taps of a row are numbers side
 // by side, so nothing is gathered. No code is generated, and weights are read ahead as they come from memory.
 #include <algorithm>
-#include <vector>
 
 #include "backend/cpu/kernels/conv/conv.hpp"
 #include "backend/cpu/kernels/conv/conv_cut.hpp"
-#include "backend/cpu/kernels/gemm/packed_gemm.hpp"
+#include "backend/cpu/kernels/conv/pixel_rows.hpp"
 
 namespace dl4::kernels {
-namespace {
-
-constexpr int64_t block_src = 1 << 17;     // floats of the source at once: they stay in the second cache
-constexpr int64_t block_pixels = 256;      // of the destination: with a panel's filters they stay in the first
-constexpr int64_t most_scratch = 1 << 22;  // floats of a slice
-
-}  // namespace
-
 std::unique_ptr<Kernel> packed_conv(const Conv &c, int64_t slices, const Constant *weights) {
   if (!weights || c.groups != 1 || c.is_3d() || c.is_empty() || (c.kw > 1 && c.dil_w > 1)) return nullptr;
   if (c.pad_top < 0 || c.pad_left < 0) return nullptr;
@@ -37,18 +28,7 @@ std::unique_ptr<Kernel> packed_conv(const Conv &c, int64_t slices, const Constan
 
   auto packed = packed_panels(*weights, taps, c.oc, c.oc);
 
-  // The rows of taps inside the image, of each row of the destination; none where that is all of them.
-  std::vector<PackedGemm::Range> inside;
-  bool all = true;
-  for (int64_t y = 0; y < c.oh; ++y) {
-    const int64_t top = checked_mul(y, c.stride_h) - c.pad_top, above = std::max<int64_t>(0, -top), below = c.h - top;
-    const int64_t last = std::clamp<int64_t>((below + c.dil_h - 1) / c.dil_h, 0, c.kh);
-    inside.push_back({std::min((above + c.dil_h - 1) / c.dil_h, last), last});
-    all &= inside.back().first == 0 && last == c.kh;
-  }
-  if (all) inside.clear();
-
-  auto run = [=, inside = std::move(inside)](int64_t slice, const Run &r) noexcept {
+  auto run = [=, inside = taps_inside(c)](int64_t slice, const Run &r) noexcept {
     const ConvPart whole = cut.by_destination(c, by_filters ? 0 : slice);
     const auto [first, last] = by_filters ? part(c.oc, count, slice, packed_panel) : std::pair{int64_t{0}, c.oc};
     const float *bias = c.bias ? r.in<float>(2) : nullptr;

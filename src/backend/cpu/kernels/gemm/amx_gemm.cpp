@@ -32,20 +32,12 @@ inline int64_t steps_of(int64_t k) { return (k + tile_ks - 1) / tile_ks; }
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backend/cpu/kernels/gemm/amx_gemm.cpp"
 #include "hwy/foreach_target.h"
-#include "backend/cpu/kernels/simd/simd-inl.hpp"
+#include "backend/cpu/kernels/gemm/bfloat16-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace dl4::kernels::HWY_NAMESPACE {
 namespace {
 
-using DU = hn::RebindToUnsigned<D>;
-using VU = hn::Vec<DU>;
-
-// The bfloat16 next to v, ties to even, in the upper halves of the lanes; v is finite.
-HWY_INLINE VU upper(V v) {
-  const VU bits = hn::BitCast(DU(), v), last = hn::And(hn::ShiftRight<16>(bits), hn::Set(DU(), 1));
-  return hn::And(hn::Add(bits, hn::Add(last, hn::Set(DU(), 0x7FFF))), hn::Set(DU(), 0xFFFF0000));
-}
 // The three bfloat16 whose sum is v.
 HWY_INLINE void take_apart(V v, VU (&parts)[tile_parts]) {
   DL4_UNROLL
@@ -65,11 +57,6 @@ HWY_INLINE bool fit(VU largest) {
   return hn::AllTrue(DU(), hn::Or(zero, hn::RebindMask(DU(), within)));
 }
 HWY_INLINE VU without_sign(V v) { return hn::And(hn::BitCast(DU(), v), hn::Set(DU(), 0x7FFFFFFF)); }
-
-// So many numbers from p on, and zeros.
-HWY_INLINE V load_some(const float *p, int64_t n) {
-  return n >= lanes ? load(p) : n > 0 ? load_n(p, n) : hn::Zero(D());
-}
 
 }  // namespace
 

@@ -11,29 +11,23 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backend/cpu/kernels/gemm/bf16_gemm.cpp"
 #include "hwy/foreach_target.h"
+#include "backend/cpu/kernels/gemm/bfloat16-inl.hpp"
 #include "backend/cpu/kernels/gemm/tile-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace dl4::kernels::HWY_NAMESPACE {
 namespace {
 
-using DU = hn::RebindToUnsigned<D>;
-using VU = hn::Vec<DU>;
-
 inline constexpr int64_t panel = packed_panel;
 inline constexpr int most_vectors = 2;
 inline constexpr int panel_vectors = static_cast<int>(panel / lanes);
 static_assert(panel % (most_vectors * lanes) == 0);
 
-// The bfloat16 next to v, ties to even, in the upper halves of the lanes. NaN stays one.
-HWY_INLINE VU upper(V v) {
-  const VU bits = hn::BitCast(DU(), v), last = hn::And(hn::ShiftRight<16>(bits), hn::Set(DU(), 1));
-  const VU nearest = hn::Add(bits, hn::Add(last, hn::Set(DU(), 0x7FFF)));
+// The same for all numbers: NaN stays one.
+HWY_INLINE VU rounded(V v) {
   const auto nan = hn::RebindMask(DU(), hn::IsNaN(v));
-  return hn::And(hn::IfThenElse(nan, hn::Or(bits, hn::Set(DU(), 0x400000)), nearest), hn::Set(DU(), 0xFFFF0000));
-}
-HWY_INLINE V load_some(const float *p, int64_t n) {
-  return n >= lanes ? load(p) : n > 0 ? load_n(p, n) : hn::Zero(D());
+  const VU quiet = hn::And(hn::Or(hn::BitCast(DU(), v), hn::Set(DU(), 0x400000)), hn::Set(DU(), 0xFFFF0000));
+  return hn::IfThenElse(nan, quiet, upper(v));
 }
 
 // How the two products of each word are added to a sum.
@@ -149,7 +143,7 @@ void multiply(const Bf16Gemm &p) {
 }  // namespace
 
 void round_all(const float *x, float *y, int64_t n) {
-  map(x, y, n, [](V v) HWY_ATTR { return hn::BitCast(D(), upper(v)); });
+  map(x, y, n, [](V v) HWY_ATTR { return hn::BitCast(D(), rounded(v)); });
 }
 
 void round_rows_all(int64_t m, int64_t k, const float *a, int64_t lda, float *words, int64_t ldw) {
@@ -157,7 +151,7 @@ void round_rows_all(int64_t m, int64_t k, const float *a, int64_t lda, float *wo
   for (int64_t i = 0; i < m; ++i, a += lda, words += ldw) {
     auto *to = reinterpret_cast<uint32_t *>(words);
     for (int64_t l = 0; l < k; l += 2 * lanes, to += lanes) {
-      const VU first = upper(load_some(a + l, k - l)), second = upper(load_some(a + l + lanes, k - l - lanes));
+      const VU first = rounded(load_some(a + l, k - l)), second = rounded(load_some(a + l + lanes, k - l - lanes));
       hn::StoreU(hn::BitCast(DU(), hn::ConcatOdd(du16, hn::BitCast(du16, second), hn::BitCast(du16, first))), DU(), to);
     }
   }
@@ -168,7 +162,7 @@ void round_panels_all(int64_t k, int64_t n, float *panels) {
     for (int64_t l = 0; l < k; l += 2)
       for (int64_t col = 0; col < panel; col += lanes) {
         const float *from = panels + l * panel + col;
-        const VU first = upper(load(from)), second = l + 1 < k ? upper(load(from + panel)) : hn::Zero(DU());
+        const VU first = rounded(load(from)), second = l + 1 < k ? rounded(load(from + panel)) : hn::Zero(DU());
         hn::StoreU(hn::Or(second, hn::ShiftRight<16>(first)), DU(),
                    reinterpret_cast<uint32_t *>(panels) + l / 2 * panel + col);
       }

@@ -34,8 +34,7 @@ Model quantized(const Model &m, const std::string &mode) {
   const Tensor file(room);
   dl4::check(dl4_tensor_copy_in(file, dl4_blob_data(bytes.get()), size));
   dl4_model *to = nullptr;
-  const std::string in_full = mode == "int4" ? "int4/128" : mode;  // Keras's default
-  dl4::check(dl4_model_load_bytes(nullptr, file, Attrs{{"quantize", in_full}}.c_str(), &to));
+  dl4::check(dl4_model_load_bytes(nullptr, file, Attrs{{"quantize", mode}}.c_str(), &to));
   return Model(to);
 }
 

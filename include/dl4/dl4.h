@@ -699,8 +699,8 @@ DL4_API DL4_CHECKED dl4_error *dl4_graph_build(dl4_graph *g, const dl4_node *in,
  *                          link may lead out of it; a model that is loaded from memory has none; default true
  *   weights        bool    false: read only the architecture; all weights are zeros, and checksums are not compared (an
  *                          ONNX file is read whole); default true
- *   quantize       kind    quantize the weights as Keras's quantize() does: "int8", "int4/128" (a scale and a zero
- *                          point for each 128 rows; "int4/-1": a scale for each column), or an object with "mode",
+ *   quantize       kind    quantize the weights as Keras's quantize() does: "int8", "int4/128" or "int4" (a scale and
+ *                          a zero point for each 128 rows; "int4/-1": a scale for each column), or an object with "mode",
  *                          "layers" (names; null: all Dense, EinsumDense, Embedding, ReversibleEmbedding,
  *                          MultiHeadAttention and GroupQueryAttention, in inner models too), "value_range" and
  *                          "epsilon" of the weights. "mode" may be an object like the attribute "quantization" of a
@@ -786,8 +786,9 @@ DL4_API DL4_CHECKED dl4_error *dl4_model_set_weight(dl4_model *m, const char *na
 /* Freezes (0) or unfreezes a layer's weights, one weight, or all weights ("*"). A trainer follows at its next step:
  * weights that stay trainable keep the optimizer's slots and accumulated gradients; a frozen one loses them, and gets
  * new ones when it is unfrozen (Keras requires compile() again). A frozen weight that training only writes (a moving
- * mean) stays as it is; a BatchNormalization whose weights are all frozen runs in inference mode. Files keep the
- * setting. A layer without weights is accepted and ignored.
+ * mean) stays as it is; a BatchNormalization whose weights are all frozen runs in inference mode. Unfreezing does not
+ * make a weight trained that its kind never trains (a moving mean, whole numbers), as in Keras. Files keep the setting.
+ * A layer without weights is accepted and ignored.
  * Errors: DL4_NOT_FOUND, DL4_BUSY (a trainer is at work on them). */
 DL4_API DL4_CHECKED dl4_error *dl4_model_set_trainable(dl4_model *m, const char *name, int32_t trainable);
 
@@ -844,7 +845,8 @@ DL4_API DL4_CHECKED dl4_error *dl4_model_check_gradients(const dl4_model *m, dl4
  *     inputs of a convolution and of a product of three rows or more (in a stream of any) are rounded too, unless bits
  *     are "portable".
  *   - int8: a weight w becomes round(w * (127 / max |w|)), max over its output channel.
- *   - int4: a weight w becomes round(w * (7 / max |w|)), max over its output channel and a group of 128 inputs.
+ *   - int4: a weight w becomes round(w * (7 / max |w|)), max over its output channel and a group of 128 inputs. Fewer
+ *     than 131,072 weights become int8: four bits cost them the most accuracy.
  *   - With int8 and int4 each run rounds the inputs by row (a convolution's by image): round(x * (127 / max |x|)),
  *     ties to even. The product is max |x| / 127 times the sum over the groups of max |w| / 127 (or 7) times an
  *     exact sum of integers: the same bits on every processor and for any number of threads. A scale below the

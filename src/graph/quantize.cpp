@@ -143,7 +143,11 @@ class Rewriting {
 }  // namespace
 
 std::shared_ptr<Model> quantized(const Model &m, const Quantize &how) {
-  const auto q = kinds::from_json<kinds::Quantized>(how.mode);
+  // A layer's "int4" is that of files before Keras 3.15; quantize("int4") has a default.
+  Json mode = how.mode;
+  Json &word = mode.is_object() && mode.contains("mode") ? mode["mode"] : mode;
+  if (word == Json("int4")) word = "int4/128";
+  const auto q = kinds::from_json<kinds::Quantized>(mode);
   if (!q) throw Error(Code::invalid_argument, "\"mode\": expected a mode, got null").with("attribute", "mode");
   if (q->turned())
     throw Error(Code::unsupported, text(q->name(), " needs data to calibrate by; expected \"int8\" or \"int4/block\""))

@@ -91,6 +91,7 @@ TEST(QuantizedFiles, WeightsAreMadeAsKerasMakesThem) {
   const auto m = model("quantizable.keras");
   for (const auto &[file, mode] : {std::pair{"quantized_int8.keras", "int8"},
                                    {"quantized_int4.keras", "int4/128"},
+                                   {"quantized_int4.keras", "int4"},
                                    {"quantized_int4_blocks.keras", "int4/3"},
                                    {"quantized_int4_columns.keras", "int4/-1"}}) {
     graph::Quantize how;

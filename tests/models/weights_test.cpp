@@ -101,7 +101,7 @@ TEST_P(FashionWeights, AreAsAccurate) {
   };
   const auto exact = answers("float32");
   EXPECT_GT(right(exact), 60);
-  for (auto [type, points] : {std::pair{"bfloat16", 0.2}, {"int8", 0.2}, {"int4", 1.0}}) {
+  for (auto [type, points] : {std::pair{"bfloat16", 0.2}, {"int8", 0.2}, {"int4", 0.2}}) {
     const auto got = answers(type, std::string(type) == "bfloat16" ? 1 : learnt);
     EXPECT_NEAR(right(exact), right(got), points) << type;
   }

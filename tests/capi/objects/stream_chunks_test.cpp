@@ -97,6 +97,10 @@ TEST(StreamChunks, NarrowWeightsToo) {
     expect_same_bits({{"Conv1D", filters(96, "4")}, {"GRU", sequences_of(96)}}, 64, 32, weights);
     expect_same_bits({{"LSTM", sequences_of(96)}}, 64, 32, weights);
   }
+  // Enough for four bits.
+  const std::string four = R"(, "weights": "int4")";
+  expect_same_bits({{"Dense", R"({"units": 256})"}, {"GRU", sequences_of(224)}}, 512, 32, four);
+  expect_same_bits({{"LSTM", sequences_of(192)}}, 256, 32, four);
 }
 
 // The keys of a chunk's earlier steps push out older ones that its first queries still see.

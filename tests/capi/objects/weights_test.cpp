@@ -1,4 +1,5 @@
 // Sessions that keep weights in fewer bytes: what they compute, and what they refuse.
+#include <algorithm>
 #include <cmath>
 #include <functional>
 
@@ -13,6 +14,7 @@ struct Family {
   std::vector<int64_t> input;  // with the batch
   std::function<dl4_node(dl4_graph *, dl4_node)> layers;
   int layers_narrow;  // kernels that one row has in fewer bytes
+  bool wide = false;  // enough weights for four bits
 };
 void PrintTo(const Family &f, std::ostream *out) { *out << f.name; }
 
@@ -54,6 +56,21 @@ const Family families[] = {
      {1, 9, 128},
      [](dl4_graph *g, dl4_node n) { return add(g, "SimpleRNN", nullptr, R"({"units": 96})", n); },
      1},
+    {"wide_dense",
+     {1, 512},
+     [](dl4_graph *g, dl4_node n) { return add(g, "Dense", nullptr, R"({"units": 256})", n); },
+     1,
+     true},
+    {"wide_lstm",
+     {1, 9, 256},
+     [](dl4_graph *g, dl4_node n) { return add(g, "LSTM", nullptr, R"({"units": 192})", n); },
+     1,
+     true},
+    {"wide_gru",
+     {1, 9, 256},
+     [](dl4_graph *g, dl4_node n) { return add(g, "GRU", nullptr, R"({"units": 224})", n); },
+     1,
+     true},
 };
 
 Own<dl4_model> model_of(const Family &f, dl4_context *c = nullptr) {
@@ -101,7 +118,7 @@ TEST_P(Weights, AreCloseToFloat32AndTaken) {
     const auto x = data(f.input, batch);
     const auto want = run(m, {x})[0];
     EXPECT_EQ(want, run(m, {x}, 1, option("float32"))[0]);
-    for (auto [type, most] : {std::pair{"bfloat16", 0.02}, {"int8", 0.06}, {"int4", 0.6}}) {
+    for (auto [type, most] : {std::pair{"bfloat16", 0.02}, {"int8", 0.06}, {"int4", f.wide ? 0.6 : 0.06}}) {
       Own<dl4_session> s;
       Own<dl4_tensor> out;
       dl4_tensor *in = x;
@@ -111,8 +128,8 @@ TEST_P(Weights, AreCloseToFloat32AndTaken) {
       EXPECT_LT(distance(want, got), most) << type << ", " << batch;
       if (batch > 1) continue;
       EXPECT_NE(want, got) << type;
-      const std::string plan = described(s, DL4_FORMAT_TEXT), by = "by " + std::string(type) + "_gemm";
-      const std::string step = ", " + std::string(type);
+      const std::string kept = type == std::string("int4") && !f.wide ? "int8" : type;
+      const std::string plan = described(s, DL4_FORMAT_TEXT), by = "by " + kept + "_gemm", step = ", " + kept;
       EXPECT_GE(count(plan, by) + count(plan, step), f.layers_narrow) << plan;
     }
   }
@@ -121,11 +138,11 @@ TEST_P(Weights, AreCloseToFloat32AndTaken) {
 
 // What a session keeps of its weights.
 TEST(WeightsOption, TakesFewerBytes) {
-  const auto m = model_of(families[0]);
-  const auto bytes = [&](const char *type) {
+  const auto bytes = [&](const char *type, const Family &f = families[0]) {
+    const auto m = model_of(f);
     Own<dl4_session> s;
     Own<dl4_tensor> out;
-    const auto x = data(families[0].input, 1);
+    const auto x = data(f.input, 1);
     dl4_tensor *in = x;
     ok(dl4_session_create(m, option(type).c_str(), s.out()));
     ok(dl4_session_run(s, &in, 1, out.out(), 1, nullptr));
@@ -135,7 +152,26 @@ TEST(WeightsOption, TakesFewerBytes) {
   EXPECT_GE(exact, 4 * (200 * 150 + 150 * 70));
   EXPECT_LT(bytes("bfloat16"), 0.51 * exact);
   EXPECT_LT(bytes("int8"), exact / 3);
-  EXPECT_LT(bytes("int4"), exact / 5);
+  EXPECT_EQ(bytes("int4"), bytes("int8"));
+  const Family &wide = *std::find_if(std::begin(families), std::end(families), [](const Family &f) { return f.wide; });
+  EXPECT_LT(bytes("int4", wide), bytes("float32", wide) / 6);
+}
+
+// A row less and the weights are too few for four bits.
+TEST(WeightsOption, FourBitsAreForManyWeights) {
+  for (auto [rows, kept] : {std::pair{512, "by int4_gemm"}, {511, "by int8_gemm"}}) {
+    const Family f{
+        "", {1, rows}, [](dl4_graph *g, dl4_node n) { return add(g, "Dense", nullptr, R"({"units": 256})", n); }, 1};
+    const auto m = model_of(f);
+    Own<dl4_session> s;
+    Own<dl4_tensor> out;
+    const auto x = data(f.input, 1);
+    dl4_tensor *in = x;
+    ok(dl4_session_create(m, option("int4").c_str(), s.out()));
+    ok(dl4_session_run(s, &in, 1, out.out(), 1, nullptr));
+    const std::string plan = described(s, DL4_FORMAT_TEXT);
+    EXPECT_EQ(count(plan, kept), 1) << plan;
+  }
 }
 
 TEST_P(Weights, IntegersHaveTheSameBitsForAnyNumberOfThreads) {
@@ -209,11 +245,13 @@ TEST(WeightsOption, RefusesAModelThatAssignsWeights) {
 
 // The first run says whose weights have no scale.
 TEST(WeightsOption, RefusesWeightsWithoutAScale) {
-  const auto m = model_of(families[0]);
-  auto kernel = numbers(200 * 150);
-  kernel[150 * 7 + 11] = NAN;
-  ok(dl4_model_set_weight(m, "dense/kernel", tensor({200, 150}, kernel)));
-  const auto x = data(families[0].input, 1);
+  const Family f{
+      "", {1, 512}, [](dl4_graph *g, dl4_node n) { return add(g, "Dense", nullptr, R"({"units": 256})", n); }, 1};
+  const auto m = model_of(f);
+  auto kernel = numbers(512 * 256);
+  kernel[256 * 7 + 11] = NAN;
+  ok(dl4_model_set_weight(m, "dense/kernel", tensor({512, 256}, kernel)));
+  const auto x = data(f.input, 1);
   dl4_tensor *in = x, *out = nullptr;
   for (const char *type : {"int8", "int4"}) {
     Own<dl4_session> s;
@@ -224,7 +262,7 @@ TEST(WeightsOption, RefusesWeightsWithoutAScale) {
     for (const char *word : {"\"dense\"", type, "nan", "column 11"})
       EXPECT_NE(r.message.find(word), std::string::npos) << r.message;
   }
-  EXPECT_TRUE(std::isnan(run(m, {x}, 1, option("bfloat16"))[0][0]));
+  EXPECT_TRUE(std::isnan(run(m, {x}, 1, option("bfloat16"))[0][11]));
 }
 
 }  // namespace

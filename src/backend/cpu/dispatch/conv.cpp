@@ -100,8 +100,8 @@ double by_blocks(const ConvAt &at, int64_t width) {
 bool takes_integers(const ConvAt &at) {
   if (at.in != kernels::WeightType::int8 && at.in != kernels::WeightType::int4) return false;
   return at.weights && at.weights->forms && kernels::is_for_narrow(at.c) &&
-         thresholds().pays(kernels::WeightType::int8, checked_mul(at.c.n, at.c.oh, at.c.ow), at.c.oc,
-                           checked_mul(at.c.kh, at.c.kw, at.c.c));
+         thresholds().narrowed(kernels::WeightType::int8, checked_mul(at.c.n, at.c.oh, at.c.ow), at.c.oc,
+                               checked_mul(at.c.kh, at.c.kw, at.c.c)) == kernels::WeightType::int8;
 }
 
 constexpr Candidate<ConvAt> own_forward[] = {

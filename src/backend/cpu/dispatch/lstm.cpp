@@ -60,11 +60,12 @@ Recurrent recurrent_of(const Site &site, int64_t rows, int64_t units, bool by_ga
   auto r = site.constant_source(src_recurrent_kernel);
   if (!r) return {};
   const int64_t all = checked_mul(4, units);
-  if (r->forms && thresholds(site.cutting).pays(site.weights, rows, all, units)) {
+  const kernels::WeightType type = thresholds(site.cutting).narrowed(site.weights, rows, all, units);
+  if (r->forms && type != kernels::WeightType::float32) {
     Recurrent by;
     for (size_t g = 0; g < by.narrow.size(); ++g)
-      by.narrow[g] = kernels::narrow_weights(*r, site.weights, units, units, all, false,
-                                             checked_mul(static_cast<int64_t>(g), units));
+      by.narrow[g] =
+          kernels::narrow_weights(*r, type, units, units, all, false, checked_mul(static_cast<int64_t>(g), units));
     return by;
   }
   if (!by_gate) return {kernels::packed_panels(*r, units, all, all), {}};

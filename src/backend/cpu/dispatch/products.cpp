@@ -355,7 +355,7 @@ std::unique_ptr<Kernel> product(const Site &site, const Gemm &given, int64_t sli
     g.bfloat16 = true;
     return kernels::blocked_gemm(g, slices, b);
   }
-  if (thresholds(site.cutting).pays(site.weights, rows, g.n, g.k)) at.weights = site.weights;
+  at.weights = thresholds(site.cutting).narrowed(site.weights, rows, g.n, g.k);
   at.math = site.math;
   at.tiles = site.allows("amx_gemm");
   return choose<Product>(site, products(), at);

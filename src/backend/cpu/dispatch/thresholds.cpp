@@ -93,6 +93,8 @@ constexpr Thresholds::ByItem by_item{1, 1.3};
 // 256x64x32     0.98  1.33  1.20
 // 1024x32x16    0.99  0.71  0.64
 constexpr int64_t narrow_side = 32, narrow_weights = 1 << 13;
+// Few weights lose the most by four bits, and save at most 64 KB (tests/models/README.md).
+constexpr int64_t int4_weights = 1 << 17;
 constexpr Thresholds::Narrow narrow_512{2, never}, narrow_256{1, 1};
 
 using Regions = std::array<Measured, static_cast<size_t>(Region::count)>;
@@ -277,11 +279,14 @@ double narrow_conv_part() {
   return bytes ? 0.35 : 0.7;
 }
 
-bool Thresholds::pays(kernels::WeightType type, int64_t m, int64_t n, int64_t k) const {
-  if (type == kernels::WeightType::float32) return false;
-  const int64_t rows = type == kernels::WeightType::bfloat16 ? narrow.bfloat16_rows : narrow.integer_rows;
-  return m <= rows && n >= narrow_side && k >= narrow_side && product(n, k) >= static_cast<double>(narrow_weights) &&
-         k <= kernels::most_int8_rows;
+kernels::WeightType Thresholds::narrowed(kernels::WeightType wanted, int64_t m, int64_t n, int64_t k) const {
+  using enum kernels::WeightType;
+  const int64_t rows = wanted == bfloat16 ? narrow.bfloat16_rows : narrow.integer_rows;
+  const double weights = product(n, k);
+  const bool pays = m <= rows && n >= narrow_side && k >= narrow_side &&
+                    weights >= static_cast<double>(narrow_weights) && k <= kernels::most_int8_rows;
+  if (!pays) return float32;
+  return wanted == int4 && weights < static_cast<double>(int4_weights) ? int8 : wanted;
 }
 
 const Thresholds &thresholds(cpu::Type type) {

@@ -107,8 +107,9 @@ struct Thresholds {
   ByItem by_item;
   Narrow narrow;
 
-  // Is the product of m rows with constant weights [k, n] faster with these in that type?
-  bool pays(kernels::WeightType type, int64_t m, int64_t n, int64_t k) const;
+  // What constant weights [k, n] that m rows are multiplied by are kept in, where `wanted` is asked for: float32 if that
+  // is faster, int8 for int4 if they are few.
+  kernels::WeightType narrowed(kernels::WeightType wanted, int64_t m, int64_t n, int64_t k) const;
 };
 
 const Thresholds &thresholds(cpu::Type type);

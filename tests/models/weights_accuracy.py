@@ -5,8 +5,8 @@
       python3 tests/models/weights_accuracy.py FASHION_MNIST TINY_SHAKESPEARE [--epochs 3] [--seeds 3]
 
 FASHION_MNIST is a folder with the four files of the data set, TINY_SHAKESPEARE a text. The article's four nets, wider
-ones and character LSTMs are trained in float32; then the same model runs with each type of weights. The table has test accuracy
-in percent, of the LSTM the cross entropy in nats, with the greatest difference of a seed in brackets."""
+ones and character LSTMs are trained in float32; then the same model runs with each type of weights. The table has test
+accuracy in percent, of the LSTMs the cross entropy in nats, with the greatest difference of a seed in brackets."""
 import argparse
 import gzip
 import pathlib

@@ -370,12 +370,21 @@ void multiply_integers(const NarrowProduct &p, int64_t m) {
 struct Scaled {
   float scale, factor;
 };
-HWY_INLINE V largest_of(int64_t n, const float *a, V largest) {
-  each(n, [&](int64_t j, auto io) HWY_ATTR { largest = max_nan(largest, hn::Abs(io.get(a + j))); });
-  return largest;
+// The largest absolute value; NaN if there is one. Bits of such numbers have the order of whole ones, NaN above all.
+HWY_INLINE float largest_of(int64_t n, const float *a) {
+  constexpr int chains = 4;
+  VI most[chains];
+  for (VI &m : most) m = hn::Zero(DI());
+  const auto take = [](VI &m, V v) HWY_ATTR { m = hn::Max(m, hn::BitCast(DI(), hn::Abs(v))); };
+  int64_t j = 0;
+  for (; j + chains * lanes <= n; j += chains * lanes)
+    for (int c = 0; c < chains; ++c) take(most[c], load(a + j + c * lanes));
+  each(n - j, [&](int64_t i, auto io) HWY_ATTR { take(most[0], io.get(a + j + i)); });
+  for (int c = 1; c < chains; ++c) most[0] = hn::Max(most[0], most[c]);
+  return max_lanes(hn::BitCast(D(), most[0]));
 }
-HWY_INLINE Scaled scaled(V largest) {
-  const float most = max_lanes(largest), scale = most / 127;
+HWY_INLINE Scaled scaled(float most) {
+  const float scale = most / 127;
   if (!(most <= std::numeric_limits<float>::max())) return {std::numeric_limits<float>::quiet_NaN(), 0};
   if (scale < std::numeric_limits<float>::min()) return {0, 0};
   return {scale, 127 / most};
@@ -399,7 +408,7 @@ void rows_of_codes(int64_t m, int64_t k, const float *a, int64_t lda, float *sca
   const int64_t stride = narrow_stride(k);
   auto *to = static_cast<Code *>(codes);
   for (int64_t i = 0; i < m; ++i, a += lda, to += stride) {
-    const Scaled s = scaled(largest_of(k, a, hn::Zero(D())));
+    const Scaled s = scaled(largest_of(k, a));
     scales[i] = s.scale;
     put_codes(k, a, s.factor, to);
     std::fill(to + k, to + stride, Code{128});
@@ -408,7 +417,7 @@ void rows_of_codes(int64_t m, int64_t k, const float *a, int64_t lda, float *sca
 
 template <class Code>
 float image_of_codes(const NarrowImage &image, const float *src, void *codes) {
-  const Scaled s = scaled(largest_of(image.rows * image.row, src, hn::Zero(D())));
+  const Scaled s = scaled(largest_of(image.rows * image.row, src));
   auto *to = static_cast<Code *>(codes);
   to = std::fill_n(to, image.above * image.width(), Code{128});
   for (int64_t y = 0; y < image.rows; ++y, src += image.row) {

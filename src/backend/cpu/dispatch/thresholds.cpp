@@ -92,7 +92,8 @@ constexpr Thresholds::ByItem by_item{1, 1.3};
 // 32x512x128    0.98  3.03  2.84    0.98  1.41  1.27    0.49  0.89  1.02
 // 256x64x32     0.98  1.33  1.20
 // 1024x32x16    0.99  0.71  0.64
-constexpr int64_t narrow_side = 32, narrow_weights = 1 << 13;
+// By sessions on Zen 5: 64x512x28 1.01, 1.49; 64x512x24 1.01, 1.37.
+constexpr int64_t narrow_side = 32, narrow_rows = 24, narrow_weights = 1 << 13;
 // Few weights lose the most by four bits, and save at most 64 KB (tests/models/README.md).
 constexpr int64_t int4_weights = 1 << 17;
 constexpr Thresholds::Narrow narrow_512{2, never}, narrow_256{1, 1};
@@ -283,7 +284,7 @@ kernels::WeightType Thresholds::narrowed(kernels::WeightType wanted, int64_t m, 
   using enum kernels::WeightType;
   const int64_t rows = wanted == bfloat16 ? narrow.bfloat16_rows : narrow.integer_rows;
   const double weights = product(n, k);
-  const bool pays = m <= rows && n >= narrow_side && k >= narrow_side &&
+  const bool pays = m <= rows && n >= narrow_side && k >= narrow_rows &&
                     weights >= static_cast<double>(narrow_weights) && k <= kernels::most_int8_rows;
   if (!pays) return float32;
   return wanted == int4 && weights < static_cast<double>(int4_weights) ? int8 : wanted;

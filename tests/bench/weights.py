@@ -1,10 +1,10 @@
-"""Sessions with weights in fewer bytes against the same with float32, beside ONNX Runtime's dynamic int8.
+"""Sessions with weights in fewer bytes against the same with float32, beside peers in 8 bits.
 
     DL4_LIBRARY=build/release/libdl4.so PYTHONPATH=capi/bindings/python \
       taskset -c 1 python3 tests/bench/weights.py [--rounds 15] [--rows LSTM]
 
-All sides of a row are called in turns, some 20 ms each; a ratio is the median of the rounds' ratios. One thread, in processor time. Needs
-numpy; for the peer onnx and onnxruntime.
+All sides of a row are called in turns, some 20 ms each; a ratio is the median of the rounds' ratios. One thread, in
+processor time. Needs numpy; for the peers onnx and onnxruntime, openvino and nncf, torch.
 """
 
 import argparse
@@ -12,6 +12,7 @@ import tempfile
 import time
 
 import numpy as np
+import weights_peers
 
 from dl4 import keras
 from dl4.session import Session
@@ -68,32 +69,6 @@ ROWS = [
 ]
 
 
-def peer(model, inputs):
-    """ONNX Runtime with dynamic int8, and with float32, or nothing where it is not installed."""
-    try:
-        import onnxruntime
-        from onnxruntime.quantization import QuantType, quantize_dynamic
-    except ImportError:
-        return {}
-    sides = {}
-    with tempfile.TemporaryDirectory() as folder:
-        exact, close = folder + "/exact.onnx", folder + "/close.onnx"
-        model.save(exact)
-        quantize_dynamic(exact, close, weight_type=QuantType.QInt8)
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = options.inter_op_num_threads = 1
-        options.log_severity_level = 3
-        for name, path in (("ONNX Runtime", exact), ("ONNX Runtime int8", close)):
-            session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
-            bound = session.io_binding()
-            for slot, x in zip(session.get_inputs(), inputs):
-                bound.bind_cpu_input(slot.name, x)
-            for slot in session.get_outputs():
-                bound.bind_output(slot.name)
-            sides[name] = lambda session=session, bound=bound: session.run_with_iobinding(bound)
-    return sides
-
-
 def seconds_of(call, least=0.02):
     """Of the processor's time, which a neighbour takes nothing of."""
     start, runs = time.process_time(), 0
@@ -111,7 +86,10 @@ def measured(make, batch, rounds):
     sessions = {t: Session(model.core, {"weights": t}) for t in ("float32", *TYPES)}
     sides = {t: s.bind(inputs) for t, s in sessions.items()}
     outputs = {t: side.arrays[0].copy() for t, side in sides.items()}
-    sides.update(peer(model, inputs))
+    with tempfile.TemporaryDirectory() as folder:
+        path = folder + "/model.onnx"
+        model.save(path)
+        sides.update(weights_peers.calls(model, path, inputs))
     times = {name: [] for name in sides}
     for call in sides.values():
         call()
@@ -128,8 +106,9 @@ def main():
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--rows", default="")
     asked = parser.parse_args()
-    print("| row | float32, us | bfloat16 | int8 | int4 | ONNX Runtime, us | its int8, us | int8 over that |")
-    print("|---|--:|--:|--:|--:|--:|--:|--:|")
+    peers = ("ONNX Runtime", "ONNX Runtime int8", "ONNX Runtime QDQ", "OpenVINO int8", "PyTorch int8")
+    head = ["row", "float32, us", *TYPES, *(f"{peer}, us" for peer in peers), "int8 over the fastest int8"]
+    print("| " + " | ".join(head) + " |\n|---|" + "--:|" * (len(head) - 1))
     for name, make, batch in ROWS:
         if asked.rows not in name:
             continue
@@ -140,10 +119,10 @@ def main():
             return f"{np.median(of / times[side]):.2f}"
 
         cells = [f"{np.median(ours) * 1e6:.1f}", *(f"{ratio(t)} ({errors[t]:.0e})" for t in TYPES)]
-        if "ONNX Runtime int8" in times:
-            theirs = times["ONNX Runtime int8"]
-            cells += [f"{np.median(times['ONNX Runtime']) * 1e6:.1f}", f"{np.median(theirs) * 1e6:.1f}"]
-            cells.append(ratio("int8", theirs))
+        cells += [f"{np.median(times[peer]) * 1e6:.1f}" if peer in times else "" for peer in peers]
+        whole = [peer for peer in peers[1:] if peer in times]
+        if whole:
+            cells.append(ratio("int8", times[min(whole, key=lambda peer: np.median(times[peer]))]))
         print("| " + " | ".join([name, *cells]) + " |", flush=True)
 
 

@@ -291,7 +291,7 @@ bool rounds_pixels(const Site &site, const ConvAt &at) {
   constexpr int64_t least_taps = 64;
   const kernels::Conv &c = at.c;
   return at.in == kernels::WeightType::bfloat16 && at.weights && at.weights->forms && !at.is_empty() && !c.is_3d() &&
-         c.groups == 1 && c.oc >= 32 && checked_mul(c.kh, c.kw, c.c) >= least_taps && !fits_winograd(at, false) &&
+         c.groups == 1 && c.oc >= 32 && checked_mul(c.kh, c.kw, c.c) >= least_taps &&
          !site.cutting.portable && !site.cutting.by_row && site.allows("bf16_conv") && cpu::has_bfloat16_products();
 }
 // Pixels where they lie, or windows that are laid out.

@@ -470,6 +470,15 @@ def integers():
         zero = {"z": bytes_of(a), "w": bytes_of(b), "v": bytes_of(a)}
         op = [node("QLinearMatMul", ["a", "s", "z", "b", "t", "w", "u", "v"], ["q"]), node("DequantizeLinear", ["q", "u", "v"], ["y"])]
         case(f"QLinearMatMul {a} {b} {terms} {zeros}", op, given, {"b": constants["b"], **scales, **zero}, tolerance=1e-6)
+    for op, a, b in itertools.product(("MatMulInteger", "QLinearMatMul"), ([5], [4, 5], [2, 4, 5]), ([5], [5, 3], [2, 5, 3])):
+        if len(a) > 1 and len(b) > 1:
+            continue
+        numbers = {"z": np.uint8(3), "w": np.uint8(12), "s": np.float32(0.03), "t": np.float32(0.02), "u": np.float32(0.9)}
+        names, end = ["a", "b", "z", "w"], node("Cast", ["q"], ["y"], to=1)
+        if op == "QLinearMatMul":
+            names, end = ["a", "s", "z", "b", "t", "w", "u", "z"], node("DequantizeLinear", ["q", "u", "z"], ["y"])
+        numbers["b"] = bytes_of("uint8", *b)
+        case(f"{op} of a vector {a} {b}", [node(op, names, ["q"]), end], {"a": bytes_of("uint8", *a)}, numbers, tolerance=1e-6)
     for size, channels, group, more in itertools.product(([3, 3], [2, 3], [1, 1]), (2, 64), (1, 2), ({}, {"strides": [2, 1]}, {"pads": [1, 0, 2, 1]}, {"auto_pad": "SAME_UPPER"})):
         w = bytes_of("int8", 6, channels // group, *size)
         given = {"x": bytes_of("uint8", 2, channels, 9, 8)}

@@ -176,6 +176,23 @@ TEST(OnnxIntegers, SumsOfProductsAreExact) {
                  {"the_MatMulInteger", "8 bits"});
 }
 
+// As numpy.matmul() does, whose axis goes.
+TEST(OnnxIntegers, ProductsOfVectors) {
+  const std::string w = initializer<uint8_t>("w", 2, {3, 2}, std::vector<uint8_t>{1, 2, 3, 4, 5, 6});
+  const std::string v = initializer<uint8_t>("v", 2, {3}, std::vector<uint8_t>{7, 8, 9});
+  const std::string u = initializer<uint8_t>("u", 2, {2}, std::vector<uint8_t>{10, 20});
+  const auto product = [&](const std::string &a, const std::string &b, std::vector<int64_t> dims) {
+    const std::string sum = named("MatMulInteger", {a, b}, "m") + named("Cast", {"m"}, "l", integer("to", int64_type)) +
+                            named("Cast", {"x"}, "z", integer("to", int64_type)) + named("Add", {"l", "z"}, "y");
+    return run<int64_t, float>(
+        model_of(sum + w + v + u, port(11, "x", floats_type, dims) + port(12, "y", int64_type, dims), 22), dims,
+        std::vector<float>(static_cast<size_t>(dims[0]), 0));
+  };
+  EXPECT_EQ(product("v", "w", {2}), (std::vector<int64_t>{76, 100}));
+  EXPECT_EQ(product("w", "u", {3}), (std::vector<int64_t>{50, 110, 170}));
+  EXPECT_EQ(product("v", "v", {1}), (std::vector<int64_t>{194}));
+}
+
 TEST(OnnxFlexAttention, IsTheOnlyOpOfItsDomain) {
   const std::string preview = field(7, std::string("ai.onnx.preview"));
   expect_refusal(model(node("Relu", {"x"}, preview)), DL4_UNSUPPORTED, {"ai.onnx.preview"});

@@ -64,6 +64,8 @@ TEST(QuantizedFiles, NumbersThatCannotBeAreRefusedByTheWeightsName) {
   }
   expect_refusal("quantized_int4_blocks.keras", "last/kernel_zero", 8, "expected zero points of 4 bits, from -8 to 7");
   expect_refusal("quantized_int4_blocks.keras", "masked/embeddings_zero", -9, "expected zero points of 4 bits");
+  for (const double zero : {8.0, -9.0, nan})
+    expect_refusal("quantized_int4_blocks.keras", "table/reverse_embeddings_zero", zero, "expected zero points of 4 bits");
   for (const double group : {-1.0, 2.0, nan})
     expect_refusal("quantized_int4_blocks.keras", "last/g_idx", group, "expected the numbers of 2 groups");
   expect_refusal("quantized_gptq_4.keras", "dense/g_idx", 3, "expected the numbers of 3 groups");

@@ -25,6 +25,12 @@ unsigned saved() {
   return low;
 }
 
+#ifdef DL4_WITHOUT_AVX512  // for timing what a processor without it would take
+constexpr bool with_avx512 = false;
+#else
+constexpr bool with_avx512 = true;
+#endif
+
 Extensions ask() {
   const auto bit = Registers::bit;
   const Registers one = cpuid(1), seven = cpuid(7);
@@ -37,7 +43,7 @@ Extensions ask() {
   if ((system & vectors) != vectors) return e;
   e.avx = bit(one.c, 28), e.fma = bit(one.c, 12), e.f16c = bit(one.c, 29);
   e.avx2 = bit(seven.b, 5), e.vpclmul = bit(seven.c, 10);
-  if ((system & wide_vectors) != wide_vectors) return e;
+  if (!with_avx512 || (system & wide_vectors) != wide_vectors) return e;
   e.avx512f = bit(seven.b, 16), e.avx512dq = bit(seven.b, 17), e.avx512cd = bit(seven.b, 28);
   e.avx512bw = bit(seven.b, 30), e.avx512vl = bit(seven.b, 31), e.avx512vnni = bit(seven.c, 11);
   e.avx512bf16 = e.avx512f && seven.a >= 1 && bit(cpuid(7, 1).a, 5);

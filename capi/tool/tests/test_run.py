@@ -51,9 +51,9 @@ class Running(Case):
         self.assertEqual(self.outputs("--input", "half.npy", "--scale", "2"), expected)
 
     def test_weights_in_fewer_bytes(self):
-        config = {"units": 96, "kernel_initializer": {"class_name": "RandomUniform", "config": {"seed": 1}}}
+        config = {"units": 160, "kernel_initializer": {"class_name": "RandomUniform", "config": {"seed": 1}}}
         layers = [
-            {"class_name": "Input", "name": "x", "config": {"shape": [None, 128], "dtype": "float32"}},
+            {"class_name": "Input", "name": "x", "config": {"shape": [None, 1024], "dtype": "float32"}},
             {
                 "class_name": "Dense",
                 "name": "y",
@@ -64,7 +64,7 @@ class Running(Case):
         ]
         net = {"format": 1, "name": "net", "inputs": [["x", 0, 0]], "outputs": [["y", 0, 0]], "layers": layers}
         self.file("wide.json", json.dumps(net))
-        self.file("wide.npy", npy([(i % 17 - 8) / 8 for i in range(128)], (1, 128)))
+        self.file("wide.npy", npy([(i % 17 - 8) / 8 for i in range(1024)], (1, 1024)))
 
         def computed(*words):
             return self.document("run", "wide.json", "-i", "wide.npy", *words)["outputs"]["y"]["values"][0]

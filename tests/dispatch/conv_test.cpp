@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "backend/cpu/dispatch/libraries.hpp"
+#include "backend/cpu/kernels/gemm/amx_gemm.hpp"
 
 namespace dl4::dispatch {
 namespace {
@@ -59,6 +60,43 @@ TEST(Convs, TheKernelThatWasMeasuredAsTheFastestIsTheCheapest) {
     for (Type type : {Type::avx512, Type::intel_avx512}) check(expected[i], type, expected[i].with_avx512, i);
     for (Type type : {Type::avx2, Type::neon}) check(expected[i], type, expected[i].without, i);
   }
+}
+
+// Where the processor has tiles: by the product that a convolution is, and Winograd's, which multiplies less, before
+// it.
+TEST(Convs, LargeOnesGoByTiles) {
+  const bool own = kernels::has_tiles();
+  kernels::pretend_tiles(true);
+  const std::vector<float> numbers(3 * 3 * 512 * 512);
+  const kernels::Constant weights{numbers.data()};
+  struct {
+    Conv c;
+    const char *forward, *three, *by_source, *by_weights;
+  } cases[]{
+      {conv_of(8, 56, 128, 3, 256, 2), "amx_conv", "amx_conv", "amx_conv_data", "amx_conv_weights"},
+      {conv_of(8, 28, 128, 5, 128), "amx_conv", "amx_conv", "amx_conv_data", "amx_conv_weights"},
+      {conv_of(8, 28, 256, 3, 256), "winograd_conv", "amx_conv", "winograd_conv_data", "amx_conv_weights"},
+      {conv_of(8, 28, 512, 1, 256, 2), "amx_conv", "amx_conv", "amx_conv_data", "amx_conv_weights"},
+      {conv_of(1, 12, 64, 5, 64), "", "", "", ""},           // few multiplications
+      {conv_of(32, 56, 64, 5, 32), "", "", "", ""},          // few filters
+      {conv_of(32, 56, 256, 3, 256, 2, 8), "", "", "", ""},  // few of a group
+  };
+  for (const auto &e : cases) {
+    Site site, three;
+    three.math = kernels::Math::float32x3;
+    const auto is = [&](const kernels::Kernel &kernel, const char *name) {
+      if (kernels::has_tiles() && *name)
+        EXPECT_EQ(kernel.name.substr(0, kernel.name.find(',')), name) << e.c.h << ' ' << e.c.c << ' ' << e.c.oc;
+      else
+        EXPECT_FALSE(kernel.name.starts_with("amx")) << e.c.h << ' ' << e.c.c << ' ' << e.c.oc;
+    };
+    is(*conv(site, e.c, nullptr), e.forward);
+    if (e.c.kh == 3 && e.c.groups == 1) is(*conv(site, e.c, &weights), e.forward);
+    is(*conv(three, e.c, nullptr), e.three);
+    is(*conv_data(site, e.c, nullptr), e.by_source);
+    is(*conv_weights(site, e.c), e.by_weights);
+  }
+  kernels::pretend_tiles(own);
 }
 
 TEST(Convs, EachCandidateThatIsOffGivesWayToTheNextCheapest) {

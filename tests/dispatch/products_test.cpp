@@ -98,15 +98,44 @@ TEST(Products, WithoutOpenblasTheNextByItsFiguresIsTaken) {
 }
 
 TEST(Products, LargeOnesGoByTilesWhereTheProcessorHasThem) {
-  const auto by_tiles = [](const char *words) {
-    for (const Price &p : product_prices(gemm(words), is_constant(words), cpu::type()))
-      if (p.name == "amx_gemm") return true;
-    return false;
-  };
-  for (const char *large : {"512x1024x1024 NN constant", "256x256x256 NN", "256x256x256 NT", "784x256x128 TN"})
-    EXPECT_EQ(by_tiles(large), kernels::has_tiles()) << large;
-  for (const char *other : {"256x256x256 TT", "63x1024x1024 NN", "128x128x64 NN", "1x4096x4096 NN constant"})
-    EXPECT_FALSE(by_tiles(other)) << other;
+  const bool own = kernels::has_tiles();
+  for (bool has : {false, true}) {
+    kernels::pretend_tiles(has);
+    const auto by_tiles = [](const char *words) {
+      for (const Price &p : product_prices(gemm(words), is_constant(words), cpu::type()))
+        if (p.name == "amx_gemm") return true;
+      return false;
+    };
+    for (const char *large :
+         {"512x1024x1024 NN constant", "256x256x256 NN", "256x256x256 NT", "784x256x128 TN", "256x256x256 TT"})
+      EXPECT_EQ(by_tiles(large), kernels::has_tiles()) << large;
+    for (const char *other : {"63x1024x1024 NN", "128x128x64 NN", "1x4096x4096 NN constant"})
+      EXPECT_FALSE(by_tiles(other)) << other;
+  }
+  kernels::pretend_tiles(own);
+}
+
+TEST(Products, HowManyTheyAreByTiles) {
+  const bool own = kernels::has_tiles();
+  kernels::pretend_tiles(true);
+  const auto products = [](const Site &site) { return tile_products(site, "amx_conv", 256, 256, 256); };
+  Site site;
+  EXPECT_EQ(products(site), kernels::has_tiles() ? 6 : 0);
+  site.math = kernels::Math::float32x3;
+  EXPECT_EQ(products(site), kernels::has_tiles() ? 3 : 0);
+  const std::vector<std::string> other{"amx_gemm"}, this_one{"amx_conv"};
+  site.off = other;
+  EXPECT_EQ(products(site), kernels::has_tiles() ? 3 : 0);
+  site.off = this_one;
+  EXPECT_EQ(products(site), 0);
+  Site by_row;
+  by_row.cutting.by_row = true;
+  EXPECT_EQ(products(by_row), 0) << "a row has the bits that it has alone";
+  const auto unportable = unportable_kernels();
+  Site portable;
+  portable.off = unportable;
+  EXPECT_EQ(products(portable), 0);
+  kernels::pretend_tiles(own);
 }
 
 TEST(Products, EachCandidateThatIsOffGivesWayToTheNextCheapest) {

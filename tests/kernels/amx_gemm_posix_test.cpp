@@ -1,129 +1,18 @@
-// Products by tiles, on processors without them too: there each instruction is refused by the processor, and a handler
-// of the signal does what Intel's manual says it does.
-#include "backend/cpu/kernels/gemm/amx_gemm.hpp"
+// Products by tiles: odd sizes, the order of their sums, the ends of the range, and errors.
+#include "backend/cpu/kernels/gemm/gemm.hpp"
 
 #if defined(__x86_64__) && defined(__linux__)
-#include <signal.h>
-#include <ucontext.h>
-#include <xmmintrin.h>
-
 #include "gemm_cases.hpp"
 #include "targets.hpp"
+#include "tile_cases.hpp"
 
 namespace dl4::kernels {
 namespace {
 
 using namespace testing;
 
-constexpr int rows = 16, words = 16;
-
-float of_bfloat16(uint32_t upper) {
-  float v;
-  std::memcpy(&v, &upper, sizeof v);
-  return v;
-}
-float low(uint32_t word) { return of_bfloat16(word << 16); }
-float high(uint32_t word) { return of_bfloat16(word & 0xFFFF0000); }
-
-// TDPBF16PS: even and odd k are summed apart, then added, then added to C. Denormal numbers count as zeros.
-void multiply_words(float *c, const uint32_t *a, const uint32_t *b) {
-  const unsigned mode = _mm_getcsr();
-  _mm_setcsr(mode | 0x8040);
-  for (int i = 0; i < rows; ++i) {
-    float even[words] = {}, odd[words] = {};
-    for (int k = 0; k < words; ++k)
-      for (int j = 0; j < words; ++j) {
-        even[j] += low(a[i * words + k]) * low(b[k * words + j]);
-        odd[j] += high(a[i * words + k]) * high(b[k * words + j]);
-      }
-    for (int j = 0; j < words; ++j) c[i * words + j] += even[j] + odd[j];
-  }
-  _mm_setcsr(mode);
-}
-
-// The tiles of this thread, whole ones, as the kernel configures them.
-thread_local bool configured = false;
-thread_local uint32_t tiles[8][rows * words];
-
-struct Instruction {
-  const uint8_t *at;
-  bool is(int prefix, int opcode) const { return (at[2] & 3) == prefix && at[3] == opcode; }
-  int mod() const { return at[4] >> 6; }
-  int reg() const { return at[4] >> 3 & 7; }
-  int rm() const { return at[4] & 7; }
-  int third() const { return ~at[2] >> 3 & 7; }
-};
-
-int64_t value_of(const ucontext_t &context, int number) {
-  constexpr int names[] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
-                           REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
-  return context.uc_mcontext.gregs[names[number]];
-}
-
-// Does the instruction, and steps over it.
-void emulate(int, siginfo_t *, void *given) {
-  auto &context = *static_cast<ucontext_t *>(given);
-  auto &pc = context.uc_mcontext.gregs[REG_RIP];
-  const Instruction in{reinterpret_cast<const uint8_t *>(pc)};
-  const bool known = in.at[0] == 0xC4 && (in.at[1] & 0x1F) == 2;
-  constexpr int none = 0, f3 = 2, f2 = 3;
-  if (known && in.is(none, 0x49) && in.mod() == 3) {  // TILERELEASE
-    configured = false;
-    pc += 5;
-  } else if (known && in.is(none, 0x49)) {  // LDTILECFG, of any address
-    configured = true;
-    std::memset(tiles, 0, sizeof tiles);
-    const bool relative = in.mod() == 0 && in.rm() == 5;
-    pc += 5 + (in.rm() == 4 ? 1 : 0) + (relative || in.mod() == 2 ? 4 : in.mod() == 1 ? 1 : 0);
-  } else if (known && configured && in.is(f2, 0x49)) {  // TILEZERO
-    std::memset(tiles[in.reg()], 0, sizeof tiles[0]);
-    pc += 5;
-  } else if (known && configured && (in.is(f2, 0x4B) || in.is(f3, 0x4B)) && in.rm() == 4) {  // TILELOADD, TILESTORED
-    const int sib = in.at[5], base = (sib & 7) | (in.at[1] & 0x20 ? 0 : 8),
-              index = (sib >> 3 & 7) | (in.at[1] & 0x40 ? 0 : 8);
-    int64_t address = value_of(context, base);
-    int length = 6;
-    if (in.mod() == 1) address += static_cast<int8_t>(in.at[6]), length = 7;
-    if (in.mod() == 2) {
-      int32_t offset;
-      std::memcpy(&offset, in.at + 6, sizeof offset);
-      address += offset, length = 10;
-    }
-    const int64_t step = value_of(context, index) << (sib >> 6);
-    for (int i = 0; i < rows; ++i) {
-      auto *row = reinterpret_cast<char *>(address + i * step);
-      if (in.is(f2, 0x4B))
-        std::memcpy(tiles[in.reg()] + i * words, row, 64);
-      else
-        std::memcpy(row, tiles[in.reg()] + i * words, 64);
-    }
-    pc += length;
-  } else if (known && configured && in.is(f3, 0x5C) && in.mod() == 3) {  // TDPBF16PS
-    float c[rows * words];
-    std::memcpy(c, tiles[in.reg()], sizeof c);
-    multiply_words(c, tiles[in.rm()], tiles[in.third()]);
-    std::memcpy(tiles[in.reg()], c, sizeof c);
-    pc += 5;
-  } else {
-    signal(SIGILL, SIG_DFL);  // and it comes again
-  }
-}
-
 class AmxGemm : public ::testing::Test {
- protected:
-  AmxGemm() {
-    if (has_tiles()) return;
-    struct sigaction action {};
-    action.sa_sigaction = emulate;
-    action.sa_flags = SA_SIGINFO;
-    sigaction(SIGILL, &action, &before_);
-  }
-  ~AmxGemm() override {
-    if (!has_tiles()) sigaction(SIGILL, &before_, nullptr);
-  }
-
- private:
-  struct sigaction before_ {};
+  dl4_test::WithTiles tiles_;
 };
 
 struct Sides {
@@ -145,9 +34,14 @@ struct Sides {
   }
   std::vector<float> by_tiles(int products = 6, bool constant = false) const {
     const Constant weights{b.data()};
-    return by(*amx_gemm({.m = m, .n = n, .k = k}, 1, constant ? &weights : nullptr, products));
+    return by(*blocked_gemm({.m = m, .n = n, .k = k}, 1, constant ? &weights : nullptr, products));
   }
   std::vector<float> plainly() const { return by(*blocked_gemm({.m = m, .n = n, .k = k}, 1)); }
+  std::vector<float> by_formula(int products) const {
+    return testing::by_formula(
+        m, n, k, products, [&](int64_t i, int64_t l) { return a[static_cast<size_t>(i * k + l)]; },
+        [&](int64_t l, int64_t j) { return b[static_cast<size_t>(l * n + j)]; });
+  }
   std::vector<double> exactly() const {
     std::vector<double> c(static_cast<size_t>(m * n));
     for (int64_t i = 0; i < m; ++i)
@@ -159,52 +53,12 @@ struct Sides {
   }
 };
 
-// The header's formula, number by number.
-std::vector<std::array<float, 3>> parts_of(const std::vector<float> &x) {
-  std::vector<std::array<float, 3>> all;
-  for (float v : x) {
-    auto &parts = all.emplace_back();
-    for (float &p : parts) {
-      uint32_t bits;
-      std::memcpy(&bits, &v, sizeof bits);
-      p = of_bfloat16((bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000);
-      v -= p;
-    }
-  }
-  return all;
-}
-std::vector<float> by_formula(const Sides &s, int products) {
-  constexpr std::array<std::pair<size_t, size_t>, 6> order{{{2, 0}, {1, 1}, {0, 2}, {1, 0}, {0, 1}, {0, 0}}};
-  const auto a = parts_of(s.a), b = parts_of(s.b);
-  std::vector<float> c;
-  for (int64_t i = 0; i < s.m; ++i)
-    for (int64_t j = 0; j < s.n; ++j) {
-      float sum = 0;
-      for (int64_t l = 0; l < s.k; l += 32)
-        for (size_t q = order.size() - static_cast<size_t>(products); q < order.size(); ++q) {
-          float halves[2] = {0, 0};
-          for (int64_t x = l; x < std::min(l + 32, s.k); ++x)
-            halves[x % 2] += a[static_cast<size_t>(i * s.k + x)][order[q].first] *
-                             b[static_cast<size_t>(x * s.n + j)][order[q].second];
-          sum += halves[0] + halves[1];
-        }
-      c.push_back(sum);
-    }
-  return c;
-}
-
-std::vector<uint32_t> bits_of(const std::vector<float> &v) {
-  std::vector<uint32_t> bits(v.size());
-  std::memcpy(bits.data(), v.data(), v.size() * sizeof(float));
-  return bits;
-}
-
 void check(const Gemm &g, std::mt19937 &random) {
   Case c(g, random);
-  c.check(amx_gemm(g, 2).get(), text(g, 2));
+  c.check(blocked_gemm(g, 2, nullptr, 6).get(), text(g, 2));
   if (g.stride_b) return;
   const Constant weights{c.b.begin()};
-  c.check(amx_gemm(g, 1, &weights).get(), "constant " + text(g, 1));
+  c.check(blocked_gemm(g, 1, &weights, 6).get(), "constant " + text(g, 1));
 }
 
 // Tiles that are not whole in each direction, with whatever a product may have beside.
@@ -228,29 +82,25 @@ TEST_F(AmxGemm, MoreThanOneBlock) {
   check({.m = 3, .n = 1060, .k = 9, .trans_b = true}, random);
   check({.m = 5, .n = 6, .k = 300, .trans_a = true, .bias = true}, random);
 }
-TEST_F(AmxGemm, RefusesWhatOthersDo) {
-  EXPECT_EQ(amx_gemm({.m = 3, .n = 3, .k = 4, .trans_a = true, .trans_b = true}, 1), nullptr);
-  EXPECT_EQ(amx_gemm({.m = 3, .n = 3, .k = 0}, 1), nullptr);
-  EXPECT_EQ(amx_gemm({.m = 3, .n = 3, .k = 4, .by_row = true}, 1), nullptr);
-  EXPECT_EQ(amx_gemm({.m = 0, .n = 3, .k = 4}, 1)->slices, 0);
+TEST_F(AmxGemm, BothSidesTransposed) {
+  std::mt19937 random(13);
+  check({.m = 40, .n = 70, .k = 140, .trans_a = true, .trans_b = true, .bias = true}, random);
+}
+TEST_F(AmxGemm, NothingToMultiply) {
+  EXPECT_EQ(blocked_gemm({.m = 3, .n = 3, .k = 0}, 1, nullptr, 6), nullptr);
+  EXPECT_EQ(blocked_gemm({.m = 0, .n = 3, .k = 4}, 1, nullptr, 6)->slices, 0);
 }
 
 // The layout is that of the hardware, and the sums are those of the header.
 TEST_F(AmxGemm, SumsAreThoseOfTheFormula) {
   const Sides s(18, 17, 70, 3);
   for (int products : {6, 3, 1}) {
-    const auto want = bits_of(by_formula(s, products));
+    const auto want = bits_of(s.by_formula(products));
     on_every_target([&] {
       EXPECT_EQ(bits_of(s.by_tiles(products)), want);
       EXPECT_EQ(bits_of(s.by_tiles(products, true)), want);
     });
   }
-}
-
-double mean_square(const std::vector<float> &c, const std::vector<double> &exact) {
-  double sum = 0;
-  for (size_t i = 0; i < c.size(); ++i) sum += (c[i] - exact[i]) * (c[i] - exact[i]);
-  return std::sqrt(sum / static_cast<double>(c.size()));
 }
 
 // On no shape is it further from the exact product than multiply-adds are. By the formula: that takes less time.
@@ -263,10 +113,11 @@ TEST(AmxGemmFormula, ErrorIsNotAboveThatOfMultiplyAdds) {
   for (uint32_t shape = 0; shape < 1000; ++shape) {
     const Sides s(any(16, 40), any(16, 40), any(64, 320), 1000 + shape);
     const auto exact = s.exactly();
-    const double of_tiles = mean_square(by_formula(s, 6), exact), of_adds = mean_square(s.plainly(), exact);
+    const double of_tiles = mean_square(s.by_formula(6).data(), exact),
+                 of_adds = mean_square(s.plainly().data(), exact);
     EXPECT_LE(of_tiles, of_adds) << s.m << 'x' << s.n << 'x' << s.k;
-    six += of_tiles, adds += of_adds, three += mean_square(by_formula(s, 3), exact);
-    size += mean_square(std::vector<float>(exact.size()), exact);
+    six += of_tiles, adds += of_adds, three += mean_square(s.by_formula(3).data(), exact);
+    size += mean_square(std::vector<float>(exact.size()).data(), exact);
   }
   std::printf("of the numbers' size: %.2g by six products, %.2g by three, %.2g by multiply-adds\n", six / size,
               three / size, adds / size);
@@ -286,11 +137,20 @@ TEST_F(AmxGemm, EndsOfTheRange) {
     }
     if (special != inf && special != -inf) continue;
     const Constant weights{column.b.data()};
-    EXPECT_EQ(amx_gemm({.m = 33, .n = 20, .k = 40}, 1, &weights), nullptr);
+    EXPECT_EQ(blocked_gemm({.m = 33, .n = 20, .k = 40}, 1, &weights, 6), nullptr);
   }
   Sides zeros(20, 20, 40, 10);
   std::fill(zeros.a.begin(), zeros.a.end(), 0.0f);
   EXPECT_EQ(zeros.by_tiles(), std::vector<float>(400, 0.0f));
+}
+
+// What is added to zeros stays, although tiles take denormal numbers for zeros.
+TEST_F(AmxGemm, DenormalNumbersOfABias) {
+  const Sides zeros(20, 20, 300, 12, 0);
+  std::vector<float> bias(20, 1e-40f), c(400), a = zeros.a, b = zeros.b;
+  const auto kernel = blocked_gemm({.m = 20, .n = 20, .k = 300, .bias = true}, 1, nullptr, 6);
+  EXPECT_EQ(run_kernel(*kernel, {a.data(), b.data(), bias.data(), c.data()}), Fault::none);
+  EXPECT_EQ(c, std::vector<float>(400, 1e-40f));
 }
 
 // Numbers far apart in one row and column keep their digits.

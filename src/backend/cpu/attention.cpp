@@ -1,6 +1,7 @@
 // Kernels of attention.
 #include <algorithm>
 
+#include "backend/cpu/dispatch/products.hpp"
 #include "backend/cpu/families.hpp"
 #include "backend/cpu/kernels/attention/heads.hpp"
 #include "backend/cpu/kernels/attention/latest.hpp"
@@ -16,7 +17,8 @@ enum Source { src_q, src_k, src_v, src_mask, src_count };
 enum Destination { dst_y, dst_peak, dst_sum };
 enum GradSource { grad_peak = src_count, grad_sum, grad_dy };
 
-AttentionBatch batch_of(const Site &site, const ops::Attention &how) {
+// kernel: its name where its products are those of tiles.
+AttentionBatch batch_of(const Site &site, const ops::Attention &how, const char *kernel) {
   const Shape &q = site.src[src_q].shape, &v = site.src[src_v].shape;
   const int time = how.heads ? -3 : -2, leading = q.rank() + time;
   AttentionBatch s{{q[time], v[time], q[-1], v[-1], how.causal, how.scale}, q.elements(0, leading)};
@@ -25,6 +27,8 @@ AttentionBatch batch_of(const Site &site, const ops::Attention &how) {
   s.one.k_row = checked_mul(s.groups, s.one.depth);
   s.one.v_row = checked_mul(s.groups, s.one.width);
   s.one.y_row = checked_mul(s.heads, s.one.width);
+  const AttentionSizes &one = s.one;
+  s.one.tiles = dispatch::tile_products(site, kernel, one.queries, one.keys, std::min(one.depth, one.width));
   return s;
 }
 
@@ -35,7 +39,7 @@ double cost(const AttentionSizes &s, double products) {
 }
 
 std::unique_ptr<Kernel> attention(const attributes::Attention &op, const Site &site) {
-  const AttentionBatch s = batch_of(site, op.how);
+  const AttentionBatch s = batch_of(site, op.how, "amx_attention");
   const AttentionSizes &one = s.one;
   const int64_t items = checked_mul(s.batch, s.heads);
   int64_t blocks = (one.queries + kernels::attention_block - 1) / kernels::attention_block;
@@ -54,11 +58,12 @@ std::unique_ptr<Kernel> attention(const attributes::Attention &op, const Site &s
                                  static_cast<float *>(r.scratch) + slice * scratch);
     }
   };
-  return kernels::make_kernel("attention", slices, run, checked_mul(checked_mul(slices, scratch), 4));
+  return kernels::make_kernel(one.tiles ? "amx_attention" : "attention", slices, run,
+                              checked_mul(checked_mul(slices, scratch), 4));
 }
 
 std::unique_ptr<Kernel> attention_grad(const attributes::AttentionGrad &op, const Site &site) {
-  const AttentionBatch s = batch_of(site, op.how);
+  const AttentionBatch s = batch_of(site, op.how, "amx_attention_grad");
   const int64_t items = s.heads ? checked_mul(s.batch, s.groups) : 0;
   const double us = static_cast<double>(s.batch) * static_cast<double>(s.heads) * cost(s.one, 5);
   int64_t slices = site.cutting.slices(items, us);
@@ -79,7 +84,8 @@ std::unique_ptr<Kernel> attention_grad(const attributes::AttentionGrad &op, cons
     for (int64_t i = begin; i < end; ++i)
       kernels::attention_backward(s, all, i, static_cast<float *>(r.scratch) + slice * scratch);
   };
-  return kernels::make_kernel("attention_grad", slices, run, checked_mul(checked_mul(slices, scratch), 4));
+  return kernels::make_kernel(s.one.tiles ? "amx_attention_grad" : "attention_grad", slices, run,
+                              checked_mul(checked_mul(slices, scratch), 4));
 }
 
 std::unique_ptr<Kernel> band_mask(const attributes::BandMask &op, const Site &site) {

@@ -19,8 +19,7 @@ struct Product {
   const Measured &as;
   double scale;                                                // how much more there is to do than in that one
   kernels::WeightType weights = kernels::WeightType::float32;  // what b is kept in where that is ahead
-  kernels::Math math = kernels::Math::float32;
-  bool tiles = true;  // AMX's may be used: the first kernel that does asks the system for them
+  int tiles = 0;                                               // so many products of parts: tile_products()
   DType dtype() const { return g.dtype; }
 };
 
@@ -47,6 +46,7 @@ struct ConvAt {
   const kernels::Constant *weights;  // constant, or nullptr
   const Thresholds::Convs &t;
   kernels::WeightType in = kernels::WeightType::float32;  // what weights may be kept in
+  int tiles = 0;                                          // so many products of parts: tile_products()
   DType dtype() const { return c.dtype; }
   bool is_empty() const { return c.d == 0 || c.h == 0 || c.w == 0 || c.c == 0; }  // the bias alone
 

@@ -96,6 +96,16 @@ double by_blocks(const ConvAt &at, int64_t width) {
   return at.t.blocked_part * at.by_dnnl() * real(round_up(width, 16)) / real(width);
 }
 
+// By tiles: six products, or three, at 16 times the speed, and what it takes to lay out the parts of each number of a
+// side, which that many numbers of the other share. Computed, not measured (tile_products()).
+double by_tiles(const ConvAt &at, double laying) {
+  constexpr double to_lay = 32;  // multiply-adds, of a number's window and parts
+  return at.microseconds(real(at.c.n, at.c.kd, at.c.kh, at.c.kw, at.c.od, at.c.oh, at.c.ow)) *
+         (at.tiles / 16.0 + to_lay * laying);
+}
+bool has_tiles(const ConvAt &at) { return at.tiles > 0; }
+double one_of(int64_t n) { return 1 / static_cast<double>(n); }
+
 // Integers are asked for, and are ahead; four bits would cost too much accuracy for the bytes of a filter.
 bool takes_integers(const ConvAt &at) {
   if (at.in != kernels::WeightType::int8 && at.in != kernels::WeightType::int4) return false;
@@ -128,6 +138,8 @@ constexpr Candidate<ConvAt> own_forward[] = {
     {"blocked_conv", [](const ConvAt &at) { return !at.c.is_empty(); },
      [](const ConvAt &at) { return by_blocks(at, at.c.oc / at.c.groups); },
      [](const ConvAt &at) { return kernels::blocked_conv(at.c, at.slices, at.weights); }},
+    {"amx_conv", has_tiles, [](const ConvAt &at) { return by_tiles(at, one_of(at.c.oc / at.c.groups)); },
+     [](const ConvAt &at) { return kernels::blocked_conv(at.c, at.slices, at.weights, at.tiles); }},
     {"reference_conv", always, Candidate<ConvAt>::last_resort,
      [](const ConvAt &at) { return kernels::reference_conv(at.c, at.slices); }},
 };
@@ -157,6 +169,8 @@ constexpr Candidate<ConvAt> own_by_source[] = {
     {"blocked_conv_data", [](const ConvAt &at) { return !at.c.is_empty(); },
      [](const ConvAt &at) { return by_blocks(at, at.c.c / at.c.groups); },
      [](const ConvAt &at) { return kernels::blocked_conv_data(at.c, at.slices, at.weights); }},
+    {"amx_conv_data", has_tiles, [](const ConvAt &at) { return by_tiles(at, one_of(at.c.c / at.c.groups)); },
+     [](const ConvAt &at) { return kernels::blocked_conv_data(at.c, at.slices, at.weights, at.tiles); }},
     {"reference_conv_data", always, Candidate<ConvAt>::last_resort,
      [](const ConvAt &at) { return kernels::reference_conv_data(at.c, at.slices); }},
 };
@@ -179,6 +193,11 @@ constexpr Candidate<ConvAt> own_by_weights[] = {
     {"blocked_conv_weights", [](const ConvAt &at) { return !at.c.is_empty(); },
      [](const ConvAt &at) { return by_blocks(at, at.c.oc / at.c.groups); },
      [](const ConvAt &at) { return kernels::blocked_conv_weights(at.c, at.slices); }},
+    {"amx_conv_weights", has_tiles,
+     [](const ConvAt &at) {
+       return by_tiles(at, one_of(at.c.oc / at.c.groups) + one_of(kernels::window_floats(at.c)));
+     },
+     [](const ConvAt &at) { return kernels::blocked_conv_weights(at.c, at.slices, at.tiles); }},
     {"reference_conv_weights", always, Candidate<ConvAt>::last_resort,
      [](const ConvAt &at) { return kernels::reference_conv_weights(at.c, at.slices); }},
 };
@@ -299,6 +318,11 @@ std::unique_ptr<Kernel> conv_of_rounded(const kernels::Conv &c, int64_t slices, 
   auto kernel = kernels::bf16_conv(c, slices, weights);
   return kernel ? std::move(kernel) : kernels::blocked_conv(c, slices, weights);
 }
+// Of the product that a convolution is, of a group: pixels by windows by filters. Its gradients are as large.
+int tiles_for(const Site &site, const char *kernel, const kernels::Conv &c) {
+  if (c.is_empty()) return 0;
+  return tile_products(site, kernel, checked_mul(c.n, c.od, c.oh, c.ow), c.oc / c.groups, kernels::window_floats(c));
+}
 kernels::Conv in_float32(kernels::Conv c) {
   c.bfloat16 = false;
   return c;
@@ -320,7 +344,8 @@ std::unique_ptr<Kernel> conv(const Site &site, const kernels::Conv &c, const ker
     g.bias = c.bias, g.epilogue = c.epilogue, g.dtype = c.dtype;
     return product(site, g, product_slices(site, g), weights);
   }
-  const ConvAt at{c, conv_slices(site, c), weights, thresholds(site.cutting).convs, site.weights};
+  const ConvAt at{
+      c, conv_slices(site, c), weights, thresholds(site.cutting).convs, site.weights, tiles_for(site, "amx_conv", c)};
   if (rounds_pixels(site, at)) {
     kernels::Conv rounded = c;
     rounded.bfloat16 = true;
@@ -333,19 +358,25 @@ std::unique_ptr<Kernel> conv_data(const Site &site, const kernels::Conv &c, cons
   if (multiplies_rounded(site, c, "bf16_conv_data"))
     if (auto kernel = kernels::blocked_conv_data(c, conv_slices(site, c), nullptr)) return kernel;
   if (c.bfloat16) return with_rounded(site, conv_data(site, in_float32(c), nullptr));
-  return choose<ConvAt>(site, by_source(), {c, conv_slices(site, c), weights, thresholds(site.cutting).convs});
+  ConvAt at{c, conv_slices(site, c), weights, thresholds(site.cutting).convs};
+  at.tiles = tiles_for(site, "amx_conv_data", c);
+  return choose<ConvAt>(site, by_source(), at);
 }
 
 std::unique_ptr<Kernel> conv_weights(const Site &site, const kernels::Conv &c) {
   if (multiplies_rounded(site, c, "bf16_conv_weights"))
     if (auto kernel = kernels::blocked_conv_weights(c, conv_slices(site, c))) return kernel;
   if (c.bfloat16) return with_rounded(site, conv_weights(site, in_float32(c)));
-  return choose<ConvAt>(site, by_weights(), {c, conv_slices(site, c), nullptr, thresholds(site.cutting).convs});
+  ConvAt at{c, conv_slices(site, c), nullptr, thresholds(site.cutting).convs};
+  at.tiles = tiles_for(site, "amx_conv_weights", c);
+  return choose<ConvAt>(site, by_weights(), at);
 }
 
 std::vector<Price> conv_prices(const kernels::Conv &c, bool constant, cpu::Type type) {
   const kernels::Constant weights{nullptr};
-  return prices<ConvAt>(forward(), {c, 1, constant ? &weights : nullptr, thresholds(type).convs});
+  ConvAt at{c, 1, constant ? &weights : nullptr, thresholds(type).convs};
+  at.tiles = tiles_for({}, "amx_conv", c);
+  return prices<ConvAt>(forward(), at);
 }
 
 std::vector<std::string> conv_switches() {

@@ -28,6 +28,7 @@ const std::vector<std::string> &kernel_names() {
     std::vector<std::string> all;
     for (const auto &list : {product_switches(), conv_switches(), lstm_switches()})
       all.insert(all.end(), list.begin(), list.end());
+    for (const char *name : {"amx_attention", "amx_attention_grad"}) all.emplace_back(name);
     std::sort(all.begin(), all.end());
     all.erase(std::unique(all.begin(), all.end()), all.end());
     return all;

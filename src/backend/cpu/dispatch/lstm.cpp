@@ -6,6 +6,7 @@
 #include <map>
 
 #include "backend/cpu/dispatch/libraries.hpp"
+#include "backend/cpu/dispatch/products.hpp"
 #include "backend/cpu/kernels/gemm/packed_gemm.hpp"
 
 namespace dl4::dispatch {
@@ -101,7 +102,21 @@ void multiply(const Kernel &product, int64_t i, Bound *bound, const Run &r, bool
   product.run(i, {args, bias ? 3 : 2, scratch, bound, r.report});
 }
 
-constexpr int64_t rows_at_once = 64;
+// Is the product of so many rows with the inputs' kernel one for tiles?
+bool by_tiles(const Site &site, const Sizes &s, int64_t rows) {
+  return tile_products(site, "amx_gemm", rows, checked_mul(4, s.units), s.inputs) > 0;
+}
+
+// Steps of a batch that are multiplied at once: so few that the gates stay in cache, and so many that tiles do it where
+// they would do all steps.
+int64_t steps_at_once(const Site &site, const Sizes &s, int64_t batch) {
+  constexpr int64_t rows = 64, most_rows = 1024;
+  int64_t steps = std::min(std::max<int64_t>(1, rows / batch), s.time);
+  while (steps < s.time && batch * steps < most_rows && by_tiles(site, s, checked_mul(batch, s.time)) &&
+         !by_tiles(site, s, batch * steps))
+    ++steps;
+  return steps;
+}
 
 Layout lay_out(const Site &site, const Sizes &s, bool backwards, int64_t slices) {
   Layout l;
@@ -131,7 +146,7 @@ Layout lay_out(const Site &site, const Sizes &s, bool backwards, int64_t slices)
     auto [begin, end] = kernels::part(s.batch, slices, i);
     int64_t batch = end - begin;
     Products p;
-    p.steps = l.keeps ? s.time : std::min(std::max<int64_t>(1, rows_at_once / batch), s.time);
+    p.steps = l.keeps ? s.time : steps_at_once(site, s, batch);
     p.rest = p.steps ? s.time % p.steps : 0;
     p.whole = product_of(checked_mul(batch, p.steps));
     p.end = product_of(checked_mul(batch, p.rest));
@@ -282,8 +297,15 @@ std::unique_ptr<Kernel> own_lstm(const LstmAt &at) {
   return std::make_unique<OwnLstm>(lay_out(at.site, at.s, at.backwards, at.cut.by_sequences));
 }
 
+// The inputs' part takes about half by tiles (amx_gemm's cost).
+double own_cost(const LstmAt &at) {
+  const LstmSizes &s = at.s;
+  const bool tiles = by_tiles(at.site, s, checked_mul(s.batch, s.time) / at.cut.by_sequences);
+  return lstm_microseconds(s.batch, s.time, tiles ? s.inputs / 2 : s.inputs, s.units) * thresholds().lstms.own;
+}
+
 constexpr Candidate<LstmAt> own_candidates[] = {
-    {"own_lstm", always, [](const LstmAt &at) { return at.microseconds * thresholds().lstms.own; }, own_lstm},
+    {"own_lstm", always, own_cost, own_lstm},
     {"own_lstm", always, Candidate<LstmAt>::last_resort, own_lstm},
 };
 

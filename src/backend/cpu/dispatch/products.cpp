@@ -224,21 +224,10 @@ std::unique_ptr<Kernel> make_narrow(const Product &p) {
   return narrow(p.g, p.slices, *p.b, type);
 }
 
-// Six products by tiles, each 16 times as fast as multiply-adds, leave 2.6 times; less what it takes to lay the parts
-// out, which small products don't get back. Computed, not measured: no machine that this was tried on had tiles.
-bool has_work_for_tiles(const Product &p) {
-  const Gemm &g = p.g;
-  return p.tiles && !g.by_row && !(g.trans_a && g.trans_b) && g.m >= 64 && g.n >= 64 && g.k >= 64 &&
-         real(g.m, g.n, g.k) >= 1 << 24 && kernels::has_tiles();
-}
-
 constexpr Candidate<Product> own_products[] = {
-    {"amx_gemm", has_work_for_tiles,
-     [](const Product &p) { return p.scale * p.as.packed * (p.math == kernels::Math::float32x3 ? 0.35 : 0.55); },
-     [](const Product &p) {
-       return kernels::amx_gemm(p.g, p.slices, p.b,
-                                p.math == kernels::Math::float32x3 ? 3 : kernels::most_tile_products);
-     }},
+    {"amx_gemm", [](const Product &p) { return p.tiles > 0; },
+     [](const Product &p) { return p.scale * p.as.packed * (p.tiles < kernels::most_tile_products ? 0.35 : 0.55); },
+     [](const Product &p) { return kernels::blocked_gemm(p.g, p.slices, p.b, p.tiles); }},
     {"bfloat16_gemm", is_narrow<WeightType::bfloat16>, narrow_cost, make_narrow<WeightType::bfloat16>},
     {"int8_gemm", is_narrow<WeightType::int8>, narrow_cost, make_narrow<WeightType::int8>},
     {"int4_gemm", is_narrow<WeightType::int4>, narrow_cost, make_narrow<WeightType::int4>},
@@ -308,6 +297,15 @@ std::unique_ptr<Kernel> by_item(const char *name, const ByItem &at, MultiplyItem
   });
 }
 
+// Six products by tiles, each 16 times as fast as multiply-adds, leave 2.6 times; less what it takes to lay the parts
+// out, which small products don't get back. Computed, not measured: no machine that this was tried on had tiles.
+int tile_products(const Site &site, std::string_view kernel, int64_t m, int64_t n, int64_t k) {
+  const bool large = m >= 64 && n >= 64 && k >= 64 && real(m, n, k) >= 1 << 24;
+  // The first that may use tiles asks the system for them.
+  if (!large || site.cutting.by_row || !site.allows(kernel) || !kernels::has_tiles()) return 0;
+  return site.math == kernels::Math::float32x3 ? 3 : kernels::most_tile_products;
+}
+
 double product_microseconds(const Gemm &g) {
   double m = static_cast<double>(g.m), n = static_cast<double>(g.n), k = static_cast<double>(g.k);
   double batch = static_cast<double>(g.batch), flops = 2 * m * n * k, bytes = 4 * (m * k + k * n + m * n);
@@ -324,16 +322,16 @@ namespace {
 
 // Without tiles by the shape alone: kernels of rounded operands sum in different orders.
 std::unique_ptr<Kernel> product_of_rounded(const Site &site, Gemm g, int64_t slices) {
-  Product at = product_at(g, slices, nullptr, thresholds(site.cutting).products);
-  at.tiles = site.allows("amx_gemm");
-  if (has_work_for_tiles(at)) return kernels::amx_gemm(g, slices, nullptr, 1);
-  if (g.m >= 8 && g.n >= 8 && g.k >= 8 && site.allows("bf16_gemm")) return kernels::blocked_gemm(g, slices);
+  const bool by_tiles = tile_products(site, "amx_gemm", g.m, g.n, g.k) > 0;
+  if (!by_tiles && g.m >= 8 && g.n >= 8 && g.k >= 8 && site.allows("bf16_gemm"))
+    return kernels::blocked_gemm(g, slices);
   g.bfloat16 = false;
+  if (by_tiles) return kernels::blocked_gemm(g, slices, nullptr, 1);
   return with_rounded(site, product(site, g, slices));
 }
 
-// Rows by weights that a session keeps in bfloat16, where the processor multiplies such numbers. A row has the bits that
-// it has alone; one or two that need not are not rounded, which costs no time.
+// Rows by weights that a session keeps in bfloat16, where the processor multiplies such numbers. A row has the bits
+// that it has alone; one or two that need not are not rounded, which costs no time.
 bool rounds_rows(const Site &site, const Gemm &g, const Constant *b) {
   constexpr int64_t least_rows = 3, least_side = 64;
   return site.weights == WeightType::bfloat16 && b && b->forms && g.stride_b == 0 && !g.trans_a &&
@@ -356,15 +354,16 @@ std::unique_ptr<Kernel> product(const Site &site, const Gemm &given, int64_t sli
     return kernels::blocked_gemm(g, slices, b);
   }
   at.weights = thresholds(site.cutting).narrowed(site.weights, rows, g.n, g.k);
-  at.math = site.math;
-  at.tiles = site.allows("amx_gemm");
+  at.tiles = tile_products(site, "amx_gemm", g.m, g.n, g.k);
   return choose<Product>(site, products(), at);
 }
 
 std::vector<Price> product_prices(const Gemm &given, bool constant, cpu::Type type) {
   const Gemm g = kernels::dense(given);
   const Constant b{nullptr};
-  return prices<Product>(products(), product_at(g, 1, constant ? &b : nullptr, thresholds(type).products));
+  Product at = product_at(g, 1, constant ? &b : nullptr, thresholds(type).products);
+  at.tiles = tile_products({}, "amx_gemm", g.m, g.n, g.k);
+  return prices<Product>(products(), at);
 }
 
 std::unique_ptr<Kernel> product_by_item(const Site &site, const Gemm &given, std::span<const BatchAxis> axes,

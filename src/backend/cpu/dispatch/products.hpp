@@ -4,6 +4,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "backend/cpu/dispatch/choose.hpp"
@@ -23,6 +24,10 @@ std::unique_ptr<kernels::Kernel> product(const Site &site, const kernels::Gemm &
 
 // What product() takes the first of, on a processor of this type, where nothing is switched off.
 std::vector<Price> product_prices(const kernels::Gemm &g, bool constant, cpu::Type type);
+
+// How many products of parts (kernels/gemm/amx_gemm.hpp) make a product of m x k by k x n in the kernel of this name; 0
+// where that is switched off, the processor has no tiles, or it is too small for them.
+int tile_products(const Site &site, std::string_view kernel, int64_t m, int64_t n, int64_t k);
 
 // An axis of a batch: its length, and how far each side moves along it (0 = broadcast).
 struct BatchAxis {

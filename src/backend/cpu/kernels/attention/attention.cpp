@@ -4,9 +4,10 @@
 
 #include <algorithm>
 
-#include "base/checked.hpp"
+#include "backend/cpu/kernels/gemm/amx_gemm.hpp"
 #include "backend/cpu/kernels/gemm/small_gemm.hpp"
 #include "backend/cpu/kernels/movement/movement.hpp"
+#include "base/checked.hpp"
 
 #ifndef DL4_KERNELS_ATTENTION_WEIGHTS
 #define DL4_KERNELS_ATTENTION_WEIGHTS
@@ -216,29 +217,66 @@ void weigh(const AttentionSizes &s, const float *weights, int64_t keys, int64_t 
   }
 }
 
+// Columns of x [n, width] as rows in tiles; room: for 16 of them.
+void lay_turned(const float *x, int64_t n, int64_t width, int64_t row, float *room, TileRows &to) {
+  to.k = n, to.fit = true;
+  for (int64_t i = 0; i < width; i += tile_rows) {
+    const int64_t dims[2] = {std::min(tile_rows, width - i), n}, from[2] = {1, row}, side_by_side[2] = {n, 1};
+    copy_strided(sizeof(float), 2, dims, x + i, from, room, side_by_side);
+    to.fit &= lay_tile_rows(dims[0], n, room, n, to.words + tile_words(i, n));
+  }
+}
+
+int64_t turned_floats(const AttentionSizes &s) {
+  return checked_mul(block, s.tiles ? std::max(s.depth, s.width) : s.depth);
+}
+
 }  // namespace
 
-// Queries turned, scores, and two facts of each query; for the gradient dy turned and the scores' gradient as well.
+// Queries turned, scores, and two facts of each query; for the gradient dy turned and the scores' gradient as well. By
+// tiles also keys and values, also turned ones, and what they are multiplied with.
 int64_t attention_forward_scratch(const AttentionSizes &s) {
-  return checked_mul(block, checked_add(s.depth, s.keys, 2));
+  const int64_t floats = checked_add(turned_floats(s), checked_mul(block, checked_add(s.keys, 2)));
+  if (!s.tiles) return floats;
+  return checked_add(floats, tile_words(s.keys, s.depth), tile_words(s.width, s.keys),
+                     tile_words(block, std::max(s.keys, s.depth)));
 }
 int64_t attention_backward_scratch(const AttentionSizes &s) {
-  return checked_mul(block, checked_add(s.depth, s.width, s.keys, s.keys, 2));
+  const int64_t floats = checked_mul(block, checked_add(s.depth, s.width, s.keys, s.keys, 2));
+  if (!s.tiles) return floats;
+  return checked_add(floats, tile_words(s.keys, s.depth), tile_words(s.depth, s.keys), tile_words(s.keys, s.width),
+                     checked_add(tile_words(s.keys, block), tile_words(block, std::max({s.keys, s.depth, s.width}))));
 }
 
 void attention_forward(const AttentionSizes &s, const AttentionForward &f, int64_t begin, int64_t end,
                        float *scratch) noexcept {
-  float *turned = scratch, *scores = turned + block * s.depth, *max = scores + block * s.keys, *sum = max + block;
+  float *turned = scratch, *scores = turned + turned_floats(s), *max = scores + block * s.keys, *sum = max + block;
+  TileRows k_rows{s.tiles}, v_columns{s.tiles};
+  uint32_t *room = nullptr;
+  if (s.tiles) {
+    const int64_t seen = keys_for(s, begin, end - begin);
+    k_rows.words = reinterpret_cast<uint32_t *>(sum + block);
+    v_columns.words = k_rows.words + tile_words(s.keys, s.depth);
+    room = v_columns.words + tile_words(s.width, s.keys);
+    k_rows.lay(seen, s.depth, f.k, s.k_row);
+    if (f.y) lay_turned(f.v, seen, s.width, s.v_row, scores, v_columns);
+  }
   for (int64_t t = begin; t < end; t += block) {
     const int64_t cols = std::min(block, end - t), keys = keys_for(s, t, cols);
     turn(f.q + t * s.q_row, cols, s.depth, s.q_row, s.scale, turned);
-    small_gemm(keys, cols, s.depth, f.k, s.k_row, turned, block, nullptr, 0, scores, block);
+    if (!k_rows.multiply(keys, cols, s.depth, turned, block, room, false, scores, block))
+      small_gemm(keys, cols, s.depth, f.k, s.k_row, turned, block, nullptr, 0, scores, block);
     HWY_DYNAMIC_DISPATCH(attention_weights)({scores, keys, cols, f.mask, s.causal ? t + 1 : s.keys}, max, sum);
     if (f.max) std::copy_n(max, cols, f.max + t);
     if (f.sum) std::copy_n(sum, cols, f.sum + t);
     if (!f.y) continue;
     float *y = f.y + t * s.y_row;
-    weigh(s, scores, keys, t, cols, f.v, y);
+    if (v_columns.multiply(s.width, cols, keys, scores, block, room, false, turned, block)) {
+      const int64_t dims[2] = {cols, s.width}, from[2] = {1, block}, to[2] = {s.y_row, 1};
+      copy_strided(sizeof(float), 2, dims, turned, from, y, to);
+    } else {
+      weigh(s, scores, keys, t, cols, f.v, y);
+    }
     for (int64_t i = 0; i < cols; ++i) sum[i] = sum[i] == 0 ? 0 : 1 / sum[i];
     HWY_DYNAMIC_DISPATCH(scale_rows)(y, cols, s.width, s.y_row, sum);
   }
@@ -247,21 +285,47 @@ void attention_forward(const AttentionSizes &s, const AttentionForward &f, int64
 void attention_backward(const AttentionSizes &s, const AttentionBackward &b, float *scratch) noexcept {
   float *q_turned = scratch, *dy_turned = q_turned + block * s.depth, *weights = dy_turned + block * s.width,
         *diffs = weights + block * s.keys, *max = diffs + block * s.keys, *inverse = max + block;
+  TileRows k_rows{s.tiles}, k_columns{s.tiles}, v_rows{s.tiles}, of_keys{s.tiles};
+  uint32_t *room = nullptr;
+  if (s.tiles) {
+    k_rows.words = reinterpret_cast<uint32_t *>(inverse + block);
+    k_columns.words = k_rows.words + tile_words(s.keys, s.depth);
+    v_rows.words = k_columns.words + tile_words(s.depth, s.keys);
+    of_keys.words = v_rows.words + tile_words(s.keys, s.width);
+    room = of_keys.words + tile_words(s.keys, block);
+    k_rows.lay(s.keys, s.depth, b.k, s.k_row);
+    v_rows.lay(s.keys, s.width, b.v, s.v_row);
+    if (b.dq) lay_turned(b.k, s.keys, s.depth, s.k_row, weights, k_columns);
+  }
   for (int64_t t = 0; t < s.queries; t += block) {
     const int64_t cols = std::min(block, s.queries - t), keys = keys_for(s, t, cols);
     const float *q = b.q + t * s.q_row, *dy = b.dy + t * s.y_row;
     turn(q, cols, s.depth, s.q_row, s.scale, q_turned);
     turn(dy, cols, s.width, s.y_row, 1, dy_turned);
-    small_gemm(keys, cols, s.depth, b.k, s.k_row, q_turned, block, nullptr, 0, weights, block);
-    small_gemm(keys, cols, s.width, b.v, s.v_row, dy_turned, block, nullptr, 0, diffs, block);
+    if (!k_rows.multiply(keys, cols, s.depth, q_turned, block, room, false, weights, block))
+      small_gemm(keys, cols, s.depth, b.k, s.k_row, q_turned, block, nullptr, 0, weights, block);
+    if (!v_rows.multiply(keys, cols, s.width, dy_turned, block, room, false, diffs, block))
+      small_gemm(keys, cols, s.width, b.v, s.v_row, dy_turned, block, nullptr, 0, diffs, block);
     std::copy_n(b.max + t, cols, max);
     for (int64_t i = 0; i < cols; ++i) inverse[i] = b.sum[t + i] == 0 ? 0 : 1 / b.sum[t + i];
     HWY_DYNAMIC_DISPATCH(attention_weights_grad)
     ({weights, keys, cols, b.mask, s.causal ? t + 1 : s.keys}, max, inverse, s.scale, diffs);
-    if (b.dv) small_gemm(keys, s.width, cols, weights, block, dy, s.y_row, b.dv, s.v_row, b.dv, s.v_row);
-    if (b.dk) small_gemm(keys, s.depth, cols, diffs, block, q, s.q_row, b.dk, s.k_row, b.dk, s.k_row);
+    // What each key gets from these queries.
+    auto give = [&](const float *from, int64_t n, const float *x, int64_t x_row, float *d, int64_t d_row) {
+      if (s.tiles) of_keys.lay(keys, cols, from, block);
+      if (!of_keys.multiply(keys, n, cols, x, x_row, room, true, d, d_row))
+        small_gemm(keys, n, cols, from, block, x, x_row, d, d_row, d, d_row);
+    };
+    if (b.dv) give(weights, s.width, dy, s.y_row, b.dv, s.v_row);
+    if (b.dk) give(diffs, s.depth, q, s.q_row, b.dk, s.k_row);
     float *dq = b.dq ? b.dq + t * s.q_row : nullptr;
-    if (dq) small_gemm_at(cols, s.depth, keys, diffs, block, b.k, s.k_row, dq, s.q_row, dq, s.q_row);
+    if (!dq) continue;
+    if (k_columns.multiply(s.depth, cols, keys, diffs, block, room, false, q_turned, block)) {
+      for (int64_t i = 0; i < cols; ++i)
+        for (int64_t j = 0; j < s.depth; ++j) dq[i * s.q_row + j] += q_turned[j * block + i];
+    } else {
+      small_gemm_at(cols, s.depth, keys, diffs, block, b.k, s.k_row, dq, s.q_row, dq, s.q_row);
+    }
   }
 }
 

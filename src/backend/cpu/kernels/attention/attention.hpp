@@ -10,6 +10,7 @@ struct AttentionSizes {
   bool causal;                          // query t sees keys up to t
   float scale = 1;                      // of the scores
   int64_t q_row = depth, k_row = depth, v_row = width, y_row = width;  // from one row to the next
+  int tiles = 0;  // its products are those of so many products of parts (gemm/amx_gemm.hpp)
 };
 
 // Queries are processed in blocks of this many, counted from the first.

@@ -9,7 +9,7 @@
 
 namespace dl4::kernels {
 
-std::unique_ptr<Kernel> blocked_conv_weights(const Conv &c, int64_t slices) {
+std::unique_ptr<Kernel> blocked_conv_weights(const Conv &c, int64_t slices, int tiles) {
   constexpr int64_t most_k = 512;
   if (c.is_empty()) return nullptr;
   const int64_t out = c.oc / c.groups, pixels = checked_mul(c.n, c.od, c.oh, c.ow);
@@ -17,7 +17,8 @@ std::unique_ptr<Kernel> blocked_conv_weights(const Conv &c, int64_t slices) {
   // A slice of filters lays out all windows: it is better to share these.
   const bool by_taps = g.n >= checked_mul(slices, packed_panel);
   const GemmCut cut = kernels::cut(g, slices, by_taps ? g.m + 1 : 4, 1, packed_panel);
-  const Blocks most(g.m, g.n, g.k, most_k);
+  const LaidProduct how(c.bfloat16, tiles);
+  const Blocks most = how.blocks(g.m, g.n, g.k, most_k);
   int64_t widest = 0;  // numbers of a slice's sums
   for (int64_t s = 0; s < cut.slices; ++s) {
     const GemmPart p = cut.part_of(g, s);
@@ -25,13 +26,15 @@ std::unique_ptr<Kernel> blocked_conv_weights(const Conv &c, int64_t slices) {
   }
   const int64_t a_floats = round_up(most.a_floats(), 16), b_floats = round_up(most.b_floats(), 16);
   const int64_t row_floats = round_up(most.cols, 16);
-  const LaidProduct multiply{c.bfloat16};
-  const int64_t each = round_up(checked_add(a_floats, b_floats, row_floats, widest), 16);
+  widest = round_up(widest, 16);
+  const int64_t each = checked_add(a_floats, b_floats, row_floats, checked_add(widest, how.words(most)));
   auto run = [=](int64_t slice, const Run &r) noexcept {
     const GemmPart p = cut.part_of(g, slice);
     const float *src = r.in<float>(0), *diff_dst = r.in<float>(1);
     float *const room = static_cast<float *>(r.scratch) + slice * each, *const panels = room + a_floats;
     float *const window = panels + b_floats, *const sums = window + row_floats;
+    LaidProduct multiply = how;
+    multiply.lie_at(sums + widest, most);
     if (float *diff_bias = c.bias ? r.out<float>(1) : nullptr) {
       const auto [first, last] = part(c.oc, cut.slices, slice, 16);
       if (first < last) reduce(Reduce::sum, diff_dst + first, diff_bias + first, 1, pixels, last - first, c.oc);
@@ -68,8 +71,7 @@ std::unique_ptr<Kernel> blocked_conv_weights(const Conv &c, int64_t slices) {
       copy_strided(sizeof(float), 2, dims, sums, across, r.out<float>(0) + p.col0 * c.oc + item * out + p.row0, to);
     }
   };
-  return make_kernel(c.bfloat16 ? "bf16_conv_weights" : "blocked_conv_weights", cut.slices, run,
-                     checked_mul(cut.slices, each, 4));
+  return make_kernel(how.name("conv_weights"), cut.slices, run, checked_mul(cut.slices, each, 4));
 }
 
 }  // namespace dl4::kernels

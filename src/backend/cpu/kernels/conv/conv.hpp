@@ -66,8 +66,10 @@ std::unique_ptr<Kernel> winograd_conv(const Conv &conv, int64_t slices, const Co
 std::unique_ptr<Kernel> packed_conv(const Conv &conv, int64_t slices, const Constant *weights);
 // For each channel by itself, of any geometry; the gradients below.
 std::unique_ptr<Kernel> channels_conv(const Conv &conv, int64_t slices);
-// For any geometry.
-std::unique_ptr<Kernel> blocked_conv(const Conv &conv, int64_t slices, const Constant *weights = nullptr);
+// For any geometry. tiles, here and below: how many products of parts make it (gemm/amx_gemm.hpp); then nullptr for
+// constant weights that do not fit.
+std::unique_ptr<Kernel> blocked_conv(const Conv &conv, int64_t slices, const Constant *weights = nullptr,
+                                     int tiles = 0);
 // For images whose windows' rows are whole quads of numbers, without groups and dilation along rows, with constant
 // weights kept in int8. The source becomes integers by image: round(x * 127 / max |x|), as NarrowWeights says of a row.
 bool is_for_narrow(const Conv &c);
@@ -83,7 +85,8 @@ std::unique_ptr<Kernel> winograd_conv_data(const Conv &conv, int64_t slices, con
 std::optional<Conv> turned(const Conv &conv);
 std::unique_ptr<Kernel> turned_conv_data(const Conv &conv, int64_t slices);
 std::unique_ptr<Kernel> channels_conv_data(const Conv &conv, int64_t slices);
-std::unique_ptr<Kernel> blocked_conv_data(const Conv &conv, int64_t slices, const Constant *weights = nullptr);
+std::unique_ptr<Kernel> blocked_conv_data(const Conv &conv, int64_t slices, const Constant *weights = nullptr,
+                                          int tiles = 0);
 std::unique_ptr<Kernel> reference_conv_data(const Conv &conv, int64_t slices);
 
 // The gradient by the weights. Arguments: src, diff_dst, diff_weights, diff_bias (only if `bias`; both may not be
@@ -93,7 +96,7 @@ std::unique_ptr<Kernel> dnnl_conv_weights(const Conv &conv, int64_t slices);
 // For images, without groups and dilation along rows.
 std::unique_ptr<Kernel> direct_conv_weights(const Conv &conv, int64_t slices);
 std::unique_ptr<Kernel> channels_conv_weights(const Conv &conv, int64_t slices);
-std::unique_ptr<Kernel> blocked_conv_weights(const Conv &conv, int64_t slices);
+std::unique_ptr<Kernel> blocked_conv_weights(const Conv &conv, int64_t slices, int tiles = 0);
 std::unique_ptr<Kernel> reference_conv_weights(const Conv &conv, int64_t slices);
 
 }  // namespace dl4::kernels

@@ -3,11 +3,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
-#include "backend/cpu/kernels/gemm/by_blocks.hpp"
-#include "backend/cpu/kernels/gemm/gemm_cut.hpp"
-#include "backend/cpu/kernels/gemm/small_gemm.hpp"
-#include "backend/cpu/kernels/movement/movement.hpp"
+#include "base/checked.hpp"
 #include "base/cpu.hpp"
 
 #if defined(__x86_64__)
@@ -17,10 +15,10 @@
 namespace dl4::kernels {
 
 // A tile has 16 rows of 16 words; a word is two bfloat16, of A two k of a row, of B two k of a column.
-inline constexpr int64_t tile_rows = 16, tile_ks = 32, tile_words = 256;
+inline constexpr int64_t one_tile = 256;
 inline constexpr int64_t tile_parts = 3;
 // The parts of one tile, one after the other.
-inline constexpr int64_t place_words = tile_parts * tile_words;
+inline constexpr int64_t place_words = tile_parts * one_tile;
 
 inline int64_t tiles_of(int64_t n) { return (n + tile_rows - 1) / tile_rows; }
 inline int64_t steps_of(int64_t k) { return (k + tile_ks - 1) / tile_ks; }
@@ -61,7 +59,7 @@ HWY_INLINE VU without_sign(V v) { return hn::And(hn::BitCast(DU(), v), hn::Set(D
 }  // namespace
 
 // Rows of A as tiles: [rows in tiles, k in steps, part, row, word]. Whether they fit.
-bool lay_tile_rows(int64_t m, int64_t k, const float *a, int64_t lda, uint32_t *to) {
+bool lay_rows(int64_t m, int64_t k, const float *a, int64_t lda, uint32_t *to) {
   const hn::Repartition<uint16_t, D> du16;
   const int64_t steps = steps_of(k);
   VU worst = hn::Set(DU(), 127 << 23);
@@ -80,7 +78,7 @@ bool lay_tile_rows(int64_t m, int64_t k, const float *a, int64_t lda, uint32_t *
         DL4_UNROLL
         for (int64_t p = 0; p < tile_parts; ++p)
           hn::StoreU(hn::BitCast(DU(), hn::ConcatOdd(du16, hn::BitCast(du16, high[p]), hn::BitCast(du16, low[p]))),
-                     DU(), row + p * tile_words + l / 2);
+                     DU(), row + p * one_tile + l / 2);
       }
     worst = hn::MaxOfLanes(DU(), largest);
     all = all && fit(worst);
@@ -89,7 +87,7 @@ bool lay_tile_rows(int64_t m, int64_t k, const float *a, int64_t lda, uint32_t *
 }
 
 // Columns of B as tiles: [columns in tiles, k in steps, part, pair of k, word]. Whether they fit.
-bool lay_tile_columns(int64_t k, int64_t n, const float *b, int64_t ldb, uint32_t *to) {
+bool lay_columns(int64_t k, int64_t n, const float *b, int64_t ldb, uint32_t *to) {
   bool all = true;
   const int64_t steps = steps_of(k);
   for (int64_t j = 0; j < tiles_of(n) * tile_rows; j += lanes) {
@@ -105,7 +103,7 @@ bool lay_tile_columns(int64_t k, int64_t n, const float *b, int64_t ldb, uint32_
       uint32_t *pair = column + l / tile_ks * place_words + l % tile_ks * 8;
       DL4_UNROLL
       for (int64_t p = 0; p < tile_parts; ++p)
-        hn::StoreU(hn::Or(odd[p], hn::ShiftRight<16>(even[p])), DU(), pair + p * tile_words);
+        hn::StoreU(hn::Or(odd[p], hn::ShiftRight<16>(even[p])), DU(), pair + p * one_tile);
     }
     all = all && fit(largest);
   }
@@ -118,8 +116,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace dl4::kernels {
 
-HWY_EXPORT(lay_tile_rows);
-HWY_EXPORT(lay_tile_columns);
+HWY_EXPORT(lay_rows);
+HWY_EXPORT(lay_columns);
 
 namespace {
 
@@ -177,7 +175,7 @@ DL4_TILES void multiply_tiles(const TileProduct &p) noexcept {
     const int64_t at = s * place_words;
     DL4_UNROLL
     for (int q = most_tile_products - count; q < most_tile_products; ++q) {
-      const int64_t part_a = at + products[q].a * tile_words, part_b = at + products[q].b * tile_words;
+      const int64_t part_a = at + products[q].a * one_tile, part_b = at + products[q].b * one_tile;
       DL4_TILE_LOAD(4, p.a[0] + part_a, row);
       DL4_TILE_LOAD(6, p.b[0] + part_b, row);
       DL4_TILE_MULTIPLY(0, 4, 6);
@@ -198,27 +196,31 @@ DL4_TILES void multiply_tiles(const TileProduct &p) noexcept {
   if (down && right) DL4_TILE_STORE(3, p.c[1][1], p.step[1][1]);
 }
 
-using MultiplyTiles = void (*)(const TileProduct &) noexcept;
+}  // namespace
 
-// C [m, n] = A B (+ C) of laid out sides; from one tile of B's columns to the next there are b_apart words.
-void multiply_blocks(MultiplyTiles multiply, int64_t m, int64_t n, int64_t steps, const uint32_t *a, const uint32_t *b,
-                     int64_t b_apart, bool add, float *c, int64_t ldc) noexcept {
-  alignas(64) float edge[4][tile_words];  // what a tile of C would hold beyond its rows and columns
-  const int64_t a_apart = steps * place_words;
+void tile_gemm(const TileGemm &g) noexcept {
+  const auto multiply = g.products == most_tile_products ? multiply_tiles<most_tile_products>
+                        : g.products == 1                ? multiply_tiles<1>
+                                                         : multiply_tiles<3>;
+  const int64_t m = g.m, n = g.n, ldc = g.ldc;
+  const bool add = g.add;
+  const int64_t steps = steps_of(g.k), a_apart = steps_of(g.a_k) * place_words, b_apart = steps_of(g.b_k) * place_words;
+  configure_tiles();
+  alignas(64) float edge[4][one_tile];  // what a tile of C would hold beyond its rows and columns
   for (int64_t i = 0; i < m; i += 2 * tile_rows)
     for (int64_t j = 0; j < n; j += 2 * tile_rows) {
       TileProduct p{{}, {}, steps, {}, {}, add};
       for (int64_t t = 0; t < 2; ++t) {
         const int64_t row = i + t * tile_rows, col = j + t * tile_rows;
-        p.a[t] = row < m ? a + row / tile_rows * a_apart : nullptr;
-        p.b[t] = col < n ? b + col / tile_rows * b_apart : nullptr;
+        p.a[t] = row < m ? g.a + row / tile_rows * a_apart : nullptr;
+        p.b[t] = col < n ? g.b + col / tile_rows * b_apart : nullptr;
       }
       const auto each = [&](auto whole, auto part) {
         for (int64_t q = 0; q < 4; ++q) {
           const int64_t row = i + q / 2 * tile_rows, col = j + q % 2 * tile_rows;
           if (row >= m || col >= n) continue;
           const int64_t rows = std::min(tile_rows, m - row), cols = std::min(tile_rows, n - col);
-          float *to = c + row * ldc + col;
+          float *to = g.c + row * ldc + col;
           if (rows == tile_rows && cols == tile_rows)
             whole(q, to);
           else
@@ -245,118 +247,30 @@ void multiply_blocks(MultiplyTiles multiply, int64_t m, int64_t n, int64_t steps
                std::memcpy(to + r * ldc, edge[q] + r * 16, static_cast<size_t>(cols) * sizeof(float));
            });
     }
+  release_tiles();
 }
 
-// So many steps of k that two tiles of A's rows stay in the first cache while B goes by.
-constexpr int64_t most_k = 4 * tile_ks;
-
-int64_t words_of(int64_t rows, int64_t k) { return checked_mul(tiles_of(rows), steps_of(k), place_words); }
-
-// What is stored [n, m], as [m, n].
-void turn(int64_t m, int64_t n, const float *from, int64_t ld, float *turned) {
-  const int64_t dims[2] = {m, n}, across[2] = {1, ld}, to[2] = {n, 1};
-  copy_strided(sizeof(float), 2, dims, from, across, turned, to);
+int64_t tile_words(int64_t rows, int64_t k) { return checked_mul(tiles_of(rows), steps_of(k), place_words); }
+bool lay_tile_rows(int64_t m, int64_t k, const float *a, int64_t lda, uint32_t *to) noexcept {
+  return HWY_DYNAMIC_DISPATCH(lay_rows)(m, k, a, lda, to);
+}
+bool lay_tile_columns(int64_t k, int64_t n, const float *b, int64_t ldb, uint32_t *to) noexcept {
+  return HWY_DYNAMIC_DISPATCH(lay_columns)(k, n, b, ldb, to);
 }
 
-struct TileColumns : Packed {
-  Tensor words;
-  bool fit = true;
-};
-
-// A constant B, all of it.
-std::shared_ptr<const TileColumns> tile_columns(const Gemm &g, const Constant &b) {
-  auto form = b.packed(text("tiles ", g.k, 'x', g.n, ' ', g.ldb, g.trans_b ? " transposed" : ""), [&] {
-    auto columns = std::make_shared<TileColumns>();
-    columns->words = make_tensor(DType::i32, {words_of(g.n, g.k)});
-    columns->bytes = columns->words.bytes();
-    const float *from = b.data;
-    int64_t ldb = g.ldb;
-    Tensor turned;
-    if (g.trans_b) {
-      turned = make_tensor(DType::f32, {g.k, g.n});
-      turn(g.k, g.n, b.data, g.ldb, turned.as<float>());
-      from = turned.as<float>(), ldb = g.n;
-    }
-    columns->fit = HWY_DYNAMIC_DISPATCH(lay_tile_columns)(g.k, g.n, from, ldb, columns->words.as<uint32_t>());
-    return columns;
-  });
-  return std::static_pointer_cast<const TileColumns>(form);
+bool TileRows::multiply(int64_t m, int64_t n, int64_t numbers, const float *b, int64_t ldb, uint32_t *room, bool add,
+                        float *c, int64_t ldc) const noexcept {
+  if (!fit || !lay_tile_columns(numbers, n, b, ldb, room)) return false;
+  tile_gemm({products, m, n, numbers, words, room, k, numbers, add, c, ldc});
+  return true;
 }
 
-}  // namespace
-
-std::unique_ptr<Kernel> amx_gemm(const Gemm &given, int64_t slices, const Constant *constant, int count) {
-  const MultiplyTiles by = count == most_tile_products ? multiply_tiles<most_tile_products>
-                           : count == 1                ? multiply_tiles<1>
-                                                       : multiply_tiles<3>;
-  Gemm g = dense(given);
-  if (g.k <= 0 || g.by_row || (g.trans_a && g.trans_b)) return nullptr;
-  std::shared_ptr<const TileColumns> columns;
-  if (constant) {
-    columns = tile_columns(g, *constant);
-    if (!columns->fit) return nullptr;
-  }
-  const GemmCut cut = kernels::cut(g, slices, 2 * tile_rows, 2 * tile_rows, 2 * tile_rows);
-  Blocks most(g.m, g.n, g.k, most_k);
-  most.ks = std::min(g.k, most_k);
-  most.rows = std::min<int64_t>(g.m, 512);
-  // Transposed sides are turned first, block by block.
-  const int64_t a_words = words_of(most.rows, most.ks), b_words = columns ? 0 : words_of(most.cols, most.ks);
-  const int64_t turned = std::max(g.trans_a ? checked_mul(most.rows, most.ks) : 0,
-                                  g.trans_b && !columns ? checked_mul(most.cols, most.ks) : 0);
-  const int64_t each = round_up(checked_add(checked_add(a_words, b_words), turned), 16);
-  auto run = [=](int64_t slice, const Run &r) noexcept {
-    const GemmPart p = cut.part_of(g, slice);
-    if (p.rows() == 0 || p.cols() == 0) return;
-    uint32_t *const rows = static_cast<uint32_t *>(r.scratch) + slice * each, *const cols = rows + a_words;
-    float *const room = reinterpret_cast<float *>(cols + b_words);
-    const float *bias = g.bias ? r.in<float>(2) : nullptr;
-    const auto small = g.trans_a ? small_gemm_at : g.trans_b ? small_gemm_bt : small_gemm;
-    configure_tiles();
-    for (int64_t item = p.item0; item < p.item1; ++item) {
-      const float *a = r.in<float>(0) + item * g.stride_a, *b = r.in<float>(1) + item * g.stride_b;
-      float *c = r.out<float>(0) + item * g.stride_c;
-      bool rows_fit = true, cols_fit = true;
-      const auto in_room = [&](int64_t m, int64_t n, const float *from, int64_t ld) {
-        turn(m, n, from, ld, room);
-        return room;
-      };
-      const auto a_at = [&](int64_t i, int64_t l) { return a + (g.trans_a ? l * g.lda + i : i * g.lda + l); };
-      const auto b_at = [&](int64_t l, int64_t j) { return b + (g.trans_b ? j * g.ldb + l : l * g.ldb + j); };
-      auto lay_b = [&](int64_t j, int64_t n, int64_t l, int64_t ks) {
-        if (columns) return;
-        const float *from = g.trans_b ? in_room(ks, n, b_at(l, j), g.ldb) : b_at(l, j);
-        cols_fit = HWY_DYNAMIC_DISPATCH(lay_tile_columns)(ks, n, from, g.trans_b ? n : g.ldb, cols);
-      };
-      auto lay_a = [&](int64_t i, int64_t m, int64_t l, int64_t ks) {
-        const float *from = g.trans_a ? in_room(m, ks, a_at(i, l), g.lda) : a_at(i, l);
-        rows_fit = HWY_DYNAMIC_DISPATCH(lay_tile_rows)(m, ks, from, g.trans_a ? ks : g.lda, rows);
-      };
-      auto multiply = [&](int64_t i, int64_t m, int64_t j, int64_t n, int64_t l, int64_t ks) {
-        float *to = c + i * g.ldc + j;
-        if (l == 0 && bias) fill(bias + j, to, m, n, g.ldc);
-        const bool add = l > 0 || bias;
-        if (rows_fit && cols_fit) {
-          const uint32_t *from = cols;
-          int64_t apart = steps_of(ks) * place_words;
-          if (columns) {
-            apart = steps_of(g.k) * place_words;
-            from = columns->words.as<uint32_t>() + j / tile_rows * apart + l / tile_ks * place_words;
-          }
-          multiply_blocks(by, m, n, steps_of(ks), rows, from, apart, add, to, g.ldc);
-        } else {
-          small(m, n, ks, a_at(i, l), g.lda, b_at(l, j), g.ldb, add ? to : nullptr, g.ldc, to, g.ldc);
-        }
-        if (l + ks == g.k && g.epilogue) g.epilogue(to, m, n, g.ldc);
-      };
-      by_blocks(most, {p.row0, p.row1}, {p.col0, p.col1}, g.k, lay_a, lay_b, multiply);
-    }
-    release_tiles();
-  };
-  return make_kernel("amx_gemm", cut.slices, run, checked_mul(cut.slices, each, 4));
+namespace {
+std::optional<bool> pretended;
 }
-
+void pretend_tiles(bool has) noexcept { pretended = has; }
 bool has_tiles() noexcept {
+  if (pretended) return *pretended;
   static const bool found = cpu::may_use_tiles();
   return found;
 }
@@ -368,7 +282,16 @@ bool has_tiles() noexcept {
 
 namespace dl4::kernels {
 
-std::unique_ptr<Kernel> amx_gemm(const Gemm &, int64_t, const Constant *, int) { return nullptr; }
+// Nothing asks for these without has_tiles().
+int64_t tile_words(int64_t, int64_t) { return 0; }
+bool lay_tile_rows(int64_t, int64_t, const float *, int64_t, uint32_t *) noexcept { return false; }
+bool lay_tile_columns(int64_t, int64_t, const float *, int64_t, uint32_t *) noexcept { return false; }
+void tile_gemm(const TileGemm &) noexcept {}
+bool TileRows::multiply(int64_t, int64_t, int64_t, const float *, int64_t, uint32_t *, bool, float *,
+                        int64_t) const noexcept {
+  return false;
+}
+void pretend_tiles(bool) noexcept {}
 bool has_tiles() noexcept { return false; }
 
 }  // namespace dl4::kernels

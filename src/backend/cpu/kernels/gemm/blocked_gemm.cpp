@@ -44,38 +44,49 @@ std::shared_ptr<const Packed> rounded_panels(const Gemm &g, const Constant &b) {
 
 }  // namespace
 
-std::unique_ptr<Kernel> blocked_gemm(const Gemm &given, int64_t slices, const Constant *constant) {
+std::unique_ptr<Kernel> blocked_gemm(const Gemm &given, int64_t slices, const Constant *constant, int tiles) {
   constexpr int64_t most_k = 1024, page_floats = 1024, few_rows = 8;
-  const Gemm g = dense(given);
+  Gemm g = dense(given);
   if (g.k <= 0) return nullptr;
+  const LaidProduct how(g.bfloat16, tiles);
+  if (tiles) g.epilogue.relu = false;
   // A slice of rows lays out all of B, so it has many of them.
-  const GemmCut cut = kernels::cut(g, slices, 64, 12, packed_panel);
-  Blocks most(g.m, g.n, g.k, most_k);
+  const GemmCut cut = kernels::cut(g, slices, 64, tiles ? tile_rows : 12, packed_panel);
+  Blocks most = how.blocks(g.m, g.n, g.k, most_k);
   std::shared_ptr<const Packed> form;
   const int64_t words = (g.k + 1) / 2;
-  if (constant) {
+  auto pack = [=](const float *b, int64_t j, int64_t n, int64_t l, int64_t ks, float *panels) {
+    pack_b(ks, n, b + (g.trans_b ? j * g.ldb + l : l * g.ldb + j), g.ldb, g.trans_b, panels);
+  };
+  if (constant && tiles) {
+    form = how.form(*constant, text(g.k, 'x', g.n, ' ', g.ldb, g.trans_b ? " transposed" : ""), 1, g.k, g.n,
+                    [&](int64_t, float *panels) { pack(constant->data, 0, g.n, 0, g.k, panels); });
+    if (!form) return nullptr;
+  } else if (constant) {
     form = rounded_panels(g, *constant);
     most.cols = round_up(g.n, packed_panel);  // a block of A is laid out once for all of them
   }
   // Rows that begin at one place of a page each push the others out of the first cache.
-  const bool lays_a = g.trans_a || g.bfloat16 || (g.lda % page_floats == 0 && g.m > few_rows);
-  const int64_t a_floats = lays_a ? most.a_floats() : 0;
-  const int64_t each = round_up(checked_add(a_floats, form ? 0 : most.b_floats()), 16);
-  const LaidProduct multiply{g.bfloat16};
+  const bool lays_a = g.trans_a || g.bfloat16 || (!tiles && g.lda % page_floats == 0 && g.m > few_rows);
+  const int64_t a_floats = lays_a ? most.a_floats() : 0, b_floats = form && !tiles ? 0 : round_up(most.b_floats(), 16);
+  const int64_t each = round_up(checked_add(a_floats, b_floats, how.words(most)), 16);
   auto run = [=](int64_t slice, const Run &r) noexcept {
     const GemmPart p = cut.part_of(g, slice);
     float *const room = static_cast<float *>(r.scratch) + slice * each, *const panels = room + a_floats;
+    LaidProduct multiply = how;
+    multiply.lie_at(panels + b_floats, most);
     const float *laid = form ? static_cast<const PackedFloats &>(*form).floats() : nullptr;
     const float *bias = g.bias ? r.in<float>(2) : nullptr;
     for (int64_t item = p.item0; item < p.item1; ++item) {
       const float *a = r.in<float>(0) + item * g.stride_a, *b = r.in<float>(1) + item * g.stride_b;
       float *c = r.out<float>(0) + item * g.stride_c;
       auto lay_b = [&](int64_t j, int64_t n, int64_t l, int64_t ks) {
-        if (laid) return;
-        pack_b(ks, n, b + (g.trans_b ? j * g.ldb + l : l * g.ldb + j), g.ldb, g.trans_b, panels);
+        if (laid) return multiply.take(laid, j, l, g.k);
+        pack(b, j, n, l, ks, panels);
         multiply.panels(ks, n, panels);
       };
       auto lay_a = [&](int64_t i, int64_t m, int64_t l, int64_t ks) {
+        if (tiles && !lays_a) return multiply.tiles_of_rows(m, ks, a + i * g.lda + l, g.lda);
         if (!lays_a) return;
         const int64_t dims[2] = {m, ks}, across[2] = {1, g.lda}, along[2] = {g.lda, 1}, to[2] = {most.lda, 1};
         copy_strided(sizeof(float), 2, dims, a + (g.trans_a ? l * g.lda + i : i * g.lda + l),
@@ -86,17 +97,19 @@ std::unique_ptr<Kernel> blocked_gemm(const Gemm &given, int64_t slices, const Co
                 [&](int64_t i, int64_t m, int64_t j, int64_t n, int64_t l, int64_t ks) {
                   float *to = c + i * g.ldc + j;
                   const bool first = l == 0, last = l + ks == g.k, relu = last && g.epilogue.relu;
+                  if (laid && multiply.falls_back()) pack(b, j, n, l, ks, panels);
                   multiply(m, n, ks, lays_a ? room : a + i * g.lda + l, lays_a ? most.lda : g.lda,
-                           laid ? laid + j * words + l / 2 * packed_panel : panels,
-                           !first ? to
-                           : bias ? bias + j
-                                  : nullptr,
+                           laid && !tiles ? laid + j * words + l / 2 * packed_panel : panels,
+                           !first           ? to
+                           : bias && !tiles ? bias + j
+                                            : nullptr,
                            first ? 0 : g.ldc, to, g.ldc, relu, laid ? words * packed_panel : 0);
+                  if (last && bias && tiles) add_row(bias + j, to, m, n, g.ldc);
                   if (last && g.epilogue && !relu) g.epilogue(to, m, n, g.ldc);
                 });
     }
   };
-  return make_kernel(g.bfloat16 ? "bf16_gemm" : "blocked_gemm", cut.slices, run, checked_mul(cut.slices, each, 4));
+  return make_kernel(how.name("gemm"), cut.slices, run, checked_mul(cut.slices, each, 4));
 }
 
 }  // namespace dl4::kernels

@@ -34,8 +34,9 @@ Gemm dense(const Gemm &g);
 // Each factory cuts into at most `slices` (batch items, else rows, else columns) and returns nullptr where it does not
 // apply. Zero sizes are fine: k == 0 gives the bias, or zeros.
 
-// For k > 0. b: of a rounded product the right-hand side when it is constant.
-std::unique_ptr<Kernel> blocked_gemm(const Gemm &g, int64_t slices, const Constant *b = nullptr);
+// For k > 0. b: of a rounded product, or one by tiles, the right-hand side when it is constant. tiles: how many
+// products of parts make it (amx_gemm.hpp); then nullptr for a constant that does not fit.
+std::unique_ptr<Kernel> blocked_gemm(const Gemm &g, int64_t slices, const Constant *b = nullptr, int tiles = 0);
 
 std::unique_ptr<Kernel> openblas_gemm(const Gemm &g, int64_t slices);
 

@@ -388,9 +388,10 @@ DL4_API int64_t dl4_blob_size(const dl4_blob *b);
  *                          "portable": on every processor too, and with every compiler and C library. It needs fused
  *                          multiply-add and a mode that takes denormal numbers for 0 (AVX2, NEON; else
  *                          DL4_UNSUPPORTED). The sign of a NaN is not covered
- *   math           string  "float32" (default), or "float32x3": a matrix product of 2^24 multiplications or more is the
- *                          sum of three products of bfloat16, with a relative error of about 5e-6; streams are not
- *                          affected. It needs AMX (else DL4_UNSUPPORTED) and is refused with "portable"
+ *   math           string  "float32" (default), or "float32x3": large products (2^24 multiplications, see Sessions:
+ *                          of matrices, convolutions, recurrent inputs, attention) are sums of three products of
+ *                          bfloat16, with a relative error of about 5e-6; streams are not affected. It needs AMX
+ *                          (else DL4_UNSUPPORTED) and is refused with "portable"
  *   emulate_bfloat16 bool  train layers of dtype "mixed_bfloat16" without AVX512_BF16 too: the same products by other
  *                          instructions, more slowly than in float32; default false: DL4_UNSUPPORTED
  *   memory_limit   int     bytes for one load, model, trainer or plan (S2); default: half of the machine's memory, and
@@ -815,11 +816,16 @@ DL4_API DL4_CHECKED dl4_error *dl4_model_check_gradients(const dl4_model *m, dl4
  * Winograd's convolution spreads them over a tile of 2 x 2 pixels, and its larger intermediate numbers may overflow
  * where a direct convolution does not: from 81 * channels * largest |input| * largest |weight| = 3.4e38 on, or an
  * |input| of 8e37, or a |weight| of 1e38 (kernels_off = ["winograd_conv", "winograd_conv_data"] avoids this).
- * On a processor with AMX ("amx_bf16" in the CPU features of dl4_build_info()) a matrix product of 2^24 multiplications
- * or more is the sum of six products of bfloat16: each number is the exact sum of three. The error is below that of
- * multiply-adds, relative to the largest number of each row and column (kernels_off = ["amx_gemm"] avoids this). Before
- * the first such product the library asks Linux for the AMX registers of this process; from then on stacks of signal
- * handlers (sigaltstack) need 8 KiB more.
+ * On a processor with AMX ("amx_bf16" in the CPU features of dl4_build_info()) large products are sums of six products
+ * of bfloat16, as each number is the exact sum of three. The error is below that of multiply-adds, relative to the
+ * largest number of each row and column. Large is [m, k] by [k, n] with m, n and k of 64 or more and m n k of 2^24 or
+ * more: a matrix product, also one of a batch; a convolution and its two gradients, as pixels by window by filters of a
+ * group, where Winograd's is not ahead; a recurrent layer's inputs by their kernel over all steps; queries by keys in
+ * attention and its gradient. Blocks with NaN, infinity, or rows and columns whose largest number is not between 2^-50
+ * and 2^60 are done by multiply-adds. kernels_off = ["amx_gemm", "amx_by_item", "amx_conv", "amx_conv_data",
+ * "amx_conv_weights", "amx_attention", "amx_attention_grad"] avoids all this, and so does "portable". Before the first
+ * such product the library asks Linux for the AMX registers of this process; from then on stacks of signal handlers
+ * (sigaltstack) need 8 KiB more.
  * Threads: any, at once; the threads of the context are shared out between them. */
 
 /* Makes a session.

@@ -52,7 +52,7 @@ struct Three {
       : Three(s, bias, std::make_unique<std::mt19937>(seed)) {}
   std::vector<std::vector<double>> exactly() const { return {d.forward(), d.data(), d.by_weights()}; }
   // tiles: products of parts; 0: multiply-adds.
-  std::vector<Guarded> run(int tiles, bool constant = false) {
+  std::vector<Guarded> run(int tiles, bool constant = false, int64_t slices = 1) {
     std::vector<Guarded> got;
     const auto by = [&](const Kernel &k, std::vector<void *> args, int64_t size) {
       args.push_back(got.emplace_back(size).begin());
@@ -64,9 +64,9 @@ struct Three {
     std::vector<void *> args{d.src.begin(), d.weights.begin()};
     if (c.bias) args.push_back(d.bias.begin());
     got.reserve(3);
-    by(*blocked_conv(c, 1, constant ? &weights : nullptr, tiles), args, d.diff_dst.size());
-    by(*blocked_conv_data(without, 1, nullptr, tiles), {d.diff_dst.begin(), d.weights.begin()}, d.src.size());
-    by(*blocked_conv_weights(without, 1, tiles), {d.src.begin(), d.diff_dst.begin()}, d.weights.size());
+    by(*blocked_conv(c, slices, constant ? &weights : nullptr, tiles), args, d.diff_dst.size());
+    by(*blocked_conv_data(without, slices, nullptr, tiles), {d.diff_dst.begin(), d.weights.begin()}, d.src.size());
+    by(*blocked_conv_weights(without, slices, tiles), {d.src.begin(), d.diff_dst.begin()}, d.weights.size());
     return got;
   }
 
@@ -76,7 +76,7 @@ struct Three {
 
 std::vector<float> floats(const Guarded &g) { return {g.begin(), g.begin() + g.size()}; }
 
-// More windows, numbers of a window and filters than a block has.
+// In any number of slices.
 TEST_F(AmxConv, SumsAreThoseOfTheFormula) {
   const Sizes sizes{"", 1, 9, 7, 32, 64, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1};
   Three three(sizes, 5, true);
@@ -101,8 +101,8 @@ TEST_F(AmxConv, SumsAreThoseOfTheFormula) {
     const auto by_weights = by_formula(
         c.oc, taps, pixels, products, [&](int64_t i, int64_t l) { return diff(l, i); }, window);
     on_every_target([&] {
-      for (bool constant : {false, true}) {
-        const auto got = three.run(products, constant);
+      for (int64_t slices : {1, 3}) {
+        const auto got = three.run(products, slices > 1, slices);
         EXPECT_EQ(bits_of(floats(got[0])), bits_of(forward));
         EXPECT_EQ(bits_of(floats(got[1])), bits_of(by_source));
         std::vector<float> turned;

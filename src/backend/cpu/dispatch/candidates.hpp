@@ -29,6 +29,7 @@ struct ByItem {
   std::span<const BatchAxis> axes;
   int64_t slices;
   double microseconds;
+  int tiles = 0;  // so many products of parts: tile_products()
   DType dtype() const { return g.dtype; }
 };
 // C = A B of one item, C dense.

@@ -224,9 +224,20 @@ std::unique_ptr<Kernel> make_narrow(const Product &p) {
   return narrow(p.g, p.slices, *p.b, type);
 }
 
+// Six products by tiles, each 16 times as fast as multiply-adds, leave 2.6 times; less what it takes to lay the parts
+// out, which small products don't get back. Computed, not measured: no machine that this was tried on had tiles.
+double tile_part(int tiles) { return tiles < kernels::most_tile_products ? 0.35 : 0.55; }
+// By multiply-adds, whatever does them best.
+double by_adds(const Measured &as) {
+  double least = as.packed;
+  for (double other : {as.small, as.openblas, as.dnnl})
+    if (other > 0) least = std::min(least, other);
+  return least;
+}
+
 constexpr Candidate<Product> own_products[] = {
     {"amx_gemm", [](const Product &p) { return p.tiles > 0; },
-     [](const Product &p) { return p.scale * p.as.packed * (p.tiles < kernels::most_tile_products ? 0.35 : 0.55); },
+     [](const Product &p) { return p.scale * by_adds(p.as) * tile_part(p.tiles); },
      [](const Product &p) { return kernels::blocked_gemm(p.g, p.slices, p.b, p.tiles); }},
     {"bfloat16_gemm", is_narrow<WeightType::bfloat16>, narrow_cost, make_narrow<WeightType::bfloat16>},
     {"int8_gemm", is_narrow<WeightType::int8>, narrow_cost, make_narrow<WeightType::int8>},
@@ -248,7 +259,51 @@ std::span<const Candidate<Product>> products() {
   return all;
 }
 
+// The items of a batch, cut into slices.
+struct ItemCut {
+  int64_t items = 1, slices;
+  std::vector<BatchAxis> axes;
+
+  explicit ItemCut(const ByItem &at) : axes(at.axes.begin(), at.axes.end()) {
+    for (const BatchAxis &axis : axes) items = checked_mul(items, axis.size);
+    slices = std::min(at.slices, items);
+  }
+  // f(a, b, c) for those of a slice.
+  template <class F>
+  void each(int64_t slice, const Run &r, const Gemm &g, const F &f) const noexcept {
+    auto [begin, end] = kernels::part(items, slices, slice);
+    for (int64_t item = begin; item < end; ++item) {
+      const float *a = r.in<float>(0), *b = r.in<float>(1);
+      int64_t left = item;
+      for (const BatchAxis &axis : axes) {
+        a += left % axis.size * axis.step_a;
+        b += left % axis.size * axis.step_b;
+        left /= axis.size;
+      }
+      f(a, b, r.out<float>(0) + item * g.m * g.n);
+    }
+  }
+};
+
+std::unique_ptr<Kernel> tiles_by_item(const ByItem &at) {
+  const ItemCut cut(at);
+  Gemm one = at.g;
+  one.batch = 1, one.stride_c = 0;
+  std::shared_ptr<const Kernel> product = kernels::blocked_gemm(one, 1, nullptr, at.tiles);
+  const int64_t each = round_up(product->scratch, 64);
+  auto run = [=](int64_t slice, const Run &r) noexcept {
+    cut.each(slice, r, one, [&](const float *a, const float *b, float *c) {
+      void *args[4] = {const_cast<float *>(a), const_cast<float *>(b), one.bias ? r.args[2] : c, c};
+      product->run(0, {args, one.bias ? 3 : 2, static_cast<std::byte *>(r.scratch) + slice * each, nullptr, r.report});
+    });
+  };
+  return kernels::make_kernel("amx_by_item", cut.slices, run, checked_mul(cut.slices, each));
+}
+
 constexpr Candidate<ByItem> own_products_by_item[] = {
+    {"amx_by_item", [](const ByItem &at) { return at.tiles > 0; },
+     [](const ByItem &at) { return at.microseconds * thresholds().by_item.small * tile_part(at.tiles); },
+     tiles_by_item},
     {"small_by_item", [](const ByItem &at) { return small_multiplies(at.g); },
      [](const ByItem &at) { return at.microseconds * thresholds().by_item.small; },
      [](const ByItem &at) {
@@ -274,31 +329,18 @@ std::span<const Candidate<ByItem>> products_by_item() {
 }  // namespace
 
 std::unique_ptr<Kernel> by_item(const char *name, const ByItem &at, MultiplyItem multiply) {
-  int64_t items = 1;
-  for (const BatchAxis &axis : at.axes) items = checked_mul(items, axis.size);
-  const int64_t slices = std::min(at.slices, items);
-  std::vector<BatchAxis> axes(at.axes.begin(), at.axes.end());
-  return kernels::make_kernel(name, slices, [=, g = at.g](int64_t slice, const Run &r) noexcept {
-    auto [begin, end] = kernels::part(items, slices, slice);
-    for (int64_t item = begin; item < end; ++item) {
-      const float *a = r.in<float>(0), *b = r.in<float>(1), *bias = g.bias ? r.in<float>(2) : nullptr;
-      float *c = r.out<float>(0) + item * g.m * g.n;
-      int64_t left = item;
-      for (const BatchAxis &axis : axes) {
-        a += left % axis.size * axis.step_a;
-        b += left % axis.size * axis.step_b;
-        left /= axis.size;
-      }
+  const ItemCut cut(at);
+  return kernels::make_kernel(name, cut.slices, [cut, multiply, g = at.g](int64_t slice, const Run &r) noexcept {
+    cut.each(slice, r, g, [&](const float *a, const float *b, float *c) {
+      const float *bias = g.bias ? r.in<float>(2) : nullptr;
       multiply(g, a, b, c);
       for (int64_t i = 0; bias && i < g.m; ++i)
         for (int64_t j = 0; j < g.n; ++j) c[i * g.n + j] += bias[j];
       if (g.epilogue) g.epilogue(c, g.m, g.n, g.n);
-    }
+    });
   });
 }
 
-// Six products by tiles, each 16 times as fast as multiply-adds, leave 2.6 times; less what it takes to lay the parts
-// out, which small products don't get back. Computed, not measured: no machine that this was tried on had tiles.
 int tile_products(const Site &site, std::string_view kernel, int64_t m, int64_t n, int64_t k) {
   const bool large = m >= 64 && n >= 64 && k >= 64 && real(m, n, k) >= 1 << 24;
   // The first that may use tiles asks the system for them.
@@ -370,7 +412,8 @@ std::unique_ptr<Kernel> product_by_item(const Site &site, const Gemm &given, std
                                         int64_t slices) {
   Gemm g = given;
   g.by_row = site.cutting.by_row;
-  auto kernel = choose<ByItem>(site, products_by_item(), {g, axes, slices, product_microseconds(g)});
+  const int tiles = g.bfloat16 ? 0 : tile_products(site, "amx_by_item", g.m, g.n, g.k);
+  auto kernel = choose<ByItem>(site, products_by_item(), {g, axes, slices, product_microseconds(g), tiles});
   return g.bfloat16 ? with_rounded(site, std::move(kernel)) : std::move(kernel);
 }
 

@@ -124,6 +124,24 @@ TEST(AmxGemmFormula, ErrorIsNotAboveThatOfMultiplyAdds) {
   EXPECT_LT(three, 5e-6 * size);
 }
 
+// Inputs of recurrent layers: sequences of some steps by the kernels of four gates, and their bias.
+TEST_F(AmxGemm, ErrorOfRecurrentInputsIsNotAboveThatOfMultiplyAdds) {
+  std::mt19937 random(9);
+  const auto any = [&](int64_t first, int64_t last) {
+    return std::uniform_int_distribution<int64_t>(first, last)(random);
+  };
+  for (int shape = 0; shape < 100; ++shape) {
+    Case c({.m = any(1, 8) * any(5, 12), .n = 4 * any(4, 12), .k = any(32, 200), .bias = true}, random);
+    const auto error = [&](const std::unique_ptr<Kernel> &kernel) {
+      std::vector<float> y(c.want.size());
+      EXPECT_EQ(run_kernel(*kernel, {c.a.begin(), c.b.begin(), c.bias.begin(), y.data()}), Fault::none);
+      return mean_square(y.data(), c.want);
+    };
+    const Constant weights{c.b.begin()};
+    EXPECT_LE(error(blocked_gemm(c.g, 1, &weights, 6)), error(blocked_gemm(c.g, 1))) << text(c.g, 1);
+  }
+}
+
 // What has no three normal parts is multiplied as elsewhere.
 TEST_F(AmxGemm, EndsOfTheRange) {
   const float tiny = std::numeric_limits<float>::denorm_min(), most = std::numeric_limits<float>::max();

@@ -131,7 +131,7 @@ const Case cases[] = {
        dl4_context *c;
        return dl4_context_create(R"({"kernels_off": ["winograd"]})", &c);
      }},
-    {"kernel with a space", DL4_INVALID_ARGUMENT, "\"kernels_off\": expected one of \"amx_gemm\"",
+    {"kernel with a space", DL4_INVALID_ARGUMENT, "\"kernels_off\": expected one of \"amx_attention\"",
      [](Bench &) {
        dl4_context *c;
        return dl4_context_create(R"({"kernels_off": ["small_gemm", "small gemm"]})", &c);

@@ -103,7 +103,6 @@ double by_tiles(const ConvAt &at, double laying) {
   return at.microseconds(real(at.c.n, at.c.kd, at.c.kh, at.c.kw, at.c.od, at.c.oh, at.c.ow)) *
          (at.tiles / 16.0 + to_lay * laying);
 }
-bool has_tiles(const ConvAt &at) { return at.tiles > 0; }
 double one_of(int64_t n) { return 1 / static_cast<double>(n); }
 
 // Integers are asked for, and are ahead; four bits would cost too much accuracy for the bytes of a filter.
@@ -113,6 +112,8 @@ bool takes_integers(const ConvAt &at) {
          thresholds().narrowed(kernels::WeightType::int8, checked_mul(at.c.n, at.c.oh, at.c.ow), at.c.oc,
                                checked_mul(at.c.kh, at.c.kw, at.c.c)) == kernels::WeightType::int8;
 }
+
+bool has_tiles(const ConvAt &at) { return at.tiles > 0 && !takes_integers(at); }
 
 constexpr Candidate<ConvAt> own_forward[] = {
     {"int8_conv", takes_integers, [](const ConvAt &at) { return narrow_conv_part() * at.by_dnnl(); },

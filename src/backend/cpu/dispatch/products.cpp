@@ -236,7 +236,7 @@ double by_adds(const Measured &as) {
 }
 
 constexpr Candidate<Product> own_products[] = {
-    {"amx_gemm", [](const Product &p) { return p.tiles > 0; },
+    {"amx_gemm", [](const Product &p) { return p.tiles > 0 && p.weights == WeightType::float32; },
      [](const Product &p) { return p.scale * by_adds(p.as) * tile_part(p.tiles); },
      [](const Product &p) { return kernels::blocked_gemm(p.g, p.slices, p.b, p.tiles); }},
     {"bfloat16_gemm", is_narrow<WeightType::bfloat16>, narrow_cost, make_narrow<WeightType::bfloat16>},

@@ -157,6 +157,17 @@ TEST_F(AmxGemm, EndsOfTheRange) {
     const Constant weights{column.b.data()};
     EXPECT_EQ(blocked_gemm({.m = 33, .n = 20, .k = 40}, 1, &weights, 6), nullptr);
   }
+  // Only in the first block of k: what the others add to that sum.
+  for (float special : {tiny, 1e-40f, 1e-20f, nan}) {
+    Sides s(20, 20, 300, 14);
+    for (int64_t l = 0; l < s.k; ++l) s.a_at(5, l) = l < 30 ? special * static_cast<float>(l + 1) : 0;
+    const auto want = s.plainly();
+    for (bool constant : {false, true}) {
+      const auto got = s.by_tiles(6, constant);
+      for (size_t i = 0; i < got.size(); ++i)
+        EXPECT_TRUE(near(want[i], got[i], 1e-4, i / 20 == 5 ? 2e-44 : 1e-5)) << special << " at " << i;
+    }
+  }
   Sides zeros(20, 20, 40, 10);
   std::fill(zeros.a.begin(), zeros.a.end(), 0.0f);
   EXPECT_EQ(zeros.by_tiles(), std::vector<float>(400, 0.0f));

@@ -297,6 +297,8 @@ void attention_backward(const AttentionSizes &s, const AttentionBackward &b, flo
     v_rows.lay(s.keys, s.width, b.v, s.v_row);
     if (b.dq) lay_turned(b.k, s.keys, s.depth, s.k_row, weights, k_columns);
   }
+  // Sums that floats were added to are added to by floats: tiles take denormal ones for zeros.
+  bool v_tiles = s.tiles > 0, k_tiles = v_tiles;
   for (int64_t t = 0; t < s.queries; t += block) {
     const int64_t cols = std::min(block, s.queries - t), keys = keys_for(s, t, cols);
     const float *q = b.q + t * s.q_row, *dy = b.dy + t * s.y_row;
@@ -311,13 +313,13 @@ void attention_backward(const AttentionSizes &s, const AttentionBackward &b, flo
     HWY_DYNAMIC_DISPATCH(attention_weights_grad)
     ({weights, keys, cols, b.mask, s.causal ? t + 1 : s.keys}, max, inverse, s.scale, diffs);
     // What each key gets from these queries.
-    auto give = [&](const float *from, int64_t n, const float *x, int64_t x_row, float *d, int64_t d_row) {
-      if (s.tiles) of_keys.lay(keys, cols, from, block);
-      if (!of_keys.multiply(keys, n, cols, x, x_row, room, true, d, d_row))
-        small_gemm(keys, n, cols, from, block, x, x_row, d, d_row, d, d_row);
+    auto give = [&](const float *from, int64_t n, const float *x, int64_t x_row, float *d, int64_t d_row, bool &tiles) {
+      if (tiles) of_keys.lay(keys, cols, from, block);
+      tiles = tiles && of_keys.multiply(keys, n, cols, x, x_row, room, true, d, d_row);
+      if (!tiles) small_gemm(keys, n, cols, from, block, x, x_row, d, d_row, d, d_row);
     };
-    if (b.dv) give(weights, s.width, dy, s.y_row, b.dv, s.v_row);
-    if (b.dk) give(diffs, s.depth, q, s.q_row, b.dk, s.k_row);
+    if (b.dv) give(weights, s.width, dy, s.y_row, b.dv, s.v_row, v_tiles);
+    if (b.dk) give(diffs, s.depth, q, s.q_row, b.dk, s.k_row, k_tiles);
     float *dq = b.dq ? b.dq + t * s.q_row : nullptr;
     if (!dq) continue;
     if (k_columns.multiply(s.depth, cols, keys, diffs, block, room, false, q_turned, block)) {

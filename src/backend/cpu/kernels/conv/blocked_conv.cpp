@@ -64,7 +64,7 @@ std::unique_ptr<Kernel> blocked_conv(const Conv &given, int64_t slices, const Co
       by_blocks(most, {p.row0, p.row1}, {p.col0, p.col1}, taps, lay_windows, lay_weights,
                 [&](int64_t i, int64_t m, int64_t j, int64_t n, int64_t l, int64_t ks) {
                   float *to = r.out<float>(0) + i * c.oc + item * out + j;
-                  if (packed && multiply.falls_back()) pack(j, n, l, ks);
+                  if (packed && multiply.falls_back(l > 0)) pack(j, n, l, ks);
                   multiply(m, n, ks, pixels(i, l), plain ? c.c : most.lda,
                            packed && !tiles ? packed + j * taps : panels,
                            l                ? to

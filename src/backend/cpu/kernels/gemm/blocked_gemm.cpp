@@ -97,7 +97,7 @@ std::unique_ptr<Kernel> blocked_gemm(const Gemm &given, int64_t slices, const Co
                 [&](int64_t i, int64_t m, int64_t j, int64_t n, int64_t l, int64_t ks) {
                   float *to = c + i * g.ldc + j;
                   const bool first = l == 0, last = l + ks == g.k, relu = last && g.epilogue.relu;
-                  if (laid && multiply.falls_back()) pack(b, j, n, l, ks, panels);
+                  if (laid && multiply.falls_back(l > 0)) pack(b, j, n, l, ks, panels);
                   multiply(m, n, ks, lays_a ? room : a + i * g.lda + l, lays_a ? most.lda : g.lda,
                            laid && !tiles ? laid + j * words + l / 2 * packed_panel : panels,
                            !first           ? to

@@ -100,19 +100,20 @@ class LaidProduct {
     b_ = reinterpret_cast<const uint32_t *>(form) + tile_words(j, k) + tile_words(tile_rows, l), b_k_ = k;
     columns_fit_ = true;
   }
-  // Are the blocks multiplied as floats, although they have tiles?
-  bool falls_back() const { return tiles_ && !(rows_fit_ && columns_fit_); }
+  // Are the blocks multiplied as floats, although there are tiles? What is added to what floats made is too: tiles
+  // would take denormal sums for zeros.
+  bool falls_back(bool add) const { return tiles_ && (!(rows_fit_ && columns_fit_) || (add && fell_back_)); }
 
   // As packed_gemm(). panel_step: from one panel to the next, where b is a part of them. Of tiles D is C or nothing,
   // and C is not rectified.
   void operator()(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, const float *b, const float *d,
-                  int64_t ldd, float *c, int64_t ldc, bool relu = false, int64_t panel_step = 0) const noexcept {
+                  int64_t ldd, float *c, int64_t ldc, bool relu = false, int64_t panel_step = 0) noexcept {
     if (bfloat16_)
-      bf16_gemm({m, n, k, a, lda, b, d, ldd, c, ldc, relu, panel_step ? panel_step : packed_panel * k});
-    else if (tiles_ && !falls_back())
-      tile_gemm({tiles_, m, n, k, a_words_, b_, k, b_k_, d != nullptr, c, ldc});
-    else
-      packed_gemm(m, n, k, a, lda, b, d, ldd, c, ldc, relu);
+      return bf16_gemm({m, n, k, a, lda, b, d, ldd, c, ldc, relu, panel_step ? panel_step : packed_panel * k});
+    const bool adds = d != nullptr, by_tiles = tiles_ && !falls_back(adds);
+    if (by_tiles) return tile_gemm({tiles_, m, n, k, a_words_, b_, k, b_k_, adds, c, ldc});
+    packed_gemm(m, n, k, a, lda, b, d, ldd, c, ldc, relu);
+    fell_back_ = true;
   }
 
  private:
@@ -127,7 +128,7 @@ class LaidProduct {
   uint32_t *a_words_ = nullptr, *b_words_ = nullptr;
   const uint32_t *b_ = nullptr;
   int64_t b_k_ = 0;
-  bool rows_fit_ = false, columns_fit_ = false;
+  bool rows_fit_ = false, columns_fit_ = false, fell_back_ = false;
 };
 
 // A row added to each of C: to what tiles made, which take denormal numbers of C for zeros.

@@ -157,6 +157,14 @@ TEST(Tiles, LargeProductsOfEachLayerAndItsGradients) {
   }
 }
 
+// In inference the products of an LSTM are of some steps at once: of so many that tiles do them.
+TEST(Tiles, StepsOfAnLstmAtOnce) {
+  dl4_test::WithTiles with;
+  const Case few{"LSTM", {{"units", 16}}, {32, 128, 64}, "", ""},
+      wide{"LSTM", {{"units", 512}}, {48, 100, 512}, "", ""};
+  for (const Case &c : {few, wide}) EXPECT_EQ(NetRun(c).tiles(), "own_lstm by amx_gemm");
+}
+
 // Of attention whose weights are dropped, which are therefore kept: the scores and the sum of values.
 TEST(Tiles, AttentionThatKeepsItsWeights) {
   dl4_test::WithTiles with;

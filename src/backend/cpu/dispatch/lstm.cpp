@@ -110,7 +110,7 @@ bool by_tiles(const Site &site, const Sizes &s, int64_t rows) {
 // Steps of a batch that are multiplied at once: so few that the gates stay in cache, and so many that tiles do it where
 // they would do all steps.
 int64_t steps_at_once(const Site &site, const Sizes &s, int64_t batch) {
-  constexpr int64_t rows = 64, most_rows = 1024;
+  constexpr int64_t rows = 64, most_rows = 4096;  // enough for the smallest that tiles do
   int64_t steps = std::min(std::max<int64_t>(1, rows / batch), s.time);
   while (steps < s.time && batch * steps < most_rows && by_tiles(site, s, checked_mul(batch, s.time)) &&
          !by_tiles(site, s, batch * steps))

@@ -1,7 +1,7 @@
 # Packages of the build with our kernels alone, for x86-64 and glibc. Each is installed without a network in a root that
 # has its language and nothing else, and trains XOR there.
 [ "$(id -u)" = 0 ] || { echo "$platform: mounting and changing roots is root's" >&2; exit 1; }
-installed g++ cmake ninja-build pkg-config libhwy-dev libspdlog-dev zlib1g-dev $tool_packages binutils patchelf \
+require g++ cmake ninja-build pkg-config libhwy-dev libspdlog-dev zlib1g-dev $tool_packages binutils patchelf \
   python3-dev python3-numpy debootstrap lintian zip
 
 root=$PWD

@@ -1,17 +1,19 @@
 #!/usr/bin/env bash
 # Builds libdl4 for a platform and runs all of it that can run there; says at its end what passed and what was left out.
-#   bash tests/platforms/run.sh NAME        a platform is a file NAME.sh beside this one
+#   bash tests/platforms/run.sh NAME [short]    a platform is a file NAME.sh beside this one
 # It installs what is missing with apt and works in build/platforms/NAME. The platform's file calls these functions.
+# With `short` it does what continuous integration has time for, and ends with 77 where something cannot be installed.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 . cmake/packages.sh
 
 here=tests/platforms
-if [ $# != 1 ] || [ "$1" = run ] || [ ! -f "$here/$1.sh" ]; then
-  echo "usage: $here/run.sh NAME, one of: $(cd $here && ls ./*.sh | sed 's|./||; s|\.sh$||' | grep -v '^run$' | xargs)" >&2
+if [ $# = 0 ] || [ $# -gt 2 ] || [ "${2:-short}" != short ] || [ "$1" = run ] || [ ! -f "$here/$1.sh" ]; then
+  echo "usage: $here/run.sh NAME [short], NAME one of: $(cd $here && ls ./*.sh | sed 's|./||; s|\.sh$||' | grep -v '^run$' | xargs)" >&2
   exit 2
 fi
 platform=$1
+short=${2:-}
 work=$PWD/build/platforms/$platform # prefix/: what libdl4 is built with; build/: the build; log/: what was said
 prefix=$work/prefix/usr
 build=$work/build
@@ -21,6 +23,14 @@ system_file=
 mkdir -p "$work/log" "$prefix/lib/pkgconfig"
 results=()
 failed=0
+
+unavailable() {
+  echo "==> left out $platform: this machine cannot install $*" >&2
+  exit 77
+}
+
+# Installs these packages where they are missing.
+require() { (installed "$@") || unavailable "one of the packages $*"; }
 
 # Ends the script on an older Debian: debian 13 REASON
 debian() {
@@ -47,7 +57,7 @@ END
 # The headers of libraries that libdl4 and its tests use by headers alone, apart from the system's others.
 headers() {
   local package file
-  installed cmake ninja-build pkg-config dpkg-dev libhwy-dev libspdlog-dev nlohmann-json3-dev libcli11-dev googletest
+  require cmake ninja-build pkg-config dpkg-dev libhwy-dev libspdlog-dev nlohmann-json3-dev libcli11-dev googletest
   for package in libhwy-dev libspdlog-dev libfmt-dev nlohmann-json3-dev libcli11-dev; do
     dpkg -L "$package" | grep -E '^/usr/(include|share/cmake|lib/[^/]+/cmake)/' | grep -v -e '-none\.cmake$' |
       while read -r file; do [ -d "$file" ] || cp --parents -u "$file" "$work/prefix"; done
@@ -58,35 +68,54 @@ headers() {
     "$(pkg-config --modversion libhwy)" "$prefix" >"$prefix/lib/pkgconfig/libhwy.pc"
 }
 
-# Where Debian's sources of a package lie: from the archives that the machine's packages come from.
+# Reads, in a folder of its own, what the archives have that the machine's packages come from; sets `apt`.
+archives() { # FOLDER deb|deb-src APT OPTION...
+  local folder=$1 list=/etc/apt/sources.list.d/debian.sources
+  apt=(-qq -o Dir::Etc::SourceList=/dev/null -o Dir::Etc::SourceParts="$folder/parts"
+    -o Dir::State::Lists="$folder/lists" "${@:3}")
+  mkdir -p "$folder/lists/partial" "$folder/parts"
+  if [ -f $list ]; then
+    sed "s/^Types:.*/Types: $2/" $list >"$folder/parts/debian.sources"
+  else
+    sed -n "s/^deb /$2 /p" /etc/apt/sources.list >"$folder/parts/debian.list"
+  fi
+  apt-get "${apt[@]}" update >"$work/log/archives" 2>&1
+}
+
+# Where Debian's sources of a package lie.
 sources() { # PACKAGE
-  local folder=$PWD/build/platforms/sources
-  local options=(-o Dir::Etc::SourceList=/dev/null -o Dir::Etc::SourceParts="$folder/parts"
-    -o Dir::State::Lists="$folder/lists") version
+  local folder=$PWD/build/platforms/sources version apt
   if ! ls -d "$folder/$1"-*/ >/dev/null 2>&1; then
-    mkdir -p "$folder/lists/partial" "$folder/parts"
-    local list=/etc/apt/sources.list.d/debian.sources
-    if [ -f $list ]; then
-      sed 's/^Types:.*/Types: deb-src/' $list >"$folder/parts/debian.sources"
-    else
-      sed -n 's/^deb /deb-src /p' /etc/apt/sources.list >"$folder/parts/debian.list"
-    fi
-    apt-get -qq "${options[@]}" update >"$work/log/sources" 2>&1
+    archives "$folder" deb-src
     # A mirror may list a version that it does not have yet.
-    for version in $(apt-cache "${options[@]}" showsrc --only-source "$1" | sed -n 's/^Version: //p' | sort -rV); do
-      (cd "$folder" && apt-get -qq "${options[@]}" source "$1=$version") >>"$work/log/sources" 2>&1 && break
+    for version in $(apt-cache "${apt[@]}" showsrc --only-source "$1" | sed -n 's/^Version: //p' | sort -rV); do
+      (cd "$folder" && apt-get "${apt[@]}" source "$1=$version") >>"$work/log/archives" 2>&1 && break
     done
-    ls -d "$folder/$1"-*/ >/dev/null || { cat "$work/log/sources" >&2; exit 1; }
+    ls -d "$folder/$1"-*/ >/dev/null || { cat "$work/log/archives" >&2 && unavailable "Debian's sources of $1"; }
   fi
   ls -d "$folder/$1"-*/
+}
+
+# A folder with the files of a package for another architecture.
+foreign() { # ARCHITECTURE PACKAGE
+  local folder=$PWD/build/platforms/sources/$1 apt
+  if [ ! -d "$folder/$2" ]; then
+    archives "$folder" deb -o "APT::Architecture=$1" -o "APT::Architectures=$1"
+    (cd "$folder" && apt-get "${apt[@]}" download "$2") >>"$work/log/archives" 2>&1 ||
+      { cat "$work/log/archives" >&2 && unavailable "$2 for $1"; }
+    dpkg -x "$folder/$2"_*.deb "$folder/$2"
+  fi
+  echo "$folder/$2"
 }
 
 # The compilers of a target of zig's, with its C and C++ libraries: bin/cc, bin/c++, bin/ar.
 zig() { # TARGET FLAG...
   local folder=$PWD/build/platforms/zig name
-  installed python3-venv
-  if [ ! -d "$folder/lib" ]; then
-    python3 -m venv "$folder" && "$folder/bin/pip" -q install ziglang==0.13.0
+  require python3-venv
+  if [ ! -d "$folder" ]; then
+    rm -rf "$folder.new" && python3 -m venv "$folder.new" && "$folder.new/bin/pip" -q install ziglang==0.13.0 ||
+      unavailable "ziglang of PyPI"
+    mv "$folder.new" "$folder"
   fi
   mkdir -p "$work/bin"
   for name in cc c++ ar; do
@@ -158,7 +187,7 @@ older_glibc() { # CC
 make_wheel() {
   local library=${DL4_LIBRARY:-$PWD/build/platforms/packages/portable/libdl4.so.1} tag
   [ -f "$library" ] || { echo "there is no $library: run.sh packages makes it, or DL4_LIBRARY names one"; return 1; }
-  installed python3-venv python3-numpy
+  require python3-venv python3-numpy
   rm -rf "$work/made" "$work/site"
   STRIP=$2 DL4_LIBRARY=$library python3 capi/bindings/python/wheel.py "$build" "$work/made" || return
   [ -d "$work/venv" ] || python3 -m venv "$work/venv"

@@ -1,6 +1,6 @@
 # WebAssembly: emscripten, and Node.js.
 debian 13 "whose emscripten (3.1.69) has std::to_chars for floats"
-installed emscripten nodejs brotli chromium
+require emscripten nodejs brotli chromium
 flags="-msimd128 -fwasm-exceptions"
 system_file=/usr/share/emscripten/cmake/Modules/Platform/Emscripten.cmake
 without_suffix .js node

@@ -1,6 +1,6 @@
 # Windows on x86-64: Debian's mingw-w64 with winpthreads, and Wine. The C++ library is linked statically: dl4.dll and
 # programs need Windows alone.
-installed g++-mingw-w64-x86-64-posix wine64
+require g++-mingw-w64-x86-64-posix wine64
 export WINEPREFIX=$work/wine WINEPATH=Z:$build WINEDEBUG=-all
 without_suffix .exe "$(command -v wine64 || echo /usr/lib/wine/wine64)"
 
@@ -25,19 +25,21 @@ static_program() {
 
 # In a Python for Windows, which Maven Central has. Wine 8 lacks what NumPy 2 asks of the C library, and gives
 # Python no file to write to.
-python() {
+wheel() {
   make_wheel win_amd64 x86_64-w64-mingw32-strip "numpy<2" || return
-  local folder=$work/python/org/bytedeco/cpython/windows-x86_64
-  if [ ! -d "$folder" ]; then
+  if [ ! -d "$work/python" ]; then
     mvn -q -B dependency:copy -DoutputDirectory="$work" \
       -Dartifact=org.bytedeco:cpython:3.11.3-1.5.9:jar:windows-x86_64 &&
       unzip -q "$work"/cpython-*.jar -d "$work/python" || return
   fi
-  local in=(env -u DL4_LIBRARY PYTHONHOME="Z:$folder" PYTHONPATH="Z:$work/site;Z:$folder/lib")
-  local run=("${emulator[@]}" "$folder/python")
-  "${in[@]}" "${run[@]}" capi/bindings/python/examples/xor.py </dev/null | cat &&
-    "${in[@]}" DL4_LIBRARY="Z:$work/site/dl4/lib/dl4.dll" "${run[@]}" capi/bindings/python/tests/test_conformance.py \
-      </dev/null | cat && size_of "$work"/made/*.whl
+  python examples/xor.py && size_of "$work"/made/*.whl
+}
+
+# A file of the binding's: python FILE [VARIABLE=VALUE]
+python() {
+  local folder=$work/python/org/bytedeco/cpython/windows-x86_64
+  env -u DL4_LIBRARY PYTHONHOME="Z:$folder" PYTHONPATH="Z:$work/site;Z:$folder/lib" "${@:2}" \
+    "${emulator[@]}" "$folder/python" "capi/bindings/python/$1" </dev/null 2>&1 | cat
 }
 
 check "the sums of dl4 verify" verify
@@ -51,4 +53,11 @@ check goldens gtest golden
 left_out "$inexact" "they compare with the C library's long double and sines of large numbers, which are not exact here"
 left_out "the other rooms" "to be built by hand: compile ROOM_tests"
 left_out "workers on one machine, fork, dlopen" "POSIX's"
-if command -v mvn >/dev/null; then check "wheel" python; else left_out "wheel" "there is no Maven to get Python by"; fi
+if command -v mvn >/dev/null; then
+  check "wheel" wheel
+  for name in conformance cancel; do
+    check "Python: $name" python "tests/test_$name.py" "DL4_LIBRARY=Z:$work/site/dl4/lib/dl4.dll"
+  done
+else
+  left_out "wheel" "there is no Maven to get Python by"
+fi

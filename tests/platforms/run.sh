@@ -6,6 +6,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 . cmake/packages.sh
+export PATH=/usr/bin:$PATH # Debian's Python, for which the packages are
 
 here=tests/platforms
 if [ $# = 0 ] || [ $# -gt 2 ] || [ "${2:-short}" != short ] || [ "$1" = run ] || [ ! -f "$here/$1.sh" ]; then

@@ -7,7 +7,8 @@ set(hardening_flags)
 set(fortify_level 2)
 if(NOT DL4_SANITIZE AND NOT EMSCRIPTEN) # where return addresses are not in memory
   set(known_flags -fstack-protector-strong -fcf-protection)
-  if(NOT WIN32) # where each page of the stack is touched anyway, and GCC ends in an error of its own
+  # On Windows each page of the stack is touched anyway, and GCC ends in an error of its own; for macOS clang has none.
+  if(NOT WIN32 AND NOT APPLE)
     list(APPEND known_flags -fstack-clash-protection)
   endif()
   foreach(flag IN LISTS known_flags)

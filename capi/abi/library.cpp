@@ -4,12 +4,13 @@
 #include "base/os/processor.hpp"
 #include "base/utf8.hpp"
 #include "border.hpp"
+#include "io/bytes.hpp"
 #include "kinds/kind.hpp"
 #include "options.hpp"
 #include "plan/passes.hpp"
 
 extern const char dl4_api_json[];
-extern const long long dl4_api_json_size;
+extern const long long dl4_api_json_size, dl4_api_json_deflated;
 
 using namespace dl4;
 using namespace dl4::capi;
@@ -112,7 +113,11 @@ dl4_error *dl4_api_description(dl4_blob **out) {
   clear(out);
   return guard(__func__, [&] {
     dl4_blob *&to = needed(out, "out");
-    Json j = Json::parse({dl4_api_json, static_cast<size_t>(dl4_api_json_size)}), functions = Json::array();
+    std::string words(static_cast<size_t>(dl4_api_json_size), '\0');
+    if (!io::inflate({dl4_api_json, static_cast<size_t>(dl4_api_json_deflated)},
+                     std::as_writable_bytes(std::span(words)), true))
+      fail(Code::internal, "the description of the functions is not whole");
+    Json j = Json::parse(words), functions = Json::array();
     for (const Json &function : j["functions"]) {
       Json f = function;
       if (Json options = options_of(f["name"].get<std::string_view>()); !options.is_null()) f["options"] = options;

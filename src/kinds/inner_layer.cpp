@@ -166,7 +166,7 @@ Json InnerLayer::to_json() const {
 
 bool by_sample(const Layer &layer) {
   const Facts facts = layer.facts();
-  const auto first = [](const Port &port) { return port.shape.starts_with("(B"); };
+  const auto first = [](const Port &port) { return port.shape.view().starts_with("(B"); };
   return std::all_of(facts.inputs.begin(), facts.inputs.end(), first) &&
          std::all_of(facts.outputs.begin(), facts.outputs.end(), first);
 }

@@ -198,7 +198,7 @@ TEST(Registry, EveryLayerCanBeCalled) {
     SCOPED_TRACE(e->name);
     LayerCall l(e->name, least_config(*e));
     const kinds::Facts facts = l.layer->facts();
-    std::string where = facts.inputs.empty() ? "" : facts.inputs[0].shape;
+    std::string where(facts.inputs.empty() ? "" : facts.inputs[0].shape.view());
     Shape shape{free_dim, 3, 4};
     if (where.find("H, W") != std::string::npos) shape = {free_dim, 5, 6, 4};
     if (where.find("D, H, W") != std::string::npos) shape = {free_dim, 4, 5, 6, 4};

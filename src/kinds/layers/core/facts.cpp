@@ -2,7 +2,10 @@
 #include "kinds/layers/core/facts.hpp"
 
 #include <algorithm>
-#include <string_view>
+#include <mutex>
+#include <set>
+
+#include "base/error.hpp"
 
 namespace dl4::kinds {
 namespace {
@@ -12,7 +15,7 @@ Json ports(const std::vector<Port> &list) {
   for (const Port &p : list) {
     Json one = Json::object();
     one["name"] = p.name;
-    one["shape"] = p.shape;
+    one["shape"] = p.shape.view();
     if (p.condition) one["if"] = p.condition;
     j.push_back(std::move(one));
   }
@@ -20,6 +23,13 @@ Json ports(const std::vector<Port> &list) {
 }
 
 }  // namespace
+
+Words::Words(const std::string &made) {
+  static std::mutex mutex;
+  static auto &kept = *new std::set<std::string>;  // few: of each kind those of its options
+  const std::lock_guard lock(mutex);
+  chars_ = kept.insert(made).first->c_str();
+}
 
 bool Facts::notes_mask() const {
   const auto is_mask = [](const CallArgument &a) { return std::string_view(a.name) == "mask"; };
@@ -36,13 +46,13 @@ Json Facts::json() const {
     Json one = Json::object();
     one["name"] = a.name;
     one["type"] = a.type;
-    one["doc"] = a.doc;
+    one["doc"] = a.doc.view();
     j["arguments"].push_back(std::move(one));
   }
   const bool taken = std::ranges::find(mask.taken_off, true) != mask.taken_off.end();
-  j["mask"] = mask.words + (taken ? ". As in Keras 3.15.1, calls that run after it find none on its inputs: a sum of "
-                                    "input and output has none"
-                                  : "");
+  j["mask"] = text(mask.words, taken ? ". As in Keras 3.15.1, calls that run after it find none on its inputs: a sum "
+                                       "of input and output has none"
+                                     : "");
   return j;
 }
 

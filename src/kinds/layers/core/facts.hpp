@@ -2,22 +2,35 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/json.hpp"
 
 namespace dl4::kinds {
 
+// Words in the program's text, or a copy that is kept as long as the process: so lists of them are plain data.
+class Words {
+ public:
+  constexpr Words(const char *literal) : chars_(literal) {}
+  Words(const std::string &made);
+
+  std::string_view view() const { return chars_; }
+
+ private:
+  const char *chars_;
+};
+
 // Letters: B batch, T time, H W image, C channels, ... any axes.
 struct Port {
   const char *name;
-  std::string shape;
+  Words shape;
   const char *condition = nullptr;  // the attribute or argument without which it is not there
 };
 
 struct CallArgument {
   const char *name, *type;
-  std::string doc;
+  Words doc;
 };
 
 // Where Keras's layer keeps weights that are not its own.
@@ -30,7 +43,7 @@ struct InsideOf {
 struct MaskRule {
   MaskRule(const char *words = "dropped", std::vector<bool> taken_off = {}) : words(words), taken_off(taken_off) {}
 
-  std::string words;            // of those of the outputs
+  const char *words;            // of those of the outputs
   std::vector<bool> taken_off;  // by input: do calls that follow find none on it, for Keras's layer takes it off?
   bool noted = false;           // so is one with a call argument "mask"
   bool built = true;            // do the outputs have masks in the graph as it is built? Else only when it runs

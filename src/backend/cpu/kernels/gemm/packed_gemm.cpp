@@ -50,7 +50,7 @@ enum class Way { plain, ahead };
 
 // M rows by N vectors of C, the last of `cols` columns; U sums each, over every U-th k, so that additions need not wait
 // for each other. from_d: the sum, of whole vectors, begins with D.
-template <int M, int N, int U, bool partial, Way way, bool from_d = false>
+template <int M, int N, int U, Way way, bool from_d = false>
 HWY_INLINE void panel_tile(const PanelProduct &p, const float *a, const float *b, const float *d, float *c,
                            int64_t cols, const Ahead &ahead) {
   V sum[U][M][N];
@@ -109,18 +109,19 @@ HWY_INLINE void panel_tile(const PanelProduct &p, const float *a, const float *b
     }
   }
 
-  finish_tile<partial>(p, D(), sum, from_d ? nullptr : d, c, cols, p.relu);
+  if (from_d || cols >= N * lanes)
+    finish_tile<false>(p, D(), sum, from_d ? nullptr : d, c, cols, p.relu);
+  else
+    finish_tile<true>(p, D(), sum, d, c, cols, p.relu);
 }
 
 // A tile of a processor with vectors of 16.
 template <int M, int N, Way way>
 HWY_INLINE void panel_strip(const PanelProduct &p, const float *a, const float *b, const float *d, float *c,
                             int64_t cols, const Ahead &ahead) {
-  constexpr int U = tile_sums<M * N>;
-  if (cols >= N * lanes) return panel_tile<M, N, U, false, way>(p, a, b, d, c, cols, ahead);
   if constexpr (N > 1)
     if (cols <= N / 2 * lanes) return panel_strip<M, N / 2, way>(p, a, b, d, c, cols, ahead);
-  panel_tile<M, N, U, true, way>(p, a, b, d, c, cols, ahead);
+  panel_tile<M, N, tile_sums<M * N>, way>(p, a, b, d, c, cols, ahead);
 }
 
 // Rows [i, i + M).
@@ -137,11 +138,7 @@ void panel_part(const PanelProduct &p, int64_t m, int64_t i, const Ahead &ahead)
     if (m < M) return panel_part<M - 1, N, U, way, from_d>(p, m, i, ahead);
   for (int64_t j = 0; j < p.n; j += N * lanes) {
     const float *a = p.a + i * p.lda, *d = p.d ? p.d + i * p.ldd + j : nullptr;
-    float *c = p.c + i * p.ldc + j;
-    if (from_d || p.n - j >= N * lanes)
-      panel_tile<M, N, U, false, way, from_d>(p, a, p.b + j, d, c, p.n - j, ahead);
-    else
-      panel_tile<M, N, U, true, way>(p, a, p.b + j, d, c, p.n - j, ahead);
+    panel_tile<M, N, U, way, from_d>(p, a, p.b + j, d, p.c + i * p.ldc + j, p.n - j, ahead);
   }
 }
 template <int U, Way way, int N = 2, bool from_d = false>

@@ -180,7 +180,8 @@ compile() { # TARGET...
 # 2.28 lacks. Before 2.34 threads and dlopen() are libraries apart.
 older_glibc() { # CC
   "$1" -O2 -fPIC -fno-builtin -fvisibility=hidden -c capi/bindings/python/older_glibc.c -o "$work/older_glibc.o"
-  echo "-static-libstdc++ -static-libgcc $work/older_glibc.o -Wl,--no-as-needed -l:libpthread.so.0 -l:libdl.so.2"
+  echo "-static-libstdc++ -static-libgcc $work/older_glibc.o -Wl,--no-as-needed -l:libpthread.so.0 -l:libdl.so.2" \
+    "-Wl,-z,nopack-relative-relocs"
 }
 
 # make_wheel PLATFORM STRIP [REQUIREMENT]: the build's wheel in $work/made; in $work/site what pip installs of it, with

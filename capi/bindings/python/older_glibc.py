@@ -66,7 +66,8 @@ def _number(version):
 
 def newest(data):
     """The newest version of glibc that a library asks for, (2, 28) say."""
-    return max((_number(name)[:2] for _, _, name in _versions(data, _sections(data))), default=(2, 0))
+    packed = [(2, 36)] if b"\0GLIBC_ABI_DT_RELR\0" in data else []  # relocations, as the build `own` has them
+    return max([*packed, *(_number(name)[:2] for _, _, name in _versions(data, _sections(data)))], default=(2, 0))
 
 
 def _later(data, sections):

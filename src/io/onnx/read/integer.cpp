@@ -57,30 +57,16 @@ Node less_zero(const Op &op, size_t i, size_t zero, const Perm &perm, bool by_ro
   return minus(op, x, n);
 }
 
-// As numpy.matmul(): a vector is a row on the left, a column on the right, whose axis goes again.
 Node product(const Op &op, size_t a, size_t a_zero, size_t b, size_t b_zero, std::vector<Dim> &dims) {
   const Value &x = op.in(a), &w = op.in(b);
   if (x.rank() < 1 || w.rank() < 1) op.refuse("of a single number is not supported");
-  const bool row = x.rank() == 1, column = w.rank() == 1;
   const Dim &last = x.dims.back();
-  const int64_t terms = known(op, last.known() ? last : w.dims[column ? 0 : w.dims.size() - 2],  // one may say it alone
-                              "the axis that is summed over");
-  Value front_x = x, front_w = w;
-  front_x.dims.resize(row ? 0 : x.dims.size() - 2), front_w.dims.resize(column ? 0 : w.dims.size() - 2);
-  dims = op.broadcast({&front_x, &front_w});
-  Node left = less_zero(op, a, a_zero, plain(x.rank()), true), right = less_zero(op, b, b_zero, plain(w.rank()));
-  Ints gone;
-  const auto rank = static_cast<int64_t>(dims.size()) + 2;
-  if (row)
-    gone.push_back(rank - 2), left = op.layer("ExpandDims", {{"axis", 0}}, {left});
-  else
-    dims.push_back(x.dims[x.dims.size() - 2]);
-  if (column)
-    gone.push_back(rank - 1), right = op.layer("ExpandDims", {{"axis", 1}}, {right});
-  else
-    dims.push_back(w.dims.back());
-  const Node n = exactly(op, left, terms, [&](Node part) { return op.layer("MatMul", Json::object(), {part, right}); });
-  return gone.empty() ? n : op.layer("Squeeze", {{"axis", gone}}, {n});
+  const int64_t terms = known(op, last.known() ? last : w.dims[w.rank() == 1 ? 0 : w.dims.size() - 2],
+                              "the axis that is summed over");  // one may say it alone
+  const Node left = less_zero(op, a, a_zero, plain(x.rank()), true), right = less_zero(op, b, b_zero, plain(w.rank()));
+  return product(op, a, left, b, right, dims, [&](Node m, Node n) {
+    return exactly(op, m, terms, [&](Node part) { return op.layer("MatMul", Json::object(), {part, n}); });
+  });
 }
 
 void give_whole(const Op &op, Node n, const std::vector<Dim> &dims, const Perm &perm) {

@@ -8,6 +8,28 @@
 #include "io/onnx/read/math.hpp"
 
 namespace dl4::io::onnx {
+
+Node product(const Op &op, size_t a, Node x, size_t b, Node y, std::vector<Dim> &dims,
+             const std::function<Node(Node, Node)> &of_matrices) {
+  Value front_a = op.in(a), front_b = op.in(b);
+  const std::vector<Dim> of_a = front_a.dims, of_b = front_b.dims;
+  const bool row = of_a.size() == 1, column = of_b.size() == 1;
+  front_a.dims.resize(row ? 0 : of_a.size() - 2), front_b.dims.resize(column ? 0 : of_b.size() - 2);
+  dims = op.broadcast({&front_a, &front_b});
+  Ints gone;
+  const auto rank = static_cast<int64_t>(dims.size()) + 2;
+  if (row)
+    gone.push_back(rank - 2), x = op.layer("ExpandDims", {{"axis", 0}}, {x});
+  else
+    dims.push_back(of_a[of_a.size() - 2]);
+  if (column)
+    gone.push_back(rank - 1), y = op.layer("ExpandDims", {{"axis", 1}}, {y});
+  else
+    dims.push_back(of_b.back());
+  const Node z = of_matrices(x, y);
+  return gone.empty() ? z : op.layer("Squeeze", {{"axis", gone}}, {z});
+}
+
 namespace {
 
 // A value, or where that is how it lies, with the last two axes swapped.
@@ -58,24 +80,11 @@ void matmul(const Op &op) {
   if (kernel && kernel->shape.rank() == 2 && a.rank() >= 2 && kernel->elements() > 0 && !op.constant(0))
     return dense(op, op.x(0), a.dims, *kernel, {});
   bool swap_a = false, swap_b = false;
-  Node x = a.rank() == 1 ? op.layer("ExpandDims", {{"axis", 0}}, {op.x(0)}) : matrix(op, 0, swap_a);
-  Node y = b.rank() == 1 ? op.layer("ExpandDims", {{"axis", 1}}, {op.x(1)}) : matrix(op, 1, swap_b);
-  Node z = op.layer("MatMul", {{"transpose_a", swap_a}, {"transpose_b", swap_b}}, {x, y});
-  Value front_a = a, front_b = b;
-  front_a.dims.resize(std::max<size_t>(a.dims.size(), 2) - 2),
-      front_b.dims.resize(std::max<size_t>(b.dims.size(), 2) - 2);
-  std::vector<Dim> dims = op.broadcast({&front_a, &front_b});
-  Ints gone;
-  const int rank = op.shape(z).rank();
-  if (a.rank() == 1)
-    gone.push_back(rank - 2);
-  else
-    dims.push_back(a.dims[a.dims.size() - 2]);
-  if (b.rank() == 1)
-    gone.push_back(rank - 1);
-  else
-    dims.push_back(b.dims.back());
-  if (!gone.empty()) z = op.layer("Squeeze", {{"axis", gone}}, {z});
+  const Node x = a.rank() == 1 ? op.x(0) : matrix(op, 0, swap_a), y = b.rank() == 1 ? op.x(1) : matrix(op, 1, swap_b);
+  std::vector<Dim> dims;
+  const Node z = product(op, 0, x, 1, y, dims, [&](Node m, Node n) {
+    return op.layer("MatMul", {{"transpose_a", swap_a}, {"transpose_b", swap_b}}, {m, n});
+  });
   op.give(0, z, dims);
 }
 

@@ -311,8 +311,8 @@ bool rounds_pixels(const Site &site, const ConvAt &at) {
   constexpr int64_t least_taps = 64;
   const kernels::Conv &c = at.c;
   return at.in == kernels::WeightType::bfloat16 && at.weights && at.weights->forms && !at.is_empty() && !c.is_3d() &&
-         c.groups == 1 && c.oc >= 32 && checked_mul(c.kh, c.kw, c.c) >= least_taps &&
-         !site.cutting.portable && !site.cutting.by_row && site.allows("bf16_conv") && cpu::has_bfloat16_products();
+         c.groups == 1 && c.oc >= 32 && checked_mul(c.kh, c.kw, c.c) >= least_taps && !site.cutting.portable &&
+         !site.cutting.by_row && site.allows("bf16_conv") && cpu::has_bfloat16_products();
 }
 // Pixels where they lie, or windows that are laid out.
 std::unique_ptr<Kernel> conv_of_rounded(const kernels::Conv &c, int64_t slices, const kernels::Constant *weights) {
@@ -323,6 +323,12 @@ std::unique_ptr<Kernel> conv_of_rounded(const kernels::Conv &c, int64_t slices, 
 int tiles_for(const Site &site, const char *kernel, const kernels::Conv &c) {
   if (c.is_empty()) return 0;
   return tile_products(site, kernel, checked_mul(c.n, c.od, c.oh, c.ow), c.oc / c.groups, kernels::window_floats(c));
+}
+// tiles: the name of the kernel that multiplies by them.
+ConvAt conv_at(const Site &site, const kernels::Conv &c, const kernels::Constant *weights, const char *tiles) {
+  ConvAt at{c, conv_slices(site, c), weights, thresholds(site.cutting).convs};
+  at.tiles = tiles_for(site, tiles, c);
+  return at;
 }
 kernels::Conv in_float32(kernels::Conv c) {
   c.bfloat16 = false;
@@ -345,8 +351,8 @@ std::unique_ptr<Kernel> conv(const Site &site, const kernels::Conv &c, const ker
     g.bias = c.bias, g.epilogue = c.epilogue, g.dtype = c.dtype;
     return product(site, g, product_slices(site, g), weights);
   }
-  const ConvAt at{
-      c, conv_slices(site, c), weights, thresholds(site.cutting).convs, site.weights, tiles_for(site, "amx_conv", c)};
+  ConvAt at = conv_at(site, c, weights, "amx_conv");
+  at.in = site.weights;
   if (rounds_pixels(site, at)) {
     kernels::Conv rounded = c;
     rounded.bfloat16 = true;
@@ -359,18 +365,14 @@ std::unique_ptr<Kernel> conv_data(const Site &site, const kernels::Conv &c, cons
   if (multiplies_rounded(site, c, "bf16_conv_data"))
     if (auto kernel = kernels::blocked_conv_data(c, conv_slices(site, c), nullptr)) return kernel;
   if (c.bfloat16) return with_rounded(site, conv_data(site, in_float32(c), nullptr));
-  ConvAt at{c, conv_slices(site, c), weights, thresholds(site.cutting).convs};
-  at.tiles = tiles_for(site, "amx_conv_data", c);
-  return choose<ConvAt>(site, by_source(), at);
+  return choose<ConvAt>(site, by_source(), conv_at(site, c, weights, "amx_conv_data"));
 }
 
 std::unique_ptr<Kernel> conv_weights(const Site &site, const kernels::Conv &c) {
   if (multiplies_rounded(site, c, "bf16_conv_weights"))
     if (auto kernel = kernels::blocked_conv_weights(c, conv_slices(site, c))) return kernel;
   if (c.bfloat16) return with_rounded(site, conv_weights(site, in_float32(c)));
-  ConvAt at{c, conv_slices(site, c), nullptr, thresholds(site.cutting).convs};
-  at.tiles = tiles_for(site, "amx_conv_weights", c);
-  return choose<ConvAt>(site, by_weights(), at);
+  return choose<ConvAt>(site, by_weights(), conv_at(site, c, nullptr, "amx_conv_weights"));
 }
 
 std::vector<Price> conv_prices(const kernels::Conv &c, bool constant, cpu::Type type) {

@@ -301,7 +301,7 @@ std::unique_ptr<Kernel> own_lstm(const LstmAt &at) {
 double own_cost(const LstmAt &at) {
   const LstmSizes &s = at.s;
   const bool tiles = by_tiles(at.site, s, checked_mul(s.batch, s.time) / at.cut.by_sequences);
-  return lstm_microseconds(s.batch, s.time, tiles ? s.inputs / 2 : s.inputs, s.units) * thresholds().lstms.own;
+  return (tiles ? lstm_microseconds(s.batch, s.time, s.inputs / 2, s.units) : at.microseconds) * thresholds().lstms.own;
 }
 
 constexpr Candidate<LstmAt> own_candidates[] = {

@@ -332,10 +332,8 @@ std::unique_ptr<Kernel> by_item(const char *name, const ByItem &at, MultiplyItem
   const ItemCut cut(at);
   return kernels::make_kernel(name, cut.slices, [cut, multiply, g = at.g](int64_t slice, const Run &r) noexcept {
     cut.each(slice, r, g, [&](const float *a, const float *b, float *c) {
-      const float *bias = g.bias ? r.in<float>(2) : nullptr;
       multiply(g, a, b, c);
-      for (int64_t i = 0; bias && i < g.m; ++i)
-        for (int64_t j = 0; j < g.n; ++j) c[i * g.n + j] += bias[j];
+      if (g.bias) kernels::add_bias(r.in<float>(2), c, g.m, g.n, g.n);
       if (g.epilogue) g.epilogue(c, g.m, g.n, g.n);
     });
   });

@@ -2,6 +2,7 @@
 #include "backend/cpu/kernels/conv/conv.hpp"
 #include "backend/cpu/kernels/conv/patches.hpp"
 #include "backend/cpu/kernels/gemm/by_blocks.hpp"
+#include "backend/cpu/kernels/gemm/gemm.hpp"
 #include "backend/cpu/kernels/gemm/gemm_cut.hpp"
 #include "base/error.hpp"
 
@@ -72,7 +73,7 @@ std::unique_ptr<Kernel> blocked_conv(const Conv &given, int64_t slices, const Co
                                             : nullptr,
                            l ? c.oc : 0, to, c.oc, c.epilogue.relu);
                   if (l + ks < taps) return;
-                  if (bias && tiles) add_row(bias + item * out + j, to, m, n, c.oc);
+                  if (bias && tiles) add_bias(bias + item * out + j, to, m, n, c.oc);
                   if (c.epilogue && !c.epilogue.relu) c.epilogue(to, m, n, c.oc);
                 });
     }

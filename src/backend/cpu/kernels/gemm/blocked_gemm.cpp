@@ -104,7 +104,8 @@ std::unique_ptr<Kernel> blocked_gemm(const Gemm &given, int64_t slices, const Co
                            : bias && !tiles ? bias + j
                                             : nullptr,
                            first ? 0 : g.ldc, to, g.ldc, relu, laid ? words * packed_panel : 0);
-                  if (last && bias && tiles) add_row(bias + j, to, m, n, g.ldc);
+                  // Tiles take denormal numbers of C for zeros.
+                  if (last && bias && tiles) add_bias(bias + j, to, m, n, g.ldc);
                   if (last && g.epilogue && !relu) g.epilogue(to, m, n, g.ldc);
                 });
     }

@@ -123,6 +123,7 @@ class LaidProduct {
       fit &= lay_tile_columns(k, std::min(packed_panel, n - j), b + j * k, packed_panel, to + tile_words(j, k));
     return fit;
   }
+
   bool bfloat16_;
   int tiles_;
   uint32_t *a_words_ = nullptr, *b_words_ = nullptr;
@@ -130,12 +131,6 @@ class LaidProduct {
   int64_t b_k_ = 0;
   bool rows_fit_ = false, columns_fit_ = false, fell_back_ = false;
 };
-
-// A row added to each of C: to what tiles made, which take denormal numbers of C for zeros.
-inline void add_row(const float *row, float *c, int64_t m, int64_t n, int64_t ldc) noexcept {
-  for (int64_t i = 0; i < m; ++i)
-    for (int64_t j = 0; j < n; ++j) c[i * ldc + j] += row[j];
-}
 
 struct BlockRange {
   int64_t first, last;

@@ -31,6 +31,12 @@ struct Gemm {
 // The same product with dense leading dimensions filled in; a batch that is really one taller product becomes that.
 Gemm dense(const Gemm &g);
 
+// A bias added to each row of C.
+inline void add_bias(const float *bias, float *c, int64_t m, int64_t n, int64_t ldc) noexcept {
+  for (int64_t i = 0; i < m; ++i)
+    for (int64_t j = 0; j < n; ++j) c[i * ldc + j] += bias[j];
+}
+
 // Each factory cuts into at most `slices` (batch items, else rows, else columns) and returns nullptr where it does not
 // apply. Zero sizes are fine: k == 0 gives the bias, or zeros.
 

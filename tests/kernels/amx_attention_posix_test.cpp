@@ -122,9 +122,7 @@ TEST_F(AmxAttention, BitsDoNotDependOnWhichBlocksAreDoneAtOnce) {
 
 TEST_F(AmxAttention, ErrorIsNotAboveThatOfMultiplyAdds) {
   std::mt19937 random(8);
-  const auto any = [&](int64_t first, int64_t last) {
-    return std::uniform_int_distribution<int64_t>(first, last)(random);
-  };
+  const AnySize any{random};
   double three = 0, size = 0;
   for (uint32_t shape = 0; shape < 40; ++shape) {
     const Sequence of(sizes(any(30, 90), any(64, 160), any(30, 70), any(30, 70), shape % 4 == 3), 3000 + shape);

@@ -117,9 +117,7 @@ TEST_F(AmxConv, SumsAreThoseOfTheFormula) {
 // Of no shape and no gradient are the numbers further from the exact ones than those of multiply-adds.
 TEST_F(AmxConv, ErrorIsNotAboveThatOfMultiplyAdds) {
   std::mt19937 random(6);
-  const auto any = [&](int64_t first, int64_t last) {
-    return std::uniform_int_distribution<int64_t>(first, last)(random);
-  };
+  const AnySize any{random};
   double three = 0, size = 0;
   for (uint32_t shape = 0; shape < 200; ++shape) {
     Sizes s{"", any(1, 2), any(5, 9), any(5, 9), any(16, 40), any(16, 40), any(1, 3), any(1, 3)};

@@ -106,9 +106,7 @@ TEST_F(AmxGemm, SumsAreThoseOfTheFormula) {
 // On no shape is it further from the exact product than multiply-adds are. By the formula: that takes less time.
 TEST(AmxGemmFormula, ErrorIsNotAboveThatOfMultiplyAdds) {
   std::mt19937 random(5);
-  const auto any = [&](int64_t first, int64_t last) {
-    return std::uniform_int_distribution<int64_t>(first, last)(random);
-  };
+  const AnySize any{random};
   double six = 0, three = 0, adds = 0, size = 0;
   for (uint32_t shape = 0; shape < 1000; ++shape) {
     const Sides s(any(16, 40), any(16, 40), any(64, 320), 1000 + shape);
@@ -127,9 +125,7 @@ TEST(AmxGemmFormula, ErrorIsNotAboveThatOfMultiplyAdds) {
 // Inputs of recurrent layers: sequences of some steps by the kernels of four gates, and their bias.
 TEST_F(AmxGemm, ErrorOfRecurrentInputsIsNotAboveThatOfMultiplyAdds) {
   std::mt19937 random(9);
-  const auto any = [&](int64_t first, int64_t last) {
-    return std::uniform_int_distribution<int64_t>(first, last)(random);
-  };
+  const AnySize any{random};
   for (int shape = 0; shape < 100; ++shape) {
     Case c({.m = any(1, 8) * any(5, 12), .n = 4 * any(4, 12), .k = any(32, 200), .bias = true}, random);
     const auto error = [&](const std::unique_ptr<Kernel> &kernel) {

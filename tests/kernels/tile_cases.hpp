@@ -5,12 +5,21 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <random>
 #include <utility>
 #include <vector>
 
 #include "harness/tiles.hpp"
 
 namespace dl4::kernels::testing {
+
+// Sizes by chance.
+struct AnySize {
+  std::mt19937 &random;
+  int64_t operator()(int64_t first, int64_t last) const {
+    return std::uniform_int_distribution<int64_t>(first, last)(random);
+  }
+};
 
 using Parts = std::array<float, 3>;
 inline Parts parts_of(float v) {

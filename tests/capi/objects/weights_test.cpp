@@ -25,6 +25,15 @@ dl4_node two(dl4_graph *g, const char *kind, const char *json, dl4_node a, dl4_n
   return n;
 }
 
+// Of 512 rows on it has enough weights for four bits.
+Family wide_dense(int64_t rows) {
+  return {"wide_dense",
+          {1, rows},
+          [](dl4_graph *g, dl4_node n) { return add(g, "Dense", "dense", R"({"units": 256})", n); },
+          1,
+          true};
+}
+
 const Family families[] = {
     {"dense",
      {1, 200},
@@ -56,11 +65,7 @@ const Family families[] = {
      {1, 9, 128},
      [](dl4_graph *g, dl4_node n) { return add(g, "SimpleRNN", nullptr, R"({"units": 96})", n); },
      1},
-    {"wide_dense",
-     {1, 512},
-     [](dl4_graph *g, dl4_node n) { return add(g, "Dense", nullptr, R"({"units": 256})", n); },
-     1,
-     true},
+    wide_dense(512),
     {"wide_lstm",
      {1, 9, 256},
      [](dl4_graph *g, dl4_node n) { return add(g, "LSTM", nullptr, R"({"units": 192})", n); },
@@ -136,40 +141,36 @@ TEST_P(Weights, AreCloseToFloat32AndTaken) {
   EXPECT_EQ(before, saved(m));
 }
 
+// A session with that type of weights, after a run of one row.
+std::string after_a_run(const Family &f, const char *type, int32_t format) {
+  const auto m = model_of(f);
+  Own<dl4_session> s;
+  Own<dl4_tensor> out;
+  const auto x = data(f.input, 1);
+  dl4_tensor *in = x;
+  ok(dl4_session_create(m, option(type).c_str(), s.out()));
+  ok(dl4_session_run(s, &in, 1, out.out(), 1, nullptr));
+  return described(s, format);
+}
+
 // What a session keeps of its weights.
 TEST(WeightsOption, TakesFewerBytes) {
   const auto bytes = [&](const char *type, const Family &f = families[0]) {
-    const auto m = model_of(f);
-    Own<dl4_session> s;
-    Own<dl4_tensor> out;
-    const auto x = data(f.input, 1);
-    dl4_tensor *in = x;
-    ok(dl4_session_create(m, option(type).c_str(), s.out()));
-    ok(dl4_session_run(s, &in, 1, out.out(), 1, nullptr));
-    return nlohmann::json::parse(described(s, DL4_FORMAT_JSON)).at("packed_bytes").get<double>();
+    return nlohmann::json::parse(after_a_run(f, type, DL4_FORMAT_JSON)).at("packed_bytes").get<double>();
   };
   const double exact = bytes("float32");
   EXPECT_GE(exact, 4 * (200 * 150 + 150 * 70));
   EXPECT_LT(bytes("bfloat16"), 0.51 * exact);
   EXPECT_LT(bytes("int8"), exact / 3);
   EXPECT_EQ(bytes("int4"), bytes("int8"));
-  const Family &wide = *std::find_if(std::begin(families), std::end(families), [](const Family &f) { return f.wide; });
+  const Family wide = wide_dense(512);
   EXPECT_LT(bytes("int4", wide), bytes("float32", wide) / 6);
 }
 
 // A row less and the weights are too few for four bits.
 TEST(WeightsOption, FourBitsAreForManyWeights) {
   for (auto [rows, kept] : {std::pair{512, "by int4_gemm"}, {511, "by int8_gemm"}}) {
-    const Family f{
-        "", {1, rows}, [](dl4_graph *g, dl4_node n) { return add(g, "Dense", nullptr, R"({"units": 256})", n); }, 1};
-    const auto m = model_of(f);
-    Own<dl4_session> s;
-    Own<dl4_tensor> out;
-    const auto x = data(f.input, 1);
-    dl4_tensor *in = x;
-    ok(dl4_session_create(m, option("int4").c_str(), s.out()));
-    ok(dl4_session_run(s, &in, 1, out.out(), 1, nullptr));
-    const std::string plan = described(s, DL4_FORMAT_TEXT);
+    const std::string plan = after_a_run(wide_dense(rows), "int4", DL4_FORMAT_TEXT);
     EXPECT_EQ(count(plan, kept), 1) << plan;
   }
 }
@@ -245,8 +246,7 @@ TEST(WeightsOption, RefusesAModelThatAssignsWeights) {
 
 // The first run says whose weights have no scale.
 TEST(WeightsOption, RefusesWeightsWithoutAScale) {
-  const Family f{
-      "", {1, 512}, [](dl4_graph *g, dl4_node n) { return add(g, "Dense", nullptr, R"({"units": 256})", n); }, 1};
+  const Family f = wide_dense(512);
   const auto m = model_of(f);
   auto kernel = numbers(512 * 256);
   kernel[256 * 7 + 11] = NAN;

@@ -6,7 +6,7 @@ include(CheckCXXSourceCompiles)
 set(hardening_flags)
 set(fortify_level 2)
 if(NOT DL4_SANITIZE AND NOT EMSCRIPTEN) # where return addresses are not in memory
-  # Systems check return addresses (shadow stacks), none where a process jumps to, and marks for that are 3% of code.
+  # Linux checks return addresses (shadow stacks), but not targets of jumps, whose marks are 3% of the code.
   set(known_flags -fstack-protector-strong -fcf-protection=return)
   # On Windows each page of the stack is touched anyway, and GCC ends in an error of its own; for macOS clang has none.
   if(NOT WIN32 AND NOT APPLE)

@@ -38,19 +38,33 @@ Json::Json(std::string_view s) {
   length_ = on_heap;
 }
 
+Json Json::Ref::boolean(At at) { return at.natural != 0; }
+Json Json::Ref::integer(At at) { return static_cast<int64_t>(at.natural); }
+Json Json::Ref::natural(At at) { return at.natural; }
+Json Json::Ref::real(At at) { return at.real; }
+Json Json::Ref::text(At at) { return at.chars; }
+Json Json::Ref::list(At at) { return *static_cast<const List *>(at.any); }
+Json Json::Ref::move(At at) { return std::move(*static_cast<Json *>(const_cast<void *>(at.any))); }
+
+bool Json::Ref::is_text() const {
+  if (make_ == copy<Json> || make_ == move) return static_cast<const Json *>(at_.any)->is_string();
+  return make_ == text || make_ == copy<std::string> || make_ == copy<std::string_view>;
+}
+
 Json::Json(List list) {
-  bool members = std::all_of(list.begin(), list.end(), [](const Ref &r) {
-    return r.value.is_array() && r.value.count() == 2 && r.value.values()[0].is_string();
+  const bool members = std::all_of(list.begin(), list.end(), [](const Ref &r) {
+    const List *pair = r.as_list();
+    return pair && pair->size() == 2 && pair->begin()->is_text();
   });
   *this = members ? object() : array();
   make_room(members ? 2 * list.size() : list.size());
   for (const Ref &r : list) {
     if (!members) {
-      add(std::move(r.value));
-    } else {
-      add(std::move(r.value.values()[0]));
-      add(std::move(r.value.values()[1]));
+      add(r.value());
+      continue;
     }
+    add(r.as_list()->begin()[0].value());
+    add(r.as_list()->begin()[1].value());
   }
 }
 
@@ -73,7 +87,7 @@ Json Json::array(List items) {
   Json j;
   j.put(Type::array, static_cast<Block *>(nullptr));
   j.make_room(items.size());
-  for (const Ref &r : items) j.add(std::move(r.value));
+  for (const Ref &r : items) j.add(r.value());
   return j;
 }
 

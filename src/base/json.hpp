@@ -184,14 +184,60 @@ class Json {
   Type type_ = Type::null;
 };
 
-// An element of a braced list, which is moved out of it.
+// An element of a braced list: where it lies, and what makes a value of it. It owns nothing: a list takes no code that
+// frees it, and lives as long as the call that it is written in.
 class Json::Ref {
  public:
   template <class T>
-  requires(!std::is_same_v<T, Ref> && std::is_convertible_v<T, Json>) Ref(T v) : value(std::move(v)) {}
-  Ref(List list) : value(list) {}
+  requires(!std::is_same_v<T, Ref> && !std::is_same_v<T, List> && std::is_convertible_v<const T &, Json>)
+  constexpr Ref(const T &v) {
+    if constexpr (std::is_same_v<T, bool>) {
+      at_.natural = v;
+      make_ = boolean;
+    } else if constexpr (std::is_floating_point_v<T>) {
+      at_.real = static_cast<double>(v);
+      make_ = real;
+    } else if constexpr (std::is_arithmetic_v<T>) {
+      at_.natural = static_cast<uint64_t>(v);
+      make_ = std::is_signed_v<T> ? integer : natural;
+    } else if constexpr (std::is_convertible_v<const T &, const char *>) {
+      at_.chars = v;
+      make_ = text;
+    } else {
+      at_.any = &v;
+      make_ = copy<T>;
+    }
+  }
+  Ref(Json &&v) : at_{.any = &v}, make_(move) {}
+  constexpr Ref(const List &list) : at_{.any = &list}, make_(Ref::list) {}
 
-  mutable Json value;
+ private:
+  friend class Json;
+  union At {
+    uint64_t natural;
+    double real;
+    const char *chars;
+    const void *any;
+  };
+
+  Json value() const { return make_(at_); }
+  bool is_text() const;
+  const List *as_list() const { return make_ == list ? static_cast<const List *>(at_.any) : nullptr; }
+
+  static Json boolean(At at);
+  static Json integer(At at);
+  static Json natural(At at);
+  static Json real(At at);
+  static Json text(At at);
+  static Json list(At at);
+  static Json move(At at);
+  template <class T>
+  static Json copy(At at) {
+    return Json(*static_cast<const T *>(at.any));
+  }
+
+  At at_{};
+  Json (*make_)(At);
 };
 
 class Json::Items {

@@ -305,13 +305,21 @@ std::string Op::layer_name() const {
   return r.free_name(std::string(given));
 }
 
-std::vector<Node> Op::layers(const std::string &kind, Json config, const std::vector<Node> &in,
-                             graph::Arguments arguments, const Weights &weights) const {
+Node Op::layer(const char *kind, Json::List config, ArrayRef<Node> in) const { return layers(kind, config, in)[0]; }
+Node Op::layer(const char *kind, Json config, ArrayRef<Node> in) const {
+  return layers(kind, std::move(config), in)[0];
+}
+Node Op::weighted(const char *kind, Json config, ArrayRef<Node> in, const Weights &weights) const {
+  return layers(kind, std::move(config), in, {}, weights)[0];
+}
+
+std::vector<Node> Op::layers(const char *kind, Json config, ArrayRef<Node> in, graph::Arguments arguments,
+                             const Weights &weights) const {
   graph::Graph &g = r.graph();
   int64_t bytes = checked_add(layer_bytes, 64 * static_cast<int64_t>(in.size()));
   for (const auto &[name, t] : weights) bytes = checked_add(bytes, t.bytes());  // made for the layer
   take(bytes);
-  const auto out = g.add(kind, layer_name(), std::move(config), std::move(arguments), in);
+  const auto out = g.add(kind, layer_name(), std::move(config), std::move(arguments), {in.begin(), in.end()});
   for (const auto &w : g.layers().back().weights) {
     const auto it =
         std::find_if(weights.begin(), weights.end(), [&](const auto &p) { return p.first == w->spec.name; });

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/array_ref.hpp"
 #include "graph/graph.hpp"
 #include "io/onnx/file.hpp"
 #include "io/onnx/symbols.hpp"
@@ -209,14 +210,11 @@ class Op {
   Node constant_node(Tensor t) const;
 
   // Adds a layer; the last one of a node gets its name.
-  Node layer(const std::string &kind, Json config, const std::vector<Node> &in) const {
-    return layers(kind, std::move(config), in)[0];
-  }
-  std::vector<Node> layers(const std::string &kind, Json config, const std::vector<Node> &in,
-                           graph::Arguments arguments = {}, const Weights &weights = {}) const;
-  Node weighted(const std::string &kind, Json config, const std::vector<Node> &in, const Weights &weights) const {
-    return layers(kind, std::move(config), in, {}, weights)[0];
-  }
+  Node layer(const char *kind, Json::List config, ArrayRef<Node> in) const;
+  Node layer(const char *kind, Json config, ArrayRef<Node> in) const;
+  std::vector<Node> layers(const char *kind, Json config, ArrayRef<Node> in, graph::Arguments arguments = {},
+                           const Weights &weights = {}) const;
+  Node weighted(const char *kind, Json config, ArrayRef<Node> in, const Weights &weights) const;
   Node cast(Node n, DType to) const;
   // Of one axis `size` from `begin` on; -1: to its end.
   Node cut(Node x, int at, int64_t begin, int64_t size) const;

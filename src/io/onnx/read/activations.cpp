@@ -28,7 +28,7 @@ void shrink(const Op &op) {
   each(op, [&](Node x) {
     const Node above = by_number(op, "Greater", x, lambda), below = by_number(op, "Less", x, -lambda);
     const Node low = op.layer("Where", {{"x2", 0}}, {below, by_number(op, "BroadcastAdd", x, bias)});
-    return op.layer("Where", Json::object(), {above, by_number(op, "BroadcastSubtract", x, bias), low});
+    return op.layer("Where", {}, {above, by_number(op, "BroadcastSubtract", x, bias), low});
   });
 }
 void swish(const Op &op) {
@@ -44,8 +44,8 @@ void is_inf(const Op &op) {
   const int64_t down = op.integer("detect_negative", 1), up = op.integer("detect_positive", 1);
   constexpr double most = std::numeric_limits<float>::max();
   each(op, [&](Node x) {
-    if (!down && !up) return op.layer("Less", Json::object(), {x, x});
-    if (down && up) return by_number(op, "Greater", op.layer("Absolute", Json::object(), {x}), most);
+    if (!down && !up) return op.layer("Less", {}, {x, x});
+    if (down && up) return by_number(op, "Greater", op.layer("Absolute", {}, {x}), most);
     return up ? by_number(op, "Greater", x, most) : by_number(op, "Less", x, -most);
   });
 }

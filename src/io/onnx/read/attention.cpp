@@ -81,11 +81,11 @@ Node band(const Op &op, const Part &q, const Part &k, int64_t before, int64_t af
 Node band_of_lengths(const Op &op, const Part &q, const Part &k, int64_t before, int64_t after) {
   const Node length = op.layer("ExpandDims", {{"axis", {1, 2, 3}}}, {op.cast(op.x(6), DType::i64)});
   const auto compared = [&](const char *kind, const Tensor &t) {
-    return op.layer(kind, Json::object(), {op.constant_node(t), length});
+    return op.layer(kind, {}, {op.constant_node(t), length});
   };
   Node seen = compared("Less", pairs(op, q, k, DType::i64, [](int64_t, int64_t j) { return j; }));
   const int64_t steps = q.dims[2].factor;
-  const auto both = [&](Node other) { seen = op.layer("LogicalAnd", Json::object(), {seen, other}); };
+  const auto both = [&](Node other) { seen = op.layer("LogicalAnd", {}, {seen, other}); };
   if (after >= 0)
     both(compared("LessEqual",
                   pairs(op, q, k, DType::i64, [&](int64_t i, int64_t j) { return j - i + steps - after; })));
@@ -121,7 +121,7 @@ Node masked(const Op &op, Node scores, const Part &q, const Part &k, bool &any, 
     if (!infinite) return op.layer("Where", {{"x2", -most}}, {seen, scores});
     Tensor low = make_tensor(DType::f32, {});
     *low.as<float>() = -std::numeric_limits<float>::infinity();
-    return op.layer("Where", Json::object(), {seen, scores, op.constant_node(low)});
+    return op.layer("Where", {}, {seen, scores, op.constant_node(low)});
   };
   if (op.has(3)) {
     any = true;
@@ -158,15 +158,15 @@ void attention(const Op &op) {
   const Node raw = x;
   if (const double cap = op.real("softcap", 0); cap > 0)
     x = by_number(op, "BroadcastMultiply",
-                  op.layer("Tanh", Json::object(), {by_number(op, "BroadcastMultiply", x, 1 / cap)}), cap);
+                  op.layer("Tanh", {}, {by_number(op, "BroadcastMultiply", x, 1 / cap)}), cap);
   const Node capped = x;
   const bool shown = op.wants(3) && mode == 2;
   bool any = false;
   const Node hiding = x = masked(op, x, q, k, any, shown);
   if (shown && any) x = op.layer("Clip", {{"x_min", -most}, {"x_max", most}}, {x});
-  Node p = op.layer("Softmax", Json::object(), {x});
+  Node p = op.layer("Softmax", {}, {x});
   if (any) p = op.layer("Where", {{"x2", 0}}, {by_number(op, "Greater", x, hidden), p});
-  Node y = op.layer("MatMul", Json::object(), {p, repeated(op, v, heads)});
+  Node y = op.layer("MatMul", {}, {p, repeated(op, v, heads)});
   if (op.wants(3)) {
     if (mode < 0 || mode > 3) fail(Code::corrupt_file, "has \"qk_matmul_output_mode\" ", mode);
     op.give(3, mode == 0 ? raw : mode == 1 ? capped : mode == 2 ? hiding : p, dims);
@@ -203,8 +203,8 @@ void flex_attention(const Op &op) {
   const std::vector<Dim> dims{q.dims[0], q.dims[1], q.dims[2], k.dims[2]};
   Node x = op.layer("MatMul", {{"transpose_b", true}}, {q.node, repeated(op, k, heads)});
   x = changed(op, "score_mod", by_number(op, "BroadcastMultiply", x, scale), dims);
-  x = changed(op, "prob_mod", op.layer("Softmax", Json::object(), {x}), dims);
-  const Node y = op.layer("MatMul", Json::object(), {x, repeated(op, v, heads)});
+  x = changed(op, "prob_mod", op.layer("Softmax", {}, {x}), dims);
+  const Node y = op.layer("MatMul", {}, {x, repeated(op, v, heads)});
   op.give(0, y, {q.dims[0], q.dims[1], q.dims[2], v.dims[3]});
 }
 

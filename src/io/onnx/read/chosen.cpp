@@ -37,8 +37,8 @@ Node scaled(const Op &op, Node ids, const Dim &n, const Dim &stride) {
   const Node below = by_number(op, "Less", ids, 0), from_end = plus(op, ids, size);
   const Node outside =
       op.layer("LogicalOr", Json::object(),
-               {by_number(op, "Less", from_end, 0), op.layer("GreaterEqual", Json::object(), {ids, size})});
-  ids = times(op, op.layer("Where", Json::object(), {below, from_end, ids}), stride);
+               {by_number(op, "Less", from_end, 0), op.layer("GreaterEqual", {}, {ids, size})});
+  ids = times(op, op.layer("Where", {}, {below, from_end, ids}), stride);
   return op.layer("Where", {{"x1", max_dim}}, {outside, ids});
 }
 
@@ -57,7 +57,7 @@ Node counted(const Op &op, const Dim &d, const Dim &most, size_t axis, const Dim
     n = times(op, op.places(d), stride);
   }
   if (!op.symbols().not_negative(op.symbols().sum(most, d, -1))) {
-    const Node outside = op.layer("GreaterEqual", Json::object(), {op.places(d), op.number(most)});
+    const Node outside = op.layer("GreaterEqual", {}, {op.places(d), op.number(most)});
     n = op.layer("Where", {{"x1", max_dim}}, {outside, n});
   }
   return behind.empty() ? n : op.layer("ExpandDims", {{"axis", behind}}, {n});
@@ -127,7 +127,7 @@ Node as_data(const Op &op, Node y) {
   Ints target;
   for (const Dim &d : op.in(0).dims) target.push_back(known_or_free(d));
   if (std::count(target.begin(), target.end(), free_dim) <= 1) return op.reshape(y, target);
-  return op.layer("ReshapeLike", Json::object(), {y, op.x(0)});
+  return op.layer("ReshapeLike", {}, {y, op.x(0)});
 }
 
 // The data with updates (in blocks of `block` elements) at places, by the node's "reduction".
@@ -139,21 +139,21 @@ Node scattered(const Op &op, Node data, Node places, Node updates, int64_t block
   if (const int64_t n = op.shape(ids)[0]; n != free_dim && n > most_updates)
     op.refuse("of ", n, " updates is not supported");
   if (how == "add") {
-    const Node sums = op.layer("SegmentSum", Json::object(), {from, ids, x});
+    const Node sums = op.layer("SegmentSum", {}, {from, ids, x});
     return plus(op, x, sums);
   }
   // Which update comes last at each place: -1, or lower, where there is none.
   const Node number =
       op.layer("ExpandDims", {{"axis", 1}}, {op.cast(op.layer("Arange", {{"axis", 0}}, {from}), DType::f32)});
   const Node marks = block == 1 ? x : op.cut(x, 1, 0, 1);
-  const Node last = op.layer("SegmentMax", Json::object(), {number, ids, floats ? marks : op.cast(marks, DType::f32)});
+  const Node last = op.layer("SegmentMax", {}, {number, ids, floats ? marks : op.cast(marks, DType::f32)});
   const Node here = by_number(op, "GreaterEqual", last, 0);
   Node y = graph::no_node;
   if (how == "max" || how == "min") {
     const bool up = how == "max";
-    const auto turned = [&](Node n) { return up ? n : op.layer("Negative", Json::object(), {n}); };
-    const Node best = turned(op.layer("SegmentMax", Json::object(), {turned(from), ids, x}));
-    y = op.layer(up ? "BroadcastMaximum" : "BroadcastMinimum", Json::object(), {x, best});
+    const auto turned = [&](Node n) { return up ? n : op.layer("Negative", {}, {n}); };
+    const Node best = turned(op.layer("SegmentMax", {}, {turned(from), ids, x}));
+    y = op.layer(up ? "BroadcastMaximum" : "BroadcastMinimum", {}, {x, best});
   } else {
     const Node one = op.layer("Squeeze", {{"axis", 1}}, {by_number(op, "BroadcastMaximum", last, 0)});
     Node all = from;
@@ -163,7 +163,7 @@ Node scattered(const Op &op, Node data, Node places, Node updates, int64_t block
     }
     y = op.layer("Take", {{"axis", 0}}, {all, op.cast(one, DType::i64)});
   }
-  return op.layer("Where", Json::object(), {here, y, x});
+  return op.layer("Where", {}, {here, y, x});
 }
 
 // Sizes that are free may turn out to be equal: the run says so if they do not.
@@ -199,7 +199,7 @@ void gather_computed_rows(const Op &op) {
   for (const Dim &d : rows.block) table.push_back(known_or_free(d)), all.push_back(d);
   const Node blocks = std::count(table.begin(), table.end(), free_dim) <= 1
                           ? op.reshape(op.x(0), table)
-                          : op.layer("ReshapeLike", Json::object(), {op.x(0), op.zeros(all)});
+                          : op.layer("ReshapeLike", {}, {op.x(0), op.zeros(all)});
   std::vector<Dim> dims = rows.dims;
   dims.insert(dims.end(), rows.block.begin(), rows.block.end());
   op.give(0, op.layer("Take", {{"axis", 0}}, {blocks, rows.places}), dims);
@@ -266,7 +266,7 @@ void max_unpool(const Op &op) {
       op.layer("ExpandDims", {{"axis", 1}}, {op.cast(op.layer("Arange", {{"axis", 0}}, {ids}), DType::f32)});
   const Node below = by_number(op, "Less", ids, 0);
   const Node safe = op.layer("Where", {{"x1", max_dim}}, {below, ids});  // an error of the run
-  const Node last = op.layer("SegmentMax", Json::object(), {number, safe, all});
+  const Node last = op.layer("SegmentMax", {}, {number, safe, all});
   const Node one = op.layer("Squeeze", {{"axis", 1}}, {by_number(op, "BroadcastMaximum", last, 0)});
   const Node there = op.layer("Take", {{"axis", 0}}, {flat, op.cast(one, DType::i64)});
   const Node y = op.layer("Where", {{"x2", 0}}, {by_number(op, "GreaterEqual", last, 0), there});

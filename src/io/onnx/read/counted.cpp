@@ -102,9 +102,9 @@ void unique(const Op &op) {
   }
   const Node sorted = rows_at(op, rows, order);
   const Node before = by_number(op, "BroadcastMaximum", by_number(op, "BroadcastAdd", count, -1), 0);
-  Node differs = op.layer("NotEqual", Json::object(), {sorted, rows_at(op, sorted, before)});
+  Node differs = op.layer("NotEqual", {}, {sorted, rows_at(op, sorted, before)});
   differs = op.layer("Any", {{"axis", Ints{1}}, {"keepdims", false}}, {differs});
-  const Node begins = op.layer("LogicalOr", Json::object(), {differs, by_number(op, "Equal", count, 0)});
+  const Node begins = op.layer("LogicalOr", {}, {differs, by_number(op, "Equal", count, 0)});
   const auto [starts, n] = where(op, begins);
 
   const Node group =

@@ -49,7 +49,7 @@ void bernoulli(const Op &op) {
   const DType to = stands_for(type);
   const Perm perm = v.perm();
   const Node x = op.as(v, perm), u = drawn(op, "RandomUniform", Json::object(), {x}, v.rank());
-  op.give(0, op.cast(op.layer("Less", Json::object(), {u, x}), to), v.dims, perm);
+  op.give(0, op.cast(op.layer("Less", {}, {u, x}), to), v.dims, perm);
 }
 
 // How many sums of probabilities so far lie below a number from 0 to 1.
@@ -62,7 +62,7 @@ void multinomial(const Op &op) {
   if (v.rank() != 2 || samples < 1 || samples > max_dim)
     fail(Code::corrupt_file, "expects a value of two axes, and one sample or more, got ", samples);
   const int64_t classes = known(op, v.dims[1], "classes");
-  const Node x = op.x(0), sums = op.layer("Cumsum", {{"axis", 1}}, {op.layer("Softmax", Json::object(), {x})});
+  const Node x = op.x(0), sums = op.layer("Cumsum", {{"axis", 1}}, {op.layer("Softmax", {}, {x})});
   const Node u = drawn(op, "RandomUniform", Json::object(), {x}, 1, {samples});
   const Node below = op.layer("LessEqual", Json::object(),
                               {op.layer("ExpandDims", {{"axis", 1}}, {op.cut(sums, 1, 0, classes - 1)}),

@@ -363,8 +363,8 @@ void scatter(const Op &op, const Ints &data, const Ints &places) {
     }
     Tensor here = make_tensor(DType::boolean, {n});
     for (int64_t i = 0; i < n; ++i) here.as<uint8_t>()[i] = round[static_cast<size_t>(i)] >= n;
-    const Node both = op.layer(kind, Json::object(), {y, moved});
-    y = op.layer("Where", Json::object(), {op.constant_node(here), both, y});
+    const Node both = op.layer(kind, {}, {y, moved});
+    y = op.layer("Where", {}, {op.constant_node(here), both, y});
   }
   op.give(0, op.reshape(y, data));
 }
@@ -445,8 +445,8 @@ void trilu(const Op &op) {
   if (!rows.known() || !columns.known() || (op.has(1) && !op.constant(1))) {
     Node shift = op.layer("ExpandDims", {{"axis", 1}}, {op.places(rows)});
     if (op.has(1)) shift = plus(op, shift, op.cast(op.x(1), DType::i64));
-    const Node keep = op.layer(upper ? "GreaterEqual" : "LessEqual", Json::object(), {op.places(columns), shift});
-    if (v.dtype == DType::boolean) return op.give(0, op.layer("LogicalAnd", Json::object(), {op.x(0), keep}), v.dims);
+    const Node keep = op.layer(upper ? "GreaterEqual" : "LessEqual", {}, {op.places(columns), shift});
+    if (v.dtype == DType::boolean) return op.give(0, op.layer("LogicalAnd", {}, {op.x(0), keep}), v.dims);
     return op.give(0, op.layer("Where", {{"x2", 0}}, {keep, op.x(0)}), v.dims);
   }
   const double k = op.number(1, 0);
@@ -457,7 +457,7 @@ void trilu(const Op &op) {
       keep.as<uint8_t>()[i * columns.factor + j] =
           upper ? static_cast<double>(j - i) >= k : static_cast<double>(j - i) <= k;
   const Node mask = op.constant_node(keep);
-  if (v.dtype == DType::boolean) return op.give(0, op.layer("LogicalAnd", Json::object(), {op.x(0), mask}), v.dims);
+  if (v.dtype == DType::boolean) return op.give(0, op.layer("LogicalAnd", {}, {op.x(0), mask}), v.dims);
   op.give(0, op.layer("Where", {{"x2", 0}}, {mask, op.x(0)}), v.dims);
 }
 
@@ -475,9 +475,9 @@ void one_hot(const Op &op) {
   dims[axis] = n;
   Node ids = op.layer("ExpandDims", {{"axis", axis}}, {op.cast(op.x(0), DType::i64)});
   const Node below = by_number(op, "Less", ids, 0);
-  ids = op.layer("Where", Json::object(), {below, by_number(op, "BroadcastAdd", ids, depth), ids});
+  ids = op.layer("Where", {}, {below, by_number(op, "BroadcastAdd", ids, depth), ids});
   const Node hot =
-      op.layer("Equal", Json::object(), {ids, op.constant_node(reshaped(tensor_of(numbers), Shape(dims)))});
+      op.layer("Equal", {}, {ids, op.constant_node(reshaped(tensor_of(numbers), Shape(dims)))});
   std::vector<Dim> out = v.dims;
   out.insert(out.begin() + static_cast<std::ptrdiff_t>(axis), Dim{n, {}});
   const auto value = [&](int64_t i) {
@@ -486,7 +486,7 @@ void one_hot(const Op &op) {
     std::memcpy(one.data.get(), values->data.get() + static_cast<size_t>(i) * each, each);
     return op.constant_node(one);
   };
-  op.give(0, op.layer("Where", Json::object(), {hot, value(1), value(0)}), out);
+  op.give(0, op.layer("Where", {}, {hot, value(1), value(0)}), out);
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ Node exactly(const Op &op, Node x, int64_t terms, F product) {
     const double unit = std::ldexp(1.0, low);
     Node part = x;
     if (low > 0) {
-      part = op.layer("Floor", Json::object(), {by_number(op, "BroadcastMultiply", x, 1 / unit)});
+      part = op.layer("Floor", {}, {by_number(op, "BroadcastMultiply", x, 1 / unit)});
       x = minus(op, x, by_number(op, "BroadcastMultiply", part, unit));
     }
     Node y = op.cast(product(part), DType::i32);
@@ -65,7 +65,7 @@ Node product(const Op &op, size_t a, size_t a_zero, size_t b, size_t b_zero, std
                               "the axis that is summed over");  // one may say it alone
   const Node left = less_zero(op, a, a_zero, plain(x.rank()), true), right = less_zero(op, b, b_zero, plain(w.rank()));
   return product(op, a, left, b, right, dims, [&](Node m, Node n) {
-    return exactly(op, m, terms, [&](Node part) { return op.layer("MatMul", Json::object(), {part, n}); });
+    return exactly(op, m, terms, [&](Node part) { return op.layer("MatMul", {}, {part, n}); });
   });
 }
 
@@ -141,7 +141,7 @@ void give_quantized(const Op &op, Node sum, size_t a_scale, size_t b_scale, size
   Tensor scale = make_tensor(DType::f32, b.elements() == 1 ? Shape{} : b.shape);
   for (int64_t i = 0; i < b.elements(); ++i) scale.as<float>()[i] = a * b.as<float>()[i] / y;
   Node n = times(op, op.cast(sum, DType::f32), op.constant_node(std::move(scale)));
-  n = op.layer("Clip", {{"x_min", low - zero}, {"x_max", high - zero}}, {op.layer("Round", Json::object(), {n})});
+  n = op.layer("Clip", {{"x_min", low - zero}, {"x_max", high - zero}}, {op.layer("Round", {}, {n})});
   const Node moved = zero == 0 ? n : by_number(op, "BroadcastAdd", n, static_cast<double>(zero));
   Value to;
   to.type = type;
@@ -176,13 +176,13 @@ void dynamic_quantize(const Op &op) {
   Value &v = op.in(0);
   const Perm perm = v.perm();
   const Node x = op.as(v, perm);
-  const Node least = by_number(op, "BroadcastMinimum", op.layer("Min", Json::object(), {x}), 0),
-             most = by_number(op, "BroadcastMaximum", op.layer("Max", Json::object(), {x}), 0);
+  const Node least = by_number(op, "BroadcastMinimum", op.layer("Min", {}, {x}), 0),
+             most = by_number(op, "BroadcastMaximum", op.layer("Max", {}, {x}), 0);
   const Node reach = by_number(op, "Divide", minus(op, most, least), 255);
   const Node scale = op.layer("Where", {{"x2", 1}}, {by_number(op, "Greater", reach, 0), reach});
-  const Node low = op.layer("Negative", Json::object(), {op.layer("Divide", Json::object(), {least, scale})});
-  const Node zero = op.layer("Round", Json::object(), {op.layer("Clip", {{"x_min", 0}, {"x_max", 255}}, {low})});
-  const Node steps = op.layer("Round", Json::object(), {op.layer("Divide", Json::object(), {x, scale})});
+  const Node low = op.layer("Negative", {}, {op.layer("Divide", Json::object(), {least, scale})});
+  const Node zero = op.layer("Round", {}, {op.layer("Clip", {{"x_min", 0}, {"x_max", 255}}, {low})});
+  const Node steps = op.layer("Round", {}, {op.layer("Divide", Json::object(), {x, scale})});
   const Node whole = op.layer("Clip", {{"x_min", 0}, {"x_max", 255}}, {plus(op, steps, zero)});
   op.give(0, op.cast(whole, DType::u8), v.dims, perm);
   op.give(1, scale);

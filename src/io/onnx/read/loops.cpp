@@ -24,7 +24,7 @@ void Inside::output(Value &v) {
   if (v.list || v.absent) op_.refuse("has a body that gives a sequence or an Optional, and runs as one");
   const NodeProto end = named("output");
   const Op op(reader, end);
-  out.push_back(op.layer("Identity", Json::object(), {op.as(v, plain(v.rank()))}));
+  out.push_back(op.layer("Identity", {}, {op.as(v, plain(v.rank()))}));
 }
 
 Json Inside::layer(const char *name, Weights &weights) {

@@ -18,7 +18,7 @@ Node by_number(const Op &op, const char *kind, Node x, double number) { return o
 Node last_of(const Op &op, Node x, std::vector<Dim> dims, int64_t size) {
   if (op.shape(x).last() != free_dim) return x;
   dims.back() = {size, {}};
-  return op.layer("ReshapeLike", Json::object(), {x, op.zeros(dims)});
+  return op.layer("ReshapeLike", {}, {x, op.zeros(dims)});
 }
 
 void unary(const Op &op, const char *kind, Json config, bool not_negative) {
@@ -75,7 +75,7 @@ void unify(const Op &op, Node &a, Node &b) {
 }
 
 // a op b as a layer, a number as its attribute.
-Node joined(const Op &op, const std::string &kind, size_t i, size_t j, const Perm &perm) {
+Node joined(const Op &op, const char *kind, size_t i, size_t j, const Perm &perm) {
   const kinds::Function *f = kinds::function(kind);
   const bool of_bytes = f && (!f->binary || ops::supports(*f->binary, DType::u8));
   const auto side = [&](size_t k) { return of_bytes ? in_form(op, k, perm) : wide(op, in_form(op, k, perm)); };
@@ -93,7 +93,7 @@ Node joined(const Op &op, const std::string &kind, size_t i, size_t j, const Per
   if (fits(i, j)) return op.layer(kind, {{"x1", op.number(i, 0)}}, {side(j)});
   Node a = side(i), b = side(j);
   unify(op, a, b);
-  return op.layer(kind, Json::object(), {a, b});
+  return op.layer(kind, {}, {a, b});
 }
 
 // Integers wrap around in the type of the first input.
@@ -185,8 +185,8 @@ void whole_quotient(const Op &op) {
   const Node rest = joined(op, "Fmod", 0, 1, perm);
   Node a = wide(op, in_form(op, 0, perm)), b = wide(op, in_form(op, 1, perm));
   unify(op, a, b);
-  const Node whole = op.layer("BroadcastSubtract", Json::object(), {a, rest});
-  give_number(op, op.layer("FloorDivide", Json::object(), {whole, b}), op.broadcast({&op.in(0), &op.in(1)}), perm);
+  const Node whole = op.layer("BroadcastSubtract", {}, {a, rest});
+  give_number(op, op.layer("FloorDivide", {}, {whole, b}), op.broadcast({&op.in(0), &op.in(1)}), perm);
 }
 void div(const Op &op) {
   if (on_sizes(op, [](Symbols &s, const Dim &a, const Dim &b) { return s.quotient(a, b); })) return;
@@ -225,7 +225,7 @@ void pow(const Op &op) {
   if (number && op.number(1, 0) == 2) return unary(op, "Square", Json::object(), true);
   if (number && op.number(1, 0) == 3)  // two products, as ONNX Runtime does it
     return each(
-        op, [&](Node x) { return times(op, op.layer("Square", Json::object(), {x}), x); }, false);
+        op, [&](Node x) { return times(op, op.layer("Square", {}, {x}), x); }, false);
   pairwise(op, "Power");
 }
 
@@ -304,7 +304,7 @@ void fold(const Op &op, const char *kind, bool mean = false, Chosen chosen = nul
   for (size_t i = 2; i < op.inputs(); ++i) {
     Node b = wide(op, in_form(op, i, perm));
     unify(op, y, b);
-    y = op.layer(kind, Json::object(), {y, b});
+    y = op.layer(kind, {}, {y, b});
   }
   if (mean) y = by_number(op, "BroadcastMultiply", y, 1.0 / static_cast<double>(op.inputs()));
   give_number(op, y, op.broadcast(all), perm);
@@ -331,7 +331,7 @@ void where(const Op &op) {
   const Perm perm = common(op, {0, 1, 2});
   Node x = in_form(op, 1, perm), y = in_form(op, 2, perm);
   unify(op, x, y);
-  op.give(0, op.layer("Where", Json::object(), {in_form(op, 0, perm), x, y}),
+  op.give(0, op.layer("Where", {}, {in_form(op, 0, perm), x, y}),
           op.broadcast({&op.in(0), &op.in(1), &op.in(2)}), perm);
 }
 
@@ -348,8 +348,8 @@ void clip(const Op &op) {
     Value &v = op.in(0);
     const Perm perm = v.perm();
     Node y = wide(op, op.as(v, perm));
-    if (op.has(1)) y = op.layer("BroadcastMaximum", Json::object(), {y, wide(op, op.x(1))});
-    if (op.has(2)) y = op.layer("BroadcastMinimum", Json::object(), {y, wide(op, op.x(2))});
+    if (op.has(1)) y = op.layer("BroadcastMaximum", {}, {y, wide(op, op.x(1))});
+    if (op.has(2)) y = op.layer("BroadcastMinimum", {}, {y, wide(op, op.x(2))});
     return op.give(0, op.cast(y, v.dtype), v.dims, perm);
   }
   const double low = bound(1, "min", -most), high = bound(2, "max", most);
@@ -376,7 +376,7 @@ void negative(const Op &op) {
 void absolute(const Op &op) {
   if (op.in(0).dtype == DType::f32) return unary(op, "Absolute", Json::object(), true);
   give_each(op, [&](Node x) {
-    return op.layer("BroadcastMaximum", Json::object(), {x, op.layer("BroadcastSubtract", {{"x1", 0}}, {x})});
+    return op.layer("BroadcastMaximum", {}, {x, op.layer("BroadcastSubtract", {{"x1", 0}}, {x})});
   });
 }
 void sign(const Op &op) {
@@ -396,7 +396,7 @@ void prelu(const Op &op) {
   const Perm perm = common(op, {0, 1});
   const Node x = in_form(op, 0, perm), slope = in_form(op, 1, perm);
   const Node scaled = times(op, x, slope);
-  op.give(0, op.layer("Where", Json::object(), {by_number(op, "Less", x, 0), scaled, x}),
+  op.give(0, op.layer("Where", {}, {by_number(op, "Less", x, 0), scaled, x}),
           op.broadcast({&op.in(0), &op.in(1)}), perm);
 }
 
@@ -410,7 +410,7 @@ void mod(const Op &op) {
 void invert(const Op &op) {
   Value &v = op.in(0);
   const Perm perm = v.perm();
-  give_number(op, op.layer("BitwiseNot", Json::object(), {op.as(v, perm)}), v.dims, perm);
+  give_number(op, op.layer("BitwiseNot", {}, {op.as(v, perm)}), v.dims, perm);
 }
 void shift(const Op &op) {
   if (op.string("direction", "LEFT") == "LEFT") return pairwise(op, "LeftShift");
@@ -418,9 +418,9 @@ void shift(const Op &op) {
   // The highest bit is no sign.
   const Node by = op.x(1),
              one = op.layer("LeftShift", {{"x1", -1}}, {op.layer("BroadcastSubtract", {{"x1", 64}}, {by})});
-  const Node moved = op.layer("RightShift", Json::object(), {op.x(0), by});
-  const Node kept = op.layer("BitwiseNot", Json::object(), {one});
-  op.give(0, op.layer("BitwiseAnd", Json::object(), {moved, kept}), op.broadcast({&op.in(0), &op.in(1)}));
+  const Node moved = op.layer("RightShift", {}, {op.x(0), by});
+  const Node kept = op.layer("BitwiseNot", {}, {one});
+  op.give(0, op.layer("BitwiseAnd", {}, {moved, kept}), op.broadcast({&op.in(0), &op.in(1)}));
 }
 
 // Of the table of elementwise functions, and of activations.

@@ -75,13 +75,13 @@ void normalizer(const Op &op) {
   if (norm == "MAX")
     size = reduced("Max", x);
   else if (norm == "L1")
-    size = reduced("Sum", op.layer("Absolute", Json::object(), {x}));
+    size = reduced("Sum", op.layer("Absolute", {}, {x}));
   else if (norm == "L2")
-    size = op.layer("Sqrt", Json::object(), {reduced("Sum", op.layer("Square", Json::object(), {x}))});
+    size = op.layer("Sqrt", {}, {reduced("Sum", op.layer("Square", Json::object(), {x}))});
   else
     fail(Code::corrupt_file, "has \"norm\" ", norm);
   const Node none = by_number(op, "Equal", size, 0);
-  op.give(0, op.layer("Divide", Json::object(), {x, op.layer("Where", {{"x1", 1}}, {none, size})}), op.in(0).dims);
+  op.give(0, op.layer("Divide", {}, {x, op.layer("Where", {{"x1", 1}}, {none, size})}), op.in(0).dims);
 }
 
 void binarizer(const Op &op) {
@@ -94,7 +94,7 @@ void imputer(const Op &op) {
   const bool floats = v.dtype == DType::f32;
   const Node x = op.x(0);
   const auto put = [&](Node missing, Tensor values) {
-    op.give(0, op.layer("Where", Json::object(), {missing, op.constant_node(std::move(values)), x}), v.dims);
+    op.give(0, op.layer("Where", {}, {missing, op.constant_node(std::move(values)), x}), v.dims);
   };
   if (!floats) {
     const auto values = op.integers("imputed_value_int64s");
@@ -106,7 +106,7 @@ void imputer(const Op &op) {
   if (values.empty()) fail(Code::corrupt_file, "has no \"imputed_value_floats\"");
   const double replaced = op.real("replaced_value_float", 0);
   const Node missing = std::isnan(replaced)
-                           ? op.layer("LogicalNot", Json::object(), {op.layer("Equal", Json::object(), {x, x})})
+                           ? op.layer("LogicalNot", {}, {op.layer("Equal", Json::object(), {x, x})})
                            : by_number(op, "Equal", x, replaced);
   put(missing, tensor_of_floats(values, {static_cast<int64_t>(values.size())}));
 }
@@ -114,7 +114,7 @@ void imputer(const Op &op) {
 // For each element which of the keys it is, as flags along a new last axis.
 Node among(const Op &op, Node x, Tensor keys) {
   const Node wide = op.layer("ExpandDims", {{"axis", op.shape(x).rank()}}, {x});
-  return op.layer("Equal", Json::object(), {wide, op.constant_node(std::move(keys))});
+  return op.layer("Equal", {}, {wide, op.constant_node(std::move(keys))});
 }
 Node any(const Op &op, Node flags) { return op.layer("Any", {{"axis", Ints{-1}}, {"keepdims", false}}, {flags}); }
 Node first(const Op &op, Node flags) {
@@ -136,7 +136,7 @@ void one_hot_encoder(const Op &op) {
   Tensor rows = make_zeros(DType::f32, {n, n}), past = make_tensor(DType::i64, {});
   for (int64_t i = 0; i < n; ++i) rows.as<float>()[i * n + i] = 1;
   *past.as<int64_t>() = n;
-  const Node place = op.layer("Where", Json::object(), {any(op, flags), first(op, flags), op.constant_node(past)});
+  const Node place = op.layer("Where", {}, {any(op, flags), first(op, flags), op.constant_node(past)});
   op.give(0, op.layer("Take", {{"axis", 0}}, {op.constant_node(rows), place}), dims);
 }
 
@@ -173,7 +173,7 @@ void label_encoder(const Op &op) {
     otherwise = tensor_of({op.integer("default_int64", -1)}, values->dtype, {});
   const Node flags = among(op, op.cast(op.x(0), keys->dtype), *keys);
   const Node value = op.layer("Take", {{"axis", 0}}, {op.constant_node(*values), first(op, flags)});
-  op.give(0, op.layer("Where", Json::object(), {any(op, flags), value, op.constant_node(otherwise)}), v.dims);
+  op.give(0, op.layer("Where", {}, {any(op, flags), value, op.constant_node(otherwise)}), v.dims);
 }
 
 // Places of the last axis. One axis is a row.

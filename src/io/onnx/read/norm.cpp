@@ -10,7 +10,7 @@
 namespace dl4::io::onnx {
 namespace {
 
-Node apply(const Op &op, const char *kind, Node x) { return op.layer(kind, Json::object(), {x}); }
+Node apply(const Op &op, const char *kind, Node x) { return op.layer(kind, {}, {x}); }
 Node reduced(const Op &op, const char *kind, Node x, const Ints &axes, bool keep = true) {
   return op.layer(kind, {{"axis", axes}, {"keepdims", keep}}, {x});
 }
@@ -177,7 +177,7 @@ void hardmax(const Op &op) {
     dims[static_cast<size_t>(axes[0])] = n;
     const Node places = op.constant_node(reshaped(tensor_of(numbers), Shape(dims)));
     const Node best = op.cast(op.layer("Argmax", {{"axis", axes[0]}, {"keepdims", true}}, {x}), DType::i64);
-    return op.cast(op.layer("Equal", Json::object(), {best, places}), DType::f32);
+    return op.cast(op.layer("Equal", {}, {best, places}), DType::f32);
   });
 }
 
@@ -193,7 +193,7 @@ void by_batch(const Op &op) {
   const Node mean = reduced(op, "Mean", x, axes, false), apart = minus(op, x, mean);
   const Node variance = reduced(op, "Mean", apply(op, "Square", apart), axes, false);
   const Node root = apply(op, "Sqrt", by_number(op, "BroadcastAdd", variance, op.real("epsilon", 1e-5)));
-  const Node y = op.layer("Divide", Json::object(), {apart, root});
+  const Node y = op.layer("Divide", {}, {apart, root});
   op.give(0, plus(op, times(op, y, op.x(1)), op.x(2)), v.dims, perm);
   const double momentum = op.real("momentum", static_cast<double>(0.9f));
   const Node now[] = {mean, variance};
@@ -296,7 +296,7 @@ void mean_variance(const Op &op) {
   for (int64_t a : op.integers("axes").value_or(Ints{0, 2, 3})) axes.push_back(op.axis_of(a, v.rank()));
   const Node x = op.x(0), apart = minus(op, x, reduced(op, "Mean", x, axes));
   const Node deviation = by_number(op, "BroadcastAdd", reduced(op, "Std", x, axes), 1e-9);
-  op.give(0, op.layer("Divide", Json::object(), {apart, deviation}), v.dims);
+  op.give(0, op.layer("Divide", {}, {apart, deviation}), v.dims);
 }
 
 void lp_normalization(const Op &op) {
@@ -307,7 +307,7 @@ void lp_normalization(const Op &op) {
   const Node x = op.x(0);
   const Node norm = p == 1 ? reduced(op, "Sum", apply(op, "Absolute", x), axes)
                            : apply(op, "Sqrt", reduced(op, "Sum", apply(op, "Square", x), axes));
-  const Node y = op.layer("Divide", Json::object(), {x, norm});
+  const Node y = op.layer("Divide", {}, {x, norm});
   op.give(0, op.layer("Where", {{"x1", 0}}, {by_number(op, "Equal", norm, 0), y}), v.dims);
 }
 

@@ -82,7 +82,7 @@ void eye_like(const Op &op) {
     if (k < -max_dim || k > max_dim) op.refuse("\"k\" of ", k, " is not supported");
     const Node diagonal = op.layer("ExpandDims", {{"axis", 1}},
                                    {by_number(op, "BroadcastAdd", op.places(v.dims[0]), static_cast<double>(k))});
-    op.give(0, op.cast(op.layer("Equal", Json::object(), {diagonal, op.places(v.dims[1])}), as), v.dims);
+    op.give(0, op.cast(op.layer("Equal", {}, {diagonal, op.places(v.dims[1])}), as), v.dims);
     return op.of_type(0, type);
   }
   op.take(checked_mul(rows, columns, size_of(as)));

@@ -23,21 +23,21 @@ Node moved_ends(const Op &op, Node x, const Margins &margins) {
       add[i][end] = std::max<int64_t>(margins[i][end], 0), cut[i][end] = std::max<int64_t>(-margins[i][end], 0);
       adds = adds || add[i][end] > 0, cuts = cuts || cut[i][end] > 0;
     }
-  if (cuts) x = op.layer(text("Cropping", margins.size(), "D"), {{"cropping", margins_json(cut)}}, {x});
-  if (adds) x = op.layer(text("ZeroPadding", margins.size(), "D"), {{"padding", margins_json(add)}}, {x});
+  if (cuts) x = op.layer(text("Cropping", margins.size(), "D").c_str(), {{"cropping", margins_json(cut)}}, {x});
+  if (adds) x = op.layer(text("ZeroPadding", margins.size(), "D").c_str(), {{"padding", margins_json(add)}}, {x});
   return x;
 }
 
 Node filled_ends(const Op &op, Node x, const Margins &margins, double number) {
   const Node y = moved_ends(op, x, margins);
   if (number == 0 || y == x) return y;
-  const Node here = op.layer("Equal", Json::object(), {x, x});
+  const Node here = op.layer("Equal", {}, {x, x});
   const Node ones = op.layer("Where", {{"x1", 1}, {"x2", 1}}, {here});
   const Node inside = moved_ends(op, ones, margins);
   if (std::isfinite(number)) return op.layer("Where", {{"x2", number}}, {inside, y});
   Tensor t = make_tensor(DType::f32, {});
   *t.as<float>() = static_cast<float>(number);
-  return op.layer("Where", Json::object(), {inside, y, op.constant_node(std::move(t))});
+  return op.layer("Where", {}, {inside, y, op.constant_node(std::move(t))});
 }
 
 namespace {
@@ -123,12 +123,12 @@ Node padded(const Op &op, Node x, size_t at, std::vector<Dim> dims, const Dim &b
   const Node last = op.number(s.sum(n, one, -1)), zero = op.number(none);
   const auto bounded = [&](Node i) {
     return op.layer("BroadcastMinimum", Json::object(),
-                    {op.layer("BroadcastMaximum", Json::object(), {i, zero}), last});
+                    {op.layer("BroadcastMaximum", {}, {i, zero}), last});
   };
   const auto size = [&](Node i) {
-    return op.layer("BroadcastMaximum", Json::object(), {i, op.layer("BroadcastSubtract", {{"x1", 0}}, {i})});
+    return op.layer("BroadcastMaximum", {}, {i, op.layer("BroadcastSubtract", {{"x1", 0}}, {i})});
   };
-  Node from = mode == "wrap"      ? op.layer("Mod", Json::object(), {place, op.number(n)})
+  Node from = mode == "wrap"      ? op.layer("Mod", {}, {place, op.number(n)})
               : mode == "reflect" ? minus(op, last, size(minus(op, last, size(place))))
                                   : bounded(place);
   if (mode == "constant") {  // which is place 0 of those in front of which it stands: there may be no others
@@ -138,7 +138,7 @@ Node padded(const Op &op, Node x, size_t at, std::vector<Dim> dims, const Dim &b
     dims[at] = one;
     x = op.layer("Concatenate", {{"axis", at}}, {op.spread(op.constant_node(std::move(t)), dims), x});
     from = op.layer("Where", {{"x2", 0}},
-                    {op.layer("Equal", Json::object(), {place, from}), by_number(op, "BroadcastAdd", from, 1)});
+                    {op.layer("Equal", {}, {place, from}), by_number(op, "BroadcastAdd", from, 1)});
   }
   return op.layer("Take", {{"axis", at}}, {x, from});
 }

@@ -47,7 +47,7 @@ Node dilated(const Op &op, const char *join, Node x, const Window &w) {
       if (w.dilations[i] != 1) x = op.layer("Take", {{"indices", read}, {"axis", i + 1}}, {x});
       size[i] = w.size[i], strides[i] = w.strides[i] / w.dilations[i];
       const bool sum = join == std::string_view("BroadcastAdd");
-      x = op.layer(of_rank(sum ? "AveragePooling" : "MaxPooling", w.axes()),
+      x = op.layer(of_rank(sum ? "AveragePooling" : "MaxPooling", w.axes()).c_str(),
                    {{"pool_size", size}, {"strides", strides}, {"padding", "valid"}}, {x});
       if (sum) x = by_number(op, "BroadcastMultiply", x, static_cast<double>(w.size[i]));
       continue;
@@ -58,7 +58,7 @@ Node dilated(const Op &op, const char *join, Node x, const Window &w) {
       Ints places;
       for (int64_t o = 0; o < out; ++o) places.push_back(o * w.strides[i] + k * w.dilations[i]);
       const Node y = op.layer("Take", {{"indices", places}, {"axis", i + 1}}, {x});
-      all = k == 0 ? y : op.layer(join, Json::object(), {all, y});
+      all = k == 0 ? y : op.layer(join, {}, {all, y});
     }
     x = all;
   }
@@ -99,7 +99,7 @@ void give_places(const Op &op, Window w, const Ints &more) {
     dims[axis] = static_cast<int64_t>(list.size());
     return op.constant_node(io::reshaped(tensor_of(list), Shape(dims)));
   };
-  const auto compared = [&](const char *kind, Node a, Node b) { return op.layer(kind, Json::object(), {a, b}); };
+  const auto compared = [&](const char *kind, Node a, Node b) { return op.layer(kind, {}, {a, b}); };
   const Node x = op.as(v, channels_last(v.rank()));
   Node best = x, place = op.cast(op.layer("Where", {{"x1", 0}, {"x2", 0}}, {compared("Equal", x, x)}), DType::i64);
   for (size_t i = n; i-- > 0;) {
@@ -113,8 +113,8 @@ void give_places(const Op &op, Window w, const Ints &more) {
       const Node y = op.layer("Take", taken, {best});
       const Node here = plus(op, op.layer("Take", taken, {place}), along(from, i + 1));
       const Node more_than = k == 0 ? y : compared("Greater", y, top);
-      top = k == 0 ? y : op.layer("Where", Json::object(), {more_than, y, top});
-      at = k == 0 ? here : op.layer("Where", Json::object(), {more_than, here, at});
+      top = k == 0 ? y : op.layer("Where", {}, {more_than, y, top});
+      at = k == 0 ? here : op.layer("Where", {}, {more_than, here, at});
     }
     best = top, place = at;
   }
@@ -151,7 +151,7 @@ void max_pool(const Op &op) {
     x = filled_ends(op, x, pads, v.not_negative ? 0 : -static_cast<double>(std::numeric_limits<float>::max()));
   }
   const Node y = holes ? dilated(op, "BroadcastMaximum", x, w)
-                       : op.layer(of_rank("MaxPooling", w.axes()), pool_config(w, w.same), {x});
+                       : op.layer(of_rank("MaxPooling", w.axes()).c_str(), pool_config(w, w.same), {x});
   op.give(0, op.cast(y, v.dtype), {v.dims[0]}, channels_last(v.rank()), v.not_negative);
   if (small) op.r.value(op.node.out[0]).type = type;
 }
@@ -168,7 +168,7 @@ Node shares(const Op &op, const Window &w, const std::vector<Dim> &dims, const I
     ones = with_pads ? filled_ends(op, ones, w.pads, 1) : padded(op, ones, w.pads);
     Margins behind;
     for (int64_t n : more) behind.push_back({0, n});
-    return op.layer(of_rank("AveragePooling", w.axes()), pool_config(w, false), {padded(op, ones, behind)});
+    return op.layer(of_rank("AveragePooling", w.axes()).c_str(), pool_config(w, false), {padded(op, ones, behind)});
   }
   Ints out{1};
   std::vector<std::vector<double>> share;
@@ -216,7 +216,7 @@ void average_pool(const Op &op) {
     }
   Node x = op.as(v, channels_last(v.rank())), y = x;
   if (w.same && !over) {
-    y = op.layer(of_rank("AveragePooling", w.axes()), pool_config(w, true), {x});
+    y = op.layer(of_rank("AveragePooling", w.axes()).c_str(), pool_config(w, true), {x});
   } else {
     Margins pads = w.pads;
     for (size_t i = 0; i < w.axes(); ++i) pads[i][1] += more[i];
@@ -226,10 +226,10 @@ void average_pool(const Op &op) {
       for (int64_t n : w.size) places *= static_cast<double>(n);
       y = by_number(op, "BroadcastMultiply", dilated(op, "BroadcastAdd", x, w), 1 / places);
     } else {
-      y = op.layer(of_rank("AveragePooling", w.axes()), pool_config(w, false), {x});
+      y = op.layer(of_rank("AveragePooling", w.axes()).c_str(), pool_config(w, false), {x});
     }
     if (over || (w.padded() && !with_pads))
-      y = op.layer("Divide", Json::object(), {y, shares(op, w, v.dims, more, with_pads)});
+      y = op.layer("Divide", {}, {y, shares(op, w, v.dims, more, with_pads)});
   }
   op.give(0, y, {v.dims[0]}, channels_last(v.rank()), v.not_negative);
 }
@@ -251,18 +251,18 @@ void lp_pool(const Op &op) {
     w.pads[i][1] += more[i];
   }
   const Perm perm = channels_last(v.rank());
-  Node x = op.layer("Absolute", Json::object(), {op.as(v, perm)});
-  if (p > 1) x = p == 2 ? op.layer("Square", Json::object(), {x}) : by_number(op, "Power", x, static_cast<double>(p));
+  Node x = op.layer("Absolute", {}, {op.as(v, perm)});
+  if (p > 1) x = p == 2 ? op.layer("Square", {}, {x}) : by_number(op, "Power", x, static_cast<double>(p));
   x = padded(op, x, w.pads);
   if (std::any_of(w.dilations.begin(), w.dilations.end(), [](int64_t d) { return d != 1; })) {
     x = dilated(op, "BroadcastAdd", x, w);
   } else {
     double places = 1;
     for (int64_t n : w.size) places *= static_cast<double>(n);
-    x = by_number(op, "BroadcastMultiply", op.layer(of_rank("AveragePooling", w.axes()), pool_config(w, false), {x}),
-                  places);
+    x = by_number(op, "BroadcastMultiply",
+                  op.layer(of_rank("AveragePooling", w.axes()).c_str(), pool_config(w, false), {x}), places);
   }
-  if (p > 1) x = p == 2 ? op.layer("Sqrt", Json::object(), {x}) : by_number(op, "Power", x, 1 / static_cast<double>(p));
+  if (p > 1) x = p == 2 ? op.layer("Sqrt", {}, {x}) : by_number(op, "Power", x, 1 / static_cast<double>(p));
   op.give(0, x, {v.dims[0]}, perm, true);
 }
 
@@ -271,7 +271,7 @@ void global_pool(const Op &op, const char *kind) {
   if (v.rank() < 3 || v.rank() > 5) op.refuse("over a value of ", v.rank(), " axes is not supported");
   const std::string name = of_rank(kind, static_cast<size_t>(v.rank() - 2));
   const Node x = op.as(v, channels_last(v.rank()));
-  op.give(0, op.layer(name, {{"keepdims", true}}, {x}), v.dims, channels_last(v.rank()), v.not_negative);
+  op.give(0, op.layer(name.c_str(), {{"keepdims", true}}, {x}), v.dims, channels_last(v.rank()), v.not_negative);
 }
 
 void lrn(const Op &op) {

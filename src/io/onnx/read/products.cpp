@@ -201,7 +201,7 @@ Term contracted(const Op &op, Term a, Term b, const std::string &rest) {
   to.dims.assign(a.dims.begin(), a.dims.begin() + static_cast<std::ptrdiff_t>(batch.size() + left.size()));
   to.dims.insert(to.dims.end(), b.dims.end() - static_cast<std::ptrdiff_t>(right.size()), b.dims.end());
   if (batch.empty() && sum.size() == 1 && right.size() == 1 && left.size() > 1) {
-    to.node = op.layer("MatMul", Json::object(), {a.node, b.node});
+    to.node = op.layer("MatMul", {}, {a.node, b.node});
     return to;
   }
   Node y = op.layer("MatMul", Json::object(),

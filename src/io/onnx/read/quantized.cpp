@@ -108,7 +108,7 @@ void quantize_floats(const Op &op, const Steps &s, Type type) {
   Value &v = op.in(0);
   const bool saturate = op.integer("saturate", 1) != 0;
   const Perm perm = v.perm();
-  const Node x = op.layer("Divide", Json::object(), {op.as(v, perm), scales(op, s, perm)});
+  const Node x = op.layer("Divide", {}, {op.as(v, perm), scales(op, s, perm)});
   op.give(0, rounded(op, x, type, saturate), v.dims, perm);
   op.of_type(0, type);
 }
@@ -135,8 +135,8 @@ void quantize(const Op &op) {
     return op.give_constant(0, tensor_of(list, stands_for(type), t->shape), type);
   }
   const Perm perm = v.perm();
-  const Node x = op.layer("Divide", Json::object(), {op.as(v, perm), scales(op, s, perm)});
-  Node y = op.layer("Round", Json::object(), {x});
+  const Node x = op.layer("Divide", {}, {op.as(v, perm), scales(op, s, perm)});
+  Node y = op.layer("Round", {}, {x});
   // By one zero point, what comes before that is added: a DequantizeLinear that takes it away again reads this.
   const int64_t zero = s.one_zero() ? s.zero[0] : 0;
   if (!s.one_zero()) y = plus(op, y, zeros(op, s, perm));

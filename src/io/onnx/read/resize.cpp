@@ -89,7 +89,7 @@ Node resized(const Op &op, Node x, int at, const Resize &how, double scale, int6
   std::swap(turn[static_cast<size_t>(at)], turn.back());
   const bool last = at == op.shape(x).rank() - 1;
   if (!last) x = op.layer("Transpose", {{"perm", turn}}, {x});
-  x = op.layer("MatMul", Json::object(), {x, op.constant_node(blend(how, scale, n, m))});
+  x = op.layer("MatMul", {}, {x, op.constant_node(blend(how, scale, n, m))});
   return last ? x : op.layer("Transpose", {{"perm", turn}}, {x});
 }
 
@@ -103,7 +103,7 @@ Node resized(const Op &op, Node x, int at, const Resize &how, const Dim &n, cons
               " is not supported");
   const Dim one{1, {}}, none{0, {}};
   const auto real = [&](const Dim &d) { return op.cast(op.number(d), DType::f32); };
-  const auto layer = [&](const char *kind, Node a, Node b) { return op.layer(kind, Json::object(), {a, b}); };
+  const auto layer = [&](const char *kind, Node a, Node b) { return op.layer(kind, {}, {a, b}); };
   const Dim back = op.symbols().sum(n, one, -1);
   Node place = op.cast(op.places(m), DType::f32);
   if (halves) place = by_number(op, "BroadcastAdd", place, 0.5);
@@ -122,12 +122,12 @@ Node resized(const Op &op, Node x, int at, const Resize &how, const Dim &n, cons
     const Node near = layer("BroadcastMinimum", by_number(op, "BroadcastMaximum", at_place, 0), last);
     return op.layer("Take", {{"axis", at}}, {x, op.cast(near, DType::i64)});
   };
-  const auto floor = [&](Node v) { return op.layer("Floor", Json::object(), {v}); };
+  const auto floor = [&](Node v) { return op.layer("Floor", {}, {v}); };
   if (how.mode == "nearest") {
     const bool up = how.rounding == "ceil" || how.rounding == "round_prefer_floor";
     const double half = how.rounding == "round_prefer_ceil" ? 0.5 : how.rounding == "round_prefer_floor" ? -0.5 : 0;
     if (half != 0) place = by_number(op, "BroadcastAdd", place, half);
-    return taken(up ? op.layer("Ceil", Json::object(), {place}) : floor(place));
+    return taken(up ? op.layer("Ceil", {}, {place}) : floor(place));
   }
   const Node first = floor(place);
   Node part = minus(op, place, first);
@@ -181,7 +181,7 @@ bool up_sample(const Op &op, const Resize &how, const std::vector<double> &scale
   if (blends) config["interpolation"] = "bilinear";
   std::vector<Dim> dims = v.dims;
   for (size_t i = 2; i < dims.size(); ++i) dims[i] = dims[i] * Dim{size[i - 2], {}};
-  op.give(0, op.layer(text("UpSampling", size.size(), "D"), config, {op.as(v, perm)}), dims, perm);
+  op.give(0, op.layer(text("UpSampling", size.size(), "D").c_str(), config, {op.as(v, perm)}), dims, perm);
   return true;
 }
 
@@ -264,7 +264,7 @@ void each_axis(const Op &op, Resize how, const std::vector<size_t> &axes, const 
     Ints dims(static_cast<size_t>(after) + 1, 1);
     dims[0] = m;
     const Node here = op.constant_node(reshaped(*seen, Shape(dims)));
-    inside = inside == graph::no_node ? here : op.layer("LogicalAnd", Json::object(), {inside, here});
+    inside = inside == graph::no_node ? here : op.layer("LogicalAnd", {}, {inside, here});
   }
   if (inside != graph::no_node) x = op.layer("Where", {{"x2", op.real("extrapolation_value", 0)}}, {inside, x});
   op.give(0, x, wide, perm);

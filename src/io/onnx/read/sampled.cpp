@@ -59,7 +59,7 @@ void affine_grid(const Op &op) {
     }
     t.as<float>()[axes * places + p] = 1;
   }
-  const Node grid = op.layer("MatMul", Json::object(), {op.x(0), op.constant_node(std::move(t))});
+  const Node grid = op.layer("MatMul", {}, {op.x(0), op.constant_node(std::move(t))});
   Ints target = image;
   target.push_back(axes);
   const Node turned = op.layer("Transpose", {{"perm", {0, 2, 1}}}, {grid});
@@ -147,7 +147,7 @@ void deform_conv(const Op &op) {
     shift = op.layer("Flip", {{"axis", 3}}, {op.layer("Reshape", {{"target_shape", pairs}}, {shift})});
     const Node places = plus(op, times(op, shift, scale), grid);
     const Node from = groups == 1 ? x : channels(op, x, g * (c / groups), c / groups);
-    Node y = op.layer("GridSample", Json::object(), {from, places});
+    Node y = op.layer("GridSample", {}, {from, places});
     if (op.has(4)) {
       const Node mask = op.as(4, channels_last(4)), part = groups == 1 ? mask : channels(op, mask, g * k, k);
       y = times(op, y, op.layer("Reshape", {{"target_shape", Ints{h, width * k, 1}}}, {part}));

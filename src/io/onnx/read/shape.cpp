@@ -18,7 +18,7 @@ Node with_dims(const Op &op, Node x, const std::vector<Dim> &from, const std::ve
     target.erase(target.begin());
     return op.layer("Reshape", {{"target_shape", target}}, {x});
   }
-  if (free > 1) return op.layer("ReshapeLike", Json::object(), {x, op.zeros(to)});
+  if (free > 1) return op.layer("ReshapeLike", {}, {x, op.zeros(to)});
   if (static_cast<int>(to.size()) >= max_rank) op.refuse("gives a value of ", to.size(), " axes");
   return op.reshape(x, target);
 }
@@ -270,7 +270,7 @@ void expand(const Op &op) {
     return op.give(0, op.spread(op.x(0), shape), dims);
   }
   const char *kind = v.dtype == DType::boolean ? "LogicalAnd" : "BroadcastMultiply";
-  op.give(0, op.layer(kind, Json::object(), {op.x(0), ones(op, by, v.dtype)}), dims);
+  op.give(0, op.layer(kind, {}, {op.x(0), ones(op, by, v.dtype)}), dims);
 }
 
 void constant_of_shape(const Op &op) {
@@ -331,7 +331,7 @@ void tile_by_sizes(const Op &op, const std::vector<Dim> &times) {
     if (times[i] == Dim{}) continue;
     const Dim n = dims[i];
     dims[i] = n * times[i];
-    const Node places = op.layer("Mod", Json::object(), {op.places(dims[i]), op.number(n)});
+    const Node places = op.layer("Mod", {}, {op.places(dims[i]), op.number(n)});
     x = op.layer("Take", {{"axis", i}}, {x, places});
   }
   op.give(0, x, dims);

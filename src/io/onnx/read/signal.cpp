@@ -66,12 +66,12 @@ void free_dft(const Op &op, int axis, int64_t parts, bool inverse) {
   const Dim n = v.dims[static_cast<size_t>(axis)];
   const Node places = op.places(n), size = op.number(n);
   const Node turns =
-      op.layer("Mod", Json::object(), {times(op, op.layer("ExpandDims", {{"axis", 1}}, {places}), places), size});
+      op.layer("Mod", {}, {times(op, op.layer("ExpandDims", {{"axis", 1}}, {places}), places), size});
   const Node angle =
       by_number(op, "BroadcastMultiply",
-                op.layer("Divide", Json::object(), {op.cast(turns, DType::f32), op.cast(size, DType::f32)}),
+                op.layer("Divide", {}, {op.cast(turns, DType::f32), op.cast(size, DType::f32)}),
                 2 * std::numbers::pi);
-  const Node cosines = op.layer("Cos", Json::object(), {angle}), sines = op.layer("Sin", Json::object(), {angle});
+  const Node cosines = op.layer("Cos", {}, {angle}), sines = op.layer("Sin", Json::object(), {angle});
   Perm perm;
   for (int i = 0; i < v.rank() - 1; ++i)
     if (i != axis) perm.push_back(i);
@@ -79,10 +79,10 @@ void free_dft(const Op &op, int axis, int64_t parts, bool inverse) {
   const int last = v.rank() - 1;
   const Node x = op.as(v, perm);
   const auto part = [&](int64_t i) { return op.layer("Squeeze", {{"axis", last}}, {op.cut(x, last, i, 1)}); };
-  const auto product = [&](Node a, Node b) { return op.layer("MatMul", Json::object(), {a, b}); };
+  const auto product = [&](Node a, Node b) { return op.layer("MatMul", {}, {a, b}); };
   // (re + i im) (cos -+ i sin)
   Node real = product(part(0), cosines), imaginary = product(part(0), sines);
-  if (!inverse) imaginary = op.layer("Negative", Json::object(), {imaginary});
+  if (!inverse) imaginary = op.layer("Negative", {}, {imaginary});
   if (parts == 2) {
     const Node across = product(part(1), sines);
     real = inverse ? minus(op, real, across) : plus(op, real, across);
@@ -90,7 +90,7 @@ void free_dft(const Op &op, int axis, int64_t parts, bool inverse) {
   }
   std::vector<Node> both;
   for (Node y : {real, imaginary}) {
-    if (inverse) y = op.layer("Divide", Json::object(), {y, op.cast(size, DType::f32)});
+    if (inverse) y = op.layer("Divide", {}, {y, op.cast(size, DType::f32)});
     both.push_back(op.layer("ExpandDims", {{"axis", last}}, {y}));
   }
   std::vector<Dim> dims = v.dims;
@@ -129,7 +129,7 @@ void dft(const Op &op) {
   Ints middle(s.begin() + 1, s.end() - 2), flat = middle, apart = middle;
   flat.push_back(t.from * t.in);
   apart.insert(apart.end(), {t.to, t.out});
-  const Node y = op.layer("MatMul", Json::object(), {seen_as(op, x, flat), op.constant_node(weights_of(op, t))});
+  const Node y = op.layer("MatMul", {}, {seen_as(op, x, flat), op.constant_node(weights_of(op, t))});
   std::vector<Dim> dims = v.dims;
   dims[static_cast<size_t>(axis)] = {t.to, {}};
   op.give(0, seen_as(op, y, apart), dims, perm);

@@ -69,7 +69,7 @@ void conv_of_computed(const Op &op) {
   last.push_back(1), last.push_back(0);
   const Node kernel = op.reshape(op.as(w, last), {checked_mul(taps, channels), known_or_free(w.dims[0])});
   const Node all = taps == 1 ? under[0] : op.layer("Concatenate", {{"axis", -1}}, under);
-  Node y = op.layer("MatMul", Json::object(), {all, kernel});
+  Node y = op.layer("MatMul", {}, {all, kernel});
   if (op.has(2)) y = plus(op, y, op.x(2));
   std::vector<Dim> dims{v.dims[0], w.dims[0]};
   for (int64_t n : out) dims.push_back({n, {}});
@@ -113,7 +113,7 @@ void conv(const Op &op) {
   std::vector<Dim> dims;
   for (int i : perm) dims.push_back(v.dims[static_cast<size_t>(i)]);
   Node y = by(op, last_of(op, op.as(v, perm), std::move(dims), channels), w, how, bias);
-  if (apart) y = op.layer(of_rank("MaxPooling", how.axes()), {{"pool_size", ones}, {"strides", steps}}, {y});
+  if (apart) y = op.layer(of_rank("MaxPooling", how.axes()).c_str(), {{"pool_size", ones}, {"strides", steps}}, {y});
   if (computed) y = plus(op, y, op.x(2));
   op.give(0, y, {v.dims[0]}, perm);
 }
@@ -174,7 +174,7 @@ void conv_transpose(const Op &op) {
                       {"dilation_rate", how.dilations},
                       {"output_padding", Ints(how.axes(), 0)},
                       {"use_bias", false}};
-    parts.push_back(op.weighted(of_rank("Conv", how.axes(), "Transpose"), config, {in},
+    parts.push_back(op.weighted(of_rank("Conv", how.axes(), "Transpose").c_str(), config, {in},
                                 {{"kernel", kernel_last(rows_of(w, g * n, n))}}));
   }
   Node y = groups == 1 ? parts[0] : op.layer("Concatenate", {{"axis", -1}}, parts);
@@ -250,7 +250,7 @@ Node convolved(const Op &op, Node x, const Tensor &kernel, const Window &how, co
                     {"strides", how.strides},         {"padding", how.same ? "same" : "valid"},
                     {"dilation_rate", how.dilations}, {"groups", op.integer("group", 1)},
                     {"use_bias", bias.has_value()}};
-  return op.weighted(of_rank("Conv", how.axes()), config, {x}, weights);
+  return op.weighted(of_rank("Conv", how.axes()).c_str(), config, {x}, weights);
 }
 
 namespace {

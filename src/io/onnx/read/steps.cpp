@@ -116,7 +116,7 @@ Node rows_at(const Op &op, Node x, Node places) {
   if (op.r.graph().dtype(x) != DType::f32) op.refuse("of ", op.r.graph().dtype(x), " is not supported, only of floats");
   const bool flat = op.shape(x).rank() == 2;
   if (flat) x = op.layer("ExpandDims", {{"axis", 2}}, {x});
-  const Node y = op.layer("SegmentGather", Json::object(), {x, places});
+  const Node y = op.layer("SegmentGather", {}, {x, places});
   return flat ? op.layer("Squeeze", {{"axis", 2}}, {y}) : y;
 }
 
@@ -137,7 +137,7 @@ void reverse_sequence(const Op &op) {
     if (i != batch && i != time) perm.push_back(i);
   const Node x = op.as(v, perm), place = counted(op, x, 1), length = each_item(op, 1);
   const Node turned = minus(op, by_number(op, "BroadcastSubtract", length, 1), place);
-  Node from = op.layer("Where", Json::object(), {op.layer("Less", Json::object(), {place, length}), turned, place});
+  Node from = op.layer("Where", {}, {op.layer("Less", Json::object(), {place, length}), turned, place});
   // A place that there is not, as the first one of a length past the steps: an error of the run.
   from = op.layer("Where", {{"x1", INT32_MAX}}, {by_number(op, "Less", length, 0), from});
   op.give(0, rows_at(op, x, from), v.dims, perm);
@@ -166,11 +166,11 @@ void tensor_scatter(const Op &op) {
       op.layer("LogicalAnd", Json::object(),
                {by_number(op, "GreaterEqual", step, 0), by_number(op, "Less", step, static_cast<double>(m))});
   Node from =
-      op.layer("Where", Json::object(), {here, by_number(op, "BroadcastAdd", step, static_cast<double>(n)), place});
+      op.layer("Where", {}, {here, by_number(op, "BroadcastAdd", step, static_cast<double>(n)), place});
   if (mode == "linear" && op.has(2)) {  // outside of the cache: a place that there is not
     const Node low = by_number(op, "Less", first, 0),
                high = by_number(op, "Greater", first, static_cast<double>(n - m));
-    from = op.layer("Where", {{"x1", n + m}}, {op.layer("LogicalOr", Json::object(), {low, high}), from});
+    from = op.layer("Where", {{"x1", n + m}}, {op.layer("LogicalOr", {}, {low, high}), from});
   }
   op.give(0, rows_at(op, both, from), v.dims, perm);
 }

@@ -41,14 +41,14 @@ void likelihood(const Op &op, Node logs) {
                             {op.layer("ExpandDims", {{"axis", rank}}, {ids}), op.constant_node(tensor_of(all))});
   const Node wanted =
       op.layer("Sum", {{"axis", rank}, {"keepdims", false}}, {op.layer("Where", {{"x2", 0}}, {hot, logs})});
-  Node loss = op.layer("Negative", Json::object(), {times(op, wanted, by)});
+  Node loss = op.layer("Negative", {}, {times(op, wanted, by)});
   if (ignored != graph::no_node) {
     loss = op.layer("Where", {{"x1", 0}}, {ignored, loss});
     by = op.layer("Where", {{"x1", 0}}, {ignored, by});
   }
   if (reduction == "none") return op.give(0, loss, op.in(1).dims);
   const auto sum = [&](Node n) { return op.layer("Sum", {{"axis", axes}, {"keepdims", false}}, {n}); };
-  op.give(0, reduction == "sum" ? sum(loss) : op.layer("Divide", Json::object(), {sum(loss), sum(by)}));
+  op.give(0, reduction == "sum" ? sum(loss) : op.layer("Divide", {}, {sum(loss), sum(by)}));
 }
 
 // The scores, classes last.
@@ -76,7 +76,7 @@ void dropout(const Op &op) {
   if (!(ratio >= 0 && ratio < 1)) fail(Code::corrupt_file, "has a ratio of ", ratio, ", expected one in [0, 1)");
   if (ratio == 0) {
     if (op.wants(1)) {
-      const Node x = op.x(0), some = op.layer("Equal", Json::object(), {x, x});
+      const Node x = op.x(0), some = op.layer("Equal", {}, {x, x});
       op.give(1, op.cast(op.layer("Where", {{"x1", 1}, {"x2", 1}}, {some}), DType::boolean), v.dims);
     }
     return op.give_value(0, v);

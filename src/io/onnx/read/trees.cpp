@@ -107,7 +107,7 @@ Node among(const Op &op, const Forest &f, Node v, Node at) {
     for (size_t k = 0; k < list.size(); ++k)
       t.as<float>()[static_cast<int64_t>(node) * wide + static_cast<int64_t>(k)] = static_cast<float>(list[k]);
   const Node lists = op.layer("Take", {{"axis", 0}}, {op.constant_node(t), at});
-  const Node same = op.layer("Equal", Json::object(), {op.layer("ExpandDims", {{"axis", 2}}, {v}), lists});
+  const Node same = op.layer("Equal", {}, {op.layer("ExpandDims", {{"axis", 2}}, {v}), lists});
   return op.layer("Any", {{"axis", Ints{2}}}, {same});
 }
 
@@ -119,8 +119,8 @@ Node tested(const Op &op, const Forest &f, std::string_view mode, Node v, Node v
                                                              {"BRANCH_EQ", "Equal"},         {"BRANCH_NEQ", "Equal"}};
   for (const auto &[name, kind] : kinds)
     if (name == mode) {
-      const Node y = op.layer(kind, Json::object(), {v, op.layer("Take", {{"axis", 0}}, {values, at})});
-      return mode == "BRANCH_NEQ" ? op.layer("LogicalNot", Json::object(), {y}) : y;
+      const Node y = op.layer(kind, {}, {v, op.layer("Take", {{"axis", 0}}, {values, at})});
+      return mode == "BRANCH_NEQ" ? op.layer("LogicalNot", {}, {y}) : y;
     }
   op.refuse("a node of the mode \"", std::string(mode), "\" is not supported");
 }
@@ -156,15 +156,15 @@ Node leaves(const Op &op, const Forest &f) {
     for (const auto &[mode, nodes] : tests) {
       Node y = tested(op, f, mode, v, values, at);
       if (tests.size() > 1)
-        y = op.layer("LogicalAnd", Json::object(), {y, by_number(op, "Greater", take(nodes, at), 0.5)});
-      goes = goes == graph::no_node ? y : op.layer("LogicalOr", Json::object(), {goes, y});
+        y = op.layer("LogicalAnd", {}, {y, by_number(op, "Greater", take(nodes, at), 0.5)});
+      goes = goes == graph::no_node ? y : op.layer("LogicalOr", {}, {goes, y});
     }
     if (tracks) {
-      const Node nan = op.layer("LogicalNot", Json::object(), {op.layer("Equal", Json::object(), {v, v})});
+      const Node nan = op.layer("LogicalNot", {}, {op.layer("Equal", Json::object(), {v, v})});
       const Node there = by_number(op, "Greater", take(missing, at), 0.5);
-      goes = op.layer("LogicalOr", Json::object(), {goes, op.layer("LogicalAnd", Json::object(), {nan, there})});
+      goes = op.layer("LogicalOr", {}, {goes, op.layer("LogicalAnd", Json::object(), {nan, there})});
     }
-    at = op.layer("Where", Json::object(), {goes, take(yes, at), take(no, at)});
+    at = op.layer("Where", {}, {goes, take(yes, at), take(no, at)});
   }
   return at;
 }
@@ -331,7 +331,7 @@ void tree_classifier(const Op &op) {
   } else {
     if (how != "NONE" && how != "LOGISTIC")
       op.refuse("\"post_transform\" of \"", how, "\" for one score of two classes is not supported");
-    other = op.layer("Negative", Json::object(), {score});
+    other = op.layer("Negative", {}, {score});
   }
   Node both = op.layer("Concatenate", {{"axis", 1}}, {other, score});
   if (!leaves.positive && how == "LOGISTIC") both = op.layer("Activation", activation("sigmoid"), {both});

@@ -40,10 +40,10 @@ Node rounded(const Op &op, Node x, Type type, bool saturate) {
   } else if (!f->has_infinity) {
     Tensor nan = make_tensor(DType::f32, {});
     *nan.as<float>() = std::numeric_limits<float>::quiet_NaN();
-    const Node past = by_number(op, "Greater", op.layer("Absolute", Json::object(), {y}), most);
-    y = op.layer("Where", Json::object(), {past, op.constant_node(nan), y});
+    const Node past = by_number(op, "Greater", op.layer("Absolute", {}, {y}), most);
+    y = op.layer("Where", {}, {past, op.constant_node(nan), y});
   }
-  if (!f->has_nan) y = op.layer("Where", {{"x1", 0}}, {op.layer("Isnan", Json::object(), {x}), y});
+  if (!f->has_nan) y = op.layer("Where", {{"x1", 0}}, {op.layer("Isnan", {}, {x}), y});
   return f->one_zero ? by_number(op, "BroadcastAdd", y, 0) : y;
 }
 

@@ -61,6 +61,6 @@ Window window(const Op &op, Ints size, const std::vector<Dim> &dims) {
 
 Node padded(const Op &op, Node x, const Margins &pads) {
   if (std::all_of(pads.begin(), pads.end(), [](const auto &p) { return p[0] == 0 && p[1] == 0; })) return x;
-  return op.layer(of_rank("ZeroPadding", pads.size()), {{"padding", margins_json(pads)}}, {x});
+  return op.layer(of_rank("ZeroPadding", pads.size()).c_str(), {{"padding", margins_json(pads)}}, {x});
 }
 }  // namespace dl4::io::onnx

@@ -38,6 +38,7 @@ Json::Json(std::string_view s) {
   length_ = on_heap;
 }
 
+Json Json::Ref::null(At) { return {}; }
 Json Json::Ref::boolean(At at) { return at.natural != 0; }
 Json Json::Ref::integer(At at) { return static_cast<int64_t>(at.natural); }
 Json Json::Ref::natural(At at) { return at.natural; }

@@ -189,9 +189,11 @@ class Json {
 class Json::Ref {
  public:
   template <class T>
-  requires(!std::is_same_v<T, Ref> && !std::is_same_v<T, List> && std::is_convertible_v<const T &, Json>)
-  constexpr Ref(const T &v) {
-    if constexpr (std::is_same_v<T, bool>) {
+  requires(!std::is_same_v<T, Ref> && !std::is_same_v<T, List> &&
+           std::is_convertible_v<const T &, Json>) constexpr Ref(const T &v) {
+    if constexpr (std::is_null_pointer_v<T>) {
+      make_ = null;
+    } else if constexpr (std::is_same_v<T, bool>) {
       at_.natural = v;
       make_ = boolean;
     } else if constexpr (std::is_floating_point_v<T>) {
@@ -224,6 +226,7 @@ class Json::Ref {
   bool is_text() const;
   const List *as_list() const { return make_ == list ? static_cast<const List *>(at_.any) : nullptr; }
 
+  static Json null(At at);
   static Json boolean(At at);
   static Json integer(At at);
   static Json natural(At at);

@@ -28,7 +28,7 @@ Tensor to_float32(const Tensor &t) {
   return to;
 }
 
-Tensor transposed(const Tensor &t, const std::vector<int> &perm) {
+Tensor transposed(const Tensor &t, ArrayRef<int> perm) {
   std::vector<int64_t> dims;
   for (int p : perm) dims.push_back(t.shape[p]);
   Tensor to = make_tensor(t.dtype, Shape(dims));

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "base/array_ref.hpp"
 #include "base/tensor.hpp"
 
 namespace dl4::io {
@@ -11,7 +12,7 @@ namespace dl4::io {
 Tensor to_float32(const Tensor &t);
 
 // The axes in another order: axis i of what comes is axis perm[i] of t. perm: an order of t's axes.
-Tensor transposed(const Tensor &t, const std::vector<int> &perm);
+Tensor transposed(const Tensor &t, ArrayRef<int> perm);
 
 // The same bytes seen with another shape. Refuses with CORRUPT_FILE one of other elements.
 Tensor reshaped(const Tensor &t, const Shape &shape);

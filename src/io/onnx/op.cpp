@@ -10,6 +10,20 @@
 
 namespace dl4::io::onnx {
 
+Perm::Perm(size_t rank) : rank_(static_cast<uint32_t>(rank)) {
+  if (rank > axes_.size()) fail(Code::invalid_argument, "rank ", rank, " is past the limit of ", max_rank);
+}
+void Perm::insert(int *at, int axis) {
+  if (rank_ == axes_.size()) fail(Code::invalid_argument, "rank ", rank_ + 1, " is past the limit of ", max_rank);
+  std::copy_backward(at, end(), end() + 1);
+  *at = axis;
+  ++rank_;
+}
+void Perm::erase(int *at) {
+  std::copy(at + 1, end(), at);
+  --rank_;
+}
+
 Perm plain(int rank) {
   Perm p(static_cast<size_t>(rank));
   std::iota(p.begin(), p.end(), 0);

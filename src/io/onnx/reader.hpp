@@ -1,6 +1,8 @@
 // From an ONNX graph to one of ours: the values between nodes, and how a node becomes layers.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <map>
 #include <memory>
 #include <set>
@@ -17,8 +19,40 @@
 namespace dl4::io::onnx {
 
 using graph::Node;
-using Perm = std::vector<int>;
 using Ints = std::vector<int64_t>;
+// An order of axes. It owns nothing, so that its many copies leave nothing to free.
+class Perm {
+ public:
+  Perm() = default;
+  Perm(std::initializer_list<int> axes) { insert(end(), axes.begin(), axes.end()); }
+  template <class It>
+  Perm(It first, It last) {
+    insert(end(), first, last);
+  }
+  explicit Perm(size_t rank);  // zeros
+
+  size_t size() const { return rank_; }
+  bool empty() const { return rank_ == 0; }
+  int *begin() { return axes_.data(); }
+  int *end() { return begin() + rank_; }
+  const int *begin() const { return axes_.data(); }
+  const int *end() const { return begin() + rank_; }
+  int &operator[](size_t i) { return axes_[i]; }
+  int operator[](size_t i) const { return axes_[i]; }
+  void push_back(int axis) { insert(end(), axis); }
+  void insert(int *at, int axis);
+  template <class It>
+  void insert(int *at, It first, It last) {
+    for (; first != last; ++first) insert(at++, static_cast<int>(*first));
+  }
+  void erase(int *at);
+  void clear() { rank_ = 0; }
+  bool operator==(const Perm &o) const { return std::equal(begin(), end(), o.begin(), o.end()); }
+
+ private:
+  std::array<int, max_rank> axes_{};
+  uint32_t rank_ = 0;
+};
 Perm plain(int rank);          // 0, 1, 2 ...
 Perm channels_last(int rank);  // 0, 2, 3 ... 1
 Perm inverse(const Perm &perm);
@@ -198,7 +232,7 @@ class Op {
 
   template <class... A>
   [[noreturn]] void refuse(const A &...a) const {
-    throw Error(Code::unsupported, text(a...));
+    fail(Code::unsupported, a...);
   }
   // Refuses an attribute that is not the one supported.
   void need(std::string_view attribute, int64_t only) const;

@@ -157,8 +157,7 @@ void attention(const Op &op) {
   x = by_number(op, "BroadcastMultiply", x, scale);
   const Node raw = x;
   if (const double cap = op.real("softcap", 0); cap > 0)
-    x = by_number(op, "BroadcastMultiply",
-                  op.layer("Tanh", {}, {by_number(op, "BroadcastMultiply", x, 1 / cap)}), cap);
+    x = by_number(op, "BroadcastMultiply", op.layer("Tanh", {}, {by_number(op, "BroadcastMultiply", x, 1 / cap)}), cap);
   const Node capped = x;
   const bool shown = op.wants(3) && mode == 2;
   bool any = false;

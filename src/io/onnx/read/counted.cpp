@@ -40,7 +40,7 @@ void non_zero(const Op &op) {
     rows[axis] = nodes.unsqueeze(axis > 0 ? nodes.of("Mod", {left, size}) : left, 0);
     if (axis > 0) left = nodes.of("Div", {left, size});
   }
-  op.give_value(0, rows.size() == 1 ? rows[0] : nodes.of("Concat", rows, {said("axis", 0)}));
+  op.give_value(0, rows.size() == 1 ? rows[0] : nodes.of("Concat", rows, {{"axis", 0}}));
 }
 
 void compress(const Op &op) {
@@ -159,7 +159,7 @@ std::vector<Dim> shape_of_numbers(const Op &op) {
   }
   const Value negative = nodes.of("Less", {shape, none});
   const Value others =
-      nodes.of("ReduceProd", {nodes.of("Where", {negative, nodes.ints({1}), shape})}, {said("keepdims", int64_t{0})});
+      nodes.of("ReduceProd", {nodes.of("Where", {negative, nodes.ints({1}), shape})}, {{"keepdims", 0}});
   const Value left = nodes.of(
       "Div", {value_of(op, op.numbers({product(v.dims)}), {Dim{}}), nodes.of("Max", {others, nodes.ints({1})})});
   shape = nodes.of("Where", {negative, left, shape});

@@ -47,8 +47,8 @@ Value stacked(const Op &op, const Values &values, const Port &port) {
     return v;
   }
   Values wide;
-  for (const Value &v : values) wide.push_back(computed(op, "Unsqueeze", {v}, {said("axes", Ints{0})}));
-  return computed(op, "Concat", wide, {said("axis", 0)});
+  for (const Value &v : values) wide.push_back(computed(op, "Unsqueeze", {v}, {{"axes", Ints{0}}}));
+  return computed(op, "Concat", wide, {{"axis", 0}});
 }
 
 namespace {

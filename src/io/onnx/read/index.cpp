@@ -476,8 +476,7 @@ void one_hot(const Op &op) {
   Node ids = op.layer("ExpandDims", {{"axis", axis}}, {op.cast(op.x(0), DType::i64)});
   const Node below = by_number(op, "Less", ids, 0);
   ids = op.layer("Where", {}, {below, by_number(op, "BroadcastAdd", ids, depth), ids});
-  const Node hot =
-      op.layer("Equal", {}, {ids, op.constant_node(reshaped(tensor_of(numbers), Shape(dims)))});
+  const Node hot = op.layer("Equal", {}, {ids, op.constant_node(reshaped(tensor_of(numbers), Shape(dims)))});
   std::vector<Dim> out = v.dims;
   out.insert(out.begin() + static_cast<std::ptrdiff_t>(axis), Dim{n, {}});
   const auto value = [&](int64_t i) {

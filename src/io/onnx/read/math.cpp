@@ -331,8 +331,8 @@ void where(const Op &op) {
   const Perm perm = common(op, {0, 1, 2});
   Node x = in_form(op, 1, perm), y = in_form(op, 2, perm);
   unify(op, x, y);
-  op.give(0, op.layer("Where", {}, {in_form(op, 0, perm), x, y}),
-          op.broadcast({&op.in(0), &op.in(1), &op.in(2)}), perm);
+  op.give(0, op.layer("Where", {}, {in_form(op, 0, perm), x, y}), op.broadcast({&op.in(0), &op.in(1), &op.in(2)}),
+          perm);
 }
 
 // NaN stays NaN.
@@ -396,8 +396,8 @@ void prelu(const Op &op) {
   const Perm perm = common(op, {0, 1});
   const Node x = in_form(op, 0, perm), slope = in_form(op, 1, perm);
   const Node scaled = times(op, x, slope);
-  op.give(0, op.layer("Where", {}, {by_number(op, "Less", x, 0), scaled, x}),
-          op.broadcast({&op.in(0), &op.in(1)}), perm);
+  op.give(0, op.layer("Where", {}, {by_number(op, "Less", x, 0), scaled, x}), op.broadcast({&op.in(0), &op.in(1)}),
+          perm);
 }
 
 constexpr auto none = [] { return Json::object(); };

@@ -25,11 +25,10 @@ Value activated(const Op &op, const Value &v) {
     if (op.node.find(name)) p.push_back(op.real(name, 0));
   const auto alpha = [&](size_t i, double otherwise) { return i < p.size() ? p[i] : otherwise; };
   if (kind.empty()) return v;
-  if (kind == "Relu" || kind == "Sigmoid" || kind == "Tanh") return n.of(kind, {v});
-  if (kind == "LeakyRelu") return n.of("LeakyRelu", {v}, {said("alpha", alpha(0, 0.01))});
-  if (kind == "Elu") return n.of("Elu", {v}, {said("alpha", alpha(0, 1))});
-  if (kind == "HardSigmoid")
-    return n.of("HardSigmoid", {v}, {said("alpha", alpha(0, 0.2)), said("beta", alpha(1, 0.5))});
+  if (kind == "Relu" || kind == "Sigmoid" || kind == "Tanh") return n.of(kind.c_str(), {v});
+  if (kind == "LeakyRelu") return n.of("LeakyRelu", {v}, {{"alpha", alpha(0, 0.01)}});
+  if (kind == "Elu") return n.of("Elu", {v}, {{"alpha", alpha(0, 1)}});
+  if (kind == "HardSigmoid") return n.of("HardSigmoid", {v}, {{"alpha", alpha(0, 0.2)}, {"beta", alpha(1, 0.5)}});
   if (kind == "Clip") return n.of("Clip", {v, n.real(alpha(0, -3.402823466e38)), n.real(alpha(1, 3.402823466e38))});
   op.refuse("the activation \"", kind, "\" is not supported");
 }
@@ -75,7 +74,7 @@ void bias_gelu(const Op &op) {
 void fast_gelu(const Op &op) {
   const Nodes n{op};
   const Value x = op.has(1) ? n.add(n.in(0), n.in(1)) : n.in(0);
-  op.give_value(0, n.of("Gelu", {x}, {said("approximate", std::string_view("tanh"))}));
+  op.give_value(0, n.of("Gelu", {x}, {{"approximate", "tanh"}}));
 }
 void quick_gelu(const Op &op) {
   const Nodes n{op};
@@ -85,8 +84,8 @@ void quick_gelu(const Op &op) {
 
 // ---- normalizations ------------------------------------------------------------------------------------------------
 
-Said of_last(const Op &op, double epsilon) {
-  return {said("axis", op.integer("axis", -1)), said("epsilon", op.real("epsilon", epsilon))};
+Attributes of_last(const Op &op, double epsilon) {
+  return {Said{"axis", op.integer("axis", -1)}, Said{"epsilon", op.real("epsilon", epsilon)}};
 }
 
 void simplified_layer_normalization(const Op &op) {
@@ -108,26 +107,24 @@ void skip_normalization(const Op &op, bool simplified) {
   Values in{sum, n.in(2)};
   if (!simplified && op.has(3)) in.push_back(n.in(3));
   op.give_value(0, n.of(simplified ? "RMSNormalization" : "LayerNormalization", in,
-                        {said("axis", int64_t{-1}), said("epsilon", op.real("epsilon", 1e-12))}));
+                        {{"axis", -1}, {"epsilon", op.real("epsilon", 1e-12)}}));
   op.give_value(3, sum);
 }
 
 void embed_layer_normalization(const Op &op) {
   const Nodes n{op};
-  const auto rows = [&](size_t table, const Value &ids) {
-    return n.of("Gather", {n.in(table), ids}, {said("axis", int64_t{0})});
-  };
+  const auto rows = [&](size_t table, const Value &ids) { return n.of("Gather", {n.in(table), ids}, {{"axis", 0}}); };
   const Value ids = n.in(0);
   Value sum = rows(2, ids);
   const Value steps = op.has(8) ? n.in(8) : n.of("Range", {number(0), n.dim(ids, 1), number(1)});
   sum = n.add(sum, rows(3, steps));
   if (op.has(1) && op.has(4)) sum = n.add(sum, rows(4, n.in(1)));
-  op.give_value(0, n.of("LayerNormalization", {sum, n.in(5), n.in(6)},
-                        {said("axis", int64_t{-1}), said("epsilon", op.real("epsilon", 1e-12))}));
+  op.give_value(
+      0, n.of("LayerNormalization", {sum, n.in(5), n.in(6)}, {{"axis", -1}, {"epsilon", op.real("epsilon", 1e-12)}}));
   if (op.wants(1)) {
     const Value counted = op.has(7) ? n.cast(n.in(7), Type::float32) : n.mul(n.cast(ids, Type::float32), n.real(0));
     const Values in{counted, n.ints({1})};
-    const Value sums = computed(op, "ReduceSum", in, {said("keepdims", int64_t{0})});
+    const Value sums = computed(op, "ReduceSum", in, {{"keepdims", 0}});
     op.give_value(1, n.cast(sums, Type::int32));
   }
   op.give_value(2, sum);
@@ -184,7 +181,7 @@ Value attended(const Nodes &n, const Attended &a) {
   Value scores = n.mul(n.matmul(a.q, n.transpose(a.k, {0, 1, 3, 2})), n.real(scale));
   for (const Value &v : a.added) scores = n.add(scores, v);
   if (op.integer("unidirectional", 0) != 0) scores = n.add(scores, causal(n, a.q, a.k));
-  const Value p = n.of("Softmax", {scores}, {said("axis", int64_t{-1})});
+  const Value p = n.of("Softmax", {scores}, {{"axis", -1}});
   const Value y = n.transpose(n.matmul(p, a.v), {0, 2, 1, 3});
   return n.of("Reshape", {y, n.ints({0, 0, -1})});
 }
@@ -213,12 +210,12 @@ void from_projections(const Op &op, const Value &projected, size_t mask, size_t 
   if (op.has(past)) {
     op.need("past_present_share_buffer", 0);
     const auto before = [&](int64_t i) { return n.of("Squeeze", {n.slice(n.in(past), 0, i, i + 1), n.ints({0})}); };
-    a.k = n.of("Concat", {before(0), a.k}, {said("axis", int64_t{2})});
-    a.v = n.of("Concat", {before(1), a.v}, {said("axis", int64_t{2})});
+    a.k = n.of("Concat", {before(0), a.k}, {{"axis", 2}});
+    a.v = n.of("Concat", {before(1), a.v}, {{"axis", 2}});
   }
   if (op.wants(1)) {
     const Value k = n.of("Unsqueeze", {a.k, n.ints({0})}), v = n.of("Unsqueeze", {a.v, n.ints({0})});
-    op.give_value(1, n.of("Concat", {k, v}, {said("axis", int64_t{0})}));
+    op.give_value(1, n.of("Concat", {k, v}, {{"axis", 0}}));
   }
   if (op.has(mask)) a.added.push_back(mask_of(n, n.in(mask), a.k));
   if (op.has(added)) a.added.push_back(n.in(added));
@@ -264,8 +261,8 @@ void multi_head_attention(const Op &op) {
   if (op.has(6) != op.has(7)) fail(Code::corrupt_file, "has keys of before without values, or values without keys");
   if (op.has(8) || op.has(9)) op.refuse("with a \"past_sequence_length\" or \"cache_indirection\" is not supported");
   if (op.has(6)) {
-    a.k = n.of("Concat", {n.in(6), a.k}, {said("axis", int64_t{2})});
-    a.v = n.of("Concat", {n.in(7), a.v}, {said("axis", int64_t{2})});
+    a.k = n.of("Concat", {n.in(6), a.k}, {{"axis", 2}});
+    a.v = n.of("Concat", {n.in(7), a.v}, {{"axis", 2}});
   }
   op.give_value(1, a.k), op.give_value(2, a.v);
   if (op.has(4)) {

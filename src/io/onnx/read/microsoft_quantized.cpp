@@ -21,12 +21,12 @@ void between(const Op &op, F f) {
   op.give_value(0, quantized(n, f(n, floats(n, 0)), 3));
 }
 
-void of_two(const Op &op, std::string_view kind) {
+void of_two(const Op &op, const char *kind) {
   const Nodes n{op};
   op.give_value(0, quantized(n, n.of(kind, {floats(n, 0), floats(n, 3)}), 6));
 }
 
-void pool(const Op &op, std::string_view kind) {
+void pool(const Op &op, const char *kind) {
   op.need("channels_last", 0);
   between(op, [&](const Nodes &n, const Value &x) { return n.of(kind, {x}, own(op, {"channels_last"})); });
 }
@@ -34,7 +34,7 @@ void pool(const Op &op, std::string_view kind) {
 void softmax(const Op &op) {
   const int rank = op.in(0).rank();
   if (op.axis(-1, rank) != rank - 1) op.refuse("over another axis than the last is not supported");
-  between(op, [](const Nodes &n, const Value &x) { return n.of("Softmax", {x}, {said("axis", -1)}); });
+  between(op, [](const Nodes &n, const Value &x) { return n.of("Softmax", {x}, {{"axis", -1}}); });
 }
 
 void concat(const Op &op) {

@@ -4,9 +4,9 @@
 #include <numeric>
 
 #include "base/error.hpp"
-#include "io/onnx/read/nodes.hpp"
 #include "io/onnx/read/math.hpp"
 #include "io/onnx/read/ml.hpp"
+#include "io/onnx/read/nodes.hpp"
 
 namespace dl4::io::onnx {
 
@@ -105,9 +105,8 @@ void imputer(const Op &op) {
   const auto values = reals(op, "imputed_value_floats");
   if (values.empty()) fail(Code::corrupt_file, "has no \"imputed_value_floats\"");
   const double replaced = op.real("replaced_value_float", 0);
-  const Node missing = std::isnan(replaced)
-                           ? op.layer("LogicalNot", {}, {op.layer("Equal", Json::object(), {x, x})})
-                           : by_number(op, "Equal", x, replaced);
+  const Node missing = std::isnan(replaced) ? op.layer("LogicalNot", {}, {op.layer("Equal", Json::object(), {x, x})})
+                                            : by_number(op, "Equal", x, replaced);
   put(missing, tensor_of_floats(values, {static_cast<int64_t>(values.size())}));
 }
 

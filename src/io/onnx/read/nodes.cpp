@@ -5,38 +5,30 @@
 
 namespace dl4::io::onnx {
 
-Attribute said(std::string_view name, int64_t i) {
+Said::operator Attribute() const {
   Attribute a;
-  a.name = name, a.type = 2, a.i = i;
+  a.name = name_, a.type = type_;
+  switch (type_) {
+    case 1:
+      a.f = f_;
+      break;
+    case 2:
+      a.i = i_;
+      break;
+    case 3:
+      a.s = static_cast<const char *>(list_);
+      break;
+    case 6:
+      a.floats = *static_cast<const std::vector<double> *>(list_);
+      break;
+    default:
+      a.ints = *static_cast<const Ints *>(list_);
+  }
   return a;
 }
 
-Attribute said(std::string_view name, Ints list) {
-  Attribute a;
-  a.name = name, a.type = 7, a.ints = std::move(list);
-  return a;
-}
-
-Attribute said(std::string_view name, std::vector<double> list) {
-  Attribute a;
-  a.name = name, a.type = 6, a.floats = std::move(list);
-  return a;
-}
-
-Attribute said(std::string_view name, double v) {
-  Attribute a;
-  a.name = name, a.type = 1, a.f = v;
-  return a;
-}
-
-Attribute said(std::string_view name, std::string_view word) {
-  Attribute a;
-  a.name = name, a.type = 3, a.s = word;
-  return a;
-}
-
-Said own(const Op &op, std::initializer_list<std::string_view> but) {
-  Said kept;
+Attributes own(const Op &op, std::initializer_list<std::string_view> but) {
+  Attributes kept;
   for (const Attribute &a : op.node.attributes)
     if (std::find(but.begin(), but.end(), a.name) == but.end()) kept.push_back(a);
   return kept;
@@ -50,15 +42,14 @@ Value value_of(const Op &op, Node n, std::vector<Dim> dims, Type type) {
   return v;
 }
 
-Values computed(const Op &op, std::string_view kind, const Values &in, std::vector<Attribute> attributes, size_t out,
-                Handler read) {
+Values computed(const Op &op, const char *kind, Inputs in, Attributes said, size_t out, Handler read) {
   std::vector<std::string> names;  // of the inputs, then of the outputs
   for (size_t i = 0; i < in.size() + out; ++i) names.push_back(std::to_string(i));
   NodeProto node;
   node.name = op.node.name.empty() ? op.node.op : op.node.name, node.op = kind;
   node.in.assign(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(in.size()));
   node.out.assign(names.begin() + static_cast<std::ptrdiff_t>(in.size()), names.end());
-  node.attributes = std::move(attributes);
+  node.attributes = std::move(said);
   const File nothing;
   Reader r(nothing, op.r);
   for (size_t i = 0; i < in.size(); ++i) r.set(names[i], in[i]);
@@ -71,8 +62,14 @@ Values computed(const Op &op, std::string_view kind, const Values &in, std::vect
   return all;
 }
 
-Value computed(const Op &op, std::string_view kind, const Values &in, std::vector<Attribute> attributes) {
-  return computed(op, kind, in, std::move(attributes), 1)[0];
+Values computed(const Op &op, const char *kind, Inputs in, std::initializer_list<Said> said, size_t out, Handler read) {
+  return computed(op, kind, in, Attributes(said.begin(), said.end()), out, read);
+}
+Value computed(const Op &op, const char *kind, Inputs in, Attributes said) {
+  return computed(op, kind, in, std::move(said), 1)[0];
+}
+Value computed(const Op &op, const char *kind, Inputs in, std::initializer_list<Said> said) {
+  return computed(op, kind, in, said, 1)[0];
 }
 
 Value number(int64_t v, Type type) {
@@ -98,6 +95,20 @@ Value Nodes::real(double v) const {
   *n.constant->as<float>() = static_cast<float>(v);
   return n;
 }
+
+Value Nodes::add(const Value &a, const Value &b) const { return of("Add", {a, b}); }
+Value Nodes::sub(const Value &a, const Value &b) const { return of("Sub", {a, b}); }
+Value Nodes::mul(const Value &a, const Value &b) const { return of("Mul", {a, b}); }
+Value Nodes::matmul(const Value &a, const Value &b) const { return of("MatMul", {a, b}); }
+Value Nodes::transpose(const Value &v, const Ints &perm) const { return of("Transpose", {v}, {{"perm", perm}}); }
+Value Nodes::cast(const Value &v, Type to) const { return of("Cast", {v}, {{"to", static_cast<int64_t>(to)}}); }
+Value Nodes::slice(const Value &v, int64_t axis, int64_t from, int64_t to) const {
+  return of("Slice", {v, ints({from}), ints({to}), ints({axis})});
+}
+Value Nodes::at(const Value &v, int64_t axis, int64_t place) const {
+  return of("Gather", {v, number(place)}, {{"axis", axis}});
+}
+Value Nodes::unsqueeze(const Value &v, int64_t axis) const { return of("Unsqueeze", {v, ints({axis})}); }
 
 Value Nodes::floats(const Value &v, const Value &scale, const std::optional<Value> &zero) const {
   Value x = cast(v, Type::float32);

@@ -122,8 +122,7 @@ Node padded(const Op &op, Node x, size_t at, std::vector<Dim> dims, const Dim &b
   if (before != none) place = minus(op, place, op.number(before));
   const Node last = op.number(s.sum(n, one, -1)), zero = op.number(none);
   const auto bounded = [&](Node i) {
-    return op.layer("BroadcastMinimum", Json::object(),
-                    {op.layer("BroadcastMaximum", {}, {i, zero}), last});
+    return op.layer("BroadcastMinimum", Json::object(), {op.layer("BroadcastMaximum", {}, {i, zero}), last});
   };
   const auto size = [&](Node i) {
     return op.layer("BroadcastMaximum", {}, {i, op.layer("BroadcastSubtract", {{"x1", 0}}, {i})});
@@ -137,8 +136,8 @@ Node padded(const Op &op, Node x, size_t at, std::vector<Dim> dims, const Dim &b
     if (t.dtype == DType::f32) *t.as<float>() = static_cast<float>(number);
     dims[at] = one;
     x = op.layer("Concatenate", {{"axis", at}}, {op.spread(op.constant_node(std::move(t)), dims), x});
-    from = op.layer("Where", {{"x2", 0}},
-                    {op.layer("Equal", {}, {place, from}), by_number(op, "BroadcastAdd", from, 1)});
+    from =
+        op.layer("Where", {{"x2", 0}}, {op.layer("Equal", {}, {place, from}), by_number(op, "BroadcastAdd", from, 1)});
   }
   return op.layer("Take", {{"axis", at}}, {x, from});
 }

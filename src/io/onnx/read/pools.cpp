@@ -228,8 +228,7 @@ void average_pool(const Op &op) {
     } else {
       y = op.layer(of_rank("AveragePooling", w.axes()).c_str(), pool_config(w, false), {x});
     }
-    if (over || (w.padded() && !with_pads))
-      y = op.layer("Divide", {}, {y, shares(op, w, v.dims, more, with_pads)});
+    if (over || (w.padded() && !with_pads)) y = op.layer("Divide", {}, {y, shares(op, w, v.dims, more, with_pads)});
   }
   op.give(0, y, {v.dims[0]}, channels_last(v.rank()), v.not_negative);
 }

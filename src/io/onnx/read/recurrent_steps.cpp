@@ -49,11 +49,11 @@ int64_t directions_of(const Op &op) {
 namespace {
 
 Value applied(const Nodes &n, const Function &f, const Value &x) {
-  constexpr std::array<std::array<std::string_view, 2>, 5> plain{
+  constexpr std::array<std::array<const char *, 2>, 5> plain{
       {{"relu", "Relu"}, {"tanh", "Tanh"}, {"sigmoid", "Sigmoid"}, {"softsign", "Softsign"}, {"softplus", "Softplus"}}};
   for (const auto &[name, kind] : plain)
     if (f.name == name) return n.of(kind, {x});
-  const Attribute alpha = said("alpha", f.alpha), beta = said("beta", f.beta);
+  const Said alpha{"alpha", f.alpha}, beta{"beta", f.beta};
   if (f.name == "affine") return n.add(n.mul(x, n.real(f.alpha)), n.real(f.beta));
   if (f.name == "scaledtanh") return n.mul(n.of("Tanh", {n.mul(x, n.real(f.beta))}), n.real(f.alpha));
   if (f.name == "hardsigmoid") return n.of("HardSigmoid", {x}, {alpha, beta});
@@ -137,7 +137,7 @@ struct Net {
   Value state(size_t i, int64_t d) const {
     if (op.has(i)) return n.at(op.in(i), batch_first ? 1 : 0, d);
     const Value batch = n.of("Unsqueeze", {n.dim(x, 1), n.ints({0})});
-    return n.of("ConstantOfShape", {n.of("Concat", {batch, n.ints({units})}, {said("axis", 0)})});
+    return n.of("ConstantOfShape", {n.of("Concat", {batch, n.ints({units})}, {{"axis", 0}})});
   }
   // The bias of x, or behind it that of the state, of some gates.
   Value bias(int64_t d, bool of_state, int64_t gates, int64_t from, int64_t to) const {
@@ -175,7 +175,7 @@ struct Net {
       for (size_t i = 0; i < out.size(); ++i) parts[i].push_back(n.unsqueeze(out[i], i < states ? 0 : 1));
     }
     const auto joined = [&](const Values &v, int axis) {
-      return v.size() == 1 ? v[0] : n.of("Concat", v, {said("axis", axis)});
+      return v.size() == 1 ? v[0] : n.of("Concat", v, {{"axis", axis}});
     };
     const Value y = joined(parts[states], 1);
     op.give_value(0, batch_first ? n.transpose(y, {2, 0, 1, 3}) : y);

@@ -116,7 +116,7 @@ void batched(const Op &op) {
   std::vector<Values> out(op.node.out.size());
   for (int64_t b = 0; b < batch; ++b) {
     Values in;
-    for (size_t i = 1; i <= inputs; ++i) in.push_back(computed(op, "Gather", {op.in(i), number(b)}, {said("axis", 0)}));
+    for (size_t i = 1; i <= inputs; ++i) in.push_back(computed(op, "Gather", {op.in(i), number(b)}, {{"axis", 0}}));
     const Values of_one = computed(op, "Scan", in, op.node.attributes, out.size(), scan_all);
     for (size_t i = 0; i < out.size(); ++i) out[i].push_back(of_one[i]);
   }

@@ -79,9 +79,9 @@ void split(const Op &op) {
     for (int64_t left = whole.factor; left > 0; left -= each) sizes.push_back(std::min(each, left));
   }
   if (sizes.empty()) return op.give_value(0, sequence(op, {}));
-  Values list = computed(op, "Split", {v}, {said("axis", axis), said("split", sizes)}, sizes.size());
+  Values list = computed(op, "Split", {v}, {{"axis", axis}, {"split", sizes}}, sizes.size());
   if (squeezed)
-    for (Value &one : list) one = computed(op, "Squeeze", {one}, {said("axes", Ints{axis})});
+    for (Value &one : list) one = computed(op, "Squeeze", {one}, {{"axes", Ints{axis}}});
   op.give_value(0, sequence(op, std::move(list)));
 }
 
@@ -92,8 +92,8 @@ void concat(const Op &op) {
   if (!op.node.find("axis")) fail(Code::corrupt_file, "has no \"axis\"");
   const int64_t axis = op.axis(0, list[0].rank() + (fresh ? 1 : 0));
   if (fresh)
-    for (Value &v : list) v = computed(op, "Unsqueeze", {v}, {said("axes", Ints{axis})});
-  op.give_value(0, computed(op, "Concat", list, {said("axis", axis)}));
+    for (Value &v : list) v = computed(op, "Unsqueeze", {v}, {{"axes", Ints{axis}}});
+  op.give_value(0, computed(op, "Concat", list, {{"axis", axis}}));
 }
 
 // Once for each place of the first sequence; tensors are the same for all.

@@ -65,12 +65,10 @@ void free_dft(const Op &op, int axis, int64_t parts, bool inverse) {
   Value &v = op.in(0);
   const Dim n = v.dims[static_cast<size_t>(axis)];
   const Node places = op.places(n), size = op.number(n);
-  const Node turns =
-      op.layer("Mod", {}, {times(op, op.layer("ExpandDims", {{"axis", 1}}, {places}), places), size});
+  const Node turns = op.layer("Mod", {}, {times(op, op.layer("ExpandDims", {{"axis", 1}}, {places}), places), size});
   const Node angle =
       by_number(op, "BroadcastMultiply",
-                op.layer("Divide", {}, {op.cast(turns, DType::f32), op.cast(size, DType::f32)}),
-                2 * std::numbers::pi);
+                op.layer("Divide", {}, {op.cast(turns, DType::f32), op.cast(size, DType::f32)}), 2 * std::numbers::pi);
   const Node cosines = op.layer("Cos", {}, {angle}), sines = op.layer("Sin", Json::object(), {angle});
   Perm perm;
   for (int i = 0; i < v.rank() - 1; ++i)

@@ -165,8 +165,7 @@ void tensor_scatter(const Op &op) {
   const Node here =
       op.layer("LogicalAnd", Json::object(),
                {by_number(op, "GreaterEqual", step, 0), by_number(op, "Less", step, static_cast<double>(m))});
-  Node from =
-      op.layer("Where", {}, {here, by_number(op, "BroadcastAdd", step, static_cast<double>(n)), place});
+  Node from = op.layer("Where", {}, {here, by_number(op, "BroadcastAdd", step, static_cast<double>(n)), place});
   if (mode == "linear" && op.has(2)) {  // outside of the cache: a place that there is not
     const Node low = by_number(op, "Less", first, 0),
                high = by_number(op, "Greater", first, static_cast<double>(n - m));

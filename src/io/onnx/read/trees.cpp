@@ -155,8 +155,7 @@ Node leaves(const Op &op, const Forest &f) {
     Node goes = graph::no_node;
     for (const auto &[mode, nodes] : tests) {
       Node y = tested(op, f, mode, v, values, at);
-      if (tests.size() > 1)
-        y = op.layer("LogicalAnd", {}, {y, by_number(op, "Greater", take(nodes, at), 0.5)});
+      if (tests.size() > 1) y = op.layer("LogicalAnd", {}, {y, by_number(op, "Greater", take(nodes, at), 0.5)});
       goes = goes == graph::no_node ? y : op.layer("LogicalOr", {}, {goes, y});
     }
     if (tracks) {

@@ -136,7 +136,7 @@ void Json::push_back(Json v) {
   add(std::move(v));
 }
 
-void Json::append(std::string_view key, Json v) {
+void Json::append(Key key, Json v) {
   Json k(key);
   if (is_null()) *this = object();
   need(is_object(), "an object");
@@ -151,31 +151,31 @@ const Json &Json::operator[](size_t i) const {
   return values()[i];
 }
 
-const Json *Json::find(std::string_view key) const noexcept {
+const Json *Json::find(Key key) const noexcept {
   for (const auto &[name, value] : items())
     if (name == key) return &value;
   return nullptr;
 }
 
-const Json &Json::at(std::string_view key) const {
+const Json &Json::at(Key key) const {
   need(is_object(), "an object");
   const Json *found = find(key);
-  if (!found) fail(Code::invalid_argument, '"', key, "\" is missing");
+  if (!found) fail(Code::invalid_argument, '"', std::string_view(key), "\" is missing");
   return *found;
 }
 
-Json Json::value(std::string_view key, Json otherwise) const {
+Json Json::value(Key key, Json otherwise) const {
   const Json *found = find(key);
   return found ? *found : otherwise;
 }
 
-Json &Json::operator[](std::string_view key) {
+Json &Json::operator[](Key key) {
   if (const Json *found = find(key)) return const_cast<Json &>(*found);
   append(key, nullptr);
   return values()[count() - 1];
 }
 
-void Json::erase(std::string_view key) noexcept {
+void Json::erase(Key key) noexcept {
   const Json *found = find(key);
   if (!found) return;
   auto *first = const_cast<Json *>(found) - 1;

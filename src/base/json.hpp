@@ -21,6 +21,15 @@ class Json {
  public:
   class Ref;
   using List = std::initializer_list<Ref>;
+  // The name of a member; a literal's length is counted by the compiler.
+  struct Key : std::string_view {
+    template <size_t N>
+    constexpr Key(const char (&literal)[N]) : std::string_view(literal, N - 1) {}
+    template <class T>
+    requires std::is_same_v<T, const char *> Key(const T &s) : std::string_view(s) {}
+    constexpr Key(std::string_view s) : std::string_view(s) {}
+    Key(const std::string &s) : std::string_view(s) {}
+  };
 
   Json() noexcept = default;
   Json(std::nullptr_t) noexcept {}
@@ -110,18 +119,18 @@ class Json {
   void push_back(Json v);
 
   // null if there is no such member, or if this is not an object.
-  const Json *find(std::string_view key) const noexcept;
-  bool contains(std::string_view key) const noexcept { return find(key) != nullptr; }
-  const Json &at(std::string_view key) const;  // refuses a key that is not there
-  const Json &operator[](std::string_view key) const { return at(key); }
-  Json value(std::string_view key, Json otherwise) const;
+  const Json *find(Key key) const noexcept;
+  bool contains(Key key) const noexcept { return find(key) != nullptr; }
+  const Json &at(Key key) const;  // refuses a key that is not there
+  const Json &operator[](Key key) const { return at(key); }
+  Json value(Key key, Json otherwise) const;
   // Adds null where there is no such member; null becomes an object.
-  Json &operator[](std::string_view key);
-  void erase(std::string_view key) noexcept;
+  Json &operator[](Key key);
+  void erase(Key key) noexcept;
   // Sets every member of `other`, an object.
   void update(const Json &other);
   // Adds a member whose key is known to be new.
-  void append(std::string_view key, Json v);
+  void append(Key key, Json v);
 
   // Members in order: for (const auto &[key, value] : j.items()).
   class Items;

@@ -114,24 +114,24 @@ const Attribute *typed(const NodeProto &node, std::string_view name, int64_t typ
 
 }  // namespace
 
-int64_t Op::integer(std::string_view name, int64_t otherwise) const {
+int64_t Op::integer(const char *name, int64_t otherwise) const {
   const Attribute *a = typed(node, name, 2);
   return a ? a->i : otherwise;
 }
-double Op::real(std::string_view name, double otherwise) const {
+double Op::real(const char *name, double otherwise) const {
   const Attribute *a = typed(node, name, 1);
   return a ? a->f : otherwise;
 }
-std::string Op::string(std::string_view name, const char *otherwise) const {
+std::string Op::string(const char *name, const char *otherwise) const {
   const Attribute *a = typed(node, name, 3);
   return a ? std::string(a->s) : otherwise;
 }
-std::optional<Ints> Op::integers(std::string_view name) const {
+std::optional<Ints> Op::integers(const char *name) const {
   const Attribute *a = typed(node, name, 7);
   return a ? std::optional(a->ints) : std::nullopt;
 }
 
-std::optional<Ints> Op::integers(std::string_view name, size_t input) const {
+std::optional<Ints> Op::integers(const char *name, size_t input) const {
   if (const auto given = integers(name)) return given;
   if (!has(input)) return {};
   const auto t = constant(input);
@@ -141,7 +141,7 @@ std::optional<Ints> Op::integers(std::string_view name, size_t input) const {
   return ints_of(*t);
 }
 
-void Op::need(std::string_view attribute, int64_t only) const {
+void Op::need(const char *attribute, int64_t only) const {
   if (const int64_t got = integer(attribute, only); got != only)
     throw Error(Code::unsupported, text("\"", std::string(attribute), "\" of ", got, " is not supported, only ", only))
         .with("attribute", std::string(attribute));
@@ -362,7 +362,7 @@ Node Op::cast(Node n, DType to) const {
   return r.graph().dtype(n) == to ? n : layer("Cast", {{"to", to_string(to)}}, {n});
 }
 
-void Op::give(size_t i, Node n, std::vector<Dim> dims, Perm perm, bool not_negative) const {
+void Op::give(size_t i, Node n, ArrayRef<Dim> dims, Perm perm, bool not_negative) const {
   if (!wants(i)) return;
   Value v;
   v.not_negative = not_negative;
@@ -379,7 +379,7 @@ void Op::give(size_t i, Node n, std::vector<Dim> dims, Perm perm, bool not_negat
     else
       v.dims[axis] = {1, {r.fresh()}};
   }
-  v.forms.push_back({std::move(perm), n});
+  v.forms.push_back({perm, n});
   r.set(node.out[i], std::move(v));
 }
 

@@ -212,14 +212,14 @@ class Op {
   Value &in(size_t i) const;   // a tensor
   Value &any(size_t i) const;  // that, a sequence, or an Optional
 
-  int64_t integer(std::string_view name, int64_t otherwise) const;
-  double real(std::string_view name, double otherwise) const;
-  std::string string(std::string_view name, const char *otherwise) const;
-  std::optional<Ints> integers(std::string_view name) const;
+  int64_t integer(const char *name, int64_t otherwise) const;
+  double real(const char *name, double otherwise) const;
+  std::string string(const char *name, const char *otherwise) const;
+  std::optional<Ints> integers(const char *name) const;
   int64_t axis(int64_t otherwise, int rank) const { return axis_of(integer("axis", otherwise), rank); }
   int64_t axis_of(int64_t axis, int rank) const;
   // Of an attribute, or where the opset has it among the inputs, of that one; none: left out.
-  std::optional<Ints> integers(std::string_view name, size_t input) const;
+  std::optional<Ints> integers(const char *name, size_t input) const;
   // The elements of integers of any shape that are known while the file is read, where they are no more than
   // most_listed.
   std::optional<std::vector<Dim>> elements(size_t i) const;
@@ -235,7 +235,7 @@ class Op {
     fail(Code::unsupported, a...);
   }
   // Refuses an attribute that is not the one supported.
-  void need(std::string_view attribute, int64_t only) const;
+  void need(const char *attribute, int64_t only) const;
 
   // The value in that order of its axes.
   Node as(Value &v, const Perm &perm) const;
@@ -274,7 +274,7 @@ class Op {
   const Shape &shape(Node n) const { return r.graph().shape(n); }
 
   // What the outputs are. dims: where a free axis comes from; none is a size of its own.
-  void give(size_t i, Node n, std::vector<Dim> dims, Perm perm = {}, bool not_negative = false) const;
+  void give(size_t i, Node n, ArrayRef<Dim> dims, Perm perm = {}, bool not_negative = false) const;
   void give(size_t i, Node n) const { give(i, n, {}); }
   // The type of what was given.
   void of_type(size_t i, Type type) const;

@@ -142,7 +142,7 @@ void one_hot_encoder(const Op &op) {
 // Keys or values of a LabelEncoder: a list of floats or of integers, or a tensor.
 std::optional<Tensor> listed(const Op &op, const std::string &what) {
   refuse_texts(op, {what + "_strings"});
-  if (const auto ints = op.integers(what + "_int64s"); ints && !ints->empty()) return tensor_of(*ints);
+  if (const auto ints = op.integers((what + "_int64s").c_str()); ints && !ints->empty()) return tensor_of(*ints);
   if (const auto list = reals(op, what + "_floats"); !list.empty())
     return tensor_of_floats(list, {static_cast<int64_t>(list.size())});
   const Attribute *a = op.node.find(what + "_tensor");

@@ -311,11 +311,11 @@ void constant(const Op &op) {
   if (a.name == "value" && a.t) {
     return op.give_constant(0, read(*a.t, op.r.outside()), a.t->type);
   }
-  if (a.name == "value_int") return op.give_constant(0, tensor_of({op.integer(a.name, 0)}, true));
-  if (a.name == "value_ints") return op.give_constant(0, tensor_of(*op.integers(a.name)));
+  if (a.name == "value_int") return op.give_constant(0, tensor_of({op.integer("value_int", 0)}, true));
+  if (a.name == "value_ints") return op.give_constant(0, tensor_of(*op.integers("value_ints")));
   if (a.name != "value_float" && a.name != "value_floats")
     throw Error(Code::unsupported, text("\"", std::string(a.name), "\" is not supported"));
-  const std::vector<double> list = a.name == "value_float" ? std::vector{op.real(a.name, 0)} : a.floats;
+  const std::vector<double> list = a.name == "value_float" ? std::vector{op.real("value_float", 0)} : a.floats;
   Tensor t = make_tensor(DType::f32, a.name == "value_float" ? Shape{} : Shape{static_cast<int64_t>(list.size())});
   for (size_t i = 0; i < list.size(); ++i) t.as<float>()[i] = static_cast<float>(list[i]);
   op.give_constant(0, std::move(t));

@@ -174,7 +174,7 @@ struct Leaves {
   bool positive = true;
 };
 Leaves weights_of(const Op &op, const Forest &f, const std::string &of, int64_t n) {
-  const auto list = [&](const char *name) { return op.integers(of + name).value_or(Ints{}); };
+  const auto list = [&](const char *name) { return op.integers((of + name).c_str()).value_or(Ints{}); };
   const Ints trees = list("_treeids"), nodes = list("_nodeids"), ids = list("_ids");
   const std::vector<double> weights = reals(op, of + "_weights");
   if (trees.size() != weights.size() || nodes.size() != trees.size() || ids.size() != trees.size())

@@ -17,9 +17,9 @@ class Body {
     for (size_t i = 0; i < src.size(); ++i) writer.call(p.inputs[first + i], w.in(static_cast<size_t>(src[i])));
   }
   // An input of its own: its name.
-  std::string input(Writer &w, const char *name, DType type, const Shape &shape) {
-    const std::string own = w.whole().unique(w.now().scope + '/' + name);
-    ports_.message(11, value_info(own, type, shape, {}));
+  Name input(Writer &w, const char *name, DType type, const Shape &shape) {
+    const Name own = w.whole().unique(w.now().scope, name);
+    ports_.message(11, value_info(own, type, shape));
     return own;
   }
   void input(Writer &w, Id v, const char *name) {
@@ -28,8 +28,8 @@ class Body {
   void steps() {
     for (const ops::Step &step : program_.steps) writer.step(step);
   }
-  void output(const std::string &from, DType type, const Shape &shape) {
-    ports_.message(12, value_info(writer.node("Identity", {from}), type, shape, {}));
+  void output(Name from, DType type, const Shape &shape) {
+    ports_.message(12, value_info(writer.node("Identity", {from}), type, shape));
   }
   void output(Id v) { output(writer.name_of(v), program_[v].dtype, program_[v].shape); }
   MessageWriter graph() {
@@ -79,11 +79,11 @@ void write_while(Writer &w, const Listed &) {
   std::vector<int> outside;
   for (size_t i = states + 2; i < w.now().src.size(); ++i) outside.push_back(static_cast<int>(i));
   Body body(w, p, states + 1, outside);
-  body.input(w, p.inputs[0], "step");
-  const std::string flag = body.input(w, "goes_on", DType::boolean, {});
-  Names in{w.has(0) ? w.in(0) : "", w.has(1) ? w.in(1) : ""};
+  body.input(w, p.inputs[0], "/step");
+  const Name flag = body.input(w, "/goes_on", DType::boolean, {});
+  Names in{w.has(0) ? w.in(0) : Name(), w.has(1) ? w.in(1) : Name()};
   for (size_t i = 0; i < states; ++i) {
-    body.input(w, p.inputs[i + 1], "state");
+    body.input(w, p.inputs[i + 1], "/state");
     in.push_back(w.in(i + 2));
   }
   body.steps();
@@ -104,13 +104,13 @@ void write_products(Writer &w, const Listed &said) {
     if (i != axis) others.push_back(i), dims.push_back(w.shape(0)[i]);
   Tensor one = make_tensor(DType::f32, {});
   *one.as<float>() = 1;
-  const std::string shape = w.node("Gather", {w.node("Shape", {w.in(0)}), w.ints(others)});
-  const std::string first = w.cast(w.node("Expand", {w.tensor(one), shape}), dtype);
+  const Name shape = w.node("Gather", {w.node("Shape", {w.in(0)}), w.ints(others)});
+  const Name first = w.cast(w.node("Expand", {w.tensor(one), shape}), dtype);
   const ops::Program none;
   Body body(w, none, 0, {});
   const Shape step(dims);
-  const std::string before = body.input(w, "state", dtype, step), x = body.input(w, "x", dtype, step),
-                    next = body.writer.node("Mul", {before, x});
+  const Name before = body.input(w, "/state", dtype, step), x = body.input(w, "/x", dtype, step),
+             next = body.writer.node("Mul", {before, x});
   body.output(next, dtype, step);
   body.output(said.flag("exclusive") ? before : next, dtype, step);
   const int64_t back = said.flag("reverse") ? 1 : 0;
@@ -127,9 +127,9 @@ void write_products(Writer &w, const Listed &said) {
 // x in its own shape, plus none of what Squeeze gives, which refuses another size.
 void write_ensure_size(Writer &w, const Listed &said) {
   if (said.number("size") != 1) w.refuse("it ensures a size other than 1, which ONNX has no op for");
-  const std::string of = w.node("Squeeze", {w.in(1), w.ints({said.number("axis")})});
-  const std::string none = w.node("Slice", {w.node("Shape", {of}), w.ints({0}), w.ints({0})});
-  const std::string zero = w.node("ReduceSum", {none}, {{"keepdims", 1}});
+  const Name of = w.node("Squeeze", {w.in(1), w.ints({said.number("axis")})});
+  const Name none = w.node("Slice", {w.node("Shape", {of}), w.ints({0}), w.ints({0})});
+  const Name zero = w.node("ReduceSum", {none}, {{"keepdims", 1}});
   w.give(0, w.node("Reshape", {w.in(0), w.node("Add", {w.node("Shape", {w.in(0)}), zero})}));
 }
 

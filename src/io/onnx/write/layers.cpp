@@ -21,7 +21,7 @@ Ints axes_of(int rank) {
   return axes;
 }
 
-std::string swapped(Writer &w, const std::string &x, int rank) {
+Name swapped(Writer &w, Name x, int rank) {
   Ints perm = axes_of(rank);
   std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
   return w.transposed(x, perm);
@@ -59,12 +59,12 @@ std::optional<ops::Id> bytes_of(const Writer &w, ops::Id v) {
   return cast->src[0];
 }
 // A product of whole numbers, or "".
-std::string whole_product(Writer &w) {
+Name whole_product(Writer &w) {
   const std::optional<ops::Id> bytes = bytes_of_product(w, w.now());
-  if (!bytes) return "";
+  if (!bytes) return {};
   Tensor zero = make_tensor(DType::u8, {});
   *zero.as<uint8_t>() = 128;
-  const std::string a = w.cast(w.node("Add", {w.in(0), w.real(128)}), DType::u8), point = w.tensor(zero);
+  const Name a = w.cast(w.node("Add", {w.in(0), w.real(128)}), DType::u8), point = w.tensor(zero);
   return w.cast(w.node("MatMulInteger", {a, w.name_of(*bytes), point, point}), DType::f32);
 }
 
@@ -81,28 +81,27 @@ namespace {
 void matmul(Writer &w, const Listed &) {
   const auto *op = ops::as<ops::MatMulOp>(w.now());
   need_no_activation(w, op->fused);
-  if (const std::string y = whole_product(w); !y.empty())
-    return w.give(0, op->fused.bias ? w.node("Add", {y, w.in(2)}) : y);
-  const std::string a = op->how.transpose_a ? swapped(w, w.in(0), w.shape(0).rank()) : w.in(0);
-  const std::string b = op->how.transpose_b ? swapped(w, w.in(1), w.shape(1).rank()) : w.in(1);
-  const std::string y = w.node("MatMul", {a, b});
+  if (const Name y = whole_product(w); !y.empty()) return w.give(0, op->fused.bias ? w.node("Add", {y, w.in(2)}) : y);
+  const Name a = op->how.transpose_a ? swapped(w, w.in(0), w.shape(0).rank()) : w.in(0);
+  const Name b = op->how.transpose_b ? swapped(w, w.in(1), w.shape(1).rank()) : w.in(1);
+  const Name y = w.node("MatMul", {a, b});
   w.give(0, op->fused.bias ? w.node("Add", {y, w.in(2)}) : y);
 }
 
 // ---- images --------------------------------------------------------------------------------------------------------
 
-std::string channels_first(Writer &w, const std::string &x, int rank) {
+Name channels_first(Writer &w, Name x, int rank) {
   Ints perm = axes_of(rank);
   std::rotate(perm.begin() + 1, perm.end() - 1, perm.end());
   return w.transposed(x, perm);
 }
-std::string channels_behind(Writer &w, const std::string &x, int rank) {
+Name channels_behind(Writer &w, Name x, int rank) {
   const Perm perm = channels_last(rank);
   return w.transposed(x, Ints(perm.begin(), perm.end()));
 }
 
 // (..., C, F) as (F, C, ...), or (..., F, C) as (C, F, ...).
-std::string kernel_first(Writer &w, size_t i) {
+Name kernel_first(Writer &w, size_t i) {
   Perm perm = plain(w.shape(i).rank());
   std::rotate(perm.begin(), perm.end() - 2, perm.end());
   std::swap(perm[0], perm[1]);
@@ -162,7 +161,7 @@ void conv_transpose(Writer &w, const Listed &listed) {
       more[i] = -total;
   }
   const int rank = w.shape(0).rank();
-  const std::string y =
+  const Name y =
       w.node("ConvTranspose", {channels_first(w, w.in(0), rank), kernel_first(w, 1)},
              {{"strides", how.strides}, {"dilations", how.dilation}, {"pads", pads}, {"output_padding", more}});
   w.give(0, channels_behind(w, y, rank));
@@ -170,13 +169,13 @@ void conv_transpose(Writer &w, const Listed &listed) {
 
 void pool(Writer &w, const Listed &said) {
   if (said.flag("adaptive")) w.refuse("it has adaptive windows");
-  std::vector<Said> how{{"kernel_shape", said.numbers("size")}, {"strides", said.numbers("strides")}};
+  const Ints &size = said.numbers("size");
+  std::vector<Said> how{{"kernel_shape", size}, {"strides", said.numbers("strides")}};
   // Of windows of one place, which need no pads, ONNX Runtime computes negative ones.
-  const Ints size = said.numbers("size");
   const bool single = std::all_of(size.begin(), size.end(), [](int64_t n) { return n == 1; });
   if (said.text("padding") == "same" && !single) how.emplace_back("auto_pad", "SAME_UPPER");
   const int rank = w.shape(0).rank();
-  const std::string x = channels_first(w, w.in(0), rank);
+  const Name x = channels_first(w, w.in(0), rank);
   w.give(0, channels_behind(w, w.node(said.flag("average") ? "AveragePool" : "MaxPool", {x}, how), rank));
 }
 
@@ -190,14 +189,14 @@ void normalize(Writer &w, const Listed &said) {
   if (said.flag("center")) {
     Tensor ones = make_tensor(DType::f32, last);
     std::fill_n(ones.as<float>(), ones.elements(), 1.0f);
-    Names in{w.in(0), w.has(1) ? w.in(1) : w.tensor(ones), w.has(2) ? w.in(2) : ""};
+    Names in{w.in(0), w.has(1) ? w.in(1) : w.tensor(ones), w.has(2) ? w.in(2) : Name()};
     return w.give(0, w.node("LayerNormalization", in, {{"axis", -axes}, {"epsilon", epsilon}}));
   }
   Ints which;
   for (int64_t i = 1; i <= axes; ++i) which.push_back(-i);
-  const std::string x = w.in(0), mean = w.node("ReduceMean", {w.node("Mul", {x, x}), w.ints(which)});
-  const std::string root = w.node("Sqrt", {w.node("Add", {mean, w.real(static_cast<double>(epsilon))})});
-  std::string y = w.node("Div", {x, root});
+  const Name x = w.in(0), mean = w.node("ReduceMean", {w.node("Mul", {x, x}), w.ints(which)});
+  const Name root = w.node("Sqrt", {w.node("Add", {mean, w.real(static_cast<double>(epsilon))})});
+  Name y = w.node("Div", {x, root});
   if (w.has(1)) y = w.node("Mul", {y, w.in(1)});
   w.give(0, w.has(2) ? w.node("Add", {y, w.in(2)}) : y);
 }
@@ -205,26 +204,26 @@ void normalize(Writer &w, const Listed &said) {
 // softmax(scale q k^T) v; nothing where no key is seen.
 void attention(Writer &w, const Listed &said) {
   const bool heads = said.flag("heads");
-  std::string q = w.in(0), k = w.in(1), v = w.in(2);
+  Name q = w.in(0), k = w.in(1), v = w.in(2);
   int rank = 3;
   if (heads) {  // (N, T, H, D) to (N, H, T, D)
     rank = 4;
-    for (std::string *x : {&q, &k, &v}) *x = w.transposed(*x, {0, 2, 1, 3});
+    for (Name *x : {&q, &k, &v}) *x = w.transposed(*x, {0, 2, 1, 3});
     const int64_t each = w.shape(0)[2] / w.shape(1)[2];
     if (each > 1) k = w.repeated(k, 1, 4, each), v = w.repeated(v, 1, 4, each);
   }
-  std::string scores = w.node("Mul", {w.node("MatMul", {q, swapped(w, k, rank)}), w.real(said.real("scale"))});
-  std::string seen;
-  if (w.has(3)) seen = w.node("Unsqueeze", {w.in(3), w.ints(heads ? Ints{1, 2} : Ints{1})});
+  Name scores = w.node("Mul", {w.node("MatMul", {q, swapped(w, k, rank)}), w.real(said.real("scale"))});
+  Name seen;
+  if (w.has(3)) seen = w.node("Unsqueeze", {w.in(3), heads ? w.ints({1, 2}) : w.ints({1})});
   if (said.flag("causal")) {
-    const std::string t = w.node("Unsqueeze", {w.range_over(scores, rank - 2), w.ints({1})});
-    const std::string past = w.node("LessOrEqual", {w.range_over(scores, rank - 1), t});
+    const Name t = w.node("Unsqueeze", {w.range_over(scores, rank - 2), w.ints({1})});
+    const Name past = w.node("LessOrEqual", {w.range_over(scores, rank - 1), t});
     seen = seen.empty() ? past : w.node("And", {seen, past});
   }
   if (!seen.empty()) scores = w.node("Where", {seen, scores, w.real(-1e30)});
-  std::string p = w.node("Softmax", {scores}, {{"axis", -1}});
+  Name p = w.node("Softmax", {scores}, {{"axis", -1}});
   if (!seen.empty()) p = w.node("Where", {seen, p, w.real(0)});
-  const std::string y = w.node("MatMul", {p, v});
+  const Name y = w.node("MatMul", {p, v});
   w.give(0, heads ? w.transposed(y, {0, 2, 1, 3}) : y);
 }
 
@@ -243,7 +242,7 @@ Tensor gates(const Tensor &t, int64_t units) {
 }
 
 // A node Scan: the states stand before the sequences in `in`, and ports as fields of the body.
-Names scan_node(Writer &w, const std::string &nodes, const std::string &ports, const Names &in, const Ints &directions,
+Names scan_node(Writer &w, const std::string &nodes, const std::string &ports, List<Name> in, const Ints &directions,
                 const Ints &out_directions) {
   MessageWriter body;
   body.bytes = nodes;
@@ -260,40 +259,40 @@ Names scan_node(Writer &w, const std::string &nodes, const std::string &ports, c
 void masked_lstm(Writer &w, bool backwards) {
   namespace dst = ops::lstm_dst;
   const int64_t batch = w.shape(ops::src_x)[0], units = w.shape(ops::src_recurrent_kernel)[0];
-  std::string from_x = w.node("MatMul", {w.transposed(w.in(ops::src_x), {1, 0, 2}), w.in(ops::src_kernel)});
+  Name from_x = w.node("MatMul", {w.transposed(w.in(ops::src_x), {1, 0, 2}), w.in(ops::src_kernel)});
   if (w.has(ops::src_bias)) from_x = w.node("Add", {from_x, w.in(ops::src_bias)});
-  const std::string sizes = w.node("Concat", {w.dims(w.in(ops::src_x), 0, 1), w.ints({units})}, {{"axis", 0}}),
-                    zeros = w.node("Expand", {w.real(0), sizes}), kernel = w.in(ops::src_recurrent_kernel);
+  const Name sizes = w.node("Concat", {w.dims(w.in(ops::src_x), 0, 1), w.ints({units})}, {{"axis", 0}}),
+             zeros = w.node("Expand", {w.real(0), sizes}), kernel = w.in(ops::src_recurrent_kernel);
   const Names in{w.has(ops::src_h0) ? w.in(ops::src_h0) : zeros, w.has(ops::src_c0) ? w.in(ops::src_c0) : zeros, zeros,
                  from_x, w.transposed(w.in(ops::src_mask), {1, 0})};
   Writer body(w.whole(), w.program(), {});
   MessageWriter ports, results;
   const auto enter = [&](const char *what, DType type, const Shape &shape) {
-    const std::string name = w.whole().unique(w.now().scope + what);
-    ports.message(11, value_info(name, type, shape, {}));
+    const Name name = w.whole().unique(w.now().scope, what);
+    ports.message(11, value_info(name, type, shape));
     return name;
   };
   const Shape state{batch, units};
-  const std::string h = enter("/h", DType::f32, state), c = enter("/c", DType::f32, state),
-                    y = enter("/y", DType::f32, state), x = enter("/x", DType::f32, {batch, checked_mul(4, units)}),
-                    seen = body.node("Unsqueeze", {enter("/seen", DType::boolean, {batch}), w.ints({1})});
+  const Name h = enter("/h", DType::f32, state), c = enter("/c", DType::f32, state), y = enter("/y", DType::f32, state),
+             x = enter("/x", DType::f32, {batch, checked_mul(4, units)}),
+             seen = body.node("Unsqueeze", {enter("/seen", DType::boolean, {batch}), w.ints({1})});
   const Names gate = body.nodes_of(
       "Split", {body.node("Add", {x, body.node("MatMul", {h, kernel})}), w.ints({units, units, units, units})}, 4,
       {{"axis", 1}});
-  const auto of = [&](const char *function, const std::string &v) { return body.node(function, {v}); };
-  const auto product = [&](const std::string &a, const std::string &b) { return body.node("Mul", {a, b}); };
-  const std::string next_c = body.node("Add", {product(of("Sigmoid", gate[1]), c),
-                                               product(of("Sigmoid", gate[0]), of("Tanh", gate[2]))}),
-                    next_h = product(of("Sigmoid", gate[3]), of("Tanh", next_c));
-  const auto leave = [&](const std::string &next, const std::string &before) {
-    const std::string name = body.node("Where", {seen, next, before});
-    results.message(12, value_info(name, DType::f32, state, {}));
+  const auto of = [&](const char *function, Name v) { return body.node(function, {v}); };
+  const auto product = [&](Name a, Name b) { return body.node("Mul", {a, b}); };
+  const Name next_c = body.node(
+                 "Add", {product(of("Sigmoid", gate[1]), c), product(of("Sigmoid", gate[0]), of("Tanh", gate[2]))}),
+             next_h = product(of("Sigmoid", gate[3]), of("Tanh", next_c));
+  const auto leave = [&](Name next, Name before) {
+    const Name name = body.node("Where", {seen, next, before});
+    results.message(12, value_info(name, DType::f32, state));
     return name;
   };
   leave(next_h, h), leave(next_c, c);
-  const std::string step = body.node("Identity", {leave(next_h, y)});
+  const Name step = body.node("Identity", {leave(next_h, y)});
   const bool whole = w.is_read(dst::y);
-  if (whole) results.message(12, value_info(step, DType::f32, state, {}));
+  if (whole) results.message(12, value_info(step, DType::f32, state));
   const int64_t way = backwards ? 1 : 0;
   const Names out =
       scan_node(w, body.nodes.bytes, ports.bytes + results.bytes, in, {way, way}, whole ? Ints{0} : Ints{});
@@ -313,10 +312,10 @@ void lstm(Writer &w, const Listed &said) {
   Names in{w.transposed(w.in(ops::src_x), {1, 0, 2}),
            weight(ops::src_kernel, "kernel"),
            weight(ops::src_recurrent_kernel, "recurrent kernel"),
-           "",
-           "",
-           "",
-           ""};
+           {},
+           {},
+           {},
+           {}};
   if (w.has(ops::src_bias)) {
     Tensor both = make_zeros(DType::f32, {1, 8 * units});
     const Tensor of_x = gates(w.numbers(ops::src_bias, "bias"), units);
@@ -329,7 +328,7 @@ void lstm(Writer &w, const Listed &said) {
   const Names out =
       w.nodes_of("LSTM", in, 3, {{"hidden_size", units}, {"direction", backwards ? "reverse" : "forward"}});
   if (w.is_read(dst::y)) {
-    const std::string y = w.transposed(w.node("Squeeze", {out[0], w.ints({1})}), {1, 0, 2});
+    const Name y = w.transposed(w.node("Squeeze", {out[0], w.ints({1})}), {1, 0, 2});
     w.give(dst::y, backwards ? w.reversed(y, 1) : y);  // ours stand in the order of the steps
   }
   if (w.is_read(dst::h)) w.give(dst::h, w.node("Squeeze", {out[1], w.ints({0})}));
@@ -343,10 +342,9 @@ void gru_cell(Writer &w, const Listed &) {
     return w.nodes_of("Split", {w.in(i), w.ints({u, u, u})}, 3, {{"axis", 1}});
   };
   const Names x = apart(0), s = apart(1);
-  const std::string h = w.in(2);
-  const std::string z = w.node("Sigmoid", {w.node("Add", {x[0], s[0]})}),
-                    r = w.node("Sigmoid", {w.node("Add", {x[1], s[1]})});
-  const std::string c = w.node("Tanh", {w.node("Add", {x[2], w.node("Mul", {r, s[2]})})});
+  const Name h = w.in(2);
+  const Name z = w.node("Sigmoid", {w.node("Add", {x[0], s[0]})}), r = w.node("Sigmoid", {w.node("Add", {x[1], s[1]})});
+  const Name c = w.node("Tanh", {w.node("Add", {x[2], w.node("Mul", {r, s[2]})})});
   w.give(0, w.node("Add", {c, w.node("Mul", {z, w.node("Sub", {h, c})})}));
 }
 
@@ -366,9 +364,9 @@ void scan(Writer &w, const Listed &) {
       continue;
     }
     const bool state = op->carry[i] == ops::Carry::state;
-    const std::string name = w.whole().unique(w.now().scope + (state ? "/state" : "/step"));
+    const Name name = w.whole().unique(w.now().scope, state ? "/state" : "/step");
     body.call(v, name);
-    (state ? state_ports : sequence_ports).message(11, value_info(name, p[v].dtype, p[v].shape, {}));
+    (state ? state_ports : sequence_ports).message(11, value_info(name, p[v].dtype, p[v].shape));
     (state ? states : sequences).push_back(w.in(i));
     if (!state) directions.push_back(op->carry[i] == ops::Carry::reversed ? 1 : 0);
   }
@@ -376,8 +374,8 @@ void scan(Writer &w, const Listed &) {
     body.step(step);
   }
   const auto port = [&](ops::Id v) {
-    const std::string name = body.node("Identity", {body.name_of(v)});
-    out_ports.message(12, value_info(name, p[v].dtype, p[v].shape, {}));
+    const Name name = body.node("Identity", {body.name_of(v)});
+    out_ports.message(12, value_info(name, p[v].dtype, p[v].shape));
   };
   for (size_t i = 0; i < states.size(); ++i) port(p.outputs[i]);
   std::vector<size_t> stacked;

@@ -32,7 +32,8 @@ int64_t type_of(DType t) {
   }
 }
 
-MessageWriter value_info(const std::string &name, DType type, const Shape &shape, const Names &symbols) {
+MessageWriter value_info(std::string_view name, DType type, const Shape &shape,
+                         const std::vector<std::string> &symbols) {
   MessageWriter dims, tensor, of, info;
   for (int i = 0; i < shape.rank(); ++i) {
     MessageWriter dim;
@@ -64,19 +65,27 @@ const ops::Attribute &Listed::at(std::string_view name) const {
   return *a;
 }
 
-// ---- names and initializers ----------------------------------------------------------------------------------------
+int64_t Listed::number(std::string_view name) const { return at(name).integers.at(0); }
 
-std::string Whole::unique(const std::string &wanted) {
-  std::string name = wanted.empty() ? "value" : wanted;
-  for (int i = 1; !names.insert(name).second; ++i) name = dl4::text(wanted, '_', i);
-  return name;
+const Ints &Listed::numbers(std::string_view name) const {
+  static const Ints none;
+  return flag(name) ? at(name).integers : none;
 }
 
-std::string Whole::constant(const Tensor &t, const std::string &name) {
+// ---- names and initializers ----------------------------------------------------------------------------------------
+
+Name Whole::unique(std::string_view wanted, std::string_view behind) {
+  const std::string name = dl4::text(wanted, behind);
+  auto added = names.insert(name.empty() ? "value" : name);
+  for (int i = 1; !added.second; ++i) added = names.insert(dl4::text(name, '_', i));
+  return Name(*added.first);
+}
+
+Name Whole::constant(const Tensor &t, std::string_view name) {
   MessageWriter m;
   for (int64_t d : t.shape) m.varint(1, d);
   m.varint(2, type_of(t.dtype));
-  const std::string called = unique(name);
+  const Name called = unique(name);
   m.text(8, called);
   m.text(9, t.chars());
   if (initializers.bytes.size() + m.bytes.size() > most_bytes)
@@ -88,13 +97,13 @@ std::string Whole::constant(const Tensor &t, const std::string &name) {
 Writer::Writer(Whole &whole, const ops::Program &p, std::map<ops::Id, Tensor> values)
     : whole_(whole), program_(p), values_(std::move(values)), uses_(ops::uses(p)), producers_(ops::producers(p)) {}
 
-std::string Writer::name_of(ops::Id v) {
-  std::string &name = names_[v];
+Name Writer::name_of(ops::Id v) {
+  Name &name = names_[v];
   if (!name.empty()) return name;
   const ops::Value &value = program_[v];
   if (value.role == ops::Role::constant) return name = whole_.constant(value.data, "constant");
   const auto held = values_.find(v);
-  if (held == values_.end()) refuse("reads what the file can't hold, \"" + value.name + '"');
+  if (held == values_.end()) refuse(dl4::text("reads what the file can't hold, \"", value.name, '"'));
   return name = whole_.constant(held->second, value.name);
 }
 
@@ -127,7 +136,7 @@ const std::optional<Recurrence> &Writer::recurrence(const ops::Step &step) {
                                      : recurrences_.emplace(&step, find_recurrence(*this, step)).first->second;
 }
 
-void Writer::refuse(const std::string &what) const {
+void Writer::refuse(std::string_view what) const {
   const std::string scope = step_ ? step_->scope : "";
   throw Error(Code::unsupported, dl4::text(scope.empty() ? "the model" : "layer \"" + scope + '"', ": ", what,
                                            "; ONNX files can't be written of it"))
@@ -155,19 +164,19 @@ MessageWriter attribute(const Said &said) {
       m.varint(20, 3);
       break;
     case Said::list:
-      for (int64_t i : said.ints) m.varint(8, i);
+      for (int64_t i : *said.ints) m.varint(8, i);
       m.varint(20, 7);
       break;
     case Said::texts:
-      for (const std::string &word : said.words) m.text(9, word);
+      m.text(9, said.s);
       m.varint(20, 8);
       break;
     case Said::reals:
-      for (float f : said.floats) m.real(7, f);
+      m.real(7, said.f);
       m.varint(20, 6);
       break;
     case Said::graph:
-      m.text(6, said.s);
+      m.message(6, *said.body);
       m.varint(20, 5);
       break;
   }
@@ -176,14 +185,14 @@ MessageWriter attribute(const Said &said) {
 
 }  // namespace
 
-Names Writer::nodes_of(const char *op, const Names &in, size_t outputs, const std::vector<Said> &said) {
+Names Writer::nodes_of(const char *op, List<Name> in, size_t outputs, List<Said> said) {
   const std::string base = step_ && !step_->scope.empty() ? step_->scope + '/' + op : std::string(op);
   MessageWriter m;
   Names out;
   size_t last = in.size();
   while (last > 0 && in[last - 1].empty()) --last;
   for (size_t i = 0; i < last; ++i) m.text(1, in[i]);
-  for (size_t i = 0; i < outputs; ++i) m.text(2, out.emplace_back(whole_.unique(base + "_out")));
+  for (size_t i = 0; i < outputs; ++i) m.text(2, out.emplace_back(whole_.unique(base, "_out")));
   m.text(3, whole_.unique(base));
   m.text(4, op);
   for (const Said &s : said) m.message(5, attribute(s));
@@ -191,32 +200,35 @@ Names Writer::nodes_of(const char *op, const Names &in, size_t outputs, const st
   return out;
 }
 
-std::string Writer::ints(const Ints &list, bool scalar) { return tensor(tensor_of(list, scalar)); }
-std::string Writer::real(double v) {
+Name Writer::node(const char *op, List<Name> in, List<Said> said) { return nodes_of(op, in, 1, said)[0]; }
+
+Name Writer::ints(List<int64_t> list, bool scalar) { return tensor(tensor_of(Ints(list.begin(), list.end()), scalar)); }
+Name Writer::real(double v) {
   Tensor t = make_tensor(DType::f32, {});
   *t.as<float>() = static_cast<float>(v);
   return tensor(t);
 }
-std::string Writer::tensor(const Tensor &t, const std::string &name) { return whole_.constant(t, name); }
-std::string Writer::cast(const std::string &x, DType to) { return node("Cast", {x}, {{"to", type_of(to)}}); }
-std::string Writer::dims(const std::string &x, int64_t from, int64_t to) {
-  return node("Shape", {x}, {{"start", from}, {"end", to}});
+Name Writer::tensor(const Tensor &t, std::string_view name) { return whole_.constant(t, name); }
+Name Writer::transposed(Name x, List<int64_t> perm) {
+  return node("Transpose", {x}, {{"perm", Ints(perm.begin(), perm.end())}});
 }
-std::string Writer::reversed(const std::string &x, int64_t axis) {
+Name Writer::cast(Name x, DType to) { return node("Cast", {x}, {{"to", type_of(to)}}); }
+Name Writer::dims(Name x, int64_t from, int64_t to) { return node("Shape", {x}, {{"start", from}, {"end", to}}); }
+Name Writer::reversed(Name x, int64_t axis) {
   return node("Slice", {x, ints({-1}), ints({std::numeric_limits<int64_t>::min()}), ints({axis}), ints({-1})});
 }
-std::string Writer::repeated(const std::string &x, int64_t axis, int64_t rank, int64_t times) {
+Name Writer::repeated(Name x, int64_t axis, int64_t rank, int64_t times) {
   Ints tiles(static_cast<size_t>(rank) + 1, 1);
   tiles[static_cast<size_t>(axis) + 1] = times;
-  const std::string many = node("Tile", {node("Unsqueeze", {x, ints({axis + 1})}), ints(tiles)});
+  const Name many = node("Tile", {node("Unsqueeze", {x, ints({axis + 1})}), ints(tiles)});
   Names parts;
   if (axis > 0) parts.push_back(dims(x, 0, axis));
   parts.push_back(ints({-1}));
   if (axis + 1 < rank) parts.push_back(dims(x, axis + 1, rank));
   return node("Reshape", {many, node("Concat", parts, {{"axis", 0}})});
 }
-std::string Writer::range_over(const std::string &x, int64_t axis) {
-  const std::string n = node("Squeeze", {dims(x, axis, axis + 1), ints({0})});
+Name Writer::range_over(Name x, int64_t axis) {
+  const Name n = node("Squeeze", {dims(x, axis, axis + 1), ints({0})});
   return node("Range", {ints({0}, true), n, ints({1}, true)});
 }
 
@@ -244,11 +256,11 @@ void Writer::steps() {
 
 void Writer::step(const ops::Step &step) {
   step_ = &step;
-  const std::string op(step.op->name());
+  const std::string_view op = step.op->name();
   WriteOp write = find_plain(op);
   if (!write) write = find_larger(op);
   if (!write) write = find_segments(op);
-  if (!write) refuse("it computes \"" + op + "\", which ONNX has no op for");
+  if (!write) refuse(dl4::text("it computes \"", op, "\", which ONNX has no op for"));
   write(*this, Listed(*step.op));
   step_ = nullptr;
 }
@@ -268,10 +280,11 @@ MessageWriter graph_of(const graph::Model &m) {
   MessageWriter graph, ports;
   for (ops::Id v : of.program.inputs) {
     const ops::Value &value = of.program[v];
-    const std::string name = whole.unique(value.name);
+    const Name name = whole.unique(value.name);
     w.call(v, name);
-    Names symbols;
-    for (int i = 0; i < value.shape.rank(); ++i) symbols.push_back(i == 0 ? "batch" : dl4::text(name, "_axis_", i));
+    std::vector<std::string> symbols;
+    for (int i = 0; i < value.shape.rank(); ++i)
+      symbols.push_back(i == 0 ? "batch" : dl4::text(std::string_view(name), "_axis_", i));
     ports.message(11, value_info(name, value.dtype, value.shape, symbols));
   }
   Names outputs;
@@ -282,10 +295,10 @@ MessageWriter graph_of(const graph::Model &m) {
     MessageWriter identity;
     identity.text(1, w.name_of(v));
     identity.text(2, outputs[i]);
-    identity.text(3, whole.unique(outputs[i] + "/Identity"));
+    identity.text(3, whole.unique(outputs[i], "/Identity"));
     identity.text(4, "Identity");
     w.nodes.message(1, identity);
-    ports.message(12, value_info(outputs[i], of.program[v].dtype, of.program[v].shape, {}));
+    ports.message(12, value_info(outputs[i], of.program[v].dtype, of.program[v].shape));
   }
   graph.bytes = std::move(w.nodes.bytes);
   graph.text(2, "dl4");

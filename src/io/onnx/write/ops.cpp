@@ -23,46 +23,46 @@ using ops::Unary;
 
 constexpr float most = std::numeric_limits<float>::max();
 
-std::string clipped(Writer &w, const std::string &x, double low, double high) {
-  return w.node("Clip", {x, low > -static_cast<double>(most) ? w.real(low) : "",
-                         high < static_cast<double>(most) ? w.real(high) : ""});
+Name clipped(Writer &w, Name x, double low, double high) {
+  return w.node("Clip", {x, low > -static_cast<double>(most) ? w.real(low) : Name(),
+                         high < static_cast<double>(most) ? w.real(high) : Name()});
 }
 
 // max_value where x >= max_value, x from the threshold up, else slope (x - threshold).
-std::string general_relu(Writer &w, const std::string &x, const std::array<float, 3> &p) {
-  const std::string threshold = w.real(static_cast<double>(p[2]));
-  const std::string low = w.node("Mul", {w.node("Sub", {x, threshold}), w.real(static_cast<double>(p[0]))});
-  const std::string y = w.node("Where", {w.node("Less", {x, threshold}), low, x});
+Name general_relu(Writer &w, Name x, const std::array<float, 3> &p) {
+  const Name threshold = w.real(static_cast<double>(p[2]));
+  const Name low = w.node("Mul", {w.node("Sub", {x, threshold}), w.real(static_cast<double>(p[0]))});
+  const Name y = w.node("Where", {w.node("Less", {x, threshold}), low, x});
   return p[1] < most ? w.node("Min", {y, w.real(static_cast<double>(p[1]))}) : y;
 }
 
 // e^x - 1 without the difference, in which what is small would be lost.
-std::string expm1(Writer &w, const std::string &x) {
-  const std::string half = w.node("Tanh", {w.node("Mul", {x, w.real(0.5)})});
+Name expm1(Writer &w, Name x) {
+  const Name half = w.node("Tanh", {w.node("Mul", {x, w.real(0.5)})});
   return w.node("Mul", {half, w.node("Add", {w.node("Exp", {x}), w.real(1)})});
 }
 
 // log(x + 1) without what x + 1 loses: that, by the derivative. As it is where nothing is lost, which is so at -1 and
 // the infinities.
-std::string log1p(Writer &w, const std::string &x) {
-  const std::string sum = w.node("Add", {x, w.real(1)}), back = w.node("Sub", {sum, w.real(1)});
-  const std::string log = w.node("Log", {sum}), lost = w.node("Sub", {x, back});
+Name log1p(Writer &w, Name x) {
+  const Name sum = w.node("Add", {x, w.real(1)}), back = w.node("Sub", {sum, w.real(1)});
+  const Name log = w.node("Log", {sum}), lost = w.node("Sub", {x, back});
   return w.node("Where", {w.node("Equal", {x, back}), log, w.node("Add", {log, w.node("Div", {lost, sum})})});
 }
 
-std::string squareplus(Writer &w, const std::string &x, double b) {
-  const std::string root = w.node("Sqrt", {w.node("Add", {w.node("Mul", {x, x}), w.real(b)})});
+Name squareplus(Writer &w, Name x, double b) {
+  const Name root = w.node("Sqrt", {w.node("Add", {w.node("Mul", {x, x}), w.real(b)})});
   return w.node("Mul", {w.node("Add", {x, root}), w.real(0.5)});
 }
 
-std::string sparse_plus(Writer &w, const std::string &x) {
-  const std::string one = w.node("Add", {x, w.real(1)});
-  const std::string middle = w.node("Mul", {w.node("Mul", {one, one}), w.real(0.25)});
-  const std::string low = w.node("Where", {w.node("Less", {x, w.real(-1)}), w.real(0), middle});
+Name sparse_plus(Writer &w, Name x) {
+  const Name one = w.node("Add", {x, w.real(1)});
+  const Name middle = w.node("Mul", {w.node("Mul", {one, one}), w.real(0.25)});
+  const Name low = w.node("Where", {w.node("Less", {x, w.real(-1)}), w.real(0), middle});
   return w.node("Where", {w.node("Greater", {x, w.real(1)}), x, low});
 }
 
-std::string composed(Writer &w, const ops::Function &function, const std::string &x) {
+Name composed(Writer &w, const ops::Function &function, Name x) {
   const auto p = [&](size_t i) { return static_cast<double>(function.param[i]); };
   const auto number = [&](size_t i) { return w.real(p(i)); };
   switch (function.f) {
@@ -119,7 +119,7 @@ std::string composed(Writer &w, const ops::Function &function, const std::string
     case Unary::scale_shift:
       return w.node("Add", {w.node("Mul", {x, number(0)}), number(1)});
     default:
-      w.refuse("it computes \"" + to_string(function) + "\", which ONNX has no op for");
+      w.refuse(text("it computes \"", to_string(function), "\", which ONNX has no op for"));
   }
 }
 
@@ -130,29 +130,29 @@ void unary(Writer &w, const Listed &) {
 }
 
 // The angle of the point (x, y): that of its slope, or half a turn away from it. Infinities are large numbers.
-std::string atan2(Writer &w, const Names &in) {
-  const std::string y = clipped(w, in[0], -3e38, 3e38), x = clipped(w, in[1], -3e38, 3e38), zero = w.real(0);
-  const std::string none = w.node("And", {w.node("Equal", {x, zero}), w.node("Equal", {y, zero})});
-  const std::string slope = w.node("Div", {y, w.node("Where", {none, w.real(1), x})});
+Name atan2(Writer &w, const Names &in) {
+  const Name y = clipped(w, in[0], -3e38, 3e38), x = clipped(w, in[1], -3e38, 3e38), zero = w.real(0);
+  const Name none = w.node("And", {w.node("Equal", {x, zero}), w.node("Equal", {y, zero})});
+  const Name slope = w.node("Div", {y, w.node("Where", {none, w.real(1), x})});
   constexpr double pi = 3.14159265358979324;
-  const std::string turn = w.node("Where", {w.node("Less", {y, zero}), w.real(-pi), w.real(pi)});
+  const Name turn = w.node("Where", {w.node("Less", {y, zero}), w.real(-pi), w.real(pi)});
   return w.node("Add", {w.node("Atan", {slope}), w.node("Where", {w.node("Less", {x, zero}), turn, zero})});
 }
 
 // Of integers as it is; of floats ONNX has what is of the sign of a alone.
-std::string mod(Writer &w, const Names &in) {
+Name mod(Writer &w, const Names &in) {
   if (w.dtype(0) != DType::f32) return w.node("Mod", in);
-  const std::string rest = w.node("Mod", in, {{"fmod", int64_t{1}}}), zero = w.real(0);
-  const std::string unlike = w.node("Xor", {w.node("Less", {rest, zero}), w.node("Less", {in[1], zero})});
-  const std::string some = w.node("Not", {w.node("Equal", {rest, zero})});
+  const Name rest = w.node("Mod", in, {{"fmod", int64_t{1}}}), zero = w.real(0);
+  const Name unlike = w.node("Xor", {w.node("Less", {rest, zero}), w.node("Less", {in[1], zero})});
+  const Name some = w.node("Not", {w.node("Equal", {rest, zero})});
   return w.node("Where", {w.node("And", {some, unlike}), w.node("Add", {rest, in[1]}), rest});
 }
 
 // ONNX has a shift of unsigned integers alone: to the left times, to the right divided by a power of two, rounded down.
-std::string shifted(Writer &w, const Names &in, bool left) {
+Name shifted(Writer &w, const Names &in, bool left) {
   const DType type = w.dtype(0);
   if (type == DType::u8) return w.node("BitShift", in, {{"direction", left ? "LEFT" : "RIGHT"}});
-  const auto list = [&](const Ints &values, bool scalar) {
+  const auto list = [&](List<int64_t> values, bool scalar) {
     Tensor t = make_tensor(type, scalar ? Shape{} : Shape{static_cast<int64_t>(values.size())});
     for (size_t i = 0; i < values.size(); ++i)
       if (type == DType::i64)
@@ -166,13 +166,12 @@ std::string shifted(Writer &w, const Names &in, bool left) {
   const int64_t last = 8 * size_of(type) - (left ? 1 : 2);
   Ints powers;
   for (int64_t i = 0; i <= last; ++i) powers.push_back(static_cast<int64_t>(uint64_t{1} << i));
-  const std::string none = number(0), most = number(last);
-  const std::string some =
-      w.node("And", {w.node("GreaterOrEqual", {in[1], none}), w.node("LessOrEqual", {in[1], most})});
-  const std::string places = w.node("Max", {w.node("Min", {in[1], most}), none});
-  const std::string power = w.node("Gather", {list(powers, false), places});
+  const Name none = number(0), most = number(last);
+  const Name some = w.node("And", {w.node("GreaterOrEqual", {in[1], none}), w.node("LessOrEqual", {in[1], most})});
+  const Name places = w.node("Max", {w.node("Min", {in[1], most}), none});
+  const Name power = w.node("Gather", {list(powers, false), places});
   if (left) return w.node("Where", {some, w.node("Mul", {in[0], power}), none});
-  const std::string down = w.node("Div", {w.node("Sub", {in[0], w.node("Mod", {in[0], power})}), power});
+  const Name down = w.node("Div", {w.node("Sub", {in[0], w.node("Mod", {in[0], power})}), power});
   return w.node("Where", {some, down, w.node("Where", {w.node("Less", {in[0], none}), number(-1), none})});
 }
 
@@ -181,7 +180,7 @@ void binary(Writer &w, const Listed &) {
   const DType type = w.dtype(0);
   Names in{w.in(0), w.in(1)};
   if (f == Binary::squared_difference) {
-    const std::string d = w.node("Sub", in);
+    const Name d = w.node("Sub", in);
     return w.give(0, w.node("Mul", {d, d}));
   }
   if (f == Binary::atan2) return w.give(0, atan2(w, in));
@@ -196,11 +195,11 @@ void binary(Writer &w, const Listed &) {
     return w.give(0, w.node(flags[static_cast<int>(f) - static_cast<int>(Binary::bitwise_and)], in));
   }
   const std::string name(kinds::onnx_op(f == Binary::not_equal ? Binary::equal : f));
-  if (name.empty()) w.refuse("it computes \"" + to_string(f) + "\", which ONNX has no op for");
+  if (name.empty()) w.refuse(text("it computes \"", to_string(f), "\", which ONNX has no op for"));
   // ONNX Runtime compares numbers of 32 bits and more.
   if (ops::is_comparison(f) && (type == DType::u8 || type == DType::boolean))
-    for (std::string &x : in) x = w.cast(x, DType::i32);
-  const std::string y = w.node(name.c_str(), in);
+    for (Name &x : in) x = w.cast(x, DType::i32);
+  const Name y = w.node(name.c_str(), in);
   w.give(0, f == Binary::not_equal ? w.node("Not", {y}) : y);
 }
 
@@ -213,18 +212,18 @@ void select(Writer &w, const Listed &) {
 void cast(Writer &w, const Listed &said) { w.give(0, w.cast(w.in(0), dtype_from(said.word()))); }
 // In steps of a part of the largest power of two in a number, all of which is exact in float32. The logarithm may be
 // off by one, so it is looked at again.
-std::string rounded_in_steps(Writer &w, int exponent_bits, int mantissa_bits) {
+Name rounded_in_steps(Writer &w, int exponent_bits, int mantissa_bits) {
   const int span = 1 << (exponent_bits - 1);
   const double largest = std::ldexp(2 - std::ldexp(1.0, -mantissa_bits), span - 1);
-  const std::string x = w.in(0), two = w.real(2);
-  const std::string size = clipped(w, w.node("Abs", {x}), std::ldexp(1.0, 2 - span), std::ldexp(1.0, span));
-  const std::string by = w.node("Floor", {w.node("Div", {w.node("Log", {size}), w.real(std::numbers::ln2)})});
-  std::string power = w.node("Pow", {two, by}), twice = w.node("Mul", {power, two});
+  const Name x = w.in(0), two = w.real(2);
+  const Name size = clipped(w, w.node("Abs", {x}), std::ldexp(1.0, 2 - span), std::ldexp(1.0, span));
+  const Name by = w.node("Floor", {w.node("Div", {w.node("Log", {size}), w.real(std::numbers::ln2)})});
+  Name power = w.node("Pow", {two, by}), twice = w.node("Mul", {power, two});
   power = w.node("Where", {w.node("GreaterOrEqual", {size, twice}), twice, power});
   power = w.node("Where", {w.node("Less", {size, power}), w.node("Div", {power, two}), power});
-  const std::string step = w.node("Mul", {power, w.real(std::ldexp(1.0, -mantissa_bits))});
-  const std::string y = w.node("Mul", {w.node("Round", {w.node("Div", {x, step})}), step});
-  const std::string past = w.node("Greater", {w.node("Abs", {y}), w.real(largest)});
+  const Name step = w.node("Mul", {power, w.real(std::ldexp(1.0, -mantissa_bits))});
+  const Name y = w.node("Mul", {w.node("Round", {w.node("Div", {x, step})}), step});
+  const Name past = w.node("Greater", {w.node("Abs", {y}), w.real(largest)});
   return w.node("Where", {past, w.node("Mul", {x, w.real(std::numeric_limits<double>::infinity())}), y});
 }
 
@@ -252,7 +251,7 @@ void fill(Writer &w, const Listed &said) {
 }
 
 // ONNX Runtime expands no bools.
-std::string expanded(Writer &w, const std::string &x, DType type, const std::string &shape) {
+Name expanded(Writer &w, Name x, DType type, Name shape) {
   if (type != DType::boolean) return w.node("Expand", {x, shape});
   return w.cast(w.node("Expand", {w.cast(x, DType::i32), shape}), DType::boolean);
 }
@@ -262,8 +261,8 @@ void random(Writer &w, const Listed &said, const char *op) {
   const int64_t keep = said.number("keep");
   Names parts;
   if (keep > 0) parts.push_back(w.dims(w.in(1), 0, keep));
-  if (const Ints tail = said.numbers("tail"); keep == 0 || !tail.empty()) parts.push_back(w.ints(tail));
-  const std::string shape = parts.size() == 1 ? parts[0] : w.node("Concat", parts, {{"axis", 0}});
+  if (const Ints &tail = said.numbers("tail"); keep == 0 || !tail.empty()) parts.push_back(w.ints(tail));
+  const Name shape = parts.size() == 1 ? parts[0] : w.node("Concat", parts, {{"axis", 0}});
   const uint64_t seed = std::strtoull(said.text("seed").c_str(), nullptr, 10);
   w.give(0, w.node(op, {w.node("ConstantOfShape", {shape})}, {{"seed", static_cast<float>(seed % (1 << 24))}}));
 }
@@ -277,12 +276,12 @@ void broadcast_like(Writer &w, const Listed &said) {
 
 void reshape(Writer &w, const Listed &said) {
   const int64_t keep = said.number("keep");
-  const Ints tail = said.numbers("tail");
+  const Ints &tail = said.numbers("tail");
   if (std::find(tail.begin(), tail.end(), 0) != tail.end()) {  // 0 is a size there, not an axis that is kept
     if (std::find(tail.begin(), tail.end(), -1) != tail.end()) w.refuse("it has an axis of 0 places and a free one");
     Names parts{w.ints(tail)};
     if (keep > 0) parts.insert(parts.begin(), w.dims(w.in(0), 0, keep));
-    const std::string shape = parts.size() == 1 ? parts[0] : w.node("Concat", parts, {{"axis", 0}});
+    const Name shape = parts.size() == 1 ? parts[0] : w.node("Concat", parts, {{"axis", 0}});
     return w.give(0, w.node("Reshape", {w.in(0), shape}, {{"allowzero", 1}}));
   }
   Ints to(static_cast<size_t>(keep), 0);
@@ -302,7 +301,7 @@ void concat(Writer &w, const Listed &said) {
   w.give(0, w.node("Concat", in, {{"axis", said.number("axis")}}));
 }
 
-std::string sliced(Writer &w, const std::string &x, int64_t axis, int64_t begin, int64_t end) {
+Name sliced(Writer &w, Name x, int64_t axis, int64_t begin, int64_t end) {
   return w.node("Slice", {x, w.ints({begin}), w.ints({end}), w.ints({axis})});
 }
 
@@ -315,7 +314,7 @@ void slice(Writer &w, const Listed &said) {
 
 void pad(Writer &w, const Listed &said) {
   const int64_t axis = said.number("axis"), before = said.number("before"), after = said.number("after");
-  std::string y = w.in(0);
+  Name y = w.in(0);
   if (before < 0 || after < 0)
     y = sliced(w, y, axis, std::max<int64_t>(-before, 0), after < 0 ? after : std::numeric_limits<int64_t>::max());
   if (before > 0 || after > 0) {
@@ -331,11 +330,11 @@ void pad(Writer &w, const Listed &said) {
 void repeat(Writer &w, const Listed &said) {
   const int64_t axis = said.number("axis"), times = said.number("times"), rank = w.shape(0).rank();
   if (!said.flag("linear")) return w.give(0, w.repeated(w.in(0), axis, rank, times));
-  if (rank != 4 || (axis != 1 && axis != 2)) w.refuse("it blends places of axis " + std::to_string(axis));
+  if (rank != 4 || (axis != 1 && axis != 2)) w.refuse(text("it blends places of axis ", axis));
   Tensor scales = make_tensor(DType::f32, {4});
   for (int64_t i = 0; i < 4; ++i) scales.as<float>()[i] = i == axis + 1 ? static_cast<float>(times) : 1;
-  const std::string x = w.transposed(w.in(0), {0, 3, 1, 2});
-  const std::string y = w.node("Resize", {x, "", w.tensor(scales)}, {{"mode", "linear"}});
+  const Name x = w.transposed(w.in(0), {0, 3, 1, 2});
+  const Name y = w.node("Resize", {x, {}, w.tensor(scales)}, {{"mode", "linear"}});
   w.give(0, w.transposed(y, {0, 2, 3, 1}));
 }
 
@@ -357,10 +356,10 @@ void cumulate(Writer &w, const Listed &said) {
 }
 
 // A list of one number of each formula, joined.
-std::string computed_sizes(Writer &w, const Listed &said) {
+Name computed_sizes(Writer &w, const Listed &said) {
   static constexpr const char *names[] = {"", "", "Add", "Sub", "Mul", "Div", "Mod", "Max", "Min", "Equal", "Less"};
   Names all, stack;
-  const Ints f = said.numbers("formulas");
+  const Ints &f = said.numbers("formulas");
   for (size_t i = 0; i + 1 < f.size(); i += 2) {
     const auto step = static_cast<ops::SizeStep>(f[i]);
     if (f[i] < 0) {
@@ -371,9 +370,9 @@ std::string computed_sizes(Writer &w, const Listed &said) {
       const int64_t axis = f[i + 1] % 64;
       stack.push_back(w.dims(w.in(static_cast<size_t>(f[i + 1] / 64)), axis, axis + 1));
     } else {
-      const std::string b = stack.back();
+      const Name b = stack.back();
       stack.pop_back();
-      const std::string y = w.node(names[f[i]], {stack.back(), b});
+      const Name y = w.node(names[f[i]], {stack.back(), b});
       stack.back() = step >= ops::SizeStep::equal ? w.cast(y, DType::i64) : y;
     }
   }
@@ -397,12 +396,12 @@ void non_max_suppression(Writer &w, const Listed &said) {
   };
   Names in{w.in(0), w.in(1), w.ints({said.number("most")}), w.tensor(one(said.real("overlap")))};
   if (said.flag("least")) in.push_back(w.tensor(one(said.real("least"))));
-  const std::string rows = w.node("NonMaxSuppression", in, {{"center_point_box", said.flag("centres") ? 1 : 0}});
+  const Name rows = w.node("NonMaxSuppression", in, {{"center_point_box", said.flag("centres") ? 1 : 0}});
   w.give(0, rows), w.give(1, w.node("Squeeze", {w.dims(rows, 0, 1), w.ints({0})}));
 }
 
 void view(Writer &w, const Listed &said) {
-  Ints shape = said.numbers("shape");
+  const Ints &shape = said.numbers("shape");
   int64_t n = 1;
   for (int64_t d : shape) n *= d;
   const int64_t offset = said.number("offset");
@@ -420,7 +419,7 @@ void reduce(Writer &w, const Listed &said) {
   Ints axes = said.numbers("axes");
   if (axes.empty())
     for (int i = 0; i < w.shape(0).rank(); ++i) axes.push_back(i);
-  std::string x = flags ? w.cast(w.in(0), DType::f32) : w.in(0);
+  Name x = flags ? w.cast(w.in(0), DType::f32) : w.in(0);
   for (const auto &[ours, theirs] : names)
     if (said.word() == ours)
       x = axes.empty() ? x : w.node(theirs, {x, w.ints(axes)}, {{"keepdims", said.flag("keepdims") ? 1 : 0}});
@@ -447,9 +446,9 @@ void gather(Writer &w, const Listed &) {
 // Is key s among those from t - before to t + after?
 void band_mask(Writer &w, const Listed &said) {
   const int rank = w.shape(0).rank();
-  const std::string t = w.node("Unsqueeze", {w.range_over(w.in(0), rank - 2), w.ints({1})});
-  const std::string apart = w.node("Sub", {w.range_over(w.in(0), rank - 1), t});
-  const std::string low = w.node("GreaterOrEqual", {apart, w.ints({-said.number("before")}, true)});
+  const Name t = w.node("Unsqueeze", {w.range_over(w.in(0), rank - 2), w.ints({1})});
+  const Name apart = w.node("Sub", {w.range_over(w.in(0), rank - 1), t});
+  const Name low = w.node("GreaterOrEqual", {apart, w.ints({-said.number("before")}, true)});
   w.give(0, w.node("And", {low, w.node("LessOrEqual", {apart, w.ints({said.number("after")}, true)})}));
 }
 

@@ -109,9 +109,9 @@ void write_recurrence(Writer &w, const Recurrence &r) {
   Names in{w.name_of(r.x),
            w.tensor(rows_first(r.kernel), "kernel"),
            w.tensor(rows_first(r.recurrent_kernel), "recurrent_kernel"),
-           "",
-           "",
-           ""};
+           {},
+           {},
+           {}};
   if (r.bias.data || r.recurrent_bias.data) {
     Tensor both = make_zeros(DType::f32, {1, checked_mul(2, rows)});
     if (r.bias.data) std::copy_n(r.bias.as<float>(), rows, both.as<float>());
@@ -123,15 +123,15 @@ void write_recurrence(Writer &w, const Recurrence &r) {
   if (r.gated)
     said.emplace_back("linear_before_reset", 1);
   else
-    said.emplace_back("activations", Names{r.activation});
+    said.emplace_back("activations", r.activation, Said::texts);
   if (!r.gated && std::string_view(r.activation) == "Affine") {  // ONNX Runtime has other defaults
-    said.emplace_back("activation_alpha", std::vector<float>{1});
-    said.emplace_back("activation_beta", std::vector<float>{0});
+    said.emplace_back("activation_alpha", 1.0f, Said::reals);
+    said.emplace_back("activation_beta", 0.0f, Said::reals);
   }
   const Names out = w.nodes_of(r.gated ? "GRU" : "RNN", in, 2, said);
   const size_t last = op->body->outputs.size();
   if (w.is_read(0)) {
-    const std::string y = w.node("Squeeze", {out[0], w.ints({1})});
+    const Name y = w.node("Squeeze", {out[0], w.ints({1})});
     w.give(0, r.backwards != (op->reversed[0] != 0) ? w.reversed(y, 0) : y);  // ours stand in the order of the steps
   }
   if (w.is_read(last)) w.give(last, w.node("Squeeze", {out[1], w.ints({0})}));

@@ -6,18 +6,18 @@
 namespace dl4::io::onnx {
 namespace {
 
-std::string below_zero(Writer &w, const std::string &ids) { return w.node("Less", {ids, w.ints({0}, true)}); }
+Name below_zero(Writer &w, Name ids) { return w.node("Less", {ids, w.ints({0}, true)}); }
 
 // A row more than there are segments takes those that belong to none; an id past the last is an error still.
 void segment(Writer &w, const char *reduction, double nothing) {
   if (w.shape(1).rank() != 1) w.refuse("it computes segments of a batch, which ONNX has no op for");
-  const std::string rows = w.dims(w.in(2), 0, 1), ids = w.cast(w.in(1), DType::i64);
-  const std::string past = w.cast(w.node("GreaterOrEqual", {ids, rows}), DType::i64);
-  const std::string place = w.node("Where", {below_zero(w, ids), rows, w.node("Add", {ids, past})});
-  const std::string more = w.node("Add", {rows, w.ints({1})});
-  const std::string size = w.node("Concat", {more, w.dims(w.in(0), 1, w.shape(0).rank())}, {{"axis", 0}});
-  const std::string empty = w.node("Expand", {w.real(nothing), size});
-  const std::string y =
+  const Name rows = w.dims(w.in(2), 0, 1), ids = w.cast(w.in(1), DType::i64);
+  const Name past = w.cast(w.node("GreaterOrEqual", {ids, rows}), DType::i64);
+  const Name place = w.node("Where", {below_zero(w, ids), rows, w.node("Add", {ids, past})});
+  const Name more = w.node("Add", {rows, w.ints({1})});
+  const Name size = w.node("Concat", {more, w.dims(w.in(0), 1, w.shape(0).rank())}, {{"axis", 0}});
+  const Name empty = w.node("Expand", {w.real(nothing), size});
+  const Name y =
       w.node("ScatterND", {empty, w.node("Unsqueeze", {place, w.ints({1})}), w.in(0)}, {{"reduction", reduction}});
   w.give(0, w.node("Slice", {y, w.ints({0}), rows, w.ints({0})}));
 }
@@ -29,9 +29,9 @@ void segment_max(Writer &w, const Listed &) {
 
 void segment_gather(Writer &w, const Listed &) {
   const int64_t ids_rank = w.shape(1).rank(), rank = w.shape(0).rank();
-  const std::string ids = w.cast(w.in(1), DType::i64), none = below_zero(w, ids);
-  const std::string place = w.node("Unsqueeze", {w.node("Max", {ids, w.ints({0}, true)}), w.ints({ids_rank})});
-  const std::string y = w.node("GatherND", {w.in(0), place}, {{"batch_dims", ids_rank - 1}});
+  const Name ids = w.cast(w.in(1), DType::i64), none = below_zero(w, ids);
+  const Name place = w.node("Unsqueeze", {w.node("Max", {ids, w.ints({0}, true)}), w.ints({ids_rank})});
+  const Name y = w.node("GatherND", {w.in(0), place}, {{"batch_dims", ids_rank - 1}});
   Ints behind;
   for (int64_t i = ids_rank; i < rank; ++i) behind.push_back(i);
   w.give(0, w.node("Where", {behind.empty() ? none : w.node("Unsqueeze", {none, w.ints(behind)}), w.real(0), y}));

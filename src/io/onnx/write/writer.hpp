@@ -12,28 +12,55 @@
 
 namespace dl4::io::onnx {
 
-using Names = std::vector<std::string>;
+// A name that a Whole keeps; none is "".
+class Name {
+ public:
+  Name() = default;
+  explicit Name(const std::string &kept) : kept_(&kept) {}
+  bool empty() const { return !kept_; }
+  operator std::string_view() const { return kept_ ? std::string_view(*kept_) : std::string_view(); }
+
+ private:
+  const std::string *kept_ = nullptr;
+};
+using Names = std::vector<Name>;
 using Ints = std::vector<int64_t>;
 
-// An attribute of a node.
+// A parameter: elements of the caller's, in braces or in a vector.
+template <class T>
+class List {
+ public:
+  List(const T *first, size_t size) : first_(first), size_(size) {}
+  List(std::initializer_list<T> list) : List(list.begin(), list.size()) {}
+  List(const std::vector<T> &list) : List(list.data(), list.size()) {}
+  const T *begin() const { return first_; }
+  const T *end() const { return first_ + size_; }
+  size_t size() const { return size_; }
+  const T &operator[](size_t i) const { return first_[i]; }
+
+ private:
+  const T *first_;
+  size_t size_;
+};
+
+// An attribute of a node; text, lists and graphs are the caller's.
 struct Said {
   const char *name;
-  enum { integer, real, text, list, texts, reals, graph } type;
-  int64_t i = 0;
-  float f = 0;
-  std::string s{};
-  Ints ints{};
-  Names words{};
-  std::vector<float> floats{};
+  enum Type { integer, real, text, list, texts, reals, graph } type;
+  union {
+    int64_t i;
+    float f;
+    const char *s;
+    const Ints *ints;
+    const MessageWriter *body;
+  };
 
   Said(const char *name, int64_t v) : name(name), type(integer), i(v) {}
   Said(const char *name, int v) : Said(name, int64_t{v}) {}
-  Said(const char *name, float v) : name(name), type(real), f(v) {}
-  Said(const char *name, const char *v) : name(name), type(text), s(v) {}
-  Said(const char *name, Ints v) : name(name), type(list), ints(std::move(v)) {}
-  Said(const char *name, Names v) : name(name), type(texts), words(std::move(v)) {}
-  Said(const char *name, std::vector<float> v) : name(name), type(reals), floats(std::move(v)) {}
-  Said(const char *name, const MessageWriter &graph_of) : name(name), type(graph), s(graph_of.bytes) {}
+  Said(const char *name, float v, Type type = real) : name(name), type(type), f(v) {}        // or reals of one
+  Said(const char *name, const char *v, Type type = text) : name(name), type(type), s(v) {}  // or texts of one
+  Said(const char *name, const Ints &v) : name(name), type(list), ints(&v) {}
+  Said(const char *name, const MessageWriter &graph_of) : name(name), type(graph), body(&graph_of) {}
 };
 
 // An op's attributes by their names.
@@ -41,11 +68,11 @@ class Listed {
  public:
   explicit Listed(const ops::Op &op) : attributes_(op.attributes()) {}
   bool flag(std::string_view name) const { return find(name) != nullptr; }
-  std::string word() const { return at("").shown; }  // the first without a name
-  std::string text(std::string_view name) const { return at(name).shown; }
-  int64_t number(std::string_view name) const { return at(name).integers.at(0); }
+  const std::string &word() const { return at("").shown; }  // the first without a name
+  const std::string &text(std::string_view name) const { return at(name).shown; }
+  int64_t number(std::string_view name) const;
   double real(std::string_view name) const { return at(name).real; }
-  Ints numbers(std::string_view name) const { return flag(name) ? at(name).integers : Ints(); }  // a free dim is -1
+  const Ints &numbers(std::string_view name) const;  // a free dim is -1; none: not listed
 
  private:
   const ops::Attribute *find(std::string_view name) const;
@@ -59,8 +86,9 @@ struct Whole {
   MessageWriter initializers;  // as fields of the graph
   std::set<std::string> names;
 
-  std::string unique(const std::string &wanted);
-  std::string constant(const Tensor &t, const std::string &name);
+  // `wanted` and `behind` in one, or that with a number.
+  Name unique(std::string_view wanted, std::string_view behind = "");
+  Name constant(const Tensor &t, std::string_view name);
 };
 
 // A scan as ONNX's GRU or RNN.
@@ -85,7 +113,7 @@ class Writer {
   // ---- of the step that is written
   const ops::Step &now() const { return *step_; }
   bool has(size_t i) const { return i < step_->src.size() && step_->src[i] != ops::none; }
-  std::string in(size_t i) { return name_of(step_->src[i]); }
+  Name in(size_t i) { return name_of(step_->src[i]); }
   Shape shape(size_t i) const { return program_[step_->src[i]].shape; }
   DType dtype(size_t i) const { return program_[step_->src[i]].dtype; }
   bool is_read(size_t dst) const { return uses_[step_->dst[dst]] > 0; }
@@ -98,28 +126,26 @@ class Writer {
   std::optional<Tensor> held(ops::Id v) const;
   // The numbers of a source; refuses what is computed.
   const Tensor &numbers(size_t i, const char *what) const;
-  [[noreturn]] void refuse(const std::string &what) const;
+  [[noreturn]] void refuse(std::string_view what) const;
 
   // Adds a node; its only output.
-  std::string node(const char *op, const Names &in, const std::vector<Said> &said = {}) {
-    return nodes_of(op, in, 1, said)[0];
-  }
-  Names nodes_of(const char *op, const Names &in, size_t outputs, const std::vector<Said> &said = {});
+  Name node(const char *op, List<Name> in, List<Said> said = {});
+  Names nodes_of(const char *op, List<Name> in, size_t outputs, List<Said> said = {});
   // Inputs that are constants.
-  std::string ints(const Ints &list, bool scalar = false);
-  std::string real(double v);
-  std::string tensor(const Tensor &t, const std::string &name = "constant");
-  std::string transposed(const std::string &x, const Ints &perm) { return node("Transpose", {x}, {{"perm", perm}}); }
-  std::string cast(const std::string &x, DType to);
+  Name ints(List<int64_t> list, bool scalar = false);
+  Name real(double v);
+  Name tensor(const Tensor &t, std::string_view name = "constant");
+  Name transposed(Name x, List<int64_t> perm);
+  Name cast(Name x, DType to);
   // The dims of x as a value, with those of [from, to) alone.
-  std::string dims(const std::string &x, int64_t from, int64_t to);
-  std::string reversed(const std::string &x, int64_t axis);
-  std::string repeated(const std::string &x, int64_t axis, int64_t rank, int64_t times);
-  std::string range_over(const std::string &x, int64_t axis);
+  Name dims(Name x, int64_t from, int64_t to);
+  Name reversed(Name x, int64_t axis);
+  Name repeated(Name x, int64_t axis, int64_t rank, int64_t times);
+  Name range_over(Name x, int64_t axis);
 
-  void give(size_t dst, const std::string &name) { names_[step_->dst[dst]] = name; }
-  std::string name_of(ops::Id v);
-  void call(ops::Id v, const std::string &name) { names_[v] = name; }
+  void give(size_t dst, Name name) { names_[step_->dst[dst]] = name; }
+  Name name_of(ops::Id v);
+  void call(ops::Id v, Name name) { names_[v] = name; }
   Whole &whole() { return whole_; }
   const ops::Program &program() const { return program_; }
   const ops::Step *maker(ops::Id v) const { return ops::maker(program_, producers_, v); }
@@ -133,7 +159,7 @@ class Writer {
   const ops::PerValue<int32_t> uses_;
   const ops::PerValue<std::optional<size_t>> producers_;
   std::map<const ops::Step *, std::optional<Recurrence>> recurrences_;
-  std::map<ops::Id, std::string> names_;
+  std::map<ops::Id, Name> names_;
   const ops::Step *step_ = nullptr;
 };
 
@@ -150,6 +176,7 @@ WriteOp find_larger(std::string_view op);  // products, convolutions, recurrence
 WriteOp find_segments(std::string_view op);
 
 int64_t type_of(DType t);
-MessageWriter value_info(const std::string &name, DType type, const Shape &shape, const Names &symbols);
+MessageWriter value_info(std::string_view name, DType type, const Shape &shape,
+                         const std::vector<std::string> &symbols = {});
 
 }  // namespace dl4::io::onnx

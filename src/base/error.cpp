@@ -54,6 +54,22 @@ std::string text_of(std::initializer_list<Part> parts) {
 void fail_with(Code code, std::initializer_list<Part> parts) { throw Error(code, text_of(parts)); }
 }  // namespace detail
 
+Error::Error(Code code, std::string message) : code(code), message(std::move(message)) {}
+Error::Error(const Error &) = default;
+Error::~Error() = default;
+
+Error &Error::with(std::string_view key, std::string_view value) {
+  for (auto &fact : detail)
+    if (fact.first == key) return *this;
+  detail.emplace_back(key, value);
+  return *this;
+}
+
+Error &Error::in(std::string_view who) {
+  message = text(who, ": ", message);
+  return *this;
+}
+
 Error &Error::suggest(const std::string &given, const std::vector<std::string> &words) {
   std::string near = nearest(given, words);
   if (near.empty()) return *this;

@@ -33,20 +33,14 @@ enum class Code : int32_t {
 
 class Error : public std::exception {
  public:
-  Error(Code code, std::string message) : code(code), message(std::move(message)) {}
+  Error(Code code, std::string message);
+  Error(const Error &);
+  ~Error() override;
 
   // Adds a fact to the JSON detail, such as {"attribute", "unit"}; an earlier one of the same key stays.
-  Error &with(std::string key, std::string value) {
-    for (auto &fact : detail)
-      if (fact.first == key) return *this;
-    detail.emplace_back(std::move(key), std::move(value));
-    return *this;
-  }
+  Error &with(std::string_view key, std::string_view value);
   // Puts in front of the message who it is about: `layer "fc"`.
-  Error &in(const std::string &who) {
-    message = who + ": " + message;
-    return *this;
-  }
+  Error &in(std::string_view who);
   // Adds "did you mean" to message and detail when one of `words` is near to what was given.
   Error &suggest(const std::string &given, const std::vector<std::string> &words);
   const char *what() const noexcept override { return message.c_str(); }

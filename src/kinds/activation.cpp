@@ -3,6 +3,7 @@
 
 #include <limits>
 #include <optional>
+#include <tuple>
 
 #include "base/error.hpp"
 #include "kinds/field.hpp"
@@ -15,7 +16,7 @@ using ops::Emit;
 using ops::Id;
 using ops::Unary;
 
-const std::string linear = "linear";
+constexpr std::string_view linear = "linear";
 
 // A row of the table: a function of single elements, with one parameter or none.
 struct Elementwise final : ActivationFunction {
@@ -103,32 +104,31 @@ Id glu(Emit &e, Id x, int along) {
 }
 
 template <class T>
-Of<Entry> entry(const char *name, const char *doc, const char *onnx = "") {
-  return std::make_shared<const Entry>(
-      Entry{.category = "activation", .name = name, .doc = doc, .fresh = fresh<T>, .onnx = onnx});
+constexpr Entry entry(const char *name, const char *doc, const char *onnx = "") {
+  return {.category = "activation", .name = name, .doc = doc, .fresh = fresh<T>, .onnx = onnx};
 }
-Of<Entry> plain(const char *name, const char *doc, Unary f, const char *onnx = "",
-                std::vector<std::string> aliases = {}) {
-  return std::make_shared<const Elementwise::Row>(Elementwise::Row{{.category = "activation",
-                                                                    .name = name,
-                                                                    .doc = doc,
-                                                                    .fresh = fresh<Elementwise>,
-                                                                    .aliases = std::move(aliases),
-                                                                    .onnx = onnx},
-                                                                   f});
+constexpr Elementwise::Row plain(const char *name, const char *doc, Unary f, const char *onnx = "",
+                                 const char *alias = "") {
+  return {{.category = "activation",
+           .name = name,
+           .doc = doc,
+           .fresh = fresh<Elementwise>,
+           .aliases = {alias},
+           .onnx = onnx},
+          f};
 }
-Of<Entry> one(const char *name, const char *doc, Unary f, const char *key, double fallback, const char *doc_of_key) {
-  return std::make_shared<const Elementwise::Row>(
-      Elementwise::Row{{"activation", name, doc, fresh<Elementwise>}, f, key, fallback, doc_of_key});
+constexpr Elementwise::Row one(const char *name, const char *doc, Unary f, const char *key, double fallback,
+                               const char *doc_of_key) {
+  return {{"activation", name, doc, fresh<Elementwise>}, f, key, fallback, doc_of_key};
 }
-Of<Entry> along_axis(const char *name, const char *doc, Id (*f)(Emit &, Id, int)) {
-  return std::make_shared<const AlongAxis::Row>(AlongAxis::Row{{"activation", name, doc, fresh<AlongAxis>}, f});
+constexpr AlongAxis::Row along_axis(const char *name, const char *doc, Id (*f)(Emit &, Id, int)) {
+  return {{"activation", name, doc, fresh<AlongAxis>}, f};
 }
 
 }  // namespace
 
 void list_Activations(Entries &all) {
-  static const std::vector<Of<Entry>> table{
+  static constexpr std::tuple table{
       entry<Linear>("linear", "x"),
       entry<Relu>("relu", "max(x, 0)", "Relu"),
       plain("relu6", "min(max(x, 0), 6)", Unary::relu6),
@@ -140,7 +140,7 @@ void list_Activations(Entries &all) {
           "the limit below 0, negated"),
       entry<Gelu>("gelu", "x times the normal distribution function of x", "Gelu"),
       along_axis("glu", "the first half of an axis times the sigmoid of the second", glu),
-      plain("silu", "x * sigmoid(x)", Unary::silu, "", {"swish"}),
+      plain("silu", "x * sigmoid(x)", Unary::silu, "", "swish"),
       plain("mish", "x * tanh(softplus(x))", Unary::mish, "Mish"),
       plain("softplus", "log(exp(x) + 1)", Unary::softplus, "Softplus"),
       plain("softsign", "x / (|x| + 1)", Unary::softsign, "Softsign"),
@@ -150,7 +150,7 @@ void list_Activations(Entries &all) {
       plain("log_sigmoid", "the logarithm of sigmoid", Unary::log_sigmoid),
       plain("hard_sigmoid", "relu6(x + 3) / 6", Unary::hard_sigmoid),
       plain("hard_sigmoid_v1", "clip(0.2 x + 0.5, 0, 1): hard_sigmoid of Keras 1 and 2", Unary::hard_sigmoid_v1),
-      plain("hard_silu", "x * hard_sigmoid(x)", Unary::hard_silu, "HardSwish", {"hard_swish"}),
+      plain("hard_silu", "x * hard_sigmoid(x)", Unary::hard_silu, "HardSwish", "hard_swish"),
       plain("hard_tanh", "clip(x, -1, 1)", Unary::hard_tanh),
       one("hard_shrink", "x where |x| > threshold, else 0", Unary::hard_shrink, "threshold", 0.5,
           "half the width of what becomes 0"),
@@ -165,7 +165,7 @@ void list_Activations(Entries &all) {
       along_axis("sparsemax", "the nearest point of the probability simplex", ops::sparsemax),
       plain("exponential", "exp(x)", Unary::exp),
   };
-  for (const Of<Entry> &row : table) all.push_back(row.get());
+  std::apply([&](const auto &...row) { (list(all, row), ...); }, table);
 }
 
 Activation Activation::parse(const Json &j) {
@@ -191,13 +191,13 @@ Activation Activation::parse(const Json &j) {
     auto function = std::static_pointer_cast<const ActivationFunction>(entry.make(config));
     if (entry.name != linear) a.function_ = std::move(function);
   } catch (Error &error) {
-    throw error.in("activation \"" + entry.name + "\"");
+    throw error.in(text("activation \"", entry.name, '"'));
   }
   return a;
 }
 
 Json Activation::to_json() const { return function_ ? function_->brief() : Json(linear); }
 
-const std::string &Activation::name() const { return function_ ? function_->entry().name : linear; }
+std::string_view Activation::name() const { return function_ ? function_->entry().name.view() : linear; }
 
 }  // namespace dl4::kinds

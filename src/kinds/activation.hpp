@@ -27,7 +27,7 @@ class Activation {
   // The name; {"class_name", "config"} where a parameter is not the default.
   Json to_json() const;
 
-  const std::string &name() const;
+  std::string_view name() const;
   bool is_linear() const { return function_ == nullptr; }
   ops::Id operator()(ops::Emit &e, ops::Id x) const { return function_ ? function_->apply(e, x) : x; }
 

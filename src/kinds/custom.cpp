@@ -76,7 +76,7 @@ void add_custom(CustomKind kind) {
   const Entry &entry =
       kept(std::make_unique<CustomEntry>(std::move(kind), is_layer ? fresh<CustomLayer> : fresh<CustomLoss>));
   if (is_layer) return add({&entry});
-  const Entry &mean = kept(std::make_unique<MeanOfLoss>(entry, entry.name.c_str(), nullptr, rises));
+  const Entry &mean = kept(std::make_unique<MeanOfLoss>(entry, entry.name, "", rises));
   if (category == Loss::category)
     add({&entry, &mean});
   else

@@ -48,7 +48,7 @@ Json in_short(const char *category, const Json &v) {
 
 }  // namespace
 
-void expected(const std::string &what, const Json &got) {
+void expected(std::string_view what, const Json &got) {
   fail(Code::invalid_argument, "expected ", what, ", got ", got.shown());
 }
 
@@ -120,6 +120,10 @@ Json Field::describe() const {
   if (default_only_) j["default_only"] = true;
   j["doc"] = doc_;
   return j;
+}
+
+Field &Fields::add(const char *key, void *place, const Conversion &conversion) {
+  return list_.emplace_back(key, place, conversion);
 }
 
 Field &Fields::choice(const char *key, void *place, std::initializer_list<const char *> words) {
@@ -195,12 +199,12 @@ void refuse_unknown_keys(const Json &config, const std::vector<std::string> &key
     }
     if (of_keras && key == "dtype") {
       if (value.is_null() || is_policy(value, "float32")) continue;
-      throw Error(Code::unsupported, text("\"dtype\": expected float32, or for a layer of a graph mixed_bfloat16, got ", value.shown()))
+      throw Error(Code::unsupported,
+                  text("\"dtype\": expected float32, or for a layer of a graph mixed_bfloat16, got ", value.shown()))
           .with("attribute", std::string(key));
     }
     // Keras writes it for every Dense and Embedding; null means that it is not used.
-    if (of_keras && value.is_null() && key == "quantization_config")
-      continue;
+    if (of_keras && value.is_null() && key == "quantization_config") continue;
     throw Error(Code::invalid_argument, text("unknown attribute \"", key, '"'))
         .with("attribute", std::string(key))
         .suggest(std::string(key), keys);

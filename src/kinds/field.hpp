@@ -35,7 +35,7 @@ M from_json(const Json &j) {
 // Keras's dictionary of numbers.
 using Numbers = std::map<std::string, double>;
 
-[[noreturn]] void expected(const std::string &what, const Json &got);
+[[noreturn]] void expected(std::string_view what, const Json &got);
 [[noreturn]] void expected_one_of(const std::vector<std::string> &words, const Json &got);
 
 class Field {
@@ -108,7 +108,7 @@ class Fields {
  public:
   template <class M>
   Field &operator()(const char *key, M &place) {
-    return list_.emplace_back(key, &place, conversion<M>());
+    return add(key, &place, conversion<M>());
   }
   // A choice: the words are those of E's enumerators, from 0.
   template <class E>
@@ -126,6 +126,7 @@ class Fields {
   bool any_required() const;
 
  private:
+  Field &add(const char *key, void *place, const Conversion &conversion);
   Field &choice(const char *key, void *place, std::initializer_list<const char *> words);
   std::vector<std::string> keys() const;
 

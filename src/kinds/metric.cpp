@@ -37,6 +37,11 @@ class MeanOfLossMetric final : public MeanMetric {
   void check() override { loss_->check(); }
   std::string usual_name() const override { return row_.log_name; }
   std::optional<bool> rises() const override { return row_.rises; }
+  Json more() const override {
+    Json all = Metric::more();
+    all["doc"] = text("mean of ", row_.doc);
+    return all;
+  }
   Items items(Emit &e, Id y_true, Id y_pred) const override {
     return static_cast<const Loss &>(*loss_).items(e, y_true, y_pred);
   }
@@ -97,13 +102,6 @@ Of<Metric> metric_for(const Json &identifier) {
   return parse<Metric>({{"class_name", class_name}, {"config", config}});
 }
 
-MeanOfLoss::MeanOfLoss(const Entry &loss, const char *log_name, const char *name, std::optional<bool> rises)
-    : Entry{Metric::category, name ? name : loss.name, "mean of " + loss.doc, kinds::fresh<MeanOfLossMetric>,
-            loss.aliases},
-      loss(loss),
-      log_name(log_name),
-      rises(rises) {
-  if (name) aliases.push_back(loss.name);
-}
+std::unique_ptr<Kind> fresh_mean_of_loss(const Entry &self) { return fresh<MeanOfLossMetric>(self); }
 
 }  // namespace dl4::kinds

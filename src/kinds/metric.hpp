@@ -59,20 +59,32 @@ std::vector<ops::Id> sums_of_mean(ops::Emit &e, const Items &items, ops::Id samp
 inline double quotient(double a, double b) { return b == 0 ? 0 : a / b; }
 
 // The entry of the metric that is the mean of a loss's items: with its fields but for the reduction.
+std::unique_ptr<Kind> fresh_mean_of_loss(const Entry &self);
 struct MeanOfLoss : Entry {
-  // `name`: that of the metric, if it is not the loss's.
-  MeanOfLoss(const Entry &loss, const char *log_name, const char *name = nullptr, std::optional<bool> rises = false);
+  // `own`: the name of the metric, if it is not the loss's.
+  constexpr MeanOfLoss(const Entry &loss, Words log_name, Words own = "", std::optional<bool> rises = false)
+      : Entry{"metric",
+              own.empty() ? loss.name : own,
+              loss.doc,
+              fresh_mean_of_loss,
+              {loss.aliases[0], loss.aliases[1]}},
+        loss(loss),
+        log_name(log_name),
+        rises(rises) {
+    if (!own.empty()) aliases[loss.aliases[0].empty() ? 0 : 1] = loss.name;
+  }
   const Entry &loss;
-  const char *const log_name;
+  const Words log_name;
   const std::optional<bool> rises;
 };
 
 // Ends the file of a loss: its entry and that of its mean.
-#define DL4_LOSS(T, log_name)                                             \
-  void list_##T(::dl4::kinds::Entries &all) {                             \
-    static const ::dl4::kinds::Entry loss = ::dl4::kinds::entry_for<T>(); \
-    static const ::dl4::kinds::MeanOfLoss mean(loss, log_name);           \
-    all.insert(all.end(), {&loss, &mean});                                \
+#define DL4_LOSS(T, log_name)                                                 \
+  void list_##T(::dl4::kinds::Entries &all) {                                 \
+    static constexpr ::dl4::kinds::Entry loss = ::dl4::kinds::entry_for<T>(); \
+    static constexpr ::dl4::kinds::MeanOfLoss mean(loss, log_name);           \
+    ::dl4::kinds::list(all, loss);                                            \
+    ::dl4::kinds::list(all, mean);                                            \
   }
 
 }  // namespace dl4::kinds

@@ -1,6 +1,8 @@
 // The registry: the entries of every category, found by name, described as JSON.
 #include <algorithm>
 #include <map>
+#include <mutex>
+#include <set>
 #include <unordered_map>
 
 #include "base/error.hpp"
@@ -34,7 +36,7 @@ struct Category {
 struct Registry {
   std::vector<std::string> names{"layer", "activation", "initializer", "regularizer", "constraint",
                                  "loss",  "metric",     "optimizer",   "schedule",    "callback"};
-  std::map<std::string, Category> categories;
+  std::map<std::string, Category, std::less<>> categories;
 
   Registry() {
     for (const std::string &name : names) categories[name];
@@ -46,11 +48,12 @@ struct Registry {
     // A name of its own goes before another kind's alias.
     for (auto &[name, category] : categories)
       for (const Entry *e : category.entries)
-        for (const std::string &alias : e->aliases) category.by_letters.try_emplace(letters(alias), e);
+        for (const Words &alias : e->aliases)
+          if (!alias.empty()) category.by_letters.try_emplace(letters(alias), e);
   }
 
   void add(const Entry &e) {
-    Category &category = categories.at(e.category);
+    Category &category = categories.find(e.category.view())->second;
     category.entries.push_back(&e);
     if (!category.by_letters.emplace(letters(e.name), &e).second)
       fail(Code::internal, e.category, ' ', e.name, " is listed twice");
@@ -74,12 +77,11 @@ Added &added() {
   return *a;
 }
 
-[[noreturn]] void refuse_unknown(const std::string &what, const std::string &name,
-                                 const std::vector<std::string> &known) {
+[[noreturn]] void refuse_unknown(std::string_view what, std::string_view name, const std::vector<std::string> &known) {
   throw Error(Code::unknown_kind, text("unknown ", what, " \"", name, '"'))
       .with("category", what)
       .with("kind", name)
-      .suggest(name, known);
+      .suggest(std::string(name), known);
 }
 
 // With the letters of this name.
@@ -90,7 +92,7 @@ const Signature *known_signature(std::string_view category, std::string_view nam
   return nullptr;
 }
 
-void refuse_absent(const std::string &category, const std::string &name) {
+void refuse_absent(std::string_view category, std::string_view name) {
   if (const Signature *s = known_signature(category, name))
     throw Error(Code::unsupported, text(category, ' ', s->name, " is not in this version"))
         .with("category", category)
@@ -100,15 +102,16 @@ void refuse_absent(const std::string &category, const std::string &name) {
 // What a kind is called elsewhere: in Keras with its public module, in NumPy, as an op of ONNX.
 Json other_names(const Entry &e, bool in_keras) {
   Json names = Json::object();
-  const size_t dot = e.keras.find('.');
-  const bool operation = dot != std::string::npos && !e.keras.starts_with("keras.");
-  const std::string function = operation ? snake_case(e.keras.substr(dot + 1)) : "";
+  const std::string keras = e.keras();
+  const size_t dot = keras.find('.');
+  const bool operation = dot != std::string::npos && !keras.starts_with("keras.");
+  const std::string function = operation ? snake_case(keras.substr(dot + 1)) : "";
   if (in_keras)
     names["keras"] = text(keras_module(e.category), '.', e.name);
-  else if (!e.keras.empty())
-    names["keras"] = operation ? "keras.ops." + function : e.keras;
-  if (!in_keras && e.keras.starts_with("numpy.")) names["numpy"] = "numpy." + function;
-  if (!e.onnx.empty()) names["onnx"] = e.onnx;
+  else if (!keras.empty())
+    names["keras"] = operation ? "keras.ops." + function : keras;
+  if (!in_keras && keras.starts_with("numpy.")) names["numpy"] = "numpy." + function;
+  if (!e.onnx.empty()) names["onnx"] = e.onnx.view();
   return names;
 }
 
@@ -122,7 +125,7 @@ Json words(std::string_view text) {
   return list;
 }
 
-const Category &category_of(const std::string &name) {
+const Category &category_of(std::string_view name) {
   auto it = registry().categories.find(name);
   if (it == registry().categories.end()) refuse_unknown("category", name, registry().names);
   return it->second;
@@ -130,49 +133,47 @@ const Category &category_of(const std::string &name) {
 
 // What every layer takes beside its own fields; the graph reads these.
 Json layer_wide() {
-  return {{"attributes",
-           {{{"name", "name"},
-             {"type", "str"},
-             {"required", false},
-             {"default", nullptr},
-             {"doc", "name in the graph; by default the kind's in snake_case, with a number when it is taken"}},
-            {{"name", "trainable"},
-             {"type", "bool"},
-             {"required", false},
-             {"default", true},
-             {"doc", "false: training leaves the weights as they are"}},
-            {{"name", "dtype"},
-             {"type", "str"},
-             {"required", false},
-             {"default", "float32"},
-             {"enum", {"float32", mixed_bfloat16}},
-             {"doc", "mixed_bfloat16: in training the operands of products are rounded to bfloat16"}}}},
-          {"arguments",
-           {{{"name", "training"},
-             {"type", "bool"},
-             {"default", nullptr},
-             {"doc", "this call's mode; by default that of the run"}}}}};
+  return Json::parse(R"({"attributes": [
+{"name": "name", "type": "str", "required": false, "default": null,
+ "doc": "name in the graph; by default the kind's in snake_case, with a number when it is taken"},
+{"name": "trainable", "type": "bool", "required": false, "default": true,
+ "doc": "false: training leaves the weights as they are"},
+{"name": "dtype", "type": "str", "required": false, "default": "float32", "enum": ["float32", "mixed_bfloat16"],
+ "doc": "mixed_bfloat16: in training the operands of products are rounded to bfloat16"}],
+"arguments": [
+{"name": "training", "type": "bool", "default": null, "doc": "this call's mode; by default that of the run"}]})");
 }
 
 }  // namespace
 
+Words::Words(const std::string &made) {
+  static std::mutex mutex;
+  static auto &kept = *new std::set<std::string>;  // few: of each kind those of its options
+  const std::lock_guard lock(mutex);
+  chars_ = kept.insert(made).first->c_str();
+}
+std::string to_string(const Words &words) { return words; }
+
+void list(Entries &all, const Entry &entry) { all.push_back(&entry); }
+
 const std::vector<std::string> &categories() { return registry().names; }
 
-const std::vector<const Entry *> &entries(const std::string &category) { return category_of(category).entries; }
+const std::vector<const Entry *> &entries(std::string_view category) { return category_of(category).entries; }
 
-const Entry &find(const std::string &category, const std::string &name) {
+const Entry &find(std::string_view category, std::string_view name) {
   const Category &c = category_of(category);
   auto it = c.by_letters.find(letters(name));
   if (it != c.by_letters.end()) return *it->second;
   {
     std::lock_guard lock(added().mutex);
-    auto other = added().by_letters.find({category, letters(name)});
+    auto other = added().by_letters.find({std::string(category), letters(name)});
     if (other != added().by_letters.end()) return *other->second;
   }
   refuse_absent(category, name);
   std::vector<std::string> known;
   for (const Entry *e : c.entries) known.push_back(e->name);
-  for (const Entry *e : c.entries) known.insert(known.end(), e->aliases.begin(), e->aliases.end());
+  for (const Entry *e : c.entries)
+    for (std::string &alias : e->other_words()) known.push_back(std::move(alias));
   refuse_unknown(category, name, known);
 }
 
@@ -193,7 +194,7 @@ void add(const Entries &list) {
 
 Json describe(const std::string &category, const std::string &name) {
   Json j = Json::object();
-  auto add = [&](const Entry &e) { j[e.category][e.name] = e.describe(); };
+  auto add = [&](const Entry &e) { j[e.category.view()][e.name.view()] = e.describe(); };
   if (!name.empty() && category.empty()) expected("a category with the name", Json(name));
   if (!name.empty()) {
     add(find(category, name));
@@ -209,12 +210,12 @@ Json describe(const std::string &category, const std::string &name) {
   return j;
 }
 
-std::shared_ptr<const Kind> parse(const std::string &category, const Json &j) {
+std::shared_ptr<const Kind> parse(std::string_view category, const Json &j) {
   if (j.is_null()) return nullptr;
   if (j.is_string()) return parse(category, Json{{"class_name", j}});
   if (!j.is_object()) expected("a name or {\"class_name\", \"config\"}", j);
   const Json *name = j.find("class_name");
-  if (!name || !name->is_string()) expected("\"class_name\" with the name of the " + category, j);
+  if (!name || !name->is_string()) expected(text("\"class_name\" with the name of the ", category), j);
   const Entry &e = find(category, name->get<std::string>());
   Json config = Json::object();
   int64_t version = e.version;
@@ -243,9 +244,18 @@ Json upgraded(const Entry &e, Json config, int64_t version) {
 
 Json to_json(const Kind *k) {
   if (!k) return nullptr;
-  Json j{{"class_name", k->entry().name}, {"config", k->config()}};
+  Json j{{"class_name", k->entry().name.view()}, {"config", k->config()}};
   if (k->entry().version > 1) j["version"] = k->entry().version;
   return j;
+}
+
+std::string Entry::keras() const { return text(keras_path, keras_path.view().ends_with('.') ? name : Words()); }
+
+std::vector<std::string> Entry::other_words() const {
+  std::vector<std::string> list;
+  for (const Words &alias : aliases)
+    if (!alias.empty()) list.push_back(alias);
+  return list;
 }
 
 std::shared_ptr<const Kind> Entry::make(const Json &config) const {
@@ -257,8 +267,8 @@ std::shared_ptr<const Kind> Entry::make(const Json &config) const {
 }
 
 Json Entry::describe() const {
-  Json j{{"doc", doc}, {"version", version}};
-  if (!aliases.empty()) j["aliases"] = aliases;
+  Json j{{"doc", doc.view()}, {"version", version}};
+  if (const auto others = other_words(); !others.empty()) j["aliases"] = others;
   const std::unique_ptr<Kind> kind = fresh(*this);
   j["attributes"] = fields_of(*kind).describe();
   j.update(kind->more());
@@ -281,8 +291,8 @@ Json Kind::brief() const {
   const std::unique_ptr<Kind> other = entry_->fresh(*entry_);
   const Fields defaults = fields_of(*other);
   Json own = config();
-  if (!defaults.any_required() && defaults.write() == own) return entry_->name;
-  return {{"class_name", entry_->name}, {"config", std::move(own)}};
+  if (!defaults.any_required() && defaults.write() == own) return entry_->name.view();
+  return {{"class_name", entry_->name.view()}, {"config", std::move(own)}};
 }
 
 }  // namespace dl4::kinds

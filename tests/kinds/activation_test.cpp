@@ -8,10 +8,10 @@ namespace {
 
 TEST(Activation, EveryNameIsKnownAndComesBack) {
   for (const kinds::Entry *e : kinds::entries("activation")) {
-    SCOPED_TRACE(e->name);
-    if (e->name == "threshold") continue;
-    EXPECT_EQ(kinds::Activation::parse(e->name).to_json(), e->name);
-    EXPECT_EQ(kinds::Activation::parse(e->name).is_linear(), e->name == "linear");
+    SCOPED_TRACE(std::string(e->name));
+    if (std::string(e->name) == "threshold") continue;
+    EXPECT_EQ(kinds::Activation::parse(std::string(e->name)).to_json(), std::string(e->name));
+    EXPECT_EQ(kinds::Activation::parse(std::string(e->name)).is_linear(), std::string(e->name) == "linear");
   }
   EXPECT_TRUE(kinds::Activation::parse(nullptr).is_linear());
   EXPECT_EQ(kinds::Activation::parse("hard_swish").name(), "hard_silu");

@@ -38,8 +38,8 @@ Numbers mean(const Of<Metric> &m, const Tensor &y, const Tensor &p, const Tensor
 void expect(const Of<Metric> &m, const Tensor &y, const Tensor &p, double total, double count,
             const Tensor *weight = nullptr, const Tensor *mask = nullptr) {
   Numbers n = mean(m, y, p, weight, mask);
-  EXPECT_NEAR(n.total, total, 1e-5) << m->entry().name;
-  EXPECT_NEAR(n.count, count, 1e-5) << m->entry().name;
+  EXPECT_NEAR(n.total, total, 1e-5) << m->entry().name.view();
+  EXPECT_NEAR(n.count, count, 1e-5) << m->entry().name.view();
 }
 
 const Tensor probabilities() { return tensor<float>({3, 3}, {.7f, .2f, .1f, .1f, .3f, .6f, .4f, .4f, .2f}); }
@@ -104,10 +104,12 @@ TEST(Metrics, EachSaysWhetherMoreIsBetter) {
   for (const Entry *e : entries("metric")) {
     const auto kind = e->fresh(*e);
     const std::optional<bool> rises = static_cast<const Metric &>(*kind).rises();
-    EXPECT_EQ(rises, unsaid.count(e->name) ? std::nullopt : std::optional<bool>(up.count(e->name) > 0)) << e->name;
+    EXPECT_EQ(rises, unsaid.count(std::string(e->name)) ? std::nullopt
+                                                        : std::optional<bool>(up.count(std::string(e->name)) > 0))
+        << std::string(e->name);
     const Json told = e->describe();
-    EXPECT_EQ(told.contains("direction"), rises.has_value()) << e->name;
-    EXPECT_EQ(told.contains("direction") && told["direction"] == "up", rises.value_or(false)) << e->name;
+    EXPECT_EQ(told.contains("direction"), rises.has_value()) << std::string(e->name);
+    EXPECT_EQ(told.contains("direction") && told["direction"] == "up", rises.value_or(false)) << std::string(e->name);
   }
 }
 

@@ -65,7 +65,8 @@ TEST(Registry, TellsArgumentsByPositionAsKeras) {
       std::set<std::string> known;
       for (const Json &word : described["positional"]) known.insert(word.get<std::string>());
       for (const Json &f : described["attributes"])
-        if (!known.count(f["name"].get<std::string>())) elsewhere += e->name + '.' + f["name"].get<std::string>() + ' ';
+        if (!known.count(f["name"].get<std::string>()))
+          elsewhere += std::string(e->name) + '.' + f["name"].get<std::string>() + ' ';
     }
   }
   EXPECT_EQ(elsewhere,
@@ -119,7 +120,8 @@ TEST(Registry, RefusesWrongAttributes) {
           "\"kernel_initializer\": Constant: unknown attribute \"valu\"; did you mean \"value\"?");
   refused({{"units", 3}, {"kernel_initializer", {{"class_name", "Zeros"}, {"version", 99}}}}, "has version 99",
           Code::version);
-  refused({{"units", 3}, {"dtype", "float16"}}, "expected float32, or for a layer of a graph mixed_bfloat16", Code::unsupported);
+  refused({{"units", 3}, {"dtype", "float16"}}, "expected float32, or for a layer of a graph mixed_bfloat16",
+          Code::unsupported);
   refused(Json::array({1}), "expected an object of attributes");
 }
 
@@ -139,7 +141,7 @@ TEST(Registry, TakesWhatKerasWrites) {
 TEST(Registry, EveryConfigComesBack) {
   for (const std::string &category : kinds::categories()) {
     for (const kinds::Entry *e : kinds::entries(category)) {
-      SCOPED_TRACE(category + " " + e->name);
+      SCOPED_TRACE(category + " " + std::string(e->name));
       auto kind = e->make(least_config(*e));
       Json config = kind->config();
       const Json described = e->describe();
@@ -194,9 +196,9 @@ TEST(Registry, EveryLayerCanBeCalled) {
   // capi/objects/graph_updates_test.cpp, capi/files/onnx_flow_test.cpp
   const std::set<std::string> of_graphs{"GetWeight", "Assign", "ApplyGradients", "Cond", "WhileLoop", "Scan"};
   for (const kinds::Entry *e : kinds::entries("layer")) {
-    if (of_graphs.count(e->name)) continue;
-    SCOPED_TRACE(e->name);
-    LayerCall l(e->name, least_config(*e));
+    if (of_graphs.count(std::string(e->name))) continue;
+    SCOPED_TRACE(std::string(e->name));
+    LayerCall l(std::string(e->name), least_config(*e));
     const kinds::Facts facts = l.layer->facts();
     std::string where(facts.inputs.empty() ? "" : facts.inputs[0].shape.view());
     Shape shape{free_dim, 3, 4};
@@ -205,38 +207,40 @@ TEST(Registry, EveryLayerCanBeCalled) {
     if (where == "(B, T, R, C)") shape = {free_dim, 3, 6, 4};
     if (where == "(B, T, H, W, C)") shape = {free_dim, 3, 5, 6, 4};
     if (where == "(B, T, D, H, W, C)") shape = {free_dim, 3, 4, 5, 6, 4};
-    if (own_shapes.count(e->name)) shape = own_shapes.at(e->name);
+    if (own_shapes.count(std::string(e->name))) shape = own_shapes.at(std::string(e->name));
     const std::set<std::string> of_ids{"Embedding", "ReversibleEmbedding", "OneHot", "Range"};
-    const bool bits = e->name.starts_with("Bitwise") || e->name.ends_with("Shift");
-    DType dtype = bits || of_ids.count(e->name) ? DType::i32 : DType::f32;
+    const bool bits = std::string(e->name).starts_with("Bitwise") || std::string(e->name).ends_with("Shift");
+    DType dtype = bits || of_ids.count(std::string(e->name)) ? DType::i32 : DType::f32;
     std::vector<Symbol> in;
-    const bool graph = e->name.starts_with("Graph"), segments = e->name.starts_with("Segment");
-    const bool lengths = e->name == "SetLengths";
+    const bool graph = std::string(e->name).starts_with("Graph"),
+               segments = std::string(e->name).starts_with("Segment");
+    const bool lengths = std::string(e->name) == "SetLengths";
     const std::map<std::string, std::vector<Shape>> behind{
         {"GridSample", {{free_dim, 2, 3, 2}}},
         {"RoiAlign", {{free_dim, 4}, {free_dim}}},
         {"NonMaxSuppression", {{free_dim, 2, 3}}},
         {"LinearAttention", {{free_dim, 3, 8}, {free_dim, 3, 8}, {free_dim, 3, 2}, {free_dim, 3, 2}}}};
     for (int i = 0; i < (segments ? 3 : facts.inputs.empty() ? 0 : std::max(l.layer->arity().least, 1)); ++i) {
-      const bool numbers =
-          (i == 1 && (graph || segments || lengths || e->name == "Take")) || (i == 2 && e->name == "RoiAlign");
-      const Shape s = i > 0 && behind.count(e->name)  ? behind.at(e->name)[static_cast<size_t>(i - 1)]
-                      : !numbers || e->name == "Take" ? shape
-                      : graph                         ? Shape{free_dim, 7, 2}
-                      : lengths                       ? Shape{free_dim}
-                                                      : Shape{free_dim, 3};
-      in.push_back(e->name == "GetMask" ? l.masked(s) : l.input(s, numbers ? DType::i32 : dtype));
+      const bool numbers = (i == 1 && (graph || segments || lengths || std::string(e->name) == "Take")) ||
+                           (i == 2 && std::string(e->name) == "RoiAlign");
+      const Shape s = i > 0 && behind.count(std::string(e->name))
+                          ? behind.at(std::string(e->name))[static_cast<size_t>(i - 1)]
+                      : !numbers || std::string(e->name) == "Take" ? shape
+                      : graph                                      ? Shape{free_dim, 7, 2}
+                      : lengths                                    ? Shape{free_dim}
+                                                                   : Shape{free_dim, 3};
+      in.push_back(std::string(e->name) == "GetMask" ? l.masked(s) : l.input(s, numbers ? DType::i32 : dtype));
     }
     kinds::Arguments arguments;
     if (where == "(B, I)") {  // a cell: each of its states has as many units
-      const bool two = e->name == "LSTMCell" || e->name == "StackedRNNCells";
+      const bool two = std::string(e->name) == "LSTMCell" || std::string(e->name) == "StackedRNNCells";
       arguments.symbols["states"] = std::vector<Symbol>(two ? 2 : 1, l.input({free_dim, 4}));
       in = {l.input({free_dim, 4})};
     }
     std::vector<Symbol> out;
     ASSERT_NO_THROW(out = l.call(in, arguments, true));
     ASSERT_FALSE(out.empty());
-    if (!without_batch.count(e->name)) {
+    if (!without_batch.count(std::string(e->name))) {
       EXPECT_EQ(l.shape(out[0])[0], free_dim);
     }
     size_t made = l.specs.size();

@@ -23,7 +23,7 @@ std::vector<double> sums(const Of<Metric> &m, const Tensor &y, const Tensor &p, 
   std::vector<double> all;
   for (const Tensor &part : run_all_ways(f, in, 1e-6))
     for (double v : values(part)) all.push_back(v);
-  EXPECT_EQ(static_cast<int64_t>(all.size()), m->size(p.shape).sums) << m->entry().name;
+  EXPECT_EQ(static_cast<int64_t>(all.size()), m->size(p.shape).sums) << m->entry().name.view();
   return all;
 }
 

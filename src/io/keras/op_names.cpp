@@ -32,11 +32,12 @@ const std::vector<KerasOperation> &operations() {
   static const std::vector<KerasOperation> all = [] {
     std::vector<KerasOperation> list;
     for (const kinds::Entry *e : kinds::entries("layer")) {
-      const size_t dot = e->keras.find('.');
-      if (e->keras.starts_with("keras.") || (dot == std::string::npos && !kinds::function(e->name))) continue;
+      const std::string keras = e->keras();
+      const size_t dot = keras.find('.');
+      if (keras.starts_with("keras.") || (dot == std::string::npos && !kinds::function(e->name))) continue;
       const bool only_read = dot == std::string::npos;  // of TensorFlow's
-      list.push_back({only_read ? e->name : e->keras.substr(dot + 1), e, form_of(*e),
-                      only_read ? "" : "keras.src.ops." + e->keras.substr(0, dot)});
+      list.push_back({only_read ? std::string(e->name) : keras.substr(dot + 1), e, form_of(*e),
+                      only_read ? "" : "keras.src.ops." + keras.substr(0, dot)});
     }
     return list;
   }();
@@ -49,7 +50,7 @@ const KerasOperation *keras_operation(std::string_view name) {
   for (const KerasOperation &o : operations())
     if (o.name == name) return &o;
   for (const KerasOperation &o : operations())
-    if (std::ranges::find(o.kind->aliases, name) != o.kind->aliases.end()) return &o;
+    if (o.kind->aliases[0] == name || o.kind->aliases[1] == name) return &o;
   return nullptr;
 }
 

@@ -75,7 +75,7 @@ Json with_module(const Json &j, const char *category) {
   }
   if (j.is_string()) {
     const auto &known = kinds::entries(category);
-    const auto is_class = [&](const kinds::Entry *e) { return j == e->name; };
+    const auto is_class = [&](const kinds::Entry *e) { return j == e->name.view(); };
     if (std::any_of(known.begin(), known.end(), is_class)) need_in_keras(category, j.get<std::string>());
   }
   if (!j.is_object()) return j;
@@ -132,7 +132,7 @@ Json compile_config(const train::Trainer &t) {
     fail(Code::unsupported, "\"exclude_from_weight_decay\" cannot be stored in Keras's files");
   if (const Json *loss = options.find("loss"); loss && *loss == "output")
     fail(Code::unsupported, "\"loss\": an output that is the loss cannot be stored in Keras's files");
-  Json optimizer{{"class_name", t.optimizer().entry().name}, {"config", t.optimizer().config()}};
+  Json optimizer{{"class_name", t.optimizer().entry().name.view()}, {"config", t.optimizer().config()}};
   Json &rate = optimizer["config"]["learning_rate"];
   rate = rate.is_object() ? with_module(rate, "schedule") : Json(t.get("learning_rate"));
   Json config{{"optimizer", with_module(optimizer, "optimizer")}};

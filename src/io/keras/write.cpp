@@ -33,10 +33,10 @@ bool is_any(std::string_view s, std::initializer_list<std::string_view> list) {
 // The module of a layer that is Keras's; empty: it is none.
 std::string module_of(const std::string &class_name) {
   if (kinds::signature("layer", class_name)) return std::string(kinds::keras_module("layer"));
-  const auto &all = kinds::entries("layer");
-  const auto it = std::ranges::find(all, class_name, &kinds::Entry::name);
-  if (it == all.end() || !(*it)->keras.starts_with("keras.")) return "";
-  return (*it)->keras.substr(0, (*it)->keras.rfind('.'));
+  for (const kinds::Entry *e : kinds::entries("layer"))
+    if (const std::string keras = e->keras(); e->name == class_name && keras.starts_with("keras."))
+      return keras.substr(0, keras.rfind('.'));
+  return "";
 }
 
 Json object(std::string_view module, const std::string &class_name, Json config) {
@@ -257,7 +257,8 @@ class Writer {
     if (l.calls.size() != 1) refuse(l.name, "as an operation in Keras's files it is called once");
     Json args = Json::array(), kwargs = Json::object(), config = l.config;
     config.erase("trainable");
-    if (config.value("dtype", nullptr) == kinds::mixed_bfloat16) config.erase("dtype");  // Keras's follow their operands
+    if (config.value("dtype", nullptr) == kinds::mixed_bfloat16)
+      config.erase("dtype");  // Keras's follow their operands
     for (const Ref &ref : l.calls[0].inputs) args.push_back(value(l.name, ref, true));
     const KerasOperation *known = keras_operation_of(l.class_name);
     std::string name(known ? known->name : l.class_name);

@@ -39,17 +39,14 @@ struct Constant final : Initializer {
   }
 };
 
-const std::array<Constant::Row, 3> &constants() {
-  static const std::array<Constant::Row, 3> rows{{
-      {{"initializer", "Zeros", "all 0", fresh<Constant>, {"zero"}}, 0},
-      {{"initializer", "Ones", "all 1", fresh<Constant>, {"one"}}, 1},
-      {{"initializer", "Constant", "all the same value", fresh<Constant>}, 0, true},
-  }};
-  return rows;
-}
+constexpr Constant::Row constants[] = {
+    {{"initializer", "Zeros", "all 0", fresh<Constant>, {"zero"}}, 0},
+    {{"initializer", "Ones", "all 1", fresh<Constant>, {"one"}}, 1},
+    {{"initializer", "Constant", "all the same value", fresh<Constant>}, 0, true},
+};
 
 }  // namespace
 
-DL4_KINDS(Constants, constants())
+DL4_KINDS(Constants, constants)
 
 }  // namespace dl4::kinds

@@ -3,8 +3,8 @@
 #include <array>
 #include <cmath>
 
-#include "base/error.hpp"
 #include "backend/cpu/kernels/elementwise/random.hpp"
+#include "base/error.hpp"
 #include "kinds/initializers/random.hpp"
 
 namespace dl4::kinds {
@@ -90,30 +90,27 @@ struct FanInitializer final : RandomInitializer {
   }
 };
 
-FanInitializer::Row row(const char *name, const char *doc, double scale, Fan fan, Distribution distribution) {
+constexpr FanInitializer::Row row(const char *name, const char *doc, double scale, Fan fan, Distribution distribution) {
   return {{"initializer", name, doc, fresh<FanInitializer>}, scale, fan, distribution};
 }
 
-const std::array<FanInitializer::Row, 7> &fan_initializers() {
-  constexpr auto normal = Distribution::truncated_normal, uniform = Distribution::uniform;
-  static const std::array<FanInitializer::Row, 7> rows{{
-      {{"initializer", "VarianceScaling", "random numbers of variance scale / fan", fresh<FanInitializer>},
-       1,
-       Fan::in,
-       normal,
-       true},
-      row("GlorotNormal", "truncated normal of variance 2 / (fan_in + fan_out)", 1, Fan::average, normal),
-      row("GlorotUniform", "uniform within sqrt(6 / (fan_in + fan_out)) of 0", 1, Fan::average, uniform),
-      row("HeNormal", "truncated normal of variance 2 / fan_in", 2, Fan::in, normal),
-      row("HeUniform", "uniform within sqrt(6 / fan_in) of 0", 2, Fan::in, uniform),
-      row("LecunNormal", "truncated normal of variance 1 / fan_in", 1, Fan::in, normal),
-      row("LecunUniform", "uniform within sqrt(3 / fan_in) of 0", 1, Fan::in, uniform),
-  }};
-  return rows;
-}
+constexpr auto normal = Distribution::truncated_normal, uniform = Distribution::uniform;
+constexpr FanInitializer::Row fan_initializers[] = {
+    {{"initializer", "VarianceScaling", "random numbers of variance scale / fan", fresh<FanInitializer>},
+     1,
+     Fan::in,
+     normal,
+     true},
+    row("GlorotNormal", "truncated normal of variance 2 / (fan_in + fan_out)", 1, Fan::average, normal),
+    row("GlorotUniform", "uniform within sqrt(6 / (fan_in + fan_out)) of 0", 1, Fan::average, uniform),
+    row("HeNormal", "truncated normal of variance 2 / fan_in", 2, Fan::in, normal),
+    row("HeUniform", "uniform within sqrt(6 / fan_in) of 0", 2, Fan::in, uniform),
+    row("LecunNormal", "truncated normal of variance 1 / fan_in", 1, Fan::in, normal),
+    row("LecunUniform", "uniform within sqrt(3 / fan_in) of 0", 1, Fan::in, uniform),
+};
 
 }  // namespace
 
-DL4_KINDS(FanInitializers, fan_initializers())
+DL4_KINDS(FanInitializers, fan_initializers)
 
 }  // namespace dl4::kinds

@@ -80,15 +80,15 @@ struct Both {
   PlainLoss::Row loss;
   MeanOfLoss mean;
 
-  Both(const char *name, const char *log_name, std::vector<std::string> aliases, const char *doc,
-       Id (*values)(Emit &, Id, Id), const char *metric = nullptr)
-      : loss{{"loss", name, doc, fresh<PlainLoss>, std::move(aliases)}, values}, mean(loss, log_name, metric) {}
+  constexpr Both(const char *name, const char *log_name, std::array<Words, 2> aliases, const char *doc,
+                 Id (*values)(Emit &, Id, Id), const char *metric = "")
+      : loss{{"loss", name, doc, fresh<PlainLoss>, {aliases[0], aliases[1]}}, values}, mean(loss, log_name, metric) {}
 };
 
 }  // namespace
 
 void list_PlainLosses(Entries &all) {
-  static const Both table[] = {
+  static constexpr Both table[] = {
       {"MeanSquaredError",
        "mean_squared_error",
        {"mse"},
@@ -133,8 +133,8 @@ void list_PlainLosses(Entries &all) {
        categorical_hinge},
   };
   for (const Both &row : table) {
-    all.push_back(&row.loss);
-    all.push_back(&row.mean);
+    list(all, row.loss);
+    list(all, row.mean);
   }
 }
 

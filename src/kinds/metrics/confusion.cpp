@@ -150,21 +150,21 @@ struct Best final : Metric {
 }  // namespace
 
 void list_ConfusionMetrics(Entries &all) {
-  auto of = [](const char *name, const char *doc, std::unique_ptr<Kind> (*make)(const Entry &)) {
+  constexpr auto of = [](const char *name, const char *doc, std::unique_ptr<Kind> (*make)(const Entry &)) {
     return Entry{Metric::category, name, doc, make};
   };
-  static const Count::Row counts[] = {
+  static constexpr Count::Row counts[] = {
       {of("TruePositives", "how often 1 was said and right", fresh<Count>), "true_positives", tp},
       {of("FalsePositives", "how often 1 was said and wrong", fresh<Count>), "false_positives", fp},
       {of("TrueNegatives", "how often 0 was said and right", fresh<Count>), "true_negatives", tn},
       {of("FalseNegatives", "how often 0 was said and wrong", fresh<Count>), "false_negatives", fn},
   };
-  static const Share::Row shares[] = {
+  static constexpr Share::Row shares[] = {
       {of("Precision", "share of the targets 1 where 1 was said; 0 where it never was", fresh<Share>), "precision",
        precision},
       {of("Recall", "share of the targets 1 that were found; 0 where there are none", fresh<Share>), "recall", recall},
   };
-  static const Best::Row best[] = {
+  static constexpr Best::Row best[] = {
       {of("SensitivityAtSpecificity", "the best recall at a threshold of at least this specificity", fresh<Best>),
        "sensitivity_at_specificity", "specificity", specificity, recall},
       {of("SpecificityAtSensitivity", "the best specificity at a threshold of at least this recall", fresh<Best>),
@@ -174,9 +174,9 @@ void list_ConfusionMetrics(Entries &all) {
       {of("RecallAtPrecision", "the best recall at a threshold of at least this precision", fresh<Best>),
        "recall_at_precision", "precision", precision, recall},
   };
-  for (const auto &row : counts) all.push_back(&row);
-  for (const auto &row : shares) all.push_back(&row);
-  for (const auto &row : best) all.push_back(&row);
+  for (const auto &row : counts) list(all, row);
+  for (const auto &row : shares) list(all, row);
+  for (const auto &row : best) list(all, row);
 }
 
 }  // namespace dl4::kinds

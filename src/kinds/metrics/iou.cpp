@@ -131,15 +131,15 @@ struct BinaryIoU final : Confusion {
 }  // namespace
 
 void list_IoUs(Entries &all) {
-  auto of = [](const char *name, const char *doc) { return Entry{Metric::category, name, doc, fresh<IoU>}; };
-  static const IoU::Row rows[] = {
+  constexpr auto of = [](const char *name, const char *doc) { return Entry{Metric::category, name, doc, fresh<IoU>}; };
+  static constexpr IoU::Row rows[] = {
       {of("IoU", "mean over some classes of their hits over what is one in targets or predictions"), "io_u", true,
        false},
       {of("MeanIoU", "the same over all classes that occur"), "mean_io_u", false, false},
       {of("OneHotIoU", "IoU of one-hot targets and scores"), "one_hot_io_u", true, true},
       {of("OneHotMeanIoU", "MeanIoU of one-hot targets and scores"), "one_hot_mean_io_u", false, true},
   };
-  for (const auto &row : rows) all.push_back(&row);
+  for (const auto &row : rows) list(all, row);
 }
 
 DL4_KIND(BinaryIoU)

@@ -72,29 +72,24 @@ struct GlobalPooling final : Layer {
   }
 };
 
-GlobalPooling::Row row(const char *name, const char *alias, const char *doc, int axes, ops::Reduce how) {
+constexpr GlobalPooling::Row row(const char *name, const char *alias, const char *doc, int axes, ops::Reduce how) {
   return {{"layer", name, doc, fresh<GlobalPooling>, {alias}}, axes, how};
 }
 
-const std::array<GlobalPooling::Row, 6> &global_poolings() {
-  static const std::array<GlobalPooling::Row, 6> rows{
-      row("GlobalAveragePooling1D", "GlobalAvgPool1D",
-          "The mean of each channel over time, over the valid steps where there is a mask. A sequence without any "
-          "gives 0.",
-          1, ops::Reduce::mean),
-      row("GlobalAveragePooling2D", "GlobalAvgPool2D", "The mean of each channel over the image.", 2,
-          ops::Reduce::mean),
-      row("GlobalAveragePooling3D", "GlobalAvgPool3D", "The mean of each channel over the volume.", 3,
-          ops::Reduce::mean),
-      row("GlobalMaxPooling1D", "GlobalMaxPool1D", "The largest value of each channel over time.", 1, ops::Reduce::max),
-      row("GlobalMaxPooling2D", "GlobalMaxPool2D", "The largest value of each channel over the image.", 2,
-          ops::Reduce::max),
-      row("GlobalMaxPooling3D", "GlobalMaxPool3D", "The largest value of each channel over the volume.", 3,
-          ops::Reduce::max),
-  };
-  return rows;
-}
+constexpr GlobalPooling::Row global_poolings[] = {
+    row("GlobalAveragePooling1D", "GlobalAvgPool1D",
+        "The mean of each channel over time, over the valid steps where there is a mask. A sequence without any "
+        "gives 0.",
+        1, ops::Reduce::mean),
+    row("GlobalAveragePooling2D", "GlobalAvgPool2D", "The mean of each channel over the image.", 2, ops::Reduce::mean),
+    row("GlobalAveragePooling3D", "GlobalAvgPool3D", "The mean of each channel over the volume.", 3, ops::Reduce::mean),
+    row("GlobalMaxPooling1D", "GlobalMaxPool1D", "The largest value of each channel over time.", 1, ops::Reduce::max),
+    row("GlobalMaxPooling2D", "GlobalMaxPool2D", "The largest value of each channel over the image.", 2,
+        ops::Reduce::max),
+    row("GlobalMaxPooling3D", "GlobalMaxPool3D", "The largest value of each channel over the volume.", 3,
+        ops::Reduce::max),
+};
 
 }  // namespace
-DL4_KINDS(GlobalPoolings, global_poolings())
+DL4_KINDS(GlobalPoolings, global_poolings)
 }  // namespace dl4::kinds

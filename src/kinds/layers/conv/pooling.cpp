@@ -87,42 +87,48 @@ struct AdaptivePooling final : Layer {
   }
 };
 
-const char *const largest =
+constexpr const char *largest =
     "The largest value of each window, channel by channel. Whole numbers stay such; those beyond 2^24 are rounded.";
-const char *const mean = "The mean of each window, channel by channel, over the places that lie inside.";
-const char *const largest_of_parts =
+constexpr const char *mean = "The mean of each window, channel by channel, over the places that lie inside.";
+constexpr const char *largest_of_parts =
     "The largest value of each part, channel by channel, of as many parts as asked for: from i * n / parts to (i + 1) "
     "* n / parts, outwards to whole places.";
-const char *const mean_of_parts =
+constexpr const char *mean_of_parts =
     "The mean of each part, channel by channel, of as many parts as asked for: from i * n / parts to (i + 1) * n / "
     "parts, outwards to whole places.";
 
+struct Names {
+  const char *max, *max_alias, *average, *average_alias, *adaptive_max, *adaptive_average;
+};
+constexpr Names names[] = {
+    {"MaxPooling1D", "MaxPool1D", "AveragePooling1D", "AvgPool1D", "AdaptiveMaxPooling1D", "AdaptiveAveragePooling1D"},
+    {"MaxPooling2D", "MaxPool2D", "AveragePooling2D", "AvgPool2D", "AdaptiveMaxPooling2D", "AdaptiveAveragePooling2D"},
+    {"MaxPooling3D", "MaxPool3D", "AveragePooling3D", "AvgPool3D", "AdaptiveMaxPooling3D", "AdaptiveAveragePooling3D"},
+};
+
 template <size_t N>
-void add(Entries &all, const char *max_name, const char *max_alias, const char *average_name, const char *average_alias,
-         const char *adaptive_max, const char *adaptive_average) {
+void add(Entries &all) {
   using Row = typename Pooling<N>::Row;
   using Adaptive = typename AdaptivePooling<N>::Row;
-  static const Row rows[] = {
-      {{"layer", max_name, largest, fresh<Pooling<N>>, {max_alias}}, false, 2},
-      {{"layer", average_name, mean, fresh<Pooling<N>>, {average_alias}}, true, 0},
+  constexpr const Names &n = names[N - 1];
+  static constexpr Row rows[] = {
+      {{"layer", n.max, largest, fresh<Pooling<N>>, {n.max_alias}}, false, 2},
+      {{"layer", n.average, mean, fresh<Pooling<N>>, {n.average_alias}}, true, 0},
   };
-  static const Adaptive parts[] = {
-      {{"layer", adaptive_max, largest_of_parts, fresh<AdaptivePooling<N>>}, false},
-      {{"layer", adaptive_average, mean_of_parts, fresh<AdaptivePooling<N>>}, true},
+  static constexpr Adaptive parts[] = {
+      {{"layer", n.adaptive_max, largest_of_parts, fresh<AdaptivePooling<N>>}, false},
+      {{"layer", n.adaptive_average, mean_of_parts, fresh<AdaptivePooling<N>>}, true},
   };
-  for (const Row &row : rows) all.push_back(&row);
-  for (const Adaptive &row : parts) all.push_back(&row);
+  for (const Row &row : rows) list(all, row);
+  for (const Adaptive &row : parts) list(all, row);
 }
 
 }  // namespace
 
 void list_Poolings(Entries &all) {
-  add<1>(all, "MaxPooling1D", "MaxPool1D", "AveragePooling1D", "AvgPool1D", "AdaptiveMaxPooling1D",
-         "AdaptiveAveragePooling1D");
-  add<2>(all, "MaxPooling2D", "MaxPool2D", "AveragePooling2D", "AvgPool2D", "AdaptiveMaxPooling2D",
-         "AdaptiveAveragePooling2D");
-  add<3>(all, "MaxPooling3D", "MaxPool3D", "AveragePooling3D", "AvgPool3D", "AdaptiveMaxPooling3D",
-         "AdaptiveAveragePooling3D");
+  add<1>(all);
+  add<2>(all);
+  add<3>(all);
 }
 
 }  // namespace dl4::kinds

@@ -184,29 +184,26 @@ struct Cumulated final : Layer {
   }
 };
 
-const std::vector<Cumulated::Row> &cumulated() {
-  static const std::vector<Cumulated::Row> rows{
-      {{"layer",
-        "Cumsum",
-        "The sums along an axis so far: keras.ops.cumsum.",
-        fresh<Cumulated>,
-        {},
-        1,
-        nullptr,
-        "numpy.Cumsum"},
-       false},
-      {{"layer",
-        "Cumprod",
-        "The products along an axis so far: keras.ops.cumprod.",
-        fresh<Cumulated>,
-        {},
-        1,
-        nullptr,
-        "numpy.Cumprod"},
-       true},
-  };
-  return rows;
-}
+constexpr Cumulated::Row cumulated[] = {
+    {{"layer",
+      "Cumsum",
+      "The sums along an axis so far: keras.ops.cumsum.",
+      fresh<Cumulated>,
+      {},
+      1,
+      nullptr,
+      "numpy."},
+     false},
+    {{"layer",
+      "Cumprod",
+      "The products along an axis so far: keras.ops.cumprod.",
+      fresh<Cumulated>,
+      {},
+      1,
+      nullptr,
+      "numpy."},
+     true},
+};
 
 struct Ordered final : Layer {
   struct Row : Entry {
@@ -233,22 +230,19 @@ struct Ordered final : Layer {
   }
 };
 
-const std::vector<Ordered::Row> &ordered() {
-  static const std::vector<Ordered::Row> rows{
-      {{"layer", "Sort", "An axis in order: keras.ops.sort.", fresh<Ordered>, {}, 1, nullptr, "numpy.Sort"}, false},
-      {{"layer",
-        "Argsort",
-        "From which place each element of an ordered axis comes, of equals the first: int32: "
-        "keras.ops.argsort.",
-        fresh<Ordered>,
-        {},
-        1,
-        nullptr,
-        "numpy.Argsort"},
-       true},
-  };
-  return rows;
-}
+constexpr Ordered::Row ordered[] = {
+    {{"layer", "Sort", "An axis in order: keras.ops.sort.", fresh<Ordered>, {}, 1, nullptr, "numpy."}, false},
+    {{"layer",
+      "Argsort",
+      "From which place each element of an ordered axis comes, of equals the first: int32: "
+      "keras.ops.argsort.",
+      fresh<Ordered>,
+      {},
+      1,
+      nullptr,
+      "numpy."},
+     true},
+};
 
 struct TopK final : Layer {
   static constexpr const char *name = "TopK";
@@ -276,7 +270,7 @@ struct TopK final : Layer {
 DL4_KIND(Pad)
 DL4_KIND(Tile)
 DL4_KIND(OneHot)
-DL4_KINDS(Cumulations, cumulated())
-DL4_KINDS(Orderings, ordered())
+DL4_KINDS(Cumulations, cumulated)
+DL4_KINDS(Orderings, ordered)
 DL4_KIND(TopK)
 }  // namespace dl4::kinds

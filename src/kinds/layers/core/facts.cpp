@@ -2,8 +2,6 @@
 #include "kinds/layers/core/facts.hpp"
 
 #include <algorithm>
-#include <mutex>
-#include <set>
 
 #include "base/error.hpp"
 
@@ -23,13 +21,6 @@ Json ports(const std::vector<Port> &list) {
 }
 
 }  // namespace
-
-Words::Words(const std::string &made) {
-  static std::mutex mutex;
-  static auto &kept = *new std::set<std::string>;  // few: of each kind those of its options
-  const std::lock_guard lock(mutex);
-  chars_ = kept.insert(made).first->c_str();
-}
 
 bool Facts::notes_mask() const {
   const auto is_mask = [](const CallArgument &a) { return std::string_view(a.name) == "mask"; };

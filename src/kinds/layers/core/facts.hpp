@@ -1,25 +1,11 @@
 // What the registry tells of a layer beside its fields: inputs, outputs, weights, call arguments, the rule for masks.
 #pragma once
 
-#include <string>
-#include <string_view>
 #include <vector>
 
-#include "base/json.hpp"
+#include "kinds/kind.hpp"
 
 namespace dl4::kinds {
-
-// Words in the program's text, or a copy that is kept as long as the process: so lists of them are plain data.
-class Words {
- public:
-  constexpr Words(const char *literal) : chars_(literal) {}
-  Words(const std::string &made);
-
-  std::string_view view() const { return chars_; }
-
- private:
-  const char *chars_;
-};
 
 // Letters: B batch, T time, H W image, C channels, ... any axes.
 struct Port {

@@ -129,45 +129,35 @@ Id divide_no_nan(Emit &e, Id a, Id b) {
 // ---- the table -----------------------------------------------------------------------------------------------------
 
 struct Known {
-  const char *onnx = "",
-             *keras = nullptr;  // keras: the class, if its name is not the layer's or its module not NumPy's
+  const char *onnx = "";
+  const char *keras = "numpy.";  // the class too, if its name is not the layer's
   Takes takes = Takes::floats;
-  std::vector<std::string> aliases{};
+  const char *alias = "";
 };
 
 template <class L>
-Function row(const char *name, const char *doc, Known k) {
-  const std::string keras = k.keras ? k.keras : name;
-  const char *module = keras.empty() || keras.find('.') != std::string::npos ? "" : "numpy.";
-  return {{"layer", name, doc, fresh<L>, std::move(k.aliases), 1, nullptr, module + keras, k.onnx}, k.takes};
+constexpr Entry entry(const char *name, const char *doc, const Known &k) {
+  return {"layer", name, doc, fresh<L>, {k.alias}, 1, nullptr, k.keras, k.onnx};
 }
-Function one(const char *name, const char *doc, Unary f, Known k) {
-  Function all = row<OfOne>(name, doc, std::move(k));
-  all.unary = f;
-  return all;
+constexpr Function one(const char *name, const char *doc, Unary f, const Known &k) {
+  return {entry<OfOne>(name, doc, k), k.takes, f};
 }
-Function one(const char *name, const char *doc, Id (*f)(Emit &, Id), Known k = {}) {
-  Function all = row<OfOne>(name, doc, std::move(k));
-  all.of_one = f;
-  return all;
+constexpr Function one(const char *name, const char *doc, Id (*f)(Emit &, Id), const Known &k = {}) {
+  return {entry<OfOne>(name, doc, k), k.takes, {}, {}, f};
 }
-Function two(const char *name, const char *doc, Binary f, Known k) {
-  Function all = row<OfTwo>(name, doc, std::move(k));
-  all.binary = f;
-  return all;
+constexpr Function two(const char *name, const char *doc, Binary f, const Known &k) {
+  return {entry<OfTwo>(name, doc, k), k.takes, {}, f};
 }
-Function two(const char *name, const char *doc, Id (*f)(Emit &, Id, Id), Known k = {}) {
-  Function all = row<OfTwo>(name, doc, std::move(k));
-  all.of_two = f;
-  return all;
+constexpr Function two(const char *name, const char *doc, Id (*f)(Emit &, Id, Id), const Known &k = {}) {
+  return {entry<OfTwo>(name, doc, k), k.takes, {}, {}, nullptr, f};
 }
 
 }  // namespace
 
-const std::vector<Function> &functions() {
+std::span<const Function> functions() {
   constexpr Takes any = Takes::any, flags = Takes::flags;
-  static const std::vector<Function> rows{
-      one("Absolute", "|x|.", Unary::abs, {.onnx = "Abs", .aliases = {"Abs"}}),
+  static constexpr Function rows[] = {
+      one("Absolute", "|x|.", Unary::abs, {.onnx = "Abs", .alias = "Abs"}),
       one("Negative", "-x.", Unary::neg, {.onnx = "Neg"}),
       one("Sign", "-1, 0 or 1.", Unary::sign, {.onnx = "Sign"}),
       one("Square", "x * x.", Unary::square, {}),
@@ -201,9 +191,8 @@ const std::vector<Function> &functions() {
       one("Erfinv", "The value whose erf is x.", Unary::erfinv, {.keras = "math.Erfinv"}),
       one("Floor", "The largest whole number that is not above x.", Unary::floor, {.onnx = "Floor"}),
       one("Ceil", "The smallest whole number that is not below x.", Unary::ceil, {.onnx = "Ceil"}),
-      one("Round", "The nearest whole number, of two the even one.", Unary::round,
-          {.onnx = "Round", .aliases = {"Rint"}}),
-      one("Trunc", "x without what is behind the point.", trunc, {.aliases = {"Fix"}}),
+      one("Round", "The nearest whole number, of two the even one.", Unary::round, {.onnx = "Round", .alias = "Rint"}),
+      one("Trunc", "x without what is behind the point.", trunc, {.alias = "Fix"}),
       one("Isnan", "Whether x is no number: bool.", is_nan, {.onnx = "IsNaN"}),
       one("Isinf", "Whether x is infinite: bool.", is_inf),
       one("Isposinf", "Whether x is infinity: bool.", is_positive_inf),
@@ -211,19 +200,19 @@ const std::vector<Function> &functions() {
       one("Isfinite", "Whether x is a number and finite: bool.", is_finite),
       one("LogicalNot", "Whether x is 0 or false: bool.", is_zero, {.onnx = "Not", .takes = flags}),
       one("BitwiseNot", "Every bit of an integer turned round; of a bool its opposite.", bitwise_not,
-          {.onnx = "BitwiseNot", .takes = any, .aliases = {"BitwiseInvert"}}),
+          {.onnx = "BitwiseNot", .takes = any, .alias = "BitwiseInvert"}),
 
       two("BroadcastAdd", "x1 + x2, where Add wants one batch size: keras.ops.add.", Binary::add,
-          {.onnx = "Add", .keras = "Add", .takes = any}),
+          {.onnx = "Add", .keras = "numpy.Add", .takes = any}),
       two("BroadcastSubtract", "x1 - x2, where Subtract wants one batch size: keras.ops.subtract.", Binary::sub,
-          {.onnx = "Sub", .keras = "Subtract", .takes = any}),
+          {.onnx = "Sub", .keras = "numpy.Subtract", .takes = any}),
       two("BroadcastMultiply", "x1 * x2, where Multiply wants one batch size: keras.ops.multiply.", Binary::mul,
-          {.onnx = "Mul", .keras = "Multiply", .takes = any}),
+          {.onnx = "Mul", .keras = "numpy.Multiply", .takes = any}),
       two("BroadcastMaximum", "The larger of x1 and x2: keras.ops.maximum.", Binary::max,
-          {.onnx = "Max", .keras = "Maximum", .takes = any}),
+          {.onnx = "Max", .keras = "numpy.Maximum", .takes = any}),
       two("BroadcastMinimum", "The smaller of x1 and x2: keras.ops.minimum.", Binary::min,
-          {.onnx = "Min", .keras = "Minimum", .takes = any}),
-      two("Divide", "x1 / x2, in float32.", Binary::div, {.onnx = "Div", .aliases = {"TrueDivide"}}),
+          {.onnx = "Min", .keras = "numpy.Minimum", .takes = any}),
+      two("Divide", "x1 / x2, in float32.", Binary::div, {.onnx = "Div", .alias = "TrueDivide"}),
       two("DivideNoNan", "x1 / x2, 0 where x2 is 0, in float32.", divide_no_nan),
       two("FloorDivide", "x1 / x2 rounded down; of integers 0 where x2 is 0.", Binary::floor_div, {.takes = any}),
       two("Mod", "What is left of x1 / x2 rounded down, of the sign of x2; of integers 0 where x2 is 0.", Binary::mod,
@@ -251,30 +240,33 @@ const std::vector<Function> &functions() {
       two("BitwiseXor", "The bits that one integer alone has.", Binary::bitwise_xor,
           {.onnx = "BitwiseXor", .takes = any}),
       two("LeftShift", "An integer whose bits move x2 places up.", Binary::left_shift,
-          {.takes = any, .aliases = {"BitwiseLeftShift"}}),
+          {.takes = any, .alias = "BitwiseLeftShift"}),
       two("RightShift", "An integer whose bits move x2 places down, below zero with its sign.", Binary::right_shift,
-          {.takes = any, .aliases = {"BitwiseRightShift"}}),
+          {.takes = any, .alias = "BitwiseRightShift"}),
   };
   return rows;
 }
 
 const Function *function(std::string_view name) {
-  const auto it = std::ranges::find(functions(), name, &Function::name);
-  return it == functions().end() ? nullptr : &*it;
+  for (const Function &f : functions())
+    if (f.name == name) return &f;
+  return nullptr;
 }
 
 std::string_view onnx_op(Unary f) {
-  const auto it = std::ranges::find(functions(), std::optional(f), &Function::unary);
-  if (it != functions().end()) return it->onnx;
+  for (const Function &row : functions())
+    if (row.unary == f) return row.onnx;
   // An activation that is one op has its name.
-  const auto &all = entries("activation");
-  const auto activation = std::ranges::find(all, to_string(f), &Entry::name);
-  return activation == all.end() ? std::string_view() : (*activation)->onnx;
+  const std::string name = to_string(f);
+  for (const Entry *activation : entries("activation"))
+    if (activation->name == name) return activation->onnx;
+  return {};
 }
 
 std::string_view onnx_op(Binary f) {
-  const auto it = std::ranges::find(functions(), std::optional(f), &Function::binary);
-  return it == functions().end() ? std::string_view() : it->onnx;
+  for (const Function &row : functions())
+    if (row.binary == f) return row.onnx;
+  return {};
 }
 
 DL4_KINDS(Functions, functions())

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string_view>
-#include <vector>
 
 #include "kinds/kind.hpp"
 #include "ops/ops.hpp"
@@ -25,7 +25,7 @@ struct Function : Entry {
 };
 
 // Those of one operand, then those of two.
-const std::vector<Function> &functions();
+std::span<const Function> functions();
 // By the name of its layer; null: it is no such function.
 const Function *function(std::string_view name);
 // ONNX's op for one of ours, of a function or an activation; empty: there is none.

@@ -80,29 +80,26 @@ struct Reduction final : Layer {
   }
 };
 
-const std::vector<Reduction::Row> &reductions() {
-  auto row = [](const char *name, const char *doc, Id (*f)(Emit &, Id, const Axes &, bool),
-                std::vector<std::string> aliases = {}, DType takes = DType::f32) {
-    const std::array plain_ones{plain<Reduce::sum>, plain<Reduce::prod>, plain<Reduce::max>, plain<Reduce::min>};
-    const bool integers = takes == DType::f32 && std::find(plain_ones.begin(), plain_ones.end(), f) != plain_ones.end();
-    const std::string module = f == log_sum_exp ? "math." : "numpy.";
-    return Reduction::Row{
-        {"layer", name, doc, fresh<Reduction>, std::move(aliases), 1, nullptr, module + name}, takes, integers, f};
-  };
-  static const std::vector<Reduction::Row> rows{
-      row("Sum", "The sum along axes; of integers an integer.", plain<Reduce::sum>),
-      row("Mean", "The mean along axes.", plain<Reduce::mean>),
-      row("Max", "The largest value along axes; of integers an integer.", plain<Reduce::max>, {"Amax"}),
-      row("Min", "The smallest value along axes; of integers an integer.", plain<Reduce::min>, {"Amin"}),
-      row("Prod", "The product along axes; of integers an integer.", plain<Reduce::prod>),
-      row("Logsumexp", "The logarithm of the sum of e to the power of x along axes.", log_sum_exp),
-      row("Var", "The mean squared distance from the mean along axes.", variance),
-      row("Std", "The root of the mean squared distance from the mean along axes.", deviation),
-      row("Any", "Whether anything along axes is true or not 0: bool.", plain<Reduce::max>, {}, DType::boolean),
-      row("All", "Whether everything along axes is true or not 0: bool.", plain<Reduce::min>, {}, DType::boolean),
-  };
-  return rows;
+constexpr Reduction::Row row(const char *name, const char *doc, Id (*f)(Emit &, Id, const Axes &, bool),
+                             const char *alias = "", DType takes = DType::f32, const char *module = "numpy.") {
+  const bool plain_one =
+      f == plain<Reduce::sum> || f == plain<Reduce::prod> || f == plain<Reduce::max> || f == plain<Reduce::min>;
+  return {
+      {"layer", name, doc, fresh<Reduction>, {alias}, 1, nullptr, module}, takes, takes == DType::f32 && plain_one, f};
 }
+constexpr Reduction::Row reductions[] = {
+    row("Sum", "The sum along axes; of integers an integer.", plain<Reduce::sum>),
+    row("Mean", "The mean along axes.", plain<Reduce::mean>),
+    row("Max", "The largest value along axes; of integers an integer.", plain<Reduce::max>, "Amax"),
+    row("Min", "The smallest value along axes; of integers an integer.", plain<Reduce::min>, "Amin"),
+    row("Prod", "The product along axes; of integers an integer.", plain<Reduce::prod>),
+    row("Logsumexp", "The logarithm of the sum of e to the power of x along axes.", log_sum_exp, "", DType::f32,
+        "math."),
+    row("Var", "The mean squared distance from the mean along axes.", variance),
+    row("Std", "The root of the mean squared distance from the mean along axes.", deviation),
+    row("Any", "Whether anything along axes is true or not 0: bool.", plain<Reduce::max>, "", DType::boolean),
+    row("All", "Whether everything along axes is true or not 0: bool.", plain<Reduce::min>, "", DType::boolean),
+};
 
 struct Argmax final : Layer {
   static constexpr const char *name = "Argmax";
@@ -128,6 +125,6 @@ struct Argmax final : Layer {
 };
 
 }  // namespace
-DL4_KINDS(Reductions, reductions())
+DL4_KINDS(Reductions, reductions)
 DL4_KIND(Argmax)
 }  // namespace dl4::kinds

@@ -102,23 +102,21 @@ struct Merge final : Layer {
   }
 };
 
-Merge::Row row(const char *name, const char *doc, Id (*merge)(Emit &, const Parts &), Arity arity = {1, any_number}) {
+constexpr Merge::Row row(const char *name, const char *doc, Id (*merge)(Emit &, const Parts &),
+                         Arity arity = {1, any_number}) {
   return {{"layer", name, doc, fresh<Merge>}, merge, arity};
 }
 
-const std::array<Merge::Row, 6> &merges() {
-  static const std::array<Merge::Row, 6> rows{
-      row("Add", "The sum of the inputs.", add),
-      row("Subtract", "The first input less the second.", subtract, {2, 2}),
-      row("Multiply", "The product of the inputs; masked places count as 1. Where all inputs are masked it is 0.",
-          multiply),
-      row("Average", "The mean of the inputs.", average),
-      row("Maximum", "The largest of the inputs; masked places don't count.", maximum),
-      row("Minimum", "The smallest of the inputs; masked places don't count.", minimum),
-  };
-  return rows;
-}
+constexpr Merge::Row merges[] = {
+    row("Add", "The sum of the inputs.", add),
+    row("Subtract", "The first input less the second.", subtract, {2, 2}),
+    row("Multiply", "The product of the inputs; masked places count as 1. Where all inputs are masked it is 0.",
+        multiply),
+    row("Average", "The mean of the inputs.", average),
+    row("Maximum", "The largest of the inputs; masked places don't count.", maximum),
+    row("Minimum", "The smallest of the inputs; masked places don't count.", minimum),
+};
 
 }  // namespace
-DL4_KINDS(Merges, merges())
+DL4_KINDS(Merges, merges)
 }  // namespace dl4::kinds

@@ -45,7 +45,7 @@ struct SpectralNormalization : Layer {
     if (layer && layer->arity().least <= 1 && has("kernel") != has("embeddings") && !has("recurrent_kernel")) return;
     throw Error(Code::invalid_argument,
                 "\"layer\": expected a layer of one input with a weight \"kernel\" or \"embeddings\", got " +
-                    (layer ? layer->entry().name : std::string("null")))
+                    (layer ? layer->entry().name.c_str() : std::string("null")))
         .with("attribute", "layer");
   }
 

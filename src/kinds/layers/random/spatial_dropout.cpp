@@ -40,28 +40,25 @@ struct SpatialDropout final : Layer {
   }
 };
 
-SpatialDropout::Row row(const char *name, const char *doc, int axes, const char *shape) {
+constexpr SpatialDropout::Row row(const char *name, const char *doc, int axes, const char *shape) {
   return {{"layer", name, doc, fresh<SpatialDropout>}, axes, shape};
 }
 
-const std::array<SpatialDropout::Row, 3> &dropouts() {
-  static const std::array<SpatialDropout::Row, 3> rows{
-      row("SpatialDropout1D",
-          "In training, sets whole channels of an item to 0 with probability rate, at all steps, and scales the "
-          "others by 1 / (1 - rate).",
-          1, "(B, T, C)"),
-      row("SpatialDropout2D",
-          "In training, sets whole channels of an item to 0 with probability rate, in all of the image, and scales "
-          "the others by 1 / (1 - rate).",
-          2, "(B, H, W, C)"),
-      row("SpatialDropout3D",
-          "In training, sets whole channels of an item to 0 with probability rate, in all of the volume, and scales "
-          "the others by 1 / (1 - rate).",
-          3, "(B, D, H, W, C)"),
-  };
-  return rows;
-}
+constexpr SpatialDropout::Row dropouts[] = {
+    row("SpatialDropout1D",
+        "In training, sets whole channels of an item to 0 with probability rate, at all steps, and scales the "
+        "others by 1 / (1 - rate).",
+        1, "(B, T, C)"),
+    row("SpatialDropout2D",
+        "In training, sets whole channels of an item to 0 with probability rate, in all of the image, and scales "
+        "the others by 1 / (1 - rate).",
+        2, "(B, H, W, C)"),
+    row("SpatialDropout3D",
+        "In training, sets whole channels of an item to 0 with probability rate, in all of the volume, and scales "
+        "the others by 1 / (1 - rate).",
+        3, "(B, D, H, W, C)"),
+};
 
 }  // namespace
-DL4_KINDS(SpatialDropouts, dropouts())
+DL4_KINDS(SpatialDropouts, dropouts)
 }  // namespace dl4::kinds

@@ -95,7 +95,7 @@ struct Bidirectional : Layer {
   static void need_recurrent(const char *key, const InnerLayer &inner) {
     if (!inner) refuse(key, "expected a recurrent layer, got null");
     const Json config = inner->config();
-    if (!config.contains(direction)) refuse(key, "expected a recurrent layer, got " + inner->entry().name);
+    if (!config.contains(direction)) refuse(key, text("expected a recurrent layer, got ", inner->entry().name));
   }
   static std::string without(const std::string &prefix, const std::string &name) {
     return name.rfind(prefix, 0) == 0 ? name.substr(prefix.size()) : name;

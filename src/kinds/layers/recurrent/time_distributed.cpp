@@ -78,8 +78,8 @@ struct TimeDistributed : Layer {
                   "\"layer\": a quantized layer is not supported here: Keras calls it without its scales")
           .with("attribute", "layer");
     if (layer && layer->arity().least <= 1) return;
-    throw Error(Code::invalid_argument,
-                "\"layer\": expected a layer of one input, got " + (layer ? layer->entry().name : std::string("null")))
+    throw Error(Code::invalid_argument, "\"layer\": expected a layer of one input, got " +
+                                            (layer ? layer->entry().name.c_str() : std::string("null")))
         .with("attribute", "layer");
   }
 

@@ -13,7 +13,9 @@ struct Draws final : kinds::Layer {
       "graph, and saved with its models.";
 
   kinds::Facts facts() const override {
-    return {.inputs = {}, .outputs = {{"count", "() int64"}}, .weights = {{"count", "() int64"}}};
+    static constexpr kinds::PlainFacts plain{
+        .inputs = {}, .outputs = {{"count", "() int64"}}, .weights = {{"count", "() int64"}}};
+    return plain;
   }
   kinds::Arity arity() const override { return {0, 0}; }
   bool gives_weight() const override { return true; }

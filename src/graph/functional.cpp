@@ -27,11 +27,13 @@ struct Functional final : kinds::Layer {
   void fields(kinds::Fields &f) override { model.fields(f).example(minimal_model); }
   kinds::Facts facts() const override {
     const char *shape = !model || model.by_sample() ? "(B, ...)" : "(...)";
-    kinds::Facts facts{.inputs = {{"inputs", shape}},
-                       .outputs = {{"outputs", shape}},
-                       .weights = {{"weights", "those of the model, as <layer>/<weight>"}},
-                       .arguments = {{"mask", "tensors", "of each input, instead of the one it carries"}},
-                       .mask = {"as the layers of the model do", model ? model.taken_off() : std::vector<bool>()}};
+    kinds::Facts facts =
+        kinds::PlainFacts{.inputs = {{"inputs", shape}},
+                          .outputs = {{"outputs", shape}},
+                          .weights = {{"weights", "those of the model, as <layer>/<weight>"}},
+                          .arguments = {{"mask", "tensors", "of each input, instead of the one it carries"}},
+                          .mask = "as the layers of the model do"};
+    if (model) facts.taken_off = model.taken_off();
     facts.mask.built = false;
     return facts;
   }

@@ -1,8 +1,10 @@
 #include "io/tensors.hpp"
 
+#include <bit>
 #include <cstring>
 
 #include "base/error.hpp"
+#include "io/bytes.hpp"
 
 namespace dl4::io {
 
@@ -26,6 +28,18 @@ Tensor to_float32(const Tensor &t) {
       fail(Code::corrupt_file, "expected numbers, got ", t.dtype);
   }
   return to;
+}
+
+void widen_half(std::span<const uint16_t> from, float *to) {
+  for (size_t i = 0; i < from.size(); ++i) to[i] = from_half(from[i]);
+}
+void widen_bfloat16(std::span<const uint16_t> from, float *to) {
+  for (size_t i = 0; i < from.size(); ++i) to[i] = std::bit_cast<float>(uint32_t{from[i]} << 16);
+}
+std::optional<uint8_t> other_than_flag(std::string_view bytes) {
+  for (const char byte : bytes)
+    if (static_cast<uint8_t>(byte) > 1) return static_cast<uint8_t>(byte);
+  return {};
 }
 
 Tensor transposed(const Tensor &t, ArrayRef<int> perm) {

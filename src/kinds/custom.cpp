@@ -31,7 +31,7 @@ struct CustomLayer : Layer {
   void check() override { function = row.kind.function(config); }
   Arity arity() const override { return {1, any_number}; }
   Facts facts() const override {
-    Facts facts{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}};
+    Facts facts = PlainFacts{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}};
     for (const std::string &weight : row.kind.weights) facts.weights.push_back({weight.c_str(), "(...)"});
     return facts;
   }

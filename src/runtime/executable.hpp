@@ -23,8 +23,8 @@ class Executable;
 // The live executables of a context, so that it can trim their caches.
 class Executables {
  public:
-  void add(const std::shared_ptr<Executable> &executable);
-  void trim();
+  [[gnu::cold]] void add(const std::shared_ptr<Executable> &executable);
+  [[gnu::cold]] void trim();
 
  private:
   Mutex mutex_;
@@ -54,9 +54,11 @@ class Executable {
  public:
   // states: one for each state of the program, or empty if bind() follows. Executables with the same states may share
   // their packs.
-  Executable(ops::Program program, std::vector<Tensor> states, std::shared_ptr<plan::Packs> packs, Options options);
-  static std::shared_ptr<Executable> make(ops::Program program, std::vector<Tensor> states,
-                                          std::shared_ptr<plan::Packs> packs, const Options &options);
+  // What is `cold`, here and in the other classes, no run calls once it has its plan: it is compiled small.
+  [[gnu::cold]] Executable(ops::Program program, std::vector<Tensor> states, std::shared_ptr<plan::Packs> packs,
+                           Options options);
+  [[gnu::cold]] static std::shared_ptr<Executable> make(ops::Program program, std::vector<Tensor> states,
+                                                        std::shared_ptr<plan::Packs> packs, const Options &options);
 
   // Refuses a wrong number of inputs and wrong dtypes.
   void check(std::span<const View> in) const;
@@ -64,7 +66,7 @@ class Executable {
   // CANCELLED when *cancel becomes non-zero meanwhile.
   std::vector<ops::Operand> outputs(std::span<const View> in, const std::atomic<int32_t> *cancel = nullptr);
   // The same without making a plan.
-  std::vector<ops::Operand> outputs(std::span<const Shape> in) const;
+  [[gnu::cold]] std::vector<ops::Operand> outputs(std::span<const Shape> in) const;
   // Makes the plan if there is none yet.
   void plan(std::span<const View> in, const std::atomic<int32_t> *cancel) { use(in, cancel); }
   // Writes every output; the views' shapes must be those that outputs() gives. Refuses a wrong count, dtype or shape
@@ -118,7 +120,7 @@ class Executable {
     std::atomic<Is> is_{Is::empty};
     std::optional<Ready> ready_;
   };
-  std::shared_ptr<Kept> make_kept();
+  [[gnu::cold]] std::shared_ptr<Kept> make_kept();
   // Does memory allow to keep frames?
   bool keeps() const { return !plans_.is_full(); }
 
@@ -138,11 +140,11 @@ class Executable {
 
   const ops::Program &program() const { return program_; }
   // The Program, every cached plan and, with profile, its times.
-  std::string describe();
+  [[gnu::cold]] std::string describe();
   // The cached plans: input shapes, arena, steps with layer, kernel, slices and, with profile, times.
-  Json plans();
+  [[gnu::cold]] Json plans();
   // Drops idle frames, and plans that no run is using.
-  void trim();
+  [[gnu::cold]] void trim();
   // Of its frames, idle or in use.
   int64_t cached_bytes() const { return plans_.frame_bytes(); }
   // Of weights in the layouts of kernels that live.
@@ -151,7 +153,7 @@ class Executable {
  private:
   // The plan for these shapes, made if there is none. It is kept as long as the Use lives.
   PlanCache::Use use(std::span<const View> in, const std::atomic<int32_t> *cancel);
-  void need_alike(std::span<const Shape> in, std::span<const ops::Operand> out) const;
+  [[gnu::cold]] void need_alike(std::span<const Shape> in, std::span<const ops::Operand> out) const;
   void refuse_overlap(const CachedPlan &cached, std::span<const View> in, std::span<const View> out) const;
   void step(const CachedPlan &cached, Frame &frame, size_t s, const std::atomic<int32_t> *cancel);
   void watch(const CachedPlan &cached, Frame &frame, const std::atomic<int32_t> *cancel);

@@ -182,20 +182,20 @@ class PlanCache {
 
   // ---- by one thread at a time, beside those above
 
-  Use add(std::vector<Shape> key, std::unique_ptr<const plan::Plan> plan);
+  [[gnu::cold]] Use add(std::vector<Shape> key, std::unique_ptr<const plan::Plan> plan);
   template <class F>
   void each(F f) {
     for (size_t i = 0; i < max_plans && plans_[i].seats.load(); ++i)
       if (Use u(plans_[i], 0); u->plan) f(*u);
   }
   // Drops idle frames, and plans that no run is using.
-  void trim();
+  [[gnu::cold]] void trim();
 
  private:
   static constexpr size_t max_plans = 64;
 
-  std::unique_ptr<Frame> make_frame(const CachedPlan &cached);
-  CachedPlan *make_room();
+  [[gnu::cold]] std::unique_ptr<Frame> make_frame(const CachedPlan &cached);
+  [[gnu::cold]] CachedPlan *make_room();
 
   const std::shared_ptr<const Memory> memory_;
   const int64_t bytes_;

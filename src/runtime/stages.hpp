@@ -15,7 +15,7 @@ namespace dl4::runtime {
 class Stages {
  public:
   // states: by state of the program, which no run changes.
-  Stages(const ops::Program &program, std::span<const Tensor> states, const Options &options);
+  [[gnu::cold]] Stages(const ops::Program &program, std::span<const Tensor> states, const Options &options);
 
   // All outputs, in that memory, as what lies between the parts. Sizes that no run had before make plans.
   std::vector<Tensor> run(std::span<const View> in, const Memory &memory, const std::atomic<int32_t> *cancel) const;

@@ -25,7 +25,7 @@ struct Ticks {
 // ticks, or those of the last one. Steps that make no whole tick wait for the next call. One thread at a time.
 class Stream {
  public:
-  Stream(const Ticks &ticks, int64_t batch);
+  [[gnu::cold]] Stream(const Ticks &ticks, int64_t batch);
 
   Stream(Stream &&) = default;
   Stream &operator=(Stream &&) = delete;
@@ -76,7 +76,7 @@ class Stream {
   int64_t batch() const { return batch_; }
 
   // What goes on from call to call by name: the values may be written after own().
-  std::vector<std::pair<std::string, Tensor>> states() const;
+  [[gnu::cold]] std::vector<std::pair<std::string, Tensor>> states() const;
 
  private:
   friend class StreamBlock;
@@ -160,9 +160,9 @@ class Stream {
     return tick_->given(output, taken_ + n) - tick_->given(output, taken_);
   }
   std::byte *now(size_t state) const { return (tick_->states[state].is_ring ? rings_ : now_) + kept_[state].at; }
-  Stream(const Stream &other, Lease lease);
-  void lay_out();
-  void stop_sharing();
+  [[gnu::cold]] Stream(const Stream &other, Lease lease);
+  [[gnu::cold]] void lay_out();
+  [[gnu::cold]] void stop_sharing();
   void point_into(Bytes memory) noexcept;
   Alone &alone();
   int64_t steps(std::span<const View> in) const;

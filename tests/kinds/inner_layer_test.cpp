@@ -21,7 +21,9 @@ struct Twice : kinds::Layer {
     f("layer", layer).required().doc("the layer");
     f("more", more).doc("others");
   }
-  kinds::Facts facts() const override { return {.inputs = {{"x", "(B, F)"}}, .outputs = {{"y", "(B, F)"}}}; }
+  kinds::Facts facts() const override {
+    return kinds::PlainFacts{.inputs = {{"x", "(B, F)"}}, .outputs = {{"y", "(B, F)"}}};
+  }
   std::vector<Symbol> call(Call &c) const override {
     std::vector<Symbol> s = c.run(layer, c.run(layer, c.in));
     for (const InnerLayer &other : more) s = c.run(other, s);

@@ -11,6 +11,7 @@
 
 #include "io/bytes.hpp"
 #include "io/crc.hpp"
+#include "io/tensors.hpp"
 
 namespace dl4::io {
 namespace {
@@ -153,12 +154,6 @@ void need_no_gaps(const std::vector<Entry> &entries, int64_t claimed, int64_t he
   }
 }
 
-// From the bytes of floats of 2 bytes.
-void widen(const std::vector<uint16_t> &from, Half half, float *to) {
-  for (size_t i = 0; i < from.size(); ++i)
-    to[i] = half == Half::ieee ? from_half(from[i]) : std::bit_cast<float>(uint32_t{from[i]} << 16);
-}
-
 // Floats, which may be anything, where they lie in the source, if that can be.
 void share_tensors(const Source &source, int64_t begins, std::span<Entry> entries) {
   for (Entry &e : entries) {
@@ -189,12 +184,11 @@ void read_tensors(const Source &source, int64_t begins, std::span<Entry> entries
     } else {
       std::vector<uint16_t> all(static_cast<size_t>(bytes / 2));
       source.read(begins + begin, std::as_writable_bytes(std::span(all)));
-      widen(all, half, t.as<float>());
+      (half == Half::ieee ? widen_half : widen_bfloat16)(all, t.as<float>());
     }
     if (t.dtype == DType::boolean)
-      for (int64_t i = 0; i < t.bytes(); ++i)
-        if (t.as<uint8_t>()[i] > 1)
-          corrupt("tensor \"", name, "\": a bool that is ", static_cast<int>(t.as<uint8_t>()[i]));
+      if (const std::optional<uint8_t> other = other_than_flag(t.chars()))
+        corrupt("tensor \"", name, "\": a bool that is ", static_cast<int>(*other));
   }
 }
 

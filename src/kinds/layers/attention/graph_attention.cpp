@@ -41,7 +41,7 @@ struct GraphAttention : Layer {
     weights.fields(f);
   }
   Facts facts() const override {
-    return {
+    static constexpr PlainFacts plain{
         .inputs = {{"nodes", "(N, F) or (B, N, F)"},
                    {"edges", "(E, 2) or (B, E, 2), source and target by number; -1 = no edge"},
                    {"edge_features", "(E, G) or (B, E, G), optional"}},
@@ -58,6 +58,7 @@ struct GraphAttention : Layer {
         .arguments = {{"edge_mask", "tensor", "(..., E) bool: which edges are there; by default what they carry"},
                       {"return_attention_scores", "bool", "whether the weights, before dropout, are an output too"}},
         .mask = "the edges' is used; the nodes' is passed on"};
+    return plain;
   }
   Arity arity() const override { return {2, 3}; }
 

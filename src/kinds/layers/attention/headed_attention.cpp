@@ -33,32 +33,33 @@ void HeadedAttention::headed_fields(Fields &f) {
 }
 
 Facts HeadedAttention::headed_facts(const char *group_kernel, const char *value_kernel) const {
-  return {.inputs = {{"query", "(B, T, D)"}, {"value", "(B, S, V)"}, {"key", "(B, S, K), value by default"}},
-          .outputs = {{"y", "(B, T, D)"}, {"scores", "(B, heads, T, S)", "return_attention_scores"}},
-          .weights = {{"query/kernel", "(D, heads, key size)"},
-                      {"query/bias", "(heads, key size)", "use_bias"},
-                      {"key/kernel", group_kernel},
-                      {"key/bias", "as the kernel without its first axis", "use_bias"},
-                      {"gate/kernel", "(D, heads, value size)", "use_gate"},
-                      {"gate/bias", "(heads, value size)", "use_gate"},
-                      {"value/kernel", value_kernel},
-                      {"value/bias", "as the kernel without its first axis", "use_bias"},
-                      {"attention_output/kernel", "(heads, value size, D)"},
-                      {"attention_output/bias", "(D)", "use_bias"},
-                      {"query/lora_kernel_a", "the kernel's, the last axis of size rank; of each in lora", "lora"},
-                      {"query/lora_kernel_b", "(rank, the kernel's last axis); of each in lora", "lora"}},
-          .arguments = {{"query_mask", "tensor",
-                         "(B, T) bool; by default what the query carries. A masked query gives all keys the same "
-                         "weight. One that is given counts, as Keras's documentation says"},
-                        {"value_mask", "tensor", "(B, S) bool: masked keys have no weight"},
-                        {"key_mask", "tensor", "(B, S) bool: as value_mask, beside it"},
-                        {"attention_mask", "tensor",
-                         "(B, T, S), (T, S) or with the axis of heads (B, heads, T, S): which keys a query may see. A "
-                         "query that may see none gives all of them the same weight, also where its scores are asked "
-                         "for"},
-                        {"return_attention_scores", "bool", "whether the weights, before dropout, are an output too"},
-                        {"use_causal_mask", "bool", "whether query t sees only keys up to t"}},
-          .mask = "used; the query's is passed on"};
+  return PlainFacts{
+      .inputs = {{"query", "(B, T, D)"}, {"value", "(B, S, V)"}, {"key", "(B, S, K), value by default"}},
+      .outputs = {{"y", "(B, T, D)"}, {"scores", "(B, heads, T, S)", "return_attention_scores"}},
+      .weights = {{"query/kernel", "(D, heads, key size)"},
+                  {"query/bias", "(heads, key size)", "use_bias"},
+                  {"key/kernel", group_kernel},
+                  {"key/bias", "as the kernel without its first axis", "use_bias"},
+                  {"gate/kernel", "(D, heads, value size)", "use_gate"},
+                  {"gate/bias", "(heads, value size)", "use_gate"},
+                  {"value/kernel", value_kernel},
+                  {"value/bias", "as the kernel without its first axis", "use_bias"},
+                  {"attention_output/kernel", "(heads, value size, D)"},
+                  {"attention_output/bias", "(D)", "use_bias"},
+                  {"query/lora_kernel_a", "the kernel's, the last axis of size rank; of each in lora", "lora"},
+                  {"query/lora_kernel_b", "(rank, the kernel's last axis); of each in lora", "lora"}},
+      .arguments = {{"query_mask", "tensor",
+                     "(B, T) bool; by default what the query carries. A masked query gives all keys the same "
+                     "weight. One that is given counts, as Keras's documentation says"},
+                    {"value_mask", "tensor", "(B, S) bool: masked keys have no weight"},
+                    {"key_mask", "tensor", "(B, S) bool: as value_mask, beside it"},
+                    {"attention_mask", "tensor",
+                     "(B, T, S), (T, S) or with the axis of heads (B, heads, T, S): which keys a query may see. A "
+                     "query that may see none gives all of them the same weight, also where its scores are asked "
+                     "for"},
+                    {"return_attention_scores", "bool", "whether the weights, before dropout, are an output too"},
+                    {"use_causal_mask", "bool", "whether query t sees only keys up to t"}},
+      .mask = "used; the query's is passed on"};
 }
 
 void HeadedAttention::check() {

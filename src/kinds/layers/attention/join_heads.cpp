@@ -21,10 +21,12 @@ struct JoinHeads : Layer {
     f("kernel_initializer", kernel_initializer).doc("fills the weights at the start");
   }
   Facts facts() const override {
-    return {.inputs = {{"heads", "(..., V) each"}},
-            .outputs = {{"y", "(..., V), with join=concat (..., H V)"}},
-            .weights = {{"head_vector", "(H)", "join=vector"}, {"head_matrices", "(H, V, V)", "join=matrices"}},
-            .mask = "the first input's is passed on"};
+    static constexpr PlainFacts plain{
+        .inputs = {{"heads", "(..., V) each"}},
+        .outputs = {{"y", "(..., V), with join=concat (..., H V)"}},
+        .weights = {{"head_vector", "(H)", "join=vector"}, {"head_matrices", "(H, V, V)", "join=matrices"}},
+        .mask = "the first input's is passed on"};
+    return plain;
   }
   Arity arity() const override { return {1, any_number}; }
 

@@ -50,13 +50,15 @@ struct LinearAttention final : Layer {
     return {n, n};
   }
   Facts facts() const override {
-    return {.inputs = {{"query", "(B, T, num_query_heads * D)"},
-                       {"key", "(B, T, num_key_value_heads * D)"},
-                       {"value", "(B, T, num_key_value_heads * V)"},
-                       {"decay", "(B, T, num_key_value_heads), or times D", "update_rule gated or gated_delta"},
-                       {"beta", "(B, T, num_key_value_heads), or of 1", "update_rule delta or gated_delta"}},
-            .outputs = {{"y", "(B, T, num_query_heads * V)"}, {"state", "(B, num_key_value_heads, D, V)"}},
-            .arguments = {{"initial_state", "tensor", "(B, num_key_value_heads, D, V); zeros by default"}}};
+    static constexpr PlainFacts plain{
+        .inputs = {{"query", "(B, T, num_query_heads * D)"},
+                   {"key", "(B, T, num_key_value_heads * D)"},
+                   {"value", "(B, T, num_key_value_heads * V)"},
+                   {"decay", "(B, T, num_key_value_heads), or times D", "update_rule gated or gated_delta"},
+                   {"beta", "(B, T, num_key_value_heads), or of 1", "update_rule delta or gated_delta"}},
+        .outputs = {{"y", "(B, T, num_query_heads * V)"}, {"state", "(B, num_key_value_heads, D, V)"}},
+        .arguments = {{"initial_state", "tensor", "(B, num_key_value_heads, D, V); zeros by default"}}};
+    return plain;
   }
 
   std::vector<Symbol> call(Call &c) const override {

@@ -29,7 +29,7 @@ struct MultiHeadAttention : HeadedAttention {
   }
   Facts facts() const override {
     Facts facts = headed_facts("(K, num_heads, key_dim)", "(V, num_heads, value_dim)");
-    facts.mask.taken_off = {true, true, true};
+    facts.taken_off = {true, true, true};
     return facts;
   }
 

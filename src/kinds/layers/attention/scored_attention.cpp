@@ -17,18 +17,20 @@ void ScoredAttention::scored_fields(Fields &f, const char *scale_doc) {
 }
 
 Facts ScoredAttention::facts() const {
-  return {.inputs = {{"query", "(B, ..., Tq, D); of one sample (Tq, D) or (D)"},
-                     {"value", "(B, ..., Tv, V); of one sample (Tv, V)"},
-                     {"key", "(B, ..., Tv, D), of one sample (Tv, D), value by default"}},
-          .outputs = {{"y", "(B, ..., Tq, V), as the query"},
-                      {"scores", "(B, ..., Tq, Tv), as the query", "return_attention_scores"}},
-          .arguments = {{"mask", "tensors",
-                         "of query (B, Tq) and value (B, Tv), of inputs of 3 axes alone: masked values have no weight, "
-                         "masked queries give 0. A "
-                         "query for which every value is masked gives all of them the same weight"},
-                        {"use_causal_mask", "bool", "whether query t sees only values up to t"},
-                        {"return_attention_scores", "bool", "whether the weights, after dropout, are an output too"}},
-          .mask = "used; the query's is passed on"};
+  static constexpr PlainFacts plain{
+      .inputs = {{"query", "(B, ..., Tq, D); of one sample (Tq, D) or (D)"},
+                 {"value", "(B, ..., Tv, V); of one sample (Tv, V)"},
+                 {"key", "(B, ..., Tv, D), of one sample (Tv, D), value by default"}},
+      .outputs = {{"y", "(B, ..., Tq, V), as the query"},
+                  {"scores", "(B, ..., Tq, Tv), as the query", "return_attention_scores"}},
+      .arguments = {{"mask", "tensors",
+                     "of query (B, Tq) and value (B, Tv), of inputs of 3 axes alone: masked values have no weight, "
+                     "masked queries give 0. A "
+                     "query for which every value is masked gives all of them the same weight"},
+                    {"use_causal_mask", "bool", "whether query t sees only values up to t"},
+                    {"return_attention_scores", "bool", "whether the weights, after dropout, are an output too"}},
+      .mask = "used; the query's is passed on"};
+  return plain;
 }
 
 Id ScoredAttention::all_pairs(Call &c, Id query, Id key) {

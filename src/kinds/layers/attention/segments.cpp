@@ -16,10 +16,12 @@ struct Segments : Layer {
         .doc("number of segments; null = as many as the third input has rows");
   }
   Facts facts() const override {
-    return {.inputs = {{"data", "(E, ...) or (B, E, ...)"},
-                       {"segment_ids", "(E) or (B, E): each row's segment; a negative one has none"},
-                       {"rows", "(num_segments, ...) or (B, num_segments, ...), of which only the shape counts"}},
-            .outputs = {{"y", "(num_segments, ...) or (B, num_segments, ...)"}}};
+    static constexpr PlainFacts plain{
+        .inputs = {{"data", "(E, ...) or (B, E, ...)"},
+                   {"segment_ids", "(E) or (B, E): each row's segment; a negative one has none"},
+                   {"rows", "(num_segments, ...) or (B, num_segments, ...), of which only the shape counts"}},
+        .outputs = {{"y", "(num_segments, ...) or (B, num_segments, ...)"}}};
+    return plain;
   }
   Arity arity() const override { return {2, 3}; }
 
@@ -58,8 +60,10 @@ struct SegmentGather final : Layer {
       "For each id, the row of that segment; 0 for a negative id. An id past the last row is an error.";
 
   Facts facts() const override {
-    return {.inputs = {{"rows", "(V, ...) or (B, V, ...)"}, {"segment_ids", "(E) or (B, E), integers"}},
-            .outputs = {{"y", "(E, ...) or (B, E, ...)"}}};
+    static constexpr PlainFacts plain{
+        .inputs = {{"rows", "(V, ...) or (B, V, ...)"}, {"segment_ids", "(E) or (B, E), integers"}},
+        .outputs = {{"y", "(E, ...) or (B, E, ...)"}}};
+    return plain;
   }
   Arity arity() const override { return {2, 2}; }
   std::vector<Symbol> call(Call &c) const override {

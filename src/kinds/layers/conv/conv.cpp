@@ -36,12 +36,13 @@ struct Convolution : Layer {
                                       "(KD, KH, KW, C / groups, filters)"};
     constexpr const char *first[] = {"(K, C / groups, lora_rank)", "(KH, KW, C / groups, lora_rank)",
                                      "(KD, KH, KW, C / groups, lora_rank)"};
-    return {.inputs = {{"x", spatial_input[N - 1]}},
-            .outputs = {{"y", spatial_output[N - 1]}},
-            .weights = {{"kernel", kernel[N - 1]},
-                        {"bias", "(filters)", "use_bias"},
-                        {"lora_kernel_a", first[N - 1], "lora_rank"},
-                        {"lora_kernel_b", "(lora_rank, filters)", "lora_rank"}}};
+    static constexpr PlainFacts plain{.inputs = {{"x", spatial_input[N - 1]}},
+                                      .outputs = {{"y", spatial_output[N - 1]}},
+                                      .weights = {{"kernel", kernel[N - 1]},
+                                                  {"bias", "(filters)", "use_bias"},
+                                                  {"lora_kernel_a", first[N - 1], "lora_rank"},
+                                                  {"lora_kernel_b", "(lora_rank, filters)", "lora_rank"}}};
+    return plain;
   }
 
   std::vector<Symbol> call(Call &c) const override {

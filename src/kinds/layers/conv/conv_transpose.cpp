@@ -36,9 +36,10 @@ struct ConvTranspose : Layer {
   }
   Facts facts() const override {
     constexpr const char *kernel[] = {"(K, filters, C)", "(KH, KW, filters, C)", "(KD, KH, KW, filters, C)"};
-    return {.inputs = {{"x", spatial_input[N - 1]}},
-            .outputs = {{"y", spatial_output[N - 1]}},
-            .weights = {{"kernel", kernel[N - 1]}, {"bias", "(filters)", "use_bias"}}};
+    static constexpr PlainFacts plain{.inputs = {{"x", spatial_input[N - 1]}},
+                                      .outputs = {{"y", spatial_output[N - 1]}},
+                                      .weights = {{"kernel", kernel[N - 1]}, {"bias", "(filters)", "use_bias"}}};
+    return plain;
   }
 
   std::vector<Symbol> call(Call &c) const override {

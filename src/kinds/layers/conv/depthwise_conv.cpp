@@ -46,9 +46,11 @@ struct DepthwiseConv : Depthwise<N> {
   Facts facts() const override {
     constexpr const char *kernel[] = {"(K, C, depth_multiplier)", "(KH, KW, C, depth_multiplier)"};
     constexpr const char *out[] = {"(B, OT, C * depth_multiplier)", "(B, OH, OW, C * depth_multiplier)"};
-    return {.inputs = {{"x", spatial_input[N - 1]}},
-            .outputs = {{"y", out[N - 1]}},
-            .weights = {{"kernel", kernel[N - 1]}, {"bias", "(C * depth_multiplier)", "use_bias"}}};
+    static constexpr PlainFacts plain{
+        .inputs = {{"x", spatial_input[N - 1]}},
+        .outputs = {{"y", out[N - 1]}},
+        .weights = {{"kernel", kernel[N - 1]}, {"bias", "(C * depth_multiplier)", "use_bias"}}};
+    return plain;
   }
   std::vector<Symbol> call(Call &c) const override {
     ops::Id x = this->geometry.input(c);
@@ -74,11 +76,12 @@ struct SeparableConv : Depthwise<N> {
   Facts facts() const override {
     constexpr const char *depthwise[] = {"(K, C, depth_multiplier)", "(KH, KW, C, depth_multiplier)"};
     constexpr const char *pointwise[] = {"(1, C * depth_multiplier, filters)", "(1, 1, C * depth_multiplier, filters)"};
-    return {.inputs = {{"x", spatial_input[N - 1]}},
-            .outputs = {{"y", spatial_output[N - 1]}},
-            .weights = {{"depthwise_kernel", depthwise[N - 1]},
-                        {"pointwise_kernel", pointwise[N - 1]},
-                        {"bias", "(filters)", "use_bias"}}};
+    static constexpr PlainFacts plain{.inputs = {{"x", spatial_input[N - 1]}},
+                                      .outputs = {{"y", spatial_output[N - 1]}},
+                                      .weights = {{"depthwise_kernel", depthwise[N - 1]},
+                                                  {"pointwise_kernel", pointwise[N - 1]},
+                                                  {"bias", "(filters)", "use_bias"}}};
+    return plain;
   }
   std::vector<Symbol> call(Call &c) const override {
     ops::Id x = this->geometry.input(c);

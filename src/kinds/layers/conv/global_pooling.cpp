@@ -26,7 +26,7 @@ struct GlobalPooling final : Layer {
     constexpr const char *in[] = {"(B, T, C)", "(B, H, W, C)", "(B, D, H, W, C)"};
     constexpr const char *out[] = {"(B, C), with keepdims (B, 1, C)", "(B, C), with keepdims (B, 1, 1, C)",
                                    "(B, C), with keepdims (B, 1, 1, 1, C)"};
-    Facts f{.inputs = {{"x", in[row.axes - 1]}}, .outputs = {{"y", out[row.axes - 1]}}};
+    Facts f = PlainFacts{.inputs = {{"x", in[row.axes - 1]}}, .outputs = {{"y", out[row.axes - 1]}}};
     if (takes_mask()) {
       f.arguments = {{"mask", "tensor", "(B, T) bool: the steps to average over"}};
       f.mask = "used up";

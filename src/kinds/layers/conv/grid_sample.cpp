@@ -26,9 +26,10 @@ struct GridSample final : Layer {
   }
   Arity arity() const override { return {2, 2}; }
   Facts facts() const override {
-    return {.inputs = {{"x", "(B, H, W, C), or with one axis or three for H W"},
-                       {"grid", "(B, ..., 2), a number for each of the axes H W of x"}},
-            .outputs = {{"y", "(B, ..., C)"}}};
+    static constexpr PlainFacts plain{.inputs = {{"x", "(B, H, W, C), or with one axis or three for H W"},
+                                                 {"grid", "(B, ..., 2), a number for each of the axes H W of x"}},
+                                      .outputs = {{"y", "(B, ..., C)"}}};
+    return plain;
   }
 
   std::vector<Symbol> call(Call &c) const override {

@@ -31,7 +31,10 @@ struct Augmentation final : Layer {
       if (const Json *example = given[keys[i]].find("example")) field.required(example->get<std::string_view>());
     }
   }
-  Facts facts() const override { return {.inputs = {{"x", "(B, H, W, C)"}}, .outputs = {{"y", "(B, H, W, C)"}}}; }
+  Facts facts() const override {
+    static constexpr PlainFacts plain{.inputs = {{"x", "(B, H, W, C)"}}, .outputs = {{"y", "(B, H, W, C)"}}};
+    return plain;
+  }
   std::vector<Symbol> call(Call &c) const override {
     if (c.training()) c.host.refuse_training();
     return {{row.floats ? ops::cast(c.e, c.x(), DType::f32) : c.x()}};

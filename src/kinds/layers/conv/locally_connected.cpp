@@ -34,10 +34,12 @@ struct LocallyConnected final : Layer {
     weights.fields(f);
   }
   Facts facts() const override {
-    return {.inputs = {{"x", spatial_input[N - 1]}},
-            .outputs = {{"y", N == 1 ? "(B, OT, filters)" : "(B, OH, OW, filters)"}},
-            .weights = {{"kernel", "(places, window * C, filters)"},
-                        {"bias", N == 1 ? "(OT, filters)" : "(OH, OW, filters)", "use_bias"}}};
+    static constexpr PlainFacts plain{
+        .inputs = {{"x", spatial_input[N - 1]}},
+        .outputs = {{"y", N == 1 ? "(B, OT, filters)" : "(B, OH, OW, filters)"}},
+        .weights = {{"kernel", "(places, window * C, filters)"},
+                    {"bias", N == 1 ? "(OT, filters)" : "(OH, OW, filters)", "use_bias"}}};
+    return plain;
   }
 
   std::vector<Symbol> call(Call &c) const override {

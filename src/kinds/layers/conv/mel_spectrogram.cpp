@@ -61,8 +61,9 @@ struct MelSpectrogram final : Layer {
       refuse("max_freq", text("above min_freq, ", Json(min_freq).dump()), Json(highest()).dump());
   }
   Facts facts() const override {
-    return {.inputs = {{"x", "(B, S) or (S)"}},
-            .outputs = {{"y", "(B, num_mel_bins, frames) or (num_mel_bins, frames)"}}};
+    static constexpr PlainFacts plain{.inputs = {{"x", "(B, S) or (S)"}},
+                                      .outputs = {{"y", "(B, num_mel_bins, frames) or (num_mel_bins, frames)"}}};
+    return plain;
   }
 
   std::vector<Symbol> call(Call &c) const override {

@@ -32,8 +32,9 @@ struct NonMaxSuppression final : Layer {
   }
   Arity arity() const override { return {2, 2}; }
   Facts facts() const override {
-    return {.inputs = {{"boxes", "(B, N, 4)"}, {"scores", "(B, C, N)"}},
-            .outputs = {{"y", "(n, 3) int64: which of B, of C and of N"}}};
+    static constexpr PlainFacts plain{.inputs = {{"boxes", "(B, N, 4)"}, {"scores", "(B, C, N)"}},
+                                      .outputs = {{"y", "(n, 3) int64: which of B, of C and of N"}}};
+    return plain;
   }
 
   std::vector<Symbol> call(Call &c) const override {

@@ -31,7 +31,10 @@ struct ZeroPadding : Layer {
                     : "zeros before and after along each axis: one number for all, one each, or a pair each");
     data_format.fields(f);
   }
-  Facts facts() const override { return {.inputs = {{"x", spatial_input<N>}}, .outputs = {{"y", spatial_output<N>}}}; }
+  Facts facts() const override {
+    static constexpr PlainFacts plain{.inputs = {{"x", spatial_input<N>}}, .outputs = {{"y", spatial_output<N>}}};
+    return plain;
+  }
 
   std::vector<Symbol> call(Call &c) const override {
     c.need_rank(0, static_cast<int>(N) + 2);
@@ -56,7 +59,10 @@ struct Cropping : Layer {
                     : "places cut off before and after along each axis: one number for all, one each, or a pair each");
     if (N > 1) data_format.fields(f);
   }
-  Facts facts() const override { return {.inputs = {{"x", spatial_input<N>}}, .outputs = {{"y", spatial_output<N>}}}; }
+  Facts facts() const override {
+    static constexpr PlainFacts plain{.inputs = {{"x", spatial_input<N>}}, .outputs = {{"y", spatial_output<N>}}};
+    return plain;
+  }
 
   std::vector<Symbol> call(Call &c) const override {
     c.need_rank(0, static_cast<int>(N) + 2);

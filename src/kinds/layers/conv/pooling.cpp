@@ -12,7 +12,8 @@ template <size_t N>
 Facts facts_of() {
   constexpr const char *in[] = {"(B, T, C)", "(B, H, W, C)", "(B, D, H, W, C)"};
   constexpr const char *out[] = {"(B, OT, C)", "(B, OH, OW, C)", "(B, OD, OH, OW, C)"};
-  return {.inputs = {{"x", in[N - 1]}}, .outputs = {{"y", out[N - 1]}}};
+  static constexpr PlainFacts plain{.inputs = {{"x", in[N - 1]}}, .outputs = {{"y", out[N - 1]}}};
+  return plain;
 }
 
 Symbol pooled(Call &c, const DataFormat &format, const ops::Pool &how) {

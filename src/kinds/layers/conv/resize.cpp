@@ -182,7 +182,8 @@ struct Resizing final : Layer {
     data_format.fields(f);
   }
   Facts facts() const override {
-    return {.inputs = {{"x", "(B, H, W, C)"}}, .outputs = {{"y", "(B, height, width, C)"}}};
+    static constexpr PlainFacts plain{.inputs = {{"x", "(B, H, W, C)"}}, .outputs = {{"y", "(B, height, width, C)"}}};
+    return plain;
   }
   std::vector<Symbol> call(Call &c) const override {
     const DType type = c.e.dtype(c.x());
@@ -206,7 +207,8 @@ struct CenterCrop final : Layer {
     data_format.fields(f);
   }
   Facts facts() const override {
-    return {.inputs = {{"x", "(B, H, W, C)"}}, .outputs = {{"y", "(B, height, width, C)"}}};
+    static constexpr PlainFacts plain{.inputs = {{"x", "(B, H, W, C)"}}, .outputs = {{"y", "(B, height, width, C)"}}};
+    return plain;
   }
   std::vector<Symbol> call(Call &c) const override {
     c.as_float(0);

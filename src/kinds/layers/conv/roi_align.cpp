@@ -33,10 +33,11 @@ struct RoiAlign final : Layer {
   }
   Arity arity() const override { return {3, 3}; }
   Facts facts() const override {
-    return {.inputs = {{"x", "(B, H, W, C)"},
-                       {"boxes", "(N, 4): left, top, right, bottom"},
-                       {"images", "(N), integers: which of B"}},
-            .outputs = {{"y", "(N, height, width, C)"}}};
+    static constexpr PlainFacts plain{.inputs = {{"x", "(B, H, W, C)"},
+                                                 {"boxes", "(N, 4): left, top, right, bottom"},
+                                                 {"images", "(N), integers: which of B"}},
+                                      .outputs = {{"y", "(N, height, width, C)"}}};
+    return plain;
   }
 
   std::vector<Symbol> call(Call &c) const override {

@@ -60,10 +60,12 @@ struct STFTSpectrogram final : Layer {
           .with("attribute", "fft_length");
   }
   Facts facts() const override {
-    return {.inputs = {{"x", "(B, T, C)"}},
-            .outputs = {{"y", "(B, frames, C * F), with expand_dims (B, frames, F, C)"}},
-            .weights = {{"real_kernel", "(frame_length, 1, F), F = fft_length / 2 + 1", "mode not imag"},
-                        {"imag_kernel", "(frame_length, 1, F)", "mode not real"}}};
+    static constexpr PlainFacts plain{
+        .inputs = {{"x", "(B, T, C)"}},
+        .outputs = {{"y", "(B, frames, C * F), with expand_dims (B, frames, F, C)"}},
+        .weights = {{"real_kernel", "(frame_length, 1, F), F = fft_length / 2 + 1", "mode not imag"},
+                    {"imag_kernel", "(frame_length, 1, F)", "mode not real"}}};
+    return plain;
   }
 
   std::vector<Symbol> call(Call &c) const override {

@@ -11,7 +11,10 @@ struct UpSampling1D final : Layer {
   int64_t size = 2;
 
   void fields(Fields &f) override { f("size", size).at_least(1).at_most(max_dim).doc("how often each step stands"); }
-  Facts facts() const override { return {.inputs = {{"x", "(B, T, C)"}}, .outputs = {{"y", "(B, T * size, C)"}}}; }
+  Facts facts() const override {
+    static constexpr PlainFacts plain{.inputs = {{"x", "(B, T, C)"}}, .outputs = {{"y", "(B, T * size, C)"}}};
+    return plain;
+  }
   std::vector<Symbol> call(Call &c) const override {
     c.need_rank(0, 3);
     return {{ops::repeat(c.e, c.x(), 1, size)}};
@@ -34,7 +37,9 @@ struct UpSampling2D final : Layer {
             "others: of 4, 6 and 10 pixels along each axis, whose number must be known");
   }
   Facts facts() const override {
-    return {.inputs = {{"x", "(B, H, W, C)"}}, .outputs = {{"y", "(B, H * size, W * size, C)"}}};
+    static constexpr PlainFacts plain{.inputs = {{"x", "(B, H, W, C)"}},
+                                      .outputs = {{"y", "(B, H * size, W * size, C)"}}};
+    return plain;
   }
   std::vector<Symbol> call(Call &c) const override {
     c.need_rank(0, 4);
@@ -71,7 +76,9 @@ struct UpSampling3D final : Layer {
     data_format.fields(f);
   }
   Facts facts() const override {
-    return {.inputs = {{"x", "(B, D, H, W, C)"}}, .outputs = {{"y", "(B, D * size, H * size, W * size, C)"}}};
+    static constexpr PlainFacts plain{.inputs = {{"x", "(B, D, H, W, C)"}},
+                                      .outputs = {{"y", "(B, D * size, H * size, W * size, C)"}}};
+    return plain;
   }
   std::vector<Symbol> call(Call &c) const override {
     c.need_rank(0, 5);
@@ -87,7 +94,10 @@ struct RepeatVector final : Layer {
   int64_t n = 0;
 
   void fields(Fields &f) override { f("n", n).required("2").at_least(1).at_most(max_dim).doc("steps of the sequence"); }
-  Facts facts() const override { return {.inputs = {{"x", "(B, C)"}}, .outputs = {{"y", "(B, n, C)"}}}; }
+  Facts facts() const override {
+    static constexpr PlainFacts plain{.inputs = {{"x", "(B, C)"}}, .outputs = {{"y", "(B, n, C)"}}};
+    return plain;
+  }
   std::vector<Symbol> call(Call &c) const override {
     c.need_rank(0, 2);
     return {{ops::repeat(c.e, ops::expand_dims(c.e, c.x(), 1), 1, n)}};

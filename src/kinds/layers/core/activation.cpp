@@ -11,7 +11,8 @@ struct ActivationLayer : Layer {
 
   void fields(Fields &f) override { f("activation", activation).required(R"("relu")").doc("the function"); }
   Facts facts() const override {
-    return {.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}, .mask = "passed on"};
+    static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}, .mask = "passed on"};
+    return plain;
   }
 
   std::vector<Symbol> call(Call &c) const override {

@@ -20,7 +20,8 @@ struct ActivityRegularization : Layer {
     penalty = parse<Regularizer>({{"class_name", "L1L2"}, {"config", {{"l1", l1}, {"l2", l2}}}});
   }
   Facts facts() const override {
-    return {.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}, .mask = "passed on"};
+    static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}, .mask = "passed on"};
+    return plain;
   }
   std::vector<Symbol> call(Call &c) const override {
     c.need_float(0);

@@ -11,7 +11,10 @@ struct Arange final : Layer {
   int64_t axis = 1;
 
   void fields(Fields &f) override { f("axis", axis).doc("the axis whose places are counted"); }
-  Facts facts() const override { return {.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(x.shape[axis])"}}}; }
+  Facts facts() const override {
+    static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(x.shape[axis])"}}};
+    return plain;
+  }
 
   std::vector<Symbol> call(Call &c) const override {
     return {{ops::cast(c.e, ops::indices(c.e, c.x(), c.shape().axis(axis)), DType::i32)}};
@@ -26,7 +29,10 @@ struct Range final : Layer {
       "with it the size of the output and of all that is made of it: a session runs such a model, with outputs that it "
       "makes; training and streams refuse it.";
   void fields(Fields &) override {}
-  Facts facts() const override { return {.inputs = {{"n", "(), an integer"}}, .outputs = {{"y", "(n)"}}}; }
+  Facts facts() const override {
+    static constexpr PlainFacts plain{.inputs = {{"n", "(), an integer"}}, .outputs = {{"y", "(n)"}}};
+    return plain;
+  }
   std::vector<Symbol> call(Call &c) const override { return {{ops::range(c.e, c.x())}}; }
 };
 

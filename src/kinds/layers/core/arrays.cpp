@@ -10,7 +10,7 @@ namespace {
 
 using ops::Id;
 
-const Port any_shape{"x", "(...)"};
+constexpr Port any_shape{"x", "(...)"};
 
 // The axis as the last one, and back.
 std::vector<int> axis_last(int rank, int axis) {
@@ -53,7 +53,10 @@ struct Pad final : Layer {
             "mirrored, without and with the edge");
     f("constant_values", constant_values).doc("the number; null: 0");
   }
-  Facts facts() const override { return {.inputs = {any_shape}, .outputs = {{"y", "(...)"}}}; }
+  Facts facts() const override {
+    static constexpr PlainFacts plain{.inputs = {any_shape}, .outputs = {{"y", "(...)"}}};
+    return plain;
+  }
 
   std::vector<Symbol> call(Call &c) const override {
     c.need_rank(0, static_cast<int>(pad_width.size()));
@@ -108,7 +111,10 @@ struct Tile final : Layer {
   void fields(Fields &f) override {
     f("repeats", repeats).required("2").at_least(1).at_most(max_dim).doc("how often along each of the last axes");
   }
-  Facts facts() const override { return {.inputs = {any_shape}, .outputs = {{"y", "(...)"}}}; }
+  Facts facts() const override {
+    static constexpr PlainFacts plain{.inputs = {any_shape}, .outputs = {{"y", "(...)"}}};
+    return plain;
+  }
   std::vector<Symbol> call(Call &c) const override {
     Id y = c.x();
     while (c.e.rank(y) < static_cast<int>(repeats.size())) y = ops::expand_dims(c.e, y, 0);
@@ -146,7 +152,9 @@ struct OneHot final : Layer {
     f("dtype", dtype, {"float32", "int32", "bool"}).doc("the type of the output");
   }
   Facts facts() const override {
-    return {.inputs = {{"x", "(...), integers"}}, .outputs = {{"y", "(...) with an axis more"}}};
+    static constexpr PlainFacts plain{.inputs = {{"x", "(...), integers"}},
+                                      .outputs = {{"y", "(...) with an axis more"}}};
+    return plain;
   }
   std::vector<Symbol> call(Call &c) const override {
     const DType type = c.e.dtype(c.x());
@@ -178,7 +186,10 @@ struct Cumulated final : Layer {
     f("exclusive", exclusive).doc("whether each place leaves out itself");
     f("reverse", reverse).doc("whether it begins at the end");
   }
-  Facts facts() const override { return {.inputs = {any_shape}, .outputs = {{"y", "(...)"}}}; }
+  Facts facts() const override {
+    static constexpr PlainFacts plain{.inputs = {any_shape}, .outputs = {{"y", "(...)"}}};
+    return plain;
+  }
   std::vector<Symbol> call(Call &c) const override {
     return {{ops::cumulate(c.e, c.x(), c.shape().axis(axis), {row.product, exclusive, reverse})}};
   }
@@ -218,7 +229,10 @@ struct Ordered final : Layer {
     f("axis", axis).doc("the axis");
     f("descending", descending).doc("whether the largest stands first");
   }
-  Facts facts() const override { return {.inputs = {any_shape}, .outputs = {{"y", "(...)"}}}; }
+  Facts facts() const override {
+    static constexpr PlainFacts plain{.inputs = {any_shape}, .outputs = {{"y", "(...)"}}};
+    return plain;
+  }
   std::vector<Symbol> call(Call &c) const override {
     c.need_rank_from(0, 1);
     const int at = c.shape().axis(axis), rank = c.shape().rank();
@@ -257,7 +271,9 @@ struct TopK final : Layer {
     f("sorted", sorted).doc("promises their order: they always are");
   }
   Facts facts() const override {
-    return {.inputs = {{"x", "(..., N)"}}, .outputs = {{"values", "(..., k)"}, {"indices", "(..., k)"}}};
+    static constexpr PlainFacts plain{.inputs = {{"x", "(..., N)"}},
+                                      .outputs = {{"values", "(..., k)"}, {"indices", "(..., k)"}}};
+    return plain;
   }
   std::vector<Symbol> call(Call &c) const override {
     c.need_rank_from(0, 1);

@@ -14,7 +14,10 @@ struct Cast : Layer {
   void fields(Fields &f) override {
     f("to", to, {"float32", "int32", "int64", "uint8", "bool"}).required(R"("int32")").doc("the type of the output");
   }
-  Facts facts() const override { return {.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}}; }
+  Facts facts() const override {
+    static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}};
+    return plain;
+  }
 
   std::vector<Symbol> call(Call &c) const override {
     constexpr DType types[] = {DType::f32, DType::i32, DType::i64, DType::u8, DType::boolean};
@@ -36,7 +39,8 @@ struct ReducePrecision : Layer {
     f("mantissa_bits", mantissa_bits).required("10").at_least(1).at_most(23).doc("of float16 10, of bfloat16 7");
   }
   Facts facts() const override {
-    return {.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}, .mask = "passed on"};
+    static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}, .mask = "passed on"};
+    return plain;
   }
 
   std::vector<Symbol> call(Call &c) const override {
@@ -53,7 +57,8 @@ struct StopGradient : Layer {
   static constexpr const char *doc = "x, through which no gradient passes: keras.ops.stop_gradient.";
 
   Facts facts() const override {
-    return {.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}, .mask = "passed on"};
+    static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}, .mask = "passed on"};
+    return plain;
   }
   std::vector<Symbol> call(Call &c) const override { return {{ops::stop_gradient(c.e, c.x()), c.mask()}}; }
 };

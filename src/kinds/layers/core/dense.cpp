@@ -24,13 +24,14 @@ struct Dense : Layer {
   }
   void check() override { lora.check(weights.kernel_constraint, quantization); }
   Facts facts() const override {
-    return {.inputs = {{"x", "(B, ..., I)"}},
-            .outputs = {{"y", "(B, ..., units)"}},
-            .weights = {{"kernel", "(I, units)"},
-                        {"bias", "(units)", "use_bias"},
-                        {"lora_kernel_a", "(I, lora_rank)", "lora_rank"},
-                        {"lora_kernel_b", "(lora_rank, units)", "lora_rank"}},
-            .mask = "passed on"};
+    static constexpr PlainFacts plain{.inputs = {{"x", "(B, ..., I)"}},
+                                      .outputs = {{"y", "(B, ..., units)"}},
+                                      .weights = {{"kernel", "(I, units)"},
+                                                  {"bias", "(units)", "use_bias"},
+                                                  {"lora_kernel_a", "(I, lora_rank)", "lora_rank"},
+                                                  {"lora_kernel_b", "(lora_rank, units)", "lora_rank"}},
+                                      .mask = "passed on"};
+    return plain;
   }
 
   std::vector<Symbol> call(Call &c) const override {

@@ -53,7 +53,9 @@ struct Einsum final : Layer {
         .doc("the axes of each input and of the output as letters: \"bij,bjk->bik\"; \"...\" stands for any axes");
   }
   Facts facts() const override {
-    return {.inputs = {{"x...", "(...), by the equation"}}, .outputs = {{"y", "(...), by the equation"}}};
+    static constexpr PlainFacts plain{.inputs = {{"x...", "(...), by the equation"}},
+                                      .outputs = {{"y", "(...), by the equation"}}};
+    return plain;
   }
   Arity arity() const override {
     const int n = static_cast<int>(parts().first.size());

@@ -84,12 +84,14 @@ struct EinsumDense final : Layer {
     f("quantization", quantization).doc(quantization_doc);
   }
   Facts facts() const override {
-    return {.inputs = {{"x", "(B, ...)"}},
-            .outputs = {{"y", "(B, ...)"}},
-            .weights = {{"kernel", "by the equation"},
-                        {"bias", "y's axes from the first of bias_axes on", "bias_axes"},
-                        {"lora_kernel_a", "the kernel's, the last axis of size lora_rank", "lora_rank"},
-                        {"lora_kernel_b", "(lora_rank, the kernel's last axis)", "lora_rank"}}};
+    static constexpr PlainFacts plain{
+        .inputs = {{"x", "(B, ...)"}},
+        .outputs = {{"y", "(B, ...)"}},
+        .weights = {{"kernel", "by the equation"},
+                    {"bias", "y's axes from the first of bias_axes on", "bias_axes"},
+                    {"lora_kernel_a", "the kernel's, the last axis of size lora_rank", "lora_rank"},
+                    {"lora_kernel_b", "(lora_rank, the kernel's last axis)", "lora_rank"}}};
+    return plain;
   }
   void check() override {
     lora.check(weights.kernel_constraint, quantization);

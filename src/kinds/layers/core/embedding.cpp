@@ -46,12 +46,13 @@ struct Embedding : Layer {
     lora.check(embeddings_constraint, quantization);
   }
   Facts facts() const override {
-    return {.inputs = {{"ids", "(B, ...), integers"}},
-            .outputs = {{"y", "(B, ..., output_dim)"}},
-            .weights = {{"embeddings", "(input_dim, output_dim)"},
-                        {"lora_embeddings_a", "(input_dim, lora_rank)", "lora_rank"},
-                        {"lora_embeddings_b", "(lora_rank, output_dim)", "lora_rank"}},
-            .mask = "made with mask_zero, else dropped"};
+    static constexpr PlainFacts plain{.inputs = {{"ids", "(B, ...), integers"}},
+                                      .outputs = {{"y", "(B, ..., output_dim)"}},
+                                      .weights = {{"embeddings", "(input_dim, output_dim)"},
+                                                  {"lora_embeddings_a", "(input_dim, lora_rank)", "lora_rank"},
+                                                  {"lora_embeddings_b", "(lora_rank, output_dim)", "lora_rank"}},
+                                      .mask = "made with mask_zero, else dropped"};
+    return plain;
   }
 
   std::vector<Symbol> call(Call &c) const override {
@@ -137,14 +138,15 @@ struct ReversibleEmbedding final : Embedding {
           .with("attribute", "logit_soft_cap");
   }
   Facts facts() const override {
-    return {.inputs = {{"x", "(B, ...), integers; with reverse (B, ..., output_dim)"}},
-            .outputs = {{"y", "(B, ..., output_dim); with reverse (B, ..., input_dim)"}},
-            .weights = {{"embeddings", "(input_dim, output_dim)"},
-                        {"lora_embeddings_a", "(input_dim, lora_rank)", "lora_rank"},
-                        {"lora_embeddings_b", "(lora_rank, output_dim)", "lora_rank"},
-                        {"reverse_embeddings", "(output_dim, input_dim)", "not tie_weights"}},
-            .arguments = {{"reverse", "bool", "from vectors to scores of ids"}},
-            .mask = "made with mask_zero and without reverse, else dropped"};
+    static constexpr PlainFacts plain{.inputs = {{"x", "(B, ...), integers; with reverse (B, ..., output_dim)"}},
+                                      .outputs = {{"y", "(B, ..., output_dim); with reverse (B, ..., input_dim)"}},
+                                      .weights = {{"embeddings", "(input_dim, output_dim)"},
+                                                  {"lora_embeddings_a", "(input_dim, lora_rank)", "lora_rank"},
+                                                  {"lora_embeddings_b", "(lora_rank, output_dim)", "lora_rank"},
+                                                  {"reverse_embeddings", "(output_dim, input_dim)", "not tie_weights"}},
+                                      .arguments = {{"reverse", "bool", "from vectors to scores of ids"}},
+                                      .mask = "made with mask_zero and without reverse, else dropped"};
+    return plain;
   }
 
   std::vector<Symbol> call(Call &c) const override {

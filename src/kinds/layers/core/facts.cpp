@@ -22,6 +22,14 @@ Json ports(const std::vector<Port> &list) {
 
 }  // namespace
 
+Facts::Facts(const PlainFacts &plain)
+    : inputs(plain.inputs),
+      outputs(plain.outputs),
+      weights(plain.weights),
+      arguments(plain.arguments),
+      inside(plain.inside),
+      mask(plain.mask) {}
+
 bool Facts::notes_mask() const {
   const auto is_mask = [](const CallArgument &a) { return std::string_view(a.name) == "mask"; };
   return mask.noted || std::ranges::any_of(arguments, is_mask);
@@ -40,7 +48,7 @@ Json Facts::json() const {
     one["doc"] = a.doc.view();
     j["arguments"].push_back(std::move(one));
   }
-  const bool taken = std::ranges::find(mask.taken_off, true) != mask.taken_off.end();
+  const bool taken = std::ranges::find(taken_off, true) != taken_off.end();
   j["mask"] = text(mask.words, taken ? ". As in Keras 3.15.1, calls that run after it find none on its inputs: a sum "
                                        "of input and output has none"
                                      : "");

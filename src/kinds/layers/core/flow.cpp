@@ -63,9 +63,11 @@ struct Cond final : Layer {
   }
   Arity arity() const override { return {1, any_number}; }
   Facts facts() const override {
-    return {.inputs = {{"flag", "()"}, {"inputs", "(...)"}},
-            .outputs = {{"outputs", "(...), those of the layers, which have the same shapes without `own_shapes`"}},
-            .weights = {{"weights", "those of the layers, under their names"}}};
+    static constexpr PlainFacts plain{
+        .inputs = {{"flag", "()"}, {"inputs", "(...)"}},
+        .outputs = {{"outputs", "(...), those of the layers, which have the same shapes without `own_shapes`"}},
+        .weights = {{"weights", "those of the layers, under their names"}}};
+    return plain;
   }
   std::vector<Symbol> call(Call &c) const override {
     need_inputs(c, 1 + inputs);
@@ -111,9 +113,11 @@ struct WhileLoop final : Layer {
   void check() override { need_layer(body, "body"); }
   Arity arity() const override { return {0, any_number}; }
   Facts facts() const override {
-    return {.inputs = {{"steps", "()", "counted"}, {"flag", "()", "flagged"}, {"inputs", "(...)"}},
-            .outputs = {{"states", "(...)"}},
-            .weights = {{"weights", "those of the layer, under its name"}}};
+    static constexpr PlainFacts plain{
+        .inputs = {{"steps", "()", "counted"}, {"flag", "()", "flagged"}, {"inputs", "(...)"}},
+        .outputs = {{"states", "(...)"}},
+        .weights = {{"weights", "those of the layer, under its name"}}};
+    return plain;
   }
   std::vector<Symbol> call(Call &c) const override {
     const int64_t before = (counted ? 1 : 0) + (flagged ? 1 : 0), behind = before + states;
@@ -157,9 +161,10 @@ struct Scan final : Layer {
   void check() override { need_layer(body, "body"); }
   Arity arity() const override { return {1, any_number}; }
   Facts facts() const override {
-    return {.inputs = {{"inputs", "(...)"}},
-            .outputs = {{"states", "(...)"}, {"stacked", "(T, ...)"}},
-            .weights = {{"weights", "those of the layer, under its name"}}};
+    static constexpr PlainFacts plain{.inputs = {{"inputs", "(...)"}},
+                                      .outputs = {{"states", "(...)"}, {"stacked", "(T, ...)"}},
+                                      .weights = {{"weights", "those of the layer, under its name"}}};
+    return plain;
   }
   std::vector<Symbol> call(Call &c) const override {
     need_inputs(c, states + sequences);
@@ -207,7 +212,9 @@ struct EnsureSize final : Layer {
   }
   Arity arity() const override { return {2, 2}; }
   Facts facts() const override {
-    return {.inputs = {{"x", "(...)"}, {"of", "(...)"}}, .outputs = {{"y", "(...), that of x"}}};
+    static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}, {"of", "(...)"}},
+                                      .outputs = {{"y", "(...), that of x"}}};
+    return plain;
   }
   std::vector<Symbol> call(Call &c) const override {
     return {{ops::ensure_size(c.e, c.x(), c.x(1), c.shape(1).axis(axis), size)}};

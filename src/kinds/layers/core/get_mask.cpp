@@ -9,7 +9,7 @@ struct GetMask : Layer {
   static constexpr const char *doc = "The mask that the input carries, as a value; an input without one is refused.";
 
   Facts facts() const override {
-    Facts facts{.inputs = {{"x", "(B, ...)"}}, .outputs = {{"mask", "the first axes of x, bool"}}};
+    Facts facts = PlainFacts{.inputs = {{"x", "(B, ...)"}}, .outputs = {{"mask", "the first axes of x, bool"}}};
     facts.mask.noted = true;
     return facts;
   }

@@ -9,7 +9,8 @@ struct IdentityLayer final : Layer {
   static constexpr const char *doc = "The input as it is.";
 
   Facts facts() const override {
-    return {.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}, .mask = "passed on"};
+    static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}, .mask = "passed on"};
+    return plain;
   }
   std::vector<Symbol> call(Call &c) const override { return {{c.x(), c.mask()}}; }
 };
@@ -29,7 +30,8 @@ struct Rescaling final : Layer {
         throw Error(Code::invalid_argument, text('"', key, "\": expected at least one number")).with("attribute", key);
   }
   Facts facts() const override {
-    return {.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}, .mask = "passed on"};
+    static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}, .mask = "passed on"};
+    return plain;
   }
   std::vector<Symbol> call(Call &c) const override {
     ops::Id x = ops::cast(c.e, c.x(), DType::f32);

@@ -17,7 +17,9 @@ struct LayerScale final : Layer {
     f("projection_dim", projection_dim).required("4").at_least(1).at_most(max_dim).doc("the number of channels");
   }
   Facts facts() const override {
-    return {.inputs = {{"x", "(B, ..., C)"}}, .outputs = {{"y", "(B, ..., C)"}}, .weights = {{"gamma", "(C)"}}};
+    static constexpr PlainFacts plain{
+        .inputs = {{"x", "(B, ..., C)"}}, .outputs = {{"y", "(B, ..., C)"}}, .weights = {{"gamma", "(C)"}}};
+    return plain;
   }
   std::vector<Symbol> call(Call &c) const override {
     c.need_float(0);
@@ -36,7 +38,9 @@ struct CustomScaleLayer final : Layer {
 
   void fields(Fields &f) override { f("scale", scale).required("2").doc("the number"); }
   Facts facts() const override {
-    return {.inputs = {{"x1", "(B, ...)"}, {"x2", "(B, ...)"}}, .outputs = {{"y", "(B, ...)"}}};
+    static constexpr PlainFacts plain{.inputs = {{"x1", "(B, ...)"}, {"x2", "(B, ...)"}},
+                                      .outputs = {{"y", "(B, ...)"}}};
+    return plain;
   }
   Arity arity() const override { return {2, 2}; }
   std::vector<Symbol> call(Call &c) const override {
@@ -56,7 +60,10 @@ struct StochasticDepth final : Layer {
   void fields(Fields &f) override {
     f("drop_path_rate", drop_path_rate).required("0.3").at_least(0).at_most(1).doc("the fraction of samples to drop");
   }
-  Facts facts() const override { return {.inputs = {{"x", "(B, ...)"}}, .outputs = {{"y", "(B, ...)"}}}; }
+  Facts facts() const override {
+    static constexpr PlainFacts plain{.inputs = {{"x", "(B, ...)"}}, .outputs = {{"y", "(B, ...)"}}};
+    return plain;
+  }
   std::vector<Symbol> call(Call &c) const override {
     c.need_float(0);
     c.need_rank_from(0, 1);

@@ -18,8 +18,10 @@ struct LossLayer : Layer {
     f("loss", loss).required(R"({"class_name": "Huber", "config": {"reduction": "none"}})").doc("the loss");
   }
   Facts facts() const override {
-    return {.inputs = {{"y_true", "(B, ...)"}, {"y_pred", "(B, ...)"}, {"sample_weight", "(B) or (B, ...)"}},
-            .outputs = {{"loss", "(), with reduction none the shape of the items"}}};
+    static constexpr PlainFacts plain{
+        .inputs = {{"y_true", "(B, ...)"}, {"y_pred", "(B, ...)"}, {"sample_weight", "(B) or (B, ...)"}},
+        .outputs = {{"loss", "(), with reduction none the shape of the items"}}};
+    return plain;
   }
   Arity arity() const override { return {2, 3}; }
   void check() override {

@@ -13,7 +13,9 @@ struct Masking : Layer {
 
   void fields(Fields &f) override { f("mask_value", mask_value).doc("what every feature of a masked step equals"); }
   Facts facts() const override {
-    return {.inputs = {{"x", "(B, T, ...)"}}, .outputs = {{"y", "(B, T, ...)"}}, .mask = "made"};
+    static constexpr PlainFacts plain{
+        .inputs = {{"x", "(B, T, ...)"}}, .outputs = {{"y", "(B, T, ...)"}}, .mask = "made"};
+    return plain;
   }
 
   std::vector<Symbol> call(Call &c) const override {

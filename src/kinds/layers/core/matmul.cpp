@@ -16,7 +16,9 @@ struct MatMul : Layer {
     f("transpose_b", transpose_b).doc("swaps the last two axes of b first");
   }
   Facts facts() const override {
-    return {.inputs = {{"a", "(..., M, K)"}, {"b", "(..., K, L)"}}, .outputs = {{"y", "(..., M, L)"}}};
+    static constexpr PlainFacts plain{.inputs = {{"a", "(..., M, K)"}, {"b", "(..., K, L)"}},
+                                      .outputs = {{"y", "(..., M, L)"}}};
+    return plain;
   }
   Arity arity() const override { return {2, 2}; }
 

@@ -18,10 +18,12 @@ struct MetricLayer : Layer {
     f("metric", metric).required(R"("mae")").doc("the metric; \"accuracy\" chooses by the shapes");
   }
   Facts facts() const override {
-    return {.inputs = {{"y_true", "(B, ...)"}, {"y_pred", "(B, ...)"}, {"sample_weight", "(B) or (B, ...)"}},
-            .outputs = {{"mean", "(): total / count, 0 where nothing counts"},
-                        {"total", "(): to be summed over batches"},
-                        {"count", "(): to be summed over batches"}}};
+    static constexpr PlainFacts plain{
+        .inputs = {{"y_true", "(B, ...)"}, {"y_pred", "(B, ...)"}, {"sample_weight", "(B) or (B, ...)"}},
+        .outputs = {{"mean", "(): total / count, 0 where nothing counts"},
+                    {"total", "(): to be summed over batches"},
+                    {"count", "(): to be summed over batches"}}};
+    return plain;
   }
   Arity arity() const override { return {2, 3}; }
 

@@ -11,9 +11,10 @@ struct SetLengths : Layer {
       "valid, n being its number in the second input. None are where it is 0 or less, all where it is T or more.";
 
   Facts facts() const override {
-    return {.inputs = {{"x", "(B, T, ...)"}, {"lengths", "(B), int32 or int64"}},
-            .outputs = {{"x", "(B, T, ...)"}},
-            .mask = "(B, T), by the lengths"};
+    static constexpr PlainFacts plain{.inputs = {{"x", "(B, T, ...)"}, {"lengths", "(B), int32 or int64"}},
+                                      .outputs = {{"x", "(B, T, ...)"}},
+                                      .mask = "(B, T), by the lengths"};
+    return plain;
   }
   Arity arity() const override { return {2, 2}; }
 

@@ -9,9 +9,11 @@ struct SetMask : Layer {
   static constexpr const char *doc = "The first input with the second as its mask, in place of the one it carries.";
 
   Facts facts() const override {
-    return {.inputs = {{"x", "(B, T, ...)"}, {"mask", "(B, T), or other first axes of x; 0 or false: masked"}},
-            .outputs = {{"x", "(B, T, ...)"}},
-            .mask = "the second input"};
+    static constexpr PlainFacts plain{
+        .inputs = {{"x", "(B, T, ...)"}, {"mask", "(B, T), or other first axes of x; 0 or false: masked"}},
+        .outputs = {{"x", "(B, T, ...)"}},
+        .mask = "the second input"};
+    return plain;
   }
   Arity arity() const override { return {2, 2}; }
 

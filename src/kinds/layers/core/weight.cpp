@@ -25,7 +25,9 @@ struct WeightLayer : Layer {
     f("learned", learned).doc("whether gradients change it");
   }
   Facts facts() const override {
-    return {.inputs = {}, .outputs = {{"value", "(shape)"}}, .weights = {{"value", "(shape)"}}};
+    static constexpr PlainFacts plain{
+        .inputs = {}, .outputs = {{"value", "(shape)"}}, .weights = {{"value", "(shape)"}}};
+    return plain;
   }
   Arity arity() const override { return {0, 0}; }
   bool gives_weight() const override { return true; }

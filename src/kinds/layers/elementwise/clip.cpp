@@ -26,7 +26,10 @@ struct Clip final : Layer {
                   text("\"x_max\": expected at least x_min, ", Json(x_min).dump(), ", got ", Json(x_max).dump()))
           .with("attribute", "x_max");
   }
-  Facts facts() const override { return {.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}}; }
+  Facts facts() const override {
+    static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}};
+    return plain;
+  }
   std::vector<Symbol> call(Call &c) const override {
     c.need_float(0);
     return {{ops::unary(c.e, Unary::clip, c.x(), {static_cast<float>(x_min), static_cast<float>(x_max)})}};
@@ -44,10 +47,11 @@ struct Where final : Layer {
     f("x2", x2).doc("a number in place of the input x2");
   }
   Facts facts() const override {
-    return {.inputs = {{"condition", "(...): bool, or not 0"},
-                       {"x1", "(...), shapes that broadcast", "x1 null"},
-                       {"x2", "(...), shapes that broadcast", "x2 null"}},
-            .outputs = {{"y", "(...)"}}};
+    static constexpr PlainFacts plain{.inputs = {{"condition", "(...): bool, or not 0"},
+                                                 {"x1", "(...), shapes that broadcast", "x1 null"},
+                                                 {"x2", "(...), shapes that broadcast", "x2 null"}},
+                                      .outputs = {{"y", "(...)"}}};
+    return plain;
   }
   Arity arity() const override {
     const int n = 3 - (x1 ? 1 : 0) - (x2 ? 1 : 0);

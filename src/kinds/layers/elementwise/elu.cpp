@@ -11,7 +11,8 @@ struct ELU : Layer {
 
   void fields(Fields &f) override { f("alpha", alpha).doc("the limit below 0, negated"); }
   Facts facts() const override {
-    return {.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}, .mask = "passed on"};
+    static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}, .mask = "passed on"};
+    return plain;
   }
 
   std::vector<Symbol> call(Call &c) const override {

@@ -27,7 +27,10 @@ struct OfOne final : Layer {
   explicit OfOne(const Row &row) : row(row) {}
   const Row &row;
 
-  Facts facts() const override { return {.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}}; }
+  Facts facts() const override {
+    static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}};
+    return plain;
+  }
   Json more() const override { return function_facts(facts(), row); }
   std::vector<Symbol> call(Call &c) const override {
     if (row.takes == Takes::floats) c.need_float(0);
@@ -57,8 +60,10 @@ struct OfTwo final : Layer {
       throw Error(Code::invalid_argument, "\"x2\": expected null where \"x1\" is given").with("attribute", "x2");
   }
   Facts facts() const override {
-    return {.inputs = {{"x1", "(...)", "x1 null"}, {"x2", "(...), shapes that broadcast", "x2 null"}},
-            .outputs = {{"y", "(...)"}}};
+    static constexpr PlainFacts plain{
+        .inputs = {{"x1", "(...)", "x1 null"}, {"x2", "(...), shapes that broadcast", "x2 null"}},
+        .outputs = {{"y", "(...)"}}};
+    return plain;
   }
   Json more() const override { return OfOne::function_facts(facts(), row); }
   Arity arity() const override { return x1 || x2 ? Arity{1, 1} : Arity{2, 2}; }

@@ -11,7 +11,8 @@ struct LeakyReLU : Layer {
 
   void fields(Fields &f) override { f("negative_slope", negative_slope).at_least(0).doc("slope below 0"); }
   Facts facts() const override {
-    return {.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}, .mask = "passed on"};
+    static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}, .mask = "passed on"};
+    return plain;
   }
 
   std::vector<Symbol> call(Call &c) const override {

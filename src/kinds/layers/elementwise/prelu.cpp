@@ -22,10 +22,11 @@ struct PReLU : Layer {
     f("shared_axes", shared_axes).at_least(1).doc("axes, counted from 1, along which one alpha serves all");
   }
   Facts facts() const override {
-    return {.inputs = {{"x", "(B, ...)"}},
-            .outputs = {{"y", "(B, ...)"}},
-            .weights = {{"alpha", "(...), 1 on shared axes"}},
-            .mask = "passed on"};
+    static constexpr PlainFacts plain{.inputs = {{"x", "(B, ...)"}},
+                                      .outputs = {{"y", "(B, ...)"}},
+                                      .weights = {{"alpha", "(...), 1 on shared axes"}},
+                                      .mask = "passed on"};
+    return plain;
   }
 
   std::vector<Symbol> call(Call &c) const override {

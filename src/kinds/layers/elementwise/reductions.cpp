@@ -65,7 +65,9 @@ struct Reduction final : Layer {
       throw Error(Code::invalid_argument, "\"axis\": expected at least one axis, or null").with("attribute", "axis");
   }
   Facts facts() const override {
-    return {.inputs = {{"x", "(...)"}}, .outputs = {{"y", "x's axes without those, with keepdims of size 1"}}};
+    static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}},
+                                      .outputs = {{"y", "x's axes without those, with keepdims of size 1"}}};
+    return plain;
   }
   std::vector<Symbol> call(Call &c) const override {
     const DType given = c.e.dtype(c.x());
@@ -113,7 +115,9 @@ struct Argmax final : Layer {
     f("keepdims", keepdims).doc("whether the axis stays, with size 1");
   }
   Facts facts() const override {
-    return {.inputs = {{"x", "(...)"}}, .outputs = {{"y", "x's axes without that, with keepdims of size 1"}}};
+    static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}},
+                                      .outputs = {{"y", "x's axes without that, with keepdims of size 1"}}};
+    return plain;
   }
   std::vector<Symbol> call(Call &c) const override {
     const DType given = c.e.dtype(c.x());

@@ -14,11 +14,12 @@ struct Softmax : Layer {
 
   void fields(Fields &f) override { f("axis", axis).doc("the axis, or a list of axes"); }
   Facts facts() const override {
-    return {
+    static constexpr PlainFacts plain{
         .inputs = {{"x", "(...)"}},
         .outputs = {{"y", "(...)"}},
         .arguments = {{"mask", "tensor", "what to keep: bool, or more than 0.5; broadcasts to x. Other places are 0"}},
         .mask = "used and passed on"};
+    return plain;
   }
   void check() override {
     if (axis.empty())

@@ -102,12 +102,13 @@ struct ApplyGradients : Layer {
     if (optimizer->gradient_accumulation_steps.value_or(0)) refuse("gradient_accumulation_steps");
   }
   Facts facts() const override {
-    return {.inputs = {{"weights", "(...), any number"}, {"gradients", "(...), as many"}},
-            .outputs = {{"iterations", "() int64"}},
-            .weights = {{"iterations", "() int64"},
-                        {"learning_rate", "()", "learning_rate"},
-                        {"slots", "as the weights, under <slot>/<weight>"}},
-            .arguments = {{"learning_rate", "tensor", "(): instead of the optimizer's"}}};
+    static constexpr PlainFacts plain{.inputs = {{"weights", "(...), any number"}, {"gradients", "(...), as many"}},
+                                      .outputs = {{"iterations", "() int64"}},
+                                      .weights = {{"iterations", "() int64"},
+                                                  {"learning_rate", "()", "learning_rate"},
+                                                  {"slots", "as the weights, under <slot>/<weight>"}},
+                                      .arguments = {{"learning_rate", "tensor", "(): instead of the optimizer's"}}};
+    return plain;
   }
   Arity arity() const override { return {2, any_number}; }
   bool assigns() const override { return true; }

@@ -19,14 +19,18 @@ struct Gradients : Layer {
 
   void fields(Fields &f) override {
     f("targets", targets).at_least(1).at_most(max_dim).doc("how many of the inputs are targets");
-    f("sum", sum).example("true").doc("a target that is not a single number counts as the sum of its elements; else it is refused");
+    f("sum", sum)
+        .example("true")
+        .doc("a target that is not a single number counts as the sum of its elements; else it is refused");
     f("unconnected", unconnected, {"zeros", "refused"}).doc("by what no target depends on: zeros, or a refusal");
   }
   Facts facts() const override {
-    return {.inputs = {{"targets", "(), with output_gradients or sum (...)"}, {"by", "(...), any number"}},
-            .outputs = {{"gradients", "(...), one for each value to differentiate by"}},
-            .arguments = {{"output_gradients", "tensors",
-                           "of each target the gradient by it of what is differentiated; null is 1"}}};
+    static constexpr PlainFacts plain{
+        .inputs = {{"targets", "(), with output_gradients or sum (...)"}, {"by", "(...), any number"}},
+        .outputs = {{"gradients", "(...), one for each value to differentiate by"}},
+        .arguments = {
+            {"output_gradients", "tensors", "of each target the gradient by it of what is differentiated; null is 1"}}};
+    return plain;
   }
   Arity arity() const override { return {2, any_number}; }
 

@@ -27,9 +27,14 @@ struct GetWeight : Layer {
   std::string weight;
 
   void fields(Fields &f) override {
-    f("weight", weight).required(R"("dense/kernel")").doc("its name: \"<layer>/<weight>\", of a layer that has been called");
+    f("weight", weight)
+        .required(R"("dense/kernel")")
+        .doc("its name: \"<layer>/<weight>\", of a layer that has been called");
   }
-  Facts facts() const override { return {.inputs = {}, .outputs = {{"value", "(shape)"}}}; }
+  Facts facts() const override {
+    static constexpr PlainFacts plain{.inputs = {}, .outputs = {{"value", "(shape)"}}};
+    return plain;
+  }
   Arity arity() const override { return {0, 0}; }
   std::vector<Symbol> call(Call &c) const override { return {{c.host.graph_weight(weight)}}; }
 };
@@ -46,8 +51,10 @@ struct Assign : Layer {
         .doc("the value takes the weight's place, is added to it or subtracted from it");
   }
   Facts facts() const override {
-    return {.inputs = {{"weight", "(...), of a layer Weight or GetWeight"}, {"value", "(...)"}},
-            .outputs = {{"value", "(...)"}}};
+    static constexpr PlainFacts plain{
+        .inputs = {{"weight", "(...), of a layer Weight or GetWeight"}, {"value", "(...)"}},
+        .outputs = {{"value", "(...)"}}};
+    return plain;
   }
   Arity arity() const override { return {2, 2}; }
   bool assigns() const override { return true; }
@@ -69,8 +76,9 @@ struct After : Layer {
       "outputs reads.";
 
   Facts facts() const override {
-    return {
+    static constexpr PlainFacts plain{
         .inputs = {{"x", "(...)"}, {"others", "(...), any number"}}, .outputs = {{"y", "(...)"}}, .mask = "passed on"};
+    return plain;
   }
   Arity arity() const override { return {1, any_number}; }
   std::vector<Symbol> call(Call &c) const override { return {{c.x(), c.mask()}}; }

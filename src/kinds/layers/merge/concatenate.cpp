@@ -13,11 +13,13 @@ struct Concatenate : Layer {
 
   void fields(Fields &f) override { f("axis", axis).doc("the axis along which they are joined"); }
   Facts facts() const override {
-    return {.inputs = {{"x...", "(B, ...), equal but for the axis"}},
-            .outputs = {{"y", "(B, ...)"}},
-            .mask =
-                "joined along the axis, or, behind the mask's axes, valid where any input is; an input "
-                "without a mask counts as valid, and there is none if no input has one"};
+    static constexpr PlainFacts plain{
+        .inputs = {{"x...", "(B, ...), equal but for the axis"}},
+        .outputs = {{"y", "(B, ...)"}},
+        .mask =
+            "joined along the axis, or, behind the mask's axes, valid where any input is; an input "
+            "without a mask counts as valid, and there is none if no input has one"};
+    return plain;
   }
   Arity arity() const override { return {1, any_number}; }
 

@@ -21,8 +21,10 @@ struct Dot final : Layer {
     f("normalize", normalize).doc("scales vectors along the axes to a norm of 1 first, which makes cosines");
   }
   Facts facts() const override {
-    return {.inputs = {{"a", "(B, ..., K, ...)"}, {"b", "(B, ..., K, ...)"}},
-            .outputs = {{"y", "(B, axes of a but K, axes of b but K); (B, 1) where there are none"}}};
+    static constexpr PlainFacts plain{
+        .inputs = {{"a", "(B, ..., K, ...)"}, {"b", "(B, ..., K, ...)"}},
+        .outputs = {{"y", "(B, axes of a but K, axes of b but K); (B, 1) where there are none"}}};
+    return plain;
   }
   Arity arity() const override { return {2, 2}; }
 

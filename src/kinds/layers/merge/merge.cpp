@@ -68,9 +68,11 @@ struct Merge final : Layer {
   const Row &row;
 
   Facts facts() const override {
-    return {.inputs = {{"x...", "(B, ...), shapes that broadcast"}},
-            .outputs = {{"y", "(B, ...)"}},
-            .mask = "joined: a place is valid where any input is, and there is none unless all inputs have one"};
+    static constexpr PlainFacts plain{
+        .inputs = {{"x...", "(B, ...), shapes that broadcast"}},
+        .outputs = {{"y", "(B, ...)"}},
+        .mask = "joined: a place is valid where any input is, and there is none unless all inputs have one"};
+    return plain;
   }
   Arity arity() const override { return row.arity; }
   std::vector<Symbol> call(Call &c) const override {

@@ -57,18 +57,20 @@ struct BatchNormalization : Layer {
     f("renorm_momentum", renorm_momentum).doc("of the moving statistics that renorm corrects towards");
   }
   Facts facts() const override {
-    return {.inputs = {{"x", "(B, ..., C)"}},
-            .outputs = {{"y", "(B, ..., C)"}},
-            .weights = {{"gamma", "(C)", "scale"},
-                        {"beta", "(C)", "center"},
-                        {"moving_mean", "(C), not trained"},
-                        {"moving_variance", "(C), not trained"},
-                        {"moving_stddev", "(C), not trained", "renorm"},
-                        {"renorm_mean", "(C), not trained", "renorm"},
-                        {"renorm_stddev", "(C), not trained", "renorm"}},
-            .arguments = {{"mask", "tensor",
-                           "bool, broadcasts to all axes of x but the last: what the batch's statistics are of"}},
-            .mask = "used and passed on"};
+    static constexpr PlainFacts plain{
+        .inputs = {{"x", "(B, ..., C)"}},
+        .outputs = {{"y", "(B, ..., C)"}},
+        .weights = {{"gamma", "(C)", "scale"},
+                    {"beta", "(C)", "center"},
+                    {"moving_mean", "(C), not trained"},
+                    {"moving_variance", "(C), not trained"},
+                    {"moving_stddev", "(C), not trained", "renorm"},
+                    {"renorm_mean", "(C), not trained", "renorm"},
+                    {"renorm_stddev", "(C), not trained", "renorm"}},
+        .arguments = {{"mask", "tensor",
+                       "bool, broadcasts to all axes of x but the last: what the batch's statistics are of"}},
+        .mask = "used and passed on"};
+    return plain;
   }
 
   void check() override {

@@ -23,10 +23,11 @@ struct GroupNormalization : Layer {
     weights.fields(f);
   }
   Facts facts() const override {
-    return {.inputs = {{"x", "(B, ..., C)"}},
-            .outputs = {{"y", "(B, ..., C)"}},
-            .weights = {{"gamma", "(C)", "scale"}, {"beta", "(C)", "center"}},
-            .mask = "passed on"};
+    static constexpr PlainFacts plain{.inputs = {{"x", "(B, ..., C)"}},
+                                      .outputs = {{"y", "(B, ..., C)"}},
+                                      .weights = {{"gamma", "(C)", "scale"}, {"beta", "(C)", "center"}},
+                                      .mask = "passed on"};
+    return plain;
   }
   void check() override {
     if (groups == 0)

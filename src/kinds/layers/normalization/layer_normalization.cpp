@@ -39,10 +39,12 @@ struct LayerNormalization : Layer {
     weights.fields(f);
   }
   Facts facts() const override {
-    return {.inputs = {{"x", "(B, ..., C)"}},
-            .outputs = {{"y", "(B, ..., C)"}},
-            .weights = {{"gamma", "the axes' dims", "scale"}, {"beta", "the axes' dims", "center"}},
-            .mask = "passed on"};
+    static constexpr PlainFacts plain{
+        .inputs = {{"x", "(B, ..., C)"}},
+        .outputs = {{"y", "(B, ..., C)"}},
+        .weights = {{"gamma", "the axes' dims", "scale"}, {"beta", "the axes' dims", "center"}},
+        .mask = "passed on"};
+    return plain;
   }
   void check() override { need_axes(axis); }
 
@@ -83,8 +85,9 @@ struct RMSNormalization : Layer {
     f("epsilon", epsilon).doc("added to the mean of squares");
   }
   Facts facts() const override {
-    return {
+    static constexpr PlainFacts plain{
         .inputs = {{"x", "(B, ..., C)"}}, .outputs = {{"y", "(B, ..., C)"}}, .weights = {{"scale", "the axes' dims"}}};
+    return plain;
   }
   void check() override { need_axes(axis); }
 

@@ -19,7 +19,9 @@ struct LocalResponseNormalization : Layer {
     f("beta", beta).doc("the power");
   }
   Facts facts() const override {
-    return {.inputs = {{"x", "(..., C)"}}, .outputs = {{"y", "(..., C)"}}, .mask = "passed on"};
+    static constexpr PlainFacts plain{
+        .inputs = {{"x", "(..., C)"}}, .outputs = {{"y", "(..., C)"}}, .mask = "passed on"};
+    return plain;
   }
 
   std::vector<Symbol> call(Call &c) const override {

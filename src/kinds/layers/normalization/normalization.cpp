@@ -27,12 +27,13 @@ struct Normalization : Layer {
     f("invert", invert).doc("turns normalised values back: x * max(sqrt(variance), 1e-7) + mean");
   }
   Facts facts() const override {
-    return {.inputs = {{"x", "(B, ..., C)"}},
-            .outputs = {{"y", "(B, ..., C)"}},
-            .weights = {{"mean", "the axes' dims, not trained, without the attribute"},
-                        {"variance", "the axes' dims, not trained, without the attribute"},
-                        {"count", "(), not trained, without the attribute"}},
-            .mask = "passed on"};
+    static constexpr PlainFacts plain{.inputs = {{"x", "(B, ..., C)"}},
+                                      .outputs = {{"y", "(B, ..., C)"}},
+                                      .weights = {{"mean", "the axes' dims, not trained, without the attribute"},
+                                                  {"variance", "the axes' dims, not trained, without the attribute"},
+                                                  {"count", "(), not trained, without the attribute"}},
+                                      .mask = "passed on"};
+    return plain;
   }
 
   void check() override {

@@ -29,13 +29,13 @@ struct SpectralNormalization : Layer {
   }
   Facts facts() const override {
     const char *const shape = !layer || by_sample(*layer.kind) ? "(B, ...)" : "(...)";
-    return {.inputs = {{"x", shape}},
-            .outputs = {{"y", shape}},
-            .weights = {{"kernel", "the layer's"},
-                        {"vector_u", "(1, its last axis): moved in training"},
-                        {"weights", "the layer's others"}},
-            .inside = {{"layer", "layer"}},
-            .mask = "used by the inner layer; passed on as that does"};
+    return PlainFacts{.inputs = {{"x", shape}},
+                      .outputs = {{"y", shape}},
+                      .weights = {{"kernel", "the layer's"},
+                                  {"vector_u", "(1, its last axis): moved in training"},
+                                  {"weights", "the layer's others"}},
+                      .inside = {{"layer", "layer"}},
+                      .mask = "used by the inner layer; passed on as that does"};
   }
   void check() override {
     const Json rank = layer ? layer->config().value("lora_rank", nullptr) : Json();

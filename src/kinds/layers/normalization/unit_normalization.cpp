@@ -13,7 +13,8 @@ struct UnitNormalization : Layer {
 
   void fields(Fields &f) override { f("axis", axis).doc("the axis, or a list of axes"); }
   Facts facts() const override {
-    return {.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}, .mask = "passed on"};
+    static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}, .mask = "passed on"};
+    return plain;
   }
   void check() override {
     if (axis.empty())

@@ -19,8 +19,9 @@ struct Drawn : Layer {
     seed_field(f, seed);
   }
   Facts facts() const override {
-    return {.inputs = {{"like", "(B, ...), of which the shape alone is read, or none"}},
-            .outputs = {{"y", "(B, shape)"}}};
+    static constexpr PlainFacts plain{.inputs = {{"like", "(B, ...), of which the shape alone is read, or none"}},
+                                      .outputs = {{"y", "(B, shape)"}}};
+    return plain;
   }
   Arity arity() const override { return {0, 1}; }
 

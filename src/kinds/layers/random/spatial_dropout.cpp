@@ -28,7 +28,7 @@ struct SpatialDropout final : Layer {
     seed_field(f, seed);
   }
   Facts facts() const override {
-    return {.inputs = {{"x", row.shape}}, .outputs = {{"y", row.shape}}, .mask = "passed on"};
+    return PlainFacts{.inputs = {{"x", row.shape}}, .outputs = {{"y", row.shape}}, .mask = "passed on"};
   }
   std::vector<Symbol> call(Call &c) const override {
     c.need_rank(0, row.axes + 2);

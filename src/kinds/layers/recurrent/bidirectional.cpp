@@ -37,16 +37,17 @@ struct Bidirectional : Layer {
   }
   Facts facts() const override {
     const bool alone = !layer || by_sample(*layer.kind);
-    return {.inputs = {{"x", "(B, T, I)"}},
-            .outputs = {{"y", text(alone ? "(B, ...)" : "(...)",
-                                   " as of the inner layer; with concat its last axis is twice as long")},
-                        {"y_backward", "(B, ...) as of the backward layer", "merge_mode null"},
-                        {"states", "(B, ...) of the forward layer, then of the backward one", "return_state"}},
-            .weights = {{"weights", "those of the forward layer, then those of the backward one"}},
-            .arguments = {mask_argument,
-                          {"initial_state", "tensors", "those of the forward layer, then those of the backward one"}},
-            .inside = {{"layer", "forward_layer"}, {"backward_layer", "backward_layer"}},
-            .mask = mask_of_run};
+    return PlainFacts{
+        .inputs = {{"x", "(B, T, I)"}},
+        .outputs = {{"y", text(alone ? "(B, ...)" : "(...)",
+                               " as of the inner layer; with concat its last axis is twice as long")},
+                    {"y_backward", "(B, ...) as of the backward layer", "merge_mode null"},
+                    {"states", "(B, ...) of the forward layer, then of the backward one", "return_state"}},
+        .weights = {{"weights", "those of the forward layer, then those of the backward one"}},
+        .arguments = {mask_argument,
+                      {"initial_state", "tensors", "those of the forward layer, then those of the backward one"}},
+        .inside = {{"layer", "forward_layer"}, {"backward_layer", "backward_layer"}},
+        .mask = mask_of_run};
   }
 
   void check() override {

@@ -96,10 +96,11 @@ std::vector<Symbol> CellLayer::call(Call &c) const {
 }
 
 Facts facts_of_cell(const std::string &states, std::vector<Port> weights) {
-  return {.inputs = {{"x", "(B, I)"}},
-          .outputs = {{"y", "(B, units)"}, {"states", states}},
-          .weights = std::move(weights),
-          .arguments = {{"states", "tensors", "those of the step before; zeros by default"}}};
+  Facts facts = PlainFacts{.inputs = {{"x", "(B, I)"}},
+                           .outputs = {{"y", "(B, units)"}, {"states", states}},
+                           .arguments = {{"states", "tensors", "those of the step before; zeros by default"}}};
+  facts.weights = std::move(weights);
+  return facts;
 }
 
 std::string told(size_t states, const std::string &step) {
@@ -108,12 +109,13 @@ std::string told(size_t states, const std::string &step) {
 
 Facts facts_of_run(const char *x, const std::string &step, size_t states, std::vector<Port> weights) {
   const std::string one = text("(B, ", step, ')');
-  Facts facts{.inputs = {{"x", x}},
-              .outputs = {{"y", text(one, ", with return_sequences (B, T, ", step, ')')}, {"h", one, "return_state"}},
-              .weights = std::move(weights),
-              .arguments = {mask_argument, {"initial_state", "tensors", told(states, step) + "; zeros by default"}},
-              .inside = {{"", "cell"}},
-              .mask = mask_of_run};
+  Facts facts = PlainFacts{
+      .inputs = {{"x", x}},
+      .outputs = {{"y", text(one, ", with return_sequences (B, T, ", step, ')')}, {"h", one, "return_state"}},
+      .arguments = {mask_argument, {"initial_state", "tensors", told(states, step) + "; zeros by default"}},
+      .inside = {{"", "cell"}},
+      .mask = mask_of_run};
+  facts.weights = std::move(weights);
   if (states > 1) facts.outputs.push_back({"c", one, "return_state"});
   return facts;
 }

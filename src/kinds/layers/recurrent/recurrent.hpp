@@ -40,7 +40,7 @@ class CellLayer : public Layer {
 };
 // The same as facts.
 Facts facts_of_cell(const std::string &states, std::vector<Port> weights);
-inline const CallArgument constants_argument{
+inline constexpr CallArgument constants_argument{
     "constants", "tensors", "the same at every step, in the order of the cell's inputs: of a GraphCell"};
 // h, or h and c, as facts tell of them; step: their axes behind the batch.
 std::string told(size_t states, const std::string &step);
@@ -66,7 +66,7 @@ struct Sequencing {
 // Of the layers that run a cell: the words for their masks; the facts of those whose states are h, or h and c.
 inline constexpr const char *mask_of_run =
     "used, but with initial_state, as in Keras, only one that is given; passed on with return_sequences";
-inline const CallArgument mask_argument{"mask", "tensor", "(B, T) bool: the steps to take"};
+inline constexpr CallArgument mask_argument{"mask", "tensor", "(B, T) bool: the steps to take"};
 Facts facts_of_run(const char *x, const std::string &step, size_t states, std::vector<Port> weights);
 
 // What Keras's cells have in common, those of convolutions too.

@@ -43,15 +43,16 @@ struct RNN : Layer {
   void check() override { as_cell(cell, "cell"); }
   Facts facts() const override {
     const bool alone = !cell || by_sample(*cell.kind);
-    return {.inputs = {{"x", "(B, T, I)"}},
-            .outputs = {{"y", "(B, units), with return_sequences (B, T, units)"},
-                        {"states", alone ? "(B, ...), those of the cell" : "those of the cell", "return_state"}},
-            .weights = {{"weights", "those of the cell, under its name"}},
-            .arguments = {mask_argument,
-                          {"initial_state", "tensors", "those of the cell; zeros by default"},
-                          constants_argument},
-            .inside = {{"cell", "cell"}},
-            .mask = mask_of_run};
+    return PlainFacts{
+        .inputs = {{"x", "(B, T, I)"}},
+        .outputs = {{"y", "(B, units), with return_sequences (B, T, units)"},
+                    {"states", alone ? "(B, ...), those of the cell" : "those of the cell", "return_state"}},
+        .weights = {{"weights", "those of the cell, under its name"}},
+        .arguments = {mask_argument,
+                      {"initial_state", "tensors", "those of the cell; zeros by default"},
+                      constants_argument},
+        .inside = {{"cell", "cell"}},
+        .mask = mask_of_run};
   }
   std::vector<Symbol> call(Call &c) const override {
     c.need_rank_from(0, 3);

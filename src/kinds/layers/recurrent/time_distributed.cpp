@@ -62,12 +62,12 @@ struct TimeDistributed : Layer {
   }
   Facts facts() const override {
     const bool alone = !layer || by_sample(*layer.kind);
-    return {.inputs = {{"x", alone ? "(B, T, ...)" : "(...), of them T the second"}},
-            .outputs = {{"y", alone ? "(B, T, ...)" : "(...)"}},
-            .weights = {{"weights", "those of the inner layer"}},
-            .arguments = {{"mask", "tensor", "bool (B, T, ...); each step gets its part"}},
-            .inside = {{"layer", "layer"}},
-            .mask = "used by the inner layer; passed on where it has no more axes than the output"};
+    return PlainFacts{.inputs = {{"x", alone ? "(B, T, ...)" : "(...), of them T the second"}},
+                      .outputs = {{"y", alone ? "(B, T, ...)" : "(...)"}},
+                      .weights = {{"weights", "those of the inner layer"}},
+                      .arguments = {{"mask", "tensor", "bool (B, T, ...); each step gets its part"}},
+                      .inside = {{"layer", "layer"}},
+                      .mask = "used by the inner layer; passed on where it has no more axes than the output"};
   }
 
   void check() override {

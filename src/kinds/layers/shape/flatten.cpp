@@ -12,7 +12,10 @@ struct Flatten : Layer {
   DataFormat data_format;
 
   void fields(Fields &f) override { data_format.fields(f); }
-  Facts facts() const override { return {.inputs = {{"x", "(B, ...)"}}, .outputs = {{"y", "(B, N)"}}}; }
+  Facts facts() const override {
+    static constexpr PlainFacts plain{.inputs = {{"x", "(B, ...)"}}, .outputs = {{"y", "(B, N)"}}};
+    return plain;
+  }
 
   std::vector<Symbol> call(Call &c) const override {
     c.need_rank_from(0, 1);

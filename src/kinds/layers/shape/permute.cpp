@@ -17,7 +17,10 @@ struct Permute : Layer {
         .at_least(1)
         .doc("the input's axes, counted from 1, in the order of the output: [2, 1] swaps the first two");
   }
-  Facts facts() const override { return {.inputs = {{"x", "(B, ...)"}}, .outputs = {{"y", "(B, ...)"}}}; }
+  Facts facts() const override {
+    static constexpr PlainFacts plain{.inputs = {{"x", "(B, ...)"}}, .outputs = {{"y", "(B, ...)"}}};
+    return plain;
+  }
   void check() override {
     std::vector<int64_t> sorted = dims;
     std::sort(sorted.begin(), sorted.end());

@@ -18,7 +18,10 @@ struct Reshape : Layer {
         .at_most(max_dim)
         .doc("the axes behind the batch; one may be -1: what is left");
   }
-  Facts facts() const override { return {.inputs = {{"x", "(B, ...)"}}, .outputs = {{"y", "(B, *target_shape)"}}}; }
+  Facts facts() const override {
+    static constexpr PlainFacts plain{.inputs = {{"x", "(B, ...)"}}, .outputs = {{"y", "(B, *target_shape)"}}};
+    return plain;
+  }
   void check() override {
     if (std::count(target_shape.begin(), target_shape.end(), free_dim) > 1)
       throw Error(Code::invalid_argument, "\"target_shape\": there must be at most one unknown dimension (-1)")
@@ -41,7 +44,10 @@ struct ReshapeBatch : Layer {
   void fields(Fields &f) override {
     f("shape", shape).required("[-1, 6, 2]").at_least(-1).at_most(max_dim).doc("the axes; one may be -1: what is left");
   }
-  Facts facts() const override { return {.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(*shape)"}}}; }
+  Facts facts() const override {
+    static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(*shape)"}}};
+    return plain;
+  }
   void check() override {
     if (std::count(shape.begin(), shape.end(), free_dim) > 1)
       throw Error(Code::invalid_argument, "\"shape\": there must be at most one unknown dimension (-1)")

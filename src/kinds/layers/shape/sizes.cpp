@@ -25,7 +25,9 @@ struct Sizes final : Layer {
   void fields(Fields &f) override { f("sizes", sizes).required("[\"0.1\", \"0.0 1 +\"]").doc(formula_doc); }
   Arity arity() const override { return {1, any_number}; }
   Facts facts() const override {
-    return {.inputs = {{"x", "(...), any number of them"}}, .outputs = {{"y", "(len(sizes))"}}};
+    static constexpr PlainFacts plain{.inputs = {{"x", "(...), any number of them"}},
+                                      .outputs = {{"y", "(len(sizes))"}}};
+    return plain;
   }
   void check() override { ops::formulas(sizes); }
   std::vector<Symbol> call(Call &c) const override { return {{ops::sizes(c.e, values(c), ops::formulas(sizes))}}; }
@@ -40,7 +42,8 @@ struct Zeros final : Layer {
   void fields(Fields &f) override { f("shape", shape).required("[\"0.0\", \"0.1 1 +\"]").doc(formula_doc); }
   Arity arity() const override { return {1, any_number}; }
   Facts facts() const override {
-    return {.inputs = {{"x", "(...), any number of them"}}, .outputs = {{"y", "(*shape)"}}};
+    static constexpr PlainFacts plain{.inputs = {{"x", "(...), any number of them"}}, .outputs = {{"y", "(*shape)"}}};
+    return plain;
   }
   void check() override {
     if (shape.size() > static_cast<size_t>(max_rank))
@@ -57,7 +60,9 @@ struct ReshapeLike final : Layer {
   void fields(Fields &) override {}
   Arity arity() const override { return {2, 2}; }
   Facts facts() const override {
-    return {.inputs = {{"x", "(...)"}, {"like", "(...), as many elements"}}, .outputs = {{"y", "(*like.shape)"}}};
+    static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}, {"like", "(...), as many elements"}},
+                                      .outputs = {{"y", "(*like.shape)"}}};
+    return plain;
   }
   std::vector<Symbol> call(Call &c) const override { return {{ops::reshape_like(c.e, c.x(0), c.x(1))}}; }
 };

@@ -28,8 +28,9 @@ struct Take final : Layer {
   }
   Arity arity() const override { return indices ? Arity{1, 1} : Arity{2, 2}; }
   Facts facts() const override {
-    return {.inputs = {{"x", "(...)"}, {"indices", "(...), integers", "indices null"}},
-            .outputs = {{"y", "x's axes with those of the indices in the axis's place"}}};
+    static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}, {"indices", "(...), integers", "indices null"}},
+                                      .outputs = {{"y", "x's axes with those of the indices in the axis's place"}}};
+    return plain;
   }
 
   std::vector<Symbol> call(Call &c) const override {
@@ -107,7 +108,10 @@ struct Slice final : Layer {
                                                  start_indices[i], ", got ", sizes[i]))
             .with("attribute", "shape");
   }
-  Facts facts() const override { return {.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(*shape)"}}}; }
+  Facts facts() const override {
+    static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(*shape)"}}};
+    return plain;
+  }
   std::vector<Symbol> call(Call &c) const override {
     c.need_rank(0, static_cast<int>(sizes.size()));
     Id y = c.x();
@@ -131,7 +135,10 @@ struct Flip final : Layer {
   void fields(Fields &f) override {
     f("axis", axis).doc("the axis, or a list of axes; null: all, the batch's included");
   }
-  Facts facts() const override { return {.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}}; }
+  Facts facts() const override {
+    static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}};
+    return plain;
+  }
   std::vector<Symbol> call(Call &c) const override {
     Id y = c.x();
     if (axis)
@@ -151,7 +158,9 @@ struct Stack final : Layer {
   void fields(Fields &f) override { f("axis", axis).doc("where the new axis stands in the output"); }
   Arity arity() const override { return {1, any_number}; }
   Facts facts() const override {
-    return {.inputs = {{"x...", "(...), all of one shape"}}, .outputs = {{"y", "(...) with an axis more"}}};
+    static constexpr PlainFacts plain{.inputs = {{"x...", "(...), all of one shape"}},
+                                      .outputs = {{"y", "(...) with an axis more"}}};
+    return plain;
   }
   std::vector<Symbol> call(Call &c) const override {
     const Shape s = c.shape();
@@ -176,7 +185,10 @@ struct Repeat final : Layer {
     f("repeats", repeats).required("2").at_least(1).at_most(max_dim).doc("how often each place stands");
     f("axis", axis).required("1").doc("the axis");
   }
-  Facts facts() const override { return {.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}}; }
+  Facts facts() const override {
+    static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}};
+    return plain;
+  }
   std::vector<Symbol> call(Call &c) const override {
     return {{ops::repeat(c.e, c.x(), c.shape().axis(axis), repeats)}};
   }
@@ -191,7 +203,10 @@ struct ExpandDims final : Layer {
   void fields(Fields &f) override {
     f("axis", axis).required("1").doc("where the new axis stands in the output, or a list of such places");
   }
-  Facts facts() const override { return {.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...) with axes more"}}}; }
+  Facts facts() const override {
+    static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...) with axes more"}}};
+    return plain;
+  }
   std::vector<Symbol> call(Call &c) const override {
     const Shape whole(std::vector<int64_t>(c.shape().dims().size() + axis.size(), 1));
     std::vector<int> places;
@@ -212,7 +227,10 @@ struct Squeeze final : Layer {
   std::optional<std::vector<int64_t>> axis;
 
   void fields(Fields &f) override { f("axis", axis).doc("the axis, or a list of axes; null: all of size 1"); }
-  Facts facts() const override { return {.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...) with axes less"}}}; }
+  Facts facts() const override {
+    static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...) with axes less"}}};
+    return plain;
+  }
   std::vector<Symbol> call(Call &c) const override {
     std::vector<int> gone;
     if (axis)

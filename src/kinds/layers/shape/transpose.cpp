@@ -17,7 +17,10 @@ struct Transpose : Layer {
         .example("[0, 2, 1]")
         .doc("the input's axes, counted from 0, in the order of the output; null reverses them");
   }
-  Facts facts() const override { return {.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}}; }
+  Facts facts() const override {
+    static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}};
+    return plain;
+  }
 
   std::vector<Symbol> call(Call &c) const override {
     int rank = c.shape().rank();

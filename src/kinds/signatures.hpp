@@ -1,5 +1,5 @@
-// Keras's kinds with their arguments by position: the lines of signatures.txt, which the library embeds. Those that are
-// not registered are "not in this version" rather than unknown.
+// Keras's kinds with their arguments by position: the lines of signatures.txt, which the library embeds deflated. Those
+// that are not registered are "not in this version" rather than unknown.
 #pragma once
 
 #include <string_view>

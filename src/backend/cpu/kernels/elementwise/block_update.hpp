@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -87,6 +88,8 @@ void each_range(const std::vector<Except> &all, int64_t begin, int64_t end, F f)
   if (begin < end) f(begin, end, nullptr);
 }
 
+inline constexpr float zeros[1024] = {};  // a gradient, where there is none
+
 // Sources of a run: w, the gradient, ..., the slots from `first_slot` on. Destinations: w, slots.
 template <class How, class Except>
 struct BlockUpdate {
@@ -106,8 +109,7 @@ struct BlockUpdate {
       for (size_t i = 0; i < static_cast<size_t>(slots); ++i) at[i] = kept[i] + from;
       update(rule, now, w + from, g, at.data(), to - from);
     };
-    static constexpr int64_t most = 1024;
-    static constexpr float zeros[most] = {};
+    constexpr auto most = static_cast<int64_t>(std::size(zeros));
     rows.each(r, begin, end, [&](int64_t first, int64_t last, const float *g) {
       if (!g && rests) return;
       each_range(except, first, last, [&](int64_t from, int64_t to, const Except *x) {

@@ -1,10 +1,10 @@
 // The data of an HDF5 file: types, shapes, chunks, filters.
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <set>
 
 #include "base/checked.hpp"
+#include "io/hdf5/elements.hpp"
 #include "io/hdf5/objects.hpp"
 
 namespace dl4::io {
@@ -15,43 +15,6 @@ namespace {
 
 constexpr int64_t gzip = 1, shuffle = 2;
 constexpr int64_t max_ratio = 1032;  // of deflate
-
-// The number at p, of `size` bytes.
-uint64_t number_at(const std::byte *p, int64_t size, bool turned) {
-  uint64_t n = 0;
-  for (int64_t i = 0; i < size; ++i) {
-    const auto byte = static_cast<uint64_t>(p[turned ? size - 1 - i : i]);
-    n |= byte << (8 * i);
-  }
-  return n;
-}
-
-float real_at(const std::byte *p, const Type &t) {
-  const uint64_t n = number_at(p, t.size, t.turned);
-  if (t.kind == Type::Kind::brain_float) return std::bit_cast<float>(static_cast<uint32_t>(n << 16));
-  if (t.size == 2) return from_half(static_cast<uint16_t>(n));
-  if (t.size == 4) return std::bit_cast<float>(static_cast<uint32_t>(n));
-  return static_cast<float>(std::bit_cast<double>(n));
-}
-
-int64_t integer_at(const std::byte *p, const Type &t) {
-  const uint64_t n = number_at(p, t.size, t.turned);
-  const auto spare = static_cast<int>(64 - 8 * t.size);
-  if (t.kind == Type::Kind::integer) return static_cast<int64_t>(n << spare) >> spare;
-  if (n > static_cast<uint64_t>(INT64_MAX)) unsupported("an integer past 2^63");
-  return static_cast<int64_t>(n);
-}
-
-// Each byte of all elements, behind each other, back into elements.
-std::string unshuffled(const std::string &from, size_t each) {
-  std::string to(from.size(), '\0');
-  const size_t n = from.size() / each;
-  for (size_t b = 0; b < each; ++b)
-    for (size_t i = 0; i < n; ++i) to[i * each + b] = from[b * n + i];
-  std::copy(from.begin() + static_cast<std::ptrdiff_t>(n * each), from.end(),
-            to.begin() + static_cast<std::ptrdiff_t>(n * each));
-  return to;
-}
 
 // Of a chunk the part that lies inside of the shape, row by row.
 void place_chunk(const std::byte *from, const Dataset &d, const std::vector<int64_t> &place, std::byte *to) {
@@ -203,11 +166,7 @@ Tensor Hdf5::read(const std::string &path) const try {
     blocks_.read(d.at, {place.get(), static_cast<size_t>(bytes)}, "the data");
   else
     read_chunks(d, place.get());
-  for (int64_t i = 0; !as_it_is && i < t.elements(); ++i)
-    if (real)
-      out.as<float>()[i] = real_at(place.get() + i * d.type.size, d.type);
-    else
-      out.as<int64_t>()[i] = integer_at(place.get() + i * d.type.size, d.type);
+  if (!as_it_is) read_elements(place.get(), d.type, out);
   return out;
 } catch (Error &error) {
   if (error.code == Code::invalid_argument) error.code = Code::corrupt_file;

@@ -1,10 +1,10 @@
 // The library itself, and what every object has.
 #include "backend/cpu/dispatch/libraries.hpp"
 #include "base/cpu.hpp"
+#include "base/inflate.hpp"
 #include "base/os/processor.hpp"
 #include "base/utf8.hpp"
 #include "border.hpp"
-#include "io/bytes.hpp"
 #include "kinds/kind.hpp"
 #include "options.hpp"
 #include "plan/passes.hpp"
@@ -113,10 +113,7 @@ dl4_error *dl4_api_description(dl4_blob **out) {
   clear(out);
   return guard(__func__, [&] {
     dl4_blob *&to = needed(out, "out");
-    std::string words(static_cast<size_t>(dl4_api_json_size), '\0');
-    if (!io::inflate({dl4_api_json, static_cast<size_t>(dl4_api_json_deflated)},
-                     std::as_writable_bytes(std::span(words)), true))
-      fail(Code::internal, "the description of the functions is not whole");
+    const std::string words = inflated({dl4_api_json, static_cast<size_t>(dl4_api_json_deflated)}, dl4_api_json_size);
     Json j = Json::parse(words), functions = Json::array();
     for (const Json &function : j["functions"]) {
       Json f = function;

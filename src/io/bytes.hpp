@@ -82,7 +82,4 @@ auto as_file_error(F f) {
   }
 }
 
-// Inflates zlib's or, with `raw`, deflate's form into all of `to`; false if it is not just so many bytes.
-bool inflate(std::string_view from, std::span<std::byte> to, bool raw);
-
 }  // namespace dl4::io

@@ -1,13 +1,10 @@
 #include "kinds/signatures.hpp"
 
-#include <zlib.h>
-
 #include <algorithm>
 #include <iterator>
-#include <new>
 #include <string>
 
-#include "base/error.hpp"
+#include "base/inflate.hpp"
 
 extern const char dl4_signatures[];
 extern const long long dl4_signatures_size, dl4_signatures_deflated;
@@ -21,20 +18,6 @@ std::string_view cut(std::string_view &text, char mark) {
   const std::string_view part = text.substr(0, end);
   text.remove_prefix(std::min(end + 1, text.size()));
   return part;
-}
-
-std::string inflated() {
-  std::string all(static_cast<size_t>(dl4_signatures_size), '\0');
-  z_stream z{};
-  z.next_in = reinterpret_cast<Bytef *>(const_cast<char *>(dl4_signatures));
-  z.avail_in = static_cast<uInt>(dl4_signatures_deflated);
-  z.next_out = reinterpret_cast<Bytef *>(all.data());
-  z.avail_out = static_cast<uInt>(all.size());
-  if (inflateInit2(&z, -MAX_WBITS) != Z_OK) throw std::bad_alloc();
-  const int ended = inflate(&z, Z_FINISH);
-  inflateEnd(&z);
-  if (ended != Z_STREAM_END || z.avail_out > 0) fail(Code::internal, "the list of signatures is not whole");
-  return all;
 }
 
 std::vector<Signature> parsed(std::string_view text) {
@@ -51,7 +34,8 @@ std::vector<Signature> parsed(std::string_view text) {
 }  // namespace
 
 const std::vector<Signature> &signatures() {
-  static const std::string lines = inflated();
+  static const std::string lines =
+      inflated({dl4_signatures, static_cast<size_t>(dl4_signatures_deflated)}, dl4_signatures_size);
   static const std::vector<Signature> all = parsed(lines);
   return all;
 }

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/checked.hpp"
+#include "base/inflate.hpp"
 #include "io/hdf5/elements.hpp"
 #include "io/hdf5/objects.hpp"
 

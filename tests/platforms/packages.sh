@@ -2,7 +2,7 @@
 # has its language and nothing else, and trains XOR there.
 [ "$(id -u)" = 0 ] || { echo "$platform: mounting and changing roots is root's" >&2; exit 1; }
 require g++ cmake ninja-build pkg-config libhwy-dev libspdlog-dev zlib1g-dev $tool_packages binutils patchelf \
-  python3-dev python3-numpy debootstrap lintian zip
+  python3-dev python3-numpy debootstrap lintian zip advancecomp
 
 root=$PWD
 made=$work/made
@@ -66,10 +66,11 @@ portable() {
   mkdir -p "$work/portable"
   cp -L "$build/libdl4.so.1" "$work/portable"
   python3 capi/bindings/python/wheel.py "$work/portable" "$made"
+  advzip -q -z -3 "$made"/dl4-*.whl # deflated better than zlib does
   unzip -oqj "$made"/dl4-*.whl dl4/lib/libdl4.so.1 -d "$work/portable"
 }
 
-options=(-DCMAKE_INSTALL_PREFIX=/usr -DDL4_BUILD_TESTS=OFF -DDL4_BUILD_EXAMPLES=OFF)
+options=(-DCMAKE_INSTALL_PREFIX=/usr -DDL4_BUILD_TESTS=OFF -DDL4_BUILD_EXAMPLES=OFF -DDL4_LTO=ON)
 : >"$work/toolchain.cmake"
 portable
 configure "${options[@]}" -DCMAKE_SHARED_LINKER_FLAGS= -DZLIB_LIBRARY="$(gcc -print-file-name=libz.so)"

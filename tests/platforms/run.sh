@@ -189,9 +189,10 @@ older_glibc() { # CC
 make_wheel() {
   local library=${DL4_LIBRARY:-$PWD/build/platforms/packages/portable/libdl4.so.1} tag
   [ -f "$library" ] || { echo "there is no $library: run.sh packages makes it, or DL4_LIBRARY names one"; return 1; }
-  require python3-venv python3-numpy
+  require python3-venv python3-numpy advancecomp
   rm -rf "$work/made" "$work/site"
   STRIP=$2 DL4_LIBRARY=$library python3 capi/bindings/python/wheel.py "$build" "$work/made" || return
+  advzip -q -z -3 "$work"/made/*.whl # deflated better than zlib does
   [ -d "$work/venv" ] || python3 -m venv "$work/venv"
   tag=$(basename "$work"/made/*.whl .whl)
   "$work/venv/bin/pip" -q install --target "$work/site" --platform "${tag##*-}" --platform "$1" --python-version 3.11 \

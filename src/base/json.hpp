@@ -50,7 +50,9 @@ class Json {
   Json(const char *s) : Json(std::string_view(s)) {}
   // A list of anything that is a value: vectors, spans.
   template <class R>
-  requires(!std::is_same_v<R, Json>) && requires(const R &list) { Json(*list.begin()); }
+  requires(!std::is_same_v<R, Json> && !std::is_base_of_v<std::string_view, R>) && requires(const R &list) {
+    Json(*list.begin());
+  }
   Json(const R &list) : Json(array()) {
     for (const auto &item : list) push_back(item);
   }

@@ -53,7 +53,7 @@ HWY_NOINLINE void tile(const ConvRow &r, int64_t pixel) {
   DL4_UNROLL
   for (int g = 0; g < groups; ++g) from[g] = r.src + (pixel + 3 * g) * step;
   const float *weights = r.weights;
-  const auto add = [&](const int64_t (&at)[3], int tap) HWY_ATTR {
+  const auto add = [&](const int64_t (&at)[3], int tap) HWY_ATTR __attribute__((always_inline)) {
     hn::Vec<Tag> weight[N];
     DL4_UNROLL
     for (int j = 0; j < N; ++j) weight[j] = hn::LoadU(d, weights + tap * width + j * vector);

@@ -11,6 +11,20 @@
 
 #include "hwy/highway.h"
 
+// A processor without AVX2 is old and rare: small code is worth more there than fast code. -Os would leave the lambdas
+// of inner loops as functions, which takes twice the time. clang has no such pragma.
+#if HWY_ARCH_X86 && HWY_TARGET == HWY_SSE4 && HWY_COMPILER_GCC && !HWY_COMPILER_CLANG && defined(__OPTIMIZE__)
+#undef HWY_BEFORE_NAMESPACE
+#define HWY_BEFORE_NAMESPACE() HWY_PUSH_ATTRIBUTES(HWY_TARGET_STR) HWY_PRAGMA(GCC optimize "O2")
+#endif
+// Where a part of a vector goes through memory.
+#undef DL4_PART_INLINE
+#if HWY_ARCH_X86 && HWY_TARGET == HWY_SSE4
+#define DL4_PART_INLINE HWY_NOINLINE
+#else
+#define DL4_PART_INLINE HWY_INLINE
+#endif
+
 HWY_BEFORE_NAMESPACE();
 namespace dl4::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
@@ -32,7 +46,7 @@ HWY_INLINE void store(V v, float *p) { hn::StoreU(v, D(), p); }
 
 // The first n floats, fewer than a vector of d, with zeros behind.
 template <class DX>
-HWY_INLINE hn::Vec<DX> load_n(DX d, const float *p, int64_t n) {
+DL4_PART_INLINE hn::Vec<DX> load_n(DX d, const float *p, int64_t n) {
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
   return hn::MaskedLoad(hn::FirstN(d, static_cast<size_t>(n)), d, p);
 #else
@@ -44,7 +58,7 @@ HWY_INLINE hn::Vec<DX> load_n(DX d, const float *p, int64_t n) {
 HWY_INLINE V load_n(const float *p, int64_t n) { return load_n(D(), p, n); }
 
 template <class DX>
-HWY_INLINE void store_n(DX d, hn::Vec<DX> v, float *p, int64_t n) {
+DL4_PART_INLINE void store_n(DX d, hn::Vec<DX> v, float *p, int64_t n) {
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
   hn::BlendedStore(v, hn::FirstN(d, static_cast<size_t>(n)), d, p);
 #else
@@ -54,6 +68,44 @@ HWY_INLINE void store_n(DX d, hn::Vec<DX> v, float *p, int64_t n) {
 #endif
 }
 HWY_INLINE void store_n(V v, float *p, int64_t n) { store_n(D(), v, p, n); }
+
+// The first n floats of a vector, or all, of one place after the other, with zeros behind; n may be 0.
+template <class DX>
+struct FirstOf {
+  int64_t n;
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
+  hn::Mask<DX> mask;
+  HWY_INLINE hn::Vec<DX> get(DX d, const float *p) const { return hn::MaskedLoad(mask, d, p); }
+#else
+  HWY_INLINE hn::Vec<DX> get(DX d, const float *p) const {
+    return n >= static_cast<int64_t>(hn::MaxLanes(d)) ? hn::LoadU(d, p) : load_n(d, p, n);
+  }
+#endif
+  // If it can, without a mask, which loads of it would have to wait for.
+  HWY_INLINE void put(DX d, hn::Vec<DX> v, float *p) const {
+    const hn::Half<DX> half;
+    if (n >= static_cast<int64_t>(hn::MaxLanes(d)))
+      hn::StoreU(v, d, p);
+    else if (n == static_cast<int64_t>(hn::MaxLanes(half)))
+      hn::StoreU(hn::LowerHalf(half, v), half, p);
+    else
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
+      hn::BlendedStore(v, mask, d, p);
+#else
+      store_n(d, v, p, n);
+#endif
+  }
+};
+// n is below 2^31; less than 0 is 0.
+template <class DX>
+HWY_INLINE FirstOf<DX> first_of([[maybe_unused]] DX d, int64_t n) {
+  n = HWY_MAX(n, 0);
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
+  return {n, hn::FirstN(d, static_cast<size_t>(n))};
+#else
+  return {n};
+#endif
+}
 
 // y[i] = f(x[i]).
 template <class F>

@@ -146,6 +146,46 @@ struct Vnni {
 };
 #endif
 
+// Scales sums, if they are of integers, adds D, if there is one, applies relu, and writes them, through io.
+template <class Io>
+HWY_INLINE void finish_vector(const NarrowProduct &p, const float *sums, V scale, const float *d, float *c,
+                              const Io &io) {
+  V v = hn::Mul(hn::Load(D(), sums), scale);
+  if (d) v = hn::Add(v, io.get(d));
+  if (p.relu) v = relu_of(D(), v);
+  io.put(v, c);
+}
+HWY_INLINE V scale_of(const NarrowProduct &p, int64_t row) {
+  return set(p.codes.scales ? p.codes.scales[p.codes.one ? 0 : row] : 1);
+}
+// Of so many rows from `row` on so many vectors from `column` on. One function for all tiles of some rows: their code
+// is many times as long as what they share.
+HWY_NOINLINE void finish_rows(const NarrowProduct &p, const float *sums, int64_t rows, int64_t vectors, int64_t row,
+                              int64_t column) {
+  const int64_t cols = HWY_MIN(p.n - column, vectors * lanes);
+  const float *d = p.d ? p.d + row * p.ldd + column : nullptr;
+  float *c = p.c + row * p.ldc + column;
+  for (int64_t i = row; i < row + rows; ++i, sums += vectors * lanes, c += p.ldc, d = d ? d + p.ldd : nullptr) {
+    const V scale = scale_of(p, i);
+    each(cols, [&](int64_t j, auto io) HWY_ATTR { finish_vector(p, sums + j, scale, d ? d + j : nullptr, c + j, io); });
+  }
+}
+template <int M, int N>
+HWY_INLINE void finish(const NarrowProduct &p, const float *sums, int64_t row, int64_t column) {
+  if constexpr (M > 1) return finish_rows(p, sums, M, N, row, column);
+  const V scale = scale_of(p, row);
+  const float *d = p.d ? p.d + row * p.ldd + column : nullptr;
+  float *c = p.c + row * p.ldc + column;
+  DL4_UNROLL
+  for (int j = 0; j < N; ++j, c += lanes, d = d ? d + lanes : nullptr) {
+    const int64_t left = p.n - column - j * lanes;
+    if (left >= lanes)
+      finish_vector(p, sums + j * lanes, scale, d, c, Full());
+    else if (left > 0)
+      finish_vector(p, sums + j * lanes, scale, d, c, Part{left});
+  }
+}
+
 template <class Way>
 inline constexpr int vectors_of_panel = static_cast<int>(panel) / Way::columns;
 
@@ -160,7 +200,7 @@ HWY_INLINE void integer_tile(const NarrowProduct &p, int64_t row, int64_t j, int
   const int64_t steps = (k + once - 1) / once;
   const int64_t group = four ? int4_group / once : HWY_MAX(steps, 1);
   const int64_t whole = round_up(p.b.n, panel), panel_bytes = steps * panel_row;
-  const int64_t column = j + at * Way::columns, left = p.n - column;
+  const int64_t column = j + at * Way::columns;
   const int8_t *b = p.b.codes.as<int8_t>() + (p.first + j) / panel * panel_bytes + at * (4 * Way::columns);
   const Code *from = static_cast<const Code *>(p.codes.codes) + row * stride;
   const float *scales = p.b.scales.as<float>() + p.first + column;
@@ -220,25 +260,17 @@ HWY_INLINE void integer_tile(const NarrowProduct &p, int64_t row, int64_t j, int
     }
   }
 
-  const float *d = p.d ? p.d + row * p.ldd + column : nullptr;
-  for (int i = 0; i < M; ++i) DL4_UNROLL
-  for (int f = 0; f < F; ++f) {
-    V v = hn::Mul(hn::Load(D(), all + (i * F + f) * lanes), set(p.codes.scales[p.codes.one ? 0 : row + i]));
-    const int64_t rest = left - f * lanes;
-    float *to = p.c + (row + i) * p.ldc + column + f * lanes;
-    if (rest <= 0) break;
-    const float *add = d ? d + i * p.ldd + f * lanes : nullptr;
-    if (d) v = hn::Add(v, rest >= lanes ? load(add) : load_n(add, rest));
-    if (p.relu) v = relu_of(D(), v);
-    if (rest >= lanes)
-      store(v, to);
-    else
-      store_n(v, to, rest);
-  }
+  finish<M, F>(p, all, row, column);
 }
 
+// Six rows by four vectors are as many sums as twelve by two, which bytes at once need, as they take more registers.
+template <class Way, WeightType type>
+inline constexpr bool twelve = type != WeightType::bfloat16 &&Way::columns == lanes;
+template <class Way, WeightType type>
+inline constexpr int most_rows = wide     ? (twelve<Way, type> ? 12 : 6)
+                                 : middle ? 3
+                                          : 2;
 // Of one row as many vectors as hide what an addition waits for; of more rows fewer.
-inline constexpr int most_rows = wide ? 12 : middle ? 3 : 2;
 template <class Way, int M>
 inline constexpr int vectors = !middle                                         ? 4
                                : M == 1                                        ? 8
@@ -272,7 +304,6 @@ inline constexpr int words_of_panel = 16 / static_cast<int>(lanes);
 
 template <int M, int N>
 HWY_INLINE void bfloat16_tile(const NarrowProduct &p, int64_t row, int64_t j) {
-  constexpr int panels = N / words_of_panel;
   const int64_t k = p.b.k;
   V sum[M][N][2];
   DL4_UNROLL
@@ -299,23 +330,15 @@ HWY_INLINE void bfloat16_tile(const NarrowProduct &p, int64_t row, int64_t j) {
       }
     }
   }
+  HWY_ALIGN float all[M * 2 * N * lanes];
   DL4_UNROLL
   for (int i = 0; i < M; ++i) DL4_UNROLL
-  for (int q = 0; q < panels; ++q) DL4_UNROLL
-  for (int half = 0; half < 2; ++half) DL4_UNROLL
-  for (int w = 0; w < words_of_panel; ++w) {
-    const int64_t column = j + q * panel + half * 16 + w * lanes, rest = p.n - column;
-    if (rest <= 0) continue;
-    V v = sum[i][q * words_of_panel + w][half];
-    const float *add = p.d ? p.d + (row + i) * p.ldd + column : nullptr;
-    if (add) v = hn::Add(v, rest >= lanes ? load(add) : load_n(add, rest));
-    if (p.relu) v = relu_of(D(), v);
-    float *to = p.c + (row + i) * p.ldc + column;
-    if (rest >= lanes)
-      store(v, to);
-    else
-      store_n(v, to, rest);
+  for (int v = 0; v < N; ++v) DL4_UNROLL
+  for (int half = 0; half < 2; ++half) {
+    const int at = v / words_of_panel * 2 * words_of_panel + half * words_of_panel + v % words_of_panel;
+    hn::Store(sum[i][v][half], D(), all + (i * 2 * N + at) * lanes);
   }
+  finish<M, 2 * N>(p, all, row, j);
 }
 
 template <int M, int N>
@@ -347,15 +370,15 @@ constexpr auto all_rows(std::integer_sequence<int, m...>) {
   return std::array{rows_of<Way, type, m + 1>()...};
 }
 template <class Way, WeightType type>
-constexpr auto by_rows = all_rows<Way, type>(std::make_integer_sequence<int, most_rows>());
+constexpr auto by_rows = all_rows<Way, type>(std::make_integer_sequence<int, most_rows<Way, type>>());
 
 // Of so few rows each reads all of B; of more, all of them read a panel while it is in the first cache.
 template <class Way, WeightType type>
 void multiply(const NarrowProduct &p, int64_t m) {
-  const int64_t step = m <= most_rows ? p.n : panel;
+  constexpr int most = most_rows<Way, type>;
+  const int64_t step = m <= most ? p.n : panel;
   for (int64_t j = 0; j < p.n; j += step)
-    row_blocks<most_rows>(m,
-                          [&](int64_t rows, int64_t i) HWY_ATTR { by_rows<Way, type>[rows - 1](p, i, j, j + step); });
+    row_blocks<most>(m, [&](int64_t rows, int64_t i) HWY_ATTR { by_rows<Way, type>[rows - 1](p, i, j, j + step); });
 }
 
 template <class Way>

@@ -21,6 +21,7 @@ struct PanelProduct {
   float *c;
   int64_t ldc;
   bool relu;
+  float *sums = nullptr;  // of a tile, on their way to C
 };
 }  // namespace dl4::kernels
 #endif
@@ -44,6 +45,21 @@ struct Ahead {
   const char *next = nullptr;
   int64_t step = 0;
 };
+
+// Writes the sums of so many rows by so many vectors, the last of `cols` columns, as finish_tile does. One function for
+// all tiles of some work: their code is many times as long as what they share.
+HWY_NOINLINE void finish_part(const PanelProduct &p, int64_t rows, int64_t vectors, const float *d, float *c,
+                              int64_t cols) {
+  const float *sums = p.sums;
+  for (int64_t i = 0; i < rows; ++i, c += p.ldc, d = d ? d + p.ldd : nullptr)
+    for (int64_t j = 0; j < vectors; ++j, sums += lanes) {
+      const FirstOf<D> some = first_of(D(), cols - j * lanes);
+      V v = hn::Load(D(), sums);
+      if (d) v = hn::Add(v, some.get(D(), d + j * lanes));
+      if (p.relu) v = relu_of(D(), v);
+      some.put(D(), v, c + j * lanes);
+    }
+}
 
 // How a tile goes through k: for little work with nothing done beside; else reading ahead, through all parts of A.
 enum class Way { plain, ahead };
@@ -109,10 +125,17 @@ HWY_INLINE void panel_tile(const PanelProduct &p, const float *a, const float *b
     }
   }
 
-  if (from_d || cols >= N * lanes)
-    finish_tile<false>(p, D(), sum, from_d ? nullptr : d, c, cols, p.relu);
-  else
-    finish_tile<true>(p, D(), sum, d, c, cols, p.relu);
+  if (from_d || cols >= N * lanes) return finish_tile<N>(p, D(), sum, from_d ? nullptr : d, c, cols, p.relu);
+  if constexpr (way == Way::plain) return finish_tile < parts == 1 ? N / 2 : 0 > (p, D(), sum, d, c, cols, p.relu);
+  DL4_UNROLL
+  for (int i = 0; i < M; ++i) DL4_UNROLL
+  for (int j = 0; j < N; ++j) {
+    V v = sum[0][i][j];
+    DL4_UNROLL
+    for (int u = 1; u < U; ++u) v = hn::Add(v, sum[u][i][j]);
+    hn::Store(v, D(), p.sums + (i * N + j) * lanes);
+  }
+  finish_part(p, M, N, d, c, cols);
 }
 
 // A tile of a processor with vectors of 16.
@@ -246,7 +269,7 @@ int64_t one_row(const PackedGemm &p, int64_t j) {
 }
 
 // All rows for one panel, in parts of k that leave a part, the one after it and what is read of A in the second cache.
-void packed_panel_of(const PackedGemm &g, int64_t j, double share) {
+void packed_panel_of(const PackedGemm &g, int64_t j, double share, float *sums) {
   constexpr int64_t most_k = 1024;
   const int64_t cuts = HWY_MAX((g.k + most_k - 1) / most_k, 1);
   const int64_t step_k = HWY_MAX(cuts == 1 ? g.k : ((g.k + cuts - 1) / cuts + 7) / 8 * 8, 1);
@@ -267,7 +290,8 @@ void packed_panel_of(const PackedGemm &g, int64_t j, double share) {
                      ldd,
                      nullptr,
                      g.ldc,
-                     g.relu && s + step_parts >= g.parts && k + step_k >= g.k};
+                     g.relu && s + step_parts >= g.parts && k + step_k >= g.k,
+                     sums};
       const int64_t end = HWY_MIN(g.parts, s + step_parts);
       const float *after = b + (end - s) * p.k * panel;
       const auto *next = reinterpret_cast<const char *>(after);
@@ -287,6 +311,11 @@ void packed_panel_of(const PackedGemm &g, int64_t j, double share) {
       }
       b = after, d = c, ldd = g.ldc;
     }
+}
+
+HWY_NOINLINE void part_of_panel(const PackedGemm &g, int64_t j, double share) {
+  HWY_ALIGN float sums[most_rows * panel];
+  packed_panel_of(g, j, share, sums);
 }
 
 // Each row in the order of sums that it has alone.
@@ -330,7 +359,8 @@ void packed_all(const PackedGemm &g) {
     }
   }
   const double share = static_cast<double>(panel * sizeof(float)) / static_cast<double>(g.groups * g.m);
-  for (; j < g.n; j += panel) packed_panel_of(g, j, share);
+  for (; j + panel <= g.n; j += panel) packed_panel_of(g, j, share, nullptr);
+  if (j < g.n) part_of_panel(g, j, share);
 }
 
 }  // namespace dl4::kernels::HWY_NAMESPACE

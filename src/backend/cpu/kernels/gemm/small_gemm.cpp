@@ -41,8 +41,8 @@ using Product = SmallProduct;
 // How a tile finds what it multiplies: as stored, A stored [k, m].
 enum class Form { plain, a_transposed };
 
-// M rows by N vectors of C, the last of `cols` columns; U sums each, over every U-th k, so that additions need not wait
-// for each other.
+// M rows by N vectors of C, the last of `cols` columns, which end in the second half of the vectors if partial; U sums
+// each, over every U-th k, so that additions need not wait for each other.
 template <class DX, int M, int N, int U, bool partial, Form form>
 HWY_INLINE void tile(const Product &p, const float *a, const float *b, const float *d, float *c, int64_t cols) {
   using VX = hn::Vec<DX>;
@@ -55,16 +55,16 @@ HWY_INLINE void tile(const Product &p, const float *a, const float *b, const flo
   for (int i = 0; i < M; ++i) DL4_UNROLL
   for (int j = 0; j < N; ++j) sum[u][i][j] = hn::Zero(dx);
 
+  constexpr int whole = partial ? N / 2 : N;
+  FirstOf<DX> last[N];
+  DL4_UNROLL
+  for (int j = whole; j < N; ++j) last[j] = first_of(dx, cols - j * vector);
   auto step = [&](int u, int64_t k) HWY_ATTR {
     VX row[N];
     DL4_UNROLL
     for (int j = 0; j < N; ++j) {
-      const int64_t left = cols - j * vector;
       const float *from = b + k * p.ldb + j * vector;
-      if (!partial || left >= vector)
-        row[j] = hn::LoadU(dx, from);
-      else
-        row[j] = left > 0 ? load_n(dx, from, left) : hn::Zero(dx);
+      row[j] = j < whole ? hn::LoadU(dx, from) : last[j].get(dx, from);
     }
     DL4_UNROLL
     for (int i = 0; i < M; ++i) {
@@ -80,7 +80,7 @@ HWY_INLINE void tile(const Product &p, const float *a, const float *b, const flo
   }
   for (; k < p.k; ++k) step(0, k);
 
-  finish_tile<partial>(p, dx, sum, d, c, cols);
+  finish_tile<whole>(p, dx, sum, d, c, cols);
 }
 
 // Vectors of 16 side by side for so many rows: as many as 32 registers hold.
@@ -88,11 +88,9 @@ inline constexpr int width_of(int64_t rows) { return rows <= 6 ? 4 : 2; }
 
 template <int M, int N, Form form>
 HWY_INLINE void strip(const Product &p, const float *a, const float *b, const float *d, float *c, int64_t cols) {
-  constexpr int U = tile_sums<M * N>;
-  if (cols >= N * lanes) return tile<D, M, N, U, false, form>(p, a, b, d, c, cols);
   if constexpr (N > 1)
     if (cols <= N / 2 * lanes) return strip<M, N / 2, form>(p, a, b, d, c, cols);
-  tile<D, M, N, U, true, form>(p, a, b, d, c, cols);
+  tile<D, M, N, tile_sums<M * N>, true, form>(p, a, b, d, c, cols);
 }
 
 template <int M, Form form>
@@ -111,8 +109,10 @@ void part_of(const Product &p, int64_t m, int64_t i, int64_t j, int64_t cols) {
   if constexpr (M > 1)
     if (m < M) return part_of<DX, M - 1, N, U, form>(p, m, i, j, cols);
   const float *a = p.a + (form == Form::a_transposed ? i : i * p.lda), *d = p.d ? p.d + i * p.ldd + j : nullptr;
-  if (cols >= N * static_cast<int64_t>(hn::MaxLanes(DX())))
-    tile<DX, M, N, U, false, form>(p, a, p.b + j, d, p.c + i * p.ldc + j, cols);
+  // Masks of vectors of four columns cost little; where there are none, small code is worth more.
+  constexpr bool masks = hn::MaxLanes(DX()) == 4;
+  if (!masks && cols >= N * static_cast<int64_t>(hn::MaxLanes(DX())))
+    tile<DX, M, N, U, masks, form>(p, a, p.b + j, d, p.c + i * p.ldc + j, cols);
   else
     tile<DX, M, N, U, true, form>(p, a, p.b + j, d, p.c + i * p.ldc + j, cols);
 }
@@ -120,9 +120,12 @@ template <class DX, int N, int U, Form form>
 void parts_of(const Product &p, int64_t m, int64_t i, int64_t j, int64_t cols) {
   constexpr int most = HWY_MIN(max_rows, (part_rows<U, N>));
   constexpr int64_t columns = N * hn::MaxLanes(DX());
-  for (const int64_t end = j + cols; j < end; j += columns)
+  for (const int64_t end = j + cols; j < end; j += columns) {
+    if constexpr (N > 1)
+      if (end - j <= columns / 2) return parts_of<DX, N / 2, U, form>(p, m, i, j, end - j);
     row_blocks<most>(m, [&](int64_t size, int64_t at)
                             HWY_ATTR { part_of<DX, most, N, U, form>(p, size, i + at, j, HWY_MIN(columns, end - j)); });
+  }
 }
 template <int U, Form form>
 void parts_by_columns(const Product &p, int64_t m, int64_t i, int64_t j, int64_t cols) {
@@ -154,10 +157,7 @@ void narrow_rows(const Product &p, int64_t m, int64_t i) {
     if (m < M) return narrow_rows<DX, M - 1, form>(p, m, i);
   constexpr int U = tile_sums<M>;
   const float *a = p.a + (form == Form::a_transposed ? i : i * p.lda), *d = p.d ? p.d + i * p.ldd : nullptr;
-  if (p.n == static_cast<int64_t>(hn::MaxLanes(DX())))
-    tile<DX, M, 1, U, false, form>(p, a, p.b, d, p.c + i * p.ldc, p.n);
-  else
-    tile<DX, M, 1, U, true, form>(p, a, p.b, d, p.c + i * p.ldc, p.n);
+  tile<DX, M, 1, U, true, form>(p, a, p.b, d, p.c + i * p.ldc, p.n);
 }
 
 #if HWY_TARGET == HWY_AVX3
@@ -217,7 +217,7 @@ void block_rows(const Product &p, const float *a, int64_t rows, const float *d, 
     for (int r = 0; r < 4; ++r) {
       const int64_t at = 4 * i + r;
       if (at >= rows) return;
-      finish_tile<partial>(p, block, of[r], d ? d + at * p.ldd : nullptr, c + at * p.ldc, p.n);
+      finish_tile<!partial>(p, block, of[r], d ? d + at * p.ldd : nullptr, c + at * p.ldc, p.n);
     }
   }
 }

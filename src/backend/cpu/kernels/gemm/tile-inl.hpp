@@ -29,35 +29,24 @@ HWY_INLINE hn::Vec<DX> relu_of(DX dx, hn::Vec<DX> v) {
 }
 
 // Adds the U sums of each vector and D, if there is one, applies relu if asked to, and writes C, of p: M rows of N
-// vectors, if partial the last of `cols` columns.
-template <bool partial, class DX, int U, int M, int N, class Product>
+// vectors, the last of `cols` columns, which are at least so many vectors as `whole`.
+template <int whole, class DX, int U, int M, int N, class Product>
 HWY_INLINE void finish_tile(const Product &p, DX dx, const hn::Vec<DX> (&sum)[U][M][N], const float *d, float *c,
                             int64_t cols, bool relu = false) {
   constexpr int64_t vector = hn::MaxLanes(DX());
   DL4_UNROLL
-  for (int i = 0; i < M; ++i) DL4_UNROLL
+  for (int i = 0; i < M; ++i, c += p.ldc, d = d ? d + p.ldd : nullptr) DL4_UNROLL
   for (int j = 0; j < N; ++j) {
     hn::Vec<DX> v = sum[0][i][j];
     DL4_UNROLL
     for (int u = 1; u < U; ++u) v = hn::Add(v, sum[u][i][j]);
-    const int64_t left = cols - j * vector;
-    const float *add = d ? d + i * p.ldd + j * vector : nullptr;
-    float *to = c + i * p.ldc + j * vector;
-    if (!partial || left >= vector) {
-      if (d) v = hn::Add(v, hn::LoadU(dx, add));
-      if (relu) v = relu_of(dx, v);
-      hn::StoreU(v, dx, to);
-    } else if (left == vector / 2) {  // without a mask, which loads of it would have to wait for
-      const hn::Half<DX> half;
-      auto h = hn::LowerHalf(half, v);
-      if (d) h = hn::Add(h, hn::LoadU(half, add));
-      if (relu) h = relu_of(half, h);
-      hn::StoreU(h, half, to);
-    } else if (left > 0) {
-      if (d) v = hn::Add(v, load_n(dx, add, left));
-      if (relu) v = relu_of(dx, v);
-      store_n(dx, v, to, left);
-    }
+    const FirstOf<DX> last = first_of(dx, cols - j * vector);
+    if (d) v = hn::Add(v, j < whole ? hn::LoadU(dx, d + j * vector) : last.get(dx, d + j * vector));
+    if (relu) v = relu_of(dx, v);
+    if (j < whole)
+      hn::StoreU(v, dx, c + j * vector);
+    else
+      last.put(dx, v, c + j * vector);
   }
 }
 

@@ -532,11 +532,31 @@ struct Function<Unary::scale_shift> {
   static HWY_INLINE V slope(V dy, V, const P &p) { return hn::Mul(dy, p.p0); }
 };
 
+// Of a few instructions, beside which the question how much is left counts.
+constexpr bool is_short(Unary f) {
+  return f == Unary::neg || f == Unary::abs || f == Unary::sign || f == Unary::square || f == Unary::sqrt ||
+         f == Unary::floor || f == Unary::ceil || f == Unary::round || f == Unary::relu || f == Unary::relu6 ||
+         f == Unary::leaky_relu || f == Unary::clip || f == Unary::scale_shift;
+}
+// f(i, io) for every vector of n floats; the code of long functions stands there once.
+struct Some {
+  int64_t n;
+  HWY_INLINE V get(const float *p) const { return n >= lanes ? load(p) : load_n(p, n); }
+  HWY_INLINE void put(V v, float *p) const { n >= lanes ? store(v, p) : store_n(v, p, n); }
+};
+template <Unary F, class Go>
+HWY_INLINE void each_of(int64_t n, const Go &go) {
+  if constexpr (is_short(F)) return each(n, go);
+  for (int64_t i = 0; i < n; i += lanes) go(i, Some{n - i});
+}
+
 template <Unary F>
 void run(const UnaryRows &r) {
   const P p{set(r.p[0]), set(r.p[1]), set(r.p[2])};
-  for (int64_t i = 0; i < r.rows; ++i)
-    map(r.x + i * r.ld, r.y + i * r.ld, r.cols, [=](V x) HWY_ATTR { return Function<F>::f(x, p); });
+  const float *x = r.x;
+  float *y = r.y;
+  for (int64_t i = 0; i < r.rows; ++i, x += r.ld, y += r.ld)
+    each_of<F>(r.cols, [=](int64_t j, auto io) HWY_ATTR { io.put(Function<F>::f(io.get(x + j), p), y + j); });
 }
 
 template <Unary F>
@@ -544,8 +564,11 @@ void run_grad(const float *params, const float *dy, const float *a, float *dx, i
   const P p{set(params[0]), set(params[1]), set(params[2])};
   if constexpr (F == Unary::elu)
     if (grad_from(F, params) == GradFrom::input)
-      return map(dy, a, dx, n, [=](V d, V x) HWY_ATTR { return Function<F>::slope_of_input(d, x, p); });
-  map(dy, a, dx, n, [=](V d, V v) HWY_ATTR { return Function<F>::slope(d, v, p); });
+      return each_of<F>(n, [=](int64_t i, auto io) HWY_ATTR {
+        io.put(Function<F>::slope_of_input(io.get(dy + i), io.get(a + i), p), dx + i);
+      });
+  each_of<F>(
+      n, [=](int64_t i, auto io) HWY_ATTR { io.put(Function<F>::slope(io.get(dy + i), io.get(a + i), p), dx + i); });
 }
 
 // go(constant of f).

@@ -70,7 +70,7 @@ portable() {
   unzip -oqj "$made"/dl4-*.whl dl4/lib/libdl4.so.1 -d "$work/portable"
 }
 
-options=(-DCMAKE_INSTALL_PREFIX=/usr -DDL4_BUILD_TESTS=OFF -DDL4_BUILD_EXAMPLES=OFF -DDL4_LTO=ON)
+options=(-DCMAKE_INSTALL_PREFIX=/usr -DDL4_BUILD_TESTS=OFF -DDL4_BUILD_EXAMPLES=OFF)
 : >"$work/toolchain.cmake"
 portable
 configure "${options[@]}" -DCMAKE_SHARED_LINKER_FLAGS= -DZLIB_LIBRARY="$(gcc -print-file-name=libz.so)"

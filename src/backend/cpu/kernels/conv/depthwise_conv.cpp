@@ -37,26 +37,30 @@ namespace {
 // Side by side: rows of images are often a multiple of 7.
 inline constexpr int together = 7;
 
-// M pixels from `pixel` on by a vector of channels, or the first of it, with K taps a row:
+struct Masked {
+  FirstOf<D> of;
+  HWY_INLINE V get(const float *p) const { return of.get(D(), p); }
+  HWY_INLINE void put(V v, float *p) const { of.put(D(), v, p); }
+};
+
+// M pixels from `pixel` on by a vector of channels, of which io reads and writes all or the first, with K taps a row:
 // each pixel of the source is read once for all it adds to. at_edge: some of them are outside the image.
-template <int M, int K, int stride, bool at_edge>
-HWY_INLINE void tile(const DepthwiseRow &r, int64_t pixel, int64_t channel) {
-  const D d;
-  const FirstOf<D> io = first_of(d, r.channels - channel);
+template <int M, int K, int stride, bool at_edge, class Io>
+HWY_INLINE void tile(const DepthwiseRow &r, int64_t pixel, int64_t channel, const Io &io) {
   const int64_t c = r.c, begin = pixel * stride - r.pad_left;
   V sum[M];
   DL4_UNROLL
-  for (int m = 0; m < M; ++m) sum[m] = r.bias ? io.get(d, r.bias + channel) : hn::Zero(D());
+  for (int m = 0; m < M; ++m) sum[m] = r.bias ? io.get(r.bias + channel) : hn::Zero(D());
   const float *row = r.src + begin * c + channel, *weights = r.weights + channel;
   for (int64_t y = 0; y < r.rows; ++y, row += r.src_row) {
     V weight[K];
     DL4_UNROLL
-    for (int k = 0; k < K; ++k, weights += c) weight[k] = io.get(d, weights);
+    for (int k = 0; k < K; ++k, weights += c) weight[k] = io.get(weights);
     const float *from = row;
     DL4_UNROLL
     for (int x = 0; x < (M - 1) * stride + K; ++x, from += c) {
       if (at_edge && (begin + x < 0 || begin + x >= r.w)) continue;
-      const V v = io.get(d, from);
+      const V v = io.get(from);
       DL4_UNROLL
       for (int m = 0; m < M; ++m)
         if (x >= m * stride && x < m * stride + K) sum[m] = hn::MulAdd(v, weight[x - m * stride], sum[m]);
@@ -64,12 +68,17 @@ HWY_INLINE void tile(const DepthwiseRow &r, int64_t pixel, int64_t channel) {
   }
   float *to = r.dst + pixel * c + channel;
   DL4_UNROLL
-  for (int m = 0; m < M; ++m, to += c) io.put(d, sum[m], to);
+  for (int m = 0; m < M; ++m, to += c) io.put(sum[m], to);
 }
 
 template <int M, int K, int stride, bool at_edge>
 void tiles(const DepthwiseRow &r, int64_t pixel) {
-  for (int64_t channel = 0; channel < r.channels; channel += lanes) tile<M, K, stride, at_edge>(r, pixel, channel);
+#if HWY_TARGET == HWY_AVX3  // masks cost nothing there, so one tile does for whole vectors too
+  for (int64_t channel = 0; channel < r.channels; channel += lanes)
+    tile<M, K, stride, at_edge>(r, pixel, channel, Masked{first_of(D(), r.channels - channel)});
+#else
+  each(r.channels, [&](int64_t channel, auto io) HWY_ATTR { tile<M, K, stride, at_edge>(r, pixel, channel, io); });
+#endif
 }
 
 template <int K, int stride>

@@ -52,7 +52,7 @@ bool Json::Ref::is_text() const {
   return make_ == text || make_ == copy<std::string> || make_ == copy<std::string_view>;
 }
 
-Json::Json(List list) {
+Json::Json(List list) : Json() {
   const bool members = std::all_of(list.begin(), list.end(), [](const Ref &r) {
     const List *pair = r.as_list();
     return pair && pair->size() == 2 && pair->begin()->is_text();

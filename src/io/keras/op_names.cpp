@@ -24,7 +24,7 @@ constexpr std::pair<std::string_view, Form> forms[] = {
 
 Form form_of(const kinds::Entry &e) {
   if (const kinds::Function *f = kinds::function(e.name)) return f->operands() == 2 ? Form::pair : Form::elementwise;
-  const auto *it = std::ranges::find(forms, e.name, &std::pair<std::string_view, Form>::first);
+  const auto *it = std::ranges::find(forms, e.name.view(), &std::pair<std::string_view, Form>::first);
   return it == std::end(forms) ? Form::one : it->second;
 }
 

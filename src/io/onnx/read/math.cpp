@@ -429,7 +429,7 @@ void by_name(const Op &op) {
   const std::string_view name = op.node.op;
   const bool up = std::ranges::find(not_negative, name) != std::end(not_negative);
   const auto &functions = kinds::functions();
-  const auto f = std::ranges::find(functions, name, &kinds::Function::onnx);
+  const auto f = std::find_if(functions.begin(), functions.end(), [&](const auto &f) { return f.onnx == name; });
   if (f != functions.end())
     return f->operands() == 2 ? pairwise(op, f->name.c_str()) : unary(op, f->name.c_str(), none(), up);
   for (const kinds::Entry *e : kinds::entries("activation"))

@@ -36,8 +36,8 @@ void give_asked(const Op &op, Asked asked, DType dtype, std::vector<Dim> dims);
 // x of these dims, whose last axis is of that size: a kernel says so where the model does not.
 Node last_of(const Op &op, Node x, std::vector<Dim> dims, int64_t size);
 // Two values that broadcast.
-// Inputs a and b, as the nodes x and y, multiplied as numpy.matmul() does by of_matrices(x, y): a vector is a row on the
-// left and a column on the right, whose axis goes again. dims: those of what comes.
+// Inputs a and b, as the nodes x and y, multiplied as numpy.matmul() does by of_matrices(x, y): a vector is a row on
+// the left and a column on the right, whose axis goes again. dims: those of what comes.
 Node product(const Op &op, size_t a, Node x, size_t b, Node y, std::vector<Dim> &dims,
              const std::function<Node(Node, Node)> &of_matrices);
 

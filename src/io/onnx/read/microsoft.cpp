@@ -85,7 +85,7 @@ void quick_gelu(const Op &op) {
 // ---- normalizations ------------------------------------------------------------------------------------------------
 
 Attributes of_last(const Op &op, double epsilon) {
-  return {Said{"axis", op.integer("axis", -1)}, Said{"epsilon", op.real("epsilon", epsilon)}};
+  return {AttributeRef{"axis", op.integer("axis", -1)}, AttributeRef{"epsilon", op.real("epsilon", epsilon)}};
 }
 
 void simplified_layer_normalization(const Op &op) {

@@ -5,7 +5,7 @@
 
 namespace dl4::io::onnx {
 
-Said::operator Attribute() const {
+AttributeRef::operator Attribute() const {
   Attribute a;
   a.name = name_, a.type = type_;
   switch (type_) {
@@ -62,13 +62,14 @@ Values computed(const Op &op, const char *kind, Inputs in, Attributes said, size
   return all;
 }
 
-Values computed(const Op &op, const char *kind, Inputs in, std::initializer_list<Said> said, size_t out, Handler read) {
+Values computed(const Op &op, const char *kind, Inputs in, std::initializer_list<AttributeRef> said, size_t out,
+                Handler read) {
   return computed(op, kind, in, Attributes(said.begin(), said.end()), out, read);
 }
 Value computed(const Op &op, const char *kind, Inputs in, Attributes said) {
   return computed(op, kind, in, std::move(said), 1)[0];
 }
-Value computed(const Op &op, const char *kind, Inputs in, std::initializer_list<Said> said) {
+Value computed(const Op &op, const char *kind, Inputs in, std::initializer_list<AttributeRef> said) {
   return computed(op, kind, in, said, 1)[0];
 }
 

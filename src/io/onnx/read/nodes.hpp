@@ -26,14 +26,14 @@ class Inputs {
 };
 
 // An attribute that is given in braces; what it lists outlives the call.
-class Said {
+class AttributeRef {
  public:
-  Said(const char *name, int64_t i) : name_(name), type_(2), i_(i) {}
-  Said(const char *name, int i) : Said(name, int64_t{i}) {}
-  Said(const char *name, double f) : name_(name), type_(1), f_(f) {}
-  Said(const char *name, const Ints &list) : name_(name), type_(7), list_(&list) {}
-  Said(const char *name, const std::vector<double> &list) : name_(name), type_(6), list_(&list) {}
-  Said(const char *name, const char *word) : name_(name), type_(3), list_(word) {}
+  AttributeRef(const char *name, int64_t i) : name_(name), type_(2), i_(i) {}
+  AttributeRef(const char *name, int i) : AttributeRef(name, int64_t{i}) {}
+  AttributeRef(const char *name, double f) : name_(name), type_(1), f_(f) {}
+  AttributeRef(const char *name, const Ints &list) : name_(name), type_(7), list_(&list) {}
+  AttributeRef(const char *name, const std::vector<double> &list) : name_(name), type_(6), list_(&list) {}
+  AttributeRef(const char *name, const char *word) : name_(name), type_(3), list_(word) {}
   operator Attribute() const;
 
  private:
@@ -50,10 +50,10 @@ using Attributes = std::vector<Attribute>;
 Attributes own(const Op &op, std::initializer_list<std::string_view> but);
 
 // What a node of that op gives of these values.
-Value computed(const Op &op, const char *kind, Inputs in, std::initializer_list<Said> said);
+Value computed(const Op &op, const char *kind, Inputs in, std::initializer_list<AttributeRef> said);
 Value computed(const Op &op, const char *kind, Inputs in, Attributes said);
 // read: another reader than that op's.
-Values computed(const Op &op, const char *kind, Inputs in, std::initializer_list<Said> said, size_t out,
+Values computed(const Op &op, const char *kind, Inputs in, std::initializer_list<AttributeRef> said, size_t out,
                 Handler read = nullptr);
 Values computed(const Op &op, const char *kind, Inputs in, Attributes said, size_t out, Handler read = nullptr);
 // Constants: one number, and a list of int64.
@@ -69,7 +69,7 @@ struct Nodes {
 
   Value in(size_t i) const { return op.in(i); }
   std::optional<Value> given(size_t i) const { return op.has(i) ? std::optional(op.in(i)) : std::nullopt; }
-  Value of(const char *kind, Inputs in, std::initializer_list<Said> said = {}) const {
+  Value of(const char *kind, Inputs in, std::initializer_list<AttributeRef> said = {}) const {
     return computed(op, kind, in, said);
   }
   Value of(const char *kind, Inputs in, Attributes said) const { return computed(op, kind, in, std::move(said)); }

@@ -76,7 +76,7 @@ void prelu(const Op &op) {
 
 // "is_test" of 0, the default, is training.
 void batch_normalization(const Op &op) {
-  Today(op).without({"is_test"}).with(Said{"training_mode", op.integer("is_test", 0) == 0}).read();
+  Today(op).without({"is_test"}).with(AttributeRef{"training_mode", op.integer("is_test", 0) == 0}).read();
 }
 
 // A flag in place of an input.
@@ -101,7 +101,7 @@ void reshape(const Op &op) {
 void pad(const Op &op) {
   const auto pads = op.integers("paddings");
   if (!pads) fail(Code::corrupt_file, "has no \"paddings\"");
-  Today(op).without({"paddings"}).with(Said{"pads", *pads}).read();
+  Today(op).without({"paddings"}).with(AttributeRef{"pads", *pads}).read();
 }
 
 // The type by its name.
@@ -113,7 +113,7 @@ void cast(const Op &op) {
       {"FLOAT16", Type::float16}, {"DOUBLE", Type::float64}, {"UINT32", Type::uint32}, {"UINT64", Type::uint64},
   };
   for (const auto &[name, type] : types)
-    if (to == name) return Today(op).with(Said{"to", static_cast<int64_t>(type)}).read();
+    if (to == name) return Today(op).with(AttributeRef{"to", static_cast<int64_t>(type)}).read();
   op.refuse("to \"", to, "\" is not supported");
 }
 
@@ -128,8 +128,8 @@ void tile(const Op &op) {
 void selu(const Op &op) {
   Today(op)
       .without({"consumed_inputs"})
-      .with(Said{"alpha", op.real("alpha", 1.6732)})
-      .with(Said{"gamma", op.real("gamma", 1.0507)})
+      .with(AttributeRef{"alpha", op.real("alpha", 1.6732)})
+      .with(AttributeRef{"gamma", op.real("gamma", 1.0507)})
       .read();
 }
 
@@ -138,7 +138,7 @@ void top_k(const Op &op) { Today(op).without({"k"}).input(1, numbers({op.integer
 void upsample(const Op &op) {
   Today(op)
       .without({"height_scale", "width_scale"})
-      .with(Said{"scales", std::vector<double>{1, 1, op.real("height_scale", 0), op.real("width_scale", 0)}})
+      .with(AttributeRef{"scales", std::vector<double>{1, 1, op.real("height_scale", 0), op.real("width_scale", 0)}})
       .read();
 }
 

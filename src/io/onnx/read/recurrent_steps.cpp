@@ -53,7 +53,7 @@ Value applied(const Nodes &n, const Function &f, const Value &x) {
       {{"relu", "Relu"}, {"tanh", "Tanh"}, {"sigmoid", "Sigmoid"}, {"softsign", "Softsign"}, {"softplus", "Softplus"}}};
   for (const auto &[name, kind] : plain)
     if (f.name == name) return n.of(kind, {x});
-  const Said alpha{"alpha", f.alpha}, beta{"beta", f.beta};
+  const AttributeRef alpha{"alpha", f.alpha}, beta{"beta", f.beta};
   if (f.name == "affine") return n.add(n.mul(x, n.real(f.alpha)), n.real(f.beta));
   if (f.name == "scaledtanh") return n.mul(n.of("Tanh", {n.mul(x, n.real(f.beta))}), n.real(f.alpha));
   if (f.name == "hardsigmoid") return n.of("HardSigmoid", {x}, {alpha, beta});

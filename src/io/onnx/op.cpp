@@ -239,14 +239,14 @@ Node Op::as(Value &v, const Perm &perm) const {
 Node Op::repeated(const Value &v) const {
   const Node none = zeros(v.dims);
   const double number = v.filled.value_or(0);
-  if (v.dtype == DType::boolean) return number == 0 ? none : layer("LogicalNot", Json::object(), {none});
+  if (v.dtype == DType::boolean) return number == 0 ? none : layer("LogicalNot", {}, {none});
   Tensor t = make_tensor(v.dtype, {});
   if (v.dtype == DType::f32)
     *t.as<float>() = static_cast<float>(number);
   else
     std::ranges::copy(tensor_of({static_cast<int64_t>(number)}, v.dtype, {}).memory(), t.data.get());
   const Node value = constant_node(std::move(t));
-  return layer("Where", Json::object(), {none, value, value});
+  return layer("Where", {}, {none, value, value});
 }
 
 Node Op::of_sizes(const char *kind, const char *what, const std::vector<Dim> &list) const {
@@ -281,8 +281,8 @@ Node Op::places(const Dim &n) const {
 
 Node Op::spread(Node x, const std::vector<Dim> &shape) const {
   const Node none = zeros(shape);
-  if (r.graph().dtype(x) == DType::boolean) return layer("LogicalOr", Json::object(), {x, none});
-  return layer("Where", Json::object(), {none, x, x});
+  if (r.graph().dtype(x) == DType::boolean) return layer("LogicalOr", {}, {x, none});
+  return layer("Where", {}, {none, x, x});
 }
 
 void Op::need_counting() const {
@@ -291,7 +291,7 @@ void Op::need_counting() const {
 
 Op::Counted Op::counted(Node number) const {
   need_counting();
-  const Node places = layer("Range", Json::object(), {number});
+  const Node places = layer("Range", {}, {number});
   const Dim size{1, {r.fresh()}};
   r.is_size_of(size.symbols[0], places, 0);
   return {size, places};

@@ -35,8 +35,8 @@ Node whole(const Op &op, Node n) {
 Node scaled(const Op &op, Node ids, const Dim &n, const Dim &stride) {
   const Node size = n.known() ? op.constant_node(tensor_of({n.factor}, true)) : op.number(n);
   const Node below = by_number(op, "Less", ids, 0), from_end = plus(op, ids, size);
-  const Node outside = op.layer("LogicalOr", Json::object(),
-                                {by_number(op, "Less", from_end, 0), op.layer("GreaterEqual", {}, {ids, size})});
+  const Node outside =
+      op.layer("LogicalOr", {}, {by_number(op, "Less", from_end, 0), op.layer("GreaterEqual", {}, {ids, size})});
   ids = times(op, op.layer("Where", {}, {below, from_end, ids}), stride);
   return op.layer("Where", {{"x1", max_dim}}, {outside, ids});
 }

@@ -64,7 +64,7 @@ void multinomial(const Op &op) {
   const int64_t classes = known(op, v.dims[1], "classes");
   const Node x = op.x(0), sums = op.layer("Cumsum", {{"axis", 1}}, {op.layer("Softmax", {}, {x})});
   const Node u = drawn(op, "RandomUniform", Json::object(), {x}, 1, {samples});
-  const Node below = op.layer("LessEqual", Json::object(),
+  const Node below = op.layer("LessEqual", {},
                               {op.layer("ExpandDims", {{"axis", 1}}, {op.cut(sums, 1, 0, classes - 1)}),
                                op.layer("ExpandDims", {{"axis", 2}}, {u})});
   const Node count = op.layer("Sum", {{"axis", 2}}, {op.cast(below, DType::f32)});

@@ -180,9 +180,9 @@ void dynamic_quantize(const Op &op) {
              most = by_number(op, "BroadcastMaximum", op.layer("Max", {}, {x}), 0);
   const Node reach = by_number(op, "Divide", minus(op, most, least), 255);
   const Node scale = op.layer("Where", {{"x2", 1}}, {by_number(op, "Greater", reach, 0), reach});
-  const Node low = op.layer("Negative", {}, {op.layer("Divide", Json::object(), {least, scale})});
+  const Node low = op.layer("Negative", {}, {op.layer("Divide", {}, {least, scale})});
   const Node zero = op.layer("Round", {}, {op.layer("Clip", {{"x_min", 0}, {"x_max", 255}}, {low})});
-  const Node steps = op.layer("Round", {}, {op.layer("Divide", Json::object(), {x, scale})});
+  const Node steps = op.layer("Round", {}, {op.layer("Divide", {}, {x, scale})});
   const Node whole = op.layer("Clip", {{"x_min", 0}, {"x_max", 255}}, {plus(op, steps, zero)});
   op.give(0, op.cast(whole, DType::u8), v.dims, perm);
   op.give(1, scale);

@@ -41,9 +41,9 @@ Node last_of(const Op &op, Node x, std::vector<Dim> dims, int64_t size);
 Node product(const Op &op, size_t a, Node x, size_t b, Node y, std::vector<Dim> &dims,
              const std::function<Node(Node, Node)> &of_matrices);
 
-inline Node plus(const Op &op, Node a, Node b) { return op.layer("BroadcastAdd", Json::object(), {a, b}); }
-inline Node minus(const Op &op, Node a, Node b) { return op.layer("BroadcastSubtract", Json::object(), {a, b}); }
-inline Node times(const Op &op, Node a, Node b) { return op.layer("BroadcastMultiply", Json::object(), {a, b}); }
+inline Node plus(const Op &op, Node a, Node b) { return op.layer("BroadcastAdd", {}, {a, b}); }
+inline Node minus(const Op &op, Node a, Node b) { return op.layer("BroadcastSubtract", {}, {a, b}); }
+inline Node times(const Op &op, Node a, Node b) { return op.layer("BroadcastMultiply", {}, {a, b}); }
 
 // Refuses inputs that are no floats, those among them that are there.
 inline void float_only(const Op &op, size_t i) {

@@ -77,7 +77,7 @@ void normalizer(const Op &op) {
   else if (norm == "L1")
     size = reduced("Sum", op.layer("Absolute", {}, {x}));
   else if (norm == "L2")
-    size = op.layer("Sqrt", {}, {reduced("Sum", op.layer("Square", Json::object(), {x}))});
+    size = op.layer("Sqrt", {}, {reduced("Sum", op.layer("Square", {}, {x}))});
   else
     fail(Code::corrupt_file, "has \"norm\" ", norm);
   const Node none = by_number(op, "Equal", size, 0);
@@ -105,7 +105,7 @@ void imputer(const Op &op) {
   const auto values = reals(op, "imputed_value_floats");
   if (values.empty()) fail(Code::corrupt_file, "has no \"imputed_value_floats\"");
   const double replaced = op.real("replaced_value_float", 0);
-  const Node missing = std::isnan(replaced) ? op.layer("LogicalNot", {}, {op.layer("Equal", Json::object(), {x, x})})
+  const Node missing = std::isnan(replaced) ? op.layer("LogicalNot", {}, {op.layer("Equal", {}, {x, x})})
                                             : by_number(op, "Equal", x, replaced);
   put(missing, tensor_of_floats(values, {static_cast<int64_t>(values.size())}));
 }

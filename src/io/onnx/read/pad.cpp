@@ -122,7 +122,7 @@ Node padded(const Op &op, Node x, size_t at, std::vector<Dim> dims, const Dim &b
   if (before != none) place = minus(op, place, op.number(before));
   const Node last = op.number(s.sum(n, one, -1)), zero = op.number(none);
   const auto bounded = [&](Node i) {
-    return op.layer("BroadcastMinimum", Json::object(), {op.layer("BroadcastMaximum", {}, {i, zero}), last});
+    return op.layer("BroadcastMinimum", {}, {op.layer("BroadcastMaximum", {}, {i, zero}), last});
   };
   const auto size = [&](Node i) {
     return op.layer("BroadcastMaximum", {}, {i, op.layer("BroadcastSubtract", {{"x1", 0}}, {i})});

@@ -204,8 +204,7 @@ Term contracted(const Op &op, Term a, Term b, const std::string &rest) {
     to.node = op.layer("MatMul", {}, {a.node, b.node});
     return to;
   }
-  Node y = op.layer("MatMul", Json::object(),
-                    {joined(op, a, batch.size(), left.size()), joined(op, b, batch.size(), sum.size())});
+  Node y = op.layer("MatMul", {}, {joined(op, a, batch.size(), left.size()), joined(op, b, batch.size(), sum.size())});
   if (left.size() != 1 || right.size() != 1) {
     const auto across = [](auto from, auto end) {
       Dim d;

@@ -69,7 +69,7 @@ void free_dft(const Op &op, int axis, int64_t parts, bool inverse) {
   const Node angle =
       by_number(op, "BroadcastMultiply",
                 op.layer("Divide", {}, {op.cast(turns, DType::f32), op.cast(size, DType::f32)}), 2 * std::numbers::pi);
-  const Node cosines = op.layer("Cos", {}, {angle}), sines = op.layer("Sin", Json::object(), {angle});
+  const Node cosines = op.layer("Cos", {}, {angle}), sines = op.layer("Sin", {}, {angle});
   Perm perm;
   for (int i = 0; i < v.rank() - 1; ++i)
     if (i != axis) perm.push_back(i);

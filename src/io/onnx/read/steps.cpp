@@ -137,7 +137,7 @@ void reverse_sequence(const Op &op) {
     if (i != batch && i != time) perm.push_back(i);
   const Node x = op.as(v, perm), place = counted(op, x, 1), length = each_item(op, 1);
   const Node turned = minus(op, by_number(op, "BroadcastSubtract", length, 1), place);
-  Node from = op.layer("Where", {}, {op.layer("Less", Json::object(), {place, length}), turned, place});
+  Node from = op.layer("Where", {}, {op.layer("Less", {}, {place, length}), turned, place});
   // A place that there is not, as the first one of a length past the steps: an error of the run.
   from = op.layer("Where", {{"x1", INT32_MAX}}, {by_number(op, "Less", length, 0), from});
   op.give(0, rows_at(op, x, from), v.dims, perm);
@@ -162,9 +162,8 @@ void tensor_scatter(const Op &op) {
                 : op.layer("ExpandDims", {{"axis", 1}}, {by_number(op, "BroadcastMultiply", counted(op, cache, 0), 0)});
   Node step = minus(op, place, first);
   if (mode == "circular") step = by_number(op, "Mod", step, static_cast<double>(n));
-  const Node here =
-      op.layer("LogicalAnd", Json::object(),
-               {by_number(op, "GreaterEqual", step, 0), by_number(op, "Less", step, static_cast<double>(m))});
+  const Node here = op.layer(
+      "LogicalAnd", {}, {by_number(op, "GreaterEqual", step, 0), by_number(op, "Less", step, static_cast<double>(m))});
   Node from = op.layer("Where", {}, {here, by_number(op, "BroadcastAdd", step, static_cast<double>(n)), place});
   if (mode == "linear" && op.has(2)) {  // outside of the cache: a place that there is not
     const Node low = by_number(op, "Less", first, 0),

@@ -37,8 +37,8 @@ void likelihood(const Op &op, Node logs) {
   Ints all(static_cast<size_t>(classes)), axes(static_cast<size_t>(rank));
   std::iota(all.begin(), all.end(), 0);
   std::iota(axes.begin(), axes.end(), 0);
-  const Node hot = op.layer("Equal", Json::object(),
-                            {op.layer("ExpandDims", {{"axis", rank}}, {ids}), op.constant_node(tensor_of(all))});
+  const Node hot =
+      op.layer("Equal", {}, {op.layer("ExpandDims", {{"axis", rank}}, {ids}), op.constant_node(tensor_of(all))});
   const Node wanted =
       op.layer("Sum", {{"axis", rank}, {"keepdims", false}}, {op.layer("Where", {{"x2", 0}}, {hot, logs})});
   Node loss = op.layer("Negative", {}, {times(op, wanted, by)});

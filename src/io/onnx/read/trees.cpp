@@ -159,9 +159,9 @@ Node leaves(const Op &op, const Forest &f) {
       goes = goes == graph::no_node ? y : op.layer("LogicalOr", {}, {goes, y});
     }
     if (tracks) {
-      const Node nan = op.layer("LogicalNot", {}, {op.layer("Equal", Json::object(), {v, v})});
+      const Node nan = op.layer("LogicalNot", {}, {op.layer("Equal", {}, {v, v})});
       const Node there = by_number(op, "Greater", take(missing, at), 0.5);
-      goes = op.layer("LogicalOr", {}, {goes, op.layer("LogicalAnd", Json::object(), {nan, there})});
+      goes = op.layer("LogicalOr", {}, {goes, op.layer("LogicalAnd", {}, {nan, there})});
     }
     at = op.layer("Where", {}, {goes, take(yes, at), take(no, at)});
   }

@@ -242,8 +242,8 @@ Tensor gates(const Tensor &t, int64_t units) {
 }
 
 // A node Scan: the states stand before the sequences in `in`, and ports as fields of the body.
-Names scan_node(Writer &w, const std::string &nodes, const std::string &ports, List<Name> in, const Ints &directions,
-                const Ints &out_directions) {
+Names scan_node(Writer &w, const std::string &nodes, const std::string &ports, ArrayRef<Name> in,
+                const Ints &directions, const Ints &out_directions) {
   MessageWriter body;
   body.bytes = nodes;
   body.text(2, "body");

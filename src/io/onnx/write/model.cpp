@@ -185,7 +185,7 @@ MessageWriter attribute(const Said &said) {
 
 }  // namespace
 
-Names Writer::nodes_of(const char *op, List<Name> in, size_t outputs, List<Said> said) {
+Names Writer::nodes_of(const char *op, ArrayRef<Name> in, size_t outputs, ArrayRef<Said> said) {
   const std::string base = step_ && !step_->scope.empty() ? step_->scope + '/' + op : std::string(op);
   MessageWriter m;
   Names out;
@@ -200,16 +200,18 @@ Names Writer::nodes_of(const char *op, List<Name> in, size_t outputs, List<Said>
   return out;
 }
 
-Name Writer::node(const char *op, List<Name> in, List<Said> said) { return nodes_of(op, in, 1, said)[0]; }
+Name Writer::node(const char *op, ArrayRef<Name> in, ArrayRef<Said> said) { return nodes_of(op, in, 1, said)[0]; }
 
-Name Writer::ints(List<int64_t> list, bool scalar) { return tensor(tensor_of(Ints(list.begin(), list.end()), scalar)); }
+Name Writer::ints(ArrayRef<int64_t> list, bool scalar) {
+  return tensor(tensor_of(Ints(list.begin(), list.end()), scalar));
+}
 Name Writer::real(double v) {
   Tensor t = make_tensor(DType::f32, {});
   *t.as<float>() = static_cast<float>(v);
   return tensor(t);
 }
 Name Writer::tensor(const Tensor &t, std::string_view name) { return whole_.constant(t, name); }
-Name Writer::transposed(Name x, List<int64_t> perm) {
+Name Writer::transposed(Name x, ArrayRef<int64_t> perm) {
   return node("Transpose", {x}, {{"perm", Ints(perm.begin(), perm.end())}});
 }
 Name Writer::cast(Name x, DType to) { return node("Cast", {x}, {{"to", type_of(to)}}); }

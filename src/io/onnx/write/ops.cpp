@@ -152,7 +152,7 @@ Name mod(Writer &w, const Names &in) {
 Name shifted(Writer &w, const Names &in, bool left) {
   const DType type = w.dtype(0);
   if (type == DType::u8) return w.node("BitShift", in, {{"direction", left ? "LEFT" : "RIGHT"}});
-  const auto list = [&](List<int64_t> values, bool scalar) {
+  const auto list = [&](ArrayRef<int64_t> values, bool scalar) {
     Tensor t = make_tensor(type, scalar ? Shape{} : Shape{static_cast<int64_t>(values.size())});
     for (size_t i = 0; i < values.size(); ++i)
       if (type == DType::i64)

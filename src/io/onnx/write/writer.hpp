@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/array_ref.hpp"
 #include "io/onnx/protobuf.hpp"
 #include "ops/op.hpp"
 
@@ -25,23 +26,6 @@ class Name {
 };
 using Names = std::vector<Name>;
 using Ints = std::vector<int64_t>;
-
-// A parameter: elements of the caller's, in braces or in a vector.
-template <class T>
-class List {
- public:
-  List(const T *first, size_t size) : first_(first), size_(size) {}
-  List(std::initializer_list<T> list) : List(list.begin(), list.size()) {}
-  List(const std::vector<T> &list) : List(list.data(), list.size()) {}
-  const T *begin() const { return first_; }
-  const T *end() const { return first_ + size_; }
-  size_t size() const { return size_; }
-  const T &operator[](size_t i) const { return first_[i]; }
-
- private:
-  const T *first_;
-  size_t size_;
-};
 
 // An attribute of a node; text, lists and graphs are the caller's.
 struct Said {
@@ -129,13 +113,13 @@ class Writer {
   [[noreturn]] void refuse(std::string_view what) const;
 
   // Adds a node; its only output.
-  Name node(const char *op, List<Name> in, List<Said> said = {});
-  Names nodes_of(const char *op, List<Name> in, size_t outputs, List<Said> said = {});
+  Name node(const char *op, ArrayRef<Name> in, ArrayRef<Said> said = {});
+  Names nodes_of(const char *op, ArrayRef<Name> in, size_t outputs, ArrayRef<Said> said = {});
   // Inputs that are constants.
-  Name ints(List<int64_t> list, bool scalar = false);
+  Name ints(ArrayRef<int64_t> list, bool scalar = false);
   Name real(double v);
   Name tensor(const Tensor &t, std::string_view name = "constant");
-  Name transposed(Name x, List<int64_t> perm);
+  Name transposed(Name x, ArrayRef<int64_t> perm);
   Name cast(Name x, DType to);
   // The dims of x as a value, with those of [from, to) alone.
   Name dims(Name x, int64_t from, int64_t to);

@@ -51,6 +51,7 @@ struct Entry {
 
   std::string keras() const;                     // the whole of it
   std::vector<std::string> other_words() const;  // its aliases
+  bool has_alias(std::string_view word) const;   // "" is none
 
   // From Keras's config; refuses unknown keys, wrong types and ranges, naming the key.
   std::shared_ptr<const Kind> make(const Json &config) const;

@@ -251,6 +251,9 @@ Json to_json(const Kind *k) {
 
 std::string Entry::keras() const { return text(keras_path, keras_path.view().ends_with('.') ? name : Words()); }
 
+bool Entry::has_alias(std::string_view word) const {
+  return !word.empty() && std::find(aliases.begin(), aliases.end(), word) != aliases.end();
+}
 std::vector<std::string> Entry::other_words() const {
   std::vector<std::string> list;
   for (const Words &alias : aliases)

@@ -50,7 +50,7 @@ const KerasOperation *keras_operation(std::string_view name) {
   for (const KerasOperation &o : operations())
     if (o.name == name) return &o;
   for (const KerasOperation &o : operations())
-    if (o.kind->aliases[0] == name || o.kind->aliases[1] == name) return &o;
+    if (o.kind->has_alias(name)) return &o;
   return nullptr;
 }
 

@@ -34,8 +34,8 @@ bool is_any(std::string_view s, std::initializer_list<std::string_view> list) {
 std::string module_of(const std::string &class_name) {
   if (kinds::signature("layer", class_name)) return std::string(kinds::keras_module("layer"));
   for (const kinds::Entry *e : kinds::entries("layer"))
-    if (const std::string keras = e->keras(); e->name == class_name && keras.starts_with("keras."))
-      return keras.substr(0, keras.rfind('.'));
+    if (e->name == class_name && e->keras_path.view().starts_with("keras."))
+      return std::string(e->keras_path.view().substr(0, e->keras_path.view().rfind('.')));
   return "";
 }
 

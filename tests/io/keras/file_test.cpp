@@ -91,6 +91,8 @@ TEST(KerasFiles, CodeIsRefusedByTheLayersName) {
                         second(j)["config"].erase("name");  // as a class without a get_config() is written
                       }),
                  Code::unknown_kind, "MyConv");
+  expect_refusal(with("sequential.keras", [&](Json &j) { second(j)["class_name"] = ""; }), Code::unknown_kind,
+                 "unknown layer \"\"");
   expect_refusal(with("sequential.keras", [&](Json &j) { second(j)["registered_name"] = "mine>Conv2D"; }),
                  Code::unsupported, "layer \"conv2d\" is of the custom class");
   expect_refusal(with("sequential.keras", [&](Json &j) { second(j)["module"] = "my.package"; }), Code::unsupported,

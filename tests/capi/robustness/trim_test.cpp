@@ -31,7 +31,7 @@ TEST(Context, TrimGivesMemoryBackToTheSystem) {
   Own<dl4_session> s;
   ok(dl4_session_create(m, nullptr, s.out()));
   const int64_t before = resident();
-  for (int64_t length = 2; length < 200; ++length) {
+  for (int64_t length = 2; length < 400; ++length) {
     auto sequence = tensor({1, length, 64});
     Own<dl4_tensor> out;
     dl4_tensor *in = sequence;

@@ -2,7 +2,6 @@
 #include "outside.hpp"
 
 #include <filesystem>
-#include <fstream>
 
 #include "base/os/file.hpp"
 #include "io/file.hpp"
@@ -59,10 +58,7 @@ void Files::remove(const std::string &path) {
 void Files::write(const std::string &path, const std::string &text, bool append) {
   if (!writes_) return;
   make_folder(path);
-  std::ofstream file(os::path(path), std::ios::binary | (append ? std::ios::app : std::ios::trunc));
-  file << text;
-  file.close();
-  if (!file) fail(Code::io, "cannot write \"", path, '"');
+  os::append_file(path, text, append);
 }
 
 bool Files::has_text(const std::string &path) const {

@@ -3,6 +3,12 @@
 
 #define SPDLOG_NO_TLS            // a library with memory of each thread's own can't always be opened later
 #define SPDLOG_PREVENT_CHILD_FD  // a program that the host starts does not hold the file
+// A line has its time, a level and a text: no floating-point numbers, and no numbers as a country writes them.
+#define FMT_USE_FLOAT 0
+#define FMT_USE_DOUBLE 0
+#define FMT_USE_LONG_DOUBLE 0
+#define FMT_USE_INT128 0
+#define FMT_STATIC_THOUSANDS_SEPARATOR ','
 #include <spdlog/logger.h>
 #include <spdlog/sinks/base_sink.h>
 #include <spdlog/sinks/rotating_file_sink.h>

@@ -1,6 +1,5 @@
 // From a Program to a Plan: shapes, passes, memory, kernels.
 #include <algorithm>
-#include <sstream>
 
 #include "backend/cpu/dispatch/libraries.hpp"
 #include "backend/cpu/kernels/single_threaded.hpp"
@@ -69,8 +68,11 @@ void tell(const Log &log, const Plan &plan, const Stopwatch &watch) {
   if (!log.takes(Log::debug)) return;
   for (const PlanStep &s : plan.steps) {
     log.write(Log::debug, "  ", s.scope.empty() ? "" : s.scope + ": ", step_line(s));
-    std::istringstream inner(inner_plan(*s.kernel));
-    for (std::string line; std::getline(inner, line);) log.write(Log::debug, "  ", line);
+    const std::string inner = inner_plan(*s.kernel);
+    for (size_t at = 0, end; at < inner.size(); at = end + 1) {
+      end = std::min(inner.find('\n', at), inner.size());
+      log.write(Log::debug, "  ", inner.substr(at, end - at));
+    }
   }
 }
 

@@ -71,6 +71,15 @@ int create(const std::string &folder, mode_t mode, std::string &name) {
   return -1;
 }
 
+void write_all(int fd, std::string_view rest, const std::string &path) {
+  while (!rest.empty()) {
+    const ssize_t n = write(fd, rest.data(), rest.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) refuse("write", path, errno);
+    rest.remove_prefix(static_cast<size_t>(n));
+  }
+}
+
 // After a rename in `folder`, -1 if it could not be opened to read, of `file`: is it on the disk?
 bool sync_rename(int folder, int file) {
   if (folder >= 0 && fsync(folder) == 0) return true;
@@ -152,17 +161,18 @@ void write_file(const std::string &path, std::span<const std::string_view> parts
         errno != EPERM)
       refuse("write", path, errno);
   }
-  for (std::string_view rest : parts)
-    while (!rest.empty()) {
-      const ssize_t n = write(fd, rest.data(), rest.size());
-      if (n < 0 && errno == EINTR) continue;
-      if (n < 0) refuse("write", path, errno);
-      rest.remove_prefix(static_cast<size_t>(n));
-    }
+  for (std::string_view part : parts) write_all(fd, part, path);
   if (fsync(fd) != 0) refuse("write", path, errno);
   if (rename(temporary.c_str(), target.c_str()) != 0) refuse("write", path, errno);
   remove.active = false;
   if (!sync_rename(directory, fd)) refuse("sync the folder of the new file, which is in place,", path, errno);
+}
+
+void append_file(const std::string &path, std::string_view text, bool keep) {
+  const Descriptor fd(
+      open(os::path(path).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_APPEND | (keep ? 0 : O_TRUNC), 0666));
+  if (fd < 0) refuse("write", path, errno);
+  write_all(fd, text, path);
 }
 
 }  // namespace dl4::os

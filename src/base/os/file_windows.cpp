@@ -77,6 +77,15 @@ std::filesystem::path resolved(const std::filesystem::path &p) {
   return error ? p : real;
 }
 
+void write_all(HANDLE file, std::string_view rest, const std::string &path) {
+  while (!rest.empty()) {
+    DWORD n = 0;
+    if (!WriteFile(file, rest.data(), static_cast<DWORD>(std::min<size_t>(rest.size(), 1u << 30)), &n, nullptr))
+      refuse("write", path, GetLastError());
+    rest.remove_prefix(n);
+  }
+}
+
 }  // namespace
 
 std::filesystem::path path(const std::string &utf8) {
@@ -170,13 +179,7 @@ void write_file(const std::string &path, std::span<const std::string_view> parts
       DeleteFileW(name.c_str());
     }
   } remove{temporary, file};
-  for (std::string_view rest : parts)
-    while (!rest.empty()) {
-      DWORD n = 0;
-      if (!WriteFile(file, rest.data(), static_cast<DWORD>(std::min<size_t>(rest.size(), 1u << 30)), &n, nullptr))
-        refuse("write", path, GetLastError());
-      rest.remove_prefix(n);
-    }
+  for (std::string_view part : parts) write_all(file, part, path);
   if (!FlushFileBuffers(file)) refuse("write", path, GetLastError());
   file.close();
   // ReplaceFile keeps the access rights and attributes of the old file, which it moves away. Without a name for that it
@@ -189,6 +192,13 @@ void write_file(const std::string &path, std::span<const std::string_view> parts
   if (!replaced && !MoveFileExW(temporary.c_str(), target.c_str(), MOVEFILE_REPLACE_EXISTING | MOVEFILE_WRITE_THROUGH))
     refuse("write", path, GetLastError());
   remove.active = false;
+}
+
+void append_file(const std::string &path, std::string_view text, bool keep) {
+  const Handle file(CreateFileW(os::path(path).c_str(), FILE_APPEND_DATA, share_all, nullptr,
+                                keep ? OPEN_ALWAYS : CREATE_ALWAYS, FILE_ATTRIBUTE_NORMAL, nullptr));
+  if (!file.ok()) refuse("write", path, GetLastError());
+  write_all(file, text, path);
 }
 
 }  // namespace dl4::os

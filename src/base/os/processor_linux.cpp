@@ -1,11 +1,11 @@
+#include <fcntl.h>
 #include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
-#include <fstream>
-#include <sstream>
 
 #include "base/os/processor.hpp"
 #if defined(__aarch64__)
@@ -28,40 +28,53 @@ int64_t by_affinity() {
   return online > 0 ? online : 1;
 }
 
-// Processors that a quota of `quota` in every `period` is worth, rounded up; a large number when there is no quota.
-int64_t worth(const std::string &quota, const std::string &period) {
-  int64_t q = 0, p = 0;
-  std::istringstream(quota) >> q;
-  std::istringstream(period) >> p;
-  return q > 0 && p > 0 ? (q + p - 1) / p : INT32_MAX;
+// What the kernel says there; nothing where it can't be read.
+std::string content(const std::string &path) {
+  std::string all;
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return all;
+  char part[4096];
+  for (ssize_t n; (n = read(fd, part, sizeof part)) > 0;) all.append(part, static_cast<size_t>(n));
+  close(fd);
+  return all;
 }
 
-std::string word(std::ifstream f) {
-  std::string w;
-  f >> w;
-  return w;
+// Takes what stands before the next `mark`, which it drops.
+std::string_view take(std::string_view &text, char mark) {
+  const std::string_view first = text.substr(0, text.find(mark));
+  text.remove_prefix(std::min(text.size(), first.size() + 1));
+  return first;
+}
+
+// Processors that a quota of `quota` in every `period` is worth, rounded up; a large number when there is no quota.
+int64_t worth(std::string_view quota, std::string_view period) {
+  int64_t q = 0, p = 0;
+  std::from_chars(quota.data(), quota.data() + quota.size(), q);
+  std::from_chars(period.data(), period.data() + period.size(), p);
+  return q > 0 && p > 0 ? (q - 1) / p + 1 : INT32_MAX;
 }
 
 // The smallest quota of the process's control group and those above it, in both versions of control groups.
 int64_t by_quota() {
   int64_t least = INT32_MAX;
-  std::ifstream groups("/proc/self/cgroup");
-  for (std::string line; std::getline(groups, line);) {
-    size_t first = line.find(':'), second = line.find(':', first + 1);
-    if (first == std::string::npos || second == std::string::npos) continue;
-    std::string controllers = line.substr(first + 1, second - first - 1), path = line.substr(second + 1);
-    bool cpu = ("," + controllers + ",").find(",cpu,") != std::string::npos;
-    if (!cpu && !controllers.empty()) continue;
+  const std::string groups = content("/proc/self/cgroup");
+  for (std::string_view rest = groups; !rest.empty();) {
+    std::string_view group = take(rest, '\n');  // number:controllers:path
+    take(group, ':');
+    const std::string controllers(take(group, ':'));
+    std::string path(group);
+    const bool cpu = ("," + controllers + ",").find(",cpu,") != std::string::npos;
+    if (path.empty() || (!cpu && !controllers.empty())) continue;
     std::string root = cpu ? "/sys/fs/cgroup/cpu" : "/sys/fs/cgroup";
     while (true) {
       if (path == "/") path.clear();
       if (cpu) {
-        least = std::min(least, worth(word(std::ifstream(root + path + "/cpu.cfs_quota_us")),
-                                      word(std::ifstream(root + path + "/cpu.cfs_period_us"))));
+        least = std::min(
+            least, worth(content(root + path + "/cpu.cfs_quota_us"), content(root + path + "/cpu.cfs_period_us")));
       } else {
-        std::ifstream max(root + path + "/cpu.max");
-        std::string quota, period;
-        max >> quota >> period;
+        const std::string max = content(root + path + "/cpu.max");
+        std::string_view period = max;
+        const std::string_view quota = take(period, ' ');
         least = std::min(least, worth(quota, period));
       }
       size_t slash = path.rfind('/');
@@ -75,12 +88,13 @@ int64_t by_quota() {
 }  // namespace
 
 std::string processor_name() {
-  std::ifstream info("/proc/cpuinfo");
-  for (std::string line; std::getline(info, line);) {
-    for (const char *key : {"model name", "Model", "Hardware", "CPU part", "isa"}) {
-      if (line.rfind(key, 0) != 0) continue;
-      size_t colon = line.find(':');
-      if (colon != std::string::npos && colon + 2 < line.size()) return line.substr(colon + 2);
+  const std::string info = content("/proc/cpuinfo");
+  for (std::string_view rest = info; !rest.empty();) {
+    const std::string_view line = take(rest, '\n');
+    for (std::string_view key : {"model name", "Model", "Hardware", "CPU part", "isa"}) {
+      if (!line.starts_with(key)) continue;
+      const size_t colon = line.find(':');
+      if (colon != std::string_view::npos && colon + 2 < line.size()) return std::string(line.substr(colon + 2));
     }
   }
   return "";

@@ -73,7 +73,8 @@ class Kernel {
 
 // A kernel from a function (int64_t slice, const Run &).
 template <class F>
-std::unique_ptr<Kernel> make_kernel(std::string name, int64_t slices, F f, int64_t scratch = 0, int64_t phases = 1) {
+[[gnu::cold]] std::unique_ptr<Kernel> make_kernel(std::string name, int64_t slices, F f, int64_t scratch = 0,
+                                                  int64_t phases = 1) {
   struct Function final : Kernel {
     Function(std::string n, int64_t s, int64_t bytes, int64_t p, F g)
         : Kernel(std::move(n), s, bytes, p), f(std::move(g)) {}

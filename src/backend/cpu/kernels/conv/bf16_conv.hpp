@@ -9,6 +9,6 @@ namespace dl4::kernels {
 
 // Arguments and bits of blocked_conv() with `bfloat16`. nullptr for groups, volumes, windows with gaps along rows,
 // negative pads, and where a row of a window has an odd count of numbers.
-std::unique_ptr<Kernel> bf16_conv(const Conv &conv, int64_t slices, const Constant *weights = nullptr);
+[[gnu::cold]] std::unique_ptr<Kernel> bf16_conv(const Conv &conv, int64_t slices, const Constant *weights = nullptr);
 
 }  // namespace dl4::kernels

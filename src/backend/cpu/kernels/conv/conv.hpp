@@ -53,50 +53,53 @@ inline bool is_for_winograd(const Conv &c) {
 
 // Arguments: src, weights, bias [oc] (only if `bias`), dst. weights: when constant, packed once; nullptr when an
 // argument.
-std::unique_ptr<Kernel> dnnl_conv(const Conv &conv, int64_t slices, const Constant *weights = nullptr);
+[[gnu::cold]] std::unique_ptr<Kernel> dnnl_conv(const Conv &conv, int64_t slices, const Constant *weights = nullptr);
 // For images, and no more output channels than a vector has lanes, without groups; weights are taken as they are.
-std::unique_ptr<Kernel> direct_conv(const Conv &conv, int64_t slices);
+[[gnu::cold]] std::unique_ptr<Kernel> direct_conv(const Conv &conv, int64_t slices);
 // For images whose channels are each convolved by themselves, once, in windows 3, 5 or 7 wide with strides of at most
 // 2 along rows and no dilation there; weights are taken as they are.
-std::unique_ptr<Kernel> depthwise_conv(const Conv &conv, int64_t slices);
+[[gnu::cold]] std::unique_ptr<Kernel> depthwise_conv(const Conv &conv, int64_t slices);
 // For images and weights 3x3 without strides, dilation and groups.
-std::unique_ptr<Kernel> winograd_conv(const Conv &conv, int64_t slices, const Constant *weights = nullptr);
+[[gnu::cold]] std::unique_ptr<Kernel> winograd_conv(const Conv &conv, int64_t slices,
+                                                    const Constant *weights = nullptr);
 // For images, without groups and dilation along rows, with constant weights: a product of panels of them and the pixels
 // as they lie.
-std::unique_ptr<Kernel> packed_conv(const Conv &conv, int64_t slices, const Constant *weights);
+[[gnu::cold]] std::unique_ptr<Kernel> packed_conv(const Conv &conv, int64_t slices, const Constant *weights);
 // For each channel by itself, of any geometry; the gradients below.
-std::unique_ptr<Kernel> channels_conv(const Conv &conv, int64_t slices);
+[[gnu::cold]] std::unique_ptr<Kernel> channels_conv(const Conv &conv, int64_t slices);
 // For any geometry. tiles, here and below: how many products of parts make it (gemm/amx_gemm.hpp); then nullptr for
 // constant weights that do not fit.
-std::unique_ptr<Kernel> blocked_conv(const Conv &conv, int64_t slices, const Constant *weights = nullptr,
-                                     int tiles = 0);
+[[gnu::cold]] std::unique_ptr<Kernel> blocked_conv(const Conv &conv, int64_t slices, const Constant *weights = nullptr,
+                                                   int tiles = 0);
 // For images whose windows' rows are whole quads of numbers, without groups and dilation along rows, with constant
 // weights kept in int8. The source becomes integers by image: round(x * 127 / max |x|), as NarrowWeights says of a row.
 bool is_for_narrow(const Conv &c);
-std::unique_ptr<Kernel> narrow_conv(const Conv &conv, int64_t slices, const Constant &weights);
-std::unique_ptr<Kernel> reference_conv(const Conv &conv, int64_t slices);
+[[gnu::cold]] std::unique_ptr<Kernel> narrow_conv(const Conv &conv, int64_t slices, const Constant &weights);
+[[gnu::cold]] std::unique_ptr<Kernel> reference_conv(const Conv &conv, int64_t slices);
 
 // The gradient by the source (also the transposed convolution). Arguments: diff_dst, weights, diff_src. bias and
 // epilogue unused.
-std::unique_ptr<Kernel> dnnl_conv_data(const Conv &conv, int64_t slices, const Constant *weights = nullptr);
-std::unique_ptr<Kernel> winograd_conv_data(const Conv &conv, int64_t slices, const Constant *weights = nullptr);
+[[gnu::cold]] std::unique_ptr<Kernel> dnnl_conv_data(const Conv &conv, int64_t slices,
+                                                     const Constant *weights = nullptr);
+[[gnu::cold]] std::unique_ptr<Kernel> winograd_conv_data(const Conv &conv, int64_t slices,
+                                                         const Constant *weights = nullptr);
 // The convolution by turned weights that this is, where there are no strides; and the kernel that does it where direct
 // or depthwise ones apply to that.
 std::optional<Conv> turned(const Conv &conv);
-std::unique_ptr<Kernel> turned_conv_data(const Conv &conv, int64_t slices);
-std::unique_ptr<Kernel> channels_conv_data(const Conv &conv, int64_t slices);
-std::unique_ptr<Kernel> blocked_conv_data(const Conv &conv, int64_t slices, const Constant *weights = nullptr,
-                                          int tiles = 0);
-std::unique_ptr<Kernel> reference_conv_data(const Conv &conv, int64_t slices);
+[[gnu::cold]] std::unique_ptr<Kernel> turned_conv_data(const Conv &conv, int64_t slices);
+[[gnu::cold]] std::unique_ptr<Kernel> channels_conv_data(const Conv &conv, int64_t slices);
+[[gnu::cold]] std::unique_ptr<Kernel> blocked_conv_data(const Conv &conv, int64_t slices,
+                                                        const Constant *weights = nullptr, int tiles = 0);
+[[gnu::cold]] std::unique_ptr<Kernel> reference_conv_data(const Conv &conv, int64_t slices);
 
 // The gradient by the weights. Arguments: src, diff_dst, diff_weights, diff_bias (only if `bias`; both may not be
 // null). Partial sums of oneDNN's slices are added in slice order by the slice that finishes last; ours are of no
 // parts.
-std::unique_ptr<Kernel> dnnl_conv_weights(const Conv &conv, int64_t slices);
+[[gnu::cold]] std::unique_ptr<Kernel> dnnl_conv_weights(const Conv &conv, int64_t slices);
 // For images, without groups and dilation along rows.
-std::unique_ptr<Kernel> direct_conv_weights(const Conv &conv, int64_t slices);
-std::unique_ptr<Kernel> channels_conv_weights(const Conv &conv, int64_t slices);
-std::unique_ptr<Kernel> blocked_conv_weights(const Conv &conv, int64_t slices, int tiles = 0);
-std::unique_ptr<Kernel> reference_conv_weights(const Conv &conv, int64_t slices);
+[[gnu::cold]] std::unique_ptr<Kernel> direct_conv_weights(const Conv &conv, int64_t slices);
+[[gnu::cold]] std::unique_ptr<Kernel> channels_conv_weights(const Conv &conv, int64_t slices);
+[[gnu::cold]] std::unique_ptr<Kernel> blocked_conv_weights(const Conv &conv, int64_t slices, int tiles = 0);
+[[gnu::cold]] std::unique_ptr<Kernel> reference_conv_weights(const Conv &conv, int64_t slices);
 
 }  // namespace dl4::kernels

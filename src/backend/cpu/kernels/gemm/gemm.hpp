@@ -42,11 +42,12 @@ inline void add_bias(const float *bias, float *c, int64_t m, int64_t n, int64_t 
 
 // For k > 0. b: of a rounded product, or one by tiles, the right-hand side when it is constant. tiles: how many
 // products of parts make it (amx_gemm.hpp); then nullptr for a constant that does not fit.
-std::unique_ptr<Kernel> blocked_gemm(const Gemm &g, int64_t slices, const Constant *b = nullptr, int tiles = 0);
+[[gnu::cold]] std::unique_ptr<Kernel> blocked_gemm(const Gemm &g, int64_t slices, const Constant *b = nullptr,
+                                                   int tiles = 0);
 
-std::unique_ptr<Kernel> openblas_gemm(const Gemm &g, int64_t slices);
+[[gnu::cold]] std::unique_ptr<Kernel> openblas_gemm(const Gemm &g, int64_t slices);
 
 // b: the right-hand side when it is constant (then stride_b must be 0), packed once; nullptr when it is an argument.
-std::unique_ptr<Kernel> dnnl_gemm(const Gemm &g, int64_t slices, const Constant *b = nullptr);
+[[gnu::cold]] std::unique_ptr<Kernel> dnnl_gemm(const Gemm &g, int64_t slices, const Constant *b = nullptr);
 
 }  // namespace dl4::kernels

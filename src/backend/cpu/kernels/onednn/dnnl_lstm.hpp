@@ -18,7 +18,7 @@ struct LstmShape {
 // Arguments: x, w, r, bias, h0, c0 -> y, hT, cT. bias, h0 and c0 may be null (zeros), each output may be null.
 // Slices are sequences of the batch. w and r: both constant, or both nullptr. Returns nullptr where it does not apply
 // (any zero size).
-std::unique_ptr<Kernel> dnnl_lstm(const LstmShape &s, int64_t slices, const Constant *w = nullptr,
-                                  const Constant *r = nullptr);
+[[gnu::cold]] std::unique_ptr<Kernel> dnnl_lstm(const LstmShape &s, int64_t slices, const Constant *w = nullptr,
+                                                const Constant *r = nullptr);
 
 }  // namespace dl4::kernels

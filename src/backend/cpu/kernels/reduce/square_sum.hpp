@@ -8,6 +8,6 @@
 namespace dl4::kernels {
 
 // Source: n floats; destination: one. The slices begin at multiples of `block`; at least one is needed.
-std::unique_ptr<Kernel> square_sum(int64_t n, int64_t slices, int64_t block);
+[[gnu::cold]] std::unique_ptr<Kernel> square_sum(int64_t n, int64_t slices, int64_t block);
 
 }  // namespace dl4::kernels

@@ -96,8 +96,8 @@ std::shared_ptr<const PackedFloats> row_weights(const PackedFloats &panels, int6
 
 // floats: of the scratch. keeps: what the codes point to.
 // apart: by argument, the bytes from an item of the batch to the next one.
-std::unique_ptr<Kernel> joined_rows(int64_t rows, std::vector<RowCode> codes, int64_t floats,
-                                    std::vector<std::shared_ptr<const PackedFloats>> keeps, int64_t items = 1,
-                                    std::vector<int64_t> apart = {});
+[[gnu::cold]] std::unique_ptr<Kernel> joined_rows(int64_t rows, std::vector<RowCode> codes, int64_t floats,
+                                                  std::vector<std::shared_ptr<const PackedFloats>> keeps,
+                                                  int64_t items = 1, std::vector<int64_t> apart = {});
 
 }  // namespace dl4::kernels

@@ -30,12 +30,15 @@ int64_t by_affinity() {
 
 // What the kernel says there; nothing where it can't be read.
 std::string content(const std::string &path) {
+  struct Descriptor {
+    const int fd;
+    ~Descriptor() {
+      if (fd >= 0) close(fd);
+    }
+  } file{open(path.c_str(), O_RDONLY | O_CLOEXEC)};
   std::string all;
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return all;
   char part[4096];
-  for (ssize_t n; (n = read(fd, part, sizeof part)) > 0;) all.append(part, static_cast<size_t>(n));
-  close(fd);
+  for (ssize_t n; (n = read(file.fd, part, sizeof part)) > 0;) all.append(part, static_cast<size_t>(n));
   return all;
 }
 

@@ -4,6 +4,7 @@
 #include "backend/cpu/dispatch/libraries.hpp"
 #include "backend/cpu/kernels/single_threaded.hpp"
 #include "base/float_mode.hpp"
+#include "base/take.hpp"
 #include "ops/range.hpp"
 #include "plan/join_rows.hpp"
 #include "plan/loop.hpp"
@@ -69,10 +70,7 @@ void tell(const Log &log, const Plan &plan, const Stopwatch &watch) {
   for (const PlanStep &s : plan.steps) {
     log.write(Log::debug, "  ", s.scope.empty() ? "" : s.scope + ": ", step_line(s));
     const std::string inner = inner_plan(*s.kernel);
-    for (size_t at = 0, end; at < inner.size(); at = end + 1) {
-      end = std::min(inner.find('\n', at), inner.size());
-      log.write(Log::debug, "  ", inner.substr(at, end - at));
-    }
+    for (std::string_view rest = inner; !rest.empty();) log.write(Log::debug, "  ", take(rest, '\n'));
   }
 }
 

@@ -37,7 +37,8 @@ class File {
 // file and no other, unless it says that the new one is in place: then it is not known to be on the disk.
 void write_file(const std::string &path, std::span<const std::string_view> parts);
 
-// Puts the text at the end of a file, which is made if there is none and emptied first unless `keep`. Refuses with IO.
+// Appends the text to a file, which is created if it does not exist. Without `keep` the file is emptied first. Refuses
+// with IO.
 void append_file(const std::string &path, std::string_view text, bool keep);
 
 }  // namespace dl4::os

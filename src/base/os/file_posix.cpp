@@ -12,6 +12,7 @@
 #include <memory>
 
 #include "base/error.hpp"
+#include "base/os/descriptor_posix.hpp"
 
 namespace dl4::os {
 namespace {
@@ -21,20 +22,6 @@ namespace {
               text("cannot ", what, " \"", path, "\": ", std::generic_category().message(error)))
       .with("path", path);
 }
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) close(fd_);
-  }
-  Descriptor(const Descriptor &) = delete;
-  Descriptor &operator=(const Descriptor &) = delete;
-  operator int() const { return fd_; }
-
- private:
-  const int fd_;
-};
 
 std::string folder_of(const std::string &path) {
   size_t slash = path.rfind('/');

@@ -7,7 +7,9 @@
 #include <charconv>
 #include <cstring>
 
+#include "base/os/descriptor_posix.hpp"
 #include "base/os/processor.hpp"
+#include "base/take.hpp"
 #if defined(__aarch64__)
 #include <sys/auxv.h>
 #endif
@@ -28,25 +30,13 @@ int64_t by_affinity() {
   return online > 0 ? online : 1;
 }
 
-// What the kernel says there; nothing where it can't be read.
+// What a file of the kernel's says; nothing if it can't be read.
 std::string content(const std::string &path) {
-  struct Descriptor {
-    const int fd;
-    ~Descriptor() {
-      if (fd >= 0) close(fd);
-    }
-  } file{open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  const Descriptor fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   std::string all;
   char part[4096];
-  for (ssize_t n; (n = read(file.fd, part, sizeof part)) > 0;) all.append(part, static_cast<size_t>(n));
+  for (ssize_t n; (n = read(fd, part, sizeof part)) > 0;) all.append(part, static_cast<size_t>(n));
   return all;
-}
-
-// Takes what stands before the next `mark`, which it drops.
-std::string_view take(std::string_view &text, char mark) {
-  const std::string_view first = text.substr(0, text.find(mark));
-  text.remove_prefix(std::min(text.size(), first.size() + 1));
-  return first;
 }
 
 // Processors that a quota of `quota` in every `period` is worth, rounded up; a large number when there is no quota.

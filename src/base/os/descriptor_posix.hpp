@@ -1,0 +1,22 @@
+// A file descriptor that is closed at the end; below 0 it is none.
+#pragma once
+
+#include <unistd.h>
+
+namespace dl4::os {
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() {
+    if (fd_ >= 0) close(fd_);
+  }
+  Descriptor(const Descriptor &) = delete;
+  Descriptor &operator=(const Descriptor &) = delete;
+  operator int() const { return fd_; }
+
+ private:
+  const int fd_;
+};
+
+}  // namespace dl4::os

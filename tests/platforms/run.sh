@@ -176,18 +176,18 @@ compile() { # TARGET...
 
 # ---- Packages --------------------------------------------------------------------------------------------------------
 
-# An object in place of what the C++ library does last in a process: it would print, with 50 kB that decode names.
-silent_end() { # CC
+# An object that replaces the C++ library's terminate handler, which prints, and with it 50 kB of a demangler.
+silent_terminate() { # CC
   echo 'void abort(void); void _ZN9__gnu_cxx27__verbose_terminate_handlerEv(void) { abort(); }' |
-    "$1" -x c -O2 -fPIC -fvisibility=hidden -c - -o "$work/silent_end.o"
-  echo "$work/silent_end.o"
+    "$1" -x c -O2 -fPIC -fvisibility=hidden -c - -o "$work/silent_terminate.o"
+  echo "$work/silent_terminate.o"
 }
 
 # Linker flags of a shared library that needs glibc alone, and of that 2.28: with the C++ library inside and what glibc
 # 2.28 lacks. Before 2.34 threads and dlopen() are libraries apart.
 older_glibc() { # CC
   "$1" -O2 -fPIC -fno-builtin -fvisibility=hidden -c capi/bindings/python/older_glibc.c -o "$work/older_glibc.o"
-  echo "-static-libstdc++ -static-libgcc $(silent_end "$1") $work/older_glibc.o" \
+  echo "-static-libstdc++ -static-libgcc $(silent_terminate "$1") $work/older_glibc.o" \
     "-Wl,--no-as-needed -l:libpthread.so.0 -l:libdl.so.2 -Wl,-z,nopack-relative-relocs"
 }
 

@@ -7,7 +7,7 @@ without_suffix .exe "$(command -v wine64 || echo /usr/lib/wine/wine64)"
 headers
 toolchain Windows x86_64 x86_64-w64-mingw32-gcc-posix x86_64-w64-mingw32-g++-posix x86_64-w64-mingw32-ar
 configure -DCMAKE_EXE_LINKER_FLAGS=-static \
-  "-DCMAKE_SHARED_LINKER_FLAGS=-static $(silent_end x86_64-w64-mingw32-gcc-posix)"
+  "-DCMAKE_SHARED_LINKER_FLAGS=-static $(silent_terminate x86_64-w64-mingw32-gcc-posix)"
 rooms=(base graph io kernels ops plan train)
 compile dl4 dl4_static dl4_tool article xor golden_tests "${rooms[@]/%/_tests}"
 

@@ -71,8 +71,8 @@ class Kernel {
   std::shared_ptr<const RowStep> rows;
 };
 
-// A kernel from a function (int64_t slice, const Run &). Functions that make kernels run once a plan: as `cold` ones they
-// are compiled small.
+// A kernel from a function (int64_t slice, const Run &). Functions that make kernels run once a plan: being `cold`,
+// they are compiled small.
 template <class F>
 [[gnu::cold]] std::unique_ptr<Kernel> make_kernel(std::string name, int64_t slices, F f, int64_t scratch = 0,
                                                   int64_t phases = 1) {

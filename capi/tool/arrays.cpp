@@ -119,7 +119,7 @@ Tensor read_input(const std::string &path, const Slot &slot, double scale) {
     if (!flat && slot.dims.size() != 4)
       throw Refusal(refused, "\"" + path + "\": input \"" + slot.name + "\" takes " + shape(slot.dims) +
                                  ", which is no picture [B, H, W, C]");
-    const Tensor t = read_png(path, flat || slot.dims[3] < 0 ? 1 : slot.dims[3]);
+    const Tensor t = read_png(path, flat ? 1 : slot.dims[3]);
     const Dims dims = t.dims();
     return converted(flat ? reshaped(t, {1, dims[1], dims[2]}) : t, slot.dtype, scale, path);
   }
@@ -129,6 +129,36 @@ Tensor read_input(const std::string &path, const Slot &slot, double scale) {
   if (dims.size() + 1 != slot.dims.size()) return t;
   dims.insert(dims.begin(), 1);
   return reshaped(t, dims);
+}
+
+Place place_of(const std::vector<Slot> &slots, const std::string &told, size_t otherwise, const std::string &what) {
+  const size_t equals = told.find('=');
+  if (equals == told.npos) return {otherwise, told};
+  const std::string name = told.substr(0, equals);
+  std::string names;
+  for (size_t i = 0; i < slots.size(); ++i) {
+    if (slots[i].name == name) return {i, told.substr(equals + 1)};
+    names += (i ? ", \"" : "\"") + slots[i].name + '"';
+  }
+  if (what == "input" && exists(told)) return {otherwise, told};
+  throw Refusal(usage, '"' + told + "\": the model has no " + what + " \"" + name + "\", it has " + names);
+}
+
+Tensors read_inputs(const std::vector<Slot> &slots, const std::vector<std::string> &told, double scale) {
+  std::vector<Tensors> parts(slots.size());
+  for (size_t i = 0; i < told.size(); ++i) {
+    const auto [at, file] = place_of(slots, told[i], slots.size() == 1 ? 0 : i, "input");
+    if (at >= slots.size())
+      throw Refusal(usage, "the model has " + std::to_string(slots.size()) + " inputs, got " +
+                               std::to_string(told.size()) + " files; say which is whose by --input NAME=FILE");
+    parts[at].push_back(read_input(file, slots[at], scale));
+  }
+  Tensors all;
+  for (size_t i = 0; i < slots.size(); ++i) {
+    if (parts[i].empty()) throw Refusal(usage, "input \"" + slots[i].name + "\" is missing: --input FILE");
+    all.push_back(joined(parts[i]));
+  }
+  return all;
 }
 
 }  // namespace dl4::tool

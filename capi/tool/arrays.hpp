@@ -12,12 +12,22 @@ struct Csv {
 };
 Csv read_csv(const std::string &path);
 
-// The picture in a file, [1, H, W, C] of uint8: C is 1 grey, 3 colours or 4 with transparency, as asked for.
+// The picture in a file, [1, H, W, C] of uint8: C is 1 grey, 3 colours, or 2 or 4 with transparency. Refuses another
+// number of channels than `channels`; -1 takes any.
 Tensor read_png(const std::string &path, int64_t channels);
 
 // The array in a .npy, .csv or .png file as input `slot` takes it: of its type and, without a batch axis or in rows of
 // numbers, in its shape. scale: what numbers are multiplied by.
 Tensor read_input(const std::string &path, const Slot &slot, double scale);
+// A slot by its place, and the file that it is read from or written to.
+struct Place {
+  size_t slot;
+  std::string file;
+};
+// "NAME=FILE", or a FILE alone: that of slot `otherwise`. what: "input" or "output".
+Place place_of(const std::vector<Slot> &slots, const std::string &told, size_t otherwise, const std::string &what);
+// Of each slot its files, joined to one batch.
+Tensors read_inputs(const std::vector<Slot> &slots, const std::vector<std::string> &told, double scale);
 // Of values in rows, n from column `first` on of each, as rows of the shape `dims`, whose first axis is the rows.
 Tensor columns_of(const Csv &csv, int64_t first, int64_t n, const Dims &dims, const std::string &path);
 // The same numbers in another type. Refuses what the type can't hold.

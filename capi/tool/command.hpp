@@ -59,6 +59,7 @@ Command bench_command(const Common &common);
 Command diff_command(const Common &common);
 Command gradcheck_command(const Common &common);
 Command verify_command(const Common &common);
+Command kinds_command(const Common &common);
 
 // For bash, from the list.
 std::string completion(const std::vector<Command> &commands);

@@ -62,6 +62,43 @@ int complain(Exit exit, std::string message) {
   return exit;
 }
 
+std::vector<std::string> names_of(const Option &o) {
+  std::vector<std::string> names{""};
+  for (const char *c = o.names; *c; ++c)
+    if (*c == ',')
+      names.emplace_back();
+    else
+      names.back() += *c;
+  return names;
+}
+
+// What no command takes, before anything else that is wrong; "" where there is nothing.
+std::string unexpected(const CLI::App &app, const std::vector<Command> &commands) {
+  std::vector<std::string> rest = app.remaining(), known{"--help", "--version"};
+  for (const Command &c : commands) {
+    const CLI::App *one = app.get_subcommand(c.name);
+    if (!one->parsed()) continue;
+    if (!rest.empty()) return "option \"" + rest[0] + "\" must follow the command " + c.name;
+    rest = one->remaining();
+    known = {"--help"};
+    for (const Option &o : c.options)
+      for (const std::string &name : names_of(o)) known.push_back(name);
+  }
+  for (const std::string &word : rest) {
+    const std::string name = word.substr(0, word.find('='));
+    if (word.starts_with('-')) return "unknown option \"" + name + '"' + did_you_mean(name, known);
+  }
+  return rest.empty() ? "" : "unexpected argument \"" + rest[0] + '"';
+}
+
+void need_command(const std::vector<std::string> &words, const std::vector<Command> &commands) {
+  if (words[0].starts_with('-')) return;
+  std::vector<std::string> names;
+  for (const Command &c : commands) names.emplace_back(c.name);
+  if (std::find(names.begin(), names.end(), words[0]) == names.end())
+    throw Refusal(usage, "unknown command \"" + words[0] + '"' + did_you_mean(words[0], names));
+}
+
 int run_main(std::vector<std::string> words) {
   Common common;
   std::vector<Command> commands;
@@ -70,6 +107,8 @@ int run_main(std::vector<std::string> words) {
     commands.push_back(make(common));
   for (Command &c : commands)
     for (const Option &o : common_options(common)) c.options.push_back(o);
+  commands.push_back(kinds_command(common));
+  commands.back().options.push_back(common_options(common)[0]);  // --json: the others are for runs
   commands.push_back({"completion", "prints the completion of these commands for bash", {}, [&commands] {
                         print(completion(commands));
                         return done;
@@ -78,12 +117,15 @@ int run_main(std::vector<std::string> words) {
   app.set_version_flag("--version", "dl4 " + dl4::version());
   app.require_subcommand(1);
   for (const Command &c : commands) add_options(*app.add_subcommand(c.name, c.help), c.options);
+  if (words.empty()) words = {"--help"};
+  need_command(words, commands);
   try {
     std::reverse(words.begin(), words.end());  // as CLI11 takes them
     app.parse(words);
   } catch (const CLI::ParseError &error) {
     if (error.get_exit_code() == 0) return app.exit(error) == 0 ? done : usage;  // help, version
-    return complain(usage, error.what());
+    const std::string other = unexpected(app, commands);
+    return complain(usage, other.empty() ? error.what() : other);
   }
   if (!common.log.empty()) common.context();  // refused here, not as a model that does not load
   for (const Command &c : commands)

@@ -59,28 +59,20 @@ struct Reader {
   char why[200] = "";
 };
 
-// One pixel of n channels as one of `wanted`. Grey of colours is that of ITU-R 601, as PIL rounds it.
-void put_pixel(const uint8_t *from, int64_t n, uint8_t *to, int64_t wanted) {
-  const bool grey = n < 3;
-  if (wanted == 1)
-    to[0] = grey ? from[0] : static_cast<uint8_t>((19595 * from[0] + 38470 * from[1] + 7471 * from[2] + 32768) >> 16);
-  else
-    for (int64_t i = 0; i < 3; ++i) to[i] = from[grey ? 0 : i];
-  if (wanted == 4) to[3] = n % 2 == 0 ? from[n - 1] : 255;
-}
-
 }  // namespace
 
 Tensor read_png(const std::string &path, int64_t channels) {
   constexpr int64_t most_pixels = 100'000'000;
   const auto refuse = [&](const std::string &why) { throw Refusal(refused, '"' + path + "\": " + why); };
-  if (channels != 1 && channels != 3 && channels != 4)
-    refuse("a picture has 1, 3 or 4 channels, the model takes " + std::to_string(channels));
   Reader reader(path);
   if (!reader.info) throw std::bad_alloc();
   if (!reader.begin()) refuse(std::string("it is no sound PNG file: ") + reader.why);
   const int64_t height = png_get_image_height(reader.png, reader.info),
                 width = png_get_image_width(reader.png, reader.info), n = png_get_channels(reader.png, reader.info);
+  constexpr const char *meanings[] = {"", "1 channel (grey)", "2 channels (grey, transparency)", "3 channels (colours)",
+                                      "4 channels (colours, transparency)"};
+  if (channels >= 0 && n != channels)
+    refuse(std::string("it has ") + meanings[n] + ", the model takes " + std::to_string(channels));
   if (height > most_pixels / width)
     refuse(std::to_string(width) + " x " + std::to_string(height) + " pixels; at most 100 million are read");
   if (png_get_bit_depth(reader.png, reader.info) != 8) refuse("pixels of 16 bits; at most 8 are read");
@@ -88,9 +80,8 @@ Tensor read_png(const std::string &path, int64_t channels) {
   std::vector<png_bytep> rows;
   for (int64_t i = 0; i < height; ++i) rows.push_back(bytes.data() + i * width * n);
   if (!reader.pixels(rows.data())) refuse(std::string("it is no sound PNG file: ") + reader.why);
-  Tensor t = Tensor::zeros<uint8_t>({1, height, width, channels});
-  uint8_t *to = t.data<uint8_t>().data();
-  for (int64_t i = 0; i < height * width; ++i) put_pixel(bytes.data() + i * n, n, to + i * channels, channels);
+  const Tensor t = Tensor::zeros<uint8_t>({1, height, width, n});
+  std::copy(bytes.begin(), bytes.end(), t.data<uint8_t>().begin());
   return t;
 }
 #else

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <numeric>
 
 #include "command.hpp"
 
@@ -60,6 +61,47 @@ std::string table(const std::vector<std::vector<std::string>> &rows) {
     out += line + '\n';
   }
   return out;
+}
+
+std::string wrapped(const std::string &text, size_t first, size_t next) {
+  std::string out, line(first, ' ');
+  bool empty = true;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find(' ', at), text.size());
+    const std::string word = text.substr(at, end - at);
+    if (!empty && width_of(line) + 1 + width_of(word) > 80) {
+      out += line + '\n';
+      line.assign(next, ' ');
+      empty = true;
+    }
+    line += (empty ? "" : " ") + word;
+    empty = false;
+    at = end + 1;
+  }
+  return out + line + '\n';
+}
+
+std::string did_you_mean(const std::string &given, const std::vector<std::string> &words) {
+  if (given.size() > 64) return "";
+  const auto lower = [](char c) { return std::tolower(static_cast<unsigned char>(c)); };
+  std::string near;
+  size_t least = std::max<size_t>(2, given.size() / 3) + 1;
+  for (const std::string &word : words) {  // by Levenshtein's distance
+    std::vector<size_t> row(word.size() + 1);
+    std::iota(row.begin(), row.end(), 0);
+    for (const char c : given) {
+      size_t diagonal = row[0]++;
+      for (size_t i = 1; i <= word.size(); ++i) {
+        const size_t change = diagonal + (lower(c) != lower(word[i - 1]));
+        diagonal = row[i];
+        row[i] = std::min({row[i] + 1, row[i - 1] + 1, change});
+      }
+    }
+    if (row.back() >= least) continue;
+    least = row.back();
+    near = word;
+  }
+  return near.empty() ? "" : "; did you mean \"" + near + "\"?";
 }
 
 std::string number(double v) {

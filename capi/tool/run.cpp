@@ -17,43 +17,6 @@ struct RunOptions {
   bool stream = false;
 };
 
-// A slot by its place, and the file that it is read from or written to.
-struct Place {
-  size_t slot;
-  std::string file;
-};
-
-// "NAME=FILE", or a FILE alone: that of slot `otherwise`.
-Place place_of(const std::vector<Slot> &slots, const std::string &told, size_t otherwise, const std::string &what) {
-  const size_t equals = told.find('=');
-  if (equals == told.npos) return {otherwise, told};
-  const std::string name = told.substr(0, equals);
-  std::string names;
-  for (size_t i = 0; i < slots.size(); ++i) {
-    if (slots[i].name == name) return {i, told.substr(equals + 1)};
-    names += (i ? ", \"" : "\"") + slots[i].name + '"';
-  }
-  if (what == "input" && exists(told)) return {otherwise, told};
-  throw Refusal(usage, '"' + told + "\": the model has no " + what + " \"" + name + "\", it has " + names);
-}
-
-Tensors read_inputs(const std::vector<Slot> &slots, const RunOptions &o) {
-  std::vector<Tensors> parts(slots.size());
-  for (size_t i = 0; i < o.inputs.size(); ++i) {
-    const auto [at, file] = place_of(slots, o.inputs[i], slots.size() == 1 ? 0 : i, "input");
-    if (at >= slots.size())
-      throw Refusal(usage, "the model has " + std::to_string(slots.size()) + " inputs, got " +
-                               std::to_string(o.inputs.size()) + " files; say which is whose by --input NAME=FILE");
-    parts[at].push_back(read_input(file, slots[at], o.scale));
-  }
-  Tensors all;
-  for (size_t i = 0; i < slots.size(); ++i) {
-    if (parts[i].empty()) throw Refusal(usage, "input \"" + slots[i].name + "\" is missing: --input FILE");
-    all.push_back(joined(parts[i]));
-  }
-  return all;
-}
-
 // In batches, where there are more samples than one holds.
 Tensors outputs_of(const Session &session, const Tensors &inputs, int64_t batch) {
   const bool one = std::any_of(inputs.begin(), inputs.end(), [&](const Tensor &t) { return t.dims().empty(); }) ||
@@ -108,7 +71,7 @@ Command run_command(const Common &common) {
             const std::vector<Slot> in = slots(m, DL4_INPUTS), out = slots(m, DL4_OUTPUTS);
             const std::vector<Place> to = outputs_to(out, *o);
             const Session session(m, Attrs{{"weights", o->weights}});
-            const Tensors outputs = outputs_of(session, read_inputs(in, *o), o->batch);
+            const Tensors outputs = outputs_of(session, read_inputs(in, o->inputs, o->scale), o->batch);
             for (const auto &[slot, file] : to) write_array(file, outputs[slot]);
             Json all = Json::object();
             std::string text;

@@ -90,7 +90,6 @@ class Looking(Case):
         self.bad(3, "directory", "summary", self.folder)
         self.bad(2, "FILE is required", "summary")
         self.bad(2, "--no", "summary", "net.json", "--no")
-        self.bad(2, "subcommand is required")
         self.bad(2, "--threads", "summary", "net.json", "--threads", "0")
 
     def test_names_of_layers_cannot_move_the_cursor(self):
@@ -132,6 +131,57 @@ class Converting(Case):
         self.bad(2, "--names", "convert", "net.json", "b.keras", "--weights", "int8", "--names", "names.json")
         for mode in ("float8", "bfloat16", "gptq/4/8"):
             self.bad(4, mode, "convert", "net.json", "b.keras", "--weights", mode)
+
+    def test_diff_of_outputs(self):
+        for name in "a.onnx", "a.keras":
+            self.good("convert", DATA / "sequential.keras", name)
+        text = self.good("diff", "--run", DATA / "sequential.keras", "a.onnx")
+        self.assertRegex(text, r"^output \w+: equal, largest difference [\d.e-]+, largest number [\d.e-]+\n$")
+        found = self.document("diff", "a.keras", "a.onnx", "--run")
+        self.assertTrue(found["equal"] and found["outputs"][0]["largest"] > 0)
+        self.assertLess(found["outputs"][0]["distance"], 1e-5)
+        self.file("x.npy", npy([i / 144 for i in range(144)], (2, 6, 6, 2)))
+        given = self.document("diff", "a.keras", "a.onnx", "--run", "--input", "x.npy", "--scale", "2")
+        self.assertNotEqual(given["outputs"][0]["largest"], found["outputs"][0]["largest"])
+        self.good("convert", "net.json", "b.keras", "--seed", "1")
+        self.good("convert", "net.json", "c.keras", "--seed", "2")
+        self.good("diff", "--run", "b.keras", "b.keras")
+        self.assertIn("output y: DIFFERENT", self.good("diff", "--run", "b.keras", "c.keras", code=1))
+        distance = self.document("diff", "--run", "b.keras", "c.keras", code=1)["outputs"][0]["distance"]
+        self.assertGreater(distance, 0.01)
+        self.good("diff", "--run", "b.keras", "c.keras", "--tolerance", "100")
+        self.file("y.npy", npy([float("nan"), 0, 0], (1, 3)))
+        other = self.document("diff", "--run", "b.keras", "c.keras", "--input", "y.npy")  # NaN both
+        self.assertTrue(other["equal"])
+
+    def test_diff_of_outputs_of_integers(self):
+        def net(rows):
+            layers = [
+                {"class_name": "Input", "name": "x", "config": {"shape": [None, None], "dtype": "int32"}},
+                {"class_name": "Embedding", "name": "e", "config": {"input_dim": rows, "output_dim": 2},
+                 "calls": [{"inputs": [["x", 0, 0]]}]},
+            ]
+            return json.dumps({"format": 1, "layers": layers, "inputs": [["x", 0, 0]], "outputs": [["e", 0, 0]]})
+
+        for rows in 200, 12, 3:
+            for seed in 1, 2:
+                self.file("e.json", net(rows))
+                self.good("convert", "e.json", f"e{seed}.keras", "--seed", seed)
+            self.good("diff", "--run", "e1.keras", "e1.keras")
+            self.good("diff", "--run", "e1.keras", "e2.keras", code=1)
+
+    def test_refusals_of_diff(self):
+        self.good("convert", "net.json", "b.keras")
+        self.bad(4, "[?, 6, 6, 2]", "diff", "--run", DATA / "sequential.keras", "b.keras")
+        two = json.loads(json.dumps(NET))
+        two["outputs"] *= 2
+        self.file("two.json", json.dumps(two))
+        self.bad(4, "2 outputs", "diff", "--run", "net.json", "two.json")
+        self.bad(2, "need --run", "diff", "net.json", "net.json", "--free", "2")
+        self.bad(2, "need --run", "diff", "net.json", "net.json", "--input", "x.npy")
+        self.bad(2, "--scale for those of --input", "diff", "net.json", "net.json", "--run", "--scale", "2")
+        self.file("x.npy", npy([1, 2, 3], (1, 3)))
+        self.bad(2, "random", "diff", "net.json", "net.json", "--run", "-i", "x.npy", "--batch-size", "2")
 
     def test_weights_apart(self):
         self.good("convert", DATA / "sequential.keras", "arch.json")

@@ -28,7 +28,7 @@ class Wording(Case):
             told = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", sections[command]))
             self.assertEqual(options - shared - told, set(), command)
             self.assertEqual(told - options - shared, set(), command)
-        del commands["completion"]
+        del commands["completion"], commands["kinds"]  # they run nothing
         self.assertEqual(shared - {"--version"}, set.intersection(*commands.values()))
 
     def test_man_page_is_sound(self):
@@ -93,6 +93,29 @@ class Wording(Case):
             self.assertEqual(process.stderr.read(), b"")
             process.stderr.close()
             self.assertNotEqual(process.wait(), 0)
+
+
+class Misspelt(Case):
+    def test_alone(self):
+        self.assertEqual(self.good(), self.good("--help"))
+
+    def test_commands(self):
+        self.bad(2, 'unknown command "sumary"; did you mean "summary"?', "sumary", "net.json")
+        self.bad(2, 'unknown command "Train"; did you mean "train"?', "Train", "net.json")
+        self.bad(2, 'unknown command "net.json"', "net.json")
+        self.assertNotIn("did you mean", self.run_tool("net.json").stderr)
+
+    def test_options(self):
+        for said, meant, *words in [
+            ("--epoch", "--epochs", "train", "net.json", "--epoch", "1"),
+            ("--dta", "--data", "train", "net.json", "--dta", "x.npz"),  # before: --data is required
+            ("--outptu", "--output", "run", "net.json", "--outptu=y.npy"),
+            ("--vresion", "--version", "--vresion"),
+        ]:
+            self.bad(2, f'unknown option "{said}"; did you mean "{meant}"?', *words)
+        self.bad(2, 'unknown option "--xyzzyxyzzy"', "summary", "net.json", "--xyzzyxyzzy")
+        self.bad(2, 'option "--json" must follow the command summary', "--json", "summary", "net.json")
+        self.bad(2, 'unexpected argument "b.json"', "summary", "net.json", "b.json")
 
 
 class Log(Case):

@@ -69,7 +69,7 @@ constexpr Augmentation::Row augmentations[] = {
     row("RandomHue", false, R"({"factor": {"example": "0.3"}, "value_range": [0, 255]})"),
     row("RandomInvert", false, R"({"factor": 1.0, "value_range": [0, 255]})"),
     row("RandomPerspective", true, R"({"factor": 1.0, "scale": 1.0, "interpolation": "bilinear", "fill_value": 0.0})"),
-    row("RandomPosterization", false, R"({"factor": {"example": "0.3"}, "value_range": [0, 255]})"),
+    row("RandomPosterization", false, R"({"factor": {"example": "4"}, "value_range": [0, 255]})"),
     row("RandomRotation", true,
         R"({"factor": {"example": "0.3"}, "fill_mode": "reflect", "interpolation": "bilinear", )"
         R"("fill_value": 0.0})"),

@@ -64,7 +64,7 @@ struct Cond final : Layer {
   Arity arity() const override { return {1, any_number}; }
   Facts facts() const override {
     static constexpr PlainFacts plain{
-        .inputs = {{"flag", "()"}, {"inputs", "(...)"}},
+        .inputs = {{"flag", "()"}, {"inputs...", "(...)"}},
         .outputs = {{"outputs", "(...), those of the layers, which have the same shapes without `own_shapes`"}},
         .weights = {{"weights", "those of the layers, under their names"}}};
     return plain;
@@ -161,7 +161,7 @@ struct Scan final : Layer {
   void check() override { need_layer(body, "body"); }
   Arity arity() const override { return {1, any_number}; }
   Facts facts() const override {
-    static constexpr PlainFacts plain{.inputs = {{"inputs", "(...)"}},
+    static constexpr PlainFacts plain{.inputs = {{"inputs...", "(...)"}},
                                       .outputs = {{"states", "(...)"}, {"stacked", "(T, ...)"}},
                                       .weights = {{"weights", "those of the layer, under its name"}}};
     return plain;

@@ -80,7 +80,8 @@ package() { # NAME COMPONENT
   local name=$1 doc=$1/usr/share/doc/$1 file programs
   DESTDIR=$work/$name cmake --install "$build" --component "$2" --strip >/dev/null
   [ -d "$name" ] || return 0
-  rm -rf "$name/usr/share/doc"
+  rm -f "$name/usr/share/doc/dl4/LICENSE" # debian/copyright names it
+  find "$name" -type d -empty -delete
   mkdir -p "$doc" "$name/DEBIAN"
   cp debian/copyright "$doc"
   gzip -9nc debian/changelog >"$doc/changelog.gz"

@@ -11,6 +11,8 @@ if(DL4_STATIC)
 endif()
 install(FILES include/dl4/dl4.h include/dl4/dl4.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/dl4 COMPONENT dev)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT runtime)
+install(DIRECTORY capi/guide/pages/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/guide COMPONENT dev FILES_MATCHING PATTERN *.md
+        PATTERN *.svg)
 
 install(EXPORT dl4-targets NAMESPACE dl4:: DESTINATION ${config_dir} COMPONENT dev)
 if(PROJECT_IS_TOP_LEVEL)

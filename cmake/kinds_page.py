@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes capi/KINDS.md, a page of every kind with its attributes, from a registry.json as the build makes it.
+"""Writes capi/guide/pages/kinds.md, a page of every kind with its attributes, from a registry.json as the build makes it.
 
     python3 cmake/kinds_page.py build/release/registry.json [--check]      --check: compares, a test does
 
@@ -7,18 +7,23 @@ The libdl4.so beside it is asked which layers stream."""
 import json
 import pathlib
 import sys
+import textwrap
 
 import layers_that_stream
 
-PAGE = pathlib.Path(__file__).resolve().parent.parent / "capi/KINDS.md"
+PAGE = pathlib.Path(__file__).resolve().parent.parent / "capi/guide/pages/kinds.md"
 HEAD = """# Every kind and its attributes
 
-Written by `cmake/kinds_page.py` from the registry (`dl4_registry_json()`); a test compares the two.
-Where Keras 3.15.1 has the kind, its attributes have Keras's names, defaults and meanings. Types: `bool`, `i64`, `f64`,
-`str` and lists of them with an s; `layer`: {"class_name", "config"}; `attrs`: a kind of the category named, as its name
-or {"class_name", "config"}. B is the batch, T time, C channels.
+<!-- Written by cmake/kinds_page.py from the registry; a test compares the two. -->
+
+Where Keras 3.15.1 has the kind, its attributes have Keras's names, defaults and meanings. A kind as a value (layer,
+activation, initializer, optimizer ...) is its name or {"class_name", "config"}. Values are written as in JSON: `null`,
+`true` and `false` are `None`, `True` and `False` in Python. B is the batch, T time, C channels.
+
+The same in the terminal: `dl4 kinds LSTM`.
 """
-PLURAL = {"activation": "Activations", "loss": "Losses"}
+TYPES = {"bool": "true or false", "i64": "integer", "i64s": "integers", "f64": "number", "f64s": "numbers",
+         "str": "string", "strs": "strings", "attrs": "object", "json": "any JSON"}
 
 
 def code(value):
@@ -36,7 +41,11 @@ def plain(text):
 def takes(a):
     if "enum" in a:
         return ", ".join(code(word) for word in a["enum"])
-    words = a.get("category", a["type"]) if a["type"] in ("attrs", "str") else a["type"]
+    words = TYPES.get(a["type"], a["type"])
+    if "category" in a and a["type"] in ("attrs", "str"):
+        words = a["category"]
+    elif "category" in a and a["type"] == "f64":
+        words += f" or {a['category']}"
     low, high = a.get("min"), a.get("max")
     if low is not None and high is not None:
         words += f", {low} to {high}"
@@ -78,11 +87,25 @@ def shared(kinds):
     return {name: json.loads(one) for name, one in most.items() if 2 * alike[name].count(one) > len(kinds)}
 
 
-def section(name, kind, common):
-    also = f" (also {', '.join(kind['aliases'])})" if kind.get("aliases") else ""
+def headings(registry):
+    """(category, name): the heading of a kind, one of its own also where letters alone count."""
+    taken, all_of = set(), {}
+    for category, kinds in registry.items():
+        for name in kinds if category != "every_layer" else ():
+            all_of[category, name] = f"{name} ({category})" if name.lower() in taken else name
+            taken.add(name.lower())
+    return all_of
+
+
+def anchor(heading):
+    return "#" + heading.lower().replace(" ", "-").replace("(", "").replace(")", "")
+
+
+def section(heading, kind, common):
+    also = f" Also: {', '.join(kind['aliases'])}." if kind.get("aliases") else ""
     log = f" In logs: {plain(kind['log_name'])}." if kind.get("log_name") else ""
     doc = kind["doc"] if kind["doc"].endswith(".") else kind["doc"] + "."
-    lines = [f"**{name}**{also}: {plain(doc)}{log}"]
+    lines = [f"### {heading}", plain(doc) + also + log]
     if "inputs" in kind:
         lists = [ports(title, kind.get(title, [])) for title in ("inputs", "outputs", "weights", "arguments")]
         mask = kind.get("mask", "dropped")
@@ -112,12 +135,16 @@ def streams(path, layers):
 
 
 def page(registry, library):
-    parts = [HEAD, streams(library, registry["layer"])]
+    parts, heading_of = [HEAD], headings(registry)
     for category, kinds in registry.items():
         if category == "every_layer":
             continue
         common = shared(kinds)
-        parts.append(f"## {PLURAL.get(category, category.capitalize() + 's')} ({len(kinds)})\n")
+        plural = category.capitalize() + ("es" if category.endswith("s") else "s")
+        parts.append(f"## {plural} ({len(kinds)})\n")
+        index = [f"[{name}]({anchor(heading_of[category, name])})" for name in kinds]
+        parts.append("\n".join(textwrap.wrap(", ".join(index), 120, break_long_words=False,
+                                             break_on_hyphens=False)) + "\n")
         if category == "layer":
             every = registry["every_layer"]
             parts.append("Every layer also takes these, and the call argument `training`: " +
@@ -125,8 +152,8 @@ def page(registry, library):
             parts.append(table(every["attributes"]) + "\n")
         elif common:
             parts.append("All of them, unless their own table says otherwise:\n\n" + table(common.values()) + "\n")
-        parts += [section(name, kind, common) + "\n" for name, kind in kinds.items()]
-    return "\n".join(parts)
+        parts += [section(heading_of[category, name], kind, common) + "\n" for name, kind in kinds.items()]
+    return "\n".join([*parts, streams(library, registry["layer"])])
 
 
 made = pathlib.Path(sys.argv[1])
@@ -136,5 +163,5 @@ except OSError as error:  # a library with a sanitizer, or of another processor
     print(error)
     sys.exit(77 if sys.argv[2:] == ["--check"] else 1)
 if sys.argv[2:] == ["--check"]:
-    sys.exit("capi/KINDS.md is not what cmake/kinds_page.py writes" if PAGE.read_text() != text else 0)
+    sys.exit("capi/guide/pages/kinds.md is not what cmake/kinds_page.py writes" if PAGE.read_text() != text else 0)
 PAGE.write_text(text)

@@ -1,16 +1,7 @@
-"""Hooks of MkDocs: the page of all kinds is capi/KINDS.md, and nothing is loaded from elsewhere."""
-import pathlib
-
-from mkdocs.structure.files import File
+"""Hooks of MkDocs: nothing is loaded from elsewhere."""
 from mkdocs.utils import get_relative_url
 
 WORKER = "https://unpkg.com/iframe-worker/shim"
-
-
-def on_files(files, config):
-    page = pathlib.Path(__file__).resolve().parents[1] / "KINDS.md"
-    files.append(File.generated(config, "kinds.md", content=page.read_text(encoding="utf-8")))
-    return files
 
 
 def on_post_page(output, page, config):

@@ -13,6 +13,7 @@ DL4_BUILD names the build folder. Every fenced block of a page is one of these:
 - `json`: checked for being JSON.
 - any block with title="NAME": a file of that name in the folder where the page's commands (`sh`) run.
 
+<!-- source: PATH --> before a block: it is that file of the repository, to the letter.
 <!-- needs: NAME --> before a block: it is run where NAME is found (toolchains.missing). What is not run is reported.
 
 Every name dl4_... of a page must be in a header."""
@@ -30,12 +31,11 @@ import tempfile
 import toolchains
 
 FENCE = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.M | re.S)
-COMMENT = re.compile(r"<!-- (new program|plain|needs: [^>]*?) -->")
+COMMENT = re.compile(r"<!-- (new program|plain|needs: [^>]*?|source: [^>]*?) -->")
 FILE = re.compile(r"[\w/-]+\.[a-z]\w+\b")
 TITLE = re.compile(r'title="([^"]+)"')
 SAME = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 MARK = "@@listing@@"
-INCLUDED = re.compile(r'^( *)--8<-- "([^"]+)"\n', re.M)
 
 
 class Block:
@@ -44,12 +44,12 @@ class Block:
         self.fresh = "new program" in comments
         self.plain = "plain" in comments
         self.needs = next((c[len("needs: "):].split() for c in comments if c.startswith("needs: ")), [])
+        self.source = next((c[len("source: "):] for c in comments if c.startswith("source: ")), None)
         self.expected = None
 
 
 def blocks_of(text):
     """The blocks of a page; a `text` block becomes what the block before it prints."""
-    text = INCLUDED.sub(lambda m: (toolchains.SOURCE / m[2]).read_text(encoding="utf-8"), text)
     # A block in a list or a tab is indented.
     text = re.sub(r"^( +)(```\w+[^\n]*\n.*?\n)\1```$",
                   lambda m: re.sub(f"^{m[1]}", "", m[0], flags=re.M), text, flags=re.M | re.S)
@@ -127,11 +127,19 @@ def unknown_names(text):
     return sorted(set(name.findall(text)) - known)
 
 
+def copies_that_differ(blocks):
+    """The files whose listing is not what they hold."""
+    return [b.source for b in blocks
+            if b.source and b.text != (toolchains.SOURCE / b.source).read_text(encoding="utf-8")]
+
+
 def main(path):
     page = pathlib.Path(path)
     if unknown := unknown_names(page.read_text(encoding="utf-8")):
         raise SystemExit(f"{page}: no header has {', '.join(unknown)}")
     blocks = blocks_of(page.read_text(encoding="utf-8"))
+    if differ := copies_that_differ(blocks):
+        raise SystemExit(f"{page}: does not show {', '.join(differ)} as it is")
     results = []
     with tempfile.TemporaryDirectory(prefix="guide-") as folder:
         for b in blocks:

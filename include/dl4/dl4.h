@@ -74,7 +74,7 @@
  *
  * ---- Guarantees ------------------------------------------------------------------------------------------------
  *
- *  In full, with limits and exceptions: capi/guide/pages/guarantees.md.
+ *  In full, with limits and exceptions: share/doc/dl4/guide/guarantees.md (sources: capi/guide/pages).
  *
  *  S1  Models are data: a file from a stranger ends in a model or an error, and no code in it is run.
  *  S2  Sizes are limited, and memory is checked against the context's memory_limit before it is allocated.

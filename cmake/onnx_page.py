@@ -13,11 +13,18 @@ PAGE = TOP / "capi/ONNX.md"
 HEAD = """# Operators of ONNX
 
 Written by `cmake/onnx_page.py` from the tables and the refusals in `src/io/onnx`; a test compares the two. Opsets {0} to
-{1} are read, {2} is written. The last column has what is refused, in the words of the message; "..." is a number or
-a name. `dl4 convert a.onnx b.onnx` reads and writes.
+{1} are read, {2} is written. `dl4 convert a.onnx b.onnx` reads and writes.
+
+- Inputs and outputs: `?` may be left out, `*` any number, `+` one or more.
+- Attributes: `=` the default, `:` the type, `!` must be there, `a|b` all values that are read, the default first
+  (`0|` that one alone). All others are refused, as are other types.
+- `@13` from that opset on, `@-8` up to it, `@7-9` both.
+- The last column has what else is refused, in the words of the message; "..." is a number or a name.
+- Outputs of strings, such as the labels of a classifier, are left out of a model, and so is what only they need.
+- Resize computes sizes and places in float32, as ONNX Runtime does: 6 places by a scale of 10/3 are 20.
 """
 STRING = r'"(?:[^"\\]|\\.)*"'
-DOMAINS = {"ml": "ai.onnx.ml", "microsoft": "com.microsoft", "microsoft_quantized": "com.microsoft"}
+DOMAINS = {"experimental": "ai.onnx (experiments)", "ml": "ai.onnx.ml", "microsoft": "com.microsoft", "microsoft_quantized": "com.microsoft"}
 
 
 def source(name):
@@ -92,8 +99,20 @@ def limits(handler, functions):
     return found
 
 
+def schema(text):
+    """Of literals in C++."""
+    return "".join(s[1:-1] for s in re.findall(STRING, text))
+
+
+def named_schemas():
+    """Of the ops that kinds name: of one input, of two."""
+    two, one = re.search(rf"operands\(\) == 2 \? ({STRING}) : ({STRING})", source("read/activations.cpp")).groups()
+    return schema(one), schema(two)
+
+
 def rows():
-    """domain -> op -> what it refuses; and the ops of old forms, with the opsets before which they had them."""
+    """domain -> op -> its schema and what it refuses; and the ops of old forms, with the opsets before which they had
+    them."""
     found, old = {"": {}, **{d: {} for d in DOMAINS.values()}}, {}
     for path in sorted((TOP / "src/io/onnx/read").glob("*.cpp")):
         text = source(f"read/{path.name}")
@@ -102,19 +121,22 @@ def rows():
             body = text[table.end() : closing(text, table.end() - 1)]
             listed = re.search(r"Row rows\[\] = \{", body)
             for row in split(body[listed.end() : closing(body, listed.end() - 1) - 1]) if listed else ():
-                op, handler = split(row[1:-1])
-                found[DOMAINS.get(table[1], "")].setdefault(op[1:-1], []).extend(limits(handler, functions))
+                op, handler, *more = split(row[1:-1])
+                found[DOMAINS.get(table[1], "")][op[1:-1]] = schema("".join(more)), limits(handler, functions)
         if path.name == "old.cpp":
-            for before, op in re.findall(r'\{\s*(\d+),\s*\{\s*"(\w+)",', text):
+            for before, op in re.findall(r'\{\s*(\d+),\s*"(\w+)",', text):
                 old[op] = sorted({*old.get(op, []), int(before)})
     return found, old
 
 
 def table(ops):
-    lines = ["| operator | refused |", "|---|---|"]
+    lines = ["| operator | inputs > outputs | attributes | refused |", "|---|---|---|---|"]
     for op in sorted(ops, key=str.lower):
-        words = "; ".join(dict.fromkeys(ops[op])).replace("|", "\\|").replace("<", "\\<").replace("*", "\\*")
-        lines.append(f"| {op} | {words} |")
+        said, refused = ops[op]
+        values, _, attributes = said.partition("; ")
+        cells = [f"`{c}`".replace("|", "\\|") if c else "" for c in (re.sub(r"=\w+", "", values), attributes)]
+        words = "; ".join(dict.fromkeys(refused)).replace("|", "\\|").replace("<", "\\<").replace("*", "\\*")
+        lines.append(f"| {op} | {cells[0]} | {cells[1]} | {words} |")
     return "\n".join(lines) + "\n"
 
 
@@ -124,9 +146,10 @@ def constant(name, file):
 
 def page(registry):
     read, old = rows()
-    named = [k["names"]["onnx"] for c in ("layer", "activation") for k in registry[c].values() if k.get("names", {}).get("onnx")]
-    for op in named:
-        read[""].setdefault(op, [])
+    kinds = [k for c in ("layer", "activation") for k in registry[c].values() if k.get("names", {}).get("onnx")]
+    named, schemas = [k["names"]["onnx"] for k in kinds], named_schemas()
+    for kind, op in zip(kinds, named):
+        read[""].setdefault(op, (schemas[len(kind.get("inputs", [])) == 2], []))
     written, refused = set(named), []
     for path in sorted((TOP / "src/io/onnx/write").glob("*.cpp")):
         text = source(f"write/{path.name}")
@@ -143,7 +166,8 @@ def page(registry):
     return "\n".join(parts)
 
 
-text = page(json.loads(pathlib.Path(sys.argv[1]).read_text()))
-if sys.argv[2:] == ["--check"]:
-    sys.exit("capi/ONNX.md is not what cmake/onnx_page.py writes" if PAGE.read_text() != text else 0)
-PAGE.write_text(text)
+if __name__ == "__main__":
+    text = page(json.loads(pathlib.Path(sys.argv[1]).read_text()))
+    if sys.argv[2:] == ["--check"]:
+        sys.exit("capi/ONNX.md is not what cmake/onnx_page.py writes" if PAGE.read_text() != text else 0)
+    PAGE.write_text(text)

@@ -105,26 +105,29 @@ namespace {
 
 const Attribute *typed(const NodeProto &node, std::string_view name, int64_t type) {
   const Attribute *a = node.find(name);
-  if (a && a->type != type)
-    throw Error(Code::unsupported,
-                text("the attribute \"", std::string(name), "\" is of type ", a->type, ", expected ", type))
-        .with("attribute", std::string(name));
+  if (a && a->type != type) fail(Code::internal, "the attribute \"", std::string(name), "\" is of another type");
   return a;
 }
 
 }  // namespace
 
-int64_t Op::integer(const char *name, int64_t otherwise) const {
+std::string_view Op::default_of(const char *name) const {
+  auto a = row ? Schema(row->schema, r.opset(node.domain)).attribute(name) : std::nullopt;
+  if (row && (!a || a->values.empty())) a = Schema(row->schema, newest_opset).attribute(name);  // as it was before
+  if (!a || a->values.empty()) fail(Code::internal, "the attribute \"", name, "\" has no default");
+  return a->first();
+}
+int64_t Op::integer(const char *name) const {
   const Attribute *a = typed(node, name, 2);
-  return a ? a->i : otherwise;
+  return a ? a->i : Json::parse(default_of(name)).get<int64_t>();
 }
-double Op::real(const char *name, double otherwise) const {
+double Op::real(const char *name) const {
   const Attribute *a = typed(node, name, 1);
-  return a ? a->f : otherwise;
+  return a ? a->f : static_cast<double>(static_cast<float>(Json::parse(default_of(name)).get<double>()));
 }
-std::string Op::string(const char *name, const char *otherwise) const {
+std::string Op::string(const char *name) const {
   const Attribute *a = typed(node, name, 3);
-  return a ? std::string(a->s) : otherwise;
+  return std::string(a ? a->s : default_of(name));
 }
 std::optional<Ints> Op::integers(const char *name) const {
   const Attribute *a = typed(node, name, 7);
@@ -139,12 +142,6 @@ std::optional<Ints> Op::integers(const char *name, size_t input) const {
   if (t->shape.rank() > 1) fail(Code::corrupt_file, "has \"", std::string(name), "\" of ", t->shape.rank(), " axes");
   take(8 * t->elements());
   return ints_of(*t);
-}
-
-void Op::need(const char *attribute, int64_t only) const {
-  if (const int64_t got = integer(attribute, only); got != only)
-    throw Error(Code::unsupported, text("\"", std::string(attribute), "\" of ", got, " is not supported, only ", only))
-        .with("attribute", std::string(attribute));
 }
 
 int64_t Op::axis_of(int64_t axis, int rank) const {

@@ -21,25 +21,16 @@ std::string who(const NodeProto &node) {
   return text("node \"", name, "\" (", std::string(node.op), ')');
 }
 
+// ONNX's own?
+bool is_own(std::string_view domain) { return domain.empty() || domain == "ai.onnx"; }
+
 std::string hint(const NodeProto &node) {
   if (node.domain == "com.microsoft.nchwc")
     return ": the domain \"com.microsoft.nchwc\" is of one processor's layouts; save the model with "
            "ORT_ENABLE_EXTENDED at most";
-  if (!node.domain.empty() && node.domain != "ai.onnx")
+  if (!is_own(node.domain))
     return text(": the domain \"", std::string(node.domain), "\" is not ONNX's own; export the model without it");
   return ": no layer of ours computes it";
-}
-
-// Of which input the outputs have the type.
-size_t input_of_type(std::string_view op) {
-  constexpr std::string_view first =
-      " Abs Add BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor Clip Compress Concat CumProd CumSum DepthToSpace "
-      "Div Dropout Expand Flatten Gather GatherElements GatherND Max MaxPool Min Mod Mul Neg Pad Pow Range ReduceMax "
-      "ReduceMin ReduceProd ReduceSum Reshape Resize ReverseSequence Scatter ScatterElements ScatterND Sign Slice "
-      "SpaceToDepth Split Squeeze Sub Sum Tile TopK Transpose Trilu Unsqueeze Upsample ";
-  if (op == "Where") return 1;
-  if (op == "OneHot") return 2;
-  return first.find(text(' ', std::string(op), ' ')) == first.npos ? SIZE_MAX : 0;
 }
 
 // What a node reads, itself or in a body that is its attribute.
@@ -105,10 +96,11 @@ const Row *find(std::span<const Row> rows, std::string_view op) {
 
 const Row *row_of(std::string_view op) {
   constexpr std::span<const Row> (*families[])() = {
-      &math_rows,     &activation_rows, &shape_rows,   &index_rows,     &space_rows,     &pool_rows,    &pad_rows,
-      &resize_rows,   &norm_rows,       &product_rows, &attention_rows, &recurrent_rows, &scan_rows,    &flow_rows,
-      &sequence_rows, &training_rows,   &order_rows,   &quantized_rows, &number_rows,    &sampled_rows, &signal_rows,
-      &step_rows,     &chosen_rows,     &integer_rows, &drawn_rows,     &type_rows,      &counted_rows, &named_rows,
+      &math_rows,   &activation_rows, &shape_rows,    &index_rows,        &space_rows,     &pool_rows,
+      &pad_rows,    &resize_rows,     &norm_rows,     &product_rows,      &attention_rows, &recurrent_rows,
+      &scan_rows,   &flow_rows,       &sequence_rows, &training_rows,     &order_rows,     &quantized_rows,
+      &number_rows, &sampled_rows,    &signal_rows,   &step_rows,         &chosen_rows,    &integer_rows,
+      &drawn_rows,  &type_rows,       &counted_rows,  &experimental_rows, &named_rows,
   };
   for (auto rows : families)
     if (const Row *row = find(rows(), op)) return row;
@@ -117,15 +109,14 @@ const Row *row_of(std::string_view op) {
 
 namespace {
 
-const Row *row_of(const NodeProto &node, int64_t opset) {
+const Row *row_of(const NodeProto &node) {
   if (node.domain == "ai.onnx.ml") return find(ml_rows(), node.op);
   if (node.domain == "com.microsoft") {
     const Row *row = find(microsoft_rows(), node.op);
     return row ? row : find(microsoft_quantized_rows(), node.op);
   }
   if (node.domain == "ai.onnx.preview") return node.op == "FlexAttention" ? onnx::row_of(node.op) : nullptr;
-  if (!node.domain.empty() && node.domain != "ai.onnx") return nullptr;
-  if (const Row *old = old_row_of(node.op, opset)) return old;
+  if (!is_own(node.domain)) return nullptr;
   if (const Row *row = onnx::row_of(node.op)) return row;
   return node.op == "SimplifiedLayerNormalization" ? find(microsoft_rows(), node.op) : nullptr;
 }
@@ -145,6 +136,13 @@ Reader::Reader(const File &body, Reader &around)
   begin();
 }
 
+int64_t Reader::opset(std::string_view domain) const {
+  if (is_own(domain)) return opset();
+  for (const auto &[name, version] : root().other_opsets)
+    if (name == domain) return version;
+  return newest_opset;
+}
+
 void Reader::begin() {
   const auto nodes = static_cast<int64_t>(file_.nodes.size());
   if (outer_) outside_.budget.take(checked_add(layer_bytes, checked_mul(node_bytes, nodes)), "a body");
@@ -152,7 +150,10 @@ void Reader::begin() {
   for (const NodeProto &n : file_.nodes)
     for (std::string_view name : names_read(n)) readers_[name].push_back(&n);
   order_ = sorted(file_.nodes, readers_);
-  for (const Port &p : file_.outputs) names_.insert(std::string(p.name)), outputs_.insert(std::string(p.name));
+  for (const Port &p : file_.outputs) {
+    names_.insert(std::string(p.name));
+    if (p.type != Type::string) outputs_.insert(std::string(p.name));
+  }
   for (const Port &p : file_.inputs) names_.insert(std::string(p.name));
 }
 
@@ -214,6 +215,13 @@ const NodeProto *Reader::only_reader(std::string_view name) const {
   return it == readers_.end() || it->second.size() != 1 || is_output(name) ? nullptr : it->second[0];
 }
 
+bool Reader::is_read(std::string_view name) const {
+  const auto it = readers_.find(name);
+  return is_output(name) || (it != readers_.end() && std::ranges::any_of(it->second, [&](const NodeProto *n) {
+                               return skipped_.count(n) == 0;
+                             }));
+}
+
 std::optional<std::pair<Value *, int>> Reader::axis_of_size(const Dim &size) {
   for (auto &[name, v] : values_)
     for (int axis = 0; axis < v.rank() && !v.forms.empty(); ++axis)
@@ -247,21 +255,13 @@ std::string Reader::free_name(const std::string &wanted) {
   return name;
 }
 
-std::optional<Reader::Named> Reader::computed(const NodeProto &node) {
+std::optional<Reader::Named> Reader::computed(const NodeProto &node, const Row &row) {
   constexpr int64_t largest = 64 << 20, most_products = 1 << 28;
-  constexpr std::string_view long_ones[] = {"MatMul",        "Gemm",
-                                            "Einsum",        "Conv",
-                                            "ConvTranspose", "MatMulInteger",
-                                            "ConvInteger",   "QLinearMatMul",
-                                            "QLinearConv",   "Attention",
-                                            "LSTM",          "GRU",
-                                            "RNN",           "Det",
-                                            "DFT",           "STFT",
-                                            "DeformConv",    "Loop",
-                                            "Scan",          "If",
-                                            "SequenceMap",   "NonMaxSuppression"};
-  if (folding()) return {};
-  const Op op(*this, node);
+  // A node in no file is read by another opset than a body that it was given.
+  const bool mixed = opset() != root().opset &&
+                     std::ranges::any_of(node.attributes, [](const Attribute &a) { return a.graph != nullptr; });
+  if (folding() || mixed) return {};
+  const Op op(*this, node, &row);
   std::map<std::string_view, Value *> given;
   for (std::string_view name : node.in) {
     if (name.empty()) continue;
@@ -272,7 +272,7 @@ std::optional<Reader::Named> Reader::computed(const NodeProto &node) {
   if (given.empty()) return {};
   int64_t most_in = 0;
   File alone;
-  alone.opset = opset();
+  alone.opset = opset(), alone.other_opsets = root().other_opsets;
   Reader r(alone, graph_->settings(), outside_);
   r.folding_ = true;
   for (const auto &[name, v] : given) {
@@ -292,11 +292,11 @@ std::optional<Reader::Named> Reader::computed(const NodeProto &node) {
       if (op.constant_of(v)) continue;
       made.push_back(Op(r, node).as(v, plain(v.rank())));
       const Shape shape = r.graph_->shape(made.back());
-      const bool is_long = std::find(std::begin(long_ones), std::end(long_ones), node.op) != std::end(long_ones);
-      if (is_long && !shape.known() && checked_mul(most_in, most_in) > most_products) return {};
+      const bool is_slow = row.trait == slow;
+      if (is_slow && !shape.known() && checked_mul(most_in, most_in) > most_products) return {};
       if (!shape.known()) continue;  // by what the numbers are
       if (checked_mul(shape.elements(), 8) > largest) return {};
-      if (is_long && checked_mul(most_in, shape.elements()) > most_products) return {};
+      if (is_slow && checked_mul(most_in, shape.elements()) > most_products) return {};
       outside_.budget.take(checked_mul(shape.elements(), 8), "a constant");
     }
   } catch (const Error &) {
@@ -322,10 +322,10 @@ std::optional<Reader::Named> Reader::computed(const NodeProto &node) {
   return values;
 }
 
-bool Reader::folded(const NodeProto &node) {
+bool Reader::folded(const NodeProto &node, const Row &row) {
   Budget &budget = outside_.budget;
   const int64_t left = budget.left();
-  std::optional<Named> values = computed(node);
+  std::optional<Named> values = computed(node, row);
   budget.give_back(left - budget.left());
   if (!values) return false;
   for (auto &[name, v] : *values) {
@@ -351,19 +351,21 @@ void Reader::free_read(const NodeProto &node) {
 void Reader::run(const NodeProto &node) {
   if (skipped_.count(&node)) return;
   try {
-    const Row *row = row_of(node, opset());
+    const Row *row = row_of(node);
     if (node.out.empty()) fail(Code::corrupt_file, "has no outputs");
     if (!row) throw Error(Code::unsupported, "is not supported" + hint(node)).with("op", std::string(node.op));
-    const Op op(*this, node);
-    if (!folded(node)) row->read(op);
-    const size_t from = input_of_type(node.op);
-    const Type type = from < node.in.size() && exists(node.in[from]) ? value(node.in[from]).type : Type::none;
+    const Schema schema(row->schema, opset(node.domain));
+    if (!row->schema.empty()) schema.check(node);
+    const Handler old = is_own(node.domain) ? old_reader_of(node.op, opset()) : nullptr;
+    if (!folded(node, *row)) (old ? old : row->read)(Op(*this, node, row));
     for (size_t i = 0; i < node.out.size(); ++i) {
       const std::string_view name = node.out[i];
+      const size_t from = schema.type_of(i);
+      const Type type = from < node.in.size() && exists(node.in[from]) ? value(node.in[from]).type : Type::none;
       if (type != Type::none && exists(name))
         if (Value &v = value(name); v.type == Type::none && v.dtype == stands_for(type)) v.type = type;
-      if (name.empty() || exists(name) || skipped_.count(only_reader(name))) continue;
-      if (readers_.count(name) || is_output(name)) fail(Code::unsupported, "its output ", i, " is not supported");
+      if (name.empty() || exists(name)) continue;
+      if (is_read(name)) fail(Code::unsupported, "its output ", i, " is not supported");
     }
   } catch (Error &error) {
     // What our layers do not take is no fault of the file.
@@ -470,12 +472,20 @@ std::shared_ptr<graph::Model> Reader::body(std::vector<Node> in, const std::vect
   return std::make_shared<graph::Model>(graph_, in, out, false);
 }
 
+// Strings are left out, and what only they need.
 std::shared_ptr<graph::Model> Reader::model() {
+  std::vector<std::string_view> wanted;
+  for (const Port &p : file_.outputs)
+    if (p.type != Type::string) wanted.push_back(p.name);
+  if (wanted.empty() && !file_.outputs.empty())
+    fail(Code::unsupported, "all outputs are strings, as \"", std::string(file_.outputs[0].name), '"');
+  if (wanted.size() < file_.outputs.size()) only_for(wanted);
   for (const Port &p : file_.inputs) add_input(p);
   nodes();
   std::vector<Node> in, out;
   for (const Port &p : file_.outputs)
-    for (const Node n : outputs(p)) out.push_back(n);
+    if (p.type != Type::string)
+      for (const Node n : outputs(p)) out.push_back(n);
   for (const Port &p : file_.inputs)
     if (!waiting_.count(p.name)) in.push_back(value(p.name).forms[0].node);
   if (out.empty()) fail(Code::corrupt_file, "the graph has no outputs");

@@ -13,6 +13,7 @@
 #include "base/array_ref.hpp"
 #include "graph/graph.hpp"
 #include "io/onnx/file.hpp"
+#include "io/onnx/schema.hpp"
 #include "io/onnx/symbols.hpp"
 #include "io/tensors.hpp"
 
@@ -100,6 +101,16 @@ struct Value {
 
 class Op;
 
+using Handler = void (*)(const Op &);
+// Of an op: slow, that it may take many steps an element; not_negative, that it gives no number below 0.
+enum Trait { no_trait, slow, not_negative };
+struct Row {
+  std::string_view op;
+  Handler read;
+  std::string_view schema = {};  // none of an op that is refused as a whole
+  Trait trait = no_trait;
+};
+
 class Reader {
  public:
   // outer: of the graph that this one is a body in, null if it is in none.
@@ -124,7 +135,10 @@ class Reader {
   void run(const NodeProto &node);
 
   Outside &outside() const { return outside_; }
-  int64_t opset() const { return outer_ ? outer_->opset() : file_.opset; }
+  // A body has that of the file it stands in, nodes that stand in no file the newest.
+  int64_t opset() const { return file_.opset == 0 ? root().opset : file_.opset; }
+  // Of the domain that an op is of.
+  int64_t opset(std::string_view domain) const;
   Value &value(std::string_view name);
   bool exists(std::string_view name) const { return values_.count(std::string(name)) > 0; }
   void set(std::string_view name, Value v);
@@ -141,6 +155,8 @@ class Reader {
   // A name that no layer has: `wanted`, or with a number.
   std::string free_name(const std::string &wanted);
   bool is_output(std::string_view name) const { return outputs_.count(std::string(name)) > 0; }
+  // Is it an output, or does a node read it that is not skipped?
+  bool is_read(std::string_view name) const;
   // The only node that reads a value which is no output of the model; null if there is another number of them.
   const NodeProto *only_reader(std::string_view name) const;
   // One that is known by now to be a constant.
@@ -150,6 +166,7 @@ class Reader {
   void skip(const NodeProto &node) { skipped_.insert(&node); }
 
  private:
+  const File &root() const { return outer_ ? outer_->root() : file_; }
   void begin();
   void add_input(const Port &p);
   std::vector<Node> outputs(const Port &p);
@@ -176,8 +193,8 @@ class Reader {
   bool folding() const { return outer_ ? outer_->folding() : folding_; }
   // What a node makes of constants, where it takes few steps and little memory.
   using Named = std::vector<std::pair<std::string_view, Value>>;
-  std::optional<Named> computed(const NodeProto &node);
-  bool folded(const NodeProto &node);
+  std::optional<Named> computed(const NodeProto &node, const Row &row);
+  bool folded(const NodeProto &node, const Row &row);
   // The node was run: constants that were folded, and that no other node will read, are free.
   void free_read(const NodeProto &node);
 
@@ -198,10 +215,12 @@ inline NodeProto named(std::string_view name) {
 // A node while it is read.
 class Op {
  public:
-  Op(Reader &reader, const NodeProto &node) : r(reader), node(node) {}
+  // row: null for a node that has no attributes.
+  Op(Reader &reader, const NodeProto &node, const Row *row = nullptr) : r(reader), node(node), row(row) {}
 
   Reader &r;
   const NodeProto &node;
+  const Row *row;
 
   int64_t opset() const { return r.opset(); }
   // Of what is to be made of the node, before it is.
@@ -212,11 +231,17 @@ class Op {
   Value &in(size_t i) const;   // a tensor
   Value &any(size_t i) const;  // that, a sequence, or an Optional
 
-  int64_t integer(const char *name, int64_t otherwise) const;
-  double real(const char *name, double otherwise) const;
-  std::string string(const char *name, const char *otherwise) const;
+  // An attribute, or its default in the row.
+  int64_t integer(const char *name) const;
+  bool flag(const char *name) const { return integer(name) != 0; }
+  double real(const char *name) const;
+  std::string string(const char *name) const;
+  // The same of one that has no default there.
+  bool says(const char *name) const { return node.find(name) != nullptr; }
+  int64_t integer(const char *name, int64_t otherwise) const { return says(name) ? integer(name) : otherwise; }
+  double real(const char *name, double otherwise) const { return says(name) ? real(name) : otherwise; }
   std::optional<Ints> integers(const char *name) const;
-  int64_t axis(int64_t otherwise, int rank) const { return axis_of(integer("axis", otherwise), rank); }
+  int64_t axis(int rank) const { return axis_of(integer("axis"), rank); }
   int64_t axis_of(int64_t axis, int rank) const;
   // Of an attribute, or where the opset has it among the inputs, of that one; none: left out.
   std::optional<Ints> integers(const char *name, size_t input) const;
@@ -234,8 +259,6 @@ class Op {
   [[noreturn]] void refuse(const A &...a) const {
     fail(Code::unsupported, a...);
   }
-  // Refuses an attribute that is not the one supported.
-  void need(const char *attribute, int64_t only) const;
 
   // The value in that order of its axes.
   Node as(Value &v, const Perm &perm) const;
@@ -289,17 +312,13 @@ class Op {
   std::vector<Dim> broadcast(const std::vector<const Value *> &values) const;
 
  private:
+  std::string_view default_of(const char *name) const;
   Dim answer(const Asked &asked) const;
   Node of_sizes(const char *kind, const char *what, const std::vector<Dim> &list) const;
   std::string layer_name() const;
   Node repeated(const Value &v) const;
 };
 
-using Handler = void (*)(const Op &);
-struct Row {
-  std::string_view op;
-  Handler read;
-};
 // By the file they stand in. Those that kinds name come last: a row of its own goes before.
 std::span<const Row> math_rows();
 std::span<const Row> activation_rows();
@@ -328,6 +347,7 @@ std::span<const Row> chosen_rows();
 std::span<const Row> integer_rows();
 std::span<const Row> drawn_rows();
 std::span<const Row> type_rows();
+std::span<const Row> experimental_rows();
 std::span<const Row> named_rows();
 // Of other domains.
 std::span<const Row> ml_rows();
@@ -336,7 +356,7 @@ std::span<const Row> microsoft_quantized_rows();
 // Null: no layer of ours computes it.
 const Row *row_of(std::string_view op);
 // Of an op that had another form in the opset of the file; null: it is as it was, or not read.
-const Row *old_row_of(std::string_view op, int64_t opset);
+Handler old_reader_of(std::string_view op, int64_t opset);
 
 // Integers that a node may list.
 constexpr size_t most_listed = 4096;

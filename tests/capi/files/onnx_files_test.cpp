@@ -222,8 +222,8 @@ TEST_F(OnnxFiles, AreRefusedByNodeAndOp) {
                  {"the_ConvTranspose", "must be a constant"});
   const std::string no_outputs = field(1, field(1, std::string("x")) + field(4, std::string("Split")));
   expect_refusal(model(no_outputs), DL4_CORRUPT_FILE, {"has no outputs"});
-  expect_refusal(model(named("Shape", {"x"}, "s") + named("Squeeze", {"s"}, "one", integers("axes", {0})) +
-                       named("Identity", {"one"}, "y")),
+  expect_refusal(model(named("Shape", {"x"}, "s") + named("Squeeze", {"s", "axes"}, "one") +
+                       initializer<int64_t>("axes", 7, {1}, {0}) + named("Identity", {"one"}, "y")),
                  DL4_CORRUPT_FILE, {"(Squeeze)", "takes away axis 0 of 2 places"});
   expect_refusal(model(node("Relu", {"x"})) + field(25, std::string()), DL4_UNSUPPORTED, {"functions of its own"});
 }

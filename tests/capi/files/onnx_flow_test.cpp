@@ -199,9 +199,7 @@ TEST(OnnxFlow, BodiesInBodiesEndSomewhere) {
   const auto nested = [](int depth) {
     std::string inside = named("Identity", {"x"}, "z") + floats_port(12, "z");
     for (int i = 0; i < depth; ++i)
-      inside = named("If", {"c"}, "z",
-                     body("then_branch", inside) +
-                         (i + 1 < depth ? body("else_branch", floats_port(12, "x")) : branches())) +
+      inside = named("If", {"c"}, "z", body("then_branch", inside) + body("else_branch", floats_port(12, "x"))) +
                floats_port(12, "z");
     return model_of(inside + flag("c", 1), floats_port(11, "x"));
   };

@@ -134,29 +134,36 @@ Node masked(const Op &op, Node scores, const Part &q, const Part &k, bool &any, 
     }
     if (mask.seen != graph::no_node) scores = hide(mask.seen);
   }
-  int64_t before = std::min<int64_t>(op.integer("left_window_size", -1), max_dim),
-          after = std::min<int64_t>(op.integer("right_window_size", -1), max_dim);
-  if (op.integer("is_causal", 0) != 0) after = after < 0 ? 0 : std::min<int64_t>(after, 0);
+  int64_t before = std::min<int64_t>(op.integer("left_window_size"), max_dim),
+          after = std::min<int64_t>(op.integer("right_window_size"), max_dim);
+  if (op.flag("is_causal")) after = after < 0 ? 0 : std::min<int64_t>(after, 0);
   if (before < 0 && after < 0 && !op.has(6)) return scores;
   any = true;
   const Node seen = op.has(6) ? band_of_lengths(op, q, k, before, after) : band(op, q, k, before, after);
   return hide(seen);
 }
 
+// All floats are float32 here.
+void need_precision(const Op &op) {
+  const auto type = static_cast<Type>(op.integer("softmax_precision", 1));
+  if (stands_for(type) != DType::f32) op.refuse("\"softmax_precision\" ", type, " is not supported");
+}
+
 void attention(const Op &op) {
   floats_only(op, {0, 1, 2});
+  need_precision(op);
   const bool flat = op.in(0).rank() == 3;
   const Part q = with_heads(op, 0, "q_num_heads");
   const Part k = joined(op, with_heads(op, 1, "kv_num_heads"), 4, 1);
   const Part v = joined(op, with_heads(op, 2, "kv_num_heads"), 5, 2);
   if (!q.dims[1].known() || !q.dims[3].known()) op.refuse("of a free number of heads or features is not supported");
-  const int64_t heads = q.dims[1].factor, mode = op.integer("qk_matmul_output_mode", 0);
+  const int64_t heads = q.dims[1].factor, mode = op.integer("qk_matmul_output_mode");
   const double scale = op.real("scale", 1 / std::sqrt(static_cast<double>(q.dims[3].factor)));
   Node x = op.layer("MatMul", {{"transpose_b", true}}, {q.node, repeated(op, k, heads)});
   const std::vector<Dim> dims{q.dims[0], q.dims[1], q.dims[2], k.dims[2]};
   x = by_number(op, "BroadcastMultiply", x, scale);
   const Node raw = x;
-  if (const double cap = op.real("softcap", 0); cap > 0)
+  if (const double cap = op.real("softcap"); cap > 0)
     x = by_number(op, "BroadcastMultiply", op.layer("Tanh", {}, {by_number(op, "BroadcastMultiply", x, 1 / cap)}), cap);
   const Node capped = x;
   const bool shown = op.wants(3) && mode == 2;
@@ -167,7 +174,6 @@ void attention(const Op &op) {
   if (any) p = op.layer("Where", {{"x2", 0}}, {by_number(op, "Greater", x, hidden), p});
   Node y = op.layer("MatMul", {}, {p, repeated(op, v, heads)});
   if (op.wants(3)) {
-    if (mode < 0 || mode > 3) fail(Code::corrupt_file, "has \"qk_matmul_output_mode\" ", mode);
     op.give(3, mode == 0 ? raw : mode == 1 ? capped : mode == 2 ? hiding : p, dims);
   }
   if (!flat) return op.give(0, y, {q.dims[0], q.dims[1], q.dims[2], v.dims[3]});
@@ -178,7 +184,7 @@ void attention(const Op &op) {
 
 // What the body that is an attribute makes of scores or probabilities; they themselves without one.
 Node changed(const Op &op, const char *body, Node x, const std::vector<Dim> &dims) {
-  if (!op.node.find(body)) return x;
+  if (!op.says(body)) return x;
   Value v;
   v.type = Type::float32;
   v.dims = dims;
@@ -193,9 +199,7 @@ void flex_attention(const Op &op) {
   floats_only(op, {0, 1, 2});
   for (size_t i = 0; i < 3; ++i)
     if (op.in(i).rank() != 4) fail(Code::corrupt_file, "expects values of 4 axes");
-  const auto precision = static_cast<Type>(op.integer("softmax_precision", 1));
-  if (precision != Type::float32 && precision != Type::float64)
-    op.refuse("\"softmax_precision\" ", precision, " is not supported");
+  need_precision(op);
   const Part q{op.x(0), op.in(0).dims}, k{op.x(1), op.in(1).dims}, v{op.x(2), op.in(2).dims};
   const int64_t heads = known(op, q.dims[1], "a number of heads"), size = known(op, q.dims[3], "a head");
   const double scale = op.real("scale", 1 / std::sqrt(static_cast<double>(size)));
@@ -210,7 +214,14 @@ void flex_attention(const Op &op) {
 }  // namespace
 
 std::span<const Row> attention_rows() {
-  static constexpr Row rows[] = {{"Attention", attention}, {"FlexAttention", flex_attention}};
+  static constexpr Row rows[] = {
+      {"Attention", attention,
+       "Q K V attn_mask? past_key? past_value? nonpad_kv_seqlen?@24 > Y present_key? present_value? "
+       "qk_matmul_output?; is_causal=0|1 kv_num_heads:int left_window_size@25=-1 q_num_heads:int "
+       "qk_matmul_output_mode=0|1|2|3 right_window_size@25=-1 scale:float softcap=0.0 "
+       "softmax_precision:int",
+       slow},
+      {"FlexAttention", flex_attention, "Q K V > Y; prob_mod:graph scale:float score_mod:graph softmax_precision:int"}};
   return rows;
 }
 

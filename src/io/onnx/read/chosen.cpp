@@ -67,7 +67,7 @@ Node element_places(const Op &op, size_t indices) {
   const Value &v = op.in(0);
   Value &ids = op.in(indices);
   if (ids.rank() != v.rank()) fail(Code::corrupt_file, "has indices of ", ids.rank(), " axes for ", v.rank());
-  const auto axis = static_cast<size_t>(op.axis(0, v.rank())), rank = v.dims.size();
+  const auto axis = static_cast<size_t>(op.axis(v.rank())), rank = v.dims.size();
   const std::vector<Dim> strides = strides_of(v.dims, rank);
   Node place = scaled(op, whole(op, op.x(indices)), v.dims[axis], strides[axis]);
   for (size_t i = 0; i < rank; ++i) {
@@ -173,10 +173,8 @@ void need_same(const std::vector<Dim> &updates, const std::vector<Dim> &wanted) 
 }
 
 std::string reduction_of(const Op &op) {
-  const std::string how = op.string("reduction", "none");
+  const std::string how = op.node.op == "Scatter" ? "none" : op.string("reduction");
   if (how == "mul") op.refuse("\"reduction\" mul at places that the model computes is not supported");
-  if (how != "none" && how != "add" && how != "max" && how != "min")
-    fail(Code::corrupt_file, "has \"reduction\" ", how);
   return how;
 }
 
@@ -188,7 +186,7 @@ void gather_computed_elements(const Op &op) {
 }
 
 void gather_computed_rows(const Op &op) {
-  const int64_t batch = op.integer("batch_dims", 0);
+  const int64_t batch = op.integer("batch_dims");
   if (batch < 0 || batch > op.in(0).rank()) fail(Code::corrupt_file, "has \"batch_dims\" of ", batch);
   const Rows rows = row_places(op, 1, static_cast<size_t>(batch));
   Ints table{-1};
@@ -277,7 +275,8 @@ void max_unpool(const Op &op) {
 }  // namespace
 
 std::span<const Row> chosen_rows() {
-  static constexpr Row rows[] = {{"MaxUnpool", max_unpool}};
+  static constexpr Row rows[] = {
+      {"MaxUnpool", max_unpool, "X I output_shape? > output; kernel_shape:ints! pads:ints strides:ints"}};
   return rows;
 }
 

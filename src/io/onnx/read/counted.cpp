@@ -46,8 +46,8 @@ void non_zero(const Op &op) {
 void compress(const Op &op) {
   Value &v = op.in(0), &condition = op.in(1);
   if (condition.dtype != DType::boolean || condition.rank() != 1) fail(Code::corrupt_file, "expects a list of flags");
-  const bool flat = !op.node.find("axis");
-  const auto axis = flat ? size_t{0} : static_cast<size_t>(op.axis(0, v.rank()));
+  const bool flat = !op.says("axis");
+  const auto axis = flat ? size_t{0} : static_cast<size_t>(op.axis(v.rank()));
   const Dim n = flat ? Dim{1, {op.r.fresh()}} : v.dims[axis], flags = condition.dims[0];
   if (n.known() && flags.known() && flags.factor > n.factor)
     fail(Code::corrupt_file, "has ", flags.factor, " flags for ", n.factor, " places");
@@ -79,8 +79,8 @@ constexpr int64_t most_columns = 256;  // that rows are ordered by
 // Rows in order are numbered by groups of equal ones. Equal rows keep their order, so a group begins with its first.
 void unique(const Op &op) {
   Value &v = op.in(0);
-  const bool flat = !op.node.find("axis");
-  const auto axis = flat ? size_t{0} : static_cast<size_t>(op.axis(0, v.rank()));
+  const bool flat = !op.says("axis");
+  const auto axis = flat ? size_t{0} : static_cast<size_t>(op.axis(v.rank()));
   // (N, columns), and what a row is of the value with that axis first.
   Perm first = plain(v.rank());
   if (!flat)
@@ -114,7 +114,7 @@ void unique(const Op &op) {
   const Node bounds = op.layer("Concatenate", {{"axis", 0}}, {starts, op.numbers({total})});
   const Node next = by_number(op, "BroadcastAdd", op.layer("Arange", {{"axis", 0}}, {starts}), 1);
   Node times = minus(op, rows_at(op, bounds, next), starts);
-  if (op.integer("sorted", 1) == 0) {  // in the order in which they come
+  if (!op.flag("sorted")) {  // in the order in which they come
     const Node come = along_first(op, "Argsort", of);
     of = rows_at(op, of, come), times = rows_at(op, times, come);
     number = rows_at(op, op.cast(along_first(op, "Argsort", come), DType::i64), number);
@@ -136,7 +136,7 @@ void non_max_suppression(const Op &op) {
   if (!(iou >= 0 && iou <= 1)) fail(Code::corrupt_file, "has the threshold ", iou, "; expected one from 0 to 1");
   Json config{{"max_output_boxes_per_class", static_cast<int64_t>(most)},
               {"iou_threshold", iou},
-              {"center_point_box", op.integer("center_point_box", 0) != 0}};
+              {"center_point_box", op.flag("center_point_box")}};
   if (op.has(4)) config["score_threshold"] = op.number(4, 0);
   op.give(0, op.layer("NonMaxSuppression", config, {op.x(0), op.x(1)}));
 }
@@ -152,7 +152,7 @@ std::vector<Dim> shape_of_numbers(const Op &op) {
   const Nodes nodes{op};
   Value shape = nodes.cast(to, Type::int64);
   const Value none = nodes.ints({0});
-  if (op.integer("allowzero", 0) == 0) {
+  if (!op.flag("allowzero")) {
     std::vector<Dim> kept(n, Dim{0, {}});
     std::copy_n(v.dims.begin(), std::min(n, v.dims.size()), kept.begin());
     shape = nodes.of("Where", {nodes.of("Equal", {shape, none}), value_of(op, op.numbers(kept), {to.dims[0]}), shape});
@@ -245,10 +245,13 @@ void range_of_numbers(const Op &op) {
 
 std::span<const Row> counted_rows() {
   static constexpr Row rows[] = {
-      {"NonZero", non_zero},
-      {"Compress", compress},
-      {"Unique", unique},
-      {"NonMaxSuppression", non_max_suppression},
+      {"NonZero", non_zero, "X > Y"},
+      {"Compress", compress, "input condition > output=input; axis:int"},
+      {"Unique", unique, "X > Y indices? inverse_indices? counts?; axis:int sorted=1|0"},
+      {"NonMaxSuppression", non_max_suppression,
+       "boxes scores max_output_boxes_per_class? iou_threshold? score_threshold? > selected_indices; "
+       "center_point_box=0|1",
+       slow},
   };
   return rows;
 }

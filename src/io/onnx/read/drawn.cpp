@@ -20,13 +20,13 @@ Node drawn(const Op &op, const char *kind, Json config, const std::vector<Node> 
   config["shape"] = dims;
   config["axes"] = axes;
   // Its bits: seeds that differ give other numbers.
-  if (op.node.find("seed"))
+  if (op.says("seed"))
     config["seed"] = static_cast<int64_t>(std::bit_cast<uint32_t>(static_cast<float>(op.real("seed", 0))));
   return op.layer(kind, std::move(config), like);
 }
 
-Json range(const Op &op) { return {{"minval", op.real("low", 0)}, {"maxval", op.real("high", 1)}}; }
-Json normal(const Op &op) { return {{"mean", op.real("mean", 0)}, {"stddev", op.real("scale", 1)}}; }
+Json range(const Op &op) { return {{"minval", op.real("low")}, {"maxval", op.real("high")}}; }
+Json normal(const Op &op) { return {{"mean", op.real("mean")}, {"stddev", op.real("scale")}}; }
 
 void of_shape(const Op &op, const char *kind, Json config) {
   need_float_type(op, 1);
@@ -58,7 +58,7 @@ void multinomial(const Op &op) {
   Value &v = op.in(0);
   const auto type = static_cast<Type>(op.integer("dtype", 6));
   if (type != Type::int32 && type != Type::int64) fail(Code::corrupt_file, "has \"dtype\" ", type);
-  const int64_t samples = op.integer("sample_size", 1);
+  const int64_t samples = op.integer("sample_size");
   if (v.rank() != 2 || samples < 1 || samples > max_dim)
     fail(Code::corrupt_file, "expects a value of two axes, and one sample or more, got ", samples);
   const int64_t classes = known(op, v.dims[1], "classes");
@@ -75,12 +75,16 @@ void multinomial(const Op &op) {
 
 std::span<const Row> drawn_rows() {
   static constexpr Row rows[] = {
-      {"RandomUniform", [](const Op &op) { of_shape(op, "RandomUniform", range(op)); }},
-      {"RandomNormal", [](const Op &op) { of_shape(op, "RandomNormal", normal(op)); }},
-      {"RandomUniformLike", [](const Op &op) { as_like(op, "RandomUniform", range(op)); }},
-      {"RandomNormalLike", [](const Op &op) { as_like(op, "RandomNormal", normal(op)); }},
-      {"Bernoulli", bernoulli},
-      {"Multinomial", multinomial},
+      {"RandomUniform", [](const Op &op) { of_shape(op, "RandomUniform", range(op)); },
+       " > output; dtype=1 high=1.0 low=0.0 seed:float shape:ints!"},
+      {"RandomNormal", [](const Op &op) { of_shape(op, "RandomNormal", normal(op)); },
+       " > output; dtype=1 mean=0.0 scale=1.0 seed:float shape:ints!"},
+      {"RandomUniformLike", [](const Op &op) { as_like(op, "RandomUniform", range(op)); },
+       "input > output; dtype:int high=1.0 low=0.0 seed:float"},
+      {"RandomNormalLike", [](const Op &op) { as_like(op, "RandomNormal", normal(op)); },
+       "input > output; dtype:int mean=0.0 scale=1.0 seed:float"},
+      {"Bernoulli", bernoulli, "input > output; dtype:int seed:float"},
+      {"Multinomial", multinomial, "input > output; dtype=6 sample_size=1 seed:float"},
   };
   return rows;
 }

@@ -47,7 +47,7 @@ Value stacked(const Op &op, const Values &values, const Port &port) {
     return v;
   }
   Values wide;
-  for (const Value &v : values) wide.push_back(computed(op, "Unsqueeze", {v}, {{"axes", Ints{0}}}));
+  for (const Value &v : values) wide.push_back(computed(op, "Unsqueeze", {v, numbers({0})}, {}));
   return computed(op, "Concat", wide, {{"axis", 0}});
 }
 
@@ -223,7 +223,8 @@ bool LoopParts::still(size_t i) const {
 }
 
 std::span<const Row> flow_rows() {
-  static constexpr Row rows[] = {{"If", if_}, {"Loop", loop}};
+  static constexpr Row rows[] = {{"If", if_, "cond > outputs+; then_branch:graph! else_branch:graph!", slow},
+                                 {"Loop", loop, "M? cond? v_initial* > v_final_and_scan_outputs*; body:graph!", slow}};
   return rows;
 }
 

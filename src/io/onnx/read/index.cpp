@@ -171,12 +171,12 @@ void gather(const Op &op) {
   const bool known = list && std::all_of(list->begin(), list->end(), [](const Dim &d) { return d.known(); });
   if (from && known) {
     std::vector<Dim> some;
-    op.axis(0, v.rank());
+    op.axis(v.rank());
     for (const Dim &d : *list)
       some.push_back((*from)[static_cast<size_t>(op.axis_of(d.factor, static_cast<int>(from->size())))]);
     return op.give_elements(0, std::move(some), ids.dims, v.onnx_type());
   }
-  const auto axis = static_cast<size_t>(op.axis(0, v.rank()));
+  const auto axis = static_cast<size_t>(op.axis(v.rank()));
   std::vector<Dim> dims(v.dims.begin(), v.dims.begin() + static_cast<std::ptrdiff_t>(axis));
   dims.insert(dims.end(), ids.dims.begin(), ids.dims.end());
   dims.insert(dims.end(), v.dims.begin() + static_cast<std::ptrdiff_t>(axis) + 1, v.dims.end());
@@ -259,7 +259,7 @@ int64_t place_of(const Ints &at, const Ints &dims) {
 
 // The place in the data that each of the indices names along an axis.
 Ints element_places(const Op &op, size_t indices, const Ints &data) {
-  const auto axis = static_cast<size_t>(op.axis(0, static_cast<int>(data.size())));
+  const auto axis = static_cast<size_t>(op.axis(static_cast<int>(data.size())));
   const Ints ids = constant_ids(op, indices), dims = known_dims(op, op.in(indices));
   op.take(checked_mul(static_cast<int64_t>(ids.size()), place_bytes));
   if (dims.size() != data.size()) fail(Code::corrupt_file, "has indices of ", dims.size(), " axes for ", data.size());
@@ -319,7 +319,7 @@ Ints row_places(const Op &op, size_t indices, const Ints &data, size_t batch, In
 void gather_nd(const Op &op) {
   if (!is_fixed(op)) return gather_computed_rows(op);
   const Ints data = known_dims(op, op.in(0));
-  const int64_t batch = op.integer("batch_dims", 0);
+  const int64_t batch = op.integer("batch_dims");
   if (batch < 0 || batch > static_cast<int64_t>(data.size())) fail(Code::corrupt_file, "has \"batch_dims\" of ", batch);
   Ints out;
   const Ints places = row_places(op, 1, data, static_cast<size_t>(batch), out);
@@ -328,7 +328,7 @@ void gather_nd(const Op &op) {
 
 // Data with some places taken from, or joined with, the updates.
 void scatter(const Op &op, const Ints &data, const Ints &places) {
-  const std::string how = op.string("reduction", "none");
+  const std::string how = op.node.op == "Scatter" ? "none" : op.string("reduction");
   int64_t n = 1;
   for (int64_t d : data) n = checked_mul(n, d);
   if (n > most_places) op.refuse("into ", n, " places is not supported");
@@ -339,7 +339,6 @@ void scatter(const Op &op, const Ints &data, const Ints &places) {
   const char *kind = nullptr;
   for (const auto &k : kinds)
     if (how == k[0]) kind = k[1];
-  if (!kind && how != "none") fail(Code::corrupt_file, "has \"reduction\" ", how);
   // Updates of one place go in rounds, each of one.
   std::vector<Ints> rounds;
   std::vector<size_t> times(static_cast<size_t>(n), 0);
@@ -441,7 +440,7 @@ void trilu(const Op &op) {
   Value &v = op.in(0);
   if (v.rank() < 2) fail(Code::corrupt_file, "expects a matrix");
   const Dim rows = v.dims[v.dims.size() - 2], columns = v.dims.back();
-  const bool upper = op.integer("upper", 1) != 0;
+  const bool upper = op.flag("upper");
   if (!rows.known() || !columns.known() || (op.has(1) && !op.constant(1))) {
     Node shift = op.layer("ExpandDims", {{"axis", 1}}, {op.places(rows)});
     if (op.has(1)) shift = plus(op, shift, op.cast(op.x(1), DType::i64));
@@ -469,7 +468,7 @@ void one_hot(const Op &op) {
   if (!(depth >= 1 && depth <= 1e6)) op.refuse("has a depth of ", depth);
   const auto n = static_cast<int64_t>(depth);
   op.take(checked_mul(n, place_bytes));
-  const auto axis = static_cast<size_t>(op.axis_of(op.integer("axis", -1), v.rank() + 1));
+  const auto axis = static_cast<size_t>(op.axis_of(op.integer("axis"), v.rank() + 1));
   Ints numbers(static_cast<size_t>(n)), dims(v.dims.size() + 1, 1);
   std::iota(numbers.begin(), numbers.end(), 0);
   dims[axis] = n;
@@ -492,16 +491,19 @@ void one_hot(const Op &op) {
 
 std::span<const Row> index_rows() {
   static constexpr Row rows[] = {
-      {"Slice", slice},
-      {"Gather", gather},
-      {"GatherElements", gather_elements},
-      {"GatherND", gather_nd},
-      {"ScatterElements", scatter_elements},
-      {"Scatter", scatter_elements},
-      {"ScatterND", scatter_nd},
-      {"Range", range},
-      {"Trilu", trilu},
-      {"OneHot", one_hot},
+      {"Slice", slice,
+       "data starts@10 ends@10 axes?@10 steps?@10 > output=data; axes@-9:ints ends@-9:ints! "
+       "starts@-9:ints!"},
+      {"Gather", gather, "data indices > output=data; axis=0"},
+      {"GatherElements", gather_elements, "data indices > output=data; axis=0"},
+      {"GatherND", gather_nd, "data indices > output=data; batch_dims@12=0"},
+      {"ScatterElements", scatter_elements,
+       "data indices updates > output=data; axis=0 reduction@16=none|add|mul|max@18|min@18"},
+      {"Scatter", scatter_elements, "data indices updates > output=data; axis=0"},
+      {"ScatterND", scatter_nd, "data indices updates > output=data; reduction@16=none|add|mul|max@18|min@18"},
+      {"Range", range, "start limit delta > output=start; stash_type@27=1|"},
+      {"Trilu", trilu, "input k? > output=input; upper=1|0"},
+      {"OneHot", one_hot, "indices depth values > output=values; axis=-1"},
   };
   return rows;
 }

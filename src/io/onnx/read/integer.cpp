@@ -198,11 +198,19 @@ std::span<const Row> integer_rows() {
          std::vector<Dim> dims;
          const Node n = product(op, 0, 2, 1, 3, dims);
          give_whole(op, n, dims, plain(static_cast<int>(dims.size())));
-       }},
-      {"ConvInteger", conv_integer},
-      {"QLinearMatMul", qlinear_matmul},
-      {"QLinearConv", qlinear_conv},
-      {"DynamicQuantizeLinear", dynamic_quantize},
+       },
+       "A B a_zero_point? b_zero_point? > Y", slow},
+      {"ConvInteger", conv_integer,
+       "x w x_zero_point? w_zero_point? > y; auto_pad=NOTSET|SAME_UPPER|SAME_LOWER|VALID dilations:ints "
+       "group=1 kernel_shape:ints pads:ints strides:ints",
+       slow},
+      {"QLinearMatMul", qlinear_matmul, "a a_scale a_zero_point b b_scale b_zero_point y_scale y_zero_point > y", slow},
+      {"QLinearConv", qlinear_conv,
+       "x x_scale x_zero_point w w_scale w_zero_point y_scale y_zero_point B? > y; "
+       "auto_pad=NOTSET|SAME_UPPER|SAME_LOWER|VALID dilations:ints group=1 kernel_shape:ints pads:ints "
+       "strides:ints",
+       slow},
+      {"DynamicQuantizeLinear", dynamic_quantize, "x > y y_scale y_zero_point"},
   };
   return rows;
 }

@@ -103,10 +103,14 @@ void give_number(const Op &op, Node y, std::vector<Dim> dims, const Perm &perm) 
   op.give(0, y, std::move(dims), perm);
 }
 
+}  // namespace
+
 void pairwise(const Op &op, const char *kind) {
   const Perm perm = common(op, {0, 1});
   give_number(op, joined(op, kind, 0, 1, perm), op.broadcast({&op.in(0), &op.in(1)}), perm);
 }
+
+namespace {
 
 // ---- sizes ---------------------------------------------------------------------------------------------------------
 
@@ -400,11 +404,9 @@ void prelu(const Op &op) {
           perm);
 }
 
-constexpr auto none = [] { return Json::object(); };
-
 void mod(const Op &op) {
   const SizeRule rest = [](Symbols &s, const Dim &a, const Dim &b) { return s.rest(a, b); };
-  if (op.integer("fmod", 0)) return pairwise(op, "Fmod");
+  if (op.integer("fmod")) return pairwise(op, "Fmod");
   if (!on_sizes(op, rest)) pairwise(op, "Mod");
 }
 void invert(const Op &op) {
@@ -413,7 +415,7 @@ void invert(const Op &op) {
   give_number(op, op.layer("BitwiseNot", {}, {op.as(v, perm)}), v.dims, perm);
 }
 void shift(const Op &op) {
-  if (op.string("direction", "LEFT") == "LEFT") return pairwise(op, "LeftShift");
+  if (op.string("direction") == "LEFT") return pairwise(op, "LeftShift");
   if (op.in(0).onnx_type() != Type::uint64) return pairwise(op, "RightShift");
   // The highest bit is no sign.
   const Node by = op.x(1),
@@ -423,72 +425,55 @@ void shift(const Op &op) {
   op.give(0, op.layer("BitwiseAnd", {}, {moved, kept}), op.broadcast({&op.in(0), &op.in(1)}));
 }
 
-// Of the table of elementwise functions, and of activations.
-void by_name(const Op &op) {
-  constexpr std::string_view not_negative[] = {"Abs", "Sqrt", "Exp", "Sigmoid", "Softplus"};
-  const std::string_view name = op.node.op;
-  const bool up = std::ranges::find(not_negative, name) != std::end(not_negative);
-  const auto &functions = kinds::functions();
-  const auto f = std::find_if(functions.begin(), functions.end(), [&](const auto &f) { return f.onnx == name; });
-  if (f != functions.end())
-    return f->operands() == 2 ? pairwise(op, f->name.c_str()) : unary(op, f->name.c_str(), none(), up);
-  for (const kinds::Entry *e : kinds::entries("activation"))
-    if (e->onnx == name) return activate(op, e->name.c_str(), none(), up);
-}
-
 }  // namespace
-
-std::span<const Row> named_rows() {
-  static const std::vector<Row> rows = [] {
-    std::vector<Row> list;
-    for (const char *category : {"layer", "activation"})
-      for (const kinds::Entry *e : kinds::entries(category))
-        if (!e->onnx.empty()) list.push_back({e->onnx, by_name});
-    return list;
-  }();
-  return rows;
-}
 
 std::span<const Row> math_rows() {
   static constexpr Row rows[] = {
-      {"Neg", negative},
-      {"Abs", absolute},
-      {"Sign", sign},
-      {"PRelu", prelu},
-      {"Add", add},
-      {"Sub", sub},
-      {"Mul", mul},
-      {"Div", div},
-      {"Pow", pow},
-      {"Mod", mod},
-      {"BitShift", shift},
-      {"BitwiseNot", invert},
-      {"Sum", [](const Op &op) { fold(op, "BroadcastAdd"); }},
-      {"Mean", [](const Op &op) { fold(op, "BroadcastAdd", true); }},
-      {"Max", [](const Op &op) { fold(op, "BroadcastMaximum", false, &Symbols::largest); }},
-      {"Min", [](const Op &op) { fold(op, "BroadcastMinimum", false, &Symbols::smallest); }},
-      {"Equal", equals},
-      {"Less", less},
-      {"Greater", greater},
+      {"Neg", negative, "X > Y=X; consumed_inputs@-5:ints"},
+      {"Abs", absolute, "X > Y=X; consumed_inputs@-5:ints"},
+      {"Sign", sign, "input > output=input"},
+      {"PRelu", prelu, "X slope > Y; consumed_inputs@-5:ints"},
+      {"Add", add, "A B > C=A; axis@-6:int broadcast@-6=0|1 consumed_inputs@-5:ints"},
+      {"Sub", sub, "A B > C=A; axis@-6:int broadcast@-6=0|1 consumed_inputs@-5:ints"},
+      {"Mul", mul, "A B > C=A; axis@-6:int broadcast@-6=0|1 consumed_inputs@-5:ints"},
+      {"Div", div, "A B > C=A; axis@-6:int broadcast@-6=0|1 consumed_inputs@-5:ints"},
+      {"Pow", pow, "X Y > Z=X; axis@-6:int broadcast@-6=0|1"},
+      {"Mod", mod, "A B > C=A; fmod=0|1"},
+      {"BitShift", shift, "X Y > Z=X; direction!LEFT|RIGHT"},
+      {"BitwiseNot", invert, "X > Y=X"},
+      {"Sum", [](const Op &op) { fold(op, "BroadcastAdd"); }, "data_0+ > sum=data_0; consumed_inputs@-5:ints"},
+      {"Mean", [](const Op &op) { fold(op, "BroadcastAdd", true); }, "data_0+ > mean; consumed_inputs@-5:ints"},
+      {"Max", [](const Op &op) { fold(op, "BroadcastMaximum", false, &Symbols::largest); },
+       "data_0+ > max=data_0; consumed_inputs@-5:ints"},
+      {"Min", [](const Op &op) { fold(op, "BroadcastMinimum", false, &Symbols::smallest); },
+       "data_0+ > min=data_0; consumed_inputs@-5:ints"},
+      {"Equal", equals, "A B > C; axis@-6:int broadcast@-6=0|1"},
+      {"Less", less, "A B > C; axis@-6:int broadcast@-6=0|1"},
+      {"Greater", greater, "A B > C; axis@-6:int broadcast@-6=0|1"},
       {"And",
        [](const Op &op) {
          logical(op, "LogicalAnd", [](Symbols &, const Dim &a, const Dim &b) { return std::optional(a * b); });
-       }},
+       },
+       "A B > C; axis@-6:int broadcast@-6=0|1"},
       {"Or",
        [](const Op &op) {
          logical(op, "LogicalOr",
                  [](Symbols &s, const Dim &a, const Dim &b) { return std::optional(s.largest(a, b)); });
-       }},
+       },
+       "A B > C; axis@-6:int broadcast@-6=0|1"},
       {"Xor",
        [](const Op &op) {
          logical(op, "LogicalXor", [](Symbols &s, const Dim &a, const Dim &b) {
            return std::optional(s.equal(s.equal(a, b), Dim{0, {}}));
          });
-       }},
-      {"Not", negated},
-      {"Where", where},
-      {"Clip", clip},
-      {"Identity", as_it_is},
+       },
+       "A B > C; axis@-6:int broadcast@-6=0|1"},
+      {"Not", negated, "X > Y"},
+      {"Where", where, "condition X Y > output=X"},
+      {"Clip", clip,
+       "input min?@11 max?@11 > output=input; consumed_inputs@-5:ints max@-5:float "
+       "max@6-10=3.4028235e+38 min@-5:float min@6-10=-3.4028235e+38"},
+      {"Identity", as_it_is, "input > output"},
   };
   return rows;
 }

@@ -21,6 +21,8 @@ void each(const Op &op, F f, bool not_negative = false) {
 // The same by a layer, and by an Activation.
 void unary(const Op &op, const char *kind, Json config = Json::object(), bool not_negative = false);
 void activate(const Op &op, const char *name, Json config = Json::object(), bool not_negative = false);
+// A layer of two values that broadcast.
+void pairwise(const Op &op, const char *kind);
 // x and a number, by a layer of two values.
 Node by_number(const Op &op, const char *kind, Node x, double number);
 // Bytes have no arithmetic of their own: as int32.
@@ -35,7 +37,6 @@ std::optional<Dim> free_size(const Op &op, size_t i);
 void give_asked(const Op &op, Asked asked, DType dtype, std::vector<Dim> dims);
 // x of these dims, whose last axis is of that size: a kernel says so where the model does not.
 Node last_of(const Op &op, Node x, std::vector<Dim> dims, int64_t size);
-// Two values that broadcast.
 // Inputs a and b, as the nodes x and y, multiplied as numpy.matmul() does by of_matrices(x, y): a vector is a row on
 // the left and a column on the right, whose axis goes again. dims: those of what comes.
 Node product(const Op &op, size_t a, Node x, size_t b, Node y, std::vector<Dim> &dims,

@@ -18,11 +18,11 @@ Values first_inputs(const Op &op, size_t n) {
 // "activation" with its numbers, which have other names in each version.
 Value activated(const Op &op, const Value &v) {
   const Nodes n{op};
-  const std::string kind = op.string("activation", "");
+  const std::string kind = op.string("activation");
   std::vector<double> p;
   if (const Attribute *a = op.node.find("activation_params")) p = a->floats;
   for (const char *name : {"activation_alpha", "activation_beta", "activation_gamma"})
-    if (op.node.find(name)) p.push_back(op.real(name, 0));
+    if (op.says(name)) p.push_back(op.real(name));
   const auto alpha = [&](size_t i, double otherwise) { return i < p.size() ? p[i] : otherwise; };
   if (kind.empty()) return v;
   if (kind == "Relu" || kind == "Sigmoid" || kind == "Tanh") return n.of(kind.c_str(), {v});
@@ -50,17 +50,16 @@ void fused_gemm(const Op &op) {
 
 void fused_matmul(const Op &op) {
   const Nodes n{op};
-  op.need("transBatchA", 0), op.need("transBatchB", 0);
   const auto side = [&](size_t i, const char *name) {
     const Value v = n.in(i);
-    if (op.integer(name, 0) == 0 || v.rank() < 2) return v;
+    if (!op.flag(name) || v.rank() < 2) return v;
     Ints perm(v.dims.size());
     for (size_t k = 0; k < perm.size(); ++k) perm[k] = static_cast<int64_t>(k);
     std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
     return n.transpose(v, perm);
   };
   const Value y = n.matmul(side(0, "transA"), side(1, "transB"));
-  const double alpha = op.real("alpha", 1);
+  const double alpha = op.real("alpha");
   op.give_value(0, alpha == 1 ? y : n.mul(y, n.real(alpha)));
 }
 
@@ -78,23 +77,23 @@ void fast_gelu(const Op &op) {
 }
 void quick_gelu(const Op &op) {
   const Nodes n{op};
-  const double alpha = op.real("alpha", static_cast<double>(1.702f));
+  const double alpha = op.real("alpha");
   op.give_value(0, n.mul(n.in(0), n.of("Sigmoid", {n.mul(n.in(0), n.real(alpha))})));
 }
 
 // ---- normalizations ------------------------------------------------------------------------------------------------
 
-Attributes of_last(const Op &op, double epsilon) {
-  return {AttributeRef{"axis", op.integer("axis", -1)}, AttributeRef{"epsilon", op.real("epsilon", epsilon)}};
+Attributes of_last(const Op &op) {
+  return {AttributeRef{"axis", op.integer("axis")}, AttributeRef{"epsilon", op.real("epsilon")}};
 }
 
 void simplified_layer_normalization(const Op &op) {
   const Nodes n{op};
-  op.give_value(0, n.of("RMSNormalization", {n.in(0), n.in(1)}, of_last(op, 1e-5)));
+  op.give_value(0, n.of("RMSNormalization", {n.in(0), n.in(1)}, of_last(op)));
 }
 void layer_normalization(const Op &op) {
   const size_t outputs = op.node.out.size();
-  const Values y = computed(op, "LayerNormalization", first_inputs(op, 3), of_last(op, 1e-5), outputs);
+  const Values y = computed(op, "LayerNormalization", first_inputs(op, 3), of_last(op), outputs);
   for (size_t i = 0; i < outputs; ++i) op.give_value(i, y[i]);
 }
 
@@ -107,7 +106,7 @@ void skip_normalization(const Op &op, bool simplified) {
   Values in{sum, n.in(2)};
   if (!simplified && op.has(3)) in.push_back(n.in(3));
   op.give_value(0, n.of(simplified ? "RMSNormalization" : "LayerNormalization", in,
-                        {{"axis", -1}, {"epsilon", op.real("epsilon", 1e-12)}}));
+                        {{"axis", -1}, {"epsilon", op.real("epsilon")}}));
   op.give_value(3, sum);
 }
 
@@ -119,8 +118,8 @@ void embed_layer_normalization(const Op &op) {
   const Value steps = op.has(8) ? n.in(8) : n.of("Range", {number(0), n.dim(ids, 1), number(1)});
   sum = n.add(sum, rows(3, steps));
   if (op.has(1) && op.has(4)) sum = n.add(sum, rows(4, n.in(1)));
-  op.give_value(
-      0, n.of("LayerNormalization", {sum, n.in(5), n.in(6)}, {{"axis", -1}, {"epsilon", op.real("epsilon", 1e-12)}}));
+  op.give_value(0,
+                n.of("LayerNormalization", {sum, n.in(5), n.in(6)}, {{"axis", -1}, {"epsilon", op.real("epsilon")}}));
   if (op.wants(1)) {
     const Value counted = op.has(7) ? n.cast(n.in(7), Type::float32) : n.mul(n.cast(ids, Type::float32), n.real(0));
     const Values in{counted, n.ints({1})};
@@ -144,7 +143,7 @@ Value with_heads(const Nodes &n, const Value &v, int64_t heads) {
 
 // 0 where a flag is true, else the node's "mask_filter_value".
 Value hidden(const Nodes &n, const Value &seen) {
-  const double low = n.op.real("mask_filter_value", -10000);
+  const double low = n.op.real("mask_filter_value");
   return n.of("Where", {seen, n.real(0), n.real(low)});
 }
 
@@ -176,18 +175,18 @@ Value causal(const Nodes &n, const Value &q, const Value &k) {
 Value attended(const Nodes &n, const Attended &a) {
   const Op &op = n.op;
   if (!a.q.dims.back().known()) op.refuse("of a free number of features is not supported");
-  double scale = op.real("scale", 0);
+  double scale = op.real("scale");
   if (scale == 0) scale = 1 / std::sqrt(static_cast<double>(a.q.dims.back().factor));
   Value scores = n.mul(n.matmul(a.q, n.transpose(a.k, {0, 1, 3, 2})), n.real(scale));
   for (const Value &v : a.added) scores = n.add(scores, v);
-  if (op.integer("unidirectional", 0) != 0) scores = n.add(scores, causal(n, a.q, a.k));
+  if (op.flag("unidirectional")) scores = n.add(scores, causal(n, a.q, a.k));
   const Value p = n.of("Softmax", {scores}, {{"axis", -1}});
   const Value y = n.transpose(n.matmul(p, a.v), {0, 2, 1, 3});
   return n.of("Reshape", {y, n.ints({0, 0, -1})});
 }
 
 int64_t heads_of(const Op &op) {
-  const int64_t heads = op.integer("num_heads", 0);
+  const int64_t heads = op.integer("num_heads");
   if (heads < 1) fail(Code::corrupt_file, "has \"num_heads\" ", heads);
   return heads;
 }
@@ -202,13 +201,11 @@ void from_projections(const Op &op, const Value &projected, size_t mask, size_t 
   if (sizes.size() != 3 || sizes[0] < 1 || sizes[1] < 1 || sizes[2] < 1 ||
       checked_add(sizes[0], sizes[1], sizes[2]) != all)
     fail(Code::corrupt_file, "has \"qkv_hidden_sizes\" that are not those of its weights");
-  op.need("do_rotary", 0);
   const auto part = [&](int64_t from, int64_t size) {
     return with_heads(n, n.slice(projected, 2, from, from + size), heads);
   };
   Attended a{part(0, sizes[0]), part(sizes[0], sizes[1]), part(sizes[0] + sizes[1], sizes[2])};
   if (op.has(past)) {
-    op.need("past_present_share_buffer", 0);
     const auto before = [&](int64_t i) { return n.of("Squeeze", {n.slice(n.in(past), 0, i, i + 1), n.ints({0})}); };
     a.k = n.of("Concat", {before(0), a.k}, {{"axis", 2}});
     a.v = n.of("Concat", {before(1), a.v}, {{"axis", 2}});
@@ -277,22 +274,42 @@ void multi_head_attention(const Op &op) {
 
 std::span<const Row> microsoft_rows() {
   static constexpr Row rows[] = {
-      {"FusedConv", fused_conv},
-      {"FusedGemm", fused_gemm},
-      {"FusedMatMul", fused_matmul},
-      {"TransposeMatMul", fused_matmul},
-      {"Gelu", gelu},
-      {"BiasGelu", bias_gelu},
-      {"FastGelu", fast_gelu},
-      {"QuickGelu", quick_gelu},
-      {"LayerNormalization", layer_normalization},
-      {"SimplifiedLayerNormalization", simplified_layer_normalization},
-      {"SkipLayerNormalization", [](const Op &op) { skip_normalization(op, false); }},
-      {"SkipSimplifiedLayerNormalization", [](const Op &op) { skip_normalization(op, true); }},
-      {"EmbedLayerNormalization", embed_layer_normalization},
-      {"Attention", attention},
-      {"MultiHeadAttention", multi_head_attention},
-      {"QAttention", quantized_attention},
+      {"FusedConv", fused_conv,
+       "X W B? Z? > Y; activation:string activation_params:floats "
+       "auto_pad=NOTSET|SAME_UPPER|SAME_LOWER|VALID dilations:ints group=1 kernel_shape:ints pads:ints "
+       "strides:ints"},
+      {"FusedGemm", fused_gemm,
+       "A B C? > Y; activation:string activation_alpha:float activation_beta:float "
+       "activation_gamma:float alpha=1.0 beta=1.0 transA=0|1 transB=0|1"},
+      {"FusedMatMul", fused_matmul, "A B > Y; alpha=1.0 transA=0|1 transB=0|1 transBatchA=0| transBatchB=0|"},
+      {"TransposeMatMul", fused_matmul, "A B > Y; alpha=1.0 transA=0|1 transB=0|1 transBatchA=0| transBatchB=0|"},
+      {"Gelu", gelu, "X > Y"},
+      {"BiasGelu", bias_gelu, "A B > C"},
+      {"FastGelu", fast_gelu, "X bias? > Y"},
+      {"QuickGelu", quick_gelu, "X > Y; alpha=1.702"},
+      {"LayerNormalization", layer_normalization,
+       "X scale B? > Y mean? inv_std_dev?; axis=-1 epsilon=1e-05 stash_type=1|"},
+      {"SimplifiedLayerNormalization", simplified_layer_normalization,
+       "X scale > Y inv_std_var?; axis=-1 epsilon=1e-05 stash_type=1|"},
+      {"SkipLayerNormalization", [](const Op &op) { skip_normalization(op, false); },
+       "input skip gamma beta? bias? > output mean? inv_std_var? input_skip_bias_sum?; epsilon=1e-12"},
+      {"SkipSimplifiedLayerNormalization", [](const Op &op) { skip_normalization(op, true); },
+       "input skip gamma bias? > output mean? inv_std_var? input_skip_bias_sum?; epsilon=1e-12"},
+      {"EmbedLayerNormalization", embed_layer_normalization,
+       "input_ids segment_ids? word_embedding position_embedding segment_embedding? gamma beta mask? "
+       "position_ids? > output mask_index? embedding_sum?; epsilon=1e-12 mask_index_type=0|1"},
+      {"Attention", attention,
+       "input weights bias? mask_index? past? attention_bias? past_sequence_length? > output present?; "
+       "do_rotary=0| mask_filter_value=-10000.0 num_heads:int! past_present_share_buffer=0| "
+       "qkv_hidden_sizes:ints rotary_embedding_dim:int scale=0.0 unidirectional=0|1"},
+      {"MultiHeadAttention", multi_head_attention,
+       "query key? value? bias? key_padding_mask? attention_bias? past_key? past_value? "
+       "past_sequence_length? cache_indirection? > output present_key? present_value? qk?; "
+       "mask_filter_value=-10000.0 num_heads:int! scale=0.0 unidirectional=0|1"},
+      {"QAttention", quantized_attention,
+       "input weight bias input_scale weight_scale mask_index? input_zero_point? weight_zero_point? "
+       "past? > output present?; do_rotary=0| mask_filter_value=-10000.0 num_heads:int! "
+       "past_present_share_buffer=0| scale=0.0 unidirectional=0|1"},
   };
   return rows;
 }

@@ -27,13 +27,12 @@ void of_two(const Op &op, const char *kind) {
 }
 
 void pool(const Op &op, const char *kind) {
-  op.need("channels_last", 0);
   between(op, [&](const Nodes &n, const Value &x) { return n.of(kind, {x}, own(op, {"channels_last"})); });
 }
 
 void softmax(const Op &op) {
   const int rank = op.in(0).rank();
-  if (op.axis(-1, rank) != rank - 1) op.refuse("over another axis than the last is not supported");
+  if (op.axis(rank) != rank - 1) op.refuse("over another axis than the last is not supported");
   between(op, [](const Nodes &n, const Value &x) { return n.of("Softmax", {x}, {{"axis", -1}}); });
 }
 
@@ -53,7 +52,7 @@ void where(const Op &op) {
 void gemm(const Op &op) {
   const Nodes n{op};
   const auto side = [&](size_t i, const char *transposed) {
-    return op.integer(transposed, 0) == 0 ? n.in(i) : n.transpose(n.in(i), {1, 0});
+    return !op.flag(transposed) ? n.in(i) : n.transpose(n.in(i), {1, 0});
   };
   Values in{side(0, "transA"), side(3, "transB")};
   const auto a_zero = n.given(2), b_zero = n.given(5);
@@ -62,7 +61,7 @@ void gemm(const Op &op) {
   Value sum = n.of("MatMulInteger", in);
   if (op.has(6)) sum = n.add(sum, n.in(6));
   Value scale = n.mul(n.in(1), n.in(4));
-  if (const double alpha = op.real("alpha", 1); alpha != 1) scale = n.mul(scale, n.real(alpha));
+  if (const double alpha = op.real("alpha"); alpha != 1) scale = n.mul(scale, n.real(alpha));
   if (!op.has(7)) return op.give_value(0, n.mul(n.cast(sum, Type::float32), scale));
   const Value y = n.mul(n.cast(sum, Type::float32), n.of("Div", {scale, n.in(7)}));
   Values whole{y, n.real(1)};
@@ -88,23 +87,35 @@ void dynamic_quantize_matmul(const Op &op) {
 
 std::span<const Row> microsoft_quantized_rows() {
   static constexpr Row rows[] = {
-      {"QLinearAdd", [](const Op &op) { of_two(op, "Add"); }},
-      {"QLinearMul", [](const Op &op) { of_two(op, "Mul"); }},
+      {"QLinearAdd", [](const Op &op) { of_two(op, "Add"); },
+       "A A_scale A_zero_point? B B_scale B_zero_point? C_scale C_zero_point? > C"},
+      {"QLinearMul", [](const Op &op) { of_two(op, "Mul"); },
+       "A A_scale A_zero_point? B B_scale B_zero_point? C_scale C_zero_point? > C"},
       {"QLinearSigmoid",
-       [](const Op &op) { between(op, [](const Nodes &n, const Value &x) { return n.of("Sigmoid", {x}); }); }},
+       [](const Op &op) { between(op, [](const Nodes &n, const Value &x) { return n.of("Sigmoid", {x}); }); },
+       "X X_scale X_zero_point? Y_scale Y_zero_point? > Y"},
       {"QLinearLeakyRelu",
        [](const Op &op) {
          between(op, [&](const Nodes &n, const Value &x) { return n.of("LeakyRelu", {x}, op.node.attributes); });
-       }},
-      {"QLinearSoftmax", softmax},
-      {"QLinearAveragePool", [](const Op &op) { pool(op, "AveragePool"); }},
-      {"QLinearGlobalAveragePool", [](const Op &op) { pool(op, "GlobalAveragePool"); }},
-      {"QLinearConcat", concat},
-      {"QLinearWhere", where},
-      {"QGemm", gemm},
-      {"MatMulIntegerToFloat", matmul_integer_to_float},
-      {"DynamicQuantizeMatMul", dynamic_quantize_matmul},
-      {"DynamicQuantizeLSTM", dynamic_quantize_lstm},
+       },
+       "X X_scale X_zero_point? Y_scale Y_zero_point? > Y; alpha=0.01"},
+      {"QLinearSoftmax", softmax, "X X_scale X_zero_point? Y_scale Y_zero_point? > Y; axis=-1 opset:int!"},
+      {"QLinearAveragePool", [](const Op &op) { pool(op, "AveragePool"); },
+       "X x_scale x_zero_point? y_scale y_zero_point? > Y; auto_pad=NOTSET|SAME_UPPER|SAME_LOWER|VALID "
+       "ceil_mode=0|1 channels_last=0| count_include_pad=0|1 kernel_shape:ints! pads:ints strides:ints"},
+      {"QLinearGlobalAveragePool", [](const Op &op) { pool(op, "GlobalAveragePool"); },
+       "X x_scale x_zero_point? y_scale y_zero_point? > Y; channels_last=0|"},
+      {"QLinearConcat", concat, "Y_scale Y_zero_point inputs+ > Y; axis:int!"},
+      {"QLinearWhere", where, "condition X x_scale x_zero_point? Y y_scale y_zero_point? z_scale z_zero_point? > Z"},
+      {"QGemm", gemm,
+       "A a_scale a_zero_point? B b_scale b_zero_point? C? y_scale? y_zero_point? > Y; alpha=1.0 "
+       "transA=0|1 transB=0|1"},
+      {"MatMulIntegerToFloat", matmul_integer_to_float, "A B a_scale b_scale a_zero_point? b_zero_point? bias? > Y"},
+      {"DynamicQuantizeMatMul", dynamic_quantize_matmul, "A B b_scale b_zero_point? bias? > Y"},
+      {"DynamicQuantizeLSTM", dynamic_quantize_lstm,
+       "X W R B? sequence_lens? initial_h? initial_c? P? W_scale W_zero_point R_scale R_zero_point > Y? "
+       "Y_h? Y_c?; activation_alpha:floats activation_beta:floats activations:strings clip:float "
+       "direction=forward|reverse|bidirectional hidden_size:int input_forget=0|1"},
   };
   return rows;
 }

@@ -36,11 +36,27 @@ void refuse_texts(const Op &op, std::initializer_list<std::string_view> names) {
 
 // What a probability is made by; the scores of an item are the last axis.
 Node transformed(const Op &op, Node x) {
-  const std::string how = op.string("post_transform", "NONE");
+  const std::string how = op.string("post_transform");
   if (how == "NONE") return x;
   if (how == "LOGISTIC") return op.layer("Activation", activation("sigmoid"), {x});
-  if (how == "SOFTMAX") return op.layer("Softmax", {{"axis", -1}}, {x});
-  op.refuse("\"post_transform\" of \"", how, "\" is not supported, only NONE, LOGISTIC and SOFTMAX");
+  return op.layer("Softmax", {{"axis", -1}}, {x});
+}
+
+Labels::Labels(const Op &op, const char *as_numbers, const char *as_texts)
+    : numbers(op.integers(as_numbers).value_or(Ints{})), as_texts(as_texts) {
+  const Attribute *texts = op.node.find(as_texts);
+  const size_t strings = texts ? texts->strings.size() : 0;
+  if (strings > 0 && !numbers.empty()) fail(Code::corrupt_file, "has both \"", as_numbers, "\" and \"", as_texts, '"');
+  count = static_cast<int64_t>(std::max(strings, numbers.size()));
+}
+
+void Labels::give(const Op &op, Node place) const {
+  if (numbers.empty()) {
+    if (op.r.is_read(op.node.out[0])) refuse_texts(op, {as_texts});
+    return;
+  }
+  op.give(0, op.layer("Take", {{"axis", 0}}, {op.constant_node(tensor_of(numbers)), op.cast(place, DType::i64)}),
+          {rows_and(op, 1)[0]});
 }
 
 Node rows_of_floats(const Op &op, size_t i) {
@@ -66,7 +82,7 @@ void scaler(const Op &op) {
 }
 
 void normalizer(const Op &op) {
-  const std::string norm = op.string("norm", "MAX");
+  const std::string norm = op.string("norm");
   const Node x = op.cast(op.x(0), DType::f32);
   const auto reduced = [&](const char *kind, Node of) {
     return op.layer(kind, {{"axis", Ints{-1}}, {"keepdims", true}}, {of});
@@ -76,16 +92,14 @@ void normalizer(const Op &op) {
     size = reduced("Max", x);
   else if (norm == "L1")
     size = reduced("Sum", op.layer("Absolute", {}, {x}));
-  else if (norm == "L2")
-    size = op.layer("Sqrt", {}, {reduced("Sum", op.layer("Square", {}, {x}))});
   else
-    fail(Code::corrupt_file, "has \"norm\" ", norm);
+    size = op.layer("Sqrt", {}, {reduced("Sum", op.layer("Square", {}, {x}))});
   const Node none = by_number(op, "Equal", size, 0);
   op.give(0, op.layer("Divide", {}, {x, op.layer("Where", {{"x1", 1}}, {none, size})}), op.in(0).dims);
 }
 
 void binarizer(const Op &op) {
-  const Node above = by_number(op, "Greater", op.cast(op.x(0), DType::f32), op.real("threshold", 0));
+  const Node above = by_number(op, "Greater", op.cast(op.x(0), DType::f32), op.real("threshold"));
   op.give(0, op.cast(above, DType::f32), op.in(0).dims);
 }
 
@@ -99,12 +113,12 @@ void imputer(const Op &op) {
   if (!floats) {
     const auto values = op.integers("imputed_value_int64s");
     if (!values || values->empty()) fail(Code::corrupt_file, "has no \"imputed_value_int64s\"");
-    const Node missing = by_number(op, "Equal", x, static_cast<double>(op.integer("replaced_value_int64", 0)));
+    const Node missing = by_number(op, "Equal", x, static_cast<double>(op.integer("replaced_value_int64")));
     return put(missing, tensor_of(*values, v.dtype, {static_cast<int64_t>(values->size())}));
   }
   const auto values = reals(op, "imputed_value_floats");
   if (values.empty()) fail(Code::corrupt_file, "has no \"imputed_value_floats\"");
-  const double replaced = op.real("replaced_value_float", 0);
+  const double replaced = op.real("replaced_value_float");
   const Node missing = std::isnan(replaced) ? op.layer("LogicalNot", {}, {op.layer("Equal", {}, {x, x})})
                                             : by_number(op, "Equal", x, replaced);
   put(missing, tensor_of_floats(values, {static_cast<int64_t>(values.size())}));
@@ -129,7 +143,7 @@ void one_hot_encoder(const Op &op) {
   const Node flags = among(op, op.cast(op.x(0), DType::i64), tensor_of(cats));
   std::vector<Dim> dims = v.dims;
   dims.push_back({n, {}});
-  if (op.integer("zeros", 1) != 0) return op.give(0, op.cast(flags, DType::f32), dims);
+  if (op.flag("zeros")) return op.give(0, op.cast(flags, DType::f32), dims);
   // One that is no category names a place past the last, which is an error of the run.
   op.take(checked_mul(n, n, 4));
   Tensor rows = make_zeros(DType::f32, {n, n}), past = make_tensor(DType::i64, {});
@@ -167,9 +181,9 @@ void label_encoder(const Op &op) {
   if (given && given->t)
     otherwise = reshaped(read(*given->t, op.r.outside()), {});
   else if (values->dtype == DType::f32)
-    *otherwise.as<float>() = static_cast<float>(op.real("default_float", -0.0));
+    *otherwise.as<float>() = static_cast<float>(op.real("default_float"));
   else
-    otherwise = tensor_of({op.integer("default_int64", -1)}, values->dtype, {});
+    otherwise = tensor_of({op.integer("default_int64")}, values->dtype, {});
   const Node flags = among(op, op.cast(op.x(0), keys->dtype), *keys);
   const Node value = op.layer("Take", {{"axis", 0}}, {op.constant_node(*values), first(op, flags)});
   op.give(0, op.layer("Where", {}, {any(op, flags), value, op.constant_node(otherwise)}), v.dims);
@@ -187,10 +201,31 @@ void feature_extractor(const Op &op) {
   op.give(0, op.layer("ExpandDims", {{"axis", 0}}, {y}), {Dim{}, dims[0]});
 }
 
+// Each input as rows of as many numbers as "inputdimensions" says: those past it are left out, missing ones are 0.
 void feature_vectorizer(const Op &op) {
+  const auto sizes = op.integers("inputdimensions");
+  if (sizes && sizes->size() != op.inputs())
+    fail(Code::corrupt_file, "has ", sizes->size(), " \"inputdimensions\" for ", op.inputs(), " inputs");
   std::vector<Node> in;
-  for (size_t i = 0; i < op.inputs(); ++i) in.push_back(rows_of_floats(op, i));
-  op.give(0, in.size() == 1 ? in[0] : op.layer("Concatenate", {{"axis", 1}}, in), {op.in(0).dims[0]});
+  for (size_t i = 0; i < op.inputs(); ++i) {
+    const Value &v = op.in(i);
+    if (v.rank() < 1) fail(Code::corrupt_file, "expects rows of numbers, got no axes");
+    std::vector<Dim> dims = v.dims;
+    if (v.rank() == 1) dims.insert(dims.begin(), Dim{});
+    const Dim features = product({dims.begin() + 1, dims.end()});
+    Node x = op.cast(with_dims(op, op.x(i), v.dims, {dims[0], features}), DType::f32);
+    if (sizes) {
+      const int64_t n = known(op, features, "the features of an input"), wanted = (*sizes)[i];
+      if (wanted < 1 || wanted > max_dim) fail(Code::corrupt_file, "has \"inputdimensions\" of ", wanted);
+      if (wanted < n) x = op.cut(x, 1, 0, wanted);
+      if (wanted > n) {
+        const Node wide = op.layer("ExpandDims", {{"axis", 2}}, {x});
+        x = op.layer("Squeeze", {{"axis", 2}}, {moved_ends(op, wide, {{0, wanted - n}})});
+      }
+    }
+    in.push_back(x);
+  }
+  op.give(0, in.size() == 1 ? in[0] : op.layer("Concatenate", {{"axis", 1}}, in), {rows_and(op, 1)[0]});
 }
 
 // Rows by the coefficients (n, features) of n linear functions.
@@ -207,24 +242,27 @@ Node linear(const Op &op, int64_t n) {
 }
 
 void linear_regressor(const Op &op) {
-  const int64_t n = op.integer("targets", 1);
+  const int64_t n = op.integer("targets");
   op.give(0, transformed(op, linear(op, n)), rows_and(op, n));
 }
 
+// One function for each class, or one for the second of two: its score is the logit.
 void linear_classifier(const Op &op) {
-  refuse_texts(op, {"classlabels_strings"});
-  const Ints labels = op.integers("classlabels_ints").value_or(Ints{});
-  const auto n = static_cast<int64_t>(labels.size());
-  const auto functions = static_cast<int64_t>(reals(op, "intercepts").size());
-  if (n < 2 || functions != n)
+  const Labels labels(op, "classlabels_ints", "classlabels_strings");
+  const int64_t n = labels.count;
+  const auto said = static_cast<int64_t>(reals(op, "intercepts").size()), functions = said == 0 ? n : said;
+  const bool one = functions == 1 && n == 2;
+  if (n < 2 || (functions != n && !one))
     op.refuse("of ", functions, " functions for ", n, " classes is not supported, only of one for each class");
-  const Node scores = linear(op, n);
-  op.give(0,
-          op.layer("Take", {{"axis", 0}},
-                   {op.constant_node(tensor_of(labels)),
-                    op.cast(op.layer("Argmax", {{"axis", -1}, {"keepdims", false}}, {scores}), DType::i64)}),
-          {rows_and(op, n)[0]});
-  op.give(1, transformed(op, scores), rows_and(op, n));
+  Node scores = linear(op, functions);
+  if (!one) {
+    labels.give(op, op.layer("Argmax", {{"axis", -1}, {"keepdims", false}}, {scores}));
+    return op.give(1, transformed(op, scores), rows_and(op, n));
+  }
+  labels.give(op, op.layer("Squeeze", {{"axis", 1}}, {by_number(op, "Greater", scores, 0)}));
+  scores = op.layer("Concatenate", {{"axis", 1}}, {op.layer("Negative", {}, {scores}), scores});
+  if (op.string("post_transform") == "LOGISTIC") scores = op.layer("Activation", activation("sigmoid"), {scores});
+  op.give(1, scores, rows_and(op, n));
 }
 
 // A dictionary of each row is its scores in the order of the keys.
@@ -237,20 +275,47 @@ void strings(const Op &op) { op.refuse("is not supported: strings and dictionari
 
 std::span<const Row> ml_rows() {
   static constexpr Row rows[] = {
-      {"Scaler", scaler},
-      {"Normalizer", normalizer},
-      {"Binarizer", binarizer},
-      {"Imputer", imputer},
-      {"OneHotEncoder", one_hot_encoder},
-      {"LabelEncoder", label_encoder},
-      {"ArrayFeatureExtractor", feature_extractor},
-      {"FeatureVectorizer", feature_vectorizer},
-      {"LinearRegressor", linear_regressor},
-      {"LinearClassifier", linear_classifier},
-      {"TreeEnsembleRegressor", tree_regressor},
-      {"TreeEnsembleClassifier", tree_classifier},
-      {"TreeEnsemble", tree_ensemble},
-      {"ZipMap", zip_map},
+      {"Scaler", scaler, "X > Y; offset:floats scale:floats"},
+      {"Normalizer", normalizer, "X > Y; norm=MAX|L1|L2"},
+      {"Binarizer", binarizer, "X > Y; threshold=0.0"},
+      {"Imputer", imputer,
+       "X > Y; imputed_value_floats:floats imputed_value_int64s:ints replaced_value_float=0.0 "
+       "replaced_value_int64=0"},
+      {"OneHotEncoder", one_hot_encoder, "X > Y; cats_int64s:ints cats_strings:strings zeros=1|0"},
+      {"LabelEncoder", label_encoder,
+       "X > Y; classes_strings@-1:strings default_float@2=-0.0 default_int64=-1 default_string=_Unused "
+       "default_tensor@4:tensor keys_floats@2:floats keys_int64s@2:ints keys_strings@2:strings "
+       "keys_tensor@4:tensor values_floats@2:floats values_int64s@2:ints values_strings@2:strings "
+       "values_tensor@4:tensor"},
+      {"ArrayFeatureExtractor", feature_extractor, "X Y > Z"},
+      {"FeatureVectorizer", feature_vectorizer, "X+ > Y; inputdimensions:ints"},
+      {"LinearRegressor", linear_regressor,
+       "X > Y; coefficients:floats intercepts:floats post_transform=NONE|LOGISTIC|SOFTMAX targets=1"},
+      {"LinearClassifier", linear_classifier,
+       "X > Y Z; classlabels_ints:ints classlabels_strings:strings coefficients:floats! "
+       "intercepts:floats multi_class=0|1 post_transform=NONE|LOGISTIC|SOFTMAX"},
+      {"TreeEnsembleRegressor", tree_regressor,
+       "X > Y; aggregate_function=SUM|AVERAGE|MIN|MAX base_values:floats base_values_as_tensor@3:tensor "
+       "n_targets:int nodes_falsenodeids:ints nodes_featureids:ints nodes_hitrates:floats "
+       "nodes_hitrates_as_tensor@3:tensor nodes_missing_value_tracks_true:ints nodes_modes:strings "
+       "nodes_nodeids:ints nodes_treeids:ints nodes_truenodeids:ints nodes_values:floats "
+       "nodes_values_as_tensor@3:tensor post_transform=NONE|LOGISTIC|SOFTMAX target_ids:ints "
+       "target_nodeids:ints target_treeids:ints target_weights:floats target_weights_as_tensor@3:tensor"},
+      {"TreeEnsembleClassifier", tree_classifier,
+       "X > Y Z; base_values:floats base_values_as_tensor@3:tensor class_ids:ints class_nodeids:ints "
+       "class_treeids:ints class_weights:floats class_weights_as_tensor@3:tensor "
+       "classlabels_int64s:ints classlabels_strings:strings nodes_falsenodeids:ints "
+       "nodes_featureids:ints nodes_hitrates:floats nodes_hitrates_as_tensor@3:tensor "
+       "nodes_missing_value_tracks_true:ints nodes_modes:strings nodes_nodeids:ints nodes_treeids:ints "
+       "nodes_truenodeids:ints nodes_values:floats nodes_values_as_tensor@3:tensor "
+       "post_transform=NONE|LOGISTIC|SOFTMAX"},
+      {"TreeEnsemble", tree_ensemble,
+       "X > Y; aggregate_function=1|0|2|3 leaf_targetids:ints! leaf_weights:tensor! "
+       "membership_values:tensor n_targets:int nodes_falseleafs:ints! nodes_falsenodeids:ints! "
+       "nodes_featureids:ints! nodes_hitrates:tensor nodes_missing_value_tracks_true:ints "
+       "nodes_modes:tensor! nodes_splits:tensor! nodes_trueleafs:ints! nodes_truenodeids:ints! "
+       "post_transform=0| tree_roots:ints!"},
+      {"ZipMap", zip_map, "X > Z; classlabels_int64s:ints classlabels_strings:strings"},
       {"SVMClassifier", vectors},
       {"SVMRegressor", vectors},
       {"CategoryMapper", strings},

@@ -11,6 +11,18 @@ std::vector<double> reals(const Op &op, std::string_view name);  // none: empty
 void refuse_texts(const Op &op, std::initializer_list<std::string_view> names);
 // The scores of items after "post_transform".
 Node transformed(const Op &op, Node x);
+// The classes of a classifier, numbers or strings: a tensor of these can't be given.
+struct Labels {
+  Ints numbers;
+  int64_t count;
+
+  Labels(const Op &op, const char *as_numbers, const char *as_texts);
+  // The first output: of each row the label at that place. Nothing, of strings that no node reads.
+  void give(const Op &op, Node place) const;
+
+ private:
+  const char *as_texts;
+};
 Node rows_of_floats(const Op &op, size_t i);
 std::vector<Dim> rows_and(const Op &op, int64_t n);  // the dims of as many rows of n
 

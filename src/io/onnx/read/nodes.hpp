@@ -49,13 +49,11 @@ using Attributes = std::vector<Attribute>;
 // The attributes of the node but those of ONNX Runtime's own.
 Attributes own(const Op &op, std::initializer_list<std::string_view> but);
 
-// What a node of that op gives of these values.
+// What a node of that op, as the newest opset has it, gives of these values.
 Value computed(const Op &op, const char *kind, Inputs in, std::initializer_list<AttributeRef> said);
 Value computed(const Op &op, const char *kind, Inputs in, Attributes said);
-// read: another reader than that op's.
-Values computed(const Op &op, const char *kind, Inputs in, std::initializer_list<AttributeRef> said, size_t out,
-                Handler read = nullptr);
-Values computed(const Op &op, const char *kind, Inputs in, Attributes said, size_t out, Handler read = nullptr);
+Values computed(const Op &op, const char *kind, Inputs in, std::initializer_list<AttributeRef> said, size_t out);
+Values computed(const Op &op, const char *kind, Inputs in, Attributes said, size_t out);
 // Constants: one number, and a list of int64.
 Value number(int64_t v, Type type = Type::int64);
 Value numbers(const Ints &list);

@@ -19,13 +19,12 @@ Node reduced(const Op &op, const char *kind, Node x, const Ints &axes, bool keep
 
 // f(x, axes): the result with the axes kept.
 template <class F>
-void reduce(const Op &op, F f, size_t since_input) {
+void reduce(const Op &op, F f) {
   Value &v = op.in(0);
-  std::optional<Ints> axes = op.integers("axes");
-  if (!axes && op.opset() >= static_cast<int64_t>(since_input)) axes = op.integers("axes", 1);
-  const bool keep = op.integer("keepdims", 1) != 0;
+  std::optional<Ints> axes = op.integers("axes", 1);
+  const bool keep = op.flag("keepdims");
   if (!axes || axes->empty()) {
-    if (op.integer("noop_with_empty_axes", 0) != 0)
+    if (op.flag("noop_with_empty_axes"))
       axes = Ints{};
     else {
       axes = Ints{};
@@ -54,10 +53,9 @@ void reduce(const Op &op, F f, size_t since_input) {
 }
 
 template <class F>
-void reduce_floats(const Op &op, F f, size_t since_input = 18) {
+void reduce_floats(const Op &op, F f) {
   floats_only(op, {0});
-  reduce(
-      op, [&](Node x, const Ints &axes) { return f(x, axes); }, since_input);
+  reduce(op, f);
 }
 
 // Over no axes a function of each element.
@@ -67,28 +65,24 @@ Node over(const Op &op, const char *kind, Node x, const Ints &axes) {
 
 bool whole(const Value &v) { return v.dtype == DType::i32 || v.dtype == DType::i64 || v.dtype == DType::u8; }
 
-void plain_reduction(const Op &op, const char *kind, size_t since_input = 18) {
+void plain_reduction(const Op &op, const char *kind) {
   const Value &v = op.in(0);
   if (whole(v) && kind != std::string_view("Mean"))
     return reduce(
-        op, [&](Node x, const Ints &axes) { return wrapped(op, over(op, kind, wide(op, x), axes), v.onnx_type()); },
-        since_input);
-  reduce_floats(
-      op, [&](Node x, const Ints &axes) { return over(op, kind, x, axes); }, since_input);
+        op, [&](Node x, const Ints &axes) { return wrapped(op, over(op, kind, wide(op, x), axes), v.onnx_type()); });
+  reduce_floats(op, [&](Node x, const Ints &axes) { return over(op, kind, x, axes); });
 }
 
 // Of a list of sizes, all of them by f; false: it is none.
 template <class F>
 bool of_sizes(const Op &op, F f) {
   const auto sizes = op.sizes(0);
-  const bool noop = op.integer("noop_with_empty_axes", 0) != 0;
+  const bool noop = op.flag("noop_with_empty_axes");
   if (!sizes || sizes->empty() || op.in(0).rank() != 1 || noop) return false;
-  const bool attribute = op.integers("axes").has_value();
-  if (attribute || op.opset() >= 18)
-    for (int64_t a : op.integers("axes", 1).value_or(Ints{})) op.axis_of(a, 1);
+  for (int64_t a : op.integers("axes", 1).value_or(Ints{})) op.axis_of(a, 1);
   Dim all = (*sizes)[0];
   for (size_t i = 1; i < sizes->size(); ++i) all = f(all, (*sizes)[i]);
-  op.give_sizes(0, {all}, op.integer("keepdims", 1) == 0, op.in(0).onnx_type());
+  op.give_sizes(0, {all}, !op.flag("keepdims"), op.in(0).onnx_type());
   return true;
 }
 
@@ -101,8 +95,7 @@ void extreme(const Op &op, const char *kind, const char *of_flags) {
   const bool most = kind == std::string_view("Max");
   if (of_sizes(op, [&](const Dim &a, const Dim &b) { return most ? s.largest(a, b) : s.smallest(a, b); })) return;
   if (op.in(0).dtype != DType::boolean) return plain_reduction(op, kind);
-  reduce(
-      op, [&](Node x, const Ints &axes) { return over(op, of_flags, x, axes); }, 18);
+  reduce(op, [&](Node x, const Ints &axes) { return over(op, of_flags, x, axes); });
 }
 
 // log(sum(exp(x))), by what is above the largest.
@@ -117,12 +110,12 @@ Node log_sum_exp(const Op &op, Node x, const Ints &axes) {
 void arg(const Op &op, bool smallest) {
   Value &v = op.in(0);
   const Perm perm = v.perm();
-  const auto axis = static_cast<size_t>(op.axis(0, v.rank()));
+  const auto axis = static_cast<size_t>(op.axis(v.rank()));
   const int at = inverse(perm)[axis];
   if (!whole(v)) floats_only(op, {0});
   Node x = wide(op, op.as(v, perm));
   if (smallest) x = apply(op, whole(v) ? "BitwiseNot" : "Negative", x);  // no integer but has its complement
-  const bool last = op.integer("select_last_index", 0) != 0;
+  const bool last = op.flag("select_last_index");
   if (last) x = op.layer("Flip", {{"axis", at}}, {x});
   Node y = op.layer("Argmax", {{"axis", at}, {"keepdims", true}}, {x});
   if (last) {
@@ -130,7 +123,7 @@ void arg(const Op &op, bool smallest) {
     y = op.layer("BroadcastSubtract", {{"x1", v.dims[axis].factor - 1}}, {y});
   }
   y = op.cast(y, DType::i64);
-  if (op.integer("keepdims", 1) != 0) return op.give(0, y, v.dims, perm);
+  if (op.flag("keepdims")) return op.give(0, y, v.dims, perm);
   std::vector<Dim> dims = v.dims;
   dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(axis));
   Perm left;
@@ -143,7 +136,7 @@ void arg(const Op &op, bool smallest) {
 
 // Before opset 13 the axes from that one on count as one.
 Ints softmax_axes(const Op &op, const Value &v, const Perm &perm) {
-  const auto axis = static_cast<size_t>(op.axis(op.opset() < 13 ? 1 : -1, v.rank()));
+  const auto axis = static_cast<size_t>(op.axis(v.rank()));
   Ints axes;
   for (size_t i = axis; i < (op.opset() < 13 ? v.dims.size() : axis + 1); ++i) axes.push_back(inverse(perm)[i]);
   return axes;
@@ -192,10 +185,10 @@ void by_batch(const Op &op) {
   for (int i = 0; i + 1 < v.rank(); ++i) axes.push_back(i);
   const Node mean = reduced(op, "Mean", x, axes, false), apart = minus(op, x, mean);
   const Node variance = reduced(op, "Mean", apply(op, "Square", apart), axes, false);
-  const Node root = apply(op, "Sqrt", by_number(op, "BroadcastAdd", variance, op.real("epsilon", 1e-5)));
+  const Node root = apply(op, "Sqrt", by_number(op, "BroadcastAdd", variance, op.real("epsilon")));
   const Node y = op.layer("Divide", {}, {apart, root});
   op.give(0, plus(op, times(op, y, op.x(1)), op.x(2)), v.dims, perm);
-  const double momentum = op.real("momentum", static_cast<double>(0.9f));
+  const double momentum = op.real("momentum");
   const Node now[] = {mean, variance};
   for (size_t i = 0; i < 2; ++i)
     if (op.wants(i + 1))
@@ -205,11 +198,10 @@ void by_batch(const Op &op) {
 
 void batch_normalization(const Op &op) {
   Value &v = op.in(0);
-  if (op.opset() < 9) op.need("spatial", 1);
   if (v.rank() < 2) op.refuse("of a value of ", v.rank(), " axes is not supported");
-  if (op.integer("training_mode", 0) != 0) return by_batch(op);
+  if (op.flag("training_mode")) return by_batch(op);
   const Perm perm = channels_last(v.rank());
-  const Json config{{"axis", -1}, {"epsilon", op.real("epsilon", 1e-5)}, {"momentum", op.real("momentum", 0.9)}};
+  const Json config{{"axis", -1}, {"epsilon", op.real("epsilon")}, {"momentum", op.real("momentum")}};
   const Weights weights{{"gamma", op.floats(1, "scale")},
                         {"beta", op.floats(2, "bias")},
                         {"moving_mean", op.floats(3, "mean")},
@@ -235,14 +227,14 @@ void grouped(const Op &op, int64_t groups) {
   if (v.rank() < 2 || !v.dims[1].known()) op.refuse("needs a known number of channels");
   const int64_t channels = v.dims[1].factor;
   const Perm perm = channels_last(v.rank());
-  const Json config{{"groups", groups}, {"epsilon", op.real("epsilon", 1e-5)}};
+  const Json config{{"groups", groups}, {"epsilon", op.real("epsilon")}};
   const Weights weights{{"gamma", by_channel(op, 1, "scale", channels)}, {"beta", by_channel(op, 2, "bias", channels)}};
   op.give(0, op.weighted("GroupNormalization", config, {op.as(v, perm)}, weights), v.dims, perm);
 }
 
 Ints last_axes(const Op &op, const Value &v) {
   Ints axes;
-  for (int64_t i = op.axis(-1, v.rank()); i < v.rank(); ++i) axes.push_back(i);
+  for (int64_t i = op.axis(v.rank()); i < v.rank(); ++i) axes.push_back(i);
   return axes;
 }
 
@@ -258,7 +250,7 @@ bool fits(const Op &op, size_t i, const Value &v, const Ints &axes) {
 void layer_normalization(const Op &op) {
   Value &v = op.in(0);
   const Ints axes = last_axes(op, v);
-  const double epsilon = op.real("epsilon", static_cast<double>(1e-5f));
+  const double epsilon = op.real("epsilon");
   const bool gamma = fits(op, 1, v, axes), beta = op.has(2) && fits(op, 2, v, axes) && gamma;
   Weights weights;
   if (gamma) weights.emplace_back("gamma", op.floats(1, "scale"));
@@ -279,7 +271,7 @@ void layer_normalization(const Op &op) {
 void rms_normalization(const Op &op) {
   Value &v = op.in(0);
   const Ints axes = last_axes(op, v);
-  const double epsilon = op.real("epsilon", static_cast<double>(1e-5f));
+  const double epsilon = op.real("epsilon");
   const Node x = op.x(0);
   if (fits(op, 1, v, axes))
     return op.give(0,
@@ -301,9 +293,9 @@ void mean_variance(const Op &op) {
 
 void lp_normalization(const Op &op) {
   Value &v = op.in(0);
-  const int64_t p = op.integer("p", 2);
+  const int64_t p = op.integer("p");
   if (p != 1 && p != 2) op.refuse("\"p\" of ", p, " is not supported");
-  const Ints axes{op.axis(-1, v.rank())};
+  const Ints axes{op.axis(v.rank())};
   const Node x = op.x(0);
   const Node norm = p == 1 ? reduced(op, "Sum", apply(op, "Absolute", x), axes)
                            : apply(op, "Sqrt", reduced(op, "Sum", apply(op, "Square", x), axes));
@@ -315,43 +307,58 @@ void lp_normalization(const Op &op) {
 
 std::span<const Row> norm_rows() {
   static constexpr Row rows[] = {
-      {"ReduceSum", [](const Op &op) { plain_reduction(op, "Sum", 13); }},
-      {"ReduceMean", [](const Op &op) { plain_reduction(op, "Mean"); }},
-      {"ReduceMax", [](const Op &op) { extreme(op, "Max", "Any"); }},
-      {"ReduceMin", [](const Op &op) { extreme(op, "Min", "All"); }},
-      {"ReduceProd", product},
+      {"ReduceSum", [](const Op &op) { plain_reduction(op, "Sum"); },
+       "data axes?@13 > reduced=data; axes@-12:ints keepdims=1|0 noop_with_empty_axes@13=0|1"},
+      {"ReduceMean", [](const Op &op) { plain_reduction(op, "Mean"); },
+       "data axes?@18 > reduced; axes@-17:ints keepdims=1|0 noop_with_empty_axes@18=0|1"},
+      {"ReduceMax", [](const Op &op) { extreme(op, "Max", "Any"); },
+       "data axes?@18 > reduced=data; axes@-17:ints keepdims=1|0 noop_with_empty_axes@18=0|1"},
+      {"ReduceMin", [](const Op &op) { extreme(op, "Min", "All"); },
+       "data axes?@18 > reduced=data; axes@-17:ints keepdims=1|0 noop_with_empty_axes@18=0|1"},
+      {"ReduceProd", product, "data axes?@18 > reduced=data; axes@-17:ints keepdims=1|0 noop_with_empty_axes@18=0|1"},
       {"ReduceL1",
        [](const Op &op) {
          reduce_floats(op, [&](Node x, const Ints &axes) { return over(op, "Sum", apply(op, "Absolute", x), axes); });
-       }},
+       },
+       "data axes?@18 > reduced; axes@-17:ints keepdims=1|0 noop_with_empty_axes@18=0|1"},
       {"ReduceL2",
        [](const Op &op) {
          reduce_floats(op, [&](Node x, const Ints &axes) {
            return apply(op, "Sqrt", over(op, "Sum", apply(op, "Square", x), axes));
          });
-       }},
+       },
+       "data axes?@18 > reduced; axes@-17:ints keepdims=1|0 noop_with_empty_axes@18=0|1"},
       {"ReduceSumSquare",
        [](const Op &op) {
          reduce_floats(op, [&](Node x, const Ints &axes) { return over(op, "Sum", apply(op, "Square", x), axes); });
-       }},
+       },
+       "data axes?@18 > reduced; axes@-17:ints keepdims=1|0 noop_with_empty_axes@18=0|1"},
       {"ReduceLogSum",
        [](const Op &op) {
          reduce_floats(op, [&](Node x, const Ints &axes) { return apply(op, "Log", over(op, "Sum", x, axes)); });
-       }},
+       },
+       "data axes?@18 > reduced; axes@-17:ints keepdims=1|0 noop_with_empty_axes@18=0|1"},
       {"ReduceLogSumExp",
-       [](const Op &op) { reduce_floats(op, [&](Node x, const Ints &axes) { return log_sum_exp(op, x, axes); }); }},
-      {"ArgMax", [](const Op &op) { arg(op, false); }},
-      {"ArgMin", [](const Op &op) { arg(op, true); }},
-      {"Softmax", softmax},
-      {"LogSoftmax", log_softmax},
-      {"Hardmax", hardmax},
-      {"BatchNormalization", batch_normalization},
-      {"InstanceNormalization", [](const Op &op) { grouped(op, -1); }},
-      {"GroupNormalization", [](const Op &op) { grouped(op, op.integer("num_groups", 1)); }},
-      {"LayerNormalization", layer_normalization},
-      {"RMSNormalization", rms_normalization},
-      {"MeanVarianceNormalization", mean_variance},
-      {"LpNormalization", lp_normalization},
+       [](const Op &op) { reduce_floats(op, [&](Node x, const Ints &axes) { return log_sum_exp(op, x, axes); }); },
+       "data axes?@18 > reduced; axes@-17:ints keepdims=1|0 noop_with_empty_axes@18=0|1"},
+      {"ArgMax", [](const Op &op) { arg(op, false); }, "data > reduced; axis=0 keepdims=1|0 select_last_index@12=0|1"},
+      {"ArgMin", [](const Op &op) { arg(op, true); }, "data > reduced; axis=0 keepdims=1|0 select_last_index@12=0|1"},
+      {"Softmax", softmax, "input > output; axis@-12=1 axis@13=-1"},
+      {"LogSoftmax", log_softmax, "input > output; axis@-12=1 axis@13=-1"},
+      {"Hardmax", hardmax, "input > output; axis@-12=1 axis@13=-1"},
+      {"BatchNormalization", batch_normalization,
+       "X scale B input_mean input_var > Y running_mean? running_var? saved_mean?@-13 saved_var?@-13; "
+       "consumed_inputs@-5:ints epsilon=1e-05 is_test@-6=0|1 momentum=0.9 spatial@-8=1| "
+       "training_mode@14=0|1"},
+      {"InstanceNormalization", [](const Op &op) { grouped(op, -1); },
+       "input scale B > output; consumed_inputs@-5:ints epsilon=1e-05"},
+      {"GroupNormalization", [](const Op &op) { grouped(op, op.integer("num_groups")); },
+       "X scale bias > Y; epsilon=1e-05 num_groups:int! stash_type=1|"},
+      {"LayerNormalization", layer_normalization,
+       "X Scale B? > Y Mean? InvStdDev?; axis=-1 epsilon=1e-05 stash_type=1|"},
+      {"RMSNormalization", rms_normalization, "X scale > Y; axis=-1 epsilon=1e-05 stash_type=1|"},
+      {"MeanVarianceNormalization", mean_variance, "X > Y; axes:ints"},
+      {"LpNormalization", lp_normalization, "input > output; axis=-1 p=2|1"},
   };
   return rows;
 }

@@ -23,14 +23,14 @@ int64_t whole(const Op &op, size_t i, int64_t least, int64_t most) {
 constexpr int64_t longest = 1 << 20;
 
 void need_float_output(const Op &op) {
-  const auto type = static_cast<Type>(op.integer("output_datatype", 1));
+  const auto type = static_cast<Type>(op.integer("output_datatype"));
   if (type != Type::float32 && type != Type::float64) op.refuse("of ", type, " is not supported");
 }
 
 // The first of the numbers, less the second times the cosine, plus the third times that of twice the angle.
 void window(const Op &op, double level, double once, double twice) {
   need_float_output(op);
-  const int64_t n = whole(op, 0, 0, longest), period = op.integer("periodic", 1) != 0 ? n : n - 1;
+  const int64_t n = whole(op, 0, 0, longest), period = op.flag("periodic") ? n : n - 1;
   if (n == 1 && period == 0) op.refuse("of one place that is not periodic divides by zero");
   op.take(4 * n);
   Tensor t = make_tensor(DType::f32, {n});
@@ -77,7 +77,7 @@ void eye_like(const Op &op) {
   const auto said = static_cast<Type>(op.integer("dtype", 0));
   const Type type = said == Type::none ? v.onnx_type() : said;
   const DType as = stands_for(type);
-  const int64_t rows = v.dims[0].factor, columns = v.dims[1].factor, k = op.integer("k", 0);
+  const int64_t rows = v.dims[0].factor, columns = v.dims[1].factor, k = op.integer("k");
   if (!v.dims[0].known() || !v.dims[1].known()) {
     if (k < -max_dim || k > max_dim) op.refuse("\"k\" of ", k, " is not supported");
     const Node diagonal = op.layer("ExpandDims", {{"axis", 1}},
@@ -136,7 +136,7 @@ int64_t number_of(Type t, uint64_t bits) {
 }
 
 void bit_cast(const Op &op) {
-  const Type from = op.in(0).onnx_type(), to = static_cast<Type>(op.integer("to", 0));
+  const Type from = op.in(0).onnx_type(), to = static_cast<Type>(op.integer("to"));
   if (from == to) return op.give_value(0, op.in(0));
   const int n = bits_each(op, from);
   if (n != bits_each(op, to)) fail(Code::corrupt_file, "from ", from, " to ", to, ": of another number of bits");
@@ -170,12 +170,16 @@ void bit_cast(const Op &op) {
 
 std::span<const Row> number_rows() {
   static constexpr Row rows[] = {
-      {"HannWindow", [](const Op &op) { window(op, 0.5, 0.5, 0); }},
-      {"HammingWindow", [](const Op &op) { window(op, 25.0 / 46, 21.0 / 46, 0); }},
-      {"BlackmanWindow", [](const Op &op) { window(op, 0.42, 0.5, 0.08); }},
-      {"MelWeightMatrix", mel_weights},
-      {"EyeLike", eye_like},
-      {"BitCast", bit_cast},
+      {"HannWindow", [](const Op &op) { window(op, 0.5, 0.5, 0); }, "size > output; output_datatype=1 periodic=1|0"},
+      {"HammingWindow", [](const Op &op) { window(op, 25.0 / 46, 21.0 / 46, 0); },
+       "size > output; output_datatype=1 periodic=1|0"},
+      {"BlackmanWindow", [](const Op &op) { window(op, 0.42, 0.5, 0.08); },
+       "size > output; output_datatype=1 periodic=1|0"},
+      {"MelWeightMatrix", mel_weights,
+       "num_mel_bins dft_length sample_rate lower_edge_hertz upper_edge_hertz > output; "
+       "output_datatype=1"},
+      {"EyeLike", eye_like, "input > output; dtype:int k=0"},
+      {"BitCast", bit_cast, "input > output; to:int!"},
   };
   return rows;
 }

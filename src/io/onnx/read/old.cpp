@@ -31,7 +31,7 @@ class Today {
     node_.in[i] = names_[i];
     return *this;
   }
-  void read() const { row_of(node_.op)->read(Op(op_.r, node_)); }
+  void read() const { op_.row->read(Op(op_.r, node_, op_.row)); }
 
  private:
   const Op &op_;
@@ -43,7 +43,7 @@ class Today {
 Value with_axes(const Op &op, size_t i, int count) {
   Ints axes;
   for (int k = 0; k < count; ++k) axes.push_back(op.in(i).rank() + k);
-  return computed(op, "Unsqueeze", {op.in(i)}, {{"axes", axes}}, 1, row_of("Unsqueeze")->read)[0];
+  return Nodes{op}.of("Unsqueeze", {op.in(i), numbers(axes)});
 }
 
 // The second input's axes are some of the first's, from "axis" on, or the last ones; without "broadcast" all.
@@ -51,14 +51,14 @@ void pairwise(const Op &op) {
   const Value &a = op.in(0), &b = op.in(1);
   Today today(op);
   today.without({"broadcast", "axis", "consumed_inputs"});
-  if (op.integer("broadcast", 0) == 0) {
+  if (!op.flag("broadcast")) {
     if (a.rank() != b.rank())
       fail(Code::corrupt_file, "without \"broadcast\": expected two values of one shape, got ", a.rank(), " and ",
            b.rank(), " axes");
   } else if (b.rank() > a.rank()) {
     fail(Code::corrupt_file, "broadcasts a second input of ", b.rank(), " axes to a first of ", a.rank());
-  } else if (op.node.find("axis") && b.rank() > 0) {
-    const int64_t axis = op.axis(0, a.rank()), behind = a.rank() - axis - b.rank();
+  } else if (op.says("axis") && b.rank() > 0) {
+    const int64_t axis = op.axis(a.rank()), behind = a.rank() - axis - b.rank();
     if (behind < 0)
       fail(Code::corrupt_file, "broadcasts ", b.rank(), " axes from axis ", axis, " of ", a.rank(), " on");
     if (behind > 0) today.input(1, with_axes(op, 1, static_cast<int>(behind)));
@@ -76,17 +76,17 @@ void prelu(const Op &op) {
 
 // "is_test" of 0, the default, is training.
 void batch_normalization(const Op &op) {
-  Today(op).without({"is_test"}).with(AttributeRef{"training_mode", op.integer("is_test", 0) == 0}).read();
+  Today(op).without({"is_test"}).with(AttributeRef{"training_mode", !op.flag("is_test")}).read();
 }
 
 // A flag in place of an input.
 void dropout(const Op &op) {
-  const bool trains = op.integer("is_test", 0) == 0;
+  const bool trains = !op.flag("is_test");
   floats_only(op, {0});
   Value ratio, mode;
   ratio.type = Type::float32, ratio.dtype = DType::f32;
   ratio.constant = make_tensor(DType::f32, {});
-  *ratio.constant->as<float>() = static_cast<float>(op.real("ratio", 0.5));
+  *ratio.constant->as<float>() = static_cast<float>(op.real("ratio"));
   mode.type = Type::boolean, mode.dtype = DType::boolean;
   mode.constant = tensor_of({trains}, DType::boolean, {});
   Today(op).without({"ratio", "is_test", "consumed_inputs"}).input(1, ratio).input(2, mode).read();
@@ -106,7 +106,7 @@ void pad(const Op &op) {
 
 // The type by its name.
 void cast(const Op &op) {
-  const std::string to = op.string("to", "");
+  const std::string to = op.string("to");
   constexpr std::pair<std::string_view, Type> types[] = {
       {"FLOAT", Type::float32},   {"UINT8", Type::uint8},    {"INT8", Type::int8},     {"UINT16", Type::uint16},
       {"INT16", Type::int16},     {"INT32", Type::int32},    {"INT64", Type::int64},   {"BOOL", Type::boolean},
@@ -125,47 +125,49 @@ void tile(const Op &op) {
   Today(op).input(1, numbers(repeats)).read();
 }
 
-void selu(const Op &op) {
-  Today(op)
-      .without({"consumed_inputs"})
-      .with(AttributeRef{"alpha", op.real("alpha", 1.6732)})
-      .with(AttributeRef{"gamma", op.real("gamma", 1.0507)})
-      .read();
-}
-
-void top_k(const Op &op) { Today(op).without({"k"}).input(1, numbers({op.integer("k", 0)})).read(); }
+void top_k(const Op &op) { Today(op).without({"k"}).input(1, numbers({op.integer("k")})).read(); }
 
 void upsample(const Op &op) {
   Today(op)
       .without({"height_scale", "width_scale"})
-      .with(AttributeRef{"scales", std::vector<double>{1, 1, op.real("height_scale", 0), op.real("width_scale", 0)}})
+      .with(AttributeRef{"scales", std::vector<double>{1, 1, op.real("height_scale"), op.real("width_scale")}})
       .read();
 }
 
 struct Old {
   int64_t before;  // that opset
-  Row row;
+  std::string_view op;
+  Handler read;
 };
 
 constexpr Old forms[] = {
-    {2, {"Pad", pad}},           {5, {"Reshape", reshape}},
-    {6, {"Cast", cast}},         {6, {"Selu", selu}},
-    {6, {"Tile", tile}},         {7, {"Add", pairwise}},
-    {7, {"And", pairwise}},      {7, {"BatchNormalization", batch_normalization}},
-    {7, {"Div", pairwise}},      {7, {"Dropout", dropout}},
-    {7, {"Equal", pairwise}},    {7, {"Greater", pairwise}},
-    {7, {"Less", pairwise}},     {7, {"Mul", pairwise}},
-    {7, {"Or", pairwise}},       {7, {"Pow", pairwise}},
-    {7, {"PRelu", prelu}},       {7, {"Sub", pairwise}},
-    {7, {"Upsample", upsample}}, {7, {"Xor", pairwise}},
-    {10, {"TopK", top_k}},
+    {2, "Pad", pad},
+    {5, "Reshape", reshape},
+    {6, "Cast", cast},
+    {6, "Tile", tile},
+    {7, "Add", pairwise},
+    {7, "And", pairwise},
+    {7, "BatchNormalization", batch_normalization},
+    {7, "Div", pairwise},
+    {7, "Dropout", dropout},
+    {7, "Equal", pairwise},
+    {7, "Greater", pairwise},
+    {7, "Less", pairwise},
+    {7, "Mul", pairwise},
+    {7, "Or", pairwise},
+    {7, "Pow", pairwise},
+    {7, "PRelu", prelu},
+    {7, "Sub", pairwise},
+    {7, "Upsample", upsample},
+    {7, "Xor", pairwise},
+    {10, "TopK", top_k},
 };
 
 }  // namespace
 
-const Row *old_row_of(std::string_view op, int64_t opset) {
+Handler old_reader_of(std::string_view op, int64_t opset) {
   for (const Old &old : forms)
-    if (opset < old.before && old.row.op == op) return &old.row;
+    if (opset < old.before && old.op == op) return old.read;
   return nullptr;
 }
 

@@ -10,9 +10,8 @@ void cumulate(const Op &op, const char *kind) {
   if (v.dtype == DType::boolean) op.refuse("of ", v.dtype, " is not supported");
   const Perm perm = v.perm();
   const auto axis = static_cast<size_t>(op.axis_of(static_cast<int64_t>(op.number(1, 0)), v.rank()));
-  const Json config{{"axis", inverse(perm)[axis]},
-                    {"exclusive", op.integer("exclusive", 0) != 0},
-                    {"reverse", op.integer("reverse", 0) != 0}};
+  const Json config{
+      {"axis", inverse(perm)[axis]}, {"exclusive", op.flag("exclusive")}, {"reverse", op.flag("reverse")}};
   Node y = op.layer(kind, config, {wide(op, op.as(v, perm))});
   if (v.dtype != DType::f32) y = wrapped(op, y, v.onnx_type());
   op.give(0, y, v.dims, perm);
@@ -25,12 +24,12 @@ void top_k(const Op &op) {
   if (asked.size() != 1) fail(Code::corrupt_file, "wants ", asked.size(), " numbers of places");
   const Dim most = asked[0];
   const int64_t k = most.known() ? most.factor : 0;
-  const auto axis = static_cast<size_t>(op.axis(-1, v.rank()));
+  const auto axis = static_cast<size_t>(op.axis(v.rank()));
   if (k < 0 || (v.dims[axis].known() && k > v.dims[axis].factor))
     fail(Code::corrupt_file, "wants ", k, " of ", v.dims[axis].factor, " places");
   const Perm perm = v.perm();
   const int at = inverse(perm)[axis];
-  const Json config{{"axis", at}, {"descending", op.integer("largest", 1) != 0}};
+  const Json config{{"axis", at}, {"descending", op.flag("largest")}};
   const Node x = wide(op, op.as(v, perm));
   std::vector<Dim> dims = v.dims;
   dims[axis] = most;
@@ -47,9 +46,9 @@ void top_k(const Op &op) {
 
 std::span<const Row> order_rows() {
   static constexpr Row rows[] = {
-      {"TopK", top_k},
-      {"CumSum", [](const Op &op) { cumulate(op, "Cumsum"); }},
-      {"CumProd", [](const Op &op) { cumulate(op, "Cumprod"); }},
+      {"TopK", top_k, "X K@10 > Values=X Indices; axis=-1 k@-9:int! largest@11=1|0 sorted@11=1|0"},
+      {"CumSum", [](const Op &op) { cumulate(op, "Cumsum"); }, "x axis > y=x; exclusive=0|1 reverse=0|1"},
+      {"CumProd", [](const Op &op) { cumulate(op, "Cumprod"); }, "x axis > y=x; exclusive=0|1 reverse=0|1"},
   };
   return rows;
 }

@@ -32,7 +32,7 @@ Node filled_ends(const Op &op, Node x, const Margins &margins, double number) {
   const Node y = moved_ends(op, x, margins);
   if (number == 0 || y == x) return y;
   const Node here = op.layer("Equal", {}, {x, x});
-  const Node ones = op.layer("Where", {{"x1", 1}, {"x2", 1}}, {here});
+  const Node ones = op.cast(op.layer("Where", {{"x1", 1}, {"x2", 1}}, {here}), DType::f32);
   const Node inside = moved_ends(op, ones, margins);
   if (std::isfinite(number)) return op.layer("Where", {{"x2", number}}, {inside, y});
   Tensor t = make_tensor(DType::f32, {});
@@ -41,6 +41,24 @@ Node filled_ends(const Op &op, Node x, const Margins &margins, double number) {
 }
 
 namespace {
+
+// "axes", an attribute or input 3; all axes where they are left out.
+Ints axes_of(const Op &op) {
+  const int rank = op.in(0).rank();
+  Ints axes;
+  if (const auto given = op.integers("axes", 3))
+    for (int64_t a : *given) axes.push_back(op.axis_of(a, rank));
+  else
+    for (int i = 0; i < rank; ++i) axes.push_back(i);
+  return axes;
+}
+
+// The number of "constant".
+double filling(const Op &op) {
+  const double number = op.opset() < 11 ? op.real("value") : op.number(2, 0);
+  if (op.in(0).dtype != DType::f32 && !(std::abs(number) <= 0x1p53)) op.refuse("of ", op.in(0).dtype, " with ", number);
+  return number;
+}
 
 // Along an axis of known size, the place that each place of the result is taken from.
 Ints sources(const Op &op, const std::string &mode, int64_t n, int64_t before, int64_t after) {
@@ -70,8 +88,9 @@ void pad_constant(const Op &op, const Margins &pads, double number) {
   for (size_t i = 0; i < pads.size(); ++i)
     if (pads[i][0] != 0 || pads[i][1] != 0) left.push_back(i);
   if (left.empty()) return op.give_value(0, v);
-  Perm at = v.perm();  // the order in which x lies
-  Node x = op.as(v, at);
+  Perm at = v.perm();                                                    // the order in which x lies
+  const bool small = v.dtype == DType::u8 || v.dtype == DType::boolean;  // which no layer of padding takes
+  Node x = small ? op.cast(op.as(v, at), DType::i32) : op.as(v, at);
   int rank = v.rank();
   while (rank < 3) x = op.layer("ExpandDims", {{"axis", rank}}, {x}), at.push_back(rank++);
   std::vector<Dim> dims = v.dims;
@@ -110,7 +129,7 @@ void pad_constant(const Op &op, const Margins &pads, double number) {
     else
       perm.push_back(at[i]);
   if (!extra.empty()) x = op.layer("Squeeze", {{"axis", extra}}, {x});
-  op.give(0, x, dims, perm);
+  op.give(0, op.cast(x, v.dtype), dims, perm);
 }
 
 // Where an axis or what is put around it is free: which place of x each place of the result is. dims: of x.
@@ -131,9 +150,12 @@ Node padded(const Op &op, Node x, size_t at, std::vector<Dim> dims, const Dim &b
               : mode == "reflect" ? minus(op, last, size(minus(op, last, size(place))))
                                   : bounded(place);
   if (mode == "constant") {  // which is place 0 of those in front of which it stands: there may be no others
-    Tensor t = make_tensor(op.r.graph().dtype(x), {});
-    std::fill_n(t.data.get(), t.bytes(), std::byte{0});
-    if (t.dtype == DType::f32) *t.as<float>() = static_cast<float>(number);
+    const DType type = op.r.graph().dtype(x);
+    Tensor t = make_zeros(type, {});
+    if (type == DType::f32)
+      *t.as<float>() = static_cast<float>(number);
+    else
+      t = tensor_of({static_cast<int64_t>(number)}, type, {});
     dims[at] = one;
     x = op.layer("Concatenate", {{"axis", at}}, {op.spread(op.constant_node(std::move(t)), dims), x});
     from =
@@ -145,13 +167,9 @@ Node padded(const Op &op, Node x, size_t at, std::vector<Dim> dims, const Dim &b
 // True if it was done here.
 bool pad_free(const Op &op, const std::string &mode) {
   Value &v = op.in(0);
-  const auto list = op.node.find("pads") || !op.has(1) ? std::nullopt : op.sizes(1);
+  const auto list = op.says("pads") || !op.has(1) ? std::nullopt : op.sizes(1);
   if (!list || v.filled) return false;
-  Ints axes;
-  if (const auto given = op.opset() >= 18 ? op.integers("axes", 3) : std::nullopt)
-    for (int64_t a : *given) axes.push_back(op.axis_of(a, v.rank()));
-  else
-    for (int i = 0; i < v.rank(); ++i) axes.push_back(i);
+  const Ints axes = axes_of(op);
   if (list->size() != 2 * axes.size()) return false;
   const Dim none{0, {}};
   bool free = false;
@@ -162,8 +180,7 @@ bool pad_free(const Op &op, const std::string &mode) {
         !before.known() || !after.known() || (mode != "constant" && !known_axis && (before != none || after != none));
   }
   if (!free) return false;
-  const double number = mode == "constant" ? op.number(2, 0) : 0;
-  if (v.dtype != DType::f32 && number != 0) op.refuse("of ", v.dtype, " with ", number, " is not supported");
+  const double number = mode == "constant" ? filling(op) : 0;
   const Perm perm = v.perm();
   Node x = op.as(v, perm);
   std::vector<Dim> dims = v.dims;
@@ -182,13 +199,9 @@ bool pad_free(const Op &op, const std::string &mode) {
 
 void pad(const Op &op) {
   Value &v = op.in(0);
-  if (pad_free(op, op.string("mode", "constant"))) return;
+  if (pad_free(op, op.string("mode"))) return;
   const auto list = op.integers("pads", 1);
-  Ints axes;
-  if (const auto given = op.opset() >= 18 ? op.integers("axes", 3) : std::nullopt)
-    for (int64_t a : *given) axes.push_back(op.axis_of(a, v.rank()));
-  else
-    for (int i = 0; i < v.rank(); ++i) axes.push_back(i);
+  const Ints axes = axes_of(op);
   if (!list || list->size() != 2 * axes.size()) fail(Code::corrupt_file, "has no pads before and after each axis");
   Margins pads(static_cast<size_t>(v.rank()), {0, 0});
   for (size_t i = 0; i < axes.size(); ++i) {
@@ -197,13 +210,10 @@ void pad(const Op &op) {
       op.refuse("has pads of ", before, " and ", after);
     pads[static_cast<size_t>(axes[i])] = {before, after};
   }
-  const std::string mode = op.string("mode", "constant");
+  const std::string mode = op.string("mode");
   if (mode == "constant") {
-    const double number = op.opset() < 11 ? op.real("value", 0) : op.number(2, 0);
-    if (v.dtype != DType::f32 && number != 0) op.refuse("of ", v.dtype, " with ", number, " is not supported");
-    return pad_constant(op, pads, number);
+    return pad_constant(op, pads, filling(op));
   }
-  if (mode != "edge" && mode != "reflect" && mode != "wrap") fail(Code::corrupt_file, "has \"mode\" ", mode);
   const Perm perm = v.perm();
   Node x = op.as(v, perm);
   for (size_t i = 0; i < pads.size(); ++i) {
@@ -220,11 +230,7 @@ void pad(const Op &op) {
 void center_crop_pad(const Op &op) {
   const Value &v = op.in(0);
   const auto wanted = op.integers("shape", 1);
-  Ints axes;
-  if (const auto given = op.integers("axes"))
-    for (int64_t a : *given) axes.push_back(op.axis_of(a, v.rank()));
-  else
-    for (int i = 0; i < v.rank(); ++i) axes.push_back(i);
+  const Ints axes = axes_of(op);
   if (!wanted || wanted->size() != axes.size()) fail(Code::corrupt_file, "has no size for each axis");
   Margins pads(static_cast<size_t>(v.rank()), {0, 0});
   for (size_t i = 0; i < axes.size(); ++i) {
@@ -239,7 +245,11 @@ void center_crop_pad(const Op &op) {
 }  // namespace
 
 std::span<const Row> pad_rows() {
-  static constexpr Row rows[] = {{"Pad", pad}, {"CenterCropPad", center_crop_pad}};
+  static constexpr Row rows[] = {
+      {"Pad", pad,
+       "data pads@11 constant_value?@11 axes?@18 > output=data; mode=constant|reflect|edge|wrap@19 "
+       "paddings@-1:ints! pads@2-10:ints! value@-10=0.0"},
+      {"CenterCropPad", center_crop_pad, "input_data shape > output_data; axes:ints"}};
   return rows;
 }
 

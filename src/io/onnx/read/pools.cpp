@@ -87,7 +87,7 @@ void give_places(const Op &op, Window w, const Ints &more) {
   const size_t n = w.axes();
   Ints step(n, 1);  // from a place of an axis to the next
   int64_t image = 1;
-  const bool columns = op.integer("storage_order", 0) != 0;
+  const bool columns = op.flag("storage_order");
   for (size_t k = 0; k < n; ++k) {
     const size_t i = columns ? k : n - 1 - k;
     step[i] = image, image = checked_mul(image, v.dims[i + 2].factor);
@@ -203,7 +203,7 @@ void average_pool(const Op &op) {
   Value &v = op.in(0);
   floats_only(op, {0});
   Window w = window(op, op.integers("kernel_shape").value_or(Ints{}), v.dims);
-  const bool with_pads = op.integer("count_include_pad", 0) != 0;
+  const bool with_pads = op.flag("count_include_pad");
   const Ints more = past_the_end(op, w, v.dims);
   const bool over = std::any_of(more.begin(), more.end(), [](int64_t n) { return n != 0; });
   const bool holes = std::any_of(w.dilations.begin(), w.dilations.end(), [](int64_t d) { return d != 1; });
@@ -238,8 +238,9 @@ void lp_pool(const Op &op) {
   floats_only(op, {0});
   Value &v = op.in(0);
   Window w = window(op, op.integers("kernel_shape").value_or(Ints{}), v.dims);
-  const int64_t p = op.integer("p", 2);
-  if (p < 1 || p > 64) op.refuse("has \"p\" of ", p);
+  const double said = op.opset() < 2 ? op.real("p") : static_cast<double>(op.integer("p"));
+  if (!(said >= 1 && said <= 64) || said != std::floor(said)) op.refuse("has \"p\" of ", said);
+  const auto p = static_cast<int64_t>(said);
   Ints more = past_the_end(op, w, v.dims);
   for (size_t i = 0; i < w.axes(); ++i) {
     if (w.same) {
@@ -275,13 +276,13 @@ void global_pool(const Op &op, const char *kind) {
 
 void lrn(const Op &op) {
   Value &v = op.in(0);
-  const int64_t size = op.integer("size", 1);
+  const int64_t size = op.integer("size");
   if (size % 2 == 0 || size < 1) op.refuse("\"size\" of ", size, " is not supported, only odd ones");
-  const double alpha = op.real("alpha", 1e-4);
+  const double alpha = op.real("alpha");
   const Json config{{"depth_radius", size / 2},
-                    {"bias", op.real("bias", 1)},
+                    {"bias", op.real("bias")},
                     {"alpha", alpha / static_cast<double>(size)},
-                    {"beta", op.real("beta", 0.75)}};
+                    {"beta", op.real("beta")}};
   const Perm perm = channels_last(v.rank());
   op.give(0, op.layer("LocalResponseNormalization", config, {op.as(v, perm)}), v.dims, perm);
 }
@@ -289,12 +290,18 @@ void lrn(const Op &op) {
 
 std::span<const Row> pool_rows() {
   static constexpr Row rows[] = {
-      {"MaxPool", max_pool},
-      {"AveragePool", average_pool},
-      {"LpPool", lp_pool},
-      {"GlobalAveragePool", [](const Op &op) { global_pool(op, "GlobalAveragePooling"); }},
-      {"GlobalMaxPool", [](const Op &op) { global_pool(op, "GlobalMaxPooling"); }},
-      {"LRN", lrn},
+      {"MaxPool", max_pool,
+       "X > Y=X Indices?@8; auto_pad=NOTSET|SAME_UPPER|SAME_LOWER|VALID ceil_mode@10=0|1 "
+       "dilations@10:ints kernel_shape:ints! pads:ints storage_order@8=0|1 strides:ints"},
+      {"AveragePool", average_pool,
+       "X > Y; auto_pad=NOTSET|SAME_UPPER|SAME_LOWER|VALID ceil_mode@10=0|1 count_include_pad@7=0|1 "
+       "dilations@19:ints kernel_shape:ints! pads:ints strides:ints"},
+      {"LpPool", lp_pool,
+       "X > Y; auto_pad=NOTSET|SAME_UPPER|SAME_LOWER|VALID ceil_mode@18=0|1 dilations@18:ints "
+       "kernel_shape@-1:ints kernel_shape@2:ints! p@-1=2.0 p@2=2 pads:ints strides:ints"},
+      {"GlobalAveragePool", [](const Op &op) { global_pool(op, "GlobalAveragePooling"); }, "X > Y"},
+      {"GlobalMaxPool", [](const Op &op) { global_pool(op, "GlobalMaxPooling"); }, "X > Y"},
+      {"LRN", lrn, "X > Y; alpha=0.0001 beta=0.75 bias=1.0 size:int!"},
   };
   return rows;
 }

@@ -100,8 +100,8 @@ void gemm(const Op &op) {
   Value &a = op.in(0), &b = op.in(1);
   if (a.rank() != 2 || b.rank() != 2)
     fail(Code::corrupt_file, "multiplies values of ", a.rank(), " and ", b.rank(), " axes");
-  const bool transpose_a = op.integer("transA", 0) != 0, transpose_b = op.integer("transB", 0) != 0;
-  const double alpha = op.real("alpha", 1), beta = op.real("beta", 1);
+  const bool transpose_a = op.flag("transA"), transpose_b = op.flag("transB");
+  const double alpha = op.real("alpha"), beta = op.real("beta");
   std::vector<Dim> dims{a.dims[transpose_a ? 1 : 0], b.dims[transpose_b ? 0 : 1]};
   const auto kernel = op.constant(1);
   const auto c = op.has(2) ? op.constant(2) : std::nullopt;
@@ -256,7 +256,7 @@ bool diagonal(const Op &op, Term &t) {
 
 void einsum(const Op &op) {
   floats_only(op);
-  std::string equation = op.string("equation", ""), dots;
+  std::string equation = op.string("equation"), dots;
   equation.erase(std::remove(equation.begin(), equation.end(), ' '), equation.end());
   const size_t arrow = equation.find("->");
   std::vector<std::string> parts{""};
@@ -344,7 +344,11 @@ void det(const Op &op) {
 }  // namespace
 
 std::span<const Row> product_rows() {
-  static constexpr Row rows[] = {{"MatMul", matmul}, {"Gemm", gemm}, {"Einsum", einsum}, {"Det", det}};
+  static constexpr Row rows[] = {
+      {"MatMul", matmul, "A B > Y", slow},
+      {"Gemm", gemm, "A B C@-10 C?@11 > Y; alpha=1.0 beta=1.0 broadcast@-6=0|1 transA=0|1 transB=0|1", slow},
+      {"Einsum", einsum, "Inputs+ > Output; equation:string!", slow},
+      {"Det", det, "X > Y", slow}};
   return rows;
 }
 

@@ -41,7 +41,7 @@ struct Steps {
 Steps steps_of(const Op &op) {
   const Value &v = op.in(0);
   Steps s{op.floats(1, "scale"), {}};
-  const int64_t n = s.scale.elements(), block = op.integer("block_size", 0);
+  const int64_t n = s.scale.elements(), block = op.integer("block_size");
   for (int64_t i = 0; i < n; ++i)
     if (const float v = s.scale.as<float>()[i]; v == 0 || !std::isfinite(v))
       fail(Code::corrupt_file, "has a scale of ", v, ", expected a number other than 0");
@@ -61,7 +61,7 @@ Steps steps_of(const Op &op) {
   }
   if (static_cast<int64_t>(s.zero.size()) != n) fail(Code::corrupt_file, "has other zero points than scales");
   if (block == 0 && n == 1) return s;
-  const auto axis = static_cast<size_t>(op.axis(1, v.rank()));
+  const auto axis = static_cast<size_t>(op.axis(v.rank()));
   for (size_t i = axis; i < v.dims.size(); ++i) {
     if (block == 0 && i > axis && !v.constant) break;  // is not asked for
     if (!v.dims[i].known()) op.refuse("with scales along a free axis is not supported");
@@ -87,7 +87,7 @@ Node constant_of(const Op &op, const Steps &s, const Perm &perm, F f) {
   const Value &v = op.in(0);
   Ints dims(v.dims.size(), 1);
   if (s.each == 0) dims.clear();
-  if (s.each > 0 && !s.blocks) dims[static_cast<size_t>(op.axis(1, v.rank()))] = s.places;
+  if (s.each > 0 && !s.blocks) dims[static_cast<size_t>(op.axis(v.rank()))] = s.places;
   for (size_t i = 0; s.blocks && i < dims.size(); ++i) dims[i] = v.dims[i].factor;
   const Shape shape(dims);
   op.take(checked_mul(2, shape.elements(), size_of(DType::f32)));
@@ -106,7 +106,7 @@ Node zeros(const Op &op, const Steps &s, const Perm &perm) {
 // To floats of fewer bits.
 void quantize_floats(const Op &op, const Steps &s, Type type) {
   Value &v = op.in(0);
-  const bool saturate = op.integer("saturate", 1) != 0;
+  const bool saturate = op.flag("saturate");
   const Perm perm = v.perm();
   const Node x = op.layer("Divide", {}, {op.as(v, perm), scales(op, s, perm)});
   op.give(0, rounded(op, x, type, saturate), v.dims, perm);
@@ -116,7 +116,7 @@ void quantize_floats(const Op &op, const Steps &s, Type type) {
 void quantize(const Op &op) {
   Value &v = op.in(0);
   floats_only(op, {0});
-  const auto said = static_cast<Type>(op.integer("output_dtype", 0));
+  const auto said = static_cast<Type>(op.integer("output_dtype"));
   const Type type = op.has(2) ? op.in(2).onnx_type() : said == Type::none ? Type::uint8 : said;
   if (said != Type::none && said != type)
     fail(Code::corrupt_file, "has \"output_dtype\" ", said, " and zeros of ", type);
@@ -178,7 +178,11 @@ void dequantize(const Op &op) {
 }  // namespace
 
 std::span<const Row> quantized_rows() {
-  static constexpr Row rows[] = {{"QuantizeLinear", quantize}, {"DequantizeLinear", dequantize}};
+  static constexpr Row rows[] = {
+      {"QuantizeLinear", quantize,
+       "x y_scale y_zero_point? > y; axis@13=1 block_size@21=0 output_dtype@21=0 precision@23=0|1 "
+       "saturate@19=1|0"},
+      {"DequantizeLinear", dequantize, "x x_scale x_zero_point? > y; axis@13=1 block_size@21=0 output_dtype@23=0"}};
   return rows;
 }
 

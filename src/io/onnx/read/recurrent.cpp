@@ -108,7 +108,7 @@ Node initial(const Op &op, size_t i, int64_t d, bool batch_first) {
 
 // Is it of a form that a layer of ours has?
 bool is_plain(const Op &op, const Cell &cell, const Dim &time) {
-  if (op.node.find("clip") || op.integer("input_forget", 0) != 0) return false;
+  if (op.says("clip") || op.integer("input_forget", 0) != 0) return false;
   if (cell.states == 2 && (op.has(7) || no_state(op, 5) != no_state(op, 6))) return false;
   if (!op.constant(1) || !op.constant(2) || (op.has(3) && !op.constant(3))) return false;
   if (!op.has(4)) return true;
@@ -121,12 +121,12 @@ bool is_plain(const Op &op, const Cell &cell, const Dim &time) {
 void recurrent(const Op &op, const Cell &cell) {
   Value &v = op.in(0);
   if (v.rank() != 3) fail(Code::corrupt_file, "expects a value of 3 axes");
-  const bool first = op.integer("layout", 0) != 0, reverse = op.string("direction", "forward") == "reverse";
+  const bool first = op.integer("layout", 0) != 0, reverse = op.string("direction") == "reverse";
   const size_t time_axis = first ? 1 : 0;
   const int64_t units = op.integer("hidden_size", 0), directions = directions_of(op);
   const auto functions = activations(op, cell, directions);
   if (!functions || !is_plain(op, cell, v.dims[time_axis])) return recurrent_by_steps(op);
-  const bool reset_after = cell.kind == gru.kind && op.integer("linear_before_reset", 0) != 0;
+  const bool reset_after = cell.kind == gru.kind && op.flag("linear_before_reset");
   const Node x = op.as(v, first ? Perm{0, 1, 2} : Perm{1, 0, 2});
   std::vector<Node> sequences, states[2];
   for (int64_t d = 0; d < directions; ++d) {
@@ -170,9 +170,21 @@ void recurrent(const Op &op, const Cell &cell) {
 
 std::span<const Row> recurrent_rows() {
   static constexpr Row rows[] = {
-      {"LSTM", [](const Op &op) { recurrent(op, lstm); }},
-      {"GRU", [](const Op &op) { recurrent(op, gru); }},
-      {"RNN", [](const Op &op) { recurrent(op, simple); }},
+      {"LSTM", [](const Op &op) { recurrent(op, lstm); },
+       "X W R B? sequence_lens? initial_h? initial_c? P? > Y? Y_h? Y_c?; activation_alpha:floats "
+       "activation_beta:floats activations:strings clip:float direction=forward|reverse|bidirectional "
+       "hidden_size:int input_forget=0|1 layout@14=0|1 output_sequence@-6=0|1",
+       slow},
+      {"GRU", [](const Op &op) { recurrent(op, gru); },
+       "X W R B? sequence_lens? initial_h? > Y? Y_h@-2 Y_h?@3; activation_alpha:floats "
+       "activation_beta:floats activations:strings clip:float direction=forward|reverse|bidirectional "
+       "hidden_size:int layout@14=0|1 linear_before_reset@3=0|1 output_sequence@-6=0|1",
+       slow},
+      {"RNN", [](const Op &op) { recurrent(op, simple); },
+       "X W R B? sequence_lens? initial_h? > Y? Y_h?; activation_alpha:floats activation_beta:floats "
+       "activations:strings clip:float direction=forward|reverse|bidirectional hidden_size:int "
+       "layout@14=0|1 output_sequence@-6=0|1",
+       slow},
   };
   return rows;
 }

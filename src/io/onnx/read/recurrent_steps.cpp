@@ -39,12 +39,7 @@ std::vector<Function> functions_of(const Op &op, int64_t directions, std::vector
   return list;
 }
 
-int64_t directions_of(const Op &op) {
-  const std::string direction = op.string("direction", "forward");
-  if (direction != "bidirectional" && direction != "forward" && direction != "reverse")
-    fail(Code::corrupt_file, "has \"direction\" ", direction);
-  return direction == "bidirectional" ? 2 : 1;
-}
+int64_t directions_of(const Op &op) { return op.string("direction") == "bidirectional" ? 2 : 1; }
 
 namespace {
 
@@ -163,7 +158,7 @@ struct Net {
       const Direction &one = list[static_cast<size_t>(d)];
       Values sequences{one.x};
       if (op.has(4)) sequences.push_back(n.of("Range", {number(0), n.dim(x, 0), number(1)}));
-      const bool backwards = d == 1 || op.string("direction", "forward") == "reverse";
+      const bool backwards = d == 1 || op.string("direction") == "reverse";
       Values out =
           scanned(op, one.states, sequences, backwards, [&](const Nodes &m, const Values &given, const Bring &bring) {
             const Values before(given.begin(), given.begin() + static_cast<std::ptrdiff_t>(states));
@@ -204,7 +199,7 @@ struct Net {
   }
 
   void gru(const std::vector<Direction> &list) const {
-    const bool after = op.integer("linear_before_reset", 0) != 0;
+    const bool after = op.flag("linear_before_reset");
     run(list, [&](const Nodes &m, const Direction &one, int64_t d, const Values &before, const Value &at,
                   const Bring &bring) {
       const Value &h = before[0], of_h = one.h(m, h, bring);

@@ -9,31 +9,28 @@ namespace dl4::io::onnx {
 namespace {
 
 struct Resize {
-  std::string mode, where, rounding;
+  std::string mode, where = "asymmetric", rounding = "floor";
   double cubic = -0.75;
   bool exclude_outside = false, antialias = false;
-  double begin = 0, end = 1;  // of tf_crop_and_resize: the part of an axis that is taken
+  float begin = 0, end = 1;  // of tf_crop_and_resize: the part of an axis that is taken
 
   bool crops() const { return where == "tf_crop_and_resize"; }
 };
 
-// Where place i of m lies among n places.
-double source(const Resize &how, int64_t i, double scale, int64_t n, int64_t m) {
-  const auto x = static_cast<double>(i);
+// Where place i of m lies among n places: in float32, as ONNX Runtime computes it, for the last bit decides which place
+// is the nearest.
+float source(const Resize &how, int64_t i, float scale, int64_t n, int64_t m) {
+  const auto x = static_cast<float>(i), from = static_cast<float>(n), to = static_cast<float>(m);
   if (how.where == "asymmetric") return x / scale;
-  if (how.where == "align_corners") return m == 1 ? 0 : x * static_cast<double>(n - 1) / static_cast<double>(m - 1);
+  if (how.where == "tf_half_pixel_for_nn") return (x + 0.5f) / scale;
+  if (how.where == "align_corners") return m == 1 ? 0 : x * (from - 1) / (to - 1);
   if (how.crops()) {
-    const auto last = static_cast<double>(n - 1);
-    const double x0 = how.begin * last, reach = (how.end - how.begin) * last;
-    return m == 1 ? x0 + reach / 2 : x0 + x * reach / static_cast<double>(m - 1);
+    if (m == 1) return 0.5f * (how.begin + how.end) * (from - 1);
+    return how.begin * (from - 1) + x * (how.end - how.begin) * (from - 1) / (to - 1);
   }
   if (how.where == "pytorch_half_pixel" && m == 1) return 0;
-  if (how.where == "half_pixel_symmetric") {
-    const double centre = static_cast<double>(n) / 2,
-                 adjust = static_cast<double>(m) / (scale * static_cast<double>(n));
-    return centre * (1 - adjust) + (x + 0.5) / scale - 0.5;
-  }
-  return (x + 0.5) / scale - 0.5;
+  if (how.where == "half_pixel_symmetric") return from / 2 * (1 - to / (scale * from)) + (x + 0.5f) / scale - 0.5f;
+  return (x + 0.5f) / scale - 0.5f;
 }
 
 int64_t rounded(const Resize &how, double x) {
@@ -56,7 +53,7 @@ Tensor blend(const Resize &how, double scale, int64_t n, int64_t m) {
   const double shrink = how.antialias ? std::min(scale, 1.0) : 1.0;
   const double reach = (how.mode == "linear" ? 1 : 2) / shrink;
   for (int64_t i = 0; i < m; ++i) {
-    const double x = source(how, i, scale, n, m);
+    const auto x = static_cast<double>(source(how, i, static_cast<float>(scale), n, m));
     double sum = 0;
     const auto first = static_cast<int64_t>(std::floor(x - reach)), last = static_cast<int64_t>(std::ceil(x + reach));
     std::vector<double> column(static_cast<size_t>(n), 0);
@@ -78,8 +75,10 @@ Node resized(const Op &op, Node x, int at, const Resize &how, double scale, int6
   if (how.mode == "nearest") {
     op.take(checked_mul(m, place_bytes));
     Ints from;
-    for (int64_t i = 0; i < m; ++i)
-      from.push_back(std::clamp<int64_t>(rounded(how, source(how, i, scale, n, m)), 0, n - 1));
+    for (int64_t i = 0; i < m; ++i) {
+      const float x = source(how, i, static_cast<float>(scale), n, m);
+      from.push_back(std::clamp<int64_t>(rounded(how, static_cast<double>(x)), 0, n - 1));
+    }
     return op.layer("Take", {{"indices", from}, {"axis", at}}, {x});
   }
   if (n > 1 << 14 || m > 1 << 14) op.refuse("between ", n, " and ", m, " interpolated elements is not supported");
@@ -95,7 +94,8 @@ Node resized(const Op &op, Node x, int at, const Resize &how, double scale, int6
 
 // The same between sizes of which one is free: where each place of the result lies is computed.
 Node resized(const Op &op, Node x, int at, const Resize &how, const Dim &n, const Dim &m, double scale) {
-  const bool halves = how.where == "half_pixel" || how.where == "pytorch_half_pixel";
+  const bool tf = how.where == "tf_half_pixel_for_nn";
+  const bool halves = tf || how.where == "half_pixel" || how.where == "pytorch_half_pixel";
   if ((!halves && how.where != "asymmetric" && how.where != "align_corners") || how.antialias || how.exclude_outside ||
       how.mode == "cubic")
     op.refuse("of a free axis with \"mode\" ", how.mode, ", \"coordinate_transformation_mode\" ", how.where,
@@ -113,8 +113,8 @@ Node resized(const Op &op, Node x, int at, const Resize &how, const Dim &n, cons
   else if (scale > 0)
     place = by_number(op, "Divide", place, scale);
   else
-    place = layer("Divide", times(op, place, real(n)), real(m));
-  if (halves) place = by_number(op, "BroadcastAdd", place, -0.5);
+    place = layer("Divide", place, layer("Divide", real(m), real(n)));
+  if (halves && !tf) place = by_number(op, "BroadcastAdd", place, -0.5);
   if (how.where == "pytorch_half_pixel")  // 0 where there is one place
     place = times(op, place, real(op.symbols().smallest(op.symbols().sum(m, one, -1), one)));
   const Node last = real(back);
@@ -150,12 +150,11 @@ Dim scaled(const Op &op, const Dim &n, double scale) {
 
 // Which places of an axis are taken from within the image; none: all.
 std::optional<Tensor> within(const Resize &how, double scale, int64_t n, int64_t m) {
-  const double slack = 1e-5 * static_cast<double>(n);  // of parts given as float32
   bool all = true;
   Tensor t = make_tensor(DType::boolean, {m});
   for (int64_t i = 0; i < m; ++i) {
-    const double x = source(how, i, scale, n, m);
-    t.as<uint8_t>()[i] = x >= -slack && x <= static_cast<double>(n - 1) + slack;
+    const float x = source(how, i, static_cast<float>(scale), n, m);
+    t.as<uint8_t>()[i] = x >= 0 && x <= static_cast<float>(n - 1);
     all = all && t.as<uint8_t>()[i] != 0;
   }
   return all ? std::nullopt : std::optional(t);
@@ -230,10 +229,14 @@ void keep_aspect(const Op &op, bool smallest, const std::vector<size_t> &axes, c
   }
 }
 
+// Before opset 11 nothing says how places are rounded: ONNX Runtime's are rounded down, up where the image shrinks.
+bool is_old(const Op &op) { return op.node.op == "Upsample" || op.opset() < 11; }
+
 // Axis by axis.
 void each_axis(const Op &op, Resize how, const std::vector<size_t> &axes, const std::vector<double> &scales,
                const Sizes &sizes, const FreeSizes &free) {
   Value &v = op.in(0);
+  const bool old = is_old(op);
   std::vector<Dim> wide = v.dims;
   const std::vector<double> parts = how.crops() ? reals(op, 1) : std::vector<double>{};  // begins, then ends
   if (how.crops() && parts.size() != 2 * axes.size())
@@ -244,19 +247,22 @@ void each_axis(const Op &op, Resize how, const std::vector<size_t> &axes, const 
   Node x = op.as(v, perm), inside = graph::no_node;
   for (size_t k = 0; k < axes.size(); ++k) {
     const size_t i = axes[k];
-    if (how.crops()) how.begin = parts[k], how.end = parts[k + axes.size()];
+    if (how.crops()) how.begin = static_cast<float>(parts[k]), how.end = static_cast<float>(parts[k + axes.size()]);
     const bool whole = how.begin == 0 && how.end == 1;
     const bool by_scale = !free[i] && !v.dims[i].known() && scales[i] != 1;
     if (free[i] || by_scale) {
       if (!whole) op.refuse("of a part of a free axis is not supported");
       wide[i] = free[i] ? *free[i] : scaled(op, v.dims[i], scales[i]);
+      if (old && by_scale && scales[i] < 1) how.rounding = "ceil";
       x = resized(op, x, inverse(perm)[i], how, v.dims[i], wide[i], by_scale ? scales[i] : 0);
       continue;
     }
     if (whole && scales[i] == 1 && (!sizes[i] || Dim{*sizes[i], {}} == v.dims[i])) continue;
     if (!v.dims[i].known()) op.refuse("of a part of a free axis is not supported");
     const int64_t n = v.dims[i].factor;
-    const int64_t m = sizes[i] ? *sizes[i] : static_cast<int64_t>(std::floor(static_cast<double>(n) * scales[i]));
+    const int64_t m =
+        sizes[i] ? *sizes[i] : static_cast<int64_t>(static_cast<float>(n) * static_cast<float>(scales[i]));
+    if (old) how.rounding = scales[i] < 1 ? "ceil" : "floor";
     x = resized(op, x, inverse(perm)[i], how, scales[i], n, m);
     const auto seen = how.crops() ? within(how, scales[i], n, m) : std::nullopt;
     if (!seen) continue;
@@ -266,20 +272,21 @@ void each_axis(const Op &op, Resize how, const std::vector<size_t> &axes, const 
     const Node here = op.constant_node(reshaped(*seen, Shape(dims)));
     inside = inside == graph::no_node ? here : op.layer("LogicalAnd", {}, {inside, here});
   }
-  if (inside != graph::no_node) x = op.layer("Where", {{"x2", op.real("extrapolation_value", 0)}}, {inside, x});
+  if (inside != graph::no_node) x = op.layer("Where", {{"x2", op.real("extrapolation_value")}}, {inside, x});
   op.give(0, x, wide, perm);
 }
 
 void resize(const Op &op) {
   Value &v = op.in(0);
-  const bool old = op.node.op == "Upsample" || op.opset() < 11;
-  Resize how{op.string("mode", "nearest"),
-             old ? "asymmetric" : op.string("coordinate_transformation_mode", "half_pixel"),
-             old ? "floor" : op.string("nearest_mode", "round_prefer_floor"),
-             op.real("cubic_coeff_a", -0.75),
-             op.integer("exclude_outside", 0) != 0,
-             op.integer("antialias", 0) != 0};
+  const bool old = is_old(op);
+  Resize how;
+  how.mode = op.string("mode");
   if (how.mode == "bilinear") how.mode = "linear";
+  if (!old) {
+    how.where = op.string("coordinate_transformation_mode"), how.rounding = op.string("nearest_mode");
+    how.cubic = op.real("cubic_coeff_a");
+    how.exclude_outside = op.flag("exclude_outside"), how.antialias = op.flag("antialias");
+  }
   if (v.dtype != DType::f32 && how.mode != "nearest") op.refuse("of ", v.dtype, " is not supported");
   std::vector<size_t> axes;
   if (const auto given = op.integers("axes"))
@@ -293,7 +300,7 @@ void resize(const Op &op) {
     const std::vector<Dim> wanted = op.sizes_of(3);
     if (wanted.size() != axes.size())
       fail(Code::corrupt_file, "has ", wanted.size(), " sizes for ", axes.size(), " axes");
-    if (const std::string keep = op.string("keep_aspect_ratio_policy", "stretch"); keep != "stretch")
+    if (const std::string keep = op.string("keep_aspect_ratio_policy"); keep != "stretch")
       keep_aspect(op, keep == "not_larger", axes, wanted, scales, sizes);
     else
       stretch(op, axes, wanted, scales, sizes, free);
@@ -313,7 +320,17 @@ void resize(const Op &op) {
 }  // namespace
 
 std::span<const Row> resize_rows() {
-  static constexpr Row rows[] = {{"Resize", resize}, {"Upsample", resize}};
+  static constexpr Row rows[] = {
+      {"Resize", resize,
+       "X roi?@11 scales@-10 scales?@11 sizes?@11 > Y=X; antialias@18=0|1 axes@18:ints "
+       "coordinate_transformation_mode@11=half_pixel|pytorch_half_pixel|align_corners|asymmetric|tf_half_pixel_for_nn@"
+       "11-12|tf_crop_and_resize|half_pixel_symmetric@19 "
+       "cubic_coeff_a@11=-0.75 exclude_outside@11=0|1 extrapolation_value@11=0.0 "
+       "keep_aspect_ratio_policy@18=stretch|not_larger|not_smaller mode=nearest|linear|cubic@11 "
+       "nearest_mode@11=round_prefer_floor|round_prefer_ceil|floor|ceil"},
+      {"Upsample", resize,
+       "X scales@9 > Y=X; height_scale@-6:float! mode=nearest|linear@7|bilinear@-6 scales@7-8:floats! "
+       "width_scale@-6:float!"}};
   return rows;
 }
 

@@ -13,13 +13,12 @@ void grid_sample(const Op &op) {
   Value &v = op.in(0), &grid = op.in(1);
   if (v.rank() < 3 || v.rank() > 5 || grid.rank() != v.rank())
     op.refuse("of an image of ", v.rank(), " axes and a grid of ", grid.rank(), " is not supported");
-  std::string mode = op.string("mode", op.opset() < 20 ? "bilinear" : "linear");
+  std::string mode = op.string("mode");
   if (mode == "bilinear") mode = "linear";
   if (mode == "bicubic") mode = "cubic";
   if (mode == "cubic" && v.rank() != 4) op.refuse("\"mode\" cubic of ", v.rank() - 2, " axes is not supported");
-  const Json config{{"interpolation", mode},
-                    {"padding", op.string("padding_mode", "zeros")},
-                    {"align_corners", op.integer("align_corners", 0) != 0}};
+  const Json config{
+      {"interpolation", mode}, {"padding", op.string("padding_mode")}, {"align_corners", op.flag("align_corners")}};
   std::vector<Dim> dims{v.dims[0], v.dims[1]};
   dims.insert(dims.end(), grid.dims.begin() + 1, grid.dims.end() - 1);
   const Perm perm = channels_last(v.rank());
@@ -40,7 +39,7 @@ void affine_grid(const Op &op) {
   if ((size->size() != 4 && size->size() != 5) || theta.rank() != 3)
     fail(Code::corrupt_file, "expects matrices and a size of 4 or 5 axes");
   const auto axes = static_cast<int64_t>(size->size()) - 2;
-  const bool corners = op.integer("align_corners", 0) != 0;
+  const bool corners = op.flag("align_corners");
   Ints image;
   for (size_t i = 2; i < size->size(); ++i) image.push_back(known(op, (*size)[i], "a size"));
   int64_t places = 1;
@@ -71,24 +70,15 @@ void roi_align(const Op &op) {
   Value &v = op.in(0);
   const Value &boxes = op.in(1);
   if (v.rank() != 4 || boxes.rank() != 2) fail(Code::corrupt_file, "expects an image of four axes, and boxes of two");
-  const int64_t samples = op.integer("sampling_ratio", 0);
+  const int64_t samples = op.integer("sampling_ratio");
   if (samples < 1)
     op.refuse("\"sampling_ratio\" of ", samples, " is not supported: how many places are taken would depend on the ",
               "boxes; export it with a number");
-  const std::string where =
-      op.string("coordinate_transformation_mode", op.opset() < 16 ? "output_half_pixel" : "half_pixel");
-  if (where != "half_pixel" && where != "output_half_pixel")
-    fail(Code::corrupt_file, "has \"coordinate_transformation_mode\" ", where);
-  if (op.string("mode", "avg") == "max")
-    op.refuse("\"mode\" max is not supported: ONNX Runtime gives the largest of weighted corners, ONNX's text that of ",
-              "blended places");
-  const int64_t height = op.integer("output_height", 1), width = op.integer("output_width", 1);
-  const Json config{{"height", height},
-                    {"width", width},
-                    {"sampling_ratio", samples},
-                    {"spatial_scale", op.real("spatial_scale", 1)},
-                    {"aligned", where == "half_pixel"},
-                    {"mode", op.string("mode", "avg")}};
+  const bool aligned = op.opset() >= 16 && op.string("coordinate_transformation_mode") == "half_pixel";
+  const int64_t height = op.integer("output_height"), width = op.integer("output_width");
+  const Json config{{"height", height},          {"width", width},
+                    {"sampling_ratio", samples}, {"spatial_scale", op.real("spatial_scale")},
+                    {"aligned", aligned},        {"mode", op.string("mode")}};
   const Perm perm = channels_last(4);
   op.give(0, op.layer("RoiAlign", config, {op.as(v, perm), op.x(1), op.x(2)}),
           {boxes.dims[0], v.dims[1], {height, {}}, {width, {}}}, perm);
@@ -114,7 +104,7 @@ void deform_conv(const Op &op) {
   const Tensor w = op.floats(1, "kernel");
   if (v.rank() != 4 || w.shape.rank() != 4 || offset.rank() != 4)
     op.refuse("of ", v.rank() - 2, " axes is not supported, only of two");
-  const int64_t kh = w.shape[2], kw = w.shape[3], k = checked_mul(kh, kw), groups = op.integer("offset_group", 1);
+  const int64_t kh = w.shape[2], kw = w.shape[3], k = checked_mul(kh, kw), groups = op.integer("offset_group");
   const Ints strides = numbers(op, "strides", 2, 1), dilations = numbers(op, "dilations", 2, 1),
              pads = numbers(op, "pads", 4, 0);
   for (size_t i = 1; i < 4; ++i)
@@ -160,7 +150,7 @@ void deform_conv(const Op &op) {
   const Json config{{"filters", w.shape[0]},
                     {"kernel_size", Ints{1, k}},
                     {"strides", Ints{1, k}},
-                    {"groups", op.integer("group", 1)},
+                    {"groups", op.integer("group")},
                     {"use_bias", op.has(3)}};
   op.give(0, op.weighted("Conv2D", config, {all}, weights), {v.dims[0]}, channels_last(4));
 }
@@ -169,10 +159,17 @@ void deform_conv(const Op &op) {
 
 std::span<const Row> sampled_rows() {
   static constexpr Row rows[] = {
-      {"GridSample", grid_sample},
-      {"AffineGrid", affine_grid},
-      {"RoiAlign", roi_align},
-      {"DeformConv", deform_conv},
+      {"GridSample", grid_sample,
+       "X grid > Y; align_corners=0|1 mode@-19=bilinear|nearest|bicubic mode@20=linear|nearest|cubic "
+       "padding_mode=zeros|border|reflection"},
+      {"AffineGrid", affine_grid, "theta size > grid; align_corners=0|1"},
+      {"RoiAlign", roi_align,
+       "X rois batch_indices > Y; coordinate_transformation_mode@16=half_pixel|output_half_pixel "
+       "mode=avg| output_height=1 output_width=1 sampling_ratio=0 spatial_scale=1.0"},
+      {"DeformConv", deform_conv,
+       "X W offset B? mask? > Y; dilations:ints group=1 kernel_shape:ints offset_group=1 pads:ints "
+       "strides:ints",
+       slow},
   };
   return rows;
 }

@@ -38,7 +38,7 @@ struct Parts {
 
 Parts parts(const Op &op) {
   const File &body = body_of(op, "body");
-  const int64_t sequences = op.integer("num_scan_inputs", 0);
+  const int64_t sequences = op.integer("num_scan_inputs");
   const size_t inputs = op.inputs(), outputs = body.outputs.size();
   if (sequences < 1 || static_cast<size_t>(sequences) > inputs || body.inputs.size() != inputs)
     fail(Code::corrupt_file, "has ", inputs, " inputs and a body of ", body.inputs.size());
@@ -48,7 +48,7 @@ Parts parts(const Op &op) {
   Parts p{body, states, inputs - states, outputs - states, {}, {}, {}, {}};
   p.axes = each(op, "scan_input_axes", p.sequences);
   p.out_axes = each(op, "scan_output_axes", p.stacked);
-  p.backwards = each(op, op.opset() < 9 ? "directions" : "scan_input_directions", p.sequences);
+  p.backwards = each(op, "scan_input_directions", p.sequences);
   p.reversed = each(op, "scan_output_directions", p.stacked);
   return p;
 }
@@ -113,11 +113,14 @@ void batched(const Op &op) {
     op.refuse("of a free batch is not supported before opset 9");
   const int64_t batch = op.in(1).dims[0].factor;
   if (batch < 1) op.refuse("of an empty batch is not supported");
+  Attributes said = op.node.attributes;
+  for (Attribute &a : said)
+    if (a.name == "directions") a.name = "scan_input_directions";
   std::vector<Values> out(op.node.out.size());
   for (int64_t b = 0; b < batch; ++b) {
     Values in;
     for (size_t i = 1; i <= inputs; ++i) in.push_back(computed(op, "Gather", {op.in(i), number(b)}, {{"axis", 0}}));
-    const Values of_one = computed(op, "Scan", in, op.node.attributes, out.size(), scan_all);
+    const Values of_one = computed(op, "Scan", in, said, out.size());
     for (size_t i = 0; i < out.size(); ++i) out[i].push_back(of_one[i]);
   }
   for (size_t i = 0; i < out.size(); ++i) op.give_value(i, stacked(op, out[i], {}));
@@ -128,7 +131,12 @@ void scan(const Op &op) { op.opset() < 9 ? batched(op) : scan_all(op); }
 }  // namespace
 
 std::span<const Row> scan_rows() {
-  static constexpr Row rows[] = {{"Scan", scan}};
+  static constexpr Row rows[] = {{"Scan", scan,
+                                  "sequence_lens?@-8 initial_state_and_scan_inputs+ > final_state_and_scan_outputs*; "
+                                  "body:graph! directions@-8:ints "
+                                  "num_scan_inputs:int! scan_input_axes@9:ints scan_input_directions@9:ints "
+                                  "scan_output_axes@9:ints scan_output_directions@9:ints",
+                                  slow}};
   return rows;
 }
 

@@ -60,11 +60,11 @@ void length(const Op &op) { op.give_value(0, number(static_cast<int64_t>(list_of
 
 void split(const Op &op) {
   const Value &v = op.in(0);
-  const int64_t axis = op.axis(0, v.rank());
+  const int64_t axis = op.axis(v.rank());
   const Dim whole = v.dims[static_cast<size_t>(axis)];
   if (!whole.known()) op.refuse("of a free axis is not supported; export it with that size");
   Ints sizes;
-  const bool squeezed = !op.has(1) && op.integer("keepdims", 1) == 0;
+  const bool squeezed = !op.has(1) && !op.flag("keepdims");
   const auto given = op.has(1) ? op.elements(1) : std::nullopt;
   if (op.has(1) && !given) op.refuse("its input 1 is computed by the model; it must be constant");
   if (given && op.in(1).rank() > 0) {
@@ -79,20 +79,19 @@ void split(const Op &op) {
     for (int64_t left = whole.factor; left > 0; left -= each) sizes.push_back(std::min(each, left));
   }
   if (sizes.empty()) return op.give_value(0, sequence(op, {}));
-  Values list = computed(op, "Split", {v}, {{"axis", axis}, {"split", sizes}}, sizes.size());
+  Values list = computed(op, "Split", {v, numbers(sizes)}, {{"axis", axis}}, sizes.size());
   if (squeezed)
-    for (Value &one : list) one = computed(op, "Squeeze", {one}, {{"axes", Ints{axis}}});
+    for (Value &one : list) one = computed(op, "Squeeze", {one, numbers({axis})}, {});
   op.give_value(0, sequence(op, std::move(list)));
 }
 
 void concat(const Op &op) {
   Values list = list_of(op, 0);
   if (list.empty()) op.refuse("of an empty sequence is not supported");
-  const bool fresh = op.integer("new_axis", 0) != 0;
-  if (!op.node.find("axis")) fail(Code::corrupt_file, "has no \"axis\"");
-  const int64_t axis = op.axis(0, list[0].rank() + (fresh ? 1 : 0));
+  const bool fresh = op.flag("new_axis");
+  const int64_t axis = op.axis(list[0].rank() + (fresh ? 1 : 0));
   if (fresh)
-    for (Value &v : list) v = computed(op, "Unsqueeze", {v}, {{"axes", Ints{axis}}});
+    for (Value &v : list) v = computed(op, "Unsqueeze", {v, numbers({axis})}, {});
   op.give_value(0, computed(op, "Concat", list, {{"axis", axis}}));
 }
 
@@ -134,18 +133,18 @@ void get_element(const Op &op) {
 
 std::span<const Row> sequence_rows() {
   static constexpr Row rows[] = {
-      {"SequenceConstruct", construct},
-      {"SequenceEmpty", empty},
-      {"SequenceInsert", insert},
-      {"SequenceErase", erase},
-      {"SequenceAt", at},
-      {"SequenceLength", length},
-      {"SplitToSequence", split},
-      {"ConcatFromSequence", concat},
-      {"SequenceMap", map},
-      {"Optional", optional},
-      {"OptionalHasElement", has_element},
-      {"OptionalGetElement", get_element},
+      {"SequenceConstruct", construct, "inputs+ > output_sequence"},
+      {"SequenceEmpty", empty, " > output; dtype:int"},
+      {"SequenceInsert", insert, "input_sequence tensor position? > output_sequence"},
+      {"SequenceErase", erase, "input_sequence position? > output_sequence"},
+      {"SequenceAt", at, "input_sequence position > tensor"},
+      {"SequenceLength", length, "input_sequence > length"},
+      {"SplitToSequence", split, "input split? > output_sequence; axis=0 keepdims=1|0"},
+      {"ConcatFromSequence", concat, "input_sequence > concat_result; axis:int! new_axis=0|1"},
+      {"SequenceMap", map, "input_sequence additional_inputs* > out_sequence+; body:graph!", slow},
+      {"Optional", optional, "input? > output; type:type_proto"},
+      {"OptionalHasElement", has_element, "input@-17 input?@18 > output"},
+      {"OptionalGetElement", get_element, "input > output"},
   };
   return rows;
 }

@@ -44,7 +44,7 @@ void shape(const Op &op) {
   const auto &dims = op.in(0).dims;
   const auto rank = static_cast<int64_t>(dims.size());
   const auto bound = [&](int64_t v) { return std::clamp<int64_t>(v < 0 ? v + rank : v, 0, rank); };
-  const int64_t start = bound(op.integer("start", 0)), end = std::max(start, bound(op.integer("end", rank)));
+  const int64_t start = bound(op.integer("start")), end = std::max(start, bound(op.integer("end", rank)));
   op.give_sizes(0, {dims.begin() + start, dims.begin() + end});
 }
 void size(const Op &op) { op.give_sizes(0, {product(op.in(0).dims)}, true); }
@@ -78,7 +78,7 @@ void reshape(const Op &op) {
   const Value &v = op.in(0);
   const auto wanted = op.sizes(1);
   if (!wanted) return give_reshaped(op, shape_of_numbers(op));
-  const bool zero_is_zero = op.integer("allowzero", 0) != 0;
+  const bool zero_is_zero = op.flag("allowzero");
   std::vector<Dim> to = *wanted;
   std::optional<size_t> left;
   for (size_t i = 0; i < to.size(); ++i) {
@@ -101,7 +101,7 @@ void reshape(const Op &op) {
 
 void flatten(const Op &op) {
   const Value &v = op.in(0);
-  const int64_t at = op.integer("axis", 1) == v.rank() ? v.rank() : op.axis(1, v.rank());
+  const int64_t at = op.integer("axis") == v.rank() ? v.rank() : op.axis(v.rank());
   give_reshaped(op, {product({v.dims.begin(), v.dims.begin() + at}), product({v.dims.begin() + at, v.dims.end()})});
 }
 
@@ -311,11 +311,11 @@ void constant(const Op &op) {
   if (a.name == "value" && a.t) {
     return op.give_constant(0, read(*a.t, op.r.outside()), a.t->type);
   }
-  if (a.name == "value_int") return op.give_constant(0, tensor_of({op.integer("value_int", 0)}, true));
+  if (a.name == "value_int") return op.give_constant(0, tensor_of({op.integer("value_int")}, true));
   if (a.name == "value_ints") return op.give_constant(0, tensor_of(*op.integers("value_ints")));
   if (a.name != "value_float" && a.name != "value_floats")
     throw Error(Code::unsupported, text("\"", std::string(a.name), "\" is not supported"));
-  const std::vector<double> list = a.name == "value_float" ? std::vector{op.real("value_float", 0)} : a.floats;
+  const std::vector<double> list = a.name == "value_float" ? std::vector{op.real("value_float")} : a.floats;
   Tensor t = make_tensor(DType::f32, a.name == "value_float" ? Shape{} : Shape{static_cast<int64_t>(list.size())});
   for (size_t i = 0; i < list.size(); ++i) t.as<float>()[i] = static_cast<float>(list[i]);
   op.give_constant(0, std::move(t));
@@ -374,7 +374,7 @@ void concat(const Op &op) {
   }
   if (sizes) return op.give_sizes(0, std::move(all), false, op.in(0).onnx_type());
   const int rank = op.in(0).rank();
-  const auto axis = static_cast<size_t>(op.axis(1, rank));
+  const auto axis = static_cast<size_t>(op.axis_of(op.integer("axis", 1), rank));
   Perm perm = plain(rank);
   Dim whole{0, {}};
   bool filled = true;
@@ -424,7 +424,7 @@ void split_free(const Op &op, size_t axis) {
 
 void split(const Op &op) {
   Value &v = op.in(0);
-  const auto axis = static_cast<size_t>(op.axis(0, v.rank()));
+  const auto axis = static_cast<size_t>(op.axis(v.rank()));
   const auto parts = static_cast<int64_t>(op.node.out.size());
   auto given = op.integers("split", 1);
   const Dim whole = v.dims[axis];
@@ -476,23 +476,23 @@ std::vector<Dim> image(const Op &op, int64_t b) {
 }
 
 void depth_to_space(const Op &op) {
-  const int64_t b = op.integer("blocksize", 1);
+  const int64_t b = op.integer("blocksize");
   const auto d = image(op, b);
   const Dim block{b, {}}, channels{d[1].factor / (b * b), {}};
   if (d[1].factor % (b * b) != 0) fail(Code::corrupt_file, "has ", d[1].factor, " channels for blocks of ", b);
   const std::vector<Dim> joined{d[0], channels, d[2] * block, d[3] * block};
-  if (op.string("mode", "DCR") == "DCR")
+  if (op.string("mode") == "DCR")
     return blocks(op, {d[0], block, block, channels, d[2], d[3]}, {0, 3, 4, 1, 5, 2}, joined);
   blocks(op, {d[0], channels, block, block, d[2], d[3]}, {0, 1, 4, 2, 5, 3}, joined);
 }
 
 void space_to_depth(const Op &op) {
-  const int64_t b = op.integer("blocksize", 1);
+  const int64_t b = op.integer("blocksize");
   const auto d = image(op, b);
   if (d[2].factor % b != 0 || d[3].factor % b != 0) fail(Code::corrupt_file, "has blocks that do not fit");
   const Dim block{b, {}}, h{d[2].factor / b, {}}, w{d[3].factor / b, {}};
   const std::vector<Dim> apart{d[0], d[1], h, block, w, block}, joined{d[0], d[1] * block * block, h, w};
-  if (op.string("mode", "DCR") == "DCR") return blocks(op, apart, {0, 3, 5, 1, 2, 4}, joined);
+  if (op.string("mode") == "DCR") return blocks(op, apart, {0, 3, 5, 1, 2, 4}, joined);
   blocks(op, apart, {0, 1, 3, 5, 2, 4}, joined);
 }
 
@@ -500,21 +500,26 @@ void space_to_depth(const Op &op) {
 
 std::span<const Row> shape_rows() {
   static constexpr Row rows[] = {
-      {"Shape", shape},
-      {"Size", size},
-      {"Reshape", reshape},
-      {"Flatten", flatten},
-      {"Transpose", transpose},
-      {"Squeeze", squeeze},
-      {"Unsqueeze", unsqueeze},
-      {"Expand", expand},
-      {"ConstantOfShape", constant_of_shape},
-      {"Constant", constant},
-      {"Tile", tile},
-      {"Concat", concat},
-      {"Split", split},
-      {"DepthToSpace", depth_to_space},
-      {"SpaceToDepth", space_to_depth},
+      {"Shape", shape, "data > shape; end@15:int start@15=0"},
+      {"Size", size, "data > size"},
+      {"Reshape", reshape, "data shape@5 > reshaped=data; allowzero@14=0|1 consumed_inputs@-4:ints shape@-4:ints"},
+      {"Flatten", flatten, "input > output=input; axis=1"},
+      {"Transpose", transpose, "data > transposed=data; perm:ints"},
+      {"Squeeze", squeeze, "data axes?@13 > squeezed=data; axes@-12:ints"},
+      {"Unsqueeze", unsqueeze, "data axes@13 > expanded=data; axes@-12:ints!"},
+      {"Expand", expand, "input shape > output=input"},
+      {"ConstantOfShape", constant_of_shape, "input > output; value:tensor"},
+      {"Constant", constant,
+       " > output; sparse_value@11:sparse_tensor value@-10:tensor! value@11:tensor value_float@12:float "
+       "value_floats@12:floats value_int@12:int value_ints@12:ints value_string@12:string "
+       "value_strings@12:strings"},
+      {"Tile", tile, "input repeats axis@-5 > output=input"},
+      {"Concat", concat, "inputs+ > concat_result=inputs; axis@-3:int axis@4:int!"},
+      {"Split", split,
+       "input split?@-1 split?@13 > outputs+=input; axis@-1:int axis@2=0 num_outputs@18:int "
+       "split@-12:ints"},
+      {"DepthToSpace", depth_to_space, "input > output=input; blocksize:int! mode@11=DCR|CRD"},
+      {"SpaceToDepth", space_to_depth, "input > output=input; blocksize:int! mode@28=DCR|CRD"},
   };
   return rows;
 }

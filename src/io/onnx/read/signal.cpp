@@ -60,8 +60,7 @@ Node seen_as(const Op &op, Node x, const Ints &target) {
 // Over a free axis, of as many places: cosines and sines are made where the model runs. As wholes times 2 pi / n, their
 // angles are as exact as the first.
 void free_dft(const Op &op, int axis, int64_t parts, bool inverse) {
-  if (op.integer("onesided", 0) != 0 || op.has(1))
-    op.refuse("of a free axis, onesided or of another length, is not supported");
+  if (op.flag("onesided") || op.has(1)) op.refuse("of a free axis, onesided or of another length, is not supported");
   Value &v = op.in(0);
   const Dim n = v.dims[static_cast<size_t>(axis)];
   const Node places = op.places(n), size = op.number(n);
@@ -100,14 +99,14 @@ void dft(const Op &op) {
   floats_only(op, {0});
   Value &v = op.in(0);
   if (v.rank() < 3) op.refuse("of a value of ", v.rank(), " axes is not supported");
-  int64_t axis = op.opset() < 20 ? op.integer("axis", 1) : -2;
+  int64_t axis = op.opset() < 20 ? op.integer("axis") : -2;
   if (op.opset() >= 20 && op.has(2)) axis = static_cast<int64_t>(op.number(2, -2));
   axis = op.axis_of(axis, v.rank());
   if (axis == v.rank() - 1) fail(Code::corrupt_file, "has the axis of real and imaginary parts as its axis");
   Transform t;
   t.in = parts_of(op, v);
-  t.inverse = op.integer("inverse", 0) != 0;
-  const bool onesided = op.integer("onesided", 0) != 0;
+  t.inverse = op.flag("inverse");
+  const bool onesided = op.flag("onesided");
   if (!v.dims[static_cast<size_t>(axis)].known()) return free_dft(op, static_cast<int>(axis), t.in, t.inverse);
   t.from = v.dims[static_cast<size_t>(axis)].factor;
   const double length = op.number(1, static_cast<double>(t.inverse && onesided ? 2 * (t.from - 1) : t.from));
@@ -149,7 +148,7 @@ void stft(const Op &op) {
   t.length = t.from = t.to = static_cast<int64_t>(length);
   if (window && window->elements() != t.length)
     op.refuse("has a window of ", window->elements(), " for frames of ", t.length);
-  if (op.integer("onesided", 1) != 0) {
+  if (op.flag("onesided")) {
     if (t.in == 2) op.refuse("\"onesided\" of complex numbers is not supported");
     t.to = t.length / 2 + 1;
   }
@@ -163,7 +162,9 @@ void stft(const Op &op) {
 }  // namespace
 
 std::span<const Row> signal_rows() {
-  static constexpr Row rows[] = {{"DFT", dft}, {"STFT", stft}};
+  static constexpr Row rows[] = {
+      {"DFT", dft, "input dft_length? axis?@20 > output; axis@-19=1 inverse=0|1 onesided=0|1", slow},
+      {"STFT", stft, "signal frame_step window? frame_length? > output; onesided=1|0", slow}};
   return rows;
 }
 

@@ -32,8 +32,8 @@ void conv_of_computed(const Op &op) {
   Ints size;
   for (size_t i = 2; i < w.dims.size(); ++i) size.push_back(known(op, w.dims[i], "the window of a computed kernel"));
   const Window how = window(op, size, v.dims);
-  if (op.integer("group", 1) != 1) op.refuse("in groups, with a kernel that the model computes, is not supported");
-  if (how.same && op.string("auto_pad", "NOTSET") != "NOTSET")
+  if (op.integer("group") != 1) op.refuse("in groups, with a kernel that the model computes, is not supported");
+  if (how.same && op.string("auto_pad") != "NOTSET")
     op.refuse("\"auto_pad\" with a kernel that the model computes is not supported");
   const int64_t channels = known(op, v.dims[1], "the channels");
   if (w.dims[1] != v.dims[1]) fail(Code::corrupt_file, "has a kernel of other channels than its input");
@@ -97,7 +97,7 @@ void conv(const Op &op) {
   // Keras's layers have no steps of a window with holes: every place, then those of the steps.
   const bool apart = how.strides != ones && how.dilations != ones;
   if (apart) {
-    for (size_t i = 0; i < how.axes() && op.string("auto_pad", "NOTSET") == "SAME_UPPER"; ++i) {
+    for (size_t i = 0; i < how.axes() && op.string("auto_pad") == "SAME_UPPER"; ++i) {
       const auto total = same_total(how, i, v.dims[i + 2]);
       if (!total) op.refuse("\"auto_pad\" with strides and dilations over a free axis is not supported");
       how.pads[i] = {*total / 2, *total - *total / 2};
@@ -109,7 +109,7 @@ void conv(const Op &op) {
   if (op.has(2) && !computed) bias = op.floats(2, "bias");
   const Perm perm = channels_last(v.rank());
   const auto by = is_quantized_after(op) ? convolved_by_row : convolved;
-  const int64_t channels = checked_mul(w.shape[1], op.integer("group", 1));
+  const int64_t channels = checked_mul(w.shape[1], op.integer("group"));
   std::vector<Dim> dims;
   for (int i : perm) dims.push_back(v.dims[static_cast<size_t>(i)]);
   Node y = by(op, last_of(op, op.as(v, perm), std::move(dims), channels), w, how, bias);
@@ -131,8 +131,8 @@ Tensor rows_of(const Tensor &t, int64_t at, int64_t n) {
 Margins transposed_ends(const Op &op, const Window &w, const std::vector<Dim> &dims) {
   const Ints extra = op.integers("output_padding").value_or(Ints(w.axes(), 0));
   const auto wanted = op.integers("output_shape");
-  const bool lower = op.string("auto_pad", "NOTSET") == "SAME_LOWER";
-  const bool same = lower || op.string("auto_pad", "NOTSET") == "SAME_UPPER";
+  const bool lower = op.string("auto_pad") == "SAME_LOWER";
+  const bool same = lower || op.string("auto_pad") == "SAME_UPPER";
   if (extra.size() != w.axes() || (wanted && wanted->size() != w.axes()))
     fail(Code::corrupt_file, "has another number of axes in \"output_padding\" or \"output_shape\"");
   for (const Ints *list : {&extra, wanted ? &*wanted : &extra})
@@ -157,9 +157,9 @@ void conv_transpose(const Op &op) {
   Value &v = op.in(0);
   const Tensor w = kernel_of(op);  // (C, M / groups, ...)
   Window how = window(op, {w.shape.begin() + 2, w.shape.end()}, v.dims);
-  const int64_t groups = op.integer("group", 1), channels = w.shape[0];
+  const int64_t groups = op.integer("group"), channels = w.shape[0];
   if (groups < 1 || groups > 1024 || channels % groups != 0) op.refuse("has ", groups, " groups of ", channels);
-  if (how.same && op.string("auto_pad", "NOTSET") == "NOTSET") how.same = false;
+  if (how.same && op.string("auto_pad") == "NOTSET") how.same = false;
   const Margins ends = transposed_ends(op, how, v.dims);
   const Node x = op.as(v, channels_last(v.rank()));
   std::vector<Node> parts;
@@ -248,7 +248,7 @@ Node convolved(const Op &op, Node x, const Tensor &kernel, const Window &how, co
   if (bias) weights.emplace_back("bias", *bias);
   const Json config{{"filters", kernel.shape[0]},     {"kernel_size", how.size},
                     {"strides", how.strides},         {"padding", how.same ? "same" : "valid"},
-                    {"dilation_rate", how.dilations}, {"groups", op.integer("group", 1)},
+                    {"dilation_rate", how.dilations}, {"groups", op.integer("group")},
                     {"use_bias", bias.has_value()}};
   return op.weighted(of_rank("Conv", how.axes()).c_str(), config, {x}, weights);
 }
@@ -285,7 +285,16 @@ Node convolved_by_row(const Op &op, Node x, const Tensor &w, const Window &how, 
 }
 
 std::span<const Row> space_rows() {
-  static constexpr Row rows[] = {{"Conv", conv}, {"ConvTranspose", conv_transpose}, {"Col2Im", col_to_im}};
+  static constexpr Row rows[] = {
+      {"Conv", conv,
+       "X W B? > Y; auto_pad=NOTSET|SAME_UPPER|SAME_LOWER|VALID dilations:ints group=1 "
+       "kernel_shape:ints pads:ints strides:ints",
+       slow},
+      {"ConvTranspose", conv_transpose,
+       "X W B? > Y; auto_pad=NOTSET|SAME_UPPER|SAME_LOWER|VALID dilations:ints group=1 "
+       "kernel_shape:ints output_padding:ints output_shape:ints pads:ints strides:ints",
+       slow},
+      {"Col2Im", col_to_im, "input image_shape block_shape > output; dilations:ints pads:ints strides:ints"}};
   return rows;
 }
 

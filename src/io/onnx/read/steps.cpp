@@ -30,15 +30,15 @@ void rotary_embedding(const Op &op) {
   Node x = op.x(0);
   int64_t size = known(op, v.dims.back(), "a head");
   if (flat) {
-    const int64_t heads = op.integer("num_heads", 0);
+    const int64_t heads = op.integer("num_heads");
     if (heads < 1 || size % heads != 0) fail(Code::corrupt_file, "has \"num_heads\" of ", heads, " for ", size);
     size /= heads;
     x = op.layer("Reshape", {{"target_shape", Ints{known_or_free(v.dims[1]), heads, size}}}, {x});
   }
-  const int64_t said = op.integer("rotary_embedding_dim", 0), turned = said == 0 ? size : said, half = turned / 2;
+  const int64_t said = op.integer("rotary_embedding_dim"), turned = said == 0 ? size : said, half = turned / 2;
   if (turned < 2 || turned > size || turned % 2 != 0)
     fail(Code::corrupt_file, "has \"rotary_embedding_dim\" of ", said, " for ", size, " features");
-  const bool interleaved = op.integer("interleaved", 0) != 0;
+  const bool interleaved = op.flag("interleaved");
   const Node cosine = turns(op, 1, flat ? 2 : 1, half), sine = turns(op, 2, flat ? 2 : 1, half);
   const Node part = turned == size ? x : op.cut(x, 3, 0, turned);
   Node pairs[2];
@@ -67,7 +67,7 @@ void causal_conv(const Op &op) {
   if (v.rank() != 3 || w.shape.rank() != 3 || w.shape[1] != 1 || w.elements() == 0)
     fail(Code::corrupt_file, "expects a value of 3 axes and a kernel (channels, 1, k), got ", w.shape);
   const int64_t channels = w.shape[0], k = w.shape[2];
-  const std::string function = op.string("activation", "none");
+  const std::string function = op.string("activation");
   if (function != "none" && function != "silu" && function != "swish")
     fail(Code::corrupt_file, "has \"activation\" ", function);
   const Perm perm{0, 2, 1};
@@ -89,7 +89,7 @@ void causal_conv(const Op &op) {
 
 void linear_attention(const Op &op) {
   floats_only(op, {0, 1, 2, 3, 4, 5});
-  const std::string rule = op.string("update_rule", "gated_delta");
+  const std::string rule = op.string("update_rule");
   const bool gates = rule == "gated" || rule == "gated_delta", corrects = rule == "delta" || rule == "gated_delta";
   if (!gates && !corrects && rule != "linear") fail(Code::corrupt_file, "has \"update_rule\" ", rule);
   if (op.has(4) != gates || op.has(5) != corrects)
@@ -97,7 +97,7 @@ void linear_attention(const Op &op) {
   const int64_t heads = op.integer("q_num_heads", 0), kept = op.integer("kv_num_heads", 0);
   Json config{{"num_query_heads", heads}, {"num_key_value_heads", kept}, {"update_rule", rule}};
   // 0 is ONNX's word for the default.
-  if (const double scale = op.real("scale", 0); scale != 0) config["scale"] = scale;
+  if (const double scale = op.real("scale"); scale != 0) config["scale"] = scale;
   std::vector<Node> in{op.x(0), op.x(1), op.x(2)};
   if (gates) in.push_back(op.x(4));
   if (corrects) in.push_back(op.x(5));
@@ -129,8 +129,8 @@ Node each_item(const Op &op, size_t i) {
 
 void reverse_sequence(const Op &op) {
   Value &v = op.in(0);
-  const int64_t batch = op.axis_of(op.integer("batch_axis", 1), v.rank()),
-                time = op.axis_of(op.integer("time_axis", 0), v.rank());
+  const int64_t batch = op.axis_of(op.integer("batch_axis"), v.rank()),
+                time = op.axis_of(op.integer("time_axis"), v.rank());
   if (batch == time) fail(Code::corrupt_file, "has one axis for both, items and steps");
   Perm perm{static_cast<int>(batch), static_cast<int>(time)};
   for (int i = 0; i < v.rank(); ++i)
@@ -145,8 +145,8 @@ void reverse_sequence(const Op &op) {
 
 void tensor_scatter(const Op &op) {
   Value &v = op.in(0), &update = op.in(1);
-  const auto axis = op.axis_of(op.integer("axis", -2), v.rank());
-  const std::string mode = op.string("mode", "linear");
+  const auto axis = op.axis_of(op.integer("axis"), v.rank());
+  const std::string mode = op.string("mode");
   if (mode != "linear" && mode != "circular") fail(Code::corrupt_file, "has \"mode\" ", mode);
   if (axis == 0 || update.rank() != v.rank()) fail(Code::corrupt_file, "has no axis of steps behind the items");
   Perm perm{0, static_cast<int>(axis)};
@@ -176,7 +176,7 @@ void tensor_scatter(const Op &op) {
 void swi_glu(const Op &op) {
   floats_only(op, {0, 1});
   if (op.in(0).dims != op.in(1).dims) op.refuse("of two values of different shapes is not supported");
-  const double alpha = op.real("alpha", 1);
+  const double alpha = op.real("alpha");
   const Node x = op.x(0), gate = alpha == 1 ? x : by_number(op, "BroadcastMultiply", x, alpha);
   const Node swish = alpha == 1 ? op.layer("Activation", activation("silu"), {x})
                                 : times(op, x, op.layer("Activation", activation("sigmoid"), {gate}));
@@ -187,9 +187,17 @@ void swi_glu(const Op &op) {
 
 std::span<const Row> step_rows() {
   static constexpr Row rows[] = {
-      {"RotaryEmbedding", rotary_embedding}, {"CausalConvWithState", causal_conv},
-      {"LinearAttention", linear_attention}, {"ReverseSequence", reverse_sequence},
-      {"TensorScatter", tensor_scatter},     {"SwiGLU", swi_glu},
+      {"RotaryEmbedding", rotary_embedding,
+       "X cos_cache sin_cache position_ids? > Y; interleaved=0|1 num_heads:int rotary_embedding_dim=0"},
+      {"CausalConvWithState", causal_conv,
+       "input weight bias? past_state? > output present_state; activation=none|silu|swish"},
+      {"LinearAttention", linear_attention,
+       "query key value past_state? decay? beta? > output present_state; chunk_size=64 "
+       "kv_num_heads:int! q_num_heads:int! scale=0.0 update_rule=gated_delta|linear|gated|delta"},
+      {"ReverseSequence", reverse_sequence, "input sequence_lens > Y=input; batch_axis=1 time_axis=0"},
+      {"TensorScatter", tensor_scatter,
+       "past_cache update write_indices? > present_cache; axis=-2 mode=linear|circular"},
+      {"SwiGLU", swi_glu, "A B > Y; alpha=1.0"},
   };
   return rows;
 }

@@ -17,16 +17,14 @@ Tensor ones(int64_t n) {
 // Of logarithms of probabilities, classes last, and the classes that are wanted.
 void likelihood(const Op &op, Node logs) {
   const Value &x = op.in(0);
-  const std::string reduction = op.string("reduction", "mean");
-  if (reduction != "none" && reduction != "sum" && reduction != "mean")
-    fail(Code::corrupt_file, "has \"reduction\" ", reduction);
+  const std::string reduction = op.string("reduction");
   const int rank = op.in(1).rank();
   if (rank + 1 != x.rank()) fail(Code::corrupt_file, "has a target of ", rank, " axes for scores of ", x.rank());
   const int64_t classes = x.dims[1].factor;
   op.take(checked_mul(classes, place_bytes));
   const auto number = static_cast<double>(classes);
   Node ids = op.cast(op.x(1), DType::i64), ignored = graph::no_node;
-  if (op.node.find("ignore_index")) {
+  if (op.says("ignore_index")) {
     ignored = by_number(op, "Equal", ids, static_cast<double>(op.integer("ignore_index", 0)));
     ids = op.layer("Where", {{"x1", 0}}, {ignored, ids});
   }
@@ -84,7 +82,7 @@ void dropout(const Op &op) {
   const Perm perm = v.perm();
   const Node x = op.as(v, perm);
   Json config{{"shape", Json::array()}, {"axes", v.rank()}};
-  if (op.node.find("seed")) config["seed"] = op.integer("seed", 0);
+  if (op.says("seed")) config["seed"] = op.integer("seed", 0);
   const Node keep = by_number(op, "GreaterEqual", op.layer("RandomUniform", config, {x}), ratio);
   const Node scaled = by_number(op, "BroadcastMultiply", x, 1 / (1 - ratio));
   op.give(0, op.layer("Where", {{"x2", 0}}, {keep, scaled}), v.dims, perm);
@@ -95,9 +93,13 @@ void dropout(const Op &op) {
 
 std::span<const Row> training_rows() {
   static constexpr Row rows[] = {
-      {"NegativeLogLikelihoodLoss", negative_log_likelihood},
-      {"SoftmaxCrossEntropyLoss", softmax_cross_entropy},
-      {"Dropout", dropout},
+      {"NegativeLogLikelihoodLoss", negative_log_likelihood,
+       "input target weight? > loss; ignore_index:int reduction=mean|sum|none"},
+      {"SoftmaxCrossEntropyLoss", softmax_cross_entropy,
+       "scores labels weights? > output log_prob?; ignore_index:int reduction=mean|sum|none"},
+      {"Dropout", dropout,
+       "data ratio?@12 training_mode?@12 > output=data mask?; consumed_inputs@-5:ints is_test@-6=0|1 "
+       "ratio@-11=0.5 seed@12:int"},
   };
   return rows;
 }

@@ -196,8 +196,6 @@ Leaves weights_of(const Op &op, const Forest &f, const std::string &of, int64_t 
 Node scores(const Op &op, const Forest &f, const Tensor &weights, const std::string &how) {
   const Node all = op.layer("Take", {{"axis", 0}}, {op.constant_node(weights), leaves(op, f)});
   const char *kind = how == "SUM" ? "Sum" : how == "AVERAGE" ? "Mean" : how == "MIN" ? "Min" : "Max";
-  if (how != "SUM" && how != "AVERAGE" && how != "MIN" && how != "MAX")
-    fail(Code::corrupt_file, "has \"aggregate_function\" ", how);
   if ((how == "MIN" || how == "MAX") && weights.shape[1] > 1)
     op.refuse("\"aggregate_function\" ", how, " of several targets is not supported");
   return op.layer(kind, {{"axis", Ints{1}}, {"keepdims", false}}, {all});
@@ -273,12 +271,7 @@ void tree_ensemble(const Op &op) {
     table.as<float>()[static_cast<int64_t>(n + i) * columns + targets[i]] = weights->as<float>()[i];
   }
   constexpr const char *joined[] = {"AVERAGE", "SUM", "MIN", "MAX"};
-  const int64_t how = op.integer("aggregate_function", 1), after = op.integer("post_transform", 0);
-  if (how < 0 || how > 3) fail(Code::corrupt_file, "has \"aggregate_function\" ", how);
-  if (after != 0)
-    op.refuse("\"post_transform\" of ", after,
-              " is not supported: 1 is SOFTMAX and 2 LOGISTIC in ONNX's text, the other way round in ONNX Runtime");
-  op.give(0, scores(op, f, table, joined[how]), rows_and(op, columns));
+  op.give(0, scores(op, f, table, joined[op.integer("aggregate_function")]), rows_and(op, columns));
 }
 
 void tree_regressor(const Op &op) {
@@ -286,16 +279,15 @@ void tree_regressor(const Op &op) {
   const int64_t n = op.integer("n_targets", 1);
   if (n < 1 || n > 1 << 20) fail(Code::corrupt_file, "has ", n, " targets");
   const Forest f = forest_of(op);
-  Node y = scores(op, f, weights_of(op, f, "target", n).weights, op.string("aggregate_function", "SUM"));
+  Node y = scores(op, f, weights_of(op, f, "target", n).weights, op.string("aggregate_function"));
   if (const auto base = reals(op, "base_values"); !base.empty()) y = plus(op, y, row(op, base));
   op.give(0, transformed(op, y), rows_and(op, n));
 }
 
 void tree_classifier(const Op &op) {
   refuse_doubles(op);
-  refuse_texts(op, {"classlabels_strings"});
-  const Ints labels = op.integers("classlabels_int64s").value_or(Ints{});
-  const auto n = static_cast<int64_t>(labels.size());
+  const Labels labels(op, "classlabels_int64s", "classlabels_strings");
+  const int64_t n = labels.count;
   if (n < 2) op.refuse("of ", n, " classes is not supported");
   const Forest f = forest_of(op);
   const Leaves leaves = weights_of(op, f, "class", n);
@@ -307,21 +299,17 @@ void tree_classifier(const Op &op) {
       op.refuse(base.size(), " base values for ", n, " classes, of which ", leaves.targets.size(),
                 " have weights, are not supported");
   }
-  const auto named = [&](Node place) {
-    op.give(0, op.layer("Take", {{"axis", 0}}, {op.constant_node(tensor_of(labels)), op.cast(place, DType::i64)}),
-            {rows_and(op, n)[0]});
-  };
   if (!single) {
     if (!base.empty()) y = plus(op, y, row(op, base));
-    named(op.layer("Argmax", {{"axis", -1}, {"keepdims", false}}, {y}));
+    labels.give(op, op.layer("Argmax", {{"axis", -1}, {"keepdims", false}}, {y}));
     return op.give(1, transformed(op, y), rows_and(op, n));
   }
   // Two classes by one score: of positive weights it is the probability of the second, else its logit.
   Node score = op.cut(y, 1, *leaves.targets.begin(), 1);
   if (!base.empty()) score = plus(op, score, row(op, base));
   const Node above = by_number(op, "Greater", score, leaves.positive ? 0.5 : 0);
-  named(op.layer("Squeeze", {{"axis", 1}}, {above}));
-  const std::string how = op.string("post_transform", "NONE");
+  labels.give(op, op.layer("Squeeze", {{"axis", 1}}, {above}));
+  const std::string how = op.string("post_transform");
   Node other;
   if (leaves.positive) {
     if (how != "NONE")

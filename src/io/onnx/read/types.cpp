@@ -87,7 +87,7 @@ Tensor cast(const Tensor &t, Type to, bool saturate) {
 void cast_to(const Op &op, Type to) {
   Value &v = op.in(0);
   const DType type = stands_for(to);
-  const bool saturate = op.integer("saturate", 1) != 0 && to != Type::float16 && to != Type::bfloat16;
+  const bool saturate = op.flag("saturate") && to != Type::float16 && to != Type::bfloat16;
   const bool whole = type != DType::f32 && type != DType::boolean;
   const bool same = v.onnx_type() == to && v.type != Type::none;
   if (same || (to == Type::float32 && v.dtype == DType::f32) || (to == Type::float64 && v.dtype == DType::f32)) {
@@ -117,8 +117,10 @@ void cast_to(const Op &op, Type to) {
 
 std::span<const Row> type_rows() {
   static constexpr Row rows[] = {
-      {"Cast", [](const Op &op) { cast_to(op, static_cast<Type>(op.integer("to", 0))); }},
-      {"CastLike", [](const Op &op) { cast_to(op, op.in(1).onnx_type()); }},
+      {"Cast", [](const Op &op) { cast_to(op, static_cast<Type>(op.integer("to"))); },
+       "input > output; round_mode@24=up|down|nearest saturate@19=1|0 to@-5:string! to@6:int!"},
+      {"CastLike", [](const Op &op) { cast_to(op, op.in(1).onnx_type()); },
+       "input target_type > output; round_mode@24=up|down|nearest saturate@19=1|0"},
   };
   return rows;
 }

@@ -13,7 +13,7 @@ std::optional<int64_t> same_total(const Window &w, size_t i, const Dim &n) {
 namespace {
 
 void read_pads(const Op &op, Window &w, const std::vector<Dim> &dims) {
-  const std::string mode = op.string("auto_pad", "NOTSET");
+  const std::string mode = op.string("auto_pad");
   w.pads.assign(w.axes(), {0, 0});
   if (mode == "VALID") return;
   if (mode == "SAME_UPPER") {
@@ -28,7 +28,6 @@ void read_pads(const Op &op, Window &w, const std::vector<Dim> &dims) {
     }
     return;
   }
-  if (mode != "NOTSET") fail(Code::corrupt_file, "has \"auto_pad\" ", mode);
   const Ints pads = op.integers("pads").value_or(Ints(2 * w.axes(), 0));
   if (pads.size() != 2 * w.axes()) fail(Code::corrupt_file, "has ", pads.size(), " pads for ", w.axes(), " axes");
   w.same = true;

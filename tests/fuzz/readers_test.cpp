@@ -11,6 +11,7 @@
 
 #include "capi/signed.hpp"
 #include "capi/use.hpp"
+#include "fuzz/onnx_nodes.hpp"
 #include "harness/folder.hpp"
 
 namespace {
@@ -237,6 +238,26 @@ TEST_P(Seeds, AreReadOrRefused) {
   EXPECT_GT(read, 0) << "of " << seeds;
 }
 
+// Nodes with an input less, an attribute more, in the bodies of an If: mostly refused, by node.
+TEST(ChangedNodes, AreReadOrRefused) {
+  const uint32_t each = std::getenv("DL4_FULL_TESTS") ? 4000 : 40;
+  uint32_t read = 0, all = 0;
+  for (const auto &seed : std::filesystem::recursive_directory_iterator(DL4_SOURCE_DIR "/tests/fuzz/seeds")) {
+    if (!seed.path().filename().string().ends_with(".onnx")) continue;
+    std::string bytes = bytes_of(seed.path());
+    for (uint32_t i = 0; i < each; ++i) {
+      SCOPED_TRACE(seed.path().string() + ' ' + std::to_string(i));
+      const std::string one = onnx_nodes::changed(bytes, i);
+      bytes = i % 8 == 7 ? bytes_of(seed.path()) : i % 4 == 3 ? one : bytes;  // up to two changes
+      Own<dl4_model> m;
+      read += taken(load_copy(within_limits(), one.data(), static_cast<int64_t>(one.size()), nullptr, m.out()));
+      ++all;
+    }
+  }
+  EXPECT_GT(read, all / 50);
+  EXPECT_LT(read, all / 2);
+}
+
 std::vector<std::string> endings() {
   std::vector<std::string> names;
   for (const auto &[name, reader] : readers) names.push_back(name);
@@ -309,6 +330,21 @@ extern "C" int LLVMFuzzerInitialize(int *argc, char ***argv) {
   const bool of_models = format == "json" || format == "keras" || format == "native" || format == "onnx";
   if (of_models && given && std::filesystem::is_directory(corpus)) write_goldens(format, corpus);
   return 0;
+}
+
+// Of the fuzzing engine, in its program alone.
+extern "C" __attribute__((weak)) size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most);
+
+// Every other change to an ONNX file is one of its nodes.
+extern "C" size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned int seed) {
+  if (reader_of_files == "onnx" && seed % 2 == 0) {
+    const std::string file(reinterpret_cast<const char *>(data), size), changed = onnx_nodes::changed(file, seed / 2);
+    if (changed.size() <= most && changed != file) {
+      std::copy(changed.begin(), changed.end(), data);
+      return changed.size();
+    }
+  }
+  return LLVMFuzzerMutate ? LLVMFuzzerMutate(data, size, most) : size;
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

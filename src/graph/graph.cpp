@@ -153,8 +153,10 @@ void check_arguments(const kinds::Layer &layer, Arguments &arguments) {
     if (values && value.is_array() &&
         std::all_of(value.begin(), value.end(), [](const Json &v) { return v.is_null(); }))
       arguments.nodes[key].assign(value.size(), no_node);
-    else if (value.is_null() || (value.is_boolean() && !values))
+    else if (value.is_null())
       arguments.plain[key] = value;
+    else if (!values && (value.is_boolean() || value == 0 || value == 1))
+      arguments.plain[key] = kinds::from_json<bool>(value);
     else
       refuse_value(key, values ? "symbolic values" : "true or false", value.shown());
   }

@@ -30,6 +30,7 @@ template <>
 struct Convert<bool> {
   static constexpr const char *type = "bool";
   static bool from(const Json &j) {
+    if (j == 0 || j == 1) return j == 1;  // as Keras takes them
     if (!j.is_boolean()) expected("true or false", j);
     return j.get<bool>();
   }
@@ -61,6 +62,7 @@ template <>
 struct Convert<double> {
   static constexpr const char *type = "f64", *types = "f64s";
   static double from(const Json &j) {
+    if (j.is_boolean()) return j.get<bool>();  // as Keras takes them
     if (!j.is_number()) expected("a number", j);
     double v = j.get<double>();
     if (!std::isfinite(v)) expected("a finite number", j);

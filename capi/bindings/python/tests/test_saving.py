@@ -417,6 +417,54 @@ class Optimizers(Folder):
         self.assertEqual((int(other.optimizer.iterations), float(other.optimizer.learning_rate)), (0, 0.5))
 
 
+class Nests(Folder):
+    """Dictionaries of inputs and outputs stay, whoever reads the file: Python or the library."""
+
+    def test_dicts_stay_dicts(self):
+        inner = {
+            "Dense": lambda: layers.Dense(2),
+            "Bidirectional": lambda: layers.Bidirectional(layers.LSTM(1)),
+            "TimeDistributed": lambda: layers.TimeDistributed(layers.Dense(2)),
+            "RNN": lambda: layers.RNN(layers.GRUCell(2)),
+            "SpectralNormalization": lambda: layers.SpectralNormalization(layers.Dense(2)),
+            "operation": lambda: lambda x: keras.ops.mean(x, axis=1),
+        }
+        for name, make in inner.items():
+            a, b = keras.Input((4, 3), name="a"), keras.Input((2,), name="b")
+            y, z = make()(a), layers.Dense(2)(b)
+            m = keras.Model({"q": a, "p": b}, {"z": z, "all": [y, {"only": z}]})
+            x = {"q": DATA[:12].reshape(6, 4, 3), "p": DATA[:6, :2]}
+            for suffix in (".keras", ".h5"):
+                m.save(self.folder / f"m{suffix}")
+                got = keras.models.load_model(self.folder / f"m{suffix}").predict(x, verbose=0)
+                self.assertEqual(list(got), ["z", "all"], name + suffix)
+                want = m.predict(x, verbose=0)
+                close(got["z"], want["z"])
+                close(got["all"][0], want["all"][0])
+                close(got["all"][1]["only"], want["z"])
+
+
+class OldFiles(Folder):
+    DATA = pathlib.Path(__file__).resolve().parents[4] / "tests/io/data"
+
+    def test_a_keras_2_archive_is_read_by_the_library(self):
+        m = keras.models.load_model(self.DATA / "keras_2_nested.keras")
+        core = dl4.Model.load(str(self.DATA / "keras_2_nested.keras"))
+        x = np.random.default_rng(0).normal(size=(2, 5, 3)).astype("float32")
+        for mine, want in zip(m.predict(x, verbose=0), core.session().run([dl4.Tensor.of(x)])):
+            close(mine, want)
+
+    def test_hdf5_under_the_name_of_an_archive(self):
+        m = keras.Sequential([keras.Input((4,)), layers.Dense(3)])
+        m.save(self.folder / "m.h5")
+        os.rename(self.folder / "m.h5", self.folder / "m.keras")
+        x = np.ones((2, 4), "float32")
+        close(keras.models.load_model(self.folder / "m.keras").predict(x, verbose=0), m.predict(x, verbose=0))
+        (self.folder / "m.keras").write_text("{}")
+        with self.assertRaisesRegex(ValueError, "accessible `.keras` zip file"):
+            keras.models.load_model(self.folder / "m.keras")
+
+
 class Shared(Folder):
     def test_a_layer_that_another_stands_around_is_one(self):
         class Around(layers.Wrapper):

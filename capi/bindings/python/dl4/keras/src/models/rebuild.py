@@ -15,8 +15,29 @@ def _constant(config):
     return core.Tensor.of(data.reshape(config["shape"]).copy())
 
 
-def rebuild(architecture, model_class):
-    """A model whose layers have the names and configs of an architecture, as the library describes it."""
+def _packed(nest, tensors):
+    """The tensors in the nest of Keras's config, where it has more than a list of them."""
+
+    def is_one(x):
+        return isinstance(x, list) and len(x) == 3 and isinstance(x[0], str)
+
+    def pack(x):
+        if is_one(x):
+            return left.pop(0)
+        if isinstance(x, dict):
+            packed = {key: pack(x[key]) for key in sorted(x)}
+            return {key: packed[key] for key in x}
+        return [pack(v) for v in x]
+
+    left = list(tensors)
+    if isinstance(nest, dict) or (isinstance(nest, list) and not is_one(nest) and not all(map(is_one, nest))):
+        return pack(nest)
+    return tensors[0] if len(tensors) == 1 else tensors
+
+
+def rebuild(architecture, model_class, nests=(None, None)):
+    """A model whose layers have the names and configs of an architecture, as the library describes it. nests: those
+    of its inputs and outputs, in Keras's config."""
     made, waiting, layers = {}, [], {}
     for item in architecture["layers"]:
         name, config = item["name"], dict(item.get("config", {}))
@@ -60,12 +81,12 @@ def rebuild(architecture, model_class):
             raise ValueError("the architecture reads calls that are not in it")
         waiting = left
     ins, outs = ([tensor(r) for r in architecture[key]] for key in ("inputs", "outputs"))
-    return model_class(ins[0] if len(ins) == 1 else ins, outs[0] if len(outs) == 1 else outs)
+    return model_class(*map(_packed, nests, (ins, outs)))
 
 
-def from_core(core_model, model_class):
+def from_core(core_model, model_class, nests=(None, None)):
     """A model of a graph that is made of the architecture, with a core model's weights."""
-    model = rebuild(json.loads(core_model.describe(0)), model_class)
+    model = rebuild(json.loads(core_model.describe(0)), model_class, nests)
     learned = {name: trainable for name, _, trainable in model.core.weights()}
     for name, _, trainable in core_model.weights():
         model.core.set_weight(name, core_model.get_weight(name))

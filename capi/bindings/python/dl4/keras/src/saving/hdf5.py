@@ -153,6 +153,19 @@ def write(file, arrays, attributes=None):
 # ---- read
 
 
+def is_hdf5(path):
+    try:
+        with open(path, "rb") as file:
+            return file.read(8) == _SIGNATURE
+    except OSError:
+        return False
+
+
+def of_path(path):
+    with open(path, "rb") as file:
+        return Hdf5(file.read())
+
+
 class Hdf5:
     """The tree of a file. Refuses links out of it, and what is not where the file says."""
 

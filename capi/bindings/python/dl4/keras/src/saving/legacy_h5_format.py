@@ -47,8 +47,7 @@ def is_known(file):
 def read(path, compile=True, safe_mode=True):
     """The model of a file that was written in Keras 3's way, by the classes that its config names; compiled as it says,
     without what its optimizer kept."""
-    with open(path, "rb") as opened:
-        file = hdf5.Hdf5(opened.read())
+    file = hdf5.of_path(path)
     if not is_known(file):
         raise NotImplementedError(f"{path}: custom layers are read only from .h5 files written by Keras 3")
     model = deserialize_keras_object(json.loads(file.texts("", "model_config")), safe_mode=safe_mode)

@@ -1,6 +1,7 @@
 """load_model()."""
 
 import io
+import json
 import os
 import zipfile
 
@@ -9,7 +10,7 @@ from ....abi import UnknownKind, Unsupported
 from ..backend import global_state
 from ..models.model import Model
 from ..models.rebuild import from_core
-from . import legacy_h5_format
+from . import hdf5, legacy_h5_format
 from .object_registration import custom_object_scope
 from .saving_lib import model_of_archive
 
@@ -25,7 +26,7 @@ def load_model(filepath, custom_objects=None, compile=True, safe_mode=True):
         model = model_of_archive(path, custom_objects, compile, safe_mode)
         if model is not None:
             return model
-    elif path.endswith(".keras"):
+    elif path.endswith(".keras") and not hdf5.is_hdf5(path):
         raise FileNotReadable(
             f"File not found: filepath={path}. Please ensure the file is an accessible `.keras` zip file."
         )
@@ -44,10 +45,24 @@ def _loaded(path, custom_objects, compile):
     """Of a file that the library reads."""
     loaded = core.Model.load(path, global_state.context())
     with custom_object_scope(custom_objects):
-        model = from_core(loaded, Model)
+        model = from_core(loaded, Model, _nests(path))
     if compile and path.endswith((".keras", ".h5", ".hdf5")):
         model._resume_training(loaded, path)
     return model
+
+
+def _nests(path):
+    """Which tensors a model of Keras's takes and gives, in their nests, as its file says; of another nothing."""
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            config = archive.read("config.json") if "config.json" in archive.namelist() else None
+    else:
+        try:
+            config = hdf5.of_path(path).texts("", "model_config") if hdf5.is_hdf5(path) else None
+        except NotImplementedError:  # a form of HDF5 that the library alone reads
+            config = None
+    config = json.loads(config)["config"] if config else None
+    return [config.get(key) if isinstance(config, dict) else None for key in ("input_layers", "output_layers")]
 
 
 _SUFFIXES = (".keras", ".safetensors", ".dl4", ".onnx", ".h5", ".hdf5")

@@ -258,6 +258,21 @@ def is_readable(config, operators=None):
     return not isinstance(config, (list, tuple)) or all(is_readable(value, operators) for value in config)
 
 
+def _is_of_keras_2(archive, config):
+    """Did Keras 2 write it, of its own classes alone? Its words only the library knows."""
+    if _METADATA not in archive.namelist():
+        return False
+    old = str(json.loads(_safe_zip_read(archive, _METADATA)).get("keras_version")).startswith("2.")
+    return old and all(module.startswith(("keras", "tf_keras")) for module in _modules(config))
+
+
+def _modules(config):
+    if isinstance(config, dict):
+        yield from [config["module"]] if isinstance(config.get("module"), str) else []
+    for value in config.values() if isinstance(config, dict) else config if isinstance(config, list) else ():
+        yield from _modules(value)
+
+
 def model_of_archive(filepath, custom_objects, compile, safe_mode):
     """The model of a .keras file or of such a folder; None where the library has to read it."""
     if not isinstance(filepath, io.IOBase) and os.path.isdir(filepath):
@@ -270,7 +285,8 @@ def model_of_archive(filepath, custom_objects, compile, safe_mode):
         config = json.loads(_safe_zip_read(archive, _CONFIG))
         for member in archive.infolist():
             _need_real(member, _ZIP_EXTRACT_BOMB_FLOOR_BYTES)
-        if not is_readable({k: v for k, v in config.items() if k != "compile_config"}):
+        plain = {k: v for k, v in config.items() if k != "compile_config"}
+        if _is_of_keras_2(archive, config) or not is_readable(plain):
             return None
         with tempfile.TemporaryDirectory() as folder:
             names = [n for n in archive.namelist() if n.startswith(f"{_ASSETS}/")]
@@ -369,12 +385,7 @@ def _shards(path):
     names = {n for place in places for n in ([place] if isinstance(place, str) else place)}
     if any(os.path.basename(n) != n for n in names):
         raise ValueError(f"{path}: expected names of files beside it, got {sorted(names)}")
-    return [_file_of(os.path.join(os.path.dirname(path), name)) for name in sorted(names)]
-
-
-def _file_of(path):
-    with open(path, "rb") as file:
-        return hdf5.Hdf5(file.read())
+    return [hdf5.of_path(os.path.join(os.path.dirname(path), name)) for name in sorted(names)]
 
 
 def load_weights(model, filepath, skip_mismatch=False, objects_to_skip=None, by_name=None, **kwargs):
@@ -399,7 +410,7 @@ def load_weights(model, filepath, skip_mismatch=False, objects_to_skip=None, by_
     if walked and (by_hand or model.compiled or not is_plain(model)):
         return _load_walked(model, path, skip_mismatch, objects_to_skip)
     if path.endswith((".h5", ".hdf5")) and not walked and os.path.exists(path):
-        file = _file_of(path)
+        file = hdf5.of_path(path)
         if legacy_h5_format.is_known(file):
             legacy_h5_format.load(file, model, by_name, skip_mismatch)
             return global_state.changed()
@@ -433,7 +444,7 @@ def _load_walked(model, path, skip_mismatch, skipped):
         with zipfile.ZipFile(path) as archive:
             files = [hdf5.Hdf5(_safe_zip_read(archive, _WEIGHTS))]
     else:
-        files = [_file_of(path)]
+        files = [hdf5.of_path(path)]
     errors = Loading(model, files, None, skipped, weights_alone=True).errors
     global_state.changed()
     if errors and not skip_mismatch:

@@ -17,6 +17,18 @@ namespace dl4::capi {
 // The exception in flight as an error object; never fails.
 dl4_error *to_error(const char *function) noexcept;
 
+// What is wrong with a file is told with its path.
+template <class F>
+auto with_path(const std::string &path, F f) {
+  try {
+    return f();
+  } catch (Error &error) {
+    const std::string who = text('"', path, '"');
+    if (error.message.find(who) == std::string::npos) error.in(who);
+    throw error.with("path", path);
+  }
+}
+
 // A call under way, and the functions of the host's that it owes at its end.
 class Entry {
  public:

@@ -36,7 +36,8 @@ void add_facts(Json &detail, std::string_view message) {
     if (word.find_first_not_of("abcdefghijklmnopqrstuvwxyz ") != word.npos) break;
     if (!word.empty()) word.remove_suffix(1);
     if (!word.empty() && word.find(' ') == word.npos) add(detail, word, name);
-    if (word.empty() && !detail.contains("argument")) add(detail, "attribute", name);
+    if (word.empty() && !detail.contains("argument") && !(detail.value("path", nullptr) == name))
+      add(detail, "attribute", name);
     at = close + 3;
   }
   const size_t expected = message.find("expected ", at);

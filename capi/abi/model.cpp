@@ -33,9 +33,8 @@ const char *format_of(const io::Source &source) {
 }
 
 // path: "" of bytes in memory.
-dl4_model *load(dl4_context &c, const io::Source &source, const char *options, const std::string &path) {
+dl4_model *load(dl4_context &c, const io::Source &source, const LoadOptions &how, const std::string &path) {
   const Stopwatch watch;
-  const auto how = read_options<LoadOptions>(options);
   const std::string beside = os::utf8(os::path(path).parent_path());
   const std::string folder = beside.empty() && !path.empty() ? "." : beside;
   io::Told told;
@@ -126,7 +125,9 @@ dl4_error *dl4_model_load(dl4_context *c, const char *path, const char *options,
     dl4_context &context = capi::context(c);
     entry.owes(context.core->log);
     const std::string from = string(path, "path");
-    to = load(context, io::File(from, context.core->settings().memory_limit), options, from);
+    const auto how = read_options<LoadOptions>(options);
+    to = with_path(from,
+                   [&] { return load(context, io::File(from, context.core->settings().memory_limit), how, from); });
   });
 }
 
@@ -139,7 +140,7 @@ dl4_error *dl4_model_load_bytes(dl4_context *c, const dl4_tensor *file, const ch
     const dl4_tensor &bytes = object(file, "file");
     if (bytes.dtype != DType::u8 || bytes.shape.rank() != 1)
       refuse_argument("file", text("expected uint8 of rank 1, got ", bytes.dtype, ' ', bytes.shape));
-    to = load(context, io::SharedMemory(bytes.as_dense()), options, "");
+    to = load(context, io::SharedMemory(bytes.as_dense()), read_options<LoadOptions>(options), "");
   });
 }
 
@@ -151,9 +152,12 @@ dl4_error *dl4_model_load_weights(dl4_model *m, const char *path, const char *op
     const std::string from = string(path, "path");
     const auto how = read_options<LoadWeightsOptions>(options);
     Gate::Alone alone(*model.weights, "model");
-    const io::File file(from, model.context->settings().memory_limit);
-    io::load_weights(*model.core, file, how.naming, how.verify);
-    model.context->log.write(Log::info, "loaded weights from \"", from, "\": ", file.size(), " bytes, ", watch.told());
+    const int64_t bytes = with_path(from, [&] {
+      const io::File file(from, model.context->settings().memory_limit);
+      io::load_weights(*model.core, file, how.naming, how.verify);
+      return file.size();
+    });
+    model.context->log.write(Log::info, "loaded weights from \"", from, "\": ", bytes, " bytes, ", watch.told());
   });
 }
 

@@ -199,9 +199,12 @@ dl4_error *dl4_tensor_load(dl4_context *c, const char *path, const char *name, d
     dl4_tensor *&to = needed(out, "out");
     const graph::Settings settings = capi::context(c).core->settings();
     const std::string which = string_or_empty(name, "name");
-    const io::File file(string(path, "path"), settings.memory_limit);
-    io::Budget budget = io::budget_for(settings, file.size());
-    to = new dl4_tensor(io::read_numpy(file, name ? &which : nullptr, budget));
+    const std::string from = string(path, "path");
+    to = with_path(from, [&] {
+      const io::File file(from, settings.memory_limit);
+      io::Budget budget = io::budget_for(settings, file.size());
+      return new dl4_tensor(io::read_numpy(file, name ? &which : nullptr, budget));
+    });
   });
 }
 

@@ -335,9 +335,12 @@ dl4_error *dl4_trainer_load(dl4_trainer *t, const char *path) {
     std::string from = string(path, "path");
     Working working(entry, trainer);
     const Stopwatch watch;
-    const io::File file(from, trainer.model->context->settings().memory_limit);
-    io::load_checkpoint(trainer.core, file);
-    trainer.model->context->log.write(Log::info, "loaded the checkpoint \"", from, "\": ", file.size(), " bytes, ",
+    const int64_t bytes = with_path(from, [&] {
+      const io::File file(from, trainer.model->context->settings().memory_limit);
+      io::load_checkpoint(trainer.core, file);
+      return file.size();
+    });
+    trainer.model->context->log.write(Log::info, "loaded the checkpoint \"", from, "\": ", bytes, " bytes, ",
                                       watch.told());
   });
 }

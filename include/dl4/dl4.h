@@ -747,8 +747,8 @@ DL4_API DL4_CHECKED dl4_error *dl4_model_load_bytes(dl4_context *c, const dl4_te
  *                                              GRU gates r, z, n into z, r, h
  *                        reshape     ints      a shape with as many elements
  * May be NULL: options.
- * Errors: DL4_NOT_FOUND (path; a name in "names"), DL4_IO (path), DL4_CORRUPT_FILE (path; it lacks weights of
- * the model), DL4_VERSION (path), DL4_UNSUPPORTED (path; "names" or "partial" for a file of Keras), DL4_BUSY (a trainer
+ * Errors: DL4_NOT_FOUND (path; a name in "names"; a weight that the file or the model lacks), DL4_SHAPE_MISMATCH (a
+ * weight has another shape in the file), DL4_IO (path), DL4_CORRUPT_FILE (path), DL4_VERSION (path), DL4_UNSUPPORTED (path; "names" or "partial" for a file of Keras), DL4_BUSY (a trainer
  * is at work on them). */
 DL4_API DL4_CHECKED dl4_error *dl4_model_load_weights(dl4_model *m, const char *path, const char *options);
 

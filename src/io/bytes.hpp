@@ -71,13 +71,13 @@ class Part final : public Source {
   const int64_t at_, size_;
 };
 
-// What an architecture in a file says wrongly is the file's fault, not the caller's.
+// What an architecture in a file says wrongly is the file's fault, not the caller's. codes: of such errors.
 template <class F>
-auto as_file_error(F f) {
+auto as_file_error(F f, std::initializer_list<Code> codes = {Code::invalid_argument, Code::shape_mismatch}) {
   try {
     return f();
   } catch (Error &error) {
-    if (error.code == Code::invalid_argument || error.code == Code::shape_mismatch) error.code = Code::corrupt_file;
+    if (std::find(codes.begin(), codes.end(), error.code) != codes.end()) error.code = Code::corrupt_file;
     throw;
   }
 }

@@ -40,6 +40,24 @@ void check_heading(const Archive &a, const std::string &kind) {
         .with("needed", std::to_string(number));
 }
 
+// By its first bytes.
+std::string looks_like(const Source &source) {
+  std::string first(static_cast<size_t>(std::min<int64_t>(source.size(), 64)), '\0');
+  source.read(0, std::as_writable_bytes(std::span(first)));
+  const auto is_control = [](unsigned char c) { return c < ' ' && c != '\t' && c != '\n' && c != '\r'; };
+  const size_t begins = first.find_first_not_of(" \t\r\n");
+  if (begins == std::string::npos) return "an empty one";
+  if (std::any_of(first.begin(), first.end(), is_control)) return "one of another format";
+  return first[begins] == '{' || first[begins] == '[' ? "JSON" : "a text";
+}
+
+// What is none of the other formats must be ours.
+Archive read_ours(const Source &source, const char *wanted, Budget &budget,
+                  const std::function<bool(const std::string &)> &tensors = {}) {
+  if (!is_safetensors(source)) fail(Code::corrupt_file, "expected ", wanted, ", got ", looks_like(source));
+  return read_archive(source, budget, tensors);
+}
+
 const std::string &metadata(const Archive &a, const char *key) {
   auto it = a.metadata.find(key);
   if (it == a.metadata.end()) fail(Code::corrupt_file, "the metadata has no \"", key, '"');
@@ -132,7 +150,8 @@ std::shared_ptr<graph::Model> load_model(const Source &source, const graph::Sett
   }
   if (is_onnx(source)) return load_onnx(source, settings, budget, outside);
   const auto is_constant = [](const std::string &name) { return name.starts_with("constants/"); };
-  const Archive a = read_archive(source, budget, weights ? std::function<bool(const std::string &)>() : is_constant);
+  const Archive a = read_ours(source, "a model in a file of Keras, ONNX or this library", budget,
+                              weights ? std::function<bool(const std::string &)>() : is_constant);
   check_heading(a, "dl4-model");
   if (verified) verify(a, budget);
   const Json json = parse_object(metadata(a, "architecture"), Code::corrupt_file, "\"architecture\"", budget);
@@ -169,7 +188,7 @@ std::map<std::string, Tensor> named_tensors(const Source &source, Budget &budget
     throw Error(Code::unsupported, "an ONNX file has its weights in its nodes: expected a file of tensors by name")
         .with("expected", "a file of tensors by name")
         .with("got", "an ONNX file");
-  const Archive a = read_archive(source, budget);
+  const Archive a = read_ours(source, "weights in a file of Keras, safetensors or .npz", budget);
   std::map<std::string, Tensor> all = a.by_name();
   const auto format = a.metadata.find("format");
   if (format == a.metadata.end() || !format->second.starts_with("dl4-")) return all;
@@ -211,7 +230,7 @@ void save_checkpoint(const train::Trainer &t, const std::string &path) {
 void load_checkpoint(train::Trainer &t, const Source &source) {
   Budget budget = budget_for(t.model().graph().settings(), source.size());
   if (is_zip(source) || is_hdf5(source)) return load_keras_training(t, source, budget);
-  const Archive a = read_archive(source, budget);
+  const Archive a = read_ours(source, "a checkpoint of this library, or a file of Keras", budget);
   check_heading(a, "dl4-checkpoint");
   verify(a, budget);
   const Json position = parse_object(metadata(a, "position"), Code::corrupt_file, "\"position\"", budget);

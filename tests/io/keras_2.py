@@ -30,7 +30,7 @@ warnings.filterwarnings("ignore")
 DATA = pathlib.Path(__file__).resolve().parent / "data"
 FOLDER = pathlib.Path(tempfile.mkdtemp())
 KEPT = ("activations", "depthwise1d", "seq2seq", "mha_scores", "op_slice", "op_arith", "op_shape", "op_nn", "op_logic",
-        "op_gather", "local2d", "td_dense", "ncf")
+        "op_gather", "local2d", "td_dense", "ncf", "masked_states")
 # Of models that compute in float16 half of its precision is left; of the others what float32 rounds.
 TOLERANCE = {"mixed16": 2e-3}
 MODELS = {**keras_2_layers.MODELS, **keras_2_functions.MODELS}

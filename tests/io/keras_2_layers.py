@@ -261,6 +261,18 @@ def seq2seq_emb():
 
 
 @m
+def masked_states():
+    """Keras 2 uses the masks beside the first states."""
+    a, b = (I((5,)), I((4,)))
+    e, d = L.Embedding(5, 4, mask_zero=True)(a), L.Embedding(5, 4, mask_zero=True)(b)
+    _, h, c = L.LSTM(3, return_state=True)(e)
+    s = L.Bidirectional(L.GRU(3, return_state=True))(e)[1:]
+    y = L.LSTM(3, return_sequences=True)(d, initial_state=[h, c])
+    z = L.Bidirectional(L.GRU(3))(d, initial_state=s)
+    return M([a, b], [L.Dense(3)(y), L.Dense(3)(L.LSTM(3)(y, initial_state=[h, c])), z])
+
+
+@m
 def bidir_state():
     a, b = (I((5, 3)), I((4, 3)))
     _, fh, fc, bh, bc = L.Bidirectional(L.LSTM(3, return_state=True))(a)

@@ -35,38 +35,48 @@ class Store {
  public:
   // of_file: the model's JSON is that of the file.
   Store(const Hdf5 &file, const Json &model, const Weights &weights, bool of_file)
-      : file_(file), old_(file.contains("_layer_checkpoint_dependencies")) {
-    const auto is_there = [&](const std::string &path) { return file.contains(path); };
+      : file_(file),
+        old_(any_begins(file, old_layers)),
+        backslashes_(any_begins(file, "layers\\") || any_begins(file, text(old_layers, '\\'))) {
+    const auto is_there = [&](const std::string &path) { return file.contains(spelled(path)); };
     const KerasPaths paths = keras_paths(model, weights, is_there, of_file);
     for (const auto &[path, name] : paths.weights) {
       by_name_.emplace(name, spelled(path));
-      paths_.emplace(spelled(path), name);
+      paths_.insert(spelled(path));
     }
-    for (const auto &[path, name] : paths_) need_whole(name, path);
+    for (const auto &w : weights)
+      if (const auto it = by_name_.find(w->name); it != by_name_.end()) need_whole(*w, it->second);
   }
   Tensor value(const graph::Weight &w) const { return weight_at(file_, by_name_.at(w.name), w); }
 
  private:
-  // tf.keras 2.13 wrote "_layer_checkpoint_dependencies" for "layers".
+  // tf.keras 2.13 wrote this for "layers", and on Windows each path up to "vars" as one name with backslashes.
+  static constexpr std::string_view old_layers = "_layer_checkpoint_dependencies";
+  static bool any_begins(const Hdf5 &file, std::string_view with) {
+    const auto it = file.datasets().lower_bound(std::string(with));
+    return it != file.datasets().end() && it->first.starts_with(with);
+  }
   std::string spelled(std::string path) const {
-    constexpr std::string_view now = "layers/", then = "_layer_checkpoint_dependencies/";
-    for (size_t at = 0; old_ && (at = path.find(now, at)) != path.npos; at += then.size())
-      path.replace(at, now.size(), then);
+    constexpr std::string_view now = "layers/";
+    for (size_t at = 0; old_ && (at = path.find(now, at)) != path.npos; at += old_layers.size() + 1)
+      path.replace(at, now.size() - 1, old_layers);
+    if (backslashes_)
+      std::replace(path.begin(), path.begin() + std::ssize(path.substr(0, path.rfind("/vars/"))), '/', '\\');
     return path;
   }
   // A layer that has more in the file than here is another layer.
-  void need_whole(const std::string &name, const std::string &path) const {
+  void need_whole(const graph::Weight &w, const std::string &path) const {
     const size_t vars = path.rfind('/') + 1;
     const std::string next = path.substr(0, vars) + std::to_string(std::stoll(path.substr(vars)) + 1);
     if (file_.contains(next) && !paths_.count(next))
-      throw Error(Code::corrupt_file,
-                  text("weight \"", name, "\" is the last of its layer, the file has \"", next, "\" too"))
+      throw of_weight(Code::shape_mismatch, w, text("it is the last of its layer, the file has \"", next, "\" too"))
           .with("tensor", next);
   }
 
   const Hdf5 &file_;
-  const bool old_;
-  std::map<std::string, std::string> paths_, by_name_;
+  const bool old_, backslashes_;
+  std::set<std::string> paths_;
+  std::map<std::string, std::string> by_name_;
 };
 
 Weights weights_of(const graph::Graph &g, int64_t limit) {
@@ -191,36 +201,38 @@ bool is_hdf5(const Source &source) { return begins(source, "\x89HDF\r\n\x1a\n");
 
 std::shared_ptr<graph::Model> load_keras(const Source &source, const graph::Settings &settings, Budget &budget,
                                          bool verified, Told *told, bool weights) {
-  return as_file_error([&] {
-    std::unique_ptr<Source> member;
-    std::unique_ptr<Zip> zip;
-    std::string said;
-    int major = 3;
-    if (is_zip(source)) {
-      const Zip archive(source, budget);
-      if (!archive.contains(config_name))
-        fail(Code::unsupported, "this is a zip archive without \"", config_name, "\", not a Keras file");
-      said = archive.text(config_name);
-      if (archive.contains(metadata_name))
-        major = major_of(parse_object(archive.text(metadata_name), Code::corrupt_file, metadata_name, budget)
-                             .value("keras_version", "3")
-                             .get<std::string>());
-    }
-    const Hdf5 file(store_of(source, budget, verified && weights, member, zip), budget);
-    if (!zip) said = whole_model(file), major = major_of(file, "");
-    const Json config =
-        keras::modern(parse_object(said, Code::corrupt_file, zip ? config_name : "\"model_config\"", budget), major);
-    if (told) *told = {compiled(file, config, budget), keras::other_floats(config)};
-    return model_from(config, settings, budget, [&](const graph::Graph &g) {
-      const Weights all = weights_of(g, settings.memory_limit);
-      if (!weights) {
-        for (const auto &w : all) w->value = zeros_for(*w);
-        return;
-      }
-      for (auto &[w, value] : values_of(file, config, g, all, true))
-        const_cast<graph::Weight *>(w)->value = std::move(value);
-    });
-  });
+  return as_file_error(
+      [&] {
+        std::unique_ptr<Source> member;
+        std::unique_ptr<Zip> zip;
+        std::string said;
+        int major = 3;
+        if (is_zip(source)) {
+          const Zip archive(source, budget);
+          if (!archive.contains(config_name))
+            fail(Code::unsupported, "this is a zip archive without \"", config_name, "\", not a Keras file");
+          said = archive.text(config_name);
+          if (archive.contains(metadata_name))
+            major = major_of(parse_object(archive.text(metadata_name), Code::corrupt_file, metadata_name, budget)
+                                 .value("keras_version", "3")
+                                 .get<std::string>());
+        }
+        const Hdf5 file(store_of(source, budget, verified && weights, member, zip), budget);
+        if (!zip) said = whole_model(file), major = major_of(file, "");
+        const Json config = keras::modern(
+            parse_object(said, Code::corrupt_file, zip ? config_name : "\"model_config\"", budget), major);
+        if (told) *told = {compiled(file, config, budget), keras::other_floats(config)};
+        return model_from(config, settings, budget, [&](const graph::Graph &g) {
+          const Weights all = weights_of(g, settings.memory_limit);
+          if (!weights) {
+            for (const auto &w : all) w->value = zeros_for(*w);
+            return;
+          }
+          for (auto &[w, value] : values_of(file, config, g, all, true))
+            const_cast<graph::Weight *>(w)->value = std::move(value);
+        });
+      },
+      {Code::invalid_argument, Code::shape_mismatch, Code::not_found});
 }
 
 namespace {
@@ -264,6 +276,9 @@ std::vector<std::string_view> KerasFile::parts(Format format) {
 
 namespace {
 
+// What is wrong of a sound file is that it is of another model: other errors stay as they are.
+constexpr std::initializer_list<Code> of_another_model = {Code::invalid_argument};
+
 // In the order of the model's weights.
 std::vector<Tensor> weights_in(const graph::Model &m, const Hdf5 &file) {
   const Json config = keras::json_of(m);
@@ -271,7 +286,7 @@ std::vector<Tensor> weights_in(const graph::Model &m, const Hdf5 &file) {
   std::vector<Tensor> list;
   for (const auto &w : m.weights()) {
     const auto it = values.find(w.get());
-    if (it == values.end()) fail(Code::corrupt_file, "the file has no weight \"", w->name, '"');
+    if (it == values.end()) throw of_weight(Code::not_found, *w, "the file does not have it");
     list.push_back(std::move(it->second));
   }
   return list;
@@ -280,24 +295,28 @@ std::vector<Tensor> weights_in(const graph::Model &m, const Hdf5 &file) {
 }  // namespace
 
 void load_keras_training(train::Trainer &t, const Source &source, Budget &budget) {
-  auto state = as_file_error([&] {
-    std::unique_ptr<Source> member;
-    std::unique_ptr<Zip> zip;
-    const Hdf5 file(store_of(source, budget, true, member, zip), budget);
-    const graph::Model &m = t.model();
-    const std::vector<std::string> order = keras_paths(keras::json_of(m), m.weights()).order;
-    return state_with(t, order, variables_of(file), weights_in(m, file));
-  });
+  auto state = as_file_error(
+      [&] {
+        std::unique_ptr<Source> member;
+        std::unique_ptr<Zip> zip;
+        const Hdf5 file(store_of(source, budget, true, member, zip), budget);
+        const graph::Model &m = t.model();
+        const std::vector<std::string> order = keras_paths(keras::json_of(m), m.weights()).order;
+        return state_with(t, order, variables_of(file), weights_in(m, file));
+      },
+      of_another_model);
   t.restore(state, t.position_json());
 }
 
 std::vector<Tensor> keras_weights(const graph::Model &m, const Source &source, Budget &budget, bool verified) {
-  return as_file_error([&] {
-    std::unique_ptr<Source> member;
-    std::unique_ptr<Zip> zip;
-    const Hdf5 file(store_of(source, budget, verified, member, zip), budget);
-    return weights_in(m, file);
-  });
+  return as_file_error(
+      [&] {
+        std::unique_ptr<Source> member;
+        std::unique_ptr<Zip> zip;
+        const Hdf5 file(store_of(source, budget, verified, member, zip), budget);
+        return weights_in(m, file);
+      },
+      of_another_model);
 }
 
 }  // namespace dl4::io

@@ -18,8 +18,8 @@ std::string last_word(const std::string &name) {
   return name.substr(slash, name.find(':', slash) - slash);
 }
 
-[[noreturn]] void refuse(const graph::Layer &l, const std::string &why) {
-  throw Error(Code::corrupt_file, text("layer \"", l.name, "\": ", why)).with("layer", l.name);
+[[noreturn]] void refuse(const graph::Layer &l, Code code, const std::string &why) {
+  throw Error(code, text("layer \"", l.name, "\": ", why)).with("layer", l.name);
 }
 
 // Of a recurrent layer's three weights: how many gates stand side by side in its kernel; 0 where it is none.
@@ -38,9 +38,8 @@ Tensor side_by_side(const std::vector<const Tensor *> &parts, const graph::Weigh
   for (int64_t p = 0; p < n; ++p) {
     const Tensor &from = *parts[static_cast<size_t>(p)];
     if (from.shape != shape.with(-1, columns))
-      throw Error(Code::corrupt_file, text("weight \"", w.name, "\": expected parts of ", shape.with(-1, columns),
-                                           ", the file has ", from.shape))
-          .with("tensor", w.name);
+      throw of_weight(Code::shape_mismatch, w,
+                      text("expected parts of ", shape.with(-1, columns), ", the file has ", from.shape));
     for (int64_t row = 0; row < rows; ++row)
       std::copy_n(from.as<float>() + row * columns, columns, to.as<float>() + row * shape.last() + p * columns);
   }
@@ -122,17 +121,27 @@ Tensor to_bytes(const Tensor &t, const std::string &name) {
   return to;
 }
 
+[[noreturn]] void refuse_number(const graph::Layer &l, size_t here, size_t there) {
+  if (there == 0) refuse(l, Code::not_found, "the file has no weights of it");
+  refuse(l, Code::shape_mismatch, text("it has ", here, " weights, the file ", there));
+}
+
 }  // namespace
+
+Error of_weight(Code code, const graph::Weight &w, const std::string &why) {
+  Error error(code, text("weight \"", w.name, "\": ", why));
+  error.with("weight", w.name).with("layer", w.name.substr(0, w.name.size() - w.spec.name.size() - 1));
+  return error;
+}
 
 Tensor weight_at(const Hdf5 &file, const std::string &path, const graph::Weight &w) {
   const auto it = file.datasets().find(path);
   if (it == file.datasets().end())
-    throw Error(Code::corrupt_file, text("weight \"", w.name, "\": the file has no \"", path, '"'))
-        .with("tensor", path);
+    throw of_weight(Code::not_found, w, text("the file has no \"", path, '"')).with("tensor", path);
   if (!std::ranges::equal(it->second.dims, w.spec.shape.dims()))
-    throw Error(
-        Code::corrupt_file,
-        text("weight \"", w.name, "\": expected ", w.spec.shape, ", \"", path, "\" is ", Json(it->second.dims).dump(),
+    throw of_weight(
+        Code::shape_mismatch, w,
+        text("expected ", w.spec.shape, ", \"", path, "\" is ", Json(it->second.dims).dump(),
              w.name.ends_with("/zero_point") ? ": Keras 3.15.1 leaves zero points of gptq and awq out of its files"
                                              : ""))
         .with("tensor", path);
@@ -155,7 +164,7 @@ void read_layer(const Hdf5 &file, const std::string &group, int major, const gra
     const Members part(weights.begin() + static_cast<std::ptrdiff_t>(begin),
                        weights.begin() + static_cast<std::ptrdiff_t>(end));
     const size_t count = stored_for(part, major);
-    if (count > names.size() - next) refuse(l, text("it has ", weights.size(), " weights, the file ", names.size()));
+    if (count > names.size() - next) refuse_number(l, weights.size(), names.size());
     std::vector<Tensor> stored;
     for (size_t i = 0; i < count; ++i) {
       const std::string &name = names[next + i];
@@ -166,7 +175,8 @@ void read_layer(const Hdf5 &file, const std::string &group, int major, const gra
         throw Error(Code::unsupported, text("layer \"", l.name, "\": weight ", next + i, " is \"", name,
                                             "\" in the file, expected \"", part[i]->name, '"'))
             .with("layer", l.name);
-      if (!file.datasets().count(path + '/' + name)) refuse(l, text("the file has no \"", path, '/', name, '"'));
+      if (!file.datasets().count(path + '/' + name))
+        refuse(l, Code::corrupt_file, text("the file has no \"", path, '/', name, '"'));
       const Tensor t = file.read(path + '/' + name);
       const bool bytes = i < part.size() && part[i]->spec.dtype == DType::u8;
       stored.push_back(bytes ? to_bytes(t, part[i]->name) : to_float32(t));
@@ -175,12 +185,13 @@ void read_layer(const Hdf5 &file, const std::string &group, int major, const gra
     stored = converted(part, std::move(stored), major);
     for (size_t i = 0; i < part.size(); ++i) {
       if (stored[i].shape != part[i]->spec.shape)
-        refuse(l, text("weight \"", part[i]->name, "\": expected ", part[i]->spec.shape, ", the file has ",
-                       stored[i].shape));
+        refuse(
+            l, Code::shape_mismatch,
+            text("weight \"", part[i]->name, "\": expected ", part[i]->spec.shape, ", the file has ", stored[i].shape));
       values[part[i]] = std::move(stored[i]);
     }
   }
-  if (next != names.size()) refuse(l, text("it has ", weights.size(), " weights, the file ", names.size()));
+  if (next != names.size()) refuse_number(l, weights.size(), names.size());
 }
 
 }  // namespace dl4::io

@@ -9,6 +9,8 @@
 
 namespace dl4::io {
 
+// `weight "dense/kernel": why`, with the layer.
+Error of_weight(Code code, const graph::Weight &w, const std::string &why);
 // What a dataset holds as a weight: float32 of its shape.
 Tensor weight_at(const Hdf5 &file, const std::string &path, const graph::Weight &w);
 

@@ -135,6 +135,12 @@ Nodes Operation::add_cast() {
   return finish("Cast", {{"to", name == "float16" || name == "bfloat16" || name == "float64" ? "float32" : name}}, {x});
 }
 
+// What a value carries, of one without a mask nothing: no operation of Keras's, but what its words before 3 meant.
+Nodes Operation::add_mask() {
+  const Node x = only();
+  return g_.masked(x) ? finish("GetMask", Json::object(), {x}) : Nodes{graph::no_node};
+}
+
 // A tensor as a tensor, which Keras's masks of attention are: the same one, with its mask.
 Nodes Operation::add_same() {
   need_no_more_than({"dtype"});

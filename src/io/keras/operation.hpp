@@ -7,6 +7,7 @@
 
 #include "graph/graph.hpp"
 #include "io/keras/operations.hpp"
+#include "kinds/field.hpp"
 
 namespace dl4::io::keras {
 
@@ -46,7 +47,7 @@ class Operation {
   Json given(const char *key) const { return config_.value(key, nullptr); }
   bool flag(const char *key, bool otherwise) const {
     const Json v = given(key);
-    return v.is_boolean() ? v.get<bool>() : otherwise;
+    return v.is_null() ? otherwise : kinds::from_json<bool>(v);
   }
   int64_t axis(const Json &j, Node x) const;
   std::vector<int64_t> axes(const Json &j, Node x) const;  // null: all
@@ -95,6 +96,7 @@ class Operation {
   Nodes add_rounded();
   Nodes add_activation();
   Nodes add_cast();
+  Nodes add_mask();
   Nodes add_norm();
   Nodes add_normalize();
   Nodes add_moments();

@@ -108,6 +108,7 @@ const Operation::Row *Operation::row_of(std::string_view name) {
                                  {"Take", &Operation::add_take},
                                  {"GetItem", &Operation::add_item},
                                  {"Cast", &Operation::add_cast},
+                                 {"GetMask", &Operation::add_mask},
                                  {"Norm", &Operation::add_norm},
                                  {"Normalize", &Operation::add_normalize},
                                  {"Moments", &Operation::add_moments},

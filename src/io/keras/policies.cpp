@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "kinds/field.hpp"
 
 namespace dl4::io::keras {
 namespace {
@@ -18,7 +19,7 @@ constexpr const char *quantizing[] = {"QuantizedDTypePolicy", "Int4DTypePolicy",
 std::vector<std::string> projections(const Json &config) {
   std::vector<std::string> all{"query", "key", "value", "attention_output"};
   const Json *gate = config.find("use_gate");
-  if (gate && gate->is_boolean() && gate->get<bool>()) all.insert(all.end() - 1, "gate");
+  if (gate && kinds::from_json<bool>(*gate)) all.insert(all.end() - 1, "gate");
   return all;
 }
 

@@ -100,6 +100,37 @@ void count_calls_from_0(Json &layers, Json &config) {
   config["output_layers"] = each_history(outputs, less_if_sequential);
 }
 
+// Keras 2 uses the mask of a recurrent layer's input beside first states too, Keras 3 only one that is given.
+Json with_masks(const Json &layers) {
+  Json all = Json::array();
+  for (const Json &l : layers) {
+    const Json *name = l.find("name"), *nodes = l.find("inbound_nodes");
+    const std::string mask = text(name && name->is_string() ? name->get<std::string>() : "", "__mask");
+    Json asked = Json::array(), changed = Json::array();
+    for (const Json &node : nodes ? *nodes : Json()) {
+      Json to = node;
+      const Json *kwargs = node.find("kwargs"), *args = node.find("args");
+      if (args && !args->empty() && kwargs && kwargs->contains("initial_state") &&
+          kwargs->value("mask", nullptr).is_null()) {
+        to["kwargs"]["mask"] = as_tensor(Json::array({mask, asked.size(), 0}));
+        asked.push_back({{"args", Json((*args)[0])}, {"kwargs", Json::object()}});
+      }
+      changed.push_back(std::move(to));
+    }
+    Json layer = l;
+    if (!asked.empty()) {
+      layer["inbound_nodes"] = std::move(changed);
+      all.push_back({{"module", "keras.src.ops.tensorflow"},
+                     {"class_name", "GetMask"},
+                     {"config", {{"name", mask}}},
+                     {"name", mask},
+                     {"inbound_nodes", std::move(asked)}});
+    }
+    all.push_back(std::move(layer));
+  }
+  return all;
+}
+
 bool is_any(const Json &name, std::initializer_list<std::string_view> list) {
   return std::any_of(list.begin(), list.end(), [&](std::string_view s) { return name == s; });
 }
@@ -120,7 +151,9 @@ void drop_silent(const Json &class_name, Json &config) {
                                                   {"renorm", false},
                                                   {"fused", nullptr}};
   for (const auto &[key, value] : silent)
-    if (const Json *found = config.find(key); found && (value.is_null() || *found == value)) config.erase(key);
+    if (const Json *found = config.find(key);
+        found && (value.is_null() || *found == value || (value == false && *found == 0)))
+      config.erase(key);
   for (const char *key : {"batch_size", "virtual_batch_size", "noise_shape"})
     if (const Json *found = config.find(key); found && found->is_null()) config.erase(key);
   // Only plain convolutions had a use for it.
@@ -183,6 +216,9 @@ Json modern_layer(const Json &given_layer, int major) {
     config["batch_shape"] = Json(*shape);
   else if (to["class_name"] == "BatchNormalization" && axis && axis->is_array() && axis->size() == 1)
     config["axis"] = Json((*axis)[0]);
+  // Keras 3.0 to 3.10 says the name of an operation beside its config alone.
+  if (const Json *said = layer.find("name"); said && said->is_string() && !config.contains("name"))
+    config["name"] = Json(*said);
   drop_silent(to["class_name"], config);
   if (major < 3) say_what_was_meant(to["class_name"], config);
   for (const char *key : {"layer", "backward_layer", "cell"})
@@ -192,7 +228,10 @@ Json modern_layer(const Json &given_layer, int major) {
     if (!list || !list->is_array()) continue;
     Json all = Json::array();
     for (const Json &l : *list) all.push_back(modern_layer(l, major));
-    if (major < 3 && std::string_view(key) == "layers") count_calls_from_0(all, config);
+    if (major < 3 && std::string_view(key) == "layers") {
+      count_calls_from_0(all, config);
+      all = with_masks(all);
+    }
     config[key] = std::move(all);
   }
   to["config"] = std::move(config);

@@ -14,6 +14,8 @@ namespace {
 
 using Named = std::map<std::string, Tensor>;
 
+std::string layer_of(const graph::Weight &w) { return w.name.substr(0, w.name.size() - w.spec.name.size() - 1); }
+
 // How one weight is made, in the order of these fields.
 struct Recipe {
   enum class Join { none, add, stack, concatenate } join = Join::none;
@@ -153,8 +155,9 @@ std::vector<Tensor> named_weights(const graph::Model &m, const Named &file, cons
     const Json *how = naming.names.find(w->name);
     if (!how && !file.count(w->name)) {
       if (!naming.partial)
-        throw Error(Code::corrupt_file, text("the file has no tensor \"", w->name, '"'))
+        throw Error(Code::not_found, text("the file has no tensor \"", w->name, '"'))
             .with("tensor", w->name)
+            .with("layer", layer_of(*w))
             .suggest(w->name, names_of(file));
       values.emplace_back();
       continue;
@@ -168,17 +171,19 @@ std::vector<Tensor> named_weights(const graph::Model &m, const Named &file, cons
       throw error.in("weight \"" + w->name + "\"").with("weight", w->name);
     }
     if (t.dtype != w->spec.dtype || t.shape != w->spec.shape)
-      throw Error(Code::corrupt_file, text("weight \"", w->name, "\": expected ", w->spec.dtype, ' ', w->spec.shape,
-                                           ", got ", t.dtype, ' ', t.shape))
-          .with("weight", w->name);
+      throw Error(Code::shape_mismatch, text("weight \"", w->name, "\": expected ", w->spec.dtype, ' ', w->spec.shape,
+                                             ", got ", t.dtype, ' ', t.shape))
+          .with("weight", w->name)
+          .with("layer", layer_of(*w));
     values.push_back(std::move(t));
   }
   // A table says which tensors are meant; without one a tensor that nothing takes is of another model.
   if (!naming.partial && naming.names.empty())
     for (const auto &[name, t] : file)
       if (!used.count(name))
-        throw Error(Code::corrupt_file, text("the model has no weight for the file's tensor \"", name, '"'))
-            .with("tensor", name);
+        throw Error(Code::not_found, text("the model has no weight for the file's tensor \"", name, '"'))
+            .with("tensor", name)
+            .with("layer", std::string_view(name).substr(0, name.rfind('/')));
   return values;
 }
 

@@ -2,6 +2,7 @@
 #include "io/native/safetensors.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstdio>
 #include <cstring>
@@ -257,6 +258,15 @@ std::string to_bytes(const Archive &a) {
   bytes.reserve(size);
   for (std::string_view piece : pieces) bytes += piece;
   return bytes;
+}
+
+bool is_safetensors(const Source &source) {
+  uint64_t header = 0;
+  std::array<char, sizeof header + 1> first{};
+  if (source.size() < std::ssize(first)) return false;
+  source.read(0, std::as_writable_bytes(std::span(first)));
+  std::memcpy(&header, first.data(), sizeof header);
+  return header <= max_header && first.back() == '{';
 }
 
 Archive read_archive(const Source &source, Budget &budget, const std::function<bool(const std::string &)> &wanted) {

@@ -32,6 +32,8 @@ std::string head_of(const Archive &a);
 std::vector<std::string_view> parts(const std::string &head, const Archive &a);
 std::string to_bytes(const Archive &a);
 
+// Does it begin as such a file does?
+bool is_safetensors(const Source &source);
 // Floats of 2 bytes come as float32. Refuses with CORRUPT_FILE anything that is not whole and sound: header, dtypes,
 // shapes, offsets, names twice. Nothing is allocated before the file itself has shown that it holds that many bytes;
 // what is past the budget is refused with OUT_OF_MEMORY. wanted: by name; other tensors have no data.

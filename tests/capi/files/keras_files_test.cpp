@@ -110,6 +110,7 @@ TEST_F(KerasFiles, GiveWhatKerasGave) {
                            "tf_keras_local2d.h5",
                            "tf_keras_td_dense.h5",
                            "tf_keras_ncf.h5",
+                           "tf_keras_masked_states.h5",
                            "bfloat16.keras",
                            "float16.keras",
                            "quantizable.keras",

@@ -3,12 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <functional>
 
 #include "base/error.hpp"
 #include "base/json.hpp"
 #include "io/bytes.hpp"
+#include "io/hdf5/hdf5.hpp"
 #include "io/keras/training.hpp"
 #include "io/model_file.hpp"
 #include "io/zip/zip.hpp"
@@ -287,6 +289,133 @@ TEST(KerasFiles, TheEndOfAPathSaysTheFormat) {
   EXPECT_EQ(format_of("keras"), Format::native);
   EXPECT_EQ(format_of("b.safetensors"), Format::native);
   for (const char *path : {"b.h5", "b.hdf5"}) EXPECT_THROW(format_of(path), Error);
+}
+
+// Each file of Keras's with a change that says the same.
+void expect_same_model(const std::string &bytes, const std::string &wanted) {
+  const auto model = loaded(bytes), before = loaded(wanted);
+  expect_same_weights(*model, *before);
+  EXPECT_EQ(graph::to_json(model->architecture()).dump(), graph::to_json(before->architecture()).dump());
+}
+
+TEST(KerasFiles, AnOperationIsNamedBesideItsConfigToo) {
+  size_t changed = 0;  // as Keras 3.0 to 3.10 writes those with attributes
+  for (const char *name : {"functional.keras", "masked.keras", "nested.keras"})
+    expect_same_model(with(name,
+                           [&](Json &j) {
+                             for (size_t i = 0; i < j["config"]["layers"].size(); ++i) {
+                               Json &l = j["config"]["layers"][i];
+                               if (!l["module"].get<std::string>().starts_with("keras.src.ops.")) continue;
+                               l["config"].erase("name");
+                               ++changed;
+                             }
+                           }),
+                      data_file(name));
+  EXPECT_GT(changed, 20u);
+}
+
+// Where Keras has true or false, as numbers that Python takes for them.
+Json with_numbers(const Json &j) {
+  if (j.is_boolean()) return j.get<bool>() ? 1 : 0;
+  if (!j.is_array() && !j.is_object()) return j;
+  Json to = j.is_array() ? Json::array() : Json::object();
+  for (const Json &item : j) to.push_back(with_numbers(item));
+  for (const auto &[key, item] : j.items()) to[key] = key == "trainable" ? item : with_numbers(item);
+  return to;
+}
+
+TEST(KerasFiles, NumbersStandForBooleansAsInKeras) {
+  for (const char *name : {"functional.keras", "masked.keras", "nested.keras", "sequential.keras"})
+    expect_same_model(with(name, [](Json &j) { j = with_numbers(j); }), data_file(name));
+  const auto conv = [](Json &j) -> Json & { return j["config"]["layers"][1]["config"]; };
+  for (const Json &other : {Json(2), Json("true"), Json(nullptr), Json(0.5)})
+    expect_refusal(with("sequential.keras", [&](Json &j) { conv(j)["use_bias"] = other; }), Code::corrupt_file,
+                   "layer \"conv2d\": \"use_bias\": expected true or false");
+  expect_refusal(with("sequential.keras", [&](Json &j) { conv(j)["filters"] = 4.0; }), Code::corrupt_file,
+                 "\"filters\": expected an integer");  // Keras refuses it too
+}
+
+// As tf.keras on Windows and tf.keras 2.13 named the places of weights.
+TEST(KerasFiles, PlacesOfWeightsMayHaveBackslashes) {
+  for (const char *name : {"functional.keras", "nested.keras"})
+    for (const bool renamed : {false, true}) {
+      Parts parts(name);
+      Budget budget(INT64_MAX);
+      const std::string weights = parts.weights;
+      const Memory source(std::as_bytes(std::span(weights)));
+      const Hdf5 file(source, budget);
+      std::map<std::string, Tensor> moved;
+      for (const auto &[path, dataset] : file.datasets()) {
+        std::string to = path;
+        for (size_t at = 0; renamed && (at = to.find("layers", at)) != to.npos; at += 30)
+          to.replace(at, 6, "_layer_checkpoint_dependencies");
+        std::replace(to.begin(), to.begin() + static_cast<std::ptrdiff_t>(to.rfind("/vars/")), '/', '\\');
+        moved.emplace(to, file.read(path));
+      }
+      std::string head;
+      parts.weights.clear();
+      for (std::string_view part : hdf5_parts(moved, {}, head)) parts.weights += part;
+      expect_same_model(parts.file(), data_file(name));
+    }
+}
+
+TEST(KerasFiles, AFileOfAnotherFormatIsSaidToBeOne) {
+  const std::string wanted = "expected a model in a file of Keras, ONNX or this library, got ";
+  expect_refusal("", Code::corrupt_file, wanted + "an empty one");
+  expect_refusal("  \n", Code::corrupt_file, wanted + "an empty one");
+  expect_refusal("{\"version\": \"0.5.4\", \"architecture\": \"LSTM\"}", Code::corrupt_file, wanted + "JSON");
+  expect_refusal("\n[1, 2]", Code::corrupt_file, wanted + "JSON");
+  expect_refusal("weights of a net\n", Code::corrupt_file, wanted + "a text");
+  expect_refusal(std::string("\x80\x02}q\0(X", 7), Code::corrupt_file, wanted + "one of another format");
+  const auto model = loaded(data_file("sequential.keras"));
+  try {
+    load_weights(*model, Memory(std::as_bytes(std::span("some text", 9))), {}, true);
+    ADD_FAILURE();
+  } catch (const Error &e) {
+    EXPECT_EQ(e.message, "expected weights in a file of Keras, safetensors or .npz, got a text");
+  }
+}
+
+// The file is sound: what is wrong is that it is of another model.
+TEST(KerasFiles, WeightsOfAnotherModelAreNoFaultOfTheFile) {
+  const auto refusal = [](const std::string &file, const std::function<void(Json &)> &change) {
+    Json config = Json::parse(Parts("sequential.keras").config);
+    change(config["config"]["layers"]);
+    auto g = std::make_shared<graph::Graph>(graph::Settings{});
+    std::vector<graph::Node> in, out;
+    g->merge(read_architecture(config), &in, &out);
+    graph::Model model(std::move(g), std::move(in), std::move(out));
+    try {
+      load_weights(model, Memory(std::as_bytes(std::span(file))), {}, true);
+    } catch (const Error &e) {
+      return e;
+    }
+    return Error(Code::ok, "they were loaded");
+  };
+  const std::string ours = save_model(*loaded(data_file("sequential.keras")), Format::native);
+  for (const std::string &file :
+       {data_file("sequential.keras"), data_file("sequential.weights.h5"), data_file("sequential.h5"), ours}) {
+    const auto expect = [&](std::initializer_list<Code> codes, const char *layer, const auto &change) {
+      const Error e = refusal(file, change);
+      EXPECT_TRUE(std::find(codes.begin(), codes.end(), e.code) != codes.end())
+          << static_cast<int>(e.code) << ": " << e.message;
+      const std::pair<std::string, std::string> said{"layer", layer};
+      EXPECT_TRUE(std::find(e.detail.begin(), e.detail.end(), said) != e.detail.end()) << e.message;
+    };
+    expect({Code::shape_mismatch}, "dense", [](Json &layers) { layers[4]["config"]["units"] = 3; });
+    expect({Code::shape_mismatch}, "conv2d", [](Json &layers) { layers[1]["config"]["filters"] = 5; });
+    expect({Code::not_found, Code::shape_mismatch}, "batch_normalization", [](Json &layers) {
+      layers[2]["class_name"] = "LayerNormalization";
+      layers[2]["config"] = {{"name", "batch_normalization"}, {"rms_scaling", false}};
+    });
+  }
+  const auto without_bias = [](Json &layers) { layers[4]["config"]["use_bias"] = false; };
+  EXPECT_EQ(refusal(data_file("sequential.keras"), without_bias).code, Code::shape_mismatch);
+  EXPECT_EQ(refusal(data_file("sequential.h5"), without_bias).code, Code::shape_mismatch);
+  const auto renamed = [](Json &layers) { layers[4]["config"]["name"] = "other"; };
+  EXPECT_EQ(refusal(data_file("sequential.h5"), renamed).code, Code::not_found);
+  EXPECT_EQ(refusal(data_file("sequential.keras"), renamed).code, Code::ok);  // there a layer is known by its class
+  EXPECT_EQ(refusal(ours, renamed).code, Code::not_found);
 }
 
 // A model of one layer.

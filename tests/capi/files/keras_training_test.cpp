@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
+#include "capi/net.hpp"
 #include "capi/use.hpp"
 #include "harness/folder.hpp"
 
@@ -83,13 +85,31 @@ TEST_F(LoadWeights, WhatDoesNotFitChangesNothing) {
     return dl4_model_load_weights(m, from.c_str(), options);
   };
   expect_refusal(load(path("no")), DL4_NOT_FOUND, "no");
-  expect_refusal(load(data("functional.keras")), DL4_CORRUPT_FILE, "conv2d");
-  expect_refusal(load(data("arrays.npz")), DL4_CORRUPT_FILE, "the file has no tensor \"conv2d/kernel\"");
+  expect_refusal(load(data("functional.keras")), DL4_NOT_FOUND, "weight \"conv2d/kernel\"");
+  expect_refusal(load(data("arrays.npz")), DL4_NOT_FOUND, "the file has no tensor \"conv2d/kernel\"");
   expect_refusal(load(data("sequential.h5"), R"({"partial": true})"), DL4_UNSUPPORTED, "\"partial\"");
   expect_refusal(load(data("arrays.npz"), R"({"names": {"dense/kernal": "<f4"}})"), DL4_NOT_FOUND, "dense/kernel");
   expect_refusal(load(data("arrays.npz"), R"({"names": []})"), DL4_INVALID_ARGUMENT, "names");
   expect_refusal(load(data("arrays.npz"), R"({"name": {}})"), DL4_INVALID_ARGUMENT, "did you mean \"names\"");
   EXPECT_EQ(weight(m, "dense/kernel"), before);
+}
+
+// With its path, which is neither an attribute nor an argument.
+TEST_F(LoadWeights, AFileOfAnotherFormatIsSaidToBeOne) {
+  const std::string file = path("net.nam");
+  std::ofstream(file) << R"({"version": "0.5.4", "architecture": "LSTM", "weights": [1.0, 2.0]})";
+  const auto m = model(data("sequential.keras"));
+  Own<dl4_model> none;
+  for (dl4_error *e :
+       {dl4_model_load(nullptr, file.c_str(), nullptr, none.out()), dl4_model_load_weights(m, file.c_str(), nullptr)}) {
+    const Refusal r = refusal(e);
+    EXPECT_EQ(r.code, DL4_CORRUPT_FILE);
+    EXPECT_NE(r.message.find('"' + file + "\": expected "), std::string::npos) << r.message;
+    EXPECT_NE(r.message.find(", got JSON"), std::string::npos) << r.message;
+    const json detail = json::parse(r.detail);
+    EXPECT_EQ(detail["path"], file) << r.detail;
+    EXPECT_FALSE(detail.contains("attribute")) << r.detail;
+  }
 }
 
 // A trainer, and batches for it.

@@ -23,7 +23,8 @@ if ! cmp -s capi/guide/requirements.txt "$tools/requirements.txt"; then
 fi
 
 NO_MKDOCS_2_WARNING=1 "$tools/bin/mkdocs" build --quiet -f capi/guide/mkdocs.yml
-doxygen capi/guide/Doxyfile
+rm -rf "$out/c" && doxygen capi/guide/Doxyfile
+sed -i 's|C reference</div>|<a href="../index.html">The guide</a> / C reference</div>|' "$out"/c/*.html
 DL4_LIBRARY=$library PYTHONPATH=capi/bindings/python PYTHONDONTWRITEBYTECODE=1 \
   "$tools/bin/python" capi/guide/python_reference.py "$out/python"
 echo "open $out/index.html"

@@ -35,12 +35,9 @@ License: Apache-2.0
  Licensed under the Apache License, Version 2.0. On Debian systems its full text
  is in /usr/share/common-licenses/Apache-2.0.
 END
-# libdl4.a needs zlib's beside it, and in the full build the other libraries.
+# libdl4.a of the full build needs the other libraries beside it.
 static=
-if [ -f "$build/libdl4.a" ]; then
-  static=", zlib1g-dev"
-  [ "$(value DL4_BACKENDS)" = own ] || static+=", libdnnl-dev, libopenblas-dev"
-fi
+if [ -f "$build/libdl4.a" ] && [ "$(value DL4_BACKENDS)" = full ]; then static=", libdnnl-dev, libopenblas-dev"; fi
 cat >debian/control <<END
 Source: dl4
 Section: libs

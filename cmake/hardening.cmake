@@ -34,8 +34,22 @@ if(NOT DL4_SANITIZE AND NOT EMSCRIPTEN) # where return addresses are not in memo
        $<$<NOT:$<CONFIG:Debug>>:-D_FORTIFY_SOURCE=${fortify_level}>)
 endif()
 
+# Addresses of functions are bound before the program runs, and read-only then. The mark of shadow stacks is asked for by
+# name: the linker leaves it out where an object is without, as Debian's start files are.
+set(hardening_link_flags)
+if(UNIX AND NOT APPLE AND NOT EMSCRIPTEN)
+  set(hardening_link_flags -Wl,-z,now -Wl,-z,relro)
+  if(DL4_HAS_fcf_protection_return AND NOT DL4_SANITIZE)
+    list(APPEND hardening_link_flags -Wl,-z,shstk)
+  endif()
+endif()
+
 function(dl4_hardened target)
   target_compile_options(${target} PRIVATE ${hardening_flags})
+  get_target_property(type ${target} TYPE)
+  if(type MATCHES "^(SHARED_LIBRARY|EXECUTABLE)$")
+    target_link_options(${target} PRIVATE ${hardening_link_flags})
+  endif()
   if(MINGW) # what the checks call is a library of the compiler's there
     target_link_options(${target} PUBLIC -fstack-protector-strong)
   endif()

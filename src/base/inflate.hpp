@@ -1,3 +1,4 @@
+// DEFLATE, RFC 1951, and zlib's form of it, RFC 1950.
 #pragma once
 
 #include <cstddef>
@@ -8,9 +9,9 @@
 
 namespace dl4 {
 
-// Inflates zlib's or, with `raw`, deflate's form into all of `to`; false if it is not just so many bytes.
-bool inflate(std::string_view from, std::span<std::byte> to, bool raw);
-// A text of the library itself that lies deflated, of `size` bytes.
+// Inflates zlib's or, with `raw`, deflate's form into all of `to`; false unless `from` is exactly these bytes.
+bool inflate(std::string_view from, std::span<std::byte> to, bool raw) noexcept;
+// A text of the library itself that is stored deflated, of `size` bytes.
 std::string inflated(std::string_view from, int64_t size);
 
 }  // namespace dl4

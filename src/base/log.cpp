@@ -9,6 +9,9 @@
 #define FMT_USE_LONG_DOUBLE 0
 #define FMT_USE_INT128 0
 #define FMT_STATIC_THOUSANDS_SEPARATOR ','
+// Namespaces of the library's: a program that links libdl4.a may have other versions of these, or with floating point.
+#define fmt dl4_fmt
+#define spdlog dl4_spdlog
 #include <spdlog/logger.h>
 #include <spdlog/sinks/base_sink.h>
 #include <spdlog/sinks/rotating_file_sink.h>

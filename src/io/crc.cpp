@@ -1,9 +1,7 @@
 #include "io/crc.hpp"
 
-#include <zlib.h>
-
 #include <algorithm>
-#include <climits>
+#include <array>
 #include <cstring>
 
 #if defined(__x86_64__)
@@ -19,14 +17,30 @@
 namespace dl4::io {
 namespace {
 
-uint32_t by_zlib(std::span<const std::byte> bytes, uint32_t before) {
-  uLong sum = before;
-  while (!bytes.empty()) {
-    const size_t n = std::min<size_t>(bytes.size(), INT_MAX);
-    sum = crc32(sum, reinterpret_cast<const Bytef *>(bytes.data()), static_cast<uInt>(n));
-    bytes = bytes.subspan(n);
+// What a byte leaves of a register, and with 1 to 7 more bytes after it.
+constexpr auto tables = [] {
+  std::array<std::array<uint32_t, 256>, 8> t{};
+  for (uint32_t i = 0; i < 256; ++i) {
+    uint32_t state = i;
+    for (int bit = 0; bit < 8; ++bit) state = state >> 1 ^ (state & 1 ? 0xEDB88320 : 0);
+    t[0][i] = state;
   }
-  return static_cast<uint32_t>(sum);
+  for (size_t k = 1; k < t.size(); ++k)
+    for (size_t i = 0; i < 256; ++i) t[k][i] = t[k - 1][i] >> 8 ^ t[0][t[k - 1][i] & 255];
+  return t;
+}();
+
+uint32_t by_tables(std::span<const std::byte> bytes, uint32_t before) {
+  uint32_t state = ~before;
+  for (; bytes.size() >= 8; bytes = bytes.subspan(8)) {
+    uint64_t word;
+    std::memcpy(&word, bytes.data(), 8);
+    word ^= state;
+    state = 0;
+    for (size_t k = 0; k < 8; ++k) state ^= tables[7 - k][word >> 8 * k & 255];
+  }
+  for (const std::byte b : bytes) state = state >> 8 ^ tables[0][(state ^ static_cast<uint32_t>(b)) & 255];
+  return ~state;
 }
 
 #if defined(__x86_64__)
@@ -90,7 +104,7 @@ uint32_t by_folding(std::span<const std::byte> bytes, uint32_t before) {
     state = 0;
   }
   fold_blocks(head, state, rest);
-  return by_zlib(bytes.subspan(whole), by_zlib(rest, UINT32_MAX));
+  return by_tables(bytes.subspan(whole), by_tables(rest, UINT32_MAX));
 }
 
 #elif defined(__aarch64__)
@@ -102,7 +116,7 @@ __attribute__((target("+crc"))) uint32_t by_words(std::span<const std::byte> byt
     std::memcpy(&word, bytes.data(), 8);
     state = __crc32d(state, word);
   }
-  return by_zlib(bytes, ~state);
+  return by_tables(bytes, ~state);
 }
 
 #endif
@@ -116,7 +130,7 @@ uint32_t crc_of(std::span<const std::byte> bytes, uint32_t before) {
   static const bool has = os::arm_extensions().crc32;
   if (has) return by_words(bytes, before);
 #endif
-  return by_zlib(bytes, before);
+  return by_tables(bytes, before);
 }
 
 }  // namespace dl4::io

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <sstream>
 
+#include "backend/cpu/kernels/simd/simd.hpp"
 #include "backend/cpu/kernels/single_threaded.hpp"
 #include "hwy/targets.h"
 #include "measure.hpp"

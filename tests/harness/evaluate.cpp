@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "backend/cpu/dispatch/choose.hpp"
+#include "backend/cpu/kernels/simd/simd.hpp"
 #include "backend/cpu/kernels/single_threaded.hpp"
 #include "base/rng.hpp"
 #include "plan/loop.hpp"

@@ -2,6 +2,7 @@
 #include "backend/cpu/kernels/openblas/blas.hpp"
 
 #include <cblas.h>
+#include <dlfcn.h>
 #include <pthread.h>
 
 #include <atomic>
@@ -38,6 +39,34 @@ class Permit {
 
 std::atomic<int32_t> Permit::inside{0};
 
+// The functions of the object that has OpenBLAS's configuration: one of the same name in the program, or in another
+// BLAS that it links, comes before OpenBLAS's in the linker's order.
+struct Functions {
+  decltype(&cblas_sgemm) gemm = cblas_sgemm;
+  decltype(&cblas_sgemv) gemv = cblas_sgemv;
+
+  Functions() noexcept {
+    Dl_info object;
+    if (!dladdr(reinterpret_cast<void *>(openblas_get_config), &object)) return;
+    void *library = dlopen(object.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+    if (!library) return;  // OpenBLAS is in the program itself
+    take(gemm, dlsym(library, "cblas_sgemm"));
+    take(gemv, dlsym(library, "cblas_sgemv"));
+    dlclose(library);
+  }
+
+ private:
+  template <class F>
+  static void take(F *&to, void *found) noexcept {
+    if (found) to = reinterpret_cast<F *>(found);
+  }
+};
+
+const Functions &functions() noexcept {
+  static const Functions found;
+  return found;
+}
+
 CBLAS_TRANSPOSE transposed(bool yes) { return yes ? CblasTrans : CblasNoTrans; }
 blasint size(int64_t n) { return static_cast<blasint>(n); }
 
@@ -58,7 +87,10 @@ Threading threading() noexcept {
   return static_cast<Threading>(kind);
 }
 
-bool usable() noexcept { return threading() == Threading::openmp; }
+bool usable() noexcept {
+  functions();  // found before the first run
+  return threading() == Threading::openmp;
+}
 
 std::string core_name() { return openblas_get_corename(); }
 
@@ -81,17 +113,18 @@ void sgemm(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, float al
   if (m <= 0 || n <= 0) return;
   if (k <= 0) return scale(m, n, beta, c, ldc);
   Permit permit;
+  const Functions &f = functions();
   // A single row or column is a matrix times a vector.
   if (m == 1) {
     bool t = !trans_b;
-    cblas_sgemv(CblasRowMajor, transposed(t), size(t ? k : n), size(t ? n : k), alpha, b, size(ldb), a,
-                size(trans_a ? lda : 1), beta, c, 1);
+    f.gemv(CblasRowMajor, transposed(t), size(t ? k : n), size(t ? n : k), alpha, b, size(ldb), a,
+           size(trans_a ? lda : 1), beta, c, 1);
   } else if (n == 1) {
-    cblas_sgemv(CblasRowMajor, transposed(trans_a), size(trans_a ? k : m), size(trans_a ? m : k), alpha, a, size(lda),
-                b, size(trans_b ? 1 : ldb), beta, c, size(ldc));
+    f.gemv(CblasRowMajor, transposed(trans_a), size(trans_a ? k : m), size(trans_a ? m : k), alpha, a, size(lda), b,
+           size(trans_b ? 1 : ldb), beta, c, size(ldc));
   } else {
-    cblas_sgemm(CblasRowMajor, transposed(trans_a), transposed(trans_b), size(m), size(n), size(k), alpha, a, size(lda),
-                b, size(ldb), beta, c, size(ldc));
+    f.gemm(CblasRowMajor, transposed(trans_a), transposed(trans_b), size(m), size(n), size(k), alpha, a, size(lda), b,
+           size(ldb), beta, c, size(ldc));
   }
 }
 

@@ -2,6 +2,9 @@
 // time.
 #pragma once
 
+// A namespace of the library's: a program that links libdl4.a may have another version of Highway.
+#define hwy dl4_hwy
+
 // In bits, as not every version of Highway knows every name: SSSE3, the sub-variants of AVX-512 and AVX10, SVE.
 #define HWY_DISABLED_TARGETS ((1LL << 12) | 0xFFLL | (0x3FFLL << 18))
 
@@ -11,9 +14,14 @@
 #define TOOLCHAIN_MISS_SYS_AUXV_H
 #endif
 
-// The least on x86: SSE4.2, which every processor since 2008 has, without AES, which is younger.
-#if defined(__x86_64__)
+// The least on x86: SSE4.2, which every processor since 2008 has, without AES, which is younger. A build for the
+// machine that it is made on has no other set than this one's.
+#if defined(DL4_HOST_TARGET)
+#define HWY_BASELINE_TARGETS DL4_HOST_TARGET
+#elif defined(__x86_64__)
 #define HWY_BASELINE_TARGETS HWY_SSE4
+#endif
+#if defined(__x86_64__)
 #define HWY_DISABLE_PCLMUL_AES
 #endif
 

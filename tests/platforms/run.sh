@@ -183,11 +183,11 @@ silent_terminate() { # CC
   echo "$work/silent_terminate.o"
 }
 
-# Linker flags of a shared library that needs glibc alone, and of that 2.28: with the C++ library inside and what glibc
-# 2.28 lacks. Before 2.34 threads and dlopen() are libraries apart.
+# Linker flags of a shared library that needs glibc and its unwinder alone, and of that 2.28: with the C++ library inside
+# and what glibc 2.28 lacks. Before 2.34 threads and dlopen() are libraries apart.
 older_glibc() { # CC
   "$1" -O2 -fPIC -fno-builtin -fvisibility=hidden -c capi/bindings/python/older_glibc.c -o "$work/older_glibc.o"
-  echo "-static-libstdc++ -static-libgcc $(silent_terminate "$1") $work/older_glibc.o" \
+  echo "-static-libstdc++ $(silent_terminate "$1") $work/older_glibc.o" \
     "-Wl,--no-as-needed -l:libpthread.so.0 -l:libdl.so.2 -Wl,-z,nopack-relative-relocs"
 }
 

@@ -12,7 +12,7 @@ import subprocess
 FIRST = {62: "GLIBC_2.2.5", 183: "GLIBC_2.17"}  # by the machine's number in ELF: x86-64, arm64
 TARGET = (2, 28)
 SAME = set(
-    """dlclose dlerror dlopen dlsym exp log log2 pow __pthread_key_create pthread_attr_getstacksize
+    """dladdr dlclose dlerror dlopen dlsym exp log log2 pow __pthread_key_create pthread_attr_getstacksize
     pthread_attr_setstacksize pthread_create pthread_detach pthread_getspecific pthread_join pthread_key_create
     pthread_key_delete pthread_mutex_trylock pthread_mutexattr_destroy pthread_mutexattr_init pthread_mutexattr_settype
     pthread_once pthread_rwlock_destroy pthread_rwlock_init pthread_rwlock_rdlock pthread_rwlock_unlock

@@ -5,7 +5,9 @@ With --full it is `dl4-full`, the library with OpenBLAS and oneDNN alone, which 
 
 A wheel for Linux runs with any glibc from the one on that its name tells, the newest that its libraries ask for
 (older_glibc.py makes that less than this machine's); nothing else of this machine is needed there. The libraries have
-names of their own, so that those of other packages and of the system do not stand in for them.
+names of their own, so that those of other packages and of the system do not stand in for them. The unwinder, libgcc_s,
+stays the system's, as in manylinux: glibc ends threads by that one, and a second one aborts the process. `sbom.py`
+lists what the wheel contains.
 
 The build may be another platform's, if its library needs the C library alone. STRIP then names that platform's strip,
 and DL4_LIBRARY a library of this machine, which tells what the type stubs are made of."""
@@ -23,11 +25,12 @@ import tempfile
 import zipfile
 
 import older_glibc
+import sbom
 from compiled import compiled
 
 HERE = pathlib.Path(__file__).resolve().parent
 # Of the C run time, which every Python has beside it.
-SYSTEM = re.compile(r"^(ld-linux|libc\.|libm\.|libdl\.|libpthread\.|librt\.|libresolv\.|linux-vdso)")
+SYSTEM = re.compile(r"^(ld-linux|libgcc_s\.|libc\.|libm\.|libdl\.|libpthread\.|librt\.|libresolv\.|linux-vdso)")
 WINDOWS = re.compile(r"^(kernel32|msvcrt|api-ms-win-crt-[a-z0-9-]+|ucrtbase|advapi32|bcrypt)\.dll$", re.I)
 MACHINES = {62: "x86_64", 183: "aarch64", 243: "riscv64"}
 
@@ -52,7 +55,7 @@ def platform_of(library):
 
 
 def alone(library):
-    """The library of another platform: {name: bytes}."""
+    """The library of another platform: {name: bytes}, and no others."""
     known = WINDOWS if library.suffix == ".dll" else SYSTEM
     others = [name for name in needed(library) if not known.match(name)]
     if others:
@@ -61,11 +64,11 @@ def alone(library):
         copy = pathlib.Path(folder) / library.name
         run(os.environ.get("STRIP", "strip"), "--strip-unneeded", "-o", copy, library)
         data = copy.read_bytes()
-        return {library.name: data if library.suffix == ".dll" else older_glibc.older(data, set())}
+        return {library.name: data if library.suffix == ".dll" else older_glibc.older(data, set())}, []
 
 
 def libraries(library, folder):
-    """Copies of a library and of what it loads, beside each other: {name: bytes}."""
+    """Copies of a library and of what it loads, beside each other: {name: bytes}, and components of others' making."""
     lacking = folder / "libdl4glibc.so.1"
     given = older_glibc.lacking(str(lacking))
     paths = dict(re.findall(r"^\s*(\S+) => (\S+)", run("ldd", library), re.M))
@@ -73,7 +76,7 @@ def libraries(library, folder):
     if any(older_glibc.lacks(path.read_bytes(), given) for path in paths.values()):
         paths[lacking.name] = lacking
     own = {name: name if name.startswith("libdl4") else f"dl4-{name}" for name in paths}
-    made = {}
+    made, components = {}, []
     for name, path in paths.items():
         copy = folder / own[name]
         if path != lacking:
@@ -88,7 +91,9 @@ def libraries(library, folder):
         for change in changes:  # of several at once patchelf 0.14 spoils some
             run("patchelf", *change, copy)
         made[own[name]] = copy.read_bytes()
-    return made
+        if path not in (library, lacking):
+            components.append({**sbom.loaded(path), "file": own[name], "data": made[own[name]]})
+    return made, components
 
 
 def typed(library):
@@ -133,7 +138,7 @@ def main(build, out=".", full=False):
     home = re.search(r'^Homepage = "(.+)"', project, re.M)[1]
     package, name = ("dl4_full", "dl4-full") if full else ("dl4", "dl4")
     with tempfile.TemporaryDirectory() as folder:
-        inside = libraries(library, pathlib.Path(folder)) if native and kind == "glibc" else alone(library)
+        inside, others = libraries(library, pathlib.Path(folder)) if native and kind == "glibc" else alone(library)
         if full and not any("openblas" in n for n in inside):
             raise SystemExit(f"--full is of a build with OpenBLAS and oneDNN; {library} has neither")
         files, parts = ({"dl4_full/__init__.py": FULL.encode()}, {}) if full else binding(library, folder, native)
@@ -147,14 +152,17 @@ def main(build, out=".", full=False):
     needs = f"dl4=={version}" if full else f'numpy\nProvides-Extra: full\nRequires-Dist: dl4-full=={version}; extra == "full"'
     readme = b"The library of [dl4](%s) with OpenBLAS and oneDNN.\n" % home.encode() if full else (HERE / "README.md").read_bytes()
     about = f"{package}-{version}.dist-info"
+    components = sbom.compiled_in(build, library, needed(library)) + others
+    listed, licences = sbom.described(about, name, version, components, HERE.parents[2] / "LICENSE")
     files[f"{about}/METADATA"] = (
-        f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+        f"Metadata-Version: 2.4\nName: {name}\nVersion: {version}\n"
         "Summary: neural networks with Keras's words, without a framework of gigabytes\n"
         f"Author-email: {author} <{email}>\nProject-URL: Homepage, {home}\n"
-        f"License: Apache-2.0\nRequires-Python: >=3.9\nRequires-Dist: {needs}\n"
+        f"{licences}Requires-Python: >=3.9\nRequires-Dist: {needs}\n"
         "Description-Content-Type: text/markdown\n\n"
     ).encode() + readme
     files[f"{about}/WHEEL"] = f"Wheel-Version: 1.0\nGenerator: dl4\nRoot-Is-Purelib: false\nTag: {tag}\n".encode()
+    files.update(listed)
     records = [
         f"{n},sha256={base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b'=').decode()},{len(data)}"
         for n, data in files.items()

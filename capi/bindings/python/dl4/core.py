@@ -241,6 +241,8 @@ class Dataset(Object):
                 made("dl4_dataset_from_tensors", context, *handles(x), *handles(y), *handles(w), options_text(options))
             )
             return
+        if len(x) or len(y) or len(w):
+            raise TypeError("expected whole tensors x, y, w or batches(index), got both")
         last = []
 
         def ask(_, index, xs, nx, ys, ny, ws, nw):
@@ -249,6 +251,8 @@ class Dataset(Object):
                     batch = batches(index)
                 if batch is None:
                     return constants["DL4_STOP"]
+                if len(batch) > 3:
+                    raise ValueError(f"expected a batch (x, y, w), got {len(batch)} parts")
                 last[:] = [t for part in batch for t in part if t is not None]
                 for part, slots, n in zip(batch, (xs, ys, ws), (nx, ny, nw)):
                     to = (C.c_void_p * n).from_address(slots) if n else ()

@@ -461,6 +461,27 @@ class Objects(unittest.TestCase):
         gc.collect()
         self.assertLess(pages() - before, 1500)
 
+    def test_arguments_are_not_ignored(self):
+        x, y = [dl4.Tensor.of(X)], [dl4.Tensor.of(Y)]
+        with self.assertRaisesRegex(TypeError, "got both"):
+            dl4.Dataset(x, y, batches=lambda index: None)
+        m = small().core
+        trainer = m.trainer(optimizer="sgd", loss="mse")
+        with self.assertRaisesRegex(ValueError, r"expected a batch \(x, y, w\), got 4 parts"):
+            trainer.fit(dl4.Dataset(batches=lambda index: (x, y, [], x)))
+        with self.assertRaises(TypeError):
+            m.session().run([X], None, None, None, None)
+        data = dl4.Dataset(x, y)
+        for refused in (
+            lambda: trainer.fit(data, epoch=1),
+            lambda: m.session(profil=True),
+            lambda: m.trainer(optimizer="sgd", loss="mse", metric=["mae"]),
+            lambda: dl4.Dataset(x, y, batchsize=4),
+            lambda: dl4.Context(thread=1),
+        ):
+            with self.assertRaisesRegex(ValueError, '"(epoch|profil|metric|batchsize|thread)"'):
+                refused()
+
     def test_exceptions_in_callbacks_come_back(self):
         class Mine(Exception):
             pass

@@ -1,5 +1,7 @@
 """The wheel: which glibc it asks for, and that it runs on its own libraries alone."""
 
+import hashlib
+import json
 import os
 import pathlib
 import re
@@ -24,19 +26,40 @@ try:
 except ValueError:  # an exception went through the library
     print(open("/proc/self/maps").read())
 """
+ENDS_IN_FIT = """
+import threading
+import time
+
+import numpy as np
+import dl4.keras as keras
+
+m = keras.Sequential([keras.Input((30,)), keras.layers.Dense(300), keras.layers.Dense(1)])
+m.compile("adam", "mse")
+begun = threading.Event()
 
 
+class Begun(keras.callbacks.Callback):
+    def on_train_batch_end(self, batch, logs=None):
+        begun.set()
+
+
+x = np.ones((3200, 30), "float32")
+fit = lambda: m.fit(x, x[:, :1], epochs=10**6, verbose=0, callbacks=[Begun()])
+threading.Thread(target=fit, daemon=True).start()
+begun.wait()
+time.sleep(0.05)
+"""
 
 
 def made(folder, *words):
     return subprocess.run([sys.executable, WHEEL, *words, folder], capture_output=True, text=True)
 
 
-def loaded(folder):
-    """The mapped files of a program that runs on what is in a folder."""
+def run(folder, program):
+    """Status, errors and output of a program that runs on what is in a folder."""
     env = {k: v for k, v in os.environ.items() if k != "DL4_LIBRARY"}
     env.update(PYTHONPATH=folder, LD_BIND_NOW="1", PYTHONDONTWRITEBYTECODE="1")
-    done = subprocess.run([sys.executable, "-c", PROGRAM], env=env, capture_output=True, text=True, cwd=folder)
+    done = subprocess.run([sys.executable, "-c", program], env=env, capture_output=True, text=True, cwd=folder)
     return done.returncode, done.stderr, done.stdout
 
 
@@ -74,12 +97,40 @@ class Wheel(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             about = self.wheel(folder)
             self.assertIn('\nProvides-Extra: full\nRequires-Dist: dl4-full==1.0.0; extra == "full"\n', about)
-            code, errors, maps = loaded(folder)
+            code, errors, maps = run(folder, PROGRAM)
             self.assertEqual((code, errors), (0, ""))
             self.assertIn(f"{folder}/dl4/lib/libdl4.so.1", maps)
             self.assertNotRegex(maps, r"(?<!dl4-)lib(dnnl|openblas\.)")
             for name in set(re.findall(r"lib(?:dnnl|openblas|stdc\+\+)", self.asked)):
                 self.assertIn(f"{folder}/dl4/lib/dl4-{name}", maps)
+            self.assertNotIn("dl4-libgcc_s", maps)
+            for _ in range(3):  # glibc ends the thread by the system's unwinder
+                self.assertEqual(run(folder, ENDS_IN_FIT)[:2], (0, ""))
+            self.lists_its_libraries(folder, about)
+
+    def lists_its_libraries(self, folder, about):
+        """Each file of another's, and what is compiled in, has a version and a licence, and all licences are there."""
+        info = pathlib.Path(folder, "dl4-1.0.0.dist-info")
+        listed = json.loads((info / "sboms" / "dl4.cdx.json").read_text())
+        self.assertEqual((listed["bomFormat"], listed["specVersion"]), ("CycloneDX", "1.6"))
+        files = {p["value"]: c for c in listed["components"] for p in c.get("properties", [])}
+        others = {p for p in pathlib.Path(folder, "dl4", "lib").iterdir() if not p.name.startswith("libdl4")}
+        self.assertEqual(set(files), {p.name for p in others})
+        for path in others:
+            digest = hashlib.sha256(path.read_bytes()).hexdigest()
+            self.assertEqual(files[path.name]["hashes"], [{"alg": "SHA-256", "content": digest}])
+        names = [c["name"] for c in listed["components"]]
+        for name in "Highway", "spdlog", "fmt", "libstdc++":
+            self.assertEqual(names.count(name), 1, name)
+        expression = re.search(r"\nLicense-Expression: (.+)\n", about)[1].split(" AND ")
+        for component in listed["components"]:
+            self.assertRegex(component["version"], r"^\d+[:.]\d")
+            self.assertIn(component["licenses"][0]["expression"], expression)
+        texts = re.findall(r"\nLicense-File: (.+)", about)
+        self.assertIn("LICENSE", texts)
+        self.assertEqual({str(p.relative_to(info / "licenses")) for p in (info / "licenses").rglob("*") if p.is_file()}, set(texts))
+        if shutil.which("dpkg-query"):
+            self.assertEqual({f"{name}/copyright" for name in names} | {"LICENSE"}, set(texts))
 
     def test_the_full_library_is_preferred_where_it_is_installed(self):
         if "openblas" not in self.asked:
@@ -93,7 +144,7 @@ class Wheel(unittest.TestCase):
             shutil.copytree(WHEEL.parent / "dl4", f"{folder}/dl4")
             os.mkdir(f"{folder}/dl4/lib")
             shutil.copy(os.environ["DL4_LIBRARY"], f"{folder}/dl4/lib/libdl4.so.1")
-            code, errors, maps = loaded(folder)
+            code, errors, maps = run(folder, PROGRAM)
             self.assertEqual((code, errors), (0, ""))
             self.assertIn(f"{folder}/dl4_full/lib/libdl4.so.1", maps)
             self.assertNotIn(f"{folder}/dl4/lib/libdl4.so.1", maps)
@@ -108,6 +159,7 @@ class Wheel(unittest.TestCase):
 
             c, other = library("c.so", "libc.so"), library("other.so", "libother.so.1")
             library("libdl4.so.1", "libdl4.so.1", c)  # as musl's is
+            shutil.copy(BUILD / "compiled_in.json", folder)
             done = made(folder, folder)
             self.assertEqual((done.returncode, done.stderr), (0, ""))
             path = pathlib.Path(done.stdout.strip())

@@ -137,6 +137,56 @@ export function given(name, ...args) {
   return number[0];
 }
 
+const counts = new Map();
+
+/** The number of arguments in a form like "fit(train, { signal, ... })". */
+function most(form) {
+  if (!counts.has(form)) counts.set(form, counted(form));
+  return counts.get(form);
+}
+
+function counted(form) {
+  const inside = form.slice(form.indexOf("(") + 1, form.lastIndexOf(")"));
+  let [depth, commas] = [0, 0];
+  for (const c of inside) {
+    if ("{[".includes(c)) ++depth;
+    else if ("}]".includes(c)) --depth;
+    else if (c === "," && depth === 0) ++commas;
+  }
+  return inside ? commas + 1 : 0;
+}
+
+/** What to throw for arguments that a function does not take. */
+const tooMany = (form, n) => new TypeError(`expected ${form}, got ${n} arguments`);
+
+/** Refuses arguments past those of a form. */
+export function takes(form, args) {
+  if (args.length > most(form)) throw tooMany(form, args.length);
+}
+
+/** From now on these functions of a class refuse arguments past those of their forms. */
+export function strict(type, ...forms) {
+  for (const form of forms) {
+    const name = form.slice(0, form.indexOf("("));
+    const [where, shown] = Object.hasOwn(type, name) ? [type, `${type.name}.${form}`] : [type.prototype, form];
+    const [inner, count] = [where[name], most(form)];
+    const later = inner.constructor.name === "AsyncFunction";
+    const value = function (...args) {
+      if (args.length <= count) return inner.apply(this, args);
+      const error = tooMany(shown, args.length);
+      if (later) return Promise.reject(error);
+      throw error;
+    };
+    Object.defineProperty(where, name, { value, writable: true, configurable: true });
+  }
+}
+
+/** Refuses what is left of options once those that are `known` were taken. */
+export function none(who, others, known) {
+  const key = Object.keys(others)[0];
+  if (key !== undefined) throw new TypeError(`${who}: expected options of ${known}, got "${key}"`);
+}
+
 let held = null; // written only, so that what it is given is alive until then
 
 // Calls beside the event loop.
@@ -267,6 +317,7 @@ export class Handle {
   }
 }
 
+strict(Handle, "close()", "describe(format)");
 // Node.js 18 has no Symbol.dispose.
 if (Symbol.dispose) Handle.prototype[Symbol.dispose] = Handle.prototype.close;
 
@@ -318,6 +369,7 @@ export function withAttrs(values, use) {
 
 /** Kinds as the library describes them: of all categories, of one, or one kind. */
 export function registry(category = null, name = null) {
+  takes("registry(category, name)", arguments);
   return JSON.parse(text(made("registry_json", category, name)));
 }
 

@@ -1,5 +1,5 @@
 // Kinds of one's own, computed by JavaScript.
-import { answering, callback, check, decode, dl4, encode, optionsText } from "./abi.js";
+import { answering, callback, check, decode, dl4, encode, optionsText, takes } from "./abi.js";
 import { ARRAYS, NAMES } from "./tensor.js";
 
 const free = (d) => (d < 0 ? null : Number(d));
@@ -55,6 +55,7 @@ function shapes(shape) {
  * sources. Call it on the main thread, where these functions run.
  */
 export function addKind(category, name, { shape = null, forward, backward = null, ...options }) {
+  takes("addKind(category, name, { shape, forward, backward, ... })", arguments);
   const compute = (_, config, src, nSrc, dst, nDst) =>
     computing((read, write) => forward(read(src, nSrc), write(dst, nDst), config));
   const differentiate = (_, config, src, nSrc, dst, diffDst, nDst, diffSrc) =>

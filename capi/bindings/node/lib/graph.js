@@ -1,5 +1,21 @@
 // Graphs: layers called on symbolic values, and the models made of them.
-import { check, dims, dl4, given, Handle, holding, made, optionsText, registry, shape, text, withAttrs } from "./abi.js";
+import {
+  check,
+  dims,
+  dl4,
+  given,
+  Handle,
+  holding,
+  made,
+  none,
+  optionsText,
+  registry,
+  shape,
+  strict,
+  takes,
+  text,
+  withAttrs,
+} from "./abi.js";
 import { Model } from "./model.js";
 import { NAMES, NUMBERS, Tensor } from "./tensor.js";
 
@@ -32,7 +48,9 @@ export class Node {
 export class Graph extends Handle {
   #layers = new WeakMap();
 
-  constructor({ context = null } = {}) {
+  constructor({ context = null, ...others } = {}) {
+    takes("new Graph({ context })", arguments);
+    none("Graph", others, "context");
     super(made("graph_create", context && context.handle));
   }
 
@@ -45,7 +63,8 @@ export class Graph extends Handle {
   }
 
   /** An input of a shape without the batch axis, or of a whole `batch_shape`; null is free. */
-  input({ shape = [], batch_shape = [null, ...shape], dtype = "float32", name = null } = {}) {
+  input({ shape = [], batch_shape = [null, ...shape], dtype = "float32", name = null, ...others } = {}) {
+    none("input", others, "shape, batch_shape, dtype, name");
     const { handle } = this;
     return new Node(
       this,
@@ -54,7 +73,8 @@ export class Graph extends Handle {
   }
 
   /** A value that never changes. */
-  constant(value, { name = null, dtype } = {}) {
+  constant(value, { name = null, dtype, ...others } = {}) {
+    none("constant", others, "name, dtype");
     const tensor = Tensor.as(value, { dtype });
     return holding([tensor], () => new Node(this, given("graph_add_constant", this.handle, name, tensor.handle)));
   }
@@ -134,9 +154,25 @@ export class Graph extends Handle {
   }
 }
 
+strict(
+  Graph,
+  "input({ shape, batch_shape, dtype, name })",
+  "constant(value, { name, dtype })",
+  "mergeJSON(json)",
+  "idOf(layer)",
+  "call(layer, inputs, args)",
+  "weight(name)",
+  "gradients(targets, by, config, args)",
+  "assign(weight, value, config)",
+  "update({ name, optimizer, ... }, weights, gradients, args)",
+  "after(node, others)",
+  "build(inputs, outputs)",
+);
+
 /** A layer to be called on a value or a list of them, with call arguments; its weights are shared by its calls. */
 function layer(class_name, config = {}) {
-  const call = (inputs, args) => {
+  const call = (inputs, args, ...more) => {
+    takes(`${class_name}(config)(inputs, args)`, [inputs, args, ...more]);
     const list = asList(inputs);
     if (!list[0]?.isNode) throw new TypeError(`${class_name}: expected a symbolic value or a list of them`);
     const outputs = list[0].graph.call(call, list, args);
@@ -159,7 +195,10 @@ function kinds(category, make) {
           registry(category, name); // throws, and says which is nearest, unless it was added since
           all = null;
         }
-        return (config) => make(name, config);
+        return (...args) => {
+          takes(`${name}(config)`, args);
+          return make(name, ...args);
+        };
       },
       has: (_, name) => list().has(name),
       ownKeys: () => [...list()],
@@ -183,6 +222,7 @@ export const callbacks = settings("callback");
 
 /** A loss or metric of two tensors; `weights` are those of the samples. */
 export function measure(category, kind, yTrue, yPred, { weights = null, context = null, ...attrs } = {}) {
+  takes("measure(category, kind, yTrue, yPred, { weights, context, ... })", arguments);
   const tensors = [yTrue, yPred, weights].map((v) => v && Tensor.as(v));
   const where = context && context.handle;
   const given = optionsText(attrs);
@@ -193,6 +233,7 @@ export function measure(category, kind, yTrue, yPred, { weights = null, context 
 /** Threads, seed and memory of what is made in it. */
 export class Context extends Handle {
   constructor(options) {
+    takes("new Context(options)", arguments);
     super(made("context_create", optionsText(options)));
   }
 
@@ -206,10 +247,16 @@ export class Context extends Handle {
   }
 }
 
+strict(Context, "trim()");
+
 /** The seed of the default context, which is that of graphs made from now on. */
 export function setSeed(seed) {
+  takes("setSeed(seed)", arguments);
   check(dl4.context_set_seed(null, seed));
 }
 
 /** How the library was built and what it found. */
-export const buildInfo = () => JSON.parse(text(made("build_info")));
+export function buildInfo() {
+  takes("buildInfo()", arguments);
+  return JSON.parse(text(made("build_info")));
+}

@@ -10,9 +10,12 @@ import {
   holding,
   made,
   memory,
+  none,
   optionsText,
   ports,
   shape,
+  strict,
+  takes,
 } from "./abi.js";
 import { cancellable } from "./cancel.js";
 import { NAMES, NUMBERS, Tensor } from "./tensor.js";
@@ -119,6 +122,7 @@ export class Session extends Handle {
   #last = null; // forms of the inputs of the last run with new outputs, and of these: later ones are like them
 
   constructor(model, options) {
+    takes("new Session(model, options)", arguments);
     super(made("session_create", model.handle, optionsText(options)));
     this.inputs = facts(this.handle, 0);
     this.outputs = facts(this.handle, 1);
@@ -194,7 +198,8 @@ export class Session extends Handle {
    * Runs beside the event loop. Inputs are a tensor, a typed array or nested lists, a list of those, or an object of
    * them by name; the outputs are a tensor, or a list of them if there are several. `into`: tensors to be written.
    */
-  async run(inputs, { into, signal } = {}) {
+  async run(inputs, { into, signal, ...others } = {}) {
+    none("run", others, "into, signal");
     const ended = [];
     try {
       const { ins, outs, inHandles, outHandles } = this.#prepare(inputs, into, ended);
@@ -207,7 +212,8 @@ export class Session extends Handle {
   }
 
   /** The same here and now: for small models and for worker threads. */
-  runSync(inputs, { into } = {}) {
+  runSync(inputs, { into, ...others } = {}) {
+    none("runSync", others, "into");
     const ended = [];
     try {
       const { ins, outs, inHandles, outHandles } = this.#prepare(inputs, into, ended);
@@ -219,7 +225,8 @@ export class Session extends Handle {
   }
 
   /** Runs over a dataset, in order; outputs are joined along their first axis. */
-  async predict(dataset, { signal } = {}) {
+  async predict(dataset, { signal, ...others } = {}) {
+    none("predict", others, "signal");
     const out = new BigUint64Array(this.outputs.length);
     await cancellable(signal, (flag) =>
       Handle.during([this, dataset], "session_predict", this.handle, dataset.handle, flag, out, out.length),
@@ -228,6 +235,21 @@ export class Session extends Handle {
     return only(outs);
   }
 }
+
+strict(
+  Model,
+  "load(source, { context, ... })",
+  "save(path)",
+  "toBytes()",
+  "clone()",
+  "getWeight(name)",
+  "setWeight(name, value)",
+  "setTrainable(name, yes)",
+  "session(options)",
+  "trainer(options)",
+  "predict(inputs, { into, signal })",
+);
+strict(Session, "run(inputs, { into, signal })", "runSync(inputs, { into })", "predict(dataset, { signal })");
 
 /** Nested lists of numbers, not a list of inputs. */
 function isData(list) {

@@ -1,5 +1,21 @@
 // Streams: a session that is run step by step.
-import { answering, callback, check, content, decode, dl4, DL4Error, Handle, holding, made, memory, optionsText } from "./abi.js";
+import {
+  answering,
+  callback,
+  check,
+  content,
+  decode,
+  dl4,
+  DL4Error,
+  Handle,
+  holding,
+  made,
+  memory,
+  none,
+  optionsText,
+  strict,
+  takes,
+} from "./abi.js";
 import { Tensor } from "./tensor.js";
 
 /** A list of tensors for inputs: a tensor, a typed array or nested lists, or a list of those. */
@@ -20,6 +36,7 @@ export class Stream extends Handle {
 
   /** Options: batch, seed. */
   constructor(session, options = {}, handle = null) {
+    if (typeof handle !== "bigint") takes("new Stream(session, options)", arguments);
     super(handle ?? made("stream_create", session.handle, optionsText(options)));
     this.#session = session;
     this.#outputs = dl4.port_count(this.handle, 1);
@@ -38,7 +55,8 @@ export class Stream extends Handle {
    * The next steps of many streams of one session in one call, which is faster than a call for each. Row i of the inputs
    * and outputs is that of streams[i], which takes steps[i] of the steps; without `steps` all of them.
    */
-  static runMany(streams, inputs, { steps = null } = {}) {
+  static runMany(streams, inputs, { steps = null, ...others } = {}) {
+    none("runMany", others, "steps");
     if (!streams.length) throw new DL4Error("runMany: expected at least 1 stream, got 0");
     if (steps && steps.length !== streams.length)
       throw new DL4Error(`runMany: expected ${streams.length} numbers of steps, got ${steps.length}`);
@@ -107,3 +125,14 @@ export class Stream extends Handle {
     check(dl4.stream_load_memory(this.handle, ...memory(bytes)));
   }
 }
+strict(
+  Stream,
+  "run(inputs)",
+  "runMany(streams, inputs, { steps })",
+  "next(inputs, { mask, temperature, ... })",
+  "generate(ids, { maxNew, stop, temperature, ... })",
+  "fork(options)",
+  "reset(row)",
+  "toBytes()",
+  "load(bytes)",
+);

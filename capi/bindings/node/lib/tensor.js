@@ -1,5 +1,5 @@
 // Tensors: typed arrays with a shape, seen by the library without a copy.
-import { check, decode, description, dims, dl4, DL4Error, Handle, made, pin, shares } from "./abi.js";
+import { check, decode, description, dims, dl4, DL4Error, Handle, made, none, pin, shares, strict, takes } from "./abi.js";
 
 export const ARRAYS = {
   float32: Float32Array,
@@ -76,9 +76,9 @@ export class Tensor extends Handle {
    * Of a typed array, which is not copied if it has the type, or of a number or nested lists, which are float32, int64
    * (BigInts) or bool unless `dtype` says otherwise. `like` is a tensor of the same type, shape and kind of array.
    */
-  constructor(value, { shape, dtype } = {}, like = null) {
+  constructor(value, { shape, dtype, ...others } = {}, like = null) {
     super();
-    if (like) {
+    if (like instanceof Tensor) {
       this.dtype = like.dtype;
       this.shape = like.shape;
       this.data = value;
@@ -86,6 +86,8 @@ export class Tensor extends Handle {
       this.#length = like.#length;
       return;
     }
+    takes("new Tensor(value, { shape, dtype })", arguments);
+    none("Tensor", others, "shape, dtype");
     const [data, found] = ArrayBuffer.isView(value) ? [value, [value.length]] : flatten(value);
     this.dtype = dtype ?? dtypeOf(data);
     if (!(this.dtype in NUMBERS)) {
@@ -209,3 +211,4 @@ export class Tensor extends Handle {
     return this.shape.length ? level : level[0];
   }
 }
+strict(Tensor, "zeros(shape, dtype)", "toArray()");

@@ -16,8 +16,11 @@ import {
   holding,
   made,
   memory,
-  text,
+  none,
   optionsText,
+  strict,
+  takes,
+  text,
 } from "./abi.js";
 import { cancellable } from "./cancel.js";
 import { Tensor } from "./tensor.js";
@@ -62,9 +65,11 @@ function feeder(batches) {
       ++next;
       const { done, value } = iterator.next();
       if (done) return STOP;
-      put(value.x, x, nx, true);
-      put(value.y, y, ny, true);
-      put(value.w, w, nw, false);
+      const { x: sources, y: targets, w: weights, ...others } = value;
+      none("a batch", others, "x, y, w");
+      put(sources, x, nx, true);
+      put(targets, y, ny, true);
+      put(weights, w, nw, false);
       return CONTINUE;
     });
 }
@@ -74,7 +79,9 @@ export class Dataset extends Handle {
   #held; // the library sees the arrays' memory, and calls the function that goes with them
 
   /** Of whole tensors, [B, ...] each; or with `batches`, see from(). */
-  constructor({ x, y, w, batches } = {}, { context = null, ...options } = {}) {
+  constructor({ x, y, w, batches, ...others } = {}, { context = null, ...options } = {}) {
+    takes("new Dataset({ x, y, w }, { batch_size, ... })", arguments);
+    none("Dataset", others, "x, y, w");
     const where = context && context.handle;
     const held = [x, y, w].map(tensors);
     const give = batches && callback("dl4_batch_fn", held, feeder(batches));
@@ -99,6 +106,7 @@ export class Dataset extends Handle {
 /** A model being trained. Numbers come by the names of `metricNames`. */
 export class Trainer extends Handle {
   constructor(model, options) {
+    takes("new Trainer(model, options)", arguments);
     super(made("trainer_create", model.handle, optionsText(options)));
     this.metricNames = JSON.parse(this.describe("json")).metric_names;
   }
@@ -215,6 +223,7 @@ export class Trainer extends Handle {
       wake();
       return left ? "stop" : undefined;
     };
+    if (options?.progress) throw new TypeError("fitting: its events are what progress is told; expected fit() with it");
     const fit = this.fit(train, { ...options, progress }).finally(() => {
       done = true;
       wake();
@@ -233,7 +242,8 @@ export class Trainer extends Handle {
   }
 
   /** Loss and metrics over a dataset. */
-  async evaluate(dataset, { signal } = {}) {
+  async evaluate(dataset, { signal, ...others } = {}) {
+    none("evaluate", others, "signal");
     const metrics = new Float64Array(this.metricNames.length);
     const args = [this.handle, dataset.handle];
     await cancellable(signal, (flag) =>
@@ -300,3 +310,25 @@ export class Trainer extends Handle {
     }
   }
 }
+strict(Dataset, "from(batches, { batch_size, ... })");
+strict(
+  Trainer,
+  "step(x, y, w)",
+  "stepSync(x, y, w)",
+  "accumulate(x, y, w)",
+  "accumulateSync(x, y, w)",
+  "apply()",
+  "gradient(weight)",
+  "setGradient(weight, value)",
+  "addGradient(weight, value)",
+  "zeroGradients()",
+  "fit(train, { epochs, validation, progress, signal, ... })",
+  "fitting(train, { epochs, validation, signal, ... })",
+  "evaluate(dataset, { signal })",
+  "get(key)",
+  "set(key, value)",
+  "setWorkers(rank, size, reduce)",
+  "save(path)",
+  "toBytes()",
+  "load(source)",
+);

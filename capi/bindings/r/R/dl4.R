@@ -357,6 +357,8 @@ batches <- function(f, ...) {
   answer <- guarded(function(index, counts) {
     batch <- f(index)
     if (is.null(batch)) return(1L)
+    others <- setdiff(names(batch), c("x", "y", "w"))
+    if (length(others)) refuse(sprintf("batch %g: expected x, y and w, got \"%s\"", index, others[[1]]))
     batch <- list(tensors(batch[["x"]]), tensors(batch[["y"]]), tensors(batch[["w"]]))
     got <- lengths(batch)
     if (any(got != counts & c(TRUE, TRUE, got[[3]] > 0))) {

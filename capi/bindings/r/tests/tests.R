@@ -255,6 +255,9 @@ test_batches <- function() {
   e <- refused("DL4_INVALID_ARGUMENT", t$fit(batches(two)))
   want <- "dl4: batch 0: expected 1 inputs, 1 targets and 0 or 1 sample weights, got 2, 1, 0"
   equal(conditionMessage(e), want)
+  weighted <- function(i) list(x = line(5, 4), y = line(5, 3), weights = line(5))
+  e <- refused("DL4_INVALID_ARGUMENT", t$fit(batches(weighted)))
+  equal(conditionMessage(e), "dl4: batch 0: expected x, y and w, got \"weights\"")
   refused("DL4_INVALID_ARGUMENT", batches(give, steps = -2))
 }
 

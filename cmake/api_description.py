@@ -74,7 +74,7 @@ def content(name, type_, text):
     if type_ == "const char *":
         if "bytes of a blob" in text:
             return "bytes"
-        return "json" if name in ("json", "options", "attrs") else "text"
+        return "json" if text and name in ("json", "options", "config", "call") else "text"
     if type_ == "dl4_blob **":
         if "to memory" in text:
             return "bytes"

@@ -50,9 +50,6 @@ class Library:
         self(name, *args, ctypes.byref(made))
         return made
 
-    def attrs(self, values):
-        return self.make("dl4_attrs_create", json.dumps(values).encode())
-
     def model(self, kind, config, call, tail, inputs, dtype):
         """Raises Refused where the layer takes no such inputs."""
         graph = self.make("dl4_graph_create", self.context)
@@ -65,8 +62,8 @@ class Library:
             x[i] = node.value
         try:
             count = ctypes.c_int64
-            self("dl4_graph_add", graph, kind.encode(), None, self.attrs(config), self.attrs(call), x, count(inputs), y,
-                 count(1))
+            self("dl4_graph_add", graph, kind.encode(), None, json.dumps(config).encode(),
+                 json.dumps(call).encode(), None, x, count(inputs), y, count(1))
             return self.make("dl4_graph_build", graph, x, count(inputs), y, count(1))
         finally:
             self.dl.dl4_release(graph)

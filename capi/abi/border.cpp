@@ -58,7 +58,7 @@ DType dtype_of(int32_t number) {
   return dtype_from(number);
 }
 
-void give_shape(const Shape &shape, int64_t *dims, int32_t cap, int32_t *rank) {
+void give_shape(const Shape &shape, int64_t *dims, int64_t cap, int32_t *rank) {
   std::span<int64_t> to = array(dims, cap, "dims");
   std::copy_n(shape.begin(), std::min(static_cast<int32_t>(to.size()), static_cast<int32_t>(shape.rank())), to.begin());
   *rank = shape.rank();

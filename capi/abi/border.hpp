@@ -178,7 +178,7 @@ dl4_context &context(dl4_context *handle);
 dl4_blob *make_blob(std::string bytes);
 
 // Writes the first dims, up to `cap`, and the rank.
-void give_shape(const Shape &shape, int64_t *dims, int32_t cap, int32_t *rank);
+void give_shape(const Shape &shape, int64_t *dims, int64_t cap, int32_t *rank);
 
 template <class T>
 void clear(T *out, T value = {}) noexcept {
@@ -186,7 +186,7 @@ void clear(T *out, T value = {}) noexcept {
 }
 
 // An object's own text in `format`; refuses the others.
-std::string describe(const dl4_attrs &a, int32_t format);
+std::string describe(const dl4_refs &refs, int32_t format);
 std::string describe(const dl4_context &c, int32_t format);
 std::string describe(const dl4_tensor &t, int32_t format);
 std::string describe(dl4_graph &g, int32_t format);

@@ -79,8 +79,8 @@ const char *name_of(Tag tag) {
       return "dl4_blob";
     case Tag::context:
       return "dl4_context";
-    case Tag::attrs:
-      return "dl4_attrs";
+    case Tag::refs:
+      return "dl4_refs";
     case Tag::tensor:
       return "dl4_tensor";
     case Tag::graph:

@@ -8,15 +8,15 @@
 namespace dl4::capi {
 namespace {
 
-// make(models) makes a layer of the models among its attributes. Who is at work on the graph's weights is at work on
-// theirs from then on.
+// make(attributes, models) makes a layer of a config. From there on the graph's weight lock covers the weights of the
+// models that it was given.
 template <class F>
-auto with_models(dl4_graph &g, const dl4_attrs *a, const F &make) {
-  const std::vector<GivenModel> given = models_of(a);
+auto with_config(dl4_graph &g, const char *config, const dl4_refs *refs, const F &make) {
+  Config given = config_of(config, refs);
   std::vector<graph::Given> models;
-  for (const GivenModel &one : given) models.push_back(one.model);
-  auto made = make(models);
-  for (const GivenModel &one : given) g.weights->join(one.weights);
+  for (const GivenModel &one : given.models) models.push_back(one.model);
+  auto made = make(std::move(given.attributes), models);
+  for (const GivenModel &one : given.models) g.weights->join(one.weights);
   return made;
 }
 
@@ -33,15 +33,15 @@ void clear_ids(dl4_node *out, int64_t n) noexcept {
 // f(graph, inputs, outputs asked for) -> nodes, into `out`; -1 on failure. Not before the work: `out` may be `in`, as
 // in y = layer(y).
 template <class F>
-dl4_error *call(const char *who, dl4_graph *g, const dl4_node *in, int64_t n_in, dl4_node *out, int64_t n_out,
+dl4_error *call(const char *who, dl4_graph *graph, const dl4_node *in, int64_t n_in, dl4_node *out, int64_t n_out,
                 const F &f) {
   dl4_error *failed = guard(who, [&](Entry &entry) {
-    dl4_graph &graph = object(g, "g");
-    entry.owes(graph.context->log);
+    dl4_graph &g = object(graph, "graph");
+    entry.owes(g.context->log);
     auto from = nodes_of(array(in, n_in, "in"));
     auto to = array(out, n_out, "out");
-    Gate::Alone alone(graph.gate, "graph");
-    give(f(graph, from, to.size()), to);
+    Gate::Alone alone(g.gate, "graph");
+    give(f(g, from, to.size()), to);
   });
   if (failed) clear_ids(out, n_out);
   return failed;
@@ -62,213 +62,222 @@ std::string describe(dl4_graph &g, int32_t format) {
 using namespace dl4;
 using namespace dl4::capi;
 
-dl4_error *dl4_graph_create(dl4_context *c, dl4_graph **out) {
+dl4_error *dl4_graph_create(dl4_context *context, dl4_graph **out) {
   clear(out);
   return guard(__func__, [&] {
     dl4_graph *&to = needed(out, "out");
-    to = new dl4_graph(capi::context(c).core);
+    to = new dl4_graph(capi::context(context).core);
   });
 }
 
-dl4_error *dl4_graph_add_input(dl4_graph *g, const char *name, int32_t dtype, int32_t rank, const int64_t *dims,
+dl4_error *dl4_graph_add_input(dl4_graph *graph, const char *name, int32_t dtype, int32_t rank, const int64_t *dims,
                                dl4_node *out) {
   clear(out, -1);
   return guard(__func__, [&](Entry &entry) {
-    dl4_graph &graph = object(g, "g");
-    entry.owes(graph.context->log);
+    dl4_graph &g = object(graph, "graph");
+    entry.owes(g.context->log);
     dl4_node &to = needed(out, "out");
-    Gate::Alone alone(graph.gate, "graph");
+    Gate::Alone alone(g.gate, "graph");
     to = static_cast<dl4_node>(
-        graph.core.input(string_or_empty(name, "name"), dtype_of(dtype), shape_of(rank, dims, "dims")));
+        g.core.input(string_or_empty(name, "name"), dtype_of(dtype), shape_of(rank, dims, "dims")));
   });
 }
 
-dl4_error *dl4_graph_add_constant(dl4_graph *g, const char *name, dl4_tensor *v, dl4_node *out) {
+dl4_error *dl4_graph_add_constant(dl4_graph *graph, const char *name, dl4_tensor *value, dl4_node *out) {
   clear(out, -1);
   return guard(__func__, [&](Entry &entry) {
-    dl4_graph &graph = object(g, "g");
-    entry.owes(graph.context->log);
-    dl4_tensor &value = object(v, "v");
+    dl4_graph &g = object(graph, "graph");
+    entry.owes(g.context->log);
+    dl4_tensor &v = object(value, "value");
     dl4_node &to = needed(out, "out");
-    Gate::Alone alone(graph.gate, "graph");
-    graph.core.need_room(value.bytes());
-    to = static_cast<dl4_node>(graph.core.constant(string_or_empty(name, "name"), value.as_dense()));
+    Gate::Alone alone(g.gate, "graph");
+    g.core.need_room(v.bytes());
+    to = static_cast<dl4_node>(g.core.constant(string_or_empty(name, "name"), v.as_dense()));
   });
 }
 
-dl4_error *dl4_graph_add_layer(dl4_graph *g, const char *kind, const char *name, const dl4_attrs *a, dl4_layer *out) {
+dl4_error *dl4_graph_add_layer(dl4_graph *graph, const char *kind, const char *name, const char *config,
+                               const dl4_refs *refs, dl4_layer *out) {
   clear(out, -1);
   return guard(__func__, [&](Entry &entry) {
-    dl4_graph &graph = object(g, "g");
-    entry.owes(graph.context->log);
+    dl4_graph &g = object(graph, "graph");
+    entry.owes(g.context->log);
     dl4_layer &to = needed(out, "out");
-    Gate::Alone alone(graph.gate, "graph");
-    to = static_cast<dl4_layer>(with_models(graph, a, [&](const auto &models) {
-      return graph.core.layer(string(kind, "kind"), string_or_empty(name, "name"), plain(a, "a"), models);
+    refuse_nodes(refs);
+    Gate::Alone alone(g.gate, "graph");
+    to = static_cast<dl4_layer>(with_config(g, config, refs, [&](Json attributes, const auto &models) {
+      return g.core.layer(string(kind, "kind"), string_or_empty(name, "name"), std::move(attributes), models);
     }));
   });
 }
 
-dl4_error *dl4_graph_add_shared(dl4_graph *g, dl4_graph *from, dl4_layer layer, const char *name, dl4_layer *out) {
+dl4_error *dl4_graph_add_shared(dl4_graph *graph, dl4_graph *from, dl4_layer layer, const char *name, dl4_layer *out) {
   clear(out, -1);
   return guard(__func__, [&](Entry &entry) {
-    dl4_graph &graph = object(g, "g"), &other = object(from, "from");
-    entry.owes(graph.context->log);
+    dl4_graph &g = object(graph, "graph"), &other = object(from, "from");
+    entry.owes(g.context->log);
     dl4_layer &to = needed(out, "out");
-    if (&graph == &other) refuse_argument("from", "expected another graph, got the same one");
-    Gate::Alone alone(graph.gate, "graph");
+    if (&g == &other) refuse_argument("from", "expected another graph, got the same one");
+    Gate::Alone alone(g.gate, "graph");
     Gate::Reading reading(other.gate, "from");
-    to = static_cast<dl4_layer>(graph.core.share(other.core, graph::LayerId{layer}, string_or_empty(name, "name")));
-    graph.weights->join(other.weights);
+    to = static_cast<dl4_layer>(g.core.share(other.core, graph::LayerId{layer}, string_or_empty(name, "name")));
+    g.weights->join(other.weights);
   });
 }
 
-dl4_error *dl4_graph_call(dl4_graph *g, dl4_layer layer, const dl4_attrs *call, const dl4_node *in, int64_t n_in,
-                          dl4_node *out, int64_t n_out) {
-  return capi::call(__func__, g, in, n_in, out, n_out, [&](auto &graph, const auto &from, size_t asked) {
-    return graph.core.call(graph::LayerId{layer}, call_arguments(call), from, asked);
+dl4_error *dl4_graph_call(dl4_graph *graph, dl4_layer layer, const char *call, const dl4_refs *refs, const dl4_node *in,
+                          int64_t n_in, dl4_node *out, int64_t n_out) {
+  return capi::call(__func__, graph, in, n_in, out, n_out, [&](auto &g, const auto &from, size_t asked) {
+    refuse_models(refs);
+    return g.core.call(graph::LayerId{layer}, call_arguments(call, refs), from, asked);
   });
 }
 
-dl4_error *dl4_graph_add(dl4_graph *g, const char *kind, const char *name, const dl4_attrs *a, const dl4_attrs *call,
-                         const dl4_node *in, int64_t n_in, dl4_node *out, int64_t n_out) {
-  return capi::call(__func__, g, in, n_in, out, n_out, [&](auto &graph, const auto &from, size_t asked) {
-    return with_models(graph, a, [&](const auto &models) {
-      return graph.core.add(string(kind, "kind"), string_or_empty(name, "name"), plain(a, "a"), call_arguments(call),
-                            from, asked, models);
+dl4_error *dl4_graph_add(dl4_graph *graph, const char *kind, const char *name, const char *config, const char *call,
+                         const dl4_refs *refs, const dl4_node *in, int64_t n_in, dl4_node *out, int64_t n_out) {
+  return capi::call(__func__, graph, in, n_in, out, n_out, [&](auto &g, const auto &from, size_t asked) {
+    return with_config(g, config, refs, [&](Json attributes, const auto &models) {
+      return g.core.add(string(kind, "kind"), string_or_empty(name, "name"), std::move(attributes),
+                        call_arguments(call, refs), from, asked, models);
     });
   });
 }
 
-dl4_error *dl4_graph_add_json(dl4_graph *g, const char *json) {
+dl4_error *dl4_graph_add_json(dl4_graph *graph, const char *json) {
   return guard(__func__, [&](Entry &entry) {
-    dl4_graph &graph = object(g, "g");
-    entry.owes(graph.context->log);
-    Gate::Alone alone(graph.gate, "graph");
+    dl4_graph &g = object(graph, "graph");
+    entry.owes(g.context->log);
+    Gate::Alone alone(g.gate, "graph");
     const std::string given = string(json, "json");
-    io::Budget budget = io::budget_for(graph.core.settings(), static_cast<int64_t>(given.size()));
+    io::Budget budget = io::budget_for(g.core.settings(), static_cast<int64_t>(given.size()));
     Json j = io::parse_object(given, Code::invalid_argument, "json", budget);
     std::vector<graph::Node> in, out;
     try {
       const graph::Architecture architecture = io::read_architecture(j);
       io::take_layers(budget, architecture);
-      graph.core.merge(architecture, &in, &out);
+      g.core.merge(architecture, &in, &out);
     } catch (Error &e) {
       if (e.code == Code::corrupt_file) e.code = Code::invalid_argument;  // there is no file
       throw;
     }
-    graph.merged_in = std::move(in);
-    graph.merged_out = std::move(out);
+    g.merged_in = std::move(in);
+    g.merged_out = std::move(out);
   });
 }
 
-dl4_error *dl4_node_shape(const dl4_graph *g, dl4_node n, int64_t *dims, int32_t cap, int32_t *rank) {
+dl4_error *dl4_node_shape(const dl4_graph *graph, dl4_node node, int64_t *dims, int64_t cap, int32_t *rank) {
   clear(rank);
   return guard(__func__, [&] {
-    const dl4_graph &graph = object(g, "g");
+    const dl4_graph &g = object(graph, "graph");
     needed(rank, "rank");
-    Gate::Reading reading(graph.gate, "graph");
-    give_shape(graph.core.shape(graph::Node{n}), dims, cap, rank);
+    Gate::Reading reading(g.gate, "graph");
+    give_shape(g.core.shape(graph::Node{node}), dims, cap, rank);
   });
 }
 
-dl4_error *dl4_node_outputs(const dl4_graph *g, dl4_node n, dl4_node *out, int64_t cap, int64_t *count) {
+dl4_error *dl4_node_outputs(const dl4_graph *graph, dl4_node node, dl4_node *out, int64_t cap, int64_t *count) {
   clear_ids(out, cap);
   clear(count);
   return guard(__func__, [&] {
-    const dl4_graph &graph = object(g, "g");
+    const dl4_graph &g = object(graph, "graph");
     auto to = array(out, cap, "out");
     int64_t &all = needed(count, "count");
-    Gate::Reading reading(graph.gate, "graph");
-    const auto &outputs = graph.core.calls()[graph.core.origin(graph::Node{n}).call].out;
+    Gate::Reading reading(g.gate, "graph");
+    const auto &outputs = g.core.calls()[g.core.origin(graph::Node{node}).call].out;
     give(outputs, to);
     all = std::ssize(outputs);
   });
 }
 
-dl4_error *dl4_node_dtype(const dl4_graph *g, dl4_node n, int32_t *out) {
+dl4_error *dl4_node_dtype(const dl4_graph *graph, dl4_node node, int32_t *out) {
   clear(out);
   return guard(__func__, [&] {
-    const dl4_graph &graph = object(g, "g");
+    const dl4_graph &g = object(graph, "graph");
     int32_t &to = needed(out, "out");
-    Gate::Reading reading(graph.gate, "graph");
-    to = static_cast<int32_t>(graph.core.dtype(graph::Node{n}));
+    Gate::Reading reading(g.gate, "graph");
+    to = static_cast<int32_t>(g.core.dtype(graph::Node{node}));
   });
 }
 
-dl4_error *dl4_graph_add_mask(dl4_graph *g, dl4_node n, dl4_node *out) {
+dl4_error *dl4_graph_add_mask(dl4_graph *graph, dl4_node node, dl4_node *out) {
   clear(out, -1);
   return guard(__func__, [&](Entry &entry) {
-    dl4_graph &graph = object(g, "g");
-    entry.owes(graph.context->log);
+    dl4_graph &g = object(graph, "graph");
+    entry.owes(g.context->log);
     dl4_node &to = needed(out, "out");
-    Gate::Alone alone(graph.gate, "graph");
-    const graph::Node of{n};
-    if (graph.core.masked(of)) to = static_cast<dl4_node>(graph.core.add("GetMask", "", {}, {}, {of}, 1)[0]);
+    Gate::Alone alone(g.gate, "graph");
+    const graph::Node of{node};
+    if (g.core.masked(of)) to = static_cast<dl4_node>(g.core.add("GetMask", "", {}, {}, {of}, 1)[0]);
   });
 }
 
-dl4_error *dl4_graph_add_weight(dl4_graph *g, const char *weight, dl4_node *out) {
-  return capi::call(__func__, g, nullptr, 0, out, 1, [&](auto &graph, const auto &from, size_t asked) {
-    return graph.core.add("GetWeight", "", {{"weight", string(weight, "weight")}}, {}, from, asked);
+dl4_error *dl4_graph_add_weight(dl4_graph *graph, const char *weight, dl4_node *out) {
+  return capi::call(__func__, graph, nullptr, 0, out, 1, [&](auto &g, const auto &from, size_t asked) {
+    return g.core.add("GetWeight", "", {{"weight", string(weight, "weight")}}, {}, from, asked);
   });
 }
 
-dl4_error *dl4_graph_add_gradients(dl4_graph *g, const dl4_attrs *a, const dl4_attrs *call, const dl4_node *targets,
-                                   int64_t n_targets, const dl4_node *by, int64_t n_by, dl4_node *out, int64_t n_out) {
-  return capi::call(__func__, g, targets, n_targets, out, n_out, [&](auto &graph, auto from, size_t asked) {
+dl4_error *dl4_graph_add_gradients(dl4_graph *graph, const char *config, const dl4_node *targets, int64_t n_targets,
+                                   const dl4_node *output_gradients, const dl4_node *by, int64_t n_by, dl4_node *out,
+                                   int64_t n_out) {
+  return capi::call(__func__, graph, targets, n_targets, out, n_out, [&](auto &g, auto from, size_t asked) {
     for (graph::Node n : nodes_of(array(by, n_by, "by"))) from.push_back(n);
-    Json attributes = plain(a, "a");
-    if (attributes.is_null()) attributes = Json::object();
-    if (attributes.find("targets")) refuse_argument("a", "\"targets\" is n_targets");
+    Json attributes = json_object(config, "config");
+    if (attributes.find("targets")) refuse_argument("config", "\"targets\" is n_targets");
     attributes["targets"] = n_targets;
-    return graph.core.add("Gradients", "", std::move(attributes), call_arguments(call), from, asked);
+    graph::Arguments arguments;
+    if (output_gradients)
+      arguments.nodes["output_gradients"] = nodes_of(array(output_gradients, n_targets, "output_gradients"));
+    return g.core.add("Gradients", "", std::move(attributes), arguments, from, asked);
   });
 }
 
-dl4_error *dl4_graph_add_assign(dl4_graph *g, const dl4_attrs *a, dl4_node weight, dl4_node value, dl4_node *out) {
+dl4_error *dl4_graph_add_assign(dl4_graph *graph, const char *config, dl4_node weight, dl4_node value, dl4_node *out) {
   const dl4_node in[] = {weight, value};
-  return capi::call(__func__, g, in, 2, out, 1, [&](auto &graph, const auto &from, size_t asked) {
-    return graph.core.add("Assign", "", plain(a, "a"), {}, from, asked);
+  return capi::call(__func__, graph, in, 2, out, 1, [&](auto &g, const auto &from, size_t asked) {
+    return g.core.add("Assign", "", json_object(config, "config"), {}, from, asked);
   });
 }
 
-dl4_error *dl4_graph_add_update(dl4_graph *g, const char *name, const dl4_attrs *a, const dl4_attrs *call,
+dl4_error *dl4_graph_add_update(dl4_graph *graph, const char *name, const char *config, dl4_node learning_rate,
                                 const dl4_node *weights, int64_t n_weights, const dl4_node *gradients,
                                 int64_t n_gradients, dl4_node *out) {
-  return capi::call(__func__, g, weights, n_weights, out, 1, [&](auto &graph, auto from, size_t asked) {
+  return capi::call(__func__, graph, weights, n_weights, out, 1, [&](auto &g, auto from, size_t asked) {
     if (n_weights != n_gradients)
       refuse_argument("gradients", text("expected ", n_weights, ", one for each weight, got ", n_gradients));
     for (graph::Node node : nodes_of(array(gradients, n_gradients, "gradients"))) from.push_back(node);
-    return graph.core.add("ApplyGradients", string_or_empty(name, "name"), plain(a, "a"), call_arguments(call), from,
-                          asked);
+    graph::Arguments arguments;
+    if (learning_rate != -1) arguments.nodes["learning_rate"] = {graph::Node{learning_rate}};
+    return g.core.add("ApplyGradients", string_or_empty(name, "name"), json_object(config, "config"),
+                      arguments, from, asked);
   });
 }
 
-dl4_error *dl4_graph_add_after(dl4_graph *g, dl4_node node, const dl4_node *others, int64_t n_others, dl4_node *out) {
-  return capi::call(__func__, g, others, n_others, out, 1, [&](auto &graph, auto from, size_t asked) {
+dl4_error *dl4_graph_add_after(dl4_graph *graph, dl4_node node, const dl4_node *others, int64_t n_others,
+                               dl4_node *out) {
+  return capi::call(__func__, graph, others, n_others, out, 1, [&](auto &g, auto from, size_t asked) {
     from.insert(from.begin(), graph::Node{node});
-    return graph.core.add("After", "", {}, {}, from, asked);
+    return g.core.add("After", "", {}, {}, from, asked);
   });
 }
 
-dl4_error *dl4_graph_build(dl4_graph *g, const dl4_node *in, int64_t n_in, const dl4_node *out, int64_t n_out,
+dl4_error *dl4_graph_build(dl4_graph *graph, const dl4_node *in, int64_t n_in, const dl4_node *out, int64_t n_out,
                            dl4_model **model) {
   clear(model);
   return guard(__func__, [&](Entry &entry) {
-    dl4_graph &graph = object(g, "g");
-    entry.owes(graph.context->log);
+    dl4_graph &g = object(graph, "graph");
+    entry.owes(g.context->log);
     dl4_model *&to = needed(model, "model");
     auto from = nodes_of(array(in, n_in, "in")), last = nodes_of(array(out, n_out, "out"));
-    Gate::Alone alone(graph.gate, "graph");
+    Gate::Alone alone(g.gate, "graph");
     if (from.empty() && last.empty()) {
-      from = graph.merged_in;
-      last = graph.merged_out;
+      from = g.merged_in;
+      last = g.merged_out;
     }
-    Gate::Alone weights(*graph.weights, "model");
+    Gate::Alone weights(*g.weights, "model");
     // The model keeps the graph as it is now: the user's may go on to grow, on another thread.
-    auto now = std::make_shared<const graph::Graph>(graph.core);
+    auto now = std::make_shared<const graph::Graph>(g.core);
     auto core = std::make_shared<graph::Model>(std::move(now), std::move(from), std::move(last));
-    to = new dl4_model(graph.context, std::move(core), graph.weights);
+    to = new dl4_model(g.context, std::move(core), g.weights);
   });
 }

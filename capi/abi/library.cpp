@@ -55,8 +55,8 @@ std::string describe_any(const void *object, int32_t format) {
   const Object *o = object_of(object);
   if (!o) refuse_argument("object", object ? "expected an object, got no live one" : "expected an object, got NULL");
   switch (o->tag()) {
-    case Tag::attrs:
-      return describe(as<dl4_attrs>(object), format);
+    case Tag::refs:
+      return describe(as<dl4_refs>(object), format);
     case Tag::context:
       return describe(as<dl4_context>(object), format);
     case Tag::tensor:

@@ -6,7 +6,7 @@
 using namespace dl4;
 using namespace dl4::capi;
 
-dl4_error *dl4_measure(dl4_context *c, const char *category, const char *kind, const char *attrs, dl4_tensor *y_true,
+dl4_error *dl4_measure(dl4_context *c, const char *category, const char *kind, const char *config, dl4_tensor *y_true,
                        dl4_tensor *y_pred, dl4_tensor *w, dl4_tensor **out) {
   clear(out);
   return guard(__func__, [&](Entry &entry) {
@@ -14,11 +14,11 @@ dl4_error *dl4_measure(dl4_context *c, const char *category, const char *kind, c
     const std::string which = string(category, "category"), name = string(kind, "kind");
     if (which != "loss" && which != "metric")
       refuse_argument("category", text("expected \"loss\" or \"metric\", got \"", which, '"'));
-    const Json config = json_object(attrs, "attrs");
+    const Json attributes = json_object(config, "config");
     std::vector<runtime::View> given{object(y_true, "y_true").view(), object(y_pred, "y_pred").view()};
     if (w) given.push_back(object(w, "w").view());
     dl4_tensor *&to = needed(out, "out");
     entry.owes(context.log);
-    to = new dl4_tensor(train::measure(which, name, config, given, context.settings(), context.options()));
+    to = new dl4_tensor(train::measure(which, name, attributes, given, context.settings(), context.options()));
   });
 }

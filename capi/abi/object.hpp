@@ -24,7 +24,7 @@ enum class Tag : uint64_t {
   error = 0x646c345f00000001,
   blob,
   context,
-  attrs,
+  refs,
   tensor,
   graph,
   model,

@@ -101,26 +101,20 @@ inline void let_go(std::unique_ptr<Release> r) noexcept {
   if (r && r->f) GiveBack::later(std::move(r));
 }
 
-// A model among attributes, where it stands, and who uses its weights.
+// A model for a config, its place there, and who uses its weights.
 struct GivenModel {
+  Json architecture() const;
   graph::Given model;
   std::shared_ptr<Gate> weights;
 };
 }  // namespace dl4::capi
 
-struct dl4_attrs final : dl4::capi::Object {
-  static constexpr auto type = dl4::capi::Tag::attrs;
-  dl4_attrs() : Object(type) {}
+struct dl4_refs final : dl4::capi::Object {
+  static constexpr auto type = dl4::capi::Tag::refs;
+  dl4_refs() : Object(type) {}
   mutable dl4::capi::Gate gate;
-  dl4::Json json = dl4::Json::object();
   std::map<std::string, std::vector<dl4_node>> nodes;
-  std::vector<dl4::capi::GivenModel> models;
-
-  // Makes room for another value under the key.
-  void forget(const std::string &key) {
-    nodes.erase(key);
-    std::erase_if(models, [&](const auto &given) { return given.model.path[0] == key; });
-  }
+  std::map<std::string, dl4::capi::GivenModel> models;
 };
 
 struct dl4_graph final : dl4::capi::Object {

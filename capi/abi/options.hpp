@@ -1,4 +1,4 @@
-// Bags of values as the core reads them.
+// Configs and options as the core reads them.
 #pragma once
 
 #include <span>
@@ -9,8 +9,6 @@
 
 namespace dl4::capi {
 
-// Attributes: an object; NULL is an empty one. Refuses symbolic values.
-Json plain(const dl4_attrs *a, const char *argument);
 // The text of a JSON object; NULL is an empty one.
 Json json_object(const char *json, const char *argument);
 inline Json json_options(const char *options) { return json_object(options, "options"); }
@@ -35,10 +33,17 @@ Json describe_load_options();
 Json describe_load_weights_options();
 Json describe_save_options();
 Json describe_callback_options();
-// The models among attributes.
-std::vector<GivenModel> models_of(const dl4_attrs *a);
-// Call arguments.
-graph::Arguments call_arguments(const dl4_attrs *a);
+// A config with the models that refs has for it.
+struct Config {
+  Json attributes;
+  std::vector<GivenModel> models;
+};
+Config config_of(const char *text, const dl4_refs *refs);
+// The arguments of a call, with the nodes that refs has for it.
+graph::Arguments call_arguments(const char *call, const dl4_refs *refs);
+// For a function that takes no config, or makes no call.
+void refuse_models(const dl4_refs *refs);
+void refuse_nodes(const dl4_refs *refs);
 // The ABI's numbers as a graph's ids: the graph refuses those that it does not have.
 std::vector<graph::Node> nodes_of(std::span<const dl4_node> numbers);
 

@@ -88,7 +88,7 @@ int32_t dl4_port_dtype(const void *object, int32_t which, int64_t i) {
   return ask<int32_t>(object, which, i, 0, [](const Port &port) { return static_cast<int32_t>(port.dtype); });
 }
 
-dl4_error *dl4_port_shape(const void *object, int32_t which, int64_t i, int64_t *dims, int32_t cap, int32_t *rank) {
+dl4_error *dl4_port_shape(const void *object, int32_t which, int64_t i, int64_t *dims, int64_t cap, int32_t *rank) {
   clear(rank);
   return guard(__func__, [&] {
     needed(rank, "rank");

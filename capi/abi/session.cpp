@@ -220,7 +220,7 @@ dl4_error *dl4_session_create(const dl4_model *m, const char *options, dl4_sessi
 }
 
 dl4_error *dl4_session_output_shape(const dl4_session *s, const int32_t *ranks, const int64_t *in_dims, int64_t n_in,
-                                    int64_t i, int64_t *dims, int32_t cap, int32_t *rank) {
+                                    int64_t i, int64_t *dims, int64_t cap, int32_t *rank) {
   clear(rank);
   return guard(__func__, [&] {
     const dl4_session &session = object(s, "s");

@@ -175,7 +175,7 @@ def penalty(c):
     weights = p.weights("critic")
     by = ["by " + w for w in weights]
     c("gradients", graph="g", of=[loss], by=weights, attrs={"unconnected": "zeros"}, to=by)
-    c("update", graph="g", name="sgd", attrs={"optimizer": "SGD"}, nodes={"learning_rate": ["rate"]}, of=weights, by=by,
+    c("update", graph="g", name="sgd", attrs={"optimizer": "SGD"}, learning_rate="rate", of=weights, by=by,
       to="done")
     optimizer, given = keras.optimizers.SGD(float(rate)), tf.constant(x)
 
@@ -208,7 +208,7 @@ def order(c):
     c("assign", graph="g", node="between", to="squared", **{"from": "squares"})
     c("add", graph="g", kind="Square", to=["y"], **{"in": ["x"]})
     c("gradients", graph="g", of=["y", "y"], by=["x", "between"], to=["by x", "by weight"],
-      nodes={"output_gradients": ["x", "between"]})
+      output_gradients=["x", "between"])
     c("after", graph="g", node="between", to="read", **{"in": ["added", "squared"]})
     c("build", graph="g", to="m", out=["read", "by x", "by weight"], **{"in": ["x"]})
     c("session", model="m", to="s")
@@ -249,7 +249,7 @@ def refused(c):
             ({"sum": True, "unconnected": "refused"}, "x", "kernel", "INVALID_ARGUMENT"),
             ({"summ": True}, "y", "kernel", fails("INVALID_ARGUMENT", attribute="summ", did_you_mean="sum"))]:
         c("gradients", graph="g", attrs=attrs, of=[of], by=[by], to=["d"], error=error)
-    c("gradients", graph="g", of=["y"], by=["kernel"], to=["d"], nodes={"output_gradients": ["bias"]},
+    c("gradients", graph="g", of=["y"], by=["kernel"], to=["d"], output_gradients=["bias"],
       error=fails("SHAPE_MISMATCH", attribute="output_gradients"))
     c("gradients", graph="g", attrs={"sum": True}, of=["y"], by=["kernel"], to=["d"])
     c("input", graph="g", to="words", name="words", dtype="float32", shape=[-1, 5, 3])

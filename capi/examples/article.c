@@ -68,11 +68,8 @@ static dl4_graph *tf_graph(void) {
 }
 
 static dl4_node layer(dl4_graph *g, const char *kind, const char *json, dl4_node in) {
-  dl4_attrs *a = NULL;
   dl4_node out;
-  check(dl4_attrs_create(json, &a));
-  check(dl4_graph_add(g, kind, NULL, a, NULL, &in, 1, &out, 1));
-  dl4_release(a);
+  check(dl4_graph_add(g, kind, NULL, json, NULL, NULL, &in, 1, &out, 1));
   return out;
 }
 

@@ -100,11 +100,8 @@ static samples read_part(const char *folder, const char *part) {
 
 static dl4_node layer(dl4_graph *g, const char *kind, const char *name, const char *json, const dl4_node *in,
                       int64_t n_in) {
-  dl4_attrs *a = NULL;
   dl4_node out;
-  check(dl4_attrs_create(json, &a));
-  check(dl4_graph_add(g, kind, name, a, NULL, in, n_in, &out, 1));
-  dl4_release(a);
+  check(dl4_graph_add(g, kind, name, json, NULL, NULL, in, n_in, &out, 1));
   return out;
 }
 

@@ -10,18 +10,10 @@ static void need(dl4_error *e) {
   exit(1);
 }
 
-static dl4_attrs *attrs(const char *json) {
-  dl4_attrs *a;
-  need(dl4_attrs_create(json, &a));
-  return a;
-}
-
 /* A layer with one output, called once. */
 static dl4_node add(dl4_graph *g, const char *kind, const char *name, const char *json, const dl4_node *in, int64_t n) {
-  dl4_attrs *a = attrs(json);
   dl4_node out;
-  need(dl4_graph_add(g, kind, name, a, NULL, in, n, &out, 1));
-  dl4_release(a);
+  need(dl4_graph_add(g, kind, name, json, NULL, NULL, in, n, &out, 1));
   return out;
 }
 
@@ -42,17 +34,18 @@ static dl4_model *net(const char *last, int64_t features) {
 
 /* The model as a layer of the step's graph, with the weights that it has. */
 static dl4_layer layer(dl4_graph *g, const char *name, const dl4_model *m) {
-  dl4_attrs *a = attrs("{}");
+  dl4_refs *refs;
   dl4_layer l;
-  need(dl4_attrs_set_model(a, "model", m));
-  need(dl4_graph_add_layer(g, "Functional", name, a, &l));
-  dl4_release(a);
+  need(dl4_refs_create(&refs));
+  need(dl4_refs_set_model(refs, "model", m));
+  need(dl4_graph_add_layer(g, "Functional", name, NULL, refs, &l));
+  dl4_release(refs);
   return l;
 }
 
 static dl4_node call(dl4_graph *g, dl4_layer l, dl4_node x) {
   dl4_node y;
-  need(dl4_graph_call(g, l, NULL, &x, 1, &y, 1));
+  need(dl4_graph_call(g, l, NULL, NULL, &x, 1, &y, 1));
   return y;
 }
 
@@ -77,8 +70,8 @@ static dl4_node constant(dl4_graph *g, float value) {
 
 /* One update of a model's weights by the gradients of a loss. */
 static dl4_node update(dl4_graph *g, const char *optimizer, const char *name, const dl4_model *m, dl4_node loss) {
-  dl4_attrs *a =
-      attrs("{\"optimizer\": {\"class_name\": \"Adam\", \"config\": {\"learning_rate\": 0.005, \"beta_1\": 0.5}}}");
+  const char *adam =
+      "{\"optimizer\": {\"class_name\": \"Adam\", \"config\": {\"learning_rate\": 0.005, \"beta_1\": 0.5}}}";
   dl4_node weights[4], gradients[4], done;
   char full[64];
   int64_t i, n = dl4_port_count(m, DL4_WEIGHTS);
@@ -86,9 +79,8 @@ static dl4_node update(dl4_graph *g, const char *optimizer, const char *name, co
     snprintf(full, sizeof full, "%s/%s", name, dl4_port_name(m, DL4_WEIGHTS, i));
     need(dl4_graph_add_weight(g, full, &weights[i]));
   }
-  need(dl4_graph_add_gradients(g, NULL, NULL, &loss, 1, weights, n, gradients, n));
-  need(dl4_graph_add_update(g, optimizer, a, NULL, weights, n, gradients, n, &done));
-  dl4_release(a);
+  need(dl4_graph_add_gradients(g, NULL, &loss, 1, NULL, weights, n, gradients, n));
+  need(dl4_graph_add_update(g, optimizer, adam, -1, weights, n, gradients, n, &done));
   return done;
 }
 

@@ -15,10 +15,9 @@ def make(name, *args, type=P):               # ... and puts its result into the 
     result = type()
     call(name, *args, out_of(result))
     return result
-def attrs(**values):
-    return make("attrs_create", json.dumps(values).encode())
 def layer(g, kind, x, **config):
-    call("graph_add", g, kind, None, attrs(**config), None, out_of(x), 1, out_of(y := C.c_int32()), 1)
+    text, y = json.dumps(config).encode(), C.c_int32()
+    call("graph_add", g, kind, None, text, None, None, out_of(x), 1, out_of(y), 1)
     return y
 def tensor(*dims):
     t = make("tensor_create", None, 1, len(dims), (C.c_int64 * len(dims))(*dims))

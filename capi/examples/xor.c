@@ -7,17 +7,11 @@ static void need(dl4_error *e) {
   if (e) fprintf(stderr, "xor: %s\n", dl4_error_message(e)), exit(1);
 }
 
-static dl4_node dense(dl4_graph *g, const char *json, dl4_node x) {
-  dl4_attrs *a;
-  need(dl4_attrs_create(json, &a));
-  need(dl4_graph_add(g, "Dense", NULL, a, NULL, &x, 1, &x, 1));
-  dl4_release(a);
-  return x;
-}
-
 int main(void) {
   float cases[4][2] = {{0, 0}, {0, 1}, {1, 0}, {1, 1}}, answers[4] = {0, 1, 1, 0}, out[4];
   const int64_t any[2] = {-1, 2}, x_dims[2] = {4, 2}, y_dims[2] = {4, 1};
+  const char *hidden = "{\"units\": 8, \"activation\": \"tanh\"}";
+  const char *last = "{\"units\": 1, \"activation\": \"sigmoid\"}";
   dl4_graph *g;
   dl4_node in, answer;
   dl4_model *model;
@@ -27,8 +21,8 @@ int main(void) {
   dl4_session *session;
   need(dl4_graph_create(NULL, &g)); /* describe: a graph of layers called on symbolic values */
   need(dl4_graph_add_input(g, "x", DL4_FLOAT32, 2, any, &in));
-  answer = dense(g, "{\"units\": 8, \"activation\": \"tanh\"}", in);
-  answer = dense(g, "{\"units\": 1, \"activation\": \"sigmoid\"}", answer);
+  need(dl4_graph_add(g, "Dense", NULL, hidden, NULL, NULL, &in, 1, &answer, 1));
+  need(dl4_graph_add(g, "Dense", NULL, last, NULL, NULL, &answer, 1, &answer, 1));
   need(dl4_graph_build(g, &in, 1, &answer, 1, &model));
   need(dl4_tensor_wrap(NULL, DL4_FLOAT32, 2, x_dims, NULL, cases, sizeof cases, NULL, NULL, &x)); /* train */
   need(dl4_tensor_wrap(NULL, DL4_FLOAT32, 2, y_dims, NULL, answers, sizeof answers, NULL, NULL, &y));

@@ -12,7 +12,7 @@ struct Category {
   const char *name, *plural, *c, *options, *module, *python;
 };
 constexpr const char
-    *add = "dl4_attrs_create($, &config), dl4_graph_add(graph, \"Dense\", NULL, config, NULL, &x, 1, &y, 1)",
+    *add = "dl4_graph_add(graph, \"Dense\", NULL, $, NULL, NULL, &x, 1, &y, 1)",
     *train = "dl4_trainer_create(model, $, &trainer)";
 constexpr Category categories[] = {
     {"layer", "layers", "", "", "keras.layers.", ""},
@@ -133,8 +133,8 @@ Example layer_example(const std::string &name, const Json &kind) {
   const auto nodes = [](const char *what, auto n) {
     return n == 1 ? '&' + std::string(what) + ", 1" : n == 0 ? "NULL, 0" : what + ("s, " + std::to_string(n));
   };
-  return {"dl4_attrs_create(" + Json(spaced(config)).dump() + ", &config), dl4_graph_add(graph, \"" + name +
-              "\", NULL, config, NULL, " + nodes("x", inputs.size()) + ", " + nodes("y", outputs) + ')',
+  return {"dl4_graph_add(graph, \"" + name + "\", NULL, " + Json(spaced(config)).dump() + ", NULL, NULL, " +
+              nodes("x", inputs.size()) + ", " + nodes("y", outputs) + ')',
           "y = " + constructor(layers, name, config, kind["attributes"]) + '(' + (apart ? joined : '[' + joined + ']') +
               ')'};
 }

@@ -19,8 +19,7 @@
  *   int64_t dims[2] = {-1, 4};                            // any batch size, 4 features
  *   dl4_graph_create(NULL, &g);                           // NULL: the default context; each call inside if (bad(...))
  *   dl4_graph_add_input(g, "x", DL4_FLOAT32, 2, dims, &x);
- *   dl4_attrs_create("{\"units\": 3, \"activation\": \"softmax\"}", &a);
- *   dl4_graph_add(g, "Dense", NULL, a, NULL, &x, 1, &y, 1);
+ *   dl4_graph_add(g, "Dense", NULL, "{\"units\": 3, \"activation\": \"softmax\"}", NULL, NULL, &x, 1, &y, 1);
  *   dl4_graph_build(g, &x, 1, &y, 1, &model);
  *
  *   dl4_trainer_create(model, "{\"optimizer\": \"Adam\", \"loss\": \"SparseCategoricalCrossentropy\"}", &trainer);
@@ -183,7 +182,7 @@ enum { DL4_INPUTS = 0, DL4_OUTPUTS = 1, DL4_WEIGHTS = 2 };
 typedef struct dl4_error dl4_error;     /* an error: code, message, detail */
 typedef struct dl4_blob dl4_blob;       /* bytes or text that a call returns */
 typedef struct dl4_context dl4_context; /* threads, seed, memory, logger */
-typedef struct dl4_attrs dl4_attrs;     /* named values: attributes */
+typedef struct dl4_refs dl4_refs;       /* models and nodes by key, which text can't hold */
 typedef struct dl4_tensor dl4_tensor;   /* numbers with a shape */
 typedef struct dl4_graph dl4_graph;     /* layers being called on symbolic values */
 typedef struct dl4_model dl4_model;     /* a finished architecture and its weights */
@@ -346,7 +345,7 @@ DL4_API int32_t dl4_port_dtype(const void *object, int32_t which, int64_t i);
 
 /* The shape of a port: its rank, and its first dimensions up to `cap` into dims; -1 is free.
  * May be NULL: dims (when cap is 0). */
-DL4_API DL4_CHECKED dl4_error *dl4_port_shape(const void *object, int32_t which, int64_t i, int64_t *dims, int32_t cap,
+DL4_API DL4_CHECKED dl4_error *dl4_port_shape(const void *object, int32_t which, int64_t i, int64_t *dims, int64_t cap,
                                               int32_t *rank);
 
 /* ---- Errors and blobs -------------------------------------------------------------------------------------------
@@ -437,35 +436,35 @@ DL4_API DL4_CHECKED dl4_error *dl4_context_set_allocator(dl4_context *c, dl4_all
 DL4_API DL4_CHECKED dl4_error *dl4_context_trim(dl4_context *c);
 
 /* ---- Attributes -------------------------------------------------------------------------------------------------
- * Named values: the attributes of a layer and the arguments of its call. Functions that take a dl4_attrs copy it. They
- * refuse an unknown key, a wrong type or a value out of range, naming the layer and the key. An int is accepted where a
- * float is expected, never the other way.
- * Kinds inside attributes (initializer, activation, loss, optimizer, ...) are a string ("relu", "GlorotUniform") or an
- * object {"class_name": ..., "config": {...}}, as in Keras.
+ * A config, the attributes of a kind, is the text of a JSON object; a Keras layer's config is valid. An unknown key, a
+ * wrong type or a value out of range is refused, naming the layer and the key. Kinds in a config (initializer,
+ * activation, loss, optimizer, ...) are a string ("relu", "GlorotUniform") or an object {"class_name": ..., "config":
+ * {...}}, as in Keras. The arguments of a layer's call are such a text too.
+ * A dl4_refs holds by key what text can't: models for a config, nodes for a call. Functions that take one copy it.
  * Threads: one at a time per object. */
 
-/* Makes attributes from the members of a JSON object; a Keras layer's config is valid text here.
- * May be NULL: json (no members yet). */
-DL4_API DL4_CHECKED dl4_error *dl4_attrs_create(const char *json, dl4_attrs **out);
+/* Makes an empty dl4_refs. */
+DL4_API DL4_CHECKED dl4_error *dl4_refs_create(dl4_refs **out);
 
-/* Sets a model as a layer, {"class_name": "Functional", "config": {"model": ...}}, with the model's weights.
- * A layer Functional with the attribute "model" calls that model like any other layer:
+/* Sets a model as the value of a config's key, which the config's text leaves out. The model is a layer in that place:
+ * {"class_name": "Functional", "config": {"model": ...}}, with the model's weights. A layer Functional with the
+ * attribute "model" calls that model like any other layer:
  *
- *   dl4_attrs_set_model(a, "model", encoder);
- *   dl4_graph_add(g, "Functional", "encoder", a, NULL, &x, 1, &h, 1);
+ *   dl4_refs_set_model(refs, "model", encoder);
+ *   dl4_graph_add(graph, "Functional", "encoder", NULL, NULL, refs, &x, 1, &h, 1);
  *
  * A layer that takes a layer, such as TimeDistributed, takes a model in its place. In the config of a GraphCell the
  * model is the cell of an RNN: the key "cell/config/model" sets "model" in the object "config" of the attribute
- * "cell". The weights are shared: training, setting or freezing them in one model does so in all. Their names are
- * "<layer>/<layer>/<weight>": "encoder/dense/kernel". A file holds the inner model within the outer one, and a copy
- * copies both.
- * Keeps: v (a reference to its core: it may be released).
- * Errors: DL4_BUSY (v: a trainer is at work on its weights; also where the layer is made, while it has a trainer). */
-DL4_API DL4_CHECKED dl4_error *dl4_attrs_set_model(dl4_attrs *a, const char *key, const dl4_model *v);
+ * "cell", which the text has. The weights are shared: training, setting or freezing them in one model does so in all.
+ * Their names are "<layer>/<layer>/<weight>": "encoder/dense/kernel". A file holds the inner model within the outer
+ * one, and a copy copies both. Setting a key again replaces its model.
+ * Keeps: model (a reference to its core: it may be released). */
+DL4_API DL4_CHECKED dl4_error *dl4_refs_set_model(dl4_refs *refs, const char *key, const dl4_model *model);
 
-/* Sets a key to n symbolic values, replacing its value: a call argument such as mask or initial_state. -1 in a list
- * means none. */
-DL4_API DL4_CHECKED dl4_error *dl4_attrs_set_nodes(dl4_attrs *a, const char *key, const dl4_node *v, int64_t n);
+/* Sets n nodes as an argument of a call, such as mask or initial_state, which the call's text leaves out. -1 in a list
+ * means none. Setting a key again replaces its nodes.
+ * May be NULL: nodes (when n is 0). */
+DL4_API DL4_CHECKED dl4_error *dl4_refs_set_nodes(dl4_refs *refs, const char *key, const dl4_node *nodes, int64_t n);
 
 /* ---- Tensors ----------------------------------------------------------------------------------------------------
  * Numbers with a type and a shape [dims]. Type and shape never change; the elements may be written.
@@ -551,120 +550,123 @@ DL4_API int64_t dl4_tensor_bytes(const dl4_tensor *t);
  * Threads: one at a time per graph. */
 
 /* Makes an empty graph.
- * May be NULL: c. */
-DL4_API DL4_CHECKED dl4_error *dl4_graph_create(dl4_context *c, dl4_graph **out);
+ * May be NULL: context. */
+DL4_API DL4_CHECKED dl4_error *dl4_graph_create(dl4_context *context, dl4_graph **out);
 
 /* Adds an input. dims [rank] includes the batch axis; -1 is free: {-1, 28, 28} is a batch of 28 steps of 28 features.
  * May be NULL: name, dims (when rank is 0).
  * Errors: DL4_UNSUPPORTED (float64 and the reserved types). */
-DL4_API DL4_CHECKED dl4_error *dl4_graph_add_input(dl4_graph *g, const char *name, int32_t dtype, int32_t rank,
-                                               const int64_t *dims, dl4_node *out);
+DL4_API DL4_CHECKED dl4_error *dl4_graph_add_input(dl4_graph *graph, const char *name, int32_t dtype, int32_t rank,
+                                                   const int64_t *dims, dl4_node *out);
 
 /* Adds a value that never changes.
  * May be NULL: name.
- * Errors: DL4_UNSUPPORTED (v). */
-DL4_API DL4_CHECKED dl4_error *dl4_graph_add_constant(dl4_graph *g, const char *name, dl4_tensor *v, dl4_node *out);
+ * Errors: DL4_UNSUPPORTED (value). */
+DL4_API DL4_CHECKED dl4_error *dl4_graph_add_constant(dl4_graph *graph, const char *name, dl4_tensor *value,
+                                                      dl4_node *out);
 
-/* Adds a layer without calling it, to call it more than once: its calls share its weights.
- * May be NULL: name, a.
- * Errors: DL4_UNKNOWN_KIND (kind, a), DL4_UNSUPPORTED (a), DL4_VERSION (a), DL4_BUSY (a: a model in training). */
-DL4_API DL4_CHECKED dl4_error *dl4_graph_add_layer(dl4_graph *g, const char *kind, const char *name, const dl4_attrs *a,
-                                               dl4_layer *out);
+/* Adds a layer without calling it, to call it more than once: its calls share its weights. refs has models for config.
+ * May be NULL: name, config, refs.
+ * Errors: DL4_UNKNOWN_KIND (kind, config), DL4_UNSUPPORTED (config), DL4_VERSION (config), DL4_BUSY (refs: a trainer is
+ * at work on a model's weights). */
+DL4_API DL4_CHECKED dl4_error *dl4_graph_add_layer(dl4_graph *graph, const char *kind, const char *name,
+                                                   const char *config, const dl4_refs *refs, dl4_layer *out);
 
 /* Adds a layer of another graph: both graphs share the layer and its weights. The layer must have been called in its
  * own graph. It keeps its name unless another is given.
  * May be NULL: name.
  * Errors: DL4_BUSY (from). */
-DL4_API DL4_CHECKED dl4_error *dl4_graph_add_shared(dl4_graph *g, dl4_graph *from, dl4_layer layer, const char *name,
-                                               dl4_layer *out);
+DL4_API DL4_CHECKED dl4_error *dl4_graph_add_shared(dl4_graph *graph, dl4_graph *from, dl4_layer layer,
+                                                    const char *name, dl4_layer *out);
 
 /* Calls a layer on in [n_in] and gives its first n_out outputs.
  * An LSTM with return_state, for example, has three: the sequence or last output, h, c.
- * call: the call arguments of Keras: symbolic values such as mask, initial_state (dl4_attrs_set_nodes), and flags such
- * as use_causal_mask, training: true, false or null.
- * May be NULL: call.
- * Errors: DL4_SHAPE_MISMATCH (in, call), DL4_UNSUPPORTED (in, call). */
-DL4_API DL4_CHECKED dl4_error *dl4_graph_call(dl4_graph *g, dl4_layer layer, const dl4_attrs *call,
+ * call and refs are the call arguments of Keras: flags such as use_causal_mask, training (true, false or null) in the
+ * text `call`, and nodes such as mask, initial_state in refs.
+ * May be NULL: call, refs.
+ * Errors: DL4_SHAPE_MISMATCH (in, call, refs), DL4_UNSUPPORTED (in, call, refs). */
+DL4_API DL4_CHECKED dl4_error *dl4_graph_call(dl4_graph *graph, dl4_layer layer, const char *call, const dl4_refs *refs,
                                               const dl4_node *in, int64_t n_in, dl4_node *out, int64_t n_out);
 
-/* Adds a layer and calls it once: dl4_graph_add_layer() and dl4_graph_call() in one.
- * May be NULL: name, a, call.
- * Errors: DL4_UNKNOWN_KIND (kind, a), DL4_SHAPE_MISMATCH (in, call), DL4_UNSUPPORTED (a, in, call), DL4_VERSION (a),
- * DL4_BUSY (a: a model in training). */
-DL4_API DL4_CHECKED dl4_error *dl4_graph_add(dl4_graph *g, const char *kind, const char *name, const dl4_attrs *a,
-                                             const dl4_attrs *call, const dl4_node *in, int64_t n_in, dl4_node *out,
-                                             int64_t n_out);
+/* Adds a layer and calls it once: dl4_graph_add_layer() and dl4_graph_call() in one. refs has models for config and
+ * nodes for the call.
+ * May be NULL: name, config, call, refs.
+ * Errors: DL4_UNKNOWN_KIND (kind, config), DL4_SHAPE_MISMATCH (in, call, refs), DL4_UNSUPPORTED (config, in, call,
+ * refs), DL4_VERSION (config), DL4_BUSY (refs: a trainer is at work on a model's weights). */
+DL4_API DL4_CHECKED dl4_error *dl4_graph_add(dl4_graph *graph, const char *kind, const char *name, const char *config,
+                                             const char *call, const dl4_refs *refs, const dl4_node *in, int64_t n_in,
+                                             dl4_node *out, int64_t n_out);
 
 /* Adds all layers and calls of an architecture in JSON: the form of dl4_describe(graph or model, 0), or that of Keras's
  * model.to_json().
  * Its "inputs" and "outputs" become those of the graph: build it with n_in = 0 and n_out = 0.
  * Errors: DL4_UNKNOWN_KIND (json), DL4_SHAPE_MISMATCH (json), DL4_UNSUPPORTED (json), DL4_VERSION (json). */
-DL4_API DL4_CHECKED dl4_error *dl4_graph_add_json(dl4_graph *g, const char *json);
+DL4_API DL4_CHECKED dl4_error *dl4_graph_add_json(dl4_graph *graph, const char *json);
 
 /* The shape of a node: its rank, and its first dimensions up to `cap` into dims; -1 is free.
  * May be NULL: dims (when cap is 0). */
-DL4_API DL4_CHECKED dl4_error *dl4_node_shape(const dl4_graph *g, dl4_node n, int64_t *dims, int32_t cap,
-                                               int32_t *rank);
+DL4_API DL4_CHECKED dl4_error *dl4_node_shape(const dl4_graph *graph, dl4_node node, int64_t *dims, int64_t cap,
+                                              int32_t *rank);
 
 /* All outputs of the call that gave a node, itself included: how many there are, and the first `cap` of them into out.
  * May be NULL: out (when cap is 0). */
-DL4_API DL4_CHECKED dl4_error *dl4_node_outputs(const dl4_graph *g, dl4_node n, dl4_node *out, int64_t cap,
-                                                 int64_t *count);
+DL4_API DL4_CHECKED dl4_error *dl4_node_outputs(const dl4_graph *graph, dl4_node node, dl4_node *out, int64_t cap,
+                                                int64_t *count);
 
 /* The type of data of a node, one of the constants above. */
-DL4_API DL4_CHECKED dl4_error *dl4_node_dtype(const dl4_graph *g, dl4_node n, int32_t *out);
+DL4_API DL4_CHECKED dl4_error *dl4_node_dtype(const dl4_graph *graph, dl4_node node, int32_t *out);
 
-/* Adds the mask of a node: a bool node with the first axes of n, or -1 if it has no mask. The layer GetMask does the
- * same; the layer SetMask, called on a value and a mask, gives the value with that mask. */
-DL4_API DL4_CHECKED dl4_error *dl4_graph_add_mask(dl4_graph *g, dl4_node n, dl4_node *out);
+/* Adds the mask of a node: a bool node with the first axes of the node, or -1 if it has no mask. The layer GetMask does
+ * the same; the layer SetMask, called on a value and a mask, gives the value with that mask. */
+DL4_API DL4_CHECKED dl4_error *dl4_graph_add_mask(dl4_graph *graph, dl4_node node, dl4_node *out);
 
 /* Adds the value of a weight, "<layer>/<weight>", of a layer that has been called: the value after the assignments that
  * were added before. A layer Weight gives such a node too.
  * Errors: DL4_NOT_FOUND (weight). */
-DL4_API DL4_CHECKED dl4_error *dl4_graph_add_weight(dl4_graph *g, const char *weight, dl4_node *out);
+DL4_API DL4_CHECKED dl4_error *dl4_graph_add_weight(dl4_graph *graph, const char *weight, dl4_node *out);
 
 /* Adds the gradients of targets [n_targets], float32, with respect to the nodes by [n_by], any values or weights. out
  * gets the first n_out of them, in the order and the shapes of `by`. The gradients of several targets are summed. A
  * gradient is a value like any other and may be differentiated again. The gradient with respect to a weight is summed
  * over all values that the weight has had so far in the graph, as for a variable on a gradient tape.
- * a: attributes of the layer Gradients that this call adds: "sum" (true: a target of several numbers counts as their
- * sum; false: it is refused) and "unconnected" ("zeros" where no target depends on a node, or "refused"). call:
- * "output_gradients", the gradient with respect to each target, in its shape; -1 means ones.
- * May be NULL: a, call.
- * Errors: DL4_SHAPE_MISMATCH (targets, call), DL4_UNSUPPORTED (an op between them has no gradient, or no second-order
- * one; the message names it). */
-DL4_API DL4_CHECKED dl4_error *dl4_graph_add_gradients(dl4_graph *g, const dl4_attrs *a, const dl4_attrs *call,
-                                                       const dl4_node *targets, int64_t n_targets, const dl4_node *by,
-                                                       int64_t n_by, dl4_node *out, int64_t n_out);
+ * config: attributes of the layer Gradients that this call adds: "sum" (true: a target of several numbers counts as
+ * their sum; false: it is refused) and "unconnected" ("zeros" where no target depends on a node, or "refused").
+ * output_gradients [n_targets]: the gradient with respect to each target, in its shape; -1 means ones.
+ * May be NULL: config, output_gradients (ones for all).
+ * Errors: DL4_SHAPE_MISMATCH (targets, output_gradients), DL4_UNSUPPORTED (an op between them has no gradient, or no
+ * second-order one; the message names it). */
+DL4_API DL4_CHECKED dl4_error *dl4_graph_add_gradients(dl4_graph *graph, const char *config, const dl4_node *targets,
+                                                       int64_t n_targets, const dl4_node *output_gradients,
+                                                       const dl4_node *by, int64_t n_by, dl4_node *out, int64_t n_out);
 
 /* Adds an assignment of a value to `weight`, a node of dl4_graph_add_weight() or of a layer Weight. Both have the same
  * type and shape. Calls run in the order in which they were added: those added later read the new value. After the run
  * every model that has the weight has the new value, as after a trainer's step. No gradient passes. `out` is the new
  * value. A model makes only the assignments that its outputs need: see dl4_graph_add_after(). For its session see
  * dl4_session_create().
- * a: attributes of the layer Assign that this call adds: "operation" ("assign", "assign_add" or "assign_sub").
- * May be NULL: a.
+ * config: attributes of the layer Assign that this call adds: "operation" ("assign", "assign_add" or "assign_sub").
+ * May be NULL: config.
  * Errors: DL4_SHAPE_MISMATCH (value). */
-DL4_API DL4_CHECKED dl4_error *dl4_graph_add_assign(dl4_graph *g, const dl4_attrs *a, dl4_node weight, dl4_node value,
-                                                    dl4_node *out);
+DL4_API DL4_CHECKED dl4_error *dl4_graph_add_assign(dl4_graph *graph, const char *config, dl4_node weight,
+                                                    dl4_node value, dl4_node *out);
 
 /* Adds one update of an optimizer: it assigns new values to weights [n_weights], nodes as above, by as many gradients
  * [n_gradients], and applies the constraints of the weights. The optimizer's state is weights of this layer:
  * "<name>/iterations" (int64), "<name>/learning_rate", which may be set between runs, and "<name>/<slot>/<weight>".
  * `out` is the number of updates so far, int64.
- * a: attributes of the layer ApplyGradients that this call adds: "optimizer" and "exclude_from_weight_decay", as for a
- * trainer. call: "learning_rate", a node, in place of the optimizer's own.
- * May be NULL: name, call.
- * Errors: DL4_UNKNOWN_KIND (a), DL4_SHAPE_MISMATCH (gradients, call), DL4_UNSUPPORTED (a: schedules, averages of
- * weights and the accumulation of gradients, which a graph computes itself). */
-DL4_API DL4_CHECKED dl4_error *dl4_graph_add_update(dl4_graph *g, const char *name, const dl4_attrs *a,
-                                                    const dl4_attrs *call, const dl4_node *weights, int64_t n_weights,
+ * config: attributes of the layer ApplyGradients that this call adds: "optimizer" and "exclude_from_weight_decay", as
+ * for a trainer. learning_rate: a node in place of the optimizer's own; -1 means none.
+ * May be NULL: name, config.
+ * Errors: DL4_UNKNOWN_KIND (config), DL4_SHAPE_MISMATCH (gradients, learning_rate), DL4_UNSUPPORTED (config: schedules,
+ * averages of weights and the accumulation of gradients, which a graph computes itself). */
+DL4_API DL4_CHECKED dl4_error *dl4_graph_add_update(dl4_graph *graph, const char *name, const char *config,
+                                                    dl4_node learning_rate, const dl4_node *weights, int64_t n_weights,
                                                     const dl4_node *gradients, int64_t n_gradients, dl4_node *out);
 
 /* Adds the value of a node that is computed after the nodes others [n_others]: assignments among them are made even if
  * no output of the model reads their values.
  * May be NULL: others (when n_others is 0). */
-DL4_API DL4_CHECKED dl4_error *dl4_graph_add_after(dl4_graph *g, dl4_node node, const dl4_node *others,
+DL4_API DL4_CHECKED dl4_error *dl4_graph_add_after(dl4_graph *graph, dl4_node node, const dl4_node *others,
                                                    int64_t n_others, dl4_node *out);
 
 /* Makes a model of the calls between in [n_in] and out [n_out], and initialises its weights.
@@ -672,7 +674,7 @@ DL4_API DL4_CHECKED dl4_error *dl4_graph_add_after(dl4_graph *g, dl4_node node, 
  * layers they share. n_in = n_out = 0: the inputs and outputs of dl4_graph_add_json().
  * May be NULL: in (when n_in is 0), out (when n_out is 0).
  * Errors: DL4_SHAPE_MISMATCH. */
-DL4_API DL4_CHECKED dl4_error *dl4_graph_build(dl4_graph *g, const dl4_node *in, int64_t n_in, const dl4_node *out,
+DL4_API DL4_CHECKED dl4_error *dl4_graph_build(dl4_graph *graph, const dl4_node *in, int64_t n_in, const dl4_node *out,
                                                int64_t n_out, dl4_model **model);
 
 /* ---- Models -----------------------------------------------------------------------------------------------------
@@ -689,8 +691,8 @@ DL4_API DL4_CHECKED dl4_error *dl4_graph_build(dl4_graph *g, const dl4_node *in,
  *   so is a custom class unless a kind of its name is registered. A trainer made with NULL for its options has
  *   those that the model was compiled with; dl4_trainer_load() of the same file loads its optimizer's state.
  * - ONNX of opsets 1 to 28, as listed in capi/ONNX.md. QuantizeLinear rounds and clips as ONNX specifies; the ops
- *   between DequantizeLinear and the next QuantizeLinear compute in float32. Nodes may be in any order. Inputs and outputs
- *   keep their names, free axes stay free, and constants of Gemm, Conv, LSTM and similar ops become weights.
+ *   between DequantizeLinear and the next QuantizeLinear compute in float32. Nodes may be in any order. Inputs and
+ *   outputs keep their names, free axes stay free, and constants of Gemm, Conv, LSTM and similar ops become weights.
  * An unsupported layer, node or op is refused by name. Layers and inputs of float16, bfloat16, float64 and mixed
  * policies compute in float32; layers of mixed_bfloat16 keep that policy for training.
  * Options:
@@ -712,8 +714,7 @@ DL4_API DL4_CHECKED dl4_error *dl4_graph_build(dl4_graph *g, const dl4_node *in,
  * May be NULL: c, options.
  * Errors: DL4_NOT_FOUND (path), DL4_IO (path), DL4_CORRUPT_FILE (path), DL4_VERSION (path), DL4_UNKNOWN_KIND (path),
  * DL4_UNSUPPORTED (path). */
-DL4_API DL4_CHECKED dl4_error *dl4_model_load(dl4_context *c, const char *path, const char *options,
-                                              dl4_model **out);
+DL4_API DL4_CHECKED dl4_error *dl4_model_load(dl4_context *c, const char *path, const char *options, dl4_model **out);
 
 /* Loads a model from the bytes of such a file, a tensor of uint8 [bytes]; options as for dl4_model_load(). The weights
  * of a native file are used in place, without a copy, if `file` is dense and aligned for floats: processes that map
@@ -725,7 +726,7 @@ DL4_API DL4_CHECKED dl4_error *dl4_model_load(dl4_context *c, const char *path, 
  * Keeps: file (by the model, and what is made of it).
  * Errors: DL4_CORRUPT_FILE (file), DL4_VERSION (file), DL4_UNKNOWN_KIND (file), DL4_UNSUPPORTED (file). */
 DL4_API DL4_CHECKED dl4_error *dl4_model_load_bytes(dl4_context *c, const dl4_tensor *file, const char *options,
-                                                     dl4_model **out);
+                                                    dl4_model **out);
 
 /* Sets the weights of a model to the values in a regular file, recognised by its content: a native model; Keras's
  * .weights.h5, .keras or .h5 of the same layers; or tensors by name, any safetensors file or .npz, where a weight is
@@ -891,7 +892,7 @@ DL4_API DL4_CHECKED dl4_error *dl4_session_create(const dl4_model *m, const char
  * Errors: DL4_SHAPE_MISMATCH (ranks, in_dims), DL4_UNSUPPORTED (the shape depends on numbers that a run computes). */
 DL4_API DL4_CHECKED dl4_error *dl4_session_output_shape(const dl4_session *s, const int32_t *ranks,
                                                         const int64_t *in_dims, int64_t n_in, int64_t i, int64_t *dims,
-                                                        int32_t cap, int32_t *rank);
+                                                        int64_t cap, int32_t *rank);
 
 /* Runs a model: in [n_in] and out [n_out] in the order of the session's inputs and outputs, all of them.
  * A slot of out that is NULL gets a new tensor, which the caller owns; a tensor in a slot is written in place. It must
@@ -908,8 +909,8 @@ DL4_API DL4_CHECKED dl4_error *dl4_session_run(dl4_session *s, dl4_tensor *const
  * May be NULL: cancel.
  * Errors: DL4_SHAPE_MISMATCH (d, out), DL4_UNSUPPORTED (d), DL4_CANCELLED (cancel), DL4_CALLBACK_FAILED (d),
  * DL4_BUSY (d). */
-DL4_API DL4_CHECKED dl4_error *dl4_session_predict(dl4_session *s, dl4_dataset *d, dl4_cancel *cancel,
-                                                   dl4_tensor **out, int64_t n_out);
+DL4_API DL4_CHECKED dl4_error *dl4_session_predict(dl4_session *s, dl4_dataset *d, dl4_cancel *cancel, dl4_tensor **out,
+                                                   int64_t n_out);
 
 /* ---- Streams ----------------------------------------------------------------------------------------------------
  * Runs a session on sequences that arrive one or several steps at a time, and keeps what later steps depend on: the
@@ -966,8 +967,8 @@ DL4_API DL4_CHECKED dl4_error *dl4_stream_run(dl4_stream *s, dl4_tensor *const *
  * Errors: DL4_SHAPE_MISMATCH (in, out), DL4_UNSUPPORTED (streams: of another batch; an output that is not dense; more
  * steps than the session's "cache"), DL4_CANCELLED (cancel), DL4_BUSY (streams). */
 DL4_API DL4_CHECKED dl4_error *dl4_stream_run_many(dl4_stream *const *streams, int64_t n, const int64_t *steps,
-                                                   dl4_tensor *const *in, int64_t n_in, dl4_tensor **out,
-                                                   int64_t n_out, dl4_cancel *cancel);
+                                                   dl4_tensor *const *in, int64_t n_in, dl4_tensor **out, int64_t n_out,
+                                                   dl4_cancel *cancel);
 
 /* Runs the next steps, as dl4_stream_run() does, and draws the next id of each of the B sequences: ids [n], n is B.
  * The model must have one output, float32 [B, V] or [B, T, V]: the logits of V ids, of which the last step is used.
@@ -1016,14 +1017,14 @@ DL4_API DL4_CHECKED dl4_error *dl4_stream_load_memory(dl4_stream *s, const void 
  * Threads: any, at once. */
 
 /* Computes a loss or metric of two tensors, without a model: what a trainer would report for them. category is "loss"
- * or "metric", kind its name, attrs its attributes, the text of a JSON object. "accuracy" and "acc" are resolved as in
+ * or "metric", kind its name, config its attributes. "accuracy" and "acc" are resolved as in
  * a trainer's metrics; "Accuracy" is the kind. y_true and y_pred are [B, ...]; w, sample weights, has their first
  * axes. out is one float32; for a loss of reduction "none" a value for each item; for a metric with several numbers
  * all of them. Each call makes a plan: for many batches, make a session of a graph with a layer Loss or Metric.
- * May be NULL: c, attrs, w.
+ * May be NULL: c, config, w.
  * Blocks: for the computation.
- * Errors: DL4_UNKNOWN_KIND (kind, attrs), DL4_SHAPE_MISMATCH (y_true, y_pred, w), DL4_UNSUPPORTED (float64). */
-DL4_API DL4_CHECKED dl4_error *dl4_measure(dl4_context *c, const char *category, const char *kind, const char *attrs,
+ * Errors: DL4_UNKNOWN_KIND (kind, config), DL4_SHAPE_MISMATCH (y_true, y_pred, w), DL4_UNSUPPORTED (float64). */
+DL4_API DL4_CHECKED dl4_error *dl4_measure(dl4_context *c, const char *category, const char *kind, const char *config,
                                            dl4_tensor *y_true, dl4_tensor *y_pred, dl4_tensor *w, dl4_tensor **out);
 
 /* ---- Datasets ---------------------------------------------------------------------------------------------------
@@ -1098,9 +1099,9 @@ DL4_API DL4_CHECKED dl4_error *dl4_trainer_create(dl4_model *m, const char *opti
  * is how many there are.
  * May be NULL: y (when ny is 0), w (when nw is 0), metrics (when cap is 0), n.
  * Errors: DL4_SHAPE_MISMATCH, DL4_UNSUPPORTED, DL4_NUMERIC, DL4_BUSY. */
-DL4_API DL4_CHECKED dl4_error *dl4_trainer_step(dl4_trainer *t, dl4_tensor *const *x, int64_t nx,
-                                                dl4_tensor *const *y, int64_t ny, dl4_tensor *const *w, int64_t nw,
-                                                double *metrics, int64_t cap, int64_t *n);
+DL4_API DL4_CHECKED dl4_error *dl4_trainer_step(dl4_trainer *t, dl4_tensor *const *x, int64_t nx, dl4_tensor *const *y,
+                                                int64_t ny, dl4_tensor *const *w, int64_t nw, double *metrics,
+                                                int64_t cap, int64_t *n);
 
 /* Adds the gradients of one batch to the accumulated ones, and changes no weight; parameters as in dl4_trainer_step().
  * May be NULL: y (when ny is 0), w (when nw is 0), metrics (when cap is 0), n.
@@ -1159,14 +1160,14 @@ DL4_API DL4_CHECKED dl4_error *dl4_trainer_zero_gradients(dl4_trainer *t);
  * Errors: DL4_CANCELLED (by `cancel`; all complete steps are kept), DL4_SHAPE_MISMATCH, DL4_UNSUPPORTED, DL4_NUMERIC,
  * DL4_IO, DL4_CALLBACK_FAILED, DL4_BUSY. */
 DL4_API DL4_CHECKED dl4_error *dl4_trainer_fit(dl4_trainer *t, dl4_dataset *train, dl4_dataset *valid,
-                                               const char *options, dl4_progress_fn fn, void *user,
-                                               dl4_cancel *cancel, dl4_blob **history);
+                                               const char *options, dl4_progress_fn fn, void *user, dl4_cancel *cancel,
+                                               dl4_blob **history);
 
 /* Computes loss and metrics over a whole dataset, as in inference: metrics [cap], n as in dl4_trainer_step().
  * May be NULL: cancel, metrics (when cap is 0), n.
  * Errors: DL4_SHAPE_MISMATCH, DL4_UNSUPPORTED, DL4_CANCELLED, DL4_CALLBACK_FAILED, DL4_BUSY. */
-DL4_API DL4_CHECKED dl4_error *dl4_trainer_evaluate(dl4_trainer *t, dl4_dataset *d, dl4_cancel *cancel,
-                                                    double *metrics, int64_t cap, int64_t *n);
+DL4_API DL4_CHECKED dl4_error *dl4_trainer_evaluate(dl4_trainer *t, dl4_dataset *d, dl4_cancel *cancel, double *metrics,
+                                                    int64_t cap, int64_t *n);
 
 /* Reads a number of the trainer: "learning_rate", "iterations" (updates), "epoch" (of the fit), "batch" (of the epoch).
  * Errors: DL4_NOT_FOUND. */

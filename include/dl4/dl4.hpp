@@ -190,22 +190,22 @@ class Attrs {
     nodes_.emplace_back(key, std::vector<dl4_node>(list.begin(), list.end()));
     return *this;
   }
-  // A model as a layer, as of dl4_attrs_set_model().
+  // A model as a layer, as of dl4_refs_set_model().
   Attrs &model(const char *key, const Object<dl4_model> &m) {
     models_.emplace_back(key, m);
     return *this;
   }
-  // As options.
   const char *c_str() const { return text_.c_str(); }
-  // As attributes.
-  Object<dl4_attrs> bag() const {
-    dl4_attrs *made = nullptr;
-    check(dl4_attrs_create(text_.c_str(), &made));
-    Object<dl4_attrs> a(made);
-    for (const auto &[key, m] : models_) check(dl4_attrs_set_model(a, key.c_str(), m));
+  // The models and nodes; empty if there are none.
+  Object<dl4_refs> refs() const {
+    if (models_.empty() && nodes_.empty()) return {};
+    dl4_refs *made = nullptr;
+    check(dl4_refs_create(&made));
+    Object<dl4_refs> refs(made);
+    for (const auto &[key, m] : models_) check(dl4_refs_set_model(refs, key.c_str(), m));
     for (const auto &[key, list] : nodes_)
-      check(dl4_attrs_set_nodes(a, key.c_str(), list.data(), static_cast<int64_t>(list.size())));
-    return a;
+      check(dl4_refs_set_nodes(refs, key.c_str(), list.data(), static_cast<int64_t>(list.size())));
+    return refs;
   }
 
  private:
@@ -335,13 +335,13 @@ class Graph : public Object<dl4_graph> {
   // A layer to be called, more than once if wanted.
   dl4_layer layer(const char *kind, const Attrs &config = {}, const char *name = nullptr) {
     dl4_layer l = -1;
-    check(dl4_graph_add_layer(get(), kind, name, config.bag(), &l));
+    check(dl4_graph_add_layer(get(), kind, name, config.c_str(), config.refs(), &l));
     return l;
   }
   // All outputs.
   Nodes call(dl4_layer l, const Nodes &in, const Attrs &arguments = {}) {
     Node first = -1;
-    check(dl4_graph_call(get(), l, arguments.bag(), in.data(), static_cast<int64_t>(in.size()), &first, 1));
+    check(dl4_graph_call(get(), l, arguments.c_str(), arguments.refs(), in.data(), static_cast<int64_t>(in.size()), &first, 1));
     int64_t count = 0;
     check(dl4_node_outputs(get(), first, nullptr, 0, &count));
     Nodes all(static_cast<size_t>(count));
@@ -360,25 +360,28 @@ class Graph : public Object<dl4_graph> {
     check(dl4_graph_add_weight(get(), name.c_str(), &n));
     return n;
   }
-  // Of targets by each node of `by`.
-  Nodes gradients(const Nodes &targets, const Nodes &by, const Attrs &config = {}, const Attrs &arguments = {}) {
+  // Of targets by each node of `by`. output_gradients: one for each target, -1 for ones, or none at all.
+  Nodes gradients(const Nodes &targets, const Nodes &by, const Attrs &config = {}, const Nodes &output_gradients = {}) {
+    if (!output_gradients.empty() && output_gradients.size() != targets.size())
+      throw std::invalid_argument("dl4::Graph::gradients: expected an output gradient for each target");
     Nodes found(by.size(), -1);
     const auto n = static_cast<int64_t>(by.size());
-    check(dl4_graph_add_gradients(get(), config.bag(), arguments.bag(), targets.data(),
-                                  static_cast<int64_t>(targets.size()), by.data(), n, found.data(), n));
+    check(dl4_graph_add_gradients(get(), config.c_str(), targets.data(), static_cast<int64_t>(targets.size()),
+                                  output_gradients.empty() ? nullptr : output_gradients.data(), by.data(), n,
+                                  found.data(), n));
     return found;
   }
   // The new value of a weight, a node of weight() or of a layer Weight.
   Node assign(Node weight, Node value, const Attrs &config = {}) {
     Node n = -1;
-    check(dl4_graph_add_assign(get(), config.bag(), weight, value, &n));
+    check(dl4_graph_add_assign(get(), config.c_str(), weight, value, &n));
     return n;
   }
-  // One update of the optimizer in config: the number of updates so far.
+  // One update of the optimizer in config: the number of updates so far. learning_rate: in place of the optimizer's.
   Node update(const Attrs &config, const Nodes &weights, const Nodes &gradients, const char *name = nullptr,
-              const Attrs &arguments = {}) {
+              Node learning_rate = -1) {
     Node n = -1;
-    check(dl4_graph_add_update(get(), name, config.bag(), arguments.bag(), weights.data(),
+    check(dl4_graph_add_update(get(), name, config.c_str(), learning_rate, weights.data(),
                                static_cast<int64_t>(weights.size()), gradients.data(),
                                static_cast<int64_t>(gradients.size()), &n));
     return n;

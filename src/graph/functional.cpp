@@ -14,7 +14,7 @@ struct Functional final : kinds::Layer {
   static constexpr const char *aliases[] = {"Sequential", "Model"};
   static constexpr const char *doc =
       "A model as a layer: its inputs and outputs are those of the model, its weights stand under its name. Given by "
-      "dl4_attrs_set_model() it shares them with that model.";
+      "dl4_refs_set_model() it shares them with that model.";
   static constexpr int version = 2;
   InnerModel model;
 

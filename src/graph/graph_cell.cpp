@@ -24,7 +24,7 @@ struct GraphCell final : kinds::CellLayer {
   static constexpr const char *doc =
       "A model as a cell: `states` says which of its inputs are states, and which outputs are what they become. The "
       "first other input is x, those behind it are constants. The first other output is the cell's, or the first "
-      "state. Given by dl4_attrs_set_model() it shares its weights with that model. What it drops is the same at every "
+      "state. Given by dl4_refs_set_model() it shares its weights with that model. What it drops is the same at every "
       "step.";
   InnerModel model;
   Json becomes;

@@ -14,7 +14,7 @@ using kinds::Symbol;
 
 kinds::Field &InnerModel::fields(kinds::Fields &f) {
   return f("model", json_)
-      .doc("the architecture, as dl4_describe(model, 0) gives it, or a model by dl4_attrs_set_model()");
+      .doc("the architecture, as dl4_describe(model, 0) gives it, or a model by dl4_refs_set_model()");
 }
 
 void InnerModel::read() try {

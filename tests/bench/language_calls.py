@@ -31,10 +31,8 @@ static void need(dl4_error *e) {
   if (e) exit(puts(dl4_error_message(e)));
 }
 static dl4_node dense(dl4_graph *g, const char *json, dl4_node x) {
-  dl4_attrs *a;
   dl4_node y;
-  need(dl4_attrs_create(json, &a));
-  need(dl4_graph_add(g, "Dense", NULL, a, NULL, &x, 1, &y, 1));
+  need(dl4_graph_add(g, "Dense", NULL, json, NULL, NULL, &x, 1, &y, 1));
   return y;
 }
 static double now(void) {

@@ -15,8 +15,6 @@ Owned<T> make(F f, A... args) {
   return Owned<T>(out);
 }
 
-Owned<dl4_attrs> attributes(const std::string &json) { return make<dl4_attrs>(dl4_attrs_create, json.c_str()); }
-
 std::string text(dl4_blob *given) {
   Owned<dl4_blob> blob(given);
   return {dl4_blob_data(blob.get()), static_cast<size_t>(dl4_blob_size(blob.get()))};
@@ -57,18 +55,17 @@ Owned<dl4_model> build(const Row &row, dl4_context *context) {
   for (const Layer &l : row.layers) {
     std::vector<dl4_node> from;
     for (const std::string &name : l.inputs) from.push_back(nodes.at(name));
-    auto a = attributes(l.attributes);
-    Owned<dl4_attrs> call;
+    Owned<dl4_refs> call;
     const bool stateful = l.kind == "LSTM" && from.size() > 1;
     if (stateful || l.kind == "RNN") {
-      call = make<dl4_attrs>(dl4_attrs_create, nullptr);
-      check(dl4_attrs_set_nodes(call.get(), stateful ? "initial_state" : "constants", from.data() + 1,
-                                static_cast<int64_t>(from.size()) - 1));
+      call = make<dl4_refs>(dl4_refs_create);
+      check(dl4_refs_set_nodes(call.get(), stateful ? "initial_state" : "constants", from.data() + 1,
+                               static_cast<int64_t>(from.size()) - 1));
       from.resize(1);
     }
     dl4_node n[3];
-    check(dl4_graph_add(graph.get(), l.kind.c_str(), l.name.c_str(), a.get(), call.get(), from.data(),
-                        static_cast<int64_t>(from.size()), n, stateful ? 3 : 1));
+    check(dl4_graph_add(graph.get(), l.kind.c_str(), l.name.c_str(), l.attributes.c_str(), nullptr, call.get(),
+                        from.data(), static_cast<int64_t>(from.size()), n, stateful ? 3 : 1));
     nodes[l.name] = n[0];
     if (stateful) nodes[l.name + "/h"] = n[1], nodes[l.name + "/c"] = n[2];
   }

@@ -103,9 +103,8 @@ struct Ours {
     check(dl4_graph_add_input(graph.get(), "x", DL4_FLOAT32, 3, shape, &x));
     y = x;
     for (const Layer &l : net.layers) {
-      auto a = make<dl4_attrs>(dl4_attrs_create, l.config.c_str());
       const dl4_node from = y;
-      check(dl4_graph_add(graph.get(), l.kind, nullptr, a.get(), nullptr, &from, 1, &y, 1));
+      check(dl4_graph_add(graph.get(), l.kind, nullptr, l.config.c_str(), nullptr, nullptr, &from, 1, &y, 1));
     }
     model = make<dl4_model>(dl4_graph_build, graph.get(), &x, int64_t{1}, &y, int64_t{1});
     std::mt19937 random(7);
@@ -311,10 +310,9 @@ struct Building {
     return x;
   }
   dl4_node add(const char *kind, const char *config, std::vector<dl4_node> in, const char *call = "{}") {
-    const auto own = make<dl4_attrs>(dl4_attrs_create, config), of_call = make<dl4_attrs>(dl4_attrs_create, call);
     dl4_node y = -1;
-    check(dl4_graph_add(graph.get(), kind, nullptr, own.get(), of_call.get(), in.data(),
-                        static_cast<int64_t>(in.size()), &y, 1));
+    check(dl4_graph_add(graph.get(), kind, nullptr, config, call, nullptr, in.data(), static_cast<int64_t>(in.size()),
+                        &y, 1));
     return y;
   }
   Owned<dl4_session> session(dl4_node x, dl4_node y, const std::string &options) {

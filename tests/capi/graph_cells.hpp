@@ -11,26 +11,35 @@ struct Extra {
   std::vector<dl4_node> states{}, constants{}, initial_state{};
 };
 
-inline Own<dl4_attrs> call_with(const Extra &extra) {
-  Own<dl4_attrs> call;
-  ok(dl4_attrs_create(nullptr, call.out()));
+// A layer's config, and the model that is its cell.
+struct Config {
+  Config(const char *json) : json(json) {}
+  Config(std::string json, const dl4_model *cell = nullptr) : json(std::move(json)), cell(cell) {}
+  std::string json;
+  const dl4_model *cell = nullptr;
+};
+
+inline Own<dl4_refs> refs_of(const Extra &extra, const dl4_model *cell = nullptr) {
+  Own<dl4_refs> r;
+  ok(dl4_refs_create(r.out()));
+  if (cell) ok(dl4_refs_set_model(r, "cell/config/model", cell));
   const std::pair<const char *, const std::vector<dl4_node> &> all[] = {
       {"states", extra.states}, {"constants", extra.constants}, {"initial_state", extra.initial_state}};
   for (const auto &[key, nodes] : all)
-    if (!nodes.empty()) ok(dl4_attrs_set_nodes(call, key, nodes.data(), static_cast<int64_t>(nodes.size())));
-  return call;
+    if (!nodes.empty()) ok(dl4_refs_set_nodes(r, key, nodes.data(), static_cast<int64_t>(nodes.size())));
+  return r;
 }
 
-inline std::vector<dl4_node> put(dl4_graph *g, const char *kind, const char *name, const dl4_attrs *a,
-                                 const std::vector<dl4_node> &in, size_t n_out = 1, const Extra &extra = {}) {
+inline std::vector<dl4_node> put(dl4_graph *g, const char *kind, const char *name, const Config &config,
+                                 const std::vector<dl4_node> &in, size_t n_out, const Extra &extra = {}) {
   std::vector<dl4_node> out(n_out, -1);
-  ok(dl4_graph_add(g, kind, name, a, call_with(extra), in.data(), static_cast<int64_t>(in.size()), out.data(),
-                   static_cast<int64_t>(n_out)));
+  ok(dl4_graph_add(g, kind, name, config.json.c_str(), nullptr, refs_of(extra, config.cell), in.data(),
+                   static_cast<int64_t>(in.size()), out.data(), static_cast<int64_t>(n_out)));
   return out;
 }
-inline dl4_node put(dl4_graph *g, const char *kind, const char *name, const std::string &json,
+inline dl4_node put(dl4_graph *g, const char *kind, const char *name, const Config &config,
                     const std::vector<dl4_node> &in) {
-  return put(g, kind, name, attrs(json), in)[0];
+  return put(g, kind, name, config, in, 1)[0];
 }
 
 inline Own<dl4_model> build(dl4_graph *g, const std::vector<dl4_node> &in, const std::vector<dl4_node> &out) {
@@ -55,12 +64,10 @@ inline Own<dl4_graph> graph() {
 }
 
 // The attributes of an RNN whose cell is the model.
-inline Own<dl4_attrs> rnn(const dl4_model *m, const std::string &states, const std::string &more = "{}") {
+inline Config rnn(const dl4_model *m, const std::string &states, const std::string &more = "{}") {
   const std::string cell = R"({"class_name": "GraphCell", "config": {"states": )" + states + "}}";
   const std::string rest = more.substr(1, more.rfind('}') - 1);
-  Own<dl4_attrs> layer = attrs("{\"cell\": " + cell + (rest.empty() ? "" : ", ") + rest + "}");
-  if (m) ok(dl4_attrs_set_model(layer, "cell/config/model", m));
-  return layer;
+  return {"{\"cell\": " + cell + (rest.empty() ? "" : ", ") + rest + "}", m};
 }
 
 template <class A, class B>

@@ -205,18 +205,26 @@ inline bool taken(dl4_error *e) {
 // As options; NaN is null.
 inline std::string text(const json &object) { return object.dump(-1, ' ', false, json::error_handler_t::replace); }
 
-// A list under "nodes" is one of symbolic values. Nothing if it is refused.
-inline Own<dl4_attrs> bag(const json &object) {
-  json plain = json::object(), nodes = json::object();
-  for (const auto &[key, value] : object.items())
-    (value.is_object() && value.contains("nodes") ? nodes : plain)[key] = value;
-  Own<dl4_attrs> a;
-  if (!taken(dl4_attrs_create(text(plain).c_str(), a.out()))) return {};
-  for (const auto &[key, value] : nodes.items()) {
-    const auto list = value["nodes"].get<std::vector<dl4_node>>();
-    if (!taken(dl4_attrs_set_nodes(a, key.c_str(), list.data(), static_cast<int64_t>(list.size())))) return {};
+// The arguments of a call. A list under "nodes" is one of nodes; `refs` is nothing if one is refused.
+struct Arguments {
+  explicit Arguments(const json &object) {
+    json plain_ones = json::object();
+    ok(dl4_refs_create(refs.out()));
+    for (const auto &[key, value] : object.items()) {
+      if (!value.is_object() || !value.contains("nodes")) {
+        plain_ones[key] = value;
+        continue;
+      }
+      const auto list = value["nodes"].get<std::vector<dl4_node>>();
+      if (!taken(dl4_refs_set_nodes(refs, key.c_str(), list.data(), static_cast<int64_t>(list.size())))) {
+        refs = {};
+        return;
+      }
+    }
+    plain = text(plain_ones);
   }
-  return a;
-}
+  std::string plain;
+  Own<dl4_refs> refs;
+};
 
 }  // namespace dl4_test

@@ -58,10 +58,18 @@ class Own {
   T *p_ = nullptr;
 };
 
-inline Own<dl4_attrs> attrs(const std::string &json) {
-  Own<dl4_attrs> a;
-  ok(dl4_attrs_create(json.c_str(), a.out()));
-  return a;
+// A model for a config, or nodes for a call.
+inline Own<dl4_refs> refs(const char *key, const dl4_model *m) {
+  Own<dl4_refs> r;
+  ok(dl4_refs_create(r.out()));
+  ok(dl4_refs_set_model(r, key, m));
+  return r;
+}
+inline Own<dl4_refs> refs(const char *key, const std::vector<dl4_node> &nodes) {
+  Own<dl4_refs> r;
+  ok(dl4_refs_create(r.out()));
+  ok(dl4_refs_set_nodes(r, key, nodes.data(), static_cast<int64_t>(nodes.size())));
+  return r;
 }
 
 // A model of a copy of a file's bytes.
@@ -124,7 +132,7 @@ inline dl4_node input(dl4_graph *g, const char *name, const std::vector<int64_t>
 
 inline dl4_node add(dl4_graph *g, const char *kind, const char *name, const std::string &json, dl4_node in) {
   dl4_node n = -1;
-  ok(dl4_graph_add(g, kind, name, attrs(json), nullptr, &in, 1, &n, 1));
+  ok(dl4_graph_add(g, kind, name, json.c_str(), nullptr, nullptr, &in, 1, &n, 1));
   return n;
 }
 

@@ -25,22 +25,20 @@ struct Step {
   dl4_node call(const char *kind, const std::string &json, const Nodes &from, const char *name = nullptr,
                 const std::string &arguments = "{}") {
     dl4_node n = -1;
-    ok(dl4_graph_add(g, kind, name, attrs(json), attrs(arguments), from.data(), static_cast<int64_t>(from.size()), &n,
-                     1));
+    ok(dl4_graph_add(g, kind, name, json.c_str(), arguments.c_str(), nullptr, from.data(),
+                     static_cast<int64_t>(from.size()), &n, 1));
     return n;
   }
   // The model as a layer of that name, once more.
   dl4_node model(const dl4_model *m, const char *name, dl4_node x, dl4_layer *layer = nullptr) {
-    auto a = attrs("{}");
-    ok(dl4_attrs_set_model(a, "model", m));
     dl4_layer made = -1;
-    ok(dl4_graph_add_layer(g, "Functional", name, a, &made));
+    ok(dl4_graph_add_layer(g, "Functional", name, nullptr, refs("model", m), &made));
     if (layer) *layer = made;
     return again(made, x);
   }
   dl4_node again(dl4_layer layer, dl4_node x, const std::string &arguments = "{}") {
     dl4_node n = -1;
-    ok(dl4_graph_call(g, layer, attrs(arguments), &x, 1, &n, 1));
+    ok(dl4_graph_call(g, layer, arguments.c_str(), nullptr, &x, 1, &n, 1));
     return n;
   }
   dl4_node weight(const std::string &name) {
@@ -59,18 +57,18 @@ struct Step {
   Nodes gradients(const Nodes &targets, const Nodes &by, const std::string &json = "{}") {
     Nodes found(by.size(), -1);
     const auto n = static_cast<int64_t>(by.size());
-    ok(dl4_graph_add_gradients(g, attrs(json), nullptr, targets.data(), static_cast<int64_t>(targets.size()), by.data(),
-                               n, found.data(), n));
+    ok(dl4_graph_add_gradients(g, json.c_str(), targets.data(), static_cast<int64_t>(targets.size()), nullptr,
+                               by.data(), n, found.data(), n));
     return found;
   }
   dl4_node assign(dl4_node to, dl4_node value, const std::string &json = "{}") {
     dl4_node n = -1;
-    ok(dl4_graph_add_assign(g, attrs(json), to, value, &n));
+    ok(dl4_graph_add_assign(g, json.c_str(), to, value, &n));
     return n;
   }
   dl4_node update(const char *name, const std::string &json, const Nodes &weights, const Nodes &gradients) {
     dl4_node n = -1;
-    ok(dl4_graph_add_update(g, name, attrs(json), nullptr, weights.data(), static_cast<int64_t>(weights.size()),
+    ok(dl4_graph_add_update(g, name, json.c_str(), -1, weights.data(), static_cast<int64_t>(weights.size()),
                             gradients.data(), static_cast<int64_t>(gradients.size()), &n));
     return n;
   }

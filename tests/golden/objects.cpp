@@ -76,12 +76,6 @@ Own<dl4_context> context(const Json &options) {
   return c;
 }
 
-Own<dl4_attrs> attrs(const Json &values) {
-  Own<dl4_attrs> a;
-  must(dl4_attrs_create(values.dump().c_str(), a.out()));
-  return a;
-}
-
 Own<dl4_tensor> tensor(const Array &a) {
   Own<dl4_tensor> t;
   must(dl4_tensor_create(nullptr, a.dtype, static_cast<int32_t>(a.shape.size()), a.shape.data(), t.out()));

@@ -18,7 +18,6 @@ struct Refused : std::runtime_error {
 void must(dl4_error *e);  // throws Refused
 
 Own<dl4_context> context(const Json &options);
-Own<dl4_attrs> attrs(const Json &values);
 Own<dl4_tensor> tensor(const Array &a);
 Array array(const dl4_tensor *t);
 Own<dl4_model> begun(dl4_context *c, const Json &architecture);  // as it begins

@@ -37,7 +37,7 @@ const Net nets[] = {
        const dl4_node q = add(g, "Dense", nullptr, R"({"units": 64})", n);
        const dl4_node v = add(g, "Dense", nullptr, R"({"units": 64, "activation": "relu"})", n);
        const dl4_node in[2] = {q, v};
-       ok(dl4_graph_add(g, "Attention", nullptr, nullptr, nullptr, in, 2, &n, 1));
+       ok(dl4_graph_add(g, "Attention", nullptr, nullptr, nullptr, nullptr, in, 2, &n, 1));
        return add(g, "GlobalAveragePooling1D", nullptr, "{}", n);
      }},
 };

@@ -53,14 +53,14 @@ var steps = map[string]func(*runner, *step) error{
 	"weight": func(r *runner, s *step) error { return r.put(s, of[*Graph](r, s.Graph).Weight(s.Name), nil) },
 	"gradients": func(r *runner, s *step) error {
 		g := of[*Graph](r, s.Graph)
-		return r.putNodes(s, g.Gradients(r.attrs(s), r.arguments(s), all[Node](r, s.Of), all[Node](r, s.By)))
+		return r.putNodes(s, g.Gradients(r.attrs(s), all[Node](r, s.Of), all[Node](r, s.By), all[Node](r, s.OutputGradients)))
 	},
 	"assign": func(r *runner, s *step) error {
 		return r.put(s, of[*Graph](r, s.Graph).Assign(r.attrs(s), of[Node](r, s.Node), of[Node](r, s.From)), nil)
 	},
 	"update": func(r *runner, s *step) error {
 		g := of[*Graph](r, s.Graph)
-		return r.put(s, g.Update(r.attrs(s), r.arguments(s), all[Node](r, s.Of), all[Node](r, s.By)), nil)
+		return r.put(s, g.Update(r.attrs(s), all[Node](r, s.Of), all[Node](r, s.By), of[Node](r, s.LearningRate)), nil)
 	},
 	"after": func(r *runner, s *step) error {
 		return r.put(s, of[*Graph](r, s.Graph).After(of[Node](r, s.Node), all[Node](r, s.In)...), nil)

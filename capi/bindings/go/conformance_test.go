@@ -35,6 +35,8 @@ type step struct {
 	Attrs, Call, Options                                map[string]json.RawMessage
 	Attributes                                          []string
 	Nodes                                               map[string][]*string
+	OutputGradients                                     []string `json:"output_gradients"`
+	LearningRate                                        string   `json:"learning_rate"`
 	Models                                              map[string]string
 	Metrics                                             map[string]float64
 	History                                             map[string][]float64

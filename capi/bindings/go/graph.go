@@ -112,8 +112,10 @@ func (g *Graph) Constant(name string, value *Tensor) Node {
 // Layer adds a layer by the name of its kind, without calling it. Its own name is the attribute "name".
 func (g *Graph) Layer(kind string, attrs Attrs) Layer {
 	var c call
-	p, kind_, attrs_ := c.graph(g), c.text(kind), c.attrs(attrs)
-	n := g.node(&c, func(out *C.int32_t) *C.dl4_error { return C.dl4_graph_add_layer(p, kind_, nil, attrs_, out) })
+	p, kind_, config := c.graph(g), c.text(kind), c.config(attrs)
+	n := g.node(&c, func(out *C.int32_t) *C.dl4_error {
+		return C.dl4_graph_add_layer(p, kind_, nil, config, c.refs_, out)
+	})
 	return Layer(n)
 }
 
@@ -136,18 +138,18 @@ func (l Layer) Call(arguments Attrs, inputs ...Node) Node {
 		return Node{}
 	}
 	var c call
-	p, attrs, in := c.graph(l.graph), c.attrs(arguments), c.nodes(l.graph, inputs)
+	p, text, in := c.graph(l.graph), c.arguments(arguments), c.nodes(l.graph, inputs)
 	return l.graph.node(&c, func(out *C.int32_t) *C.dl4_error {
-		return C.dl4_graph_call(p, l.id, attrs, in, C.int64_t(len(inputs)), out, 1)
+		return C.dl4_graph_call(p, l.id, text, c.refs_, in, C.int64_t(len(inputs)), out, 1)
 	})
 }
 
 // Add adds a layer and calls it once. It gives the first output; the others are those of [Node.Outputs].
 func (g *Graph) Add(kind string, attrs Attrs, inputs ...Node) Node {
 	var c call
-	p, kind_, attrs_, in := c.graph(g), c.text(kind), c.attrs(attrs), c.nodes(g, inputs)
+	p, kind_, config, in := c.graph(g), c.text(kind), c.config(attrs), c.nodes(g, inputs)
 	return g.node(&c, func(out *C.int32_t) *C.dl4_error {
-		return C.dl4_graph_add(p, kind_, nil, attrs_, nil, in, C.int64_t(len(inputs)), out, 1)
+		return C.dl4_graph_add(p, kind_, nil, config, nil, c.refs_, in, C.int64_t(len(inputs)), out, 1)
 	})
 }
 
@@ -159,14 +161,21 @@ func (g *Graph) Weight(name string) Node {
 	return g.node(&c, func(out *C.int32_t) *C.dl4_error { return C.dl4_graph_add_weight(p, name_, out) })
 }
 
-// Gradients gives those of the targets with respect to each node of by, which may be differentiated again. attrs has
-// "sum" and "unconnected", arguments "output_gradients"; both may be nil.
-func (g *Graph) Gradients(attrs, arguments Attrs, targets, by []Node) []Node {
+// Gradients gives those of the targets with respect to each node of by, which may be differentiated again. attrs, "sum"
+// and "unconnected", may be nil. outputGradients has one for each target, Node{} for ones, or none at all.
+func (g *Graph) Gradients(attrs Attrs, targets, by, outputGradients []Node) []Node {
 	var c call
-	p, attrs_, arguments_ := c.graph(g), c.attrs(attrs), c.attrs(arguments)
+	p, config := c.graph(g), c.options(attrs)
 	from, to, ids := c.nodes(g, targets), c.nodes(g, by), make([]C.int32_t, len(by)+1)
+	var given *C.int32_t
+	if len(outputGradients) > 0 {
+		given = c.nodes(g, outputGradients)
+		if c.err == nil && len(outputGradients) != len(targets) {
+			c.err = invalid("expected %d output gradients, got %d", len(targets), len(outputGradients))
+		}
+	}
 	g.err = c.run(func() *C.dl4_error {
-		return C.dl4_graph_add_gradients(p, attrs_, arguments_, from, C.int64_t(len(targets)), to, C.int64_t(len(by)),
+		return C.dl4_graph_add_gradients(p, config, from, C.int64_t(len(targets)), given, to, C.int64_t(len(by)),
 			&ids[0], C.int64_t(len(by)))
 	})
 	out := make([]Node, len(by))
@@ -182,20 +191,20 @@ func (g *Graph) Gradients(attrs, arguments Attrs, targets, by []Node) []Node {
 // attrs may be nil, or have the "operation": "assign_add", "assign_sub".
 func (g *Graph) Assign(attrs Attrs, weight, value Node) Node {
 	var c call
-	p, attrs_, weight_, value_ := c.graph(g), c.attrs(attrs), c.id(g, weight), c.id(g, value)
+	p, config, weight_, value_ := c.graph(g), c.options(attrs), c.id(g, weight), c.id(g, value)
 	return g.node(&c, func(out *C.int32_t) *C.dl4_error {
-		return C.dl4_graph_add_assign(p, attrs_, weight_, value_, out)
+		return C.dl4_graph_add_assign(p, config, weight_, value_, out)
 	})
 }
 
 // Update makes one update of the "optimizer" of attrs in each run: of weights, by as many gradients. It gives the
-// number of updates so far. arguments may be nil, or have the "learning_rate", a node.
-func (g *Graph) Update(attrs, arguments Attrs, weights, gradients []Node) Node {
+// number of updates so far. learningRate is a node in place of the optimizer's own, or Node{}.
+func (g *Graph) Update(attrs Attrs, weights, gradients []Node, learningRate Node) Node {
 	var c call
-	p, attrs_, arguments_ := c.graph(g), c.attrs(attrs), c.attrs(arguments)
+	p, config, rate := c.graph(g), c.options(attrs), c.nodes(g, []Node{learningRate})
 	to, by := c.nodes(g, weights), c.nodes(g, gradients)
 	return g.node(&c, func(out *C.int32_t) *C.dl4_error {
-		return C.dl4_graph_add_update(p, nil, attrs_, arguments_, to, C.int64_t(len(weights)), by,
+		return C.dl4_graph_add_update(p, nil, config, *rate, to, C.int64_t(len(weights)), by,
 			C.int64_t(len(gradients)), out)
 	})
 }
@@ -239,7 +248,7 @@ func (c *call) node(n Node) (*C.dl4_graph, C.int32_t) {
 }
 
 // shape makes a call that gives a shape.
-func (c *call) shape(f func(sizes *C.int64_t, limit C.int32_t, rank *C.int32_t) *C.dl4_error) ([]int, error) {
+func (c *call) shape(f func(sizes *C.int64_t, limit C.int64_t, rank *C.int32_t) *C.dl4_error) ([]int, error) {
 	var sizes [8]C.int64_t
 	var rank C.int32_t
 	if err := c.run(func() *C.dl4_error { return f(&sizes[0], 8, &rank) }); err != nil {
@@ -256,7 +265,7 @@ func (c *call) shape(f func(sizes *C.int64_t, limit C.int32_t, rank *C.int32_t) 
 func (n Node) Shape() ([]int, error) {
 	var c call
 	g, id := c.node(n)
-	return c.shape(func(sizes *C.int64_t, limit C.int32_t, rank *C.int32_t) *C.dl4_error {
+	return c.shape(func(sizes *C.int64_t, limit C.int64_t, rank *C.int32_t) *C.dl4_error {
 		return C.dl4_node_shape(g, id, sizes, limit, rank)
 	})
 }

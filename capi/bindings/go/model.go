@@ -113,7 +113,7 @@ func (o *object) ports(which C.int32_t) ([]IO, error) {
 	defer o.done()
 	return listed(int64(C.dl4_port_count(p, which)), func(i C.int64_t) (IO, error) {
 		var c call
-		shape, err := c.shape(func(sizes *C.int64_t, limit C.int32_t, rank *C.int32_t) *C.dl4_error {
+		shape, err := c.shape(func(sizes *C.int64_t, limit C.int64_t, rank *C.int32_t) *C.dl4_error {
 			return C.dl4_port_shape(p, which, i, sizes, limit, rank)
 		})
 		return IO{C.GoString(C.dl4_port_name(p, which, i)), DType(C.dl4_port_dtype(p, which, i)), shape}, err

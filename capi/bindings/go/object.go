@@ -117,13 +117,13 @@ func (o *object) Describe(format Format) (string, error) {
 // call gathers the arguments of one call, and lets them go when it has ended. The first argument that cannot be passed
 // makes run return its error without a call.
 type call struct {
-	err  error
-	used []*object
-	bags []*C.dl4_attrs
-	ctx  context.Context
-	flag *C.dl4_cancel
-	stop chan struct{}
-	room [6]*object
+	err   error
+	used  []*object
+	refs_ *C.dl4_refs
+	ctx   context.Context
+	flag  *C.dl4_cancel
+	stop  chan struct{}
+	room  [6]*object
 }
 
 func (c *call) object(o *object) unsafe.Pointer {
@@ -197,42 +197,59 @@ func (c *call) options(values Attrs) *C.char {
 	})
 }
 
-// attrs makes a bag: JSON, but for symbolic values and models.
-func (c *call) attrs(values Attrs) *C.dl4_attrs {
+// config passes the attributes of a layer: text, and the models among them by refs.
+func (c *call) config(values Attrs) *C.char {
+	return c.withRefs(values, "a plain value or a model", func(key string, value any) bool {
+		model, ok := value.(*Model)
+		if !ok {
+			return false
+		}
+		p, refs, key_ := (*C.dl4_model)(c.object(model.object)), c.refs(), c.text(key)
+		if c.err == nil {
+			c.check(C.dl4_refs_set_model(refs, key_, p))
+		}
+		return true
+	})
+}
+
+// arguments passes those of a layer's call: text, and the nodes among them by refs.
+func (c *call) arguments(values Attrs) *C.char {
+	return c.withRefs(values, "a plain value or nodes", func(key string, value any) bool {
+		nodes, ok := value.([]Node)
+		if node, one := value.(Node); one {
+			nodes, ok = []Node{node}, true
+		}
+		if !ok {
+			return false
+		}
+		ids, refs, key_ := c.nodes(nil, nodes), c.refs(), c.text(key)
+		if c.err == nil {
+			c.check(C.dl4_refs_set_nodes(refs, key_, ids, C.int64_t(len(nodes))))
+		}
+		return true
+	})
+}
+
+func (c *call) withRefs(values Attrs, expected string, set func(key string, value any) bool) *C.char {
 	if len(values) == 0 || c.err != nil {
 		return nil
 	}
 	if c.err = ready(); c.err != nil {
 		return nil
 	}
-	var rest []string
-	text := c.json(values, func(key string, _ any) { rest = append(rest, key) })
-	var bag *C.dl4_attrs
-	if c.err != nil || !c.check(C.dl4_attrs_create(text, &bag)) {
-		return nil
-	}
-	c.bags = append(c.bags, bag)
-	for _, key := range rest {
-		switch v := values[key].(type) {
-		case Node:
-			c.setNodes(bag, key, []Node{v})
-		case []Node:
-			c.setNodes(bag, key, v)
-		case *Model:
-			p, key_ := (*C.dl4_model)(c.object(v.object)), c.text(key)
-			if c.err == nil {
-				c.check(C.dl4_attrs_set_model(bag, key_, p))
-			}
+	return c.json(values, func(key string, value any) {
+		if c.err == nil && !set(key, value) && c.err == nil {
+			c.err = invalid("%q: expected %s, got a %T", key, expected, value)
 		}
-	}
-	return bag
+	})
 }
 
-func (c *call) setNodes(bag *C.dl4_attrs, key string, nodes []Node) {
-	ids, key_ := c.nodes(nil, nodes), c.text(key)
-	if c.err == nil {
-		c.check(C.dl4_attrs_set_nodes(bag, key_, ids, C.int64_t(len(nodes))))
+// refs is made when there is something for it.
+func (c *call) refs() *C.dl4_refs {
+	if c.refs_ == nil && c.err == nil {
+		c.check(C.dl4_refs_create(&c.refs_))
 	}
+	return c.refs_
 }
 
 // cancel makes a flag that the context triggers.
@@ -266,8 +283,8 @@ func (c *call) end() {
 	for _, o := range c.used {
 		o.done()
 	}
-	for _, bag := range c.bags {
-		C.dl4_release(unsafe.Pointer(bag))
+	if c.refs_ != nil {
+		C.dl4_release(unsafe.Pointer(c.refs_))
 	}
 	if c.stop != nil {
 		close(c.stop)

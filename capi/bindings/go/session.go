@@ -49,7 +49,7 @@ func (s *Session) OutputShape(i int, inputs ...[]int) ([]int, error) {
 	if len(all) > 0 {
 		flat, _ = dims(all)
 	}
-	return c.shape(func(sizes *C.int64_t, limit C.int32_t, rank *C.int32_t) *C.dl4_error {
+	return c.shape(func(sizes *C.int64_t, limit C.int64_t, rank *C.int32_t) *C.dl4_error {
 		return C.dl4_session_output_shape(p, &ranks[0], flat, C.int64_t(len(inputs)), C.int64_t(i), sizes, limit, rank)
 	})
 }

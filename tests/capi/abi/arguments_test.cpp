@@ -41,9 +41,9 @@ const std::tuple all{
     F(dl4_context_set_logger),
     F(dl4_context_set_allocator),
     F(dl4_context_trim),
-    F(dl4_attrs_create),
-    F(dl4_attrs_set_model),
-    F(dl4_attrs_set_nodes),
+    F(dl4_refs_create),
+    F(dl4_refs_set_model),
+    F(dl4_refs_set_nodes),
     F(dl4_tensor_create),
     F(dl4_tensor_wrap),
     F(dl4_tensor_from_dlpack),
@@ -170,11 +170,11 @@ T null(Out *out) {
 
 // An object of another type than the one asked for.
 template <class T>
-T wrong(dl4_attrs *attrs, dl4_cancel *cancel, Out *out) {
+T wrong(dl4_refs *refs, dl4_cancel *cancel, Out *out) {
   if constexpr (is_object<T>) {
     using Object = std::remove_cv_t<std::remove_pointer_t<T>>;
-    if constexpr (std::is_same_v<Object, dl4_attrs>) return reinterpret_cast<T>(cancel);
-    return reinterpret_cast<T>(attrs);
+    if constexpr (std::is_same_v<Object, dl4_refs>) return reinterpret_cast<T>(cancel);
+    return reinterpret_cast<T>(refs);
   } else if constexpr (std::is_same_v<T, const char *>) {
     return "x";
   } else {
@@ -285,14 +285,14 @@ TEST(Arguments, EveryOutParameterIsClearedOnFailure) {
 }
 
 TEST(Arguments, HandlesOfTheWrongTypeAreRefused) {
-  dl4_attrs *attrs = nullptr;
+  dl4_refs *refs = nullptr;
   dl4_cancel *cancel = nullptr;
-  ASSERT_EQ(dl4_attrs_create(nullptr, &attrs), nullptr);
+  ASSERT_EQ(dl4_refs_create(&refs), nullptr);
   ASSERT_EQ(dl4_cancel_create(&cancel), nullptr);
   for_all([&]<class R, class... A>(const string &name, R (*function)(A...)) {
     if constexpr ((is_object<A> || ...)) {
       Out out;
-      const std::tuple<A...> arguments{wrong<A>(attrs, cancel, &out)...};
+      const std::tuple<A...> arguments{wrong<A>(refs, cancel, &out)...};
       if constexpr (std::is_same_v<R, dl4_error *>) {
         if (runs.count(name)) out.used = 0;
         expect_refused(name, call(function, arguments), out);
@@ -307,7 +307,7 @@ TEST(Arguments, HandlesOfTheWrongTypeAreRefused) {
     }
   });
   EXPECT_EQ(dl4_cancel_triggered(cancel), 0);
-  dl4_release(attrs);
+  dl4_release(refs);
   dl4_release(cancel);
 }
 
@@ -315,17 +315,17 @@ TEST(Arguments, ObjectsOutliveTheirParentsInEveryOrder) {
   for (int order = 0; order < 6; ++order) {
     dl4_context *context = nullptr;
     dl4_graph *graph = nullptr;
-    dl4_attrs *attrs = nullptr;
+    dl4_refs *refs = nullptr;
     dl4_model *model = nullptr;
     const int64_t dims[2] = {-1, 3};
     dl4_node x, y;
     ASSERT_EQ(dl4_context_create(nullptr, &context), nullptr);
     ASSERT_EQ(dl4_graph_create(context, &graph), nullptr);
-    ASSERT_EQ(dl4_attrs_create(R"({"units": 2})", &attrs), nullptr);
+    ASSERT_EQ(dl4_refs_create(&refs), nullptr);
     ASSERT_EQ(dl4_graph_add_input(graph, "x", DL4_FLOAT32, 2, dims, &x), nullptr);
-    ASSERT_EQ(dl4_graph_add(graph, "Dense", nullptr, attrs, nullptr, &x, 1, &y, 1), nullptr);
+    ASSERT_EQ(dl4_graph_add(graph, "Dense", nullptr, R"({"units": 2})", nullptr, refs, &x, 1, &y, 1), nullptr);
     ASSERT_EQ(dl4_graph_build(graph, &x, 1, &y, 1, &model), nullptr);
-    void *parents[3] = {context, graph, attrs};
+    void *parents[3] = {context, graph, refs};
     for (int i = 0; i < 3; ++i) {
       const int at = (order + (order < 3 ? i : 2 - i)) % 3;
       dl4_release(std::exchange(parents[at], nullptr));

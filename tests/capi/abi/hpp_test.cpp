@@ -61,7 +61,7 @@ TEST(Hpp, AGraphDifferentiatesAndAssigns) {
   const dl4::Nodes weights{g.weight("net/d/kernel"), g.weight("net/d/bias")};
   const dl4::Nodes found = g.gradients({twice}, weights, {{"sum", true}});
   const dl4::Node done =
-      g.update({{"optimizer", "SGD"}}, weights, found, "sgd", dl4::Attrs().nodes("learning_rate", std::vector{rate}));
+      g.update({{"optimizer", "SGD"}}, weights, found, "sgd", rate);
   const dl4::Node bias = g.weight("net/d/bias");
   const dl4::Node ones = g.constant(dl4::Tensor::of({1, 1}, {2}));
   const dl4::Node added = g.assign(bias, ones, {{"operation", "assign_add"}});

@@ -351,9 +351,9 @@ TEST(Graph, ANodeMayBeReplacedByWhatIsMadeOfIt) {
   Own<dl4_graph> g;
   ok(dl4_graph_create(nullptr, g.out()));
   dl4_node y = input(g, "x", {-1, 4});
-  ok(dl4_graph_add(g, "Dense", nullptr, attrs(R"({"units": 3})"), nullptr, &y, 1, &y, 1));
+  ok(dl4_graph_add(g, "Dense", nullptr, R"({"units": 3})", nullptr, nullptr, &y, 1, &y, 1));
   EXPECT_EQ(y, 1);
-  EXPECT_EQ(refusal(dl4_graph_add(g, "Dense", nullptr, attrs(R"({"units": 0})"), nullptr, &y, 1, &y, 1)).code,
+  EXPECT_EQ(refusal(dl4_graph_add(g, "Dense", nullptr, R"({"units": 0})", nullptr, nullptr, &y, 1, &y, 1)).code,
             DL4_INVALID_ARGUMENT);
   EXPECT_EQ(y, -1);
 }
@@ -361,7 +361,7 @@ TEST(Graph, ANodeMayBeReplacedByWhatIsMadeOfIt) {
 TEST(Describe, EveryObjectHasJsonAndText) {
   auto model = small_net();
   auto x = tensor({4, 4}), y = tensor({4, 3});
-  auto bag = attrs(R"({"a": 1})");
+  auto bag = refs("a", model);
   auto data = dataset(x, y);
   auto t = trainer(model);
   Own<dl4_session> session;
@@ -503,15 +503,16 @@ TEST(Context, TrimGivesBackPlansAndFramesOfSessionsAndTrainers) {
   }
 }
 
-TEST(Attrs, SettingAgainReplacesWhateverTheType) {
-  auto a = attrs(R"({"k": 1, "other": 2})");
-  const dl4_node node = 3;
-  ok(dl4_attrs_set_nodes(a, "k", &node, 1));
-  EXPECT_EQ(described(a, DL4_FORMAT_JSON), R"({"other":2,"k":{"nodes":[3]}})");
-  ok(dl4_attrs_set_model(a, "k", small_net()));
-  const auto text = nlohmann::json::parse(described(a, DL4_FORMAT_JSON));
-  EXPECT_EQ(text["k"]["class_name"], "Functional");
-  EXPECT_EQ(text["other"], 2);
+TEST(Refs, SettingAgainReplaces) {
+  Own<dl4_model> m = small_net();
+  auto r = refs("k", {1});
+  ok(dl4_refs_set_nodes(r, "k", std::vector<dl4_node>{3, -1}.data(), 2));
+  EXPECT_EQ(described(r, DL4_FORMAT_JSON), R"({"models":{},"nodes":{"k":[3,-1]}})");
+  ok(dl4_refs_set_model(r, "k", m));
+  ok(dl4_refs_set_model(r, "k", small_net()));
+  const auto text = nlohmann::json::parse(described(r, DL4_FORMAT_JSON));
+  EXPECT_EQ(text["models"]["k"], nlohmann::json::parse(described(m, DL4_FORMAT_JSON)));
+  EXPECT_EQ(text["nodes"]["k"].size(), 2u);
 }
 
 }  // namespace

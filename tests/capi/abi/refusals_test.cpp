@@ -14,7 +14,6 @@ struct Bench {
   Own<dl4_graph> graph;
   Own<dl4_model> model = small_net();
   Own<dl4_session> session;
-  Own<dl4_attrs> bag = attrs("{}");
   Own<dl4_tensor> x = tensor({2, 4}), y = tensor({2, 3});
   dl4_node node = -1, ids = -1;
   dl4_tensor *out_tensor = nullptr;
@@ -29,7 +28,7 @@ struct Bench {
   ~Bench() { dl4_release(out_tensor); }
 
   dl4_error *add(const char *kind, const std::string &json, dl4_node in, int64_t n_out = 1) {
-    return dl4_graph_add(graph, kind, "fc", attrs(json), nullptr, &in, 1, out_nodes, n_out);
+    return dl4_graph_add(graph, kind, "fc", json.c_str(), nullptr, nullptr, &in, 1, out_nodes, n_out);
   }
   dl4_error *input_of(const std::vector<int64_t> &dims, int32_t dtype = DL4_FLOAT32) {
     return dl4_graph_add_input(graph, "in", dtype, static_cast<int32_t>(dims.size()), dims.data(), out_nodes);
@@ -69,20 +68,22 @@ const Case cases[] = {
        dl4_node n;
        return dl4_graph_add_input(nullptr, "x", DL4_FLOAT32, 0, nullptr, &n);
      }},
-    {"wrong handle", DL4_INVALID_ARGUMENT, "dl4_attrs_set_nodes: \"a\": expected a dl4_attrs, got a dl4_tensor",
+    {"wrong handle", DL4_INVALID_ARGUMENT, "dl4_refs_set_nodes: \"refs\": expected a dl4_refs, got a dl4_tensor",
      [](Bench &b) {
-       return dl4_attrs_set_nodes(reinterpret_cast<dl4_attrs *>(static_cast<dl4_tensor *>(b.x)), "k", &b.node, 1);
+       return dl4_refs_set_nodes(reinterpret_cast<dl4_refs *>(static_cast<dl4_tensor *>(b.x)), "k", &b.node, 1);
      }},
     {"wrong handle in a list", DL4_INVALID_ARGUMENT, "\"in[0]\": expected a dl4_tensor, got a dl4_model",
      [](Bench &b) { return b.run(reinterpret_cast<dl4_tensor *>(static_cast<dl4_model *>(b.model))); }},
     {"null in a list", DL4_INVALID_ARGUMENT, "\"in[0]\": expected a dl4_tensor, got NULL",
      [](Bench &b) { return b.run(nullptr); }},
     {"negative count", DL4_INVALID_ARGUMENT, "count of at least 0", [](Bench &b) { return b.run(b.x, -1); }},
-    {"text that is no UTF-8", DL4_INVALID_ARGUMENT, "UTF-8",
-     [](Bench &b) { return dl4_attrs_create("a\xff", b.bag.out()); }},
+    {"text that is no UTF-8", DL4_INVALID_ARGUMENT, "UTF-8", [](Bench &b) { return b.add("Dense", "a\xff", b.node); }},
     {"surrogate in UTF-8", DL4_INVALID_ARGUMENT, "UTF-8",
-     [](Bench &b) { return dl4_attrs_create("\xed\xa0\x80", b.bag.out()); }},
-    {"empty key", DL4_INVALID_ARGUMENT, "key", [](Bench &b) { return dl4_attrs_create("{\"\": 1}", b.bag.out()); }},
+     [](Bench &b) { return b.add("Dense", "\xed\xa0\x80", b.node); }},
+    {"empty key", DL4_INVALID_ARGUMENT, "unknown attribute \"\"",
+     [](Bench &b) { return b.add("Dense", "{\"\": 1}", b.node); }},
+    {"empty key of refs", DL4_INVALID_ARGUMENT, "\"key\": expected a name",
+     [](Bench &b) { return dl4_refs_set_nodes(refs("k", {b.node}), "", &b.node, 1); }},
     {"unknown format", DL4_INVALID_ARGUMENT, "format 9",
      [](Bench &b) {
        dl4_blob *s;
@@ -143,13 +144,14 @@ const Case cases[] = {
      }},
     {"unknown call argument", DL4_INVALID_ARGUMENT, "did you mean \"training\"",
      [](Bench &b) {
-       return dl4_graph_add(b.graph, "Dropout", "fc", attrs(R"({"rate": 0.5})"), attrs(R"({"trainin": true})"), &b.node,
-                            1, b.out_nodes, 1);
+       return dl4_graph_add(b.graph, "Dropout", "fc", R"({"rate": 0.5})", R"({"trainin": true})", nullptr, &b.node, 1,
+                            b.out_nodes, 1);
      }},
-    {"symbolic value as an attribute", DL4_INVALID_ARGUMENT, "symbolic value",
+    {"call argument in text and in refs", DL4_INVALID_ARGUMENT,
+     "\"mask\" of refs: expected no value in the call's text",
      [](Bench &b) {
-       ok(dl4_attrs_set_nodes(b.bag, "units", &b.node, 1));
-       return dl4_graph_add(b.graph, "Dense", "fc", b.bag, nullptr, &b.node, 1, b.out_nodes, 1);
+       return dl4_graph_add(b.graph, "LSTM", "fc", R"({"units": 1})", R"({"mask": null})", refs("mask", {b.node}),
+                            &b.node, 1, b.out_nodes, 1);
      }},
 
     // types and ranges
@@ -161,7 +163,7 @@ const Case cases[] = {
      [](Bench &b) { return b.add("Dense", R"({"units": 8.5})", b.node); }},
     {"layer of another dtype", DL4_UNSUPPORTED, "float32",
      [](Bench &b) {
-       return dl4_graph_add_layer(b.graph, "Dense", "fc", attrs(R"({"units": 1, "dtype": "float16"})"), b.out_nodes);
+       return dl4_graph_add_layer(b.graph, "Dense", "fc", R"({"units": 1, "dtype": "float16"})", nullptr, b.out_nodes);
      }},
     {"interpolation that is not done", DL4_UNSUPPORTED, "area",
      [](Bench &b) { return b.add("Resizing", R"({"height": 2, "width": 2, "interpolation": "area"})", b.node); }},
@@ -198,15 +200,13 @@ const Case cases[] = {
        return dl4_context_create(R"({"threads": 0})", &c);
      }},
     {"JSON that ends early", DL4_INVALID_ARGUMENT, "line 1, column",
-     [](Bench &b) { return dl4_attrs_create("{\"a\": ", b.bag.out()); }},
+     [](Bench &b) { return b.add("Dense", "{\"a\": ", b.node); }},
     {"JSON that is a list", DL4_INVALID_ARGUMENT, "expected an object",
-     [](Bench &b) { return dl4_attrs_create("[1]", b.bag.out()); }},
+     [](Bench &b) { return b.add("Dense", "[1]", b.node); }},
     {"JSON of 65 levels", DL4_INVALID_ARGUMENT, "deeper than 64",
-     [](Bench &b) {
-       return dl4_attrs_create(("{\"a\":" + std::string(64, '[') + std::string(64, ']') + "}").c_str(), b.bag.out());
-     }},
-    {"JSON of 1e999", DL4_INVALID_ARGUMENT, "json",
-     [](Bench &b) { return dl4_attrs_create("{\"a\": 1e999}", b.bag.out()); }},
+     [](Bench &b) { return b.add("Dense", "{\"a\":" + std::string(64, '[') + std::string(64, ']') + "}", b.node); }},
+    {"JSON of 1e999", DL4_INVALID_ARGUMENT, "config",
+     [](Bench &b) { return b.add("Dense", "{\"a\": 1e999}", b.node); }},
     {"no optimizer", DL4_INVALID_ARGUMENT, "\"optimizer\"",
      [](Bench &b) { return b.train(R"({"loss": "MeanSquaredError"})"); }},
     {"no loss", DL4_INVALID_ARGUMENT, "\"loss\"", [](Bench &b) { return b.train(R"({"optimizer": "SGD"})"); }},
@@ -306,7 +306,7 @@ const Case cases[] = {
      [](Bench &b) { return b.add("Dense", R"({"units": 1})", b.node, 2); }},
     {"no such node", DL4_INVALID_ARGUMENT, "node 99", [](Bench &b) { return b.add("Dense", R"({"units": 1})", 99); }},
     {"no such layer", DL4_INVALID_ARGUMENT, "layer 99",
-     [](Bench &b) { return dl4_graph_call(b.graph, 99, nullptr, &b.node, 1, b.out_nodes, 1); }},
+     [](Bench &b) { return dl4_graph_call(b.graph, 99, nullptr, nullptr, &b.node, 1, b.out_nodes, 1); }},
     {"name taken", DL4_INVALID_ARGUMENT, "\"x\"",
      [](Bench &b) { return dl4_graph_add_input(b.graph, "x", DL4_FLOAT32, 0, nullptr, b.out_nodes); }},
     {"model without its input", DL4_INVALID_ARGUMENT, "the outputs need input \"x\"",
@@ -493,7 +493,7 @@ TEST(Refused, TheDetailSaysWhatTheMessageSays) {
             (nlohmann::json{{"layer", "fc"}, {"attribute", "units"}, {"expected", "an integer"}, {"got", "\"8\""}}));
   EXPECT_EQ(detail(b.add("Conv2D", R"({"filters": 1, "kernel_size": 1})", b.node)),
             (nlohmann::json{{"layer", "fc"}, {"expected", "ndim=4"}, {"got", "ndim=2"}}));
-  EXPECT_EQ(detail(dl4_attrs_create(nullptr, nullptr)),
+  EXPECT_EQ(detail(dl4_refs_create(nullptr)),
             (nlohmann::json{{"argument", "out"}, {"expected", "a pointer"}, {"got", "NULL"}}));
 }
 

@@ -19,11 +19,9 @@ bool is_ours(const std::string &category, const std::string &name) {
 
 dl4_error *layer(const std::string &name, const json &config) {
   Own<dl4_graph> g;
-  Own<dl4_attrs> a;
   dl4_layer made = 0;
   ok(dl4_graph_create(nullptr, g.out()));
-  if (dl4_error *e = dl4_attrs_create(config.dump().c_str(), a.out())) return e;
-  return dl4_graph_add_layer(g, name.c_str(), nullptr, a, &made);
+  return dl4_graph_add_layer(g, name.c_str(), nullptr, config.dump().c_str(), nullptr, &made);
 }
 
 dl4_error *train(const json &options) {
@@ -34,7 +32,7 @@ dl4_error *train(const json &options) {
   dl4_node x = 0, y = 0;
   ok(dl4_graph_create(nullptr, g.out()));
   ok(dl4_graph_add_input(g, "x", DL4_FLOAT32, 2, dims, &x));
-  ok(dl4_graph_add(g, "Dense", "dense", attrs(R"({"units": 3})"), nullptr, &x, 1, &y, 1));
+  ok(dl4_graph_add(g, "Dense", "dense", R"({"units": 3})", nullptr, nullptr, &x, 1, &y, 1));
   ok(dl4_graph_build(g, &x, 1, &y, 1, m.out()));
   json all = {{"optimizer", "SGD"}, {"loss", "mse"}};
   all.update(options);

@@ -132,8 +132,8 @@ TEST_F(OnnxFiles, WithPlacesAlongAFreeAxisAreReadAgain) {
   dl4_node y = x, in[2];
   for (const char *kind : {"Sin", "Cos", "Erf", "Expm1"}) y = add(g, kind, nullptr, "{}", y);
   in[0] = in[1] = y;
-  ok(dl4_graph_add(g, "MultiHeadAttention", nullptr, attrs(R"({"num_heads": 2, "key_dim": 3})"),
-                   attrs(R"({"use_causal_mask": true})"), in, 2, &y, 1));
+  ok(dl4_graph_add(g, "MultiHeadAttention", nullptr, R"({"num_heads": 2, "key_dim": 3})",
+                   R"({"use_causal_mask": true})", nullptr, in, 2, &y, 1));
   y = add(g, "Rescaling", nullptr, R"({"scale": 50})", y);
   std::vector<dl4_node> out;
   for (const char *kind : {"Floor", "Ceil", "Round"}) out.push_back(add(g, kind, nullptr, "{}", y));
@@ -347,7 +347,7 @@ TEST_F(OnnxFiles, WhatCanNotBeWrittenIsRefusedByItsLayer) {
   const int64_t dims[3] = {-1, -1, 3};
   dl4_node x, y;
   ok(dl4_graph_add_input(g, "x", DL4_FLOAT32, 3, dims, &x));
-  ok(dl4_graph_add(g, "Activation", "sparse", attrs(R"({"activation": "sparsemax"})"), nullptr, &x, 1, &y, 1));
+  ok(dl4_graph_add(g, "Activation", "sparse", R"({"activation": "sparsemax"})", nullptr, nullptr, &x, 1, &y, 1));
   Own<dl4_model> m;
   ok(dl4_graph_build(g, &x, 1, &y, 1, m.out()));
   const Refusal r = refusal(dl4_model_save(m, path("a.onnx").c_str(), nullptr));

@@ -106,15 +106,14 @@ TEST_F(OnnxRecurrence, OfAMaskedLstmFromGivenStatesIsReadAgain) {
   Own<dl4_graph> g;
   Own<dl4_model> m, again;
   ok(dl4_graph_create(nullptr, g.out()));
-  const dl4_node in[2] = {input(g, "x", {2, 4, 1}), input(g, "h", {2, 2})}, states[2] = {in[1], in[1]};
+  const dl4_node in[2] = {input(g, "x", {2, 4, 1}), input(g, "h", {2, 2})};
   const dl4_node seen = add(g, "Masking", nullptr, R"({"mask_value": 5})", in[0]);
   dl4_node out[3];
   dl4_node mask;
   ok(dl4_graph_add_mask(g, seen, &mask));  // as in Keras, one that is not named does not come with given states
-  const auto call = attrs("{}");
-  ok(dl4_attrs_set_nodes(call, "initial_state", states, 2));
-  ok(dl4_attrs_set_nodes(call, "mask", &mask, 1));
-  ok(dl4_graph_add(g, "LSTM", "layer", attrs(R"({"units": 2, "return_sequences": true, "return_state": true})"), call,
+  const auto call = refs("initial_state", {in[1], in[1]});
+  ok(dl4_refs_set_nodes(call, "mask", &mask, 1));
+  ok(dl4_graph_add(g, "LSTM", "layer", R"({"units": 2, "return_sequences": true, "return_state": true})", nullptr, call,
                    &seen, 1, out, 3));
   ok(dl4_graph_build(g, in, 2, out, 3, m.out()));
   ok(dl4_model_save(m, path("a.onnx").c_str(), nullptr));

@@ -11,13 +11,12 @@ TEST(RefusedLayer, LeavesTheGraphApartFromTheModel) {
   auto g = graph();
   const dl4_node x = input(g, "x", {-1, 4}), wide = input(g, "wide", {-1, 5});
   Own<dl4_model> own = build(g, {x}, {put(g, "Dense", "dense", R"({"units": 2})", {x})}), given = small_net();
-  Own<dl4_attrs> a;
-  ok(dl4_attrs_create(nullptr, a.out()));
-  ok(dl4_attrs_set_model(a, "model", given));
+  const Own<dl4_refs> r = refs("model", given);
   dl4_node y = -1;
-  EXPECT_EQ(refusal(dl4_graph_add(g, "Functional", nullptr, a, nullptr, &wide, 1, &y, 1)).code, DL4_SHAPE_MISMATCH);
+  EXPECT_EQ(refusal(dl4_graph_add(g, "Functional", nullptr, nullptr, nullptr, r, &wide, 1, &y, 1)).code,
+            DL4_SHAPE_MISMATCH);
   dl4_layer layer = -1;
-  EXPECT_EQ(refusal(dl4_graph_add_layer(g, "Dense", nullptr, a, &layer)).code, DL4_INVALID_ARGUMENT);
+  EXPECT_EQ(refusal(dl4_graph_add_layer(g, "Dense", nullptr, nullptr, r, &layer)).code, DL4_INVALID_ARGUMENT);
 
   // At work on the model, a trainer is not at work on the graph's.
   auto t = trainer(given);

@@ -93,8 +93,8 @@ bool build(Saved &s, const Target &target, const json &more) {
     s.config = {{"activation", {{"class_name", target.name}, {"config", s.config}}}};
   }
   dl4_node out = -1;
-  const Refusal r = refusal(dl4_graph_add(s.g, kind.c_str(), "the_layer", attrs(s.config.dump()), nullptr, s.in.data(),
-                                          static_cast<int64_t>(s.in.size()), &out, 1));
+  const Refusal r = refusal(dl4_graph_add(s.g, kind.c_str(), "the_layer", s.config.dump().c_str(), nullptr, nullptr,
+                                          s.in.data(), static_cast<int64_t>(s.in.size()), &out, 1));
   if (r.code != 0) return false;
   ok(dl4_graph_build(s.g, s.in.data(), static_cast<int64_t>(s.in.size()), &out, 1, s.m.out()));
   return true;

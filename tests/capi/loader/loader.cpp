@@ -46,7 +46,6 @@ F *find(void *library, const char *name) {
 void work(void *library) {
   FIND(dl4_error_message);
   FIND(dl4_release);
-  FIND(dl4_attrs_create);
   FIND(dl4_context_create);
   FIND(dl4_graph_create);
   FIND(dl4_graph_add_input);
@@ -59,7 +58,6 @@ void work(void *library) {
   auto ok = [&](dl4_error *e) {
     if (e) give_up(dl4_error_message_(e));
   };
-  dl4_attrs *layer = nullptr;
   dl4_context *c = nullptr;
   dl4_graph *g = nullptr;
   dl4_model *m = nullptr;
@@ -67,11 +65,11 @@ void work(void *library) {
   dl4_tensor *x = nullptr, *y = nullptr;
   dl4_node in = -1, out = -1;
   const int64_t symbolic[2] = {-1, 64}, dims[2] = {32, 64};
-  ok(dl4_attrs_create_(R"({"units": 48, "kernel_initializer": "ones", "activation": "relu"})", &layer));
   ok(dl4_context_create_(R"({"threads": 2})", &c));
   ok(dl4_graph_create_(c, &g));
   ok(dl4_graph_add_input_(g, "x", DL4_FLOAT32, 2, symbolic, &in));
-  ok(dl4_graph_add_(g, "Dense", nullptr, layer, nullptr, &in, 1, &out, 1));
+  ok(dl4_graph_add_(g, "Dense", nullptr, R"({"units": 48, "kernel_initializer": "ones", "activation": "relu"})",
+                    nullptr, nullptr, &in, 1, &out, 1));
   ok(dl4_graph_build_(g, &in, 1, &out, 1, &m));
   ok(dl4_session_create_(m, nullptr, &s));
   ok(dl4_tensor_create_(c, DL4_FLOAT32, 2, dims, &x));
@@ -81,8 +79,8 @@ void work(void *library) {
   const auto *got = static_cast<const float *>(dl4_tensor_data_(y));
   for (int i = 0; i < 32 * 48; ++i)
     if (got[i] != static_cast<float>(64 * (i / 48))) give_up("a wrong number");
-  for (void *object : {static_cast<void *>(layer), static_cast<void *>(c), static_cast<void *>(g),
-                       static_cast<void *>(m), static_cast<void *>(s), static_cast<void *>(x), static_cast<void *>(y)})
+  for (void *object : {static_cast<void *>(c), static_cast<void *>(g), static_cast<void *>(m), static_cast<void *>(s),
+                       static_cast<void *>(x), static_cast<void *>(y)})
     dl4_release_(object);
 }
 

@@ -279,7 +279,7 @@ TEST(Custom, SeveralOutputsIntegersAndManyThreads) {
   Own<dl4_model> m;
   ok(dl4_graph_create(nullptr, g.out()));
   dl4_node x[2] = {input(g, "a", {-1, 3}, DL4_INT32), input(g, "b", {-1, 3})}, y[2];
-  ok(dl4_graph_add(g, "test>Two", nullptr, nullptr, nullptr, x, 2, y, 2));
+  ok(dl4_graph_add(g, "test>Two", nullptr, nullptr, nullptr, nullptr, x, 2, y, 2));
   ok(dl4_graph_build(g, x, 2, y, 2, m.out()));
   Own<dl4_session> s;
   ok(dl4_session_create(m, R"({"gradients": ["b"]})", s.out()));
@@ -426,14 +426,14 @@ TEST(Custom, Refusals) {
   ok(dl4_graph_create(nullptr, g.out()));
   dl4_node x = input(g, "x", {-1, 2}), y = -1;
   for (const char *config : {"-1", "9", "1"}) {
-    const Refusal r =
-        refusal(dl4_graph_add(g, "test>Odd", "odd", attrs(json{{"config", config}}.dump()), nullptr, &x, 1, &y, 1));
+    const Refusal r = refusal(
+        dl4_graph_add(g, "test>Odd", "odd", json{{"config", config}}.dump().c_str(), nullptr, nullptr, &x, 1, &y, 1));
     EXPECT_NE(r.code, DL4_OK);
     EXPECT_NE(r.message.find("layer \"odd\""), std::string::npos) << r.message;
   }
   dense::add();
   const dl4_node both[2] = {x, x};
-  const Refusal r = refusal(dl4_graph_add(g, "test>Dense", "mine", nullptr, nullptr, both, 2, &y, 1));
+  const Refusal r = refusal(dl4_graph_add(g, "test>Dense", "mine", nullptr, nullptr, nullptr, both, 2, &y, 1));
   EXPECT_EQ(r.code, DL4_CALLBACK_FAILED);
   EXPECT_NE(r.message.find("gave 7"), std::string::npos) << r.message;
 }

@@ -116,7 +116,8 @@ TEST(Flow, WhileLoopRunsAsOftenAsANumberOrAFlagSays) {
       if (counted) in.insert(in.begin(), n);
       if (!flag && !counted) {
         dl4_node y = -1;
-        const Refusal r = refusal(dl4_graph_add(g, "WhileLoop", "loop", attrs(a), nullptr, in.data(), 1, &y, 1));
+        const Refusal r =
+            refusal(dl4_graph_add(g, "WhileLoop", "loop", a.c_str(), nullptr, nullptr, in.data(), 1, &y, 1));
         EXPECT_EQ(r.code, DL4_INVALID_ARGUMENT);
         EXPECT_NE(r.message.find("it would not end"), std::string::npos) << r.message;
         continue;
@@ -148,7 +149,7 @@ Own<dl4_model> scan(const std::string &more) {
   const dl4_node h = input(g, "h", {-1, 3}), x = input(g, "x", {-1, -1, 2});
   const std::string a = R"({"body": {"class_name": "Functional", "config": {"model": )" +
                         described(body, DL4_FORMAT_JSON) + "}}" + more + "}";
-  return build(g, {h, x}, put(g, "Scan", "scan", attrs(a), {h, x}, 2));
+  return build(g, {h, x}, put(g, "Scan", "scan", Config(a), {h, x}, 2));
 }
 
 TEST(Flow, ScanHasGradients) {

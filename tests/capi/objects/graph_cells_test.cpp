@@ -22,7 +22,7 @@ Own<dl4_model> decoder_step() {
   const dl4_node read = put(g, "AdditiveAttention", "attention", "{}", {row, seen, keys});
   const dl4_node context = put(g, "Reshape", "context", R"({"target_shape": [5]})", {read});
   const dl4_node both = put(g, "Concatenate", "both", "{}", {x, context});
-  const dl4_node next = put(g, "GRUCell", "gru", attrs(R"({"units": 4})"), {both}, 2, {.states = {h}})[1];
+  const dl4_node next = put(g, "GRUCell", "gru", R"({"units": 4})", {both}, 2, {.states = {h}})[1];
   const dl4_node answer =
       put(g, "Dense", "answer", R"({"units": 2})", {put(g, "Concatenate", "out", "{}", {next, context})});
   return build(g, {x, h, seen}, {answer, next});
@@ -36,7 +36,7 @@ struct Decoding {
   Decoding() {
     const dl4_node words = put(g, "Masking", "words", "{}", {source});
     const auto encoded =
-        put(g, "GRU", "encoder", attrs(R"({"units": 5, "return_sequences": true, "return_state": true})"), {words}, 2);
+        put(g, "GRU", "encoder", R"({"units": 5, "return_sequences": true, "return_state": true})", {words}, 2);
     seen = encoded[0];
     h = put(g, "Dense", "bridge", R"({"units": 4, "activation": "tanh"})", {encoded[1]});
   }
@@ -51,11 +51,8 @@ Own<dl4_model> decoder(const dl4_model *step) {
 
 Own<dl4_model> unrolled_decoder(const dl4_model *step) {
   Decoding d;
-  Own<dl4_attrs> a;
-  ok(dl4_attrs_create(nullptr, a.out()));
-  ok(dl4_attrs_set_model(a, "model", step));
   dl4_layer layer = -1;
-  ok(dl4_graph_add_layer(d.g, "Functional", "step", a, &layer));
+  ok(dl4_graph_add_layer(d.g, "Functional", "step", nullptr, refs("model", step), &layer));
   std::vector<dl4_node> answers;
   for (int64_t t = 0; t < steps; ++t) {
     const std::string at = std::to_string(t);
@@ -63,7 +60,7 @@ Own<dl4_model> unrolled_decoder(const dl4_model *step) {
                              R"({"start_indices": [0, )" + at + R"(, 0], "shape": [-1, 1, 3]})", {d.goal});
     const dl4_node in[] = {put(d.g, "Reshape", ("x" + at).c_str(), R"({"target_shape": [3]})", {one}), d.h, d.seen};
     dl4_node out[2] = {-1, -1};
-    ok(dl4_graph_call(d.g, layer, nullptr, in, 3, out, 2));
+    ok(dl4_graph_call(d.g, layer, nullptr, nullptr, in, 3, out, 2));
     answers.push_back(out[0]);
     d.h = out[1];
   }
@@ -159,10 +156,10 @@ TEST(GraphCell, StandsInsideAModelInAModel) {
   Own<dl4_model> step = decoder_step(), inner = decoder(step);
   auto g = graph();
   const dl4_node goal = input(g, "goal", {-1, steps, 3}), source = input(g, "source", {-1, -1, 2});
-  Own<dl4_attrs> a;
-  ok(dl4_attrs_create(nullptr, a.out()));
-  ok(dl4_attrs_set_model(a, "model", inner));
-  Own<dl4_model> outer = build(g, {goal, source}, put(g, "Functional", "inner", a, {goal, source}));
+  const dl4_node ins[] = {goal, source};
+  dl4_node y = -1;
+  ok(dl4_graph_add(g, "Functional", "inner", nullptr, nullptr, refs("model", inner), ins, 2, &y, 1));
+  Own<dl4_model> outer = build(g, {goal, source}, {y});
   DecoderInputs in;
   EXPECT_EQ(run(outer, in.all()), run(inner, in.all()));
   EXPECT_EQ(weight_names(outer)[0], "inner/" + weight_names(inner)[0]);
@@ -176,8 +173,8 @@ TEST(GraphCell, InAStackReadsItsOwnConstants) {
             {"config", {{"model", json::parse(described(step, DL4_FORMAT_JSON))}, {"states", {{"h", "gru"}}}}}};
   json stack{{"class_name", "StackedRNNCells"},
              {"config", {{"cells", {{{"class_name", "GRUCell"}, {"config", {{"units", 3}}}}, cell}}}}};
-  const auto y = put(g, "RNN", "stack", attrs(json{{"cell", stack}, {"return_state", true}}.dump()), {x}, 3,
-                     {.constants = {seen}});
+  const auto y =
+      put(g, "RNN", "stack", json{{"cell", stack}, {"return_state", true}}.dump(), {x}, 3, {.constants = {seen}});
   Own<dl4_model> m = build(g, {x, seen}, y);
   Own<dl4_tensor> in = tensor({2, 4, 3}, numbers(24)), read = tensor({2, 2, 5}, numbers(20));
   const auto out = run(m, {in, read}, 3);
@@ -193,7 +190,7 @@ TEST(GraphCell, DropsTheSameAtEveryStep) {
   const dl4_node kept = put(g, "Dropout", "kept", R"({"rate": 0.5})", {x});
   Own<dl4_model> cell = build(g, {x, h}, {put(g, "Add", "next", "{}", {kept, h})});
   const dl4_node all = input(g, "all", {-1, 3, 16});
-  Own<dl4_model> m = build(g, {all}, put(g, "RNN", "rnn", rnn(cell, R"({"h": "next"})"), {all}));
+  Own<dl4_model> m = build(g, {all}, {put(g, "RNN", "rnn", rnn(cell, R"({"h": "next"})"), {all})});
   Own<dl4_tensor> ones = tensor({2, 3, 16}, std::vector<float>(96, 1));
   const auto y = run(m, {ones}, 1, R"({"training": true})");
   int dropped = 0;
@@ -219,7 +216,8 @@ Refusal refused(const dl4_model *m, const std::string &states, const std::string
   if (call == "initial_state") extra.constants = {input(g, "seen", {-1, 7, 5})};
   if (call == "null") extra.constants = {-1};
   dl4_node y = -1;
-  return refusal(dl4_graph_add(g, "RNN", "rnn", rnn(m, states), call_with(extra), &x, 1, &y, 1));
+  const Config cell = rnn(m, states);
+  return refusal(dl4_graph_add(g, "RNN", "rnn", cell.json.c_str(), nullptr, refs_of(extra, cell.cell), &x, 1, &y, 1));
 }
 
 void expect_refused(const Refusal &r, int32_t code, const std::string &words) {
@@ -278,24 +276,26 @@ TEST(GraphCell, RefusesValuesThatDoNotFit) {
   auto g = graph();
   const dl4_node x = input(g, "x", {-1, 4, 3}), c = input(g, "c", {-1, 2});
   dl4_node y = -1;
-  const auto lstm = attrs(R"({"cell": {"class_name": "LSTMCell", "config": {"units": 2}}})");
-  expect_refused(refusal(dl4_graph_add(g, "RNN", nullptr, lstm, call_with({.constants = {c}}), &x, 1, &y, 1)),
+  const char *lstm = R"({"cell": {"class_name": "LSTMCell", "config": {"units": 2}}})";
+  expect_refused(refusal(dl4_graph_add(g, "RNN", nullptr, lstm, nullptr, refs_of({.constants = {c}}), &x, 1, &y, 1)),
                  DL4_INVALID_ARGUMENT, "\"constants\": expected 0 tensors, got 1");
 }
 
 TEST(GraphCell, RefusesAModelInTrainingOrInsideItself) {
   Own<dl4_model> step = decoder_step(), scan = decoder(step);
-  Own<dl4_attrs> before = rnn(step, decoder_states);
+  const Config before = rnn(step, decoder_states);
   Own<dl4_trainer> t = trainer(scan);
   auto g = graph();
   const dl4_node x = input(g, "x", {-1, 4, 3}), seen = input(g, "seen", {-1, 7, 5});
   dl4_node y = -1;
-  expect_refused(refusal(dl4_graph_add(g, "RNN", nullptr, before, call_with({.constants = {seen}}), &x, 1, &y, 1)),
+  expect_refused(refusal(dl4_graph_add(g, "RNN", nullptr, before.json.c_str(), nullptr,
+                                       refs_of({.constants = {seen}}, step), &x, 1, &y, 1)),
                  DL4_BUSY, "\"cell\": the model is in training");
   t = {};
   dl4_node both[2] = {-1, -1};
   for (dl4_node &out : both)
-    ok(dl4_graph_add(g, "RNN", nullptr, before, call_with({.constants = {seen}}), &x, 1, &out, 1));
+    ok(dl4_graph_add(g, "RNN", nullptr, before.json.c_str(), nullptr, refs_of({.constants = {seen}}, step), &x, 1, &out,
+                     1));
   const dl4_node in[] = {x, seen};
   Own<dl4_model> twice;
   expect_refused(refusal(dl4_graph_build(g, in, 2, both, 2, twice.out())), DL4_UNSUPPORTED,

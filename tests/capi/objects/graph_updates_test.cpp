@@ -146,7 +146,8 @@ TEST(GraphUpdates, BitsAreThoseOfOneThread) {
   std::vector<std::vector<float>> seen;
   for (int threads : {1, 2}) {
     Own<dl4_context> c;
-    ok(dl4_context_create((R"({"reproducible": "strict", "threads": )" + std::to_string(threads) + "}").c_str(), c.out()));
+    ok(dl4_context_create((R"({"reproducible": "strict", "threads": )" + std::to_string(threads) + "}").c_str(),
+                          c.out()));
     Fit fit(R"("Adam")", c);
     Runs run(fit.step);
     auto x = tensor({200, 4}, numbers(800)), y = tensor({200, 3}, numbers(600));
@@ -235,9 +236,9 @@ TEST(GraphUpdates, RefuseWhatIsNoWeightOrDoesNotFit) {
   refused(dl4_graph_add_assign(g.g, nullptr, w, any, &n), DL4_SHAPE_MISMATCH, "expected float32 (2,) for weight");
   refused(dl4_graph_add_assign(g.g, nullptr, w, ids, &n), DL4_SHAPE_MISMATCH, "got int32 (2,)");
   refused(dl4_graph_add_assign(g.g, nullptr, w, 99, &n), DL4_INVALID_ARGUMENT, "node 99 is not in this graph");
-  refused(dl4_graph_add_assign(g.g, attrs(R"({"operation": "set"})"), w, x, &n), DL4_INVALID_ARGUMENT, "operation");
+  refused(dl4_graph_add_assign(g.g, R"({"operation": "set"})", w, x, &n), DL4_INVALID_ARGUMENT, "operation");
   const auto update = [&](const std::string &json, const Nodes &weights, const Nodes &gradients) {
-    return dl4_graph_add_update(g.g, "optimizer", attrs(json), nullptr, weights.data(),
+    return dl4_graph_add_update(g.g, "optimizer", json.c_str(), -1, weights.data(),
                                 static_cast<int64_t>(weights.size()), gradients.data(),
                                 static_cast<int64_t>(gradients.size()), &n);
   };
@@ -272,11 +273,9 @@ TEST(GraphUpdates, AStepIsNoTrainersModelAndNoLayer) {
   }
   Step outer;
   const dl4_node x = outer.in("x", {-1, 4}), y = outer.in("target", {-1, 3});
-  auto a = attrs("{}");
-  ok(dl4_attrs_set_model(a, "model", fit.step));
   const dl4_node in[] = {x, y};
   dl4_node n = 7;
-  r = refusal(dl4_graph_add(outer.g, "Functional", "step", a, nullptr, in, 2, &n, 1));
+  r = refusal(dl4_graph_add(outer.g, "Functional", "step", nullptr, nullptr, refs("model", fit.step), in, 2, &n, 1));
   EXPECT_EQ(r.code, DL4_UNSUPPORTED) << r.message;
 }
 

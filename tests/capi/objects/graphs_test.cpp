@@ -19,13 +19,9 @@ std::string described(const void *object, int32_t format) {
 TEST(Graphs, AMaskThatIsNoneForOneInputIsDescribed) {
   Own<dl4_graph> g, again;
   Own<dl4_model> m;
-  Own<dl4_attrs> call;
   ok(dl4_graph_create(nullptr, g.out()));
   dl4_node in[3] = {input(g, "q", {-1, 2, 4}), input(g, "v", {-1, 3, 4}), input(g, "m", {-1, 3}, DL4_BOOL)}, y = -1;
-  const dl4_node masks[2] = {-1, in[2]};
-  ok(dl4_attrs_create(nullptr, call.out()));
-  ok(dl4_attrs_set_nodes(call, "mask", masks, 2));
-  ok(dl4_graph_add(g, "Attention", "attention", nullptr, call, in, 2, &y, 1));
+  ok(dl4_graph_add(g, "Attention", "attention", nullptr, nullptr, refs("mask", {-1, in[2]}), in, 2, &y, 1));
   ok(dl4_graph_build(g, in, 3, &y, 1, m.out()));
   for (const void *object : {static_cast<const void *>(g), static_cast<const void *>(m)}) {
     EXPECT_NE(described(object, DL4_FORMAT_TEXT).find("q[0][0], v[0][0], m[0][0]"), std::string::npos)
@@ -47,7 +43,7 @@ TEST(Graphs, WhatWasAddedAfterAMergeIsDescribed) {
   dl4_layer uncalled = -1;
   dl4_node more = input(g, "more", {-1, 2});
   add(g, "Dense", "beside", R"({"units": 3})", more);
-  ok(dl4_graph_add_layer(g, "Dense", "uncalled", attrs(R"({"units": 3})"), &uncalled));
+  ok(dl4_graph_add_layer(g, "Dense", "uncalled", R"({"units": 3})", nullptr, &uncalled));
   json j = json::parse(described(g, DL4_FORMAT_JSON));
   EXPECT_EQ(j["layers"].size(), 6u) << j;
   EXPECT_EQ(j["outputs"], json::array({json::array({"answer", 0, 0})}));
@@ -59,7 +55,7 @@ TEST(Graphs, AutomaticNamesAreThoseOfKeras) {
   Own<dl4_graph> g;
   ok(dl4_graph_create(nullptr, g.out()));
   dl4_node in[2] = {input(g, nullptr, {-1, 3}), input(g, nullptr, {-1, 3})}, sum = -1;
-  ok(dl4_graph_add(g, "Add", nullptr, nullptr, nullptr, in, 2, &sum, 1));
+  ok(dl4_graph_add(g, "Add", nullptr, nullptr, nullptr, nullptr, in, 2, &sum, 1));
   add(g, "Dense", nullptr, R"({"units": 2})", add(g, "Dense", nullptr, R"({"units": 2})", sum));
   std::string names;
   const json j = json::parse(described(g, DL4_FORMAT_JSON));
@@ -92,10 +88,9 @@ TEST(Graphs, TwentyThousandLayersTakeSecondsNotHours) {
   const std::clock_t start = std::clock();  // of processor time: the machine may be busy
   Own<dl4_graph> named;
   ok(dl4_graph_create(nullptr, named.out()));
-  auto units = attrs(R"({"units": 1})");
   for (int i = 0; i < layers; ++i) {
     dl4_layer layer = -1;
-    ok(dl4_graph_add_layer(named, "Dense", nullptr, units, &layer));
+    ok(dl4_graph_add_layer(named, "Dense", nullptr, R"({"units": 1})", nullptr, &layer));
     ASSERT_EQ(layer, i);
   }
   for (bool reversed : {false, true}) {
@@ -134,7 +129,7 @@ TEST(Graphs, MasksAreNodesAndCanBeSet) {
   EXPECT_EQ(mask, -1);
   EXPECT_EQ(described(g, DL4_FORMAT_JSON).find("GetMask"), std::string::npos);
   dl4_node pair[2] = {x, given}, with = -1, y = -1;
-  ok(dl4_graph_add(g, "SetMask", nullptr, nullptr, nullptr, pair, 2, &with, 1));
+  ok(dl4_graph_add(g, "SetMask", nullptr, nullptr, nullptr, nullptr, pair, 2, &with, 1));
   ok(dl4_graph_add_mask(g, with, &mask));
   int32_t dtype = 0, rank = 0;
   int64_t dims[3];
@@ -167,10 +162,10 @@ TEST(Graphs, MasksAreNodesAndCanBeSet) {
 
   dl4_node wrong[2] = {x, x}, none = 0;
   wrong[1] = input(g, "long", {-1, -1, 3});
-  EXPECT_NE(refusal(dl4_graph_add(g, "SetMask", nullptr, nullptr, nullptr, wrong, 2, &none, 1))
+  EXPECT_NE(refusal(dl4_graph_add(g, "SetMask", nullptr, nullptr, nullptr, nullptr, wrong, 2, &none, 1))
                 .message.find("mask: expected the first axes of x"),
             std::string::npos);
-  EXPECT_NE(refusal(dl4_graph_add(g, "GetMask", nullptr, nullptr, nullptr, &x, 1, &none, 1))
+  EXPECT_NE(refusal(dl4_graph_add(g, "GetMask", nullptr, nullptr, nullptr, nullptr, &x, 1, &none, 1))
                 .message.find("expected an input with a mask, got one without"),
             std::string::npos);
   EXPECT_EQ(refusal(dl4_graph_add_mask(g, 99, &none)).code, DL4_INVALID_ARGUMENT);

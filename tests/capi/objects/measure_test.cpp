@@ -142,10 +142,10 @@ TEST(Measure, InAGraphCountsTheMaskOfThePredictions) {
   ok(dl4_graph_create(nullptr, g.out()));
   dl4_node in[2] = {input(g, "y", {-1, -1, 2}), input(g, "x", {-1, -1, 2})}, pair[2] = {in[0], -1}, out[6];
   pair[1] = add(g, "Masking", nullptr, "{}", in[1]);
-  ok(dl4_graph_add(g, "Loss", "mean", attrs(R"({"loss": "mae"})"), nullptr, pair, 2, &out[0], 1));
-  ok(dl4_graph_add(g, "Loss", "each", attrs(R"({"loss": {"class_name": "mae", "config": {"reduction": null}}})"),
+  ok(dl4_graph_add(g, "Loss", "mean", R"({"loss": "mae"})", nullptr, nullptr, pair, 2, &out[0], 1));
+  ok(dl4_graph_add(g, "Loss", "each", R"({"loss": {"class_name": "mae", "config": {"reduction": null}}})", nullptr,
                    nullptr, pair, 2, &out[1], 1));
-  ok(dl4_graph_add(g, "Metric", "metric", attrs(R"({"metric": "mae"})"), nullptr, pair, 2, &out[2], 3));
+  ok(dl4_graph_add(g, "Metric", "metric", R"({"metric": "mae"})", nullptr, nullptr, pair, 2, &out[2], 3));
   ok(dl4_graph_add_mask(g, pair[1], &out[5]));
   ok(dl4_graph_build(g, in, 2, out, 6, m.out()));
   // As files hold it.
@@ -175,7 +175,7 @@ TEST(Measure, LayersRefuseWhatIsNoLossOrMetric) {
   ok(dl4_graph_create(nullptr, g.out()));
   dl4_node x[2] = {input(g, "x", {-1, 2}), input(g, "y", {-1, 2})}, out = 0;
   auto refused = [&](const char *kind, const char *a, int64_t n) {
-    return refusal(dl4_graph_add(g, kind, "l", attrs(a), nullptr, x, n, &out, 1)).message;
+    return refusal(dl4_graph_add(g, kind, "l", a, nullptr, nullptr, x, n, &out, 1)).message;
   };
   EXPECT_NE(refused("Loss", "{}", 2).find("attribute \"loss\" is missing"), std::string::npos);
   EXPECT_NE(refused("Loss", R"({"loss": null})", 2).find("\"loss\": expected a loss, got null"), std::string::npos);

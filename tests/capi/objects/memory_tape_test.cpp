@@ -37,7 +37,7 @@ Own<dl4_model> tape_step() {
     return put(g, "Reshape", name, R"({"target_shape": [)" + std::to_string(units) + "]}", {sum_of});
   };
   const dl4_node h_read = past("h_read", hs), c_read = past("c_read", cs);
-  const auto next = put(g, "LSTMCell", "lstm", attrs(R"({"units": 4})"), {x}, 3, {.states = {h_read, c_read}});
+  const auto next = put(g, "LSTMCell", "lstm", R"({"units": 4})", {x}, 3, {.states = {h_read, c_read}});
   auto pushed = [&](const char *name, dl4_node onto, dl4_node v) {
     const dl4_node rest =
         put(g, "Cropping1D", (std::string(name) + "_rest").c_str(), R"({"cropping": [1, 0]})", {onto});
@@ -111,7 +111,7 @@ TEST(GraphCell, AnLstmWithAMemoryTapeIsThePapersFormula) {
   Own<dl4_model> step = tape_step();
   auto g = graph();
   const dl4_node x = input(g, "x", {-1, -1, 2});
-  const auto y = put(g, "RNN", "reader", rnn(step, tape_states, R"({"return_sequences": true})"), {x});
+  const auto y = put(g, "RNN", "reader", rnn(step, tape_states, R"({"return_sequences": true})"), {x}, 1);
   Own<dl4_model> m = build(g, {x}, y);
   ok(dl4_model_set_weight(m, "reader/graph_cell/lstm/bias", tensor({4 * units}, numbers(4 * units))));
   ok(dl4_model_set_weight(m, "reader/graph_cell/of_x/bias", tensor({5}, numbers(5))));

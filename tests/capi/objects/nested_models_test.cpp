@@ -9,20 +9,13 @@ namespace {
 using namespace dl4_test;
 using nlohmann::json;
 
-Own<dl4_attrs> with_model(const char *key, const dl4_model *m) {
-  Own<dl4_attrs> a;
-  ok(dl4_attrs_create(nullptr, a.out()));
-  ok(dl4_attrs_set_model(a, key, m));
-  return a;
-}
-
 // x [B, 4] -> the model as layer "inner" -> Dense "head" [B, 2].
 Own<dl4_model> around(const dl4_model *inner, dl4_context *c = nullptr) {
   Own<dl4_graph> g;
   Own<dl4_model> m;
   ok(dl4_graph_create(c, g.out()));
   dl4_node x = input(g, "x", {-1, 4}), h = -1;
-  ok(dl4_graph_add(g, "Functional", "inner", with_model("model", inner), nullptr, &x, 1, &h, 1));
+  ok(dl4_graph_add(g, "Functional", "inner", nullptr, nullptr, refs("model", inner), &x, 1, &h, 1));
   dl4_node y = add(g, "Dense", "head", R"({"units": 2})", h);
   ok(dl4_graph_build(g, &x, 1, &y, 1, m.out()));
   return m;
@@ -147,25 +140,24 @@ TEST(NestedModels, CanBeCalledTwiceAndAtEveryStep) {
   ok(dl4_graph_create(nullptr, g.out()));
   dl4_node in[2] = {input(g, "a", {-1, 4}), input(g, "b", {-1, 4})}, out[2] = {-1, -1};
   dl4_layer layer = -1;
-  ok(dl4_graph_add_layer(g, "Functional", nullptr, with_model("model", inner), &layer));
-  for (int i = 0; i < 2; ++i) ok(dl4_graph_call(g, layer, nullptr, &in[i], 1, &out[i], 1));
+  ok(dl4_graph_add_layer(g, "Functional", nullptr, nullptr, refs("model", inner), &layer));
+  for (int i = 0; i < 2; ++i) ok(dl4_graph_call(g, layer, nullptr, nullptr, &in[i], 1, &out[i], 1));
   ok(dl4_graph_build(g, in, 2, out, 2, twice.out()));
   EXPECT_EQ(dl4_port_count(twice, DL4_WEIGHTS), 4);
   EXPECT_STREQ(dl4_port_name(twice, DL4_WEIGHTS, 0), "functional/hidden/kernel");
 
   dl4_node x = input(g, "x", {-1, 5, 4}), y = -1;
-  ok(dl4_graph_add(g, "TimeDistributed", "steps", with_model("layer", inner), nullptr, &x, 1, &y, 1));
+  ok(dl4_graph_add(g, "TimeDistributed", "steps", nullptr, nullptr, refs("layer", inner), &x, 1, &y, 1));
   ok(dl4_graph_build(g, &x, 1, &y, 1, steps.out()));
   ASSERT_EQ(dl4_port_count(steps, DL4_WEIGHTS), 4);
   EXPECT_STREQ(dl4_port_name(steps, DL4_WEIGHTS, 0), "steps/functional/hidden/kernel");
   ok(dl4_model_set_weight(inner, "hidden/bias", tensor({8}, numbers(8))));
   EXPECT_EQ(weight(steps, "steps/functional/hidden/bias"), numbers(8));
   // At a path: a model at every step of every step.
-  auto outer_bag = attrs(R"({"layer": {"class_name": "TimeDistributed", "config": {}}})");
-  ok(dl4_attrs_set_model(outer_bag, "layer/config/layer", inner));
   Own<dl4_model> deep;
   x = input(g, "deep_x", {-1, 2, 5, 4});
-  ok(dl4_graph_add(g, "TimeDistributed", "deep", outer_bag, nullptr, &x, 1, &y, 1));
+  ok(dl4_graph_add(g, "TimeDistributed", "deep", R"({"layer": {"class_name": "TimeDistributed", "config": {}}})",
+                   nullptr, refs("layer/config/layer", inner), &x, 1, &y, 1));
   ok(dl4_graph_build(g, &x, 1, &y, 1, deep.out()));
   EXPECT_EQ(weight(deep, "deep/time_distributed/functional/hidden/bias"), numbers(8));
 }
@@ -176,40 +168,58 @@ TEST(NestedModels, Refusals) {
   ok(dl4_graph_create(nullptr, g.out()));
   const dl4_node x = input(g, "x", {-1, 4}), wide = input(g, "wide", {-1, 5});
   dl4_node y = -1;
-  const auto add_to = [&](const char *kind, const dl4_attrs *a, dl4_node from) {
+  const auto add_to = [&](const char *kind, const dl4_refs *r, dl4_node from, const char *config = nullptr) {
     const dl4_node in[] = {from};
-    return refusal(dl4_graph_add(g, kind, "m", a, nullptr, in, 1, &y, 1));
+    return refusal(dl4_graph_add(g, kind, "m", config, nullptr, r, in, 1, &y, 1));
   };
   const auto holds = [](const Refusal &r, int32_t code, const char *words) {
     EXPECT_EQ(r.code, code) << r.message;
     EXPECT_NE(r.message.find(words), std::string::npos) << r.message;
   };
-  holds(add_to("Functional", with_model("model", inner), wide), DL4_SHAPE_MISMATCH,
+  holds(add_to("Functional", refs("model", inner), wide), DL4_SHAPE_MISMATCH,
         "layer \"m\": input 0 is incompatible with the layer: expected float32 (?, 4) as \"x\", got float32 (?, 5)");
-  holds(add_to("Dense", with_model("units", inner), x), DL4_INVALID_ARGUMENT, "\"units\": expected an integer");
-  holds(add_to("Functional", with_model("layer", inner), x), DL4_INVALID_ARGUMENT, "unknown attribute \"layer\"");
-  holds(add_to("Bidirectional", with_model("layer", inner), x), DL4_INVALID_ARGUMENT,
+  holds(add_to("Dense", refs("units", inner), x), DL4_INVALID_ARGUMENT, "\"units\": expected an integer");
+  holds(add_to("Functional", refs("layer", inner), x), DL4_INVALID_ARGUMENT, "unknown attribute \"layer\"");
+  holds(add_to("Bidirectional", refs("layer", inner), x), DL4_INVALID_ARGUMENT,
         "\"layer\": expected a recurrent layer, got Functional");
-  Own<dl4_attrs> a;
-  ok(dl4_attrs_create(nullptr, a.out()));
-  holds(refusal(dl4_attrs_set_model(a, "model", nullptr)), DL4_INVALID_ARGUMENT, "\"v\"");
-  holds(refusal(dl4_attrs_set_model(a, "", inner)), DL4_INVALID_ARGUMENT, "\"key\"");
-  holds(refusal(dl4_attrs_set_model(a, "cell//model", inner)), DL4_INVALID_ARGUMENT, "\"key\"");
-  holds(refusal(dl4_attrs_set_model(a, "cell/model", inner)), DL4_INVALID_ARGUMENT,
-        "\"key\": expected an object at \"cell\", got none");
+  Own<dl4_refs> r;
+  ok(dl4_refs_create(r.out()));
+  holds(refusal(dl4_refs_set_model(r, "model", nullptr)), DL4_INVALID_ARGUMENT, "\"model\"");
+  holds(refusal(dl4_refs_set_model(r, "", inner)), DL4_INVALID_ARGUMENT, "\"key\"");
+  holds(refusal(dl4_refs_set_model(r, "cell//model", inner)), DL4_INVALID_ARGUMENT, "\"key\"");
+  for (const char *config : {"{}", R"({"cell": 3})", R"({"cell": null})"})
+    holds(add_to("RNN", refs("cell/model", inner), x, config), DL4_INVALID_ARGUMENT,
+          "\"cell/model\" of refs: expected an object in the config around it, got none");
+  for (const char *config : {R"({"model": null})", R"({"model": {}})"})
+    holds(add_to("Functional", refs("model", inner), x, config), DL4_INVALID_ARGUMENT,
+          "\"model\" of refs: expected no value in the config, got one there too");
+  Own<dl4_refs> inside = refs("layer", inner);
+  ok(dl4_refs_set_model(inside, "layer/config/model", inner));
+  holds(add_to("TimeDistributed", inside, x), DL4_INVALID_ARGUMENT,
+        "\"layer/config/model\" of refs: expected no value");
+  std::string deep = R"({"cell": {)", path = "cell/b";
+  for (int i = 0; i < 58; ++i) deep += R"("a": {)", path.insert(4, "/a");
+  deep += std::string(60, '}');
+  holds(add_to("RNN", refs(path.c_str(), inner), x, deep.c_str()), DL4_INVALID_ARGUMENT, "deeper than 64");
+  dl4_layer layer = 7;
+  holds(refusal(dl4_graph_add_layer(g, "Dense", nullptr, R"({"units": 1})", refs("mask", {x}), &layer)),
+        DL4_INVALID_ARGUMENT, "\"mask\" of refs: expected a model, got nodes");
+  EXPECT_EQ(layer, -1);
+  ok(dl4_graph_add_layer(g, "Dense", "called", R"({"units": 1})", nullptr, &layer));
+  holds(refusal(dl4_graph_call(g, layer, nullptr, refs("model", inner), &x, 1, &y, 1)), DL4_INVALID_ARGUMENT,
+        "\"model\" of refs: expected nodes, got a model");
   {
     Own<dl4_trainer> t = trainer(inner, R"({"optimizer": "SGD", "loss": "CategoricalCrossentropy"})");
-    holds(add_to("Functional", with_model("model", inner), x), DL4_BUSY, "\"model\": the model is in training");
+    holds(add_to("Functional", refs("model", inner), x), DL4_BUSY, "\"model\": the model is in training");
   }
-  Own<dl4_attrs> frozen = attrs(R"({"trainable": false})");
-  ok(dl4_attrs_set_model(frozen, "model", inner));
-  holds(add_to("Functional", frozen, x), DL4_UNSUPPORTED, "\"trainable\": weights that are shared with a model");
-  holds(add_to("Functional", attrs(R"({"model": null})"), x), DL4_INVALID_ARGUMENT,
+  holds(add_to("Functional", refs("model", inner), x, R"({"trainable": false})"), DL4_UNSUPPORTED,
+        "\"trainable\": weights that are shared with a model");
+  holds(add_to("Functional", nullptr, x, R"({"model": null})"), DL4_INVALID_ARGUMENT,
         "\"model\": expected an architecture, got null");
   // What is set later takes the place of what was there.
-  Own<dl4_attrs> replaced = with_model("model", inner);
-  ok(dl4_attrs_set_model(replaced, "model", small_net()));
-  EXPECT_EQ(add_to("Functional", with_model("model", inner), x).code, 0);
+  Own<dl4_refs> replaced = refs("model", inner);
+  ok(dl4_refs_set_model(replaced, "model", small_net()));
+  EXPECT_EQ(add_to("Functional", replaced, x).code, 0);
 }
 
 TEST(NestedModels, NoneIsInsideItselfOrThereTwice) {
@@ -218,13 +228,13 @@ TEST(NestedModels, NoneIsInsideItselfOrThereTwice) {
   ok(dl4_graph_create(nullptr, g.out()));
   dl4_node x = input(g, "x", {-1, 4}), y = add(g, "Dense", "dense", R"({"units": 4})", x), z = -1;
   ok(dl4_graph_build(g, &x, 1, &y, 1, first.out()));
-  ok(dl4_graph_add(g, "Functional", "again", with_model("model", first), nullptr, &y, 1, &z, 1));
+  ok(dl4_graph_add(g, "Functional", "again", nullptr, nullptr, refs("model", first), &y, 1, &z, 1));
   Refusal r = refusal(dl4_graph_build(g, &x, 1, &z, 1, second.out()));
   EXPECT_EQ(r.code, DL4_UNSUPPORTED);
   EXPECT_NE(r.message.find("weight \"dense/kernel\" is in the model as \"again/dense/kernel\" too"), std::string::npos)
       << r.message;
   dl4_node u = input(g, "u", {-1, 4});
-  ok(dl4_graph_add(g, "Functional", "alone", with_model("model", first), nullptr, &u, 1, &z, 1));
+  ok(dl4_graph_add(g, "Functional", "alone", nullptr, nullptr, refs("model", first), &u, 1, &z, 1));
   ok(dl4_graph_build(g, &u, 1, &z, 1, second.out()));
   EXPECT_EQ(dl4_port_count(second, DL4_WEIGHTS), 2);
 }

@@ -25,7 +25,7 @@ std::vector<float> run(const dl4_model *m, dl4_tensor *x) { return dl4_test::run
 dl4_node pair(dl4_graph *g, const char *kind, dl4_node a, dl4_node b) {
   const dl4_node in[2] = {a, b};
   dl4_node y = -1;
-  ok(dl4_graph_add(g, kind, nullptr, nullptr, nullptr, in, 2, &y, 1));
+  ok(dl4_graph_add(g, kind, nullptr, nullptr, nullptr, nullptr, in, 2, &y, 1));
   return y;
 }
 
@@ -36,7 +36,7 @@ TEST(Weight, TrainsAsTheKernelOfDense) {
     auto g = graph();
     dl4_node in = input(g, "x", {-1, 4}), w = -1, out = -1;
     if (own) {
-      ok(dl4_graph_add(g, "Weight", "w", attrs(R"({"shape": [4, 3], "regularizer": "L2"})"), nullptr, nullptr, 0, &w,
+      ok(dl4_graph_add(g, "Weight", "w", R"({"shape": [4, 3], "regularizer": "L2"})", nullptr, nullptr, nullptr, 0, &w,
                        1));
       out = pair(g, "MatMul", in, w);
     } else {
@@ -62,7 +62,7 @@ TEST(Weight, RefusalsNameTheShape) {
   auto g = graph();
   dl4_layer l = -1;
   for (const char *config : {"{}", R"({"shape": [-1]})", R"({"shape": [1, 1, 1, 1, 1, 1, 1, 1, 1]})"}) {
-    const Refusal r = refusal(dl4_graph_add_layer(g, "Weight", nullptr, attrs(config), &l));
+    const Refusal r = refusal(dl4_graph_add_layer(g, "Weight", nullptr, config, nullptr, &l));
     EXPECT_EQ(r.code, DL4_INVALID_ARGUMENT);
     EXPECT_NE(r.message.find("\"shape\""), std::string::npos) << r.message;
   }
@@ -71,7 +71,7 @@ TEST(Weight, RefusalsNameTheShape) {
 TEST(Weight, NotLearnedStaysAsItIs) {
   auto g = graph();
   dl4_node x = input(g, "x", {-1, 3}), w = -1;
-  ok(dl4_graph_add(g, "Weight", "w", attrs(R"({"shape": [3], "initializer": "Ones", "learned": false})"), nullptr,
+  ok(dl4_graph_add(g, "Weight", "w", R"({"shape": [3], "initializer": "Ones", "learned": false})", nullptr, nullptr,
                    nullptr, 0, &w, 1));
   auto m = built(g, x, pair(g, "Multiply", add(g, "Dense", "d", R"({"units": 3})", x), w));
   EXPECT_STREQ(dl4_port_name(m, DL4_WEIGHTS, 0), "w/value");
@@ -91,7 +91,7 @@ TEST(Cast, GivesTheNumbersInAnotherType) {
   EXPECT_EQ(through("bool"), (std::vector<float>{1, 0, 1, 1}));
   EXPECT_EQ(through("float32"), (std::vector<float>{-1.5f, 0, 0.5f, 2.9f}));
   dl4_layer l = -1;
-  EXPECT_EQ(refusal(dl4_graph_add_layer(g, "Cast", nullptr, attrs(R"({"to": "float16"})"), &l)).code,
+  EXPECT_EQ(refusal(dl4_graph_add_layer(g, "Cast", nullptr, R"({"to": "float16"})", nullptr, &l)).code,
             DL4_INVALID_ARGUMENT);
 }
 
@@ -110,8 +110,8 @@ TEST(ReducePrecision, RoundsToTheNearestFloatOfFewerBits) {
   EXPECT_EQ(rounded(8, 7), (std::vector<float>{1, 1, 1, 65536, -65536, 0x1p-25f, 0x1.8p-24f, -1, INFINITY}));
   EXPECT_EQ(rounded(8, 23), run(built(g, x, add(g, "Cast", nullptr, R"({"to": "float32"})", x)), in));
   dl4_layer l = -1;
-  EXPECT_EQ(refusal(dl4_graph_add_layer(g, "ReducePrecision", nullptr,
-                                        attrs(R"({"exponent_bits": 9, "mantissa_bits": 7})"), &l))
+  EXPECT_EQ(refusal(dl4_graph_add_layer(g, "ReducePrecision", nullptr, R"({"exponent_bits": 9, "mantissa_bits": 7})",
+                                        nullptr, &l))
                 .code,
             DL4_INVALID_ARGUMENT);
   // The gradient goes through as it is.
@@ -220,13 +220,13 @@ TEST(Share, ALayerOfTwoGraphsHasOneSetOfWeights) {
   auto g = graph(), h = graph();
   dl4_node x = input(g, "x", {-1, 4});
   dl4_layer d = -1, twin = -1;
-  ok(dl4_graph_add_layer(g, "Dense", "d", attrs(R"({"units": 3})"), &d));
+  ok(dl4_graph_add_layer(g, "Dense", "d", R"({"units": 3})", nullptr, &d));
   const Refusal early = refusal(dl4_graph_add_shared(h, g, d, nullptr, &twin));
   EXPECT_NE(early.message.find("expected a layer that has been called"), std::string::npos) << early.message;
   dl4_node y = -1, z = -1, x2 = input(h, "x", {-1, 4});
-  ok(dl4_graph_call(g, d, nullptr, &x, 1, &y, 1));
+  ok(dl4_graph_call(g, d, nullptr, nullptr, &x, 1, &y, 1));
   ok(dl4_graph_add_shared(h, g, d, "twin", &twin));
-  ok(dl4_graph_call(h, twin, nullptr, &x2, 1, &z, 1));
+  ok(dl4_graph_call(h, twin, nullptr, nullptr, &x2, 1, &z, 1));
   auto m = built(g, x, y), n = built(h, x2, add(h, "Dense", "more", R"({"units": 3})", z));
   auto other = built(h, x2, z);
   auto in = tensor({5, 4}, numbers(20)), to = tensor({5, 3}, numbers(15));

@@ -50,7 +50,7 @@ Own<dl4_model> graph_net() {
   ok(dl4_graph_create(nullptr, g.out()));
   const dl4_node in[2] = {input(g, "nodes", {-1, 2}), input(g, "edges", {-1, 2}, DL4_INT32)};
   dl4_node y = -1;
-  ok(dl4_graph_add(g, "GraphAttention", "gat", attrs(R"({"units": 8, "heads": 2})"), nullptr, in, 2, &y, 1));
+  ok(dl4_graph_add(g, "GraphAttention", "gat", R"({"units": 8, "heads": 2})", nullptr, nullptr, in, 2, &y, 1));
   y = add(g, "Dense", "answer", R"({"units": 1})", y);
   ok(dl4_graph_build(g, in, 2, &y, 1, m.out()));
   return m;
@@ -94,7 +94,7 @@ TEST(Samples, RowsOfTensorsWithoutABatchSize) {
     ok(dl4_graph_create(nullptr, g.out()));
     const dl4_node in[2] = {input(g, "query", {3}), input(g, "x", {-1, 3})};
     dl4_node y = -1;
-    ok(dl4_graph_add(g, kind, "look", nullptr, nullptr, in, 2, &y, 1));
+    ok(dl4_graph_add(g, kind, "look", nullptr, nullptr, nullptr, in, 2, &y, 1));
     int64_t dims[1] = {};
     int32_t rank = 0;
     ok(dl4_node_shape(g, y, dims, 1, &rank));

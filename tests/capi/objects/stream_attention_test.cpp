@@ -24,7 +24,7 @@ Own<dl4_model> over_itself(const Refused &c) {
   ok(dl4_graph_create(nullptr, g.out()));
   const dl4_node x = input(g, "x", {-1, -1, 4}), in[] = {x, x};
   dl4_node y = -1;
-  ok(dl4_graph_add(g, c.kind, "looks", attrs(c.config), attrs(c.call), in, 2, &y, 1));
+  ok(dl4_graph_add(g, c.kind, "looks", c.config.c_str(), c.call.c_str(), nullptr, in, 2, &y, 1));
   ok(dl4_graph_build(g, &x, 1, &y, 1, m.out()));
   return m;
 }
@@ -54,7 +54,7 @@ Own<dl4_model> behind(const std::vector<Layer> &layers, const Streams &c, bool a
   dl4_node q = x, y = -1;
   for (const Layer &l : layers) q = add(g, l.kind, nullptr, l.config, q);
   const dl4_node in[] = {q, alike ? q : add(g, "Dense", nullptr, R"({"units": 4})", q)};
-  ok(dl4_graph_add(g, c.kind, "looks", attrs(c.config), attrs(c.call), in, 2, &y, 1));
+  ok(dl4_graph_add(g, c.kind, "looks", c.config.c_str(), c.call.c_str(), nullptr, in, 2, &y, 1));
   ok(dl4_graph_build(g, &x, 1, &y, 1, m.out()));
   return m;
 }
@@ -180,7 +180,7 @@ TEST(StreamAttention, WhatLooksOtherwiseIsRefusedByName) {
   ok(dl4_graph_create(nullptr, g.out()));
   const dl4_node x = input(g, "x", {-1, -1, 4}), in[] = {x, x};
   dl4_node y[2];
-  ok(dl4_graph_add(g, "Attention", "looks", nullptr, attrs(scores), in, 2, y, 2));
+  ok(dl4_graph_add(g, "Attention", "looks", nullptr, scores.c_str(), nullptr, in, 2, y, 2));
   ok(dl4_graph_build(g, &x, 1, y, 2, m.out()));
   EXPECT_EQ(streamed(m).message, "dl4_session_create: \"streamable\": output 1 has a second axis of steps");
 }
@@ -192,7 +192,7 @@ void expect_memory(const Refused &c) {
   ok(dl4_graph_create(nullptr, g.out()));
   const dl4_node inputs[] = {input(g, "x", {-1, -1, 4}), input(g, "memory", {-1, 5, 4})};
   dl4_node y = -1;
-  ok(dl4_graph_add(g, c.kind, nullptr, attrs(c.config), attrs(c.call), inputs, 2, &y, 1));
+  ok(dl4_graph_add(g, c.kind, nullptr, c.config.c_str(), c.call.c_str(), nullptr, inputs, 2, &y, 1));
   ok(dl4_graph_build(g, inputs, 2, &y, 1, m.out()));
   auto s = session(m, R"({"streamable": true})");
   constexpr int64_t steps = 12;

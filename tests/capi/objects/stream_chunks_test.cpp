@@ -115,8 +115,8 @@ TEST(StreamChunks, CausalAttentionSeesTheCacheAsItWasAtEachStep) {
       const dl4_node from = first_late ? add(g, "Conv1D", nullptr, R"({"filters": 5, "kernel_size": 4})", x) : x;
       const dl4_node in[] = {add(g, "Dense", nullptr, R"({"units": 8})", from), from};
       dl4_node y = -1;
-      ok(dl4_graph_add(g, "MultiHeadAttention", nullptr, attrs(R"({"num_heads": 2, "key_dim": 5})"),
-                       attrs(R"({"use_causal_mask": true})"), in, 2, &y, 1));
+      ok(dl4_graph_add(g, "MultiHeadAttention", nullptr, R"({"num_heads": 2, "key_dim": 5})",
+                       R"({"use_causal_mask": true})", nullptr, in, 2, &y, 1));
       y = add(g, "Dense", nullptr, R"({"units": 7, "activation": "relu"})", y);
       ok(dl4_graph_build(g, &x, 1, &y, 1, m.out()));
       expect_same_bits(m, 6, 32, std::string(R"(, "cache_full": "slide", "cache": )") + cache);

@@ -25,11 +25,9 @@ Own<dl4_session> attention() {
   ok(dl4_graph_create(nullptr, g.out()));
   const dl4_node x = input(g, "x", {-1, -1, features});
   const dl4_node in[] = {x, x};
-  Own<dl4_attrs> own, call;
-  ok(dl4_attrs_create(R"({"num_heads": 4, "key_dim": 32})", own.out()));
-  ok(dl4_attrs_create(R"({"use_causal_mask": true})", call.out()));
   dl4_node y = -1;
-  ok(dl4_graph_add(g, "MultiHeadAttention", nullptr, own, call, in, 2, &y, 1));
+  ok(dl4_graph_add(g, "MultiHeadAttention", nullptr, R"({"num_heads": 4, "key_dim": 32})",
+                   R"({"use_causal_mask": true})", nullptr, in, 2, &y, 1));
   ok(dl4_graph_build(g, &x, 1, &y, 1, m.out()));
   return session(m, R"({"streamable": true, "cache": )" + std::to_string(cache) + "}");
 }

@@ -26,10 +26,9 @@ Own<dl4_model> model_of(const Net &net) {
   std::vector<dl4_node> in{input(g, "x", {-1, -1, 3})};
   for (int64_t i = 0; i < net.states; ++i) in.push_back(input(g, i ? "c" : "h", {-1, 4}));
   const dl4_node x = net.is_late ? add(g, "Conv1D", nullptr, R"({"filters": 3, "kernel_size": 4})", in[0]) : in[0];
-  Own<dl4_attrs> call = attrs("{}");
-  ok(dl4_attrs_set_nodes(call, "initial_state", in.data() + 1, net.states));
   dl4_node y = -1;
-  ok(dl4_graph_add(g, net.kind, nullptr, attrs(R"({"units": 4, "return_sequences": true})"), call, &x, 1, &y, 1));
+  ok(dl4_graph_add(g, net.kind, nullptr, R"({"units": 4, "return_sequences": true})", nullptr,
+                   refs("initial_state", std::vector(in.begin() + 1, in.end())), &x, 1, &y, 1));
   ok(dl4_graph_build(g, in.data(), static_cast<int64_t>(in.size()), &y, 1, m.out()));
   return m;
 }

@@ -137,7 +137,7 @@ TEST(StreamLayers, BranchesOfDifferentLatencyMeet) {
     const dl4_node in[] = {add(g, "Conv1D", nullptr, conv("5"), x), wide,
                            add(g, "LSTM", nullptr, lstm, add(g, "Conv1D", nullptr, conv("5"), x))};
     dl4_node y = -1;
-    ok(dl4_graph_add(g, merge, nullptr, nullptr, nullptr, in, 3, &y, 1));
+    ok(dl4_graph_add(g, merge, nullptr, nullptr, nullptr, nullptr, in, 3, &y, 1));
     y = add(g, "Conv1D", nullptr, conv(R"(2, "padding": "causal")"), y);
     ok(dl4_graph_build(g, &x, 1, &y, 1, m.out()));
     expect_streams(m, {4});
@@ -155,7 +155,7 @@ TEST(StreamLayers, CausalAttentionKeepsKeysAndValues) {
     if (!alone) q = add(g, "LSTM", nullptr, lstm, x), v = add(g, "Dense", nullptr, R"({"units": 4})", x);
     const dl4_node in[] = {q, v};
     dl4_node y = -1;
-    ok(dl4_graph_add(g, kind, nullptr, attrs(config), attrs(R"({"use_causal_mask": true})"), in, 2, &y, 1));
+    ok(dl4_graph_add(g, kind, nullptr, config.c_str(), R"({"use_causal_mask": true})", nullptr, in, 2, &y, 1));
     ok(dl4_graph_build(g, &x, 1, &y, 1, m.out()));
     expect_streams(m, {4}, 0, R"(, "cache": 40)");
     // A window over the last steps alone: the same as long as there are no more.
@@ -274,10 +274,11 @@ class RandomNet {
     const std::string heads = R"({"num_heads": 2, "key_dim": 3)", window = number(1 + below(4));
     ends_ |= !causal;
     ok(dl4_graph_add(g_, kind < 2 ? "MultiHeadAttention" : "LocalAttention", nullptr,
-                     attrs(kind == 0   ? heads + "}"
-                           : kind == 1 ? heads + R"(, "sliding_window": )" + window + "}"
-                                       : R"({"window": )" + window + "}"),
-                     attrs(causal ? R"({"use_causal_mask": true})" : "{}"), in, 2, &y, 1));
+                     (kind == 0   ? heads + "}"
+                      : kind == 1 ? heads + R"(, "sliding_window": )" + window + "}"
+                                  : R"({"window": )" + window + "}")
+                         .c_str(),
+                     causal ? R"({"use_causal_mask": true})" : "{}", nullptr, in, 2, &y, 1));
     return y;
   }
   // Two branches of equal length in the end: what one is shorter is cut off the other's beginning.
@@ -287,7 +288,7 @@ class RandomNet {
     const dl4_node in[] = {add(g_, "Conv1D", nullptr, conv("3, \"padding\": \"causal\""), narrow),
                            add(g_, "Cropping1D", nullptr, R"({"cropping": [)" + number(reach - 1) + ", 0]}", x)};
     dl4_node y = -1;
-    ok(dl4_graph_add(g_, below(2) ? "Add" : "Maximum", nullptr, nullptr, nullptr, in, 2, &y, 1));
+    ok(dl4_graph_add(g_, below(2) ? "Add" : "Maximum", nullptr, nullptr, nullptr, nullptr, in, 2, &y, 1));
     return y;
   }
 

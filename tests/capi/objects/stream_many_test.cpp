@@ -156,7 +156,7 @@ Own<dl4_session> attends(const char *kind, const char *config,
   dl4_node y = x;
   for (const auto &[name, how] : layers) y = add(g, name, nullptr, how, y);
   const dl4_node in[] = {y, y};
-  ok(dl4_graph_add(g, kind, nullptr, attrs(config), attrs(R"({"use_causal_mask": true})"), in, 2, &y, 1));
+  ok(dl4_graph_add(g, kind, nullptr, config, R"({"use_causal_mask": true})", nullptr, in, 2, &y, 1));
   ok(dl4_graph_build(g, &x, 1, &y, 1, m.out()));
   ok(dl4_session_create(m, options, s.out()));
   return s;

@@ -10,10 +10,8 @@ namespace {
 using namespace dl4_test;
 
 dl4_node joined(dl4_graph *g, const char *kind, std::vector<dl4_node> in, const char *json = "{}") {
-  Own<dl4_attrs> a;
-  ok(dl4_attrs_create(json, a.out()));
   dl4_node y = -1;
-  ok(dl4_graph_add(g, kind, nullptr, a, nullptr, in.data(), static_cast<int64_t>(in.size()), &y, 1));
+  ok(dl4_graph_add(g, kind, nullptr, json, nullptr, nullptr, in.data(), static_cast<int64_t>(in.size()), &y, 1));
   return y;
 }
 

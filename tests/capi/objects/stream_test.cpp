@@ -101,9 +101,7 @@ TEST(Stream, ANestedModelIsRunStepByStepToo) {
   ok(dl4_graph_create(nullptr, g.out()));
   const dl4_node x = input(g, "x", {-1, -1, features});
   dl4_node y = -1;
-  Own<dl4_attrs> a = attrs("{}");
-  ok(dl4_attrs_set_model(a, "model", inside));
-  ok(dl4_graph_add(g, "Functional", "inside", a, nullptr, &x, 1, &y, 1));
+  ok(dl4_graph_add(g, "Functional", "inside", nullptr, nullptr, refs("model", inside), &x, 1, &y, 1));
   y = add(g, "GRU", nullptr, R"({"units": 2})", y);
   ok(dl4_graph_build(g, &x, 1, &y, 1, m.out()));
   expect_any_cut(m, floats_of);
@@ -116,7 +114,7 @@ TEST(Stream, AnInputThatIsNoSequenceIsTheSameAtAllSteps) {
   ok(dl4_graph_create(nullptr, g.out()));
   const dl4_node in[] = {input(g, "x", {-1, -1, features}), input(g, "bias", {-1, 1, features})};
   dl4_node y = -1;
-  ok(dl4_graph_add(g, "Add", nullptr, nullptr, nullptr, in, 2, &y, 1));
+  ok(dl4_graph_add(g, "Add", nullptr, nullptr, nullptr, nullptr, in, 2, &y, 1));
   y = add(g, "LSTM", nullptr, R"({"units": 4, "return_sequences": true})", y);
   const dl4_node out[] = {y, add(g, "LSTM", nullptr, R"({"units": 2})", y)};
   ok(dl4_graph_build(g, in, 2, out, 2, m.out()));
@@ -253,10 +251,8 @@ TEST(Stream, RefusesWhatIsNotOfEachStep) {
   ok(dl4_graph_create(nullptr, g.out()));
   const dl4_node x = input(g, "x", {-1, -1, features});
   const dl4_node last = add(g, "LSTM", nullptr, R"({"units": 2})", x);
-  Own<dl4_attrs> call = attrs("{}");
-  ok(dl4_attrs_set_nodes(call, "initial_state", &last, 1));
   dl4_node y = -1;
-  ok(dl4_graph_add(g, "GRU", nullptr, attrs(R"({"units": 2})"), call, &x, 1, &y, 1));
+  ok(dl4_graph_add(g, "GRU", nullptr, R"({"units": 2})", nullptr, refs("initial_state", {last}), &x, 1, &y, 1));
   ok(dl4_graph_build(g, &x, 1, &y, 1, m.out()));
   EXPECT_EQ(why(session(m)), none + "layer \"gru\" (GRU): its initial_state depends on the steps");
 }
@@ -350,14 +346,14 @@ TEST(Stateful, AFreeBatchAndAnotherBatchAreRefused) {
   ok(dl4_graph_create(nullptr, g.out()));
   dl4_node x = input(g, "x", {-1, 4, features}), y = -1;
   EXPECT_EQ(
-      refusal(dl4_graph_add(g, "LSTM", nullptr, attrs(R"({"units": 2, "stateful": true})"), nullptr, &x, 1, &y, 1))
+      refusal(dl4_graph_add(g, "LSTM", nullptr, R"({"units": 2, "stateful": true})", nullptr, nullptr, &x, 1, &y, 1))
           .message,
       "dl4_graph_add: layer \"lstm\": \"stateful\": expected a known batch size, got shape (?, 4, 3) of input 0");
   dl4_node two = input(g, "two", {2, 4, features}), three = input(g, "three", {3, 4, features});
   dl4_layer layer = -1;
-  ok(dl4_graph_add_layer(g, "LSTM", nullptr, attrs(R"({"units": 2, "stateful": true})"), &layer));
-  ok(dl4_graph_call(g, layer, nullptr, &two, 1, &y, 1));
-  EXPECT_EQ(refusal(dl4_graph_call(g, layer, nullptr, &three, 1, &y, 1)).code, DL4_SHAPE_MISMATCH);
+  ok(dl4_graph_add_layer(g, "LSTM", nullptr, R"({"units": 2, "stateful": true})", nullptr, &layer));
+  ok(dl4_graph_call(g, layer, nullptr, nullptr, &two, 1, &y, 1));
+  EXPECT_EQ(refusal(dl4_graph_call(g, layer, nullptr, nullptr, &three, 1, &y, 1)).code, DL4_SHAPE_MISMATCH);
 }
 
 }  // namespace

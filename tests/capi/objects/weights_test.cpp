@@ -21,7 +21,7 @@ void PrintTo(const Family &f, std::ostream *out) { *out << f.name; }
 dl4_node two(dl4_graph *g, const char *kind, const char *json, dl4_node a, dl4_node b) {
   const dl4_node in[2] = {a, b};
   dl4_node n = -1;
-  ok(dl4_graph_add(g, kind, nullptr, attrs(json), nullptr, in, 2, &n, 1));
+  ok(dl4_graph_add(g, kind, nullptr, json, nullptr, nullptr, in, 2, &n, 1));
   return n;
 }
 

@@ -54,7 +54,7 @@ TEST(Windows, SizesPastTheLimitAreRefusedByName) {
       dl4_node x = input(g, "x", l.input), y = -1;
       json config = l.config;
       config[l.key] = list ? json::array({v}) : json(v);
-      Refusal r = refusal(dl4_graph_add(g, l.kind, "fc", attrs(config.dump()), nullptr, &x, 1, &y, 1));
+      Refusal r = refusal(dl4_graph_add(g, l.kind, "fc", config.dump().c_str(), nullptr, nullptr, &x, 1, &y, 1));
       EXPECT_EQ(r.code, DL4_INVALID_ARGUMENT) << l.kind << ' ' << config;
       for (const std::string &part : {std::string("\"fc\""), '"' + std::string(l.key) + '"',
                                       "expected at most " + std::to_string(l.most), std::to_string(v)})
@@ -68,7 +68,7 @@ TEST(Windows, ADilatedWindowPastTheLimitIsRefused) {
   ok(dl4_graph_create(nullptr, g.out()));
   dl4_node x = input(g, "x", {-1, -1, 12, 3}), y = -1;
   Refusal r = refusal(dl4_graph_add(
-      g, "Conv2D", "fc", attrs(R"({"filters": 8, "kernel_size": 3, "padding": "same", "dilation_rate": 2147483642})"),
+      g, "Conv2D", "fc", R"({"filters": 8, "kernel_size": 3, "padding": "same", "dilation_rate": 2147483642})", nullptr,
       nullptr, &x, 1, &y, 1));
   EXPECT_EQ(r.code, DL4_INVALID_ARGUMENT);
   EXPECT_NE(r.message.find("kernel_size 3 (4294967285 cells with dilation_rate 2147483642) passes the limit"),
@@ -214,7 +214,8 @@ class Nets {
     // So that something can be learned in front of a pooling.
     dl4_node same = add(g, "Dense", "same",
                         json{{"units", channels_}, {"use_bias", false}, {"kernel_initializer", "Identity"}}.dump(), x);
-    Refusal r = refusal(dl4_graph_add(g, kind_.c_str(), "window", attrs(config_.dump()), nullptr, &same, 1, &y, 1));
+    Refusal r =
+        refusal(dl4_graph_add(g, kind_.c_str(), "window", config_.dump().c_str(), nullptr, nullptr, &same, 1, &y, 1));
     const bool inside = within_limits(), fits = inside && axes_[0].lay(padding_) && axes_[1].lay(padding_);
     EXPECT_EQ(r.code, fits ? 0 : inside ? DL4_SHAPE_MISMATCH : DL4_INVALID_ARGUMENT) << r.message;
     EXPECT_TRUE(fits || r.message.find("window") != std::string::npos) << r.message;

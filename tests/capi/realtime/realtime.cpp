@@ -91,11 +91,8 @@ dl4_stream *stream_of(dl4_context *context, std::initializer_list<Layer> layers)
   check(dl4_graph_add_input(graph, "x", DL4_FLOAT32, 3, shape, &x));
   y = x;
   for (const Layer &l : layers) {
-    dl4_attrs *a;
     const dl4_node from = y;
-    check(dl4_attrs_create(l.config, &a));
-    check(dl4_graph_add(graph, l.kind, nullptr, a, nullptr, &from, 1, &y, 1));
-    dl4_release(a);
+    check(dl4_graph_add(graph, l.kind, nullptr, l.config, nullptr, nullptr, &from, 1, &y, 1));
   }
   check(dl4_graph_build(graph, &x, 1, &y, 1, &model));
   check(dl4_session_create(model, R"({"states": true})", &session));

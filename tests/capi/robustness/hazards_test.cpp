@@ -34,7 +34,7 @@ struct One {
     ok(dl4_graph_create(c, graph.out()));
     dl4_node x = input(graph, "x", dims, dtype), y = -1;
     std::vector<dl4_node> in(static_cast<size_t>(copies), x);
-    ok(dl4_graph_add(graph, kind.c_str(), nullptr, attrs(json), nullptr, in.data(), copies, &y, 1));
+    ok(dl4_graph_add(graph, kind.c_str(), nullptr, json.c_str(), nullptr, nullptr, in.data(), copies, &y, 1));
     ok(dl4_graph_build(graph, &x, 1, &y, 1, model.out()));
     ok(dl4_session_create(model, nullptr, session.out()));
   }
@@ -128,7 +128,7 @@ dl4_error *put(dl4_graph *g, const char *kind, const std::string &json, const st
   dl4_node x = -1, y = -1;
   if (dl4_error *e = dl4_graph_add_input(g, nullptr, dtype, static_cast<int32_t>(dims.size()), dims.data(), &x))
     return e;
-  if (dl4_error *e = dl4_graph_add(g, kind, nullptr, attrs(json), nullptr, &x, 1, &y, 1)) return e;
+  if (dl4_error *e = dl4_graph_add(g, kind, nullptr, json.c_str(), nullptr, nullptr, &x, 1, &y, 1)) return e;
   dl4_model *m = nullptr;
   dl4_error *e = dl4_graph_build(g, &x, 1, &y, 1, &m);
   EXPECT_EQ(m, nullptr);
@@ -330,7 +330,7 @@ TEST(Hazard3, WidthsOfNothingAreAnsweredOrRefusedWhenBuilt) {
     Own<dl4_graph> g;
     dl4_layer layer = 5;
     ok(dl4_graph_create(nullptr, g.out()));
-    EXPECT_EQ(refusal(dl4_graph_add_layer(g, kind, nullptr, attrs(json), &layer)).code, DL4_INVALID_ARGUMENT)
+    EXPECT_EQ(refusal(dl4_graph_add_layer(g, kind, nullptr, json, nullptr, &layer)).code, DL4_INVALID_ARGUMENT)
         << kind << json;
     EXPECT_EQ(layer, -1);
   }
@@ -346,7 +346,7 @@ TEST(Hazard3, WidthsOfNothingAreAnsweredOrRefusedWhenBuilt) {
     ok(dl4_graph_create(nullptr, g.out()));
     dl4_node x = -1, y = -1;
     dl4_error *e = dl4_graph_add_input(g, "x", DL4_FLOAT32, static_cast<int32_t>(dims.size()), dims.data(), &x);
-    if (!e) e = dl4_graph_add(g, kind, nullptr, attrs(json), nullptr, &x, 1, &y, 1);
+    if (!e) e = dl4_graph_add(g, kind, nullptr, json, nullptr, nullptr, &x, 1, &y, 1);
     if (!e) e = dl4_graph_build(g, &x, 1, &y, 1, m.out());
     if (e) {
       Refusal r = refusal(e);

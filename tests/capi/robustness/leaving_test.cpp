@@ -80,9 +80,10 @@ Own<dl4_model> with_layer(const char *kind, bool in_a_cell) {
   };
   dl4_node x = input(g, "x", in_a_cell ? std::vector<int64_t>{-1, 3, 4} : std::vector<int64_t>{-1, 4}), y = -1;
   if (in_a_cell)
-    ok(dl4_graph_add(g, "TimeDistributed", "each",
-                     attrs(R"({"layer": {"class_name": ")" + std::string(kind) + R"(", "config": {"name": "own"}}})"),
-                     nullptr, &x, 1, &y, 1));
+    ok(dl4_graph_add(
+        g, "TimeDistributed", "each",
+        (R"({"layer": {"class_name": ")" + std::string(kind) + R"(", "config": {"name": "own"}}})").c_str(), nullptr,
+        nullptr, &x, 1, &y, 1));
   else
     y = body(g, x);
   ok(dl4_graph_build(g, &x, 1, &y, 1, m.out()));
@@ -103,7 +104,7 @@ struct Fed {
     const dl4_node own = add(g, kind, "own", "{}", inputs[1]);
     const dl4_node both[] = {inputs[0], add(g, "Reshape", nullptr, R"({"target_shape": [1, 4]})", own)};
     dl4_node sum = -1;
-    ok(dl4_graph_add(g, "BroadcastAdd", nullptr, nullptr, nullptr, both, 2, &sum, 1));
+    ok(dl4_graph_add(g, "BroadcastAdd", nullptr, nullptr, nullptr, nullptr, both, 2, &sum, 1));
     ok(dl4_graph_build(g, inputs, 2, &sum, 1, m.out()));
     ok(dl4_session_create(m, R"({"streamable": true})", s.out()));
     ok(dl4_stream_create(s, nullptr, stream.out()));
@@ -153,7 +154,7 @@ const Case cases[] = {
        const dl4_node x = input(*g, "x", {-1, 4});
        return [g, x] {
          dl4_node y = -1;
-         return refusal(dl4_graph_add(*g, "test>Shape", nullptr, nullptr, nullptr, &x, 1, &y, 1));
+         return refusal(dl4_graph_add(*g, "test>Shape", nullptr, nullptr, nullptr, nullptr, &x, 1, &y, 1));
        };
      }},
     {"forward function of \"test>Forward\"",
@@ -398,7 +399,8 @@ TEST(Leaving, WhatAThreadLeavesBehindIsGivenBack) {
                   nullptr);
               pthread_join(id, nullptr);
               if (given != 1) return 1;
-              Own<dl4_attrs> a = attrs("{}");
+              Own<dl4_refs> r;
+              ok(dl4_refs_create(r.out()));
               return given == 2 ? 0 : 2;
             }),
             0);

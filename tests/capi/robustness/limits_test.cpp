@@ -43,7 +43,7 @@ struct Square {
     Own<dl4_graph> g;
     ok(dl4_graph_create(c, g.out()));
     dl4_node x = input(g, "x", {-1, 1, n}), y = input(g, "y", {-1, n, 1}), in[2] = {x, y}, out = -1;
-    ok(dl4_graph_add(g, "Add", nullptr, nullptr, nullptr, in, 2, &out, 1));
+    ok(dl4_graph_add(g, "Add", nullptr, nullptr, nullptr, nullptr, in, 2, &out, 1));
     ok(dl4_graph_build(g, in, 2, &out, 1, m.out()));
     ok(dl4_session_create(m, nullptr, s.out()));
   }
@@ -162,10 +162,10 @@ TEST(Arguments, ACountPastTheBoundIsRefusedBeforeAnythingIsWritten) {
   ok(dl4_graph_create(nullptr, g.out()));
   dl4_node x = input(g, "x", {-1, 4}), y = 77;
   dl4_layer layer = -1;
-  ok(dl4_graph_add_layer(g, "Dense", nullptr, attrs(R"({"units": 2})"), &layer));
+  ok(dl4_graph_add_layer(g, "Dense", nullptr, R"({"units": 2})", nullptr, &layer));
   const int64_t many = int64_t{1} << 31;
-  for (dl4_error *e : {dl4_graph_add(g, "Dense", nullptr, attrs(R"({"units": 2})"), nullptr, &x, 1, &y, many),
-                       dl4_graph_call(g, layer, nullptr, &x, 1, &y, many)}) {
+  for (dl4_error *e : {dl4_graph_add(g, "Dense", nullptr, R"({"units": 2})", nullptr, nullptr, &x, 1, &y, many),
+                       dl4_graph_call(g, layer, nullptr, nullptr, &x, 1, &y, many)}) {
     Refusal r = refusal(e);
     EXPECT_EQ(r.code, DL4_INVALID_ARGUMENT);
     EXPECT_NE(r.message.find("a count of 2147483648"), std::string::npos) << r.message;
@@ -179,21 +179,18 @@ TEST(Arguments, FlagsAreNoNodesAndNodesNoFlags) {
   dl4_node x = input(g, "x", {-1, 6, 4}), in[2] = {x, x}, y = -1;
   for (int64_t n : {0, 1}) {
     for (const char *key : {"use_causal_mask", "return_attention_scores", "training"}) {
-      Own<dl4_attrs> call;
-      ok(dl4_attrs_create(nullptr, call.out()));
-      ok(dl4_attrs_set_nodes(call, key, n ? &x : nullptr, n));
-      Refusal r = refusal(dl4_graph_add(g, "Attention", nullptr, nullptr, call, in, 2, &y, 1));
+      const auto call = refs(key, std::vector<dl4_node>(static_cast<size_t>(n), x));
+      Refusal r = refusal(dl4_graph_add(g, "Attention", nullptr, nullptr, nullptr, call, in, 2, &y, 1));
       EXPECT_EQ(r.code, DL4_INVALID_ARGUMENT);
       EXPECT_NE(r.message.find(std::string(key) + "\": expected true or false, got symbolic values"), std::string::npos)
           << r.message;
     }
   }
-  Refusal r =
-      refusal(dl4_graph_add(g, "LSTM", nullptr, attrs(R"({"units": 2})"), attrs(R"({"mask": true})"), &x, 1, &y, 1));
+  Refusal r = refusal(dl4_graph_add(g, "LSTM", nullptr, R"({"units": 2})", R"({"mask": true})", nullptr, &x, 1, &y, 1));
   EXPECT_EQ(r.code, DL4_INVALID_ARGUMENT);
   EXPECT_NE(r.message.find("\"mask\": expected symbolic values"), std::string::npos) << r.message;
-  ok(dl4_graph_add(g, "LSTM", nullptr, attrs(R"({"units": 2})"), attrs(R"({"mask": null, "training": null})"), &x, 1,
-                   &y, 1));
+  ok(dl4_graph_add(g, "LSTM", nullptr, R"({"units": 2})", R"({"mask": null, "training": null})", nullptr, &x, 1, &y,
+                   1));
 }
 
 TEST(Arguments, ANameIsAString) {
@@ -203,7 +200,7 @@ TEST(Arguments, ANameIsAString) {
   for (const char *config :
        {R"({"units": 2, "name": []})", R"({"units": 2, "name": 3})",
         R"({"units": 2, "kernel_initializer": {"class_name": "Zeros", "config": {"name": []}}})"}) {
-    Refusal r = refusal(dl4_graph_add(g, "Dense", nullptr, attrs(config), nullptr, &x, 1, &y, 1));
+    Refusal r = refusal(dl4_graph_add(g, "Dense", nullptr, config, nullptr, nullptr, &x, 1, &y, 1));
     EXPECT_EQ(r.code, DL4_INVALID_ARGUMENT) << config;
     EXPECT_NE(r.message.find("\"name\": expected a string"), std::string::npos) << r.message;
   }

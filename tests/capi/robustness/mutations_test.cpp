@@ -22,7 +22,6 @@ using namespace dl4_test;
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-
 // ---- Damage -------------------------------------------------------------------------------------------------------
 
 class Damage {
@@ -260,7 +259,7 @@ Own<dl4_model> rich_net() {
   dl4_node l = add(g, "LSTM", "loop",
                    R"({"units": 5, "return_sequences": true, "go_backwards": true, "kernel_regularizer": "l2"})", e),
            both[2] = {l, l}, a = -1;
-  ok(dl4_graph_add(g, "Attention", "look", attrs(R"({"use_scale": true})"), nullptr, both, 2, &a, 1));
+  ok(dl4_graph_add(g, "Attention", "look", R"({"use_scale": true})", nullptr, nullptr, both, 2, &a, 1));
   dl4_node p = add(g, "GlobalAveragePooling1D", "pool", "{}", a);
   dl4_node c =
       add(g, "Conv2D", "conv",
@@ -268,7 +267,7 @@ Own<dl4_model> rich_net() {
   c = add(g, "MaxPooling2D", "most", "{}", add(g, "PReLU", "leak", "{}", c));
   c = add(g, "Flatten", "flat", "{}", add(g, "Dropout", "some", R"({"rate": 0.25})", c));
   dl4_node joined[2] = {p, c}, y = -1;
-  ok(dl4_graph_add(g, "Concatenate", "all", nullptr, nullptr, joined, 2, &y, 1));
+  ok(dl4_graph_add(g, "Concatenate", "all", nullptr, nullptr, nullptr, joined, 2, &y, 1));
   y = add(
       g, "Dense", "answer",
       R"({"units": 3, "activation": "softmax", "kernel_constraint": {"class_name": "MaxNorm", "config": {"max_value": 2}}})",

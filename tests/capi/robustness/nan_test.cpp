@@ -79,11 +79,6 @@ struct Masked {
     x = input(g, "x", {-1, 3, 4});
     mask = input(g, "mask", {-1, 3}, DL4_BOOL);
   }
-  Own<dl4_attrs> call(const char *key, std::vector<dl4_node> nodes) {
-    Own<dl4_attrs> a = attrs("{}");
-    ok(dl4_attrs_set_nodes(a, key, nodes.data(), static_cast<int64_t>(nodes.size())));
-    return a;
-  }
   void build(dl4_node y) {
     dl4_node in[2] = {x, mask};
     ok(dl4_graph_build(g, in, 2, &y, 1, m.out()));
@@ -112,7 +107,7 @@ TEST(Hazard8, NanInAMaskedStepStaysThere) {
   {
     Masked lstm;
     dl4_node y = -1;
-    ok(dl4_graph_add(lstm.g, "LSTM", nullptr, attrs(R"({"units": 5})"), lstm.call("mask", {lstm.mask}), &lstm.x, 1, &y,
+    ok(dl4_graph_add(lstm.g, "LSTM", nullptr, R"({"units": 5})", nullptr, refs("mask", {lstm.mask}), &lstm.x, 1, &y,
                      1));
     lstm.build(y);
     lstm.expect_no_leak("LSTM");
@@ -120,8 +115,8 @@ TEST(Hazard8, NanInAMaskedStepStaysThere) {
   {
     Masked pool;
     dl4_node y = -1;
-    ok(dl4_graph_add(pool.g, "GlobalAveragePooling1D", nullptr, nullptr, pool.call("mask", {pool.mask}), &pool.x, 1, &y,
-                     1));
+    ok(dl4_graph_add(pool.g, "GlobalAveragePooling1D", nullptr, nullptr, nullptr, refs("mask", {pool.mask}), &pool.x, 1,
+                     &y, 1));
     pool.build(y);
     pool.expect_no_leak("GlobalAveragePooling1D");
   }
@@ -129,7 +124,7 @@ TEST(Hazard8, NanInAMaskedStepStaysThere) {
     Masked attention;
     // Query and value are clean: the NaN is in a masked key.
     dl4_node clean = input(attention.g, "clean", {-1, 3, 4}), y = -1, in[3] = {clean, clean, attention.x};
-    ok(dl4_graph_add(attention.g, kind, nullptr, nullptr, attention.call("mask", {-1, attention.mask}), in, 3, &y, 1));
+    ok(dl4_graph_add(attention.g, kind, nullptr, nullptr, nullptr, refs("mask", {-1, attention.mask}), in, 3, &y, 1));
     dl4_node from[3] = {attention.x, attention.mask, clean};
     ok(dl4_graph_build(attention.g, from, 3, &y, 1, attention.m.out()));
     Own<dl4_session> s;
@@ -155,7 +150,7 @@ TEST(Hazard8, NanInAMaskedStepStaysThere) {
 TEST(Hazard8, ARowOfMasksOnlyIsFiniteAsInKeras) {
   Masked attention;
   dl4_node y = -1, in[2] = {attention.x, attention.x};
-  ok(dl4_graph_add(attention.g, "Attention", nullptr, nullptr, attention.call("mask", {-1, attention.mask}), in, 2, &y,
+  ok(dl4_graph_add(attention.g, "Attention", nullptr, nullptr, nullptr, refs("mask", {-1, attention.mask}), in, 2, &y,
                    1));
   attention.build(y);
   Own<dl4_session> s;

@@ -130,8 +130,8 @@ class Bench {
 
   // ---- Building
   bool add(const std::string &kind, const json &config, const json &arguments, std::vector<dl4_node> in) {
-    const auto a = bag(config), call = bag(arguments);
-    if (!a || !call) return false;
+    const Arguments call(arguments);
+    if (!call.refs) return false;
     // A layer in front makes it differentiate by its input.
     for (size_t i = 0; i < in.size(); ++i) {
       int64_t dims[8];
@@ -140,8 +140,8 @@ class Bench {
       if (rank < 2 || dims[rank - 1] < 1 || integers_ || i >= case_.target->inputs.size() || some(2)) continue;
       in[i] = dl4_test::add(graph_, "Dense", nullptr, json{{"units", dims[rank - 1]}}.dump(), in[i]);
     }
-    return may(
-        dl4_graph_add(graph_, kind.c_str(), nullptr, a, call, in.data(), static_cast<int64_t>(in.size()), &out_, 1));
+    return may(dl4_graph_add(graph_, kind.c_str(), nullptr, text(config).c_str(), call.plain.c_str(), call.refs,
+                             in.data(), static_cast<int64_t>(in.size()), &out_, 1));
   }
   dl4_node input(const std::vector<int64_t> &dims, int32_t dtype = DL4_FLOAT32) {
     inputs_.push_back(dl4_test::input(graph_, nullptr, dims, dtype));
@@ -160,13 +160,14 @@ class Bench {
     }
     std::vector<dl4_node> in = inputs_;
     if (case_.target->name == "GetMask" &&
-        !may(dl4_graph_add(graph_, "Masking", nullptr, nullptr, nullptr, in.data(), 1, in.data(), 1)))
+        !may(dl4_graph_add(graph_, "Masking", nullptr, nullptr, nullptr, nullptr, in.data(), 1, in.data(), 1)))
       return false;
     if (case_.arguments.contains("mask")) input({-1, 5}, DL4_BOOL);
     if (!add(case_.target->name, case_.config, case_.arguments, in)) return false;
     // No layer in front of integers is trained; one behind is.
-    if (dl4_node y = -1; integers_ && in.size() == 1 &&
-                         may(dl4_graph_add(graph_, "Dense", nullptr, bag({{"units", 4}}), nullptr, &out_, 1, &y, 1)))
+    if (dl4_node y = -1;
+        integers_ && in.size() == 1 &&
+        may(dl4_graph_add(graph_, "Dense", nullptr, R"({"units": 4})", nullptr, nullptr, &out_, 1, &y, 1)))
       out_ = y;
     return true;
   }

@@ -76,40 +76,42 @@ class Shortage : public Folder {
 #define DL4_TRY(call) \
   if (dl4_error *e = (call)) return e
 
-TEST_F(Shortage, Bags) {
-  const std::string options =
-      R"({"optimizer": {"class_name": "Adam", "config": {"learning_rate": 0.5}}, "a list": [1, 2.5, "x", [{}, null]],
-          "a key of more than fourteen bytes": "a string of more than fourteen bytes, \u00dc"})";
+TEST_F(Shortage, Refs) {
   Own<dl4_model> inner = small_net();
-  walk("attrs", [&]() -> dl4_error * {
-    Own<dl4_attrs> a;
+  walk("refs", [&]() -> dl4_error * {
+    Own<dl4_refs> r;
+    Own<dl4_graph> g;
     const dl4_node nodes[] = {1, 2};
-    DL4_TRY(dl4_attrs_create(options.c_str(), a.out()));
-    DL4_TRY(dl4_attrs_set_nodes(a, "some nodes", nodes, 2));
-    DL4_TRY(dl4_attrs_set_model(a, "optimizer/config/model", inner));
+    dl4_layer layer = -1;
+    DL4_TRY(dl4_refs_create(r.out()));
+    DL4_TRY(dl4_refs_set_model(r, "layer/config/layer", inner));
+    DL4_TRY(dl4_graph_create(nullptr, g.out()));
+    DL4_TRY(dl4_graph_add_layer(g, "TimeDistributed", "a name of more than fourteen bytes",
+                                R"({"layer": {"class_name": "TimeDistributed", "config": {}}})", r, &layer));
+    DL4_TRY(dl4_refs_set_nodes(r, "some nodes", nodes, 2));
     Own<dl4_blob> json, text;
-    DL4_TRY(dl4_describe(a, DL4_FORMAT_JSON, json.out()));
-    return dl4_describe(a, DL4_FORMAT_TEXT, text.out());
+    DL4_TRY(dl4_describe(r, DL4_FORMAT_JSON, json.out()));
+    return dl4_describe(r, DL4_FORMAT_TEXT, text.out());
   });
   // Nothing has changed where a call failed.
-  Own<dl4_attrs> a = attrs(R"({"units": 3})");
+  Own<dl4_refs> r = refs("k", {3});
   for (int64_t n = 0;; ++n) {
     news_granted = n;
-    dl4_error *e = dl4_attrs_set_model(a, "a key of more than fourteen bytes", inner);
+    dl4_error *e = dl4_refs_set_model(r, "a key of more than fourteen bytes", inner);
     news_granted = -1;
     Own<dl4_blob> json;
-    ok(dl4_describe(a, DL4_FORMAT_JSON, json.out()));
+    ok(dl4_describe(r, DL4_FORMAT_JSON, json.out()));
     if (!e) break;
     dl4_release(e);
-    ASSERT_STREQ(dl4_blob_data(json), R"({"units":3})") << n;
+    ASSERT_STREQ(dl4_blob_data(json), R"({"models":{},"nodes":{"k":[3]}})") << n;
   }
 }
 
 TEST_F(Shortage, Graphs) {
   Own<dl4_context> c = context();
   const int64_t dims[] = {-1, 6, 4};
-  Own<dl4_attrs> lstm = attrs(R"({"units": 5, "return_sequences": true})"),
-                 dense = attrs(R"({"units": 3, "activation": "relu", "kernel_regularizer": "l2"})");
+  const char *lstm = R"({"units": 5, "return_sequences": true})",
+             *dense = R"({"units": 3, "activation": "relu", "kernel_regularizer": "l2"})";
   std::string architecture;
   auto make = [&]() -> dl4_error * {
     Own<dl4_graph> g;
@@ -118,8 +120,8 @@ TEST_F(Shortage, Graphs) {
     dl4_node x = -1, y = -1;
     DL4_TRY(dl4_graph_create(c, g.out()));
     DL4_TRY(dl4_graph_add_input(g, "x", DL4_FLOAT32, 3, dims, &x));
-    DL4_TRY(dl4_graph_add(g, "LSTM", "a layer with a long name", lstm, nullptr, &x, 1, &y, 1));
-    DL4_TRY(dl4_graph_add(g, "Dense", nullptr, dense, nullptr, &y, 1, &y, 1));
+    DL4_TRY(dl4_graph_add(g, "LSTM", "a layer with a long name", lstm, nullptr, nullptr, &x, 1, &y, 1));
+    DL4_TRY(dl4_graph_add(g, "Dense", nullptr, dense, nullptr, nullptr, &y, 1, &y, 1));
     DL4_TRY(dl4_graph_build(g, &x, 1, &y, 1, m.out()));
     DL4_TRY(dl4_describe(m, DL4_FORMAT_TEXT, text.out()));
     DL4_TRY(dl4_describe(m, DL4_FORMAT_DOT, dot.out()));

@@ -122,8 +122,11 @@ class Stack : public Folder {
       ok(dl4_registry_json(nullptr, nullptr, text.out()));
       std::string deep;
       for (int i = 0; i < 63; ++i) deep += "{\"a\": ";
-      auto bag = attrs(deep + "{}" + std::string(63, '}'));
-      ok(dl4_describe(bag, DL4_FORMAT_TEXT, text.out()));
+      dl4_layer layer = -1;
+      Own<dl4_graph> g;
+      ok(dl4_graph_create(nullptr, g.out()));
+      dl4_release(
+          dl4_graph_add_layer(g, "Dense", nullptr, (deep + "{}" + std::string(63, '}')).c_str(), nullptr, &layer));
     });
     std::printf("%-12s making %6ld, planning %6ld, runs %6ld, training %6ld, files %6ld, texts %6ld bytes\n", what,
                 making, planning, running, training, files, texts);
@@ -136,7 +139,8 @@ class Stack : public Folder {
 
 dl4_node add_all(dl4_graph *g, const char *kind, const std::string &json, std::vector<dl4_node> in) {
   dl4_node n = -1;
-  ok(dl4_graph_add(g, kind, nullptr, attrs(json), nullptr, in.data(), static_cast<int64_t>(in.size()), &n, 1));
+  ok(dl4_graph_add(g, kind, nullptr, json.c_str(), nullptr, nullptr, in.data(), static_cast<int64_t>(in.size()), &n,
+                   1));
   return n;
 }
 

@@ -71,10 +71,8 @@ TEST(Threads, ModelsAreBuiltOnAllOfThemAtOnce) {
     dl4_node y = add(inner, "LSTM", "lstm", R"({"units": 6, "return_sequences": true})", x);
     ok(dl4_graph_build(inner, &x, 1, &y, 1, block.out()));
     ok(dl4_graph_create(c, g.out()));
-    auto of_block = attrs("{}");
-    ok(dl4_attrs_set_model(of_block, "model", block));
     x = input(g, "x", {-1, 5, 4});
-    ok(dl4_graph_add(g, "Functional", "block", of_block, nullptr, &x, 1, &y, 1));
+    ok(dl4_graph_add(g, "Functional", "block", nullptr, nullptr, refs("model", block), &x, 1, &y, 1));
     y = add(g, "Dense", "answer", R"({"units": 2, "activation": "softmax"})", add(g, "Flatten", nullptr, "{}", y));
     ok(dl4_graph_build(g, &x, 1, &y, 1, m.out()));
     auto t = trainer(m);

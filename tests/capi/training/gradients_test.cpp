@@ -100,7 +100,7 @@ TEST(Gradients, OfALossAreThoseOfATrainer) {
     dl4_node h = add(g, "Dense", "hidden", R"({"units": 8, "activation": "tanh"})", in[0]);
     if (training[0] == 't') h = add(g, "Dropout", "dropout", R"({"rate": 0.5, "seed": 7})", h);
     dl4_node answer = add(g, "Dense", "answer", R"({"units": 3})", h), pair[2] = {in[1], answer};
-    ok(dl4_graph_add(g, "Loss", nullptr, attrs(R"({"loss": "mse"})"), nullptr, pair, 2, &loss, 1));
+    ok(dl4_graph_add(g, "Loss", nullptr, R"({"loss": "mse"})", nullptr, nullptr, pair, 2, &loss, 1));
     ok(dl4_graph_build(g, in, 1, &answer, 1, m.out()));
     ok(dl4_graph_build(g, in, 2, &loss, 1, measured.out()));
     auto x = tensor({5, 4}, numbers(20)), y = tensor({5, 3}, numbers(15));
@@ -128,7 +128,7 @@ TEST(Gradients, OfASumGoToEachPartAndOfNothingAreZeros) {
   Own<dl4_model> m;
   ok(dl4_graph_create(nullptr, g.out()));
   dl4_node in[3] = {input(g, "a", {-1, 2}), input(g, "b", {-1, 2}), input(g, "beside", {-1, 3})}, out = -1;
-  ok(dl4_graph_add(g, "Add", nullptr, nullptr, nullptr, in, 2, &out, 1));
+  ok(dl4_graph_add(g, "Add", nullptr, nullptr, nullptr, nullptr, in, 2, &out, 1));
   ok(dl4_graph_build(g, in, 3, &out, 1, m.out()));
   auto a = tensor({2, 2}, {1, 2, 3, 4}), b = tensor({2, 2}, {5, 6, 7, 8}), beside = tensor({2, 3});
   auto c = tensor({2, 2}, {1, 2, 3, 4});
@@ -268,7 +268,7 @@ TEST(SessionTraining, IsWhatACallWithTrainingSaysToo) {
   Own<dl4_model> m;
   ok(dl4_graph_create(nullptr, g.out()));
   dl4_node x = input(g, "x", {-1, 100}), y = -1;
-  ok(dl4_graph_add(g, "Dropout", nullptr, attrs(R"({"rate": 0.5})"), attrs(R"({"training": true})"), &x, 1, &y, 1));
+  ok(dl4_graph_add(g, "Dropout", nullptr, R"({"rate": 0.5})", R"({"training": true})", nullptr, &x, 1, &y, 1));
   ok(dl4_graph_build(g, &x, 1, &y, 1, m.out()));
   auto in = tensor({1, 100}, std::vector<float>(100, 1));
   EXPECT_EQ(run(session(m, "{}"), {in}), run(session(m, R"({"training": true})"), {in}));

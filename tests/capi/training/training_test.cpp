@@ -358,9 +358,9 @@ struct Composed {
     in[1] = input(g, "y", {-1, 3});
     prediction = add(g, "Dense", "answer", R"({"units": 3})", in[0]);
     dl4_node pair[2] = {prediction, in[1]}, difference;
-    ok(dl4_graph_add(g, "Subtract", "difference", nullptr, nullptr, pair, 2, &difference, 1));
+    ok(dl4_graph_add(g, "Subtract", "difference", nullptr, nullptr, nullptr, pair, 2, &difference, 1));
     dl4_node twice[2] = {difference, difference};
-    ok(dl4_graph_add(g, "Multiply", "square", nullptr, nullptr, twice, 2, &square, 1));
+    ok(dl4_graph_add(g, "Multiply", "square", nullptr, nullptr, nullptr, twice, 2, &square, 1));
   }
   Own<dl4_model> model(int64_t n_in, const std::vector<dl4_node> &out) {
     Own<dl4_model> m;

@@ -70,8 +70,8 @@ TEST(TimeDistributed, ACellThatMixesSamplesIsCalledForEachStep) {
     auto outer = graph();
     const dl4_node in = input(outer, "x", {-1, -1, 4, 2});
     dl4_node y = -1;
-    const Refusal r = refusal(dl4_graph_add(outer, "TimeDistributed", nullptr, attrs(json{{"layer", mixing}}.dump()),
-                                            nullptr, &in, 1, &y, 1));
+    const Refusal r = refusal(dl4_graph_add(outer, "TimeDistributed", nullptr, json{{"layer", mixing}}.dump().c_str(),
+                                            nullptr, nullptr, &in, 1, &y, 1));
     EXPECT_EQ(r.code, DL4_UNSUPPORTED) << r.message;
     EXPECT_NE(r.message.find("is called for each step, so their number must be known"), std::string::npos) << r.message;
   }

@@ -324,6 +324,7 @@ if (Symbol.dispose) Handle.prototype[Symbol.dispose] = Handle.prototype.close;
 function plain(key, value) {
   if (typeof value === "number" && !Number.isFinite(value))
     throw new TypeError(`"${key}": expected a number, got ${value}`);
+  if (value?.isNode || value?.isModel) throw new TypeError(`"${key}": expected a plain value, got a node or a model`);
   if (typeof value === "function") throw new TypeError(`"${key}": expected a value or a kind's name, got a function`);
   return ArrayBuffer.isView(value) ? Array.from(value) : value;
 }
@@ -331,26 +332,20 @@ function plain(key, value) {
 /** Options as the library takes them. */
 export const optionsText = (values) => (values ? JSON.stringify(values, plain) : null);
 
-/** A bag of values, of models and of symbolic values. */
-class Attrs extends Handle {
-  constructor(values, models, nodes) {
-    super(made("attrs_create", optionsText(values)));
-    for (const [key, model] of models) check(dl4.attrs_set_model(this.handle, key, model.handle));
-    for (const [key, list] of nodes) {
-      check(
-        dl4.attrs_set_nodes(
-          this.handle,
-          key,
-          Int32Array.from(list, (n) => n?.id ?? -1),
-          list.length,
-        ),
-      );
-    }
+/** The numbers of nodes; -1 is none. */
+const numbers = (nodes) => Int32Array.from(nodes, (n) => n?.id ?? -1);
+
+/** What JSON can't hold, by key: models of a config and nodes of a call. */
+class Refs extends Handle {
+  constructor(models, nodes) {
+    super(made("refs_create"));
+    for (const [key, model] of models) check(dl4.refs_set_model(this.handle, key, model.handle));
+    for (const [key, list] of nodes) check(dl4.refs_set_nodes(this.handle, key, numbers(list), list.length));
   }
 }
 
-/** Gives `use` a bag of some values, which may be symbolic or models, for as long as it takes. */
-export function withAttrs(values, use) {
+/** Gives `use` some values as text and, for as long as it takes, a handle of the models and nodes among them. */
+export function withRefs(values, use) {
   const rest = {};
   const [models, nodes] = [[], []];
   for (const [key, value] of Object.entries(values ?? {})) {
@@ -359,11 +354,13 @@ export function withAttrs(values, use) {
     else if (list.some((v) => v?.isNode)) nodes.push([key, list]);
     else rest[key] = value;
   }
-  const bag = new Attrs(rest, models, nodes);
+  const config = optionsText(rest);
+  if (!models.length && !nodes.length) return use(config, null);
+  const refs = new Refs(models, nodes);
   try {
-    return use(bag.handle);
+    return use(config, refs.handle);
   } finally {
-    bag.close();
+    refs.close();
   }
 }
 

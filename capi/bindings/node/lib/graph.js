@@ -14,7 +14,7 @@ import {
   strict,
   takes,
   text,
-  withAttrs,
+  withRefs,
 } from "./abi.js";
 import { Model } from "./model.js";
 import { NAMES, NUMBERS, Tensor } from "./tensor.js";
@@ -89,7 +89,9 @@ export class Graph extends Handle {
     let id = this.#layers.get(layer);
     if (id === undefined) {
       const { name = null, ...rest } = layer.config;
-      id = withAttrs(rest, (attrs) => given("graph_add_layer", this.handle, layer.class_name, name, attrs));
+      id = withRefs(rest, (config, refs) =>
+        given("graph_add_layer", this.handle, layer.class_name, name, config, refs),
+      );
       this.#layers.set(layer, id);
     }
     return id;
@@ -100,7 +102,8 @@ export class Graph extends Handle {
     const ids = this.#ids(inputs);
     const first = new Int32Array(1);
     const id = this.idOf(layer);
-    withAttrs(args, (attrs) => check(dl4.graph_call(this.handle, id, attrs, ids, ids.length, first, 1)));
+    const make = (call, refs) => check(dl4.graph_call(this.handle, id, call, refs, ids, ids.length, first, 1));
+    withRefs(args, make);
     const count = new BigInt64Array(1);
     check(dl4.node_outputs(this.handle, first[0], null, 0, count));
     const all = new Int32Array(Number(count[0]));
@@ -113,31 +116,37 @@ export class Graph extends Handle {
     return new Node(this, given("graph_add_weight", this.handle, name));
   }
 
-  /** The gradients of targets by each node of `by`, which may be differentiated again. */
-  gradients(targets, by, config = {}, args = {}) {
+  /**
+   * The gradients of targets by each node of `by`, which may be differentiated again. outputGradients: one for each
+   * target, null for ones.
+   */
+  gradients(targets, by, config = {}, outputGradients = null) {
     const [of, to] = [targets, by].map((nodes) => this.#ids(nodes));
+    const dy = outputGradients && Int32Array.from(asList(outputGradients), (n) => (n === null ? -1 : this.#ids(n)[0]));
+    if (dy && dy.length !== of.length) throw new TypeError(`expected ${of.length} outputGradients, got ${dy.length}`);
     const out = new Int32Array(to.length);
-    const add = (attrs, call) =>
-      check(dl4.graph_add_gradients(this.handle, attrs, call, of, of.length, to, to.length, out, out.length));
-    withAttrs(config, (attrs) => withAttrs(args, (call) => add(attrs, call)));
+    const text = optionsText(config);
+    check(dl4.graph_add_gradients(this.handle, text, of, of.length, dy, to, to.length, out, out.length));
     return Array.from(out, (n) => new Node(this, n));
   }
 
   /** Sets a weight, a node of weight() or of a layer Weight, in each run; the new value. */
   assign(weight, value, config = {}) {
     const [to, from] = this.#ids([weight, value]);
-    const add = (attrs) => given("graph_add_assign", this.handle, attrs, to, from);
-    return new Node(this, withAttrs(config, add));
+    return new Node(this, given("graph_add_assign", this.handle, optionsText(config), to, from));
   }
 
-  /** One update of config.optimizer in each run, of weights by as many gradients; the number of updates so far. */
-  update({ name = null, ...config }, weights, gradients, args = {}) {
+  /**
+   * One update of config.optimizer in each run, of weights by as many gradients; the number of updates so far.
+   * learningRate: a node in place of the optimizer's own.
+   */
+  update({ name = null, ...config }, weights, gradients, learningRate = null) {
     const [to, by] = [weights, gradients].map((nodes) => this.#ids(nodes));
-    const add = (attrs, call) =>
-      given("graph_add_update", this.handle, name, attrs, call, to, to.length, by, by.length);
+    const rate = learningRate === null ? -1 : this.#ids(learningRate)[0];
+    const text = optionsText(config);
     return new Node(
       this,
-      withAttrs(config, (attrs) => withAttrs(args, (call) => add(attrs, call))),
+      given("graph_add_update", this.handle, name, text, rate, to, to.length, by, by.length),
     );
   }
 
@@ -162,9 +171,9 @@ strict(
   "idOf(layer)",
   "call(layer, inputs, args)",
   "weight(name)",
-  "gradients(targets, by, config, args)",
+  "gradients(targets, by, config, outputGradients)",
   "assign(weight, value, config)",
-  "update({ name, optimizer, ... }, weights, gradients, args)",
+  "update({ name, optimizer, ... }, weights, gradients, learningRate)",
   "after(node, others)",
   "build(inputs, outputs)",
 );

@@ -80,11 +80,11 @@ class Case {
   add = (s) => this.call(s, this.layer(s));
   weight = (s) => this.put(s.to, this.of(s.graph).weight(s.name));
   gradients = (s) =>
-    this.put(s.to, this.of(s.graph).gradients(this.all(s.of), this.all(s.by), s.attrs, this.args(s)));
+    this.put(s.to, this.of(s.graph).gradients(this.all(s.of), this.all(s.by), s.attrs, this.all(s.output_gradients)));
   assign = (s) => this.put(s.to, this.of(s.graph).assign(this.of(s.node), this.of(s.from), s.attrs));
   update = (s) => {
     const config = { ...s.attrs, ...(s.name && { name: s.name }) };
-    this.put(s.to, this.of(s.graph).update(config, this.all(s.of), this.all(s.by), this.args(s)));
+    this.put(s.to, this.of(s.graph).update(config, this.all(s.of), this.all(s.by), this.maybe(s.learning_rate)));
   };
   after = (s) => this.put(s.to, this.of(s.graph).after(this.of(s.node), this.all(s.in)));
   merge_json = (s) => this.of(s.graph).mergeJSON(this.of(s.text));

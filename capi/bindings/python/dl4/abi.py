@@ -199,16 +199,21 @@ def options_text(values):
     return json.dumps(values, allow_nan=False, default=_plain).encode() if values else None
 
 
-class Attrs(Object):
-    """Attributes or call arguments: plain values, and symbolic ones (a node or a list of nodes and None)."""
+def node_ids(nodes):
+    """An array of nodes; None is none."""
+    return (C.c_int32 * len(nodes))(*[-1 if n is None else n for n in nodes])
 
-    __slots__ = ()
 
-    def __init__(self, values=None, nodes=None):
-        super().__init__(made("dl4_attrs_create", options_text(values)))
-        for key, list_ in (nodes or {}).items():
-            ids = (C.c_int32 * len(list_))(*[-1 if n is None else n for n in list_])
-            call("dl4_attrs_set_nodes", self, key.encode(), ids, len(list_))
+def refs(models=None, nodes=None):
+    """What JSON text can't hold: models of a config, lists of nodes of a call, by key; None if there are none."""
+    if not models and not nodes:
+        return None
+    made_refs = Object(made("dl4_refs_create"))
+    for key, model in (models or {}).items():
+        call("dl4_refs_set_model", made_refs, key.encode(), model)
+    for key, list_ in (nodes or {}).items():
+        call("dl4_refs_set_nodes", made_refs, key.encode(), node_ids(list_), len(list_))
+    return made_refs
 
 
 def _plain(value):

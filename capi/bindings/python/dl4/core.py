@@ -3,7 +3,21 @@
 import ctypes as C
 import json
 
-from .abi import Attrs, Object, call, callbacks, check, constants, content, encoded, library, made, options_text, text
+from .abi import (
+    Object,
+    call,
+    callbacks,
+    check,
+    constants,
+    content,
+    encoded,
+    library,
+    made,
+    node_ids,
+    options_text,
+    refs,
+    text,
+)
 from .cancel import check_call, heard, inside, inside_waiting, interruptible
 from .session import KeptSession, Session
 from .stream import Stream
@@ -59,10 +73,8 @@ class Graph(Object):
 
     def layer(self, kind, name=None, config=None, models=None):
         """Adds a layer. `models`: models as attributes, by attribute."""
-        attrs = Attrs(config)
-        for key, model in (models or {}).items():
-            call("dl4_attrs_set_model", attrs, key.encode(), model)
-        return made("dl4_graph_add_layer", self, encoded(kind), encoded(name), attrs, type=C.c_int32)
+        given = encoded(kind), encoded(name), options_text(config), refs(models)
+        return made("dl4_graph_add_layer", self, *given, type=C.c_int32)
 
     def share(self, graph, layer, name=None):
         """Adds a layer of another graph; both share its weights."""
@@ -74,7 +86,8 @@ class Graph(Object):
     def call(self, layer, inputs, plain=None, nodes=None):
         """Calls a layer and returns all outputs."""
         ins, first = (C.c_int32 * len(inputs))(*inputs), C.c_int32()
-        call("dl4_graph_call", self, layer, Attrs(plain, nodes), ins, len(inputs), C.byref(first), 1)
+        arguments = options_text(plain), refs(nodes=nodes)
+        call("dl4_graph_call", self, layer, *arguments, ins, len(inputs), C.byref(first), 1)
         return self.outputs(first.value)
 
     def weight(self, name):
@@ -83,16 +96,17 @@ class Graph(Object):
 
     def gradients(self, targets, by, config=None, output_gradients=None):
         """Gradients of the targets with respect to the nodes `by`; config: "sum", "unconnected"."""
-        nodes = None if output_gradients is None else {"output_gradients": output_gradients}
+        if output_gradients is not None and len(output_gradients) != len(targets):
+            raise ValueError(f"expected {len(targets)} output_gradients, got {len(output_gradients)}")
         found = (C.c_int32 * len(by))()
         call(
             "dl4_graph_add_gradients",
             self,
-            Attrs(config),
-            Attrs(None, nodes),
-            (C.c_int32 * len(targets))(*targets),
+            options_text(config),
+            node_ids(targets),
             len(targets),
-            (C.c_int32 * len(by))(*by),
+            None if output_gradients is None else node_ids(output_gradients),
+            node_ids(by),
             len(by),
             found,
             len(by),
@@ -100,21 +114,21 @@ class Graph(Object):
         return list(found)
 
     def assign(self, weight, value, operation="assign"):
-        return made("dl4_graph_add_assign", self, Attrs({"operation": operation}), weight, value, type=C.c_int32)
+        return made(
+            "dl4_graph_add_assign", self, options_text({"operation": operation}), weight, value, type=C.c_int32
+        )
 
     def update(self, config, weights, gradients, name=None, learning_rate=None):
         """Adds one update of the optimizer in config; returns the number of updates so far."""
-        ins = [(C.c_int32 * len(nodes))(*nodes) for nodes in (weights, gradients)]
-        arguments = Attrs(None, None if learning_rate is None else {"learning_rate": [learning_rate]})
         return made(
             "dl4_graph_add_update",
             self,
             encoded(name),
-            Attrs(config),
-            arguments,
-            ins[0],
+            options_text(config),
+            -1 if learning_rate is None else learning_rate,
+            node_ids(weights),
             len(weights),
-            ins[1],
+            node_ids(gradients),
             len(gradients),
             type=C.c_int32,
         )

@@ -10,7 +10,7 @@ import sys
 import tempfile
 
 from dl4 import abi
-from dl4.abi import Attrs, Object, call, callbacks, constants, library, made, options_text, text
+from dl4.abi import Object, call, callbacks, constants, library, made, options_text, refs, text
 
 FORMATS = {"json": 0, "text": 1, "dot": 2}
 LETTERS = {"float32": "f", "float64": "d", "int32": "i", "int64": "q", "uint8": "B", "bool": "?"}
@@ -112,17 +112,17 @@ class Case:
         )
 
     def layer(self, s):
-        attrs = Attrs(s.get("attrs"))
-        for key, model in s.get("models", {}).items():
-            call("dl4_attrs_set_model", attrs, key.encode(), self.slots[model])
-        return s["kind"].encode(), abi.encoded(s.get("name")), attrs
+        return s["kind"].encode(), abi.encoded(s.get("name")), self.options(s, "attrs")
 
-    def arguments(self, s):
+    def refs(self, s):
+        models = {key: self.slots[model] for key, model in s.get("models", {}).items()}
         nodes = {k: [n and self.slots[n] for n in names] for k, names in s.get("nodes", {}).items()}
-        return Attrs(s.get("call"), nodes)
+        return refs(models, nodes)
 
     def do_layer(self, s):
-        self.slots[s["to"]] = made("dl4_graph_add_layer", self.of(s, "graph"), *self.layer(s), type=C.c_int32)
+        self.slots[s["to"]] = made(
+            "dl4_graph_add_layer", self.of(s, "graph"), *self.layer(s), self.refs(s), type=C.c_int32
+        )
 
     def outputs(self, s, function, *args):
         out = (C.c_int32 * len(s["to"]))()
@@ -130,10 +130,10 @@ class Case:
         self.slots.update(zip(s["to"], out))
 
     def do_call(self, s):
-        self.outputs(s, "dl4_graph_call", self.of(s, "layer"), self.arguments(s))
+        self.outputs(s, "dl4_graph_call", self.of(s, "layer"), self.options(s, "call"), self.refs(s))
 
     def do_add(self, s):
-        self.outputs(s, "dl4_graph_add", *self.layer(s), self.arguments(s))
+        self.outputs(s, "dl4_graph_add", *self.layer(s), self.options(s, "call"), self.refs(s))
 
     def do_weight(self, s):
         self.slots[s["to"]] = made("dl4_graph_add_weight", self.of(s, "graph"), s["name"].encode(), type=C.c_int32)
@@ -141,14 +141,16 @@ class Case:
     def do_gradients(self, s):
         targets, by = [ids([self.slots[n] for n in s[key]]) for key in ("of", "by")]
         out = (C.c_int32 * len(s["to"]))()
-        attrs, arguments = Attrs(s.get("attrs")), self.arguments(s)
-        call("dl4_graph_add_gradients", self.of(s, "graph"), attrs, arguments, *targets, *by, out, len(out))
+        given = s.get("output_gradients")
+        given = given and ids([self.slots[n] for n in given])[0]
+        config = self.options(s, "attrs")
+        call("dl4_graph_add_gradients", self.of(s, "graph"), config, *targets, given, *by, out, len(out))
         self.slots.update(zip(s["to"], out))
 
     def do_assign(self, s):
         nodes = self.of(s, "node"), self.of(s, "from")
-        attrs = Attrs(s.get("attrs"))
-        self.slots[s["to"]] = made("dl4_graph_add_assign", self.of(s, "graph"), attrs, *nodes, type=C.c_int32)
+        config = self.options(s, "attrs")
+        self.slots[s["to"]] = made("dl4_graph_add_assign", self.of(s, "graph"), config, *nodes, type=C.c_int32)
 
     def do_update(self, s):
         weights, gradients = [ids([self.slots[n] for n in s[key]]) for key in ("of", "by")]
@@ -156,8 +158,8 @@ class Case:
             "dl4_graph_add_update",
             self.of(s, "graph"),
             abi.encoded(s.get("name")),
-            Attrs(s.get("attrs")),
-            self.arguments(s),
+            self.options(s, "attrs"),
+            self.slots[s["learning_rate"]] if "learning_rate" in s else -1,
             *weights,
             *gradients,
             type=C.c_int32,
@@ -458,7 +460,9 @@ class Case:
             for name in [a["name"] for a in facts["attributes"]] + everywhere:
                 graph = Object(made("dl4_graph_create", None))
                 try:
-                    made("dl4_graph_add_layer", graph, kind.encode(), None, Attrs({**given, name: None}), type=C.c_int32)
+                    made(
+                        "dl4_graph_add_layer", graph, kind.encode(), None, options_text({**given, name: None}), None, type=C.c_int32
+                    )
                 except abi.Error as e:
                     assert e.attribute in {name} | missing, f"{kind}.{name}: {e}"
 

@@ -42,7 +42,7 @@ def handles():
         dl4.Stream(session),
         dl4.Dataset([tensor]),
         dl4.Cancel(),
-        dl4.abi.Attrs({"a": 1}),
+        dl4.abi.refs(nodes={"a": [1]}),
     ]
 
 

@@ -81,7 +81,7 @@ class Lives(unittest.TestCase):
             lambda: model.session(),
             lambda: model.clone(),
             lambda: model.session().run(data)[0],
-            lambda: dl4.abi.Attrs({"units": 3}),
+            lambda: dl4.abi.refs(nodes={"mask": [0]}),
         ]
         for i in range(10000):
             made.append(makers[i % len(makers)]())

@@ -160,17 +160,17 @@ named <- function(values) {
 # Options as text; NULL if there are none.
 options_text <- function(values) if (length(values)) to_json(named(values))
 
-# Attributes: JSON, but for nodes and models. NULL if there are none.
-attrs <- function(values) {
-  if (!length(values)) return(NULL)
+# A config or arguments of a call: text, and a dl4_refs of the models and nodes among them; NULL where there are none.
+with_refs <- function(values) {
+  if (!length(values)) return(list(NULL, NULL))
   named(values)
   nodes <- vapply(values, is_nodes, NA)
   models <- vapply(values, inherits, NA, "dl4_model")
-  bag <- made("dl4_attrs_create", options_text(values[!nodes & !models]))
+  refs <- if (any(nodes | models)) made("dl4_refs_create")
   for (key in names(values)[nodes]) {
     v <- if (is_node(values[[key]])) values[key] else values[[key]]
-    call_("dl4_attrs_set_nodes", bag, key, ids(v), length(v))
+    call_("dl4_refs_set_nodes", refs, key, ids(v), length(v))
   }
-  for (key in names(values)[models]) call_("dl4_attrs_set_model", bag, key, values[[key]])
-  bag
+  for (key in names(values)[models]) call_("dl4_refs_set_model", refs, key, values[[key]])
+  list(options_text(values[!nodes & !models]), refs)
 }

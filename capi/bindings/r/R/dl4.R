@@ -126,26 +126,31 @@ methods_$graph <- list(
   merge_json = function(self, text) invisible(call_("dl4_graph_add_json", self, text)),
   # The value of a weight, "<layer>/<weight>": what it holds where this stands among the assignments.
   weight = function(self, name) node(self, call_("dl4_graph_add_weight", self, name, 0L)$out),
-  # Of targets by each of some nodes, a list; attributes by name, .call: a list of arguments, "output_gradients".
-  gradients = function(self, .targets, .by, ..., .call = list()) {
+  # Of targets by each of some nodes, a list; attributes by name. .output_gradients: one for each target, NULL for ones.
+  gradients = function(self, .targets, .by, ..., .output_gradients = NULL) {
     y <- as_nodes(.targets)
     x <- as_nodes(.by)
     n <- length(x)
-    found <- call_("dl4_graph_add_gradients", self, attrs(list(...)), attrs(.call), ids(y, self), length(y),
-                   ids(x, self), n, integer(n), n)$out
+    dy <- if (!is.null(.output_gradients)) ids(.output_gradients, self)
+    if (!is.null(dy) && length(dy) != length(y)) {
+      refuse(paste("expected", length(y), "output gradients, got", length(dy)))
+    }
+    found <- call_("dl4_graph_add_gradients", self, options_text(list(...)), ids(y, self), length(y), dy, ids(x, self),
+                   n, integer(n), n)$out
     lapply(found, function(id) node(self, id))
   },
   # Sets a weight, a node of $weight or of a layer Weight, in each run; the new value. operation = "assign_add", ...
   assign = function(self, .weight, .value, ...) {
     both <- ids(list(.weight, .value), self)
-    node(self, call_("dl4_graph_add_assign", self, attrs(list(...)), both[[1]], both[[2]], 0L)$out)
+    node(self, call_("dl4_graph_add_assign", self, options_text(list(...)), both[[1]], both[[2]], 0L)$out)
   },
   # One update in each run of the attribute optimizer, of weights by as many gradients; the number of updates so far.
-  # .call: a list of arguments, "learning_rate".
-  update = function(self, .weights, .gradients, ..., .call = list()) {
+  # .learning_rate: a node in place of the optimizer's own.
+  update = function(self, .weights, .gradients, ..., .learning_rate = NULL) {
     w <- as_nodes(.weights)
     g <- as_nodes(.gradients)
-    node(self, call_("dl4_graph_add_update", self, NULL, attrs(list(...)), attrs(.call), ids(w, self), length(w),
+    rate <- ids(list(.learning_rate), self)
+    node(self, call_("dl4_graph_add_update", self, NULL, options_text(list(...)), rate, ids(w, self), length(w),
                      ids(g, self), length(g), 0L)$out)
   },
   # The value of a node, in a model that makes the assignments `others` too.
@@ -173,7 +178,7 @@ constant <- function(graph, value, name = NULL) {
 }
 
 node_shape <- function(node) {
-  all <- call_("dl4_node_shape", node$graph, node$id, numeric(8), 8L, 0L)
+  all <- call_("dl4_node_shape", node$graph, node$id, numeric(8), 8, 0L)
   shape <- all$dims[seq_len(all$rank)]
   replace(shape, shape < 0, NA)
 }
@@ -191,10 +196,13 @@ outputs <- function(node) {
 
 # A layer is a function of nodes and, by name, of its kind's arguments of calls; each call shares its weights.
 layer <- function(.graph, .kind, ...) {
-  id <- call_("dl4_graph_add_layer", .graph, .kind, NULL, attrs(list(...)), 0L)$out
+  config <- with_refs(list(...))
+  id <- call_("dl4_graph_add_layer", .graph, .kind, NULL, config[[1]], config[[2]], 0L)$out
   structure(class = "dl4_layer", function(.inputs, ...) {
     inputs <- as_nodes(.inputs)
-    node(.graph, call_("dl4_graph_call", .graph, id, attrs(list(...)), ids(inputs, .graph), length(inputs), 0L, 1)$out)
+    call <- with_refs(list(...))
+    n <- length(inputs)
+    node(.graph, call_("dl4_graph_call", .graph, id, call[[1]], call[[2]], ids(inputs, .graph), n, 0L, 1)$out)
   })
 }
 
@@ -237,7 +245,9 @@ add_layers <- function(kinds) {
 
 add <- function(inputs, kind, attributes) {
   g <- inputs[[1]]$graph
-  node(g, call_("dl4_graph_add", g, kind, NULL, attrs(attributes), NULL, ids(inputs, g), length(inputs), 0L, 1)$out)
+  config <- with_refs(attributes)
+  n <- length(inputs)
+  node(g, call_("dl4_graph_add", g, kind, NULL, config[[1]], NULL, config[[2]], ids(inputs, g), n, 0L, 1)$out)
 }
 
 # path.expand() alone would translate names to the locale's encoding.

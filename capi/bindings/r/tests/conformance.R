@@ -71,11 +71,13 @@ steps <- list(
   add = function() put_all(outputs(called(made_layer()))),
   weight = function() put(of("graph")$weight(s$name)),
   gradients = function() {
-    put_all(do.call(of("graph")$gradients, c(list(objects("of"), objects("by"), .call = arguments()), attributes_of())))
+    given <- if (!is.null(s$output_gradients)) objects("output_gradients")
+    put_all(do.call(of("graph")$gradients, c(list(objects("of"), objects("by"), .output_gradients = given), attributes_of())))
   },
   assign = function() put(do.call(of("graph")$assign, c(list(of("node"), of("from")), attributes_of()))),
   update = function() {
-    put(do.call(of("graph")$update, c(list(objects("of"), objects("by"), .call = arguments()), attributes_of())))
+    rate <- if (!is.null(s$learning_rate)) of("learning_rate")
+    put(do.call(of("graph")$update, c(list(objects("of"), objects("by"), .learning_rate = rate), attributes_of())))
   },
   after = function() put(of("graph")$after(of("node"), objects("in"))),
   merge_json = function() of("graph")$merge_json(of("text")),

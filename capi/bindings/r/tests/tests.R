@@ -114,6 +114,7 @@ test_nodes_of_another_graph_are_refused <- function() {
     refused("DL4_INVALID_ARGUMENT", layers$Add(list(x, wrong)))
     refused("DL4_INVALID_ARGUMENT", g$gradients(wrong, w))
     refused("DL4_INVALID_ARGUMENT", g$gradients(y, wrong, sum = TRUE))
+    refused("DL4_INVALID_ARGUMENT", g$gradients(y, w, sum = TRUE, .output_gradients = list(y, y)))
     refused("DL4_INVALID_ARGUMENT", g$assign(w, wrong))
     refused("DL4_INVALID_ARGUMENT", g$update(w, wrong, optimizer = "SGD"))
     refused("DL4_INVALID_ARGUMENT", g$after(y, wrong))

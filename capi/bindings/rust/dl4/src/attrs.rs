@@ -103,30 +103,30 @@ impl Attrs {
         Attrs::new().set("class_name", class_name).set("config", config.into())
     }
 
-    /// For a call of that graph.
-    pub(crate) fn bag(&self, graph: u64) -> Result<Handle<sys::dl4_attrs>> {
+    /// As a layer's config; the models among the values go into `refs`.
+    pub(crate) fn config(&self, refs: &mut Refs) -> Result<CString> {
         let mut special = Vec::new();
-        let text = c_string(self.text("", &mut special)?, "json")?;
-        // SAFETY: a text that ends with a NUL.
-        let bag = made(|out| unsafe { sys::dl4_attrs_create(text.as_ptr(), out) })?;
+        let text = self.text("", &mut special)?;
         for (key, value) in special {
-            let name = c_string(key.as_str(), "key")?;
             match value {
-                Special::Nodes(list) => {
-                    let ids = list.iter().map(|n| n.map_or(Ok(-1), |n| n.0.within(graph, &key)));
-                    let ids = ids.collect::<Result<Vec<_>>>()?;
-                    // SAFETY: live objects, a text that ends with a NUL, a list as long as it is said.
-                    check(unsafe {
-                        sys::dl4_attrs_set_nodes(bag.as_ptr(), name.as_ptr(), ids.as_ptr(), ids.len() as i64)
-                    })?;
-                }
-                Special::Model(v) => {
-                    // SAFETY: live objects, a text that ends with a NUL.
-                    check(unsafe { sys::dl4_attrs_set_model(bag.as_ptr(), name.as_ptr(), v.0.as_ptr()) })?;
-                }
+                Special::Model(v) => refs.set_model(&key, &v)?,
+                Special::Nodes(_) => return Err(not_plain(&key, "a plain value or a model", "a symbolic value")),
             }
         }
-        Ok(bag)
+        c_string(text, "json")
+    }
+
+    /// As arguments of a call in that graph; the nodes among the values go into `refs`.
+    pub(crate) fn arguments(&self, graph: u64, refs: &mut Refs) -> Result<CString> {
+        let mut special = Vec::new();
+        let text = self.text("", &mut special)?;
+        for (key, value) in special {
+            match value {
+                Special::Nodes(list) => refs.set_nodes(&key, &list, graph)?,
+                Special::Model(_) => return Err(not_plain(&key, "a plain value or a symbolic one", "a model")),
+            }
+        }
+        c_string(text, "json")
     }
 
     /// As options: values that are JSON, all of them.
@@ -170,6 +170,44 @@ impl Attrs {
             members.into_iter().map(|(key, text)| format!("{}:{}", json::Value::String(key), text)).collect();
         Ok(format!("{{{}}}", all.join(",")))
     }
+}
+
+/// What text can't hold, by key; made when there is something for it.
+#[derive(Default)]
+pub(crate) struct Refs(Option<Handle<sys::dl4_refs>>);
+
+impl Refs {
+    fn handle(&mut self) -> Result<*mut sys::dl4_refs> {
+        if self.0.is_none() {
+            // SAFETY: room for one object.
+            self.0 = Some(made(|out| unsafe { sys::dl4_refs_create(out) })?);
+        }
+        Ok(self.as_ptr())
+    }
+
+    fn set_model(&mut self, key: &str, model: &SharedModel) -> Result<()> {
+        let key = c_string(key, "key")?;
+        let refs = self.handle()?;
+        // SAFETY: live objects, a text that ends with a NUL.
+        check(unsafe { sys::dl4_refs_set_model(refs, key.as_ptr(), model.0.as_ptr()) })
+    }
+
+    fn set_nodes(&mut self, key: &str, nodes: &[Option<Node>], graph: u64) -> Result<()> {
+        let ids = ids(nodes, graph, key)?;
+        let key = c_string(key, "key")?;
+        let refs = self.handle()?;
+        // SAFETY: a live object, a text that ends with a NUL, a list as long as it is said.
+        check(unsafe { sys::dl4_refs_set_nodes(refs, key.as_ptr(), ids.as_ptr(), ids.len() as i64) })
+    }
+
+    pub(crate) fn as_ptr(&self) -> *mut sys::dl4_refs {
+        self.0.as_ref().map_or(std::ptr::null_mut(), |handle| handle.as_ptr())
+    }
+}
+
+/// The numbers of nodes of that graph, -1 for one that is not given.
+pub(crate) fn ids(nodes: &[Option<Node>], graph: u64, key: &str) -> Result<Vec<i32>> {
+    nodes.iter().map(|n| n.map_or(Ok(-1), |n| n.0.within(graph, key))).collect()
 }
 
 /// What is no JSON.

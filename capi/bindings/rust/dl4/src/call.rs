@@ -78,9 +78,9 @@ pub(crate) fn c_path(path: &std::path::Path) -> Result<CString> {
 pub(crate) const MAX_RANK: usize = 8;
 
 /// A shape that a function gives with its rank.
-pub(crate) fn shape(call: impl FnOnce(*mut i64, i32, *mut i32) -> *mut sys::dl4_error) -> Result<Vec<i64>> {
+pub(crate) fn shape(call: impl FnOnce(*mut i64, i64, *mut i32) -> *mut sys::dl4_error) -> Result<Vec<i64>> {
     let (mut dims, mut rank) = ([0; MAX_RANK], 0);
-    check(call(dims.as_mut_ptr(), MAX_RANK as i32, &mut rank))?;
+    check(call(dims.as_mut_ptr(), MAX_RANK as i64, &mut rank))?;
     Ok(dims[..rank as usize].to_vec())
 }
 

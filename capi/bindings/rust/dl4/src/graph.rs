@@ -3,10 +3,10 @@ use std::os::raw::c_char;
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::attrs::Attrs;
+use crate::attrs::{ids, Attrs, Refs};
 use crate::call::{c_string, made, shape, Format};
 use crate::context::Context;
-use crate::error::{check, Result};
+use crate::error::{check, Code, Error, Result};
 use crate::handle::Handle;
 use crate::model::Model;
 use crate::node::{Node, Place};
@@ -135,33 +135,39 @@ impl Graph {
     }
 
     fn add_first(&self, kind: &str, attrs: &Attrs, inputs: impl AsRef<[Node]>, arguments: &Attrs) -> Result<Node> {
-        let (kind, attrs, call) = (c_string(kind, "kind")?, attrs.bag(self.number)?, arguments.bag(self.number)?);
+        let (kind, mut refs) = (c_string(kind, "kind")?, Refs::default());
+        let (config, call) = (attrs.config(&mut refs)?, arguments.arguments(self.number, &mut refs)?);
         let (inputs, mut out) = (self.ids(inputs)?, -1);
         // SAFETY: live objects, text that ends with a NUL, inputs as many as it is said, room for one output.
         check(unsafe {
-            let (a, c, from, n) = (attrs.as_ptr(), call.as_ptr(), inputs.as_ptr(), count(&inputs));
-            sys::dl4_graph_add(self.as_ptr(), kind.as_ptr(), ptr::null(), a, c, from, n, &mut out, 1)
+            let (a, c, r) = (config.as_ptr(), call.as_ptr(), refs.as_ptr());
+            let (from, n) = (inputs.as_ptr(), count(&inputs));
+            sys::dl4_graph_add(self.as_ptr(), kind.as_ptr(), ptr::null(), a, c, r, from, n, &mut out, 1)
         })?;
         Ok(self.node(out))
     }
 
     /// A layer to be called, more than once if wanted: its calls share its weights.
     pub fn layer(&self, kind: &str, attrs: impl Into<Attrs>) -> Result<Layer> {
-        let kind = c_string(kind, "kind")?;
-        let bag = attrs.into().bag(self.number)?;
-        let mut out = -1;
+        let (kind, mut refs, mut out) = (c_string(kind, "kind")?, Refs::default(), -1);
+        let config = attrs.into().config(&mut refs)?;
         // SAFETY: live objects, text that ends with a NUL.
-        check(unsafe { sys::dl4_graph_add_layer(self.as_ptr(), kind.as_ptr(), ptr::null(), bag.as_ptr(), &mut out) })?;
+        check(unsafe {
+            let (config, refs) = (config.as_ptr(), refs.as_ptr());
+            sys::dl4_graph_add_layer(self.as_ptr(), kind.as_ptr(), ptr::null(), config, refs, &mut out)
+        })?;
         Ok(Layer(Place { id: out, graph: self.number }))
     }
 
     /// All outputs of a layer for these inputs; arguments as of [`add_with`](Graph::add_with).
     pub fn call(&self, layer: Layer, inputs: impl AsRef<[Node]>, arguments: impl Into<Attrs>) -> Result<Vec<Node>> {
         let (layer, inputs) = (layer.0.within(self.number, "layer")?, self.ids(inputs)?);
-        let (call, mut out) = (arguments.into().bag(self.number)?, -1);
-        // SAFETY: live objects, inputs as many as it is said, room for one output.
+        let (mut refs, mut out) = (Refs::default(), -1);
+        let call = arguments.into().arguments(self.number, &mut refs)?;
+        // SAFETY: live objects, text that ends with a NUL, inputs as many as it is said, room for one output.
         check(unsafe {
-            sys::dl4_graph_call(self.as_ptr(), layer, call.as_ptr(), inputs.as_ptr(), count(&inputs), &mut out, 1)
+            let (call, refs, from, n) = (call.as_ptr(), refs.as_ptr(), inputs.as_ptr(), count(&inputs));
+            sys::dl4_graph_call(self.as_ptr(), layer, call, refs, from, n, &mut out, 1)
         })?;
         self.outputs(self.node(out))
     }
@@ -176,22 +182,27 @@ impl Graph {
     }
 
     /// The gradients of targets with respect to each node of `by`, which may be differentiated again. Attributes are
-    /// `sum` and `unconnected`, the argument is `output_gradients`.
+    /// `sum` and `unconnected`; `output_gradients` has one for each target, `None` for ones, or is empty.
     pub fn gradients(
         &self,
         targets: impl AsRef<[Node]>,
         by: impl AsRef<[Node]>,
         attrs: impl Into<Attrs>,
-        arguments: impl Into<Attrs>,
+        output_gradients: &[Option<Node>],
     ) -> Result<Vec<Node>> {
-        let (attrs, call) = (attrs.into().bag(self.number)?, arguments.into().bag(self.number)?);
+        let config = attrs.into().options()?;
         let (y, x) = (self.ids(targets)?, self.ids(by)?);
+        let given = ids(output_gradients, self.number, "output_gradients")?;
+        if !given.is_empty() && given.len() != y.len() {
+            let (expected, got) = (format!("{}, one for each target", y.len()), given.len().to_string());
+            return Err(Error::refused(Code::InvalidArgument, "output_gradients", &expected, &got));
+        }
         let mut out = vec![-1; x.len()];
         // SAFETY: live objects, lists as long as it is said, room for as many as `by`.
         check(unsafe {
-            let (g, a, c) = (self.as_ptr(), attrs.as_ptr(), call.as_ptr());
+            let (g, c, dy) = (self.as_ptr(), config.as_ptr(), if given.is_empty() { ptr::null() } else { given.as_ptr() });
             let (n, to) = (count(&x), out.as_mut_ptr());
-            sys::dl4_graph_add_gradients(g, a, c, y.as_ptr(), count(&y), x.as_ptr(), n, to, n)
+            sys::dl4_graph_add_gradients(g, c, y.as_ptr(), count(&y), dy, x.as_ptr(), n, to, n)
         })?;
         Ok(self.nodes(out))
     }
@@ -199,29 +210,30 @@ impl Graph {
     /// Sets a weight, a node of [`weight`](Graph::weight) or of a layer Weight, to a value in each run: the new value.
     /// The attribute `operation` may be "assign_add" or "assign_sub".
     pub fn assign(&self, weight: Node, value: Node, attrs: impl Into<Attrs>) -> Result<Node> {
-        let (attrs, mut out) = (attrs.into().bag(self.number)?, -1);
+        let (config, mut out) = (attrs.into().options()?, -1);
         let (weight, value) = (self.id(weight)?, self.id(value)?);
         // SAFETY: live objects.
-        check(unsafe { sys::dl4_graph_add_assign(self.as_ptr(), attrs.as_ptr(), weight, value, &mut out) })?;
+        check(unsafe { sys::dl4_graph_add_assign(self.as_ptr(), config.as_ptr(), weight, value, &mut out) })?;
         Ok(self.node(out))
     }
 
     /// One update of the attribute `optimizer` in each run, of weights by as many gradients: the number of updates so
-    /// far. The argument `learning_rate` is a node.
+    /// far. `learning_rate` is a node in place of the optimizer's own.
     pub fn update(
         &self,
         attrs: impl Into<Attrs>,
         weights: impl AsRef<[Node]>,
         gradients: impl AsRef<[Node]>,
-        arguments: impl Into<Attrs>,
+        learning_rate: Option<Node>,
     ) -> Result<Node> {
-        let (attrs, call, mut out) = (attrs.into().bag(self.number)?, arguments.into().bag(self.number)?, -1);
+        let (config, mut out) = (attrs.into().options()?, -1);
+        let rate = learning_rate.map_or(Ok(-1), |node| self.id(node))?;
         let (to, by) = (self.ids(weights)?, self.ids(gradients)?);
         // SAFETY: live objects, lists as long as it is said.
         check(unsafe {
-            let (g, a, c) = (self.as_ptr(), attrs.as_ptr(), call.as_ptr());
+            let (g, c) = (self.as_ptr(), config.as_ptr());
             let (to, n, by, m) = (to.as_ptr(), count(&to), by.as_ptr(), count(&by));
-            sys::dl4_graph_add_update(g, ptr::null(), a, c, to, n, by, m, &mut out)
+            sys::dl4_graph_add_update(g, ptr::null(), c, rate, to, n, by, m, &mut out)
         })?;
         Ok(self.node(out))
     }

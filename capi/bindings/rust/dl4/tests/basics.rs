@@ -202,14 +202,18 @@ fn nodes_of_another_graph_are_refused() -> Result<()> {
         g.call(dense, far, ()).err(),
         other.call(dense, far, ()).err(),
         g.call(dense, x, attrs! { mask: far }).err(),
-        g.gradients(far, kernel, (), ()).err(),
-        g.gradients(y, far, sum, ()).err(),
+        g.gradients(far, kernel, (), &[]).err(),
+        g.gradients(y, far, sum, &[]).err(),
         g.assign(kernel, far, ()).err(),
-        g.update(attrs! { optimizer: "SGD" }, kernel, far, ()).err(),
+        g.update(attrs! { optimizer: "SGD" }, kernel, far, None).err(),
         g.after(y, far).err(),
         g.build(x, far).err(),
         g.shape(far).err(),
     ];
+    let twice = g.gradients(y, kernel, attrs! { sum: true }, &[Some(y), Some(y)]).unwrap_err();
+    assert_eq!((twice.code(), twice.got()), (Code::InvalidArgument, Some("2")));
+    let node = g.add("Dense", attrs! { units: y }, x).unwrap_err();
+    assert_eq!((node.code(), node.got()), (Code::InvalidArgument, Some("a symbolic value")));
     for refused in refusals {
         let refused = refused.expect("a refusal");
         assert_eq!((refused.code(), refused.got()), (Code::InvalidArgument, Some("one of another graph")));

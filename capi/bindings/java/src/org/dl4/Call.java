@@ -6,6 +6,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -29,7 +30,7 @@ final class Call implements AutoCloseable {
   private final Stack stack = STACK.get();
   private final int mark = stack.top;
   private List<Long> extra;
-  private List<Long> bags;
+  private long refs;
   private Handle.Ref[] used = new Handle.Ref[4];
   private int uses;
 
@@ -172,7 +173,7 @@ final class Call implements AutoCloseable {
 
   /** The number of one node. */
   int node(Graph g, Node n) {
-    return getInt(nodes(g, List.of(n)));
+    return getInt(nodes(g, Collections.singletonList(n)));
   }
 
   /** The nodes whose numbers a call has written. */
@@ -211,28 +212,51 @@ final class Call implements AutoCloseable {
     return nodes;
   }
 
-  /** A bag: JSON, but for symbolic values and models. */
-  long attrs(Map<String, ?> values) {
+  /** The text of a layer's attributes; the models among them are in {@link #refs}. */
+  long config(Map<String, ?> values) {
     if (values == null || values.isEmpty()) {
       return 0;
     }
     Map<String, Object> plain = new LinkedHashMap<>(values);
-    plain.values().removeIf(value -> value instanceof Model || nodes(value) != null);
-    long out = slot();
-    check(Lib.dl4_attrs_create(text(Json.write(plain)), out));
-    long bag = get(out, 0);
-    bags = bags == null ? new ArrayList<>() : bags;
-    bags.add(bag);
+    plain.values().removeIf(Model.class::isInstance);
+    values.forEach(
+        (key, value) -> {
+          if (value instanceof Model m) {
+            check(Lib.dl4_refs_set_model(makeRefs(), text(key), use(m)));
+          }
+        });
+    return options(plain);
+  }
+
+  /** The text of a call's arguments; the nodes among them are in {@link #refs}. */
+  long arguments(Map<String, ?> values) {
+    if (values == null || values.isEmpty()) {
+      return 0;
+    }
+    Map<String, Object> plain = new LinkedHashMap<>(values);
+    plain.values().removeIf(value -> nodes(value) != null);
     values.forEach(
         (key, value) -> {
           List<Node> nodes = nodes(value);
-          if (value instanceof Model m) {
-            check(Lib.dl4_attrs_set_model(bag, text(key), use(m)));
-          } else if (nodes != null) {
-            check(Lib.dl4_attrs_set_nodes(bag, text(key), nodes(null, nodes), nodes.size()));
+          if (nodes != null) {
+            check(Lib.dl4_refs_set_nodes(makeRefs(), text(key), nodes(null, nodes), nodes.size()));
           }
         });
-    return bag;
+    return options(plain);
+  }
+
+  /** What the config or the arguments above had beside text; 0 if nothing. */
+  long refs() {
+    return refs;
+  }
+
+  private long makeRefs() {
+    if (refs == 0) {
+      long out = slot();
+      check(Lib.dl4_refs_create(out));
+      refs = get(out, 0);
+    }
+    return refs;
   }
 
   /** Throws what a call returned; what a callback threw as it was. */
@@ -260,7 +284,7 @@ final class Call implements AutoCloseable {
 
   /** Asks a function for a shape, by the addresses of dims, and of the rank. */
   interface Shaped {
-    long ask(long dims, int cap, long rank);
+    long ask(long dims, long cap, long rank);
   }
 
   long[] shape(Shaped f) {
@@ -279,9 +303,7 @@ final class Call implements AutoCloseable {
     for (int i = 0; i < uses; i++) {
       used[i].done();
     }
-    if (bags != null) {
-      bags.forEach(Lib::dl4_release);
-    }
+    Lib.dl4_release(refs);
     if (extra != null) {
       extra.forEach(Foreign::free);
     }

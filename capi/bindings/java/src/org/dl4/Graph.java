@@ -53,7 +53,9 @@ public final class Graph extends Handle {
   public Layer layer(String kind, Map<String, ?> attrs) {
     try (Call c = new Call()) {
       long out = c.slot();
-      c.check(Lib.dl4_graph_add_layer(c.use(this), c.text(kind), 0, c.attrs(attrs), out));
+      long g = c.use(this);
+      long config = c.config(attrs);
+      c.check(Lib.dl4_graph_add_layer(g, c.text(kind), 0, config, c.refs(), out));
       return new Layer(this, c.getInt(out));
     }
   }
@@ -80,8 +82,8 @@ public final class Graph extends Handle {
       long out = c.slot();
       long in = c.nodes(this, List.of(inputs));
       long g = c.use(this);
-      long bag = c.attrs(attrs);
-      c.check(Lib.dl4_graph_add(g, c.text(kind), 0, bag, 0, in, inputs.length, out, 1));
+      long config = c.config(attrs);
+      c.check(Lib.dl4_graph_add(g, c.text(kind), 0, config, 0, c.refs(), in, inputs.length, out, 1));
       return new Node(this, c.getInt(out));
     }
   }
@@ -100,21 +102,28 @@ public final class Graph extends Handle {
 
   /** The gradients of targets by each of some nodes; they may be differentiated again. */
   public List<Node> gradients(List<Node> targets, List<Node> by) {
-    return gradients(Map.of(), Map.of(), targets, by);
+    return gradients(Map.of(), targets, by, null);
   }
 
-  /** The same with attributes, "sum" and "unconnected", and the argument "output_gradients". */
+  /**
+   * The same with attributes, "sum" and "unconnected", and the gradients of the outputs: one for each
+   * target, null for ones, or null for all.
+   */
   public List<Node> gradients(
-      Map<String, ?> attrs, Map<String, ?> arguments, List<Node> targets, List<Node> by) {
+      Map<String, ?> attrs, List<Node> targets, List<Node> by, List<Node> outputGradients) {
+    if (outputGradients != null && outputGradients.size() != targets.size()) {
+      throw Dl4Exception.invalid(
+          "expected " + targets.size() + " output gradients, got " + outputGradients.size());
+    }
     try (Call c = new Call()) {
       long g = c.use(this);
       long y = c.nodes(this, targets);
       long x = c.nodes(this, by);
       int n = by.size();
       long out = c.slots(n);
-      long bag = c.attrs(attrs);
-      long call = c.attrs(arguments);
-      c.check(Lib.dl4_graph_add_gradients(g, bag, call, y, targets.size(), x, n, out, n));
+      long dy = outputGradients == null ? 0 : c.nodes(this, outputGradients);
+      long config = c.options(attrs);
+      c.check(Lib.dl4_graph_add_gradients(g, config, y, targets.size(), dy, x, n, out, n));
       return c.nodesAt(this, out, n);
     }
   }
@@ -132,8 +141,8 @@ public final class Graph extends Handle {
     try (Call c = new Call()) {
       long out = c.slot();
       long g = c.use(this);
-      long bag = c.attrs(attrs);
-      c.check(Lib.dl4_graph_add_assign(g, bag, c.node(this, weight), c.node(this, value), out));
+      long config = c.options(attrs);
+      c.check(Lib.dl4_graph_add_assign(g, config, c.node(this, weight), c.node(this, value), out));
       return new Node(this, c.getInt(out));
     }
   }
@@ -143,12 +152,12 @@ public final class Graph extends Handle {
    * gives the number of updates so far.
    */
   public Node update(Map<String, ?> attrs, List<Node> weights, List<Node> gradients) {
-    return update(attrs, Map.of(), weights, gradients);
+    return update(attrs, weights, gradients, null);
   }
 
-  /** The same with the argument "learning_rate", a node. */
+  /** The same with a node in place of the optimizer's learning rate; null for its own. */
   public Node update(
-      Map<String, ?> attrs, Map<String, ?> arguments, List<Node> weights, List<Node> gradients) {
+      Map<String, ?> attrs, List<Node> weights, List<Node> gradients, Node learningRate) {
     try (Call c = new Call()) {
       long out = c.slot();
       long g = c.use(this);
@@ -156,8 +165,9 @@ public final class Graph extends Handle {
       long by = c.nodes(this, gradients);
       int n = weights.size();
       int m = gradients.size();
-      long bag = c.attrs(attrs);
-      c.check(Lib.dl4_graph_add_update(g, 0, bag, c.attrs(arguments), to, n, by, m, out));
+      int rate = c.node(this, learningRate);
+      long config = c.options(attrs);
+      c.check(Lib.dl4_graph_add_update(g, 0, config, rate, to, n, by, m, out));
       return new Node(this, c.getInt(out));
     }
   }

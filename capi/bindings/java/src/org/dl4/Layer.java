@@ -26,7 +26,8 @@ public final class Layer {
     try (Call c = new Call()) {
       long out = c.slot();
       long in = c.nodes(graph, List.of(inputs));
-      c.check(Lib.dl4_graph_call(c.use(graph), id, c.attrs(arguments), in, inputs.length, out, 1));
+      long call = c.arguments(arguments);
+      c.check(Lib.dl4_graph_call(c.use(graph), id, call, c.refs(), in, inputs.length, out, 1));
       return new Node(graph, c.getInt(out));
     }
   }

@@ -408,14 +408,16 @@ final class Conformance {
       case "weight" -> put(this.<Graph>of("graph").weight(string("name")));
       case "gradients" -> {
         List<Node> targets = List.of(nodes("of"));
+        List<Node> given =
+            s.containsKey("output_gradients") ? List.of(nodes("output_gradients")) : null;
         Graph g = of("graph");
-        putAll(g.gradients(attrs(), arguments(), targets, List.of(nodes("by"))).toArray());
+        putAll(g.gradients(attrs(), targets, List.of(nodes("by")), given).toArray());
       }
       case "assign" -> put(this.<Graph>of("graph").assign(attrs(), of("node"), of("from")));
       case "update" -> {
         List<Node> weights = List.of(nodes("of"));
         Graph g = of("graph");
-        put(g.update(attrs(), arguments(), weights, List.of(nodes("by"))));
+        put(g.update(attrs(), weights, List.of(nodes("by")), of("learning_rate")));
       }
       case "after" -> put(this.<Graph>of("graph").after(of("node"), nodes("in")));
       case "merge_json" -> this.<Graph>of("graph").mergeJson(of("text"));

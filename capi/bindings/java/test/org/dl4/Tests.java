@@ -303,7 +303,8 @@ public final class Tests {
     List<Node> others = List.of(wrong);
     refused(Code.INVALID_ARGUMENT, () -> g.gradients(others, all));
     Map<String, ?> sum = Map.of("sum", true);
-    refused(Code.INVALID_ARGUMENT, () -> g.gradients(sum, null, List.of(y), others));
+    refused(Code.INVALID_ARGUMENT, () -> g.gradients(sum, List.of(y), others, null));
+    refused(Code.INVALID_ARGUMENT, () -> g.gradients(sum, List.of(y), all, List.of(y, y)));
     refused(Code.INVALID_ARGUMENT, () -> g.assign(w, wrong));
     refused(Code.INVALID_ARGUMENT, () -> g.update(Map.of("optimizer", "SGD"), all, others));
     refused(Code.INVALID_ARGUMENT, () -> g.after(y, wrong));

@@ -44,7 +44,8 @@ impl Case {
             "update" => {
                 let (to, by) = (self.nodes(step, "of"), self.nodes(step, "by"));
                 let graph = self.graph(step.text("graph"));
-                graph.update(self.layer_attrs(step), to, by, self.arguments(step)).map(Slot::Node)
+                let rate = if step.has("learning_rate") { Some(*self.node(step.text("learning_rate"))) } else { None };
+                graph.update(self.layer_attrs(step), to, by, rate).map(Slot::Node)
             }
             "after" => {
                 let (node, others) = (*self.node(step.text("node")), self.nodes(step, "in"));
@@ -131,7 +132,8 @@ impl Case {
     fn gradients(&mut self, step: Step<'_>) -> Done {
         let (targets, by) = (self.nodes(step, "of"), self.nodes(step, "by"));
         let graph = self.graph(step.text("graph"));
-        let found = graph.gradients(targets, by, step.attrs("attrs"), self.arguments(step))?;
+        let given: Vec<_> = self.nodes(step, "output_gradients").into_iter().map(Some).collect();
+        let found = graph.gradients(targets, by, step.attrs("attrs"), &given)?;
         self.put_nodes(step, found);
         Ok(())
     }

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "backend/cpu/dispatch/choose.hpp"
+#include "backend/cpu/dispatch/libraries.hpp"
 #include "backend/cpu/kernels/gemm/amx_gemm.hpp"
 #include "backend/cpu/kernels/single_threaded.hpp"
 #include "base/cpu.hpp"
@@ -122,6 +123,9 @@ runtime::Options Context::options() {
   {
     std::lock_guard lock(mutex_);
     if (!crew_) {
+      for (const dispatch::Library *library : dispatch::libraries())
+        if (const std::string &unused = library->unused(); !unused.empty())
+          log.write(Log::info, library->name, ' ', library->description(), " is not used, ", unused);
       crew_ = std::make_shared<Crew>(static_cast<int>(*options_.threads), kernels::stay_single_threaded);
       if (crew_->threads() < *options_.threads)
         log.write(Log::warning, "the system allows ", crew_->threads(), " of ", *options_.threads, " threads");

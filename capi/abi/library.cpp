@@ -104,7 +104,10 @@ dl4_error *dl4_build_info(dl4_blob **out) {
         {"threads", os::has_threads() ? "many" : "one"},
         {"cpu", {{"name", valid_utf8(cpu::name())}, {"isa", cpu::isa()}, {"cores_available", cpu::cores_available()}}}};
     info["backends"] = dispatch::libraries().empty() ? "own" : "full";
-    for (const dispatch::Library *library : dispatch::libraries()) info[library->name] = library->description();
+    for (const dispatch::Library *library : dispatch::libraries()) {
+      const std::string &unused = library->unused();
+      info[library->name] = library->description() + (unused.empty() ? "" : ": not used, " + unused);
+    }
     to = make_blob(dump(info));
   });
 }

@@ -263,8 +263,9 @@ typedef int32_t (*dl4_logits_fn)(void *user, dl4_tensor *logits);
 DL4_API int32_t dl4_version(void);
 
 /* Gives the build's properties as JSON: version ("1.2.3"), compiler, backends ("full": with OpenBLAS and oneDNN, whose
- * variants and versions follow; "own": only the library's kernels), CPU features, threads ("many"; "one" on a platform
- * without threads, WebAssembly), and the names of all "kernels" and "passes". */
+ * variants and versions follow, with the reason where one is not used on this processor; "own": only the library's
+ * kernels), CPU features, threads ("many"; "one" on a platform without threads, WebAssembly), and the names of all
+ * "kernels" and "passes". */
 DL4_API DL4_CHECKED dl4_error *dl4_build_info(dl4_blob **out);
 
 /* Gives this interface as JSON, for generators of bindings: functions, parameters, ownership, constants, callbacks; for

@@ -80,6 +80,15 @@ Type type() noexcept {
 #endif
 }
 
+Vectors vectors() noexcept {
+#if defined(__x86_64__)
+  const x86::Extensions &e = x86::extensions();
+  return e.avx512f ? Vectors::avx512 : e.avx2 && e.fma ? Vectors::avx2 : Vectors::none;
+#else
+  return Vectors::none;
+#endif
+}
+
 int64_t first_cache_ways() noexcept { return os::first_cache_bytes() / 4096; }  // a way is a page
 
 size_t current() noexcept { return os::current_processor(); }

@@ -137,6 +137,42 @@ TEST(Convs, GradientsGiveWayToTheNextCheapest) {
   EXPECT_TRUE(without({"dnnl_conv_weights", "blocked_conv_weights"}, by_weights).starts_with("reference_conv_weights"));
 }
 
+// Along an axis all taps meet padding alone: the bias, or zeros.
+TEST(Convs, WithNothingToMultiplyAreLeftToTheReference) {
+  Conv plane;  // one, and 2 taps of dilation 2 with padding "same"
+  plane.n = 2, plane.d = 1, plane.h = plane.w = plane.oh = plane.ow = 7, plane.c = 1, plane.oc = 4;
+  plane.kd = 2, plane.od = 1, plane.dil_d = 2, plane.pad_front = plane.pad_back = 1;
+  Conv image = conv_of(2, 1, 16, 1, 16);  // without depth: a row of padding on top, which the one window is on
+  image.pad_top = 1, image.pad_bottom = -1;
+  Conv volume = conv_of(2, 7, 16, 3, 16);
+  volume.pad_front = 1, volume.pad_back = -1;
+  Conv column = conv_of(2, 7, 16, 3, 16, 1, 16);
+  column.kh = 1, column.h = column.oh = 1, column.pad_top = 1, column.pad_bottom = -1;
+  const std::vector<float> numbers(16 * 16 * 9);
+  const kernels::Constant weights{numbers.data()};
+  for (const Conv &c : {plane, image, volume, column}) {
+    EXPECT_TRUE(c.is_empty());
+    for (const kernels::Constant *w : {static_cast<const kernels::Constant *>(nullptr), &weights}) {
+      EXPECT_TRUE(conv(Site(), c, w)->name.starts_with("reference_conv"));
+      EXPECT_TRUE(conv_data(Site(), c, w)->name.starts_with("reference_conv_data"));
+    }
+    EXPECT_TRUE(conv_weights(Site(), c)->name.starts_with("reference_conv_weights"));
+  }
+  plane.kd = 3, plane.pad_front = plane.pad_back = 2;  // the tap in the middle meets it
+  EXPECT_FALSE(plane.is_empty());
+}
+
+// oneDNN 2.6.3 sums other planes, and writes where it must not.
+TEST(Convs, StepsAlongTheDepthBehindMorePaddingAreNotForOneDnnByWeights) {
+  Conv c;
+  c.n = 4, c.d = 4, c.h = c.w = c.oh = c.ow = 1, c.c = c.oc = 16, c.kd = 4, c.od = 4, c.stride_d = 2;
+  c.pad_front = c.pad_back = 3;
+  const std::vector<std::string> off{"blocked_conv_weights", "direct_conv_weights"};
+  Site site;
+  site.off = off;
+  EXPECT_EQ(conv_weights(site, c)->name, "reference_conv_weights");
+}
+
 TEST(Lstms, GiveWayToTheNextCheapest) {
   auto make = [](const Site &given) {
     Site s = given;

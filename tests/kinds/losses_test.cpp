@@ -284,6 +284,43 @@ TEST(Losses, ConfidentRightAnswersHaveTinyLosses) {
   for (double v : values(out[0])) EXPECT_NEAR(v / 4.2483542552915889e-18, 1, 1e-4);
 }
 
+// A power below 1 is infinitely steep at 0; a sample that is there has the gradient 0 all the same, as its neighbours
+// nearly have.
+TEST(Losses, GradientsOfCertainSamplesAreFinite) {
+  const auto gradient = [](const Build1 &items, const Tensor &t, const Tensor &p) {
+    const Tensor ones = tensor<float>({p.shape[0]}, std::vector<float>(static_cast<size_t>(p.shape[0]), 1));
+    return values(run_all_ways(gradients(one(items), 2, {1}), {t, p, ones}, 1e-5)[0]);
+  };
+  const Tensor t = tensor<float>({6, 1}, {1, 0, 1, 0, 1, 0});
+  const Tensor p = tensor<float>({6, 1}, {1, 0, 0.6f, 0.3f, 0.999f, 0.001f});
+  const Tensor x = tensor<float>({6, 1}, {30, -200, 0.6f, 0.3f, 9, -9});
+  for (const double gamma : {0.0, 0.01, 0.3, 0.9, 1.0, 1.5, 2.0})
+    for (const bool from_logits : {false, true}) {
+      SCOPED_TRACE(text("gamma ", gamma, from_logits ? " of logits" : ""));
+      const auto value = [&](double y, double v) {
+        const double chance = from_logits ? sigmoid(v) : v, right = y == 1 ? chance : 1 - chance;
+        return -std::pow(1 - right, gamma) * std::log(right);
+      };
+      const Json config{{"gamma", gamma}, {"from_logits", from_logits}};
+      const Tensor &of = from_logits ? x : p;
+      const auto got = gradient(items_of(loss("BinaryFocalCrossentropy", config)), t, of);
+      for (size_t i = 0; i < got.size(); ++i) {
+        const double y = values(t)[i], v = values(of)[i], step = 1e-6;
+        const double want = i < 2 ? 0 : (value(y, v + step) - value(y, v - step)) / (2 * step);
+        EXPECT_NEAR(got[i], want, 1e-4 * (1 + std::abs(want))) << i;
+      }
+    }
+  // Of the class that a softmax gives nothing at all.
+  for (const double q : {0.01, 0.5, 0.99}) {
+    const auto l = loss("CategoricalGeneralizedCrossEntropy", {{"q", q}});
+    const Build1 items = [l](Emit &e, const std::vector<Id> &in) {
+      return l->items(e, in[0], ops::softmax(e, in[1], 1)).value;
+    };
+    for (const double v : gradient(items, tensor<int32_t>({1}, {1}), tensor<float>({1, 2}, {300, -300})))
+      EXPECT_EQ(v, 0);
+  }
+}
+
 TEST(Losses, TargetsWithAndWithoutALastAxis) {
   Tensor p = random({4, 1}, 1), y = random({4}, 2);
   Tensor expected = naive({4}, [&](const std::vector<int64_t> &i) { return std::pow(at(p, {i[0], 0}) - at(y, i), 2); });

@@ -37,6 +37,9 @@ inline ops::Id smoothed_binary(ops::Emit &e, ops::Id t, double smoothing) {
   return s == 0 ? t : unary(e, ops::Unary::scale_shift, t, {1 - s, s / 2});
 }
 inline ops::Id one_minus(ops::Emit &e, ops::Id x) { return unary(e, ops::Unary::scale_shift, x, {-1, 1}); }
+// x^y of x from 0 on. At 0 its gradient is 0 for y < 1 too: the slope of x^y alone is infinite there, but x comes from
+// a probability whose own slope vanishes faster.
+ops::Id power(ops::Emit &e, ops::Id x, double y);
 // -t log(p) - (1 - t) log(1 - p) of each element, by the logits of p unless they are none.
 ops::Id binary_terms(ops::Emit &e, ops::Id t, ops::Id p, ops::Id logits);
 

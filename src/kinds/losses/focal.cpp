@@ -4,15 +4,11 @@
 namespace dl4::kinds {
 namespace {
 
-using ops::Binary, ops::Emit, ops::Id, ops::none, ops::Reduce, ops::Unary;
+using ops::Emit, ops::Id, ops::none, ops::Reduce, ops::Unary;
 
 void gamma_field(Fields &f, double &place) { f("gamma", place).at_least(0).doc("how much less; 0: not at all"); }
 
-// (1 - p)^gamma.
-Id focus(Emit &e, Id p, double gamma) {
-  Id rest = one_minus(e, p);
-  return gamma == 2 ? unary(e, Unary::square, rest) : binary(e, Binary::pow, rest, e.scalar(gamma));
-}
+Id focus(Emit &e, Id p, double gamma) { return power(e, one_minus(e, p), gamma); }
 
 struct BinaryFocalCrossentropy : Loss {
   static constexpr const char *name = "BinaryFocalCrossentropy";

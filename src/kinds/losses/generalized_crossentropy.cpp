@@ -1,12 +1,11 @@
 // CategoricalGeneralizedCrossEntropy.
-#include "kinds/metric.hpp"
-
 #include "base/error.hpp"
+#include "kinds/losses/crossentropy.hpp"
 
 namespace dl4::kinds {
 namespace {
 
-using ops::Binary, ops::Emit, ops::Id, ops::Unary;
+using ops::Emit, ops::Id, ops::Unary;
 
 struct GeneralizedCrossentropy : Loss {
   static constexpr const char *name = "CategoricalGeneralizedCrossEntropy";
@@ -33,7 +32,7 @@ struct GeneralizedCrossentropy : Loss {
     Id rows = reshape(e, cast(e, y_pred, DType::f32), 0, {free_dim, e.shape(y_pred).last()});
     Id p = pick(e, rows, reshape(e, labels, 0, {free_dim}));
     const auto by = static_cast<float>(1 / q);
-    Id v = unary(e, Unary::scale_shift, binary(e, Binary::pow, p, e.scalar(q)), {-by, by});
+    Id v = unary(e, Unary::scale_shift, power(e, p, q), {-by, by});
     return {reshape_like(e, v, labels), ops::none};
   }
 };

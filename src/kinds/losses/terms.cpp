@@ -3,7 +3,7 @@
 
 namespace dl4::kinds {
 
-using ops::Emit, ops::Id, ops::none, ops::Unary;
+using ops::Binary, ops::Emit, ops::Id, ops::none, ops::Unary;
 
 Id smoothed(Emit &e, Id t, Id p, double smoothing) {
   if (smoothing == 0) return t;
@@ -11,6 +11,15 @@ Id smoothed(Emit &e, Id t, Id p, double smoothing) {
   if (classes == free_dim) fail(Code::invalid_argument, "\"label_smoothing\" needs a known number of classes");
   auto s = static_cast<float>(smoothing);
   return unary(e, Unary::scale_shift, t, {1 - s, s / static_cast<float>(classes)});
+}
+
+Id power(Emit &e, Id x, double y) {
+  if (y == 2) return unary(e, Unary::square, x);
+  if (y >= 1) return binary(e, Binary::pow, x, e.scalar(y));
+  // Both sides of a choice have a gradient, so that 0 must not come into the power.
+  const Id is_zero = binary(e, Binary::equal, x, e.scalar(0));
+  const Id of_others = binary(e, Binary::pow, select(e, is_zero, e.scalar(1), x), e.scalar(y));
+  return select(e, is_zero, e.scalar(y == 0 ? 1 : 0), of_others);
 }
 
 Id binary_terms(Emit &e, Id t, Id p, Id logits) {

@@ -115,6 +115,19 @@ TEST(Blas, ManyCallersGetRightProducts) {
   EXPECT_EQ(wrong, 0);
 }
 
+TEST(Blas, CoresAreOlderThanVectorsByTheirNames) {
+  using enum cpu::Vectors;
+  for (const char *core : {"Prescott", "Nehalem", "Sandybridge", "BULLDOZER", "Opteron_SSE3"})
+    for (const cpu::Vectors vectors : {avx2, avx512}) EXPECT_TRUE(blas::is_older(core, vectors)) << core;
+  for (const char *core : {"Haswell", "Zen", "Excavator"}) {
+    EXPECT_TRUE(blas::is_older(core, avx512)) << core;
+    EXPECT_FALSE(blas::is_older(core, avx2)) << core;
+  }
+  for (const char *core : {"SkylakeX", "Cooperlake", "SapphireRapids", "a newer one"})
+    EXPECT_FALSE(blas::is_older(core, avx512)) << core;
+  for (const char *core : {"Prescott", "armv8", "Haswell"}) EXPECT_FALSE(blas::is_older(core, none)) << core;
+}
+
 TEST(Blas, SaysWhatItIs) { EXPECT_NE(blas::description().find("OpenBLAS"), std::string::npos) << blas::description(); }
 
 }  // namespace

@@ -49,7 +49,6 @@ struct ConvAt {
   kernels::WeightType in = kernels::WeightType::float32;  // what weights may be kept in
   int tiles = 0;                                          // so many products of parts: tile_products()
   DType dtype() const { return c.dtype; }
-  bool is_empty() const { return c.d == 0 || c.h == 0 || c.w == 0 || c.c == 0; }  // the bias alone
 
   // What so many multiplications for each pair of channels take.
   double microseconds(double multiplications) const {

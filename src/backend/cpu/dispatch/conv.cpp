@@ -48,7 +48,7 @@ bool many_weights(const kernels::Conv &c, bool constant_weights, const Threshold
 
 // Windows of one pixel, without steps: a product of the pixels and the weights.
 bool is_product(const kernels::Conv &c) {
-  if (c.is_3d() || c.is_empty() || c.groups != 1) return false;
+  if (c.is_3d() || c.groups != 1) return false;
   for (int64_t size : {c.kh, c.kw, c.stride_h, c.stride_w})
     if (size != 1) return false;
   for (int64_t pad : {c.pad_top, c.pad_left, c.pad_bottom, c.pad_right})
@@ -58,7 +58,7 @@ bool is_product(const kernels::Conv &c) {
 
 // One window, which is the whole of what it reads: a product of the images and the weights. Of a stream's step.
 bool is_one_window(const kernels::Conv &c) {
-  if (c.is_empty() || c.groups != 1 || c.d != c.kd || c.h != c.kh || c.w != c.kw) return false;
+  if (c.groups != 1 || c.d != c.kd || c.h != c.kh || c.w != c.kw) return false;
   for (int64_t size : {c.od, c.oh, c.ow})
     if (size != 1) return false;
   for (int64_t pad : {c.pad_front, c.pad_back, c.pad_top, c.pad_left, c.pad_bottom, c.pad_right})
@@ -136,8 +136,7 @@ constexpr Candidate<ConvAt> own_forward[] = {
     {"channels_conv", [](const ConvAt &at) { return kernels::is_by_channels(at.c); },
      [](const ConvAt &at) { return at.t.channels_part * at.by_dnnl(); },
      [](const ConvAt &at) { return kernels::channels_conv(at.c, at.slices); }},
-    {"blocked_conv", [](const ConvAt &at) { return !at.c.is_empty(); },
-     [](const ConvAt &at) { return by_blocks(at, at.c.oc / at.c.groups); },
+    {"blocked_conv", always, [](const ConvAt &at) { return by_blocks(at, at.c.oc / at.c.groups); },
      [](const ConvAt &at) { return kernels::blocked_conv(at.c, at.slices, at.weights); }},
     {"amx_conv", has_tiles, [](const ConvAt &at) { return by_tiles(at, one_of(at.c.oc / at.c.groups)); },
      [](const ConvAt &at) { return kernels::blocked_conv(at.c, at.slices, at.weights, at.tiles); }},
@@ -167,8 +166,7 @@ constexpr Candidate<ConvAt> own_by_source[] = {
     {"channels_conv_data", [](const ConvAt &at) { return kernels::is_by_channels(at.c); },
      [](const ConvAt &at) { return at.t.channels_part * at.by_dnnl(); },
      [](const ConvAt &at) { return kernels::channels_conv_data(at.c, at.slices); }},
-    {"blocked_conv_data", [](const ConvAt &at) { return !at.c.is_empty(); },
-     [](const ConvAt &at) { return by_blocks(at, at.c.c / at.c.groups); },
+    {"blocked_conv_data", always, [](const ConvAt &at) { return by_blocks(at, at.c.c / at.c.groups); },
      [](const ConvAt &at) { return kernels::blocked_conv_data(at.c, at.slices, at.weights); }},
     {"amx_conv_data", has_tiles, [](const ConvAt &at) { return by_tiles(at, one_of(at.c.c / at.c.groups)); },
      [](const ConvAt &at) { return kernels::blocked_conv_data(at.c, at.slices, at.weights, at.tiles); }},
@@ -191,8 +189,7 @@ constexpr Candidate<ConvAt> own_by_weights[] = {
     {"channels_conv_weights", [](const ConvAt &at) { return kernels::is_by_channels(at.c); },
      [](const ConvAt &at) { return at.t.channels_part * at.by_dnnl(); },
      [](const ConvAt &at) { return kernels::channels_conv_weights(at.c, at.slices); }},
-    {"blocked_conv_weights", [](const ConvAt &at) { return !at.c.is_empty(); },
-     [](const ConvAt &at) { return by_blocks(at, at.c.oc / at.c.groups); },
+    {"blocked_conv_weights", always, [](const ConvAt &at) { return by_blocks(at, at.c.oc / at.c.groups); },
      [](const ConvAt &at) { return kernels::blocked_conv_weights(at.c, at.slices); }},
     {"amx_conv_weights", has_tiles,
      [](const ConvAt &at) {
@@ -290,7 +287,7 @@ std::unique_ptr<Kernel> patches_by_row(const Site &site, const kernels::Conv &c,
 bool is_by_row(const kernels::Conv &c) {
   for (int64_t pad : {c.pad_top, c.pad_left, c.pad_bottom})
     if (pad != 0) return false;
-  return !c.is_3d() && !c.is_empty() && c.h == 1 && c.kh == 1 && (c.groups == 1 || kernels::is_by_channels(c));
+  return !c.is_3d() && c.h == 1 && c.kh == 1 && (c.groups == 1 || kernels::is_by_channels(c));
 }
 
 // Of a window the bits that it has alone.
@@ -310,9 +307,9 @@ bool multiplies_rounded(const Site &site, const kernels::Conv &c, const char *ke
 bool rounds_pixels(const Site &site, const ConvAt &at) {
   constexpr int64_t least_taps = 64;
   const kernels::Conv &c = at.c;
-  return at.in == kernels::WeightType::bfloat16 && at.weights && at.weights->forms && !at.is_empty() && !c.is_3d() &&
-         c.groups == 1 && c.oc >= 32 && checked_mul(c.kh, c.kw, c.c) >= least_taps && !site.cutting.portable &&
-         !site.cutting.by_row && site.allows("bf16_conv") && cpu::has_bfloat16_products();
+  return at.in == kernels::WeightType::bfloat16 && at.weights && at.weights->forms && !c.is_3d() && c.groups == 1 &&
+         c.oc >= 32 && checked_mul(c.kh, c.kw, c.c) >= least_taps && !site.cutting.portable && !site.cutting.by_row &&
+         site.allows("bf16_conv") && cpu::has_bfloat16_products();
 }
 // Pixels where they lie, or windows that are laid out.
 std::unique_ptr<Kernel> conv_of_rounded(const kernels::Conv &c, int64_t slices, const kernels::Constant *weights) {
@@ -321,7 +318,6 @@ std::unique_ptr<Kernel> conv_of_rounded(const kernels::Conv &c, int64_t slices, 
 }
 // Of the product that a convolution is, of a group: pixels by windows by filters. Its gradients are as large.
 int tiles_for(const Site &site, const char *kernel, const kernels::Conv &c) {
-  if (c.is_empty()) return 0;
   return tile_products(site, kernel, checked_mul(c.n, c.od, c.oh, c.ow), c.oc / c.groups, kernels::window_floats(c));
 }
 // tiles: the name of the kernel that multiplies by them.
@@ -338,6 +334,7 @@ kernels::Conv in_float32(kernels::Conv c) {
 }  // namespace
 
 std::unique_ptr<Kernel> conv(const Site &site, const kernels::Conv &c, const kernels::Constant *weights) {
+  if (c.is_empty()) return kernels::reference_conv(c, conv_slices(site, c));
   if (multiplies_rounded(site, c, "bf16_conv", 4))
     if (auto kernel = conv_of_rounded(c, conv_slices(site, c), nullptr)) return kernel;
   if (c.bfloat16) return with_rounded(site, conv(site, in_float32(c), nullptr));
@@ -362,6 +359,7 @@ std::unique_ptr<Kernel> conv(const Site &site, const kernels::Conv &c, const ker
 }
 
 std::unique_ptr<Kernel> conv_data(const Site &site, const kernels::Conv &c, const kernels::Constant *weights) {
+  if (c.is_empty()) return kernels::reference_conv_data(c, conv_slices(site, c));
   if (multiplies_rounded(site, c, "bf16_conv_data"))
     if (auto kernel = kernels::blocked_conv_data(c, conv_slices(site, c), nullptr)) return kernel;
   if (c.bfloat16) return with_rounded(site, conv_data(site, in_float32(c), nullptr));
@@ -369,6 +367,7 @@ std::unique_ptr<Kernel> conv_data(const Site &site, const kernels::Conv &c, cons
 }
 
 std::unique_ptr<Kernel> conv_weights(const Site &site, const kernels::Conv &c) {
+  if (c.is_empty()) return kernels::reference_conv_weights(c, conv_slices(site, c));
   if (multiplies_rounded(site, c, "bf16_conv_weights"))
     if (auto kernel = kernels::blocked_conv_weights(c, conv_slices(site, c))) return kernel;
   if (c.bfloat16) return with_rounded(site, conv_weights(site, in_float32(c)));

@@ -4,6 +4,7 @@
 
 #include "backend/cpu/dispatch/choose.hpp"
 #include "backend/cpu/dispatch/conv.hpp"
+#include "backend/cpu/dispatch/libraries.hpp"
 #include "backend/cpu/dispatch/lstm.hpp"
 #include "backend/cpu/dispatch/products.hpp"
 
@@ -39,7 +40,8 @@ const std::vector<std::string> &kernel_names() {
 std::vector<std::string> library_kernels() {
   std::vector<std::string> found;
   for (const std::string &name : kernel_names())
-    if (name.starts_with("openblas") || name.starts_with("dnnl")) found.push_back(name);
+    for (const Library *library : libraries())
+      if (name.starts_with(library->prefix)) found.push_back(name);
   return found;
 }
 

@@ -12,7 +12,9 @@ namespace dl4::dispatch {
 
 struct Library {
   const char *name;
+  const char *prefix;                                 // of the names of its kernels
   std::string (*description)();                       // of the one that is loaded
+  const std::string &(*unused)();                     // why no candidate of it applies: "for ..."; "" where they may
   std::shared_ptr<void> (*while_making)() = nullptr;  // held while kernels are made
   std::span<const Candidate<Product>> products = {};
   std::span<const Candidate<ByItem>> products_by_item = {};

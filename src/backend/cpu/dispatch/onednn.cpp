@@ -8,21 +8,27 @@
 namespace dl4::dispatch {
 namespace {
 
+bool is_used() { return kernels::onednn_unused().empty(); }
+
 constexpr Candidate<Product> dnnl_products[] = {
-    {"dnnl_gemm", always, [](const Product &p) { return p.scale * p.as.dnnl; },
+    {"dnnl_gemm", [](const Product &) { return is_used(); }, [](const Product &p) { return p.scale * p.as.dnnl; },
      [](const Product &p) { return kernels::dnnl_gemm(p.g, p.slices, p.b); }},
 };
 
 constexpr Candidate<ConvAt> dnnl_convs[] = {
-    {"dnnl_conv", [](const ConvAt &at) { return !at.is_empty(); }, [](const ConvAt &at) { return at.by_dnnl(); },
+    {"dnnl_conv", [](const ConvAt &) { return is_used(); }, [](const ConvAt &at) { return at.by_dnnl(); },
      [](const ConvAt &at) { return kernels::dnnl_conv(at.c, at.slices, at.weights); }},
 };
 constexpr Candidate<ConvAt> dnnl_convs_data[] = {
-    {"dnnl_conv_data", always, [](const ConvAt &at) { return at.by_dnnl(); },
+    {"dnnl_conv_data", [](const ConvAt &) { return is_used(); }, [](const ConvAt &at) { return at.by_dnnl(); },
      [](const ConvAt &at) { return kernels::dnnl_conv_data(at.c, at.slices, at.weights); }},
 };
+// With more padding in front than a step along the depth, 2.6.3's "jit:avx512_core" sums other planes than those that
+// taps meet, and writes where it must not: 4 planes, 4 taps, steps of 2, 3 planes of padding on either side.
+bool sums_other_planes(const kernels::Conv &c) { return c.stride_d > 1 && c.pad_front > c.stride_d; }
+
 constexpr Candidate<ConvAt> dnnl_convs_weights[] = {
-    {"dnnl_conv_weights", [](const ConvAt &at) { return !at.is_empty() && at.c.n > 0; },
+    {"dnnl_conv_weights", [](const ConvAt &at) { return is_used() && !sums_other_planes(at.c); },
      [](const ConvAt &at) { return at.by_dnnl(); },
      [](const ConvAt &at) { return kernels::dnnl_conv_weights(at.c, at.slices); }},
 };
@@ -44,7 +50,7 @@ std::unique_ptr<kernels::Kernel> lstm_of(const LstmAt &at) {
 }
 
 constexpr Candidate<LstmAt> dnnl_lstms[] = {
-    {"dnnl_lstm", [](const LstmAt &at) { return at.s.time > 0 && at.s.inputs > 0; },
+    {"dnnl_lstm", [](const LstmAt &at) { return is_used() && at.s.time > 0 && at.s.inputs > 0; },
      [](const LstmAt &at) { return at.microseconds * thresholds().lstms.dnnl; }, lstm_of},
 };
 
@@ -52,7 +58,9 @@ constexpr Candidate<LstmAt> dnnl_lstms[] = {
 
 constexpr Library onednn{
     .name = "onednn",
+    .prefix = "dnnl_",
     .description = kernels::onednn_version,
+    .unused = kernels::onednn_unused,
     .while_making = [] { return std::shared_ptr<void>(std::make_shared<kernels::MakesPrimitives>()); },
     .products = dnnl_products,
     .conv = dnnl_convs,

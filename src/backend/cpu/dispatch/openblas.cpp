@@ -25,7 +25,9 @@ constexpr Candidate<ByItem> products_by_item[] = {
 }  // namespace
 
 constexpr Library openblas{.name = "openblas",
+                           .prefix = "openblas_",
                            .description = kernels::blas::description,
+                           .unused = kernels::blas::unused,
                            .products = products,
                            .products_by_item = products_by_item};
 

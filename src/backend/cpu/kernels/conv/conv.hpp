@@ -30,9 +30,24 @@ struct Conv {
   bool bfloat16 = false;  // both operands are rounded to it first
 
   bool is_3d() const { return d != 1 || kd != 1 || od != 1; }
+  // Is there nothing to multiply, as a size is 0 or all taps along an axis meet padding alone? The reference kernels
+  // alone are for that: of others, those for images do not look at the depth, and oneDNN's take the tap for a live one
+  // (one plane, 2 taps of dilation 2, padding "same": 2.6.3's brgconv, jit, jit_dw, jit_1x1 and gemm, forward and both
+  // gradients).
   bool is_empty() const {
     for (int64_t dim : {n, d, h, w, c, oc, od, oh, ow, kd, kh, kw})
       if (dim <= 0) return true;
+    return !meets(d, kd, od, stride_d, dil_d, pad_front) || !meets(h, kh, oh, stride_h, dil_h, pad_top) ||
+           !meets(w, kw, ow, stride_w, dil_w, pad_left);
+  }
+
+ private:
+  // Does a tap of an axis meet one of its n cells in a window?
+  static bool meets(int64_t n, int64_t taps, int64_t out, int64_t stride, int64_t dilation, int64_t before) {
+    for (int64_t k = 0, at = -before; k < taps && at < n; ++k, at += dilation) {
+      const int64_t window = at < 0 ? (stride - 1 - at) / stride : 0;  // the first in which it is not before them
+      if (window < out && at + window * stride < n) return true;
+    }
     return false;
   }
 };

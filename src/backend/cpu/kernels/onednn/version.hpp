@@ -1,4 +1,4 @@
-// Which oneDNN is loaded.
+// Which oneDNN is loaded, and what it is good for here.
 #pragma once
 
 #include <string>
@@ -6,5 +6,8 @@
 namespace dl4::kernels {
 
 std::string onednn_version();  // "2.6.3"
+// Why its kernels are not used: "for it is kept to vectors older than AVX-512, which the processor has"; "" where they
+// are.
+const std::string &onednn_unused();
 
 }  // namespace dl4::kernels

@@ -5,8 +5,11 @@
 #include <dlfcn.h>
 #include <pthread.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
+
+#include "base/error.hpp"
 
 namespace dl4::kernels::blas {
 namespace {
@@ -87,25 +90,48 @@ Threading threading() noexcept {
   return static_cast<Threading>(kind);
 }
 
-bool usable() noexcept {
-  functions();  // found before the first run
-  return threading() == Threading::openmp;
-}
-
 std::string core_name() { return openblas_get_corename(); }
 
+bool is_older(std::string_view core, cpu::Vectors vectors) {
+  static constexpr std::string_view without_avx2[] = {
+      "katmai", "coppermine", "northwood",  "prescott",    "banias",  "atom",         "core2",
+      "penryn", "dunnington", "nehalem",    "athlon",      "opteron", "opteron_sse3", "barcelona",
+      "bobcat", "bulldozer",  "piledriver", "steamroller", "nano",    "generic",      "sandybridge"};
+  static constexpr std::string_view with_avx2[] = {"haswell", "zen", "excavator"};
+  std::string name(core);
+  for (char &c : name) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+  const auto is_of = [&](const auto &names) {
+    return std::find(std::begin(names), std::end(names), name) != std::end(names);
+  };
+  return (vectors >= cpu::Vectors::avx2 && is_of(without_avx2)) ||
+         (vectors >= cpu::Vectors::avx512 && is_of(with_avx2));
+}
+
+const std::string &unused() {
+  static const std::string reason = [] {
+    functions();  // found before the first run
+    switch (threading()) {
+      case Threading::pthread:
+        return std::string("for it runs threads of its own");
+      case Threading::serial:
+        return std::string("for its results are wrong when several threads call it");
+      default:
+        break;
+    }
+    const cpu::Vectors vectors = cpu::vectors();
+    if (!is_older(core_name(), vectors)) return std::string();
+    return text("for its kernels are of ", core_name(), ", older than ",
+                cpu::vector_names[static_cast<size_t>(vectors)], ", which the processor has");
+  }();
+  return reason;
+}
+
 std::string description() {
+  static constexpr const char *variants[] = {", serial", ", pthread", ", openmp"};
   std::string s = openblas_get_config();
   while (!s.empty() && s.back() == ' ') s.pop_back();
   if (s.find(core_name()) == std::string::npos) s += " " + core_name();
-  switch (threading()) {
-    case Threading::openmp:
-      return s + ", openmp";
-    case Threading::pthread:
-      return s + ", pthread: not used, for it runs threads of its own";
-    default:
-      return s + ", serial: not used, for its results are wrong when several threads call it";
-  }
+  return s + variants[static_cast<size_t>(threading())];
 }
 
 void sgemm(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, float alpha, const float *a, int64_t lda,

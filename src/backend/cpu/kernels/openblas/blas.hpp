@@ -3,6 +3,9 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
+
+#include "base/cpu.hpp"
 
 namespace dl4::kernels::blas {
 
@@ -10,13 +13,20 @@ enum class Threading { serial = 0, pthread = 1, openmp = 2 };
 
 // How the OpenBLAS that is loaded was built.
 Threading threading() noexcept;
-// True for the OpenMP variant alone: the pthread one runs threads of its own and the serial one returns wrong products
-// when called by several threads at once.
-bool usable() noexcept;
 
-// "OpenBLAS 0.3.21 ... SkylakeX, openmp": the variant, the core type it chose, and why it is not used if so.
+// Why its products are not used: "for its kernels are of Prescott, older than AVX-512, which the processor has"; ""
+// where they are. Of the OpenMP variant alone they may be: the pthread one runs threads of its own, and the serial one
+// returns wrong products when called by several threads at once. Its kernels are chosen by the processor's model, or by
+// OPENBLAS_CORETYPE: of a model that is newer than it, they may be older than this processor's vectors by far.
+const std::string &unused();
+inline bool usable() { return unused().empty(); }
+
+// "OpenBLAS 0.3.21 ... SkylakeX, openmp": the variant and the core type it chose.
 std::string description();
 std::string core_name();
+// Are the kernels for a core of this name (of OpenBLAS, in any case) older than these vectors? Names that are not known
+// are newer.
+bool is_older(std::string_view core, cpu::Vectors vectors);
 
 // Row-major C[m,n] = alpha op(A) op(B) + beta C. Zero sizes are fine; beta 0 overwrites whatever C holds. Sizes and
 // leading dimensions up to 2^31 - 1. At most 60 threads run inside at once; the others wait.

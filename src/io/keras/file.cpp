@@ -165,6 +165,29 @@ std::vector<Tensor> variables_of(const Hdf5 &file) {
   return all;
 }
 
+// As Keras 3 writes numbers past JSON's, out of strings: Infinity, -Infinity and NaN become texts.
+std::string as_json(const std::string &json) {
+  std::string to;
+  bool in_text = false;
+  for (size_t i = 0; i < json.size(); ++i) {
+    const std::string_view rest = std::string_view(json).substr(i);
+    const std::string_view word = in_text                         ? ""
+                                  : rest.starts_with("Infinity")  ? "Infinity"
+                                  : rest.starts_with("-Infinity") ? "-Infinity"
+                                  : rest.starts_with("NaN")       ? "NaN"
+                                                                  : "";
+    if (!word.empty()) {
+      to += text('"', word, '"');
+      i += word.size() - 1;
+      continue;
+    }
+    if (json[i] == '"') in_text = !in_text;
+    to += json[i];
+    if (in_text && json[i] == '\\' && i + 1 < json.size()) to += json[++i];
+  }
+  return to;
+}
+
 // The JSON of a .h5 file.
 std::string whole_model(const Hdf5 &file) {
   const std::vector<std::string> said = file.texts("", "model_config");
@@ -220,7 +243,7 @@ std::shared_ptr<graph::Model> load_keras(const Source &source, const graph::Sett
         const Hdf5 file(store_of(source, budget, verified && weights, member, zip), budget);
         if (!zip) said = whole_model(file), major = major_of(file, "");
         const Json config = keras::modern(
-            parse_object(said, Code::corrupt_file, zip ? config_name : "\"model_config\"", budget), major);
+            parse_object(as_json(said), Code::corrupt_file, zip ? config_name : "\"model_config\"", budget), major);
         if (told) *told = {compiled(file, config, budget), keras::other_floats(config)};
         return model_from(config, settings, budget, [&](const graph::Graph &g) {
           const Weights all = weights_of(g, settings.memory_limit);
@@ -249,7 +272,7 @@ KerasFile file_of(const graph::Model &m, Json config, std::vector<std::string> *
       if (name.ends_with(text('/', natural))) file.natural.insert(path);
   }
   if (order) *order = std::move(paths.order);
-  file.config = config.dump();
+  file.config = keras::without_slashes(config).dump();
   file.metadata = Json{{"keras_version", keras_version}}.dump();
   return file;
 }

@@ -34,5 +34,7 @@ Json of_tensorflow(const Json &layer, const std::function<Json(const Json &)> &a
 // A model as Keras 3's JSON, {"module", "class_name", "config", ...}. Refuses with UNSUPPORTED, by the layer's name,
 // what Keras has no layer or operation for.
 Json json_of(const graph::Model &m);
+// That JSON with '_' for each slash in the names of layers, as Keras wants them.
+Json without_slashes(const Json &model);
 
 }  // namespace dl4::io::keras

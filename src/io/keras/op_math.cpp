@@ -62,7 +62,8 @@ Nodes Operation::add_reduction(const std::string &kind) {
   const Node x = only();
   const bool flags = kind == "Any" || kind == "All", means = kind == "Mean" || kind == "Var" || kind == "Std";
   need_no_more_than({"axis", "keepdims"});
-  if (dtype(x) == DType::f32 || flags) return finish(kind, config_, {x});
+  const bool wide = dtype(x) == DType::i32 || dtype(x) == DType::i64;
+  if (dtype(x) == DType::f32 || flags || (wide && !means && kind != "Logsumexp")) return finish(kind, config_, {x});
   if (means || kind == "Logsumexp") return finish(kind, config_, {cast(x, DType::f32)});
   if (dtype(x) != DType::boolean || kind != "Sum") refuse("gives ", dtype(x));
   return finish("Cast", {{"to", "int32"}}, {layer(kind, config_, {cast(x, DType::f32)})});

@@ -21,7 +21,16 @@ bool is_activation(std::string_view name) {
   return std::any_of(all.begin(), all.end(), [&](const kinds::Entry *e) { return e->name == wanted; });
 }
 
-void flatten(const Json &j, size_t depth, std::vector<int64_t> &dims, std::vector<double> &to, bool &fits) {
+// Python's, which JSON has no numbers for.
+bool is_past_numbers(const Json &j) { return j == "Infinity" || j == "-Infinity" || j == "NaN"; }
+
+double float_of(const Json &j) {
+  if (j.is_boolean()) return j.get<bool>();
+  if (!is_past_numbers(j)) return j.get<double>();
+  return j == "NaN" ? std::nan("") : j == "Infinity" ? HUGE_VAL : -HUGE_VAL;
+}
+
+void flatten(const Json &j, size_t depth, std::vector<int64_t> &dims, std::vector<const Json *> &to, bool &fits) {
   if (j.is_array()) {
     if (depth == dims.size() && to.empty()) dims.push_back(static_cast<int64_t>(j.size()));
     fits = fits && depth < dims.size() && dims[depth] == static_cast<int64_t>(j.size()) && depth < max_rank;
@@ -29,8 +38,8 @@ void flatten(const Json &j, size_t depth, std::vector<int64_t> &dims, std::vecto
       if (fits) flatten(item, depth + 1, dims, to, fits);
     return;
   }
-  fits = fits && depth == dims.size() && (j.is_number() || j.is_boolean());
-  if (fits) to.push_back(j.is_boolean() ? j.get<bool>() : j.get<double>());
+  fits = fits && depth == dims.size() && (j.is_number() || j.is_boolean() || is_past_numbers(j));
+  if (fits) to.push_back(&j);
 }
 
 bool any_of(const Json &j, const std::function<bool(const Json &)> &holds) {
@@ -47,19 +56,22 @@ bool is_named(const Json &j, std::string_view class_name) {
 
 std::optional<Tensor> numbers_of(const Json &j, std::optional<DType> dtype) {
   std::vector<int64_t> dims;
-  std::vector<double> numbers;
+  std::vector<const Json *> numbers;
   bool fits = true;
   flatten(j, 0, dims, numbers, fits);
   if (!fits) return {};
   if (!dtype)
-    dtype = any_of(j, [](const Json &n) { return n.is_number() && !n.is_integer(); }) ? DType::f32
-            : any_of(j, [](const Json &n) { return n.is_number(); })                  ? DType::i32
-            : numbers.empty()                                                         ? DType::f32
-                                                                                      : DType::boolean;
+    dtype = any_of(j, [](const Json &n) { return (n.is_number() && !n.is_integer()) || n.is_string(); }) ? DType::f32
+            : any_of(j, [](const Json &n) { return n.is_number(); })                                     ? DType::i32
+            : numbers.empty()                                                                            ? DType::f32
+                              : DType::boolean;
   if (*dtype == DType::f64) dtype = DType::f32;
   Tensor t = make_tensor(*dtype, Shape(dims));
   for (size_t i = 0; i < numbers.size(); ++i)
-    ops::store(numbers[i], *dtype, t.data.get() + i * static_cast<size_t>(size_of(*dtype)));
+    if (*dtype == DType::i64 && numbers[i]->is_int64())  // past what a double holds too
+      t.as<int64_t>()[i] = numbers[i]->get<int64_t>();
+    else
+      ops::store(float_of(*numbers[i]), *dtype, t.data.get() + i * static_cast<size_t>(size_of(*dtype)));
   return t;
 }
 

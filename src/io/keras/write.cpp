@@ -1,6 +1,7 @@
 // A model as Keras 3's JSON.
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <set>
 #include <string_view>
 
@@ -9,6 +10,7 @@
 #include "io/keras/json.hpp"
 #include "io/keras/operations.hpp"
 #include "io/keras/policies.hpp"
+#include "io/tensors.hpp"
 #include "kinds/field.hpp"
 #include "kinds/signatures.hpp"
 
@@ -43,14 +45,30 @@ Json object(std::string_view module, const std::string &class_name, Json config)
   return {{"module", module}, {"class_name", class_name}, {"config", std::move(config)}, {"registered_name", nullptr}};
 }
 
+// What NumPy reads as a number also where JSON has none.
+Json number_at(const Tensor &t, int64_t i) {
+  switch (t.dtype) {
+    case DType::i32:
+      return t.as<int32_t>()[i];
+    case DType::i64:
+      return t.as<int64_t>()[i];
+    case DType::u8:
+      return t.as<uint8_t>()[i];
+    case DType::boolean:
+      return t.as<uint8_t>()[i] != 0;
+    case DType::f64:
+    case DType::f32:
+      break;
+  }
+  if (t.dtype == DType::f64) fail(Code::unsupported, "a constant of float64 cannot be stored in Keras's files");
+  const double v = t.as<float>()[i];
+  if (std::isfinite(v)) return v;
+  return std::isnan(v) ? "NaN" : v < 0 ? "-Infinity" : "Infinity";
+}
+
 // The numbers of a constant, in lists of lists.
 Json numbers(const Tensor &t, int axis, int64_t &at) {
-  if (axis == t.shape.rank()) {
-    const int64_t i = at++;
-    if (t.dtype == DType::f32) return static_cast<double>(t.as<float>()[i]);
-    if (t.dtype == DType::i32) return static_cast<int64_t>(t.as<int32_t>()[i]);
-    fail(Code::unsupported, "a constant of ", t.dtype, " cannot be stored in Keras's files");
-  }
+  if (axis == t.shape.rank()) return number_at(t, at++);
   Json list = Json::array();
   for (int64_t i = 0; i < t.shape[axis]; ++i) list.push_back(numbers(t, axis + 1, at));
   return list;
@@ -71,9 +89,16 @@ class Writer {
 
   Json config(const std::string &name) const {
     Json layers = Json::array();
-    for (const Layer *l : ordered()) layers.push_back(layer(*l));
+    for (const Layer *l : ordered()) {
+      need_variable(*l);
+      if (l->class_name == "MatMul") add_transposes(*l, layers);
+      layers.push_back(layer(*l));
+    }
     std::vector<Ref> outputs = a_.outputs;
-    for (Ref &ref : outputs) ref.of.call += first_node(a_, ref);
+    for (Ref &ref : outputs) {
+      if (is_constant(ref)) refuse(ref.of.layer, "an output of a model in Keras's files is no constant");
+      ref.of.call += first_node(a_, ref);
+    }
     return {{"name", name},
             {"trainable", true},
             {"layers", std::move(layers)},
@@ -148,6 +173,48 @@ class Writer {
     return done;
   }
 
+  bool is_constant(const Ref &ref) const { return layers_.at(ref.of.layer)->role == Role::constant; }
+  // Keras makes calls of what comes from inputs, and computes others at once.
+  void need_variable(const Layer &l) const {
+    for (const Call &call : l.calls)
+      if (call.values.empty() &&
+          std::all_of(call.inputs.begin(), call.inputs.end(), [&](const Ref &ref) { return is_constant(ref); }))
+        refuse(l.name, "reads constants alone, which no call in Keras's files does");
+  }
+  // The operands of a product that are to be transposed, as operations of their own; a constant is one already.
+  static constexpr const char *transposed[] = {"transpose_a", "transpose_b"};
+  static bool is_transposed(const Layer &l, size_t i) { return i < 2 && l.config.value(transposed[i], false) == true; }
+  static std::string transposed_name(const Layer &l, size_t i) { return text(l.name, "__", transposed[i]); }
+  std::vector<int> last_two_swapped(const Ref &ref) const {
+    std::vector<int> perm(static_cast<size_t>(rank(ref)));
+    std::iota(perm.begin(), perm.end(), 0);
+    std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
+    return perm;
+  }
+  void add_transposes(const Layer &l, Json &layers) const {
+    for (size_t i = 0; i < l.calls.at(0).inputs.size(); ++i) {
+      const Ref &ref = l.calls[0].inputs[i];
+      if (!is_transposed(l, i) || is_constant(ref)) continue;
+      const std::string name = transposed_name(l, i);
+      layers.push_back(operation_json("keras.src.ops.numpy", "Transpose",
+                                      {{"axes", last_two_swapped(ref)}, {"name", name}},
+                                      Json::array({value(l.name, ref, false)}), Json::object()));
+    }
+  }
+  // An operand of a product, as it is or transposed.
+  Json factor(const Layer &l, size_t i) const {
+    const Ref &ref = l.calls[0].inputs[i];
+    if (!is_transposed(l, i)) return value(l.name, ref, true);
+    const std::vector<int> perm = last_two_swapped(ref);
+    if (is_constant(ref)) return constant(io::transposed(layers_.at(ref.of.layer)->constant, perm));
+    Json to = value(l.name, ref, true);
+    Json shape = Json::array();
+    for (int axis : perm) shape.push_back(Json(to["config"]["shape"][static_cast<size_t>(axis)]));
+    to["config"]["shape"] = std::move(shape);
+    to["config"]["keras_history"] = Json::array({transposed_name(l, i), 0, 0});
+    return to;
+  }
+
   static Json history(const Ref &ref) { return Json::array({ref.of.layer, ref.of.call, ref.output}); }
   // One stands for itself: the model then takes and gives a tensor, not a list of one.
   static Json histories(const std::vector<Ref> &refs) {
@@ -161,13 +228,15 @@ class Writer {
     if (of.role == Role::constant) return of.constant.shape.rank();
     return facts_.at(ref.of)[static_cast<size_t>(ref.output)].first.rank();
   }
+  static Json constant(const Tensor &t) {
+    int64_t at = 0;
+    return {{"class_name", "__numpy__"}, {"config", {{"value", numbers(t, 0, at)}, {"dtype", to_string(t.dtype)}}}};
+  }
   Json value(const std::string &reader, const Ref &ref, bool constants) const {
     const Layer &of = *layers_.at(ref.of.layer);
     if (of.role == Role::constant) {
       if (!constants) refuse(reader, "reads a constant, which in Keras's files only operations do");
-      int64_t at = 0;
-      return {{"class_name", "__numpy__"},
-              {"config", {{"value", numbers(of.constant, 0, at)}, {"dtype", to_string(of.constant.dtype)}}}};
+      return constant(of.constant);
     }
     const auto &[shape, dtype] = facts_.at(ref.of)[static_cast<size_t>(ref.output)];
     return {{"class_name", "__keras_tensor__"},
@@ -259,7 +328,8 @@ class Writer {
     config.erase("trainable");
     if (config.value("dtype", nullptr) == kinds::mixed_bfloat16)
       config.erase("dtype");  // Keras's follow their operands
-    for (const Ref &ref : l.calls[0].inputs) args.push_back(value(l.name, ref, true));
+    for (size_t i = 0; i < l.calls[0].inputs.size(); ++i)
+      args.push_back(l.class_name == "MatMul" ? factor(l, i) : value(l.name, l.calls[0].inputs[i], true));
     const KerasOperation *known = keras_operation_of(l.class_name);
     std::string name(known ? known->name : l.class_name);
     if (const Json *x1 = config.find("x1")) {  // numbers in the place of inputs
@@ -267,8 +337,6 @@ class Writer {
       args = with_numbers(args, first, *x1, config["x2"]);
       config = Json::object();
     } else if (name == "Matmul") {
-      if (config["transpose_a"] == true || config["transpose_b"] == true)
-        refuse(l.name, "a product of transposed matrices has no operation in Keras; transpose them before");
       config = Json::object();
     } else if (l.class_name == "ReshapeBatch") {
       config = {{"newshape", Json(config["shape"])}};
@@ -299,11 +367,17 @@ class Writer {
       refuse(l.name, l.class_name + ": Keras's takes segments of one axis and their number");
     }
     config["name"] = l.name;
-    return {{"module", known ? known->module : "keras.src.ops.numpy"},
-            {"class_name", name},
+    return operation_json(known ? known->module : "keras.src.ops.numpy", name, std::move(config), std::move(args),
+                          std::move(kwargs));
+  }
+  static Json operation_json(const std::string &module, const std::string &class_name, Json config, Json args,
+                             Json kwargs) {
+    Json name = config["name"];
+    return {{"module", module},
+            {"class_name", class_name},
             {"config", std::move(config)},
-            {"registered_name", name},
-            {"name", l.name},
+            {"registered_name", class_name},
+            {"name", std::move(name)},
             {"inbound_nodes", Json::array({Json{{"args", std::move(args)}, {"kwargs", std::move(kwargs)}}})}};
   }
   static Json with_numbers(const Json &inputs, size_t first, const Json &x1, const Json &x2) {

@@ -418,32 +418,5 @@ TEST(KerasFiles, WeightsOfAnotherModelAreNoFaultOfTheFile) {
   EXPECT_EQ(refusal(ours, renamed).code, Code::not_found);
 }
 
-// A model of one layer.
-std::shared_ptr<graph::Model> model_with(const char *kind, const Json &config, size_t inputs = 1) {
-  auto g = std::make_shared<graph::Graph>(graph::Settings{});
-  const graph::Node x = g->input("x", DType::f32, Shape{free_dim, 4, 3});
-  const std::vector<graph::Node> y = g->add(kind, "it", config, {}, std::vector(inputs, x));
-  return std::make_shared<graph::Model>(g, std::vector{x}, y);
-}
-
-TEST(KerasFiles, WhatKerasHasNotIsNotSavedForIt) {
-  const auto refusal = [](const graph::Model &m) {
-    try {
-      save_model(m, Format::keras);
-    } catch (const Error &e) {
-      return e;
-    }
-    return Error(Code::ok, "it was saved");
-  };
-  const Error kind = refusal(*model_with("MatMul", {{"transpose_b", true}}, 2));
-  EXPECT_EQ(kind.code, Code::unsupported) << kind.message;
-  EXPECT_NE(kind.message.find("layer \"it\": a product of transposed matrices"), std::string::npos) << kind.message;
-  const auto frozen = model_with("Dense", {{"units", 3}});
-  frozen->set_trainable("it/bias", false);
-  const Error part = refusal(*frozen);
-  EXPECT_EQ(part.code, Code::unsupported) << part.message;
-  EXPECT_NE(part.message.find("layer \"it\": some of its weights are frozen"), std::string::npos) << part.message;
-}
-
 }  // namespace
 }  // namespace dl4::io

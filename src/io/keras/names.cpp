@@ -1,0 +1,69 @@
+// Names of layers in Keras's files, which may hold no slash.
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+
+#include "io/keras/json.hpp"
+
+namespace dl4::io::keras {
+namespace {
+
+using Names = std::map<std::string, std::string>;
+
+bool is_history(const Json &j) { return j.is_array() && j.size() == 3 && j[0].is_string() && j[1].is_int64(); }
+
+// References to layers, wherever they stand in a call or in a list of inputs or outputs.
+Json renamed(const Json &j, const Names &names) {
+  if (is_history(j)) {
+    const auto it = names.find(j[0].get<std::string>());
+    return it == names.end() ? j : Json::array({it->second, j[1], j[2]});
+  }
+  if (!j.is_array() && !j.is_object()) return j;
+  Json to = j.is_array() ? Json::array() : Json::object();
+  for (const Json &item : j) to.push_back(renamed(item, names));
+  for (const auto &[key, item] : j.items()) to[key] = renamed(item, names);
+  return to;
+}
+
+Names new_names(const Json &layers) {
+  std::set<std::string> taken;
+  for (const Json &l : layers) taken.insert(l["name"].get<std::string>());
+  Names names;
+  for (const Json &l : layers) {
+    const std::string name = l["name"].get<std::string>();
+    if (name.find('/') == std::string::npos) continue;
+    std::string base = name;
+    std::replace(base.begin(), base.end(), '/', '_');
+    std::string now = base;
+    for (int64_t n = 1; !taken.insert(now).second; ++n) now = text(base, '_', n);
+    names.emplace(name, std::move(now));
+  }
+  return names;
+}
+
+}  // namespace
+
+Json without_slashes(const Json &layer) {
+  if (!layer.is_object() || !layer.contains("config")) return layer;
+  Json to = layer, config = layer["config"];
+  if (const Json *layers = config.find("layers"); layers && layers->is_array()) {
+    const Names names = new_names(*layers);
+    Json all = Json::array();
+    for (const Json &l : *layers) {
+      Json inner = without_slashes(l);
+      if (const auto it = names.find(l["name"].get<std::string>()); it != names.end())
+        inner["name"] = inner["config"]["name"] = it->second;
+      if (const Json *nodes = l.find("inbound_nodes")) inner["inbound_nodes"] = renamed(*nodes, names);
+      all.push_back(std::move(inner));
+    }
+    config["layers"] = std::move(all);
+    for (const char *key : {"input_layers", "output_layers"}) config[key] = renamed(Json(config[key]), names);
+  }
+  for (const char *key : {"layer", "backward_layer", "cell"})
+    if (const Json *inner = config.find(key)) config[key] = without_slashes(Json(*inner));
+  to["config"] = std::move(config);
+  return to;
+}
+
+}  // namespace dl4::io::keras

@@ -1,0 +1,151 @@
+// Models as Keras's files: what they say is read again, and what they can't say is refused.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "base/error.hpp"
+#include "io/keras/file.hpp"
+#include "io/model_file.hpp"
+#include "io/zip/zip.hpp"
+
+namespace dl4::io {
+namespace {
+
+using graph::Node;
+
+struct Net {
+  std::shared_ptr<graph::Graph> g = std::make_shared<graph::Graph>(graph::Settings{});
+  Node x = g->input("x", DType::f32, Shape{free_dim, 4, 3});
+
+  Node add(const char *kind, const char *name, const Json &config, const std::vector<Node> &in) {
+    return g->add(kind, name, config, {}, in)[0];
+  }
+  graph::Model model(Node out) const { return {g, {x}, {out}}; }
+};
+
+std::shared_ptr<graph::Model> loaded(const std::string &bytes) {
+  return load_model(Memory(std::as_bytes(std::span(bytes))), {}, true);
+}
+std::shared_ptr<graph::Model> again(const graph::Model &m) { return loaded(save_model(m, Format::keras)); }
+
+// The JSON, and a file with another.
+std::string config_of(const std::string &file) {
+  Budget budget(INT64_MAX);
+  const Memory source(std::as_bytes(std::span(file)));
+  return Zip(source, budget).text("config.json");
+}
+std::string with_config(const std::string &file, const std::string &config) {
+  Budget budget(INT64_MAX);
+  const Memory source(std::as_bytes(std::span(file)));
+  const Zip zip(source, budget);
+  const auto member = zip.open("model.weights.h5", true);
+  std::string weights(static_cast<size_t>(member->size()), '\0'), all;
+  member->read(0, std::as_writable_bytes(std::span(weights)));
+  std::vector<std::string> heads;
+  for (std::string_view part : zip_parts({{"config.json", {config}}, {"model.weights.h5", {weights}}}, heads))
+    all += part;
+  return all;
+}
+
+void expect_refusal(const graph::Model &m, const std::string &words) {
+  try {
+    save_model(m, Format::keras);
+    ADD_FAILURE() << "it was saved: " << words;
+  } catch (const Error &e) {
+    EXPECT_EQ(e.code, Code::unsupported) << e.message;
+    EXPECT_NE(e.message.find(words), std::string::npos) << e.message;
+  }
+}
+
+const Tensor &constant_of(const graph::Model &m) {
+  for (const graph::Layer &l : m.graph().layers())
+    if (l.constant.data) return l.constant;
+  throw Error(Code::not_found, "no constant");
+}
+
+TEST(KerasWriting, ConstantsOfEveryTypeAndNumberAreReadAgain) {
+  Net net;
+  Tensor floats = make_tensor(DType::f32, {3});
+  floats.as<float>()[0] = -HUGE_VALF, floats.as<float>()[1] = HUGE_VALF, floats.as<float>()[2] = std::nanf("");
+  Tensor longs = make_tensor(DType::i64, {3});
+  longs.as<int64_t>()[0] = INT64_MIN, longs.as<int64_t>()[1] = (int64_t{1} << 53) + 1, longs.as<int64_t>()[2] = 7;
+  Tensor bytes = make_tensor(DType::u8, {3}), flags = make_tensor(DType::boolean, {3});
+  for (int i = 0; i < 3; ++i) bytes.as<uint8_t>()[i] = static_cast<uint8_t>(200 + i);
+  for (int i = 0; i < 3; ++i) flags.as<uint8_t>()[i] = i == 1;
+  for (const Tensor &t : {floats, longs, bytes, flags}) {
+    Net n;
+    const Node c = n.g->constant("c", t);
+    const graph::Model model =
+        n.model(n.add("Equal", "y", Json::object(), {n.add("Cast", "cast", {{"to", to_string(t.dtype)}}, {n.x}), c}));
+    const std::string file = save_model(model, Format::keras), config = config_of(file);
+    std::string of_keras = config;  // which has no quotes there
+    for (const std::string word : {"\"Infinity\"", "\"-Infinity\"", "\"NaN\""})
+      if (const size_t at = of_keras.find(word); at != std::string::npos)
+        of_keras.replace(at, word.size(), word.substr(1, word.size() - 2));
+    EXPECT_EQ(of_keras == config, t.dtype != DType::f32);
+    for (const std::string &bytes_of : {file, with_config(file, of_keras)}) {
+      const auto same = loaded(bytes_of);
+      const Tensor &got = constant_of(*same);
+      EXPECT_EQ(got.dtype, t.dtype);
+      EXPECT_EQ(got.shape, t.shape);
+      EXPECT_EQ(std::memcmp(got.data.get(), t.data.get(), static_cast<size_t>(t.bytes())), 0) << to_string(t.dtype);
+    }
+  }
+}
+
+TEST(KerasWriting, TheFactorsOfAProductAreTransposedBefore) {
+  for (const bool a : {false, true})
+    for (const bool b : {false, true}) {
+      Net net;
+      const Node square = net.add("MatMul", "square", {{"transpose_a", a}, {"transpose_b", !a}}, {net.x, net.x});
+      Tensor t = make_zeros(DType::f32, b ? Shape{5, a ? 3 : 4} : Shape{a ? 3 : 4, 5});
+      const Node c = net.g->constant("c", t);
+      const auto model = net.model(net.add("MatMul", "y", {{"transpose_b", b}}, {square, c}));
+      const auto same = again(model);
+      EXPECT_EQ(same->graph().shape(same->outputs()[0]), (Shape{free_dim, a ? 3 : 4, 5}));
+      EXPECT_EQ(constant_of(*same).shape, (Shape{a ? 3 : 4, 5}));
+    }
+}
+
+TEST(KerasWriting, ReductionsOfIntegersAreReadAgain) {
+  for (const char *kind : {"Sum", "Prod", "Max", "Min"})
+    for (const DType type : {DType::i32, DType::i64}) {
+      Net net;
+      const Node whole = net.add("Cast", "cast", {{"to", to_string(type)}}, {net.x});
+      const auto same = again(net.model(net.add(kind, "y", {{"axis", 1}}, {whole})));
+      EXPECT_EQ(same->graph().dtype(same->outputs()[0]), type) << kind;
+    }
+}
+
+TEST(KerasWriting, NamesHaveNoSlashes) {
+  auto g = std::make_shared<graph::Graph>(graph::Settings{});
+  const Node x = g->input("in/x", DType::f32, Shape{free_dim, 3});
+  const Node d = g->add("Dense", "a/b", {{"units", 2}}, {}, {x})[0],
+             e = g->add("Dense", "a_b", {{"units", 2}}, {}, {d})[0];
+  const graph::Model model(g, {x}, {g->add("Activation", "out/y", {{"activation", "tanh"}}, {}, {e})[0]});
+  const auto same = again(model);
+  EXPECT_EQ(same->input_name(0), "in_x");
+  EXPECT_EQ(same->output_name(0), "out_y");
+  for (const auto &[before, now] : {std::pair{"a/b/kernel", "a_b_1/kernel"}, {"a_b/kernel", "a_b/kernel"}}) {
+    const Tensor v = model.get_weight(before), w = same->get_weight(now);
+    EXPECT_EQ(std::memcmp(v.data.get(), w.data.get(), static_cast<size_t>(v.bytes())), 0) << before;
+  }
+}
+
+TEST(KerasWriting, WhatKerasHasNotIsRefused) {
+  Net net;
+  const Node c = net.g->constant("c", make_zeros(DType::f32, {4, 3}));
+  expect_refusal(
+      net.model(net.add("BroadcastAdd", "y", Json::object(), {net.x, net.add("Exp", "it", Json::object(), {c})})),
+      "layer \"it\": reads constants alone");
+  expect_refusal(graph::Model(net.g, {net.x}, {net.x, c}), "layer \"c\": an output of a model");
+  expect_refusal(net.model(net.add("Cumsum", "sums", {{"axis", 1}, {"reverse", true}}, {net.x})),
+                 "layer \"sums\": \"reverse\"");
+  graph::Model frozen = net.model(net.add("Dense", "it_2", {{"units", 3}}, {net.x}));
+  frozen.set_trainable("it_2/bias", false);
+  expect_refusal(frozen, "layer \"it_2\": some of its weights are frozen");
+}
+
+}  // namespace
+}  // namespace dl4::io

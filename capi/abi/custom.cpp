@@ -150,7 +150,11 @@ dl4_error *dl4_registry_add(const char *category, const char *name, const char *
     const bool is_layer = kind.category == "layer";
     if (!is_layer && kind.category != "loss" && kind.category != "metric")
       refuse_argument("category", text("expected \"layer\", \"loss\" or \"metric\", got \"", kind.category, '"'));
-    if (kind.name.empty()) refuse_argument("name", "expected a name, got an empty text");
+    constexpr size_t max_name = 256;  // names of layers come from it, which may have 1024
+    if (kind.name.empty() || kind.name.size() > max_name)
+      refuse_argument("name", text("expected 1 to ", max_name, " bytes, got ", kind.name.size()));
+    if (is_layer && (kind.name == "Input" || kind.name == "Constant"))
+      refuse_argument("name", text("expected a name that means nothing else in files, got \"", kind.name, '"'));
     if (!forward) refuse_argument("forward", "expected a function, got NULL");
     auto o = read_options<CustomOptions>(options);
     auto refuse = [](const char *key, const std::string &why) {

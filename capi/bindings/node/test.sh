@@ -8,6 +8,7 @@ command -v npm >/dev/null && node -e 'process.exit(parseInt(process.versions.nod
   skip "no Node.js 18 with npm"
 
 source=${DL4_SOURCE:-$(cd ../../.. && pwd)}
+export DL4_LIBRARY=${DL4_LIBRARY:-$source/build/release/libdl4.so.1}
 work=${DL4_BUILD:-$source/build/release}/bindings/node
 mkdir -p "$work"
 rm -rf "$work"/{lib,tests,examples}

@@ -4,6 +4,7 @@ import java.lang.ref.Cleaner;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Supplier;
 
 /**
  * An object of the library. It is released when it is closed, or collected, and no call uses it any
@@ -143,6 +144,15 @@ public abstract class Handle implements AutoCloseable {
       }
     }
     return all;
+  }
+
+  /** For toString(), which never throws: of a closed object, or one at work, its class and hash. */
+  String told(Supplier<String> words) {
+    try {
+      return words.get();
+    } catch (RuntimeException e) {
+      return super.toString();
+    }
   }
 
   /** Describes the object; TEXT of a graph or model is a summary in Keras's style. */

@@ -2,6 +2,7 @@ package org.dl4;
 
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 
@@ -15,13 +16,27 @@ public final class Model extends Handle {
   }
 
   /** An input or output of a model or session; -1 in its shape is free. */
-  public record Io(String name, DType dtype, long[] shape) {}
+  public record Io(String name, DType dtype, long[] shape) {
+    @Override
+    public String toString() {
+      return name + ": " + dtype + " " + Arrays.toString(shape);
+    }
+  }
 
   /** What is known of a weight without its numbers. */
-  public record Weight(String name, DType dtype, long[] shape, boolean trainable) {}
+  public record Weight(String name, DType dtype, long[] shape, boolean trainable) {
+    @Override
+    public String toString() {
+      return name + ": " + dtype + " " + Arrays.toString(shape) + (trainable ? "" : ", frozen");
+    }
+  }
 
   public static Model load(Path path) {
     return load(null, path, null);
+  }
+
+  public static Model load(String path) {
+    return load(Path.of(path));
   }
 
   /** Loads a model from a file. context and options may be null. */
@@ -49,6 +64,10 @@ public final class Model extends Handle {
     try (Call c = new Call()) {
       c.check(Lib.dl4_model_save(c.use(this), c.text(path.toString()), 0));
     }
+  }
+
+  public void save(String path) {
+    save(Path.of(path));
   }
 
   /** The bytes that save() would write. */
@@ -119,6 +138,12 @@ public final class Model extends Handle {
     try (Call c = new Call()) {
       c.check(Lib.dl4_model_set_trainable(c.use(this), c.text(name), yes ? 1 : 0));
     }
+  }
+
+  /** A summary in Keras's style. */
+  @Override
+  public String toString() {
+    return told(() -> describe(Format.TEXT));
   }
 
   /**

@@ -39,6 +39,11 @@ public final class Session extends Handle {
     return ports(OUTPUTS);
   }
 
+  @Override
+  public String toString() {
+    return told(() -> "Session " + inputs() + " -> " + outputs());
+  }
+
   /** The shape of output i for inputs of these shapes; nothing is run. */
   public long[] outputShape(int i, long[]... inputs) {
     int[] ranks = new int[inputs.length];

@@ -7,6 +7,7 @@ import java.nio.DoubleBuffer;
 import java.nio.FloatBuffer;
 import java.nio.IntBuffer;
 import java.nio.LongBuffer;
+import java.util.Arrays;
 import java.util.Map;
 
 /**
@@ -142,6 +143,11 @@ public final class Tensor extends Handle {
       }
     }
     return shape.clone();
+  }
+
+  @Override
+  public String toString() {
+    return told(() -> dtype() + " " + Arrays.toString(shape()));
   }
 
   private ByteBuffer view(long tensor) {

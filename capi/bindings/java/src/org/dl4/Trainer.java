@@ -1,9 +1,11 @@
 package org.dl4;
 
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Collectors;
 
 /** A model being trained. One call at a time may use it. */
 public final class Trainer extends Handle {
@@ -28,6 +30,11 @@ public final class Trainer extends Handle {
   /** The names of all metrics; the loss is the first. */
   public List<String> metricNames() {
     return names;
+  }
+
+  @Override
+  public String toString() {
+    return "Trainer " + names;
   }
 
   public Map<String, double[]> fit(Dataset train, Map<String, ?> options) {
@@ -62,9 +69,21 @@ public final class Trainer extends Handle {
     }
   }
 
+  /** A map whose text has the numbers. */
+  private static final class History extends LinkedHashMap<String, double[]> {
+    private static final long serialVersionUID = 1;
+
+    @Override
+    public String toString() {
+      return entrySet().stream()
+          .map(e -> e.getKey() + "=" + Arrays.toString(e.getValue()))
+          .collect(Collectors.joining(", ", "{", "}"));
+    }
+  }
+
   /** JSON has null for NaN and infinity. */
   static Map<String, double[]> history(String json) {
-    Map<String, double[]> all = new LinkedHashMap<>();
+    Map<String, double[]> all = new History();
     Json.object(Json.read(json))
         .forEach(
             (name, values) ->
@@ -217,6 +236,10 @@ public final class Trainer extends Handle {
     }
   }
 
+  public void save(String path) {
+    save(Path.of(path));
+  }
+
   /** The bytes of a checkpoint that save() would write. */
   public byte[] toBytes() {
     try (Call c = new Call()) {
@@ -234,6 +257,10 @@ public final class Trainer extends Handle {
     try (Call c = new Call()) {
       c.check(Lib.dl4_trainer_load(c.use(this), c.text(path.toString())));
     }
+  }
+
+  public void load(String path) {
+    load(Path.of(path));
   }
 
   public void load(byte[] data) {

@@ -320,11 +320,29 @@ public final class Tests {
     for (Model again : List.of(Model.load(path), Model.load(null, m.toBytes(), null), m.copy())) {
       equal(new Session(again).run(line(2, 4))[0].toFloats(), want);
     }
+    m.save(folder + "/again.safetensors");
+    equal(Model.load(folder + "/again.safetensors").toBytes(), m.toBytes());
     refused(Code.NOT_FOUND, () -> Model.load(folder.resolve("nothing")));
+    refused(Code.NOT_FOUND, () -> Model.load(folder + "/nothing"));
     refused(Code.CORRUPT_FILE, () -> Model.load(null, new byte[0], null));
     m.setWeight("y/bias", m.weight("y/bias").set(1, 2f, 3));
     equal(m.weight("y/bias").toFloats(), new float[] {1, 2, 3});
     remove(folder);
+  }
+
+  static void testTexts() {
+    Model m = small();
+    equal(m.toString(), m.describe(Handle.Format.TEXT));
+    equal(m.inputs().toString(), "[x: float32 [-1, 4]]");
+    m.setTrainable("y/bias", false);
+    equal(m.weights().get(3).toString(), "y/bias: float32 [3], frozen");
+    equal(new Session(m).toString(), "Session [x: float32 [-1, 4]] -> [y: float32 [-1, 3]]");
+    equal(line(2, 4).toString(), "float32 [2, 4]");
+    Trainer t = new Trainer(m, Map.of("optimizer", "adam", "loss", "mse"));
+    equal(t.toString(), "Trainer [loss]");
+    equal(Trainer.history("{\"loss\": [1.5, null]}").toString(), "{loss=[1.5, NaN]}");
+    m.close();
+    equal(m.toString().startsWith("org.dl4.Model@"), true);
   }
 
   static void testSessions() {

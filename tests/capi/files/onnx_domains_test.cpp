@@ -62,6 +62,51 @@ TEST(OnnxDomains, RefuseByName) {
   expect_refused(ours("Attention", {"x", "x"}), {"num_heads"});
 }
 
+// The labels, which are strings, are left out with all that only they need; the probabilities are there.
+TEST(OnnxDomains, OfClassifiersWithLabelsOfStringsGiveProbabilities) {
+  const auto classifier = [](const std::string &labels, const std::vector<float> &weights, size_t functions,
+                             const std::string &after, const std::string &more = "") {
+    const std::string node = field(1, std::string("x")) + field(2, std::string("label")) + field(2, std::string("y")) +
+                             field(4, std::string("LinearClassifier")) + field(7, std::string("ai.onnx.ml")) + labels +
+                             reals("coefficients", weights) + reals("intercepts", std::vector<float>(functions, 0.5f)) +
+                             text_of("post_transform", after);
+    return model_of(field(1, node) + more,
+                    port(11, "x", 1, {-1, 2}) + port(12, "name", 8, {-1}) + port(12, "y", 1, {-1, 2}));
+  };
+  const std::string two = texts("classlabels_strings", {"a", "b"}), named_ = named("Identity", {"label"}, "name");
+  EXPECT_EQ((run<float, float>(classifier(two, {1, 0, 0, 1}, 2, "NONE", named_), {2, 2}, {1, 2, 3, 4})),
+            (std::vector<float>{1.5f, 2.5f, 3.5f, 4.5f}));
+  // One function is of the second class: what is left to 1 is of the first.
+  EXPECT_EQ((run<float, float>(classifier(two, {1, 0}, 1, "NONE", named_), {2, 2}, {1, 2, 0.25f, 4})),
+            (std::vector<float>{-0.5f, 1.5f, 0.25f, 0.75f}));
+  const auto logistic = run<float, float>(classifier(two, {1, 0}, 1, "LOGISTIC", named_), {1, 2}, {-0.5f, 2});
+  EXPECT_EQ(logistic, (std::vector<float>{0.5f, 0.5f}));
+  // To ask for them is refused: here y is made of them.
+  const std::string asking = field(1, std::string("x")) + field(2, std::string("label")) + field(2, std::string("p")) +
+                             field(4, std::string("LinearClassifier")) + field(7, std::string("ai.onnx.ml")) + two +
+                             reals("coefficients", {1, 0, 0, 1}) + reals("intercepts", {0, 0});
+  expect_refused(model_of(field(1, asking) + named("Cast", {"label"}, "y", integer("to", 1)),
+                          port(11, "x", 1, {-1, 2}) + port(12, "y", 1, {-1})),
+                 {"LinearClassifier", "\"classlabels_strings\" are strings"});
+  expect_refused(classifier(two + integers("classlabels_ints", {1, 2}), {1, 0}, 1, "NONE", named_),
+                 {"classlabels_ints", "classlabels_strings"});
+  expect_refused(classifier(two, {1, 0, 0, 1, 1, 1}, 3, "NONE", named_), {"3 functions for 2 classes"});
+  expect_refused(model_of(named("Identity", {"x"}, "name"), port(11, "x", 1, {-1, 2}) + port(12, "name", 8, {-1})),
+                 {"all outputs are strings", "\"name\""});
+}
+
+TEST(OnnxDomains, OfFeaturesAreCutAndFilled) {
+  const auto y = [](const std::vector<int64_t> &sizes) {
+    return run<float, float>(
+        model(in_domain("ai.onnx.ml", "FeatureVectorizer", {"x", "x"}, integers("inputdimensions", sizes))), {1, 4},
+        {1, 2, 3, 4});
+  };
+  EXPECT_EQ(y({4, 2}), (std::vector<float>{1, 2, 3, 4, 1, 2}));
+  EXPECT_EQ(y({1, 5}), (std::vector<float>{1, 1, 2, 3, 4, 0}));
+  expect_refused(model(in_domain("ai.onnx.ml", "FeatureVectorizer", {"x", "x"}, integers("inputdimensions", {4}))),
+                 {"1 \"inputdimensions\" for 2 inputs"});
+}
+
 // A tree whose branches lead to themselves, or to a node twice, is no tree.
 TEST(OnnxDomains, TreesHaveNoCircles) {
   const auto tree = [](const std::vector<int64_t> &yes, const std::vector<int64_t> &no) {
@@ -101,7 +146,8 @@ TEST(OnnxDomains, TreesHaveNoCircles) {
   expect_refused(ensemble(1, 7, 0), {"no node of its tree"});
   expect_refused(ensemble(1, 0, 3), {"a tree of root 3"});
   expect_refused(ensemble(1, 0, -1), {"a tree of root -1"});
-  expect_refused(ensemble(1, 0, 0, integer("post_transform", 1)), {"\"post_transform\" of 1 is not supported; expected 0"});
+  expect_refused(ensemble(1, 0, 0, integer("post_transform", 1)),
+                 {"\"post_transform\" of 1 is not supported; expected 0"});
 }
 
 }  // namespace

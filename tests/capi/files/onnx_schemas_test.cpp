@@ -162,4 +162,83 @@ TEST(OnnxAttributes, AreRefusedByName) {
   EXPECT_EQ(r.code, 0) << r.message;
 }
 
+// x of (1, 1, 1, n), 0 1 2 ..., along its last axis.
+std::vector<float> resized(int64_t n, float scale, int64_t opset, const std::string &attributes) {
+  const std::string scales = initializer<float>("scales", 1, {4}, {1, 1, 1, scale});
+  const std::string node = opset < 11 ? named("Resize", {"x", "scales"}, "y", attributes)
+                                      : named("Resize", {"x", "", "scales"}, "y", attributes);
+  std::vector<float> x;
+  for (int64_t i = 0; i < n; ++i) x.push_back(static_cast<float>(i));
+  return run<float, float>(
+      model_of(node + scales, port(11, "x", 1, {1, 1, 1, n}) + port(12, "y", 1, {1, 1, 1, -1}), opset), {1, 1, 1, n},
+      x);
+}
+std::string word(const char *name, const char *value) { return attribute(name, field(4, std::string(value)), 3); }
+
+// What ONNX Runtime gives.
+TEST(OnnxResize, ComputesPlacesInFloat32) {
+  const std::string nearest = word("mode", "nearest");
+  const auto for_nn = word("coordinate_transformation_mode", "tf_half_pixel_for_nn");
+  const auto asymmetric = word("coordinate_transformation_mode", "asymmetric");
+  EXPECT_EQ(resized(5, 2.3f, 11, nearest + for_nn + word("nearest_mode", "floor")),
+            (std::vector<float>{0, 0, 1, 1, 1, 2, 2, 3, 3, 4, 4}));
+  const auto linear = resized(5, 2.3f, 12, word("mode", "linear") + for_nn);
+  EXPECT_NEAR(linear[0], 0.21739131, 1e-6);
+  EXPECT_NEAR(linear[7], 3.2608697, 1e-6);
+  EXPECT_EQ(linear[10], 4);
+  expect_refusal(model(node("Resize", {"x", "", "x"}, for_nn), 13), DL4_UNSUPPORTED,
+                 {"\"tf_half_pixel_for_nn\" is not supported", "half_pixel"});
+  // 6 times 10/3 is 20, though 10/3 is less in float32.
+  EXPECT_EQ(resized(6, 10.f / 3, 13, nearest + asymmetric + word("nearest_mode", "floor")),
+            (std::vector<float>{0, 0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3, 3, 4, 4, 4, 5, 5, 5}));
+  EXPECT_EQ(resized(30, 0.1f, 13, nearest + asymmetric + word("nearest_mode", "floor")),
+            (std::vector<float>{0, 10, 20}));
+  // 1 / (2/7) is a half, though 2/7 is more in float32.
+  EXPECT_EQ(resized(7, 2.f / 7, 13, nearest + asymmetric + word("nearest_mode", "round_prefer_ceil")),
+            (std::vector<float>{0, 4}));
+  EXPECT_EQ(resized(7, 2.f / 7, 13, nearest + asymmetric + word("nearest_mode", "round_prefer_floor")),
+            (std::vector<float>{0, 3}));
+}
+
+TEST(OnnxResize, RoundsUpWhereItShrinksBeforeOpset11) {
+  EXPECT_EQ(resized(4, 0.6f, 10, ""), (std::vector<float>{0, 2}));
+  EXPECT_EQ(resized(3, 2.5f, 10, ""), (std::vector<float>{0, 0, 0, 1, 1, 2, 2}));
+  EXPECT_EQ(resized(4, 1.2f, 10, ""), (std::vector<float>{0, 1, 2, 3}));
+}
+
+TEST(OnnxPad, FillsIntegersOfEverySize) {
+  for (int64_t type : {2, 3, 6, 7}) {
+    const std::string v = type == 7   ? initializer<int64_t>("v", 7, {}, {77})
+                          : type == 6 ? initializer<int32_t>("v", 6, {}, {77})
+                                      : initializer<uint8_t>("v", type, {}, {77});
+    const std::string nodes = named("Cast", {"x"}, "i", integer("to", type)) + named("Pad", {"i", "p", "v"}, "o") +
+                              named("Cast", {"o"}, "y", integer("to", 1)) +
+                              initializer<int64_t>("p", 7, {4}, {0, 1, 0, -1}) + v;
+    EXPECT_EQ((run<float, float>(model(nodes), {1, 4}, {1, 2, 3, 100})), (std::vector<float>{77, 1, 2, 3})) << type;
+  }
+  const std::string flags = named("Cast", {"x"}, "i", integer("to", 9)) + named("Pad", {"i", "p", "v"}, "o") +
+                            named("Cast", {"o"}, "y", integer("to", 1)) +
+                            initializer<int64_t>("p", 7, {4}, {0, 1, 0, 0}) + initializer<uint8_t>("v", 9, {}, {1});
+  EXPECT_EQ((run<float, float>(model(flags), {1, 4}, {0, 2, 0, 1})), (std::vector<float>{1, 0, 1, 0, 1}));
+}
+
+// Ops of ONNX's experiments.
+TEST(OnnxExperiments, AreRead) {
+  const auto image = [](const std::string &op, const std::string &attributes) {
+    return run<float, float>(
+        model_of(node(op, {"x"}, attributes), port(11, "x", 1, {1, 2, 2, 2}) + port(12, "y", 1, {1, 2, -1, -1}), 6),
+        {1, 2, 2, 2}, {1, 2, 3, 4, 5, 6, 7, 8});
+  };
+  const std::string bias = attribute(
+      "bias", varint(7 << 3 | 5) + std::string("\0\0\x80\x3f", 4) + varint(7 << 3 | 5) + std::string("\0\0\0\x40", 4),
+      6);
+  EXPECT_EQ(image("ImageScaler", real("scale", 2) + bias), (std::vector<float>{3, 5, 7, 9, 12, 14, 16, 18}));
+  EXPECT_EQ(image("Affine", real("alpha", 2) + real("beta", 1)), (std::vector<float>{3, 5, 7, 9, 11, 13, 15, 17}));
+  EXPECT_EQ(image("Crop", integers("border", {1, 0, 0, 1})), (std::vector<float>{2, 6}));
+  EXPECT_EQ(image("Crop", integers("border", {0, 1, 0, 0}) + integers("scale", {1, 1})), (std::vector<float>{3, 7}));
+  expect_refusal(model_of(node("Crop", {"x"}, integers("border", {2, 0, 0, 0})),
+                          port(11, "x", 1, {1, 2, 2, 2}) + port(12, "y", 1, {}), 6),
+                 DL4_CORRUPT_FILE, {"cuts 0 places from place 2 on out of 2"});
+}
+
 }  // namespace

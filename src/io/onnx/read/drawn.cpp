@@ -16,7 +16,7 @@ void need_float_type(const Op &op, int64_t otherwise) {
 
 // Of the first `axes` axes of `like`, or without one, and those in `dims`.
 Node drawn(const Op &op, const char *kind, Json config, const std::vector<Node> &like, int axes,
-           const Ints &dims = {}) {
+           const Ints &dims = Ints()) {
   config["shape"] = dims;
   config["axes"] = axes;
   // Its bits: seeds that differ give other numbers.

@@ -224,7 +224,7 @@ bool LoopParts::still(size_t i) const {
 
 std::span<const Row> flow_rows() {
   static constexpr Row rows[] = {{"If", if_, "cond > outputs+; then_branch:graph! else_branch:graph!", slow},
-                                 {"Loop", loop, "M? cond? v_initial* > v_final_and_scan_outputs*; body:graph!", slow}};
+                                 {"Loop", loop, "M? cond? v_initial* > v_final_and_scan_outputs+; body:graph!", slow}};
   return rows;
 }
 

@@ -246,23 +246,26 @@ void linear_regressor(const Op &op) {
   op.give(0, transformed(op, linear(op, n)), rows_and(op, n));
 }
 
-// One function for each class, or one for the second of two: its score is the logit.
+// A function for each class, or one for the second of two.
 void linear_classifier(const Op &op) {
   const Labels labels(op, "classlabels_ints", "classlabels_strings");
   const int64_t n = labels.count;
   const auto said = static_cast<int64_t>(reals(op, "intercepts").size()), functions = said == 0 ? n : said;
   const bool one = functions == 1 && n == 2;
-  if (n < 2 || (functions != n && !one))
-    op.refuse("of ", functions, " functions for ", n, " classes is not supported, only of one for each class");
+  if (n < 2 || functions > n || (functions == 1 && !one))
+    op.refuse("of ", functions, " functions for ", n, " classes is not supported");
   Node scores = linear(op, functions);
   if (!one) {
     labels.give(op, op.layer("Argmax", {{"axis", -1}, {"keepdims", false}}, {scores}));
-    return op.give(1, transformed(op, scores), rows_and(op, n));
+    return op.give(1, transformed(op, scores), rows_and(op, functions));
   }
   labels.give(op, op.layer("Squeeze", {{"axis", 1}}, {by_number(op, "Greater", scores, 0)}));
-  scores = op.layer("Concatenate", {{"axis", 1}}, {op.layer("Negative", {}, {scores}), scores});
-  if (op.string("post_transform") == "LOGISTIC") scores = op.layer("Activation", activation("sigmoid"), {scores});
-  op.give(1, scores, rows_and(op, n));
+  // The other one's: of the opposite logit, or what is left to 1.
+  const bool logistic = op.string("post_transform") == "LOGISTIC";
+  const Node other =
+      logistic ? op.layer("Negative", {}, {scores}) : op.layer("BroadcastSubtract", {{"x1", 1}}, {scores});
+  scores = op.layer("Concatenate", {{"axis", 1}}, {other, scores});
+  op.give(1, logistic ? op.layer("Activation", activation("sigmoid"), {scores}) : scores, rows_and(op, n));
 }
 
 // A dictionary of each row is its scores in the order of the keys.

@@ -156,6 +156,8 @@ void dequantize(const Op &op) {
   const bool floats = v.dtype == DType::f32 && small_float(v.onnx_type());
   if ((v.dtype == DType::f32 && !floats) || v.dtype == DType::i64)
     op.refuse("is supported for small integers and floats of fewer bits, not for ", v.dtype);
+  const auto said = static_cast<Type>(op.integer("output_dtype"));
+  if (said != Type::none && stands_for(said) != DType::f32) op.refuse("to ", said, " is not supported, only to floats");
   const Steps s = steps_of(op);
   if (const auto t = floats ? std::nullopt : op.constant(0)) {
     op.take(checked_mul(12, t->elements()));
@@ -163,16 +165,19 @@ void dequantize(const Op &op) {
     Tensor to = make_tensor(DType::f32, t->shape);
     for (int64_t i = 0; i < to.elements(); ++i) {
       const size_t k = s.at(i);
-      to.as<float>()[i] = static_cast<float>(numbers[static_cast<size_t>(i)] - s.zero[k]) * s.scale.as<float>()[k];
+      const float x = static_cast<float>(numbers[static_cast<size_t>(i)] - s.zero[k]) * s.scale.as<float>()[k];
+      to.as<float>()[i] = rounded(x, said, false);
     }
-    return op.give_constant(0, std::move(to));
+    return op.give_constant(0, std::move(to), said);
   }
   const Perm perm = v.perm();
   const bool known = v.quantized && s.one_zero() && v.quantized->zero == s.zero[0];
   Node x = known ? v.quantized->less_zero : op.cast(op.as(v, perm), DType::f32);
   const bool all_zero = s.one_zero() && s.zero[0] == 0;
   if (!known && !all_zero) x = minus(op, x, zeros(op, s, perm));
-  op.give(0, times(op, x, scales(op, s, perm)), v.dims, perm, known && v.quantized->not_negative);
+  x = rounded(op, times(op, x, scales(op, s, perm)), said, false);
+  op.give(0, x, v.dims, perm, known && v.quantized->not_negative);
+  op.of_type(0, said);
 }
 
 }  // namespace

@@ -29,15 +29,22 @@ float source(const Resize &how, int64_t i, float scale, int64_t n, int64_t m) {
     return how.begin * (from - 1) + x * (how.end - how.begin) * (from - 1) / (to - 1);
   }
   if (how.where == "pytorch_half_pixel" && m == 1) return 0;
-  if (how.where == "half_pixel_symmetric") return from / 2 * (1 - to / (scale * from)) + (x + 0.5f) / scale - 0.5f;
+  if (how.where == "half_pixel_symmetric") {
+    const float offset = from / 2 * (1 - to / (scale * from));
+    const double place = (static_cast<double>(x) + 0.5) / static_cast<double>(scale) - 0.5;
+    return static_cast<float>(static_cast<double>(offset) + place);
+  }
   return (x + 0.5f) / scale - 0.5f;
 }
 
+// A half, and what float32 may have made of one.
+constexpr double half = 0.5 + 1e-6;
+
 int64_t rounded(const Resize &how, double x) {
-  if (how.rounding == "round_prefer_ceil") return static_cast<int64_t>(std::floor(x + 0.5));
+  if (how.rounding == "round_prefer_ceil") return static_cast<int64_t>(std::floor(x + half));
   if (how.rounding == "floor") return static_cast<int64_t>(std::floor(x));
   if (how.rounding == "ceil") return static_cast<int64_t>(std::ceil(x));
-  return static_cast<int64_t>(std::ceil(x - 0.5));
+  return static_cast<int64_t>(std::ceil(x - half));
 }
 
 double weight(const Resize &how, double away) {
@@ -106,7 +113,12 @@ Node resized(const Op &op, Node x, int at, const Resize &how, const Dim &n, cons
   const auto layer = [&](const char *kind, Node a, Node b) { return op.layer(kind, {}, {a, b}); };
   const Dim back = op.symbols().sum(n, one, -1);
   Node place = op.cast(op.places(m), DType::f32);
-  if (halves) place = by_number(op, "BroadcastAdd", place, 0.5);
+  if (tf && scale <= 0) {  // none where nothing is scaled
+    const Node scaled = op.cast(layer("NotEqual", real(m), real(n)), DType::f32);
+    place = plus(op, place, by_number(op, "BroadcastMultiply", scaled, 0.5));
+  } else if (halves) {
+    place = by_number(op, "BroadcastAdd", place, 0.5);
+  }
   if (how.where == "align_corners")
     place =
         layer("Divide", times(op, place, real(back)), real(op.symbols().largest(op.symbols().sum(m, one, -1), one)));
@@ -125,8 +137,8 @@ Node resized(const Op &op, Node x, int at, const Resize &how, const Dim &n, cons
   const auto floor = [&](Node v) { return op.layer("Floor", {}, {v}); };
   if (how.mode == "nearest") {
     const bool up = how.rounding == "ceil" || how.rounding == "round_prefer_floor";
-    const double half = how.rounding == "round_prefer_ceil" ? 0.5 : how.rounding == "round_prefer_floor" ? -0.5 : 0;
-    if (half != 0) place = by_number(op, "BroadcastAdd", place, half);
+    const double by = how.rounding == "round_prefer_ceil" ? half : how.rounding == "round_prefer_floor" ? -half : 0;
+    if (by != 0) place = by_number(op, "BroadcastAdd", place, by);
     return taken(up ? op.layer("Ceil", {}, {place}) : floor(place));
   }
   const Node first = floor(place);
@@ -146,6 +158,11 @@ Dim scaled(const Op &op, const Dim &n, double scale) {
     return *op.symbols().quotient(n * Dim{static_cast<int64_t>(std::round(above)), {}}, Dim{below, {}});
   }
   op.refuse("of a free axis by ", scale, " is not supported; fractions of numbers up to 64 are");
+}
+
+// The same of an axis of n places.
+int64_t places_of(int64_t n, double scale) {
+  return static_cast<int64_t>(static_cast<float>(n) * static_cast<float>(scale));
 }
 
 // Which places of an axis are taken from within the image; none: all.
@@ -229,8 +246,15 @@ void keep_aspect(const Op &op, bool smallest, const std::vector<size_t> &axes, c
   }
 }
 
-// Before opset 11 nothing says how places are rounded: ONNX Runtime's are rounded down, up where the image shrinks.
+// Before opset 11 nothing says how places are rounded: ONNX Runtime's are rounded down, up where the image shrinks. An
+// image that keeps its size is as it is.
 bool is_old(const Op &op) { return op.node.op == "Upsample" || op.opset() < 11; }
+bool keeps_size(const Value &v, const std::vector<double> &scales) {
+  for (size_t i = 0; i < scales.size(); ++i)
+    if (scales[i] != 1 && (!v.dims[i].known() || places_of(v.dims[i].factor, scales[i]) != v.dims[i].factor))
+      return false;
+  return true;
+}
 
 // Axis by axis.
 void each_axis(const Op &op, Resize how, const std::vector<size_t> &axes, const std::vector<double> &scales,
@@ -253,15 +277,14 @@ void each_axis(const Op &op, Resize how, const std::vector<size_t> &axes, const 
     if (free[i] || by_scale) {
       if (!whole) op.refuse("of a part of a free axis is not supported");
       wide[i] = free[i] ? *free[i] : scaled(op, v.dims[i], scales[i]);
-      if (old && by_scale && scales[i] < 1) how.rounding = "ceil";
+      if (old) how.rounding = scales[i] < 1 ? "ceil" : "floor";
       x = resized(op, x, inverse(perm)[i], how, v.dims[i], wide[i], by_scale ? scales[i] : 0);
       continue;
     }
     if (whole && scales[i] == 1 && (!sizes[i] || Dim{*sizes[i], {}} == v.dims[i])) continue;
     if (!v.dims[i].known()) op.refuse("of a part of a free axis is not supported");
     const int64_t n = v.dims[i].factor;
-    const int64_t m =
-        sizes[i] ? *sizes[i] : static_cast<int64_t>(static_cast<float>(n) * static_cast<float>(scales[i]));
+    const int64_t m = sizes[i] ? *sizes[i] : places_of(n, scales[i]);
     if (old) how.rounding = scales[i] < 1 ? "ceil" : "floor";
     x = resized(op, x, inverse(perm)[i], how, scales[i], n, m);
     const auto seen = how.crops() ? within(how, scales[i], n, m) : std::nullopt;
@@ -313,6 +336,7 @@ void resize(const Op &op) {
   for (double s : scales)
     if (!(s > 0 && s < 1e6)) op.refuse("has a scale of ", s);
   const bool any_free = std::any_of(free.begin(), free.end(), [](const auto &d) { return d.has_value(); });
+  if (old && keeps_size(v, scales)) return op.give_value(0, v);
   if (!any_free && up_sample(op, how, scales)) return;
   each_axis(op, how, axes, scales, sizes, free);
 }

@@ -4,6 +4,7 @@
 
 #include "base/error.hpp"
 #include "io/onnx/read/math.hpp"
+#include "io/onnx/read/windows.hpp"
 
 namespace dl4::io::onnx {
 namespace {
@@ -102,6 +103,7 @@ void deform_conv(const Op &op) {
   floats_only(op, {0, 1, 2, 3, 4});
   Value &v = op.in(0), &offset = op.in(2);
   const Tensor w = op.floats(1, "kernel");
+  need_kernel(op, w);
   if (v.rank() != 4 || w.shape.rank() != 4 || offset.rank() != 4)
     op.refuse("of ", v.rank() - 2, " axes is not supported, only of two");
   const int64_t kh = w.shape[2], kw = w.shape[3], k = checked_mul(kh, kw), groups = op.integer("offset_group");

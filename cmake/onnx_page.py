@@ -21,7 +21,9 @@ Written by `cmake/onnx_page.py` from the tables and the refusals in `src/io/onnx
 - `@13` from that opset on, `@-8` up to it, `@7-9` both.
 - The last column has what else is refused, in the words of the message; "..." is a number or a name.
 - Outputs of strings, such as the labels of a classifier, are left out of a model, and so is what only they need.
-- Resize computes sizes and places in float32, as ONNX Runtime does: 6 places by a scale of 10/3 are 20.
+- Resize computes sizes and places in float32, as ONNX Runtime does: 6 places by a scale of 10/3 are 20. From
+  opset 11 on an image whose size stays the same, or an axis whose scale is 1, is resized as ONNX says; ONNX Runtime copies
+  it, whatever the scale or "roi" is.
 """
 STRING = r'"(?:[^"\\]|\\.)*"'
 DOMAINS = {"experimental": "ai.onnx (experiments)", "ml": "ai.onnx.ml", "microsoft": "com.microsoft", "microsoft_quantized": "com.microsoft"}
@@ -110,6 +112,16 @@ def named_schemas():
     return schema(one), schema(two)
 
 
+def table_rows(text):
+    """The rows of each table of a file: its name, then op, function, schema."""
+    for table in re.finditer(r"std::span<const Row> (\w+)_rows\(\) \{", text):
+        body = text[table.end() : closing(text, table.end() - 1)]
+        listed = re.search(r"Row rows\[\] = \{", body)
+        for row in split(body[listed.end() : closing(body, listed.end() - 1) - 1]) if listed else ():
+            op, handler, *more = split(row[1:-1])
+            yield table[1], (op[1:-1], handler, schema("".join(more)))
+
+
 def rows():
     """domain -> op -> its schema and what it refuses; and the ops of old forms, with the opsets before which they had
     them."""
@@ -117,12 +129,8 @@ def rows():
     for path in sorted((TOP / "src/io/onnx/read").glob("*.cpp")):
         text = source(f"read/{path.name}")
         functions = blocks(text)
-        for table in re.finditer(r"std::span<const Row> (\w+)_rows\(\) \{", text):
-            body = text[table.end() : closing(text, table.end() - 1)]
-            listed = re.search(r"Row rows\[\] = \{", body)
-            for row in split(body[listed.end() : closing(body, listed.end() - 1) - 1]) if listed else ():
-                op, handler, *more = split(row[1:-1])
-                found[DOMAINS.get(table[1], "")][op[1:-1]] = schema("".join(more)), limits(handler, functions)
+        for table, (op, handler, said) in table_rows(text):
+            found[DOMAINS.get(table, "")][op] = said, limits(handler, functions)
         if path.name == "old.cpp":
             for before, op in re.findall(r'\{\s*(\d+),\s*"(\w+)",', text):
                 old[op] = sorted({*old.get(op, []), int(before)})

@@ -203,7 +203,7 @@ def losses():
                 {},
             )
         nodes = [node(op, ["x", "t"], ["y0"], reduction="all")]
-        yield f"{op} of all", 13, nodes, {"x": scores, "t": target}, 'has "reduction" all', {}
+        yield f"{op} of all", 13, nodes, {"x": scores, "t": target}, '"reduction" of "all" is not supported', {}
 
 
 def random():

@@ -132,6 +132,8 @@ class DL4BackendRep(BackendRep):
                 while f"{o.name}_{count}" in of:
                     count += 1
                 yield [self._typed(of[f"{o.name}_{n}"].numpy(), dtype) for n in range(count)]
+            elif kind.tensor_type.elem_type == TensorProto.STRING:
+                raise TypeError(f"output {o.name!r} is of strings, which are left out")
             else:
                 yield self._typed(of[o.name].numpy(), kind)
 

@@ -64,6 +64,7 @@ void Context::Options::fields(kinds::Fields &f) {
   f("emulate_bfloat16", emulate_bfloat16)
       .doc("train layers of dtype mixed_bfloat16 on a processor without products of bfloat16, slowly");
   f("memory_limit", memory_limit).at_least(0).doc("bytes for one load, model, trainer or plan");
+  f("step_limit", step_limit).at_least(0).doc("steps that all loops of one run may take together");
   f("passes_off", passes_off).doc("passes of the planner to leave out");
   f("kernels_off", kernels_off).doc("kernels never to choose");
   f("arena_fill_nan", arena_fill_nan).doc("fill working memory with NaN before each run");
@@ -142,6 +143,7 @@ runtime::Options Context::options() {
     for (const std::string &name : dispatch::unportable_kernels()) o.plan.kernels_off.push_back(name);
   o.plan.memory_limit = *options_.memory_limit;
   o.plan.log = &log;
+  o.step_limit = options_.step_limit;
   o.fill_nan = options_.arena_fill_nan;
   o.memory = memory;
   o.executables = executables_;

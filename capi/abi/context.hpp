@@ -34,7 +34,7 @@ class Context {
 
   struct Options {
     std::optional<int64_t> threads, memory_limit;
-    int64_t seed = 0;
+    int64_t seed = 0, step_limit = 100'000'000;
     graph::SeedScheme seed_scheme = graph::SeedScheme::dl4;
     enum class Reproducible { threads, strict, portable } reproducible = Reproducible::threads;
     kernels::Math math = kernels::Math::float32;

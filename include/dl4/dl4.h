@@ -396,6 +396,9 @@ DL4_API int64_t dl4_blob_size(const dl4_blob *b);
  *                          instructions, more slowly than in float32; default false: DL4_UNSUPPORTED
  *   memory_limit   int     bytes for one load, model, trainer or plan (S2); default: half of the machine's memory, and
  *                          for a load less, by the size of its file
+ *   step_limit     int     steps that all loops of one run may take together: those of WhileLoop, Scan and recurrent
+ *                          layers other than LSTM, and of Loop and Scan of an ONNX file. A run that takes more is
+ *                          DL4_UNSUPPORTED; default 100,000,000
  *   passes_off     strings optimization passes to skip, for experiments: names in "passes" of dl4_build_info()
  *   kernels_off    strings kernels never to choose, for experiments: names in "kernels" of dl4_build_info()
  *   arena_fill_nan bool    fill working memory with NaN before each run, for tests
@@ -839,8 +842,10 @@ DL4_API DL4_CHECKED dl4_error *dl4_model_check_gradients(const dl4_model *m, dl4
  *   in the output's shape.
  * - states: the inputs are those of the model, then the initial states of each recurrent layer that is called
  *   without initial_state ("lstm/rnn_state", "lstm/rnn_state_1"); the outputs are those of the model, then the final
- *   states. Pass zeros at the start of a sequence. Without this option a stateful layer begins each run with the
- *   state that it had when the session was made.
+ *   states. Pass zeros at the start of a sequence. A layer with a mask has its last output among them ("rnn_output"),
+ *   which a masked step repeats: runs of parts of a sequence give the outputs of the whole. Zeros in its place give
+ *   those of Keras, where the output of each call starts at 0, of stateful layers too. Without this option a stateful
+ *   layer begins each run with the state that it had when the session was made.
  * - streamable: a run takes its sequences, [B, T, ...], as a new stream would, and gives the same bits. It has the
  *   outputs of a stream, takes as long as one, and keeps no states. Up to 32 steps are computed at once if that
  *   gives the bits of single steps. Not together with gradients, training or states; dl4_session_predict() refuses
@@ -899,7 +904,7 @@ DL4_API DL4_CHECKED dl4_error *dl4_session_output_shape(const dl4_session *s, co
  * A slot of out that is NULL gets a new tensor, which the caller owns; a tensor in a slot is written in place. It must
  * have the right shape and type, be dense, and overlap no dense input and no other output in memory. On failure, slots
  * that were NULL are NULL, and tensors that you passed may be partly written.
- * May be NULL: cancel (checked between steps, and while a plan is made).
+ * May be NULL: cancel.
  * Errors: DL4_SHAPE_MISMATCH (in, out), DL4_UNSUPPORTED (an output that is not dense), DL4_CANCELLED (cancel),
  * DL4_INVALID_ARGUMENT (s: a weight in int8 or int4 is NaN, infinite, or beyond 1e30). */
 DL4_API DL4_CHECKED dl4_error *dl4_session_run(dl4_session *s, dl4_tensor *const *in, int64_t n_in, dl4_tensor **out,
@@ -949,7 +954,7 @@ DL4_API DL4_CHECKED dl4_error *dl4_stream_create(dl4_session *s, const char *opt
  * are NaN (integers: 0). All runs form one sequence: at a masked step the output of the previous step is repeated,
  * also across runs and for stateful layers (in Keras each call starts with an output of 0). On failure the stream is
  * unchanged.
- * May be NULL: cancel (checked between steps).
+ * May be NULL: cancel.
  * Errors: DL4_SHAPE_MISMATCH (in, out), DL4_UNSUPPORTED (an output that is not dense; more steps than the session's
  * "cache"), DL4_CANCELLED (cancel), DL4_BUSY (s). */
 DL4_API DL4_CHECKED dl4_error *dl4_stream_run(dl4_stream *s, dl4_tensor *const *in, int64_t n_in, dl4_tensor **out,
@@ -964,7 +969,7 @@ DL4_API DL4_CHECKED dl4_error *dl4_stream_run(dl4_stream *s, dl4_tensor *const *
  * unchanged. With latency, or several steps at a time, streams may give different numbers of steps: the outputs have
  * the largest. Streams of a model with a cache or positions run together if they have taken equally many steps, else
  * one by one.
- * May be NULL: steps (all take T), cancel (checked between steps).
+ * May be NULL: steps (all take T), cancel.
  * Errors: DL4_SHAPE_MISMATCH (in, out), DL4_UNSUPPORTED (streams: of another batch; an output that is not dense; more
  * steps than the session's "cache"), DL4_CANCELLED (cancel), DL4_BUSY (streams). */
 DL4_API DL4_CHECKED dl4_error *dl4_stream_run_many(dl4_stream *const *streams, int64_t n, const int64_t *steps,
@@ -983,7 +988,7 @@ DL4_API DL4_CHECKED dl4_error *dl4_stream_run_many(dl4_stream *const *streams, i
  *   top_p        float  and among the fewest likeliest ids whose probabilities sum to p; default 1
  *   stop         ints   ids that end a sequence; default none
  *   from_logits  bool   false: the output holds probabilities; default true
- * May be NULL: options, logits, user, cancel (checked between steps).
+ * May be NULL: options, logits, user, cancel.
  * Errors: DL4_SHAPE_MISMATCH (in), DL4_UNSUPPORTED (s: its outputs are not logits), DL4_NUMERIC (a logit is NaN or
  * infinity), DL4_CALLBACK_FAILED (logits), DL4_CANCELLED (cancel), DL4_BUSY (s). */
 DL4_API DL4_CHECKED dl4_error *dl4_stream_next(dl4_stream *s, dl4_tensor *const *in, int64_t n_in, const char *options,
@@ -1006,7 +1011,8 @@ DL4_API DL4_CHECKED dl4_error *dl4_stream_reset(dl4_stream *s);
  * Errors: DL4_BUSY (s). */
 DL4_API DL4_CHECKED dl4_error *dl4_stream_reset_row(dl4_stream *s, int64_t row);
 
-/* Saves the states of a stream to memory: by name, as a safetensors file.
+/* Saves the states of a stream to memory: by name, as a safetensors file. Streams of a session in the same state give
+ * the same bytes, whatever calls led to it.
  * Errors: DL4_BUSY (s). */
 DL4_API DL4_CHECKED dl4_error *dl4_stream_save_memory(const dl4_stream *s, dl4_blob **out);
 
@@ -1230,7 +1236,10 @@ DL4_API DL4_CHECKED dl4_error *dl4_trainer_load_memory(dl4_trainer *t, const voi
 /* Makes a cancel flag, for any number of calls. Once triggered it stays so. */
 DL4_API DL4_CHECKED dl4_error *dl4_cancel_create(dl4_cancel **out);
 
-/* Asks all calls with this flag to stop soon. Legal in a signal handler. */
+/* Asks all calls with this flag to stop. A call looks at the flag at least every 100 ms: between the kernels of a run and
+ * its slices, between the steps of loops, recurrent layers and streams, between batches, and while it makes a plan. It
+ * first completes a single matrix product, convolution or sort, a callback, and a training step that has begun to
+ * change weights. What has not been changed by then stays as it was. Legal in a signal handler. */
 DL4_API void dl4_cancel_trigger(dl4_cancel *c);
 
 /* 1 if the flag was triggered, else 0. */

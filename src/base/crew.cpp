@@ -206,18 +206,19 @@ Crew::~Crew() {
   for (uint32_t i = 0; i < shared_->count; i++) shared_->helpers[i].thread.join();
 }
 
-void Crew::run(int64_t slices, Slice slice, void *user, int64_t phases) noexcept {
+void Crew::run(int64_t slices, Slice slice, void *user, int64_t phases, Ends ends) noexcept {
   int at = -1;
   if (slices > 1 && slices <= INT32_MAX && helpers_ && !shared_->forked()) at = shared_->take();
   if (at < 0) {
-    for (int64_t i = 0; i < slices * phases; i++) slice(user, i);
+    for (int64_t phase = 0; phase < phases && !(ends && ends(user)); ++phase)
+      for (int64_t i = 0; i < slices; i++) slice(user, phase * slices + i);
     return;
   }
   Slot &s = shared_->slots[at];
   auto count = static_cast<uint32_t>(slices);
   s.slice = slice;
   s.user = user;
-  for (int64_t phase = 0; phase < phases; ++phase) {
+  for (int64_t phase = 0; phase < phases && !(ends && ends(user)); ++phase) {
     s.first = phase * slices;
     s.done.store(0, std::memory_order_relaxed);
     s.ticket.store(uint64_t{count} << 32, std::memory_order_seq_cst);

@@ -9,6 +9,7 @@ namespace dl4 {
 class Crew {
  public:
   using Slice = void (*)(void *user, int64_t i) noexcept;
+  using Ends = bool (*)(void *user) noexcept;
 
   // Starts threads - 1 helpers, or as many as the system allows. Each blocks all signals, sets flush-to-zero and calls
   // `on_start` before anything else.
@@ -23,15 +24,18 @@ class Crew {
   // Runs slice(user, i) once for each i in [0, slices * phases), those of a phase (i / slices) after all of the phase
   // before, and returns when all are done. The caller claims slices until none is left, so it waits only for slices
   // that a helper has begun. Any number of threads may call at once, and a slice may call run() itself. In a forked
-  // child the caller runs them all. The float mode of the calling thread is not touched.
-  void run(int64_t slices, Slice slice, void *user, int64_t phases = 1) noexcept;
+  // child the caller runs them all. The float mode of the calling thread is not touched. No phase begins once
+  // ends(user) is true.
+  void run(int64_t slices, Slice slice, void *user, int64_t phases = 1, Ends ends = nullptr) noexcept;
 
-  // The same for a callable.
+  // The same for a callable, which may have ends().
   template <class F>
   void run(int64_t slices, F &f, int64_t phases = 1) noexcept {
     static_assert(noexcept(f(int64_t{})), "a slice must be noexcept");
+    Ends ends = nullptr;
+    if constexpr (requires { f.ends(); }) ends = [](void *user) noexcept { return static_cast<F *>(user)->ends(); };
     run(
-        slices, [](void *user, int64_t i) noexcept { (*static_cast<F *>(user))(i); }, &f, phases);
+        slices, [](void *user, int64_t i) noexcept { (*static_cast<F *>(user))(i); }, &f, phases, ends);
   }
 
  private:

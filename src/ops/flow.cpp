@@ -108,7 +108,7 @@ std::vector<Id> branch(Emit &e, Id flag, BodyWriter &then, const std::vector<Id>
   std::vector<Id> src{flag};
   const auto part = [&](BodyWriter &writer, const std::vector<Id> &outputs) {
     auto written = writer.written(outputs);
-    BranchOp::Part p{written.body, {}, bits_of(*written.body)};
+    BranchOp::Part p{written.body, {}};
     for (Id v : written.outside) p.src.push_back(static_cast<int>(src.size())), src.push_back(v);
     return p;
   };

@@ -10,7 +10,6 @@ struct BranchOp final : NotDifferentiable<BranchOp> {
   struct Part {
     std::shared_ptr<const Program> body;
     std::vector<int> src;  // by its inputs: which of the sources
-    std::string bits;
   };
   Part then, otherwise;
   bool own_shapes = false;  // of each body: a run cuts the Program here, as it does at range
@@ -19,7 +18,7 @@ struct BranchOp final : NotDifferentiable<BranchOp> {
       : then(std::move(then)), otherwise(std::move(otherwise)), own_shapes(own_shapes) {}
   void fields(auto &f) const {
     f("then", then.src), f("otherwise", otherwise.src), f("own_shapes", own_shapes);
-    if constexpr (requires { f.bits; }) f("", then.bits), f("", otherwise.bits);
+    if constexpr (requires { f.bits; }) f("", bits_of(*then.body)), f("", bits_of(*otherwise.body));
   }
   std::string_view name() const override { return "branch"; }
   // A body that does not fit these shapes is no error before the flag says that it runs.
@@ -30,18 +29,15 @@ struct BranchOp final : NotDifferentiable<BranchOp> {
 // A body again and again: as often as a number says, while a flag that it makes is set. Sources: the number of steps,
 // or none; the flag before the first step, or none, which is set; what the states are at first; what the body reads.
 // Inputs of the body: the number of the step, from 0; the states; the rest. Its outputs: the new states, then the flag,
-// if it makes one. Destinations: the last states. It may be of 1,000,000 steps.
+// if it makes one. Destinations: the last states.
 struct WhileOp final : NotDifferentiable<WhileOp> {
-  static constexpr int64_t most_steps = 1000000;
   int states = 0;
   std::shared_ptr<const Program> body;
-  std::string bits;
 
-  WhileOp(int states, std::shared_ptr<const Program> body)
-      : states(states), body(std::move(body)), bits(bits_of(*this->body)) {}
+  WhileOp(int states, std::shared_ptr<const Program> body) : states(states), body(std::move(body)) {}
   void fields(auto &f) const {
     f("states", states);
-    if constexpr (requires { f.bits; }) f("", bits);
+    if constexpr (requires { f.bits; }) f("", bits_of(*body));
   }
   std::string_view name() const override { return "while"; }
   std::vector<Operand> infer(Operands src) const override;

@@ -23,8 +23,7 @@ ScanOp::ScanOp(Program program, std::vector<Carry> carry, std::vector<int> rever
     : carry(std::move(carry)),
       reversed(std::move(reversed)),
       kept(std::move(kept)),
-      body(std::make_shared<const Program>(std::move(program))),
-      bits(bits_of(*body)) {
+      body(std::make_shared<const Program>(std::move(program))) {
   some_volatile = ops::some_volatile(*body);
   PerValue<bool> seen(*body);
   for (const Step &s : body->steps)

@@ -26,14 +26,13 @@ struct ScanOp final : OpOf<ScanOp> {
   std::vector<int> reversed;  // by output of the body: stacked from the last to the first
   std::vector<int> kept;      // outputs that are there for the gradient: made by products
   std::shared_ptr<const Program> body;
-  std::string bits;        // of the body
   std::vector<bool> read;  // by input
   bool some_volatile = false;
 
   ScanOp(Program body, std::vector<Carry> carry, std::vector<int> reversed, std::vector<int> kept);
   void fields(auto &f) const {
     f("", carry), f("reversed", reversed), f("kept", kept);
-    if constexpr (requires { f.bits; }) f("", bits);
+    if constexpr (requires { f.bits; }) f("", bits_of(*body));
   }
   std::string_view name() const override { return "scan"; }
   std::vector<Operand> infer(Operands src) const override;

@@ -145,12 +145,12 @@ class WhileKernel final : public NestingKernel {
     *more = on ? *on : 1;
     int64_t t = 0;
     for (; *more != 0 && (!steps || t < *steps); ++t) {
-      if (t == WhileOp::most_steps) return r.report->raise(Fault::too_many_steps, t);
+      if (r.report->ends() || !r.report->take_steps(1)) return;
       *step = t;
       body_.arrange(args, [&](const Place &place) { return address(place, t, r); });
       for (const Stage &s : body_.stages) body_.run_stage(s, 0, frame, args, r.report);
-      if (r.report->fault.load(std::memory_order_relaxed) != Fault::none) return;
     }
+    if (r.report->ends()) return;  // the flag may be unfinished
     for (size_t i = 0; i < states_.size(); ++i)
       if (auto *last = r.out<std::byte>(static_cast<int>(i)); last && states_[i].bytes > 0)
         std::memcpy(last, state(i, t, r), static_cast<size_t>(states_[i].bytes));

@@ -11,6 +11,7 @@ namespace {
 
 // Larger results would cost more memory than their step costs time.
 constexpr int64_t largest = 1 << 16;
+constexpr int64_t most_steps = 10'000;  // of loops: nothing cancels them here
 
 }  // namespace
 
@@ -45,6 +46,7 @@ bool fold(ops::Program &p, const ops::Step &step, int64_t most_bytes) {
     auto bound = kernel->bind();
     Bytes scratch = allocate(kernel->scratch);
     kernels::Report report;
+    report.most_steps = most_steps;
     for (int64_t i = 0; i < checked_mul(kernel->slices, kernel->phases); ++i)
       kernel->run(i, {args.data(), static_cast<int>(step.src.size()), scratch.get(), bound.get(), &report});
     if (report.fault != kernels::Fault::none) return false;  // the run will say so

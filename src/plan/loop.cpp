@@ -66,17 +66,20 @@ class Loop final : public NestingKernel {
     auto &frame = static_cast<NestedFrame &>(*r.bound);
     const int64_t slice = i % body.slices, phase = i / body.slices;
     void **args = body.args_of(frame, slice);
+    if (i == 0 && !r.report->take_steps(p_.time)) return;
     if (body.slices == 1) {
       const auto run_body = [&] {
         for (const Stage &s : body.stages) body.run_stage(s, 0, frame, args, r.report);
       };
       int64_t t = 0;
       for (const int64_t apart = moves_evenly(r) ? std::min<int64_t>(p_.time, 2) : p_.time; t < apart; ++t) {
+        if (r.report->ends()) return;
         arrange(t, r, args);
         run_body();
       }
       if (t < p_.time) find_moves(r, frame);
       for (; t < p_.time; ++t) {
+        if (r.report->ends()) return;
         for (const NestedFrame::Move &m : frame.moves) args[m.arg] = static_cast<std::byte *>(args[m.arg]) + m.bytes;
         run_body();
       }

@@ -12,8 +12,7 @@ struct Known {
   std::string key = {};  // packed forms are shared under it, unless it is empty
 };
 std::unique_ptr<const Plan> specialise(const ops::Program &program, std::span<const Shape> inputs,
-                                       std::span<const Known> known, const Options &options, Packs *packs,
-                                       const std::atomic<int32_t> *cancel = nullptr);
+                                       std::span<const Known> known, const Options &options, Packs *packs);
 
 // The kernel for a step: its op's or, of one with bodies, what runs the kernels of these, which are planned with these
 // options.

@@ -46,6 +46,7 @@ class Nested {
   void run_stage(const Stage &s, int64_t slice, const NestedFrame &frame, void *const *args,
                  kernels::Report *report) const {
     for (size_t k = s.first; k < s.first + s.count; ++k) {
+      if (report->ends()) return;
       const PlanStep &step = plan->steps[k];
       void *const *mine = args + first_[k];
       step.kernel->run(s.phase * step.kernel->slices + slice,

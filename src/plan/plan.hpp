@@ -28,6 +28,8 @@ struct Options {
   int64_t guard_bytes = 0;  // left free behind every buffer of the arena, for tests
   int64_t memory_limit = INT64_MAX;
   const Log *log = nullptr;  // hears of each plan; null: none does
+  // Becomes non-zero when the plan is no longer wanted; null: it always is.
+  const std::atomic<int32_t> *cancel = nullptr;
 };
 
 // Where an argument of a kernel lies.
@@ -63,7 +65,8 @@ class Plan {
   std::vector<Tensor> constants;
   std::vector<Guard> guards;  // when asked for
   int64_t arena_bytes = 0;
-  ops::Program program;  // as it was after all passes
+  size_t first_write = 0;  // the first of `steps` that writes a state; none: their number
+  ops::Program program;    // as it was after all passes
 
   // One line a step: kernel, slices, arguments' places.
   std::string to_string() const;
@@ -71,10 +74,9 @@ class Plan {
 
 // The Program at the given input shapes. `states`: by state, its contents when no run ever changes them, else null.
 // Refuses shapes that do not fit, and an arena past the memory limit; by then the kernels have packed the weights they
-// know. Says CANCELLED when *cancel becomes non-zero between two steps.
+// know. Fails with CANCELLED when *options.cancel becomes non-zero between two steps.
 std::unique_ptr<const Plan> specialise(const ops::Program &program, std::span<const Shape> inputs,
-                                       std::span<const Tensor *const> states, const Options &options, Packs *packs,
-                                       const std::atomic<int32_t> *cancel = nullptr);
+                                       std::span<const Tensor *const> states, const Options &options, Packs *packs);
 
 // The Program with all dims known: the ops' shape rules again, from these inputs.
 ops::Program resolve(const ops::Program &program, std::span<const Shape> inputs);

@@ -77,17 +77,15 @@ void tell(const Log &log, const Plan &plan, const Stopwatch &watch) {
 }  // namespace
 
 std::unique_ptr<const Plan> specialise(const Program &program, std::span<const Shape> inputs,
-                                       std::span<const Tensor *const> states, const Options &options, Packs *packs,
-                                       const std::atomic<int32_t> *cancel) {
+                                       std::span<const Tensor *const> states, const Options &options, Packs *packs) {
   std::vector<Known> known;
   for (size_t i = 0; i < states.size(); ++i)
     if (states[i]) known.push_back({program.states[i], *states[i], text("state ", i)});
-  return specialise(program, inputs, known, options, packs, cancel);
+  return specialise(program, inputs, known, options, packs);
 }
 
 std::unique_ptr<const Plan> specialise(const Program &program, std::span<const Shape> inputs,
-                                       std::span<const Known> others, const Options &options, Packs *packs,
-                                       const std::atomic<int32_t> *cancel) {
+                                       std::span<const Known> others, const Options &options, Packs *packs) {
   const Stopwatch watch;
   FlushToZero flush;                           // constants are folded and weights packed as in a run
   kernels::SingleThreaded single;              // oneDNN books scratch for the threads it finds when a primitive is made
@@ -103,7 +101,7 @@ std::unique_ptr<const Plan> specialise(const Program &program, std::span<const S
   const PerValue<Known> known = known_values(p, others);
   std::vector<int64_t> scratch;
   for (const Step &step : p.steps) {
-    if (cancel && cancel->load(std::memory_order_relaxed))
+    if (options.cancel && options.cancel->load(std::memory_order_relaxed))
       fail(Code::cancelled, "cancelled while the plan was made, before step ", plan->steps.size() + 1, " of ",
            p.steps.size());
     PlanStep s;
@@ -147,6 +145,11 @@ std::unique_ptr<const Plan> specialise(const Program &program, std::span<const S
       s.args.push_back(placement.is_wanted(step.dst[i]) ? place(step.dst[i]) : Place{});
     s.scratch = placement.scratch_of[static_cast<size_t>(s.number)];
   }
+  const auto writes = [](const PlanStep &s) {  // of several in one, all arguments are sources
+    return std::any_of(s.args.begin() + (s.first < 0 ? s.sources : 0), s.args.end(),
+                       [](const Place &place) { return place.region == Place::Region::state; });
+  };
+  plan->first_write = static_cast<size_t>(std::ranges::find_if(plan->steps, writes) - plan->steps.begin());
   plan->inputs = operands(p, p.inputs);
   plan->outputs = operands(p, p.outputs);
   if (options.log) tell(*options.log, *plan, watch);

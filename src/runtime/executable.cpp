@@ -45,7 +45,9 @@ PlanCache::Use Executable::use(std::span<const View> in, const std::atomic<int32
   std::vector<const Tensor *> known;
   for (const Tensor &t : states_) known.push_back(options_.constant_states ? &t : nullptr);
   if (options_.run_counter) known[*options_.run_counter] = nullptr;
-  auto plan = plan::specialise(program_, shapes, known, options_.plan, packs_.get(), cancel);
+  plan::Options options = options_.plan;
+  options.cancel = cancel;
+  auto plan = plan::specialise(program_, shapes, known, options, packs_.get());
   need_alike(shapes, plan->outputs);
   return plans_.add(std::move(shapes), std::move(plan));
 }

@@ -39,6 +39,8 @@ struct Options {
   bool constant_states = false;              // no run changes a state: kernels may pack weights once
   bool fill_nan = false;  // for tests: memory is NaN before every run, and guard words are checked between its steps
   bool profile = false;
+  bool ends_writes = false;        // a run that has begun to write states is no longer cancelled
+  int64_t step_limit = INT64_MAX;  // steps of all loops of a run
   // The state, an int64, that holds the number of the run, counted from 0.
   std::optional<size_t> run_counter;
   // An input and an output that must have the same shape.
@@ -67,11 +69,10 @@ class Executable {
   std::vector<ops::Operand> outputs(std::span<const View> in, const std::atomic<int32_t> *cancel = nullptr);
   // The same without making a plan.
   [[gnu::cold]] std::vector<ops::Operand> outputs(std::span<const Shape> in) const;
-  // Makes the plan if there is none yet.
-  void plan(std::span<const View> in, const std::atomic<int32_t> *cancel) { use(in, cancel); }
   // Writes every output; the views' shapes must be those that outputs() gives. Refuses a wrong count, dtype or shape
-  // and an output that is strided or overlaps another view. Fails with CANCELLED when *cancel becomes non-zero between
-  // two steps of the run or of making its plan. After a fault a state is unchanged unless an earlier step wrote it.
+  // and an output that is strided or overlaps another view. Fails with CANCELLED when *cancel becomes non-zero, also
+  // within a step that takes long or while the plan is made. After a fault a state is unchanged unless an earlier step
+  // wrote it.
   void run(std::span<const View> in, std::span<const View> out, const std::atomic<int32_t> *cancel = nullptr);
   // The same in parts, for consecutive runs whose views differ only in their data pointers: views that are dense and do
   // not overlap in the first run must stay so in all of them. finish() is left out if a run failed. `apart`: the caller
@@ -155,8 +156,8 @@ class Executable {
   PlanCache::Use use(std::span<const View> in, const std::atomic<int32_t> *cancel);
   [[gnu::cold]] void need_alike(std::span<const Shape> in, std::span<const ops::Operand> out) const;
   void refuse_overlap(const CachedPlan &cached, std::span<const View> in, std::span<const View> out) const;
-  void step(const CachedPlan &cached, Frame &frame, size_t s, const std::atomic<int32_t> *cancel);
-  void watch(const CachedPlan &cached, Frame &frame, const std::atomic<int32_t> *cancel);
+  void step(const CachedPlan &cached, Frame &frame, size_t s);
+  void watch(const CachedPlan &cached, Frame &frame);
 
   ops::Program program_;
   std::vector<Tensor> states_;

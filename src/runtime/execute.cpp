@@ -37,13 +37,23 @@ void move_guards(const std::vector<plan::Guard> &guards, int32_t last, int32_t n
       throw Error(Code::callback_failed, text(who, ": its function gave ", value))
           .with("answer", std::to_string(value));
     case kernels::Fault::too_many_steps:
-      fail(Code::unsupported, who, ": it has not ended after ", value, " steps");
+      fail(Code::unsupported, who, ": the loops of this run take more than ", value,
+           " steps, which is the \"step_limit\" of the context");
     case kernels::Fault::refused:
       fail(Code::shape_mismatch, who, ": ", report.why.load(std::memory_order_relaxed));
     default:
       fail(Code::internal, who, ": ", step.kernel->name, " failed with status ", value);
   }
 }
+
+// The slices of a step.
+struct Slices {
+  const Frame::Call &call;
+  bool ends() const noexcept { return call.run.report->ends(); }
+  void operator()(int64_t i) const noexcept {
+    if (!ends()) call.kernel->run(i, call.run);
+  }
+};
 
 }  // namespace
 
@@ -56,33 +66,38 @@ void Executable::run(Ready &ready, const std::atomic<int32_t> *cancel) {
     const auto i = static_cast<size_t>(o.index);
     frame.args[o.arg] = (o.region == plan::Place::Region::output ? frame.out[i] : frame.in[i]) + o.offset;
   }
-  frame.report.fault.store(kernels::Fault::none, std::memory_order_relaxed);
-  if (options_.fill_nan || options_.profile) return watch(cached, frame, cancel);
-  for (size_t s = 0; s < frame.calls.size(); ++s) step(cached, frame, s, cancel);
+  kernels::Report &report = frame.report;
+  report.fault.store(kernels::Fault::none, std::memory_order_relaxed);
+  report.steps.store(0, std::memory_order_relaxed);
+  report.most_steps = options_.step_limit;
+  report.cancel = cancel;
+  if (options_.fill_nan || options_.profile) return watch(cached, frame);
+  for (size_t s = 0; s < frame.calls.size(); ++s) step(cached, frame, s);
 }
 
-void Executable::step(const CachedPlan &cached, Frame &frame, size_t s, const std::atomic<int32_t> *cancel) {
+void Executable::step(const CachedPlan &cached, Frame &frame, size_t s) {
   const Frame::Call &call = frame.calls[s];
+  if (s == cached.plan->first_write && options_.ends_writes) frame.report.cancel = nullptr;
   if (call.alone) {
     call.kernel->run(0, call.run);
   } else {
-    auto slice = [&](int64_t i) noexcept { call.kernel->run(i, call.run); };
-    frame.handover[s].run(*options_.crew, call.kernel->slices, slice, call.kernel->phases);
+    Slices slices{call};
+    frame.handover[s].run(*options_.crew, call.kernel->slices, slices, call.kernel->phases);
   }
+  if (!frame.report.ends()) return;
   if (auto fault = frame.report.fault.load(std::memory_order_relaxed); fault != kernels::Fault::none)
     refuse(fault, cached.plan->steps[s], frame.report);
-  if (cancel && cancel->load(std::memory_order_relaxed))
-    fail(Code::cancelled, "cancelled after step ", s + 1, " of ", frame.calls.size());
+  fail(Code::cancelled, "cancelled in step ", s + 1, " of ", frame.calls.size());
 }
 
-void Executable::watch(const CachedPlan &cached, Frame &frame, const std::atomic<int32_t> *cancel) {
+void Executable::watch(const CachedPlan &cached, Frame &frame) {
   const auto &steps = cached.plan->steps;
   if (options_.fill_nan) std::memset(frame.arena.get(), 0xFF, static_cast<size_t>(cached.plan->arena_bytes));
   for (size_t s = 0; s < steps.size(); ++s) {
     if (options_.fill_nan)
       move_guards(cached.plan->guards, s ? steps[s - 1].number : -1, steps[s].number, frame.arena.get());
     const auto start = std::chrono::steady_clock::now();
-    step(cached, frame, s, cancel);
+    step(cached, frame, s);
     auto spent = std::chrono::steady_clock::now() - start;
     cached.times[s].nanoseconds += std::chrono::duration_cast<std::chrono::nanoseconds>(spent).count();
     ++cached.times[s].runs;

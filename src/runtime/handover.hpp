@@ -13,15 +13,15 @@ namespace dl4::runtime {
 // Of one step of one frame. Every run with help is timed; from time to time the other way is tried for a few runs.
 class Handover {
  public:
-  // Runs slice(user, i) for each i in [0, slices * phases) as Crew::run does.
+  // Runs slice(i) for each i in [0, slices * phases) as Crew::run does. No phase begins once slice.ends() is true.
   template <class F>
   void run(Crew &crew, int64_t slices, F &slice, int64_t phases) noexcept {
-    if (slices < 2 || crew.threads() < 2 || pass()) return alone(slices * phases, slice);
+    if (slices < 2 || crew.threads() < 2 || pass()) return alone(slices, phases, slice);
     const auto start = std::chrono::steady_clock::now();
     if (helped_)
       crew.run(slices, slice, phases);
     else
-      alone(slices * phases, slice);
+      alone(slices, phases, slice);
     const std::chrono::duration<double, std::nano> spent = std::chrono::steady_clock::now() - start;
     note(spent.count(), static_cast<double>(phases));
   }
@@ -39,8 +39,9 @@ class Handover {
 
  private:
   template <class F>
-  static void alone(int64_t count, F &slice) noexcept {
-    for (int64_t i = 0; i < count; ++i) slice(i);
+  static void alone(int64_t slices, int64_t phases, F &slice) noexcept {
+    for (int64_t phase = 0; phase < phases && !slice.ends(); ++phase)
+      for (int64_t i = 0; i < slices; ++i) slice(phase * slices + i);
   }
   void try_out(bool helped, int runs);
   void leave_alone(double at_least);

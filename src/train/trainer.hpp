@@ -25,8 +25,8 @@ class Trainer {
   static Json describe_options();
 
   // Forward, backward, update; returns what the batch measures, valid until the next call. After an error nothing has
-  // changed. cancel is checked while a plan is made. With workers `b` is this worker's part of the batch, the sums are
-  // of all parts, and there are none if another worker stops the fit.
+  // changed. Fails with CANCELLED when *cancel becomes non-zero before a weight is written. With workers `b` is this
+  // worker's part of the batch, the sums are of all parts, and there are none if another worker stops the fit.
   const Sums &step(const Batch &b, const std::atomic<int32_t> *cancel = nullptr);
   const Sums &accumulate(const Batch &b);
   void apply();

@@ -26,8 +26,10 @@ const graph::Model &untrained(const graph::Model &model) {
   return model;
 }
 
-runtime::Options with_profile(runtime::Options run, bool profile) {
+// A step changes everything or nothing.
+runtime::Options for_steps(runtime::Options run, bool profile) {
   run.profile = profile;
+  run.ends_writes = true;
   return run;
 }
 
@@ -70,7 +72,7 @@ Training::Training(std::shared_ptr<graph::Model> trained, const Json &options, c
       setup(Setup::parse(options)),
       objective(Objective::parse(setup.objective, *model)),
       targets(objective.targets()),
-      run(with_profile(run, setup.profile)),
+      run(for_steps(run, setup.profile)),
       results(objective, *model),
       state(untrained(*model).held(), run.plan.memory_limit) {
   FlushToZero flush;

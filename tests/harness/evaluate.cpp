@@ -146,6 +146,8 @@ class Evaluation {
     auto kernel = plan::make_kernel(s, site, options);
     Buffer scratch(kernel->scratch);
     auto bound = kernel->bind();
+    report_.most_steps = how_.most_steps;
+    report_.cancel = how_.cancel;
     for (int again = 0; again < (how_.in_place || s.op->is_view() ? 1 : 2); ++again) {  // a frame is used many times
       for (int64_t phase = 0; phase < kernel->phases; ++phase)
         for (int64_t i = 0; i < kernel->slices; ++i)

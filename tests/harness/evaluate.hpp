@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <functional>
 #include <string>
 #include <vector>
@@ -83,6 +84,8 @@ struct How {
   double least = 1e-9;                // microseconds a slice is worth
   std::vector<int> constants = {};    // inputs whose contents never change: kernels may pack them
   std::vector<std::string> off = {};  // kernels switched off
+  int64_t most_steps = INT64_MAX;     // of loops
+  const std::atomic<int32_t> *cancel = nullptr;
 };
 std::string to_string(const How &how);
 

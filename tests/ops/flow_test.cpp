@@ -95,16 +95,27 @@ TEST(While, RunsAsOftenAsANumberOrAFlagSays) {
     }
 }
 
-TEST(While, EndsAfterAMillionSteps) {
+TEST(While, EndsAfterAsManyStepsAsARunMayTake) {
   const auto endless = [](Emit &e, const std::vector<Id> &in) {
     While r(e);
     const Id x = r.state(in[0]);
     return r.emit({x}, none, none, r.body().scalar(1, DType::boolean));
   };
   const std::vector<Tensor> in{tensor<float>({1}, {1})};
-  const auto result = evaluate(program_of(endless, in), in);
+  const auto result = evaluate(program_of(endless, in), in, {}, {.most_steps = 1000});
   EXPECT_EQ(result.fault, kernels::Fault::too_many_steps);
-  EXPECT_EQ(result.value, WhileOp::most_steps);
+  EXPECT_EQ(result.value, 1000);
+}
+
+TEST(While, EndsWhenItsRunIsCancelled) {
+  const auto endless = [](Emit &e, const std::vector<Id> &in) {
+    While r(e);
+    const Id x = r.state(in[0]);
+    return r.emit({x}, none, none, r.body().scalar(1, DType::boolean));
+  };
+  const std::vector<Tensor> in{tensor<float>({1}, {1})};
+  const std::atomic<int32_t> cancel{1};
+  EXPECT_EQ(evaluate(program_of(endless, in), in, {}, {.cancel = &cancel}).fault, kernels::Fault::none);
 }
 
 TEST(While, RefusesAStateThatGrows) {

@@ -221,10 +221,12 @@ TEST(Specialise, LooksAtCancel) {
   Emit e(p);
   e.output(unary(e, Unary::tanh, e.input("x", DType::f32, {4})));
   const std::atomic<int32_t> cancel{1};
+  Options options;
+  options.cancel = &cancel;
   const Shape in{4};
   Packs packs;
   try {
-    specialise(p, std::span(&in, 1), {}, {}, &packs, &cancel);
+    specialise(p, std::span(&in, 1), {}, options, &packs);
     FAIL();
   } catch (const Error &error) {
     EXPECT_EQ(error.code, Code::cancelled);

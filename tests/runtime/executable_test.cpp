@@ -61,6 +61,38 @@ TEST_F(RunningSum, ARunReadsItsStateAsItWasAndWritesIt) {
   EXPECT_EQ(values(scale_), (std::vector<float>{2, 2}));
 }
 
+TEST_F(RunningSum, IsCancelledBeforeItWritesOrNotAtAll) {
+  const std::atomic<int32_t> cancel{1};
+  const auto cancelled = [](const auto &run) {
+    try {
+      run();
+      return false;
+    } catch (const Error &error) {
+      EXPECT_EQ(error.code, Code::cancelled) << error.message;
+      return true;
+    }
+  };
+  Options how = options();
+  how.ends_writes = true;
+  Executable e(running_sum(), {sum_, scale_}, nullptr, how);
+  run(e);  // makes the plan
+  EXPECT_TRUE(cancelled([&] { e.run(std::vector{view(x_)}, std::vector{view(before_), view(after_)}, &cancel); }));
+  EXPECT_EQ(values(sum_), (std::vector<float>{4, 14}));
+
+  ops::Program alone;  // its first step is the one that writes
+  ops::Emit emit(alone);
+  const ops::Id x = emit.input("x", DType::f32, {2}), sum = emit.state("sum", DType::f32, {2});
+  emit.write(sum, ops::add(emit, sum, x));
+  for (bool ends : {true, false}) {
+    how.ends_writes = ends;
+    Executable adds(alone, {sum_}, nullptr, how);
+    adds.run(std::vector{view(x_)}, {});
+    const float before = values(sum_)[0];
+    EXPECT_EQ(cancelled([&] { adds.run(std::vector{view(x_)}, {}, &cancel); }), !ends);
+    EXPECT_EQ(values(sum_)[0], before + 1);
+  }
+}
+
 TEST_F(RunningSum, StateIsBoundByNameAndMayLieElsewhereBetweenRuns) {
   std::map<std::string, Tensor> state{{"sum", sum_}, {"scale", scale_}};
   const auto named = [&](const std::string &name) -> const Tensor & { return state.at(name); };

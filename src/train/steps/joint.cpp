@@ -120,8 +120,7 @@ void Joint::compute(runtime::Executable &e, const Batch &b, int64_t n, const std
       for (const runtime::View &v : *views)
         if (!is_absent(v)) in_.push_back(part_of(v, begin, end));
     bind_outputs(e.program(), to);
-    if (cancel) e.plan(in_, cancel);
-    e.run(in_, out_);
+    e.run(in_, out_, cancel);
   });
 }
 

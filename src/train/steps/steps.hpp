@@ -11,7 +11,8 @@ class Steps {
   explicit Steps(Training &t) : t_(t) {}
   virtual ~Steps() = default;
   // Returns what the batch measures, valid until the next call; nothing if another worker stops the fit. After an error
-  // nothing has changed. cancel is checked while a plan is made. Allocates nothing after the first batch like `b`.
+  // nothing has changed. Fails with CANCELLED when *cancel becomes non-zero before a state is written. Allocates
+  // nothing after the first batch like `b`.
   virtual const Sums &run(Task task, const Batch &b, const std::atomic<int32_t> *cancel) = 0;
 
  protected:

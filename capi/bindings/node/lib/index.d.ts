@@ -61,6 +61,7 @@ export interface ContextOptions {
   seed_scheme?: "dl4" | "tensorflow";
   reproducible?: "threads" | "strict";
   memory_limit?: number;
+  step_limit?: number;
   [option: string]: unknown;
 }
 

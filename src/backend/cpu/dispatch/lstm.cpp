@@ -18,11 +18,11 @@ using kernels::Run;
 
 using Sizes = LstmSizes;
 
-// How one slice multiplies its sequences with the kernel, adding the bias: all steps at once where the gates are kept
-// for a gradient, else as many as stay in cache until they are used.
+// How one slice multiplies its sequences with the kernel, adding the bias: so many rows at once that a run can end in
+// between where the gates are kept for a gradient, else as many steps as stay in cache until they are used.
 struct Products {
-  int64_t steps = 0, rest = 0;               // at once, and in the last piece
-  std::shared_ptr<const Kernel> whole, end;  // for so many
+  int64_t steps = 0;                         // at once; where the gates are kept, rows
+  std::shared_ptr<const Kernel> whole, end;  // for so many, and for the last piece
 };
 
 // R in the form of our own loop, when it is constant.
@@ -92,6 +92,7 @@ kernels::LstmForward arguments(const Run &r) noexcept {
   f.gates = r.out<float>(lstm_dst::gates);
   f.c = r.out<float>(lstm_dst::cells);
   f.h_prev = r.out<float>(lstm_dst::h_before);
+  f.report = r.report;
   return f;
 }
 
@@ -116,6 +117,14 @@ int64_t steps_at_once(const Site &site, const Sizes &s, int64_t batch) {
          !by_tiles(site, s, batch * steps))
     ++steps;
   return steps;
+}
+
+// Rows of inputs that are multiplied before a run may end.
+int64_t inputs_at_once(const Sizes &s, int64_t rows) {
+  constexpr double longest = 2e4;  // microseconds
+  const double us = lstm_microseconds(rows, 1, s.inputs, s.units);
+  const auto pieces = static_cast<int64_t>(us / longest) + 1;
+  return (rows + pieces - 1) / pieces;
 }
 
 Layout lay_out(const Site &site, const Sizes &s, bool backwards, int64_t slices) {
@@ -146,13 +155,13 @@ Layout lay_out(const Site &site, const Sizes &s, bool backwards, int64_t slices)
     auto [begin, end] = kernels::part(s.batch, slices, i);
     int64_t batch = end - begin;
     Products p;
-    p.steps = l.keeps ? s.time : steps_at_once(site, s, batch);
-    p.rest = p.steps ? s.time % p.steps : 0;
-    p.whole = product_of(checked_mul(batch, p.steps));
-    p.end = product_of(checked_mul(batch, p.rest));
-    l.products.push_back(std::move(p));
+    const int64_t all = l.keeps ? checked_mul(batch, s.time) : s.time, each = l.keeps ? 1 : batch;
+    p.steps = l.keeps ? inputs_at_once(s, all) : steps_at_once(site, s, batch);
+    p.whole = product_of(checked_mul(each, p.steps));
+    p.end = product_of(checked_mul(each, p.steps ? all % p.steps : 0));
     most = std::max(most, batch);
-    most_rows = std::max(most_rows, checked_mul(batch, l.products.back().steps));
+    most_rows = std::max(most_rows, checked_mul(batch, p.steps));
+    l.products.push_back(std::move(p));
   }
   int64_t floats = l.recurrent ? 0 : kernels::packed_floats(s.units, checked_mul(4, s.units));
   auto place = [&](int64_t &at, int64_t n) {
@@ -195,14 +204,18 @@ class OwnLstm final : public Kernel {
     auto fill = [&](const Kernel &product, Bound *b, const float *from, float *gates) {
       if (product.slices) multiply(product, 0, b, r, l_.bias, from, gates, mine + l_.product_at);
     };
-    if (l_.keeps) {
-      f.x_gates = f.gates;
-      fill(*products.whole, bound.first.get(), x, f.gates + begin * time * 4 * l_.s.units);
+    for (int64_t row = 0, rows = l_.keeps ? batch * time : 0; row < rows; row += products.steps) {
+      if (r.report->ends()) return;
+      const bool whole = row + products.steps <= rows;
+      fill(whole ? *products.whole : *products.end, (whole ? bound.first : bound.second).get(), x + row * inputs,
+           f.gates + (begin * time + row) * 4 * l_.s.units);
     }
+    if (l_.keeps) f.x_gates = f.gates;
     if (l_.keeps || time == 0) return kernels::lstm_forward(l_.loop, f, begin, end, mine + l_.loop_at);
 
     float *gates = mine + l_.gates_at, *src = mine + l_.src_at;
     for (int64_t first = 0, last; first < time; first = last) {
+      if (r.report->ends()) return;
       last = std::min(first + products.steps, time);
       const bool whole = last - first == products.steps;
       const int64_t t = l_.loop.backwards ? time - last : first;  // the earliest of these steps
@@ -229,33 +242,47 @@ class OwnLstm final : public Kernel {
   Layout l_;
 };
 
-// For few sequences: one phase for the product with all inputs, and one for each step, in which a slice does some of
-// the units.
+// For few sequences: phases for the product with the inputs, so many rows in each, and one for each step, in which a
+// slice does some of the units.
 class OwnLstmByUnits final : public Kernel {
  public:
   static std::unique_ptr<Kernel> make(const Site &site, const Sizes &s, bool backwards, int64_t slices) {
-    kernels::Gemm g;
-    g.m = checked_mul(s.batch, s.time);
-    g.n = checked_mul(4, s.units);
-    g.k = s.inputs;
-    g.bias = site.src[src_bias].present;
+    Inputs in;
+    in.rows = checked_mul(s.batch, s.time);
+    in.each = inputs_at_once(s, in.rows);
+    in.bias = site.src[src_bias].present;
     auto weights = site.constant_source(src_kernel);
-    std::shared_ptr<const Kernel> inputs = product(site, g, slices, weights ? &*weights : nullptr);
+    const auto product_of = [&](int64_t rows) -> std::shared_ptr<const Kernel> {
+      kernels::Gemm g;
+      g.m = rows;
+      g.n = checked_mul(4, s.units);
+      g.k = s.inputs;
+      g.bias = in.bias;
+      return product(site, g, slices, weights ? &*weights : nullptr);
+    };
+    in.whole = product_of(in.each);
+    in.end = in.rows % in.each ? product_of(in.rows % in.each) : in.whole;
     Places at;
-    at.loop = round_up((inputs->scratch + 3) / 4, 16);
+    at.loop = round_up((std::max(in.whole->scratch, in.end->scratch) + 3) / 4, 16);
     Recurrent recurrent = recurrent_of(site, s.batch, s.units, true);
     kernels::LstmLoop loop{s.time, s.units, backwards, recurrent.is_integer()};
     at.gates = checked_add(at.loop, round_up(kernels::lstm_forward_scratch_by_units(loop, s.batch), 16));
     const bool keeps = site.dst[lstm_dst::gates].present;
-    at.recurrent = checked_add(at.gates, keeps ? 0 : round_up(checked_mul(g.m, g.n), 16));
+    at.recurrent = checked_add(at.gates, keeps ? 0 : round_up(checked_mul(in.rows, 4, s.units), 16));
     at.end = checked_add(at.recurrent, recurrent ? 0 : kernels::packed_gates_floats(s.units));
-    return std::unique_ptr<Kernel>(new OwnLstmByUnits(loop, s.batch, slices, g.bias, inputs, std::move(recurrent), at));
+    in.size = s.inputs;
+    return std::unique_ptr<Kernel>(new OwnLstmByUnits(loop, s.batch, slices, in, std::move(recurrent), at));
   }
 
-  std::unique_ptr<Bound> bind() const override { return inputs_->bind(); }
+  std::unique_ptr<Bound> bind() const override {
+    auto b = std::make_unique<BoundInputs>();
+    b->whole = in_.whole->bind();
+    b->end = in_.end->bind();
+    return b;
+  }
 
   void run(int64_t i, const Run &r) const noexcept override {
-    const int64_t step = i / slices - 1, slice = i % slices;
+    const int64_t step = i / slices - in_.pieces(), slice = i % slices;
     auto [begin, end] = kernels::part(loop_.hidden, slices, slice, kernels::lstm_unit_block);
     float *scratch = static_cast<float *>(r.scratch), *packed = scratch + at_.recurrent;
     kernels::LstmForward f = arguments(r);
@@ -263,7 +290,14 @@ class OwnLstmByUnits final : public Kernel {
     float *gates = f.gates ? f.gates : scratch + at_.gates;
     f.x_gates = gates;
     if (step < 0) {
-      if (slice < inputs_->slices) multiply(*inputs_, slice, r.bound, r, bias_, r.in<float>(src_x), gates, scratch);
+      const int64_t row = (step + in_.pieces()) * in_.each;
+      const bool whole = row + in_.each <= in_.rows;
+      const auto &bound = *static_cast<const BoundInputs *>(r.bound);
+      const Kernel &inputs = whole ? *in_.whole : *in_.end;
+      if (slice < inputs.slices)
+        multiply(inputs, slice, (whole ? bound.whole : bound.end).get(), r, in_.bias,
+                 r.in<float>(src_x) + row * in_.size, gates + row * 4 * loop_.hidden, scratch);
+      if (step < -1) return;
       if (!recurrent_) kernels::pack_gates(loop_.hidden, {begin, end}, r.in<float>(src_recurrent_kernel), packed);
     }
     kernels::lstm_forward_by_units(loop_, f, batch_, step, {begin, end}, scratch + at_.loop);
@@ -274,20 +308,27 @@ class OwnLstmByUnits final : public Kernel {
     int64_t loop = 0, gates = 0, recurrent = 0, end = 0;  // in the scratch, in floats; the product is first
   };
 
-  OwnLstmByUnits(kernels::LstmLoop loop, int64_t batch, int64_t slices, bool bias, std::shared_ptr<const Kernel> inputs,
-                 Recurrent recurrent, Places at)
-      : Kernel(recurrent.name("own_lstm, by units"), slices, checked_mul(at.end, 4), 1 + loop.time),
+  struct Inputs {
+    int64_t rows = 0, each = 0, size = 0;  // of a product: rows in all and of a piece; of a row
+    bool bias = false;
+    std::shared_ptr<const Kernel> whole, end;  // of a piece, and of the last one
+    int64_t pieces() const noexcept { return (rows + each - 1) / each; }
+  };
+  struct BoundInputs final : Bound {
+    std::unique_ptr<Bound> whole, end;
+  };
+
+  OwnLstmByUnits(kernels::LstmLoop loop, int64_t batch, int64_t slices, Inputs in, Recurrent recurrent, Places at)
+      : Kernel(recurrent.name("own_lstm, by units"), slices, checked_mul(at.end, 4), in.pieces() + loop.time),
         loop_(loop),
         batch_(batch),
-        bias_(bias),
-        inputs_(std::move(inputs)),
+        in_(std::move(in)),
         recurrent_(std::move(recurrent)),
         at_(at) {}
 
   kernels::LstmLoop loop_;
   int64_t batch_;
-  bool bias_;
-  std::shared_ptr<const Kernel> inputs_;
+  Inputs in_;
   Recurrent recurrent_;
   Places at_;
 };

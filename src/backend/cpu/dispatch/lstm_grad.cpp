@@ -43,6 +43,7 @@ std::unique_ptr<kernels::Kernel> lstm_grad(const Site &site, bool go_backwards) 
     if (!b.dgates) b.dgates = static_cast<float *>(r.scratch) + all;
     b.dh0 = r.out<float>(1);
     b.dc0 = r.out<float>(2);
+    b.report = r.report;
     if (by_units)
       kernels::lstm_backward_by_units(loop, b, batch, step, {begin, end}, scratch + packed);
     else

@@ -40,8 +40,11 @@ std::unique_ptr<kernels::Kernel> lstm_of(const LstmAt &at) {
   if (site.src[src_mask].present) return nullptr;
   if (asked(lstm_dst::gates) || asked(lstm_dst::cells) || asked(lstm_dst::h_before)) return nullptr;
   if (at.backwards && asked(lstm_dst::y)) return nullptr;  // its order is that of time
-  kernels::LstmShape shape{at.s.time, at.s.batch, at.s.inputs, at.s.units, at.backwards};
+  constexpr double longest = 2e4;                          // microseconds before a run may end
   const int64_t slices = at.cut.by_sequences;
+  const auto pieces = static_cast<int64_t>(at.microseconds / static_cast<double>(slices) / longest) + 1;
+  const int64_t at_once = std::max<int64_t>(1, (at.s.time + pieces - 1) / pieces);
+  kernels::LstmShape shape{at.s.time, at.s.batch, at.s.inputs, at.s.units, at.backwards, at_once};
   auto w = site.constant_source(src_kernel), r = site.constant_source(src_recurrent_kernel);
   auto inner = w && r ? kernels::dnnl_lstm(shape, slices, &*w, &*r) : kernels::dnnl_lstm(shape, slices);
   if (!inner) return nullptr;

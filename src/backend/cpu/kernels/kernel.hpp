@@ -15,11 +15,15 @@ using dl4::Bound;
 
 enum class Fault : int32_t { none, index_out_of_range, not_finite, library, callback, too_many_steps, refused };
 
-// The first fault of a run. Slices may report at once: the first one stays.
+// What a run and its kernels tell each other: when to end early, and the first fault. Slices may report at once: the
+// first one stays.
 struct Report {
   std::atomic<Fault> fault{Fault::none};
   std::atomic<int64_t> value{0}, end{0};   // end: what an index must be below
   std::atomic<const char *> why{nullptr};  // it is refused; as long as the kernel lives
+  const std::atomic<int32_t> *cancel = nullptr;  // becomes non-zero; null: nothing cancels the run
+  int64_t most_steps = INT64_MAX;                // of all loops of the run
+  std::atomic<int64_t> steps{0};                 // that they have begun
 
   void raise(Fault f, int64_t v, int64_t below = 0, const char *text = nullptr) noexcept {
     Fault none = Fault::none;
@@ -27,6 +31,20 @@ struct Report {
     value.store(v, std::memory_order_relaxed);
     end.store(below, std::memory_order_relaxed);
     why.store(text, std::memory_order_relaxed);
+  }
+  // Is the result of the run no longer wanted? Then a kernel may leave its destinations unfinished. Whatever takes long
+  // asks it between its steps.
+  bool ends() const noexcept {
+    return (cancel && cancel->load(std::memory_order_relaxed) != 0) ||
+           fault.load(std::memory_order_relaxed) != Fault::none;
+  }
+  // Before a loop takes n steps. False if these are too many, which is a fault. Loops of a run take turns: no two
+  // threads call it at once.
+  bool take_steps(int64_t n) noexcept {
+    const int64_t taken = steps.load(std::memory_order_relaxed);
+    if (n > most_steps - taken) return raise(Fault::too_many_steps, most_steps), false;
+    steps.store(taken + n, std::memory_order_relaxed);
+    return true;
   }
 };
 

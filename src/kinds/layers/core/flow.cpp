@@ -99,7 +99,7 @@ struct WhileLoop final : Layer {
       "of steps, if `counted`; a flag for the first step, if `flagged`; the states; values that are the same at "
       "every step. The layer takes the number of the step (int64), the states and these values. It returns the new "
       "states and, if the loop can end early, a flag for the next step. Outputs: the last states, in the shapes of "
-      "the first ones. More than 1,000,000 steps are an error. It has no gradient.";
+      "the first ones. The context's `step_limit` ends one that goes on forever. It has no gradient.";
   InnerLayer body;
   int64_t states = 1;
   bool counted = false, flagged = false;

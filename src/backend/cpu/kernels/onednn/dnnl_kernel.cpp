@@ -28,6 +28,7 @@ struct BoundCalls {
   bool run(const Calls &calls, const Run &r) noexcept {
     size_t i = 0;
     for (const Call &call : calls) {
+      if (r.report->ends()) return false;
       size_t first = i;
       for (const Operand &o : call.operands) {
         if (o.source != Operand::fixed) point(i, o, r);

@@ -1,4 +1,4 @@
-// LSTM by oneDNN: one direction, gates i f c o, tanh and sigmoid, all time steps in one call.
+// LSTM by oneDNN: one direction, gates i f c o, tanh and sigmoid.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,7 @@ namespace dl4::kernels {
 struct LstmShape {
   int64_t t = 0, b = 0, i = 0, h = 0;  // steps, sequences, inputs, hidden units
   bool reverse = false;                // from the last step to the first; y[:, s] is then the state after step s
+  int64_t at_once = INT64_MAX;         // steps of a call of oneDNN: a run can end between two
 };
 
 // All batch-major: x [b, t, i], y [b, t, h], h0, c0, hT, cT [b, h]; w [i, 4h], r [h, 4h], bias [4h].

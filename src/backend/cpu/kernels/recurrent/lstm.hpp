@@ -24,6 +24,8 @@ void lstm_cell_grad(int64_t rows, int64_t hidden, const float *gates, int64_t ld
                     const uint8_t *mask, int64_t mask_step, float *dc, int64_t ld_dc, float *dgates, int64_t ld_dgates,
                     int64_t apart = 0) noexcept;
 
+struct Report;  // a loop asks it between its steps whether to end
+
 struct LstmLoop {
   int64_t time = 0, hidden = 0;
   bool backwards = false;  // from the last step to the first
@@ -44,6 +46,7 @@ struct LstmForward {
   float *gates = nullptr;   // [b, time, 4h] by step: activations for the gradient (may be x_gates), or nullptr
   float *c = nullptr;       // [b, time, h] by step: cell states for the gradient, or nullptr
   float *h_prev = nullptr;  // [b, time, h] by step: the state each step started from (dR = h_prev^T dgates), or nullptr
+  const Report *report = nullptr;  // or nullptr
 };
 // Steps [first, last) as run: calls that follow one another with the same scratch make up a whole run.
 struct LstmSteps {
@@ -81,6 +84,7 @@ struct LstmBackward {
   const float *dh_last = nullptr, *dc_last = nullptr;
   float *dgates = nullptr;               // [b, time, 4h] by step: gradient of x_gates (may be gates)
   float *dh0 = nullptr, *dc0 = nullptr;  // [b, h] or nullptr
+  const Report *report = nullptr;        // or nullptr
 };
 int64_t lstm_backward_scratch(const LstmLoop &l, int64_t rows);
 void lstm_backward(const LstmLoop &l, const LstmBackward &f, int64_t begin, int64_t end, float *scratch) noexcept;

@@ -4,6 +4,7 @@
 
 #include "backend/cpu/kernels/elementwise/elementwise.hpp"
 #include "backend/cpu/kernels/gemm/packed_gemm.hpp"
+#include "backend/cpu/kernels/kernel.hpp"
 #include "backend/cpu/kernels/recurrent/lstm.hpp"
 #include "base/checked.hpp"
 
@@ -159,6 +160,7 @@ void lstm_forward(const LstmLoop &l, const LstmForward &f, const LstmSteps &step
   }
   if (steps.first == 0 && !alone) load_state(l, f, p);
   for (int64_t s = steps.first; s < steps.last; ++s) {
+    if (f.report && f.report->ends()) return;
     const int64_t place = l.backwards ? steps.last - 1 - s : s - steps.first;
     if (steps.x_gates)
       forward_step(l, f, p, s, steps.x_gates + place * rows * g, g);
@@ -205,6 +207,7 @@ void lstm_backward(const LstmLoop &l, const LstmBackward &f, int64_t begin, int6
   const PartDiff p{begin, rows, 0, l.hidden, scratch, scratch + all, scratch + 2 * all};
   load_state(l, f, p);
   for (int64_t s = l.time - 1; s >= 0; --s) {
+    if (f.report && f.report->ends()) return;
     backward_cell(l, f, p, s);
     if (s > 0 || f.dh0) backward_product(l, f, p, s);
   }

@@ -68,17 +68,33 @@ int64_t steps_of(const dl4_session &s, const std::vector<Shape> &in) {
   return 0;
 }
 
-// All steps as those of a stream that begins.
-void run_as_stream(dl4_session &s, const InAndOut &given, const std::atomic<int32_t> *cancel) {
-  int64_t batch = 1;
-  const std::vector<bool> &sequences = s.streams.ticks.how->sequences;
-  for (size_t i = 0; i < sequences.size() && i < static_cast<size_t>(given.n_in); ++i)
-    if (const dl4_tensor &t = element(given.in[i], "in", i); sequences[i] && t.shape.rank() > 0)
-      batch = std::max<int64_t>(1, t.shape[0]);
-  FlushToZero flush;
-  runtime::Stream whole(s.streams.ticks, batch);
-  run_tensors(whole, whole.outputs_count(), *s.context->memory, given, cancel);
-}
+// All steps as those of a stream that begins, as run_tensors() wants it.
+class AsStream {
+ public:
+  explicit AsStream(const runtime::Ticks &ticks) : ticks_(ticks) {}
+  void check(std::span<const runtime::View> in) { stream(in).check(in); }
+  auto outputs(std::span<const runtime::View> in, const std::atomic<int32_t> *cancel) {
+    return stream(in).outputs(in, cancel);
+  }
+  void need_room(int64_t bytes) const { ticks_.one->need_room(bytes); }
+  void run(std::span<const runtime::View> in, std::span<const runtime::View> out, const std::atomic<int32_t> *cancel) {
+    FlushToZero flush;
+    stream(in).run(in, out, cancel);
+  }
+
+ private:
+  runtime::Stream &stream(std::span<const runtime::View> in) {
+    if (stream_) return *stream_;
+    int64_t batch = 1;
+    const std::vector<bool> &sequences = ticks_.how->sequences;
+    for (size_t i = 0; i < std::min(sequences.size(), in.size()); ++i)
+      if (sequences[i] && in[i].shape.rank() > 0) batch = std::max<int64_t>(1, in[i].shape[0]);
+    return stream_.emplace(ticks_, batch);
+  }
+
+  const runtime::Ticks &ticks_;
+  std::optional<runtime::Stream> stream_;
+};
 
 // What a stream of the session runs. One that gives no states has them in streams alone.
 dl4_session::Streams streams_of(const dl4_model &model, const SessionOptions &given, graph::InferenceOptions how,
@@ -252,10 +268,14 @@ dl4_error *dl4_session_run(dl4_session *s, dl4_tensor *const *in, int64_t n_in, 
       alone.emplace(*session.weights, "model");
       session.live->get_ready([&](size_t i, const Tensor &value) { session.core->bind(i, value); });
     }
-    if (session.stages) return run_stages(session, {in, n_in, out, n_out}, flag ? &flag->triggered : nullptr);
-    if (session.streams.alone) return run_as_stream(session, {in, n_in, out, n_out}, flag ? &flag->triggered : nullptr);
-    run_tensors(*session.core, session.core->program().outputs.size(), *session.context->memory, {in, n_in, out, n_out},
-                flag ? &flag->triggered : nullptr);
+    const std::atomic<int32_t> *stop = flag ? &flag->triggered : nullptr;
+    const size_t outputs = session.core->program().outputs.size();
+    if (session.stages) return run_stages(session, {in, n_in, out, n_out}, stop);
+    if (session.streams.alone) {
+      AsStream core(session.streams.ticks);
+      return run_tensors(core, outputs, *session.context->memory, {in, n_in, out, n_out}, stop);
+    }
+    run_tensors(*session.core, outputs, *session.context->memory, {in, n_in, out, n_out}, stop);
   });
 }
 

@@ -34,10 +34,9 @@ struct NextOptions : runtime::Sampling {
   }
 };
 
-std::vector<std::pair<std::string, Tensor>> named_states(const dl4_stream &stream) {
-  std::vector<std::pair<std::string, Tensor>> all = stream.core.states();
-  all.emplace_back("generator", stream.sampler.state());
-  return all;
+io::States with_generator(io::States states, const dl4_stream &stream) {
+  states.emplace_back("generator", stream.sampler.state());
+  return states;
 }
 
 // The turns of many streams, of one session and of batch 1.
@@ -292,8 +291,9 @@ dl4_error *dl4_stream_next(dl4_stream *s, dl4_tensor *const *in, int64_t n_in, c
     if (n != stream.core.batch())
       refuse_argument("n", text("expected ", stream.core.batch(), ", the stream's batch, got ", n));
     if (const char *given = options ? options : "{}"; stream.sampling_text != given) {
-      stream.sampling = read_options<NextOptions>(given);
+      runtime::Sampling read = read_options<NextOptions>(given);
       stream.sampling_text = given;
+      stream.sampling = std::move(read);
     }
     std::vector<runtime::View> from;
     for (size_t i = 0; i < sources.size(); ++i) from.push_back(element(sources[i], "in", i).view());
@@ -315,7 +315,7 @@ dl4_error *dl4_stream_save_memory(const dl4_stream *s, dl4_blob **out) {
     const dl4_stream &stream = object(s, "s");
     dl4_blob *&to = needed(out, "out");
     Turn::One turn(stream.turn, "stream");
-    to = make_blob(io::save_states(named_states(stream)));
+    to = make_blob(io::save_states(with_generator(stream.core.saved(), stream)));
   });
 }
 
@@ -324,6 +324,6 @@ dl4_error *dl4_stream_load_memory(dl4_stream *s, const void *data, int64_t bytes
     dl4_stream &stream = object(s, "s");
     Turn::One turn(stream.turn, "stream");
     stream.core.own();
-    io::load_states(named_states(stream), io::Memory(bytes_of(data, bytes)));
+    io::load_states(with_generator(stream.core.states(), stream), io::Memory(bytes_of(data, bytes)));
   });
 }

@@ -42,7 +42,10 @@ void Sampler::reset(int64_t row) {
 
 void Sampler::draw(std::span<const float> logits, const Sampling &how, std::span<int64_t> ids) {
   const size_t n = logits.size() / static_cast<size_t>(count_);
-  for (size_t r = 0; r < ids.size(); ++r) ids[r] = draw_row(r, logits.subspan(r * n, n), how);  // bounded: of logits
+  drawn_.clear();
+  for (size_t r = 0; r < ids.size(); ++r)
+    drawn_.push_back(draw_row(r, logits.subspan(r * n, n), how));  // bounded: of logits
+  std::ranges::copy(drawn_, ids.begin());
   for (size_t r = 0; r < ids.size(); ++r) {
     Row &row = rows()[r];
     if (row.ended >= 0) continue;

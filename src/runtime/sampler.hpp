@@ -46,6 +46,7 @@ class Sampler {
   int64_t count_;
   Tensor state_;
   std::vector<Candidate> candidates_;
+  std::vector<int64_t> drawn_;  // of a call
 };
 
 }  // namespace dl4::runtime

@@ -77,6 +77,9 @@ class Stream {
 
   // What goes on from call to call by name: the values may be written after own().
   [[gnu::cold]] std::vector<std::pair<std::string, Tensor>> states() const;
+  // The same to be saved: what no later tick reads has its initial value, whatever runs left there, also one that
+  // failed.
+  [[gnu::cold]] std::vector<std::pair<std::string, Tensor>> saved() const;
 
  private:
   friend class StreamBlock;

@@ -144,6 +144,29 @@ std::vector<std::pair<std::string, Tensor>> Stream::states() const {
   return all;
 }
 
+std::vector<std::pair<std::string, Tensor>> Stream::saved() const {
+  std::vector<std::pair<std::string, Tensor>> all = states();
+  const int64_t ticks = tick_->ticks(taken_);
+  for (size_t i = 0; i < kept_.size(); ++i) {
+    const Kept &k = kept_[i];
+    const plan::Tick::State &how = tick_->states[i];
+    const bool begins = how.begin > 0 && how.begin >= ticks;  // nothing has begun it
+    if (k.bytes == 0 || !(begins || how.is_ring)) continue;
+    Tensor &t = all[1 + i].second;
+    t = clone(t);
+    if (begins) {
+      fill(t.data.get(), k.bytes, how.initial);
+      continue;
+    }
+    const int64_t capacity = k.shape[how.axis], rows = std::min(how.free, capacity), first = first_place(i, taken_);
+    std::byte *ring = t.data.get();
+    // bounded: of a state that exists
+    for (int64_t o = 0; o < k.outer; ++o, ring += capacity * k.row)
+      for (int64_t r = 0; r < rows; ++r) fill(ring + ((first + r) & (capacity - 1)) * k.row, k.row, how.initial);
+  }
+  return all;
+}
+
 void Stream::begin_states() {
   if (alone_->number > last_begin_ || alone_->number == 0) return;
   for (size_t i = 0; i < kept_.size(); ++i)

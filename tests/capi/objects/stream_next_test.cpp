@@ -256,4 +256,82 @@ TEST(StreamNext, Refusals) {
             "(1, 1, 2, 2)");
 }
 
+// What a ring keeps ahead, and a state that a later tick begins, are no part of what is saved.
+TEST(Next, AFailureLeavesTheBytesThatTheStreamSaves) {
+  const auto sequence = [](std::vector<std::pair<const char *, const char *>> layers) {
+    Own<dl4_graph> g;
+    Own<dl4_model> m;
+    ok(dl4_graph_create(nullptr, g.out()));
+    const dl4_node x = input(g, "x", {-1, -1, 4});
+    dl4_node y = x;
+    for (const auto &[kind, config] : layers) y = add(g, kind, nullptr, config, y);
+    ok(dl4_graph_build(g, &x, 1, &y, 1, m.out()));
+    return m;
+  };
+  const auto saved_of = [](dl4_stream *s) {
+    Own<dl4_blob> b;
+    ok(dl4_stream_save_memory(s, b.out()));
+    return std::string(dl4_blob_data(b), static_cast<size_t>(dl4_blob_size(b)));
+  };
+  const dl4_logits_fn fails = [](void *, dl4_tensor *) { return 77; };
+  const char *const conv = R"({"filters": 6, "kernel_size": 3})";
+  std::vector<Own<dl4_model>> models;
+  models.push_back(sequence({{"LSTM", R"({"units": 5, "return_sequences": true})"}}));
+  models.push_back(sequence({{"Conv1D", conv}}));
+  models.push_back(sequence({{"Conv1D", R"({"filters": 5, "kernel_size": 3, "dilation_rate": 2})"}}));
+  models.push_back(sequence({{"Conv1D", conv}, {"GlobalMaxPooling1D", "{}"}, {"Dense", R"({"units": 5})"}}));
+  models.push_back(
+      sequence({{"Conv1D", R"({"filters": 6, "kernel_size": 3, "strides": 2})"}, {"GRU", R"({"units": 5})"}}));
+  models.push_back(sequence({{"Conv1D", R"({"filters": 6, "kernel_size": 3, "padding": "causal"})"}}));
+  for (size_t which = 0; which < models.size(); ++which)
+    for (int64_t before : {0, 1, 2, 3, 5, 40})
+      for (int64_t more : {1, 2, 3, 4, 40}) {
+        SCOPED_TRACE(std::to_string(which) + ": " + std::to_string(before) + " then " + std::to_string(more));
+        Own<dl4_session> s;
+        Own<dl4_stream> t;
+        ok(dl4_session_create(models[which], R"({"streamable": true})", s.out()));
+        ok(dl4_stream_create(s, nullptr, t.out()));
+        const auto run = [&](dl4_stream *on, int64_t n) {
+          auto x = tensor({1, n, 4}, numbers(static_cast<size_t>(n * 4)));
+          dl4_tensor *in = x;
+          Own<dl4_tensor> y;
+          ok(dl4_stream_run(on, &in, 1, y.out(), 1, nullptr));
+          const auto *data = static_cast<const float *>(dl4_tensor_data(y));
+          return std::vector<float>(data, data + dl4_tensor_bytes(y) / 4);
+        };
+        if (before > 0) run(t, before);
+        const std::string was = saved_of(t);
+        Own<dl4_stream> fork;
+        ok(dl4_stream_fork(t, nullptr, fork.out()));
+        auto x = tensor({1, more, 4}, numbers(static_cast<size_t>(more * 4)));
+        dl4_tensor *in = x;
+        int64_t id = -5;
+        const Refusal r = refusal(dl4_stream_next(t, &in, 1, nullptr, fails, nullptr, &id, 1, nullptr));
+        EXPECT_TRUE(r.code == DL4_CALLBACK_FAILED || r.code == DL4_UNSUPPORTED) << r.message;
+        EXPECT_EQ(id, -5);
+        EXPECT_EQ(saved_of(t), was);
+        EXPECT_EQ(run(t, 4), run(fork, 4));
+        // Bytes say where it is, and it goes on from them.
+        Own<dl4_stream> loaded;
+        ok(dl4_stream_create(s, nullptr, loaded.out()));
+        const std::string now = saved_of(t);
+        ok(dl4_stream_load_memory(loaded, now.data(), static_cast<int64_t>(now.size())));
+        EXPECT_EQ(saved_of(loaded), now);
+        EXPECT_EQ(run(loaded, 7), run(t, 7));
+      }
+}
+
+// The second row has no id that may be drawn: the first one's is not given either.
+TEST(Next, AFailureOfOneRowGivesNoId) {
+  Talker t(language(), 2);
+  const dl4_logits_fn excludes = [](void *, dl4_tensor *logits) {
+    auto *data = static_cast<float *>(dl4_tensor_data(logits));
+    std::fill_n(data + vocabulary, vocabulary, excluded);
+    return 0;
+  };
+  std::vector<int64_t> ids;
+  EXPECT_EQ(refusal(t.next({1, 2}, nullptr, ids, excludes)).code, DL4_INVALID_ARGUMENT);
+  EXPECT_EQ(ids, (std::vector<int64_t>{-1, -1}));
+}
+
 }  // namespace

@@ -24,8 +24,19 @@ size_t distance(const std::string &a, const std::string &b) {
   return row.back();
 }
 
+// "lr" of "learning_rate".
+std::string initials(const std::string &word) {
+  std::string s;
+  for (size_t i = 0; i < word.size(); ++i)
+    if (word[i] != '_' && (i == 0 || word[i - 1] == '_')) s += lower(word[i]);
+  return s;
+}
+
 std::string nearest(const std::string &given, const std::vector<std::string> &words) {
   if (given.size() > 64) return {};
+  if (given.size() > 1)
+    for (const auto &w : words)
+      if (initials(w) == given) return w;
   std::string best;
   size_t least = std::max<size_t>(2, given.size() / 3) + 1;
   for (const auto &w : words) {

@@ -285,7 +285,7 @@ std::string who(const Graph &g, const std::string &scope) {
 }
 
 void add_tick(Pinned &p, const Model &model, const InferenceOptions &options) {
-  p.why_no_tick = !options.states              ? "the session was made without \"states\": true"
+  p.why_no_tick = !options.states              ? "it was made with neither \"streamable\": true nor \"states\": true"
                   : !options.gradients.empty() ? "the session was made with \"gradients\""
                   : options.training           ? "the session was made with \"training\": true"
                                                : "";

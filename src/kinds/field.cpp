@@ -205,9 +205,12 @@ void refuse_unknown_keys(const Json &config, const std::vector<std::string> &key
     }
     // Keras writes it for every Dense and Embedding; null means that it is not used.
     if (of_keras && value.is_null() && key == "quantization_config") continue;
-    throw Error(Code::invalid_argument, text("unknown attribute \"", key, '"'))
-        .with("attribute", std::string(key))
-        .suggest(std::string(key), keys);
+    Error error(Code::invalid_argument, text("unknown attribute \"", key, '"'));
+    error.with("attribute", std::string(key)).suggest(std::string(key), keys);
+    std::string list;
+    for (const std::string &k : keys) list += (list.empty() ? "\"" : ", \"") + k + '"';
+    error.message += (error.message.back() == '?' ? " " : "; ") + (list.empty() ? "there are none" : "known are " + list);
+    throw error;
   }
 }
 

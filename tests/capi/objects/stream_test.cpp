@@ -94,6 +94,47 @@ TEST(Stream, MaskedStepsRepeatTheOutputOfTheCutBefore) {
     }
 }
 
+// As dl4_session_create() says of "states".
+TEST(Stream, StatesOfASessionHaveTheOutputThatAMaskedStepRepeats) {
+  for (const char *kind : {"LSTM", "GRU", "SimpleRNN"}) {
+    SCOPED_TRACE(kind);
+    auto m = model({{"Embedding", R"({"input_dim": 5, "output_dim": 3, "mask_zero": true})"},
+                    {kind, R"({"units": 2, "return_sequences": true})"}},
+                   {-1, -1}, DL4_INT32);
+    auto s = session(m);
+    const int64_t inputs = dl4_port_count(s, DL4_INPUTS);
+    ASSERT_GE(inputs, 3);
+    EXPECT_NE(std::string(dl4_port_name(s, DL4_INPUTS, inputs - 1)).find("/rnn_output"), std::string::npos);
+    const auto run = [&](std::vector<int32_t> ids, const std::vector<Own<dl4_tensor>> &states) {
+      auto x = tensor({1, 2}, {}, DL4_INT32);
+      std::copy(ids.begin(), ids.end(), static_cast<int32_t *>(dl4_tensor_data(x)));
+      std::vector<dl4_tensor *> in{x}, out(static_cast<size_t>(inputs));
+      for (const auto &state : states) in.push_back(state);
+      ok(dl4_session_run(s, in.data(), inputs, out.data(), inputs, nullptr));
+      return std::vector<Own<dl4_tensor>>(out.begin(), out.end());
+    };
+    const auto row = [](dl4_tensor *y, int64_t step) {
+      const auto *data = static_cast<const float *>(dl4_tensor_data(y)) + step * 2;
+      return std::vector<float>(data, data + 2);
+    };
+    const auto states_of = [](std::vector<Own<dl4_tensor>> out) {
+      out.erase(out.begin());
+      return out;
+    };
+    std::vector<Own<dl4_tensor>> zeros;
+    for (int64_t i = 1; i < inputs; ++i) zeros.push_back(tensor({1, 2}, {0, 0}));
+    auto first = run({1, 2}, zeros);
+    const auto last = row(first[0], 1);
+    auto states = states_of(std::move(first));
+    auto whole = run({0, 3}, states);  // the sequence 1 2 0 3
+    EXPECT_EQ(row(whole[0], 0), last);
+    states.back() = tensor({1, 2}, {0, 0});
+    auto keras = run({0, 3}, states);
+    EXPECT_EQ(row(keras[0], 0), (std::vector<float>{0, 0}));
+    EXPECT_EQ(row(keras[0], 1), row(whole[0], 1));
+  }
+}
+
 TEST(Stream, ANestedModelIsRunStepByStepToo) {
   auto inside = model({{"Dense", R"({"units": 3})"}, {"LSTM", R"({"units": 4, "return_sequences": true})"}});
   Own<dl4_graph> g;
@@ -222,7 +263,8 @@ TEST(Stream, RefusesWhatIsNotOfEachStep) {
   };
   const std::string none = "dl4_stream_create: the session can't be run step by step: ";
   const Layer lstm{"LSTM", R"({"units": 2, "return_sequences": true})"};
-  EXPECT_EQ(why(session(model({lstm}), "{}")), none + "the session was made without \"states\": true");
+  EXPECT_EQ(why(session(model({lstm}), "{}")),
+            none + "it was made with neither \"streamable\": true nor \"states\": true");
   EXPECT_EQ(why(session(model({lstm}), R"({"states": true, "training": true})")),
             none + "the session was made with \"training\": true");
   EXPECT_EQ(why(session(model({lstm}), R"({"states": true, "gradients": ["x"]})")),

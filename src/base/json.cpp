@@ -71,7 +71,10 @@ Json::Json(List list) : Json() {
 
 // What it delegates to has made a null: an exception further on frees what is there so far.
 Json::Json(const Json &other) : Json() {
-  if (!other.block()) {
+  if (const Shared *s = other.shared()) {
+    s->owners_.fetch_add(1, std::memory_order_relaxed);
+    put(Type::shared, s);
+  } else if (!other.block()) {
     bytes_ = other.bytes_;
     length_ = other.length_;
     type_ = other.type_;
@@ -101,15 +104,30 @@ Json Json::moved(Type type, Json *first, size_t n) {
   return j;
 }
 
+Json Json::share(std::unique_ptr<const Shared> s) noexcept {
+  Json j;
+  j.put(Type::shared, s.release());
+  return j;
+}
+
+void Json::unshare() {
+  if (shared()) *this = Json(plain());
+}
+
 Json::Block *Json::block() const noexcept {
-  bool has = is_array() || is_object() || (is_string() && length_ == on_heap);
-  return has ? take<Block *>() : nullptr;
+  const Json &j = plain();
+  const bool has = j.type_ == Type::array || j.type_ == Type::object || (j.is_string() && j.length_ == on_heap);
+  return has ? j.take<Block *>() : nullptr;
 }
 
 size_t Json::count() const noexcept { return !is_string() && block() ? block()->size : 0; }
 Json *Json::values() const noexcept { return block() ? block()->values() : nullptr; }
 
 void Json::free() noexcept {
+  if (const Shared *s = shared()) {
+    if (s->owners_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete s;
+    return;
+  }
   Block *b = block();
   if (!b) return;
   std::destroy_n(values(), count());
@@ -132,6 +150,7 @@ void Json::add(Json v) noexcept { new (values() + block()->size++) Json(std::mov
 void Json::push_back(Json v) {
   if (is_null()) *this = array();
   need(is_array(), "a list");
+  unshare();
   make_room(1);
   add(std::move(v));
 }
@@ -140,6 +159,7 @@ void Json::append(Key key, Json v) {
   Json k(key);
   if (is_null()) *this = object();
   need(is_object(), "an object");
+  unshare();
   make_room(2);
   add(std::move(k));
   add(std::move(v));
@@ -170,12 +190,14 @@ Json Json::value(Key key, Json otherwise) const {
 }
 
 Json &Json::operator[](Key key) {
+  unshare();
   if (const Json *found = find(key)) return const_cast<Json &>(*found);
   append(key, nullptr);
   return values()[count() - 1];
 }
 
-void Json::erase(Key key) noexcept {
+void Json::erase(Key key) {
+  unshare();
   const Json *found = find(key);
   if (!found) return;
   auto *first = const_cast<Json *>(found) - 1;
@@ -188,6 +210,7 @@ void Json::update(const Json &other) {
   other.need(other.is_object(), "an object");
   if (is_null()) *this = object();
   need(is_object(), "an object");
+  unshare();
   make_room(other.count());  // so that what the index points to stays where it is
   std::map<std::string_view, Json *> index;
   for (const auto &[key, value] : items()) index.emplace(key, const_cast<Json *>(&value));
@@ -241,6 +264,7 @@ bool Json::equals(const Json &other) const noexcept {
     if (is_integer() && other.is_integer()) return type_ == other.type_ && take<uint64_t>() == other.take<uint64_t>();
     return number() == other.number();
   }
+  if (shared() || other.shared()) return &plain() == &other.plain() || plain().equals(other.plain());
   if (type_ != other.type_) return false;
   if (is_null()) return true;
   if (is_boolean()) return take<bool>() == other.take<bool>();

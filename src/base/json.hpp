@@ -2,9 +2,11 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <initializer_list>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -13,10 +15,11 @@
 
 namespace dl4 {
 
-// 16 bytes: a number, a string of up to 14 bytes, or a block of exactly the size that is needed. A member of an object
-// is found by scanning its keys; whoever looks up many of them builds an index.
+// 16 bytes: a number, a string of up to 14 bytes, a block of exactly the size that is needed, or one of the holders of
+// a value that copies share. A member of an object is found by scanning its keys; whoever looks up many of them builds
+// an index.
 class Json {
-  enum class Type : uint8_t { null, boolean, integer, natural, real, string, array, object };
+  enum class Type : uint8_t { null, boolean, integer, natural, real, string, array, object, shared };
 
  public:
   class Ref;
@@ -85,8 +88,8 @@ class Json {
   bool is_int64() const noexcept { return type_ == Type::integer; }
   bool is_uint64() const noexcept { return type_ == Type::natural || (is_int64() && take<int64_t>() >= 0); }
   bool is_string() const noexcept { return type_ == Type::string; }
-  bool is_array() const noexcept { return type_ == Type::array; }
-  bool is_object() const noexcept { return type_ == Type::object; }
+  bool is_array() const noexcept { return plain().type_ == Type::array; }
+  bool is_object() const noexcept { return plain().type_ == Type::object; }
 
   // The value as bool, int64_t, uint64_t, double, std::string, std::string_view or a vector of those; refuses one of
   // another type, and integers out of range.
@@ -110,13 +113,16 @@ class Json {
   }
 
   // Of arrays and objects; anything else has none.
-  size_t size() const noexcept { return type_ == Type::object ? count() / 2 : count(); }
+  size_t size() const noexcept { return is_object() ? count() / 2 : count(); }
   bool empty() const noexcept { return size() == 0; }
 
   const Json *begin() const noexcept { return is_array() ? values() : nullptr; }
   const Json *end() const noexcept { return is_array() ? values() + count() : nullptr; }
   const Json &operator[](size_t i) const;
-  Json &operator[](size_t i) { return const_cast<Json &>(std::as_const(*this)[i]); }
+  Json &operator[](size_t i) {
+    unshare();
+    return const_cast<Json &>(std::as_const(*this)[i]);
+  }
   // null becomes an array.
   void push_back(Json v);
 
@@ -128,11 +134,17 @@ class Json {
   Json value(Key key, Json otherwise) const;
   // Adds null where there is no such member; null becomes an object.
   Json &operator[](Key key);
-  void erase(Key key) noexcept;
+  void erase(Key key);
   // Sets every member of `other`, an object.
   void update(const Json &other);
   // Adds a member whose key is known to be new.
   void append(Key key, Json v);
+
+  // An array or object that its copies share, together with what was made of it. It never changes: a copy that is
+  // changed has its own elements from then on.
+  class Shared;
+  static Json share(std::unique_ptr<const Shared> s) noexcept;
+  const Shared *shared() const noexcept { return type_ == Type::shared ? take<const Shared *>() : nullptr; }
 
   // Members in order: for (const auto &[key, value] : j.items()).
   class Items;
@@ -174,6 +186,8 @@ class Json {
     std::memcpy(&v, bytes_.data(), sizeof v);
     return v;
   }
+  const Json &plain() const noexcept;
+  void unshare();
   Block *block() const noexcept;
   size_t count() const noexcept;
   Json *values() const noexcept;
@@ -194,6 +208,24 @@ class Json {
   uint8_t length_ = 0;  // of a short string; or on_heap
   Type type_ = Type::null;
 };
+
+class Json::Shared {
+ public:
+  explicit Shared(Json v) : value((v.unshare(), std::move(v))) {}
+  virtual ~Shared() = default;
+  Shared(const Shared &) = delete;
+  Shared &operator=(const Shared &) = delete;
+  const Json value;
+
+ private:
+  friend class Json;
+  mutable std::atomic<int64_t> owners_{1};
+};
+
+inline const Json &Json::plain() const noexcept {
+  const Shared *s = shared();
+  return s ? s->value : *this;
+}
 
 // An element of a braced list: where it lies, and what makes a value of it. It owns nothing: a list takes no code that
 // frees it, and lives as long as the call that it is written in.

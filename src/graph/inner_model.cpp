@@ -12,6 +12,17 @@ namespace dl4::graph {
 
 using kinds::Symbol;
 
+namespace {
+
+// An inner model's JSON with the model. A layer that gets a copy of it does not read it again: else models in models
+// would be read once for each model around them.
+struct Made final : Json::Shared {
+  Made(Json json, std::shared_ptr<const Model> model) : Shared(std::move(json)), model(std::move(model)) {}
+  const std::shared_ptr<const Model> model;
+};
+
+}  // namespace
+
 kinds::Field &InnerModel::fields(kinds::Fields &f) {
   return f("model", json_)
       .doc("the architecture, as dl4_describe(model, 0) gives it, or a model by dl4_refs_set_model()");
@@ -23,18 +34,22 @@ void InnerModel::read() try {
         .with("attribute", "model");
   // As a layer inside a layer it has a class and a config.
   const Json *config = json_.find("config"), *inside = config ? config->find("model") : nullptr;
-  set(read_architecture(inside ? *inside : json_));
+  if (inside) json_ = Json(*inside);
+  if (const auto *made = dynamic_cast<const Made *>(json_.shared()))
+    set(made->model);
+  else
+    set(model_of(read_architecture(json_)));
 } catch (Error &e) {
   if (e.code == Code::corrupt_file) e.code = Code::invalid_argument;
   throw;
 }
 
-void InnerModel::set(const Architecture &a) {
-  model_ = model_of(a);
+void InnerModel::set(std::shared_ptr<const Model> model) {
+  model_ = std::move(model);
   if (model_->assigns())
     throw Error(Code::unsupported, "\"model\": a model that assigns weights can't be a layer")
         .with("attribute", "model");
-  json_ = to_json(model_->architecture());
+  if (!json_.shared()) json_ = Json::share(std::make_unique<const Made>(to_json(model_->architecture()), model_));
   const Graph &g = model_->graph();
   taken_off_.assign(model_->inputs().size(), false);
   for (CallId c : needed_calls(g, model_->inputs(), model_->outputs())) {

@@ -21,9 +21,9 @@ class InnerModel {
   std::vector<kinds::Symbol> run(kinds::Call &c, const std::vector<kinds::Symbol> &in) const;
 
  private:
-  void set(const Architecture &a);
+  void set(std::shared_ptr<const Model> model);
 
-  Json json_;                           // the field
+  Json json_;                           // the field; once it is read, shared by its copies with the model
   std::shared_ptr<const Model> model_;  // its shapes and calls; the weights are those of the layer
   std::vector<bool> taken_off_;
 };

@@ -227,6 +227,58 @@ TEST(Json, MutatedTextsAreJudgedAsByAnotherParser) {
   EXPECT_GT(taken, 3'000);
 }
 
+// Copies of it are one value until one of them is changed.
+TEST(Json, SharedValuesAreCopiedWhenTheyAreChanged) {
+  struct Made final : Json::Shared {
+    Made(Json j, int &left) : Shared(std::move(j)), left(left) {}
+    ~Made() override { ++left; }
+    int &left;
+  };
+  int left = 0;
+  const Json plain = Json::parse(R"({"a": [1, {"b": 2}], "c": "a string of more than 14 bytes"})");
+  {
+    const Json shared = Json::share(std::make_unique<const Made>(plain, left));
+    EXPECT_EQ(shared, plain);
+    EXPECT_EQ(plain, shared);
+    EXPECT_EQ(shared.dump(), plain.dump());
+    EXPECT_TRUE(shared.is_object());
+    EXPECT_FALSE(shared.is_array() || shared.is_null() || shared.is_string());
+    EXPECT_EQ(shared.size(), 2u);
+    EXPECT_EQ(shared["a"][1]["b"].get<int64_t>(), 2);
+    EXPECT_EQ(shared.find("d"), nullptr);
+    const Json outer{{"inside", shared}}, copy = outer;
+    EXPECT_EQ(copy["inside"].shared(), shared.shared());
+    EXPECT_NE(dynamic_cast<const Made *>(shared.shared()), nullptr);
+    const int64_t before = dl4_test::bytes_now;
+    std::vector<Json> many(100, shared);
+    EXPECT_LE(dl4_test::bytes_now - before, 100 * static_cast<int64_t>(sizeof(Json)) + 64);
+    for (size_t i = 0; i < 5; ++i) {
+      Json &changed = many[i];
+      if (i == 0) changed["a"][1]["b"] = 3;
+      if (i == 1) changed.erase("a");
+      if (i == 2) changed.append("d", 1);
+      if (i == 3) changed.update(Json{{"c", 4}});
+      if (i == 4) changed["e"] = nullptr;
+      EXPECT_EQ(changed.shared(), nullptr);
+      EXPECT_NE(changed, plain);
+    }
+    EXPECT_EQ(shared, plain);
+    EXPECT_EQ(many[5], plain);
+    Json list = Json::share(std::make_unique<const Made>(Json::array({1, 2}), left));
+    const Json other = list;
+    list.push_back(3);
+    list[0] = 7;
+    EXPECT_EQ(list, Json::array({7, 2, 3}));
+    EXPECT_EQ(other, Json::array({1, 2}));
+    size_t seen = 0;
+    for (const Json &item : other) seen += item.is_number();
+    EXPECT_EQ(seen, 2u);
+    EXPECT_EQ(other.get<std::vector<int64_t>>(), (std::vector<int64_t>{1, 2}));
+    EXPECT_EQ(left, 0);
+  }
+  EXPECT_EQ(left, 2);
+}
+
 TEST(Json, Limits) {
   EXPECT_EQ(Json::parse(repeated("[", 64) + repeated("]", 64)).size(), 1u);
   EXPECT_EQ(refused(repeated("[", 65) + repeated("]", 65)), "nested deeper than 64");

@@ -223,6 +223,29 @@ TEST(OnnxFlow, BodiesInBodiesEndSomewhere) {
   }
 }
 
+// Each body is read once, whatever it lies in: time and memory grow with the depth, not with its square or cube.
+TEST(OnnxFlow, IfsInIfsAreReadInTimeOfTheirBytes) {
+  const auto nested = [](int depth, int nodes) {
+    std::string inside;
+    for (int i = 0; i < nodes; ++i)
+      inside += named("Relu", {i == 0 ? std::string("x") : "r" + std::to_string(i - 1)}, "r" + std::to_string(i));
+    inside += named("Identity", {"r" + std::to_string(nodes - 1)}, "z0") + floats_port(12, "z0");
+    for (int i = 0; i < depth; ++i) {
+      const std::string from = "z" + std::to_string(i), to = "z" + std::to_string(i + 1);
+      inside =
+          named("If", {"c"}, to,
+                body("then_branch", inside) + body("else_branch", named("Neg", {"x"}, "w") + floats_port(12, "w"))) +
+          floats_port(12, to);
+    }
+    return model_of(inside, floats_port(11, "x") + port(11, "c", boolean, {}));
+  };
+  const Loaded shallow = timed(nested(15, 500)), deep = timed(nested(60, 500));
+  EXPECT_EQ(shallow.r.code, 0) << shallow.r.message;
+  EXPECT_EQ(deep.r.code, 0) << deep.r.message;
+  EXPECT_LT(deep.seconds, 60 * std::max(shallow.seconds, 0.05));
+  EXPECT_LT(deep.seconds, 20);
+}
+
 TEST(OnnxFlow, LoopsWithoutEndAreRefused) {
   const std::string always = named("Identity", {"go_on"}, "more") + flag("go_on", 1);
   for (const std::vector<std::string> &in : {std::vector<std::string>{"", "", "zero"}, {"", "c", "zero"}}) {

@@ -28,6 +28,8 @@ void Inside::output(Value &v) {
 }
 
 Json Inside::layer(const char *name, Weights &weights) {
+  constexpr int64_t model_bytes = 16 << 10;  // a graph of its own, whose layers the layer has again
+  op_.take(model_bytes);
   const auto model = reader.body(in, out, seen);
   for (const auto &w : model->weights()) weights.emplace_back(text(name, '/', w->name), w->value);
   return {{"class_name", "Functional"}, {"config", {{"name", name}, {"model", graph::to_json(model->architecture())}}}};

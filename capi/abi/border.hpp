@@ -120,9 +120,9 @@ template <class T>
 T *object_or_null(T *handle, const char *argument) {
   return handle ? &object(handle, argument) : nullptr;
 }
-// Element i of an array of handles; its name costs nothing unless it is refused.
+// Element i of an array of handles; its name costs nothing unless it is refused. Each run calls it for each tensor.
 template <class T>
-T &element(T *handle, const char *argument, size_t i) {
+[[gnu::always_inline]] inline T &element(T *handle, const char *argument, size_t i) {
   if (!cast(handle)) refuse_handle(text(argument, '[', i, ']').c_str(), bare<T>::type, handle);
   return *handle;
 }

@@ -16,8 +16,8 @@
 #include "graph/lower.hpp"
 #include "graph/parameters.hpp"
 #include "object.hpp"
+#include "runtime/runner.hpp"
 #include "runtime/sampler.hpp"
-#include "runtime/stages.hpp"
 #include "runtime/stream_block.hpp"
 #include "train/fit.hpp"
 
@@ -134,27 +134,25 @@ struct dl4_session final : dl4::capi::Object {
   struct Streams {
     dl4::runtime::Ticks ticks;
     std::string why_none;
-    bool alone = false;  // runs of the session are such streams too
   };
-  dl4_session(const dl4_model &model, std::shared_ptr<dl4::runtime::Executable> core,
-              std::unique_ptr<const dl4::runtime::Stages> stages, dl4::graph::Inference &&in, Streams streams)
+  dl4_session(const dl4_model &model, const char *no_batches, std::shared_ptr<dl4::runtime::Executable> core,
+              std::unique_ptr<dl4::runtime::Runner> runner, dl4::graph::Inference &&in, Streams streams)
       : Object(type),
         context(model.context),
         core(std::move(core)),
-        stages(std::move(stages)),
+        runner(std::move(runner)),
         streams(std::move(streams)),
-        weights(model.weights),
+        written(in.written.empty() ? nullptr : model.weights),
+        no_batches(no_batches),
         output_names(std::move(in.output_names)),
         masked(std::move(in.masked)),
-        states(in.states) {
-    if (!in.written.empty()) live.emplace(model.core->held(), std::move(in.written));
-  }
+        states(in.states) {}
   const std::shared_ptr<dl4::capi::Context> context;
-  const std::shared_ptr<dl4::runtime::Executable> core;
-  const std::unique_ptr<const dl4::runtime::Stages> stages;  // what runs instead, where numbers become sizes
+  const std::shared_ptr<dl4::runtime::Executable> core;  // the Program as a whole: its ports
+  const std::unique_ptr<dl4::runtime::Runner> runner;
   const Streams streams;
-  const std::shared_ptr<dl4::capi::Gate> weights;  // of the model
-  std::optional<dl4::graph::Live> live{};          // where runs assign weights; behind that gate
+  const std::shared_ptr<dl4::capi::Gate> written;  // of the weights that runs assign; null: they assign none
+  const char *const no_batches;                    // why dl4_session_predict() refuses it; null: it does not
   const std::vector<std::string> output_names;
   const std::vector<bool> masked;  // by output of the model
   const size_t states;             // inputs and outputs behind those of the model

@@ -126,7 +126,7 @@ class Block {
   std::unique_ptr<dl4_session::Block> block_;
 };
 
-// As run_tensors() wants it.
+// As run_on() wants it.
 struct ManyInBlock {
   runtime::StreamBlock &block;
   const runtime::Many many;
@@ -141,7 +141,7 @@ struct ManyInBlock {
   }
 };
 
-// As run_tensors() wants it: says where a run may wait.
+// As run_on() wants it: says where a run may wait.
 struct Alone {
   runtime::Stream &stream;
   Entry &entry;
@@ -224,9 +224,8 @@ dl4_error *dl4_stream_run(dl4_stream *s, dl4_tensor *const *in, int64_t n_in, dl
     dl4_cancel *flag = object_or_null(cancel, "cancel");
     Turn::One turn(stream.turn, "stream");
     entry.owes(stream.context->log);
-    const Alone core{stream.core, entry};
-    run_tensors(core, stream.core.outputs_count(), *stream.context->memory, {in, n_in, out, n_out},
-                flag ? &flag->triggered : nullptr);
+    RunOn<Alone> core{{stream.core, entry}, stream.core.outputs_count()};
+    run_tensors(core, *stream.context->memory, {in, n_in, out, n_out}, flag ? &flag->triggered : nullptr);
   });
 }
 
@@ -272,9 +271,10 @@ dl4_error *dl4_stream_run_many(dl4_stream *const *streams, int64_t n, const int6
     Block block(session);
     Turns turns(all, block->streams);
     entry.owes(session.context->log);
-    ManyInBlock core{block->core, {block->streams, steps ? std::span(steps, all.size()) : std::span<const int64_t>()}};
-    run_tensors(core, static_cast<size_t>(dl4_port_count(all[0], DL4_OUTPUTS)), *session.context->memory,
-                {in, n_in, out, n_out}, flag ? &flag->triggered : nullptr);
+    const auto each = steps ? std::span(steps, all.size()) : std::span<const int64_t>();
+    RunOn<ManyInBlock> core{{block->core, {block->streams, each}},
+                            static_cast<size_t>(dl4_port_count(all[0], DL4_OUTPUTS))};
+    run_tensors(core, *session.context->memory, {in, n_in, out, n_out}, flag ? &flag->triggered : nullptr);
   });
 }
 

@@ -26,6 +26,7 @@ class Few {
     new (data_ + size_++) T(make());
   }
   operator std::span<const T>() const { return {data_, size_}; }
+  std::span<T> all() { return {data_, size_}; }
   T &operator[](size_t i) { return data_[i]; }
   size_t size() const { return size_; }
 
@@ -84,10 +85,25 @@ struct InAndOut {
   int64_t n_out;
 };
 
-// Runs a Session or a Stream with so many outputs: tensors are made for the slots that are NULL.
+// Those that a run makes, for the slots that are NULL: given once it has succeeded.
+class MadeOutputs final : public runtime::Wanted {
+ public:
+  explicit MadeOutputs(std::span<dl4_tensor *> slots) : slots_(slots), made_(slots.size()) {}
+  bool has(size_t i) const override { return !slots_[i]; }
+  runtime::View take(size_t i, Tensor t) override {
+    made_[i] = Ref<dl4_tensor>::adopt(new dl4_tensor(std::move(t)));
+    return made_[i]->view();
+  }
+  void give() { capi::give(std::move(made_), slots_); }
+
+ private:
+  const std::span<dl4_tensor *> slots_;
+  Made made_;
+};
+
+// The one way in for all runs. core: has run() as a runtime::Runner.
 template <class Core>
-void run_tensors(Core &core, size_t outputs, const Memory &made_in, const InAndOut &given,
-                 const std::atomic<int32_t> *cancel) {
+void run_tensors(Core &core, const Memory &memory, const InAndOut &given, const std::atomic<int32_t> *cancel) {
   const auto sources = array(given.in, given.n_in, "in");
   Few<runtime::View> from(sources.size());
   for (size_t i = 0; i < sources.size(); ++i) from.add([&] { return element(sources[i], "in", i).view(); });
@@ -98,22 +114,21 @@ void run_tensors(Core &core, size_t outputs, const Memory &made_in, const InAndO
     make |= !slots[i];
     to.add([&] { return slots[i] ? output(slots[i], i).view() : runtime::View(); });
   }
-  if (!make) return core.run(from, to, cancel);  // which checks
-  core.check(from);
-  if (to.size() != outputs) fail(Code::invalid_argument, "expected ", outputs, " outputs, got ", to.size());
-  const auto expected = core.outputs(from, cancel);
-  int64_t bytes = 0;
-  for (size_t i = 0; i < slots.size(); ++i)
-    if (!slots[i]) bytes = checked_add(bytes, checked_mul(expected[i].shape.elements(), size_of(expected[i].dtype)));
-  core.need_room(bytes);
-  Made made(slots.size());
-  for (size_t i = 0; i < slots.size(); ++i) {
-    if (slots[i]) continue;
-    made[i] = Ref<dl4_tensor>::adopt(new dl4_tensor(made_in.tensor(expected[i].dtype, expected[i].shape)));
-    to[i] = made[i]->view();
-  }
-  core.run(from, to, cancel);
-  give(std::move(made), slots);
+  if (!make) return core.run(from, to.all(), nullptr, memory, cancel);
+  MadeOutputs made(slots);
+  core.run(from, to.all(), &made, memory, cancel);
+  made.give();
 }
+
+// What streams run, as such a core.
+template <class Core>
+struct RunOn {
+  Core core;
+  size_t outputs;
+  void run(std::span<const runtime::View> in, std::span<runtime::View> out, runtime::Wanted *wanted,
+           const Memory &memory, const std::atomic<int32_t> *cancel) {
+    runtime::run_on(core, outputs, in, out, wanted, memory, cancel);
+  }
+};
 
 }  // namespace dl4::capi

@@ -875,6 +875,12 @@ DL4_API DL4_CHECKED dl4_error *dl4_model_check_gradients(const dl4_model *m, dl4
  * session runs in parts and learns the sizes between them. Such a run allocates, and plans each size that is new. Slots
  * of out are NULL, or tensors of exactly the resulting sizes. States, cotangents, random draws, assignments, streams,
  * dl4_session_predict() and trainers are refused.
+ * Which options are taken, by how a session runs (only the first way takes dl4_session_predict()):
+ *                               training  gradients  cotangents  states  streamable  weights
+ *   as a whole                  yes       yes        yes         yes     yes         yes
+ *   a model that assigns        yes       no         no          no      no          no
+ *   a model that computes sizes yes       yes        no          no      no          yes
+ *   "streamable"                no        no         no          no      yes         yes
  * Options:
  *   training    bool     run in training mode: dropout draws new numbers in each run; default false
  *   gradients   strings  names of inputs and weights; of equal names the input is meant; default none

@@ -72,12 +72,15 @@ void Executable::run(Ready &ready, const std::atomic<int32_t> *cancel) {
   report.most_steps = options_.step_limit;
   report.cancel = cancel;
   if (options_.fill_nan || options_.profile) return watch(cached, frame);
-  for (size_t s = 0; s < frame.calls.size(); ++s) step(cached, frame, s);
+  const size_t writes = options_.ends_writes ? cached.plan->first_write : SIZE_MAX;
+  for (size_t s = 0; s < frame.calls.size(); ++s) {
+    if (s == writes) report.cancel = nullptr;
+    step(cached, frame, s);
+  }
 }
 
 void Executable::step(const CachedPlan &cached, Frame &frame, size_t s) {
   const Frame::Call &call = frame.calls[s];
-  if (s == cached.plan->first_write && options_.ends_writes) frame.report.cancel = nullptr;
   if (call.alone) {
     call.kernel->run(0, call.run);
   } else {
@@ -96,6 +99,7 @@ void Executable::watch(const CachedPlan &cached, Frame &frame) {
   for (size_t s = 0; s < steps.size(); ++s) {
     if (options_.fill_nan)
       move_guards(cached.plan->guards, s ? steps[s - 1].number : -1, steps[s].number, frame.arena.get());
+    if (options_.ends_writes && s == cached.plan->first_write) frame.report.cancel = nullptr;
     const auto start = std::chrono::steady_clock::now();
     step(cached, frame, s);
     auto spent = std::chrono::steady_clock::now() - start;

@@ -37,26 +37,31 @@ View view(const Tensor &t) { return {t.dtype, t.shape, t.data.get()}; }
 
 }  // namespace
 
-Stages::Stages(const Program &p, std::span<const Tensor> states, const Options &options) {
-  const Cut cut(p);
-  PerValue<std::optional<size_t>> slot(p);
-  const auto slot_of = [&](Id v) {
-    if (!slot[v]) slot[v] = slots_++;
+// Makes the parts of a Program.
+struct Stages::Making {
+  Making(Stages &to, const Program &p, std::span<const Tensor> states, const Options &options)
+      : to(to), p(p), states(states), options(options), cut(p), slot(p), given(cut.steps.size()), taken(given.size()) {}
+
+  size_t slot_of(Id v) {
+    if (!slot[v]) slot[v] = to.slots_++;
     return *slot[v];
-  };
-  // What a part gives to others or to the caller. A value that no step makes is given by the first part.
-  std::vector<std::vector<Id>> given(cut.steps.size());
-  const auto give = [&](Id v) {
+  }
+  // A value that no step makes is given by the first part.
+  size_t give(Id v) {
     auto &list = given[cut.made_in[v]];
     if (!cut.between[v] && !has(list, v)) list.push_back(v);
     return slot_of(v);
-  };
-  const auto from = [&](Id v) {
+  }
+  From from(Id v) {
     const auto callers = std::ranges::find(p.inputs, v);
     if (callers != p.inputs.end()) return From{true, static_cast<size_t>(callers - p.inputs.begin())};
     return From{false, give(v)};
-  };
-  const auto body_of = [&](const Step &s, const BranchOp::Part &part) {
+  }
+  const Tensor &state(Id v) const {
+    return states[static_cast<size_t>(std::ranges::find(p.states, v) - p.states.begin())];
+  }
+
+  Body body_of(const Step &s, const BranchOp::Part &part) {
     Program body = *part.body;
     Body made;
     std::vector<Tensor> held;
@@ -69,29 +74,25 @@ Stages::Stages(const Program &p, std::span<const Tensor> states, const Options &
         continue;
       }
       body[inside].role = v.role, body[inside].data = v.data, body[inside].shape = v.shape;
-      if (v.role != Role::state) continue;
-      const auto at = std::ranges::find(p.states, outside) - p.states.begin();
-      body.states.push_back(inside), held.push_back(states[static_cast<size_t>(at)]);
+      if (v.role == Role::state) body.states.push_back(inside), held.push_back(state(outside));
     }
     body.inputs = std::move(inputs);
     made.stages = std::make_unique<const Stages>(body, held, options);
     return made;
-  };
-  std::vector<std::vector<Between>> behind(cut.steps.size());
-  for (const Step &s : p.steps) {
-    if (!is_sized_by_numbers(s)) continue;
+  }
+  Between between(const Step &s) {
     Between b{s, from(s.src[0]), {}, {}};
     for (Id v : s.dst) b.out.push_back(slot_of(v));
     if (const auto *branch = as<BranchOp>(s)) {
       b.bodies.push_back(body_of(s, branch->then));
       b.bodies.push_back(body_of(s, branch->otherwise));
     }
-    behind[cut.made_in[s.dst[0]] - 1].push_back(std::move(b));
+    return b;
   }
-  // What a part reads that it does not make. The first has all inputs, whether it reads them or not: it checks them.
-  std::vector<std::vector<Id>> taken(cut.steps.size());
-  taken[0] = p.inputs;
-  for (size_t k = 0; k < cut.steps.size(); ++k)
+
+  // What part k reads that it does not make. The first has all inputs, whether it reads them or not: it checks them.
+  void find_taken(size_t k) {
+    if (k == 0) taken[0] = p.inputs;
     for (const Step *s : cut.steps[k])
       for (Id v : s->src) {
         if (v == none || is_held(p[v]) || has(taken[k], v)) continue;
@@ -99,9 +100,8 @@ Stages::Stages(const Program &p, std::span<const Tensor> states, const Options &
         if (p[v].role == Role::temp) give(v);
         taken[k].push_back(v);
       }
-  for (Id v : p.outputs) outputs_.push_back(give(v));
-
-  for (size_t k = 0; k < cut.steps.size(); ++k) {
+  }
+  Part part(size_t k) {
     Part part;
     Program own;
     own.values = p.values;
@@ -111,14 +111,35 @@ Stages::Stages(const Program &p, std::span<const Tensor> states, const Options &
     own.outputs = given[k];
     for (Id v : own.outputs) part.out.push_back(slot_of(v));
     std::vector<Tensor> own_states;
-    for (size_t i = 0; i < p.states.size(); ++i) {
-      const bool read = has(own.outputs, p.states[i]) ||
-                        std::ranges::any_of(own.steps, [&](const Step &s) { return has(s.src, p.states[i]); });
-      if (read) own.states.push_back(p.states[i]), own_states.push_back(states[i]);
+    for (Id v : p.states) {
+      const bool read =
+          has(own.outputs, v) || std::ranges::any_of(own.steps, [&](const Step &s) { return has(s.src, v); });
+      if (read) own.states.push_back(v), own_states.push_back(state(v));
     }
-    part.behind = std::move(behind[k]);
     part.executable = Executable::make(std::move(own), std::move(own_states), std::make_shared<plan::Packs>(), options);
-    parts_.push_back(std::move(part));
+    return part;
+  }
+
+  Stages &to;
+  const Program &p;
+  const std::span<const Tensor> states;
+  const Options &options;
+  const Cut cut;
+  PerValue<std::optional<size_t>> slot;
+  std::vector<std::vector<Id>> given, taken;  // by part: what it gives to others or to the caller, what it reads
+};
+
+Stages::Stages(const Program &p, std::span<const Tensor> states, const Options &options) {
+  Making making(*this, p, states, options);
+  const size_t parts = making.cut.steps.size();
+  std::vector<std::vector<Between>> behind(parts);
+  for (const Step &s : p.steps)
+    if (is_sized_by_numbers(s)) behind[making.cut.made_in[s.dst[0]] - 1].push_back(making.between(s));
+  for (size_t k = 0; k < parts; ++k) making.find_taken(k);
+  for (Id v : p.outputs) outputs_.push_back(making.give(v));
+  for (size_t k = 0; k < parts; ++k) {
+    parts_.push_back(making.part(k));
+    parts_.back().behind = std::move(behind[k]);
   }
 }
 

@@ -53,6 +53,7 @@ class Stages {
     std::vector<size_t> out;  // slots
     std::vector<Between> behind;
   };
+  struct Making;
   struct Run;
   std::vector<Part> parts_;
   std::vector<size_t> outputs_;  // slots

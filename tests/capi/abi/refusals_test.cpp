@@ -112,6 +112,16 @@ const Case cases[] = {
      }},
     {"unknown key", DL4_INVALID_ARGUMENT, "layer \"fc\": unknown attribute \"unit\"; did you mean \"units\"",
      [](Bench &b) { return b.add("Dense", R"({"unit": 1})", b.node); }},
+    {"unknown attribute of an optimizer", DL4_INVALID_ARGUMENT,
+     "unknown attribute \"lr\"; did you mean \"learning_rate\"? known are \"learning_rate\", ",
+     [](Bench &b) {
+       return b.train(R"({"optimizer": {"class_name": "Adam", "config": {"lr": 0.1}}, "loss": "MeanSquaredError"})");
+     }},
+    {"option unlike any", DL4_INVALID_ARGUMENT, "unknown attribute \"colour\"; known are \"training\", \"gradients\"",
+     [](Bench &b) {
+       dl4_session *s;
+       return dl4_session_create(b.model, R"({"colour": 1})", &s);
+     }},
     {"unknown option", DL4_INVALID_ARGUMENT, "did you mean \"profile\"",
      [](Bench &b) {
        dl4_session *s;

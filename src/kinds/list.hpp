@@ -100,6 +100,7 @@
   X(TimeDistributed)               \
   X(SpectralNormalization)         \
   X(Functional)                    \
+  X(StatelessCall)                 \
   X(WeightLayer)                   \
   X(GetWeight)                     \
   X(Assign)                        \

@@ -439,6 +439,7 @@ const std::map<std::string, const char *> particular = {
     {"Cond", "its first input is a flag"},
     {"WhileLoop", "its layer takes the number of a step"},
     {"Scan", "its inputs are states and sequences"},
+    {"StatelessCall", "its weights are no batch"},
     {"EnsureSize", "an axis is of that size"},
     {"Sizes", "its sizes are no batch"},
     {"Zeros", "its flags are no batch"},

@@ -120,7 +120,7 @@ def samples():
 
 # What a graph is made of inside: not called by a class of a user's.
 PARTS = {"GetMask", "GraphCell", "Functional", "Loss", "Metric", "Weight", "GetWeight", "Assign", "Gradients"}
-PARTS |= {"ApplyGradients", "After", "Draws", "RandomNormal", "RandomUniform"}
+PARTS |= {"ApplyGradients", "After", "Draws", "StatelessCall", "RandomNormal", "RandomUniform"}
 PARTS |= {"Sizes", "Zeros", "Range", "NonMaxSuppression", "Cond", "WhileLoop", "Scan", "EnsureSize"}  # what files of ONNX are read as
 
 

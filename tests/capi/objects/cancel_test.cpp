@@ -157,4 +157,53 @@ TEST(Cancel, ActsInALongRecurrentLayer) {
     }
 }
 
+// A long layer is computed in parts, between which a run can end: its outputs are those of short runs, each of which
+// continues from the states of the one before.
+TEST(Cancel, PartsOfALongRecurrentLayerGiveItsNumbers) {
+  constexpr int64_t batch = 2, steps = 8000, inputs = 64, units = 128, few = 500;
+  std::vector<std::string> all{R"({"threads": 1})", R"({"threads": 2})"};
+  Own<dl4_blob> info;
+  ok(dl4_build_info(info.out()));
+  if (std::string(dl4_blob_data(info)).find("\"dnnl_lstm\"") != std::string::npos) {
+    all.push_back(R"({"threads": 1, "kernels_off": ["dnnl_lstm"]})");
+    all.push_back(R"({"threads": 2, "kernels_off": ["dnnl_lstm"]})");
+  }
+  auto x = tensor({batch, steps, inputs}, numbers(static_cast<size_t>(batch * steps * inputs)));
+  for (const std::string &options : all) {
+    SCOPED_TRACE(options);
+    auto c = context(options);
+    Own<dl4_graph> g;
+    Own<dl4_model> m;
+    ok(dl4_graph_create(c, g.out()));
+    const dl4_node in = input(g, "x", {-1, -1, inputs});
+    const dl4_node y = add(g, "LSTM", nullptr, R"({"units": 128, "return_sequences": true})", in);
+    ok(dl4_graph_build(g, &in, 1, &y, 1, m.out()));
+    auto parts = session(m);
+    std::vector<float> expected(static_cast<size_t>(batch * steps * units));
+    Own<dl4_tensor> h = tensor({batch, units}, std::vector<float>(batch * units)),
+                    cells = tensor({batch, units}, std::vector<float>(batch * units));
+    for (int64_t t = 0; t < steps; t += few) {
+      auto some = part(x, t, t + few);
+      dl4_tensor *given[] = {some, h, cells}, *out[3] = {};
+      ok(dl4_session_run(parts, given, 3, out, 3, nullptr));
+      Own<dl4_tensor> of_part = out[0];
+      h = Own<dl4_tensor>(out[1]), cells = Own<dl4_tensor>(out[2]);
+      for (int64_t b = 0; b < batch; ++b)
+        std::copy_n(static_cast<const float *>(dl4_tensor_data(of_part)) + b * few * units, few * units,
+                    expected.begin() + (b * steps + t) * units);
+    }
+    for (const char *how : {"{}", R"({"gradients": ["x"]})"}) {  // the latter keeps the gates
+      auto whole = session(m, how);
+      dl4_tensor *given = x, *out[2] = {};
+      ok(dl4_session_run(whole, &given, 1, out, how[1] == '}' ? 1 : 2, nullptr));
+      const auto *got = static_cast<const float *>(dl4_tensor_data(out[0]));
+      double worst = 0;
+      for (size_t i = 0; i < expected.size(); ++i)
+        worst = std::max(worst, std::abs(static_cast<double>(got[i]) - static_cast<double>(expected[i])));
+      EXPECT_LT(worst, 2e-5) << how;
+      dl4_release(out[0]), dl4_release(out[1]);
+    }
+  }
+}
+
 }  // namespace

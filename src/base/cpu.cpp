@@ -74,7 +74,8 @@ bool may_use_tiles() noexcept {
 Type type() noexcept {
 #if defined(__x86_64__)
   if (!x86::extensions().avx512f) return Type::avx2;
-  return x86::extensions().intel ? Type::intel_avx512 : Type::avx512;
+  if (x86::extensions().intel) return Type::intel_avx512;
+  return first_cache_ways() > 8 ? Type::wide_avx512 : Type::avx512;
 #else
   return Type::neon;
 #endif

@@ -14,8 +14,9 @@ bool has_bfloat16_products() noexcept;  // two of them added to a float32 at onc
 // on the stack of a signal handler has to hold the tiles too.
 bool may_use_tiles() noexcept;
 std::string isa();  // the vector extensions found, best last: "sse4.2 avx2 fma avx512f"
-// What thresholds are kept for. avx512: of AMD (through units of 256 bits before Zen 5) and others.
-enum class Type { intel_avx512, avx512, avx2, neon };
+// What thresholds are kept for. avx512: through units of 256 bits, as Zen 4's; wide_avx512: of 512, as Zen 5's, whose
+// first data cache is of more than 32 KiB.
+enum class Type { intel_avx512, wide_avx512, avx512, avx2, neon };
 Type type() noexcept;
 // The vectors that code of today is written for, where a library may know the processor as an older one. none: of no
 // x86-64 that has any.

@@ -21,6 +21,7 @@ def main():
     p.add_argument("--rounds", type=int, default=7)
     p.add_argument("--seconds", type=float, default=0.05)
     p.add_argument("--cpu", action="store_true", help="processor time: for a machine that is not idle")
+    p.add_argument("--most", type=float, help="fail if a row of FULL takes more than so many times the time of OWN")
     o = p.parse_args()
     print("| row | threads | full, us | own, us | full / own |\n|---|--:|--:|--:|--:|")
     ratios = []
@@ -39,6 +40,8 @@ def main():
                 for side in group:
                     side.end()
     print(f"\n{sum(r >= 0.95 for r in ratios)} of {len(ratios)} rows at 0.95 or more, the least {min(ratios):.2f}.")
+    if o.most and max(ratios) > o.most:
+        sys.exit(f"a row takes {max(ratios):.2f} times the time of our own kernels")
 
 
 def time(group, row, name, training, threads, o):

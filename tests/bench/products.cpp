@@ -1,8 +1,8 @@
 // dl4_products: every kernel of a matrix product side by side, for the table of choices in
 // src/backend/cpu/dispatch/products.cpp. Products are given as MxNxK, or BxMxNxK for a batch, then NN, NT or TN, then
 // "constant" where B is: dl4_products 64x4x32 NN constant 784x128x32 TN. Without any, those of the table. With --avx2
-// first, as a processor without AVX-512 would do them (say so to the libraries too: ONEDNN_MAX_CPU_ISA=AVX2
-// OPENBLAS_CORETYPE=Haswell).
+// first, as a processor without AVX-512 would do them: in a build with -DDL4_WITHOUT_AVX512, and
+// ONEDNN_MAX_CPU_ISA=AVX2 OPENBLAS_CORETYPE=Haswell for the libraries.
 #include "backend/cpu/dispatch/products.hpp"
 
 #include <algorithm>

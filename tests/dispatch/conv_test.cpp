@@ -162,15 +162,21 @@ TEST(Convs, WithNothingToMultiplyAreLeftToTheReference) {
   EXPECT_FALSE(plane.is_empty());
 }
 
-// oneDNN 2.6.3 sums other planes, and writes where it must not.
-TEST(Convs, StepsAlongTheDepthBehindMorePaddingAreNotForOneDnnByWeights) {
-  Conv c;
-  c.n = 4, c.d = 4, c.h = c.w = c.oh = c.ow = 1, c.c = c.oc = 16, c.kd = 4, c.od = 4, c.stride_d = 2;
-  c.pad_front = c.pad_back = 3;
+// oneDNN 2.6.3 sums what taps do not meet, or writes where it must not.
+TEST(Convs, GradientsByWeightsThatOneDnnGetsWrongAreLeftToOthers) {
+  Conv planes;  // with AVX-512
+  planes.n = 4, planes.d = 4, planes.h = planes.w = planes.oh = planes.ow = 1, planes.c = planes.oc = 16;
+  planes.kd = 4, planes.od = 4, planes.stride_d = 2, planes.pad_front = planes.pad_back = 3;
+  Conv row = conv_of(6, 1, 64, 1, 1);
+  row.w = 60, row.kw = 4, row.ow = 37, row.stride_w = 2, row.dil_w = 7, row.pad_left = 19, row.pad_right = 15;
+  Conv pixels = conv_of(7, 8, 3, 1, 27, 4);  // with AVX2
+  Conv dilated = pixels;                     // of whose taps one meets the source
+  dilated.kh = dilated.kw = 3, dilated.dil_h = dilated.dil_w = 8;
+  dilated.pad_top = dilated.pad_left = 8, dilated.pad_bottom = dilated.pad_right = 5;
   const std::vector<std::string> off{"blocked_conv_weights", "direct_conv_weights"};
   Site site;
   site.off = off;
-  EXPECT_EQ(conv_weights(site, c)->name, "reference_conv_weights");
+  for (const Conv &c : {planes, row, pixels, dilated}) EXPECT_EQ(conv_weights(site, c)->name, "reference_conv_weights");
 }
 
 TEST(Lstms, GiveWayToTheNextCheapest) {

@@ -83,6 +83,7 @@ class Tally {
 
  private:
   void run(const std::string &name, const kernels::Kernel &kernel, const std::string &what, const Wanted &wanted) {
+    SCOPED_TRACE(kernel.name + ": " + what);
     std::vector<void *> args = wanted.sources;
     std::vector<Guarded> got;
     got.reserve(wanted.dst.size());
@@ -97,7 +98,7 @@ class Tally {
       if (!same) wrong = same.message();
     }
     if (wrong.empty()) return;
-    if (++wrong_[name] <= most_told) ADD_FAILURE() << kernel.name << ": " << what << ": " << wrong;
+    if (++wrong_[name] <= most_told) ADD_FAILURE() << wrong;
   }
 
   static constexpr int64_t most_told = 30;

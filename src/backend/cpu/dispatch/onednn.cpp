@@ -23,13 +23,8 @@ constexpr Candidate<ConvAt> dnnl_convs_data[] = {
     {"dnnl_conv_data", [](const ConvAt &) { return is_used(); }, [](const ConvAt &at) { return at.by_dnnl(); },
      [](const ConvAt &at) { return kernels::dnnl_conv_data(at.c, at.slices, at.weights); }},
 };
-// With more padding in front than a step along the depth, 2.6.3's "jit:avx512_core" sums other planes than those that
-// taps meet, and writes where it must not: 4 planes, 4 taps, steps of 2, 3 planes of padding on either side.
-bool sums_other_planes(const kernels::Conv &c) { return c.stride_d > 1 && c.pad_front > c.stride_d; }
-
 constexpr Candidate<ConvAt> dnnl_convs_weights[] = {
-    {"dnnl_conv_weights", [](const ConvAt &at) { return is_used() && !sums_other_planes(at.c); },
-     [](const ConvAt &at) { return at.by_dnnl(); },
+    {"dnnl_conv_weights", [](const ConvAt &) { return is_used(); }, [](const ConvAt &at) { return at.by_dnnl(); },
      [](const ConvAt &at) { return kernels::dnnl_conv_weights(at.c, at.slices); }},
 };
 

@@ -19,6 +19,7 @@ namespace {
 
 using kernels::Constant;
 using kernels::Gemm;
+using kernels::GemmCut;
 using kernels::Kernel;
 using kernels::Run;
 using kernels::WeightType;
@@ -140,6 +141,22 @@ std::unique_ptr<Kernel> packed(Gemm g, int64_t slices, const Constant &b) {
   return kernel;
 }
 
+// Few columns, laid out by each run one after the other, by dot products.
+std::unique_ptr<Kernel> by_columns(const Gemm &g, int64_t slices) {
+  const GemmCut cut = cut_own(g, slices);
+  const int64_t each = round_up(checked_mul(g.k, g.n), 16);
+  auto run = [g, cut, each](int64_t slice, const Run &r) noexcept {
+    float *columns = static_cast<float *>(r.scratch) + slice * each;
+    auto block = [&](auto *a, auto *b, auto *bias, float *c, int64_t rows, int64_t cols, int64_t) {
+      const int64_t dims[2] = {cols, g.k}, from[2] = {1, g.ldb}, to[2] = {g.k, 1};
+      kernels::copy_strided(sizeof(float), 2, dims, b, from, columns, to);
+      kernels::dot_gemm(rows, cols, g.k, a, g.lda, columns, g.k, bias, 0, c, g.ldc);
+    };
+    each_block(g, cut.part_of(g, slice), whole_rows, r, block);
+  };
+  return kernels::make_kernel("blocked_gemm, by columns", cut.slices, run, checked_mul(cut.slices, each, 4));
+}
+
 // A constant right-hand side in fewer bytes. The rows of A that are made integers at once stay in the second cache.
 std::unique_ptr<Kernel> narrow(Gemm g, int64_t slices, const Constant &b, WeightType type) {
   const bool relu = g.epilogue.relu;
@@ -247,7 +264,10 @@ constexpr Candidate<Product> own_products[] = {
      [](const Product &p) { return packed(p.g, p.slices, *p.b); }},
     {"blocked_gemm", [](const Product &p) { return (!p.b || p.g.trans_a) && !p.g.by_row; },
      [](const Product &p) { return p.scale * p.as.packed * lays_b(p.g.m, p.as.m); },
-     [](const Product &p) { return kernels::blocked_gemm(p.g, p.slices); }},
+     [](const Product &p) {
+       const bool by_dots = few_columns(p.g) && !p.g.trans_a && !p.g.trans_b;
+       return by_dots ? by_columns(p.g, p.slices) : kernels::blocked_gemm(p.g, p.slices);
+     }},
     {"small_gemm", [](const Product &p) { return small_multiplies(p.g); },
      [](const Product &p) { return p.scale * p.as.small; }, [](const Product &p) { return small(p.g, p.slices); }},
     {"reference_gemm", always, Candidate<Product>::last_resort,

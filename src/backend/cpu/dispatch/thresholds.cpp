@@ -114,9 +114,8 @@ constexpr Regions epyc = [] {
   in(all, transposed_large) = {512, 2048, 800, 103780, 69300, 67853, 64509};  // TN
   in(all, constant_few_columns) = {4, 2, 8192, 7.8, 1.8, 4.1, 11.0};          // NN, packed column by column
   in(all, one_column) = {32, 1, 1000, 1.40, 8.77, 1.41, 9.5};                 // NN; OpenBLAS is level
-  in(all, few_columns) = {32, 2, 1000, 5.36, 50, 1.68, 9.13};                 // NN
+  in(all, few_columns) = {32, 2, 1000, 5.36, 2.9, 1.68, 9.13};                // NN, packed column by column
   in(all, constant_short) = {4096, 8, 3, 2.3, 7.5, 4.9, 6.3};                 // NN, constant
-  in(all, constant_three_rows) = {3, 1024, 1024, 121, 75.8, 452, 63.7};       // NN, constant
   in(all, constant) = {32, 128, 784, 55.0, 54.6, 69.2, 55.4};                 // NN, constant
   in(all, constant_large) = {512, 1024, 1024, 14100, 11300, 11400, 9780};     // NN, constant
   in(all, short_dots) = {4, 8192, 2, 7.6, 40, 10.7, 58.6};                    // NT
@@ -133,7 +132,6 @@ constexpr Regions xeon = [] {
   using enum Region;
   Regions all = epyc;
   in(all, transposed_large) = {784, 256, 128, 431, 450, 444, 409};
-  in(all, constant_large) = {512, 1024, 1024, 23000, 10100, 10700, 9440};
   in(all, plain) = {8, 1024, 1024, 561, 1000, 760, 596};
   in(all, plain_large) = {16, 1024, 1024, 1080, 1300, 848, 750};
   return all;
@@ -151,36 +149,40 @@ constexpr Regions xeon_avx2 = [] {
 }();
 
 // EPYC of Zen 4, 1 MiB L2.
-constexpr Thresholds avx512{{.measured = epyc,
-                             .rows = 129,
-                             .work = 0,
-                             .constant_rows = never,
-                             .three_rows = true,
-                             .tile_rows = 12,
-                             .transposed_work = 1 << 26},
-                            convs_with(more),
-                            lstms,
-                            by_item,
-                            narrow_512};
+constexpr Thresholds avx512{
+    {.measured = epyc, .rows = 129, .work = 0, .constant_rows = never, .tile_rows = 12, .transposed_work = 1 << 26},
+    convs_with(more),
+    lstms,
+    by_item,
+    narrow_512};
 
-// Sapphire Rapids; with a neighbour in its caches oneDNN is ahead of our panels by 15 % from some 48 rows on.
-constexpr Thresholds intel_avx512{{.measured = xeon,
-                                   .rows = 1,
-                                   .work = 1 << 24,
-                                   .constant_rows = 48,
-                                   .three_rows = true,
-                                   .tile_rows = 12,
-                                   .transposed_work = 1 << 24},
-                                  convs_with(more),
-                                  lstms,
-                                  by_item,
-                                  narrow_512};
+// EPYC of Zen 5, 1 MiB L2, microseconds of small / blocked / OpenBLAS / oneDNN, NN:
+//    16x1024x1024   180 /  226 /  261 /  205      64x1024x1024  1140 /  724 /  947 /  641
+//    24x1024x1024   272 /  304 /  312 /  268      64x512x512     157 /  146 /  170 /  143
+//    32x1024x1024   357 /  357 /  400 /  341     128x512x512     315 /  278 /  309 /  276
+//    32x512x512      79 /   84 /  115 /   84     128x256x1024    316 /  292 /  312 /  280
+//    64x256x256    31.7 / 36.4 / 38.2 / 32.9     256x1024x1024  3650 / 2640 / 2490 / 2460
+constexpr Thresholds wide_avx512 = [] {
+  Thresholds t = avx512;
+  t.products.rows = 24, t.products.work = 1 << 24;
+  in(t.products.measured, Region::plain_large) = {256, 1024, 1024, 3650, 2640, 2490, 2460};
+  return t;
+}();
+
+// Sapphire Rapids. Constant weights, GF/s of ours / oneDNN, on Emerald Rapids:
+//   512x1024x1024 168 / 153     64x1024x1024 167 / 144     16x1024x1024 143 / 101     16x512x512    170 / 167
+//   100x1000x333  174 / 152     128x128x128  158 / 152     32x1024x4096 152 / 100
+constexpr Thresholds intel_avx512{
+    {.measured = xeon, .rows = 1, .work = 1 << 24, .constant_rows = never, .tile_rows = 12, .transposed_work = 1 << 24},
+    convs_with(more),
+    lstms,
+    by_item,
+    narrow_512};
 
 constexpr Thresholds avx2{{.measured = xeon_avx2,
                            .rows = 1,
                            .work = 1 << 24,
                            .constant_rows = 257,
-                           .three_rows = false,
                            .tile_rows = 6,
                            .transposed_work = 1 << 24},
                           convs_with(few),
@@ -193,7 +195,6 @@ constexpr Thresholds neon{{.measured = xeon_avx2,
                            .rows = 1,
                            .work = 1 << 24,
                            .constant_rows = never,
-                           .three_rows = false,
                            .tile_rows = 12,
                            .transposed_work = std::numeric_limits<double>::infinity()},
                           convs_with(few),
@@ -204,7 +205,6 @@ constexpr Thresholds neon{{.measured = xeon_avx2,
 constexpr int64_t dot = 64;            // so many multiplications make a dot product worth it
 constexpr int64_t vector = 8;          // columns
 constexpr double much_b = 1 << 18;     // numbers of B that leave the second cache
-constexpr double most_b = 1 << 19;     // the same, of three rows
 constexpr int64_t page_floats = 1024;  // between rows that share a line of the first cache
 
 double product(int64_t a, int64_t b) { return static_cast<double>(a) * static_cast<double>(b); }
@@ -230,12 +230,12 @@ bool Thresholds::Products::crowded(const kernels::Gemm &g) const {
 //   1x1024x1024 NN    55.3   44.8   53.1   48.2
 //   1x2048x2048 NN     350    350    387    460
 //   2x1024x1024 NN     117   52.5    386   52.0
+//   3x1024x1024 NN     121   75.8    452   63.7  on Zen 5 69.5 and 77.4 for oneDNN; 4 rows 52.2 and 65.8
 //   64x16x16 NN       0.31   0.30   0.35   0.57
 //   64x4x32 NN        0.39   0.61   0.54   0.89  few columns: panels would be padding for the most part, and 1x2x8192
 //   1024x16x4 NN       1.1    2.0    1.7    1.9  would read 16 times the bytes of B; so columns are packed whole there
 Region Thresholds::Products::constant_region(const kernels::Gemm &g, double b) const {
   if (g.m > 1 && !g.trans_b && (g.n <= vector || (g.n <= 2 * vector && g.k <= 4))) return Region::constant_short;
-  if (three_rows && (g.m == 3 || g.m == 4) && b >= most_b) return Region::constant_three_rows;
   return crowded(g) || (g.m >= constant_rows && b >= much_b) ? Region::constant_large : Region::constant;
 }
 
@@ -294,6 +294,8 @@ const Thresholds &thresholds(cpu::Type type) {
   switch (type) {
     case cpu::Type::intel_avx512:
       return intel_avx512;
+    case cpu::Type::wide_avx512:
+      return wide_avx512;
     case cpu::Type::avx512:
       return avx512;
     case cpu::Type::avx2:
@@ -312,6 +314,7 @@ const Thresholds &thresholds(const Cutting &cutting) {
   static const Thresholds portable = [] {
     Thresholds t = thresholds(cpu::Type::avx512);
     t.products.any_processor = true;
+    in(t.products.measured, Region::few_columns).packed = 50;  // its bits are published
     return t;
   }();
   return cutting.portable ? portable : thresholds();

@@ -21,7 +21,6 @@ enum class Region {
   one_column,
   few_columns,
   constant_short,
-  constant_three_rows,
   constant,
   constant_large,
   short_dots,
@@ -34,7 +33,8 @@ enum class Region {
 };
 
 // A product of its region, and the microseconds it takes by each kernel on one thread; 0 where that does not apply.
-// packed: by panels, which were made before where B is constant, and are else by each run (blocked_gemm).
+// packed: by panels, or by columns where these are few, which were made before where B is constant, and are else by
+// each run (blocked_gemm).
 struct Measured {
   int64_t m = 0, n = 0, k = 0;
   double small = 0, packed = 0, openblas = 0, dnnl = 0;
@@ -46,9 +46,8 @@ struct Thresholds {
     // Where plain_large begins: rows, and multiplications.
     int64_t rows;
     double work;
-    // Where constant_large begins: rows. three_rows: 3 or 4 of them are a region too, as a tile of ours has 1, 2 or 4.
+    // Where constant_large begins: rows.
     int64_t constant_rows;
-    bool three_rows;
     // Rows of A that a tile of ours reads side by side.
     int64_t tile_rows;
     // Where transposed_large begins: multiplications.
@@ -107,8 +106,8 @@ struct Thresholds {
   ByItem by_item;
   Narrow narrow;
 
-  // What constant weights [k, n] that m rows are multiplied by are kept in, where `wanted` is asked for: float32 if that
-  // is faster, int8 for int4 if they are few.
+  // What constant weights [k, n] that m rows are multiplied by are kept in, where `wanted` is asked for: float32 if
+  // that is faster, int8 for int4 if they are few.
   kernels::WeightType narrowed(kernels::WeightType wanted, int64_t m, int64_t n, int64_t k) const;
 };
 

@@ -36,6 +36,18 @@ struct LiveConv : Conv {
     int64_t pad_right = checked_add(checked_mul(ow - 1, stride_w), reach(kw, dil_w)) - w - pad_left;
     return !is_empty() && pad_left <= most && pad_right <= most && pad_front <= most && pad_behind() <= most;
   }
+  // Is the gradient by the weights right, and written where it may be?
+  bool suits_by_weights() const {
+    // 2.6.3's "jit:avx512_core" sums other planes than those that taps meet, and writes past its sums, with more
+    // padding in front than a step along the depth: 4 planes, 4 taps, steps of 2, 3 planes of padding on either side.
+    if (stride_d > 1 && pad_front > stride_d) return false;
+    // It sums other pixels where windows by steps begin in padding that is wider than half of the 28 it takes at once:
+    // 60 pixels, 4 taps of dilation 7, steps of 2, 19 pixels of padding on the left, 37 windows.
+    if (stride_w > 1 && pad_left > 14 && ow > 28) return false;
+    // Its "jit_1x1:avx2" writes past the scratchpad for fewer channels than a vector has lanes, with steps.
+    const bool one_tap = kd == 1 && kh == 1 && kw == 1, steps = stride_d > 1 || stride_h > 1 || stride_w > 1;
+    return suits() && !(one_tap && steps && c / groups < 8);
+  }
   int64_t whole_weights_bytes(const Conv &whole) const {
     return checked_mul(whole.kd, whole.kh, whole.kw, c / groups, oc, sizeof(float));
   }

@@ -29,7 +29,7 @@ std::unique_ptr<Kernel> dnnl_conv_weights(const Conv &whole, int64_t slices) try
   MakesPrimitives own_primitives;
   if (whole.is_empty()) return nullptr;
   const LiveConv c(whole);
-  if (!c.suits()) return nullptr;
+  if (!c.suits_by_weights()) return nullptr;
   ConvCut cut(c, slices, c.oh);
   std::vector<Calls> all(static_cast<size_t>(cut.slices));
   Scratch scratch;

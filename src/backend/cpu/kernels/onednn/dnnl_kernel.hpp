@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "base/checked.hpp"
 #include "backend/cpu/kernels/gemm/packed.hpp"
 #include "backend/cpu/kernels/kernel.hpp"
 #include "backend/cpu/kernels/onednn/dnnl_compat.hpp"
 #include "backend/cpu/kernels/onednn/primitives.hpp"
+#include "base/checked.hpp"
 
 namespace dl4::kernels::onednn {
 

@@ -1,6 +1,7 @@
 """The schemas of the rows of src/io/onnx against those of the package `onnx`: for each operator and opset the inputs and
-outputs with what may be left out, the attributes with types and defaults. And for each attribute whether the function
-of the row reads it. Prints what differs; ends with 1 where something does, with 77 without `onnx`."""
+outputs with what may be left out, the attributes with types and defaults. Those of com.microsoft against what ONNX
+Runtime refuses, where it is installed. And for each attribute whether the function of the row reads it. Prints what
+differs; ends with 1 where something does, with 77 without `onnx`."""
 
 import pathlib
 import re
@@ -16,6 +17,13 @@ try:
 except ImportError:
     print("no onnx package: skipped")
     sys.exit(77)
+
+try:
+    import onnxruntime
+
+    onnxruntime.set_default_logger_severity(4)
+except ImportError:
+    onnxruntime = None
 
 import onnx_page
 
@@ -143,6 +151,43 @@ def compared(rows):
                     yield f"{op} {at}: {name} {mine.get(name)}, ONNX's is {theirs.get(name)}"
 
 
+def refusal(op, inputs, outputs, **attributes):
+    """What ONNX Runtime says of a node of com.microsoft."""
+    names, given = [f"x{i}" for i in range(inputs)], [f"y{i}" for i in range(outputs)]
+    node = helper.make_node(op, names, given, domain="com.microsoft", **attributes)
+    ports = [helper.make_tensor_value_info(n, 1, [2, 2]) for n in [*names, "x"]]
+    graph = helper.make_graph([node], "g", ports, [helper.make_tensor_value_info("y0", 1, None)])
+    domains = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
+    model = helper.make_model(graph, opset_imports=domains, ir_version=8)
+    try:
+        onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    except Exception as e:  # noqa: BLE001
+        return str(e)
+    return ""
+
+
+def compared_to_runtime(rows):
+    of = {op: text for (domain, op), (text, _) in rows.items() if domain == "com.microsoft"}
+    names = {n for text in of.values() for n in attributes(text.partition("; ")[2], NEWEST)}
+    for op, text in of.items():
+        values, _, said = text.partition("; ")
+        inputs, outputs = (slots(v, NEWEST) for v in values.split(">"))
+        least = max((i + 1 for i, s in enumerate(inputs) if s in ("", "+")), default=0)
+        most = 2**31 - 1 if inputs[-1] in ("*", "+") else len(inputs)
+        message = refusal(op, 0, 1)
+        if "is not a registered" in message:  # it has the op in ONNX's own domain
+            continue
+        if f"input size 0 not in range [min={least}, max={most}]" not in message:
+            yield f"{op}: {least} to {most} inputs, ONNX Runtime says {message[-200:]}"
+        message = refusal(op, least, 50)
+        if f", max={len(outputs)}]" not in message:
+            yield f"{op}: {len(outputs)} outputs, ONNX Runtime says {message[-200:]}"
+        for name in names:
+            known = "Unrecognized attribute" not in refusal(op, least, 1, **{name: 1})
+            if known != (name in attributes(said, NEWEST)):
+                yield f"{op}: ONNX Runtime {'knows' if known else 'does not know'} the attribute {name}"
+
+
 def unread(rows):
     """Attributes whose names do not stand in the functions that a row calls."""
     functions = {}
@@ -181,7 +226,7 @@ def main():
         for table, (op, handler, said) in onnx_page.table_rows(text):
             domain = domains.get(table, "")
             rows[domain, op] = said, (path.name, handler)
-    wrong = [*compared(rows), *unread(rows)]
+    wrong = [*compared(rows), *unread(rows), *(compared_to_runtime(rows) if onnxruntime else ())]
     for line in wrong:
         print(line)
     print(f"{len(rows)} rows, {len(wrong)} differences from onnx {onnx.__version__}")

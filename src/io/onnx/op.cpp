@@ -115,7 +115,7 @@ std::string_view Op::default_of(const char *name) const {
   auto a = row ? Schema(row->schema, r.opset(node.domain)).attribute(name) : std::nullopt;
   if (row && (!a || a->values.empty())) a = Schema(row->schema, newest_opset).attribute(name);  // as it was before
   if (!a || a->values.empty()) fail(Code::internal, "the attribute \"", name, "\" has no default");
-  return a->first();
+  return a->otherwise();
 }
 int64_t Op::integer(const char *name) const {
   const Attribute *a = typed(node, name, 2);

@@ -51,7 +51,7 @@ std::string_view cut_word(std::string_view &list, char between) {
   return word;
 }
 
-std::string_view AttributeSchema::first() const {
+std::string_view AttributeSchema::otherwise() const {
   std::string_view list = values, word = cut_word(list, '|');
   return cut_word(word, '@');
 }
@@ -99,7 +99,7 @@ std::optional<AttributeSchema> Schema::attribute(std::string_view name) const {
     a.required = rest.starts_with('!');
     a.values = rest.substr(1);
     a.closed = a.values.find('|') != rest.npos;
-    a.type = type_of_word(a.first());
+    a.type = type_of_word(a.otherwise());
     return a;
   }
   return {};

@@ -20,7 +20,7 @@ struct AttributeSchema {
   std::string_view values;  // "a|b@13", "1"; "": any, without a default
   bool required = false, closed = false;
 
-  std::string_view first() const;  // of the values, the default
+  std::string_view otherwise() const;  // the default, the first of the values
 };
 
 class Schema {

@@ -282,7 +282,7 @@ std::span<const Row> microsoft_rows() {
        "A B C? > Y; activation:string activation_alpha:float activation_beta:float "
        "activation_gamma:float alpha=1.0 beta=1.0 transA=0|1 transB=0|1"},
       {"FusedMatMul", fused_matmul, "A B > Y; alpha=1.0 transA=0|1 transB=0|1 transBatchA=0| transBatchB=0|"},
-      {"TransposeMatMul", fused_matmul, "A B > Y; alpha=1.0 transA=0|1 transB=0|1 transBatchA=0| transBatchB=0|"},
+      {"TransposeMatMul", fused_matmul, "A B > Y; alpha=1.0 transA=0|1 transB=0|1"},
       {"Gelu", gelu, "X > Y"},
       {"BiasGelu", bias_gelu, "A B > C"},
       {"FastGelu", fast_gelu, "X bias? > Y"},

@@ -1,4 +1,5 @@
 // Ops of com.microsoft of quantized numbers, which ONNX Runtime's tools write: each as nodes of ONNX's own.
+#include "base/error.hpp"
 #include "io/onnx/read/recurrent.hpp"
 
 namespace dl4::io::onnx {
@@ -38,6 +39,7 @@ void softmax(const Op &op) {
 
 void concat(const Op &op) {
   const Nodes n{op};
+  if (op.inputs() % 3 != 2) fail(Code::corrupt_file, "expects values, each with a scale and a zero point");
   Values parts;
   for (size_t i = 2; i + 1 < op.inputs(); i += 3) parts.push_back(floats(n, i));
   op.give_value(0, quantized(n, n.of("Concat", parts, op.node.attributes), 0));
@@ -54,11 +56,7 @@ void gemm(const Op &op) {
   const auto side = [&](size_t i, const char *transposed) {
     return !op.flag(transposed) ? n.in(i) : n.transpose(n.in(i), {1, 0});
   };
-  Values in{side(0, "transA"), side(3, "transB")};
-  const auto a_zero = n.given(2), b_zero = n.given(5);
-  if (a_zero || b_zero) in.push_back(a_zero.value_or(number(0, op.in(0).onnx_type())));
-  if (b_zero) in.push_back(*b_zero);
-  Value sum = n.of("MatMulInteger", in);
+  Value sum = n.of("MatMulInteger", {side(0, "transA"), side(3, "transB"), n.in(2), n.in(5)});
   if (op.has(6)) sum = n.add(sum, n.in(6));
   Value scale = n.mul(n.in(1), n.in(4));
   if (const double alpha = op.real("alpha"); alpha != 1) scale = n.mul(scale, n.real(alpha));
@@ -99,16 +97,16 @@ std::span<const Row> microsoft_quantized_rows() {
          between(op, [&](const Nodes &n, const Value &x) { return n.of("LeakyRelu", {x}, op.node.attributes); });
        },
        "X X_scale X_zero_point? Y_scale Y_zero_point? > Y; alpha=0.01"},
-      {"QLinearSoftmax", softmax, "X X_scale X_zero_point? Y_scale Y_zero_point? > Y; axis=-1 opset:int!"},
+      {"QLinearSoftmax", softmax, "X X_scale X_zero_point? Y_scale Y_zero_point > Y; axis=-1 opset:int!"},
       {"QLinearAveragePool", [](const Op &op) { pool(op, "AveragePool"); },
        "X x_scale x_zero_point? y_scale y_zero_point? > Y; auto_pad=NOTSET|SAME_UPPER|SAME_LOWER|VALID "
        "ceil_mode=0|1 channels_last=0| count_include_pad=0|1 kernel_shape:ints! pads:ints strides:ints"},
       {"QLinearGlobalAveragePool", [](const Op &op) { pool(op, "GlobalAveragePool"); },
-       "X x_scale x_zero_point? y_scale y_zero_point? > Y; channels_last=0|"},
+       "X x_scale x_zero_point y_scale y_zero_point > Y; channels_last=0|"},
       {"QLinearConcat", concat, "Y_scale Y_zero_point inputs+ > Y; axis:int!"},
-      {"QLinearWhere", where, "condition X x_scale x_zero_point? Y y_scale y_zero_point? z_scale z_zero_point? > Z"},
+      {"QLinearWhere", where, "condition X x_scale x_zero_point Y y_scale y_zero_point z_scale z_zero_point > Z"},
       {"QGemm", gemm,
-       "A a_scale a_zero_point? B b_scale b_zero_point? C? y_scale? y_zero_point? > Y; alpha=1.0 "
+       "A a_scale a_zero_point B b_scale b_zero_point C? y_scale? y_zero_point? > Y; alpha=1.0 "
        "transA=0|1 transB=0|1"},
       {"MatMulIntegerToFloat", matmul_integer_to_float, "A B a_scale b_scale a_zero_point? b_zero_point? bias? > Y"},
       {"DynamicQuantizeMatMul", dynamic_quantize_matmul, "A B b_scale b_zero_point? bias? > Y"},

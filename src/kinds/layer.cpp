@@ -5,6 +5,7 @@
 
 #include "base/cpu.hpp"
 #include "base/error.hpp"
+#include "kinds/layers/core/masks.hpp"
 #include "kinds/regularizer.hpp"
 
 namespace dl4::kinds {
@@ -54,9 +55,9 @@ ops::Id Call::mask(int i) const {
   ops::Id m = given[static_cast<size_t>(i)].value;
   if (m == ops::none) return m;
   const Shape s = e.shape(m), value = shape(i);
-  if (s.rank() > value.rank() || !compatible(s, value.first(s.rank())))
+  if (!is_mask_of(s, value))
     fail(Code::shape_mismatch, "\"mask\": expected the first axes of input ", i, " with shape ", value, ", got ", s);
-  return ops::cast(e, m, DType::boolean);
+  return given_for(e, m, x(i));
 }
 
 bool Call::training() const { return flag("training", training_); }

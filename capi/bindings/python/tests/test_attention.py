@@ -145,6 +145,25 @@ class Masks(unittest.TestCase):
         np.testing.assert_array_equal(model.predict([a, b], verbose=0), expected)
         np.testing.assert_array_equal(own(b=embedding(b), a=embedding(a)), expected)
 
+    def test_one_for_all_samples(self):
+        headed = layers.MultiHeadAttention(2, 3), layers.GroupQueryAttention(3, 4, 2)
+        calls = {
+            "LSTM": lambda x, v, m, n: layers.LSTM(2, return_sequences=True)(x, mask=m),
+            "LSTM of gelu": lambda x, v, m, n: layers.LSTM(2, activation="gelu")(x, mask=m),
+            "GRU": lambda x, v, m, n: layers.GRU(2, go_backwards=True)(x, mask=m),
+            "Bidirectional": lambda x, v, m, n: layers.Bidirectional(layers.LSTM(2))(x, mask=m),
+            "Attention": lambda x, v, m, n: layers.Attention()([x, v], mask=[m, n]),
+            "AdditiveAttention": lambda x, v, m, n: layers.AdditiveAttention()([x, v], mask=[m, n]),
+            **{h.name: lambda x, v, m, n, h=h: h(x, v, query_mask=m, value_mask=n) for h in headed},
+        }
+        m, n = np.array([[1, 1, 0, 1, 0]], bool), np.array([[1, 0, 1, 1]], bool)
+        for name, call in calls.items():
+            inputs = [keras.Input(a.shape[1:], dtype=str(a.dtype)) for a in (X, V, m, n)]
+            model = keras.Model(inputs, call(*inputs))
+            found = np.asarray(model([X, V, m, n]))
+            wanted = np.asarray(model([X, V, np.repeat(m, 2, 0), np.repeat(n, 2, 0)]))
+            np.testing.assert_array_equal(found, wanted, name)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -154,10 +154,10 @@ Id mask_of(const Call &c, const char *name, int i, const std::vector<int> &axes)
   if (axes.size() > 1)
     fail(Code::unsupported, "\"", name, "\": not supported with attention over ", axes.size(),
          " axes; expected \"attention_mask\"");
-  if (s.rank() != axes[0] + 1 || !compatible(s, c.shape(i).first(s.rank())))
+  if (s.rank() != axes[0] + 1 || !is_mask_of(s, c.shape(i)))
     fail(Code::shape_mismatch, "\"", name, "\": expected the first ", axes[0] + 1, " axes of shape ", c.shape(i),
          ", got ", s);
-  return ops::cast(c.e, m, DType::boolean);
+  return given.empty() ? m : given_for(c.e, m, c.x(i));
 }
 
 // Heads of keys or values (..., groups, size), each so many times.

@@ -16,6 +16,18 @@ Id where_valid(Emit &e, Id mask, Id x, double v) {
   return ops::select(e, spread(e, mask, e.rank(x)), x, e.scalar(v, e.dtype(x)));
 }
 
+Id given_for(Emit &e, Id mask, Id x) {
+  mask = ops::cast(e, mask, DType::boolean);
+  const Shape s = e.shape(mask), of = e.shape(x);
+  if (s.rank() == 0 || (s[0] == of[0] && s[0] != free_dim)) return mask;
+  return both(e, mask, spread(e, ops::fill(e, DType::boolean, 1, x, 1, {}), s.rank()));
+}
+
+bool is_mask_of(const Shape &mask, const Shape &x) {
+  if (mask.rank() > x.rank()) return false;
+  return compatible(mask.rank() > 0 && mask[0] == 1 ? mask.with(0, x[0]) : mask, x.first(mask.rank()));
+}
+
 Id mask_as_given(Call &c) {
   const auto given = c.symbols("mask");
   if (given.empty() || given[0].value == ops::none) return given.empty() ? c.in[0].mask : ops::none;

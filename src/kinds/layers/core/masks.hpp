@@ -9,6 +9,10 @@ namespace dl4::kinds {
 ops::Id spread(ops::Emit &e, ops::Id mask, int rank);
 // x where its mask holds, else v; x itself without a mask.
 ops::Id where_valid(ops::Emit &e, ops::Id mask, ops::Id x, double v);
+// A mask that was given for x, as bool: one of a single sample holds for all samples.
+ops::Id given_for(ops::Emit &e, ops::Id mask, ops::Id x);
+// Does its shape fit the first axes of such an x?
+bool is_mask_of(const Shape &mask, const Shape &x);
 // The mask of input 0, of any shape where it was given: the layer sees to that.
 ops::Id mask_as_given(Call &c);
 // Does the mask hold anywhere along an axis?

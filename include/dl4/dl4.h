@@ -290,9 +290,10 @@ DL4_API DL4_CHECKED dl4_error *dl4_registry_json(const char *category, const cha
 
 /* Adds a custom kind: a layer, a loss (with the metric that is its mean) or a metric, computed by your functions. It
  * is used by name like any other kind, in every context, and saved by name: a program that loads the file must add the
- * kind first. Adding a name again replaces the kind for objects that are created later. The attributes of such a kind
- * are "config", a string that is passed to your functions, for a layer with weights also "initializer", for a loss
- * also "reduction". A loss or metric gives a value for each item, with any leading axes of y_pred.
+ * kind first. The name has 1 to 256 bytes and is neither a built-in kind's nor "Input" or "Constant". Adding a name
+ * again replaces the kind for objects that are created later. The attributes of such a kind are "config", a string that
+ * is passed to your functions, for a layer with weights also "initializer", for a loss also "reduction". A loss or
+ * metric gives a value for each item, with any leading axes of y_pred.
  * Options:
  *   doc            string  what the kind does, for readers of the registry
  *   outputs        int     outputs of a layer; default 1

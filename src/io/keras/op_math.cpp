@@ -48,6 +48,8 @@ Nodes Operation::add_elementwise(const std::string &kind) {
   if (dtype(x) == DType::f32 || (known && known->takes != kinds::Function::Takes::floats))
     return finish(kind, config_, {x});
   const bool wide = dtype(x) == DType::i32 || dtype(x) == DType::i64;
+  if (wide && (kind == "Sort" || kind == "Argsort" || kind == "TopK" || kind == "Cumsum" || kind == "Cumprod"))
+    return finish(kind, config_, {x});
   if (wide && kind == "Negative") return finish("BroadcastSubtract", {{"x1", 0}}, {x});
   if (wide && kind == "Square") return finish("BroadcastMultiply", Json::object(), {x, x});
   if (wide && kind == "Absolute")
@@ -262,9 +264,10 @@ Nodes Operation::add_sum() {
 Nodes Operation::add_argmax() {
   Node x = only();
   need_no_more_than({"axis", "keepdims", "dtype"});
-  if (dtype(x) == DType::i32 || dtype(x) == DType::i64) refuse("is of ", dtype(x));
-  x = cast(x, DType::f32);
-  if (class_ == "Argmin") x = layer("Negative", Json::object(), {x});
+  const bool wide = dtype(x) == DType::i32 || dtype(x) == DType::i64;
+  if (!wide) x = cast(x, DType::f32);
+  if (class_ == "Argmin")  // of integers -1 - x, which none is too small for
+    x = wide ? layer("BroadcastSubtract", {{"x1", -1}}, {x}) : layer("Negative", Json::object(), {x});
   Json config = {{"axis", given("axis")}, {"keepdims", flag("keepdims", false)}};
   if (given("axis").is_null()) {
     x = layer("ReshapeBatch", {{"shape", Json::array({-1})}}, {x});

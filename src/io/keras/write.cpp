@@ -12,6 +12,7 @@
 #include "io/keras/policies.hpp"
 #include "io/tensors.hpp"
 #include "kinds/field.hpp"
+#include "kinds/inner_layer.hpp"
 #include "kinds/signatures.hpp"
 
 namespace dl4::io::keras {
@@ -91,7 +92,7 @@ class Writer {
     Json layers = Json::array();
     for (const Layer *l : ordered()) {
       need_variable(*l);
-      if (l->class_name == "MatMul") add_transposes(*l, layers);
+      add_before(*l, layers);
       layers.push_back(layer(*l));
     }
     std::vector<Ref> outputs = a_.outputs;
@@ -181,38 +182,66 @@ class Writer {
           std::all_of(call.inputs.begin(), call.inputs.end(), [&](const Ref &ref) { return is_constant(ref); }))
         refuse(l.name, "reads constants alone, which no call in Keras's files does");
   }
-  // The operands of a product that are to be transposed, as operations of their own; a constant is one already.
+  // What is done to an input before the call, as an operation of its own; to a constant at once.
+  struct Before {
+    const char *class_name = nullptr, *module = "";
+    Json config = Json::object();
+    Shape shape;
+    DType dtype;
+    std::string name;  // of the operation
+  };
   static constexpr const char *transposed[] = {"transpose_a", "transpose_b"};
-  static bool is_transposed(const Layer &l, size_t i) { return i < 2 && l.config.value(transposed[i], false) == true; }
-  static std::string transposed_name(const Layer &l, size_t i) { return text(l.name, "__", transposed[i]); }
-  std::vector<int> last_two_swapped(const Ref &ref) const {
-    std::vector<int> perm(static_cast<size_t>(rank(ref)));
+  Before before(const Layer &l, size_t call, size_t i) const {
+    const Ref &ref = l.calls[call].inputs[i];
+    const auto [shape, dtype] = facts(ref);
+    Before b{.shape = shape, .dtype = dtype, .name = text(l.name, "__input_", i, call ? text("_of_", call) : "")};
+    if (l.class_name == "MatMul" && i < 2 && l.config.value(transposed[i], false) == true) {
+      b.class_name = "Transpose", b.module = "keras.src.ops.numpy";
+      const int n = shape.rank();
+      b.shape = shape.with(n - 2, shape[n - 1]).with(n - 1, shape[n - 2]);
+      b.config["axes"] = last_two_swapped(n);
+    } else if (dtype != DType::f32 && computes_floats(l, call, i)) {
+      b.class_name = "Cast", b.module = "keras.src.ops.core";
+      b.dtype = DType::f32;
+      b.config["dtype"] = "float32";
+    }
+    b.config["name"] = b.name;
+    return b;
+  }
+  static std::vector<int> last_two_swapped(int rank) {
+    std::vector<int> perm(static_cast<size_t>(rank));
     std::iota(perm.begin(), perm.end(), 0);
     std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
     return perm;
   }
-  void add_transposes(const Layer &l, Json &layers) const {
-    for (size_t i = 0; i < l.calls.at(0).inputs.size(); ++i) {
-      const Ref &ref = l.calls[0].inputs[i];
-      if (!is_transposed(l, i) || is_constant(ref)) continue;
-      const std::string name = transposed_name(l, i);
-      layers.push_back(operation_json("keras.src.ops.numpy", "Transpose",
-                                      {{"axes", last_two_swapped(ref)}, {"name", name}},
-                                      Json::array({value(l.name, ref, false)}), Json::object()));
-    }
+  // Of whatever it is given, where Keras computes in integers.
+  bool computes_floats(const Layer &l, size_t call, size_t i) const {
+    if (facts_.at({l.name, static_cast<int64_t>(call)})[0].second != DType::f32 || l.class_name == "Functional")
+      return false;
+    if (is_any(l.class_name, {"Power", "Einsum", "Heaviside", "Hypot"})) return true;
+    if (module_of(l.class_name).empty()) return false;
+    const std::vector<kinds::Port> ports = kinds::facts_of(l.class_name).inputs;
+    return i >= ports.size() || ports[i].shape.view().find("integers") == std::string_view::npos;
   }
-  // An operand of a product, as it is or transposed.
-  Json factor(const Layer &l, size_t i) const {
-    const Ref &ref = l.calls[0].inputs[i];
-    if (!is_transposed(l, i)) return value(l.name, ref, true);
-    const std::vector<int> perm = last_two_swapped(ref);
-    if (is_constant(ref)) return constant(io::transposed(layers_.at(ref.of.layer)->constant, perm));
-    Json to = value(l.name, ref, true);
-    Json shape = Json::array();
-    for (int axis : perm) shape.push_back(Json(to["config"]["shape"][static_cast<size_t>(axis)]));
-    to["config"]["shape"] = std::move(shape);
-    to["config"]["keras_history"] = Json::array({transposed_name(l, i), 0, 0});
-    return to;
+  void add_before(const Layer &l, Json &layers) const {
+    for (size_t c = 0; c < l.calls.size(); ++c)
+      for (size_t i = 0; i < l.calls[c].inputs.size(); ++i) {
+        const Ref &ref = l.calls[c].inputs[i];
+        if (const Before b = before(l, c, i); b.class_name && !is_constant(ref))
+          layers.push_back(operation_json(b.module, b.class_name, b.config, Json::array({value(l.name, ref, false)}),
+                                          Json::object()));
+      }
+  }
+  // Input i of a call, as it is or as what is done to it before.
+  Json input(const Layer &l, size_t call, size_t i, bool constants) const {
+    const Ref &ref = l.calls[call].inputs[i];
+    const Before b = before(l, call, i);
+    if (!b.class_name) return value(l.name, ref, constants);
+    if (is_constant(ref)) {
+      const Tensor &t = layers_.at(ref.of.layer)->constant;
+      return constant(b.dtype != t.dtype ? to_float32(t) : io::transposed(t, last_two_swapped(t.shape.rank())));
+    }
+    return tensor(b.shape, b.dtype, Json::array({b.name, 0, 0}));
   }
 
   static Json history(const Ref &ref) { return Json::array({ref.of.layer, ref.of.call, ref.output}); }
@@ -223,10 +252,13 @@ class Writer {
     for (const Ref &ref : refs) list.push_back(history(ref));
     return list;
   }
-  int rank(const Ref &ref) const {
+  std::pair<Shape, DType> facts(const Ref &ref) const {
     const Layer &of = *layers_.at(ref.of.layer);
-    if (of.role == Role::constant) return of.constant.shape.rank();
-    return facts_.at(ref.of)[static_cast<size_t>(ref.output)].first.rank();
+    if (of.role == Role::constant) return {of.constant.shape, of.constant.dtype};
+    return facts_.at(ref.of)[static_cast<size_t>(ref.output)];
+  }
+  static Json scalar(const Json &number, DType dtype) {
+    return {{"class_name", "__numpy__"}, {"config", {{"value", number}, {"dtype", to_string(dtype)}}}};
   }
   static Json constant(const Tensor &t) {
     int64_t at = 0;
@@ -238,10 +270,14 @@ class Writer {
       if (!constants) refuse(reader, "reads a constant, which in Keras's files only operations do");
       return constant(of.constant);
     }
-    const auto &[shape, dtype] = facts_.at(ref.of)[static_cast<size_t>(ref.output)];
-    return {{"class_name", "__keras_tensor__"},
-            {"config",
-             {{"shape", graph::shape_json(shape)}, {"dtype", to_string(dtype)}, {"keras_history", history(ref)}}}};
+    const auto [shape, dtype] = facts(ref);
+    return tensor(shape, dtype, history(ref));
+  }
+  static Json tensor(const Shape &shape, DType dtype, Json history) {
+    return {
+        {"class_name", "__keras_tensor__"},
+        {"config",
+         {{"shape", graph::shape_json(shape)}, {"dtype", to_string(dtype)}, {"keras_history", std::move(history)}}}};
   }
 
   Json layer(const Layer &l) const {
@@ -261,15 +297,24 @@ class Writer {
     }
     j["name"] = l.name;
     Json nodes = Json::array();
-    for (const Call &call : l.calls) nodes.push_back(node(l, call));
+    for (size_t c = 0; c < l.calls.size(); ++c) nodes.push_back(node(l, c));
     j["inbound_nodes"] = std::move(nodes);
     return j;
   }
 
-  Json node(const Layer &l, const Call &call) const {
+  Json node(const Layer &l, size_t number) const {
+    const Call &call = l.calls[number];
+    if ((l.class_name.ends_with("Cell") || l.class_name == "StackedRNNCells") && !call.values.count("states"))
+      refuse(l.name, l.class_name + ": Keras's takes its states in each call");
     const bool list = call.inputs.size() > 1 && !is_any(l.class_name, {"MultiHeadAttention", "GroupQueryAttention"});
+    const auto last = [&](size_t i) { return facts(call.inputs.at(i)).first.last(); };
+    if (l.class_name == "RandomColorDegeneration" && last(0) != 3)
+      refuse(l.name, text(l.class_name, ": Keras's takes images of 3 channels, got ", last(0)));
+    if (l.class_name == "GroupQueryAttention" && last(0) != last(1))
+      refuse(l.name,
+             text(l.class_name, ": Keras's takes query and value of one size, got ", last(0), " and ", last(1)));
     Json inputs = Json::array(), kwargs = call.arguments;
-    for (const Ref &ref : call.inputs) inputs.push_back(value(l.name, ref, false));
+    for (size_t i = 0; i < call.inputs.size(); ++i) inputs.push_back(input(l, number, i, false));
     const bool merge =
         is_any(l.class_name, {"Add", "Subtract", "Multiply", "Average", "Maximum", "Minimum", "Concatenate", "Dot"});
     for (const auto &[key, refs] : call.values) {
@@ -328,13 +373,16 @@ class Writer {
     config.erase("trainable");
     if (config.value("dtype", nullptr) == kinds::mixed_bfloat16)
       config.erase("dtype");  // Keras's follow their operands
-    for (size_t i = 0; i < l.calls[0].inputs.size(); ++i)
-      args.push_back(l.class_name == "MatMul" ? factor(l, i) : value(l.name, l.calls[0].inputs[i], true));
+    for (size_t i = 0; i < l.calls[0].inputs.size(); ++i) args.push_back(input(l, 0, i, true));
     const KerasOperation *known = keras_operation_of(l.class_name);
     std::string name(known ? known->name : l.class_name);
+    if (!known && l.class_name != "Slice") refuse(l.name, l.class_name + " has no counterpart in Keras");
     if (const Json *x1 = config.find("x1")) {  // numbers in the place of inputs
       const size_t first = name == "Where" ? 1 : 0;
       args = with_numbers(args, first, *x1, config["x2"]);
+      if (name.starts_with("Bitwise") || name.ends_with("Shift"))  // whose operands have a dtype
+        for (size_t i = 0; i < args.size(); ++i)
+          if (args[i].is_number()) args[i] = scalar(args[i], facts(l.calls[0].inputs[0]).second);
       config = Json::object();
     } else if (name == "Matmul") {
       config = Json::object();
@@ -361,9 +409,8 @@ class Writer {
     } else if (name == "Take") {
       if (const Json indices = config["indices"]; !indices.is_null()) args.push_back(indices);
       config.erase("indices");
-    } else if (!known) {
-      refuse(l.name, l.class_name + " has no counterpart in Keras");
-    } else if (l.class_name.starts_with("Segment") && (args.size() != 2 || rank(l.calls[0].inputs[1]) != 1)) {
+    } else if (l.class_name.starts_with("Segment") &&
+               (args.size() != 2 || facts(l.calls[0].inputs[1]).first.rank() != 1)) {
       refuse(l.name, l.class_name + ": Keras's takes segments of one axis and their number");
     }
     config["name"] = l.name;

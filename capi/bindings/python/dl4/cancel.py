@@ -20,10 +20,12 @@ class Cancel(Object):
         super().__init__(made("dl4_cancel_create"))
 
     def trigger(self):
+        """Stops the calls that were given this flag; from any thread."""
         library.dl4_cancel_trigger(self.handle)
 
     @property
     def triggered(self):
+        """Whether trigger() was called."""
         return bool(library.dl4_cancel_triggered(self.handle))
 
 

@@ -45,10 +45,12 @@ class Context(Object):
         super().__init__(made("dl4_context_create", options_text(options)))
 
     def set_seed(self, seed):
+        """Starts all random numbers of the context anew."""
         call("dl4_context_set_seed", self, int(seed))
 
 
 class Graph(Object):
+    """Layers that are called on symbolic values, nodes."""
     __slots__ = ("context", "names", "scratch")
 
     def __init__(self, context=None, scratch=False):
@@ -66,9 +68,11 @@ class Graph(Object):
         return name
 
     def input(self, name, dtype, shape):
+        """A node that each run is given: name, type ("float32") and shape, -1 or None where free."""
         return made("dl4_graph_add_input", self, encoded(name), DTYPES[dtype], len(shape), dims(shape), type=C.c_int32)
 
     def constant(self, value, name=None):
+        """A node of a value that never changes, an array or Tensor."""
         return made("dl4_graph_add_constant", self, encoded(name), value, type=C.c_int32)
 
     def layer(self, kind, name=None, config=None, models=None):
@@ -81,6 +85,7 @@ class Graph(Object):
         return made("dl4_graph_add_shared", self, graph, layer, encoded(name), type=C.c_int32)
 
     def carries_mask(self, node):
+        """Whether a node has a mask."""
         return made("dl4_graph_add_mask", self, node, type=C.c_int32) >= 0
 
     def call(self, layer, inputs, plain=None, nodes=None):
@@ -114,6 +119,7 @@ class Graph(Object):
         return list(found)
 
     def assign(self, weight, value, operation="assign"):
+        """Assigns a node to a weight, or adds ("add") or subtracts ("sub") it; returns a node to pass to after()."""
         return made(
             "dl4_graph_add_assign", self, options_text({"operation": operation}), weight, value, type=C.c_int32
         )
@@ -148,20 +154,25 @@ class Graph(Object):
         return outs[: count.value]
 
     def merge_json(self, architecture):
+        """Adds all layers of an architecture in JSON, as describe() gives it."""
         call("dl4_graph_add_json", self, architecture.encode())
 
     def shape(self, node):
+        """The shape of a node; None where free."""
         return shape_of(library.dl4_node_shape, self, node)
 
     def dtype(self, node):
+        """The type of a node, by name."""
         return NAMES[made("dl4_node_dtype", self, node, type=C.c_int32)]
 
     def build(self, inputs=(), outputs=()):
+        """A Model of what lies between nodes: lists of inputs and of outputs."""
         ins, outs = (C.c_int32 * len(inputs))(*inputs), (C.c_int32 * len(outputs))(*outputs)
         return Model(made("dl4_graph_build", self, ins, len(inputs), outs, len(outputs)), self.context)
 
 
 class Model(Object):
+    """A finished architecture and its weights."""
     __slots__ = ("context", "_bytes")
 
     def __init__(self, handle, context=None):
@@ -170,19 +181,24 @@ class Model(Object):
 
     @classmethod
     def load(cls, path, context=None, **options):
+        """A model from a file: .safetensors, .keras, .h5, .onnx; options as of dl4_model_load()."""
         return cls(made("dl4_model_load", context, encoded(path), options_text(options)), context)
 
     def save(self, path, **options):
+        """Writes the model in the format that the suffix says: .safetensors, .keras, .onnx, .weights.h5, .npz."""
         call("dl4_model_save", self, encoded(path), options_text(options) if options else None)
 
     def load_weights(self, path, **options):
+        """Sets all weights to those in a file; options as of dl4_model_load_weights()."""
         call("dl4_model_load_weights", self, encoded(path), options_text(options))
 
     def to_bytes(self):
+        """The bytes of a native file."""
         return content(made("dl4_model_save_memory", self, None))
 
     @classmethod
     def from_bytes(cls, data, context=None, **options):
+        """A model of the bytes of a file; options as of dl4_model_load_bytes()."""
         file = Tensor(made("dl4_tensor_create", None, DTYPES["uint8"], 1, dims([len(data)])))
         call("dl4_tensor_copy_in", file, data, len(data))
         return cls(made("dl4_model_load_bytes", context, file, options_text(options)), context)
@@ -194,6 +210,7 @@ class Model(Object):
         return cls(made("dl4_model_load_bytes", context, file, options_text(options)), context)
 
     def clone(self):
+        """A copy with weights of its own."""
         return Model(made("dl4_model_clone", self), self.context)
 
     def names(self, which):
@@ -201,9 +218,11 @@ class Model(Object):
         return [library.dl4_port_name(self, which, i).decode() for i in range(library.dl4_port_count(self, which))]
 
     def shapes(self, which):
+        """Shapes of the inputs (0), outputs (1) or weights (2); None where free."""
         return [shape_of(library.dl4_port_shape, self, which, i) for i in range(library.dl4_port_count(self, which))]
 
     def dtypes(self, which):
+        """Types of the inputs (0), outputs (1) or weights (2), by name."""
         return [NAMES[library.dl4_port_dtype(self, which, i)] for i in range(library.dl4_port_count(self, which))]
 
     def weights(self):
@@ -216,9 +235,11 @@ class Model(Object):
         ]
 
     def get_weight(self, name):
+        """A weight, "dense/kernel", as a Tensor of its own; "*": all trainable ones in a row."""
         return Tensor(made("dl4_model_get_weight", self, encoded(name))).numpy()
 
     def set_weight(self, name, value):
+        """Sets a weight to a copy of a Tensor or array of its shape."""
         if self._bytes is None:
             which = constants["DL4_WEIGHTS"]
             self._bytes = {n for n, t in zip(self.names(which), self.dtypes(which)) if t == "uint8"}
@@ -226,6 +247,7 @@ class Model(Object):
         call("dl4_model_set_weight", self, encoded(name), Tensor.of(value, dtype))
 
     def set_trainable(self, name, yes):
+        """Says whether training changes a weight, all of a layer, or with "*" all."""
         call("dl4_model_set_trainable", self, encoded(name), int(yes))
 
     def session(self, **options):
@@ -239,6 +261,7 @@ class Model(Object):
         return Stream(self.session(states=True, **options), batch, seed)
 
     def trainer(self, **options):
+        """A Trainer of the model; options as of dl4_trainer_create(): optimizer, loss, metrics, ..."""
         return Trainer(self, options)
 
 
@@ -289,6 +312,7 @@ class Dataset(Object):
 
 
 class Trainer(Object):
+    """A model being trained: loss, metrics, optimizer, place in the epoch."""
     __slots__ = ("names", "reduce", "failures")
 
     def __init__(self, model, options=None):
@@ -308,12 +332,15 @@ class Trainer(Object):
         return list(metrics)
 
     def step(self, x, y, w=()):
+        """Trains on one batch: lists of inputs, targets and sample weights; returns loss and metrics."""
         return self._batch(library.dl4_trainer_step, x, y, w)
 
     def accumulate(self, x, y, w=()):
+        """Adds the gradients of a batch, without an update; returns loss and metrics."""
         return self._batch(library.dl4_trainer_accumulate, x, y, w)
 
     def apply(self):
+        """Updates the weights by the accumulated gradients."""
         call("dl4_trainer_apply", self)
 
     def fit(self, train, valid=None, progress=None, cancel=None, **options):
@@ -391,13 +418,17 @@ class Trainer(Object):
         self.reduce = function if reduce else None
 
     def get(self, key):
+        """A number of the trainer: "learning_rate", "iterations", "epoch", "batch"."""
         return made("dl4_trainer_get_number", self, encoded(key), type=C.c_double)
 
     def set(self, key, value):
+        """Sets a number of the trainer: "learning_rate", "epoch", "batch"."""
         call("dl4_trainer_set_number", self, encoded(key), float(value))
 
     def save(self, path):
+        """Writes a checkpoint: weights, state of the optimizer, place in the epoch."""
         call("dl4_trainer_save", self, encoded(path))
 
     def load(self, path):
+        """Loads a checkpoint of the same model and options."""
         call("dl4_trainer_load", self, encoded(path))

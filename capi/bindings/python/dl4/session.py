@@ -13,6 +13,7 @@ _run = C.CFUNCTYPE(C.c_void_p)(("dl4_session_run", library))  # its arguments co
 
 
 class Session(Object):
+    """A model made ready to run, with the weights of that moment; for any number of threads."""
     __slots__ = ("count", "dtype", "_waiting")
 
     def __init__(self, model, options=None):

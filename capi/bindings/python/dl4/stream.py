@@ -127,4 +127,5 @@ class Stream(Object):
         return content(made("dl4_stream_save_memory", self))
 
     def load(self, state):
+        """Sets the states to what save() gave."""
         call("dl4_stream_load_memory", self, state, len(state))

@@ -175,15 +175,18 @@ class Tensor(Object):
 
     @property
     def read_only(self):
+        """Whether the numbers may not be changed."""
         return getattr(self, "_read_only", False)
 
     @property
     def shape(self):
+        """The shape, a tuple."""
         rank = library.dl4_tensor_rank(self)
         return tuple((C.c_int64 * rank).from_address(library.dl4_tensor_dims(self))) if rank else ()
 
     @property
     def dtype(self):
+        """The type, by name: "float32"."""
         return NAMES[library.dl4_tensor_dtype(self)]
 
     @property

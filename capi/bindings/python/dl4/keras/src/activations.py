@@ -39,6 +39,7 @@ _functions = {}
 
 
 def get(identifier):
+    """The activation of a name, a config or a function; linear for None."""
     if identifier is None:
         return get("linear")
     if callable(identifier):

@@ -48,13 +48,16 @@ class DTypePolicy:
 
     @property
     def name(self):
+        """The name."""
         return self._name
 
     def get_config(self):
+        """The name of the policy, as a dict."""
         return {"name": self._name}
 
     @classmethod
     def from_config(cls, config):
+        """A policy of what get_config() gave."""
         return cls(**config)
 
     def __eq__(self, other):

@@ -42,6 +42,7 @@ class Initializer(Kind):
         return {"class_name": self._class_name, "config": {k: as_json(v) for k, v in config.items()}}
 
     def clone(self):
+        """An initializer of the same configuration."""
         return type(self).from_config(self.get_config())
 
 

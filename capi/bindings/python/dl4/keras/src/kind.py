@@ -60,6 +60,7 @@ class Kind:
 
     @classmethod
     def from_config(cls, config, **_):
+        """An object of what get_config() gave."""
         return cls(**config)
 
     def _to_json(self):

@@ -27,9 +27,11 @@ class SeedGenerator:
 
     @property
     def state(self):
+        """The variable with the state."""
         return ops.cast([self._begin, self._count], "uint32")
 
     def next(self, ordered=True):
+        """A seed, another one at each call."""
         seed = self.state
         if ordered:
             self._count += 1
@@ -45,10 +47,12 @@ class SeedGenerator:
         return numpy.random.default_rng([int(n) for n in self.next()])
 
     def get_config(self):
+        """The arguments of the constructor, as a dict."""
         return {"seed": self.initial_seed, "name": self.name}
 
     @classmethod
     def from_config(cls, config):
+        """A generator of what get_config() gave."""
         return cls(**config)
 
     def _as_config(self):
@@ -130,6 +134,7 @@ def layers_seed(seed):
 
 
 def normal(shape, mean=0.0, stddev=1.0, dtype=None, seed=None):
+    """Numbers of a normal distribution: a tensor of `shape`."""
     if is_symbolic(list(shape)):
         noise = operation("GaussianNoise", stddev=1.0, seed=layers_seed(seed))
         return noise(ops.zeros(shape), training=True) * float(stddev) + float(mean)
@@ -139,6 +144,7 @@ def normal(shape, mean=0.0, stddev=1.0, dtype=None, seed=None):
 
 
 def truncated_normal(shape, mean=0.0, stddev=1.0, dtype=None, seed=None):
+    """Numbers of a normal distribution within two deviations: a tensor of `shape`."""
     def draw(r, n):
         import numpy
 
@@ -151,6 +157,7 @@ def truncated_normal(shape, mean=0.0, stddev=1.0, dtype=None, seed=None):
 
 
 def uniform(shape, minval=0.0, maxval=1.0, dtype=None, seed=None):
+    """Numbers from minval up to, not including, maxval: a tensor of `shape`."""
     if dtype is not None and standardize(dtype) not in FLOATS and not in_trace():
         raise ValueError(f"`keras.random.uniform` requires a floating point dtype. Received: dtype={dtype} ")
     if is_symbolic(list(shape)) and "int" not in str(dtype):
@@ -169,6 +176,7 @@ def _uniform_of_any_size(shape, minval, maxval, seed):
 
 
 def randint(shape, minval, maxval, dtype="int32", seed=None):
+    """Whole numbers from minval up to, not including, maxval: a tensor of `shape`."""
     if standardize(dtype) not in INTEGERS:
         raise ValueError(f"`keras.random.randint` requires an integer dtype. Received: dtype={dtype} ")
     symbolic = is_symbolic(list(shape))
@@ -182,18 +190,22 @@ def randint(shape, minval, maxval, dtype="int32", seed=None):
 
 
 def gamma(shape, alpha, dtype=None, seed=None):
+    """Numbers of the gamma distribution: a tensor of `shape`."""
     return _drawn(lambda r, n: r.gamma(alpha, size=n), shape, dtype, seed)
 
 
 def beta(shape, alpha, beta, dtype=None, seed=None):
+    """Numbers of the beta distribution: a tensor of `shape`."""
     return _drawn(lambda r, n: r.beta(alpha, beta, n), shape, dtype, seed)
 
 
 def binomial(shape, counts, probabilities, dtype=None, seed=None):
+    """How many of `counts` trials succeed: a tensor of `shape`."""
     return _drawn(lambda r, n: r.binomial(counts, probabilities, n), shape, dtype, seed)
 
 
 def categorical(logits, num_samples, dtype="int32", seed=None):
+    """Classes drawn by logits (B, classes): int32 (B, num_samples)."""
     import numpy
 
     if is_symbolic(logits):
@@ -213,6 +225,7 @@ def categorical(logits, num_samples, dtype="int32", seed=None):
 
 
 def shuffle(x, axis=0, seed=None):
+    """The parts of a tensor along an axis, in random order."""
     import numpy
 
     if is_symbolic(x):
@@ -221,6 +234,7 @@ def shuffle(x, axis=0, seed=None):
 
 
 def dropout(inputs, rate, noise_shape=None, seed=None):
+    """Inputs with a fraction set to 0 and the others scaled up."""
     layer = operation("Dropout", rate=float(rate), noise_shape=noise_shape, seed=layers_seed(seed))
     if is_symbolic(inputs):
         return layer(inputs, training=True)

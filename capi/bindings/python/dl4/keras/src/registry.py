@@ -2,6 +2,7 @@
 
 import importlib
 import inspect
+import re
 
 from ...abi import registry
 from .saving.object_registration import custom_object_scope, registered
@@ -203,6 +204,12 @@ def signature(known, first=()):
     return inspect.Signature(parameters)
 
 
+def in_python(doc):
+    """What the registry says, with Python's words for JSON's."""
+    words = {"null": "None", "true": "True", "false": "False"}
+    return re.sub(r"\b(null|true|false)\b", lambda m: words[m[0]], doc)
+
+
 def documentation(known):
     """A docstring of a kind's description."""
     lines = [known["doc"].rstrip(".") + ".", ""]
@@ -219,4 +226,4 @@ def documentation(known):
             ]
     if known.get("arguments"):
         lines += ["Call arguments:"] + [f"    {a['name']}: {a['doc']}." for a in known["arguments"]]
-    return "\n".join(lines)
+    return in_python("\n".join(lines))

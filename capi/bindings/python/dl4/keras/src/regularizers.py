@@ -53,14 +53,17 @@ class Regularizer(Kind):
 
 
 def l1(l1=0.01):
+    """A penalty of l1 times the sum of |x|."""
     return create("regularizer", "L1", l1)
 
 
 def l2(l2=0.01):
+    """A penalty of l2 times the sum of x^2."""
     return create("regularizer", "L2", l2)
 
 
 def l1_l2(l1=0.01, l2=0.01):
+    """A penalty of l1 times the sum of |x| and l2 times the sum of x^2."""
     return create("regularizer", "L1L2", l1, l2)
 
 

@@ -55,6 +55,7 @@ def disable_interactive_logging():
 
 
 def is_interactive_logging_enabled():
+    """Whether bars of progress are drawn."""
     return _interactive
 
 

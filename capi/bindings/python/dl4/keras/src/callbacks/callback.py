@@ -19,55 +19,59 @@ class Callback:
         self.model, self.params = None, None
 
     def set_model(self, model):
+        """Gets the model before the first event."""
         self.model = model
 
     def set_params(self, params):
+        """Gets a dict with "epochs", "steps" and "verbose" before the first event."""
         self.params = params
 
     def on_train_begin(self, logs=None):
-        pass
+        """fit() begins."""
 
     def on_train_end(self, logs=None):
-        pass
+        """fit() ends; `logs` has the last numbers by name."""
 
     def on_epoch_begin(self, epoch, logs=None):
-        pass
+        """An epoch begins, counted from 0."""
 
     def on_epoch_end(self, epoch, logs=None):
-        pass
+        """An epoch ends; `logs` has its results by name, with "val_" before those of the validation."""
 
     def on_batch_begin(self, batch, logs=None):
-        pass
+        """Another name of on_train_batch_begin()."""
 
     def on_batch_end(self, batch, logs=None):
-        pass
+        """Another name of on_train_batch_end()."""
 
     def on_train_batch_begin(self, batch, logs=None):
+        """A batch begins, counted from 0."""
         self.on_batch_begin(batch, logs)
 
     def on_train_batch_end(self, batch, logs=None):
+        """A batch ends; `logs` has the means of the epoch so far by name."""
         self.on_batch_end(batch, logs)
 
     def on_test_begin(self, logs=None):
-        pass
+        """evaluate() begins, or the validation of fit()."""
 
     def on_test_end(self, logs=None):
-        pass
+        """evaluate() ends, or the validation of fit(); `logs` has the results by name."""
 
     def on_test_batch_begin(self, batch, logs=None):
-        pass
+        """A batch begins, counted from 0."""
 
     def on_test_batch_end(self, batch, logs=None):
-        pass
+        """A batch ends; `logs` has the means of the epoch so far by name."""
 
     def on_predict_begin(self, logs=None):
-        pass
+        """predict() begins."""
 
     def on_predict_end(self, logs=None):
-        pass
+        """predict() ends."""
 
     def on_predict_batch_begin(self, batch, logs=None):
-        pass
+        """A batch begins, counted from 0."""
 
     def on_predict_batch_end(self, batch, logs=None):
-        pass
+        """A batch ends; `logs` has its outputs."""

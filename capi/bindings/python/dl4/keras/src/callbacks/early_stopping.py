@@ -57,6 +57,7 @@ class EarlyStopping(MonitorCallback):
             self.model.set_weights(self.best_weights)
 
     def get_monitor_value(self, logs):
+        """The number that is watched, out of `logs`; None, with a warning, if it is not there."""
         value = (logs or {}).get(self.monitor)
         if value is None:
             warnings.warn(

@@ -75,4 +75,5 @@ class ReduceLROnPlateau(MonitorCallback):
         return True
 
     def in_cooldown(self):
+        """Whether a reduction was less than `cooldown` epochs ago."""
         return self.cooldown_counter > 0

@@ -199,7 +199,8 @@ class _Heads(Layer):
 
 for _key, _name in [(n, n) for n in ("query", "key", "value", "gate")] + [("output", "attention_output")]:
     for _shown in (f"_{_key}_dense", f"{_key}_dense"):
-        setattr(_Heads, _shown, property(lambda self, name=_name: self._projection(name)))
+        projection = property(lambda self, name=_name: self._projection(name), doc="The inner layer of a projection.")
+        setattr(_Heads, _shown, projection)
 
 
 class _MultiHeadAttention(_Heads):
@@ -207,6 +208,7 @@ class _MultiHeadAttention(_Heads):
 
     @property
     def value_dim(self):
+        """The size of each head of the values."""
         return self._config.get("value_dim") or self.key_dim
 
     def _attend(self, query, key, value, mask, training, with_scores):

@@ -76,6 +76,7 @@ class _Bidirectional(Layer):
         return [mask, mask] if self.merge_mode is None else mask
 
     def reset_state(self):
+        """Sets the states that a stateful layer keeps back to zeros."""
         if self._class_name is not None:
             weights_of.reset_state(self)
             return
@@ -83,10 +84,12 @@ class _Bidirectional(Layer):
             one.reset_state()
 
     def reset_states(self):
+        """Sets the states that a stateful layer keeps back to zeros."""
         self.reset_state()
 
     @property
     def states(self):
+        """The states that a stateful layer keeps, as variables."""
         if self._class_name is not None:
             return weights_of.states(self)
         kept = self.forward_layer.states, self.backward_layer.states

@@ -14,6 +14,7 @@ def state_size(cell):
 
 
 def output_size(cell):
+    """The size of the output."""
     return output_size(cell.cells[-1]) if cell._class_name == "StackedRNNCells" else cell.units
 
 
@@ -40,6 +41,7 @@ def with_states(cell, outputs):
 
 
 def get_initial_state(cell, batch_size=None):
+    """The states of all cells at the start of a sequence."""
     return map_nest(lambda size: ops.zeros((batch_size, size)), states_of(cell))
 
 

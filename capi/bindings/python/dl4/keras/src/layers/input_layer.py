@@ -55,15 +55,18 @@ class InputLayer:
     trainable_weights = non_trainable_weights = variables = weights
 
     def call(self):
-        pass  # it is not called
+        """The input itself."""
 
     def get_weights(self):
+        """An empty list."""
         return []
 
     def count_params(self):
+        """0."""
         return 0
 
     def get_config(self):
+        """The arguments of the constructor, as a dict."""
         return {
             "batch_shape": self.batch_shape,
             "dtype": self.dtype,
@@ -75,6 +78,7 @@ class InputLayer:
 
     @classmethod
     def from_config(cls, config):
+        """An input of what get_config() gave."""
         return cls(**config)
 
     def __repr__(self):

@@ -315,11 +315,13 @@ class Layer(CustomLayer, TracedCalls, QuantizedLayer, lora.LoraLayer, LayerWeigh
 
     @property
     def input(self):
+        """The symbolic input of the only call."""
         inputs = self._one_call().inputs
         return inputs[0] if len(inputs) == 1 else inputs
 
     @property
     def output(self):
+        """The symbolic output of the only call."""
         outputs = self._one_call().outputs
         return outputs[0] if len(outputs) == 1 else outputs
 
@@ -386,6 +388,7 @@ class Layer(CustomLayer, TracedCalls, QuantizedLayer, lora.LoraLayer, LayerWeigh
 
     @classmethod
     def from_config(cls, config, **_):
+        """A layer of what get_config() gave."""
         try:
             return cls(**layers_made(config))
         except Error as e:  # Keras's is a TypeError, whatever it is of

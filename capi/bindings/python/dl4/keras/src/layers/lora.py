@@ -90,14 +90,17 @@ class LoraLayer:
 
 
 def _is_enabled(layer):
+    """Whether the layer has LoRA."""
     return bool(layer.__dict__.get("built")) and layer._has_lora()
 
 
 def _rank_of(layer):
+    """The rank of LoRA; None without LoRA."""
     return layer._config.get("lora_rank")
 
 
 def _alpha_of(layer):
+    """The scale of LoRA, times the rank; None without LoRA."""
     alpha = layer._config.get("lora_alpha")
     if alpha is None:
         return layer.lora_rank

@@ -33,6 +33,7 @@ def _shown(name):
     """A property: the numbers of that name, in a shape that broadcasts against the inputs."""
 
     def get(self):
+        """The variance whose root divides."""
         import numpy
 
         if not self._calls:

@@ -60,6 +60,7 @@ class QuantizedLayer:
 
     @property
     def dtype_policy(self):
+        """The DTypePolicy: types of variables and of the computation."""
         policy = self._policy
         if policy is None and self._quantization() is not None:
             return quantize.policy_of(self._quantization()) if self._class_name not in quantize.HEADED else _FLOAT

@@ -61,6 +61,7 @@ class _RNN(Layer):
 
     @property
     def state_size(self):
+        """The sizes of the states."""
         return [_sizes(c) for c in self.cell] if isinstance(self.cell, list) else _sizes(self.cell)
 
     def build(self, sequences_shape, initial_state_shape=None):
@@ -84,9 +85,11 @@ class _RNN(Layer):
 
     @property
     def states(self):
+        """The states that a stateful layer keeps, as variables."""
         return weights.states(self) if self._class_name is not None else self._states
 
     def reset_state(self):
+        """Sets the states that a stateful layer keeps back to zeros."""
         if self._class_name is not None:
             weights.reset_state(self)
             return
@@ -94,6 +97,7 @@ class _RNN(Layer):
             v.assign(ops.zeros(v.shape))
 
     def reset_states(self):
+        """Sets the states that a stateful layer keeps back to zeros."""
         self.reset_state()
 
     def compute_output_shape(self, sequences_shape, initial_state_shape=None):
@@ -110,6 +114,7 @@ class _RNN(Layer):
         return [output] + [None] * sum(len(_sizes(c)) for c in self._cells) if self.return_state else output
 
     def get_initial_state(self, batch_size):
+        """The states at the start of a sequence, for a batch size."""
         def of(cell):
             if hasattr(cell, "get_initial_state"):
                 return cell.get_initial_state(batch_size=batch_size)

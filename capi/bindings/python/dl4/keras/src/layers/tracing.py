@@ -17,6 +17,7 @@ class TracedCalls:
     """Calls of a custom layer on symbolic tensors."""
 
     def call(self, *args, **kwargs):
+        """The computation of the layer, on tensors. Override it in a class of your own; the layer is called, not this."""
         if self._class_name is not None:
             if call_context.owner() is not None or any(is_tensor(leaf) for leaf in flatten([args, kwargs])):
                 return self._call_native(*args, **kwargs)
@@ -200,10 +201,12 @@ class TracedCalls:
         return {"input_shape": shapes[0]} if shapes else None
 
     def build_from_config(self, config):
+        """Builds the layer for the shapes that get_build_config() gave."""
         if config:
             self.build(*config.values())
 
     def compute_mask(self, inputs, mask=None, previous_mask=None):
+        """The mask of the outputs, for the mask of the inputs; None if there is none. Override it where masks change."""
         if self._class_name in ("Attention", "AdditiveAttention"):  # the queries', as it is
             mask = previous_mask if mask is None else mask
             return None if mask is None or mask[0] is None else mask[0]
@@ -214,6 +217,7 @@ class TracedCalls:
         return (previous_mask if mask is None else mask) if self.supports_masking else None
 
     def compute_output_spec(self, *args, **kwargs):
+        """What a call with these arguments would give: a KerasTensor of its shape and type."""
         return (self._call_native if self._class_name is not None else self._call_symbolic)(*args, **kwargs)
 
     def compute_output_shape(self, *shapes, **named):

@@ -69,10 +69,12 @@ class Weight:
 
     @property
     def ndim(self):
+        """The number of axes."""
         return len(self.shape)
 
     @property
     def size(self):
+        """The number of elements."""
         n = 1
         for d in self.shape:
             n *= d
@@ -91,6 +93,7 @@ class Weight:
 
     @property
     def value(self):
+        """The value, as a tensor."""
         return self._as_tensor() if call_context.owner() is not None else eager_tensor(self.numpy())
 
     def _constrained_in_python(self):
@@ -163,6 +166,7 @@ class Weight:
         global_state.changed()
 
     def assign_add(self, value):
+        """Adds to the value."""
         if call_context.on_tape():
             return self._assign_at_once("assign_add", value)
         if call_context.step() is not None:
@@ -171,6 +175,7 @@ class Weight:
         return self.assign(value if call_context.owner() is not None else self.numpy() + value)
 
     def assign_sub(self, value):
+        """Subtracts from the value."""
         if call_context.on_tape():
             return self._assign_at_once("assign_sub", value)
         if call_context.step() is not None:
@@ -342,20 +347,24 @@ class Variable(Weight):
 
     @property
     def name(self):
+        """The name."""
         return self._shown or "variable"
 
     @property
     def path(self):
+        """The name of the variable behind those of its layers."""
         if self._owner is not None:
             return f"{self._owner.name}/{self.name}"
         return f"{self._scope}/{self.name}" if self._scope else self.name
 
     @property
     def shape(self):
+        """The shape, a tuple."""
         return self._array.shape if self._layer is None else tuple(self._layer._config["shape"])
 
     @property
     def trainable(self):
+        """Whether training changes the value."""
         return self._trainable and (self._layer is None or self._layer.trainable)
 
     @trainable.setter
@@ -365,14 +374,17 @@ class Variable(Weight):
             self._layer.trainable = bool(yes)
 
     def numpy(self):
+        """The value, as an array of its own."""
         return super().numpy() if self._layer is not None else self._array
 
     @property
     def regularizer(self):
+        """The regularizer, or None."""
         return self._given[0]
 
     @property
     def constraint(self):
+        """The constraint, or None."""
         return self._given[1]
 
     @constraint.setter
@@ -411,6 +423,7 @@ class Variable(Weight):
         return self._tensor
 
     def assign(self, value):
+        """Sets the value; in a traced step, after what came before."""
         if call_context.on_tape():
             return self._assign_at_once("assign", value)
         if self._layer is not None or call_context.owner() is not None:

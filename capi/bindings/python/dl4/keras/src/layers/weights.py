@@ -117,6 +117,7 @@ class LayerWeights:
 
     @property
     def trainable(self):
+        """Whether training changes the weights; setting it sets all inner layers as well."""
         return self._trainable
 
     @trainable.setter
@@ -149,6 +150,7 @@ class LayerWeights:
 
     @property
     def weights(self):
+        """All weights, trainable ones first within each layer."""
         own = [v for v in self._variables if v._trainable] + [v for v in self._variables if not v._trainable]
         native = self._native_weights() if self._class_name is not None else []
         if native and self._may_be_whole():
@@ -158,14 +160,17 @@ class LayerWeights:
 
     @property
     def variables(self):
+        """All variables: weights, states of generators and of metrics."""
         return self.weights
 
     @property
     def trainable_weights(self):
+        """The variables that training changes."""
         return [w for w in self.weights if w.trainable]
 
     @property
     def non_trainable_weights(self):
+        """The variables that training leaves, such as means of BatchNormalization."""
         return [w for w in self.weights if not w.trainable]
 
     trainable_variables, non_trainable_variables = trainable_weights, non_trainable_weights
@@ -178,12 +183,15 @@ class LayerWeights:
 
     @property
     def metrics_variables(self):
+        """The variables of metrics."""
         return [v for metric in self.metrics for v in metric.variables]
 
     def get_weights(self):
+        """The values of all weights, as a list of arrays in the order of `weights`."""
         return [w.numpy() for w in self.weights]
 
     def set_weights(self, weights):
+        """Sets all weights to a list of arrays, in the order of `weights` and of their shapes."""
         mine, values = self.weights, list(weights)
         if len(mine) != len(values):
             raise ValueError(
@@ -271,6 +279,7 @@ class LayerWeights:
             return (outputs, after, [_held(loss) for loss in self.losses]) if return_losses else (outputs, after)
 
     def count_params(self):
+        """The number of elements of all weights."""
         if not self.built and self._class_name is not None and registry.facts("layer")[self._class_name]["weights"]:
             raise ValueError(
                 f"You tried to call `count_params` on layer '{self.name}', but the layer isn't built. You "

@@ -98,6 +98,7 @@ class Loss(Kind):
         return ops.sum(values) if self.reduction == "sum" else ops.mean(values)
 
     def call(self, y_true, y_pred):
+        """The loss of each item, (batch, ...); override it in a class of your own."""
         if self._class_name is None:
             raise NotImplementedError(f"{type(self).__name__} has no call()")
         return self._measured(y_true, y_pred, reduction="none")

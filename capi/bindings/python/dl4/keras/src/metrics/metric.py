@@ -95,12 +95,14 @@ class Metric(Kind):
     # ---- for one's own
 
     def add_variable(self, shape=(), initializer=None, dtype=None, aggregation=None, name=None):
+        """Adds a variable of the state, which reset_state() sets back."""
         first, dtype = "zeros" if initializer is None else initializer, dtype or self.dtype
         variable = Variable(first, shape, dtype, trainable=False, name=name)
         self._variables.append(variable)
         return variable
 
     def add_weight(self, shape=(), initializer=None, dtype=None, name=None):
+        """Adds a variable of the state, which reset_state() sets back."""
         return self.add_variable(shape, initializer, dtype, name=name)
 
     @property
@@ -127,6 +129,7 @@ class Metric(Kind):
         return _joined(y), _joined(p), weights
 
     def update_state(self, y_true, y_pred=None, sample_weight=None):
+        """Accumulates a batch: y_true and y_pred (batch, ...), sample_weight (batch,) or None."""
         if self._class_name is None:
             raise NotImplementedError(f"{type(self).__name__} has no update_state()")
         import numpy
@@ -176,6 +179,7 @@ class Metric(Kind):
             )
 
     def reset_state(self):
+        """Sets the state back to that of the start."""
         step = call_context.traced_step()
         if step is not None and self._class_name is not None:
             step.events.append((self, Metric.reset_state))
@@ -188,6 +192,7 @@ class Metric(Kind):
                 v.assign(0 * v.numpy())
 
     def result(self):
+        """The value of the metric for what was accumulated: a scalar, or a dict of scalars."""
         if self._class_name is None:
             raise NotImplementedError(f"{type(self).__name__} has no result()")
         if call_context.traced_step() is not None:

@@ -29,6 +29,7 @@ def clone_model(model, input_tensors=None, clone_function=None, call_function=No
 
 
 def model_from_json(json_string, custom_objects=None):
+    """A model of what to_json() gave, with new weights."""
     architecture = json.loads(json_string)
     if "layers" in architecture:  # of the library's own
         return rebuild(architecture, Model)

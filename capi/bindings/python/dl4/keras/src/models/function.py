@@ -13,13 +13,14 @@ class Function:
         self.name = name or unique_name("function")
         self._model = Model(inputs, outputs, name=self.name)
 
-    inputs = property(lambda self: self._model.inputs)
-    outputs = property(lambda self: self._model.outputs)
+    inputs = property(lambda self: self._model.inputs, doc="The symbolic inputs.")
+    outputs = property(lambda self: self._model.outputs, doc="The symbolic outputs.")
 
     def __call__(self, inputs):
         return self._model(inputs)
 
     def compute_output_shape(self, input_shape):
+        """The shape of the outputs for a shape of the inputs."""
         return self._model.compute_output_shape(input_shape)
 
 
@@ -34,11 +35,14 @@ class Operation:
         return self.call(*args, **kwargs)
 
     def call(self, *args, **kwargs):
+        """The computation, on tensors; override it."""
         raise NotImplementedError(f"{type(self).__name__} has no call()")
 
     def get_config(self):
+        """The arguments of the constructor, as a dict."""
         return {"name": self.name}
 
     @classmethod
     def from_config(cls, config):
+        """An operation of what get_config() gave."""
         return cls(**config)

@@ -105,9 +105,25 @@ class InFiles:
             print(f"Saved artifact at '{path}'.")
 
     def save_weights(self, filepath, overwrite=True, max_shard_size=None, **kwargs):
+        """Writes the weights to a file.
+
+        Args:
+            filepath: a name that ends in .weights.h5, .safetensors or .npz.
+            overwrite: False: refuse to replace a file.
+            max_shard_size: largest gigabytes of a file; more are divided among several.
+        """
         save_weights(self, filepath, overwrite, max_shard_size, **kwargs)
 
     def load_weights(self, filepath, skip_mismatch=False, **kwargs):
+        """Sets the weights to those of a file.
+
+        Args:
+            filepath: .weights.h5, .keras, .h5, .safetensors or .npz of the same layers.
+            skip_mismatch: leave out weights of other shapes, with a warning.
+
+        Raises:
+            ValueError: weights are missing or have other shapes.
+        """
         load_weights(self, filepath, skip_mismatch, **kwargs)
 
 

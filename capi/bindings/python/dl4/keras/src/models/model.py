@@ -307,6 +307,7 @@ class Model(Layer, Trainer, Inputs, InFiles, StateTree):
         return self._in_input_order(x) if named else flatten(x)
 
     def call(self, inputs, training=None, mask=None):
+        """The computation of the model, on tensors. Override it in a class of your own; the model is called, not this."""
         if self._base is None:
             raise NotImplementedError(f"Model {self.__class__.__name__} does not have a `call()` method implemented.")
         given = flatten(inputs)
@@ -318,30 +319,37 @@ class Model(Layer, Trainer, Inputs, InFiles, StateTree):
 
     @property
     def inputs(self):
+        """The symbolic inputs, as a flat list."""
         return self._functional.inputs if self._functional is not None else None
 
     @property
     def outputs(self):
+        """The symbolic outputs, as a flat list."""
         return self._functional.complete.outputs if self._functional is not None else None
 
     @property
     def input(self):
+        """The symbolic input; of several a list or dict, as the model was made."""
         return self._require_built().nest_in
 
     @property
     def output(self):
+        """The symbolic output; of several a list or dict, as the model was made."""
         return self._require_built().complete.nest_out
 
     @property
     def input_shape(self):
+        """The shape of the input, None where it is free; of several a list or dict."""
         return map_nest(lambda t: t.shape, self._require_built().nest_in)
 
     @property
     def output_shape(self):
+        """The shape of the output, None where it is free; of several a list or dict."""
         return map_nest(lambda t: t.shape, self._require_built().nest_out)
 
     @property
     def input_names(self):
+        """The names of the inputs."""
         return [t.name for t in self._require_built().inputs]
 
     @property
@@ -354,6 +362,7 @@ class Model(Layer, Trainer, Inputs, InFiles, StateTree):
 
     @property
     def layers(self):
+        """The layers, in the order of their calls."""
         own = self._has_custom_call() and self._base is None or overrides.own_class(self) is not type(self)
         return (
             (self._base or self._functional).layers()
@@ -383,11 +392,17 @@ class Model(Layer, Trainer, Inputs, InFiles, StateTree):
 
     @property
     def weights(self):
+        """All weights, layer by layer."""
         if self._functional is None and not self._variables and not any(one.built for one in self._inner_layers()):
             return []
         return super().weights
 
     def get_layer(self, name=None, index=None):
+        """The layer of a name, or at an index.
+
+        Raises:
+            ValueError: there is none.
+        """
         if index is not None and name is not None:
             raise ValueError("Provide only a layer name or a layer index.")
         if index is not None:
@@ -412,6 +427,15 @@ class Model(Layer, Trainer, Inputs, InFiles, StateTree):
         show_trainable=False,
         layer_range=None,
     ):
+        """Prints the layers with their output shapes and numbers of parameters.
+
+        Args:
+            line_length, positions: width of the table and of its columns.
+            print_fn: gets the text instead of the standard output.
+            expand_nested: show the layers of inner models.
+            show_trainable: a column that says which layers are trained.
+            layer_range: names of the first and the last layer to show.
+        """
         if not self.built and self._summary_needs_build:
             raise ValueError(
                 "This model has not yet been built. Build the model first by calling `build()` or by calling "
@@ -430,6 +454,7 @@ class Model(Layer, Trainer, Inputs, InFiles, StateTree):
 
     @classmethod
     def from_config(cls, config, custom_objects=None):
+        """A model of what get_config() gave; `custom_objects` is a dict from name to class."""
         with custom_object_scope(custom_objects):
             if "input_layers" in config:
                 return functional_of(cls, config)

@@ -62,6 +62,7 @@ class Sequential(Model):
         )
 
     def add(self, layer, rebuild=True):
+        """Adds a layer behind the last one."""
         if is_tensor(layer):
             layer = InputLayer(input_tensor=layer)
         if callable(layer) and not isinstance(layer, Layer):
@@ -92,6 +93,7 @@ class Sequential(Model):
             self._rebuild()
 
     def pop(self, rebuild=True):
+        """Takes the last layer away and returns it."""
         layer = self._list.pop()
         if rebuild:
             self._rebuild()
@@ -162,6 +164,7 @@ class Sequential(Model):
         self._set_function(Function(inputs, outputs))
 
     def call(self, inputs, training=None, mask=None):
+        """The layers, one after the other."""
         for layer in self._list:
             if not isinstance(layer, InputLayer):
                 inputs = layer(inputs) if training is None else layer(inputs, training=training)
@@ -194,22 +197,27 @@ class Sequential(Model):
 
     @property
     def output(self):
+        """The symbolic output."""
         return Layer.output.fget(self)
 
     @property
     def inputs(self):
+        """The symbolic inputs, as a flat list."""
         return self._built_part("inputs")
 
     @property
     def outputs(self):
+        """The symbolic outputs, as a flat list."""
         return self._built_part("outputs")
 
     @property
     def input_shape(self):
+        """The shape of the input, None where it is free."""
         return self._built_part("nest_in").shape
 
     @property
     def output_shape(self):
+        """The shape of the output, None where it is free."""
         return map_nest(lambda t: t.shape, self._built_part("nest_out"))
 
     def _built_part(self, name):
@@ -219,6 +227,7 @@ class Sequential(Model):
 
     @property
     def layers(self):
+        """The layers, without the Input."""
         return [layer for layer in self._list if not isinstance(layer, InputLayer)]
 
     @layers.setter
@@ -244,6 +253,7 @@ class Sequential(Model):
 
     @classmethod
     def from_config(cls, config, custom_objects=None):
+        """A model of what get_config() gave; `custom_objects` is a dict from name to class."""
         if not {"name", "layers"} <= config.keys():
             raise ValueError(
                 "A Sequential model configuration must be a dictionary containing the 'name' and 'layers' keys. "

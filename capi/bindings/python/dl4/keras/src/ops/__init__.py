@@ -41,6 +41,7 @@ from .creation import (  # noqa: A004
     zeros_like,
 )
 from .dispatch import computed
+from .docs import describe as _describe
 from .einops import rearrange
 from .elementwise import *  # noqa: F403
 from .gathering import take_along_axis
@@ -144,6 +145,7 @@ from .shapes import (  # noqa: A004
 globals().update(
     {name: computed(name) for name in FUNCTIONS if name.isidentifier() and name[0] != "_" and name not in globals()}
 )
+_describe(globals())
 pi = 3.141592653589793
 _OWN = {"FUNCTIONS", "computed"}
 __all__ = [n for n, v in list(globals().items()) if n[0] != "_" and n not in _OWN and not isinstance(v, _ModuleType)]

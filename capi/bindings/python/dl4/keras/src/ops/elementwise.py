@@ -1,6 +1,6 @@
 """Elementwise functions: those of the library's table, by the registry, and those with arguments of their own."""
 
-from ..registry import facts
+from ..registry import facts, in_python
 from ..symbolic.tensor import as_tensor, cast_tensor, is_number, is_tensor, operate, operation, promoted
 from ..utils.naming import snake_case
 from .dispatch import dispatched, floats, of
@@ -22,7 +22,7 @@ def _function(kind, known):
             x = as_tensor(x)
             return operation(kind)(x if known["takes"] == "any" else cast_tensor(x, known["takes"]))
 
-    f.__name__, f.__doc__ = known["names"]["keras"].rpartition(".")[2], known["doc"]
+    f.__name__, f.__doc__ = known["names"]["keras"].rpartition(".")[2], in_python(known["doc"])
     return dispatched(f)
 
 

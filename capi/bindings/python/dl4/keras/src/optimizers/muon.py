@@ -26,6 +26,7 @@ class _Muon(Optimizer):
         return x if self.rms_rate is None else x * (max(x.shape[:2]) ** 0.5 * self.rms_rate)
 
     def transpose_last_axis(self, X):  # noqa: N803 Keras's name
+        """A matrix with its last two axes exchanged."""
         return ops.swapaxes(X, -1, -2)
 
     def zeropower_via_newtonschulz5(self, x, steps):

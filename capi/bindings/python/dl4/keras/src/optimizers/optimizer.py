@@ -85,6 +85,7 @@ class Optimizer(Updates, Kind):
 
     @property
     def built(self):
+        """Whether the optimizer has its variables."""
         return self._built or self._known is not None
 
     @built.setter
@@ -141,6 +142,7 @@ class Optimizer(Updates, Kind):
 
     @property
     def learning_rate(self):
+        """The learning rate; may be set, unless a schedule determines it."""
         import numpy
 
         if call_context.traced_step() is not None:
@@ -180,6 +182,7 @@ class Optimizer(Updates, Kind):
 
     @property
     def iterations(self):
+        """The number of updates so far."""
         import numpy
 
         if call_context.traced_step() is not None and self._by_rules():
@@ -284,6 +287,7 @@ class Optimizer(Updates, Kind):
         self._config["loss_scale_factor"] = factor
 
     def scale_loss(self, loss):
+        """The loss as the gradients are computed of it."""
         return loss if self.loss_scale_factor is None else loss * self.loss_scale_factor
 
     # ---- what goes from step to step, where steps train
@@ -333,6 +337,7 @@ class Optimizer(Updates, Kind):
             global_state.changed()
 
     def apply_gradients(self, grads_and_vars):
+        """Updates variables by their gradients: pairs (gradient, variable). In a custom step or on arrays."""
         pairs = list(grads_and_vars)
         self.apply([g for g, _ in pairs], [v for _, v in pairs])
         return self.iterations

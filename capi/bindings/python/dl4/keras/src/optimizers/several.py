@@ -105,6 +105,7 @@ class LossScaleOptimizer(_Several):
             self.step_counter.assign(int(self.step_counter) + 1)
 
     def check_finite(self, grads):
+        """Whether all gradients are finite: a bool scalar."""
         return ops.all(ops.stack([ops.all(ops.isfinite(g)) for g in grads if g is not None]))
 
     @property
@@ -152,6 +153,7 @@ class OptimizerMap(collections.abc.MutableMapping):
 
     @property
     def default_optimizer(self):
+        """The optimizer of variables that have no other."""
         return self._default
 
     def __getitem__(self, key):
@@ -188,6 +190,7 @@ class OptimizerMap(collections.abc.MutableMapping):
         return self[variable.path]
 
     def get_config(self):
+        """The optimizers by variable, as a dict."""
         return {
             "default_optimizer": serialize_keras_object(self._default),
             "optimizer_map": serialize_keras_object(self._by_key),
@@ -195,6 +198,7 @@ class OptimizerMap(collections.abc.MutableMapping):
 
     @classmethod
     def from_config(cls, config, custom_objects=None):
+        """A map of what get_config() gave."""
         return cls(
             *(deserialize_keras_object(config[k], custom_objects) for k in ("default_optimizer", "optimizer_map"))
         )
@@ -233,6 +237,7 @@ class MultiOptimizer(_Several):
         return len(self._inner_optimizers) - 1
 
     def _inside(self):
+        """The optimizers, in order."""
         return self._inner_optimizers
 
     optimizers = property(_inside)

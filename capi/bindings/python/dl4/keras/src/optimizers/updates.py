@@ -29,6 +29,7 @@ class Updates:
     # ---- variables
 
     def add_variable(self, shape, initializer="zeros", dtype=None, aggregation="none", layout=None, name=None):
+        """Adds a variable of the optimizer, of a shape."""
         if layout is not None:
             raise NotImplementedError(f"{self.name}.add_variable(): `layout`: there is one device")
         variable = Variable(initializer, shape=tuple(shape), dtype=dtype, trainable=False, name=name)
@@ -36,11 +37,13 @@ class Updates:
         return variable
 
     def add_variable_from_reference(self, reference_variable, name=None, initializer="zeros"):
+        """Adds a variable of the optimizer, of the shape of another."""
         path = getattr(reference_variable, "path", reference_variable.name)
         full = re.sub("[/:]", "_", path) + f"_{name or 'var'}"
         return self.add_variable(reference_variable.shape, initializer, reference_variable.dtype, name=full)
 
     def add_optimizer_variables(self, trainable_variables, name, initializer="zeros"):
+        """Adds a variable of the optimizer for each trainable one; `name` is a name or a list of names."""
         names = [name] if isinstance(name, str) else list(name)
         starts = list(initializer) if isinstance(initializer, (list, tuple)) else [initializer] * len(names)
         if len(names) != len(starts):
@@ -55,12 +58,15 @@ class Updates:
         return made[0] if isinstance(name, str) else made
 
     def assign(self, variable, value):
+        """Sets a variable to a value, in update_step()."""
         variable.assign(value)
 
     def assign_add(self, variable, value):
+        """Adds a value to a variable, in update_step()."""
         variable.assign_add(value)
 
     def assign_sub(self, variable, value):
+        """Subtracts a value from a variable, in update_step()."""
         variable.assign_sub(value)
 
     def set_weights(self, weights):
@@ -77,6 +83,7 @@ class Updates:
             variable.assign(value)
 
     def exclude_from_weight_decay(self, var_list=None, var_names=None):
+        """Names variables that weight decay leaves alone: as variables, or as parts of their names."""
         if self.built:
             raise ValueError("`exclude_from_weight_decay()` can only be configured before the optimizer is built.")
         self._excluded = frozenset(map(id, var_list or ())), tuple(var_names or ())

@@ -79,6 +79,7 @@ class KerasFileEditor:
         group.update(items)
 
     def delete_object(self, object_name):
+        """Takes a layer with its weights out of the file."""
         group, name = self._found(object_name)
         del group[name]
 
@@ -95,6 +96,7 @@ class KerasFileEditor:
         group[name] = dict(_checked(weights))
 
     def delete_weight(self, object_name, weight_name):
+        """Takes a weight out of the file."""
         group, name = self._found(object_name)
         if isinstance(group[name].get(weight_name), (dict, type(None))):
             raise ValueError(f"Weight {weight_name!r} not found in object {object_name!r}")

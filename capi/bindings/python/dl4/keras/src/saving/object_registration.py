@@ -32,6 +32,7 @@ CustomObjectScope = custom_object_scope
 
 
 def get_custom_objects():
+    """The dict of registered classes and functions by name."""
     return _registered
 
 
@@ -49,4 +50,5 @@ get_registered_object = registered
 
 
 def get_registered_name(thing):
+    """The name that a class or function is registered under."""
     return next((k for k, v in _registered.items() if v is thing), thing.__name__)

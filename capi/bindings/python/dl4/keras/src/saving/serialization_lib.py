@@ -27,6 +27,7 @@ def in_safe_loading():
 
 
 def enable_unsafe_deserialization():
+    """Allows Lambda layers in files: code of theirs is run."""
     _safe[0] = False
 
 

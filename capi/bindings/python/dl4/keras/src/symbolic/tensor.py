@@ -161,10 +161,12 @@ class KerasTensor:
 
     @property
     def name(self):
+        """The name."""
         return self.call.name or (self.call.layer.name if self.call.layer else "constant")
 
     @property
     def ndim(self):
+        """The number of axes."""
         return len(self.shape)
 
     rank = ndim
@@ -194,6 +196,7 @@ class KerasTensor:
         return array if dtype is None else array.astype(dtype)
 
     def numpy(self):
+        """Raises: a symbolic tensor has no numbers."""
         return computed(self)
 
     def __float__(self):

@@ -46,9 +46,12 @@ class Steps:
     _tracked_metrics = None  # a Mean of the loss, and the metrics of compile(), where they are asked for
 
     def predict_step(self, data):
+        """What predict() computes for a batch, `data`. Override it for outputs of your own."""
         return self(unpack_x_y_sample_weight(data)[0], training=False)
 
     def test_step(self, data):
+        """What evaluate() does with a batch, `data`: (x, y, sample_weight). Returns a dict of results. Override it for
+        a step of your own."""
         x, y, sample_weight = unpack_x_y_sample_weight(data)
         y_pred = self(x, training=False)
         loss = self._compute_loss(x, y, y_pred, sample_weight, training=False)
@@ -56,6 +59,15 @@ class Steps:
         return self.compute_metrics(x, y, y_pred, sample_weight=sample_weight)
 
     def train_step(self, data):
+        """What fit() does with a batch: outputs, loss, gradients, update. Override it for a step of your own.
+
+        Args:
+        data: what the dataset gives: x, (x, y) or (x, y, sample_weight);
+        `keras.utils.unpack_x_y_sample_weight(data)`.
+
+        Returns:
+            A dict from name to number, which the history and the progress bar show.
+        """
         x, y, sample_weight = unpack_x_y_sample_weight(data)
         with GradientTape() as tape:
             y_pred = self(x, training=True) if self._takes_training() else self(x)
@@ -73,6 +85,16 @@ class Steps:
         return self.compute_loss(x, y, y_pred, sample_weight, **more)
 
     def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
+        """The loss of a step: that of compile(), and what add_loss() and regularizers add. Override it for a
+        loss of your own.
+
+        Args:
+            x, y, y_pred, sample_weight: inputs, targets, outputs and weights of the batch.
+            training: whether the step trains.
+
+        Returns:
+            A scalar tensor.
+        """
         found = self._compiled_losses(y, y_pred, sample_weight) if self.compiled else []
         found += [ops.sum(loss) for loss in self.losses]
         if not found:
@@ -141,10 +163,12 @@ class Steps:
         return list(zip(losses, ys, outputs, ws, factors))
 
     def compute_metrics(self, x, y, y_pred, sample_weight=None):
+        """Updates the metrics with a batch and returns their results as a dict. Override it for other results."""
         self._tracked()[1].update_state(y, y_pred, sample_weight)
         return self.get_metrics_result()
 
     def get_metrics_result(self):
+        """The results of all metrics as a dict from name to number."""
         found = {}
         for metric in self.metrics:
             result = metric.result()
@@ -152,6 +176,7 @@ class Steps:
         return found if call_context.step() is not None else as_floats(found)
 
     def reset_metrics(self):
+        """Sets the state of all metrics back, as at the start of an epoch."""
         for metric in self.metrics:
             metric.reset_state()
 
@@ -164,6 +189,7 @@ class Steps:
 
     @property
     def metrics_variables(self):
+        """The variables of all metrics."""
         return [v for metric in self.metrics for v in metric.variables]
 
     def _set_tracked_results(self, logs):
@@ -201,16 +227,19 @@ class Steps:
     train_function = test_function = predict_function = None  # what the functions below make: f(iterator of batches)
 
     def make_train_function(self, force=False):
+        """Makes the function that trains on a batch; `force` makes it anew."""
         if self.train_function is None or force:
             self.train_function = lambda iterator: self._train_on(next(iter(iterator)))
         return self.train_function
 
     def make_test_function(self, force=False):
+        """Makes the function that evaluates a batch; `force` makes it anew."""
         if self.test_function is None or force:
             self.test_function = lambda iterator: self.test_step(next(iter(iterator)))
         return self.test_function
 
     def make_predict_function(self, force=False):
+        """Makes the function that predicts a batch; `force` makes it anew."""
         if self.predict_function is None or force:
             self.predict_function = lambda iterator: self.predict_step(next(iter(iterator)))
         return self.predict_function
@@ -219,6 +248,7 @@ class Steps:
 
     @property
     def run_eagerly(self):
+        """Whether train_step() and the like run as Python at each batch."""
         return self._runs_eagerly
 
     @run_eagerly.setter

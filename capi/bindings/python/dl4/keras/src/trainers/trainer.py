@@ -36,6 +36,25 @@ class Trainer(NativeTraining, Objective, Steps):
         jit_compile="auto",
         auto_scale_loss=True,
     ):
+        """Says how the model is trained.
+
+        Args:
+            optimizer: an optimizer or its name, such as "adam".
+        loss: a loss, its name or a function of y_true and y_pred; of a model with several outputs a list or a
+        dict by
+                output, None for an output without a loss.
+            loss_weights: a number for each loss.
+            metrics: metrics, names or functions; a list or dict by output, as for the loss.
+            weighted_metrics: the same, with sample weights.
+            run_eagerly: run `train_step()` as Python at each batch, instead of tracing it once.
+            steps_per_execution, jit_compile, auto_scale_loss: Keras's; they change no number here.
+
+        Raises:
+            ValueError: a name that is unknown, or losses that do not fit the outputs.
+
+        Example:
+            model.compile(keras.optimizers.Adam(1e-3), "sparse_categorical_crossentropy", metrics=["accuracy"])
+        """
         before = self._compiled or {}  # what is not told again stays, as in Keras
         if loss is None:
             loss, loss_weights = before.get("loss"), before.get("loss_weights")
@@ -71,10 +90,12 @@ class Trainer(NativeTraining, Objective, Steps):
 
     @property
     def compiled(self):
+        """Whether compile() was called."""
         return self._compiled is not None
 
     @property
     def metrics_names(self):
+        """The names of what evaluate() gives, the loss first."""
         return [m.name for m in self.metrics]
 
     def _compiled_metrics(self):
@@ -165,6 +186,36 @@ class Trainer(NativeTraining, Objective, Steps):
         validation_batch_size=None,
         validation_freq=1,
     ):
+        """Trains the model for some epochs.
+
+        Args:
+        x: inputs: an array (batch, ...), a list or dict of arrays, or a generator, PyDataset or tf.data
+        dataset, which
+                gives (x, y) or (x, y, sample_weight).
+            y: targets, in the same forms; None if `x` gives them or the model has its own loss.
+            batch_size: samples of a step; 32 by default.
+            epochs: the last epoch, counted from 1.
+            verbose: "auto" or 1 for a progress bar, 2 for a line for each epoch, 0 for nothing.
+            callbacks: a list of `keras.callbacks.Callback`.
+            validation_split: the fraction of the samples, from the end and before shuffling, to validate on.
+            validation_data: (x, y), (x, y, sample_weight) or a dataset to validate on.
+            shuffle: whether arrays are shuffled before each epoch.
+            class_weight: a dict from class number to the weight of its samples.
+            sample_weight: an array (batch,) or (batch, time) of weights.
+            initial_epoch: epochs that are done already.
+            steps_per_epoch: batches of an epoch; None for all that there are.
+            validation_steps, validation_batch_size, validation_freq: the same of the validation.
+
+        Returns:
+            A `History`: `history.history` is a dict from name to a list with a number for each epoch.
+
+        Raises:
+            RuntimeError: compile() was not called.
+            ValueError: shapes, types or numbers of samples that do not fit.
+
+        Example:
+            history = model.fit(x, y, epochs=5, validation_split=0.1)
+        """
         if self._compiled is None:
             raise ValueError("You must call `compile()` before calling `fit()`.")
         if class_weight is not None and sample_weight is not None:
@@ -311,6 +362,19 @@ class Trainer(NativeTraining, Objective, Steps):
         return_dict=False,
         **kwargs,
     ):
+        """Computes loss and metrics on data, without training.
+
+        Args:
+            x, y, batch_size, verbose, sample_weight, callbacks: as of fit().
+            steps: batches to compute; None for all.
+            return_dict: give a dict by name instead of a list.
+
+        Returns:
+            The loss if there are no metrics; else a list, the loss first, or a dict.
+
+        Example:
+            loss, accuracy = model.evaluate(x_test, y_test)
+        """
         if kwargs:
             raise ValueError(f"Arguments not recognized: {kwargs}")
         overrides.refuse(self, "evaluate()", "run")
@@ -340,6 +404,21 @@ class Trainer(NativeTraining, Objective, Steps):
         return logs
 
     def predict(self, x, batch_size=None, verbose="auto", steps=None, callbacks=None):
+        """Computes the outputs for many samples, in batches.
+
+        Args:
+            x: inputs, as of fit(). An array has the batch as its first axis: of one sample pass `x[None]`.
+            batch_size: samples of a run; 32 by default.
+            verbose: "auto", 0, 1 or 2.
+            steps: batches to compute; None for all.
+            callbacks: a list of callbacks.
+
+        Returns:
+            An array (batch, ...); of several outputs a list or dict, as the model was made.
+
+        Example:
+            classes = model.predict(images).argmax(-1)
+        """
         size = batch_size or 32
         overrides.refuse(self, "predict()", "run")
         self.stop_predicting, steps = False, config.limited("steps_per_epoch", steps)
@@ -386,6 +465,7 @@ class Trainer(NativeTraining, Objective, Steps):
             callback_list._notify("on_predict_batch_end", i, {"outputs": outputs})
 
     def predict_on_batch(self, x):
+        """The outputs for one batch of arrays, as arrays."""
         overrides.refuse(self, "predict_on_batch()", "run")
         if self._predicts_by_steps():
             self.make_predict_function()
@@ -395,6 +475,15 @@ class Trainer(NativeTraining, Objective, Steps):
         return pack_like(self._require_built().nest_out, [t.numpy() for t in self._inference().run(given)])
 
     def train_on_batch(self, x, y=None, sample_weight=None, class_weight=None, return_dict=False):
+        """Makes one training step on a batch.
+
+        Args:
+            x, y, sample_weight, class_weight: as of fit().
+            return_dict: give a dict by name instead of a list.
+
+        Returns:
+            The loss, a list or a dict; metrics are means since reset_metrics().
+        """
         self._need_optimizer("train_on_batch()")
         if class_weight is not None:
             if sample_weight is not None:
@@ -442,6 +531,7 @@ class Trainer(NativeTraining, Objective, Steps):
         return logs if return_dict else _one(self._in_order(logs))
 
     def test_on_batch(self, x, y=None, sample_weight=None, return_dict=False):
+        """Computes loss and metrics of a batch, without training; arguments and results as of train_on_batch()."""
         return self.evaluate(x, y, batch_size=2**31 - 1, sample_weight=sample_weight, return_dict=return_dict)
 
     def _constrained(self):

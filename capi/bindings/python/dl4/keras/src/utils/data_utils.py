@@ -44,10 +44,10 @@ class Sequence:
         return map(self.__getitem__, itertools.count() if count is None else range(count))
 
     def on_epoch_begin(self):
-        pass
+        """An epoch begins."""
 
     def on_epoch_end(self):
-        pass
+        """An epoch ends: shuffle here."""
 
 
 PyDataset = Sequence

@@ -129,6 +129,7 @@ class Discretization(TracedDataLayer):
         self.finalize_state()
 
     def update_state(self, data):
+        """Takes numbers into account for the limits of the bins."""
         values = np.sort(np.asarray(data).astype("float32").reshape(-1))
         step = max(values.size * self.epsilon, 1)
         edges = values[int(step - 1) :: int(step)]
@@ -137,10 +138,12 @@ class Discretization(TracedDataLayer):
         self.summary = _compressed(joined[:, np.argsort(joined[0])], self.epsilon)
 
     def finalize_state(self):
+        """Computes the limits of the bins."""
         if self.num_bins is not None:
             self.bin_boundaries = _compressed(self.summary, 1.0 / self.num_bins)[0, :-1].tolist()
 
     def reset_state(self):
+        """Forgets what adapt() saw."""
         self.summary = np.array([[], []], dtype="float32")
 
     def _output_dtype(self):

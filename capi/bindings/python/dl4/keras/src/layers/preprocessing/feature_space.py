@@ -114,51 +114,61 @@ class FeatureSpace(DataLayer):
 
     @classmethod
     def cross(cls, feature_names, crossing_dim, output_mode="one_hot"):
+        """A feature of the combinations of several."""
         return Cross(feature_names, crossing_dim, output_mode)
 
     @classmethod
     def feature(cls, dtype, preprocessor, output_mode):
+        """A feature with layers of its own."""
         return Feature(dtype, preprocessor, output_mode)
 
     @classmethod
     def float(cls, name=None):
+        """A number as it is."""
         return Feature("float32", _layer("Identity", name or unique_name("float")), "float")
 
     @classmethod
     def float_rescaled(cls, scale=1.0, offset=0.0, name=None):
+        """A number times scale plus offset."""
         name = name or unique_name("float_rescaled")
         return Feature("float32", _layer("Rescaling", name, scale=scale, offset=offset), "float")
 
     @classmethod
     def float_normalized(cls, name=None):
+        """A number less its mean, over its deviation, from the data."""
         return Feature("float32", _layer("Normalization", name or unique_name("float_normalized"), axis=-1), "float")
 
     @classmethod
     def float_discretized(cls, num_bins, bin_boundaries=None, output_mode="one_hot", name=None):
+        """The bin of a number, with limits from the data."""
         name = name or unique_name("float_discretized")
         layer = _layer("Discretization", name, num_bins=num_bins, bin_boundaries=bin_boundaries)
         return Feature("float32", layer, output_mode)
 
     @classmethod
     def integer_categorical(cls, max_tokens=None, num_oov_indices=1, output_mode="one_hot", name=None):
+        """Whole numbers as classes."""
         name = name or unique_name("integer_categorical")
         layer = _layer("IntegerLookup", name, max_tokens=max_tokens, num_oov_indices=num_oov_indices)
         return Feature("int32", layer, output_mode)
 
     @classmethod
     def string_categorical(cls, max_tokens=None, num_oov_indices=1, output_mode="one_hot", name=None):
+        """Texts as classes."""
         name = name or unique_name("string_categorical")
         layer = _layer("StringLookup", name, max_tokens=max_tokens, num_oov_indices=num_oov_indices)
         return Feature("string", layer, output_mode)
 
     @classmethod
     def string_hashed(cls, num_bins, output_mode="one_hot", name=None):
+        """Texts as classes by hashing."""
         return Feature(
             "string", _layer("Hashing", name or unique_name("string_hashed"), num_bins=num_bins), output_mode
         )
 
     @classmethod
     def integer_hashed(cls, num_bins, output_mode="one_hot", name=None):
+        """Whole numbers as classes by hashing."""
         return Feature(
             "int32", _layer("Hashing", name or unique_name("integer_hashed"), num_bins=num_bins), output_mode
         )

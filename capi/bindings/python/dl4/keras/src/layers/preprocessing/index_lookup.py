@@ -423,6 +423,7 @@ class IndexLookup(DataLayer):
                 f.write("\n".join(str(t) for t in self.get_vocabulary()))
 
     def load_assets(self, dir_path):
+        """Reads the vocabulary of a folder."""
         if self.input_vocabulary is not None:
             return
         with open(os.path.join(dir_path, "vocabulary.txt"), encoding="utf-8") as f:

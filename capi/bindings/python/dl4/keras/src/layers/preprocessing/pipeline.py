@@ -18,6 +18,7 @@ class Pipeline(Layer):
 
     @property
     def layers(self):
+        """The layers, in the order of their calls."""
         return self._pipeline_layers
 
     def __call__(self, inputs, training=True, **kwargs):

@@ -116,12 +116,15 @@ class TextVectorization(DataLayer):
         self.finalize_state()
 
     def update_state(self, data):
+        """Counts the words of texts."""
         self._lookup_layer.update_state(self._tokens(string_array(data)))
 
     def finalize_state(self):
+        """Makes the vocabulary of the words that were counted."""
         self._lookup_layer.finalize_state()
 
     def reset_state(self):
+        """Forgets what adapt() saw."""
         self._lookup_layer.reset_state()
 
     def get_vocabulary(self, include_special_tokens=True):
@@ -129,9 +132,11 @@ class TextVectorization(DataLayer):
         return self._lookup_layer.get_vocabulary(include_special_tokens)
 
     def vocabulary_size(self):
+        """The number of words, with those for padding and unknown ones."""
         return self._lookup_layer.vocabulary_size()
 
     def set_vocabulary(self, vocabulary, idf_weights=None):
+        """Sets the words, and in mode tf_idf their weights."""
         self._lookup_layer.set_vocabulary(vocabulary, idf_weights=idf_weights)
 
     # ---- calls
@@ -236,7 +241,9 @@ class TextVectorization(DataLayer):
         self._lookup_layer.load_own_variables(store)
 
     def save_assets(self, dir_path):
+        """Writes the vocabulary into a folder."""
         self._lookup_layer.save_assets(dir_path)
 
     def load_assets(self, dir_path):
+        """Reads the vocabulary of a folder."""
         self._lookup_layer.load_assets(dir_path)

@@ -19,6 +19,7 @@ class OfDicts:
             self.__dict__["bounding_box_format"] = name
 
     def get_config(self):
+        """The arguments of the constructor, as a dict."""
         name = self.bounding_box_format
         return {**super().get_config(), **({} if name is None else {"bounding_box_format": name})}
 
@@ -51,12 +52,15 @@ class OfDicts:
             )
 
     def transform_labels(self, labels, transformation, training=True):
+        """The labels for a transformation of the pictures."""
         return labels
 
     def transform_segmentation_masks(self, segmentation_masks, transformation, training=True):
+        """The segmentation masks under a transformation of the pictures."""
         return segmentation_masks
 
     def transform_bounding_boxes(self, bounding_boxes, transformation, training=True):
+        """The bounding boxes under a transformation of the pictures."""
         if not training or transformation is None or self._BOXES is None:
             return bounding_boxes
         before = self._size_of(transformation)

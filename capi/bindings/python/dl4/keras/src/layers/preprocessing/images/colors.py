@@ -111,6 +111,7 @@ class ColorJitter(ImageLayer):
         return {part: layer.get_random_transformation(blank) for part, layer in self._layers_by_part.items()}
 
     def transform_images(self, images, transformation, training=True):
+        """The pictures (B, H, W, C) under a transformation."""
         images = np.asarray(images).astype("float32")
         for part, layer in self._layers_by_part.items() if training and transformation is not None else ():
             images = np.asarray(layer.transform_images(images, transformation[part]))

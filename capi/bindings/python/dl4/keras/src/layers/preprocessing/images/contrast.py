@@ -19,12 +19,14 @@ class Unchanged(OfDicts, DataLayer):
         self.data_format = data_format or image_data_format()
 
     def get_random_transformation(self, data, training=True, seed=None):
+        """Draws the numbers of a transformation, for a batch of data."""
         return None
 
     def call(self, inputs, training=True):
         return self._changed_data(inputs, training)
 
     def transform_images(self, images, transformation=None, training=True):
+        """The pictures (B, H, W, C) under a transformation."""
         return images
 
     def get_config(self):
@@ -41,6 +43,7 @@ class MaxNumBoundingBoxes(Unchanged):
         self.max_number, self.fill_value = int(max_number), int(fill_value)
 
     def transform_bounding_boxes(self, bounding_boxes, transformation, training=True):
+        """Cuts or fills the boxes to their number."""
         boxes, labels = (np.asarray(bounding_boxes[k])[:, : self.max_number] for k in ("boxes", "labels"))
         more = [(0, 0), (0, self.max_number - boxes.shape[1])]
         boxes = np.pad(boxes, [*more, (0, 0)], constant_values=self.fill_value)
@@ -63,6 +66,7 @@ class _Fixed(Unchanged):
         self.value_range = sorted(value_range)
 
     def transform_images(self, images, transformation=None, training=True):
+        """The pictures (B, H, W, C) under a transformation."""
         images = np.asarray(images).astype("float32")
         first = self.data_format == "channels_first"
         out = self._changed(np.moveaxis(images, 1, -1) if first else images)
@@ -97,6 +101,7 @@ class Equalization(_Fixed):
         self.bins = bins
 
     def transform_images(self, images, transformation=None, training=True):
+        """Equalizes pictures (B, H, W, C)."""
         return super().transform_images(images) if training else eager_tensor(np.asarray(images))
 
     def _changed(self, images):
@@ -129,6 +134,7 @@ class ContrastLimitedAdaptiveHistogramEqualization(_Fixed):
         self.clip_limit, self.tile_grid_size = clip_limit, tuple(tile_grid_size)
 
     def transform_images(self, images, transformation=None, training=True):
+        """Equalizes pictures (B, H, W, C)."""
         return eager_tensor(np.asarray(super().transform_images(images)).astype(np.asarray(images).dtype))
 
     def _changed(self, images):

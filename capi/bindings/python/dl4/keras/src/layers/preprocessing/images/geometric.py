@@ -37,6 +37,7 @@ class Flip(ImageLayer):
         return boxes
 
     def transform_segmentation_masks(self, segmentation_masks, transformation, training=True):
+        """The segmentation masks under a transformation of the pictures."""
         return self.transform_images(segmentation_masks, transformation, training)
 
 
@@ -91,6 +92,7 @@ class Crop(ImageLayer):
         return {**found, "labels": bounding_boxes["labels"]}
 
     def transform_segmentation_masks(self, segmentation_masks, transformation, training=True):
+        """The segmentation masks under a transformation of the pictures."""
         return self.transform_images(segmentation_masks, transformation, training)
 
 

@@ -91,6 +91,7 @@ class ImageLayer(OfDicts, Layer):
         return {**t, "input_shape": images.shape} if isinstance(t, dict) and self._BOXES is not None else t
 
     def transform_images(self, images, transformation, training=True):
+        """The pictures (B, H, W, C) under a transformation."""
         images = np.asarray(images).astype("float32")
         if not training or transformation is None:
             return eager_tensor(images)
@@ -122,6 +123,7 @@ class GeometricLayer(ImageLayer):
         )
 
     def transform_segmentation_masks(self, segmentation_masks, transformation, training=True):
+        """The segmentation masks under a transformation of the pictures."""
         masks = np.asarray(segmentation_masks).astype("float32")
         if not training or transformation is None:
             return masks

@@ -52,6 +52,7 @@ class _Mixing(ImageLayer):
     """Labels are mixed as the images."""
 
     def transform_labels(self, labels, transformation, training=True):
+        """The labels for a transformation of the pictures."""
         if not training or transformation is None:
             return labels
         labels, order = np.asarray(labels), np.asarray(transformation["permutation_order"])
@@ -111,6 +112,7 @@ class CutMix(_Mixing):
         return np.where(np.asarray(t["batch_masks"]), images[np.asarray(t["permutation_order"])], images)
 
     def transform_bounding_boxes(self, bounding_boxes, transformation, training=True):
+        """The bounding boxes under a transformation of the pictures."""
         raise NotImplementedError("CutMix does not support bounding boxes, as in Keras")
 
 
@@ -164,6 +166,7 @@ class RandAugment(_Several):
         return {"layer_idxes": chosen, "transforms": drawn}
 
     def transform_images(self, images, transformation, training=True):
+        """The pictures (B, H, W, C) under a transformation."""
         images = np.asarray(images).astype("float32")
         if training and transformation is not None:
             for i, t in zip(transformation["layer_idxes"], transformation["transforms"]):
@@ -171,6 +174,7 @@ class RandAugment(_Several):
         return images
 
     def transform_bounding_boxes(self, bounding_boxes, transformation, training=True):
+        """The bounding boxes under a transformation of the pictures."""
         if training and transformation is not None:
             for i, t in zip(transformation["layer_idxes"], transformation["transforms"]):
                 bounding_boxes = self._parts[_ALL[int(i)]].transform_bounding_boxes(bounding_boxes, t)
@@ -199,6 +203,7 @@ class AugMix(_Several):
         return {"weights": weights / weights.sum(), "share": rng.beta(alpha, alpha), "chains": chains}
 
     def transform_images(self, images, transformation, training=True):
+        """The pictures (B, H, W, C) under a transformation."""
         images = np.asarray(images).astype("float32")
         if not training or transformation is None:
             return images

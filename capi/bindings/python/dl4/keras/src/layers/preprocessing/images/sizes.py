@@ -37,12 +37,15 @@ class OfOne(OfDicts, Layer):
         return outputs if "_sizes_are_free" in self.__dict__ else super()._with_mask(args, kwargs, outputs)
 
     def transform_images(self, images, transformation=None, training=True):
+        """The pictures (B, H, W, C) under a transformation."""
         return self(images)
 
     def transform_segmentation_masks(self, segmentation_masks, transformation=None, training=True):
+        """The segmentation masks under a transformation of the pictures."""
         return self(segmentation_masks)
 
     def get_random_transformation(self, data, training=True, seed=None):
+        """Draws the numbers of a transformation, for a batch of data."""
         return {"input_shape": np.shape(data["images"] if isinstance(data, dict) else data)}
 
     def _size_after(self, size):
@@ -118,12 +121,14 @@ class Resized(OfOne):
         return resize(cast(convert_to_tensor(data), "float32"), (self.height, self.width), **how)
 
     def get_random_transformation(self, data, training=True, seed=None):
+        """Draws the numbers of a transformation, for a batch of data."""
         return super()._size_of(super().get_random_transformation(data))
 
     def _size_of(self, transformation):
         return transformation
 
     def transform_segmentation_masks(self, segmentation_masks, transformation=None, training=True):
+        """The segmentation masks under a transformation of the pictures."""
         return self._resized(segmentation_masks, interpolation="nearest")
 
     def transform_bounding_boxes(self, bounding_boxes, transformation, training=True):

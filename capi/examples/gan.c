@@ -1,5 +1,6 @@
-/* A generative adversarial network in C: one graph holds a whole step. It draws noise, judges real and made numbers,
- * updates the judge by the gradients of its loss, judges again and updates the generator. */
+/* A generative adversarial network: one graph holds a whole step. It draws noise,
+ * judges real and made numbers, updates the judge by the gradients of its loss,
+ * judges again and updates the generator. */
 #include <dl4/dl4.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +12,8 @@ static void need(dl4_error *e) {
 }
 
 /* A layer with one output, called once. */
-static dl4_node add(dl4_graph *g, const char *kind, const char *name, const char *json, const dl4_node *in, int64_t n) {
+static dl4_node add(dl4_graph *g, const char *kind, const char *name,
+                    const char *json, const dl4_node *in, int64_t n) {
   dl4_node out;
   need(dl4_graph_add(g, kind, name, json, NULL, NULL, in, n, &out, 1));
   return out;
@@ -52,7 +54,8 @@ static dl4_node call(dl4_graph *g, dl4_layer l, dl4_node x) {
 static dl4_node loss(dl4_graph *g, dl4_node truth, dl4_node judged) {
   const dl4_node in[2] = {truth, judged};
   return add(g, "Loss", NULL,
-             "{\"loss\": {\"class_name\": \"BinaryCrossentropy\", \"config\": {\"from_logits\": true}}}", in, 2);
+             "{\"loss\": {\"class_name\": \"BinaryCrossentropy\","
+             " \"config\": {\"from_logits\": true}}}", in, 2);
 }
 
 /* 64 times the same number, as a value that never changes. */
@@ -69,9 +72,11 @@ static dl4_node constant(dl4_graph *g, float value) {
 }
 
 /* One update of a model's weights by the gradients of a loss. */
-static dl4_node update(dl4_graph *g, const char *optimizer, const char *name, const dl4_model *m, dl4_node loss) {
+static dl4_node update(dl4_graph *g, const char *optimizer, const char *name,
+                       const dl4_model *m, dl4_node loss) {
   const char *adam =
-      "{\"optimizer\": {\"class_name\": \"Adam\", \"config\": {\"learning_rate\": 0.005, \"beta_1\": 0.5}}}";
+      "{\"optimizer\": {\"class_name\": \"Adam\","
+      " \"config\": {\"learning_rate\": 0.005, \"beta_1\": 0.5}}}";
   dl4_node weights[4], gradients[4], done;
   char full[64];
   int64_t i, n = dl4_port_count(m, DL4_WEIGHTS);
@@ -80,18 +85,21 @@ static dl4_node update(dl4_graph *g, const char *optimizer, const char *name, co
     need(dl4_graph_add_weight(g, full, &weights[i]));
   }
   need(dl4_graph_add_gradients(g, NULL, &loss, 1, NULL, weights, n, gradients, n));
-  need(dl4_graph_add_update(g, optimizer, adam, -1, weights, n, gradients, n, &done));
+  need(dl4_graph_add_update(g, optimizer, adam, -1, weights, n, gradients, n,
+                            &done));
   return done;
 }
 
 int main(void) {
   const int64_t dims[2] = {64, 1};
-  dl4_model *maker = net("{\"units\": 1}", 4), *judge = net("{\"units\": 1}", 1), *step, *sample;
+  dl4_model *maker = net("{\"units\": 1}", 4), *judge = net("{\"units\": 1}", 1);
+  dl4_model *step, *sample;
   dl4_graph *g;
   dl4_layer makes, judges;
   dl4_tensor *real, *out[2] = {NULL, NULL}, *made = NULL;
   dl4_session *steps, *samples;
-  dl4_node x, noise, fake, ones, zeros, d_losses[2], d_loss, g_loss, done[2], outputs[2];
+  dl4_node x, noise, fake, ones, zeros, d_losses[2], d_loss, g_loss, done[2];
+  dl4_node outputs[2];
   double mean = 0;
   uint32_t seed = 1;
   int i, j;
@@ -99,13 +107,14 @@ int main(void) {
   need(dl4_graph_create(NULL, &g));
   makes = layer(g, "maker", maker), judges = layer(g, "judge", judge);
   need(dl4_graph_add_input(g, "real", DL4_FLOAT32, 2, dims, &x));
-  noise = add(g, "RandomNormal", "noise", "{\"shape\": [4]}", &x, 1); /* drawn anew in each run */
+  noise = add(g, "RandomNormal", "noise", "{\"shape\": [4]}", &x, 1);
   ones = constant(g, 1), zeros = constant(g, 0);
   fake = call(g, makes, noise);
-  d_losses[0] = loss(g, ones, call(g, judges, x)), d_losses[1] = loss(g, zeros, call(g, judges, fake));
+  d_losses[0] = loss(g, ones, call(g, judges, x));
+  d_losses[1] = loss(g, zeros, call(g, judges, fake));
   d_loss = add(g, "Add", NULL, "{}", d_losses, 2);
   done[0] = update(g, "judge_optimizer", "judge", judge, d_loss);
-  g_loss = loss(g, ones, call(g, judges, fake)); /* added later: by the judge's new weights */
+  g_loss = loss(g, ones, call(g, judges, fake)); /* by the judge's new weights */
   done[1] = update(g, "maker_optimizer", "maker", maker, g_loss);
   need(dl4_graph_add_after(g, d_loss, done, 2, &outputs[0]));
   outputs[1] = g_loss;
@@ -125,10 +134,11 @@ int main(void) {
   need(dl4_session_create(sample, NULL, &samples));
   need(dl4_session_run(samples, &real, 1, &made, 1, NULL));
   for (j = 0; j < 64; ++j) mean += (double)((float *)dl4_tensor_data(made))[j] / 64;
-  printf("losses %.3f and %.3f, made numbers around %.2f\n", (double)*(float *)dl4_tensor_data(out[0]),
+  printf("losses %.3f and %.3f, made numbers around %.2f\n",
+         (double)*(float *)dl4_tensor_data(out[0]),
          (double)*(float *)dl4_tensor_data(out[1]), mean);
-  dl4_release(g), dl4_release(maker), dl4_release(judge), dl4_release(step), dl4_release(sample);
-  dl4_release(steps), dl4_release(samples), dl4_release(real), dl4_release(out[0]), dl4_release(out[1]);
-  dl4_release(made);
+  dl4_release(g), dl4_release(maker), dl4_release(judge), dl4_release(step);
+  dl4_release(sample), dl4_release(steps), dl4_release(samples), dl4_release(real);
+  dl4_release(out[0]), dl4_release(out[1]), dl4_release(made);
   return mean < 2.4 || mean > 3.6;
 }

@@ -16,7 +16,7 @@ DL4_BUILD names the build folder. Every fenced block of a page is one of these:
 <!-- source: PATH --> before a block: it is that file of the repository, to the letter.
 <!-- needs: NAME --> before a block: it is run where NAME is found (toolchains.missing). What is not run is reported.
 
-Every name dl4_... of a page must be in a header."""
+Every name dl4_... of a page must be in a header, and no line of a listing is wider than 84 characters."""
 import doctest
 import json
 import os
@@ -36,6 +36,7 @@ FILE = re.compile(r"[\w/-]+\.[a-z]\w+\b")
 TITLE = re.compile(r'title="([^"]+)"')
 SAME = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 MARK = "@@listing@@"
+WIDEST = 84
 
 
 class Block:
@@ -50,7 +51,7 @@ class Block:
 
 def blocks_of(text):
     """The blocks of a page; a `text` block becomes what the block before it prints."""
-    # A block in a list or a tab is indented.
+    # A block in a list is indented.
     text = re.sub(r"^( +)(```\w+[^\n]*\n.*?\n)\1```$",
                   lambda m: re.sub(f"^{m[1]}", "", m[0], flags=re.M), text, flags=re.M | re.S)
     blocks, end = [], 0
@@ -133,8 +134,16 @@ def copies_that_differ(blocks):
             if b.source and b.text != (toolchains.SOURCE / b.source).read_text(encoding="utf-8")]
 
 
+def too_wide(text):
+    """The lines of listings that a page in a window of 1400 pixels cuts off."""
+    return [line for m in re.finditer(r"^( *)```.*?^\1```$", text, re.M | re.S)
+            for line in m[0].replace("\n" + m[1], "\n").expandtabs(4).splitlines() if len(line) > WIDEST]
+
+
 def main(path):
     page = pathlib.Path(path)
+    if wide := too_wide(page.read_text(encoding="utf-8")):
+        raise SystemExit(f"{page}: wider than {WIDEST} characters:\n" + "\n".join(wide))
     if unknown := unknown_names(page.read_text(encoding="utf-8")):
         raise SystemExit(f"{page}: no header has {', '.join(unknown)}")
     blocks = blocks_of(page.read_text(encoding="utf-8"))

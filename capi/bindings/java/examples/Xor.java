@@ -11,7 +11,7 @@ import org.dl4.Session;
 import org.dl4.Tensor;
 import org.dl4.Trainer;
 
-/** Describes a network, trains it on the four cases of exclusive or, runs and saves it. */
+/** Describes a network, trains it on exclusive or, runs and saves it. */
 public class Xor {
   public static void main(String[] args) throws Exception {
     float[] cases = {0, 0, 0, 1, 1, 0, 1, 1};
@@ -19,14 +19,16 @@ public class Xor {
 
     Graph g = new Graph(); // describe: a graph of layers called on symbolic values
     Node in = g.input("x", DType.FLOAT32, -1, 2);
-    Node h = g.add("Dense", Map.of("name", "hidden", "units", 8, "activation", "tanh"), in);
-    Node out = g.add("Dense", Map.of("name", "answer", "units", 1, "activation", "sigmoid"), h);
+    Node h = g.add("Dense", Map.of("units", 8, "activation", "tanh"), in);
+    Node out = g.add("Dense", Map.of("units", 1, "activation", "sigmoid"), h);
     Model model = g.build(in, out);
 
     Tensor x = Tensor.of(cases, 4, 2); // train
     Dataset data = Dataset.of(x, Tensor.of(answers, 4, 1), null);
-    Map<String, ?> adam = Map.of("class_name", "Adam", "config", Map.of("learning_rate", 0.05));
-    Trainer trainer = new Trainer(model, Map.of("optimizer", adam, "loss", "BinaryCrossentropy"));
+    Map<String, ?> rate = Map.of("learning_rate", 0.05);
+    Map<String, ?> adam = Map.of("class_name", "Adam", "config", rate);
+    Map<String, ?> how = Map.of("optimizer", adam, "loss", "BinaryCrossentropy");
+    Trainer trainer = new Trainer(model, how);
     trainer.fit(data, Map.of("epochs", 300));
 
     float[] p = new Session(model).run(x)[0].toFloats(); // run and save
@@ -34,11 +36,13 @@ public class Xor {
     model.save(path);
     int wrong = 0;
     for (int i = 0; i < 4; i++) {
-      System.out.printf("%.0f xor %.0f = %.3f%n", cases[2 * i], cases[2 * i + 1], p[i]);
+      float a = cases[2 * i];
+      float b = cases[2 * i + 1];
+      System.out.printf("%.0f xor %.0f = %.3f%n", a, b, p[i]);
       wrong += (p[i] > 0.5) != (answers[i] > 0.5) ? 1 : 0;
     }
     if (!Arrays.equals(p, new Session(Model.load(path)).run(x)[0].toFloats())) {
-      throw new AssertionError("the model answers differently after saving and loading");
+      throw new AssertionError("after saving and loading it answers differently");
     }
     Files.delete(path);
     Files.delete(path.getParent());

@@ -1,4 +1,4 @@
-# Describes a network, trains it on the four cases of exclusive or, runs and saves it.
+# Describes a network, trains it on exclusive or, runs and saves it.
 library(dl4)
 
 cases <- rbind(c(0, 0), c(0, 1), c(1, 0), c(1, 1))

@@ -1,4 +1,4 @@
-// Xor describes a network, trains it on the four cases of exclusive or, runs and saves it.
+// Xor describes a network, trains it on exclusive or, runs and saves it.
 package main
 
 import (
@@ -22,18 +22,19 @@ func main() {
 	ctx := context.Background()
 	cases, answers := []float32{0, 0, 0, 1, 1, 0, 1, 1}, []float32{0, 1, 1, 0}
 
-	g := must(dl4.NewGraph(nil)) // describe: a graph of layers called on symbolic values
+	g := must(dl4.NewGraph(nil)) // describe: layers called on symbolic values
 	in := g.Input("x", dl4.Float32, -1, 2)
-	h := g.Add("Dense", dl4.Attrs{"name": "hidden", "units": 8, "activation": "tanh"}, in)
-	out := g.Add("Dense", dl4.Attrs{"name": "answer", "units": 1, "activation": "sigmoid"}, h)
+	h := g.Add("Dense", dl4.Attrs{"units": 8, "activation": "tanh"}, in)
+	out := g.Add("Dense", dl4.Attrs{"units": 1, "activation": "sigmoid"}, h)
 	model := must(g.Build([]dl4.Node{in}, []dl4.Node{out}))
 
-	x, y := must(dl4.FromSlice(cases, 4, 2)), must(dl4.FromSlice(answers, 4, 1)) // train
+	x := must(dl4.FromSlice(cases, 4, 2)) // train
+	y := must(dl4.FromSlice(answers, 4, 1))
 	data := must(dl4.NewDataset(nil, []*dl4.Tensor{x}, []*dl4.Tensor{y}, nil, nil))
-	trainer := must(dl4.NewTrainer(model, dl4.Attrs{
-		"loss":      "BinaryCrossentropy",
-		"optimizer": dl4.Attrs{"class_name": "Adam", "config": dl4.Attrs{"learning_rate": 0.05}},
-	}))
+	rate := dl4.Attrs{"learning_rate": 0.05}
+	adam := dl4.Attrs{"class_name": "Adam", "config": rate}
+	how := dl4.Attrs{"loss": "BinaryCrossentropy", "optimizer": adam}
+	trainer := must(dl4.NewTrainer(model, how))
 	must(trainer.Fit(ctx, data, nil, dl4.Attrs{"epochs": 300}, nil))
 
 	session := must(dl4.NewSession(model, nil)) // run and save
@@ -50,7 +51,8 @@ func main() {
 		}
 	}
 	again := must(dl4.NewSession(must(dl4.LoadModel(nil, path, nil)), nil))
-	if q := must(dl4.Data[float32](must(again.Run(ctx, x))[0])); fmt.Sprint(p) != fmt.Sprint(q) {
+	q := must(dl4.Data[float32](must(again.Run(ctx, x))[0]))
+	if fmt.Sprint(p) != fmt.Sprint(q) {
 		log.Fatal("the model answers differently after saving and loading")
 	}
 	if err := os.RemoveAll(filepath.Dir(path)); err != nil {

@@ -17,6 +17,7 @@ INSIDE = ["abi", "cancel", "core", "nn", "session", "tensor", "keras.src", "kera
 def publish(module, submodules=()):
     """Says which names of a module are documented, and asks for all of them."""
     names = [n for n in dir(module) if not n.startswith("_") and not isinstance(getattr(module, n), type(sys))]
+    names.sort(key=lambda n: isinstance(getattr(module, n), type) and issubclass(getattr(module, n), Exception))
     for n in names:
         module.__dict__.setdefault(n, getattr(module, n))
     module.__all__ = [*names, *submodules]

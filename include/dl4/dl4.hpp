@@ -441,7 +441,7 @@ class Session : public Object<dl4_session> {
   void run(std::span<const Tensor> in, std::span<const Tensor> out) const { run_into(dl4_session_run, get(), in, out); }
 };
 
-// A sequence that goes on, of a Session made with {"states": true}.
+// A sequence that goes on, of a Session made with {"states": true} or {"streamable": true}.
 class Stream : public Object<dl4_stream> {
  public:
   explicit Stream(const Session &s, const Attrs &options = {})

@@ -388,6 +388,7 @@ TEST(Custom, AMetricSaysItsDirection) {
 }
 
 TEST(Custom, Refusals) {
+  const std::string long_name(257, 'n');
   struct {
     const char *category, *name, *options;
     dl4_shape_fn shape;
@@ -395,7 +396,10 @@ TEST(Custom, Refusals) {
     const char *words;
   } const cases[] = {
       {"optimizer", "test>X", "{}", nullptr, squares, "expected \"layer\", \"loss\" or \"metric\", got \"optimizer\""},
-      {"layer", "", "{}", nullptr, squares, "expected a name"},
+      {"layer", "", "{}", nullptr, squares, "\"name\": expected 1 to 256 bytes, got 0"},
+      {"metric", long_name.c_str(), "{}", nullptr, squares, "\"name\": expected 1 to 256 bytes, got 257"},
+      {"layer", "Input", "{}", nullptr, squares, "expected a name that means nothing else in files, got \"Input\""},
+      {"layer", "Constant", "{}", nullptr, squares, "expected a name that means nothing else in files"},
       {"layer", "test>X", "{}", nullptr, nullptr, "expected a function"},
       {"layer", "Dense", "{}", nullptr, squares, "layer \"Dense\" is a built-in kind"},
       {"loss", "mse", "{}", nullptr, squares, "loss \"mse\" is a built-in kind"},

@@ -11,9 +11,8 @@ namespace {
 struct Category {
   const char *name, *plural, *c, *options, *module, *python;
 };
-constexpr const char
-    *add = "dl4_graph_add(graph, \"Dense\", NULL, $, NULL, NULL, &x, 1, &y, 1)",
-    *train = "dl4_trainer_create(model, $, &trainer)";
+constexpr const char *add = "dl4_graph_add(graph, \"Dense\", NULL, $, NULL, NULL, &x, 1, &y, 1)",
+                     *train = "dl4_trainer_create(model, $, &trainer)";
 constexpr Category categories[] = {
     {"layer", "layers", "", "", "keras.layers.", ""},
     {"activation", "activations", add, R"({"units": 4, "activation": @})", "", "keras.layers.Dense(4, activation=@)"},
@@ -110,8 +109,10 @@ std::vector<std::string> inputs_of(const Json &kind, const Json &config) {
       continue;
     if (!name.ends_with("..."))
       all.push_back(name);
-    else
+    else if (name != "weights...")  // the layers of the examples have none
       all.insert(all.end(), {"a", "b"});
+    else
+      all.pop_back();  // nor have they a second input
   }
   return all;
 }

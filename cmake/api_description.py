@@ -158,7 +158,7 @@ def describe_function(cursor, threads, allowed):
          "deprecated_since": None, "replaced_by": None, "parameters": describe(declared, said, text)}
     if why := reasons(errors, named):
         f["reasons"] = why
-    f["blocks"] = "Blocks" in said or "cancel" in named - {"c"} or bool(set(f["errors"]) & {"DL4_IO", "DL4_NUMERIC"})
+    f["blocks"] = "Blocks" in said or ("cancel" in named and not cursor.spelling.startswith("dl4_cancel_")) or bool(set(f["errors"]) & {"DL4_IO", "DL4_NUMERIC"})
     reads = bool(declared) and declared[0][1].startswith("const dl4_") and not f["blocks"]
     free = f["threads"].startswith("any") or reads or cursor.spelling in allowed
     f["in_callback"] = "any" if free else "others"
@@ -167,6 +167,14 @@ def describe_function(cursor, threads, allowed):
         if kind := content("", returns, text):
             f["content"] = "json" if cursor.spelling == "dl4_error_detail" else kind
     return f
+
+
+def described_as(functions):
+    """By object, the members of the JSON that dl4_describe() gives: the table in its comment."""
+    text = clean(next(c for c in functions if c.spelling == "dl4_describe").raw_comment)
+    table = text[text.index("  dl4_"):].split("\n  dl4_")
+    rows = ["".join(row.split("\n" + " " * 12)).split("\n")[0].removeprefix("  dl4_").split(None, 1) for row in table]
+    return {"dl4_" + name: " ".join(members.split()).split(": ")[0].split(", ") for name, members in rows}
 
 
 def read_header():
@@ -180,6 +188,7 @@ def read_header():
                 if t.spelling.startswith("/* ----")]
     callbacks = [c for c in ours if c.kind == CursorKind.TYPEDEF_DECL and c.spelling.endswith("_fn")]
     allowed = in_progress(callbacks)
+    members = described_as(c for c in ours if c.kind == CursorKind.FUNCTION_DECL)
     described = {"library": "dl4", "soname": "libdl4.so.1", "format": 1, "since": "1.0",
                  "constants": [], "objects": [], "ids": [], "callbacks": [], "functions": []}
     for c in ours:
@@ -198,6 +207,8 @@ def read_header():
             doc = {"name": c.spelling, "doc": behind[c.location.line], "since": "1.0"}
             if c.spelling in IDS:
                 doc = {"name": c.spelling, "type": c.underlying_typedef_type.spelling, **doc}
+            else:
+                doc["describe"] = members.get(c.spelling, [])
             described["ids" if c.spelling in IDS else "objects"].append(doc)
         elif c.kind == CursorKind.FUNCTION_DECL:
             threads = [said for line, said in sections if line < c.location.line][-1]

@@ -29,60 +29,37 @@ auto with_path(const std::string &path, F f) {
   }
 }
 
-// A call under way, and the functions of the host's that it owes at its end.
+// A call under way, and the log whose messages are delivered at its end, also of its failure.
 class Entry {
  public:
-  // From here on it may come to places where a cancellation acts. To say so takes two locked instructions.
-  void may_wait() {
-    if (!whole_) whole_.emplace();
-  }
-  // The messages of this log are delivered then, whatever becomes of the call; a failure is one of them.
-  void owes(const Log &log) {
-    log_ = log.queue();
-    if (log_) may_wait();
-  }
+  void log_to(const Log &log) { log_ = log.queue(); }
   void failed(const dl4_error &error) noexcept;
   void end() {
     if (log_) Log::deliver(std::move(log_));
-    if (!GiveBack::any()) return;
-    may_wait();
-    GiveBack::now();
   }
 
  private:
-  std::optional<Uncancelled> whole_;
   std::shared_ptr<Log::Queue> log_;
 };
 
-// Does an entry come to such places whatever it does, or does it say so itself?
-enum class Waits { always, said };
-
-// Runs the body of an entry, body() or body(entry). No exception gets past, but for the end of the thread: a function
-// of the host's may end it, and then all that is ours is left in order. Floats: FlushToZero for one that runs at once.
-template <class Floats = OwnFloats, Waits waits = Waits::always, class F>
+// Runs the body of an entry, body() or body(entry). No exception gets past: those of the host's functions have become
+// errors in call_host(). Floats: FlushToZero for one that runs at once.
+template <class Floats = OwnFloats, class F>
 dl4_error *guard(const char *function, F &&body) {
   Floats floats;
   Entry entry;
-  if constexpr (waits == Waits::always) entry.may_wait();
+  Ref<dl4_error> error;
   try {
-    Ref<dl4_error> error;
-    try {
-      if constexpr (std::is_invocable_v<F, Entry &>)
-        body(entry);
-      else
-        body();
-    } catch (os::ForcedUnwind &) {
-      throw;
-    } catch (...) {
-      error = Ref<dl4_error>::adopt(to_error(function));
-      entry.failed(*error);
-    }
-    entry.end();
-    return error.detach();
-  } catch (os::ForcedUnwind &) {
-    GiveBack::leave_behind();
-    throw;
+    if constexpr (std::is_invocable_v<F, Entry &>)
+      body(entry);
+    else
+      body();
+  } catch (const std::exception &) {
+    error = Ref<dl4_error>::adopt(to_error(function));
+    entry.failed(*error);
   }
+  entry.end();
+  return error.detach();
 }
 
 // The same where no error can be told, of what computes nothing.
@@ -173,6 +150,7 @@ struct Port {
 Port port_of(const dl4_model &m, int32_t which, int64_t i);
 Port port_of(const dl4_session &s, int32_t which, int64_t i);
 Port port_of(const dl4_stream &s, int32_t which, int64_t i);
+Port port_of(const dl4_trainer &t, int32_t which, int64_t i);
 
 dl4_context &context(dl4_context *handle);
 dl4_blob *make_blob(std::string bytes);

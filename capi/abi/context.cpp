@@ -161,7 +161,7 @@ void Context::set_seed(int64_t seed) {
 }
 
 dl4_context &context(dl4_context *handle) {
-  if (handle) return object(handle, "c");
+  if (handle) return object(handle, "context");
   // Never freed: objects of it may outlive static destruction.
   static dl4_context *const process = new dl4_context(Json::object());
   return *process;

@@ -33,7 +33,7 @@ struct Functions {
   dl4_shape_fn shape;
   dl4_forward_fn forward;
   dl4_backward_fn backward;
-  void *user;
+  Release release;
 };
 
 // Handles over the memory of a run.
@@ -84,7 +84,7 @@ class Function final : public ops::CustomFunction {
     std::vector<int32_t> out_ranks(n, -1);
     std::vector<int64_t> out_dims(n * max_rank, -1);
     const int32_t answer = call_host("shape function", f_->name, [&] {
-      return f_->shape(f_->user, config_.c_str(), ranks.data(), dims.data(), static_cast<int64_t>(src.size()),
+      return f_->shape(f_->release.user, config_.c_str(), ranks.data(), dims.data(), static_cast<int64_t>(src.size()),
                        out_ranks.data(), out_dims.data(), static_cast<int64_t>(n));
     });
     if (answer != 0)
@@ -115,7 +115,7 @@ class Function final : public ops::CustomFunction {
     handles.point(args);
     dl4_tensor **src = handles.slots.data(), **dst = src + handles.n_src;
     return call_host("forward function", f_->name, [&] {
-      return f_->forward(f_->user, config_.c_str(), src, static_cast<int64_t>(handles.n_src), dst,
+      return f_->forward(f_->release.user, config_.c_str(), src, static_cast<int64_t>(handles.n_src), dst,
                          static_cast<int64_t>(f_->outputs));
     });
   }
@@ -124,8 +124,8 @@ class Function final : public ops::CustomFunction {
     handles.point(args);
     dl4_tensor **src = handles.slots.data(), **dst = src + handles.n_src;
     return call_host("backward function", f_->name, [&] {
-      return f_->backward(f_->user, config_.c_str(), src, static_cast<int64_t>(handles.n_src), dst, dst + f_->outputs,
-                          static_cast<int64_t>(f_->outputs), dst + 2 * f_->outputs);
+      return f_->backward(f_->release.user, config_.c_str(), src, static_cast<int64_t>(handles.n_src), dst,
+                          dst + f_->outputs, static_cast<int64_t>(f_->outputs), dst + 2 * f_->outputs);
     });
   }
 
@@ -144,7 +144,7 @@ using namespace dl4;
 using namespace dl4::capi;
 
 dl4_error *dl4_registry_add(const char *category, const char *name, const char *options, dl4_shape_fn shape,
-                            dl4_forward_fn forward, dl4_backward_fn backward, void *user) {
+                            dl4_forward_fn forward, dl4_backward_fn backward, void *user, dl4_release_fn release) {
   return guard(__func__, [&] {
     kinds::CustomKind kind{string(category, "category"), string(name, "name"), {}, {}, {}, {}};
     const bool is_layer = kind.category == "layer";
@@ -168,12 +168,13 @@ dl4_error *dl4_registry_add(const char *category, const char *name, const char *
       if (o.weights[i].empty() || std::find(o.weights.begin(), o.weights.begin() + static_cast<ptrdiff_t>(i),
                                             o.weights[i]) != o.weights.begin() + static_cast<ptrdiff_t>(i))
         refuse("weights", text("expected names that differ, got \"", o.weights[i], '"'));
-    auto functions = std::make_shared<const Functions>(
-        Functions{kind.name, static_cast<size_t>(o.outputs), o.weights.size(), shape, forward, backward, user});
+    const std::shared_ptr<Functions> functions(new Functions{
+        kind.name, static_cast<size_t>(o.outputs), o.weights.size(), shape, forward, backward, Release(user)});
     kind.doc = std::move(o.doc);
     kind.weights = std::move(o.weights);
     if (o.direction != CustomOptions::Direction::unknown) kind.rises = o.direction == CustomOptions::Direction::up;
     kind.function = [functions](const std::string &config) { return std::make_shared<Function>(functions, config); };
     kinds::add_custom(std::move(kind));
+    functions->release.f = release;
   });
 }

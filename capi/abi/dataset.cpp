@@ -128,7 +128,7 @@ dl4_error *dl4_dataset_from_callback(dl4_context *c, dl4_batch_fn fn, void *user
     const auto o = read_options<CallbackOptions>(options);
     auto data = Ref<dl4_dataset>::adopt(new dl4_dataset);
     dl4_dataset *self = data.get();  // it owns the core
-    data->user = std::make_unique<Release>(nullptr, user);
+    data->user = std::make_unique<Release>(user);
     data->core = train::from_callback([self, fn](int64_t index, train::Batch &b) { return ask(*self, fn, index, b); },
                                       o.steps, o.samples);
     data->user->f = release;  // only what came to be an object is given back

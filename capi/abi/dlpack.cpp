@@ -17,12 +17,10 @@ constexpr Code codes[] = {{DType::f32, 2, 32}, {DType::f64, 2, 64}, {DType::i32,
                           {DType::i64, 0, 64}, {DType::u8, 1, 8},   {DType::boolean, 6, 8}};
 
 template <class M>
-struct Imported final : GiveBack {
+struct Imported {
   M *managed = nullptr;
-
- private:
-  void call() override {
-    if (managed && managed->deleter) managed->deleter(managed);
+  ~Imported() {
+    if (managed && managed->deleter) give_back([&] { managed->deleter(managed); });
   }
 };
 
@@ -42,7 +40,7 @@ dl4_tensor *import_any(M *m) {
   if (!a.data && shape.elements()) refuse_argument("managed", "its data is NULL");
   auto *first = a.data ? static_cast<std::byte *>(a.data) + a.byte_offset : nullptr;
   need_aligned(first, found->dtype, "managed");
-  auto keep = give_back_last<Imported<M>>();
+  auto keep = std::make_shared<Imported<M>>();
   auto *t = new dl4_tensor(found->dtype, shape, a.strides, Bytes(keep, first));
   keep->managed = m;
   return t;
@@ -84,10 +82,7 @@ M *share(dl4_tensor &t) {
     m.flags = t.read_only ? read_only : 0;
   }
   m.manager = owner.get();
-  m.deleter = [](M *self) {
-    delete static_cast<Owner *>(self->manager);
-    GiveBack::now();  // no call of ours is under way
-  };
+  m.deleter = [](M *self) { delete static_cast<Owner *>(self->manager); };
   return &owner.release()->managed;
 }
 

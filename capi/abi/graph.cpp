@@ -37,7 +37,7 @@ dl4_error *call(const char *who, dl4_graph *graph, const dl4_node *in, int64_t n
                 const F &f) {
   dl4_error *failed = guard(who, [&](Entry &entry) {
     dl4_graph &g = object(graph, "graph");
-    entry.owes(g.context->log);
+    entry.log_to(g.context->log);
     auto from = nodes_of(array(in, n_in, "in"));
     auto to = array(out, n_out, "out");
     Gate::Alone alone(g.gate, "graph");
@@ -75,7 +75,7 @@ dl4_error *dl4_graph_add_input(dl4_graph *graph, const char *name, int32_t dtype
   clear(out, -1);
   return guard(__func__, [&](Entry &entry) {
     dl4_graph &g = object(graph, "graph");
-    entry.owes(g.context->log);
+    entry.log_to(g.context->log);
     dl4_node &to = needed(out, "out");
     Gate::Alone alone(g.gate, "graph");
     to = static_cast<dl4_node>(
@@ -87,7 +87,7 @@ dl4_error *dl4_graph_add_constant(dl4_graph *graph, const char *name, dl4_tensor
   clear(out, -1);
   return guard(__func__, [&](Entry &entry) {
     dl4_graph &g = object(graph, "graph");
-    entry.owes(g.context->log);
+    entry.log_to(g.context->log);
     dl4_tensor &v = object(value, "value");
     dl4_node &to = needed(out, "out");
     Gate::Alone alone(g.gate, "graph");
@@ -101,7 +101,7 @@ dl4_error *dl4_graph_add_layer(dl4_graph *graph, const char *kind, const char *n
   clear(out, -1);
   return guard(__func__, [&](Entry &entry) {
     dl4_graph &g = object(graph, "graph");
-    entry.owes(g.context->log);
+    entry.log_to(g.context->log);
     dl4_layer &to = needed(out, "out");
     refuse_nodes(refs);
     Gate::Alone alone(g.gate, "graph");
@@ -115,7 +115,7 @@ dl4_error *dl4_graph_add_shared(dl4_graph *graph, dl4_graph *from, dl4_layer lay
   clear(out, -1);
   return guard(__func__, [&](Entry &entry) {
     dl4_graph &g = object(graph, "graph"), &other = object(from, "from");
-    entry.owes(g.context->log);
+    entry.log_to(g.context->log);
     dl4_layer &to = needed(out, "out");
     if (&g == &other) refuse_argument("from", "expected another graph, got the same one");
     Gate::Alone alone(g.gate, "graph");
@@ -146,7 +146,7 @@ dl4_error *dl4_graph_add(dl4_graph *graph, const char *kind, const char *name, c
 dl4_error *dl4_graph_add_json(dl4_graph *graph, const char *json) {
   return guard(__func__, [&](Entry &entry) {
     dl4_graph &g = object(graph, "graph");
-    entry.owes(g.context->log);
+    entry.log_to(g.context->log);
     Gate::Alone alone(g.gate, "graph");
     const std::string given = string(json, "json");
     io::Budget budget = io::budget_for(g.core.settings(), static_cast<int64_t>(given.size()));
@@ -203,7 +203,7 @@ dl4_error *dl4_graph_add_mask(dl4_graph *graph, dl4_node node, dl4_node *out) {
   clear(out, -1);
   return guard(__func__, [&](Entry &entry) {
     dl4_graph &g = object(graph, "graph");
-    entry.owes(g.context->log);
+    entry.log_to(g.context->log);
     dl4_node &to = needed(out, "out");
     Gate::Alone alone(g.gate, "graph");
     const graph::Node of{node};
@@ -248,8 +248,8 @@ dl4_error *dl4_graph_add_update(dl4_graph *graph, const char *name, const char *
     for (graph::Node node : nodes_of(array(gradients, n_gradients, "gradients"))) from.push_back(node);
     graph::Arguments arguments;
     if (learning_rate != -1) arguments.nodes["learning_rate"] = {graph::Node{learning_rate}};
-    return g.core.add("ApplyGradients", string_or_empty(name, "name"), json_object(config, "config"),
-                      arguments, from, asked);
+    return g.core.add("ApplyGradients", string_or_empty(name, "name"), json_object(config, "config"), arguments, from,
+                      asked);
   });
 }
 
@@ -266,7 +266,7 @@ dl4_error *dl4_graph_build(dl4_graph *graph, const dl4_node *in, int64_t n_in, c
   clear(model);
   return guard(__func__, [&](Entry &entry) {
     dl4_graph &g = object(graph, "graph");
-    entry.owes(g.context->log);
+    entry.log_to(g.context->log);
     dl4_model *&to = needed(model, "model");
     auto from = nodes_of(array(in, n_in, "in")), last = nodes_of(array(out, n_out, "out"));
     Gate::Alone alone(g.gate, "graph");

@@ -1,11 +1,13 @@
 // The library itself, and what every object has.
+#include <algorithm>
+
 #include "backend/cpu/dispatch/libraries.hpp"
 #include "base/cpu.hpp"
 #include "base/inflate.hpp"
 #include "base/os/processor.hpp"
 #include "base/utf8.hpp"
 #include "border.hpp"
-#include "kinds/kind.hpp"
+#include "kinds/custom.hpp"
 #include "options.hpp"
 #include "plan/passes.hpp"
 
@@ -21,10 +23,10 @@ using capi::describe;
 
 constexpr int32_t version = DL4_VERSION_MAJOR * 1000000 + DL4_VERSION_MINOR * 1000 + DL4_VERSION_PATCH;
 
-bool is_category(const std::string &name) {
-  for (const std::string &c : kinds::categories())
-    if (c == name) return true;
-  return false;
+void need_category(const std::string &name) {
+  const auto &all = kinds::categories();
+  if (std::find(all.begin(), all.end(), name) == all.end())
+    throw Error(Code::not_found, text("there is no category \"", name, '"')).with("category", name).suggest(name, all);
 }
 
 template <class T>
@@ -133,14 +135,30 @@ dl4_error *dl4_registry_json(const char *category, const char *name, dl4_blob **
   return guard(__func__, [&] {
     dl4_blob *&to = needed(out, "out");
     std::string c = string_or_empty(category, "category"), n = string_or_empty(name, "name");
-    if (category && !is_category(c)) {
-      throw Error(Code::not_found, text("there is no category \"", c, '"'))
-          .with("category", c)
-          .suggest(c, kinds::categories());
-    }
+    if (category) need_category(c);
     if (name && !category) refuse_argument("category", "expected a category beside the name, got NULL");
     if (name && n.empty()) refuse_argument("name", "expected a name, got an empty text");
     to = make_blob(dump(kinds::describe(c, n)));
+  });
+}
+
+dl4_error *dl4_registry_check(const char *category, const char *name, const char *config) {
+  return guard(__func__, [&] {
+    const std::string of = string(category, "category"), kind = string(name, "name");
+    need_category(of);
+    Json attributes = json_object(config, "config");
+    if (of == "layer")
+      graph::Graph(capi::context(nullptr).core->settings()).layer(kind, "", std::move(attributes), {});
+    else
+      kinds::parse(of, {{"class_name", kind}, {"config", std::move(attributes)}});
+  });
+}
+
+dl4_error *dl4_registry_remove(const char *category, const char *name) {
+  return guard(__func__, [&] {
+    const std::string of = string(category, "category");
+    need_category(of);
+    kinds::remove_custom(of, string(name, "name"));
   });
 }
 

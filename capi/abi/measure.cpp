@@ -18,7 +18,7 @@ dl4_error *dl4_measure(dl4_context *c, const char *category, const char *kind, c
     std::vector<runtime::View> given{object(y_true, "y_true").view(), object(y_pred, "y_pred").view()};
     if (w) given.push_back(object(w, "w").view());
     dl4_tensor *&to = needed(out, "out");
-    entry.owes(context.log);
+    entry.log_to(context.log);
     to = new dl4_tensor(train::measure(which, name, attributes, given, context.settings(), context.options()));
   });
 }

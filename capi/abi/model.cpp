@@ -123,7 +123,7 @@ dl4_error *dl4_model_load(dl4_context *c, const char *path, const char *options,
   return guard(__func__, [&](Entry &entry) {
     dl4_model *&to = needed(out, "out");
     dl4_context &context = capi::context(c);
-    entry.owes(context.core->log);
+    entry.log_to(context.core->log);
     const std::string from = string(path, "path");
     const auto how = read_options<LoadOptions>(options);
     to = with_path(from,
@@ -136,7 +136,7 @@ dl4_error *dl4_model_load_bytes(dl4_context *c, const dl4_tensor *file, const ch
   return guard(__func__, [&](Entry &entry) {
     dl4_model *&to = needed(out, "out");
     dl4_context &context = capi::context(c);
-    entry.owes(context.core->log);
+    entry.log_to(context.core->log);
     const dl4_tensor &bytes = object(file, "file");
     if (bytes.dtype != DType::u8 || bytes.shape.rank() != 1)
       refuse_argument("file", text("expected uint8 of rank 1, got ", bytes.dtype, ' ', bytes.shape));
@@ -146,8 +146,8 @@ dl4_error *dl4_model_load_bytes(dl4_context *c, const dl4_tensor *file, const ch
 
 dl4_error *dl4_model_load_weights(dl4_model *m, const char *path, const char *options) {
   return guard(__func__, [&](Entry &entry) {
-    dl4_model &model = object(m, "m");
-    entry.owes(model.context->log);
+    dl4_model &model = object(m, "model");
+    entry.log_to(model.context->log);
     const Stopwatch watch;
     const std::string from = string(path, "path");
     const auto how = read_options<LoadWeightsOptions>(options);
@@ -163,8 +163,8 @@ dl4_error *dl4_model_load_weights(dl4_model *m, const char *path, const char *op
 
 dl4_error *dl4_model_save(const dl4_model *m, const char *path, const char *options) {
   return guard(__func__, [&](Entry &entry) {
-    const dl4_model &model = object(m, "m");
-    entry.owes(model.context->log);
+    const dl4_model &model = object(m, "model");
+    entry.log_to(model.context->log);
     const Stopwatch watch;
     std::string to = string(path, "path");
     const io::Format format = format_of(options, to);
@@ -174,10 +174,10 @@ dl4_error *dl4_model_save(const dl4_model *m, const char *path, const char *opti
   });
 }
 
-dl4_error *dl4_model_save_memory(const dl4_model *m, const char *options, dl4_blob **out) {
+dl4_error *dl4_model_save_bytes(const dl4_model *m, const char *options, dl4_blob **out) {
   clear(out);
   return guard(__func__, [&] {
-    const dl4_model &model = object(m, "m");
+    const dl4_model &model = object(m, "model");
     dl4_blob *&to = needed(out, "out");
     const io::Format format = format_of(options);
     Gate::Reading reading(*model.weights, "model");
@@ -188,22 +188,26 @@ dl4_error *dl4_model_save_memory(const dl4_model *m, const char *options, dl4_bl
 dl4_error *dl4_model_clone(const dl4_model *m, dl4_model **out) {
   clear(out);
   return guard(__func__, [&] {
-    const dl4_model &model = object(m, "m");
+    const dl4_model &model = object(m, "model");
     dl4_model *&to = needed(out, "out");
     Gate::Reading reading(*model.weights, "model");
     to = new dl4_model(model.context, model.core->clone(), std::make_shared<Gate>());
   });
 }
 
-int32_t dl4_model_weight_trainable(const dl4_model *m, int64_t i) {
-  if (i < 0 || i >= dl4_port_count(m, DL4_WEIGHTS)) return 0;
-  return m->core->weights()[static_cast<size_t>(i)]->trainable();
+dl4_error *dl4_model_get_trainable(const dl4_model *m, const char *name, int32_t *out) {
+  clear(out);
+  return guard(__func__, [&] {
+    const dl4_model &model = object(m, "model");
+    int32_t &to = needed(out, "out");
+    to = model.core->weight(string(name, "name"))->trainable();
+  });
 }
 
 dl4_error *dl4_model_get_weight(const dl4_model *m, const char *name, dl4_tensor **out) {
   clear(out);
   return guard(__func__, [&] {
-    const dl4_model &model = object(m, "m");
+    const dl4_model &model = object(m, "model");
     dl4_tensor *&to = needed(out, "out");
     Gate::Reading reading(*model.weights, "model");
     to = new dl4_tensor(model.core->get_weight(string(name, "name")));
@@ -212,8 +216,8 @@ dl4_error *dl4_model_get_weight(const dl4_model *m, const char *name, dl4_tensor
 
 dl4_error *dl4_model_set_weight(dl4_model *m, const char *name, const dl4_tensor *v) {
   return guard(__func__, [&] {
-    dl4_model &model = object(m, "m");
-    const dl4_tensor &value = object(v, "v");
+    dl4_model &model = object(m, "model");
+    const dl4_tensor &value = object(v, "value");
     Gate::Between alone(*model.weights, "model");
     std::string which = string(name, "name");
     model.core->need_fit(which, value.dtype, value.shape);
@@ -223,7 +227,7 @@ dl4_error *dl4_model_set_weight(dl4_model *m, const char *name, const dl4_tensor
 
 dl4_error *dl4_model_set_trainable(dl4_model *m, const char *name, int32_t trainable) {
   return guard(__func__, [&] {
-    dl4_model &model = object(m, "m");
+    dl4_model &model = object(m, "model");
     std::string which = string(name, "name");
     Gate::Alone alone(*model.weights, "model");
     model.core->set_trainable(which, trainable != 0);

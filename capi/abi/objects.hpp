@@ -86,20 +86,17 @@ struct dl4_model final : dl4::capi::Object {
 };
 
 namespace dl4::capi {
-// What the host wants to hear when the library no longer needs something of its.
-struct Release final : GiveBack {
-  explicit Release(dl4_release_fn f = nullptr, void *user = nullptr) : f(f), user(user) {}
-  dl4_release_fn f;
-  void *user;
-
- private:
-  void call() override {
-    if (f) f(user);
+// The host's function for when the library no longer needs `user`; null while a call may still fail.
+struct Release {
+  explicit Release(void *user = nullptr) : user(user) {}
+  ~Release() {
+    if (f) give_back([&] { f(user); });
   }
+  Release(const Release &) = delete;
+  Release &operator=(const Release &) = delete;
+  void *user;
+  dl4_release_fn f = nullptr;
 };
-inline void let_go(std::unique_ptr<Release> r) noexcept {
-  if (r && r->f) GiveBack::later(std::move(r));
-}
 
 // A model for a config, its place there, and who uses its weights.
 struct GivenModel {
@@ -197,7 +194,6 @@ struct dl4_dataset final : dl4::capi::Object {
   ~dl4_dataset() override {
     core.reset();
     held.clear();
-    dl4::capi::let_go(std::move(user));
   }
   dl4::capi::Gate gate;
   std::unique_ptr<dl4::train::Dataset> core;
@@ -211,7 +207,6 @@ struct dl4_trainer final : dl4::capi::Object {
   static constexpr auto type = dl4::capi::Tag::trainer;
   dl4_trainer(dl4_model &model, const dl4::Json &options)
       : Object(type), model(&model), core(model.core, options, model.context->options()) {}
-  ~dl4_trainer() override { dl4::capi::let_go(std::move(workers)); }
   mutable dl4::capi::Gate gate;
   const dl4::capi::Ref<dl4_model> model;
   dl4::train::Trainer core;

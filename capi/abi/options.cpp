@@ -18,7 +18,7 @@ Json options_of(std::string_view function) {
              {"dl4_model_load_bytes", describe_load_options},
              {"dl4_model_load_weights", describe_load_weights_options},
              {"dl4_model_save", describe_save_options},
-             {"dl4_model_save_memory", describe_save_options},
+             {"dl4_model_save_bytes", describe_save_options},
              {"dl4_dataset_from_tensors", train::TensorsOptions::describe},
              {"dl4_dataset_from_callback", describe_callback_options},
              {"dl4_trainer_create", train::Trainer::describe_options},

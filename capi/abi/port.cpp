@@ -22,6 +22,10 @@ int64_t count(const dl4_stream &s, int32_t which) {
   return which == DL4_OUTPUTS ? static_cast<int64_t>(s.core.outputs_count()) : 0;
 }
 
+int64_t count(const dl4_trainer &t, int32_t which) {
+  return which == DL4_METRICS ? std::ssize(t.core.results().names()) : 0;
+}
+
 // f(the object as what it is); otherwise() of an object without ports.
 template <class F, class Otherwise>
 auto with_ports(const void *object, const F &f, const Otherwise &otherwise) {
@@ -33,6 +37,8 @@ auto with_ports(const void *object, const F &f, const Otherwise &otherwise) {
       return f(*static_cast<const dl4_session *>(object));
     case Tag::stream:
       return f(*static_cast<const dl4_stream *>(object));
+    case Tag::trainer:
+      return f(*static_cast<const dl4_trainer *>(object));
     default:
       return otherwise();
   }
@@ -68,6 +74,10 @@ Port port_of(const dl4_session &s, int32_t which, int64_t i) {
   return {in ? v.name.c_str() : s.output_names[at(i)].c_str(), v.dtype, v.shape};
 }
 
+Port port_of(const dl4_trainer &t, int32_t, int64_t i) {
+  return {t.core.results().names()[at(i)].c_str(), DType::f64, {}};
+}
+
 Port port_of(const dl4_stream &s, int32_t which, int64_t i) { return port_of(*s.session, which, i); }
 
 }  // namespace dl4::capi
@@ -92,9 +102,11 @@ dl4_error *dl4_port_shape(const void *object, int32_t which, int64_t i, int64_t 
   clear(rank);
   return guard(__func__, [&] {
     needed(rank, "rank");
-    const auto refuse = [&]() -> Shape { refuse_handle("object", "dl4_model, dl4_session or dl4_stream", object); };
+    const auto refuse = [&]() -> Shape {
+      refuse_handle("object", "dl4_model, dl4_session, dl4_stream or dl4_trainer", object);
+    };
     const auto shape = [&](const auto &o) {
-      if (which < DL4_INPUTS || which > DL4_WEIGHTS) refuse_argument("which", text("expected 0, 1 or 2, got ", which));
+      if (which < DL4_INPUTS || which > DL4_METRICS) refuse_argument("which", text("expected 0 to 3, got ", which));
       need_index(i, count(o, which));
       return port_of(o, which, i).shape;
     };

@@ -90,10 +90,10 @@ using namespace dl4::capi;
 dl4_error *dl4_session_create(const dl4_model *m, const char *options, dl4_session **out) {
   clear(out);
   return guard(__func__, [&](Entry &entry) {
-    const dl4_model &model = object(m, "m");
+    const dl4_model &model = object(m, "model");
     dl4_session *&to = needed(out, "out");
     const SessionOptions given = session_options(options);
-    entry.owes(model.context->log);
+    entry.log_to(model.context->log);
     Gate::Reading reading(*model.weights, "model");
     to = make_session(model, given);
   });
@@ -103,7 +103,7 @@ dl4_error *dl4_session_output_shape(const dl4_session *s, const int32_t *ranks, 
                                     int64_t i, int64_t *dims, int64_t cap, int32_t *rank) {
   clear(rank);
   return guard(__func__, [&] {
-    const dl4_session &session = object(s, "s");
+    const dl4_session &session = object(s, "session");
     needed(rank, "rank");
     std::vector<Shape> in;
     for (int32_t r : array(ranks, n_in, "ranks")) {
@@ -120,9 +120,9 @@ dl4_error *dl4_session_output_shape(const dl4_session *s, const int32_t *ranks, 
 dl4_error *dl4_session_run(dl4_session *s, dl4_tensor *const *in, int64_t n_in, dl4_tensor **out, int64_t n_out,
                            dl4_cancel *cancel) {
   return guard(__func__, [&](Entry &entry) {
-    dl4_session &session = object(s, "s");
+    dl4_session &session = object(s, "session");
     dl4_cancel *flag = object_or_null(cancel, "cancel");
-    entry.owes(session.context->log);
+    entry.log_to(session.context->log);
     std::optional<Gate::Alone> alone;
     if (session.written) alone.emplace(*session.written, "model");
     run_tensors(*session.runner, *session.context->memory, {in, n_in, out, n_out}, flag ? &flag->triggered : nullptr);
@@ -131,15 +131,15 @@ dl4_error *dl4_session_run(dl4_session *s, dl4_tensor *const *in, int64_t n_in, 
 
 dl4_error *dl4_session_predict(dl4_session *s, dl4_dataset *d, dl4_cancel *cancel, dl4_tensor **out, int64_t n_out) {
   return guard(__func__, [&](Entry &entry) {
-    dl4_session &session = object(s, "s");
-    dl4_dataset &data = object(d, "d");
+    dl4_session &session = object(s, "session");
+    dl4_dataset &data = object(d, "dataset");
     if (session.no_batches) fail(Code::unsupported, session.no_batches, ": a run takes one batch");
     Ref<dl4_cancel> keep(object_or_null(cancel, "cancel"));
     const auto slots = array(out, n_out, "out");
     const auto &p = session.core->program();
     const std::vector<Ref<dl4_tensor>> yours = yours_of(slots, p.outputs.size());
     Ref<dl4_session> keep_session(&session);
-    entry.owes(session.context->log);
+    entry.log_to(session.context->log);
     Batches batches(data, p.inputs.size(), p.outputs.size(), false);
     give_whole(train::predict(*session.core, *data.core, *session.context->memory, flag(keep)), yours, slots);
   });

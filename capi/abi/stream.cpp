@@ -141,23 +141,16 @@ struct ManyInBlock {
   }
 };
 
-// As run_on() wants it: says where a run may wait.
+// As run_on() wants it.
 struct Alone {
   runtime::Stream &stream;
-  Entry &entry;
-  void check(std::span<const runtime::View> in) const {
-    entry.may_wait();
-    stream.check(in);
-  }
+  void check(std::span<const runtime::View> in) const { stream.check(in); }
   auto outputs(std::span<const runtime::View> in, const std::atomic<int32_t> *cancel) const {
     return stream.outputs(in, cancel);
   }
   void need_room(int64_t bytes) const { stream.need_room(bytes); }
   void run(std::span<const runtime::View> in, std::span<const runtime::View> out,
            const std::atomic<int32_t> *cancel) const {
-    const bool as_before = stream.is_as_before(in, out);
-    if (as_before && !stream.calls_host()) return stream.run(in, out, cancel, true);
-    entry.may_wait();
     stream.run(in, out, cancel);
   }
 };
@@ -208,7 +201,7 @@ using namespace dl4::capi;
 dl4_error *dl4_stream_create(dl4_session *s, const char *options, dl4_stream **out) {
   clear(out);
   return guard(__func__, [&] {
-    dl4_session &session = object(s, "s");
+    dl4_session &session = object(s, "session");
     dl4_stream *&to = needed(out, "out");
     const auto o = read_options<StreamOptions>(options);
     if (!session.streams.ticks.how)
@@ -219,19 +212,19 @@ dl4_error *dl4_stream_create(dl4_session *s, const char *options, dl4_stream **o
 
 dl4_error *dl4_stream_run(dl4_stream *s, dl4_tensor *const *in, int64_t n_in, dl4_tensor **out, int64_t n_out,
                           dl4_cancel *cancel) {
-  return guard<FlushToZero, Waits::said>(__func__, [&](Entry &entry) {
-    dl4_stream &stream = object(s, "s");
+  return guard<FlushToZero>(__func__, [&](Entry &entry) {
+    dl4_stream &stream = object(s, "stream");
     dl4_cancel *flag = object_or_null(cancel, "cancel");
     Turn::One turn(stream.turn, "stream");
-    entry.owes(stream.context->log);
-    RunOn<Alone> core{{stream.core, entry}, stream.core.outputs_count()};
+    entry.log_to(stream.context->log);
+    RunOn<Alone> core{{stream.core}, stream.core.outputs_count()};
     run_tensors(core, *stream.context->memory, {in, n_in, out, n_out}, flag ? &flag->triggered : nullptr);
   });
 }
 
 dl4_error *dl4_stream_reset(dl4_stream *s) {
   return guard(__func__, [&] {
-    dl4_stream &stream = object(s, "s");
+    dl4_stream &stream = object(s, "stream");
     Turn::One turn(stream.turn, "stream");
     stream.core.reset();
     stream.sampler.reset();
@@ -240,7 +233,7 @@ dl4_error *dl4_stream_reset(dl4_stream *s) {
 
 dl4_error *dl4_stream_reset_row(dl4_stream *s, int64_t row) {
   return guard(__func__, [&] {
-    dl4_stream &stream = object(s, "s");
+    dl4_stream &stream = object(s, "stream");
     Turn::One turn(stream.turn, "stream");
     need_index(row, stream.core.batch());
     stream.core.reset(row);
@@ -251,7 +244,7 @@ dl4_error *dl4_stream_reset_row(dl4_stream *s, int64_t row) {
 dl4_error *dl4_stream_fork(const dl4_stream *s, const char *options, dl4_stream **out) {
   clear(out);
   return guard(__func__, [&] {
-    const dl4_stream &stream = object(s, "s");
+    const dl4_stream &stream = object(s, "stream");
     dl4_stream *&to = needed(out, "out");
     const auto o = read_options<ForkOptions>(options);
     Turn::One turn(stream.turn, "stream");
@@ -270,7 +263,7 @@ dl4_error *dl4_stream_run_many(dl4_stream *const *streams, int64_t n, const int6
     dl4_session &session = *element(all[0], "streams", 0).session;
     Block block(session);
     Turns turns(all, block->streams);
-    entry.owes(session.context->log);
+    entry.log_to(session.context->log);
     const auto each = steps ? std::span(steps, all.size()) : std::span<const int64_t>();
     RunOn<ManyInBlock> core{{block->core, {block->streams, each}},
                             static_cast<size_t>(dl4_port_count(all[0], DL4_OUTPUTS))};
@@ -281,11 +274,11 @@ dl4_error *dl4_stream_run_many(dl4_stream *const *streams, int64_t n, const int6
 dl4_error *dl4_stream_next(dl4_stream *s, dl4_tensor *const *in, int64_t n_in, const char *options,
                            dl4_logits_fn logits, void *user, int64_t *ids, int64_t n, dl4_cancel *cancel) {
   return guard<FlushToZero>(__func__, [&](Entry &entry) {
-    dl4_stream &stream = object(s, "s");
+    dl4_stream &stream = object(s, "stream");
     Ref<dl4_cancel> keep(object_or_null(cancel, "cancel"));
     Ref<dl4_stream> keep_stream(&stream);
     Turn::One turn(stream.turn, "stream");
-    entry.owes(stream.context->log);
+    entry.log_to(stream.context->log);
     const auto sources = array(in, n_in, "in");
     const auto to = array(ids, n, "ids");
     if (n != stream.core.batch())
@@ -309,19 +302,19 @@ dl4_error *dl4_stream_next(dl4_stream *s, dl4_tensor *const *in, int64_t n_in, c
   });
 }
 
-dl4_error *dl4_stream_save_memory(const dl4_stream *s, dl4_blob **out) {
+dl4_error *dl4_stream_save_bytes(const dl4_stream *s, dl4_blob **out) {
   clear(out);
   return guard(__func__, [&] {
-    const dl4_stream &stream = object(s, "s");
+    const dl4_stream &stream = object(s, "stream");
     dl4_blob *&to = needed(out, "out");
     Turn::One turn(stream.turn, "stream");
     to = make_blob(io::save_states(with_generator(stream.core.saved(), stream)));
   });
 }
 
-dl4_error *dl4_stream_load_memory(dl4_stream *s, const void *data, int64_t bytes) {
+dl4_error *dl4_stream_load_bytes(dl4_stream *s, const void *data, int64_t bytes) {
   return guard(__func__, [&] {
-    dl4_stream &stream = object(s, "s");
+    dl4_stream &stream = object(s, "stream");
     Turn::One turn(stream.turn, "stream");
     stream.core.own();
     io::load_states(with_generator(stream.core.states(), stream), io::Memory(bytes_of(data, bytes)));

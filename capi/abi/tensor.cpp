@@ -113,7 +113,7 @@ dl4_error *dl4_tensor_wrap(dl4_context *c, int32_t dtype, int32_t rank, const in
     need_room(shape, strides ? strides : dense_strides(shape).data(), size_of(type), bytes);
     if (!data && bytes) refuse_argument("data", "expected memory, got NULL");
     need_aligned(data, type, "data");
-    auto borrowed = give_back_last<Release>(nullptr, user);
+    auto borrowed = std::make_shared<Release>(user);
     to = new dl4_tensor(type, shape, strides, Bytes(borrowed, static_cast<std::byte *>(data)));
     borrowed->f = release;  // only what came to be an object is given back
   });
@@ -135,7 +135,7 @@ dl4_error *dl4_tensor_to_dlpack(dl4_tensor *t, int32_t versioned, void **out) {
   clear(out);
   return guard(__func__, [&] {
     void *&to = needed(out, "out");
-    dl4_tensor &tensor = object(t, "t");
+    dl4_tensor &tensor = object(t, "tensor");
     need_version(versioned);
     if (!versioned && tensor.read_only)
       fail(Code::unsupported, "\"t\" is read-only: only versioned = 1 can say so, got 0");
@@ -150,16 +150,16 @@ dl4_error *dl4_tensor_clone(const dl4_tensor *t, dl4_tensor **out) {
   clear(out);
   return guard(__func__, [&] {
     dl4_tensor *&to = needed(out, "out");
-    const dl4_tensor &tensor = object(t, "t");
+    const dl4_tensor &tensor = object(t, "tensor");
     to = new dl4_tensor(tensor.dense ? clone(tensor.as_dense()) : tensor.as_dense());
   });
 }
 
 dl4_error *dl4_tensor_copy_in(dl4_tensor *t, const void *src, int64_t bytes) {
   return guard(__func__, [&] {
-    dl4_tensor &to = object(t, "t");
+    dl4_tensor &to = object(t, "tensor");
     need_bytes(to, bytes);
-    if (to.read_only) refuse_argument("t", "the tensor is read-only");
+    if (to.read_only) refuse_argument("tensor", "the tensor is read-only");
     if (!bytes) return;
     if (!src) refuse_argument("src", "expected memory, got NULL");
     copy_in(to, src);
@@ -168,7 +168,7 @@ dl4_error *dl4_tensor_copy_in(dl4_tensor *t, const void *src, int64_t bytes) {
 
 dl4_error *dl4_tensor_copy_out(const dl4_tensor *t, void *dst, int64_t bytes) {
   return guard(__func__, [&] {
-    const dl4_tensor &from = object(t, "t");
+    const dl4_tensor &from = object(t, "tensor");
     need_bytes(from, bytes);
     if (!bytes) return;
     if (!dst) refuse_argument("dst", "expected memory, got NULL");
@@ -211,7 +211,7 @@ dl4_error *dl4_tensor_load(dl4_context *c, const char *path, const char *name, d
 dl4_error *dl4_tensor_save(const dl4_tensor *t, const char *path) {
   return guard(__func__, [&] {
     const std::string to = string(path, "path");
-    const Tensor tensor = object(t, "t").as_dense();
+    const Tensor tensor = object(t, "tensor").as_dense();
     io::expect_suffix(to, {".npy"});
     const std::string header = io::npy_header(tensor);
     const std::string_view parts[] = {header, tensor.chars()};

@@ -20,7 +20,7 @@ class Working {
  public:
   Working(Entry &entry, dl4_trainer &t)
       : trainer_(&t), alone_(t.gate, "trainer"), weights_(*t.model->weights, "model") {
-    entry.owes(t.model->context->log);
+    entry.log_to(t.model->context->log);
   }
 
  private:
@@ -58,7 +58,7 @@ dl4_error *on_batch(const char *who, F work, dl4_trainer *t, dl4_tensor *const *
                     int64_t ny, dl4_tensor *const *w, int64_t nw, double *metrics, int64_t cap, int64_t *n) {
   clear(n);
   return guard(who, [&](Entry &entry) {
-    dl4_trainer &trainer = object(t, "t");
+    dl4_trainer &trainer = object(t, "trainer");
     Working working(entry, trainer);
     trainer.core.workers().jointly([&] {
       need_metrics(metrics, cap);
@@ -126,9 +126,9 @@ Batches ask_for(dl4_dataset &d, const dl4_trainer &t) {
 
 dl4_error *change_gradient(const char *who, dl4_trainer *t, const char *weight, const dl4_tensor *v, bool add) {
   return guard(who, [&](Entry &entry) {
-    dl4_trainer &trainer = object(t, "t");
+    dl4_trainer &trainer = object(t, "trainer");
     std::string name = string(weight, "weight");
-    const dl4_tensor &value = object(v, "v");
+    const dl4_tensor &value = object(v, "value");
     Working working(entry, trainer);
     trainer.core.gradients.set(name, value.as_dense(), add);
   });
@@ -140,8 +140,7 @@ std::string describe(dl4_trainer &t, int32_t format) {
   Gate::Reading reading(t.gate, "trainer");
   if (format == DL4_FORMAT_TEXT) return t.core.describe();
   if (format != DL4_FORMAT_JSON) refuse_format(Tag::trainer, format);
-  Json j = {
-      {"metric_names", t.core.results().names()}, {"options", t.core.options()}, {"no_gradient", t.core.no_gradient()}};
+  Json j = {{"options", t.core.options()}, {"no_gradient", t.core.no_gradient()}};
   for (const char *key : {"learning_rate", "iterations", "epoch", "batch"}) j[key] = t.core.get(key);
   return dump(j);
 }
@@ -154,8 +153,8 @@ using namespace dl4::capi;
 dl4_error *dl4_trainer_create(dl4_model *m, const char *options, dl4_trainer **out) {
   clear(out);
   return guard(__func__, [&](Entry &entry) {
-    dl4_model &model = object(m, "m");
-    entry.owes(model.context->log);
+    dl4_model &model = object(m, "model");
+    entry.log_to(model.context->log);
     const Json how = options ? json_options(options) : io::trainer_options(model.training);
     if (how.is_null())
       refuse_argument("options", "expected those of a trainer, got NULL for a model that was not compiled in Keras");
@@ -179,7 +178,7 @@ dl4_error *dl4_trainer_accumulate(dl4_trainer *t, dl4_tensor *const *x, int64_t 
 
 dl4_error *dl4_trainer_apply(dl4_trainer *t) {
   return guard(__func__, [&](Entry &entry) {
-    dl4_trainer &trainer = object(t, "t");
+    dl4_trainer &trainer = object(t, "trainer");
     Working working(entry, trainer);
     trainer.core.apply();
   });
@@ -188,7 +187,7 @@ dl4_error *dl4_trainer_apply(dl4_trainer *t) {
 dl4_error *dl4_trainer_get_gradient(const dl4_trainer *t, const char *weight, dl4_tensor **out) {
   clear(out);
   return guard(__func__, [&] {
-    const dl4_trainer &trainer = object(t, "t");
+    const dl4_trainer &trainer = object(t, "trainer");
     std::string name = string(weight, "weight");
     dl4_tensor *&to = needed(out, "out");
     Gate::Reading reading(trainer.gate, "trainer");
@@ -206,7 +205,7 @@ dl4_error *dl4_trainer_add_gradient(dl4_trainer *t, const char *weight, const dl
 
 dl4_error *dl4_trainer_zero_gradients(dl4_trainer *t) {
   return guard(__func__, [&] {
-    dl4_trainer &trainer = object(t, "t");
+    dl4_trainer &trainer = object(t, "trainer");
     Gate::Alone alone(trainer.gate, "trainer");
     trainer.core.gradients.zero();
   });
@@ -216,7 +215,7 @@ dl4_error *dl4_trainer_fit(dl4_trainer *t, dl4_dataset *train, dl4_dataset *vali
                            dl4_progress_fn fn, void *user, dl4_cancel *cancel, dl4_blob **history) {
   clear(history);
   return guard(__func__, [&](Entry &entry) {
-    dl4_trainer &trainer = object(t, "t");
+    dl4_trainer &trainer = object(t, "trainer");
     dl4_dataset &data = object(train, "train");
     dl4_dataset *validation = object_or_null(valid, "valid");
     Ref<dl4_cancel> keep(object_or_null(cancel, "cancel"));
@@ -254,8 +253,8 @@ dl4_error *dl4_trainer_evaluate(dl4_trainer *t, dl4_dataset *d, dl4_cancel *canc
                                 int64_t *n) {
   clear(n);
   return guard(__func__, [&](Entry &entry) {
-    dl4_trainer &trainer = object(t, "t");
-    dl4_dataset &data = object(d, "d");
+    dl4_trainer &trainer = object(t, "trainer");
+    dl4_dataset &data = object(d, "dataset");
     Ref<dl4_cancel> keep(object_or_null(cancel, "cancel"));
     Working working(entry, trainer);
     trainer.core.workers().jointly([&] {
@@ -269,7 +268,7 @@ dl4_error *dl4_trainer_evaluate(dl4_trainer *t, dl4_dataset *d, dl4_cancel *canc
 dl4_error *dl4_trainer_get_number(const dl4_trainer *t, const char *key, double *out) {
   clear(out);
   return guard(__func__, [&] {
-    const dl4_trainer &trainer = object(t, "t");
+    const dl4_trainer &trainer = object(t, "trainer");
     std::string name = string(key, "key");
     double &to = needed(out, "out");
     Gate::Reading reading(trainer.gate, "trainer");
@@ -279,7 +278,7 @@ dl4_error *dl4_trainer_get_number(const dl4_trainer *t, const char *key, double 
 
 dl4_error *dl4_trainer_set_number(dl4_trainer *t, const char *key, double v) {
   return guard(__func__, [&] {
-    dl4_trainer &trainer = object(t, "t");
+    dl4_trainer &trainer = object(t, "trainer");
     std::string name = string(key, "key");
     Gate::Recursive recursive(trainer.gate, "trainer");
     trainer.core.set(name, v);
@@ -289,10 +288,10 @@ dl4_error *dl4_trainer_set_number(dl4_trainer *t, const char *key, double v) {
 dl4_error *dl4_trainer_set_workers(dl4_trainer *t, int64_t rank, int64_t size, dl4_reduce_fn fn, void *user,
                                    dl4_release_fn release) {
   return guard(__func__, [&](Entry &entry) {
-    dl4_trainer &trainer = object(t, "t");
+    dl4_trainer &trainer = object(t, "trainer");
     if (!fn && size != 1) refuse_argument("fn", "expected a function, got NULL");
     Working working(entry, trainer);
-    auto workers = std::make_unique<Release>(release, user);
+    auto workers = std::make_unique<Release>(user);
     train::Workers::Reduce reduce;
     if (fn)
       reduce = [fn, user](void *values, int64_t n, DType dtype) {
@@ -301,16 +300,16 @@ dl4_error *dl4_trainer_set_workers(dl4_trainer *t, int64_t rank, int64_t size, d
         });
       };
     trainer.core.set_workers(rank, size, std::move(reduce), [&](train::Workers &workers) { start(trainer, workers); });
-    let_go(std::move(trainer.workers));
+    workers->f = release;
     trainer.workers = std::move(workers);
   });
 }
 
 dl4_error *dl4_trainer_save(const dl4_trainer *t, const char *path) {
   return guard(__func__, [&](Entry &entry) {
-    const dl4_trainer &trainer = object(t, "t");
+    const dl4_trainer &trainer = object(t, "trainer");
     const Log &log = trainer.model->context->log;
-    entry.owes(log);
+    entry.log_to(log);
     const Stopwatch watch;
     std::string to = string(path, "path");
     Gate::Reading reading(trainer.gate, "trainer"), weights(*trainer.model->weights, "model");
@@ -319,10 +318,10 @@ dl4_error *dl4_trainer_save(const dl4_trainer *t, const char *path) {
   });
 }
 
-dl4_error *dl4_trainer_save_memory(const dl4_trainer *t, dl4_blob **out) {
+dl4_error *dl4_trainer_save_bytes(const dl4_trainer *t, dl4_blob **out) {
   clear(out);
   return guard(__func__, [&] {
-    const dl4_trainer &trainer = object(t, "t");
+    const dl4_trainer &trainer = object(t, "trainer");
     dl4_blob *&to = needed(out, "out");
     Gate::Reading reading(trainer.gate, "trainer"), weights(*trainer.model->weights, "model");
     to = make_blob(io::save_checkpoint(trainer.core));
@@ -331,7 +330,7 @@ dl4_error *dl4_trainer_save_memory(const dl4_trainer *t, dl4_blob **out) {
 
 dl4_error *dl4_trainer_load(dl4_trainer *t, const char *path) {
   return guard(__func__, [&](Entry &entry) {
-    dl4_trainer &trainer = object(t, "t");
+    dl4_trainer &trainer = object(t, "trainer");
     std::string from = string(path, "path");
     Working working(entry, trainer);
     const Stopwatch watch;
@@ -345,9 +344,9 @@ dl4_error *dl4_trainer_load(dl4_trainer *t, const char *path) {
   });
 }
 
-dl4_error *dl4_trainer_load_memory(dl4_trainer *t, const void *data, int64_t bytes) {
+dl4_error *dl4_trainer_load_bytes(dl4_trainer *t, const void *data, int64_t bytes) {
   return guard(__func__, [&](Entry &entry) {
-    dl4_trainer &trainer = object(t, "t");
+    dl4_trainer &trainer = object(t, "trainer");
     const io::Memory source(bytes_of(data, bytes));
     Working working(entry, trainer);
     io::load_checkpoint(trainer.core, source);

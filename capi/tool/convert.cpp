@@ -26,7 +26,7 @@ void load_weights(const Model &m, const ConvertOptions &o) {
 // Read once more, with an option.
 Model quantized(const Model &m, const std::string &mode) {
   dl4_blob *made = nullptr;
-  dl4::check(dl4_model_save_memory(m, nullptr, &made));
+  dl4::check(dl4_model_save_bytes(m, nullptr, &made));
   const std::unique_ptr<dl4_blob, void (*)(void *)> bytes(made, dl4_release);
   const int64_t size = dl4_blob_size(bytes.get());
   dl4_tensor *room = nullptr;

@@ -119,8 +119,10 @@ Arrays read_data(const std::string &path, const Model &m, const Objective &how) 
   throw Refusal(usage, '"' + path + "\": data are a .npz or .csv file");
 }
 
-std::vector<std::string> metric_names(const Trainer &t) {
-  return Json::parse(t.describe(DL4_FORMAT_JSON)).at("metric_names").get<std::vector<std::string>>();
+std::vector<std::string> metrics_of(const Trainer &t) {
+  std::vector<std::string> names;
+  for (int64_t i = 0; i < dl4_port_count(t, DL4_METRICS); ++i) names.emplace_back(dl4_port_name(t, DL4_METRICS, i));
+  return names;
 }
 
 }  // namespace dl4::tool

@@ -24,6 +24,6 @@ struct Arrays {
 // columns are the targets.
 Arrays read_data(const std::string &path, const Model &m, const Objective &how);
 
-std::vector<std::string> metric_names(const Trainer &t);
+std::vector<std::string> metrics_of(const Trainer &t);
 
 }  // namespace dl4::tool

@@ -137,11 +137,12 @@ std::vector<Weight> weights(const Model &m, const Json &architecture) {
   for (const Json &l : architecture.at("layers")) layers.insert(l.at("name").get<std::string>());
   std::vector<Weight> all;
   for (int64_t i = 0; i < dl4_port_count(m, DL4_WEIGHTS); ++i) {
-    std::array<int64_t, 8> dims{};
-    int32_t rank = 0;
-    dl4::check(dl4_port_shape(m, DL4_WEIGHTS, i, dims.data(), 8, &rank));
-    Weight w{dl4_port_name(m, DL4_WEIGHTS, i), "", Dims(dims.begin(), dims.begin() + rank),
-             dl4_model_weight_trainable(m, i) != 0};
+    std::array<int64_t, DL4_MAX_RANK> dims{};
+    int32_t rank = 0, trainable = 0;
+    const char *name = dl4_port_name(m, DL4_WEIGHTS, i);
+    dl4::check(dl4_port_shape(m, DL4_WEIGHTS, i, dims.data(), DL4_MAX_RANK, &rank));
+    dl4::check(dl4_model_get_trainable(m, name, &trainable));
+    Weight w{name, "", Dims(dims.begin(), dims.begin() + rank), trainable != 0};
     for (size_t end = w.name.rfind('/'); end != w.name.npos && end > 0 && w.layer.empty();
          end = w.name.rfind('/', end - 1))
       if (layers.count(w.name.substr(0, end))) w.layer = w.name.substr(0, end);

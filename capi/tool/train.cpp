@@ -47,7 +47,7 @@ struct Progress {
   const Common &common;
   const Trainer &trainer;
   const std::string checkpoint;
-  const std::vector<std::string> names = metric_names(trainer);
+  const std::vector<std::string> names = metrics_of(trainer);
   const bool terminal = os::terminal();
   int64_t epoch = 0, epochs = 0;
   size_t width = 0;  // of the line on the terminal
@@ -207,7 +207,7 @@ Exit eval(const Common &common, const TrainOptions &o) {
   const Model m = open_model(common, o.file);
   Trainer t = o.trainer(m, "SGD");
   const std::vector<double> metrics = t.evaluate(dataset(read_data(o.data, m, o), o, common.seed, false));
-  const std::vector<std::string> names = metric_names(t);
+  const std::vector<std::string> names = metrics_of(t);
   Json all = Json::object();
   std::vector<std::vector<std::string>> rows{{"metric", "value"}};
   for (size_t i = 0; i < metrics.size() && i < names.size(); ++i) {

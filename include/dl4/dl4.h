@@ -7,29 +7,8 @@
  * a registered kind, named as in Keras ("Dense", "Conv2D", "Adam"), with Keras's configuration keys as attributes.
  * dl4_registry_json() describes every kind; this header never changes when one is added.
  *
- * ---- Simple use -----------------------------------------------------------------------------------------------
- *
- *   static int bad(dl4_error *e) {                        // every call that can fail returns an error, or NULL
- *     if (!e) return 0;
- *     fprintf(stderr, "%s\n", dl4_error_message(e));
- *     dl4_release(e);
- *     return 1;
- *   }
- *
- *   int64_t dims[2] = {-1, 4};                            // any batch size, 4 features
- *   dl4_graph_create(NULL, &g);                           // NULL: the default context; each call inside if (bad(...))
- *   dl4_graph_add_input(g, "x", DL4_FLOAT32, 2, dims, &x);
- *   dl4_graph_add(g, "Dense", NULL, "{\"units\": 3, \"activation\": \"softmax\"}", NULL, NULL, &x, 1, &y, 1);
- *   dl4_graph_build(g, &x, 1, &y, 1, &model);
- *
- *   dl4_trainer_create(model, "{\"optimizer\": \"Adam\", \"loss\": \"SparseCategoricalCrossentropy\"}", &trainer);
- *   dl4_dataset_from_tensors(NULL, &images, 1, &labels, 1, NULL, 0, NULL, &data);
- *   dl4_trainer_fit(trainer, data, NULL, NULL, NULL, NULL, NULL, NULL);
- *
- *   dl4_session_create(model, NULL, &session);            // immutable; run it from as many threads as you like
- *   dl4_session_run(session, &input, 1, &output, 1, NULL);
- *   dl4_model_save(model, "model.safetensors", NULL);
- *   dl4_release(session);                                 // and all the others, in any order
+ * A whole program is capi/examples/xor.c; the guide (share/doc/dl4/guide, sources in
+ * capi/guide/pages) has more.
  *
  * ---- Letters of shapes ----------------------------------------------------------------------------------------
  *
@@ -62,10 +41,9 @@
  * Threads    Each section documents its object. Where an object is for "one thread at a time", a second caller gets
  *            DL4_BUSY instead of a race. Callbacks run only on the thread that made the call, with the floating-point
  *            state that a program starts with.
- * Callbacks  A callback may end its thread (pthread_exit, a cancellation, which acts in callbacks alone, an interpreter
- *            that exits): the call is unwound, its objects work on other threads, and what it had to release is
- *            released by the next call. A C++ exception out of one is DL4_CALLBACK_FAILED with its what(); out of a
- *            dl4_release_fn, dl4_free_fn or dl4_log_fn it is dropped. longjmp out of one is not allowed.
+ * Callbacks  A C++ exception out of one is DL4_CALLBACK_FAILED with its what(); out of a dl4_release_fn, dl4_free_fn or
+ *            dl4_log_fn it is dropped. One that ends its thread (pthread_exit, an interpreter that exits) unwinds the
+ *            call; nothing is promised of the objects of that call. longjmp out of one is not allowed.
  * Stack      A dl4_session_run() of shapes that were run before takes at most 64 KiB of its thread's stack, any other
  *            call 128 KiB, callbacks not counted. (A program that is linked with the library gives 64 KiB more of
  *            each thread's stack to OpenBLAS, for thread-local data; one that loads it by dlopen() does not.)
@@ -73,18 +51,12 @@
  *
  * ---- Guarantees ------------------------------------------------------------------------------------------------
  *
- *  In full, with limits and exceptions: share/doc/dl4/guide/guarantees.md (sources: capi/guide/pages).
- *
- *  S1  Models are data: a file from a stranger ends in a model or an error, and no code in it is run.
- *  S2  Sizes are limited, and memory is checked against the context's memory_limit before it is allocated.
- *  S3  No function aborts, exits, throws, raises a signal, leaves an out parameter unset, or prints unasked.
- *  S4  Each of the library's own allocations may fail: DL4_OUT_OF_MEMORY, nothing changed, nothing leaked.
- *  S5  Same build, type of CPU, threads option, seed and calls: same bits, under any load on the machine.
- *  S6  Training that is saved, loaded in a new process and resumed has the bits of training without a break.
- *  S7  A file being saved is at any instant the complete old or the complete new one.
- *  S8  One session may run on any number of threads. A forked child may use the library, with one thread.
- *  S9  A program linked against 1.0 runs unchanged with every 1.x.
- *  S10 The host's streams, locale, signal handlers, floating-point state, environment and directory stay as they are.
+ *  In full, with limits and exceptions: the guide's guarantees.md. Models are data; sizes are limited, and memory is
+ *  checked against the context's memory_limit before it is allocated. No function aborts, exits, throws, raises a
+ * signal,  prints unasked or changes the host's streams, locale, signal handlers, floating-point state, environment or
+ * directory.  Same build, type of CPU, threads option, seed and calls: same bits, also of training that is saved and
+ * resumed. A file  being saved is at any instant the complete old or the complete new one. A program linked against 1.0
+ * runs unchanged  with every 1.x.
  */
 #ifndef DL4_DL4_H
 #define DL4_DL4_H
@@ -174,7 +146,12 @@ enum {
 enum { DL4_FORMAT_JSON = 0, DL4_FORMAT_TEXT = 1, DL4_FORMAT_DOT = 2 };
 
 /* The ports of an object, for dl4_port_*(). */
-enum { DL4_INPUTS = 0, DL4_OUTPUTS = 1, DL4_WEIGHTS = 2 };
+enum { DL4_INPUTS = 0, DL4_OUTPUTS = 1, DL4_WEIGHTS = 2, DL4_METRICS = 3 };
+
+/* Limits. */
+enum {
+  DL4_MAX_RANK = 8 /* of a tensor */
+};
 
 /* ---- Types ---------------------------------------------------------------------------------------------------- */
 
@@ -200,9 +177,9 @@ typedef int32_t dl4_layer; /* a layer inside one graph: nothing to free */
 typedef void (*dl4_log_fn)(void *user, int32_t level, const char *message);
 
 /* Progress of dl4_trainer_fit(). At DL4_BATCH_END and DL4_EPOCH_END metrics [N] holds the means over the epoch so far,
- * in the order of the trainer's metric_names; at DL4_EPOCH_END those of validation follow, if there was one. Return
- * DL4_CONTINUE to continue; DL4_STOP to end the fit, which then succeeds: an epoch that is under way ends there, and
- * is validated and recorded in the history as any other; anything else to fail. Inside, only reading calls,
+ * in the order of the trainer's ports DL4_METRICS; at DL4_EPOCH_END those of validation follow, if there was one.
+ * Return DL4_CONTINUE to continue; DL4_STOP to end the fit, which then succeeds: an epoch that is under way ends there,
+ * and is validated and recorded in the history as any other; anything else to fail. Inside, only reading calls,
  * dl4_trainer_save(), dl4_cancel_trigger(), dl4_trainer_get_number()/dl4_trainer_set_number() of that trainer and
  * dl4_model_set_weight() of its model are allowed, also on another thread while the callback waits for it. */
 typedef int32_t (*dl4_progress_fn)(void *user, int32_t event, int64_t step, int64_t total, const double *metrics,
@@ -236,7 +213,7 @@ typedef void (*dl4_free_fn)(void *user, void *p, int64_t bytes);
  * dl4_progress_fn. */
 
 /* Shapes of outputs and weights for sources of the shapes ranks [n_src] and dims, concatenated; -1 is free while
- * a graph is built. Set out_ranks [n_out] and out_dims [n_out, 8]: of each output, then of each weight. */
+ * a graph is built. Set out_ranks [n_out] and out_dims [n_out, DL4_MAX_RANK]: of each output, then of each weight. */
 typedef int32_t (*dl4_shape_fn)(void *user, const char *config, const int32_t *ranks, const int64_t *dims,
                                 int64_t n_src, int32_t *out_ranks, int64_t *out_dims, int64_t n_out);
 
@@ -272,21 +249,19 @@ DL4_API DL4_CHECKED dl4_error *dl4_build_info(dl4_blob **out);
  * each call its options, what its errors depend on, whether it blocks and whether it may be made in a callback. */
 DL4_API DL4_CHECKED dl4_error *dl4_api_description(dl4_blob **out);
 
-/* Describes kinds as JSON.
- *   attributes       with type, default, range and doc; likewise inputs, outputs, weights
- *   positional       arguments by position in Keras, including those that this version lacks
- *   call_positional  the same for the call of a layer
- *   default_only     of an attribute: values other than the default are refused
- *   example          of an attribute that the kind requires, or does little without: a value
- *   names            of the kind in "keras", "numpy" and "onnx"
- *   takes            the type that an elementwise function converts its inputs to, or "any"
- *   log_name         of a metric: its name in logs
- *   direction        of a metric: "up" if greater values are better, "down" if smaller ones are
+/* Describes kinds as JSON: {category: {name: {...}}}, with attributes (type, default, range and doc), inputs, outputs,
+ * weights and the order of Keras's arguments; capi/bindings/README.md lists all members.
  * Categories are "layer", "activation", "initializer", "loss", "metric", "optimizer", ...; NULL means all of them,
  * and a NULL name all kinds of the category.
  * May be NULL: category, name.
  * Errors: DL4_NOT_FOUND (category), DL4_UNKNOWN_KIND (name), DL4_UNSUPPORTED (name: only Keras has it). */
 DL4_API DL4_CHECKED dl4_error *dl4_registry_json(const char *category, const char *name, dl4_blob **out);
+
+/* Checks the attributes of a kind, and makes nothing of it. config is their text; a layer has those of every layer too.
+ * May be NULL: config.
+ * Errors: DL4_NOT_FOUND (category), DL4_UNKNOWN_KIND (name, config), DL4_UNSUPPORTED (name, config), DL4_VERSION
+ * (config). */
+DL4_API DL4_CHECKED dl4_error *dl4_registry_check(const char *category, const char *name, const char *config);
 
 /* Adds a custom kind: a layer, a loss (with the metric that is its mean) or a metric, computed by your functions. It
  * is used by name like any other kind, in every context, and saved by name: a program that loads the file must add the
@@ -301,11 +276,17 @@ DL4_API DL4_CHECKED dl4_error *dl4_registry_json(const char *category, const cha
  *   direction      string  of a metric, or the metric of a loss: "up" if greater values are better, "down" if smaller
  *                          ones are. Callbacks whose mode is "auto" refuse a metric without it; default null
  * May be NULL: options, shape (every output has the shape of the last source), backward (it can't be trained through),
- * user.
- * Keeps: shape, forward, backward, user (until the process ends). */
+ * user, release.
+ * Keeps: shape, forward, backward, user, release (until the kind is removed or replaced and everything that was made of
+ * it is gone; then release(user) is called, if given; on failure it is not called). */
 DL4_API DL4_CHECKED dl4_error *dl4_registry_add(const char *category, const char *name, const char *options,
                                                 dl4_shape_fn shape, dl4_forward_fn forward, dl4_backward_fn backward,
-                                                void *user);
+                                                void *user, dl4_release_fn release);
+
+/* Removes a kind that dl4_registry_add() added, of a loss its metric too. Models that have it work on; what needs its
+ * name (a graph, a file, a copy) finds it no more.
+ * Errors: DL4_NOT_FOUND (category), DL4_UNKNOWN_KIND (name: no such kind was added). */
+DL4_API DL4_CHECKED dl4_error *dl4_registry_remove(const char *category, const char *name);
 
 /* ---- Every object -----------------------------------------------------------------------------------------------
  * Threads: any, at once. */
@@ -321,18 +302,28 @@ DL4_API void dl4_release(void *object);
 
 /* Describes an object: format 0 JSON, 1 text for people, 2 a DOT drawing (graph and model).
  * Text of a graph or model is a summary in Keras's style; of a session or trainer the Program and the Plan, with times
- * per step when made with profile = true. JSON of a model is its architecture, of a trainer it has "metric_names" and,
- * as "no_gradient", the trainable weights on which the loss of its last training Program does not depend; of a session
- * "inputs", "outputs" and "plans", for each set of input shapes that was run "inputs", "arena_bytes" and "steps": each
- * "layer" (that it belongs to), "kernel", "slices" and, with profile = true, "runs" and "nanoseconds" of all of them.
+ * per step when made with profile = true. Members of the JSON, for each object:
+ *   dl4_error     code, message, detail
+ *   dl4_blob      bytes
+ *   dl4_context   threads, seed, seed_scheme, reproducible, math, emulate_bfloat16, memory_limit, passes_off,
+ *                 kernels_off, arena_fill_nan, log_level, log_to
+ *   dl4_refs      models, nodes
+ *   dl4_tensor    dtype, shape, strides, bytes
+ *   dl4_graph     format, name, layers, inputs, outputs: an architecture
+ *   dl4_model     format, name, layers, inputs, outputs: an architecture
+ *   dl4_session   inputs, outputs, steps, cached_bytes, packed_bytes, plans, stream: if it can run step by step
+ *   dl4_dataset   batches
+ *   dl4_trainer   options, no_gradient, learning_rate, iterations, epoch, batch
+ *   dl4_cancel    triggered
  * Threads: as for reading that object.
  * Errors: DL4_UNSUPPORTED (that format of that object), DL4_BUSY (a model: a trainer is at work on its weights). */
 DL4_API DL4_CHECKED dl4_error *dl4_describe(const void *object, int32_t format, dl4_blob **out);
 
 /* ---- Ports ------------------------------------------------------------------------------------------------------
- * The inputs and outputs of a model, a session or a stream, and the weights of a model. `which` is DL4_INPUTS,
- * DL4_OUTPUTS or DL4_WEIGHTS; `i` counts from 0. The outputs of a session include gradients and states; a stream has
- * only the inputs and outputs of its model. Weights are in the order of Keras's model.weights.
+ * The inputs and outputs of a model, a session or a stream, the weights of a model, and the metrics of a trainer, the
+ * loss first. `which` is DL4_INPUTS, DL4_OUTPUTS, DL4_WEIGHTS or DL4_METRICS; `i` counts from 0. The outputs of a
+ * session include gradients and states; a stream has only the inputs and outputs of its model. Weights are in the order
+ * of Keras's model.weights. A metric is a float64 of rank 0.
  * Threads: any, at once. */
 
 /* The number of ports; 0 of an object that has none of them. */
@@ -355,23 +346,23 @@ DL4_API DL4_CHECKED dl4_error *dl4_port_shape(const void *object, int32_t which,
  * Threads: any, at once. */
 
 /* The code of an error, one of the constants above; 0 for NULL.
- * May be NULL: e. */
-DL4_API int32_t dl4_error_code(const dl4_error *e);
+ * May be NULL: error. */
+DL4_API int32_t dl4_error_code(const dl4_error *error);
 
 /* One line for people: who, what was expected, what came, and "did you mean" where it helps. "" for NULL.
- * May be NULL: e. */
-DL4_API const char *dl4_error_message(const dl4_error *e);
+ * May be NULL: error. */
+DL4_API const char *dl4_error_message(const dl4_error *error);
 
 /* The same for programs: a JSON object with function and, where the message has them, layer, attribute (a key) or
  * argument, expected, got, did_you_mean; values are strings. "{}" for NULL.
- * May be NULL: e. */
-DL4_API const char *dl4_error_detail(const dl4_error *e);
+ * May be NULL: error. */
+DL4_API const char *dl4_error_detail(const dl4_error *error);
 
 /* The bytes of a blob. A NUL follows the last one, so text can be used as it is. */
-DL4_API const char *dl4_blob_data(const dl4_blob *b);
+DL4_API const char *dl4_blob_data(const dl4_blob *blob);
 
 /* The number of bytes in a blob, without the NUL. */
-DL4_API int64_t dl4_blob_size(const dl4_blob *b);
+DL4_API int64_t dl4_blob_size(const dl4_blob *blob);
 
 /* ---- Context ----------------------------------------------------------------------------------------------------
  * Threads, seed, memory and logger of everything made in it. Most programs never make one: NULL is the default context.
@@ -404,41 +395,38 @@ DL4_API int64_t dl4_blob_size(const dl4_blob *b);
  *   kernels_off    strings kernels never to choose, for experiments: names in "kernels" of dl4_build_info()
  *   arena_fill_nan bool    fill working memory with NaN before each run, for tests
  *   log_level      string  "trace", "debug", "info", "warning", "error" or "off": which messages go to `log_to`;
- *                          default "info" if `log_to` is given, else "off". warning: refusals, and files of models
- *                          that computed in float16, bfloat16 or float64 where they were made (here: float32);
- *                          info: also loads, saves, epochs and the plan for each set of input shapes; debug: also
- *                          each step of a plan with its kernel and why that one was chosen
- *   log_to         string  "stderr" (default), or a file that messages are appended to. The file and its folder are
- *                          created if they do not exist; failure is DL4_IO. At 10 MiB a file is rotated: log.txt
- *                          becomes log.1.txt, and three such files are kept. Each process needs its own file
+ *                          default "info" if `log_to` is given, else "off". The guide's logging.md lists them
+ *   log_to         string  "stderr" (default), or a file that messages are appended to; failure is DL4_IO. At 10 MiB it
+ *                          is rotated, and three such files are kept. Each process needs its own file
  * May be NULL: options. */
 DL4_API DL4_CHECKED dl4_error *dl4_context_create(const char *options, dl4_context **out);
 
 /* Sets the seed of a context: each graph made from now on draws from the start of that seed's numbers, as after Keras's
  * set_random_seed(). Existing graphs are not affected.
- * May be NULL: c. */
-DL4_API DL4_CHECKED dl4_error *dl4_context_set_seed(dl4_context *c, int64_t seed);
+ * May be NULL: context. */
+DL4_API DL4_CHECKED dl4_error *dl4_context_set_seed(dl4_context *context, int64_t seed);
 
 /* Sets the logger of a context: messages from `min_level` up go to `fn`; NULL, the default, means none do. The options
  * log_level and log_to of the context write messages without a logger; both may be used.
- * May be NULL: c, fn, user.
+ * May be NULL: context, fn, user.
  * Keeps: fn, user (until another logger is set or the context is freed). */
-DL4_API DL4_CHECKED dl4_error *dl4_context_set_logger(dl4_context *c, int32_t min_level, dl4_log_fn fn, void *user);
+DL4_API DL4_CHECKED dl4_error *dl4_context_set_logger(dl4_context *context, int32_t min_level, dl4_log_fn fn,
+                                                      void *user);
 
 /* Sets the allocator for dl4_tensor_create(), for outputs that the library makes and for the working memory of runs, in
  * this context; both NULL: the system's, the default. Weights and copies are always in the system's memory. Memory
  * allocated before is freed by the allocator that gave it.
- * May be NULL: c, alloc, release, user.
+ * May be NULL: context, alloc, release, user.
  * Keeps: alloc, release, user (until all objects of the context are freed). */
-DL4_API DL4_CHECKED dl4_error *dl4_context_set_allocator(dl4_context *c, dl4_alloc_fn alloc, dl4_free_fn release,
+DL4_API DL4_CHECKED dl4_error *dl4_context_set_allocator(dl4_context *context, dl4_alloc_fn alloc, dl4_free_fn release,
                                                          void *user);
 
 /* Returns memory to the system that is kept only for speed: the memory of idle runs, of large tensors that were
  * released (at most 64 MiB in the process), plans not in use and the code that oneDNN generated for them. (oneDNN's
  * process-wide cache of primitives holds nothing of this library: while a plan is made its capacity is set to 0, which
  * empties it, and restored afterwards.)
- * May be NULL: c. */
-DL4_API DL4_CHECKED dl4_error *dl4_context_trim(dl4_context *c);
+ * May be NULL: context. */
+DL4_API DL4_CHECKED dl4_error *dl4_context_trim(dl4_context *context);
 
 /* ---- Attributes -------------------------------------------------------------------------------------------------
  * A config, the attributes of a kind, is the text of a JSON object; a Keras layer's config is valid. An unknown key, a
@@ -476,75 +464,76 @@ DL4_API DL4_CHECKED dl4_error *dl4_refs_set_nodes(dl4_refs *refs, const char *ke
  * Threads: any, at once. Synchronise writes to a tensor's memory yourself. */
 
 /* Makes a tensor filled with zeros.
- * May be NULL: c, dims (when rank is 0).
+ * May be NULL: context, dims (when rank is 0).
  * Errors: DL4_UNSUPPORTED (dtype). */
-DL4_API DL4_CHECKED dl4_error *dl4_tensor_create(dl4_context *c, int32_t dtype, int32_t rank, const int64_t *dims,
+DL4_API DL4_CHECKED dl4_error *dl4_tensor_create(dl4_context *context, int32_t dtype, int32_t rank, const int64_t *dims,
                                                  dl4_tensor **out);
 
 /* Makes a tensor over the caller's memory, without a copy. Nothing outside data [bytes] is accessed.
  * data is aligned for its type. strides [rank] counts elements, not bytes; NULL means dense row-major.
- * May be NULL: c, dims (when rank is 0), strides, data (when bytes is 0), release, user.
+ * May be NULL: context, dims (when rank is 0), strides, data (when bytes is 0), release, user.
  * Keeps: data, release, user (until the last reference is gone; then release(user) is called, if given; on failure
  * it is not called).
  * Errors: DL4_SHAPE_MISMATCH (the shape does not fit into bytes), DL4_UNSUPPORTED (dtype). */
-DL4_API DL4_CHECKED dl4_error *dl4_tensor_wrap(dl4_context *c, int32_t dtype, int32_t rank, const int64_t *dims,
+DL4_API DL4_CHECKED dl4_error *dl4_tensor_wrap(dl4_context *context, int32_t dtype, int32_t rank, const int64_t *dims,
                                                const int64_t *strides, void *data, int64_t bytes,
                                                dl4_release_fn release, void *user, dl4_tensor **out);
 
 /* Makes a tensor of a DLPack tensor on the CPU, without a copy.
  * versioned: 0 if `managed` is a DLManagedTensor *, 1 if it is a DLManagedTensorVersioned *.
- * May be NULL: c.
+ * May be NULL: context.
  * Takes: managed (on success; its deleter is called with the last reference).
  * Errors: DL4_UNSUPPORTED (device, type of data or version). */
-DL4_API DL4_CHECKED dl4_error *dl4_tensor_from_dlpack(dl4_context *c, int32_t versioned, void *managed,
+DL4_API DL4_CHECKED dl4_error *dl4_tensor_from_dlpack(dl4_context *context, int32_t versioned, void *managed,
                                                       dl4_tensor **out);
 
-/* Makes a DLPack tensor that shares the memory of t; free it by its own deleter, on any thread.
+/* Makes a DLPack tensor that shares the memory of a tensor; free it by its own deleter, on any thread.
  * versioned: 0 gives a DLManagedTensor *, 1 a DLManagedTensorVersioned *.
  * Errors: DL4_UNSUPPORTED (a read-only tensor with versioned = 0, which has no flag for it). */
-DL4_API DL4_CHECKED dl4_error *dl4_tensor_to_dlpack(dl4_tensor *t, int32_t versioned, void **out);
+DL4_API DL4_CHECKED dl4_error *dl4_tensor_to_dlpack(dl4_tensor *tensor, int32_t versioned, void **out);
 
 /* Makes a dense copy with memory of its own. */
-DL4_API DL4_CHECKED dl4_error *dl4_tensor_clone(const dl4_tensor *t, dl4_tensor **out);
+DL4_API DL4_CHECKED dl4_error *dl4_tensor_clone(const dl4_tensor *tensor, dl4_tensor **out);
 
 /* Copies dense row-major data into a tensor; bytes must be dl4_tensor_bytes().
  * May be NULL: src (when bytes is 0).
  * Errors: DL4_SHAPE_MISMATCH (bytes). */
-DL4_API DL4_CHECKED dl4_error *dl4_tensor_copy_in(dl4_tensor *t, const void *src, int64_t bytes);
+DL4_API DL4_CHECKED dl4_error *dl4_tensor_copy_in(dl4_tensor *tensor, const void *src, int64_t bytes);
 
 /* Copies a tensor out as dense row-major data; bytes must be dl4_tensor_bytes().
  * May be NULL: dst (when bytes is 0).
  * Errors: DL4_SHAPE_MISMATCH (bytes). */
-DL4_API DL4_CHECKED dl4_error *dl4_tensor_copy_out(const dl4_tensor *t, void *dst, int64_t bytes);
+DL4_API DL4_CHECKED dl4_error *dl4_tensor_copy_out(const dl4_tensor *tensor, void *dst, int64_t bytes);
 
 /* Loads a tensor from a regular file of NumPy: from .npz the array of that name, from .npy the only one.
  * float16 becomes float32, integers of a size that tensors lack become the next larger type, column-major arrays become
  * row-major.
- * May be NULL: c, name (of .npy).
+ * May be NULL: context, name (of .npy).
  * Errors: DL4_NOT_FOUND (path, name), DL4_IO (path), DL4_CORRUPT_FILE (path), DL4_UNSUPPORTED (path). */
-DL4_API DL4_CHECKED dl4_error *dl4_tensor_load(dl4_context *c, const char *path, const char *name, dl4_tensor **out);
+DL4_API DL4_CHECKED dl4_error *dl4_tensor_load(dl4_context *context, const char *path, const char *name,
+                                               dl4_tensor **out);
 
 /* Saves a tensor as a .npy file, atomically, which numpy.load() reads. The path ends in .npy or has no suffix.
  * Errors: DL4_IO (path), DL4_UNSUPPORTED (path: another suffix). */
-DL4_API DL4_CHECKED dl4_error *dl4_tensor_save(const dl4_tensor *t, const char *path);
+DL4_API DL4_CHECKED dl4_error *dl4_tensor_save(const dl4_tensor *tensor, const char *path);
 
 /* The type of data, one of the constants above. */
-DL4_API int32_t dl4_tensor_dtype(const dl4_tensor *t);
+DL4_API int32_t dl4_tensor_dtype(const dl4_tensor *tensor);
 
 /* The number of dimensions. */
-DL4_API int32_t dl4_tensor_rank(const dl4_tensor *t);
+DL4_API int32_t dl4_tensor_rank(const dl4_tensor *tensor);
 
 /* The dimensions [rank]. */
-DL4_API const int64_t *dl4_tensor_dims(const dl4_tensor *t);
+DL4_API const int64_t *dl4_tensor_dims(const dl4_tensor *tensor);
 
 /* The strides [rank], in elements. */
-DL4_API const int64_t *dl4_tensor_strides(const dl4_tensor *t);
+DL4_API const int64_t *dl4_tensor_strides(const dl4_tensor *tensor);
 
 /* The first element; NULL if there is none. For reading and writing, unless it came read-only by DLPack. */
-DL4_API void *dl4_tensor_data(const dl4_tensor *t);
+DL4_API void *dl4_tensor_data(const dl4_tensor *tensor);
 
 /* The number of bytes of all elements laid out densely. */
-DL4_API int64_t dl4_tensor_bytes(const dl4_tensor *t);
+DL4_API int64_t dl4_tensor_bytes(const dl4_tensor *tensor);
 
 /* ---- Graphs -----------------------------------------------------------------------------------------------------
  * The functional style of Keras: inputs, then layers called on symbolic values. Shapes are checked at the call, and the
@@ -691,15 +680,13 @@ DL4_API DL4_CHECKED dl4_error *dl4_graph_build(dl4_graph *graph, const dl4_node 
 
 /* Loads a model from a regular file, whose format is recognised by its content.
  * - native: safetensors with this library's header.
- * - Keras: .keras, or .h5 of a whole model of Keras 1, 2 or 3. Functional and sequential models, nested, with shared
- *   layers, operations of keras.ops and, of tf.keras, functions of TensorFlow between layers. A Lambda is refused, and
- *   so is a custom class unless a kind of its name is registered. A trainer made with NULL for its options has
- *   those that the model was compiled with; dl4_trainer_load() of the same file loads its optimizer's state.
- * - ONNX of opsets 1 to 28, as listed in capi/ONNX.md. QuantizeLinear rounds and clips as ONNX specifies; the ops
- *   between DequantizeLinear and the next QuantizeLinear compute in float32. Nodes may be in any order. Inputs and
- *   outputs keep their names, free axes stay free, and constants of Gemm, Conv, LSTM and similar ops become weights.
- * An unsupported layer, node or op is refused by name. Layers and inputs of float16, bfloat16, float64 and mixed
- * policies compute in float32; layers of mixed_bfloat16 keep that policy for training.
+ * - Keras: .keras, or .h5 of a whole model of Keras 1, 2 or 3. A Lambda is refused, and so is a custom class unless a
+ *   kind of its name is registered. A trainer made with NULL for its options has those that the model was compiled
+ * with;
+ *   dl4_trainer_load() of the same file loads its optimizer's state.
+ * - ONNX of opsets 1 to 28, as listed in capi/ONNX.md.
+ * An unsupported layer, node or op is refused by name. Everything computes in float32; layers of mixed_bfloat16 keep
+ * that policy for training. the guide's files has more.
  * Options:
  *   verify         bool    compare the CRC-32 that a native file or a .keras has of its header and of each tensor. It
  *                          detects any flipped bit; a file that another program rewrote has other ones; default true
@@ -707,19 +694,17 @@ DL4_API DL4_CHECKED dl4_error *dl4_graph_build(dl4_graph *graph, const dl4_node 
  *                          link may lead out of it; a model that is loaded from memory has none; default true
  *   weights        bool    false: read only the architecture; all weights are zeros, and checksums are not compared (an
  *                          ONNX file is read whole); default true
- *   quantize       kind    quantize the weights as Keras's quantize() does: "int8", "int4/128" or "int4" (a scale and
- *                          a zero point for each 128 rows; "int4/-1": a scale for each column), or an object with "mode",
- *                          "layers" (names; null: all Dense, EinsumDense, Embedding, ReversibleEmbedding,
- *                          MultiHeadAttention and GroupQueryAttention, in inner models too), "value_range" and
- *                          "epsilon" of the weights. "mode" may be an object like the attribute "quantization" of a
- *                          layer, which also configures how inputs are quantized; default null
+ *   quantize       kind    quantize the weights as Keras's quantize() does: "int8", "int4/128", "int4" (a scale and a
+ *                          zero point for each 128 rows), "int4/-1" (a scale for each column), or an object with
+ *                          "mode", "layers" (names; null: all that can be), "value_range", "epsilon"; default null
  *   merge_lora     bool    layers with lora_rank lose it: the product of their two matrices becomes part of the kernel,
  *                          which is trained again. Keras's formats hold such a merged kernel beside a lora_rank: it is
  *                          read as the kernel, and the two matrices are zeros, as in Keras; default false
- * May be NULL: c, options.
+ * May be NULL: context, options.
  * Errors: DL4_NOT_FOUND (path), DL4_IO (path), DL4_CORRUPT_FILE (path), DL4_VERSION (path), DL4_UNKNOWN_KIND (path),
  * DL4_UNSUPPORTED (path). */
-DL4_API DL4_CHECKED dl4_error *dl4_model_load(dl4_context *c, const char *path, const char *options, dl4_model **out);
+DL4_API DL4_CHECKED dl4_error *dl4_model_load(dl4_context *context, const char *path, const char *options,
+                                              dl4_model **out);
 
 /* Loads a model from the bytes of such a file, a tensor of uint8 [bytes]; options as for dl4_model_load(). The weights
  * of a native file are used in place, without a copy, if `file` is dense and aligned for floats: processes that map
@@ -727,10 +712,10 @@ DL4_API DL4_CHECKED dl4_error *dl4_model_load(dl4_context *c, const char *path, 
  * model or anything made from it exists; the release function of dl4_tensor_wrap() is called when they are no longer
  * used. A mapped file that is truncated meanwhile ends the process by SIGBUS: write a new file in its place, as
  * dl4_model_save() does. Weights that are written (set_weight, training) are copied first.
- * May be NULL: c, options.
+ * May be NULL: context, options.
  * Keeps: file (by the model, and what is made of it).
  * Errors: DL4_CORRUPT_FILE (file), DL4_VERSION (file), DL4_UNKNOWN_KIND (file), DL4_UNSUPPORTED (file). */
-DL4_API DL4_CHECKED dl4_error *dl4_model_load_bytes(dl4_context *c, const dl4_tensor *file, const char *options,
+DL4_API DL4_CHECKED dl4_error *dl4_model_load_bytes(dl4_context *context, const dl4_tensor *file, const char *options,
                                                     dl4_model **out);
 
 /* Sets the weights of a model to the values in a regular file, recognised by its content: a native model; Keras's
@@ -741,22 +726,14 @@ DL4_API DL4_CHECKED dl4_error *dl4_model_load_bytes(dl4_context *c, const dl4_te
  * Options:
  *   verify    bool     as for dl4_model_load()
  *   partial   bool     of tensors by name: weights that are not in the file stay as they are; default false
- *   names     object   of tensors by name: for each weight its name in the file, or an object that says how it is made;
- *                      unused tensors are then ignored. {"dense/bias": "fc.bias",
- *                      "dense/kernel": {"tensors": ["fc.weight"], "transpose": [1, 0]}}. Steps, in this order:
- *                        tensors     strings   names in the file; one, or several to be joined
- *                        rows        [begin, end)   rows of the first axis of each
- *                        join        string    "add" (PyTorch's two biases of an LSTM), "stack" along a new first axis
- *                                              (those of a GRU), "concatenate" along the first axis
- *                        transpose   ints      axis i of the result is axis transpose[i]
- *                        gates       ints      a permutation of equal parts of the last axis: [1, 0, 2] turns PyTorch's
- *                                              GRU gates r, z, n into z, r, h
- *                        reshape     ints      a shape with as many elements
+ *   names     object   of tensors by name: for each weight its name in the file, or an object that says how it is made:
+ *                      with "tensors", "rows", "join", "transpose", "gates" and "reshape" (the guide's weights.md);
+ *                      unused tensors are then ignored
  * May be NULL: options.
  * Errors: DL4_NOT_FOUND (path; a name in "names"; a weight that the file or the model lacks), DL4_SHAPE_MISMATCH (a
- * weight has another shape in the file), DL4_IO (path), DL4_CORRUPT_FILE (path), DL4_VERSION (path), DL4_UNSUPPORTED (path; "names" or "partial" for a file of Keras), DL4_BUSY (a trainer
- * is at work on them). */
-DL4_API DL4_CHECKED dl4_error *dl4_model_load_weights(dl4_model *m, const char *path, const char *options);
+ * weight has another shape in the file), DL4_IO (path), DL4_CORRUPT_FILE (path), DL4_VERSION (path), DL4_UNSUPPORTED
+ * (path; "names" or "partial" for a file of Keras), DL4_BUSY (a trainer is at work on them). */
+DL4_API DL4_CHECKED dl4_error *dl4_model_load_weights(dl4_model *model, const char *path, const char *options);
 
 /* Saves a model to a file, atomically.
  * Options:
@@ -767,28 +744,29 @@ DL4_API DL4_CHECKED dl4_error *dl4_model_load_weights(dl4_model *m, const char *
  *                     "onnx": .onnx of opset 20: inference, free axes stay free, stateful layers start from zeros
  * May be NULL: options.
  * Errors: DL4_IO (path), DL4_UNSUPPORTED (a layer that Keras or ONNX lacks, in its format; path: another suffix). */
-DL4_API DL4_CHECKED dl4_error *dl4_model_save(const dl4_model *m, const char *path, const char *options);
+DL4_API DL4_CHECKED dl4_error *dl4_model_save(const dl4_model *model, const char *path, const char *options);
 
 /* Saves a model to memory: the bytes that dl4_model_save() would write; options as for it.
  * May be NULL: options. */
-DL4_API DL4_CHECKED dl4_error *dl4_model_save_memory(const dl4_model *m, const char *options, dl4_blob **out);
+DL4_API DL4_CHECKED dl4_error *dl4_model_save_bytes(const dl4_model *model, const char *options, dl4_blob **out);
 
 /* Makes a copy with weights of its own. */
-DL4_API DL4_CHECKED dl4_error *dl4_model_clone(const dl4_model *m, dl4_model **out);
+DL4_API DL4_CHECKED dl4_error *dl4_model_clone(const dl4_model *model, dl4_model **out);
 
-/* 1 if gradients change a weight in training, else 0: of a frozen one, and of one that training only writes, such as a
- * moving mean; 0 past the end. */
-DL4_API int32_t dl4_model_weight_trainable(const dl4_model *m, int64_t i);
+/* Whether gradients change a weight in training, 1 or 0: 0 of a frozen one, and of one that training only writes, such
+ * as a moving mean.
+ * Errors: DL4_NOT_FOUND (name). */
+DL4_API DL4_CHECKED dl4_error *dl4_model_get_trainable(const dl4_model *model, const char *name, int32_t *out);
 
 /* Makes a copy of a weight; "*" gives one flat block [N] of all trainable weights, in their order, as
  * dl4_trainer_get_gradient() gives their gradients.
  * Errors: DL4_NOT_FOUND (name), DL4_BUSY (a trainer is at work on them). */
-DL4_API DL4_CHECKED dl4_error *dl4_model_get_weight(const dl4_model *m, const char *name, dl4_tensor **out);
+DL4_API DL4_CHECKED dl4_error *dl4_model_get_weight(const dl4_model *model, const char *name, dl4_tensor **out);
 
-/* Sets a weight to a copy of v; "*" sets all trainable weights, from one flat block [N]. Sessions that exist keep the
- * weights they were made with; a trainer continues from the new ones and keeps its optimizer's slots.
- * Errors: DL4_NOT_FOUND (name), DL4_SHAPE_MISMATCH (v), DL4_BUSY (a trainer is at work on them). */
-DL4_API DL4_CHECKED dl4_error *dl4_model_set_weight(dl4_model *m, const char *name, const dl4_tensor *v);
+/* Sets a weight to a copy of a tensor; "*" sets all trainable weights, from one flat block [N]. Sessions that exist
+ * keep the weights they were made with; a trainer continues from the new ones and keeps its optimizer's slots.
+ * Errors: DL4_NOT_FOUND (name), DL4_SHAPE_MISMATCH (value), DL4_BUSY (a trainer is at work on them). */
+DL4_API DL4_CHECKED dl4_error *dl4_model_set_weight(dl4_model *model, const char *name, const dl4_tensor *value);
 
 /* Freezes (0) or unfreezes a layer's weights, one weight, or all weights ("*"). A trainer follows at its next step:
  * weights that stay trainable keep the optimizer's slots and accumulated gradients; a frozen one loses them, and gets
@@ -797,14 +775,12 @@ DL4_API DL4_CHECKED dl4_error *dl4_model_set_weight(dl4_model *m, const char *na
  * make a weight trained that its kind never trains (a moving mean, whole numbers), as in Keras. Files keep the setting.
  * A layer without weights is accepted and ignored.
  * Errors: DL4_NOT_FOUND, DL4_BUSY (a trainer is at work on them). */
-DL4_API DL4_CHECKED dl4_error *dl4_model_set_trainable(dl4_model *m, const char *name, int32_t trainable);
+DL4_API DL4_CHECKED dl4_error *dl4_model_set_trainable(dl4_model *model, const char *name, int32_t trainable);
 
 /* Compares the gradients of a model's outputs, at in [n_in] and for random cotangents, with finite differences of the
  * outputs: a check of custom layers. Gives JSON: for each float32 input and each weight, by name, "elements", "checked"
  * (how many elements were varied), "largest_gradient", "error" (the largest distance of a gradient from its difference)
- * and "worst", the element with that error: "element", "gradient", "difference". Outputs are float32: an error below a
- * thousandth of the largest gradient is rounding. Differences mean nothing where a layer is not differentiable within
- * the step (ReLU, max pooling).
+ * and "worst", the element with that error: "element", "gradient", "difference".
  * Options:
  *   samples        int     elements of each input and weight that are varied; default 20
  *   step           float   by how much, relative to the element's magnitude if that is over 1; default 0.005
@@ -812,70 +788,29 @@ DL4_API DL4_CHECKED dl4_error *dl4_model_set_trainable(dl4_model *m, const char 
  *   seed           int     of the cotangents and of the choice of elements; default 0
  * Blocks: for its runs, four for each element that is varied.
  * May be NULL: in (when n_in is 0), options.
- * Errors: DL4_SHAPE_MISMATCH (in), DL4_UNSUPPORTED (m: a layer that has no gradient). */
-DL4_API DL4_CHECKED dl4_error *dl4_model_check_gradients(const dl4_model *m, dl4_tensor *const *in, int64_t n_in,
+ * Errors: DL4_SHAPE_MISMATCH (in), DL4_UNSUPPORTED (model: a layer that has no gradient). */
+DL4_API DL4_CHECKED dl4_error *dl4_model_check_gradients(const dl4_model *model, dl4_tensor *const *in, int64_t n_in,
                                                          const char *options, dl4_blob **out);
 
 /* ---- Sessions ---------------------------------------------------------------------------------------------------
  * A model made ready to run, with the weights it had at that moment. Immutable. The first run with new shapes makes a
- * plan for them, later runs only compute. NaN and infinity propagate as in the arithmetic, with one exception:
- * Winograd's convolution spreads them over a tile of 2 x 2 pixels, and its larger intermediate numbers may overflow
- * where a direct convolution does not: from 81 * channels * largest |input| * largest |weight| = 3.4e38 on, or an
- * |input| of 8e37, or a |weight| of 1e38 (kernels_off = ["winograd_conv", "winograd_conv_data"] avoids this).
- * On a processor with AMX ("amx_bf16" in the CPU features of dl4_build_info()) large products are sums of six products
- * of bfloat16, as each number is the exact sum of three. The error is below that of multiply-adds, relative to the
- * largest number of each row and column. Large is [m, k] by [k, n] with m, n and k of 64 or more and m n k of 2^24 or
- * more: a matrix product, also one of a batch; a convolution and its two gradients, as pixels by window by filters of a
- * group, where Winograd's is not ahead; a recurrent layer's inputs by their kernel over all steps; queries by keys in
- * attention and its gradient. Blocks with NaN, infinity, or rows and columns whose largest number is not between 2^-50
- * and 2^60 are done by multiply-adds. kernels_off = ["amx_gemm", "amx_by_item", "amx_conv", "amx_conv_data",
- * "amx_conv_weights", "amx_attention", "amx_attention_grad"] avoids all this, and so does "portable". Before the first
- * such product the library asks Linux for the AMX registers of this process; from then on stacks of signal handlers
- * (sigaltstack) need 8 KiB more.
+ * plan for them, later runs only compute. NaN and infinity propagate as in the arithmetic, but for Winograd's
+ * convolution; products on AMX and the rounding of weights are described in the guide's precision.md.
  * Threads: any, at once; the threads of the context are shared out between them. */
 
-/* Makes a session.
- *
- * - gradients: the outputs are those of the model, then the gradient of the sum of its float32 outputs with respect
- *   to each input or weight named, in its shape; zeros where no output depends on it. Regularization penalties are
- *   not included.
- * - cotangents: that sum is weighted. The inputs are those of the model, then one cotangent for each float32 output,
- *   in the output's shape.
- * - states: the inputs are those of the model, then the initial states of each recurrent layer that is called
- *   without initial_state ("lstm/rnn_state", "lstm/rnn_state_1"); the outputs are those of the model, then the final
- *   states. Pass zeros at the start of a sequence. A layer with a mask has its last output among them ("rnn_output"),
- *   which a masked step repeats: runs of parts of a sequence give the outputs of the whole. Zeros in its place give
- *   those of Keras, where the output of each call starts at 0, of stateful layers too. Without this option a stateful
- *   layer begins each run with the state that it had when the session was made.
- * - streamable: a run takes its sequences, [B, T, ...], as a new stream would, and gives the same bits. It has the
- *   outputs of a stream, takes as long as one, and keeps no states. Up to 32 steps are computed at once if that
- *   gives the bits of single steps. Not together with gradients, training or states; dl4_session_predict() refuses
- *   it.
- * - weights: the type in which constant weights of products are kept: of Dense, EinsumDense, the projections of
- *   attention, LSTM, GRU, SimpleRNN and convolutions (in int8 for int4 too). The model and its files do not change.
- *   float32 stays where another type was measured to be slower: small layers, and for bfloat16 without AVX512_BF16
- *   many rows and convolutions. Embedding reads the model's own table, of which a session makes no copy.
- *   - bfloat16: each weight is rounded to the nearest, ties to even; sums are float32. With AVX512_BF16 the
- *     inputs of a convolution and of a product of three rows or more (in a stream of any) are rounded too, unless bits
- *     are "portable".
- *   - int8: a weight w becomes round(w * (127 / max |w|)), max over its output channel.
- *   - int4: a weight w becomes round(w * (7 / max |w|)), max over its output channel and a group of 128 inputs. Fewer
- *     than 131,072 weights become int8: four bits cost them the most accuracy.
- *   - With int8 and int4 each run rounds the inputs by row (a convolution's by image): round(x * (127 / max |x|)),
- *     ties to even. The product is max |x| / 127 times the sum over the groups of max |w| / 127 (or 7) times an
- *     exact sum of integers: the same bits on every processor and for any number of threads. A scale below the
- *     smallest normal number counts as 0; a row with NaN or infinity gives NaN.
- *   - They replace the packed float32 copies that a session makes for its kernels. dl4_describe() lists their size
- *     ("packed_bytes") and the kernels.
- *
- * A model that assigns weights (dl4_graph_add_assign()): each run reads the current weights, makes the assignments and
- * stores the new values, like a trainer's step. One thread at a time may run the session, and only while no other call
- * uses these weights: else DL4_BUSY. A run that fails or is cancelled may have made some of the assignments. Such a
- * session has neither gradients nor states, and dl4_session_predict() refuses it.
- * A model that computes sizes (layers Range and NonMaxSuppression; NonZero, Compress or Unique of an ONNX file): its
- * session runs in parts and learns the sizes between them. Such a run allocates, and plans each size that is new. Slots
- * of out are NULL, or tensors of exactly the resulting sizes. States, cotangents, random draws, assignments, streams,
- * dl4_session_predict() and trainers are refused.
+/* Makes a session. Inputs and outputs are those of the model, then those that options add, in this order:
+ * - states: the initial states of each recurrent layer that is called without initial_state ("lstm/rnn_state",
+ *   "lstm/rnn_state_1") are inputs, zeros at the start of a sequence; the final states are outputs. Without this option
+ *   a stateful layer begins each run with the state that it had when the session was made. A layer with a mask has its
+ *   last output among them ("rnn_output"), which a masked step repeats: runs of parts of a sequence give the outputs of
+ *   the whole. Zeros in its place give those of Keras, where the output of each call starts at 0.
+ * - cotangents: one input for each float32 output, in its shape, which weights it in the sum below.
+ * - gradients: the gradient of the sum of the float32 outputs with respect to each input or weight named, in its shape,
+ *   is an output; zeros where no output depends on it. Regularization penalties are not included.
+ * A run of a model that assigns weights (dl4_graph_add_assign()) reads the current weights and stores the new ones. One
+ * thread at a time may run such a session, while no other call uses these weights: else DL4_BUSY. A run that fails may
+ * have made some of the assignments. A session of a model that computes sizes (Range, NonMaxSuppression, ...) runs in
+ * parts and plans each size that is new.
  * Which options are taken, by how a session runs (only the first way takes dl4_session_predict()):
  *                               training  gradients  cotangents  states  streamable  weights
  *   as a whole                  yes       yes        yes         yes     yes         yes
@@ -887,23 +822,25 @@ DL4_API DL4_CHECKED dl4_error *dl4_model_check_gradients(const dl4_model *m, dl4
  *   gradients   strings  names of inputs and weights; of equal names the input is meant; default none
  *   cotangents  bool     take cotangents of the outputs; default false
  *   states      bool     add the states of recurrent layers to the inputs and outputs; default false
- *   streamable  bool     allow streams, and compute runs as they do; default false
+ *   streamable  bool     allow streams, and take sequences [B, T, ...] as a new stream would, with the same bits; not
+ *                        together with gradients, training or states; default false
  *   cache       int      steps of keys and values that causal attention keeps for a stream; default 0: none, and a
  *                        model with such attention has no streams
  *   cache_full  string   what a stream does after that many steps: "refuse" fails the run, "slide" drops the oldest;
  *                        default "refuse"
  *   profile     bool     keep times per step for dl4_describe(); default false
- *   weights     string   "float32" (default), "bfloat16", "int8" or "int4"
+ *   weights     string   type in which constant weights of products are kept, where it was not measured to be slower:
+ *                        "float32" (default), "bfloat16", "int8" or "int4"
  * May be NULL: options.
  * Errors: DL4_NOT_FOUND (options), DL4_UNSUPPORTED (an op has no gradient; weights with training or gradients, or of
  * a model that assigns weights; streamable: the message names the layer). */
-DL4_API DL4_CHECKED dl4_error *dl4_session_create(const dl4_model *m, const char *options, dl4_session **out);
+DL4_API DL4_CHECKED dl4_error *dl4_session_create(const dl4_model *model, const char *options, dl4_session **out);
 
 /* Gives the shape of output `i` for inputs of given shapes, without a run or a plan.
  * ranks [n_in] of all inputs; in_dims [the sum of ranks]: the dimensions of the first input, then of the next ones.
  * May be NULL: ranks (when n_in is 0), in_dims (when all ranks are 0), dims (when cap is 0).
  * Errors: DL4_SHAPE_MISMATCH (ranks, in_dims), DL4_UNSUPPORTED (the shape depends on numbers that a run computes). */
-DL4_API DL4_CHECKED dl4_error *dl4_session_output_shape(const dl4_session *s, const int32_t *ranks,
+DL4_API DL4_CHECKED dl4_error *dl4_session_output_shape(const dl4_session *session, const int32_t *ranks,
                                                         const int64_t *in_dims, int64_t n_in, int64_t i, int64_t *dims,
                                                         int64_t cap, int32_t *rank);
 
@@ -913,47 +850,37 @@ DL4_API DL4_CHECKED dl4_error *dl4_session_output_shape(const dl4_session *s, co
  * that were NULL are NULL, and tensors that you passed may be partly written.
  * May be NULL: cancel.
  * Errors: DL4_SHAPE_MISMATCH (in, out), DL4_UNSUPPORTED (an output that is not dense), DL4_CANCELLED (cancel),
- * DL4_INVALID_ARGUMENT (s: a weight in int8 or int4 is NaN, infinite, or beyond 1e30). */
-DL4_API DL4_CHECKED dl4_error *dl4_session_run(dl4_session *s, dl4_tensor *const *in, int64_t n_in, dl4_tensor **out,
-                                               int64_t n_out, dl4_cancel *cancel);
+ * DL4_INVALID_ARGUMENT (session: a weight in int8 or int4 is NaN, infinite, or beyond 1e30). */
+DL4_API DL4_CHECKED dl4_error *dl4_session_run(dl4_session *session, dl4_tensor *const *in, int64_t n_in,
+                                               dl4_tensor **out, int64_t n_out, dl4_cancel *cancel);
 
 /* Runs a model over a whole dataset, in order, and joins the outputs [B, ...] along their first axis.
  * Targets and sample weights of the dataset are ignored. out [n_out] as in dl4_session_run().
  * May be NULL: cancel.
- * Errors: DL4_SHAPE_MISMATCH (d, out), DL4_UNSUPPORTED (d), DL4_CANCELLED (cancel), DL4_CALLBACK_FAILED (d),
- * DL4_BUSY (d). */
-DL4_API DL4_CHECKED dl4_error *dl4_session_predict(dl4_session *s, dl4_dataset *d, dl4_cancel *cancel, dl4_tensor **out,
-                                                   int64_t n_out);
+ * Errors: DL4_SHAPE_MISMATCH (dataset, out), DL4_UNSUPPORTED (dataset), DL4_CANCELLED (cancel), DL4_CALLBACK_FAILED
+ * (dataset), DL4_BUSY (dataset). */
+DL4_API DL4_CHECKED dl4_error *dl4_session_predict(dl4_session *session, dl4_dataset *dataset, dl4_cancel *cancel,
+                                                   dl4_tensor **out, int64_t n_out);
 
 /* ---- Streams ----------------------------------------------------------------------------------------------------
- * Runs a session on sequences that arrive one or several steps at a time, and keeps what later steps depend on: the
- * states of recurrent layers, the last steps that a convolution or a pooling reads, keys and values of causal
- * attention, running sums, the position. Any division into calls gives the same bits. Many streams may run one session
- * at once.
- * - Latency: a stream gives a step of its output as soon as no later input can change it. A convolution of padding
- *   "valid" with a window of 5 steps gives its first output with the fifth step, and n steps give n - 4 outputs.
- *   Branches with different latencies are aligned where they join. In total a stream gives the outputs of a session
- *   that runs the whole sequence, except those that depend on where the sequence ends: after zeros at the end
- *   (ZeroPadding1D), and the last ones of a transposed convolution.
- * - Rate: where strides, UpSampling1D or a hop change the number of steps, a stream takes several steps at a time,
- *   so that each layer gets whole ones; remaining steps wait for the next call. dl4_describe() of the session has,
- *   under "stream", how many it takes at a time and the latency of each output.
+ * Runs a session on sequences that arrive one or several steps at a time, and keeps what later steps depend on. Any
+ * division into calls gives the same bits. Many streams may run one session at once.
+ * A stream gives a step of its output as soon as no later input can change it: a window of 5 steps gives its first
+ * output with the fifth. Where strides, UpSampling1D or a hop change the number of steps, it takes several at a time,
+ * and remaining steps wait for the next call. dl4_describe() of the session has both under "stream".
  * Threads: one at a time per stream. */
 
 /* Makes a stream at the beginning of a sequence, with states of zeros. The session must have been made with "states":
  * true or "streamable": true. Layers that need later steps are refused by name, before anything is allocated:
- * Bidirectional, go_backwards, padding "same" over time, attention without a causal mask, softmax or normalization
- * over time, ...; so is an initial_state that depends on the steps. Causal attention needs the session's "cache",
- * unless its window (sliding_window, LocalAttention) limits the keys of a step. A window without a causal mask adds a
- * latency of the steps that it looks ahead.
- * Inputs with a free second axis, [B, T, ...], are sequences. Any other input is the same for all steps; an
- * initial_state is read at the first step of its layer.
+ * the guide's running/streams.md lists them. Causal attention needs the session's "cache", unless its window limits
+ * the keys of a step. Inputs with a free second axis, [B, T, ...], are sequences. Any other input is the same for all
+ * steps; an initial_state is read at the first step of its layer.
  * Options:
  *   batch    int   B, sequences that run in parallel; default 1
  *   seed     int   of the generator that dl4_stream_next() draws from; default 0
  * May be NULL: options.
- * Errors: DL4_UNSUPPORTED (s: the message names the layer), DL4_SHAPE_MISMATCH (options). */
-DL4_API DL4_CHECKED dl4_error *dl4_stream_create(dl4_session *s, const char *options, dl4_stream **out);
+ * Errors: DL4_UNSUPPORTED (session: the message names the layer), DL4_SHAPE_MISMATCH (options). */
+DL4_API DL4_CHECKED dl4_error *dl4_stream_create(dl4_session *session, const char *options, dl4_stream **out);
 
 /* Runs the next T steps: in [n_in] and out [n_out] are the model's inputs and outputs, as in dl4_session_run(). Every
  * sequence has T steps, at least 1; the outputs have the steps that these complete, possibly none. Outputs without a
@@ -963,19 +890,15 @@ DL4_API DL4_CHECKED dl4_error *dl4_stream_create(dl4_session *s, const char *opt
  * unchanged.
  * May be NULL: cancel.
  * Errors: DL4_SHAPE_MISMATCH (in, out), DL4_UNSUPPORTED (an output that is not dense; more steps than the session's
- * "cache"), DL4_CANCELLED (cancel), DL4_BUSY (s). */
-DL4_API DL4_CHECKED dl4_error *dl4_stream_run(dl4_stream *s, dl4_tensor *const *in, int64_t n_in, dl4_tensor **out,
+ * "cache"), DL4_CANCELLED (cancel), DL4_BUSY (stream). */
+DL4_API DL4_CHECKED dl4_error *dl4_stream_run(dl4_stream *stream, dl4_tensor *const *in, int64_t n_in, dl4_tensor **out,
                                               int64_t n_out, dl4_cancel *cancel);
 
-/* Runs the next steps of n streams of one session, each of batch 1, in one call: their states are the rows of a batch
- * during the run. Steps of small models take as little as a quarter of the time of one call for each; where arithmetic
- * dominates, as from 32 units of a GRU on, they take as long. in [n_in] and out [n_out] are those of a stream of batch
- * n, [n, T, ...]: row i belongs to streams[i], which takes the first steps[i] of the T steps, 0 to T; the rest of the
- * row is not read, and is 0 in the outputs. The bits of a stream do not depend on the others in the call;
- * they differ from those of dl4_stream_run() by rounding, as those of other batch sizes do. On failure all streams are
- * unchanged. With latency, or several steps at a time, streams may give different numbers of steps: the outputs have
- * the largest. Streams of a model with a cache or positions run together if they have taken equally many steps, else
- * one by one.
+/* Runs the next steps of n streams of one session, each of batch 1, in one call. in [n_in] and out [n_out] are those of
+ * a stream of batch n, [n, T, ...]: row i belongs to streams[i], which takes the first steps[i] of the T steps, 0 to T;
+ * the rest of the row is not read, and is 0 in the outputs. The bits of a stream do not depend on the others in the
+ * call; they differ from those of dl4_stream_run() by rounding. On failure all streams are unchanged. Where streams
+ * give different numbers of steps, the outputs have the largest.
  * May be NULL: steps (all take T), cancel.
  * Errors: DL4_SHAPE_MISMATCH (in, out), DL4_UNSUPPORTED (streams: of another batch; an output that is not dense; more
  * steps than the session's "cache"), DL4_CANCELLED (cancel), DL4_BUSY (streams). */
@@ -996,36 +919,36 @@ DL4_API DL4_CHECKED dl4_error *dl4_stream_run_many(dl4_stream *const *streams, i
  *   stop         ints   ids that end a sequence; default none
  *   from_logits  bool   false: the output holds probabilities; default true
  * May be NULL: options, logits, user, cancel.
- * Errors: DL4_SHAPE_MISMATCH (in), DL4_UNSUPPORTED (s: its outputs are not logits), DL4_NUMERIC (a logit is NaN or
- * infinity), DL4_CALLBACK_FAILED (logits), DL4_CANCELLED (cancel), DL4_BUSY (s). */
-DL4_API DL4_CHECKED dl4_error *dl4_stream_next(dl4_stream *s, dl4_tensor *const *in, int64_t n_in, const char *options,
-                                               dl4_logits_fn logits, void *user, int64_t *ids, int64_t n,
-                                               dl4_cancel *cancel);
+ * Errors: DL4_SHAPE_MISMATCH (in), DL4_UNSUPPORTED (stream: its outputs are not logits), DL4_NUMERIC (a logit is NaN or
+ * infinity), DL4_CALLBACK_FAILED (logits), DL4_CANCELLED (cancel), DL4_BUSY (stream). */
+DL4_API DL4_CHECKED dl4_error *dl4_stream_next(dl4_stream *stream, dl4_tensor *const *in, int64_t n_in,
+                                               const char *options, dl4_logits_fn logits, void *user, int64_t *ids,
+                                               int64_t n, dl4_cancel *cancel);
 
 /* Makes a second stream that continues from the position of this one, with the same states and a copy of its generator.
  * Both share the memory of the states until one of them runs, is reset or is loaded: that one first copies them.
  * Options:
  *   seed     int   new seed of the copy's generator; default: the copy draws what the original draws
  * May be NULL: options.
- * Errors: DL4_BUSY (s). */
-DL4_API DL4_CHECKED dl4_error *dl4_stream_fork(const dl4_stream *s, const char *options, dl4_stream **out);
+ * Errors: DL4_BUSY (stream). */
+DL4_API DL4_CHECKED dl4_error *dl4_stream_fork(const dl4_stream *stream, const char *options, dl4_stream **out);
 
 /* Restarts a stream: states and generator are those of a new one.
- * Errors: DL4_BUSY (s). */
-DL4_API DL4_CHECKED dl4_error *dl4_stream_reset(dl4_stream *s);
+ * Errors: DL4_BUSY (stream). */
+DL4_API DL4_CHECKED dl4_error *dl4_stream_reset(dl4_stream *stream);
 
 /* Restarts one of its sequences, 0 <= row < B; the others continue.
- * Errors: DL4_BUSY (s). */
-DL4_API DL4_CHECKED dl4_error *dl4_stream_reset_row(dl4_stream *s, int64_t row);
+ * Errors: DL4_BUSY (stream). */
+DL4_API DL4_CHECKED dl4_error *dl4_stream_reset_row(dl4_stream *stream, int64_t row);
 
 /* Saves the states of a stream to memory: by name, as a safetensors file. Streams of a session in the same state give
  * the same bytes, whatever calls led to it.
- * Errors: DL4_BUSY (s). */
-DL4_API DL4_CHECKED dl4_error *dl4_stream_save_memory(const dl4_stream *s, dl4_blob **out);
+ * Errors: DL4_BUSY (stream). */
+DL4_API DL4_CHECKED dl4_error *dl4_stream_save_bytes(const dl4_stream *stream, dl4_blob **out);
 
 /* Sets the states of a stream to those saved from one of the same model and batch: what follows has the same bits.
- * Errors: DL4_NOT_FOUND, DL4_CORRUPT_FILE, DL4_VERSION, DL4_SHAPE_MISMATCH, DL4_BUSY (s). */
-DL4_API DL4_CHECKED dl4_error *dl4_stream_load_memory(dl4_stream *s, const void *data, int64_t bytes);
+ * Errors: DL4_NOT_FOUND, DL4_CORRUPT_FILE, DL4_VERSION, DL4_SHAPE_MISMATCH, DL4_BUSY (stream). */
+DL4_API DL4_CHECKED dl4_error *dl4_stream_load_bytes(dl4_stream *stream, const void *data, int64_t bytes);
 
 /* ---- Losses and metrics ------------------------------------------------------------------------------------------
  * Threads: any, at once. */
@@ -1035,11 +958,12 @@ DL4_API DL4_CHECKED dl4_error *dl4_stream_load_memory(dl4_stream *s, const void 
  * a trainer's metrics; "Accuracy" is the kind. y_true and y_pred are [B, ...]; w, sample weights, has their first
  * axes. out is one float32; for a loss of reduction "none" a value for each item; for a metric with several numbers
  * all of them. Each call makes a plan: for many batches, make a session of a graph with a layer Loss or Metric.
- * May be NULL: c, config, w.
+ * May be NULL: context, config, w.
  * Blocks: for the computation.
  * Errors: DL4_UNKNOWN_KIND (kind, config), DL4_SHAPE_MISMATCH (y_true, y_pred, w), DL4_UNSUPPORTED (float64). */
-DL4_API DL4_CHECKED dl4_error *dl4_measure(dl4_context *c, const char *category, const char *kind, const char *config,
-                                           dl4_tensor *y_true, dl4_tensor *y_pred, dl4_tensor *w, dl4_tensor **out);
+DL4_API DL4_CHECKED dl4_error *dl4_measure(dl4_context *context, const char *category, const char *kind,
+                                           const char *config, dl4_tensor *y_true, dl4_tensor *y_pred, dl4_tensor *w,
+                                           dl4_tensor **out);
 
 /* ---- Datasets ---------------------------------------------------------------------------------------------------
  * Batches of inputs x, targets y and sample weights w, one tensor for each input of the model or output with a target.
@@ -1053,10 +977,10 @@ DL4_API DL4_CHECKED dl4_error *dl4_measure(dl4_context *c, const char *category,
  *   shuffle         bool  a new order in each epoch of dl4_trainer_fit(); default true
  *   seed            int   of the shuffling; default 0
  *   drop_remainder  bool  skip a shorter last batch; default false
- * May be NULL: c, y (when ny is 0), w (when nw is 0), options.
+ * May be NULL: context, y (when ny is 0), w (when nw is 0), options.
  * Keeps: x, y, w (references to the tensors, not the arrays; of one that is not dense row-major a copy, made here).
  * Errors: DL4_SHAPE_MISMATCH (x, y, w). */
-DL4_API DL4_CHECKED dl4_error *dl4_dataset_from_tensors(dl4_context *c, dl4_tensor *const *x, int64_t nx,
+DL4_API DL4_CHECKED dl4_error *dl4_dataset_from_tensors(dl4_context *context, dl4_tensor *const *x, int64_t nx,
                                                         dl4_tensor *const *y, int64_t ny, dl4_tensor *const *w,
                                                         int64_t nw, const char *options, dl4_dataset **out);
 
@@ -1065,16 +989,16 @@ DL4_API DL4_CHECKED dl4_error *dl4_dataset_from_tensors(dl4_context *c, dl4_tens
  *   steps    int   batches of an epoch, if known; else the callback ends the epoch
  *   samples  bool  each call gives one sample without the batch axis. Its tensors may have different numbers of rows,
  *                  also from sample to sample: nodes [N, F] and edges [E, 2] of a graph; default false
- * May be NULL: c, user, release, options.
+ * May be NULL: context, user, release, options.
  * Keeps: fn, user, release (until the last reference is gone; then release(user) is called, if given; on failure it is
  * not called). */
-DL4_API DL4_CHECKED dl4_error *dl4_dataset_from_callback(dl4_context *c, dl4_batch_fn fn, void *user,
+DL4_API DL4_CHECKED dl4_error *dl4_dataset_from_callback(dl4_context *context, dl4_batch_fn fn, void *user,
                                                          dl4_release_fn release, const char *options,
                                                          dl4_dataset **out);
 
 /* ---- Training ---------------------------------------------------------------------------------------------------
- * A step is all or nothing: forward, loss, gradients, update. The loss is the first metric everywhere; the names of all
- * are the "metric_names" of dl4_describe(trainer, 0), at most 4096.
+ * A step is all or nothing: forward, loss, gradients, update. The loss is the first metric everywhere; its ports
+ * DL4_METRICS name all of them, at most 4096.
  * Of a layer with "dtype": "mixed_bfloat16" the operands of products are rounded to bfloat16, forwards and in gradients
  * (of an LSTM and of fused attention the inputs and weights alone). Weights, sums and optimizer states are float32, and
  * so is all that is not training. It needs AVX512_BF16, or the context's "emulate_bfloat16" (else DL4_UNSUPPORTED).
@@ -1091,7 +1015,7 @@ DL4_API DL4_CHECKED dl4_error *dl4_dataset_from_callback(dl4_context *c, dl4_bat
  *                                   repeated name gets a number, as in Keras: "mae", "mae_1"; a metric with several
  *                                   numbers has a name for each: "f1_score[0]". Sample weights are not applied
  *   weighted_metrics  list          the same, with sample weights; a repeated name becomes "weighted_mae"
- *   output_names      strings       of all outputs, in these options by name, in metric_names and in history; default
+ *   output_names      strings       of all outputs, in these options by name, in metrics and in history; default
  *                                   the names of the layers that give them
  *   nan_guard         string        "loss" (default), "gradients", "off": a step that finds NaN or infinity fails with
  *                                   DL4_NUMERIC and leaves the weights of the last good step
@@ -1104,50 +1028,53 @@ DL4_API DL4_CHECKED dl4_error *dl4_dataset_from_callback(dl4_context *c, dl4_bat
  * Options with a value for each output may be an object by output names: {"loss": {"a": "mse", "b": null}}. Losses and
  * means leave masked items out; as in Keras, metrics with another state (AUC, MeanIoU) do not.
  * May be NULL: options (for a model loaded from a file of Keras: what it was compiled with).
- * Keeps: m (a reference).
+ * Keeps: model (a reference).
  * Errors: DL4_UNKNOWN_KIND, DL4_SHAPE_MISMATCH, DL4_UNSUPPORTED, DL4_VERSION, DL4_BUSY (the model has a trainer). */
-DL4_API DL4_CHECKED dl4_error *dl4_trainer_create(dl4_model *m, const char *options, dl4_trainer **out);
+DL4_API DL4_CHECKED dl4_error *dl4_trainer_create(dl4_model *model, const char *options, dl4_trainer **out);
 
 /* Trains on one batch: x [nx] inputs, y [ny] targets, w [nw] sample weights (nw = 0: none; an element may be NULL).
- * A target without axes applies to every prediction. The metrics of this batch go into metrics [cap], as many as fit; n
- * is how many there are.
- * May be NULL: y (when ny is 0), w (when nw is 0), metrics (when cap is 0), n.
+ * A target without axes applies to every prediction. The metrics of this batch go into metrics [cap], as many as fit;
+ * count is how many there are.
+ * May be NULL: y (when ny is 0), w (when nw is 0), metrics (when cap is 0), count.
  * Errors: DL4_SHAPE_MISMATCH, DL4_UNSUPPORTED, DL4_NUMERIC, DL4_BUSY. */
-DL4_API DL4_CHECKED dl4_error *dl4_trainer_step(dl4_trainer *t, dl4_tensor *const *x, int64_t nx, dl4_tensor *const *y,
-                                                int64_t ny, dl4_tensor *const *w, int64_t nw, double *metrics,
-                                                int64_t cap, int64_t *n);
+DL4_API DL4_CHECKED dl4_error *dl4_trainer_step(dl4_trainer *trainer, dl4_tensor *const *x, int64_t nx,
+                                                dl4_tensor *const *y, int64_t ny, dl4_tensor *const *w, int64_t nw,
+                                                double *metrics, int64_t cap, int64_t *count);
 
 /* Adds the gradients of one batch to the accumulated ones, and changes no weight; parameters as in dl4_trainer_step().
- * May be NULL: y (when ny is 0), w (when nw is 0), metrics (when cap is 0), n.
+ * May be NULL: y (when ny is 0), w (when nw is 0), metrics (when cap is 0), count.
  * Errors: DL4_SHAPE_MISMATCH, DL4_UNSUPPORTED, DL4_NUMERIC, DL4_BUSY. */
-DL4_API DL4_CHECKED dl4_error *dl4_trainer_accumulate(dl4_trainer *t, dl4_tensor *const *x, int64_t nx,
+DL4_API DL4_CHECKED dl4_error *dl4_trainer_accumulate(dl4_trainer *trainer, dl4_tensor *const *x, int64_t nx,
                                                       dl4_tensor *const *y, int64_t ny, dl4_tensor *const *w,
-                                                      int64_t nw, double *metrics, int64_t cap, int64_t *n);
+                                                      int64_t nw, double *metrics, int64_t cap, int64_t *count);
 
 /* Updates the weights by the mean of the gradients accumulated since the last update, then clears them.
  * Errors: DL4_INVALID_ARGUMENT (nothing accumulated), DL4_NUMERIC, DL4_BUSY. */
-DL4_API DL4_CHECKED dl4_error *dl4_trainer_apply(dl4_trainer *t);
+DL4_API DL4_CHECKED dl4_error *dl4_trainer_apply(dl4_trainer *trainer);
 
 /* Makes a copy of the mean gradient since the last update, before any clipping: of one weight, or of all with "*".
  * "*" gives one flat block [N] of all trainable weights, in their order: one buffer for programs that train on
  * several machines or have their own optimizer. Something must have been accumulated.
  * Errors: DL4_NOT_FOUND, DL4_BUSY. */
-DL4_API DL4_CHECKED dl4_error *dl4_trainer_get_gradient(const dl4_trainer *t, const char *weight, dl4_tensor **out);
+DL4_API DL4_CHECKED dl4_error *dl4_trainer_get_gradient(const dl4_trainer *trainer, const char *weight,
+                                                        dl4_tensor **out);
 
-/* Sets the mean gradient of one weight, or with "*" of all from one flat block [N], to v. A program on
+/* Sets the mean gradient of one weight, or with "*" of all from one flat block [N], to value. A program on
  * several machines takes the mean of dl4_trainer_get_gradient() over them, sets it and applies. Where nothing was
  * accumulated, the rest is zero and counts as one batch, as does a whole block that replaces what was there.
  * Errors: DL4_NOT_FOUND, DL4_SHAPE_MISMATCH, DL4_BUSY. */
-DL4_API DL4_CHECKED dl4_error *dl4_trainer_set_gradient(dl4_trainer *t, const char *weight, const dl4_tensor *v);
+DL4_API DL4_CHECKED dl4_error *dl4_trainer_set_gradient(dl4_trainer *trainer, const char *weight,
+                                                        const dl4_tensor *value);
 
-/* Adds v to the mean gradient of one weight, or with "*" of all from one flat block [N]. Where nothing was accumulated,
- * the rest is zero and counts as one batch.
+/* Adds value to the mean gradient of one weight, or with "*" of all from one flat block [N]. Where nothing was
+ * accumulated, the rest is zero and counts as one batch.
  * Errors: DL4_NOT_FOUND, DL4_SHAPE_MISMATCH, DL4_BUSY. */
-DL4_API DL4_CHECKED dl4_error *dl4_trainer_add_gradient(dl4_trainer *t, const char *weight, const dl4_tensor *v);
+DL4_API DL4_CHECKED dl4_error *dl4_trainer_add_gradient(dl4_trainer *trainer, const char *weight,
+                                                        const dl4_tensor *value);
 
 /* Clears the gradients accumulated since the last update.
  * Errors: DL4_BUSY. */
-DL4_API DL4_CHECKED dl4_error *dl4_trainer_zero_gradients(dl4_trainer *t);
+DL4_API DL4_CHECKED dl4_error *dl4_trainer_zero_gradients(dl4_trainer *trainer);
 
 /* Trains for some epochs, and validates after each if there is something to validate on. history is JSON, a list per
  * name: {"epoch": [0, 1], "loss": [...], "accuracy": [...], "val_loss": [...], ...}. A fit starts at initial_epoch with
@@ -1173,39 +1100,34 @@ DL4_API DL4_CHECKED dl4_error *dl4_trainer_zero_gradients(dl4_trainer *t);
  * May be NULL: valid, options, fn, user, cancel, history.
  * Errors: DL4_CANCELLED (by `cancel`; all complete steps are kept), DL4_SHAPE_MISMATCH, DL4_UNSUPPORTED, DL4_NUMERIC,
  * DL4_IO, DL4_CALLBACK_FAILED, DL4_BUSY. */
-DL4_API DL4_CHECKED dl4_error *dl4_trainer_fit(dl4_trainer *t, dl4_dataset *train, dl4_dataset *valid,
+DL4_API DL4_CHECKED dl4_error *dl4_trainer_fit(dl4_trainer *trainer, dl4_dataset *train, dl4_dataset *valid,
                                                const char *options, dl4_progress_fn fn, void *user, dl4_cancel *cancel,
                                                dl4_blob **history);
 
-/* Computes loss and metrics over a whole dataset, as in inference: metrics [cap], n as in dl4_trainer_step().
- * May be NULL: cancel, metrics (when cap is 0), n.
+/* Computes loss and metrics over a whole dataset, as in inference: metrics [cap], count as in dl4_trainer_step().
+ * May be NULL: cancel, metrics (when cap is 0), count.
  * Errors: DL4_SHAPE_MISMATCH, DL4_UNSUPPORTED, DL4_CANCELLED, DL4_CALLBACK_FAILED, DL4_BUSY. */
-DL4_API DL4_CHECKED dl4_error *dl4_trainer_evaluate(dl4_trainer *t, dl4_dataset *d, dl4_cancel *cancel, double *metrics,
-                                                    int64_t cap, int64_t *n);
+DL4_API DL4_CHECKED dl4_error *dl4_trainer_evaluate(dl4_trainer *trainer, dl4_dataset *dataset, dl4_cancel *cancel,
+                                                    double *metrics, int64_t cap, int64_t *count);
 
 /* Reads a number of the trainer: "learning_rate", "iterations" (updates), "epoch" (of the fit), "batch" (of the epoch).
  * Errors: DL4_NOT_FOUND. */
-DL4_API DL4_CHECKED dl4_error *dl4_trainer_get_number(const dl4_trainer *t, const char *key, double *out);
+DL4_API DL4_CHECKED dl4_error *dl4_trainer_get_number(const dl4_trainer *trainer, const char *key, double *out);
 
 /* Sets a number of the trainer: "learning_rate", unless a schedule determines it, in a progress callback too; "epoch"
  * or "batch": the next fit resumes there. Setting "epoch" sets "batch" to 0.
  * Errors: DL4_NOT_FOUND, DL4_BUSY ("epoch" and "batch": a fit is under way). */
-DL4_API DL4_CHECKED dl4_error *dl4_trainer_set_number(dl4_trainer *t, const char *key, double v);
+DL4_API DL4_CHECKED dl4_error *dl4_trainer_set_number(dl4_trainer *trainer, const char *key, double value);
 
 /* Trains together with other processes from now on: `size` of them, of which this one is `rank`.
  *
- * - Each worker makes this call, then the same calls at the same time. All start with the state of rank 0.
- * - x, y and w of a call are this worker's part of the global batch, in the order of ranks; it may have no rows. A
- *   dataset of tensors has all rows on each worker, which takes its part of each batch; a callback gives this worker's
- *   part.
- * - Losses, metrics, clipping, draws and updates are those of one process with the global batch. BatchNormalization
- *   takes statistics of each part, whose means are kept; with `synchronized` those of the global batch, by calls of fn
- *   in the middle of a step. Callbacks of a fit write files on rank 0 alone.
- * - A step, accumulation, evaluation or fit, and this call, that fails, stops or is cancelled on one worker does so on
- *   all of them, also where they differ in version, processor, options, model, place or number of batches. Excepted:
- *   where a handle, rank or size is refused or the trainer is busy, the others keep waiting.
- * - A reduction that fails leaves the weights of the last complete step.
- * - fn NULL: trains alone again.
+ * Each worker makes this call, then the same calls at the same time. All start with the state of rank 0. x, y and w of
+ * a call are this worker's part of the global batch, in the order of ranks; a dataset of tensors has all rows on each
+ * worker, which takes its part. Losses, metrics, clipping, draws and updates are those of one process with the global
+ * batch; BatchNormalization takes statistics of each part, or of the global batch with `synchronized`. A call that
+ * fails, stops or is cancelled on one worker does so on all of them, except where a handle, rank or size is refused or
+ * the trainer is busy. A reduction that fails leaves the weights of the last complete step. fn NULL: trains alone
+ * again. the guide's training/workers.md has more.
  *
  * May be NULL: fn (when size is 1), user, release.
  * Keeps: fn, user, release (until this call is made again or the trainer is freed; then release(user) is called, if
@@ -1213,29 +1135,29 @@ DL4_API DL4_CHECKED dl4_error *dl4_trainer_set_number(dl4_trainer *t, const char
  * Blocks: until all workers have made it.
  * Errors: DL4_UNSUPPORTED (stateful layers; at the first step losses and metrics that join the samples of a batch, and
  * synchronized BatchNormalization with shards), DL4_CALLBACK_FAILED, DL4_BUSY. */
-DL4_API DL4_CHECKED dl4_error *dl4_trainer_set_workers(dl4_trainer *t, int64_t rank, int64_t size, dl4_reduce_fn fn,
-                                                       void *user, dl4_release_fn release);
+DL4_API DL4_CHECKED dl4_error *dl4_trainer_set_workers(dl4_trainer *trainer, int64_t rank, int64_t size,
+                                                       dl4_reduce_fn fn, void *user, dl4_release_fn release);
 
 /* Saves a checkpoint, atomically: model, optimizer, counters, random state, place in the epoch. A path that ends in
  * .keras gets what Keras saves of a compiled model, and no more: Keras resumes from it. Other paths end in
  * .safetensors, .dl4 or .checkpoint or have no suffix, as documented for dl4_model_save().
  * Errors: DL4_IO, DL4_BUSY, DL4_UNSUPPORTED (path: another suffix; what .keras cannot express). */
-DL4_API DL4_CHECKED dl4_error *dl4_trainer_save(const dl4_trainer *t, const char *path);
+DL4_API DL4_CHECKED dl4_error *dl4_trainer_save(const dl4_trainer *trainer, const char *path);
 
 /* Saves a checkpoint to memory: the bytes that dl4_trainer_save() would write.
  * Errors: DL4_BUSY. */
-DL4_API DL4_CHECKED dl4_error *dl4_trainer_save_memory(const dl4_trainer *t, dl4_blob **out);
+DL4_API DL4_CHECKED dl4_error *dl4_trainer_save_bytes(const dl4_trainer *trainer, dl4_blob **out);
 
 /* Loads a checkpoint from a regular file into a trainer of the same model and options, with the same weights trainable;
  * training continues bit for bit as it would have after the save. Checksums are compared as by dl4_model_load(). Of a
  * file of Keras 3, .keras or .h5, the weights and the state of the optimizer are loaded, which continue as in Keras.
  * Errors: DL4_NOT_FOUND, DL4_IO, DL4_CORRUPT_FILE, DL4_VERSION, DL4_SHAPE_MISMATCH, DL4_UNSUPPORTED (path),
  * DL4_BUSY. */
-DL4_API DL4_CHECKED dl4_error *dl4_trainer_load(dl4_trainer *t, const char *path);
+DL4_API DL4_CHECKED dl4_error *dl4_trainer_load(dl4_trainer *trainer, const char *path);
 
 /* Loads a checkpoint from the bytes of such a file.
  * Errors: DL4_NOT_FOUND, DL4_CORRUPT_FILE, DL4_VERSION, DL4_SHAPE_MISMATCH, DL4_BUSY. */
-DL4_API DL4_CHECKED dl4_error *dl4_trainer_load_memory(dl4_trainer *t, const void *data, int64_t bytes);
+DL4_API DL4_CHECKED dl4_error *dl4_trainer_load_bytes(dl4_trainer *trainer, const void *data, int64_t bytes);
 
 /* ---- Cancel -----------------------------------------------------------------------------------------------------
  * Threads: any, at once. */
@@ -1243,14 +1165,14 @@ DL4_API DL4_CHECKED dl4_error *dl4_trainer_load_memory(dl4_trainer *t, const voi
 /* Makes a cancel flag, for any number of calls. Once triggered it stays so. */
 DL4_API DL4_CHECKED dl4_error *dl4_cancel_create(dl4_cancel **out);
 
-/* Asks all calls with this flag to stop. A call looks at the flag at least every 100 ms: between the kernels of a run and
- * its slices, between the steps of loops, recurrent layers and streams, between batches, and while it makes a plan. It
- * first completes a single matrix product, convolution or sort, a callback, and a training step that has begun to
+/* Asks all calls with this flag to stop. A call looks at the flag at least every 100 ms: between the kernels of a run
+ * and its slices, between the steps of loops, recurrent layers and streams, between batches, and while it makes a plan.
+ * It first completes a single matrix product, convolution or sort, a callback, and a training step that has begun to
  * change weights. What has not been changed by then stays as it was. Legal in a signal handler. */
-DL4_API void dl4_cancel_trigger(dl4_cancel *c);
+DL4_API void dl4_cancel_trigger(dl4_cancel *cancel);
 
 /* 1 if the flag was triggered, else 0. */
-DL4_API int32_t dl4_cancel_triggered(const dl4_cancel *c);
+DL4_API int32_t dl4_cancel_triggered(const dl4_cancel *cancel);
 
 #ifdef __cplusplus
 }

@@ -285,6 +285,12 @@ class Tensor : public Object<dl4_tensor> {
 inline std::vector<dl4_tensor *> handles(std::span<const Tensor> tensors) { return {tensors.begin(), tensors.end()}; }
 using Tensors = std::vector<Tensor>;
 
+inline std::vector<std::string> port_names(const void *object, int32_t which) {
+  std::vector<std::string> names;
+  for (int64_t i = 0; i < dl4_port_count(object, which); ++i) names.emplace_back(dl4_port_name(object, which, i));
+  return names;
+}
+
 using Node = dl4_node;
 using Nodes = std::vector<Node>;
 
@@ -306,12 +312,7 @@ class Model : public Object<dl4_model> {
     return Tensor(t);
   }
   void set_weight(const std::string &name, const Tensor &v) { check(dl4_model_set_weight(get(), name.c_str(), v)); }
-  std::vector<std::string> weight_names() const {
-    std::vector<std::string> names;
-    for (int64_t i = 0; i < dl4_port_count(get(), DL4_WEIGHTS); ++i)
-      names.push_back(dl4_port_name(get(), DL4_WEIGHTS, i));
-    return names;
-  }
+  std::vector<std::string> weight_names() const { return port_names(get(), DL4_WEIGHTS); }
 };
 
 class Graph : public Object<dl4_graph> {
@@ -341,7 +342,8 @@ class Graph : public Object<dl4_graph> {
   // All outputs.
   Nodes call(dl4_layer l, const Nodes &in, const Attrs &arguments = {}) {
     Node first = -1;
-    check(dl4_graph_call(get(), l, arguments.c_str(), arguments.refs(), in.data(), static_cast<int64_t>(in.size()), &first, 1));
+    check(dl4_graph_call(get(), l, arguments.c_str(), arguments.refs(), in.data(), static_cast<int64_t>(in.size()),
+                         &first, 1));
     int64_t count = 0;
     check(dl4_node_outputs(get(), first, nullptr, 0, &count));
     Nodes all(static_cast<size_t>(count));
@@ -393,9 +395,9 @@ class Graph : public Object<dl4_graph> {
     return n;
   }
   Dims shape(Node n) const {
-    std::array<int64_t, 8> dims;
+    std::array<int64_t, DL4_MAX_RANK> dims;
     int32_t rank = 0;
-    check(dl4_node_shape(get(), n, dims.data(), 8, &rank));
+    check(dl4_node_shape(get(), n, dims.data(), DL4_MAX_RANK, &rank));
     return {dims.begin(), dims.begin() + rank};
   }
   Model build(const Nodes &in, const Nodes &out) {
@@ -482,9 +484,9 @@ class Stream : public Object<dl4_stream> {
   void reset() const { check(dl4_stream_reset(get())); }
   void reset_row(int64_t row) const { check(dl4_stream_reset_row(get(), row)); }
   // Where it stands, and going on from there.
-  std::string save() const { return text(dl4_stream_save_memory, get()); }
+  std::string save() const { return text(dl4_stream_save_bytes, get()); }
   void load(const std::string &bytes) const {
-    check(dl4_stream_load_memory(get(), bytes.data(), static_cast<int64_t>(bytes.size())));
+    check(dl4_stream_load_bytes(get(), bytes.data(), static_cast<int64_t>(bytes.size())));
   }
 
  private:
@@ -507,8 +509,9 @@ class Dataset : public Object<dl4_dataset> {
 
 class Trainer : public Object<dl4_trainer> {
  public:
-  // Of dl4_progress_fn; true ends the fit. What it throws comes out of fit().
-  using Progress = std::function<bool(int32_t event, int64_t step, int64_t total, std::span<const double> metrics)>;
+  // Of dl4_progress_fn. What it throws comes out of fit().
+  enum class Flow : int32_t { Continue = DL4_CONTINUE, Stop = DL4_STOP };
+  using Progress = std::function<Flow(int32_t event, int64_t step, int64_t total, std::span<const double> metrics)>;
 
   Trainer(const Model &m, const Attrs &options) : Object(made(dl4_trainer_create, m.get(), options.c_str())) {}
   // Of a model from a file of Keras: as it was compiled there.
@@ -528,9 +531,7 @@ class Trainer : public Object<dl4_trainer> {
     Outside<Progress> told{std::move(progress), raised_};
     auto tell = [](void *user, int32_t event, int64_t step, int64_t total, const double *m, int64_t n) -> int32_t {
       auto &t = *static_cast<Outside<Progress> *>(user);
-      return t.call([&] {
-        return t.function(event, step, total, {m, static_cast<size_t>(n)}) ? DL4_STOP : DL4_CONTINUE;
-      });
+      return t.call([&] { return static_cast<int32_t>(t.function(event, step, total, {m, static_cast<size_t>(n)})); });
     };
     dl4_blob *history = nullptr;
     rethrow(dl4_trainer_fit(get(), train, valid ? valid->get() : nullptr, options.c_str(),
@@ -538,6 +539,8 @@ class Trainer : public Object<dl4_trainer> {
     const Object<dl4_blob> owned(history);
     return dl4_blob_data(history);
   }
+  // Of the numbers that step(), evaluate() and a Progress give, the loss first.
+  std::vector<std::string> metric_names() const { return port_names(get(), DL4_METRICS); }
   std::vector<double> evaluate(const Dataset &d) {
     return metrics(
         [&](double *to, int64_t cap, int64_t *n) { return dl4_trainer_evaluate(get(), d, nullptr, to, cap, n); });

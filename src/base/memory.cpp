@@ -15,15 +15,15 @@ Bytes Memory::allocate(int64_t bytes, bool working) const {
     source = source_;
   }
   if (!source) return dl4::allocate(bytes, working);
-  struct Block final : GiveBack {
+  struct Block {
     std::shared_ptr<const Source> source;
     void *p = nullptr;
     int64_t size = 0;
-    void call() override {
-      if (p) source->give(source->user, p, size);
+    ~Block() {
+      if (p) give_back([&] { source->give(source->user, p, size); });
     }
   };
-  auto block = give_back_last<Block>();  // first: nothing may fail once there is memory to give back
+  auto block = std::make_shared<Block>();  // first: nothing may fail once there is memory to give back
   int64_t size = round_up(bytes > 0 ? bytes : 1, 64);
   void *p = call_host("alloc function", [&] { return source->take(source->user, size, 64); });
   if (!p) throw std::bad_alloc();

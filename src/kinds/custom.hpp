@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "kinds/kind.hpp"
 #include "ops/custom.hpp"
 
 namespace dl4::kinds {
@@ -23,5 +24,12 @@ struct CustomKind {
 // For what is made from now on; one of that category and name that was added before is replaced. Refuses the name of a
 // kind of the library's own.
 void add_custom(CustomKind kind);
+// Its name is unknown from now on, of a loss that of its metric too. What was made of it keeps its functions. Refuses a
+// name under which none was added.
+void remove_custom(const std::string &category, const std::string &name);
+
+// In the registry: what was added under a name, null if nothing was, and its end.
+const Entry *find_added(std::string_view category, std::string_view name);
+void remove(const Entry &e);
 
 }  // namespace dl4::kinds

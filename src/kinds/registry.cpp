@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "base/fork.hpp"
+#include "kinds/custom.hpp"
 #include "kinds/field.hpp"
 #include "kinds/inner_layer.hpp"
 #include "kinds/list.hpp"
@@ -190,6 +191,18 @@ void add(const Entries &list) {
           .with("kind", e->name);
   std::lock_guard lock(added().mutex);
   for (const Entry *e : list) added().by_letters[{e->category, letters(e->name)}] = e;
+}
+
+const Entry *find_added(std::string_view category, std::string_view name) {
+  std::lock_guard lock(added().mutex);
+  const auto found = added().by_letters.find({std::string(category), letters(name)});
+  return found == added().by_letters.end() ? nullptr : found->second;
+}
+
+void remove(const Entry &e) {
+  std::lock_guard lock(added().mutex);
+  const auto found = added().by_letters.find({e.category, letters(e.name)});
+  if (found != added().by_letters.end() && found->second == &e) added().by_letters.erase(found);
 }
 
 Json describe(const std::string &category, const std::string &name) {

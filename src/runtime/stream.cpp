@@ -274,7 +274,6 @@ void Stream::get_ready(Pace &pace, const std::atomic<int32_t> *cancel) {
   if (auto other = pace.frame->take()) pace.executable->finish(std::move(*other));
   auto ready = pace.executable->prepare(pace.in, pace.out, cancel, true);
   pace.executable->bind_states(ready);
-  for (const Frame::Call &call : ready.frame->calls) alone_->calls_host |= call.kernel->calls_host();
   if (!pace.frame->put(std::move(ready))) pace.executable->finish(std::move(ready));
 }
 
@@ -405,7 +404,6 @@ void Stream::run(std::span<const View> in, std::span<const View> out, const std:
     own();
     bind(in);
     bind_outputs(out);
-    alone_->calls_host = false;
     get_ready(alone_->one, cancel);
     for (Pace &pace : alone_->together)
       if (n >= pace.steps) get_ready(pace, cancel);

@@ -54,11 +54,6 @@ class Stream {
     alone();
     run(in, out, cancel, is_as_before(in, out));
   }
-  // The same, as_before: what is_as_before() said of it. Such a run makes nothing and asks nobody, unless a kernel
-  // calls the host.
-  void run(std::span<const View> in, std::span<const View> out, const std::atomic<int32_t> *cancel, bool as_before);
-  bool is_as_before(std::span<const View> in, std::span<const View> out) const;
-  bool calls_host() const { return alone_->calls_host; }
 
   // The states are again as before the last run, which did not fail.
   void undo() { put_back(); }
@@ -82,6 +77,10 @@ class Stream {
   [[gnu::cold]] std::vector<std::pair<std::string, Tensor>> saved() const;
 
  private:
+  // as_before: what is_as_before() said of it. Such a run makes nothing.
+  void run(std::span<const View> in, std::span<const View> out, const std::atomic<int32_t> *cancel, bool as_before);
+  bool is_as_before(std::span<const View> in, std::span<const View> out) const;
+
   friend class StreamBlock;
   // Of an input.
   struct Steps {
@@ -111,7 +110,6 @@ class Stream {
     std::vector<View> last_in, last_out;       // of the call that the views of a run are made from; none: of no call
     std::vector<Steps> in_steps;               // without the states
     std::vector<Given> given;                  // by output
-    bool calls_host = false;                   // does a kernel of such a run?
     bool is_steady = false;                    // do calls of these shapes give as many steps each time?
     int64_t number = 0;                        // of the next tick
     int64_t ran = 0, taken_before = 0;         // ticks of the last run, steps before it

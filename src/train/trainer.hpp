@@ -55,6 +55,7 @@ class Trainer {
   const graph::Parameters &parameters() const { return training_.state.parameters; }
   size_t targets() const { return training_.targets.size(); }  // how many a batch has
   Results &results() { return training_.results; }
+  const Results &results() const { return training_.results; }
   std::vector<std::string> no_gradient() const { return training_.no_gradient(); }
   std::string describe() { return training_.describe(); }  // the optimizer, Programs and Plans
 

@@ -58,6 +58,19 @@ class Own {
   T *p_ = nullptr;
 };
 
+inline std::vector<std::string> metrics_of(const dl4_trainer *t) {
+  std::vector<std::string> names;
+  for (int64_t i = 0; i < dl4_port_count(t, DL4_METRICS); ++i) names.emplace_back(dl4_port_name(t, DL4_METRICS, i));
+  return names;
+}
+
+// Is the i-th weight trained?
+inline bool trainable(const dl4_model *m, int64_t i) {
+  int32_t yes = -1;
+  ok(dl4_model_get_trainable(m, dl4_port_name(m, DL4_WEIGHTS, i), &yes));
+  return yes == 1;
+}
+
 // A model for a config, or nodes for a call.
 inline Own<dl4_refs> refs(const char *key, const dl4_model *m) {
   Own<dl4_refs> r;

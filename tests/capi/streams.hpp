@@ -175,8 +175,8 @@ inline void expect_streams(dl4_model *m, const std::vector<int64_t> &tail, std::
     auto t = stream(s, batch), next = stream(s, batch);
     auto half = in_cuts(t, x, {0, n / 2 + 1});
     Own<dl4_blob> bytes;
-    ok(dl4_stream_save_memory(t, bytes.out()));
-    ok(dl4_stream_load_memory(next, dl4_blob_data(bytes), dl4_blob_size(bytes)));
+    ok(dl4_stream_save_bytes(t, bytes.out()));
+    ok(dl4_stream_load_bytes(next, dl4_blob_data(bytes), dl4_blob_size(bytes)));
     const auto rest = in_cuts(next, x, {n / 2 + 1, n});
     EXPECT_EQ(rest, in_cuts(t, x, {n / 2 + 1, n}));
     ok(dl4_stream_reset(t));

@@ -10,7 +10,7 @@ namespace dl4_test {
 
 inline std::string saved(const dl4_model *m) {
   Own<dl4_blob> b;
-  ok(dl4_model_save_memory(m, nullptr, b.out()));
+  ok(dl4_model_save_bytes(m, nullptr, b.out()));
   return b ? std::string(dl4_blob_data(b), static_cast<size_t>(dl4_blob_size(b))) : "";
 }
 

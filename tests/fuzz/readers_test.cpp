@@ -114,7 +114,7 @@ bool use(dl4_model *m, dl4_trainer *with = nullptr) {
   EXPECT_TRUE(again && saved(again) == bytes);
   for (const char *format : {"keras", "onnx"}) {
     Own<dl4_blob> b;
-    taken(dl4_model_save_memory(m, json{{"format", format}}.dump().c_str(), b.out()));
+    taken(dl4_model_save_bytes(m, json{{"format", format}}.dump().c_str(), b.out()));
   }
   work(m, with);
   return true;
@@ -141,7 +141,7 @@ bool read_keras(const std::string &bytes) {
   Own<dl4_trainer> t;
   const auto size = static_cast<int64_t>(bytes.size());
   if (!taken(load_copy(within_limits(), bytes.data(), size, unverified, m.out()))) return false;
-  if (taken(dl4_trainer_create(m, nullptr, t.out()))) taken(dl4_trainer_load_memory(t, bytes.data(), size));
+  if (taken(dl4_trainer_create(m, nullptr, t.out()))) taken(dl4_trainer_load_bytes(t, bytes.data(), size));
   return use(m, t);
 }
 
@@ -169,10 +169,10 @@ bool read_checkpoint(const std::string &bytes) {
   static const auto m = small_net(within_limits());
   static const auto t = trainer(m, R"({"optimizer": "Adam", "loss": "MeanSquaredError", "metrics": ["mae"]})");
   const std::string fits = summed(bytes);
-  if (!taken(dl4_trainer_load_memory(t, fits.data(), static_cast<int64_t>(fits.size())))) return false;
+  if (!taken(dl4_trainer_load_bytes(t, fits.data(), static_cast<int64_t>(fits.size())))) return false;
   Own<dl4_blob> b;
-  ok(dl4_trainer_save_memory(t, b.out()));
-  ok(dl4_trainer_load_memory(t, dl4_blob_data(b), dl4_blob_size(b)));
+  ok(dl4_trainer_save_bytes(t, b.out()));
+  ok(dl4_trainer_load_bytes(t, dl4_blob_data(b), dl4_blob_size(b)));
   work(m, t);
   return true;
 }
@@ -191,7 +191,7 @@ bool read_stream(const std::string &bytes) {
     return made;
   }();
   const std::string fits = summed(bytes);
-  if (!taken(dl4_stream_load_memory(stream, fits.data(), static_cast<int64_t>(fits.size())))) return false;
+  if (!taken(dl4_stream_load_bytes(stream, fits.data(), static_cast<int64_t>(fits.size())))) return false;
   const auto x = tensor({1, 2, 3}, numbers(6));
   dl4_tensor *from[] = {x};
   Own<dl4_tensor> y;

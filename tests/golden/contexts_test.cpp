@@ -180,7 +180,7 @@ TEST_P(OfAFamily, SavedAndLoadedGivesTheSameBits) {
   const Case &c = named(GetParam());
   auto model = build(nullptr, c.fields["model"], c.role("weight"));
   Own<dl4_blob> file;
-  must(dl4_model_save_memory(model, nullptr, file.out()));
+  must(dl4_model_save_bytes(model, nullptr, file.out()));
   Own<dl4_model> loaded;
   const int64_t size = dl4_blob_size(file);
   Own<dl4_tensor> bytes;

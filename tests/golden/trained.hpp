@@ -18,7 +18,8 @@ class Trained {
   Trained(dl4_model *m, const Training &t, const std::vector<Array> &x)
       : x_(tensors(x)), y_(tensors(t.y)), w_(tensors(t.w)) {
     must(dl4_trainer_create(m, t.options.dump().c_str(), trainer_.out()));
-    names_ = describe(trainer_)["metric_names"].get<std::vector<std::string>>();
+    for (int64_t i = 0; i < dl4_port_count(trainer_, DL4_METRICS); ++i)
+      names_.emplace_back(dl4_port_name(trainer_, DL4_METRICS, i));
   }
 
   operator dl4_trainer *() const { return trainer_; }
@@ -43,7 +44,7 @@ class Trained {
     std::vector<double> metrics(names_.size());
     int64_t n = 0;
     must(dl4_trainer_evaluate(trainer_, d, nullptr, metrics.data(), size(metrics), &n));
-    if (n != size(names_)) throw Refused(-1, "the number of metrics is not that of metric_names");
+    if (n != size(names_)) throw Refused(-1, "the number of metrics is not that of the ports");
     std::map<std::string, float> found;
     for (size_t i = 0; i < names_.size(); ++i) found[names_[i]] = static_cast<float>(metrics[i]);
     return found;

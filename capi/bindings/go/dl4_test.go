@@ -193,6 +193,17 @@ func TestNodes(t *testing.T) {
 	equal(t, refused(t, err, ErrInvalidArgument).Attribute, "units")
 }
 
+func TestKindsAreCheckedAndRemoved(t *testing.T) {
+	check(t, Check("optimizer", "Adam", Attrs{"beta_1": 0.5}))
+	refused(t, Check("optimizer", "Adam", Attrs{"beta_1": 2}), ErrInvalidArgument)
+	forward := func(string, []*Tensor, []*Tensor) error { return nil }
+	check(t, Register("layer", "GoGone", Kind{Forward: forward}))
+	check(t, Check("layer", "GoGone", nil))
+	check(t, Unregister("layer", "GoGone"))
+	refused(t, Check("layer", "GoGone", nil), ErrUnknownKind)
+	refused(t, Unregister("layer", "GoGone"), ErrUnknownKind)
+}
+
 func TestNodesOfAnotherGraphAreRefused(t *testing.T) {
 	g, other := must(NewGraph(nil)), must(NewGraph(nil))
 	y := g.Add("Dense", Attrs{"units": 1, "name": "d"}, g.Input("x", Float32, -1, 2))

@@ -249,9 +249,9 @@ func (c *call) node(n Node) (*C.dl4_graph, C.int32_t) {
 
 // shape makes a call that gives a shape.
 func (c *call) shape(f func(sizes *C.int64_t, limit C.int64_t, rank *C.int32_t) *C.dl4_error) ([]int, error) {
-	var sizes [8]C.int64_t
+	var sizes [C.DL4_MAX_RANK]C.int64_t
 	var rank C.int32_t
-	if err := c.run(func() *C.dl4_error { return f(&sizes[0], 8, &rank) }); err != nil {
+	if err := c.run(func() *C.dl4_error { return f(&sizes[0], C.DL4_MAX_RANK, &rank) }); err != nil {
 		return nil, err
 	}
 	shape := make([]int, rank)

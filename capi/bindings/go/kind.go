@@ -27,8 +27,8 @@ type Kind struct {
 	Backward func(config string, src, dst, diffDst, diffSrc []*Tensor) error
 }
 
-// Register adds a kind of your own to a category, "layer", "loss" or "metric". It is used by its name as any other and
-// kept until the process ends; a name that is added again is replaced for what is made from then on.
+// Register adds a kind of your own to a category, "layer", "loss" or "metric". It is used by its name as any other, until
+// [Unregister]; a name that is added again is replaced for what is made from then on.
 func Register(category, name string, k Kind) error {
 	if k.Forward == nil {
 		return invalid("kind %s: expected a Forward, got nil", name)
@@ -56,6 +56,20 @@ func Register(category, name string, k Kind) error {
 	return err
 }
 
+// Unregister removes a kind that [Register] added. Models that have it work on.
+func Unregister(category, name string) error {
+	var c call
+	category_, name_ := c.text(category), c.text(name)
+	return c.run(func() *C.dl4_error { return C.dl4_registry_remove(category_, name_) })
+}
+
+// Check refuses the attributes of a kind that the library would refuse, without making anything of it.
+func Check(category, name string, attrs Attrs) error {
+	var c call
+	category_, name_, config := c.text(category), c.text(name), c.options(attrs)
+	return c.run(func() *C.dl4_error { return C.dl4_registry_check(category_, name_, config) })
+}
+
 //export dl4goShape
 func dl4goShape(user C.uintptr_t, config *C.char, ranks *C.int32_t, sizes *C.int64_t, nSrc C.int64_t,
 	outRanks *C.int32_t, outSizes *C.int64_t, nOut C.int64_t,
@@ -78,12 +92,12 @@ func dl4goShape(user C.uintptr_t, config *C.char, ranks *C.int32_t, sizes *C.int
 			return invalid("Shape: expected %d shapes, got %d", nOut, len(out))
 		}
 		for i, shape := range out {
-			if len(shape) > 8 {
-				return invalid("Shape: expected at most 8 dimensions, got %d", len(shape))
+			if len(shape) > C.DL4_MAX_RANK {
+				return invalid("Shape: expected at most %d dimensions, got %d", C.DL4_MAX_RANK, len(shape))
 			}
 			unsafe.Slice(outRanks, int(nOut))[i] = C.int32_t(len(shape))
 			for d, size := range shape {
-				unsafe.Slice(outSizes, 8*int(nOut))[8*i+d] = C.int64_t(size)
+				unsafe.Slice(outSizes, C.DL4_MAX_RANK*int(nOut))[C.DL4_MAX_RANK*i+d] = C.int64_t(size)
 			}
 		}
 		return nil

@@ -82,7 +82,7 @@ func (m *Model) Save(path string) error {
 func (m *Model) Bytes() ([]byte, error) {
 	var c call
 	p := c.model(m)
-	return c.blob(func(out **C.dl4_blob) *C.dl4_error { return C.dl4_model_save_memory(p, nil, out) })
+	return c.blob(func(out **C.dl4_blob) *C.dl4_error { return C.dl4_model_save_bytes(p, nil, out) })
 }
 
 // Clone makes a copy with weights of its own.
@@ -126,14 +126,15 @@ func (m *Model) Weights() ([]Weight, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := m.use()
-	if err != nil {
-		return nil, err
-	}
-	defer m.done()
 	weights := make([]Weight, len(ports))
 	for i, port := range ports {
-		weights[i] = Weight{port, C.dl4_model_weight_trainable((*C.dl4_model)(p), C.int64_t(i)) != 0}
+		var c call
+		var trainable C.int32_t
+		p, name := c.model(m), c.text(port.Name)
+		if err := c.run(func() *C.dl4_error { return C.dl4_model_get_trainable(p, name, &trainable) }); err != nil {
+			return nil, err
+		}
+		weights[i] = Weight{port, trainable != 0}
 	}
 	return weights, nil
 }

@@ -79,7 +79,7 @@ static int32_t backward(void *user, const char *config, dl4_tensor *const *src, 
 dl4_error *dl4go_registry_add(const char *category, const char *name, const char *options, int has_shape,
                               int has_backward, uintptr_t user) {
   return dl4_registry_add(category, name, options, has_shape ? shape : 0, forward, has_backward ? backward : 0,
-                          (void *)user);
+                          (void *)user, released);
 }
 
 static int32_t logits(void *user, dl4_tensor *t) { return dl4goLogits((uintptr_t)user, t); }

@@ -151,7 +151,7 @@ func (s *Stream) ResetRow(row int) error {
 func (s *Stream) Bytes() ([]byte, error) {
 	var c call
 	p := c.stream(s)
-	return c.blob(func(out **C.dl4_blob) *C.dl4_error { return C.dl4_stream_save_memory(p, out) })
+	return c.blob(func(out **C.dl4_blob) *C.dl4_error { return C.dl4_stream_save_bytes(p, out) })
 }
 
 // LoadBytes goes on where another stream of the same model and batch stood.
@@ -159,5 +159,5 @@ func (s *Stream) LoadBytes(data []byte) error {
 	var c call
 	p := c.stream(s)
 	content, size := bytesOf(data)
-	return c.run(func() *C.dl4_error { return C.dl4_stream_load_memory(p, content, size) })
+	return c.run(func() *C.dl4_error { return C.dl4_stream_load_bytes(p, content, size) })
 }

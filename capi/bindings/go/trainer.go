@@ -38,8 +38,11 @@ type Progress struct {
 	Metrics     []float64
 }
 
-// Stop, returned by a progress function, ends the fit, which then succeeds.
-var Stop = errors.New("dl4: stop the fit")
+// What a progress function returns, or an error of its own.
+var (
+	Continue error                             // nil
+	Stop     = errors.New("dl4: stop the fit") // ends the fit, which then succeeds
+)
 
 // History is what a fit noted, a value per epoch for each name: "epoch", "loss", "accuracy", "val_loss", ...
 type History map[string][]float64
@@ -73,19 +76,9 @@ func NewTrainer(m *Model, options Attrs) (*Trainer, error) {
 		return nil, err
 	}
 	t := &Trainer{object: newObject("Trainer", unsafe.Pointer(out))}
-	text, err := t.Describe(JSON)
-	if err != nil {
-		t.Close()
-		return nil, err
+	for i := C.int64_t(0); i < C.dl4_port_count(unsafe.Pointer(out), C.DL4_METRICS); i++ {
+		t.metrics = append(t.metrics, C.GoString(C.dl4_port_name(unsafe.Pointer(out), C.DL4_METRICS, i)))
 	}
-	var known struct {
-		Names []string `json:"metric_names"`
-	}
-	if err := json.Unmarshal([]byte(text), &known); err != nil {
-		t.Close()
-		return nil, err
-	}
-	t.metrics = known.Names
 	return t, nil
 }
 
@@ -110,8 +103,8 @@ func dl4goProgress(user C.uintptr_t, event C.int32_t, step, total C.int64_t, met
 }
 
 // Fit trains for some epochs, and validates after each if valid is not nil. Options are those of dl4_trainer_fit:
-// "epochs", "validation_split", "class_weight", "callbacks", ... progress, which may be nil, may return [Stop] or an
-// error, which Fit then returns. Where ctx ends the fit, all complete steps are kept, and with {"resume": true} the
+// "epochs", "validation_split", "class_weight", "callbacks", ... progress, which may be nil, returns [Continue], [Stop]
+// or an error, which Fit then returns. Where ctx ends the fit, all complete steps are kept, and with {"resume": true} the
 // next one goes on there.
 func (t *Trainer) Fit(
 	ctx context.Context, train, valid *Dataset, options Attrs, progress func(Progress) error,
@@ -285,7 +278,7 @@ func (t *Trainer) Save(path string) error {
 func (t *Trainer) Bytes() ([]byte, error) {
 	var c call
 	p := c.trainer(t)
-	return c.blob(func(out **C.dl4_blob) *C.dl4_error { return C.dl4_trainer_save_memory(p, out) })
+	return c.blob(func(out **C.dl4_blob) *C.dl4_error { return C.dl4_trainer_save_bytes(p, out) })
 }
 
 // Load loads a checkpoint into a trainer of the same model and options: what follows is what would have followed the
@@ -301,5 +294,5 @@ func (t *Trainer) LoadBytes(data []byte) error {
 	var c call
 	p := c.trainer(t)
 	content, size := bytesOf(data)
-	return c.run(func() *C.dl4_error { return C.dl4_trainer_load_memory(p, content, size) })
+	return c.run(func() *C.dl4_error { return C.dl4_trainer_load_bytes(p, content, size) })
 }

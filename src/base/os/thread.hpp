@@ -6,10 +6,6 @@
 #include <cstdint>
 #include <memory>
 
-#if defined(__GLIBCXX__)
-#include <cxxabi.h>
-#endif
-
 namespace dl4::os {
 
 // A thread that was started. It is joined once, and never otherwise ended.
@@ -45,16 +41,5 @@ class Key {
   uintptr_t key_ = 0;
   bool known_ = false;
 };
-
-// Whether another thread may end the calling one by a cancellation: pthread_setcancelstate(). Returns what it was.
-// Where the system has no cancellation, nothing happens.
-bool set_cancellable(bool yes) noexcept;
-
-// What unwinds the stack of a thread that ends (pthread_exit, a cancellation); never thrown where nothing does.
-#if defined(__GLIBCXX__)
-using ForcedUnwind = abi::__forced_unwind;
-#else
-struct ForcedUnwind {};
-#endif
 
 }  // namespace dl4::os

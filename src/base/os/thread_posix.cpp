@@ -69,14 +69,4 @@ bool Key::set(intptr_t word) const noexcept {
   return known_ && pthread_setspecific(static_cast<pthread_key_t>(key_), reinterpret_cast<void *>(word)) == 0;
 }
 
-bool set_cancellable(bool yes) noexcept {
-#if defined(PTHREAD_CANCEL_DISABLE)
-  int before = PTHREAD_CANCEL_DISABLE;
-  pthread_setcancelstate(yes ? PTHREAD_CANCEL_ENABLE : PTHREAD_CANCEL_DISABLE, &before);
-  return before == PTHREAD_CANCEL_ENABLE;
-#else
-  return yes;
-#endif
-}
-
 }  // namespace dl4::os

@@ -83,6 +83,4 @@ bool Key::set(intptr_t word) const noexcept {
   return known_ && TlsSetValue(static_cast<DWORD>(key_), reinterpret_cast<void *>(word));
 }
 
-bool set_cancellable(bool yes) noexcept { return yes; }
-
 }  // namespace dl4::os

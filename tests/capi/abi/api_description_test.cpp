@@ -227,7 +227,8 @@ TEST(ApiDescription, HasTheOptionsOfTheHeader) {
     if (at == std::string::npos) continue;
     const std::string comment = declared[i].comment.substr(at);
     std::map<std::string, std::string> listed, parsed;
-    const std::regex line("\n   ([a-z_0-9]+) +(int|ints|float|floats|bool|string|strings|object|kind|list|kind or list) ");
+    const std::regex line(
+        "\n   ([a-z_0-9]+) +(int|ints|float|floats|bool|string|strings|object|kind|list|kind or list) ");
     for (std::sregex_iterator m(comment.begin(), comment.end(), line), end; m != end; ++m)
       listed[(*m)[1]] = types.count((*m)[2]) ? types.at((*m)[2]) : "attrs";
     for (const Json &o : f["options"]) {
@@ -266,9 +267,9 @@ TEST(ApiDescription, SaysWhatIsTextWhatBlocksAndWhatACallbackMay) {
     EXPECT_EQ(by_name[name]["in_callback"], "any") << name;
   for (const char *name : {"dl4_trainer_step", "dl4_model_set_trainable"})
     EXPECT_EQ(by_name[name]["in_callback"], "others") << name;
-  EXPECT_EQ(by_name["dl4_model_save_memory"]["parameters"].back()["content"], "bytes");
+  EXPECT_EQ(by_name["dl4_model_save_bytes"]["parameters"].back()["content"], "bytes");
   EXPECT_EQ(by_name["dl4_registry_json"]["parameters"].back()["content"], "json");
-  EXPECT_EQ(by_name["dl4_model_set_weight"]["reasons"]["DL4_SHAPE_MISMATCH"]["parameters"], Json::array({"v"}));
+  EXPECT_EQ(by_name["dl4_model_set_weight"]["reasons"]["DL4_SHAPE_MISMATCH"]["parameters"], Json::array({"value"}));
 }
 
 TEST(ApiDescription, EveryFunctionIsInTheLibrary) {

@@ -60,8 +60,7 @@ TEST(Hpp, AGraphDifferentiatesAndAssigns) {
   const dl4::Node first = g.call(layer, {x})[0], twice = g.add("Add", {first, g.call(layer, {x})[0]});
   const dl4::Nodes weights{g.weight("net/d/kernel"), g.weight("net/d/bias")};
   const dl4::Nodes found = g.gradients({twice}, weights, {{"sum", true}});
-  const dl4::Node done =
-      g.update({{"optimizer", "SGD"}}, weights, found, "sgd", rate);
+  const dl4::Node done = g.update({{"optimizer", "SGD"}}, weights, found, "sgd", rate);
   const dl4::Node bias = g.weight("net/d/bias");
   const dl4::Node ones = g.constant(dl4::Tensor::of({1, 1}, {2}));
   const dl4::Node added = g.assign(bias, ones, {{"operation", "assign_add"}});
@@ -103,18 +102,21 @@ TEST(Hpp, TrainsAndSaves) {
   const auto before = t.evaluate(dl4::Dataset({x}, {y}));
   ASSERT_EQ(before.size(), 2u);
   EXPECT_EQ(t.step({x}, {y}).size(), 2u);
+  using Flow = dl4::Trainer::Flow;
+  EXPECT_EQ(t.metric_names(), (std::vector<std::string>{"loss", "mae"}));
   int epochs = 0;
   const std::string history = t.fit(dl4::Dataset({x}, {y}, {{"batch_size", 5}}), {{"epochs", 9}}, nullptr,
                                     [&](int32_t event, int64_t, int64_t, std::span<const double> metrics) {
                                       EXPECT_TRUE(event != DL4_EPOCH_END || metrics.size() == 2);
-                                      return event == DL4_EPOCH_END && ++epochs == 3;
+                                      const bool over = event == DL4_EPOCH_END && ++epochs == 3;
+                                      return over ? Flow::Stop : Flow::Continue;
                                     });
   EXPECT_EQ(epochs, 3);
   EXPECT_NE(history.find("\"mae\""), std::string::npos);
   EXPECT_LT(t.evaluate(dl4::Dataset({x}, {y}))[0], before[0]);
   EXPECT_THROW(
       t.fit(dl4::Dataset({x}, {y}), {}, nullptr,
-            [](int32_t, int64_t, int64_t, std::span<const double>) -> bool { throw std::out_of_range("of mine"); }),
+            [](int32_t, int64_t, int64_t, std::span<const double>) -> Flow { throw std::out_of_range("of mine"); }),
       std::out_of_range);
   t.set_number("learning_rate", 0.25);
   EXPECT_EQ(t.get_number("learning_rate"), 0.25);

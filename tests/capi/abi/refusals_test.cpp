@@ -105,6 +105,28 @@ const Case cases[] = {
      [](Bench &b) { return b.train(R"({"optimizer": "Adan", "loss": "MeanSquaredError"})"); }},
     {"unknown loss", DL4_UNKNOWN_KIND, "MeanSquaredError",
      [](Bench &b) { return b.train(R"({"optimizer": "Adam", "loss": "MeanSquareError"})"); }},
+    {"checked: unknown category", DL4_NOT_FOUND, "did you mean \"optimizer\"",
+     [](Bench &) { return dl4_registry_check("optimiser", "Adam", nullptr); }},
+    {"checked: unknown kind", DL4_UNKNOWN_KIND, "did you mean \"Adam\"",
+     [](Bench &) { return dl4_registry_check("optimizer", "Adan", nullptr); }},
+    {"checked: value out of range", DL4_INVALID_ARGUMENT, "\"beta_1\"",
+     [](Bench &) { return dl4_registry_check("optimizer", "Adam", R"({"beta_1": 1.5})"); }},
+    {"checked: unknown key", DL4_INVALID_ARGUMENT, "did you mean \"units\"",
+     [](Bench &) { return dl4_registry_check("layer", "Dense", R"({"unit": 2})"); }},
+    {"checked: what every layer has", DL4_INVALID_ARGUMENT, "\"trainable\"",
+     [](Bench &) { return dl4_registry_check("layer", "Dense", R"({"units": 2, "trainable": "no"})"); }},
+    {"checked: what only Keras has", DL4_UNSUPPORTED, "MultiOptimizer",
+     [](Bench &) { return dl4_registry_check("optimizer", "MultiOptimizer", nullptr); }},
+    {"checked: a newer version inside", DL4_VERSION, "version 9",
+     [](Bench &) {
+       return dl4_registry_check("layer", "Dense",
+                                 R"({"units": 1, "kernel_initializer": {"class_name": "Zeros", "version": 9}})");
+     }},
+    {"trainable of no weight", DL4_NOT_FOUND, "no weight \"hidden\"",
+     [](Bench &b) {
+       int32_t yes = 0;
+       return dl4_model_get_trainable(b.model, "hidden", &yes);
+     }},
     {"unknown category", DL4_NOT_FOUND, "did you mean \"layer\"",
      [](Bench &) {
        dl4_blob *s;
@@ -446,7 +468,7 @@ TEST(Refused, OptionsKnowNoKeyOfKerassConfigs) {
     dl4_error *errors[] = {dl4_context_create(a, &c),
                            dl4_session_create(b.model, a, &s),
                            dl4_dataset_from_tensors(nullptr, &x, 1, nullptr, 0, nullptr, 0, a, &d),
-                           dl4_model_save_memory(b.model, a, &blob),
+                           dl4_model_save_bytes(b.model, a, &blob),
                            load_copy(nullptr, "", 0, a, &m),
                            dl4_trainer_create(b.model, with_optimizer.dump().c_str(), &trained),
                            dl4_trainer_fit(t, data, nullptr, a, nullptr, nullptr, nullptr, nullptr)};

@@ -22,7 +22,7 @@ using Files = Folder;
 
 std::string saved(dl4_model *m) {
   Own<dl4_blob> b;
-  ok(dl4_model_save_memory(m, nullptr, b.out()));
+  ok(dl4_model_save_bytes(m, nullptr, b.out()));
   return {dl4_blob_data(b), static_cast<size_t>(dl4_blob_size(b))};
 }
 

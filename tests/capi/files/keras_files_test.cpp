@@ -197,7 +197,7 @@ TEST_F(KerasFiles, AreWrittenAsThePathOrTheOptionSays) {
     expect_equal(again, "functional.keras");
   }
   Own<dl4_blob> blob;
-  ok(dl4_model_save_memory(m, R"({"format": "keras"})", blob.out()));
+  ok(dl4_model_save_bytes(m, R"({"format": "keras"})", blob.out()));
   EXPECT_EQ(std::string(dl4_blob_data(blob), static_cast<size_t>(dl4_blob_size(blob))), bytes_of(path("a.keras")));
   EXPECT_EQ(refusal(dl4_model_save(m, path("f").c_str(), R"({"format": "pb"})")).code, DL4_INVALID_ARGUMENT);
 }

@@ -23,7 +23,7 @@ TEST(ModelReaders, SeeAllFrozenOrNone) {
   int64_t read = 0;
   while (!ended || read == 0) {
     for (int64_t i = 0; i < dl4_port_count(m, DL4_WEIGHTS); ++i) {
-      const int32_t yes = dl4_model_weight_trainable(m, i);
+      const int32_t yes = trainable(m, i);
       EXPECT_TRUE(yes == 0 || yes == 1);
     }
     Own<dl4_blob> b;
@@ -49,7 +49,7 @@ TEST(ModelReaders, DescribingIsBusyWhileATrainerIsAtWork) {
     std::thread([s = static_cast<Seen *>(user)] {
       Own<dl4_blob> b;
       s->code = refusal(dl4_describe(s->model, DL4_FORMAT_JSON, b.out())).code;
-      s->trainable = dl4_model_weight_trainable(s->model, 0);
+      s->trainable = trainable(s->model, 0);
     }).join();
     return DL4_STOP;
   };

@@ -105,7 +105,7 @@ TEST_F(OnnxFiles, OfLayersAreTrainable) {
   std::vector<std::string> names;
   for (int64_t i = 0; i < dl4_port_count(m, DL4_WEIGHTS); ++i) {
     names.emplace_back(dl4_port_name(m, DL4_WEIGHTS, i));
-    EXPECT_EQ(dl4_model_weight_trainable(m, i), 1);
+    EXPECT_EQ(trainable(m, i), 1);
   }
   EXPECT_EQ(names, (std::vector<std::string>{"Gemm_h/kernel", "Gemm_h/bias", "MatMul_m/kernel", "MatMul_m/bias"}));
 }
@@ -118,7 +118,7 @@ TEST_F(OnnxFiles, AreWrittenAndReadAgain) {
     ok(dl4_model_load(nullptr, path("a.onnx").c_str(), nullptr, again.out()));
     expect_equal(again, file, 1e-5f);
     Own<dl4_blob> blob;
-    ok(dl4_model_save_memory(m, R"({"format": "onnx"})", blob.out()));
+    ok(dl4_model_save_bytes(m, R"({"format": "onnx"})", blob.out()));
     EXPECT_EQ(std::string(static_cast<const char *>(dl4_blob_data(blob)), static_cast<size_t>(dl4_blob_size(blob))),
               bytes_of(path("a.onnx")));
   }

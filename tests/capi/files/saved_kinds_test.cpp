@@ -175,7 +175,7 @@ void expect_loaded_again(const Saved &s, const char *format, std::map<std::strin
   const Given before = outputs(s, s.m, r);
   if (r.code != 0) return;  // it does not run on these
   Own<dl4_blob> bytes;
-  r = refusal(dl4_model_save_memory(s.m, json{{"format", format}}.dump().c_str(), bytes.out()));
+  r = refusal(dl4_model_save_bytes(s.m, json{{"format", format}}.dump().c_str(), bytes.out()));
   if (r.code != 0) {
     EXPECT_EQ(r.code, DL4_UNSUPPORTED) << who << r.message;
     EXPECT_NE(r.message.find("\"the_layer"), std::string::npos) << who << r.message;

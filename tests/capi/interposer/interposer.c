@@ -101,23 +101,21 @@ static void run_model(const dl4_model *m, const char *what, const char *kernel) 
 static dl4_model *dense(dl4_context *c) {
   const int64_t dims[2] = {-1, depth}, kernel_dims[2] = {depth, columns}, bias_dims[1] = {columns};
   dl4_graph *g;
-  dl4_attrs *a;
   dl4_node in, out;
   dl4_model *m;
   dl4_tensor *w;
-  char name[200];
+  char config[200];
   need(dl4_graph_create(c, &g), "graph");
   need(dl4_graph_add_input(g, "x", DL4_FLOAT32, 2, dims, &in), "input");
-  snprintf(name, sizeof name, "{\"units\": %d}", (int)columns);
-  need(dl4_attrs_create(name, &a), "config");
-  need(dl4_graph_add(g, "Dense", "dense", a, NULL, &in, 1, &out, 1), "Dense");
+  snprintf(config, sizeof config, "{\"units\": %d}", (int)columns);
+  need(dl4_graph_add(g, "Dense", "dense", config, NULL, NULL, &in, 1, &out, 1), "Dense");
   need(dl4_graph_build(g, &in, 1, &out, 1, &m), "model");
   need(dl4_tensor_wrap(NULL, DL4_FLOAT32, 2, kernel_dims, NULL, kernel, sizeof kernel, NULL, NULL, &w), "kernel");
   need(dl4_model_set_weight(m, "dense/kernel", w), "kernel");
   dl4_release(w);
   need(dl4_tensor_wrap(NULL, DL4_FLOAT32, 1, bias_dims, NULL, bias, sizeof bias, NULL, NULL, &w), "bias");
   need(dl4_model_set_weight(m, "dense/bias", w), "bias");
-  dl4_release(w), dl4_release(a), dl4_release(g);
+  dl4_release(w), dl4_release(g);
   return m;
 }
 

@@ -64,7 +64,7 @@ int32_t backward(void *, const char *, dl4_tensor *const *src, int64_t, dl4_tens
 
 void add() {
   ok(dl4_registry_add("layer", "test>Dense", R"({"weights": ["kernel", "bias"], "doc": "x w + b"})", shape, forward,
-                      backward, nullptr));
+                      backward, nullptr, nullptr));
 }
 
 }  // namespace dense
@@ -148,7 +148,7 @@ std::string trained(const char *kind, const std::string &first, const std::strin
 
 TEST(Custom, ALayerAndALossTrainAsTheLibrarysOwn) {
   dense::add();
-  ok(dl4_registry_add("loss", "test>Squares", nullptr, nullptr, squares, squares_back, nullptr));
+  ok(dl4_registry_add("loss", "test>Squares", nullptr, nullptr, squares, squares_back, nullptr, nullptr));
   Own<dl4_model> own, theirs;
   const json a = json::parse(trained("test>Dense", R"({"config": "6"})", R"({"config": "2"})", "test>Squares", &own));
   const json b =
@@ -183,7 +183,7 @@ TEST(Custom, GradientsAreChecked) {
     return answer;
   };
   ok(dl4_registry_add("layer", "test>Wrong", R"({"weights": ["kernel", "bias"]})", dense::shape, dense::forward, wrong,
-                      nullptr));
+                      nullptr, nullptr));
   auto x = tensor({4, 5}, numbers(20));
   for (const char *kind : {"test>Dense", "test>Wrong"}) {
     Own<dl4_graph> g;
@@ -253,7 +253,7 @@ TEST(Custom, IsSavedByItsName) {
 using CustomFiles = Folder;
 TEST_F(CustomFiles, HaveWeightsOfAnyName) {
   ok(dl4_registry_add("layer", "test>Adapter", R"({"weights": ["lora_kernel_a", "lora_kernel_b"]})", dense::shape,
-                      dense::forward, dense::backward, nullptr));
+                      dense::forward, dense::backward, nullptr, nullptr));
   Own<dl4_graph> g;
   Own<dl4_model> m, again, merged;
   ok(dl4_graph_create(nullptr, g.out()));
@@ -268,13 +268,13 @@ TEST_F(CustomFiles, HaveWeightsOfAnyName) {
     EXPECT_EQ(weight(again, name), weight(m, name));
     EXPECT_EQ(weight(merged, name), weight(m, name));
   }
-  EXPECT_FALSE(dl4_model_weight_trainable(merged, 0));
-  EXPECT_TRUE(dl4_model_weight_trainable(merged, 1));
+  EXPECT_FALSE(trainable(merged, 0));
+  EXPECT_TRUE(trainable(merged, 1));
 }
 
 TEST(Custom, SeveralOutputsIntegersAndManyThreads) {
   static std::atomic<int> calls{0};
-  ok(dl4_registry_add("layer", "test>Two", R"({"outputs": 2})", two_shapes, two, two_back, &calls));
+  ok(dl4_registry_add("layer", "test>Two", R"({"outputs": 2})", two_shapes, two, two_back, &calls, nullptr));
   Own<dl4_graph> g;
   Own<dl4_model> m;
   ok(dl4_graph_create(nullptr, g.out()));
@@ -312,7 +312,7 @@ TEST(Custom, SeveralOutputsIntegersAndManyThreads) {
 
 TEST(Custom, AFailureComesBackAsItself) {
   static int32_t code = 0;
-  ok(dl4_registry_add("layer", "test>Fails", nullptr, nullptr, answer, nullptr, &code));
+  ok(dl4_registry_add("layer", "test>Fails", nullptr, nullptr, answer, nullptr, &code, nullptr));
   Own<dl4_graph> g;
   Own<dl4_model> m;
   ok(dl4_graph_create(nullptr, g.out()));
@@ -354,19 +354,78 @@ TEST(Custom, ANameAddedAgainIsReplacedForWhatComes) {
     ok(dl4_graph_build(g, &x, 1, &y, 1, m.out()));
     return m;
   };
-  ok(dl4_registry_add("layer", "test>Again", nullptr, nullptr, answer, nullptr, &first));
+  ok(dl4_registry_add("layer", "test>Again", nullptr, nullptr, answer, nullptr, &first, nullptr));
   Own<dl4_model> before = model();
-  ok(dl4_registry_add("layer", "test>Again", nullptr, nullptr, answer, nullptr, &second));
+  ok(dl4_registry_add("layer", "test>Again", nullptr, nullptr, answer, nullptr, &second, nullptr));
   Own<dl4_model> after = model();
   EXPECT_NE(run(before).find("gave 1"), std::string::npos);
   EXPECT_NE(run(after).find("gave 2"), std::string::npos);
+}
+
+// Removed, its name is unknown; what has it works on, and its functions are released with the last of that.
+TEST(Custom, ARemovedKindIsReleasedWithTheLastThatHasIt) {
+  static int released = 0;
+  static int32_t one = 1;
+  const auto release = [](void *user) { released += *static_cast<int32_t *>(user); };
+  const auto add_kind = [&](const char *category, const char *name) {
+    ok(dl4_registry_add(category, name, nullptr, nullptr, squares, nullptr, &one, release));
+  };
+  const auto code = [](const char *category, const char *name) {
+    return refusal(dl4_registry_check(category, name, nullptr)).code;
+  };
+  add_kind("layer", "test>Gone");
+  Own<dl4_graph> g;
+  Own<dl4_model> m;
+  ok(dl4_graph_create(nullptr, g.out()));
+  dl4_node x = input(g, "x", {-1}), y = -1;
+  const dl4_node both[] = {x, x};
+  ok(dl4_graph_add(g, "test>Gone", "gone", nullptr, nullptr, nullptr, both, 2, &y, 1));
+  ok(dl4_graph_build(g, &x, 1, &y, 1, m.out()));
+  ok(dl4_registry_remove("layer", "test>Gone"));
+  EXPECT_EQ(code("layer", "test>Gone"), DL4_UNKNOWN_KIND);
+  EXPECT_EQ(refusal(dl4_graph_add(g, "test>Gone", nullptr, nullptr, nullptr, nullptr, both, 2, &y, 1)).code,
+            DL4_UNKNOWN_KIND);
+  EXPECT_EQ(run(m, {tensor({2}, {3, 4})})[0].size(), 2u);
+  EXPECT_EQ(released, 0);
+  g = {};
+  m = {};
+  EXPECT_EQ(released, 1);
+
+  add_kind("layer", "test>Gone");  // replaced before anything is made of it
+  add_kind("layer", "test>Gone");
+  EXPECT_EQ(released, 2);
+  ok(dl4_registry_remove("layer", "test>Gone"));
+  EXPECT_EQ(released, 3);
+
+  add_kind("loss", "test>GoneToo");  // with its metric, unless another one has the name
+  EXPECT_EQ(code("metric", "test>GoneToo"), DL4_OK);
+  ok(dl4_registry_remove("loss", "test>GoneToo"));
+  EXPECT_EQ(released, 4);
+  EXPECT_EQ(code("loss", "test>GoneToo"), DL4_UNKNOWN_KIND);
+  EXPECT_EQ(code("metric", "test>GoneToo"), DL4_UNKNOWN_KIND);
+  add_kind("loss", "test>GoneToo");
+  add_kind("metric", "test>GoneToo");
+  EXPECT_EQ(released, 4);
+  ok(dl4_registry_remove("loss", "test>GoneToo"));
+  EXPECT_EQ(released, 5);
+  EXPECT_EQ(code("metric", "test>GoneToo"), DL4_OK);
+  ok(dl4_registry_remove("metric", "test>GoneToo"));
+  EXPECT_EQ(released, 6);
+  for (const auto &[category, name, wanted] : {std::tuple{"layer", "test>Gone", DL4_UNKNOWN_KIND},
+                                               {"layer", "Dense", DL4_UNKNOWN_KIND},
+                                               {"layers", "Dense", DL4_NOT_FOUND}})
+    EXPECT_EQ(refusal(dl4_registry_remove(category, name)).code, wanted) << name;
+  const Refusal r = refusal(dl4_registry_add("layer", "Dense", nullptr, nullptr, squares, nullptr, &one, release));
+  EXPECT_EQ(r.code, DL4_INVALID_ARGUMENT);
+  EXPECT_EQ(released, 6);
 }
 
 // A metric is watched as its kind says, whatever its name ends in.
 TEST(Custom, AMetricSaysItsDirection) {
   for (const char *direction : {"", "up", "down"}) {
     const json options = *direction ? json{{"direction", direction}} : json::object();
-    ok(dl4_registry_add("metric", "test>MeanBiasAccuracy", options.dump().c_str(), nullptr, squares, nullptr, nullptr));
+    ok(dl4_registry_add("metric", "test>MeanBiasAccuracy", options.dump().c_str(), nullptr, squares, nullptr, nullptr,
+                        nullptr));
     auto m = small_net(nullptr, "linear");
     auto t = trainer(m, R"({"optimizer": "SGD", "loss": "mse", "metrics": ["test>MeanBiasAccuracy"]})");
     auto x = tensor({8, 4}, numbers(32)), y = tensor({8, 3}, numbers(24));
@@ -414,7 +473,8 @@ TEST(Custom, Refusals) {
       {"metric", "test>X", R"({"direction": "left"})", nullptr, squares, "\"direction\": expected one of"},
   };
   for (const auto &c : cases) {
-    const Refusal r = refusal(dl4_registry_add(c.category, c.name, c.options, c.shape, c.forward, nullptr, nullptr));
+    const Refusal r =
+        refusal(dl4_registry_add(c.category, c.name, c.options, c.shape, c.forward, nullptr, nullptr, nullptr));
     EXPECT_EQ(r.code, DL4_INVALID_ARGUMENT) << c.words;
     EXPECT_NE(r.message.find(c.words), std::string::npos) << r.message;
   }
@@ -425,7 +485,7 @@ TEST(Custom, Refusals) {
     dims[0] = -5;
     return 0;
   };
-  ok(dl4_registry_add("layer", "test>Odd", nullptr, odd, squares, nullptr, nullptr));
+  ok(dl4_registry_add("layer", "test>Odd", nullptr, odd, squares, nullptr, nullptr, nullptr));
   Own<dl4_graph> g;
   ok(dl4_graph_create(nullptr, g.out()));
   dl4_node x = input(g, "x", {-1, 2}), y = -1;

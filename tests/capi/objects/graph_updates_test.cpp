@@ -137,7 +137,7 @@ TEST(GraphUpdates, ASavedModelGoesOnToTheLastBit) {
   for (const char *format : {"keras", "weights.h5", "onnx"}) {
     dl4_blob *blob = nullptr;
     const Refusal r =
-        refusal(dl4_model_save_memory(fit.step, (std::string(R"({"format": ")") + format + "\"}").c_str(), &blob));
+        refusal(dl4_model_save_bytes(fit.step, (std::string(R"({"format": ")") + format + "\"}").c_str(), &blob));
     EXPECT_EQ(r.code, DL4_UNSUPPORTED) << format << r.message;
   }
 }

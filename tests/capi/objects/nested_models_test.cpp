@@ -32,7 +32,7 @@ std::vector<float> run(const dl4_model *m) { return dl4_test::run(m, {tensor({3,
 std::vector<std::string> names(const dl4_model *m) {
   std::vector<std::string> list;
   for (int64_t i = 0; i < dl4_port_count(m, DL4_WEIGHTS); ++i)
-    list.push_back(std::string(dl4_port_name(m, DL4_WEIGHTS, i)) + (dl4_model_weight_trainable(m, i) ? "" : " frozen"));
+    list.push_back(std::string(dl4_port_name(m, DL4_WEIGHTS, i)) + (trainable(m, i) ? "" : " frozen"));
   return list;
 }
 

@@ -75,7 +75,7 @@ TEST(Weight, NotLearnedStaysAsItIs) {
                    nullptr, 0, &w, 1));
   auto m = built(g, x, pair(g, "Multiply", add(g, "Dense", "d", R"({"units": 3})", x), w));
   EXPECT_STREQ(dl4_port_name(m, DL4_WEIGHTS, 0), "w/value");
-  EXPECT_EQ(dl4_model_weight_trainable(m, 0), 0);
+  EXPECT_EQ(trainable(m, 0), 0);
 }
 
 TEST(Cast, GivesTheNumbersInAnotherType) {
@@ -191,7 +191,7 @@ TEST(FunctionalLoss, TrainsAndMeasuresAsTheLossItIs) {
     auto t = trainer(m, how.dump());
     dl4_tensor *xs = x, *ys = y, *ws = w;
     for (int i = 0; i < 3; ++i) ok(dl4_trainer_step(t, &xs, 1, &ys, 1, &ws, 1, metrics[own], 2, nullptr));
-    EXPECT_EQ(json::parse(described(t, DL4_FORMAT_JSON)).at("metric_names"), json({"loss", "mine"}));
+    EXPECT_EQ(metrics_of(t), (std::vector<std::string>{"loss", "mine"}));
   }
   EXPECT_NEAR(metrics[0][0], metrics[1][0], 1e-6);
   EXPECT_NEAR(metrics[0][1], metrics[1][1], 1e-6);
@@ -242,7 +242,7 @@ TEST(Share, ALayerOfTwoGraphsHasOneSetOfWeights) {
   }
   EXPECT_EQ(run(m, in), run(other, in));
   ok(dl4_model_set_trainable(n, "twin", 0));
-  EXPECT_EQ(dl4_model_weight_trainable(m, 0), 0);
+  EXPECT_EQ(trainable(m, 0), 0);
   EXPECT_EQ(refusal(dl4_graph_add_shared(g, g, d, nullptr, &twin)).code, DL4_INVALID_ARGUMENT);
   EXPECT_EQ(refusal(dl4_graph_add_shared(g, h, 99, nullptr, &twin)).code, DL4_INVALID_ARGUMENT);
 }

@@ -40,7 +40,7 @@ Own<dl4_stream> fork_of(dl4_stream *s) {
 
 std::string bytes_of(dl4_stream *s) {
   Own<dl4_blob> b;
-  ok(dl4_stream_save_memory(s, b.out()));
+  ok(dl4_stream_save_bytes(s, b.out()));
   return {dl4_blob_data(b), static_cast<size_t>(dl4_blob_size(b))};
 }
 
@@ -54,7 +54,7 @@ TEST(StreamFork, SharesItsStatesUntilEitherWrites) {
   ASSERT_GT(at_fork.size(), size_t{1} << 20);
   const auto goes_on = [&](dl4_tensor *x) {
     auto alone = stream(s);
-    ok(dl4_stream_load_memory(alone, at_fork.data(), static_cast<int64_t>(at_fork.size())));
+    ok(dl4_stream_load_bytes(alone, at_fork.data(), static_cast<int64_t>(at_fork.size())));
     return floats(take(alone, x));
   };
   const auto by_left = goes_on(left), by_right = goes_on(right);
@@ -79,7 +79,7 @@ TEST(StreamFork, SharesItsStatesUntilEitherWrites) {
 
   // So do resets, loading, and runs of many.
   ok(dl4_stream_reset(forks[4]));
-  ok(dl4_stream_load_memory(forks[5], bytes_of(first).data(), static_cast<int64_t>(bytes_of(first).size())));
+  ok(dl4_stream_load_bytes(forks[5], bytes_of(first).data(), static_cast<int64_t>(bytes_of(first).size())));
   dl4_stream *many[] = {forks[6], forks[7]};
   auto x = random_tensor({2, 3, features}, 4);
   dl4_tensor *in = x, *out = nullptr;

@@ -149,14 +149,14 @@ TEST(StreamNext, TheGeneratorIsTheStreams) {
   EXPECT_NE(other.say({1, 2}, 20, options), first);
   // Saved, loaded, forked, reset.
   Own<dl4_blob> bytes;
-  ok(dl4_stream_save_memory(a.stream, bytes.out()));
+  ok(dl4_stream_save_bytes(a.stream, bytes.out()));
   Talker forked(m, 2), seeded(m, 2);
   ok(dl4_stream_fork(a.stream, nullptr, forked.stream.out()));
   ok(dl4_stream_fork(a.stream, R"({"seed": 9})", seeded.stream.out()));
   const auto more = a.say({1, 2}, 20, options);
   EXPECT_EQ(forked.say({1, 2}, 20, options), more);
   EXPECT_NE(seeded.say({1, 2}, 20, options), more);
-  ok(dl4_stream_load_memory(other.stream, dl4_blob_data(bytes), dl4_blob_size(bytes)));
+  ok(dl4_stream_load_bytes(other.stream, dl4_blob_data(bytes), dl4_blob_size(bytes)));
   EXPECT_EQ(other.say({1, 2}, 20, options), more);
   ok(dl4_stream_reset(a.stream));
   EXPECT_EQ(a.say({1, 2}, 20, options), first);
@@ -270,7 +270,7 @@ TEST(Next, AFailureLeavesTheBytesThatTheStreamSaves) {
   };
   const auto saved_of = [](dl4_stream *s) {
     Own<dl4_blob> b;
-    ok(dl4_stream_save_memory(s, b.out()));
+    ok(dl4_stream_save_bytes(s, b.out()));
     return std::string(dl4_blob_data(b), static_cast<size_t>(dl4_blob_size(b)));
   };
   const dl4_logits_fn fails = [](void *, dl4_tensor *) { return 77; };
@@ -315,7 +315,7 @@ TEST(Next, AFailureLeavesTheBytesThatTheStreamSaves) {
         Own<dl4_stream> loaded;
         ok(dl4_stream_create(s, nullptr, loaded.out()));
         const std::string now = saved_of(t);
-        ok(dl4_stream_load_memory(loaded, now.data(), static_cast<int64_t>(now.size())));
+        ok(dl4_stream_load_bytes(loaded, now.data(), static_cast<int64_t>(now.size())));
         EXPECT_EQ(saved_of(loaded), now);
         EXPECT_EQ(run(loaded, 7), run(t, 7));
       }

@@ -90,8 +90,8 @@ TEST(StreamRows, GoesOnFromItsBytes) {
   auto a = stream(s), b = stream(s);
   const auto first = in_cuts(a, x, {0, 100});
   Own<dl4_blob> bytes;
-  ok(dl4_stream_save_memory(a, bytes.out()));
-  ok(dl4_stream_load_memory(b, dl4_blob_data(bytes), dl4_blob_size(bytes)));
+  ok(dl4_stream_save_bytes(a, bytes.out()));
+  ok(dl4_stream_load_bytes(b, dl4_blob_data(bytes), dl4_blob_size(bytes)));
   auto rest = in_cuts(b, x, {100, 101, 110, 300});
   rest.insert(rest.begin(), first.begin(), first.end());
   EXPECT_EQ(rest, whole);

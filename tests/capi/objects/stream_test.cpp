@@ -182,28 +182,28 @@ TEST(Stream, GoesOnFromItsBytesAndRefusesForeignOnes) {
   auto x = floats_of(1), head = part(x, 0, 4), tail = part(x, 4, steps);
   take(a, head);
   Own<dl4_blob> bytes;
-  ok(dl4_stream_save_memory(a, bytes.out()));
-  ok(dl4_stream_load_memory(b, dl4_blob_data(bytes), dl4_blob_size(bytes)));
+  ok(dl4_stream_save_bytes(a, bytes.out()));
+  ok(dl4_stream_load_bytes(b, dl4_blob_data(bytes), dl4_blob_size(bytes)));
   const auto expected = floats(take(a, tail));
   EXPECT_EQ(floats(take(b, tail)), expected);
 
   const auto load = [&](dl4_stream *to, const std::string &from) {
-    return refusal(dl4_stream_load_memory(to, from.data(), static_cast<int64_t>(from.size())));
+    return refusal(dl4_stream_load_bytes(to, from.data(), static_cast<int64_t>(from.size())));
   };
   std::string good(dl4_blob_data(bytes), static_cast<size_t>(dl4_blob_size(bytes)));
   auto other = model({{"GRU", R"({"units": 4})"}}), wide = model({{"LSTM", R"({"units": 8})"}});
   auto more = model({{"LSTM", R"({"units": 4, "return_sequences": true})"}, {"GRU", R"({"units": 4})"}});
   auto s_other = session(other), s_wide = session(wide), s_more = session(more);
-  EXPECT_EQ(load(stream(s_other), good).message, "dl4_stream_load_memory: the bytes have no state \"gru/rnn_state\"");
+  EXPECT_EQ(load(stream(s_other), good).message, "dl4_stream_load_bytes: the bytes have no state \"gru/rnn_state\"");
   EXPECT_EQ(load(stream(s_wide), good).message,
-            "dl4_stream_load_memory: state \"lstm/rnn_state\": expected float32 (1, 8), the bytes have float32 (1, 4)");
+            "dl4_stream_load_bytes: state \"lstm/rnn_state\": expected float32 (1, 8), the bytes have float32 (1, 4)");
   EXPECT_EQ(load(stream(s_more), good).code, DL4_NOT_FOUND);
   EXPECT_EQ(load(stream(s, 2), good).code, DL4_SHAPE_MISMATCH);
   auto t_more = stream(s_more);
   Own<dl4_blob> larger;
-  ok(dl4_stream_save_memory(t_more, larger.out()));
+  ok(dl4_stream_save_bytes(t_more, larger.out()));
   EXPECT_EQ(load(b, {dl4_blob_data(larger), static_cast<size_t>(dl4_blob_size(larger))}).code, DL4_SHAPE_MISMATCH);
-  EXPECT_EQ(load(b, saved(m)).message, "dl4_stream_load_memory: this is not a dl4-states file but a dl4-model file");
+  EXPECT_EQ(load(b, saved(m)).message, "dl4_stream_load_bytes: this is not a dl4-states file but a dl4-model file");
   EXPECT_EQ(load(b, good.substr(0, good.size() / 2)).code, DL4_CORRUPT_FILE);
   for (const int64_t taken : {int64_t{-1}, INT64_MIN, INT64_MAX}) {
     uint64_t size = 0;
@@ -215,7 +215,7 @@ TEST(Stream, GoesOnFromItsBytesAndRefusesForeignOnes) {
   }
   good.back() = static_cast<char>(good.back() ^ 1);
   EXPECT_EQ(load(b, good).code, DL4_CORRUPT_FILE);
-  ok(dl4_stream_load_memory(b, dl4_blob_data(bytes), dl4_blob_size(bytes)));  // none of it has changed what follows
+  ok(dl4_stream_load_bytes(b, dl4_blob_data(bytes), dl4_blob_size(bytes)));  // none of it has changed what follows
   EXPECT_EQ(floats(take(b, tail)), expected);
 }
 
@@ -352,10 +352,10 @@ TEST(Stateful, EvaluationGoesOnWhereTheBatchBeforeEnded) {
   ok(dl4_model_set_weight(m, "lstm/rnn_state_1", tensor({1, 2})));
   loss(t, first);
   Own<dl4_blob> checkpoint;
-  ok(dl4_trainer_save_memory(t, checkpoint.out()));
+  ok(dl4_trainer_save_bytes(t, checkpoint.out()));
   EXPECT_NEAR(loss(t, second), whole, 1e-6);
   expect_near(state(), end);
-  ok(dl4_trainer_load_memory(t, dl4_blob_data(checkpoint), dl4_blob_size(checkpoint)));
+  ok(dl4_trainer_load_bytes(t, dl4_blob_data(checkpoint), dl4_blob_size(checkpoint)));
   EXPECT_NEAR(loss(t, second), whole, 1e-6);
   // A session begins where the model stood, and a model that is loaded at zeros.
   dl4_tensor *const in[] = {second};

@@ -153,7 +153,7 @@ Bits bits(const Family &f, const std::string &options) {
     b.losses.push_back(loss);
   }
   Own<dl4_blob> file;
-  ok(dl4_model_save_memory(m, nullptr, file.out()));
+  ok(dl4_model_save_bytes(m, nullptr, file.out()));
   b.weights.assign(dl4_blob_data(file), static_cast<size_t>(dl4_blob_size(file)));
   b.after = run();
   return b;

@@ -89,7 +89,7 @@ Own<dl4_model> windowed(const char *kind, const json &config, const std::vector<
 
 std::string saved(const dl4_model *m) {
   Own<dl4_blob> blob;
-  ok(dl4_model_save_memory(m, nullptr, blob.out()));
+  ok(dl4_model_save_bytes(m, nullptr, blob.out()));
   return {static_cast<const char *>(dl4_blob_data(blob)), static_cast<size_t>(dl4_blob_size(blob))};
 }
 

@@ -123,6 +123,8 @@ void call_everything(const std::function<void(const char *)> &after) {
   WELL(dl4_api_description, blob.out());
   WELL(dl4_registry_json, nullptr, nullptr, blob.out());
   BADLY(dl4_registry_json, "layer", "Dens", blob.out());
+  WELL(dl4_registry_check, "optimizer", "Adam", R"({"beta_1": 0.5})");
+  BADLY(dl4_registry_check, "optimizer", "Adam", R"({"beta_1": 1.5})");
   READ(dl4_error_code, failed);
   READ(dl4_error_message, failed);
   READ(dl4_error_detail, failed);
@@ -192,7 +194,7 @@ void call_everything(const std::function<void(const char *)> &after) {
   BADLY(dl4_model_load, context, "/no/such/file", nullptr, other.out());
   WELL(dl4_model_load_weights, model, path.c_str(), nullptr);
   BADLY(dl4_model_load_weights, model, "/no/such/file", nullptr);
-  WELL(dl4_model_save_memory, model, nullptr, blob.out());
+  WELL(dl4_model_save_bytes, model, nullptr, blob.out());
   const int64_t size = dl4_blob_size(blob);
   Own<dl4_tensor> file;
   WELL(dl4_tensor_create, context, DL4_UINT8, 1, &size, file.out());
@@ -204,7 +206,8 @@ void call_everything(const std::function<void(const char *)> &after) {
   READ(dl4_port_name, model, DL4_INPUTS, 0);
   WELL(dl4_port_shape, model, DL4_INPUTS, 0, shape, 2, &rank);
   READ(dl4_port_dtype, model, DL4_INPUTS, 0);
-  READ(dl4_model_weight_trainable, model, 0);
+  WELL(dl4_model_get_trainable, model, "answer/bias", &rank);
+  BADLY(dl4_model_get_trainable, model, "answer", &rank);
   WELL(dl4_port_shape, model, DL4_WEIGHTS, 0, shape, 2, &rank);
   WELL(dl4_model_get_weight, model, "answer/bias", tensor_.out());
   WELL(dl4_model_set_weight, model, "answer/bias", tensor_);
@@ -238,8 +241,8 @@ void call_everything(const std::function<void(const char *)> &after) {
   dl4_tensor *part = sequence;
   WELL(dl4_stream_run, stream, &part, 1, out.out(), 1, nullptr);
   BADLY(dl4_stream_run, stream, &in, 1, out.out(), 1, nullptr);
-  WELL(dl4_stream_save_memory, stream, blob.out());
-  WELL(dl4_stream_load_memory, stream, dl4_blob_data(blob), dl4_blob_size(blob));
+  WELL(dl4_stream_save_bytes, stream, blob.out());
+  WELL(dl4_stream_load_bytes, stream, dl4_blob_data(blob), dl4_blob_size(blob));
   WELL(dl4_stream_reset, stream);
   WELL(dl4_stream_reset_row, stream, 0);
   BADLY(dl4_stream_reset_row, stream, 1);
@@ -253,8 +256,10 @@ void call_everything(const std::function<void(const char *)> &after) {
   int64_t id = -1;
   WELL(dl4_stream_next, stream, &part, 1, nullptr, nullptr, nullptr, &id, 1, nullptr);
   BADLY(dl4_stream_next, stream, &in, 1, nullptr, nullptr, nullptr, &id, 1, nullptr);
-  WELL(dl4_registry_add, "layer", "test>Host", nullptr, nullptr, computes, nullptr, nullptr);
-  BADLY(dl4_registry_add, "layer", "Dense", nullptr, nullptr, computes, nullptr, nullptr);
+  WELL(dl4_registry_add, "layer", "test>Host", nullptr, nullptr, computes, nullptr, nullptr, nullptr);
+  BADLY(dl4_registry_add, "layer", "Dense", nullptr, nullptr, computes, nullptr, nullptr, nullptr);
+  WELL(dl4_registry_remove, "layer", "test>Host");
+  BADLY(dl4_registry_remove, "layer", "Dense");
   WELL(dl4_model_check_gradients, model, &in, 1, nullptr, blob.out());
   BADLY(dl4_model_check_gradients, model, &in, 0, nullptr, blob.out());
   WELL(dl4_measure, context, "loss", "Huber", nullptr, y, y, nullptr, out.out());
@@ -284,8 +289,8 @@ void call_everything(const std::function<void(const char *)> &after) {
   WELL(dl4_trainer_set_workers, trainer_, 0, 1, nullptr, nullptr, nullptr);
   WELL(dl4_trainer_save, trainer_, path.c_str());
   WELL(dl4_trainer_load, trainer_, path.c_str());
-  WELL(dl4_trainer_save_memory, trainer_, blob.out());
-  WELL(dl4_trainer_load_memory, trainer_, dl4_blob_data(blob), dl4_blob_size(blob));
+  WELL(dl4_trainer_save_bytes, trainer_, blob.out());
+  WELL(dl4_trainer_load_bytes, trainer_, dl4_blob_data(blob), dl4_blob_size(blob));
   WELL(dl4_context_trim, context);
   READ(dl4_cancel_trigger, cancel);
   READ(dl4_cancel_triggered, cancel);
@@ -403,7 +408,7 @@ TEST(Hazard10, NumbersDoNotDependOnTheCallersFloatMode) {
     for (int i = 0; i < 3; ++i) ok(dl4_trainer_accumulate(t, &first, 1, &wanted, 1, nullptr, 0, nullptr, 0, nullptr));
     ok(dl4_trainer_get_gradient(t, "*", gradient.out()));
     ok(dl4_trainer_apply(t));
-    ok(dl4_model_save_memory(model, nullptr, file.out()));
+    ok(dl4_model_save_bytes(model, nullptr, file.out()));
     return std::tuple(floats(out), floats(gradient), std::string(dl4_blob_data(history)),
                       std::string(dl4_blob_data(file), static_cast<size_t>(dl4_blob_size(file))));
   };
@@ -470,7 +475,7 @@ TEST(Hazard10, ACommaLocaleChangesNoNumber) {
     ok(dl4_describe(g, DL4_FORMAT_JSON, blob.out()));
     text = dl4_blob_data(blob);
     auto c = small_net();
-    ok(dl4_model_save_memory(c, nullptr, bytes.out()));
+    ok(dl4_model_save_bytes(c, nullptr, bytes.out()));
     Own<dl4_model> loaded;
     ok(load_copy(nullptr, dl4_blob_data(bytes), dl4_blob_size(bytes), nullptr, loaded.out()));
     auto t = trainer(

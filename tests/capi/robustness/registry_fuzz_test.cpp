@@ -211,10 +211,10 @@ class Bench {
   }
   void use() {
     for (int32_t format : {DL4_FORMAT_JSON, DL4_FORMAT_TEXT, DL4_FORMAT_DOT}) described(model_, format);
-    const std::string saving = text(case_.options("dl4_model_save_memory")),
+    const std::string saving = text(case_.options("dl4_model_save_bytes")),
                       loading = text(case_.options("dl4_model_load_bytes"));
     Own<dl4_blob> b;
-    if (!may(dl4_model_save_memory(model_, saving.c_str(), b.out()))) return;
+    if (!may(dl4_model_save_bytes(model_, saving.c_str(), b.out()))) return;
     const std::string bytes(dl4_blob_data(b), static_cast<size_t>(dl4_blob_size(b)));
     Own<dl4_model> again, copy;
     // A context's memory_limit may be too small for the file's JSON.

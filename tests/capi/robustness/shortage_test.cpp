@@ -180,8 +180,8 @@ TEST_F(Shortage, StepsOfStreamsNeedNone) {
       Own<dl4_stream> one;
       Own<dl4_blob> bytes;
       DL4_TRY(dl4_stream_create(s, options.c_str(), one.out()));
-      DL4_TRY(dl4_stream_save_memory(one, bytes.out()));
-      return dl4_stream_load_memory(one, dl4_blob_data(bytes), dl4_blob_size(bytes));
+      DL4_TRY(dl4_stream_save_bytes(one, bytes.out()));
+      return dl4_stream_load_bytes(one, dl4_blob_data(bytes), dl4_blob_size(bytes));
     });
     ok(dl4_stream_create(s, options.c_str(), stream.out()));
     ok(dl4_stream_run(stream, in, 1, out, 1, nullptr));

@@ -82,7 +82,7 @@ TEST(Threads, ModelsAreBuiltOnAllOfThemAtOnce) {
     values = run(m, {in})[0];
     Own<dl4_blob> bytes;
     Own<dl4_model> again;
-    ok(dl4_model_save_memory(m, nullptr, bytes.out()));
+    ok(dl4_model_save_bytes(m, nullptr, bytes.out()));
     ok(load_copy(c, dl4_blob_data(bytes), dl4_blob_size(bytes), nullptr, again.out()));
     EXPECT_EQ(run(again, {in})[0], values);
   };
@@ -221,7 +221,7 @@ TEST(Threads, AThreadThatTheCallbackWaitsForMayDoAsIt) {
       ok(dl4_trainer_get_number(f.trainer, "learning_rate", &rate));
       EXPECT_EQ(rate, 0.25);
       ok(dl4_model_get_weight(f.model, "hidden/kernel", weight.out()));
-      ok(dl4_trainer_save_memory(f.trainer, saved.out()));
+      ok(dl4_trainer_save_bytes(f.trainer, saved.out()));
       EXPECT_EQ(refusal(dl4_trainer_step(f.trainer, &x, 1, &y, 1, nullptr, 0, nullptr, 0, nullptr)).code, DL4_BUSY);
       EXPECT_EQ(refusal(dl4_trainer_apply(f.trainer)).code, DL4_BUSY);
       ok(dl4_model_set_weight(f.model, "hidden/kernel", weight));
@@ -241,7 +241,7 @@ TEST(Threads, ACallbackThatReturnsWaitsForThoseWhoCameIn) {
     for (int i = 0; i < 2; ++i)
       guests.emplace_back([&] {
         Own<dl4_blob> saved;
-        dl4_error *late = dl4_trainer_save_memory(f.trainer, saved.out());
+        dl4_error *late = dl4_trainer_save_bytes(f.trainer, saved.out());
         served += late == nullptr;
         dl4_release(late);
         dl4_release(dl4_trainer_set_number(f.trainer, "learning_rate", 0.01));

@@ -64,11 +64,11 @@ struct Fit {
   }
   std::string saved() const {
     Own<dl4_blob> b;
-    ok(dl4_trainer_save_memory(t, b.out()));
+    ok(dl4_trainer_save_bytes(t, b.out()));
     return {dl4_blob_data(b), static_cast<size_t>(dl4_blob_size(b))};
   }
   void load(const std::string &bytes) {
-    ok(dl4_trainer_load_memory(t, bytes.data(), static_cast<int64_t>(bytes.size())));
+    ok(dl4_trainer_load_bytes(t, bytes.data(), static_cast<int64_t>(bytes.size())));
   }
 };
 

@@ -9,7 +9,7 @@ namespace {
 using namespace dl4_test;
 using nlohmann::json;
 
-std::vector<std::string> names(dl4_trainer *t) { return json::parse(described(t, DL4_FORMAT_JSON)).at("metric_names"); }
+std::vector<std::string> names(dl4_trainer *t) { return metrics_of(t); }
 
 // x [B, 4] -> outputs "left" and "right", [B, 3] each.
 Own<dl4_model> two_outputs() {
@@ -142,11 +142,11 @@ TEST(Metrics, AFitIsResumedInMidEpochToTheLastBit) {
                                              stopping.cancel, history.out()));
       if (stop_at < 0) return std::string(dl4_blob_data(history));
       EXPECT_EQ(r.code, DL4_CANCELLED);
-      ok(dl4_trainer_save_memory(t, kept.out()));
+      ok(dl4_trainer_save_bytes(t, kept.out()));
       bytes.assign(dl4_blob_data(kept), static_cast<size_t>(dl4_blob_size(kept)));
     }
     auto t = trainer(m, how);
-    ok(dl4_trainer_load_memory(t, bytes.data(), static_cast<int64_t>(bytes.size())));
+    ok(dl4_trainer_load_bytes(t, bytes.data(), static_cast<int64_t>(bytes.size())));
     auto d = data.set({data.z}, {data.w}, R"({"batch_size": 2})");
     Own<dl4_blob> history;
     ok(dl4_trainer_fit(t, d, nullptr, R"({"epochs": 2})", nullptr, nullptr, nullptr, history.out()));
@@ -255,8 +255,8 @@ TEST(Metrics, AreAtMost4096Numbers) {
   Own<dl4_dataset> d = dataset(x, y);
   Own<dl4_blob> saved;
   ok(dl4_trainer_fit(most, d, d, R"({"epochs": 2})", nullptr, nullptr, nullptr, nullptr));
-  ok(dl4_trainer_save_memory(most, saved.out()));
-  ok(dl4_trainer_load_memory(most, dl4_blob_data(saved), dl4_blob_size(saved)));
+  ok(dl4_trainer_save_bytes(most, saved.out()));
+  ok(dl4_trainer_load_bytes(most, dl4_blob_data(saved), dl4_blob_size(saved)));
   dl4_trainer *t = nullptr;
   const Refusal r = refusal(dl4_trainer_create(net, with(4096).c_str(), &t));
   EXPECT_EQ(r.code, DL4_INVALID_ARGUMENT);

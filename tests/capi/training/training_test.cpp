@@ -330,8 +330,8 @@ TEST(Training, ACheckpointIsForTheSameWeights) {
   const Rows rows(0, 8);
   rows.step(from);
   Own<dl4_blob> bytes;
-  ok(dl4_trainer_save_memory(from, bytes.out()));
-  auto load = [&] { return refusal(dl4_trainer_load_memory(to, dl4_blob_data(bytes), dl4_blob_size(bytes))); };
+  ok(dl4_trainer_save_bytes(from, bytes.out()));
+  auto load = [&] { return refusal(dl4_trainer_load_bytes(to, dl4_blob_data(bytes), dl4_blob_size(bytes))); };
   EXPECT_EQ(load().message, "");
   rows.step(from);
   rows.step(to);
@@ -342,8 +342,8 @@ TEST(Training, ACheckpointIsForTheSameWeights) {
   EXPECT_EQ(r.code, DL4_SHAPE_MISMATCH);
   EXPECT_NE(r.message.find("while other weights were trainable"), std::string::npos) << r.message;
   EXPECT_EQ(saved(b), before);
-  EXPECT_EQ(refusal(dl4_trainer_load_memory(to, "no", 2)).code, DL4_CORRUPT_FILE);
-  EXPECT_EQ(refusal(dl4_trainer_load_memory(to, "no", -1)).code, DL4_INVALID_ARGUMENT);
+  EXPECT_EQ(refusal(dl4_trainer_load_bytes(to, "no", 2)).code, DL4_CORRUPT_FILE);
+  EXPECT_EQ(refusal(dl4_trainer_load_bytes(to, "no", -1)).code, DL4_INVALID_ARGUMENT);
 }
 
 // ---- Losses ---------------------------------------------------------------------------------------------------------
@@ -395,7 +395,7 @@ TEST(Training, OutputsMinimisedAndOutputsWithTargetsGoTogether) {
   auto m = net.model(2, {net.square, net.prediction});
   auto t = trainer(
       m, R"({"optimizer": "SGD", "loss": ["output", "mse"], "loss_weights": [2, 1], "metrics": [null, "mae"]})");
-  EXPECT_EQ(facts(t).at("metric_names"), json::array({"loss", "square_loss", "answer_loss", "answer_mae"}));
+  EXPECT_EQ(metrics_of(t), (std::vector<std::string>{"loss", "square_loss", "answer_loss", "answer_mae"}));
   const Rows rows(0, 8);
   dl4_tensor *in[2] = {rows.x, rows.y};
   double metrics[4] = {};
@@ -534,7 +534,7 @@ TEST(Fits, StartAfreshUnlessTheyAreResumed) {
   EXPECT_EQ(whole.run(R"({"epochs": 2})").message, "");
   f.cancelled(R"({"epochs": 2})");
   Own<dl4_blob> checkpoint;
-  ok(dl4_trainer_save_memory(f.t, checkpoint.out()));
+  ok(dl4_trainer_save_bytes(f.t, checkpoint.out()));
   EXPECT_EQ(f.run(R"({"epochs": 1})").message, "");
   EXPECT_EQ(number(f.t, "iterations"), 2 + 4);
 
@@ -548,10 +548,10 @@ TEST(Fits, StartAfreshUnlessTheyAreResumed) {
   EXPECT_NE(r.message.find("\"resume\": expected a fit that was cancelled"), std::string::npos) << r.message;
 
   Fit loaded;
-  ok(dl4_trainer_load_memory(loaded.t, dl4_blob_data(checkpoint), dl4_blob_size(checkpoint)));
+  ok(dl4_trainer_load_bytes(loaded.t, dl4_blob_data(checkpoint), dl4_blob_size(checkpoint)));
   EXPECT_EQ(loaded.run(R"({"epochs": 2})").message, "");
   EXPECT_EQ(weights(loaded.model), weights(whole.model));
-  ok(dl4_trainer_load_memory(loaded.t, dl4_blob_data(checkpoint), dl4_blob_size(checkpoint)));
+  ok(dl4_trainer_load_bytes(loaded.t, dl4_blob_data(checkpoint), dl4_blob_size(checkpoint)));
   EXPECT_EQ(loaded.run(R"({"resume": false})").message, "");
   EXPECT_EQ(number(loaded.t, "iterations"), 2 + 4);
 }

@@ -88,7 +88,7 @@ public class Fashion {
                 "epoch %2d/%d  loss %.4f  accuracy %.4f  validation loss %.4f  accuracy %.4f%n",
                 p.step(), p.total(), m[0], m[1], m[2], m[3]);
           }
-          return true;
+          return Progress.Flow.CONTINUE;
         };
     trainer.fit(dataset(pixels, labels, 0, TRAIN), test, Map.of("epochs", epochs), listener, null);
     double seconds = 1e-9 * (System.nanoTime() - begin);

@@ -218,8 +218,8 @@ function later(...call) {
 
 /** A shape that a call gives by its last parameters dims, cap and rank; a free dimension is null. */
 export function shape(name, ...args) {
-  const dims = new BigInt64Array(8);
-  check(dl4[name](...args, dims, 8, number));
+  const dims = new BigInt64Array(constants.DL4_MAX_RANK);
+  check(dl4[name](...args, dims, dims.length, number));
   return Array.from(dims.subarray(0, number[0]), (d) => (d < 0n ? null : Number(d)));
 }
 
@@ -230,7 +230,7 @@ export function dims(list) {
   return numbers;
 }
 
-/** Name, shape and type of the inputs (0), outputs (1) or weights (2) of an object. */
+/** Name, shape and type of the inputs (0), outputs (1), weights (2) or metrics (3) of an object. */
 export function ports(handle, which) {
   return Array.from({ length: dl4.port_count(handle, which) }, (_, i) => ({
     name: dl4.port_name(handle, which, i),

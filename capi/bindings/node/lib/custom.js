@@ -1,5 +1,5 @@
 // Kinds of one's own, computed by JavaScript.
-import { answering, callback, check, decode, dl4, encode, optionsText, takes } from "./abi.js";
+import { answering, callback, check, constants, decode, dl4, encode, optionsText, takes } from "./abi.js";
 import { ARRAYS, NAMES } from "./tensor.js";
 
 const free = (d) => (d < 0 ? null : Number(d));
@@ -42,15 +42,15 @@ function shapes(shape) {
       const given = shape(sources, config);
       if (given.length !== nOut) throw new TypeError(`shape: expected ${nOut} shapes, got ${given.length}`);
       const found = Int32Array.from(given, (s) => s.length);
-      const padded = given.flatMap((s) => Array.from({ length: 8 }, (_, i) => BigInt(s[i] ?? -1)));
+      const padded = given.flatMap((s) => Array.from({ length: constants.DL4_MAX_RANK }, (_, i) => BigInt(s[i] ?? -1)));
       encode(outRanks, "int32_t", found, nOut);
-      encode(outDims, "int64_t", padded, nOut * 8);
+      encode(outDims, "int64_t", padded, padded.length);
       return 0;
     });
 }
 
 /**
- * Adds a layer, loss or metric of one's own, for the rest of the process. forward(sources, outputs, config) writes the
+ * Adds a layer, loss or metric of one's own, until removeKind(). forward(sources, outputs, config) writes the
  * outputs, which are zeros; backward(sources, outputs, gradients, sourceGradients, config) writes the gradients of the
  * sources. Call it on the main thread, where these functions run.
  */
@@ -69,5 +69,17 @@ export function addKind(category, name, { shape = null, forward, backward = null
     own("dl4_backward_fn", backward, differentiate),
   ];
   kept.push(functions);
-  check(dl4.registry_add(category, name, optionsText(options), ...functions, null));
+  check(dl4.registry_add(category, name, optionsText(options), ...functions, null, null));
+}
+
+/** Removes a kind that addKind() added. Models that have it work on. */
+export function removeKind(category, name) {
+  takes("removeKind(category, name)", arguments);
+  check(dl4.registry_remove(category, name));
+}
+
+/** Throws where the library refuses this config of a kind; makes nothing of it. */
+export function checkKind(category, name, config) {
+  takes("checkKind(category, name, config)", arguments);
+  check(dl4.registry_check(category, name, optionsText(config)));
 }

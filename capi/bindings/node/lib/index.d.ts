@@ -258,7 +258,7 @@ export interface Progress {
 export interface FitOptions {
   validation?: Dataset | null;
   /** Told each event; "stop" ends the training, what it throws fails it. */
-  progress?: (event: Progress) => "stop" | unknown;
+  progress?: (event: Progress) => "continue" | "stop" | void;
   signal?: AbortSignal;
   epochs?: number;
   initial_epoch?: number;
@@ -339,8 +339,12 @@ export interface OwnKind {
   ) => void;
 }
 
-/** Adds a kind of one's own, on the main thread, for the rest of the process. */
+/** Adds a kind of one's own, on the main thread, until removeKind(). */
 export function addKind(category: "layer" | "loss" | "metric", name: string, kind: OwnKind): void;
+/** Removes a kind that addKind() added. Models that have it work on. */
+export function removeKind(category: "layer" | "loss" | "metric", name: string): void;
+/** Throws where the library refuses this config of a kind; makes nothing of it. */
+export function checkKind(category: string, name: string, config?: object): void;
 export function registry(category?: string | null, name?: string | null): Record<string, Record<string, object>>;
 export function setSeed(seed: number): void;
 export function buildInfo(): Record<string, unknown>;

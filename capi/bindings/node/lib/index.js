@@ -1,6 +1,6 @@
 // dl4 for Node.js: see README.md.
 export { DL4Error, registry, versionString as version } from "./abi.js";
-export { addKind } from "./custom.js";
+export { addKind, checkKind, removeKind } from "./custom.js";
 export {
   buildInfo,
   callbacks,

@@ -6,6 +6,7 @@ import {
   dims,
   dl4,
   DL4Error,
+  given,
   Handle,
   holding,
   made,
@@ -61,7 +62,7 @@ export class Model extends Handle {
 
   /** The bytes of a file. */
   toBytes() {
-    return content(made("model_save_memory", this.handle, null));
+    return content(made("model_save_bytes", this.handle, null));
   }
 
   clone() {
@@ -79,7 +80,7 @@ export class Model extends Handle {
   /** Name, shape, type and whether it is trained, of each. */
   get weights() {
     const { handle } = this;
-    return facts(handle, 2).map((w, i) => ({ ...w, trainable: Boolean(dl4.model_weight_trainable(handle, i)) }));
+    return facts(handle, 2).map((w) => ({ ...w, trainable: Boolean(given("model_get_trainable", handle, w.name)) }));
   }
 
   /** A copy of a weight; "*" is all trainable ones in a row. */

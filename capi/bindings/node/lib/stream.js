@@ -118,11 +118,11 @@ export class Stream extends Handle {
 
   /** Where it stands, for load(). */
   toBytes() {
-    return content(made("stream_save_memory", this.handle));
+    return content(made("stream_save_bytes", this.handle));
   }
 
   load(bytes) {
-    check(dl4.stream_load_memory(this.handle, ...memory(bytes)));
+    check(dl4.stream_load_bytes(this.handle, ...memory(bytes)));
   }
 }
 strict(

@@ -17,6 +17,7 @@ import {
   made,
   memory,
   none,
+  ports,
   optionsText,
   strict,
   takes,
@@ -108,7 +109,7 @@ export class Trainer extends Handle {
   constructor(model, options) {
     takes("new Trainer(model, options)", arguments);
     super(made("trainer_create", model.handle, optionsText(options)));
-    this.metricNames = JSON.parse(this.describe("json")).metric_names;
+    this.metricNames = ports(this.handle, constants.DL4_METRICS).map((port) => port.name);
   }
 
   #named(values, prefix = "") {
@@ -183,12 +184,14 @@ export class Trainer extends Handle {
         const told = { ...this.#named(values.slice(0, half)), ...this.#named(values.slice(half), "val_") };
         const answer = progress({ event: EVENTS[event], step, total, metrics: told });
         if (typeof answer?.then === "function") throw new TypeError("progress: expected a function that is not async");
+        if (answer !== undefined && answer !== "continue" && answer !== "stop")
+          throw new TypeError(`progress: expected "continue", "stop" or nothing, got ${answer}`);
         return answer === "stop" ? STOP : CONTINUE;
       });
   }
 
   /**
-   * Trains for some epochs, beside the event loop; the history. `progress` is told each event, and may answer "stop";
+   * Trains for some epochs, beside the event loop; the history. `progress` is told each event, and may answer "continue" or "stop";
    * what it throws is what the promise fails with.
    */
   async fit(train, { validation = null, progress, signal, ...options } = {}) {
@@ -298,7 +301,7 @@ export class Trainer extends Handle {
 
   /** A checkpoint as the bytes of a file. */
   toBytes() {
-    return content(made("trainer_save_memory", this.handle));
+    return content(made("trainer_save_bytes", this.handle));
   }
 
   /** Loads a checkpoint from a file, or from the bytes of one. */
@@ -306,7 +309,7 @@ export class Trainer extends Handle {
     if (typeof source === "string") {
       await Handle.during([this], "trainer_load", this.handle, absolute(source));
     } else {
-      check(dl4.trainer_load_memory(this.handle, ...memory(source)));
+      check(dl4.trainer_load_bytes(this.handle, ...memory(source)));
     }
   }
 }

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { addKind, Dataset, Graph, layers, measure, Tensor } from "dl4";
+import { addKind, checkKind, Dataset, Graph, layers, measure, removeKind, Tensor } from "dl4";
 
 const mine = new Error("mine");
 let fails = false;
@@ -67,4 +67,14 @@ test("what it throws is what the run fails with", async () => {
 test("a loss of one's own", () => {
   assert.deepEqual(measure("loss", "Cubed", [[1, 2]], [[2, 4]]).toArray(), 9);
   assert.throws(() => addKind("loss", "Wrong", { speed: 1, forward() {} }), { attribute: "speed" });
+});
+
+test("kinds are checked and removed", () => {
+  checkKind("optimizer", "Adam", { beta_1: 0.5 });
+  assert.throws(() => checkKind("optimizer", "Adam", { beta_1: 2 }), { attribute: "beta_1" });
+  addKind("layer", "Gone", { forward() {} });
+  checkKind("layer", "Gone");
+  removeKind("layer", "Gone");
+  assert.throws(() => checkKind("layer", "Gone"), { code: "DL4_UNKNOWN_KIND" });
+  assert.throws(() => removeKind("layer", "Gone"), { code: "DL4_UNKNOWN_KIND" });
 });

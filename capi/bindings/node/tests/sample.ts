@@ -38,7 +38,7 @@ const trainer = model.trainer({ optimizer: optimizers.Adam({ learning_rate: rate
 const data = new Dataset({ x: new Float32Array(8), y: [new Tensor([[1, 2, 3]])], w: [null] }, { batch_size: 4 });
 const history: History = await trainer.fit(data, {
   epochs: 2,
-  progress: ({ event }) => (event === "epoch_end" ? "stop" : 0),
+  progress: ({ event }) => (event === "epoch_end" ? "stop" : "continue"),
 });
 for await (const { metrics } of trainer.fitting(data, { signal: AbortSignal.timeout(10) })) metrics.loss?.toFixed(2);
 const session = new Session(model, { gradients: ["x"] });

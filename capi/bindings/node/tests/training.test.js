@@ -8,7 +8,7 @@ import { batch, dataset, dense, labels, tick, trainer } from "./nets.js";
 
 test("fit tells its events and gives its history", async () => {
   const [t, events] = [trainer(), []];
-  const history = await t.fit(dataset(), { epochs: 2, validation: dataset(16), progress: (e) => events.push(e) });
+  const history = await t.fit(dataset(), { epochs: 2, validation: dataset(16), progress: (e) => void events.push(e) });
   assert.deepEqual(history.epoch, [0, 1]);
   assert.deepEqual(Object.keys(history).sort(), ["accuracy", "epoch", "loss", "val_accuracy", "val_loss"]);
   const told = events.map((e) => e.event);
@@ -39,6 +39,7 @@ test("what a callback throws is what the promise fails with, and training goes o
     assert.equal(caught, thrown);
   }
   await assert.rejects(t.fit(data, { progress: async () => {} }), TypeError);
+  await assert.rejects(t.fit(data, { progress: () => true }), /expected "continue", "stop" or nothing, got true/);
   const history = await t.fit(data, { epochs: 2 });
   assert.equal(history.loss.length, 2);
 });

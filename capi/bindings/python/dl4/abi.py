@@ -224,6 +224,11 @@ def _plain(value):
     raise TypeError(f"expected numbers, strings, lists or objects of this package, got {type(value).__name__}")
 
 
+def check_kind(category, name, config=None):
+    """Raises what the library refuses of a kind's config; makes nothing of it."""
+    call("dl4_registry_check", encoded(category), encoded(name), options_text(config))
+
+
 def registry(category=None, name=None):
     """Kinds, as described by the library."""
     return json.loads(text(made("dl4_registry_json", encoded(category), encoded(name))))

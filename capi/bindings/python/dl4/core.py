@@ -1,6 +1,7 @@
 """The objects of the C interface: Context, Tensor, Graph, Model, Session, Dataset, Trainer."""
 
 import ctypes as C
+import enum
 import json
 
 from .abi import (
@@ -194,7 +195,7 @@ class Model(Object):
 
     def to_bytes(self):
         """The bytes of a native file."""
-        return content(made("dl4_model_save_memory", self, None))
+        return content(made("dl4_model_save_bytes", self, None))
 
     @classmethod
     def from_bytes(cls, data, context=None, **options):
@@ -228,10 +229,9 @@ class Model(Object):
     def weights(self):
         """(name, shape, trainable) of each weight."""
         which = constants["DL4_WEIGHTS"]
-        trainable = library.dl4_model_weight_trainable
         return [
-            (name, shape, bool(trainable(self, i)))
-            for i, (name, shape) in enumerate(zip(self.names(which), self.shapes(which)))
+            (name, shape, bool(made("dl4_model_get_trainable", self, name.encode(), type=C.c_int32)))
+            for name, shape in zip(self.names(which), self.shapes(which))
         ]
 
     def get_weight(self, name):
@@ -311,6 +311,16 @@ class Dataset(Object):
         )
 
 
+class Flow(enum.IntEnum):
+    """What a progress function answers."""
+
+    CONTINUE = constants["DL4_CONTINUE"]
+    STOP = constants["DL4_STOP"]
+
+
+CONTINUE, STOP = Flow
+
+
 class Trainer(Object):
     """A model being trained: loss, metrics, optimizer, place in the epoch."""
     __slots__ = ("names", "reduce", "failures")
@@ -319,7 +329,8 @@ class Trainer(Object):
         """Without options, those that the model was compiled with in Keras."""
         self.reduce, self.failures = None, []  # of `reduce`
         super().__init__(made("dl4_trainer_create", model, None if options is None else options_text(options) or b"{}"))
-        self.names = json.loads(self.describe(0))["metric_names"]
+        which = constants["DL4_METRICS"]
+        self.names = [library.dl4_port_name(self, which, i).decode() for i in range(library.dl4_port_count(self, which))]
 
     def _batch(self, function, x, y, w):
         metrics, n = (C.c_double * len(self.names))(), C.c_int64()
@@ -344,8 +355,8 @@ class Trainer(Object):
         call("dl4_trainer_apply", self)
 
     def fit(self, train, valid=None, progress=None, cancel=None, **options):
-        """Trains and returns the history. progress(event, step, total, metrics) returns whether to stop; its exceptions
-        are raised again here. Ctrl-C or `cancel` ends the fit after a step."""
+        """Trains and returns the history. progress(event, step, total, metrics) returns CONTINUE or None, or STOP, which
+        ends the fit; its exceptions are raised again here. Ctrl-C or `cancel` ends the fit after a step."""
 
         def tell(_, event, step, total, metrics, n):
             try:
@@ -353,8 +364,10 @@ class Trainer(Object):
                     return -1
                 values = list((C.c_double * n).from_address(metrics)) if n else []
                 with inside:
-                    stop = progress(event, step, total, values)
-                return constants["DL4_STOP" if stop else "DL4_CONTINUE"]
+                    answer = progress(event, step, total, values)
+                if answer is not None and not isinstance(answer, Flow):
+                    raise TypeError(f"progress: expected CONTINUE, STOP or None, got {answer!r}")
+                return CONTINUE if answer is None else answer
             except BaseException as e:
                 raised.append(e)
                 return -1

@@ -124,8 +124,8 @@ class Stream(Object):
 
     def save(self):
         """Returns the states as bytes, for load()."""
-        return content(made("dl4_stream_save_memory", self))
+        return content(made("dl4_stream_save_bytes", self))
 
     def load(self, state):
         """Sets the states to what save() gave."""
-        call("dl4_stream_load_memory", self, state, len(state))
+        call("dl4_stream_load_bytes", self, state, len(state))

@@ -187,7 +187,7 @@ class Signals(unittest.TestCase):
         m.compile("sgd", "mse")
         x, y = np.zeros((256, 64), "float32"), np.zeros((256, 64), "float32")
         trainer, data = m._get_trainer(), dl4.Dataset([dl4.Tensor.of(x)], [dl4.Tensor.of(y)], batch_size=1)
-        self.rings(lambda: trainer.fit(data, progress=lambda *_: False, epochs=50))
+        self.rings(lambda: trainer.fit(data, progress=lambda *_: None, epochs=50))
         self.rings(lambda: m.fit(x, y, batch_size=1, epochs=50, verbose=0))
 
         class Hears(keras.callbacks.Callback):

@@ -220,16 +220,16 @@ class Case:
         if "path" in s:
             call(f"dl4_{kind}_save", self.of(s, kind), self.path(s), *arguments)
         else:
-            self.slots[s["to"]] = abi.content(made(f"dl4_{kind}_save_memory", self.of(s, kind), *arguments))
+            self.slots[s["to"]] = abi.content(made(f"dl4_{kind}_save_bytes", self.of(s, kind), *arguments))
 
     def do_load(self, s):
         if "path" in s:
-            memory, source = "", (self.path(s),)
+            suffix, source = "", (self.path(s),)
         else:
             data = self.of(s, "bytes")
-            memory, source = "_memory", (data, len(data))
+            suffix, source = "_bytes", (data, len(data))
         if "trainer" in s:
-            call("dl4_trainer_load" + memory, self.of(s, "trainer"), *source)
+            call("dl4_trainer_load" + suffix, self.of(s, "trainer"), *source)
         elif "path" in s:
             self.put(s, made("dl4_model_load", None, *source, self.options(s)))
         else:
@@ -353,7 +353,8 @@ class Case:
         self.put(s, made("dl4_trainer_create", self.of(s, "model"), self.options(s)))
 
     def names(self, s):
-        return json.loads(text(made("dl4_describe", self.of(s, "trainer"), 0)))["metric_names"]
+        trainer, which = self.of(s, "trainer"), constants["DL4_METRICS"]
+        return [library.dl4_port_name(trainer, which, i).decode() for i in range(library.dl4_port_count(trainer, which))]
 
     def metrics(self, s, values, n):
         got = dict(zip(self.names(s), values[: n.value]))

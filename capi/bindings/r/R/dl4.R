@@ -178,7 +178,7 @@ constant <- function(graph, value, name = NULL) {
 }
 
 node_shape <- function(node) {
-  all <- call_("dl4_node_shape", node$graph, node$id, numeric(8), 8, 0L)
+  all <- call_("dl4_node_shape", node$graph, node$id, numeric(library_$constants$DL4_MAX_RANK), library_$constants$DL4_MAX_RANK, 0L)
   shape <- all$dims[seq_len(all$rank)]
   replace(shape, shape < 0, NA)
 }
@@ -280,14 +280,17 @@ summary.dl4_model <- function(object, ...) {
   invisible(object)
 }
 
+port_names <- function(self, which) {
+  which <- library_$constants[[which]]
+  n <- call_("dl4_port_count", self, which)$.value
+  vapply(seq_len(n), function(i) call_("dl4_port_name", self, which, i - 1)$.value, "")
+}
+
 methods_$model <- list(
   save = function(self, path, ...) invisible(call_("dl4_model_save", self, file_name(path), options_text(list(...)))),
-  bytes = function(self, ...) .Call(dl4_r_bytes, made("dl4_model_save_memory", self, options_text(list(...)))),
+  bytes = function(self, ...) .Call(dl4_r_bytes, made("dl4_model_save_bytes", self, options_text(list(...)))),
   copy = function(self) made("dl4_model_clone", self),
-  weights = function(self) {
-    n <- call_("dl4_port_count", self, 2L)$.value
-    vapply(seq_len(n), function(i) call_("dl4_port_name", self, 2L, i - 1)$.value, "")
-  },
+  weights = function(self) port_names(self, "DL4_WEIGHTS"),
   weight = function(self, name) made("dl4_model_get_weight", self, name),
   set_weight = function(self, name, value) invisible(call_("dl4_model_set_weight", self, name, tensor(value))),
   set_trainable = function(self, name, value) invisible(call_("dl4_model_set_trainable", self, name, value))
@@ -348,8 +351,8 @@ methods_$stream <- list(
   reset = function(self, row = NULL) {
     invisible(if (is.null(row)) call_("dl4_stream_reset", self) else call_("dl4_stream_reset_row", self, row - 1))
   },
-  bytes = function(self) .Call(dl4_r_bytes, made("dl4_stream_save_memory", self)),
-  load = function(self, bytes) invisible(call_("dl4_stream_load_memory", self, bytes, length(bytes)))
+  bytes = function(self) .Call(dl4_r_bytes, made("dl4_stream_save_bytes", self)),
+  load = function(self, bytes) invisible(call_("dl4_stream_load_bytes", self, bytes, length(bytes)))
 )
 
 # ---- Data and training ----------------------------------------------------------------------------------------------
@@ -382,34 +385,43 @@ batches <- function(f, ...) {
 
 trainer <- function(model, ...) made("dl4_trainer_create", model, options_text(list(...)))
 
-metric_names <- function(self) unlist(fromJSON(self$describe("json"), simplifyVector = FALSE)$metric_names)
+names_of <- function(trainer) port_names(trainer, "DL4_METRICS")
 
 on_batch <- function(self, name, x, y, w) {
   x <- tensors(x)
   y <- tensors(y)
   w <- tensors(w)
-  names <- metric_names(self)
+  names <- names_of(self)
   all <- call_(name, self, x, length(x), y, length(y), w, length(w), numeric(length(names)), length(names), 0)
   setNames(all$metrics, names)
 }
 
+# What a progress function answers.
+CONTINUE <- 0L
+STOP <- 1L
+
 EVENTS <- c("train_begin", "epoch_begin", "batch_end", "epoch_end", "train_end")
 
 methods_$trainer <- list(
-  metric_names = metric_names,
+  metric_names = names_of,
   # Trains for some epochs and gives the history, a vector for each name. progress(event, step, total, metrics) hears
-  # how far it is; FALSE ends the fit. An interrupt does, too, within some batches.
+  # how far it is and answers CONTINUE or STOP, which ends the fit. An interrupt does, too, within some batches.
   fit = function(self, train, valid = NULL, ..., progress = NULL, cancel = NULL) {
     heard <- guarded(function(event, step, total, metrics) {
-      go_on <- if (is.null(progress)) TRUE else progress(EVENTS[[event + 1]], step, total, metrics)
-      if (identical(go_on, FALSE)) 1L else 0L
+      if (is.null(progress)) return(CONTINUE)
+      answer <- progress(EVENTS[[event + 1]], step, total, metrics)
+      if (is.null(answer)) return(CONTINUE)
+      if (!identical(answer, STOP) && !identical(answer, CONTINUE)) {
+        refuse(paste("progress: expected CONTINUE, STOP or NULL, got", format(answer)[[1]]))
+      }
+      answer
     })
     blob <- made("dl4_trainer_fit", self, train, valid, options_text(list(...)), "progress", heard, cancel)
     history <- fromJSON(text_of(blob), simplifyVector = FALSE)
     lapply(history, function(values) vapply(values, function(v) if (is.null(v)) NaN else as.numeric(v), 0))
   },
   evaluate = function(self, data, cancel = NULL) {
-    names <- metric_names(self)
+    names <- names_of(self)
     setNames(call_("dl4_trainer_evaluate", self, data, cancel, numeric(length(names)), length(names), 0)$metrics, names)
   },
   step = function(self, x, y, w = NULL) on_batch(self, "dl4_trainer_step", x, y, w),
@@ -442,9 +454,9 @@ methods_$trainer <- list(
   get = function(self, key) call_("dl4_trainer_get_number", self, key, 0)$out,
   set = function(self, key, value) invisible(call_("dl4_trainer_set_number", self, key, value)),
   save = function(self, path) invisible(call_("dl4_trainer_save", self, file_name(path))),
-  bytes = function(self) .Call(dl4_r_bytes, made("dl4_trainer_save_memory", self)),
+  bytes = function(self) .Call(dl4_r_bytes, made("dl4_trainer_save_bytes", self)),
   load = function(self, from) {
-    if (is.raw(from)) call_("dl4_trainer_load_memory", self, from, length(from))
+    if (is.raw(from)) call_("dl4_trainer_load_bytes", self, from, length(from))
     else call_("dl4_trainer_load", self, file_name(from))
     invisible(self)
   }

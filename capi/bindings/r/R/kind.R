@@ -9,12 +9,13 @@ checked_shapes <- function(shapes, n) {
     shape[is.na(shape)] <- -1
     whole <- is.numeric(shape) && all(shape == trunc(shape) & shape >= -1 & shape < 2^53)
     if (!whole) refuse(paste("shape: expected whole numbers, got", paste(shape, collapse = " ")))
-    if (length(shape) > 8) refuse(paste("shape: expected at most 8 dimensions, got", length(shape)))
+    most <- library_$constants$DL4_MAX_RANK
+    if (length(shape) > most) refuse(paste("shape: expected at most", most, "dimensions, got", length(shape)))
     as.double(shape)
   })
 }
 
-# Adds a kind of "layer", "loss" or "metric", kept until R ends. forward(config, src) gives the outputs for the inputs
+# Adds a kind of "layer", "loss" or "metric", until unregister(). forward(config, src) gives the outputs for the inputs
 # and weights, of a loss or metric for y_true and y_pred; backward(config, src, dst, diff_dst) the gradients with
 # respect to src: arrays, one or a list. shape(config, src) gives the shapes of outputs and weights, NA being free;
 # without it every output has the shape of the last source. What has no backward can't be trained through.
@@ -32,7 +33,16 @@ register <- function(category, name, forward, backward = NULL, shape = NULL, ...
   })
   shape_fn <- if (!is.null(shape)) "shape"
   backward_fn <- if (!is.null(backward)) "backward"
-  keeping(own, call_("dl4_registry_add", category, name, options_text(list(...)), shape_fn, "forward", backward_fn, own))
+  keeping(own, call_("dl4_registry_add", category, name, options_text(list(...)), shape_fn, "forward", backward_fn, own,
+                     "release"))
   if (category == "layer") add_layers(registry(category, name)$layer)
   invisible()
+}
+
+# Removes a kind that register() added. Models that have it work on.
+unregister <- function(category, name) invisible(call_("dl4_registry_remove", category, name))
+
+# Refuses the attributes of a kind that the library would refuse, and makes nothing of it.
+check_kind <- function(category, name, ...) {
+  invisible(call_("dl4_registry_check", category, name, options_text(list(...))))
 }

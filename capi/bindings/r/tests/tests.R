@@ -214,19 +214,30 @@ test_training <- function() {
 
 EVENTS <- c("train_begin", "epoch_begin", "batch_end", "epoch_end", "train_end")
 
+test_kinds_are_checked_and_removed <- function() {
+  check_kind("optimizer", "Adam", beta_1 = 0.5)
+  refused("DL4_INVALID_ARGUMENT", check_kind("optimizer", "Adam", beta_1 = 2))
+  register("loss", "RGone", function(config, src) src[[1]])
+  check_kind("metric", "RGone")
+  unregister("loss", "RGone")
+  refused("DL4_UNKNOWN_KIND", check_kind("metric", "RGone"))
+  refused("DL4_UNKNOWN_KIND", unregister("loss", "RGone"))
+}
+
 test_progress <- function() {
   t <- training()
   seen <- NULL
   history <- t$fit(data(), data(), epochs = 9, progress = function(event, step, total, metrics) {
     if (event == "epoch_end") seen <<- c(seen, metrics)
-    event != "epoch_end" || step < 2
+    if (event == "epoch_end" && step == 2) STOP else CONTINUE
   })
   equal(seen, c(rbind(history$loss, history$val_loss)))
   equal(history$epoch, c(0, 1))
+  refused("DL4_INVALID_ARGUMENT", t$fit(data(), progress = function(...) FALSE))
   interrupt <- structure(class = c("interrupt", "condition"), list(message = "", call = NULL))
   for (mine in list(simpleError("mine"), interrupt)) {
     for (at in EVENTS) {
-      got <- ended(t$fit(data(), progress = function(event, ...) if (event == at) stop(mine)))
+      got <- ended(t$fit(data(), progress = function(event, ...) if (event == at) stop(mine) else NULL))
       equal(identical(got, mine), TRUE)
       t$fit(data())
     }
@@ -324,7 +335,7 @@ test_objects_closed_in_a_callback <- function() {
     close(t)
     close(d)
     gc()
-    TRUE
+    CONTINUE
   })
   refused("DL4_INVALID_ARGUMENT", t$fit(d))
   a <- array(1, c(1e6, 4)) # large, so that memory given back would be missed
@@ -344,6 +355,7 @@ test_a_cancelled_fit <- function() {
   equal(flag$triggered(), FALSE)
   refused("DL4_CANCELLED", training()$fit(data(), epochs = 1e12, cancel = flag, progress = function(event, ...) {
     if (event == "batch_end") flag$trigger()
+    CONTINUE
   }))
   equal(flag$triggered(), TRUE)
 }

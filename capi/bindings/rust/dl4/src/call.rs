@@ -75,7 +75,7 @@ pub(crate) fn c_path(path: &std::path::Path) -> Result<CString> {
     c_string(path.as_os_str().as_bytes(), "path")
 }
 
-pub(crate) const MAX_RANK: usize = 8;
+pub(crate) const MAX_RANK: usize = sys::DL4_MAX_RANK as usize;
 
 /// A shape that a function gives with its rank.
 pub(crate) fn shape(call: impl FnOnce(*mut i64, i64, *mut i32) -> *mut sys::dl4_error) -> Result<Vec<i64>> {

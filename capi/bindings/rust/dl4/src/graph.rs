@@ -200,7 +200,8 @@ impl Graph {
         let mut out = vec![-1; x.len()];
         // SAFETY: live objects, lists as long as it is said, room for as many as `by`.
         check(unsafe {
-            let (g, c, dy) = (self.as_ptr(), config.as_ptr(), if given.is_empty() { ptr::null() } else { given.as_ptr() });
+            let (g, c, dy) =
+                (self.as_ptr(), config.as_ptr(), if given.is_empty() { ptr::null() } else { given.as_ptr() });
             let (n, to) = (count(&x), out.as_mut_ptr());
             sys::dl4_graph_add_gradients(g, c, y.as_ptr(), count(&y), dy, x.as_ptr(), n, to, n)
         })?;

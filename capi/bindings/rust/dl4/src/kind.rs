@@ -123,20 +123,25 @@ pub enum Category {
     Metric,
 }
 
-/// Adds a kind of your own, used by its name as any other, until the process ends. Options as of `dl4_registry_add`:
+impl Category {
+    fn name(self) -> &'static str {
+        match self {
+            Category::Layer => "layer",
+            Category::Loss => "loss",
+            Category::Metric => "metric",
+        }
+    }
+}
+
+/// Adds a kind of your own, used by its name as any other, until [`remove`]. Options as of `dl4_registry_add`:
 /// `doc`, `outputs`, `weights`. Adding a name again replaces it for what is made from then on.
 pub fn add<K: Kind>(category: Category, name: &str, options: impl Into<Attrs>, kind: K) -> Result<()> {
     need_version()?;
     let (name, options) = (c_string(name, "name")?, options.into().options()?);
-    let category = match category {
-        Category::Layer => "layer",
-        Category::Loss => "loss",
-        Category::Metric => "metric",
-    };
-    let category = c_string(category, "category")?;
+    let category = c_string(category.name(), "category")?;
     let backward: sys::dl4_backward_fn = if K::HAS_BACKWARD { Some(on_backward::<K>) } else { None };
     let user = Box::into_raw(Box::new(kind));
-    // SAFETY: live objects; the kind lives until the process ends, or on failure until here.
+    // SAFETY: live objects; the kind lives until the library releases it, or on failure until here.
     check(unsafe {
         sys::dl4_registry_add(
             category.as_ptr(),
@@ -146,12 +151,24 @@ pub fn add<K: Kind>(category: Category, name: &str, options: impl Into<Attrs>, k
             Some(on_forward::<K>),
             backward,
             user as *mut c_void,
+            Some(free::<K>),
         )
     })
     .map_err(|e| {
         drop(unsafe { Box::from_raw(user) });
         e
     })
+}
+
+/// Removes a kind that [`add`] added. Models that have it work on.
+pub fn remove(category: Category, name: &str) -> Result<()> {
+    let (category, name) = (c_string(category.name(), "category")?, c_string(name, "name")?);
+    // SAFETY: texts that end with a NUL.
+    check(unsafe { sys::dl4_registry_remove(category.as_ptr(), name.as_ptr()) })
+}
+
+unsafe extern "C" fn free<K: Kind>(user: *mut c_void) {
+    callback::quiet(|| drop(Box::from_raw(user as *mut K)));
 }
 
 unsafe fn text<'c>(config: *const c_char) -> std::result::Result<&'c str, Failure> {

@@ -74,7 +74,7 @@ impl Model {
 
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         // SAFETY: a live object.
-        bytes(|out| unsafe { sys::dl4_model_save_memory(self.as_ptr(), std::ptr::null(), out) })
+        bytes(|out| unsafe { sys::dl4_model_save_bytes(self.as_ptr(), std::ptr::null(), out) })
     }
 
     /// A copy with weights of its own.
@@ -93,15 +93,13 @@ impl Model {
 
     /// In the order of Keras's `model.weights`.
     pub fn weights(&self) -> Result<Vec<Weight>> {
-        let ports = self.0.ports(sys::DL4_WEIGHTS)?.into_iter().enumerate();
-        let weight = |(i, port): (usize, Port)| Weight {
-            name: port.name,
-            shape: port.shape,
-            dtype: port.dtype,
-            // SAFETY: a live object.
-            trainable: unsafe { sys::dl4_model_weight_trainable(self.as_ptr(), i as i64) != 0 },
+        let weight = |port: Port| {
+            let (name, mut trainable) = (c_string(port.name.as_str(), "name")?, 0);
+            // SAFETY: a live object, text that ends with a NUL.
+            check(unsafe { sys::dl4_model_get_trainable(self.as_ptr(), name.as_ptr(), &mut trainable) })?;
+            Ok(Weight { name: port.name, shape: port.shape, dtype: port.dtype, trainable: trainable != 0 })
         };
-        Ok(ports.map(weight).collect())
+        self.0.ports(sys::DL4_WEIGHTS)?.into_iter().map(weight).collect()
     }
 
     /// A copy of a weight; "*" is one flat block of all trainable ones.

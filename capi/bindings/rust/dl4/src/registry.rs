@@ -6,13 +6,13 @@ use std::ptr;
 use crate::attrs::Attrs;
 use crate::call::{c_string, made, text};
 use crate::context::Context;
-use crate::error::Result;
+use crate::error::{self, Result};
 use crate::json::Value;
 use crate::sys;
 use crate::tensor::Tensor;
 
 pub use crate::call::version;
-pub use crate::kind::{add, Category};
+pub use crate::kind::{add, remove, Category};
 
 // What the library writes is JSON.
 pub(crate) fn read(text: &str) -> Value {
@@ -62,6 +62,21 @@ pub fn describe(category: Option<&str>, name: Option<&str>) -> Result<Value> {
     let pointer = |t: &Option<CString>| t.as_ref().map_or(ptr::null(), |t| t.as_ptr());
     // SAFETY: NULL or texts that end with a NUL.
     text(|out| unsafe { sys::dl4_registry_json(pointer(&category), pointer(&name), out) }).map(|t| read(&t))
+}
+
+/// Refuses the attributes of a kind that the library would refuse, and makes nothing of it.
+///
+/// ```
+/// use dl4::{attrs, registry};
+///
+/// registry::check("optimizer", "Adam", attrs! { beta_1: 0.5 })?;
+/// assert_eq!(registry::check("optimizer", "Adam", attrs! { beta_1: 2 }).unwrap_err().attribute(), Some("beta_1"));
+/// # Ok::<(), dl4::Error>(())
+/// ```
+pub fn check(category: &str, name: &str, attrs: impl Into<Attrs>) -> Result<()> {
+    let (category, name, config) = (c_string(category, "category")?, c_string(name, "name")?, attrs.into().options()?);
+    // SAFETY: texts that end with a NUL.
+    error::check(unsafe { sys::dl4_registry_check(category.as_ptr(), name.as_ptr(), config.as_ptr()) })
 }
 
 /// A loss or metric (`category`) of two tensors, without a model: what a trainer would report for them.

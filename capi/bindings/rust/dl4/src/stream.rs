@@ -154,14 +154,14 @@ impl Stream {
     /// Where it stands.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         // SAFETY: a live object.
-        bytes(|out| unsafe { sys::dl4_stream_save_memory(self.as_ptr(), out) })
+        bytes(|out| unsafe { sys::dl4_stream_save_bytes(self.as_ptr(), out) })
     }
 
     /// Goes on where another stream of the same model and batch stood.
     pub fn load_bytes(&mut self, stood: &[u8]) -> Result<()> {
         let (data, n) = (stood.as_ptr() as *const _, stood.len() as i64);
         // SAFETY: a live object, as many bytes as it is said.
-        check(unsafe { sys::dl4_stream_load_memory(self.as_ptr(), data, n) })
+        check(unsafe { sys::dl4_stream_load_bytes(self.as_ptr(), data, n) })
     }
 
     /// For calls of [`sys`](crate::sys).

@@ -47,7 +47,7 @@ use crate::tensor::{slice, slice_mut, Handles, Tensor};
 /// ```
 pub struct Trainer {
     handle: Handle<sys::dl4_trainer>,
-    metric_names: Vec<String>,
+    names: Vec<String>,
 }
 
 // SAFETY: dl4.h, "Training": threads: one at a time per trainer.
@@ -184,15 +184,13 @@ impl Trainer {
         let options = options.into().options()?;
         // SAFETY: live objects.
         let handle = made(|out| unsafe { sys::dl4_trainer_create(model.as_ptr(), options.as_ptr(), out) })?;
-        let described = registry::read(&handle.describe(Format::Json)?);
-        let names = described.get("metric_names").and_then(Value::as_array).unwrap_or_default();
-        let metric_names = names.iter().filter_map(Value::as_str).map(String::from).collect();
-        Ok(Trainer { handle, metric_names })
+        let names = handle.ports(sys::DL4_METRICS)?.into_iter().map(|port| port.name).collect();
+        Ok(Trainer { handle, names })
     }
 
     /// The loss first.
     pub fn metric_names(&self) -> &[String] {
-        &self.metric_names
+        &self.names
     }
 
     /// Trains on one batch and gives its metrics.
@@ -220,7 +218,7 @@ impl Trainer {
     }
 
     fn metrics(&self, call: impl FnOnce(*mut f64, i64, *mut i64) -> *mut sys::dl4_error) -> Result<Vec<f64>> {
-        let (mut values, mut n) = (vec![0.0; self.metric_names.len()], 0);
+        let (mut values, mut n) = (vec![0.0; self.names.len()], 0);
         check(call(values.as_mut_ptr(), values.len() as i64, &mut n))?;
         values.truncate(n as usize);
         Ok(values)
@@ -341,7 +339,7 @@ impl Trainer {
 
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         // SAFETY: a live object.
-        bytes(|out| unsafe { sys::dl4_trainer_save_memory(self.as_ptr(), out) })
+        bytes(|out| unsafe { sys::dl4_trainer_save_bytes(self.as_ptr(), out) })
     }
 
     /// What follows is bit for bit what would have followed the save.
@@ -354,7 +352,7 @@ impl Trainer {
     pub fn load_bytes(&self, checkpoint: &[u8]) -> Result<()> {
         let (data, n) = (checkpoint.as_ptr() as *const c_void, checkpoint.len() as i64);
         // SAFETY: a live object, as many bytes as it is said.
-        check(unsafe { sys::dl4_trainer_load_memory(self.as_ptr(), data, n) })
+        check(unsafe { sys::dl4_trainer_load_bytes(self.as_ptr(), data, n) })
     }
 
     pub fn describe(&self, format: Format) -> Result<String> {

@@ -282,6 +282,19 @@ fn kinds_of_your_own() -> Result<()> {
     let trainer = Trainer::new(&own("panic in backward")?, &sgd)?;
     assert!(panics(|| trainer.step(&[&x], &[&x], &[])).unwrap().contains("backward"));
 
+    struct Counted(std::sync::Arc<()>);
+    impl Kind for Counted {
+        fn forward(&self, _: &str, _: &[Source], _: &mut [Option<Target>]) -> std::result::Result<(), Failure> {
+            Ok(())
+        }
+    }
+    let alive = std::sync::Arc::new(());
+    registry::add(Category::Layer, "RustGone", (), Counted(alive.clone()))?;
+    registry::check("layer", "RustGone", ())?;
+    registry::remove(Category::Layer, "RustGone")?;
+    assert_eq!(std::sync::Arc::strong_count(&alive), 1); // it was dropped
+    let gone = registry::remove(Category::Layer, "RustGone").unwrap_err();
+    assert_eq!(gone.code(), Code::UnknownKind);
     let refused = registry::add(Category::Loss, "Two", attrs! { outputs: 2 }, Failing).unwrap_err();
     assert_eq!((refused.code(), refused.attribute()), (Code::InvalidArgument, Some("outputs")));
     Ok(())

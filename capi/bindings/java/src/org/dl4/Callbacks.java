@@ -134,7 +134,7 @@ final class Callbacks {
 
   /** A progress function, its type of exception left aside. */
   interface Told {
-    boolean at(Progress p) throws Exception;
+    Progress.Flow at(Progress p) throws Exception;
   }
 
   // Kept for ever, as the library may call them as long.
@@ -145,7 +145,10 @@ final class Callbacks {
                 double[] values = new double[(int) n];
                 Foreign.memory(metrics, 8 * n).asDoubleBuffer().get(values);
                 Progress p = new Progress(Progress.Event.values()[event], step, total, values);
-                return Callbacks.<Told>user(user).at(p) ? CONTINUE : STOP;
+                return switch (Callbacks.<Told>user(user).at(p)) {
+                  case CONTINUE -> CONTINUE;
+                  case STOP -> STOP;
+                };
               });
   private static final BatchFn BATCH_FN =
       (user, index, x, nx, y, ny, w, nw) ->

@@ -41,8 +41,8 @@ public final class Dl4 {
 
   /**
    * Adds a kind of your own to a category, "layer", "loss" or "metric", used by its name as any
-   * other. It is kept until the process ends; a name that is added again is replaced for what is
-   * made from then on.
+   * other until {@link #unregister}; a name that is added again is replaced for what is made from
+   * then on.
    */
   public static void register(String category, String name, Kind kind) {
     if (kind.forward() == null) {
@@ -63,12 +63,28 @@ public final class Dl4 {
       long shape = kind.shape() == null ? 0 : Callbacks.SHAPE;
       long backward = kind.backward() == null ? 0 : Callbacks.BACKWARD;
       long how = c.options(options);
+      long of = c.text(category);
+      long forward = Callbacks.FORWARD;
+      long release = Callbacks.RELEASE;
       c.check(
-          Lib.dl4_registry_add(
-              c.text(category), c.text(name), how, shape, Callbacks.FORWARD, backward, user));
+          Lib.dl4_registry_add(of, c.text(name), how, shape, forward, backward, user, release));
     } catch (RuntimeException e) {
       Callbacks.forget(user);
       throw e;
+    }
+  }
+
+  /** Removes a kind that {@link #register} added. Models that have it work on. */
+  public static void unregister(String category, String name) {
+    try (Call c = new Call()) {
+      c.check(Lib.dl4_registry_remove(c.text(category), c.text(name)));
+    }
+  }
+
+  /** Throws where the library refuses these attributes of a kind; makes nothing of it. */
+  public static void check(String category, String name, Map<String, ?> attrs) {
+    try (Call c = new Call()) {
+      c.check(Lib.dl4_registry_check(c.text(category), c.text(name), c.options(attrs)));
     }
   }
 

@@ -124,6 +124,7 @@ public abstract class Handle implements AutoCloseable {
   static final int INPUTS = 0;
   static final int OUTPUTS = 1;
   static final int WEIGHTS = 2;
+  static final int METRICS = 3;
 
   int portCount(int which) {
     return (int) Lib.dl4_port_count(ref.address(), which);

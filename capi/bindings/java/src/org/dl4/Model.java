@@ -74,7 +74,7 @@ public final class Model extends Handle {
   public byte[] toBytes() {
     try (Call c = new Call()) {
       long out = c.slot();
-      c.check(Lib.dl4_model_save_memory(c.use(this), 0, out));
+      c.check(Lib.dl4_model_save_bytes(c.use(this), 0, out));
       return c.content(out);
     }
   }
@@ -100,13 +100,11 @@ public final class Model extends Handle {
   /** All weights, in the order of Keras's model.weights. */
   public List<Weight> weights() {
     List<Weight> all = new ArrayList<>();
-    try (Call c = new Call()) {
-      long m = c.use(this);
-      List<Io> ports = ports(WEIGHTS);
-      for (int i = 0; i < ports.size(); i++) {
-        Io w = ports.get(i);
-        boolean trainable = Lib.dl4_model_weight_trainable(m, i) != 0;
-        all.add(new Weight(w.name(), w.dtype(), w.shape(), trainable));
+    for (Io w : ports(WEIGHTS)) {
+      try (Call c = new Call()) {
+        long out = c.slot();
+        c.check(Lib.dl4_model_get_trainable(c.use(this), c.text(w.name()), out));
+        all.add(new Weight(w.name(), w.dtype(), w.shape(), c.getInt(out) != 0));
       }
     }
     return all;

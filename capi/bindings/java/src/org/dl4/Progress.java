@@ -21,11 +21,17 @@ public record Progress(Event event, long step, long total, double[] metrics) {
   }
 
   /**
-   * Hears how far a fit is; false ends it, and it then succeeds. What it throws comes out of the
+   * Hears how far a fit is; STOP ends it, and it then succeeds. What it throws comes out of the
    * fit.
    */
   @FunctionalInterface
   public interface Listener<E extends Exception> {
-    boolean at(Progress p) throws E;
+    Flow at(Progress p) throws E;
+  }
+
+  /** What a listener answers. */
+  public enum Flow {
+    CONTINUE,
+    STOP
   }
 }

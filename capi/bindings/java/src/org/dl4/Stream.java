@@ -154,7 +154,7 @@ public final class Stream extends Handle {
   public byte[] toBytes() {
     try (Call c = new Call()) {
       long out = c.slot();
-      c.check(Lib.dl4_stream_save_memory(c.use(this), out));
+      c.check(Lib.dl4_stream_save_bytes(c.use(this), out));
       return c.content(out);
     }
   }
@@ -163,7 +163,7 @@ public final class Stream extends Handle {
   public void load(byte[] data) {
     try (Call c = new Call()) {
       long bytes = c.bytes(data);
-      c.check(Lib.dl4_stream_load_memory(c.use(this), bytes, data.length));
+      c.check(Lib.dl4_stream_load_bytes(c.use(this), bytes, data.length));
     }
   }
 }

@@ -14,9 +14,7 @@ public final class Trainer extends Handle {
   /** Options are those of dl4_trainer_create: "optimizer", "loss", "metrics", ... */
   public Trainer(Model model, Map<String, ?> options) {
     super(made(model, options));
-    names =
-        List.copyOf(
-            Json.<String>list(Json.object(Json.read(describe(Format.JSON))).get("metric_names")));
+    names = ports(METRICS).stream().map(Model.Io::name).toList();
   }
 
   private static long made(Model model, Map<String, ?> options) {
@@ -244,7 +242,7 @@ public final class Trainer extends Handle {
   public byte[] toBytes() {
     try (Call c = new Call()) {
       long out = c.slot();
-      c.check(Lib.dl4_trainer_save_memory(c.use(this), out));
+      c.check(Lib.dl4_trainer_save_bytes(c.use(this), out));
       return c.content(out);
     }
   }
@@ -266,7 +264,7 @@ public final class Trainer extends Handle {
   public void load(byte[] data) {
     try (Call c = new Call()) {
       long bytes = c.bytes(data);
-      c.check(Lib.dl4_trainer_load_memory(c.use(this), bytes, data.length));
+      c.check(Lib.dl4_trainer_load_bytes(c.use(this), bytes, data.length));
     }
   }
 }

@@ -35,7 +35,7 @@ final class CallbackTests {
               if (p.event() == event) {
                 CallbackTests.<RuntimeException>fail(mine);
               }
-              return true;
+              return Progress.Flow.CONTINUE;
             };
         if (thrown(() -> t.fit(d, d, null, listener, null)) != mine) {
           throw new AssertionError(event + ": another one");
@@ -58,7 +58,8 @@ final class CallbackTests {
             seen.add(p.metrics()[0]);
             seen.add(p.metrics()[1]);
           }
-          return p.event() != Progress.Event.EPOCH_END || p.step() < 2;
+          boolean over = p.event() == Progress.Event.EPOCH_END && p.step() == 2;
+          return over ? Progress.Flow.STOP : Progress.Flow.CONTINUE;
         };
     Map<String, double[]> h = t.fit(d, d, Map.of("epochs", 9), listener, null);
     equal(
@@ -115,7 +116,7 @@ final class CallbackTests {
     Progress.Listener<RuntimeException> listener =
         p -> {
           running.countDown();
-          return true;
+          return Progress.Flow.CONTINUE;
         };
     Thread other =
         new Thread(

@@ -257,12 +257,12 @@ final class Conformance {
           if (at.isEmpty()
               || p.event().ordinal() != ((Number) at.get("event")).intValue()
               || p.step() != ((Number) at.get("step")).longValue()) {
-            return true;
+            return Progress.Flow.CONTINUE;
           }
           if (at.containsKey("trigger")) {
             ((Cancel) slots.get(at.get("trigger"))).trigger();
           }
-          return at.get("stop") != Boolean.TRUE;
+          return at.get("stop") == Boolean.TRUE ? Progress.Flow.STOP : Progress.Flow.CONTINUE;
         };
     Map<String, double[]> h =
         t.fit(of("train"), of("valid"), json("options"), listener, of("cancel"));

@@ -155,7 +155,7 @@ final class Lifetimes {
           second.start();
           second.join();
           t.step(line(2, 4), line(2, 3));
-          return true;
+          return Progress.Flow.CONTINUE;
         };
     refused(Code.BUSY, () -> t.fit(d, null, null, listener, null));
     equal(((Dl4Exception) got.get(0)).code(), Code.BUSY);
@@ -172,7 +172,7 @@ final class Lifetimes {
         Progress.Listener<RuntimeException> listener =
             p -> {
               running.countDown();
-              return true;
+              return Progress.Flow.CONTINUE;
             };
         Thread fit = new Thread(() -> t.fit(d, null, Map.of("epochs", 1L << 40), listener, null));
         fit.setDaemon(true);

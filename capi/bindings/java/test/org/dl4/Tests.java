@@ -213,7 +213,7 @@ public final class Tests {
     equal(t.toFloats()[0], 7f);
   }
 
-  private static void collect() throws InterruptedException {
+  static void collect() throws InterruptedException {
     for (int i = 0; i < 10; i++) {
       System.gc();
       Thread.sleep(20);
@@ -308,6 +308,17 @@ public final class Tests {
     refused(Code.INVALID_ARGUMENT, () -> g.assign(w, wrong));
     refused(Code.INVALID_ARGUMENT, () -> g.update(Map.of("optimizer", "SGD"), all, others));
     refused(Code.INVALID_ARGUMENT, () -> g.after(y, wrong));
+  }
+
+  static void testKindsAreCheckedAndRemoved() {
+    Dl4.check("optimizer", "Adam", Map.of("beta_1", 0.5));
+    Dl4Exception e =
+        refused(Code.INVALID_ARGUMENT, () -> Dl4.check("optimizer", "Adam", Map.of("beta_1", 2)));
+    equal(e.attribute(), "beta_1");
+    Dl4.register("layer", "JavaGone", new Kind(null, 1, null, null, (config, src, dst) -> {}, null));
+    Dl4.check("layer", "JavaGone", null);
+    Dl4.unregister("layer", "JavaGone");
+    refused(Code.UNKNOWN_KIND, () -> Dl4.unregister("layer", "JavaGone"));
   }
 
   static void testSavedAndLoaded() throws IOException {

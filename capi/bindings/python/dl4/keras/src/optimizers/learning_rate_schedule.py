@@ -2,8 +2,7 @@
 
 import math
 
-from .... import core
-from ..backend import global_state
+from .... import abi
 from ..export import keras_export
 from ..kind import Kind
 from ..registry import Category
@@ -18,11 +17,8 @@ class LearningRateSchedule(Kind):
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
         if self._class_name is not None:
-            graph = core.Graph(global_state.context())
-            x = graph.input("x", "float32", (None, 1))
-            y = graph.call(graph.layer("Dense", "d", {"units": 1}), [x])
-            optimizer = {"class_name": "SGD", "config": {"learning_rate": self._native()}}
-            graph.build([x], y).trainer(optimizer=optimizer, loss="mse")  # what can't be is refused here
+            native = self._native()
+            abi.check_kind("schedule", native["class_name"], native["config"])
 
     def __call__(self, step):
         c = LearningRateSchedule.get_config(self)  # not what a class of its user's may say

@@ -54,11 +54,9 @@ class Optimizer(Updates, Kind):
         if self._class_name is None:
             return
 
-        graph = core.Graph(global_state.context())
-        x = graph.input("x", "float32", (None, 1))
-        y = graph.call(graph.layer("Dense", "d", {"units": 1}), [x])
+        native = self._native()
         with keras_errors(self._class_name, self._config):
-            core.Trainer(graph.build([x], y), {"optimizer": self._native(), "loss": "mse"})  # refused here
+            abi.check_kind("optimizer", native["class_name"], native["config"])
 
     def _bind(self, trainer):
         """To the trainer of a model: what is read and set from now on is its. None: it has ended."""

@@ -22,7 +22,7 @@ class TrainerState:
         import numpy
 
         if data is None:
-            data = abi.content(abi.made("dl4_trainer_save_memory", trainer))
+            data = abi.content(abi.made("dl4_trainer_save_bytes", trainer))
         (size,) = struct.unpack("<Q", data[:8])
         header = json.loads(data[8 : 8 + size])
         self.metadata, self.arrays, self._types = header.pop("__metadata__"), {}, {}
@@ -46,7 +46,7 @@ class TrainerState:
         own = b'"header_crc32":"%s"'  # of the header with zeros in its place
         head = head.replace(own % b"00000000", own % _checksum(head).encode(), 1)
         data = head + b"".join(parts.values())
-        abi.call("dl4_trainer_load_memory", trainer, data, len(data))
+        abi.call("dl4_trainer_load_bytes", trainer, data, len(data))
 
     def take(self, other):
         """What another one kept of the weights that are trained here too, and beside."""

@@ -266,7 +266,8 @@ def _kind(name, count):
         functions = callbacks["dl4_shape_fn"](_shapes), callbacks["dl4_forward_fn"](_forward)
         options = json.dumps({"doc": "A function of keras.ops that NumPy computes.", "outputs": count}).encode()
         functions = *functions, callbacks["dl4_backward_fn"](*([_backward] if name in GRADIENTS else []))
-        checked_call("dl4_registry_add", b"layer", kind.encode(), options, *functions, None)
+        functions = *functions, None, callbacks["dl4_release_fn"]()
+        checked_call("dl4_registry_add", b"layer", kind.encode(), options, *functions)
         _kinds[name, count] = kind, functions
     return _kinds[name, count][0]
 

@@ -71,7 +71,7 @@ class NativeTraining:
         """Gives the trainer up and keeps its state for the next one."""
         with self._as_compiled():
             if self._as_trained is not None or self._loaded:
-                self._suspended = abi.content(abi.made("dl4_trainer_save_memory", self._trainer))
+                self._suspended = abi.content(abi.made("dl4_trainer_save_bytes", self._trainer))
         if self.optimizer is not None:
             self.optimizer._bind(None)
         self._trainer = None
@@ -84,7 +84,7 @@ class NativeTraining:
         if self._trainer is None or self._as_trained is None and not self._loaded:
             return self._suspended
         with self._as_compiled():
-            return abi.content(abi.made("dl4_trainer_save_memory", self._trainer))
+            return abi.content(abi.made("dl4_trainer_save_bytes", self._trainer))
 
     def _take_training_state(self, state):
         if isinstance(state, dict):
@@ -102,7 +102,7 @@ class NativeTraining:
             now = [self.core.get_weight(name) for name in names]
             before, state = TrainerState(None, data), TrainerState(self._trainer)
             if before.trained == state.trained:
-                abi.call("dl4_trainer_load_memory", self._trainer, data, len(data))
+                abi.call("dl4_trainer_load_bytes", self._trainer, data, len(data))
             else:  # layers were quantized since
                 state.take(before)
                 state.put(self._trainer)

@@ -1,6 +1,7 @@
 """What a fit() reports while it runs."""
 
 from .... import abi
+from ....core import CONTINUE, STOP
 from ..backend import config, global_state
 from ..callbacks.callback_list import CallbackList, listed
 from ..callbacks.history import History
@@ -99,8 +100,8 @@ class Progress:
                 over = over or self.metric_batches.waiting is None
             if not over:
                 self._begin(step)
-            return self.model.stop_training
-        return False
+            return STOP if self.model.stop_training else CONTINUE
+        return CONTINUE
 
 
 def _fit_callbacks(callbacks, model, verbose, **params):

@@ -4,6 +4,7 @@
 #include "harness/gradient_check.hpp"
 #include "ops/matmul.hpp"
 #include "ops/op.hpp"
+#include "plan/loop.hpp"
 #include "plan/passes.hpp"
 
 namespace dl4::test {
@@ -179,6 +180,31 @@ TEST(MatMul, Refusals) {
   check_refused([](Emit &e, const auto &v) { return matmul(e, v[0], v[1]); },
                 {Operand{DType::i32, {2, 3}}, Operand{DType::f32, {3, 4}}}, Code::invalid_argument,
                 "expects float32, got int32");
+}
+
+// Its rows are computed in several phases: they are those of shorter products.
+TEST(MatMul, ALongOneIsComputedInParts) {
+  const int64_t m = 1501, k = 1024, n = 1024, some = 500;
+  for (bool constant : {false, true})
+    for (int threads : {1, 2}) {
+      const bool bias = constant;
+      const auto product = [&](Emit &e, const std::vector<Id> &in) {
+        return std::vector<Id>{matmul(e, in[0], in[1], {}, bias ? in[2] : none)};
+      };
+      const Tensor a = random({m, k}, 1), b = random({k, n}, 2), c = random({n}, 3);
+      const How how{.threads = threads, .constants = constant ? std::vector<int>{1} : std::vector<int>{}};
+      const Program p = program_of(product, {a, b, c});
+      EXPECT_GT(plan::make_kernel(p.steps[0], dispatch::site(p, p.steps[0]), {})->phases, 1);
+      const Tensor whole = evaluate(program_of(product, {a, b, c}), {a, b, c}, {}, how).outputs[0];
+      for (int64_t begin : {int64_t{0}, int64_t{600}, m - some}) {
+        Tensor rows = make_tensor(DType::f32, {some, k});
+        std::copy_n(a.as<float>() + begin * k, some * k, rows.as<float>());
+        const Tensor part = evaluate(program_of(product, {rows, b, c}), {rows, b, c}, {}, how).outputs[0];
+        Tensor same = make_tensor(DType::f32, {some, n});
+        std::copy_n(whole.as<float>() + begin * n, some * n, same.as<float>());
+        expect_close(same, part, 1e-4, "rows");
+      }
+    }
 }
 
 }  // namespace

@@ -21,6 +21,9 @@ int64_t product_slices(const Site &site, const kernels::Gemm &g);
 // The best kernel for g; its arguments are those of kernels::Gemm. b: the right-hand side is this constant.
 std::unique_ptr<kernels::Kernel> product(const Site &site, const kernels::Gemm &g, int64_t slices,
                                          const kernels::Constant *b = nullptr);
+// The same of a step: a long one of many rows has phases, so many rows each, between which a run can end.
+std::unique_ptr<kernels::Kernel> product_in_parts(const Site &site, const kernels::Gemm &g, int64_t slices,
+                                                  const kernels::Constant *b);
 
 // What product() takes the first of, on a processor of this type, where nothing is switched off.
 std::vector<Price> product_prices(const kernels::Gemm &g, bool constant, cpu::Type type);

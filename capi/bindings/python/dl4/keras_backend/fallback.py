@@ -338,18 +338,17 @@ def _frames(x, window, length, stride, fft_length):
 
 
 @by_numpy("x* window")
-def _overlapped(x, window, stride, length, start):
-    parts = np.fft.irfft(_double(x[0]) + 1j * _double(x[1]), window.shape[-1]) * window
-    count, size = parts.shape[-2:]
-    y = np.zeros((*parts.shape[:-2], size + stride * (count - 1)))
-    norm = np.zeros(y.shape[-1])
-    for i in range(count):
+def _overlapped(x, window, stride, length, start, divides):
+    """Windows are divided by what their squares add up to in an endless sequence."""
+    window, size = _double(window), window.shape[-1]
+    squares = np.pad(window**2, (0, -size % stride)).reshape(-1, stride).sum(0)
+    parts = np.fft.irfft(_double(x[0]) + 1j * _double(x[1]), size)
+    with np.errstate(all="ignore"):
+        parts = parts * np.nan_to_num(window / np.resize(squares, size), posinf=0, neginf=0) if divides else parts
+    y = np.zeros((*parts.shape[:-2], size + stride * (parts.shape[-2] - 1)))
+    for i in range(parts.shape[-2]):
         y[..., i * stride : i * stride + size] += parts[..., i, :]
-        norm[i * stride : i * stride + size] += _double(window) ** 2
-    y = np.where(norm > 1e-10, y / np.maximum(norm, 1e-10), y)
-    end = y.shape[-1] if length is None else start + length
-    y = y[..., start : end if length is not None else y.shape[-1] - start]
-    return _like(y, x[0])
+    return _like(y[..., start : y.shape[-1] - start if length is None else start + length], x[0])
 
 
 # ---- draws with rejection, from a generator of its own for each seed
@@ -407,15 +406,14 @@ def _collapsed(best, length, merge, blank):
 @by_numpy("inputs sequence_lengths")
 def _greedy(inputs, sequence_lengths, merge_repeated, mask_index):
     x = _double(inputs)
-    log = x - np.log(np.exp(x - x.max(-1, keepdims=True)).sum(-1, keepdims=True)) - x.max(-1, keepdims=True)
-    best = log.argmax(-1)
+    best = x.argmax(-1)
     y = np.full(best.shape, -1, "int32")
     scores = np.zeros((len(x), 1))
     for i, length in enumerate(sequence_lengths):
         ids = _collapsed(best[i], int(length), merge_repeated, mask_index)
         y[i, : len(ids)] = ids
-        scores[i] = -log[i, : int(length)].max(-1).sum()
-    return y[None], _like(scores, inputs)
+        scores[i] = -x[i, : int(length)].max(-1).sum()
+    return y[None], scores.astype("float32")
 
 
 def _beams(log, width, blank):
@@ -454,7 +452,7 @@ def _beam_search(inputs, sequence_lengths, beam_width, top_paths, mask_index):
         for k, (prefix, score) in enumerate(_beams(log[i, : int(length)], beam_width, mask_index)[:top_paths]):
             y[k, i, : len(prefix)] = prefix
             scores[i, k] = score
-    return y, _like(scores, inputs)
+    return y, scores.astype("float32")
 
 
 def ctc_decode(

@@ -147,9 +147,6 @@ def stft(x, sequence_length, sequence_stride, fft_length, window="hann", center=
 
 
 def istft(x, sequence_length, sequence_stride, fft_length, length=None, window="hann", center=True):
-    if window is not None or not center:
-        window = _window(window, sequence_length, fft_length)
-    else:
-        window = _window(None, sequence_length, fft_length)
+    values = _window(window, sequence_length, fft_length)
     start = fft_length // 2 if center else 0
-    return fallback._overlapped([tensor(v) for v in x], window, sequence_stride, length, start)
+    return fallback._overlapped([tensor(v) for v in x], values, sequence_stride, length, start, window is not None)

@@ -215,7 +215,7 @@ def _hot(x, classes, axis, t):
     at = axis % (len(x.shape) + 1)
     places = array(np.arange(classes).reshape([-1 if i == at else 1 for i in range(len(x.shape) + 1)]), "int32")
     x = cast(x, "int32")
-    return cast(emit("Equal", expand_dims(x, at), places), t)
+    return cast(emit("Equal", places, expand_dims(x, at)), t)
 
 
 def _need_dense(sparse):
@@ -256,7 +256,10 @@ def moments(x, axes, keepdims=False, synchronized=False):
     t = x.type_name
     y = cast(x, "float32")
     axes = [axis_of(a, len(x.shape)) for a in (plain(axes) if isinstance(plain(axes), tuple) else [axes])]
-    return over("Mean", y, axes, keepdims, to=t), over("Var", y, axes, keepdims, to=t)
+    found = [over(kind, y, axes, keepdims) for kind in ("Mean", "Var")]
+    if t == "float16":  # the greatest number instead of infinity
+        found = [emit("Clip", v, x_min=-65504.0, x_max=65504.0) for v in found]
+    return tuple(cast(v, t) for v in found)
 
 
 @op("x mean variance offset scale")
@@ -391,4 +394,4 @@ def _ctc(target, output, target_length, output_length, blank):
         emit("Equal", places, expand_dims(emit("BroadcastSubtract", last, array(1, "int32")), 1)),
     )
     y = over("Logsumexp", emit("Where", ends, alpha, low), 1)
-    return emit("Negative", y, to=output.type_name if output.type_name in FLOATS else "float32")
+    return emit("Negative", y)

@@ -1,5 +1,6 @@
 // dl4 convert.
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "models.hpp"

@@ -1,6 +1,7 @@
 #include "data.hpp"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 namespace dl4::tool {
 namespace {

@@ -1,6 +1,7 @@
 // dl4 kinds: the registry as help.
 #include <algorithm>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "models.hpp"
 

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <limits>
 #include <new>
+#include <nlohmann/json.hpp>
 
 #include "command.hpp"
 #include "print.hpp"

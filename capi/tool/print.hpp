@@ -1,7 +1,7 @@
 // What goes to stdout: text, tables and JSON.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 

@@ -1,6 +1,7 @@
 // dl4 run.
 #include <algorithm>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "arrays.hpp"
 #include "stream.hpp"

@@ -3,6 +3,7 @@
 #include <bit>
 #include <functional>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "models.hpp"
 #include "sha256.hpp"

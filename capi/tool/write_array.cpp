@@ -1,6 +1,7 @@
 // Arrays as files and as text.
 #include <algorithm>
 #include <charconv>
+#include <nlohmann/json.hpp>
 
 #include "arrays.hpp"
 

@@ -28,6 +28,15 @@ TEST(Cast, BetweenAll) {
   check(to(DType::i32), {tensor<float>({0}, {})}, tensor<int32_t>({0}, {}));
 }
 
+// Its result has as many bytes as what is broadcast to it, which is read for each row.
+TEST(Cast, BroadcastToAsManyBytesIsNotOverwritten) {
+  const auto equal = [](Emit &e, const auto &x) {
+    return cast(e, binary(e, Binary::equal, cast(e, x[0], DType::i32), x[1]), DType::f32);
+  };
+  const Tensor a = tensor<int64_t>({1, 4}, {0, 1, 2, 3}), b = tensor<int32_t>({4, 1}, {0, 1, 2, 3});
+  check(equal, {a, b}, naive(DType::f32, {4, 4}, [](const Index &i) { return double(i[0] == i[1]); }));
+}
+
 TEST(Cast, SameDtypeIsTheValueItself) {
   Program p;
   Emit e(p);

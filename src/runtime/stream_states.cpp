@@ -160,9 +160,9 @@ std::vector<std::pair<std::string, Tensor>> Stream::saved() const {
     }
     const int64_t capacity = k.shape[how.axis], rows = std::min(how.free, capacity), first = first_place(i, taken_);
     std::byte *ring = t.data.get();
-    // bounded: of a state that exists
-    for (int64_t o = 0; o < k.outer; ++o, ring += capacity * k.row)
-      for (int64_t r = 0; r < rows; ++r) fill(ring + ((first + r) & (capacity - 1)) * k.row, k.row, how.initial);
+    for (int64_t o = 0; o < k.outer; ++o, ring += capacity * k.row)  // bounded: of a state that exists
+      for (int64_t r = 0; r < rows; ++r)                             // bounded: below its bytes
+        fill(ring + ((first + r) & (capacity - 1)) * k.row, k.row, how.initial);
   }
   return all;
 }

@@ -47,10 +47,10 @@ struct Step {
     return n;
   }
   // Of a model that is a layer.
-  Nodes weights(const dl4_model *m, const std::string &layer, bool trainable = true) {
+  Nodes weights(const dl4_model *m, const std::string &layer, bool trained = true) {
     Nodes all;
     for (int64_t i = 0; i < dl4_port_count(m, DL4_WEIGHTS); ++i)
-      if (!trainable || trainable(m, i)) all.push_back(weight(layer + '/' + dl4_port_name(m, DL4_WEIGHTS, i)));
+      if (!trained || trainable(m, i)) all.push_back(weight(layer + '/' + dl4_port_name(m, DL4_WEIGHTS, i)));
     return all;
   }
   Nodes gradients(const Nodes &targets, const Nodes &by, const std::string &json = "{}") {

@@ -25,21 +25,21 @@ Kernels list(K... kernels) {
   return all;
 }
 
-// Each in one number of slices: emulation takes time.
+// Each in one number of slices: emulation takes time. Where there is nothing to multiply there is no such kernel.
 TEST_F(AmxConv, EveryGeometry) {
   check_forward(61, [](const Conv &c, const Constant &weights, int64_t slices) {
-    if (slices != (c.bias ? 3 : 1)) return Kernels();
+    if (slices != (c.bias ? 3 : 1) || c.is_empty()) return Kernels();
     return list(blocked_conv(c, slices, c.bias ? &weights : nullptr, 6));
   });
 }
 TEST_F(AmxConv, EveryGeometryBySource) {
   check_by_source(62, [](const Conv &c, const Constant &weights, int64_t slices) {
-    return slices == 2 ? list(blocked_conv_data(c, slices, &weights, 6)) : Kernels();
+    return slices == 2 && !c.is_empty() ? list(blocked_conv_data(c, slices, &weights, 6)) : Kernels();
   });
 }
 TEST_F(AmxConv, EveryGeometryByWeights) {
   check_by_weights(63, [](const Conv &c, int64_t slices) {
-    return slices == (c.bias ? 2 : 7) ? list(blocked_conv_weights(c, slices, 6)) : Kernels();
+    return slices == (c.bias ? 2 : 7) && !c.is_empty() ? list(blocked_conv_weights(c, slices, 6)) : Kernels();
   });
 }
 

@@ -141,6 +141,7 @@ TEST(Bf16, PixelsAreTakenWhereTheyLie) {
     for (const Sizes &s : table)
       for (const bool bias : {false, true}) {
         Data d(conv_of(s, bias), random);
+        if (d.c.is_empty()) continue;
         d.c.bfloat16 = true;
         if (bias) d.c.epilogue.run = doubled_plus_one;
         const Constant weights{d.weights.begin()};
@@ -172,6 +173,7 @@ TEST(Bf16, ConvolutionsAreThoseOfRoundedOperands) {
     std::mt19937 random(7);
     for (const Sizes &s : table) {
       Data d(conv_of(s, true), random);
+      if (d.c.is_empty()) continue;
       d.c.bfloat16 = true;
       check_conv(
           d, s.name, d.src, d.weights, d.diff_dst.size(), [&](int64_t n) { return blocked_conv(d.c, n); },

@@ -96,10 +96,11 @@ class Evaluation {
     }
   }
 
-  // May a destination of `n` bytes take the memory of v, whose last reader this step is?
-  bool free_to_take(Id v, int64_t n) {
+  // May dst take the memory of v, whose last reader this step is? A broadcast v of wider elements may have as many
+  // bytes.
+  bool free_to_take(Id v, Id dst) {
     return how_.in_place && v != ops::none && value(v).role == ops::Role::temp && !tied_[v] && left_[v] == 1 &&
-           bytes(v) == n;
+           bytes(v) == bytes(dst) && value(v).shape.elements() == value(dst).shape.elements();
   }
 
   void step(const ops::Step &s) {
@@ -131,7 +132,7 @@ class Evaluation {
         at_[v] = at_[s.src[0]] + s.op->view_offset();
         tied_[v] = tied_[s.src[0]] = true;
       } else if (is_read(v)) {
-        at_[v] = free_to_take(from, bytes(v)) ? at_[from] : reserve(bytes(v));
+        at_[v] = free_to_take(from, v) ? at_[from] : reserve(bytes(v));
       }
       args.push_back(at_[v]);
     }

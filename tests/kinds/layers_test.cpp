@@ -201,8 +201,8 @@ TEST(Call, RefusesArgumentsThatDoNotFit) {
   });
   LayerCall d("Dropout", {{"rate", 0.5}});
   Arguments wrong_flag;
-  wrong_flag.plain["training"] = 1;
-  expect_refusal(Code::invalid_argument, "\"training\": expected true or false, got 1", [&] {
+  wrong_flag.plain["training"] = 2;
+  expect_refusal(Code::invalid_argument, "\"training\": expected true or false, got 2", [&] {
     d.call({d.input({2, 3})}, wrong_flag);
   });
   ASSERT_EQ(l.layer->facts().arguments.size(), 1u);

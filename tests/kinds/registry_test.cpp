@@ -111,7 +111,7 @@ TEST(Registry, RefusesWrongAttributes) {
   refused({{"units", 3.0}}, "\"units\": expected an integer, got 3.0");
   refused({{"units", UINT64_MAX}}, "\"units\": expected an integer, got 18446744073709551615");
   refused({{"units", 0}}, "\"units\": expected at least 1, got 0");
-  refused({{"units", 3}, {"use_bias", 1}}, "\"use_bias\": expected true or false, got 1");
+  refused({{"units", 3}, {"use_bias", 2}}, "\"use_bias\": expected true or false, got 2");
   refused({{"units", 3}, {"activation", 1}}, "\"activation\": expected the name of an activation, got 1");
   refused({{"units", 3}, {"kernel_initializer", 7}}, "\"kernel_initializer\": expected a name or");
   refused({{"units", 3}, {"kernel_initializer", {{"config", Json::object()}}}}, "expected \"class_name\"");

@@ -206,7 +206,7 @@ TEST(Gradients, Refusals) {
       {R"({"gradients": ["x", "x"]})", DL4_INVALID_ARGUMENT, "\"gradients\": \"x\" is listed twice"},
       {R"({"gradients": [3]})", DL4_INVALID_ARGUMENT, "\"gradients\": expected a string, got 3"},
       {R"({"cotangents": true})", DL4_INVALID_ARGUMENT, "\"cotangents\": true needs \"gradients\", got none"},
-      {R"({"training": 1})", DL4_INVALID_ARGUMENT, "\"training\": expected true or false, got 1"},
+      {R"({"training": 2})", DL4_INVALID_ARGUMENT, "\"training\": expected true or false, got 2"},
   };
   for (const auto &one : cases) {
     const Refusal r = refused(one.options);

@@ -27,6 +27,8 @@ PROMISES = {
     ("abs_max_quantize_grouped_with_zero_point", "to_numpy"),
     ("__call__", "to_numpy"),
     ("argsort", "stable"),
+    ("unique", "sorted"),
+    ("isin", "assume_unique"),
     ("top_k", "sorted"),
     ("segment_sum", "sorted"),
     ("segment_max", "sorted"),
@@ -52,6 +54,7 @@ PROMISES = {
 # Methods whose arguments someone else decides: callbacks, hooks of layers, Python's protocols.
 PROTOCOL = {
     *("__exit__", "__array__", "__array_wrap__", "__new__", "__format__", "build", "build_from_config", "call"),
+    "cudnn_ok",
     *("compute_loss", "compute_metrics", "compute_output_shape", "get_random_transformation", "from_config"),
     *("transform_images", "transform_labels", "transform_segmentation_masks", "transform_bounding_boxes"),
 }

@@ -203,6 +203,8 @@ def _specified(fn, args, kwargs, fill):
 @op("x")
 def unstack(x, num=None, axis=0):
     axis = axis % len(x.shape)
+    if num not in (None, x.shape[axis]):
+        raise ValueError(f"unstack: num is {num}, and the axis {axis} has {x.shape[axis]} elements")
     return [emit("Take", x, to=x.type_name, indices=i, axis=axis) for i in range(x.shape[axis])]
 
 

@@ -97,7 +97,7 @@ def _einsum(operands, subscripts):
     return _by_elements(operands, subscripts, wide)
 
 
-def einsum(subscripts, *operands, **kwargs):
+def einsum(subscripts, *operands, optimize=None):
     text = subscripts.replace(" ", "")
     sizes = [tensor(x) for x in operands]
     return _einsum(list(sizes), _explicit(text, [len(x.shape) for x in sizes]))

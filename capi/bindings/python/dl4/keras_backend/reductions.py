@@ -174,7 +174,11 @@ def argsort(x, axis=-1):
 
 
 def argpartition(x, kth, axis=-1):
-    return argsort(x, axis)
+    t = tensor(x)
+    n = t.size if axis is None else t.shape[axis]
+    if not -n <= kth < n:
+        raise ValueError(f"argpartition: kth={kth} is out of bounds ({n})")
+    return argsort(t, axis)
 
 
 @op("x")

@@ -138,6 +138,8 @@ def rnn(
     axis = 0 if time_major else 1
     steps = [unstack(tensor(x), axis=axis) for x in tree.flatten(inputs)]
     count = len(steps[0])
+    if input_length not in (None, count):
+        raise NotImplementedError(f"rnn: input_length is {input_length}, and the inputs have {count} steps")
     if unroll and not count:
         raise ValueError("Unrolling requires a fixed number of timesteps.")
     flags = None if mask is None else unstack(cast(tensor(mask), "bool"), axis=axis)

@@ -381,8 +381,8 @@ def _traced(f, known, values, arrays):
         return _Kept(trace, f(*values))
 
 
-def by_numpy(tensors="x", types=None):
-    """A function that NumPy computes, on arrays alone. `types`: Keras's type of what it gives."""
+def by_numpy(tensors="x"):
+    """A function that NumPy computes, on arrays alone."""
 
     def decorated(f):
         known = _Function(f, tensors)

@@ -17,7 +17,7 @@ class TracedCalls:
     """Calls of a custom layer on symbolic tensors."""
 
     def call(self, *args, **kwargs):
-        """The computation of the layer, on tensors. Override it in a class of your own; the layer is called, not this."""
+        """The computation of the layer, on tensors. Override it in a class of your own; call the layer, not this."""
         if self._class_name is not None:
             if call_context.owner() is not None or any(is_tensor(leaf) for leaf in flatten([args, kwargs])):
                 return self._call_native(*args, **kwargs)
@@ -206,7 +206,7 @@ class TracedCalls:
             self.build(*config.values())
 
     def compute_mask(self, inputs, mask=None, previous_mask=None):
-        """The mask of the outputs, for the mask of the inputs; None if there is none. Override it where masks change."""
+        """The mask of the outputs, for the mask of the inputs; None if there is none. Override it if masks change."""
         if self._class_name in ("Attention", "AdditiveAttention"):  # the queries', as it is
             mask = previous_mask if mask is None else mask
             return None if mask is None or mask[0] is None else mask[0]

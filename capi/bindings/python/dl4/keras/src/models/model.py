@@ -307,7 +307,7 @@ class Model(Layer, Trainer, Inputs, InFiles, StateTree):
         return self._in_input_order(x) if named else flatten(x)
 
     def call(self, inputs, training=None, mask=None):
-        """The computation of the model, on tensors. Override it in a class of your own; the model is called, not this."""
+        """The computation of the model, on tensors. Override it in a class of your own; call the model, not this."""
         if self._base is None:
             raise NotImplementedError(f"Model {self.__class__.__name__} does not have a `call()` method implemented.")
         given = flatten(inputs)

@@ -1,7 +1,6 @@
 """Symbolic tensors, and the calls of layers that make them.
 
-A call is first made in a scratch graph, whose shape rules answer at once, and again in the graph of each model that
-needs it: so layers may be called in any order, and a model holds what it needs and no more."""
+A call is first made in a scratch graph, whose shape rules answer at once, and again in that of each model with it."""
 
 import itertools
 import math
@@ -235,8 +234,7 @@ class KerasTensor:
         return self if "int" in self.dtype else operation("Round")(self * factor) / factor
 
     def __eq__(self, other):
-        """Between the layers of a model, as Keras, whether it is the other; where numbers stand for it, as TensorFlow,
-        of each of them."""
+        """Between the layers of a model, as Keras, whether it is the other; where numbers stand for it, of each."""
         if not _is_value(other):
             return NotImplemented
         return operate("Equal", self, other) if _stands_for_numbers(self) else self is other
@@ -370,8 +368,7 @@ def is_tensor(x):
 
 
 def as_tensor(x, like=None):
-    """x itself, the value of a variable, a list of such stacked, or a constant; a number has the type of data that it
-    is calculated with."""
+    """x itself, the value of a variable, a list of such stacked, or a constant; a number has the other's type."""
     if is_tensor(x):
         return x
     if isinstance(x, (list, tuple)) and any(map(is_tensor, flatten(x))):

@@ -4,7 +4,7 @@ import inspect
 import json
 
 from .... import core
-from .. import ops, overrides, regularizers
+from .. import overrides
 from ..backend import call_context, global_state
 from ..backend.eager_tensor import eager_tensor, is_array, with_mask
 from ..errors import keras_errors
@@ -23,8 +23,9 @@ from ..symbolic.tensor import Input, is_tensor
 from ..trainers.data_adapters import as_input, fed_tensors, for_input, given_arrays, rows_of
 from ..trainers.trainer import Trainer
 from ..tree import flatten, map_nest, pack_like
-from ..utils.naming import temporary_names, unique_name
+from ..utils.naming import unique_name
 from ..utils.summary_utils import summary
+from .added_losses import added_losses
 from .functional_config import functional_of, model_config
 from .in_files import InFiles
 from .inputs import Inputs
@@ -159,7 +160,7 @@ class Model(Layer, Trainer, Inputs, InFiles, StateTree):
     def _run(self, x, training):
         """Its session on arrays."""
         functional = self._told(training)
-        losses = _added_losses(functional) if functional.adds_losses else []
+        losses = added_losses(functional) if functional.adds_losses else []
         session = self._inference(training, losses)
         if functional.ahead is not None:
             tensors = fed_tensors(functional, self._given_arrays(x))
@@ -398,11 +399,7 @@ class Model(Layer, Trainer, Inputs, InFiles, StateTree):
         return super().weights
 
     def get_layer(self, name=None, index=None):
-        """The layer of a name, or at an index.
-
-        Raises:
-            ValueError: there is none.
-        """
+        """The layer of a name, or at an index; a ValueError if there is none."""
         if index is not None and name is not None:
             raise ValueError("Provide only a layer name or a layer index.")
         if index is not None:
@@ -484,21 +481,6 @@ class Model(Layer, Trainer, Inputs, InFiles, StateTree):
             except NotImplementedError:  # it has no config: what it computes is kept
                 pass
         return _unpickle, (self.core.to_bytes(),)
-
-
-def _added_losses(functional):
-    """What a call adds to the losses of a model, beside the penalties on weights."""
-    if functional.added_losses is None:
-        layers = [layer for r in functional.records if r.layer is not None for layer in r.layer._flatten_layers()]
-        known = {id(v._penalty) for layer in layers for v in layer._variables}
-        known |= {id(t) for c in functional.calls for t in getattr(c.layer, "_traced_penalties", None) or ()}
-        found = [t for t in functional.losses if id(t) not in known]
-        with temporary_names(), call_context.traced(None):
-            for call in functional.penalized_calls():
-                penalty = regularizers.get(call.layer._config["activity_regularizer"])
-                found += [penalty(t) / ops.cast(ops.shape(t)[0], "float32") for t in call.outputs]
-        functional.added_losses = found
-    return functional.added_losses
 
 
 def _unpickle(data):

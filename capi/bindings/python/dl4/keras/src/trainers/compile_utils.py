@@ -139,3 +139,10 @@ def as_floats(logs):
         value = value.result() if hasattr(value, "result") else value
         found[name] = float(value) if getattr(value, "ndim", 0) == 0 else value
     return found
+
+
+def by_class(class_weight):
+    """The library's list, of Keras's dict."""
+    if not isinstance(class_weight, dict):
+        raise ValueError(f"`class_weight`: expected a dict of class numbers, got {class_weight!r}")
+    return [float(class_weight.get(i, 1.0)) for i in range(max(class_weight, default=-1) + 1)]

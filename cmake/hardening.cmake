@@ -40,7 +40,12 @@ set(hardening_link_flags)
 if(UNIX AND NOT APPLE AND NOT EMSCRIPTEN)
   set(hardening_link_flags -Wl,-z,now -Wl,-z,relro)
   if(DL4_HAS_fcf_protection_return AND NOT DL4_SANITIZE)
-    list(APPEND hardening_link_flags -Wl,-z,shstk)
+    set(CMAKE_REQUIRED_LINK_OPTIONS -Wl,-z,shstk)
+    check_cxx_source_compiles("int main() {}" DL4_HAS_SHSTK) # not every linker knows it
+    unset(CMAKE_REQUIRED_LINK_OPTIONS)
+    if(DL4_HAS_SHSTK)
+      list(APPEND hardening_link_flags -Wl,-z,shstk)
+    endif()
   endif()
 endif()
 

@@ -399,24 +399,23 @@ def _whole_power(x, n, t):
     return emit("Identity", y, to=t)
 
 
-@op("x1 x2")
-def fmax(x1, x2):
+def _without_nan(x1, x2):
+    """Both in one type; a NaN of either gives way to the other."""
     t = joined_type(x1, x2)
     a, b = cast(x1, t), cast(x2, t)
     if not is_float(t):
-        return maximum(a, b)
-    a, b = emit("Where", emit("Isnan", a), b, a, to=t), emit("Where", emit("Isnan", b), a, b, to=t)
-    return maximum(a, b)
+        return a, b
+    return emit("Where", emit("Isnan", a), b, a, to=t), emit("Where", emit("Isnan", b), a, b, to=t)
+
+
+@op("x1 x2")
+def fmax(x1, x2):
+    return maximum(*_without_nan(x1, x2))
 
 
 @op("x1 x2")
 def fmin(x1, x2):
-    t = joined_type(x1, x2)
-    a, b = cast(x1, t), cast(x2, t)
-    if not is_float(t):
-        return minimum(a, b)
-    a, b = emit("Where", emit("Isnan", a), b, a, to=t), emit("Where", emit("Isnan", b), a, b, to=t)
-    return minimum(a, b)
+    return minimum(*_without_nan(x1, x2))
 
 
 @op("x1 x2")

@@ -5,7 +5,7 @@
 
 namespace dl4 {
 
-// A list that a function reads: in braces, a vector or a span. It owns nothing, so that a call leaves nothing to free.
+// A read-only list argument: a braced list, a vector or a span. It owns nothing, so the call site has nothing to free.
 template <class T>
 struct ArrayRef : std::span<const T> {
   using std::span<const T>::span;

@@ -1,4 +1,4 @@
-// What one run in flight owns for a step besides its buffers, such as memory objects of a library.
+// What a run in flight owns for a step besides its buffers, such as a library's memory objects.
 #pragma once
 
 namespace dl4 {

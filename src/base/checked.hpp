@@ -1,8 +1,8 @@
-// Sizes that may come from a user are multiplied and added here and nowhere else.
+// Overflow-checked arithmetic for sizes that may come from a user; nothing else multiplies or adds them.
 //
-// Whoever makes a kernel or a plan computes sizes, scratch and offsets with these. A run does not: it moves within
-// memory that exists, and an offset into a tensor is below its elements, of which Shape allows 2^40, or into a scratch
-// whose size was computed here.
+// Kernel and plan construction computes sizes, scratch and offsets with these. A run needs no checks: it stays within
+// existing memory. Offsets into a tensor are below its element count, which Shape limits to 2^40, and scratch sizes
+// were computed here.
 #pragma once
 
 #include <cstdint>

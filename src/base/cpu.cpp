@@ -90,7 +90,7 @@ Vectors vectors() noexcept {
 #endif
 }
 
-int64_t first_cache_ways() noexcept { return os::first_cache_bytes() / 4096; }  // a way is a page
+int64_t first_cache_ways() noexcept { return os::first_cache_bytes() / 4096; }  // a way holds one page
 
 size_t current() noexcept { return os::current_processor(); }
 

@@ -1,6 +1,6 @@
-// Slices are claimed by a compare-and-swap of one word that holds both how many there are and which is next. Only a
-// successful claim allows a helper to read the slot, and the owner cannot leave before every claimed slice is done: so
-// a slot may be used again at once, without generations.
+// Slices are claimed by a compare-and-swap of one word that holds both their number and the next index. Only a
+// successful claim allows a helper to read the slot, and the owner cannot leave before every claimed slice is done. A
+// slot can therefore be reused at once, without generation counters.
 #include "base/crew.hpp"
 
 #include <atomic>
@@ -18,9 +18,9 @@ namespace dl4 {
 namespace {
 
 constexpr std::chrono::steady_clock::duration spin_time = std::chrono::microseconds(50);
-constexpr uint32_t asleep = uint32_t{1} << 31;  // in Slot::done: the owner waits in the kernel
+constexpr uint32_t asleep = uint32_t{1} << 31;  // in Slot::done: the owner sleeps in the kernel
 
-// Waits actively until ready() or until the time is over; says which.
+// Spins until ready() or the timeout; returns whether it became ready.
 template <class Ready>
 bool spin(Ready ready, std::chrono::steady_clock::duration time = spin_time) {
   for (auto end = std::chrono::steady_clock::time_point::max();;) {
@@ -35,17 +35,17 @@ bool spin(Ready ready, std::chrono::steady_clock::duration time = spin_time) {
 }
 
 struct alignas(64) Slot {
-  std::atomic<uint64_t> ticket{0};  // number of slices << 32 | next one
+  std::atomic<uint64_t> ticket{0};  // number of slices << 32 | next index
   std::atomic<uint32_t> done{0};
   Crew::Slice slice = nullptr;
   void *user = nullptr;
-  int64_t first = 0;  // of the phase
+  int64_t first = 0;  // first slice of the phase
 
   bool claimable(std::memory_order order = std::memory_order_relaxed) const {
     uint64_t t = ticket.load(order);
     return (t >> 32) > (t & UINT32_MAX);
   }
-  // Claims slices and runs them until none is left; adds their number to `ran`, and says how many there are in all.
+  // Claims and runs slices until none is left. Adds their number to `ran` and returns the total number of slices.
   uint32_t work(uint32_t &ran) {
     uint64_t t = ticket.load(std::memory_order_relaxed);
     uint32_t count = 0;
@@ -70,11 +70,11 @@ struct Crew::Shared {
     os::Thread thread;
     std::atomic<uint32_t> state{awake};
     int64_t number = 0;
-    size_t core = 0;           // where it went to sleep
-    bool kept_off = false;     // by who called it
-    os::Affinity before = {};  // which it has again when it is awake
+    size_t core = 0;           // the core it went to sleep on
+    bool kept_off = false;     // by the last waker
+    os::Affinity before = {};  // its affinity, restored after waking
 
-    // Wakes a helper that sleeps, `here` being the caller's processor; false if it is awake or another has called it.
+    // Wakes a sleeping helper; `here` is the caller's processor. False if it is awake or already being woken.
     bool wake(size_t here, bool pulled) {
       uint32_t was = asleep;
       if (!state.compare_exchange_strong(was, called, std::memory_order_acq_rel, std::memory_order_relaxed))
@@ -87,13 +87,13 @@ struct Crew::Shared {
   };
 
   Slot slots[64];
-  alignas(64) std::atomic<uint64_t> used{0};  // a bit per slot that has an owner
+  alignas(64) std::atomic<uint64_t> used{0};  // one bit per owned slot
   alignas(64) std::atomic<int32_t> sleepers{0};
   // In a virtual machine the kernel may treat a halted processor as unavailable. It then wakes a thread on the waker's
   // processor, and both share it until the next tick, milliseconds later. Once a helper has seen that, helpers are kept
   // off the processor of the thread that wakes them.
   std::atomic<bool> pulled{false};
-  std::atomic<size_t> waker{SIZE_MAX};  // the processor of the last one
+  std::atomic<size_t> waker{SIZE_MAX};  // the last waker's processor
   std::atomic<bool> stop{false};
   uint32_t born = 0;
   void (*on_start)() noexcept = nullptr;
@@ -102,7 +102,7 @@ struct Crew::Shared {
 
   bool forked() const { return forks() != born; }
 
-  // Index of an unused slot, now the caller's; -1 when all have owners.
+  // Takes an unused slot and returns its index; -1 if all are taken.
   int take() {
     uint64_t u = used.load(std::memory_order_relaxed);
     while (~u) {
@@ -127,14 +127,14 @@ struct Crew::Shared {
     for (uint32_t i = 0; i < count && most; i++) most -= helpers[i].wake(here, off);
   }
 
-  // Joins every run that has slices left.
+  // Helps every run that has slices left.
   void help_all() {
     for (uint64_t u = used.load(std::memory_order_relaxed); u; u &= u - 1) {
       Slot &s = slots[std::countr_zero(u)];
       if (!s.claimable()) continue;
       uint32_t ran = 0, count = s.work(ran);
       if (!ran) continue;
-      // The last touch: the owner may leave, and another may take the slot, as soon as this is seen.
+      // The last access: once this is visible, the owner may leave and another caller may take the slot.
       uint32_t before = s.done.fetch_add(ran, std::memory_order_acq_rel);
       if ((before & asleep) && (before & ~asleep) + ran == count) os::wake(s.done);
     }
@@ -145,7 +145,7 @@ struct Crew::Shared {
     if (on_start) on_start();
     self.number = os::thread_number();
     auto busy = [this] { return stop.load(std::memory_order_relaxed) || anything(std::memory_order_relaxed); };
-    // Helpers of a caller that soon comes again wait longer: to be woken takes as long as several slices.
+    // Helpers wait longer for a caller that returns soon: waking up costs as much as several slices.
     auto wait = spin_time;
     while (!stop.load(std::memory_order_relaxed)) {
       if (spin(busy, wait)) {
@@ -162,7 +162,8 @@ struct Crew::Shared {
     self.core = os::current_processor();
     self.kept_off = false;
     self.state.store(Helper::asleep, std::memory_order_seq_cst);
-    // Either this sees the ticket of a caller, or the caller sees this sleeper: both are sequentially consistent.
+    // Either this sees the ticket of a caller or the caller sees this sleeper: both accesses are sequentially
+    // consistent.
     sleepers.fetch_add(1, std::memory_order_seq_cst);
     uint32_t now = Helper::asleep;
     const bool awake = (anything(std::memory_order_seq_cst) || stop.load(std::memory_order_seq_cst)) &&
@@ -197,7 +198,7 @@ Crew::Crew(int threads, void (*on_start)() noexcept) : shared_(std::make_unique<
 }
 
 Crew::~Crew() {
-  if (shared_->forked()) {  // the helpers are not in this process: there is no one to join
+  if (shared_->forked()) {  // the helpers do not exist in a forked child
     shared_.release();
     return;
   }
@@ -222,7 +223,7 @@ void Crew::run(int64_t slices, Slice slice, void *user, int64_t phases, Ends end
     s.first = phase * slices;
     s.done.store(0, std::memory_order_relaxed);
     s.ticket.store(uint64_t{count} << 32, std::memory_order_seq_cst);
-    // Who has not woken for the first phase will find a later one.
+    // A helper that did not wake for the first phase will join a later one.
     if (phase == 0 && shared_->sleepers.load(std::memory_order_seq_cst)) shared_->wake(count - 1);
     uint32_t ran = 0;
     s.work(ran);

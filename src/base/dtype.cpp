@@ -1,4 +1,4 @@
-// Names and numbers of element types.
+// Names, sizes and ABI numbers of element types.
 #include "base/dtype.hpp"
 
 #include <array>

@@ -9,7 +9,7 @@ namespace dl4 {
 
 enum class DType : int32_t { f32 = 1, f64 = 2, i32 = 3, i64 = 4, u8 = 5, boolean = 6 };
 
-// Bytes an element takes.
+// Bytes per element.
 constexpr int64_t size_of(DType t) {
   switch (t) {
     case DType::f32:

@@ -1,4 +1,4 @@
-// What a refusal says, and the word a user probably meant.
+// Error messages and "did you mean".
 #include "base/error.hpp"
 
 #include <algorithm>
@@ -8,7 +8,7 @@ namespace {
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
-// Levenshtein's distance, without regard to case.
+// Levenshtein distance, ignoring case.
 size_t distance(const std::string &a, const std::string &b) {
   std::vector<size_t> row(b.size() + 1);
   for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
@@ -24,7 +24,7 @@ size_t distance(const std::string &a, const std::string &b) {
   return row.back();
 }
 
-// "lr" of "learning_rate".
+// Initials of the words of a name: "lr" for "learning_rate".
 std::string initials(const std::string &word) {
   std::string s;
   for (size_t i = 0; i < word.size(); ++i)

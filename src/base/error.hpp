@@ -1,4 +1,4 @@
-// The one exception of the core. The border turns it into a dl4_error.
+// The one exception type of the core. The C API converts it to a dl4_error.
 #pragma once
 
 #include <cstdint>
@@ -37,11 +37,11 @@ class Error : public std::exception {
   Error(const Error &);
   ~Error() override;
 
-  // Adds a fact to the JSON detail, such as {"attribute", "unit"}; an earlier one of the same key stays.
+  // Adds a fact to the JSON detail, such as {"attribute", "unit"}. An existing key keeps its value.
   Error &with(std::string_view key, std::string_view value);
-  // Puts in front of the message who it is about: `layer "fc"`.
+  // Prefixes the message with its subject: `layer "fc"`.
   Error &in(std::string_view who);
-  // Adds "did you mean" to message and detail when one of `words` is near to what was given.
+  // Adds "did you mean" to message and detail if one of `words` is close to `given`.
   Error &suggest(const std::string &given, const std::vector<std::string> &words);
   const char *what() const noexcept override { return message.c_str(); }
 
@@ -51,12 +51,13 @@ class Error : public std::exception {
 };
 
 namespace detail {
-// A part of a text, by the function that appends it: what is written at hundreds of places is two pointers there.
+// A part of a message: a value and the function that appends it. Each of the hundreds of call sites then only stores
+// two pointers.
 struct Part {
   const void *value;
   void (*append)(std::string &, const void *);
 };
-void append_chars(std::string &s, const void *chars);  // to their NUL
+void append_chars(std::string &s, const void *chars);  // NUL-terminated
 void append_char(std::string &s, const void *c);
 void append_view(std::string &s, const void *view);
 void append_string(std::string &s, const void *string);
@@ -86,7 +87,7 @@ std::string text_of(std::initializer_list<Part> parts);
 [[noreturn, gnu::cold]] void fail_with(Code code, std::initializer_list<Part> parts);
 }  // namespace detail
 
-// Strings and numbers, and anything with a to_string of its own, one after the other.
+// Concatenates strings, numbers and anything with a to_string().
 template <class... A>
 std::string text(const A &...a) {
   return detail::text_of({detail::part(a)...});

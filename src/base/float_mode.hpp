@@ -1,5 +1,5 @@
-// Inside a run every thread computes alike, whatever the caller has set: to nearest, without traps, denormal numbers
-// flushed to zero (they make an LSTM 20 times slower). The caller's setting is restored afterwards.
+// The floating-point mode inside the library: round to nearest, no traps, denormals flushed to zero (they make an LSTM
+// 20 times slower). All threads compute alike, whatever the caller has set; the caller's mode is restored afterwards.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace dl4 {
 
-// The thread's control word, and its flags.
+// The thread's floating-point control word and flags.
 struct FloatMode {
 #if defined(__SSE__)
   static constexpr uint64_t plain = 0x1F80, flushing = 0x9FC0;  // MXCSR: all exceptions masked; FTZ, DAZ
@@ -48,15 +48,15 @@ class FlushToZero {
   FlushToZero(const FlushToZero &) = delete;
   FlushToZero &operator=(const FlushToZero &) = delete;
 
-  // Sets it for the rest of the calling thread's life.
+  // Sets the mode for the rest of the calling thread's life.
   static void set() noexcept { FloatMode{FloatMode::flushing}.write(); }
 
  private:
   const FloatMode saved_;
 };
 
-// While it lives, the thread computes as in a program that has set nothing: the caller's traps don't fire in the
-// library, and its flags are as before. What is already right is not written: that would cost time in every run.
+// Default floating-point mode within a scope: the caller's traps don't fire inside the library, and its flags are
+// restored. A mode that is already right is not written again, since a write would cost time in every run.
 class OwnFloats {
  public:
   OwnFloats() noexcept : saved_(FloatMode::read()) {

@@ -1,4 +1,5 @@
-// fork() while other threads are at work: in the child none of our locks is held, and nothing of ours is half changed.
+// fork() while other threads are working: in the child no lock of the library is held and none of its data is half
+// changed.
 #pragma once
 
 #include <cstdint>
@@ -6,10 +7,10 @@
 
 namespace dl4 {
 
-// How many forks lie between the first process and this one.
+// Number of forks between the first process and this one.
 uint32_t forks() noexcept;
 
-// While one lives, a fork() by another thread waits. Never held while user functions are called or work is done.
+// Delays a fork() by another thread within a scope. Never held during user functions or computation.
 class NoFork {
  public:
   NoFork() noexcept { enter(); }
@@ -21,7 +22,7 @@ class NoFork {
   static void leave() noexcept;
 };
 
-// A mutex that no other thread holds at a fork.
+// A mutex that no other thread holds across a fork.
 class Mutex {
  public:
   void lock() {

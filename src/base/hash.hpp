@@ -1,4 +1,4 @@
-// FNV-1a of 64 bits (Fowler, Noll, Vo): the same on every machine; no defence against an attacker.
+// FNV-1a, 64 bits (Fowler, Noll, Vo). The same on every machine; not collision resistant.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Functions of the host program. They may throw or call the library again. Where one ends its thread (pthread_exit, an
-// interpreter that exits), the C library unwinds the stack through every frame that is not noexcept.
+// Calls into the host program. Its functions may throw or call the library again. If one ends its thread (pthread_exit,
+// an interpreter that exits), the C library unwinds the stack through every frame that is not noexcept.
 #pragma once
 
 #include <string>
@@ -14,7 +14,8 @@
 
 namespace dl4 {
 
-// f(), a call of the host; otherwise(what) of what it throws: "an exception of an unknown type" is no std::exception.
+// Calls f(). If it throws, calls otherwise(what); an exception that is no std::exception gives "an exception of an
+// unknown type".
 template <class F, class Otherwise>
 auto call_host_or(F &&f, Otherwise &&otherwise) -> decltype(f()) {
   OwnFloats floats;
@@ -31,8 +32,8 @@ auto call_host_or(F &&f, Otherwise &&otherwise) -> decltype(f()) {
   }
 }
 
-// What comes of f(), a call of the host's `function` ("progress function"), of the kind of that name if it is one's.
-// What it throws becomes CALLBACK_FAILED.
+// Calls f(), the host's `function` ("progress function"), of the registered kind `kind` if there is one. An exception
+// becomes CALLBACK_FAILED.
 template <class F>
 auto call_host(const char *function, const std::string &kind, F &&f) -> decltype(f()) {
   return call_host_or(std::forward<F>(f), [&](const char *what) -> decltype(f()) {
@@ -45,7 +46,7 @@ auto call_host(const char *function, F &&f) -> decltype(f()) {
   return call_host(function, std::string(), std::forward<F>(f));
 }
 
-// f() gives something back to the host. What it throws is dropped: no call has failed.
+// Calls f(), which returns something to the host. Exceptions are dropped, since no call has failed.
 template <class F>
 void give_back(F &&f) {
   call_host_or(std::forward<F>(f), [](const char *) {});

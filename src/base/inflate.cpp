@@ -1,4 +1,5 @@
-// Not zlib: a program's own crc32() or inflate() would replace that of a shared zlib, and with libdl4.a a static one's.
+// An own inflate instead of zlib: a program's own crc32() or inflate() would replace those of a shared zlib, and with
+// libdl4.a those of a static one.
 #include "base/inflate.hpp"
 
 #include <algorithm>
@@ -9,16 +10,16 @@
 namespace dl4 {
 namespace {
 
-// The next bits, least significant first; zeros after the last byte.
+// A bit reader, least significant bit first. Reads zeros past the last byte.
 class Bits {
  public:
   explicit Bits(std::string_view bytes) : at_(bytes.data()), end_(bytes.data() + bytes.size()) {}
-  // At least 48 bits are then there to be seen.
+  // Afterwards at least 48 bits are available.
   void fill() noexcept {
     if (count_ >= 48) return;
     if (uint64_t next; end_ - at_ >= static_cast<ptrdiff_t>(sizeof next)) {
       std::memcpy(&next, at_, sizeof next);
-      held_ |= next << count_;  // bits above `count_` are set again to what they are
+      held_ |= next << count_;  // bits above `count_` are written again with the same values
       at_ += (63 - count_) / 8;
       count_ |= 56;
       return;
@@ -39,9 +40,9 @@ class Bits {
     drop(n);
     return bits;
   }
-  // Whether bits after the last byte were taken.
+  // Whether bits past the last byte were taken.
   bool past_end() const noexcept { return missing_ * 8 > count_; }
-  // What is left from the next whole byte on.
+  // The remaining input, from the next whole byte on.
   std::string_view rest() noexcept {
     drop(count_ % 8);
     return {at_ - (count_ / 8 - missing_), end_};
@@ -56,7 +57,7 @@ class Bits {
 constexpr int max_length = 15;
 constexpr unsigned no_symbol = UINT32_MAX;
 
-constexpr unsigned reversed(unsigned bits) {  // of 15
+constexpr unsigned reversed(unsigned bits) {  // of 15 bits
   unsigned to = 0;
   for (int i = 0; i < max_length; ++i) to |= (bits >> i & 1) << (max_length - 1 - i);
   return to;
@@ -65,7 +66,7 @@ constexpr unsigned reversed(unsigned bits) {  // of 15
 // A canonical Huffman code.
 class Huffman {
  public:
-  // False for lengths that no code has; zlib takes an incomplete one of a single bit.
+  // False for lengths that form no code. Like zlib, accepts an incomplete code of a single bit.
   bool assign(std::span<const uint8_t> lengths, bool may_be_incomplete) noexcept {
     int counts[max_length + 1] = {}, longest = 0;
     for (const int n : lengths) ++counts[n], longest = std::max(longest, n);
@@ -107,7 +108,7 @@ class Huffman {
 
  private:
   static constexpr unsigned short_bits = 10;
-  uint16_t short_[1 << short_bits];  // by the next bits: symbol and length of a short code
+  uint16_t short_[1 << short_bits];  // symbol and length of a short code, by the next bits
   unsigned limit_[max_length + 1] = {}, offset_[max_length + 1] = {};
   uint16_t symbols_[288];
 };
@@ -166,7 +167,7 @@ void fixed_codes(Huffman &literals, Huffman &distances) noexcept {
   distances.assign(std::span(lengths, 32), false);
 }
 
-// How far a copy of `length` bytes of what was written reaches back; 0 for what the format does not have.
+// Distance of a match of `length` bytes; 0 if the code is invalid.
 size_t distance_of(Bits &in, const Huffman &distances) noexcept {
   const unsigned s = distances.next(in);
   if (s >= 30) return 0;
@@ -211,7 +212,7 @@ uint32_t adler(std::span<const std::byte> bytes) noexcept {
   return b << 16 | a;
 }
 
-// All of `to`, and what follows in `from`.
+// Inflates into all of `bytes` and leaves the rest of the input in `from`.
 bool deflated(std::string_view &from, std::span<std::byte> bytes) noexcept {
   char *const begin = reinterpret_cast<char *>(bytes.data());
   To to{begin, begin, begin + bytes.size()};

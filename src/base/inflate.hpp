@@ -1,4 +1,4 @@
-// DEFLATE, RFC 1951, and zlib's form of it, RFC 1950.
+// DEFLATE (RFC 1951) and its zlib format (RFC 1950).
 #pragma once
 
 #include <cstddef>
@@ -9,9 +9,9 @@
 
 namespace dl4 {
 
-// Inflates zlib's or, with `raw`, deflate's form into all of `to`; false unless `from` is exactly these bytes.
+// Inflates zlib format or, with `raw`, plain DEFLATE into all of `to`. False unless `from` is exactly one such stream.
 bool inflate(std::string_view from, std::span<std::byte> to, bool raw) noexcept;
-// A text of the library itself that is stored deflated, of `size` bytes.
+// Inflates a text of `size` bytes that is embedded in the library.
 std::string inflated(std::string_view from, int64_t size);
 
 }  // namespace dl4

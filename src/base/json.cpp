@@ -1,4 +1,4 @@
-// The values: who owns which block.
+// JSON values: construction, copies, ownership of blocks.
 #include "base/json.hpp"
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace dl4 {
 
 struct Json::Block {
-  uint32_t size, capacity;  // in bytes of a string, else in values
+  uint32_t size, capacity;  // in bytes for a string, else in values
 
   char *chars() { return reinterpret_cast<char *>(this + 1); }
   Json *values() { return reinterpret_cast<Json *>(this + 1); }
@@ -69,7 +69,7 @@ Json::Json(List list) : Json() {
   }
 }
 
-// What it delegates to has made a null: an exception further on frees what is there so far.
+// The delegated constructor has made a null, so an exception below frees what was copied so far.
 Json::Json(const Json &other) : Json() {
   if (const Shared *s = other.shared()) {
     s->owners_.fetch_add(1, std::memory_order_relaxed);
@@ -95,7 +95,7 @@ Json Json::array(List items) {
   return j;
 }
 
-// An array or object of values that lie elsewhere, which become null.
+// An array or object made of n values, which are moved from and become null.
 Json Json::moved(Type type, Json *first, size_t n) {
   Json j;
   j.put(type, static_cast<Block *>(nullptr));
@@ -141,7 +141,7 @@ void Json::make_room(size_t n) {
   Block *b = Block::make(old ? std::max(2 * size, size + n) : n, sizeof(Json));
   std::uninitialized_move_n(values(), size, b->values());
   b->size = static_cast<uint32_t>(size);
-  ::operator delete(old);  // what was moved from is null
+  ::operator delete(old);  // its values are null after the move
   put(type_, b);
 }
 
@@ -211,7 +211,7 @@ void Json::update(const Json &other) {
   if (is_null()) *this = object();
   need(is_object(), "an object");
   unshare();
-  make_room(other.count());  // so that what the index points to stays where it is
+  make_room(other.count());  // before the index is built, so that what it points to does not move
   std::map<std::string_view, Json *> index;
   for (const auto &[key, value] : items()) index.emplace(key, const_cast<Json *>(&value));
   for (const auto &[key, value] : other.items()) {

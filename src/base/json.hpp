@@ -1,4 +1,4 @@
-// JSON values that keep the order of their keys, and their text. The only reader and writer in the library.
+// JSON values that keep the order of their keys, their parser and writer. The only JSON code in the library.
 #pragma once
 
 #include <array>
@@ -15,16 +15,15 @@
 
 namespace dl4 {
 
-// 16 bytes: a number, a string of up to 14 bytes, a block of exactly the size that is needed, or one of the holders of
-// a value that copies share. A member of an object is found by scanning its keys; whoever looks up many of them builds
-// an index.
+// 16 bytes: a number, a string of up to 14 bytes, a block of exactly the needed size, or a holder of a value that
+// copies share. Members of an object are found by linear search; code that looks up many builds an index.
 class Json {
   enum class Type : uint8_t { null, boolean, integer, natural, real, string, array, object, shared };
 
  public:
   class Ref;
   using List = std::initializer_list<Ref>;
-  // The name of a member; a literal's length is counted by the compiler.
+  // A member's name. The compiler computes the length of a literal.
   struct Key : std::string_view {
     template <size_t N>
     constexpr Key(const char (&literal)[N]) : std::string_view(literal, N - 1) {}
@@ -51,7 +50,7 @@ class Json {
   Json(std::string_view s);
   Json(const std::string &s) : Json(std::string_view(s)) {}
   Json(const char *s) : Json(std::string_view(s)) {}
-  // A list of anything that is a value: vectors, spans.
+  // From a range whose elements convert to Json: vectors, spans.
   template <class R>
   requires(!std::is_same_v<R, Json> && !std::is_base_of_v<std::string_view, R>) && requires(const R &list) {
     Json(*list.begin());
@@ -59,7 +58,7 @@ class Json {
   Json(const R &list) : Json(array()) {
     for (const auto &item : list) push_back(item);
   }
-  // {{"key", value}, ...} is an object, any other list an array.
+  // {{"key", value}, ...} makes an object, any other list an array.
   Json(List list);
   Json(const Json &other);
   Json(Json &&other) noexcept
@@ -91,8 +90,8 @@ class Json {
   bool is_array() const noexcept { return plain().type_ == Type::array; }
   bool is_object() const noexcept { return plain().type_ == Type::object; }
 
-  // The value as bool, int64_t, uint64_t, double, std::string, std::string_view or a vector of those; refuses one of
-  // another type, and integers out of range.
+  // The value as bool, int64_t, uint64_t, double, std::string, std::string_view or a vector of those. Refuses other
+  // types and integers out of range.
   template <class T>
   T get() const {
     if constexpr (std::is_same_v<T, bool>) {
@@ -112,7 +111,7 @@ class Json {
     }
   }
 
-  // Of arrays and objects; anything else has none.
+  // Length of an array or object, else 0.
   size_t size() const noexcept { return is_object() ? count() / 2 : count(); }
   bool empty() const noexcept { return size() == 0; }
 
@@ -123,25 +122,25 @@ class Json {
     unshare();
     return const_cast<Json &>(std::as_const(*this)[i]);
   }
-  // null becomes an array.
+  // Appends; null becomes an array first.
   void push_back(Json v);
 
-  // null if there is no such member, or if this is not an object.
+  // Null pointer if there is no such member or this is no object.
   const Json *find(Key key) const noexcept;
   bool contains(Key key) const noexcept { return find(key) != nullptr; }
-  const Json &at(Key key) const;  // refuses a key that is not there
+  const Json &at(Key key) const;  // refuses a missing key
   const Json &operator[](Key key) const { return at(key); }
   Json value(Key key, Json otherwise) const;
-  // Adds null where there is no such member; null becomes an object.
+  // Adds a null member if the key is missing. null becomes an object first.
   Json &operator[](Key key);
   void erase(Key key);
   // Sets every member of `other`, an object.
   void update(const Json &other);
-  // Adds a member whose key is known to be new.
+  // Adds a member without searching: the key must be new.
   void append(Key key, Json v);
 
-  // An array or object that its copies share, together with what was made of it. It never changes: a copy that is
-  // changed has its own elements from then on.
+  // An array or object that copies share, with data derived from it. It is immutable: changing a copy gives that copy
+  // its own elements.
   class Shared;
   static Json share(std::unique_ptr<const Shared> s) noexcept;
   const Shared *shared() const noexcept { return type_ == Type::shared ? take<const Shared *>() : nullptr; }
@@ -150,27 +149,27 @@ class Json {
   class Items;
   Items items() const noexcept;
 
-  // Numbers by value, members by order too.
+  // Compares numbers by value and members in order.
   friend bool operator==(const Json &a, const Json &b) noexcept { return a.equals(b); }
 
   struct Limits {
-    int64_t members = 10'000;    // of an object
-    int64_t memory = INT64_MAX;  // bytes, at the peak
+    int64_t members = 10'000;    // per object
+    int64_t memory = INT64_MAX;  // peak bytes
   };
-  // Refuses with INVALID_ARGUMENT what is not JSON (RFC 8259), names a key twice in one object, is nested deeper than
-  // 64 or has a number past the range of double; with OUT_OF_MEMORY what would take more than the limit. Takes time
-  // proportional to the text, and at most 5 times its bytes and 16 MiB.
+  // Refuses with INVALID_ARGUMENT what is not JSON (RFC 8259), duplicate keys in an object, nesting deeper than 64 and
+  // numbers past the range of double; with OUT_OF_MEMORY what would exceed the limit. Takes time proportional to the
+  // text, and at most 5 times its bytes plus 16 MiB.
   static Json parse(std::string_view text, const Limits &limits);
   static Json parse(std::string_view text) { return parse(text, Limits()); }
-  // Numbers are as short as reads back the same; infinities and NaN are null. With an indent, members and
-  // items stand on lines of their own. Refuses strings that are not UTF-8.
+  // Numbers use the shortest form that reads back the same; infinities and NaN become null. With an indent, each member
+  // and item has its own line. Refuses strings that are not UTF-8.
   std::string dump(int indent = -1) const;
-  // The text, cut to what an error message can quote.
+  // The text, shortened for quoting in an error message.
   std::string shown() const;
 
  private:
   friend class JsonReader;
-  // On the heap: the bytes of a string, or the values of an array or object; keys and values take turns.
+  // Heap block: the bytes of a string, or the values of an array or object. An object alternates keys and values.
   struct Block;
   static constexpr uint8_t on_heap = 255;
 
@@ -193,7 +192,7 @@ class Json {
   Json *values() const noexcept;
   void free() noexcept;
   void make_room(size_t n);
-  void add(Json v) noexcept;  // there is room
+  void add(Json v) noexcept;  // capacity must suffice
   static Json moved(Type type, Json *first, size_t n);
   void need(bool holds, const char *what) const;
   bool boolean() const;
@@ -205,7 +204,7 @@ class Json {
   bool equals(const Json &other) const noexcept;
 
   alignas(8) std::array<char, 14> bytes_{};
-  uint8_t length_ = 0;  // of a short string; or on_heap
+  uint8_t length_ = 0;  // of a short string, or on_heap
   Type type_ = Type::null;
 };
 
@@ -227,8 +226,8 @@ inline const Json &Json::plain() const noexcept {
   return s ? s->value : *this;
 }
 
-// An element of a braced list: where it lies, and what makes a value of it. It owns nothing: a list takes no code that
-// frees it, and lives as long as the call that it is written in.
+// An element of a braced list: a pointer to the source value and the function that converts it. It owns nothing, so
+// call sites have nothing to destroy; it lives as long as the call expression.
 class Json::Ref {
  public:
   template <class T>

@@ -1,4 +1,4 @@
-// JSON's text: read without trust, written so that it reads as the same.
+// JSON parser for untrusted text, and the writer.
 #include <algorithm>
 #include <cfenv>
 #include <charconv>
@@ -18,7 +18,7 @@ constexpr int max_nesting = 64;
 constexpr int64_t memory_of_any_text = int64_t{16} << 20, memory_of_a_byte = 5;
 constexpr int64_t overhead = 16;  // of a block on the heap
 
-// To nearest and without traps, whatever the caller has set.
+// Round to nearest without traps within a scope, whatever the caller has set.
 class Rounding {
  public:
   Rounding() {
@@ -33,11 +33,11 @@ class Rounding {
   std::fenv_t kept_;
 };
 
-// A number of JSON; false if it is past the range of double, or so small that it would become 0.
+// Parses a JSON number. False past the range of double or if it underflows to 0.
 bool read_double(std::string_view number, double &d) {
 #if defined(__cpp_lib_to_chars)
   return std::from_chars(number.data(), number.data() + number.size(), d).ec == std::errc();
-#else  // a C++ library without from_chars for floats
+#else  // C++ libraries without from_chars for floating point
   std::istringstream text{std::string(number)};
   text.imbue(std::locale::classic());
   text >> d;
@@ -48,7 +48,7 @@ bool read_double(std::string_view number, double &d) {
 
 }  // namespace
 
-// Values are put on a stack as they are read; where an array or object ends, its own are moved into one block.
+// Parsed values go onto a stack. The end of an array or object moves its elements into one block.
 class JsonReader {
  public:
   JsonReader(std::string_view text, const Json::Limits &limits) : text_(text), limits_(limits) {
@@ -57,7 +57,7 @@ class JsonReader {
   }
 
   Json read() {
-    if (text_.starts_with("\xEF\xBB\xBF")) at_ = 3;  // a byte order mark
+    if (text_.starts_with("\xEF\xBB\xBF")) at_ = 3;  // byte order mark
     value(0);
     space();
     if (at_ < text_.size()) refuse("the end of the text");
@@ -65,7 +65,7 @@ class JsonReader {
   }
 
  private:
-  // 0 at the end.
+  // The next character; 0 at the end.
   char peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
   bool skip(char c) {
     if (at_ >= text_.size() || text_[at_] != c) return false;
@@ -197,7 +197,7 @@ class JsonReader {
     } else {
       charge(raw.size());
       std::string plain;
-      plain.reserve(raw.size());  // an escape is never shorter than what it stands for
+      plain.reserve(raw.size());  // an escape is never shorter than the character it encodes
       at_ = begin;
       while (peek() != '"') unescape(plain);
       text_value(plain);
@@ -211,7 +211,7 @@ class JsonReader {
     push(s);
   }
 
-  // One character or escape of a string.
+  // Decodes one character or escape of a string.
   void unescape(std::string &to) {
     if (!skip('\\')) {
       to += text_[at_++];
@@ -243,7 +243,7 @@ class JsonReader {
       byte(0xF0 | c >> 18), rest(12), rest(6), rest(0);
   }
 
-  // u and four hexadecimal digits.
+  // Parses "u" and four hexadecimal digits.
   uint32_t code_unit() {
     uint32_t unit = 0;
     std::string_view digits = text_.substr(++at_, 4);
@@ -285,7 +285,7 @@ class JsonReader {
     }
     double d = 0;
     if (!read_double({first, last}, d)) {
-      // Out of range: 0 where the first digit that counts stands behind the point, else refused.
+      // Out of range: an underflow gives 0 if the first nonzero digit follows the point, else the number is refused.
       size_t zeros = std::min(fraction.find_first_not_of('0'), fraction.size());
       int64_t before = whole == "0" ? -static_cast<int64_t>(zeros) : static_cast<int64_t>(whole.size());
       if (before + power > 0)
@@ -380,7 +380,7 @@ class Writer {
     out += '"';
   }
 
-  // The fewest digits that are read as the same; with a point, and without an exponent from 1e-4 up to 1e15.
+  // The fewest digits that read back the same, with a point, and without an exponent from 1e-4 to 1e15.
   void real(double v) {
     if (!std::isfinite(v)) {
       out += "null";

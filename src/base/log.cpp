@@ -1,15 +1,16 @@
-// spdlog filters, formats and writes; the user's logger is one more sink, a queue.
+// spdlog filters, formats and writes. The user's logger is one more sink, with a queue.
 #include "base/log.hpp"
 
-#define SPDLOG_NO_TLS            // a library with memory of each thread's own can't always be opened later
-#define SPDLOG_PREVENT_CHILD_FD  // a program that the host starts does not hold the file
-// A line has a time, a level and a text: fmt's floating-point numbers and locales would be 30 kB that nothing calls.
+#define SPDLOG_NO_TLS            // a library with thread-local storage can't always be loaded with dlopen
+#define SPDLOG_PREVENT_CHILD_FD  // child processes of the host must not inherit the file
+// A line consists of a time, a level and a text. fmt's floating-point formatting and locales would add 30 kB of unused
+// code.
 #define FMT_USE_FLOAT 0
 #define FMT_USE_DOUBLE 0
 #define FMT_USE_LONG_DOUBLE 0
 #define FMT_USE_INT128 0
 #define FMT_STATIC_THOUSANDS_SEPARATOR ','
-// Namespaces of the library's: a program that links libdl4.a may have other versions of these, or with floating point.
+// Private namespaces: a program that links libdl4.a may use other versions of fmt and spdlog, or with floating point.
 #define fmt dl4_fmt
 #define spdlog dl4_spdlog
 #include <spdlog/logger.h>
@@ -33,8 +34,8 @@
 namespace dl4 {
 namespace {
 
-constexpr size_t most_kept = 1000;       // of a logger that never gets a call
-constexpr size_t most_bytes = 10 << 20;  // of a file; then it is rotated
+constexpr size_t most_kept = 1000;       // for a logger that is never called
+constexpr size_t most_bytes = 10 << 20;  // of a file before it is rotated
 constexpr size_t older_files = 3;
 
 constexpr spdlog::level::level_enum levels[] = {spdlog::level::trace, spdlog::level::debug, spdlog::level::info,
@@ -43,7 +44,7 @@ constexpr spdlog::level::level_enum levels[] = {spdlog::level::trace, spdlog::le
 spdlog::sink_ptr sink_to(const std::string &to) {
   if (to == "stderr") return std::make_shared<spdlog::sinks::stderr_sink_mt>();
   try {
-    // The process may change its folder before the file is rotated.
+    // An absolute path, since the process may change its directory before the file is rotated.
     return std::make_shared<spdlog::sinks::rotating_file_sink_mt>(std::filesystem::absolute(os::path(to)).native(),
                                                                   most_bytes, older_files);
   } catch (const std::exception &e) {
@@ -71,8 +72,8 @@ class Sink final : public spdlog::sinks::base_sink<std::mutex> {
 
 }  // namespace
 
-// One thread at a time, which may come again. No mutex: the user's function runs inside, and a fork by another thread
-// must not wait for it; a child takes the place of a thread that it does not have.
+// A recursive lock for one thread at a time. Not a mutex: the user's function runs inside, and a fork by another thread
+// must not wait for it. A child takes over from a thread that it does not have.
 class Turn {
  public:
   void lock() {
@@ -104,7 +105,7 @@ class Turn {
 struct Log::Queue {
   std::shared_ptr<Sink> sink = std::make_shared<Sink>();
   spdlog::logger logger{"dl4", sink};
-  Turn turn;  // of delivering messages or setting the logger, which the logger may do
+  Turn turn;  // for delivering messages or setting the logger, which the logger may do itself
   Deliver deliver = nullptr;
   void *user = nullptr;
 };
@@ -139,7 +140,7 @@ void Log::set(int32_t min_level, Deliver deliver, void *user) {
 }
 
 void Log::write(Queue &queue, Level level, const std::string &message) {
-  NoFork whole;  // the sinks' locks
+  NoFork whole;  // covers the sinks' locks
   const std::string line = printable(message);
   queue.logger.log(levels[level], spdlog::string_view_t(line.data(), line.size()));
 }

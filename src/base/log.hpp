@@ -1,5 +1,5 @@
-// Messages about what the library does: for the user's logger, on stderr, or in a file. They are made on any thread;
-// those for the logger are kept, and delivered on one of the user's threads.
+// Log messages for the user's logger, stderr or a file. Any thread may write them; those for the logger are queued and
+// delivered on one of the user's threads.
 #pragma once
 
 #include <atomic>
@@ -21,13 +21,13 @@ class Log {
   Log(const Log &) = delete;
   Log &operator=(const Log &) = delete;
 
-  // Messages from `level` on also go to `to`: "stderr", or the end of a file, which is rotated. Refuses a file that
-  // cannot be opened. Before other threads know this log.
+  // Also writes messages of at least `level` to `to`: "stderr", or a file that is appended to and rotated. Refuses a
+  // file that cannot be opened. Must be called before other threads use this log.
   void open(Level level, const std::string &to);
-  // The user's logger; null: none.
+  // Sets the user's logger; null removes it.
   void set(int32_t min_level, Deliver deliver, void *user);
   bool takes(Level level) const noexcept { return level >= least_.load(std::memory_order_relaxed); }
-  // The parts make one line, if anyone wants it. Never fails: a message for which there is no memory is lost.
+  // Concatenates the parts to one line if the level is enabled. Never fails: without memory the message is lost.
   template <class... Parts>
   void write(Level level, const Parts &...parts) const noexcept {
     if (!takes(level)) return;
@@ -36,11 +36,11 @@ class Log {
     } catch (...) {
     }
   }
-  // Delivers what has been kept so far, on the calling thread. What the logger throws is dropped.
+  // Delivers the queued messages on the calling thread. Exceptions of the logger are dropped.
   void deliver() const {
     if (takes(error)) deliver(queue_);
   }
-  // The same of what outlives the log, which the logger may drop; null where no one listens.
+  // The queue, for objects that outlive the log. Null if there is no logger.
   struct Queue;
   std::shared_ptr<Queue> queue() const { return takes(error) ? queue_ : nullptr; }
   static void write(Queue &queue, Level level, const std::string &message);
@@ -49,10 +49,10 @@ class Log {
  private:
   std::shared_ptr<Queue> queue_;
   std::atomic<int> least_{off};
-  int opened_ = off;  // the level of stderr or the file
+  int opened_ = off;  // level of stderr or the file
 };
 
-// What messages say of time: "12.3 ms" since it was made.
+// Elapsed time since construction, as messages show it: "12.3 ms".
 class Stopwatch {
  public:
   std::string told() const {

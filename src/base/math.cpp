@@ -11,9 +11,9 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
 constexpr double pi = 3.14159265358979323846, half_pi = 1.57079632679489661923;
-constexpr double ln2_high = 0.6931471803691238, ln2_low = 1.9082149292705877e-10;  // 32 bits, and the rest
+constexpr double ln2_high = 0.6931471803691238, ln2_low = 1.9082149292705877e-10;  // high 32 bits of ln 2, and the rest
 
-// Highest power first.
+// Horner's method; highest power first.
 template <class... C>
 double poly(double x, double first, C... rest) {
   double r = first;
@@ -24,20 +24,20 @@ double poly(double x, double first, C... rest) {
 // 2^n for -1022 <= n <= 1023.
 double power_of_2(int64_t n) { return std::bit_cast<double>(static_cast<uint64_t>(n + 1023) << 52); }
 
-// (exp(r) - 1 - r) / r^2 for |r| <= 0.35: Taylor's series.
+// (exp(r) - 1 - r) / r^2 for |r| <= 0.35, by its Taylor series.
 double exp_tail(double r) {
   return poly(r, 1 / 87178291200.0, 1 / 6227020800.0, 1 / 479001600.0, 1 / 39916800.0, 1 / 3628800.0, 1 / 362880.0,
               1 / 40320.0, 1 / 5040.0, 1 / 720.0, 1 / 120.0, 1 / 24.0, 1 / 6.0, 0.5);
 }
 
-// The quadrant of x, and what is left of it, |r| <= pi / 4.
+// The quadrant of x and the remainder, |r| <= pi / 4.
 struct Angle {
   int64_t quadrant;
   double r;
 };
 
-// Payne and Hanek, "Radian reduction for trigonometric functions", 1983: of 2 / pi only those bits count that neither
-// make multiples of 4 nor lie far below the result.
+// Payne and Hanek, "Radian reduction for trigonometric functions", 1983. Only those bits of 2 / pi matter that neither
+// contribute multiples of 4 nor lie far below the precision of the result.
 Angle reduce_far(double x) {
   static constexpr uint32_t two_over_pi[] = {
       0xa2f9836e, 0x4e441529, 0xfc2757d1, 0xf534ddc0, 0xdb629599, 0x3c439041, 0xfe5163ab, 0xdebbc561,
@@ -49,12 +49,12 @@ Angle reduce_far(double x) {
   const uint64_t m = (bits & ((uint64_t{1} << 52) - 1)) | uint64_t{1} << 52;
   const int64_t first = static_cast<int64_t>(bits >> 52) - 1075 - 2;  // |x| = m 2^(first + 2); bits from `first` on
   const auto word = [&](int64_t i) -> uint64_t { return i >= 0 && i < 40 ? two_over_pi[i] : 0; };
-  uint32_t window[6];  // 192 bits, the highest first
+  uint32_t window[6];  // 192 bits, most significant first
   for (int64_t i = 0; i < 6; ++i) {
     const int64_t at = first + 32 * i, whole = at >> 5, shift = at & 31;
     window[i] = static_cast<uint32_t>((word(whole) << 32 | word(whole + 1)) >> (32 - shift));
   }
-  // The product modulo 2^192, which is 4.
+  // The product modulo 2^192, that is modulo 4.
   uint32_t p[6] = {};
   const uint64_t halves[] = {m & UINT32_MAX, m >> 32};
   for (int h = 0; h < 2; ++h) {
@@ -66,7 +66,7 @@ Angle reduce_far(double x) {
     }
   }
   int64_t quadrant = p[0] >> 30;
-  uint64_t words[3];  // the fraction, as 190 bits from the top
+  uint64_t words[3];  // the fraction as 190 bits, most significant first
   for (int i = 0; i < 3; ++i) {
     const uint64_t high = uint64_t{p[2 * i]} << 32 | p[2 * i + 1];
     words[i] = high << 2 | (i < 2 ? p[2 * i + 2] >> 30 : 0);
@@ -76,7 +76,7 @@ Angle reduce_far(double x) {
     quadrant++;
     for (uint64_t &w : words) w = ~w;
   }
-  const auto part = [](uint64_t w) {  // each half has its place in a double
+  const auto part = [](uint64_t w) {  // each half fits a double exactly
     return static_cast<double>(w >> 32) * 0x1p-32 + static_cast<double>(w & UINT32_MAX) * 0x1p-64;
   };
   const double f = part(words[0]) + (part(words[1]) * 0x1p-64 + part(words[2]) * 0x1p-128);
@@ -86,7 +86,7 @@ Angle reduce_far(double x) {
 
 Angle reduce(double x) {
   if (!(std::fabs(x) < 1e5)) return std::fabs(x) < infinity ? reduce_far(x) : Angle{0, nan};
-  // Cody and Waite: pi / 2 in parts of 33 bits.
+  // Cody and Waite: pi / 2 split into parts of 33 bits.
   const double k = std::floor(x * 0.63661977236758134308 + 0.5);
   const double r = ((x - k * 1.57079632673412561417) - k * 6.07710050630396597660e-11) - k * 2.02226624879595063154e-21;
   return {static_cast<int64_t>(k), r};
@@ -134,7 +134,7 @@ double log(double x) noexcept {
     x *= 0x1p54;
     e = -54;
   }
-  // The mantissa comes out in [sqrt(1/2), sqrt(2)).
+  // Reduces the mantissa to [sqrt(1/2), sqrt(2)).
   constexpr auto least = std::bit_cast<uint64_t>(0.70710678118654752440);
   const uint64_t over = std::bit_cast<uint64_t>(x) - least;
   e += static_cast<int64_t>(over) >> 52;
@@ -146,7 +146,7 @@ double log(double x) noexcept {
   return k * ln2_high - ((half - (s * (half + rest) + k * ln2_low)) - f);
 }
 
-// Kahan's: the error of 1 + x divides out.
+// Kahan: the rounding error of 1 + x cancels in the quotient.
 double log1p(double x) noexcept {
   const double u = 1 + x;
   if (u == 1 || x != x) return x;
@@ -239,7 +239,7 @@ double acos(double x) noexcept { return std::fabs(x) <= 1 ? 2 * atan2(std::sqrt(
 double sinh(double x) noexcept {
   const double a = std::fabs(x);
   if (!(a < 40)) {
-    const double half = exp(a / 2);  // exp(a) may overflow first
+    const double half = exp(a / 2);  // exp(a) may overflow
     return std::copysign(0.5 * half * half, x) + (x != x ? x : 0);
   }
   const double t = expm1(a);
@@ -270,7 +270,7 @@ double atanh(double x) noexcept {
   return a == 1 ? std::copysign(infinity, x) : std::copysign(0.5 * log1p(2 * a / (1 - a)), x);
 }
 
-// exp(-x^2) over 1 + 2 x, times a polynomial in (x - 4) / (x + 4), which is fitted to 4e-19.
+// exp(-x^2) / (1 + 2 x) times a polynomial in (x - 4) / (x + 4), fitted to 4e-19.
 double erfc(double x) noexcept {
   if (x != x) return x;
   const double a = std::fabs(x);
@@ -284,7 +284,7 @@ double erfc(double x) noexcept {
            -0.0001992567764579197046, -0.00075777321953522928882, 0.0050319699928109254543, -0.016197734065952531267,
            0.037167515535911412166, -0.066330365811648502817, 0.093732834998439512532, -0.1010390660363250336,
            0.06809705425469035044, 0.015379652102620041182, -0.13962111684056249603, 1.232995118625552509);
-  // exp(-x^2) of x's upper half, whose square is exact, and of the rest.
+  // exp(-x^2) from the upper half of x, whose square is exact, and the remainder.
   const double high = std::bit_cast<double>(std::bit_cast<uint64_t>(a) & ~((uint64_t{1} << 27) - 1));
   const double y = exp(-high * high) * exp((high - a) * (high + a)) * p / (1 + 2 * a);
   return x < 0 ? 2 - y : y;

@@ -1,6 +1,6 @@
-// Elementary functions by additions, multiplications, divisions and square roots alone, each of which IEEE 754 rounds
-// in one way: so the results are the same bits with every C library, compiler and processor. Errors are at most a few
-// units of 1e-16, relatively; NaN, infinities and signed zeros are as in C.
+// Elementary functions built from additions, multiplications, divisions and square roots alone, which IEEE 754 rounds
+// uniquely. Results have the same bits with every C library, compiler and processor. Relative errors are a few units of
+// 1e-16 at most; NaN, infinities and signed zeros behave as in C.
 #pragma once
 
 namespace dl4::math {
@@ -26,7 +26,7 @@ double acosh(double x) noexcept;
 double atanh(double x) noexcept;
 double erfc(double x) noexcept;
 
-// Of floats: computed in double, and rounded once more.
+// float versions: computed in double, rounded once more.
 inline float log(float x) noexcept { return static_cast<float>(log(static_cast<double>(x))); }
 inline float sin(float x) noexcept { return static_cast<float>(sin(static_cast<double>(x))); }
 inline float cos(float x) noexcept { return static_cast<float>(cos(static_cast<double>(x))); }

@@ -1,4 +1,4 @@
-// Memory of the user's, given back to the functions it came from.
+// Blocks from the user's allocator, returned to the functions they came from.
 #include "base/memory.hpp"
 
 #include <new>
@@ -23,7 +23,7 @@ Bytes Memory::allocate(int64_t bytes, bool working) const {
       if (p) give_back([&] { source->give(source->user, p, size); });
     }
   };
-  auto block = std::make_shared<Block>();  // first: nothing may fail once there is memory to give back
+  auto block = std::make_shared<Block>();  // first: nothing may fail once there is memory to release
   int64_t size = round_up(bytes > 0 ? bytes : 1, 64);
   void *p = call_host("alloc function", [&] { return source->take(source->user, size, 64); });
   if (!p) throw std::bad_alloc();

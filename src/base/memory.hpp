@@ -1,4 +1,4 @@
-// Where the tensors and arenas of a context come from: the system, or the user's functions.
+// The allocator of a context's tensors and arenas: the system's or the user's functions.
 #pragma once
 
 #include <atomic>
@@ -8,15 +8,15 @@
 
 namespace dl4 {
 
-// Any thread may use it.
+// Thread-safe.
 class Memory {
  public:
   using Take = void *(*)(void *user, int64_t bytes, int64_t align);
   using Give = void (*)(void *user, void *p, int64_t bytes);
 
   Bytes allocate(int64_t bytes, bool working = false) const;
-  Tensor tensor(DType dtype, const Shape &shape) const;  // contents undefined
-  // For what is allocated from now on; both null = the system's.
+  Tensor tensor(DType dtype, const Shape &shape) const;  // uninitialized
+  // For later allocations. Both null: the system's.
   void set(Take take, Give give, void *user);
 
  private:
@@ -26,8 +26,8 @@ class Memory {
     void *user;
   };
   mutable Mutex mutex_;
-  std::shared_ptr<const Source> source_;  // null = the system's
-  std::atomic<bool> custom_{false};       // without a source no lock is taken
+  std::shared_ptr<const Source> source_;  // null: the system's
+  std::atomic<bool> custom_{false};       // avoids the lock without a custom source
 };
 
 }  // namespace dl4

@@ -6,7 +6,7 @@
 namespace dl4 {
 
 uint32_t PhiloxWords::below(uint32_t n) noexcept {
-  // Lemire's: the high half of a product; the few low halves that would be counted once too often are drawn again.
+  // Lemire: the high half of a product. The few low halves that would introduce a bias are drawn again.
   const uint32_t reject = (0u - n) % n;
   for (;;) {
     const uint64_t product = uint64_t{next()} * n;

@@ -1,4 +1,4 @@
-// Random numbers by counter (Philox 4x32-10), and the two older generators that Keras and NumPy draw seeds and data
+// Counter-based random numbers (Philox 4x32-10), and the two older generators that Keras and NumPy draw seeds and data
 // from.
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace dl4 {
 
-// One of 2^64 sequences under a seed. TensorFlow's layout: key = seed, counter = (block, id), four 32-bit words a
+// One of 2^64 sequences of a seed, in TensorFlow's layout: key = seed, counter = (block, id), four 32-bit words a
 // block.
 struct Stream {
   uint64_t seed = 0;
@@ -31,7 +31,7 @@ inline PhiloxBlock philox(Stream s, uint64_t block) noexcept {
   return c;
 }
 
-// The words of a stream, one after the other.
+// The words of a stream in sequence.
 class PhiloxWords {
  public:
   explicit PhiloxWords(Stream s, uint64_t first_block = 0) noexcept : stream_(s), block_(first_block) {}
@@ -51,7 +51,7 @@ class PhiloxWords {
   size_t used_ = 4;
 };
 
-// A uniform order of 0 .. n-1 (Fisher-Yates). n < 2^32.
+// A uniformly random permutation of 0 .. n-1 (Fisher-Yates). n < 2^32.
 void shuffle(Stream s, std::span<int64_t> order) noexcept;
 
 class Mt19937 {
@@ -66,18 +66,18 @@ class Mt19937 {
   size_t index_ = 624;
 };
 
-// random.Random(seed) of Python.
+// Python's random.Random(seed).
 class PythonRandom {
  public:
   explicit PythonRandom(uint64_t seed) noexcept;
   uint64_t bits(int k) noexcept;                        // getrandbits(k), 1 <= k <= 64
-  int64_t randint(int64_t low, int64_t high) noexcept;  // both included
+  int64_t randint(int64_t low, int64_t high) noexcept;  // bounds included
 
  private:
   Mt19937 mt_;
 };
 
-// The op seeds that TensorFlow hands out after tf.random.set_seed(seed): one to each random initializer, in order.
+// The op seeds that TensorFlow gives to random initializers after tf.random.set_seed(seed), in order.
 class OpSeeds {
  public:
   explicit OpSeeds(uint64_t seed) noexcept : random_(seed) {}

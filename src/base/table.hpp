@@ -1,4 +1,4 @@
-// A list of what has an id: indexed by that alone, so that no other number finds its way in.
+// A list indexed by one id type only, so that no other integer can index it.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace dl4 {
 
-// All ids of a list, in order, to be walked.
+// All ids of a list, in order, for iteration.
 template <class Id>
 struct Ids {
   struct iterator {
@@ -30,7 +30,7 @@ struct Ids {
   }
 };
 
-// Id: an enum of its own over an integer.
+// Id: a distinct enum over an integer type.
 template <class Id, class T>
 class Table {
  public:
@@ -41,14 +41,14 @@ class Table {
     grow(like, std::move(v));
   }
 
-  // `v` for the items that `like` has gained since: these.
+  // Appends `v` for the items added to `like` since, and returns their ids.
   template <class Like>
   Ids<Id> grow(const Like &like, T v = T()) {
     size_t before = list_.size();
     list_.resize(like.size(), v);
     return {{before}, {list_.size()}};
   }
-  // For n more: what is pushed then can't fail half way.
+  // Reserves room for n more, so that pushing them can't fail halfway.
   void make_room(size_t n) {
     if (list_.capacity() - list_.size() < n) list_.reserve(std::max(2 * list_.capacity(), list_.size() + n));
   }
@@ -61,7 +61,7 @@ class Table {
 
   size_t size() const { return list_.size(); }
   bool has(Id id) const { return static_cast<size_t>(id) < list_.size(); }
-  Id next() const { return static_cast<Id>(list_.size()); }  // of what is pushed next
+  Id next() const { return static_cast<Id>(list_.size()); }  // the id of the next item pushed
   Ids<Id> ids() const { return {{0}, {list_.size()}}; }
   decltype(auto) operator[](Id id) { return list_[static_cast<size_t>(id)]; }
   decltype(auto) operator[](Id id) const { return list_[static_cast<size_t>(id)]; }

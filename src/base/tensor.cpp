@@ -1,4 +1,4 @@
-// Aligned memory.
+// Aligned allocation.
 #include "base/tensor.hpp"
 
 #include <algorithm>
@@ -22,8 +22,8 @@ namespace {
 
 constexpr int64_t large_page = 1 << 21;
 
-// Large blocks that were released, for those who take results of one size again and again: the system clears the pages
-// that it gives, which may take longer than to compute what is in them.
+// Keeps large released blocks for programs that allocate results of one size repeatedly: the system clears new pages,
+// which may take longer than computing their contents.
 class Idle {
  public:
   static bool keep(void *p, int64_t bytes) noexcept {
@@ -38,7 +38,7 @@ class Idle {
     return false;
   }
 
-  // One of so many bytes or a few more, which it says; null if none is idle.
+  // Takes an idle block of `bytes` or slightly more and updates `bytes`; null if there is none.
   static void *take(int64_t &bytes) noexcept {
     for (auto &place : places_) {
       Idle *block = taken(place);
@@ -60,7 +60,7 @@ class Idle {
 
  private:
 #if defined(DL4_ADDRESS_SANITIZER)
-  static constexpr int64_t most = 0;  // it is to see what is released
+  static constexpr int64_t most = 0;  // must see every release
 #else
   static constexpr int64_t most = 64 << 20;
 #endif
@@ -82,7 +82,7 @@ class Idle {
 void release_idle() noexcept { Idle::release_all(); }
 
 Bytes allocate(int64_t bytes, bool working) {
-  // A small page costs more than the copy that fills it, a large one as much as 30 to 60 of them.
+  // A small page costs more than the copy that fills it, a large one as much as 30 to 60 small ones.
   constexpr int64_t several_pages = 1 << 15;
   const int64_t used = working ? large_page / 4 : large_page / 2;
   const bool large = bytes >= used, idles = large && !working;
@@ -96,7 +96,7 @@ Bytes allocate(int64_t bytes, bool working) {
     p = os::allocate(alignment, size);
   }
   if (!p) throw std::bad_alloc();
-  // What is left over may be large too.
+  // The remainder may be large too.
   if (fresh && large) os::use_large_pages(p, (bytes + large_page - used) / large_page * large_page);
   if (!large && bytes >= several_pages) os::populate(p, bytes);
   return Bytes(static_cast<std::byte *>(p), [size, idles](std::byte *q) {

@@ -1,4 +1,4 @@
-// Memory with a shape: owned or the caller's.
+// Memory with a shape, owned or the caller's.
 #pragma once
 
 #include <cstddef>
@@ -11,15 +11,15 @@
 
 namespace dl4 {
 
-// Bytes aligned to 64, shared by count.
+// A reference-counted block, 64-byte aligned.
 using Bytes = std::shared_ptr<std::byte>;
-// Refuses with OUT_OF_MEMORY; the contents are undefined. 0 bytes give a pointer that must not be read. Large pages are
-// taken as far as they are half used, of memory that all work goes through as far as a quarter is.
+// Refuses with OUT_OF_MEMORY; contents are undefined. 0 bytes give a pointer that must not be read. Uses large pages as
+// long as half of the last one is used; for `working` memory, which all work goes through, a quarter suffices.
 Bytes allocate(int64_t bytes, bool working = false);
-// Gives the system the large blocks that were released and wait for the next one to be allocated, 64 MiB at most.
+// Returns idle released blocks, 64 MiB at most, to the system.
 void release_idle() noexcept;
 
-// Contiguous, row-major, in memory that it keeps alive.
+// A contiguous row-major tensor that keeps its memory alive.
 struct Tensor {
   DType dtype = DType::f32;
   Shape shape;
@@ -31,12 +31,12 @@ struct Tensor {
   T *as() const {
     return reinterpret_cast<T *>(data.get());
   }
-  // All of it, as bytes and as characters.
+  // The whole memory, as bytes and as characters.
   std::span<std::byte> memory() const { return {data.get(), static_cast<size_t>(bytes())}; }
   std::string_view chars() const { return {as<char>(), static_cast<size_t>(bytes())}; }
 };
 
-Tensor make_tensor(DType dtype, const Shape &shape);  // contents undefined
+Tensor make_tensor(DType dtype, const Shape &shape);  // uninitialized
 Tensor make_zeros(DType dtype, const Shape &shape);
 Tensor clone(const Tensor &t);
 

@@ -42,7 +42,7 @@ std::string printable(std::string_view s, bool lines) {
   while (!s.empty()) {
     const size_t n = utf8_length(s);
     const auto first = static_cast<unsigned char>(s[0]);
-    // Beside ASCII's those from U+0080 to U+009F, some of which terminals obey too.
+    // ASCII control characters and U+0080 to U+009F, some of which terminals interpret too.
     const unsigned code = n == 1 ? first : n == 2 && first == 0xC2 ? static_cast<unsigned char>(s[1]) : 0x20;
     if (n == 0)
       out += "\xEF\xBF\xBD";

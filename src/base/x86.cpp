@@ -1,4 +1,4 @@
-// Asked of the processor itself: not every compiler's run time has __builtin_cpu_supports.
+// Queries the processor directly: not every compiler's run time has __builtin_cpu_supports.
 #include "base/x86.hpp"
 
 #if defined(__x86_64__)
@@ -18,14 +18,14 @@ Registers cpuid(unsigned leaf, unsigned part = 0) {
   return r;
 }
 
-// What registers the system saves, in bits.
+// Bits of the register sets that the system saves (XCR0).
 unsigned saved() {
   unsigned low, high;
   __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
   return low;
 }
 
-#ifdef DL4_WITHOUT_AVX512  // for timing what a processor without it would take
+#ifdef DL4_WITHOUT_AVX512  // for timing the kernels of a processor without AVX-512
 constexpr bool with_avx512 = false;
 #else
 constexpr bool with_avx512 = true;

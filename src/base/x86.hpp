@@ -1,4 +1,4 @@
-// The extensions of x86-64 that this processor has and whose registers the system saves.
+// The x86-64 extensions that this processor has and whose registers the system saves.
 #pragma once
 
 namespace dl4::x86 {
@@ -8,8 +8,8 @@ struct Extensions {
   bool avx = false, fma = false, bmi = false, bmi2 = false, avx2 = false, vpclmul = false;
   bool avx512f = false, avx512dq = false, avx512cd = false, avx512bw = false, avx512vl = false, avx512vnni = false;
   bool avx512bf16 = false;
-  bool amx_bf16 = false;  // tiles, and their products of bfloat16
-  bool intel = false;     // who made it
+  bool amx_bf16 = false;  // AMX tiles and their bfloat16 products
+  bool intel = false;     // by vendor
 };
 const Extensions &extensions() noexcept;
 

@@ -1,4 +1,4 @@
-// A file descriptor that is closed at the end; below 0 it is none.
+// A file descriptor that closes itself; negative if there is none.
 #pragma once
 
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// Written: a temporary file beside the target, fsync, rename, fsync of the folder.
+// Writes a temporary file beside the target, then fsync, rename, fsync of the directory.
 #include "base/os/file.hpp"
 
 #include <fcntl.h>
@@ -28,10 +28,10 @@ std::string folder_of(const std::string &path) {
   return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
 }
 
-// The file that `path` leads to; where there is none yet, the name under which the last of its links wants it.
+// Resolves symbolic links. If the target does not exist, returns the name that the last link points to.
 std::string resolved(const std::string &path) {
   std::string at = path;
-  for (int links = 0; links < 40; ++links) {  // realpath finds circles; this ends a chain that is being changed
+  for (int links = 0; links < 40; ++links) {  // realpath detects cycles; this bounds a chain that changes meanwhile
     std::unique_ptr<char, decltype(&std::free)> real(realpath(at.c_str(), nullptr), &std::free);
     if (real) return real.get();
     if (errno != ENOENT) refuse("write", path, errno);
@@ -47,8 +47,8 @@ std::string resolved(const std::string &path) {
   refuse("write", path, ELOOP);
 }
 
-// A new file in `folder`, and its name. One that a killed process left is passed by: it may as well be that of a
-// process at work, in another container or on another machine.
+// Creates a new file in `folder` and returns its name. Leftovers of killed processes are skipped: they may belong to a
+// live process in another container or on another machine.
 int create(const std::string &folder, mode_t mode, std::string &name) {
   for (int tries = 0; tries < 100; ++tries) {
     name = text(folder, "/.dl4-", getpid(), '-', std::chrono::system_clock::now().time_since_epoch().count(), ".tmp");
@@ -67,10 +67,11 @@ void write_all(int fd, std::string_view rest, const std::string &path) {
   }
 }
 
-// After a rename in `folder`, -1 if it could not be opened to read, of `file`: is it on the disk?
+// Makes a rename in `folder` durable and says whether it is. `folder` is -1 if it could not be opened for reading;
+// `file` is the renamed file.
 bool sync_rename(int folder, int file) {
   if (folder >= 0 && fsync(folder) == 0) return true;
-  // Where a folder can't be synced, or not by us, the whole file system can.
+  // Where a directory can't be synced, or not by this user, the whole file system can.
   if (folder >= 0 && errno != EINVAL && errno != ENOTSUP) return false;
 #if defined(__linux__)
   return syncfs(file) == 0;
@@ -91,7 +92,7 @@ std::string utf8(const std::filesystem::path &path) { return path.string(); }
 
 File::File(const std::string &path)
     : path_(os::path(path).string()),
-      handle_(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)) {  // a pipe would let us wait
+      handle_(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)) {  // opening a pipe would block
   const int fd = static_cast<int>(handle_);
   if (fd < 0) refuse("open", path, errno);
   struct stat info {};
@@ -127,7 +128,7 @@ void write_file(const std::string &path, std::span<const std::string_view> parts
   if (!exists && errno != ENOENT) refuse("write", path, errno);
   if (exists && !S_ISREG(old.st_mode)) refuse("write", path, S_ISDIR(old.st_mode) ? EISDIR : EINVAL);
   if (exists && access(target.c_str(), W_OK) != 0) refuse("write", path, errno);
-  // Before anything is changed: what can't be synced is not begun.
+  // Opened before anything changes: if it can't be synced, the write does not begin.
   Descriptor directory(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (directory < 0 && errno != EACCES) refuse("write", path, errno);
   std::string temporary;
@@ -143,7 +144,7 @@ void write_file(const std::string &path, std::span<const std::string_view> parts
 
   if (exists) {
     if (fchmod(fd, old.st_mode & 07777) != 0) refuse("write", path, errno);
-    // Only root may give a file away; who may not keeps the file under its own name, as an editor would.
+    // Only root may change a file's owner; otherwise the file becomes the caller's, as with an editor.
     if ((old.st_uid != geteuid() || old.st_gid != getegid()) && fchown(fd, old.st_uid, old.st_gid) != 0 &&
         errno != EPERM)
       refuse("write", path, errno);

@@ -1,5 +1,4 @@
-// Written: a temporary file beside the target, FlushFileBuffers, and ReplaceFile or, where there is none yet,
-// MoveFileEx.
+// Writes a temporary file beside the target, then FlushFileBuffers and ReplaceFile, or MoveFileEx for a new file.
 #include "base/os/file.hpp"
 
 #include <windows.h>
@@ -40,7 +39,7 @@ class Handle {
   HANDLE h_;
 };
 
-// What Windows can't have in a path, or would take for another path; "" where there is nothing.
+// The part of the path that Windows can't represent or would map to another path; "" if there is none.
 std::string forbidden(std::string_view path) {
   constexpr std::string_view separators = "/\\", verbatim = "\\\\?\\";
   if (path.starts_with(verbatim)) path.remove_prefix(verbatim.size());
@@ -69,7 +68,7 @@ std::string forbidden(std::string_view path) {
 
 constexpr DWORD share_all = FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE;
 
-// The file that a symbolic link leads to; the path itself where there is none.
+// Resolves a symbolic link; other paths are returned as they are.
 std::filesystem::path resolved(const std::filesystem::path &p) {
   std::error_code error;
   if (!std::filesystem::is_symlink(p, error)) return p;
@@ -182,13 +181,13 @@ void write_file(const std::string &path, std::span<const std::string_view> parts
   for (std::string_view part : parts) write_all(file, part, path);
   if (!FlushFileBuffers(file)) refuse("write", path, GetLastError());
   file.close();
-  // ReplaceFile keeps the access rights and attributes of the old file, which it moves away. Without a name for that it
-  // may leave a file of its own where it fails. Not every file system has it.
+  // ReplaceFile keeps access rights and attributes of the old file, which it moves away. Without a name for that
+  // backup, a failure may leave a temporary file of its own. Not every file system supports it.
   const std::filesystem::path old = temporary.native() + L".old";
   if (exists) SetFileAttributesW(temporary.c_str(), attributes);
   const bool replaced = exists && ReplaceFileW(target.c_str(), temporary.c_str(), old.c_str(), 0, nullptr, nullptr);
   if (replaced) DeleteFileW(old.c_str());
-  if (exists && !replaced) MoveFileExW(old.c_str(), target.c_str(), 0);  // if it had come so far
+  if (exists && !replaced) MoveFileExW(old.c_str(), target.c_str(), 0);  // restores the backup, if it was made
   if (!replaced && !MoveFileExW(temporary.c_str(), target.c_str(), MOVEFILE_REPLACE_EXISTING | MOVEFILE_WRITE_THROUGH))
     refuse("write", path, GetLastError());
   remove.active = false;

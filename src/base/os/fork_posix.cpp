@@ -1,5 +1,5 @@
-// Readers are those that a fork must wait for, the writer is the fork. Readers go first: one that waits for another
-// would wait for ever behind the writer.
+// NoFork holds the lock as a reader, fork() as the writer. Readers have priority: a reader that waits for another one
+// must not queue behind the writer.
 #include "base/fork.hpp"
 
 #include <pthread.h>
@@ -15,8 +15,8 @@ namespace {
 std::atomic<uint32_t> count{0};
 pthread_rwlock_t inside = PTHREAD_RWLOCK_INITIALIZER;
 
-// How often the calling thread is inside: it may fork there, from a signal handler. Without a key each level takes the
-// lock anew, as readers may, and only a fork from a signal handler inside is not looked after.
+// The calling thread's nesting depth in NoFork. A signal handler may fork there. Without a key, each level takes the
+// lock again, as readers may, and only a fork from a signal handler inside NoFork is unprotected.
 const os::Key &depth() {
   static const os::Key d;
   return d;
@@ -29,7 +29,7 @@ void in_parent() {
   if (!depth().get()) pthread_rwlock_unlock(&inside);
 }
 void in_child() {
-  inside = PTHREAD_RWLOCK_INITIALIZER;  // it can't be unlocked: this thread has another number now
+  inside = PTHREAD_RWLOCK_INITIALIZER;  // can't be unlocked: this thread has another id in the child
   if (depth().get()) pthread_rwlock_rdlock(&inside);
   count.fetch_add(1, std::memory_order_relaxed);
 }
@@ -54,7 +54,7 @@ void NoFork::enter() noexcept {
 }
 
 void NoFork::leave() noexcept {
-  intptr_t n = depth().get();  // 0 where it could not be kept
+  intptr_t n = depth().get();  // 0 if it could not be stored
   depth().set(n > 1 ? n - 1 : 0);
   if (n <= 1) pthread_rwlock_unlock(&inside);
 }

@@ -5,16 +5,16 @@
 
 namespace dl4::os {
 
-// Null where there is no more. bytes is a multiple of alignment, a power of 2 from 64 on.
+// Null if there is none. `bytes` is a multiple of `alignment`, a power of 2 of at least 64.
 void *allocate(int64_t alignment, int64_t bytes) noexcept;
 void release(void *p) noexcept;
-// Asks for large pages in [p, p + bytes).
+// Requests large pages for [p, p + bytes).
 void use_large_pages(void *p, int64_t bytes) noexcept;
-// Has the pages in [p, p + bytes) at once, which costs less than a fault for each.
+// Populates the pages in [p, p + bytes) at once, which is cheaper than a fault for each.
 void populate(void *p, int64_t bytes) noexcept;
-// Gives back to the system what the process has released.
+// Returns freed memory of the process to the system.
 void trim() noexcept;
-// Of the machine; INT64_MAX where the system does not say.
+// Of the machine; INT64_MAX if unknown.
 int64_t physical_memory() noexcept;
 
 }  // namespace dl4::os

@@ -28,7 +28,7 @@ void use_large_pages(void *p, int64_t bytes) noexcept {
 
 void populate(void *p, int64_t bytes) noexcept {
 #if defined(MADV_POPULATE_WRITE)
-  constexpr uintptr_t page = 4096;  // where pages are larger the call fails, which is no harm
+  constexpr uintptr_t page = 4096;  // with larger pages the call fails harmlessly
   const auto address = reinterpret_cast<uintptr_t>(p);
   const uintptr_t begin = (address + page - 1) / page * page,
                   end = (address + static_cast<uintptr_t>(bytes)) / page * page;
@@ -40,7 +40,7 @@ void populate(void *p, int64_t bytes) noexcept {
 
 void trim() noexcept {
 #if defined(__GLIBC__)
-  malloc_trim(0);  // it gives pages back by itself only from the end of its heap
+  malloc_trim(0);  // free() only returns pages at the end of the heap
 #endif
 }
 

@@ -11,7 +11,7 @@ void *allocate(int64_t alignment, int64_t bytes) noexcept {
 
 void release(void *p) noexcept { _aligned_free(p); }
 
-// Large pages ask for a privilege there, and pages are given out at the first touch.
+// Large pages need a privilege on Windows, and pages are populated on first touch.
 void use_large_pages(void *, int64_t) noexcept {}
 void populate(void *, int64_t) noexcept {}
 

@@ -30,7 +30,7 @@ int64_t by_affinity() {
   return online > 0 ? online : 1;
 }
 
-// What a file of the kernel's says; nothing if it can't be read.
+// Content of a kernel file; "" if it can't be read.
 std::string content(const std::string &path) {
   const Descriptor fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   std::string all;
@@ -39,7 +39,7 @@ std::string content(const std::string &path) {
   return all;
 }
 
-// Processors that a quota of `quota` in every `period` is worth, rounded up; a large number when there is no quota.
+// Processors that `quota` per `period` allows, rounded up; a large number without a quota.
 int64_t worth(std::string_view quota, std::string_view period) {
   int64_t q = 0, p = 0;
   std::from_chars(quota.data(), quota.data() + quota.size(), q);
@@ -47,7 +47,7 @@ int64_t worth(std::string_view quota, std::string_view period) {
   return q > 0 && p > 0 ? (q - 1) / p + 1 : INT32_MAX;
 }
 
-// The smallest quota of the process's control group and those above it, in both versions of control groups.
+// The smallest quota of the process's control group and its ancestors, for cgroup versions 1 and 2.
 int64_t by_quota() {
   int64_t least = INT32_MAX;
   const std::string groups = content("/proc/self/cgroup");
@@ -133,7 +133,7 @@ void set_affinity(const Affinity &a) noexcept {
 bool allow_tiles() noexcept {
 #if defined(__x86_64__)
   constexpr int get_permissions = 0x1022, request_permission = 0x1023,
-                tile_data = 18;  // of arch_prctl, since Linux 5.16
+                tile_data = 18;  // arch_prctl code, since Linux 5.16
   unsigned long given = 0;
   return syscall(SYS_arch_prctl, request_permission, tile_data) == 0 &&
          syscall(SYS_arch_prctl, get_permissions, &given) == 0 && (given >> tile_data & 1) != 0;

@@ -4,7 +4,7 @@ namespace dl4::os {
 
 std::string processor_name() { return "WebAssembly"; }
 
-// With threads, a page would have to be sent with headers that few servers send.
+// Threads would require HTTP headers for the page that few servers send.
 int64_t processors_allowed() { return 1; }
 
 bool has_threads() noexcept { return false; }

@@ -22,7 +22,7 @@ std::string processor_name() {
 int64_t processors_allowed() {
   DWORD_PTR process = 0, system = 0;
   int64_t n = 0;
-  // A process in several groups of processors gets 0.
+  // A process in several processor groups gets 0.
   if (GetProcessAffinityMask(GetCurrentProcess(), &process, &system))
     for (; process; process &= process - 1) ++n;
   return n > 0 ? n : std::max<int64_t>(1, std::thread::hardware_concurrency());

@@ -26,7 +26,7 @@ bool Thread::start(Body body, void *user) noexcept {
   bool started = pthread_attr_init(&attributes) == 0;
   if (started) {
     pthread_attr_setstacksize(&attributes, stack_bytes);
-    pthread_sigmask(SIG_SETMASK, &all, &before);  // inherited
+    pthread_sigmask(SIG_SETMASK, &all, &before);  // inherited by the new thread
     const auto run = [](void *p) -> void * {
       const Start s = *std::unique_ptr<Start>(static_cast<Start *>(p));
       s.body(s.user);

@@ -21,7 +21,7 @@ unsigned __stdcall run(void *p) {
   return 0;
 }
 
-// Where those wait whose words have one hash. libstdc++'s std::atomic::wait() may miss a call here: until GCC 13 it
+// Wait queues by hash of the word's address. libstdc++'s std::atomic::wait() may miss a wake-up here: until GCC 13 it
 // compares the word before it takes the lock.
 struct Place {
   SRWLOCK lock = SRWLOCK_INIT;
@@ -60,7 +60,7 @@ void wait(const std::atomic<uint32_t> &word, uint32_t old) noexcept {
 
 void wake(std::atomic<uint32_t> &word) noexcept {
   Place &p = place_of(&word);
-  AcquireSRWLockExclusive(&p.lock);  // who has seen the old word waits from here on
+  AcquireSRWLockExclusive(&p.lock);  // a thread that has seen the old word is waiting from here on
   ReleaseSRWLockExclusive(&p.lock);
   WakeAllConditionVariable(&p.called);
 }

@@ -1,5 +1,5 @@
-// Attention by blocks of queries: scores lie transposed, a row for each key, so that the softmax works down columns
-// and only queries are ever turned.
+// Attention by blocks of queries. Scores are stored transposed, a row per key, so that the softmax runs down columns
+// and only queries are transposed.
 #include "backend/cpu/kernels/attention/attention.hpp"
 
 #include <algorithm>
@@ -12,12 +12,12 @@
 #ifndef DL4_KERNELS_ATTENTION_WEIGHTS
 #define DL4_KERNELS_ATTENTION_WEIGHTS
 namespace dl4::kernels {
-// The scores of a block: (keys, attention_block), of which `cols` columns are queries.
+// The scores of a block, (keys, attention_block); the first `cols` columns are queries.
 struct ScoreBlock {
   float *s;
   int64_t keys, cols;
   const uint8_t *mask;
-  int64_t sees;  // the first query sees keys below this, the next one more; past all keys where it isn't causal
+  int64_t sees;  // keys visible to the first query; each next one sees one more. Past all keys unless causal
 };
 }  // namespace dl4::kernels
 #endif
@@ -36,7 +36,7 @@ namespace {
 template <int n>
 struct Vectors {};
 
-// f(column, so many vectors) for the columns, two vectors at a time; those past the last query hold anything.
+// f(column, vectors) over the columns, two vectors at a time. Columns past the last query are undefined.
 template <class F>
 HWY_INLINE void columns(const ScoreBlock &b, const F &f) {
   int64_t j = 0;
@@ -44,7 +44,7 @@ HWY_INLINE void columns(const ScoreBlock &b, const F &f) {
   if (j < b.cols) f(j, Vectors<1>());
 }
 
-// Of n keys from `first` on: f(key) for those that some query sees, others(key) for masked ones.
+// Over n keys from `first`: f(key) for keys visible to some query, others(key) for masked ones.
 template <class F, class G>
 HWY_INLINE void keys(const ScoreBlock &b, int64_t first, int64_t n, const F &f, const G &others) {
   if (!b.mask) {
@@ -59,7 +59,7 @@ HWY_INLINE void keys(const ScoreBlock &b, int64_t first, int64_t n, const F &f, 
   }
 }
 
-// Which of the columns from j on see key i.
+// Mask of the columns from j on that see key i.
 HWY_INLINE auto seen(const ScoreBlock &b, int64_t i, int64_t j) {
   const VI column = hn::Iota(DI(), static_cast<int32_t>(j));
   const int64_t first = HWY_MIN(HWY_MAX(i - b.sees, -1), attention_block);
@@ -69,7 +69,7 @@ HWY_INLINE bool all_see(const ScoreBlock &b, int64_t i) { return i < b.sees; }
 
 }  // namespace
 
-// Scores become exp(score - max), 0 for what is not seen.
+// Replaces scores by exp(score - max), or 0 where masked.
 void attention_weights(const ScoreBlock &b, float *max, float *sum) {
   columns(b, [&]<int n>(int64_t j, Vectors<n>) HWY_ATTR {
     V most[n];
@@ -81,7 +81,7 @@ void attention_weights(const ScoreBlock &b, float *max, float *sum) {
           for (int64_t a = 0; a < n; ++a) {
             V x = load(b.s + i * attention_block + j + a * lanes);
             if (!all_see(b, i)) x = hn::IfThenElse(seen(b, i, j + a * lanes), x, set(-infinity));
-            most[a] = hn::Max(x, most[a]);  // what becomes of a NaN does not matter: the sum will be one
+            most[a] = hn::Max(x, most[a]);  // NaN needs no care here: it reaches the sum
           }
         },
         [](int64_t) {});
@@ -113,8 +113,7 @@ void attention_weights(const ScoreBlock &b, float *max, float *sum) {
   });
 }
 
-// The same weights again, divided by their sum: scores s become weights, and d, what arrives at them, becomes the
-// gradient of the scores times `scale`.
+// Recomputes the normalised weights in s, and turns their gradient d into the gradient of the scores times `scale`.
 void attention_weights_grad(const ScoreBlock &b, const float *max, const float *inverse, float scale, float *d) {
   const V by = set(scale);
   columns(b, [&]<int n>(int64_t j, Vectors<n>) HWY_ATTR {
@@ -165,7 +164,7 @@ void attention_weights_grad(const ScoreBlock &b, const float *max, const float *
   });
 }
 
-// Each row times its factor.
+// Multiplies each row by its factor.
 void scale_rows(float *y, int64_t rows, int64_t n, int64_t row, const float *factor) {
   for (int64_t i = 0; i < rows; ++i, y += row) {
     const V f = set(factor[i]);
@@ -186,7 +185,7 @@ namespace {
 
 constexpr int64_t block = attention_block;
 
-// rows x n, turned: (n, block), and scaled.
+// Transposes rows x n to (n, block) and scales.
 void turn(const float *x, int64_t rows, int64_t n, int64_t row, float scale, float *y) {
   const int64_t dims[2] = {n, rows}, from[2] = {1, row}, to[2] = {block, 1};
   copy_strided(sizeof(float), 2, dims, x, from, y, to);
@@ -195,13 +194,13 @@ void turn(const float *x, int64_t rows, int64_t n, int64_t row, float scale, flo
     for (int64_t j = 0; j < rows; ++j) y[i * block + j] *= scale;
 }
 
-// The keys that queries [t, t + cols) may see.
+// Number of keys visible to queries [t, t + cols).
 int64_t keys_for(const AttentionSizes &s, int64_t t, int64_t cols) {
   return s.causal ? std::min(s.keys, t + cols) : s.keys;
 }
 
-// From the weights of queries [t, t + cols) to the sum of values. What a causal query doesn't see must not be touched
-// even with weight 0, for it may be NaN.
+// Sums values by the weights of queries [t, t + cols). Values a causal query does not see must not be touched even with
+// weight 0: they may be NaN.
 void weigh(const AttentionSizes &s, const float *weights, int64_t keys, int64_t t, int64_t cols, const float *v,
            float *y) {
   auto sum = [&](int64_t i, int64_t rows, int64_t begin, int64_t end, const float *add) {
@@ -217,7 +216,7 @@ void weigh(const AttentionSizes &s, const float *weights, int64_t keys, int64_t 
   }
 }
 
-// Columns of x [n, width] as rows in tiles; room: for 16 of them.
+// Packs columns of x [n, width] as rows in tiles. room: for 16 of them.
 void lay_turned(const float *x, int64_t n, int64_t width, int64_t row, float *room, TileRows &to) {
   to.k = n, to.fit = true;
   for (int64_t i = 0; i < width; i += tile_rows) {
@@ -233,8 +232,8 @@ int64_t turned_floats(const AttentionSizes &s) {
 
 }  // namespace
 
-// Queries turned, scores, and two facts of each query; for the gradient dy turned and the scores' gradient as well. By
-// tiles also keys and values, also turned ones, and what they are multiplied with.
+// Transposed queries, scores and two values per query; the gradient also needs transposed dy and the scores' gradient.
+// With tiles, also keys and values, plain and transposed, and the other operands.
 int64_t attention_forward_scratch(const AttentionSizes &s) {
   const int64_t floats = checked_add(turned_floats(s), checked_mul(block, checked_add(s.keys, 2)));
   if (!s.tiles) return floats;
@@ -297,7 +296,7 @@ void attention_backward(const AttentionSizes &s, const AttentionBackward &b, flo
     v_rows.lay(s.keys, s.width, b.v, s.v_row);
     if (b.dq) lay_turned(b.k, s.keys, s.depth, s.k_row, weights, k_columns);
   }
-  // Sums that floats were added to are added to by floats: tiles take denormal ones for zeros.
+  // Sums that floats were added to continue in floats: tiles treat denormals as zeros.
   bool v_tiles = s.tiles > 0, k_tiles = v_tiles;
   for (int64_t t = 0; t < s.queries; t += block) {
     const int64_t cols = std::min(block, s.queries - t), keys = keys_for(s, t, cols);
@@ -312,7 +311,7 @@ void attention_backward(const AttentionSizes &s, const AttentionBackward &b, flo
     for (int64_t i = 0; i < cols; ++i) inverse[i] = b.sum[t + i] == 0 ? 0 : 1 / b.sum[t + i];
     HWY_DYNAMIC_DISPATCH(attention_weights_grad)
     ({weights, keys, cols, b.mask, s.causal ? t + 1 : s.keys}, max, inverse, s.scale, diffs);
-    // What each key gets from these queries.
+    // Adds these queries' share to the gradient of each key.
     auto give = [&](const float *from, int64_t n, const float *x, int64_t x_row, float *d, int64_t d_row, bool &tiles) {
       if (tiles) of_keys.lay(keys, cols, from, block);
       tiles = tiles && of_keys.multiply(keys, n, cols, x, x_row, room, true, d, d_row);

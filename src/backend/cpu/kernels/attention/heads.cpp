@@ -1,4 +1,4 @@
-// Where the heads of a batch lie.
+// Memory layout of attention heads.
 #include "backend/cpu/kernels/attention/heads.hpp"
 
 #include <algorithm>
@@ -7,13 +7,13 @@
 namespace dl4::kernels {
 namespace {
 
-// From one sequence of the batch to the next. bounded: an operand's elements
+// Strides between sequences of the batch. bounded: an operand's elements
 int64_t q_item(const AttentionSizes &s) { return s.queries * s.q_row; }
 int64_t k_item(const AttentionSizes &s) { return s.keys * s.k_row; }
 int64_t v_item(const AttentionSizes &s) { return s.keys * s.v_row; }
 int64_t y_item(const AttentionSizes &s) { return s.queries * s.y_row; }
 
-// Where one item begins of an operand that may be absent.
+// Start of an item of an operand that may be absent.
 template <class T>
 T *item(T *all, int64_t offset) noexcept {
   return all ? all + offset : nullptr;

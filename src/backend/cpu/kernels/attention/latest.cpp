@@ -1,4 +1,4 @@
-// One query after the other: a dot product for each key, then the sum of the values by their weights.
+// One query at a time: a dot product per key, then the weighted sum of the values.
 #include "backend/cpu/kernels/attention/latest.hpp"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ void latest_scores(const LatestSizes &s, const float *q, const LatestKeys &keys,
   }
 }
 
-// Scores become weights; gives their sum.
+// Replaces scores by weights and returns their sum.
 float latest_weights(float *scores, int64_t n) {
   float most = -infinity;
   for (int64_t i = 0; i < n; ++i) most = scores[i] > most ? scores[i] : most;
@@ -41,7 +41,7 @@ float latest_weights(float *scores, int64_t n) {
   return static_cast<float>(row_sum(n, [=](int64_t i, auto part) HWY_ATTR { return part.get(scores + i); }));
 }
 
-// What is masked must not be touched even with weight 0, for it may be NaN.
+// Masked values must not be touched even with weight 0: they may be NaN.
 void latest_values(const LatestSizes &s, const LatestKeys &keys, const float *weights, float *y) {
   const float *v = keys.v;
   for (int64_t i = 0; i < keys.keys; ++i, v += s.v_row) {

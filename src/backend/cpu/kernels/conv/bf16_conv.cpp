@@ -1,4 +1,4 @@
-// Pixels are rounded once, in the order in which they lie: the taps of a row are words side by side.
+// Pixels are rounded once, in storage order: the taps of a window row become consecutive words.
 #include "backend/cpu/kernels/conv/bf16_conv.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Convolution of operands that are rounded to bfloat16, which are taken where they lie.
+// Convolution with operands rounded to bfloat16, read without patches.
 #pragma once
 
 #include <memory>
@@ -7,8 +7,8 @@
 
 namespace dl4::kernels {
 
-// Arguments and bits of blocked_conv() with `bfloat16`. nullptr for groups, volumes, windows with gaps along rows,
-// negative pads, and where a row of a window has an odd count of numbers.
+// Arguments and bits of blocked_conv() with `bfloat16`. nullptr for groups, volumes, dilation along rows, negative
+// pads, and window rows with an odd count of numbers.
 [[gnu::cold]] std::unique_ptr<Kernel> bf16_conv(const Conv &conv, int64_t slices, const Constant *weights = nullptr);
 
 }  // namespace dl4::kernels

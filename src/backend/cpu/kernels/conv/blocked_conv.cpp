@@ -1,4 +1,4 @@
-// Convolution of any geometry as products of its windows, laid out block by block, and the weights of a group.
+// Convolution of any geometry as products of patches (im2col), packed block by block, and the weights of a group.
 #include "backend/cpu/kernels/conv/conv.hpp"
 #include "backend/cpu/kernels/conv/patches.hpp"
 #include "backend/cpu/kernels/gemm/by_blocks.hpp"
@@ -9,7 +9,7 @@
 namespace dl4::kernels {
 namespace {
 
-// Windows of a pixel, without steps: they lie in the source as rows.
+// 1x1 windows without strides, whose patches are the rows of the source.
 bool is_plain(const Conv &c) {
   for (int64_t size : {c.kd, c.kh, c.kw, c.stride_d, c.stride_h, c.stride_w})
     if (size != 1) return false;
@@ -24,7 +24,7 @@ std::unique_ptr<Kernel> blocked_conv(const Conv &given, int64_t slices, const Co
   if (tiles) c.epilogue.relu = false;
   const int64_t taps = window_floats(c), in = c.c / c.groups, out = c.oc / c.groups;
   Gemm g{.batch = c.groups, .m = checked_mul(c.n, c.od, c.oh, c.ow), .n = out, .k = taps};
-  // Where there are more weights than pixels, each slice takes some of the filters and reads their weights alone.
+  // With more weights than pixels, each slice takes some of the filters and reads only their weights.
   const bool by_filters = out >= checked_mul(slices, packed_panel) && checked_mul(taps, out) > checked_mul(g.m, in);
   const GemmCut cut = kernels::cut(g, slices, by_filters ? g.m + 1 : 16, 1, packed_panel);
   const LaidProduct how(c.bfloat16, tiles);
@@ -37,7 +37,7 @@ std::unique_ptr<Kernel> blocked_conv(const Conv &given, int64_t slices, const Co
         taps, out, [&](int64_t i, float *panels) { pack_b(taps, out, weights->data + i * out, c.oc, false, panels); });
     if (!form) return nullptr;
   }
-  const int64_t form_floats = how.form_floats(taps, out);  // of a group
+  const int64_t form_floats = how.form_floats(taps, out);  // of one group
   const int64_t a_floats = plain ? 0 : most.a_floats(), b_floats = form && !tiles ? 0 : round_up(most.b_floats(), 16);
   const int64_t each = round_up(checked_add(a_floats, b_floats, how.words(most)), 16);
   auto run = [=](int64_t slice, const Run &r) noexcept {

@@ -1,5 +1,5 @@
-// The gradient of a convolution by its source, as products: pixels of the source that are a stride apart meet the same
-// taps, so those are one convolution without strides.
+// The source gradient of a convolution as products. Source pixels a stride apart meet the same taps; each such class is
+// a convolution without strides.
 #include <vector>
 
 #include "backend/cpu/kernels/conv/conv.hpp"
@@ -12,11 +12,11 @@ namespace dl4::kernels {
 namespace {
 
 struct Tap {
-  int64_t index;   // along the axis of the weights
-  int64_t offset;  // from the place in the class to that in the destination
+  int64_t index;   // on the weights' axis
+  int64_t offset;  // from the position in the class to that in the destination
 };
 
-// Places first, first + stride, ... of an axis of the source.
+// Positions first, first + stride, ... on an axis of the source.
 struct Places {
   int64_t first, count;
   std::vector<Tap> taps;
@@ -41,11 +41,11 @@ struct TapRange {
 
 struct Class {
   Places z, y, x;
-  int64_t m, k;     // pixels, and numbers that each meets in a group
-  int64_t form_at;  // its panels in those of a group
+  int64_t m, k;     // pixels, and numbers each one meets in a group
+  int64_t form_at;  // offset of its panels in the group's packed weights
 
   int64_t taps() const { return static_cast<int64_t>(z.taps.size() * y.taps.size() * x.taps.size()); }
-  // Those of [first, last).
+  // Calls f for the taps in [first, last).
   template <class F>
   void each_tap(TapRange range, const F &f) const {
     int64_t i = 0;
@@ -58,7 +58,7 @@ struct Class {
   }
 };
 
-// Panels of columns [j, j + n) for taps of a class: a column is a channel of the source.
+// Packs panels of columns [j, j + n) for taps of a class; a column is a source channel.
 void pack(const Conv &c, const Class &of, TapRange taps, const float *weights, int64_t group, int64_t j, int64_t n,
           float *panels) {
   const int64_t in = c.c / c.groups, out = c.oc / c.groups;
@@ -72,7 +72,7 @@ void pack(const Conv &c, const Class &of, TapRange taps, const float *weights, i
   }
 }
 
-// What pixels [first, first + count) of the class meet by these taps, in rows ld apart.
+// Gathers the destination values that pixels [first, first + count) of the class meet by these taps, in rows ld apart.
 void gather(const Conv &c, const Class &of, TapRange taps, const float *diff_dst, int64_t group, int64_t first,
             int64_t count, float *to, int64_t ld) noexcept {
   const int64_t out = c.oc / c.groups;
@@ -97,7 +97,7 @@ std::unique_ptr<Kernel> blocked_conv_data(const Conv &c, int64_t slices, const C
   if (checked_mul(std::min(c.d, c.stride_d), std::min(c.h, c.stride_h), std::min(c.w, c.stride_w)) > most_classes)
     return nullptr;
   const LaidProduct how(c.bfloat16, tiles);
-  // Only between taps is a product cut.
+  // Blocks cut k only between taps.
   auto blocks = [=](const Class &of) {
     Blocks most = how.blocks(of.m, in, of.k, of.k);
     if (most.ks < of.k) most = Blocks(of.m, in, round_up(most.ks, out), of.k);
@@ -116,7 +116,7 @@ std::unique_ptr<Kernel> blocked_conv_data(const Conv &c, int64_t slices, const C
         c_floats = std::max(c_floats, checked_mul(most.rows, most.cols)), words = std::max(words, how.words(most));
         classes.push_back(std::move(of));
       }
-  const bool dense = classes.size() == 1;  // its pixels lie side by side
+  const bool dense = classes.size() == 1;  // its pixels are contiguous
   const Gemm g{
       .batch = c.groups, .m = checked_mul(c.n, c.d, c.h, c.w), .n = in, .k = checked_mul(c.kd, c.kh, c.kw, out)};
   const bool by_channels = in >= checked_mul(slices, packed_panel) && checked_mul(g.k, in) > checked_mul(g.m, out);

@@ -1,5 +1,5 @@
-// The gradient of a convolution by its weights, as a product: that by the destination, transposed, and the windows. It
-// comes out transposed too, so that windows are laid out as they lie and not across.
+// The weight gradient of a convolution as a product of the transposed destination gradient and the patches. The result
+// is transposed too, so that patches are packed along their rows.
 #include "backend/cpu/kernels/conv/conv.hpp"
 #include "backend/cpu/kernels/conv/patches.hpp"
 #include "backend/cpu/kernels/gemm/by_blocks.hpp"
@@ -14,12 +14,12 @@ std::unique_ptr<Kernel> blocked_conv_weights(const Conv &c, int64_t slices, int 
   if (c.is_empty()) return nullptr;
   const int64_t out = c.oc / c.groups, pixels = checked_mul(c.n, c.od, c.oh, c.ow);
   const Gemm g{.batch = c.groups, .m = out, .n = window_floats(c), .k = pixels};
-  // A slice of filters lays out all windows: it is better to share these.
+  // A slice of filters would pack all patches, so slices share them instead.
   const bool by_taps = g.n >= checked_mul(slices, packed_panel);
   const GemmCut cut = kernels::cut(g, slices, by_taps ? g.m + 1 : 4, 1, packed_panel);
   const LaidProduct how(c.bfloat16, tiles);
   const Blocks most = how.blocks(g.m, g.n, g.k, most_k);
-  int64_t widest = 0;  // numbers of a slice's sums
+  int64_t widest = 0;  // numbers in a slice's sums
   for (int64_t s = 0; s < cut.slices; ++s) {
     const GemmPart p = cut.part_of(g, s);
     widest = std::max(widest, checked_mul(p.rows(), p.cols()));

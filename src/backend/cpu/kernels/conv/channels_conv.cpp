@@ -1,5 +1,5 @@
-// Convolutions of any geometry whose channels are each convolved by themselves, and both gradients, by instruction set:
-// lanes along the channels, sums in registers over the taps, or the pixels, that meet.
+// Depthwise convolutions of any geometry and both gradients, by instruction set: lanes along the channels, sums in
+// registers over the taps or pixels that meet.
 #include <array>
 
 #include "backend/cpu/kernels/conv/conv.hpp"
@@ -10,7 +10,7 @@
 #define DL4_KERNELS_CHANNEL_SUMS
 namespace dl4::kernels {
 namespace {
-// out[i] = first[i] + the sum of x[t][i] w[t][i] over t; first: nullptr are zeros.
+// out[i] = first[i] + sum over t of x[t][i] w[t][i]; first == nullptr: zeros.
 struct ChannelSums {
   int64_t channels, count;
   const float *const *x, *const *w;
@@ -31,8 +31,7 @@ HWY_BEFORE_NAMESPACE();
 namespace dl4::kernels::HWY_NAMESPACE {
 namespace {
 
-// N vectors of channels; two sums of each, so that additions need not wait for each other, in one order on every
-// instruction set.
+// N vectors of channels. Two sums each, so that additions overlap, in the same order for every instruction set.
 template <int N, class Io>
 HWY_INLINE void sums_at(const ChannelSums &s, int64_t i, const Io &io) {
   constexpr int U = 2;
@@ -79,7 +78,7 @@ namespace {
 
 HWY_EXPORT(channel_sums);
 
-// Pairs of rows of channels, added to `out` whenever there is no room for more.
+// Collects pairs of channel rows and adds their products to `out` when the list is full.
 class Pairs {
  public:
   Pairs(int64_t channels, const float *first, float *out) : channels_(channels), first_(first), out_(out) {}
@@ -101,18 +100,18 @@ class Pairs {
   std::array<const float *, most> x_, w_;
 };
 
-// Of an axis: the place in the destination whose tap k meets place s of the source; -1: none.
+// Along an axis: the destination position whose tap k meets source position s; -1 if there is none.
 int64_t meeting(int64_t s, int64_t k, int64_t stride, int64_t dilation, int64_t pad, int64_t out) {
   const int64_t at = s + pad - k * dilation;
   return at >= 0 && at % stride == 0 && at / stride < out ? at / stride : -1;
 }
-// And the place in the source that tap k of place d of the destination meets.
+// The source position that tap k of destination position d meets.
 int64_t met(int64_t d, int64_t k, int64_t stride, int64_t dilation, int64_t pad, int64_t n) {
   const int64_t at = d * stride - pad + k * dilation;
   return at >= 0 && at < n ? at : -1;
 }
 
-// Of pixel p, for each tap the pixel that it meets in an image of (d, h, w), by the tap's weights.
+// For pixel p: pairs each tap's weights with the pixel it meets in an image of (d, h, w).
 template <int64_t (*along)(int64_t at, int64_t k, int64_t stride, int64_t dilation, int64_t pad, int64_t n)>
 void add_taps(Pairs &sum, const Conv &c, const Pixel &p, const float *image, int64_t d, int64_t h, int64_t w,
               const float *weights) noexcept {

@@ -1,4 +1,4 @@
-// Convolutions over NHWC, or NDHWC, with Keras's weights [kh, kw, c / groups, oc]: the candidates of the conv ops.
+// Convolutions over NHWC or NDHWC with Keras's weights [kh, kw, c / groups, oc]: the candidates of the conv ops.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@
 
 namespace dl4::kernels {
 
-// Source [n, (d,) h, w, c], destination [n, (od,) oh, ow, oc]. Output channels are grouped contiguously. Dilation 1 =
-// dense. Pads may be uneven; pad_bottom and pad_right follow from the rest and may be larger than the last window
-// needs, or negative when rows are left over.
+// Source [n, (d,) h, w, c], destination [n, (od,) oh, ow, oc]. Output channels of a group are contiguous. Dilation 1 is
+// dense. Pads may be asymmetric. pad_bottom and pad_right follow from the other sizes: larger than the last window
+// needs, or negative if rows are left over.
 struct Conv {
   int64_t n = 0, h = 0, w = 0, c = 0;
   int64_t kh = 1, kw = 1;
@@ -27,13 +27,12 @@ struct Conv {
   Epilogue epilogue = {};                                                               // forward only
   DType dtype = DType::f32;                                                             // of all arguments
   int64_t d = 1, kd = 1, od = 1, stride_d = 1, dil_d = 1, pad_front = 0, pad_back = 0;  // of volumes
-  bool bfloat16 = false;  // both operands are rounded to it first
+  bool bfloat16 = false;  // rounds both operands to it first
 
   bool is_3d() const { return d != 1 || kd != 1 || od != 1; }
-  // Is there nothing to multiply, as a size is 0 or all taps along an axis meet padding alone? The reference kernels
-  // alone are for that: of others, those for images do not look at the depth, and oneDNN's take the tap for a live one
-  // (one plane, 2 taps of dilation 2, padding "same": 2.6.3's brgconv, jit, jit_dw, jit_1x1 and gemm, forward and both
-  // gradients).
+  // Nothing to multiply: a size is 0, or all taps along an axis meet padding only. Only the reference kernels handle
+  // this. Those for images ignore the depth, and oneDNN treats such a tap as live (one plane, 2 taps of dilation 2,
+  // padding "same": 2.6.3's brgconv, jit, jit_dw, jit_1x1 and gemm, forward and both gradients).
   bool is_empty() const {
     for (int64_t dim : {n, d, h, w, c, oc, od, oh, ow, kd, kh, kw})
       if (dim <= 0) return true;
@@ -42,7 +41,7 @@ struct Conv {
   }
 
  private:
-  // Does a tap of an axis meet one of its n cells in a window?
+  // Whether a tap of an axis meets one of its n cells in some window.
   static bool meets(int64_t n, int64_t taps, int64_t out, int64_t stride, int64_t dilation, int64_t before) {
     for (int64_t k = 0, at = -before; k < taps && at < n; ++k, at += dilation) {
       const int64_t window = at < 0 ? (stride - 1 - at) / stride : 0;  // the first in which it is not before them
@@ -52,7 +51,7 @@ struct Conv {
   }
 };
 
-// What the kernels by depth and Winograd's are for.
+// Geometries of the depthwise and Winograd kernels.
 inline bool is_for_depthwise(const Conv &c) {
   return !c.is_3d() && c.groups == c.c && c.oc == c.c && !c.is_empty() && (c.kw == 3 || c.kw == 5 || c.kw == 7) &&
          c.stride_w <= 2 && c.dil_w == 1;
@@ -63,43 +62,41 @@ inline bool is_for_winograd(const Conv &c) {
          c.dil_w == 1 && !c.is_empty();
 }
 
-// Each factory cuts into at most `slices` and returns nullptr where it does not apply. The reference kernels apply
-// always.
+// Each factory cuts into at most `slices` and returns nullptr where it does not apply. Reference kernels always apply.
 
-// Arguments: src, weights, bias [oc] (only if `bias`), dst. weights: when constant, packed once; nullptr when an
+// Arguments: src, weights, bias [oc] (if `bias`), dst. weights: a constant to pack once, or nullptr if it is an
 // argument.
 [[gnu::cold]] std::unique_ptr<Kernel> dnnl_conv(const Conv &conv, int64_t slices, const Constant *weights = nullptr);
-// For images, and no more output channels than a vector has lanes, without groups; weights are taken as they are.
+// Images without groups and at most as many output channels as a vector has lanes; weights are read unpacked.
 [[gnu::cold]] std::unique_ptr<Kernel> direct_conv(const Conv &conv, int64_t slices);
-// For images whose channels are each convolved by themselves, once, in windows 3, 5 or 7 wide with strides of at most
-// 2 along rows and no dilation there; weights are taken as they are.
+// Depthwise convolution of images with multiplier 1, windows 3, 5 or 7 wide, strides of at most 2 and no dilation along
+// rows; weights are read unpacked.
 [[gnu::cold]] std::unique_ptr<Kernel> depthwise_conv(const Conv &conv, int64_t slices);
-// For images and weights 3x3 without strides, dilation and groups.
+// Images with 3x3 weights, no strides, dilation or groups.
 [[gnu::cold]] std::unique_ptr<Kernel> winograd_conv(const Conv &conv, int64_t slices,
                                                     const Constant *weights = nullptr);
-// For images, without groups and dilation along rows, with constant weights: a product of panels of them and the pixels
-// as they lie.
+// Images without groups and without dilation along rows, constant weights: packed panels times the pixels in place.
 [[gnu::cold]] std::unique_ptr<Kernel> packed_conv(const Conv &conv, int64_t slices, const Constant *weights);
-// For each channel by itself, of any geometry; the gradients below.
+// Depthwise convolution of any geometry; gradients below.
 [[gnu::cold]] std::unique_ptr<Kernel> channels_conv(const Conv &conv, int64_t slices);
-// For any geometry. tiles, here and below: how many products of parts make it (gemm/amx_gemm.hpp); then nullptr for
-// constant weights that do not fit.
+// Any geometry. tiles, here and below: number of part products per product (gemm/amx_gemm.hpp); then nullptr for
+// constant weights outside their range.
 [[gnu::cold]] std::unique_ptr<Kernel> blocked_conv(const Conv &conv, int64_t slices, const Constant *weights = nullptr,
                                                    int tiles = 0);
-// For images whose windows' rows are whole quads of numbers, without groups and dilation along rows, with constant
-// weights kept in int8. The source becomes integers by image: round(x * 127 / max |x|), as NarrowWeights says of a row.
+// Images whose window rows are whole quads of numbers, without groups and dilation along rows, with constant int8
+// weights. The source is quantized per image: round(x * 127 / max |x|), as NarrowWeights does per row.
 bool is_for_narrow(const Conv &c);
 [[gnu::cold]] std::unique_ptr<Kernel> narrow_conv(const Conv &conv, int64_t slices, const Constant &weights);
 [[gnu::cold]] std::unique_ptr<Kernel> reference_conv(const Conv &conv, int64_t slices);
 
-// The gradient by the source (also the transposed convolution). Arguments: diff_dst, weights, diff_src. bias and
-// epilogue unused.
+// The source gradient (also the transposed convolution). Arguments: diff_dst, weights, diff_src. Ignores bias and
+// epilogue.
 [[gnu::cold]] std::unique_ptr<Kernel> dnnl_conv_data(const Conv &conv, int64_t slices,
                                                      const Constant *weights = nullptr);
 [[gnu::cold]] std::unique_ptr<Kernel> winograd_conv_data(const Conv &conv, int64_t slices,
                                                          const Constant *weights = nullptr);
-// The convolution by turned weights that this is, where there are no strides; and the kernel that does it where direct
-// or depthwise ones apply to that.
+// Without strides, the source gradient is a convolution by flipped weights: its geometry, and the kernel where the
+// direct or depthwise one applies.
 std::optional<Conv> turned(const Conv &conv);
 [[gnu::cold]] std::unique_ptr<Kernel> turned_conv_data(const Conv &conv, int64_t slices);
 [[gnu::cold]] std::unique_ptr<Kernel> channels_conv_data(const Conv &conv, int64_t slices);
@@ -107,11 +104,10 @@ std::optional<Conv> turned(const Conv &conv);
                                                         const Constant *weights = nullptr, int tiles = 0);
 [[gnu::cold]] std::unique_ptr<Kernel> reference_conv_data(const Conv &conv, int64_t slices);
 
-// The gradient by the weights. Arguments: src, diff_dst, diff_weights, diff_bias (only if `bias`; both may not be
-// null). Partial sums of oneDNN's slices are added in slice order by the slice that finishes last; ours are of no
-// parts.
+// The weight gradient. Arguments: src, diff_dst, diff_weights, diff_bias (if `bias`); one of the two may be null.
+// oneDNN's slices make partial sums, which the last slice to finish adds in slice order; ours make none.
 [[gnu::cold]] std::unique_ptr<Kernel> dnnl_conv_weights(const Conv &conv, int64_t slices);
-// For images, without groups and dilation along rows.
+// Images without groups and without dilation along rows.
 [[gnu::cold]] std::unique_ptr<Kernel> direct_conv_weights(const Conv &conv, int64_t slices);
 [[gnu::cold]] std::unique_ptr<Kernel> channels_conv_weights(const Conv &conv, int64_t slices);
 [[gnu::cold]] std::unique_ptr<Kernel> blocked_conv_weights(const Conv &conv, int64_t slices, int tiles = 0);

@@ -1,4 +1,4 @@
-// How a convolution is cut into slices, each a smaller convolution: what the conv kernels share.
+// Cuts a convolution into slices, each a smaller convolution.
 #pragma once
 
 #include <algorithm>
@@ -10,8 +10,8 @@
 
 namespace dl4::kernels {
 
-// One slice: images [n0, n1), and of each the rows [src0, src1) of the source and [dst0, dst1) of the destination, with
-// this many rows of padding above and below.
+// One slice: images [n0, n1), rows [src0, src1) of the source and [dst0, dst1) of the destination of each, with these
+// rows of padding above and below.
 struct ConvPart {
   int64_t n0, n1, src0, src1, dst0, dst1, pad_top, pad_bottom;
   int64_t images() const { return n1 - n0; }
@@ -22,7 +22,7 @@ struct ConvPart {
 
 inline int64_t reach(int64_t kernel, int64_t dilation) { return checked_add(checked_mul(kernel - 1, dilation), 1); }
 
-// Whole images or volumes when there are enough, else each image in `pieces` ranges of rows.
+// Whole images or volumes if there are enough, else each image in `pieces` ranges of rows.
 struct ConvCut {
   int64_t slices = 1, pieces = 1;
 
@@ -37,16 +37,16 @@ struct ConvCut {
     }
   }
 
-  // For the kernel's name.
+  // Suffix of the kernel's name.
   std::string name() const { return slices < 2 ? "" : pieces > 1 ? ", by rows" : ", by images"; }
 
-  // Cut by rows of the destination: with the rows of the source that they read.
+  // A range of destination rows with the source rows that they read.
   ConvPart by_destination(const Conv &c, int64_t slice) const {
     const ConvPart p = images(c, slice, c.oh);
     return pieces > 1 ? reading(c, p) : padded(c, p);
   }
 
-  // p with the rows of the source that its rows of the destination read.
+  // Completes p with the source rows that its destination rows read.
   static ConvPart reading(const Conv &c, ConvPart p) {
     int64_t first = checked_mul(p.dst0, c.stride_h) - c.pad_top;
     int64_t last = checked_add(checked_mul(p.dst1 - 1, c.stride_h), reach(c.kh, c.dil_h)) - c.pad_top;
@@ -55,7 +55,7 @@ struct ConvCut {
     return padded(c, p);
   }
 
-  // Cut by rows of the source: with the rows of the destination that read them.
+  // A range of source rows with the destination rows that read them.
   ConvPart by_source(const Conv &c, int64_t slice) const {
     ConvPart p = images(c, slice, c.h);
     if (pieces > 1) {
@@ -81,7 +81,7 @@ struct ConvCut {
     return {slice / pieces, slice / pieces + 1, 0, c.h, first, last, 0, 0};
   }
 
-  // The padding follows from the rows.
+  // Computes the padding from the row ranges.
   static ConvPart padded(const Conv &c, ConvPart p) {
     p.pad_top = checked_add(p.src0, c.pad_top) - checked_mul(p.dst0, c.stride_h);
     int64_t rows = checked_add(checked_mul(p.dst_rows() - 1, c.stride_h), reach(c.kh, c.dil_h));
@@ -90,7 +90,7 @@ struct ConvCut {
   }
 };
 
-// A copy of the rows of the source that a part reads, with zeros around: it has `padded_width` pixels a row.
+// A zero-padded copy of the source rows of a part; its rows have `padded_width` pixels.
 inline int64_t padded_width(const Conv &c) { return checked_add(c.w, c.pad_left, std::max<int64_t>(0, c.pad_right)); }
 inline void pad_rows(const Conv &c, const ConvPart &p, const float *src, float *to) {
   const int64_t left = c.pad_left * c.c, row = c.w * c.c, width = padded_width(c) * c.c;

@@ -1,5 +1,5 @@
-// Convolution of each channel by itself, by instruction set: pixels of a destination row side by side in registers,
-// lanes along the channels. Taps outside the image are left out, so nothing is laid out anew.
+// Depthwise convolution, by instruction set: adjacent pixels of a destination row in registers, lanes along the
+// channels. Taps outside the image are skipped, so nothing is copied.
 #include <algorithm>
 
 #include "backend/cpu/kernels/conv/conv.hpp"
@@ -11,11 +11,11 @@ namespace dl4::kernels {
 namespace {
 // A row of destination pixels. Strides in floats.
 struct DepthwiseRow {
-  int64_t c, channels;  // in a pixel; of them, those to be done
+  int64_t c, channels;  // per pixel; those computed here
   int64_t kw, w, ow, stride, pad_left;
   int64_t rows;          // of taps inside the image
-  const float *src;      // the first of its rows
-  int64_t src_row;       // to the row of the next taps
+  const float *src;      // first of its rows
+  int64_t src_row;       // to the next row of taps
   const float *weights;  // [rows, kw, c]
   const float *bias;     // [c], or nullptr
   float *dst;
@@ -34,7 +34,7 @@ HWY_BEFORE_NAMESPACE();
 namespace dl4::kernels::HWY_NAMESPACE {
 namespace {
 
-// Side by side: rows of images are often a multiple of 7.
+// Pixels per tile: widths of images are often multiples of 7.
 inline constexpr int together = 7;
 
 struct Masked {
@@ -43,8 +43,8 @@ struct Masked {
   HWY_INLINE void put(V v, float *p) const { of.put(D(), v, p); }
 };
 
-// M pixels from `pixel` on by a vector of channels, of which io reads and writes all or the first, with K taps a row:
-// each pixel of the source is read once for all it adds to. at_edge: some of them are outside the image.
+// M pixels from `pixel` on by a vector of channels with K taps a row; io reads and writes all or the first lanes. Each
+// source pixel is read once for all sums it adds to. at_edge: some source pixels are outside the image.
 template <int M, int K, int stride, bool at_edge, class Io>
 HWY_INLINE void tile(const DepthwiseRow &r, int64_t pixel, int64_t channel, const Io &io) {
   const int64_t c = r.c, begin = pixel * stride - r.pad_left;
@@ -73,7 +73,7 @@ HWY_INLINE void tile(const DepthwiseRow &r, int64_t pixel, int64_t channel, cons
 
 template <int M, int K, int stride, bool at_edge>
 void tiles(const DepthwiseRow &r, int64_t pixel) {
-#if HWY_TARGET == HWY_AVX3  // masks cost nothing there, so one tile does for whole vectors too
+#if HWY_TARGET == HWY_AVX3  // masks are free there, so one tile serves whole vectors too
   for (int64_t channel = 0; channel < r.channels; channel += lanes)
     tile<M, K, stride, at_edge>(r, pixel, channel, Masked{first_of(D(), r.channels - channel)});
 #else
@@ -88,7 +88,7 @@ void row(const DepthwiseRow &r) {
     return;
   }
   for (int64_t next = 0; next < r.ow; next += together) {
-    const int64_t pixel = HWY_MIN(next, r.ow - together);  // the last again some of those before
+    const int64_t pixel = HWY_MIN(next, r.ow - together);  // the last tile overlaps the one before
     const int64_t begin = pixel * stride - r.pad_left, end = begin + (together - 1) * stride + K;
     if (begin >= 0 && end <= r.w)
       tiles<together, K, stride, false>(r, pixel);
@@ -118,11 +118,11 @@ std::unique_ptr<Kernel> depthwise_conv(const Conv &c, int64_t slices) {
   if (!is_for_depthwise(c)) return nullptr;
   const ConvCut cut(c, slices, c.oh);
   const int64_t width = checked_mul(c.w, c.c), src_row = checked_mul(c.dil_h, width), row = checked_mul(c.ow, c.c);
-  // Places of taps outside the image are counted too, before they are left out.
+  // Checks positions of taps outside the image too, which are computed before they are skipped.
   for (int64_t pad : {c.pad_top, c.pad_bottom}) checked_mul(checked_add(c.h, std::max<int64_t>(0, pad)), width);
   for (int64_t pad : {c.pad_left, c.pad_right}) checked_mul(checked_add(c.w, std::max<int64_t>(0, pad)), c.c);
-  // So many channels that the rows they read and write stay in the first cache.
-  constexpr int64_t cached = 12288, least = 64;  // floats; two lines
+  // As many channels as keep the rows read and written in the L1 cache.
+  constexpr int64_t cached = 12288, least = 64;  // floats; two cache lines
   const int64_t channels = std::clamp(cached / checked_mul(c.w, c.kh + 1) / least * least, least, round_up(c.c, least));
   auto run = [=](int64_t slice, const Run &r) noexcept {
     const ConvPart p = cut.by_destination(c, slice);

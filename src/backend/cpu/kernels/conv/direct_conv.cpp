@@ -1,5 +1,5 @@
-// Convolution with few output channels, by instruction set: pixels of a destination row side by side in registers,
-// lanes along the output channels, so that a tap costs each pixel one broadcast from memory.
+// Convolution with few output channels, by instruction set: adjacent pixels of a destination row in registers, lanes
+// along the output channels, so a tap costs each pixel one broadcast from memory.
 #include <algorithm>
 #include <cstring>
 #include <vector>
@@ -11,15 +11,15 @@
 #define DL4_KERNELS_CONV_ROW
 namespace dl4::kernels {
 namespace {
-// A row of destination pixels of at most a vector of channels. Strides and offsets in floats.
+// A row of destination pixels with at most a vector of channels. Strides and offsets in floats.
 struct ConvRow {
   int64_t pixels, oc;
   const float *src;     // the first pixel's window
-  int64_t src_pixel;    // to the next pixel's
-  const int64_t *taps;  // where in a window, one number or four that lie side by side
+  int64_t src_pixel;    // to the next pixel's window
+  const int64_t *taps;  // offsets in a window, of single numbers or of quads
   int64_t count;
   bool fours;
-  const float *weights;  // [all numbers, width], width whole vectors
+  const float *weights;  // [numbers of a window, width], width whole vectors
   const float *bias;     // [width]
   float *dst;
 };
@@ -37,8 +37,8 @@ HWY_BEFORE_NAMESPACE();
 namespace dl4::kernels::HWY_NAMESPACE {
 namespace {
 
-// M pixels by N vectors of channels. Not inline: with many tiles in one function the sums leave the registers, in what
-// GCC 12 makes for AVX2 (two to three times slower for 9 to 16 channels) and in V8.
+// M pixels by N vectors of channels. Not inline: with many tiles in one function, GCC 12 for AVX2 (two to three times
+// slower for 9 to 16 channels) and V8 spill the sums.
 template <class Tag, int M, int N>
 HWY_NOINLINE void tile(const ConvRow &r, int64_t pixel) {
   const Tag d;
@@ -84,7 +84,7 @@ HWY_NOINLINE void tile(const ConvRow &r, int64_t pixel) {
       DL4_UNROLL
       for (int j = 0; j + 1 < N; ++j) hn::StoreU(sum[m][j], d, to + m * r.oc + j * vector);
       float *last = to + m * r.oc + (N - 1) * vector;
-      // Of two vectors one is full, so what the other has too much is the next pixel's, which is stored later.
+      // Stores a full vector of two; its excess lanes belong to the next pixel, which is stored later.
       if (m + 1 < M && (N > 1 || (M - m) * r.oc >= vector))
         hn::StoreU(sum[m][N - 1], d, last);
       else
@@ -107,7 +107,7 @@ void row(const ConvRow &r) {
   for (int64_t b = 0; b < blocks; ++b) tiles<Tag, most, N>(r, r.pixels * b / blocks, r.pixels * (b + 1) / blocks);
 }
 
-// Channels that there are registers for.
+// As many channels as fit the registers.
 inline constexpr int64_t most_channels = 32;
 
 template <int N = static_cast<int>(most_channels / lanes)>
@@ -119,7 +119,7 @@ void row_of_vectors(const ConvRow &r) {
 
 }  // namespace
 
-// Lanes for so many channels, in whole vectors; 0: too many.
+// Lanes for oc channels, in whole vectors; 0 if too many.
 int64_t conv_lanes(int64_t oc) {
   if (oc <= 8 && lanes >= 8) return 8;
   return oc > most_channels ? 0 : (oc + lanes - 1) / lanes * lanes;
@@ -144,10 +144,10 @@ int64_t at_least_0(int64_t v) { return std::max<int64_t>(0, v); }
 
 void zero(float *at, int64_t n) { std::memset(at, 0, static_cast<size_t>(n) * sizeof(float)); }
 
-// Whether the numbers that a place sums lie in fours side by side.
+// Whether the numbers of a window come in contiguous quads.
 bool in_fours(const Conv &c) { return (c.dil_w == 1 ? checked_mul(c.kw, c.c) : c.c) % 4 == 0; }
 
-// Where they, or each four of them, lie behind the first, in rows of `width` pixels.
+// Offsets of a window's numbers, or quads, in rows of `width` pixels.
 std::vector<int64_t> taps_of(const Conv &c, int64_t width, bool fours) {
   std::vector<int64_t> taps;
   int64_t number = 0;
@@ -176,12 +176,12 @@ std::unique_ptr<Kernel> direct_conv(const Conv &c, int64_t slices) {
     if (p.src_rows() <= 0 || p.pad_top < 0) return nullptr;
     if (padded) rows = std::max(rows, checked_add(p.src_rows(), at_least_0(p.pad_top), at_least_0(p.pad_bottom)));
   }
-  // A copy that is padding for the most part, as with a large dilation, costs more than it saves.
+  // A copy that is mostly padding, as with a large dilation, costs more than it saves.
   if (padded && width > std::max<int64_t>(4096, checked_mul(4, c.h, c.w)) / rows) return nullptr;
   const bool fours = in_fours(c);
   std::vector<int64_t> taps = taps_of(c, width, fours);
 
-  // Scratch of a slice: the padded source, and weights and bias in whole vectors where they are not.
+  // Scratch of a slice: the padded source, and weights and bias padded to whole vectors.
   const bool whole = c.oc == lanes;
   const auto places = static_cast<int64_t>(taps.size());
   const int64_t count = checked_mul(c.kh, c.kw, c.c);
@@ -202,7 +202,7 @@ std::unique_ptr<Kernel> direct_conv(const Conv &c, int64_t slices) {
     if (c.bias) std::copy_n(r.in<float>(2), c.oc, bias);
 
     const int64_t row = c.ow * c.oc;
-    const int64_t together = std::max<int64_t>(1, 4096 / row);  // rows for the epilogue, still in cache
+    const int64_t together = std::max<int64_t>(1, 4096 / row);  // rows per call of the epilogue, still in cache
     for (int64_t n = p.n0; n < p.n1; ++n) {
       const float *src = r.in<float>(0) + (n * c.h + p.src0) * c.w * c.c;
       if (padded) {

@@ -1,5 +1,5 @@
-// The gradient of a convolution by weights of few input channels, by instruction set: lanes along the output channels,
-// the sums of some taps side by side in registers, so that a pixel costs each one broadcast from memory.
+// The weight gradient of a convolution with few input channels, by instruction set: lanes along the output channels,
+// sums of several taps in registers, so a pixel costs each one broadcast from memory.
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -13,20 +13,20 @@
 #define DL4_KERNELS_TAP_SUMS
 namespace dl4::kernels {
 namespace {
-// Numbers side by side in some lines of a window.
+// Contiguous numbers in some lines of a window.
 struct Taps {
   int64_t line, lines, first, count;
 };
 // Their sums over an image. Strides in floats.
 struct TapSums {
   int64_t rows, cols;  // of the destination
-  const float *src;    // the first of the numbers in the first pixel's window
+  const float *src;    // first of the numbers in the first pixel's window
   int64_t src_row, src_pixel, src_line;
   const float *diff_dst;
   int64_t oc;
   float *diff_weights;
   int64_t weights_line;
-  bool first;  // nothing stands there yet
+  bool first;  // overwrites the sums
 };
 }  // namespace
 }  // namespace dl4::kernels
@@ -44,7 +44,7 @@ namespace {
 
 inline constexpr int most_taps = 8, most_lines = registers == 32 ? 2 : 1;
 
-// L lines of T taps, for the vector of output channels from j on.
+// L lines of T taps, for the vector of output channels at j.
 template <int L, int T, class Io>
 HWY_INLINE void tile(const TapSums &p, int64_t j, const Io &io) {
   V sum[L][T];

@@ -1,4 +1,4 @@
-// Convolution in integers: each image becomes codes with zeros around it, whose windows are multiplied where they lie.
+// Integer convolution: each image is quantized with zeros around it, and its windows are multiplied in place.
 #include <algorithm>
 
 #include "backend/cpu/kernels/conv/conv.hpp"
@@ -31,7 +31,7 @@ std::unique_ptr<Kernel> narrow_conv(const Conv &c, int64_t slices, const Constan
     const bool relu = c.epilogue.relu;
     const int64_t width = image.width(), code = narrow_code(*form);
     for (int64_t n = p.n0; n < p.n1; ++n) {
-      // Each slice of an image makes all its codes: the scale is that of all of them.
+      // Each slice of an image quantizes the whole image, since the scale is global.
       const float scale = narrow_codes(*form, image, r.in<float>(0) + n * c.h * c.w * c.c, codes);
       NarrowRows a{nullptr, &scale, c.stride_w * c.c, c.kh, c.dil_h * width, true};
       for (int64_t j = 0; j < c.oc; j += packed_panel)

@@ -1,5 +1,5 @@
-// Convolution as a product of packed weights and the pixels where they lie: in NHWC the taps of a row are numbers side
-// by side, so nothing is gathered. No code is generated, and weights are read ahead as they come from memory.
+// Convolution as a product of packed weights and pixels in place: in NHWC the taps of a row are contiguous, so nothing
+// is gathered. No code is generated, and weights are prefetched from memory.
 #include <algorithm>
 
 #include "backend/cpu/kernels/conv/conv.hpp"
@@ -10,17 +10,17 @@ namespace dl4::kernels {
 std::unique_ptr<Kernel> packed_conv(const Conv &c, int64_t slices, const Constant *weights) {
   if (!weights || c.groups != 1 || c.is_3d() || c.is_empty() || (c.kw > 1 && c.dil_w > 1)) return nullptr;
   if (c.pad_top < 0 || c.pad_left < 0) return nullptr;
-  const bool padded = c.pad_left > 0 || c.pad_right > 0;  // rows are; above and below taps are left out
+  const bool padded = c.pad_left > 0 || c.pad_right > 0;  // rows are padded; taps above and below are skipped
   const int64_t row = checked_mul(padded ? padded_width(c) : c.w, c.c), step = std::min(c.stride_h, c.kh);
   const int64_t taps = checked_mul(c.kh, c.kw, c.c), span = reach(c.kh, c.dil_h);
 
-  // Rows of the destination at once.
+  // Destination rows per block.
   const int64_t rows = std::clamp<int64_t>(std::min(block_src / row / step, block_pixels / c.ow), 1, c.oh);
   const int64_t src_rows = std::min(c.h, checked_add(checked_mul(rows - 1, c.stride_h), span));
   const int64_t floats = padded ? round_up(checked_mul(src_rows, row), 16) : 0;
   if (floats > most_scratch) return nullptr;
 
-  // Where there are more weights than pixels, each slice takes some of the filters and reads their weights alone.
+  // With more weights than pixels, each slice takes some of the filters and reads only their weights.
   const int64_t panels = (c.oc + packed_panel - 1) / packed_panel;
   const bool by_filters = slices > 1 && panels >= slices && checked_mul(taps, c.oc) > checked_mul(c.n, c.h, c.w, c.c);
   const ConvCut cut(c, by_filters ? 1 : slices, c.oh);

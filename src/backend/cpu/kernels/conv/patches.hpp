@@ -1,4 +1,4 @@
-// The windows of a convolution as rows of numbers, zeros where they are outside the image.
+// Patches (im2col): windows of a convolution as rows of numbers, zeros outside the image.
 #pragma once
 
 #include <algorithm>
@@ -11,10 +11,10 @@
 
 namespace dl4::kernels {
 
-// Numbers in a window of a group.
+// Numbers in a window of one group.
 inline int64_t window_floats(const Conv &c) { return checked_mul(c.kd, c.kh, c.kw, c.c / c.groups); }
 
-// Where a pixel of [n, planes, rows, columns] is.
+// Coordinates of a pixel of [n, planes, rows, columns].
 struct Pixel {
   int64_t n, z, y, x;
 
@@ -30,7 +30,7 @@ struct Pixel {
   }
 };
 
-// Of a few numbers, where a call takes longer than to move them.
+// Copies a few numbers, for which a call of memcpy would cost more.
 inline float *put(const float *from, int64_t n, float *to) {
   auto move = [&](int64_t at, auto size) { std::memcpy(to + at, from + at, size * sizeof(float)); };
   constexpr std::integral_constant<size_t, 8> eight;
@@ -39,7 +39,7 @@ inline float *put(const float *from, int64_t n, float *to) {
   if (n > 64) return std::copy_n(from, n, to);
   if (n >= 8) {
     for (int64_t i = 0; i + 8 <= n; i += 8) move(i, eight);
-    move(n - 8, eight);  // again some of those before
+    move(n - 8, eight);  // overlaps the first eight
   } else if (n >= 4) {
     move(0, four), move(n - 4, four);
   } else {
@@ -54,13 +54,13 @@ inline float *put_zeros(float *to, int64_t n) {
   return to + n;
 }
 
-// Numbers [first, last) of the window of each of `count` pixels of the destination, from `pixel` on, in group `group`;
-// the rows ld apart. after(i): row i stands.
+// Writes numbers [first, last) of the windows of `count` destination pixels from `pixel` on, group `group`, to rows ld
+// apart. Calls after(i) once row i is complete.
 template <class After>
 void put_patches(const Conv &c, const float *src, int64_t group, int64_t pixel, int64_t count, int64_t first,
                  int64_t last, float *to, int64_t ld, const After &after) noexcept {
   const int64_t in = c.c / c.groups, line = c.kw * in;
-  const bool joined = c.groups == 1 && (c.dil_w == 1 || c.kw == 1);  // the taps of a line lie side by side
+  const bool joined = c.groups == 1 && (c.dil_w == 1 || c.kw == 1);  // the taps of a line are contiguous
   const int64_t kz0 = first / line / c.kh, ky0 = first / line % c.kh, first_line = first / line * line;
   Pixel p(pixel, c.od, c.oh, c.ow);
   src += group * in;
@@ -69,11 +69,11 @@ void put_patches(const Conv &c, const float *src, int64_t group, int64_t pixel, 
     float *at = to + i * ld;
     const int64_t z0 = p.z * c.stride_d - c.pad_front, y0 = p.y * c.stride_h - c.pad_top,
                   x0 = p.x * c.stride_w - c.pad_left;
-    // Of a line, what is inside.
+    // The part of a line that is inside.
     const int64_t inside0 = std::clamp<int64_t>(-x0, 0, c.kw) * in,
                   inside1 = std::clamp<int64_t>(c.w - x0, 0, c.kw) * in;
     int64_t kz = kz0, ky = ky0, sy = y0 + ky0 * c.dil_h;
-    int64_t from = ((p.n * c.d + z0 + kz0 * c.dil_d) * c.h + sy) * row + x0 * c.c;  // in src; maybe outside
+    int64_t from = ((p.n * c.d + z0 + kz0 * c.dil_d) * c.h + sy) * row + x0 * c.c;  // in src; may be outside
     bool plane_inside = z0 + kz * c.dil_d >= 0 && z0 + kz * c.dil_d < c.d;
     for (int64_t l = first_line; l < last; l += line) {
       const int64_t begin = std::max<int64_t>(0, first - l), end = std::min(line, last - l);

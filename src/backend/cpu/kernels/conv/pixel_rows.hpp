@@ -1,4 +1,4 @@
-// What the convolutions share that take pixels where they lie, in blocks of rows.
+// Shared by convolutions that read pixels in place, in blocks of rows.
 #pragma once
 
 #include <algorithm>
@@ -10,11 +10,11 @@
 
 namespace dl4::kernels {
 
-inline constexpr int64_t block_src = 1 << 17;     // floats of the source at once: they stay in the second cache
-inline constexpr int64_t block_pixels = 256;      // of the destination: with a panel's filters they stay in the first
-inline constexpr int64_t most_scratch = 1 << 22;  // floats of a slice
+inline constexpr int64_t block_src = 1 << 17;     // source floats per block: fits the L2 cache
+inline constexpr int64_t block_pixels = 256;      // destination pixels per block: fits L1 with a panel's filters
+inline constexpr int64_t most_scratch = 1 << 22;  // floats per slice
 
-// The rows of taps inside the image, of each row of the destination; none where that is all of them.
+// For each destination row, the rows of taps inside the image; empty if all are.
 inline std::vector<PackedGemm::Range> taps_inside(const Conv &c) {
   std::vector<PackedGemm::Range> inside;
   bool all = true;

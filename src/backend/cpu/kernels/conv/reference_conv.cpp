@@ -1,4 +1,4 @@
-// Convolutions as plain loops over any geometry: the last candidate, for what oneDNN refuses.
+// Convolutions as plain loops over any geometry: the last resort, for what oneDNN refuses.
 #include <algorithm>
 #include <cstring>
 
@@ -8,8 +8,8 @@
 namespace dl4::kernels {
 namespace {
 
-// Calls f(source pixel, destination pixel, first weight of the tap) for each tap that meets the source, over
-// destination pixels of image n and rows [row0, row1) of each of its planes.
+// Calls f(source pixel, destination pixel, first weight of the tap) for each tap inside the source, over destination
+// pixels of image n and rows [row0, row1) of each of its planes.
 template <class F>
 void taps(const Conv &c, int64_t n, int64_t row0, int64_t row1, F f) noexcept {
   const int64_t tap = c.c / c.groups * c.oc;
@@ -58,7 +58,7 @@ std::unique_ptr<Kernel> reference_conv(const Conv &c, int64_t slices) {
   });
 }
 
-// By images alone: rows of the source that two slices would share are not worth the trouble here.
+// Cut by images only: source rows shared by two slices are not worth the trouble here.
 std::unique_ptr<Kernel> reference_conv_data(const Conv &c, int64_t slices) {
   int64_t count = c.d > 0 && c.h > 0 && c.w > 0 && c.c > 0 ? std::min(c.n, std::max<int64_t>(1, slices)) : 0;
   return make_kernel("reference_conv_data", count, [c, count](int64_t slice, const Run &r) noexcept {

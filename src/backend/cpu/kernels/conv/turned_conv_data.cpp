@@ -1,5 +1,5 @@
-// The gradient by the source of a convolution without strides is a convolution by the weights turned around: by the
-// kernels for few output channels and for channels by themselves.
+// The source gradient of a convolution without strides is a convolution by flipped weights, computed by the direct and
+// depthwise kernels.
 #include <algorithm>
 #include <array>
 

@@ -13,7 +13,7 @@
 #ifndef DL4_KERNELS_WINOGRAD_WEIGHTS
 #define DL4_KERNELS_WINOGRAD_WEIGHTS
 namespace dl4::kernels {
-// Weights of 3x3 taps, `tap` floats apart, as matrices [k, n]; steps in floats.
+// 3x3 weights as matrices [k, n], `tap` floats apart; strides in floats.
 struct WinogradWeights {
   const float *first;
   int64_t tap, k, n, step_k, step_n;
@@ -30,7 +30,7 @@ struct WinogradWeights {
 HWY_BEFORE_NAMESPACE();
 namespace dl4::kernels::HWY_NAMESPACE {
 
-// Rows [begin, end) of G g G^T in the panels of packed_gemm, its 16 elements `plane` floats apart.
+// Rows [begin, end) of G g G^T in the panels of packed_gemm; its 16 elements are `plane` floats apart.
 void winograd_weights(const WinogradWeights &w, int64_t begin, int64_t end, float *to, int64_t plane) {
   constexpr int64_t panel = packed_panel;
   const WinogradWeights from = w;
@@ -45,7 +45,7 @@ void winograd_weights(const WinogradWeights &w, int64_t begin, int64_t end, floa
       const V v = hn::GatherIndex(D(), p, column);
       return m >= lanes ? v : hn::IfThenElseZero(hn::FirstN(D(), static_cast<size_t>(m)), v);
     };
-    // Of three taps in a row the four that G makes.
+    // Applies G to three taps in a row, giving four.
     auto four = [&](V a, V b, V c, V *out) HWY_ATTR {
       const V outer = hn::Mul(hn::Add(a, c), half), inner = hn::Mul(b, half);
       out[0] = a;
@@ -70,7 +70,7 @@ void winograd_weights(const WinogradWeights &w, int64_t begin, int64_t end, floa
   }
 }
 
-// The 4 x 4 pixels of a tile, `channels` floats each -> B^T d B, its elements `plane` floats apart.
+// B^T d B of a tile of 4 x 4 pixels, `channels` floats each; its elements are `plane` floats apart.
 void winograd_source(const float *const *pixels, int64_t channels, float *to, int64_t plane) {
   each(channels, [&](int64_t i, auto io) HWY_ATTR {
     V d[4][4];
@@ -94,7 +94,7 @@ void winograd_source(const float *const *pixels, int64_t channels, float *to, in
   });
 }
 
-// The 16 products of a tile, `plane` floats apart -> A^T m A + bias as 2 x 2 pixels, but for those that are nullptr.
+// A^T m A + bias of a tile's 16 products, `plane` floats apart, as 2 x 2 pixels; nullptr: outside.
 void winograd_destination(const float *from, int64_t plane, int64_t channels, const float *bias, float *const *pixels) {
   each(channels, [&](int64_t i, auto io) HWY_ATTR {
     V m[2][4];
@@ -127,18 +127,18 @@ HWY_EXPORT(winograd_weights);
 HWY_EXPORT(winograd_source);
 HWY_EXPORT(winograd_destination);
 
-constexpr int64_t most_scratch = int64_t{1} << 20;  // of a slice, floats
-constexpr int64_t good_scratch = 416 << 10;         // more is no faster, less reads the weights more often
-constexpr int64_t row_block = 12;                   // of a product: fewer rows read its weights as often
+constexpr int64_t most_scratch = int64_t{1} << 20;  // floats per slice
+constexpr int64_t good_scratch = 416 << 10;         // more is no faster, less rereads the weights
+constexpr int64_t row_block = 12;                   // rows per product: fewer would read the weights as often
 
-// c: for the gradient by the source, source and destination are exchanged. form.first is not known yet; where the taps
-// come last to first, form.tap is negative.
+// For the source gradient c has source and destination exchanged. form.first is set at run time; form.tap is negative
+// if the taps are in reverse order.
 std::unique_ptr<Kernel> winograd(const char *name, const Conv &c, int64_t slices, const WinogradWeights &form,
                                  const Constant *constant) {
-  const int64_t down = (c.oh + 1) / 2, across = (c.ow + 1) / 2;  // tiles of an image
+  const int64_t down = (c.oh + 1) / 2, across = (c.ow + 1) / 2;  // tiles per image
   const int64_t all = checked_mul(c.n, down, across), count = std::clamp<int64_t>(slices, 1, all);
   const int64_t share = round_up(all, count) / count, tile_floats = checked_mul(16, checked_add(c.c, c.oc));
-  // Tiles at once: as even as whole blocks of a product's rows allow.
+  // Tiles per block: as even as multiples of the product's row block allow.
   const int64_t fit = std::max(good_scratch / tile_floats, row_block), pieces = round_up(share, fit) / fit;
   const int64_t most = std::min(share, round_up(round_up(share, pieces) / pieces, row_block));
   const int64_t plane_src = checked_mul(most, c.c), plane_dst = checked_mul(most, c.oc);
@@ -177,7 +177,7 @@ std::unique_ptr<Kernel> winograd(const char *name, const Conv &c, int64_t slices
     for (int64_t begin = first, next; begin < last; begin = next) {
       next = std::min(last, begin + most);
       const int64_t tiles = next - begin;
-      // Calls f(tile of these, image, top and left tile) for each.
+      // Calls f(tile in the block, image, top and left tile) for each.
       auto each_tile = [&](auto f) {
         for (int64_t t = 0; t < tiles; ++t) {
           const int64_t row = (begin + t) / across;
@@ -224,7 +224,7 @@ std::unique_ptr<Kernel> winograd_conv(const Conv &c, int64_t slices, const Const
 
 std::unique_ptr<Kernel> winograd_conv_data(const Conv &c, int64_t slices, const Constant *weights) {
   if (!is_for_winograd(c)) return nullptr;
-  Conv back = c;  // by weights turned by half a circle
+  Conv back = c;  // with weights rotated by 180 degrees
   std::swap(back.c, back.oc), std::swap(back.h, back.oh), std::swap(back.w, back.ow);
   back.pad_top = 2 - c.pad_top, back.pad_left = 2 - c.pad_left;
   back.bias = false, back.epilogue = {};

@@ -1,4 +1,4 @@
-// Functions of two values: one innermost run of a broadcast. Plain loops, which the compiler vectorises for each
+// Functions of two values over one innermost run of a broadcast. Plain loops, vectorised by the compiler for each
 // instruction set.
 #include "backend/cpu/kernels/elementwise/elementwise.hpp"
 
@@ -16,7 +16,7 @@ HWY_BEFORE_NAMESPACE();
 namespace dl4::kernels::HWY_NAMESPACE {
 namespace {
 
-// a / b rounded down, and what is left; both 0 where an integer b is, as NumPy's. a / -1 may not be there.
+// Quotient rounded down and remainder; both 0 for an integer b of 0, as in NumPy. a / -1 may overflow.
 template <class T>
 HWY_INLINE T floor_div(T a, T b) {
   if constexpr (std::is_integral_v<T>) {
@@ -49,7 +49,7 @@ HWY_INLINE T shifted(T a, T by, bool left) {
 
 template <Binary F, class T>
 HWY_INLINE auto value(T a, T b) {
-  // Wrapping is defined for unsigned integers only.
+  // Only unsigned integers wrap by definition.
   using U = typename std::conditional_t<std::is_integral_v<T>, std::make_unsigned<T>, std::type_identity<T>>::type;
   if constexpr (F == Binary::add)
     return static_cast<T>(static_cast<U>(a) + static_cast<U>(b));

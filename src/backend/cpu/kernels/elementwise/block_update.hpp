@@ -1,4 +1,4 @@
-// A flat block of weights moved by its rule, where parts of the gradient come as rows.
+// Updates a flat block of weights by its rule; parts of the gradient may come as rows.
 #pragma once
 
 #include <algorithm>
@@ -15,14 +15,14 @@ namespace dl4::kernels {
 
 using ops::RowPart;
 
-// The gradient of a block: source 1, and the parts that come as rows, their ids and sums from source `first` on.
+// The gradient of a block: source 1, and parts that come as rows, with ids and sums from source `first` on.
 class GradientRows {
  public:
-  // counts: of the rows of each part.
+  // counts: rows in each part.
   GradientRows(std::vector<RowPart> parts, std::vector<int64_t> counts, size_t first)
       : parts_(std::move(parts)), counts_(std::move(counts)), first_(first) {}
 
-  // f(begin, end, g) for ranges that make up [begin, end), g their gradient or nullptr where that is zero.
+  // f(begin, end, g) over ranges that cover [begin, end); g is their gradient, or nullptr if zero.
   template <class F>
   void each(const Run &r, int64_t begin, int64_t end, F f) const {
     const float *g = r.in<float>(1);
@@ -66,7 +66,7 @@ class GradientRows {
   size_t first_;
 };
 
-// Elements [begin, end) of the destination, holding those of the source that is updated in place.
+// Elements [begin, end) of the destination, initialised from the source that is updated in place.
 inline float *take_over(const Run &r, int src, int dst, int64_t begin, int64_t end) {
   const float *from = r.in<float>(src) + begin;
   float *to = r.out<float>(dst) + begin;
@@ -74,7 +74,7 @@ inline float *take_over(const Run &r, int src, int dst, int64_t begin, int64_t e
   return to;
 }
 
-// f(begin, end, except) for ranges that make up [begin, end); except: nullptr, or what holds there.
+// f(begin, end, except) over ranges that cover [begin, end); except: the exception that applies, or nullptr.
 template <class Except, class F>
 void each_range(const std::vector<Except> &all, int64_t begin, int64_t end, F f) {
   for (const Except &x : all) {
@@ -88,13 +88,13 @@ void each_range(const std::vector<Except> &all, int64_t begin, int64_t end, F f)
   if (begin < end) f(begin, end, nullptr);
 }
 
-inline constexpr float zeros[1024] = {};  // a gradient, where there is none
+inline constexpr float zeros[1024] = {};  // a gradient of zeros
 
-// Sources of a run: w, the gradient, ..., the slots from `first_slot` on. Destinations: w, slots.
+// Sources of a run: w, the gradient, ..., slots from `first_slot` on. Destinations: w, slots.
 template <class How, class Except>
 struct BlockUpdate {
   How how, undecayed;
-  bool rests;  // what has no gradient stays as it is
+  bool rests;  // skips elements without gradient
   std::vector<Except> except;
   GradientRows rows;
   int first_slot, slots;

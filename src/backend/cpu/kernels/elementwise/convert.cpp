@@ -1,4 +1,4 @@
-// Choices, conversions and fills. Plain loops, which the compiler vectorises for each instruction set.
+// Selects, conversions and fills. Plain loops, vectorised by the compiler for each instruction set.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -43,7 +43,7 @@ void choose(const uint8_t *mask, int64_t step_m, const T *a, int64_t step_a, con
   }
 }
 
-struct Bool {  // a byte that is true unless 0
+struct Bool {  // a byte, true unless 0
   uint8_t v;
 };
 
@@ -54,7 +54,7 @@ HWY_INLINE To convert(From x) {
   else if constexpr (std::is_same_v<To, Bool>)
     return {static_cast<uint8_t>(x != From{})};
   else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
-    // Neither bound is crossed by rounding: the lower one is a power of 2, and so is the one above the upper.
+    // Rounding crosses neither bound: the lower one is a power of 2, and so is the upper one plus 1.
     constexpr From low = static_cast<From>(std::numeric_limits<To>::min());
     constexpr From above = static_cast<From>(std::numeric_limits<To>::max() / 2 + 1) * 2;
     if (x >= above) return std::numeric_limits<To>::max();
@@ -125,14 +125,14 @@ void cast_all(DType from, DType to, const void *x, void *y, int64_t n) {
 }
 
 void reduce_precision_all(int exponent_bits, int mantissa_bits, const float *x, float *y, int64_t n) {
-  constexpr uint64_t bias = 1023, bits = 52;  // of a double
+  constexpr uint64_t bias = 1023, bits = 52;  // of double
   const uint64_t span = uint64_t{1} << (exponent_bits - 1);
   const uint64_t least = bias + 2 - span;
   const double largest = std::ldexp(2 - std::ldexp(1.0, -mantissa_bits), static_cast<int>(span) - 1);
   for (int64_t i = 0; i < n; ++i) {
     const double v = static_cast<double>(x[i]);
     const uint64_t exponent = std::bit_cast<uint64_t>(v) >> bits & (2 * bias + 1);
-    // Next to 1.5 times this power of 2 a double has just the places that are kept.
+    // Near 1.5 times this power of 2, a double has exactly the bits that are kept.
     const uint64_t at = std::clamp(exponent, least, 2 * bias - bits) + bits - static_cast<uint64_t>(mantissa_bits);
     const double by = std::bit_cast<double>((at << bits) | (uint64_t{1} << (bits - 1)));
     const double near = std::copysign((v + by) - by, v);

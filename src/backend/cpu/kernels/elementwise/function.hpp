@@ -1,4 +1,4 @@
-// A function of one value with its parameters.
+// A unary function with its parameters.
 #pragma once
 
 #include "ops/functions.hpp"
@@ -8,7 +8,7 @@ namespace dl4::kernels {
 struct Function {
   ops::Unary f = {};
   float param[3] = {};
-  bool any = false;  // else there is none
+  bool any = false;  // false: no function
 };
 
 }  // namespace dl4::kernels

@@ -17,7 +17,7 @@ namespace {
 
 HWY_INLINE V number(double v) { return set(static_cast<float>(v)); }
 
-// Every update: decay w, step(i, io, w, g) gives the new w.
+// The common loop: weight decay on w, then w = step(i, io, w, g).
 template <class O, class Step>
 HWY_INLINE void each_weight(const O &o, const Now &now, float *w, const float *g, int64_t n, const Step &step) {
   const V decay = number(o.weight_decay), rate = set(now.lr);
@@ -29,7 +29,7 @@ HWY_INLINE void each_weight(const O &o, const Now &now, float *w, const float *g
   });
 }
 
-// p[i] += (v - p[i]) * rate, and its new value.
+// p[i] += (v - p[i]) * rate; returns the new value.
 template <class Io>
 HWY_INLINE V approach(Io io, float *p, V v, V rate) {
   const V old = io.get(p), now = hn::MulAdd(hn::Sub(v, old), rate, old);
@@ -47,10 +47,10 @@ HWY_INLINE V mix(Io io, float *p, V keep, V rest, V v) {
   return now;
 }
 
-// A power of a float32 base, as Keras has it.
+// A power with float32 base, as in Keras.
 float power(double base, int64_t t) { return math::pow(static_cast<float>(base), static_cast<float>(t)); }
 
-// 1, -1, or x itself where that is 0 or NaN.
+// 1, -1, or x itself for 0 and NaN.
 HWY_INLINE V sign(V x) {
   const V zero = set(0), one = set(1);
   return hn::IfThenElse(hn::Gt(x, zero), one, hn::IfThenElse(hn::Lt(x, zero), hn::Neg(one), x));

@@ -1,5 +1,5 @@
-// Optimizer updates in one pass over part of a flat block. Keras's formulas; decay is decoupled:
-// w -= w * weight_decay * lr first.
+// Optimizer updates in one pass over part of a flat block, by Keras's formulas. Decay is decoupled: first w -= w *
+// weight_decay * lr.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,11 @@
 
 namespace dl4::kernels {
 
-// What an update reads besides its block.
+// An update's inputs besides its block.
 struct Now {
   float lr;
-  int64_t t = 1;     // counts from 1
-  float number = 0;  // Nadam: the running product of mu
+  int64_t t = 1;     // step number, from 1
+  float number = 0;  // Nadam: running product of mu
 };
 
 #define DL4_DECLARE(Rule) \

@@ -1,4 +1,4 @@
-// Random fills: several Philox blocks at once, one in each 32-bit lane.
+// Random fills: several Philox blocks at once, one per 32-bit lane.
 #include "backend/cpu/kernels/elementwise/random.hpp"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ HWY_BEFORE_NAMESPACE();
 namespace dl4::kernels::HWY_NAMESPACE {
 namespace {
 
-inline constexpr int64_t chunk = 16;  // blocks made together, whatever the instruction set
+inline constexpr int64_t chunk = 16;  // blocks generated together, for every instruction set
 
 // The words of `chunk` blocks from `block` on.
 #if HWY_TARGET == HWY_SCALAR
@@ -26,7 +26,7 @@ HWY_INLINE void blocks(Stream s, uint64_t block, uint32_t *words) {
   }
 }
 #else
-// A block in each 64-bit lane: the low halves are Philox's words, the high halves are ignored.
+// One block per 64-bit lane: low halves are Philox's words, high halves are ignored.
 HWY_INLINE void blocks(Stream s, uint64_t block, uint32_t *words) {
   using D64 = hn::ScalableTag<uint64_t>;
   using V64 = hn::Vec<D64>;
@@ -60,14 +60,14 @@ HWY_INLINE void blocks(Stream s, uint64_t block, uint32_t *words) {
 }
 #endif
 
-// In [0, 1): 23 random bits.
+// In [0, 1), from 23 random bits.
 HWY_INLINE V unit(const uint32_t *words) {
   VI u = hn::LoadU(DI(), reinterpret_cast<const int32_t *>(words));
   u = hn::Or(hn::And(u, hn::Set(DI(), 0x7fffff)), hn::Set(DI(), 0x3f800000));
   return hn::Sub(hn::BitCast(D(), u), set(1));
 }
 
-// Elements [first, first + n) in chunks: make(words, values) turns 4 * chunk words into as many floats, body(values, i,
+// Elements [first, first + n) in chunks: make(words, values) turns 4 * chunk words into as many floats; body(values, i,
 // m) takes the m of them that belong at i.
 template <class Make, class Body>
 HWY_INLINE void chunks(Stream s, int64_t first, int64_t n, const Make &make, const Body &body) {
@@ -83,7 +83,7 @@ HWY_INLINE void chunks(Stream s, int64_t first, int64_t n, const Make &make, con
   }
 }
 
-// Box-Muller on pairs (f0, f1): sin part, cos part.
+// Box-Muller on pairs (f0, f1): sine part, cosine part.
 HWY_INLINE void normal_chunk(const uint32_t *words, float *values) {
   constexpr int64_t pairs = 2 * chunk;
   HWY_ALIGN float f0[pairs], f1[pairs];
@@ -113,7 +113,7 @@ HWY_INLINE void uniform_chunk(const uint32_t *words, float *values) {
 void uniform_all(Stream s, int64_t first, float low, float high, float *y, int64_t n) {
   const V span = set(high - low), base = set(low);
   chunks(s, first, n, uniform_chunk, [=](const float *v, int64_t i, int64_t m) HWY_ATTR {
-    // Multiplied and added apart: the same bits with and without fused instructions.
+    // Separate multiplication and addition: the same bits with and without FMA.
     map(v, y + i, m, [=](V u) HWY_ATTR { return hn::Add(hn::Mul(u, span), base); });
   });
 }
@@ -152,8 +152,7 @@ void keep_mask(Stream s, int64_t first, float rate, float *y, int64_t n) noexcep
 }
 
 void fill_truncated_normal(Stream s, int64_t first, float mean, float stddev, float *y, int64_t n) noexcept {
-  // Each group of four draws from 256 blocks of its own, one word after the other, until four values are within the
-  // bounds.
+  // Each group of four draws words from its own 256 blocks until four values are within bounds.
   auto unit = [](uint32_t w) { return static_cast<float>(w & 0x7fffff) * 0x1p-23f; };
   for (int64_t group = first / 4; group * 4 < first + n; ++group) {
     PhiloxWords words(s, static_cast<uint64_t>(group) * 256);

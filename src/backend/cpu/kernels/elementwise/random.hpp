@@ -1,4 +1,4 @@
-// Random fills: element i of a stream has the same bits whichever range it is generated in. TensorFlow's layouts.
+// Random fills in TensorFlow's layouts. Element i of a stream has the same bits whichever range is generated.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace dl4::kernels {
 // y[0, n) = elements [first, first + n) of the stream. low <= y < high (rounding may reach high).
 void fill_uniform(Stream s, int64_t first, float low, float high, float *y, int64_t n) noexcept;
 void fill_normal(Stream s, int64_t first, float mean, float stddev, float *y, int64_t n) noexcept;
-// Nothing beyond two stddev.
+// No value beyond two stddev.
 void fill_truncated_normal(Stream s, int64_t first, float mean, float stddev, float *y, int64_t n) noexcept;
 
 // 1 / (1 - rate) where kept, else 0. rate is in [0, 1).

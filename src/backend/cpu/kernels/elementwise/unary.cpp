@@ -17,7 +17,7 @@ struct UnaryRows {
   float p[3] = {};
 };
 
-// To 3e-7 by Giles (2010), then one step of Newton in double precision.
+// Giles (2010) to 3e-7, then one Newton step in double precision.
 inline double erfinv(double wanted) noexcept {
   const auto y = static_cast<float>(wanted);
   const float w = -math::log((1 - y) * (1 + y));
@@ -31,7 +31,7 @@ inline double erfinv(double wanted) noexcept {
   float p = 0;
   for (const float c : w < 5 ? near : far) p = p * at + c;
   const auto x = static_cast<double>(p * y);
-  // The way left, by the complement, which keeps what erf(x) would lose near 1.
+  // The residual through erfc, which keeps precision that erf(x) loses near 1.
   const double left = math::erfc(std::fabs(x)) - (1 - std::fabs(wanted));
   return x + (wanted < 0 ? -left : left) * 0.88622692545275801 * math::exp(x * x);
 }
@@ -55,20 +55,20 @@ struct P {
 HWY_INLINE V zero() { return hn::Zero(D()); }
 HWY_INLINE V relu(V x) { return hn::IfThenElse(hn::Le(x, zero()), zero(), x); }
 HWY_INLINE V relu6(V x) { return hn::IfThenElse(hn::Gt(x, set(6)), set(6), relu(x)); }
-HWY_INLINE V density(V x) {  // of the normal distribution
+HWY_INLINE V density(V x) {  // density of the normal distribution
   return hn::Mul(set(0.39894228040143268f), exp(hn::Mul(hn::Mul(x, x), set(-0.5f))));
 }
 
-// Formulas whose limit at -infinity is 0 but whose factors are infinity and 0.
+// Sets the limit 0 at -infinity for formulas whose factors are infinity and 0 there.
 HWY_INLINE V zero_far_below(V x, V y) { return hn::IfThenElse(hn::Lt(x, set(-104)), zero(), y); }
-// A product with x that is 0 at infinity.
+// The same for products with x whose limit is 0 at both infinities.
 HWY_INLINE V zero_far(V x, V y) { return hn::IfThenElse(hn::Gt(hn::Abs(x), set(104)), zero(), y); }
-// dy where the condition on a holds, else 0; NaN where a is.
+// dy where m holds, else 0; NaN where a is NaN.
 HWY_INLINE V where(hn::Mask<D> m, V dy, V a) { return hn::IfThenElse(m, dy, hn::IfThenElse(hn::IsNaN(a), a, zero())); }
 
 HWY_INLINE V one_less_square(V a) { return hn::Mul(hn::Sub(set(1), a), hn::Add(set(1), a)); }
 
-// A function: f(x), and slope = dy f'(x), where a is x or f(x) as its row of unary_table says.
+// A function: f(x) and slope = dy f'(x); a is x or f(x), as its row of unary_table says.
 template <Unary F>
 struct Function;
 
@@ -287,12 +287,13 @@ struct Function<Unary::relu_general> {
     return hn::IfThenElse(hn::Eq(p.p0, zero()), y, hn::NegMulAdd(p.p0, relu(hn::Sub(p.p2, x)), y));
   }
   static HWY_INLINE V slope(V dy, V a, const P &p) {
-    // Keras clips with relu6 for the plain 6, whose gradient at 6 is 0, and with min and max otherwise, whose is not.
+    // For the plain relu6 Keras clips with relu6, whose gradient at 6 is 0; otherwise with min and max, whose gradient
+    // is not.
     auto six = hn::And(hn::Eq(p.p1, set(6)), hn::Eq(p.p2, zero()));
     auto unclipped = hn::Eq(p.p1, set(infinity));
     auto below_max = hn::Or(hn::Lt(a, p.p1), hn::AndNot(six, hn::Eq(a, p.p1)));
     auto passes = hn::And(hn::Gt(a, p.p2), hn::Or(unclipped, hn::And(below_max, hn::Ge(a, zero()))));
-    // leaky_relu, which Keras takes when there is no maximum and no threshold, has its slope at 0 too.
+    // leaky_relu, which Keras uses without maximum and threshold, has its slope at 0 too.
     auto leaky = hn::And(unclipped, hn::And(hn::Eq(p.p2, zero()), hn::Eq(a, zero())));
     V d = hn::IfThenElse(passes, dy, zero());
     d = hn::Add(d, hn::IfThenElseZero(hn::Or(hn::Lt(a, p.p2), leaky), hn::Mul(p.p0, dy)));
@@ -384,7 +385,7 @@ template <>
 struct Function<Unary::gelu_tanh> {
   static HWY_INLINE V f(V x, const P &) {
     V inner = hn::Mul(set(0.7978845608028654f), hn::MulAdd(hn::Mul(set(0.044715f), x), hn::Mul(x, x), x));
-    // (1 + tanh t) / 2 = sigmoid(2 t), without its cancellation.
+    // (1 + tanh t) / 2 = sigmoid(2 t), without the cancellation.
     return zero_far_below(x, hn::Mul(x, sigmoid(hn::Add(inner, inner))));
   }
   static HWY_INLINE V slope(V dy, V a, const P &) {
@@ -415,7 +416,7 @@ struct Function<Unary::mish> {
   static HWY_INLINE V slope(V dy, V a, const P &) {
     V e = exp(hn::IfThenElse(hn::Gt(a, set(20)), set(20), a));
     V n = hn::Mul(e, hn::Add(e, set(2))), m = hn::Add(n, set(2));
-    // tanh(softplus) = n / m and its 1 - tanh^2 = 4 (n + 1) / m^2.
+    // tanh(softplus) = n / m, and 1 - tanh^2 = 4 (n + 1) / m^2.
     V curve = hn::Mul(hn::Div(hn::Mul(set(4), hn::Add(n, set(1))), hn::Mul(m, m)), hn::Div(e, hn::Add(e, set(1))));
     return hn::Mul(dy, hn::Add(hn::Div(n, m), zero_far(a, hn::Mul(a, curve))));
   }
@@ -532,13 +533,13 @@ struct Function<Unary::scale_shift> {
   static HWY_INLINE V slope(V dy, V, const P &p) { return hn::Mul(dy, p.p0); }
 };
 
-// Of a few instructions, beside which the question how much is left counts.
+// Functions of a few instructions, where the remainder of a row matters.
 constexpr bool is_short(Unary f) {
   return f == Unary::neg || f == Unary::abs || f == Unary::sign || f == Unary::square || f == Unary::sqrt ||
          f == Unary::floor || f == Unary::ceil || f == Unary::round || f == Unary::relu || f == Unary::relu6 ||
          f == Unary::leaky_relu || f == Unary::clip || f == Unary::scale_shift;
 }
-// f(i, io) for every vector of n floats; the code of long functions stands there once.
+// f(i, io) over every vector of n floats; long functions are instantiated once.
 struct Some {
   int64_t n;
   HWY_INLINE V get(const float *p) const { return n >= lanes ? load(p) : load_n(p, n); }
@@ -571,7 +572,7 @@ void run_grad(const float *params, const float *dy, const float *a, float *dx, i
       n, [=](int64_t i, auto io) HWY_ATTR { io.put(Function<F>::slope(io.get(dy + i), io.get(a + i), p), dx + i); });
 }
 
-// go(constant of f).
+// Calls go(constant of f).
 template <int I = 0, class Go>
 void choose(Unary f, const Go &go) {
   if constexpr (I < static_cast<int>(Unary::count_)) {

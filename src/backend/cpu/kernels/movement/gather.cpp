@@ -1,4 +1,4 @@
-// Rows by index, and sums over equal indices in an order of their own.
+// Rows by index, and sums over equal indices in a fixed order.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -9,7 +9,7 @@
 namespace dl4::kernels {
 namespace {
 
-// An id as a number; a float is truncated, one that is no number or too large for an index is -1 or beyond any range.
+// An id as an integer. Floats are truncated; NaN and floats too large give -1 or an index out of range.
 int64_t to_id(int32_t v) { return v; }
 int64_t to_id(int64_t v) { return v; }
 int64_t to_id(uint8_t v) { return v; }
@@ -18,7 +18,7 @@ int64_t to_id(float v) {
   return v >= 0x1p62f ? INT64_MAX : v <= -0x1p62f ? INT64_MIN : static_cast<int64_t>(v);
 }
 
-// f(id of i) for a pointer of the type that ids has.
+// f(id of i), where ids is a typed pointer.
 template <class F>
 auto with_ids(DType t, const void *ids, const F &f) {
   auto as = [&](auto type) {
@@ -118,7 +118,7 @@ void row_sums(const float *dy, int64_t width, DType id_type, const void *ids, in
 
 namespace {
 
-// Calls f(begin, end, valid) for the runs of rows that are all valid or all not.
+// Calls f(begin, end, valid) for runs of rows that are all valid or all invalid.
 template <class F>
 void runs_of(const uint8_t *valid, int64_t begin, int64_t end, F f) {
   if (!valid) return f(begin, end, true);

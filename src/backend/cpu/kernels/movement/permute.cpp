@@ -1,4 +1,4 @@
-// Values moved between strided arrays: long runs by memcpy, transposes in blocks.
+// Copies between strided arrays: long runs by memcpy, transposes in blocks.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -15,7 +15,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace dl4::kernels::HWY_NAMESPACE {
 
-// Either address may be one that a T would not have: the border copies to and from any memory.
+// Either address may be misaligned for T: the C API copies to and from any memory.
 template <class T>
 HWY_INLINE void copy_one(const T *x, T *y) {
   std::memcpy(y, x, sizeof(T));
@@ -45,7 +45,7 @@ HWY_INLINE void transpose_4x4(const T *x, int64_t xs, T *y, int64_t ys) {
     for (int64_t b = 0; b < 4; ++b) copy_one(x + a + b * xs, y + a * ys + b);
 }
 
-// The same of three rows that become columns, or of three columns that become rows: the colours of an image.
+// The same for three rows that become columns, or three columns that become rows: colour channels of an image.
 template <class T>
 bool transpose_three(int64_t na, int64_t nb, const T *x, int64_t xs, T *y, int64_t ys) {
   if constexpr (sizeof(T) == 4) {
@@ -80,7 +80,7 @@ bool transpose_three(int64_t na, int64_t nb, const T *x, int64_t xs, T *y, int64
 template <class T>
 void transpose_as(int64_t na, int64_t nb, const T *x, int64_t xs, T *y, int64_t ys) {
   if (transpose_three(na, nb, x, xs, y, ys)) return;
-  constexpr int64_t block = 32;  // both sides of a block stay in the first cache
+  constexpr int64_t block = 32;  // both sides of a block fit the L1 cache
   for (int64_t a0 = 0; a0 < na; a0 += block)
     for (int64_t b0 = 0; b0 < nb; b0 += block) {
       const int64_t a1 = HWY_MIN(na, a0 + block), b1 = HWY_MIN(nb, b0 + block);
@@ -115,7 +115,7 @@ HWY_EXPORT(transpose_all);
 
 namespace {
 
-// Strided loops over both sides, as few and as long as they can be.
+// Nested loops over both sides, merged to as few and as long as possible.
 struct Loops {
   int rank = 0;
   int64_t n[9], xs[9], ys[9];
@@ -140,7 +140,7 @@ struct Loops {
   }
 };
 
-// inner(x offset, y offset) for every place of the first `rank` loops.
+// Calls inner(x offset, y offset) for every index of the first `rank` loops.
 template <class Inner>
 void walk(const Loops &l, int rank, const Inner &inner) noexcept {
   int64_t at[9] = {}, x = 0, y = 0;
@@ -163,7 +163,7 @@ template <class T>
 void copy_as(Loops l, const T *x, T *y) {
   const int last = l.rank - 1;
   if (l.ys[last] == 1 && l.xs[last] != 1)
-    // The axis that is contiguous in x goes next to last: the two are then a transpose.
+    // Moves the axis that is contiguous in x next to last: the last two axes are then a transpose.
     for (int i = 0; i < last; ++i)
       if (l.xs[i] == 1) {
         std::rotate(l.n + i, l.n + i + 1, l.n + last);

@@ -1,4 +1,4 @@
-// Places of an axis several times, or in the opposite order.
+// Repeats or reverses positions of an axis.
 #include "backend/cpu/kernels/movement/repeat.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace dl4::kernels {
 namespace {
 
-// Where copy j of a place lies beside the place's centre, in places: below 0 towards the one before.
+// Offset of copy j from its source position's centre, in positions; negative towards the one before.
 float beside(int64_t j, int64_t times) {
   return static_cast<float>((static_cast<double>(j) + 0.5) / static_cast<double>(times) - 0.5);
 }

@@ -1,4 +1,4 @@
-// Broadcast operands as few long runs: axes that all operands step through alike become one.
+// Broadcast operands as few long runs: axes along which all operands step alike are merged.
 #pragma once
 
 #include <array>
@@ -12,13 +12,13 @@ namespace dl4::kernels {
 
 inline constexpr int max_operands = 3;
 
-// The elements of a dense destination in order, and each operand's element for them.
+// The elements of a dense destination in order, and each operand's offset for them.
 struct Strided {
   struct Axis {
     int64_t dim;
     std::array<int64_t, max_operands> step;  // in elements; 0 repeats
   };
-  // At least one; the last one is the run.
+  // At least one; the last is the run.
   std::vector<Axis> axes;
   int64_t elements = 0;
 
@@ -26,11 +26,11 @@ struct Strided {
   int64_t step(int operand) const { return axes.back().step[static_cast<size_t>(operand)]; }
 };
 
-// Dense operands of known shapes against a destination that they broadcast to.
+// For dense operands of known shapes that broadcast to dst.
 Strided strided(const Shape &dst, std::initializer_list<Shape> operands);
 
-// Calls f(at, offsets, n) for the runs of destination elements [begin, end): `at` is the first element of the run,
-// offsets are those of the operands.
+// Calls f(at, offsets, n) for the runs of destination elements [begin, end). at: the first element of the run; offsets:
+// those of the operands.
 template <class F>
 void walk(const Strided &s, int64_t begin, int64_t end, F f) noexcept {
   std::array<int64_t, max_rank + 1> index{};
@@ -47,7 +47,7 @@ void walk(const Strided &s, int64_t begin, int64_t end, F f) noexcept {
     if (n > end - at) n = end - at;
     f(at, offset, n);
     at += n;
-    // To the start of the next run.
+    // Back to the start of the next run.
     for (size_t o = 0; o < offset.size(); ++o) offset[o] -= index[last] * s.axes[last].step[o];
     index[last] = 0;
     for (size_t i = last; i-- > 0;) {

@@ -1,4 +1,4 @@
-// Products by tiles: how numbers are taken apart, laid out and multiplied.
+// Products by AMX tiles: splitting numbers into parts, packing and multiplying them.
 #include "backend/cpu/kernels/gemm/amx_gemm.hpp"
 
 #include <algorithm>
@@ -14,10 +14,10 @@
 #define DL4_KERNELS_AMX_TILES
 namespace dl4::kernels {
 
-// A tile has 16 rows of 16 words; a word is two bfloat16, of A two k of a row, of B two k of a column.
+// A tile has 16 rows of 16 words. A word holds two bfloat16: two k of a row of A, or two k of a column of B.
 inline constexpr int64_t one_tile = 256;
 inline constexpr int64_t tile_parts = 3;
-// The parts of one tile, one after the other.
+// The parts of one tile, consecutively.
 inline constexpr int64_t place_words = tile_parts * one_tile;
 
 inline int64_t tiles_of(int64_t n) { return (n + tile_rows - 1) / tile_rows; }
@@ -36,7 +36,7 @@ HWY_BEFORE_NAMESPACE();
 namespace dl4::kernels::HWY_NAMESPACE {
 namespace {
 
-// The three bfloat16 whose sum is v.
+// Splits v into three bfloat16 whose sum is v.
 HWY_INLINE void take_apart(V v, VU (&parts)[tile_parts]) {
   DL4_UNROLL
   for (int64_t i = 0; i < tile_parts; ++i) {
@@ -45,7 +45,7 @@ HWY_INLINE void take_apart(V v, VU (&parts)[tile_parts]) {
   }
 }
 
-// Whether the largest numbers of rows or columns, as bits without their signs, leave all parts normal.
+// Whether all parts are normal numbers, given the largest absolute values (as bits) of rows or columns.
 HWY_INLINE bool fit(VU largest) {
   const auto zero = hn::Eq(largest, hn::Zero(DU()));
   const DI di;
@@ -58,7 +58,7 @@ HWY_INLINE VU without_sign(V v) { return hn::And(hn::BitCast(DU(), v), hn::Set(D
 
 }  // namespace
 
-// Rows of A as tiles: [rows in tiles, k in steps, part, row, word]. Whether they fit.
+// Packs rows of A as tiles: [rows in tiles, k in steps, part, row, word]. Returns whether they fit.
 bool lay_rows(int64_t m, int64_t k, const float *a, int64_t lda, uint32_t *to) {
   const hn::Repartition<uint16_t, D> du16;
   const int64_t steps = steps_of(k);
@@ -86,7 +86,7 @@ bool lay_rows(int64_t m, int64_t k, const float *a, int64_t lda, uint32_t *to) {
   return all;
 }
 
-// Columns of B as tiles: [columns in tiles, k in steps, part, pair of k, word]. Whether they fit.
+// Packs columns of B as tiles: [columns in tiles, k in steps, part, pair of k, word]. Returns whether they fit.
 bool lay_columns(int64_t k, int64_t n, const float *b, int64_t ldb, uint32_t *to) {
   bool all = true;
   const int64_t steps = steps_of(k);
@@ -121,7 +121,7 @@ HWY_EXPORT(lay_columns);
 
 namespace {
 
-// All eight tiles are whole.
+// Configures all eight tiles at full size.
 struct alignas(64) TileConfig {
   uint8_t palette = 1, start = 0, reserved[14] = {};
   uint16_t bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
@@ -129,8 +129,8 @@ struct alignas(64) TileConfig {
 };
 static_assert(sizeof(TileConfig) == 64);
 
-// The thread's tiles while this lives. Not the compiler's own functions: in some versions these do not say that they
-// read and write memory.
+// Holds the thread's tile configuration within a scope. Inline assembly, since the intrinsics of some compilers do not
+// declare that they read and write memory.
 #define DL4_TILES __attribute__((target("amx-tile,amx-bf16")))
 DL4_TILES void configure_tiles() noexcept {
   static constexpr TileConfig config;
@@ -145,12 +145,12 @@ DL4_TILES void release_tiles() noexcept { __asm__ volatile("tilerelease"); }
 #define DL4_TILE_ZERO(tile) __asm__ volatile("tilezero %%tmm" #tile:)
 #define DL4_TILE_MULTIPLY(c, a, b) __asm__ volatile("tdpbf16ps %%tmm" #b ", %%tmm" #a ", %%tmm" #c:)
 
-// The products of parts, small ones first.
+// The products of parts, smallest first.
 constexpr struct { int a, b; } products[most_tile_products] = {{2, 0}, {1, 1}, {0, 2}, {1, 0}, {0, 1}, {0, 0}};
 
-// C, up to two tiles by two, = A B (+ C): each tile of C lies at its address, its rows `step` bytes apart.
+// C = A B (+ C) for up to two by two tiles. Each tile of C has its own address; its rows are `step` bytes apart.
 struct TileProduct {
-  const uint32_t *a[2], *b[2];  // the second is nullptr where there is none
+  const uint32_t *a[2], *b[2];  // second: nullptr if there is none
   int64_t steps;
   float *c[2][2];
   int64_t step[2][2];
@@ -206,7 +206,7 @@ void tile_gemm(const TileGemm &g) noexcept {
   const bool add = g.add;
   const int64_t steps = steps_of(g.k), a_apart = steps_of(g.a_k) * place_words, b_apart = steps_of(g.b_k) * place_words;
   configure_tiles();
-  alignas(64) float edge[4][one_tile];  // what a tile of C would hold beyond its rows and columns
+  alignas(64) float edge[4][one_tile];  // for tiles of C that extend past its rows and columns
   for (int64_t i = 0; i < m; i += 2 * tile_rows)
     for (int64_t j = 0; j < n; j += 2 * tile_rows) {
       TileProduct p{{}, {}, steps, {}, {}, add};
@@ -282,7 +282,7 @@ bool has_tiles() noexcept {
 
 namespace dl4::kernels {
 
-// Nothing asks for these without has_tiles().
+// Never called: has_tiles() is false.
 int64_t tile_words(int64_t, int64_t) { return 0; }
 bool lay_tile_rows(int64_t, int64_t, const float *, int64_t, uint32_t *) noexcept { return false; }
 bool lay_tile_columns(int64_t, int64_t, const float *, int64_t, uint32_t *) noexcept { return false; }

@@ -1,4 +1,4 @@
-// Products of rounded numbers, by instruction set.
+// Products of numbers rounded to bfloat16, by instruction set.
 #include "backend/cpu/kernels/gemm/bf16_gemm.hpp"
 
 #include <array>
@@ -23,7 +23,7 @@ inline constexpr int most_vectors = 2;
 inline constexpr int panel_vectors = static_cast<int>(panel / lanes);
 static_assert(panel % (most_vectors * lanes) == 0);
 
-// The same for all numbers: NaN stays one.
+// upper() for all numbers: NaN stays NaN.
 HWY_INLINE VU rounded(V v) {
   const auto nan = hn::RebindMask(DU(), hn::IsNaN(v));
   const VU quiet = hn::And(hn::Or(hn::BitCast(DU(), v), hn::Set(DU(), 0x400000)), hn::Set(DU(), 0xFFFF0000));
@@ -40,7 +40,7 @@ struct Fused {
   }
 };
 #if HWY_TARGET == HWY_AVX3
-// Highway 1.0 has no function for it.
+// The instruction of AVX512_BF16, for which Highway 1.0 has no function.
 struct Pairs {
   static constexpr int most_rows = 12;
   static HWY_INLINE void add(VI a, VI b, V &sum) {
@@ -49,14 +49,14 @@ struct Pairs {
 };
 #endif
 
-// What a tile multiplies: a group, and which of its parts.
+// Which rows a tile multiplies: a group and a range of its parts.
 struct Rows {
   int64_t group = 0;
   PackedGemm::Range parts;
 };
 
-// Sums of rows of so many vectors, of which C has `cols` columns. One function for all tiles: their code is many times
-// as long as what they share.
+// Writes sums of rows by so many vectors, of which C has `cols` columns. Out of line: the tiles' code is many times
+// larger than what they share.
 HWY_NOINLINE void finish(const Bf16Gemm &p, const float *sums, int64_t rows, int64_t vectors, const float *d, float *c,
                          int64_t cols) {
   for (int64_t i = 0; i < rows; ++i, c += p.ldc, d = d ? d + p.ldd : nullptr)
@@ -70,7 +70,7 @@ HWY_NOINLINE void finish(const Bf16Gemm &p, const float *sums, int64_t rows, int
     }
 }
 
-// M rows from row i on by N vectors from column j on, which are in one panel, or are whole panels.
+// M rows from i by N vectors of columns from j, which are within one panel or whole panels.
 template <class Way, int M, int N>
 HWY_INLINE void tile(const Bf16Gemm &p, const Rows &of, int64_t i, int64_t j) {
   const int64_t words = (p.k + 1) / 2;
@@ -112,7 +112,7 @@ constexpr auto all_rows(std::integer_sequence<int, m...>) {
   return std::array{rows_of<Way, m + 1>...};
 }
 
-// All of M rows by N vectors at once, so that additions need not wait for each other. Gives the column after them.
+// All M rows by N vectors at once, so that additions overlap. Returns the next column.
 template <class Way, int M, int N>
 int64_t few_rows(const Bf16Gemm &p) {
   const int64_t end = round_up(p.n, panel) - N * lanes;
@@ -121,7 +121,7 @@ int64_t few_rows(const Bf16Gemm &p) {
   return j;
 }
 
-// All rows meet a part of a panel while it is in the first cache.
+// All rows multiply a part of a panel while it is in the L1 cache.
 template <class Way>
 void multiply(const Bf16Gemm &p) {
   static constexpr auto by_rows = all_rows<Way>(std::make_integer_sequence<int, Way::most_rows>());

@@ -1,4 +1,4 @@
-// Products of any two matrices by panels that each run lays out anew.
+// Products of any two matrices; every run packs the panels.
 #include "backend/cpu/kernels/gemm/by_blocks.hpp"
 #include "backend/cpu/kernels/gemm/gemm.hpp"
 #include "backend/cpu/kernels/gemm/gemm_cut.hpp"
@@ -11,7 +11,7 @@ Gemm dense(const Gemm &g) {
   if (!d.lda) d.lda = d.trans_a ? d.m : d.k;
   if (!d.ldb) d.ldb = d.trans_b ? d.k : d.n;
   if (!d.ldc) d.ldc = d.n;
-  // Leading dimensions of nothing are still at least 1.
+  // Leading dimensions of empty matrices are still at least 1.
   d.lda = std::max<int64_t>(1, d.lda);
   d.ldb = std::max<int64_t>(1, d.ldb);
   d.ldc = std::max<int64_t>(1, d.ldc);
@@ -26,7 +26,7 @@ Gemm dense(const Gemm &g) {
 
 namespace {
 
-// All of B in panels of words, without what is left over where they are made.
+// All of B in panels of words, padding included.
 std::shared_ptr<const Packed> rounded_panels(const Gemm &g, const Constant &b) {
   return b.packed(text("bf16 panels ", g.k, 'x', g.n, ' ', g.ldb, g.trans_b ? " transposed" : ""), [&] {
     const int64_t words = checked_mul((g.k + 1) / 2, packed_panel);
@@ -50,7 +50,7 @@ std::unique_ptr<Kernel> blocked_gemm(const Gemm &given, int64_t slices, const Co
   if (g.k <= 0) return nullptr;
   const LaidProduct how(g.bfloat16, tiles);
   if (tiles) g.epilogue.relu = false;
-  // A slice of rows lays out all of B, so it has many of them.
+  // A slice of rows packs all of B, so it takes many rows.
   const GemmCut cut = kernels::cut(g, slices, 64, tiles ? tile_rows : 12, packed_panel);
   Blocks most = how.blocks(g.m, g.n, g.k, most_k);
   std::shared_ptr<const Packed> form;
@@ -64,9 +64,9 @@ std::unique_ptr<Kernel> blocked_gemm(const Gemm &given, int64_t slices, const Co
     if (!form) return nullptr;
   } else if (constant) {
     form = rounded_panels(g, *constant);
-    most.cols = round_up(g.n, packed_panel);  // a block of A is laid out once for all of them
+    most.cols = round_up(g.n, packed_panel);  // a block of A is packed once for all columns
   }
-  // Rows that begin at one place of a page each push the others out of the first cache.
+  // Rows that start at the same offset within a page evict each other from the L1 cache.
   const bool lays_a = g.trans_a || g.bfloat16 || (!tiles && g.lda % page_floats == 0 && g.m > few_rows);
   const int64_t a_floats = lays_a ? most.a_floats() : 0, b_floats = form && !tiles ? 0 : round_up(most.b_floats(), 16);
   const int64_t each = round_up(checked_add(a_floats, b_floats, how.words(most)), 16);
@@ -104,7 +104,7 @@ std::unique_ptr<Kernel> blocked_gemm(const Gemm &given, int64_t slices, const Co
                            : bias && !tiles ? bias + j
                                             : nullptr,
                            first ? 0 : g.ldc, to, g.ldc, relu, laid ? words * packed_panel : 0);
-                  // Tiles take denormal numbers of C for zeros.
+                  // Tiles treat denormals in C as zeros.
                   if (last && bias && tiles) add_bias(bias + j, to, m, n, g.ldc);
                   if (last && g.epilogue && !relu) g.epilogue(to, m, n, g.ldc);
                 });

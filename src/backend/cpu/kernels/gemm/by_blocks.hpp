@@ -1,5 +1,5 @@
-// Products whose sides are laid out in scratch as they are needed: B in panels, A in rows. What a product of any two
-// matrices and the convolutions of any geometry share.
+// Products whose sides are packed block by block into scratch: B in panels, A in rows. Shared by general products and
+// by convolutions of any geometry.
 #pragma once
 
 #include <algorithm>
@@ -14,18 +14,18 @@
 
 namespace dl4::kernels {
 
-// How much is laid out at once: a block of A and the panels of B stay in the second cache together.
+// Block sizes: a block of A and the panels of B fit the L2 cache together.
 struct Blocks {
   int64_t rows, cols, ks;
-  int64_t lda;  // of a block of A; its rows begin in different lines of the first cache
+  int64_t lda;  // row stride of a block of A, such that rows start in different lines of the L1 cache
 
-  // Of [m, k] by [k, n]. most_k: k is cut where it is longer. Blocks begin at multiples of so many rows and of k.
+  // For [m, k] by [k, n]. most_k: largest block of k. Blocks start at multiples of row_step rows and of k_step.
   Blocks(int64_t m, int64_t n, int64_t k, int64_t most_k, int64_t row_step = 12, int64_t k_step = 8) {
     const int64_t cuts = k > most_k ? (k + most_k - 1) / most_k : 1;
     ks = cuts == 1 ? k : std::min(k, round_up((k + cuts - 1) / cuts, k_step));
     cols = std::min(round_up(n, packed_panel), std::max(2 * packed_panel, most_b / std::max<int64_t>(ks, 1) / 32 * 32));
     rows = std::min(m, std::max<int64_t>(2 * row_step, most_a / std::max<int64_t>(ks, 1) / row_step * row_step));
-    lda = checked_add(round_up(ks, 16), 16);  // and so at least ks rounded up to 32
+    lda = checked_add(round_up(ks, 16), 16);  // and hence at least ks rounded up to 32
   }
   int64_t a_floats() const { return checked_mul(round_up(rows, 16), lda); }
   int64_t b_floats() const { return checked_mul(cols, ks); }
@@ -34,8 +34,8 @@ struct Blocks {
   static constexpr int64_t most_a = 1 << 16, most_b = 1 << 17;  // floats
 };
 
-// How blocks are multiplied once they are laid out: as they are; rounded to bfloat16 in their places; or as so many
-// products of their parts in tiles, where these fit (amx_gemm.hpp). These lie behind the blocks of a slice.
+// How packed blocks are multiplied: as floats; rounded to bfloat16 in place; or as part products by tiles where the
+// numbers fit (amx_gemm.hpp). Tiles are stored after the blocks of a slice.
 class LaidProduct {
   struct Form : PackedFloats {
     using PackedFloats::PackedFloats;
@@ -46,7 +46,7 @@ class LaidProduct {
   LaidProduct(bool bfloat16, int tiles) : bfloat16_(bfloat16), tiles_(tiles) {}
 
   std::string name(const char *what) const { return text(tiles_ ? "amx_" : bfloat16_ ? "bf16_" : "blocked_", what); }
-  // most_k: of other products than those of tiles.
+  // most_k: for products without tiles.
   Blocks blocks(int64_t m, int64_t n, int64_t k, int64_t most_k) const {
     return tiles_ ? Blocks(m, n, k, most_tile_k, tile_rows, tile_ks) : Blocks(m, n, k, most_k);
   }
@@ -62,7 +62,7 @@ class LaidProduct {
     if (bfloat16_) round_rows(m, k, a, lda, a, lda);
     if (tiles_) tiles_of_rows(m, k, a, lda);
   }
-  // Rows that lie where they are not to be changed.
+  // For rows that must not be changed in place.
   void tiles_of_rows(int64_t m, int64_t k, const float *a, int64_t lda) noexcept {
     rows_fit_ = lay_tile_rows(m, k, a, lda, a_words_);
   }
@@ -73,11 +73,11 @@ class LaidProduct {
     b_ = b_words_, b_k_ = k;
   }
 
-  // Constant panels as they are multiplied, `groups` one after the other.
+  // Constant panels in the format they are multiplied in, `groups` of them.
   int64_t form_floats(int64_t k, int64_t n) const {
     return tiles_ ? tile_words(round_up(n, packed_panel), k) : packed_floats(k, n);
   }
-  // pack(group, panels) makes those of a group. nullptr where they do not fit.
+  // pack(group, panels) packs the panels of a group. Returns nullptr if they do not fit.
   template <class Pack>
   std::shared_ptr<const PackedFloats> form(const Constant &b, const std::string &key, int64_t groups, int64_t k,
                                            int64_t n, const Pack &pack) const {
@@ -94,18 +94,18 @@ class LaidProduct {
     }));
     return tiles_ && !static_cast<const Form &>(*found).fits ? nullptr : found;
   }
-  // Of a form of columns of k numbers, the block from column j and number l on.
+  // Selects from a form with columns of k numbers the block at column j and number l.
   void take(const float *form, int64_t j, int64_t l, int64_t k) noexcept {
     if (!tiles_) return;
     b_ = reinterpret_cast<const uint32_t *>(form) + tile_words(j, k) + tile_words(tile_rows, l), b_k_ = k;
     columns_fit_ = true;
   }
-  // Are the blocks multiplied as floats, although there are tiles? What is added to what floats made is too: tiles
-  // would take denormal sums for zeros.
+  // Whether the blocks are multiplied as floats although there are tiles. Sums that floats were added to continue in
+  // floats: tiles would treat denormal sums as zeros.
   bool falls_back(bool add) const { return tiles_ && (!(rows_fit_ && columns_fit_) || (add && fell_back_)); }
 
-  // As packed_gemm(). panel_step: from one panel to the next, where b is a part of them. Of tiles D is C or nothing,
-  // and C is not rectified.
+  // As packed_gemm(). panel_step: distance of panels where b is a part of them. With tiles D is C or nothing, and relu
+  // is not applied.
   void operator()(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, const float *b, const float *d,
                   int64_t ldd, float *c, int64_t ldc, bool relu = false, int64_t panel_step = 0) noexcept {
     if (bfloat16_)
@@ -136,8 +136,8 @@ struct BlockRange {
   int64_t first, last;
 };
 
-// For the blocks of rows, columns and k: b(column, columns, k, ks) lays the columns out, or finds them so; a(row, rows,
-// k, ks) does the rows; multiply(row, rows, column, columns, k, ks) has both at hand.
+// Loops over blocks of columns, k and rows: b(column, columns, k, ks) packs or selects the columns, a(row, rows, k, ks)
+// packs the rows, multiply(row, rows, column, columns, k, ks) multiplies them.
 template <class A, class B, class Multiply>
 void by_blocks(const Blocks &most, BlockRange rows, BlockRange cols, int64_t k, const A &a, const B &b,
                const Multiply &multiply) {

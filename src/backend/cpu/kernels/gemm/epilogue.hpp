@@ -1,4 +1,4 @@
-// What is done to freshly written output while it is still in cache, such as an activation.
+// Work on freshly written output while it is in cache, such as an activation.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,12 @@
 
 namespace dl4::kernels {
 
-// Changes rows x cols floats in place, the rows ld apart, element by element: it must not depend on where the range
-// begins. Must not throw. Empty = none.
+// Changes rows x cols floats with row stride ld in place, elementwise: results must not depend on where the range
+// starts. Must not throw. Empty: none.
 struct Epilogue {
   std::function<void(float *values, int64_t rows, int64_t cols, int64_t ld)> run = {};
-  bool relu = false;  // it is relu, which a product may also do before it stores
-  Function then{};    // what it computes of each, if that is known
+  bool relu = false;  // it is relu, which a product may apply before storing
+  Function then{};    // its function, if known
 
   explicit operator bool() const { return static_cast<bool>(run); }
   void operator()(float *values, int64_t rows, int64_t cols, int64_t ld) const { run(values, rows, cols, ld); }

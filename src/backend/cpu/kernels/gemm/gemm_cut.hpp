@@ -1,4 +1,4 @@
-// How a product is cut into slices: what the gemm candidates share.
+// Cuts a product into slices.
 #pragma once
 
 #include <algorithm>
@@ -16,11 +16,11 @@ struct GemmPart {
   int64_t cols() const { return col1 - col0; }
 };
 
-// Whole items when there are enough, else each item in `pieces` parts by rows or by columns.
+// Whole items if there are enough, else each item in `pieces` parts by rows or by columns.
 struct GemmCut {
   int64_t slices = 1, pieces = 1;
   bool by_columns = false;
-  int64_t block = 1;  // rows or columns are cut at multiples of it
+  int64_t block = 1;  // cuts rows or columns at multiples of it
 
   GemmPart part_of(const Gemm &g, int64_t slice) const {
     if (pieces == 1) {
@@ -34,7 +34,7 @@ struct GemmCut {
   }
 };
 
-// min_rows: the fewest rows worth a slice; where there are fewer, columns are cut.
+// min_rows: fewest rows per slice; with fewer rows, cuts columns.
 inline GemmCut cut(const Gemm &g, int64_t slices, int64_t min_rows, int64_t row_block, int64_t column_block) {
   GemmCut c;
   if (g.batch <= 0 || g.m <= 0 || g.n <= 0) {
@@ -54,7 +54,7 @@ inline GemmCut cut(const Gemm &g, int64_t slices, int64_t min_rows, int64_t row_
   return c;
 }
 
-// Each row becomes the bias, or zeros when there is none.
+// Sets each row to the bias, or to zeros.
 inline void fill(const float *bias, float *c, int64_t rows, int64_t cols, int64_t ldc) {
   for (int64_t i = 0; i < rows; i++, c += ldc) {
     if (bias)

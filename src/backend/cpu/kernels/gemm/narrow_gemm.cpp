@@ -1,4 +1,4 @@
-// Products by weights of fewer bytes, by instruction set.
+// Products by narrow weights, by instruction set.
 #include "backend/cpu/kernels/gemm/narrow_gemm.hpp"
 
 #include <algorithm>
@@ -10,21 +10,21 @@
 #ifndef DL4_KERNELS_NARROW_PRODUCT
 #define DL4_KERNELS_NARROW_PRODUCT
 namespace dl4::kernels {
-// What a tile knows, whichever rows and columns it makes.
+// What all tiles of a product share.
 struct NarrowProduct {
   const NarrowWeights &b;
-  int64_t n;  // columns from `first` on
+  int64_t n;  // columns from `first`
   int64_t first;
   const float *a;
   int64_t lda;
-  NarrowRows codes;  // of A, of integers
+  NarrowRows codes;  // of A, if integer
   const float *d;
   int64_t ldd;
   float *c;
   int64_t ldc;
   bool relu;
 };
-// Numbers from one row of codes of A to the next.
+// Stride between rows of A's codes.
 inline int64_t narrow_stride(int64_t k) { return round_up(k, 64); }
 }  // namespace dl4::kernels
 #endif
@@ -40,10 +40,10 @@ namespace dl4::kernels::HWY_NAMESPACE {
 namespace {
 
 inline constexpr int64_t panel = packed_panel;
-inline constexpr int64_t panel_row = 4 * panel;  // bytes of four rows of int8, of eight of int4
+inline constexpr int64_t panel_row = 4 * panel;  // bytes of four rows of int8, eight of int4
 inline constexpr bool wide = HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3, middle = wide || HWY_TARGET == HWY_AVX2;
 
-// How codes are multiplied. A vector of weights has the sums of `columns` columns; Code is what A's are stored as.
+// How codes are multiplied. A vector of weights accumulates `columns` columns; Code is the stored type of A's codes.
 #if HWY_TARGET == HWY_SCALAR
 struct Pairs {
   using Code = int16_t;
@@ -74,7 +74,7 @@ struct Pairs {
 };
 #else
 
-// Four bits in the upper half of a byte: 16 times their number.
+// Sign-extends the upper four bits of each byte: 16 times the code.
 template <class D8>
 HWY_INLINE hn::Vec<D8> high_halves_of(D8 d, hn::Vec<D8> v) {
   const hn::RebindToUnsigned<D8> du;
@@ -85,7 +85,7 @@ HWY_INLINE hn::Vec<D8> low_halves_of(D8 d, hn::Vec<D8> v) {
   return high_halves_of(d, hn::BitCast(d, hn::ShiftLeft<4>(hn::BitCast(hn::Repartition<uint16_t, D8>(), v))));
 }
 
-// Bytes become numbers of 16 bits, two of whose products are added at once: each column has two sums, side by side.
+// Widens bytes to 16 bits and adds pairs of products: each column has two adjacent sums.
 struct Pairs {
   using D16 = hn::ScalableTag<int16_t>;
   using D8 = hn::Rebind<int8_t, D16>;
@@ -118,8 +118,8 @@ struct Pairs {
 #endif
 
 #if HWY_TARGET == HWY_AVX3
-// Four products of bytes, A's unsigned, are added to each sum at once. Highway 1.0 has no function for it, and what it
-// compiles its own set for is another instruction, which fewer processors have.
+// Adds four byte products (A unsigned) to each sum at once (VNNI). Highway 1.0 has no function for it, and the
+// instruction set it names emits another instruction, which fewer processors have.
 struct Vnni {
   using D8 = hn::ScalableTag<int8_t>;
   using Code = uint8_t;
@@ -146,7 +146,7 @@ struct Vnni {
 };
 #endif
 
-// Scales sums, if they are of integers, adds D, if there is one, applies relu, and writes them, through io.
+// Scales integer sums, adds D if there is one, applies relu, and stores through io.
 template <class Io>
 HWY_INLINE void finish_vector(const NarrowProduct &p, const float *sums, V scale, const float *d, float *c,
                               const Io &io) {
@@ -158,8 +158,8 @@ HWY_INLINE void finish_vector(const NarrowProduct &p, const float *sums, V scale
 HWY_INLINE V scale_of(const NarrowProduct &p, int64_t row) {
   return set(p.codes.scales ? p.codes.scales[p.codes.one ? 0 : row] : 1);
 }
-// Of so many rows from `row` on so many vectors from `column` on. One function for all tiles of some rows: their code
-// is many times as long as what they share.
+// Finishes rows from `row` by vectors from `column`. Out of line: the tiles' code is many times larger than what they
+// share.
 HWY_NOINLINE void finish_rows(const NarrowProduct &p, const float *sums, int64_t rows, int64_t vectors, int64_t row,
                               int64_t column) {
   const int64_t cols = HWY_MIN(p.n - column, vectors * lanes);
@@ -189,7 +189,7 @@ HWY_INLINE void finish(const NarrowProduct &p, const float *sums, int64_t row, i
 template <class Way>
 inline constexpr int vectors_of_panel = static_cast<int>(panel) / Way::columns;
 
-// M rows by N vectors of codes, from vector `at` of the panel that begins at column j of the product.
+// M rows by N vectors of codes, from vector `at` of the panel at column j of the product.
 template <class Way, int M, int N, WeightType type>
 HWY_INLINE void integer_tile(const NarrowProduct &p, int64_t row, int64_t j, int at) {
   constexpr bool four = type == WeightType::int4;
@@ -263,21 +263,22 @@ HWY_INLINE void integer_tile(const NarrowProduct &p, int64_t row, int64_t j, int
   finish<M, F>(p, all, row, column);
 }
 
-// Six rows by four vectors are as many sums as twelve by two, which bytes at once need, as they take more registers.
+// Six rows by four vectors make as many sums as twelve by two. Byte products need the latter, as they take more
+// registers.
 template <class Way, WeightType type>
 inline constexpr bool twelve = type != WeightType::bfloat16 &&Way::columns == lanes;
 template <class Way, WeightType type>
 inline constexpr int most_rows = wide     ? (twelve<Way, type> ? 12 : 6)
                                  : middle ? 3
                                           : 2;
-// Of one row as many vectors as hide what an addition waits for; of more rows fewer.
+// Vectors per tile: for one row enough to hide the latency of additions, for more rows fewer.
 template <class Way, int M>
 inline constexpr int vectors = !middle                                         ? 4
                                : M == 1                                        ? 8
                                : !wide || M <= (Way::columns == lanes ? 4 : 6) ? 4
                                                                                : 2;
 
-// Rows [i, i + M), columns from j on: as many as N vectors cover, then as half of them do.
+// Rows [i, i + M), columns from j: N vectors at a time, then half as many.
 template <class Way, int M, int N, WeightType type>
 HWY_INLINE void integer_strips(const NarrowProduct &p, int64_t i, int64_t j) {
   constexpr int all = vectors_of_panel<Way>;
@@ -299,7 +300,7 @@ void integer_rows(const NarrowProduct &p, int64_t i, int64_t j, int64_t end) {
   integer_strips<Way, M, vectors<Way, M>, type>(some, i, j);
 }
 
-// A row's columns i and 16 + i are the halves of word i.
+// Columns i and 16 + i of a row are the halves of word i.
 inline constexpr int words_of_panel = 16 / static_cast<int>(lanes);
 
 template <int M, int N>
@@ -372,7 +373,7 @@ constexpr auto all_rows(std::integer_sequence<int, m...>) {
 template <class Way, WeightType type>
 constexpr auto by_rows = all_rows<Way, type>(std::make_integer_sequence<int, most_rows<Way, type>>());
 
-// Of so few rows each reads all of B; of more, all of them read a panel while it is in the first cache.
+// With few rows each one reads all of B; with more, all rows read a panel while it is in the L1 cache.
 template <class Way, WeightType type>
 void multiply(const NarrowProduct &p, int64_t m) {
   constexpr int most = most_rows<Way, type>;
@@ -389,11 +390,11 @@ void multiply_integers(const NarrowProduct &p, int64_t m) {
     multiply<Way, WeightType::int8>(p, m);
 }
 
-// How a row becomes codes: its scale, what its numbers are multiplied by, are they more than zeros.
+// How a row is quantized: its scale, the factor of its numbers, and whether its codes are not all zero.
 struct Scaled {
   float scale, factor;
 };
-// The largest absolute value; NaN if there is one. Bits of such numbers have the order of whole ones, NaN above all.
+// The largest absolute value; NaN if there is one. As integers, such bit patterns have the same order, with NaN on top.
 HWY_INLINE float largest_of(int64_t n, const float *a) {
   constexpr int chains = 4;
   VI most[chains];
@@ -413,10 +414,10 @@ HWY_INLINE Scaled scaled(float most) {
   return {scale, 127 / most};
 }
 
-// Of n numbers, and what comes behind up to a whole vector.
+// Codes of n numbers, zero padded to a whole vector.
 template <class Code>
 HWY_INLINE void put_codes(int64_t n, const float *a, float factor, Code *to) {
-  // Added to a number, it leaves the nearest whole one, ties to even, in the last bits.
+  // Adding it rounds to an integer, ties to even, in the lowest bits.
   const V shift = set(12582912.0f), by = set(factor);
   const VI base = hn::Set(DI(), 0x4B400000 - 128);
   const hn::Rebind<Code, D> to_code;
@@ -491,7 +492,7 @@ HWY_EXPORT(codes_all);
 HWY_EXPORT(image_all);
 
 namespace {
-// The scales of the rows, then their codes.
+// The rows' scales, followed by their codes.
 int64_t scale_bytes(int64_t m) { return round_up(m, 16) * 4; }
 }  // namespace
 

@@ -1,4 +1,4 @@
-// Makes weights of fewer bytes.
+// Packs narrow weights.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -19,7 +19,7 @@ int64_t groups_of(WeightType type, int64_t k) {
   return type == WeightType::int4 ? std::max<int64_t>(1, (k + int4_group - 1) / int4_group) : 1;
 }
 
-// Where B's numbers lie.
+// Address and strides of B.
 struct Source {
   const float *data;
   int64_t row, column;
@@ -42,7 +42,7 @@ void pack_bfloat16(const NarrowWeights &w, const Source &b) {
   }
 }
 
-// Codes and scales of the rows [first, last) of a panel's columns.
+// Codes and scales of rows [first, last) of a panel's columns.
 void pack_integers(const NarrowWeights &w, const Source &b, int64_t j, int64_t group, int64_t first, int64_t last) {
   const bool four = w.type == WeightType::int4;
   const int64_t cols = std::min(panel, w.n - j), whole = round_up(w.n, panel), once = rows_at_once(w.type);
@@ -51,18 +51,18 @@ void pack_integers(const NarrowWeights &w, const Source &b, int64_t j, int64_t g
   for (int64_t i = first; i < last; ++i)
     for (int64_t c = 0; c < cols; ++c) {
       const float v = std::fabs(b.at(i, j + c));
-      if (std::isnan(v) || v > largest[c]) largest[c] = v;  // NaN stays: nothing is above it
+      if (std::isnan(v) || v > largest[c]) largest[c] = v;  // NaN sticks: no comparison with it is true
     }
   const float most = four ? 7 : 127;
   for (int64_t c = 0; c < cols; ++c) {
-    // With its factors it has to stay finite.
+    // The scale times its factors must stay finite.
     if (!(largest[c] <= 1e30f))
       fail(Code::invalid_argument, "weights in ", weight_type_names[static_cast<size_t>(w.type)],
            ": expected numbers between -1e30 and 1e30, got ", largest[c], " in column ", j + c);
     float scale = largest[c] / most;
     const bool zeros = scale < std::numeric_limits<float>::min();
     factor[c] = zeros ? 0 : most / largest[c];
-    // Codes of int4 are in the upper halves of their bytes, 16 times themselves.
+    // int4 codes are multiplied in the upper halves of bytes, as 16 times their value.
     w.scales.as<float>()[group * whole + j + c] = zeros ? 0 : four ? scale / 16 : scale;
   }
   std::byte *to = w.codes.as<std::byte>() + j / panel * ((w.k + once - 1) / once) * 4 * panel;

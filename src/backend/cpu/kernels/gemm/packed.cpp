@@ -1,4 +1,4 @@
-// Looks up and makes packed weights.
+// Cache of packed weights.
 #include "backend/cpu/kernels/gemm/packed.hpp"
 
 #include "backend/cpu/kernels/gemm/packed_gemm.hpp"

@@ -1,4 +1,4 @@
-// Constant weights in the layouts that kernels like best, packed once and shared by every plan that uses them.
+// Constant weights in kernels' preferred layouts, packed once and shared by all plans that use them.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace dl4::kernels {
 
-// Immutable. Only the kernel that made it knows what is inside.
+// Immutable; its content is known only to the kernel that made it.
 struct Packed {
   virtual ~Packed() = default;
   int64_t bytes = 0;
@@ -24,24 +24,24 @@ struct PackedFloats : Packed {
   Tensor data;
 };
 
-// The packed forms of one weight that are in use. A form is dropped together with the last kernel that holds it.
+// The packed forms of one weight that are in use. A form is freed with the last kernel that holds it.
 class PackedForms {
  public:
   using Make = std::function<std::shared_ptr<const Packed>()>;
-  // The form called `format`; made by `make` if no one holds it. Any number of threads may call.
+  // Returns the form called `format`, made by `make` unless someone holds it. Thread-safe.
   std::shared_ptr<const Packed> get(const std::string &format, const Make &make);
-  int64_t bytes() const;  // of the forms alive
+  int64_t bytes() const;  // of live forms
 
  private:
   mutable Mutex mutex_;
   std::map<std::string, std::weak_ptr<const Packed>> forms_;
 };
 
-// A weight whose values never change as long as the kernel lives. A kernel that packs it reads `data` only while it is
-// made; one that finds nothing to gain by packing reads its place in Run::args as ever.
+// A weight whose values stay constant during the kernel's life. A kernel that packs it reads `data` only while it is
+// made; others read it from Run::args.
 struct Constant {
   const float *data;
-  PackedForms *forms = nullptr;  // nullptr: packed for this kernel alone
+  PackedForms *forms = nullptr;  // nullptr: packs for this kernel alone
 
   std::shared_ptr<const Packed> packed(const std::string &format, const PackedForms::Make &make) const {
     return forms ? forms->get(format, make) : make();

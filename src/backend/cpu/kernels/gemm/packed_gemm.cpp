@@ -1,4 +1,4 @@
-// Products by a B in panels, by instruction set.
+// Products by a packed B, by instruction set.
 #include "backend/cpu/kernels/gemm/packed_gemm.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 #ifndef DL4_KERNELS_PANEL_PRODUCT
 #define DL4_KERNELS_PANEL_PRODUCT
 namespace dl4::kernels {
-// By so many columns of a panel; the rest as in PackedGemm.
+// A range of columns of a panel; other members as in PackedGemm.
 struct PanelProduct {
   int64_t n, k, parts;
   const float *a;
@@ -21,7 +21,7 @@ struct PanelProduct {
   float *c;
   int64_t ldc;
   bool relu;
-  float *sums = nullptr;  // of a tile, on their way to C
+  float *sums = nullptr;  // buffer for a tile's sums
 };
 }  // namespace dl4::kernels
 #endif
@@ -39,15 +39,15 @@ namespace {
 inline constexpr int64_t panel = packed_panel;
 inline constexpr int most_rows = 12;
 
-// What a tile reads ahead of what comes after its part of a panel, so many bytes for each k: a panel comes from memory
-// while the rows share the one before, where the processor's own prefetching would have the first rows wait for it.
+// A tile prefetches the part of the panel after its own, so many bytes per k. The panel arrives from memory while the
+// rows share the current one; with the hardware prefetcher alone the first rows would wait.
 struct Ahead {
   const char *next = nullptr;
   int64_t step = 0;
 };
 
-// Writes the sums of so many rows by so many vectors, the last of `cols` columns, as finish_tile does. One function for
-// all tiles of some work: their code is many times as long as what they share.
+// Writes the sums of rows by vectors, the last with `cols` columns, like finish_tile. Out of line: the tiles' code is
+// many times larger than what they share.
 HWY_NOINLINE void finish_part(const PanelProduct &p, int64_t rows, int64_t vectors, const float *d, float *c,
                               int64_t cols) {
   const float *sums = p.sums;
@@ -61,11 +61,11 @@ HWY_NOINLINE void finish_part(const PanelProduct &p, int64_t rows, int64_t vecto
     }
 }
 
-// How a tile goes through k: for little work with nothing done beside; else reading ahead, through all parts of A.
+// A tile's loop over k: plain for small products, or prefetching and over all parts of A.
 enum class Way { plain, ahead };
 
-// M rows by N vectors of C, the last of `cols` columns; U sums each, over every U-th k, so that additions need not wait
-// for each other. from_d: the sum, of whole vectors, begins with D.
+// M rows by N vectors of C, the last with `cols` columns. U sums each, over every U-th k, so that additions overlap.
+// from_d: sums of whole vectors start with D.
 template <int M, int N, int U, Way way, bool from_d = false>
 HWY_INLINE void panel_tile(const PanelProduct &p, const float *a, const float *b, const float *d, float *c,
                            int64_t cols, const Ahead &ahead) {
@@ -75,7 +75,7 @@ HWY_INLINE void panel_tile(const PanelProduct &p, const float *a, const float *b
   for (int i = 0; i < M; ++i) DL4_UNROLL
   for (int j = 0; j < N; ++j) sum[u][i][j] = from_d && d ? load(d + i * p.ldd + j * lanes) : hn::Zero(D());
 
-  // from: a row of the panel, which may be read in whole vectors; of: the number of A in row i.
+  // from: a row of the panel, readable in whole vectors; of: the number of A in row i.
   auto step = [&](int u, const float *from, auto of) HWY_ATTR {
     V row[N];
     DL4_UNROLL
@@ -96,7 +96,7 @@ HWY_INLINE void panel_tile(const PanelProduct &p, const float *a, const float *b
     }
     for (; k < p.k; ++k) at(0);
   } else {
-    // A pointer for every three rows, as an address may have a step or twice that: so all stay in registers.
+    // One pointer for three rows, since an address can add a stride once or twice: all pointers stay in registers.
     constexpr int pointers = (M + 2) / 3;
     const float *rows[pointers];
     auto steps = [&](auto count) HWY_ATTR {
@@ -107,7 +107,7 @@ HWY_INLINE void panel_tile(const PanelProduct &p, const float *a, const float *b
       for (int i = 0; i < pointers; ++i) rows[i] += n;
       b += n * panel;
     };
-    // Where C is written, so that the stores at the end find it: from memory it takes longer than a tile of few k.
+    // Prefetches C for the stores at the end: loading it from memory takes longer than a tile of few k.
     DL4_UNROLL
     for (int i = 0; i < M; ++i) DL4_UNROLL
     for (int j = 0; j < N; ++j) __builtin_prefetch(c + i * p.ldc + (j + 1) * lanes - 1, 1, 2);
@@ -138,7 +138,7 @@ HWY_INLINE void panel_tile(const PanelProduct &p, const float *a, const float *b
   finish_part(p, M, N, d, c, cols);
 }
 
-// A tile of a processor with vectors of 16.
+// A tile for processors with vectors of 16 floats.
 template <int M, int N, Way way>
 HWY_INLINE void panel_strip(const PanelProduct &p, const float *a, const float *b, const float *d, float *c,
                             int64_t cols, const Ahead &ahead) {
@@ -154,7 +154,7 @@ void panel_rows(const PanelProduct &p, int64_t i, const Ahead &ahead) {
                                                       p.c + i * p.ldc, p.n, ahead);
 }
 
-// The same tile in parts of M rows or fewer by N vectors.
+// The same tile in parts of at most M rows by N vectors.
 template <int M, int N, int U, Way way, bool from_d>
 void panel_part(const PanelProduct &p, int64_t m, int64_t i, const Ahead &ahead) {
   if constexpr (M > 1)
@@ -176,7 +176,7 @@ template <Way way, int... m>
 constexpr auto all_panel_rows(std::integer_sequence<int, m...>) {
   return std::array{panel_rows<m + 1, way>...};
 }
-// Rows [i, i + m), at most most_rows.
+// Rows [i, i + m), m <= most_rows.
 template <Way way>
 HWY_INLINE void rows_of_panel(const PanelProduct &p, int64_t m, int64_t i, const Ahead &ahead) {
   if constexpr (parts == 1) {
@@ -189,8 +189,8 @@ HWY_INLINE void rows_of_panel(const PanelProduct &p, int64_t m, int64_t i, const
   }
 }
 
-// One row with some panels side by side: the more of them are read at once, the faster they come from memory. Such a
-// row is summed in the order of k.
+// One row by several panels side by side: reading more of them at once loads them faster from memory. The row is summed
+// in the order of k.
 inline constexpr int64_t row_columns = 4 * panel, side_by_side = std::max<int64_t>(1, 8 * lanes / panel);
 
 void row_of_panels(const PackedGemm &p, int64_t j) {
@@ -212,8 +212,8 @@ void row_of_panels(const PackedGemm &p, int64_t j) {
   for (int i = 0; i < each; ++i) store(p.relu ? relu_of(D(), sum[q][i]) : sum[q][i], p.c + j + q * panel + i * lanes);
 }
 
-// One row with Q panels side by side, which fewer are left of: each number of A is read once for all of them. Summed as
-// a tile of one row is; of the last panel there are `cols` columns.
+// One row by the Q remaining panels: each number of A is read once for all. Summed like a tile of one row; the last
+// panel has `cols` columns.
 template <int Q>
 void few_panels(const PackedGemm &p, int64_t j, int64_t cols) {
   constexpr int each = static_cast<int>(panel / lanes), N = Q * each, U = 4;
@@ -253,7 +253,7 @@ void few_panels(const PackedGemm &p, int64_t j, int64_t cols) {
   }
 }
 
-// Of one row the columns from j on; where they go as one to a few panels are side by side.
+// Columns from j of one row, a few panels side by side where the order of sums allows it.
 int64_t one_row(const PackedGemm &p, int64_t j) {
   if constexpr (parts == 1) {
     int64_t left = p.n - j;
@@ -268,7 +268,7 @@ int64_t one_row(const PackedGemm &p, int64_t j) {
   return j;
 }
 
-// All rows for one panel, in parts of k that leave a part, the one after it and what is read of A in the second cache.
+// All rows by one panel, in parts of k such that a part, its successor and the A they read fit the L2 cache.
 void packed_panel_of(const PackedGemm &g, int64_t j, double share, float *sums) {
   constexpr int64_t most_k = 1024;
   const int64_t cuts = HWY_MAX((g.k + most_k - 1) / most_k, 1);
@@ -295,7 +295,7 @@ void packed_panel_of(const PackedGemm &g, int64_t j, double share, float *sums) 
       const int64_t end = HWY_MIN(g.parts, s + step_parts);
       const float *after = b + (end - s) * p.k * panel;
       const auto *next = reinterpret_cast<const char *>(after);
-      const int64_t ks = (end - s) * p.k;  // for each of which a row reads `share` bytes ahead
+      const int64_t ks = (end - s) * p.k;  // for each of which a row prefetches `share` bytes
       for (int64_t group = 0; group < g.groups; ++group) {
         const int64_t from = g.used ? HWY_MAX(s, g.used[group].first) : s;
         p.parts = HWY_MAX(0, (g.used ? HWY_MIN(end, g.used[group].last) : end) - from);
@@ -318,7 +318,7 @@ HWY_NOINLINE void part_of_panel(const PackedGemm &g, int64_t j, double share) {
   packed_panel_of(g, j, share, sums);
 }
 
-// Each row in the order of sums that it has alone.
+// Sums each row in the same order as alone.
 void packed_by_row(const PackedGemm &g) {
   const int64_t in_order = HWY_MIN(g.n, HWY_MAX(0, g.by_row / row_columns * row_columns - g.column));
   int64_t j = 0;
@@ -348,7 +348,7 @@ void packed_all(const PackedGemm &g) {
     if (g.m == 1)
       for (const int64_t end = g.n / row_columns * row_columns; j < end; j += side_by_side * panel) row_of_panels(g, j);
     if (g.m == 1) j = one_row(g, j);
-    // Few rows wait for B alone, which the processor reads ahead itself; few k for what is done beside.
+    // With few rows, B is the bottleneck, which the hardware prefetches; with few k, the work at the ends of tiles is.
     if (g.m <= 8 || g.k <= 16) {
       for (; j < g.n; j += panel) {
         const PanelProduct p{HWY_MIN(g.n - j, panel), g.k,   1,       g.a,   g.lda, 0, g.packed + j * g.k,
@@ -384,7 +384,7 @@ void packed_gemm(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, c
 
 namespace {
 
-// A few rows for all panels, not all rows for a panel: so b is read once, in its order.
+// A few rows for all panels at a time, so that b is read once, in its order.
 void pack_rows(int64_t k, int64_t n, const float *b, int64_t ldb, float *packed) {
   constexpr int64_t rows = 8;
   for (int64_t i = 0; i < k; i += rows)
@@ -392,7 +392,7 @@ void pack_rows(int64_t k, int64_t n, const float *b, int64_t ldb, float *packed)
       const int64_t cols = std::min(packed_panel, n - j);
       float *to = packed + j * k + i * packed_panel;
       for (int64_t r = i; r < std::min(k, i + rows); ++r, to += packed_panel) {
-        // The processor's own prefetching ends where a page does.
+        // The hardware prefetcher stops at page boundaries.
         for (int64_t line = 0; line < packed_panel; line += 16)
           __builtin_prefetch(b + std::min(k - 1, r + rows) * ldb + j + line);
         if (cols == packed_panel)

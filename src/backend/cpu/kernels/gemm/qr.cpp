@@ -1,4 +1,4 @@
-// Householder's QR, by columns.
+// Householder QR, by columns.
 #include "backend/cpu/kernels/gemm/qr.hpp"
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 namespace dl4::kernels {
 namespace {
 
-constexpr int64_t lanes = 8;   // partial sums: one chain of additions would wait for itself
-constexpr int64_t panel = 16;  // columns that stay in the cache while the reflections pass over them
+constexpr int64_t lanes = 8;   // partial sums, so that additions overlap
+constexpr int64_t panel = 16;  // columns that stay in cache while reflections are applied to them
 
 double dot(const double *a, const double *b, int64_t n) {
   std::array<double, lanes> s{};

@@ -38,11 +38,11 @@ inline constexpr int max_rows = 8;
 
 using Product = SmallProduct;
 
-// How a tile finds what it multiplies: as stored, A stored [k, m].
+// Storage of A: plain, or [k, m].
 enum class Form { plain, a_transposed };
 
-// M rows by N vectors of C, the last of `cols` columns, which end in the second half of the vectors if partial; U sums
-// each, over every U-th k, so that additions need not wait for each other.
+// M rows by N vectors of C, the last with `cols` columns; if partial, they end in the second half of the vectors. U
+// sums each, over every U-th k, so that additions overlap.
 template <class DX, int M, int N, int U, bool partial, Form form>
 HWY_INLINE void tile(const Product &p, const float *a, const float *b, const float *d, float *c, int64_t cols) {
   using VX = hn::Vec<DX>;
@@ -83,7 +83,7 @@ HWY_INLINE void tile(const Product &p, const float *a, const float *b, const flo
   finish_tile<whole>(p, dx, sum, d, c, cols);
 }
 
-// Vectors of 16 side by side for so many rows: as many as 32 registers hold.
+// Vectors of 16 per tile for so many rows: as many as 32 registers hold.
 inline constexpr int width_of(int64_t rows) { return rows <= 6 ? 4 : 2; }
 
 template <int M, int N, Form form>
@@ -103,13 +103,13 @@ void rows(const Product &p, int64_t m, int64_t i) {
     strip<M, N, form>(p, a, p.b + j, d ? d + j : nullptr, p.c + i * p.ldc + j, p.n - j);
 }
 
-// The same in parts of M rows or fewer by N vectors of DX.
+// The same in parts of at most M rows by N vectors of DX.
 template <class DX, int M, int N, int U, Form form>
 void part_of(const Product &p, int64_t m, int64_t i, int64_t j, int64_t cols) {
   if constexpr (M > 1)
     if (m < M) return part_of<DX, M - 1, N, U, form>(p, m, i, j, cols);
   const float *a = p.a + (form == Form::a_transposed ? i : i * p.lda), *d = p.d ? p.d + i * p.ldd + j : nullptr;
-  // Masks of vectors of four columns cost little; where there are none, small code is worth more.
+  // Masked vectors of four columns are cheap; without them, small code is worth more.
   constexpr bool masks = hn::MaxLanes(DX()) == 4;
   if (!masks && cols >= N * static_cast<int64_t>(hn::MaxLanes(DX())))
     tile<DX, M, N, U, masks, form>(p, a, p.b + j, d, p.c + i * p.ldc + j, cols);
@@ -150,7 +150,7 @@ void rows_in_parts(const Product &p, int64_t m, int64_t i) {
   }
 }
 
-// The same for so few columns that a vector of DX holds them.
+// The same for at most one vector of DX of columns.
 template <class DX, int M, Form form>
 void narrow_rows(const Product &p, int64_t m, int64_t i) {
   if constexpr (M > 1)
@@ -161,8 +161,8 @@ void narrow_rows(const Product &p, int64_t m, int64_t i) {
 }
 
 #if HWY_TARGET == HWY_AVX3
-// Up to four columns, 4 M rows (the last of them perhaps missing): four rows share a vector, a block each, in which A's
-// numbers are spread. Worth its shuffles where a vector has four blocks.
+// Up to four columns and 4 M rows (some of the last may be missing): four rows share a vector, one block each, into
+// which A's numbers are shuffled. Pays off where a vector has four blocks.
 template <int M, bool partial>
 void block_rows(const Product &p, const float *a, int64_t rows, const float *d, float *c) {
   const D dx;
@@ -233,7 +233,7 @@ void blocks(const Product &p, int64_t i) {
 }
 #endif
 
-// Rows of so few numbers, K, that the whole of B stays in registers.
+// Rows of K numbers, few enough that all of B stays in registers.
 template <class DX, int K, bool partial>
 void short_rows(const Product &p) {
   const DX dx;
@@ -268,7 +268,7 @@ void short_all(const Product &p) {
     short_rows<DX, K, true>(p);
 }
 
-// One row against a B too large for the caches: whole rows of B one after the other, eight at a time.
+// One row by a B too large for the caches: streams whole rows of B, eight at a time.
 void one_row(const Product &p) {
   constexpr int64_t chunk = 2048;
   for (int64_t begin = 0; begin < p.n; begin += chunk) {
@@ -346,7 +346,7 @@ HWY_INLINE void dots(const Product &p, int64_t i0, int64_t j0) {
 template <int M>
 HWY_INLINE void dot_rows(const Product &p, int64_t i) {
   int64_t j = 0;
-  if constexpr (parts == 1) {  // else there are not as many registers
+  if constexpr (parts == 1) {  // otherwise there are too few registers
     for (; j + 4 <= p.n; j += 4) dots<M, 4>(p, i, j);
     if (p.n - j == 3) return dots<M, 3>(p, i, j);
   }
@@ -385,7 +385,7 @@ void small_all(const Product &p) {
     }
     return;
   }
-  if (p.n <= 4 && p.m >= 4) {  // with four sums of each
+  if (p.n <= 4 && p.m >= 4) {  // with four sums each
 #if HWY_TARGET == HWY_AVX3
     for (int64_t i = 0; i < p.m; i += 16) blocks<4>(p, i);
 #else
@@ -396,7 +396,7 @@ void small_all(const Product &p) {
   all_rows<Form::plain>(p);
 }
 
-// In parts of k that leave what is read of A and B in the cache, and keep sums short.
+// In parts of k, so that what is read of A and B stays in cache and sums stay short.
 void a_transposed_all(const Product &p) {
   constexpr int64_t chunk = 256;
   Product part = p;
@@ -449,7 +449,7 @@ void dot_gemm(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, cons
 
 void small_gemm_bt(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, const float *b, int64_t ldb,
                    const float *d, int64_t ldd, float *c, int64_t ldc) noexcept {
-  // A column of B is a row of it; a few columns at a time are soon turned when enough rows share them.
+  // A column of B is stored as a row. Transposing a few columns is cheap if enough rows share them.
   if (n == 1 && k < 16) return small_gemm(m, n, k, a, lda, b, 1, d, ldd, c, ldc);
   if (m < 4 || k > turned_k) return dot_gemm(m, n, k, a, lda, b, ldb, d, ldd, c, ldc);
   alignas(64) float turned[turned_floats];

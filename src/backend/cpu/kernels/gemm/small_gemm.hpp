@@ -1,4 +1,5 @@
-// Products where a library's overhead would dominate: few rows, or small all over. Plain calls, no state, any thread.
+// Products where a library's overhead would dominate: few rows, or small in every dimension. Plain functions,
+// thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -6,8 +7,8 @@
 namespace dl4::kernels {
 
 // C = A B + D, row-major: A [m, k], B [k, n], C [m, n], leading dimensions in elements. D is [m, n] with leading
-// dimension ldd; ldd 0: one row (a bias) for all; nullptr: nothing. C may be D (accumulate), no other overlap. k == 0:
-// C = D.
+// dimension ldd; ldd 0: one row (a bias) for all; nullptr: none. C may be D (accumulate); no other overlap. k == 0: C =
+// D.
 void small_gemm(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, const float *b, int64_t ldb,
                 const float *d, int64_t ldd, float *c, int64_t ldc) noexcept;
 // A stored [k, m].
@@ -16,7 +17,7 @@ void small_gemm_at(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda,
 // B stored [n, k].
 void small_gemm_bt(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, const float *b, int64_t ldb,
                    const float *d, int64_t ldd, float *c, int64_t ldc) noexcept;
-// The same by dot products of rows of A with rows of B, where these are long and few.
+// The same by dot products of rows of A with rows of B, for few long rows.
 void dot_gemm(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, const float *b, int64_t ldb, const float *d,
               int64_t ldd, float *c, int64_t ldc) noexcept;
 

@@ -1,4 +1,4 @@
-// Per instruction set: what our products' tiles share, whichever way they go through k.
+// Per instruction set: shared by the tiles of all products.
 #if defined(DL4_KERNELS_TILE_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef DL4_KERNELS_TILE_INL
 #undef DL4_KERNELS_TILE_INL
@@ -11,25 +11,25 @@
 HWY_BEFORE_NAMESPACE();
 namespace dl4::kernels::HWY_NAMESPACE {
 
-// Sums that a tile of so many vectors of 16 needs of each, so that additions need not wait for each other. A product is
-// divided into tiles as 32 registers of 16 floats allow, whatever the processor has: the sums and their order are the
-// same everywhere. Where there is less, a tile is computed in parts (`registers_of`).
+// Sums per element for a tile of so many vectors of 16, so that additions overlap. Products are always divided into
+// tiles that fit 32 registers of 16 floats, so the sums and their order are the same on every processor. With fewer or
+// narrower registers, a tile is computed in parts (`registers_of`).
 inline constexpr int sums_of(int64_t vectors) { return vectors >= 6 ? 1 : vectors >= 3 ? 2 : 4; }
 template <int vectors>
 inline constexpr int tile_sums = sums_of(vectors);
 
-// Rows of a part of a tile with U sums of each of N vectors.
+// Rows of a part of a tile with U sums for each of N vectors.
 template <int U, int N>
 inline constexpr int part_rows = HWY_MAX(1, (registers - N - 2) / (U * N));
 
-// As the activation computes it: NaN stays.
+// relu that keeps NaN, like the activation.
 template <class DX>
 HWY_INLINE hn::Vec<DX> relu_of(DX dx, hn::Vec<DX> v) {
   return hn::IfThenElse(hn::Le(v, hn::Zero(dx)), hn::Zero(dx), v);
 }
 
-// Adds the U sums of each vector and D, if there is one, applies relu if asked to, and writes C, of p: M rows of N
-// vectors, the last of `cols` columns, which are at least so many vectors as `whole`.
+// Adds the U sums of each vector and D if there is one, applies relu if requested, and writes C: M rows of N vectors,
+// the last with `cols` columns. At least `whole` vectors are complete.
 template <int whole, class DX, int U, int M, int N, class Product>
 HWY_INLINE void finish_tile(const Product &p, DX dx, const hn::Vec<DX> (&sum)[U][M][N], const float *d, float *c,
                             int64_t cols, bool relu = false) {
@@ -50,7 +50,7 @@ HWY_INLINE void finish_tile(const Product &p, DX dx, const hn::Vec<DX> (&sum)[U]
   }
 }
 
-// body(rows, first row) for blocks of rows, at most `most` each, as even as can be.
+// body(rows, first row) for blocks of at most `most` rows, as even as possible.
 template <int most, class Body>
 HWY_INLINE void row_blocks(int64_t m, const Body &body) {
   const int64_t count = (m + most - 1) / most, even = count ? m / count : 0, longer = m - even * count;

@@ -1,4 +1,4 @@
-// oneDNN 2.6 and 3 as one: no other file looks at DNNL_VERSION_MAJOR.
+// Differences of oneDNN 2.6 and 3; no other file depends on DNNL_VERSION_MAJOR.
 #pragma once
 
 #include <string>
@@ -13,15 +13,15 @@ using Memory = dnnl::memory;
 using Desc = dnnl::memory::desc;
 using Dims = dnnl::memory::dims;
 
-// How a blocked memory lies: strides of the outer dims (in elements) and the blocks inside.
+// A blocked memory layout: strides of the outer dims (in elements) and the inner blocks.
 struct Layout {
-  bool blocked = false;  // false: opaque, only oneDNN knows
+  bool blocked = false;  // false: opaque to us
   Dims padded, strides, inner_blocks, inner_axes;
 };
 
 #if DNNL_VERSION_MAJOR >= 3
 
-// P's primitive descriptor from what describes it; the attributes come first.
+// Creates P's primitive descriptor; the attributes come first.
 template <class P, class... A>
 auto make(const dnnl::engine &e, const dnnl::primitive_attr &at, A &&...a) {
   return typename P::primitive_desc(e, std::forward<A>(a)..., at);

@@ -1,4 +1,4 @@
-// Convolution and its gradient by the source, by oneDNN.
+// Convolution and its source gradient by oneDNN.
 #include "backend/cpu/kernels/onednn/dnnl_conv.hpp"
 
 #include <cstring>
@@ -22,7 +22,7 @@ auto describe_forward(const LiveConv &c, const ConvPart &p) {
 
 auto describe_data(const LiveConv &c, const ConvPart &p) {
   ConvDescs d(c, p);
-  // With few channels blocks are mostly padding: plain weights are up to twice as fast.
+  // With few channels, blocked layouts are mostly padding: plain weights are up to twice as fast.
   bool few = c.groups == 1 && c.c < 8;
   return make_backward<dnnl::convolution_backward_data>(engine(), forward_hint(d, false), attributes(), direct, d.src,
                                                         few ? d.raw_weights : d.any_weights, d.dst, d.strides,
@@ -44,7 +44,7 @@ std::unique_ptr<Kernel> dnnl_conv(const Conv &whole, int64_t slices, const Const
   PackedForms own;
   for (int64_t s = 0; s < cut.slices; s++) {
     ConvPart p = cut.by_destination(c, s);
-    if (p.src_rows() <= 0) return nullptr;  // nothing but padding
+    if (p.src_rows() <= 0) return nullptr;  // padding only
     auto made = share<dnnl::convolution_forward>("conv " + key_of(c, p), [&] { return describe_forward(c, p); });
     const auto &pd = made->pd;
     if (is_reference(pd)) return nullptr;
@@ -81,7 +81,7 @@ std::unique_ptr<Kernel> dnnl_conv_data(const Conv &whole, int64_t slices, const 
   std::string impl;
   Scratch scratch;
   PackedForms own;
-  bool unread = false;  // rows that no window reads
+  bool unread = false;  // some rows are in no window
   for (int64_t s = 0; s < cut.slices; s++) {
     ConvPart p = cut.by_source(c, s);
     if (p.dst_rows() <= 0) {

@@ -1,4 +1,4 @@
-// How oneDNN is told about a part of a convolution: what its forward and gradient kernels share.
+// oneDNN descriptors of a part of a convolution, shared by the forward and gradient kernels.
 #pragma once
 
 #include <string>
@@ -11,11 +11,11 @@ namespace dl4::kernels::onednn {
 
 inline constexpr auto direct = dnnl::algorithm::convolution_direct;
 
-// The convolution without the outer taps that meet padding alone, as dilation places them: the code that oneDNN
-// generates grows with the width of the padding.
+// The convolution without outer taps that meet padding only, as occurs with dilation: the size of oneDNN's generated
+// code grows with the width of the padding.
 struct LiveConv : Conv {
-  int64_t weights_h, weights_w;  // of the whole weights
-  int64_t first_weight = 0;      // where the live ones begin
+  int64_t weights_h, weights_w;  // of all weights
+  int64_t first_weight = 0;      // offset of the live ones
   bool is_whole = true;
 
   explicit LiveConv(const Conv &whole) : Conv(whole), weights_h(whole.kh), weights_w(whole.kw) {
@@ -30,21 +30,21 @@ struct LiveConv : Conv {
     keep(left, right, kw, dil_w, pad_left);
   }
 
-  // False where no tap is left, or where the code for the padding (some 300 bytes a column) would grow without bound.
+  // False if no tap is left, or if the code for the padding (some 300 bytes a column) would grow without bound.
   bool suits() const {
     constexpr int64_t most = 4096;
     int64_t pad_right = checked_add(checked_mul(ow - 1, stride_w), reach(kw, dil_w)) - w - pad_left;
     return !is_empty() && pad_left <= most && pad_right <= most && pad_front <= most && pad_behind() <= most;
   }
-  // Is the gradient by the weights right, and written where it may be?
+  // Whether oneDNN's weight gradient is correct and stays within its buffers.
   bool suits_by_weights() const {
-    // 2.6.3's "jit:avx512_core" sums other planes than those that taps meet, and writes past its sums, with more
-    // padding in front than a step along the depth: 4 planes, 4 taps, steps of 2, 3 planes of padding on either side.
+    // With more padding in front than a depth stride, 2.6.3's "jit:avx512_core" sums planes other than those that taps
+    // meet and writes past its sums: 4 planes, 4 taps, strides of 2, 3 planes of padding on either side.
     if (stride_d > 1 && pad_front > stride_d) return false;
-    // It sums other pixels where windows by steps begin in padding that is wider than half of the 28 it takes at once:
-    // 60 pixels, 4 taps of dilation 7, steps of 2, 19 pixels of padding on the left, 37 windows.
+    // It sums wrong pixels if strided windows start in padding wider than half of the 28 pixels it processes at once:
+    // 60 pixels, 4 taps of dilation 7, strides of 2, 19 pixels of padding on the left, 37 windows.
     if (stride_w > 1 && pad_left > 14 && ow > 28) return false;
-    // Its "jit_1x1:avx2" writes past the scratchpad for fewer channels than a vector has lanes, with steps.
+    // Its "jit_1x1:avx2" writes past the scratchpad for strided windows and fewer channels than vector lanes.
     const bool one_tap = kd == 1 && kh == 1 && kw == 1, steps = stride_d > 1 || stride_h > 1 || stride_w > 1;
     return suits() && !(one_tap && steps && c / groups < 8);
   }
@@ -54,10 +54,10 @@ struct LiveConv : Conv {
   int64_t pad_behind() const { return checked_add(checked_mul(od - 1, stride_d), reach(kd, dil_d)) - d - pad_front; }
 
  private:
-  // The taps [first, last) of an axis that meet the n cells of its source.
+  // The taps [first, last) of an axis that meet the n positions of its source.
   static std::pair<int64_t, int64_t> live(int64_t taps, int64_t dilation, int64_t stride, int64_t pad, int64_t n,
                                           int64_t out) {
-    int64_t first = 0, last = taps, most = checked_mul(out - 1, stride) - pad;  // where tap 0 of the last window lies
+    int64_t first = 0, last = taps, most = checked_mul(out - 1, stride) - pad;  // position of tap 0 of the last window
     while (first < last && most + checked_mul(first, dilation) < 0 && checked_mul(first + 1, dilation) <= pad)
       first++;  // no negative pad
     while (first < last && checked_mul(last - 1, dilation) - pad >= n) last--;
@@ -106,7 +106,7 @@ struct ConvDescs {
   }
 };
 
-// All that the primitives for a part depend on.
+// Key of all that the primitives for a part depend on.
 inline std::string key_of(const LiveConv &c, const ConvPart &p) {
   std::string key = c.bias ? "bias" : "";
   for (int64_t v : {p.images(), p.src_rows(), p.dst_rows(), p.pad_top, c.w, c.c, c.ow, c.oc, c.kh, c.kw, c.stride_h,
@@ -117,7 +117,7 @@ inline std::string key_of(const LiveConv &c, const ConvPart &p) {
   return key;
 }
 
-// Byte offsets of a part's first image row.
+// Byte offset of a part's first image row.
 inline int64_t src_offset(const Conv &c, const ConvPart &p) {
   return checked_mul(checked_add(checked_mul(p.n0, c.d, c.h), p.src0), c.w, c.c, sizeof(float));
 }
@@ -125,7 +125,7 @@ inline int64_t dst_offset(const Conv &c, const ConvPart &p) {
   return checked_mul(checked_add(checked_mul(p.n0, c.od, c.oh), p.dst0), c.ow, c.oc, sizeof(float));
 }
 
-// The forward descriptor that the gradients want as a hint.
+// The forward descriptor that the gradients need as a hint.
 inline auto forward_hint(const ConvDescs &d, bool bias) {
   constexpr auto training = dnnl::prop_kind::forward_training;
   if (bias)
@@ -135,9 +135,9 @@ inline auto forward_hint(const ConvDescs &d, bool bias) {
                                          d.strides, d.dilations, d.pad_before, d.pad_after);
 }
 
-// The weights operand of a call that wants them as `wanted`: packed when constant, else reordered by each run, into
-// the slice's own scratch. That costs a slice less than 1 % at the batch sizes of training; waiting for another slice
-// is not allowed.
+// The weights operand of a call that expects them as `wanted`: packed if constant, else reordered in each run into the
+// slice's own scratch. The reorder costs a slice less than 1 % at training batch sizes; slices must not wait for each
+// other.
 inline Operand weights_operand(const LiveConv &c, const ConvPart &p, const Desc &wanted, const Constant *constant,
                                PackedForms &own, Calls &calls, Scratch &scratch) {
   const Desc raw = ConvDescs(c, p).raw_weights;

@@ -1,5 +1,4 @@
-// The gradient of a convolution by its weights, by oneDNN: each slice sums over its part, the last one adds the sums
-// up.
+// The weight gradient of a convolution by oneDNN: each slice sums over its part; the last one adds up the sums.
 #include <algorithm>
 #include <cstring>
 
@@ -34,8 +33,8 @@ std::unique_ptr<Kernel> dnnl_conv_weights(const Conv &whole, int64_t slices) try
   std::vector<Calls> all(static_cast<size_t>(cut.slices));
   Scratch scratch;
   std::string name;
-  Desc sums;                         // how every slice's sum lies
-  std::vector<int64_t> at, bias_at;  // the sums in the scratch
+  Desc sums;                         // layout of each slice's sum
+  std::vector<int64_t> at, bias_at;  // offsets of the sums in the scratch
   for (int64_t s = 0; s < cut.slices; s++) {
     ConvPart p = cut.by_destination(c, s);
     if (p.src_rows() <= 0) return nullptr;
@@ -81,7 +80,7 @@ std::unique_ptr<Kernel> dnnl_conv_weights(const Conv &whole, int64_t slices) try
     const float *total = sum(bias_at, c.oc);
     if (float *out = r.out<float>(1)) std::copy(total, total + c.oc, out);
   };
-  int64_t unwanted = c.bias ? scratch.take(weights_bytes) : -1;  // when only the bias gradient is read
+  int64_t unwanted = c.bias ? scratch.take(weights_bytes) : -1;  // if only the bias gradient is read
   finish.calls.push_back(reorder({DNNL_ARG_FROM, sums, Operand::in_scratch, at[0]},
                                  {DNNL_ARG_TO, ConvDescs(c, cut.by_destination(c, 0)).raw_weights, Operand::out(0),
                                   checked_mul(c.first_weight, sizeof(float)), unwanted},

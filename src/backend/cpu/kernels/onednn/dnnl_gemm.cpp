@@ -1,4 +1,4 @@
-// Matrix products by oneDNN: best where a constant right-hand side can be packed once.
+// Matrix products by oneDNN: best with a constant right-hand side, which is packed once.
 #include "backend/cpu/kernels/gemm/gemm.hpp"
 #include "backend/cpu/kernels/gemm/gemm_cut.hpp"
 #include "backend/cpu/kernels/onednn/dnnl_kernel.hpp"
@@ -14,10 +14,10 @@ struct Making {
   const Constant *constant;
   GemmCut how;
   Scratch scratch;
-  PackedForms own;  // when the constant has none
+  PackedForms own;  // used if the constant has none
   std::string name;
 
-  // Descriptions for `items` of the batch (2D when it is one), `rows` and `cols`.
+  // Descriptor of `items` of the batch (2D if one), `rows` and `cols`.
   Desc matrix(int64_t items, int64_t stride, int64_t rows, int64_t cols, int64_t ld, bool trans) const {
     int64_t down = trans ? 1 : ld, across = trans ? ld : 1;
     if (items == 1 && how.pieces == 1 && g.batch > 1)
@@ -51,8 +51,8 @@ struct Making {
     return matrix(p.item1 - p.item0, g.stride_b, g.k, p.cols(), g.ldb, g.trans_b);
   }
 
-  // The packed right-hand side of a part. The whole is packed in one piece, which all cuts share, wherever a range of
-  // columns lies in it as it would lie alone.
+  // The packed right-hand side of a part. B is packed as a whole, shared by all cuts, if a range of columns has the
+  // same layout there as packed alone.
   Operand packed(const GemmPart &p, const Desc &wanted) {
     Constant c{constant->data, constant->forms ? constant->forms : &own};
     Operand o{DNNL_ARG_WEIGHTS, wanted, Operand::fixed};
@@ -77,7 +77,7 @@ struct Making {
     return o;
   }
 
-  // Empty when oneDNN has nothing better than its reference.
+  // Empty if oneDNN has only its reference implementation.
   Calls slice(const GemmPart &p) {
     auto bytes = [](int64_t n, int64_t stride, int64_t first, int64_t step, int64_t more = 0) {
       return checked_mul(checked_add(checked_mul(n, stride), checked_mul(first, step), more), sizeof(float));
@@ -107,7 +107,7 @@ struct Making {
   }
 };
 
-// What is left when there is nothing to multiply: the bias, or zeros.
+// Without anything to multiply: the bias, or zeros.
 void only_bias(const Gemm &g, const GemmCut &how, int64_t slice, const Run &r) {
   GemmPart p = how.part_of(g, slice);
   const float *bias = g.bias ? r.in<float>(2) + p.col0 : nullptr;

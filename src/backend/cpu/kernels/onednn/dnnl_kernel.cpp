@@ -1,4 +1,4 @@
-// Binds and runs oneDNN primitives, through the C interface where the C++ one would allocate.
+// Binds and runs oneDNN primitives, using the C interface where the C++ one would allocate.
 #include "backend/cpu/kernels/onednn/dnnl_kernel.hpp"
 
 #include <signal.h>
@@ -14,7 +14,7 @@
 namespace dl4::kernels::onednn {
 namespace {
 
-// The memory objects of one list of calls in one frame, call by call.
+// The memory objects of a list of calls in one frame, call by call.
 struct BoundCalls {
   explicit BoundCalls(const Calls &calls) {
     for (const Call &call : calls)
@@ -56,7 +56,7 @@ struct BoundCalls {
 
   dnnl::stream stream{engine()};
   std::vector<Memory> memories;
-  std::vector<void *> pointers;  // what each memory is set to
+  std::vector<void *> pointers;  // current pointer of each memory
   std::vector<dnnl_exec_arg_t> args;
 };
 
@@ -64,8 +64,8 @@ struct BoundCalls {
 struct Pool {
   Mutex mutex;
   std::map<std::string, std::weak_ptr<const void>> made;
-  int makers = 0, capacity = 0;                   // of oneDNN's cache, before the first maker
-  std::vector<std::shared_ptr<const void>> held;  // while there are makers
+  int makers = 0, capacity = 0;                   // capacity of oneDNN's cache before the first MakesPrimitives
+  std::vector<std::shared_ptr<const void>> held;  // while a MakesPrimitives exists
 
   static Pool &get() {
     static auto *pool = new Pool;
@@ -73,8 +73,8 @@ struct Pool {
   }
 };
 
-// May the primitive compute a product by "gemm:jit"? Of 2.6 to 3.7 it points the stack pointer into a buffer of the
-// heap. What is named "jit..." does all by code of its own.
+// Whether the primitive may use "gemm:jit", which in 2.6 to 3.7 points the stack pointer into a heap buffer.
+// Implementations named "jit..." use only their own code.
 bool moves_the_stack(const Call &call) {
   const char *name = nullptr;
   const auto pd = call.primitive.get_primitive_desc();
@@ -82,8 +82,8 @@ bool moves_the_stack(const Call &call) {
          !std::string_view(name).starts_with("jit");
 }
 
-// While such a primitive is at work on a thread, signals to it wait, but for those that faults of its own raise: a
-// handler's frame would lie below the stack pointer, over other memory.
+// Blocks signals on the thread while such a primitive runs, except faults of its own: a signal handler's frame would
+// overwrite memory below the moved stack pointer.
 class SignalsWait {
  public:
   explicit SignalsWait(bool needed) noexcept : needed_(needed) {
@@ -113,7 +113,7 @@ class SignalsWait {
 struct BoundWork final : Bound {
   std::vector<BoundCalls> slices;
   std::unique_ptr<BoundCalls> finish;
-  std::atomic<int64_t> finished{0};  // slices
+  std::atomic<int64_t> finished{0};  // number of slices
 };
 
 }  // namespace
@@ -160,7 +160,7 @@ Desc any(const Dims &dims) { return Desc(dims, Memory::data_type::f32, Memory::f
 
 namespace {
 
-// Opaque memory has no name to be told by.
+// Opaque memory has no name to share it by.
 std::shared_ptr<const Made<dnnl::reorder>> reordering(const Desc &from, const Desc &to) {
   auto describe = [&] { return dnnl::reorder::primitive_desc(engine(), from, engine(), to, attributes()); };
   if (layout(from).blocked && layout(to).blocked)
@@ -266,10 +266,10 @@ MakesPrimitives::MakesPrimitives() {
 
 MakesPrimitives::~MakesPrimitives() {
   auto &pool = onednn::Pool::get();
-  std::vector<std::shared_ptr<const void>> unheld;  // goes without the lock
+  std::vector<std::shared_ptr<const void>> unheld;  // destroyed without the lock
   std::lock_guard lock(pool.mutex);
   if (--pool.makers > 0) return;
-  int now = 0;  // unless someone else has set it
+  int now = 0;  // unless someone else has changed it
   if (dnnl_get_primitive_cache_capacity(&now) == dnnl_success && now == 0)
     dnnl_set_primitive_cache_capacity(pool.capacity);
   unheld.swap(pool.held);

@@ -1,4 +1,4 @@
-// A kernel whose slices are oneDNN primitives: what the products, convolutions and LSTM by oneDNN share.
+// A kernel whose slices are oneDNN primitives, shared by products, convolutions and LSTM.
 #pragma once
 
 #include <cstdint>
@@ -16,44 +16,44 @@
 namespace dl4::kernels::onednn {
 
 const dnnl::engine &engine();
-// User-managed scratchpad: oneDNN's own ends the process if a primitive runs on a thread other than its maker's.
+// User-managed scratchpad: oneDNN's own aborts the process if a primitive runs on a thread other than its creator's.
 const dnnl::primitive_attr &attributes();
 
 Desc plain(const Dims &dims);  // row-major floats
 Desc strided(const Dims &dims, const Dims &strides);
 Desc any(const Dims &dims);  // the primitive chooses
 
-// Where a primitive's operand lies during a run.
+// Location of a primitive's operand during a run.
 struct Operand {
   static constexpr int in_scratch = -1, fixed = -2, first_out = 64;
   static constexpr int out(int i) { return first_out + i; }
 
   int name;  // DNNL_ARG_...
   Desc desc;
-  int source = in_scratch;                   // of Run::in, an out(i), or one of the above
+  int source = in_scratch;                   // of Run::in, an out(i), or one of the constants above
   int64_t offset = 0;                        // bytes
-  int64_t instead = -1;                      // offset in the scratch to use when the argument is absent
-  Memory memory = {};                        // when fixed
-  std::shared_ptr<const Packed> owner = {};  // of the bytes of `memory`
+  int64_t instead = -1;                      // scratch offset to use if the argument is absent
+  Memory memory = {};                        // if fixed
+  std::shared_ptr<const Packed> owner = {};  // owns the bytes of `memory`
 };
 
 struct Call {
   dnnl::primitive primitive;
   std::vector<Operand> operands;
-  std::shared_ptr<const void> owner = {};  // of the primitive, when it is shared
+  std::shared_ptr<const void> owner = {};  // owns a shared primitive
 };
 
 using Calls = std::vector<Call>;
 using Step = std::function<void(int64_t slice, const Run &r)>;  // must not throw
 
-// What the slice that finishes last does for all of them: `sum`, then the calls.
+// Done by the slice that finishes last: `sum`, then the calls.
 struct Finish {
   Step sum;
   Calls calls;
   Step after;
 };
 
-// Bytes of scratch handed out one after the other, each aligned to 64.
+// Allocates scratch offsets, each aligned to 64 bytes.
 class Scratch {
  public:
   int64_t take(int64_t bytes) {
@@ -67,7 +67,7 @@ class Scratch {
   int64_t bytes_ = 0;
 };
 
-// Each slice is `before`, its calls in order, `after`.
+// Each slice runs `before`, its calls in order, `after`.
 class DnnlKernel final : public Kernel {
  public:
   DnnlKernel(std::string name, std::vector<Calls> slices, int64_t scratch, Step before = {}, Step after = {},
@@ -83,7 +83,7 @@ class DnnlKernel final : public Kernel {
   const bool signals_wait_;
 };
 
-// An operand in the scratch for the primitive's own use; adds nothing when it needs none.
+// Adds a scratchpad operand if the primitive needs one.
 template <class PD>
 void add_scratchpad(std::vector<Operand> &operands, const PD &pd, Scratch &scratch) {
   Desc d = pd.scratchpad_desc();
@@ -96,18 +96,18 @@ bool is_reference(const PD &pd) {
   return std::string(pd.impl_info_str()).find("ref") != std::string::npos;
 }
 
-// A primitive and its descriptor; `primitive` is empty where a reference implementation was not wanted.
+// A primitive and its descriptor; `primitive` is empty if only an unwanted reference implementation exists.
 template <class P>
 struct Made {
   typename P::primitive_desc pd;
   P primitive;
 };
 
-// What was kept under `key` as long as someone holds it or a MakesPrimitives lives; null when there is none.
+// The object stored under `key`, while someone holds it or a MakesPrimitives exists; else null.
 std::shared_ptr<const void> find_made(const std::string &key);
 void keep_made(const std::string &key, std::shared_ptr<const void> made);
 
-// The primitive that `describe` describes, shared by all who give the same key, which must name all it depends on.
+// The primitive that `describe` describes, shared by all who pass the same key, which must identify all it depends on.
 template <class P, class F>
 std::shared_ptr<const Made<P>> share(const std::string &key, const F &describe, bool reference_too = false) {
   if (auto found = find_made(key)) return std::static_pointer_cast<const Made<P>>(found);
@@ -118,20 +118,20 @@ std::shared_ptr<const Made<P>> share(const std::string &key, const F &describe, 
   return made;
 }
 
-// Floats in oneDNN's memory: a packed weight.
+// Floats in a oneDNN layout: a packed weight.
 struct PackedMemory final : Packed {
   Bytes data;
   Memory memory;  // of `data`
 };
 
-// `data`, which lies as `from` says, as `to` wants it; shared through c.forms under a name made of `to` and `key`.
+// Reorders `data` from layout `from` to `to`; shared through c.forms under a name made of `to` and `key`.
 std::shared_ptr<const PackedMemory> pack(const Constant &c, int64_t offset, const Desc &from, const Desc &to,
                                          const std::string &key);
 
-// A reorder of a run from one place to another.
+// A reorder within a run.
 Call reorder(Operand from, Operand to, Scratch &scratch);
 
-// Names how memory is laid out: equal names mean equal bytes for equal contents. `key` must tell apart opaque ones.
+// Name of a layout: equal names mean equal bytes for equal contents. `key` must distinguish opaque layouts.
 std::string name_of(const Desc &d, const std::string &key);
 
 }  // namespace dl4::kernels::onednn

@@ -1,5 +1,5 @@
-// LSTM by oneDNN. Its "ref" implementation of recurrent layers is products by its own gemm, and as
-// fast as the others: here it is welcome. Batch-major sequences cost no more than time-major ones.
+// LSTM by oneDNN. Its "ref" implementation of recurrent layers is accepted: it uses oneDNN's own gemm and is as fast as
+// the others. Batch-major sequences cost no more than time-major ones.
 #include "backend/cpu/kernels/onednn/dnnl_lstm.hpp"
 
 #include <algorithm>
@@ -16,8 +16,8 @@ using Forward = dnnl::lstm_forward;
 
 constexpr int64_t bytes = sizeof(float);
 
-// The descriptions of some steps of n sequences. The initial state is always there, if only as zeros: without it,
-// oneDNN takes what happens to be in memory for the state before a single step.
+// Descriptors of some steps of n sequences. The initial state is always passed, if only as zeros: without it, oneDNN
+// reads uninitialised memory as the state before a single step.
 struct Descs {
   Desc x, y, state, w, r, any_w, any_r, bias;
   dnnl::rnn_direction direction;
@@ -47,19 +47,19 @@ Operand constant(int name, const Constant &c, const Desc &raw, const Desc &wante
   return {name, wanted, Operand::fixed, 0, -1, packed->memory, packed};
 }
 
-// Room for a bias or a state of zeros.
+// Bytes of a zero bias or state.
 int64_t zero_bytes(const LstmShape &s, int64_t n) { return checked_mul(std::max<int64_t>(n, 4), s.h, bytes); }
 
 float *in_scratch(const Run &r, int64_t at) { return reinterpret_cast<float *>(static_cast<char *>(r.scratch) + at); }
 
 enum { x_arg, w_arg, r_arg, bias_arg, h0_arg, c0_arg };
 
-// The calls of slices, which are sequences of the batch.
+// Makes the calls of slices, which are sequences of the batch.
 class Maker {
  public:
   Maker(const LstmShape &s, const Constant *w, const Constant *r) : s_(s), w_(w), r_(r) {}
 
-  // Of n sequences from `first` on: so many steps in each call as may be at once.
+  // For n sequences from `first`: as many steps per call as allowed.
   Calls slice(int64_t first, int64_t n) {
     zeros.push_back({scratch.take(zero_bytes(s_, n)), zero_bytes(s_, n)});
     y_ = scratch.take(checked_mul(n, s_.t, s_.h, bytes));
@@ -75,11 +75,11 @@ class Maker {
   }
 
   Scratch scratch;
-  std::vector<std::pair<int64_t, int64_t>> zeros;  // of each slice: place and size
+  std::vector<std::pair<int64_t, int64_t>> zeros;  // offset and size per slice
   std::string impl;
 
  private:
-  // Where it lies in the scratch.
+  // Scratch offsets of the states.
   struct State {
     int64_t h, c;
   };
@@ -88,11 +88,11 @@ class Maker {
     return {h, scratch.take(checked_mul(n, s_.h, bytes))};
   }
 
-  // Steps [begin, end) as run, from the state `from` to the state `to`.
+  // Steps [begin, end) in processing order, from state `from` to state `to`.
   Call call(int64_t first, int64_t n, int64_t begin, int64_t end, State from, State to) {
     const bool packs = w_ && r_;
     const int64_t zero = zeros.back().first, state = checked_mul(first, s_.h, bytes);
-    const int64_t step = checked_add(checked_mul(first, s_.t), s_.reverse ? s_.t - end : begin);  // the earliest
+    const int64_t step = checked_add(checked_mul(first, s_.t), s_.reverse ? s_.t - end : begin);  // the earliest step
     Descs d(s_, n, end - begin);
     std::string key = "lstm" + std::string(s_.reverse ? " reverse" : "") + (packs ? " packed" : "");
     for (int64_t v : {s_.t, end - begin, n, s_.i, s_.h}) key += ' ' + std::to_string(v);
@@ -123,7 +123,7 @@ class Maker {
     o.push_back({DNNL_ARG_DST_LAYER, d.y, Operand::out(0), checked_mul(step, s_.h, bytes), y_});
     carried(DNNL_ARG_DST_ITER, Operand::out(1), to.h, end == s_.t, to.h);
     carried(DNNL_ARG_DST_ITER_C, Operand::out(2), to.c, end == s_.t, to.c);
-    // The first call has most steps; the others use its pad again.
+    // The first call has most steps; the others reuse its scratchpad.
     const Desc pad = pd.scratchpad_desc();
     if (pad_ < 0) pad_ = scratch.take(static_cast<int64_t>(pad.get_size()));
     if (pad.get_size() > 0) o.push_back({DNNL_ARG_SCRATCHPAD, pad, Operand::in_scratch, pad_});
@@ -133,7 +133,7 @@ class Maker {
   const LstmShape &s_;
   const Constant *const w_, *const r_;
   PackedForms own_w_, own_r_;
-  int64_t y_ = 0, pad_ = -1;  // in the scratch
+  int64_t y_ = 0, pad_ = -1;  // scratch offsets
 };
 
 }  // namespace

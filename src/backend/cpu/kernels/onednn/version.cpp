@@ -1,4 +1,4 @@
-// Which oneDNN is loaded, and what it is good for here.
+// The loaded oneDNN: its version, and whether its kernels are used.
 #include "backend/cpu/kernels/onednn/version.hpp"
 
 #include <oneapi/dnnl/dnnl.h>

@@ -14,11 +14,12 @@
 namespace dl4::kernels::blas {
 namespace {
 
-// OpenBLAS has a fixed table of buffers, one per thread inside, and crashes when it is full.
+// Limits the number of concurrent calls: OpenBLAS has a fixed table of buffers, one per calling thread, and crashes
+// when it is full.
 class Permit {
  public:
   Permit() noexcept {
-    // Whoever is inside at a fork never comes out in the child.
+    // A thread inside at a fork never leaves in the child.
     static const int registered = pthread_atfork(nullptr, nullptr, [] { inside.store(0, std::memory_order_relaxed); });
     (void)registered;
     int32_t n = inside.load(std::memory_order_relaxed);
@@ -42,8 +43,8 @@ class Permit {
 
 std::atomic<int32_t> Permit::inside{0};
 
-// The functions of the object that has OpenBLAS's configuration: one of the same name in the program, or in another
-// BLAS that it links, comes before OpenBLAS's in the linker's order.
+// The functions of the object that has OpenBLAS's configuration. The linker may resolve the plain names to functions of
+// the program, or of another BLAS that it links.
 struct Functions {
   decltype(&cblas_sgemm) gemm = cblas_sgemm;
   decltype(&cblas_sgemv) gemv = cblas_sgemv;
@@ -52,7 +53,7 @@ struct Functions {
     Dl_info object;
     if (!dladdr(reinterpret_cast<void *>(openblas_get_config), &object)) return;
     void *library = dlopen(object.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
-    if (!library) return;  // OpenBLAS is in the program itself
+    if (!library) return;  // OpenBLAS is linked into the program
     take(gemm, dlsym(library, "cblas_sgemm"));
     take(gemv, dlsym(library, "cblas_sgemv"));
     dlclose(library);
@@ -109,7 +110,7 @@ bool is_older(std::string_view core, cpu::Vectors vectors) {
 
 const std::string &unused() {
   static const std::string reason = [] {
-    functions();  // found before the first run
+    functions();  // resolved before the first run
     switch (threading()) {
       case Threading::pthread:
         return std::string("for it runs threads of its own");
@@ -140,7 +141,7 @@ void sgemm(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, float al
   if (k <= 0) return scale(m, n, beta, c, ldc);
   Permit permit;
   const Functions &f = functions();
-  // A single row or column is a matrix times a vector.
+  // A single row or column: a matrix-vector product.
   if (m == 1) {
     bool t = !trans_b;
     f.gemv(CblasRowMajor, transposed(t), size(t ? k : n), size(t ? n : k), alpha, b, size(ldb), a,

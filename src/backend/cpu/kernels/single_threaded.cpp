@@ -1,5 +1,5 @@
-// Reaches the OpenMP runtime that came with oneDNN and OpenBLAS, if one did, without linking it. A build without these
-// leaves the host's alone.
+// Controls the OpenMP runtime of oneDNN and OpenBLAS, if loaded, without linking it. A build without these libraries
+// leaves the host's runtime alone.
 #include "backend/cpu/kernels/single_threaded.hpp"
 
 #if !defined(DL4_BACKENDS_own)

@@ -1,9 +1,9 @@
-// Keeps oneDNN and OpenBLAS from opening OpenMP regions: the parallelism is the crew's.
+// Keeps oneDNN and OpenBLAS from starting OpenMP threads: the crew does the threading.
 #pragma once
 
 namespace dl4::kernels {
 
-// Sets the calling thread's OpenMP thread count to 1 and puts it back. Around every run and every creation of
+// Sets the calling thread's OpenMP thread count to 1 within a scope. Held around every run and every creation of
 // primitives.
 class SingleThreaded {
  public:
@@ -16,7 +16,7 @@ class SingleThreaded {
   int saved_;
 };
 
-// The same for the rest of the calling thread's life: what the crew's helpers start with.
+// The same for the rest of the thread's life, for the crew's helpers.
 void stay_single_threaded() noexcept;
 
 }  // namespace dl4::kernels

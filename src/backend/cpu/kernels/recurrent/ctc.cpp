@@ -1,8 +1,8 @@
-// ctc: forward and backward through the states of a sequence.
+// CTC loss: forward and backward through the states of a sequence.
 //
-// As Keras on TensorFlow has it: a path that ends before the last label is no path of probability 0, but counts 1e-307,
-// and so does for the gradient one that begins behind the first. Labels for which there are too few steps therefore
-// cost some 707 rather than infinity.
+// As in Keras on TensorFlow, a path that ends before the last label has probability 1e-307 instead of 0, and so has,
+// for the gradient, one that starts after the first label. Labels with too few steps therefore cost some 707 instead of
+// infinity.
 #include "backend/cpu/kernels/recurrent/ctc.hpp"
 
 #include <algorithm>
@@ -23,27 +23,28 @@ double log_sum(double a, double b, double c = impossible) {
   return most + math::log(math::exp(a - most) + math::exp(b - most) + math::exp(c - most));
 }
 
-// One sequence. States: 0 the start, then each label i + 1; behind these the blanks, blank i before label i.
+// One sequence. States: state 0 is the start, state i + 1 is label i; then come the blanks, blank i before label i.
 struct Sequence {
   int64_t steps, classes, labels, length;
   const float *logs;     // (steps, classes)
-  const int32_t *label;  // (labels), of which `length` count
+  const int32_t *label;  // (labels); the first `length` count
 
   int64_t states() const { return 2 * (labels + 1); }
   int64_t blank(int64_t i) const { return labels + 1 + i; }
   // bounded: an element of x
   double log_of(int64_t t, int64_t c) const { return static_cast<double>(logs[t * classes + c]); }
-  // May label i come right behind the one before it?
+  // Whether label i may directly follow the one before it.
   bool follows(int64_t i) const { return i == 0 || label[i] != label[i - 1]; }
 
-  // What the states are before step t + 1, from what they are before step t.
+  // State log probabilities before step t + 1 from those before step t.
   void forward(int64_t t, const double *from, double *to) const {
     to[0] = impossible;
     for (int64_t i = 0; i <= labels; ++i) to[blank(i)] = log_sum(from[blank(i)], from[i]) + log_of(t, 0);
     for (int64_t i = 0; i < labels; ++i)
       to[i + 1] = log_sum(from[i + 1], from[blank(i)], follows(i) ? from[i] : impossible) + log_of(t, label[i]);
   }
-  // Of what follows from each state before step t, from that before step t + 1; may be in place.
+  // Log probabilities of the rest of the sequence from each state, before step t from before step t + 1; may be in
+  // place.
   void backward(int64_t t, const double *from, double *to) const {
     for (int64_t i = 0; i <= labels; ++i) {
       const double stay = i == 0 ? impossible : from[i] + log_of(t, label[i - 1]);
@@ -61,7 +62,7 @@ struct Sequence {
     std::fill_n(to, states(), unlikely);
     to[length] = to[blank(length)] = 0;
   }
-  // Of step t, how much of the probability each class has, but for labels that are blanks.
+  // For step t: each class's share of the probability, except for labels that are blanks.
   void share(const double *before, const double *after, double *sum, float *to) const {
     double all = impossible;
     for (int64_t s = 0; s < states(); ++s) all = log_sum(all, sum[s] = before[s] + after[s]);

@@ -12,7 +12,7 @@ HWY_BEFORE_NAMESPACE();
 namespace dl4::kernels::HWY_NAMESPACE {
 namespace {
 
-// alone: a row of few vectors, each of whose functions waits for the one before.
+// alone: rows of few vectors, whose functions can't overlap with others.
 template <bool alone>
 void gru_rows(int64_t rows, int64_t n, const float *x, const float *r, const float *before, float *after) {
   for (int64_t row = 0; row < rows; ++row, x += 3 * n, r += 3 * n, before += n, after += n) {

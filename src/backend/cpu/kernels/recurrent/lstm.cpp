@@ -1,4 +1,4 @@
-// One LSTM step and its gradient, by instruction set; the time loops are in lstm_loop.cpp.
+// One LSTM step and its gradient, by instruction set. The time loops are in lstm_loop.cpp.
 #include "backend/cpu/kernels/recurrent/lstm.hpp"
 
 #include "backend/cpu/kernels/simd/simd.hpp"
@@ -12,7 +12,7 @@ HWY_BEFORE_NAMESPACE();
 namespace dl4::kernels::HWY_NAMESPACE {
 namespace {
 
-// A quotient whose division may wait: what comes of it is divided once. `under` is in [1, 2].
+// A quotient whose division is deferred, so that expressions divide once. `under` is in [1, 2].
 struct Fraction {
   V over, under;
   HWY_INLINE V value() const { return hn::Mul(over, reciprocal(under)); }
@@ -28,7 +28,7 @@ HWY_INLINE Fraction tanh_fraction(V x) {
   return {hn::CopySign(e, x), hn::Add(e, set(2))};
 }
 
-// d s(z) where s = sigmoid(z).
+// d * sigmoid'(z), where s = sigmoid(z).
 HWY_INLINE V sigmoid_slope(V d, V s) { return hn::Mul(d, hn::Mul(s, hn::Sub(set(1), s))); }
 HWY_INLINE V tanh_slope(V d, V t) { return hn::Mul(d, hn::NegMulAdd(t, t, set(1))); }
 
@@ -40,7 +40,7 @@ void copy_or_zero(int64_t n, const float *from, float *to) {
     std::memset(to, 0, static_cast<size_t>(n) * sizeof(float));
 }
 
-// alone: a row of few vectors, each of whose functions waits for the one before.
+// alone: rows of few vectors, whose functions can't overlap with others.
 template <bool alone>
 void cell_rows(int64_t rows, int64_t n, float *gates, int64_t ld_gates, const float *c_prev, int64_t ld_c_prev,
                const float *h_prev, int64_t ld_h_prev, const uint8_t *mask, int64_t mask_step, float *c, int64_t ld_c,

@@ -1,5 +1,5 @@
-// LSTM steps and time loops of our own: Keras's gate order i f c o, tanh and sigmoid, masks. Products with the inputs
-// are done before (x gates) and after (weight gradients) by large gemms.
+// Own LSTM steps and time loops: Keras's gate order i f c o, tanh and sigmoid, masks. Large products with the inputs
+// come before (x gates) and after (weight gradients).
 #pragma once
 
 #include <array>
@@ -9,51 +9,52 @@
 
 namespace dl4::kernels {
 
-// One step of `rows` sequences. gates [rows, 4h]: pre-activation in, activations (i, f, tanh of the candidate, o) out
-// if they are to be kept. mask: a byte per row, 0 = skip: states stay, nothing else of that row is touched. h, c may be
-// h_prev, c_prev. Leading dimensions in elements. c_prev nullptr: zeros. h_prev is read only for masked rows (nullptr:
-// zeros). apart: elements from one gate of a row to the next (0: hidden), more than hidden for some of the units.
+// One step of `rows` sequences. gates [rows, 4h]: pre-activations in, activations (i, f, tanh of the candidate, o) out
+// if they are kept. mask: a byte per row; 0 skips the row: its states are copied, nothing else of it is touched. h, c
+// may be h_prev, c_prev. Leading dimensions in elements. c_prev nullptr: zeros. h_prev is read only for masked rows
+// (nullptr: zeros). apart: distance of a row's gates in elements (0: hidden); more than hidden for a range of the
+// units.
 void lstm_cell(int64_t rows, int64_t hidden, float *gates, int64_t ld_gates, const float *c_prev, int64_t ld_c_prev,
                const float *h_prev, int64_t ld_h_prev, const uint8_t *mask, int64_t mask_step, float *c, int64_t ld_c,
                float *h, int64_t ld_h, bool keep = true, int64_t apart = 0) noexcept;
 
-// dgates [rows, 4h] (may be gates) from the activations, c_prev (nullptr: zeros), c and dh; dc [rows, h] holds the
-// gradient of c on the way in and that of c_prev on the way out. Masked rows: dgates 0, dc stays.
+// dgates [rows, 4h] (may be gates) from the activations, c_prev (nullptr: zeros), c and dh. dc [rows, h]: the gradient
+// of c on input, of c_prev on output. Masked rows: dgates 0, dc unchanged.
 void lstm_cell_grad(int64_t rows, int64_t hidden, const float *gates, int64_t ld_gates, const float *c_prev,
                     int64_t ld_c_prev, const float *c, int64_t ld_c, const float *dh, int64_t ld_dh,
                     const uint8_t *mask, int64_t mask_step, float *dc, int64_t ld_dc, float *dgates, int64_t ld_dgates,
                     int64_t apart = 0) noexcept;
 
-struct Report;  // a loop asks it between its steps whether to end
+struct Report;  // polled between steps for cancellation
 
 struct LstmLoop {
   int64_t time = 0, hidden = 0;
   bool backwards = false;  // from the last step to the first
-  bool integers = false;   // the state is multiplied as integers: the scratch has room for these
+  bool integers = false;   // multiplies the state as integers: scratch includes its codes
 };
 
-// Everything is batch-major and whole ([b, ...]); a call does sequences [begin, end). "By step" = in order of time; "as
-// run" = in order of processing, which Keras does not reverse. The output of a masked step is the previous one, zeros
-// before the first.
+// All arrays are batch-major and whole ([b, ...]); a call processes sequences [begin, end). "By step" = in order of
+// time; "as run" = in order of processing, in which Keras returns the output. The output of a masked step is the
+// previous one, zeros before the first.
 struct LstmForward {
-  const float *x_gates = nullptr;    // [b, time, 4h] by step: x W + bias; unread where LstmSteps has them
+  const float *x_gates = nullptr;    // [b, time, 4h] by step: x W + bias; unused if LstmSteps has them
   const float *recurrent = nullptr;  // pack_b of R [h, 4h]
-  std::array<const NarrowWeights *, 4> narrow = {};  // R in fewer bytes, by gate, instead
+  std::array<const NarrowWeights *, 4> narrow = {};  // R in narrow weights, by gate, instead
   const float *h0 = nullptr, *c0 = nullptr;          // [b, h]; nullptr: zeros
   const uint8_t *mask = nullptr;                     // [b, time] by step; nullptr: none
   float *y = nullptr;                                // [b, time, h] as run, or nullptr
   float *h_last = nullptr, *c_last = nullptr;        // [b, h] the states, or nullptr
   float *gates = nullptr;   // [b, time, 4h] by step: activations for the gradient (may be x_gates), or nullptr
   float *c = nullptr;       // [b, time, h] by step: cell states for the gradient, or nullptr
-  float *h_prev = nullptr;  // [b, time, h] by step: the state each step started from (dR = h_prev^T dgates), or nullptr
+  float *h_prev = nullptr;  // [b, time, h] by step: the state before each step (dR = h_prev^T dgates), or nullptr
   const Report *report = nullptr;  // or nullptr
 };
-// Steps [first, last) as run: calls that follow one another with the same scratch make up a whole run.
+// Steps [first, last) in processing order; consecutive calls with the same scratch make up a whole run.
 struct LstmSteps {
   int64_t first = 0, last = 0;
-  const float *x_gates = nullptr;  // [last - first, rows, 4h] in order of time, of these steps and sequences alone
+  const float *x_gates = nullptr;  // [last - first, rows, 4h] by step, for these steps and sequences only
 };
-// Scratch floats for a call with that many sequences.
+// Scratch floats of a call with so many sequences.
 int64_t lstm_forward_scratch(const LstmLoop &l, int64_t rows);
 void lstm_forward(const LstmLoop &l, const LstmForward &f, const LstmSteps &steps, int64_t begin, int64_t end,
                   float *scratch) noexcept;
@@ -61,9 +62,9 @@ inline void lstm_forward(const LstmLoop &l, const LstmForward &f, int64_t begin,
   lstm_forward(l, f, {0, l.time, nullptr}, begin, end, scratch);
 }
 
-// The same cut along the units, for few sequences: a call does some units of all `rows` sequences for one step as run
-// (-1 first, which loads the states). Calls of one step may run at once, and come before those of the next step.
-// f.recurrent: by pack_gates; f.x_gates is whole.
+// The same loop cut along the units, for few sequences. A call processes some units of all `rows` sequences for one
+// step as run (-1 first, which loads the states). Calls of one step may run concurrently and precede those of the next
+// step. f.recurrent: from pack_gates; f.x_gates is whole.
 struct LstmUnits {
   int64_t begin = 0, end = 0;  // begin is a multiple of lstm_unit_block
 };
@@ -71,7 +72,7 @@ inline constexpr int64_t lstm_unit_block = 32;
 int64_t lstm_forward_scratch_by_units(const LstmLoop &l, int64_t rows);
 void lstm_forward_by_units(const LstmLoop &l, const LstmForward &f, int64_t rows, int64_t step, LstmUnits u,
                            float *scratch) noexcept;
-// Some units of R [h, 4h], each gate in panels of its own.
+// Packs some units of R [h, 4h], each gate into its own panels.
 int64_t packed_gates_floats(int64_t hidden);
 void pack_gates(int64_t hidden, LstmUnits u, const float *recurrent, float *packed) noexcept;
 
@@ -88,7 +89,7 @@ struct LstmBackward {
 };
 int64_t lstm_backward_scratch(const LstmLoop &l, int64_t rows);
 void lstm_backward(const LstmLoop &l, const LstmBackward &f, int64_t begin, int64_t end, float *scratch) noexcept;
-// Cut along the units: steps as run from the last to the first, then -1, which gives dh0 and dc0. Scratch as for all
+// Cut along the units: steps as run from the last to the first, then -1, which writes dh0 and dc0. Scratch as for all
 // sequences at once.
 void lstm_backward_by_units(const LstmLoop &l, const LstmBackward &f, int64_t rows, int64_t step, LstmUnits u,
                             float *scratch) noexcept;

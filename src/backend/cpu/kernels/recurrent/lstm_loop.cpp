@@ -1,4 +1,4 @@
-// The LSTM's way through time and back. State lives in the scratch, where it stays in cache from step to step.
+// The forward and backward time loops of the LSTM. State is kept in scratch, where it stays in cache between steps.
 #include <algorithm>
 #include <cstring>
 
@@ -11,7 +11,7 @@
 namespace dl4::kernels {
 namespace {
 
-// rows x n floats between two strides; from nullptr: zeros.
+// Copies rows x n floats between two strides; from == nullptr: zeros.
 void copy_rows(int64_t rows, int64_t n, const float *from, int64_t ld_from, float *to, int64_t ld_to) {
   const size_t bytes = static_cast<size_t>(n) * sizeof(float);
   for (int64_t r = 0; r < rows; ++r, to += ld_to) {
@@ -27,12 +27,12 @@ T *at(T *p, int64_t offset) {
   return p ? p + offset : nullptr;
 }
 
-// The sequences and units that a call does, and where their state lies: rows of `hidden` floats. h_before is read whole
-// and may be h, c_before may be c; gates unless they are kept.
+// The sequences and units of a call, and pointers to their state in rows of `hidden` floats. h_before is read whole and
+// may be h, c_before may be c. `gates` is used unless gates are kept.
 struct Part {
   int64_t begin, rows, unit, units;
   const float *h_before, *c_before;
-  float *h, *c, *gates, *seen;  // seen: 1 after a row's first valid step
+  float *h, *c, *gates, *seen;  // seen: 1 after a row's first unmasked step
   float *codes = nullptr;       // of h_before
 };
 
@@ -49,7 +49,7 @@ int64_t floats_of_codes(const LstmLoop &l, int64_t rows) {
 
 int64_t step_in_time(const LstmLoop &l, int64_t s) { return l.backwards ? l.time - 1 - s : s; }
 
-// Step s as run. x: of the step's first sequence.
+// Step s as run. x: gates of the step's first sequence.
 void forward_step(const LstmLoop &l, const LstmForward &f, const Part &p, int64_t s, const float *x, int64_t ld_x) {
   const int64_t n = l.hidden, time = l.time, t = step_in_time(l, s), step = p.begin * time + t;
   if (f.h_prev) copy_rows(p.rows, p.units, p.h_before + p.unit, n, f.h_prev + step * n + p.unit, time * n);
@@ -87,8 +87,8 @@ void store_state(const LstmLoop &l, const LstmForward &f, const Part &p) noexcep
   if (f.c_last) copy_rows(p.rows, p.units, p.c + p.unit, n, f.c_last + to, n);
 }
 
-// The gradients of the state of some sequences and units on the way back; carry: for an output that later steps
-// repeated.
+// State gradients of some sequences and units in the backward loop. carry: gradient of an output that later masked
+// steps repeated.
 struct PartDiff {
   int64_t begin, rows, unit, units;
   float *dh, *dc, *carry;
@@ -101,7 +101,7 @@ void load_state(const LstmLoop &l, const LstmBackward &f, const PartDiff &p) noe
   copy_rows(p.rows, p.units, nullptr, n, p.carry + p.unit, n);
 }
 
-// Through the cell at step s as run: dh and dc -> the gates' gradients.
+// Backward through the cell at step s as run: dh and dc to the gates' gradients.
 void backward_cell(const LstmLoop &l, const LstmBackward &f, const PartDiff &p, int64_t s) noexcept {
   const int64_t n = l.hidden, time = l.time, t = step_in_time(l, s), before = l.backwards ? t + 1 : t - 1;
   const int64_t step = p.begin * time + t;
@@ -121,8 +121,8 @@ void backward_cell(const LstmLoop &l, const LstmBackward &f, const PartDiff &p, 
                  f.dgates + step * 4 * n + p.unit, time * 4 * n, n);
 }
 
-// From the gradients of all gates at step s to that of the state before it. That of a masked row's state passes by: its
-// dgates are 0.
+// Gates' gradients at step s to the gradient of the state before it. For a masked row the state's gradient is
+// unchanged: its dgates are 0.
 void backward_product(const LstmLoop &l, const LstmBackward &f, const PartDiff &p, int64_t s) noexcept {
   const int64_t n = l.hidden, step = p.begin * l.time + step_in_time(l, s);
   const uint8_t *mask = at(f.mask, step);
@@ -151,7 +151,7 @@ void lstm_forward(const LstmLoop &l, const LstmForward &f, const LstmSteps &step
   float *c = scratch + rows * n, *gates = c + rows * n;
   float *seen = gates + rows * g;
   Part p{begin, rows, 0, n, scratch, c, scratch, c, gates, seen, seen + rows};
-  // A step alone finds the state, and writes it, where it lies.
+  // A single step reads and writes the state in the caller's memory.
   const bool alone = l.time == 1 && f.h0 && f.c0 && f.h_last && f.c_last && !f.mask;
   if (alone) {
     p.h_before = f.h0 + begin * n, p.c_before = f.c0 + begin * n;
@@ -170,8 +170,7 @@ void lstm_forward(const LstmLoop &l, const LstmForward &f, const LstmSteps &step
   if (steps.last == l.time && !alone) store_state(l, f, p);
 }
 
-// Shared: two states, of which a step reads one and writes the other, cells and gates. Of each block of units: seen and
-// codes.
+// Shared: two states (each step reads one and writes the other), cells and gates. Per block of units: seen and codes.
 int64_t lstm_forward_scratch_by_units(const LstmLoop &l, int64_t rows) {
   const int64_t blocks = (l.hidden + lstm_unit_block - 1) / lstm_unit_block;
   const int64_t each = checked_add(round_up(rows, 16), floats_of_codes(l, rows));

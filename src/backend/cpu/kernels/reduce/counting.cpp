@@ -1,4 +1,4 @@
-// Buckets, and the largest of a row.
+// Buckets, top k and hardmax of rows, and tests for finite values.
 #include "backend/cpu/kernels/reduce/counting.hpp"
 
 #include <algorithm>

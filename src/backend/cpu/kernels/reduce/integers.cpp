@@ -19,7 +19,7 @@ void each_of(T first, const T *x, T *y, int64_t outer, int64_t axis, int64_t inn
 
 template <class T>
 void reduce_all(Reduce f, const T *x, T *y, int64_t outer, int64_t axis, int64_t inner) {
-  using U = std::make_unsigned_t<T>;  // wraps around by the language's rules
+  using U = std::make_unsigned_t<T>;  // wraps by definition
   const auto by = [&](T first, auto g) { each_of(first, x, y, outer, axis, inner, g); };
   switch (f) {
     case Reduce::max:

@@ -1,4 +1,4 @@
-// Normalised rows, by instruction set.
+// Normalisation of rows, by instruction set.
 #include "backend/cpu/kernels/reduce/normalize.hpp"
 
 #include <cmath>
@@ -40,7 +40,7 @@ void normalize_grad_all(const float *dy, const float *x, const float *mean, cons
   const auto count = static_cast<double>(n);
   for (int64_t r = 0; r < rows; ++r, dy += n, x += n) {
     const V m = set(mean[r]), scale = set(by[r]);
-    // Of the row before gamma: what it was, and its gradient.
+    // The normalised row before gamma, and its gradient.
     const auto was = [=](int64_t i, auto s) HWY_ATTR { return hn::Mul(hn::Sub(s.get(x + i), m), scale); };
     const auto diff = [=](int64_t i, auto s) HWY_ATTR {
       const V d = s.get(dy + i);

@@ -41,7 +41,7 @@ void sort_all(const T *x, T *y, int32_t *places, int64_t rows, int64_t width, bo
 
 template <class T>
 void cumulate_all(const Cumulate &how, const T *x, T *y, int64_t outer, int64_t axis, int64_t inner) {
-  // Wrapping is defined for unsigned integers only.
+  // Only unsigned integers wrap by definition.
   using U = typename std::conditional_t<std::is_integral_v<T>, std::make_unsigned<T>, std::type_identity<T>>::type;
   const T neutral = how.product ? 1 : 0;
   for (int64_t o = 0; o < outer; ++o, x += axis * inner, y += axis * inner)
@@ -56,7 +56,7 @@ void cumulate_all(const Cumulate &how, const T *x, T *y, int64_t outer, int64_t 
     }
 }
 
-// f(a pointer of that type).
+// f(null pointer of the C++ type).
 template <class F>
 void by_type(DType type, F f) {
   if (type == DType::i32) return f(static_cast<int32_t *>(nullptr));

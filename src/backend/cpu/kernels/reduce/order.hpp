@@ -1,4 +1,4 @@
-// Rows in order, and sums and products that run along an axis.
+// Sorted rows, and cumulative sums and products.
 #pragma once
 
 #include <cstdint>
@@ -7,13 +7,12 @@
 
 namespace dl4::kernels {
 
-// Each row of x in order, and from which place each element comes; of equal ones the first stands first, NaN last. One
-// of the two may be null: it is not wanted. float32, int32 or int64.
+// Sorts each row of x (values, source positions); stable, NaN last. Either output may be null. float32, int32 or int64.
 void sort_rows(DType type, const void *x, void *y, int32_t *places, int64_t rows, int64_t width,
                bool descending) noexcept;
 
 using ops::Cumulate;
-// x and y [outer, axis, inner], float32, int32 or int64, which wrap around.
+// x and y [outer, axis, inner], float32, int32 or int64. Integers wrap.
 void cumulate(const Cumulate &how, DType type, const void *x, void *y, int64_t outer, int64_t axis,
               int64_t inner) noexcept;
 

@@ -14,7 +14,7 @@ HWY_BEFORE_NAMESPACE();
 namespace dl4::kernels::HWY_NAMESPACE {
 namespace {
 
-// Real cells of an axis: [begin, end).
+// Cells of an axis inside the image: [begin, end).
 struct Cells {
   int64_t begin, end;
 };
@@ -24,7 +24,7 @@ HWY_INLINE Cells cells(const Pool &p, const PoolAxis &a, int64_t i) {
   return {HWY_MAX(first, int64_t{0}), HWY_MIN(first + a.size, a.n)};
 }
 
-// The real cells of a window: planes, rows and columns of the image.
+// The cells of a window inside the image: planes, rows and columns.
 struct Window {
   Cells d, h, w;
   float count() const { return static_cast<float>((d.end - d.begin) * (h.end - h.begin) * (w.end - w.begin)); }
@@ -34,14 +34,14 @@ HWY_INLINE Window window(const Pool &p, int64_t od, int64_t oh, int64_t ow) {
   return {cells(p, p.d, od), cells(p, p.h, oh), cells(p, p.w, ow)};
 }
 
-// f(the first cell of the row) for each row of the window's cells.
+// f(first cell of the row) for each row of a window's cells.
 template <class F>
 HWY_INLINE void rows(const Pool &p, const Window &w, const F &f) {
   for (int64_t d = w.d.begin; d < w.d.end; ++d)
     for (int64_t h = w.h.begin; h < w.h.end; ++h) f(((d * p.h.n + h) * p.w.n + w.w.begin) * p.c);
 }
 
-// All channels of the window's cells, four vectors at a time, folded into y.
+// Folds all channels of the window's cells into y, four vectors at a time.
 template <bool is_max>
 HWY_INLINE void fold(const Pool &p, const float *image, const Window &w, float *y) {
   const V start = set(is_max ? -std::numeric_limits<float>::infinity() : 0.0f), count = set(w.count());
@@ -79,10 +79,10 @@ HWY_INLINE void fold(const Pool &p, const float *image, const Window &w, float *
 }
 
 inline constexpr int64_t strip = 1024;  // floats
-// Few channels, of every processor the same: the order of sums depends on it.
+// Few channels. The same for every processor, as the order of sums depends on it.
 inline constexpr int64_t few = 16;
 
-// A row of outputs y of few channels: rows of windows are folded first, many pixels side by side.
+// A row of outputs y with few channels: folds the rows of windows first, many pixels side by side.
 template <bool is_max>
 HWY_INLINE void narrow_row(const Pool &p, const float *image, int64_t od, int64_t oh, float *y) {
   const V start = set(is_max ? -std::numeric_limits<float>::infinity() : 0.0f);
@@ -98,7 +98,7 @@ HWY_INLINE void narrow_row(const Pool &p, const float *image, int64_t od, int64_
       rows(p, first, [&](int64_t row) HWY_ATTR { a = step(a, io.get(image + row + i)); });
       io.put(a, column + i);
     });
-    store(start, column + width);  // read beyond the last pixel, not used
+    store(start, column + width);  // reads beyond the last pixel are not used
     for (int64_t ow = begin; ow < end; ++ow) {
       const Window w = window(p, od, oh, ow);
       for (int64_t c = 0; c < p.c; c += lanes) {
@@ -106,7 +106,7 @@ HWY_INLINE void narrow_row(const Pool &p, const float *image, int64_t od, int64_
         for (int64_t i = w.w.begin; i < w.w.end; ++i) a = step(a, load(column + (i - first.w.begin) * p.c + c));
         if (!is_max) a = hn::Div(a, set(w.count()));
         if ((p.w.out - ow) * p.c - c >= lanes)
-          store(a, y + ow * p.c + c);  // what is too much, the next ones write again
+          store(a, y + ow * p.c + c);  // excess lanes are overwritten by the next outputs
         else
           store_n(a, y + ow * p.c + c, p.c - c);
       }
@@ -152,7 +152,7 @@ HWY_INLINE void write(V v, float *p, int64_t m) {
 void max_grad_image(const Pool &p, const float *x, const float *y, const float *dy, float *dx) {
   outputs(p, [&](const Window &w, int64_t c, int64_t m, int64_t at) HWY_ATTR {
     const V best = read(y + at, m);
-    V left = read(dy + at, m);  // what no cell has taken yet
+    V left = read(dy + at, m);  // gradient that no cell has taken yet
     auto open = hn::Eq(hn::Zero(D()), hn::Zero(D()));
     rows(p, w, [&](int64_t first) HWY_ATTR {
       int64_t cell = first + c;

@@ -13,7 +13,7 @@ HWY_BEFORE_NAMESPACE();
 namespace dl4::kernels::HWY_NAMESPACE {
 namespace {
 
-// K vectors of columns over `rows` rows. The last vector has m columns. f(v, k): what is summed.
+// K vectors of columns over `rows` rows; the last vector has m columns. f(v, k): the summand.
 template <int K, class F>
 Strip<K> column_sum(const float *x, int64_t rows, int64_t row, int64_t m, const F &f) {
   const auto few = [&](int64_t first, int64_t n) HWY_ATTR {
@@ -30,7 +30,7 @@ Strip<K> column_sum(const float *x, int64_t rows, int64_t row, int64_t m, const 
   return by_halves<K>(0, rows, few);
 }
 
-// For every strip of columns of [.., inner]: body(constant K, first column, columns of the last vector).
+// Calls body(constant K, first column, columns of the last vector) for every strip of columns of [.., inner].
 template <class Body>
 HWY_INLINE void strips(int64_t inner, const Body &body) {
   int64_t i = 0;

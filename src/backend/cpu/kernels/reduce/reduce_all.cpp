@@ -13,7 +13,7 @@ HWY_BEFORE_NAMESPACE();
 namespace dl4::kernels::HWY_NAMESPACE {
 namespace {
 
-// In double, over 16 running sums whatever the instruction set.
+// In double, with 16 running sums for every instruction set.
 template <class F>
 HWY_INLINE double total(int64_t n, const F &f) {
   double s[16] = {};

@@ -1,4 +1,4 @@
-// Rows by the number of their segment.
+// Segment sums, maxima, softmax and gather.
 #include "backend/cpu/kernels/reduce/segments.hpp"
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace dl4::kernels {
 namespace {
 
-// f(row of x, row of y) for the rows of segments [first, last), after y was filled with `start`.
+// Fills y with `start`, then calls f(row of x, row of y) for the rows of segments [first, last).
 template <class F>
 void fold(const Segments &s, const float *x, const int64_t *ids, float *y, int64_t first, int64_t last, float start,
           F f) {
@@ -63,7 +63,7 @@ void segment_softmax(const Segments &s, const float *x, const int64_t *ids, floa
   };
   each([&](int64_t row, int64_t at) {
     for (int64_t j = 0; j < s.width; ++j)
-      if (x[row + j] > most[at + j]) most[at + j] = x[row + j];  // a NaN makes the sum one
+      if (x[row + j] > most[at + j]) most[at + j] = x[row + j];  // NaN is ignored here: the sum becomes NaN
   });
   each([&](int64_t row, int64_t at) {
     for (int64_t j = 0; j < s.width; ++j) y[row + j] = x[row + j] - most[at + j];

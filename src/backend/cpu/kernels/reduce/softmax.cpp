@@ -1,4 +1,4 @@
-// Softmax and its kin, by instruction set.
+// Softmax, log-softmax, sparsemax and gradients, by instruction set.
 #include "backend/cpu/kernels/reduce/softmax.hpp"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace {
 
 HWY_INLINE auto first(int64_t n) { return hn::FirstN(D(), static_cast<size_t>(n)); }
 
-// The same code for a row (lanes = neighbours on the axis, joined at the end) and for columns (lanes = columns).
+// One implementation for rows (lanes are neighbours on the axis, joined at the end) and columns (lanes are columns).
 struct Columns {
   int64_t axis, row, m;  // m columns, at most a vector of them
   HWY_INLINE V get(const float *x, int64_t a) const { return m == lanes ? load(x + a * row) : load_n(x + a * row, m); }
@@ -69,7 +69,7 @@ struct Row {
   }
 };
 
-// body(view, offset) for every row or vector of columns.
+// Calls body(view, offset) for every row or vector of columns.
 template <class Body>
 HWY_INLINE void views(int64_t outer, int64_t axis, int64_t inner, const Body &body) {
   for (int64_t o = 0; o < outer; ++o) {
@@ -84,7 +84,7 @@ HWY_INLINE void views(int64_t outer, int64_t axis, int64_t inner, const Body &bo
 
 const auto same = [](V v) HWY_ATTR { return v; };
 
-// y = f(x, the largest, e = exp(x - largest), the sum of e) for rows that fit into a vector, which never leave it.
+// y = f(x, max, e = exp(x - max), sum of e) for rows that fit a vector and stay in registers.
 template <class F>
 HWY_INLINE void short_rows(const float *x, float *y, int64_t rows, int64_t n, const F &f) {
   for (int64_t r = 0; r < rows; ++r, x += n, y += n) {
@@ -100,7 +100,7 @@ HWY_INLINE void short_rows(const float *x, float *y, int64_t rows, int64_t n, co
 }  // namespace
 
 void softmax_all(const float *x, float *y, int64_t outer, int64_t axis, int64_t inner) {
-  if (axis == 1)  // 1, but of NaN and infinities NaN
+  if (axis == 1)  // 1, but NaN for NaN and infinities
     return map(x, y, outer * inner, [](V v) HWY_ATTR { return hn::Add(hn::Sub(v, v), set(1)); });
   if (inner == 1 && axis <= lanes)
     return short_rows(x, y, outer, axis, [](V, V, V e, V sum) HWY_ATTR { return hn::Div(e, sum); });
@@ -139,7 +139,7 @@ void log_softmax_grad_all(const float *dy, const float *y, float *dx, int64_t ou
 void sparsemax_grad_all(const float *dy, const float *y, float *dx, int64_t outer, int64_t axis, int64_t inner) {
   const V zero = hn::Zero(D());
   views(outer, axis, inner, [=](auto view, int64_t at) HWY_ATTR {
-    // Where y is NaN so is the gradient.
+    // Where y is NaN, the gradient is too.
     const auto off = [=](V d, V v)
                          HWY_ATTR { return hn::IfThenElse(hn::Eq(v, zero), zero, hn::Add(d, hn::Mul(v, zero))); };
     const V s = view.sum(dy + at, y + at, off);
@@ -188,7 +188,7 @@ void sparsemax(const float *x, float *y, int64_t outer, int64_t axis, int64_t in
         scratch[k] = a[k * inner];
         nan |= std::isnan(scratch[k]);
       }
-      // The support is the longest run of largest values whose least one still lies above the line of the sum.
+      // The support is the longest prefix of the sorted values whose last one still lies above the threshold.
       double tau = std::numeric_limits<double>::quiet_NaN(), sum = 0;
       if (!nan) {
         std::sort(scratch, scratch + axis, std::greater<>());

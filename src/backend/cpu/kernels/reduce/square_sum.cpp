@@ -1,4 +1,4 @@
-// The sum of all squares: one partial sum for each slice.
+// Sum of squares with one partial sum per slice.
 #include "backend/cpu/kernels/reduce/square_sum.hpp"
 
 #include "base/checked.hpp"
@@ -7,7 +7,7 @@
 namespace dl4::kernels {
 namespace {
 
-// Each slice leaves its sum in the scratch; the one that finishes last adds them in their order.
+// Each slice stores its sum in the scratch; the last one to finish adds them in slice order.
 class SquareSum final : public Kernel {
  public:
   SquareSum(int64_t n, int64_t slices, int64_t block)

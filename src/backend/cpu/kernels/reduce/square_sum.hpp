@@ -1,4 +1,4 @@
-// The sum of all squares, in double, cut into slices.
+// Sum of squares, in double, cut into slices.
 #pragma once
 
 #include <memory>
@@ -7,7 +7,7 @@
 
 namespace dl4::kernels {
 
-// Source: n floats; destination: one. The slices begin at multiples of `block`; at least one is needed.
+// Source: n floats; destination: one. Slices start at multiples of `block`; there is at least one.
 [[gnu::cold]] std::unique_ptr<Kernel> square_sum(int64_t n, int64_t slices, int64_t block);
 
 }  // namespace dl4::kernels

@@ -33,7 +33,7 @@ int64_t suppress(const Boxes &of, const ops::Suppression &how, const float *boxe
       int64_t left = 0, taken = 0;
       for (int64_t i = 0; i < of.boxes; ++i)
         if (!how.least || score[i] > *how.least) order[left++] = static_cast<int32_t>(i);
-      // A NaN comes last.
+      // NaN sorts last.
       const auto key = [&](int32_t i) { return std::isnan(score[i]) ? -INFINITY : score[i]; };
       std::sort(order, order + left, [&](int32_t i, int32_t k) { return key(i) != key(k) ? key(i) > key(k) : i < k; });
       for (int64_t i = 0; i < left && taken < how.most; ++i) {

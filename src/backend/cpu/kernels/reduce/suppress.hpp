@@ -1,4 +1,4 @@
-// Boxes that overlap no better one.
+// Non-maximum suppression.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,8 @@ struct Boxes {
   int64_t items, classes, boxes;
 };
 
-// boxes (items, boxes, 4), scores (items, classes, boxes); order and chosen: room for `boxes`. Writes rows of item,
-// class and box to `out`, and gives how many. In float32, as ONNX Runtime computes it; of equal scores the first box
-// first.
+// boxes (items, boxes, 4), scores (items, classes, boxes); order and chosen: room for `boxes`. Writes rows of (item,
+// class, box) to `out` and returns their number. In float32, like ONNX Runtime; of equal scores the first box wins.
 int64_t suppress(const Boxes &of, const ops::Suppression &how, const float *boxes, const float *scores, int32_t *order,
                  Box *chosen, int64_t *out) noexcept;
 

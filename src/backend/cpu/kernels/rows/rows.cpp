@@ -1,4 +1,4 @@
-// Joined steps on rows of few channels, by instruction set.
+// Joined steps on rows with few channels, by instruction set.
 #include "backend/cpu/kernels/rows/rows.hpp"
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 #ifndef DL4_KERNELS_ROWS
 #define DL4_KERNELS_ROWS
 namespace dl4::kernels {
-// A run of joined codes for one item of a batch.
+// Runs joined codes on one item of a batch.
 struct RowRun {
   int64_t rows;
   const RowCode *begin, *end;
@@ -44,7 +44,7 @@ HWY_INLINE void copy(const float *from, float *to, int64_t n) {  // a multiple o
 #if HWY_TARGET != HWY_SCALAR
 using Four = hn::FixedTag<float, 4>;
 using V4 = hn::Vec<Four>;
-// 4 x 4 numbers, the rows so far apart, turned.
+// Transposes 4 x 4 numbers, given row strides.
 HWY_INLINE void turn_four(const float *from, int64_t apart, float *to, int64_t apart_to) {
   const Four d;
   const V4 a = hn::LoadU(d, from), b = hn::LoadU(d, from + apart), c = hn::LoadU(d, from + 2 * apart),
@@ -58,7 +58,7 @@ HWY_INLINE void turn_four(const float *from, int64_t apart, float *to, int64_t a
 }
 #endif
 
-// [n, c] to [c, n].
+// Transposes [n, c] to [c, n].
 HWY_INLINE void turn(const float *from, int64_t n, int64_t c, float *to) {
   if (c == 1) return copy(from, to, n);
 #if HWY_TARGET != HWY_SCALAR
@@ -80,7 +80,7 @@ HWY_INLINE void turn(const float *from, int64_t n, int64_t c, float *to) {
     }
   } else {
     for (int64_t j = 0; j < c; j += 4) {
-      const int64_t at = HWY_MIN(j, c - 4);  // again some of those before
+      const int64_t at = HWY_MIN(j, c - 4);  // overlaps the four before
       for (int64_t i = 0; i < n; i += 4) turn_four(from + i * c + at, c, to + at * n + i, n);
     }
   }
@@ -90,7 +90,7 @@ HWY_INLINE void turn(const float *from, int64_t n, int64_t c, float *to) {
 #endif
 }
 
-// [c, n] to [n, c].
+// Transposes [c, n] to [n, c].
 HWY_INLINE void turn_back(const float *from, int64_t n, int64_t c, float *to) {
   if (c == 1) return copy(from, to, n);
 #if HWY_TARGET != HWY_SCALAR
@@ -115,7 +115,7 @@ HWY_INLINE void turn_back(const float *from, int64_t n, int64_t c, float *to) {
 #endif
 }
 
-// As the activations compute them.
+// Same formulas as the activations.
 HWY_INLINE V leaky_relu(V v, float slope) {
   return hn::IfThenElse(hn::Gt(v, hn::Zero(D())), v, hn::Mul(v, set(slope)));
 }
@@ -131,7 +131,7 @@ HWY_INLINE void apply(const Function &f, float *y, int64_t n) {
     unary(f.f, f.param, y, y, n);
 }
 
-// Where the rows of a product's sources lie, from `at` on: side by side, or each anywhere.
+// Addresses of the rows of a product's sources, from row `at`: contiguous, or by pointers.
 struct Dense {
   const float *x;
   int64_t n;
@@ -145,9 +145,8 @@ struct Anywhere {
   HWY_INLINE const float *row(int64_t i) const { return rows[i] + at; }
 };
 
-// O channels from `o` on of T vectors of rows from `at` on. As by_row of packed_gemm: four sums, over every fourth
-// source, what is left over in the first of them, then the bias. They are computed one after the other, so that few
-// registers do.
+// O channels from `o` of T vectors of rows from `at`. Same order as packed_gemm with by_row: four sums over every
+// fourth source, the remainder into the first, then the bias. Computed one after the other, to need few registers.
 template <int O, int T, class Rows>
 HWY_INLINE void sums_of(const Rows &x, int64_t k, const float *w, int64_t ldw, V (&total)[O][T]) {
   V sum[O][T];
@@ -265,7 +264,7 @@ void binary(const RowCode &c, const RowRun &r) {
   apply(c.then, y, n);
 }
 
-// Takes x into the ring and says where the taps of the window lie, which is turned.
+// Appends x to the ring and writes pointers to the taps of the window, transposed.
 void ring(const RowCode &c, const RowRun &r) {
   const int64_t n = r.rows, in = c.in, mask = c.capacity - 1;
   const int64_t place = *r.arg<const int64_t>(c.tick) * c.each & mask;
@@ -297,7 +296,7 @@ void ring(const RowCode &c, const RowRun &r) {
   put(state, x + (left_out + to_end) * in, kept - to_end);
 }
 
-// Takes x into the ring and says where the taps lie.
+// Appends x to the ring and writes pointers to the taps.
 void turned_ring(const RowCode &c, const RowRun &r) {
   const int64_t n = r.rows, in = c.in, capacity = c.capacity, mask = capacity - 1;
   const int64_t place = *r.arg<const int64_t>(c.tick) * c.each & mask;

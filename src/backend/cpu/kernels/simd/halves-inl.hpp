@@ -1,5 +1,5 @@
-// Per instruction set: half vectors at the end of a row. What is stored without a mask is at hand for the loads that
-// follow it, which after a masked store wait until it is in the cache.
+// Per instruction set: half vectors at the end of a row. Stores without a mask forward to the loads that follow; masked
+// stores make them wait for the cache.
 #if defined(DL4_KERNELS_HALVES_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef DL4_KERNELS_HALVES_INL
 #undef DL4_KERNELS_HALVES_INL
@@ -20,7 +20,7 @@ struct Half {
   HWY_INLINE void put(V v, float *p) const { hn::StoreU(hn::LowerHalf(DH(), v), DH(), p); }
 };
 
-// f(i, Full, Half or Part) for every vector of n floats.
+// Calls f(i, Full, Half or Part) for every vector of n floats.
 template <class F>
 HWY_INLINE void each_or_half(int64_t n, const F &f) {
   int64_t i = 0;

@@ -1,5 +1,5 @@
-// Per instruction set: elementary functions of float vectors, to a few units in the last place. NaN stays NaN,
-// infinities are right; Highway's own versions give 0 for NaN.
+// Per instruction set: elementary functions of float vectors, accurate to a few ulps. NaN gives NaN and infinities are
+// right; Highway's own versions give 0 for NaN.
 #if defined(DL4_KERNELS_MATH_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef DL4_KERNELS_MATH_INL
 #undef DL4_KERNELS_MATH_INL
@@ -15,12 +15,12 @@
 HWY_BEFORE_NAMESPACE();
 namespace dl4::kernels::HWY_NAMESPACE {
 
-// With more vectors than these, the processor computes the next ones while a division of the first is under way.
+// With more vectors than these, the processor overlaps the division of one with the computation of the next.
 inline constexpr int64_t few_vectors = 2;
 
 inline constexpr float infinity = std::numeric_limits<float>::infinity();
 
-// Highest power first.
+// Horner's method; highest power first.
 template <class... C>
 HWY_INLINE V poly(V x, float first, C... rest) {
   V r = set(first);
@@ -28,10 +28,10 @@ HWY_INLINE V poly(V x, float first, C... rest) {
   return r;
 }
 
-// 1 / x, correctly rounded, for finite x from 1 to 2^125. Where a division of whole vectors is slow, by two steps of
-// Newton: Markstein, "Computation of elementary functions on the IBM RISC System/6000 processor", 1990. They give the
-// nearest number of all but those x whose mantissa has ones alone, where they give the one below. `alone`: nothing else
-// is computed meanwhile, and then a division is the shorter wait.
+// 1 / x, correctly rounded, for finite x from 1 to 2^125. Where vector divisions are slow, by two Newton steps:
+// Markstein, "Computation of elementary functions on the IBM RISC System/6000 processor", 1990. The result is the
+// nearest number except for x with a mantissa of all ones, where it is the one below. `alone`: nothing else overlaps,
+// and a division has the shorter latency.
 template <bool alone = false>
 HWY_INLINE V reciprocal(V x) {
   if constexpr (alone) return hn::Div(set(1), x);
@@ -54,16 +54,16 @@ struct Reduced {
   VI n;
   V r;  // x = n ln 2 + r, |r| <= ln 2 / 2
 };
-// For |x| below 2^21; what is beyond may give any n.
+// For |x| below 2^21; beyond, n is arbitrary.
 HWY_INLINE Reduced reduce_ln2(V x) {
-  const V shift = set(12582912.0f);  // 1.5 * 2^23: adding it rounds to a whole number, kept in the lowest bits
+  const V shift = set(12582912.0f);  // 1.5 * 2^23: adding it rounds to an integer in the lowest bits
   const V shifted = hn::MulAdd(x, set(1.44269504088896341f), shift), nf = hn::Sub(shifted, shift);
   const VI n = hn::Sub(hn::BitCast(DI(), shifted), hn::BitCast(DI(), shift));
   V r = hn::NegMulAdd(nf, set(0.693359375f), x);
   return {n, hn::NegMulAdd(nf, set(-2.12194440e-4f), r)};
 }
 
-// exp(r) - 1 - r over r^2, for |r| <= ln 2 / 2.
+// (exp(r) - 1 - r) / r^2 for |r| <= ln 2 / 2.
 HWY_INLINE V exp_tail(V r) {
   return poly(r, 1.9875691500e-4f, 1.3981999507e-3f, 8.3334519073e-3f, 4.1665795894e-2f, 1.6666665459e-1f,
               5.0000001201e-1f);
@@ -84,7 +84,7 @@ HWY_INLINE V two_to(V r) {
               6.9314720574e-1f, 1.0f);
 }
 
-// exp(x) for x <= 0, such as weights against the largest; below the least normal number it is 0.
+// exp(x) for x <= 0, as in softmax; 0 below the least normal number.
 HWY_INLINE V exp_negative(V x) {
   const V shift = set(12582912.0f);  // as in reduce_ln2
   const V log2_e = set(1.44269504088896341f);
@@ -97,7 +97,7 @@ HWY_INLINE V exp_negative(V x) {
 HWY_INLINE V expm1(V x) {
   auto [n, r] = reduce_ln2(x);
   V tail = hn::MulAdd(exp_tail(r), hn::Mul(r, r), r);
-  V scale = power_of_2(hn::Sub(n, hn::Set(DI(), 1)));  // half of 2^n, which may overflow
+  V scale = power_of_2(hn::Sub(n, hn::Set(DI(), 1)));  // 2^(n - 1), as 2^n may overflow
   V y = hn::MulAdd(tail, scale, hn::Sub(scale, set(0.5f)));
   y = hn::Add(y, y);
   y = hn::IfThenElse(hn::Eq(x, hn::Zero(D())), x, y);  // keeps -0
@@ -105,7 +105,7 @@ HWY_INLINE V expm1(V x) {
   return hn::IfThenElse(hn::Lt(x, set(-25.0f)), set(-1), y);
 }
 
-// exp(x) - 1 for x <= 0; -1 from -25 on.
+// exp(x) - 1 for x <= 0; -1 below -25.
 HWY_INLINE V expm1_negative(V x) {
   const V low = hn::IfThenElse(hn::Lt(x, set(-25)), set(-25), x);
   const auto [n, r] = reduce_ln2(low);
@@ -117,7 +117,7 @@ HWY_INLINE V log(V x) {
   auto denormal = hn::Lt(x, set(std::numeric_limits<float>::min()));
   V scaled = hn::IfThenElse(denormal, hn::Mul(x, set(8388608.0f)), x);
   VI bits = hn::BitCast(DI(), scaled);
-  // The mantissa comes out in [sqrt(1/2), sqrt(2)).
+  // Reduces the mantissa to [sqrt(1/2), sqrt(2)).
   VI offset = hn::Sub(bits, hn::Set(DI(), 0x3f3504f3));
   V e = hn::ConvertTo(D(), hn::ShiftRight<23>(offset));
   e = hn::Sub(e, hn::IfThenElseZero(denormal, set(23)));
@@ -130,7 +130,7 @@ HWY_INLINE V log(V x) {
   y = hn::MulAdd(e, set(-2.12194440e-4f), y);
   y = hn::NegMulAdd(f2, set(0.5f), y);
   y = hn::MulAdd(e, set(0.693359375f), hn::Add(f, y));
-  y = hn::IfThenElse(hn::Lt(x, set(infinity)), y, x);  // infinity and NaN as they are
+  y = hn::IfThenElse(hn::Lt(x, set(infinity)), y, x);  // keeps infinity and NaN
   y = hn::IfThenElse(hn::Eq(x, hn::Zero(D())), set(-infinity), y);
   return hn::IfThenElse(hn::Lt(x, hn::Zero(D())), set(std::numeric_limits<float>::quiet_NaN()), y);
 }
@@ -158,14 +158,14 @@ HWY_INLINE V softplus(V x) {
   return hn::Add(log1p(exp(hn::Neg(hn::Abs(x)))), positive);
 }
 
-// |x|, at most where 2^(-x^2 log2(e) / 2) is still a normal number.
+// |x|, limited such that 2^(-x^2 log2(e) / 2) is a normal number.
 HWY_INLINE V abs_of_normal(V x) {
   const V a = hn::Abs(x), most = set(13.2f);
   return hn::IfThenElse(hn::Gt(a, most), most, a);
 }
 
-// The normal distribution's share below -a, for a from 0 to 13.2; its density's factor, over the rest, is a polynomial
-// in 1 / (1 + 0.3 a), fitted to 6e-8.
+// The normal distribution function at -a, for a from 0 to 13.2: the density times a polynomial in 1 / (1 + 0.3 a),
+// fitted to 6e-8.
 HWY_INLINE V normal_tail(V a) {
   const V shift = set(12582912.0f);  // as in reduce_ln2
   const V t = reciprocal(hn::MulAdd(a, set(0.3f), set(1)));
@@ -176,7 +176,7 @@ HWY_INLINE V normal_tail(V a) {
                                0.0949540809f, 0.121850908f, 0.119497456f, 6.59316765e-06f));
 }
 
-// The normal distribution's share below x.
+// The normal distribution function.
 HWY_INLINE V normal_cdf(V x) {
   const V tail = normal_tail(abs_of_normal(x));
   return hn::IfThenElse(hn::Gt(x, hn::Zero(D())), hn::Sub(set(1), tail), tail);
@@ -211,7 +211,7 @@ HWY_INLINE V by_lane(V x, double (*f)(double) noexcept) {
   return hn::Load(D(), values);
 }
 
-// y, but f(x) where sin_cos does not reach.
+// Replaces y by f(x) where x is out of range for sin_cos.
 HWY_INLINE V far_out(V x, V y, double (*f)(double) noexcept) {
   const auto far = hn::Gt(hn::Abs(x), set(8192));
   return hn::AllFalse(D(), far) ? y : hn::IfThenElse(far, by_lane(x, f), y);
@@ -219,7 +219,7 @@ HWY_INLINE V far_out(V x, V y, double (*f)(double) noexcept) {
 HWY_INLINE V sin(V x) { return far_out(x, sin_cos(x).sin, math::sin); }
 HWY_INLINE V cos(V x) { return far_out(x, sin_cos(x).cos, math::cos); }
 
-// To 1 by the odd polynomial of Cephes (ndtr.c), beyond by the normal distribution.
+// Up to 1 by the odd polynomial of Cephes (ndtr.c), beyond by the normal distribution.
 HWY_INLINE V erf(V x) {
   const V x2 = hn::Mul(x, x);
   const V near =

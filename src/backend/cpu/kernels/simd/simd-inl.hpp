@@ -1,4 +1,4 @@
-// Per instruction set: vectors of floats, and loads and stores of fewer than a vector that touch nothing beyond.
+// Per instruction set: float vectors, and partial loads and stores that touch nothing beyond their range.
 #if defined(DL4_KERNELS_SIMD_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef DL4_KERNELS_SIMD_INL
 #undef DL4_KERNELS_SIMD_INL
@@ -11,13 +11,13 @@
 
 #include "hwy/highway.h"
 
-// A processor without AVX2 is old and rare: small code is worth more there than fast code. -Os would leave the lambdas
-// of inner loops as functions, which takes twice the time. clang has no such pragma.
+// Processors without AVX2 are old and rare: for them small code is worth more than fast code. -Os would not inline the
+// lambdas of inner loops, which doubles the time. clang has no such pragma.
 #if HWY_ARCH_X86 && HWY_TARGET == HWY_SSE4 && HWY_COMPILER_GCC && !HWY_COMPILER_CLANG && defined(__OPTIMIZE__)
 #undef HWY_BEFORE_NAMESPACE
 #define HWY_BEFORE_NAMESPACE() HWY_PUSH_ATTRIBUTES(HWY_TARGET_STR) HWY_PRAGMA(GCC optimize "O2")
 #endif
-// Where a part of a vector goes through memory.
+// Not inlined where a partial vector goes through memory.
 #undef DL4_PART_INLINE
 #if HWY_ARCH_X86 && HWY_TARGET == HWY_SSE4
 #define DL4_PART_INLINE HWY_NOINLINE
@@ -44,7 +44,7 @@ HWY_INLINE V set(float v) { return hn::Set(D(), v); }
 HWY_INLINE V load(const float *p) { return hn::LoadU(D(), p); }
 HWY_INLINE void store(V v, float *p) { hn::StoreU(v, D(), p); }
 
-// The first n floats, fewer than a vector of d, with zeros behind.
+// Loads n floats, fewer than a vector of d, zero padded.
 template <class DX>
 DL4_PART_INLINE hn::Vec<DX> load_n(DX d, const float *p, int64_t n) {
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
@@ -69,7 +69,7 @@ DL4_PART_INLINE void store_n(DX d, hn::Vec<DX> v, float *p, int64_t n) {
 }
 HWY_INLINE void store_n(V v, float *p, int64_t n) { store_n(D(), v, p, n); }
 
-// The first n floats of a vector, or all, of one place after the other, with zeros behind; n may be 0.
+// Loads the first n floats of a vector, or all, for several addresses with the same n; zero padded, n may be 0.
 template <class DX>
 struct FirstOf {
   int64_t n;
@@ -81,7 +81,7 @@ struct FirstOf {
     return n >= static_cast<int64_t>(hn::MaxLanes(d)) ? hn::LoadU(d, p) : load_n(d, p, n);
   }
 #endif
-  // If it can, without a mask, which loads of it would have to wait for.
+  // Avoids the mask if possible, since later loads would wait for a masked store.
   HWY_INLINE void put(DX d, hn::Vec<DX> v, float *p) const {
     const hn::Half<DX> half;
     if (n >= static_cast<int64_t>(hn::MaxLanes(d)))
@@ -96,7 +96,7 @@ struct FirstOf {
 #endif
   }
 };
-// n is below 2^31; less than 0 is 0.
+// n is below 2^31; negative n counts as 0.
 template <class DX>
 HWY_INLINE FirstOf<DX> first_of([[maybe_unused]] DX d, int64_t n) {
   n = HWY_MAX(n, 0);
@@ -123,7 +123,7 @@ HWY_INLINE void map(const float *x, const float *y, float *z, int64_t n, const F
   if (i < n) store_n(f(load_n(x + i, n - i), load_n(y + i, n - i)), z + i, n - i);
 }
 
-// How a step over part of an array reads and writes: a vector, or its first m floats.
+// How a loop body reads and writes: a full vector, or its first m floats.
 struct Full {
   HWY_INLINE V get(const float *p) const { return load(p); }
   HWY_INLINE void put(V v, float *p) const { store(v, p); }
@@ -134,7 +134,7 @@ struct Part {
   HWY_INLINE void put(V v, float *p) const { store_n(v, p, m); }
 };
 
-// f(i, Full or Part) for every vector of n floats.
+// Calls f(i, Full or Part) for every vector of n floats.
 template <class F>
 HWY_INLINE void each(int64_t n, const F &f) {
   int64_t i = 0;
@@ -142,7 +142,7 @@ HWY_INLINE void each(int64_t n, const F &f) {
   if (i < n) f(i, Part{n - i});
 }
 
-// The larger or smaller one; NaN if either is.
+// Maximum or minimum; NaN if either is NaN.
 template <class VX>
 HWY_INLINE VX max_nan(VX a, VX b) {
   return hn::IfThenElse(hn::Or(hn::Gt(a, b), hn::IsNaN(a)), a, b);
@@ -152,7 +152,7 @@ HWY_INLINE VX min_nan(VX a, VX b) {
   return hn::IfThenElse(hn::Or(hn::Lt(a, b), hn::IsNaN(a)), a, b);
 }
 
-// All lanes by f, half with half: a fixed tree, so that the order does not depend on the library's.
+// Reduces all lanes by f in a fixed tree, half with half, so that the order does not depend on Highway.
 template <class DX, class F>
 HWY_INLINE float join_lanes(DX, hn::Vec<DX> v, const F &f) {
 #if HWY_TARGET == HWY_SCALAR

@@ -1,4 +1,4 @@
-// Long sums, whose errors stay as small as those of short ones.
+// Long sums with errors as small as those of short ones.
 #if defined(DL4_KERNELS_SUMS_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef DL4_KERNELS_SUMS_INL
 #undef DL4_KERNELS_SUMS_INL
@@ -13,8 +13,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace dl4::kernels::HWY_NAMESPACE {
 
-// The order of a sum along memory is that of vectors of 16 floats, whatever the instruction set: so its bits are the
-// same on every processor.
+// Sums along memory use the order of vectors of 16 floats on every instruction set, so their bits are the same on every
+// processor.
 inline constexpr int64_t wide = 16;
 inline constexpr int parts = static_cast<int>(wide / lanes);
 static_assert(wide % lanes == 0);
@@ -28,14 +28,14 @@ HWY_INLINE Wide wide_zero() {
   for (int p = 0; p < parts; ++p) w.v[p] = hn::Zero(D());
   return w;
 }
-// All 16, half with half.
+// Sum of all 16, half with half.
 HWY_INLINE float sum_wide(Wide w) {
   DL4_UNROLL
   for (int half = parts / 2; half > 0; half /= 2)
     for (int p = 0; p < half; ++p) w.v[p] = hn::Add(w.v[p], w.v[p + half]);
   return sum_lanes(w.v[0]);
 }
-// w.v[p] = f(w.v[p], i + p * lanes, Full or Part) for 16 elements from i on, or for as many as `left`.
+// w.v[p] = f(w.v[p], i + p * lanes, Full or Part) for 16 elements from i, or for `left` of them.
 template <class F>
 HWY_INLINE void wide_step(Wide &w, int64_t i, const F &f) {
   DL4_UNROLL
@@ -52,7 +52,7 @@ HWY_INLINE void wide_rest(Wide &w, int64_t i, int64_t left, const F &f) {
   }
 }
 
-// Of f(i, Full or Part) over n floats: short blocks in float, their sums in double.
+// Sum of f(i, Full or Part) over n floats: short blocks in float, their sums in double.
 template <class F>
 HWY_INLINE double row_sum(int64_t n, const F &f) {
   constexpr int64_t block = 128 * wide;
@@ -82,8 +82,8 @@ HWY_INLINE double row_sum(int64_t n, const F &f) {
   return total;
 }
 
-// Vectors side by side. Made with braces: gcc compiles an implicit constructor for no instruction set, and arm64's
-// vectors have one.
+// Adjacent vectors. An aggregate: gcc compiles implicit constructors for no instruction set, and arm64's vectors have
+// one.
 template <int K>
 struct Strip {
   V v[K];
@@ -95,7 +95,7 @@ HWY_INLINE Strip<K> zeros() {
   return s;
 }
 
-// Of `rows` rows from `first` on: halves of halves down to 64 rows, which few(first, rows) adds up.
+// Pairwise sum of `rows` rows from `first`, down to 64 rows, which few(first, rows) adds up.
 template <int K, class F>
 Strip<K> by_halves(int64_t first, int64_t rows, const F &few) {
   if (rows <= 64) return few(first, rows);

@@ -1,4 +1,4 @@
-// Kernels of attention.
+// Attention kernels.
 #include <algorithm>
 
 #include "backend/cpu/dispatch/products.hpp"
@@ -17,7 +17,7 @@ enum Source { src_q, src_k, src_v, src_mask, src_count };
 enum Destination { dst_y, dst_peak, dst_sum };
 enum GradSource { grad_peak = src_count, grad_sum, grad_dy };
 
-// kernel: its name where its products are those of tiles.
+// kernel: name of the kernel whose products may use tiles.
 AttentionBatch batch_of(const Site &site, const ops::Attention &how, const char *kernel) {
   const Shape &q = site.src[src_q].shape, &v = site.src[src_v].shape;
   const int time = how.heads ? -3 : -2, leading = q.rank() + time;
@@ -32,7 +32,8 @@ AttentionBatch batch_of(const Site &site, const ops::Attention &how, const char 
   return s;
 }
 
-// Microseconds for one sequence, with so many products over all pairs of steps; as product_microseconds() counts.
+// Microseconds of one sequence with `products` products over all pairs of steps; calibrated like
+// product_microseconds().
 double cost(const AttentionSizes &s, double products) {
   double pairs = static_cast<double>(s.queries) * static_cast<double>(s.keys) * (s.causal ? 0.5 : 1);
   return pairs * (products * static_cast<double>(s.depth + s.width) / 60e3 + 0.3 * us_per_function);
@@ -97,7 +98,7 @@ std::unique_ptr<Kernel> band_mask(const attributes::BandMask &op, const Site &si
                 });
 }
 
-// A slice is a head of a sequence, or several.
+// A slice is one or several heads of a sequence.
 std::unique_ptr<Kernel> cached_attention(const ops::CachedAttentionOp &op, const Site &site) {
   const ops::CachedAttention how = op.how;
   const Shape &q = site.src[0].shape, &k = site.src[1].shape, &v = site.src[2].shape;
@@ -128,10 +129,10 @@ std::unique_ptr<Kernel> cached_attention(const ops::CachedAttentionOp &op, const
       };
       for (int64_t j = 0; j < n; ++j) {
         const int64_t last = first_row + j, least = std::max(how.first, last - how.window + 1);
-        const int64_t end = fresh ? first_row : last + 1;  // of what the rings have
+        const int64_t end = fresh ? first_row : last + 1;  // keys in the rings
         const int64_t count = std::max<int64_t>(0, end - least), from = least & (capacity - 1);
         const int64_t head = std::min(count, capacity - from), at = (b * n + j) * heads + h;
-        const int64_t left_out = std::max<int64_t>(0, least - first_row);  // of the new ones, before the window
+        const int64_t left_out = std::max<int64_t>(0, least - first_row);  // new keys before the window
         kernels::LatestKeys behind = newest;
         if (fresh) {
           behind.k += left_out * sizes.k_row, behind.v += left_out * sizes.v_row;

@@ -1,4 +1,4 @@
-// Kernels of convolutions, of pooling and of their gradients.
+// Kernels of convolutions, pooling and their gradients.
 #include <algorithm>
 
 #include "backend/cpu/dispatch/conv.hpp"
@@ -10,7 +10,7 @@
 namespace dl4::cpu {
 namespace {
 
-// The description of a convolution at known shapes.
+// The kernel's description of a convolution at known shapes.
 kernels::Conv conv_at(const ops::ConvOp &op, const Shape &x, const Shape &w) {
   const ops::Conv &how = op.how;
   kernels::Conv c;
@@ -31,9 +31,9 @@ kernels::Conv conv_at(const ops::ConvOp &op, const Shape &x, const Shape &w) {
     const int64_t padded = checked_add(a.n, op.before(at), op.after(at));
     const ops::Windows seen = ops::conv_windows("conv", how, at, padded, a.taps);
     a.out = seen.out, a.before = op.before(at) + seen.pad_before;
-    // Steps that are never taken may be of any size, and libraries count in 32 bits.
+    // Strides and dilation that are never applied may have any size, but libraries use 32 bits.
     a.stride = a.out > 1 ? how.strides[i] : 1, a.dilation = a.taps > 1 ? how.dilation[i] : 1;
-    // What the last window leaves over is a negative pad.
+    // Cells left over by the last window become a negative pad.
     a.after = checked_add(checked_mul(a.out - 1, a.stride), checked_mul(a.taps - 1, a.dilation), 1) - a.n - a.before;
   }
   return c;

@@ -1,4 +1,4 @@
-// The table of all families.
+// The table of op families.
 #include "backend/cpu/cpu.hpp"
 
 #include <unordered_map>

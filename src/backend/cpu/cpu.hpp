@@ -1,4 +1,4 @@
-// The CPU as a backend: a kernel for each op.
+// The CPU backend: a kernel for each op.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace dl4::cpu {
 
-// The best kernel of the op for the site. Refuses an op that this backend does not know.
+// The best kernel for the op at the site. Refuses ops unknown to this backend.
 std::unique_ptr<kernels::Kernel> make_kernel(const ops::Op &op, const dispatch::Site &site);
 
 }  // namespace dl4::cpu

@@ -1,4 +1,4 @@
-// Kernels of the ops that compute element by element.
+// Elementwise kernels.
 #include <algorithm>
 #include <array>
 #include <tuple>
@@ -12,7 +12,7 @@
 namespace dl4::cpu {
 namespace {
 
-constexpr int64_t in_cache = 2048;  // elements of an epilogue at a time
+constexpr int64_t in_cache = 2048;  // elements per call of an epilogue
 
 kernels::Function function_of(const ops::Function &f) {
   kernels::Function g{.f = f.f, .any = true};
@@ -20,7 +20,7 @@ kernels::Function function_of(const ops::Function &f) {
   return g;
 }
 
-// On rows of few channels, as they lie.
+// Adds the joinable operation for rows of few channels.
 std::unique_ptr<Kernel> with_rows(std::unique_ptr<Kernel> kernel, const Site &site, kernels::RowStep s) {
   const Shape &y = site.dst[0].shape;
   bool same =
@@ -133,7 +133,7 @@ std::unique_ptr<Kernel> binary(const ops::BinaryOp &op, const Site &site) {
     kernels::binary_run(f, t, r.in<std::byte>(0) + a * size, step_a, r.in<std::byte>(1) + b * size, step_b,
                         r.out<std::byte>(0) + at * out_size, count);
   };
-  // compute(begin, end, run), piece by piece where there is an activation.
+  // compute(begin, end, run), in pieces if there is an activation.
   auto kernel = [&](const char *name, auto compute) {
     auto run = [compute, epilogue = epilogue_of(op.activation)](int64_t begin, int64_t end, const Run &r) {
       if (!epilogue) return compute(begin, end, r);

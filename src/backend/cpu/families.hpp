@@ -1,4 +1,4 @@
-// The kernels of the CPU by family: a file each, in which a row says by what an op's kernel is made.
+// CPU kernels by family, one file each; a row maps an op to the function that makes its kernel.
 #pragma once
 
 #include <memory>
@@ -20,9 +20,9 @@ using dispatch::with_args;
 using kernels::Kernel, kernels::Run;
 using ops::Binary, ops::Operand, ops::Unary;
 
-// Makes the best kernel of an op for a site.
+// Makes the best kernel of an op at a site.
 struct Row {
-  std::type_index type;  // of what the op says of itself (Op::description)
+  std::type_index type;  // of the op's description (Op::description)
   std::unique_ptr<Kernel> (*make)(const void *, const Site &);
 };
 template <class T, auto make>
@@ -45,7 +45,7 @@ std::span<const Row> updates_kernels();
 
 kernels::Epilogue epilogue_of(const std::optional<ops::Function> &activation);
 
-// A shape around one axis.
+// A shape split at one axis.
 struct Around {
   int64_t outer, axis, inner;
 };

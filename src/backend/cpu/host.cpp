@@ -1,11 +1,11 @@
-// Kernels that call a function of the host.
+// Kernels that call functions of the host.
 #include "backend/cpu/dispatch/blocks.hpp"
 #include "backend/cpu/families.hpp"
 
 namespace dl4::cpu {
 namespace {
 
-// One slice, so that the thread that runs the step is the caller's.
+// One slice, so that the host's function runs on the calling thread.
 class CustomKernel final : public kernels::Kernel {
  public:
   CustomKernel(std::shared_ptr<const ops::CustomFunction> f, bool backward, std::vector<Operand> src,

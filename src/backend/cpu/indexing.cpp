@@ -1,4 +1,4 @@
-// Kernels of the ops that take rows by number and add up rows by number.
+// Kernels of gathers, scatters and segment operations.
 #include <algorithm>
 #include <numeric>
 
@@ -22,13 +22,13 @@ Segments segments_of(const Site &site, const Shape &like) {
   return {ids.elements(0, rank - 1), ids[-1], like[rank - 1], x.elements(rank, x.rank())};
 }
 
-// f(item, first segment, last segment) for parts of all segments of all items. Each part looks at all ids of its items
-// in their order, so that the bits don't depend on the cut.
+// Calls f(item, first segment, last segment) for parts of all segments of all items. Each part reads all ids of its
+// items in order, so that the bits don't depend on the cut.
 template <class F>
 std::unique_ptr<kernels::Kernel> by_segments(const char *name, const Site &site, const Segments &s, double us, F f,
                                              int64_t scratch = 0) {
   const int64_t all = checked_mul(s.batch, s.segments);
-  if (all == 0) {  // any id is past the last
+  if (all == 0) {  // every id is out of range
     return sliced(name, site, s.batch, us, [=](int64_t begin, int64_t end, const Run &r) {
       for (int64_t b = begin; b < end; ++b) kernels::check_segments(s, r.in<int64_t>(src_ids) + b * s.rows, r.report);
     });

@@ -1,4 +1,4 @@
-// Kernels of the ops that move elements and change none.
+// Kernels of ops that move elements unchanged.
 #include <algorithm>
 #include <cstring>
 
@@ -18,28 +18,28 @@
 namespace dl4::cpu {
 namespace {
 
-// Of an op whose result holds the same elements in the same order. A plan that sees one value as the other runs none.
+// For ops that keep all elements in order. A plan that aliases both values runs no kernel.
 template <class T>
 std::unique_ptr<Kernel> copied(const T &, const Site &site) {
   return dispatch::copy_kernel(site);
 }
 
-// The same permutation over fewer axes: those of one element go, and neighbours that stay neighbours become one.
+// The same permutation with axes of size 1 removed and axes that stay adjacent merged.
 struct Permutation {
   std::vector<int64_t> dims;
   std::vector<int> perm;
 };
 
 Permutation merged(const Shape &x, const std::vector<int> &perm) {
-  std::vector<int> order;  // source axes in the destination's order
+  std::vector<int> order;  // source axes in destination order
   for (int p : perm)
     if (x[p] != 1) order.push_back(p);
-  auto follows = [&](int a, int b) {  // is b the next source axis after a that counts?
+  auto follows = [&](int a, int b) {  // is b the next source axis after a, ignoring removed ones?
     for (int i = a + 1; i < b; ++i)
       if (x[i] != 1) return false;
     return a < b;
   };
-  std::vector<std::pair<int, int64_t>> groups;  // the first source axis, and the elements
+  std::vector<std::pair<int, int64_t>> groups;  // first source axis and elements
   for (size_t i = 0; i < order.size(); ++i) {
     if (i && follows(order[i - 1], order[i]))
       groups.back().second = checked_mul(groups.back().second, x[order[i]]);
@@ -55,7 +55,7 @@ Permutation merged(const Shape &x, const std::vector<int> &perm) {
   return p;
 }
 
-// The rectangle that each part takes in the whole: parts are sources where they are joined, else destinations.
+// Each part's rectangle in the whole: the parts are sources if `join`, else destinations.
 std::vector<kernels::Block> blocks_of(std::span<const Operand> parts, int axis, int64_t row, bool join) {
   std::vector<kernels::Block> blocks;
   int64_t offset = 0;
@@ -77,7 +77,7 @@ int64_t row_bytes(const Operand &whole, int axis) {
   return checked_mul(w.axis, w.inner, size_of(whole.dtype));
 }
 
-// Where [begin, begin + size) of an axis of `dim` starts.
+// First index of [begin, begin + size) on an axis of `dim`.
 int64_t start(int64_t begin, int64_t dim) { return begin < 0 ? begin + dim : begin; }
 
 double repeating(const Shape &large, int64_t size) {
@@ -233,7 +233,7 @@ std::unique_ptr<Kernel> broadcast(const ops::BroadcastOp &op, const Site &site) 
       line_block);
 }
 
-// Of a kernel of a ring: the same for its neighbours.
+// Describes a ring kernel for joining with its neighbours.
 void let_join(Kernel &kernel, const ops::RingOp &op, const Site &site) {
   const Shape &state = site.src[0].shape, &x = site.src[1].shape;
   const int64_t n = x[op.axis], channels = x.last();
@@ -250,7 +250,7 @@ void let_join(Kernel &kernel, const ops::RingOp &op, const Site &site) {
 struct TurnedRing {
   int64_t batch, channels, capacity, n, count, dilation, each, first;  // first: of the window, from x's first step on
 
-  // known: the channels, where they are.
+  // known: number of channels at compile time, or 0.
   template <int64_t known>
   void run(const Run &r) const noexcept {
     const int64_t c = known ? known : channels, whole = c * capacity, mask = capacity - 1;
@@ -290,15 +290,15 @@ std::unique_ptr<Kernel> turned_ring(const ops::RingOp &op, const Site &site) {
   return kernel;
 }
 
-// Where the state is its source's memory only the new steps are written.
+// If the state is updated in place, only the new steps are written.
 std::unique_ptr<Kernel> ring(const ops::RingOp &op, const Site &site) {
   if (op.turned) return turned_ring(op, site);
   const auto [outer, capacity, inner] = around(site.src[0].shape, op.axis);
   const int64_t n = site.src[1].shape[op.axis], row = checked_mul(inner, size_of(site.src[0].dtype));
   const int64_t whole = checked_mul(capacity, row), count = op.count, dilation = op.dilation, skip = op.skip;
   if (outer == 0 || row == 0) return dispatch::nothing();
-  const int64_t mask = capacity - 1, each = op.each;            // a power of two
-  const int64_t first = n - 1 - skip - (count - 1) * dilation;  // of the window, from the first step of x on
+  const int64_t mask = capacity - 1, each = op.each;            // a power of 2
+  const int64_t first = n - 1 - skip - (count - 1) * dilation;  // start of the window, relative to x's first step
   const int64_t left_out = std::max<int64_t>(0, n - capacity), kept = n - left_out;
   auto run = [=, outer = outer, capacity = capacity](int64_t, const Run &r) noexcept {
     const int64_t place = *r.in<int64_t>(2) * each & mask, to = (place + left_out) & mask;

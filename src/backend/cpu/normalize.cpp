@@ -1,4 +1,4 @@
-// Kernels of the ops that bring rows to a scale: softmax, sparsemax, hardmax, normalize.
+// Kernels of softmax, sparsemax, hardmax and normalize.
 #include "backend/cpu/kernels/reduce/normalize.hpp"
 #include "backend/cpu/families.hpp"
 #include "backend/cpu/kernels/reduce/counting.hpp"
@@ -16,7 +16,7 @@ double cost_of_sorting(const Around &a) {
   return 10 * us_per_function * static_cast<double>(checked_mul(a.outer, a.axis, a.inner));
 }
 
-// x around the axes of a row.
+// Number and size of x's rows.
 struct Rows {
   int64_t count, size;
 };
@@ -29,7 +29,7 @@ double cost(const Rows &r, double passes) {
   return passes * us_per_byte * static_cast<double>(checked_mul(checked_mul(r.count, r.size), size_of(DType::f32)));
 }
 
-// Where row `begin` of something lies that may be absent, and that has `size` elements for each row.
+// Address for row `begin` of an operand that may be absent and has `size` elements per row.
 template <class T>
 T *at(T *p, int64_t begin, int64_t size) {
   return p ? p + begin * size : p;

@@ -11,11 +11,11 @@ namespace {
 
 using dispatch::BatchAxis;
 
-// The batch axes of a product, neighbours joined where both sides move evenly.
+// The batch axes of a product; neighbours are merged if both sides have regular strides.
 std::vector<BatchAxis> batch_axes(const Shape &a, const Shape &b, const Shape &out) {
   std::vector<BatchAxis> axes;
   int64_t step_a = checked_mul(a[-1], a[-2]), step_b = checked_mul(b[-1], b[-2]);
-  for (int i = 3; i <= out.rank(); ++i) {  // from the last one on
+  for (int i = 3; i <= out.rank(); ++i) {  // from the last one
     int64_t da = i <= a.rank() ? a[-i] : 1, db = i <= b.rank() ? b[-i] : 1;
     if (out[-i] != 1) {
       BatchAxis axis{out[-i], da == 1 ? 0 : step_a, db == 1 ? 0 : step_b};

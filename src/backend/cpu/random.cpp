@@ -1,11 +1,11 @@
-// Kernels of the ops that draw random numbers.
+// Kernels of random ops.
 #include "backend/cpu/kernels/elementwise/random.hpp"
 #include "backend/cpu/families.hpp"
 
 namespace dl4::cpu {
 namespace {
 
-// The element of the whole draw that is the first of this part.
+// Index of this part's first element in the whole draw.
 class First {
  public:
   First(const Site &site, int keep)
@@ -20,7 +20,7 @@ class First {
   int64_t rows_, elements_;
 };
 
-// draw(stream, first, n, to): the numbers of a stream from its `first` on.
+// draw(stream, first, n, to): numbers of a stream from index `first`.
 template <class Attributes, class Draw>
 std::unique_ptr<Kernel> drawn(const char *name, const Attributes &op, const Site &site, double functions, Draw draw) {
   const int64_t n = site.dst[0].shape.elements();

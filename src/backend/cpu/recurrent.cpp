@@ -1,4 +1,4 @@
-// Kernels of the ops that go through a sequence step by step, and of a GRU's step.
+// Kernels of recurrent layers, a GRU's step and CTC.
 #include "backend/cpu/dispatch/lstm.hpp"
 #include "backend/cpu/families.hpp"
 #include "backend/cpu/kernels/recurrent/ctc.hpp"
@@ -7,7 +7,7 @@
 namespace dl4::cpu {
 namespace {
 
-// Three functions for each unit.
+// Three functions per unit.
 double cost(const Shape &h) { return 3 * us_per_function * static_cast<double>(h.elements()); }
 
 enum CtcSource { src_x, src_logs, src_labels };
@@ -52,7 +52,7 @@ std::unique_ptr<Kernel> ctc(const attributes::Ctc &, const Site &site) {
   const int64_t batch = x[0], width = site.src[src_labels].shape[1];
   const kernels::CtcSizes sizes{x[1], x[2], width};
   const int64_t row = checked_mul(2, checked_add(width, 1));
-  // The states before every step, those behind it, and their sums.
+  // The states before every step, those after it, and their sums.
   const int64_t doubles = round_up(checked_mul(checked_add(x[1], 3), row), 8);
   const double us = 0.05 * static_cast<double>(checked_mul(batch, x[1], row));
   const int64_t slices = site.cutting.slices(batch, us);

@@ -1,4 +1,4 @@
-// Kernels of the ops that make fewer numbers of many, or put them in order.
+// Kernels of reductions and sorting.
 #include <algorithm>
 #include <cmath>
 
@@ -39,7 +39,7 @@ std::unique_ptr<Kernel> argmax(const attributes::Argmax &op, const Site &site) {
 std::unique_ptr<Kernel> square_sum(const attributes::SquareSum &, const Site &site) {
   int64_t n = site.src[0].shape.elements();
   double us = us_per_byte * static_cast<double>(checked_mul(4, n));
-  // One slice at least: the sum of nothing is 0.
+  // At least one slice: the sum of nothing is 0.
   int64_t slices = std::max<int64_t>(1, site.cutting.slices((n + line_block - 1) / line_block, us));
   return kernels::square_sum(n, slices, line_block);
 }

@@ -1,4 +1,4 @@
-// Kernels of the optimizers' updates.
+// Kernels of optimizer updates.
 #include "backend/cpu/families.hpp"
 #include "backend/cpu/kernels/elementwise/block_update.hpp"
 #include "ops/update.hpp"
@@ -6,7 +6,7 @@
 namespace dl4::cpu {
 namespace {
 
-// Elements of the gradient, including those that come as rows.
+// Elements of the gradient, including row parts.
 int64_t gradient_elements(const Site &site, std::span<const ops::RowPart> parts) {
   int64_t n = site.src[1].shape.elements();
   for (size_t i = 0, last = site.src.size() - 1; i < parts.size(); ++i, last -= 2)

@@ -1,4 +1,4 @@
-// Copies of rectangles of bytes, cut by bytes.
+// Kernels that copy rectangles of bytes.
 #include "backend/cpu/dispatch/blocks.hpp"
 
 #include "backend/cpu/dispatch/sliced.hpp"
@@ -12,7 +12,7 @@ std::unique_ptr<kernels::Kernel> move_blocks(std::string name, const Site &site,
   int64_t total = 0;
   std::erase_if(blocks, [](const Block &b) { return b.rows == 0 || b.bytes == 0; });
   for (Block &b : blocks) {
-    // Rows without gaps on both sides are one row.
+    // Rows without gaps on both sides merge into one.
     if (b.to_pitch == b.bytes && (b.from < 0 || b.from_pitch == b.bytes)) {
       b.bytes = checked_mul(b.bytes, b.rows);
       b.rows = 1;

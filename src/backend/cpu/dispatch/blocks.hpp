@@ -1,4 +1,4 @@
-// Copies of rectangles of bytes: concat, slice, pack, padding and plain copies are lists of them.
+// Kernels that copy rectangles of bytes: concat, slice, pack, padding and plain copies.
 #pragma once
 
 #include <memory>
@@ -10,11 +10,10 @@
 
 namespace dl4::dispatch {
 
-// The blocks must not overlap. One whose source or destination is absent, or which already lies in its place, is passed
-// over.
+// Blocks must not overlap. Blocks whose source or destination is absent, or which are already in place, are skipped.
 std::unique_ptr<kernels::Kernel> move_blocks(std::string name, const Site &site, std::vector<kernels::Block> blocks);
 
-// The whole of source 0 to the destination, unless they are the same memory.
+// Copies source 0 to the destination unless they share memory.
 std::unique_ptr<kernels::Kernel> copy_kernel(const Site &site);
 
 }  // namespace dl4::dispatch

@@ -1,4 +1,4 @@
-// What the candidates of each list are told: for the lists, and for the rows that other libraries add to them.
+// The parameters of candidates' applies(), cost() and make(), for our lists and for the rows that libraries add.
 #pragma once
 
 #include <span>
@@ -15,24 +15,24 @@ namespace dl4::dispatch {
 struct Product {
   const kernels::Gemm &g;
   int64_t slices;
-  const kernels::Constant *b;  // the right-hand side, constant and shared by all items; or nullptr
+  const kernels::Constant *b;  // the right-hand side if constant and shared by all items, else nullptr
   const Measured &as;
-  double scale;                                                // how much more there is to do than in that one
-  kernels::WeightType weights = kernels::WeightType::float32;  // what b is kept in where that is ahead
-  int tiles = 0;                                               // so many products of parts: tile_products()
+  double scale;                                                // work relative to the measured product
+  kernels::WeightType weights = kernels::WeightType::float32;  // narrow type for b where that is faster
+  int tiles = 0;                                               // number of part products: tile_products()
   DType dtype() const { return g.dtype; }
 };
 
-// A batch whose two sides move in different ways: one item at a time.
+// A batch with irregular strides, computed item by item.
 struct ByItem {
   const kernels::Gemm &g;
   std::span<const BatchAxis> axes;
   int64_t slices;
   double microseconds;
-  int tiles = 0;  // so many products of parts: tile_products()
+  int tiles = 0;  // number of part products: tile_products()
   DType dtype() const { return g.dtype; }
 };
-// C = A B of one item, C dense.
+// C = A B for one item, C dense.
 using MultiplyItem = void (*)(const kernels::Gemm &g, const float *a, const float *b, float *c) noexcept;
 std::unique_ptr<kernels::Kernel> by_item(const char *name, const ByItem &at, MultiplyItem multiply);
 
@@ -44,13 +44,13 @@ double real(Size... sizes) {
 struct ConvAt {
   const kernels::Conv &c;
   int64_t slices;
-  const kernels::Constant *weights;  // constant, or nullptr
+  const kernels::Constant *weights;  // if constant, else nullptr
   const Thresholds::Convs &t;
-  kernels::WeightType in = kernels::WeightType::float32;  // what weights may be kept in
-  int tiles = 0;                                          // so many products of parts: tile_products()
+  kernels::WeightType in = kernels::WeightType::float32;  // narrow type that weights may use
+  int tiles = 0;                                          // number of part products: tile_products()
   DType dtype() const { return c.dtype; }
 
-  // What so many multiplications for each pair of channels take.
+  // Time of so many multiplications per pair of channels.
   double microseconds(double multiplications) const {
     return multiplications * real(c.c, c.oc) / real(c.groups) / 30e3;
   }

@@ -1,4 +1,4 @@
-// Lists of candidates: the kernels that may compute one thing. The cheapest one that applies is taken.
+// Candidate lists: kernels that compute the same thing. The cheapest one that applies is used.
 #pragma once
 
 #include <algorithm>
@@ -13,17 +13,17 @@
 
 namespace dl4::dispatch {
 
-// A kernel for what `At` describes, whose dtype() says what it is computed in. Its name is the one in plans, in
-// kernels_off and in the bench: the kernel's own begins with it. The order of a list has no meaning.
+// A kernel for the computation that `At` describes; its dtype() is the arithmetic type. `name` appears in plans,
+// kernels_off and the bench, and is a prefix of the kernel's own name. The order of a list is irrelevant.
 template <class At>
 struct Candidate {
   const char *name;
   bool (*applies)(const At &);
   double (*cost)(const At &);                            // microseconds on one thread
-  std::unique_ptr<kernels::Kernel> (*make)(const At &);  // may still give nullptr, but for the last resort
-  DType dtype = DType::f32;                              // what it computes in
+  std::unique_ptr<kernels::Kernel> (*make)(const At &);  // may still return nullptr, except for the last resort
+  DType dtype = DType::f32;                              // arithmetic type
 
-  // After all others, and never off: what computes where nothing else does.
+  // Used if no other applies; cannot be switched off.
   bool is_last_resort() const { return cost == last_resort; }
   static double last_resort(const At &) { return std::numeric_limits<double>::infinity(); }
 };
@@ -37,10 +37,10 @@ struct Price {
   std::string_view name;
   double microseconds;
 };
-// "small_gemm 3.2 us, then packed_gemm 4.1, dnnl_gemm 6": the first and, but for the last resort, what else there was.
+// "small_gemm 3.2 us, then packed_gemm 4.1, dnnl_gemm 6": the first, and the alternatives except the last resort.
 std::string told(std::span<const Price> prices);
 
-// The candidates that apply, cheapest first.
+// The applicable candidates, cheapest first.
 template <class At>
 std::vector<std::pair<Price, const Candidate<At> *>> priced(std::span<const Candidate<At>> list, const At &at) {
   std::vector<std::pair<Price, const Candidate<At> *>> found;
@@ -57,11 +57,11 @@ std::vector<Price> prices(std::span<const Candidate<At>> list, const At &at) {
   return all;
 }
 
-// The kernel of the cheapest candidate that is not switched off. Refuses a dtype that none of them computes in.
+// Makes the kernel of the cheapest candidate that is not switched off. Refuses a dtype without candidates.
 template <class At>
 std::unique_ptr<kernels::Kernel> choose(const Site &site, std::span<const Candidate<At>> list, const At &at) {
   std::unique_ptr<kernels::Kernel> kernel;
-  std::vector<Price> from;  // the one taken, and what else there was
+  std::vector<Price> from;  // the chosen one, and the alternatives
   for (const auto &[price, candidate] : priced(list, at)) {
     if (!candidate->is_last_resort() && !site.allows(candidate->name)) continue;
     if (!kernel) kernel = candidate->make(at);
@@ -75,7 +75,7 @@ std::unique_ptr<kernels::Kernel> choose(const Site &site, std::span<const Candid
   return kernel;
 }
 
-// Names of the candidates that can be switched off.
+// Names of candidates that can be switched off.
 template <class At>
 std::vector<std::string> switches(std::span<const Candidate<At>> list) {
   std::vector<std::string> names;
@@ -83,11 +83,11 @@ std::vector<std::string> switches(std::span<const Candidate<At>> list) {
     if (!c.is_last_resort()) names.emplace_back(c.name);
   return names;
 }
-// Of all lists, sorted.
+// Those of all lists, sorted.
 const std::vector<std::string> &kernel_names();
-// Those of them that are another library's: they may allocate, lock and call the system in a run.
+// Those implemented by libraries: they may allocate, lock and make system calls during a run.
 std::vector<std::string> library_kernels();
-// Those of them whose bits depend on the processor, or on another library.
+// Those whose bits depend on the processor or a library.
 std::vector<std::string> unportable_kernels();
 
 }  // namespace dl4::dispatch

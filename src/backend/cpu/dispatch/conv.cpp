@@ -1,4 +1,4 @@
-// Which kernel computes which convolution, by measured thresholds.
+// Chooses convolution kernels by measured thresholds.
 #include "backend/cpu/dispatch/conv.hpp"
 
 #include <algorithm>
@@ -24,16 +24,15 @@ bool few_channels(const kernels::Conv &c, const Thresholds::Convs &t) {
   return false;
 }
 
-// More padding than input: a kernel that leaves out the taps which meet padding alone is better than one that lays it
-// out in memory.
+// More padding than input: kernels that skip taps in the padding beat one that materialises it.
 bool padding_dwarfs(const kernels::Conv &c) {
   return c.pad_top > c.h || c.pad_bottom > c.h || c.pad_left > c.w || c.pad_right > c.w;
 }
 
-// Images and channels that Winograd's works on.
+// Image size and channels of Winograd's algorithm.
 struct Winograd {
   int64_t h, w, channels;
-  double weights;  // multiplications for a pair of channels to transform them
+  double weights;  // multiplications per pair of channels to transform them
 };
 Winograd winograd_of(const kernels::Conv &c, bool by_source, bool constant_weights, const Thresholds::Convs &t) {
   const double weights = constant_weights ? 0 : by_source ? t.winograd_weights_by_source : t.winograd_weights;
@@ -41,12 +40,12 @@ Winograd winograd_of(const kernels::Conv &c, bool by_source, bool constant_weigh
 }
 double tiles_of(const kernels::Conv &c, const Winograd &w) { return real(c.n, (w.h + 1) / 2, (w.w + 1) / 2); }
 
-// Worth reading ahead, and constant, so that they can be packed.
+// Enough constant weights that packing and prefetching pay off.
 bool many_weights(const kernels::Conv &c, bool constant_weights, const Thresholds::Convs &t) {
   return constant_weights && checked_mul(c.kh, c.kw, c.c, c.oc) >= t.packed_weights;
 }
 
-// Windows of one pixel, without steps: a product of the pixels and the weights.
+// 1x1 windows without strides: a product of pixels and weights.
 bool is_product(const kernels::Conv &c) {
   if (c.is_3d() || c.groups != 1) return false;
   for (int64_t size : {c.kh, c.kw, c.stride_h, c.stride_w})
@@ -56,7 +55,7 @@ bool is_product(const kernels::Conv &c) {
   return true;
 }
 
-// One window, which is the whole of what it reads: a product of the images and the weights. Of a stream's step.
+// One window that covers its whole input, as in a stream's step: a product of images and weights.
 bool is_one_window(const kernels::Conv &c) {
   if (c.groups != 1 || c.d != c.kd || c.h != c.kh || c.w != c.kw) return false;
   for (int64_t size : {c.od, c.oh, c.ow})
@@ -73,8 +72,8 @@ int64_t conv_slices(const Site &site, const kernels::Conv &c) {
   return std::max<int64_t>(1, site.cutting.slices(checked_mul(c.n, c.oh), work_microseconds(flops, bytes)));
 }
 
-// So many pixels of an image that tiles of them are mostly whole, and, of constant weights that come from memory, so
-// many tiles that they do not wait for these.
+// Images large enough that most tiles are whole. If transformed constant weights come from memory, there must also be
+// enough tiles to hide that.
 bool fits_winograd(const ConvAt &at, bool by_source) {
   if (!kernels::is_for_winograd(at.c)) return false;
   const Winograd w = winograd_of(at.c, by_source, at.weights, at.t);
@@ -83,7 +82,7 @@ bool fits_winograd(const ConvAt &at, bool by_source) {
          (!at.weights || in_cache || tiles_of(at.c, w) >= at.t.winograd_waiting);
 }
 
-// The multiplications of the tiles, with what it costs to transform pixels and weights.
+// Multiplications of the tiles plus the cost of transforming pixels and weights.
 double by_winograd(const ConvAt &at, bool by_source) {
   const Winograd w = winograd_of(at.c, by_source, at.weights, at.t);
   const double padding = real(round_up(w.channels, 16)) / real(w.channels);
@@ -91,21 +90,21 @@ double by_winograd(const ConvAt &at, bool by_source) {
   return at.microseconds(16 * tiles_of(at.c, w) * (padding + pixels) + w.weights);
 }
 
-// Products whose vectors, or tiles, have so many columns or rows of a group.
+// Cost of products whose vectors, or tiles, pad the columns or rows of a group to `width`.
 double by_blocks(const ConvAt &at, int64_t width) {
   return at.t.blocked_part * at.by_dnnl() * real(round_up(width, 16)) / real(width);
 }
 
-// By tiles: six products, or three, at 16 times the speed, and what it takes to lay out the parts of each number of a
-// side, which that many numbers of the other share. Computed, not measured (tile_products()).
+// Cost by tiles: six products, or three, at 16 times the speed, plus packing the parts of each number, which all rows
+// or columns of the other side share. Computed, not measured (tile_products()).
 double by_tiles(const ConvAt &at, double laying) {
-  constexpr double to_lay = 32;  // multiply-adds, of a number's window and parts
+  constexpr double to_lay = 32;  // multiply-adds per number, for its patch and parts
   return at.microseconds(real(at.c.n, at.c.kd, at.c.kh, at.c.kw, at.c.od, at.c.oh, at.c.ow)) *
          (at.tiles / 16.0 + to_lay * laying);
 }
 double one_of(int64_t n) { return 1 / static_cast<double>(n); }
 
-// Integers are asked for, and are ahead; four bits would cost too much accuracy for the bytes of a filter.
+// Integers are requested and faster. int4 would cost too much accuracy for the bytes of a filter.
 bool takes_integers(const ConvAt &at) {
   if (at.in != kernels::WeightType::int8 && at.in != kernels::WeightType::int4) return false;
   return at.weights && at.weights->forms && kernels::is_for_narrow(at.c) &&
@@ -149,8 +148,8 @@ std::span<const Candidate<ConvAt>> forward() {
   return all;
 }
 
-// Do the kernels for channels by themselves, or for few output channels, do it? With more inputs than are worth it
-// forward these are still ahead of products, whose vectors would be mostly empty.
+// Whether the depthwise or direct kernels apply to the flipped convolution. They beat products even with more inputs
+// than pay off forward, since the products' vectors would be mostly empty.
 bool is_for_turning(const ConvAt &at) {
   const auto t = kernels::turned(at.c);
   if (!t || padding_dwarfs(*t)) return false;
@@ -205,7 +204,7 @@ std::span<const Candidate<ConvAt>> by_weights() {
   return all;
 }
 
-// Windows along one axis, of channels that are all summed, as rows of a product: they overlap in memory.
+// Windows along one axis over all channels, as rows of a product: they overlap in memory.
 kernels::Gemm rows_of_windows(const kernels::Conv &c) {
   kernels::Gemm g;
   g.batch = c.n, g.m = c.ow, g.k = checked_mul(c.kw, c.c), g.n = c.oc;
@@ -215,7 +214,7 @@ kernels::Gemm rows_of_windows(const kernels::Conv &c) {
   return g;
 }
 
-// The taps of all windows along one axis side by side; all of them are inside. floats: of a tap where it is known.
+// Gathers the taps of all windows along one axis, all of them inside. floats: per tap, if known at compile time.
 template <int64_t floats = 0>
 void put_taps(const kernels::Conv &c, const float *src, float *to) noexcept {
   const int64_t n = floats ? floats : c.c;
@@ -230,10 +229,10 @@ void put_taps(const kernels::Conv &c, const float *src, float *to) noexcept {
     }
 }
 
-// The same where the taps of a window lie apart: they are laid side by side first.
+// The same with dilated windows, whose taps are gathered first.
 class Patches final : public Kernel {
  public:
-  // at: bytes of the scratch that are the product's.
+  // at: bytes of scratch that belong to the product.
   Patches(const kernels::Conv &c, const kernels::Gemm &g, std::shared_ptr<const Kernel> rows, int64_t at)
       : Kernel("patches_conv", 1, checked_add(at, checked_mul(g.m, g.k, 4))),
         c_(c),
@@ -261,7 +260,7 @@ class Patches final : public Kernel {
   std::shared_ptr<const Kernel> rows_;
   int64_t at_;
 };
-// The kernel of windows as rows of a product, which may be joined with its neighbours as what it is.
+// The kernel of windows as rows of a product, with the description for joining it with its neighbours.
 std::unique_ptr<Kernel> with_windows(std::unique_ptr<Kernel> kernel, const kernels::Conv &c,
                                      const kernels::RowStep *product) {
   const auto rows = std::exchange(kernel->rows, nullptr);
@@ -283,14 +282,14 @@ std::unique_ptr<Kernel> patches_by_row(const Site &site, const kernels::Conv &c,
   return with_windows(std::make_unique<Patches>(c, g, rows, at), c, row_step);
 }
 
-// Along one axis, with nothing around.
+// Windows along one axis without padding.
 bool is_by_row(const kernels::Conv &c) {
   for (int64_t pad : {c.pad_top, c.pad_left, c.pad_bottom})
     if (pad != 0) return false;
   return !c.is_3d() && c.h == 1 && c.kh == 1 && (c.groups == 1 || kernels::is_by_channels(c));
 }
 
-// Of a window the bits that it has alone.
+// Each window has the same bits as computed alone.
 std::unique_ptr<Kernel> conv_by_row(const Site &site, const kernels::Conv &c, const kernels::Constant *weights) {
   if (c.groups != 1) return kernels::channels_conv(c, conv_slices(site, c));
   if (!weights) return kernels::reference_conv(c, conv_slices(site, c));
@@ -299,11 +298,12 @@ std::unique_ptr<Kernel> conv_by_row(const Site &site, const kernels::Conv &c, co
   return with_windows(product(site, g, product_slices(site, g), weights), c, nullptr);
 }
 
-// Of rounded operands, by the shape alone. Few channels on either side leave most of a product's vectors empty.
+// Whether rounded operands are multiplied by blocks, decided by the shape only. Few channels on either side leave most
+// of a product's vectors empty.
 bool multiplies_rounded(const Site &site, const kernels::Conv &c, const char *kernel, int64_t least_channels = 8) {
   return c.bfloat16 && c.groups == 1 && c.oc >= 16 && c.c >= least_channels && site.allows(kernel);
 }
-// Weights that a session keeps in bfloat16, where products of rounded numbers are ahead of fewer products.
+// Whether pixels are rounded too, for bfloat16 weights: where products of rounded numbers are faster.
 bool rounds_pixels(const Site &site, const ConvAt &at) {
   constexpr int64_t least_taps = 64;
   const kernels::Conv &c = at.c;
@@ -311,16 +311,17 @@ bool rounds_pixels(const Site &site, const ConvAt &at) {
          c.oc >= 32 && checked_mul(c.kh, c.kw, c.c) >= least_taps && !site.cutting.portable && !site.cutting.by_row &&
          site.allows("bf16_conv") && cpu::has_bfloat16_products();
 }
-// Pixels where they lie, or windows that are laid out.
+// Reads pixels in place, or gathers patches.
 std::unique_ptr<Kernel> conv_of_rounded(const kernels::Conv &c, int64_t slices, const kernels::Constant *weights) {
   auto kernel = kernels::bf16_conv(c, slices, weights);
   return kernel ? std::move(kernel) : kernels::blocked_conv(c, slices, weights);
 }
-// Of the product that a convolution is, of a group: pixels by windows by filters. Its gradients are as large.
+// Number of part products for the product that the convolution of a group is: pixels by windows by filters. Its
+// gradients have the same size.
 int tiles_for(const Site &site, const char *kernel, const kernels::Conv &c) {
   return tile_products(site, kernel, checked_mul(c.n, c.od, c.oh, c.ow), c.oc / c.groups, kernels::window_floats(c));
 }
-// tiles: the name of the kernel that multiplies by them.
+// tiles: name of the kernel that may use them.
 ConvAt conv_at(const Site &site, const kernels::Conv &c, const kernels::Constant *weights, const char *tiles) {
   ConvAt at{c, conv_slices(site, c), weights, thresholds(site.cutting).convs};
   at.tiles = tiles_for(site, tiles, c);

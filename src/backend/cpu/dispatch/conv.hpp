@@ -1,4 +1,4 @@
-// The choice of a kernel for a convolution and for its gradients.
+// Chooses kernels for convolutions and their gradients.
 #pragma once
 
 #include <memory>
@@ -11,15 +11,15 @@
 
 namespace dl4::dispatch {
 
-// The best kernel for c at known shapes; its arguments are those of kernels::Conv. weights: they are this constant.
+// The best kernel for c at known shapes; arguments as for kernels::Conv. weights: the constant they are, if any.
 std::unique_ptr<kernels::Kernel> conv(const Site &site, const kernels::Conv &c, const kernels::Constant *weights);
 std::unique_ptr<kernels::Kernel> conv_data(const Site &site, const kernels::Conv &c, const kernels::Constant *weights);
 std::unique_ptr<kernels::Kernel> conv_weights(const Site &site, const kernels::Conv &c);
 
-// What conv() takes the first of that can be made, on a processor of this type, where nothing is switched off.
+// The candidates conv() tries, in order, on a processor of this type with nothing switched off.
 std::vector<Price> conv_prices(const kernels::Conv &c, bool constant_weights, cpu::Type type);
 
-// The candidates that can be switched off.
+// Candidates that can be switched off.
 std::vector<std::string> conv_switches();
 
 }  // namespace dl4::dispatch

@@ -1,4 +1,4 @@
-// The kernels that a context can leave out, and why one was taken.
+// Names of kernels that a context can switch off, and texts of why one was chosen.
 #include <algorithm>
 #include <cstdio>
 

@@ -1,4 +1,4 @@
-// Which libraries this build has: DL4_BACKENDS of CMake says so.
+// The libraries of this build (CMake's DL4_BACKENDS).
 #include "backend/cpu/dispatch/libraries.hpp"
 
 namespace dl4::dispatch {

@@ -1,4 +1,4 @@
-// The libraries that compute beside our own kernels: what each adds to the lists of candidates.
+// Optional libraries, and the candidates each adds.
 #pragma once
 
 #include <memory>
@@ -12,24 +12,24 @@ namespace dl4::dispatch {
 
 struct Library {
   const char *name;
-  const char *prefix;                                 // of the names of its kernels
-  std::string (*description)();                       // of the one that is loaded
-  const std::string &(*unused)();                     // why no candidate of it applies: "for ..."; "" where they may
+  const char *prefix;                                 // of its kernels' names
+  std::string (*description)();                       // of the loaded library
+  const std::string &(*unused)();                     // why its candidates never apply: "for ..."; "" if they do
   std::shared_ptr<void> (*while_making)() = nullptr;  // held while kernels are made
   std::span<const Candidate<Product>> products = {};
   std::span<const Candidate<ByItem>> products_by_item = {};
   std::span<const Candidate<ConvAt>> conv = {}, conv_data = {}, conv_weights = {};
   std::span<const Candidate<LstmAt>> lstm = {};
 };
-extern const Library onednn, openblas;  // where the build has them
+extern const Library onednn, openblas;  // if in the build
 
 // Those of this build.
 std::span<const Library *const> libraries();
 
-// What they want held while kernels are made.
+// Their scopes for making kernels.
 std::vector<std::shared_ptr<void>> while_making();
 
-// Candidates of theirs and ours.
+// Our candidates and theirs.
 template <class At>
 std::vector<Candidate<At>> with_libraries(std::span<const Candidate<At>> own,
                                           std::span<const Candidate<At>> Library::*theirs) {

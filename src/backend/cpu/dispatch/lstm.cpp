@@ -1,4 +1,4 @@
-// LSTM over whole sequences: the product with the inputs, then the steps.
+// LSTM over whole sequences: input products, then the steps.
 #include "backend/cpu/dispatch/lstm.hpp"
 
 #include <algorithm>
@@ -18,45 +18,45 @@ using kernels::Run;
 
 using Sizes = LstmSizes;
 
-// How one slice multiplies its sequences with the kernel, adding the bias: so many rows at once that a run can end in
-// between where the gates are kept for a gradient, else as many steps as stay in cache until they are used.
+// How a slice multiplies its sequences by the kernel, adding the bias. If gates are kept for a gradient, in pieces of
+// rows between which a run can be cancelled; else in pieces of steps whose gates stay in cache until they are used.
 struct Products {
-  int64_t steps = 0;                         // at once; where the gates are kept, rows
-  std::shared_ptr<const Kernel> whole, end;  // for so many, and for the last piece
+  int64_t steps = 0;                         // per piece; rows if gates are kept
+  std::shared_ptr<const Kernel> whole, end;  // for a whole and for the last piece
 };
 
-// R in the form of our own loop, when it is constant.
+// R in the layout of our own loop, if constant.
 struct Recurrent {
   std::shared_ptr<const kernels::Packed> panels;
-  std::array<std::shared_ptr<const kernels::NarrowWeights>, 4> narrow;  // or in fewer bytes, by gate
+  std::array<std::shared_ptr<const kernels::NarrowWeights>, 4> narrow;  // or narrow, by gate
 
   explicit operator bool() const { return panels || narrow[0]; }
-  // Of a kernel that has it so.
+  // Name of a kernel that uses it.
   std::string name(const char *kernel) const {
     if (!narrow[0]) return kernel;
     return text(kernel, ", ", kernels::weight_type_names[static_cast<size_t>(narrow[0]->type)]);
   }
   bool is_integer() const { return narrow[0] && narrow[0]->is_integer(); }
-  // packed: of this run, when it is not constant.
+  // packed: R as packed by this run, if not constant.
   void give(kernels::LstmForward &f, const float *packed) const noexcept {
     f.recurrent = panels ? static_cast<const kernels::PackedFloats &>(*panels).floats() : packed;
     for (size_t g = 0; g < narrow.size(); ++g) f.narrow[g] = narrow[g].get();
   }
 };
 
-// Where a run of our own loop finds its scratch, in floats, and what it multiplies with.
+// Scratch offsets of a run of our own loop, in floats, and its products.
 struct Layout {
   Sizes s;
   kernels::LstmLoop loop;
   int64_t slices = 0;
-  bool bias = false, keeps = false;  // keeps: the gates are a result
-  std::vector<Products> products;    // by slice
+  bool bias = false, keeps = false;  // keeps: the gates are an output
+  std::vector<Products> products;    // per slice
   Recurrent recurrent;
-  int64_t each = 0;  // of one slice: packed recurrent kernel, loop, source, gates, product
+  int64_t each = 0;  // per slice: packed R, loop, source, gates, product
   int64_t loop_at = 0, src_at = 0, gates_at = 0, product_at = 0;
 };
 
-// rows: sequences side by side.
+// rows: sequences per slice.
 Recurrent recurrent_of(const Site &site, int64_t rows, int64_t units, bool by_gate) {
   auto r = site.constant_source(src_recurrent_kernel);
   if (!r) return {};
@@ -80,7 +80,7 @@ Recurrent recurrent_of(const Site &site, int64_t rows, int64_t units, bool by_ga
           {}};
 }
 
-// What a run gives its loop, but for x_gates and recurrent.
+// The loop's arguments, except x_gates and recurrent.
 kernels::LstmForward arguments(const Run &r) noexcept {
   kernels::LstmForward f;
   f.h0 = r.in<float>(src_h0);
@@ -103,15 +103,15 @@ void multiply(const Kernel &product, int64_t i, Bound *bound, const Run &r, bool
   product.run(i, {args, bias ? 3 : 2, scratch, bound, r.report});
 }
 
-// Is the product of so many rows with the inputs' kernel one for tiles?
+// Whether the input product of so many rows uses tiles.
 bool by_tiles(const Site &site, const Sizes &s, int64_t rows) {
   return tile_products(site, "amx_gemm", rows, checked_mul(4, s.units), s.inputs) > 0;
 }
 
-// Steps of a batch that are multiplied at once: so few that the gates stay in cache, and so many that tiles do it where
-// they would do all steps.
+// Steps of a batch multiplied at once: few enough that the gates stay in cache, and enough for tiles if all steps
+// together would use them.
 int64_t steps_at_once(const Site &site, const Sizes &s, int64_t batch) {
-  constexpr int64_t rows = 64, most_rows = 4096;  // enough for the smallest that tiles do
+  constexpr int64_t rows = 64, most_rows = 4096;  // enough for the smallest product that uses tiles
   int64_t steps = std::min(std::max<int64_t>(1, rows / batch), s.time);
   while (steps < s.time && batch * steps < most_rows && by_tiles(site, s, checked_mul(batch, s.time)) &&
          !by_tiles(site, s, batch * steps))
@@ -119,7 +119,7 @@ int64_t steps_at_once(const Site &site, const Sizes &s, int64_t batch) {
   return steps;
 }
 
-// Rows of inputs that are multiplied before a run may end.
+// Rows of inputs multiplied between checks for cancellation.
 int64_t inputs_at_once(const Sizes &s, int64_t rows) {
   constexpr double longest = 2e4;  // microseconds
   const double us = lstm_microseconds(rows, 1, s.inputs, s.units);
@@ -176,7 +176,7 @@ Layout lay_out(const Site &site, const Sizes &s, bool backwards, int64_t slices)
   return l;
 }
 
-// Each slice does its sequences, from the input product to the last step.
+// Each slice computes its sequences, from the input product to the last step.
 class OwnLstm final : public Kernel {
  public:
   explicit OwnLstm(Layout layout)
@@ -242,8 +242,8 @@ class OwnLstm final : public Kernel {
   Layout l_;
 };
 
-// For few sequences: phases for the product with the inputs, so many rows in each, and one for each step, in which a
-// slice does some of the units.
+// For few sequences: phases for pieces of the input product, then one per step, in which each slice computes some of
+// the units.
 class OwnLstmByUnits final : public Kernel {
  public:
   static std::unique_ptr<Kernel> make(const Site &site, const Sizes &s, bool backwards, int64_t slices) {
@@ -305,13 +305,13 @@ class OwnLstmByUnits final : public Kernel {
 
  private:
   struct Places {
-    int64_t loop = 0, gates = 0, recurrent = 0, end = 0;  // in the scratch, in floats; the product is first
+    int64_t loop = 0, gates = 0, recurrent = 0, end = 0;  // scratch offsets in floats; the product's is 0
   };
 
   struct Inputs {
-    int64_t rows = 0, each = 0, size = 0;  // of a product: rows in all and of a piece; of a row
+    int64_t rows = 0, each = 0, size = 0;  // of a product: rows in all, per piece; floats per row
     bool bias = false;
-    std::shared_ptr<const Kernel> whole, end;  // of a piece, and of the last one
+    std::shared_ptr<const Kernel> whole, end;  // for a piece and for the last one
     int64_t pieces() const noexcept { return (rows + each - 1) / each; }
   };
   struct BoundInputs final : Bound {
@@ -338,7 +338,7 @@ std::unique_ptr<Kernel> own_lstm(const LstmAt &at) {
   return std::make_unique<OwnLstm>(lay_out(at.site, at.s, at.backwards, at.cut.by_sequences));
 }
 
-// The inputs' part takes about half by tiles (amx_gemm's cost).
+// With tiles the input product takes about half (amx_gemm's cost).
 double own_cost(const LstmAt &at) {
   const LstmSizes &s = at.s;
   const bool tiles = by_tiles(at.site, s, checked_mul(s.batch, s.time) / at.cut.by_sequences);

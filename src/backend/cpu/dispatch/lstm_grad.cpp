@@ -1,4 +1,4 @@
-// Backward through the steps of an LSTM: the packed recurrent kernel, then the loop.
+// Backward LSTM: packs the recurrent kernel, then runs the loop.
 #include "backend/cpu/dispatch/lstm.hpp"
 #include "backend/cpu/kernels/gemm/packed_gemm.hpp"
 

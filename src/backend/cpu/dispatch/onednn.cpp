@@ -1,4 +1,4 @@
-// Where oneDNN is a candidate.
+// oneDNN's candidates.
 #include "backend/cpu/dispatch/libraries.hpp"
 #include "backend/cpu/dispatch/sliced.hpp"
 #include "backend/cpu/kernels/onednn/dnnl_lstm.hpp"
@@ -28,14 +28,14 @@ constexpr Candidate<ConvAt> dnnl_convs_weights[] = {
      [](const ConvAt &at) { return kernels::dnnl_conv_weights(at.c, at.slices); }},
 };
 
-// For runs that keep nothing for a gradient and have no mask.
+// For runs without gradient and mask.
 std::unique_ptr<kernels::Kernel> lstm_of(const LstmAt &at) {
   const Site &site = at.site;
   auto asked = [&](int dst) { return site.dst[static_cast<size_t>(dst)].present; };
   if (site.src[src_mask].present) return nullptr;
   if (asked(lstm_dst::gates) || asked(lstm_dst::cells) || asked(lstm_dst::h_before)) return nullptr;
-  if (at.backwards && asked(lstm_dst::y)) return nullptr;  // its order is that of time
-  constexpr double longest = 2e4;                          // microseconds before a run may end
+  if (at.backwards && asked(lstm_dst::y)) return nullptr;  // oneDNN's output is in order of time
+  constexpr double longest = 2e4;                          // microseconds between checks for cancellation
   const int64_t slices = at.cut.by_sequences;
   const auto pieces = static_cast<int64_t>(at.microseconds / static_cast<double>(slices) / longest) + 1;
   const int64_t at_once = std::max<int64_t>(1, (at.s.time + pieces - 1) / pieces);

@@ -1,4 +1,4 @@
-// Where OpenBLAS is a candidate.
+// OpenBLAS's candidates.
 #include "backend/cpu/dispatch/libraries.hpp"
 #include "backend/cpu/kernels/openblas/blas.hpp"
 

@@ -1,4 +1,4 @@
-// Which kernel computes which matrix product, by what was measured.
+// Chooses kernels of matrix products by measured costs.
 #include "backend/cpu/dispatch/products.hpp"
 
 #include <algorithm>
@@ -25,22 +25,22 @@ using kernels::Kernel;
 using kernels::Run;
 using kernels::WeightType;
 
-// How our own kernels cut: rows, or columns when there are few rows to share B among.
+// Cut of our own kernels: by rows, or by columns if there are too few rows to share B.
 kernels::GemmCut cut_own(const Gemm &g, int64_t slices) { return kernels::cut(g, slices, 8, 4, kernels::packed_panel); }
 
-// How much of C is made at once: an epilogue wants it still in the first cache.
+// Size of a block of C computed at once; an epilogue needs it in the L1 cache.
 struct Block {
   int64_t rows, cols;
 };
 constexpr int64_t block_floats = 4096;
 
-// For kernels that go through all of B for a few rows.
+// For kernels that pass over all of B for a few rows.
 Block whole_rows(const Gemm &g, const kernels::GemmPart &p) {
   return {g.epilogue ? std::max<int64_t>(8, block_floats / p.cols() / 8 * 8) : p.rows(), p.cols()};
 }
 
-// For those that go through all rows for a panel of B: so many of A that they stay in the second cache, or in the first
-// where B is soon gone through.
+// For kernels that pass over all rows for a panel of B: as many rows of A as fit the L2 cache, or the L1 cache if B is
+// short.
 Block whole_panels(const Gemm &g, const kernels::GemmPart &p) {
   const int64_t panel = kernels::packed_panel;
   // bounded: of C and of B, which are in memory
@@ -52,7 +52,7 @@ Block whole_panels(const Gemm &g, const kernels::GemmPart &p) {
   return {rows, g.epilogue ? std::max(panel, block_floats / rows / panel * panel) : p.cols()};
 }
 
-// Calls f(a, b, bias, c, rows, cols, first column) for the blocks of one slice, and the epilogue for each.
+// Calls f(a, b, bias, c, rows, cols, first column) for the blocks of a slice, then the epilogue for each.
 template <class F>
 void each_block(const Gemm &g, const kernels::GemmPart &p, Block (*size)(const Gemm &, const kernels::GemmPart &),
                 const Run &r, F f) noexcept {
@@ -101,7 +101,7 @@ std::shared_ptr<const kernels::Packed> packed_columns(const Gemm &g, const Const
   });
 }
 
-// A product by row whose rows and columns are few.
+// The joinable operation of a product by_row with few rows and columns.
 std::shared_ptr<const kernels::RowStep> row_step(const Gemm &g, const std::shared_ptr<const kernels::Packed> &panels,
                                                  const kernels::Function &then) {
   const bool fits = g.by_row && g.k <= kernels::most_row_sources && kernels::are_row_channels(g.n);
@@ -112,11 +112,11 @@ std::shared_ptr<const kernels::RowStep> row_step(const Gemm &g, const std::share
   return std::make_shared<const kernels::RowStep>(std::move(s));
 }
 
-// A constant right-hand side in panels, or column by column.
+// A constant right-hand side in panels, or by columns.
 std::unique_ptr<Kernel> packed(Gemm g, int64_t slices, const Constant &b) {
   const auto then = g.epilogue.then;
   const bool few = few_columns(g), relu = g.epilogue.relu && !few;
-  if (relu) g.epilogue = {};  // done before C is stored
+  if (relu) g.epilogue = {};  // applied before C is stored
   std::shared_ptr<const kernels::Packed> form =
       few ? packed_columns(g, b) : kernels::packed_panels(b, g.k, g.n, g.ldb, g.trans_b);
   auto cut = cut_own(g, slices);
@@ -142,7 +142,7 @@ std::unique_ptr<Kernel> packed(Gemm g, int64_t slices, const Constant &b) {
   return kernel;
 }
 
-// Few columns, laid out by each run one after the other, by dot products.
+// Few columns, packed one after the other in each run, by dot products.
 std::unique_ptr<Kernel> by_columns(const Gemm &g, int64_t slices) {
   const GemmCut cut = cut_own(g, slices);
   const int64_t each = round_up(checked_mul(g.k, g.n), 16);
@@ -158,10 +158,10 @@ std::unique_ptr<Kernel> by_columns(const Gemm &g, int64_t slices) {
   return kernels::make_kernel("blocked_gemm, by columns", cut.slices, run, checked_mul(cut.slices, each, 4));
 }
 
-// A constant right-hand side in fewer bytes. The rows of A that are made integers at once stay in the second cache.
+// A narrow constant right-hand side. The rows of A that are quantized at once fit the L2 cache.
 std::unique_ptr<Kernel> narrow(Gemm g, int64_t slices, const Constant &b, WeightType type) {
   const bool relu = g.epilogue.relu;
-  if (relu) g.epilogue = {};  // done before C is stored
+  if (relu) g.epilogue = {};  // applied before C is stored
   auto form = kernels::narrow_weights(b, type, g.k, g.n, g.ldb, g.trans_b);
   const kernels::GemmCut cut = cut_own(g, g.by_row ? 1 : slices);
   const int64_t once = g.by_row ? 1 : std::min<int64_t>(g.m, 72);
@@ -214,7 +214,7 @@ std::unique_ptr<Kernel> reference(const Gemm &g, int64_t slices) {
   });
 }
 
-// By row it is chosen as for one.
+// With by_row, the choice is that for one row.
 Product product_at(const Gemm &g, int64_t slices, const Constant *b, const Thresholds::Products &t) {
   if (g.stride_b != 0) b = nullptr;
   Gemm priced = g;
@@ -225,13 +225,13 @@ Product product_at(const Gemm &g, int64_t slices, const Constant *b, const Thres
   return {g, slices, b, as, product_microseconds(priced) / product_microseconds(one)};
 }
 
-// How much more it is to lay B out for m rows than for those of the figure: it takes what some 16 rows take.
+// Cost factor of packing B for m rows relative to the measured rows: packing costs as much as multiplying 16 rows.
 double lays_b(int64_t m, int64_t of_figure) {
   auto with = [](int64_t rows) { return 1 + 16 / static_cast<double>(rows); };
   return std::max(1.0, with(m) / with(of_figure));
 }
 
-// Constants that are no weights are not meant.
+// Excludes constants that are not weights.
 template <WeightType type>
 bool is_narrow(const Product &p) {
   return p.weights == type && p.b && p.b->forms && !p.g.trans_a;
@@ -242,10 +242,10 @@ std::unique_ptr<Kernel> make_narrow(const Product &p) {
   return narrow(p.g, p.slices, *p.b, type);
 }
 
-// Six products by tiles, each 16 times as fast as multiply-adds, leave 2.6 times; less what it takes to lay the parts
-// out, which small products don't get back. Computed, not measured: no machine that this was tried on had tiles.
+// Six products by tiles, each 16 times as fast as multiply-adds, are 2.6 times as fast, minus packing the parts, which
+// small products do not recover. Computed, not measured: no machine at hand had tiles.
 double tile_part(int tiles) { return tiles < kernels::most_tile_products ? 0.35 : 0.55; }
-// By multiply-adds, whatever does them best.
+// Cost by the best kernel of multiply-adds.
 double by_adds(const Measured &as) {
   double least = as.packed;
   for (double other : {as.small, as.openblas, as.dnnl})
@@ -289,7 +289,7 @@ struct ItemCut {
     for (const BatchAxis &axis : axes) items = checked_mul(items, axis.size);
     slices = std::min(at.slices, items);
   }
-  // f(a, b, c) for those of a slice.
+  // f(a, b, c) for the items of a slice.
   template <class F>
   void each(int64_t slice, const Run &r, const Gemm &g, const F &f) const noexcept {
     auto [begin, end] = kernels::part(items, slices, slice);
@@ -362,7 +362,7 @@ std::unique_ptr<Kernel> by_item(const char *name, const ByItem &at, MultiplyItem
 
 int tile_products(const Site &site, std::string_view kernel, int64_t m, int64_t n, int64_t k) {
   const bool large = m >= 64 && n >= 64 && k >= 64 && real(m, n, k) >= 1 << 24;
-  // The first that may use tiles asks the system for them.
+  // The first use of tiles requests them from the system.
   if (!large || site.cutting.by_row || !site.allows(kernel) || !kernels::has_tiles()) return 0;
   return site.math == kernels::Math::float32x3 ? 3 : kernels::most_tile_products;
 }
@@ -381,7 +381,7 @@ int64_t product_slices(const Site &site, const Gemm &given) {
 
 namespace {
 
-// Without tiles by the shape alone: kernels of rounded operands sum in different orders.
+// Without tiles, chosen by the shape only: kernels of rounded operands sum in different orders.
 std::unique_ptr<Kernel> product_of_rounded(const Site &site, Gemm g, int64_t slices) {
   const bool by_tiles = tile_products(site, "amx_gemm", g.m, g.n, g.k) > 0;
   if (!by_tiles && g.m >= 8 && g.n >= 8 && g.k >= 8 && site.allows("bf16_gemm"))
@@ -391,8 +391,8 @@ std::unique_ptr<Kernel> product_of_rounded(const Site &site, Gemm g, int64_t sli
   return with_rounded(site, product(site, g, slices));
 }
 
-// Rows by weights that a session keeps in bfloat16, where the processor multiplies such numbers. A row has the bits
-// that it has alone; one or two that need not are not rounded, which costs no time.
+// Whether rows are rounded too, for bfloat16 weights on processors that multiply bfloat16. With by_row, a row has the
+// same bits as alone; otherwise one or two rows are not rounded, which is as fast.
 bool rounds_rows(const Site &site, const Gemm &g, const Constant *b) {
   constexpr int64_t least_rows = 3, least_side = 64;
   return site.weights == WeightType::bfloat16 && b && b->forms && g.stride_b == 0 && !g.trans_a &&
@@ -400,7 +400,7 @@ bool rounds_rows(const Site &site, const Gemm &g, const Constant *b) {
          !site.cutting.portable && site.allows("bf16_gemm") && cpu::has_bfloat16_products();
 }
 
-// A long product of many rows, so many after the others: a run can end in between.
+// A long product of many rows, in pieces between which a run can be cancelled.
 class InParts final : public Kernel {
  public:
   InParts(const Gemm &g, int64_t each, std::shared_ptr<const Kernel> whole, std::shared_ptr<const Kernel> end)
@@ -459,7 +459,7 @@ std::unique_ptr<Kernel> product(const Site &site, const Gemm &given, int64_t sli
 }
 
 std::unique_ptr<Kernel> product_in_parts(const Site &site, const Gemm &given, int64_t slices, const Constant *b) {
-  constexpr double longest = 4e4;  // microseconds of one thread
+  constexpr double longest = 4e4;  // microseconds on one thread
   constexpr int64_t least_rows = 256;
   const Gemm g = kernels::dense(given);
   const bool by_rows = g.batch == 1 && !g.trans_a && g.dtype == DType::f32 && !g.bfloat16 && !site.cutting.by_row;

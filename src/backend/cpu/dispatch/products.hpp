@@ -1,4 +1,4 @@
-// The choice of a kernel for one matrix product, for every op that contains one.
+// Chooses the kernel of a matrix product, for every op that contains one.
 #pragma once
 
 #include <memory>
@@ -13,34 +13,34 @@
 
 namespace dl4::dispatch {
 
-// What the product takes on one thread, roughly.
+// Rough time of the product on one thread.
 double product_microseconds(const kernels::Gemm &g);
-// Into how many slices the site cuts it.
+// Number of slices for the product at this site.
 int64_t product_slices(const Site &site, const kernels::Gemm &g);
 
-// The best kernel for g; its arguments are those of kernels::Gemm. b: the right-hand side is this constant.
+// The best kernel for g; arguments as for kernels::Gemm. b: the right-hand side, if constant.
 std::unique_ptr<kernels::Kernel> product(const Site &site, const kernels::Gemm &g, int64_t slices,
                                          const kernels::Constant *b = nullptr);
-// The same of a step: a long one of many rows has phases, so many rows each, between which a run can end.
+// The same for a step of its own: long products of many rows get phases, between which a run can be cancelled.
 std::unique_ptr<kernels::Kernel> product_in_parts(const Site &site, const kernels::Gemm &g, int64_t slices,
                                                   const kernels::Constant *b);
 
-// What product() takes the first of, on a processor of this type, where nothing is switched off.
+// The candidates product() tries, in order, on a processor of this type with nothing switched off.
 std::vector<Price> product_prices(const kernels::Gemm &g, bool constant, cpu::Type type);
 
-// How many products of parts (kernels/gemm/amx_gemm.hpp) make a product of m x k by k x n in the kernel of this name; 0
-// where that is switched off, the processor has no tiles, or it is too small for them.
+// Number of part products (kernels/gemm/amx_gemm.hpp) for m x k by k x n in the kernel of this name. 0 if it is
+// switched off, the processor has no tiles, or the product is too small.
 int tile_products(const Site &site, std::string_view kernel, int64_t m, int64_t n, int64_t k);
 
-// An axis of a batch: its length, and how far each side moves along it (0 = broadcast).
+// A batch axis: length and strides of both sides (0: broadcast).
 struct BatchAxis {
   int64_t size, step_a, step_b;
 };
-// The same for a batch along several axes, one item at a time; C is dense.
+// The same for a batch along several axes, item by item; C is dense.
 std::unique_ptr<kernels::Kernel> product_by_item(const Site &site, const kernels::Gemm &g,
                                                  std::span<const BatchAxis> axes, int64_t slices);
 
-// The candidates that can be switched off.
+// Candidates that can be switched off.
 std::vector<std::string> product_switches();
 
 }  // namespace dl4::dispatch

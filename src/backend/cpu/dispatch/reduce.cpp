@@ -1,4 +1,4 @@
-// Reductions over any set of axes: one pass of the kernel for each group of neighbouring axes, the innermost first.
+// Reductions over any set of axes: one kernel pass for each group of adjacent axes, innermost first.
 #include "backend/cpu/dispatch/reduce.hpp"
 
 #include "backend/cpu/dispatch/blocks.hpp"
@@ -27,7 +27,7 @@ void run_pass(const Pass &p, DType type, const void *x, void *y) {
   }
 }
 
-// What finishes a reduction whose parts were reduced by f.
+// The function that combines partial results of f.
 Reduce again(Reduce f) { return f == Reduce::sum_squares || f == Reduce::sum_abs ? Reduce::sum : f; }
 
 std::unique_ptr<kernels::Kernel> by_columns(const Site &site, const Pass &p, double us) {
@@ -47,7 +47,7 @@ std::unique_ptr<kernels::Kernel> by_rows(const Site &site, const Pass &p, DType 
   });
 }
 
-// Several groups of axes: what is between the passes lies in the scratch.
+// Several groups of axes: intermediate results are in the scratch.
 std::unique_ptr<kernels::Kernel> in_passes(const Site &site, const std::vector<Pass> &passes, int64_t outer, DType type,
                                            double us) {
   int64_t size = size_of(type), scratch = 0;
@@ -65,7 +65,7 @@ std::unique_ptr<kernels::Kernel> in_passes(const Site &site, const std::vector<P
           int64_t scale = p.outer / outer, row = scale * p.inner * size;
           const bool last = i + 1 == passes.size();
           std::byte *y = last ? r.out<std::byte>(0) : between;
-          if (!last) between += outer * row;  // null where nothing is kept: no row, no offset
+          if (!last) between += outer * row;  // nullptr: not kept, without row and offset
           p.outer = scale * (end - begin);
           run_pass(p, type, x + begin * row * p.axis, y + begin * row);
           x = y;
@@ -80,7 +80,7 @@ std::unique_ptr<kernels::Kernel> reduce_axes(const Site &site, Reduce f, const s
   const Operand &x = site.src[0];
   if (site.dst[0].shape.elements() == 0) return kernels::make_kernel("empty", 0, [](int64_t, const Run &) {});
 
-  // Alternating groups of neighbouring axes; axes of one element belong to any, but an empty axis counts.
+  // Alternating groups of adjacent axes. Axes of size 1 join any group; empty axes count.
   struct Group {
     bool over;
     int64_t n;
@@ -107,7 +107,7 @@ std::unique_ptr<kernels::Kernel> reduce_axes(const Site &site, Reduce f, const s
   }
   double us = us_per_byte * static_cast<double>(checked_mul(x.shape.elements(), size_of(x.dtype)));
   if (passes.empty()) {
-    // Squares and absolute values of single elements still have to be taken.
+    // Squares and absolute values still apply to single elements.
     if (f != Reduce::sum_squares && f != Reduce::sum_abs) return copy_kernel(site);
     passes.push_back({f, x.shape.elements(), 1, 1});
     groups.assign({{false, passes[0].outer}});

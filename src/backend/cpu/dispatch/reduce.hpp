@@ -9,7 +9,8 @@
 
 namespace dl4::dispatch {
 
-// Source 0 reduced over the axes i with over[i] to destination 0. float32; int32 or int64 where there are no means; bool where max is "any" and min is "all".
+// Reduces source 0 over the axes i with over[i] to destination 0. float32; int32 and int64 except means; bool, where
+// max is "any" and min is "all".
 std::unique_ptr<kernels::Kernel> reduce_axes(const Site &site, kernels::Reduce f, const std::vector<bool> &over);
 
 }  // namespace dl4::dispatch

@@ -1,4 +1,4 @@
-// Kernels of float32 on operands that are rounded first.
+// float32 kernels with rounded operands.
 #include <algorithm>
 #include <array>
 

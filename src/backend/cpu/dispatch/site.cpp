@@ -1,4 +1,4 @@
-// How work is cut, what is constant, what is switched off.
+// Cutting, constants and switched-off kernels of a site.
 #include "backend/cpu/dispatch/site.hpp"
 
 #include <algorithm>

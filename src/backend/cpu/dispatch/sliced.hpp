@@ -1,4 +1,4 @@
-// Kernels cut into even parts, or with other arguments.
+// Kernels cut into even parts, and kernels with remapped arguments.
 #pragma once
 
 #include <algorithm>
@@ -14,11 +14,11 @@ namespace dl4::dispatch {
 
 using kernels::Run;
 
-// Microseconds that one thread takes to move a byte (from a shared cache, in or out), and to compute a transcendental.
+// Microseconds on one thread to move a byte (through a shared cache, in or out), and per transcendental function.
 inline constexpr double us_per_byte = 5e-5;
 inline constexpr double us_per_function = 1e-3;
 
-// A kernel that does f(begin, end, run) for parts of [0, n); the parts begin at multiples of `block`.
+// A kernel that calls f(begin, end, run) for parts of [0, n), which start at multiples of `block`.
 template <class F>
 std::unique_ptr<kernels::Kernel> sliced(std::string name, const Site &site, int64_t n, double microseconds, F f,
                                         int64_t block = 1) {
@@ -29,7 +29,7 @@ std::unique_ptr<kernels::Kernel> sliced(std::string name, const Site &site, int6
   });
 }
 
-// The kernel with these of the step's sources and destinations, in this order.
+// The kernel on these of the step's sources and destinations, in this order.
 inline std::unique_ptr<kernels::Kernel> with_args(std::unique_ptr<kernels::Kernel> inner, std::initializer_list<int> in,
                                                   std::initializer_list<int> out) {
   struct Picked final : kernels::Kernel {
@@ -49,10 +49,10 @@ inline std::unique_ptr<kernels::Kernel> with_args(std::unique_ptr<kernels::Kerne
   return std::make_unique<Picked>(std::move(inner), in, out);
 }
 
-// The kernel, whose arguments are the site's, with its first two sources rounded to bfloat16 in a phase of their own.
+// The kernel with its first two sources rounded to bfloat16 in a phase before.
 std::unique_ptr<kernels::Kernel> with_rounded(const Site &site, std::unique_ptr<kernels::Kernel> inner);
 
-// A block of elements that is a whole number of cache lines, so that no two slices write to one line.
+// Elements that are a whole number of cache lines, so that no two slices write to one line.
 inline constexpr int64_t line_block = 64;
 
 }  // namespace dl4::dispatch

@@ -1,4 +1,4 @@
-// Figures by type of processor. Measured on one core, best of many runs; oneDNN 2.6.3, OpenBLAS 0.3.21.
+// Costs by type of processor. Measured on one core, best of many runs; oneDNN 2.6.3, OpenBLAS 0.3.21.
 #include "backend/cpu/dispatch/thresholds.hpp"
 
 #include <array>
@@ -94,7 +94,7 @@ constexpr Thresholds::ByItem by_item{1, 1.3};
 // 1024x32x16    0.99  0.71  0.64
 // By sessions on Zen 5: 64x512x28 1.01, 1.49; 64x512x24 1.01, 1.37.
 constexpr int64_t narrow_side = 32, narrow_rows = 24, narrow_weights = 1 << 13;
-// Few weights lose the most by four bits, and save at most 64 KB (tests/models/README.md).
+// int4 loses most accuracy on few weights, and saves at most 64 KB there (tests/models/README.md).
 constexpr int64_t int4_weights = 1 << 17;
 constexpr Thresholds::Narrow narrow_512{2, never}, narrow_256{1, 1};
 
@@ -102,7 +102,7 @@ using Regions = std::array<Measured, static_cast<size_t>(Region::count)>;
 
 constexpr Measured &in(Regions &all, Region r) { return all[static_cast<size_t>(r)]; }
 
-// EPYC of Zen 4. Each stands for its region; N, T: as stored, transposed; constant: B is, and packed.
+// EPYC, Zen 4. Each row represents its region. N, T: as stored, transposed; constant: B is constant and packed.
 constexpr Regions epyc = [] {
   using enum Region;
   Regions all{};
@@ -113,7 +113,7 @@ constexpr Regions epyc = [] {
   in(all, transposed) = {784, 128, 32, 57.1, 70, 69.2, 60.7};                 // TN
   in(all, transposed_large) = {512, 2048, 800, 103780, 69300, 67853, 64509};  // TN
   in(all, constant_few_columns) = {4, 2, 8192, 7.8, 1.8, 4.1, 11.0};          // NN, packed column by column
-  in(all, one_column) = {32, 1, 1000, 1.40, 8.77, 1.41, 9.5};                 // NN; OpenBLAS is level
+  in(all, one_column) = {32, 1, 1000, 1.40, 8.77, 1.41, 9.5};                 // NN; OpenBLAS is equal
   in(all, few_columns) = {32, 2, 1000, 5.36, 2.9, 1.68, 9.13};                // NN, packed column by column
   in(all, constant_short) = {4096, 8, 3, 2.3, 7.5, 4.9, 6.3};                 // NN, constant
   in(all, constant) = {32, 128, 784, 55.0, 54.6, 69.2, 55.4};                 // NN, constant
@@ -127,7 +127,7 @@ constexpr Regions epyc = [] {
   return all;
 }();
 
-// Xeon of Sapphire Rapids, 2 MiB L2, where it was measured.
+// Xeon, Sapphire Rapids, 2 MiB L2, where measured.
 constexpr Regions xeon = [] {
   using enum Region;
   Regions all = epyc;
@@ -137,18 +137,18 @@ constexpr Regions xeon = [] {
   return all;
 }();
 
-// The same Xeon, all three kept from AVX-512.
+// The same Xeon limited to AVX2.
 constexpr Regions xeon_avx2 = [] {
   using enum Region;
   Regions all = epyc;
   in(all, transposed_large) = {784, 256, 128, 773, 800, 742, 728};
-  // OpenBLAS took 15900, where with AVX-512 kept from an EPYC it is level with oneDNN: oneDNN stays.
+  // OpenBLAS took 15900; on an EPYC limited to AVX2 it equals oneDNN, which therefore stays.
   in(all, constant_large) = {512, 1024, 1024, 55900, 18300, 16900, 16800};
   in(all, plain_large) = {128, 1024, 1024, 12000, 4900, 4050, 4700};
   return all;
 }();
 
-// EPYC of Zen 4, 1 MiB L2.
+// EPYC, Zen 4, 1 MiB L2.
 constexpr Thresholds avx512{
     {.measured = epyc, .rows = 129, .work = 0, .constant_rows = never, .tile_rows = 12, .transposed_work = 1 << 26},
     convs_with(more),
@@ -190,7 +190,7 @@ constexpr Thresholds avx2{{.measured = xeon_avx2,
                           by_item,
                           narrow_256};
 
-// No machine was at hand: as without AVX-512, but that oneDNN has no kernels of its own there.
+// Not measured: as without AVX-512, except that oneDNN has no kernels of its own on arm64.
 constexpr Thresholds neon{{.measured = xeon_avx2,
                            .rows = 1,
                            .work = 1 << 24,
@@ -202,10 +202,10 @@ constexpr Thresholds neon{{.measured = xeon_avx2,
                           by_item,
                           narrow_256};
 
-constexpr int64_t dot = 64;            // so many multiplications make a dot product worth it
+constexpr int64_t dot = 64;            // least multiplications that make a dot product worthwhile
 constexpr int64_t vector = 8;          // columns
-constexpr double much_b = 1 << 18;     // numbers of B that leave the second cache
-constexpr int64_t page_floats = 1024;  // between rows that share a line of the first cache
+constexpr double much_b = 1 << 18;     // numbers of B that exceed the L2 cache
+constexpr int64_t page_floats = 1024;  // between rows that share a line of the L1 cache
 
 double product(int64_t a, int64_t b) { return static_cast<double>(a) * static_cast<double>(b); }
 double work_of(const kernels::Gemm &g) { return product(checked_mul(g.batch, g.m), g.n) * static_cast<double>(g.k); }
@@ -314,7 +314,7 @@ const Thresholds &thresholds(const Cutting &cutting) {
   static const Thresholds portable = [] {
     Thresholds t = thresholds(cpu::Type::avx512);
     t.products.any_processor = true;
-    in(t.products.measured, Region::few_columns).packed = 50;  // its bits are published
+    in(t.products.measured, Region::few_columns).packed = 50;  // fixed: results with these bits are published
     return t;
   }();
   return cutting.portable ? portable : thresholds();

@@ -1,4 +1,4 @@
-// The gradients of a loss.
+// Gradients of a loss.
 #include "plan/differentiate.hpp"
 
 #include "ops/differentiate.hpp"

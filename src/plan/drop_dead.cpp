@@ -1,4 +1,4 @@
-// Pass: keep the steps that an output, a write or a check needs.
+// Pass: removes steps that no output, write or check needs.
 #include <algorithm>
 
 #include "ops/op.hpp"
@@ -8,7 +8,7 @@
 namespace dl4::plan {
 namespace {
 
-// Values whose numbers are needed, from the end of the Program on.
+// Finds the values that are needed, from the end of the Program backwards.
 struct Live {
   explicit Live(const ops::Program &p) : values(p) {
     for (ops::Id v : p.outputs) mark(v);

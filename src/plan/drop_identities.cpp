@@ -1,4 +1,4 @@
-// Pass: a step that changes nothing at the shapes it got is left out, and what read its result reads its source.
+// Pass: removes steps that change nothing at the given shapes; readers of the result read the source instead.
 #include <algorithm>
 
 #include "ops/attributes.hpp"
@@ -10,19 +10,19 @@
 namespace dl4::plan {
 namespace {
 
-// It only says where gradients go.
+// An op that only redirects gradients.
 bool is_straight_through(const ops::Program &, const ops::Step &step) {
   return ops::as<ops::attributes::StraightThrough>(step) != nullptr;
 }
 
-// A broadcast, or the sum that undoes one, to the shape that is there already.
+// A broadcast, or the sum that undoes one, to the shape that the value already has.
 bool changes_nothing(const ops::Program &p, const ops::Step &step) {
   if (is_straight_through(p, step)) return true;
   if (!ops::as<ops::BroadcastOp>(step) && !ops::as<ops::SumLikeOp>(step)) return false;
   return p[step.src[0]].shape == p[step.src[1]].shape;
 }
 
-// Where it moves axes of size 1 alone, the elements stay in their order.
+// A permutation that only moves axes of size 1 keeps the elements' order.
 bool only_reshapes(const ops::Program &p, const ops::Step &step) {
   const auto *transpose = ops::as<ops::attributes::Transpose>(step);
   if (!transpose) return false;
@@ -60,7 +60,7 @@ void drop_straight_through(ops::Program &p) {
   if (std::none_of(p.steps.begin(), p.steps.end(), [&](const ops::Step &s) { return is_straight_through(p, s); }))
     return;
   drop(p, is_straight_through);
-  // A source that is read for its shape alone stays: that is not known yet.
+  // A source read for its shape alone is kept: its shape is not resolved yet.
   ops::PerValue<bool> live(p);
   for (ops::Id v : p.outputs) live[v] = true;
   for (const ops::Write &w : p.writes) live[w.value] = true;

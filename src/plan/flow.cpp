@@ -1,4 +1,4 @@
-// The kernels of branch, which runs one of two plans, and of while, which runs one until a flag says no.
+// Kernels of branch, which runs one of two plans, and of while, which repeats one until a flag is false.
 #include "plan/flow.hpp"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ using kernels::Kernel;
 using kernels::Run;
 using Region = Place::Region;
 
-// What is known of the inputs of a body, by the sources that they are.
+// What is known about a body's inputs, from the step's sources.
 std::vector<Known> known_inputs(const Program &body, const Site &site, std::span<const int> src, size_t first) {
   std::vector<Known> known;
   for (size_t i = 0; i < src.size(); ++i) {
@@ -29,12 +29,12 @@ std::vector<Known> known_inputs(const Program &body, const Site &site, std::span
 
 // ---- branch --------------------------------------------------------------------------------------------------------
 
-// A body at these shapes, or why it does not fit them.
+// A body's plan at these shapes, or why the shapes don't fit.
 struct Side {
   std::optional<Nested> body;
   std::string refusal;
-  std::vector<int> src;  // by input: which of the sources
-  std::vector<int> dst;  // by output of the plan: which of the destinations
+  std::vector<int> src;  // by input: index of the source
+  std::vector<int> dst;  // by output of the plan: index of the destination
 };
 
 class Branch final : public NestingKernel {
@@ -126,7 +126,7 @@ Side side_of(const BranchOp::Part &part, const Site &site, const Options &option
 class WhileKernel final : public NestingKernel {
  public:
   struct State {
-    int64_t bytes = 0, buffers = 0;  // two behind each other in the scratch
+    int64_t bytes = 0, buffers = 0;  // of one buffer of all states; two buffers are adjacent in the scratch
   };
   WhileKernel(Nested body, std::vector<State> states, int64_t numbers, int64_t scratch)
       : NestingKernel("while", 1, scratch), body_(std::move(body)), states_(std::move(states)), numbers_(numbers) {}
@@ -150,14 +150,14 @@ class WhileKernel final : public NestingKernel {
       body_.arrange(args, [&](const Place &place) { return address(place, t, r); });
       for (const Stage &s : body_.stages) body_.run_stage(s, 0, frame, args, r.report);
     }
-    if (r.report->ends()) return;  // the flag may be unfinished
+    if (r.report->ends()) return;  // a cancelled run may leave the flag unwritten
     for (size_t i = 0; i < states_.size(); ++i)
       if (auto *last = r.out<std::byte>(static_cast<int>(i)); last && states_[i].bytes > 0)
         std::memcpy(last, state(i, t, r), static_cast<size_t>(states_[i].bytes));
   }
 
  private:
-  // Before step t.
+  // The address of state i before step t.
   std::byte *state(size_t i, int64_t t, const Run &r) const {
     if (t == 0) return const_cast<std::byte *>(r.in<std::byte>(static_cast<int>(i) + 2));
     return static_cast<std::byte *>(r.scratch) + states_[i].buffers + (t & 1) * round_up(states_[i].bytes, 64);
@@ -178,7 +178,7 @@ class WhileKernel final : public NestingKernel {
 
   const Nested body_;
   const std::vector<State> states_;
-  const int64_t numbers_;  // in the scratch: the step and the flag
+  const int64_t numbers_;  // scratch offset of the step number and the flag
 };
 
 }  // namespace
@@ -194,7 +194,7 @@ std::unique_ptr<Kernel> make_branch(const Site &site, const BranchOp &op, const 
     scratch = std::max(scratch, side->body->plan->arena_bytes);
     calls_host |= side->body->calls_host;
   }
-  if (calls_host && slices > 1) {  // the other one too runs on the caller's thread
+  if (calls_host && slices > 1) {  // the other body, too, runs on the calling thread
     Site one = site;
     one.cutting.threads = 1;
     return make_branch(one, op, options);

@@ -1,4 +1,4 @@
-// Steps that are run while a Program is prepared.
+// Evaluates steps while a Program is prepared.
 #pragma once
 
 #include <span>
@@ -9,13 +9,13 @@
 
 namespace dl4::plan {
 
-// Runs a step that reads constants alone, whose results become constants; false, with nothing done, where it reads
-// anything else or makes more than that many bytes.
+// Runs a step whose sources are all constants, and makes its results constants. Returns false, with nothing done, for
+// other steps and for results larger than most_bytes.
 bool fold(ops::Program &p, const ops::Step &step, int64_t most_bytes);
 
-// Factors and terms for each channel that stand behind a product or a convolution go into its weights and bias, as
-// those of a normalization, in a Program whose states never change: `states` has their values and gets those of new
-// states. States that nothing reads any more lose theirs. Nothing happens if "fold_weights" is in `off`.
+// Folds per-channel factors and terms after a product or convolution, such as a normalization's, into its weights and
+// bias. The Program's states must be constant: `states` has their values and receives those of new states; states no
+// longer read lose theirs. Does nothing if "fold_weights" is in `off`.
 void fold_weights(ops::Program &p, std::vector<Tensor> &states, std::span<const std::string> off);
 
 }  // namespace dl4::plan

@@ -1,4 +1,4 @@
-// Pass: a step that reads constants alone is run now; its results become constants.
+// Pass: evaluates steps that read only constants; their results become constants.
 #include <algorithm>
 
 #include "ops/range.hpp"
@@ -9,9 +9,9 @@
 namespace dl4::plan {
 namespace {
 
-// Larger results would cost more memory than their step costs time.
+// Larger results would cost more memory than the step costs time.
 constexpr int64_t largest = 1 << 16;
-constexpr int64_t most_steps = 10'000;  // of loops: nothing cancels them here
+constexpr int64_t most_steps = 10'000;  // of loops, which can't be cancelled here
 
 }  // namespace
 
@@ -26,7 +26,7 @@ bool fold(ops::Program &p, const ops::Step &step, int64_t most_bytes) {
   }
   if (ops::as<ops::RangeOp>(step)) {
     const int64_t n = ops::number_of_range(p[step.src[0]].dtype, args[0]);
-    if (!ops::is_size(n) || checked_mul(n, 8) > most_bytes) return false;  // the run will say so
+    if (!ops::is_size(n) || checked_mul(n, 8) > most_bytes) return false;  // the run will report it
     ops::Value &places = p[step.dst[0]];
     places.role = ops::Role::constant, places.shape = {n}, places.data = ops::range_of(n);
     return true;
@@ -42,14 +42,14 @@ bool fold(ops::Program &p, const ops::Step &step, int64_t most_bytes) {
   } else {
     for (Tensor &t : results) args.push_back(t.data.get());
     auto kernel = make_kernel(step, dispatch::site(p, step), {});
-    if (kernel->scratch > largest) return false;  // a run's memory is looked after
+    if (kernel->scratch > largest) return false;  // scratch of a run counts towards the memory limit, this would not
     auto bound = kernel->bind();
     Bytes scratch = allocate(kernel->scratch);
     kernels::Report report;
     report.most_steps = most_steps;
     for (int64_t i = 0; i < checked_mul(kernel->slices, kernel->phases); ++i)
       kernel->run(i, {args.data(), static_cast<int>(step.src.size()), scratch.get(), bound.get(), &report});
-    if (report.fault != kernels::Fault::none) return false;  // the run will say so
+    if (report.fault != kernels::Fault::none) return false;  // the run will report it
   }
   for (size_t i = 0; i < step.dst.size(); ++i) {
     p[step.dst[i]].role = ops::Role::constant;

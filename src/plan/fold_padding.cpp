@@ -1,4 +1,4 @@
-// Pass: zeros around an image that a convolution alone reads are padding of the convolution.
+// Pass: zero padding of an image that only a convolution reads becomes the convolution's padding.
 #include <algorithm>
 
 #include "ops/conv.hpp"
@@ -10,8 +10,8 @@ namespace {
 
 using namespace ops;
 
-// The convolution of what `pad` reads, or nullptr. Windows of one place stay as they are: they may be a product. So do
-// pads that pass the image, where other kernels are better.
+// The convolution of `pad`'s source, or nullptr. Excludes 1x1 windows, which may be products, and pads larger than the
+// image, for which other kernels are faster.
 std::shared_ptr<const Op> with_padding(const Program &p, const ConvOp &conv, const PadOp &pad, const Step &step, Id x) {
   const int axis = pad.axis - 1, spatial = static_cast<int>(conv.how.strides.size());
   const int64_t n = p[x].shape[pad.axis];

@@ -1,4 +1,4 @@
-// Normalizations folded into the weights before them.
+// Folds normalizations into the weights before them.
 #include <algorithm>
 
 #include "backend/cpu/kernels/single_threaded.hpp"
@@ -13,7 +13,7 @@ namespace {
 
 using namespace ops;
 
-constexpr int64_t small = 1 << 16;  // bytes: larger results that nobody asked for are not kept
+constexpr int64_t small = 1 << 16;  // bytes: larger results are kept only if requested
 
 class Folder {
  public:
@@ -26,12 +26,12 @@ class Folder {
     at_ = PerValue<std::optional<size_t>>(p_);
     for (Step &step : steps)
       if (!take_in(step)) keep(std::move(step));
-    std::erase_if(p_.steps, [](const Step &s) { return !s.op; });  // those that others took in
+    std::erase_if(p_.steps, [](const Step &s) { return !s.op; });  // removes merged steps
     if (!asked_.empty()) evaluate();
   }
 
  private:
-  // What depends on states and constants alone. A state without a tensor, such as a counter, is not one of those.
+  // Finds values that depend on states and constants only. States without a tensor, such as counters, do not count.
   void find_fixed() {
     fixed_ = PerValue<bool>(p_);
     for (Id v : p_.ids()) fixed_[v] = p_[v].role == Role::constant;
@@ -60,7 +60,7 @@ class Folder {
     p_.steps.push_back(std::move(step));
   }
 
-  // The product or convolution with constant weights that makes a value for one reader alone, or nullptr.
+  // The product or convolution with constant weights whose result v has one reader; else nullptr.
   const Step *made_for_one(Id v) const {
     const Step *s = maker(p_, at_, v);
     if (!s || used_[v] != 1) return nullptr;
@@ -117,7 +117,7 @@ class Folder {
     keep(std::move(now));
   }
 
-  // What was asked for, and what is small, becomes a state.
+  // Evaluates what was requested or is small, and makes it a state.
   void evaluate() {
     for (size_t i = 0; i < states_.size(); ++i) {
       Value &v = p_[p_.states[i]];
@@ -161,10 +161,10 @@ class Folder {
   Program &p_;
   std::vector<Tensor> &states_;
   PerValue<int32_t> used_;
-  // once_: to be computed once, however large: what quantized weights stand for, and products of weights.
+  // once_: evaluated once, whatever its size: dequantized weights, and products of weights.
   PerValue<bool> fixed_, once_;
-  PerValue<std::optional<size_t>> at_;  // the step that makes each value, of those kept
-  std::vector<Id> asked_;               // weights and biases made anew
+  PerValue<std::optional<size_t>> at_;  // index of the step that makes each value
+  std::vector<Id> asked_;               // new weights and biases
 };
 
 }  // namespace

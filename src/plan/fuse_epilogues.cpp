@@ -1,5 +1,5 @@
-// Pass: a bias row that alone reads a product or convolution, or an activation that alone reads one of these or an
-// elementwise op, is done by it, slice by slice in cache.
+// Pass: fuses a bias that is the only reader of a product or convolution, and an activation that is the only reader of
+// one of these or of an elementwise op. The fused kernel applies it slice by slice, in cache.
 #include "ops/conv.hpp"
 #include "ops/matmul.hpp"
 #include "ops/op.hpp"
@@ -15,7 +15,7 @@ struct Fusion {
   std::vector<Id> src;
 };
 
-// What an op has been fused with; nullptr if it is none of those that can.
+// The fusion of an op; nullptr if it can't be fused with.
 const Fused *fused_of(const Step &step) {
   if (auto *product = as<MatMulOp>(step)) return &product->fused;
   if (auto *conv = as<ConvOp>(step)) return &conv->fused;
@@ -28,8 +28,8 @@ std::shared_ptr<const Op> fused_with(const Step &step, const Fused &fused) {
   return std::make_shared<ConvOp>(conv->how, fused, conv->zeros);
 }
 
-// The step `s` merged into `before`, which made `from`; an empty op when it does not merge. Bit for bit the same except
-// where a library adds the bias in its own order.
+// Merges step `s` into `before`, which makes `from`; the op is empty if that is impossible. Same bits, except where a
+// library adds the bias in its own order.
 Fusion merge(const Program &p, const Step &before, const Step &s, Id from) {
   auto *unary = as<UnaryOp>(s);
   if (auto *two = as<BinaryOp>(before); two && unary && !two->activation)
@@ -64,7 +64,7 @@ void fuse_epilogues(Program &p) {
       if (p.steps[maker].dst.size() != 1) continue;
       Fusion fusion = merge(p, p.steps[maker], step, from);
       if (!fusion.op) continue;
-      // The fused step stands where the later one stood: only there are all its sources made.
+      // The fused step takes the later position, where all its sources exist.
       step = {std::move(fusion.op), std::move(fusion.src), step.dst, p.steps[maker].scope};
       gone[maker] = true;
       break;

@@ -1,5 +1,5 @@
-// Pass: neighbouring steps on as many rows of few channels, such as the layers of a small net in a stream, become one
-// kernel. What only they read never goes to memory, a ring's window is read where it lies.
+// Pass: joins adjacent steps on rows of few channels with equal row counts, such as the layers of a small net in a
+// stream, into one kernel. Values read only inside stay out of memory, and a ring's window is read in place.
 #include "plan/join_rows.hpp"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace {
 using namespace ops;
 using kernels::RowCode, kernels::RowStep;
 
-constexpr size_t least = 3;  // fewer steps, or none of them a product, are not worth it
+constexpr size_t least = 3;  // joining fewer steps, or none with a product, does not pay off
 
 // The taps of windows.
 struct Taps {
@@ -49,14 +49,14 @@ class Joiner {
  private:
   const RowStep *row_step(size_t s) const { return steps_[s].kernel->rows.get(); }
   const Step &step(size_t s) const { return p_.steps[static_cast<size_t>(steps_[s].number)]; }
-  // Of a step that can be joined: items of a batch, and rows of each.
+  // Items and rows per item of a step that can be joined.
   std::optional<std::pair<int64_t, int64_t>> rows_of(size_t s) const {
     const RowStep *r = row_step(s);
     if (!r || !kernels::are_row_channels(r->in) || !kernels::can_join_rows(r->rows)) return {};
     return std::pair(r->items, r->rows);
   }
 
-  // Of a ring in [begin, end): what all that read its window read of it, if they are all in there.
+  // For a ring in [begin, end): the taps that all readers of its window use, if all of them are in the range.
   std::optional<Taps> taps_of(size_t end, size_t s) const {
     const Id window = step(s).dst[1];
     const RowStep &ring = *row_step(s);
@@ -94,22 +94,22 @@ class Joiner {
     make(begin, end, all);
   }
 
-  // What is being made.
+  // A value of the kernel under construction.
   struct Value {
     size_t life;
     int64_t channels;
     Taps taps{};
-    int arg = -1;  // where it lies in memory, if it does
+    int arg = -1;  // argument index if it is in memory
     bool by_pointers = false;
   };
   struct Making {
     std::vector<RowCode> codes;
-    std::vector<std::array<int, 6>> places;  // lives by code: of a, b, to, staging and of its sum; -1: none
+    std::vector<std::array<int, 6>> places;  // lifetimes by code, for a, b, to, staging and sum; -1: none
     std::vector<Life> lives;
     std::map<Id, Value> values;
     std::vector<std::shared_ptr<const kernels::PackedFloats>> keeps;
     PlanStep joined;
-    std::vector<int64_t> apart;  // by argument, bytes from one item to the next
+    std::vector<int64_t> apart;  // by argument: bytes between items
     int64_t rows;
 
     size_t life(int64_t floats) {
@@ -121,7 +121,7 @@ class Joiner {
       lives[life].last = static_cast<int32_t>(codes.size());
       return static_cast<int>(life);
     }
-    int arg(Id v, int64_t floats) {  // of an item; 0: the same for all
+    int arg(Id v, int64_t floats) {  // floats: per item; 0: the same for all items
       joined.values.push_back(v);
       apart.push_back(checked_mul(floats, 4));
       return static_cast<int>(joined.values.size()) - 1;
@@ -132,12 +132,12 @@ class Joiner {
     }
   };
 
-  // Of an item: of the rows that windows with these taps read.
+  // Floats per item of the rows that windows with these taps read.
   static int64_t floats_of(const Making &m, int64_t channels, Taps taps) {
     return checked_mul(checked_add(m.rows, checked_mul(taps.count - 1, taps.dilation)), channels);
   }
 
-  // The life of a source, which is loaded if it lies in memory alone.
+  // The lifetime of a source, which is loaded first if it is only in memory.
   int source(Making &m, Id v, int64_t channels, Taps taps = {}) {
     auto found = m.values.find(v);
     if (found != m.values.end() && found->second.taps == taps && found->second.channels == channels)
@@ -209,7 +209,7 @@ class Joiner {
     add_value(m, s, made, stored);
   }
 
-  // Of a step that adds what the code before it makes for it alone to something: that code does it.
+  // Fuses an addition whose other operand was made by the previous code for it alone: that code adds.
   bool is_added(Making &m, size_t s, bool stored) {
     const RowStep &r = *row_step(s);
     const Step &of = step(s);
@@ -225,7 +225,7 @@ class Joiner {
         add_value(m, s, {other->second.life, r.out}, stored);
         return true;
       }
-      // The other is used by the last code, not by one that follows.
+      // The operand is last used by that code, not by a following one.
       auto &life = m.lives[other->second.life];
       life.last = std::max(life.last, static_cast<int32_t>(m.codes.size()) - 1);
       m.places.back()[1] = static_cast<int>(other->second.life);
@@ -236,7 +236,7 @@ class Joiner {
     return false;
   }
 
-  // Of a step that adds what the product before it made, which others read too, to something: that code does it.
+  // Fuses an addition to the previous product's result, which has other readers too: that code adds.
   bool is_summed(Making &m, size_t s, bool stored) {
     const RowStep &r = *row_step(s);
     const Step &of = step(s);
@@ -263,7 +263,7 @@ class Joiner {
     return false;
   }
 
-  // Of a product of few sources that is added to the one before it alone: that one computes both.
+  // Fuses a product of few sources with the one before if their results are only added: one code computes both.
   bool merges(Making &m, const Value &to_it, const kernels::Function &then) {
     if (m.codes.size() < 2) return false;
     RowCode &last = m.codes.back(), &first = m.codes[m.codes.size() - 2];
@@ -317,7 +317,7 @@ class Joiner {
 
   const Program &p_;
   std::vector<PlanStep> &steps_;
-  PerValue<std::vector<size_t>> readers_;  // steps of the Program, as often as they read it
+  PerValue<std::vector<size_t>> readers_;  // indices of steps, once per read
   PerValue<bool> kept_;
 };
 

@@ -1,4 +1,4 @@
-// Neighbouring steps on rows of few channels as one kernel.
+// Joins adjacent steps on rows of few channels into one kernel.
 #pragma once
 
 #include <vector>
@@ -7,8 +7,8 @@
 
 namespace dl4::plan {
 
-// Steps in order, with their kernels and without their arguments; those that compute nothing are gone. What comes of
-// several has the values that are its arguments, of which the others of those steps need no memory. No number changes.
+// The steps, in order, have kernels but no arguments yet; steps that compute nothing are removed. A joined step lists
+// the values that are its arguments; other values of its steps need no memory. Results keep their bits.
 void join_rows(const ops::Program &p, std::vector<PlanStep> &steps);
 
 }  // namespace dl4::plan

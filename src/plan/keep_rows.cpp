@@ -1,4 +1,4 @@
-// Pass: the gradient of a table of which a run uses few rows goes to the update as these rows, never as a table.
+// Pass: the gradient of a table of which a run uses few rows is passed to the update as rows, without a dense table.
 #include <algorithm>
 
 #include "ops/op.hpp"
@@ -13,7 +13,7 @@ namespace {
 
 using namespace ops;
 
-// A scatter_add that only the pack reads, into more rows than are added.
+// A scatter_add that only the pack reads, into more rows than it adds.
 bool keeps_rows(const Program &p, const Step &scatter) {
   const Shape &table = p[scatter.dst[0]].shape;
   return as<ScatterAddOp>(scatter) && table.rank() == 2 && table[1] > 0 &&
@@ -32,7 +32,7 @@ void keep_rows(Program &p) {
   for (size_t s = 0, end = p.steps.size(); s < end; ++s) {
     const auto *rule = dynamic_cast<const UpdateOp *>(p.steps[s].op.get());
     if (!rule) continue;
-    const Step update = p.steps[s];  // by value: emitting moves the list
+    const Step update = p.steps[s];  // a copy: emitting reallocates the list
     const Step *packing = made_for_one(update.src[1]);
     if (!packing || !as<PackOp>(*packing) || packing->src.empty()) continue;
     const Step pack = *packing;
@@ -62,10 +62,10 @@ void keep_rows(Program &p) {
     if (rows.empty()) continue;
     src[1] = ops::pack(e, std::move(parts), std::move(offsets), total - missing);
     p.steps[s] = {rule->with_rows(std::move(rows)), std::move(src), update.dst, update.scope};
-    // What was emitted stands before the update.
+    // Moves the emitted steps before the update.
     auto at = [&](size_t i) { return p.steps.begin() + static_cast<std::ptrdiff_t>(i); };
     std::rotate(at(s), at(end), p.steps.end());
-    return;  // a Program has one such update
+    return;  // a Program has at most one such update
   }
 }
 

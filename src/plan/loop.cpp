@@ -1,7 +1,7 @@
-// The kernel of a scan: the kernels of its body's plan, step after step.
+// The kernel of a scan, which runs the kernels of its body's plan for each step.
 //
-// Nothing is copied from step to step: a state is written where it stays, in its stack if anyone reads that, else by
-// turns into one of two buffers, at last into the destination.
+// Nothing is copied between steps. A state is written to its stack if that is read, else alternately to two buffers,
+// and at the last step to the destination.
 #include "plan/loop.hpp"
 
 #include <algorithm>
@@ -22,23 +22,23 @@ using kernels::Kernel;
 using kernels::Run;
 using Region = Place::Region;
 
-// An input of the body: the scan's source, or the element of it that a step reads.
+// An input of the body: the scan's whole source, or one element of it per step.
 struct Input {
   Carry carry = Carry::constant;
   int src = 0;
-  int64_t bytes = 0;  // of one step
-  size_t output = 0;  // of a state: what it becomes
+  int64_t bytes = 0;  // per step
+  size_t output = 0;  // for a state: the output that updates it
   bool reversed = false;
 };
 
-// An output of the body: an element of the scan's destination, where that is present.
+// An output of the body: an element of the scan's destination, if present.
 struct Output {
-  int dst = 0;        // the stack
-  int64_t bytes = 0;  // of one step
+  int dst = 0;        // destination of the stack
+  int64_t bytes = 0;  // per step
   bool is_state = false, reversed = false;
-  int first = -1;      // of a state: the source for what it is at first
-  int last = -1;       // of a state: the destination for the last one
-  int64_t buffer = 0;  // in the scratch: of two, where there is no stack
+  int first = -1;      // for a state: source of the initial value
+  int last = -1;       // for a state: destination of the final value
+  int64_t buffer = 0;  // scratch offset of the first of two buffers, without a stack
 };
 
 class Loop final : public NestingKernel {
@@ -47,7 +47,7 @@ class Loop final : public NestingKernel {
     Nested body;
     std::vector<Input> inputs = {};
     std::vector<Output> outputs = {};
-    std::vector<size_t> of = {};  // by output of the plan: which of the body's
+    std::vector<size_t> of = {};  // by output of the plan: index among the body's outputs
     int64_t time = 0, scratch = 0;
   };
 
@@ -96,11 +96,11 @@ class Loop final : public NestingKernel {
   }
 
  private:
-  // Bytes from the first element of a stack to that of step t.
+  // Offset of step t's element in a stack, in bytes.
   int64_t offset(int64_t t, int64_t bytes, bool reversed) const noexcept {
     return (reversed ? p_.time - 1 - t : t) * bytes;
   }
-  // Where output o of step t lies.
+  // Address of output o of step t.
   std::byte *written(const Output &o, int64_t t, const Run &r) const noexcept {
     if (auto *stack = r.out<std::byte>(o.dst)) return stack + offset(t, o.bytes, o.reversed);
     if (auto *last = t == p_.time - 1 && o.is_state ? r.out<std::byte>(o.last) : nullptr) return last;
@@ -136,17 +136,17 @@ class Loop final : public NestingKernel {
     return base ? base + place.offset : nullptr;
   }
 
-  // The arguments of all kernels at step t.
+  // Sets the arguments of all kernels for step t.
   void arrange(int64_t t, const Run &r, void **args) const noexcept {
     p_.body.arrange(args, [&](const Place &place) { return address(place, t, r); });
   }
 
-  // From the second step on, do all arguments move by as much from step to step?
+  // Whether, from the second step on, all arguments advance by constant strides.
   bool moves_evenly(const Run &r) const noexcept {
     return std::all_of(p_.outputs.begin(), p_.outputs.end(),
                        [&](const Output &o) { return !o.is_state || r.out<void>(o.dst); });
   }
-  // From the arguments of the second step to those of the third; the frame keeps the former.
+  // Computes the strides from the arguments of the second and third steps; the frame keeps the former.
   void find_moves(const Run &r, NestedFrame &frame) const noexcept {
     frame.moves.clear();
     size_t k = 0;
@@ -161,7 +161,7 @@ class Loop final : public NestingKernel {
     }
   }
 
-  // States whose last ones do not yet lie in their destinations.
+  // Copies final states that are not in their destinations yet.
   void finish(const Run &r) const noexcept {
     for (const Output &o : p_.outputs) {
       void *last = o.is_state && o.bytes ? r.out<void>(o.last) : nullptr;
@@ -174,7 +174,7 @@ class Loop final : public NestingKernel {
   const Parts p_;
 };
 
-// The body with those outputs alone that someone reads; `of`: which they are.
+// The body reduced to the outputs that are read; `of`: their indices.
 Program wanted(const ScanOp &op, const Site &site, std::vector<size_t> &of) {
   Program p = *op.body;
   p.outputs.clear();

@@ -1,4 +1,4 @@
-// Largest first, best fit; where buffers are very many, in the order of time.
+// Places buffers in the arena: largest first, best fit; with very many buffers, in order of time.
 #include "plan/memory.hpp"
 
 #include <algorithm>
@@ -12,10 +12,10 @@
 namespace dl4::plan {
 namespace {
 
-// The parts of the arena that are free at a step.
+// Free parts of the arena at a step.
 class Free {
  public:
-  // Where `size` bytes fit best.
+  // Best fit for `size` bytes.
   int64_t take(int64_t size) {
     auto best = by_size_.lower_bound({size, 0});
     if (best == by_size_.end()) return std::exchange(end_, checked_add(end_, size));
@@ -53,8 +53,8 @@ class Free {
   }
 
   int64_t end_ = 0;
-  std::map<int64_t, int64_t> by_offset_;           // bytes
-  std::set<std::pair<int64_t, int64_t>> by_size_;  // with the offset
+  std::map<int64_t, int64_t> by_offset_;           // offset to bytes
+  std::set<std::pair<int64_t, int64_t>> by_size_;  // bytes, offset
 };
 
 int64_t place_in_time(std::vector<Life> &lives) {
@@ -62,7 +62,7 @@ int64_t place_in_time(std::vector<Life> &lives) {
   std::iota(order.begin(), order.end(), size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return lives[a].first < lives[b].first; });
   Free free;
-  std::set<std::pair<int32_t, size_t>> alive;  // by their last steps
+  std::set<std::pair<int32_t, size_t>> alive;  // ordered by last step
   for (size_t i : order) {
     while (!alive.empty() && alive.begin()->first < lives[i].first) {
       const Life &ended = lives[alive.begin()->second];
@@ -84,7 +84,7 @@ int64_t place(std::vector<Life> &lives) {
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return lives[a].bytes > lives[b].bytes; });
 
   int64_t total = 0;
-  std::vector<const Life *> placed;  // by offset
+  std::vector<const Life *> placed;  // ordered by offset
   for (size_t i : order) {
     Life &life = lives[i];
     int64_t size = round_up(life.bytes, 64);

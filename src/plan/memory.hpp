@@ -1,4 +1,4 @@
-// Where buffers with known lives lie in one arena.
+// Placement of buffers with known lifetimes in one arena.
 #pragma once
 
 #include <cstddef>
@@ -7,19 +7,19 @@
 
 namespace dl4::plan {
 
-// A buffer that is in use from step `first` to step `last`, both included.
+// A buffer in use from step `first` to step `last`, inclusive.
 struct Life {
   int64_t bytes = 0;
   int32_t first = 0, last = 0;
-  int64_t offset = -1;  // the answer
+  int64_t offset = -1;  // result
 };
 
-// Placing a buffer looks at all that are placed already: beyond this many they are placed in the order of their first
-// steps, each in the smallest gap at that moment.
+// Placing a buffer by size compares it with all placed ones. Beyond this many, buffers are placed in order of their
+// first steps, each in the smallest gap free at that step.
 constexpr size_t most_lives_by_size = 10000;
 
-// Gives every buffer an offset, a multiple of 64, so that buffers whose lives overlap never share a byte: the largest
-// first, each in the smallest gap it fits. Returns the bytes of the arena.
+// Assigns offsets, multiples of 64, such that buffers with overlapping lifetimes share no byte: largest first, each in
+// the smallest gap that fits. Returns the bytes of the arena.
 int64_t place(std::vector<Life> &lives);
 
 }  // namespace dl4::plan

@@ -1,4 +1,4 @@
-// Pass: of steps with equal op, attributes and sources only the first stays.
+// Pass: common subexpression elimination over op, attributes and sources.
 #include <bit>
 #include <map>
 #include <unordered_set>
@@ -12,7 +12,7 @@ namespace {
 
 using namespace ops;
 
-// Steps that compute the same, by number.
+// Compares steps by index.
 struct Same {
   const std::vector<Step> &steps;
 
@@ -26,7 +26,7 @@ struct Same {
   }
 };
 
-// Small constants with the same bytes are one value.
+// Merges small constants with the same bytes.
 void merge_constants(const Program &p, Renaming &renaming) {
   std::map<std::string, Id> seen;
   for (Id v : p.ids()) {

@@ -1,4 +1,4 @@
-// Plans within plans.
+// Nested plans.
 #include "plan/nested.hpp"
 
 #include <algorithm>
@@ -6,7 +6,7 @@
 namespace dl4::plan {
 namespace {
 
-// Of one slice for as long as possible: to hand over a phase takes time.
+// Merges steps into single-slice stages where possible: starting a phase costs time.
 std::vector<Stage> stages_of(const Plan &plan) {
   std::vector<Stage> stages;
   for (size_t k = 0; k < plan.steps.size(); ++k) {
@@ -30,16 +30,16 @@ Nested::Nested(const ops::Program &body, std::span<const Shape> inputs, std::spa
                const dispatch::Site &site, const Options &around, int threads) {
   Options options = around;
   options.cutting = site.cutting;
-  options.cutting.least = site.cutting.least / 4;  // a phase is handed over sooner than a kernel
+  options.cutting.least = site.cutting.least / 4;  // starting a phase costs less than starting a kernel
   if (threads > 0) options.cutting.threads = threads;
   options.kernels_off.assign(site.off.begin(), site.off.end());
   options.guard_bytes = 0;
-  options.log = nullptr;  // the plan around it lists this one too
+  options.log = nullptr;  // listed by the enclosing plan
   options.memory_limit = INT64_MAX;
   plan = specialise(body, inputs, known, options, site.packs);
   calls_host =
       std::any_of(plan->steps.begin(), plan->steps.end(), [](const auto &s) { return s.kernel->calls_host(); });
-  if (calls_host) {  // on the caller's thread, so all of it
+  if (calls_host) {  // the whole plan then runs on the calling thread
     options.cutting.threads = 1;
     plan = specialise(body, inputs, known, options, site.packs);
   }

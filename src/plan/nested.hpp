@@ -1,4 +1,4 @@
-// A plan within a plan: its kernels run inside of one kernel of the plan around it.
+// A plan whose kernels run inside one kernel of an enclosing plan.
 #pragma once
 
 #include <memory>
@@ -15,19 +15,19 @@ struct Stage {
 };
 
 struct NestedFrame final : Bound {
-  std::vector<std::unique_ptr<Bound>> bound;  // by step of the plan
-  std::vector<void *> args;                   // of all steps, for each slice
-  // Of arguments that move from one run to the next by as many bytes each time.
+  std::vector<std::unique_ptr<Bound>> bound;  // by step
+  std::vector<void *> args;                   // of all steps, per slice
+  // An argument that advances by a constant stride per run.
   struct Move {
     size_t arg;
     std::ptrdiff_t bytes;
   };
-  std::vector<Move> moves;  // room for one of each argument
+  std::vector<Move> moves;  // capacity for one per argument
 };
 
 class Nested {
  public:
-  // `threads`: 1, or 0: those of the site.
+  // `threads`: 1, or 0 for the site's.
   Nested(const ops::Program &body, std::span<const Shape> inputs, std::span<const Known> known,
          const dispatch::Site &site, const Options &options, int threads = 0);
 
@@ -35,7 +35,7 @@ class Nested {
   void **args_of(NestedFrame &frame, int64_t slice) const {
     return frame.args.data() + static_cast<size_t>(slice) * arguments_;
   }
-  // The arguments of all kernels. address: of a Place.
+  // Sets the arguments of all kernels. address: address of a Place.
   template <class F>
   void arrange(void **args, F address) const {
     for (const PlanStep &s : plan->steps) {
@@ -56,22 +56,22 @@ class Nested {
 
   std::unique_ptr<const Plan> plan;
   std::vector<Stage> stages;
-  int64_t slices = 1;       // of the stage that has most
-  bool calls_host = false;  // some kernel does: then all is of one slice
+  int64_t slices = 1;       // of the stage with most slices
+  bool calls_host = false;  // if any kernel does; then everything has one slice
 
  private:
-  std::vector<size_t> first_;  // argument of each step
+  std::vector<size_t> first_;  // index of each step's first argument
   size_t arguments_ = 0;
 };
 
-// A kernel of such plans.
+// A kernel with nested plans.
 class NestingKernel : public kernels::Kernel {
  public:
   using Kernel::Kernel;
   virtual std::vector<const Plan *> plans() const = 0;
 };
 
-// Bytes of one.
+// Bytes of an operand.
 int64_t bytes_of(const ops::Operand &o);
 
 }  // namespace dl4::plan

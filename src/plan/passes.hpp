@@ -1,4 +1,4 @@
-// Rewrites of a Program at known shapes. Each keeps its meaning, has a name and can be switched off by it.
+// Rewrites of a Program at known shapes. Each preserves its meaning and can be switched off by name.
 #pragma once
 
 #include <span>
@@ -9,32 +9,32 @@
 
 namespace dl4::plan {
 
-void unroll_scans(ops::Program &p);     // a scan of one step becomes its body
-void drop_dead(ops::Program &p);        // steps that no output, write or check needs
+void unroll_scans(ops::Program &p);     // replaces a scan of one step by its body
+void drop_dead(ops::Program &p);        // removes steps that no output, write or check needs
 void drop_identities(ops::Program &p);  // steps that move nothing at these shapes, like a broadcast to the same
-void merge_equal(ops::Program &p);      // equal steps become one
-void fold_constants(ops::Program &p);   // steps that read constants alone become constants
-void keep_rows(ops::Program &p);        // the gradient of a table of which few rows are used goes to the update as rows
-void fold_padding(ops::Program &p);     // zeros around what a convolution alone reads become its padding
-void fuse_epilogues(ops::Program &p);   // bias and activation go into what makes their source
+void merge_equal(ops::Program &p);      // merges equal steps
+void fold_constants(ops::Program &p);   // evaluates steps that read only constants
+void keep_rows(ops::Program &p);        // passes the gradient of a table as rows to the update, if few rows are used
+void fold_padding(ops::Program &p);     // turns zero padding that only a convolution reads into its padding
+void fuse_epilogues(ops::Program &p);   // fuses bias and activation into the step before
 
-// No pass, at any shapes: of a Program that is differentiated no more what says where gradients go is left out, with
-// what was computed for it alone.
+// Not in the list of passes, works at any shapes: removes ops that redirect gradients from a Program that will not be
+// differentiated again, with all that only they needed.
 void drop_straight_through(ops::Program &p);
-// No pass: sums over workers whose numbers no output and no write needs, but at most their shapes, become their
-// sources.
+// Not in the list of passes: replaces sums over workers by their sources if no output or write needs the sums' values,
+// though perhaps their shapes.
 void leave_unread_sums(ops::Program &p);
 
 struct Pass {
   const char *name;
   void (*run)(ops::Program &);
 };
-// In the order they run.
+// In the order in which they run.
 std::span<const Pass> passes();
-// Names of all passes, with those of the placement ("in_place", "join_parts") and of sessions ("fold_weights").
+// Names of all passes, of placement rules ("in_place", "join_parts") and of a session's ("fold_weights").
 std::vector<std::string> pass_names();
 
-// Runs all passes but those named in `off`; with `check`, verifies the Program after each.
+// Runs all passes not named in `off`; `check` verifies the Program after each.
 void run_passes(ops::Program &p, std::span<const std::string> off, bool check);
 
 }  // namespace dl4::plan

@@ -1,4 +1,4 @@
-// Sharing of memory, one rule after the other.
+// Sharing of memory, by one rule after another.
 #include "plan/placement.hpp"
 
 #include <algorithm>
@@ -83,8 +83,8 @@ void Placement::claim_outputs() {
   }
 }
 
-// A value may be made in the state's own memory when the old contents are not read after its making, nor by its maker
-// unless that reads and writes element by element.
+// A value may be computed directly in the state's memory if the old contents are not read afterwards, nor by the step
+// that makes it unless that is elementwise.
 bool Placement::claim_write(Write w) {
   if (!is_whole_temp(w.value)) return false;
   Id root = home(w.value).root;
@@ -107,7 +107,7 @@ bool Placement::claim_write(Write w) {
 void Placement::claim_writes() {
   std::erase_if(p_.writes, [&](const Write &w) { return home(w.value).root == w.state && home(w.value).offset == 0; });
   Emit e(p_);
-  // A write from another state first saves what that state held.
+  // A write from another state saves that state's contents first.
   for (Write &w : p_.writes)
     if (p_[home(w.value).root].role == Role::state) w.value = copy(e, w.value);
   follow();
@@ -149,7 +149,7 @@ void Placement::overwrite() {
         continue;
       Id src = s.src[static_cast<size_t>(over)], root = home(src).root;
       if (!is_whole_temp(src) || bytes(root) != bytes(dst) || last_read_[root] != static_cast<int32_t>(at)) continue;
-      // A broadcast source of wider elements may have as many bytes.
+      // A broadcast source with wider elements may have the same number of bytes.
       if (p_[src].shape.elements() != p_[dst].shape.elements()) continue;
       bool alone = true;
       for (Id other : s.src) alone &= other == none || other == src || home(other).root != root;

@@ -1,4 +1,4 @@
-// Which memory each value of a Program takes: its own, another value's, a state's or an output's.
+// Decides where each value of a Program is stored: a buffer of its own, another value's, a state's or an output's.
 #pragma once
 
 #include <functional>
@@ -13,15 +13,15 @@ namespace dl4::plan {
 
 class Placement {
  public:
-  // Adds to `program` the copies that outputs and writes need, then decides who shares memory: views always, "in_place"
-  // and "join_parts" unless they are in `off`.
+  // Adds the copies to `program` that outputs and writes need, then decides which values share memory: views always,
+  // "in_place" and "join_parts" unless in `off`.
   Placement(ops::Program &program, std::span<const std::string> off);
 
-  // False for a destination that no one reads and that its step can leave out.
+  // False for an unread destination that its step can omit.
   bool is_wanted(ops::Id v) const { return wanted_[v]; }
 
-  // Lays out the arena; scratch: bytes by step. Of several steps in one only the arguments have a place, from the first
-  // to the last of them. Afterwards the members below hold.
+  // Lays out the arena; scratch: bytes by step. In a joined step only the arguments have a place, from its first to its
+  // last step. Fills the members below.
   void lay_out(std::span<const int64_t> scratch, std::span<const PlanStep> steps, int64_t guard_bytes,
                std::vector<Tensor> &constants);
   ops::PerValue<Place> of;
@@ -31,30 +31,30 @@ class Placement {
 
  private:
   struct Home {
-    ops::Id root;    // the value whose buffer this value lies in
+    ops::Id root;    // the value whose buffer contains this value
     int64_t offset;  // bytes from its start
   };
   const Home &home(ops::Id v);
   int64_t bytes(ops::Id v) const;
-  bool is_whole_temp(ops::Id v);  // made by a step, alone in a buffer of its own size, not yet claimed
+  bool is_whole_temp(ops::Id v);  // made by a step, the only value of its buffer, unclaimed
   void move(ops::Id root, ops::Id to, int64_t offset);
 
-  void follow();  // the steps added since it was last called
+  void follow();  // processes steps added since the last call
   void claim_outputs();
   void claim_writes();
   bool claim_write(ops::Write w);
   void join_parts();
   void overwrite();
-  // By value, then the scratch of each step; of a value without bytes in the arena none.
+  // Lifetimes of values, then of each step's scratch; values without bytes in the arena have none.
   std::vector<Life> lives_of(std::span<const int64_t> scratch, std::span<const PlanStep> steps,
                              ops::PerValue<bool> &in_arena);
   void place_in_arena(std::vector<Life> &lives, int64_t guard_bytes);
 
   ops::Program &p_;
-  size_t followed_ = 0;                       // steps
-  ops::PerValue<Home> home_;                  // a root may have got another root since
-  ops::PerValue<int32_t> maker_, last_read_;  // steps; by value and by root, -1 = none
-  ops::PerValue<int32_t> number_;             // of an input, a state or a constant among its kind
+  size_t followed_ = 0;                       // number of steps
+  ops::PerValue<Home> home_;                  // a root may have a root of its own by now
+  ops::PerValue<int32_t> maker_, last_read_;  // step indices by value and by root, -1: none
+  ops::PerValue<int32_t> number_;             // index of an input, state or constant among its kind
   ops::PerValue<Place> claimed_;              // by root
   ops::PerValue<bool> joined_, wanted_;
 };

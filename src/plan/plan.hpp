@@ -1,4 +1,4 @@
-// The Plan: a Program at known shapes with every kernel made and every buffer placed. Immutable, owns no buffer.
+// A Program at known shapes with all kernels made and all buffers placed. Immutable; owns no buffer.
 #pragma once
 
 #include <atomic>
@@ -21,18 +21,18 @@ using dispatch::Packs, dispatch::Site;
 struct Options {
   dispatch::Cutting cutting;
   std::vector<std::string> passes_off, kernels_off;
-  // What products and convolutions may keep constant weights in.
+  // Types that products and convolutions may use for constant weights.
   kernels::WeightType weights = kernels::WeightType::float32;
   kernels::Math math = kernels::Math::float32;
   bool check = false;       // verify the Program after each pass
-  int64_t guard_bytes = 0;  // left free behind every buffer of the arena, for tests
+  int64_t guard_bytes = 0;  // bytes left free after every buffer of the arena, for tests
   int64_t memory_limit = INT64_MAX;
-  const Log *log = nullptr;  // hears of each plan; null: none does
-  // Becomes non-zero when the plan is no longer wanted; null: it always is.
+  const Log *log = nullptr;  // receives each plan; null: none
+  // Cancels planning when non-zero; null: none.
   const std::atomic<int32_t> *cancel = nullptr;
 };
 
-// Where an argument of a kernel lies.
+// Location of a kernel's argument.
 struct Place {
   enum class Region : int32_t { nowhere, arena, input, output, state, constant };
   Region region = Region::nowhere;
@@ -40,22 +40,22 @@ struct Place {
   int64_t offset = 0;  // bytes
 };
 
-// Bytes behind a buffer that no kernel may touch from step `first` to step `last`, both included.
+// Bytes after a buffer that no kernel may touch from step `first` to step `last`, inclusive.
 struct Guard {
   int64_t offset, size;
   int32_t first, last;
 };
 
 struct PlanStep {
-  int32_t number = 0;           // in the Program
-  int32_t first = -1;           // of several in one: the first of them
-  std::vector<ops::Id> values;  // and its arguments
+  int32_t number = 0;           // of the step in the Program
+  int32_t first = -1;           // for joined steps: the first one
+  std::vector<ops::Id> values;  // and the values that are its arguments
   std::unique_ptr<kernels::Kernel> kernel;
   std::vector<Place> args;  // sources, then destinations
-  int sources = 0;          // of args
+  int sources = 0;          // number of sources in args
   Place scratch;
-  std::string scope, text;  // the layer; the step as the Program prints it
-  std::string reason;       // why this kernel, where there was a choice
+  std::string scope, text;  // layer; the step as the Program prints it
+  std::string reason;       // why this kernel was chosen, if there was a choice
 };
 
 class Plan {
@@ -63,22 +63,22 @@ class Plan {
   std::vector<PlanStep> steps;
   std::vector<ops::Operand> inputs, outputs;
   std::vector<Tensor> constants;
-  std::vector<Guard> guards;  // when asked for
+  std::vector<Guard> guards;  // if requested
   int64_t arena_bytes = 0;
-  size_t first_write = 0;  // the first of `steps` that writes a state; none: their number
-  ops::Program program;    // as it was after all passes
+  size_t first_write = 0;  // index of the first step that writes a state, or the number of steps
+  ops::Program program;    // after all passes
 
-  // One line a step: kernel, slices, arguments' places.
+  // One line per step: kernel, slices, places of arguments.
   std::string to_string() const;
 };
 
-// The Program at the given input shapes. `states`: by state, its contents when no run ever changes them, else null.
-// Refuses shapes that do not fit, and an arena past the memory limit; by then the kernels have packed the weights they
-// know. Fails with CANCELLED when *options.cancel becomes non-zero between two steps.
+// Plans the Program for the given input shapes. `states`: contents of each state that is never changed, else null.
+// Refuses shapes that don't fit, and an arena past the memory limit; by then kernels have packed constant weights.
+// Fails with CANCELLED when *options.cancel becomes non-zero between two steps.
 std::unique_ptr<const Plan> specialise(const ops::Program &program, std::span<const Shape> inputs,
                                        std::span<const Tensor *const> states, const Options &options, Packs *packs);
 
-// The Program with all dims known: the ops' shape rules again, from these inputs.
+// The Program with all dims known: applies the ops' shape rules to these inputs.
 ops::Program resolve(const ops::Program &program, std::span<const Shape> inputs);
 
 }  // namespace dl4::plan

@@ -1,11 +1,11 @@
-// Values that a pass replaces by others.
+// Replacement of values by a pass.
 #pragma once
 
 #include "ops/program.hpp"
 
 namespace dl4::plan {
 
-// Steps are renamed in their order, so that a replacement is never replaced itself.
+// Steps are renamed in order, so a replacement is never itself replaced.
 class Renaming {
  public:
   explicit Renaming(const ops::Program &p) : now_(p) {
@@ -16,7 +16,7 @@ class Renaming {
   void rename(ops::Step &step) const {
     for (ops::Id &v : step.src) v = now(v);
   }
-  // What is read when all steps are done.
+  // Renames outputs, writes and checks; call it after all steps.
   void rename_results(ops::Program &p) const {
     for (ops::Id &v : p.outputs) v = now(v);
     for (ops::Write &w : p.writes) w.value = now(w.value);
@@ -28,8 +28,8 @@ class Renaming {
   ops::PerValue<ops::Id> now_;
 };
 
-// Goes through the steps in their order, each renamed. Where instead(step, renaming) is true, what it adds to the
-// program and to the renaming stands for the step.
+// Renames each step in order. Where instead(step, renaming) returns true, the step is removed in favour of what the
+// function added.
 template <class F>
 void replace_steps(ops::Program &p, F instead) {
   Renaming renaming(p);

@@ -1,4 +1,4 @@
-// Free dims take their values.
+// Assigns values to free dims.
 #include "plan/plan.hpp"
 
 namespace dl4::plan {

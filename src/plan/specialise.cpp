@@ -17,7 +17,7 @@ namespace {
 
 using namespace ops;
 
-// Constants, what else is known, and views of both.
+// Known values: constants, those given, and views of both.
 PerValue<Known> known_values(const Program &p, std::span<const Known> others) {
   PerValue<Known> known(p);
   for (Id v : p.ids())
@@ -59,7 +59,7 @@ std::string step_line(const PlanStep &step) {
               step.kernel->phases == 1 ? "" : text(" of ", step.kernel->phases, " phases"));
 }
 
-// What the plan is, and at debug each step of it.
+// Logs the plan, at debug level with each step.
 void tell(const Log &log, const Plan &plan, const Stopwatch &watch) {
   if (!log.takes(Log::info)) return;
   std::string shapes;
@@ -87,9 +87,9 @@ std::unique_ptr<const Plan> specialise(const Program &program, std::span<const S
 std::unique_ptr<const Plan> specialise(const Program &program, std::span<const Shape> inputs,
                                        std::span<const Known> others, const Options &options, Packs *packs) {
   const Stopwatch watch;
-  FlushToZero flush;                           // constants are folded and weights packed as in a run
+  FlushToZero flush;                           // folding and packing must round as a run does
   kernels::SingleThreaded single;              // oneDNN books scratch for the threads it finds when a primitive is made
-  const auto held = dispatch::while_making();  // shared among the steps
+  const auto held = dispatch::while_making();  // shared by all steps
   auto plan = std::make_unique<Plan>();
   if (const Step *range = sized_by_numbers(program))
     fail(Code::unsupported, who(range->scope), ": its size is computed by the run, which only sessions support");
@@ -122,7 +122,7 @@ std::unique_ptr<const Plan> specialise(const Program &program, std::span<const S
     plan->steps.push_back(std::move(s));
   }
   std::erase_if(plan->steps, [](const PlanStep &s) { return !s.kernel || s.kernel->slices == 0; });
-  // Guards are for buffers that are in use step by step.
+  // Guards require separate buffers for each step.
   if (options.guard_bytes == 0 && std::ranges::find(options.passes_off, "join_rows") == options.passes_off.end())
     join_rows(p, plan->steps);
   for (const PlanStep &s : plan->steps) {
@@ -145,7 +145,7 @@ std::unique_ptr<const Plan> specialise(const Program &program, std::span<const S
       s.args.push_back(placement.is_wanted(step.dst[i]) ? place(step.dst[i]) : Place{});
     s.scratch = placement.scratch_of[static_cast<size_t>(s.number)];
   }
-  const auto writes = [](const PlanStep &s) {  // of several in one, all arguments are sources
+  const auto writes = [](const PlanStep &s) {  // joined steps list all arguments as sources
     return std::any_of(s.args.begin() + (s.first < 0 ? s.sources : 0), s.args.end(),
                        [](const Place &place) { return place.region == Place::Region::state; });
   };

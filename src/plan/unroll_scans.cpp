@@ -1,4 +1,4 @@
-// Pass: a scan of one step is its body.
+// Pass: replaces a scan of one step by its body.
 #include "ops/ops.hpp"
 #include "ops/scan.hpp"
 #include "plan/passes.hpp"
@@ -17,7 +17,7 @@ bool is_one_step(const Program &p, const Step &step) {
   return scan->time(src) == 1;
 }
 
-// The body's steps at the end of the program; what the scan's destinations are is replaced by what they make.
+// Appends the body's steps to the program and replaces the scan's destinations by their results.
 void write_body(Program &p, const Step &step, Renaming &renaming) {
   const ScanOp &scan = *as<ScanOp>(step);
   const Program &body = *scan.body;

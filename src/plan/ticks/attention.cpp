@@ -1,4 +1,4 @@
-// Causal attention: a tick's queries attend to the keys and values that are kept, and to those of the tick.
+// Causal attention in a stream: a tick's queries attend to cached keys and values and to the tick's own.
 #include "ops/attributes.hpp"
 #include "ops/cached_attention.hpp"
 #include "plan/ticks/writer.hpp"
@@ -27,7 +27,7 @@ void attention(Writer &w, const attributes::Attention &op) {
   const bool to_steps = w.src(src_k).has_steps() || w.src(src_v).has_steps() || w.src(src_mask).has_steps();
   for (int i : {src_q, src_k, src_v, src_mask})
     if (w.src(i).kind == Timed::Kind::running) w.refuse("it needs the end of the sequence at each step");
-  if (!to_steps) {  // a memory
+  if (!to_steps) {  // attends to a fixed memory
     if (op.how.causal) w.refuse("its causal mask is over keys that are not a sequence");
     if (q.rows || q.axis != 1) w.refuse_mixing();
     w.need_apart();

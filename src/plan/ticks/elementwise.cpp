@@ -1,4 +1,4 @@
-// Ops that see each step alone: element by element, or along axes other than that of the steps.
+// Ops that treat steps independently: elementwise, or along other axes.
 #include <algorithm>
 
 #include "ops/attributes.hpp"
@@ -11,7 +11,7 @@ namespace {
 
 using namespace ops;
 
-// The axis of the steps from the end, the same in all sources that have steps.
+// The axis of the steps, from the end; must be the same in all sources that have steps.
 int from_end(Writer &w) {
   int found = 0;
   for (int i = 0; i < w.sources(); ++i) {
@@ -23,7 +23,7 @@ int from_end(Writer &w) {
   return found;
 }
 
-// The op on its sources, the later of which the others wait for; its steps are along the axis `from_end` from the end.
+// Emits the op on sources delayed to the same time; the steps' axis is `from_end` from the end.
 void on_met(Writer &w, int from_end) {
   Timed t = w.meet();
   t.axis = w.result().rank() - from_end;
@@ -33,7 +33,7 @@ void on_met(Writer &w, int from_end) {
   w.set(t);
 }
 
-// With broadcasting.
+// For ops with broadcasting.
 template <class A>
 void elementwise(Writer &w, const A &op) {
   if (by_keys(w, op)) return;
@@ -78,7 +78,7 @@ void bucketize(Writer &w, const attributes::Bucketize &) {
   w.follows(w.src(0), w.src(0).axis);
 }
 
-// Rows and columns of a product, and what it sums over.
+// Rows, columns and summed axis of a product.
 void matmul(Writer &w, const MatMulOp &op) {
   for (int i = 0; i < w.sources(); ++i)
     if (w.src(i).kind == Timed::Kind::running) w.refuse("it needs the end of the sequence at each step");
@@ -90,7 +90,7 @@ void matmul(Writer &w, const MatMulOp &op) {
     const int axis = w.shape(i).rank() - w.src(i).axis;
     const int inner = i == 0 ? (op.how.transpose_a ? 2 : 1) : (op.how.transpose_b ? 1 : 2);
     if (axis == inner) w.refuse_mixing();
-    w.need_apart(i == 1 || op.how.transpose_a);  // steps that are columns
+    w.need_apart(i == 1 || op.how.transpose_a);  // steps as columns
     const int in_result = axis > 2 ? axis : i == 0 ? 2 : 1;
     if (at && at != in_result) w.refuse_mixing();
     at = in_result;

@@ -1,4 +1,5 @@
-// Scores of steps by keys and what becomes of them: a ring keeps the keys that a step may see, masks say which it sees.
+// Attention scores and weights composed of other ops: a ring keeps the keys that a step may see, masks say which it
+// sees.
 #include "plan/ticks/keys.hpp"
 
 #include <algorithm>
@@ -25,7 +26,7 @@ constexpr const char *sees_later = "its attention sees later steps; with \"use_c
 
 int from_end(const Writer &w, int i, int axis) { return w.shape(i).rank() - axis; }
 
-// Where the steps and the keys of a result with broadcasting are, from the end; sources by what they have of them.
+// Axes of the steps and the keys in a broadcast result, from the end, and which of them each source has.
 struct Places {
   int steps = 0, keys = 0;
   std::vector<Along> along{};
@@ -53,7 +54,7 @@ std::optional<Places> places(Writer &w) {
     const int at = x.has_steps() ? from_end(w, i, x.axis) : 0;
     if (x.has_steps() && at != p.steps && at != p.keys) w.refuse_mixing();
     p.along.push_back(x.keys ? Along::both : !at ? Along::none : at == p.steps ? Along::steps : Along::keys);
-    // An axis of its own would have to be that of all keys, or of all steps.
+    // An axis of a source without steps or keys would cover all of them.
     const Shape s = w.shape(i);
     for (int of : {p.steps, p.keys})
       if (w.has(i) && !x.keys && at != of && s.rank() >= of && s[-of] != 1) w.refuse_mixing();
@@ -61,7 +62,7 @@ std::optional<Places> places(Writer &w) {
   return p;
 }
 
-// What the op makes of the keys that its sources do not have in a tick.
+// Updates what is known of keys outside the tick.
 void mark(Writer &, const auto &, Keys &) {}
 
 template <class A>
@@ -73,8 +74,8 @@ void mark(Writer &w, const attributes::Cast &how, Keys &k) { same(w, how, k); }
 void mark(Writer &w, const attributes::Copy &how, Keys &k) { same(w, how, k); }
 void mark(Writer &w, const attributes::StopGradient &how, Keys &k) { same(w, how, k); }
 
-// What is low stays so where a number is subtracted that is the same for all keys of a step, and over a number that
-// makes no difference small.
+// Low scores stay low under subtraction of a number common to all keys of a step, and under division by a number that
+// does not make the difference small.
 bool mark_low(Writer &w, const BinaryOp &op, Keys &k) {
   const auto &x = w.src(0).keys;
   if (!x || x->others != Others::low || w.src(1).keys || op.activation) return false;
@@ -89,7 +90,7 @@ bool mark_low(Writer &w, const BinaryOp &op, Keys &k) {
   return true;
 }
 
-// 0 times any number, false and any flag.
+// 0 times any number, and false AND any flag, stay.
 void mark(Writer &w, const BinaryOp &op, Keys &k) {
   if (mark_low(w, op, k)) return;
   if ((op.f != Binary::mul && op.f != Binary::logical_and) || op.activation) return;
@@ -109,7 +110,7 @@ void mark(Writer &w, const BinaryOp &op, Keys &k) {
   k.sees_itself = itself;
 }
 
-// By a mask: numbers in place of the others.
+// Replacement of masked numbers.
 void mark(Writer &w, const attributes::Select &, Keys &k) {
   const auto &mask = w.src(0).keys, &x = w.src(1).keys;
   if (!mask || mask->others != Others::zero) return;
@@ -145,7 +146,7 @@ template bool by_keys(Writer &, const attributes::Copy &);
 template bool by_keys(Writer &, const attributes::StopGradient &);
 template bool by_keys(Writer &, const attributes::GruCell &);
 
-// Scores, or the sum of values by their weights.
+// Scores, or the weighted sum of values.
 template <>
 bool by_keys(Writer &w, const MatMulOp &op) {
   const Timed &a = w.src(0), &b = w.src(1);

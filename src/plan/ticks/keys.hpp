@@ -1,4 +1,4 @@
-// Values of each step by each other step, its keys: what attention is made of when it is composed of other ops.
+// Values with one element per pair of steps, query and key, of which composed attention consists.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace dl4::plan::ticks {
 
-// How many keys before a step and behind it.
+// Number of keys before and after a step.
 struct Reach {
   int64_t before = 0, after = 0;
 
@@ -18,24 +18,24 @@ struct Reach {
   Reach met(const Reach &o) const { return {std::min(before, o.before), std::min(after, o.after)}; }
 };
 
-// A tick has for its n steps the keys from `reach.before` before the first one to `reach.after` behind the last one.
-// The others, which the whole Program has, are known by what a mask made of them.
+// For its n steps a tick has the keys from `reach.before` before the first step to `reach.after` after the last. The
+// remaining keys of the whole Program are characterised by what a mask made of them.
 struct Keys {
   enum class Others {
     any,
     zero,
-    low,              // no weight in a softmax
-    far,              // 1 or more below the largest: no weight in a sparsemax
-    zero_if_any_seen  // weights: 0, but for a step whose mask lets see nothing, of which all keys have one weight
+    low,              // zero weight in a softmax
+    far,              // at least 1 below the maximum: zero weight in a sparsemax
+    zero_if_any_seen  // weights: 0, except for a step whose mask hides everything, where all keys have equal weight
   };
   int axis = 0;
   Reach reach;
-  std::vector<ops::Id> from{};  // the values of the whole Program that have them first
+  std::vector<ops::Id> from{};  // the values of the whole Program that introduced the keys
   Others others = Others::any;
-  Reach sees{};              // beyond this all are `others`
-  bool sees_itself = false;  // each step
-  ops::Id mask = ops::none;  // of the whole Program: what made them low
-  bool below_0 = false;      // of all that a step sees the largest is 0
+  Reach sees{};              // beyond this, all keys are `others`
+  bool sees_itself = false;  // each step sees its own key
+  ops::Id mask = ops::none;  // of the whole Program: the mask that made them low
+  bool below_0 = false;      // the largest score a step sees is 0
 };
 
 }  // namespace dl4::plan::ticks

@@ -1,4 +1,4 @@
-// Recurrences and what is computed of all steps so far: their states go from tick to tick.
+// Recurrences and running reductions, whose states are carried from tick to tick.
 #include <algorithm>
 #include <functional>
 #include <limits>
@@ -26,7 +26,7 @@ void set_all(Writer &w, const Timed &steps, const std::vector<Id> &made, const s
   }
 }
 
-// Sources by what they are: sequences that meet where a tick begins, states, what is the same at all steps.
+// Sources by kind: sequences aligned to a tick, states, and constants over all steps.
 struct Fed {
   Timed steps;
   std::vector<Id> src;
@@ -113,7 +113,7 @@ double first_of(Reduce f, bool flags) {
   return f == Reduce::prod;
 }
 
-// Over the keys of each step, or other axes.
+// Reductions over each step's keys, or other axes.
 void reduce_keys(Writer &w, const attributes::Reduction &how) {
   Timed t = w.src(0);
   const int keys = t.keys->axis, steps = t.axis;
@@ -132,7 +132,7 @@ void reduce_keys(Writer &w, const attributes::Reduction &how) {
   w.set(t);
 }
 
-// Of all steps so far.
+// Running reductions over all steps so far.
 void reduce(Writer &w, const attributes::Reduction &how) {
   const Timed &x = w.src(0);
   if (x.keys) return reduce_keys(w, how);

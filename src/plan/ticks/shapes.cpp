@@ -1,4 +1,4 @@
-// Ops that change shapes and places: where their steps go.
+// Ops that change shapes and positions, and the effect on the steps' axis.
 #include <algorithm>
 
 #include "ops/attributes.hpp"
@@ -12,7 +12,7 @@ namespace {
 
 using namespace ops;
 
-// Of axes [first, last); none where one is free.
+// Product of axes [first, last); none if one is free.
 std::optional<int64_t> product(const Shape &s, int first) {
   int64_t n = 1;
   for (int i = first; i < s.rank(); ++i) {
@@ -28,7 +28,7 @@ void fill(Writer &w, const attributes::Fill &how) {
   w.set({w.again()[0]});
 }
 
-// Steps whose number changes: `inner` of a step go to `of` of the result.
+// Reshapes that change the number of steps: `inner` source steps become `of` result steps.
 void resized(Writer &w, const attributes::Reshape &how, int64_t inner, int64_t each) {
   const Timed &x = w.src(0);
   if (each < 1 || inner < 1) w.refuse("it reshapes a value without elements");
@@ -63,7 +63,7 @@ void reshape(Writer &w, const attributes::Reshape &how) {
   w.refuse("it mixes the steps with another axis");
 }
 
-// Only the shape of source 1 counts.
+// Only source 1's shape matters.
 void reshape_like(Writer &w, const attributes::ReshapeLike &) {
   const Timed &x = w.src(0), &like = w.src(1);
   if (!x.has_steps() || !like.has_steps() || x.n != like.n) w.refuse("it mixes the steps with another axis");
@@ -114,7 +114,7 @@ void concat(Writer &w, const attributes::Concat &how) {
   w.set(t);
 }
 
-// The first steps left out, the last ones known to be the last only when as many more have come.
+// Removes the first steps; the last ones are known to be last only after as many more have arrived.
 Timed cropped(Writer &w, const Timed &x, int64_t before, int64_t after) {
   Timed t = w.delayed(x, after);
   t.late += before;
@@ -133,7 +133,7 @@ void pad(Writer &w, const PadOp &how) {
   } else {
     t = cropped(w, t, -how.before, 0);
   }
-  // Zeros behind the end are never reached.
+  // Zeros after the end are never reached.
   w.set(cropped(w, t, 0, std::max<int64_t>(-how.after, 0)));
 }
 
@@ -143,7 +143,7 @@ void slice(Writer &w, const attributes::Slice &how) {
   if (x.rows) w.refuse_mixing();
   if (how.begin >= 0 && how.size == -1) return w.set(cropped(w, x, how.begin, 0));
   if (how.begin >= 0) w.refuse("it takes steps at fixed positions of a sequence");
-  // The latest ones.
+  // The most recent steps.
   const int64_t count = -how.begin, taken = how.size < 0 ? count : how.size;
   const Timed steps = w.aligned(x);
   const int64_t each = w.each(steps);

@@ -1,4 +1,4 @@
-// Ops whose windows move along the steps: a ring keeps the earlier steps that a window reads.
+// Ops with windows along the steps: a ring keeps the earlier steps that a window reads.
 #include <algorithm>
 
 #include "ops/attributes.hpp"
@@ -11,7 +11,7 @@ namespace {
 
 using namespace ops;
 
-// Which spatial axis of x has the steps; none: x has them in its batch.
+// The spatial axis of x that is the steps' axis; none if the steps are in the batch.
 std::optional<size_t> axis_of_steps(Writer &w, size_t spatial) {
   const Timed &x = w.src(0);
   if (x.rows) return {};
@@ -21,16 +21,16 @@ std::optional<size_t> axis_of_steps(Writer &w, size_t spatial) {
   return static_cast<size_t>(x.axis - 1);
 }
 
-// Taps so many steps apart are read where they lie. Nearer ones would meet what was written just before.
+// Taps at least this many steps apart are read in place. Nearer ones would read what was just written, stalling.
 constexpr int64_t apart_by_channel = 4;
 
 struct Moves {
   int64_t taps, dilation, stride;
-  bool from_zeros;  // of a causal one
+  bool from_zeros;  // causal padding
 };
 struct Windows {
   Id v;
-  bool apart;  // one window alone, its taps side by side
+  bool apart;  // a single window, its taps gathered side by side
   int64_t n, late;
 };
 
@@ -100,7 +100,7 @@ void pool(Writer &w, const attributes::Pool &op) {
   set(w, windows, ops::pool(w.e, windows.v, how));
 }
 
-// A step of the output is whole when the last input step that adds to it has come.
+// An output step is complete once the last input step that adds to it has arrived.
 void conv_transpose(Writer &w, const attributes::ConvTranspose &op) {
   w.need_apart();
   const auto at = axis_of_steps(w, op.how.strides.size());
@@ -111,7 +111,7 @@ void conv_transpose(Writer &w, const attributes::ConvTranspose &op) {
   if (how.strides.size() > 1 && how.padding != Padding::valid)
     w.refuse(text("padding ", how.padding, " along the steps and other axes"));
   const int64_t earlier = (reach - 1) / stride;
-  // As many zeros as "same" cuts off at the beginning.
+  // As many zeros as "same" removes at the start.
   int64_t cut = 0;
   if (how.padding == Padding::same && reach > stride) {
     if (more[*at] >= 0) w.refuse("\"output_padding\" with padding \"same\"");

@@ -1,4 +1,4 @@
-// The writer of ticks: values, states, time.
+// Writes a tick's Program: values, states, delays.
 #include "plan/ticks/writer.hpp"
 
 #include <algorithm>
@@ -80,7 +80,7 @@ Tick Writer::write() {
   return finish();
 }
 
-// Windows and pads take a lead as it is.
+// Windows and pads handle a lead themselves.
 void Writer::give_leads(const Step &step) {
   const std::type_index type = step.op->description().type;
   if (type == typeid(ConvOp) || type == typeid(attributes::Pool) || type == typeid(PadOp)) return;
@@ -139,7 +139,7 @@ Tick Writer::finish() {
     next_[made_[i]] = of_[*(p_.outputs.begin() + at)].v;
   }
   for (Id s : made_) e.output(next_.at(s));
-  for (size_t i = 0; i < made_.size(); ++i) {  // one state of all rows
+  for (size_t i = 0; i < made_.size(); ++i) {  // one state shared by all rows
     const Shape shape = e.shape(made_[i]);
     result_.counts_on |= shape.rank() == 0 || (result_.states[i].is_ring && result_.states[i].axis == 0);
   }
@@ -212,7 +212,7 @@ Id Writer::window(const Timed &x, int64_t count, int64_t dilation, int64_t skip,
   const int64_t reach = checked_add(checked_mul(count - 1, dilation), 1, skip);
   if (reach <= x.n && dilation == 1) return reach == x.n && skip == 0 ? x.v : slice(e, x.v, x.axis, x.n - reach, count);
   if (x.rows) refuse("it keeps steps that share an axis with the batch");
-  // By channel each is read where it lies, with room for the ticks that a run takes together.
+  // Stored by channel if it is read in place, with room for the ticks of one run.
   const Shape shape = e.shape(x.v);
   const bool turned = by_channel && shape.rank() == 3 && x.axis == 1 && e.dtype(x.v) == DType::f32 && shape[2] >= 1 &&
                       shape[2] <= turned_channels;
@@ -304,7 +304,7 @@ Id Writer::carried(int i, int64_t begin) {
 
 namespace {
 
-// Its kernels are joined (join_rows): what a run costs beside arithmetic is worth sharing among more steps.
+// Its kernels are joined (join_rows): the fixed cost of a run is worth sharing among more steps.
 bool has_few_channels(const ops::Program &p) {
   for (const ops::Id v : p.ids()) {
     const Shape &s = p[v].shape;
@@ -314,7 +314,7 @@ bool has_few_channels(const ops::Program &p) {
   return true;
 }
 
-// The Program of `at_once` ticks in one; false: there is none with the same bits.
+// Writes the Program of `at_once` ticks; false if there is none with the same bits.
 bool write_together(Tick &tick, int64_t at_once, const ops::Program &p, size_t states, const Cache &cache,
                     ticks::Reaches &reaches, const ticks::Writer::Who &who) {
   try {

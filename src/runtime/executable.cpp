@@ -1,4 +1,4 @@
-// What a run is given: checked, bound to a plan and a frame, and handed to execute().
+// Checks a run's arguments, binds them to a plan and a frame, and calls execute().
 #include "runtime/executable.hpp"
 
 #include <cstring>
@@ -99,7 +99,7 @@ void Executable::run(Ready &ready, std::span<const View> in, std::span<const Vie
 
 void Executable::refuse_overlap(const CachedPlan &cached, std::span<const View> in, std::span<const View> out) const {
   for (size_t j = 0; j < out.size(); ++j) {
-    // Outputs are written while inputs are still read; a strided one has been copied by then.
+    // Outputs are written while inputs are still read; strided ones have been copied before.
     const int64_t n = cached.out_elements[j];
     for (size_t i = 0; i < in.size(); ++i)
       if (!in[i].strides && overlap(out[j], n, in[i], cached.in_elements[i]))

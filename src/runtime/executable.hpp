@@ -1,6 +1,6 @@
-// What runs: a Program with inputs, outputs and named state, a plan for each set of input shapes, frames for the runs
-// in flight. A session is one whose state is constant, a stream runs one step by step, a trainer's step is one whose
-// Program writes its state.
+// An executable Program: inputs, outputs and named state, a plan for each set of input shapes, and frames for runs in
+// flight. A session is one with constant state, a stream runs one step by step, a trainer's step is one that writes its
+// state.
 #pragma once
 
 #include <atomic>
@@ -20,7 +20,7 @@ namespace dl4::runtime {
 
 class Executable;
 
-// The live executables of a context, so that it can trim their caches.
+// The live executables of a context, whose caches it can trim.
 class Executables {
  public:
   [[gnu::cold]] void add(const std::shared_ptr<Executable> &executable);
@@ -35,28 +35,29 @@ struct Options {
   plan::Options plan;
   std::shared_ptr<Crew> crew;
   std::shared_ptr<const Memory> memory = std::make_shared<const Memory>();  // of arenas
-  std::shared_ptr<Executables> executables;  // where Executable::make adds itself; may be null
-  bool constant_states = false;              // no run changes a state: kernels may pack weights once
-  bool fill_nan = false;  // for tests: memory is NaN before every run, and guard words are checked between its steps
+  std::shared_ptr<Executables> executables;  // Executable::make registers with it; may be null
+  bool constant_states = false;              // states never change: kernels may pack weights once
+  bool fill_nan = false;  // for tests: fills memory with NaN before every run and checks guard words between steps
   bool profile = false;
-  bool ends_writes = false;        // a run that has begun to write states is no longer cancelled
-  int64_t step_limit = INT64_MAX;  // steps of all loops of a run
-  // The state, an int64, that holds the number of the run, counted from 0.
+  bool ends_writes = false;        // once a run has begun to write states it can't be cancelled
+  int64_t step_limit = INT64_MAX;  // limit of a run's loop steps
+  // The int64 state that holds the run's number, from 0.
   std::optional<size_t> run_counter;
-  // An input and an output that must have the same shape.
+  // Input and output whose shapes must be equal.
   struct Pair {
     size_t input, output;
   };
   std::vector<Pair> alike;
-  int64_t plan_bytes = 256 << 20;  // limit of all frames: beyond it the least recently used plans are dropped
+  int64_t plan_bytes = 256 << 20;  // limit of all frames; beyond it the least recently used plans are dropped
 };
 
-// Any number of threads may run it at once; only one at a time if the Program writes states.
+// Thread-safe, unless the Program writes states: then one run at a time.
 class Executable {
  public:
-  // states: one for each state of the program, or empty if bind() follows. Executables with the same states may share
-  // their packs.
-  // What is `cold`, here and in the other classes, no run calls once it has its plan: it is compiled small.
+  // states: one per state of the program, or empty if bind() follows. Executables with the same states may share their
+  // packs.
+  // Functions marked `cold`, here and in other classes, are not called by runs that have a plan, and are optimised for
+  // size.
   [[gnu::cold]] Executable(ops::Program program, std::vector<Tensor> states, std::shared_ptr<plan::Packs> packs,
                            Options options);
   [[gnu::cold]] static std::shared_ptr<Executable> make(ops::Program program, std::vector<Tensor> states,
@@ -64,19 +65,18 @@ class Executable {
 
   // Refuses a wrong number of inputs and wrong dtypes.
   void check(std::span<const View> in) const;
-  // The dtypes and shapes of all outputs for these input shapes. Makes the plan if there is none yet; fails with
-  // CANCELLED when *cancel becomes non-zero meanwhile.
+  // The dtypes and shapes of all outputs for these inputs. Makes the plan if necessary; fails with CANCELLED when
+  // *cancel becomes non-zero meanwhile.
   std::vector<ops::Operand> outputs(std::span<const View> in, const std::atomic<int32_t> *cancel = nullptr);
   // The same without making a plan.
   [[gnu::cold]] std::vector<ops::Operand> outputs(std::span<const Shape> in) const;
-  // Writes every output; the views' shapes must be those that outputs() gives. Refuses a wrong count, dtype or shape
+  // Writes every output; the views must have the shapes that outputs() returns. Refuses a wrong count, dtype or shape,
   // and an output that is strided or overlaps another view. Fails with CANCELLED when *cancel becomes non-zero, also
-  // within a step that takes long or while the plan is made. After a fault a state is unchanged unless an earlier step
-  // wrote it.
+  // during planning or a long step. After a fault, a state is unchanged unless an earlier step wrote it.
   void run(std::span<const View> in, std::span<const View> out, const std::atomic<int32_t> *cancel = nullptr);
-  // The same in parts, for consecutive runs whose views differ only in their data pointers: views that are dense and do
-  // not overlap in the first run must stay so in all of them. finish() is left out if a run failed. `apart`: the caller
-  // knows which views may lie in the same memory.
+  // The same in parts, for consecutive runs whose views differ only in their data pointers: views that are dense and
+  // don't overlap in the first run must stay so. Call finish() only after success. `apart`: the caller checks for
+  // overlap.
   struct Ready {
     PlanCache::Use cached;
     std::unique_ptr<Frame> frame;
@@ -85,21 +85,21 @@ class Executable {
                 bool apart = false);
   void run(Ready &ready, std::span<const View> in, std::span<const View> out, const std::atomic<int32_t> *cancel);
   void finish(Ready ready) { plans_.give_back(ready.cached, std::move(ready.frame)); }
-  // The parts of that run. The frame's `in` and `out` say where the views lie.
+  // The parts of such a run. The frame's `in` and `out` hold the views' addresses.
   void place(Ready &ready, std::span<const View> in, std::span<const View> out);
-  // Copies a strided input, which lies at `data`, to where its frame has it dense.
+  // Copies a strided input at `data` to its dense buffer in the frame.
   void stage(Ready &ready, size_t i, const View &in, const void *data);
-  // Consecutive runs need it once. They are inside of a FlushToZero and a SingleThreaded.
+  // Once before consecutive runs, which need a FlushToZero and a SingleThreaded around them.
   void bind_states(Ready &ready);
   void run(Ready &ready, const std::atomic<int32_t> *cancel);
 
-  // What one who runs again and again keeps in between: trim() may take it.
+  // A frame kept between runs by a repeated caller; trim() may take it.
   class Kept {
    public:
     Kept() = default;
     Kept(const Kept &) = delete;
     Kept &operator=(const Kept &) = delete;
-    // Nothing where trim() was, or is about it.
+    // Empty if trim() has taken it or is doing so.
     std::optional<Ready> take() {
       auto is = Is::full;
       if (!is_.compare_exchange_strong(is, Is::changing, std::memory_order_acquire)) return std::nullopt;
@@ -108,7 +108,7 @@ class Executable {
       is_.store(Is::empty, std::memory_order_release);
       return taken;
     }
-    // By its owner alone; false, with nothing done, while trim() is about it.
+    // Called by the owner only. False, with nothing done, while trim() accesses it.
     bool put(Ready &&ready) {
       if (is_.load(std::memory_order_acquire) != Is::empty) return false;
       ready_.emplace(std::move(ready));
@@ -122,13 +122,13 @@ class Executable {
     std::optional<Ready> ready_;
   };
   [[gnu::cold]] std::shared_ptr<Kept> make_kept();
-  // Does memory allow to keep frames?
+  // Whether memory allows keeping frames.
   bool keeps() const { return !plans_.is_full(); }
 
   // Refuses outputs whose bytes exceed the memory limit.
   void need_room(int64_t bytes) const;
 
-  // Binds a state to a tensor, which runs read and, if the Program writes the state, change. No run may be under way.
+  // Binds a state to a tensor, which runs read and, if the Program writes the state, change. No run may be in flight.
   void set_state(size_t i, const Tensor &t) noexcept { states_[i] = t; }
   // Binds each state to tensor_of(its name). Allocates nothing.
   template <class F>
@@ -136,23 +136,23 @@ class Executable {
     for (size_t i = 0; i < states_.size(); ++i) set_state(i, tensor_of(program_[program_.states[i]].name));
   }
 
-  // The same of one state.
+  // Binds one state.
   void bind(size_t i, const Tensor &t) noexcept { states_[i] = t; }
 
   const ops::Program &program() const { return program_; }
-  // The Program, every cached plan and, with profile, its times.
+  // The Program and all cached plans, with times when profiling.
   [[gnu::cold]] std::string describe();
-  // The cached plans: input shapes, arena, steps with layer, kernel, slices and, with profile, times.
+  // The cached plans: input shapes, arena, steps with layer, kernel and slices, with times when profiling.
   [[gnu::cold]] Json plans();
-  // Drops idle frames, and plans that no run is using.
+  // Frees idle frames, and plans not in use by a run.
   [[gnu::cold]] void trim();
-  // Of its frames, idle or in use.
+  // Bytes of its frames, idle or in use.
   int64_t cached_bytes() const { return plans_.frame_bytes(); }
-  // Of weights in the layouts of kernels that live.
+  // Bytes of live packed weights.
   int64_t packed_bytes() const { return packs_ ? packs_->bytes() : 0; }
 
  private:
-  // The plan for these shapes, made if there is none. It is kept as long as the Use lives.
+  // The plan for these shapes, made if necessary. It is kept while the Use lives.
   PlanCache::Use use(std::span<const View> in, const std::atomic<int32_t> *cancel);
   [[gnu::cold]] void need_alike(std::span<const Shape> in, std::span<const ops::Operand> out) const;
   void refuse_overlap(const CachedPlan &cached, std::span<const View> in, std::span<const View> out) const;
@@ -165,7 +165,7 @@ class Executable {
   Options options_;
   PlanCache plans_;
   std::atomic<int64_t> runs_{0};
-  Mutex specialise_;  // held where plans_ is changed or listed
+  Mutex specialise_;  // held while plans_ is changed or listed
   Mutex kept_mutex_;
   std::vector<std::weak_ptr<Kept>> kept_;
 };

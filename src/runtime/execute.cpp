@@ -1,4 +1,4 @@
-// The loop over the kernels of a plan.
+// The loop over a plan's kernels.
 #include <chrono>
 #include <cstring>
 
@@ -9,8 +9,7 @@ namespace {
 
 constexpr unsigned char guard_byte = 0xA5;
 
-// Before step `next`, after step `last`: guards of buffers that ended in between must be whole, those that begin are
-// set.
+// Between steps `last` and `next`: checks guards of buffers whose life has ended, sets those whose life begins.
 void move_guards(const std::vector<plan::Guard> &guards, int32_t last, int32_t next, std::byte *arena) {
   for (const plan::Guard &g : guards) {
     if (g.last < last || g.last >= next) continue;
@@ -22,7 +21,7 @@ void move_guards(const std::vector<plan::Guard> &guards, int32_t last, int32_t n
     if (g.first > last && g.first <= next) std::memset(arena + g.offset, guard_byte, static_cast<size_t>(g.size));
 }
 
-// Not among the loop that a run of a microsecond goes through.
+// Out of line, to keep the loop of microsecond runs small.
 [[noreturn, gnu::noinline]] void refuse(kernels::Fault fault, const plan::PlanStep &step,
                                         const kernels::Report &report) {
   int64_t value = report.value.load(std::memory_order_relaxed);
@@ -46,7 +45,7 @@ void move_guards(const std::vector<plan::Guard> &guards, int32_t last, int32_t n
   }
 }
 
-// The slices of a step.
+// A step's slices, as a callable.
 struct Slices {
   const Frame::Call &call;
   bool ends() const noexcept { return call.run.report->ends(); }

@@ -1,4 +1,4 @@
-// When the crew helps with a step.
+// Decides when the crew helps with a step.
 #include "runtime/handover.hpp"
 
 #include <algorithm>
@@ -6,14 +6,14 @@
 namespace dl4::runtime {
 namespace {
 
-// Nanoseconds: a phase that takes longer gains by help unless a helper stalls, which shows.
+// Nanoseconds: a longer phase gains from help unless a helper stalls, which the measurement shows.
 constexpr double small = 5e4;
-constexpr double gain = 0.97;   // help that saves less is not worth another core
+constexpr double gain = 0.97;   // smaller savings are not worth another core
 constexpr double outlier = 16;  // a stall of any length counts as so many runs
 constexpr double weight = 1.0 / 16;
 constexpr double recheck = 1e8, recheck_first = 1e9, shortest_wait = 1e6, usual_wait = 1e9, longest_wait = 6e10;
-constexpr double stall_share = 20;  // a trial that stalled takes one part of so many
-constexpr double uneven = 1.5;      // so many times the shortest run: a helper may have stalled
+constexpr double stall_share = 20;  // a stalled trial may take 1 / stall_share of the time
+constexpr double uneven = 1.5;      // times the shortest run: a helper may have stalled
 
 }  // namespace
 
@@ -33,7 +33,8 @@ void Handover::note(double spent, double phases) {
   if (!trial_) {
     helped_cost_ += weight * (std::min(spent, outlier * helped_cost_) - helped_cost_);
     left_ -= spent;
-    // A large step has not been run alone yet: that takes longer than usual, so not among a program's first runs.
+    // A large step has not been run alone yet. That takes longer than usual, so it is not tried in a program's first
+    // runs.
     if (alone_ == unknown && (left_ <= 0 || spent > uneven * helped_cost_)) return try_out(false, 1);
     const bool slower = helped_cost_ >= gain * alone_;
     if (slower) leave_alone(spent - alone_);
@@ -42,12 +43,12 @@ void Handover::note(double spent, double phases) {
       left_ = recheck;
       if (helped_cost_ < large) return try_out(false, trial_runs);
     }
-    if (slower) try_out(false, helped_cost_ < large ? trial_runs : 1);  // what it takes under today's load
+    if (slower) try_out(false, helped_cost_ < large ? trial_runs : 1);  // measures the cost under the current load
     return;
   }
   double &cost = helped_ ? helped_cost_ : alone_;
   const bool stalled = helped_ && spent > outlier * alone_;
-  // The first of several runs wakes the helpers and fills the caches: it does not count.
+  // The first of several runs wakes the helpers and warms the caches, so it does not count.
   if (stalled || trial_ < trial_runs) cost = stalled ? spent : std::min(cost, spent);
   if (!stalled && --trial_) return;
   trial_ = 0;

@@ -1,5 +1,5 @@
-// Whether the crew helps with a step: only where that takes less time, on this machine and under its load. Either way
-// the slices are the same, and so are the bits.
+// Decides whether the crew helps with a step: only where that is faster on this machine under its current load. Either
+// way the slices and the bits are the same.
 #pragma once
 
 #include <chrono>
@@ -10,10 +10,10 @@
 
 namespace dl4::runtime {
 
-// Of one step of one frame. Every run with help is timed; from time to time the other way is tried for a few runs.
+// For one step of one frame. Every run with help is timed; occasionally a few runs try the alternative.
 class Handover {
  public:
-  // Runs slice(i) for each i in [0, slices * phases) as Crew::run does. No phase begins once slice.ends() is true.
+  // Runs slice(i) for each i in [0, slices * phases), as Crew::run does. No phase begins once slice.ends() is true.
   template <class F>
   void run(Crew &crew, int64_t slices, F &slice, int64_t phases) noexcept {
     if (slices < 2 || crew.threads() < 2 || pass()) return alone(slices, phases, slice);
@@ -26,15 +26,15 @@ class Handover {
     note(spent.count(), static_cast<double>(phases));
   }
 
-  // Does the crew help with the next run?
+  // Whether the crew helps with the next run.
   bool helped() const { return helped_; }
-  // Is the next run one without help that need not be timed? If so it counts as done.
+  // Whether the next run is without help and need not be timed; if so, it counts as done.
   bool pass() {
     if (helped_ || trial_ || left_ <= 0) return false;
     left_ -= alone_;
     return true;
   }
-  // A run that was not passed took so many nanoseconds for so many phases.
+  // Records the duration of a run for which pass() was false.
   void note(double nanoseconds, double phases);
 
  private:
@@ -50,9 +50,9 @@ class Handover {
   static constexpr double unknown = std::numeric_limits<double>::infinity();
 
   bool helped_ = true;
-  int trial_ = trial_runs;                          // runs that are left of a trial
-  double helped_cost_ = unknown, alone_ = unknown;  // nanoseconds of a run, with help and without
-  double wait_ = 1e6;                               // nanoseconds without help before it is tried again
+  int trial_ = trial_runs;                          // remaining runs of a trial
+  double helped_cost_ = unknown, alone_ = unknown;  // nanoseconds per run with and without help
+  double wait_ = 1e6;                               // nanoseconds without help before the next trial
   double left_ = 0;                                 // until the next trial
 };
 

@@ -1,4 +1,4 @@
-// Making room for a plan, and frames for its runs.
+// Eviction of plans, and their frames.
 #include "runtime/plan_cache.hpp"
 
 #include "base/fork.hpp"
@@ -8,7 +8,7 @@ namespace {
 
 using Region = plan::Place::Region;
 
-constexpr int64_t mark = INT64_MIN / 2;  // added to the users of an entry while it is changing
+constexpr int64_t mark = INT64_MIN / 2;  // added to an entry's users while it is changing
 
 void *address(const Frame &frame, const plan::Plan &plan, const plan::Place &place) {
   if (place.region == Region::arena) return frame.arena.get() + place.offset;
@@ -51,7 +51,7 @@ std::unique_ptr<Frame> PlanCache::make_frame(const CachedPlan &cached) {
     frame->args.push_back(address(*frame, plan, step.scratch));
   }
   frame->handover.resize(plan.steps.size());
-  NoFork whole;  // the libraries below have locks of their own
+  NoFork whole;  // locks of the libraries are below this one
   for (const auto &step : plan.steps) frame->bound.push_back(step.kernel->bind());
   for (size_t s = 0; s < plan.steps.size(); ++s) {
     const plan::PlanStep &step = plan.steps[s];
@@ -88,7 +88,7 @@ PlanCache::Use PlanCache::add(std::vector<Shape> key, std::unique_ptr<const plan
   auto seats = std::make_unique<CachedPlan::Seats>();
   CachedPlan *room = make_room();
   auto own = room ? nullptr : std::make_unique<CachedPlan>();
-  CachedPlan &c = room ? *room : *own;  // from here on nothing throws
+  CachedPlan &c = room ? *room : *own;  // nothing throws from here on
   c.key = std::move(key);
   c.in_elements = std::move(in_elements);
   c.out_elements = std::move(out_elements);
@@ -106,7 +106,7 @@ PlanCache::Use PlanCache::add(std::vector<Shape> key, std::unique_ptr<const plan
   return room ? Use(c, core) : Use(std::move(own), core);
 }
 
-// An empty entry or, of the idle ones, the least recently used, seized; null when all are in use.
+// Seizes an empty entry or the least recently used idle one; null if all are in use.
 CachedPlan *PlanCache::make_room() {
   for (;;) {
     CachedPlan *oldest = nullptr, *empty = nullptr;

@@ -1,4 +1,4 @@
-// The plans of a session by input shapes, each with the frames that wait for a run.
+// A session's plans by input shapes, each with its idle frames.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 
 namespace dl4::runtime {
 
-// One run in flight: arena, bound arguments, kernels' own objects.
+// The memory of a run: arena, bound arguments, kernels' own objects.
 struct Frame {
   Frame(std::atomic<int64_t> &all, int64_t bytes) : all_(all), bytes_(bytes) {
     all_.fetch_add(bytes_, std::memory_order_relaxed);
@@ -26,21 +26,21 @@ struct Frame {
   Frame(const Frame &) = delete;
   Frame &operator=(const Frame &) = delete;
 
-  // A step, ready to go.
+  // A step ready to run.
   struct Call {
     const kernels::Kernel *kernel;
     kernels::Run run;
-    bool alone;  // of one slice: no threads to ask
+    bool alone;  // one slice: runs without the crew
   };
 
   Bytes arena;
-  std::vector<void *> args;                            // of all steps, one after the other
+  std::vector<void *> args;                            // of all steps, consecutively
   std::vector<Call> calls;                             // by step
-  std::vector<std::byte *> in, out;                    // where the run's inputs and outputs lie
+  std::vector<std::byte *> in, out;                    // addresses of the run's inputs and outputs
   int64_t number = 0;                                  // of the run
   std::vector<std::unique_ptr<kernels::Bound>> bound;  // by step
   std::vector<Handover> handover;                      // by step
-  std::vector<Bytes> staging;                          // by input: where a strided one is made dense
+  std::vector<Bytes> staging;                          // by input: dense copy of a strided one
   kernels::Report report;
 
  private:
@@ -53,14 +53,14 @@ struct StepTime {
   std::atomic<int64_t> nanoseconds{0}, runs{0};
 };
 
-// An entry of the cache. `empty`: without a plan. `idle`: with one. `in_use`: runs read it, so it must not change.
-// `changing`: one thread has seized it, which is possible from empty and idle, to change it; runs skip it.
+// A cache entry. `empty`: no plan. `idle`: a plan without runs. `in_use`: runs read it, so it must not change.
+// `changing`: seized by one thread, from empty or idle; runs skip it.
 struct CachedPlan {
   enum class State { empty, idle, in_use, changing };
 
-  // What a run writes. Each core has a seat of its own, up to 8 cores, so that cores do not share cache lines.
+  // What runs write. Each core has its own seat, up to 8, so that cores do not share cache lines.
   struct alignas(64) Seat {
-    std::atomic<int64_t> users{0};  // runs here; below zero while the entry is changing
+    std::atomic<int64_t> users{0};  // runs here; negative while the entry is changing
     std::atomic<Frame *> idle{nullptr};
   };
   static constexpr size_t seat_count = 8;
@@ -80,12 +80,12 @@ struct CachedPlan {
 
   // The three below are called by the one thread that may change entries.
   State state() const;
-  // To `changing`; false, with nothing done, if it is in use.
+  // To `changing`; false, with nothing done, if in use.
   bool seize();
-  // From `changing`; of the first seats only.
+  // From `changing`; of the seats from `first`.
   void release(size_t first = seat_count);
 
-  std::atomic<Seats *> seats{nullptr};  // made with the first plan, kept for all that follow
+  std::atomic<Seats *> seats{nullptr};  // allocated with the first plan and kept for later ones
   std::atomic<int64_t> last_used{0};
   std::unique_ptr<const plan::Plan> plan;
   std::vector<Shape> key;
@@ -97,14 +97,14 @@ struct CachedPlan {
     int32_t index;
     int64_t offset;
   };
-  std::vector<Outside> outside;  // arguments that lie in the caller's memory, then those in the owner's
-  size_t callers = 0;            // of them
+  std::vector<Outside> outside;  // arguments in the caller's memory, then those in the owner's
+  size_t callers = 0;            // number of the former
   std::unique_ptr<StepTime[]> times;
 };
 
 class PlanCache {
  public:
-  // Keeps a cached plan from being changed, or owns one for which the cache had no room.
+  // Keeps a cached plan from changing, or owns a plan that did not fit the cache.
   class Use {
    public:
     // c has seats.
@@ -119,7 +119,7 @@ class PlanCache {
     ~Use() {
       if (cached_) seat(0).users.fetch_sub(1, std::memory_order_release);
     }
-    // The own one and, from there on, the others.
+    // The caller's own seat, then the others.
     CachedPlan::Seat &seat(size_t i) const {
       return (*cached_->seats.load(std::memory_order_acquire))[(first_ + i) % CachedPlan::seat_count];
     }
@@ -142,7 +142,7 @@ class PlanCache {
   // bytes: limit of all frames; beyond it the least recently used plans are dropped.
   PlanCache(std::shared_ptr<const Memory> memory, int64_t bytes) : memory_(std::move(memory)), bytes_(bytes) {}
 
-  // ---- by any number of threads at once, without a lock
+  // ---- thread-safe and lock-free
 
   std::optional<Use> find(std::span<const View> inputs) {
     const size_t core = cpu::current();
@@ -150,7 +150,7 @@ class PlanCache {
       if (!plans_[i].seats.load(std::memory_order_relaxed)) return std::nullopt;  // entries are filled in order
       Use u(plans_[i], core);
       if (!u.fits(inputs)) continue;
-      // The clock ticks once a plan, not once a call: callers of one plan then write nothing that they share here.
+      // The clock advances per new plan, not per call, so that callers of one plan write nothing shared here.
       int64_t now = clock_.load(std::memory_order_relaxed);
       if (u->last_used.load(std::memory_order_relaxed) != now) u->last_used.store(now, std::memory_order_relaxed);
       return u;
@@ -176,11 +176,11 @@ class PlanCache {
       }
     }
   }
-  // What all frames take, idle or in use.
+  // Bytes of all frames, idle or in use.
   int64_t frame_bytes() const { return frame_bytes_.load(std::memory_order_relaxed); }
   bool is_full() const { return frame_bytes() > bytes_; }
 
-  // ---- by one thread at a time, beside those above
+  // ---- one thread at a time, concurrently with those above
 
   [[gnu::cold]] Use add(std::vector<Shape> key, std::unique_ptr<const plan::Plan> plan);
   template <class F>
@@ -188,7 +188,7 @@ class PlanCache {
     for (size_t i = 0; i < max_plans && plans_[i].seats.load(); ++i)
       if (Use u(plans_[i], 0); u->plan) f(*u);
   }
-  // Drops idle frames, and plans that no run is using.
+  // Frees idle frames, and plans not in use by a run.
   [[gnu::cold]] void trim();
 
  private:

@@ -36,7 +36,7 @@ class Prepared final : public Whole {
   const std::function<void(Executable &)> before_;
 };
 
-// Sizes are known once it has run.
+// Output sizes are known only after the run.
 class InStages final : public Runner {
  public:
   InStages(std::shared_ptr<Executable> program, std::unique_ptr<const Stages> stages)
@@ -73,7 +73,7 @@ class InStages final : public Runner {
   const std::unique_ptr<const Stages> stages_;
 };
 
-// All steps as those of a stream that begins.
+// Runs all steps as a new stream.
 class AsStream final : public Runner {
  public:
   AsStream(std::shared_ptr<Executable> program, const Ticks &ticks) : program_(std::move(program)), ticks_(ticks) {}

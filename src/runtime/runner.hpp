@@ -1,4 +1,4 @@
-// What a session runs: a Program as a whole, in stages where it computes sizes, or as the ticks of a stream.
+// What a session runs: a whole Program, one in stages if it computes sizes, or a stream's ticks.
 #pragma once
 
 #include <functional>
@@ -11,22 +11,22 @@
 
 namespace dl4::runtime {
 
-// The outputs that the caller brought no memory for.
+// Receives outputs for which the caller passed no memory.
 class Wanted {
  public:
   virtual bool has(size_t i) const = 0;
-  // Takes output i and gives a view of it.
+  // Takes output i and returns a view of it.
   virtual View take(size_t i, Tensor t) = 0;
 
  protected:
   ~Wanted() = default;
 };
 
-// Runs a core whose outputs are known before it runs: an Executable or a Stream. wanted: null where `out` has them all.
+// Runs a core whose output shapes are known in advance: an Executable or a Stream. wanted: null if `out` is complete.
 template <class Core>
 void run_on(Core &core, size_t outputs, std::span<const View> in, std::span<View> out, Wanted *wanted,
             const Memory &memory, const std::atomic<int32_t> *cancel) {
-  if (!wanted) return core.run(in, out, cancel);  // which checks
+  if (!wanted) return core.run(in, out, cancel);  // run() checks
   core.check(in);
   if (out.size() != outputs) fail(Code::invalid_argument, "expected ", outputs, " outputs, got ", out.size());
   const std::vector<ops::Operand> expected = core.outputs(in, cancel);
@@ -40,21 +40,21 @@ void run_on(Core &core, size_t outputs, std::span<const View> in, std::span<View
   core.run(in, out, cancel);
 }
 
-// Any number of threads may run one at once, unless the Program writes states.
+// Thread-safe, unless the Program writes states.
 class Runner {
  public:
   virtual ~Runner() = default;
-  // Inputs and outputs are those of the Program. wanted: null where `out` has memory for all outputs.
+  // Inputs and outputs are those of the Program. wanted: null if `out` has memory for all outputs.
   virtual void run(std::span<const View> in, std::span<View> out, Wanted *wanted, const Memory &memory,
                    const std::atomic<int32_t> *cancel) = 0;
-  // Dtypes and shapes of the outputs for inputs of these shapes; sizes that a run computes are free.
+  // Dtypes and shapes of the outputs for these input shapes; sizes computed by a run are free.
   virtual std::vector<ops::Operand> outputs(std::span<const Shape> in) const = 0;
   virtual std::vector<Executable *> executables() const = 0;
 };
 
-// before: called before each run, null where there is nothing to do.
+// before: called before each run; may be null.
 std::unique_ptr<Runner> as_whole(std::shared_ptr<Executable> program, std::function<void(Executable &)> before);
-// program: the same one as a whole, which knows its shapes.
+// program: the whole program, which provides the shapes.
 std::unique_ptr<Runner> in_stages(std::shared_ptr<Executable> program, std::unique_ptr<const Stages> stages);
 std::unique_ptr<Runner> as_stream(std::shared_ptr<Executable> program, const Ticks &ticks);
 

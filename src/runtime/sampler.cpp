@@ -1,4 +1,4 @@
-// Weights are integers, so that sums are exact in any order.
+// Weights are integers, so sums are exact in any order.
 #include "runtime/sampler.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace dl4::runtime {
 namespace {
 
-constexpr double one = 4294967296.0;  // the weight of the likeliest id: sums of 2^31 weights fit into 64 bits
+constexpr double one = 4294967296.0;  // the largest weight: sums of 2^31 weights fit into 64 bits
 
 bool likelier(const auto &a, const auto &b) { return a.logit != b.logit ? a.logit > b.logit : a.id < b.id; }
 
@@ -94,10 +94,10 @@ int64_t Sampler::draw_row(size_t row, std::span<const float> logits, const Sampl
     if (at < c.weight) return c.id;
     at -= c.weight;
   }
-  return best.id;  // not reached: at is below the sum
+  return best.id;  // unreachable: at is below the sum
 }
 
-// The likeliest whose weights reach top_p of the sum: sorted in parts, as they are most often few.
+// Keeps the likeliest ids whose weights reach top_p of the sum; sorts in parts, since they are usually few.
 void Sampler::keep_top_p(uint64_t &total, const Sampling &how) {
   if (how.top_p >= 1) return;
   const auto less = [](const Candidate &a, const Candidate &b) { return likelier(a, b); };

@@ -1,5 +1,5 @@
-// Ids drawn from logits, by a generator with a state of its own. The same logits and state give the same ids on every
-// machine: the library's own exponential, and sums of integers.
+// Draws ids from logits with a generator of its own. The same logits and state give the same ids on every machine: it
+// uses the library's own exponential and integer sums.
 #pragma once
 
 #include <span>
@@ -10,23 +10,23 @@
 namespace dl4::runtime {
 
 struct Sampling {
-  double temperature = 1;  // 0: the likeliest
-  int64_t top_k = 0;       // 0: all
+  double temperature = 1;  // 0: the likeliest id
+  int64_t top_k = 0;       // 0: no limit
   double top_p = 1;
   std::vector<int64_t> stop;
-  bool from_logits = true;  // false: they are probabilities
+  bool from_logits = true;  // false: probabilities
 };
 
 class Sampler {
  public:
   Sampler(int64_t rows, int64_t seed);
   Sampler fork() const;
-  void seed(int64_t seed);  // all rows begin anew
+  void seed(int64_t seed);  // restarts all rows
   void reset();
   void reset(int64_t row);
-  // int64 [rows, 3]: of each row its seed, how many ids it has drawn, and the id that ended it, or -1.
+  // int64 [rows, 3]: for each row its seed, the number of ids drawn, and the id that ended it, or -1.
   const Tensor &state() const { return state_; }
-  // Of each row of logits [rows, n] an id; a row that has ended gives that id again. After an error nothing has
+  // Draws an id for each row of logits [rows, n]; a row that has ended repeats its last id. After an error nothing has
   // changed.
   void draw(std::span<const float> logits, const Sampling &how, std::span<int64_t> ids);
 
@@ -46,7 +46,7 @@ class Sampler {
   int64_t count_;
   Tensor state_;
   std::vector<Candidate> candidates_;
-  std::vector<int64_t> drawn_;  // of a call
+  std::vector<int64_t> drawn_;  // by the current call
 };
 
 }  // namespace dl4::runtime

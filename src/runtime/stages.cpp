@@ -11,7 +11,7 @@ namespace {
 
 using namespace ops;
 
-// The Program in parts: which makes each value, or may read it first, and which steps each part has.
+// Partition of the Program: the part that makes each value, the first that may read it, and the steps of each part.
 struct Cut {
   explicit Cut(const Program &p) : made_in(p), between(p), steps(1) {
     for (const Step &s : p.steps) {
@@ -25,7 +25,7 @@ struct Cut {
     }
   }
   PerValue<size_t> made_in;
-  PerValue<bool> between;  // no part makes it
+  PerValue<bool> between;  // made between parts
   std::vector<std::vector<const Step *>> steps;
 };
 
@@ -37,7 +37,7 @@ View view(const Tensor &t) { return {t.dtype, t.shape, t.data.get()}; }
 
 }  // namespace
 
-// Makes the parts of a Program.
+// Builds the parts of a Program.
 struct Stages::Making {
   Making(Stages &to, const Program &p, std::span<const Tensor> states, const Options &options)
       : to(to), p(p), states(states), options(options), cut(p), slot(p), given(cut.steps.size()), taken(given.size()) {}
@@ -46,7 +46,7 @@ struct Stages::Making {
     if (!slot[v]) slot[v] = to.slots_++;
     return *slot[v];
   }
-  // A value that no step makes is given by the first part.
+  // Inputs and other values without a step belong to the first part.
   size_t give(Id v) {
     auto &list = given[cut.made_in[v]];
     if (!cut.between[v] && !has(list, v)) list.push_back(v);
@@ -90,7 +90,7 @@ struct Stages::Making {
     return b;
   }
 
-  // What part k reads that it does not make. The first has all inputs, whether it reads them or not: it checks them.
+  // Finds what part k reads from others. The first takes all inputs, since it checks them.
   void find_taken(size_t k) {
     if (k == 0) taken[0] = p.inputs;
     for (const Step *s : cut.steps[k])
@@ -126,7 +126,7 @@ struct Stages::Making {
   const Options &options;
   const Cut cut;
   PerValue<std::optional<size_t>> slot;
-  std::vector<std::vector<Id>> given, taken;  // by part: what it gives to others or to the caller, what it reads
+  std::vector<std::vector<Id>> given, taken;  // by part: what it gives to others or to the caller; what it reads
 };
 
 Stages::Stages(const Program &p, std::span<const Tensor> states, const Options &options) {
@@ -193,7 +193,7 @@ std::vector<Tensor> Stages::run(std::span<const View> in, const Memory &memory,
   std::vector<Tensor> out;
   for (size_t slot : outputs_) {
     const Tensor &t = run.held[slot];
-    // No two outputs lie in the same memory.
+    // Outputs must not share memory.
     const bool again = std::ranges::any_of(out, [&](const Tensor &o) { return o.data == t.data; });
     out.push_back(again ? memory.tensor(t.dtype, t.shape) : t);
     if (again) std::memcpy(out.back().data.get(), t.data.get(), static_cast<size_t>(t.bytes()));

@@ -1,4 +1,4 @@
-// A Program in which numbers become sizes: it is cut there, and its parts run one after the other.
+// Runs a Program in which computed numbers become sizes: it is cut there, and its parts run in sequence.
 #pragma once
 
 #include <memory>
@@ -11,16 +11,16 @@
 
 namespace dl4::runtime {
 
-// Any number of threads may run it at once.
+// Thread-safe.
 class Stages {
  public:
-  // states: by state of the program, which no run changes.
+  // states: by state of the program; constant.
   [[gnu::cold]] Stages(const ops::Program &program, std::span<const Tensor> states, const Options &options);
 
-  // All outputs, in that memory, as what lies between the parts. Sizes that no run had before make plans.
+  // Returns all outputs. They and values between the parts use `memory`. New sizes make plans.
   std::vector<Tensor> run(std::span<const View> in, const Memory &memory, const std::atomic<int32_t> *cancel) const;
 
-  // Each part's Executable, in their order.
+  // Visits each part's Executable in order.
   template <class F>
   void each(F f) const {
     for (const Part &part : parts_) {
@@ -31,7 +31,7 @@ class Stages {
   }
 
  private:
-  // Where a value lies: the caller's of that number, or a slot.
+  // Source of a value: the caller's input of that index, or a slot.
   struct From {
     bool is_callers;
     size_t at;
@@ -40,24 +40,24 @@ class Stages {
     std::unique_ptr<const Stages> stages;
     std::vector<From> in;
   };
-  // What happens between two parts: a number becomes places, or a flag says which body runs.
+  // A step between two parts: a number becomes a size, or a flag selects a body.
   struct Between {
     ops::Step step;
     From number;
-    std::vector<size_t> out;   // slots
+    std::vector<size_t> out;   // slot indices
     std::vector<Body> bodies;  // of a branch
   };
   struct Part {
     std::shared_ptr<Executable> executable;
     std::vector<From> in;
-    std::vector<size_t> out;  // slots
+    std::vector<size_t> out;  // slot indices
     std::vector<Between> behind;
   };
   struct Making;
   struct Run;
   std::vector<Part> parts_;
-  std::vector<size_t> outputs_;  // slots
-  size_t slots_ = 0;             // of values that leave the part that makes them
+  std::vector<size_t> outputs_;  // slot indices
+  size_t slots_ = 0;             // number of values passed between parts
 };
 
 }  // namespace dl4::runtime

@@ -1,4 +1,4 @@
-// A tick's part of what a run is given, tick after tick.
+// Feeds a stream's inputs to its executable, one tick at a time.
 #include "runtime/stream.hpp"
 
 #include <algorithm>
@@ -145,8 +145,8 @@ void Stream::bind(std::span<const View> in) {
     if (steps(in) >= pace.steps) bind(pace, in);
 }
 
-// The views of a run. One of a sequence of which others follow has the strides of the whole: those of a batch of 1 say
-// nothing.
+// Makes the views of a run. A sequence followed by others has the strides of the whole, since those of batch 1 are
+// undefined.
 void Stream::bind(Pace &pace, std::span<const View> in) {
   const int64_t steps = pace.steps;
   for (size_t i = 0; i < in.size(); ++i) {
@@ -217,7 +217,7 @@ void Stream::refuse_overlap(std::span<const View> in, std::span<const View> out)
   }
 }
 
-// The same of views as before, whose bytes are known.
+// The same for views of known sizes.
 bool Stream::overlaps(std::span<const View> in, std::span<const View> out) const noexcept {
   const auto meet = [](const View &a, int64_t n, const View &b, int64_t m) {
     const auto *x = static_cast<const std::byte *>(a.data), *y = static_cast<const std::byte *>(b.data);
@@ -232,7 +232,7 @@ bool Stream::overlaps(std::span<const View> in, std::span<const View> out) const
   return false;
 }
 
-// How many steps an output has depends on how many have been taken.
+// The number of an output's steps depends on how many were taken.
 void Stream::need_steps(std::span<const View> out, int64_t steps) const {
   for (size_t j = 0; j < out.size(); ++j) {
     if (!tick_->outputs[j].is_sequence) continue;
@@ -268,7 +268,7 @@ void Stream::bind_outputs(std::span<const View> out) {
   }
 }
 
-// What a later run of these shapes would allocate.
+// Allocates all that later runs with these shapes need.
 void Stream::get_ready(Pace &pace, const std::atomic<int32_t> *cancel) {
   if (!pace.frame) pace.frame = pace.executable->make_kept();
   if (auto other = pace.frame->take()) pace.executable->finish(std::move(*other));
@@ -277,7 +277,7 @@ void Stream::get_ready(Pace &pace, const std::atomic<int32_t> *cancel) {
   if (!pace.frame->put(std::move(ready))) pace.executable->finish(std::move(ready));
 }
 
-// Copies steps [from, from + steps) of the inputs to places from `to` on of those that wait.
+// Copies steps [from, from + steps) of the inputs to the waiting ones at `to`.
 void Stream::take(std::span<const View> in, int64_t from, int64_t to, int64_t steps) noexcept {
   for (size_t i = 0; i < in.size(); ++i) {
     if (!tick_->sequences[i]) continue;
@@ -290,7 +290,7 @@ void Stream::take(std::span<const View> in, int64_t from, int64_t to, int64_t st
   }
 }
 
-// Where it writes its outputs.
+// Sets the addresses of the outputs.
 void Stream::aim(const Pace &pace, std::span<const View> out, Frame &frame) noexcept {
   for (size_t j = 0; j < out.size(); ++j) {
     const plan::Tick::Output &o = tick_->outputs[j];
@@ -302,7 +302,7 @@ void Stream::aim(const Pace &pace, std::span<const View> out, Frame &frame) noex
   }
 }
 
-// From where a run wrote them to where they belong.
+// Copies outputs from a run's buffers to their destination.
 void Stream::collect(const Pace &pace, std::span<const View> out, const Frame &frame) noexcept {
   for (size_t j = 0; j < out.size(); ++j) {
     const plan::Tick::Output &o = tick_->outputs[j];
@@ -364,7 +364,7 @@ void Stream::run_ticks(Pace &pace, int64_t runs, Place &place, std::span<const V
   if (!pace.executable->keeps() || !pace.frame->put(std::move(*ready))) pace.executable->finish(std::move(*ready));
 }
 
-// As many ticks together as can be: not the first ones, nor one that begins with steps that waited.
+// Combines as many ticks as possible, except the first ones and one that begins with waiting steps.
 void Stream::run_ticks(std::span<const View> in, std::span<const View> out, const std::atomic<int32_t> *cancel) {
   const int64_t n = steps(in);
   Place place{tick_->rest(taken_), 0};
@@ -375,7 +375,7 @@ void Stream::run_ticks(std::span<const View> in, std::span<const View> out, cons
   int64_t left = ticks - apart;
   run_ticks(alone_->one, apart, place, in, out, cancel);
   for (Pace &pace : alone_->together) {
-    if (n < pace.steps) continue;  // it is not bound
+    if (n < pace.steps) continue;  // not bound
     const int64_t runs = left / pace.ticks;
     run_ticks(pace, runs, place, in, out, cancel);
     left -= runs * pace.ticks;  // bounded: of the ticks of the call

@@ -1,4 +1,4 @@
-// An Executable that takes sequences a few steps at a time, and the state it carries from one tick to the next.
+// Runs an Executable over sequences, a few steps at a time, and keeps the state between ticks.
 #pragma once
 
 #include <array>
@@ -14,15 +14,15 @@
 
 namespace dl4::runtime {
 
-// What streams run: the Executables of a tick, and of several in one as how->together has them.
+// A stream's Executables: for one tick, and for several combined, in the order of how->together.
 struct Ticks {
   std::shared_ptr<Executable> one;
   std::vector<std::shared_ptr<Executable>> together;
   std::shared_ptr<const plan::Tick> how;
 };
 
-// What runs is a tick: so many steps of each sequence. Inputs or outputs that are no sequences are the same in all
-// ticks, or those of the last one. Steps that make no whole tick wait for the next call. One thread at a time.
+// A tick takes so many steps of each sequence. Other inputs are the same in all ticks; other outputs are those of the
+// last one. Steps short of a whole tick wait for the next call. One thread at a time.
 class Stream {
  public:
   [[gnu::cold]] Stream(const Ticks &ticks, int64_t batch);
@@ -31,34 +31,35 @@ class Stream {
   Stream &operator=(Stream &&) = delete;
   ~Stream();
 
-  // A second one that goes on from here. Both share the memory of the states until own().
+  // A copy that continues independently. Both share the states' memory until own().
   Stream fork() const;
-  // Before its states are written: they are in memory of its own. Refuses with OUT_OF_MEMORY, and nothing has changed.
+  // Before writing states: makes their memory private. Refuses with OUT_OF_MEMORY, with nothing changed.
   void own() {
     if (lease_) stop_sharing();
   }
 
   void reset();
-  void reset(int64_t row);  // refused where rows may not be at different ticks
+  void reset(int64_t row);  // refused if rows can't be at different ticks
   size_t inputs() const { return inputs_; }
   size_t outputs_count() const { return tick_->outputs.size(); }
-  // Refuses a wrong number of inputs, wrong dtypes, shapes, batch, and sequences of different lengths.
+  // Refuses a wrong number of inputs, wrong dtypes, shapes or batch, and sequences of different lengths.
   void check(std::span<const View> in) const { check(in, batch_); }
   void check(std::span<const View> in, int64_t batch) const;
   // Dtypes and shapes of all outputs for these inputs.
   std::vector<ops::Operand> outputs(std::span<const View> in, const std::atomic<int32_t> *cancel = nullptr);
   void need_room(int64_t bytes) const { ticks_.one->need_room(bytes); }
-  // All steps of the inputs, inside of a FlushToZero. After an error the states are as before the call. Allocates
-  // nothing after the first call with these shapes.
+  // Processes all steps of the inputs, inside a FlushToZero. After an error the states are as before the call.
+  // Allocates nothing after the first call with these shapes.
   void run(std::span<const View> in, std::span<const View> out, const std::atomic<int32_t> *cancel = nullptr) {
     alone();
     run(in, out, cancel, is_as_before(in, out));
   }
 
-  // The states are again as before the last run, which did not fail.
+  // Restores the states from before the last run, which must have succeeded.
   void undo() { put_back(); }
 
-  // Of many streams most lie in no cache: reads what StreamBlock needs ahead, each depth what the one before finds.
+  // With many streams most are not in cache: prefetches what StreamBlock needs. Each depth follows pointers that the
+  // previous one loaded.
   static constexpr int depths = 2;
   void read_ahead(int depth) const noexcept {
     constexpr int64_t line = 64, most = 1024;
@@ -70,53 +71,53 @@ class Stream {
 
   int64_t batch() const { return batch_; }
 
-  // What goes on from call to call by name: the values may be written after own().
+  // Named states; the values may be written after own().
   [[gnu::cold]] std::vector<std::pair<std::string, Tensor>> states() const;
-  // The same to be saved: what no later tick reads has its initial value, whatever runs left there, also one that
-  // failed.
+  // The same for saving: values no later tick reads are reset to their initial value, whatever runs, including failed
+  // ones, left there.
   [[gnu::cold]] std::vector<std::pair<std::string, Tensor>> saved() const;
 
  private:
-  // as_before: what is_as_before() said of it. Such a run makes nothing.
+  // as_before: result of is_as_before(); such a run allocates nothing.
   void run(std::span<const View> in, std::span<const View> out, const std::atomic<int32_t> *cancel, bool as_before);
   bool is_as_before(std::span<const View> in, std::span<const View> out) const;
 
   friend class StreamBlock;
-  // Of an input.
+  // An input.
   struct Steps {
-    int64_t advance = 0;  // from one step to the next, in bytes; 0 where all are the same
+    int64_t advance = 0;  // bytes between steps; 0: no sequence
     int64_t bytes = 0;    // of a call's, dense
   };
-  // Of an output.
+  // An output.
   struct Given {
-    int64_t bytes = 0;  // of a call's
-    int64_t row = 0;    // of a step of it, in bytes
-    int64_t next = 0;   // of the call's steps
+    int64_t bytes = 0;  // per call
+    int64_t row = 0;    // bytes of one step
+    int64_t next = 0;   // next of the call's steps
   };
-  // Runs of one Executable for the views of a call: of a tick each, or of many.
+  // Runs of one Executable on a call's views, for one tick each or for several.
   struct Pace {
     std::shared_ptr<Executable> executable;
-    int64_t ticks = 1, steps = 0;                        // of a run
+    int64_t ticks = 1, steps = 0;                        // per run
     std::vector<View> in, out;                           // of a run
     std::vector<std::array<int64_t, max_rank>> strides;  // of `in`
-    std::vector<bool> whole;                             // by output: does a run's part lie together?
-    std::vector<Tensor> parts;                           // a run's steps of outputs that do not go where they belong
+    std::vector<bool> whole;                             // by output: whether a run's part is contiguous
+    std::vector<Tensor> parts;                           // buffers for outputs that can't be written in place
     std::shared_ptr<Executable::Kept> frame;             // for these views
   };
-  // What it needs to run by itself: many of those that StreamBlock runs have none.
+  // What a stream needs to run by itself; most of those in a StreamBlock have none.
   struct Alone {
     Pace one;
     std::vector<Pace> together;
-    std::vector<View> last_in, last_out;       // of the call that the views of a run are made from; none: of no call
+    std::vector<View> last_in, last_out;       // of the call from which a run's views were made; empty: none
     std::vector<Steps> in_steps;               // without the states
     std::vector<Given> given;                  // by output
-    bool is_steady = false;                    // do calls of these shapes give as many steps each time?
+    bool is_steady = false;                    // do calls of these shapes always give the same number of steps?
     int64_t number = 0;                        // of the next tick
     int64_t ran = 0, taken_before = 0;         // ticks of the last run, steps before it
-    Bytes before;                              // what a run of several ticks began with
-    std::vector<std::vector<std::byte>> undo;  // by state, of a ring what a run is about to write over
+    Bytes before;                              // states before a run of several ticks
+    std::vector<std::vector<std::byte>> undo;  // by state: the part of a ring that a run overwrites
   };
-  // Memory that forks share: one of its holders, or nothing. The last one may write it.
+  // Reference to memory that forks share; may be empty. The last holder may write it.
   class Lease {
    public:
     Lease() = default;
@@ -131,7 +132,7 @@ class Stream {
       other.holders_ = holders_;
       return other;
     }
-    // What the others have read of the memory is behind them.
+    // Acquires the others' reads of the memory.
     bool is_last() const { return holders_->load(std::memory_order_acquire) == 1; }
     void end() {
       if (holders_) holders_->fetch_sub(1, std::memory_order_release);
@@ -141,23 +142,23 @@ class Stream {
    private:
     std::shared_ptr<std::atomic<int64_t>> holders_;
   };
-  // How far a run has come: the steps that wait, the steps of the inputs that have been taken.
+  // Progress of a run: waiting steps, and input steps taken.
   struct Place {
     int64_t wait, at;
   };
-  // A state, and where it lies: in a half of the memory or, of a ring, among the rings.
+  // A state and its location: in a half of the memory, or for a ring among the rings.
   struct Kept {
     DType dtype;
     Shape shape;
     int64_t at = 0, bytes = 0;
     int64_t outer = 0, row = 0;  // of a ring, in bytes
-    int batch_axis = 0;          // -1: it is one for all rows
+    int batch_axis = 0;          // -1: shared by all rows
   };
-  // What is kept of a call beside the states, and what it was before the run.
+  // Data of a call kept besides the states, and its value before the run.
   struct Held {
     Tensor now, before;
   };
-  int64_t comes(size_t output, int64_t n) const {  // steps of an output that n more steps of the inputs give
+  int64_t comes(size_t output, int64_t n) const {  // output steps produced by n more input steps
     return tick_->given(output, taken_ + n) - tick_->given(output, taken_);
   }
   std::byte *now(size_t state) const { return (tick_->states[state].is_ring ? rings_ : now_) + kept_[state].at; }
@@ -173,7 +174,7 @@ class Stream {
   void bind(Pace &pace, std::span<const View> in);
   void bind_outputs(std::span<const View> out);
   void get_ready(Pace &pace, const std::atomic<int32_t> *cancel);
-  // f(pace) for all of them.
+  // Calls f(pace) for each.
   template <class F>
   void each_pace(F f) {
     f(alone_->one);
@@ -190,26 +191,26 @@ class Stream {
   void finish_outputs(std::span<const View> out, int64_t ticks);
   void refuse_overlap(std::span<const View> in, std::span<const View> out) const;
   bool overlaps(std::span<const View> in, std::span<const View> out) const noexcept;
-  // Of a ring: do so many ticks write over what the first of them reads?
+  // Whether so many ticks overwrite positions of the ring that the first of them reads.
   bool writes_over(const plan::Tick::State &ring, int64_t ticks) const noexcept {
     return ticks > ring.free / std::max<int64_t>(1, ring.rows);
   }
   void keep(int64_t ticks);
   void put_back();
   void need_rows_apart() const;
-  // Where streams of as many steps may run as rows of one batch: so many steps stand for them.
+  // Key of streams that may run as rows of one batch, as a number of steps.
   int64_t phase() const;
-  int64_t first_place(size_t state, int64_t steps) const noexcept;  // of a ring, that the tick behind those writes
+  int64_t first_place(size_t state, int64_t steps) const noexcept;  // of a ring: written by the tick after those
   template <class F>
   void each_row(size_t state, int64_t ticks, F f) noexcept;
 
-  // What StreamBlock reads and writes of each, side by side. All states are in one piece: what a tick finds, what
-  // becomes of it, and rings, which are changed where they lie.
+  // Data that StreamBlock accesses, adjacent. All states are in one block: the current ones, the next ones, and the
+  // rings, which are updated in place.
   std::byte *now_ = nullptr, *next_ = nullptr, *rings_ = nullptr;
-  int64_t taken_ = 0;  // steps, since the beginning
+  int64_t taken_ = 0;  // steps since the beginning
   int64_t half_ = 0, batch_;
-  int64_t turns_ = 0;                 // steps that StreamBlock's next turn takes
-  std::byte *spare_rings_ = nullptr;  // as they will be after the turn; made when they are first needed
+  int64_t turns_ = 0;                 // steps in StreamBlock's next turn
+  std::byte *spare_rings_ = nullptr;  // rings after the turn; allocated on first use
   bool turns_rings_ = false;
   mutable Lease lease_;  // of memory_ and spare_
 
@@ -219,9 +220,9 @@ class Stream {
   const plan::Tick *tick_;
   size_t inputs_ = 0;
   int64_t last_begin_ = 0;
-  int64_t steady_ = 0;  // the first tick that begins no state and gives no late step
+  int64_t steady_ = 0;  // first tick without starting states and late steps
   std::vector<Kept> kept_;
-  // Where a tick has several steps: by input those of one that is not whole, and outputs that are no sequences.
+  // If a tick has several steps: by input the steps of an incomplete one, and outputs that are no sequences.
   std::vector<Held> waiting_, last_;
   std::unique_ptr<Alone> alone_;
 };

@@ -1,4 +1,4 @@
-// Rows of a run of many are copied into the block and back; those that take more steps come first.
+// Copies the rows of many streams into the block and back; rows with more steps come first.
 #include "runtime/stream_block.hpp"
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace dl4::runtime {
 namespace {
 
-// Of a row of a view, and of a step of it if it is a sequence.
+// Bytes of a row of a view, and of one step of it if it is a sequence.
 int64_t row_bytes(const View &v) { return checked_mul(v.shape.elements(), size_of(v.dtype)) / v.shape[0]; }
 
 std::byte *row_of(const View &v, size_t row, int64_t bytes) {
@@ -21,7 +21,7 @@ void copy_bytes(std::byte *to, const std::byte *from, int64_t bytes) {
   if (bytes > 0) std::memcpy(to, from, static_cast<size_t>(bytes));
 }
 
-// `bytes` of rings of so many rows, each turned so that place `first` becomes the first one.
+// Copies `bytes` of rings, rotated so that position `first` becomes the first.
 void turned(std::byte *to, const std::byte *from, int64_t capacity, int64_t row, int64_t first, int64_t bytes) {
   const int64_t ring = capacity * row, head = first % capacity * row;
   for (int64_t at = 0; ring > 0 && at < bytes; at += ring) {
@@ -70,7 +70,7 @@ std::vector<ops::Operand> StreamBlock::outputs(const Many &many, std::span<const
   return all;
 }
 
-// Streams of batch 1 lie alike: `state` is at the same place in each.
+// Streams of batch 1 have the same layout: `state` is at the same offset in each.
 template <class F>
 void StreamBlock::each_part(const Run &run, size_t state, size_t first, size_t last, F f) {
   const Stream::Kept &one = run.many.streams[0]->kept_[state];
@@ -85,7 +85,7 @@ void StreamBlock::each_part(const Run &run, size_t state, size_t first, size_t l
       f(r, base + (o * apart + (shared ? 0 : static_cast<int64_t>(r))) * each, one.at + o * each, each);
 }
 
-// Of tensors of streams and of the block, row by row.
+// For tensors of streams and of the block, row by row.
 template <class F>
 void StreamBlock::each_held(const Run &run, std::span<const size_t> ids, F f) {
   for (auto list : {&Stream::waiting_, &Stream::last_})
@@ -99,7 +99,7 @@ void StreamBlock::each_held(const Run &run, std::span<const size_t> ids, F f) {
     }
 }
 
-// A ring of the block begins where its steps say, one of a stream anywhere.
+// Rings of the block start where its step count says, those of a stream anywhere.
 void StreamBlock::take_states(const Run &run, std::span<const size_t> ids) {
   const auto stream = [&](size_t r) -> const Stream & { return *run.many.streams[ids[r < ids.size() ? r : 0]]; };
   block_.taken_ = begin_ = stream(0).phase();
@@ -123,11 +123,11 @@ void StreamBlock::take_states(const Run &run, std::span<const size_t> ids) {
   });
 }
 
-// They wait there for the turn.
+// Stores the new states, to be used after the turn.
 void StreamBlock::give_states(const Run &run, std::span<const size_t> ids, size_t first) {
   const auto stream = [&](size_t r) -> Stream & { return *run.many.streams[ids[r]]; };
   const int64_t before = block_.tick_->ticks(begin_), ticks = block_.tick_->ticks(block_.taken_) - before;
-  bool whole = false;  // rings: else the new places alone are written, which no stream reads before its turn
+  bool whole = false;  // whole rings; otherwise only new positions are written, which no stream reads before its turn
   for (const plan::Tick::State &how : block_.tick_->states) {
     const bool begins = how.begin > 0 && how.begin >= before && how.begin < before + ticks;
     whole |= how.is_ring && (begins || block_.writes_over(how, ticks));
@@ -168,8 +168,8 @@ void StreamBlock::give_states(const Run &run, std::span<const size_t> ids, size_
   });
 }
 
-// The rows of the block. What has ended or is not taken repeats the first row, which has the most steps: no kernel
-// finds a fault there that the stream's own data does not have.
+// Fills the block's rows. Rows that ended or are unused repeat the first row, which has most steps, so no kernel
+// reports a fault that the stream's own data does not have.
 void StreamBlock::gather(const Run &run, std::span<const size_t> ids) {
   const int64_t longest = run.steps(ids[0]);
   in_.resize(run.in.size());
@@ -203,7 +203,7 @@ void StreamBlock::scatter(const Run &run, std::span<const size_t> ids, int64_t b
       if (sequence || run.steps(ids[r]) == end)
         copy_bytes(row_of(v, ids[r], to) + at, out_[j].data.get() + r * static_cast<size_t>(from), from);
   }
-  size_t ended = ids.size();  // those behind have the same number of steps
+  size_t ended = ids.size();  // the following have the same number of steps
   while (ended > 0 && run.steps(ids[ended - 1]) == end) --ended;
   give_states(run, ids, ended);
 }
@@ -223,10 +223,10 @@ void StreamBlock::run_as_they_lie(const Run &run, std::span<const size_t> ids, c
   give_states(run, ids, 0);
 }
 
-// Are they as many as the block has rows, neighbours, and is an output that of all their steps?
+// Whether the streams fill the block, are adjacent, and an output has all their steps.
 bool StreamBlock::all_steps_of(const Run &run, std::span<const size_t> ids) const {
   if (!run.many.steps.empty() || ids.size() != rows) return false;
-  for (size_t r = 1; block_.tick_->counts && r < ids.size(); ++r)  // else none was sorted
+  for (size_t r = 1; block_.tick_->counts && r < ids.size(); ++r)  // otherwise they are unsorted
     if (ids[r] != ids[0] + r) return false;
   for (size_t j = 0; j < run.out.size(); ++j)
     if (block_.tick_->outputs[j].is_sequence &&
@@ -243,7 +243,7 @@ void StreamBlock::run_rows(const Run &run, std::span<const size_t> ids, const st
   std::vector<View> in(in_.size()), out(run.out.size());
   std::vector<std::array<int64_t, max_rank>> strides(in_.size());
   out_.resize(out.size());
-  // As far as the shortest of those that still run.
+  // Runs as far as the shortest of the remaining streams.
   for (int64_t begin = 0, end = 0; begin < longest; begin = end) {
     while (run.steps(ids.back()) <= begin) ids = ids.first(ids.size() - 1);
     end = run.steps(ids.back());
@@ -301,10 +301,10 @@ void StreamBlock::run(const Many &many, std::span<const View> in, std::span<cons
   const auto phase = [&](size_t id) { return many.streams[id]->phase(); };
   if (counts) std::ranges::stable_sort(left, {}, phase);
   const std::span<const size_t> all = left;
-  // So many rows before they take part, the deepest last.
+  // So many rows ahead, the deepest pointers last.
   const auto read_ahead = [&](size_t from, size_t apart) {
     for (int depth = 0; depth < Stream::depths; ++depth) {
-      // bounded: of streams that there are, and a few behind them
+      // bounded: number of streams plus a few
       const size_t begin = from + static_cast<size_t>(Stream::depths - depth) * apart;
       for (size_t i = begin; i < std::min(all.size(), begin + apart); ++i) many.streams[all[i]]->read_ahead(depth);
     }

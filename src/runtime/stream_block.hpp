@@ -1,17 +1,17 @@
-// Many streams of one Executable that take their next steps together, as rows of a batch.
+// Runs the next steps of many streams of one Executable as rows of a batch.
 #pragma once
 
 #include "runtime/stream.hpp"
 
 namespace dl4::runtime {
 
-// What a run of many is asked for. Row i of the inputs and outputs is that of streams[i].
+// The arguments of such a run. Row i of inputs and outputs belongs to streams[i].
 struct Many {
   std::span<Stream *const> streams;  // of batch 1
-  std::span<const int64_t> steps;    // of each; none: all of them take every step
+  std::span<const int64_t> steps;    // of each; empty: all steps for all
 };
 
-// One thread at a time. The batch is always the same, so that a stream's bits do not depend on how many others run.
+// One thread at a time. The batch size is constant, so a stream's bits don't depend on how many others run.
 class StreamBlock {
  public:
   explicit StreamBlock(const Ticks &ticks) : block_(ticks, rows) {}
@@ -19,13 +19,13 @@ class StreamBlock {
   void check(const Many &many, std::span<const View> in) const;
   std::vector<ops::Operand> outputs(const Many &many, std::span<const View> in, const std::atomic<int32_t> *cancel);
   void need_room(int64_t bytes) const { block_.need_room(bytes); }
-  // Inside of a FlushToZero. After an error all streams are where they were.
+  // Inside a FlushToZero. After an error all streams are unchanged.
   void run(const Many &many, std::span<const View> in, std::span<const View> out, const std::atomic<int32_t> *cancel);
 
  private:
   static constexpr int64_t rows = 32;
   struct Run;
-  // f(row, where a part of the state lies in the block, at what place in a stream, bytes) for rows [first, last).
+  // Calls f(row, address of a part of the state in the block, offset in a stream, bytes) for rows [first, last).
   template <class F>
   void each_part(const Run &run, size_t state, size_t first, size_t last, F f);
   template <class F>
@@ -39,7 +39,7 @@ class StreamBlock {
   void scatter(const Run &run, std::span<const size_t> ids, int64_t begin, int64_t end);
 
   Stream block_;
-  int64_t begin_ = 0;             // steps that the block has taken before a run
+  int64_t begin_ = 0;             // steps the block has taken before a run
   std::vector<Tensor> in_, out_;  // of the block
   std::vector<View> in_views_, out_views_;
   std::vector<size_t> order_;

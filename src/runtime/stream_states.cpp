@@ -1,4 +1,4 @@
-// What a stream keeps from call to call: states, steps that wait, outputs of the last tick.
+// What a stream keeps between calls: states, waiting steps, outputs of the last tick.
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -15,7 +15,7 @@ void fill(std::byte *to, int64_t bytes, const Tensor &scalar) noexcept {
   for (int64_t i = 0; i < bytes; i += each) std::memcpy(to + i, scalar.data.get(), static_cast<size_t>(each));
 }
 
-// What stands where there is no number yet: NaN, of whole numbers 0.
+// Fills a value that does not exist yet: NaN, or 0 for integers.
 void fill_nothing(const Tensor &t) {
   if (t.dtype == DType::f32)
     std::fill_n(t.as<float>(), t.elements(), std::numeric_limits<float>::quiet_NaN());
@@ -119,13 +119,13 @@ void Stream::stop_sharing() {
 int64_t Stream::phase() const {
   if (!tick_->counts) return 0;
   if (tick_->counts_on) return taken_;
-  const int64_t steady = checked_mul(steady_ + 1, tick_->steps);  // of the ticks behind all that are different
+  const int64_t steady = checked_mul(steady_ + 1, tick_->steps);  // from there on all ticks are alike
   return taken_ < steady ? taken_ : steady + tick_->rest(taken_);
 }
 
 int64_t Stream::first_place(size_t state, int64_t steps) const noexcept {
   const plan::Tick::State &how = tick_->states[state];
-  return tick_->ticks(steps) * how.rows & (kept_[state].shape[how.axis] - 1);  // a power of two
+  return tick_->ticks(steps) * how.rows & (kept_[state].shape[how.axis] - 1);  // a power of 2
 }
 
 std::vector<std::pair<std::string, Tensor>> Stream::states() const {
@@ -150,7 +150,7 @@ std::vector<std::pair<std::string, Tensor>> Stream::saved() const {
   for (size_t i = 0; i < kept_.size(); ++i) {
     const Kept &k = kept_[i];
     const plan::Tick::State &how = tick_->states[i];
-    const bool begins = how.begin > 0 && how.begin >= ticks;  // nothing has begun it
+    const bool begins = how.begin > 0 && how.begin >= ticks;  // nothing has started it
     if (k.bytes == 0 || !(begins || how.is_ring)) continue;
     Tensor &t = all[1 + i].second;
     t = clone(t);
@@ -173,7 +173,7 @@ void Stream::begin_states() {
     if (tick_->states[i].begin == alone_->number) fill(now(i), kept_[i].bytes, tick_->states[i].initial);
 }
 
-// Where a tick reads and writes its states.
+// Sets the addresses of the states that a tick reads and writes.
 void Stream::aim_states(Frame &frame) noexcept {
   std::byte **in = frame.in.data() + inputs() + 1, **out = frame.out.data() + outputs_count();
   for (size_t i = 0; i < kept_.size(); ++i) {
@@ -197,7 +197,7 @@ void Stream::finish_outputs(std::span<const View> out, int64_t ticks) {
   }
 }
 
-// The places of a ring that so many ticks write, as runs of bytes that lie together.
+// Calls f for the contiguous byte ranges of a ring that so many ticks write.
 template <class F>
 void Stream::each_row(size_t state, int64_t ticks, F f) noexcept {
   const Kept &kept = kept_[state];
@@ -235,7 +235,7 @@ void Stream::keep(int64_t ticks) {
   std::copy_n(now_, half_, alone_->before.get());
 }
 
-// Of a run of one tick `next` has what was before it, if it did not fail.
+// After a successful run of one tick, `next` has the states before it.
 void Stream::put_back() {
   const bool failed = taken_ == alone_->taken_before;
   for (size_t i = 0; i < kept_.size(); ++i)

@@ -1,11 +1,11 @@
-// Tensors of the caller, as runs read and write them.
+// The caller's tensors, as runs access them.
 #pragma once
 
 #include "base/tensor.hpp"
 
 namespace dl4::runtime {
 
-// strides in elements, null where they are dense, row-major ones.
+// strides in elements; null: dense, row-major.
 struct View {
   DType dtype = DType::f32;
   Shape shape;
@@ -13,7 +13,7 @@ struct View {
   const int64_t *strides = nullptr;
 };
 
-// Do two dense views of so many elements share memory?
+// Whether two dense views of so many elements share memory.
 inline bool overlap(const View &a, int64_t n_a, const View &b, int64_t n_b) {
   const auto *begin_a = static_cast<const std::byte *>(a.data), *begin_b = static_cast<const std::byte *>(b.data);
   const int64_t bytes_a = n_a * size_of(a.dtype), bytes_b = n_b * size_of(b.dtype);  // bounded: tensors that exist

@@ -82,7 +82,7 @@ struct CachedPlan {
   State state() const;
   // To `changing`; false, with nothing done, if in use.
   bool seize();
-  // From `changing`; of the seats from `first`.
+  // From `changing`; only the seats below `first`.
   void release(size_t first = seat_count);
 
   std::atomic<Seats *> seats{nullptr};  // allocated with the first plan and kept for later ones

@@ -198,7 +198,7 @@ class Stream {
   void keep(int64_t ticks);
   void put_back();
   void need_rows_apart() const;
-  // Key of streams that may run as rows of one batch, as a number of steps.
+  // Streams with equal phases may run as rows of one batch. A phase is a number of steps.
   int64_t phase() const;
   int64_t first_place(size_t state, int64_t steps) const noexcept;  // of a ring: written by the tick after those
   template <class F>

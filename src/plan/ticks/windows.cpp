@@ -21,7 +21,7 @@ std::optional<size_t> axis_of_steps(Writer &w, size_t spatial) {
   return static_cast<size_t>(x.axis - 1);
 }
 
-// Taps at least this many steps apart are read in place. Nearer ones would read what was just written, stalling.
+// Taps at least this many steps apart are read in place. Nearer ones would read what was written just before.
 constexpr int64_t apart_by_channel = 4;
 
 struct Moves {

@@ -1,4 +1,4 @@
-// The one table of Keras's activation functions, with the defaults of the functions in keras.activations.
+// The table of Keras's activation functions, with the defaults of the functions in keras.activations.
 #include "kinds/activation.hpp"
 
 #include <limits>
@@ -18,11 +18,11 @@ using ops::Unary;
 
 constexpr std::string_view linear = "linear";
 
-// A row of the table: a function of single elements, with one parameter or none.
+// A row: an elementwise function with at most one parameter.
 struct Elementwise final : ActivationFunction {
   struct Row : Entry {
     Unary f;
-    const char *key = nullptr;  // the parameter
+    const char *key = nullptr;  // of the parameter
     double fallback = 0;
     const char *doc_of_key = "";
   };
@@ -40,7 +40,7 @@ struct Elementwise final : ActivationFunction {
   double parameter;
 };
 
-// A row of the table: a function of whole vectors.
+// A row: a function of whole vectors.
 struct AlongAxis final : ActivationFunction {
   struct Row : Entry {
     Id (*f)(Emit &, Id x, int axis);
@@ -180,7 +180,7 @@ Activation Activation::parse(const Json &j) {
     if (!its_name || !its_name->is_string()) expected("the name of an activation", j);
     name = its_name->get<std::string>();
     if (its_config && !its_config->is_null()) config = *its_config;
-    // Keras writes a function of its own as {"class_name": "function", "config": "relu"}.
+    // Keras writes its own functions as {"class_name": "function", "config": "relu"}.
     if (config.is_string()) {
       name = config.get<std::string>();
       config = Json::object();

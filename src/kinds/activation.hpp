@@ -18,13 +18,13 @@ class ActivationFunction : public Kind {
   virtual ops::Id apply(ops::Emit &e, ops::Id x) const = 0;
 };
 
-// One of them with its parameters, as a field of other kinds.
+// An activation function with its parameters, as a field of other kinds.
 class Activation {
  public:
   Activation() = default;  // linear
   // A name, null (linear), or {"class_name", "config"} of a function; refuses unknown names.
   static Activation parse(const Json &j);
-  // The name; {"class_name", "config"} where a parameter is not the default.
+  // The name, or {"class_name", "config"} if a parameter differs from its default.
   Json to_json() const;
 
   std::string_view name() const;
@@ -32,7 +32,7 @@ class Activation {
   ops::Id operator()(ops::Emit &e, ops::Id x) const { return function_ ? function_->apply(e, x) : x; }
 
  private:
-  Of<ActivationFunction> function_;  // null where it is linear
+  Of<ActivationFunction> function_;  // null: linear
 };
 
 }  // namespace dl4::kinds

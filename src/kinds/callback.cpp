@@ -1,4 +1,4 @@
-// What callbacks share: names that are watched.
+// Names of monitored values.
 #include "kinds/callback.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Constraints: what weights are made to be after every update.
+// Constraints: projections applied to weights after every update.
 #pragma once
 
 #include "kinds/kind.hpp"

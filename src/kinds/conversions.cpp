@@ -1,4 +1,4 @@
-// How values of every type that a field may have read and write JSON.
+// Conversion of each field type from and to JSON.
 #include "kinds/field.hpp"
 
 #include <array>
@@ -22,7 +22,7 @@
 namespace dl4::kinds {
 namespace {
 
-// Each has type, from (refuses with a phrase that says what was expected) and to; types is the name of a list of them.
+// Each has type, from (refuses with a phrase that says what was expected) and to. types: the name for a list of them.
 template <class M>
 struct Convert;
 
@@ -30,7 +30,7 @@ template <>
 struct Convert<bool> {
   static constexpr const char *type = "bool";
   static bool from(const Json &j) {
-    if (j == 0 || j == 1) return j == 1;  // as Keras takes them
+    if (j == 0 || j == 1) return j == 1;  // accepted by Keras
     if (!j.is_boolean()) expected("true or false", j);
     return j.get<bool>();
   }
@@ -62,7 +62,7 @@ template <>
 struct Convert<double> {
   static constexpr const char *type = "f64", *types = "f64s";
   static double from(const Json &j) {
-    if (j.is_boolean()) return j.get<bool>();  // as Keras takes them
+    if (j.is_boolean()) return j.get<bool>();  // accepted by Keras
     if (!j.is_number()) expected("a number", j);
     double v = j.get<double>();
     if (!std::isfinite(v)) expected("a finite number", j);
@@ -116,7 +116,7 @@ struct Convert<std::vector<M>> {
   }
 };
 
-// One index or a list of them, told apart.
+// One index, or a list of them; the two are kept distinct.
 template <>
 struct Convert<std::variant<int64_t, std::vector<int64_t>>> {
   using Value = std::variant<int64_t, std::vector<int64_t>>;
@@ -205,7 +205,8 @@ struct Convert<Filling> : Convert<NestedNumbers> {
   static Filling from(const Json &j) { return {Convert<NestedNumbers>::from(j)}; }
 };
 
-// Keras's "an integer, N integers or N pairs": before and after along each axis; of one axis the pair itself.
+// Keras's "an integer, N integers or N pairs": before and after along each axis; for a single axis, also the pair
+// itself.
 template <size_t N>
 struct Convert<std::array<std::array<int64_t, 2>, N>> {
   static constexpr const char *type = "i64s";
@@ -236,7 +237,7 @@ struct Convert<Of<C>> {
   static Json to(const Of<C> &v) { return to_json(v.get()); }
 };
 
-// As a trainer takes it: "accuracy" chooses by the shapes.
+// As in a trainer's config: "accuracy" depends on the shapes.
 template <>
 struct Convert<Of<Metric>> {
   static constexpr const char *type = "attrs";
@@ -260,7 +261,7 @@ struct Convert<InnerLayer> {
   static Json to(const InnerLayer &v) { return v.to_json(); }
 };
 
-// Of different names.
+// Makes their names unique.
 template <>
 struct Convert<std::vector<InnerLayer>> {
   static constexpr const char *type = "layers";
@@ -303,7 +304,7 @@ struct Convert<std::vector<Of<C>>> {
   }
 };
 
-// Keras's "epoch" is null.
+// null for Keras's "epoch".
 template <>
 struct Convert<SaveEvery> {
   static constexpr const char *type = "i64";

@@ -1,4 +1,4 @@
-// A kind from outside: its numbers come from a function, its place in graphs and files is that of any other.
+// User-defined kinds: functions compute their numbers; in graphs and files they are like built-in kinds.
 #include "kinds/custom.hpp"
 
 #include <mutex>
@@ -12,7 +12,7 @@
 namespace dl4::kinds {
 namespace {
 
-// Lives as long as the process; its kind until it is removed or replaced.
+// Lives as long as the process; its kind lives until it is removed or replaced.
 struct CustomEntry : Entry {
   CustomEntry(CustomKind kind, std::unique_ptr<Kind> (*fresh)(const Entry &))
       : Entry{kind.category == Layer::category ? Layer::category : Loss::category, kind.name, kind.doc, fresh},
@@ -85,7 +85,7 @@ struct CustomLoss : Loss {
   Shape target_shape(const Shape &, const Shape &target) const override { return target; }
 };
 
-// Of an entry that is found no more. The kind of a metric is that of a loss, which may still be found by its own name.
+// Frees what is no longer found. A metric's entry refers to its loss, which may still be registered under its own name.
 void drop_unused(const Entry &e) {
   const Entry &own = e.category == Metric::category ? static_cast<const MeanOfLoss &>(e).loss : e;
   if (find_added(own.category, own.name) != &own) static_cast<const CustomEntry &>(own).drop();

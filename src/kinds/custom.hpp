@@ -1,4 +1,4 @@
-// Kinds from outside the library: layers and losses whose numbers a function of the user's computes.
+// User-defined layers and losses, computed by a function of the host.
 #pragma once
 
 #include <functional>
@@ -13,22 +13,20 @@
 namespace dl4::kinds {
 
 struct CustomKind {
-  std::string category;  // layer, loss (which brings its metric) or metric
+  std::string category;  // layer, loss (which also registers a metric) or metric
   std::string name, doc;
   std::vector<std::string> weights;  // of a layer
-  std::optional<bool> rises;         // of a metric: is a greater value a better one?
-  // The function for what stands as "config" among the attributes.
+  std::optional<bool> rises;         // of a metric: whether greater values are better
+  // Makes the function for the value of the attribute "config".
   std::function<std::shared_ptr<const ops::CustomFunction>(const std::string &config)> function;
 };
 
-// For what is made from now on; one of that category and name that was added before is replaced. Refuses the name of a
-// kind of the library's own.
+// Registers a kind for later use, replacing an added one of that category and name. Refuses names of built-in kinds.
 void add_custom(CustomKind kind);
-// Its name is unknown from now on, of a loss that of its metric too. What was made of it keeps its functions. Refuses a
-// name under which none was added.
+// Removes a kind, and a loss's metric. Objects made of it keep its functions. Refuses names that were not added.
 void remove_custom(const std::string &category, const std::string &name);
 
-// In the registry: what was added under a name, null if nothing was, and its end.
+// Registry functions: finds an added kind (null: none), and the end of its life.
 const Entry *find_added(std::string_view category, std::string_view name);
 void remove(const Entry &e);
 

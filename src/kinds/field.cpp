@@ -1,4 +1,4 @@
-// Fields of an object: read, checked, written and described, and what they refuse, in the user's words.
+// Reads, checks, writes and describes the fields of an object.
 #include "kinds/field.hpp"
 
 #include <algorithm>
@@ -31,14 +31,14 @@ const Json &without_dtype(const Json &j) {
   throw Error(Code::invalid_argument, text("attribute \"", key, "\" is missing")).with("attribute", key);
 }
 
-// f of every number in j.
+// Calls f for every number in j.
 template <class F>
 void each_number(const Json &j, F f) {
   if (j.is_number()) f(j.get<double>());
   for (const Json &item : j) each_number(item, f);
 }
 
-// A default as short as one would write it: a kind by its name, a list of equal numbers as one of them.
+// The short form of a default: a kind's name, or one number for a list of equal numbers.
 Json in_short(const char *category, const Json &v) {
   if (category && v.is_object()) return parse(category, v)->brief();
   bool equal = v.is_array() && !v.empty();
@@ -60,7 +60,7 @@ void expected_one_of(const std::vector<std::string> &words, const Json &got) {
   throw error;
 }
 
-// In the field's own numbers, as it is shown.
+// In the field's number type, for display.
 Json Field::limit(double v) const {
   if (as_->type[0] == 'i') return static_cast<int64_t>(v);
   return v;
@@ -77,7 +77,7 @@ void Field::read(const Json &given) const {
 void Field::convert(const Json &j) const {
   if (as_ == &choice_conversion) return convert_choice(j);
   as_->read(j, place_);
-  // A kind in the place of a number sees to its own.
+  // A kind in place of a number checks its own range.
   if ((least_ > -HUGE_VAL || most_ < HUGE_VAL) && !(as_->category && j.is_object())) check_range(j);
 }
 
@@ -203,7 +203,7 @@ void refuse_unknown_keys(const Json &config, const std::vector<std::string> &key
                   text("\"dtype\": expected float32, or for a layer of a graph mixed_bfloat16, got ", value.shown()))
           .with("attribute", std::string(key));
     }
-    // Keras writes it for every Dense and Embedding; null means that it is not used.
+    // Keras writes it for every Dense and Embedding; null means unused.
     if (of_keras && value.is_null() && key == "quantization_config") continue;
     Error error(Code::invalid_argument, text("unknown attribute \"", key, '"'));
     error.with("attribute", std::string(key)).suggest(std::string(key), keys);

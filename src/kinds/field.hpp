@@ -1,5 +1,5 @@
-// The list of an object's fields: key, place, range and doc said once. Parsing, checking, printing, saving and the
-// registry all come from it.
+// The fields of an object, declared once with key, place, range and documentation. Parsing, checking, printing, saving
+// and the registry use this list.
 #pragma once
 
 #include <initializer_list>
@@ -13,15 +13,15 @@
 
 namespace dl4::kinds {
 
-// How values of a type read and write JSON.
+// Conversion of a type from and to JSON.
 struct Conversion {
   const char *type;                      // its name
   const char *category;                  // of a nested kind, else nullptr
   void (*read)(const Json &, void *to);  // refuses with a phrase that says what was expected
   Json (*write)(const void *from);
 };
-// Of the types a field may have: bool, int32_t, int64_t, double, std::string, Activation, Of<a category>, InnerLayer,
-// lists of some, Numbers; std::optional of one also takes null (conversions.cpp).
+// Defined for bool, int32_t, int64_t, double, std::string, Activation, Of<category>, InnerLayer, Numbers and lists of
+// some; std::optional also accepts null (conversions.cpp).
 template <class M>
 const Conversion &conversion();
 
@@ -42,12 +42,12 @@ class Field {
  public:
   Field(const char *key, void *place, const Conversion &conversion) : key_(key), place_(place), as_(&conversion) {}
 
-  // It has no default; a value that it may have, as JSON, is for readers of the registry.
+  // There is no default. The example, a valid value in JSON, is for readers of the registry.
   Field &required(std::string_view example = {}) {
     required_ = true;
     return this->example(example);
   }
-  // A value with which the kind does more than by its default, where it is a part of a minimal config.
+  // For a minimal config: a value that makes the kind do more than its default.
   Field &example(std::string_view json) {
     example_ = json;
     return *this;
@@ -60,18 +60,18 @@ class Field {
     most_ = v;
     return *this;
   }
-  // Of a choice: what null stands for; it is written as null if it has no word.
+  // For enums: the value that null means. It is written as null if it has no word.
   template <class E>
   Field &null_means(E v) {
     null_ = static_cast<int>(v);
     return *this;
   }
-  // Of a choice: Keras knows more words than those.
+  // For enums: Keras has more words than those.
   Field &among_others() {
     among_others_ = true;
     return *this;
   }
-  // Keras takes other values; here they are refused.
+  // Keras accepts other values; this library refuses them.
   Field &default_only() {
     default_only_ = true;
     return *this;
@@ -103,14 +103,14 @@ class Field {
   int null_ = -1;
 };
 
-// Fields of one object, which must outlive it.
+// The fields of an object, which must outlive this list.
 class Fields {
  public:
   template <class M>
   Field &operator()(const char *key, M &place) {
     return add(key, &place, conversion<M>());
   }
-  // A choice: the words are those of E's enumerators, from 0.
+  // An enum; its words are those of E's enumerators, from 0.
   template <class E>
   requires std::is_enum_v<E> Field &operator()(const char *key, E &place, std::initializer_list<const char *> words) {
     static_assert(std::is_same_v<std::underlying_type_t<E>, int>);
@@ -118,11 +118,11 @@ class Fields {
   }
   void drop(const std::string &key);
 
-  // Into the places; `of_keras`: what Keras writes into the config of every kind may stand there too, such as `name`,
-  // and `dtype` when it says float32.
+  // Reads into the places. `of_keras` also accepts what Keras writes into the config of every kind, such as `name`, and
+  // `dtype` if it is float32.
   void read(const Json &config, bool of_keras = false) const;
   Json write() const;
-  Json describe() const;  // a list; what the places hold are the defaults
+  Json describe() const;  // as a list; the current values of the places are the defaults
   bool any_required() const;
 
  private:
@@ -133,7 +133,7 @@ class Fields {
   std::vector<Field> list_;
 };
 
-// Of a T with fields(Fields &), which looks at no more than the places.
+// The fields of a T with fields(Fields &), which only takes addresses.
 template <class T>
 Fields fields_of(const T &object) {
   Fields f;
@@ -144,7 +144,7 @@ template <class T>
 void read_fields(T &object, const Json &config) {
   fields_of(object).read(config);
 }
-// Of a fresh one, as the registry lists attributes.
+// The fields of a default T, as the registry lists attributes.
 template <class T>
 Json describe_fields() {
   T object;
@@ -155,9 +155,9 @@ Json write_fields(const T &object) {
   return fields_of(object).write();
 }
 
-// Refuses a "name" that is neither a string nor null, and one that no C text can hold.
+// Refuses a "name" that is neither a string nor null, or that contains NUL.
 void need_name(const Json &name);
-// Is a layer's "dtype" that policy, by its name or as Keras writes it?
+// Whether a layer's "dtype" is that policy, by name or as Keras writes policies.
 inline constexpr const char *mixed_bfloat16 = "mixed_bfloat16";
 bool is_mixed_bfloat16(const Json &dtype);
 void refuse_unknown_keys(const Json &config, const std::vector<std::string> &keys, bool of_keras = false);

@@ -1,4 +1,4 @@
-// Initializers: what a weight holds at the start.
+// Initializers of weights.
 #pragma once
 
 #include "base/tensor.hpp"
@@ -14,7 +14,7 @@ struct Seed {
 class Initializer : public Kind {
  public:
   static constexpr const char *category = "initializer";
-  // Does it draw random numbers, and so take an op seed?
+  // Whether it draws random numbers and therefore takes an op seed.
   virtual bool is_random() const { return false; }
   // Fills a float32 tensor.
   virtual void fill(Tensor &t, const Seed &seed) const = 0;

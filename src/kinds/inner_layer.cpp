@@ -1,4 +1,4 @@
-// Layers inside layers: their JSON, and their calls inside a call.
+// Layers inside layers: their JSON, and calls inside a call.
 #include "kinds/inner_layer.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace dl4::kinds {
 namespace {
 
-// The host of an inner layer: all it asks for is asked of the outer one's, under its name.
+// The host of an inner layer: forwards requests to the outer layer's host with prefixed names.
 class InnerHost final : public Host {
  public:
   InnerHost(Host &outer, const InnerLayer &layer, int64_t number, const WeightOf &weight_of)
@@ -31,7 +31,7 @@ class InnerHost final : public Host {
   }
   uint64_t random_seed(std::optional<int64_t> own) override {
     uint64_t seed = outer_.random_seed(own);
-    if (!own) seed = Fnv1a{seed}.add(prefix_).value;  // layers of different names draw different numbers
+    if (!own) seed = Fnv1a{seed}.add(prefix_).value;  // differently named layers draw different numbers
     return seed + number_ * 0xD1B54A32D192ED03u;
   }
   ops::Id draws() override { return outer_.draws(); }
@@ -50,7 +50,7 @@ class InnerHost final : public Host {
   void refuse_training() override { outer_.refuse_training(); }
 
  private:
-  // A layer around this one takes it, whether it is penalized itself or not.
+  // Forwards the penalty to an enclosing layer, whether this layer is penalized itself or not.
   void pass_on(ops::Id scalar) {
     if (auto *around = dynamic_cast<InnerHost *>(&outer_))
       around->pass_on(scalar);

@@ -1,4 +1,4 @@
-// What is registered: a kind of layer, loss, metric, optimizer, ... by name.
+// Registered kinds: layers, losses, metrics, optimizers and so on, by name.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ class Kind;
 template <class C>
 using Of = std::shared_ptr<const C>;
 
-// Words in the program's text, or a copy that is kept as long as the process: so lists of them are plain data.
+// Static strings, or copies that live as long as the process, so that lists of them are plain data.
 class Words {
  public:
   constexpr Words(const char *literal = "") : chars_(literal) {}
@@ -36,42 +36,42 @@ class Words {
 };
 std::string to_string(const Words &words);
 
-// One registered kind, a constant. The rows of a table of kinds derive from it, with columns of their own.
+// A registered kind, constant. Rows of tables derive from it and add columns.
 struct Entry {
   Words category, name, doc;
-  std::unique_ptr<Kind> (*fresh)(const Entry &self);  // one with its defaults
-  std::array<Words, 2> aliases{};                     // those of them that are not ""
+  std::unique_ptr<Kind> (*fresh)(const Entry &self);  // makes one with default attributes
+  std::array<Words, 2> aliases{};                     // unused ones are ""
   int version = 1;
-  // A config of an older version, brought up to this one; nullptr: as it is.
+  // Converts the config of an older version; nullptr: unchanged.
   Json (*upgrade)(Json config, int from) = nullptr;
-  // Of an operation of keras.ops its module behind keras.src.ops and its class, "numpy.Add", or "numpy." where that is
-  // the kind's name; of a class that is not in the module of its category its path.
+  // For an operation of keras.ops: its module below keras.src.ops and its class, "numpy.Add", or "numpy." if the class
+  // is the kind's name. For a class outside its category's module: its path.
   Words keras_path{};
-  Words onnx{};  // the op of ONNX that computes the same, without attributes
+  Words onnx{};  // the equivalent op of ONNX without attributes
 
-  std::string keras() const;                     // the whole of it
-  std::vector<std::string> other_words() const;  // its aliases
-  bool has_alias(std::string_view word) const;   // "" is none
+  std::string keras() const;                     // the full path
+  std::vector<std::string> other_words() const;  // aliases
+  bool has_alias(std::string_view word) const;   // "" is no alias
 
-  // From Keras's config; refuses unknown keys, wrong types and ranges, naming the key.
+  // From Keras's config; refuses unknown keys, wrong types and values out of range, naming the key.
   std::shared_ptr<const Kind> make(const Json &config) const;
-  // {"doc", "version", "attributes", ...}, as the registry serves it.
+  // {"doc", "version", "attributes", ...}, as in the registry's JSON.
   Json describe() const;
 };
 
 class Kind {
  public:
   virtual ~Kind() = default;
-  // Tells every field: key, place, range and doc. What the places of a fresh one hold are the defaults.
+  // Declares every field: key, place, range and documentation. The values of a default object are the defaults.
   virtual void fields(Fields &) {}
-  // Comes after the fields are read: refuses what no field alone can tell.
+  // Called after the fields are read: checks that involve several fields.
   virtual void check() {}
-  // What the category adds for readers of the registry.
+  // Additional registry information of the category.
   virtual Json more() const { return Json::object(); }
 
-  const Entry &entry() const { return *entry_; }  // of one that make() made
-  Json config() const;                            // every field, defaults included
-  // The name where every field has its default; else {"class_name", "config"}.
+  const Entry &entry() const { return *entry_; }  // for objects made by make()
+  Json config() const;                            // all fields, including defaults
+  // The name if every field has its default, else {"class_name", "config"}.
   Json brief() const;
 
  private:
@@ -79,23 +79,22 @@ class Kind {
   const Entry *entry_ = nullptr;
 };
 
-// Built-in kinds of a category in the order of the list; refuses an unknown category.
+// A category's built-in kinds in list order; refuses unknown categories.
 const std::vector<const Entry *> &entries(std::string_view category);
 const std::vector<std::string> &categories();
-// By class name or alias, without regard to case and underscores; refuses with UNSUPPORTED what only Keras has, else
-// with UNKNOWN_KIND and the nearest name.
+// By class name or alias, ignoring case and underscores. Refuses what only Keras has with UNSUPPORTED, other names with
+// UNKNOWN_KIND and the nearest name.
 const Entry &find(std::string_view category, std::string_view name);
-// {category: {name: {"doc", "version", "attributes", ...}}}; empty strings mean all. Beside the layers stands
-// "every_layer": what each of them takes beside its own.
+// {category: {name: {"doc", "version", "attributes", ...}}}; empty strings mean all. The category of layers also has
+// "every_layer": attributes that all layers take.
 Json describe(const std::string &category, const std::string &name);
 
-// Keeps an entry for the life of the process, for what was made of it refers to it.
+// Keeps an entry for the life of the process, since objects made of it refer to it.
 const Entry &kept(std::unique_ptr<const Entry> e);
-// find() knows these from now on, each in place of one that was added under its name before. Refuses the name of a
-// built-in kind, and adds none then.
+// Registers the entries, replacing added ones of the same names. Refuses names of built-in kinds, and then adds none.
 void add(const std::vector<const Entry *> &kept);
 
-// A nested kind as Keras writes it: null, a name, or {"class_name", "config"}.
+// A nested kind in Keras's format: null, a name, or {"class_name", "config"}.
 std::shared_ptr<const Kind> parse(std::string_view category, const Json &j);
 template <class C>
 Of<C> parse(const Json &j) {
@@ -103,12 +102,12 @@ Of<C> parse(const Json &j) {
 }
 // {"class_name", "config"}, or null.
 Json to_json(const Kind *k);
-// A config that was written at `version`, as this library has it. Refuses one that is newer (VERSION).
+// Converts a config written at `version` to the current one. Refuses newer versions (VERSION).
 Json upgraded(const Entry &e, Json config, int64_t version);
 
-// ---- for the files of kinds ----------------------------------------------------------------------------------------
+// ---- for implementations of kinds ---------------------------------------------------------------------------------
 
-// Entry::fresh of T; where T is of a table, from the row.
+// Entry::fresh for T; for a T with a table, initialised from its row.
 template <class T>
 std::unique_ptr<Kind> fresh([[maybe_unused]] const Entry &self) {
   if constexpr (requires { typename T::Row; })
@@ -117,7 +116,7 @@ std::unique_ptr<Kind> fresh([[maybe_unused]] const Entry &self) {
     return std::make_unique<T>();
 }
 
-// The entry of T, which has category (from its base), name, doc, and may have aliases, version and upgrade.
+// The entry of T, which has category (from its base), name, doc, and optionally aliases, version and upgrade.
 template <class T>
 constexpr Entry entry_for() {
   Entry e{T::category, T::name, T::doc, fresh<T>};
@@ -138,7 +137,7 @@ void list(Entries &all, const Entry &entry);
     static constexpr ::dl4::kinds::Entry entry = ::dl4::kinds::entry_for<T>(); \
     ::dl4::kinds::list(all, entry);                                            \
   }
-// The same for a table of constants.
+// The same for a table of rows.
 #define DL4_KINDS(table, rows)                                 \
   void list_##table(::dl4::kinds::Entries &all) {              \
     for (const auto &row : rows) ::dl4::kinds::list(all, row); \

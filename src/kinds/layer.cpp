@@ -1,4 +1,4 @@
-// What a call of a layer refuses, in Keras's words, and what its arguments say.
+// Checks of layer calls, with Keras's messages, and call arguments.
 #include "kinds/layer.hpp"
 
 #include <iterator>
@@ -83,7 +83,7 @@ void Call::penalize(const Of<Regularizer> &regularizer, ops::Id output) {
   ops::Id penalty = regularizer->penalty(e, output);
   if (e.rank(output) > 0) {
     ops::Id batch = ops::reduce(e, ops::Reduce::sum, ops::fill(e, DType::f32, 1, output, 1, {}), {});
-    // An empty batch has no penalty, rather than 0 / 0.
+    // No penalty for an empty batch, instead of 0 / 0.
     penalty = ops::div(e, penalty, ops::binary(e, ops::Binary::max, batch, e.scalar(1)));
   }
   host.add_loss(penalty);

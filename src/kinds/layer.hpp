@@ -1,4 +1,4 @@
-// What a kind of layer is: from symbols to symbols, in ops.
+// Layers: functions from symbols to symbols, in ops.
 #pragma once
 
 #include <algorithm>
@@ -23,81 +23,81 @@ class Constraint;
 class Layer;
 struct InnerLayer;
 
-// A value with its companion mask: bool, the leading axes of the value; ops::none = no mask.
+// A value with its mask: bool over the value's leading axes; ops::none: no mask.
 struct Symbol {
   ops::Id value = ops::none;
   ops::Id mask = ops::none;
 };
 
-// One weight as a layer asks for it.
+// A weight as requested by a layer.
 struct WeightSpec {
   std::string name;
   Shape shape;
-  Of<Initializer> initializer;  // null is GlorotUniform, as in Keras
+  Of<Initializer> initializer;  // null: GlorotUniform, as in Keras
   Of<Regularizer> regularizer;
   Of<Constraint> constraint;
-  bool trainable = true;  // false: no gradient changes it, only Call::write
-  bool frozen = false;    // at the start training does not change it
-  bool kept = false;  // the state of a stateful layer: every run of a trainer writes it, and no model is saved with it
-  bool assigned = false;     // calls in training write it, whether it is trainable, frozen or neither
-  DType dtype = DType::f32;  // of one that is trainable always
-  bool lora = false;         // one of the two matrices beside a kernel, which Keras's files have no place for
+  bool trainable = true;     // false: changed only by Call::write, never by gradients
+  bool frozen = false;       // initially; not changed by training
+  bool kept = false;         // state of a stateful layer: written by every run of a trainer, not saved with the model
+  bool assigned = false;     // calls in training write it, whatever its other flags
+  DType dtype = DType::f32;  // must be float32 if trainable
+  bool lora = false;         // one of LoRA's two matrices beside a kernel, which Keras's files don't store
 };
 
-// A weight as a value of a graph, which can be assigned.
+// A weight of a graph as an assignable value.
 struct Variable {
   std::string name;  // in the graph: "dense/kernel"
   WeightSpec spec;
 };
 
-// What a layer may ask of the graph it stands in.
+// Services of the graph for a layer's call.
 class Host {
  public:
   virtual ~Host() = default;
   virtual ops::Id weight(const WeightSpec &spec) = 0;
-  // The key of this call's draws: from `own` if the layer has a seed, else from the layer's name.
+  // Key of this call's random numbers: from `own` if the layer has a seed, else from its name.
   virtual uint64_t random_seed(std::optional<int64_t> own) = 0;
-  virtual ops::Id draws() = 0;  // int64 scalar: counts the runs
-  // Where each worker has its part of the batch: what sums over all of them.
+  virtual ops::Id draws() = 0;  // int64 scalar, the number of the run
+  // For distributed training: the sum over all workers.
   virtual std::shared_ptr<ops::Collective> collective() { return nullptr; }
-  virtual void add_loss(ops::Id scalar) = 0;  // activity penalties
-  // The layer's weight of that name holds `value` for the calls that follow and, after a training run, for good. The
-  // gradient of one that is trained is that of the last value.
+  virtual void add_loss(ops::Id scalar) = 0;  // adds an activity penalty
+  // The layer's weight of that name becomes `value` for later calls and, after a training run, permanently. The
+  // gradient of a trainable weight is that of its last value.
   virtual void write(const std::string &name, ops::Id value) = 0;
-  // What the layer carries from call to call under that name, of this shape with the batch axis; none: it begins at
-  // zeros. A stateful layer keeps it for good, any other where the Program runs a part of a sequence.
+  // The layer's state between calls under that name, of this shape including the batch; none: starts at zeros. Stateful
+  // layers keep it permanently, others only if the Program runs part of a sequence.
   virtual ops::Id carried(const std::string & /*name*/, const Shape & /*shape*/, bool /*stateful*/) {
     return ops::none;
   }
   virtual void carry(const std::string & /*name*/, ops::Id /*value*/, bool /*stateful*/) {}
-  // False where the layer is frozen as a whole; of one inside it, whose weights' names begin with `inside`.
+  // False if the layer is frozen; with `inside`, for the inner layer whose weights have this prefix.
   virtual bool trainable(const std::string &inside) const = 0;
-  // Refuses a run in training.
+  // Refuses to run in training.
   virtual void refuse_training() {}
 
-  // ---- what a graph does to its own weights
+  // ---- for layers that access the graph's weights
 
-  // What the weight of that name of the graph, "dense/kernel", holds now. Refused inside of a layer.
+  // Current value of the graph's weight of that name, "dense/kernel". Refused inside another layer.
   virtual ops::Id graph_weight(const std::string &name);
-  // The weight that input i is; none: it is another value.
+  // The weight that input i is; none: another value.
   virtual std::optional<Variable> variable(int /*input*/) { return std::nullopt; }
-  // Of one that is a weight what it held so far, before each assignment and now; a gradient by it is the sum of those
-  // by all of these.
+  // If input i is a weight: its values before each assignment and now. Its gradient is the sum of theirs.
   virtual std::vector<ops::Id> values_of(int /*input*/) { return {}; }
-  // It holds `value` for the calls that follow and, after the run, for good. No gradient passes. Refused as above.
+  // It becomes `value` for later calls and, after the run, permanently, without a gradient. Refused inside another
+  // layer.
   virtual void assign(int input, ops::Id value);
 };
 
-// Call arguments as given: plain ones as JSON, symbolic ones by name.
+// Call arguments: plain ones as JSON, symbolic ones by name.
 struct Arguments {
   Json plain = Json::object();
   std::map<std::string, std::vector<Symbol>> symbols;
 };
 
-// Gives the value of a weight that an inner layer asks for, by the name it has in the outer one.
+// Provides an inner layer's weights, by their names in the outer one.
 using WeightOf = std::function<ops::Id(const WeightSpec &)>;
 
-// One call of a layer.
+// A call of a layer.
 class Call {
  public:
   Call(ops::Emit &e, Host &host, std::vector<Symbol> in, const Arguments &arguments, bool training)
@@ -111,7 +111,7 @@ class Call {
   Shape shape(int i = 0) const { return e.shape(x(i)); }
   // The mask of input i: from the `mask` argument (for input 0, or one each), else the one it carries.
   ops::Id mask(int i = 0) const;
-  // Training mode, unless the call says otherwise.
+  // Training mode, unless the call's arguments override it.
   bool training() const;
   bool flag(const std::string &key, bool fallback) const;
   std::span<const Symbol> symbols(const std::string &key) const;
@@ -121,45 +121,45 @@ class Call {
                  const Of<Regularizer> &regularizer = nullptr, const Of<Constraint> &constraint = nullptr) {
     return host.weight({name, shape, initializer, regularizer, constraint});
   }
-  // A weight that no gradient changes; training writes it, as moving statistics, with write().
+  // A weight without gradient, such as moving statistics; training writes it with write().
   ops::Id non_trainable(const char *name, const Shape &shape, const Of<Initializer> &initializer) {
     return host.weight({name, shape, initializer, nullptr, nullptr, false});
   }
-  // No gradient passes through the value written.
+  // The written value gets no gradient.
   void write(const char *name, ops::Id value) { host.write(name, value); }
-  // Adds the penalty on an output, divided by the batch size, to the loss; nothing without a regularizer.
+  // Adds the penalty on an output, divided by the batch size, to the loss. Does nothing without a regularizer.
   void penalize(const Of<Regularizer> &regularizer, ops::Id output);
-  // Runs a layer that is an attribute of this one: its weights stand under its name, it draws numbers of its own, anew
-  // at each of its calls. `weight_of`: instead of the host.
+  // Runs an inner layer. Its weights are named under its name, and it draws its own random numbers, new ones in each
+  // call. `weight_of` replaces the host's weights.
   std::vector<Symbol> run(const InnerLayer &layer, std::vector<Symbol> inputs, const Arguments &arguments = {},
                           const WeightOf &weight_of = {});
   // The last dim of input i; refuses a free one.
   int64_t last_dim(int i = 0) const;
-  void need_rank(int i, int rank) const;       // exactly
-  void need_rank_from(int i, int rank) const;  // at least
+  void need_rank(int i, int rank) const;       // exactly this rank
+  void need_rank_from(int i, int rank) const;  // at least this rank
   void need_float(int i) const;
-  // Whole numbers and flags as float32 from now on, where Keras joins them with a layer's weights.
+  // Converts integers and booleans to float32, where Keras promotes them with the layer's weights.
   void as_float(int i);
-  // All inputs of the type that Keras joins theirs to.
+  // Converts all inputs to the type Keras promotes them to.
   void join_types();
 
  private:
   const Arguments &arguments_;
   bool training_;
-  std::map<std::string, std::pair<const Layer *, int64_t>> inner_{};  // those that ran, and how often
+  std::map<std::string, std::pair<const Layer *, int64_t>> inner_{};  // layers run so far, and number of calls
 };
 
-// Whether the products of a layer that asks for it are of operands rounded to bfloat16 in this Program. Refuses it,
-// with the layer's name, where it is missing.
+// Whether a layer's products use operands rounded to bfloat16 in this Program. Refuses a layer that requires it if
+// unavailable.
 bool rounds(const ops::Emit &e, const std::string &layer);
 
-// Of two types of data the one that Keras joins them to.
+// Keras's type promotion.
 DType joined_type(DType a, DType b);
 
-// How many inputs a layer takes.
+// Number of a layer's inputs.
 struct Arity {
   int least = 1, most = 1;
-  void check(size_t inputs) const;  // refuses another number
+  void check(size_t inputs) const;  // refuses other numbers
 };
 inline constexpr int any_number = INT32_MAX;
 
@@ -170,9 +170,9 @@ class Layer : public Kind {
   virtual Facts facts() const = 0;
   Json more() const override { return facts().json(); }
   virtual std::vector<Symbol> call(Call &c) const = 0;
-  // Is its output a weight, which can be assigned?
+  // Whether its output is an assignable weight.
   virtual bool gives_weight() const { return false; }
-  // Do its calls assign weights? They are made in the order in which they were added.
+  // Whether its calls assign weights; such calls run in the order in which they were added.
   virtual bool assigns() const { return false; }
 };
 

@@ -1,5 +1,4 @@
-// The one list of built-in kinds: a line for each file of kinds, in the order the registry shows them. A file with a
-// table has a line for the table.
+// The list of built-in kinds: a line per file, in registry order. A file with a table has a line for the table.
 #pragma once
 
 #define DL4_LIST(X)                \

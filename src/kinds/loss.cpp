@@ -1,4 +1,4 @@
-// What all losses share: shapes made to fit, and Keras's reductions with weights and masks.
+// Shared by all losses: matching of shapes, and Keras's reductions with weights and masks.
 #include "kinds/loss.hpp"
 
 #include "kinds/layers/core/masks.hpp"
@@ -19,7 +19,7 @@ Pair aligned(Emit &e, Id y_true, Id y_pred) {
   y_true = cast(e, y_true, DType::f32);
   y_pred = cast(e, y_pred, DType::f32);
   int t = e.rank(y_true), p = e.rank(y_pred);
-  // Keras keeps the one axis of 1 in front of a batch of single numbers, and drops it elsewhere.
+  // Keras keeps a single axis of size 1 for a batch of numbers, and drops it otherwise.
   auto narrow = [&](Id &wide, Id &small, int rank) {
     if (e.shape(wide).last() != 1) return;
     if (rank == 1)
@@ -80,19 +80,19 @@ Id logits_behind(Emit &e, Id y_pred) {
 Id all_ones(Emit &e, Id like) { return fill(e, DType::f32, 1, like, e.rank(like), {}); }
 
 Loss::Weighted Loss::weighted(Emit &e, Id y_true, Id y_pred, Id sample_weight, Id mask) const {
-  // A mask over steps of single numbers (B, T, 1) needs the losses of the steps, not their mean.
+  // A mask over steps of single numbers (B, T, 1) needs the losses per step, not their mean.
   if (mask != none && e.rank(mask) == e.rank(y_true) && e.rank(y_pred) == e.rank(y_true) + 1 &&
       e.shape(y_pred).last() == 1)
     y_true = reshape(e, y_true, e.rank(y_true), {1});
   Items it = items(e, y_true, y_pred);
   Id v = it.value;
-  // One number for the whole batch counts for each weight.
+  // A single value for the whole batch counts once for each weight.
   if (e.rank(v) == 0)
     for (Id like : {sample_weight, mask})
       if (like != none && e.rank(like) > e.rank(v)) v = broadcast_like(e, it.value, like);
   Id valid = both(e, mask == none ? none : leading(e, mask, v, "masks"), it.valid);
   Id weight = sample_weight == none ? none : leading(e, cast(e, sample_weight, DType::f32), v, "sample weights");
-  // What is masked is left out, not multiplied by 0: a NaN there does no harm.
+  // Masked values are selected away, not multiplied by 0, so NaNs there do no harm.
   if (weight != none) v = mul(e, v, weight);
   if (valid != none) v = select(e, valid, v, e.scalar(0));
   return {v, weight, valid};

@@ -1,4 +1,4 @@
-// Losses: from targets and predictions to numbers, in ops.
+// Losses: from targets and predictions to values, in ops.
 #pragma once
 
 #include "kinds/field.hpp"
@@ -6,10 +6,10 @@
 
 namespace dl4::kinds {
 
-// Keras's words for how loss values become one number; mean is sum_over_batch_size, none trains like sum.
+// Keras's reductions of loss values. mean is sum_over_batch_size; none trains like sum.
 enum class Reduction { sum_over_batch_size, sum, none, mean, mean_with_sample_weight };
 
-// Per-item losses or metric values: any leading axes; `valid` (bool, same shape) leaves items out, or none.
+// Per-item losses or metric values with any leading axes. `valid` (bool, same shape, or none) excludes items.
 struct Items {
   ops::Id value = ops::none;
   ops::Id valid = ops::none;
@@ -19,23 +19,22 @@ class Loss : public Kind {
  public:
   static constexpr const char *category = "loss";
   Reduction reduction = Reduction::sum_over_batch_size;
-  // Behind those of a loss's own.
+  // After a loss's own fields.
   void fields(Fields &f) override;
-  // Loss values, already averaged over the last axis where Keras does.
+  // Loss values, already averaged over the last axis where Keras does so.
   virtual Items items(ops::Emit &e, ops::Id y_true, ops::Id y_pred) const = 0;
-  // The shape that targets must have for predictions of this shape; free dims where any will do. Any dtype will do, and
-  // a last axis of 1 may be there or be left out. `target` is the shape they have, for a loss that goes by it.
+  // Required shape of targets for predictions of this shape; free dims match any size. Any dtype is accepted, and a
+  // last axis of size 1 is optional. `target`: their actual shape, for losses that depend on it.
   virtual Shape target_shape(const Shape &prediction, const Shape & /*target*/) const { return prediction; }
-  // Keras's reduction with sample weights (leading axes of the items) and the prediction's mask; either may be none.
+  // Keras's reduction with sample weights (over the items' leading axes) and the prediction's mask; either may be none.
   ops::Id scalar(ops::Emit &e, ops::Id y_true, ops::Id y_pred, ops::Id sample_weight, ops::Id mask) const;
-  // Of one part of a batch: the parts' numbers add up to that of the batch. `divisor`: what divisor() of all of them
-  // adds up to.
+  // For a part of a batch, such that the parts' values sum to the batch's. `divisor`: the sum of all parts' divisor().
   ops::Id part(ops::Emit &e, ops::Id y_true, ops::Id y_pred, ops::Id sample_weight, ops::Id mask,
                ops::Id divisor) const;
   ops::Id divisor(ops::Emit &e, ops::Id y_true, ops::Id y_pred, ops::Id sample_weight, ops::Id mask) const;
-  // Is the value of a sample another one beside other samples? `rank`: of the predictions.
+  // Whether a sample's value depends on the other samples. `rank`: of the predictions.
   virtual bool joins_samples(int /*rank*/) const { return false; }
-  // What a call of it gives: the same, or with reduction none a value for each item, weighted and 0 where it is masked.
+  // The result of a call: the same, or with reduction none the value of each item, weighted, and 0 where masked.
   ops::Id value(ops::Emit &e, ops::Id y_true, ops::Id y_pred, ops::Id sample_weight, ops::Id mask) const;
 
  private:
@@ -43,27 +42,27 @@ class Loss : public Kind {
     ops::Id value, weight, valid;  // the last two may be none
   };
   Weighted weighted(ops::Emit &e, ops::Id y_true, ops::Id y_pred, ops::Id sample_weight, ops::Id mask) const;
-  // Is it divided by something else than the number of values?
+  // Whether the divisor differs from the number of values.
   bool counts(const Weighted &w) const;
   ops::Id divisor(ops::Emit &e, const Weighted &w) const;
   ops::Id divided(ops::Emit &e, const Weighted &w, ops::Id divisor) const;
 };
 
-// ---- for the kinds -------------------------------------------------------------------------------------------------
+// ---- for implementations of kinds ---------------------------------------------------------------------------------
 
-// Targets and predictions as float32 of one rank (a last axis of 1 is added to or taken from one of them).
+// Targets and predictions as float32 of equal rank; a last axis of size 1 is added to or removed from one of them.
 struct Pair {
   ops::Id y_true, y_pred;
 };
 Pair aligned(ops::Emit &e, ops::Id y_true, ops::Id y_pred);
-// The same, refusing shapes that differ.
+// The same, refusing different shapes.
 Pair matched(ops::Emit &e, ops::Id y_true, ops::Id y_pred);
-// x with axes of 1 after its own up to `rank`; a last axis of 1 too many is taken away. `what` is for the refusal when
-// x is not the leading axes of `items`.
+// x with axes of size 1 appended up to `rank`, or an extra last axis of size 1 removed. `what` names x in the refusal
+// if it does not match the leading axes of `items`.
 ops::Id leading(ops::Emit &e, ops::Id x, ops::Id items, const char *what);
-// Class numbers (...) or (..., 1) for predictions (..., classes), as (...).
+// Class indices (...) or (..., 1) for predictions (..., classes), as (...).
 ops::Id class_numbers(ops::Emit &e, ops::Id y_true, ops::Id y_pred);
-// What y_pred was made from, if the last step is a softmax or a sigmoid; else none.
+// The logits of y_pred, if its last op is a softmax or a sigmoid; else none.
 ops::Id logits_behind(ops::Emit &e, ops::Id y_pred);
 
 ops::Id all_ones(ops::Emit &e, ops::Id like);

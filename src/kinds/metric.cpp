@@ -1,4 +1,4 @@
-// What all metrics share: means of samples with weights and masks, and metrics made from losses.
+// Shared by all metrics: means over samples with weights and masks, and metrics of losses.
 #include "kinds/metric.hpp"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ bool is_accuracy(const Json &j) {
   return s == "accuracy" || s == "acc";
 }
 
-// The sum over the batch of each sample's mean.
+// Sum over the batch of each sample's mean.
 Id sum_of_means(Emit &e, Id v) {
   std::vector<int> inner;
   for (int i = 1; i < e.rank(v); ++i) inner.push_back(i);

@@ -1,4 +1,4 @@
-// Metrics: from targets and predictions to sums over all batches, in ops, and from those to numbers.
+// Metrics: from targets and predictions to sums over all batches, in ops, and from the sums to results.
 #pragma once
 
 #include <optional>
@@ -14,30 +14,30 @@ class Metric : public Kind {
  public:
   static constexpr const char *category = "metric";
   std::optional<std::string> given_name;
-  // Before those of a metric's own.
+  // Before a metric's own fields.
   void fields(Fields &f) override;
-  // Keras's name of it in logs: "accuracy", "mean_squared_error".
+  // Its name in Keras's logs: "accuracy", "mean_squared_error".
   std::string log_name() const { return given_name ? *given_name : usual_name(); }
   virtual std::string usual_name() const = 0;
-  // Is a greater value a better one? None: the metric does not say (Keras's _direction).
+  // Whether greater values are better; none: unspecified (Keras's _direction).
   virtual std::optional<bool> rises() const = 0;
   Json more() const override;
 
-  // How many numbers a batch adds up, and how many come of them, for predictions of this shape.
+  // Number of sums per batch, and of results, for predictions of this shape.
   struct Size {
     int64_t sums, results;
   };
   virtual Size size(const Shape &prediction) const = 0;
-  // What a batch adds: float32 of known shapes, Size::sums elements together; added up over batches in double.
+  // A batch's sums: float32 of known shapes, Size::sums elements in all. They are added up over batches in double.
   virtual std::vector<ops::Id> sums(ops::Emit &e, ops::Id y_true, ops::Id y_pred, ops::Id sample_weight,
                                     ops::Id mask) const = 0;
-  // Does what a batch adds differ from what its parts add?
+  // Whether a batch's sums differ from the sum over its parts.
   virtual bool joins_samples(int /*rank*/) const { return false; }
-  // From the sums over all batches. Allocates nothing.
+  // Results from the sums over all batches. Allocates nothing.
   virtual void result(std::span<const double> sums, std::span<double> to) const = 0;
 };
 
-// The sums are total and count, the result is total / count, 0 where nothing counts.
+// A metric with sums total and count and result total / count, or 0 if the count is 0.
 class MeanMetric : public Metric {
  public:
   virtual Items items(ops::Emit &e, ops::Id y_true, ops::Id y_pred) const = 0;
@@ -47,21 +47,21 @@ class MeanMetric : public Metric {
   void result(std::span<const double> sums, std::span<double> to) const final;
 };
 
-// A metric as it is given to a trainer: a string is its name in logs too ("mse"), and "accuracy" and "acc" choose by
-// the shapes; else it is parsed.
+// A metric of a trainer's config: a string is also its name in logs ("mse"); "accuracy" and "acc" depend on the shapes;
+// others are parsed.
 Of<Metric> metric_for(const Json &identifier);
 
-// ---- for the kinds -------------------------------------------------------------------------------------------------
+// ---- for implementations of kinds ---------------------------------------------------------------------------------
 
-// Total and count: each sample is the mean of its items, with weights and masks.
+// Total and count over samples, each the mean of its items, with weights and masks.
 std::vector<ops::Id> sums_of_mean(ops::Emit &e, const Items &items, ops::Id sample_weight, ops::Id mask);
 // Keras's divide_no_nan.
 inline double quotient(double a, double b) { return b == 0 ? 0 : a / b; }
 
-// The entry of the metric that is the mean of a loss's items: with its fields but for the reduction.
+// The entry of the metric that averages a loss's items; it has the loss's fields without the reduction.
 std::unique_ptr<Kind> fresh_mean_of_loss(const Entry &self);
 struct MeanOfLoss : Entry {
-  // `own`: the name of the metric, if it is not the loss's.
+  // `own`: the metric's class name, if it differs from the loss's.
   constexpr MeanOfLoss(const Entry &loss, Words log_name, Words own = "", std::optional<bool> rises = false)
       : Entry{"metric",
               own.empty() ? loss.name : own,
@@ -78,7 +78,7 @@ struct MeanOfLoss : Entry {
   const std::optional<bool> rises;
 };
 
-// Ends the file of a loss: its entry and that of its mean.
+// Ends the file of a loss: its entry and that of its metric.
 #define DL4_LOSS(T, log_name)                                                 \
   void list_##T(::dl4::kinds::Entries &all) {                                 \
     static constexpr ::dl4::kinds::Entry loss = ::dl4::kinds::entry_for<T>(); \

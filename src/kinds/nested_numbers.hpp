@@ -1,4 +1,4 @@
-// A number, or numbers in lists of lists, as NumPy writes an array.
+// A number, or nested lists of numbers, like a NumPy array.
 #pragma once
 
 #include <vector>
@@ -12,7 +12,7 @@ struct NestedNumbers {
   std::vector<double> values;
 };
 
-// A number as a rule, else numbers that broadcast.
+// Usually a number, else numbers that broadcast.
 struct Filling : NestedNumbers {};
 
 }  // namespace dl4::kinds

@@ -1,4 +1,4 @@
-// Norms along axes, as several kinds need them.
+// Norms along axes.
 #pragma once
 
 #include <vector>
@@ -7,19 +7,19 @@
 
 namespace dl4::kinds {
 
-// Sum of squares over the axes, which stay with one element.
+// Sum of squares over the axes, keeping them with size 1.
 inline ops::Id square_sums(ops::Emit &e, ops::Id x, const std::vector<int64_t> &axes) {
   std::vector<int> over;
   for (int64_t axis : axes) over.push_back(e.shape(x).axis(axis));
   return reduce(e, ops::Reduce::sum_squares, x, over, true);
 }
 
-// The root of that.
+// Its square root.
 inline ops::Id norms(ops::Emit &e, ops::Id x, const std::vector<int64_t> &axes) {
   return unary(e, ops::Unary::sqrt, square_sums(e, x, axes));
 }
 
-// x over its norm along the axes; where the norm is below `least`, over that.
+// x divided by its norm along the axes, or by `least` if that is larger.
 inline ops::Id normalised(ops::Emit &e, ops::Id x, const std::vector<int64_t> &axes, double least = 1e-7) {
   ops::Id squares = binary(e, ops::Binary::max, square_sums(e, x, axes), e.scalar(static_cast<float>(least * least)));
   return mul(e, x, unary(e, ops::Unary::rsqrt, squares));

@@ -1,4 +1,4 @@
-// What all optimizers share: checks and clipping.
+// Shared by all optimizers: checks and gradient clipping.
 #include "kinds/optimizer.hpp"
 
 #include "base/error.hpp"
@@ -8,7 +8,7 @@ namespace {
 
 using ops::Binary, ops::Emit, ops::Id, ops::Unary;
 
-// limit / max(norm, limit): 1 where nothing is to be clipped, NaN when the norm is.
+// limit / max(norm, limit): 1 without clipping, NaN if the norm is NaN.
 Id factor(Emit &e, Id norm, double limit) {
   Id bound = e.scalar(static_cast<float>(limit));
   return div(e, bound, binary(e, Binary::max, norm, bound));
@@ -96,7 +96,7 @@ Id Update::by_weight(double weight_decay, const std::function<Id(const Part &, I
   return ops::pack(e, std::move(values), std::move(offsets), e.shape(w)[0]);
 }
 
-// A limit of 0 clips nothing, as in Keras.
+// As in Keras, a limit of 0 disables clipping.
 std::vector<Id> clip(Emit &e, const Optimizer &o, std::vector<Id> gradients) {
   if (o.clipnorm.value_or(0) > 0) {
     for (Id &g : gradients) g = mul(e, g, factor(e, unary(e, Unary::sqrt, ops::square_sum(e, g)), *o.clipnorm));
@@ -110,7 +110,7 @@ std::vector<Id> clip(Emit &e, const Optimizer &o, std::vector<Id> gradients) {
       squares = squares == ops::none ? one : add(e, squares, one);
     }
     Id norm = unary(e, Unary::sqrt, squares);
-    // An infinite norm poisons every weight like a NaN one, rather than stopping those with finite gradients.
+    // An infinite norm makes every weight NaN, as a NaN norm does, instead of zeroing finite gradients.
     Id by = add(e, factor(e, norm, *o.global_clipnorm), sub(e, norm, norm));
     for (Id &g : gradients) g = mul(e, g, by);
   }

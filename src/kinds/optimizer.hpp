@@ -1,4 +1,4 @@
-// Optimizers: the update of one flat block of weights, in ops.
+// Optimizers: the update of a flat block of weights, in ops.
 #pragma once
 
 #include <functional>
@@ -17,47 +17,47 @@ struct Part {
   std::string name;
   Shape shape;
   int64_t offset;  // in elements
-  bool decays;     // by weight_decay
+  bool decays;     // with weight_decay
 };
 
-// What an optimizer keeps between updates, by name; write() of its new value.
+// An optimizer's state between updates, by name; write() sets its new value.
 class Slots {
  public:
   virtual ~Slots() = default;
-  // As large as the block.
+  // Shaped as the block.
   virtual ops::Id block(const std::string &name, float start) = 0;
   virtual ops::Id number(const std::string &name, float start) = 0;
-  // Of one weight, zeros at first.
+  // For one weight, initially zeros.
   virtual ops::Id of(const Part &part, const std::string &name, const Shape &shape) = 0;
 };
 
-// A tensor that an optimizer keeps for each weight.
+// A tensor that an optimizer keeps per weight.
 struct Slot {
-  const char *name;  // "": zeros that only Keras's files have
+  const char *name;  // "": zeros that exist only in Keras's files
   float start = 0;
-  std::optional<Shape> own{};  // of the weight alone and of this shape, zeros at first; none: a part of a block
+  std::optional<Shape> own{};  // shape of a separate tensor, initially zeros; none: a part of a block
 };
 
-// In Keras's files all slots of a group stand together, weight by weight.
+// Keras's files store all slots of a group together, weight by weight.
 using SlotGroups = std::vector<std::vector<Slot>>;
 
 class Optimizer;
 
-// What an optimizer's update reads and may keep.
+// Inputs and state of an optimizer's update.
 struct Update {
   ops::Emit &e;
-  ops::Id w, g;           // flat float32 blocks, g after clipping
+  ops::Id w, g;           // flat float32 blocks; g is clipped
   ops::Id learning_rate;  // float32 scalar
-  ops::Id t;              // int64 scalar, counts updates from 1
+  ops::Id t;              // int64 scalar, number of the update from 1
   const std::vector<Part> &parts;
   Slots &slots;
 
-  // The new w by a rule for single elements, which reads and writes the optimizer's slots.
+  // The new w by an elementwise rule, which reads and writes the optimizer's slots.
   template <class How>
   ops::Id one_pass(const Optimizer &o, const How &how, ops::Id number = ops::none) {
     return moved(o, how, w, number);
   }
-  // The same from another block than w.
+  // The same starting from another block than w.
   template <class How>
   ops::Id moved(const Optimizer &o, const How &how, ops::Id from, ops::Id number = ops::none) {
     ops::UpdateFrom with{.w = from, .g = g, .lr = learning_rate, .t = t, .number = number, .slots = blocks(o)};
@@ -66,10 +66,10 @@ struct Update {
     for (size_t i = 0; i < with.slots.size(); ++i) e.write(with.slots[i], next[i + 1]);
     return next[0];
   }
-  // A slot of one weight's own, and a number, by name: one of those that the optimizer lists.
+  // A weight's own slot, and a number, by name, from those that the optimizer lists.
   ops::Id slot(const Optimizer &o, const Part &part, std::string_view name);
   ops::Id number(const Optimizer &o, std::string_view name);
-  // f(part, its w after the decay, its g) gives each weight's new value; the block of all.
+  // f(part, its w after decay, its g) returns each weight's new value; returns the block of all.
   ops::Id by_weight(double weight_decay, const std::function<ops::Id(const Part &, ops::Id w, ops::Id g)> &f);
 
  private:
@@ -87,32 +87,32 @@ class Optimizer : public Kind {
   double ema_momentum = 0.99;
   std::optional<int64_t> ema_overwrite_frequency, gradient_accumulation_steps;
   std::optional<double> loss_scale_factor;
-  // What it keeps for a weight, in Keras's order. Where all are parts of blocks, the same for each weight.
+  // Slots of a weight, in Keras's order. If all are parts of blocks, they are the same for each weight.
   virtual SlotGroups slots(const Part &) const { return {}; }
-  // Numbers that it keeps beside those.
+  // Additional numbers it keeps.
   virtual std::vector<Slot> numbers() const { return {}; }
   // The new w.
   virtual ops::Id update(Update &u) const = 0;
-  // Before those of an optimizer's own, in Keras's order.
+  // Before an optimizer's own fields, in Keras's order.
   void fields(Fields &f) override;
-  // Refuses more than one way of clipping.
+  // Refuses more than one kind of clipping.
   void check() override;
 
  protected:
   double decay() const { return weight_decay.value_or(0); }
 };
 
-// The block of the weights' means over the updates, which a trainer keeps where use_ema is set.
+// The block of averaged weights, kept by a trainer if use_ema is set.
 inline constexpr char average_slot[] = "average";
 
-// One gradient per weight, clipped as the optimizer says.
+// One gradient per weight, clipped according to the optimizer.
 std::vector<ops::Id> clip(ops::Emit &e, const Optimizer &o, std::vector<ops::Id> gradients);
 
-// Is the weight meant by the word that excludes it from the decay? With a slash it is its name, else some of its last
-// part, as in Keras.
+// Whether `word` excludes the weight from decay. As in Keras, a word with a slash is a full name, others match a part
+// of the last component.
 bool excludes(const std::string &word, const std::string &weight);
 
-// Refuses what is not below 1.
+// Refuses values of at least 1.
 void want_below_1(const char *key, double v);
 
 }  // namespace dl4::kinds

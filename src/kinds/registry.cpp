@@ -1,4 +1,4 @@
-// The registry: the entries of every category, found by name, described as JSON.
+// The registry: entries of every category, by name, and as JSON.
 #include <algorithm>
 #include <map>
 #include <mutex>
@@ -21,7 +21,7 @@ DL4_LIST(DL4_DECLARE)
 
 namespace {
 
-// "HardSigmoid", "hard_sigmoid" and "hardSigmoid" have the same letters.
+// Normal form: "HardSigmoid", "hard_sigmoid" and "hardSigmoid" have the same letters.
 std::string letters(std::string_view name) {
   std::string s;
   for (char c : name)
@@ -46,7 +46,7 @@ struct Registry {
     DL4_LIST(DL4_ADD)
 #undef DL4_ADD
     for (const Entry *e : all) add(*e);
-    // A name of its own goes before another kind's alias.
+    // A class name takes precedence over another kind's alias.
     for (auto &[name, category] : categories)
       for (const Entry *e : category.entries)
         for (const Words &alias : e->aliases)
@@ -66,11 +66,11 @@ const Registry &registry() {
   return r;
 }
 
-// Entries from outside. Never destroyed: what was made of them may be used until the very end.
+// Added entries. Never destroyed: objects made of them may exist until the process ends.
 struct Added {
   Mutex mutex;
   std::vector<std::unique_ptr<const Entry>> kept;
-  std::map<std::pair<std::string, std::string>, const Entry *> by_letters;  // of each category
+  std::map<std::pair<std::string, std::string>, const Entry *> by_letters;  // per category
 };
 
 Added &added() {
@@ -85,7 +85,7 @@ Added &added() {
       .suggest(std::string(name), known);
 }
 
-// With the letters of this name.
+// Keras's kind whose name has the same letters.
 const Signature *known_signature(std::string_view category, std::string_view name) {
   const std::string wanted = letters(name);
   for (const Signature &s : signatures())
@@ -100,7 +100,7 @@ void refuse_absent(std::string_view category, std::string_view name) {
         .with("kind", name);
 }
 
-// What a kind is called elsewhere: in Keras with its public module, in NumPy, as an op of ONNX.
+// Names of a kind elsewhere: in Keras with its public module, in NumPy, as an op of ONNX.
 Json other_names(const Entry &e, bool in_keras) {
   Json names = Json::object();
   const std::string keras = e.keras();
@@ -132,7 +132,7 @@ const Category &category_of(std::string_view name) {
   return it->second;
 }
 
-// What every layer takes beside its own fields; the graph reads these.
+// Attributes of every layer besides its own fields; read by the graph.
 Json layer_wide() {
   return Json::parse(R"({"attributes": [
 {"name": "name", "type": "str", "required": false, "default": null,
@@ -149,7 +149,7 @@ Json layer_wide() {
 
 Words::Words(const std::string &made) {
   static std::mutex mutex;
-  static auto &kept = *new std::set<std::string>;  // few: of each kind those of its options
+  static auto &kept = *new std::set<std::string>;  // a few: options of each kind
   const std::lock_guard lock(mutex);
   chars_ = kept.insert(made).first->c_str();
 }
@@ -238,7 +238,7 @@ std::shared_ptr<const Kind> parse(std::string_view category, const Json &j) {
     else if (key == "version")
       version = from_json<int64_t>(value);
     else if (key != "class_name" && key != "module" && key != "registered_name" && key != "build_config" &&
-             key != "compile_config" && key != "shared_object_id")  // as Keras writes them
+             key != "compile_config" && key != "shared_object_id")  // written by Keras
       fail(Code::invalid_argument, "unknown key \"", key, "\" beside \"class_name\" and \"config\"");
   }
   try {
@@ -290,7 +290,7 @@ Json Entry::describe() const {
   j.update(kind->more());
   const Signature *s = known_signature(category, name);
   if (Json names = other_names(*this, s); !names.empty()) j["names"] = std::move(names);
-  // As Keras has them, those that it takes and we do not included; a kind of our own takes its attributes in order.
+  // In Keras's order, including those not supported here; this library's own kinds use the order of their attributes.
   if (s) {
     j["positional"] = words(s->positional);
     if (!s->call.empty()) j["call_positional"] = words(s->call);

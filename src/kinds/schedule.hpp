@@ -1,4 +1,4 @@
-// Schedules: a learning rate as a function of the steps done.
+// Schedules: learning rates as functions of the step.
 #pragma once
 
 #include "kinds/kind.hpp"
@@ -8,11 +8,11 @@ namespace dl4::kinds {
 class Schedule : public Kind {
  public:
   static constexpr const char *category = "schedule";
-  // In float32, as Keras computes it; step counts from 0.
+  // In float32, like Keras; step counts from 0.
   virtual float at(int64_t step) const = 0;
 };
 
-// A number, or a schedule in its place.
+// A number, or a schedule.
 struct Rate {
   double value = 0;
   Of<Schedule> schedule{};

@@ -12,7 +12,7 @@ extern const long long dl4_signatures_size, dl4_signatures_deflated;
 namespace dl4::kinds {
 namespace {
 
-// What is before the mark, which goes too.
+// Removes and returns the text before the mark, and removes the mark.
 std::string_view cut(std::string_view &text, char mark) {
   const size_t end = std::min(text.find(mark), text.size());
   const std::string_view part = text.substr(0, end);

@@ -1,5 +1,5 @@
-// Keras's kinds with their arguments by position: the lines of signatures.txt, which the library embeds deflated. Those
-// that are not registered are "not in this version" rather than unknown.
+// Keras's kinds with their positional arguments: the lines of signatures.txt, which the library embeds deflated. Kinds
+// listed here but not registered are "not in this version" instead of unknown.
 #pragma once
 
 #include <string_view>
@@ -9,11 +9,11 @@ namespace dl4::kinds {
 
 struct Signature {
   std::string_view category, name;
-  std::string_view positional, call;  // words with spaces between; of a layer also the arguments of a call
+  std::string_view positional, call;  // space-separated words; for layers also the call arguments
 };
 
 const std::vector<Signature> &signatures();
-// Of exactly this name; null: Keras has no such kind.
+// By exact name; null: Keras has no such kind.
 const Signature *signature(std::string_view category, std::string_view name);
 
 // Keras's public module of a category, "keras.layers".

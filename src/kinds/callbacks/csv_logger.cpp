@@ -9,7 +9,7 @@
 namespace dl4::kinds {
 namespace {
 
-// As Python writes it.
+// Formats as Python does.
 std::string number(double v) {
   if (!std::isfinite(v)) return std::isnan(v) ? "nan" : v > 0 ? "inf" : "-inf";
   char s[64];

@@ -27,7 +27,7 @@ struct LearningRateScheduler : Callback {
       fail(Code::invalid_argument, name, " can't set the learning rate: the optimizer has a schedule for it");
   }
   void epoch_begin(Fit &f, const Moment &at, Json &) const override {
-    if (at.batch > 0) return;  // gone on with
+    if (at.batch > 0) return;  // resumed within an epoch
     const auto rate = static_cast<double>(schedule->at(at.epoch));
     f.set_learning_rate(rate);
     if (verbose > 0) f.say(text("epoch ", at.epoch + 1, ": the learning rate is ", rate));

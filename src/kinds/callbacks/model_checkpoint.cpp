@@ -9,7 +9,7 @@
 namespace dl4::kinds {
 namespace {
 
-// One "{name:spec}" of a path, spec as Python's: [0][width][.precision][d, f, e or g].
+// A "{name:spec}" in a path, spec as in Python: [0][width][.precision][d, f, e or g].
 struct Hole {
   std::string name;
   bool zeros = false;
@@ -57,7 +57,7 @@ std::string written(const Hole &h, double v) {
   return text;
 }
 
-// The path with its holes filled; value(name) gives nullptr for what is not there.
+// The path with its placeholders replaced; value(name) returns nullptr for unknown names.
 template <class F>
 std::string filled(const std::string &path, F value) {
   std::string to;

@@ -12,7 +12,7 @@ namespace {
 struct Constant final : Initializer {
   struct Row : Entry {
     double value;
-    bool given = false;  // by the user
+    bool given = false;  // set by the user
   };
 
   explicit Constant(const Row &row) : row(row), value{{Shape{}, {row.value}}} {}

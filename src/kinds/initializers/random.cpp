@@ -1,4 +1,4 @@
-// RandomNormal, TruncatedNormal, RandomUniform, and the stream of all initializers that draw.
+// RandomNormal, TruncatedNormal, RandomUniform, and the random stream of initializers.
 #include "kinds/initializers/random.hpp"
 
 #include "backend/cpu/kernels/elementwise/random.hpp"
@@ -11,7 +11,8 @@ void RandomInitializer::fields(Fields &f) {
 
 Stream RandomInitializer::stream(const Seed &graph) const {
   if (!seed) return {graph.global, graph.op};
-  // Keras makes the seed an int32 by a floored remainder, then TensorFlow's stateless ops scramble the pair (seed, 0).
+  // Keras maps the seed to an int32 by a floored remainder; TensorFlow's stateless ops then scramble the pair (seed,
+  // 0).
   constexpr int64_t divisor = INT32_MAX - 1;
   int64_t small = (*seed % divisor + divisor) % divisor;
   PhiloxBlock mix = philox({0x02461e29'3ec8f720, 0}, static_cast<uint64_t>(small));

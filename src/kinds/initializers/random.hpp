@@ -1,4 +1,4 @@
-// What the initializers that draw random numbers share.
+// Base of initializers that draw random numbers.
 #pragma once
 
 #include <optional>
@@ -14,12 +14,11 @@ class RandomInitializer : public Initializer {
   std::optional<int64_t> seed;
 
   void fields(Fields &f) override;
-  // One with a seed of its own takes no op seed from the graph.
+  // With a seed of its own it takes no op seed from the graph.
   bool is_random() const override { return !seed.has_value(); }
 
  protected:
-  // Where the draw takes its words: from the graph's seeds, or with an own seed from where Keras 3 takes them with that
-  // one.
+  // The random stream: from the graph's seeds or, with its own seed, the one that Keras 3 uses for that seed.
   Stream stream(const Seed &graph) const;
 };
 

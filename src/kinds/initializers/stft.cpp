@@ -49,7 +49,7 @@ struct STFT : Initializer {
   }
 
  private:
-  // The window of n elements and what it is divided by.
+  // The window of n elements and its divisor.
   std::pair<std::vector<double>, double> frame(int64_t n) const {
     std::vector<double> w(static_cast<size_t>(n), 1.0);
     if (window == Window::none) return {w, 1};

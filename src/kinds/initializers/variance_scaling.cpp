@@ -1,4 +1,4 @@
-// VarianceScaling and its named special cases: the spread follows from how many values come in and go out (fans).
+// VarianceScaling and its named special cases: the variance depends on the numbers of inputs and outputs (fans).
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -24,7 +24,7 @@ struct FanInitializer final : RandomInitializer {
     double scale;
     Fan fan;
     Distribution distribution;
-    bool given = false;  // by the user
+    bool given = false;  // set by the user
   };
 
   explicit FanInitializer(const Row &row) : row(row), scale(row.scale), mode(row.fan), distribution(row.distribution) {}
@@ -57,7 +57,7 @@ struct FanInitializer final : RandomInitializer {
     switch (distribution) {
       case Distribution::truncated_normal:
       case Distribution::normal: {
-        // The deviation of a standard normal cut at two.
+        // Standard deviation of a standard normal truncated at two.
         float stddev = static_cast<float>(std::sqrt(variance) / 0.87962566103423978);
         kernels::fill_truncated_normal(stream(graph), 0, 0, stddev, y, n);
         break;

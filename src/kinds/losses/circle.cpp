@@ -11,7 +11,7 @@ using ops::Binary, ops::Emit, ops::Id, ops::none, ops::Reduce, ops::Unary;
 
 Id not_(Emit &e, Id flags) { return binary(e, Binary::equal, flags, e.scalar(0, DType::boolean)); }
 
-// log(sum(exp(x))) of each row, of the elements that count; -infinity where there are none.
+// log(sum(exp(x))) of each row over the elements that count; -infinity if none do.
 Id log_sum_exp(Emit &e, Id x, Id counts) {
   constexpr float infinity = std::numeric_limits<float>::infinity();
   x = select(e, counts, x, e.scalar(-infinity));

@@ -1,4 +1,4 @@
-// CosineSimilarity: the loss, and the metric, which has the other sign.
+// CosineSimilarity: the loss, and the metric with opposite sign.
 #include "kinds/metric.hpp"
 #include "kinds/norm.hpp"
 

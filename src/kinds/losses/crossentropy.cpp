@@ -1,4 +1,4 @@
-// Crossentropy: what Keras's words "crossentropy" and "ce" mean.
+// Crossentropy: resolves Keras's "crossentropy" and "ce".
 #include "kinds/loss.hpp"
 #include "kinds/targets.hpp"
 

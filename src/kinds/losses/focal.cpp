@@ -1,4 +1,4 @@
-// The focal losses: crossentropies in which what is predicted well counts less.
+// Focal losses: crossentropies that weigh well-predicted samples less.
 #include "kinds/losses/crossentropy.hpp"
 
 namespace dl4::kinds {
@@ -75,7 +75,7 @@ struct CategoricalFocalCrossentropy : Loss {
   }
 
  private:
-  // As Keras broadcasts them: those of classes along the last axis.
+  // Broadcast like in Keras: per class along the last axis.
   Id weights(Emit &e, Id p) const {
     if (alpha.size() == 1) return e.scalar(alpha[0]);
     const auto n = static_cast<int64_t>(alpha.size()), classes = e.shape(p).last();

@@ -1,4 +1,4 @@
-// Dice and Tversky: how much of two regions does not overlap.
+// Dice and Tversky: one minus the overlap of two regions.
 #include <algorithm>
 #include <functional>
 #include <optional>
@@ -32,7 +32,7 @@ class Overlap : public Loss {
 
  protected:
   using Sum = std::function<Id(Id)>;
-  // 1 where they are the same; `both`: the sum of what they have in common.
+  // 1 for equal regions; `both`: sum over their intersection.
   virtual Id overlap(Emit &e, Id t, Id p, Id both, const Sum &sum) const = 0;
   void axis_field(Fields &f) { f("axis", axis).doc("axes of a region; null: all, the batch too, as one region"); }
 

@@ -1,4 +1,4 @@
-// The losses without attributes of their own: a row each.
+// Losses without attributes of their own: a row each.
 #include <vector>
 
 #include "kinds/metric.hpp"
@@ -8,7 +8,7 @@ namespace {
 
 using ops::Binary, ops::Emit, ops::Id, ops::Reduce, ops::Unary;
 
-// t, p: targets and predictions of one shape, float32.
+// t, p: targets and predictions of equal shape, float32.
 Id last_mean(Emit &e, Id v) { return reduce(e, Reduce::mean, v, {-1}); }
 
 Id squared_error(Emit &e, Id t, Id p) { return last_mean(e, binary(e, Binary::squared_difference, t, p)); }
@@ -43,7 +43,7 @@ Id poisson(Emit &e, Id t, Id p) {
   return last_mean(e, sub(e, p, mul(e, t, log)));
 }
 
-// max(1 - t * p, 0); targets that are all 0 or 1 become -1 and 1 first.
+// max(1 - t * p, 0); targets that are all 0 or 1 are mapped to -1 and 1 first.
 Id margin(Emit &e, Id t, Id p) {
   Id zero = e.scalar(0), one = e.scalar(1);
   Id known = binary(e, Binary::logical_or, binary(e, Binary::equal, t, zero), binary(e, Binary::equal, t, one));

@@ -6,7 +6,7 @@ namespace {
 
 using ops::Emit, ops::Id, ops::none, ops::Unary;
 
-// Which labels are not the class that is ignored.
+// Labels other than the ignored class.
 Id counted(Emit &e, Id labels, int64_t ignored) {
   DType t = e.dtype(labels);
   if (t == DType::u8 || t == DType::boolean) labels = cast(e, labels, t = DType::i32);
@@ -48,7 +48,7 @@ struct SparseCategoricalCrossentropy : Loss {
     y_pred = cast(e, y_pred, DType::f32);
     Id labels = class_numbers(e, y_true, y_pred);
     Id x = logits_of(e, y_pred, from_logits);
-    // Keras takes the logarithm of clipped probabilities for logits, so they need not sum to 1.
+    // Keras uses the logarithm of clipped probabilities as logits, so they need not sum to 1.
     if (x == none) x = unary(e, Unary::log, clipped(e, y_pred));
     Id rows = reshape(e, x, 0, {free_dim, p.last()}), flat = reshape(e, labels, 0, {free_dim});
     Id valid = ignore_class ? counted(e, flat, *ignore_class) : none;

@@ -16,14 +16,14 @@ Id smoothed(Emit &e, Id t, Id p, double smoothing) {
 Id power(Emit &e, Id x, double y) {
   if (y == 2) return unary(e, Unary::square, x);
   if (y >= 1) return binary(e, Binary::pow, x, e.scalar(y));
-  // Both sides of a choice have a gradient, so that 0 must not come into the power.
+  // Both branches of a select get gradients, so the power must not see 0.
   const Id is_zero = binary(e, Binary::equal, x, e.scalar(0));
   const Id of_others = binary(e, Binary::pow, select(e, is_zero, e.scalar(1), x), e.scalar(y));
   return select(e, is_zero, e.scalar(y == 0 ? 1 : 0), of_others);
 }
 
 Id binary_terms(Emit &e, Id t, Id p, Id logits) {
-  // Each side by its own softplus: of a confident right answer the loss is tiny, not rounded away.
+  // A softplus for each side: for a confident correct prediction the loss is tiny, not rounded to 0.
   if (logits != none)
     return add(e, mul(e, t, unary(e, Unary::softplus, unary(e, Unary::neg, logits))),
                mul(e, one_minus(e, t), unary(e, Unary::softplus, logits)));

@@ -1,4 +1,4 @@
-// The accuracies: where predictions are right, as 1 and 0.
+// Accuracies: 1 where predictions are right, else 0.
 #include <limits>
 
 #include "base/error.hpp"
@@ -30,7 +30,7 @@ Id sparse_matches(Emit &e, Id y_true, Id y_pred) {
   return as_float(e, binary(e, Binary::equal, labels, cast(e, argmax(e, y_pred, -1), t)));
 }
 
-// labels: class numbers. Is the class among the k with the largest predictions? Equals count as larger than none.
+// labels: class indices. Whether the class is among the k largest predictions; equal values count as larger.
 Id top_k_matches(Emit &e, Id labels, Id y_pred, int64_t k) {
   Id rows = reshape(e, y_pred, 0, {free_dim, e.shape(y_pred).last()});
   Id own = pick(e, rows, reshape(e, labels, 0, {free_dim}));
@@ -40,7 +40,7 @@ Id top_k_matches(Emit &e, Id labels, Id y_pred, int64_t k) {
   return reshape_like(e, as_float(e, binary(e, Binary::logical_and, among, finite)), labels);
 }
 
-// Is the class one of the first k numbers of its row?
+// Whether the class is one of the first k ids of its row.
 Id among_first(Emit &e, Id labels, Id ids, int64_t k) {
   const int64_t width = e.shape(ids).last();
   Id first = width == free_dim || width > k ? slice(e, ids, -1, 0, k) : ids;

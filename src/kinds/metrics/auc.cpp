@@ -1,4 +1,4 @@
-// AUC: the area under a curve of decisions over thresholds.
+// AUC: area under a curve of decisions over thresholds.
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -135,7 +135,7 @@ struct AUC : Metric {
     return {std::max(1 - odds * c.false_negatives / hits, 0.0), 1 - odds * alarms / hits};
   }
 
-  // Davis and Goadrich 2006: between two thresholds the counts grow evenly.
+  // Davis and Goadrich 2006: counts are interpolated linearly between thresholds.
   static double precision_part(const Counts &c, const Counts &above) {
     const double hits = c.true_positives - above.true_positives;
     const double said = c.true_positives + c.false_positives, said_above = above.true_positives + above.false_positives;

@@ -1,4 +1,4 @@
-// Counts of right and wrong decisions, precision, recall, and the best of one of these where another is high enough.
+// Counts of decisions, precision, recall, and the best of one where another reaches a given value.
 #include <algorithm>
 #include <optional>
 
@@ -87,7 +87,7 @@ struct Share final : AtThresholds {
   const Row &row;
   std::optional<int64_t> top_k, class_id;
 
-  static constexpr double lowest = -1e10;  // of what is not among the k largest
+  static constexpr double lowest = -1e10;  // of predictions outside the k largest
 
   void fields(Fields &f) override {
     AtThresholds::fields(f);
@@ -109,7 +109,7 @@ struct Share final : AtThresholds {
   double value(const Counts &c) const override { return row.ratio.of(c); }
 };
 
-// ---- the best ------------------------------------------------------------------------------------------------------
+// ---- best value ---------------------------------------------------------------------------------------------------
 
 struct Best final : Metric {
   struct Row : Entry {

@@ -17,7 +17,7 @@ class Confusion : public Metric {
  public:
   std::optional<bool> rises() const override { return true; }
   Size size(const Shape &) const override { return {num_classes * num_classes, 1}; }
-  // Of classes that do not occur nothing is counted.
+  // Absent classes do not count.
   void result(std::span<const double> sums, std::span<double> to) const override {
     const auto n = static_cast<size_t>(num_classes);
     double total = 0, occurring = 0;
@@ -38,7 +38,7 @@ class Confusion : public Metric {
     f("dtype", type, {"int64", "int32", "int", "float32"})
         .doc("of the matrix: integers cut class numbers and weights to whole ones");
   }
-  // t, p: class numbers of the same count; what is no class, or the one to be ignored, does not count.
+  // t, p: class indices. Values that are no class, or the ignored one, do not count.
   std::vector<Id> matrix(Emit &e, Id y_true, Id y_pred, Id sample_weight) const {
     const Shape is = e.shape(y_true), said = e.shape(y_pred);
     if (is.known() && said.known() && is.elements() != said.elements())
@@ -71,7 +71,7 @@ class Confusion : public Metric {
 struct IoU final : Confusion {
   struct Row : Entry {
     const char *log_name;
-    bool some, one_hot;  // of the classes; targets are scores or one-hot
+    bool some, one_hot;  // some: only target_class_ids; one_hot: targets are scores or one-hot
   };
   explicit IoU(const Row &row) : row(row), sparse_y_true(!row.one_hot), sparse_y_pred(!row.one_hot) {}
   const Row &row;

@@ -1,4 +1,4 @@
-// RootMeanSquaredError, R2Score, the correlations, and the mean and the sum of what is predicted.
+// RootMeanSquaredError, R2Score, correlations, and the mean and sum of predictions.
 #include <cmath>
 #include <optional>
 
@@ -78,7 +78,7 @@ struct R2Score : Metric {
       fail(Code::shape_mismatch, "expected predictions (B, outputs), got ", p);
     return p.last();
   }
-  // Keras counts the numbers of all outputs as samples; where they are too few it does not adjust.
+  // Keras counts the values of all outputs as samples, and does not adjust if there are too few.
   double adjusted(double score, double samples) const {
     const auto p = static_cast<double>(num_regressors);
     return p == 0 || p >= samples - 1 ? score : 1 - (1 - score) * (samples - 1) / (samples - p - 1);
@@ -124,7 +124,7 @@ struct ConcordanceCorrelation final : Correlation {
     Id t_mean = mean_over(e, t, at), p_mean = mean_over(e, p, at), deviation = sub(e, p, p_mean);
     Id spread = add(e, variance(e, sub(e, t, t_mean), at), variance(e, deviation, at));
     Id norm = add(e, spread, binary(e, Binary::squared_difference, t_mean, p_mean));
-    // Keras subtracts the predictions' mean from the targets too: the mean of the products is the same.
+    // Keras subtracts the predictions' mean from the targets too; the mean of the products is the same.
     Id together = mul(e, sub(e, t, p_mean), deviation);
     return div(e, scale(e, together, 2), add(e, norm, e.scalar(1e-7)));
   }

@@ -1,4 +1,4 @@
-// Buckets between thresholds.
+// Histograms of predictions between thresholds.
 #include "kinds/metrics/thresholds.hpp"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace {
 
 using ops::Binary, ops::Emit, ops::Id, ops::none, ops::Unary;
 
-// As Keras decides it.
+// Keras's criterion.
 bool are_even(const std::vector<double> &list) {
   if (list.size() < 3) return false;
   for (size_t i = 0; i < list.size(); ++i) {
@@ -22,7 +22,7 @@ bool are_even(const std::vector<double> &list) {
   return true;
 }
 
-// Even thresholds are decided by Keras as ceil(p * steps) > i in float32: the largest p that says no.
+// For even thresholds Keras tests ceil(p * steps) > i in float32: the largest p for which that is false.
 float even_bound(size_t i, size_t steps) {
   if (i == 0) return 0;
   const auto n = static_cast<float>(steps), limit = static_cast<float>(i);

@@ -1,4 +1,4 @@
-// What metrics of binary decisions share: how much lies on which side of thresholds.
+// Shared by metrics of binary decisions: counts of predictions on either side of thresholds.
 #pragma once
 
 #include <span>
@@ -8,24 +8,24 @@
 
 namespace dl4::kinds {
 
-// Right and wrong decisions at one threshold; a prediction above it says 1.
+// Counts of right and wrong decisions at one threshold; a prediction above it is positive.
 struct Counts {
   double true_positives, false_positives, true_negatives, false_negatives;
 };
 
-// Predictions are sorted into the buckets between thresholds, those of targets 0 and 1 apart: the sums do not grow with
-// what is asked of them, and each threshold's counts follow.
+// Histograms of predictions between the thresholds, for targets 0 and 1 separately: the number of sums does not grow
+// with the number of results, and the counts at each threshold follow.
 class Thresholds {
  public:
-  // In [0, 1], in any order; `beyond`: one below and one above those are added, as AUC does; `evenly`: they are
-  // even_thresholds(), which may be too few to be told.
+  // Thresholds in [0, 1], in any order. `beyond`: adds one below and one above, as AUC does. `evenly`: they are
+  // even_thresholds(), which with few thresholds can't be detected.
   explicit Thresholds(const std::vector<double> &list = {0.5}, bool beyond = false, bool evenly = false);
 
   int64_t count() const { return static_cast<int64_t>(order_.size()); }
-  int64_t sums() const { return 2 * (count() + 1); }  // of one label
-  // weight: none, or in the shape of p. per_label: sums for each number of the last axis.
+  int64_t sums() const { return 2 * (count() + 1); }  // per label
+  // weight: none, or shaped as p. per_label: sums for each index of the last axis.
   ops::Id emit(ops::Emit &e, ops::Id t, ops::Id p, ops::Id weight, bool per_label = false) const;
-  // f(i, counts at thresholds[i]) from the highest threshold to the lowest.
+  // Calls f(i, counts at thresholds[i]) from the highest threshold to the lowest.
   template <class F>
   void each(std::span<const double> sums, F f) const {
     const size_t n = order_.size();
@@ -43,13 +43,13 @@ class Thresholds {
 
  private:
   bool evenly_ = false;
-  std::vector<size_t> order_;  // of the list, ascending
-  std::vector<float> bounds_;  // what is above the i-th is above that threshold
+  std::vector<size_t> order_;  // indices into the list, in ascending order
+  std::vector<float> bounds_;  // predictions above the i-th bound are above that threshold
 };
 
-// Evenly from 0 to 1; of one, 0.5.
+// Evenly spaced from 0 to 1; a single one is 0.5.
 std::vector<double> even_thresholds(int64_t count);
-// Sample weights in the shape of p, or none.
+// Sample weights broadcast to the shape of p, or none.
 ops::Id weights_like(ops::Emit &e, ops::Id sample_weight, ops::Id p);
 
 }  // namespace dl4::kinds

@@ -79,7 +79,7 @@ struct Muon : Optimizer {
 
  private:
   static Id scaled(Emit &e, Id x, double by) { return mul(e, x, e.scalar(by)); }
-  // The word without the signs of its ends.
+  // The word without anchors.
   static std::string inside(std::string word) {
     if (word.starts_with('^')) word.erase(0, 1);
     if (word.ends_with('$')) word.pop_back();

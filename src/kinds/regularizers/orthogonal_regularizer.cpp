@@ -24,7 +24,7 @@ struct OrthogonalRegularizer : Regularizer {
     int64_t n = s[rows ? 0 : 1];
     if (n < 2) return e.scalar(0);  // no pairs
     ops::Id unit = normalised(e, w, {rows ? 1 : 0});
-    // All but the first with all but the last: below the diagonal, and on it, stands every pair once.
+    // All but the first with all but the last: on and below the diagonal, each pair occurs once.
     const int axis = rows ? 0 : 1;
     ops::Id cosines = matmul(e, slice(e, unit, axis, 1, n - 1), slice(e, unit, axis, 0, n - 1),
                              {.transpose_a = !rows, .transpose_b = rows});

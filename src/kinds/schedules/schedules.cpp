@@ -31,7 +31,7 @@ struct Decay : Schedule {
   void check() override { want_above_0("decay_steps", steps); }
 
  protected:
-  // Steps done in units of decay_steps.
+  // step / decay_steps.
   float done(int64_t step, bool staircase) const {
     const float p = static_cast<float>(step) / f32(steps);
     return staircase ? std::floor(p) : p;

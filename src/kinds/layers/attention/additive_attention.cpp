@@ -1,4 +1,4 @@
-// AdditiveAttention: Bahdanau's, by sums.
+// AdditiveAttention: Bahdanau's, with additive scores.
 #include "kinds/initializer.hpp"
 #include "kinds/layers/attention/scored_attention.hpp"
 

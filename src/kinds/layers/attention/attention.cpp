@@ -1,4 +1,4 @@
-// Attention: Luong's, by dot products.
+// Attention: Luong's, with dot-product scores.
 #include "kinds/initializer.hpp"
 #include "kinds/layers/attention/scored_attention.hpp"
 

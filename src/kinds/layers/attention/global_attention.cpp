@@ -1,4 +1,4 @@
-// GlobalAttention: any score function, any distribution, over all values.
+// GlobalAttention: any score function and distribution, over all values.
 #include "kinds/layers/attention/global_attention.hpp"
 
 #include <cmath>
@@ -86,7 +86,7 @@ Id FreeAttention::pair_scores(Call &c, Id query, Id key) const {
   return ops::reduce(e, ops::Reduce::sum, ops::mul(e, ops::unary(e, ops::Unary::tanh, all_pairs(c, q, k)), v), {-1});
 }
 
-// Of dot, scaled and general.
+// For dot, scaled and general scores.
 Id FreeAttention::scaled_query(Call &c, Id query) const {
   Emit &e = c.e;
   const int64_t features = c.last_dim(0), of_key = c.last_dim(static_cast<int>(c.in.size()) - 1);
@@ -128,12 +128,12 @@ ScoredAttention::Weighed FreeAttention::weighed(Call &c, const Parts &, Id score
     score = ops::fill(e, DType::f32, 0, score, e.rank(score), {});
   if (keep != none) score = ops::select(e, keep, score, e.scalar(std::numeric_limits<float>::lowest()));
   if (cold || distribution == Distribution::hardmax) return {ops::hardmax(e, score), keep};
-  // The largest becomes 0, so that no score is too large when it is divided.
+  // Shifts the maximum to 0, so that no score overflows when divided.
   if (temperature != 1.0 || distribution == Distribution::sparsemax)
     score = ops::sub(e, score, ops::reduce(e, ops::Reduce::max, score, {-1}, true));
   if (temperature && temperature != 1.0) score = ops::div(e, score, e.scalar(*temperature));
   if (distribution == Distribution::softmax) return {ops::softmax(e, score), keep};
-  // What lies 1 below the largest has no weight in any case.
+  // Scores at least 1 below the maximum always have zero weight.
   return {ops::sparsemax(e, ops::binary(e, ops::Binary::max, score, e.scalar(-2))), keep};
 }
 

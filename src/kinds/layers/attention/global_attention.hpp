@@ -1,4 +1,4 @@
-// What GlobalAttention and LocalAttention share: score functions and distributions.
+// Base of GlobalAttention and LocalAttention: score functions and distributions.
 #pragma once
 
 #include "kinds/initializer.hpp"
@@ -23,7 +23,7 @@ struct FreeAttention : ScoredAttention {
   void free_fields(Fields &f);
   Facts free_facts() const;
   int64_t units_of(Call &c) const { return units.value_or(c.last_dim(0)); }
-  // The query with one axis of time, and image axes of query, value and key as one.
+  // Query with one time axis; image axes of query, value and key are flattened.
   Parts parts(Call &c) const override;
 
  private:

@@ -1,4 +1,4 @@
-// GraphAttention: each node attends over the nodes that have an edge to it.
+// GraphAttention: each node attends over its neighbours.
 #include "kinds/layers/attention/graph_edges.hpp"
 #include "kinds/layers/core/weights.hpp"
 #include "kinds/layers/random/dropping.hpp"
@@ -95,7 +95,7 @@ struct GraphAttention : Layer {
   }
 
  private:
-  // What the edges' features add to the scores; to those of self loops nothing.
+  // Score terms from edge features; 0 for self loops.
   Id of_edges(Call &c) const {
     Emit &e = c.e;
     const int rank = c.shape(0).rank();

@@ -1,4 +1,4 @@
-// Edges of a graph, checked, with those that are not there marked.
+// Checks edge lists and marks absent edges.
 #include "kinds/layers/attention/graph_edges.hpp"
 
 #include "ops/ops.hpp"

@@ -1,4 +1,4 @@
-// A graph as layers take it: nodes, and edges by the numbers of two nodes.
+// Graphs as layer inputs: nodes, and edges as pairs of node indices.
 #pragma once
 
 #include "kinds/layer.hpp"
@@ -6,13 +6,13 @@
 namespace dl4::kinds {
 
 struct Edges {
-  ops::Id source, target;  // (..., E) int64; target -1: no edge
+  ops::Id source, target;  // (..., E) int64; target -1: absent
 };
 
-// Of input 0, nodes (N, F) or (B, N, F), and input 1, edges (E, 2) or (B, E, 2), of which count those that the argument
-// "edge_mask", or else their own mask, leaves. With self loops N more.
+// Edges of input 1, (E, 2) or (B, E, 2), between nodes of input 0, (N, F) or (B, N, F). The argument "edge_mask", or
+// else their own mask, removes edges. Self loops add N edges.
 Edges read_edges(Call &c, bool self_loops);
-// Refuses features of edges, input i, that are not one row an edge.
+// Requires input i to have one row of features per edge.
 void need_edge_features(Call &c, int i);
 
 }  // namespace dl4::kinds

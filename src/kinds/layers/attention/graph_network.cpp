@@ -1,4 +1,4 @@
-// GraphNetwork: edges, nodes and the whole graph, each by those before it.
+// GraphNetwork: updates edges, then nodes, then global features, each from the ones before.
 #include "kinds/layers/attention/graph_edges.hpp"
 #include "kinds/layers/core/weights.hpp"
 #include "ops/ops.hpp"
@@ -93,7 +93,7 @@ struct GraphNetwork : Layer {
   }
 
  private:
-  // The squared distance of the two nodes of each edge.
+  // Squared distance of each edge's nodes.
   static Id squared(Call &c, const Edges &edges, int i) {
     Emit &e = c.e;
     const int rank = c.shape(0).rank();
@@ -105,7 +105,7 @@ struct GraphNetwork : Layer {
     return ops::reduce(e, ops::Reduce::sum_squares, far, {-1}, true);
   }
 
-  // activation(W [parts, global] + b); the global part is one row for all.
+  // activation(W [parts, global] + b); the global part is one row shared by all.
   Id updated(Call &c, const char *what, const std::vector<Id> &parts, Id global, int64_t units) const {
     Emit &e = c.e;
     Id x = parts.size() == 1 ? parts[0] : ops::concat(e, parts, -1);

@@ -1,4 +1,4 @@
-// GroupQueryAttention: several heads of queries share one of keys and values.
+// GroupQueryAttention: several query heads share a head of keys and values.
 #include "kinds/layers/attention/headed_attention.hpp"
 
 namespace dl4::kinds {
@@ -36,7 +36,7 @@ struct GroupQueryAttention : HeadedAttention {
   std::vector<Symbol> call(Call &c) const override {
     c.need_rank(0, 3);
     std::vector<Symbol> y = HeadedAttention::call(c);
-    for (const Symbol &s : y) c.penalize(weights.activity_regularizer, s.value);  // once more, as Keras does
+    for (const Symbol &s : y) c.penalize(weights.activity_regularizer, s.value);  // penalized twice, like Keras
     return y;
   }
 

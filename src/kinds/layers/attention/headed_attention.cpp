@@ -1,4 +1,4 @@
-// Attention in heads: projections, masks, the products, and the projection of what comes out.
+// Multi-head attention: projections, masks, products and the output projection.
 #include "kinds/layers/attention/headed_attention.hpp"
 
 #include <algorithm>
@@ -75,7 +75,7 @@ void HeadedAttention::check() {
   }
 }
 
-// The product of the last axes of x with a kernel, as Keras's EinsumDense.
+// Product of the last axes of x with a kernel, like Keras's EinsumDense.
 Id HeadedAttention::projected(Call &c, const char *name, const Shape &in, const Shape &out, Id x) const {
   Emit &e = c.e;
   const KernelAndBias &w = weights;
@@ -129,23 +129,23 @@ Id HeadedAttention::projected(Call &c, const char *name, const Shape &in, const 
   return product(x, more.added(c, kernel), b, false);
 }
 
-// What attention works on. Masks: none where nothing is masked; of the keys: what both masks leave.
+// Operands of the attention. Masks: none if nothing is masked; the key mask combines both masks.
 struct HeadedAttention::Operands {
   Sizes sizes;
   std::vector<int> axes;  // attended
-  Id query, key, value;   // (B, ..., heads, size), masked steps 0
-  Id all_values;          // with the masked steps
+  Id query, key, value;   // (B, ..., heads, size), masked steps zeroed
+  Id all_values;          // including masked steps
   Id query_mask, key_mask, given;
   bool causal;
 };
-// Per head, and where asked for the weights.
+// Output per head, and the weights if requested.
 struct HeadedAttention::Attended {
   Id y, scores = none;
 };
 
 namespace {
 
-// The argument of that name, or what input i carries.
+// The mask argument of that name, or the one that input i carries.
 Id mask_of(const Call &c, const char *name, int i, const std::vector<int> &axes) {
   auto given = c.symbols(name);
   Id m = given.empty() ? c.in[static_cast<size_t>(i)].mask : given[0].value;
@@ -160,7 +160,7 @@ Id mask_of(const Call &c, const char *name, int i, const std::vector<int> &axes)
   return given.empty() ? m : given_for(c.e, m, c.x(i));
 }
 
-// Heads of keys or values (..., groups, size), each so many times.
+// Repeats each of the heads of keys or values (..., groups, size) `times` times.
 Id repeated(Emit &e, Id x, int64_t times) {
   if (times == 1) return x;
   const Shape s = e.shape(x);
@@ -168,7 +168,7 @@ Id repeated(Emit &e, Id x, int64_t times) {
   return ops::reshape(e, ops::concat(e, copies, s.rank() - 1), s.rank() - 2, {checked_mul(times, s[-2]), s[-1]});
 }
 
-// The axes in the order of products: those apart, heads, those attended, which become one, features.
+// Order of axes for products: batch axes, heads, attended axes (merged), features.
 struct Order {
   std::vector<int> perm, back;
   int apart = 0;
@@ -232,25 +232,25 @@ HeadedAttention::Operands HeadedAttention::operands(Call &c, const Sizes &s) con
     c.penalize(weights.activity_regularizer, y);
     return y;
   };
-  // What is masked is taken out before any product, for 0 * NaN is NaN, in gradients too.
+  // Masked values are zeroed before any product, since 0 * NaN is NaN, in gradients too.
   o.query = where_valid(e, o.query_mask, heads_of("query", 0, s.heads, s.key), 0);
   o.key = where_valid(e, o.key_mask, heads_of("key", k, s.groups, s.key), 0);
   return o;
 }
 
-// What a query gets that sees no key: in Keras nothing where the weights are made apart from the products, else the
-// mean of all values.
+// Result of a query that sees no key: in Keras zeros if the weights are computed separately, else the mean of all
+// values.
 bool HeadedAttention::zero_if_blind(Call &c, const Operands &o, bool return_scores) const {
   return dropout > 0 || return_scores || c.e.rank(o.query) != 4;
 }
 
-// By one op that keeps no scores.
+// By the fused op, which does not store the scores.
 HeadedAttention::Attended HeadedAttention::fused(Call &c, const Operands &o) const {
   Emit &e = c.e;
   const auto scale = static_cast<float>(1 / std::sqrt(static_cast<double>(o.sizes.key)));
   auto [y, sum] = ops::attention(e, o.query, o.key, o.value, o.key_mask, {o.causal, true, scale});
   Id sees_any = none;
-  if (o.key_mask != none) {  // the same for all heads
+  if (o.key_mask != none) {  // shared by all heads
     Id one = ops::reshape(e, ops::slice(e, sum, 1, 0, 1), 1, {free_dim, 1, 1});
     sees_any = ops::binary(e, ops::Binary::not_equal, one, e.scalar(0));
   }
@@ -261,7 +261,7 @@ HeadedAttention::Attended HeadedAttention::fused(Call &c, const Operands &o) con
   return {ops::select(e, sees_any, y, repeated(e, mean, o.sizes.heads / o.sizes.groups))};
 }
 
-// Which keys each query may see, as Keras puts the masks together, broadcasting to `score`; none: all.
+// Keys visible to each query, combining masks like Keras, broadcastable to `score`; none: all.
 Id HeadedAttention::keep(Call &c, const Operands &o, Id score) const {
   Emit &e = c.e;
   const int pairs = 2 * static_cast<int>(o.axes.size());
@@ -302,7 +302,7 @@ HeadedAttention::Attended HeadedAttention::composed(Call &c, const Operands &o, 
   const bool seen_whole = folded.rank() != whole.rank() && (o.given != none || return_scores);
   if (seen_whole) score = seen_as(score, whole);
   Id may_see = keep(c, o, score);
-  // Lower than any other score: no weight, or the same for all where nothing else is left.
+  // Lowest score: zero weight, or equal weights if everything is masked.
   if (may_see != none) score = ops::select(e, may_see, score, e.scalar(std::numeric_limits<float>::lowest()));
   if (seen_whole) score = seen_as(score, folded);
   Id weights_of = ops::softmax(e, score);
@@ -312,7 +312,7 @@ HeadedAttention::Attended HeadedAttention::composed(Call &c, const Operands &o, 
     weights_of = seen_whole ? seen_as(w, folded) : w;
   }
   Id y = ops::matmul(e, dropped(c, weights_of, dropout, seed), value);
-  if (o.key_mask != none && !zero) {  // values that were taken out count for a query that sees nothing
+  if (o.key_mask != none && !zero) {  // zeroed values count for a query that sees nothing
     Id all = order.fold(e, repeated(e, o.all_values, times));
     Id mean = ops::reduce(e, ops::Reduce::mean, all, {-2}, true);
     y = ops::select(e, any(e, may_see, -1, true), y, mean);
@@ -341,7 +341,7 @@ std::vector<Symbol> HeadedAttention::call(Call &c) const {
   const bool one_by_one = q.rank() == 4 && compatible(Shape{q[0]}, Shape{v[0]});
   const bool drops = dropout > 0 && c.training();
   const bool by_op = one_by_one && o.given == none && !sliding_window && !return_scores && !drops;
-  if (by_op && dropout > 0) c.host.random_seed(seed);  // as where something is dropped
+  if (by_op && dropout > 0) c.host.random_seed(seed);  // the same seeds as with dropout
   const Attended found = by_op ? fused(c, o) : composed(c, o, return_scores);
   Id y = use_gate ? ops::mul(e, found.y, gate) : found.y;
   y = projected(c, "attention_output", {s.heads, s.value}, last, y);

@@ -1,4 +1,4 @@
-// What MultiHeadAttention and GroupQueryAttention share: all but how their sizes are called.
+// Base of MultiHeadAttention and GroupQueryAttention, which differ in their size attributes.
 #pragma once
 
 #include "kinds/layers/core/lora.hpp"
@@ -24,9 +24,9 @@ struct HeadedAttention : Layer {
     int64_t heads, groups, key, value;  // groups: heads of keys and values
   };
   virtual Sizes sizes() const = 0;
-  // The axes of the inputs that queries and keys lie along, in the order of the scores' axes.
+  // Axes of the inputs over which queries and keys are indexed, in the order of the scores' axes.
   virtual std::vector<int> attended(const Call &c) const = 0;
-  virtual Shape output(const Call &c) const = 0;  // the last axes of the output
+  virtual Shape output(const Call &c) const = 0;  // last axes of the output
 
   void headed_fields(Fields &f);
   Facts headed_facts(const char *group_kernel, const char *value_kernel) const;

@@ -1,4 +1,4 @@
-// JoinHeads: the outputs of several attentions as one.
+// JoinHeads: combines the outputs of several attentions.
 #include "kinds/initializer.hpp"
 #include "kinds/layer.hpp"
 
@@ -44,7 +44,7 @@ struct JoinHeads : Layer {
     const Id mask = c.mask();
     const int64_t size = c.last_dim();
     if (join == Join::concat) return {{ops::concat(e, each, -1), mask}};
-    if (join == Join::matrices) {  // one product over all heads' features
+    if (join == Join::matrices) {  // one product over the features of all heads
       Id w = c.weight("head_matrices", {heads, size, size}, kernel_initializer);
       return {
           {ops::matmul(e, ops::concat(e, each, -1), ops::reshape(e, w, 0, {checked_mul(heads, size), size})), mask}};

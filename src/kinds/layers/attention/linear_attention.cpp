@@ -1,4 +1,4 @@
-// LinearAttention: attention by a state that each step adds to.
+// LinearAttention: attention through a state that each step updates.
 #include <cmath>
 
 #include "base/error.hpp"
@@ -91,7 +91,7 @@ struct LinearAttention final : Layer {
       beta = ops::expand_dims(e, by_steps(e, c.x(at), n, 1), -1);
     }
     const double by = scale.value_or(1 / std::sqrt(static_cast<double>(d)));
-    // A query's heads of one key lie side by side.
+    // The query heads of a key head are adjacent.
     Id q = ops::reshape(e, ops::scale(e, c.x(), static_cast<float>(by)), 2, {h, group, d});
     q = ops::transpose(e, q, {1, 0, 2, 3, 4});
 

@@ -1,4 +1,4 @@
-// LocalAttention: a window around a place, which is the query's own or predicted.
+// LocalAttention: a window around a position, the query's own or a predicted one.
 #include "kinds/layers/attention/global_attention.hpp"
 #include "ops/ops.hpp"
 
@@ -66,7 +66,7 @@ struct LocalAttention : FreeAttention {
   }
 
  private:
-  // The places of the elements of x along one of its axes of time or image, as one list.
+  // Positions of the elements of x along one of its time or image axes, as a list.
   static Id places(Emit &e, Id x, int axes, int a) {
     auto along = [&](int axis) { return ops::cast(e, ops::indices(e, x, 1 + axis), DType::f32); };
     if (axes == 1) return along(a);
@@ -86,7 +86,7 @@ struct LocalAttention : FreeAttention {
     return ops::unary(e, ops::Unary::sigmoid, ops::matmul(e, h, axes == 1 ? ops::expand_dims(e, v, -1) : v));
   }
 
-  // What is predicted for one axis, times its length: of masked sequences the number of steps that are not.
+  // The prediction for one axis times its length; for masked sequences, the number of unmasked steps.
   static Id lengths(Call &c, const Parts &parts, Id predicted, int a) {
     Emit &e = c.e;
     Id share = ops::slice(e, predicted, -1, a, 1);  // (B, Tq, 1)

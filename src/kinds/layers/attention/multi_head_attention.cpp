@@ -1,4 +1,4 @@
-// MultiHeadAttention: heads of their own over any axes.
+// MultiHeadAttention over any axes.
 #include <algorithm>
 
 #include "kinds/layers/attention/headed_attention.hpp"

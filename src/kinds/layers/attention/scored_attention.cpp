@@ -1,4 +1,4 @@
-// Attention from scores: masks, softmax, dropout, the weighted sum. One op where nothing else needs the weights.
+// Attention from scores: masks, softmax, dropout, weighted sum. Uses the fused op if the weights are not needed.
 #include "kinds/layers/attention/scored_attention.hpp"
 
 #include <limits>
@@ -59,7 +59,7 @@ ScoredAttention::Parts ScoredAttention::parts(Call &c) const {
 }
 
 ScoredAttention::Weighed ScoredAttention::weighed(Call &c, const Parts &, Id score, Id keep) const {
-  // Lower than any other score: no weight, or the same for all where nothing else is left.
+  // Lowest score: zero weight, or equal weights if everything is masked.
   if (keep != none) score = ops::select(c.e, keep, score, c.e.scalar(std::numeric_limits<float>::lowest()));
   return {ops::softmax(c.e, score), keep};
 }
@@ -97,22 +97,22 @@ std::vector<Symbol> ScoredAttention::attend(Call &c) const {
   Id query_mask = p.query_mask, value_mask = p.value_mask;
   bool return_scores = c.flag("return_attention_scores", false);
 
-  // What is masked is taken out before any product, for 0 * NaN is NaN, in gradients too. Queries stay where their
-  // scores are asked for.
+  // Masked values are zeroed before any product, since 0 * NaN is NaN, in gradients too. Queries keep their values if
+  // the scores are returned.
   Id query = return_scores ? p.query : where_valid(e, query_mask, p.query, 0);
   Id value = where_valid(e, value_mask, p.value, 0);
   Id key = p.key == p.value ? value : where_valid(e, value_mask, p.key, 0);
 
   bool causal = c.flag("use_causal_mask", false);
-  // A query that counts sees its own value.
+  // An unmasked query sees at least its own value.
   const bool sees_itself = causal && query_mask == value_mask;
   Id weights = none, y = none, sees_any = none;
-  // Are all weights needed at once?
+  // Whether all weights are needed at once.
   bool whole = return_scores || (dropout > 0 && c.training()) || e.rank(query) > 3;
   for (Id v : {key, value, value_mask})
     whole |= v != none && !compatible(Shape{e.shape(query)[0]}, Shape{e.shape(v)[0]});  // the op does not broadcast
   if (Id by_dots = whole ? none : dot_query(c, query); by_dots != none) {
-    if (dropout > 0) c.host.random_seed(seed);  // as where something is dropped
+    if (dropout > 0) c.host.random_seed(seed);  // the same seeds as with dropout
     auto [sum, of_exps] = ops::attention(e, by_dots, key, value, value_mask, {.causal = causal});
     y = sum;
     if (value_mask != none && !sees_itself)
@@ -126,7 +126,7 @@ std::vector<Symbol> ScoredAttention::attend(Call &c) const {
     }
     const Weighed w = weighed(c, {query, value, key, query_mask, value_mask}, score, keep);
     weights = dropped(c, w.weights, dropout, seed);
-    const bool others = sees_itself && value_mask != none;  // queries that don't count, of which nothing is left
+    const bool others = sees_itself && value_mask != none;  // masked queries see nothing
     y = ops::matmul(e, others ? ops::select(e, w.keep, weights, e.scalar(0)) : weights, value);
     if (value_mask != none && !sees_itself) sees_any = any(e, w.keep, -1, true);
   }

@@ -1,4 +1,4 @@
-// What Attention, AdditiveAttention and those of our own share: all but the scores.
+// Base of Attention, AdditiveAttention and this library's own attentions, which define the scores.
 #pragma once
 
 #include "kinds/layers/core/masks.hpp"
@@ -11,30 +11,30 @@ struct ScoredAttention : Layer {
   std::optional<int64_t> seed;
 
   Arity arity() const override { return {2, 3}; }
-  // Of one sample, a value (Tv, V) and a query (Tq, D) or (D), as of a batch of one.
+  // A single sample, value (Tv, V) and query (Tq, D) or (D), is handled as a batch of one.
   std::vector<Symbol> call(Call &c) const final;
 
-  // What is attended with and to; masks: none where nothing is masked.
+  // Operands; masks: none if nothing is masked.
   struct Parts {
     ops::Id query, value, key, query_mask, value_mask;
   };
   virtual Parts parts(Call &c) const;
   // query (B, Tq, D), key (B, Tv, D) -> (B, Tq, Tv).
   virtual ops::Id scores(Call &c, ops::Id query, ops::Id key) const = 0;
-  // Where the scores are dot products with the keys: of what, shaped as the query; else none.
+  // If the scores are dot products with the keys: the left operand, shaped like the query; else none.
   virtual ops::Id dot_query(Call &, ops::Id /*query*/) const { return ops::none; }
-  // The weights by the scores, and which keys they are of: those of `keep`, which broadcasts to them, or none = all.
+  // The weights for these scores, and their valid keys: a mask that broadcasts to them, or none for all.
   struct Weighed {
     ops::Id weights, keep;
   };
   virtual Weighed weighed(Call &c, const Parts &p, ops::Id score, ops::Id keep) const;
-  // (B, Tq, 1, D) + (B, 1, Tv, D), for scores that are sums over D.
+  // (B, Tq, 1, D) + (B, 1, Tv, D), for additive scores.
   static ops::Id all_pairs(Call &c, ops::Id query, ops::Id key);
 
   Facts facts() const override;
 
  protected:
-  virtual std::vector<Symbol> attend(Call &c) const;      // of a batch
+  virtual std::vector<Symbol> attend(Call &c) const;      // for a batch
   virtual bool takes_one_query() const { return false; }  // (B, D)
   void scored_fields(Fields &f, const char *scale_doc);
 };

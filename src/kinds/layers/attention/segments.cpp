@@ -1,4 +1,4 @@
-// SegmentSum and SegmentMax: rows folded by the number of their segment; SegmentGather: the other way round.
+// SegmentSum, SegmentMax: reduce rows by segment id. SegmentGather: the reverse.
 #include "kinds/layer.hpp"
 #include "ops/ops.hpp"
 

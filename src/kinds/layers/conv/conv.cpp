@@ -5,7 +5,7 @@
 namespace dl4::kinds {
 namespace {
 
-// N: how many axes the kernel moves along.
+// N: number of spatial axes.
 template <size_t N>
 struct Convolution : Layer {
   int64_t filters = 0, groups = 1;

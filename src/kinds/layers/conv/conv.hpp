@@ -1,4 +1,4 @@
-// What the layers share that move a kernel along N axes: its geometry and the border of the layer.
+// Shared by convolution layers over N axes: geometry, and conversion of axes at the layer's inputs and outputs.
 #pragma once
 
 #include <algorithm>
@@ -38,7 +38,7 @@ struct Geometry {
         .at_most(max_dim)
         .doc("distance between the places that the window reads");
   }
-  // Keras's rule for all but depthwise convolutions.
+  // Keras's rule, except for depthwise convolutions.
   void refuse_strides_with_dilation() const {
     auto largest = [](const std::array<int64_t, N> &v) { return *std::max_element(v.begin(), v.end()); };
     if (largest(strides) > 1 && largest(dilation_rate) > 1)
@@ -46,7 +46,7 @@ struct Geometry {
           .with("attribute", "dilation_rate");
   }
 
-  // Input 0 with its channels last, which must be known.
+  // Input 0 in channels-last order; the channels must be known.
   ops::Id input(Call &c) const {
     c.need_rank(0, static_cast<int>(N) + 2);
     c.need_float(0);
@@ -56,7 +56,7 @@ struct Geometry {
            " of input 0 should be known. Full shape received: ", c.shape());
     return data_format.to_last(c.e, c.x());
   }
-  // The layer's output of y, whose channels are last.
+  // The layer's output from y, which is channels-last.
   std::vector<Symbol> output(Call &c, ops::Id y, const Activation &activation, const Of<Regularizer> &penalty) const {
     y = activation(c.e, data_format.from_last(c.e, y));
     c.penalize(penalty, y);

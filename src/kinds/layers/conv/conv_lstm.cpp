@@ -1,4 +1,4 @@
-// ConvLSTM1D, ConvLSTM2D, ConvLSTM3D: an LSTM whose products are convolutions.
+// ConvLSTM1D, ConvLSTM2D, ConvLSTM3D: an LSTM with convolutions as products.
 #include "kinds/layers/conv/conv.hpp"
 #include "kinds/layers/random/dropping.hpp"
 #include "kinds/layers/recurrent/recurrent.hpp"
@@ -10,7 +10,7 @@ namespace {
 using ops::Emit;
 using ops::Id;
 
-// N: how many axes the kernels move along.
+// N: number of spatial axes.
 template <size_t N>
 struct ConvLstm : Layer {
   static constexpr int64_t gates = 4;
@@ -60,7 +60,7 @@ struct ConvLstm : Layer {
   }
 
  private:
-  // By gate, in the layer's order, of x in that order. Without masks it is one convolution.
+  // Convolutions of x by gate, in the layer's gate order; a single one without masks.
   Ids convolved_by_gate(Emit &e, Id x, Id masks, Id w, Id b, const ops::Conv &conv) const {
     Ids all;
     x = geometry.data_format.to_last(e, x);
@@ -80,7 +80,7 @@ struct ConvLstm : Layer {
     const DataFormat &order = geometry.data_format;
     const Shape x = order.to_last(c.shape().without(1));
     const Shape y = ops::conv_shape("conv", geometry.how(), x, c.e.shape(w)).with(-1, filters);
-    // Channels last, as the products see what they drop.
+    // Channels last, since the masks apply to the convolutions' inputs.
     auto masks = [&](double rate, const Shape &of, uint64_t which) {
       if (rate == 1) return ops::none;
       const Shape tail = of.last(of.rank() - 1);

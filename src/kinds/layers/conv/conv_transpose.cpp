@@ -1,4 +1,4 @@
-// Conv1DTranspose, Conv2DTranspose, Conv3DTranspose: a convolution's gradient by its input as a layer.
+// Conv1DTranspose, Conv2DTranspose, Conv3DTranspose: the input gradient of a convolution as a layer.
 #include <optional>
 
 #include "kinds/layers/conv/conv.hpp"

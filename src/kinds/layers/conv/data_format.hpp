@@ -1,4 +1,4 @@
-// The order of axes. What computes has batch, space or time, channels; another order is turned at a layer's border.
+// Order of axes. Ops use batch, space or time, channels; layers convert other orders at their inputs and outputs.
 #pragma once
 
 #include <algorithm>
@@ -18,18 +18,18 @@ struct DataFormat {
         .doc("order of the axes: \"channels_last\", or \"channels_first\": the channels stand behind the batch");
   }
   bool is_first() const { return order == Order::channels_first; }
-  // Of a value of that rank: its channels, and its spatial axis i.
+  // Axis of the channels, and of spatial axis i, for a value of this rank.
   int channels(int rank) const { return is_first() ? 1 : rank - 1; }
   int space(int i) const { return is_first() ? i + 2 : i + 1; }
 
-  // x with its channels last.
+  // x in channels-last order.
   ops::Id to_last(ops::Emit &e, ops::Id x) const {
     std::vector<int> perm(static_cast<size_t>(e.rank(x)));
     std::iota(perm.begin(), perm.end(), 0);
     std::rotate(perm.begin() + 1, perm.begin() + 2, perm.end());
     return is_first() ? ops::transpose(e, x, perm) : x;
   }
-  // y of to_last's order in that of the layer.
+  // y from channels-last order to the layer's.
   ops::Id from_last(ops::Emit &e, ops::Id y) const {
     std::vector<int> perm(static_cast<size_t>(e.rank(y)));
     std::iota(perm.begin(), perm.end(), 0);

@@ -1,10 +1,10 @@
-// DepthwiseConv1D/2D: each channel is convolved by itself; SeparableConv1D/2D: and then the channels are mixed.
+// DepthwiseConv1D/2D: convolves each channel separately. SeparableConv1D/2D: mixes the channels afterwards.
 #include "kinds/layers/conv/conv.hpp"
 
 namespace dl4::kinds {
 namespace {
 
-// Beside bias and activation: a kernel of multiplier filters for each channel.
+// A kernel of `multiplier` filters per channel, with bias and activation.
 template <size_t N>
 struct Depthwise : Layer {
   int64_t depth_multiplier = 1;
@@ -13,7 +13,7 @@ struct Depthwise : Layer {
   Of<Initializer> depthwise_initializer = parse<Initializer>("GlorotUniform");
   Of<Regularizer> depthwise_regularizer;
   Of<Constraint> depthwise_constraint;
-  KernelAndBias weights;  // of these the bias and the penalty on the output
+  KernelAndBias weights;  // only the bias and the output penalty are used
 
   void fields(Fields &f) override {
     geometry.fields(f);
@@ -27,8 +27,8 @@ struct Depthwise : Layer {
   }
 
  protected:
-  // x with each channel convolved by itself: those of channel c are c * multiplier and the ones behind it. Kernels are
-  // made for a filter a channel, so there are as many copies of it.
+  // Depthwise convolution of x: outputs of channel c start at c * multiplier. The kernels take one filter per channel,
+  // so channels are repeated.
   ops::Id by_channel(Call &c, ops::Id x, ops::Id kernel, ops::Id bias) const {
     const int64_t outputs = c.e.shape(kernel).last();
     if (depth_multiplier > 1) x = ops::repeat(c.e, x, -1, depth_multiplier);

@@ -1,4 +1,4 @@
-// The global poolings: all of time, of an image or of a volume at once.
+// Global pooling over time, images or volumes.
 #include <array>
 
 #include "kinds/layers/conv/data_format.hpp"
@@ -52,7 +52,7 @@ struct GlobalPooling final : Layer {
  private:
   bool takes_mask() const { return row.axes == 1 && row.how == ops::Reduce::mean; }
 
-  // The steps' mask. One that x carries covers its first axes, which are no steps where the channels come first.
+  // The steps' mask. A mask that x carries covers its first axes, which are not the steps in channels-first order.
   ops::Id valid(Call &c) const {
     auto given = c.symbols("mask");
     if (!data_format.is_first()) return c.mask();

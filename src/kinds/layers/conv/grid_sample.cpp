@@ -1,4 +1,4 @@
-// GridSample: an image's values at places that another input names.
+// GridSample: samples an image at positions given by another input.
 #include "base/error.hpp"
 #include "kinds/layers/conv/sampling.hpp"
 

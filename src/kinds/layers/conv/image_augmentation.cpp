@@ -1,4 +1,4 @@
-// Keras's random changes of images: in inference the images as they are. A table of rows.
+// Keras's random image augmentations, which do nothing in inference. A table of rows.
 #include <deque>
 
 #include "kinds/layer.hpp"
@@ -8,8 +8,8 @@ namespace {
 
 struct Augmentation final : Layer {
   struct Row : Entry {
-    bool floats;        // it gives float32, whatever it takes
-    const char *given;  // the config by its defaults, as JSON; what has none is {"example": a value as text}
+    bool floats;        // the output is float32 whatever the input
+    const char *given;  // config defaults as JSON; attributes without default are {"example": value as text}
   };
 
   explicit Augmentation(const Row &row) : row(row), given(Json::parse(row.given)) {

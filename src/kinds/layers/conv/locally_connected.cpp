@@ -1,4 +1,4 @@
-// LocallyConnected1D, LocallyConnected2D: convolutions with a kernel of its own for each place; of Keras 1 and 2.
+// LocallyConnected1D, LocallyConnected2D of Keras 1 and 2: convolutions with separate kernels per position.
 #include <numeric>
 
 #include "kinds/layers/conv/conv.hpp"
@@ -76,7 +76,7 @@ struct LocallyConnected final : Layer {
   }
 
  private:
-  // (B, places, window): along each axis the places that each window takes, one behind the other.
+  // (B, positions, window): the input positions of each window.
   Id windows(ops::Emit &e, Id x, const std::vector<int64_t> &out) const {
     for (size_t i = 0; i < N; ++i) {
       const int axis = static_cast<int>(i) + 1;

@@ -1,4 +1,4 @@
-// MelSpectrogram: the energy of a sound in bands of the mel scale, frame by frame.
+// MelSpectrogram: energies of an audio signal in mel bands, frame by frame.
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -86,7 +86,7 @@ struct MelSpectrogram final : Layer {
   int64_t frame() const { return sequence_length.value_or(0) == 0 ? fft_length : *sequence_length; }
   int64_t frequencies() const { return fft_length / 2 + 1; }
 
-  // Half a transform more at both ends.
+  // Reflection padding by half a transform at both ends.
   Id reflected(Emit &e, Id x) const {
     const int64_t more = fft_length / 2, samples = e.shape(x)[1];
     if (samples != free_dim && samples <= more)
@@ -98,9 +98,9 @@ struct MelSpectrogram final : Layer {
     return ops::concat(e, {before, x, after}, 1);
   }
 
-  // (B, frames, frequencies): the magnitudes to the power of mag_exp.
+  // (B, frames, frequencies): magnitudes to the power of mag_exp.
   Id spectrum(Emit &e, Id x) const {
-    // The window stands amid the transform; what is around it counts nowhere.
+    // The window is centred in the transform; samples outside have no weight.
     const int64_t before = (fft_length - frame()) / 2, after = fft_length - frame() - before;
     const Id framed = ops::expand_dims(e, ops::pad(e, x, 1, -before, -after), -1);
     const Id both =
@@ -113,14 +113,14 @@ struct MelSpectrogram final : Layer {
     return ops::binary(e, Binary::pow, power, e.scalar(mag_exp / 2));
   }
 
-  // TensorFlow's: of odd length they are symmetric.
+  // TensorFlow's windows of odd length are symmetric.
   double weight(int64_t i) const {
     const int64_t n = frame();
     if (window == Window::none || n == 1) return 1;
     const double x = 2 * std::numbers::pi * static_cast<double>(i) / static_cast<double>(n % 2 == 0 ? n : n - 1);
     return window == Window::hann ? 0.5 - 0.5 * math::cos(x) : 0.54 - 0.46 * math::cos(x);
   }
-  // (frame, 1, 2 frequencies): cosines and sines under the window.
+  // (frame, 1, 2 frequencies): windowed cosines and sines.
   Tensor waves(int64_t first) const {
     const int64_t n = fft_length, half = frequencies();
     std::vector<double> cosine(static_cast<size_t>(n)), sine(static_cast<size_t>(n));
@@ -139,7 +139,7 @@ struct MelSpectrogram final : Layer {
     return t;
   }
 
-  // (frequencies, bands): triangles of height 1 on the mel scale; the constant part belongs to none.
+  // (frequencies, bands): triangles of height 1 on the mel scale; the DC component is in none.
   Tensor bands() const {
     Tensor t = make_zeros(DType::f32, {frequencies(), num_mel_bins});
     const double low = mel(min_freq), width = (mel(highest()) - low) / static_cast<double>(num_mel_bins + 1);

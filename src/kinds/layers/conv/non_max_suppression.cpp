@@ -1,4 +1,4 @@
-// NonMaxSuppression: which boxes of a detector remain.
+// NonMaxSuppression: selects a detector's boxes.
 #include "base/error.hpp"
 #include "kinds/layer.hpp"
 

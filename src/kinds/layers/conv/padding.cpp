@@ -1,4 +1,4 @@
-// ZeroPadding1D-3D, Cropping1D-3D: zeros around the spatial axes, or their ends cut off.
+// ZeroPadding1D-3D, Cropping1D-3D.
 #include "base/error.hpp"
 #include "kinds/layers/conv/data_format.hpp"
 

@@ -1,4 +1,4 @@
-// MaxPooling1D-3D, AveragePooling1D-3D, and those that take the size of the output.
+// MaxPooling1D-3D, AveragePooling1D-3D, and the adaptive poolings.
 #include <optional>
 #include <vector>
 
@@ -7,7 +7,7 @@
 namespace dl4::kinds {
 namespace {
 
-// N: how many axes the windows move along.
+// N: number of spatial axes.
 template <size_t N>
 Facts facts_of() {
   constexpr const char *in[] = {"(B, T, C)", "(B, H, W, C)", "(B, D, H, W, C)"};
@@ -28,7 +28,7 @@ template <size_t N>
 struct Pooling final : Layer {
   struct Row : Entry {
     bool average;
-    int64_t pool_size;  // the default; 0: there is none
+    int64_t pool_size;  // default; 0: required
   };
 
   explicit Pooling(const Row &row) : row(row) { pool_size.fill(row.pool_size); }

@@ -1,4 +1,4 @@
-// Resizing, CenterCrop: images of another size.
+// Resizing and CenterCrop.
 #include "kinds/layers/conv/resize.hpp"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 
 using ops::Emit;
 using ops::Id;
-using Weights = std::vector<float>;  // (places of the output, of the input)
+using Weights = std::vector<float>;  // (output positions, input positions)
 
 double sinc_window(double x, double radius) {
   if (x > radius) return 0;
@@ -23,7 +23,7 @@ double sinc_window(double x, double radius) {
   return radius * math::sin(pi * x) * math::sin(pi * x / radius) / (pi * pi * x * x);
 }
 
-// How much a place at that distance counts.
+// The filter's value at distance x.
 double share(Interpolation how, double x) {
   switch (how) {
     case Interpolation::bilinear:
@@ -46,7 +46,7 @@ void normalise(float *row, int64_t n) {
   for (int64_t i = 0; i < n && sum != 0; ++i) row[i] /= sum;
 }
 
-// By distance to the centres, over a window that grows where the image becomes smaller.
+// By distance between centres, with a filter that widens when downscaling.
 Weights windowed(int64_t n, int64_t m, Interpolation how, bool antialias) {
   Weights w(static_cast<size_t>(checked_mul(n, m)));
   const float inverse = static_cast<float>(n) / static_cast<float>(m),
@@ -68,7 +68,7 @@ Weights windowed(int64_t n, int64_t m, Interpolation how, bool antialias) {
   return w;
 }
 
-// The two nearest centres.
+// From the two nearest centres.
 Weights linear(int64_t n, int64_t m) {
   Weights w(static_cast<size_t>(checked_mul(n, m)));
   const float inverse = static_cast<float>(n) / static_cast<float>(m);
@@ -82,7 +82,7 @@ Weights linear(int64_t n, int64_t m) {
   return w;
 }
 
-// The four nearest centres. TensorFlow takes the distance in steps of 1 / 1024.
+// From the four nearest centres. TensorFlow quantizes distances to 1 / 1024.
 Weights cubic(int64_t n, int64_t m) {
   Weights w(static_cast<size_t>(checked_mul(n, m)));
   const float inverse = static_cast<float>(n) / static_cast<float>(m);
@@ -129,7 +129,7 @@ Id along(Emit &e, Id x, int axis, int64_t m, Interpolation how, bool antialias) 
   return ops::reshape(e, ops::matmul(e, by, rows), 2, {s[2], s[3]});
 }
 
-// The middle of an image that has the shape asked for.
+// The centre of an image, of the requested size.
 Id cropped(Emit &e, Id x, int64_t height, int64_t width) {
   const Shape s = e.shape(x);
   const auto part = [](int64_t a, int64_t b, int64_t c, int64_t most) {
@@ -141,7 +141,7 @@ Id cropped(Emit &e, Id x, int64_t height, int64_t width) {
   return ops::slice(e, x, 2, (s[2] - w) / 2, w);
 }
 
-// Of (B, H, W, C), or of one image without the batch: f of it with a batch and its channels last.
+// Applies f to (B, H, W, C), or to a single image without batch, in channels-last order.
 template <class F>
 std::vector<Symbol> of_images(Call &c, const DataFormat &format, F f) {
   const bool one = c.shape().rank() == 3;
@@ -153,7 +153,7 @@ std::vector<Symbol> of_images(Call &c, const DataFormat &format, F f) {
   return {{one ? ops::squeeze(c.e, y, 0) : y}};
 }
 
-// Whole numbers stay such: rounded, and kept within what their type holds.
+// Integers are rounded and clamped to their type's range.
 Id of_type(Emit &e, Id y, DType type) {
   return type == DType::f32 || e.dtype(y) == type ? y : ops::cast(e, ops::unary(e, ops::Unary::round, y), type);
 }
@@ -226,7 +226,7 @@ struct CenterCrop final : Layer {
 
 void need_pixels(Call &c, const Shape &images) {
   for (int i : {1, 2, 3})
-    if (images[i] < 1)  // free_dim too
+    if (images[i] < 1)  // includes free_dim
       fail(Code::shape_mismatch, "expected images of a known size, at least 1, got an input of shape ", c.shape());
 }
 

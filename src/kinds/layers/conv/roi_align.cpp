@@ -1,4 +1,4 @@
-// RoiAlign: parts of images, each as an image of one size.
+// RoiAlign: samples regions of images to a fixed size.
 #include "base/error.hpp"
 #include "kinds/layers/conv/sampling.hpp"
 
@@ -53,7 +53,7 @@ struct RoiAlign final : Layer {
       fail(Code::invalid_argument, "input 2: expected integers, found dtype=", type);
     if (s[1] == free_dim || s[2] == free_dim)
       fail(Code::shape_mismatch, "input 0: all axes but the first should be known, got ", s);
-    // Places along one axis, (N, rows, 1, samples, 1), and of the other (N, 1, columns, 1, samples).
+    // Positions along one axis, (N, rows, 1, samples, 1), and the other, (N, 1, columns, 1, samples).
     std::vector<std::vector<Tap>> axes;
     std::vector<Id> seen;
     for (int axis = 0; axis < 2; ++axis) {
@@ -84,7 +84,7 @@ struct RoiAlign final : Layer {
     const Id begin = edge(axis == 0 ? 1 : 0), end = edge(axis == 0 ? 3 : 2);
     Id reach = ops::sub(e, end, begin);
     if (!aligned) reach = ops::binary(e, Binary::max, reach, e.scalar(1));
-    // Fractions of the box: samples in the middles of equal parts.
+    // Fractions of the box: centres of equal parts.
     Shape shape{1, 1, 1, 1, 1};
     shape = shape.with(axis + 1, cells).with(axis + 3, sampling_ratio);
     Tensor t = make_tensor(DType::f32, shape);

@@ -17,7 +17,7 @@ Id clipped(Emit &e, Id x, double low, double high) {
   return ops::unary(e, Unary::clip, x, {static_cast<float>(low), static_cast<float>(high), 0});
 }
 
-// Mirrored at `low` and `high` until it lies between them.
+// Reflects x at `low` and `high` into that interval.
 Id reflected(Emit &e, Id x, double low, double high) {
   if (high <= low) return shifted(e, x, 0, low);
   const double reach = high - low;
@@ -25,7 +25,7 @@ Id reflected(Emit &e, Id x, double low, double high) {
   return shifted(e, ops::binary(e, Binary::min, along, shifted(e, along, -1, 2 * reach)), 1, low);
 }
 
-// Keys's convolution of four places with a = -0.75: their weights, t behind the second.
+// Keys's cubic convolution with a = -0.75: weights of four positions for fraction t after the second.
 std::vector<Id> cubic(Emit &e, Id t) {
   constexpr double a = -0.75;
   const auto polynomial = [&](Id x, double c3, double c2, double c1, double c0) {
@@ -49,7 +49,7 @@ std::vector<Tap> taps(Emit &e, Id x, int64_t n, Between between, Outside outside
     x = reflected(e, x, low, high);
   else if (outside == Outside::border && between != Between::cubic)
     x = clipped(e, x, 0, last);
-  else  // an infinity has no fraction
+  else  // infinities have no fraction
     x = clipped(e, x, -3, last + 3);
   const auto tap = [&](Id place, Id weight) -> Tap {
     if (outside == Outside::reflection && between == Between::cubic) place = reflected(e, place, low, high);

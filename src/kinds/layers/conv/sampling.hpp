@@ -1,4 +1,4 @@
-// Values of an image between its places: what GridSample and RoiAlign take.
+// Interpolation between an image's pixels, for GridSample and RoiAlign.
 #pragma once
 
 #include <vector>
@@ -10,16 +10,16 @@ namespace dl4::kinds {
 enum class Between { nearest, linear, cubic };
 enum class Outside { zeros, border, reflection };
 
-// A place of an axis, as a whole number in float32 that is inside of it, and what its value counts.
+// A valid position on an axis, an integer in float32, and its weight.
 struct Tap {
   ops::Id place, weight;
 };
-// The places around x along an axis of n. Whatever lies outside of it: zeros, the place at the border, or the axis
-// mirrored at its first and last place, or where they end (`edges`).
+// Taps for positions x along an axis of n. Positions outside: zeros, clamped to the border, or reflected at the first
+// and last pixel's centre, or at their outer edges (`edges`).
 std::vector<Tap> taps(ops::Emit &e, ops::Id x, int64_t n, Between between, Outside outside, bool edges);
 
-// Of x (B, H, W, C), or with one axis or three for H W, the values at the taps of each of these axes: (..., C) for taps
-// of (...). item: int64 of the taps' shape or one that broadcasts with it, the place along B.
+// Values of x, (B, H, W, C) or with one or three spatial axes, at the taps of each axis: (..., C) for taps of (...).
+// item: int64 index along B, broadcastable to the taps' shape.
 ops::Id sampled(ops::Emit &e, ops::Id x, ops::Id item, const std::vector<std::vector<Tap>> &axes);
 
 }  // namespace dl4::kinds

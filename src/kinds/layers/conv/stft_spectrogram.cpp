@@ -1,4 +1,4 @@
-// STFTSpectrogram: short-time Fourier transforms of sequences as convolutions with cosines and sines.
+// STFTSpectrogram: short-time Fourier transforms as convolutions with cosines and sines.
 #include <bit>
 
 #include "base/error.hpp"
@@ -71,7 +71,7 @@ struct STFTSpectrogram final : Layer {
   std::vector<Symbol> call(Call &c) const override {
     c.need_rank(0, 3);
     c.need_float(0);
-    // The channels as an axis that the frames don't move along: (B, T, C, 1) to (B, frames, C, F).
+    // Channels become an axis over which the frames don't move: (B, T, C, 1) to (B, frames, C, F).
     Id x = ops::expand_dims(c.e, data_format.to_last(c.e, c.x()), -1);
     Id real = mode == Mode::imag ? ops::none : side(c, x, "real");
     Id imag = mode == Mode::real ? ops::none : side(c, x, "imag");
@@ -106,7 +106,7 @@ struct STFTSpectrogram final : Layer {
     if (mode == Mode::angle) return ops::binary(e, ops::Binary::atan2, imag, real);
     Id power = ops::add(e, ops::unary(e, Unary::square, real), ops::unary(e, Unary::square, imag));
     if (mode == Mode::psd) {
-      // All frequencies but the first and the last stand for two.
+      // All frequencies but the first and the last count twice.
       const int64_t inner = e.shape(power).last() - 2;
       return ops::add(e, power, ops::pad(e, ops::slice(e, power, -1, 1, inner), -1, 1, 1));
     }

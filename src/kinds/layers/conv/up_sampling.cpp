@@ -1,4 +1,4 @@
-// UpSampling1D-3D, RepeatVector: places repeated.
+// UpSampling1D-3D, RepeatVector.
 #include "base/error.hpp"
 #include "kinds/layers/conv/resize.hpp"
 
@@ -49,7 +49,7 @@ struct UpSampling2D final : Layer {
     if (linear && (from == DType::boolean || from == DType::f64)) c.need_float(0);
     ops::Id y = linear ? ops::cast(c.e, c.x(), DType::f32) : c.x();
     for (int i = 0; i < 2; ++i) y = ops::repeat(c.e, y, data_format.space(i), size[static_cast<size_t>(i)], linear);
-    // Whole numbers stay whole, halves going to the even one.
+    // Integers stay integers, rounding halves to even.
     if (c.e.dtype(y) != from) y = ops::cast(c.e, unary(c.e, ops::Unary::round, y), from);
     return {{y}};
   }

@@ -1,4 +1,4 @@
-// ActivityRegularization: the value itself, with a penalty on it.
+// ActivityRegularization: the identity with a penalty.
 #include "kinds/layer.hpp"
 #include "kinds/regularizer.hpp"
 

@@ -1,4 +1,4 @@
-// Arange: the places of an axis. Range: as many as a number says.
+// Arange: indices of an axis. Range: as many indices as a number says.
 #include "kinds/layer.hpp"
 
 namespace dl4::kinds {

@@ -1,4 +1,4 @@
-// Pad, Tile, OneHot, Cumsum, Cumprod, Sort, Argsort, TopK: of keras.ops, as layers.
+// Pad, Tile, OneHot, Cumsum, Cumprod, Sort, Argsort, TopK of keras.ops as layers.
 #include <algorithm>
 #include <numeric>
 
@@ -12,7 +12,7 @@ using ops::Id;
 
 constexpr Port any_shape{"x", "(...)"};
 
-// The axis as the last one, and back.
+// Permutation that moves the axis to the end, and back.
 std::vector<int> axis_last(int rank, int axis) {
   std::vector<int> perm(static_cast<size_t>(rank));
   std::iota(perm.begin(), perm.end(), 0);
@@ -20,7 +20,7 @@ std::vector<int> axis_last(int rank, int axis) {
   return perm;
 }
 
-// The places of an axis in that order.
+// Gathers the positions of an axis in that order.
 Id in_places(Call &c, Id x, int axis, const std::vector<int32_t> &places) {
   Tensor ids = make_tensor(DType::i32, {static_cast<int64_t>(places.size())});
   std::copy(places.begin(), places.end(), ids.as<int32_t>());
@@ -64,7 +64,7 @@ struct Pad final : Layer {
     const DType type = c.e.dtype(y);
     const double v = constant_values.value_or(0);
     const bool moved = mode == Mode::constant && v != 0;
-    // Padding brings zeros, so a number is what a flag of what was there leaves out.
+    // Padding adds zeros, so a constant is added where a padded mask of ones is 0.
     Id inside = moved ? ops::fill(c.e, DType::f32, 1, y, c.shape().rank(), {}) : ops::none;
     for (size_t i = 0; i < pad_width.size(); ++i) {
       const auto [before, after] = pad_width[i];
@@ -122,7 +122,7 @@ struct Tile final : Layer {
     for (size_t i = 0; i < repeats.size(); ++i) {
       if (repeats[i] == 1) continue;
       const int axis = first + static_cast<int>(i);
-      // A new axis of copies in front of this one, then the two as one.
+      // Repeats along a new axis in front of this one, then merges the two.
       const Shape s = c.e.shape(y);
       const Id copies = ops::repeat(c.e, ops::expand_dims(c.e, y, axis), axis, repeats[i]);
       bool known = true;

@@ -1,4 +1,4 @@
-// A layer inside the body of an op.
+// Layers inside the body of an op.
 #pragma once
 
 #include <functional>
@@ -8,10 +8,10 @@
 
 namespace dl4::kinds {
 
-// What a layer there asks for stands once, outside.
+// Forwards a layer's requests to the host outside the body.
 class BodyHost final : public Host {
  public:
-  // inside: gives a value of the Program around the body in it.
+  // inside: makes a value of the enclosing Program available in the body.
   BodyHost(Host &outside, std::function<ops::Id(ops::Id)> inside) : outside_(outside), inside_(std::move(inside)) {}
   ops::Id weight(const WeightSpec &spec) override { return inside_(outside_.weight(spec)); }
   uint64_t random_seed(std::optional<int64_t> own) override { return outside_.random_seed(own); }

@@ -1,5 +1,4 @@
-// Cast, ReducePrecision and StopGradient: the same numbers in another type of data, of fewer digits, or without a
-// gradient.
+// Cast, ReducePrecision and StopGradient: values in another type, with fewer digits, or without gradient.
 #include "kinds/layer.hpp"
 
 namespace dl4::kinds {

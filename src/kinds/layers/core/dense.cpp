@@ -1,4 +1,4 @@
-// Dense: x times a kernel, plus a bias, through an activation.
+// Dense: activation(x kernel + bias).
 #include "kinds/layers/core/lora.hpp"
 #include "kinds/layers/core/weights.hpp"
 

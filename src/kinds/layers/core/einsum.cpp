@@ -1,4 +1,4 @@
-// Einsum: products of inputs whose axes an equation names.
+// Einsum: products of inputs by an equation.
 #include "kinds/layers/core/einsum.hpp"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ Id in_letters(Emit &e, Id v, const std::string &from, const std::string &to) {
   return from == to ? v : ops::transpose(e, v, perm);
 }
 
-// v without the letters for which `alone` holds, summed over.
+// Sums v over the letters for which `alone` holds.
 template <class F>
 Id summed(Emit &e, std::string &letters, Id v, F alone) {
   std::vector<int> over;
@@ -104,7 +104,7 @@ struct Einsum final : Layer {
   }
 
  private:
-  // The letters of each input and of the output, with "..." as '.'.
+  // The letters of each input and of the output, with '.' for "...".
   std::pair<std::vector<std::string>, std::string> parts() const {
     std::string s = those_of(subscripts, [](char l) { return l != ' '; });
     for (size_t at; (at = s.find("...")) != std::string::npos;) s.replace(at, 3, ".");
@@ -158,7 +158,7 @@ Id einsum_alone(Emit &e, const std::string &x_letters, const std::string &y_lett
   return in_letters(e, x, letters, y_letters);
 }
 
-// By one matrix product: the letters are those that both have and y keeps (its batch), rows, sums and columns.
+// By one matrix product. Letters are classified as batch (in both and y), rows, sums and columns.
 Id einsum_product(Emit &e, const std::string &x_letters, const std::string &w_letters, const std::string &y_letters,
                   Id x, Id w, MatrixProduct product) {
   std::string xs = x_letters, ws = w_letters;
@@ -185,7 +185,7 @@ Id einsum_product(Emit &e, const std::string &x_letters, const std::string &w_le
   Shape tail{k, n};
   for (size_t i = 1; i < rows.size() && !batch.empty(); ++i) tail = tail.inserted(0, 1);
   if (sums.size() != 1 || columns.size() != 1 || tail.rank() > 2) {
-    // One free dim is what is left.
+    // One free dim can be inferred.
     if (k == free_dim && n == free_dim) fail(Code::shape_mismatch, "axes that are joined should be known, got ", dims);
     w = ops::reshape(e, w, fixed, tail);
   }

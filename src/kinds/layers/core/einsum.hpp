@@ -1,4 +1,4 @@
-// Products whose axes letters name: of EinsumDense and Einsum.
+// Products by einsum equations, for EinsumDense and Einsum.
 #pragma once
 
 #include <string>
@@ -11,10 +11,10 @@ namespace dl4::kinds {
 using MatrixProduct = ops::Id (*)(ops::Emit &, ops::Id, ops::Id);
 inline ops::Id matrix_product(ops::Emit &e, ops::Id a, ops::Id b) { return ops::matmul(e, a, b); }
 
-// x, w and y as a letter for each axis, none twice in one. What y has not is summed over.
+// x, w and y: a letter per axis, distinct within each. Sums over letters not in y.
 ops::Id einsum_product(ops::Emit &e, const std::string &x_letters, const std::string &w_letters,
                        const std::string &y_letters, ops::Id x, ops::Id w, MatrixProduct product = matrix_product);
-// One value alone: sums, then axes in the order of y.
+// For one operand: sums, then permutes to the order of y.
 ops::Id einsum_alone(ops::Emit &e, const std::string &x_letters, const std::string &y_letters, ops::Id x);
 
 }  // namespace dl4::kinds

@@ -1,4 +1,4 @@
-// EinsumDense: a product with a kernel whose axes an equation names.
+// EinsumDense: a product with a kernel by an equation.
 #include <algorithm>
 #include <cctype>
 
@@ -14,11 +14,11 @@ using ops::Id;
 
 bool has(const std::string &labels, char c) { return labels.find(c) != std::string::npos; }
 
-// "ab,bc->ac" at a rank of the input: a letter for each axis, those that "..." stands for included.
+// "ab,bc->ac" at a known rank: a letter per axis, including those of "...".
 struct Equation {
   std::string x, kernel, y;
   size_t elided = 0;  // axes of "..."
-  bool left = false;  // which are the first
+  bool left = false;  // "..." comes first
 };
 
 [[noreturn]] void refuse(const std::string &equation) {
@@ -30,7 +30,7 @@ struct Equation {
       .with("attribute", "equation");
 }
 
-// X, Y and Z with "..." as '.'.
+// X, Y and Z, with '.' for "...".
 Equation parsed(const std::string &equation) {
   std::string s = equation;
   for (size_t at; (at = s.find("...")) != std::string::npos;) s.replace(at, 3, ".");
@@ -96,7 +96,7 @@ struct EinsumDense final : Layer {
   void check() override {
     lora.check(weights.kernel_constraint, quantization);
     const Equation q = parsed(equation);
-    // Keras multiplies x by the first matrix in place of the kernel.
+    // Keras multiplies x by the first matrix with the kernel's equation.
     if (lora && quantization && (q.kernel.back() != q.y.back() || has(q.x, q.kernel.back())))
       throw Error(Code::unsupported,
                   text("\"lora_rank\": with quantization kernel and output have to end in the same letter, got \"",
@@ -151,7 +151,7 @@ struct EinsumDense final : Layer {
         .with("attribute", key);
   }
 
-  // Letters for the axes of "...".
+  // Assigns letters to the axes of "...".
   Equation at_rank(const Call &c) const {
     Equation q = parsed(equation);
     const auto rank = static_cast<size_t>(c.shape().rank());

@@ -1,4 +1,4 @@
-// Embedding, ReversibleEmbedding: rows of a table by number.
+// Embedding, ReversibleEmbedding: rows of a table by index.
 #include "base/error.hpp"
 #include "kinds/constraint.hpp"
 #include "kinds/initializer.hpp"
@@ -76,7 +76,7 @@ struct Embedding : Layer {
                           bool(lora)});
   }
   LoraKernel lora_kernel() const { return {lora, "lora_embeddings", {input_dim, output_dim}, embeddings_regularizer}; }
-  // Of a quantized table.
+  // A quantized table.
   struct Table {
     ops::Id bytes, scale, zero = ops::none, groups = ops::none;
   };
@@ -100,7 +100,7 @@ struct Embedding : Layer {
     const Table t = table(c);
     ops::Id y = whole(e, ops::gather(e, t.bytes, c.x())), scale = ops::gather(e, t.scale, c.x());
     if (t.zero == ops::none) return ops::div(e, y, ops::expand_dims(e, scale, -1));
-    // By group: the first axis of what is taken by group is that of the groups.
+    // By group: parameters with groups have them on the first axis.
     const auto of_each = [&](ops::Id v) {
       const int last = e.rank(v) - 1;
       std::vector<int> first{last}, back;
@@ -152,7 +152,7 @@ struct ReversibleEmbedding final : Embedding {
   std::vector<Symbol> call(Call &c) const override {
     const bool reverse = c.flag("reverse", false);
     std::vector<Symbol> y;
-    // The weights of the way back are made by the first call, whichever way it leads; those of LoRA are the last.
+    // The first call creates the weights of the reverse projection whichever direction it uses; LoRA's come last.
     if (!quantization && !tie_weights) own_floats(c), own_way_back(c);
     if (!reverse) y = Embedding::call(c);
     ops::Id scores = quantization ? quantized_scores(c, reverse) : reverse ? plain_scores(c) : ops::none;
@@ -177,7 +177,7 @@ struct ReversibleEmbedding final : Embedding {
     need_vectors(c);
     return ops::matmul(c.e, c.x(), tie_weights ? floats(c) : own_way_back(c), {.transpose_b = tie_weights});
   }
-  // none: the call leads forth.
+  // none: the forward direction.
   ops::Id quantized_scores(Call &c, bool reverse) const {
     ops::Emit &e = c.e;
     const Quantization &q = *quantization;
@@ -189,7 +189,7 @@ struct ReversibleEmbedding final : Embedding {
       const Shape scales = q.grouped() ? Shape{q.groups(output_dim), input_dim} : Shape{input_dim};
       bytes = turned(bytes_weight(c, "reverse_embeddings", {q.stored(output_dim), input_dim}));
       scale = scale_weight(c, "reverse_embeddings_scale", scales);
-      if (q.grouped()) zero = scale_weight(c, "reverse_embeddings_zero", scales);  // floats in Keras too
+      if (q.grouped()) zero = scale_weight(c, "reverse_embeddings_zero", scales);  // float in Keras too
     } else if (q.grouped()) {
       zero = turned(from_int8(e, t.zero));
     }

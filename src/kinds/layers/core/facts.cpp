@@ -1,4 +1,4 @@
-// The facts of a layer as JSON.
+// A layer's facts as JSON.
 #include "kinds/layers/core/facts.hpp"
 
 #include <algorithm>

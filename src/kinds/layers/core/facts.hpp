@@ -1,4 +1,4 @@
-// What the registry tells of a layer beside its fields: inputs, outputs, weights, call arguments, the rule for masks.
+// Facts in the registry besides a layer's fields: inputs, outputs, weights, call arguments and mask rule.
 #pragma once
 
 #include <initializer_list>
@@ -12,7 +12,7 @@ namespace dl4::kinds {
 struct Port {
   const char *name;
   Words shape;
-  const char *condition = nullptr;  // the attribute or argument without which it is not there
+  const char *condition = nullptr;  // the attribute or argument that it depends on
 };
 
 struct CallArgument {
@@ -20,22 +20,22 @@ struct CallArgument {
   Words doc;
 };
 
-// Where Keras's layer keeps weights that are not its own.
+// For Keras's files: the location of weights that belong to an inner layer.
 struct InsideOf {
-  const char *key;        // the attribute with the layer, or the list of layers, whose they are; "": its own
+  const char *key;        // attribute with the owning layer or list of layers; "": the layer itself
   const char *attribute;  // of Keras's object
 };
 
-// What becomes of masks.
+// How masks are handled.
 struct MaskRule {
   constexpr MaskRule(const char *words = "dropped") : words(words) {}
 
-  const char *words;   // of those of the outputs
-  bool noted = false;  // so is one with a call argument "mask"
-  bool built = true;   // do the outputs have masks in the graph as it is built? Else only when it runs
+  const char *words;   // of the outputs' masks
+  bool noted = false;  // also set for layers with a call argument "mask"
+  bool built = true;   // whether the outputs have masks when the graph is built; else only at run time
 };
 
-// Facts as they stand in a layer's file. Where no option changes them they are a constant.
+// Facts as written in a layer's file: constant, unless options change them.
 struct PlainFacts {
   std::initializer_list<Port> inputs, outputs;
   std::initializer_list<Port> weights{};
@@ -53,11 +53,11 @@ struct Facts {
   std::vector<CallArgument> arguments{};
   std::vector<InsideOf> inside{};
   MaskRule mask{};
-  std::vector<bool> taken_off{};  // by input: do calls that follow find no mask on it, for Keras's layer takes it off?
+  std::vector<bool> taken_off{};  // by input: Keras's layer removes its mask for later calls
 
   bool takes_mask_off(size_t input) const { return input < taken_off.size() && taken_off[input]; }
-  // Is the mask of the only input of a call noted in the graph, so that it stays whatever takes it off: as Keras does
-  // for layers with an argument `mask`?
+  // Whether the graph records the mask of a call's single input, so that it survives later removals, as in Keras for
+  // layers with an argument `mask`.
   bool notes_mask() const;
   Json json() const;
 };

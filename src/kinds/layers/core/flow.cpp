@@ -1,4 +1,4 @@
-// Cond, WhileLoop, Scan: layers inside, which run or do not, once or often. EnsureSize.
+// Cond, WhileLoop, Scan: inner layers that run conditionally or repeatedly. EnsureSize.
 #include "ops/flow.hpp"
 #include "kinds/layers/core/body.hpp"
 #include "ops/scan.hpp"
@@ -10,7 +10,7 @@ using ops::Emit;
 using ops::Id;
 using Ids = std::vector<Id>;
 
-// The values of a layer in a body. constant: gives a value of the Program around it there.
+// Runs a layer inside a body. constant: makes a value of the enclosing Program available there.
 Ids run_inside(Call &c, Emit &body, const InnerLayer &layer, const Ids &in, const std::function<Id(Id)> &constant) {
   BodyHost host(c.host, constant);
   const Arguments nothing;

@@ -1,4 +1,4 @@
-// GetMask: the mask that a value carries, as a value.
+// GetMask: a value's mask as a value.
 #include "kinds/layer.hpp"
 
 namespace dl4::kinds {

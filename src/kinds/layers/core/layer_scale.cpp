@@ -1,4 +1,4 @@
-// LayerScale, CustomScaleLayer, StochasticDepth: of the models of keras.applications.
+// LayerScale, CustomScaleLayer, StochasticDepth of keras.applications.
 #include "kinds/initializer.hpp"
 #include "kinds/layer.hpp"
 

@@ -1,4 +1,4 @@
-// LoRA: its attributes, its weights, the product.
+// LoRA: attributes, weights and product.
 #include "kinds/layers/core/lora.hpp"
 
 #include "base/error.hpp"

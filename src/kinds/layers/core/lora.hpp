@@ -1,4 +1,4 @@
-// Keras's LoRA: a product of two small matrices that is added to a kernel, which training leaves as it is.
+// Keras's LoRA: a product of two small matrices added to a frozen kernel.
 #pragma once
 
 #include <functional>
@@ -13,26 +13,27 @@
 namespace dl4::kinds {
 
 struct Lora {
-  std::optional<int64_t> rank;  // none: there is no such product
+  std::optional<int64_t> rank;  // none: no LoRA
   std::optional<double> alpha;
 
   void fields(Fields &f);
-  // Refuses what Keras does: a constraint of the kernel, and kernels that gptq or awq made.
+  // Refuses, like Keras, a kernel constraint and gptq or awq kernels.
   void check(const Of<Constraint> &kernel_constraint, const Quantized &quantization) const;
   explicit operator bool() const { return rank.has_value(); }
   double scale() const { return alpha.value_or(static_cast<double>(*rank)) / static_cast<double>(*rank); }
 };
 
-// The kernel of a layer as LoRA sees it. Its own weights are made after the layer's others.
+// A kernel as LoRA sees it. Its weights are created after the layer's others.
 struct LoraKernel {
   const Lora &lora;
-  std::string names;  // of the two weights, before "_a" and "_b"
+  std::string names;  // prefix of the two weights, before "_a" and "_b"
   Shape shape;        // unquantized
   Of<Regularizer> regularizer;
 
-  // The kernel with the product; `kernel` itself without LoRA.
+  // kernel + product; `kernel` itself without LoRA.
   ops::Id added(Call &c, ops::Id kernel) const;
-  // What the product makes of inputs, apart from the kernel; by_a: the layer's product with the first of the two.
+  // The product's contribution to the output, separate from the kernel; by_a: the layer's product with the first
+  // matrix.
   ops::Id apart(Call &c, const std::function<ops::Id(ops::Id a)> &by_a) const;
 
  private:
@@ -42,7 +43,7 @@ struct LoraKernel {
   Factors factors(Call &c) const;
 };
 
-// Of the projections of an attention layer those that have one, by name.
+// An attention layer's projections with LoRA, by name.
 using LoraByName = std::map<std::string, Lora>;
 template <>
 const Conversion &conversion<LoraByName>();  // null, or {name: {"rank", "alpha"}}

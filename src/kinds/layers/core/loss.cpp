@@ -1,4 +1,4 @@
-// Loss: a loss as a part of a graph.
+// Loss: a loss as a layer of a graph.
 #include "kinds/loss.hpp"
 
 #include "base/error.hpp"

@@ -1,4 +1,4 @@
-// Masking: a step whose features all equal a value is masked.
+// Masking: masks steps whose features all equal a value.
 #include <cmath>
 
 #include "kinds/layers/core/masks.hpp"
@@ -21,7 +21,7 @@ struct Masking : Layer {
   std::vector<Symbol> call(Call &c) const override {
     c.need_rank_from(0, 2);
     if (c.e.dtype(c.x()) == DType::boolean) c.need_float(0);
-    // A value between whole numbers equals none of them.
+    // A fractional value equals no integer.
     const ops::Id x = mask_value == std::floor(mask_value) ? c.x() : ops::cast(c.e, c.x(), DType::f32);
     ops::Id other = ops::binary(c.e, ops::Binary::not_equal, x, c.e.scalar(mask_value, c.e.dtype(x)));
     ops::Id valid = any(c.e, other, -1, false);

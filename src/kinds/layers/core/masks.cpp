@@ -1,4 +1,4 @@
-// Masks against their values.
+// Broadcasting masks against values.
 #include "kinds/layers/core/masks.hpp"
 
 namespace dl4::kinds {

@@ -1,4 +1,4 @@
-// Metric: a metric as a part of a graph.
+// Metric: a metric as a layer of a graph.
 #include "kinds/metric.hpp"
 
 #include "base/error.hpp"

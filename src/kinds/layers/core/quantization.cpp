@@ -1,4 +1,4 @@
-// Quantized kernels: their modes as JSON, their weights, the products.
+// Quantized kernels: modes as JSON, weights, products.
 #include "kinds/layers/core/quantization.hpp"
 
 #include <algorithm>
@@ -93,7 +93,7 @@ Id weight(Call &c, const std::string &name, const Shape &shape, const char *init
   return c.host.weight(spec);
 }
 
-// Of a kernel as the attention layers have it Keras decides by the largest axis which of three are rows.
+// For attention kernels, Keras chooses among three axes by the largest which of them are rows.
 int64_t turned_rows(const Quantization &q, const KernelProduct &p) {
   const Shape &k = p.kernel;
   if (k.rank() == 2) return k[0];
@@ -118,7 +118,7 @@ Quantization Quantization::of(const std::string &name) {
   q.mode = static_cast<Mode>(at - std::begin(modes));
   if (q.mode != Mode::int8) q.bits = 4;
   const size_t wanted = q.turned() ? 3 : q.mode == Mode::int4 ? 2 : 1;
-  // Before 3.15 Keras had a scale for each column only, and no number of rows in the name.
+  // Before 3.15, Keras had one scale per column only, and no row count in the name.
   if (parts.size() != wanted && name != "int4") refuse_mode(name);
   if (wanted == 3) q.bits = number_of(parts[1], name);
   if (wanted > 1 && parts.size() > 1) q.block = number_of(parts.back(), name);
@@ -181,7 +181,7 @@ WholeInputs whole_inputs(Emit &e, const Quantization::Inputs &how, Id x, const s
 }
 
 Id whole_product(Emit &e, Id a, Id b) {
-  // float32 adds whole numbers up to 2^24 exactly: products of numbers up to 128.
+  // float32 adds integers up to 2^24 exactly: products of numbers up to 128.
   constexpr int64_t most = (int64_t{1} << 24) / (128 * 128);
   const int64_t terms = e.shape(b)[-2];
   if (terms == free_dim) fail(Code::shape_mismatch, "what is summed over should be known, got ", e.shape(b));
@@ -201,7 +201,7 @@ Id quantized_product(Call &c, const Quantization &q, Id x, const KernelProduct &
   const bool int8 = q.mode == Quantization::Mode::int8, awq = q.mode == Quantization::Mode::awq;
   const int64_t rows = q.turned() ? turned_rows(q, p) : p.rows,
                 columns = p.kernel.elements() / std::max<int64_t>(1, rows);
-  // The order of Keras's files.
+  // In the order of Keras's files.
   Id bias = q.turned() ? p.bias() : none;
   const Id bytes = bytes_weight(c, p.prefix + (q.turned() ? natural_weights[0] : "kernel"),
                                 q.turned() ? Shape{q.stored(columns), rows}

@@ -1,7 +1,6 @@
-// Keras's quantization of a layer: as which whole numbers its kernel is kept, and the products with them.
+// Keras's quantized layers: integer kernels and their products.
 //
-// Whole numbers of a byte are weights of uint8: those of int8 by their bits, in two's complement, those of 4 bits two
-// in a byte.
+// Byte weights have type uint8: int8 by its bits in two's complement, 4-bit numbers two per byte.
 #pragma once
 
 #include <functional>
@@ -16,19 +15,19 @@ namespace dl4::kinds {
 
 struct Quantization {
   enum class Mode { int8, int4, gptq, awq };
-  // Inputs become whole numbers too: each row by its largest magnitude.
+  // Quantizes inputs too, each row by its largest magnitude.
   struct Inputs {
     double least = -127, most = 127, epsilon = 1e-7;
   };
   Mode mode = Mode::int8;
-  int64_t bits = 8;    // of a number of the kernel
-  int64_t block = -1;  // so many rows of the kernel have a scale and a zero point of their own; -1: all rows one scale
+  int64_t bits = 8;    // per number of the kernel
+  int64_t block = -1;  // rows of the kernel per scale and zero point; -1: one scale for all rows
   std::optional<Inputs> inputs{};
 
-  std::string name() const;  // "int8", "int4/128", "gptq/4/-1": as in the names of Keras's policies
-  // By the name alone; inputs as Keras has them by default. Refuses another name.
+  std::string name() const;  // "int8", "int4/128", "gptq/4/-1": as in Keras's policy names
+  // By name only, with Keras's default inputs. Refuses other names.
   static Quantization of(const std::string &name);
-  // Does the kernel stand as (columns, rows)?
+  // Whether the kernel is stored as (columns, rows).
   bool turned() const { return mode == Mode::gptq || mode == Mode::awq; }
   bool grouped() const { return turned() || (mode == Mode::int4 && block > 0); }
   int64_t stored(int64_t n) const { return bits == 4 ? (n + 1) / 2 : n; }  // bytes of n numbers
@@ -43,42 +42,43 @@ inline constexpr char quantization_doc[] =
     "\"awq/4/block\", \"inputs\": null or {\"value_range\", \"epsilon\"}}: then inputs are quantized by row. The whole "
     "numbers are weights of uint8: an int8 by its bits, those of 4 bits two in a byte";
 
-// The weights of gptq and awq whose bytes have no sign; those of all others have one.
+// Weights of gptq and awq with unsigned bytes; all others are signed.
 inline constexpr const char *natural_weights[] = {"quantized_kernel", "zero_point"};
 
-// The weights of a quantized layer: no gradient changes them.
+// Weights of a quantized layer, without gradient.
 ops::Id bytes_weight(Call &c, const std::string &name, const Shape &shape);
 ops::Id scale_weight(Call &c, const std::string &name, const Shape &shape);
-ops::Id groups_weight(Call &c, const std::string &name, int64_t size);  // the group of each place
+ops::Id groups_weight(Call &c, const std::string &name, int64_t size);  // the group of each position
 
-// Bytes as the floats that they stand for. Of nibbles the last axis is `size` long, the first in the lower half.
+// Converts bytes to the floats they encode. For nibbles, the last axis is `size` long, with the first number in the
+// lower half.
 ops::Id from_int8(ops::Emit &e, ops::Id bytes);
 ops::Id from_uint8(ops::Emit &e, ops::Id bytes);
 ops::Id from_nibbles(ops::Emit &e, ops::Id bytes, int64_t size, bool is_signed);
-// (whole - zero) * scale with the zero and the scale of each place of the first axis of `whole` by its group.
+// (whole - zero) * scale, with zero and scale of each position on the first axis of `whole` by its group.
 ops::Id by_group(ops::Emit &e, ops::Id whole, ops::Id scale, ops::Id zero, ops::Id groups);
 
 struct WholeInputs {
-  ops::Id x, scale;  // whole numbers as floats; 1 in the axes that are summed over
+  ops::Id x, scale;  // integers as floats; size 1 on summed axes
 };
 WholeInputs whole_inputs(ops::Emit &e, const Quantization::Inputs &how, ops::Id x, const std::vector<int> &summed);
-// A product of whole numbers of at most 8 bits: exact, rounded once to float32.
+// A product of integers of at most 8 bits: exact, rounded once to float32.
 ops::Id whole_product(ops::Emit &e, ops::Id a, ops::Id b);
 
-// What a layer multiplies by a kernel, and how.
+// A layer's product with a quantized kernel.
 struct KernelProduct {
   std::string prefix{};     // of the weights' names
   Shape kernel{};           // unquantized
-  int64_t rows = 0;         // of the kernel as a matrix: what is summed over
-  bool einsum = false;      // scales stand as EinsumDense's: int8's in the axes of y, int4's in the kernel
-  Shape scale{};            // of int8
+  int64_t rows = 0;         // of the kernel as a matrix: the summed dimension
+  bool einsum = false;      // scales are shaped as in EinsumDense: int8's in the axes of y, int4's in the kernel's
+  Shape scale{};            // for int8
   std::vector<int> summed;  // axes of x
   std::function<ops::Id(ops::Id x, ops::Id kernel, bool whole)> product;
-  std::function<ops::Id(ops::Id)> to_output;  // scales of x so that they broadcast with y
-  std::function<ops::Id()> bias;              // none: there is none
-  std::function<ops::Id()> more{};            // is added before the bias
+  std::function<ops::Id(ops::Id)> to_output;  // reshapes scales of x to broadcast with y
+  std::function<ops::Id()> bias;              // none: no bias
+  std::function<ops::Id()> more{};            // added before the bias
 };
-// With the bias. Its gradients are those of the product of x and the floats that the kernel stands for.
+// Includes the bias. The gradient is that of the product with the dequantized kernel.
 ops::Id quantized_product(Call &c, const Quantization &q, ops::Id x, const KernelProduct &p);
 
 }  // namespace dl4::kinds

@@ -1,4 +1,4 @@
-// SetLengths: sequences of different lengths in one batch.
+// SetLengths: masks for sequences of different lengths in one batch.
 #include "kinds/layer.hpp"
 
 namespace dl4::kinds {

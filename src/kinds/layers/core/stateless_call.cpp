@@ -1,4 +1,4 @@
-// StatelessCall: a layer that is given its weights as values.
+// StatelessCall: a layer with its weights passed as values.
 #include <map>
 #include <string>
 
@@ -8,7 +8,7 @@
 namespace dl4::kinds {
 namespace {
 
-// The host of a layer whose weights are values, which nothing is written to.
+// The host of a layer whose weights are values and can't be written.
 class GivenWeights final : public Host {
  public:
   explicit GivenWeights(Host &outer) : outer_(outer) {}

@@ -1,4 +1,4 @@
-// Weight: a weight by itself, for layers that are made of others.
+// Weight: a single weight, for composing layers.
 #include "base/error.hpp"
 #include "kinds/constraint.hpp"
 #include "kinds/initializer.hpp"

@@ -1,4 +1,4 @@
-// Kernel and bias with what Keras lets a user say of them: of Dense, the convolutions and LSTM.
+// Kernel and bias with Keras's attributes, for Dense, convolutions and LSTM.
 #pragma once
 
 #include "kinds/constraint.hpp"
@@ -16,10 +16,10 @@ struct KernelAndBias {
   Of<Constraint> kernel_constraint, bias_constraint;
 
   void fields(Fields &f);
-  // frozen: at the start training does not change it.
+  // frozen: initially not trained.
   ops::Id kernel(Call &c, const Shape &shape, bool frozen = false) const;
-  // The initializer for a kernel with these axes of inputs and outputs, as of Keras's EinsumDense: one by fans counts
-  // them so, unless it names axes itself.
+  // The kernel's initializer with these axes as inputs and outputs, like Keras's EinsumDense: they determine the fans,
+  // unless the initializer names axes itself.
   Of<Initializer> kernel_initializer_over(const std::vector<int64_t> &in, const std::vector<int64_t> &out) const;
   ops::Id bias(Call &c, int64_t units) const;  // none without use_bias
 };

@@ -1,4 +1,4 @@
-// Elementwise functions of keras.ops with settings of their own.
+// Elementwise functions of keras.ops with attributes.
 #include <optional>
 
 #include "base/error.hpp"

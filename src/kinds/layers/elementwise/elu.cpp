@@ -1,4 +1,4 @@
-// ELU: exponential below zero.
+// ELU: exponential for negative values.
 #include "kinds/layer.hpp"
 
 namespace dl4::kinds {

@@ -1,4 +1,4 @@
-// The table of elementwise functions, and the layers that its rows are.
+// The table of elementwise functions, and their layers.
 #include "kinds/layers/elementwise/functions.hpp"
 
 #include <algorithm>
@@ -82,7 +82,7 @@ struct OfTwo final : Layer {
   }
 };
 
-// ---- those that take several ops -----------------------------------------------------------------------------------
+// ---- composed functions -------------------------------------------------------------------------------------------
 
 Id deg2rad(Emit &e, Id x) { return ops::mul(e, x, e.scalar(3.14159265358979324 / 180)); }
 Id rad2deg(Emit &e, Id x) { return ops::mul(e, x, e.scalar(180 / 3.14159265358979324)); }
@@ -104,7 +104,7 @@ Id bitwise_not(Emit &e, Id x) {
   return ops::binary(e, Binary::bitwise_xor, x, e.scalar(t == DType::boolean ? 1 : t == DType::u8 ? 255 : -1, t));
 }
 
-// By the larger one, so that no square overflows; 0 and its gradient where both are.
+// Factors out the larger one, so that no square overflows; 0 with gradient 0 where both are 0.
 Id hypot(Emit &e, Id a, Id b) {
   const Id most = ops::binary(e, Binary::max, ops::unary(e, Unary::abs, a), ops::unary(e, Unary::abs, b));
   const Id size = ops::stop_gradient(e, most), zero = ops::binary(e, Binary::equal, size, e.scalar(0));
@@ -113,7 +113,7 @@ Id hypot(Emit &e, Id a, Id b) {
   const Id sum = ops::select(e, zero, e.scalar(1), ops::add(e, square(a), square(b)));
   return ops::mul(e, size, ops::unary(e, Unary::sqrt, sum));
 }
-// The logarithm of the sum of powers of a base whose logarithm is given. Two infinities of one sign are not apart.
+// Logarithm to a base, given by its logarithm, of the sum of its powers. Equal infinities differ by 0.
 Id log_of_sum(Emit &e, Id a, Id b, double base) {
   const Id apart = ops::sub(e, a, b), off = ops::mul(e, ops::unary(e, Unary::abs, apart), e.scalar(-base));
   const Id more = ops::mul(e, ops::unary(e, Unary::log1p, ops::unary(e, Unary::exp, off)), e.scalar(1 / base));
@@ -135,7 +135,7 @@ Id divide_no_nan(Emit &e, Id a, Id b) {
 
 struct Known {
   const char *onnx = "";
-  const char *keras = "numpy.";  // the class too, if its name is not the layer's
+  const char *keras = "numpy.";  // also the class, if its name is not the layer's
   Takes takes = Takes::floats;
   const char *alias = "";
 };
@@ -261,7 +261,7 @@ const Function *function(std::string_view name) {
 std::string_view onnx_op(Unary f) {
   for (const Function &row : functions())
     if (row.unary == f) return row.onnx;
-  // An activation that is one op has its name.
+  // An activation that consists of one op has its name.
   const std::string name = to_string(f);
   for (const Entry *activation : entries("activation"))
     if (activation->name == name) return activation->onnx;

@@ -1,5 +1,5 @@
-// Functions of keras.ops that work element by element, as layers: one row each, which the readers and writers of
-// Keras's and ONNX's files and the bindings use too.
+// Elementwise functions of keras.ops as layers, one row each. The readers and writers of Keras's and ONNX's files and
+// the bindings use the same rows.
 #pragma once
 
 #include <optional>
@@ -14,21 +14,21 @@ namespace dl4::kinds {
 struct Function : Entry {
   enum class Takes { floats, flags, any };
   Takes takes;
-  // The op that is the whole of it, if one is.
+  // The op that implements it, if it is one op.
   std::optional<ops::Unary> unary{};
   std::optional<ops::Binary> binary{};
-  // Else how it is computed.
+  // Otherwise, its composition.
   ops::Id (*of_one)(ops::Emit &, ops::Id) = nullptr;
   ops::Id (*of_two)(ops::Emit &, ops::Id, ops::Id) = nullptr;
 
   int operands() const { return binary || of_two ? 2 : 1; }
 };
 
-// Those of one operand, then those of two.
+// Unary functions, then binary ones.
 std::span<const Function> functions();
-// By the name of its layer; null: it is no such function.
+// By its layer's name; null: not such a function.
 const Function *function(std::string_view name);
-// ONNX's op for one of ours, of a function or an activation; empty: there is none.
+// ONNX's op for a function or an activation; empty: none.
 std::string_view onnx_op(ops::Unary f);
 std::string_view onnx_op(ops::Binary f);
 

@@ -1,4 +1,4 @@
-// LeakyReLU: a slope below zero.
+// LeakyReLU: a constant slope for negative values.
 #include "kinds/layer.hpp"
 
 namespace dl4::kinds {

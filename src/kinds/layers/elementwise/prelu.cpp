@@ -1,4 +1,4 @@
-// PReLU: a slope below zero that is learned.
+// PReLU: a learned slope for negative values.
 #include "kinds/constraint.hpp"
 #include "kinds/initializer.hpp"
 #include "kinds/layer.hpp"

@@ -27,7 +27,7 @@ Id deviation(Emit &e, Id x, const Axes &axes, bool keepdims) {
   return ops::unary(e, ops::Unary::sqrt, variance(e, x, axes, keepdims));
 }
 
-// The largest is taken out before, so that nothing overflows.
+// Subtracts the maximum first, so that nothing overflows.
 Id log_sum_exp(Emit &e, Id x, const Axes &axes, bool keepdims) {
   const Id most = ops::reduce(e, Reduce::max, x, axes, true);
   const Id finite = ops::binary(e, ops::Binary::less, ops::unary(e, ops::Unary::abs, most),
@@ -47,7 +47,7 @@ Id log_sum_exp(Emit &e, Id x, const Axes &axes, bool keepdims) {
 struct Reduction final : Layer {
   struct Row : Entry {
     DType takes;
-    bool integers;  // whether they stay what they are
+    bool integers;  // whether integers stay integers
     Id (*f)(Emit &, Id x, const Axes &axes, bool keepdims);
   };
 

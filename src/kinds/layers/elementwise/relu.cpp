@@ -1,4 +1,4 @@
-// ReLU: the rectifier with a slope, a ceiling and a threshold.
+// ReLU with slope, maximum and threshold.
 #include <cmath>
 #include <limits>
 
@@ -37,7 +37,7 @@ struct ReLU : Layer {
   }
 
  private:
-  // Whole numbers stay such, as in Keras, which takes no slope or threshold then.
+  // Integers stay integers, as in Keras, which then has no slope or threshold.
   ops::Id whole(Call &c, DType type) const {
     if (negative_slope != 0 || threshold != 0) c.need_float(0);
     const ops::Id y = ops::binary(c.e, ops::Binary::max, c.x(), c.e.scalar(0, type));

@@ -1,4 +1,4 @@
-// Softmax over one axis or several, with a mask.
+// Softmax over one or several axes, with a mask.
 #include <limits>
 
 #include "kinds/layers/core/masks.hpp"
@@ -30,7 +30,7 @@ struct Softmax : Layer {
     c.need_float(0);
     ops::Id keep = mask(c);
     ops::Id x = c.x();
-    // Masked places are lower than any other, so their weight is 0 whatever they held.
+    // Masked positions get the lowest score, so their weight is 0 whatever their value.
     if (keep != ops::none) x = ops::select(c.e, keep, x, c.e.scalar(std::numeric_limits<float>::lowest()));
     ops::Id y = axis.size() == 1 ? ops::softmax(c.e, x, c.shape().axis(axis[0])) : over_several(c, x);
     if (keep != ops::none) y = ops::select(c.e, keep, y, c.e.scalar(0));
@@ -53,7 +53,7 @@ struct Softmax : Layer {
     return ops::cast(c.e, m, DType::boolean);
   }
 
-  // A given mask goes on only where it covers the first axes of the output, as every mask does.
+  // A passed mask is forwarded only if it covers the first axes of the output, as masks must.
   static ops::Id passed_on(Call &c) {
     auto given = c.symbols("mask");
     if (given.empty()) return c.mask();

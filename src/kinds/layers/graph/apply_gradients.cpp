@@ -1,4 +1,4 @@
-// ApplyGradients: an optimizer's update of weights by gradients, as a part of a graph.
+// ApplyGradients: an optimizer's update of weights by gradients, as a layer of a graph.
 #include <map>
 #include <set>
 
@@ -17,13 +17,12 @@ Of<Initializer> constant(double v) {
   return parse<Initializer>({{"class_name", "Constant"}, {"config", {{"value", v}}}});
 }
 
-// The slots as weights of the layer: what an optimizer reads is that of before the update, whichever weight is under
-// way.
+// The slots as weights of the layer. An optimizer reads slots as before the update, whichever weight is being updated.
 class SlotWeights final : public Slots {
  public:
   explicit SlotWeights(Call &c) : c_(c), first_write_(c.e.program.writes.size()) {}
 
-  // The next calls are for the weight of that name.
+  // Later calls are for this weight.
   void begin(const Variable &v) { variable_ = &v; }
   Id block(const std::string &name, float start) override {
     return flat(text(name, '/', variable_->name), variable_->spec.shape, start);
@@ -32,7 +31,7 @@ class SlotWeights final : public Slots {
   Id of(const Part &part, const std::string &name, const Shape &shape) override {
     return slot(text(name, '/', part.name), shape, 0);
   }
-  // What the optimizer wrote, into the weights.
+  // Writes the optimizer's new values to the weights.
   void finish() {
     auto &writes = c_.e.program.writes;
     for (size_t i = first_write_; i < writes.size(); ++i) {

@@ -1,4 +1,4 @@
-// Gradients: what a graph computes, differentiated, as values of the same graph.
+// Gradients: derivatives of a graph's values as values of the same graph.
 #include "base/error.hpp"
 #include "kinds/layer.hpp"
 #include "ops/differentiate.hpp"

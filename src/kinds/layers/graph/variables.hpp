@@ -5,9 +5,9 @@
 
 namespace dl4::kinds {
 
-// The weight that input i is; refuses any other value.
+// The weight that input i is; refuses other values.
 Variable need_variable(Call &c, int i);
-// Refuses an input that is not of the weight's type and shape.
+// Refuses an input unlike the weight in type or shape.
 void need_like(const Call &c, int i, const Variable &v);
 
 }  // namespace dl4::kinds

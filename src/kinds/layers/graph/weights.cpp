@@ -1,4 +1,4 @@
-// GetWeight and Assign: a graph reads and sets weights of its layers.
+// GetWeight and Assign: read and set weights of the graph's layers.
 #include "base/error.hpp"
 #include "kinds/layers/graph/variables.hpp"
 

@@ -1,4 +1,4 @@
-// Concatenate: inputs one after the other along an axis.
+// Concatenate.
 #include <algorithm>
 
 #include "kinds/layers/core/masks.hpp"

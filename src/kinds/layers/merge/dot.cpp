@@ -1,4 +1,4 @@
-// Dot: products of two inputs along an axis of each, item by item of the batch.
+// Dot: batched products of two inputs along an axis of each.
 #include <algorithm>
 
 #include "base/error.hpp"
@@ -45,7 +45,7 @@ struct Dot final : Layer {
     if (k != l && k != free_dim && l != free_dim)
       fail(Code::shape_mismatch, "incompatible input shapes: axis values ", k, " (at axis ", axis[0], ") and ", l,
            " (at axis ", axis[1], "). Full input shapes: ", c.shape(0), ", ", c.shape(1));
-    const Shape a = c.shape(0).without(axis[0]), b = c.shape(1).without(axis[1]);  // what stays
+    const Shape a = c.shape(0).without(axis[0]), b = c.shape(1).without(axis[1]);  // remaining axes
     ops::Id y = ops::matmul(c.e, matrix(c.e, v[0], axis[0], -1), matrix(c.e, v[1], axis[1], 1));
     std::vector<int64_t> tail(a.begin() + 1, a.end());
     tail.insert(tail.end(), b.begin() + 1, b.end());
@@ -54,7 +54,7 @@ struct Dot final : Layer {
   }
 
  private:
-  // (B, M, K), or with `to` 1 (B, K, M): the axis moved there, the others joined.
+  // (B, M, K), or (B, K, M) if `to` is 1: moves the axis there and merges the others.
   static ops::Id matrix(ops::Emit &e, ops::Id x, int axis, int to) {
     std::vector<int> perm;
     for (int i = 0; i < e.rank(x); ++i)

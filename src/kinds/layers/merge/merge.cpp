@@ -1,4 +1,4 @@
-// The layers that merge inputs element by element.
+// Elementwise merge layers.
 #include <algorithm>
 #include <array>
 
@@ -13,20 +13,20 @@ using ops::Emit;
 using ops::Id;
 using ops::none;
 
-// An input brought to the rank of all, with its mask of that rank or none.
+// An input expanded to the common rank, with its mask of that rank or none.
 struct Term {
   Id value, mask;
 };
 using Parts = std::vector<Term>;
 
-// f of the first two, then of that and the third, and so on.
+// Left fold of f over the inputs.
 Id fold(Emit &e, Binary f, const Parts &parts) {
   Id y = parts[0].value;
   for (size_t i = 1; i < parts.size(); ++i) y = ops::binary(e, f, y, parts[i].value);
   return y;
 }
 
-// The same for an f without a neutral element: masked places don't count.
+// The same for an f without neutral element: masked positions are skipped.
 Id fold_valid(Emit &e, Binary f, const Parts &parts) {
   auto [y, mask] = parts[0];
   for (size_t i = 1; i < parts.size(); ++i) {
@@ -94,7 +94,7 @@ struct Merge final : Layer {
              ": expected a tensor with a batch axis, as the other inputs have, got one number, of shape ()");
       Term part{c.x(i), c.mask(i)};
       masks.push_back(part.mask);
-      // Keras puts the missing axes behind the batch, and the value so made carries no mask.
+      // Keras inserts missing axes after the batch, and the result has no mask.
       if (c.shape(i).rank() < rank) part.mask = none;
       if (part.mask != none) part.mask = spread(c.e, part.mask, rank);
       while (c.e.rank(part.value) < rank) part.value = ops::expand_dims(c.e, part.value, 1);

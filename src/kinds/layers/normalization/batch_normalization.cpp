@@ -1,4 +1,4 @@
-// BatchNormalization: by the statistics of the batch in training, by moving ones else.
+// BatchNormalization: uses batch statistics in training and moving ones otherwise.
 #include <cmath>
 
 #include "kinds/layers/core/masks.hpp"
@@ -9,7 +9,7 @@ namespace {
 
 using ops::Id;
 
-// The root of what another initializer fills in.
+// The square root of another initializer's values.
 class Root final : public Initializer {
  public:
   explicit Root(Of<Initializer> of) : of_(std::move(of)) {}
@@ -116,7 +116,7 @@ struct BatchNormalization : Layer {
   }
 
  private:
-  // A mask that is given may have axes of 1.
+  // A passed mask may have axes of size 1.
   static Id mask_of(Call &c) {
     const Id mask = mask_as_given(c);
     if (mask == ops::none) return mask;
@@ -154,7 +154,7 @@ struct BatchNormalization : Layer {
   }
   Id root(ops::Emit &e, Id variance) const { return unary(e, ops::Unary::sqrt, add(e, variance, e.scalar(epsilon))); }
 
-  // A vector as it broadcasts along the axis.
+  // Reshapes a vector to broadcast along the axis.
   static Id along(ops::Emit &e, Id vector, int at, int rank) {
     for (int i = at + 1; i < rank; ++i) vector = expand_dims(e, vector, -1);
     return vector;
@@ -174,8 +174,8 @@ struct BatchNormalization : Layer {
     return {mean, reduce(e, ops::Reduce::mean, apart, axes)};
   }
 
-  // Of what the mask leaves, as Keras has it: nothing left gives 0. With workers of what all of them have: twice, for
-  // a mean of squares less the square of the mean would lose what is small beside the mean.
+  // Moments over unmasked positions; with none left 0, as in Keras. With workers over all their batches, in two passes:
+  // the mean of squares minus the squared mean would cancel.
   static Moments moments(ops::Emit &e, Id x, int at, Id mask, const std::shared_ptr<ops::Collective> &workers) {
     const int rank = e.rank(x);
     const std::vector<int> axes = others(at, rank);
@@ -197,13 +197,13 @@ struct BatchNormalization : Layer {
     return {mean, div(e, squares, count)};
   }
 
-  // (1): of one index of the axis.
+  // (1): number of positions per index of the axis.
   static Id elements(ops::Emit &e, Id x, int at) {
     const Id one = slice(e, x, at, 0, 1);
     return reduce(e, ops::Reduce::sum, fill(e, DType::f32, 1, one, e.rank(x), {}), others(at, e.rank(x)));
   }
 
-  // What makes of the batch's moments those of the moving statistics, in gamma and beta; and moves these.
+  // Folds the correction from batch moments to moving statistics into gamma and beta, and updates the statistics.
   void correct(Call &c, const Moments &m, const Corrected &w, Id &gamma, Id &beta) const {
     ops::Emit &e = c.e;
     using ops::Binary;
@@ -222,7 +222,7 @@ struct BatchNormalization : Layer {
     c.write("renorm_stddev", moved(e, w.renorm_stddev, stddev, renorm_momentum));
     Id moving = moved(e, w.stddev, stddev, momentum);
     c.write("moving_stddev", moving);
-    // Rounding may take it below 0.
+    // Rounding may make it negative.
     Id variance = sub(e, unary(e, ops::Unary::square, moving), e.scalar(epsilon));
     c.write("moving_variance", unary(e, ops::Unary::relu, variance));
   }

@@ -1,4 +1,4 @@
-// GroupNormalization: each item by itself, groups of channels apart.
+// GroupNormalization: normalises each sample over groups of channels.
 #include "kinds/layers/normalization/scale_and_center.hpp"
 #include "kinds/layers/normalization/standardized.hpp"
 
@@ -45,12 +45,12 @@ struct GroupNormalization : Layer {
       fail(Code::shape_mismatch, "\"groups\": expected a divisor of the ", dim, " channels, got ", count);
     Id gamma = weights.gamma(c, {dim}), beta = weights.beta(c, {dim});
     std::vector<int> places;
-    Shape wide;  // a number for each channel, as it broadcasts against an item
+    Shape wide;  // a number per channel, broadcast against a sample
     for (int i = 1; i < rank; ++i) {
       if (i != at) places.push_back(i);
       wide = wide.inserted(i - 1, i == at ? dim : 1);
     }
-    // For each channel the mean over its group: places first, so that what is large is read once and in order.
+    // Each channel's mean over its group. Reduces positions first, to read large data once and in order.
     auto group_mean = [&](Id v) {
       if (!places.empty()) v = reduce(e, ops::Reduce::mean, v, places);
       const Id channels = reshape(e, v, 1, {count, dim / count});

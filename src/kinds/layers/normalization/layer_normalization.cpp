@@ -1,4 +1,4 @@
-// LayerNormalization and RMSNormalization: each item by itself, over axes.
+// LayerNormalization and RMSNormalization: normalise each sample over axes.
 #include <algorithm>
 
 #include "kinds/layers/normalization/scale_and_center.hpp"
@@ -14,7 +14,7 @@ void need_axes(const std::vector<int64_t> &axis) {
     throw Error(Code::invalid_argument, "\"axis\": expected at least one axis").with("attribute", "axis");
 }
 
-// Of the weights: the dims of the axes in the order of their numbers as given, as in Keras.
+// Shape of the weights: the axes' dims in ascending order of the given numbers, as in Keras.
 Shape dims_of(Call &c, std::vector<int64_t> axis) {
   std::sort(axis.begin(), axis.end());
   Shape dims;
@@ -98,7 +98,7 @@ struct RMSNormalization : Layer {
     const Shape x = c.shape(), dims = c.e.shape(scale);
     const bool last = axes[0] == x.rank() - dims.rank() && dims == x.last(dims.rank());
     if (last) return {{standardized(c.e, c.x(), axes, epsilon, false, scale)}};
-    // As in Keras: along the last axes, whichever were normalised.
+    // As in Keras: broadcast along the last axes, whichever were normalised.
     if (broadcast(x, dims) != x)
       fail(Code::shape_mismatch, "\"axis\": the scale of shape ", dims, " does not fit the last axes of ", x);
     return {{mul(c.e, standardized(c.e, c.x(), axes, epsilon, false), scale)}};

@@ -1,4 +1,4 @@
-// LocalResponseNormalization: features over the energy of their neighbours.
+// LocalResponseNormalization: divides features by the energy of their neighbours.
 #include "kinds/layer.hpp"
 
 namespace dl4::kinds {
@@ -29,7 +29,7 @@ struct LocalResponseNormalization : Layer {
     c.need_rank_from(0, 2);
     c.need_float(0);
     const int64_t features = c.last_dim();
-    // A product with ones near the diagonal.
+    // A product with a band matrix of ones.
     ops::Id shape = ops::fill(e, DType::f32, 0, c.x(), 0, {features, features});
     ops::Id near = ops::cast(e, ops::band_mask(e, shape, depth_radius, depth_radius), DType::f32);
     ops::Id sums = ops::matmul(e, ops::unary(e, ops::Unary::square, c.x()), near);

@@ -1,4 +1,4 @@
-// Normalization: by a mean and a variance that are known beforehand.
+// Normalization: by a given mean and variance.
 #include <algorithm>
 
 #include "kinds/initializer.hpp"
@@ -77,7 +77,7 @@ struct Normalization : Layer {
  private:
   std::vector<int64_t> axes() const { return axis.value_or(std::vector<int64_t>()); }
 
-  // Its axes are the last ones of those kept.
+  // Its axes are the last of those kept.
   static Id constant(Call &c, const NestedNumbers &numbers, const std::vector<int> &kept) {
     Shape shape;
     const Shape x = c.shape();

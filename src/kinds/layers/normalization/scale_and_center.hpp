@@ -1,4 +1,4 @@
-// Gamma and beta with what Keras lets a user say of them: of the normalizations.
+// Gamma and beta with Keras's attributes, for the normalizations.
 #pragma once
 
 #include "kinds/constraint.hpp"
@@ -19,7 +19,7 @@ struct ScaleAndCenter {
   ops::Id beta(Call &c, const Shape &shape) const;   // none without center
 };
 
-// The dim of an axis that weights have too; refuses a free one.
+// The dim of an axis that weights share; refuses a free one.
 int64_t known_dim(Call &c, int axis);
 
 }  // namespace dl4::kinds

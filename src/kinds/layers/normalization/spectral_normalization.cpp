@@ -1,4 +1,4 @@
-// SpectralNormalization: a layer whose kernel training divides by its largest singular value.
+// SpectralNormalization: training divides the inner layer's kernel by its largest singular value.
 #include <algorithm>
 #include <string_view>
 

@@ -1,4 +1,4 @@
-// One op where the axes are the last ones, a composition else.
+// One op if the axes are the last ones, else a composition.
 #include "kinds/layers/normalization/standardized.hpp"
 
 #include <algorithm>

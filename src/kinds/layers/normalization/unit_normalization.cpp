@@ -1,4 +1,4 @@
-// UnitNormalization: vectors along an axis, or several, scaled to a norm of 1.
+// UnitNormalization: scales vectors along one or several axes to norm 1.
 #include "kinds/layer.hpp"
 #include "kinds/norm.hpp"
 

@@ -1,4 +1,4 @@
-// RandomNormal and RandomUniform: numbers drawn anew in each run, whether it trains or not.
+// RandomNormal and RandomUniform: new random numbers in each run, in training and inference.
 #include "base/error.hpp"
 #include "kinds/layers/random/dropping.hpp"
 
@@ -7,7 +7,7 @@ namespace {
 
 using ops::Id;
 
-// What both have.
+// Shared by both.
 struct Drawn : Layer {
   int64_t axes = 1;
   std::vector<int64_t> dims;

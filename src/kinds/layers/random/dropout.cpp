@@ -1,4 +1,4 @@
-// Dropout: random zeros in training.
+// Dropout.
 #include "kinds/layers/random/dropping.hpp"
 
 namespace dl4::kinds {

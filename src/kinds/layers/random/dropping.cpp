@@ -1,4 +1,4 @@
-// Dropout: a random mask times the value.
+// Dropout: multiplication by a random mask.
 #include "kinds/layers/random/dropping.hpp"
 
 namespace dl4::kinds {
@@ -18,7 +18,7 @@ void seed_field(Fields &f, std::optional<int64_t> &place) {
 Id keep_mask(const Call &c, double rate, const std::optional<int64_t> &seed, Id like, int keep, const Shape &tail,
              uint64_t which, bool by_row) {
   if (rate == 0) return ops::none;
-  // Asked for in every mode, so that a layer's seed does not depend on what its graph is first used for.
+  // Requested in every mode, so that a layer's seed does not depend on how its graph is first used.
   uint64_t key = c.host.random_seed(seed) + which * 0xD1B54A32D192ED03u;
   if (!c.training()) return ops::none;
   if (rate == 1) return ops::fill(c.e, DType::f32, 0, like, keep, tail);
@@ -46,7 +46,7 @@ Id keep_mask(const Call &c, double rate, const std::optional<int64_t> &seed,
   while (first < s.rank() && shape[first] == s[first]) ++first;
   Shape tail = shape.last(s.rank() - first);
   if (tail.known()) return keep_mask(c, rate, seed, like, first, tail);
-  // A free axis behind a shared one: a value of that shape says how long it is.
+  // A free axis after a shared one: a value of that shape provides its size.
   for (int i = first; i < s.rank(); ++i)
     if (shape[i] == 1 && s[i] != 1) like = ops::slice(c.e, like, i, 0, 1);
   return keep_mask(c, rate, seed, like, s.rank(), {}, 0, shape[0] == s[0]);

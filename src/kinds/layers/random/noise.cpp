@@ -1,4 +1,4 @@
-// GaussianNoise, GaussianDropout, AlphaDropout: what training adds, multiplies by and puts in the place of values.
+// GaussianNoise, GaussianDropout, AlphaDropout.
 #include <cmath>
 
 #include "kinds/layers/random/dropping.hpp"
@@ -20,10 +20,10 @@ void need_below_1(double rate) {
         .with("attribute", "rate");
 }
 
-// Normals in the shape of the input; none where nothing is drawn.
+// Normal random numbers shaped as the input; none if not needed.
 Id normals(Call &c, bool drawn, const std::optional<int64_t> &seed) {
   if (!drawn) return ops::none;
-  // Asked for in every mode, so that a layer's seed does not depend on what its graph is first used for.
+  // Requested in every mode, so that a layer's seed does not depend on how its graph is first used.
   const uint64_t key = c.host.random_seed(seed);
   return c.training() ? random_normal(c.e, key, c.host.draws(), c.x(), c.e.rank(c.x()), {}) : ops::none;
 }

@@ -1,4 +1,4 @@
-// The spatial dropouts: whole channels of an item.
+// Spatial dropout: drops whole channels of a sample.
 #include <array>
 
 #include "kinds/layers/random/dropping.hpp"

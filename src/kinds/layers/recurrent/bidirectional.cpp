@@ -1,4 +1,4 @@
-// Bidirectional: a recurrent layer from the first step to the last, and one from the last to the first.
+// Bidirectional: a recurrent layer forwards and one backwards in time.
 #include "base/error.hpp"
 #include "kinds/inner_layer.hpp"
 #include "kinds/layers/recurrent/recurrent.hpp"
@@ -6,7 +6,7 @@
 namespace dl4::kinds {
 namespace {
 
-// What both halves must have: recurrent layers do.
+// Attributes that both layers must have, as recurrent layers do.
 constexpr const char *direction = "go_backwards";
 constexpr const char *common[] = {"stateful", "return_sequences", "return_state"};
 
@@ -104,7 +104,7 @@ struct Bidirectional : Layer {
   static InnerLayer named(const std::string &prefix, const InnerLayer &inner, const Json &changes) {
     return with_zeros(inner, prefix + without(prefix, inner.name), changes);
   }
-  // As Keras forces it.
+  // Forced by Keras.
   static InnerLayer with_zeros(const InnerLayer &inner, const std::string &new_name, Json changes) {
     const Json config = inner->config();
     if (config.contains("zero_output_for_mask")) changes["zero_output_for_mask"] = config["return_sequences"];

@@ -1,4 +1,4 @@
-// GRU: gated recurrent units, gates z r h.
+// GRU: gated recurrent units, gate order z r h.
 #include "kinds/layers/recurrent/recurrent.hpp"
 #include "ops/ops.hpp"
 
@@ -54,14 +54,14 @@ struct GruCell : CellAttributes {
   }
 
  private:
-  // Can one op do all but the products?
+  // Whether one op can do everything but the products.
   bool is_plain() const {
     return reset_after && recurrent_dropout == 0 && (implementation == 2 || dropout == 0) &&
            activation.name() == "tanh" && recurrent_activation.name() == "sigmoid";
   }
   Id step(Emit &e, const Ids &x, Id h, Id r, Id bias, Id masks) const {
     auto gate = [&](Id from_x, Id from_h) { return recurrent_activation(e, ops::add(e, from_x, from_h)); };
-    const int64_t with_h = reset_after ? 3 : 2;  // gates whose product is with h as it is
+    const int64_t with_h = reset_after ? 3 : 2;  // number of gates whose product uses the unmodified h
     Ids parts;
     if (masks == ops::none) {
       const Id inner = ops::matmul(e, h, gate_of(e, r, units, 0, with_h), {}, bias);

@@ -1,4 +1,4 @@
-// LSTM: long short-term memory, gates i f c o.
+// LSTM: long short-term memory, gate order i f c o.
 #include "kinds/layers/core/masks.hpp"
 #include "kinds/layers/recurrent/recurrent.hpp"
 
@@ -16,7 +16,7 @@ struct LstmCell : CellAttributes {
     return {{"kernel", "(I, 4 units)"}, {"recurrent_kernel", "(units, 4 units)"}, {"bias", "(4 units)", "use_bias"}};
   }
 
-  // Can the kernels for whole sequences do it?
+  // Whether the whole-sequence kernels apply.
   bool is_plain() const {
     return activation.name() == "tanh" && recurrent_activation.name() == "sigmoid" && recurrent_dropout == 0 &&
            (implementation == 2 || dropout == 0);
@@ -57,7 +57,7 @@ struct LSTM : RecurrentLayer<LstmCell> {
     const ops::Id used = how.mask(c);
     const std::vector<Shape> states = cell.states();
     const Ids first = how.begin(c, states);
-    // What a masked step repeats may be of the call before.
+    // The output repeated at masked steps may come from the previous call.
     const bool carried = first[0] != ops::none && c.symbols("initial_state").empty();
     if (!cell.is_plain() || (carried && used != ops::none))
       return how.run(c, cell.call(c), cell.weights.activity_regularizer);

@@ -1,4 +1,4 @@
-// The run of a cell over a sequence, as a scan.
+// Runs a cell over a sequence, as a scan.
 #include "kinds/layers/recurrent/recurrent.hpp"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ Id turned(Emit &e, Id x) {
 
 Id zeros(Emit &e, Id like, const Shape &tail) { return ops::fill(e, DType::f32, 0, like, 1, tail); }
 
-// The bias at the start: ones for the forget gate, the other three as their initializer says.
+// Initial bias: ones for the forget gate, the initializer's values for the other three.
 class UnitForgetBias final : public Initializer {
  public:
   explicit UnitForgetBias(Of<Initializer> others) : others_(std::move(others)) {}
@@ -32,7 +32,7 @@ class UnitForgetBias final : public Initializer {
   void fill(Tensor &t, const Seed &seed) const override {
     int64_t units = t.elements() / 4;
     float *bias = t.as<float>();
-    // Two draws from one seed, as Keras makes them: one gate, then two.
+    // Two draws from one seed, like Keras: one gate, then two.
     auto draw = [&](int64_t n, float *to) {
       Tensor part = make_tensor(DType::f32, {n});
       others_->fill(part, seed);
@@ -195,10 +195,10 @@ std::vector<Symbol> Sequencing::run(Call &c, const Cell &cell, const Of<Regulari
   Ids states;
   for (size_t i = 0; i < cell.states.size(); ++i)
     states.push_back(s.state(first[i] == ops::none ? zeros(e, c.x(), cell.states[i]) : first[i]));
-  // What stands at masked steps must not leak, nor what a gradient makes of it.
+  // Values at masked steps must not leak into outputs or gradients.
   const Id x = s.each(turned(e, where_valid(e, used, c.x(), 0)), go_backwards);
   auto [out, next] = cell.step({s.body, [&](Id v) { return s.constant(v); }}, x, states);
-  // The output is carried: it repeats at masked steps, and the last one may be all that is asked for.
+  // The output is part of the state: it repeats at masked steps, and the last one may be all that is returned.
   size_t at = 0;
   while (at < next.size() && next[at] != out) ++at;
   const bool repeats_state = at < next.size() && (used == ops::none || (from_zeros && !zero_output_for_mask));

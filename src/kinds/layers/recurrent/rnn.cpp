@@ -1,4 +1,4 @@
-// RNN over any cell, and cells one behind the other.
+// RNN over any cell, and StackedRNNCells.
 #include <algorithm>
 
 #include "kinds/layers/core/body.hpp"

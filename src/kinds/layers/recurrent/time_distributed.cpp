@@ -1,4 +1,4 @@
-// TimeDistributed: a layer at every time step, with the same weights.
+// TimeDistributed: applies a layer to every time step, with shared weights.
 #include "base/error.hpp"
 #include "kinds/inner_layer.hpp"
 #include "kinds/layers/core/masks.hpp"
@@ -8,11 +8,10 @@ namespace {
 
 using ops::Id;
 
-// More steps than this are not taken one by one.
+// Limit for unrolling the steps.
 constexpr int64_t most_steps = 10000;
 
-// Notices what only a call for each step does right: to draw anew at each, to penalize each, to move statistics by
-// each.
+// Detects layers that need a call per step: random numbers, penalties or moving statistics of each step.
 class Probe final : public Host {
  public:
   explicit Probe(ops::Emit &e) : e_(e) {}
@@ -93,14 +92,14 @@ struct TimeDistributed : Layer {
     const auto fits = [&] {
       return c.e.rank(mask) <= c.e.rank(y) && compatible(c.e.shape(mask), c.e.shape(y).first(c.e.rank(mask)));
     };
-    // Of more axes than the output it would say nothing of what follows; axes of 1 say nothing themselves.
+    // A mask with more axes than the output says nothing about it; axes of size 1 carry no information.
     while (mask != ops::none && !fits() && c.e.rank(mask) > 2 && c.e.shape(mask).last() == 1)
       mask = ops::squeeze(c.e, mask, -1);
     return {{y, mask != ops::none && fits() ? mask : ops::none}};
   }
 
  private:
-  // What a step sees of x, and of its mask.
+  // Step t of x and of its mask.
   Symbol step_of(Call &c, int64_t t) const {
     const auto at = [&](Id x) { return ops::squeeze(c.e, ops::slice(c.e, x, 1, t, 1), 1); };
     return {at(c.x()), mask_as_given(c) == ops::none ? ops::none : at(mask_as_given(c))};

@@ -1,4 +1,4 @@
-// Flatten: all axes but the batch become one.
+// Flatten: merges all axes but the batch.
 #include "kinds/layer.hpp"
 #include "kinds/layers/conv/data_format.hpp"
 #include "kinds/layers/core/facts.hpp"

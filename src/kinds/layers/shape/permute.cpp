@@ -1,4 +1,4 @@
-// Permute: the axes behind the batch in another order.
+// Permute: reorders the axes after the batch.
 #include <algorithm>
 
 #include "kinds/layer.hpp"

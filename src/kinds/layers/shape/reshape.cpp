@@ -1,4 +1,4 @@
-// Reshape: other axes behind the batch, the same elements.
+// Reshape: the same elements with other axes after the batch.
 #include <algorithm>
 
 #include "kinds/layer.hpp"

@@ -1,4 +1,4 @@
-// Sizes, Zeros, ReshapeLike: numbers and shapes that are computed from the sizes of axes.
+// Sizes, Zeros, ReshapeLike: values and shapes computed from dims.
 #include "ops/sizes.hpp"
 
 #include "base/error.hpp"

@@ -1,4 +1,4 @@
-// Take, Slice, Flip, Stack, Repeat, ExpandDims, Squeeze: keras.ops that choose and arrange places, as layers.
+// Take, Slice, Flip, Stack, Repeat, ExpandDims, Squeeze of keras.ops as layers.
 #include <algorithm>
 #include <numeric>
 #include <variant>
@@ -44,7 +44,7 @@ struct Take final : Layer {
     std::rotate(forth.begin(), forth.begin() + along, forth.begin() + along + 1);
     if (along > 0) x = ops::transpose(c.e, x, forth);
     Id y = ops::gather(c.e, x, ids);
-    // The axes before go back before those of the indices.
+    // Moves the axes before the gathered one back in front of the indices' axes.
     std::vector<int> back(static_cast<size_t>(rank - 1 + more));
     std::iota(back.begin(), back.end(), 0);
     std::rotate(back.begin(), back.begin() + more, back.begin() + more + along);

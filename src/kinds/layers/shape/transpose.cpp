@@ -1,4 +1,4 @@
-// Transpose: all axes in another order, the batch included.
+// Transpose: reorders all axes, including the batch.
 #include <algorithm>
 
 #include "kinds/layer.hpp"

@@ -9,7 +9,8 @@ from .tensor import NAMES, Tensor, handles, numpy_module, shape_of
 
 _SMALL = 1 << 16  # bytes of an array that is rather copied than wrapped
 _SHAPES = 16  # of the arrays for which a session keeps tensors
-_run = C.CFUNCTYPE(C.c_void_p)(("dl4_session_run", library))  # its arguments come as they have to be, which is quicker
+# dl4_session_run, whose arguments come as they have to be, which is quicker.
+run_session = C.CFUNCTYPE(C.c_void_p)(("dl4_session_run", library))
 
 
 class Session(Object):
@@ -111,7 +112,7 @@ class _Call:
         self.outputs = None
 
     def __call__(self):
-        error = _run(*self._arguments)
+        error = run_session(*self._arguments)
         if error:
             self._check(error)
         return self.outputs
@@ -133,7 +134,7 @@ class Bound(_Call):
         ins, outs = handles(inputs)[0], (C.c_void_p * session.count)()
         self._held = session, inputs, ins, outs
         places = C.addressof(ins), len(inputs), C.addressof(outs), session.count
-        super().__init__(C.cast(_run, C.c_void_p).value, session.handle, *places, check)
+        super().__init__(C.cast(run_session, C.c_void_p).value, session.handle, *places, check)
         self()
         self.outputs = [Tensor(out) for out in outs]
         self.arrays = [t.numpy() for t in self.outputs]

@@ -6,9 +6,10 @@ from keras.src.backend import config
 from .core import cast
 from .dtypes import FLOATS
 from .elementwise import joined_type
+from .functions import op
 from .shapes import moveaxis, pad, reshaped, transpose
 from .tensor import array
-from .trace import emit, op, plain
+from .trace import emit, plain
 
 _RANKS = {1: "1D", 2: "2D", 3: "3D"}
 

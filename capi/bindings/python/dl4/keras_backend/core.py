@@ -25,31 +25,15 @@ from .control import (  # noqa: F401
     while_loop,
 )
 from .dtypes import CARRIERS, Unsupported, is_float, name_of, numpy_dtype
+from .functions import op
 from .tensor import Array, Tensor, array
-from .trace import Trace, Traced, emit, labelled, op, plain, recast, tensor
+from .trace import Trace, Traced, emit, labelled, plain, recast, tensor
+from .variable import Variable  # noqa: F401
 
 SUPPORTS_SPARSE_TENSORS = SUPPORTS_RAGGED_TENSORS = SUPPORTS_COMPLEX_DTYPES = False
-IS_THREAD_SAFE = True
+IS_THREAD_SAFE = False  # for callbacks: to hand them to another thread takes longer than a step
 _FILLS = (83, 89)  # in place of free sizes
 _slice = builtins.slice
-
-
-class Variable(KerasVariable):
-    def _initialize(self, value):
-        self._value = convert_to_tensor(value, dtype=self._dtype)
-
-    def _direct_assign(self, value):
-        if isinstance(value, Traced):
-            raise ValueError(
-                f"{self.path}: assigned in a traced function outside of a StatelessScope, where it can't be kept"
-            )
-        self._value = value
-
-    def _convert_to_tensor(self, value, dtype=None):
-        return convert_to_tensor(value, dtype=dtype)
-
-    def __array__(self, dtype=None, copy=None):
-        return np.array(self.value, dtype=dtype)
 
 
 # ---- conversions

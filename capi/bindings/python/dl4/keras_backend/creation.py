@@ -7,9 +7,10 @@ from keras.src.backend.common import dtypes, standardize_dtype
 from .core import cast, convert_to_tensor
 from .dtypes import Unsupported, name_of
 from .elementwise import joined_type, where_of
+from .functions import op
 from .shapes import broadcast_to, ints
 from .tensor import array
-from .trace import Traced, emit, has_traced, op, tensor
+from .trace import Traced, emit, has_traced, tensor
 
 
 def _sizes(shape):

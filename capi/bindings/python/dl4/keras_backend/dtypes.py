@@ -49,6 +49,12 @@ def numpy_dtype(name):
 
 
 _NAMES = {dtype: name for name, dtype in _BY_NAME.items()}
+_TAKEN = {**_NAMES, np.dtype("float64"): "float32"}
+
+
+def known_name(dtype):
+    """Keras's name of a type of NumPy's arrays; None if there is none. Numbers of float64 are taken as float32."""
+    return _TAKEN.get(dtype)
 
 
 def name_of(dtype):

@@ -6,8 +6,9 @@ from keras.src.backend.common import dtypes
 
 from .core import cast
 from .dtypes import CARRIERS, is_float, is_int
+from .functions import op
 from .tensor import array
-from .trace import emit, op, tensor, weak_type
+from .trace import emit, tensor, weak_type
 
 
 def type_of(x):

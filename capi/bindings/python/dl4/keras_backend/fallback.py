@@ -11,7 +11,7 @@ from keras.src.backend.common import dtypes
 
 from . import shapes, trace
 from .dtypes import name_of, numpy_dtype
-from .trace import by_numpy
+from .functions import by_numpy
 
 
 def _like(y, *xs):

@@ -6,8 +6,9 @@ from keras.src import tree
 
 from .core import cast, convert_to_tensor
 from .dtypes import is_float
+from .functions import Compiled
 from .tensor import array
-from .trace import Trace, Traced, _Kept, current, emit, emit_all, has_traced, tensor
+from .trace import Trace, Traced, current, emit, emit_all, has_traced, tensor
 
 import numpy as np  # isort: skip
 
@@ -46,7 +47,7 @@ def value_and_grad(fun, has_aux=False):
             trace.arrays = [tensor(x) for x in tree.flatten(by)]
             by = tree.map_structure(lambda x: _input(trace, x), by)
             nest = _in_trace(fun, has_aux, by, args, kwargs)
-            found = _Kept(trace, tree.flatten(nest)).run(trace.arrays)
+            found = Compiled(trace, tree.flatten(nest)).once([a.value for a in trace.arrays])
         return tree.pack_sequence_as(nest, found)
 
     return both

@@ -9,11 +9,12 @@ from .core import cast
 from .dtypes import is_float
 from .elementwise import absolute, mod
 from .fallback import homography
+from .functions import op
 from .reductions import over
 from .random import normal
 from .shapes import expand_dims, pad, reshaped, transpose
 from .tensor import array
-from .trace import emit, op, plain, recast, tensor
+from .trace import emit, plain, recast, tensor
 
 RESIZE_INTERPOLATIONS = ("bilinear", "nearest", "lanczos3", "lanczos5", "bicubic")
 _FILL_MODES = ("constant", "nearest", "wrap", "mirror", "reflect")

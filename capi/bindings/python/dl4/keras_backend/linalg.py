@@ -21,10 +21,11 @@ from .fallback import (  # noqa: F401
     solve_triangular,
     svd,
 )
+from .functions import op
 from .reductions import axes_of, over
 from .shapes import reshaped
 from .tensor import array
-from .trace import emit, op, tensor
+from .trace import emit, tensor
 
 
 def norm(x, ord=None, axis=None, keepdims=False):  # noqa: A002

@@ -7,10 +7,11 @@ from .core import cast
 from .dtypes import Unsupported, is_float
 from .elementwise import erf, erfc, erfinv, joined_type, rsqrt  # noqa: F401
 from .fallback import fft, fft2, ifft2, irfft, logdet, rfft  # noqa: F401
+from .functions import op
 from .reductions import logsumexp, over, top_k  # noqa: F401
 from .shapes import expand_dims, pad, reshaped
 from .tensor import array
-from .trace import emit, has_traced, op, tensor
+from .trace import emit, has_traced, tensor
 
 
 def _count(segment_ids, num_segments):

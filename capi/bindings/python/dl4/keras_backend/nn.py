@@ -8,10 +8,11 @@ from .core import cast
 from .dtypes import FLOATS, name_of
 from .elementwise import add, as_floats, clip, const, joined_type, multiply, subtract
 from .fallback import ctc_decode  # noqa: F401
+from .functions import op
 from .reductions import mean, over
 from .shapes import axis_of, broadcast_to, concatenate, expand_dims, reshaped, squeeze, take, transpose
 from .tensor import array
-from .trace import emit, op, plain, tensor
+from .trace import emit, plain, tensor
 
 # ---- activations: by the registry
 

@@ -6,10 +6,11 @@ from keras.src.backend.common import dtypes
 from .core import cast
 from .dtypes import is_float
 from .elementwise import joined_type, multiply, subtract
+from .functions import op
 from .reductions import over
 from .shapes import axis_of, expand_dims, ints, moveaxis, reshaped, squeeze, transpose
 from .tensor import array
-from .trace import emit, op, tensor
+from .trace import emit, tensor
 
 
 def _exact(kind, xs, to, **config):

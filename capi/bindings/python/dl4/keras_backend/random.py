@@ -14,10 +14,11 @@ from . import fallback
 from .core import cast, convert_to_tensor
 from .dtypes import is_float, name_of
 from .elementwise import as_floats
+from .functions import op
 from .reductions import argmax, argsort
 from .shapes import expand_dims, ints, reshaped, take
 from .tensor import array
-from .trace import emit, op, recast, tensor
+from .trace import emit, recast, tensor
 
 _WORD = 0xFFFFFFFF
 

@@ -6,9 +6,10 @@ from keras.src.backend.common import dtypes
 from .core import cast
 from .dtypes import FLOATS, is_float, name_of
 from .elementwise import as_floats, const, float_type, joined_type, maximum, minimum, multiply, subtract
+from .functions import op
 from .shapes import axis_of, expand_dims, ints, moveaxis, reshaped, take_along_axis
 from .tensor import array
-from .trace import emit, op, plain, recast, tensor
+from .trace import emit, plain, recast, tensor
 
 
 def axes_of(x, axis):

@@ -9,8 +9,9 @@ from .core import cast, unstack
 from .elementwise import where_of
 from .creation import zeros_like
 from .dtypes import FLOATS
+from .functions import op
 from .shapes import reshape, transpose
-from .trace import emit_all, op, tensor
+from .trace import emit_all, tensor
 
 
 def cudnn_ok(activation, recurrent_activation, unroll, use_bias=True):

@@ -6,8 +6,9 @@ from . import control
 from .core import along, cast, convert_to_tensor
 from .dtypes import name_of
 from .elementwise import const, joined_type, where_of
+from .functions import op
 from .tensor import Tensor, array
-from .trace import Traced, emit, has_traced, op, plain, tensor
+from .trace import Traced, emit, has_traced, plain, tensor
 
 
 def axis_of(axis, rank, name="axis"):

@@ -1,11 +1,7 @@
 """Traces: functions of tensors become graphs of the library, and graphs become sessions.
 
-A function of the backend is called on tensors with numbers: it is traced once for each set of types, shapes and other
-arguments, and its session is kept. In the trace of a larger function its calls are added to that one's graph."""
+What functions of the backend add while a trace is under way goes to its graph."""
 
-import collections
-import functools
-import inspect
 import threading
 
 import numpy as np
@@ -13,10 +9,8 @@ from keras.src.backend.common import KerasVariable
 
 from ..core import Graph
 from ..core import Tensor as Buffer
-from .dtypes import CARRIERS, NARROW, PRECISION, Unsupported, carrier, name_of, numpy_dtype
+from .dtypes import CARRIERS, NARROW, PRECISION, carrier, numpy_dtype
 from .tensor import Array, Tensor, array, carried
-
-_KEPT = 4096  # sessions
 
 
 class _Stack(threading.local):
@@ -132,6 +126,12 @@ class Trace:
         return Traced(self, node, type_name or self.graph.dtype(node), self.graph.shape(node))
 
 
+def of_buffer(y, type_name):
+    """What a session gave, as a tensor of Keras's type."""
+    value = y.numpy()
+    return Array(value if CARRIERS[type_name] == type_name else value.astype(numpy_dtype(type_name)), type_name)
+
+
 def emit_all(kind, *inputs, nodes=None, **config):
     """Adds a layer of the library's and returns all its outputs."""
     trace = current()
@@ -226,198 +226,3 @@ def plain(x):
     if isinstance(x, (Array, np.ndarray, np.generic)):
         return plain(np.asarray(x).tolist())
     return x
-
-
-# ---- functions of the backend
-
-
-class _Kept:
-    """A session of a traced function, and how its outputs become what the function gave."""
-
-    __slots__ = ("session", "form", "types")
-
-    def __init__(self, trace, nest):
-        self.types = []
-        nodes = []
-        self.form = self._form(nest, nodes, trace)
-        model = trace.graph.build([t.node for t in trace.inputs], nodes) if nodes else None
-        self.session = model.session() if nodes else None
-
-    def _form(self, nest, nodes, trace):
-        if isinstance(nest, (list, tuple)):
-            return type(nest), [self._form(x, nodes, trace) for x in nest]
-        if isinstance(nest, Traced):
-            nodes.append(trace.node(nest))
-            self.types.append(nest.type_name)
-            return len(nodes) - 1
-        return None, nest
-
-    def run(self, arrays):
-        if self.session is None:
-            return self._filled(self.form, ())
-        got = self.session.run([Buffer.of(carried(a), CARRIERS[a.type_name]) for a in arrays])
-        return self._filled(self.form, [of_buffer(y, t) for y, t in zip(got, self.types)])
-
-    def _filled(self, form, got):
-        if isinstance(form, int):
-            return got[form]
-        kind, inside = form
-        if kind is None:
-            return inside
-        parts = [self._filled(f, got) for f in inside]
-        return kind(*parts) if hasattr(kind, "_fields") else kind(parts)
-
-
-def of_buffer(y, type_name):
-    """What a session gave, as a tensor of Keras's type."""
-    value = y.numpy()
-    return Array(value if CARRIERS[type_name] == type_name else value.astype(numpy_dtype(type_name)), type_name)
-
-
-_kept = collections.OrderedDict()
-_lock = threading.Lock()
-
-
-def kept(key, make):
-    """What make() gives for a key, of which the latest stay."""
-    found = _kept.get(key)
-    if found is None:
-        found = make()
-        with _lock:
-            _kept[key] = found
-            while len(_kept) > _KEPT:
-                _kept.popitem(last=False)
-    return found
-
-
-def _specified(x, several, arrays):
-    """What distinguishes traces of one function: of a tensor its type and shape. Collects the tensors."""
-    if x is None:
-        return None
-    if several:
-        return tuple(_specified(v, False, arrays) for v in x)
-    weak = weak_type(x)
-    t = tensor(x)
-    arrays.append(t)
-    return t.type_name, t.shape, weak
-
-
-def _placed(x, several, symbols):
-    """An argument with what stands for its tensors in a trace."""
-    if x is None:
-        return None
-    if several:
-        return [_placed(v, False, symbols) for v in x]
-    symbol = next(symbols)
-    symbol.weak = weak_type(x)
-    return symbol
-
-
-def _in_trace(x, several):
-    """An argument of a function that is traced: tensors, of which numbers of Python's give way to the others' types."""
-    if x is None or isinstance(x, Tensor):
-        return list(x) if several and x is not None else x
-    if several:
-        return [_in_trace(v, False) for v in x]
-    t = tensor(x)
-    if weak_type(x) is not None:
-        t.weak = weak_type(x)
-    return t
-
-
-class _Function:
-    """How a function is called: the places of its tensors, and its defaults."""
-
-    def __init__(self, f, tensors):
-        parameters = list(inspect.signature(f).parameters.values())
-        self.names = [p.name for p in parameters]
-        self.defaults = [p.default for p in parameters]
-        self.tensors = [(self.names.index(n.rstrip("*")), n[-1] == "*") for n in tensors.split()]
-        self.places = dict(self.tensors)
-
-    def bound(self, args, kwargs, name):
-        if not kwargs and len(args) == len(self.names):
-            return list(args)
-        values = [*args, *self.defaults[len(args) :]]
-        for key, value in kwargs.items():
-            if key not in self.names:
-                raise TypeError(f"{name}() got an unexpected keyword argument {key!r}")
-            values[self.names.index(key)] = value
-        for key, value in zip(self.names, values):
-            if value is inspect.Parameter.empty:
-                raise TypeError(f"{name}() missing the required argument {key!r}")
-        return values
-
-
-def op(tensors="x"):
-    """A function of the backend, written with emit(); `tensors`: its arguments that are, with a star lists."""
-
-    def decorated(f):
-        known = _Function(f, tensors)
-
-        @functools.wraps(f)
-        def either(*args, **kwargs):
-            values = known.bound(args, kwargs, f.__name__)
-            if any(has_traced(values[i]) for i, _ in known.tensors):
-                for i, several in known.tensors:
-                    values[i] = _in_trace(values[i], several)
-                return f(*values)
-            arrays, key = [], [f]
-            for i, v in enumerate(values):
-                key.append(_specified(v, known.places[i], arrays) if i in known.places else plain(v))
-            return kept(tuple(key), lambda: _traced(f, known, values, arrays)).run(arrays)
-
-        return either
-
-    return decorated
-
-
-def _traced(f, known, values, arrays):
-    with Trace() as trace:
-        values = list(values)
-        symbols = iter([trace.input(a.type_name, a.shape) for a in arrays])
-        for i, several in known.tensors:
-            values[i] = _placed(values[i], several, symbols)
-        return _Kept(trace, f(*values))
-
-
-def by_numpy(tensors="x"):
-    """A function that NumPy computes, on arrays alone."""
-
-    def decorated(f):
-        known = _Function(f, tensors)
-
-        @functools.wraps(f)
-        def either(*args, **kwargs):
-            values = known.bound(args, kwargs, f.__name__)
-            traced = any(has_traced(values[i]) for i, _ in known.tensors)
-            if traced and not current().specification:
-                raise Unsupported(
-                    f"keras.ops.{f.__name__} is computed by NumPy on the backend dl4 and can't be part of a traced "
-                    "step: pass `run_eagerly=True` to `compile()`, or call it on arrays before"
-                )
-            for i, several in known.tensors:
-                values[i] = [_array_of(v) for v in values[i]] if several else _array_of(values[i])
-            y = f(*values)
-            return _results(y, current() if traced else None)
-
-        return either
-
-    return decorated
-
-
-def _array_of(x):
-    if isinstance(x, Traced):
-        return np.zeros(x.shape, numpy_dtype(x.type_name))
-    return None if x is None else tensor(x).value
-
-
-def _results(y, trace):
-    if isinstance(y, (list, tuple)):
-        parts = [_results(v, trace) for v in y]
-        return type(y)(*parts) if hasattr(y, "_fields") else type(y)(parts)
-    if isinstance(y, (np.ndarray, np.generic)):
-        y = np.asarray(y)
-        name = name_of(y.dtype)
-        return Array(y, name) if trace is None else trace.input(name, y.shape)
-    return y

@@ -1,9 +1,12 @@
-"""Training: steps of Keras's stateless functions, each traced once for its shapes and run by the library."""
+"""Training: Keras's stateless functions as steps, which are traced once for their shapes and run by the library."""
+
+import contextlib
+import warnings
 
 import numpy as np
 from keras.src import callbacks as callbacks_module
-from keras.src import optimizers as optimizers_module
-from keras.src import tree
+from keras.src import optimizers, tree
+from keras.src.backend import config
 from keras.src.backend.common.stateless_scope import StatelessScope
 from keras.src.trainers import trainer as base_trainer
 from keras.src.trainers.data_adapters import array_slicing, data_adapter_utils
@@ -12,60 +15,21 @@ from keras.src.utils import python_utils, traceback_utils
 
 from .core import convert_to_numpy, convert_to_tensor
 from .gradients import value_and_grad
-from .trace import Trace, _Kept
+from .steps import Steps
+
+_parts = data_adapter_utils.unpack_x_y_sample_weight
+_STOPPED = {"train": "stop_training", "test": "stop_evaluating", "predict": "stop_predicting"}
 
 
-def _scope(mapping):
-    return StatelessScope(state_mapping=[(v, convert_to_tensor(x)) for v, x in mapping])
+def _scope(*pairs):
+    """Variables with the values of a state, for as long as it is open."""
+    return StatelessScope(
+        state_mapping=[(v, convert_to_tensor(x)) for variables, values in pairs for v, x in zip(variables, values)]
+    )
 
 
 def _on_tensors(data):
     return tree.map_structure(lambda x: None if x is None else convert_to_tensor(x), data)
-
-
-class _Step:
-    """A pure function of (state, data), traced for one set of shapes."""
-
-    def __init__(self, function, state, data):
-        with Trace() as trace:
-            given = tree.map_structure(lambda x: self._symbol(trace, x), (state, data))
-            self.nest = function(*given)
-        leaves = tree.flatten(self.nest)
-        places = {id(t): i for i, t in enumerate(trace.inputs)}
-        self.inputs = [places.get(id(t)) for t in leaves]  # of what is given on as it is
-        self.kept = _Kept(trace, [t if i is None else None for t, i in zip(leaves, self.inputs)])
-
-    @staticmethod
-    def _symbol(trace, x):
-        return None if x is None else trace.input(x.type_name, x.shape)
-
-    def __call__(self, state, data):
-        arrays = [x for x in tree.flatten((state, data)) if x is not None]
-        found = self.kept.run(arrays)
-        leaves = [y if i is None else arrays[i] for y, i in zip(found, self.inputs)]
-        return tree.pack_sequence_as(self.nest, leaves)
-
-
-def _signature(state, data):
-    """What distinguishes traces of a step."""
-    leaves = [x if x is None else (x.type_name, x.shape) for x in tree.flatten(data)]
-    return tuple(leaves), str(tree.map_structure(lambda x: x is None, data)), tuple(len(v) for v in state)
-
-
-class _Steps:
-    """A step function's traces by the shapes of state and data."""
-
-    def __init__(self, function, eagerly):
-        self.function, self.eagerly, self.traces = function, eagerly, {}
-
-    def __call__(self, state, data):
-        if self.eagerly:
-            return self.function(state, data)
-        key = _signature(state, data)
-        step = self.traces.get(key)
-        if step is None:
-            step = self.traces[key] = _Step(self.function, state, data)
-        return step(state, data)
 
 
 class NumpyTrainer(base_trainer.Trainer):
@@ -75,7 +39,7 @@ class NumpyTrainer(base_trainer.Trainer):
         super().__init__()
         self.train_function = self.test_function = self.predict_function = None
 
-    # ---- steps, as Keras's guide of stateless training has them
+    # ---- steps, with the names and states of Keras's guide to stateless training
 
     def compute_loss_and_updates(
         self,
@@ -88,137 +52,123 @@ class NumpyTrainer(base_trainer.Trainer):
         training=False,
         optimizer_variables=None,
     ):
-        words = {"training": training} if self._call_has_training_arg else {}
-        y_pred, non_trainable_variables, losses = self.stateless_call(
-            trainable_variables, non_trainable_variables, x, return_losses=True, **words
+        """The loss to differentiate; beside it the loss without scale, the predictions and the state after it."""
+        y_pred, others, added = self.stateless_call(
+            trainable_variables, non_trainable_variables, x, return_losses=True, **self._words(training)
         )
-        if losses:
-            # add_loss() of this call stands among the model's losses for compute_loss()
-            self._losses_override.clear()
-            self._losses_override = losses
-        loss, variables = self.stateless_compute_loss(
-            trainable_variables,
-            non_trainable_variables,
-            metrics_variables,
-            x=x,
-            y=y,
-            y_pred=y_pred,
-            sample_weight=sample_weight,
-            training=training,
-        )
-        if losses:
-            self._losses_override.clear()
-        trainable_variables, non_trainable_variables, metrics_variables = variables
-        unscaled = loss
-        if training and self.optimizer is not None:
-            mapping = list(zip(self.optimizer.variables, optimizer_variables))
-            with _scope(mapping):
-                loss = self.optimizer.scale_loss(loss)
-        return loss, (unscaled, y_pred, non_trainable_variables, metrics_variables)
+        with self._adding(added):
+            loss, state = self.stateless_compute_loss(
+                trainable_variables,
+                others,
+                metrics_variables,
+                x=x,
+                y=y,
+                y_pred=y_pred,
+                sample_weight=sample_weight,
+                training=training,
+            )
+        aside = (loss, y_pred, *state[1:])
+        if not training or self.optimizer is None:
+            return loss, aside
+        with _scope((self.optimizer.variables, optimizer_variables)):
+            return self.optimizer.scale_loss(loss), aside
 
-    def _with_metrics(self, variables, unscaled, x, y, y_pred, sample_weight):
-        """Updates of the loss's and the other metrics, and their results."""
-        with _scope(variables) as scope:
-            self._loss_tracker.update_state(unscaled, sample_weight=_rows(x))
-            logs = self.compute_metrics(x, y, y_pred, sample_weight)
-        return logs, scope
+    def _words(self, training):
+        return {"training": training} if self._call_has_training_arg else {}
+
+    @contextlib.contextmanager
+    def _adding(self, losses):
+        """While it is open, the model's losses are those that a stateless call has added."""
+        before, self._losses_override = self._losses_override, list(losses)
+        yield
+        self._losses_override = before
 
     def train_step(self, state, data):
-        data = data_adapter_utils.unpack_x_y_sample_weight(data)
-        x, y, sample_weight = data
         trained, others, slots, measured = state
-        compute = value_and_grad(self.compute_loss_and_updates, has_aux=True)
-        (_, (unscaled, y_pred, others, measured)), grads = compute(
+        x, y, sample_weight = _parts(data)
+        (_, aside), grads = value_and_grad(self.compute_loss_and_updates, has_aux=True)(
             trained, others, measured, x, y, sample_weight, training=True, optimizer_variables=slots
         )
         trained, slots = self.optimizer.stateless_apply(slots, grads, trained)
-        logs, measured = self._measured(trained, others, measured, unscaled, x, y, y_pred, sample_weight)
+        logs, others, measured = self._measured(trained, aside, x, y, sample_weight)
         return logs, (trained, others, slots, measured)
 
     def test_step(self, state, data):
-        x, y, sample_weight = data_adapter_utils.unpack_x_y_sample_weight(data)
-        trained, others, measured = state
-        _, (unscaled, y_pred, others, measured) = self.compute_loss_and_updates(
-            trained, others, measured, x, y, sample_weight, training=False
-        )
-        logs, measured = self._measured(trained, others, measured, unscaled, x, y, y_pred, sample_weight)
-        return logs, (trained, others, measured)
+        x, y, sample_weight = _parts(data)
+        _, aside = self.compute_loss_and_updates(*state, x, y, sample_weight, training=False)
+        logs, others, measured = self._measured(state[0], aside, x, y, sample_weight)
+        return logs, (state[0], others, measured)
 
-    def _measured(self, trained, others, measured, unscaled, x, y, y_pred, sample_weight):
-        mapping = [
-            *zip(self.metrics_variables, measured),
-            *zip(self.trainable_variables, trained),
-            *zip(self.non_trainable_variables, others),
-        ]
-        logs, scope = self._with_metrics(mapping, unscaled, x, y, y_pred, sample_weight)
-        return logs, [_now(scope, v, old) for v, old in zip(self.metrics_variables, measured)]
+    def _measured(self, trained, aside, x, y, sample_weight):
+        """Logs of a step and the variables that are not trained after it."""
+        loss, y_pred, others, measured = aside
+        lists = (self.metrics_variables, measured), (self.trainable_variables, trained)
+        with _scope(*lists, (self.non_trainable_variables, others)) as scope:
+            rows = next(v.shape[0] for v in tree.flatten(x) if v is not None)
+            self._loss_tracker.update_state(loss, sample_weight=rows)
+            logs = self.compute_metrics(x, y, y_pred, sample_weight)
+        now = [scope.get_current_value(v) for v in self.metrics_variables]
+        return logs, others, [old if new is None else new for old, new in zip(measured, now)]
 
     def predict_step(self, state, data):
-        x, _, _ = data_adapter_utils.unpack_x_y_sample_weight(data)
-        words = {"training": False} if self._call_has_training_arg else {}
-        return self.stateless_call(*state, x, **words)
+        return self.stateless_call(*state, _parts(data)[0], **self._words(False))
 
     # ---- functions of steps
 
+    def _lists(self, which):
+        """The variables that a step's state is of."""
+        lists = self.trainable_variables, self.non_trainable_variables
+        if which == "predict":
+            return lists
+        slots = (getattr(self.optimizer, "variables", []),) if which == "train" else ()
+        return *lists, *slots, self.metrics_variables
+
+    def _function(self, which, step, force):
+        name = f"{which}_function"
+        if force or getattr(self, name) is None:
+            setattr(self, name, Steps(step, lambda: self._lists(which), self.run_eagerly))
+        return getattr(self, name)
+
     def make_train_function(self, force=False):
-        if self.train_function is None or force:
-            self.train_function = _Steps(self.train_step, self.run_eagerly)
-        return self.train_function
+        return self._function("train", self.train_step, force)
 
     def make_test_function(self, force=False):
-        if self.test_function is None or force:
-            self.test_function = _Steps(self.test_step, self.run_eagerly)
-        return self.test_function
+        return self._function("test", self.test_step, force)
 
     def make_predict_function(self, force=False):
-        if self.predict_function is None or force:
-            self.predict_function = _Steps(self.predict_step, self.run_eagerly)
-        return self.predict_function
+        def step(state, data):
+            y, others = self.predict_step(state, data)
+            return y, (state[0], others)
 
-    def _lists(self, *names):
-        return [getattr(self.optimizer, "variables", []) if n == "slots" else getattr(self, n) for n in names]
+        return self._function("predict", step, force)
 
-    def _run(self, function, names, data):
-        """One step: of the variables of these lists, which then hold what it gave. Gives the rest."""
-        lists = self._lists(*names)
-        state = tuple([v.value for v in variables] for variables in lists)
-        first, after = function(state, _on_tensors(data))
-        for variables, values in zip(lists, after):
-            for variable, value in zip(variables, values):
-                if value is not variable._value:
-                    variable._direct_assign(convert_to_tensor(value, variable.dtype))
-        return first
+    def _ready(self, which):
+        """The function of a kind of steps, for the variables of now."""
+        getattr(self, f"make_{which}_function")()
+        function = getattr(self, f"{which}_function")
+        if isinstance(function, Steps):  # else a program's own
+            function.begin()
+        return function
 
-    _TRAINED = ("trainable_variables", "non_trainable_variables", "slots", "metrics_variables")
-    _TESTED = ("trainable_variables", "non_trainable_variables", "metrics_variables")
-
-    def _train(self, data):
-        return self._run(self.train_function, self._TRAINED, data)
-
-    def _test(self, data):
-        return self._run(self.test_function, self._TESTED, data)
-
-    def _predict(self, data):
-        lists = self._lists("trainable_variables", "non_trainable_variables")
-        state = tuple([v.value for v in variables] for variables in lists)
-        y, others = self.predict_function(state, _on_tensors(data))
-        for variable, value in zip(self.non_trainable_variables, others):
-            if value is not variable._value:
-                variable._direct_assign(value)
-        return y
+    # ---- what has no variables yet
 
     def _build_for(self, iterator=None, batch=None):
-        if not all(layer.built for layer in self._flatten_layers()) or not self._is_complete():
-            if self.run_eagerly:
-                self._build_on_numbers(next(iter(iterator))[2][0] if batch is None else batch)
-            else:
-                self._symbolic_build(iterator=iterator, data_batch=batch)
-            if iterator is not None:
-                iterator.reset()
+        parts = (self._compile_metrics, self._compile_loss, self.optimizer)
+        if self._has_all_variables() and all(part is None or part.built for part in parts):
+            return
+        if self.run_eagerly:
+            self._build_on_numbers(next(iter(iterator))[2][0] if batch is None else batch)
+        else:
+            self._symbolic_build(iterator=iterator, data_batch=batch)
+        if iterator is not None:
+            iterator.reset()
+
+    def _has_all_variables(self):
+        return all(layer.built for layer in self._flatten_layers())
 
     def _build_on_numbers(self, batch):
         """For a call() that branches on numbers: it is called on a batch."""
-        x, y, _ = data_adapter_utils.unpack_x_y_sample_weight(_on_tensors(batch))
+        x, y, _ = _parts(_on_tensors(batch))
         y_pred = self(x)
         for part in (self._compile_loss, self._compile_metrics):
             if part is not None and not part.built:
@@ -227,11 +177,33 @@ class NumpyTrainer(base_trainer.Trainer):
             self.optimizer.build(self.trainable_variables)
         self._post_build()
 
-    def _is_complete(self):
-        parts = (self._compile_metrics, self._compile_loss, self.optimizer)
-        return all(part is None or part.built for part in parts)
+    # ---- loops
 
-    # ---- fit, evaluate, predict
+    def _batches(self, **words):
+        return EpochIterator(**{"shuffle": False, "steps_per_execution": self.steps_per_execution, **words})
+
+    def _callbacks(self, callbacks, verbose, **words):
+        if isinstance(callbacks, callbacks_module.CallbackList):
+            return callbacks
+        return callbacks_module.CallbackList(callbacks, add_progbar=verbose != 0, verbose=verbose, model=self, **words)
+
+    def _loop(self, which, function, iterator, callbacks):
+        """One pass over the batches, a list of what their steps gave at a time."""
+        begin, end = (getattr(callbacks, f"on_{which}_batch_{at}") for at in ("begin", "end"))
+        for first, last, batches in iterator:
+            begin(first)
+            found = [function(data) for data in batches]
+            end(last, {"outputs": _joined(found)} if which == "predict" else found[-1])
+            yield found
+            if getattr(self, _STOPPED[which]):
+                break
+
+    def _logs(self, which, function, iterator, callbacks):
+        """What one pass over the batches measures."""
+        logs = {}
+        for found in self._loop(which, function, iterator, callbacks):
+            logs = found[-1]
+        return dict(python_utils.pythonify_logs(self._get_metrics_result_or_logs(logs)))
 
     @traceback_utils.filter_traceback
     def fit(
@@ -254,90 +226,56 @@ class NumpyTrainer(base_trainer.Trainer):
         validation_freq=1,
     ):
         self._assert_compile_called("fit")
-        self._eval_epoch_iterator = None
+        epochs = _limited(epochs)
         if validation_split and validation_data is None:
             (x, y, sample_weight), validation_data = array_slicing.train_validation_split(
                 (x, y, sample_weight), validation_split=validation_split
             )
-        valid = None
+        validate = None
         if validation_data is not None:
-            valid = data_adapter_utils.unpack_x_y_sample_weight(validation_data)
-        epoch_iterator = EpochIterator(
-            x=x,
-            y=y,
-            sample_weight=sample_weight,
-            batch_size=batch_size,
-            steps_per_epoch=steps_per_epoch,
-            shuffle=shuffle,
-            class_weight=class_weight,
-            steps_per_execution=self.steps_per_execution,
-        )
-        self._build_for(epoch_iterator)
-        epoch_iterator.reset()
-        callbacks = self._callbacks(callbacks, verbose, epochs=epochs, steps=epoch_iterator.num_batches, history=True)
+            validate = self._validation(validation_data, validation_batch_size or batch_size, validation_steps)
+        words = {"batch_size": batch_size, "steps_per_epoch": steps_per_epoch, "class_weight": class_weight}
+        iterator = self._batches(x=x, y=y, sample_weight=sample_weight, shuffle=shuffle, **words)
+        self._build_for(iterator)
+        iterator.reset()
+        callbacks = self._callbacks(callbacks, verbose, add_history=True, epochs=epochs, steps=iterator.num_batches)
         self.stop_training = False
-        self.make_train_function()
+        function = self._ready("train")
         callbacks.on_train_begin()
-        first = self._initial_epoch or initial_epoch
         logs = {}
-        for epoch in range(first, epochs):
-            self.reset_metrics()
-            callbacks.on_epoch_begin(epoch)
-            logs = self._epoch(epoch_iterator, callbacks)
-            if valid is not None and self._should_eval(epoch, validation_freq):
-                found = self._validated(valid, validation_batch_size or batch_size, validation_steps, callbacks)
-                logs.update({f"val_{name}": value for name, value in found.items()})
-            callbacks.on_epoch_end(epoch, logs)
-            if self.stop_training:
-                break
-        if isinstance(self.optimizer, optimizers_module.Optimizer) and epochs > 0:
-            self.optimizer.finalize_variable_values(self.trainable_weights)
-        if self._eval_epoch_iterator is not None:
+        try:
+            for epoch in range(self._initial_epoch or initial_epoch, epochs):
+                self.reset_metrics()
+                callbacks.on_epoch_begin(epoch)
+                logs = self._logs("train", function, iterator, callbacks)
+                if validate is not None and self._should_eval(epoch, validation_freq):
+                    logs.update({f"val_{name}": value for name, value in validate(callbacks).items()})
+                callbacks.on_epoch_end(epoch, logs)
+                if self.stop_training:
+                    break
+        finally:
             self._eval_epoch_iterator = None
+            if isinstance(self.optimizer, optimizers.Optimizer) and epochs > 0:
+                self.optimizer.finalize_variable_values(self.trainable_weights)
+            if isinstance(function, Steps):
+                function.end()
         callbacks.on_train_end(logs=logs)
         return self.history
 
-    def _callbacks(self, callbacks, verbose, history=False, **params):
-        if isinstance(callbacks, callbacks_module.CallbackList):
-            return callbacks
-        words = {"add_history": True} if history else {}
-        return callbacks_module.CallbackList(
-            callbacks, add_progbar=verbose != 0, verbose=verbose, model=self, **words, **{"epochs": 1, **params}
-        )
+    def _validation(self, data, batch_size, steps):
+        """A function that evaluates at the end of an epoch."""
+        x, y, sample_weight = _parts(data)
+        words = {"x": x, "y": y, "sample_weight": sample_weight, "batch_size": batch_size}
+        self._eval_epoch_iterator = None
 
-    def _epoch(self, iterator, callbacks):
-        logs = {}
-        for begin, end, batches in iterator:
-            callbacks.on_train_batch_begin(begin)
-            for data in batches:
-                logs = self._train(data)
-            callbacks.on_train_batch_end(end, logs)
-            if self.stop_training:
-                break
-        return dict(python_utils.pythonify_logs(self._get_metrics_result_or_logs(logs)))
-
-    def _validated(self, data, batch_size, steps, callbacks):
-        x, y, sample_weight = data
-        if self._eval_epoch_iterator is None:
-            self._eval_epoch_iterator = EpochIterator(
-                x=x,
-                y=y,
-                sample_weight=sample_weight,
-                batch_size=batch_size,
-                steps_per_execution=self.steps_per_execution,
-                steps_per_epoch=steps,
-                shuffle=False,
+        def validate(callbacks):
+            if self._eval_epoch_iterator is None:
+                self._eval_epoch_iterator = self._batches(**words, steps_per_epoch=steps)
+            return self.evaluate(
+                **words, steps=steps, callbacks=callbacks, return_dict=True, _use_cached_eval_dataset=True
             )
-        return self.evaluate(
-            x=x,
-            y=y,
-            sample_weight=sample_weight,
-            batch_size=batch_size,
-            steps=steps,
-            callbacks=callbacks,
-            return_dict=True,
-            _use_cached_eval_dataset=True,
-        )
+
+        return validate
 
     @traceback_utils.filter_traceback
     def evaluate(
@@ -353,73 +291,42 @@ class NumpyTrainer(base_trainer.Trainer):
         **kwargs,
     ):
         self._assert_compile_called("evaluate")
-        use_cached = kwargs.pop("_use_cached_eval_dataset", False)
+        in_fit = kwargs.pop("_use_cached_eval_dataset", False)
         if kwargs:
             raise ValueError(f"Arguments not recognized: {kwargs}")
-        iterator = self._eval_epoch_iterator if use_cached else None
+        iterator = self._eval_epoch_iterator if in_fit else None
         if iterator is None:
-            iterator = EpochIterator(
-                x=x,
-                y=y,
-                sample_weight=sample_weight,
-                batch_size=batch_size,
-                steps_per_epoch=steps,
-                shuffle=False,
-                steps_per_execution=self.steps_per_execution,
-            )
+            words = {"batch_size": batch_size, "steps_per_epoch": steps}
+            iterator = self._batches(x=x, y=y, sample_weight=sample_weight, **words)
         self._build_for(iterator)
         iterator.reset()
-        callbacks = self._callbacks(callbacks, verbose, steps=iterator.num_batches)
-        self.make_test_function()
+        callbacks = self._callbacks(callbacks, verbose, epochs=1, steps=iterator.num_batches)
         self.stop_evaluating = False
+        function = self._ready("test")
         callbacks.on_test_begin()
-        logs = {}
         self.reset_metrics()
-        for begin, end, batches in iterator:
-            callbacks.on_test_batch_begin(begin)
-            for data in batches:
-                logs = self._test(data)
-            callbacks.on_test_batch_end(end, logs)
-            if self.stop_evaluating:
-                break
-        logs = python_utils.pythonify_logs(self._get_metrics_result_or_logs(logs))
+        logs = self._logs("test", function, iterator, callbacks)
         callbacks.on_test_end(logs)
         return logs if return_dict else self._flatten_metrics_in_order(logs)
 
     @traceback_utils.filter_traceback
     def predict(self, x, batch_size=None, verbose="auto", steps=None, callbacks=None):
-        iterator = EpochIterator(
-            x=x,
-            batch_size=batch_size,
-            steps_per_epoch=steps,
-            shuffle=False,
-            steps_per_execution=self.steps_per_execution,
-        )
-        if not all(layer.built for layer in self._flatten_layers()):
-            for _, _, batches in iterator:
-                _need_built(self, batches[0])
-                break
+        iterator = self._batches(x=x, batch_size=batch_size, steps_per_epoch=steps)
+        if not self._has_all_variables():
+            self(_parts(_on_tensors(next(iter(iterator))[2][0]))[0])
             iterator.reset()
-        callbacks = self._callbacks(callbacks, verbose, steps=iterator.num_batches)
-        self.make_predict_function()
+        callbacks = self._callbacks(callbacks, verbose, epochs=1, steps=iterator.num_batches)
         self.stop_predicting = False
+        function = self._ready("predict")
         callbacks.on_predict_begin()
-        parts = []
-        for begin, end, batches in iterator:
-            callbacks.on_predict_batch_begin(begin)
-            found = [self._predict(data) for data in batches]
-            parts += [tree.map_structure(convert_to_numpy, y) for y in found]
-            callbacks.on_predict_batch_end(end, {"outputs": found[-1] if len(found) == 1 else _joined(found)})
-            if self.stop_predicting:
-                break
+        found = [y for some in self._loop("predict", function, iterator, callbacks) for y in some]
         callbacks.on_predict_end()
-        return tree.map_structure(lambda *ys: np.concatenate(ys, axis=0), *parts)
+        return _joined(found)
 
     # ---- single batches
 
     @traceback_utils.filter_traceback
     def train_on_batch(self, x, y=None, sample_weight=None, class_weight=None, return_dict=False):
-        self._assert_compile_called("train_on_batch")
         if class_weight is not None:
             if sample_weight is not None:
                 raise ValueError(
@@ -427,44 +334,40 @@ class NumpyTrainer(base_trainer.Trainer):
                     f"Received: sample_weight={sample_weight}, class_weight={class_weight}"
                 )
             sample_weight = data_adapter_utils.class_weight_to_sample_weights(y, class_weight)
-        return self._batch(self.make_train_function, self._train, x, y, sample_weight, return_dict)
+        return self._on_batch("train", (x, y, sample_weight), return_dict)
 
     @traceback_utils.filter_traceback
     def test_on_batch(self, x, y=None, sample_weight=None, return_dict=False):
-        self._assert_compile_called("test_on_batch")
-        return self._batch(self.make_test_function, self._test, x, y, sample_weight, return_dict)
+        return self._on_batch("test", (x, y, sample_weight), return_dict)
 
-    def _batch(self, make, step, x, y, sample_weight, return_dict):
-        data = _on_tensors((x, y, sample_weight))
+    def _on_batch(self, which, data, return_dict):
+        self._assert_compile_called(f"{which}_on_batch")
+        data = _on_tensors(data)
         self._build_for(batch=data)
-        make()
+        function = self._ready(which)
         self.reset_metrics()
-        logs = python_utils.pythonify_logs(step(data))
+        logs = python_utils.pythonify_logs(function(data))
         return logs if return_dict else self._flatten_metrics_in_order(logs)
 
     @traceback_utils.filter_traceback
     def predict_on_batch(self, x):
         data = _on_tensors((x,))
-        if not all(layer.built for layer in self._flatten_layers()):
-            _need_built(self, data)
-        self.make_predict_function()
-        return tree.map_structure(convert_to_numpy, self._predict(data))
+        if not self._has_all_variables():
+            self(*data)
+        return tree.map_structure(convert_to_numpy, self._ready("predict")(data))
 
 
-def _need_built(model, data):
-    x, _, _ = data_adapter_utils.unpack_x_y_sample_weight(_on_tensors(data))
-    model(x)
+def _limited(epochs):
+    """Keras's limit for trying a program out."""
+    most = config.max_epochs() if hasattr(config, "max_epochs") else None
+    if not most or most >= epochs:
+        return epochs
+    warnings.warn(f"Limiting epochs to {most}", stacklevel=4)
+    return most
 
 
 def _joined(parts):
-    return tree.map_structure(lambda *ys: np.concatenate([convert_to_numpy(y) for y in ys], axis=0), *parts)
-
-
-def _rows(x):
-    """How many samples a batch has."""
-    return next(v for v in tree.flatten(x) if v is not None).shape[0]
-
-
-def _now(scope, variable, old):
-    value = scope.get_current_value(variable)
-    return old if value is None else value
+    """Predictions of batches as arrays of all."""
+    if len(parts) == 1:
+        return tree.map_structure(convert_to_numpy, parts[0])
+    return tree.map_structure(lambda *ys: np.concatenate([getattr(y, "value", y) for y in ys]), *parts)

@@ -1,4 +1,4 @@
-// Between a graph and its architecture.
+// Converts between a graph and its architecture.
 #include "graph/architecture.hpp"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 using CallRef = Architecture::CallRef;
 using Ref = Architecture::Ref;
 
-// f(ref) for every value that the call reads.
+// Calls f(ref) for every value that the call reads.
 template <class F>
 void each_ref(const Architecture::Call &call, F f) {
   for (const Ref &ref : call.inputs) f(ref);
@@ -26,7 +26,7 @@ void each_ref(const Architecture::Call &call, F f) {
 
 namespace {
 
-// As the architecture says it: every call once.
+// The recorded sequence, with every call once.
 std::vector<std::pair<size_t, size_t>> said_order(const Architecture &a) {
   std::map<std::string, size_t> layer_of;
   size_t calls = 0;
@@ -66,7 +66,7 @@ std::vector<std::pair<size_t, size_t>> order(const Architecture &a) {
   const auto ref_of = [&](const Waiting &w) { return CallRef{a.layers[w.layer].name, static_cast<int64_t>(w.call)}; };
 
   std::map<CallRef, std::vector<size_t>> readers;
-  std::set<std::pair<size_t, size_t>> ready;  // by round, then by place in the list
+  std::set<std::pair<size_t, size_t>> ready;  // by round, then by position in the list
   for (size_t i = 0; i < all.size(); ++i) {
     const auto reads = [&](const CallRef &ref) {
       if (made.count(ref)) return;
@@ -99,7 +99,7 @@ std::vector<std::pair<size_t, size_t>> order(const Architecture &a) {
 
 Architecture Graph::architecture(const std::vector<Node> &in, const std::vector<Node> &out,
                                  const std::vector<CallId> *calls) const {
-  // Calls are numbered anew among those kept.
+  // Calls are renumbered among those kept.
   Table<CallId, int64_t> number(calls_);
   Table<LayerId, std::vector<CallId>> calls_of(layers_);
   for (CallId c : calls ? *calls : calls_.ids()) {
@@ -131,7 +131,7 @@ Architecture Graph::architecture(const std::vector<Node> &in, const std::vector<
     to.class_name = l.kind->entry().name;
     to.version = l.kind->entry().version;
     to.config = l.kind->config();
-    // The weights may have been frozen since, some of them or all.
+    // Some or all weights may have been frozen since.
     for (const auto &w : l.weights)
       if (w->frozen && !w->spec.frozen)
         to.frozen.push_back(w->spec.name);
@@ -180,7 +180,7 @@ void Graph::set_trainable(LayerId layer, const std::string &name, bool yes) {
 
 namespace {
 
-// The refusals of layers, told as one: the first, and whose the others are.
+// Collects refusals of layers into one error: the first one, and the names of the others.
 class Refusals {
  public:
   template <class F>
@@ -210,9 +210,9 @@ class Refusals {
 }  // namespace
 
 void Graph::merge(const Architecture &a, std::vector<Node> *in, std::vector<Node> *out) {
-  Graph g = *this;                            // all or nothing
+  Graph g = *this;                            // a copy: all or nothing
   std::map<CallRef, std::vector<Node>> made;  // outputs of calls, in g
-  std::vector<LayerId> layers_made;           // of g, by layer of a
+  std::vector<LayerId> layers_made;           // in g, by layer of a
   const auto make = [&](const Architecture::Layer &l) {
     layers_made.push_back(g.layers_.next());
     if (l.role == Architecture::Role::operation) return a.translation->need_operation(l);

@@ -1,5 +1,5 @@
-// Layers and calls as data: what a file says before anything is made of it. Each format's reader fills one;
-// Graph::merge() makes it.
+// Layers and calls as data, independent of a graph. Each format's reader fills an Architecture; Graph::merge() builds
+// it.
 #pragma once
 
 #include <compare>
@@ -20,7 +20,7 @@ class Graph;
 class Translation;
 
 struct Architecture {
-  // A call of a layer, by the layer's name and the number among its calls.
+  // A call of a layer: the layer's name and the index among its calls.
   struct CallRef {
     std::string layer;
     int64_t call = 0;
@@ -33,61 +33,60 @@ struct Architecture {
   };
   struct Call {
     std::vector<Ref> inputs;
-    Json arguments = Json::object();                                // plain ones
-    std::map<std::string, std::vector<std::optional<Ref>>> values;  // symbolic ones; what is left out is null
+    Json arguments = Json::object();                                // plain arguments
+    std::map<std::string, std::vector<std::optional<Ref>>> values;  // symbolic arguments; null: left out
   };
   // An operation of a format becomes layers once its operands are known.
   enum class Role { input, constant, kind, operation };
   struct Layer {
     Role role = Role::kind;
     std::string name;
-    DType dtype = DType::f32;  // of an input
-    Shape shape;               // of an input, with the batch axis
+    DType dtype = DType::f32;  // for inputs
+    Shape shape;               // for inputs, with the batch axis
     Tensor constant;
-    std::string class_name;  // of a kind, or of an operation in its format
-    int64_t version = 0;     // of its config; 0: this library's
+    std::string class_name;  // of a kind, or of a format's operation
+    int64_t version = 0;     // of the config; 0: the current one
     Json config = Json::object();
     std::optional<uint64_t> random_seed;
-    std::vector<std::string> frozen;  // weights of a trainable layer that are not trained
-    std::vector<std::string> thawed;  // weights that are trained, though its config says no
+    std::vector<std::string> frozen;  // untrained weights of a trainable layer
+    std::vector<std::string> thawed;  // trained weights although the config says no
     std::vector<Call> calls;
   };
   std::vector<Layer> layers;
   std::vector<Ref> inputs, outputs;
-  std::vector<CallRef> sequence{};  // of all calls, where their order counts: some assign weights that others read
-  const Translation *translation = nullptr;  // of a format with layers that are not this library's
+  std::vector<CallRef> sequence{};           // all calls, if their order matters: some assign weights that others read
+  const Translation *translation = nullptr;  // for formats whose layers are not this library's
 };
 
-// How the layers of a format become this library's while a graph is made of them.
+// Maps a format's layers to this library's while a graph is built.
 class Translation {
  public:
   virtual ~Translation() = default;
-  // The config of a kind.
+  // The kind's config.
   virtual Json config(const Architecture::Layer &layer) const = 0;
-  // Refuses with UNSUPPORTED an operation that is not known.
+  // Refuses unknown operations with UNSUPPORTED.
   virtual void need_operation(const Architecture::Layer &layer) const = 0;
-  // Adds the layers that compute a call of an operation, the last one under its name; gives its outputs. Refuses with
-  // UNSUPPORTED what no layer computes.
+  // Adds the layers that compute a call of an operation, the last one under its name, and returns its outputs. Refuses
+  // with UNSUPPORTED what no layer computes.
   virtual std::vector<Node> add_operation(Graph &g, const Architecture::Layer &layer, int64_t call,
                                           const Json &arguments, const std::vector<Node> &in) const = 0;
 };
 
-// The calls as (layer, call), each behind all it reads: as if the list were gone through again and again, each time
-// making what can be made. Under `tensorflow` the order decides the seeds of weights. Refuses what reads a call that
-// is nowhere, or itself.
+// The calls as (layer, call) in topological order: repeated passes over the list, each making what is ready. With
+// SeedScheme::tensorflow the order determines the seeds of weights. Refuses references to missing calls, and cycles.
 std::vector<std::pair<size_t, size_t>> order(const Architecture &a);
 
-// The tensors of constants, by the names that stand in the JSON for them.
+// Tensors of constants, by the names that replace them in the JSON.
 using Constants = std::map<std::string, Tensor>;
 
-// A list, null where a size is free.
+// A list; free dims are null.
 Json shape_json(const Shape &shape);
-// The native form. With `constants` these go there, without they stand in the JSON, as hexadecimal digits.
+// The native JSON. Tensors go to `constants` if given, else into the JSON as hexadecimal digits.
 Json to_json(const Architecture &a, Constants *constants = nullptr);
 Architecture read_architecture(const Json &j, const Constants &constants = {});
 inline bool is_architecture(const Json &j) { return j.find("format") && j.find("layers"); }
 
-// What is wrong with a layer is told with its name, once.
+// Adds the layer's name to an error, once.
 template <class F>
 void as_layer(const std::string &name, F f) {
   try {

@@ -1,4 +1,4 @@
-// Draws: how often a model that assigns weights has drawn random numbers, as a weight that is saved with it.
+// Draws: the number of random draws of a model that assigns weights, as a weight that is saved with it.
 #include "graph/draws.hpp"
 
 #include "kinds/initializer.hpp"

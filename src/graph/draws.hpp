@@ -1,4 +1,4 @@
-// Where a graph that assigns weights keeps the number of its random draws.
+// The counter of random draws of graphs that assign weights.
 #pragma once
 
 #include "kinds/layer.hpp"

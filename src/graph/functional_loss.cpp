@@ -1,4 +1,4 @@
-// Functional as a loss, with the metric that is its mean: a graph of targets and predictions.
+// Functional as a loss, and the metric that is its mean: a graph from targets and predictions.
 #include "base/error.hpp"
 #include "graph/inner_model.hpp"
 #include "kinds/metric.hpp"
@@ -6,7 +6,7 @@
 namespace dl4::graph {
 namespace {
 
-// A loss stands in no graph of its own that could keep something for it.
+// A host without a graph: a loss has nowhere to keep weights.
 class Nothing final : public kinds::Host {
  public:
   ops::Id weight(const kinds::WeightSpec &spec) override { refuse(text("weight \"", spec.name, '"')); }

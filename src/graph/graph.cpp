@@ -1,4 +1,4 @@
-// Building a graph: names, seeds, and calls whose shapes the ops themselves check.
+// Building graphs: names, seeds, and calls, whose shapes the ops check.
 #include "graph/graph.hpp"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ bool Layer::is_trainable(const std::string &inside) const {
   return !any && trainable;
 }
 
-// The host of a call while the graph is built: makes weights at a layer's first call and finds them at later ones.
+// The host of calls while a graph is built: creates weights in a layer's first call and finds them in later ones.
 class Graph::Builder final : public kinds::Host {
  public:
   Builder(Graph &g, ops::Emit &e, LayerId layer, const std::vector<Node> &in)
@@ -62,7 +62,7 @@ class Graph::Builder final : public kinds::Host {
   }
   uint64_t random_seed(std::optional<int64_t> own) override {
     if (!own && !layer_.random_seed) layer_.random_seed = g_.seed_of(layer_.name);
-    return 0;  // nothing is drawn here
+    return 0;  // building a graph draws nothing
   }
   ops::Id draws() override { return e_.state("draws", DType::i64, {}); }
   void add_loss(ops::Id) override {}
@@ -85,16 +85,16 @@ class Graph::Builder final : public kinds::Host {
   }
   void assign(int, ops::Id) override {}
 
-  std::optional<WeightAt> gives;  // the weight that the call's output is
+  std::optional<WeightAt> gives;  // the weight that the call returns
 
  private:
-  // The same at all calls: gradients find it.
+  // The same value for all calls, for gradients.
   ops::Id value(const Weight &w) {
     const auto it = g_.weights_.find(w.stored.get());
     if (it != g_.weights_.end()) return it->second;
     return g_.weights_[w.stored.get()] = e_.state(w.spec.name, w.spec.dtype, w.spec.shape);
   }
-  // One of its own, or of a model given.
+  // A weight of the layer, or of a given model.
   std::shared_ptr<Weight> make_weight(const std::string &name) const {
     for (const auto &[prefix, model] : layer_.given)
       if (name.rfind(prefix, 0) == 0)
@@ -119,8 +119,8 @@ std::optional<LayerId> draws_of(const Graph &g) {
 
 constexpr size_t max_layers = 100000, max_name = 1024;
 
-// Refuses an argument that is unknown, a value that is no symbol, and a flag that is neither true, false nor null. A
-// list of nulls becomes one of no values, which is how a file has it.
+// Refuses unknown arguments, values that are not symbols, and flags other than true, false or null. A list of nulls
+// becomes an empty list, as in files.
 void check_arguments(const kinds::Layer &layer, Arguments &arguments) {
   const kinds::Facts facts = layer.facts();
   std::vector<std::string> allowed;
@@ -162,8 +162,8 @@ void check_arguments(const kinds::Layer &layer, Arguments &arguments) {
   }
 }
 
-// What the names of a given model's weights begin with: those of the inner layers on the way to it. A layer that the
-// config has under another name is another layer.
+// The prefix of a given model's weights: the names of the inner layers that contain it. A layer named differently in
+// the config is another layer.
 std::string prefix_of(const kinds::Layer &layer, const Given &given) {
   const std::string &attribute = given.path[0];
   if (given.model->in_training())
@@ -188,7 +188,7 @@ std::string prefix_of(const kinds::Layer &layer, const Given &given) {
 
 Graph::Graph(const Settings &settings) : settings_(settings), op_seeds_(settings.seed) {}
 
-// Over the bytes of the graph's seed, then of the name; 63 bits, which any reader of JSON can hold as an integer.
+// Hash of the graph's seed, then the name. 63 bits, which any JSON reader can hold as an integer.
 uint64_t Graph::seed_of(std::string_view name) {
   if (settings_.scheme == SeedScheme::tensorflow) return static_cast<uint64_t>(op_seeds_.next());
   Fnv1a hash;
@@ -422,7 +422,7 @@ std::vector<Node> Graph::call(LayerId layer, Arguments arguments, const std::vec
   if (!l.kind) fail(Code::invalid_argument, "\"", l.name, "\" is an input or a constant and can't be called");
   for (Node n : in) check(n);
 
-  // All or nothing: a refused call leaves no weight, no seed and no step behind.
+  // All or nothing: a refused call leaves no weight, seed or step behind.
   size_t values = scratch_.values.size(), steps = scratch_.steps.size(), weights = l.weights.size();
   size_t inputs = scratch_.inputs.size(), states = scratch_.states.size();
   OpSeeds seeds = op_seeds_;

@@ -1,4 +1,4 @@
-// What was said: layers, their calls and the symbolic values between them.
+// A graph: layers, their calls, and the symbolic values between them.
 #pragma once
 
 #include <atomic>
@@ -21,11 +21,11 @@
 
 namespace dl4::graph {
 
-// By number: a symbolic value, a layer, a call.
+// Ids of symbolic values, layers and calls.
 enum class Node : int32_t {};
 enum class LayerId : int32_t {};
 enum class CallId : int32_t {};
-inline constexpr Node no_node{-1};  // stands for null in a list of a call's arguments
+inline constexpr Node no_node{-1};  // null in a list argument of a call
 
 template <class Id>
 requires(std::same_as<Id, Node> || std::same_as<Id, LayerId> || std::same_as<Id, CallId>) std::string to_string(Id id) {
@@ -34,17 +34,17 @@ requires(std::same_as<Id, Node> || std::same_as<Id, LayerId> || std::same_as<Id,
 
 class Block;  // parameters.hpp
 
-// What a weight holds. Where a model is a layer of another one it has a name in each.
+// The value of a weight. If its model is a layer of another model, the weight has a name in each.
 struct Stored {
-  std::atomic<bool> frozen{false};  // training leaves it as it is; atomic, for it is read behind no gate
+  std::atomic<bool> frozen{false};  // not trained; atomic, since it is read without a gate
   Tensor value;                     // no data until a model is built
-  // Where the value lies if it is written in place; null: whoever changes it gives it another tensor.
+  // The block that contains the value if it is updated in place; null: changes replace the tensor.
   std::shared_ptr<Block> block;
-  // True while a trainer owns it, whichever of the models that share it was given to the trainer.
+  // True while a trainer owns it, through any of the models that share it.
   std::atomic<bool> in_training{false};
 };
 
-// One weight of a layer; shared by every model over the graph.
+// A weight of a layer, shared by all models over the graph.
 struct Weight {
   explicit Weight(std::shared_ptr<Stored> stored = std::make_shared<Stored>()) : stored(std::move(stored)) {}
   kinds::WeightSpec spec;
@@ -57,19 +57,18 @@ struct Weight {
   std::atomic<bool> &in_training = stored->in_training;
 
   bool trainable() const { return spec.trainable && !frozen; }
-  // By the calls of a step, as moving statistics are.
+  // Whether calls in a training step write it, as with moving statistics.
   bool written() const { return spec.assigned || (!spec.trainable && (spec.kept || !frozen)); }
   void initialise();
-  // Gives it a tensor of its shape that no one else holds. It is copied where the value may be written in place; what
-  // others keep by a pin stays as it was.
+  // Replaces the value by an unshared tensor of its shape, or copies into the block. Pinned values don't change.
   void set(Tensor own) noexcept;
 };
 
 class Model;
 
-// A model that stands among the attributes of a layer: the layer's weights are the model's.
+// A model among the attributes of a layer, whose weights become the layer's.
 struct Given {
-  std::vector<std::string> path;  // of keys, to the attribute
+  std::vector<std::string> path;  // keys that lead to the attribute
   std::shared_ptr<const Model> model;
 };
 
@@ -80,14 +79,14 @@ struct Layer {
   Shape input_shape;                         // of an input
   DType input_dtype = DType::f32;
   bool is_input = false, trainable = true;
-  bool mixed_bfloat16 = false;  // its products in training are of operands rounded to bfloat16
-  std::vector<std::shared_ptr<Weight>> weights;  // in order of creation, made by the first call
+  bool mixed_bfloat16 = false;                   // products in training use operands rounded to bfloat16
+  std::vector<std::shared_ptr<Weight>> weights;  // in order of creation, by the first call
   std::optional<uint64_t> random_seed;           // set by the first call that draws without a seed of the layer
   int32_t calls = 0;
-  // By the prefix of the names that their weights have here.
+  // By the prefix of their weights' names in this layer.
   std::map<std::string, std::shared_ptr<const Model>> given{};
 
-  // False where all its weights are frozen, or all of a layer inside it, whose names begin with `inside`.
+  // False if all its weights are frozen, or all whose names start with `inside`.
   bool is_trainable(const std::string &inside = "") const;
 };
 
@@ -97,7 +96,7 @@ struct Arguments {
   std::map<std::string, std::vector<Node>> nodes;
 };
 
-// A weight of a layer, by its place among them.
+// A weight, by its layer and index.
 struct WeightAt {
   LayerId layer{};
   size_t index = 0;
@@ -105,29 +104,29 @@ struct WeightAt {
 
 struct Call {
   LayerId layer{};
-  int32_t number = 0;  // the layer's number-th call
+  int32_t number = 0;  // index among the layer's calls
   std::vector<Node> in;
   Arguments arguments;
   std::vector<Node> out;
   std::optional<WeightAt> weight{};  // that its output is
 };
 
-// Where a node comes from.
+// Producer of a node.
 struct Origin {
   CallId call{};
   int32_t output = 0;
 };
 
-// What random numbers follow from: the names of layers and weights, or as in TensorFlow the order of creation.
+// What random seeds depend on: names of layers and weights, or as in TensorFlow the order of creation.
 enum class SeedScheme { dl4, tensorflow };
 
-// What a context gives its graphs.
+// Settings that a context passes to its graphs.
 struct Settings {
   uint64_t seed = 0;
   SeedScheme scheme = SeedScheme::dl4;
-  int64_t memory_limit = INT64_MAX;  // bytes of one model's weights; of a graph's constants
-  bool limited = false;              // it was asked for
-  bool emulate_bfloat16 = false;     // where the processor has no such products
+  int64_t memory_limit = INT64_MAX;  // bytes of a model's weights, and of a graph's constants
+  bool limited = false;              // the limit was set explicitly
+  bool emulate_bfloat16 = false;     // on processors without such products
 };
 
 class Graph {
@@ -136,26 +135,26 @@ class Graph {
 
   Node input(const std::string &name, DType dtype, const Shape &shape);  // shape with the batch axis
   Node constant(const std::string &name, Tensor value);
-  // Refuses so many bytes more of constants that are past the memory limit.
+  // Refuses constants that would exceed the memory limit by so many more bytes.
   void need_room(int64_t bytes) const;
-  // A layer that is called later, once or more. An empty name gives an automatic one.
-  // given: models among the attributes. Refuses one in training.
+  // A layer to be called later, possibly repeatedly. An empty name is replaced by an automatic one. given: models among
+  // the attributes. Refuses models in training.
   LayerId layer(const std::string &kind, const std::string &name, Json attributes,
                 const std::vector<Given> &given = {});
-  // A layer of another graph, that has been called there, in this one too: its weights are one. An empty name gives its
-  // own.
+  // Adds a layer of another graph that has been called there; both graphs share its weights. An empty name keeps its
+  // name there.
   LayerId share(const Graph &from, LayerId layer, const std::string &name);
-  // Symbolic outputs; refuses what does not fit, with the layer's name, and leaves the graph as it was.
-  // `asked`: the outputs it must have at least.
+  // The outputs of a call. Refuses invalid calls, naming the layer, and leaves the graph unchanged. `asked`: minimum
+  // number of outputs.
   std::vector<Node> call(LayerId layer, Arguments arguments, const std::vector<Node> &in, size_t asked = 0);
-  // layer() and call() in one: a refusal leaves neither.
+  // layer() and call(); a refusal undoes both.
   std::vector<Node> add(const std::string &kind, const std::string &name, Json attributes, Arguments arguments,
                         const std::vector<Node> &in, size_t asked = 0, const std::vector<Given> &given = {});
 
   const Shape &shape(Node n) const;
   DType dtype(Node n) const;
-  bool masked(Node n) const;  // does it carry a mask?
-  // The weight that it is, as the output of a layer Weight or GetWeight; null: it is another value.
+  bool masked(Node n) const;  // whether it carries a mask
+  // The weight that a node is, as the output of a layer Weight or GetWeight; null: another value.
   const std::shared_ptr<Weight> &weight(Node n) const;
   const std::shared_ptr<Weight> &weight(WeightAt at) const { return layers_[at.layer].weights[at.index]; }
   const Table<LayerId, Layer> &layers() const { return layers_; }
@@ -165,23 +164,23 @@ class Graph {
   Origin origin(Node n) const { return origins_[check(n)]; }
   const Settings &settings() const { return settings_; }
 
-  // With the given inputs and outputs: all of it, or these calls and their layers.
+  // With the given inputs and outputs: the whole graph, or only these calls and their layers.
   Architecture architecture(const std::vector<Node> &in, const std::vector<Node> &out,
                             const std::vector<CallId> *calls = nullptr) const;
-  std::string summary() const;  // a table
-  std::string dot() const;      // a drawing for Graphviz
-  // Adds its layers and calls; its inputs and outputs become nodes of this graph. Refuses what does not fit, with the
-  // layer's name, and leaves the graph as it was.
+  std::string summary() const;  // as a table
+  std::string dot() const;      // in Graphviz's language
+  // Adds an architecture's layers and calls, and returns its inputs and outputs as nodes. Refuses invalid calls, naming
+  // the layer, and leaves the graph unchanged.
   void merge(const Architecture &a, std::vector<Node> *in = nullptr, std::vector<Node> *out = nullptr);
-  // Refuses a number that is no node.
+  // Refuses ids that are no node.
   Node check(Node n) const;
 
  private:
   std::string unique_name(const std::string &wanted, const std::string &kind);
-  // Where the random numbers of a layer or a weight of this name begin. What else is in the graph does not move them
-  // unless the order of creation says it.
+  // Seed of the random numbers of a layer or weight of this name. Independent of the rest of the graph, unless the seed
+  // scheme uses the order of creation.
   uint64_t seed_of(std::string_view name);
-  // What the call gives, and the weight that this is.
+  // The outputs of a call, and the weight that the output is.
   struct Emitted {
     std::vector<kinds::Symbol> out;
     std::optional<WeightAt> weight;
@@ -194,22 +193,22 @@ class Graph {
   class Builder;
 
   Settings settings_;
-  OpSeeds op_seeds_;  // by the order of creation
+  OpSeeds op_seeds_;  // in order of creation
   int64_t constant_bytes_ = 0;
   Table<LayerId, Layer> layers_;
   std::unordered_set<std::string> names_;             // of the layers
-  std::unordered_map<std::string, int64_t> numbers_;  // by the base of automatic names: all lower numbers are taken
+  std::unordered_map<std::string, int64_t> numbers_;  // by base of automatic names: all lower numbers are taken
   Table<CallId, Call> calls_;
   Table<Node, Origin> origins_;
-  ops::Program scratch_;                                 // every call's ops, for their shape rules alone
+  ops::Program scratch_;                                 // the ops of all calls, only for their shape rules
   Table<Node, kinds::Symbol> symbols_;                   // in scratch_
   std::unordered_map<const Stored *, ops::Id> weights_;  // in scratch_
 };
 
-// The weight that input i of a call is, for a host.
+// For hosts: the weight that input i of a call is.
 std::optional<kinds::Variable> variable(const Graph &g, const std::vector<Node> &in, int i);
 
-// The calls that `out` needs, in order. Refuses outputs that need an input not in `in`.
+// The calls needed for `out`, in order. Refuses outputs that depend on inputs not in `in`.
 std::vector<CallId> needed_calls(const Graph &g, const std::vector<Node> &in, const std::vector<Node> &out);
 
 }  // namespace dl4::graph

@@ -1,4 +1,4 @@
-// GraphCell: a model as the cell of an RNN.
+// GraphCell: a model as an RNN cell.
 #include <algorithm>
 
 #include "base/error.hpp"
@@ -116,7 +116,7 @@ struct GraphCell final : kinds::CellLayer {
         .with("attribute", "states")
         .suggest(wanted, names);
   }
-  // What is carried from step to step has a size that is known.
+  // States must have known sizes.
   void need_floats(const char *key, const std::string &name, Node n) const {
     const Shape s = model->graph().shape(n);
     const DType dtype = model->graph().dtype(n);
@@ -125,7 +125,7 @@ struct GraphCell final : kinds::CellLayer {
   }
 
   std::vector<State> states_;   // in the order of the model's inputs
-  std::vector<size_t> others_;  // inputs: x, then the constants
+  std::vector<size_t> others_;  // other inputs: x, then the constants
   size_t output_ = 0;
 };
 

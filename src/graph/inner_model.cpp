@@ -1,4 +1,4 @@
-// A model inside a layer: read, and run.
+// A model inside a layer: its JSON, and its calls.
 #include "graph/inner_model.hpp"
 
 #include <algorithm>
@@ -14,8 +14,8 @@ using kinds::Symbol;
 
 namespace {
 
-// An inner model's JSON with the model. A layer that gets a copy of it does not read it again: else models in models
-// would be read once for each model around them.
+// An inner model's JSON with the parsed model. A layer that gets a copy of it need not parse again; otherwise nested
+// models would be parsed once per enclosing model.
 struct Made final : Json::Shared {
   Made(Json json, std::shared_ptr<const Model> model) : Shared(std::move(json)), model(std::move(model)) {}
   const std::shared_ptr<const Model> model;
@@ -32,7 +32,7 @@ void InnerModel::read() try {
   if (!json_.is_object())
     throw Error(Code::invalid_argument, text("\"model\": expected an architecture, got ", json_.shown()))
         .with("attribute", "model");
-  // As a layer inside a layer it has a class and a config.
+  // An inner layer is stored as class and config.
   const Json *config = json_.find("config"), *inside = config ? config->find("model") : nullptr;
   if (inside) json_ = Json(*inside);
   if (const auto *made = dynamic_cast<const Made *>(json_.shared()))
@@ -81,7 +81,7 @@ std::vector<Symbol> InnerModel::run(kinds::Call &c, const std::vector<Symbol> &i
       fail(Code::shape_mismatch, "input ", i, " is incompatible with the layer: expected ", g.dtype(n), ' ', g.shape(n),
            " as \"", model_->input_name(i), "\", got ", dtype, ' ', got);
   }
-  // In the model's order, whichever of its calls asks first.
+  // In the model's order, whichever call comes first.
   for (const auto &w : model_->weights()) {
     kinds::WeightSpec spec = w->spec;
     spec.name = w->name;

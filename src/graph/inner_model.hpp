@@ -1,4 +1,4 @@
-// A model as an attribute of a layer, whose weights are then the layer's.
+// A model as an attribute of a layer, which owns its weights.
 #pragma once
 
 #include "graph/model.hpp"
@@ -9,13 +9,13 @@ namespace dl4::graph {
 class InnerModel {
  public:
   kinds::Field &fields(kinds::Fields &f);
-  void read();  // what the field holds; refuses what is no architecture
+  void read();  // parses the field; refuses what is no architecture
 
   explicit operator bool() const { return model_ != nullptr; }
   const Model *operator->() const { return model_.get(); }
-  // Does it compute each sample of the first axis by itself?
+  // Whether it computes each sample of the first axis independently.
   bool by_sample() const;
-  // By input: does a layer in it take its mask off?
+  // By input: whether a layer removes its mask.
   const std::vector<bool> &taken_off() const { return taken_off_; }
   // The model on `in`, one symbol for each of its inputs, inside the layer's call. Refuses what does not fit.
   std::vector<kinds::Symbol> run(kinds::Call &c, const std::vector<kinds::Symbol> &in) const;

@@ -43,7 +43,7 @@ class Merging {
     }
   }
 
-  // A layer, and those that are attributes of it.
+  // Merges a layer's LoRA and those of its inner layers.
   void layer(const std::string &class_name, Json &config, const std::string &below) {
     std::vector<std::string> inner;
     for (const auto &[key, value] : config.items())
@@ -69,7 +69,7 @@ class Merging {
     }
   }
 
-  // of: the class of the layer, or which projection it is.
+  // of: the layer's class, or the name of the projection.
   void merge(const std::string &of, const Json &config, const std::string &below, const Lora &lora) {
     const bool table = of == "Embedding" || of == "ReversibleEmbedding";
     const std::string name = table ? "embeddings" : "kernel";

@@ -1,4 +1,4 @@
-// Models whose layers have LoRA, as models without.
+// Removal of LoRA from models.
 #pragma once
 
 #include <memory>
@@ -7,8 +7,8 @@
 
 namespace dl4::graph {
 
-// The same model without LoRA: its products are in the kernels and tables, which are trained again; those that are
-// quantized are quantized anew, as Keras does when it saves them.
+// The same model without LoRA: the products are added to kernels and tables, which become trainable again. Quantized
+// ones are quantized again, as Keras does when saving.
 std::shared_ptr<Model> without_lora(const Model &m);
 
 }  // namespace dl4::graph

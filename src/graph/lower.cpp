@@ -19,14 +19,14 @@ namespace dl4::graph {
 namespace {
 
 using kinds::Symbol;
-// What a weight holds now, and all that it held to which no gradient passes from what it held later.
+// A weight's current value, and all earlier ones, to which no gradient of later ones flows.
 struct Values {
   ops::Id now;
   std::vector<ops::Id> all;
 };
 using WeightValues = std::unordered_map<const Weight *, Values>;
 
-// The host of a call in a Program: weights are values that stand already, or that a call before it wrote.
+// The host of calls in a Program: weights are existing values, or values that an earlier call wrote.
 class CallHost final : public kinds::Host {
  public:
   CallHost(ops::Emit &e, const Graph &graph, const Call &call, WeightValues &weights, ops::Id draws, Lowering how,
@@ -43,7 +43,7 @@ class CallHost final : public kinds::Host {
 
   ops::Id weight(const kinds::WeightSpec &spec) override { return weights_.at(&find(spec.name)).now; }
   uint64_t random_seed(std::optional<int64_t> own) override {
-    // Each call of a shared layer draws for itself.
+    // Each call of a shared layer draws its own numbers.
     uint64_t seed = own ? static_cast<uint64_t>(*own) : layer_.random_seed.value_or(0);
     return seed + static_cast<uint64_t>(call_) * 0x9E3779B97F4A7C15u;
   }
@@ -94,7 +94,7 @@ class CallHost final : public kinds::Host {
     values.now = stop_gradient(e_, value);
     values.all.push_back(values.now);
   }
-  // The calls of a layer that is not stateful know nothing of each other.
+  // Calls of a layer that is not stateful have separate states.
   std::string full_name(const std::string &name, bool stateful) const {
     const std::string full = text(layer_.name, '/', name);
     return stateful || call_ == 0 ? full : text(full, " of call ", call_);
@@ -185,7 +185,7 @@ std::vector<ops::Id> find_all(const std::vector<std::string> &names, const ops::
   return found;
 }
 
-// The sum of all outputs, times their cotangents if those are asked for.
+// The sum of all outputs, each times its cotangent if requested.
 ops::Id objective(ops::Emit &e, const Model &model, const std::vector<Symbol> &outputs, bool cotangents,
                   Inference &in) {
   ops::Id sum = ops::none;
@@ -276,7 +276,7 @@ Inference inference(const Model &model, const InferenceOptions &options) {
 
 namespace {
 
-// A step's scope as messages say it, of one inside of a layer that layer: layer "a" (Conv1D).
+// A step's scope for messages; inside a layer, that layer: layer "a" (Conv1D).
 std::string who(const Graph &g, const std::string &scope) {
   for (const Layer &l : g.layers())
     if (l.kind && (l.name == scope || scope.starts_with(l.name + "/")))
@@ -332,7 +332,7 @@ std::optional<std::vector<Tensor>> evaluated(const Model &model, int64_t most_by
     p[p.states[i]].data = held[i];
   }
   for (const ops::Step &step : p.steps) {
-    const std::vector<ops::Operand> now = step.op->infer(ops::operands(p, step.src));  // sizes are known by now
+    const std::vector<ops::Operand> now = step.op->infer(ops::operands(p, step.src));  // all sizes are known here
     for (size_t i = 0; i < now.size(); ++i) p[step.dst[i]].shape = now[i].shape;
     if (!plan::fold(p, step, most_bytes)) return {};
   }

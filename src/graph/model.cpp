@@ -1,4 +1,4 @@
-// Weights of a model: which they are, where they lie.
+// Weights of a model and their memory.
 #include "graph/model.hpp"
 
 #include <algorithm>
@@ -51,7 +51,7 @@ Model::Model(std::shared_ptr<const Graph> graph, std::vector<Node> in, std::vect
   std::set<std::string> names;
   for (size_t i = 0; i < out_.size(); ++i) {
     std::string name = graph_->layer_of(graph_->origin(out_[i]).call).name;
-    if (names.count(name)) name = text(name, '_', i);  // a second output of one layer needs a name of its own
+    if (names.count(name)) name = text(name, '_', i);  // further outputs of a layer need distinct names
     names.insert(name);
     output_names_.push_back(std::move(name));
   }
@@ -84,7 +84,7 @@ bool Model::in_training() const {
                      [](const auto &w) { return w->in_training.load(std::memory_order_acquire); });
 }
 
-// A trainer ends where its last reference is dropped, on any thread and behind no gate: hence the release.
+// A trainer ends on whichever thread drops the last reference, without a gate: hence the release.
 void Model::set_in_training(bool yes) {
   for (const auto &w : weights_) w->in_training.store(yes, std::memory_order_release);
 }

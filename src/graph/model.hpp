@@ -1,4 +1,4 @@
-// A model: inputs and outputs of a graph, with the weights between them.
+// A model: inputs and outputs of a graph, and the weights used between them.
 #pragma once
 
 #include <functional>
@@ -13,41 +13,41 @@ namespace dl4::graph {
 
 class Model {
  public:
-  // Initialises the weights that no other model of the graph has initialised, unless told not to.
+  // Initialises weights that no other model of the graph has initialised, unless told not to.
   Model(std::shared_ptr<const Graph> graph, std::vector<Node> in, std::vector<Node> out, bool initialise = true);
 
   const Graph &graph() const { return *graph_; }
   const std::vector<Node> &inputs() const { return in_; }
   const std::vector<Node> &outputs() const { return out_; }
   const std::vector<std::shared_ptr<Weight>> &weights() const { return weights_; }
-  // The weights, and behind them what stateful layers keep, which is read and set by name as they are.
+  // The weights, followed by the states of stateful layers, which have names like weights.
   std::vector<std::shared_ptr<Weight>> held() const;
-  // Do its calls assign weights? Then they are made in the order in which they were added, and a session writes what
-  // they assign.
+  // Whether its calls assign weights. Then calls run in the order in which they were added, and a session writes the
+  // assigned values.
   bool assigns() const { return assigns_; }
   const std::string &input_name(size_t i) const;
-  const std::string &output_name(size_t i) const { return output_names_[i]; }  // the layer's
+  const std::string &output_name(size_t i) const { return output_names_[i]; }  // the layer's name
   // Refuses with NOT_FOUND and the nearest name.
   const std::shared_ptr<Weight> &weight(const std::string &name) const;
   int64_t parameters(bool trainable) const;
-  // A copy of a weight; "*" joins the trainable ones, in their order.
+  // A copy of a weight; "*" concatenates the trainable ones in order.
   Tensor get_weight(const std::string &name) const;
-  // Sets a weight, or with "*" the trainable ones: all of them or none. What is pinned stays as it was.
+  // Sets a weight or, with "*", all trainable ones or none. Pinned values don't change.
   void set_weight(const std::string &name, const Tensor &value);
-  // Of a layer, of a weight, or with "*" of all: are they changed by training? Trainers see it at their next step.
+  // Sets whether training changes a layer, a weight or, with "*", everything. Trainers notice at their next step.
   void set_trainable(const std::string &name, bool yes);
-  // Refuses what is not as that weight is.
+  // Refuses a type or shape unlike that weight's.
   void need_fit(const std::string &name, DType dtype, const Shape &shape) const;
-  // The values of today, by what is held: they stay as they are as long as one of these tensors or a copy of it lives.
+  // The current values of all held weights; they stay unchanged while any of the tensors or a copy lives.
   std::vector<Tensor> pin() const;
 
   Architecture architecture() const;
-  std::string summary() const;  // a table
-  std::string dot() const;      // a drawing for Graphviz
-  // A model of its own graph, with copies of the weights.
+  std::string summary() const;  // as a table
+  std::string dot() const;      // in Graphviz's language
+  // A model over its own graph, with copies of the weights.
   std::shared_ptr<Model> clone() const;
 
-  // True while a trainer owns any of the weights, be it through another model.
+  // True while a trainer owns any of the weights, possibly through another model.
   bool in_training() const;
   void set_in_training(bool yes);
 
@@ -62,10 +62,10 @@ class Model {
   std::unordered_map<std::string, std::shared_ptr<Weight>> by_name_;
 };
 
-// The model that an architecture describes, over a graph of its own: each weight has its `value`, and none is drawn.
+// Builds an architecture over its own graph. Each weight gets its `value` instead of random numbers.
 std::shared_ptr<Model> model_of(const Architecture &architecture, const Settings &settings,
                                 const std::function<Tensor(const Weight &)> &value);
-// Its shapes and calls alone: no weight has a value.
+// Shapes and calls only: weights have no values.
 std::shared_ptr<const Model> model_of(const Architecture &architecture);
 
 }  // namespace dl4::graph

@@ -16,7 +16,7 @@ bool make_writable(Weight &w) {
 }
 
 Parameters::Parameters(Weights weights) : weights_(std::move(weights)), outside_(weights_.size(), nullptr) {
-  constexpr int64_t line = 16;  // floats in a cache line: every weight starts on one
+  constexpr int64_t line = 16;  // floats per cache line; every weight starts on one
   int64_t total = 0;
   std::vector<Tensor> alone(weights_.size());
   for (size_t i = 0; i < weights_.size(); ++i) {
@@ -27,7 +27,7 @@ Parameters::Parameters(Weights weights) : weights_(std::move(weights)), outside_
       elements_ += w.spec.shape.elements();
       total = round_up(checked_add(total, w.spec.shape.elements()), line);
     } else if (w.spec.trainable && w.block) {
-      alone[i] = clone(w.value);  // frozen since: it would keep the whole of the old block alive
+      alone[i] = clone(w.value);  // frozen since: sharing would keep all of the old block alive
     }
   }
   auto block = std::make_shared<Block>(total);

@@ -1,4 +1,4 @@
-// Weights that training changes in place, and how others keep the values of today.
+// Weights that training updates in place, and pins that keep current values for readers.
 #pragma once
 
 #include <atomic>
@@ -9,12 +9,12 @@
 
 namespace dl4::graph {
 
-// Floats that one writer changes in place while no one has pinned them.
+// Floats that one writer updates in place while there is no pin.
 class Block {
  public:
   explicit Block(int64_t elements) : values(make_zeros(DType::f32, Shape{elements})) {}
   const Tensor values;
-  // Whoever would write then writes to a copy. Ordered after the last reads of those whose pins are gone.
+  // A pinned block is copied before writing. Acquires the last reads of released pins.
   bool pinned() const noexcept { return pins_.load(std::memory_order_acquire) != 0; }
 
  private:
@@ -22,7 +22,7 @@ class Block {
   std::atomic<int64_t> pins_{0};
 };
 
-// As long as it lives its block is not written.
+// Keeps a block unchanged while it lives.
 class Pin {
  public:
   explicit Pin(std::shared_ptr<Block> block) : block(std::move(block)) {
@@ -34,17 +34,17 @@ class Pin {
   const std::shared_ptr<Block> block;
 };
 
-// Moves the weight to a block of its own, unless it lies in one that no one has pinned. True if it was moved.
+// Moves the weight to its own block, unless it is in an unpinned one. True if it was moved.
 bool make_writable(Weight &w);
 
-// The weights of a model as runs find them that write some of them. One thread at a time.
+// A model's weights, for runs that write some of them. One thread at a time.
 class Live {
  public:
   // written: by weight.
   Live(std::vector<std::shared_ptr<Weight>> weights, std::vector<bool> written)
       : weights_(std::move(weights)), written_(std::move(written)), bound_(weights_.size(), nullptr) {}
 
-  // Before a run: what it writes is made writable; bind(i, value) of each that lies elsewhere than at the run before.
+  // Before a run: makes what it writes writable, and calls bind(i, value) for each that has moved since the last run.
   template <class F>
   void get_ready(F bind) {
     for (size_t i = 0; i < weights_.size(); ++i)
@@ -63,32 +63,32 @@ class Live {
   std::vector<const std::byte *> bound_;
 };
 
-// The trainable ones of some weights, joined in one block: an update is one pass over one buffer. Those that a step
-// writes otherwise have a block each. One thread at a time.
+// The trainable ones among some weights, joined in one block, so that an update is one pass over one buffer. Other
+// weights that a step writes have their own blocks. One thread at a time.
 class Parameters {
  public:
   using Weights = std::vector<std::shared_ptr<Weight>>;
-  // Copies the values of those that are trainable now into a block, where they are from now on.
+  // Moves the values of currently trainable weights to a block.
   explicit Parameters(Weights weights);
 
   const Tensor &block() const { return block_->values; }
-  // In elements by weight, -1 for those that are not in the block.
+  // Element offsets by weight; -1: not in the block.
   const std::vector<int64_t> &offsets() const { return offsets_; }
   // Of the weights in the block, which has gaps between them.
   int64_t elements() const { return elements_; }
   const Weights &weights() const { return weights_; }
-  // Another number when the block or a weight outside of it lies elsewhere: who bound them binds them again.
+  // Changes when the block or another weight moves: users must bind again.
   int64_t version() const { return version_; }
-  // Are those frozen that were when the block was made, and no others?
+  // Whether the frozen weights are those that were frozen when the block was made.
   bool is_current() const;
-  // Takes back into the block what was given a tensor of its own, and sees which others were.
+  // Copies weights that were given separate tensors back into the block, and detects moves of others.
   void collect();
-  // To be called before the block is written: if it is pinned it stays, and a copy is the block.
+  // Call before writing the block. If it is pinned, a copy becomes the block.
   void make_writable();
-  // The same for those that calls write, in the block or not, or for those of them that evaluation writes too.
+  // The same for weights written by calls, in the block or not; with `evaluation`, for those that evaluation writes.
   void make_others_writable(bool evaluation);
 
-  // f(weight, offset in the block, offset without the gaps) for each weight in the block.
+  // f(weight, offset in the block, offset without gaps) for each weight in the block.
   template <class F>
   void each(F f) const {
     int64_t flat = 0;
@@ -107,7 +107,7 @@ class Parameters {
   std::shared_ptr<Block> block_;
   std::vector<int64_t> offsets_;
   std::vector<bool> frozen_;
-  std::vector<std::byte *> outside_;  // where those lie that are not in the block
+  std::vector<std::byte *> outside_;  // addresses of weights outside the block
   int64_t elements_ = 0, version_ = 0;
 };
 

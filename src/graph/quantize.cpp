@@ -62,7 +62,7 @@ class Rewriting {
       const auto made = made_.find(w.name);
       if (made == made_.end()) {
         const Weight &same = *m_.weight(w.name);
-        return same.block ? clone(same.value) : same.value;  // that one may be trained further
+        return same.block ? clone(same.value) : same.value;  // a copy, so that one of them may be trained
       }
       if (made->second.shape.elements() != w.spec.shape.elements())
         fail(Code::internal, "weight \"", w.name, "\": made as ", made->second.shape, ", expected ", w.spec.shape);
@@ -143,7 +143,7 @@ class Rewriting {
 }  // namespace
 
 std::shared_ptr<Model> quantized(const Model &m, const Quantize &how) {
-  // A layer's "int4" is that of files before Keras 3.15; quantize("int4") has a default.
+  // A layer's "int4" means that of files before Keras 3.15; quantize("int4") has a default block.
   Json mode = how.mode;
   Json &word = mode.is_object() && mode.contains("mode") ? mode["mode"] : mode;
   if (word == Json("int4")) word = "int4/128";

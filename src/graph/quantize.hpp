@@ -1,4 +1,4 @@
-// A model with the weights of its layers as whole numbers of fewer bits, as Keras's quantize() makes them.
+// Weight quantization as by Keras's quantize().
 #pragma once
 
 #include <memory>
@@ -13,8 +13,8 @@
 namespace dl4::graph {
 
 struct Quantize {
-  Json mode;                                       // as the attribute "quantization" of a layer
-  std::optional<std::vector<std::string>> layers;  // none: all that can be
+  Json mode;                                       // as a layer's attribute "quantization"
+  std::optional<std::vector<std::string>> layers;  // none: all that can be quantized
   std::optional<std::vector<double>> value_range;
   double epsilon = 1e-7;
 
@@ -29,8 +29,8 @@ struct Quantize {
   }
 };
 
-// The values of other weights are those of `m`. Layers inside of models are meant too. Refuses, by the layer's name,
-// one that is not there, cannot be quantized or is already, and modes that need data.
+// Other weights keep the values of `m`. Includes layers inside models. Refuses, naming the layer, unknown layers,
+// layers that can't be quantized or already are, and modes that need data.
 std::shared_ptr<Model> quantized(const Model &m, const Quantize &how);
 
 }  // namespace dl4::graph

@@ -1,4 +1,4 @@
-// Symbols by node, from call to call.
+// Symbols by node, during a replay.
 #include "graph/replay.hpp"
 
 #include <algorithm>
@@ -11,13 +11,13 @@ using kinds::Symbol;
 
 namespace {
 
-// The symbols of nodes. A mask is there twice: it is on the value itself, where a layer may take it off,
-// and in the graph as it was built.
+// A node's symbol and its mask, twice: the value's current mask, which a layer may remove, and the one in the graph as
+// built.
 struct Symbols {
   explicit Symbols(const Graph &g) : now(g.nodes()), built(g.nodes(), ops::none) {}
   Table<Node, Symbol> now;
   Table<Node, ops::Id> built;
-  std::unordered_multimap<ops::Id, Node> nodes_of{};  // by value: a layer that does nothing gives its input on
+  std::unordered_multimap<ops::Id, Node> nodes_of{};  // by value: the identity returns its input
 
   std::vector<Symbol> look_up(const std::vector<Node> &nodes) const {
     std::vector<Symbol> list;

@@ -1,4 +1,4 @@
-// The calls of a model once more, on other symbols than those that its graph has.
+// Repeats a model's calls on other symbols.
 #pragma once
 
 #include <functional>
@@ -8,11 +8,12 @@
 
 namespace dl4::graph {
 
-// Gives the outputs of one call. `again`: only their masks count, the call has run before and leaves nothing behind.
+// Returns a call's outputs. `again`: the call has run before; only its masks are used, and it must have no side
+// effects.
 using RunCall = std::function<std::vector<kinds::Symbol>(const Layer &, const Call &, std::vector<kinds::Symbol> in,
                                                          const kinds::Arguments &, bool again)>;
 
-// The host of a call that leaves nothing behind.
+// The host of a call without side effects.
 class Traceless final : public kinds::Host {
  public:
   explicit Traceless(kinds::Host &host) : host_(host) {}
@@ -33,8 +34,7 @@ class Traceless final : public kinds::Host {
   kinds::Host &host_;
 };
 
-// The model's outputs for `in`, one symbol for each of its inputs. `order`: the calls it needs, each behind those it
-// reads.
+// The model's outputs for `in`, one symbol per input. `order`: the calls it needs, topologically sorted.
 std::vector<kinds::Symbol> replay(ops::Emit &e, const Model &model, const std::vector<CallId> &order,
                                   const std::vector<kinds::Symbol> &in, const RunCall &run);
 

@@ -1,4 +1,4 @@
-// Calls in the order of their depth.
+// Topological orders of calls.
 #include "graph/run_order.hpp"
 
 #include <algorithm>
@@ -6,7 +6,7 @@
 namespace dl4::graph {
 namespace {
 
-// The calls that a call reads from, in the order of its inputs.
+// The calls that a call reads from, in input order.
 std::vector<CallId> sources(const Graph &g, CallId call) {
   const Call &c = g.calls()[call];
   std::vector<CallId> from;
@@ -17,7 +17,7 @@ std::vector<CallId> sources(const Graph &g, CallId call) {
   return from;
 }
 
-// Each call behind what it reads, as a search from the outputs finishes them.
+// Postorder of a depth-first search from the outputs.
 std::vector<CallId> finished(const Graph &g, const std::vector<Node> &outputs) {
   struct Open {
     CallId call;
@@ -47,8 +47,7 @@ std::vector<CallId> finished(const Graph &g, const std::vector<Node> &outputs) {
   return list;
 }
 
-// By their depth, which is the way to the outputs and the largest of a shared layer's, then as they are met on the way
-// back.
+// By depth: the distance to the outputs, the largest for a shared layer; ties by order of discovery.
 std::vector<CallId> by_depth(const Graph &g, const std::vector<Node> &outputs) {
   std::vector<CallId> met;
   Table<CallId, int32_t> depth(g.calls(), -1);

@@ -1,4 +1,4 @@
-// In which order a model's calls run.
+// The order in which a model's calls run.
 #pragma once
 
 #include <vector>
@@ -7,8 +7,8 @@
 
 namespace dl4::graph {
 
-// The calls that a model needs, each behind those it reads: as they were made, or by their depth where that shows,
-// because a layer of several calls writes weights or a call takes the masks off its inputs.
+// The calls that a model needs, topologically sorted: in order of creation, or by depth if the difference is
+// observable, because a layer with several calls writes weights or a call removes masks from its inputs.
 std::vector<CallId> run_order(const Model &model);
 
 }  // namespace dl4::graph

@@ -1,4 +1,4 @@
-// A graph for people: a table, and a drawing for Graphviz.
+// Text forms of a graph: a table, and Graphviz's language.
 #include <algorithm>
 #include <iterator>
 #include <set>
@@ -41,7 +41,7 @@ std::vector<Node> sources(const Call &c) {
   return all;
 }
 
-// Does each call read the one before it, and no layer stand twice?
+// Whether each call reads the one before it, and no layer occurs twice.
 bool is_chain(const Graph &g, const std::vector<CallId> &calls) {
   std::set<LayerId> layers;
   for (size_t i = 0; i < calls.size(); ++i) {

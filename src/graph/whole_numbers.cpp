@@ -9,13 +9,13 @@ namespace {
 
 using kinds::Quantization;
 
-// A kernel as a matrix: columns have scales.
+// A kernel as a matrix, with scales by column.
 struct Matrix {
   int64_t rows = 0, columns = 0;
-  std::vector<float> values;  // row by row
+  std::vector<float> values;  // row-major
 };
 struct Whole {
-  std::vector<int> values, zeros;  // zeros and scales: by groups of rows, each with all columns
+  std::vector<int> values, zeros;  // zeros and scales: by group of rows, all columns each
   std::vector<float> scales;
 };
 
@@ -35,7 +35,7 @@ Whole by_column(const Matrix &m, const WholeNumbers::Range &range) {
   return w;
 }
 
-// As keras.quantizers.abs_max_quantize_grouped_with_zero_point: what a last block lacks counts as zeros.
+// As keras.quantizers.abs_max_quantize_grouped_with_zero_point; the last block is padded with zeros.
 Whole by_block(const Matrix &m, int64_t block) {
   constexpr float least = -8, most = 7, epsilon = 1e-7f;
   const int64_t groups = (m.rows + block - 1) / block;
@@ -60,7 +60,7 @@ Whole by_block(const Matrix &m, int64_t block) {
   return w;
 }
 
-// Indices of a tensor of that shape, in their order.
+// Calls f for the indices of a tensor of that shape, in order.
 template <class F>
 void each_place(const Shape &s, F f) {
   std::vector<int64_t> at(static_cast<size_t>(s.rank()), 0);
@@ -73,8 +73,7 @@ void each_place(const Shape &s, F f) {
   }
 }
 
-// Where each number of a kernel stands in the matrix whose rows are its axes `summed`, and whose columns are the others
-// in that order.
+// Position of each number of a kernel in a matrix with the axes `summed` as rows and the others as columns.
 std::vector<int64_t> places(const Shape &s, const KernelAxes &axes) {
   int64_t columns = 1;
   for (int a : axes.others) columns *= s[a];
@@ -98,7 +97,7 @@ Tensor floats(const Shape &shape, const std::function<double(int64_t)> &f) {
   for (int64_t i = 0; i < t.elements(); ++i) t.as<float>()[i] = static_cast<float>(f(i));
   return t;
 }
-// Numbers of 4 bits of a matrix, two of a row in a byte.
+// Packs a matrix of 4-bit numbers, two of a row per byte.
 Tensor nibbles(int64_t rows, int64_t columns, const std::function<int(int64_t, int64_t)> &f) {
   const int64_t half = (columns + 1) / 2;
   return bytes({rows, half}, [&](int64_t i) {
@@ -117,7 +116,7 @@ Whole whole_of(const Quantization &q, const WholeNumbers::Range &range, const Ma
 }
 
 int int8_at(const Tensor &t, int64_t i) { return static_cast<int8_t>(t.as<uint8_t>()[i]); }
-// The number at a place of a row whose bytes have two each.
+// The number at a column of a row with two per byte.
 int nibble_at(const Tensor &t, int64_t row, int64_t columns, int64_t column) {
   const int byte = t.as<uint8_t>()[row * ((columns + 1) / 2) + column / 2];
   return ((column % 2 ? byte >> 4 : byte & 15) ^ 8) - 8;
@@ -148,7 +147,7 @@ WholeNumbers::Range WholeNumbers::default_range(const Quantization &q) {
 
 void WholeNumbers::kernel(const Tensor &t, const KernelAxes &axes, WholeWeights &made) const {
   const bool int8 = q_.mode == Quantization::Mode::int8;
-  // In 4 bits Keras sees the kernel as a matrix as it lies.
+  // With 4 bits Keras takes the kernel as a matrix in storage order.
   std::vector<int64_t> at = places(t.shape, axes);
   if (!int8) std::iota(at.begin(), at.end(), 0);
   Matrix m{1, 1, std::vector<float>(at.size())};

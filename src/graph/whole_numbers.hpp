@@ -1,4 +1,4 @@
-// Kernels and tables as whole numbers of fewer bits, as Keras's quantize() makes them, and back.
+// Quantization of kernels and tables as by Keras's quantize(), and dequantization.
 #pragma once
 
 #include <functional>
@@ -11,14 +11,14 @@
 
 namespace dl4::graph {
 
-// Axes of a kernel: those that are summed over, and the others in the order of y.
+// Axes of a kernel: the summed ones, and the others in the order of y.
 struct KernelAxes {
   std::vector<int> summed, others;
 };
 KernelAxes first_axes(int summed, int rank);
-KernelAxes axes_of(const std::string &equation);  // of EinsumDense
+KernelAxes axes_of(const std::string &equation);  // for EinsumDense
 
-// The weights that a kernel or a table is kept in, by their names in the layer.
+// The weights that store a quantized kernel or table, by their names in the layer.
 using WholeWeights = std::map<std::string, Tensor>;
 using FindWeight = std::function<Tensor(const std::string &)>;
 
@@ -32,12 +32,12 @@ class WholeNumbers {
   static Range default_range(const kinds::Quantization &q);
 
   void kernel(const Tensor &t, const KernelAxes &axes, WholeWeights &made) const;
-  // A table (rows of numbers): each row has its scales.
+  // A table: scales by row.
   void table(const Tensor &t, WholeWeights &made) const;
-  // The way back of a ReversibleEmbedding (size, ids): packed along its first axis, zero points as floats.
+  // The reverse projection of a ReversibleEmbedding, (size, ids): packed along its first axis, with float zero points.
   void back(const Tensor &t, WholeWeights &made) const;
 
-  // The floats that the weights of a kernel or a table of that shape stand for.
+  // Dequantizes the weights of a kernel or table of that shape.
   Tensor kernel_floats(const Shape &shape, const KernelAxes &axes, const FindWeight &weight) const;
   Tensor table_floats(const Shape &shape, const FindWeight &weight) const;
 

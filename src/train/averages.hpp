@@ -1,4 +1,4 @@
-// Averages of the weights over the updates, which an optimizer with use_ema keeps.
+// Averages of the weights over updates, kept for optimizers with use_ema.
 #pragma once
 
 #include "train/training.hpp"
@@ -9,11 +9,11 @@ class Averages {
  public:
   explicit Averages(Training &t) : t_(t) {}
   bool kept() const { return t_.setup.optimizer->use_ema; }
-  // They become the weights, as by Keras's finalize_variable_values; nothing where none are kept.
+  // Copies the averages to the weights, as Keras's finalize_variable_values does; nothing without averages.
   void take();
-  // They and the weights change places; refused where none are kept.
+  // Swaps averages and weights; refused without averages.
   void swap();
-  // They become what the weights are.
+  // Copies the weights to the averages.
   void settle();
 
  private:

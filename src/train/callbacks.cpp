@@ -1,4 +1,4 @@
-// Calling callbacks.
+// Calls of callbacks.
 #include "train/callbacks.hpp"
 
 #include <algorithm>
@@ -35,7 +35,7 @@ void Callbacks::train_begin(bool resumed, int64_t epochs, bool validates) {
   std::vector<bool> again;
   for (size_t i = 0; i < list_.size(); ++i) {
     Json entry{{"kind", kinds::to_json(list_[i].get())}, {"state", Json::object()}};
-    // The same one at the same number: it remembers.
+    // The same kind at the same index keeps its state.
     const bool same = resumed && i < before.size() && before[i]["kind"] == entry["kind"];
     again.push_back(same);
     now.push_back(same ? before[i] : std::move(entry));

@@ -1,4 +1,4 @@
-// The callbacks of a fit, called in their order. What they remember is part of the fit's position.
+// The callbacks of a fit, called in order. Their states are part of the fit's position.
 #pragma once
 
 #include "kinds/callback.hpp"
@@ -6,17 +6,17 @@
 
 namespace dl4::train {
 
-// Files and the log, for callbacks; the C API implements it.
+// Files and the log, for callbacks; implemented by the C API.
 class Outside {
  public:
   virtual ~Outside() = default;
   virtual void say(const std::string &message) = 0;
-  // Refuses a path whose suffix is that of no model format.
+  // Refuses paths whose suffix is no model format's.
   virtual void expect_model(const std::string &path) const = 0;
-  // In the format of the path's suffix; of Keras's files with the compile config.
+  // In the format of the path's suffix; Keras's files include the compile config.
   virtual void save_model(const Trainer &t, const std::string &path) = 0;
   virtual void save_checkpoint(const Trainer &t, const std::string &path) = 0;
-  virtual bool load_checkpoint(Trainer &t, const std::string &path) = 0;  // false: there is no such file
+  virtual bool load_checkpoint(Trainer &t, const std::string &path) = 0;  // false: no such file
   virtual void remove(const std::string &path) = 0;
   virtual void write(const std::string &path, const std::string &text, bool append) = 0;
   virtual bool has_text(const std::string &path) const = 0;
@@ -29,20 +29,20 @@ class Callbacks final : kinds::Fit {
   // outside: null if no callback needs it.
   Callbacks(Trainer &t, const CallbackList &list, Outside *outside) : t_(t), list_(list), outside_(outside) {}
 
-  // Before the position of the fit is known, which a callback may restore.
+  // Before the position of the fit is determined, which a callback may restore.
   void prepare();
   void train_begin(bool resumed, int64_t epochs, bool validates);
   void epoch_begin();
   void batch_end(const std::vector<double> &means);
   void test_begin();
   void test_end();
-  // Of the epoch that has ended; adds to the logs.
+  // For the epoch that has ended; adds to the logs.
   void epoch_end(kinds::Logs &logs);
   void epoch_settled();
   void train_end();
 
   bool stopped = false;
-  bool failed = false;  // a callback did: the fit keeps its position
+  bool failed = false;  // a callback failed: the fit keeps its position
 
  private:
   void stop() override { stopped = true; }
@@ -79,7 +79,7 @@ class Callbacks final : kinds::Fit {
   Outside *outside_;
   std::vector<std::string> names_;
   int64_t epochs_ = 0;
-  size_t at_ = 0;       // the callback under way
+  size_t at_ = 0;       // index of the running callback
   bool begun_ = false;  // the fit has its position
 };
 

@@ -1,4 +1,4 @@
-// Epochs over batches.
+// The loop over epochs and batches.
 #include "train/fit.hpp"
 
 #include <algorithm>
@@ -10,7 +10,8 @@ namespace {
 
 using Place = Workers::Place;
 
-// The next batch, unless the data end, this fit is stopped or cancelled: then all workers meet in the place of a step.
+// The next batch. False if the data end or this fit is stopped or cancelled; then all workers meet instead of making a
+// step.
 bool next(Trainer &t, Dataset &d, Batch &b, bool stopped, const std::atomic<int32_t> *cancel) {
   const bool more = !stopped && d.next(b);
   const bool cancelled = more && cancel && cancel->load(std::memory_order_relaxed);
@@ -118,7 +119,7 @@ class Loop {
     callbacks_.train_begin(resumed, o_.epochs, validation_ != nullptr);
   }
   bool stopped() const { return stopped_ || callbacks_.stopped; }
-  // One worker that stops stops all.
+  // A worker that stops, stops all.
   bool goes_on() {
     stopped_ |= !t_.meet(Place::epoch, stopped() ? Workers::stop : 0);
     return !stopped();
@@ -167,7 +168,7 @@ class Loop {
     return sums;
   }
 
-  // The place moves on first, and the history is written even if a callback fails: the fit goes on from there.
+  // Advances the position and writes the history even if a callback fails, so that the fit can be resumed.
   void end_epoch(kinds::Logs &logs) {
     const int64_t epoch = at_.epoch;
     ++at_.epoch;
@@ -249,7 +250,7 @@ std::vector<Tensor> predict(runtime::Executable &s, Dataset &d, const Memory &me
     for (size_t i = 0; i < parts.size(); ++i) {
       if (!b.sample && (expected[i].shape.rank() == 0 || expected[i].shape[0] != b.size()))
         fail(Code::shape_mismatch, "predict: output ", i, " has shape ", expected[i].shape, " for ", b.size(), " rows");
-      const Shape &shape = expected[i].shape;  // of a sample that of one row
+      const Shape &shape = expected[i].shape;  // a single sample has the shape of one row
       parts[i].push_back(make(expected[i].dtype, b.sample ? shape.inserted(0, 1) : shape));
       out.push_back({expected[i].dtype, shape, parts[i].back().data.get(), nullptr});
     }
@@ -267,7 +268,7 @@ std::vector<Tensor> predict(runtime::Executable &s, Dataset &d, const Memory &me
     Tensor all = make(list[0].dtype, list[0].shape.with(0, rows));
     std::byte *to = all.data.get();
     for (const Tensor &t : list) to = std::ranges::copy(t.memory(), to).out;
-    bytes -= all.bytes();  // of the parts
+    bytes -= all.bytes();  // for the parts
     list.clear();
     whole.push_back(std::move(all));
   }

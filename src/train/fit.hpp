@@ -1,4 +1,4 @@
-// The training loop of Keras's fit, evaluate and predict.
+// Keras's fit, evaluate and predict.
 #pragma once
 
 #include <atomic>
@@ -13,8 +13,8 @@ namespace dl4::train {
 
 enum class Event : int32_t { train_begin = 0, epoch_begin = 1, batch_end = 2, epoch_end = 3, train_end = 4 };
 
-// step of total (-1: unknown): batches at batch_end, else epochs. Returns 0 to continue, 1 to stop; anything else is a
-// failure.
+// step of total (-1: unknown) counts batches at batch_end, else epochs. Returns 0 to continue, 1 to stop, other values
+// for failures.
 using Progress = std::function<int32_t(Event event, int64_t step, int64_t total, const std::vector<double> &metrics)>;
 
 struct FitOptions {
@@ -26,20 +26,20 @@ struct FitOptions {
   CallbackList callbacks;
   void fields(kinds::Fields &f);
   static FitOptions parse(const Json &options);
-  static Json describe();  // as dl4_api_description() lists them
+  static Json describe();  // as in dl4_api_description()
 };
 
-// Returns the history: {"epoch": [...], "loss": [...], "val_loss": [...], ...}. A fit starts afresh or is resumed: by
-// default it is resumed if a checkpoint within a fit was loaded or the position was set. Resuming on other data is
-// refused. A stop ends the fit after the epoch under way was measured, as Keras's stop_training does. After a failure
-// the model is as the last complete step left it; the position is kept after CANCELLED and after a callback's failure,
-// else it is that of before the fit.
+// Returns the history: {"epoch": [...], "loss": [...], "val_loss": [...], ...}. A fit is resumed by default if a
+// checkpoint within a fit was loaded or the position was set; otherwise it starts afresh. Resuming with other data is
+// refused. A stop ends the fit after the current epoch was evaluated, as Keras's stop_training does. After a failure
+// the model is as after the last complete step; the position is kept after CANCELLED and after a callback's failure,
+// and is otherwise that of before the fit.
 Json fit(Trainer &t, Dataset &train, Dataset *validation, const FitOptions &options, const Progress &progress,
          const std::atomic<int32_t> *cancel, Outside *outside = nullptr);
 
 Sums evaluate(Trainer &t, Dataset &d, const std::atomic<int32_t> *cancel);
 
-// All outputs for all rows of the data set, made in `memory`.
+// All outputs for all rows of the dataset, allocated in `memory`.
 std::vector<Tensor> predict(runtime::Executable &s, Dataset &d, const Memory &memory,
                             const std::atomic<int32_t> *cancel);
 

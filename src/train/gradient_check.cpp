@@ -9,7 +9,7 @@
 namespace dl4::train {
 namespace {
 
-// The model as two sessions over one set of values: its outputs, and their gradients.
+// A model as two sessions over the same values: its outputs, and their gradients.
 class Check {
  public:
   Check(const graph::Model &model, runtime::Options run, std::span<const Tensor> in, const GradientCheck &o)
@@ -49,7 +49,7 @@ class Check {
  private:
   struct Named {
     std::string name;
-    size_t value;  // of values_
+    size_t value;  // index into values_
   };
 
   std::shared_ptr<runtime::Executable> session(const graph::InferenceOptions &options, runtime::Options run) {
@@ -67,7 +67,7 @@ class Check {
     return all;
   }
 
-  // A sum of outputs alone would hide much: that of a softmax is always 1.
+  // Random cotangents: a plain sum of outputs would hide errors, since that of a softmax is always 1.
   void draw_cotangents() {
     for (const Tensor &y : y_) {
       Tensor c{y.dtype, y.shape, nullptr};
@@ -89,7 +89,7 @@ class Check {
     return sum;
   }
 
-  // By central differences at two steps, extrapolated (Richardson).
+  // Central differences with two step sizes, extrapolated (Richardson).
   double difference(float &v) {
     const float at = v;
     const double h = o_.step * std::max(1.0, std::abs(static_cast<double>(at)));
@@ -126,12 +126,12 @@ class Check {
   const graph::Model &model_;
   const GradientCheck o_;
   PhiloxWords words_;
-  std::vector<Tensor> values_;  // what the model holds, then inputs: what is moved
+  std::vector<Tensor> values_;  // held values, then inputs; these are varied
   size_t held_ = 0;
   std::vector<runtime::View> x_;
   std::vector<Named> named_;
   std::shared_ptr<runtime::Executable> outputs_;
-  std::vector<Tensor> y_, cotangents_;  // by output; no data where it is not float32
+  std::vector<Tensor> y_, cotangents_;  // by output; no data if not float32
 };
 
 }  // namespace

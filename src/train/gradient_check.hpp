@@ -1,4 +1,4 @@
-// A model's gradients beside differences of its outputs.
+// Compares a model's gradients with finite differences.
 #pragma once
 
 #include <span>
@@ -22,7 +22,7 @@ struct GradientCheck {
   }
 };
 
-// By name of each float32 input and weight what differs, at the inputs `in`, which are dense.
+// The differences by name of each float32 input and weight, at the dense inputs `in`.
 Json check_gradients(const graph::Model &model, std::span<const Tensor> in, const GradientCheck &how,
                      const runtime::Options &run);
 

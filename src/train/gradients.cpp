@@ -1,4 +1,4 @@
-// Sums of gradients lie in a block like the weights' own.
+// Sums of gradients, in a block like the weights'.
 #include "train/gradients.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What was accumulated since the last update, as the user reads and writes it.
+// The user's access to gradients accumulated since the last update.
 #pragma once
 
 #include "train/training.hpp"
@@ -9,12 +9,12 @@ class Gradients {
  public:
   explicit Gradients(Training &t) : t_(t) {}
   bool empty() const;
-  // The mean for a weight; "*" joins all trainable ones.
+  // The mean gradient of a weight; "*" concatenates all trainable ones.
   Tensor mean(const std::string &weight) const;
-  // Puts another in its place, or adds to it; where nothing was accumulated it is zero. All of it, put in place with
-  // "*", counts as one batch. `v` is dense.
+  // Replaces the gradient or adds to it; without accumulated gradients it is zero. Setting all with "*" counts as one
+  // batch. `v` is dense.
   void set(const std::string &weight, const Tensor &v, bool add);
-  // Forgets what was accumulated.
+  // Discards accumulated gradients.
   void zero();
 
  private:

@@ -61,7 +61,7 @@ Tensor metric(const runtime::Options &how, const Json &of, Given given) {
 
 Tensor measure(const std::string &category, const std::string &kind, const Json &config,
                std::span<const runtime::View> given, const graph::Settings &settings, const runtime::Options &how) {
-  // A word that is no kind's name, such as "accuracy", is one of a trainer's.
+  // Words that are not names of kinds, such as "accuracy", are resolved as by a trainer.
   const auto &kinds = kinds::entries(category);
   const bool is_kind = std::any_of(kinds.begin(), kinds.end(), [&](const auto *e) { return e->name == kind; });
   Json of = kind;

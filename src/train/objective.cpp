@@ -1,9 +1,9 @@
-// Options to losses and metrics, and both to ops.
+// Options for losses and metrics, and their ops.
 #include "train/objective.hpp"
 
 #include <algorithm>
 
-// How the entries are read: as they are, for what they may be depends on the model.
+// Entries are kept as JSON, since their meaning depends on the model.
 namespace dl4::kinds {
 namespace {
 
@@ -42,9 +42,9 @@ using kinds::Of;
 
 namespace {
 
-constexpr char itself[] = "output";  // in the place of a loss
+constexpr char itself[] = "output";  // in place of a loss
 
-// The mean of the values of an output.
+// The mean of an output's values.
 class OutputItself final : public Loss {
  public:
   kinds::Items items(ops::Emit &, ops::Id, ops::Id y_pred) const override { return {y_pred}; }
@@ -56,7 +56,7 @@ class OutputItself final : public Loss {
       .suggest(name, known);
 }
 
-// By the names of the outputs; `all`: none may be left out.
+// By the names of the outputs; `all`: none may be omitted.
 std::vector<Json> by_name(const Json &j, const char *key, const std::vector<std::string> &names, bool all) {
   for (const auto &[name, entry] : j.items())
     if (std::find(names.begin(), names.end(), name) == names.end()) refuse_output(key, std::string(name), names);
@@ -73,8 +73,7 @@ std::vector<Json> by_name(const Json &j, const char *key, const std::vector<std:
 
 bool is_by_name(const Json &j) { return j.is_object() && !j.find("class_name"); }
 
-// One entry per output, from a list, from an object by the names of outputs or, where there is one output, from the
-// entry itself.
+// One entry per output: from a list, from an object by output names or, with one output, from the entry itself.
 std::vector<Json> per_output(const Json &j, const char *key, const std::vector<std::string> &names, bool all = true) {
   const size_t n = names.size();
   if (j.is_null()) return std::vector<Json>(n, nullptr);
@@ -201,7 +200,7 @@ std::vector<size_t> Objective::targets() const {
 
 namespace {
 
-// What the loss of an output is of.
+// The operands of an output's loss.
 struct Compared {
   size_t output;
   ops::Id y_true, y_pred, weight, mask;

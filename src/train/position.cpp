@@ -1,4 +1,4 @@
-// A place in the epochs, as checkpoints hold it.
+// JSON of a fit's position, as in checkpoints.
 #include "train/position.hpp"
 
 #include "base/error.hpp"

@@ -1,4 +1,4 @@
-// One writer for all of the trainer's Programs.
+// Writes the trainer's Programs.
 #include "train/programs.hpp"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ class Writer final : kinds::Slots {
   }
   Writer(const Writer &) = delete;
 
-  // Outputs of the losses and the metrics' sums; gives the loss.
+  // Emits losses and metrics as outputs; returns the loss.
   Id forward(const Batch &b, bool training) {
     draws_ = state(kept::draws);
     const Lowered of = lowered(b, training);
@@ -32,7 +32,7 @@ class Writer final : kinds::Slots {
     return loss;
   }
 
-  // The same of a part of a batch.
+  // The same for a part of a batch.
   Id part(const Batch &b, bool training) {
     const Common common = parts_inputs();
     return measured(lowered(b, training), &common);
@@ -45,7 +45,7 @@ class Writer final : kinds::Slots {
     plan::leave_unread_sums(e_.program);
   }
 
-  // Outputs before those of part() and behind them.
+  // Adds outputs before and after those of part().
   void give(std::vector<Id> gradients) {
     std::vector<Id> &outputs = e_.program.outputs;
     Layout &layout = written_.layout;
@@ -61,7 +61,7 @@ class Writer final : kinds::Slots {
     }
   }
 
-  // The gradients of all parts together.
+  // The gradients summed over all parts.
   std::vector<Id> joined() {
     const Layout &layout = parts_->layout;
     draws_ = state(kept::draws);
@@ -82,7 +82,7 @@ class Writer final : kinds::Slots {
     return joined_;
   }
 
-  // One for each trainable weight.
+  // One gradient per trainable weight.
   std::vector<Id> backward(Id loss) {
     const auto factor = optimizer().loss_scale_factor;
     if (factor) loss = scale(e_, loss, static_cast<float>(*factor));
@@ -100,7 +100,7 @@ class Writer final : kinds::Slots {
     return gradients;
   }
 
-  // The new block, slots and counters are written.
+  // Writes the new block, slots and counters.
   void update(std::vector<Id> gradients) {
     const std::string scope = text("optimizer \"", optimizer().entry().name, '"');
     e_.scope = scope;
@@ -127,21 +127,21 @@ class Writer final : kinds::Slots {
     e_.scope.clear();
   }
 
-  // Adds to the sums of gradients.
+  // Adds to the gradient sums.
   void accumulate(const std::vector<Id> &gradients) {
     state_.per_weight(kept::gradients, 0);
     state_.number(kept::accumulated, DType::i64, 0);
     Id sum = state(kept::gradients), count = state(kept::accumulated);
     Id g = packed(gradients);
     e_.scope.clear();
-    // The first one is taken as it is, so that accumulate and apply equal a step bit for bit.
+    // The first one is copied, so that accumulate plus apply equals a step bit for bit.
     Id first = binary(e_, Binary::equal, count, integer(0));
     e_.write(sum, select(e_, first, g, add(e_, sum, g)));
     e_.write(count, next(count));
     if (Id w = current(); w != block_) e_.write(block_, w);
   }
 
-  // The mean of what was accumulated, for each trainable weight; then nothing is.
+  // The mean of the accumulated gradients of each trainable weight; resets the sums.
   std::vector<Id> take_mean() {
     block_ = state(kept::weights);
     Id sum = state(kept::gradients), count = state(kept::accumulated);
@@ -155,14 +155,15 @@ class Writer final : kinds::Slots {
   }
   void forget() { e_.write(accumulated_, integer(0)); }
 
-  // Last: what was refused before it leaves the weights that layers write, and draws the same when it is tried again.
+  // Last: a step that was refused before leaves weights written by layers unchanged, and draws the same numbers when
+  // retried.
   void finish(bool training) {
     for (size_t i = 0; i < writes_.size(); ++i)
       if (writes_[i] != none && parameters().offsets()[i] < 0) e_.write(values_[i], copy(e_, writes_[i]));
     if (training) e_.write(draws_, next(draws_));
   }
 
-  // Gradients from nowhere, for an update that is never run.
+  // Placeholder gradients, for an update that never runs.
   std::vector<Id> pretended() {
     block_ = state(kept::weights);
     std::vector<Id> gradients;
@@ -180,7 +181,7 @@ class Writer final : kinds::Slots {
     std::vector<Id> y, w, penalties;
   };
 
-  // The values of all weights.
+  // Reads the values of all weights.
   void hold() {
     block_ = state(kept::weights);
     for (size_t i = 0; i < weights().size(); ++i) {
@@ -256,7 +257,7 @@ class Writer final : kinds::Slots {
     return list;
   }
 
-  // The mean of these and those of the steps before, if it is their turn; else they are kept.
+  // The mean with the gradients of previous steps, if an update is due; else they are stored.
   std::vector<Id> accumulated(std::vector<Id> gradients, int64_t steps) {
     Id sum = block("gradient_accumulator", 0);
     if (!turn_.updates) {
@@ -272,7 +273,7 @@ class Writer final : kinds::Slots {
     return gradients;
   }
 
-  // Moves the average towards the new weights, at first onto them; gives what the weights become.
+  // Moves the average towards the new weights, starting from them; returns the final weights.
   Id averaged(Id w, Id updates_before) {
     Id average = block(kinds::average_slot, 0);
     const auto rest = static_cast<float>(1 - optimizer().ema_momentum);
@@ -283,9 +284,9 @@ class Writer final : kinds::Slots {
     return turn_.overwrites ? copy(e_, now) : w;
   }
 
-  // What a weight holds after the calls.
+  // A weight's value after the calls.
   Id now(size_t i) const { return writes_[i] == none ? values_[i] : writes_[i]; }
-  // The block of those that are trained.
+  // The current block of trained weights.
   Id current() {
     bool any = false;
     std::vector<Id> parts;
@@ -328,7 +329,7 @@ class Writer final : kinds::Slots {
     return ids;
   }
 
-  // All in one block, looked at if they are guarded.
+  // All gradients in one block, checked if they are guarded.
   Id packed(std::vector<Id> gradients) {
     const bool lie_so = !joined_.empty() && gradients == joined_;
     Id g = lie_so ? joined_block_ : pack(e_, std::move(gradients), offsets_, parameters().block().shape[0]);
@@ -339,7 +340,7 @@ class Writer final : kinds::Slots {
     return g;
   }
 
-  // The updated block as the weights' constraints want it.
+  // The updated block after the weights' constraints.
   Id constrained(Id updated) {
     bool any = false;
     std::vector<Id> parts;
@@ -360,8 +361,8 @@ class Writer final : kinds::Slots {
   Emit e_;
   std::vector<int64_t> offsets_;     // of the trainable weights
   std::vector<Id> trainable_;        // their values
-  std::vector<Id> values_, writes_;  // of all weights; what layers wrote instead
-  std::vector<Id> joined_;           // gradients of all parts, as they lie in their block
+  std::vector<Id> values_, writes_;  // of all weights; values written by layers
+  std::vector<Id> joined_;           // gradients of all parts, as parts of their block
   Id block_ = none, draws_ = none, accumulated_ = none, joined_block_ = none;
 };
 

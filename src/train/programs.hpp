@@ -18,32 +18,32 @@ class Writer;
 
 enum class NanGuard { off, loss, gradients };
 
-// What the optimizer does in this step, beside taking the gradients.
+// What the optimizer does in this step besides taking the gradients.
 struct Turn {
   bool updates = true;      // false: they are accumulated
-  bool overwrites = false;  // the weights become their averages
+  bool overwrites = false;  // the averages replace the weights
   bool operator==(const Turn &) const = default;
 };
 
-// The numbers that parts of a batch add up to, one behind the other: the block of gradients, what is measured, what
-// layers wrote into these weights.
+// The numbers summed over parts of a batch, in sequence: the block of gradients, the measures, the weights written by
+// layers.
 struct Layout {
   int64_t block = 0, results = 0, size = 0;
   std::vector<size_t> writes{};
 };
 
-// What the Programs of the parts of a batch share.
+// Shared by the Programs of a batch's parts.
 struct Parts {
-  std::shared_ptr<Exchange> exchange{};  // for layers that sum over all parts; null: they can't wait for each other
-  Layout layout{};                       // of the part that was written last
+  std::shared_ptr<Exchange> exchange{};  // for layers that sum over all parts; null: parts can't wait for each other
+  Layout layout{};                       // of the last written part
 };
 
-// What a Program is written for. Its states have the names of `state`, which makes those it has not.
+// Parameters of a Program. Its states are named like those of `state`, which creates missing ones.
 struct Recipe {
   const Training &training;
   State &state;
   Turn turn{};
-  const Parts *parts = nullptr;  // null: batches are whole
+  const Parts *parts = nullptr;  // null: whole batches
 };
 
 struct Written {
@@ -52,33 +52,33 @@ struct Written {
   Layout layout{};                       // of a part
 };
 
-// A Program that a trainer runs.
+// A kind of Program that a trainer runs.
 struct Routine {
   const char *name;
   void (*write)(Writer &w, const Batch &b);
-  bool trains = false;   // takes gradients of batches
-  bool updates = false;  // which Turn it is decides what it does
+  bool trains = false;   // computes gradients of batches
+  bool updates = false;  // depends on the Turn
 };
 
 namespace routines {
-// The first three take batches like `b`: inputs, targets, sample weights. Outputs: the loss, that of each output where
+// The first three take batches like `b`: inputs, targets, sample weights. Outputs: the loss, each output's loss if
 // there are several, and the sums of the metrics.
 extern const Routine step, accumulate, evaluate;
-// Updates by the mean of what was accumulated, and forgets it. Neither input nor output.
+// Updates by the mean of the accumulated gradients and resets them. No inputs or outputs.
 extern const Routine apply;
-// Of a part of a batch; they change nothing. Inputs: draws, int64 [3] (their number, the first row of the part in the
-// batch, its rows), the divisors of the losses and the part's share, float32, then a batch like `b`. Outputs: what
-// of its losses are divided by; all of a Layout; its results alone.
+// For a part of a batch; without side effects. Inputs: draws, int64 [3] (number of the draw, first row of the part, its
+// rows), the losses' divisors and the part's share, float32, then a batch like `b`. Outputs: the part's divisors; all
+// of a Layout; its results only.
 extern const Routine divide, compute, measure;
-// Updates by what the parts added up to, or accumulates it. Inputs: that, float32, and 1 / the number of parts.
+// Updates by the sums over parts, or accumulates them. Inputs, float32: the sums, and 1 / number of parts.
 extern const Routine update, collect;
 }  // namespace routines
 
 Written write(const Routine &routine, const Recipe &recipe, const Batch &b);
-// Makes the optimizer's slots; refuses what the optimizer can't do.
+// Creates the optimizer's slots; refuses what the optimizer can't do.
 void make_slots(const Recipe &recipe);
 
-// Which turn the next update or accumulation of gradients is.
+// The Turn of the next update or accumulation.
 Turn next_turn(const kinds::Optimizer &optimizer, State &state);
 
 }  // namespace dl4::train

@@ -1,4 +1,4 @@
-// Slots made, followed, saved and restored.
+// Creates, follows, saves and restores slots.
 #include "train/state.hpp"
 
 #include <algorithm>
@@ -77,7 +77,7 @@ State State::followed() const {
     for (size_t i = 0; i < parameters.offsets().size(); ++i) {
       const int64_t was = parameters.offsets()[i], is = next.parameters.offsets()[i];
       if (is < 0 || (was < 0 && name != kept::average)) continue;
-      // The average of a weight that was thawed starts with it.
+      // The average of a newly trainable weight starts with its value.
       const float *from = was < 0 ? parameters.weights()[i]->value.as<float>() : slot.value.as<float>() + was;
       std::copy_n(from, parameters.weights()[i]->spec.shape.elements(), to.as<float>() + is);
     }
@@ -101,7 +101,7 @@ State::Slots State::read(const std::map<std::string, Tensor> &saved) const {
     ++known;
     const std::string key = name.substr(sizeof kept::slot_prefix - 1);
     auto it = slots.find(key);
-    if (it == slots.end()) {  // slots that this trainer has not made yet are made now, as the saved run had them
+    if (it == slots.end()) {  // slots not created yet are created now, as in the saved run
       if (key == kept::gradients)
         it = slots.emplace(key, Slot{{DType::f32, parameters.block().shape, nullptr}, 0, true}).first;
       else if (key == kept::accumulated)
@@ -143,7 +143,7 @@ void State::restore(const std::map<std::string, Tensor> &saved) {
     if (parameters.offsets()[i] < 0) frozen[i] = clone(*values[i]);
   parameters.collect();
   parameters.make_writable();
-  // From here on nothing fails.
+  // Nothing fails from here on.
   for (size_t i = 0; i < weights.size(); ++i) {
     Tensor &to = weights[i]->value;
     if (parameters.offsets()[i] < 0) {

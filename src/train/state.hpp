@@ -1,4 +1,4 @@
-// What a trainer keeps between steps: weights in one block, slots of the optimizer, counters.
+// A trainer's state between steps: weights in one block, optimizer slots, counters.
 #pragma once
 
 #include <map>
@@ -9,16 +9,16 @@
 
 namespace dl4::train {
 
-// The names of what is kept, in Programs and in checkpoints.
+// Names of the state, in Programs and in checkpoints.
 namespace kept {
 inline constexpr char weights[] = "weights";              // the block
-inline constexpr char iterations[] = "iterations";        // steps; updates too, unless steps are accumulated
-inline constexpr char updates[] = "updates";              // where the optimizer accumulates steps
-inline constexpr char draws[] = "draws";                  // training runs, for what is random
-inline constexpr char learning_rate[] = "learning_rate";  // of the next update
-inline constexpr char gradients[] = "gradients";          // sums, as large as the block
-inline constexpr char accumulated[] = "accumulated";      // how many are in them
-inline constexpr char average[] = "optimizer/average";    // of the weights over the updates
+inline constexpr char iterations[] = "iterations";        // steps; also updates, unless gradients are accumulated
+inline constexpr char updates[] = "updates";              // if the optimizer accumulates gradients
+inline constexpr char draws[] = "draws";                  // training runs, for random numbers
+inline constexpr char learning_rate[] = "learning_rate";  // for the next update
+inline constexpr char gradients[] = "gradients";          // sums, shaped as the block
+inline constexpr char accumulated[] = "accumulated";      // number of accumulated batches
+inline constexpr char average[] = "optimizer/average";    // of the weights over updates
 inline std::string slot(const std::string &name) { return "optimizer/" + name; }
 inline std::string slot_of(const std::string &weight, const std::string &name) { return slot(name) + '/' + weight; }
 inline constexpr char weight_prefix[] = "weight:", slot_prefix[] = "slot:";  // in checkpoints
@@ -33,26 +33,27 @@ class State {
 
   graph::Parameters parameters;
 
-  // Returns what is kept under a name; the first call makes it, full of `start`. Refuses what exceeds the memory limit.
+  // Returns the state of that name, creating it filled with `start` in the first call. Refuses what exceeds the memory
+  // limit.
   Tensor &number(const std::string &name, DType dtype, double start);
-  Tensor &per_weight(const std::string &name, double start);  // float32, as large as the block
-  // float32, at first zeros; kept as long as this weight is trainable.
+  Tensor &per_weight(const std::string &name, double start);  // float32, shaped as the block
+  // float32, initially zeros; kept while this weight is trainable.
   Tensor &of_weight(const std::string &weight, const std::string &name, const Shape &shape);
-  // Null if nothing of that name is kept.
+  // Null if there is no such state.
   const Tensor *find(const std::string &name) const;
   int64_t &count(const char *name) const { return *slots_.at(name).value.as<int64_t>(); }
-  float &learning_rate() const { return *slots_.at(kept::learning_rate).value.as<float>(); }  // of the next update
-  // What a Program's state of that name is bound to: the block, a frozen weight or what is kept. Allocates nothing.
+  float &learning_rate() const { return *slots_.at(kept::learning_rate).value.as<float>(); }  // for the next update
+  // The tensor for a Program's state of that name: the block, a frozen weight, or a slot. Allocates nothing.
   const Tensor &bound(const std::string &name) const;
   // Changes when a tensor has moved: Programs must be bound again.
   int64_t version() const { return parameters.version() + version_; }
 
-  // The state for the weights that are trainable now: those that were trainable before keep their slots.
+  // The state for the currently trainable weights; those that were trainable before keep their slots.
   State followed() const;
 
-  // By name: all weights, and what else is kept.
+  // All weights and slots, by name.
   std::map<std::string, Tensor> tensors() const;
-  // Changes nothing if it refuses. Gradients that the checkpoint lacks are zero.
+  // Changes nothing if it refuses. Gradients missing in the checkpoint are zero.
   void restore(const std::map<std::string, Tensor> &saved);
 
  private:
@@ -60,10 +61,10 @@ class State {
     Tensor value;
     double start = 0;
     bool is_per_weight = false;
-    std::string weight{};  // whose it is, if it is of one
+    std::string weight{};  // the weight it belongs to, if any
   };
   using Slots = std::map<std::string, Slot>;
-  // Makes the slot, full of its start, unless it is there.
+  // Creates the slot, filled with its start value, if it does not exist.
   Tensor &add(const std::string &name, Slot slot);
   Slots read(const std::map<std::string, Tensor> &saved) const;
   void need_room(const Slots &slots, int64_t more, const char *what) const;

@@ -1,4 +1,4 @@
-// Sums over batches, their names, and the numbers that come of them.
+// Sums over batches, their names and results.
 #include "train/sums.hpp"
 
 #include <set>
@@ -21,11 +21,11 @@ void Sums::add(const Sums &o) {
 
 namespace {
 
-// Of a history, where a name has a twin for validation.
+// Unique names of a history, where each name has a counterpart for validation.
 class Names {
  public:
   bool taken(const std::string &name) const { return taken_.count(name) || taken_.count("val_" + name); }
-  // The name, with a number if it is taken.
+  // The name, with a number appended if it is taken.
   std::string take(const std::string &wanted) {
     std::string name = wanted;
     for (int i = 1; taken(name); ++i) name = text(wanted, '_', i);

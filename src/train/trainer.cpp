@@ -1,4 +1,4 @@
-// The trainer's life: options, batches in, measures out, checkpoints.
+// Options, steps, evaluation and checkpoints of a trainer.
 #include "train/trainer.hpp"
 
 #include <cmath>
@@ -36,7 +36,7 @@ void Trainer::set_workers(int64_t rank, int64_t size, Workers::Reduce reduce,
   else
     steps_ = std::make_unique<Joint>(training_, *workers);
   workers_ = std::move(workers);
-  training_.forget_compiled();  // Programs sum over those who were together
+  training_.forget_compiled();  // Programs contain sums over the previous workers
 }
 
 bool Trainer::meet(Workers::Place place, int32_t flags) {

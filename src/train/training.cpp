@@ -1,4 +1,4 @@
-// Options and checks of a trainer, and its Programs by batch.
+// Options and checks of a trainer, and its Programs by kind of batch.
 #include "train/training.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What the steps of a trainer work on.
+// Shared data of a trainer's steps.
 #pragma once
 
 #include <deque>
@@ -19,10 +19,10 @@
 
 namespace dl4::train {
 
-// What a batch is run for.
+// Purpose of a run.
 enum class Task { step, accumulate, evaluate };
 
-// A model, how it is trained, what is kept between steps, and the Programs that change it. One thread at a time.
+// A model, its training options and state, and the Programs that change it. One thread at a time.
 class Training {
  public:
   // The trainer's options.
@@ -36,17 +36,17 @@ class Training {
     void fields(kinds::Fields &f);
     static Setup parse(const Json &options);
   };
-  // A Program, bound to the state.
+  // A Program bound to the state.
   struct Compiled {
     const Routine *routine;
     Turn turn;
     std::vector<int32_t> y, w;  // reading() of each
     std::shared_ptr<runtime::Executable> executable;
     std::vector<std::string> no_gradient;
-    int64_t version = -1;  // of the state it is bound to
+    int64_t version = -1;  // of the bound state
   };
 
-  // The model is marked as in training as long as this lives.
+  // The model is marked as in training for this object's life.
   Training(std::shared_ptr<graph::Model> model, const Json &options, const runtime::Options &run);
   ~Training() { model->set_in_training(false); }
   Training(const Training &) = delete;
@@ -54,29 +54,29 @@ class Training {
   const std::shared_ptr<graph::Model> model;
   const Setup setup;
   const Objective objective;
-  const std::vector<size_t> targets;  // outputs that have one
+  const std::vector<size_t> targets;  // outputs with a target
   const runtime::Options run;
   Results results;
   State state;
   Position position;
-  bool fitting = false;  // inside of fit()
+  bool fitting = false;  // within fit()
 
-  // Refuses a model that has no trainable weight.
+  // Refuses a model without trainable weights.
   void need_weights() const;
-  // Refuses a batch that does not fit the model; one that is run in parts may be empty.
+  // Refuses batches that don't fit the model. A batch run in parts may be empty.
   void check(const Batch &b, bool in_parts) const;
-  // Trains the weights that are trainable now: those that were trainable before keep their slots.
+  // Follows changes of trainable weights; those that were trainable before keep their slots.
   void follow();
-  // follow(), then collects the weights in the block and makes that writable.
+  // follow(), then collects the weights in the block and makes it writable.
   void make_writable();
-  // Sets the learning rate of the next update, where it has a schedule.
+  // Sets the learning rate of the next update from a schedule.
   void schedule_rate();
-  // To be called before a batch is run.
+  // Call before a batch is run.
   void get_ready(Task task);
-  // The Program for batches like `b`, made at the first call. Allocates nothing after it.
+  // The Program for batches like `b`, created in the first call. Allocates nothing afterwards.
   const Compiled &compiled(const Routine &routine, const Batch &b, Parts *parts = nullptr);
   void forget_compiled();
-  // Calls f(); adds the number of the step to an error of code NUMERIC.
+  // Calls f(); adds the step's number to errors with code NUMERIC.
   template <class F>
   void in_step(F f) const {
     try {
@@ -90,7 +90,7 @@ class Training {
     }
   }
 
-  // Updates made by the optimizer.
+  // Number of updates by the optimizer.
   int64_t updates() const { return state.count(state.find(kept::updates) ? kept::updates : kept::iterations); }
   std::vector<std::string> trainable() const;
   // Trainable weights on which the loss of the last step or accumulation does not depend.
@@ -101,7 +101,7 @@ class Training {
   Compiled compile(const Routine &routine, const Batch &b, Turn turn, Parts *parts);
 
   std::deque<Compiled> compiled_;
-  const Compiled *last_ = nullptr;  // of them, which trained last
+  const Compiled *last_ = nullptr;  // the one that trained last
 };
 
 }  // namespace dl4::train

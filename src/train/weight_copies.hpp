@@ -1,4 +1,4 @@
-// Copies of all weights, which callbacks keep and restore.
+// Copies of all weights, kept and restored by callbacks.
 #pragma once
 
 #include <map>
@@ -8,17 +8,17 @@
 
 namespace dl4::train {
 
-// Each set under a number of its own.
+// Each set has a number.
 class WeightCopies {
  public:
   using Tensors = std::map<std::string, Tensor>;
   explicit WeightCopies(Training &t) : t_(t) {}
 
   void keep(size_t number);
-  void restore(size_t number);  // nothing, if none are kept
+  void restore(size_t number);  // does nothing without a copy
   void forget() { tensors.clear(); }
 
-  // Takes what is a copy out of the tensors of a checkpoint; refuses what is none of a weight of the model.
+  // Extracts the copies from a checkpoint's tensors; refuses those of unknown weights.
   Tensors taken_from(Tensors &saved) const;
   Tensors tensors;  // "kept:<number>:<weight>"
 

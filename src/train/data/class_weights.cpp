@@ -1,4 +1,4 @@
-// From targets to classes to weights.
+// Sample weights from classes of targets.
 #include "train/data/class_weights.hpp"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ double number(const runtime::View &v, int64_t offset) {
   }
 }
 
-// The class of a row: its number, or where the largest of its numbers is.
+// The class of a row: its value, or the index of its largest element.
 int64_t class_of(const runtime::View &y, int64_t row) {
   const auto dense = dense_strides(y.shape);
   const int64_t *strides = y.strides ? y.strides : dense.data();

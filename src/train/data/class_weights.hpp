@@ -1,4 +1,4 @@
-// Keras's class_weight: sample weights by the classes of the targets.
+// Keras's class_weight: sample weights by class.
 #pragma once
 
 #include <vector>
@@ -9,10 +9,10 @@ namespace dl4::train {
 
 class ClassWeights {
  public:
-  // By class number; classes past them weigh 1.
+  // By class index; classes without an entry weigh 1.
   explicit ClassWeights(std::vector<double> weights) : weights_(weights.begin(), weights.end()) {}
-  // Sets the sample weights of a batch with one target: class numbers (B) or (B, 1), or (B, classes), of which the
-  // largest counts. They are valid until the next call. Refuses a batch that has sample weights. Allocates nothing once
+  // Sets the sample weights of a batch with one target: class indices (B) or (B, 1), or (B, classes), where the largest
+  // element decides. They are valid until the next call. Refuses batches with sample weights. Allocates nothing once
   // the largest batch was seen.
   void apply(Batch &b);
 

@@ -1,4 +1,4 @@
-// Cutting tensors into batches, and asking a callback for them.
+// Datasets of tensors, and of a callback.
 #include "train/data/dataset.hpp"
 
 #include <algorithm>
@@ -37,7 +37,7 @@ class Tensors final : public Dataset {
   void skip_to(int64_t index) override { next_ = index; }
 
   bool next(Batch &b) override {
-    if (next_ > rows_ / batch_) return false;  // a checkpoint may name any batch
+    if (next_ > rows_ / batch_) return false;  // a checkpoint may contain any index
     int64_t begin = next_ * batch_, n = std::min(batch_, rows_ - begin);
     if (n <= 0 || (options_.drop_remainder && n < batch_)) return false;
     ++next_;
@@ -85,7 +85,7 @@ class Tensors final : public Dataset {
     return checked_mul(checked_mul(v.shape.elements(1, v.shape.rank()), size_of(v.dtype)), std::min(batch_, rows_));
   }
 
-  // For an order of the rows, and a batch gathered in it.
+  // Memory for an order of the rows, and for a gathered batch.
   void need_room() const {
     int64_t bytes = checked_mul(rows_, sizeof(int64_t));
     for (const auto *sources : {&x_, &y_, &w_})
@@ -96,7 +96,7 @@ class Tensors final : public Dataset {
            " bytes, the memory limit is ", options_.memory_limit);
   }
 
-  // Rows [begin, begin + n) of the pass: where they lie, or gathered into buffer `at`.
+  // Rows [begin, begin + n) of the pass: in place, or gathered into buffer `at`.
   runtime::View rows(const runtime::View &v, int64_t begin, int64_t n, size_t at) {
     int64_t row = v.shape.elements(1, v.shape.rank()) * size_of(v.dtype);
     auto *from = static_cast<std::byte *>(v.data);

@@ -28,7 +28,7 @@ bool Exchange::make_without_mine(int64_t n, float failed) {
 }
 
 bool Exchange::make(int64_t n, float failed) {
-  OwnFloats own;  // the function is the host's
+  OwnFloats own;  // a function of the host
   numbers_[static_cast<size_t>(n)] = failed;
   try {
     workers_.sum(numbers_.data(), n + 1);
@@ -57,7 +57,7 @@ void Exchange::join(const ops::Program &p) {
 
 void Exchange::end(const ops::Program &p, const std::exception_ptr &failure) {
   if (broken_) std::rethrow_exception(broken_);
-  if (failed_) workers_.meet({});  // says what another one failed with
+  if (failed_) workers_.meet({});  // throws the other worker's error
   int64_t before = done_;
   for (const ops::Step &step : p.steps) {
     const int64_t n = all_reduced(p, step);

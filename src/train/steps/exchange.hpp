@@ -1,4 +1,4 @@
-// Sums over all workers in the middle of a Program's run.
+// Sums over all workers within a Program's run.
 #pragma once
 
 #include <exception>
@@ -9,8 +9,8 @@
 
 namespace dl4::train {
 
-// Each sum carries one more number: how many workers have failed. So all workers make the same sums, also one that
-// fails or has no rows to run the Program with.
+// Each sum carries one more number, the count of failed workers. So all workers make the same sums, even one that fails
+// or has no rows to run the Program on.
 class Exchange final : public ops::Collective {
  public:
   explicit Exchange(Workers &workers) : workers_(workers) {}
@@ -21,8 +21,8 @@ class Exchange final : public ops::Collective {
   int32_t sum(const float *from, float *to, int64_t n) override;
   // Instead of a run: takes part in the Program's sums with zeros.
   void join(const ops::Program &p);
-  // After a run that failed on this worker: returns if the run had no sum left to make, so that the next exchange
-  // carries the failure; else throws what all workers fail with.
+  // After a run that failed on this worker. If no sum of the run remains, returns, and the next exchange carries the
+  // failure; else throws the error that all workers fail with.
   void end(const ops::Program &p, const std::exception_ptr &failure);
 
  private:
@@ -34,7 +34,7 @@ class Exchange final : public ops::Collective {
   std::vector<float> numbers_;
   int64_t done_ = 0;
   bool failed_ = false;        // of a worker
-  std::exception_ptr broken_;  // what the workers' reduction threw
+  std::exception_ptr broken_;  // exception of the workers' reduction
 };
 
 }  // namespace dl4::train

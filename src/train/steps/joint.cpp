@@ -46,7 +46,7 @@ Joint::Joint(Training &t, Workers &workers)
       workers_(workers),
       exchange_(std::make_shared<Exchange>(workers)),
       divisors_(t.objective.trained().size() + 1) {
-  // Shards are computed one behind the other: none can wait in mid-run for the sums of the next.
+  // Shards are computed in sequence: none can wait within a run for the sums of the next.
   if (workers.shards() == 1) parts_.exchange = exchange_;
 }
 
@@ -140,7 +140,7 @@ void Joint::reduce(runtime::Executable &e, const Batch &b, int64_t n, const std:
   all[n] = failure ? 1 : 0;
   workers_.sum(all, n + 1);
   if (failure) std::rethrow_exception(failure);
-  if (all[n] != 0) workers_.meet({});  // says what another one failed with
+  if (all[n] != 0) workers_.meet({});  // throws the other worker's error
 }
 
 bool Joint::divide(runtime::Executable &e, Task task, const Batch &b, const std::atomic<int32_t> *cancel) {
@@ -156,7 +156,7 @@ bool Joint::divide(runtime::Executable &e, Task task, const Batch &b, const std:
   if (!workers_.meet(word)) return false;
   cut(b.size(), true);
   if (whole) return true;
-  reduce(e, b, losses(), cancel, [] {});  // which rows are in which shard is known, and all are here, only now
+  reduce(e, b, losses(), cancel, [] {});  // Only now are all workers here, and the shards' rows known.
   std::copy_n(sum(), losses(), divisors_.data());
   return true;
 }

@@ -1,5 +1,5 @@
-// Steps on parts of batches: the gradients of each part are computed alone and added up, and one update is made by the
-// sum. The parts of a batch are those of several workers, or shards that one worker computes one behind the other.
+// Steps on parts of batches: each part's gradients are computed separately and summed, followed by one update. Parts
+// belong to several workers, or are shards that one worker computes in sequence.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace dl4::train {
 
-// What this worker tells when it meets the others.
+// This worker's message when it meets the others.
 Workers::Word word_at(const Training &t, Workers::Place place, const Batch *b = nullptr);
 
 class Joint final : public Steps {
@@ -20,25 +20,25 @@ class Joint final : public Steps {
   const Sums &run(Task task, const Batch &b, const std::atomic<int32_t> *cancel) override;
 
  private:
-  // For the sums of n numbers, and one more; refuses what exceeds the memory limit.
+  // Room for sums of n numbers and one more; refuses what exceeds the memory limit.
   void make_room(int64_t n);
-  // Cuts the batch under way, of which this worker has so many rows; before the workers have met, as if it had all.
+  // Cuts the current batch, of which this worker has so many rows. Before the workers have met, assumes it has all.
   void cut(int64_t rows, bool met);
-  // How many parts this worker computes, and the first and last row of one among its own.
+  // Number of parts this worker computes, and the first and last row of a part within its rows.
   int64_t count() const { return workers_.shards() / std::min(workers_.shards(), workers_.size()); }
   std::pair<int64_t, int64_t> rows(int64_t part) const;
   int64_t losses() const { return static_cast<int64_t>(divisors_.size()) - 1; }
-  // Of add_up().
+  // The result of add_up().
   float *sum() const { return tree_[0].as<float>(); }
-  // Adds up the n numbers that fill(part, to) writes for each part of this worker, as a tree.
+  // Sums over this worker's parts, as a tree, the n numbers that fill(part, to) writes.
   template <class F>
   void add_up(int64_t n, F fill);
 
-  // Computes what the losses are divided by, over all workers, which meet here. False if one of them stops the fit.
+  // Computes the losses' divisors over all workers, which meet here. False if one of them stops the fit.
   bool divide(runtime::Executable &e, Task task, const Batch &b, const std::atomic<int32_t> *cancel);
-  // Adds up the outputs of `e` for this worker's parts.
+  // Sums the outputs of `e` over this worker's parts.
   void compute(runtime::Executable &e, const Batch &b, int64_t n, const std::atomic<int32_t> *cancel);
-  // The same over all workers. prepare() is called before they exchange the sums: it may fail.
+  // The same over all workers. prepare() is called before they exchange the sums; it may fail.
   template <class F>
   void reduce(runtime::Executable &e, const Batch &b, int64_t n, const std::atomic<int32_t> *cancel, F prepare);
 
@@ -46,9 +46,9 @@ class Joint final : public Steps {
   const std::shared_ptr<Exchange> exchange_;
   Parts parts_;
   std::vector<Tensor> tree_;                  // sums of parts
-  std::array<int64_t, 3> draws_{};            // of the part under way: the number of the draw, its first row, its rows
-  std::vector<float> divisors_;               // of the losses, then the share of the part under way
-  float each_ = 1;                            // 1 / the number of parts that have rows
+  std::array<int64_t, 3> draws_{};            // of the current part: number of the draw, first row, rows
+  std::vector<float> divisors_;               // of the losses, followed by the current part's share
+  float each_ = 1;                            // 1 / number of parts with rows
   int64_t total_ = 0, mine_ = 0, first_ = 0;  // rows of the batch, of this worker, before its own
   std::optional<runtime::Executable::Ready> update_;
 };

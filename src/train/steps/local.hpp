@@ -1,4 +1,4 @@
-// Steps on whole batches: one Program computes the gradients and updates the weights.
+// Steps on whole batches: one Program computes gradients and updates the weights.
 #pragma once
 
 #include "train/steps/steps.hpp"

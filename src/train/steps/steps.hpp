@@ -1,22 +1,22 @@
-// How a batch is run.
+// Execution of batches.
 #pragma once
 
 #include "train/training.hpp"
 
 namespace dl4::train {
 
-// Local runs it as a whole, Joint in parts, which workers share.
+// Local runs whole batches, Joint runs parts, possibly shared by workers.
 class Steps {
  public:
   explicit Steps(Training &t) : t_(t) {}
   virtual ~Steps() = default;
-  // Returns what the batch measures, valid until the next call; nothing if another worker stops the fit. After an error
+  // Returns the batch's measures, valid until the next call, or nothing if another worker stops the fit. After an error
   // nothing has changed. Fails with CANCELLED when *cancel becomes non-zero before a state is written. Allocates
   // nothing after the first batch like `b`.
   virtual const Sums &run(Task task, const Batch &b, const std::atomic<int32_t> *cancel) = 0;
 
  protected:
-  // The outputs lie one behind the other.
+  // Outputs are stored consecutively.
   void bind_outputs(const ops::Program &p, float *to) {
     out_.clear();
     for (ops::Id output : p.outputs) {
@@ -26,7 +26,7 @@ class Steps {
   }
 
   Training &t_;
-  std::vector<runtime::View> in_, out_;  // of the run under way
+  std::vector<runtime::View> in_, out_;  // of the current run
   Sums sums_;
 };
 

@@ -1,4 +1,4 @@
-// What workers exchange, and how all of them come to the same end.
+// Communication of workers, and how an error on one reaches all.
 #include "train/steps/workers.hpp"
 
 #include <algorithm>
@@ -12,9 +12,9 @@
 namespace dl4::train {
 namespace {
 
-constexpr int64_t bucket = (2 << 20) / 4;  // of numbers
+constexpr int64_t bucket = (2 << 20) / 4;  // numbers per message
 constexpr size_t message_words = 128;
-// Of a row: the code of an error, the place, flags, then the words, then numbers.
+// Layout of a row: error code, place, flags, words, numbers.
 constexpr size_t first_number = 3 + Workers::same_words + Workers::own_words;
 constexpr size_t row_words = first_number + Workers::most_numbers;
 
@@ -26,7 +26,7 @@ const char *name(Workers::Place place) {
   return names[static_cast<size_t>(place)];
 }
 
-// What the words of that number are at a place.
+// Meaning of a word at a place, for messages.
 const char *name(Workers::Place place, size_t word) {
   constexpr const char *start[] = {"version of the library or type of processor", "options", "model", "checkpoint"};
   constexpr const char *other[] = {"number of steps done", "learning rate", "kinds of targets and sample weights",
@@ -62,7 +62,7 @@ void Workers::make_room() {
 
 void Workers::reduce(void *values, int64_t n, DType dtype) {
   if (size_ == 1) return;
-  told_ = true;  // whatever goes wrong: the others hear of it from their own
+  told_ = true;  // on any failure the other workers learn it from their own reduction
   if (apart_) fail(Code::callback_failed, "the workers are out of step since a reduction failed: set them again");
   if (const int32_t answer = reduce_(values, n, dtype)) {
     apart_ = true;
@@ -82,7 +82,7 @@ void Workers::gather(std::span<int32_t> rows) {
   reduce(rows.data(), static_cast<int64_t>(rows.size()), DType::i32);
 }
 
-// A reduction that does anything but add would have its sums taken for indices.
+// A reduction that is not a sum would make invalid indices.
 void Workers::gather_words() {
   std::array<int32_t, row_words> sent;
   const auto mine = rows_.begin() + static_cast<ptrdiff_t>(static_cast<size_t>(rank_) * row_words);
@@ -115,10 +115,10 @@ void Workers::tell(const std::exception &e) {
   try {
     gather_words();
     int64_t first = 0;
-    while (rows_[static_cast<size_t>(first) * row_words] == 0) ++first;  // ends: this one's is not 0
+    while (rows_[static_cast<size_t>(first) * row_words] == 0) ++first;  // terminates: this worker's code is not 0
     message(first, e.what());
   } catch (const std::exception &) {
-    // The error under way goes on; the others get theirs from their reduction.
+    // The current error is rethrown; the other workers get theirs from the reduction.
   }
 }
 
@@ -175,7 +175,7 @@ void Workers::compare() {
   }
 }
 
-// Nothing here may fail on one worker alone: the others would wait for sums of another size.
+// Nothing here may fail on one worker only: the others would wait for sums of another size.
 void Workers::share(std::span<std::byte> bytes) {
   std::array<int32_t, 8192> some;
   for (size_t at = 0; at < bytes.size(); at += sizeof some) {
@@ -192,7 +192,7 @@ void Workers::add(const float *from, float *to, int64_t n) noexcept {
   for (int64_t i = 0; i < n; ++i) to[i] += from[i];
 }
 
-// From the end, where what was measured and the gradients of the last layers are.
+// From the end, where the measures and the gradients of the last layers are.
 void Workers::sum(float *values, int64_t n) {
   if (size_ == 1) return;
   const int64_t most = shards_ > 1 ? std::max<int64_t>(bucket / size_, 1) : bucket;
@@ -206,7 +206,7 @@ void Workers::sum(float *values, int64_t n) {
   }
 }
 
-// Each worker's bits travel in a row of their own.
+// Each worker's bits are sent in a separate row.
 void Workers::sum_exactly(float *values, int64_t n) {
   const auto bytes = static_cast<size_t>(n) * sizeof(float);
   auto *slots = slots_.as<float>();

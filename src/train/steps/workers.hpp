@@ -1,4 +1,4 @@
-// Workers that train one model together: each has a part of every batch.
+// Workers that train one model together; each has a part of every batch.
 #pragma once
 
 #include <array>
@@ -11,22 +11,22 @@
 
 namespace dl4::train {
 
-// One of them. Workers exchange data only by sums, which a function of the host computes: of float32 numbers, or of
-// int32 words, where each worker fills a row of its own and the others have 0, so that bits arrive unchanged. One
-// thread at a time.
+// One worker. Workers exchange data only through sums computed by a function of the host: of float32 numbers, or of
+// int32 words where each worker fills its own row and the others have zeros, so that bits are transferred unchanged.
+// One thread at a time.
 class Workers {
  public:
-  // Sums the values in place over all workers, with the same bits on each; returns 0, or an error code of its own.
+  // Sums the values in place over all workers, with the same bits on each. Returns 0 or an error code of its own.
   using Reduce = std::function<int32_t(void *values, int64_t n, DType dtype)>;
   Workers(int64_t rank, int64_t size, Reduce reduce);
-  // Sets into how many parts a batch is cut, a power of two; 1, the default: one for each worker.
+  // Sets the number of parts of a batch, a power of 2; 1, the default: one per worker.
   void cut(int64_t shards);
 
   int64_t rank() const { return rank_; }
   int64_t size() const { return size_; }
   int64_t shards() const { return shards_; }
 
-  // Where workers meet. All must be at the same place with the same `same`.
+  // Points where workers meet. All must be at the same place with equal `same`.
   enum class Place : int32_t { none, start, loaded, step, accumulate, evaluate, data_end, epoch, fit_end };
   static constexpr int64_t most_shards = 1024;
   static constexpr size_t same_words = 4, own_words = 2, most_numbers = 16;
@@ -36,15 +36,15 @@ class Workers {
     int32_t flags = 0;
     std::array<uint32_t, same_words> same{};
     std::array<int32_t, own_words> own{};
-    std::span<float> numbers{};  // at most most_numbers; become their sums
+    std::span<float> numbers{};  // at most most_numbers; replaced by their sums
   };
-  // Gives all words to all workers. Throws, on all of them, what one failed with, CANCELLED if one is cancelled, and if
-  // places or `same` differ; false if one stops.
+  // Sends all words to all workers. Throws on all of them the error of a failed one, CANCELLED if one is cancelled, and
+  // an error if places or `same` differ; false if one stops.
   bool meet(const Word &word);
   const Word &word(int64_t rank) const { return words_[static_cast<size_t>(rank)]; }
 
-  // Calls f(), which meets. If it fails on this worker only, the others get its error where they meet next; what
-  // meet(), share() and sum() throw has reached all of them already.
+  // Calls f(), which meets. If it fails on this worker only, the others get its error at their next meeting. Errors of
+  // meet(), share() and sum() have reached all of them already.
   template <class F>
   decltype(auto) jointly(F f) {
     struct Depth {
@@ -62,11 +62,11 @@ class Workers {
     }
   }
 
-  // Copies the bytes of rank 0 to all workers; `bytes` has the same size on each.
+  // Copies the bytes of rank 0 to all workers; the size must be the same on each.
   void share(std::span<std::byte> bytes);
 
-  // Sums n numbers over all workers, each of which has added up its own shards: as a tree whose leaves are the shards,
-  // or with 1 shard as the host's function does. Allocates nothing after make_room().
+  // Sums n numbers over all workers, each of which has summed its own shards: as a tree over the shards, or with 1
+  // shard as the host's function does. Allocates nothing after make_room().
   void sum(float *values, int64_t n);
   void make_room();
   // to[i] += from[i]
@@ -74,9 +74,9 @@ class Workers {
 
  private:
   void reduce(void *values, int64_t n, DType dtype);
-  // A row from each worker; this one has written its own.
+  // Gathers a row from each worker; this one has written its own.
   void gather(std::span<int32_t> rows);
-  // gather() of the words of meet(); refuses sums that no workers can have given.
+  // gather() for the words of meet(); refuses impossible sums.
   void gather_words();
   void tell(const std::exception &e);
   std::string message(int64_t from, const char *mine);
@@ -90,7 +90,7 @@ class Workers {
   std::vector<Word> words_;
   Tensor slots_;
   int depth_ = 0;
-  bool told_ = false;   // all workers have the error under way
+  bool told_ = false;   // all workers have the current error
   bool apart_ = false;  // a reduction failed: they can't meet any more
 };
 

@@ -26,7 +26,7 @@ class Trainer {
 
   // Forward, backward, update. Returns the batch's measures, valid until the next call. After an error nothing has
   // changed. Fails with CANCELLED when *cancel becomes non-zero before a weight is written. With workers `b` is this
-  // worker's part of the batch, the measures are of all parts, and null is returned if another worker stops the fit.
+  // worker's part of the batch, the measures are of all parts, and there are none if another worker stops the fit.
   const Sums &step(const Batch &b, const std::atomic<int32_t> *cancel = nullptr);
   const Sums &accumulate(const Batch &b);
   void apply();

@@ -1,4 +1,4 @@
-// all_reduce: a sum over all workers in mid-run, by their function.
+// all_reduce: a sum over all workers during a run, by the host's function.
 #include "ops/attributes.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
@@ -14,11 +14,11 @@ struct AllReduceOp final : OpOf<AllReduceOp, attributes::AllReduce> {
     want_float("all_reduce", src[0]);
     return {src[0]};
   }
-  // Who drops, merges or folds one leaves the others waiting.
+  // A worker that removes, merges or folds one makes the others wait forever.
   bool is_volatile() const override { return workers != nullptr; }
   // Each worker's loss depends on every worker's source.
   void gradient(Gradient &g) const override { g.set(0, all_reduce(g.e, workers, g.diff_dst())); }
-  // One slice, so that the thread that runs the step is the caller's.
+  // One slice, so that the host's function runs on the calling thread.
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// argmax: where the largest element of an axis is.
+// argmax: index of the largest element of an axis.
 #include "ops/attributes.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"

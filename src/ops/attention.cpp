@@ -1,4 +1,4 @@
-// attention: softmax(q k^T) v without a matrix of all scores; its gradient computes them again.
+// attention: softmax(q k^T) v without a stored score matrix. The gradient recomputes the scores.
 #include <algorithm>
 #include <array>
 
@@ -15,7 +15,7 @@ enum Source { src_q, src_k, src_v, src_mask, src_count };
 enum Destination { dst_y, dst_peak, dst_sum };
 enum GradSource { grad_peak = src_count, grad_sum, grad_dy };
 
-// The gradients of q, k and v, of which those that are one value are one sum.
+// The gradients of q, k and v; those of the same value are summed.
 struct AttentionGradOp final : NotDifferentiable<AttentionGradOp, attributes::AttentionGrad> {
   using NotDifferentiable::NotDifferentiable;
   std::string_view name() const override { return "attention_grad"; }
@@ -74,7 +74,7 @@ struct AttentionOp final : OpOf<AttentionOp, attributes::Attention> {
                        g.diff_dst(dst_y)});
     for (int i = 2; i >= 0; --i) {
       int to = into[static_cast<size_t>(i)];
-      // A sum is handed over once.
+      // Each sum is set once.
       if (to >= 0 && std::find(into.begin(), into.begin() + i, to) == into.begin() + i)
         g.set(i, d[static_cast<size_t>(to)]);
     }

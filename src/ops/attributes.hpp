@@ -1,5 +1,5 @@
-// The attributes of the ops that stand in one file: what a backend reads of them. An op that passes match stands in a
-// header of its own, and a backend reads it there.
+// Attributes of ops, read by backends, for ops that are private to one file. Ops that passes match are declared in
+// headers of their own.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ struct Along {
   void fields(auto &f) const { f("axis", axis); }
 };
 
-// Element by element.
+// Elementwise ops.
 struct UnaryGrad {
   Function function;
   void fields(auto &f) const { f("", function); }
@@ -67,7 +67,7 @@ struct RandomNormal {
   Shape tail;
   void fields(auto &f) const { f("seed", seed), f("keep", keep), f("tail", tail); }
 };
-// Elements in other places.
+// Data movement.
 struct Copy : None {};
 struct StopGradient : None {};
 struct StraightThrough : None {};
@@ -133,7 +133,7 @@ struct RepeatGrad {
 
 struct Flip : Along {};
 struct Delay : None {};
-// Rows by number.
+// Rows by index.
 struct Gather : None {};
 struct RowSums : None {};
 struct Pick : None {};
@@ -143,10 +143,10 @@ struct SegmentSum : None {};
 struct SegmentMax : None {};
 struct SegmentSoftmax : None {};
 struct SegmentGather : None {};
-// Over axes.
+// Reductions.
 struct Reduction {
   ops::Reduce f;
-  std::vector<int> axes;  // ascending, not negative
+  std::vector<int> axes;  // ascending, non-negative
   bool keepdims;
   void fields(auto &v) const { v("", f), v("axes", axes), v("keepdims", keepdims); }
 };
@@ -184,7 +184,7 @@ struct Cumulation {
     f("axis", axis), f("product", how.product), f("exclusive", how.exclusive), f("reverse", how.reverse);
   }
 };
-// Rows scaled.
+// Normalisations of rows.
 struct SoftmaxGrad {
   bool log;
   int axis;
@@ -203,7 +203,7 @@ struct NormalizeGrad {
 };
 
 struct Normalize {
-  int axes;  // the last ones, which make a row
+  int axes;  // the last ones, which form a row
   double epsilon;
   bool center;
   void fields(auto &f) const { f("axes", axes), f("epsilon", epsilon), f("center", center); }
@@ -243,7 +243,7 @@ struct Attention {
 
 struct AttentionGrad {
   ops::Attention how;
-  std::array<int, 3> into;  // the destinations of dq, dk, dv; -1: not asked for
+  std::array<int, 3> into;  // destinations of dq, dk, dv; -1: not wanted
   void fields(auto &f) const { how.fields(f), f("into", into); }
 };
 
@@ -267,7 +267,7 @@ struct GruCellGrad : None {};
 struct Ctc : None {};
 // Functions of the host.
 struct AllReduce {
-  std::shared_ptr<Collective> workers;  // null: there are none
+  std::shared_ptr<Collective> workers;  // null: none
   void fields(auto &) const {}
 };
 

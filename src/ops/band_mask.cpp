@@ -1,4 +1,4 @@
-// band_mask: keys near a query, from the top left also where the two lengths differ.
+// band_mask: marks keys near a query, aligned top left if the lengths differ.
 #include "ops/attributes.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"

@@ -1,4 +1,4 @@
-// binary: f(a, b) by NumPy's rule of broadcasting.
+// binary: f(a, b) with NumPy's broadcasting.
 #include "ops/elementwise.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
@@ -7,7 +7,7 @@
 namespace dl4::ops {
 namespace {
 
-// Has the result the shape of `a` whatever the free dims turn out to be?
+// Whether the result has the shape of `a` whatever the free dims are.
 bool fills(const Shape &a, const Shape &other) {
   if (a.rank() < other.rank()) return false;
   for (int i = 1; i <= other.rank(); ++i)
@@ -33,7 +33,7 @@ void BinaryOp::gradient(Gradient &g) const {
     Id x = g.src(i);
     g.set(i, fills(e.shape(x), e.shape(g.src(1 - i))) ? diff : sum_like(e, diff, x));
   };
-  // The side that max or min took.
+  // 1 where max or min selects operand i.
   auto taken = [&](Binary compare, int i) {
     Id first = binary(e, compare, a, b), zero = e.scalar(0);
     return i == 0 ? select(e, first, d, zero) : select(e, first, zero, d);
@@ -64,7 +64,7 @@ void BinaryOp::gradient(Gradient &g) const {
         if (left) {
           to(i, mul(e, mul(e, d, b), binary(e, Binary::pow, a, sub(e, b, e.scalar(1)))));
         } else {
-          // log a where there is one; 0^b does not depend on b > 0.
+          // log a where a > 0; 0^b does not depend on b > 0.
           Id log = unary(e, Unary::log, a), zero = e.scalar(0);
           to(i, mul(e, d, mul(e, g.dst(), select(e, binary(e, Binary::greater, a, zero), log, zero))));
         }
@@ -74,13 +74,13 @@ void BinaryOp::gradient(Gradient &g) const {
         to(i, div(e, mul(e, d, left ? b : unary(e, Unary::neg, a)), square));
         break;
       }
-      case Binary::mod:  // a less b times a whole number
+      case Binary::mod:  // a minus b times an integer
         to(i, left ? d : unary(e, Unary::neg, mul(e, d, unary(e, Unary::floor, div(e, a, b)))));
         break;
       case Binary::fmod:
         to(i, left ? d : mul(e, d, div(e, sub(e, g.dst(), a), b)));
         break;
-      case Binary::floor_div:  // moves in steps
+      case Binary::floor_div:  // piecewise constant
         to(i, mul(e, d, e.scalar(0)));
         break;
       case Binary::squared_difference:

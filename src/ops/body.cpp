@@ -7,7 +7,7 @@
 namespace dl4::ops {
 namespace {
 
-constexpr int64_t small = 1024;  // bytes of a constant that a body has itself
+constexpr int64_t small = 1024;  // bytes of a constant that a body contains itself
 
 }  // namespace
 
@@ -44,7 +44,7 @@ std::string indented(const std::string &lines) {
 PerValue<Operand> infer_body(const Program &p, Operands inputs) {
   PerValue<Operand> of(p);
   for (Id v : p.ids()) of[v] = {p[v].dtype, p[v].shape};
-  // As it was written: what its values are is known, and bodies in it are not looked into again.
+  // The unchanged body: the kinds of its values are known, so nested bodies need not be inferred again.
   const auto same = [&](const Operand &a, Id v) { return a.dtype == p[v].dtype && a.shape == p[v].shape; };
   if (std::equal(inputs.begin(), inputs.end(), p.inputs.begin(), p.inputs.end(), same)) return of;
   for (size_t i = 0; i < inputs.size(); ++i) of[p.inputs[i]] = inputs[i];

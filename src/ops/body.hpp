@@ -1,4 +1,4 @@
-// A Program that is an op's attribute: its bits, its shapes, and the writer of one that reads the Program around it.
+// A Program as an op's attribute: its bits, its shapes, and a writer whose body may read the Program around it.
 #pragma once
 
 #include <map>
@@ -11,15 +11,15 @@
 
 namespace dl4::ops {
 
-// Equal bits: the same computation.
+// Equal bits mean equal computations.
 std::string bits_of(const Program &p);
-// The Programs that an op runs.
+// The Programs that an op contains.
 std::vector<const Program *> bodies(const Op &op);
-// Does a step of it say that it is volatile?
+// Whether any of its steps is volatile.
 bool some_volatile(const Program &p);
-// Indented lines: those of a Program within another.
+// Indents the listing of a nested Program.
 std::string indented(const std::string &lines);
-// What all its values are, for these inputs. Refuses what does not fit.
+// Kinds of all its values for these inputs. Refuses inputs that don't fit.
 PerValue<Operand> infer_body(const Program &p, Operands inputs);
 
 class BodyWriter {
@@ -28,14 +28,14 @@ class BodyWriter {
   BodyWriter(const BodyWriter &) = delete;
   BodyWriter &operator=(const BodyWriter &) = delete;
 
-  // A value of the Program around it.
+  // Makes a value of the enclosing Program available.
   Id constant(Id outside);
-  // An input that is not one of these values.
+  // An additional input.
   Id own(const std::string &name, const Operand &what);
 
   struct Written {
     std::shared_ptr<const Program> body;
-    std::vector<Id> outside;  // by input behind its own
+    std::vector<Id> outside;  // by input after its own
   };
   Written written(const std::vector<Id> &outputs);
 
@@ -47,7 +47,7 @@ class BodyWriter {
 
  private:
   Emit &around_;
-  std::map<Id, Id> constants_;  // by value outside
+  std::map<Id, Id> constants_;  // by outside value
   std::vector<Id> outside_, own_, seen_;
 };
 

@@ -1,4 +1,4 @@
-// broadcast_like, its average for the gradient of a mean, and sum_like: to the shape of another value and back.
+// broadcast_like, mean_grad and sum_like: to the shape of another value and back.
 #include "ops/broadcast.hpp"
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace dl4::ops {
 namespace {
 
-// Does `small` broadcast to exactly `large`?
+// Whether `small` broadcasts to exactly `large`.
 void want_broadcast(const char *op, const Shape &small, const Shape &large) {
   bool fits = small.rank() <= large.rank();
   for (int i = 1; fits && i <= small.rank(); ++i)

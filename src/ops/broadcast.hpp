@@ -1,13 +1,13 @@
-// To the shape of another value and back, as passes match it.
+// Broadcasts to the shape of another value, and their gradients, as passes match them.
 #pragma once
 
 #include "ops/op.hpp"
 
 namespace dl4::ops {
 
-// Both read source 0 and take the shape of source 1; where that is source 0's, they change nothing.
+// Both read source 0 and take the shape of source 1; if it is the same they change nothing.
 struct BroadcastOp final : OpOf<BroadcastOp> {
-  bool divided;  // each element by the number of its copies
+  bool divided;  // divides each element by its number of copies
 
   explicit BroadcastOp(bool divided) : divided(divided) {}
   void fields(auto &f) const { f("divided", divided); }

@@ -1,4 +1,4 @@
-// cached_attention: attention of the newest steps to the latest ones, whose keys and values lie in rings.
+// cached_attention: attention of new steps to the latest ones, with keys and values in ring buffers.
 #pragma once
 
 #include "ops/op.hpp"
@@ -6,8 +6,8 @@
 
 namespace dl4::ops {
 
-// Attention, causal, of the n queries (N, n, ..) from step tick * each on, over the latest `window` steps up to each
-// that are not below `first`. The rings (N, capacity, ..) of keys, values and perhaps a mask have taken these steps in.
+// Causal attention of the n queries (N, n, ..), steps from tick * each on, over the latest `window` steps up to each,
+// none below `first`. The rings (N, capacity, ..) of keys, values and optionally a mask contain these steps.
 struct CachedAttention {
   bool heads = false;
   float scale = 1;
@@ -26,11 +26,11 @@ struct CachedAttentionOp final : NotDifferentiable<CachedAttentionOp> {
   std::vector<Operand> infer(Operands src) const override;
 };
 
-// The tick's own steps, where the rings have not taken these in yet.
+// The tick's own steps, if they are not in the rings yet.
 struct NewKeys {
   Id keys = none, values = none, mask = none;
 };
-// mask: none where no key is masked. As attention(): a query that sees no key gives 0, and its sum is 0.
+// mask: none if no key is masked. As with attention(), a query that sees no key gives 0 with sum 0.
 AttentionValues cached_attention(Emit &e, Id q, Id keys, Id values, Id mask, Id tick, const CachedAttention &how,
                                  const NewKeys &fresh = {});
 

@@ -1,4 +1,4 @@
-// check_finite: stops the run where a value holds a NaN or an infinity.
+// check_finite: a fault if a value has a NaN or an infinity.
 #include "ops/attributes.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"

@@ -1,4 +1,4 @@
-// concat: values one after the other along an axis.
+// concat: joins values along an axis.
 #include "ops/attributes.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
@@ -7,7 +7,7 @@
 namespace dl4::ops {
 namespace {
 
-// Cuts source 0 into parts shaped like sources 1, 2, ...
+// Splits source 0 into parts shaped like sources 1, 2, ...
 struct SplitLikeOp final : OpOf<SplitLikeOp, attributes::SplitLike> {
   using OpOf::OpOf;
   std::string_view name() const override { return "split_like"; }

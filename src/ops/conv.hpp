@@ -1,4 +1,4 @@
-// The convolution, as passes match it, and what it has in common with its gradients: sizes and paddings.
+// The convolution, as passes match it, and the sizes and paddings that it shares with its gradients.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace dl4::ops {
 
-// Zeros around x, along each spatial axis; empty: none.
+// Zeros around x along each spatial axis; empty: none.
 struct Margins {
   std::vector<int64_t> before, after;
   void fields(auto &f) const { f("before", before), f("after", after); }
@@ -21,7 +21,7 @@ struct Margins {
 struct ConvOp final : OpOf<ConvOp> {
   Conv how;
   Fused fused;
-  Margins zeros;  // only passes give it any
+  Margins zeros;  // set only by passes
 
   ConvOp(const Conv &how, const Fused &fused, Margins zeros = {}) : how(how), fused(fused), zeros(std::move(zeros)) {}
   void fields(auto &f) const { how.fields(f), zeros.fields(f), fused.fields(f); }
@@ -32,14 +32,14 @@ struct ConvOp final : OpOf<ConvOp> {
   void gradient(Gradient &g) const override;
 };
 
-// Refuses what no convolution can have.
+// Refuses invalid attributes.
 void check(const char *op, const Conv &how);
-// The windows along spatial axis `axis` of `n` places, counted from 0.
+// The windows along spatial axis `axis` (from 0) of size n.
 Windows conv_windows(const char *op, const Conv &how, int axis, int64_t n, int64_t taps);
-// The shape of the result. Refuses what does not fit.
+// The result's shape. Refuses operands that don't fit.
 Shape conv_shape(const char *op, const Conv &how, const Shape &x, const Shape &weights);
 
-// The gradients by x and by the weights (and bias, or none).
+// Gradients of x and of the weights (and bias, or none).
 Id conv_data(Emit &e, Id dy, Id weights, Id x, const Conv &how);
 struct ConvWeights {
   Id weights, bias;

@@ -1,4 +1,4 @@
-// The gradients of a convolution by its input and by its weights.
+// Gradients of a convolution's input and weights.
 #include "ops/attributes.hpp"
 #include "ops/conv.hpp"
 #include "ops/op.hpp"
@@ -13,7 +13,7 @@ void check_diff(const char *op, const Conv &how, Operands src, const Shape &x, c
   if (!compatible(y, dy)) fail(Code::shape_mismatch, op, ": expected a gradient of shape ", y, ", got ", dy);
 }
 
-// dy, weights, x (its shape alone) -> dx.
+// dy, weights, x (only its shape) -> dx.
 struct ConvDataOp final : OpOf<ConvDataOp, attributes::ConvData> {
   using OpOf::OpOf;
   std::string_view name() const override { return "conv_data"; }
@@ -24,7 +24,7 @@ struct ConvDataOp final : OpOf<ConvDataOp, attributes::ConvData> {
     return {{DType::f32, src[2].shape}};
   }
 
-  // dx is linear in dy and in the weights, so its gradients are convolutions again.
+  // dx is linear in dy and in the weights, so its gradients are convolutions too.
   void gradient(Gradient &g) const override {
     Id ddx = g.diff_dst();
     if (ddx == none) return;
@@ -33,7 +33,7 @@ struct ConvDataOp final : OpOf<ConvDataOp, attributes::ConvData> {
   }
 };
 
-// x, dy, weights (their shape alone) -> dweights, and the gradient of the bias if asked for.
+// x, dy, weights (only their shape) -> dweights, and the bias gradient if wanted.
 struct ConvWeightsOp final : OpOf<ConvWeightsOp, attributes::ConvWeights> {
   using OpOf::OpOf;
   std::string_view name() const override { return "conv_weights"; }
@@ -51,7 +51,7 @@ struct ConvWeightsOp final : OpOf<ConvWeightsOp, attributes::ConvWeights> {
   void gradient(Gradient &g) const override {
     Emit &e = g.e;
     const Id given = g.diff_dst(), of_bias = bias ? g.diff_dst(1) : none;
-    const Id weights = given == none ? none : reshape_like(e, given, g.src(2));  // whose dims are known
+    const Id weights = given == none ? none : reshape_like(e, given, g.src(2));  // with known dims
     if (g.wants(0) && weights != none) g.set(0, conv_data(e, g.src(1), weights, g.src(0), how));
     if (weights == none) g.stop(0);
     if (!g.wants(1)) return;

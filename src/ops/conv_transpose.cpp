@@ -1,4 +1,4 @@
-// conv_transpose: a convolution's gradient by its input, taken forward.
+// conv_transpose: the input gradient of a convolution, used forward.
 #include "ops/attributes.hpp"
 #include "ops/conv.hpp"
 #include "ops/op.hpp"
@@ -20,7 +20,7 @@ struct ConvTransposeOp final : OpOf<ConvTransposeOp, attributes::ConvTranspose> 
            " and ", w);
     Shape y = x.with(rank - 1, checked_mul(w[-2], how.groups));
     for (int i = 0; i + 2 < rank; ++i) y = y.with(i + 1, length(i, x[i + 1], w[i]));
-    // The convolution that this is the gradient of must lead back.
+    // The convolution of the result must have the shape of x.
     const Shape back = conv_shape("conv_transpose", how, y, w);
     if (!compatible(back, x))
       fail(Code::shape_mismatch, "conv_transpose: an output of ", y, ", as output_padding ", numbers(output_padding),
@@ -36,7 +36,7 @@ struct ConvTransposeOp final : OpOf<ConvTransposeOp, attributes::ConvTranspose> 
   }
 
  private:
-  // Of the output along a spatial axis whose input has n places.
+  // Output size along a spatial axis with input size n.
   int64_t length(int axis, int64_t n, int64_t taps) const {
     if (n == free_dim) return n;
     const auto i = static_cast<size_t>(axis);

@@ -1,4 +1,4 @@
-// copy: the same values in other memory.
+// copy: the same values in separate memory.
 #include "ops/attributes.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"

@@ -1,4 +1,4 @@
-// Counting: numbers sorted into buckets, what lies in each added up, and which are the largest.
+// Bucketize, sums per bucket, and top k.
 #include "ops/attributes.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
@@ -18,7 +18,7 @@ struct BucketizeOp final : StopsGradients<BucketizeOp, attributes::Bucketize> {
   }
 };
 
-// In one slice and in double: large batches of ones lose none, and the bits don't depend on the threads.
+// In one slice and in double: counts of large batches stay exact, and the bits don't depend on the threads.
 struct BucketSumsOp final : NotDifferentiable<BucketSumsOp, attributes::BucketSums> {
   using NotDifferentiable::NotDifferentiable;
   std::string_view name() const override { return "bucket_sums"; }

@@ -1,4 +1,4 @@
-// ctc: the probability of labels over all their alignments with the steps of a sequence, in double.
+// ctc: the probability of labels over all their alignments with a sequence, in double.
 #include "ops/attributes.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"

@@ -1,11 +1,11 @@
-// How the slopes of elementwise functions change: what the gradient of a gradient takes beside them.
+// Second derivatives of elementwise functions, for gradients of gradients.
 #include "ops/elementwise.hpp"
 #include "ops/ops.hpp"
 
 namespace dl4::ops {
 namespace {
 
-// Formulas over one value.
+// Builds formulas over one value.
 class Formula {
  public:
   Formula(Emit &e, const Function &f, Id v) : e_(e), f_(f), v_(v) {}
@@ -16,17 +16,17 @@ class Formula {
   Id of(Unary f, Id x) { return unary(e_, f, x); }
   Id square(Id x) { return of(Unary::square, x); }
   Id product(Id a, Id b) { return mul(e_, a, b); }
-  // Where the value is above `limit`, and elsewhere.
+  // `there` where the value is above `limit`, else `elsewhere`.
   Id above(double limit, Id there, Id elsewhere) {
     return select(e_, binary(e_, Binary::greater, v_, number(limit)), there, elsewhere);
   }
-  // Where it is nearer to 0 than `limit`; elsewhere 0.
+  // `there` where |value| < limit, else 0.
   Id within(double limit, Id there) {
     return select(e_, binary(e_, Binary::less, of(Unary::abs, v_), number(limit)), there, number(0));
   }
   double parameter(size_t i) const { return static_cast<double>(f_.param[i]); }
 
-  // x times a sigmoid of it, or of a polynomial in it: u, u' and u''.
+  // For x sigmoid(u(x)): u, u' and u''.
   Id gated(Id u, Id first, Id second) {
     const Id s = of(Unary::sigmoid, u), rest = sub(e_, number(1), s), bend = sub(e_, rest, s);
     const Id change = product(product(s, rest), first);
@@ -60,14 +60,14 @@ class Formula {
     const Id r2 = plus(square(v_), parameter(0));
     return div(e_, number(parameter(0) / 2), product(r2, of(Unary::sqrt, r2)));
   }
-  // x (factor x^2 + constant)^(-3/2) times a number.
+  // by * x (factor x^2 + constant)^(-3/2).
   Id of_root(double by, double factor, double constant) {
     const Id inside = plus(times(square(v_), factor), constant);
     return product(times(v_, by), div(e_, of(Unary::rsqrt, inside), inside));
   }
-  // x / (1 + sign x^2)^2 times a number.
+  // by * x / (1 + sign x^2)^2.
   Id of_ratio(double by, double sign) { return div(e_, times(v_, by), square(plus(times(square(v_), sign), 1))); }
-  // x e^(sign x^2) times a number.
+  // by * x e^(sign x^2).
   Id bell(double by, double sign) { return product(times(v_, by), of(Unary::exp, times(square(v_), sign))); }
   Id elu(double scale, bool of_output) {
     return above(0, number(0), of_output ? number(1) : times(of(Unary::exp, v_), scale));
@@ -160,7 +160,7 @@ Id curvature(Emit &e, const Function &f, Id v) {
     case Unary::sparse_plus:
       return of.within(1, of.number(0.5));
     default:
-      return none;  // made of straight lines
+      return none;  // piecewise linear
   }
 }
 

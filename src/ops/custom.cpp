@@ -1,4 +1,4 @@
-// custom: a function from outside, and its gradient.
+// custom: a function of the host, and its gradient.
 #include "ops/custom.hpp"
 
 #include "ops/attributes.hpp"
@@ -9,7 +9,7 @@ namespace {
 
 using Function = std::shared_ptr<const CustomFunction>;
 
-// Steps of it are never merged, so that their attributes need not tell them apart.
+// Never merged, so its attributes need not identify it.
 struct CustomGradOp final : NotDifferentiable<CustomGradOp, attributes::CustomGrad> {
   using NotDifferentiable::NotDifferentiable;
   std::string_view name() const override { return "custom_grad"; }

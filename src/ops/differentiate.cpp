@@ -1,4 +1,4 @@
-// Which values lie between `wrt` and those whose gradients are known, then the steps backwards, each by its own rule.
+// Finds the values between `wrt` and those with known gradients, then visits the steps backwards, applying their rules.
 #include "ops/differentiate.hpp"
 
 #include "ops/op.hpp"
@@ -7,8 +7,7 @@
 namespace dl4::ops {
 namespace {
 
-// A rule that leaves out a source would make a wrong gradient of a sum of paths. A value that stands twice is handed
-// over once.
+// A rule that omits a source would silently lose a path of the gradient. A repeated source must be set once.
 void check_complete(const Gradient &g, const Step &step) {
   for (size_t i = 0; i < step.src.size(); ++i) {
     bool found = !g.wants(static_cast<int>(i));
@@ -23,7 +22,7 @@ std::vector<Id> differentiate(Emit &e, std::span<const Cotangent> from, std::spa
   Program &p = e.program;
   size_t n_steps = p.steps.size();
 
-  // Forward: what depends on wrt.
+  // Forward pass: values that depend on wrt.
   PerValue<bool> depends(p);
   for (Id v : wrt) depends[v] = true;
   for (size_t s = 0; s < n_steps; ++s) {
@@ -43,7 +42,7 @@ std::vector<Id> differentiate(Emit &e, std::span<const Cotangent> from, std::spa
 
   std::string scope = e.scope;
   for (size_t s = n_steps; s-- > 0;) {
-    Step step = p.steps[s];  // by value: emitting moves the list
+    Step step = p.steps[s];  // a copy: emitting reallocates the list
     std::vector<Id> diff_dst;
     bool arrives = false;
     for (Id v : step.dst) {
@@ -79,7 +78,7 @@ std::vector<Id> differentiate(Emit &e, std::span<const Cotangent> from, std::spa
 void differentiate_as(Gradient &g, const std::function<Id(Emit &, const std::vector<Id> &)> &written, int destination) {
   const Id diff = g.diff_dst(destination);
   if (diff == none) return;
-  // The sources stand by themselves: one may depend on another.
+  // The sources are treated as independent, although one may depend on another.
   std::vector<Id> src, wrt;
   std::vector<int> which;
   for (int i = 0; i < g.sources(); ++i) {

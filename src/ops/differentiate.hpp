@@ -9,16 +9,17 @@
 
 namespace dl4::ops {
 
-// A value, and the gradient with respect to it of what is differentiated.
+// A value with its known gradient.
 struct Cotangent {
   Id value, diff;
 };
 
-// Emits the gradients with respect to `wrt` from those that are known; none where no value of `from` depends on it.
-// Refuses an op between them that has no gradient by one of its sources and doesn't stop it.
+// Emits the gradients of `wrt` from the known ones; none for values on which no value of `from` depends. Refuses ops in
+// between that have no gradient for a source and don't stop it.
 std::vector<Id> differentiate(Emit &e, std::span<const Cotangent> from, std::span<const Id> wrt);
 
-// The rule of a step whose first destination is what `written` makes of its sources with other ops.
+// The gradient rule of a step by that of an equivalent composition: `written` emits it for the step's first
+// destination.
 void differentiate_as(Gradient &g, const std::function<Id(Emit &e, const std::vector<Id> &src)> &written,
                       int destination = 0);
 

@@ -13,23 +13,23 @@
 
 namespace dl4::ops {
 
-// A function of the table with its parameters.
+// A unary function with its parameters.
 struct Function {
   Unary f = {};
   std::array<float, 3> param{};
 
-  // Those that the function has.
+  // Only those that the function has.
   std::span<const float> params() const { return std::span(param).first(static_cast<size_t>(info(f).params)); }
   void fields(auto &v) const { v("", f), v("", params()); }
 };
 std::string to_string(const Function &f);  // "elu(0.5)"
-// The slope of the function as unary_grad takes it, of an input or an output v, differentiated by v; none where that is
-// 0 everywhere.
+// The derivative of the function's slope, as unary_grad computes it from the input or output v, with respect to v; none
+// where it is 0 everywhere.
 Id curvature(Emit &e, const Function &f, Id v);
 
-// What a product or a convolution also does, to its result while that is in cache.
+// What a product or convolution also applies to its result, in cache.
 struct Fused {
-  bool bias = false;  // adds a row, the last source, to the last axis
+  bool bias = false;  // adds the last source, a row, along the last axis
   std::optional<Function> activation = {};
 
   void fields(auto &f) const { f("bias", bias), f("", activation); }
@@ -48,7 +48,7 @@ struct UnaryOp final : OpOf<UnaryOp> {
 
 struct BinaryOp final : OpOf<BinaryOp> {
   Binary f;
-  int into;  // the source that is not broadcast, as far as can be told
+  int into;  // the source whose memory may be reused: not broadcast, as far as is known
   std::optional<Function> activation;
 
   BinaryOp(Binary f, int into, std::optional<Function> activation = {}) : f(f), into(into), activation(activation) {}

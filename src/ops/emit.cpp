@@ -1,4 +1,4 @@
-// Adding values and steps.
+// Adds values and steps to a Program.
 #include "ops/emit.hpp"
 #include "ops/op.hpp"
 

@@ -1,4 +1,4 @@
-// Writing a Program: each emitter adds one step and gives its value.
+// Writers of Programs: each emitter adds a step and returns its value.
 #pragma once
 
 #include <memory>
@@ -10,13 +10,13 @@
 
 namespace dl4::ops {
 
-// Writes v as a number of that dtype; a flag is v != 0.
+// Stores v as that dtype; booleans are v != 0.
 void store(double v, DType dtype, void *to);
 
 class Emit {
  public:
   explicit Emit(Program &program) : program(program) {}
-  // Of a body in the Program that `around` writes.
+  // For a body in the Program that `around` writes.
   Emit(Program &body, const Emit &around)
       : program(body), scope(around.scope), mixed(around.mixed), bfloat16(around.bfloat16) {}
 
@@ -25,29 +25,29 @@ class Emit {
   Id constant(Tensor data);
   Id scalar(double v, DType dtype = DType::f32);  // a constant
   void output(Id v) { program.outputs.push_back(v); }
-  // The state's value after the run.
+  // Sets the state's value after the run.
   void write(Id state, Id value);
 
-  // Adds a step; its destinations' shapes follow from the op's rule.
+  // Adds a step; the op's rule gives its destinations' shapes.
   std::vector<Id> step(std::shared_ptr<const Op> op, std::vector<Id> src);
   // The same for an op with one destination.
   Id value(std::shared_ptr<const Op> op, std::vector<Id> src) { return step(std::move(op), std::move(src))[0]; }
 
-  // By value: the next step may move what the Program holds.
+  // A copy: the next step may reallocate the Program's values.
   Shape shape(Id v) const { return program[v].shape; }
   DType dtype(Id v) const { return program[v].dtype; }
   int rank(Id v) const { return shape(v).rank(); }
 
-  // Do layers that are asked for it round the operands of their products? missing: it is refused.
+  // Whether layers that request it round their products' operands. missing: refused.
   enum class Mixed { no, yes, missing };
 
   Program &program;
   std::string scope;
   Mixed mixed = Mixed::no;
-  bool bfloat16 = false;  // products are of operands that are rounded to it, and so are those of their gradients
+  bool bfloat16 = false;  // products, and those of their gradients, round their operands to it
 };
 
-// One step as its gradient rule sees it.
+// A step as seen by its gradient rule.
 class Gradient {
  public:
   Gradient(Emit &e, const Step &step, std::vector<Id> diff_dst, std::vector<bool> wanted)
@@ -62,12 +62,12 @@ class Gradient {
   int sources() const { return static_cast<int>(step_.src.size()); }
   int destinations() const { return static_cast<int>(step_.dst.size()); }
   bool has(int i) const { return i < static_cast<int>(step_.src.size()) && src(i) != none; }
-  // none where no gradient arrives.
+  // none if no gradient arrives.
   Id diff_dst(int i = 0) const { return diff_dst_[static_cast<size_t>(i)]; }
-  // Is the gradient of source i asked for?
+  // Whether source i needs a gradient.
   bool wants(int i) const { return i < static_cast<int>(wanted_.size()) && wanted_[static_cast<size_t>(i)]; }
   void set(int i, Id diff) { diff_src[static_cast<size_t>(i)] = diff; }
-  // No gradient passes through source i: the result moves in steps as it moves.
+  // No gradient flows to source i: the result is piecewise constant in it.
   void stop(int i) { wanted_[static_cast<size_t>(i)] = false; }
   void stop_all() { wanted_.assign(wanted_.size(), false); }
 

@@ -1,4 +1,4 @@
-// What follows from an op's list of attributes: `void fields(auto &f) const { f("axis", axis); f("log", log); }`.
+// Derived from an op's list of attributes, `void fields(auto &f) const { f("axis", axis); f("log", log); }`.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace dl4::ops {
 
-// Enough digits to tell any two numbers of that type apart.
+// Enough digits to distinguish any two numbers of the type.
 template <std::floating_point T>
 std::string number(T v) {
   char s[32];
@@ -35,13 +35,13 @@ std::string numbers(const T &list) {
 }
 
 struct Attribute {
-  std::string_view name;  // "" where the value says what it is
-  std::string shown;      // "" of a flag
+  std::string_view name;  // "" if the value alone is clear
+  std::string shown;      // "" for flags
   std::vector<int64_t> integers{};
   double real = 0;
 };
 
-// The attributes but for false flags, empty lists and absent values.
+// Lists attributes, except false flags, empty lists and absent values.
 class Listing {
  public:
   template <class T>
@@ -73,7 +73,7 @@ class Listing {
 // "axis=1, log".
 std::string to_string(const std::vector<Attribute> &list);
 
-// The attributes to the last bit: 0 and -0 differ, a NaN equals itself.
+// The attributes bit by bit: 0 and -0 differ, NaN equals itself.
 class Bits {
  public:
   template <class T>

@@ -1,4 +1,4 @@
-// fill: one number everywhere, in a shape taken from another value.
+// fill: a constant, in a shape taken from another value.
 #include "ops/attributes.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"

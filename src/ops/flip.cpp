@@ -1,4 +1,4 @@
-// flip: an axis from its end to its beginning.
+// flip: reverses an axis.
 #include "ops/attributes.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"

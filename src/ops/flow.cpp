@@ -1,4 +1,4 @@
-// branch, while and ensure_size: their rules, and the writing of bodies.
+// branch, while and ensure_size: their rules, and writers of bodies.
 #include "ops/flow.hpp"
 
 #include <algorithm>
@@ -64,7 +64,7 @@ std::vector<Operand> BranchOp::infer(Operands src) const {
   } catch (const Error &) {
     return out;
   }
-  // With a free size it may be that only one of them fits it.
+  // With free dims, perhaps only one body fits.
   const bool open =
       own_shapes || std::any_of(src.begin(), src.end(), [](const Operand &o) { return !o.shape.known(); });
   for (size_t i = 0; i < out.size(); ++i) {

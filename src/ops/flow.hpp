@@ -1,18 +1,18 @@
-// branch and while: bodies that run or do not as values say, and their writers; ensure_size.
+// branch and while: conditional and repeated bodies, and their writers; ensure_size.
 #pragma once
 
 #include "ops/body.hpp"
 
 namespace dl4::ops {
 
-// One of two bodies, as a flag says. Sources: the flag, then what the bodies read.
+// Runs one of two bodies, selected by a flag. Sources: the flag, then what the bodies read.
 struct BranchOp final : NotDifferentiable<BranchOp> {
   struct Part {
     std::shared_ptr<const Program> body;
-    std::vector<int> src;  // by its inputs: which of the sources
+    std::vector<int> src;  // by body input: index of the source
   };
   Part then, otherwise;
-  bool own_shapes = false;  // of each body: a run cuts the Program here, as it does at range
+  bool own_shapes = false;  // bodies with different shapes: a run cuts the Program here, as at range
 
   BranchOp(Part then, Part otherwise, bool own_shapes)
       : then(std::move(then)), otherwise(std::move(otherwise)), own_shapes(own_shapes) {}
@@ -21,15 +21,14 @@ struct BranchOp final : NotDifferentiable<BranchOp> {
     if constexpr (requires { f.bits; }) f("", bits_of(*then.body)), f("", bits_of(*otherwise.body));
   }
   std::string_view name() const override { return "branch"; }
-  // A body that does not fit these shapes is no error before the flag says that it runs.
+  // A body that does not fit these shapes is an error only if the flag selects it.
   std::vector<Operand> infer(Operands src) const override;
   bool is_volatile() const override;
 };
 
-// A body again and again: as often as a number says, while a flag that it makes is set. Sources: the number of steps,
-// or none; the flag before the first step, or none, which is set; what the states are at first; what the body reads.
-// Inputs of the body: the number of the step, from 0; the states; the rest. Its outputs: the new states, then the flag,
-// if it makes one. Destinations: the last states.
+// Repeats a body: a given number of times, while a flag that it computes is set. Sources: the number of steps, or none;
+// the flag before the first step, or none (set); the initial states; what the body reads. Body inputs: the step number
+// from 0, the states, the rest. Body outputs: the new states, then the flag, if any. Destinations: the final states.
 struct WhileOp final : NotDifferentiable<WhileOp> {
   int states = 0;
   std::shared_ptr<const Program> body;
@@ -45,14 +44,14 @@ struct WhileOp final : NotDifferentiable<WhileOp> {
   bool makes_flag() const { return body->outputs.size() > static_cast<size_t>(states); }
 };
 
-// x as it is; refuses where that axis of `of` is not of that size.
+// x itself; refuses if this axis of `of` has another size.
 Id ensure_size(Emit &e, Id x, Id of, int axis, int64_t size);
 
 // The values of a branch on a flag, whose bodies are these writers' with these outputs.
 std::vector<Id> branch(Emit &e, Id flag, BodyWriter &then, const std::vector<Id> &then_outputs, BodyWriter &otherwise,
                        const std::vector<Id> &other_outputs, bool own_shapes = false);
 
-// Writes a body that is repeated, and then the step.
+// Writes a repeated body, and then the step.
 class While {
  public:
   explicit While(Emit &e) : writer_(e), e_(e), step_(writer_.own("step", {DType::i64, {}})) {}
@@ -61,7 +60,7 @@ class While {
   Id step() const { return step_; }  // int64 scalar
   Id state(Id at_first);
   Id constant(Id outside) { return writer_.constant(outside); }
-  // The last states. steps, on, more: none where there is no such thing. Refuses states that change their shape.
+  // The final states. steps, on, more: none if absent. Refuses states that change shape.
   std::vector<Id> emit(const std::vector<Id> &next, Id steps, Id on, Id more);
 
  private:

@@ -1,4 +1,4 @@
-// The functions that ops compute, by name: of one operand, of two, over many. The arithmetic is the backend's.
+// The functions that ops compute, by name: unary, binary, reductions. Backends implement them.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace dl4::ops {
 
-// p0, p1, p2: the parameters, where there are any. Activations have Keras's formulas and names.
+// p0, p1, p2: parameters, if any. Activations have Keras's formulas and names.
 enum class Unary : int32_t {
   neg,
   abs,
@@ -40,7 +40,7 @@ enum class Unary : int32_t {
   cbrt,
   floor,
   ceil,
-  round,  // of two nearest the even one
+  round,  // ties to even
   relu,
   relu6,
   leaky_relu,    // p0 = slope
@@ -73,7 +73,7 @@ enum class Unary : int32_t {
   count_
 };
 
-// Which argument unary_grad wants besides dy.
+// Which argument unary_grad needs besides dy.
 enum class GradFrom : int32_t { input, output };
 
 struct UnaryInfo {
@@ -145,8 +145,8 @@ inline constexpr std::array<UnaryInfo, static_cast<size_t>(Unary::count_)> unary
 constexpr const UnaryInfo &info(Unary f) { return unary_table[static_cast<size_t>(f)]; }
 inline std::string to_string(Unary f) { return std::string(info(f).name); }
 
-// The argument that unary_grad wants with these parameters: a slope or alpha that is not above 0 hides the input's
-// sign.
+// The argument that unary_grad needs with these parameters: the output hides the input's sign if a slope or alpha is
+// not positive.
 constexpr GradFrom grad_from(Unary f, const float *params) {
   if ((f == Unary::leaky_relu || f == Unary::elu) && !(params[0] > 0)) return GradFrom::input;
   return info(f).grad;
@@ -162,8 +162,8 @@ enum class Binary : int32_t {
   pow,
   atan2,
   squared_difference,
-  mod,   // of the sign of b, as NumPy's; of integers 0 where b is
-  fmod,  // of the sign of a; f32; add sub mul max min mod fmod: i32, i64 too
+  mod,   // sign of b, as in NumPy; for integers 0 if b is 0
+  fmod,  // sign of a; f32; add sub mul max min mod fmod: also i32, i64
   equal,
   not_equal,
   less,
@@ -172,11 +172,11 @@ enum class Binary : int32_t {
   greater_equal,  // f32, i32, i64, u8, bool -> bool
   logical_and,
   logical_or,   // bool
-  floor_div,    // f32, i32, i64; of integers 0 where b is 0
+  floor_div,    // f32, i32, i64; for integers 0 if b is 0
   bitwise_and,  // i32, i64, u8, bool
   bitwise_or,
   bitwise_xor,
-  left_shift,  // i32, i64, u8; by less than 0 or as many bits as there are: what is left, 0 or the sign
+  left_shift,  // i32, i64, u8; shifts below 0 or past the width give 0, or the sign
   right_shift,
   count_
 };
@@ -199,7 +199,7 @@ constexpr bool is_logical(Binary f) { return f >= Binary::logical_and && f <= Bi
 
 constexpr bool is_bitwise(Binary f) { return f >= Binary::bitwise_and; }
 
-// Is there an inner loop for these operands?
+// Whether an inner loop exists for these operands.
 constexpr bool supports(Binary f, DType t) {
   const bool wide = t == DType::i32 || t == DType::i64;
   if (is_logical(f)) return t == DType::boolean;
@@ -218,17 +218,17 @@ inline std::string to_string(Reduce f) {
 
 struct Cumulate {
   bool product = false;
-  bool exclusive = false;  // without the element itself: it begins at 0, or 1
+  bool exclusive = false;  // excludes the element itself: starts at 0, or 1
   bool reverse = false;    // from the end
 };
 
-// Of overlapping boxes those of the largest scores: at most so many, of a score above `least`, none of which overlaps a
-// better one by more than that part of both together.
+// Non-maximum suppression: keeps at most so many boxes with scores above `least`, by descending score, none of which
+// overlaps a kept one by more than this intersection over union.
 struct Suppression {
   int64_t most = 0;
   float overlap = 0;
   std::optional<float> least = {};
-  bool centres = false;  // a box is its centre and sizes (x, y, w, h), not two corners (y, x, y, x)
+  bool centres = false;  // boxes are (x, y, w, h) with their centre, not two corners (y, x, y, x)
 };
 
 }  // namespace dl4::ops

@@ -1,4 +1,4 @@
-// gather: rows of a table by number.
+// gather: rows of a table by index.
 #include "ops/attributes.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"

@@ -1,4 +1,4 @@
-// gru_cell: all of a GRU's step but its products.
+// gru_cell: a GRU's step without its products.
 #include "ops/ops.hpp"
 
 #include "ops/attributes.hpp"

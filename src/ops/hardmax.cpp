@@ -1,4 +1,4 @@
-// hardmax: the first of the largest as a one among zeros.
+// hardmax: one-hot of the first maximum.
 #include "ops/attributes.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"

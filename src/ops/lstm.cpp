@@ -58,9 +58,9 @@ struct LstmOp final : OpOf<LstmOp, attributes::Lstm> {
     if (g.wants(src_x)) g.set(src_x, matmul(e, d.gates, g.src(src_kernel), {false, true}));
     if (g.wants(src_kernel)) {
       Id x = g.src(src_x);
-      // A step that is masked away may hold anything, and 0 * NaN is NaN.
+      // A masked step may hold anything, and 0 * NaN is NaN.
       if (g.has(src_mask)) x = select(e, expand_dims(e, g.src(src_mask), 2), x, e.scalar(0));
-      // Rows of nothing can't be counted.
+      // The number of rows without elements can't be determined from x.
       g.set(src_kernel, inputs == 0 ? reduce(e, Reduce::sum, matmul(e, x, d.gates, {true, false}), {0})
                                     : matmul(e, reshape(e, x, 0, {free_dim, inputs}), flat, {true, false}));
     }

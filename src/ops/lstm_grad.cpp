@@ -1,4 +1,4 @@
-// Backward through the steps of an LSTM: the gradients of the gates, from which products give those of the weights.
+// The backward LSTM: gradients of the gates, from which products compute those of the weights.
 #include "ops/attributes.hpp"
 #include "ops/lstm.hpp"
 #include "ops/op.hpp"

@@ -1,4 +1,4 @@
-// Matrix products with NumPy's broadcasting of leading axes, a bias row and an activation.
+// Matrix products with NumPy's broadcasting of leading axes, bias and activation.
 #include "ops/matmul.hpp"
 #include "ops/op.hpp"
 
@@ -12,10 +12,10 @@ namespace {
 // The axes before the last two.
 Shape batch_of(const Shape &s) { return s.first(s.rank() - 2); }
 
-// Is dB one product over all rows of all items?
+// Whether dB is a single product over all rows of all items.
 bool is_flat(Emit &e, const MatMul &how, Id a, Id b) {
   if (e.rank(b) != 2 || e.rank(a) == 2 || how.transpose_a || !e.shape(b).known()) return false;
-  return e.shape(b).elements() > 0;  // rows of nothing can't be counted
+  return e.shape(b).elements() > 0;  // the number of rows without elements can't be determined
 }
 
 Id flat_weights(Emit &e, const MatMul &how, Id a, Id b, Id dc) {
@@ -26,7 +26,7 @@ Id flat_weights(Emit &e, const MatMul &how, Id a, Id b, Id dc) {
   return how.transpose_b ? matmul(e, diff, rows, product) : matmul(e, rows, diff, product);
 }
 
-// The gradient of v, summed over the batch axes along which v was broadcast to meet `other`.
+// The gradient of v, summed over batch axes along which v was broadcast against `other`.
 Id summed(Emit &e, Id diff, Id v, Id other) {
   bool same = e.rank(other) == 2 || e.shape(diff).rank() == e.rank(v);
   for (int i = 0; e.rank(other) > 2 && same && i + 2 < e.rank(v); ++i)

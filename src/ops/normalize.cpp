@@ -1,4 +1,4 @@
-// normalize: rows brought to a mean of 0 and a variance of 1, then scaled and shifted.
+// normalize: rows normalised to mean 0 and variance 1, then scaled and shifted.
 
 #include "ops/attributes.hpp"
 #include "ops/differentiate.hpp"
@@ -9,7 +9,7 @@
 namespace dl4::ops {
 namespace {
 
-// Sources dy x mean by gamma, destinations dx and what is summed up for gamma.
+// Sources dy x mean by gamma; destinations dx and the summands of gamma's gradient.
 struct NormalizeGradOp final : OpOf<NormalizeGradOp, attributes::NormalizeGrad> {
   using OpOf::OpOf;
   std::string_view name() const override { return "normalize_grad"; }
@@ -17,7 +17,7 @@ struct NormalizeGradOp final : OpOf<NormalizeGradOp, attributes::NormalizeGrad> 
     const Operand x{DType::f32, same_shape("normalize_grad", src[0].shape, src[1].shape)};
     return {x, x};
   }
-  // The moments are those of x: what they change is in the gradient by x.
+  // The moments are functions of x, whose gradient includes them.
   void gradient(Gradient &g) const override {
     g.stop(2);
     g.stop(3);
@@ -41,7 +41,7 @@ struct NormalizeGradOp final : OpOf<NormalizeGradOp, attributes::NormalizeGrad> 
     return unary(e, Unary::rsqrt, add(e, row_mean(e, unary(e, Unary::square, x)), e.scalar(epsilon)));
   }
   Id centered(Emit &e, Id x) const { return center ? sub(e, x, row_mean(e, x)) : x; }
-  // x before gamma and beta.
+  // x normalised, before gamma and beta.
   Id brought(Emit &e, Id x) const {
     const Id c = centered(e, x);
     return mul(e, c, factor(e, c));
@@ -72,7 +72,7 @@ struct NormalizeOp final : OpOf<NormalizeOp, attributes::Normalize> {
   }
 
   void gradient(Gradient &g) const override {
-    if (g.diff_dst(1) != none || g.diff_dst(2) != none) return;  // the moments themselves have none
+    if (g.diff_dst(1) != none || g.diff_dst(2) != none) return;  // the moments have no gradient
     Emit &e = g.e;
     const Id dy = g.diff_dst();
     std::vector<int> rows;

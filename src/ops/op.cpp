@@ -1,4 +1,4 @@
-// Ops compared, and where they stand in a Program.
+// Comparison of ops.
 #include "ops/op.hpp"
 
 #include <typeinfo>

@@ -1,4 +1,4 @@
-// What every op says of itself: shape rule, gradient rule, attributes.
+// The interface of ops: shape rule, gradient rule, attributes.
 #pragma once
 
 #include <memory>
@@ -19,47 +19,48 @@ namespace dl4::ops {
 class Emit;
 class Gradient;
 
-// What the Program says about these values.
+// What the Program knows of these values.
 std::vector<Operand> operands(const Program &p, std::span<const Id> values);
 
-// What a backend reads of an op, and of which type it is: by that it finds the op's kernel.
+// An op's attributes and their type, by which a backend finds the kernel.
 struct Description {
   std::type_index type;
   const void *attributes;
 };
 
-// An op is a struct whose members are its attributes; `fields` lists them once, for equality, hash and listings.
-// It derives from one of the three below, so that what it says about its gradient can't be left out.
+// An op is a struct whose members are its attributes; `fields` lists them once, for equality, hash and listings. It
+// derives from one of the three templates below, so its kind of gradient is always explicit.
 class Op {
  public:
   virtual ~Op() = default;
   virtual std::string_view name() const = 0;
-  // Dtypes and shapes of all destinations. Refuses what does not fit, in the user's words.
+  // Dtypes and shapes of all destinations. Refuses operands that don't fit, in the user's terms.
   virtual std::vector<Operand> infer(Operands src) const = 0;
-  // Emits diff_src from diff_dst. A wanted source must get a gradient or be stopped: else differentiate refuses the op.
+  // Emits diff_src from diff_dst. Each wanted source must get a gradient or be stopped, else differentiate refuses the
+  // op.
   virtual void gradient(Gradient &) const = 0;
 
-  // The destination is the source's memory, seen with another shape.
+  // The destination shares the source's memory with another shape.
   virtual bool is_view() const { return false; }
   virtual int64_t view_offset() const { return 0; }  // bytes
-  // The source whose memory destination i may take over, or -1.
+  // The source whose memory destination i may reuse, or -1.
   virtual int overwrites(int /*dst*/) const { return -1; }
-  // False: only dtype and shape of source i matter.
+  // False: only the dtype and shape of source i matter.
   virtual bool reads(int /*src*/) const { return true; }
-  // The same inputs may give other outputs, or the step is there for its fault: never folded, merged or dropped.
+  // Equal inputs may give different outputs, or the step exists for its fault: never folded, merged or removed.
   virtual bool is_volatile() const { return false; }
 
-  // Made of the fields: for listings, and to the last bit.
+  // From the fields: as text for listings, and bit by bit.
   virtual std::vector<Attribute> attributes() const = 0;
   virtual std::string attribute_bits() const = 0;
   virtual Description description() const = 0;
 };
 
-// Do the two ops compute the same of the same sources? Equal ops have equal hashes.
+// Whether both compute the same from the same sources. Equal ops have equal hashes.
 bool equal(const Op &a, const Op &b);
 size_t hash(const Op &op);
 
-// The op as a T, or nullptr if it is another one.
+// The op as a T, or nullptr if it has another type.
 template <class T>
 const T *as(const Op &op) {
   return dynamic_cast<const T *>(&op);
@@ -69,12 +70,12 @@ const T *as(const Step &step) {
   return as<T>(*step.op);
 }
 
-// Of an op without attributes.
+// For ops without attributes.
 struct None {
   void fields(auto &) const {}
 };
 
-// An op T with a gradient rule. A: its attributes, if it stands in a file of its own (attributes.hpp); else T has them.
+// An op T with a gradient rule. A: its attributes, if T is private to its file (attributes.hpp); else they are in T.
 template <class T, class A = None>
 struct OpOf : Op, A {
   template <class... V>
@@ -96,7 +97,7 @@ struct OpOf : Op, A {
   }
 };
 
-// An op that is meant to stop gradients: its result moves in steps, or not at all, as its sources move.
+// An op that stops gradients: its result is piecewise constant in its sources.
 void stop_all(Gradient &g);
 template <class T, class A = None>
 struct StopsGradients : OpOf<T, A> {
@@ -104,7 +105,7 @@ struct StopsGradients : OpOf<T, A> {
   void gradient(Gradient &g) const final { stop_all(g); }
 };
 
-// An op without a rule, refused where a loss depends on its result: gradients that aren't differentiated again,
+// An op without gradient rule, refused if a loss depends on its result: gradients that aren't differentiated again, and
 // updates.
 template <class T, class A = None>
 struct NotDifferentiable : OpOf<T, A> {

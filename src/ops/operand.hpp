@@ -1,4 +1,4 @@
-// What a rule knows about a value.
+// What a rule knows of a value.
 #pragma once
 
 #include <span>
@@ -11,7 +11,7 @@ namespace dl4::ops {
 struct Operand {
   DType dtype = DType::f32;
   Shape shape;
-  bool present = true;  // false: an optional source that was left out, or a destination that no one reads
+  bool present = true;  // false: an omitted optional source, or an unread destination
 };
 using Operands = std::span<const Operand>;
 inline const Operand absent{DType::f32, {}, false};

@@ -1,4 +1,4 @@
-// sort: the last axis in order; cumulate: sums and products that run along an axis.
+// sort along the last axis; cumulate: cumulative sums and products along an axis.
 #include <cmath>
 
 #include "ops/attributes.hpp"
@@ -17,7 +17,7 @@ struct SortOp final : OpOf<SortOp, attributes::Sort> {
     if (src[0].shape.rank() < 1) fail(Code::shape_mismatch, "sort expects an axis, got ", src[0].shape);
     return {src[0], {DType::i32, src[0].shape}};
   }
-  // Each element's gradient goes to where it comes from.
+  // Scatters each element's gradient to its source position.
   void gradient(Gradient &g) const override {
     if (!g.wants(0) || g.diff_dst() == none || g.e.dtype(g.src(0)) != DType::f32) return;
     Emit &e = g.e;
@@ -46,7 +46,7 @@ struct CumulateOp final : OpOf<CumulateOp, attributes::Cumulation> {
     Cumulate back = how;
     back.product = false, back.reverse = !how.reverse;
     if (!how.product) return g.set(0, cumulate(e, g.diff_dst(), axis, back));
-    // As TensorFlow: nothing where x is 0.
+    // As in TensorFlow: 0 where x is 0.
     const Id x = g.src(0), sum = cumulate(e, mul(e, g.diff_dst(), g.dst()), axis, back), zero = e.scalar(0);
     const Id none_there = binary(e, Binary::equal, x, zero);
     g.set(0, select(e, none_there, zero, div(e, sum, select(e, none_there, e.scalar(1), x))));

@@ -1,4 +1,4 @@
-// pack: many values in one flat block, each at a place of its own, zeros between.
+// pack: many values in one flat block, with zeros between.
 #include "ops/pack.hpp"
 #include "ops/op.hpp"
 

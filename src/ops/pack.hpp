@@ -1,4 +1,4 @@
-// pack, as the placement and passes match it: they make its parts inside of it, or leave some out.
+// pack, as passes and the placement match it: parts are computed in place, or left out.
 #pragma once
 
 #include <vector>

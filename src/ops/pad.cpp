@@ -1,4 +1,4 @@
-// pad: zeros around an axis, or its ends cut off.
+// pad: zero padding along an axis, or cropping.
 #include "ops/pad.hpp"
 
 #include <algorithm>

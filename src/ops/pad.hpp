@@ -1,4 +1,4 @@
-// Zeros around an axis, or its ends cut off, as passes match it.
+// Zero padding along an axis, or cropping, as passes match it.
 #pragma once
 
 #include "ops/op.hpp"

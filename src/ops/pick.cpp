@@ -1,4 +1,4 @@
-// pick: of each row the element that its label says.
+// pick: the element of each row at its label.
 #include "ops/attributes.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"

@@ -21,7 +21,7 @@ Shape pool_shape(const Pool &how, const Shape &x) {
   return y;
 }
 
-// dy, x [, y of a maximum] -> dx.
+// dy, x [, y of a max pooling] -> dx.
 struct PoolGradOp final : OpOf<PoolGradOp, attributes::PoolGrad> {
   using OpOf::OpOf;
   std::string_view name() const override { return "pool_grad"; }
@@ -33,7 +33,7 @@ struct PoolGradOp final : OpOf<PoolGradOp, attributes::PoolGrad> {
     return {{DType::f32, src[1].shape}};
   }
 
-  // Of an average it is linear in dy; of a maximum it is refused.
+  // For averages it is linear in dy; for maxima it is refused.
   void gradient(Gradient &g) const override {
     if (how.average && g.wants(0)) g.set(0, pool(g.e, g.diff_dst(), how));
   }

@@ -1,6 +1,5 @@
-// random_keep: which elements dropout keeps, scaled up by what it drops. random_normal, random_uniform: numbers. The
-// number of the draw may stand before the first row and the rows of a part of a batch, whose rows are then drawn as in
-// the whole.
+// random_keep: dropout masks, scaled. random_normal, random_uniform: random numbers. For a part of a batch, the draw's
+// number may be followed by its first row and number of rows, which then get the same numbers as in the whole batch.
 
 #include "ops/attributes.hpp"
 #include "ops/op.hpp"
@@ -10,7 +9,7 @@
 namespace dl4::ops {
 namespace {
 
-// What both make: the first `keep` axes of source 1, then the tail.
+// The shape of both: the first `keep` axes of source 1, then the tail.
 std::vector<Operand> drawn(const char *op, Operands src, int keep, const Shape &tail) {
   want_type(text("the draw of ", op).c_str(), src[0], DType::i64);
   const Shape &like = src[1].shape;

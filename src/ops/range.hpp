@@ -1,22 +1,22 @@
-// range: where a number becomes a size.
+// range: a number becomes a size.
 #pragma once
 
 #include "ops/op.hpp"
 
 namespace dl4::ops {
 
-// No kernel: a Program with it is cut there (runtime/stages.hpp), or folded.
+// Has no kernel: the Program is cut there (runtime/stages.hpp), or the step is folded.
 struct RangeOp final : StopsGradients<RangeOp> {
   using StopsGradients::StopsGradients;
   std::string_view name() const override { return "range"; }
   std::vector<Operand> infer(Operands src) const override;
 };
 
-// Is it a range, or a branch with one in its bodies?
+// Whether it is a range, or a branch with one in its bodies.
 bool is_sized_by_numbers(const Step &step);
-// The first such step of a Program; null: all of its sizes come from those of its inputs.
+// The first such step of a Program; null: all sizes follow from those of the inputs.
 const Step *sized_by_numbers(const Program &p);
-// That number, which is a size where it is in [0, max_dim], and the places below it.
+// The number, a valid size in [0, max_dim], and the indices below it.
 int64_t number_of_range(DType dtype, const void *number);
 inline bool is_size(int64_t n) { return n >= 0 && n <= max_dim; }
 Tensor range_of(int64_t size);

@@ -1,4 +1,4 @@
-// reduce: sums, means, extremes and products over axes, those of integers wrap around; over flags "any" and "all".
+// reduce: sums, means, extremes and products over axes; integers wrap; for booleans "any" and "all".
 #include <algorithm>
 
 #include "ops/attributes.hpp"
@@ -44,14 +44,14 @@ struct ReduceOp final : OpOf<ReduceOp, attributes::Reduction> {
         break;
       case Reduce::max:
       case Reduce::min: {
-        // Shared equally among ties, as TensorFlow does.
+        // Shared equally among ties, as in TensorFlow.
         Id tied = cast(e, binary(e, Binary::equal, x, spread_axes(e, g.dst())), DType::f32);
         Id count = reduce(e, Reduce::sum, tied, axes, true);
         g.set(0, mul(e, tied, div(e, d, count)));
         break;
       }
       case Reduce::prod: {
-        // The product of the others; where an element is 0, they are multiplied without it.
+        // The product of the others; zeros are excluded and handled separately.
         Id one = e.scalar(1), zero = e.scalar(0);
         Id is_zero = binary(e, Binary::equal, x, zero);
         Id zeros = reduce(e, Reduce::sum, cast(e, is_zero, DType::f32), axes, true);
@@ -65,7 +65,7 @@ struct ReduceOp final : OpOf<ReduceOp, attributes::Reduction> {
   }
 
  private:
-  // The reduced axes put back, with one element each.
+  // Restores the reduced axes with size 1.
   Id spread_axes(Emit &e, Id y) const {
     if (!keepdims)
       for (int a : axes) y = expand_dims(e, y, a);

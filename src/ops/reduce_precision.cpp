@@ -1,4 +1,4 @@
-// reduce_precision: the nearest floats of fewer bits.
+// reduce_precision: rounds to floats of fewer bits.
 #include "ops/attributes.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"

@@ -1,4 +1,4 @@
-// repeat: every place of an axis several times, as it is or blended with its neighbours; and the gradient of that.
+// repeat: repeats every position of an axis, optionally interpolated; and its gradient.
 #include "ops/attributes.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"

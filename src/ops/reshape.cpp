@@ -1,4 +1,4 @@
-// reshape, reshape_like, expand_dims, squeeze: the same elements in the same order under another shape. No copies.
+// reshape, reshape_like, expand_dims, squeeze: the same elements in another shape, without copies.
 #include "ops/attributes.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
@@ -7,7 +7,7 @@
 namespace dl4::ops {
 namespace {
 
-// What all of them share: source 0's memory seen otherwise, and a gradient that is seen back.
+// Shared by all: a view of source 0, and the gradient as a view.
 template <class T, class A>
 struct Reshaping : OpOf<T, A> {
   using OpOf<T, A>::OpOf;
@@ -48,7 +48,7 @@ struct ReshapeOp final : Reshaping<ReshapeOp, attributes::Reshape> {
       for (int i = 0; i < full.rank(); ++i)
         if (full[i] == free_dim) full = full.with(i, made ? rest / made : 0);
     }
-    // One free dim among known ones must still be a whole number.
+    // A single free dim must be an integer.
     if (free == 1 && open == 0 && (rest == 0 ? made != 0 : made % rest != 0)) refuse();
     return {{src[0].dtype, x.first(keep).joined(full)}};
   }

@@ -1,4 +1,4 @@
-// ring: taking steps in, and the window over the latest.
+// ring: appends steps, and windows over the latest.
 #include "ops/ring.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// ring: the latest steps of a sequence that comes a part at a time.
+// ring: the latest steps of a sequence that arrives in parts.
 #pragma once
 
 #include "ops/op.hpp"
@@ -6,11 +6,10 @@
 
 namespace dl4::ops {
 
-// Along `axis` the state (.., capacity, ..), whose capacity is a power of two, has step i at place i % capacity. It
-// takes in the n steps x (.., n, ..), which are those from tick * each on. The window is `count` steps, `dilation`
-// steps apart, of which the last is the one before the newest `skip`; none where count is 0. Of a `turned` one x is
-// [batch, n, channels] and the state [batch, channels, capacity], as kernels like that read few channels many steps
-// apart.
+// Along `axis` the state (.., capacity, ..), with a capacity that is a power of 2, has step i at i % capacity. The n
+// steps x (.., n, ..), from step tick * each on, are appended. The window is `count` steps, `dilation` apart, the last
+// of them before the newest `skip`; none if count is 0. If `turned`, x is [batch, n, channels] and the state [batch,
+// channels, capacity], as preferred by kernels that read few channels many steps apart.
 struct RingOp final : NotDifferentiable<RingOp> {
   int axis;
   int64_t each, count, dilation, skip;
@@ -28,11 +27,11 @@ struct RingOp final : NotDifferentiable<RingOp> {
   int overwrites(int dst) const override { return dst == 0 ? 0 : -1; }
 };
 
-// The least capacity for n steps at a time and windows that reach so far back.
+// The least capacity for n steps at a time and windows of that reach.
 int64_t ring_capacity(int64_t n, int64_t reach);
 
 struct RingValues {
-  Id state, window;  // window: none where count is 0
+  Id state, window;  // window: none if count is 0
 };
 RingValues ring(Emit &e, Id state, Id x, Id tick, const RingOp &how);
 

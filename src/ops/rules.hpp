@@ -1,4 +1,4 @@
-// The optimizers' rules, as an update op has them. The arithmetic is the backend's.
+// Update rules of optimizers, as attributes of update ops. Backends implement them.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace dl4::ops {
 
-// Each rule has its name, how many floats it keeps for each weight, whether it reads t or the number, and whether a
-// gradient of 0 changes nothing. In double: 1 - beta is rounded to float, beta is not.
+// Each rule has a name, its number of slots per weight, whether it reads t or the number, and whether a zero gradient
+// changes nothing. Parameters are double: 1 - beta is rounded to float, beta is not.
 struct Sgd {
   static constexpr const char *name = "sgd";
   static constexpr bool counts = false, has_number = false;
@@ -25,7 +25,7 @@ struct Adam {
   static constexpr bool counts = true, has_number = false;
   double beta_1 = 0.9, beta_2 = 0.999, epsilon = 1e-7, weight_decay = 0;
   bool amsgrad = false;
-  int slots() const { return amsgrad ? 3 : 2; }  // m, v, the greatest v
+  int slots() const { return amsgrad ? 3 : 2; }  // m, v, maximum of v
   bool rests() const { return false; }
   void fields(auto &f) const {
     f("beta_1", beta_1), f("beta_2", beta_2), f("epsilon", epsilon), f("weight_decay", weight_decay);
@@ -38,7 +38,7 @@ struct RmsProp {
   static constexpr bool counts = false, has_number = false;
   double rho = 0.9, momentum = 0, epsilon = 1e-7, weight_decay = 0;
   bool centered = false;
-  int slots() const { return 1 + (momentum > 0) + centered; }  // v, then momentum, then the mean gradient
+  int slots() const { return 1 + (momentum > 0) + centered; }  // v, then momentum, then mean gradient
   bool rests() const { return false; }
   void fields(auto &f) const {
     f("rho", rho), f("momentum", momentum), f("epsilon", epsilon), f("weight_decay", weight_decay);
@@ -59,7 +59,7 @@ struct Adadelta {
   static constexpr const char *name = "adadelta";
   static constexpr bool counts = false, has_number = false;
   double rho = 0.95, epsilon = 1e-7, weight_decay = 0;
-  int slots() const { return 2; }  // mean squares of gradients, of steps
+  int slots() const { return 2; }  // mean squares of gradients and steps
   bool rests() const { return false; }
   void fields(auto &f) const { f("rho", rho), f("epsilon", epsilon), f("weight_decay", weight_decay); }
 };
@@ -68,7 +68,7 @@ struct Adamax {
   static constexpr const char *name = "adamax";
   static constexpr bool counts = true, has_number = false;
   double beta_1 = 0.9, beta_2 = 0.999, epsilon = 1e-7, weight_decay = 0;
-  int slots() const { return 2; }  // m, the norm
+  int slots() const { return 2; }  // m, norm
   bool rests() const { return false; }
   void fields(auto &f) const {
     f("beta_1", beta_1), f("beta_2", beta_2), f("epsilon", epsilon), f("weight_decay", weight_decay);
@@ -107,7 +107,7 @@ struct Ftrl {
   }
 };
 
-// Not w but Adam's step with both moments corrected: what Lamb scales for each weight. The w it is given is not read.
+// Adam's bias-corrected step instead of w, which Lamb scales per weight. Does not read w.
 struct Lamb {
   static constexpr const char *name = "lamb";
   static constexpr bool counts = true, has_number = false;
@@ -117,7 +117,7 @@ struct Lamb {
   void fields(auto &f) const { f("beta_1", beta_1), f("beta_2", beta_2), f("epsilon", epsilon); }
 };
 
-// w is an average, g what goes into it: w += (g - w) * lr.
+// w is an average of g: w += (g - w) * lr.
 struct Average {
   static constexpr const char *name = "average";
   static constexpr bool counts = false, has_number = false;
@@ -130,9 +130,9 @@ struct Average {
 #define DL4_UPDATES(X) \
   X(Sgd) X(Adam) X(RmsProp) X(Adagrad) X(Adadelta) X(Adamax) X(Nadam) X(Lion) X(Ftrl) X(Lamb) X(Average)
 
-// A part of a flat block, seen as rows, whose gradient comes as some rows (ops.hpp: RowSums).
+// A range of a flat block, seen as rows, whose gradient comes as some of the rows (ops.hpp: RowSums).
 struct RowPart {
-  int64_t begin, end;  // elements of the block; may hold less than a row beyond the last one
+  int64_t begin, end;  // elements of the block; may end within a row
   int64_t rows, width;
   void fields(auto &f) const { f("begin", begin), f("end", end), f("rows", rows), f("width", width); }
 };

@@ -1,4 +1,4 @@
-// scan: its rules, and the writing of its body.
+// scan: its rules, and the writer of its body.
 #include "ops/scan.hpp"
 
 #include <algorithm>
@@ -106,8 +106,8 @@ size_t Scan::output(Id v, bool reversed) {
   return outputs_.size() - 1;
 }
 
-// How the step may be emitted outside: once if it reads what is the same at every step alone, for all steps at once if
-// it is one of the ops that do not mind another axis in front. nullopt: it depends on a state.
+// How a step may be hoisted out of the scan: once, if it reads only loop constants; for all steps at once, if its op
+// allows another leading axis. nullopt: it depends on a state.
 std::optional<Carry> Scan::where(const Step &step, const PerValue<Outside> &out) const {
   if (step.op->is_volatile() || step.dst.empty()) return {};
   auto *product = as<MatMulOp>(step);
@@ -171,8 +171,7 @@ void Scan::move_out() {
   for (Id v : program_.outputs) bring_in(v);
 }
 
-// An input that no step and no output knows any more, unless it is a state, or the one sequence that says how many
-// steps there are.
+// Removes inputs that nothing reads, except states, and the only sequence, which determines the number of steps.
 void Scan::drop_unread() {
   auto used = uses(program_);
   std::vector<Id> ids;
@@ -193,7 +192,7 @@ void Scan::drop_unread() {
   inputs_ = std::move(inputs);
 }
 
-// Even what a step reads the shape of alone must be made: it may be free yet.
+// A step that is read only for its shape is kept: the shape may still be free.
 void Scan::drop_dead() {
   PerValue<bool> live(program_);
   for (Id v : program_.outputs) live[v] = true;
@@ -209,7 +208,7 @@ void Scan::drop_dead() {
   program_.steps.assign(std::make_move_iterator(kept.rbegin()), std::make_move_iterator(kept.rend()));
 }
 
-// What costs more to make again than to keep.
+// Products are cheaper to keep than to recompute.
 std::vector<Id> Scan::products() const {
   std::vector<Id> all;
   for (const Step &s : program_.steps)

@@ -1,4 +1,4 @@
-// scan: a body, which is a Program of its own, run once per step; and the writer of bodies.
+// scan: a body Program that runs once per step, and the writer of bodies.
 #pragma once
 
 #include <map>
@@ -13,18 +13,17 @@
 
 namespace dl4::ops {
 
-// What an input of a body is at each step: the next element of a sequence (T, ...), from the first or from the last on;
-// what the step before made of it; the same at every step.
+// A body input at each step: the next element of a sequence (T, ...), from the first or from the last; the state left
+// by the previous step; or a constant.
 enum class Carry : int { sequence, reversed, state, constant };
 std::string to_string(Carry c);
 
-// Sources: those of the body's inputs, in their order; of a state, what it is at first. The body's outputs are the new
-// states in the order of those inputs, then others. Destinations: each output's values stacked (T, ...), then the last
-// of each state.
+// Sources: those of the body's inputs, in order; initial values for states. Body outputs: the new states in the order
+// of those inputs, then others. Destinations: each output stacked (T, ...), then each state's final value.
 struct ScanOp final : OpOf<ScanOp> {
   std::vector<Carry> carry;   // by input of the body
-  std::vector<int> reversed;  // by output of the body: stacked from the last to the first
-  std::vector<int> kept;      // outputs that are there for the gradient: made by products
+  std::vector<int> reversed;  // by output of the body: stacked from last to first
+  std::vector<int> kept;      // outputs for the gradient: results of products
   std::shared_ptr<const Program> body;
   std::vector<bool> read;  // by input
   bool some_volatile = false;
@@ -41,34 +40,34 @@ struct ScanOp final : OpOf<ScanOp> {
   bool is_volatile() const override { return some_volatile; }
 
   size_t states() const;
-  int64_t time(Operands src) const;  // how many steps; -1 where that is free
+  int64_t time(Operands src) const;  // number of steps; -1 if free
 };
 
-// Writes a body, and then the scan. What does not depend on a state is done outside, once or for all steps at once.
+// Writes a body, and then the scan. What does not depend on a state is hoisted, once or for all steps at once.
 class Scan {
  public:
   explicit Scan(Emit &e) : body(program_, e), e_(e) {}
   Scan(const Scan &) = delete;
   Scan &operator=(const Scan &) = delete;
 
-  // Values of the body for those of the Program around it.
+  // Body values for values of the enclosing Program.
   Id each(Id sequence, bool reversed = false) { return input(sequence, reversed ? Carry::reversed : Carry::sequence); }
   Id state(Id at_first) { return input(at_first, Carry::state); }
   Id constant(Id outside);
 
   void become(Id state, Id next) { next_[state] = next; }
-  // The output's number.
+  // Returns the output's index.
   size_t output(Id v, bool reversed = false);
 
   struct Values {
-    std::vector<Id> states, last, outputs;  // stacked (T, ...) in the order of the steps; the last ones; stacked
+    std::vector<Id> states, last, outputs;  // stacked (T, ...) in step order; final values; stacked
   };
-  // Refuses states that change their shape or dtype, sequences of different lengths, and a body without sequences.
+  // Refuses states that change shape or dtype, sequences of different lengths, and bodies without sequences.
   Values emit();
 
  private:
   struct Outside {
-    Id value;  // of the Program around it
+    Id value;  // in the enclosing Program
     Carry carry;
   };
 
@@ -88,7 +87,7 @@ class Scan {
  private:
   Emit &e_;
   std::vector<Outside> inputs_;  // by input of the body
-  std::map<Id, Id> constants_;   // by value outside
+  std::map<Id, Id> constants_;   // by outside value
   std::map<Id, Id> next_;        // by state
   std::vector<Id> outputs_;
   std::vector<int> reversed_;

@@ -1,5 +1,5 @@
-// The gradient of a scan is another one, from the last step to the first: what products made is kept, all else is made
-// again from the states that each step started from.
+// The gradient of a scan is a scan from the last step to the first. Results of products are kept; all else is
+// recomputed from the states before each step.
 #include <functional>
 
 #include "ops/attributes.hpp"
@@ -10,7 +10,7 @@
 namespace dl4::ops {
 namespace {
 
-// What each step starts from: source 1, then all of source 0 (T, ...) but its last.
+// The state before each step: source 1, then all of source 0 (T, ...) but its last.
 struct DelayOp final : NotDifferentiable<DelayOp, attributes::Delay> {
   using NotDifferentiable::NotDifferentiable;
   std::string_view name() const override { return "delay"; }
@@ -19,7 +19,7 @@ struct DelayOp final : NotDifferentiable<DelayOp, attributes::Delay> {
 
 Id zeros_like(Emit &e, Id v) { return fill(e, DType::f32, 0, v, e.rank(v), {}); }
 
-// The backward scan while it is written.
+// The backward scan under construction.
 class Backward {
  public:
   Backward(const ScanOp &op, Gradient &g) : op_(op), p_(*op.body), g_(g), s_(g.e), at_(p_, none) {}
@@ -81,7 +81,7 @@ class Backward {
     }
   }
 
-  // Of the body's outputs.
+  // Cotangents of the body's outputs.
   std::vector<Cotangent> cotangents() {
     std::vector<Cotangent> seeds;
     const size_t outputs = p_.outputs.size();
@@ -111,7 +111,7 @@ class Backward {
       for (Id &v : step.src) v = renamed(v);
   }
 
-  // What becomes of the gradient by source i at each step.
+  // Adds the gradient of source i at each step.
   void carry_back(size_t i, Id diff) {
     Emit &b = s_.body;
     const int at = static_cast<int>(i);
@@ -129,7 +129,7 @@ class Backward {
     }
   }
 
-  // A sum of products a^T d over the steps is one product over all of them.
+  // A sum of products a^T d over steps is one product over all steps.
   bool product_of_steps(int at, Id diff) {
     const Program &b = s_.body.program;
     const Step *made = nullptr;
@@ -165,10 +165,10 @@ class Backward {
   const Program &p_;
   Gradient &g_;
   Scan s_;
-  PerValue<Id> at_;            // the body's values, made again
-  std::map<Id, Id> in_order_;  // values of the backward body: what they are elements of, in the order of the steps
-  std::map<Id, Id> kept_;      // by what would make them again
-  std::map<size_t, std::pair<Id, size_t>> diff_state_;  // by source of a state: its gradient, and which state that is
+  PerValue<Id> at_;            // the body's recomputed values
+  std::map<Id, Id> in_order_;  // values of the backward body: the sequences of which they are elements, in step order
+  std::map<Id, Id> kept_;      // by the recomputation they replace
+  std::map<size_t, std::pair<Id, size_t>> diff_state_;  // by source of a state: its gradient, and the state's index
   size_t states_ = 0;                                   // of the backward scan
   std::vector<std::function<void(const Scan::Values &)>> last_;
 };

@@ -1,4 +1,4 @@
-// scatter_add and row_sums: rows added up by number, as a table or as the rows that came.
+// scatter_add and row_sums: rows summed by id, as a table or as the distinct rows.
 #include "ops/scatter.hpp"
 #include "ops/attributes.hpp"
 #include "ops/op.hpp"
@@ -9,7 +9,7 @@
 namespace dl4::ops {
 namespace {
 
-// One row of the table (source 2) for each id (source 1).
+// One row of the table's shape (source 2) for each id (source 1).
 void want_rows(const char *op, Operands src) {
   want_float(op, src[0]);
   want_index("ids", src[1]);
@@ -18,7 +18,7 @@ void want_rows(const char *op, Operands src) {
   same_shape(op, src[0].shape, src[1].shape.joined(table.last(table.rank() - 1)));
 }
 
-// The same sums as scatter_add's, in the order of their ids and without the rows that no id names.
+// The sums of scatter_add for the distinct ids only, in id order.
 struct RowSumsOp final : NotDifferentiable<RowSumsOp, attributes::RowSums> {
   using NotDifferentiable::NotDifferentiable;
   std::string_view name() const override { return "row_sums"; }
@@ -43,8 +43,8 @@ void ScatterAddOp::gradient(Gradient &g) const {
   g.stop(1);
 }
 
-// Each slice looks at all ids in their order and adds what falls into its part of the table, so the bits don't depend
-// on the cut. Ids out of range were the forward step's fault.
+// Each slice reads all ids in order and adds what belongs to its part of the table, so the bits don't depend on the
+// cut. Ids out of range were a fault of the forward step.
 Id scatter_add(Emit &e, Id rows, Id ids, Id table) {
   return e.value(std::make_shared<ScatterAddOp>(), {rows, ids, table});
 }

@@ -5,7 +5,7 @@
 
 namespace dl4::ops {
 
-// Zeros in the shape of the table (source 2) with every row of source 0 added to the row that its id (source 1) says.
+// Zeros in the shape of the table (source 2), plus every row of source 0 added to the row of its id (source 1).
 struct ScatterAddOp final : OpOf<ScatterAddOp> {
   std::string_view name() const override { return "scatter_add"; }
   std::vector<Operand> infer(Operands src) const override;

@@ -1,4 +1,4 @@
-// segment_sum, segment_max, segment_softmax, segment_gather: rows by the number of their segment.
+// segment_sum, segment_max, segment_softmax, segment_gather: rows by segment id.
 #include "ops/attributes.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
@@ -9,7 +9,7 @@ namespace {
 
 enum Source { src_x, src_ids, src_like };
 
-// x has the axes of ids first, and like those before their last.
+// x starts with the axes of ids, and matches those before their last.
 void check(const char *op, Operands src, int x_like) {
   want_float(op, src[src_x]);
   want_type("ids of segments", src[src_ids], DType::i64);
@@ -35,7 +35,7 @@ struct SegmentGatherOp final : OpOf<SegmentGatherOp, attributes::SegmentGather> 
   }
 };
 
-// What segment_sum and segment_max share.
+// Shared by segment_sum and segment_max.
 template <class T, class A>
 struct SegmentOp : OpOf<T, A> {
   using OpOf<T, A>::OpOf;
@@ -62,7 +62,7 @@ struct SegmentMaxOp final : SegmentOp<SegmentMaxOp, attributes::SegmentMax> {
   using SegmentOp::SegmentOp;
   static constexpr const char *op = "segment_max";
   std::string_view name() const override { return "segment_max"; }
-  // Equal maxima share it evenly, as in TensorFlow.
+  // Ties share the gradient evenly, as in TensorFlow.
   void gradient(Gradient &g) const override {
     g.stop(src_like);
     if (!g.wants(0) || g.diff_dst() == none) return;

@@ -1,4 +1,4 @@
-// select: a where the mask is true, else b; the side not taken never leaks.
+// select: a where the mask is true, else b; the other side never affects the result.
 #include "ops/attributes.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"

@@ -1,4 +1,4 @@
-// sizes, zeros_of, and the formulas that they compute.
+// sizes, zeros_of, and their formulas.
 #include "ops/sizes.hpp"
 
 #include <algorithm>

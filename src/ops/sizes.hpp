@@ -1,4 +1,4 @@
-// Whole numbers that are computed from the sizes of axes, in postfix: what is known as soon as the shapes are.
+// Integers computed from dims by postfix formulas, known once the shapes are.
 #pragma once
 
 #include <optional>
@@ -13,19 +13,17 @@ namespace dl4::ops {
 
 enum class SizeStep : int64_t { number, axis, add, subtract, multiply, divide, modulo, maximum, minimum, equal, less };
 
-// A formula after the other, each as pairs of a step and what it is of (a number; of an axis source * 64 + axis; else
-// 0), and behind it a pair (-1, 0).
+// Formulas, each as pairs of an operation and its operand (a number; for an axis source * 64 + axis; else 0), ended by
+// (-1, 0).
 using Formulas = std::vector<int64_t>;
 
-// Of "0.1 2 * 1 +": axis 1 of source 0, times 2, plus 1. Division rounds to zero, the rest has the divisor's sign; max,
-// min, =, < (1 or 0). Refuses what is none, in the user's words.
+// Parses "0.1 2 * 1 +": axis 1 of source 0, times 2, plus 1. Division truncates, the remainder has the divisor's sign;
+// max, min, =, < (1 or 0). Refuses invalid formulas, in the user's terms.
 Formulas formulas(const std::vector<std::string> &words);
-// The number that each gives; none: it depends on a free axis. Refuses an axis that is not there, a division by 0 and
-// numbers past 64 bits.
+// The results; none if they depend on a free dim. Refuses missing axes, division by 0 and results past 64 bits.
 std::vector<std::optional<int64_t>> computed(const Formulas &f, Operands src);
 
-// What formulas make of the sizes of `like`, of which only the shapes are read: int64 (n); or, as the axes of a value,
-// flags that are all false.
+// Results of formulas over the shapes of `like`: as int64 (n); or, as dims of a value, zeros (booleans).
 Id sizes(Emit &e, std::vector<Id> like, Formulas f);
 Id zeros_of(Emit &e, std::vector<Id> like, Formulas f);
 

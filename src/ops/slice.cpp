@@ -1,4 +1,4 @@
-// slice: part of an axis.
+// slice: a range of an axis.
 #include "ops/attributes.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
@@ -7,10 +7,10 @@
 namespace dl4::ops {
 namespace {
 
-// Where [begin, begin + size) of an axis of `dim` starts.
+// First index of [begin, begin + size) on an axis of `dim`.
 int64_t start(int64_t begin, int64_t dim) { return begin < 0 ? begin + dim : begin; }
 
-// Zeros in the shape of source 1 with source 0 as the part.
+// Zeros in the shape of source 1, with source 0 in the range.
 struct PadLikeOp final : OpOf<PadLikeOp, attributes::PadLike> {
   using OpOf::OpOf;
   std::string_view name() const override { return "pad_like"; }

@@ -1,4 +1,4 @@
-// sparsemax along one axis: the nearest point of the simplex, with zeros.
+// sparsemax along one axis: projection onto the simplex.
 #include "ops/attributes.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
@@ -13,7 +13,7 @@ struct SparsemaxGradOp final : OpOf<SparsemaxGradOp, attributes::SparsemaxGrad> 
   std::vector<Operand> infer(Operands src) const override {
     return {{DType::f32, same_shape("sparsemax_grad", src[0].shape, src[1].shape)}};
   }
-  // Linear in dy; y decides which places count, in steps.
+  // Linear in dy; piecewise constant in y, which selects the support.
   void gradient(Gradient &g) const override {
     if (g.wants(0)) g.set(0, g.e.value(std::make_shared<SparsemaxGradOp>(axis), {g.diff_dst(), g.src(1)}));
     g.stop(1);

@@ -1,4 +1,4 @@
-// square_sum: the sum of all squares, in double: the norm of a whole block of gradients.
+// square_sum: sum of squares in double, for the norm of a block of gradients.
 #include "ops/attributes.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"

@@ -1,4 +1,4 @@
-// stop_gradient: the same values, a constant to whoever differentiates.
+// stop_gradient: the same values, a constant for differentiation.
 #include "ops/attributes.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"

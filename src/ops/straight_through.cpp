@@ -1,4 +1,4 @@
-// straight_through: one value in place of another one, to which the gradient goes.
+// straight_through: a value whose gradient goes to another value.
 #include "ops/attributes.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"

@@ -1,4 +1,4 @@
-// transpose: axes in another order.
+// transpose: permutes axes.
 #include <algorithm>
 
 #include "ops/attributes.hpp"

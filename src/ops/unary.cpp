@@ -1,4 +1,4 @@
-// unary: y = f(x), element by element.
+// unary: y = f(x), elementwise.
 #include "ops/attributes.hpp"
 #include "ops/elementwise.hpp"
 #include "ops/op.hpp"

@@ -1,4 +1,4 @@
-// update: one pass over a flat block of weights and what its rule keeps beside them.
+// update: one pass over a flat block of weights and its slots.
 #include "ops/update.hpp"
 
 namespace dl4::ops {

@@ -12,8 +12,8 @@ inline std::string to_string(const UpdateExcept &x) {
   return text(x.begin, '-', x.end, x.moves ? " undecayed" : " kept");
 }
 
-// Updates source 0 by a gradient, source 1, which lacks the `parts`: the ids and rows of each are further sources.
-// Sources: w, g, lr, t, number, the rule's slots; destinations: w, slots.
+// Updates source 0 by a gradient: source 1, except for the `parts`, whose ids and rows are further sources. Sources: w,
+// g, lr, t, number, the rule's slots; destinations: w, slots.
 class UpdateOp {
  public:
   static constexpr int first_slot = 5;
@@ -46,7 +46,7 @@ inline void want_number(const char *who, const Operand &x, DType t) {
   if (x.shape.rank() != 0) fail(Code::shape_mismatch, who, " is one number, got ", x.shape);
 }
 
-// The gradient of a block of n elements lacks these parts.
+// Checks the gradient of a block of n elements whose `parts` are separate.
 inline void want_gradient(const char *op, Operands src, std::span<const RowPart> parts, size_t first) {
   want_float(op, src[1]);
   Shape expected = src[0].shape;

@@ -1,4 +1,4 @@
-// view: part of a flat block under a shape of its own. No copy.
+// view: a range of a flat block in another shape, without a copy.
 #include "ops/attributes.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
@@ -7,7 +7,7 @@
 namespace dl4::ops {
 namespace {
 
-// Zeros in the shape of source 1 with source 0 from element `offset` on.
+// Zeros in the shape of source 1, with source 0 at element `offset`.
 struct PlaceLikeOp final : OpOf<PlaceLikeOp, attributes::PlaceLike> {
   using OpOf::OpOf;
   std::string_view name() const override { return "place_like"; }

@@ -1,4 +1,4 @@
-// What the rules of several ops ask of their operands.
+// Checks of operands shared by the rules of several ops.
 #pragma once
 
 #include "ops/op.hpp"
@@ -18,7 +18,7 @@ inline void want_index(const char *what, const Operand &x) {
     fail(Code::invalid_argument, what, ": expected integers or whole float32 numbers, got ", x.dtype);
 }
 
-// The one shape that two say together which must be equal; either may know dims that are free in the other.
+// The common shape of two shapes that must be equal; each may know dims that are free in the other.
 inline Shape same_shape(const char *op, const Shape &a, const Shape &b) {
   if (!compatible(a, b)) fail(Code::shape_mismatch, op, " expects equal shapes, got ", a, " and ", b);
   Shape s = a;

@@ -1,4 +1,4 @@
-// Windows over the cells of an axis, as convolutions and pooling place them.
+// Windows along an axis, for convolutions and pooling.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,8 @@ struct Windows {
   int64_t out = 0, pad_before = 0;
 };
 
-// `out` is free when n is. Refuses a window that does not fit or passes the limit of a dim; `what` names its size in
-// the message: "kernel_size".
+// `out` is free if n is. Refuses windows that don't fit or exceed the limit of a dim; `what` names their size in
+// messages: "kernel_size".
 inline Windows windows(const char *op, const char *what, int64_t n, int64_t size, int64_t stride, int64_t dilation,
                        Padding padding) {
   if (size < 1) fail(Code::shape_mismatch, op, ": ", what, " must be at least 1, got ", size);
@@ -32,7 +32,7 @@ inline Windows windows(const char *op, const char *what, int64_t n, int64_t size
   return {out, std::max<int64_t>(over, 0) / 2};
 }
 
-// The same for a pooling, along spatial axis `axis`, counted from 0.
+// The same for pooling along spatial axis `axis`, from 0.
 Windows pool_windows(const Pool &how, int axis, int64_t n);
 
 }  // namespace dl4::ops

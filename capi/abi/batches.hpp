@@ -1,12 +1,11 @@
-// Datasets and cancel flags in use: kept alive, for a callback may release them.
+// Datasets and cancel flags in use, kept alive because a callback may release them.
 #pragma once
 
 #include "border.hpp"
 
 namespace dl4::capi {
 
-// While it lives, the dataset is its user's alone, and the batch callback is asked for this many tensors; afterwards
-// what it gave is let go.
+// Exclusive use of a dataset within a scope. Its batch callback fills this many tensors, which are released at the end.
 class Batches {
  public:
   Batches(dl4_dataset &d, size_t nx, size_t ny, bool labels) : data_(&d), alone_(d.gate, "dataset") {
@@ -19,7 +18,7 @@ class Batches {
   Batches &operator=(const Batches &) = delete;
 
  private:
-  Ref<dl4_dataset> data_;  // first: the gate is the dataset's
+  Ref<dl4_dataset> data_;  // first: takes the dataset's gate
   Gate::Alone alone_;
 };
 

@@ -1,4 +1,4 @@
-// Conversions that several entries share.
+// Conversions shared by several functions.
 #include "border.hpp"
 
 #include <algorithm>

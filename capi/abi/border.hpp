@@ -1,4 +1,4 @@
-// The one shape of every entry: check the handles, convert, call the core, catch.
+// The structure of every C function: check handles, convert, call the core, catch.
 #pragma once
 
 #include <limits>
@@ -14,10 +14,10 @@
 
 namespace dl4::capi {
 
-// The exception in flight as an error object; never fails.
+// Converts the current exception to an error object; never fails.
 dl4_error *to_error(const char *function) noexcept;
 
-// What is wrong with a file is told with its path.
+// Adds the file's path to errors.
 template <class F>
 auto with_path(const std::string &path, F f) {
   try {
@@ -29,7 +29,7 @@ auto with_path(const std::string &path, F f) {
   }
 }
 
-// A call under way, and the log whose messages are delivered at its end, also of its failure.
+// A call in progress, and the log whose messages are delivered when it ends, also by failure.
 class Entry {
  public:
   void log_to(const Log &log) { log_ = log.queue(); }
@@ -42,8 +42,8 @@ class Entry {
   std::shared_ptr<Log::Queue> log_;
 };
 
-// Runs the body of an entry, body() or body(entry). No exception gets past: those of the host's functions have become
-// errors in call_host(). Floats: FlushToZero for one that runs at once.
+// Runs the body of a C function, body() or body(entry). No exception escapes; those of host functions were converted to
+// errors by call_host(). Floats: FlushToZero if it computes at once.
 template <class Floats = OwnFloats, class F>
 dl4_error *guard(const char *function, F &&body) {
   Floats floats;
@@ -62,7 +62,7 @@ dl4_error *guard(const char *function, F &&body) {
   return error.detach();
 }
 
-// The same where no error can be told, of what computes nothing.
+// The same for functions that can't report errors and compute nothing.
 template <class R, class F>
 R guard_or(R otherwise, F &&body) noexcept {
   try {
@@ -74,7 +74,7 @@ R guard_or(R otherwise, F &&body) noexcept {
 
 [[noreturn]] void refuse_argument(const char *argument, const std::string &why);
 [[noreturn]] void refuse_handle(const char *argument, Tag expected, const void *got);
-// The same where more than one type is taken: "dl4_model, dl4_session or dl4_stream".
+// The same for several types: "dl4_model, dl4_session or dl4_stream".
 [[noreturn]] void refuse_handle(const char *argument, const char *expected, const void *got);
 
 template <class T>
@@ -86,18 +86,18 @@ T *cast(T *handle) noexcept {
   return o && o->tag() == bare<T>::type ? handle : nullptr;
 }
 
-// The object behind a handle; refuses NULL, freed ones and other types.
+// The object of a handle; refuses NULL, freed objects and other types.
 template <class T>
 T &object(T *handle, const char *argument) {
   if (!cast(handle)) refuse_handle(argument, bare<T>::type, handle);
   return *handle;
 }
-// The same where NULL is allowed.
+// The same, allowing NULL.
 template <class T>
 T *object_or_null(T *handle, const char *argument) {
   return handle ? &object(handle, argument) : nullptr;
 }
-// Element i of an array of handles; its name costs nothing unless it is refused. Each run calls it for each tensor.
+// Element i of an array of handles. Its name is formatted only if refused: each run calls this for each tensor.
 template <class T>
 [[gnu::always_inline]] inline T &element(T *handle, const char *argument, size_t i) {
   if (!cast(handle)) refuse_handle(text(argument, '[', i, ']').c_str(), bare<T>::type, handle);
@@ -110,13 +110,13 @@ T &needed(T *out, const char *argument) {
   return *out;
 }
 
-// A UTF-8 text; refuses NULL and what is not UTF-8.
+// A UTF-8 string; refuses NULL and invalid UTF-8.
 std::string string(const char *s, const char *argument);
 inline std::string string_or_empty(const char *s, const char *argument) {
   return s ? string(s, argument) : std::string();
 }
 
-// An array of `n`; may be NULL when n is 0.
+// An array of n elements; may be NULL if n is 0.
 template <class T>
 std::span<T> array(T *first, int64_t n, const char *argument) {
   if (n < 0) refuse_argument(argument, text("expected a count of at least 0, got ", n));
@@ -125,16 +125,16 @@ std::span<T> array(T *first, int64_t n, const char *argument) {
   return {first, static_cast<size_t>(n)};
 }
 
-// Memory of the caller's to read; refuses NULL and a negative size.
+// The caller's memory for reading; refuses NULL and negative sizes.
 std::span<const std::byte> bytes_of(const void *data, int64_t bytes);
 
 std::vector<dl4_tensor *> tensors(dl4_tensor *const *list, int64_t n, const char *argument);
 
-// Refuses memory whose address no element of this type can have.
+// Refuses addresses that are misaligned for the dtype.
 void need_aligned(const void *p, DType dtype, const char *argument);
 
 Shape shape_of(int32_t rank, const int64_t *dims, const char *argument);
-// A type of data that tensors may have; UNSUPPORTED for the reserved ones.
+// A dtype that tensors may have; UNSUPPORTED for reserved ones.
 DType dtype_of(int32_t number);
 
 void need_index(int64_t i, int64_t count);  // 0 <= i < count
@@ -155,7 +155,7 @@ Port port_of(const dl4_trainer &t, int32_t which, int64_t i);
 dl4_context &context(dl4_context *handle);
 dl4_blob *make_blob(std::string bytes);
 
-// Writes the first dims, up to `cap`, and the rank.
+// Writes up to `cap` dims, and the rank.
 void give_shape(const Shape &shape, int64_t *dims, int64_t cap, int32_t *rank);
 
 template <class T>
@@ -163,7 +163,7 @@ void clear(T *out, T value = {}) noexcept {
   if (out) *out = value;
 }
 
-// An object's own text in `format`; refuses the others.
+// An object's own description in `format`; refuses other formats.
 std::string describe(const dl4_refs &refs, int32_t format);
 std::string describe(const dl4_context &c, int32_t format);
 std::string describe(const dl4_tensor &t, int32_t format);

@@ -1,4 +1,4 @@
-// Contexts: their options, as graphs and sessions take them, and their crew.
+// Contexts: their options, their crew, and settings of graphs and sessions.
 #include "context.hpp"
 
 #include <algorithm>
@@ -162,7 +162,7 @@ void Context::set_seed(int64_t seed) {
 
 dl4_context &context(dl4_context *handle) {
   if (handle) return object(handle, "context");
-  // Never freed: objects of it may outlive static destruction.
+  // Never freed: its objects may outlive static destruction.
   static dl4_context *const process = new dl4_context(Json::object());
   return *process;
 }

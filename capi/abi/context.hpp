@@ -1,4 +1,4 @@
-// What is made once and used by everything: threads, seed, memory, logger, switches.
+// Shared resources: threads, seed, memory, logger, switches.
 #pragma once
 
 #include <memory>
@@ -16,17 +16,17 @@ namespace dl4::capi {
 
 class Context {
  public:
-  // options: an object of the context's keys.
+  // options: a context's keys as JSON.
   explicit Context(const Json &options);
 
   graph::Settings settings() const;
-  // What sessions and trainers of this context run with; starts the crew if there is none yet.
+  // Options for sessions and trainers; starts the crew in the first call.
   runtime::Options options();
   Json describe() const;
-  // Of graphs made from now on.
+  // For later graphs.
   void set_seed(int64_t seed);
 
-  // Lets go what sessions and trainers keep only for speed.
+  // Frees caches of sessions and trainers.
   void trim() { executables_->trim(); }
 
   const std::shared_ptr<Memory> memory = std::make_shared<Memory>();
@@ -50,8 +50,8 @@ class Context {
   void open_log();
 
   Options options_;
-  bool limited_ = false;  // memory_limit was asked for
-  mutable Mutex mutex_;   // of the seed and the crew
+  bool limited_ = false;  // memory_limit was set explicitly
+  mutable Mutex mutex_;   // guards the seed and the crew
   std::shared_ptr<Crew> crew_;
   const std::shared_ptr<runtime::Executables> executables_ = std::make_shared<runtime::Executables>();
 };

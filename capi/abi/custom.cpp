@@ -1,4 +1,4 @@
-// Kinds of the user's own: functions behind an op.
+// User-defined kinds: host functions as ops.
 #include "kinds/custom.hpp"
 
 #include <algorithm>
@@ -36,10 +36,10 @@ struct Functions {
   Release release;
 };
 
-// Handles over the memory of a run.
+// Tensor handles over the memory of a run.
 struct Handles final : kernels::Bound {
   explicit Handles(size_t n_src) : n_src(n_src) {}
-  // Of the kernel's next arguments; one without an argument stays null.
+  // Adds a handle for the kernel's next argument; without an argument it stays null.
   void add(const ops::Operand &o, bool read_only, bool has_argument = true) {
     tensors.push_back(Ref<dl4_tensor>::adopt(new dl4_tensor(o.dtype, o.shape, nullptr, nullptr)));
     tensors.back()->read_only = read_only;
@@ -59,7 +59,7 @@ struct Handles final : kernels::Bound {
 
   const size_t n_src;
   std::vector<Ref<dl4_tensor>> tensors;
-  std::vector<dl4_tensor *> slots;  // null: no one asks for it
+  std::vector<dl4_tensor *> slots;  // null: unread
   std::vector<int> arguments;
   int next = 0;
 };
@@ -150,7 +150,7 @@ dl4_error *dl4_registry_add(const char *category, const char *name, const char *
     const bool is_layer = kind.category == "layer";
     if (!is_layer && kind.category != "loss" && kind.category != "metric")
       refuse_argument("category", text("expected \"layer\", \"loss\" or \"metric\", got \"", kind.category, '"'));
-    constexpr size_t max_name = 256;  // names of layers come from it, which may have 1024
+    constexpr size_t max_name = 256;  // layer names, of at most 1024 bytes, are derived from it
     if (kind.name.empty() || kind.name.size() > max_name)
       refuse_argument("name", text("expected 1 to ", max_name, " bytes, got ", kind.name.size()));
     if (is_layer && (kind.name == "Input" || kind.name == "Constant"))

@@ -1,4 +1,4 @@
-// Datasets: of tensors, or of batches that a callback gives.
+// Datasets of tensors, or of batches from a callback.
 #include "options.hpp"
 
 namespace dl4::capi {
@@ -13,7 +13,7 @@ struct CallbackOptions {
   }
 };
 
-// room: bytes for copies; what they take goes off. optional: an element may be NULL.
+// room: bytes available for copies, reduced by those used. optional: elements may be NULL.
 std::vector<train::Source> sources(dl4_tensor *const *list, int64_t n, const char *argument, int64_t &room,
                                    bool optional = false) {
   std::vector<train::Source> all;
@@ -37,7 +37,7 @@ std::vector<train::Source> sources(dl4_tensor *const *list, int64_t n, const cha
 
 using Slots = std::vector<dl4_tensor *>;
 
-// Takes what a batch function put into the slots, also where it does not come back.
+// Takes ownership of what a batch function stored in the slots, even if it does not return.
 struct Taken {
   ~Taken() {
     for (auto *list : {&x, &y, &w})
@@ -51,7 +51,7 @@ struct Taken {
   bool &valid;
 };
 
-// Views of the tensors of one kind; none where they are optional and there is none.
+// Views of the tensors of one kind; empty if they are optional and there are none.
 std::vector<runtime::View> views(const Slots &list, bool valid, bool optional, const char *name, int64_t index) {
   std::vector<runtime::View> found;
   bool all = valid, any = false;
@@ -66,7 +66,7 @@ std::vector<runtime::View> views(const Slots &list, bool valid, bool optional, c
   return found;
 }
 
-// One batch of the user's: what it puts into the slots is held until the next one.
+// Requests one batch from the callback; its tensors are held until the next one.
 int32_t ask(dl4_dataset &d, dl4_batch_fn fn, int64_t index, train::Batch &b) {
   d.held.clear();
   Slots x(d.nx), y(d.ny), w(d.ny);
@@ -131,7 +131,7 @@ dl4_error *dl4_dataset_from_callback(dl4_context *c, dl4_batch_fn fn, void *user
     data->user = std::make_unique<Release>(user);
     data->core = train::from_callback([self, fn](int64_t index, train::Batch &b) { return ask(*self, fn, index, b); },
                                       o.steps, o.samples);
-    data->user->f = release;  // only what came to be an object is given back
+    data->user->f = release;  // `release` is set only once the object exists
     to = data.detach();
   });
 }

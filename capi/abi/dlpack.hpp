@@ -1,4 +1,4 @@
-// DLPack's structs, as its specification lays them out, and tensors from and to them.
+// DLPack's structs as specified, and conversion of tensors.
 #pragma once
 
 #include "border.hpp"
@@ -33,7 +33,7 @@ struct ManagedVersioned {
   Array array;
 };
 
-// Takes `managed` when it succeeds.
+// Takes ownership of `managed` on success.
 dl4_tensor *import(Managed *managed);
 dl4_tensor *import(ManagedVersioned *managed);
 

@@ -1,4 +1,4 @@
-// Errors and blobs; what every entry does with an exception.
+// Errors and blobs; conversion of exceptions.
 #include <new>
 #include <stdexcept>
 
@@ -9,7 +9,7 @@ namespace dl4::capi {
 namespace {
 
 dl4_error *out_of_memory() noexcept {
-  // In place and never destroyed: it must be there when nothing can be allocated, and after static destruction.
+  // In static storage and never destroyed: it must exist without memory and after static destruction.
   alignas(dl4_error) static unsigned char place[sizeof(dl4_error)];
   static dl4_error *const error = [] {
     auto *e = new (place) dl4_error;
@@ -26,9 +26,9 @@ void add(Json &detail, std::string_view key, std::string_view value) {
   if (!value.empty() && !detail.contains(key)) detail[key] = valid_utf8(std::string(value));
 }
 
-// Messages have one form, `layer "fc": "units": expected X, got Y`: what they say so stands in the detail too.
+// Messages have the form `layer "fc": "units": expected X, got Y`; its parts are added to the detail.
 void add_facts(Json &detail, std::string_view message) {
-  size_t at = message.find(": ") + 2;  // behind the function
+  size_t at = message.find(": ") + 2;  // after the function's name
   for (;;) {
     const size_t open = message.find('"', at), close = open == message.npos ? open : message.find("\": ", open + 1);
     if (close == message.npos) break;

@@ -1,4 +1,4 @@
-// A model's gradients beside differences of its outputs.
+// Compares a model's gradients with finite differences.
 #include "train/gradient_check.hpp"
 
 #include "options.hpp"

@@ -8,8 +8,8 @@
 namespace dl4::capi {
 namespace {
 
-// make(attributes, models) makes a layer of a config. From there on the graph's weight lock covers the weights of the
-// models that it was given.
+// make(attributes, models) makes a layer from a config. From here on the graph's weight lock covers the given models'
+// weights too.
 template <class F>
 auto with_config(dl4_graph &g, const char *config, const dl4_refs *refs, const F &make) {
   Config given = config_of(config, refs);
@@ -20,18 +20,18 @@ auto with_config(dl4_graph &g, const char *config, const dl4_refs *refs, const F
   return made;
 }
 
-// The first ones, as many as there is room for.
+// Writes as many nodes as there is room for.
 void give(const std::vector<graph::Node> &nodes, std::span<dl4_node> to) {
   for (size_t i = 0; i < std::min(nodes.size(), to.size()); ++i) to[i] = static_cast<dl4_node>(nodes[i]);
 }
 
 void clear_ids(dl4_node *out, int64_t n) noexcept {
-  if (out && n <= INT32_MAX)  // what is refused by its length is not written to
+  if (out && n <= INT32_MAX)  // not written if its length is refused
     for (int64_t i = 0; i < n; ++i) out[i] = -1;
 }
 
-// f(graph, inputs, outputs asked for) -> nodes, into `out`; -1 on failure. Not before the work: `out` may be `in`, as
-// in y = layer(y).
+// f(graph, inputs, number of outputs wanted) -> nodes, into `out`; -1 on failure. Written after the call, since `out`
+// may be `in`, as in y = layer(y).
 template <class F>
 dl4_error *call(const char *who, dl4_graph *graph, const dl4_node *in, int64_t n_in, dl4_node *out, int64_t n_out,
                 const F &f) {
@@ -275,7 +275,7 @@ dl4_error *dl4_graph_build(dl4_graph *graph, const dl4_node *in, int64_t n_in, c
       last = g.merged_out;
     }
     Gate::Alone weights(*g.weights, "model");
-    // The model keeps the graph as it is now: the user's may go on to grow, on another thread.
+    // The model keeps a copy of the graph: the user's may be extended on another thread.
     auto now = std::make_shared<const graph::Graph>(g.core);
     auto core = std::make_shared<graph::Model>(std::move(now), std::move(from), std::move(last));
     to = new dl4_model(g.context, std::move(core), g.weights);

@@ -1,4 +1,4 @@
-// The library itself, and what every object has.
+// Functions of the library itself and of all objects.
 #include <algorithm>
 
 #include "backend/cpu/dispatch/libraries.hpp"
@@ -176,6 +176,6 @@ dl4_error *dl4_describe(const void *object, int32_t format, dl4_blob **out) {
   return guard(__func__, [&] {
     dl4_blob *&to = needed(out, "out");
     const std::string text = describe_any(object, format);
-    to = make_blob(format == DL4_FORMAT_JSON ? text : printable(text, true));  // names in it may be a file's
+    to = make_blob(format == DL4_FORMAT_JSON ? text : printable(text, true));  // may contain names from a file
   });
 }

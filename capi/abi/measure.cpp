@@ -1,4 +1,4 @@
-// A loss or metric of two tensors.
+// Losses and metrics of two tensors.
 #include "train/measure.hpp"
 
 #include "options.hpp"

@@ -1,4 +1,4 @@
-// Models: weights, files.
+// Models: weights and files.
 #include "base/os/file.hpp"
 #include "graph/lora.hpp"
 #include "graph/quantize.hpp"
@@ -32,7 +32,7 @@ const char *format_of(const io::Source &source) {
   return io::is_zip(source) || io::is_hdf5(source) ? "Keras" : io::is_onnx(source) ? "ONNX" : "native";
 }
 
-// path: "" of bytes in memory.
+// path: "" for bytes in memory.
 dl4_model *load(dl4_context &c, const io::Source &source, const LoadOptions &how, const std::string &path) {
   const Stopwatch watch;
   const std::string beside = os::utf8(os::path(path).parent_path());

@@ -1,4 +1,4 @@
-// What all objects of the border share: a count of references, a tag that says which type they are, and a gate.
+// Base of all objects: reference count, type tag, and gate.
 #pragma once
 
 #include <dl4/dl4.h>
@@ -20,7 +20,7 @@ namespace dl4::capi {
 
 enum class Tag : uint64_t {
   freed = 0,
-  // Numbers that no other memory is likely to hold.
+  // Values that other memory is unlikely to contain.
   error = 0x646c345f00000001,
   blob,
   context,
@@ -58,14 +58,14 @@ class Object {
   std::atomic<int64_t> references_{1};
 };
 
-// A handle as what it is; null when it is no live object of ours.
+// The handle's object; null if it is no live object of this library.
 inline const Object *object_of(const void *handle) noexcept {
   if (!handle || reinterpret_cast<uintptr_t>(handle) % alignof(Object)) return nullptr;
   auto *o = static_cast<const Object *>(handle);
   return o->tag() >= Tag::error && o->tag() <= Tag::stream ? o : nullptr;
 }
 
-// One counted reference.
+// A counted reference.
 template <class T>
 class Ref {
  public:
@@ -87,7 +87,7 @@ class Ref {
     r.object_ = object;
     return r;
   }
-  // The reference itself, for the caller to release.
+  // Passes the reference to the caller, who releases it.
   T *detach() { return std::exchange(object_, nullptr); }
   T *get() const { return object_; }
   T *operator->() const { return object_; }
@@ -98,11 +98,11 @@ class Ref {
   T *object_ = nullptr;
 };
 
-// Keeps a second thread out with BUSY. The thread inside may come in again from a callback where that is allowed, and
-// so may threads that the callback waits for: a language may run its callbacks on a thread of its own.
+// Refuses a second thread with BUSY. The thread inside may enter again from a callback where that is allowed, and so
+// may threads for which the callback waits: some languages run callbacks on separate threads.
 class Gate {
  public:
-  class OneAlone {  // one thread at a time, no readers
+  class OneAlone {  // one thread, no readers
    public:
     OneAlone(Gate &gate, const char *what) : gate_(gate) {
       std::lock_guard lock(gate_.mutex_);
@@ -121,7 +121,7 @@ class Gate {
     Gate &gate_;
   };
 
-  class OneRecursive {  // alone, or inside a callback of the thread that is
+  class OneRecursive {  // one thread, or inside its callback
    public:
     OneRecursive(Gate &gate, const char *what) : gate_(gate) {
       std::lock_guard lock(gate_.mutex_);
@@ -149,7 +149,7 @@ class Gate {
     bool nested_ = false, guest_ = false;
   };
 
-  class OneBetween {  // alone, or while the one who is is in a callback between two steps
+  class OneBetween {  // one thread, or between two steps of it, during a callback
    public:
     OneBetween(Gate &gate, const char *what) : gate_(gate) {
       std::lock_guard lock(gate_.mutex_);
@@ -170,7 +170,7 @@ class Gate {
     bool guest_ = false;
   };
 
-  class OneReading {  // with other readers; the thread that is alone inside may read as well
+  class OneReading {  // with other readers; the exclusive thread may also read
    public:
     OneReading(Gate &gate, const char *what) : gate_(gate) {
       std::lock_guard lock(gate_.mutex_);
@@ -188,7 +188,7 @@ class Gate {
     Gate &gate_;
   };
 
-  class OneLent {  // while the thread that is alone is in a callback; ends when those who came in have left
+  class OneLent {  // during a callback of the exclusive thread; waits at the end for those who entered
    public:
     explicit OneLent(Gate &gate, const char *) : gate_(gate) {
       std::lock_guard lock(gate_.mutex_);
@@ -210,7 +210,7 @@ class Gate {
     Gate &gate_;
   };
 
-  // The same of this gate and of all that have joined it.
+  // The same for this gate and all joined ones.
   template <class One>
   class Each {
    public:
@@ -229,7 +229,7 @@ class Gate {
       One one;
     };
     One first_;
-    // A step of a model that has models inside allocates nothing, unless these are very many.
+    // Avoids allocation in a step of a model with nested models, unless there are very many.
     std::byte room_[1024];
     std::pmr::monotonic_buffer_resource memory_{room_, sizeof room_};
     std::pmr::list<Other> others_{&memory_};
@@ -245,7 +245,7 @@ class Gate {
          callback ? " is in use by the caller of this callback" : " is in use by another thread");
   }
 
-  // Whoever takes this gate takes that one too, with what has joined it, as long as someone else has it.
+  // Taking this gate also takes that one and those joined to it, while others use it.
   void join(const std::shared_ptr<Gate> &gate) {
     if (gate.get() == this) return;
     std::pmr::vector<std::shared_ptr<Gate>> more = gate->others(std::pmr::get_default_resource());
@@ -271,11 +271,11 @@ class Gate {
   Mutex mutex_;
   std::vector<std::weak_ptr<Gate>> others_;
   std::thread::id owner_;
-  bool alone_ = false, lent_ = false, guest_ = false;  // guest: of those it is lent to, one who writes
+  bool alone_ = false, lent_ = false, guest_ = false;  // guest: a writer to whom it is lent
   int64_t readers_ = 0;
 };
 
-// Keeps a second thread out with BUSY as a Gate does, without a lock: an audio thread may come through.
+// Refuses a second thread with BUSY like a Gate, but lock-free, for audio threads.
 class Turn {
  public:
   void take(const char *what) {

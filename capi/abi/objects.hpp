@@ -1,4 +1,4 @@
-// The objects behind the opaque handles.
+// The objects of the opaque handles.
 #pragma once
 
 #include <array>
@@ -28,7 +28,7 @@ struct dl4_error final : dl4::capi::Object {
   dl4::Code code = dl4::Code::internal;
   const char *message = "", *detail = "{}";
   std::string message_text, detail_text;
-  bool is_static = false;  // of the library, never freed
+  bool is_static = false;  // static storage, never freed
 
  private:
   void destroy() noexcept override {
@@ -56,22 +56,22 @@ struct dl4_context final : dl4::capi::Object {
 
 struct dl4_tensor final : dl4::capi::Object {
   static constexpr auto type = dl4::capi::Tag::tensor;
-  // Dense, over `t`'s memory.
+  // Dense, using `t`'s memory.
   explicit dl4_tensor(dl4::Tensor t);
   dl4_tensor(dl4::DType dtype, const dl4::Shape &shape, const int64_t *strides, dl4::Bytes data);
 
   dl4::runtime::View view() const { return {dtype, shape, data.get(), dense ? nullptr : strides.data()}; }
   int64_t bytes() const { return dl4::checked_mul(shape.elements(), dl4::size_of(dtype)); }
-  // Dense: the same memory, or a copy of a strided one.
+  // Dense: shares the memory, or copies a strided tensor.
   dl4::Tensor as_dense() const;
-  // Takes over the bytes of a dense tensor of the same shape and type.
+  // Takes over the bytes of a dense tensor of equal shape and type.
   void assign(const dl4::Tensor &t) const;
 
   const dl4::DType dtype;
   const dl4::Shape shape;
   std::array<int64_t, dl4::max_rank> strides;
   bool dense = true, read_only = false;
-  dl4::Bytes data;  // at the first element; changed where a function of the user's sees one run after the other
+  dl4::Bytes data;  // the first element; replaced when a host function sees successive runs
 };
 
 struct dl4_model final : dl4::capi::Object {
@@ -80,13 +80,13 @@ struct dl4_model final : dl4::capi::Object {
             std::shared_ptr<dl4::capi::Gate> weights);
   const std::shared_ptr<dl4::capi::Context> context;
   const std::shared_ptr<dl4::graph::Model> core;
-  const std::shared_ptr<dl4::capi::Gate> weights;  // shared by the models that share weights
+  const std::shared_ptr<dl4::capi::Gate> weights;  // of the weights, shared by models that share them
   std::vector<std::string> input_names, output_names;
-  dl4::Json training{};  // what its file says that it was compiled with
+  dl4::Json training{};  // compile config of its file
 };
 
 namespace dl4::capi {
-// The host's function for when the library no longer needs `user`; null while a call may still fail.
+// The host's function to call when the library no longer needs `user`; null while the call may still fail.
 struct Release {
   explicit Release(void *user = nullptr) : user(user) {}
   ~Release() {
@@ -98,7 +98,7 @@ struct Release {
   dl4_release_fn f = nullptr;
 };
 
-// A model for a config, its place there, and who uses its weights.
+// A model for a config, its path there, and the gate of its weights.
 struct GivenModel {
   Json architecture() const;
   graph::Given model;
@@ -127,7 +127,7 @@ struct dl4_graph final : dl4::capi::Object {
 
 struct dl4_session final : dl4::capi::Object {
   static constexpr auto type = dl4::capi::Tag::session;
-  // What a stream of the session runs, or why there is none.
+  // The program of the session's streams, or why there is none.
   struct Streams {
     dl4::runtime::Ticks ticks;
     std::string why_none;
@@ -145,15 +145,15 @@ struct dl4_session final : dl4::capi::Object {
         masked(std::move(in.masked)),
         states(in.states) {}
   const std::shared_ptr<dl4::capi::Context> context;
-  const std::shared_ptr<dl4::runtime::Executable> core;  // the Program as a whole: its ports
+  const std::shared_ptr<dl4::runtime::Executable> core;  // the whole Program, with its ports
   const std::unique_ptr<dl4::runtime::Runner> runner;
   const Streams streams;
-  const std::shared_ptr<dl4::capi::Gate> written;  // of the weights that runs assign; null: they assign none
-  const char *const no_batches;                    // why dl4_session_predict() refuses it; null: it does not
+  const std::shared_ptr<dl4::capi::Gate> written;  // of weights that runs assign; null: none
+  const char *const no_batches;                    // why dl4_session_predict() refuses; null: it does not
   const std::vector<std::string> output_names;
   const std::vector<bool> masked;  // by output of the model
-  const size_t states;             // inputs and outputs behind those of the model
-  // Of runs of many streams, those that no run is using.
+  const size_t states;             // number of state inputs and outputs after the model's
+  // Idle blocks for runs of many streams.
   dl4::Mutex blocks_mutex;
   struct Block {
     dl4::runtime::StreamBlock core;
@@ -162,7 +162,7 @@ struct dl4_session final : dl4::capi::Object {
   std::vector<std::unique_ptr<Block>> blocks;
 };
 
-// So that what a run of many touches of each lies in two lines of a cache.
+// Aligned so that a run of many streams touches two cache lines of each.
 struct alignas(64) dl4_stream final : dl4::capi::Object {
   static constexpr auto type = dl4::capi::Tag::stream;
   dl4_stream(dl4_session &session, int64_t batch, int64_t seed)
@@ -171,7 +171,7 @@ struct alignas(64) dl4_stream final : dl4::capi::Object {
         session(&session),
         core(session.streams.ticks, batch),
         sampler(batch, seed) {}
-  explicit dl4_stream(const dl4_stream &other)  // in its turn
+  explicit dl4_stream(const dl4_stream &other)  // during its gate
       : Object(type),
         context(other.context),
         session(other.session),
@@ -181,10 +181,10 @@ struct alignas(64) dl4_stream final : dl4::capi::Object {
   const dl4::capi::Ref<dl4_session> session;
   mutable dl4::capi::Turn turn;
   dl4::runtime::Stream core;
-  // Of dl4_stream_next().
+  // For dl4_stream_next().
   dl4::runtime::Sampler sampler;
   dl4::runtime::Sampling sampling;
-  std::string sampling_text;  // the options it was read from
+  std::string sampling_text;  // options it was parsed from
   dl4::Tensor output;         // of its last run
 };
 
@@ -197,10 +197,10 @@ struct dl4_dataset final : dl4::capi::Object {
   }
   dl4::capi::Gate gate;
   std::unique_ptr<dl4::train::Dataset> core;
-  size_t nx = 0, ny = 0;                         // how many tensors the batch callback is asked for
-  bool labels = true;                            // are targets and weights looked at?
-  std::vector<dl4::capi::Ref<dl4_tensor>> held;  // the callback's, until the next batch
-  std::unique_ptr<dl4::capi::Release> user;      // what the callback is called with
+  size_t nx = 0, ny = 0;                         // number of tensors that the batch callback fills
+  bool labels = true;                            // whether targets and weights are used
+  std::vector<dl4::capi::Ref<dl4_tensor>> held;  // from the callback, until the next batch
+  std::unique_ptr<dl4::capi::Release> user;      // argument of the callback
 };
 
 struct dl4_trainer final : dl4::capi::Object {
@@ -210,7 +210,7 @@ struct dl4_trainer final : dl4::capi::Object {
   mutable dl4::capi::Gate gate;
   const dl4::capi::Ref<dl4_model> model;
   dl4::train::Trainer core;
-  dl4::train::Batch batch;                      // of the call under way
-  std::unique_ptr<dl4::capi::Release> workers;  // what their function is called with
+  dl4::train::Batch batch;                      // of the current call
+  std::unique_ptr<dl4::capi::Release> workers;  // argument of their function
 };
 // NOLINTEND

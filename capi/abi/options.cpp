@@ -1,4 +1,4 @@
-// Which call takes which options.
+// Options of each function.
 #include "options.hpp"
 
 namespace dl4::capi {

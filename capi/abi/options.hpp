@@ -1,4 +1,4 @@
-// Configs and options as the core reads them.
+// Parses configs and options for the core.
 #pragma once
 
 #include <span>
@@ -9,7 +9,7 @@
 
 namespace dl4::capi {
 
-// The text of a JSON object; NULL is an empty one.
+// Parses a JSON object; NULL is an empty one.
 Json json_object(const char *json, const char *argument);
 inline Json json_options(const char *options) { return json_object(options, "options"); }
 // The same into an O with fields(kinds::Fields &).
@@ -19,8 +19,7 @@ O read_options(const char *options) {
   kinds::read_fields(o, json_options(options));
   return o;
 }
-// The options of a call by its name, as the registry lists attributes, from the list that parses them; null if it takes
-// none.
+// A function's options, listed like attributes in the registry by the code that parses them; null if it has none.
 Json options_of(std::string_view function);
 Json describe_context_options();
 Json describe_custom_options();
@@ -39,12 +38,12 @@ struct Config {
   std::vector<GivenModel> models;
 };
 Config config_of(const char *text, const dl4_refs *refs);
-// The arguments of a call, with the nodes that refs has for it.
+// Call arguments with the nodes that refs has for them.
 graph::Arguments call_arguments(const char *call, const dl4_refs *refs);
-// For a function that takes no config, or makes no call.
+// For functions that take no config, or make no call.
 void refuse_models(const dl4_refs *refs);
 void refuse_nodes(const dl4_refs *refs);
-// The ABI's numbers as a graph's ids: the graph refuses those that it does not have.
+// Converts node numbers; the graph refuses unknown ones.
 std::vector<graph::Node> nodes_of(std::span<const dl4_node> numbers);
 
 }  // namespace dl4::capi

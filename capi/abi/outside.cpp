@@ -1,4 +1,4 @@
-// Files and the log, for callbacks.
+// Files and the log for a fit's callbacks.
 #include "outside.hpp"
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// Files and the log, as callbacks of a fit reach them.
+// Files and the log for a fit's callbacks.
 #pragma once
 
 #include "objects.hpp"
@@ -8,7 +8,7 @@ namespace dl4::capi {
 
 class Files final : public train::Outside {
  public:
-  // writes: of workers one does.
+  // writes: true on one of several workers.
   Files(Context &context, bool writes) : context_(context), writes_(writes) {}
   void say(const std::string &message) override;
   void expect_model(const std::string &path) const override;

@@ -26,7 +26,7 @@ int64_t count(const dl4_trainer &t, int32_t which) {
   return which == DL4_METRICS ? std::ssize(t.core.results().names()) : 0;
 }
 
-// f(the object as what it is); otherwise() of an object without ports.
+// Calls f with the object's type; otherwise() for objects without ports.
 template <class F, class Otherwise>
 auto with_ports(const void *object, const F &f, const Otherwise &otherwise) {
   const Object *o = object_of(object);
@@ -44,7 +44,7 @@ auto with_ports(const void *object, const F &f, const Otherwise &otherwise) {
   }
 }
 
-// f(port), or `otherwise` where there is no such port.
+// f(port), or `otherwise` if there is no such port.
 template <class R, class F>
 R ask(const void *object, int32_t which, int64_t i, R otherwise, const F &f) {
   return guard_or<R>(otherwise, [&] {

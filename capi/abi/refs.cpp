@@ -1,4 +1,4 @@
-// Configs as text, and the models and nodes that text can't hold.
+// Configs as text, with the models and nodes that text can't hold.
 #include <memory>
 
 #include "io/native/safetensors.hpp"
@@ -15,7 +15,7 @@ std::string key_of(std::string k) {
   return k;
 }
 
-// "cell/config/model": the keys to a value inside a config.
+// "cell/config/model": the keys that lead to a value in a config.
 std::vector<std::string> path_of(const std::string &key) {
   std::vector<std::string> path;
   for (size_t from = 0, to; from <= key.size(); from = to + 1) {
@@ -68,7 +68,7 @@ Config config_of(const char *text, const dl4_refs *refs) {
     put_model(config.attributes, key, given);
     config.models.push_back(given);
   }
-  if (!r->models.empty())  // within the limit of nesting
+  if (!r->models.empty())  // within the nesting limit
     io::parse_object(dump(config.attributes), Code::invalid_argument, "config");
   return config;
 }

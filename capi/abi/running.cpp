@@ -8,7 +8,7 @@
 namespace dl4::capi {
 namespace {
 
-// Which options a session refuses, by how it runs. dl4_session_create() has the same table.
+// Options that a session refuses, by runner. The documentation of dl4_session_create() has the same table.
 struct Rule {
   const char *option;
   bool (*is_given)(const SessionOptions &);
@@ -34,7 +34,7 @@ void refuse(const SessionOptions &given, Running how, const std::string &why) {
   }
 }
 
-// An audio thread runs a stream: other libraries' kernels are left out.
+// Streams run on audio threads, so kernels of other libraries are excluded.
 dl4_session::Streams streams_of(graph::Pinned &p, runtime::Options run) {
   dl4_session::Streams streams{{}, std::move(p.why_no_tick)};
   if (!p.tick) return streams;
@@ -49,7 +49,7 @@ dl4_session::Streams streams_of(graph::Pinned &p, runtime::Options run) {
   return streams;
 }
 
-// A session that gives no states has them in streams alone.
+// A session without `states` still has streams, which keep the states.
 dl4_session::Streams streams_alone(const dl4_model &model, graph::InferenceOptions how, const runtime::Options &run) {
   how.states = true;
   graph::Pinned streamed = graph::pinned(*model.core, how, run.plan.passes_off);

@@ -1,4 +1,4 @@
-// What a session runs, as its options and its model ask for it.
+// What a session runs, from its options and its model.
 #pragma once
 
 #include "border.hpp"
@@ -15,8 +15,8 @@ struct SessionOptions {
   void fields(kinds::Fields &f);
 };
 
-// How a session runs: its Program as a whole; the same where runs assign weights; in stages, where numbers become
-// sizes; as a stream that begins.
+// How a session runs: the whole Program; the same, with runs that assign weights; in stages, if numbers become sizes;
+// as a new stream.
 enum class Running { whole, assigning, sized, streamed };
 
 dl4_session *make_session(const dl4_model &model, const SessionOptions &given);

@@ -1,4 +1,4 @@
-// Sessions: a model made ready to run.
+// Sessions: models prepared for running.
 #include "batches.hpp"
 #include "options.hpp"
 #include "running.hpp"
@@ -20,7 +20,7 @@ SessionOptions session_options(const char *options) {
   return o;
 }
 
-// What Executables keep; null ones are left out.
+// Bytes that Executables keep; null ones are skipped.
 struct Kept {
   int64_t cached_bytes = 0, packed_bytes = 0;
   Json plans = Json::array();
@@ -29,7 +29,7 @@ Kept kept_by(std::span<runtime::Executable *const> all) {
   Kept k;
   for (runtime::Executable *e : all) {
     if (!e) continue;
-    k.cached_bytes += e->cached_bytes(), k.packed_bytes += e->packed_bytes();  // bounded: memory that is there
+    k.cached_bytes += e->cached_bytes(), k.packed_bytes += e->packed_bytes();  // bounded: existing memory
     for (const Json &plan : e->plans()) k.plans.push_back(plan);
   }
   return k;

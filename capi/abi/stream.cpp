@@ -1,4 +1,4 @@
-// Streams: sequences that go on.
+// Streams: sequences processed in parts.
 #include "io/model_file.hpp"
 #include "options.hpp"
 #include "tensors.hpp"
@@ -39,10 +39,10 @@ io::States with_generator(io::States states, const dl4_stream &stream) {
   return states;
 }
 
-// The turns of many streams, of one session and of batch 1.
+// The gates of many streams of one session with batch 1.
 class Turns {
  public:
-  // cores: becomes theirs; its room is used again.
+  // cores: receives theirs, reusing its memory.
   Turns(std::span<dl4_stream *const> streams, std::vector<runtime::Stream *> &cores)
       : streams_(streams), cores_(cores) {
     cores_.clear();
@@ -84,7 +84,7 @@ class Turns {
       streams_[i]->turn.give();
     }
   }
-  // Most streams lie in no cache.
+  // Prefetches: most streams are not in cache.
   void read_ahead(size_t i) const noexcept {
     constexpr size_t ahead = 12, line = 64;
     if (i + ahead >= streams_.size()) return;
@@ -96,7 +96,7 @@ class Turns {
   std::vector<runtime::Stream *> &cores_;
 };
 
-// A block of the session's, for one run.
+// A block of the session, for one run.
 class Block {
  public:
   explicit Block(dl4_session &session) : session_(session) {
@@ -126,7 +126,7 @@ class Block {
   std::unique_ptr<dl4_session::Block> block_;
 };
 
-// As run_on() wants it.
+// Adapter for run_on().
 struct ManyInBlock {
   runtime::StreamBlock &block;
   const runtime::Many many;
@@ -141,7 +141,7 @@ struct ManyInBlock {
   }
 };
 
-// As run_on() wants it.
+// Adapter for run_on().
 struct Alone {
   runtime::Stream &stream;
   void check(std::span<const runtime::View> in) const { stream.check(in); }
@@ -155,7 +155,7 @@ struct Alone {
   }
 };
 
-// Runs the steps and takes the logits of the last one.
+// Runs the steps and returns the logits of the last one.
 Tensor last_logits(dl4_stream &stream, std::span<const runtime::View> in, const std::atomic<int32_t> *cancel) {
   stream.core.check(in);
   const std::vector<ops::Operand> expected = stream.core.outputs(in, cancel);

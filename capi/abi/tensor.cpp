@@ -47,7 +47,7 @@ void need_bytes(const dl4_tensor &t, int64_t bytes) {
     fail(Code::shape_mismatch, "a tensor of shape ", t.shape, " has ", t.bytes(), " bytes, got ", bytes);
 }
 
-// From a tensor to dense memory of its size, and back.
+// Copies between a tensor and dense memory.
 void copy_out(const dl4_tensor &t, void *to) {
   if (!t.dense)
     kernels::copy_strided(size_of(t.dtype), t.shape.rank(), t.shape.begin(), t.data.get(), t.strides.data(), to,
@@ -115,7 +115,7 @@ dl4_error *dl4_tensor_wrap(dl4_context *c, int32_t dtype, int32_t rank, const in
     need_aligned(data, type, "data");
     auto borrowed = std::make_shared<Release>(user);
     to = new dl4_tensor(type, shape, strides, Bytes(borrowed, static_cast<std::byte *>(data)));
-    borrowed->f = release;  // only what came to be an object is given back
+    borrowed->f = release;  // `release` is set only once the object exists
   });
 }
 

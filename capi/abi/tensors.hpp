@@ -1,4 +1,4 @@
-// Tensors of the caller's as a run reads and writes them.
+// The caller's tensors as arguments of a run.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace dl4::capi {
 
-// A list that allocates nothing, unless it is long.
+// A list that allocates only if it is long.
 template <class T>
 class Few {
  public:
@@ -20,7 +20,7 @@ class Few {
   }
   Few(const Few &) = delete;
   Few &operator=(const Few &) = delete;
-  // What make() gives, at most so many times; not copied, which would have to wait for it.
+  // Adds the result of make(), up to the limit; constructed in place, since a copy would stall on it.
   template <class F>
   void add(F make) {
     new (data_ + size_++) T(make());
@@ -39,21 +39,21 @@ class Few {
   size_t size_ = 0;
 };
 
-// A tensor of the caller's to write to.
+// The caller's tensor for output i.
 inline dl4_tensor &output(dl4_tensor *slot, size_t i) {
   dl4_tensor &t = element(slot, "out", i);
   if (t.read_only) refuse_argument("out", text("out[", i, "] is read-only"));
   return t;
 }
 
-// New ones by slot, null where the caller brought one.
+// Stores new tensors in the slots; null where the caller passed one.
 using Made = std::vector<Ref<dl4_tensor>>;
 inline void give(Made made, std::span<dl4_tensor *> out) {
   for (size_t i = 0; i < made.size(); ++i)
     if (made[i]) out[i] = made[i].detach();
 }
 
-// What the caller brought to be filled, held; null where a new tensor is asked for.
+// The tensors that the caller passed for outputs, held; null where a new one is wanted.
 inline std::vector<Ref<dl4_tensor>> yours_of(std::span<dl4_tensor *const> slots, size_t outputs) {
   for (size_t i = 0; i < slots.size(); ++i)
     if (slots[i]) output(slots[i], i);
@@ -61,7 +61,7 @@ inline std::vector<Ref<dl4_tensor>> yours_of(std::span<dl4_tensor *const> slots,
   return {slots.begin(), slots.end()};
 }
 
-// Whole outputs: new tensors for the slots where none is `yours`, the others are filled.
+// Complete outputs: fills the caller's tensors, and stores new ones in empty slots.
 inline void give_whole(std::vector<Tensor> whole, std::span<const Ref<dl4_tensor>> yours, std::span<dl4_tensor *> out) {
   Made made(whole.size());
   for (size_t i = 0; i < whole.size(); ++i) {
@@ -77,7 +77,7 @@ inline void give_whole(std::vector<Tensor> whole, std::span<const Ref<dl4_tensor
   give(std::move(made), out);
 }
 
-// What a call that runs is given.
+// Arguments of a call that runs.
 struct InAndOut {
   dl4_tensor *const *in;
   int64_t n_in;
@@ -85,7 +85,7 @@ struct InAndOut {
   int64_t n_out;
 };
 
-// Those that a run makes, for the slots that are NULL: given once it has succeeded.
+// Tensors made for NULL slots; stored once the run has succeeded.
 class MadeOutputs final : public runtime::Wanted {
  public:
   explicit MadeOutputs(std::span<dl4_tensor *> slots) : slots_(slots), made_(slots.size()) {}
@@ -101,7 +101,7 @@ class MadeOutputs final : public runtime::Wanted {
   Made made_;
 };
 
-// The one way in for all runs. core: has run() as a runtime::Runner.
+// Common entry of all runs. core: has run() like a runtime::Runner.
 template <class Core>
 void run_tensors(Core &core, const Memory &memory, const InAndOut &given, const std::atomic<int32_t> *cancel) {
   const auto sources = array(given.in, given.n_in, "in");
@@ -120,7 +120,7 @@ void run_tensors(Core &core, const Memory &memory, const InAndOut &given, const 
   made.give();
 }
 
-// What streams run, as such a core.
+// A stream as such a core.
 template <class Core>
 struct RunOn {
   Core core;

@@ -15,7 +15,7 @@
 namespace dl4::capi {
 namespace {
 
-// Everything that must stand still while a trainer works, and stay alive even if a callback releases it.
+// Holds everything that a trainer's call uses, even if a callback releases it.
 class Working {
  public:
   Working(Entry &entry, dl4_trainer &t)
@@ -28,7 +28,7 @@ class Working {
   Gate::Alone alone_, weights_;
 };
 
-// Into the trainer's own batch, so that a step allocates nothing.
+// Stores into the trainer's own batch, so that a step allocates nothing.
 const train::Batch &batch(dl4_trainer &trainer, dl4_tensor *const *x, int64_t nx, dl4_tensor *const *y, int64_t ny,
                           dl4_tensor *const *w, int64_t nw) {
   auto take = [](std::vector<runtime::View> &views, dl4_tensor *const *list, int64_t n, const char *argument,
@@ -43,7 +43,7 @@ const train::Batch &batch(dl4_trainer &trainer, dl4_tensor *const *x, int64_t nx
   return trainer.batch;
 }
 
-// The first metrics, up to `cap`, and how many there are; n may be NULL.
+// Writes up to `cap` metrics, and their number; n may be NULL.
 void give(const std::vector<double> &all, double *metrics, int64_t cap, int64_t *n) {
   auto size = static_cast<int64_t>(all.size());
   std::copy_n(all.begin(), std::min(size, cap), metrics);
@@ -67,7 +67,7 @@ dl4_error *on_batch(const char *who, F work, dl4_trainer *t, dl4_tensor *const *
   });
 }
 
-// A line for the log after each epoch.
+// Logs a line after each epoch.
 class EpochLines {
  public:
   EpochLines(const Log &log, const std::vector<std::string> &names) : log_(log), names_(names) {}
@@ -91,7 +91,7 @@ class EpochLines {
 
 uint32_t hash(std::string_view s) { return Fnv1a().add(s).folded(); }
 
-// All workers go on from the state of rank 0.
+// All workers continue from the state of rank 0.
 void start(dl4_trainer &trainer, train::Workers &workers) {
   train::Trainer &core = trainer.core;
   std::string before = io::save_checkpoint(core), bytes;

@@ -171,7 +171,7 @@ struct alignas(64) dl4_stream final : dl4::capi::Object {
         session(&session),
         core(session.streams.ticks, batch),
         sampler(batch, seed) {}
-  explicit dl4_stream(const dl4_stream &other)  // during its gate
+  explicit dl4_stream(const dl4_stream &other)  // holding its turn
       : Object(type),
         context(other.context),
         session(other.session),

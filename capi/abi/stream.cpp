@@ -39,7 +39,7 @@ io::States with_generator(io::States states, const dl4_stream &stream) {
   return states;
 }
 
-// The gates of many streams of one session with batch 1.
+// Holds the turns of many streams of one session with batch 1.
 class Turns {
  public:
   // cores: receives theirs, reusing its memory.

@@ -60,7 +60,7 @@ struct LstmOp final : OpOf<LstmOp, attributes::Lstm> {
       Id x = g.src(src_x);
       // A masked step may hold anything, and 0 * NaN is NaN.
       if (g.has(src_mask)) x = select(e, expand_dims(e, g.src(src_mask), 2), x, e.scalar(0));
-      // The number of rows without elements can't be determined from x.
+      // Without elements, a free dim of x can't be inferred.
       g.set(src_kernel, inputs == 0 ? reduce(e, Reduce::sum, matmul(e, x, d.gates, {true, false}), {0})
                                     : matmul(e, reshape(e, x, 0, {free_dim, inputs}), flat, {true, false}));
     }

@@ -15,7 +15,7 @@ Shape batch_of(const Shape &s) { return s.first(s.rank() - 2); }
 // Whether dB is a single product over all rows of all items.
 bool is_flat(Emit &e, const MatMul &how, Id a, Id b) {
   if (e.rank(b) != 2 || e.rank(a) == 2 || how.transpose_a || !e.shape(b).known()) return false;
-  return e.shape(b).elements() > 0;  // the number of rows without elements can't be determined
+  return e.shape(b).elements() > 0;  // a free dim can't be inferred without elements
 }
 
 Id flat_weights(Emit &e, const MatMul &how, Id a, Id b, Id dc) {

@@ -4,6 +4,8 @@ import ctypes as C
 import json
 import os
 
+from .remedies import worded
+
 
 class _Library(C.CDLL):
     """The library; functions are declared at first use."""
@@ -121,6 +123,10 @@ _BY_CODE = {
 _BY_CODE = {constants["DL4_" + name]: kind for name, kind in _BY_CODE.items()}
 
 
+class InvalidType(InvalidArgument, TypeError):
+    """An argument of another type, or one that is not known: Keras has ValueError here and TypeError there."""
+
+
 def check(error):
     """Raises the error that a call returned."""
     if not error:
@@ -129,7 +135,7 @@ def check(error):
     message = library.dl4_error_message(error).decode()
     detail = json.loads(library.dl4_error_detail(error))
     library.dl4_release(error)
-    raise _BY_CODE.get(code, InternalError)(message, code, detail)
+    raise _BY_CODE.get(code, InternalError)(worded(message, detail.get("function")), code, detail)
 
 
 def call(name, *args):

@@ -2,7 +2,7 @@
 
 import ctypes as C
 
-from .abi import Object, callbacks, check, constants, library, made
+from .abi import InvalidType, Object, callbacks, check, constants, library, made
 
 _NAMES = {"float32": "f4", "float64": "f8", "int32": "i4", "int64": "i8", "bool": "b1", "uint8": "u1"}
 DTYPES = {name: constants["DL4_" + name.upper()] for name in _NAMES}
@@ -125,7 +125,8 @@ class Tensor(Object):
         np = numpy_module()
         array = np.asarray(value)
         if array.dtype.kind not in "fiub":
-            raise TypeError(f"expected numbers, got an array of {array.dtype}")
+            first = f"{array.ravel()[:1].tolist()[0]!r:.80}, " if array.size else ""
+            raise InvalidType(f"expected numbers, got {first}an array of {array.dtype}")
         if dtype not in DTYPES:
             dtype = "float32" if array.dtype.kind == "f" else array.dtype.name
         if dtype not in DTYPES:

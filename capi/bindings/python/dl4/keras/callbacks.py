@@ -1,5 +1,6 @@
 """Callbacks."""
 
+from .src.absent import absent_from as _absent_from
 from .src.callbacks.backup_and_restore import BackupAndRestore
 from .src.callbacks.callback import Callback
 from .src.callbacks.callback_list import CallbackList
@@ -16,3 +17,5 @@ from .src.callbacks.remote_monitor import RemoteMonitor
 from .src.callbacks.swap_ema_weights import SwapEMAWeights
 from .src.callbacks.tensorboard import TensorBoard
 from .src.callbacks.terminate_on_nan import TerminateOnNaN
+
+__getattr__ = _absent_from(__name__)

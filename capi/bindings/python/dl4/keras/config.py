@@ -1,5 +1,6 @@
 """keras.config: settings."""
 
+from .src.absent import absent_from as _absent_from
 from .src.backend.config import (
     backend,
     disable_interactive_logging,
@@ -23,3 +24,5 @@ from .src.backend.global_state import set_context
 from .src.dtype_policies import dtype_policy, set_dtype_policy
 from .src.ops.core import is_keras_tensor
 from .src.saving.serialization_lib import enable_unsafe_deserialization
+
+__getattr__ = _absent_from(__name__)

@@ -1,5 +1,6 @@
 """keras.dtype_policies."""
 
+from .src.absent import absent_from as _absent_from
 from .src.dtype_policies import (
     AWQDTypePolicy,
     deserialize,
@@ -13,3 +14,5 @@ from .src.dtype_policies import (
     QuantizedFloat8DTypePolicy,
     serialize,
 )
+
+__getattr__ = _absent_from(__name__)

@@ -2,6 +2,7 @@
 
 import sys as _sys
 
+from .src.absent import absent_from as _absent_from
 from .src.ops import *  # noqa: F403
 from .src.ops import __all__ as _names
 from .src.ops import image
@@ -10,3 +11,5 @@ nn = numpy = math = linalg = core = _sys.modules[__name__]  # keras.ops.nn and t
 _sys.modules.update({f"{__name__}.{_n}": nn for _n in ("nn", "numpy", "math", "linalg", "core")})
 _sys.modules[f"{__name__}.image"] = image
 __all__ = [*_names, "image", "nn", "numpy", "math", "linalg", "core"]
+
+__getattr__ = _absent_from(__name__)

@@ -1,5 +1,6 @@
 """Quantizers and configs of quantize()."""
 
+from .src.absent import absent_from as _absent_from
 from .src.quantizers.numbers import (
     abs_max_quantize,
     abs_max_quantize_grouped_with_zero_point,
@@ -19,3 +20,5 @@ from .src.quantizers.quantization_config import (
     QuantizationConfig,
 )
 from .src.quantizers.quantizers import AbsMaxQuantizer, deserialize, get, Quantizer, serialize
+
+__getattr__ = _absent_from(__name__)

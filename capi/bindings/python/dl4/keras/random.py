@@ -1,5 +1,6 @@
 """Random arrays; of symbolic shapes, layers that draw in each run."""
 
+from .src.absent import absent_from as _absent_from
 from .src.random import (
     beta,
     binomial,
@@ -13,3 +14,5 @@ from .src.random import (
     truncated_normal,
     uniform,
 )
+
+__getattr__ = _absent_from(__name__)

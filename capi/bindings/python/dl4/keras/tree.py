@@ -1,5 +1,6 @@
 """Nests of lists, tuples and dicts."""
 
+from .src.absent import absent_from as _absent_from
 from .src.structures import (
     assert_same_paths,
     assert_same_structure,
@@ -14,3 +15,5 @@ from .src.structures import (
     pack_sequence_as,
     traverse,
 )
+
+__getattr__ = _absent_from(__name__)

@@ -42,7 +42,7 @@ from . import (
     texts as strings,
 )
 from .arrays import *  # noqa: F403
-from .dispatch import array as _array, name_of as _name_of, refuse as _refuse, string, tensor as _tensor
+from .dispatch import array as _array, is_symbolic as _is_symbolic, name_of as _name_of, refuse as _refuse, string, tensor as _tensor
 from .elementwise import *  # noqa: F403
 from .sparse import edit_distance, SparseTensor
 from .variables import IndexedSlices, TensorArray, Variable
@@ -205,6 +205,11 @@ def _asserting(test, words):
 
 
 def _need_finite(tensor, message=None, name=None):
+    if _is_symbolic(tensor):
+        raise NotImplementedError(
+            "tf.debugging.check_numerics: a graph raises nothing while it runs: expected run_eagerly=True of compile(), or "
+            "the callback TerminateOnNaN"
+        )
     if not np.isfinite(np.asarray(tensor)).all():
         raise errors.InvalidArgumentError(message or "Tensor had NaN or Inf values")
     return tensor

@@ -8,6 +8,7 @@ from ..keras import ops
 from ..keras.src.data.ragged import Ragged
 from ..keras.src.data.structure import as_bytes, string_array
 from ..keras.src.ops.dispatch import is_symbolic
+from ..keras.src.symbolic.tensor import operation
 from .dispatch import array, map_structure, name_of, refuse, string, tensor
 
 
@@ -264,6 +265,17 @@ def gather_nd(params, indices, batch_dims=0, name=None):
 
 def boolean_mask(tensor, mask, axis=None, name="boolean_mask"):  # noqa: A002
     axis = axis or 0
+    if is_symbolic(mask):
+        raise NotImplementedError(
+            "tf.boolean_mask: a symbolic mask would give a size that only a run knows: expected tf.where, or a product "
+            "with the mask"
+        )
+    if is_symbolic(tensor):
+        mask = array(mask)
+        shape = tuple(-1 if n is None else n for n in tensor.shape)
+        if mask.ndim > 1:
+            tensor = ops.reshape(tensor, (*shape[:axis], mask.size, *shape[axis + mask.ndim :]))
+        return ops.take(tensor, np.flatnonzero(mask), axis=axis)
     return _t(array(tensor)[(builtins.slice(None),) * axis + (array(mask).astype(bool),)])
 
 
@@ -340,7 +352,24 @@ def tensor_scatter_nd_add(tensor, indices, updates, name=None):  # noqa: A002
 
 
 def scatter_nd(indices, updates, shape, name=None):
+    if is_symbolic(indices, updates):
+        return ops.scatter(indices, updates, tuple(_sizes(shape)))
     return tensor_scatter_nd_add(np.zeros(_sizes(shape), array(updates).dtype), indices, updates)
+
+
+def ensure_shape(x, shape, name=None):
+    """x, whose shape has to be this one; None fits any size, or any shape."""
+    if shape is None:
+        return x if is_symbolic(x) else tensor(array(x))
+    shape, known = tuple(shape), tuple(x.shape) if is_symbolic(x) else array(x).shape
+    if len(shape) != len(known) or any(None not in pair and pair[0] != pair[1] for pair in zip(shape, known)):
+        raise ValueError(f"tf.ensure_shape: expected shape {shape}, got {known}")
+    if not is_symbolic(x):
+        return tensor(array(x))
+    for axis, (size, found) in enumerate(zip(shape, known)):
+        if found is None and size is not None:
+            x = operation("EnsureSize", axis=axis, size=size)([x, x])
+    return x
 
 
 def matmul(a, b, transpose_a=False, transpose_b=False, name=None):

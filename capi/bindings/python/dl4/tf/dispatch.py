@@ -1,6 +1,7 @@
 """What the functions of dl4.tf share: on arrays they are NumPy's, on symbolic tensors keras.ops's."""
 
 import functools
+import sys
 
 import numpy as np
 
@@ -9,6 +10,7 @@ from ..keras.src.data.ragged import Ragged
 from ..keras.src.data.structure import as_array, map_structure
 from ..keras.src.errors import refuse  # noqa: F401 its modules take it from here
 from ..keras.src.ops.dispatch import is_symbolic
+from ..keras.src.symbolic.tensor import is_tensor
 
 
 class StringType:
@@ -34,8 +36,21 @@ def name_of(dtype):
     return None if dtype is None else getattr(dtype, "name", None) or str(np.dtype(dtype))
 
 
+def _called():
+    """The function of dl4.tf that a program has called."""
+    frame, name = sys._getframe(2), "array"
+    while frame is not None and frame.f_globals.get("__name__", "").startswith(__package__):
+        name = frame.f_code.co_name if frame.f_code.co_name[0] not in "<_" else name
+        frame = frame.f_back
+    return name
+
+
 def array(x, dtype=None):
     """Anything as an array: numbers of Python in float32 and int32."""
+    if is_tensor(x) and not x.call.is_bound():
+        raise NotImplementedError(
+            f"tf.{_called()}: symbolic tensors are not in this version: expected arrays; keras.ops may have the function"
+        )
     return as_array(x, name_of(dtype))
 
 

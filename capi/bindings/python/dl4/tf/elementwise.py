@@ -1,5 +1,7 @@
 """Elementwise functions, and those over axes."""
 
+import collections
+
 import numpy as np
 
 from ..keras import activations, ops
@@ -171,11 +173,16 @@ def count_nonzero(input, axis=None, keepdims=None, dtype="int64", name=None):  #
     return tensor(np.asarray(np.count_nonzero(array(input), axis=axis, keepdims=bool(keepdims)), dtype))
 
 
+TopKV2 = collections.namedtuple("TopKV2", "values indices")
+
+
 def top_k(input, k=1, sorted=True, name=None):  # noqa: A002
     """The largest values of the last axis, and their places."""
+    if is_symbolic(input):
+        return TopKV2(*ops.top_k(input, k, sorted=sorted))
     x = array(input)
     places = np.argsort(-x, axis=-1, kind="stable")[..., :k]
-    return tensor(np.take_along_axis(x, places, -1)), tensor(places.astype("int32"))
+    return TopKV2(tensor(np.take_along_axis(x, places, -1)), tensor(places.astype("int32")))
 
 
 def in_top_k(targets, predictions, k, name=None):
@@ -218,12 +225,17 @@ def clip_by_norm(t, clip_norm, axes=None, name=None):
 
 
 def global_norm(t_list, name=None):
+    if is_symbolic(t_list):
+        return ops.sqrt(sum(ops.sum(ops.square(t)) for t in t_list if t is not None))
     return tensor(np.float32(np.sqrt(sum(float((array(t) ** 2).sum()) for t in t_list if t is not None))))
 
 
 def clip_by_global_norm(t_list, clip_norm, use_norm=None, name=None):
     """Tensors whose norm together is at most clip_norm, and the norm they had."""
     norm = global_norm(t_list) if use_norm is None else use_norm
+    if is_symbolic([t_list, clip_norm, norm]):
+        factor = clip_norm / ops.maximum(norm, clip_norm)
+        return [None if t is None else t * factor for t in t_list], norm
     factor = np.float32(clip_norm) / np.maximum(np.asarray(norm), np.float32(clip_norm))
     return [None if t is None else tensor(array(t) * factor) for t in t_list], norm
 

@@ -2,7 +2,7 @@
 
 import re
 
-from ...abi import Error, InvalidArgument
+from ...abi import Error, InvalidType
 
 _POSITIVE = "Invalid value for argument `{a}`. Expected a strictly positive value. Received {a}={v}."
 _RATE = "Invalid value received for argument `{a}`. Expected a float value between 0 and 1. Received: {a}={v}"
@@ -119,7 +119,11 @@ _BY_MESSAGE = [
         "The number of filters must be evenly divisible by the number of groups. Received: groups={c[groups]}, "
         "filters={c[filters]}.",
     ),
-    (r"(Depthwise|Separable)Conv.*", r"does not fit", _ONE_SIZE + "{said}"),
+    (
+        r".*(Conv|Pooling).*",
+        r"does not fit",
+        _ONE_SIZE + '{said}; padding="same", a smaller window or larger inputs mend it',
+    ),
     (
         r"Cropping1D",
         r"should be smaller",
@@ -203,6 +207,12 @@ _BY_MESSAGE = [
         r"input [12] is incompatible with the layer: expected ndim",
         "All dimensions of `value` and `key`, except the last one, must be equal. Received inputs of shape {s}. {said}",
     ),
+    (
+        r"(MultiHead|GroupedQuery|GroupQuery)Attention",
+        r"inputs, got 1$",
+        "{k}.call() is missing a required argument: 'value'; attention of an input to itself is layer(x, x)",
+        TypeError,
+    ),
     (r"Subtract", r"inputs, got", "A `Subtract` layer should be called on exactly 2 inputs. {said}"),
     (
         r"Concatenate",
@@ -261,10 +271,6 @@ class _Given(dict):
 
     def __missing__(self, key):
         return f"the default {key}"
-
-
-class InvalidType(InvalidArgument, TypeError):
-    """An attribute of another type."""
 
 
 def typed(error, message):

@@ -1,6 +1,8 @@
 """Configured objects of the library's kinds: the base class of layers, losses, metrics, optimizers, ..."""
 
+from ...abi import InvalidType
 from . import overrides
+from .absent import meant
 from .backend import attributes
 from .registry import facts
 
@@ -28,7 +30,11 @@ class Kind:
             raise TypeError(f"{type(self).__name__}: {e}") from None
         more = config.pop("kwargs", {})
         if more and self._category != "layer":
-            raise TypeError(f"{type(self).__name__}.__init__() got an unexpected keyword argument '{next(iter(more))}'")
+            name = next(iter(more))
+            raise InvalidType(
+                f"{type(self).__name__}.__init__() got an unexpected keyword argument '{name}'"
+                f"{meant(name, self.__signature__.parameters)}"
+            )
         config.update(more)
         if config.get("dtype", 0) is None:
             del config["dtype"]

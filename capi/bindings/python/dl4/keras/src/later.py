@@ -2,6 +2,8 @@
 
 import importlib
 
+from .absent import absent
+
 
 def names_later(package, namespace, modules):
     """__getattr__ and __dir__ of a public module, of the names in each of the modules of a package."""
@@ -9,7 +11,7 @@ def names_later(package, namespace, modules):
 
     def __getattr__(name):
         if name not in where:
-            raise AttributeError(f"module '{namespace['__name__']}' has no attribute '{name}'")
+            raise absent(f"module '{namespace['__name__']}'", name, () if name.startswith("__") else __dir__())
         module = importlib.import_module(where[name], package)
         namespace[name] = getattr(module, name) if not where[name].endswith("." + name) else module
         return namespace[name]

@@ -5,6 +5,7 @@ import inspect
 import re
 
 from ...abi import registry
+from .absent import absent
 from .saving.object_registration import custom_object_scope, registered
 from .utils.naming import snake_case
 
@@ -163,7 +164,7 @@ class Category:
                 return __dir__()
             found = None if name.startswith("__") else self.find(name)
             if found is None:
-                raise AttributeError(f"module '{self.module}' has no attribute '{name}'")
+                raise absent(f"module '{self.module}'", name, () if name.startswith("__") else __dir__())
             namespace[name] = found
             return found
 

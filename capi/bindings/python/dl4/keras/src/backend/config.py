@@ -135,6 +135,8 @@ def set_max_steps_per_epoch(max_steps_per_epoch):
 
 def limited(name, given):
     """So many epochs or steps_per_epoch (None: all) as are allowed."""
+    if name == "epochs" and not hasattr(given, "__index__"):
+        raise TypeError(f"`{name}`: expected an integer, got {given!r}")
     most = max_epochs() if name == "epochs" else max_steps_per_epoch()
     if not most or given and given <= most:
         return given

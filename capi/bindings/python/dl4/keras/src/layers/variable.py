@@ -11,6 +11,7 @@ from ..export import keras_export
 from ..kind import is_native, native, split_native
 from ..registry import create
 from ..symbolic import arrays_on_tape
+from ..symbolic.numbers import UFUNCS
 from ..symbolic.step import read
 from ..symbolic.tensor import as_tensor, is_tensor
 from ..utils.naming import unique_name
@@ -191,8 +192,8 @@ class Weight:
         """Of operators what Python's are, where symbols may come of them; else what it holds."""
         values = [x.value if isinstance(x, Weight) else x for x in inputs]
         if any(map(is_tensor, values)):
-            name = _UFUNCS.get(ufunc.__name__, ufunc.__name__)
-            return getattr(operator, name)(*values) if method == "__call__" and name in _OPERATORS else NotImplemented
+            name = UFUNCS.get(ufunc.__name__)
+            return getattr(operator, name)(*values) if method == "__call__" and name else NotImplemented
         return getattr(ufunc, method)(*values, **kwargs)
 
     def __getitem__(self, key):
@@ -229,12 +230,6 @@ class Weight:
 
     def __repr__(self):
         return f"<Variable path={self.path}, shape={self.shape}, dtype={self.dtype}, value={self.numpy()}>"
-
-
-_OPERATORS = "add sub mul truediv pow matmul floordiv mod lt le gt ge eq ne neg abs".split()
-_UFUNCS = {"subtract": "sub", "multiply": "mul", "divide": "truediv", "true_divide": "truediv", "power": "pow"}
-_UFUNCS.update(floor_divide="floordiv", remainder="mod", less="lt", less_equal="le", greater="gt", greater_equal="ge")
-_UFUNCS.update(equal="eq", not_equal="ne", negative="neg", absolute="abs")
 
 
 def _operator(name, swapped):

@@ -173,7 +173,7 @@ class Inputs:
             )
             raise ValueError(
                 f'Layer "{self.name}" expects {len(functional.inputs)} {named or "input(s)"}, but it received '
-                f"{len(leaves)} input tensors."
+                f"{len(leaves)} input tensors. Expected the inputs {[t.name for t in functional.inputs]}"
             )
         return leaves
 

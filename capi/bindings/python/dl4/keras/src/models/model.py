@@ -49,7 +49,7 @@ class Model(Layer, Trainer, Inputs, InFiles, StateTree):
     def __init__(self, inputs=None, outputs=None, *args, name=None, trainable=True, **kwargs):
         name = args[0] if args and isinstance(args[0], str) else name
         if type(self) in (Model, Functional) and (inputs is None) != (outputs is None):
-            raise ValueError("Model(inputs, outputs): expected both")
+            raise ValueError(f"All `inputs` and `outputs` must be KerasTensors. Received: {inputs=}, {outputs=}")
         super().__init__(
             name=name or (None if outputs is None else unique_name("functional")), trainable=trainable, **kwargs
         )
@@ -282,7 +282,7 @@ class Model(Layer, Trainer, Inputs, InFiles, StateTree):
         if len(given) != len(functional.inputs):
             raise ValueError(
                 f'Layer "{self.name}" expects {len(functional.inputs)} input(s), but it received '
-                f"{len(given)} input tensors."
+                f"{len(given)} input tensors. Expected the inputs {[t.name for t in functional.inputs]}"
             )
 
         from_axis = 0 if any(map(is_stateful, self._flatten_layers())) else 1  # of a batch of any size, as Keras

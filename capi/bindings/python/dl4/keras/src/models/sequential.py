@@ -65,7 +65,7 @@ class Sequential(Model):
         """Adds a layer behind the last one."""
         if is_tensor(layer):
             layer = InputLayer(input_tensor=layer)
-        if callable(layer) and not isinstance(layer, Layer):
+        if callable(layer) and not isinstance(layer, (Layer, type)):
             layer = Lambda(layer)
         if not isinstance(layer, (Layer, InputLayer)):
             raise ValueError(

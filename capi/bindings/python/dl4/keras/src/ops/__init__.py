@@ -3,6 +3,7 @@
 from types import ModuleType as _ModuleType
 
 from ..on_arrays import FUNCTIONS
+from ..symbolic import numbers as _numbers
 from ..symbolic.tensor import get_item
 from .control import *  # noqa: F403
 from .convolutions import (
@@ -149,3 +150,4 @@ _describe(globals())
 pi = 3.141592653589793
 _OWN = {"FUNCTIONS", "computed"}
 __all__ = [n for n, v in list(globals().items()) if n[0] != "_" and n not in _OWN and not isinstance(v, _ModuleType)]
+_numbers.functions = frozenset(__all__)

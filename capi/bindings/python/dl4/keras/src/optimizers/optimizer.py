@@ -11,7 +11,8 @@ from ..errors import keras_errors
 from ..export import keras_export
 from ..kind import as_json, is_native, Kind
 from ..registry import Category, create
-from ..symbolic.tensor import as_tensor, computed, is_tensor
+from ..symbolic.numbers import computed
+from ..symbolic.tensor import as_tensor, is_tensor
 from ..utils.naming import snake_case, unique_name
 from .gradients import GradientApplier
 from .state import variables

@@ -14,6 +14,7 @@ from ..export import keras_export
 from ..registry import create
 from ..tree import flatten
 from ..utils.naming import snake_case, unique_name
+from .numbers import Numbers
 
 
 class Call:
@@ -145,11 +146,10 @@ def _logical(kind, swapped=False):
 
 
 @keras_export("")
-class KerasTensor:
+class KerasTensor(Numbers):
     """A symbolic value. Arithmetic on it makes layers."""
 
     __slots__ = ("call", "index", "shape", "dtype", "__weakref__")
-    __array_ufunc__ = None  # NumPy leaves operators to us
     sparse = ragged = False
 
     def __init__(self, call=None, index=0, shape=None, dtype="float32", name=None):
@@ -180,40 +180,10 @@ class KerasTensor:
     def __repr__(self):
         return f"<KerasTensor shape={self.shape}, dtype={self.dtype}, sparse=False, ragged=False, name={self.name}>"
 
-    def __bool__(self):
-        if not self.call.is_bound():
-            raise TypeError("A symbolic KerasTensor cannot be used as a boolean.")
-        return bool(computed(self))
-
     def __iter__(self):
         if not self.call.is_bound():
             raise NotImplementedError("Iterating over a symbolic KerasTensor is not supported.")
         return (self[i] for i in range(self.shape[0]))
-
-    def __array__(self, dtype=None, copy=None):
-        array = computed(self)
-        return array if dtype is None else array.astype(dtype)
-
-    def numpy(self):
-        """Raises: a symbolic tensor has no numbers."""
-        return computed(self)
-
-    def __float__(self):
-        return float(computed(self))
-
-    def __int__(self):
-        return int(computed(self))
-
-    def __index__(self):
-        return computed(self).__index__()
-
-    def __len__(self):
-        if self.shape and self.shape[0] is not None and (call_context.step() or self.call.is_bound()):
-            return self.shape[0]
-        return len(computed(self))
-
-    def __format__(self, spec):
-        return format(float(self), spec) if spec else repr(self)
 
     def __getitem__(self, key):
         return get_item(self, key)
@@ -257,14 +227,6 @@ class KerasTensor:
     __hash__ = object.__hash__
 
 
-def _refuse_symbolic(t):
-    raise ValueError(
-        "A KerasTensor is symbolic: it's a placeholder for a shape and a dtype. It doesn't have any "
-        "actual numerical value. You cannot convert it to a NumPy array."
-    )
-
-
-compute = _refuse_symbolic  # what a tape on arrays puts in place
 carried_mask = None  # what finds masks puts in place
 of_numpy = None  # what calls of NumPy's put in place
 
@@ -272,11 +234,6 @@ of_numpy = None  # what calls of NumPy's put in place
 def _stands_for_numbers(t):
     """Is it asked in a call() that is traced, a step or a tape, where TensorFlow has a tensor of its own?"""
     return call_context.owner() is not None or t.call.is_bound()
-
-
-def computed(t):
-    """The array that a tensor of a tape on arrays stands for."""
-    return compute(t) if t.call.is_bound() else _refuse_symbolic(t)
 
 
 _BROADCASTS = {"Add", "Subtract", "Multiply", "Maximum", "Minimum"}  # the layers of these names want one batch size

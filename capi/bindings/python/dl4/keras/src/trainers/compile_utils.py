@@ -1,5 +1,7 @@
 """Losses and metrics of compile() as objects that Python calls."""
 
+import numbers
+
 from .. import overrides, registry
 from ..kind import Kind
 from ..losses.loss import Loss
@@ -145,4 +147,7 @@ def by_class(class_weight):
     """The library's list, of Keras's dict."""
     if not isinstance(class_weight, dict):
         raise ValueError(f"`class_weight`: expected a dict of class numbers, got {class_weight!r}")
+    wrong = [c for c in class_weight if not isinstance(c, numbers.Integral)]
+    if wrong:
+        raise ValueError(f"`class_weight`: expected classes by number, got {wrong[0]!r}")
     return [float(class_weight.get(i, 1.0)) for i in range(max(class_weight, default=-1) + 1)]

@@ -43,6 +43,17 @@ def rows_of(x):
     return len(next(leaf for leaf in flatten(x) if leaf is not None))
 
 
+def need_one_count(**nests):
+    """Raises where arrays have another number of samples than the others."""
+    sizes = {name: [v.shape[0] for v in flatten(nest) if getattr(v, "shape", ())] for name, nest in nests.items()}
+    if len({count for counts in sizes.values() for count in counts}) > 1:
+        told = ", ".join(f"'{name}' sizes: {', '.join(map(str, counts))}" for name, counts in sizes.items() if counts)
+        raise ValueError(
+            "Data cardinality is ambiguous. Make sure all arrays contain the same number of samples. Received "
+            f"{told}"
+        )
+
+
 def length_of(source):
     """How many batches it has; None where that is not known."""
     if isinstance(source, Sequence):
@@ -430,6 +441,7 @@ def batches(x, y=None, sample_weight=None, size=32, steps=None, order=None):
             )
         return
     whole = [map_nest(_array, as_array(v)) for v in (_listed(x), y, sample_weight)]
+    need_one_count(**dict(zip(("x", "y", "sample_weight"), whole)))
     rows = rows_of(whole[0])
     for begin in itertools.islice(range(0, rows, size), steps):
         part = slice(begin, begin + size) if order is None else order[begin : begin + size]

@@ -12,7 +12,7 @@ from ..kind import is_native
 from ..tree import flatten, pack_like
 from ..utils.data_utils import Sequence
 from .compile_utils import by_class, is_python
-from .data_adapters import as_array, Cut, is_whole, need_alone, rows_of, split, Stream
+from .data_adapters import as_array, Cut, is_whole, need_alone, need_one_count, rows_of, split, Stream
 from .graphs import needs_targets
 from .native_training import NativeTraining
 from .nested_losses import StructureError
@@ -41,9 +41,8 @@ class Trainer(NativeTraining, Objective, OnBatch, Steps):
 
         Args:
             optimizer: an optimizer or its name, such as "adam".
-        loss: a loss, its name or a function of y_true and y_pred; of a model with several outputs a list or a
-        dict by
-                output, None for an output without a loss.
+            loss: a loss, its name or a function of y_true and y_pred; of a model with several outputs a list or a
+                dict by output, None for an output without a loss.
             loss_weights: a number for each loss.
             metrics: metrics, names or functions; a list or dict by output, as for the loss.
             weighted_metrics: the same, with sample weights.
@@ -147,8 +146,10 @@ class Trainer(NativeTraining, Objective, OnBatch, Steps):
     ):
         """Of arrays, or of anything that gives batches: a dataset, the first targets, how many batches it has."""
         if is_whole(x):
-            self._size_for(as_array(x))
-            lists = self._batch_tensors(as_array(x), as_array(y), as_array(sample_weight))
+            given = {"x": as_array(x), "y": as_array(y), "sample_weight": as_array(sample_weight)}
+            need_one_count(**given)
+            self._size_for(given["x"])
+            lists = self._batch_tensors(*given.values())
             feed = self._feed() if training else None
             if steps or feed or shuffle == "batch":
                 seed = global_state.next_seed() if shuffle else None
@@ -190,9 +191,8 @@ class Trainer(NativeTraining, Objective, OnBatch, Steps):
         """Trains the model for some epochs.
 
         Args:
-        x: inputs: an array (batch, ...), a list or dict of arrays, or a generator, PyDataset or tf.data
-        dataset, which
-                gives (x, y) or (x, y, sample_weight).
+            x: inputs: an array (batch, ...), a list or dict of arrays, or a generator, PyDataset or tf.data dataset,
+                which gives (x, y) or (x, y, sample_weight).
             y: targets, in the same forms; None if `x` gives them or the model has its own loss.
             batch_size: samples of a step; 32 by default.
             epochs: the last epoch, counted from 1.
@@ -224,7 +224,7 @@ class Trainer(NativeTraining, Objective, OnBatch, Steps):
         self._need_optimizer("fit()")
         size, metric_batches = batch_size or 32, None
         steps_per_epoch = self._whole_executions(config.limited("steps_per_epoch", steps_per_epoch))
-        epochs = config.limited("epochs", int(epochs))
+        epochs = config.limited("epochs", epochs)
         if self._functional is None and is_whole(x) and not overrides.having(self, "train", "python"):
             self._build_from_data(as_array(x))
         by_steps = self._trains_by_steps()

@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
-# Makes the Debian packages of a build:   debian.sh BUILD_FOLDER OUTPUT_FOLDER
-# They are libdl4-1, libdl4-dev and, if the build has the command, dl4. It is configured with
-# -DCMAKE_INSTALL_PREFIX=/usr; needs dpkg-dev and binutils.
+# Makes the Debian packages of a build:   debian.sh BUILD_FOLDER OUTPUT_FOLDER [WHEEL]
+# They are libdl4-1, libdl4-dev and, if the build has the command, dl4; of a wheel for this machine (wheel.py)
+# python3-dl4. The build is configured with -DCMAKE_INSTALL_PREFIX=/usr; needs dpkg-dev, binutils, unzip for a wheel.
 set -euo pipefail
-build=$(realpath "${1:?usage: debian.sh BUILD_FOLDER OUTPUT_FOLDER}")
-out=$(realpath -m "${2:?usage: debian.sh BUILD_FOLDER OUTPUT_FOLDER}")
+usage="usage: debian.sh BUILD_FOLDER OUTPUT_FOLDER [WHEEL]"
+build=$(realpath "${1:?$usage}")
+out=$(realpath -m "${2:?$usage}")
+wheel=${3:+$(realpath "$3")}
 value() { sed -n "s/^$1:[A-Z]*=//p" "$build/CMakeCache.txt"; }
 [ "$(value CMAKE_INSTALL_PREFIX)" = /usr ] ||
   { echo "$build is not configured with -DCMAKE_INSTALL_PREFIX=/usr" >&2; exit 1; }
@@ -70,13 +72,24 @@ Multi-Arch: foreign
 Depends: \${shlibs:Depends}
 Description: Deep-learning layers for any language: the command
  Describes, converts, runs, trains, evaluates and compares models in files.
+
+Package: python3-dl4
+Section: python
+Architecture: any
+Depends: libdl4-1 (= $version), python3 (>= 3.9), python3-numpy, \${shlibs:Depends}
+Description: Deep-learning layers for any language: Python
+ Keras's API on libdl4: dl4.keras takes the place of keras or tensorflow.keras in
+ the import lines of a program.
 END
 printf '%s 1 libdl4-1 (>= %s)\n' libdl4 "$version" libdl4_local "$version" >debian/shlibs.local
 
-package() { # NAME COMPONENT
+component() { # NAME COMPONENT
+  DESTDIR=$work/$1 cmake --install "$build" --component "$2" --strip >/dev/null
+  [ ! -d "$1" ] || package "$1"
+}
+
+package() { # NAME, a folder with its files
   local name=$1 doc=$1/usr/share/doc/$1 file programs
-  DESTDIR=$work/$name cmake --install "$build" --component "$2" --strip >/dev/null
-  [ -d "$name" ] || return 0
   rm -f "$name/usr/share/doc/dl4/LICENSE" # debian/copyright names it
   find "$name" -type d -empty -delete
   mkdir -p "$doc" "$name/DEBIAN"
@@ -86,7 +99,7 @@ package() { # NAME COMPONENT
   find "$name" -name '*.a' -exec strip --strip-unneeded --enable-deterministic-archives {} +
   find "$name" -name '*.so*' -type f -exec chmod 644 {} +
   : >debian/substvars
-  programs=$(find "$name" -type f \( -name '*.so.*' -o -path '*/bin/*' \))
+  programs=$(find "$name" -type f \( -name '*.so.*' -o -name '*.abi3.so' -o -path '*/bin/*' \))
   [ -z "$programs" ] || dpkg-shlibdeps -l"$build" -Tdebian/substvars $programs
   dpkg-gencontrol -p"$name" -P"$name" -Tdebian/substvars
   if [ "$name" = libdl4-1 ]; then
@@ -97,6 +110,18 @@ package() { # NAME COMPONENT
   dpkg-deb --root-owner-group -b "$name" "$out" >/dev/null
   for file in "$out/${name}_$version"_*.deb; do echo "$file"; done
 }
-package libdl4-1 runtime
-package libdl4-dev dev
-package dl4 tool
+component libdl4-1 runtime
+component libdl4-dev dev
+component dl4 tool
+if [ "$wheel" ]; then
+  modules=python3-dl4/usr/lib/python3/dist-packages
+  mkdir -p $modules python3-dl4/DEBIAN
+  unzip -q "$wheel" -x 'dl4/lib/*' '*.dist-info/licenses/*' '*.dist-info/sboms/*' '*.dist-info/RECORD' -d $modules
+  script() { # NAME PROGRAM
+    printf '#!/bin/sh\nset -e\nif command -v %s >/dev/null; then %s -p python3-dl4; fi\n' "$2" "$2" >"python3-dl4/DEBIAN/$1"
+    chmod 755 "python3-dl4/DEBIAN/$1"
+  }
+  script postinst py3compile
+  script prerm py3clean
+  package python3-dl4
+fi

@@ -1,7 +1,9 @@
-# Sourced by demo.sh and test.sh: installs the Debian packages that are missing, and builds.
+# Sourced by demo.sh, test.sh, release.sh and tests/platforms: installs the Debian packages that are missing, and builds.
 #   need PACKAGE...    all present afterwards, or the script ends with their names
 #   want PACKAGE...    all present afterwards, if that can be done
 #   build TARGET ARGUMENT...  configures (with these CMake arguments) and builds the target in build/release
+#   project_version           as CMake has it
+#   tar_of FOLDER NAME FILE   FOLDER/NAME as a .tar.gz, the same bytes for the same files and commit
 
 say() { printf '==> %s\n' "$*"; }
 
@@ -99,4 +101,11 @@ build() {
     >build/configure.log 2>&1 || { cat build/configure.log; exit 1; }
   grep -E '^-- (oneDNN|The command)' build/configure.log | sed 's/^-- /    /'
   cmake --build build/release --target "$target"
+}
+
+project_version() { sed -nE 's/^project\(dl4 VERSION ([0-9.]+) .*/\1/p' CMakeLists.txt; }
+
+tar_of() {
+  tar --sort=name --owner=0 --group=0 --numeric-owner --mtime="@${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}" -C "$1" -cf - "$2" |
+    gzip -9n >"$3"
 }

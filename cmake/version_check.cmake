@@ -23,6 +23,7 @@ expect(capi/bindings/rust/dl4/Cargo.toml "\nversion = \"([^\"]+)\"")
 expect(capi/bindings/rust/dl4/Cargo.toml "dl4-sys = [^\n]*version = \"([^\"]+)\"")
 expect(capi/bindings/rust/dl4-sys/Cargo.toml "\nversion = \"([^\"]+)\"")
 expect(capi/bindings/node/package.json "\"version\": \"([^\"]+)\"")
+expect(capi/bindings/java/pom.xml "<artifactId>dl4</artifactId>\n *<version>([^<]+)<")
 expect(capi/bindings/r/DESCRIPTION "\nVersion: ([^\n]+)")
 file(READ ${ROOT}/include/dl4/dl4.h text)
 string(REGEX MATCH "DL4_VERSION_MAJOR ([0-9]+)\n#define DL4_VERSION_MINOR ([0-9]+)\n#define DL4_VERSION_PATCH ([0-9]+)"

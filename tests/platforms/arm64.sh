@@ -4,12 +4,16 @@ emulator=(qemu-aarch64-static -L /usr/aarch64-linux-gnu)
 headers
 toolchain Linux aarch64 aarch64-linux-gnu-gcc aarch64-linux-gnu-g++ aarch64-linux-gnu-ar
 configure "-DCMAKE_SHARED_LINKER_FLAGS=$(older_glibc aarch64-linux-gnu-gcc)"
+if [ "$mode" = release ]; then
+  release linux-aarch64 aarch64-linux-gnu-strip
+  return
+fi
 compile dl4_tool base_tests golden_tests
 
 check "published sums" verify
 check base gtest base
 check goldens gtest golden
-if [ "$short" ]; then
+if [ "$mode" ]; then
   left_out "the wheel, tests of pooling" "run.sh arm64 makes them"
   return
 fi
@@ -19,7 +23,7 @@ compile dl4_static kernels_tests
 
 # In Debian's Python for arm64. Of its root nothing is run but that, so it need not be configured.
 python() {
-  make_wheel manylinux_2_28_aarch64 aarch64-linux-gnu-strip || return
+  make_wheel aarch64-linux-gnu-strip && site manylinux_2_28_aarch64 || return
   local root=$work/root package release
   if [ ! -d "$root" ]; then
     release=$(. /etc/os-release && echo "$VERSION_CODENAME")

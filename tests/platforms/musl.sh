@@ -10,12 +10,16 @@ zig $target
 headers
 toolchain Linux "$processor" "$work/bin/cc" "$work/bin/c++" "$work/bin/ar"
 configure -DCMAKE_CXX_FLAGS=-D_LARGEFILE64_SOURCE # for stat64 of spdlog 1.10
+if [ "$mode" = release ]; then
+  release "linux-musl-$processor" "$strip"
+  return
+fi
 compile dl4_tool base_tests golden_tests
 
 check "published sums" verify
 check base gtest base
 check goldens gtest golden
-if [ "$short" ]; then
+if [ "$mode" ]; then
   left_out "static programs, the wheel" "run.sh $platform makes them"
   return
 fi
@@ -34,7 +38,7 @@ static_program() {
 
 # The wheel's library, in a program of musl's that loads it.
 wheel() {
-  make_wheel "musllinux_1_2_$processor" "$strip" || return
+  make_wheel "$strip" && site "musllinux_1_2_$processor" || return
   "$work/bin/cc" capi/examples/xor.c "$work/site/dl4/lib/libdl4.so.1" -o "$work/loading" -Iinclude &&
     LD_LIBRARY_PATH=$work/site/dl4/lib "${emulator[@]}" "$work/loading" && size_of "$work"/made/*.whl
 }

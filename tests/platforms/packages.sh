@@ -1,16 +1,17 @@
-# Packages of the build with our kernels alone, for x86-64 and glibc. Each is installed without a network in a root that
-# has its language and nothing else, and trains XOR there.
+# What cmake/release.sh made of x86-64 and glibc. Each package is installed by its name, from a local index and without a
+# network, in a root that has its language and nothing else, and trains XOR there, all in less than ten seconds.
 [ "$(id -u)" = 0 ] || { echo "$platform: mounting and changing roots is root's" >&2; exit 1; }
-require g++ cmake ninja-build pkg-config libhwy-dev libspdlog-dev $tool_packages binutils patchelf \
-  python3-dev python3-numpy debootstrap lintian zip advancecomp
+require debootstrap zip unzip
 
 root=$PWD
-made=$work/made
-full=$root/build/release # of the two commands
-pool=$work/pool          # of packages that are not ours
-rm -rf "$made"
-mkdir -p "$made" "$pool" "$work/bin"
+made=$root/build/release-files
+[ -f "$made/SHA256SUMS" ] || { echo "$platform: there is no $made, which cmake/release.sh makes" >&2; exit 1; }
+index=$work/index # of our packages, as each language has one
+pool=$work/pool   # of packages that are not ours
+rm -rf "$index"
+mkdir -p "$index" "$pool"
 . /etc/os-release
+version=$(project_version)
 
 # ---- Roots -----------------------------------------------------------------------------------------------------------
 
@@ -22,13 +23,15 @@ beneath() {
   unshare -m $network bash -c '
     set -e
     mount -t overlay overlay -o "lowerdir=$1,upperdir=$0/upper,workdir=$0/work" "$0/root"
-    mkdir -p "$0/root/made" "$0/root/source"
-    mount --bind "$2" "$0/root/made"
-    mount --bind "$3" "$0/root/source"
+    shift
+    for name in made index pool source; do
+      mkdir -p "$0/root/$name"
+      mount --bind "$1" "$0/root/$name"
+      shift
+    done
     mount -t proc proc "$0/root/proc"
-    shift 3
     exec chroot "$0/root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 "$@"
-  ' "$folder" "$lower" "$made" "$root" "$@"
+  ' "$folder" "$lower" "$made" "$index" "$pool" "$root" "$@"
 }
 
 # A root with these packages of Debian's: root_of NAME PACKAGE...
@@ -50,183 +53,196 @@ root_of() {
   fi
 }
 
-# in_root NAME SCRIPT: in a fresh one, without a network; /made has the packages, /source this repository.
+# in_root NAME SCRIPT: in a fresh one, without a network; says how long that took, and fails after ten seconds.
 in_root() {
+  local TIMEFORMAT=%R
   rm -rf "$work/tried"
-  beneath -n "$work/tried" "$work/roots/$1/upper:$work/base" sh -ec "$2"
+  { time beneath -n "$work/tried" "$work/roots/$1/upper:$work/base" sh -ec "$2" 2>&3; } 3>&2 2>"$work/seconds" || return
+  took
 }
-
-# ---- The library -----------------------------------------------------------------------------------------------------
-
-# The one that needs glibc alone.
-portable() {
-  configure "${options[@]}" "-DCMAKE_SHARED_LINKER_FLAGS=$(older_glibc gcc)"
-  compile dl4
-  mkdir -p "$work/portable"
-  python3 capi/bindings/python/wheel.py "$build" "$made"
-  advzip -q -z -3 "$made"/dl4-*.whl # deflated better than zlib does
-  unzip -oqj "$made"/dl4-*.whl dl4/lib/libdl4.so.1 -d "$work/portable"
-}
-
-options=(-DCMAKE_INSTALL_PREFIX=/usr -DDL4_BUILD_TESTS=OFF -DDL4_BUILD_EXAMPLES=OFF)
-: >"$work/toolchain.cmake"
-portable
-configure "${options[@]}" -DCMAKE_SHARED_LINKER_FLAGS=
-compile all
-export DL4_LIBRARY=$work/portable/libdl4.so.1 # describes itself to what is generated of it
+took() { awk '{ print "in " $1 " s"; exit $1 > 10 }' "$work/seconds"; }
 
 # ---- Python ----------------------------------------------------------------------------------------------------------
 
-wheel() {
-  in_root python '
+wheel() { # REQUIREMENT FOLDER
+  in_root python "
     python3 -m venv --system-site-packages /v
-    /v/bin/pip -q install --no-index --find-links /made dl4
+    /v/bin/pip -q install --no-index --find-links /made '$1'
     /v/bin/python /source/capi/bindings/python/examples/xor.py
-    /v/bin/python /source/capi/bindings/python/tests/test_lives.py Lives.test_the_interpreter_ends_while_a_daemon_thread_trains
-    /v/bin/python -c "import dl4; print(open(\"/proc/self/maps\").read())" |
-      grep -q "/dl4/lib/libdl4.so.1"' &&
-    size_of "$made"/dl4-*.whl
-}
-
-extra() {
-  python3 capi/bindings/python/wheel.py --full "$full" "$made" && in_root python '
-    python3 -m venv --system-site-packages /v
-    /v/bin/pip -q install --no-index --find-links /made "dl4[full]"
-    /v/bin/python /source/capi/bindings/python/examples/xor.py
-    /v/bin/python -c "import dl4; print(open(\"/proc/self/maps\").read())" |
-      grep -q "/dl4_full/lib/libdl4.so.1"' &&
-    size_of "$made"/dl4_full-*.whl
+    /v/bin/python -c 'import dl4; print(open(\"/proc/self/maps\").read())' | grep -q '/$2/lib/libdl4.so.1'"
 }
 
 root_of python python3-venv python3-numpy
-check "wheel" wheel
-if [ -f "$full/libdl4.so.1" ]; then
-  check "wheel dl4-full" extra
+check "pip install dl4" wheel dl4 dl4
+if [ -f "$(echo "$made"/dl4_full-*.whl)" ]; then
+  check "pip install dl4[full]" wheel "dl4[full]" dl4_full
 else
-  left_out "wheel dl4-full" "there is no build/release of the two commands"
+  left_out "pip install dl4[full]" "not released: release.sh full"
 fi
 
 # ---- Debian ----------------------------------------------------------------------------------------------------------
 
-debs() {
-  bash cmake/debian.sh "$build" "$made" || return
-  lintian --allow-root --fail-on error,warning --info "$made"/*.deb || return
+# apt takes files as it takes names, and what they depend on from the archive of this root's.
+debian_c() {
   in_root c '
-    dpkg -i /made/*.deb
+    cp /made/libdl4-1_*.deb /made/libdl4-dev_*.deb /made/dl4_*.deb /tmp && cd /tmp
+    apt-get install -qq -y ./libdl4-1_*.deb ./libdl4-dev_*.deb ./dl4_*.deb
     cc -std=c99 /source/capi/examples/xor.c -o /xor $(pkg-config --cflags --libs dl4)
     /xor
+    dl4 summary xor.safetensors
     cc -std=c99 /source/capi/examples/xor.c -o /xor $(pkg-config --cflags dl4) \
       "/usr/lib/$(gcc -print-multiarch)/libdl4.a" -lstdc++ -lm
-    dpkg -r libdl4-dev dl4 libdl4-1
+    apt-get remove -qq -y libdl4-dev dl4 libdl4-1
     /xor
-    [ -z "$(find /usr -name "*dl4*")" ]' || return
-  for package in "$made"/*.deb; do size_of "$package"; done | paste -sd ' '
+    [ -z "$(find /usr -name "*dl4*")" ]'
 }
+
+debian_python() {
+  in_root python '
+    cp /made/libdl4-1_*.deb /made/python3-dl4_*.deb /tmp && cd /tmp
+    apt-get install -qq -y ./libdl4-1_*.deb ./python3-dl4_*.deb
+    python3 /source/capi/bindings/python/examples/xor.py
+    python3 -c "from importlib.metadata import version; print(version(\"dl4\"))"
+    apt-get remove -qq -y python3-dl4 libdl4-1
+    [ -z "$(find /usr -name "*dl4*")" ]'
+}
+
 root_of c g++ pkg-config libc6-dev libpng16-16
-check "Debian packages" debs
+check "apt install, in C" debian_c
+check "apt install, in Python" debian_python
+
+archived() {
+  in_root c '
+    tar xzf /made/libdl4-*-linux-x86_64.tar.gz -C /opt
+    export PKG_CONFIG_PATH=$(echo /opt/libdl4-*/lib/pkgconfig) LD_LIBRARY_PATH=$(echo /opt/libdl4-*/lib)
+    cc -std=c99 /source/capi/examples/xor.c -o /xor $(pkg-config --cflags --libs dl4)
+    /xor
+    cc -std=c99 /source/capi/examples/xor.c -o /xor $(pkg-config --static --cflags dl4) \
+      /opt/libdl4-*/lib/libdl4.a -lstdc++ -lm
+    rm -r /opt/libdl4-*
+    /xor'
+}
+check "tar.gz, in C" archived
 
 # ---- Node.js ---------------------------------------------------------------------------------------------------------
 
 npm_package() {
-  rm -rf "$work/npm"
-  mkdir -p "$work/npm/lib/native/linux-x64"
-  cp -r capi/bindings/node/{package.json,types.js,README.md,lib,examples} "$work/npm"
-  cp "$work/portable/libdl4.so.1" "$work/npm/lib/native/linux-x64"
-  local module=build/platforms/wasm/build/capi/bindings/node
-  [ ! -f $module/dl4.wasm ] || cp $module/dl4.{mjs,wasm} "$work/npm/lib"
   [ -n "$(ls "$pool"/koffi-*.tgz 2>/dev/null)" ] ||
     (cd "$pool" && npm pack --loglevel=error koffi@3 "@koromix/koffi-linux-x64@3") || return
-  # What the types are generated with.
-  npm install --prefix "$work/koffi" --offline --no-save --ignore-scripts --no-audit --no-fund --loglevel=error \
-    "$pool"/*.tgz || return
-  ln -s "$work/koffi/node_modules" "$work/npm"
-  (cd "$work/npm" && npm pack --loglevel=error --pack-destination "$made") || return
-  cp "$pool"/*.tgz "$made"
   in_root node '
     mkdir /p && cd /p && npm init -y >/dev/null
-    npm install --offline --ignore-scripts --no-audit --no-fund /made/dl4-*.tgz /made/koffi-*.tgz /made/koromix-*.tgz
+    npm install --offline --ignore-scripts --no-audit --no-fund /made/dl4-*.tgz /pool/koffi-*.tgz /pool/koromix-*.tgz
     cp /source/capi/bindings/node/examples/xor.js /p/xor.mjs
-    node xor.mjs 2>&1' && size_of "$made"/dl4-*.tgz
+    node xor.mjs 2>&1
+    [ ! -f node_modules/dl4/lib/dl4.wasm ] || node --conditions=wasm xor.mjs 2>&1'
 }
 if command -v npm >/dev/null; then
   root_of node nodejs npm
-  check "npm package" npm_package
+  check "npm install dl4" npm_package
 else
-  left_out "npm package" "there is no npm"
+  left_out "npm install dl4" "there is no npm, which gets koffi"
 fi
 
 # ---- Java ------------------------------------------------------------------------------------------------------------
 
-jar_with_natives() {
-  bash capi/bindings/java/build.sh "$work/java" || return
-  mkdir -p "$work/java/with/natives/linux-x86_64"
-  cp "$work/portable/libdl4.so.1" "$work/java/with/natives/linux-x86_64"
-  cp "$work/java/dl4.jar" "$made"
-  jar --update --file "$made/dl4.jar" -C "$work/java/with" natives
-  in_root java '
-    java -cp /made/dl4.jar:/usr/share/java/jna.jar /source/capi/bindings/java/examples/Xor.java
-    [ -z "$(find /tmp -name "libdl4*")" ]' && size_of "$made/dl4.jar"
+# In pool/m2 what Maven needs to compile and run, and JNA.
+project() {
+  local folder=$index/maven/org/dl4/dl4/$version
+  mkdir -p "$folder" "$index/project/src/main/java"
+  cp "$made/dl4-$version".{jar,pom} "$folder"
+  cp capi/bindings/java/examples/Xor.java "$index/project/src/main/java"
+  cat >"$index/project/pom.xml" <<XML
+<project>
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>example</groupId><artifactId>example</artifactId><version>1</version>
+  <properties>
+    <maven.compiler.release>17</maven.compiler.release>
+    <project.build.sourceEncoding>UTF-8</project.build.sourceEncoding>
+  </properties>
+  <repositories><repository><id>released</id><url>\${released}</url></repository></repositories>
+  <dependencies>
+    <dependency><groupId>org.dl4</groupId><artifactId>dl4</artifactId><version>$version</version></dependency>
+  </dependencies>
+</project>
+XML
 }
-if command -v jar >/dev/null; then
-  root_of java openjdk-17-jdk-headless libjna-java
-  check "jar" jar_with_natives
+train=(-B compile org.codehaus.mojo:exec-maven-plugin:3.1.0:java -Dexec.mainClass=Xor)
+
+maven() {
+  project
+  if [ ! -f "$pool/m2/ready" ]; then
+    mvn -q -f "$index/project" -Dmaven.repo.local="$pool/m2" -Dreleased="file://$index/maven" "${train[@]}" || return
+    rm -r "$pool/m2/org/dl4" "$index/project/target"
+    touch "$pool/m2/ready"
+  fi
+  in_root java "
+    mkdir -p ~/.m2 && cp -r /pool/m2 ~/.m2/repository && cp -r /index/project /p && cd /p
+    mvn -q -Dreleased=file:///index/maven ${train[*]}
+    [ -z \"\$(find /tmp -name 'libdl4*')\" ]"
+}
+if command -v mvn >/dev/null; then
+  root_of java openjdk-17-jdk-headless maven
+  check "Maven org.dl4:dl4" maven
 else
-  left_out "jar" "there is no JDK"
+  left_out "Maven org.dl4:dl4" "there is no Maven, which gets JNA and its own plug-ins"
 fi
 
-# ---- Rust and Go, which link with what libdl4-dev installs -----------------------------------------------------------
+# ---- Rust, Go and R, which link with the library of Debian's packages ------------------------------------------------
 
 crates() {
-  CARGO_TARGET_DIR=$work/cargo cargo package --quiet --workspace --no-verify --allow-dirty \
-    --manifest-path capi/bindings/rust/Cargo.toml || return
-  mkdir -p "$made/crates"
   local file
-  for file in "$work"/cargo/package/*.crate; do
-    tar xzf "$file" -C "$made/crates"
-    echo '{"files":{}}' >"$made/crates/$(basename "$file" .crate)/.cargo-checksum.json"
-    cp "$file" "$made"
+  mkdir -p "$index/crates"
+  for file in "$made"/*.crate; do
+    tar xzf "$file" -C "$index/crates"
+    echo '{"files":{}}' >"$index/crates/$(basename "$file" .crate)/.cargo-checksum.json"
   done
   in_root rust '
     dpkg -i /made/libdl4-*.deb
     mkdir -p /p/.cargo /p/src && cd /p
-    printf "%s\n" "[source.crates-io]" "replace-with = \"made\"" "[source.made]" "directory = \"/made/crates\"" \
+    printf "%s\n" "[source.crates-io]" "replace-with = \"released\"" "[source.released]" "directory = \"/index/crates\"" \
       >.cargo/config.toml
     printf "%s\n" "[package]" "name = \"p\"" "version = \"0.1.0\"" "edition = \"2021\"" "[dependencies.dl4]" \
       "version = \"1\"" >Cargo.toml
     cp /source/capi/bindings/rust/dl4/examples/xor.rs src/main.rs
-    cargo run --offline --quiet
+    cargo run --offline --quiet' || return
+  beneath -n "$work/tried" "$work/roots/rust/upper:$work/base" sh -ec '
+    cd /p
     printf "features = [\"static\"]\n" >>Cargo.toml
     cargo build --offline --quiet
     dpkg -r libdl4-dev libdl4-1
-    target/debug/p' && size_of "$made"/dl4-1*.crate
+    target/debug/p' && took
 }
 
 module() {
-  local path=dl4.invalid/dl4 version=v1.0.0
-  local folder=$made/go/$path/@v
-  rm -rf "$work/go"
-  mkdir -p "$folder" "$work/go/$path@$version"
-  cp -r capi/bindings/go/. LICENSE "$work/go/$path@$version"
-  (cd "$work/go" && zip -qr "$folder/$version.zip" "$path@$version")
-  cp capi/bindings/go/go.mod "$folder/$version.mod"
-  echo $version >"$folder/list"
-  echo "{\"Version\": \"$version\"}" >"$folder/$version.info"
-  in_root go "
+  mkdir -p "$index/go"
+  unzip -q "$made/dl4-go-$version.zip" -d "$index/go"
+  in_root go '
     dpkg -i /made/libdl4-*.deb
     mkdir /p && cd /p
-    export GOPROXY=file:///made/go GOSUMDB=off GOFLAGS=-mod=mod
+    export GOPROXY=file:///index/go GOSUMDB=off GOFLAGS=-mod=mod
     go mod init example
-    go get $path@$version
+    go get dl4.invalid/dl4
     cp /source/capi/bindings/go/examples/xor/main.go .
-    go run ." && size_of "$folder/$version.zip"
+    go run .'
 }
-if command -v cargo >/dev/null; then
-  root_of rust cargo rustc g++ pkg-config
-  check "crates" crates
-else
-  left_out "crates" "there is no cargo"
-fi
-root_of go golang-go gcc libc6-dev pkg-config
-check "Go module" module
 
-left_out "wheels for arm64, musl, Windows" "made by run.sh arm64, musl, windows"
+# The index of a repository of R's is a file with the descriptions.
+r_package() {
+  local folder=$index/cran/src/contrib
+  mkdir -p "$folder"
+  cp "$made/dl4_$version.tar.gz" "$folder"
+  { cat capi/bindings/r/DESCRIPTION && echo "NeedsCompilation: yes"; } >"$folder/PACKAGES"
+  in_root r '
+    dpkg -i /made/libdl4-1_*.deb
+    Rscript -e "install.packages(\"dl4\", repos = \"file:///index/cran\", quiet = TRUE)"
+    Rscript /source/capi/bindings/r/examples/xor.R'
+}
+
+root_of rust cargo rustc g++ pkg-config
+check "cargo, dl4 = \"1\"" crates
+root_of go golang-go gcc libc6-dev pkg-config
+check "go get dl4.invalid/dl4" module
+root_of r $(cat capi/bindings/r/packages.txt)
+check "install.packages(\"dl4\") in R" r_package
+
+left_out "wheels for arm64, musl, Windows" "tried by run.sh arm64, musl, windows"

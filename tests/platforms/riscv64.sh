@@ -1,6 +1,6 @@
 # RISC-V (rv64gc) on Linux: Debian's cross compiler, and qemu. The kernels are those of four floats that the compiler
 # makes of loops: Highway's for RVV are of vectors without a size, which no array holds.
-debian 13 "whose GCC 14 makes no mistakes in these loops"
+debian 13 trixie "whose GCC 14 makes no mistakes in these loops"
 require g++-riscv64-linux-gnu qemu-user
 emulator=(qemu-riscv64 -L /usr/riscv64-linux-gnu)
 headers

@@ -1,20 +1,26 @@
 #!/usr/bin/env bash
 # Builds libdl4 for a platform and runs all of it that can run there; says at its end what passed and what was left out.
-#   bash tests/platforms/run.sh NAME [short]    a platform is a file NAME.sh beside this one
+#   bash tests/platforms/run.sh NAME [short|release|tools]    a platform is a file NAME.sh beside this one
 # It installs what is missing with apt and works in build/platforms/NAME. The platform's file calls these functions.
-# With `short` it does what continuous integration has time for, and ends with 77 where something cannot be installed.
+# With `short` it does what continuous integration has time for; with `release` what cmake/release.sh publishes, in
+# build/platforms/NAME/made; with `tools` it installs what that needs, and builds nothing. It ends with 77 where
+# something cannot be installed.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 . cmake/packages.sh
 export PATH=/usr/bin:$PATH # Debian's Python, for which the packages are
 
 here=tests/platforms
-if [ $# = 0 ] || [ $# -gt 2 ] || [ "${2:-short}" != short ] || [ "$1" = run ] || [ ! -f "$here/$1.sh" ]; then
-  echo "usage: $here/run.sh NAME [short], NAME one of: $(cd $here && ls ./*.sh | sed 's|./||; s|\.sh$||' | grep -v '^run$' | xargs)" >&2
+if [ $# = 0 ] || [ $# -gt 2 ] || [[ ! ${2-short} =~ ^(short|release|tools)$ ]] || [ "$1" = run ] || [ ! -f "$here/$1.sh" ]; then
+  echo "usage: $here/run.sh NAME [short|release|tools], NAME one of: $(cd $here && ls ./*.sh | sed 's|./||; s|\.sh$||' | grep -v '^run$' | xargs)" >&2
   exit 2
 fi
 platform=$1
-short=${2:-}
+mode=${2:-}
+if [[ $mode = @(release|tools) ]] && ! grep -qE '"\$mode" = release|^equipped|musl\.sh' "$here/$platform.sh"; then
+  echo "$platform: nothing is released of it" >&2
+  exit 2
+fi
 work=$PWD/build/platforms/$platform # prefix/: what libdl4 is built with; build/: the build; log/: what was said
 prefix=$work/prefix/usr
 build=$work/build
@@ -33,10 +39,26 @@ unavailable() {
 # Installs these packages where they are missing.
 require() { (installed "$@") || unavailable "one of the packages $*"; }
 
-# Ends the script on an older Debian: debian 13 REASON
+# All that the build needs is there: `tools` ends here.
+equipped() { [ "$mode" != tools ] || exit 0; }
+
+# On an older Debian the script goes on in a root of this one, with the same folders: debian VERSION CODENAME REASON
 debian() {
-  [ "$(. /etc/os-release && echo "${VERSION_ID:-0}")" -ge "$1" ] ||
-    { echo "$platform: needs Debian $1, $2" >&2; exit 1; }
+  local root=$PWD/build/platforms/$2
+  [ "$(. /etc/os-release && echo "${VERSION_ID:-0}")" -lt "$1" ] || return 0
+  [ "$(id -u)" = 0 ] || { echo "$platform: needs Debian $1, $3, or root, who can make one" >&2; exit 1; }
+  require debootstrap
+  if [ ! -d "$root" ]; then
+    say "debootstrap $2"
+    debootstrap --variant=minbase "$2" "$root.new" >"$work/log/debootstrap" && cp /etc/resolv.conf "$root.new/etc" ||
+      unavailable "Debian $1"
+    mv "$root.new" "$root"
+  fi
+  mkdir -p "$root$PWD"
+  exec unshare -m bash -c '
+    mount --bind "$PWD" "$0$PWD" && mount -t proc proc "$0/proc" && exec chroot "$0" /usr/bin/env -i HOME=/root \
+      PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 SOURCE_DATE_EPOCH="$SOURCE_DATE_EPOCH" bash "$PWD/$@"' \
+    "$root" "$here/run.sh" "$platform" ${mode:+"$mode"}
 }
 
 # The emulator takes the names of programs with their suffix, the tests have them without: without_suffix .SUFFIX COMMAND
@@ -58,7 +80,8 @@ END
 # The headers of libraries that libdl4 and its tests use by headers alone, apart from the system's others.
 headers() {
   local package file
-  require cmake ninja-build pkg-config dpkg-dev libhwy-dev libspdlog-dev nlohmann-json3-dev libcli11-dev googletest
+  require cmake ninja-build pkg-config dpkg-dev libhwy-dev libspdlog-dev nlohmann-json3-dev libcli11-dev googletest \
+    python3-venv python3-numpy advancecomp unzip
   for package in libhwy-dev libspdlog-dev libfmt-dev nlohmann-json3-dev libcli11-dev; do
     dpkg -L "$package" | grep -E '^/usr/(include|share/cmake|lib/[^/]+/cmake)/' | grep -v -e '-none\.cmake$' |
       while read -r file; do [ -d "$file" ] || cp --parents -u "$file" "$work/prefix"; done
@@ -129,6 +152,7 @@ zig() { # TARGET FLAG...
 # A toolchain file, and zlib and GoogleTest compiled by it.
 #   toolchain SYSTEM PROCESSOR CC CXX AR   as CMake names the first two
 toolchain() {
+  equipped
   {
     [ -z "$system_file" ] || printf 'include(%s)\n' "$system_file"
     printf 'set(CMAKE_%s_FLAGS_INIT "%s")\n' C "$flags" CXX "$flags"
@@ -191,19 +215,54 @@ older_glibc() { # CC
     "-Wl,--no-as-needed -l:libpthread.so.0 -l:libdl.so.2 -Wl,-z,nopack-relative-relocs"
 }
 
-# make_wheel PLATFORM STRIP [REQUIREMENT]: the build's wheel in $work/made; in $work/site what pip installs of it, with
-# NumPy for the platform. A library of this machine, which DL4_LIBRARY names, tells what the type stubs are made of.
+# The build's wheel in $work/made: make_wheel STRIP. A library of this machine, which DL4_LIBRARY names, tells what the
+# type stubs are made of.
 make_wheel() {
-  local library=${DL4_LIBRARY:-$PWD/build/platforms/packages/portable/libdl4.so.1} tag
-  [ -f "$library" ] || { echo "there is no $library: run.sh packages makes it, or DL4_LIBRARY names one"; return 1; }
-  require python3-venv python3-numpy advancecomp
-  rm -rf "$work/made" "$work/site"
-  STRIP=$2 DL4_LIBRARY=$library python3 capi/bindings/python/wheel.py "$build" "$work/made" || return
+  local library=${DL4_LIBRARY:-$PWD/build/platforms/glibc/build/libdl4.so.1}
+  [ -f "$library" ] || { echo "there is no $library: run.sh glibc makes it, or DL4_LIBRARY names one"; return 1; }
+  rm -rf "$work/made" "$work/native"
+  STRIP=$1 DL4_LIBRARY=$library python3 capi/bindings/python/wheel.py "$build" "$work/made" || return
   advzip -q -z -3 "$work"/made/*.whl # deflated better than zlib does
+  unzip -qj "$work"/made/*.whl 'dl4/lib/*' -d "$work/native"
+}
+
+# site PLATFORM [REQUIREMENT]: in $work/site what pip installs of the wheel, with NumPy for the platform.
+site() {
+  local tag
+  rm -rf "$work/site"
   [ -d "$work/venv" ] || python3 -m venv "$work/venv"
   tag=$(basename "$work"/made/*.whl .whl)
   "$work/venv/bin/pip" -q install --target "$work/site" --platform "${tag##*-}" --platform "$1" --python-version 3.11 \
-    --only-binary=:all: --find-links "$work/made" dl4 "${@:3}"
+    --only-binary=:all: --find-links "$work/made" dl4 "${@:2}"
+}
+
+# Headers, the shared and the static library as libdl4-VERSION-NAME.tar.gz in $work/made, with what CMake and pkg-config
+# need. The shared one is the wheel's.   archive NAME STRIP
+archive() {
+  local name file
+  name=libdl4-$(project_version)-$1
+  rm -rf "${work:?}/$name"
+  cmake --install "$build" --prefix "$work/$name" --component runtime >/dev/null
+  cmake --install "$build" --prefix "$work/$name" --component dev >/dev/null
+  described "$work/$name"
+  for file in "$work"/native/*; do cp "$file" "$(find "$work/$name" -name "$(basename "$file")" -exec realpath {} \;)"; done
+  find "$work/$name" -name '*.a' -exec "$2" --strip-debug {} +
+  tar_of "$work" "$name" "$work/made/$name.tar.gz"
+}
+
+# What a compiler for another platform cannot ask its library: the descriptions, and the header made of them.
+described() { # FOLDER
+  local glibc=build/platforms/glibc/build
+  mkdir -p "$1/share/dl4"
+  cp -u $glibc/registry.json $glibc/dl4-api.json "$1/share/dl4"
+  cp -u $glibc/include/dl4/layers.hpp "$1/include/dl4"
+}
+
+# release NAME STRIP: what release.sh takes of a build.
+release() {
+  compile dl4 dl4_static
+  check "wheel" make_wheel "$2"
+  check "archive" archive "$1" "$2"
 }
 
 size_of() { echo "$(basename "$1"), $(stat -c %s "$1") bytes"; }

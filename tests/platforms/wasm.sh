@@ -1,6 +1,7 @@
 # WebAssembly: emscripten, and Node.js.
-debian 13 "whose emscripten (3.1.69) has std::to_chars for floats"
-require emscripten nodejs brotli chromium
+debian 13 trixie "whose emscripten (3.1.69) has std::to_chars for floats"
+require emscripten nodejs
+[ "$mode" ] || require brotli chromium
 flags="-msimd128 -fwasm-exceptions"
 system_file=/usr/share/emscripten/cmake/Modules/Platform/Emscripten.cmake
 without_suffix .js node
@@ -8,6 +9,23 @@ without_suffix .js node
 headers
 toolchain Emscripten wasm32 emcc em++ emar
 configure
+if [ "$mode" = release ]; then
+  modules() {
+    local name
+    name=libdl4-$(project_version)-wasm
+    rm -rf "$work"/{made,native} "${work:?}/$name"
+    mkdir -p "$work"/{made,native} "$work/$name"/{include/dl4,lib}
+    cp LICENSE "$work/$name"
+    cp include/dl4/dl4.h include/dl4/dl4.hpp "$work/$name/include/dl4"
+    described "$work/$name"
+    cp "$build"/capi/bindings/node/dl4.{mjs,wasm} "$work/native"
+    cp "$build/libdl4.a" "$work"/native/* "$work/$name/lib"
+    tar_of "$work" "$name" "$work/made/$name.tar.gz"
+  }
+  compile dl4_module dl4
+  check "archive" modules
+  return
+fi
 rooms=(base graph io kernels ops plan train)
 compile dl4_module dl4_tool golden_tests "${rooms[@]/%/_tests}"
 

@@ -8,6 +8,10 @@ headers
 toolchain Windows x86_64 x86_64-w64-mingw32-gcc-posix x86_64-w64-mingw32-g++-posix x86_64-w64-mingw32-ar
 configure -DCMAKE_EXE_LINKER_FLAGS=-static \
   "-DCMAKE_SHARED_LINKER_FLAGS=-static $(silent_terminate x86_64-w64-mingw32-gcc-posix)"
+if [ "$mode" = release ]; then
+  release windows-x86_64 x86_64-w64-mingw32-strip
+  return
+fi
 rooms=(base graph io kernels ops plan train)
 compile dl4 dl4_static dl4_tool article xor golden_tests "${rooms[@]/%/_tests}"
 
@@ -27,7 +31,7 @@ static_program() {
 # In a Python for Windows, which Maven Central has. Wine 8 lacks what NumPy 2 asks of the C library, and gives
 # Python no file to write to.
 wheel() {
-  make_wheel win_amd64 x86_64-w64-mingw32-strip "numpy<2" || return
+  make_wheel x86_64-w64-mingw32-strip && site win_amd64 "numpy<2" || return
   if [ ! -d "$work/python" ]; then
     mvn -q -B dependency:copy -DoutputDirectory="$work" \
       -Dartifact=org.bytedeco:cpython:3.11.3-1.5.9:jar:windows-x86_64 &&

@@ -1,4 +1,8 @@
-"""What a wheel contains of others: names, versions, licences (PEP 639) and a list of them as CycloneDX (PEP 770).
+#!/usr/bin/env python3
+"""What a package contains of others: names, versions, licences (PEP 639) and a list of them as CycloneDX (PEP 770).
+
+sbom.py FILE VERSION [BUILD_FOLDER:LIBRARY | NAME]... writes FILE.cdx.json: of a wheel the list that it has, of another
+package what these libraries of builds and these of COMPILED_IN (by Debian's version) have inside.
 
 Versions and texts of licences come from Debian's packages, where the files of the libraries are."""
 
@@ -7,6 +11,8 @@ import json
 import pathlib
 import re
 import subprocess
+import sys
+import zipfile
 
 APACHE, BSD, MIT = "Apache-2.0", "BSD-3-Clause", "MIT"
 GCC, LLVM = "GPL-3.0-or-later WITH GCC-exception-3.1", "Apache-2.0 WITH LLVM-exception"
@@ -23,6 +29,9 @@ COMPILED_IN = {  # what BUILD/compiled_in.json names, and Debian's package of it
     "Highway": (APACHE, "libhwy-dev"),
     "spdlog": (MIT, "libspdlog-dev"),
     "fmt": (MIT, "libfmt-dev"),
+    "CLI11": (BSD, "libcli11-dev"),
+    "nlohmann-json": (MIT, "nlohmann-json3-dev"),
+    "emscripten": (MIT, "emscripten"),
 }
 
 
@@ -83,12 +92,46 @@ def described(about, name, version, components, licence):
     expressions = dict.fromkeys([APACHE, *(c["licence"] for c in components)])
     lines = f"License-Expression: {' AND '.join(expressions)}\n"
     lines += "".join(f"License-File: {path.split('/licenses/')[1]}\n" for path in files)
-    bom = {
+    files[f"{about}/sboms/{name}.cdx.json"] = _text(_listed(name, version, components))
+    return files, lines
+
+
+def _listed(name, version, components):
+    return {
         "bomFormat": "CycloneDX",
         "specVersion": "1.6",
         "version": 1,
         "metadata": {"component": {"type": "library", "name": name, "version": version, "bom-ref": name}},
         "components": [_cyclonedx(c) for c in components],
     }
-    files[f"{about}/sboms/{name}.cdx.json"] = (json.dumps(bom, indent=2) + "\n").encode()
-    return files, lines
+
+
+def _text(bom):
+    return (json.dumps(bom, indent=2) + "\n").encode()
+
+
+def main(file, version, *contents):
+    from wheel import needed
+
+    file = pathlib.Path(file)
+    if file.suffix == ".whl":
+        with zipfile.ZipFile(file) as wheel:
+            bom = json.loads(wheel.read(next(n for n in wheel.namelist() if n.endswith(".cdx.json"))))
+    else:
+        components = {}
+        for content in contents:
+            build, _, library = content.partition(":")
+            found = compiled_in(build, pathlib.Path(library), needed(pathlib.Path(library))) if library else [
+                _component(content, _dpkg("-W", "-f", "${Version}", COMPILED_IN[content][1]), *COMPILED_IN[content])
+            ]
+            components.update(((c["name"], c["version"]), c) for c in found)
+        bom = _listed(file.name, version, components.values())
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()
+    bom["metadata"]["component"]["hashes"] = [{"alg": "SHA-256", "content": digest}]
+    file.with_name(f"{file.name}.cdx.json").write_bytes(_text(bom))
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 3:
+        raise SystemExit(__doc__)
+    main(*sys.argv[1:])

@@ -41,6 +41,8 @@ def run(*words):
 
 def needed(library):
     """What a library names that it loads."""
+    if library.suffix == ".wasm":
+        return []
     if library.suffix == ".dll":
         return re.findall(r"DLL Name: (\S+)", run("objdump", "-p", library))
     return re.findall(r"NEEDED\)\s+Shared library: \[(.+?)\]", run("readelf", "-d", library))

@@ -1,0 +1,23 @@
+# x86-64 with glibc, the build with our kernels alone: of it are the packages of most languages and Debian's. Its tests
+# are those of packages.sh, where they are installed.
+require g++ cmake ninja-build pkg-config libhwy-dev libspdlog-dev $tool_packages binutils dpkg-dev patchelf \
+  python3-dev python3-numpy lintian advancecomp unzip
+equipped
+: >"$work/toolchain.cmake"
+options=(-DDL4_BUILD_TESTS=OFF -DDL4_BUILD_EXAMPLES=OFF)
+
+# The library that needs glibc alone.
+configure "${options[@]}" -DCMAKE_INSTALL_PREFIX=/opt/dl4 -DCMAKE_INSTALL_LIBDIR=lib \
+  "-DCMAKE_SHARED_LINKER_FLAGS=$(older_glibc gcc)"
+compile dl4_layers_header
+release linux-x86_64 strip
+
+# The one that takes all from Debian.
+configure "${options[@]}" -DCMAKE_INSTALL_PREFIX=/usr -UCMAKE_INSTALL_LIBDIR -DCMAKE_SHARED_LINKER_FLAGS=
+compile all
+debs() {
+  bash cmake/debian.sh "$build" "$work/made" "$work"/made/dl4-*.whl &&
+    lintian --allow-root --fail-on error,warning --info "$work"/made/*.deb &&
+    for package in "$work"/made/*.deb; do size_of "$package"; done | paste -sd ' '
+}
+check "Debian packages" debs

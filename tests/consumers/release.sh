@@ -21,20 +21,20 @@ done
 
 refused() { # SENTENCE ARGUMENT...
   local said
-  if said=$(PATH=${path:-$PATH} bash cmake/release.sh "${@:2}" 2>&1) || ! grep -qF "$1" <<<"$said" || [ -e build ]; then
+  if said=$(PATH=${path:-$PATH} bash cmake/release.sh "${@:2}" 2>&1) || ! grep -qE -- "$1" <<<"$said" || [ -e build ]; then
     printf 'release.sh %s: expected "%s", got: %s\n' "${*:2}" "$1" "$said"
     exit 1
   fi
-  echo "$1"
+  head -1 <<<"$said"
 }
 
 refused 'unknown platform "winows", expected of: glibc full arm64' arm64 winows
-path=$work/bin refused 'missing, and there is no apt to install it: python3 zip unzip' glibc
+path=$work/bin refused 'missing, and there is no apt to install it: .|there is no python3 .Debian: python3.' glibc
 echo >>README.md
 refused "the tree is not clean, so no commit has these files:" glibc
 git checkout -q README.md
 echo >stray
-refused "?? stray"
+refused "\?\? stray"
 rm stray
 git tag v0.0.1
 refused "the tag is v0.0.1, the version in CMakeLists.txt" glibc

@@ -30,9 +30,10 @@ for tag in $(git tag --points-at HEAD); do
 done
 
 # COMMAND:PACKAGE of Debian's
-tools=(python3:python3 zip:zip unzip:unzip advzip:advancecomp npm:npm cargo:cargo javac:default-jdk-headless)
+tools=(python3:python3 zip:zip unzip:unzip advzip:advancecomp npm:npm javac:default-jdk-headless)
 missing=()
 for tool in "${tools[@]}"; do command -v "${tool%:*}" >/dev/null || missing+=("${tool#*:}"); done
+[ -e /usr/share/java/jna.jar ] || command -v mvn >/dev/null || missing+=(libjna-java) # what build.sh compiles with
 [ ${#missing[@]} = 0 ] || installed "${missing[@]}"
 for tool in "${tools[@]}"; do
   command -v "${tool%:*}" >/dev/null || refuse "there is no ${tool%:*} (Debian: ${tool#*:})"
@@ -120,9 +121,16 @@ cp capi/bindings/java/pom.xml "$out/dl4-$version.pom"
 bill "dl4-$version.jar" glibc arm64
 
 say "crates"
-CARGO_TARGET_DIR=$work/cargo cargo package --quiet --workspace --no-verify --manifest-path capi/bindings/rust/Cargo.toml
-cp "$work"/cargo/package/*.crate "$out"
-for name in dl4-sys dl4; do bill "$name-$version.crate"; done
+for name in dl4-sys dl4; do # as cargo packages them, from 1.90 on both at once
+  folder=$work/crates/$name-$version
+  source_of "rust/$name" "$folder"
+  rm -rf "$folder/tests"
+  cp LICENSE "$folder"
+  [ ! -L "$folder/dl4-api.json" ] || cp --remove-destination capi/dl4-api.json "$folder"
+  sed -i 's/path = "[^"]*", //' "$folder/Cargo.toml"
+  tar_of "$work/crates" "$name-$version" "$out/$name-$version.crate"
+  bill "$name-$version.crate"
+done
 
 say "Go module"
 module=dl4.invalid/dl4

@@ -6,7 +6,8 @@
 
 Declarations and the comment of each are libclang's. A comment is a first paragraph (the doc), then paragraphs that
 begin with a label: "May be NULL:", "Keeps:", "Takes:", "Threads:", "Blocks:", "Errors:". A section's "Threads:" holds for
-its functions unless they have one of their own.
+its functions unless they have one of their own; without either it is "any, at once". What may be NULL everywhere is in
+the header's rules, and here in null_everywhere().
 
 What is data beside them, so that no binding reads prose:
   reasons      of an error, what stands behind its code: "parameters" when those are names of parameters, else "when"
@@ -30,6 +31,22 @@ root = pathlib.Path(__file__).resolve().parent.parent
 LABELS = ("May be NULL", "Keeps", "Takes", "Threads", "Blocks", "Errors", "Since")
 NUMBERS = ("int32_t", "int64_t", "double", "dl4_node", "dl4_layer")
 IDS = ("dl4_node", "dl4_layer")
+ARCHITECTURE = ["format", "name", "layers", "inputs", "outputs"]
+# By object, the members of the JSON that dl4_describe() gives.
+DESCRIBED = {
+    "dl4_error": ["code", "message", "detail"],
+    "dl4_blob": ["bytes"],
+    "dl4_context": ["threads", "seed", "seed_scheme", "reproducible", "math", "emulate_bfloat16", "memory_limit",
+                    "step_limit", "passes_off", "kernels_off", "arena_fill_nan", "log_level", "log_to"],
+    "dl4_refs": ["models", "nodes"],
+    "dl4_tensor": ["dtype", "shape", "strides", "bytes"],
+    "dl4_graph": ARCHITECTURE,
+    "dl4_model": ARCHITECTURE,
+    "dl4_session": ["inputs", "outputs", "steps", "cached_bytes", "packed_bytes", "plans", "stream"],
+    "dl4_dataset": ["batches"],
+    "dl4_trainer": ["options", "no_gradient", "learning_rate", "iterations", "epoch", "batch"],
+    "dl4_cancel": ["triggered"],
+}
 
 
 def clean(comment):
@@ -103,8 +120,17 @@ def count_of(name, type_, after, declared):
     return "rank" if name in ("dims", "strides") and ("rank", "int32_t") in declared else None
 
 
-def describe(declared, said, text):
-    """The parameters of a function: [(name, type)], its paragraphs, its comment."""
+def null_everywhere(function, name, type_):
+    """The rule NULL of the header, without its last part, arrays whose count is 0."""
+    return (name in ("context", "options", "config", "call", "user", "release", "count", "error") or
+            name == "refs" and type_.startswith("const ") or
+            name == "cancel" and not function.startswith("dl4_cancel_") or
+            name == "object" and function in ("dl4_retain", "dl4_release") or
+            name == "name" and function.startswith("dl4_graph_"))
+
+
+def describe(function, declared, said, text):
+    """The parameters of a function, "" of a callback: [(name, type)], its paragraphs, its comment."""
     nullable = dict(items(said.get("May be NULL", "")))
     keeps, takes = dict(items(said.get("Keeps", ""))), dict(items(said.get("Takes", "")))
     assert not set(nullable) - {n for n, _ in declared}, (declared, nullable)
@@ -119,12 +145,17 @@ def describe(declared, said, text):
         if pointer:
             p["ownership"] = ("taken" if name in takes else "kept" if name in keeps else
                               "owned" if out and type_.endswith("**") else "borrowed")
-            p["nullable"] = name in nullable
+            count = None
+            if not is_object(type_) and not type_.endswith("_fn") and name != "user":
+                count = count_of(name, type_, after, declared)
+            always = function and null_everywhere(function, name, type_)
+            if function and count and count != "bytes" and not always:
+                nullable.setdefault(name, f"when {count} is 0")
+            p["nullable"] = bool(always) or name in nullable
             if nullable.get(name, "").startswith("when"):
                 p["null_when"] = nullable[name]
-            if not is_object(type_) and not type_.endswith("_fn") and name != "user":
-                if count := count_of(name, type_, after, declared):
-                    p["count"] = count
+            if count:
+                p["count"] = count
         if kind := content(name, type_, text):
             p["content"] = kind
         result.append(p)
@@ -155,7 +186,7 @@ def describe_function(cursor, threads, allowed):
     returns, named = cursor.result_type.spelling, {name for name, _ in declared}
     f = {"name": cursor.spelling, "returns": returns, "doc": first_sentence(text),
          "threads": said.get("Threads", threads).rstrip("."), "errors": [code for code, _ in errors], "since": "1.0",
-         "deprecated_since": None, "replaced_by": None, "parameters": describe(declared, said, text)}
+         "deprecated_since": None, "replaced_by": None, "parameters": describe(cursor.spelling, declared, said, text)}
     if why := reasons(errors, named):
         f["reasons"] = why
     f["blocks"] = "Blocks" in said or ("cancel" in named and not cursor.spelling.startswith("dl4_cancel_")) or bool(set(f["errors"]) & {"DL4_IO", "DL4_NUMERIC"})
@@ -169,14 +200,6 @@ def describe_function(cursor, threads, allowed):
     return f
 
 
-def described_as(functions):
-    """By object, the members of the JSON that dl4_describe() gives: the table in its comment."""
-    text = clean(next(c for c in functions if c.spelling == "dl4_describe").raw_comment)
-    table = text[text.index("  dl4_"):].split("\n  dl4_")
-    rows = ["".join(row.split("\n" + " " * 12)).split("\n")[0].removeprefix("  dl4_").split(None, 1) for row in table]
-    return {"dl4_" + name: " ".join(members.split()).split(": ")[0].split(", ") for name, members in rows}
-
-
 def read_header():
     header = str(root / "include/dl4/dl4.h")
     unit = Index.create().parse(header, args=["-x", "c", "-std=c99", "-fparse-all-comments"])
@@ -184,11 +207,10 @@ def read_header():
     ours = [c for c in unit.cursor.get_children() if c.location.file and c.location.file.name == header]
     comments = [t for t in unit.get_tokens(extent=unit.cursor.extent) if t.kind == TokenKind.COMMENT]
     behind = {t.location.line: clean(t.spelling) for t in comments}  # on the line of a declaration
-    sections = [(t.location.line, paragraphs(clean(t.spelling)).get("Threads", "")) for t in comments
+    sections = [(t.location.line, paragraphs(clean(t.spelling)).get("Threads", "any, at once")) for t in comments
                 if t.spelling.startswith("/* ----")]
     callbacks = [c for c in ours if c.kind == CursorKind.TYPEDEF_DECL and c.spelling.endswith("_fn")]
     allowed = in_progress(callbacks)
-    members = described_as(c for c in ours if c.kind == CursorKind.FUNCTION_DECL)
     described = {"library": "dl4", "soname": "libdl4.so.1", "format": 1, "since": "1.0",
                  "constants": [], "objects": [], "ids": [], "callbacks": [], "functions": []}
     for c in ours:
@@ -202,13 +224,13 @@ def read_header():
             returns = c.underlying_typedef_type.get_pointee().get_result().spelling
             described["callbacks"].append({"name": c.spelling, "returns": returns,
                                            "doc": first_sentence(clean(c.raw_comment)), "since": "1.0",
-                                           "parameters": describe(declared, said, "")})
+                                           "parameters": describe("", declared, said, "")})
         elif c.kind == CursorKind.TYPEDEF_DECL:
             doc = {"name": c.spelling, "doc": behind[c.location.line], "since": "1.0"}
             if c.spelling in IDS:
                 doc = {"name": c.spelling, "type": c.underlying_typedef_type.spelling, **doc}
             else:
-                doc["describe"] = members.get(c.spelling, [])
+                doc["describe"] = DESCRIBED.get(c.spelling, [])
             described["ids" if c.spelling in IDS else "objects"].append(doc)
         elif c.kind == CursorKind.FUNCTION_DECL:
             threads = [said for line, said in sections if line < c.location.line][-1]

@@ -26,14 +26,13 @@ def prose(text):
 
 
 def overview(text, sections):
-    """Simple use, then the sections, then the rules."""
+    """The first paragraph, then the sections, then the rules."""
     parts = HEADING.split(re.sub(r"^ \* ?", "", text, flags=re.M))
     index = "".join(f"- @ref {slug(title)}\n" for title in sections)
     page = "/** @mainpage dl4.h\n\n" + parts[0].split("\n\n", 2)[-1] + "\n\n"
+    page += f"@section sections Sections\n\n{index}\n"
     for title, body in zip(parts[1::2], parts[2::2]):
         page += f"@section head_{slug(title)} {title}\n@verbatim\n" + body.strip("\n") + "\n@endverbatim\n\n"
-        if title == "Simple use":
-            page += f"@section sections Sections\n\n{index}\n"
     return page + "*/"
 
 

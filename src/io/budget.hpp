@@ -1,4 +1,4 @@
-// The bytes that one load may take.
+// A load's budget of bytes.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@ struct Settings;
 
 namespace dl4::io {
 
-// Every reader of a load counts here what it is about to allocate, before it does. What may be given back is bounded:
-// so a budget bounds the time of a load too.
+// Every reader accounts for its allocations here before making them. The bytes that may be returned are limited, so a
+// budget bounds the time of a load too.
 class Budget {
  public:
   explicit Budget(int64_t bytes) : whole_(bytes), left_(bytes) {}
 
   int64_t left() const { return left_; }
-  // Refuses with OUT_OF_MEMORY what is past it, naming what takes the bytes.
+  // Refuses with OUT_OF_MEMORY, naming what needs the bytes, if the budget is exceeded.
   template <class... A>
   void take(int64_t bytes, const A &...what) {
     if (bytes > left_)
@@ -28,7 +28,7 @@ class Budget {
            " in all, of which ", left_, " are left, by the context's memory_limit");
     left_ -= bytes;
   }
-  // What was taken is free again: a few times as much as the whole, all in all.
+  // Returns bytes. The total returned is limited to a few times the whole.
   void give_back(int64_t bytes);
   // Another file of the load was opened.
   void add_file(int64_t bytes);
@@ -36,16 +36,16 @@ class Budget {
  private:
   friend Budget budget_for(const graph::Settings &settings, int64_t file_bytes);
   int64_t whole_, left_, given_back_ = 0;
-  int64_t most_ = 0;  // that it may grow to
+  int64_t most_ = 0;  // upper limit of the budget
 };
 
-// Of a file of so many bytes: the memory_limit that was asked for; by default 16 times its bytes and 256 MiB, within
-// the default memory_limit.
+// For a file of so many bytes: the explicit memory_limit, or by default 16 times the bytes plus 256 MiB, within the
+// default memory_limit.
 Budget budget_for(const graph::Settings &settings, int64_t file_bytes);
 
-// About what a layer of a graph takes, or a call of one, beside its weights.
+// Approximate size of a graph's layer, or of a call, besides its weights.
 constexpr int64_t layer_bytes = 2048;
-// Of the layers and calls of an architecture, before a graph is made of it.
+// Accounts for an architecture's layers and calls before a graph is built.
 void take_layers(Budget &budget, const graph::Architecture &a);
 
 }  // namespace dl4::io

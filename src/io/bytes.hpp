@@ -1,4 +1,4 @@
-// Numbers and names out of bytes that others wrote, and into bytes.
+// Reads and writes numbers and names as bytes of untrusted files.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace dl4::io {
 
-// Goes over bytes and never past them: refuses with CORRUPT_FILE, naming what they are.
+// A bounds-checked reader: refuses with CORRUPT_FILE, naming the structure.
 class Cursor {
  public:
   Cursor(std::string_view bytes, std::string what) : bytes_(bytes), what_(std::move(what)) {}
@@ -25,18 +25,18 @@ class Cursor {
     for (size_t i = size; i-- > 0;) n = n << 8 | static_cast<unsigned char>(s[i]);
     return n;
   }
-  int64_t small(size_t size) { return static_cast<int64_t>(number(size)); }  // of up to 4 bytes
-  size_t count(size_t size) { return static_cast<size_t>(number(size)); }    // of bytes, that are to be taken
+  int64_t small(size_t size) { return static_cast<int64_t>(number(size)); }  // up to 4 bytes
+  size_t count(size_t size) { return static_cast<size_t>(number(size)); }    // number of bytes to take
   std::string_view take(size_t size) {
     if (size > left()) fail(Code::corrupt_file, what_, " ends after ", bytes_.size(), " bytes");
     at_ += size;
     return bytes_.substr(at_ - size, size);
   }
-  // A name that must stand here.
+  // Requires this name here.
   void expect(std::string_view name) {
     if (take(name.size()) != name) fail(Code::corrupt_file, what_, " does not begin with \"", name, '"');
   }
-  // To a multiple of `to` from the beginning, or to the end.
+  // Skips to a multiple of `to` from the start, or to the end.
   void align(size_t to) { take(std::min((to - at_ % to) % to, left())); }
 
  private:
@@ -49,7 +49,7 @@ inline void put(std::string &to, uint64_t n, size_t size) {
   for (size_t i = 0; i < size; ++i) to += static_cast<char>(n >> (8 * i) & 255);
 }
 
-// IEEE's half precision.
+// IEEE half precision.
 inline float from_half(uint16_t h) {
   const uint32_t sign = static_cast<uint32_t>(h >> 15) << 31, exponent = h >> 10 & 31, fraction = h & 1023;
   if (exponent == 0) {
@@ -59,7 +59,7 @@ inline float from_half(uint16_t h) {
   return std::bit_cast<float>(sign | (exponent == 31 ? 255 : exponent + 112) << 23 | fraction << 13);
 }
 
-// A part of another source, which outlives it.
+// A part of another source, which must outlive it.
 class Part final : public Source {
  public:
   Part(const Source &whole, int64_t at, int64_t size) : whole_(whole), at_(at), size_(size) {}
@@ -71,7 +71,8 @@ class Part final : public Source {
   const int64_t at_, size_;
 };
 
-// What an architecture in a file says wrongly is the file's fault, not the caller's. codes: of such errors.
+// Converts errors of these codes, raised by an architecture in a file, to CORRUPT_FILE: the file is at fault, not the
+// caller.
 template <class F>
 auto as_file_error(F f, std::initializer_list<Code> codes = {Code::invalid_argument, Code::shape_mismatch}) {
   try {

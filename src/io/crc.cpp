@@ -17,7 +17,7 @@
 namespace dl4::io {
 namespace {
 
-// What a byte leaves of a register, and with 1 to 7 more bytes after it.
+// What a byte contributes to the register, alone and followed by 1 to 7 more bytes.
 constexpr auto tables = [] {
   std::array<std::array<uint32_t, 256>, 8> t{};
   for (uint32_t i = 0; i < 256; ++i) {
@@ -45,11 +45,11 @@ uint32_t by_tables(std::span<const std::byte> bytes, uint32_t before) {
 
 #if defined(__x86_64__)
 
-// Gopal and others, "Fast CRC Computation for Generic Polynomials Using PCLMULQDQ Instruction", Intel 2009: what bytes
-// leave, begun in the register `state`, is what fewer bytes leave, begun in zeros. A factor is x to the distance by
-// which a register moves, 32 bits more and less, modulo the polynomial.
+// Gopal et al., "Fast CRC Computation for Generic Polynomials Using PCLMULQDQ Instruction", Intel 2009: folds bytes
+// that start with register `state` into fewer bytes that start with zeros. Each factor is x to the distance that a
+// register moves, plus and minus 32 bits, modulo the polynomial.
 constexpr size_t block = 64, wide_block = 4 * block;
-// The processor's own prefetching ends where a page does, and a new page is slow to find.
+// The hardware prefetcher stops at page boundaries, and a new page starts slowly.
 constexpr size_t ahead = 8192;
 
 __attribute__((target("pclmul"))) __m128i fold(__m128i x, __m128i by, __m128i next) {
@@ -57,7 +57,7 @@ __attribute__((target("pclmul"))) __m128i fold(__m128i x, __m128i by, __m128i ne
   return _mm_xor_si128(_mm_xor_si128(low, high), next);
 }
 
-// Whole blocks to 16 bytes.
+// Folds whole blocks into 16 bytes.
 __attribute__((target("pclmul"))) void fold_blocks(std::span<const std::byte> bytes, uint32_t state, std::byte *to) {
   const __m128i by_64 = _mm_set_epi64x(0x01c6e41596, 0x0154442bd4), by_16 = _mm_set_epi64x(0x00ccaa009e, 0x01751997d0);
   const auto *from = reinterpret_cast<const __m128i *>(bytes.data());
@@ -73,7 +73,7 @@ __attribute__((target("pclmul"))) void fold_blocks(std::span<const std::byte> by
   _mm_storeu_si128(reinterpret_cast<__m128i *>(to), x[0]);
 }
 
-// Whole wide blocks to one.
+// Folds whole wide blocks into one block.
 __attribute__((target("avx512f,vpclmulqdq"))) void fold_wide(std::span<const std::byte> bytes, uint32_t state,
                                                              std::byte *to) {
   constexpr int64_t more = 0x011542778a, less = 0x01322d1430;
@@ -87,7 +87,7 @@ __attribute__((target("avx512f,vpclmulqdq"))) void fold_wide(std::span<const std
       __builtin_prefetch(from + std::min(at + block * i + ahead, bytes.size()));
       const __m512i low = _mm512_clmulepi64_epi128(x[i], by_256, 0x00);
       const __m512i high = _mm512_clmulepi64_epi128(x[i], by_256, 0x11);
-      x[i] = _mm512_ternarylogic_epi64(low, high, _mm512_loadu_si512(from + at + block * i), 0x96);  // xor of three
+      x[i] = _mm512_ternarylogic_epi64(low, high, _mm512_loadu_si512(from + at + block * i), 0x96);  // three-way xor
     }
   for (size_t i = 0; i < 4; ++i) _mm512_storeu_si512(to + block * i, x[i]);
 }

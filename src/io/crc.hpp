@@ -1,4 +1,4 @@
-// CRC-32, as zip, zlib and PNG have it.
+// CRC-32 of zip, zlib and PNG.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,8 @@
 
 namespace dl4::io {
 
-// Of bytes behind others whose sum is `before`; 0 begins. At the speed of memory on an x86 that multiplies
-// without carry.
+// CRC of bytes that follow others with CRC `before`; 0 at the start. Runs at memory speed on x86 with carry-less
+// multiplication.
 uint32_t crc_of(std::span<const std::byte> bytes, uint32_t before = 0);
 
 }  // namespace dl4::io

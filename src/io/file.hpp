@@ -1,4 +1,4 @@
-// Files: read by parts, written all or nothing.
+// Files: random-access reads, atomic writes.
 #pragma once
 
 #include <cstddef>
@@ -13,15 +13,15 @@
 
 namespace dl4::io {
 
-// Bytes to be read by parts.
+// Bytes with random access.
 class Source {
  public:
   virtual ~Source() = default;
   virtual int64_t size() const = 0;
-  // The bytes from `at` on, as many as `to` holds; they must lie within size(). Refuses with IO, and with CORRUPT_FILE
-  // where they are gone by now.
+  // Reads `to` from offset `at`; the range must be within size(). Refuses with IO, and with CORRUPT_FILE if the bytes
+  // no longer exist.
   virtual void read(int64_t at, std::span<std::byte> to) const = 0;
-  // Those bytes where they lie, which stay for as long as this is held; null where nobody promised that.
+  // A reference to those bytes in place, valid while it is held; null if the source can't guarantee that.
   virtual Bytes share(int64_t) const { return nullptr; }
 };
 
@@ -35,7 +35,7 @@ class Memory : public Source {
   const std::span<const std::byte> bytes_;
 };
 
-// Of a tensor, which does not change.
+// The memory of an immutable tensor.
 class SharedMemory final : public Memory {
  public:
   explicit SharedMemory(const Tensor &t) : Memory(t.memory()), data_(t.data) {}
@@ -45,7 +45,7 @@ class SharedMemory final : public Memory {
   const Bytes data_;
 };
 
-// Refuses as os::File does or, past `limit` bytes, with OUT_OF_MEMORY.
+// Refuses like os::File, and with OUT_OF_MEMORY past `limit` bytes.
 class File final : public Source {
  public:
   File(const std::string &path, int64_t limit);
@@ -59,8 +59,8 @@ class File final : public Source {
 
 using os::write_file;
 
-// Refuses a path that ends otherwise. Of names without a suffix nothing is expected: "model", ".model", and
-// "epoch-0.35", as what begins with a digit is a number.
+// Refuses other suffixes. Names without a suffix are accepted: "model", ".model", and "epoch-0.35", since a suffix that
+// starts with a digit is a number.
 void expect_suffix(const std::string &path, const std::vector<std::string> &known);
 
 }  // namespace dl4::io

@@ -1,4 +1,4 @@
-// What the two native files hold beyond their tensors.
+// Content of the native files besides their tensors.
 #include "io/model_file.hpp"
 
 #include <algorithm>
@@ -40,7 +40,7 @@ void check_heading(const Archive &a, const std::string &kind) {
         .with("needed", std::to_string(number));
 }
 
-// By its first bytes.
+// Format by the first bytes.
 std::string looks_like(const Source &source) {
   std::string first(static_cast<size_t>(std::min<int64_t>(source.size(), 64)), '\0');
   source.read(0, std::as_writable_bytes(std::span(first)));
@@ -51,7 +51,7 @@ std::string looks_like(const Source &source) {
   return first[begins] == '{' || first[begins] == '[' ? "JSON" : "a text";
 }
 
-// What is none of the other formats must be ours.
+// Files of no other format are taken as native.
 Archive read_ours(const Source &source, const char *wanted, Budget &budget,
                   const std::function<bool(const std::string &)> &tensors = {}) {
   if (!is_safetensors(source)) fail(Code::corrupt_file, "expected ", wanted, ", got ", looks_like(source));
@@ -93,7 +93,7 @@ Archive archive_of(const train::Trainer &t) {
   return a;
 }
 
-// Calls `use` with the parts of a file, one after the other.
+// Calls `use` with the consecutive parts of a file.
 template <class F>
 void with_parts(const graph::Model &m, Format format, F use) {
   if (format == Format::native) {
@@ -161,7 +161,7 @@ std::shared_ptr<graph::Model> load_model(const Source &source, const graph::Sett
     take_layers(budget, architecture);
     auto known = std::count_if(architecture.layers.begin(), architecture.layers.end(),
                                [](const auto &l) { return l.role == graph::Architecture::Role::constant; });
-    // The file's bytes bound what the weights take: one that it does not hold is refused before it is made.
+    // The file's size limits the weights: a weight that it does not contain is refused before allocation.
     auto model = graph::model_of(architecture, settings, [&](const graph::Weight &w) {
       auto it = tensors.find(w.name);
       if (it == tensors.end()) fail(Code::corrupt_file, "tensor \"", w.name, "\" is missing");
@@ -181,7 +181,7 @@ std::shared_ptr<graph::Model> load_model(const Source &source, const graph::Sett
 
 namespace {
 
-// The tensors of a file by their names, without what of ours is no weight.
+// A file's tensors by name, without native metadata tensors.
 std::map<std::string, Tensor> named_tensors(const Source &source, Budget &budget, bool verified) {
   if (is_zip(source)) return read_npz(Zip(source, budget), budget, verified);
   if (is_onnx(source))
@@ -245,7 +245,7 @@ std::string save_states(States states) {
 }
 
 void load_states(const States &states, const Source &source) {
-  Budget budget(INT64_MAX);  // of our own bytes: they are checked, and hold no more than they have
+  Budget budget(INT64_MAX);  // our own bytes: they are checked, and contain no more than they claim
   const Archive a = read_archive(source, budget);
   check_heading(a, "dl4-states");
   verify(a, budget);

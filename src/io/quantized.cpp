@@ -33,7 +33,7 @@ struct Check {
     for (const char *name : {"kernel_zero", "embeddings_zero", "reverse_embeddings_zero"})
       if (const size_t *i = find(name)) nibbles(*i);
     const size_t *groups = find("g_idx");
-    // The groups lie along the last axis of the scales of a table and of kernels that are turned, else along the first.
+    // Groups are along the last axis of the scales for tables and transposed kernels, else along the first.
     for (const char *name : {"kernel_scale", "embeddings_scale"}) {
       const auto it = members.find(name);
       if (!groups || it == members.end()) continue;
@@ -49,7 +49,7 @@ struct Check {
       if (const float v = values[i].as<float>()[k]; v == 0 || !std::isfinite(v))
         refuse(*weights[i], "expected scales other than 0, got ", v);
   }
-  // Those of GPTQ and AWQ are bytes: a group of negative numbers has one above 15.
+  // GPTQ's and AWQ's are bytes: for groups of negative numbers, above 15.
   void nibbles(size_t i) const {
     const bool floats = values[i].dtype == DType::f32;  // those of reverse_embeddings
     for (int64_t k = 0; k < values[i].elements(); ++k)
@@ -60,7 +60,7 @@ struct Check {
   void in_range(size_t i, int64_t groups) const {
     for (int64_t k = 0; k < values[i].elements(); ++k) {
       const float v = values[i].as<float>()[k];
-      if (!(v >= 0 && v < static_cast<float>(groups)))  // GPTQ of Keras writes place / group_size, which is cut off
+      if (!(v >= 0 && v < static_cast<float>(groups)))  // Keras's GPTQ stores position / group_size, which is truncated
         refuse(*weights[i], "expected the numbers of ", groups, " groups, got ", v);
     }
   }

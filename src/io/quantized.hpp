@@ -1,4 +1,4 @@
-// What the weights of a quantized layer may hold.
+// Validity of a quantized layer's weights.
 #pragma once
 
 #include <memory>
@@ -8,10 +8,9 @@
 
 namespace dl4::io {
 
-// Refuses with CORRUPT_FILE, by the weight's name, values with which a quantized layer has no numbers: scales that are
-// 0 or not finite, zero points outside of 4 bits, groups that are not there. values: in the order of the weights; those
-// without data are not looked at.
+// Refuses with CORRUPT_FILE, naming the weight, values that give no numbers: scales that are 0 or not finite, zero
+// points beyond 4 bits, missing groups. values: in the order of the weights; empty ones are skipped.
 void check_quantized(const std::vector<std::shared_ptr<graph::Weight>> &weights, const std::vector<Tensor> &values);
-void check_quantized(const std::vector<std::shared_ptr<graph::Weight>> &weights);  // of what they hold
+void check_quantized(const std::vector<std::shared_ptr<graph::Weight>> &weights);  // for their current values
 
 }  // namespace dl4::io

@@ -1,4 +1,4 @@
-// Tensors of files, made those of a model.
+// Conversion of file tensors to a model's.
 #pragma once
 
 #include <cstdint>
@@ -12,19 +12,19 @@
 
 namespace dl4::io {
 
-// As float32; t itself where it is. Refuses with CORRUPT_FILE what is neither float64 nor integers.
+// As float32; t itself if it is. Refuses types other than float64 and integers with CORRUPT_FILE.
 Tensor to_float32(const Tensor &t);
 
-// Floats of 2 bytes as float32.
+// 2-byte floats to float32.
 void widen_half(std::span<const uint16_t> from, float *to);
 void widen_bfloat16(std::span<const uint16_t> from, float *to);
-// The first byte that is neither 0 nor 1.
+// The first byte other than 0 and 1.
 std::optional<uint8_t> other_than_flag(std::string_view bytes);
 
-// The axes in another order: axis i of what comes is axis perm[i] of t. perm: an order of t's axes.
+// Permutes axes: axis i of the result is axis perm[i] of t.
 Tensor transposed(const Tensor &t, ArrayRef<int> perm);
 
-// The same bytes seen with another shape. Refuses with CORRUPT_FILE one of other elements.
+// The same bytes in another shape. Refuses another number of elements with CORRUPT_FILE.
 Tensor reshaped(const Tensor &t, const Shape &shape);
 
 }  // namespace dl4::io

@@ -1,4 +1,4 @@
-// The data of an HDF5 file: types, shapes, chunks, filters.
+// Data of an HDF5 file: types, shapes, chunks, filters.
 #include <algorithm>
 #include <cstring>
 #include <set>
@@ -17,7 +17,7 @@ namespace {
 constexpr int64_t gzip = 1, shuffle = 2;
 constexpr int64_t max_ratio = 1032;  // of deflate
 
-// Of a chunk the part that lies inside of the shape, row by row.
+// Copies the part of a chunk that is within the shape, row by row.
 void place_chunk(const std::byte *from, const Dataset &d, const std::vector<int64_t> &place, std::byte *to) {
   const size_t rank = d.dims.size();
   const size_t last = rank - 1;
@@ -44,7 +44,7 @@ namespace hdf5 {
 
 namespace {
 
-// Of a type that is no other's base.
+// A type without a base type.
 Type simple_type(Cursor &c, int64_t &kind) {
   Type t;
   kind = c.small(1) & 15;
@@ -88,7 +88,7 @@ std::vector<int64_t> read_dims(Cursor &c) {
   if (rank > 32) corrupt("a shape of rank ", rank);
   std::vector<int64_t> dims(static_cast<size_t>(rank));
   for (int64_t &d : dims) d = length(c);
-  if (type == 2) dims.assign(1, 0);  // null: there is nothing
+  if (type == 2) dims.assign(1, 0);  // null dataspace: empty
   return dims;
 }
 
@@ -140,7 +140,7 @@ Tensor Hdf5::read(const std::string &path) const try {
   const auto it = datasets_.find(path);
   if (it == datasets_.end()) fail(Code::corrupt_file, "HDF5: there is no such dataset");
   Dataset d = it->second;
-  // h5py has no type for these; Keras notes it beside them.
+  // h5py has no type for these; Keras records it in an attribute.
   if (d.type.kind == Type::Kind::opaque && d.type.size == 2 &&
       texts(path, "dtype") == std::vector<std::string>{"bfloat16"})
     d.type.kind = Type::Kind::brain_float;
@@ -150,7 +150,7 @@ Tensor Hdf5::read(const std::string &path) const try {
   if (d.dims.size() > max_rank) unsupported("a shape of rank ", d.dims.size(), "; at most ", max_rank);
   const Tensor t{real ? DType::f32 : DType::i64, Shape(d.dims), nullptr};
   const int64_t bytes = bytes_of(d.dims, d.type.size);
-  // What the file can't hold is refused before it is allocated.
+  // Refused before allocation if the file can't contain that much.
   const int64_t held = d.layout == Dataset::Layout::compact      ? static_cast<int64_t>(d.compact.size())
                        : d.layout == Dataset::Layout::contiguous ? std::min(d.size, blocks_.size())
                        : d.layout == Dataset::Layout::chunked    ? checked_mul(blocks_.size(), max_ratio)

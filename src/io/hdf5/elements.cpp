@@ -8,7 +8,7 @@
 namespace dl4::io::hdf5 {
 namespace {
 
-// The number at p, of `size` bytes.
+// The integer of `size` bytes at p.
 uint64_t number_at(const std::byte *p, int64_t size, bool turned) {
   uint64_t n = 0;
   for (int64_t i = 0; i < size; ++i) {

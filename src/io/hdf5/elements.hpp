@@ -1,4 +1,4 @@
-// Loops over the numbers of a dataset.
+// Conversion of a dataset's elements.
 #pragma once
 
 #include <cstddef>
@@ -9,9 +9,9 @@
 
 namespace dl4::io::hdf5 {
 
-// Numbers of that type, as the tensor's: float32 or int64.
+// Converts numbers of that type to the tensor's: float32 or int64.
 void read_elements(const std::byte *from, const Type &type, Tensor &to);
-// Each byte of all elements, behind each other, back into elements.
+// Undoes HDF5's shuffle filter, which stores the elements' first bytes, then their second ones, and so on.
 std::string unshuffled(const std::string &from, size_t each);
 
 }  // namespace dl4::io::hdf5

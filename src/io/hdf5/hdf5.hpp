@@ -1,4 +1,4 @@
-// HDF5, as far as h5py writes it for Keras: groups, datasets of numbers, attributes that are texts.
+// The subset of HDF5 that h5py writes for Keras: groups, numeric datasets, text attributes.
 #pragma once
 
 #include <map>
@@ -15,7 +15,7 @@ namespace dl4::io {
 
 namespace hdf5 {
 
-// What a datatype message says, as far as it is read.
+// The parsed part of a datatype message.
 struct Type {
   enum class Kind { integer, natural, real, brain_float, text, texts_elsewhere, opaque, other };
   Kind kind = Kind::other;
@@ -23,25 +23,25 @@ struct Type {
   bool turned = false;  // big-endian
 };
 
-// Where the data of a dataset lie, and in which form.
+// Location and layout of a dataset.
 struct Dataset {
   Type type;
   std::vector<int64_t> dims;
   enum class Layout { none, compact, contiguous, chunked } layout = Layout::none;
   std::string compact;
-  int64_t at = 0, size = 0;  // contiguous; chunked: `at` is that of the tree
+  int64_t at = 0, size = 0;  // contiguous; if chunked, `at` is the tree's address
   std::vector<int64_t> chunk;
-  std::vector<int64_t> filters;  // in the order in which they were applied
+  std::vector<int64_t> filters;  // in the order of application
 };
 
-// Reads structures by their place. What all of them take together is bounded by the size of the source, so whatever
-// runs in circles or lies over others comes to an end.
+// Reads structures by address. Their total size is limited by that of the source, which ends cycles and overlapping
+// structures.
 class Blocks {
  public:
   Blocks(const Source &source, Budget &budget) : source_(source), left_(2 * source.size() + 65536), budget_(budget) {}
   std::string read(int64_t at, int64_t size, const char *what);
   void read(int64_t at, std::span<std::byte> to, const char *what);
-  // Counts what is made out of what was read before.
+  // Accounts for data derived from what was read.
   void take(int64_t size, const char *what);
   int64_t size() const { return source_.size(); }
 
@@ -55,20 +55,20 @@ class Blocks {
 
 class Hdf5 {
  public:
-  // Of a source that outlives this, as does the budget; its whole tree is read, the data are not. Refuses with
-  // CORRUPT_FILE what is not sound, with UNSUPPORTED, by its name, what h5py does not write for Keras: soft and
-  // external links, an object with two names.
+  // Reads the whole tree but no data; the source and the budget must outlive it. Refuses with CORRUPT_FILE invalid
+  // files, and with UNSUPPORTED, naming the path, what h5py does not write for Keras: soft and external links, objects
+  // with two names.
   Hdf5(const Source &source, Budget &budget);
 
-  // By their paths: "layers/dense/vars/0".
+  // By path: "layers/dense/vars/0".
   const std::map<std::string, hdf5::Dataset> &datasets() const { return datasets_; }
-  // Is there a group or dataset?
+  // Whether a group or dataset exists.
   bool contains(const std::string &path) const { return attributes_.count(path) != 0; }
-  // Floats of any size as float32, integers as int64. Refuses other filters than gzip and shuffle, by their number, and
-  // what is past the budget, before it is allocated.
+  // Floats of any size become float32, integers int64. Refuses filters other than gzip and shuffle, by number, and data
+  // past the budget before allocating.
   Tensor read(const std::string &path) const;
-  // An attribute that is a text or a list of texts; none where there is no such attribute. Of a list that was split,
-  // "name0", "name1", ..., all parts. The path of the root is "".
+  // A text attribute or list of texts; empty if missing. Joins a list that was split into "name0", "name1", ... The
+  // root's path is "".
   std::vector<std::string> texts(const std::string &path, const std::string &attribute) const;
 
  private:
@@ -87,15 +87,15 @@ class Hdf5 {
   void read_chunks(const hdf5::Dataset &d, std::byte *to) const;
 
   mutable hdf5::Blocks blocks_;
-  mutable std::map<int64_t, std::map<int64_t, std::string>> heaps_{};  // global ones, by place
+  mutable std::map<int64_t, std::map<int64_t, std::string>> heaps_{};  // global heaps, by address
   Budget &budget_;
   std::map<std::string, hdf5::Dataset> datasets_;
   std::map<std::string, Attributes> attributes_;  // of every object
-  std::map<int64_t, std::string> paths_;          // by place
+  std::map<int64_t, std::string> paths_;          // by address
 };
 
-// A file of datasets of float32, int32 and int64 by their paths, in groups; `head` keeps its first bytes. Bytes are
-// int8, but uint8 at the paths `natural`.
+// Builds a file of float32, int32 and int64 datasets by path, in groups; `head` owns its first part. Bytes are int8, or
+// uint8 at the paths in `natural`.
 std::vector<std::string_view> hdf5_parts(const std::map<std::string, Tensor> &datasets,
                                          const std::set<std::string> &natural, std::string &head);
 

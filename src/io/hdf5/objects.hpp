@@ -1,4 +1,4 @@
-// The structures of an HDF5 file below its objects, for hdf5*.cpp.
+// Low-level structures of HDF5, for hdf5*.cpp.
 #pragma once
 
 #include <functional>
@@ -9,7 +9,7 @@
 
 namespace dl4::io::hdf5 {
 
-constexpr uint64_t nowhere = ~uint64_t{0};  // the address of what is not there
+constexpr uint64_t nowhere = ~uint64_t{0};  // the undefined address
 
 template <class... A>
 [[noreturn]] void corrupt(const A &...a) {
@@ -20,7 +20,7 @@ template <class... A>
   fail(Code::unsupported, "HDF5: ", a...);
 }
 
-constexpr size_t max_name = 1024;  // of a member of a group
+constexpr size_t max_name = 1024;  // of a group's member
 
 // An address or a size.
 inline int64_t length(Cursor &c) {
@@ -29,7 +29,7 @@ inline int64_t length(Cursor &c) {
   return static_cast<int64_t>(n);
 }
 
-// Of a message of an object.
+// Message types of object headers.
 enum Message : int64_t {
   dataspace = 1,
   link_info = 2,
@@ -45,17 +45,17 @@ enum Message : int64_t {
 
 Type read_type(Cursor &c);
 std::vector<int64_t> read_dims(Cursor &c);
-// Their product times the size of one, as bytes; refuses dims that no tensor has.
+// Product of dims times the element size; refuses dims that no tensor can have.
 int64_t bytes_of(const std::vector<int64_t> &dims, int64_t each);
 
-// f(name, address) for each member of a group in a symbol table.
+// Calls f(name, address) for each member of a symbol-table group.
 void each_symbol(Blocks &b, int64_t tree, int64_t heap, const std::function<void(std::string, int64_t)> &f);
-// f(object) for each that a B-tree of version 2 names in a fractal heap; `prefix`: of a record, bytes before its name
-// in the heap.
+// Calls f(object) for each object that a version 2 B-tree lists in a fractal heap. `prefix`: bytes of a record before
+// the heap id.
 void each_in_heap(Blocks &b, int64_t tree, int64_t heap, size_t prefix, const std::function<void(std::string)> &f);
-// Those of a global heap, by their index.
+// Objects of a global heap, by index.
 std::map<int64_t, std::string> global_objects(Blocks &b, int64_t heap);
-// f(stored bytes, mask of filters left out, place of the first element) for each chunk.
+// Calls f(stored bytes, mask of skipped filters, offset of the first element) for each chunk.
 void each_chunk(Blocks &b, int64_t tree, size_t rank,
                 const std::function<void(std::string, int64_t, const std::vector<int64_t> &)> &f);
 

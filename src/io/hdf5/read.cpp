@@ -1,4 +1,4 @@
-// The tree of an HDF5 file: superblock, object headers, links, attributes.
+// The object tree of an HDF5 file: superblock, object headers, links, attributes.
 #include "io/hdf5/hdf5.hpp"
 
 #include <algorithm>
@@ -17,11 +17,11 @@ namespace {
 constexpr std::string_view signature("\x89HDF\r\n\x1a\n");
 constexpr int max_depth = 64;
 constexpr size_t max_objects = 2'000'000;
-constexpr int64_t max_filters = 32;     // HDF5's own limit
-constexpr int64_t shared = 2;           // a flag of a message: it stands elsewhere
-constexpr int64_t object_bytes = 1024;  // about what an object takes in memory, beside its path
+constexpr int64_t max_filters = 32;     // HDF5's limit
+constexpr int64_t shared = 2;           // message flag: stored elsewhere
+constexpr int64_t object_bytes = 1024;  // approximate memory of an object besides its path
 
-// Where the header of the root group stands.
+// Address of the root group's object header.
 int64_t root_of(Blocks &b) {
   const std::string head = b.read(0, std::min<int64_t>(b.size(), 96), "the superblock");
   Cursor c(head, "HDF5: the superblock");
@@ -33,7 +33,7 @@ int64_t root_of(Blocks &b) {
     unsupported("addresses of ", offsets, " and sizes of ", lengths, " bytes; both must have 8");
   c.take(version < 2 ? (version == 0 ? 9 : 13) : 1);
   if (const int64_t base = length(c); base != 0) unsupported("a file that begins at ", base);
-  c.take(version < 2 ? 32 : 16);  // of an old one, up to the header of the root's entry in a symbol table
+  c.take(version < 2 ? 32 : 16);  // old versions: skips to the object header's address in the root's symbol table entry
   return length(c);
 }
 
@@ -82,7 +82,7 @@ class Header {
                   size_bytes = 1 << (flags & 3);
     c.take(static_cast<size_t>(times + limits));
     const auto size = static_cast<int64_t>(c.number(static_cast<size_t>(size_bytes)));
-    constexpr int64_t sum = 4;  // behind each block
+    constexpr int64_t sum = 4;  // checksum after each block
     if (size < 0 || size > b_.size()) corrupt("an object header of ", static_cast<uint64_t>(size), " bytes");
     std::vector<std::pair<int64_t, int64_t>> blocks{{at + 6 + times + limits + size_bytes - sum, size + 2 * sum}};
     for (size_t i = 0; i < blocks.size(); ++i) {
@@ -111,7 +111,7 @@ class Header {
   Blocks &b_;
 };
 
-// A name and where it leads to.
+// A link's name and target.
 std::pair<std::string, int64_t> read_link(std::string_view message) {
   Cursor c(message, "HDF5: a link");
   if (const int64_t version = c.small(1); version != 1) corrupt("a link of version ", version);
@@ -166,7 +166,7 @@ std::vector<int64_t> read_filters(std::string_view message) {
 
 }  // namespace
 
-// Of an object header what is read of it.
+// The parsed part of an object header.
 struct Hdf5::Object {
   Attributes attributes;
   Dataset dataset;
@@ -228,7 +228,7 @@ Hdf5::Object Hdf5::object(int64_t at) const {
     Cursor again(m.data, "HDF5: a message of an object");
     again.take(m.data.size() - c.left() - 8);
     const int64_t heap_at = length(again), tree = length(again);
-    if (m.type == link_info)  // each record is a hash of 4 bytes and a place in the heap
+    if (m.type == link_info)  // each record is a 4-byte hash and a heap id
       each_in_heap(blocks_, tree, heap_at, 4, add_link);
     else
       each_in_heap(blocks_, tree, heap_at, 0, [&](const std::string &a) { add_attribute(a, o.attributes); });
@@ -266,7 +266,7 @@ void Hdf5::add_attribute(std::string_view message, Attributes &to) const {
   Cursor c(message, "HDF5: an attribute");
   const int64_t version = c.small(1);
   if (version < 1 || version > 3) corrupt("an attribute of version ", version);
-  if (c.small(1) != 0 && version > 1) return;  // its type or shape stands elsewhere: it is not of Keras
+  if (c.small(1) != 0 && version > 1) return;  // shared type or shape: not written by Keras
   const size_t name_bytes = c.count(2), type_bytes = c.count(2), dims_bytes = c.count(2);
   if (version == 3) c.take(1);
   const auto part = [&](size_t size) {
@@ -302,7 +302,7 @@ std::vector<std::string> Hdf5::values(const Attribute &a) const {
       if (it == heaps_.end()) it = heaps_.emplace(heap, global_objects(blocks_, heap)).first;
       const auto found = it->second.find(index);
       if (found == it->second.end() || found->second.size() < size) corrupt("a text is not where it should be");
-      blocks_.take(static_cast<int64_t>(size), "a text");  // one that many refer to counts for each
+      blocks_.take(static_cast<int64_t>(size), "a text");  // a shared one counts once per reference
       list.push_back(found->second.substr(0, size));
     }
   return list;

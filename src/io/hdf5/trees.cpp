@@ -12,7 +12,7 @@ namespace {
 constexpr int max_levels = 16;
 constexpr int64_t max_block = int64_t{1} << 30;
 
-// A node of a B-tree of version 1, of groups (0) or chunks (1): f(key before the child, child, level).
+// Visits a version 1 B-tree of a group (0) or of chunks (1): f(key before the child, child, level).
 void each_entry(Blocks &b, int64_t at, int type, size_t key_bytes, int level,
                 const std::function<void(Cursor, int64_t)> &f) {
   const std::string head = b.read(at, 24, "a node of a B-tree");
@@ -20,7 +20,7 @@ void each_entry(Blocks &b, int64_t at, int type, size_t key_bytes, int level,
   c.expect("TREE");
   const int64_t its_type = c.small(1), its_level = c.small(1), entries = c.small(2);
   if (its_type != type) corrupt("a B-tree of type ", its_type, ", expected ", type);
-  // Levels go down by one: so none of them is its own child.
+  // Levels must decrease by one, which excludes cycles.
   if (its_level >= max_levels || (level >= 0 && its_level != level))
     corrupt("a B-tree's node of level ", its_level, level >= 0 ? text(", expected ", level) : "");
   const std::string body = b.read(at + 24, entries * static_cast<int64_t>(key_bytes + 8), "the entries of a B-tree");

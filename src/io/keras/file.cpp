@@ -104,7 +104,7 @@ std::shared_ptr<graph::Model> model_from(const Json &j, const graph::Settings &s
   return std::make_shared<graph::Model>(std::move(graph), std::move(in), std::move(out));
 }
 
-// Of the Keras that wrote a text such as "2.15.0"; those before 1.2 say none.
+// Major version of Keras from a text such as "2.15.0"; versions before 1.2 write none.
 int major_of(const std::string &version) {
   return version.empty() || !std::isdigit(static_cast<unsigned char>(version[0])) ? 1 : version[0] - '0';
 }
@@ -113,7 +113,7 @@ int major_of(const Hdf5 &file, const std::string &group) {
   return said.empty() ? 1 : major_of(said[0]);
 }
 
-// The values of all weights: in Keras 3's store, or by layers, as .h5 files of whole models and of Keras 2 have them.
+// The values of all weights: from Keras 3's store, or by layers as in .h5 models and Keras 2.
 std::map<const graph::Weight *, Tensor> values_of(const Hdf5 &file, const Json &config, const graph::Graph &g,
                                                   const Weights &weights, bool of_file) {
   std::map<const graph::Weight *, Tensor> values;
@@ -126,13 +126,13 @@ std::map<const graph::Weight *, Tensor> values_of(const Hdf5 &file, const Json &
     return values;
   }
   const Store store(file, config, weights, of_file);
-  // What LoRA had learned is in the kernels.
+  // What LoRA learned is already part of the kernels.
   for (const auto &w : weights)
     values[w.get()] = w->spec.lora ? make_zeros(w->spec.dtype, w->spec.shape) : store.value(*w);
   return values;
 }
 
-// The store of a file: of an archive a member, else the file itself. `member` keeps it.
+// The store of a file: a member of an archive, or the file itself. `member` owns it.
 const Source &store_of(const Source &source, Budget &budget, bool verified, std::unique_ptr<Source> &member,
                        std::unique_ptr<Zip> &zip) {
   if (!is_zip(source)) return source;
@@ -143,14 +143,14 @@ const Source &store_of(const Source &source, Budget &budget, bool verified, std:
   return *member;
 }
 
-// What the model was compiled with, or null.
+// The compile config, or null.
 Json compiled(const Hdf5 &file, const Json &config, Budget &budget) {
   const std::vector<std::string> said = file.texts("", "training_config");
   if (said.empty()) return config.value("compile_config", nullptr);
   return parse_object(said[0], Code::corrupt_file, "\"training_config\"", budget);
 }
 
-// The variables of the optimizer, as Keras 3 counts them.
+// The optimizer's variables, in Keras 3's order.
 std::vector<Tensor> variables_of(const Hdf5 &file) {
   std::vector<Tensor> all;
   for (int64_t i = 0; file.contains(text("optimizer/vars/", i)); ++i)
@@ -165,7 +165,7 @@ std::vector<Tensor> variables_of(const Hdf5 &file) {
   return all;
 }
 
-// As Keras 3 writes numbers past JSON's, out of strings: Infinity, -Infinity and NaN become texts.
+// Like Keras 3, converts Infinity, -Infinity and NaN outside of strings to texts.
 std::string as_json(const std::string &json) {
   std::string to;
   bool in_text = false;
@@ -188,7 +188,7 @@ std::string as_json(const std::string &json) {
   return to;
 }
 
-// The JSON of a .h5 file.
+// The model's JSON in a .h5 file.
 std::string whole_model(const Hdf5 &file) {
   const std::vector<std::string> said = file.texts("", "model_config");
   if (said.size() != 1)
@@ -260,7 +260,7 @@ std::shared_ptr<graph::Model> load_keras(const Source &source, const graph::Sett
 
 namespace {
 
-// order: gets the weights as Keras lists them.
+// order: receives the weights in Keras's order.
 KerasFile file_of(const graph::Model &m, Json config, std::vector<std::string> *order = nullptr) {
   KerasFile file;
   KerasPaths paths = keras_paths(config, m.weights());
@@ -299,7 +299,7 @@ std::vector<std::string_view> KerasFile::parts(Format format) {
 
 namespace {
 
-// What is wrong of a sound file is that it is of another model: other errors stay as they are.
+// Errors of a valid file that belongs to another model; other codes are unchanged.
 constexpr std::initializer_list<Code> of_another_model = {Code::invalid_argument};
 
 // In the order of the model's weights.

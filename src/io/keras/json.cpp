@@ -1,4 +1,4 @@
-// Keras 3's get_config() of models as an architecture.
+// Converts Keras 3's model configs to architectures.
 #include "io/keras/json.hpp"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ using Call = Architecture::Call;
 using Layer = Architecture::Layer;
 using Ref = Architecture::Ref;
 
-// What a file means by another type of floats is computed in float32.
+// Other float types of a file are computed in float32.
 DType computed(const std::string &dtype) {
   return dtype == "float16" || dtype == "bfloat16" || dtype == "float64" ? DType::f32 : dtype_from(dtype);
 }
@@ -56,7 +56,7 @@ bool is_constant(const Json &j) {
   return name && (*name == "__tensor__" || *name == "__numpy__");
 }
 
-// All of a structure of lists and, in the order of their keys, objects.
+// Visits all values of nested lists and, in key order, objects.
 template <class F>
 void each(const Json &j, F f) {
   if (j.is_object() && !is_tensor(j) && !is_constant(j)) {
@@ -76,7 +76,7 @@ std::vector<Ref> histories(const Json &j) {
   return refs;
 }
 
-// The calls of one layer. Arrays among their arguments become constants, layers of their own.
+// The calls of a layer. Array arguments become Constant layers.
 class Calls {
  public:
   Calls(std::string name, std::vector<Layer> &to) : name_(std::move(name)), to_(to) {}
@@ -86,12 +86,12 @@ class Calls {
     const auto add = [&](const Json &j) { call.inputs.push_back(value(j)); };
     each(member(node, "args"), add);
     const Json &kwargs = member(node, "kwargs");
-    // Inputs by their names, in the order of Keras's signatures.
+    // Names of inputs, in the order of Keras's signatures.
     constexpr std::string_view inputs[] = {"inputs", "sequences", "sequence", "query", "value", "key"};
     for (std::string_view key : inputs)
       if (const Json *given = kwargs.find(key)) each(*given, add);
     for (const auto &[key, given] : kwargs.items()) {
-      // What the model is called with goes before a layer's "training", in Keras.
+      // In Keras, the model's training argument overrides a layer's.
       if (given.is_null() || key == "training" ||
           std::find(std::begin(inputs), std::end(inputs), key) != std::end(inputs))
         continue;
@@ -105,7 +105,7 @@ class Calls {
     return call;
   }
 
-  // Its arguments as they are, with {"tensor": n} for input n.
+  // An operation's arguments, with {"tensor": n} for input n.
   Call of_operation(const Json &node) {
     Call call;
     call.arguments = {{"args", numbered(member(node, "args"), call)},
@@ -161,7 +161,7 @@ Layer input(const std::string &name, const Json &shape, const Json *dtype) {
   return l;
 }
 
-// A class of the user's own, as the file says: only one that was registered here can be meant.
+// A user-defined class must be registered here.
 void need_registered(const Json &j, const std::string &name, const std::string &class_name) {
   const Json *module = j.find("module"), *registered = j.find("registered_name");
   const std::string from = module && !module->is_null() ? module->get<std::string>() : "keras";
@@ -171,7 +171,7 @@ void need_registered(const Json &j, const std::string &name, const std::string &
   if (class_name == "Lambda")
     throw Error(Code::unsupported, text("layer \"", name, "\": a Lambda's code is not run; build it of layers instead"))
         .with("layer", name);
-  if (of_keras && (!custom || class_name == "CustomScaleLayer")) return;  // tf.keras registers that one itself
+  if (of_keras && (!custom || class_name == "CustomScaleLayer")) return;  // registered by tf.keras itself
   const auto &own = kinds::entries("layer");
   const auto of_ours = [&](const kinds::Entry *e) { return e->name == class_name; };
   if (std::any_of(own.begin(), own.end(), of_ours))
@@ -186,7 +186,7 @@ bool has_inner(const Json &config) {
                                                  [&](const char *key) { return config.contains(key); });
 }
 
-// f of the config of each layer inside a layer.
+// Applies f to the config of each inner layer.
 template <class F>
 Json with_inner(const Json &config, F f) {
   const auto changed = [&](const Json &layer) {
@@ -205,8 +205,8 @@ Json with_inner(const Json &config, F f) {
   return to;
 }
 
-// Without the types that a file's layers compute in: here it is float32, but for products in mixed_bfloat16, which of a
-// wrapper the layer inside decides. Types that quantize are said in our words.
+// Removes dtypes: everything is float32, except products in mixed_bfloat16, for which a wrapper's inner layer decides.
+// Quantizing policies become this library's attribute.
 Json in_float32(const Json &layer, const Json &config) {
   const Json *name = layer.find("class_name");
   Json to =
@@ -221,7 +221,7 @@ Json in_float32(const Json &layer, const Json &config) {
 
 Layer layer_of(const Json &j) {
   const Json &config = member(j, "config");
-  // Keras gives a class without a get_config() of its own one without the name.
+  // Keras omits the name from the config of a class without its own get_config().
   const Json &named = config.find("name") ? config : j;
   const std::string name = string_of(named, named.find("name") ? "name" : "class_name");
   need_registered(j, name, string_of(j, "class_name"));
@@ -283,7 +283,7 @@ bool is_model(const Json &class_name) {
 
 Architecture of_config(const Json &config);
 
-// With models inside as this library's architectures.
+// Converts inner models to this library's architectures.
 Json with_architectures(const Json &layer, const Json &config) {
   const Json *name = layer.find("class_name"), *layers = config.find("layers");
   if (!name || !is_model(*name)) return with_inner(config, with_architectures);
@@ -309,7 +309,7 @@ class KerasTranslation final : public graph::Translation {
   }
 };
 
-// Of a Functional's config or, without "input_layers", a Sequential's.
+// From the config of a Functional or, without "input_layers", a Sequential.
 Architecture of_config(const Json &config) {
   static const KerasTranslation translation;
   const Json &layers = config.at("layers");

@@ -1,4 +1,4 @@
-// Orders and shapes of weights as old versions of Keras stored them; hdf5_format.py of tf.keras says the same.
+// Weight layouts of old Keras versions; see hdf5_format.py of tf.keras.
 #include "io/keras/layers.hpp"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace {
 
 using Members = std::vector<const graph::Weight *>;
 
-// "kernel" of "dense/kernel:0": what the weight is called in its layer.
+// The weight's name in its layer: "kernel" for "dense/kernel:0".
 std::string last_word(const std::string &name) {
   const size_t slash = name.rfind('/') + 1;
   return name.substr(slash, name.find(':', slash) - slash);
@@ -22,14 +22,14 @@ std::string last_word(const std::string &name) {
   throw Error(code, text("layer \"", l.name, "\": ", why)).with("layer", l.name);
 }
 
-// Of a recurrent layer's three weights: how many gates stand side by side in its kernel; 0 where it is none.
+// Number of gates in a recurrent layer's three weights; 0 if it is not recurrent.
 int64_t gates_of(const Members &group) {
   if (group.size() < 2 || last_word(group[1]->name) != "recurrent_kernel") return 0;
   const Shape &recurrent = group[1]->spec.shape;
   return recurrent.rank() == 2 && recurrent[0] > 0 ? recurrent[1] / recurrent[0] : 0;
 }
 
-// Matrices or vectors of as many rows, side by side.
+// Concatenates matrices with equal rows, or vectors, by columns.
 Tensor side_by_side(const std::vector<const Tensor *> &parts, const graph::Weight &w) {
   const Shape &shape = w.spec.shape;
   const int64_t n = static_cast<int64_t>(parts.size()), columns = shape.last() / n,
@@ -46,7 +46,7 @@ Tensor side_by_side(const std::vector<const Tensor *> &parts, const graph::Weigh
   return to;
 }
 
-// Keras 1: of each gate kernel, recurrent kernel and bias; an LSTM's are i, c, f, o, now i, f, c, o.
+// Keras 1: kernel, recurrent kernel and bias per gate; an LSTM's order is i, c, f, o, now i, f, c, o.
 std::vector<Tensor> from_gates(const Members &group, const std::vector<Tensor> &stored) {
   std::vector<size_t> order{0, 1, 2};
   const auto gates = static_cast<size_t>(gates_of(group));
@@ -61,7 +61,7 @@ std::vector<Tensor> from_gates(const Members &group, const std::vector<Tensor> &
   return made;
 }
 
-// Each gate's part of a matrix for cuDNN: the same numbers in the order of columns, or transposed.
+// Converts each gate's cuDNN matrix: reordered columns or transposed.
 Tensor from_cudnn(const Tensor &t, int64_t gates, bool recurrent) {
   Tensor to = make_tensor(DType::f32, t.shape);
   const int64_t rows = t.shape[0], columns = t.shape[1], units = columns / gates;
@@ -74,7 +74,7 @@ Tensor from_cudnn(const Tensor &t, int64_t gates, bool recurrent) {
   return to;
 }
 
-// CuDNNLSTM and CuDNNGRU: known by a bias for each of the two products.
+// CuDNNLSTM and CuDNNGRU: recognised by a bias for each product.
 bool is_cudnn(const Members &group, const std::vector<Tensor> &stored) {
   const int64_t gates = gates_of(group);
   if (group.size() != 3 || stored.size() != 3 || (gates != 4 && gates != 3)) return false;
@@ -91,13 +91,13 @@ std::vector<Tensor> of_cudnn(const Members &group, const std::vector<Tensor> &st
   return {from_cudnn(stored[0], gates, false), from_cudnn(stored[1], gates, true), bias};
 }
 
-// That of a Convolution1D of Keras 1 has an axis of 1.
+// A Convolution1D kernel of Keras 1 has an extra axis of size 1.
 Tensor kernel_of_1(Tensor t, const Shape &wanted) {
   if (t.shape.rank() == 4 && wanted.rank() == 3 && t.shape[1] == 1) t.shape = t.shape.without(1);
   return t;
 }
 
-// As many of the file's tensors as make the weights of one group.
+// Number of the file's tensors for the weights of a group.
 size_t stored_for(const Members &group, int major) {
   return major < 2 && gates_of(group) > 0 ? group.size() * static_cast<size_t>(gates_of(group)) : group.size();
 }
@@ -109,7 +109,7 @@ std::vector<Tensor> converted(const Members &group, std::vector<Tensor> stored, 
   return stored;
 }
 
-// Integers of 8 bits, with a sign or without one, by their bits.
+// 8-bit integers, signed or unsigned, bit by bit.
 Tensor to_bytes(const Tensor &t, const std::string &name) {
   Tensor to = make_tensor(DType::u8, t.shape);
   for (int64_t i = 0; i < t.elements(); ++i) {
@@ -171,7 +171,7 @@ void read_layer(const Hdf5 &file, const std::string &group, int major, const gra
       const std::string word = last_word(name);
       if (major >= 2 && last_word(part[i]->name) != word &&
           !(word == "depthwise_kernel" && last_word(part[i]->name) == "kernel") &&  // DepthwiseConv2D of tf.keras
-          !word.starts_with("variable"))  // a weight without a name of its own: variable, variable_1 ...
+          !word.starts_with("variable"))  // an unnamed weight: variable, variable_1 ...
         throw Error(Code::unsupported, text("layer \"", l.name, "\": weight ", next + i, " is \"", name,
                                             "\" in the file, expected \"", part[i]->name, '"'))
             .with("layer", l.name);

@@ -1,4 +1,4 @@
-// Weights that stand by layers: in .h5 files of whole models, of every version of Keras.
+// Weights stored by layer, as in whole models in .h5 of every Keras version.
 #pragma once
 
 #include <map>
@@ -9,13 +9,13 @@
 
 namespace dl4::io {
 
-// `weight "dense/kernel": why`, with the layer.
+// An error about a weight and its layer: `weight "dense/kernel": why`.
 Error of_weight(Code code, const graph::Weight &w, const std::string &why);
-// What a dataset holds as a weight: float32 of its shape.
+// A dataset as a weight: float32 of its shape.
 Tensor weight_at(const Hdf5 &file, const std::string &path, const graph::Weight &w);
 
-// The values of a layer whose group stands in `group`, which is "" or ends in a slash. major: of the Keras that wrote
-// it. Refuses what are not the layer's weights.
+// Values of a layer's weights in group `group`, which is "" or ends in a slash. major: Keras version that wrote it.
+// Refuses data that don't match the layer's weights.
 void read_layer(const Hdf5 &file, const std::string &group, int major, const graph::Layer &l,
                 std::map<const graph::Weight *, Tensor> &values);
 

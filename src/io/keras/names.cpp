@@ -1,4 +1,4 @@
-// Names of layers in Keras's files, which may hold no slash.
+// Layer names in Keras's files, which can't contain slashes.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -13,7 +13,7 @@ using Names = std::map<std::string, std::string>;
 
 bool is_history(const Json &j) { return j.is_array() && j.size() == 3 && j[0].is_string() && j[1].is_int64(); }
 
-// References to layers, wherever they stand in a call or in a list of inputs or outputs.
+// Renames layers wherever a call or a list of inputs or outputs refers to them.
 Json renamed(const Json &j, const Names &names) {
   if (is_history(j)) {
     const auto it = names.find(j[0].get<std::string>());

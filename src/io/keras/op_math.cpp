@@ -1,4 +1,4 @@
-// Keras's operations out of its files: arithmetic, as layers.
+// Keras's arithmetic operations, as layers.
 #include <algorithm>
 #include <cmath>
 
@@ -10,7 +10,7 @@ namespace dl4::io::keras {
 
 using Nodes = std::vector<Node>;
 
-// A number of Python's is of the other's type, but for a float beside whole numbers.
+// A Python number takes the type of the other operand, except a float with integers.
 Operation::Pair Operation::pair(size_t first, size_t second) {
   Pair p{{}, {}, DType::boolean};
   bool floats = false, numbers = false;
@@ -41,7 +41,7 @@ Nodes Operation::add_pairwise(const std::string &kind) {
   return finish(kind, Json::object(), {*a, *b});
 }
 
-// Whole numbers become floats, but where they stay what they are.
+// Converts integers to float, unless the function keeps them.
 Nodes Operation::add_elementwise(const std::string &kind) {
   const Node x = only();
   const kinds::Function *known = kinds::function(kind);
@@ -89,7 +89,7 @@ Nodes Operation::add_where() {
   return finish("Where", std::move(config), in);
 }
 
-// All 0 or 1 in the shape of a value.
+// Zeros or ones in the shape of a value.
 Nodes Operation::add_filled() {
   const Node x = only();
   need_no_more_than({"dtype"});
@@ -134,24 +134,24 @@ Nodes Operation::add_cast() {
   const Json to = given("dtype");
   if (!to.is_string()) refuse("has no dtype");
   const std::string name = to.get<std::string>();
-  // Whatever floats a file means, they are float32 here.
+  // Float types of files are float32 here.
   return finish("Cast", {{"to", name == "float16" || name == "bfloat16" || name == "float64" ? "float32" : name}}, {x});
 }
 
-// What a value carries, of one without a mask nothing: no operation of Keras's, but what its words before 3 meant.
+// A value's mask, or nothing: not an operation of Keras 3, but of the JSON of earlier versions.
 Nodes Operation::add_mask() {
   const Node x = only();
   return g_.masked(x) ? finish("GetMask", Json::object(), {x}) : Nodes{graph::no_node};
 }
 
-// A tensor as a tensor, which Keras's masks of attention are: the same one, with its mask.
+// A value as a tensor for attention masks: unchanged, with its mask.
 Nodes Operation::add_same() {
   need_no_more_than({"dtype"});
   if (class_ == "Copy") return finish_as(only());
   return finish("Identity", Json::object(), {only()});
 }
 
-// The length of vectors, or of matrices.
+// Vector or matrix norms.
 Nodes Operation::add_norm() {
   Node x = cast(only(), DType::f32);
   const Json order = given("ord"), along = given("axis");
@@ -212,7 +212,7 @@ Nodes Operation::add_moments() {
   return {mean, layer("Var", how, {x})};
 }
 
-// Vectors are matrices of one row or column, which goes from the product.
+// Vectors are treated as matrices of one row or column, which is removed from the product.
 Nodes Operation::add_matmul() {
   Node a = at(0), b = at(1);
   if (dtype(a) != DType::f32 && dtype(b) != DType::f32) refuse("gives ", kinds::joined_type(dtype(a), dtype(b)));
@@ -234,7 +234,7 @@ Nodes Operation::add_one_hot() {
   Json config = config_;
   config.erase("sparse");
   if (config.value("dtype", nullptr).is_null()) config["dtype"] = "float32";
-  // Keras casts ids that are floats.
+  // Keras casts float ids.
   return finish("OneHot", std::move(config), {dtype(x) == DType::f32 ? cast(x, DType::i32) : x});
 }
 
@@ -266,7 +266,7 @@ Nodes Operation::add_argmax() {
   need_no_more_than({"axis", "keepdims", "dtype"});
   const bool wide = dtype(x) == DType::i32 || dtype(x) == DType::i64;
   if (!wide) x = cast(x, DType::f32);
-  if (class_ == "Argmin")  // of integers -1 - x, which none is too small for
+  if (class_ == "Argmin")  // integers: -1 - x, which can't overflow
     x = wide ? layer("BroadcastSubtract", {{"x1", -1}}, {x}) : layer("Negative", Json::object(), {x});
   Json config = {{"axis", given("axis")}, {"keepdims", flag("keepdims", false)}};
   if (given("axis").is_null()) {

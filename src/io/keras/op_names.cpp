@@ -1,4 +1,4 @@
-// Keras's operations that are one layer here: the kinds say which, here stands how each is called.
+// Keras's operations that are single layers here: the kinds list them; this file says how each is called.
 #include <algorithm>
 #include <string_view>
 #include <vector>
@@ -11,7 +11,7 @@ namespace {
 
 using Form = KerasOperation::Form;
 
-// Of the kinds that take a tensor and an argument in another way than as it is.
+// Kinds whose call differs from one tensor with attributes.
 constexpr std::pair<std::string_view, Form> forms[] = {
     {"Sum", Form::reduction},      {"Mean", Form::reduction},      {"Max", Form::reduction},
     {"Min", Form::reduction},      {"Prod", Form::reduction},      {"Var", Form::reduction},
@@ -35,7 +35,7 @@ const std::vector<KerasOperation> &operations() {
       const std::string keras = e->keras();
       const size_t dot = keras.find('.');
       if (keras.starts_with("keras.") || (dot == std::string::npos && !kinds::function(e->name))) continue;
-      const bool only_read = dot == std::string::npos;  // of TensorFlow's
+      const bool only_read = dot == std::string::npos;  // of TensorFlow
       list.push_back({only_read ? std::string(e->name) : keras.substr(dot + 1), e, form_of(*e),
                       only_read ? "" : "keras.src.ops." + keras.substr(0, dot)});
     }

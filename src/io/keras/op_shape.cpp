@@ -1,4 +1,4 @@
-// Keras's operations out of its files: axes and places, as layers.
+// Keras's shape and indexing operations, as layers.
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -30,7 +30,7 @@ Nodes Operation::add_swapped() {
 
 Nodes Operation::add_moved() {
   const Node x = only();
-  std::map<int64_t, int64_t> moved;  // by where it goes
+  std::map<int64_t, int64_t> moved;  // by target axis
   std::vector<int64_t> perm = in_order(x);
   const std::vector<int64_t> from = axes(given("source"), x), to = axes(given("destination"), x);
   if (from.size() != to.size()) refuse("moves ", from.size(), " axes to ", to.size(), " places");
@@ -40,7 +40,7 @@ Nodes Operation::add_moved() {
   return finish("Transpose", {{"perm", perm}}, {x});
 }
 
-// Ours leaves the batch alone.
+// This library's Reshape keeps the batch axis.
 Nodes Operation::add_reshape() {
   const Node x = only();
   Json target = given("newshape");
@@ -49,7 +49,7 @@ Nodes Operation::add_reshape() {
   if (!target.is_array() || target.empty()) refuse("has no shape");
   const Shape s = shape(x);
   int64_t before = 1, after = 1;
-  bool rest = false;  // is there a -1 behind the batch?
+  bool rest = false;  // is there a -1 after the batch?
   for (int i = 1; i < s.rank(); ++i) before = s[i] == free_dim || before < 0 ? -1 : checked_mul(before, s[i]);
   Json tail = Json::array();
   for (size_t i = 1; i < target.size(); ++i) {
@@ -64,7 +64,7 @@ Nodes Operation::add_reshape() {
   }
   const Json &batch = target[0];
   const bool kept = batch.is_null() || batch == -1 || (s.rank() > 0 && s[0] != free_dim && batch == s[0]);
-  // With what is left to tell behind it the batch must be the same; else its size follows from the others'.
+  // With a -1 after it, the batch size must be unchanged; otherwise it follows from the other sizes.
   const bool fits = s.rank() > 0 && kept && (rest ? !(batch == -1) || batch.is_null() : before == after);
   for (size_t i = 0; i < target.size(); ++i)
     if (target[i].is_null()) target[i] = -1;
@@ -86,7 +86,7 @@ Nodes Operation::add_take() {
   return finish("Take", std::move(config), {x});
 }
 
-// The last places of an axis before the others.
+// Moves the last positions of an axis to the front.
 Nodes Operation::add_roll() {
   Node x = only();
   const std::vector<int64_t> shifts = integers(given("shift"), "a shift");
@@ -169,7 +169,7 @@ Operation::Taken Operation::taken(const Json &item, int64_t dim) const {
   if (step == 0) refuse("has a step of 0");
   if (!low && !high && (step == 1 || step == -1)) return {0, -1, step};
   if (dim == free_dim) {
-    // To a place before the end, or from one counted like it.
+    // Ends before the end, or starts counted from it.
     const int64_t from = low.value_or(0), to = high.value_or(INT64_MAX);
     const bool known = !high || (from < 0) == (to < 0) || from == 0 || to < 0;
     if (step != 1 || !known || (from < 0 && to < 0 && high && from >= to))
@@ -199,7 +199,7 @@ Nodes Operation::add_item() {
   if (given > rank(x)) refuse("has ", given, " indices for rank ", rank(x));
   std::vector<int64_t> begin, size, added, dropped;
   std::vector<Taken> all;
-  int64_t place = 0;  // among the axes of the output before any is dropped
+  int64_t place = 0;  // among the output's axes before any is dropped
   const auto take = [&](const Taken &t) {
     all.push_back(t);
     begin.push_back(t.step < 0 ? 0 : t.begin), size.push_back(t.step < 0 ? -1 : t.size);
@@ -241,7 +241,7 @@ Nodes Operation::add_pad() {
   const Node x = at(0);
   Json width = given("pad_width"), fill = given("constant_values");
   if (args_.size() > 1) fill = args_[1];
-  // A number or a pair stands for every axis.
+  // A number or a pair applies to every axis.
   if (width.is_int64()) width = Json::array({width, width});
   if (width.is_array() && !width.empty() && width[0].is_int64() && width.size() == 2) width = Json::array({width});
   if (width.is_array() && width.size() == 1 && width[0].is_array() && rank(x) != 1) {
@@ -254,7 +254,7 @@ Nodes Operation::add_pad() {
                 {x});
 }
 
-// Windows along the axes between the batch and the channels.
+// Windows along the axes between batch and channels.
 Nodes Operation::add_pool() {
   const Node x = only();
   const int n = rank(x) - 2;
@@ -265,7 +265,7 @@ Nodes Operation::add_pool() {
   return finish(text(class_ == "MaxPool" ? "MaxPooling" : "AveragePooling", n, 'D'), std::move(config), {x});
 }
 
-// Blocks of pixels as channels, and back.
+// Blocks of pixels to channels, and back.
 Nodes Operation::add_blocks() {
   const Node x = only();
   const Json size = given("block_size"), format = given("data_format");

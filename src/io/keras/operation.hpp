@@ -1,4 +1,4 @@
-// An operation of Keras while it becomes layers of a graph.
+// A Keras operation being converted to layers.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace dl4::io::keras {
 
-// {"class_name": "__slice__", ...} for example.
+// Whether j is an object of this class, such as {"class_name": "__slice__", ...}.
 bool is_named(const Json &j, std::string_view class_name);
 
 class Operation {
@@ -24,7 +24,7 @@ class Operation {
     std::string_view name;  // Keras's class
     Nodes (Operation::*add)();
   };
-  // Of an operation that is more than a layer with the same config.
+  // For operations that are more than a layer with the same config.
   static const Row *row_of(std::string_view name);
 
  private:
@@ -34,7 +34,7 @@ class Operation {
         .with("layer", name_);
   }
 
-  // ---- what was given ----------------------------------------------------------------------------------------------
+  // ---- arguments ----------------------------------------------------------------------------------------------------
   static bool is_tensor_at(const Json &j) { return j.is_object() && j.contains("tensor"); }
   // A tensor, or numbers as a constant.
   Node value(const Json &j);
@@ -43,7 +43,7 @@ class Operation {
   Nodes listed();
   bool is_number(size_t i) const { return i < args_.size() && (args_[i].is_number() || args_[i].is_boolean()); }
   Json number(size_t i) const { return args_[i].is_boolean() ? Json(args_[i].get<bool>() ? 1 : 0) : args_[i]; }
-  // The attribute, whichever way it was given; null where it was not.
+  // An attribute, passed in any way; null if missing.
   Json given(const char *key) const { return config_.value(key, nullptr); }
   bool flag(const char *key, bool otherwise) const {
     const Json v = given(key);
@@ -52,10 +52,10 @@ class Operation {
   int64_t axis(const Json &j, Node x) const;
   std::vector<int64_t> axes(const Json &j, Node x) const;  // null: all
   std::vector<int64_t> integers(const Json &j, const char *what) const;
-  // Refuses attributes that are neither among these nor say nothing.
+  // Refuses attributes other than these, unless they have no effect.
   void need_no_more_than(std::initializer_list<std::string_view> known) const;
 
-  // ---- what is made ------------------------------------------------------------------------------------------------
+  // ---- emitted layers -----------------------------------------------------------------------------------------------
   const Shape &shape(Node v) const { return g_.shape(v); }
   DType dtype(Node v) const { return g_.dtype(v); }
   int rank(Node v) const { return shape(v).rank(); }
@@ -66,23 +66,23 @@ class Operation {
   Node cast(Node v, DType to);
   Node transposed(Node v, const std::vector<int64_t> &perm) { return layer("Transpose", {{"perm", perm}}, {v}); }
   std::vector<int64_t> in_order(Node v) const;
-  // A value without its mask: as it is, in the same order.
+  // The value without its mask.
   Node unmasked(Node v);
-  // The last one, under the name of the operation.
+  // The last layer, which gets the operation's name.
   Nodes finish(const std::string &kind, Json config, Nodes in);
-  Nodes finish_as(Node v);  // what it gives is v
-  // One behind the other: kinds and their configs.
+  Nodes finish_as(Node v);  // its value is v
+  // A chain of kinds and their configs.
   using Steps = std::vector<std::pair<std::string, Json>>;
   Nodes finish(Steps steps, Node x);
-  // Of a Slice: of one axis `size` places.
+  // A Slice's config for `size` positions of one axis.
   Json block(Node x, size_t axis, int64_t from, int64_t size) const;
   Node part(Node x, size_t axis, int64_t from, int64_t size) { return layer("Slice", block(x, axis, from, size), {x}); }
 
-  // Those of its kinds that pass on a mask.
+  // Whether this kind forwards masks.
   static bool keeps_masks(const std::string &kind);
 
   // ---- operations --------------------------------------------------------------------------------------------------
-  // Two operands of one type, as Keras joins them: null is a number.
+  // Two operands in the type Keras promotes them to; none: a number.
   struct Pair {
     std::optional<Node> first, second;
     DType type;
@@ -125,10 +125,10 @@ class Operation {
   Nodes add_split();
   Nodes add_unstack();
   Nodes add_item();
-  // Of one axis of x[...]: every step-th of `size` places from `begin` on, as Slice says them.
+  // One axis of x[...], as a Slice's attributes: every step-th of `size` positions from `begin`.
   struct Taken {
     int64_t begin = 0, size = -1, step = 1;
-    bool dropped = false;  // the axis, by a number
+    bool dropped = false;  // an index drops the axis
   };
   Taken taken(const Json &item, int64_t dim) const;
 

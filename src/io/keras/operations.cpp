@@ -1,4 +1,4 @@
-// Keras's operations out of its files, each as a layer or a few: what all of them need.
+// Converts Keras's operations to one or a few layers: shared code.
 #include "io/keras/operations.hpp"
 
 #include <algorithm>
@@ -14,14 +14,14 @@
 namespace dl4::io::keras {
 namespace {
 
-// Of keras.ops.nn, whose names in snake case are those of activations.
+// Functions of keras.ops.nn, whose snake-case names are those of activations.
 bool is_activation(std::string_view name) {
   const auto &all = kinds::entries("activation");
   const std::string wanted = kinds::snake_case(std::string(name));
   return std::any_of(all.begin(), all.end(), [&](const kinds::Entry *e) { return e->name == wanted; });
 }
 
-// Python's, which JSON has no numbers for.
+// Python's numbers that JSON lacks.
 bool is_past_numbers(const Json &j) { return j == "Infinity" || j == "-Infinity" || j == "NaN"; }
 
 double float_of(const Json &j) {
@@ -68,7 +68,7 @@ std::optional<Tensor> numbers_of(const Json &j, std::optional<DType> dtype) {
   if (*dtype == DType::f64) dtype = DType::f32;
   Tensor t = make_tensor(*dtype, Shape(dims));
   for (size_t i = 0; i < numbers.size(); ++i)
-    if (*dtype == DType::i64 && numbers[i]->is_int64())  // past what a double holds too
+    if (*dtype == DType::i64 && numbers[i]->is_int64())  // not representable in double
       t.as<int64_t>()[i] = numbers[i]->get<int64_t>();
     else
       ops::store(float_of(*numbers[i]), *dtype, t.data.get() + i * static_cast<size_t>(size_of(*dtype)));
@@ -136,7 +136,7 @@ const Operation::Row *Operation::row_of(std::string_view name) {
 std::vector<Node> Operation::add() {
   for (const auto &[key, v] : config_.items())
     if (is_tensor_at(v)) refuse("has a tensor as the argument \"", key, '"');
-  if (class_ == "SegmentSum" || class_ == "SegmentMax") config_.erase("sorted");  // a promise about the ids
+  if (class_ == "SegmentSum" || class_ == "SegmentMax") config_.erase("sorted");  // a hint about the ids
   if (const Row *row = row_of(class_)) return (this->*row->add)();
   const KerasOperation &known = *keras_operation(class_);
   const std::string &kind = known.kind->name;
@@ -157,7 +157,7 @@ std::vector<Node> Operation::add() {
 
 std::vector<Node> Operation::add_listed() { return finish(class_, config_, listed()); }
 
-// ---- what was given ------------------------------------------------------------------------------------------------
+// ---- arguments ----------------------------------------------------------------------------------------------------
 
 Node Operation::value(const Json &j) {
   if (is_tensor_at(j)) return in_[static_cast<size_t>(j["tensor"].get<int64_t>())];
@@ -206,7 +206,7 @@ void Operation::need_no_more_than(std::initializer_list<std::string_view> known)
       refuse("has \"", key, "\": ", v.shown());
 }
 
-// ---- what is made --------------------------------------------------------------------------------------------------
+// ---- emitted layers -----------------------------------------------------------------------------------------------
 
 std::string Operation::fresh(const std::string &what) {
   std::string name = text(name_, "__", what, made_ == 0 ? "" : text('_', made_));
@@ -254,7 +254,7 @@ void need_operation(const Architecture::Layer &layer) {
 bool is_operation(const Json &layer) {
   const Json *module = layer.find("module"), *config = layer.find("config");
   if (module && module->is_string()) return module->get<std::string_view>().starts_with("keras.src.ops.");
-  // Without a module, in .h5 files, by what the config of every layer but SpatialDropout's has.
+  // In .h5 files without modules: recognised by an attribute that the config of every layer except SpatialDropout has.
   const Json *name = layer.find("class_name");
   if (name && name->is_string() && name->get<std::string_view>().starts_with("SpatialDropout")) return false;
   return !module && config && !config->contains("trainable") && !config->contains("batch_shape") &&

@@ -1,4 +1,4 @@
-// Keras's operations, keras.ops.add() and x[:, 0] for example, as layers.
+// Keras's operations, such as keras.ops.add() and x[:, 0], as layers.
 #pragma once
 
 #include <optional>
@@ -19,29 +19,29 @@ using graph::Node;
 bool is_tensor(const Json &j);
 Architecture::Ref tensor(const Json &j);
 Shape shape_of(const Json &j);
-// Lists of lists of numbers as a tensor, of floats if one of them is; none: they are something else.
+// Nested lists of numbers as a tensor, of floats if any is one; none: not numbers.
 std::optional<Tensor> numbers_of(const Json &j, std::optional<DType> dtype = {});
 
-// An operation that is one layer here, whose config says the same.
+// An operation that is a single layer here with the same config.
 struct KerasOperation {
-  // Of a tensor; of two; of two of which one may be a number; of one that becomes float32 if it is none; along axes.
+  // Unary; binary; binary where one may be a number; unary that converts to float32; reduction over axes.
   enum class Form { one, two, pair, elementwise, reduction };
   std::string name;          // its class
-  const kinds::Entry *kind;  // the layer's here
+  const kinds::Entry *kind;  // this library's layer
   Form form;
-  std::string module;  // empty: it stands in no file of Keras 3
+  std::string module;  // empty: not in Keras 3's files
 };
-// By Keras's class or another of its names, or by our kind; null: there is none.
+// By Keras's class or alias, or by this library's kind; null: none.
 const KerasOperation *keras_operation(std::string_view name);
 const KerasOperation *keras_operation_of(std::string_view kind);
 
-// Is it an operation, not a layer?
+// Whether it is an operation, not a layer.
 bool is_operation(const Json &layer);
-// Refuses with UNSUPPORTED one that is not known.
+// Refuses unknown operations with UNSUPPORTED.
 void need_operation(const Architecture::Layer &layer);
-// Adds the layers that compute a call of an operation, the last one under its name; gives its outputs, which carry no
-// mask but for that of ConvertToTensor, which gives what it is given. Refuses with UNSUPPORTED, by its class, what our
-// layers can't say.
+// Adds the layers that compute a call of an operation, the last one under its name, and returns its outputs. They carry
+// no mask, except that of ConvertToTensor, which forwards its input. Refuses with UNSUPPORTED, naming the class, what
+// layers can't express.
 std::vector<Node> add_operation(Graph &g, const Architecture::Layer &layer, int64_t call, const Json &arguments,
                                 const std::vector<Node> &in);
 

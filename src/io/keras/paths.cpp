@@ -1,4 +1,4 @@
-// As keras/src/saving/saving_lib.py walks over a model: by attributes, and in lists by the names of classes.
+// Paths in weight stores, as keras/src/saving/saving_lib.py assigns them: by attribute, and in lists by class name.
 #include "io/keras/paths.hpp"
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace dl4::io {
 namespace {
 
-// Names in a list: of each class the first has none but its name, the others a number.
+// Unique names in a list: the first of a class has the plain name, others a number.
 class Names {
  public:
   std::string next(const std::string &class_name) {
@@ -28,7 +28,7 @@ class Names {
   }
 
  private:
-  // The one class whose public name is not its own.
+  // The only class whose public name differs.
   static std::string base(const std::string &class_name) {
     return kinds::snake_case(class_name == "GroupQueryAttention" ? "GroupedQueryAttention" : class_name);
   }
@@ -55,7 +55,7 @@ class Walk {
     for (size_t i = 0; i < weights.size(); ++i) by_name_.emplace(weights[i]->name, i);
   }
 
-  // The layers of a model; the names of its weights begin with `prefix`.
+  // A model's layers; its weights' names start with `prefix`.
   void model(const Json &j, const std::string &prefix, const std::string &path) {
     Names names;
     for (const Json &l : config_of(j, "layers")) {
@@ -79,11 +79,11 @@ class Walk {
     if (is({"Functional", "Sequential", "Model"})) return model(j, prefix, path + '/');
     const std::vector<std::string> inside = segments(prefix);
     const std::vector<kinds::InsideOf> places = kinds::facts_of(name).inside;
-    size_t n = 0;  // of the layers inside
+    size_t n = 0;  // among the inner layers
     for (const kinds::InsideOf &place : places) {
       if (*place.key == 0) return leaf(prefix, path + '/' + place.attribute);
       const Json *given = j["config"].find(place.key);
-      // A layer that is made of the first.
+      // A layer made of the first one.
       const Json &inner = given && !given->is_null() ? *given : config_of(j, places[0].key);
       const auto one = [&](const Json &of, const std::string &below) {
         if (n < inside.size()) layer(of, prefix + inside[n++] + '/', path + '/' + below);
@@ -97,12 +97,12 @@ class Walk {
     }
     if (is({"SpectralNormalization"})) return normalized(prefix, path);
     if (!places.empty()) return;
-    if (is({"MultiHeadAttention"}))  // tf.keras has no property of that name
+    if (is({"MultiHeadAttention"}))  // tf.keras has no such property
       return heads(prefix, path, inside, is_there_ && is_there_(path + "/_query_dense/vars/0") ? "_" : "");
     if (is({"GroupQueryAttention", "GroupedQueryAttention"})) return heads(prefix, path, inside, "_");
     leaf(prefix, path);
   }
-  // Projections: attributes that some classes have as properties without the underscore too.
+  // Projections: attributes that some classes also expose as properties without the underscore.
   void heads(const std::string &prefix, const std::string &path, const std::vector<std::string> &inside,
              const char *underscore) {
     for (const std::string &part : inside)
@@ -116,7 +116,7 @@ class Walk {
   void list(const std::string &name) {
     if (placed_.insert(name).second) paths.order.push_back(name);
   }
-  // The kernel of the layer inside is an attribute of this one too.
+  // The inner layer's kernel is also an attribute of this layer.
   void normalized(const std::string &prefix, const std::string &path) {
     for (size_t i : below(prefix)) {
       const std::string &name = weights_[i]->name;
@@ -125,8 +125,8 @@ class Walk {
         place(path + (own ? "/vars/1" : "/vars/0"), name);
     }
   }
-  // A layer's own weights: those that are trained, then the others. A quantized layer's are in the order of its own
-  // list in Keras, in which it makes them. Those of LoRA have no place, for they are part of the kernel there.
+  // A layer's own weights: trained ones, then the others. Those of a quantized layer are in the order of creation in
+  // Keras. LoRA's have no path, since they are part of the kernel there.
   void leaf(const std::string &prefix, const std::string &path) {
     std::vector<size_t> own = below(prefix);
     std::erase_if(own, [&](size_t i) { return weights_[i]->name.find('/', prefix.size()) != std::string::npos; });
@@ -140,7 +140,7 @@ class Walk {
     for (size_t i : own)
       if (weights_[i]->spec.lora) list(weights_[i]->name);
   }
-  // By number, in their order.
+  // Indices, in order.
   std::vector<size_t> below(const std::string &prefix) const {
     std::vector<size_t> found;
     for (auto it = by_name_.lower_bound(prefix); it != by_name_.end() && it->first.starts_with(prefix); ++it)
@@ -148,7 +148,7 @@ class Walk {
     std::sort(found.begin(), found.end());
     return found;
   }
-  // The names of layers inside one, in the order of their weights.
+  // Names of inner layers, in the order of their weights.
   std::vector<std::string> segments(const std::string &prefix) const {
     std::vector<std::string> list;
     for (size_t i : below(prefix)) {

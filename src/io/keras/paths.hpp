@@ -1,4 +1,4 @@
-// Where Keras 3 keeps what: the paths of a store of weights.
+// Paths of weights in Keras 3's stores.
 #pragma once
 
 #include <functional>
@@ -13,12 +13,12 @@ namespace dl4::io {
 
 using Weights = std::vector<std::shared_ptr<graph::Weight>>;
 
-// The weight of each path, of a model in Keras's JSON: {"layers/dense/vars/0": "dense/kernel"}. A weight may stand at
-// two; one of LoRA has none. Refuses with UNSUPPORTED one that cannot be stored in Keras's files.
-// is_there: the file's groups. of_file: the JSON is the file's own; else a model inside may have been a Sequential.
+// The weight at each path, for a model in Keras's JSON: {"layers/dense/vars/0": "dense/kernel"}. A weight may have two
+// paths; LoRA's have none. Refuses with UNSUPPORTED weights that Keras's files can't store. is_there: whether the file
+// has a group. of_file: the JSON is the file's; otherwise an inner model may have been a Sequential.
 struct KerasPaths {
   std::map<std::string, std::string> weights;  // by path
-  std::vector<std::string> order;              // the weights as Keras lists them
+  std::vector<std::string> order;              // the weights in Keras's order
 };
 KerasPaths keras_paths(const Json &model, const Weights &weights,
                        const std::function<bool(const std::string &)> &is_there = nullptr, bool of_file = false);

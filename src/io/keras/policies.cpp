@@ -15,7 +15,7 @@ namespace {
 constexpr const char *quantizing[] = {"QuantizedDTypePolicy", "Int4DTypePolicy", "GPTQDTypePolicy", "AWQDTypePolicy",
                                       "QuantizedFloat8DTypePolicy"};
 
-// Of an attention layer, by its config.
+// An attention layer's projections, from its config.
 std::vector<std::string> projections(const Json &config) {
   std::vector<std::string> all{"query", "key", "value", "attention_output"};
   const Json *gate = config.find("use_gate");
@@ -39,7 +39,7 @@ std::string text_of(const Json &j, const char *key) {
   return v && v->is_string() ? v->get<std::string>() : "";
 }
 
-// The mode of a policy, or "" of one that does not quantize.
+// The mode of a policy, or "" if it does not quantize.
 std::string mode_of(const Json &policy) {
   if (policy.is_string()) {
     const std::string name = policy.get<std::string>();
@@ -52,9 +52,9 @@ std::string mode_of(const Json &policy) {
   return text_of(*config, "mode");
 }
 
-// Does a whole path fit a key: letters as they are, and ".*" for any?
+// Whether a path matches a pattern of letters and ".*".
 bool fits(const std::string &key, const std::string &path) {
-  size_t k = 0, p = 0, star = std::string::npos, from = 0;  // the last ".*", and where what it stands for ends
+  size_t k = 0, p = 0, star = std::string::npos, from = 0;  // position of the last ".*", and the end of its match
   while (p < path.size() || k < key.size()) {
     if (key.compare(k, 2, ".*") == 0 && k < key.size()) {
       star = k, from = p;
@@ -70,7 +70,7 @@ bool fits(const std::string &key, const std::string &path) {
   return true;
 }
 
-// The policy for the layer at a path.
+// The policy of the layer at a path.
 Json policy_for(const Json &dtype, const std::string &layer, const std::string &path) {
   if (text_of(dtype, "class_name") != "DTypePolicyMap") return dtype;
   const Json *config = dtype.find("config"), *map = config ? config->find("policy_map") : nullptr;
@@ -95,7 +95,7 @@ Json policy_for(const Json &dtype, const std::string &layer, const std::string &
   return found ? *found : config->value("default_policy", nullptr);
 }
 
-// A policy as what decides about a layer: of an attention layer that of its projections, which must be one.
+// A layer's policy; for attention layers that of the projections, which must all be equal.
 Json policy_of(const Json &dtype, const std::string &class_name, const std::string &layer, const Json &config) {
   if (!in_heads(class_name)) return policy_for(dtype, layer, layer);
   std::vector<Json> all;
@@ -105,7 +105,7 @@ Json policy_of(const Json &dtype, const std::string &class_name, const std::stri
   return all[0];
 }
 
-// The quantizer of a layer's inputs as `inputs` of this library's "quantization".
+// The quantizer of a layer's inputs as `inputs` of the attribute "quantization".
 Json inputs_of(const std::string &layer, const Json &quantizer) {
   if (quantizer.is_null()) return nullptr;
   const Json *config = quantizer.is_object() ? quantizer.find("config") : nullptr;
@@ -172,7 +172,7 @@ Json with_quantization(const std::string &class_name, Json config) {
       given && given->contains("activation_quantizer"))
     quantization["inputs"] = inputs_of(layer, given->at("activation_quantizer"));
   else if (class_name == "ReversibleEmbedding" && mode.starts_with("int4"))
-    quantization["inputs"] = Json::object();  // of Keras's classes the one that quantizes them by default in int4
+    quantization["inputs"] = Json::object();  // the only Keras class that quantizes inputs by default in int4
   for (const char *key : {"dtype", "quantization_config", "gptq_unpacked_column_size"}) config.erase(key);
   config["quantization"] = std::move(quantization);
   return config;
@@ -206,7 +206,7 @@ void to_policy(const std::string &name, const std::string &class_name, Json &con
     config["quantization_config"] =
         object("keras.quantizers", "Int8QuantizationConfig",
                {{"weight_quantizer", nullptr}, {"activation_quantizer", quantizer(inputs)}});
-  else if (int4 && (block < 0 || inputs.is_null()))  // Keras's config has no inputs beside blocks
+  else if (int4 && (block < 0 || inputs.is_null()))  // Keras's config has no inputs with blocks
     config["quantization_config"] =
         object("keras.quantizers", "Int4QuantizationConfig",
                {{"weight_quantizer", nullptr}, {"activation_quantizer", quantizer(inputs)}, {"block_size", block}});

@@ -1,4 +1,4 @@
-// Keras's dtype policies that quantize: what they and the "quantization_config" beside them say of a layer, and back.
+// Keras's quantizing dtype policies with "quantization_config", converted from and to a layer's attribute.
 #pragma once
 
 #include <string>
@@ -7,13 +7,13 @@
 
 namespace dl4::io::keras {
 
-// The type of floats that a layer's "dtype" makes it compute in, or "".
+// The float type in which a layer's "dtype" makes it compute, or "".
 std::string floats_of(const Json &config);
 
-// A layer's config with "quantization" in place of a policy that quantizes. Refuses, by the layer's name, a layer that
-// Keras does not quantize, and float8.
+// A layer's config with "quantization" instead of a quantizing policy. Refuses, naming the layer, layers that Keras
+// does not quantize, and float8.
 Json with_quantization(const std::string &class_name, Json config);
-// The other way. name: of the layer.
+// The reverse. name: of the layer.
 void to_policy(const std::string &name, const std::string &class_name, Json &config);
 
 }  // namespace dl4::io::keras

@@ -1,4 +1,4 @@
-// What tf.keras wrote of functions of TensorFlow between layers, TFOpLambda and SlicingOpLambda, as operations of
+// Converts TensorFlow functions between layers as tf.keras wrote them, TFOpLambda and SlicingOpLambda, to operations of
 // Keras 3.
 #include <algorithm>
 #include <cmath>
@@ -12,8 +12,8 @@ namespace {
 
 struct TensorFlowFunction {
   std::string_view function, name;  // name: Keras's class
-  std::string_view operands{};      // parameters behind the first that are operands
-  std::string_view attributes{};    // the others as Keras calls them: "alpha=negative_slope"
+  std::string_view operands{};      // operands after the first
+  std::string_view attributes{};    // the others, renamed as in Keras: "alpha=negative_slope"
 };
 
 constexpr TensorFlowFunction functions[] = {
@@ -181,7 +181,7 @@ constexpr TensorFlowFunction functions[] = {
       .with("layer", layer);
 }
 
-// The words between spaces.
+// Splits at spaces.
 std::vector<std::string> words(std::string_view s) {
   std::vector<std::string> list;
   for (size_t at = 0, end; at < s.size(); at = end + 1) {
@@ -191,7 +191,7 @@ std::vector<std::string> words(std::string_view s) {
   return list;
 }
 
-// Slices as Keras 3 writes them: in a list, null is an axis of size 1.
+// Slices in Keras 3's form: in a list, null is a new axis.
 Json item(const Json &spec) {
   if (spec.is_array()) {
     Json list = Json::array();
@@ -203,7 +203,7 @@ Json item(const Json &spec) {
   return spec;
 }
 
-// Where the same word means something else, or another default holds.
+// Adjusts attributes with another meaning or default.
 void say_as_keras(const std::string &layer, const std::string &function, const std::string &name, Json &config) {
   const auto otherwise = [&](const char *key, Json v) {
     const Json *given = config.find(key);
@@ -221,7 +221,7 @@ void say_as_keras(const std::string &layer, const std::string &function, const s
   if (function == "compat.v1.to_float") config["dtype"] = "float32";
   if (name == "Normalize") {
     const Json epsilon = config.value("epsilon", 1e-12);
-    config["epsilon"] = std::sqrt(epsilon.get<double>());  // it is that of the sum of squares
+    config["epsilon"] = std::sqrt(epsilon.get<double>());  // it applies to the sum of squares
   }
   if (name == "Norm" && config.value("ord", nullptr) == "euclidean") config["ord"] = nullptr;
   if (name == "Split" && config["indices_or_sections"].is_array()) {

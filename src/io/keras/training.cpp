@@ -1,4 +1,4 @@
-// Optimizers as Keras counts their variables, and what a model was compiled with.
+// Optimizer variables in Keras's order, and compile configs.
 #include "io/keras/training.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace {
 
 namespace kept = train::kept;
 
-// By group; in each all weights stand one behind the other.
+// By group; each group has all weights consecutively.
 kinds::SlotGroups groups(const kinds::Optimizer &o, const kinds::Part &part) {
   kinds::SlotGroups all = o.slots(part);
   if (o.use_ema) all.insert(all.begin(), std::vector<kinds::Slot>{{kinds::average_slot}});
@@ -20,7 +20,7 @@ kinds::SlotGroups groups(const kinds::Optimizer &o, const kinds::Part &part) {
 
 // A variable: a part of a tensor in the trainer's state.
 struct Variable {
-  std::string name;  // none: zeros that nothing reads
+  std::string name;  // none: unused zeros
   Shape shape;
   int64_t offset = 0;  // in elements
 };
@@ -66,7 +66,7 @@ void need_in_keras(const char *category, const std::string &name) {
     fail(Code::unsupported, "the ", category, ' ', name, " has no counterpart in Keras");
 }
 
-// Kinds as Keras finds them, also in lists and by the names of outputs.
+// Adds Keras's modules to kinds, also in lists and by output name.
 Json with_module(const Json &j, const char *category) {
   if (j.is_array()) {
     Json list = Json::array();
@@ -90,7 +90,7 @@ Json with_module(const Json &j, const char *category) {
   return to;
 }
 
-// Functions of Keras are their names; what is not Keras's is code.
+// Functions of Keras are stored by name; others are code.
 Json known(const Json &j, const char *what) {
   if (j.is_array()) {
     Json list = Json::array();
@@ -150,7 +150,7 @@ std::vector<Tensor> keras_variables(const train::Trainer &t, const std::vector<s
   const std::map<std::string, Tensor> state = t.state();
   std::vector<Tensor> all;
   for (const Variable &v : variables_of(t, order)) {
-    if (v.name.empty()) {  // Keras's are integers where the weight has no matrix
+    if (v.name.empty()) {  // in Keras integers if the weight is no matrix
       all.push_back(make_zeros(v.shape.rank() == 0 ? DType::i32 : DType::f32, v.shape));
       continue;
     }
@@ -166,7 +166,7 @@ std::map<std::string, Tensor> state_with(const train::Trainer &t, const std::vec
                                          const std::vector<Tensor> &variables, const std::vector<Tensor> &weights) {
   std::map<std::string, Tensor> state = t.state(), changed;
   std::vector<Variable> wanted = variables_of(t, order);
-  // Keras makes the slots of an optimizer with its first step.
+  // Keras creates optimizer slots at the first step.
   const size_t heads = t.optimizer().learning_rate.schedule ? 1 : 2;
   const bool fresh = variables.size() == heads && variables[0].dtype == DType::i64 && variables[0].elements() == 1 &&
                      *variables[0].as<int64_t>() == 0;

@@ -1,4 +1,4 @@
-// The training that Keras's files hold: what a model was compiled with, and the variables of its optimizer.
+// Training data in Keras's files: the compile config and the optimizer's variables.
 #pragma once
 
 #include <string>
@@ -10,16 +10,16 @@
 
 namespace dl4::io {
 
-// A trainer's options as Keras's "compile_config" or "training_config" says them; null: the model was not compiled.
-// Refuses with UNSUPPORTED, by its name, a loss or metric whose code is not in the file.
+// A trainer's options from Keras's "compile_config" or "training_config"; null: not compiled. Refuses with UNSUPPORTED,
+// by name, a loss or metric whose code is not in the file.
 Json trainer_options(const Json &compiled);
-// What Keras calls "compile_config". Refuses with UNSUPPORTED what it has no words for.
+// Keras's "compile_config". Refuses with UNSUPPORTED what it can't express.
 Json compile_config(const train::Trainer &t);
 
-// The variables of the optimizer as Keras counts them. order: of the model's weights there. Refuses with UNSUPPORTED
-// gradients that are accumulated.
+// The optimizer's variables in Keras's order. order: that of the model's weights. Refuses accumulated gradients with
+// UNSUPPORTED.
 std::vector<Tensor> keras_variables(const train::Trainer &t, const std::vector<std::string> &order);
-// A trainer's state() with those variables and weights in it; refuses what are not those of its optimizer.
+// A trainer's state() with those variables and weights; refuses variables of another optimizer.
 std::map<std::string, Tensor> state_with(const train::Trainer &t, const std::vector<std::string> &order,
                                          const std::vector<Tensor> &variables, const std::vector<Tensor> &weights);
 

@@ -1,4 +1,4 @@
-// Keras 1's words for layers and their attributes, as Keras 2 has them.
+// Converts layers and attributes of Keras 1 to Keras 2's form.
 #include <algorithm>
 #include <string_view>
 
@@ -38,7 +38,7 @@ constexpr std::pair<std::string_view, std::string_view> keys[] = {{"output_dim",
                                                                   {"p", "rate"},
                                                                   {"sigma", "stddev"}};
 
-// What says nothing about what is computed.
+// Attributes that do not affect the computation.
 constexpr std::string_view silent[] = {"input_dim",   "input_length", "consume_less",
                                        "input_dtype", "weights",      "forget_bias_init"};
 
@@ -59,7 +59,7 @@ Json penalty(const std::string &layer, const Json &old) {
   refuse(layer, name->shown());
 }
 
-// A layer whose "mode" says which of several it is.
+// A layer whose "mode" selects one of several.
 Json merged(const std::string &layer, const Json &config) {
   constexpr std::pair<std::string_view, std::string_view> modes[] = {
       {"sum", "Add"}, {"mul", "Multiply"}, {"ave", "Average"}, {"max", "Maximum"}, {"concat", "Concatenate"}};
@@ -120,7 +120,7 @@ Json keras_2_layer(const Json &layer) {
     config[word] = is_penalty ? penalty(who, value) : value;
   }
   rename_sizes(config);
-  // Such a file does not say whether it is Theano's, whose kernels are turned.
+  // Such a file does not say whether it is Theano's, whose kernels are flipped.
   if (name.find("Conv") != name.npos && config.value("data_format", "") == "channels_first")
     refuse(who, "the dim_ordering \"th\" of a convolution");
   if (const Json *mode = config.find("mode"); mode && name == "BatchNormalization") {

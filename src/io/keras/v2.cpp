@@ -1,4 +1,4 @@
-// Keras 1's and 2's JSON of a model, in the words of Keras 3.
+// Converts models' JSON of Keras 1 and 2 to Keras 3's form.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -16,7 +16,7 @@ bool is_history(const Json &j, size_t size) {
          j[2].is_int64();
 }
 
-// [layer, node, tensor] as a tensor, also inside of a list.
+// Converts [layer, node, tensor] to a tensor, also inside lists.
 Json as_tensor(const Json &j) {
   if (is_history(j, 3))
     return {{"class_name", "__keras_tensor__"}, {"config", {{"keras_history", Json::array({j[0], j[1], j[2]})}}}};
@@ -26,7 +26,7 @@ Json as_tensor(const Json &j) {
   return list;
 }
 
-// A node is a list of [layer, node, tensor, {arguments}]; behind a recurrent layer's input stand its first states.
+// A node is a list of [layer, node, tensor, {arguments}]; after a recurrent layer's input come its initial states.
 Json modern_node(const Json &node, bool recurrent) {
   if (!node.is_array()) return node;
   const Json refs = is_history(node, 4) || is_history(node, 3) ? Json::array({node}) : node;
@@ -52,7 +52,7 @@ Json modern_node(const Json &node, bool recurrent) {
   return {{"args", Json::array({std::move(args)})}, {"kwargs", std::move(kwargs)}};
 }
 
-// Calls f for each [layer, node, tensor], and gives what that made of it in its place.
+// Replaces each [layer, node, tensor] by the result of f.
 template <class F>
 Json each_history(const Json &j, F f) {
   if (is_history(j, 3)) return f(j);
@@ -65,8 +65,8 @@ Json each_history(const Json &j, F f) {
   return to;
 }
 
-// A model's own node was its first wherever its calls were read, but for a Sequential that was built later; in Keras 3
-// it is where a Functional is an output.
+// In old versions a model's own node was its first wherever its calls were read, except for a Sequential built later;
+// in Keras 3 only where a Functional is an output.
 void count_calls_from_0(Json &layers, Json &config) {
   std::map<std::string, std::pair<int64_t, bool>> models;  // by name: number of calls, is it a Sequential?
   for (const Json &l : layers)
@@ -100,7 +100,7 @@ void count_calls_from_0(Json &layers, Json &config) {
   config["output_layers"] = each_history(outputs, less_if_sequential);
 }
 
-// Keras 2 uses the mask of a recurrent layer's input beside first states too, Keras 3 only one that is given.
+// Keras 2 uses the mask of a recurrent layer's input also with initial states; Keras 3 only an explicit one.
 Json with_masks(const Json &layers) {
   Json all = Json::array();
   for (const Json &l : layers) {
@@ -135,7 +135,7 @@ bool is_any(const Json &name, std::initializer_list<std::string_view> list) {
   return std::any_of(list.begin(), list.end(), [&](std::string_view s) { return name == s; });
 }
 
-// Attributes that said nothing, where they say it: null stands for whatever they say.
+// Removes attributes without effect at these values; null: at any value.
 void drop_silent(const Json &class_name, Json &config) {
   const std::pair<const char *, Json> silent[] = {{"time_major", false},
                                                   {"dynamic", false},
@@ -156,17 +156,17 @@ void drop_silent(const Json &class_name, Json &config) {
       config.erase(key);
   for (const char *key : {"batch_size", "virtual_batch_size", "noise_shape"})
     if (const Json *found = config.find(key); found && found->is_null()) config.erase(key);
-  // Only plain convolutions had a use for it.
+  // Only plain convolutions used it.
   if (const Json *groups = config.find("groups");
       groups && *groups == 1 && !is_any(class_name, {"Conv1D", "Conv2D", "Conv3D", "GroupNormalization"}))
     config.erase("groups");
-  // Those of its base class, which it has not.
+  // Attributes of its base class that it lacks.
   if (class_name == "SeparableConv1D" || class_name == "SeparableConv2D")
     for (const char *key : {"kernel_initializer", "kernel_regularizer", "kernel_constraint"}) config.erase(key);
   if (class_name.is_string() && class_name.get<std::string_view>().starts_with("Random")) config.erase("rng_type");
 }
 
-// What the same words meant before Keras 3, and layers that were another's form for the GPU.
+// Adjusts words with another meaning before Keras 3, and layers that were GPU variants of others.
 void say_what_was_meant(Json &class_name, Json &config) {
   if (class_name == "CuDNNLSTM" || class_name == "CuDNNGRU") {
     class_name = class_name == "CuDNNLSTM" ? "LSTM" : "GRU";
@@ -190,7 +190,7 @@ void say_what_was_meant(Json &class_name, Json &config) {
     if (const Json *f = config.find(key); f && *f == "hard_sigmoid") config[key] = "hard_sigmoid_v1";
 }
 
-// A layer or model; of a list of calls each one too.
+// A layer or model; in a list of calls, each one.
 Json modern_layer(const Json &given_layer, int major) {
   const Json layer = major < 2 ? keras_2_layer(given_layer) : given_layer;
   const Json *name = layer.find("class_name"), *given = layer.find("config");
@@ -216,7 +216,7 @@ Json modern_layer(const Json &given_layer, int major) {
     config["batch_shape"] = Json(*shape);
   else if (to["class_name"] == "BatchNormalization" && axis && axis->is_array() && axis->size() == 1)
     config["axis"] = Json((*axis)[0]);
-  // Keras 3.0 to 3.10 says the name of an operation beside its config alone.
+  // Keras 3.0 to 3.10 stores an operation's name only beside its config.
   if (const Json *said = layer.find("name"); said && said->is_string() && !config.contains("name"))
     config["name"] = Json(*said);
   drop_silent(to["class_name"], config);

@@ -1,4 +1,4 @@
-// A model as Keras 3's JSON.
+// Keras 3's JSON of a model.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -33,7 +33,7 @@ bool is_any(std::string_view s, std::initializer_list<std::string_view> list) {
   return std::find(list.begin(), list.end(), s) != list.end();
 }
 
-// The module of a layer that is Keras's; empty: it is none.
+// The module of a Keras layer; empty: not Keras's.
 std::string module_of(const std::string &class_name) {
   if (kinds::signature("layer", class_name)) return std::string(kinds::keras_module("layer"));
   for (const kinds::Entry *e : kinds::entries("layer"))
@@ -46,7 +46,7 @@ Json object(std::string_view module, const std::string &class_name, Json config)
   return {{"module", module}, {"class_name", class_name}, {"config", std::move(config)}, {"registered_name", nullptr}};
 }
 
-// What NumPy reads as a number also where JSON has none.
+// A number, or a text that NumPy parses as one where JSON has none.
 Json number_at(const Tensor &t, int64_t i) {
   switch (t.dtype) {
     case DType::i32:
@@ -67,7 +67,7 @@ Json number_at(const Tensor &t, int64_t i) {
   return std::isnan(v) ? "NaN" : v < 0 ? "-Infinity" : "Infinity";
 }
 
-// The numbers of a constant, in lists of lists.
+// A constant's numbers as nested lists.
 Json numbers(const Tensor &t, int axis, int64_t &at) {
   if (axis == t.shape.rank()) return number_at(t, at++);
   Json list = Json::array();
@@ -79,7 +79,7 @@ class Writer {
  public:
   explicit Writer(const graph::Model &m) : a_(m.architecture()) {
     for (const Layer &l : a_.layers) layers_.emplace(l.name, &l);
-    // As architecture() numbers the calls.
+    // Call indices as in architecture().
     std::map<std::string, int64_t> calls;
     for (CallId c : needed_calls(m.graph(), m.inputs(), m.outputs())) {
       const std::string &name = m.graph().layer_of(c).name;
@@ -108,8 +108,8 @@ class Writer {
   }
 
  private:
-  // As Keras orders the layers of a model when it makes it, and their weights: by depth, those of one depth as a search
-  // from the outputs meets them first.
+  // The layers in Keras's order for models and their weights: by depth; within a depth by order of discovery from the
+  // outputs.
   std::vector<const Layer *> ordered() const {
     std::map<CallRef, std::vector<CallRef>> parents;
     for (const Layer &l : a_.layers)
@@ -135,7 +135,7 @@ class Writer {
     std::vector<const Layer *> list;
     for (const Layer &l : a_.layers)
       if (l.role != Role::constant) list.push_back(&l);
-    // An input that nothing reads is met by no search: it comes before the others.
+    // An unread input is never discovered: it precedes the others.
     std::stable_sort(list.begin(), list.end(), [&](const Layer *a, const Layer *b) {
       const auto key = [&](const Layer *l) {
         const auto it = met.find(l->name);
@@ -145,7 +145,7 @@ class Writer {
     });
     return list;
   }
-  // Calls, each behind those it reads; `met`: which layer a search from the outputs comes to first.
+  // Calls in topological order; `met`: order in which a search from the outputs discovers layers.
   std::vector<CallRef> searched(const std::map<CallRef, std::vector<CallRef>> &parents,
                                 std::map<std::string, size_t> &met) const {
     static const std::vector<CallRef> none;
@@ -175,14 +175,14 @@ class Writer {
   }
 
   bool is_constant(const Ref &ref) const { return layers_.at(ref.of.layer)->role == Role::constant; }
-  // Keras makes calls of what comes from inputs, and computes others at once.
+  // Keras makes calls only of values that depend on inputs, and computes others immediately.
   void need_variable(const Layer &l) const {
     for (const Call &call : l.calls)
       if (call.values.empty() &&
           std::all_of(call.inputs.begin(), call.inputs.end(), [&](const Ref &ref) { return is_constant(ref); }))
         refuse(l.name, "reads constants alone, which no call in Keras's files does");
   }
-  // What is done to an input before the call, as an operation of its own; to a constant at once.
+  // An operation applied to an input before the call; to a constant immediately.
   struct Before {
     const char *class_name = nullptr, *module = "";
     Json config = Json::object();
@@ -214,7 +214,7 @@ class Writer {
     std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
     return perm;
   }
-  // Of whatever it is given, where Keras computes in integers.
+  // Whether the layer computes floats of integers where Keras computes integers.
   bool computes_floats(const Layer &l, size_t call, size_t i) const {
     if (facts_.at({l.name, static_cast<int64_t>(call)})[0].second != DType::f32 || l.class_name == "Functional")
       return false;
@@ -232,7 +232,7 @@ class Writer {
                                           Json::object()));
       }
   }
-  // Input i of a call, as it is or as what is done to it before.
+  // Input i of a call, after such an operation if there is one.
   Json input(const Layer &l, size_t call, size_t i, bool constants) const {
     const Ref &ref = l.calls[call].inputs[i];
     const Before b = before(l, call, i);
@@ -245,7 +245,7 @@ class Writer {
   }
 
   static Json history(const Ref &ref) { return Json::array({ref.of.layer, ref.of.call, ref.output}); }
-  // One stands for itself: the model then takes and gives a tensor, not a list of one.
+  // A single reference is no list: the model then takes and returns a tensor.
   static Json histories(const std::vector<Ref> &refs) {
     if (refs.size() == 1) return history(refs[0]);
     Json list = Json::array();
@@ -327,7 +327,7 @@ class Writer {
             {"kwargs", std::move(kwargs)}};
   }
 
-  // A layer's class and config, with those inside it.
+  // A layer's class and config, including inner layers.
   static Json kind(const std::string &who, const std::string &class_name, const Json &given) {
     if (class_name == "Functional") {
       const Json *name = given.find("name"), *trainable = given.find("trainable");
@@ -340,9 +340,9 @@ class Writer {
     if (module.empty()) refuse(who, class_name + " has no counterpart in Keras");
     Json config = Json::object();
     for (const auto &[key, v] : given.items()) config[std::string(key)] = attribute(who, key, v);
-    if (class_name.starts_with("SpatialDropout")) config.erase("trainable");  // it takes none
+    if (class_name.starts_with("SpatialDropout")) config.erase("trainable");  // it has none
     to_policy(who, class_name, config);
-    config.erase("lora");  // Keras's attention says nothing of its projections
+    config.erase("lora");  // Keras's attention does not list its projections
     if (config.value("lora_rank", nullptr).is_null())
       for (const char *key : {"lora_rank", "lora_alpha"}) config.erase(key);
     Json layer = object(module, class_name, std::move(config));
@@ -365,7 +365,7 @@ class Writer {
     refuse(who, text('"', key, "\": ", name, " with custom settings cannot be stored in Keras's files"));
   }
 
-  // ---- Operations --------------------------------------------------------------------------------------------------
+  // ---- operations ---------------------------------------------------------------------------------------------------
 
   Json operation(const Layer &l) const {
     if (l.calls.size() != 1) refuse(l.name, "as an operation in Keras's files it is called once");
@@ -377,7 +377,7 @@ class Writer {
     const KerasOperation *known = keras_operation_of(l.class_name);
     std::string name(known ? known->name : l.class_name);
     if (!known && l.class_name != "Slice") refuse(l.name, l.class_name + " has no counterpart in Keras");
-    if (const Json *x1 = config.find("x1")) {  // numbers in the place of inputs
+    if (const Json *x1 = config.find("x1")) {  // numbers in place of inputs
       const size_t first = name == "Where" ? 1 : 0;
       args = with_numbers(args, first, *x1, config["x2"]);
       if (name.starts_with("Bitwise") || name.ends_with("Shift"))  // whose operands have a dtype
@@ -432,7 +432,7 @@ class Writer {
     size_t next = 0;
     for (; next < first; ++next) all.push_back(inputs[next]);
     for (const Json *number : {&x1, &x2}) all.push_back(number->is_null() ? inputs[next++] : *number);
-    // Beside integers a float would make floats in Keras.
+    // With integers, a float would give floats in Keras.
     const bool floats = inputs.size() <= first || inputs[first]["config"]["dtype"] == "float32";
     for (size_t i = first; i < all.size() && !floats; ++i)
       if (all[i].is_number() && all[i].get<double>() == std::floor(all[i].get<double>()))
@@ -443,7 +443,7 @@ class Writer {
     Json list = Json::array();
     for (size_t i = 0; i < begin.size(); ++i) {
       const int64_t from = begin[i].get<int64_t>(), count = size[i].get<int64_t>();
-      // To the end, to a place before it, or so many; what is counted from the end ends there too.
+      // To the end, to a position before it, or a count; ranges counted from the end can end there too.
       const bool to_end = count == -1 || (from < 0 && from + count == 0);
       const Json stop = to_end ? Json(nullptr) : Json(count < -1 ? count + 1 : from + count);
       list.push_back(

@@ -1,4 +1,4 @@
-// What a table of names says: tensors of other makers cut, joined, turned and put in our order.
+// Applies a naming table: foreign tensors are sliced, joined, transposed and reordered.
 #include "io/native/named_weights.hpp"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ using Named = std::map<std::string, Tensor>;
 
 std::string layer_of(const graph::Weight &w) { return w.name.substr(0, w.name.size() - w.spec.name.size() - 1); }
 
-// How one weight is made, in the order of these fields.
+// How a weight is made, in the order of these fields.
 struct Recipe {
   enum class Join { none, add, stack, concatenate } join = Join::none;
   std::vector<std::string> tensors;
@@ -27,7 +27,7 @@ struct Recipe {
     f("rows", rows);  // [begin, end) of the first axis of each
     f("join", join, {"none", "add", "stack", "concatenate"}).null_means(Join::none);
     f("transpose", transpose);
-    f("gates", gates);  // which of the equal parts of the last axis stands where
+    f("gates", gates);  // permutation of the equal parts of the last axis
     f("reshape", reshape);
   }
 };
@@ -57,7 +57,7 @@ std::vector<std::string> names_of(const Named &file) {
   return names;
 }
 
-// As float32, in memory of its own.
+// A copy as float32.
 Tensor floats(const std::string &name, const Tensor &t) try {
   return t.dtype == DType::f32 ? clone(t) : to_float32(t);
 } catch (Error &e) {
@@ -99,7 +99,7 @@ Tensor joined(const std::vector<Tensor> &parts, Recipe::Join how) {
   return to;
 }
 
-// What "transpose" asks for, as an order of t's axes.
+// The order of t's axes given by "transpose".
 std::vector<int> axes_of(const Tensor &t, const std::vector<int64_t> &perm) {
   std::vector<int64_t> all(static_cast<size_t>(t.shape.rank()));
   std::iota(all.begin(), all.end(), 0);
@@ -177,7 +177,7 @@ std::vector<Tensor> named_weights(const graph::Model &m, const Named &file, cons
           .with("layer", layer_of(*w));
     values.push_back(std::move(t));
   }
-  // A table says which tensors are meant; without one a tensor that nothing takes is of another model.
+  // A table says which tensors are used; without one, an unused tensor belongs to another model.
   if (!naming.partial && naming.names.empty())
     for (const auto &[name, t] : file)
       if (!used.count(name))

@@ -1,4 +1,4 @@
-// Weights of a model out of tensors by name: of safetensors files of anyone, and of .npz.
+// A model's weights from tensors by name, in any safetensors or .npz file.
 #pragma once
 
 #include <map>
@@ -10,17 +10,16 @@
 
 namespace dl4::io {
 
-// How a model's weights are found among a file's tensors.
+// Maps a model's weights to a file's tensors.
 struct Naming {
-  Json names = Json::object();  // by weight: a tensor's name, or how to make it of some
-  bool partial = false;         // what stands on one side only is left as it is
+  Json names = Json::object();  // by weight: a tensor's name, or how to make it from some
+  bool partial = false;         // ignores tensors and weights without counterpart
 
   bool operator==(const Naming &) const = default;
 };
 
-// In the order of the model's weights, each in memory of its own; no data where `partial` leaves a weight as it is.
-// Refuses with NOT_FOUND what the table names wrongly, with INVALID_ARGUMENT what it asks for wrongly, and with
-// CORRUPT_FILE tensors that are not those of the model.
+// In the order of the model's weights, each a copy; empty where `partial` keeps a weight. Refuses with NOT_FOUND wrong
+// names in the table, with INVALID_ARGUMENT other errors in it, and with CORRUPT_FILE tensors that don't fit the model.
 std::vector<Tensor> named_weights(const graph::Model &m, const std::map<std::string, Tensor> &file,
                                   const Naming &naming);
 

@@ -1,4 +1,4 @@
-// Reading trusts nothing: every number is checked against the bytes that are there.
+// The file is untrusted: every number is checked against the bytes that exist.
 #include "io/native/safetensors.hpp"
 
 #include <algorithm>
@@ -21,16 +21,16 @@ static_assert(std::endian::native == std::endian::little, "tensor data is writte
 
 constexpr uint64_t max_header = 100'000'000;
 constexpr int64_t max_tensors = 1'000'000;
-constexpr size_t max_name = 4096;  // a layer's name of 1,024 bytes, its weight's, and a checkpoint's word before them
+constexpr size_t max_name = 4096;  // a layer's name of 1,024 bytes, a weight's, and a checkpoint's prefix
 
 constexpr std::pair<DType, const char *> dtypes[] = {{DType::f32, "F32"}, {DType::f64, "F64"},
                                                      {DType::i32, "I32"}, {DType::i64, "I64"},
                                                      {DType::u8, "U8"},   {DType::boolean, "BOOL"}};
-// Floats of 2 bytes, which are read as float32.
+// 2-byte floats, read as float32.
 enum class Half { none, ieee, brain };
 constexpr std::pair<Half, const char *> halves[] = {{Half::ieee, "F16"}, {Half::brain, "BF16"}};
 
-// Finds torn and flipped bytes, is no defence against an attacker.
+// Detects torn writes and flipped bytes; no protection against an attacker.
 std::string checksum(std::string_view bytes) {
   char digits[9];
   std::snprintf(digits, sizeof digits, "%08x", crc_of(std::as_bytes(std::span(bytes))));
@@ -39,15 +39,15 @@ std::string checksum(std::string_view bytes) {
 
 constexpr std::string_view sums_of_tensors = "crc32", header_sum = "header_crc32", no_sum = "00000000";
 
-// Where the header's own checksum stands in the first bytes of a file; npos if nowhere. A quote inside a string is
-// escaped, so this can only be a key.
+// Offset of the header's own checksum in a file's first bytes; npos if missing. Quotes inside strings are escaped, so a
+// match can only be a key.
 size_t place_of_sum(std::string_view head) {
   const std::string key = text('"', header_sum, "\":\"");
   size_t at = head.find(key), found = at + key.size();
   return at == std::string_view::npos || head.size() - found < no_sum.size() ? std::string_view::npos : found;
 }
 
-// Of the length and the header, with zeros where it stands itself.
+// Of length and header, with zeros in place of the checksum.
 std::string checksum_of_head(std::string head) {
   head.replace(place_of_sum(head), no_sum.size(), no_sum);
   return checksum(head);
@@ -63,7 +63,7 @@ int64_t whole(const Json &j, const std::string &name, const char *what) {
   return j.get<int64_t>();
 }
 
-constexpr int64_t times_a_text = 5;  // of its bytes: what JSON takes while it is read
+constexpr int64_t times_a_text = 5;  // JSON's memory while parsed, relative to the text
 
 Json parse(std::string_view text, Code code, const char *what, Budget &budget, Json::Limits limits = {}) {
   try {
@@ -78,7 +78,7 @@ Json parse(std::string_view text, Code code, const char *what, Budget &budget, J
   }
 }
 
-// The length of the header, and the header.
+// The header, after its length.
 std::string read_head(const Source &source, Budget &budget) {
   uint64_t size = 0;
   if (source.size() < 8) corrupt("the file has ", source.size(), " bytes, too few for a safetensors header");
@@ -105,8 +105,8 @@ std::map<std::string, std::string> read_metadata(const Json &j) {
 
 struct Entry {
   std::string name;
-  Tensor tensor;         // without its data, until that is read
-  int64_t begin, bytes;  // in the file, behind the header
+  Tensor tensor;         // without data until that is read
+  int64_t begin, bytes;  // in the file, after the header
   Half half;
 };
 
@@ -140,10 +140,10 @@ Entry read_entry(const std::string &name, const Json &j, int64_t held) {
   }
 }
 
-// Refuses tensors that leave a byte out, or share one.
+// Refuses tensors with gaps or overlaps.
 void need_no_gaps(const std::vector<Entry> &entries, int64_t claimed, int64_t held) {
   if (claimed != held) corrupt("the tensors take ", claimed, " bytes, the file holds ", held);
-  std::vector<const Entry *> order;  // a writer may name the tensors in any
+  std::vector<const Entry *> order;  // writers may list tensors in any order
   for (const Entry &e : entries) order.push_back(&e);
   std::sort(order.begin(), order.end(),
             [](auto *x, auto *y) { return std::tie(x->begin, x->bytes) < std::tie(y->begin, y->bytes); });
@@ -155,7 +155,7 @@ void need_no_gaps(const std::vector<Entry> &entries, int64_t claimed, int64_t he
   }
 }
 
-// Floats, which may be anything, where they lie in the source, if that can be.
+// Shares floats, which may have any value, in place if the source allows it.
 void share_tensors(const Source &source, int64_t begins, std::span<Entry> entries) {
   for (Entry &e : entries) {
     if (e.tensor.dtype != DType::f32 || e.half != Half::none) continue;
@@ -164,8 +164,7 @@ void share_tensors(const Source &source, int64_t begins, std::span<Entry> entrie
   }
 }
 
-// The others in one block, which lives as long as one of them: so small ones lie in large pages too, where the kernel
-// has them.
+// Reads the others into one block, freed with the last of them, so that small ones also benefit from large pages.
 void read_tensors(const Source &source, int64_t begins, std::span<Entry> entries, Budget &budget) {
   constexpr int64_t aligned = 64;
   int64_t size = 0, narrow = 0;
@@ -206,7 +205,7 @@ Json parse_object(std::string_view text, Code code, const char *what) {
 std::map<std::string, Tensor> Archive::by_name() const { return {tensors.begin(), tensors.end()}; }
 
 std::string head_of(const Archive &a) {
-  // What read_archive would refuse is refused here: a file that can't be loaded is lost work.
+  // Refuses what read_archive would refuse: a file that can't be loaded is lost work.
   if (a.tensors.size() > size_t{max_tensors})
     fail(Code::invalid_argument, "a file holds at most ", max_tensors, " tensors, got ", a.tensors.size());
   std::set<std::string_view> names;
@@ -216,7 +215,7 @@ std::string head_of(const Archive &a) {
     if (!names.insert(name).second)
       fail(Code::invalid_argument, "two tensors are named \"", name, "\"; names in a file must be unique");
   }
-  // Appended, not looked up: a search for each name would be quadratic.
+  // Appended without search: a search for each name would be quadratic.
   Json sums = Json::object(), header = Json::object(), metadata = Json::object();
   for (const auto &[name, t] : a.tensors) sums.append(name, checksum(t.chars()));
   for (const auto &[key, value] : a.metadata) metadata.append(key, value);
@@ -232,7 +231,7 @@ std::string head_of(const Archive &a) {
     at = checked_add(at, t.bytes());
   }
   std::string text = header.dump();
-  text.append((64 - (text.size() + 8) % 64) % 64, ' ');  // where the file is mapped, vectors are aligned
+  text.append((64 - (text.size() + 8) % 64) % 64, ' ');  // aligns vectors in a mapped file
   uint64_t size = text.size();
   if (size > max_header)
     fail(Code::invalid_argument, "the header of the file would take ", size, " bytes, the limit is ", max_header);
@@ -275,7 +274,7 @@ Archive read_archive(const Source &source, Budget &budget, const std::function<b
   const int64_t begins = static_cast<int64_t>(a.head.size()), held = source.size() - begins;
   const Json header =
       parse(std::string_view(a.head).substr(8), Code::corrupt_file, "the header", budget, {.members = max_tensors + 1});
-  int64_t claimed = 0;  // never more than there is: no allocation past twice the file's size
+  int64_t claimed = 0;  // at most what exists: no allocation past twice the file's size
   std::vector<Entry> entries;
   for (const auto &[its_name, j] : header.items()) {
     const std::string name(its_name);

@@ -1,4 +1,4 @@
-// The safetensors format: named tensors and a string-to-string metadata map, and nothing that can run.
+// The safetensors format: named tensors and string metadata, no code.
 #pragma once
 
 #include <cstddef>
@@ -19,30 +19,29 @@ namespace dl4::io {
 struct Archive {
   std::map<std::string, std::string> metadata;
   std::vector<std::pair<std::string, Tensor>> tensors;
-  std::string head;  // of the file that it was read from
+  std::string head;  // header of the file it was read from
 
   std::map<std::string, Tensor> by_name() const;
 };
 
-// A file is its head, then the tensors' bytes. With CRC-32s in the metadata, eight hexadecimal digits: of each tensor
-// ("crc32", an object as JSON) and of the head ("header_crc32", taken with zeros in that place). Refuses with
+// The head of a file, which the tensors' bytes follow. The metadata has CRC-32s of eight hexadecimal digits, of each
+// tensor ("crc32", a JSON object) and of the head ("header_crc32", computed with zeros in its place). Refuses with
 // INVALID_ARGUMENT what could not be read.
 std::string head_of(const Archive &a);
-// The parts of the file, in memory that `head` and `a` keep.
+// The parts of the file, in memory owned by `head` and `a`.
 std::vector<std::string_view> parts(const std::string &head, const Archive &a);
 std::string to_bytes(const Archive &a);
 
-// Does it begin as such a file does?
+// Whether it starts like such a file.
 bool is_safetensors(const Source &source);
-// Floats of 2 bytes come as float32. Refuses with CORRUPT_FILE anything that is not whole and sound: header, dtypes,
-// shapes, offsets, names twice. Nothing is allocated before the file itself has shown that it holds that many bytes;
-// what is past the budget is refused with OUT_OF_MEMORY. wanted: by name; other tensors have no data.
+// 2-byte floats become float32. Refuses with CORRUPT_FILE whatever is incomplete or invalid: header, dtypes, shapes,
+// offsets, duplicate names. Allocates only after the file was found to contain that many bytes; exceeding the budget is
+// refused with OUT_OF_MEMORY. wanted: by name; other tensors have no data.
 Archive read_archive(const Source &source, Budget &budget, const std::function<bool(const std::string &)> &wanted = {});
-// Refuses with CORRUPT_FILE an archive that was read if its checksums are missing or do not fit what was read of it.
+// Refuses with CORRUPT_FILE an archive whose checksums are missing or don't match what was read.
 void verify(const Archive &a, Budget &budget);
 
-// Json::parse of a text whose value must be an object; what is wrong with it is told with `code`. Of a load, by its
-// budget.
+// Json::parse of an object; errors have the code `code`. Accounts in the load's budget.
 Json parse_object(std::string_view text, Code code, const char *what, Budget &budget);
 Json parse_object(std::string_view text, Code code, const char *what);
 

@@ -1,4 +1,4 @@
-// The header of a .npy is a Python literal: a dict of "descr", "fortran_order" and "shape".
+// The header of a .npy file is a Python dict with "descr", "fortran_order" and "shape".
 #include "io/zip/npz.hpp"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ template <class... A>
   fail(Code::corrupt_file, ".npy: ", a...);
 }
 
-// {'descr': '<f4', 'shape': (3,), } as JSON.
+// Converts {'descr': '<f4', 'shape': (3,), } to JSON.
 Json literal(std::string_view header) {
   std::string json;
   bool inside = false;
@@ -68,7 +68,7 @@ Type type_of(const Json &descr) {
       .with("got", s);
 }
 
-// Of a number at p, little-endian and in 8 bytes.
+// The number at p as 8 little-endian bytes.
 uint64_t bits_at(const std::byte *p, const Type &t) {
   uint64_t n = 0;
   for (int64_t i = 0; i < t.size; ++i) n |= static_cast<uint64_t>(p[t.turned ? t.size - 1 - i : i]) << (8 * i);
@@ -209,7 +209,7 @@ Tensor read_numpy(const Source &source, const std::string *name, Budget &budget)
 
 std::vector<std::string_view> NpzFile::parts() {
   headers.clear();
-  headers.reserve(tensors.size());  // the views stay where they are
+  headers.reserve(tensors.size());  // keeps views valid
   std::vector<std::pair<std::string, std::vector<std::string_view>>> members;
   for (const auto &[name, t] : tensors) {
     headers.push_back(npy_header(t));

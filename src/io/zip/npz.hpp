@@ -1,4 +1,4 @@
-// NumPy's .npz: a zip archive of .npy members, one a tensor.
+// NumPy's .npz: a zip archive with a .npy file per tensor.
 #pragma once
 
 #include <map>
@@ -15,17 +15,17 @@ namespace dl4::io {
 class Zip;
 
 bool is_npz(const Zip &zip);
-// All tensors by their names, without ".npy": floats of 2 bytes as float32, what is smaller than an int32 as that.
-// Refuses with CORRUPT_FILE what is not sound, with UNSUPPORTED, by its descr, what is neither numbers nor bools, and
-// with OUT_OF_MEMORY what is past the budget.
+// All tensors by name, without ".npy": 2-byte floats as float32, integers below 4 bytes as int32. Refuses with
+// CORRUPT_FILE what is invalid, with UNSUPPORTED, by its descr, what is neither numbers nor bool, and with
+// OUT_OF_MEMORY what exceeds the budget.
 std::map<std::string, Tensor> read_npz(const Zip &zip, Budget &budget, bool verified);
 
-// Out of a .npz file the tensor of a name; out of a .npy file, where `name` is null, its own.
+// The tensor of this name in a .npz file, or with `name` null the one in a .npy file.
 Tensor read_numpy(const Source &source, const std::string *name, Budget &budget);
-// The header of a .npy file, behind which the tensor's bytes stand.
+// The header of a .npy file, which the tensor's bytes follow.
 std::string npy_header(const Tensor &t);
 
-// The bytes of an archive of tensors by their names, in parts that lie in it and in the tensors.
+// The bytes of an archive of named tensors, as parts in its own memory and in the tensors.
 struct NpzFile {
   std::vector<std::pair<std::string, Tensor>> tensors;
   std::vector<std::string> headers, heads;

@@ -16,7 +16,7 @@ constexpr std::string_view local_mark("PK\x03\x04"), central_mark("PK\x01\x02"),
     end64_mark("PK\x06\x06"), locator_mark("PK\x06\x07");
 constexpr int64_t local_bytes = 30, end_bytes = 22, locator_bytes = 20, end64_bytes = 56;
 constexpr int64_t max_directory = 100'000'000;
-constexpr int64_t times_a_directory = 8;  // of its bytes: what is made of it
+constexpr int64_t times_a_directory = 8;  // memory relative to the directory's bytes
 constexpr uint64_t full = 0xFFFFFFFF;
 constexpr int64_t stored_method = 0, deflate_method = 8;
 constexpr int64_t max_ratio = 1032;  // of deflate
@@ -78,7 +78,7 @@ void need_plain(const std::string &name) {
     corrupt_zip("a member is named ", Json(name.substr(0, 100)).shown());
 }
 
-// Sizes and offset that did not fit into 32 bits stand in the extra field.
+// Sizes and offsets past 32 bits are in the extra field.
 void widen(Cursor extra, uint64_t &size, uint64_t &stored, uint64_t &header) {
   while (extra.left() >= 4) {
     const int64_t id = extra.small(2);
@@ -90,7 +90,7 @@ void widen(Cursor extra, uint64_t &size, uint64_t &stored, uint64_t &header) {
 }
 
 uint32_t sum_of(const Source &source) {
-  constexpr int64_t step = 1 << 18;  // stays in the cache
+  constexpr int64_t step = 1 << 18;  // fits the cache
   std::vector<std::byte> bytes(static_cast<size_t>(std::min(step, source.size())));
   uint32_t sum = 0;
   for (int64_t at = 0; at < source.size(); at += step) {
@@ -158,7 +158,7 @@ std::vector<std::string> Zip::names() const {
   return all;
 }
 
-// Behind its local header.
+// After its local header.
 int64_t Zip::begin_of(const std::string &name, const Member &m) const {
   const std::string header = bytes_at(source_, m.header, local_bytes);
   Cursor c(header, "zip archive: a local header");
@@ -209,7 +209,7 @@ std::vector<std::string_view> zip_parts(
   std::string directory;
   int64_t at = 0;
   heads.clear();
-  heads.reserve(members.size() + 1);  // the views stay where they are
+  heads.reserve(members.size() + 1);  // keeps views valid
   for (const auto &[name, pieces] : members) {
     uint32_t sum = 0;
     int64_t size = 0;
@@ -219,11 +219,11 @@ std::vector<std::string_view> zip_parts(
     }
     if (checked_add(at, size) >= static_cast<int64_t>(full) - (1 << 20))
       fail(Code::unsupported, "the file would take 4 GiB or more; save it in the native format");
-    std::string what;  // stands in both headers
+    std::string what;  // in both headers
     put(what, 20, 2);
     put(what, 0, 4);
     put(what, 0, 2);
-    put(what, 33, 2);  // the first of January 1980: equal models are equal files
+    put(what, 33, 2);  // 1 January 1980: equal models give equal files
     put(what, sum, 4);
     put(what, static_cast<uint64_t>(size), 4);
     put(what, static_cast<uint64_t>(size), 4);

@@ -1,4 +1,4 @@
-// Zip archives: members stored or deflated, read by parts; written stored.
+// Zip archives: members stored or deflated, with random access; written stored.
 #pragma once
 
 #include <map>
@@ -14,19 +14,19 @@ namespace dl4::io {
 
 class Zip {
  public:
-  // Reads the directory of a source that outlives this, as does the budget. Refuses with CORRUPT_FILE what is not
-  // whole: members that lie over each other or outside, names twice, absolute or with "..".
+  // Reads the directory; the source and the budget must outlive it. Refuses with CORRUPT_FILE invalid archives: members
+  // that overlap or are out of range, and duplicate, absolute or ".." names.
   Zip(const Source &source, Budget &budget);
   bool contains(const std::string &name) const { return members_.count(name) != 0; }
   std::vector<std::string> names() const;
-  // The bytes of a member: where they lie if they are stored, else inflated. verified: their sum is compared. Refuses
-  // one that is not there or encrypted, and what is past the budget.
+  // A member's bytes: in place if stored, else inflated. verified: compares the checksum. Refuses missing or encrypted
+  // members, and what exceeds the budget.
   std::unique_ptr<Source> open(const std::string &name, bool verified) const;
   std::string text(const std::string &name) const;
 
  private:
   struct Member {
-    int64_t header, stored, size;  // of its local header: where it begins; bytes in the file, and inflated
+    int64_t header, stored, size;  // offset of its local header; bytes in the file, and inflated
     uint32_t sum;
     int64_t method, flags;
   };
@@ -34,11 +34,11 @@ class Zip {
 
   const Source &source_;
   Budget &budget_;
-  int64_t directory_ = 0;  // where it begins: all members lie before
+  int64_t directory_ = 0;  // offset, after all members
   std::map<std::string, Member> members_;
 };
 
-// An archive of stored members; `heads` keeps the bytes between them. Refuses what takes 4 GiB or more.
+// An archive of stored members; `heads` owns the bytes between them. Refuses 4 GiB or more.
 std::vector<std::string_view> zip_parts(
     const std::vector<std::pair<std::string, std::vector<std::string_view>>> &members, std::vector<std::string> &heads);
 

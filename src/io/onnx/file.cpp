@@ -9,7 +9,7 @@
 namespace dl4::io::onnx {
 namespace {
 
-constexpr int deepest = 64;  // a body in a body, of a file that nobody wrote by hand
+constexpr int deepest = 64;  // nesting depth that only generated files exceed
 
 class Room {
  public:
@@ -17,7 +17,7 @@ class Room {
   void take(size_t bytes) { budget_.take(static_cast<int64_t>(bytes), "another field"); }
   template <class T>
   T &add(std::vector<T> &list) {
-    take(2 * sizeof(T));  // a vector grows by doubling
+    take(2 * sizeof(T));  // vectors double their capacity
     return list.emplace_back();
   }
   template <class T>
@@ -238,7 +238,7 @@ void read_graph(std::string_view bytes, File &file, Room &room) {
     }
 }
 
-// Whether it is of ONNX's own domain.
+// Whether the opset is of ONNX's own domain.
 bool read_opset(std::string_view bytes, File &file, Room &room) {
   std::string_view domain;
   int64_t version = 0;

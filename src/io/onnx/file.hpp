@@ -1,4 +1,4 @@
-// What an ONNX file says: its nodes, and tensors where they lie.
+// The parsed content of an ONNX file: nodes, and tensors in place.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace dl4::io::onnx {
 
-// Numbers of ONNX's types of data.
+// ONNX's data types.
 enum class Type : int64_t {
   none = 0,
   float32 = 1,
@@ -44,17 +44,17 @@ enum class Type : int64_t {
   int2 = 26,
 };
 std::string to_string(Type t);
-// What stands for it here: all floats are float32, small integers int32. Refuses with UNSUPPORTED.
+// The dtype that represents it: float32 for all floats, int32 for small integers. Refuses others with UNSUPPORTED.
 DType stands_for(Type t);
 
-// Its numbers are views of the file, or stand in another file.
+// A tensor, whose numbers are views of the file or in another file.
 struct Numbers {
   std::string_view name;
   Type type = Type::none;
   std::vector<int64_t> dims;
   std::string_view raw;
-  std::vector<std::string_view> packed;  // lists of varints or of fixed sizes
-  std::vector<uint64_t> single;          // numbers that stand one by one
+  std::vector<std::string_view> packed;  // lists of varints or of fixed-size numbers
+  std::vector<uint64_t> single;          // unpacked numbers
   bool external = false;
   std::string location;
   int64_t offset = 0, length = -1;
@@ -77,7 +77,7 @@ struct Attribute {
 
 struct NodeProto {
   std::string_view name, op, domain;
-  std::vector<std::string_view> in, out;  // empty: left out
+  std::vector<std::string_view> in, out;  // empty: omitted
   std::vector<Attribute> attributes;
 
   const Attribute *find(std::string_view attribute) const;
@@ -89,7 +89,7 @@ struct Port {
   Type type = Type::none;
   bool ranked = false;
   std::vector<std::optional<int64_t>> dims;  // none: free
-  std::vector<std::string_view> symbols;     // the names of free ones, or ""
+  std::vector<std::string_view> symbols;     // names of free dims, or ""
 };
 
 constexpr int64_t oldest_opset = 1, newest_opset = 28;
@@ -102,15 +102,15 @@ struct File {
   std::vector<Port> inputs, outputs;
 };
 
-// The file that the bytes are, which it refers to. Refuses with CORRUPT_FILE, and with UNSUPPORTED functions and sparse
-// tensors.
+// Parses the bytes, to which the result refers. Refuses with CORRUPT_FILE invalid files, and with UNSUPPORTED functions
+// and sparse tensors.
 File parse(std::string_view bytes, Budget &budget);
 
-// Where tensors outside of the file may be read, and what a load may take.
+// Directory of external tensors, and the load's budget.
 struct Outside {
-  std::string folder;  // "": nowhere
+  std::string folder;  // "": none
   Budget &budget;
-  std::set<std::string> files{};  // that were opened
+  std::set<std::string> files{};  // opened so far
 };
 Tensor read(const Numbers &t, Outside &outside);
 

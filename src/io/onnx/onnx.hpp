@@ -1,4 +1,4 @@
-// ONNX files: a model read from one, and written as one.
+// Reads models from ONNX files, and writes them.
 #pragma once
 
 #include <memory>
@@ -12,12 +12,11 @@ namespace dl4::io {
 
 bool is_onnx(const Source &source);
 
-// folder: where tensors outside of the file may be read; "" = nowhere. Refuses with UNSUPPORTED, by node and op, what
-// our layers can't do.
+// folder: directory of external tensors; "": none. Refuses with UNSUPPORTED, naming node and op, what no layer can do.
 std::shared_ptr<graph::Model> load_onnx(const Source &source, const graph::Settings &settings, Budget &budget,
                                         const std::string &folder);
 
-// Refuses with UNSUPPORTED, by the layer's name, what has no counterpart.
+// Refuses with UNSUPPORTED, naming the layer, what has no counterpart.
 std::string onnx_bytes(const graph::Model &m);
 
 }  // namespace dl4::io

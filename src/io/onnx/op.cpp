@@ -1,4 +1,4 @@
-// A node while it is read: its attributes, its inputs in the order that a layer wants, its outputs.
+// A node being read: its attributes, its inputs in the layout a layer needs, its outputs.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -113,7 +113,7 @@ const Attribute *typed(const NodeProto &node, std::string_view name, int64_t typ
 
 std::string_view Op::default_of(const char *name) const {
   auto a = row ? Schema(row->schema, r.opset(node.domain)).attribute(name) : std::nullopt;
-  if (row && (!a || a->values.empty())) a = Schema(row->schema, newest_opset).attribute(name);  // as it was before
+  if (row && (!a || a->values.empty())) a = Schema(row->schema, newest_opset).attribute(name);  // as in earlier opsets
   if (!a || a->values.empty()) fail(Code::internal, "the attribute \"", name, "\" has no default");
   return a->otherwise();
 }
@@ -190,7 +190,7 @@ double Op::number(size_t i, double otherwise) const {
 
 Node Op::constant_node(Tensor t) const { return r.constant(std::move(t)); }
 
-// The size, or whether it is so as 1 or 0.
+// The size, or the result of the question as 1 or 0.
 Dim Op::answer(const Asked &asked) const {
   if (asked.what == Asked::What::number) return asked.size;
   if (asked.what == Asked::What::is_one) return symbols().equal(asked.size, Dim{});
@@ -232,7 +232,7 @@ Node Op::as(Value &v, const Perm &perm) const {
   return n;
 }
 
-// A number along free axes.
+// A number repeated along free axes.
 Node Op::repeated(const Value &v) const {
   const Node none = zeros(v.dims);
   const double number = v.filled.value_or(0);
@@ -328,7 +328,7 @@ std::vector<Node> Op::layers(const char *kind, Json config, ArrayRef<Node> in, g
                              const Weights &weights) const {
   graph::Graph &g = r.graph();
   int64_t bytes = checked_add(layer_bytes, 64 * static_cast<int64_t>(in.size()));
-  for (const auto &[name, t] : weights) bytes = checked_add(bytes, t.bytes());  // made for the layer
+  for (const auto &[name, t] : weights) bytes = checked_add(bytes, t.bytes());  // copied for the layer
   take(bytes);
   const auto out = g.add(kind, layer_name(), std::move(config), std::move(arguments), {in.begin(), in.end()});
   for (const auto &w : g.layers().back().weights) {

@@ -1,4 +1,4 @@
-// Protocol Buffers' wire format: fields, one behind the other, as views of bytes that are there already.
+// Protocol Buffers' wire format: consecutive fields as views of existing bytes.
 #pragma once
 
 #include <bit>
@@ -12,14 +12,14 @@ struct Field {
   enum class Type { varint = 0, fixed64 = 1, bytes = 2, fixed32 = 5 };
   int64_t number = 0;
   Type type = Type::varint;
-  uint64_t value = 0;      // of a number, its bits
+  uint64_t value = 0;      // bits of a number
   std::string_view bytes;  // of a message, a string or a packed list
 
   int64_t integer() const { return static_cast<int64_t>(value); }
   float real() const { return std::bit_cast<float>(static_cast<uint32_t>(value)); }
 };
 
-// Goes over the fields of a message. Refuses with CORRUPT_FILE, naming the message, what ends too early and groups.
+// Iterates over a message's fields. Refuses truncation and groups with CORRUPT_FILE, naming the message.
 class Message {
  public:
   Message(std::string_view bytes, const char *what) : bytes_(bytes), what_(what) {}
@@ -31,11 +31,11 @@ class Message {
   const char *what_;
 };
 
-// Reads a number off the front of packed bytes.
+// Removes a varint from the front of packed bytes.
 uint64_t take_varint(std::string_view &bytes, const char *what);
 uint64_t take_fixed(std::string_view &bytes, size_t size, const char *what);
 
-// f(bits) for the numbers of a field, which stand there packed or one by one.
+// Calls f(bits) for the numbers of a field, packed or not.
 template <class F>
 void each_varint(const Field &field, const char *what, F f) {
   if (field.type == Field::Type::varint) return f(field.value);
@@ -47,7 +47,7 @@ void each_fixed(const Field &field, size_t size, const char *what, F f) {
   for (std::string_view left = field.bytes; !left.empty();) f(take_fixed(left, size, what));
 }
 
-// The fields of a message, as they are written.
+// Writes a message's fields.
 class MessageWriter {
  public:
   std::string bytes;

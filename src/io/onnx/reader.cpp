@@ -12,16 +12,16 @@
 namespace dl4::io::onnx {
 namespace {
 
-constexpr int64_t node_bytes = 256;                  // of a node that is read once more
-constexpr size_t value_bytes = sizeof(Value) + 256;  // with its name, and what refers to it
+constexpr int64_t node_bytes = 256;                  // of a node that is read again
+constexpr size_t value_bytes = sizeof(Value) + 256;  // including name and references
 
-// A node as messages name it.
+// A node's name in messages.
 std::string who(const NodeProto &node) {
   const std::string name(node.name.empty() && !node.out.empty() ? node.out[0] : node.name);
   return text("node \"", name, "\" (", std::string(node.op), ')');
 }
 
-// ONNX's own?
+// Whether it is ONNX's own domain.
 bool is_own(std::string_view domain) { return domain.empty() || domain == "ai.onnx"; }
 
 std::string hint(const NodeProto &node) {
@@ -33,7 +33,7 @@ std::string hint(const NodeProto &node) {
   return ": no layer of ours computes it";
 }
 
-// What a node reads, itself or in a body that is its attribute.
+// The inputs of a node and of its bodies.
 std::set<std::string_view> names_read(const NodeProto &n) {
   std::set<std::string_view> names(n.in.begin(), n.in.end());
   for (const Attribute &a : n.attributes) {
@@ -52,7 +52,7 @@ std::set<std::string_view> names_read(const NodeProto &n) {
   return names;
 }
 
-// The nodes, each behind all that it reads, else as they stand in the file.
+// Nodes in topological order, otherwise in file order.
 std::vector<const NodeProto *> sorted(const std::vector<NodeProto> &nodes,
                                       const std::map<std::string_view, std::vector<const NodeProto *>> &readers) {
   std::vector<size_t> waits_for(nodes.size(), 0);  // outputs of other nodes
@@ -248,7 +248,7 @@ std::string Reader::free_name(const std::string &wanted) {
   base.erase(0, base.find_first_not_of('_'));
   if (base.empty()) base = "node";
   size_t size = std::min<size_t>(base.size(), 200);
-  while (size > 0 && size < base.size() && (base[size] & 0xC0) == 0x80) --size;  // a character is not cut
+  while (size > 0 && size < base.size() && (base[size] & 0xC0) == 0x80) --size;  // keeps characters whole
   base.resize(size);
   std::string name = base;
   while (!names_.insert(name).second) name = text(base, '_', ++numbered_[base]);
@@ -257,7 +257,7 @@ std::string Reader::free_name(const std::string &wanted) {
 
 std::optional<Reader::Named> Reader::computed(const NodeProto &node, const Row &row) {
   constexpr int64_t largest = 64 << 20, most_products = 1 << 28;
-  // A node in no file is read by another opset than a body that it was given.
+  // A synthesized node has another opset than a body passed to it.
   const bool mixed = opset() != root().opset &&
                      std::ranges::any_of(node.attributes, [](const Attribute &a) { return a.graph != nullptr; });
   if (folding() || mixed) return {};
@@ -294,13 +294,13 @@ std::optional<Reader::Named> Reader::computed(const NodeProto &node, const Row &
       const Shape shape = r.graph_->shape(made.back());
       const bool is_slow = row.trait == slow;
       if (is_slow && !shape.known() && checked_mul(most_in, most_in) > most_products) return {};
-      if (!shape.known()) continue;  // by what the numbers are
+      if (!shape.known()) continue;  // by the values of the numbers
       if (checked_mul(shape.elements(), 8) > largest) return {};
       if (is_slow && checked_mul(most_in, shape.elements()) > most_products) return {};
       outside_.budget.take(checked_mul(shape.elements(), 8), "a constant");
     }
   } catch (const Error &) {
-    return {};  // read as it stands, it says why
+    return {};  // refused when it is read
   }
   std::optional<std::vector<Tensor>> results;
   if (!made.empty() && !(results = graph::evaluated(graph::Model(r.graph_, {}, made, false), largest))) return {};
@@ -368,13 +368,13 @@ void Reader::run(const NodeProto &node) {
       if (is_read(name)) fail(Code::unsupported, "its output ", i, " is not supported");
     }
   } catch (Error &error) {
-    // What our layers do not take is no fault of the file.
+    // What layers refuse is not the file's fault.
     if (error.code == Code::invalid_argument || error.code == Code::shape_mismatch) error.code = Code::unsupported;
     throw error.in(who(node)).with("node", std::string(node.name)).with("op", std::string(node.op));
   }
 }
 
-// A sequence is as many outputs as it has values, with a number behind its name.
+// A sequence becomes an output per value, with a number appended to its name.
 std::vector<Node> Reader::outputs(const Port &p) {
   const std::string name(p.name);
   Value &v = value(p.name);
@@ -405,7 +405,7 @@ Value &Reader::from_outside(std::string_view name) {
   return values_[std::string(name)] = brought_in(outer_->value(name));
 }
 
-// What is no list of numbers becomes an input of the body.
+// Values other than lists of integers become inputs of the body.
 Value Reader::brought_in(Value &there) {
   Value v = there;
   v.forms.clear();
@@ -462,7 +462,7 @@ void Reader::only_for(const std::vector<std::string_view> &names) {
 
 std::shared_ptr<graph::Model> Reader::body(std::vector<Node> in, const std::vector<Node> &out,
                                            std::vector<Node> &seen) {
-  std::set<Node> read(out.begin(), out.end());  // what was seen may have become a layer's weight
+  std::set<Node> read(out.begin(), out.end());  // what was read may have become a layer's weight
   for (const graph::Call &c : graph_->calls()) {
     read.insert(c.in.begin(), c.in.end());
     for (const auto &[name, nodes] : c.arguments.nodes) read.insert(nodes.begin(), nodes.end());
@@ -472,7 +472,7 @@ std::shared_ptr<graph::Model> Reader::body(std::vector<Node> in, const std::vect
   return std::make_shared<graph::Model>(graph_, in, out, false);
 }
 
-// Strings are left out, and what only they need.
+// Strings are omitted, with all that only they need.
 std::shared_ptr<graph::Model> Reader::model() {
   std::vector<std::string_view> wanted;
   for (const Port &p : file_.outputs)

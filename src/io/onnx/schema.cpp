@@ -14,7 +14,7 @@ int64_t number_of(std::string_view digits, int64_t otherwise) {
   return otherwise;
 }
 
-// Cuts "@7-9" off the end; is the opset in it?
+// Removes "@7-9" from the end; returns whether the opset is in the range.
 bool in_range(std::string_view &name, int64_t opset) {
   const size_t at = name.find('@');
   if (at == name.npos) return true;
@@ -27,7 +27,7 @@ bool in_range(std::string_view &name, int64_t opset) {
 
 constexpr std::string_view types[] = {"", "float", "int", "string", "tensor", "graph", "floats", "ints", "strings"};
 
-// Of a protobuf's attribute; other types have the number -1, none 0.
+// Of a protobuf attribute; other types have number -1, none 0.
 std::string type_named(int64_t type) {
   if (type > 0 && type < static_cast<int64_t>(std::size(types))) return std::string(types[type]);
   return type == 0 ? "none" : "other";

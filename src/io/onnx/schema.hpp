@@ -1,10 +1,10 @@
-// What the row of an operator says of its nodes, as text:
+// The schema of an operator's nodes, as the text in its row:
 //
 //     X W B? > Y=X; auto_pad=NOTSET|SAME_UPPER group=1 pads:ints axis@13:int! spatial@-8=1|
 //
-// Inputs and outputs: "?" may be left out, "*" any number, "+" one or more; "=X": of the type that input X has.
-// Attributes: "=1" the default, ":ints" the type, "!" must be there, "a|b" all values that are read, the default first,
-// "1|" that one alone. Behind a name or a word, "@13" is from that opset on, "@-8" up to it, "@7-9" both.
+// Inputs and outputs: "?" optional, "*" any number, "+" one or more; "=X": has the type of input X. Attributes: "=1"
+// the default, ":ints" the type, "!" required, "a|b" all accepted values, the default first, "1|" only that one. After
+// a name or a word, "@13" means from that opset on, "@-8" up to it, "@7-9" both.
 #pragma once
 
 #include <string_view>
@@ -16,11 +16,11 @@ namespace dl4::io::onnx {
 
 struct AttributeSchema {
   std::string_view name;
-  std::string_view type;    // "int"; of a default or of the first word
+  std::string_view type;    // "int"; from the default or the first word
   std::string_view values;  // "a|b@13", "1"; "": any, without a default
   bool required = false, closed = false;
 
-  std::string_view otherwise() const;  // the default, the first of the values
+  std::string_view otherwise() const;  // the default, which is the first value
 };
 
 class Schema {
@@ -29,7 +29,7 @@ class Schema {
 
   // Refuses other inputs, outputs, attributes, types and words, by name.
   void check(const NodeProto &node) const;
-  // The attribute in this opset; none: it has none of that name.
+  // The attribute in this opset; none: no such attribute.
   std::optional<AttributeSchema> attribute(std::string_view name) const;
   // The input whose type output i has; SIZE_MAX: none.
   size_t type_of(size_t output) const;
@@ -50,7 +50,7 @@ class Schema {
   int64_t opset_;
 };
 
-// Cuts a word off the front, and what stands between it and the next.
+// Removes a word and the following separator from the front.
 std::string_view cut_word(std::string_view &list, char between);
 
 }  // namespace dl4::io::onnx

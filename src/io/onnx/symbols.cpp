@@ -56,7 +56,7 @@ std::optional<Dim> Symbols::broadcast(const Dim &a, const Dim &b) const {
   if (a == b || b == one) return a;
   if (a == one) return b;
   if (a.known() || b.known()) return a.known() ? a : b;
-  // At most so many of a, and a number: where it is less than a, it broadcasts only if it is 1, and that number is not.
+  // At most so many of a, and a number: if it is less than a, it broadcasts only if it is 1, and that number is not.
   const auto bounds = [&](const Dim &least, const Dim &d) {
     if (least.factor != 1 || least.symbols.size() != 1) return false;
     const Made &m = all_[static_cast<size_t>(least.symbols[0])];
@@ -106,7 +106,7 @@ Dim Symbols::sum(const Dim &a, const Dim &b, int64_t sign) {
 std::optional<Dim> Symbols::quotient(const Dim &a, const Dim &b) {
   if (b.factor == 0) return {};
   if (b == one) return a;
-  if (const auto even = a / b) return even;  // by a size too: of no places nothing is divided
+  if (const auto even = a / b) return even;  // by a size too: with no positions nothing is divided
   if (a.factor == INT64_MIN && b.factor == -1) return {};
   if (a.known() && b.known()) return Dim{a.factor / b.factor, {}};
   return made(Step::divide, {a, b}, not_negative(a) && not_negative(b));
@@ -114,7 +114,7 @@ std::optional<Dim> Symbols::quotient(const Dim &a, const Dim &b) {
 
 std::optional<Dim> Symbols::rest(const Dim &a, const Dim &b) {
   if (b.factor == 0) return {};
-  if (b.known() && (b.factor == -1 || a.factor % b.factor == 0)) return nothing;  // also where a / -1 is no number
+  if (b.known() && (b.factor == -1 || a.factor % b.factor == 0)) return nothing;  // also where a / -1 overflows
   if (a.known() && b.known()) {
     const int64_t rest = b.factor == -1 ? 0 : a.factor % b.factor;
     return Dim{(rest < 0) != (b.factor < 0) ? rest + b.factor : rest, {}};

@@ -1,4 +1,4 @@
-// Sizes that are known only when the model runs, and what is computed of them while the file is read.
+// Sizes known only at run time, and arithmetic with them while reading.
 #pragma once
 
 #include <map>
@@ -12,7 +12,7 @@
 
 namespace dl4::io::onnx {
 
-// A number times symbols.
+// A product of a number and symbols.
 struct Dim {
   int64_t factor = 1;
   std::vector<int> symbols;  // ascending
@@ -20,28 +20,28 @@ struct Dim {
   auto operator<=>(const Dim &) const = default;
 };
 Dim operator*(const Dim &a, const Dim &b);
-std::optional<Dim> operator/(const Dim &a, const Dim &b);  // none if it does not come out even
+std::optional<Dim> operator/(const Dim &a, const Dim &b);  // none if it is not exact
 
-// A symbol is the size of an axis, or made of others: the same of the same is one symbol.
+// A symbol is the size of an axis, or computed from others; equal expressions give the same symbol.
 class Symbols {
  public:
   int fresh();
 
   Dim sum(const Dim &a, const Dim &b, int64_t sign = 1);
-  std::optional<Dim> quotient(const Dim &a, const Dim &b);  // rounded to 0; none: by 0
+  std::optional<Dim> quotient(const Dim &a, const Dim &b);  // truncated; none: division by 0
   std::optional<Dim> rest(const Dim &a, const Dim &b);      // with b's sign
   Dim largest(const Dim &a, const Dim &b);
   Dim smallest(const Dim &a, const Dim &b);
   Dim equal(const Dim &a, const Dim &b);  // 1 or 0
   Dim less(const Dim &a, const Dim &b);
-  Dim chosen(const Dim &first, const Dim &a, const Dim &b);  // a where `first` is 1, b where it is 0
+  Dim chosen(const Dim &first, const Dim &a, const Dim &b);  // a if `first` is 1, b if it is 0
 
-  // Of two sizes that broadcast, the one that results wherever they do; none: that can't be told.
+  // The broadcast size of two sizes; none: unknown.
   std::optional<Dim> broadcast(const Dim &a, const Dim &b) const;
 
   bool not_negative(const Dim &d) const;
-  bool is_axis(const Dim &d) const;  // or a product of sizes of axes
-  // The formula of ops::formulas. place(symbol): of an axis, as "0.1". Refuses one that is too long.
+  bool is_axis(const Dim &d) const;  // or a product of axis sizes
+  // The formula of ops::formulas. place(symbol): an axis, as "0.1". Refuses formulas that are too long.
   template <class F>
   std::string formula(const Dim &d, F place) const {
     std::string text;
@@ -53,13 +53,13 @@ class Symbols {
  private:
   using Step = ops::SizeStep;
   struct Made {
-    Step how = Step::axis;  // of an axis: `of` is empty
+    Step how = Step::axis;  // for an axis, `of` is empty
     std::vector<Dim> of;
     bool not_negative = true;
     auto operator<=>(const Made &) const = default;
   };
   Dim made(Step how, std::vector<Dim> of, bool not_negative);
-  // The summands of d, by their symbols.
+  // The terms of d, by their symbols.
   void add(std::map<std::vector<int>, int64_t> &to, const Dim &d, int64_t times) const;
   template <class F>
   void write(const Dim &d, std::string &text, size_t &left, F place) const;
@@ -77,7 +77,7 @@ void Symbols::write(const Dim &d, std::string &text, size_t &left, F place) cons
     step();
     text += text.empty() ? s : ' ' + s;
   };
-  step();  // before it goes deeper
+  step();  // before recursing
   if (d.factor != 1 || d.known()) word(std::to_string(d.factor));
   for (size_t i = 0; i < d.symbols.size(); ++i) {
     const Made &m = all_[static_cast<size_t>(d.symbols[i])];

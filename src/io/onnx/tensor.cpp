@@ -1,4 +1,4 @@
-// The numbers of ONNX's tensors, of any of its types, as tensors of ours.
+// Converts ONNX's tensors of any type.
 #include <bit>
 #include <cstring>
 #include <filesystem>
@@ -16,7 +16,7 @@ namespace {
 
 int64_t bytes_of(int64_t numbers, Type t) { return (checked_mul(numbers, bits_of(t)) + 7) / 8; }
 
-// One number, its bits as they stand in raw bytes.
+// Stores one number from its bits in raw data.
 void store(uint64_t bits, Type type, void *to) {
   const auto put = [&](auto v) { std::memcpy(to, &v, sizeof v); };
   switch (type) {
@@ -59,7 +59,7 @@ void store(uint64_t bits, Type type, void *to) {
   }
 }
 
-// The bytes of a tensor in another file, which must lie in the model's folder.
+// An external tensor's bytes; the file must be in the model's directory.
 Tensor outside_bytes(const Numbers &t, int64_t wanted, Outside &outside) {
   const std::string who = text("tensor \"", std::string(t.name), "\"");
   if (outside.folder.empty())
@@ -90,13 +90,13 @@ Tensor outside_bytes(const Numbers &t, int64_t wanted, Outside &outside) {
   return bytes;
 }
 
-// Are its bytes in a file those of ours?
+// Whether its bytes in a file have this library's layout.
 bool lies_as_ours(Type type) {
   const bool same = type == Type::float32 || type == Type::uint8 || type == Type::int32 || type == Type::int64;
   return same && std::endian::native == std::endian::little;
 }
 
-// Several numbers in a byte, the first in its lowest bits; all that it has from number `from` on.
+// Unpacks several numbers per byte, lowest bits first, starting at number `from`.
 int64_t unpack(std::string_view raw, Type type, Tensor &to, int64_t from) {
   const int bits = bits_of(type);
   const int64_t size = size_of(to.dtype), end = to.elements();
@@ -121,7 +121,7 @@ void read_raw(std::string_view raw, Type type, Tensor &to) {
   for (std::string_view left = raw; !left.empty(); at += size) store(take_fixed(left, each, "a tensor"), type, at);
 }
 
-// Numbers in a field of their type: floats and doubles by their size, all others as varints.
+// Numbers in their type's field: floats and doubles by size, all others as varints.
 void read_fields(const Numbers &t, Tensor &to) {
   const size_t size = static_cast<size_t>(size_of(to.dtype));
   const size_t fixed = t.type == Type::float32 ? 4 : t.type == Type::float64 ? 8 : 0;

@@ -32,7 +32,7 @@ float decoded(const SmallFloat &f, uint64_t code) {
   const double whole = static_cast<double>(mantissa) + (exponent ? std::ldexp(1.0, f.mantissa_bits) : 0);
   const int power = static_cast<int>(std::max<uint64_t>(exponent, 1)) - f.bias - f.mantissa_bits;
   const auto v = static_cast<float>(std::ldexp(whole, power));
-  if (v > f.largest) return nan;  // of e4m3fn, whose top exponent has numbers too
+  if (v > f.largest) return nan;  // e4m3fn, whose top exponent has numbers too
   return sign ? -v : v;
 }
 

@@ -1,4 +1,4 @@
-// ONNX's types of numbers that another one stands for here, and how numbers become theirs.
+// ONNX's number types that are represented by another type, and conversion to them.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace dl4::io::onnx {
 
-// Floats of fewer bits, which are float32 here.
+// Floats of fewer bits, represented by float32.
 struct SmallFloat {
   Type type;
   int exponent_bits, mantissa_bits, bias;
@@ -17,15 +17,15 @@ struct SmallFloat {
 
   bool is_ieee() const { return has_infinity; }
 };
-const SmallFloat *small_float(Type type);  // null: none of them
+const SmallFloat *small_float(Type type);  // null: not one of them
 float decoded(const SmallFloat &f, uint64_t code);
-// The nearest of them, of two the even one. Past the largest: that one, infinity or NaN.
+// Rounds to nearest, ties to even. Overflow saturates, or gives infinity or NaN.
 float nearest(const SmallFloat &f, float x, bool saturate);
 
-int bits_of(Type type);  // in a file, that many for each number
+int bits_of(Type type);  // bits per number in a file
 bool is_integer(Type type);
 bool is_signed(Type type);
-// What is left of a whole number in so few bits.
+// An integer wrapped to the type's bits.
 int64_t wrapped(Type type, int64_t n);
 
 }  // namespace dl4::io::onnx

@@ -1,4 +1,4 @@
-// ONNX's activations, and other functions of one value that have parameters.
+// ONNX's activations, and other unary functions with parameters.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -52,7 +52,7 @@ void is_inf(const Op &op) {
   });
 }
 
-// Of the table of elementwise functions, and of activations.
+// Functions of the elementwise table, and activations.
 void by_name(const Op &op) {
   const bool up = op.row->trait == not_negative;
   const auto &functions = kinds::functions();

@@ -1,4 +1,4 @@
-// ONNX's Attention, by its steps.
+// ONNX's Attention, as single steps.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -17,7 +17,7 @@ struct Part {
   std::vector<Dim> dims;
 };
 
-// (B, T, heads * features) with an axis for the heads.
+// (B, T, heads * features), reshaped with an axis of heads.
 Part with_heads(const Op &op, size_t i, const char *attribute) {
   Value &v = op.in(i);
   if (v.rank() == 4) return {op.x(i), v.dims};
@@ -30,7 +30,7 @@ Part with_heads(const Op &op, size_t i, const char *attribute) {
   return {op.layer("Transpose", {{"perm", {0, 2, 1, 3}}}, {apart}), {v.dims[0], {heads, {}}, v.dims[1], {each, {}}}};
 }
 
-// The keys or values of before, and behind them those of now.
+// Past keys or values concatenated with the new ones.
 Part joined(const Op &op, const Part &now, size_t before, size_t out) {
   Part all = now;
   if (op.has(before)) {
@@ -69,7 +69,7 @@ Tensor pairs(const Op &op, const Part &q, const Part &k, DType type, F f) {
   return all;
 }
 
-// Which keys, by their place, a query may see.
+// Mask of keys that a query may see, by position.
 Node band(const Op &op, const Part &q, const Part &k, int64_t before, int64_t after) {
   const int64_t past = op.has(4) ? op.in(4).dims[2].factor : 0;
   return op.constant_node(pairs(op, q, k, DType::boolean, [&](int64_t i, int64_t j) {
@@ -77,7 +77,7 @@ Node band(const Op &op, const Part &q, const Part &k, int64_t before, int64_t af
   }));
 }
 
-// The same where the keys end at a length of each item, which the last query is at.
+// The same if each item's keys end at a length, which is the position of the last query.
 Node band_of_lengths(const Op &op, const Part &q, const Part &k, int64_t before, int64_t after) {
   const Node length = op.layer("ExpandDims", {{"axis", {1, 2, 3}}}, {op.cast(op.x(6), DType::i64)});
   const auto compared = [&](const char *kind, const Tensor &t) {
@@ -95,7 +95,7 @@ Node band_of_lengths(const Op &op, const Part &q, const Part &k, int64_t before,
   return seen;
 }
 
-// A mask of fewer keys than there are, even of one: since opset 24 those behind its last are not seen.
+// A mask shorter than the keys, possibly with a single key: since opset 24 keys past its end are not seen.
 struct Short {
   Node mask, seen = graph::no_node;
 };
@@ -115,7 +115,7 @@ Short mask_of(const Op &op, const Part &k) {
   return {op.layer("Take", {{"indices", from}, {"axis", mask.rank() - 1}}, {op.x(3)}), op.constant_node(seen)};
 }
 
-// The scores with what is not seen at the lowest float, as they are if all is seen; or with ONNX's -infinity.
+// The scores with unseen keys set to the lowest float (unchanged if all are seen), or to ONNX's -infinity.
 Node masked(const Op &op, Node scores, const Part &q, const Part &k, bool &any, bool infinite = false) {
   const auto hide = [&](Node seen) {
     if (!infinite) return op.layer("Where", {{"x2", -most}}, {seen, scores});
@@ -182,7 +182,7 @@ void attention(const Op &op) {
   op.give(0, op.layer("Reshape", {{"target_shape", target}}, {y}), {q.dims[0], q.dims[2]});
 }
 
-// What the body that is an attribute makes of scores or probabilities; they themselves without one.
+// Applies the body in an attribute to scores or probabilities; without one returns them.
 Node changed(const Op &op, const char *body, Node x, const std::vector<Dim> &dims) {
   if (!op.says(body)) return x;
   Value v;

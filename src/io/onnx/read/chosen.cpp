@@ -1,4 +1,4 @@
-// Gather and Scatter of elements or rows at places that the model computes, or of values with a free first axis.
+// Gather and Scatter with computed indices, or of values with a free first axis.
 #include "io/onnx/read/chosen.hpp"
 
 #include <algorithm>
@@ -10,9 +10,9 @@
 namespace dl4::io::onnx {
 namespace {
 
-constexpr int64_t most_updates = int64_t{1} << 24;  // float32 counts them
+constexpr int64_t most_updates = int64_t{1} << 24;  // exactly countable in float32
 
-// How far apart the places of the first axes are, in blocks of what lies behind them.
+// Strides of the first axes' indices, in blocks of the remaining axes.
 std::vector<Dim> strides_of(const std::vector<Dim> &dims, size_t axes) {
   std::vector<Dim> strides(axes);
   for (size_t i = axes; i-- > 1;) strides[i - 1] = strides[i] * dims[i];
@@ -30,8 +30,8 @@ Node whole(const Op &op, Node n) {
   return op.cast(n, DType::i64);
 }
 
-// Indices times a stride: those from the end counted from the beginning, those outside past every place, so that the
-// run says so.
+// Indices times a stride: negative ones are converted, those out of range become larger than any position, so that the
+// run reports them.
 Node scaled(const Op &op, Node ids, const Dim &n, const Dim &stride) {
   const Node size = n.known() ? op.constant_node(tensor_of({n.factor}, true)) : op.number(n);
   const Node below = by_number(op, "Less", ids, 0), from_end = plus(op, ids, size);
@@ -41,8 +41,8 @@ Node scaled(const Op &op, Node ids, const Dim &n, const Dim &stride) {
   return op.layer("Where", {{"x1", max_dim}}, {outside, ids});
 }
 
-// The places of an axis of indices times a stride, those that the data has not past every place; broadcasts with a
-// value of `rank` axes.
+// Positions of an axis from indices times a stride, those out of range larger than any; broadcasts with a value of
+// `rank` axes.
 Node counted(const Op &op, const Dim &d, const Dim &most, size_t axis, const Dim &stride, size_t rank) {
   Ints behind(rank - axis - 1);
   std::iota(behind.begin(), behind.end(), 1);
@@ -62,7 +62,7 @@ Node counted(const Op &op, const Dim &d, const Dim &most, size_t axis, const Dim
   return behind.empty() ? n : op.layer("ExpandDims", {{"axis", behind}}, {n});
 }
 
-// Indices of elements as places in the data seen as one axis.
+// Indices of elements as positions in the flattened data.
 Node element_places(const Op &op, size_t indices) {
   const Value &v = op.in(0);
   Value &ids = op.in(indices);
@@ -84,10 +84,10 @@ Node element_places(const Op &op, size_t indices) {
 struct Rows {
   Node places;
   std::vector<Dim> dims;   // of the rows
-  std::vector<Dim> block;  // of each
+  std::vector<Dim> block;  // of each row
 };
 
-// Rows of indices as places in the data seen as blocks.
+// Index rows as positions in the data seen as blocks.
 Rows row_places(const Op &op, size_t indices, size_t batch) {
   const Value &v = op.in(0);
   Value &ids = op.in(indices);
@@ -121,7 +121,7 @@ int64_t elements_of(const Op &op, const std::vector<Dim> &dims) {
   return n;
 }
 
-// y with the axes of the data again.
+// y with the data's axes restored.
 Node as_data(const Op &op, Node y) {
   Ints target;
   for (const Dim &d : op.in(0).dims) target.push_back(known_or_free(d));
@@ -129,7 +129,7 @@ Node as_data(const Op &op, Node y) {
   return op.layer("ReshapeLike", {}, {y, op.x(0)});
 }
 
-// The data with updates (in blocks of `block` elements) at places, by the node's "reduction".
+// The data with updates (in blocks of `block` elements) at positions, by the node's "reduction".
 Node scattered(const Op &op, Node data, Node places, Node updates, int64_t block, const std::string &how) {
   if (op.r.graph().dtype(data) != op.r.graph().dtype(updates)) fail(Code::corrupt_file, "joins values of two types");
   const Node x = op.reshape(data, {-1, block}), from = op.reshape(updates, {-1, block}), ids = op.reshape(places, {-1});
@@ -141,7 +141,7 @@ Node scattered(const Op &op, Node data, Node places, Node updates, int64_t block
     const Node sums = op.layer("SegmentSum", {}, {from, ids, x});
     return plus(op, x, sums);
   }
-  // Which update comes last at each place: -1, or lower, where there is none.
+  // The last update for each position: negative if there is none.
   const Node number =
       op.layer("ExpandDims", {{"axis", 1}}, {op.cast(op.layer("Arange", {{"axis", 0}}, {from}), DType::f32)});
   const Node marks = block == 1 ? x : op.cut(x, 1, 0, 1);
@@ -156,7 +156,7 @@ Node scattered(const Op &op, Node data, Node places, Node updates, int64_t block
   } else {
     const Node one = op.layer("Squeeze", {{"axis", 1}}, {by_number(op, "BroadcastMaximum", last, 0)});
     Node all = from;
-    if (op.shape(from)[0] == free_dim) {  // there may be none: a row that nothing reads
+    if (op.shape(from)[0] == free_dim) {  // there may be none: adds a row that nothing reads
       const Node none = op.constant_node(make_zeros(op.r.graph().dtype(from), {1, block}));
       all = op.layer("Concatenate", {{"axis", 0}}, {from, none});
     }
@@ -165,7 +165,7 @@ Node scattered(const Op &op, Node data, Node places, Node updates, int64_t block
   return op.layer("Where", {}, {here, y, x});
 }
 
-// Sizes that are free may turn out to be equal: the run says so if they do not.
+// Free sizes may turn out equal; the run reports if they don't.
 void need_same(const std::vector<Dim> &updates, const std::vector<Dim> &wanted) {
   const bool same = std::equal(updates.begin(), updates.end(), wanted.begin(), wanted.end(),
                                [](const Dim &a, const Dim &b) { return a == b || !a.known() || !b.known(); });
@@ -255,14 +255,14 @@ void max_unpool(const Op &op) {
   }
   op.take(checked_mul(image, 4));
   const Node x = op.x(0), flat = op.reshape(x, {-1, 1}), ids = op.reshape(whole(op, op.x(1)), {-1});
-  // As many places as there are: what they hold is not read.
+  // As many positions as there are; their values are not read.
   const Node channels =
       op.cut(op.reshape(x, {-1, v.dims[1].factor, elements_of(op, {v.dims.begin() + 2, v.dims.end()})}), 2, 0, 1);
   const Node all = op.reshape(times(op, channels, op.constant_node(make_zeros(DType::f32, {1, 1, image}))), {-1, 1});
   const Node number =
       op.layer("ExpandDims", {{"axis", 1}}, {op.cast(op.layer("Arange", {{"axis", 0}}, {ids}), DType::f32)});
   const Node below = by_number(op, "Less", ids, 0);
-  const Node safe = op.layer("Where", {{"x1", max_dim}}, {below, ids});  // an error of the run
+  const Node safe = op.layer("Where", {{"x1", max_dim}}, {below, ids});  // reported by the run
   const Node last = op.layer("SegmentMax", {}, {number, safe, all});
   const Node one = op.layer("Squeeze", {{"axis", 1}}, {by_number(op, "BroadcastMaximum", last, 0)});
   const Node there = op.layer("Take", {{"axis", 0}}, {flat, op.cast(one, DType::i64)});

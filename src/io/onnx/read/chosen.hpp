@@ -1,4 +1,4 @@
-// Gather and Scatter at places that are no constants, or of values with a free first axis.
+// Gather and Scatter with indices that are not constant, or of values with a free first axis.
 #pragma once
 
 #include "io/onnx/reader.hpp"

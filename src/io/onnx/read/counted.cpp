@@ -1,4 +1,4 @@
-// ONNX's ops whose outputs have as many places as numbers say that a run computes.
+// ONNX's ops whose output sizes a run computes.
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -16,7 +16,7 @@ Node along_first(const Op &op, const char *kind, Node x, bool descending = false
 }
 Node rows_at(const Op &op, Node x, Node places) { return op.layer("Take", {{"axis", 0}}, {x, places}); }
 
-// Where flags (N) are true, in their order.
+// Positions at which flags (N) are true, in order.
 struct Where {
   Node places;  // int64 (n)
   Dim n;
@@ -74,14 +74,14 @@ void compress(const Op &op) {
   op.give(0, y, dims, flat ? Perm{} : perm);
 }
 
-constexpr int64_t most_columns = 256;  // that rows are ordered by
+constexpr int64_t most_columns = 256;  // by which rows are sorted
 
-// Rows in order are numbered by groups of equal ones. Equal rows keep their order, so a group begins with its first.
+// Sorted rows are numbered by groups of equal ones. The sort is stable, so a group starts with its first row.
 void unique(const Op &op) {
   Value &v = op.in(0);
   const bool flat = !op.says("axis");
   const auto axis = flat ? size_t{0} : static_cast<size_t>(op.axis(v.rank()));
-  // (N, columns), and what a row is of the value with that axis first.
+  // (N, columns), and the shape of a row of the value with that axis first.
   Perm first = plain(v.rank());
   if (!flat)
     std::rotate(first.begin(), first.begin() + static_cast<std::ptrdiff_t>(axis),
@@ -94,7 +94,7 @@ void unique(const Op &op) {
   for (size_t i = 0; i < v.dims.size(); ++i)
     if (flat || i == axis) total = total * v.dims[i];
   const Node x = op.as(v, first), rows = op.reshape(wide(op, x), {-1, columns});
-  const Node count = op.layer("Arange", {{"axis", 0}}, {rows});  // 0, 1 ... of the rows
+  const Node count = op.layer("Arange", {{"axis", 0}}, {rows});  // 0, 1 ... for the rows
   Node order = count;
   for (int64_t c = columns; c-- > 0;) {
     const Node column = op.reshape(op.cut(rows, 1, c, 1), {-1});
@@ -109,12 +109,12 @@ void unique(const Op &op) {
 
   const Node group =
       by_number(op, "BroadcastAdd", op.layer("Cumsum", {{"axis", 0}}, {op.cast(begins, DType::i64)}), -1);
-  Node number = rows_at(op, group, along_first(op, "Argsort", order));  // of each row in the file's order
+  Node number = rows_at(op, group, along_first(op, "Argsort", order));  // of each row, in the original order
   Node of = op.cast(rows_at(op, order, starts), DType::i64);
   const Node bounds = op.layer("Concatenate", {{"axis", 0}}, {starts, op.numbers({total})});
   const Node next = by_number(op, "BroadcastAdd", op.layer("Arange", {{"axis", 0}}, {starts}), 1);
   Node times = minus(op, rows_at(op, bounds, next), starts);
-  if (!op.flag("sorted")) {  // in the order in which they come
+  if (!op.flag("sorted")) {  // in order of first occurrence
     const Node come = along_first(op, "Argsort", of);
     of = rows_at(op, of, come), times = rows_at(op, times, come);
     number = rows_at(op, op.cast(along_first(op, "Argsort", come), DType::i64), number);
@@ -143,7 +143,7 @@ void non_max_suppression(const Op &op) {
 
 }  // namespace
 
-// 0 and -1 among the numbers are replaced as the run finds them.
+// 0 and -1 among the numbers are resolved by the run.
 std::vector<Dim> shape_of_numbers(const Op &op) {
   const Value &v = op.in(0), &to = op.in(1);
   if (to.rank() != 1 || !to.dims[0].known() || to.dims[0].factor > max_rank)
@@ -174,7 +174,7 @@ Value element(const Op &op, const Value &list, size_t i) {
   return nodes.cast(nodes.at(list, 0, static_cast<int64_t>(i)), Type::int64);
 }
 
-// So many numbers from the first on, apart by the step.
+// `count` numbers from `first`, spaced by `step`.
 Value counted_on(const Op &op, const Value &count, const Value &first, const Value &step) {
   const Nodes nodes{op};
   Value most = nodes.of("Max", {count, number(0)});
@@ -221,7 +221,7 @@ void slice_at_numbers(const Op &op) {
   op.give(0, x, dims, perm);
 }
 
-// As many as lie from the start on before the limit, the step apart.
+// All numbers from `start` below `limit`, spaced by `step`.
 void range_of_numbers(const Op &op) {
   const Nodes nodes{op};
   std::array<Value, 3> given;

@@ -1,4 +1,4 @@
-// ONNX's random ops: numbers drawn anew in each run, by the session's generator.
+// ONNX's random ops: new numbers in each run, from the session's generator.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -14,12 +14,12 @@ void need_float_type(const Op &op, int64_t otherwise) {
   if (type != Type::float32 && type != Type::float64) op.refuse("of ", type, " is not supported, only of floats");
 }
 
-// Of the first `axes` axes of `like`, or without one, and those in `dims`.
+// Shaped as the first `axes` axes of `like`, if given, followed by `dims`.
 Node drawn(const Op &op, const char *kind, Json config, const std::vector<Node> &like, int axes,
            const Ints &dims = Ints()) {
   config["shape"] = dims;
   config["axes"] = axes;
-  // Its bits: seeds that differ give other numbers.
+  // Its bits, so that different seeds give different numbers.
   if (op.says("seed"))
     config["seed"] = static_cast<int64_t>(std::bit_cast<uint32_t>(static_cast<float>(op.real("seed", 0))));
   return op.layer(kind, std::move(config), like);
@@ -52,7 +52,7 @@ void bernoulli(const Op &op) {
   op.give(0, op.cast(op.layer("Less", {}, {u, x}), to), v.dims, perm);
 }
 
-// How many sums of probabilities so far lie below a number from 0 to 1.
+// Counts the cumulative probabilities below a uniform number.
 void multinomial(const Op &op) {
   floats_only(op, {0});
   Value &v = op.in(0);

@@ -1,4 +1,4 @@
-// Ops of ONNX's experiments, which converters of CoreML's models wrote before opset 7; ONNX Runtime still has them.
+// Experimental ops of ONNX, written by converters from CoreML before opset 7; ONNX Runtime still supports them.
 #include "base/error.hpp"
 #include "io/onnx/read/math.hpp"
 
@@ -11,7 +11,7 @@ Node channels(const Op &op, const std::vector<double> &list) {
   return op.constant_node(std::move(t));
 }
 
-// An image times a number, and a number added for each channel.
+// An image times a number, plus a number per channel.
 void image_scaler(const Op &op) {
   floats_only(op);
   Value &v = op.in(0);
@@ -43,7 +43,7 @@ void affine(const Op &op) {
   });
 }
 
-// "border": left, top, right, bottom; "scale": height and width, in place of right and bottom.
+// "border": left, top, right, bottom; "scale": height and width instead of right and bottom.
 void crop(const Op &op) {
   floats_only(op);
   Value &v = op.in(0);

@@ -1,4 +1,4 @@
-// If and Loop where the file says which branch, and how often: their bodies become layers of the graph around them.
+// If and Loop whose condition or count the file determines: their bodies become layers of the enclosing graph.
 #include "io/onnx/read/flow.hpp"
 
 #include <algorithm>
@@ -53,7 +53,7 @@ Value stacked(const Op &op, const Values &values, const Port &port) {
 
 namespace {
 
-// A flag that is known while the file is read.
+// A flag known while reading.
 std::optional<bool> flag(const Op &op, Value &v) {
   if (v.list || v.absent) op.refuse("expected a flag, got no tensor");
   const auto t = op.constant_of(v);
@@ -63,7 +63,7 @@ std::optional<bool> flag(const Op &op, Value &v) {
   return t->as<uint8_t>()[0] != 0;
 }
 
-// A branch for a size of 1: how a squeeze of a free axis is written. A run with another size is refused.
+// Takes the branch for size 1, which is how a squeeze of a free axis is written. Runs with another size are refused.
 void assumed(const Op &op, const File &then, const Dim &size) {
   const auto at = op.r.axis_of_size(size);
   if (!at) op.refuse("on a size that no value has is not supported");
@@ -93,9 +93,9 @@ void if_(const Op &op) {
   for (size_t i = 0; i < outputs; ++i) op.give_value(i, out[i]);
 }
 
-// ---- how many steps a condition gives
+// ---- number of steps of a condition
 
-// What gives a value of a body, behind what leaves it as it is; null: nothing in it does.
+// The node that makes a value of a body, looking through identities; null: none in the body.
 const NodeProto *maker(const File &body, std::string_view &name) {
   for (size_t n = 0; n <= body.nodes.size(); ++n) {
     const auto it = std::find_if(body.nodes.begin(), body.nodes.end(), [&](const NodeProto &node) {
@@ -108,7 +108,7 @@ const NodeProto *maker(const File &body, std::string_view &name) {
   return nullptr;
 }
 
-// A number that stands still: of the graph around the body, of the body, or a value that it carries as it is.
+// A constant number: of the enclosing graph, of the body, or a carried value that does not change.
 std::optional<Dim> still(const Op &op, const LoopParts &p, std::string_view name) {
   if (maker(p.body, name)) return {};
   for (const Numbers &t : p.body.initializers)
@@ -131,7 +131,7 @@ std::optional<Dim> still(const Op &op, const LoopParts &p, std::string_view name
   return {};
 }
 
-// The steps of a loop that goes on while a number that it carries, and makes greater by 1, is below another.
+// Number of steps of a loop that runs while a number it carries and increments is below another.
 std::optional<Dim> counted(const Op &op, const LoopParts &p) {
   std::string_view flag = p.body.outputs[0].name;
   const NodeProto *less = maker(p.body, flag);
@@ -159,11 +159,11 @@ std::optional<Dim> counted(const Op &op, const LoopParts &p) {
   return {};
 }
 
-// Beyond so many nodes in all a loop over tensors runs as one; that over sequences is written out up to what the load
-// may take.
+// With more nodes in all, a loop over tensors is not unrolled; loops over sequences are unrolled within the load's
+// budget.
 constexpr int64_t most_nodes = 512;
 
-// Writes the steps one behind the other; false: its condition is computed.
+// Unrolls the steps; false: its condition is computed.
 bool written_out(const Op &op, const LoopParts &p) {
   Values states = p.states, out;
   std::vector<Values> steps(p.stacked());
@@ -204,12 +204,12 @@ void loop(const Op &op) {
   if (!op.has(1)) p.on = true;
   bool tensors = true;
   for (const Value &v : p.states) tensors &= !v.list && !v.absent;
-  // Where only the condition ends it, the first step says whether that is computed.
+  // If only the condition ends the loop, the first step shows whether it is computed.
   const auto nodes = std::max<int64_t>(1, static_cast<int64_t>(p.body.nodes.size()));
   const bool few = !p.trips || p.trips->factor <= most_nodes / nodes;
   if (p.on && (!*p.on || (known && (few || !tensors))) && written_out(op, p)) return;
   if (!tensors) op.refuse("carries a sequence, and how many steps it takes is computed by the model");
-  // ONNX's way to say that the condition alone counts.
+  // In ONNX this means that only the condition ends the loop.
   const bool endless = !op.has(0) || (p.trips && p.trips->known() && p.trips->factor >= INT32_MAX);
   if (const auto steps = endless ? counted(op, p) : std::nullopt) p.trips = steps, p.to_the_end = true;
   run_loop(op, p);

@@ -1,4 +1,4 @@
-// ONNX's ops that choose places: Gather, Slice, Scatter and their kin.
+// ONNX's indexing ops: Gather, Slice, Scatter and similar.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -11,13 +11,13 @@
 namespace dl4::io::onnx {
 namespace {
 
-constexpr int64_t most_places = int64_t{1} << 24;  // that a list names
+constexpr int64_t most_places = int64_t{1} << 24;  // in a list
 
 // ---- slices --------------------------------------------------------------------------------------------------------
 
 Node flipped(const Op &op, Node x, int at) { return op.layer("Flip", {{"axis", at}}, {x}); }
 
-// One axis of a free size. `end`: none is the axis's end.
+// One axis of free size. `end`: none is the axis's end.
 Node cut_free(const Op &op, Node x, int at, int64_t begin, std::optional<int64_t> end, int64_t step) {
   begin = std::clamp(begin, -max_dim, max_dim);  // no axis is longer
   if (end) end = std::clamp(*end, -max_dim, max_dim);
@@ -33,7 +33,7 @@ Node cut_free(const Op &op, Node x, int at, int64_t begin, std::optional<int64_t
   return op.cut(x, at, begin, end ? *end - begin : -1);
 }
 
-// The places of an axis of n that a slice takes: from the first on, so many of them.
+// The positions of an axis of n in a slice: start, count and step.
 struct Taken {
   int64_t first, count, step;
 
@@ -59,13 +59,13 @@ bool is_endless(const Dim &end, int64_t step) {
   return end.known() && (step > 0 ? end.factor > max_dim : end.factor < -max_dim);
 }
 
-// What a slice takes of an axis, where any of them depends on a free size.
+// A slice's range on an axis if part of it depends on a free size.
 struct Stretch {
   Dim first, count;
 
   Stretch(Symbols &s, const Dim &n, const Dim &begin, const Dim &end, int64_t step) {
     const Dim none{0, {}}, one{1, {}};
-    const auto within = [&](const Dim &v) {  // counted from the front, bounded so that sums fit
+    const auto within = [&](const Dim &v) {  // counted from the front, limited so that sums don't overflow
       const Dim d = v.known() ? Dim{std::clamp(v.factor, -max_dim, max_dim), {}} : v;
       return s.sum(d, s.less(d, none) * n);
     };
@@ -78,7 +78,7 @@ struct Stretch {
   }
 };
 
-// Does cut_free take it? It bounds no end.
+// Whether cut_free supports it, which does not clamp the end.
 bool is_cut(int64_t begin, bool to_end, int64_t end, int64_t step) {
   if (step == -1) return begin == -1 && to_end;
   return step == 1 && (to_end || (begin >= 0 && end < 0) || (begin == 0 && end == 1));
@@ -181,7 +181,7 @@ void gather(const Op &op) {
   dims.insert(dims.end(), ids.dims.begin(), ids.dims.end());
   dims.insert(dims.end(), v.dims.begin() + static_cast<std::ptrdiff_t>(axis) + 1, v.dims.end());
   if (dims.size() > max_rank) op.refuse("gives a value of ", dims.size(), " axes");
-  if (known && ids.rank() == 0) {  // the axis goes
+  if (known && ids.rank() == 0) {  // removes the axis
     const Perm perm = v.perm();
     const int at = inverse(perm)[axis];
     int64_t id = (*list)[0].factor;
@@ -202,7 +202,7 @@ void gather(const Op &op) {
   op.give(0, op.layer("Take", {{"axis", axis}}, {op.x(0), op.x(1)}), dims);
 }
 
-// ---- places by number ----------------------------------------------------------------------------------------------
+// ---- indices ------------------------------------------------------------------------------------------------------
 
 Ints known_dims(const Op &op, const Value &v) {
   Ints dims;
@@ -224,7 +224,7 @@ int64_t wrapped(int64_t id, int64_t n) {
   return id < 0 ? id + n : id;
 }
 
-// Elements of x, as one axis, by their places.
+// Elements of the flattened x by position.
 Node taken(const Op &op, Node flat, const Ints &from, const Ints &dims) {
   return op.layer("Take", {{"axis", 0}}, {flat, op.constant_node(reshaped(tensor_of(from), Shape(dims)))});
 }
@@ -236,7 +236,7 @@ Node flat(const Op &op, size_t i) {
   return op.reshape(op.x(i), {n});
 }
 
-// f(at, place): the places of a block of `dims`, one after the other, as numbers along each axis.
+// Calls f(at, position) for all positions of a block of `dims`, as indices per axis.
 template <class F>
 void each_place(const Ints &dims, F f) {
   int64_t n = 1;
@@ -257,7 +257,7 @@ int64_t place_of(const Ints &at, const Ints &dims) {
   return place;
 }
 
-// The place in the data that each of the indices names along an axis.
+// Positions in the data that the indices select along an axis.
 Ints element_places(const Op &op, size_t indices, const Ints &data) {
   const auto axis = static_cast<size_t>(op.axis(static_cast<int>(data.size())));
   const Ints ids = constant_ids(op, indices), dims = known_dims(op, op.in(indices));
@@ -273,7 +273,7 @@ Ints element_places(const Op &op, size_t indices, const Ints &data) {
   return places;
 }
 
-// Are the indices constants, and all sizes known? Then the places are chosen while the file is read.
+// Whether indices are constant and all sizes known: then positions are computed while reading.
 bool is_fixed(const Op &op) {
   const auto known = [&](size_t i) {
     const auto &dims = op.in(i).dims;
@@ -288,7 +288,7 @@ void gather_elements(const Op &op) {
   op.give(0, taken(op, flat(op, 0), element_places(op, 1, data), known_dims(op, op.in(1))));
 }
 
-// The places in the data that rows of indices name, whole blocks of them.
+// Positions in the data of the blocks that index rows select.
 Ints row_places(const Op &op, size_t indices, const Ints &data, size_t batch, Ints &out) {
   const Ints ids = constant_ids(op, indices), dims = known_dims(op, op.in(indices));
   if (dims.empty() || dims.back() < 1 || batch + static_cast<size_t>(dims.back()) > data.size() || batch >= dims.size())
@@ -326,7 +326,7 @@ void gather_nd(const Op &op) {
   op.give(0, taken(op, flat(op, 0), places, out));
 }
 
-// Data with some places taken from, or joined with, the updates.
+// Replaces data at these positions by the updates, or combines them.
 void scatter(const Op &op, const Ints &data, const Ints &places) {
   const std::string how = op.node.op == "Scatter" ? "none" : op.string("reduction");
   int64_t n = 1;
@@ -339,7 +339,7 @@ void scatter(const Op &op, const Ints &data, const Ints &places) {
   const char *kind = nullptr;
   for (const auto &k : kinds)
     if (how == k[0]) kind = k[1];
-  // Updates of one place go in rounds, each of one.
+  // Repeated positions are updated in rounds, once in each.
   std::vector<Ints> rounds;
   std::vector<size_t> times(static_cast<size_t>(n), 0);
   Ints first(static_cast<size_t>(n));
@@ -386,9 +386,9 @@ void scatter_nd(const Op &op) {
   scatter(op, data, places);
 }
 
-// ---- made of numbers -----------------------------------------------------------------------------------------------
+// ---- ranges -------------------------------------------------------------------------------------------------------
 
-// Numbers of which the first and the end depend on free sizes.
+// A range whose start and limit depend on free sizes.
 bool range_of_sizes(const Op &op) {
   const auto start = op.sizes(0), limit = op.sizes(1), step = op.sizes(2);
   if (!start || !limit || !step || start->size() != 1 || limit->size() != 1 || step->size() != 1) return false;

@@ -1,7 +1,7 @@
-// ONNX's arithmetic of quantized numbers: sums of products of 8-bit integers, exact as ONNX Runtime's.
+// ONNX's quantized arithmetic: sums of products of 8-bit integers, exact like ONNX Runtime's.
 //
-// float32 adds whole numbers up to 2^24 exactly. Where a sum may be larger, one factor is cut into numbers of fewer
-// bits, whose sums are joined in int32.
+// float32 adds integers up to 2^24 exactly. For larger sums one factor is split into parts of fewer bits, whose sums
+// are combined in int32.
 #include <algorithm>
 #include <cmath>
 
@@ -18,7 +18,7 @@ void need_bytes(const Op &op, size_t i) {
   if (type != Type::uint8 && type != Type::int8) op.refuse("is supported for integers of 8 bits, not for ", type);
 }
 
-// product(x) for x of whole numbers up to 255, where each sum has `terms` terms of up to 255.
+// product(x) for integers x up to 255, with sums of `terms` terms of up to 255 each.
 template <class F>
 Node exactly(const Op &op, Node x, int64_t terms, F product) {
   if (checked_mul(most_factor, most_factor, terms) <= exact) return product(x);
@@ -40,7 +40,7 @@ Node exactly(const Op &op, Node x, int64_t terms, F product) {
   return sum;
 }
 
-// An input less its zero point, as floats. `axes`: new ones behind a list of zero points, one for each row.
+// An input minus its zero point, as float. `axes`: appended to a list of zero points, one per row.
 Node less_zero(const Op &op, size_t i, size_t zero, const Perm &perm, bool by_row = false) {
   need_bytes(op, i);
   Node x = op.cast(op.as(i, perm), DType::f32);
@@ -62,7 +62,7 @@ Node product(const Op &op, size_t a, size_t a_zero, size_t b, size_t b_zero, std
   if (x.rank() < 1 || w.rank() < 1) op.refuse("of a single number is not supported");
   const Dim &last = x.dims.back();
   const int64_t terms = known(op, last.known() ? last : w.dims[w.rank() == 1 ? 0 : w.dims.size() - 2],
-                              "the axis that is summed over");  // one may say it alone
+                              "the axis that is summed over");  // only one of them may state it
   const Node left = less_zero(op, a, a_zero, plain(x.rank()), true), right = less_zero(op, b, b_zero, plain(w.rank()));
   return product(op, a, left, b, right, dims, [&](Node m, Node n) {
     return exactly(op, m, terms, [&](Node part) { return op.layer("MatMul", {}, {part, n}); });
@@ -75,7 +75,7 @@ void give_whole(const Op &op, Node n, const std::vector<Dim> &dims, const Perm &
 
 // ---- convolutions --------------------------------------------------------------------------------------------------
 
-// A kernel (M, C / groups, ...) less its zero points, as floats.
+// A kernel (M, C / groups, ...) minus its zero points, as float.
 Tensor kernel_of(const Op &op, size_t i, size_t zero) {
   need_bytes(op, i);
   const auto t = op.constant(i);
@@ -121,7 +121,7 @@ Tensor one_float(const Op &op, size_t i, const char *what) {
   return t;
 }
 
-// Sums times the scales of both factors over that of the result, rounded and clipped.
+// The sums times both factors' scales over the result's, rounded and clipped.
 void give_quantized(const Op &op, Node sum, size_t a_scale, size_t b_scale, size_t y_scale, size_t y_zero,
                     const std::vector<Dim> &dims, const Perm &perm) {
   need_bytes(op, y_zero);

@@ -1,4 +1,4 @@
-// If, Loop and Scan that run as such.
+// If, Loop and Scan that remain control flow at run time.
 #include "io/onnx/read/loops.hpp"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ void Inside::output(Value &v) {
 }
 
 Json Inside::layer(const char *name, Weights &weights) {
-  constexpr int64_t model_bytes = 16 << 10;  // a graph of its own, whose layers the layer has again
+  constexpr int64_t model_bytes = 16 << 10;  // a separate graph, whose layers are copied into the layer
   op_.take(model_bytes);
   const auto model = reader.body(in, out, seen);
   for (const auto &w : model->weights()) weights.emplace_back(text(name, '/', w->name), w->value);
@@ -92,7 +92,7 @@ void branch(const Op &op, const File &then, const File &otherwise) {
 
 namespace {
 
-// 0, 1 and so on, as many as the loop has steps.
+// 0, 1, ... for the loop's steps.
 Node steps(const Op &op, const Dim &trips) {
   if (trips.known()) {
     op.take(checked_mul(8, trips.factor));
@@ -106,7 +106,7 @@ Node steps(const Op &op, const Dim &trips) {
   return op.cast(op.layer("Arange", {{"axis", at->second}}, {x}), DType::i64);
 }
 
-// What a state is at first, as a value of fixed shape.
+// A state's initial value, with fixed shape.
 Node first_of(const Op &op, size_t i, const Value &v) {
   Value &there = op.in(i);
   if (there.forms.empty() && !op.constant_of(there) && there.sizes)
@@ -119,7 +119,7 @@ Node first_of(const Op &op, size_t i, const Value &v) {
 void run_loop(const Op &op, const LoopParts &p) {
   Inside inside(op, p.body);
   const size_t states = p.states.size();
-  std::vector<size_t> moving;  // by state of the layer: which of the loop's
+  std::vector<size_t> moving;  // by state of the layer: index among the loop's
   std::vector<Node> in, y;
   inside.input(0, number(0), {});
   inside.known(1, number(1, Type::boolean));  // there is a step
@@ -154,7 +154,7 @@ void run_loop(const Op &op, const LoopParts &p) {
   Weights weights;
   const auto count = static_cast<int64_t>(moving.size());
   if (p.to_the_end || (p.trips && p.on == true && more == true)) {
-    // The step is the element of a sequence, behind the states.
+    // The step number is an element of a sequence, so it comes after the states.
     std::rotate(inside.in.begin(), inside.in.begin() + 1, inside.in.end());
     for (size_t i = states + 1; i < values.size(); ++i) inside.output(values[i]);
     Json layer = inside.layer("body", weights);

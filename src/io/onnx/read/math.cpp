@@ -32,7 +32,7 @@ void activate(const Op &op, const char *name, Json config, bool not_negative) {
 
 namespace {
 
-// ---- several values ------------------------------------------------------------------------------------------------
+// ---- several operands ---------------------------------------------------------------------------------------------
 
 bool is_number(const Op &op, size_t i) {
   if (op.in(i).filled) return true;
@@ -42,7 +42,7 @@ bool is_number(const Op &op, size_t i) {
   return std::isfinite(v) && std::abs(v) < 9e15;
 }
 
-// The order of axes in which the inputs meet: that of one that is not as ONNX has it, if the others can be turned so.
+// The axis order for several inputs: that of a permuted one, if the others can be permuted alike.
 Perm common(const Op &op, const std::vector<size_t> &inputs) {
   int rank = 0;
   for (size_t i : inputs) rank = std::max(rank, op.in(i).rank());
@@ -67,19 +67,19 @@ Node in_form(const Op &op, size_t i, const Perm &perm) {
   return op.constant_node(transposed(reshaped(*t, Shape(dims)), perm));
 }
 
-// Integers of two types meet as int64.
+// Promotes integers of two types to int64.
 void unify(const Op &op, Node &a, Node &b) {
   const DType x = op.r.graph().dtype(a), y = op.r.graph().dtype(b);
   if (x == y || x == DType::f32 || y == DType::f32 || x == DType::boolean || y == DType::boolean) return;
   a = op.cast(a, DType::i64), b = op.cast(b, DType::i64);
 }
 
-// a op b as a layer, a number as its attribute.
+// a op b as a layer, a scalar as its attribute.
 Node joined(const Op &op, const char *kind, size_t i, size_t j, const Perm &perm) {
   const kinds::Function *f = kinds::function(kind);
   const bool of_bytes = f && (!f->binary || ops::supports(*f->binary, DType::u8));
   const auto side = [&](size_t k) { return of_bytes ? in_form(op, k, perm) : wide(op, in_form(op, k, perm)); };
-  // Nothing grows by it.
+  // The scalar must not enlarge the result.
   const auto within = [](const std::vector<Dim> &small, const std::vector<Dim> &large) {
     return std::equal(small.rbegin(), small.rend(), large.rbegin(), [](const Dim &a, const Dim &b) {
       return a == b || a == Dim{1, {}};
@@ -96,7 +96,7 @@ Node joined(const Op &op, const char *kind, size_t i, size_t j, const Perm &perm
   return op.layer(kind, {}, {a, b});
 }
 
-// Integers wrap around in the type of the first input.
+// Integers wrap in the first input's type.
 void give_number(const Op &op, Node y, std::vector<Dim> dims, const Perm &perm) {
   const DType type = op.r.graph().dtype(y);
   if (type == DType::i32 || type == DType::i64 || type == DType::u8) y = wrapped(op, y, op.in(0).onnx_type());
@@ -114,7 +114,7 @@ namespace {
 
 // ---- sizes ---------------------------------------------------------------------------------------------------------
 
-// The elements of `list`, of the shape `from`, at each place of a shape that it broadcasts to.
+// Broadcasts the elements of `list` from shape `from` to another.
 std::vector<Dim> spread(const std::vector<Dim> &list, const std::vector<Dim> &from, const std::vector<Dim> &to,
                         size_t n) {
   std::vector<Dim> all;
@@ -131,8 +131,8 @@ std::vector<Dim> spread(const std::vector<Dim> &list, const std::vector<Dim> &fr
   return all;
 }
 
-// Arithmetic of integers that are known while the file is read is done here, not by layers: f(elements of each input)
-// for each element of what they broadcast to. False: it can't be.
+// Computes integers known while reading: f(elements of each input) for each element of the broadcast shape. False if
+// impossible.
 template <class F>
 bool on_elements(const Op &op, Type type, F f, size_t operands = 0) {
   std::vector<std::vector<Dim>> lists;
@@ -150,7 +150,7 @@ bool on_elements(const Op &op, Type type, F f, size_t operands = 0) {
   for (size_t i = 0; i < lists.size(); ++i) {
     for (size_t k = 1; k <= values[i]->dims.size(); ++k) {
       const Dim &has = values[i]->dims[values[i]->dims.size() - k];
-      if (!(has == Dim{}) && !(has == dims[dims.size() - k])) return false;  // it does not broadcast
+      if (!(has == Dim{}) && !(has == dims[dims.size() - k])) return false;  // does not broadcast
     }
     lists[i] = spread(lists[i], values[i]->dims, dims, static_cast<size_t>(n));
   }
@@ -183,7 +183,7 @@ void mul(const Op &op) {
   const SizeRule rule = [](Symbols &, const Dim &a, const Dim &b) { return std::optional(a * b); };
   if (!on_sizes(op, rule)) pairwise(op, "BroadcastMultiply");
 }
-// Of integers, rounded to 0: without what is left the quotient is whole.
+// Integer division, truncated: without the remainder the quotient is exact.
 void whole_quotient(const Op &op) {
   const Perm perm = common(op, {0, 1});
   const Node rest = joined(op, "Fmod", 0, 1, perm);
@@ -199,7 +199,7 @@ void div(const Op &op) {
   floats_only(op);
   pairwise(op, "Divide");
 }
-// Integers, to powers that are known: by squares.
+// Integers to constant powers, by squaring.
 void whole_power(const Op &op) {
   const auto e = op.constant(1);
   if (!e) op.refuse("of integers to powers that the model computes is not supported; they must be constants");
@@ -227,13 +227,13 @@ void pow(const Op &op) {
   Value &exponent = op.in(1);
   const bool number = exponent.dtype == DType::f32 && is_number(op, 1) && exponent.rank() <= op.in(0).rank();
   if (number && op.number(1, 0) == 2) return unary(op, "Square", Json::object(), true);
-  if (number && op.number(1, 0) == 3)  // two products, as ONNX Runtime does it
+  if (number && op.number(1, 0) == 3)  // two products, like ONNX Runtime
     return each(
         op, [&](Node x) { return times(op, op.layer("Square", {}, {x}), x); }, false);
   pairwise(op, "Power");
 }
 
-// The rule on sizes, where it is known for all of them.
+// Decides a comparison of sizes if it is known for all of them.
 bool decided(const Op &op, SizeRule rule) {
   return on_elements(op, Type::boolean, [&](const auto &lists, size_t i) {
     const auto d = rule(op.symbols(), lists[0][i], lists[1][i]);
@@ -261,7 +261,7 @@ void give_asked(const Op &op, Asked asked, DType dtype, std::vector<Dim> dims) {
 
 namespace {
 
-// A number compared with a free size; which: the operand that is the number.
+// Compares a number with a free size; which: the operand that is the number.
 bool asks(const Op &op, size_t which, Asked::What what) {
   const auto size = free_size(op, 1 - which);
   if (!size || size->factor <= 0) return false;
@@ -314,7 +314,7 @@ void fold(const Op &op, const char *kind, bool mean = false, Chosen chosen = nul
   give_number(op, y, op.broadcast(all), perm);
 }
 
-// Of flags.
+// For flags.
 void logical(const Op &op, const char *kind, SizeRule rule) {
   if (!on_sizes(op, rule, Type::boolean)) pairwise(op, kind);
 }
@@ -325,7 +325,7 @@ void negated(const Op &op) {
   if (!on_elements(op, Type::boolean, rule)) unary(op, "LogicalNot");
 }
 
-// ---- choices and types ---------------------------------------------------------------------------------------------
+// ---- selects and types --------------------------------------------------------------------------------------------
 
 void where(const Op &op) {
   const auto chosen = [&](const auto &lists, size_t i) {
@@ -393,7 +393,7 @@ void sign(const Op &op) {
 
 void as_it_is(const Op &op) { op.give_value(0, op.any(0)); }
 
-// ---- functions of several steps ------------------------------------------------------------------------------------
+// ---- composed functions -------------------------------------------------------------------------------------------
 
 void prelu(const Op &op) {
   floats_only(op);

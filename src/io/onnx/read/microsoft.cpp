@@ -1,4 +1,4 @@
-// Ops of com.microsoft, which the optimizer of ONNX Runtime writes: each as nodes of ONNX's own.
+// Ops of com.microsoft, written by ONNX Runtime's optimizer: each is read as ONNX's own nodes.
 #include <cmath>
 
 #include "base/error.hpp"
@@ -15,7 +15,7 @@ Values first_inputs(const Op &op, size_t n) {
 
 // ---- products and convolutions -------------------------------------------------------------------------------------
 
-// "activation" with its numbers, which have other names in each version.
+// "activation" with its parameters, whose names depend on the version.
 Value activated(const Op &op, const Value &v) {
   const Nodes n{op};
   const std::string kind = op.string("activation");
@@ -133,7 +133,7 @@ void embed_layer_normalization(const Op &op) {
 
 struct Attended {
   Value q, k, v;   // (B, heads, T, features)
-  Values added{};  // to the scores
+  Values added{};  // terms of the scores
 };
 
 Value with_heads(const Nodes &n, const Value &v, int64_t heads) {
@@ -141,7 +141,7 @@ Value with_heads(const Nodes &n, const Value &v, int64_t heads) {
   return n.transpose(apart, {0, 2, 1, 3});
 }
 
-// 0 where a flag is true, else the node's "mask_filter_value".
+// 0 for a true flag, else the node's "mask_filter_value".
 Value hidden(const Nodes &n, const Value &seen) {
   const double low = n.op.real("mask_filter_value");
   return n.of("Where", {seen, n.real(0), n.real(low)});
@@ -151,7 +151,7 @@ Value places(const Nodes &n, const Value &v, int64_t axis) {
   return n.of("Range", {number(0), n.dim(v, axis), number(1)});
 }
 
-// (B) lengths, (B, keys), (B, queries, keys): what scores are hidden by.
+// From (B) lengths, (B, keys) or (B, queries, keys): a term that hides scores.
 Value mask_of(const Nodes &n, const Value &mask, const Value &k) {
   const Value whole = n.cast(mask, Type::int64);
   if (mask.rank() == 1) {
@@ -191,7 +191,7 @@ int64_t heads_of(const Op &op) {
   return heads;
 }
 
-// From the projections of x, and what stands behind them: mask, past, what is added to the scores.
+// From projections of x, and inputs after them: mask, past, terms of the scores.
 void from_projections(const Op &op, const Value &projected, size_t mask, size_t past, size_t added) {
   const Nodes n{op};
   const int64_t heads = heads_of(op);

@@ -1,21 +1,21 @@
-// Ops of com.microsoft of quantized numbers, which ONNX Runtime's tools write: each as nodes of ONNX's own.
+// Quantized ops of com.microsoft, written by ONNX Runtime's tools: each is read as ONNX's own nodes.
 #include "base/error.hpp"
 #include "io/onnx/read/recurrent.hpp"
 
 namespace dl4::io::onnx {
 namespace {
 
-// Input i, whose scale and zero point stand behind it, as floats.
+// Input i as float; its scale and zero point follow it.
 Value floats(const Nodes &n, size_t i) { return n.floats(n.in(i), n.in(i + 1), n.given(i + 2)); }
 
-// Floats as integers; the scale is input i, the zero point the one behind it.
+// Quantizes floats; the scale is input i, followed by the zero point.
 Value quantized(const Nodes &n, const Value &v, size_t i) {
   Values in{v, n.in(i)};
   if (const auto zero = n.given(i + 1)) in.push_back(*zero);
   return n.of("QuantizeLinear", in);
 }
 
-// A function of floats between the numbers of the first input and those of the output.
+// A float function between dequantization of the first input and quantization of the output.
 template <class F>
 void between(const Op &op, F f) {
   const Nodes n{op};
@@ -50,7 +50,7 @@ void where(const Op &op) {
   op.give_value(0, quantized(n, n.of("Where", {n.in(0), floats(n, 1), floats(n, 4)}), 7));
 }
 
-// A product of whole numbers and a bias of theirs, times the scales.
+// An integer product plus an integer bias, times the scales.
 void gemm(const Op &op) {
   const Nodes n{op};
   const auto side = [&](size_t i, const char *transposed) {

@@ -1,4 +1,4 @@
-// Ops of ai.onnx.ml: what scikit-learn's models are made of, as far as numbers say it.
+// Ops of ai.onnx.ml, for scikit-learn's models, as far as they use numbers.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -34,7 +34,7 @@ void refuse_texts(const Op &op, std::initializer_list<std::string_view> names) {
           .with("attribute", std::string(name));
 }
 
-// What a probability is made by; the scores of an item are the last axis.
+// Applies the transform to scores, whose last axis is the classes.
 Node transformed(const Op &op, Node x) {
   const std::string how = op.string("post_transform");
   if (how == "NONE") return x;
@@ -124,7 +124,7 @@ void imputer(const Op &op) {
   put(missing, tensor_of_floats(values, {static_cast<int64_t>(values.size())}));
 }
 
-// For each element which of the keys it is, as flags along a new last axis.
+// One-hot flags of each element among the keys, along a new last axis.
 Node among(const Op &op, Node x, Tensor keys) {
   const Node wide = op.layer("ExpandDims", {{"axis", op.shape(x).rank()}}, {x});
   return op.layer("Equal", {}, {wide, op.constant_node(std::move(keys))});
@@ -144,7 +144,7 @@ void one_hot_encoder(const Op &op) {
   std::vector<Dim> dims = v.dims;
   dims.push_back({n, {}});
   if (op.flag("zeros")) return op.give(0, op.cast(flags, DType::f32), dims);
-  // One that is no category names a place past the last, which is an error of the run.
+  // An unknown category selects a position out of range, which the run reports.
   op.take(checked_mul(n, n, 4));
   Tensor rows = make_zeros(DType::f32, {n, n}), past = make_tensor(DType::i64, {});
   for (int64_t i = 0; i < n; ++i) rows.as<float>()[i * n + i] = 1;
@@ -153,7 +153,7 @@ void one_hot_encoder(const Op &op) {
   op.give(0, op.layer("Take", {{"axis", 0}}, {op.constant_node(rows), place}), dims);
 }
 
-// Keys or values of a LabelEncoder: a list of floats or of integers, or a tensor.
+// A LabelEncoder's keys or values: a list of floats or integers, or a tensor.
 std::optional<Tensor> listed(const Op &op, const std::string &what) {
   refuse_texts(op, {what + "_strings"});
   if (const auto ints = op.integers((what + "_int64s").c_str()); ints && !ints->empty()) return tensor_of(*ints);
@@ -189,7 +189,7 @@ void label_encoder(const Op &op) {
   op.give(0, op.layer("Where", {}, {any(op, flags), value, op.constant_node(otherwise)}), v.dims);
 }
 
-// Places of the last axis. One axis is a row.
+// Positions of the last axis; a single axis is a row.
 void feature_extractor(const Op &op) {
   Value &v = op.in(0);
   if (v.rank() < 1) fail(Code::corrupt_file, "expects an axis to take places of");
@@ -201,7 +201,7 @@ void feature_extractor(const Op &op) {
   op.give(0, op.layer("ExpandDims", {{"axis", 0}}, {y}), {Dim{}, dims[0]});
 }
 
-// Each input as rows of as many numbers as "inputdimensions" says: those past it are left out, missing ones are 0.
+// Each input as rows of "inputdimensions" numbers: truncated, or padded with 0.
 void feature_vectorizer(const Op &op) {
   const auto sizes = op.integers("inputdimensions");
   if (sizes && sizes->size() != op.inputs())
@@ -228,7 +228,7 @@ void feature_vectorizer(const Op &op) {
   op.give(0, in.size() == 1 ? in[0] : op.layer("Concatenate", {{"axis", 1}}, in), {rows_and(op, 1)[0]});
 }
 
-// Rows by the coefficients (n, features) of n linear functions.
+// Rows times the coefficients (n, features) of n linear functions.
 Node linear(const Op &op, int64_t n) {
   const auto coefficients = reals(op, "coefficients"), intercepts = reals(op, "intercepts");
   const auto all = static_cast<int64_t>(coefficients.size());
@@ -246,7 +246,7 @@ void linear_regressor(const Op &op) {
   op.give(0, transformed(op, linear(op, n)), rows_and(op, n));
 }
 
-// A function for each class, or one for the second of two.
+// A function per class, or one for the second of two.
 void linear_classifier(const Op &op) {
   const Labels labels(op, "classlabels_ints", "classlabels_strings");
   const int64_t n = labels.count;
@@ -260,7 +260,7 @@ void linear_classifier(const Op &op) {
     return op.give(1, transformed(op, scores), rows_and(op, functions));
   }
   labels.give(op, op.layer("Squeeze", {{"axis", 1}}, {by_number(op, "Greater", scores, 0)}));
-  // The other one's: of the opposite logit, or what is left to 1.
+  // The other one's: the negated logit, or 1 minus the value.
   const bool logistic = op.string("post_transform") == "LOGISTIC";
   const Node other =
       logistic ? op.layer("Negative", {}, {scores}) : op.layer("BroadcastSubtract", {{"x1", 1}}, {scores});
@@ -268,7 +268,7 @@ void linear_classifier(const Op &op) {
   op.give(1, logistic ? op.layer("Activation", activation("sigmoid"), {scores}) : scores, rows_and(op, n));
 }
 
-// A dictionary of each row is its scores in the order of the keys.
+// The dictionary of a row is its scores in the order of the keys.
 void zip_map(const Op &op) { op.give_value(0, op.in(0)); }
 
 void vectors(const Op &op) { op.refuse("is not supported: support vector machines are not read"); }

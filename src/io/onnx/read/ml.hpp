@@ -1,4 +1,4 @@
-// What readers of ai.onnx.ml share.
+// Shared by readers of ai.onnx.ml.
 #pragma once
 
 #include "io/onnx/reader.hpp"
@@ -9,22 +9,22 @@ Tensor tensor_of_floats(const std::vector<double> &list, const Shape &shape);
 Node row(const Op &op, const std::vector<double> &list);
 std::vector<double> reals(const Op &op, std::string_view name);  // none: empty
 void refuse_texts(const Op &op, std::initializer_list<std::string_view> names);
-// The scores of items after "post_transform".
+// Scores after "post_transform".
 Node transformed(const Op &op, Node x);
-// The classes of a classifier, numbers or strings: a tensor of these can't be given.
+// A classifier's classes, integers or strings; a tensor of strings can't be represented.
 struct Labels {
   Ints numbers;
   int64_t count;
 
   Labels(const Op &op, const char *as_numbers, const char *as_texts);
-  // The first output: of each row the label at that place. Nothing, of strings that no node reads.
+  // The first output: each row's label. Nothing for strings that no node reads.
   void give(const Op &op, Node place) const;
 
  private:
   const char *as_texts;
 };
 Node rows_of_floats(const Op &op, size_t i);
-std::vector<Dim> rows_and(const Op &op, int64_t n);  // the dims of as many rows of n
+std::vector<Dim> rows_and(const Op &op, int64_t n);  // dims of as many rows with n columns
 
 void tree_regressor(const Op &op);
 void tree_classifier(const Op &op);

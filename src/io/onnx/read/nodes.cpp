@@ -1,4 +1,4 @@
-// Nodes that stand in no file.
+// Synthesized nodes.
 #include "io/onnx/read/nodes.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Nodes that stand in no file: what a form of an op, or an op of another domain, is read as.
+// Synthesized nodes, as which an op's old form or an op of another domain is read.
 #pragma once
 
 #include "io/onnx/reader.hpp"
@@ -7,7 +7,7 @@ namespace dl4::io::onnx {
 
 using Values = std::vector<Value>;
 
-// What a node reads: a vector of values, or values in braces, none of which is copied.
+// A node's inputs: a vector of values, or values in braces, not copied.
 class Inputs {
  public:
   struct Ref {
@@ -25,7 +25,7 @@ class Inputs {
   size_t size_;
 };
 
-// An attribute that is given in braces; what it lists outlives the call.
+// An attribute in braces; its data must outlive the call.
 class AttributeRef {
  public:
   AttributeRef(const char *name, int64_t i) : name_(name), type_(2), i_(i) {}
@@ -46,22 +46,22 @@ class AttributeRef {
   };
 };
 using Attributes = std::vector<Attribute>;
-// The attributes of the node but those of ONNX Runtime's own.
+// The node's attributes, except those and ONNX Runtime's own.
 Attributes own(const Op &op, std::initializer_list<std::string_view> but);
 
-// What a node of that op, as the newest opset has it, gives of these values.
+// The value of a node of this op in the newest opset.
 Value computed(const Op &op, const char *kind, Inputs in, std::initializer_list<AttributeRef> said);
 Value computed(const Op &op, const char *kind, Inputs in, Attributes said);
 Values computed(const Op &op, const char *kind, Inputs in, std::initializer_list<AttributeRef> said, size_t out);
 Values computed(const Op &op, const char *kind, Inputs in, Attributes said, size_t out);
-// Constants: one number, and a list of int64.
+// Constants: one number, and an int64 list.
 Value number(int64_t v, Type type = Type::int64);
 Value numbers(const Ints &list);
 
 // A node as a value of these dims.
 Value value_of(const Op &op, Node n, std::vector<Dim> dims, Type type = Type::int64);
 
-// What nodes make, one behind the other.
+// Emits nodes.
 struct Nodes {
   const Op &op;
 
@@ -83,7 +83,7 @@ struct Nodes {
   Value at(const Value &v, int64_t axis, int64_t place) const;
   Value unsqueeze(const Value &v, int64_t axis) const;
   Value dim(const Value &v, int64_t axis) const { return at(of("Shape", {v}), 0, axis); }
-  // Integers less their zero point, times their scale.
+  // Dequantizes integers.
   Value floats(const Value &v, const Value &scale, const std::optional<Value> &zero) const;
 };
 

@@ -58,7 +58,7 @@ void reduce_floats(const Op &op, F f) {
   reduce(op, f);
 }
 
-// Over no axes a function of each element.
+// Without axes, a function of each element.
 Node over(const Op &op, const char *kind, Node x, const Ints &axes) {
   return axes.empty() ? x : reduced(op, kind, x, axes);
 }
@@ -73,7 +73,7 @@ void plain_reduction(const Op &op, const char *kind) {
   reduce_floats(op, [&](Node x, const Ints &axes) { return over(op, kind, x, axes); });
 }
 
-// Of a list of sizes, all of them by f; false: it is none.
+// Reduces a list of sizes by f; false: not a list of sizes.
 template <class F>
 bool of_sizes(const Op &op, F f) {
   const auto sizes = op.sizes(0);
@@ -98,7 +98,7 @@ void extreme(const Op &op, const char *kind, const char *of_flags) {
   reduce(op, [&](Node x, const Ints &axes) { return over(op, of_flags, x, axes); });
 }
 
-// log(sum(exp(x))), by what is above the largest.
+// log(sum(exp(x))), with the maximum subtracted.
 Node log_sum_exp(const Op &op, Node x, const Ints &axes) {
   constexpr double most = std::numeric_limits<float>::max();
   if (axes.empty()) return x;
@@ -114,7 +114,7 @@ void arg(const Op &op, bool smallest) {
   const int at = inverse(perm)[axis];
   if (!whole(v)) floats_only(op, {0});
   Node x = wide(op, op.as(v, perm));
-  if (smallest) x = apply(op, whole(v) ? "BitwiseNot" : "Negative", x);  // no integer but has its complement
+  if (smallest) x = apply(op, whole(v) ? "BitwiseNot" : "Negative", x);  // every integer has a complement
   const bool last = op.flag("select_last_index");
   if (last) x = op.layer("Flip", {{"axis", at}}, {x});
   Node y = op.layer("Argmax", {{"axis", at}, {"keepdims", true}}, {x});
@@ -134,7 +134,7 @@ void arg(const Op &op, bool smallest) {
 
 // ---- softmaxes -----------------------------------------------------------------------------------------------------
 
-// Before opset 13 the axes from that one on count as one.
+// Before opset 13 all axes from that one count as one.
 Ints softmax_axes(const Op &op, const Value &v, const Perm &perm) {
   const auto axis = static_cast<size_t>(op.axis(v.rank()));
   Ints axes;
@@ -176,7 +176,7 @@ void hardmax(const Op &op) {
 
 // ---- normalizations ------------------------------------------------------------------------------------------------
 
-// By mean and variance of the batch; and those carried along.
+// By the batch's mean and variance; updates the moving ones.
 void by_batch(const Op &op) {
   Value &v = op.in(0);
   const Perm perm = channels_last(v.rank());
@@ -209,14 +209,14 @@ void batch_normalization(const Op &op) {
   op.give(0, op.weighted("BatchNormalization", config, {op.as(v, perm)}, weights), v.dims, perm);
 }
 
-// A tensor of one number for each channel.
+// A tensor of one number per channel.
 Tensor by_channel(const Op &op, size_t i, const char *what, int64_t channels) {
   const Tensor t = op.floats(i, what);
   if (t.elements() == channels) return reshaped(t, {channels});
   if (t.elements() < 1 || channels % t.elements() != 0)
     fail(Code::corrupt_file, "has a ", what, " of ", t.elements(), " numbers for ", channels, " channels");
   op.take(checked_mul(channels, 4));
-  Tensor all = make_tensor(DType::f32, {channels});  // one for each group, in opset 18
+  Tensor all = make_tensor(DType::f32, {channels});  // one per group, in opset 18
   const int64_t each = channels / t.elements();
   for (int64_t k = 0; k < channels; ++k) all.as<float>()[k] = t.as<float>()[k / each];
   return all;
@@ -238,7 +238,7 @@ Ints last_axes(const Op &op, const Value &v) {
   return axes;
 }
 
-// Is input i a constant of just the dims that are normalized?
+// Whether input i is a constant of exactly the normalized dims.
 bool fits(const Op &op, size_t i, const Value &v, const Ints &axes) {
   const auto t = op.has(i) ? op.constant(i) : std::nullopt;
   if (!t || t->dtype != DType::f32 || t->shape.rank() != static_cast<int>(axes.size())) return false;

@@ -1,4 +1,4 @@
-// ONNX's ops that are computed while the file is read: windows, and numbers seen as others.
+// ONNX's ops that are evaluated while reading: windows and reinterpreted numbers.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -18,7 +18,7 @@ int64_t whole(const Op &op, size_t i, int64_t least, int64_t most) {
   return static_cast<int64_t>(n);
 }
 
-// ---- of sound ------------------------------------------------------------------------------------------------------
+// ---- audio --------------------------------------------------------------------------------------------------------
 
 constexpr int64_t longest = 1 << 20;
 
@@ -27,7 +27,7 @@ void need_float_output(const Op &op) {
   if (type != Type::float32 && type != Type::float64) op.refuse("of ", type, " is not supported");
 }
 
-// The first of the numbers, less the second times the cosine, plus the third times that of twice the angle.
+// level - once cos(angle) + twice cos(2 angle).
 void window(const Op &op, double level, double once, double twice) {
   need_float_output(op);
   const int64_t n = whole(op, 0, 0, longest), period = op.flag("periodic") ? n : n - 1;
@@ -69,7 +69,7 @@ void mel_weights(const Op &op) {
   op.give_constant(0, std::move(t));
 }
 
-// ---- places --------------------------------------------------------------------------------------------------------
+// ---- indices ------------------------------------------------------------------------------------------------------
 
 void eye_like(const Op &op) {
   const Value &v = op.in(0);
@@ -121,7 +121,7 @@ int bits_each(const Op &op, Type t) {
   }
 }
 
-// A number whose low bits are these, of a type of so many.
+// The number of a type with these low bits.
 int64_t number_of(Type t, uint64_t bits) {
   switch (t) {
     case Type::int8:

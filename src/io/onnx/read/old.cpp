@@ -1,4 +1,4 @@
-// Ops as opsets of old had them, read as those of today.
+// Old forms of ops, read as their current ones.
 #include <array>
 
 #include "base/error.hpp"
@@ -8,7 +8,7 @@
 namespace dl4::io::onnx {
 namespace {
 
-// A node of another form that stands for this one.
+// The current node in place of an old one.
 class Today {
  public:
   explicit Today(const Op &op) : op_(op), node_(op.node) {}
@@ -23,7 +23,7 @@ class Today {
     node_.attributes.push_back(std::move(a));
     return *this;
   }
-  // A value in place of input i, behind those that are there.
+  // Replaces input i by a value, keeping the existing ones.
   Today &input(size_t i, Value v) {
     names_[i] = op_.r.free_name("input");
     op_.r.set(names_[i], std::move(v));
@@ -39,14 +39,14 @@ class Today {
   std::array<std::string, 4> names_;
 };
 
-// Input i with axes of 1 behind its own.
+// Input i with axes of size 1 appended.
 Value with_axes(const Op &op, size_t i, int count) {
   Ints axes;
   for (int k = 0; k < count; ++k) axes.push_back(op.in(i).rank() + k);
   return Nodes{op}.of("Unsqueeze", {op.in(i), numbers(axes)});
 }
 
-// The second input's axes are some of the first's, from "axis" on, or the last ones; without "broadcast" all.
+// The second input's axes match the first's from "axis" on, or its last ones; without "broadcast" all.
 void pairwise(const Op &op) {
   const Value &a = op.in(0), &b = op.in(1);
   Today today(op);
@@ -66,7 +66,7 @@ void pairwise(const Op &op) {
   today.read();
 }
 
-// The slope is one number, or one for each channel.
+// The slope is one number, or one per channel.
 void prelu(const Op &op) {
   Today today(op);
   if (op.in(1).rank() == 1 && op.in(0).rank() > 2 && !(op.in(1).dims[0] == Dim{}))
@@ -74,12 +74,12 @@ void prelu(const Op &op) {
   today.read();
 }
 
-// "is_test" of 0, the default, is training.
+// "is_test" 0, the default, means training.
 void batch_normalization(const Op &op) {
   Today(op).without({"is_test"}).with(AttributeRef{"training_mode", !op.flag("is_test")}).read();
 }
 
-// A flag in place of an input.
+// A flag instead of an input.
 void dropout(const Op &op) {
   const bool trains = !op.flag("is_test");
   floats_only(op, {0});
@@ -104,7 +104,7 @@ void pad(const Op &op) {
   Today(op).without({"paddings"}).with(AttributeRef{"pads", *pads}).read();
 }
 
-// The type by its name.
+// The type by name.
 void cast(const Op &op) {
   const std::string to = op.string("to");
   constexpr std::pair<std::string_view, Type> types[] = {
@@ -117,7 +117,7 @@ void cast(const Op &op) {
   op.refuse("to \"", to, "\" is not supported");
 }
 
-// Along one axis, so many times.
+// Repeats along one axis.
 void tile(const Op &op) {
   const double times = op.number(1, 1), axis = op.number(2, 0);
   Ints repeats(op.in(0).dims.size(), 1);
@@ -135,7 +135,7 @@ void upsample(const Op &op) {
 }
 
 struct Old {
-  int64_t before;  // that opset
+  int64_t before;  // opset below which it applies
   std::string_view op;
   Handler read;
 };

@@ -1,4 +1,4 @@
-// ONNX's ops that go along an axis in order: TopK, CumSum, CumProd.
+// ONNX's ops that process an axis in order: TopK, CumSum, CumProd.
 #include "base/error.hpp"
 #include "io/onnx/read/math.hpp"
 

@@ -1,4 +1,4 @@
-// Pad and CenterCropPad: places around those of a value.
+// Pad and CenterCropPad.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -42,7 +42,7 @@ Node filled_ends(const Op &op, Node x, const Margins &margins, double number) {
 
 namespace {
 
-// "axes", an attribute or input 3; all axes where they are left out.
+// "axes", an attribute or input 3; all axes if omitted.
 Ints axes_of(const Op &op) {
   const int rank = op.in(0).rank();
   Ints axes;
@@ -53,14 +53,14 @@ Ints axes_of(const Op &op) {
   return axes;
 }
 
-// The number of "constant".
+// The fill value of "constant".
 double filling(const Op &op) {
   const double number = op.opset() < 11 ? op.real("value") : op.number(2, 0);
   if (op.in(0).dtype != DType::f32 && !(std::abs(number) <= 0x1p53)) op.refuse("of ", op.in(0).dtype, " with ", number);
   return number;
 }
 
-// Along an axis of known size, the place that each place of the result is taken from.
+// Source position of each position of the result, along an axis of known size.
 Ints sources(const Op &op, const std::string &mode, int64_t n, int64_t before, int64_t after) {
   Ints from;
   if (before > max_dim || after > max_dim || n + before + after > 1 << 20)
@@ -80,7 +80,7 @@ Ints sources(const Op &op, const std::string &mode, int64_t n, int64_t before, i
   return from;
 }
 
-// Zeros, or a number, along some axes: those stand where the layers of padding want them.
+// Pads some axes with zeros or a number; moves them where the padding layers need them.
 void pad_constant(const Op &op, const Margins &pads, double number) {
   Value &v = op.in(0);
   if (v.rank() > 5) op.refuse("over a value of ", v.rank(), " axes is not supported");
@@ -88,15 +88,15 @@ void pad_constant(const Op &op, const Margins &pads, double number) {
   for (size_t i = 0; i < pads.size(); ++i)
     if (pads[i][0] != 0 || pads[i][1] != 0) left.push_back(i);
   if (left.empty()) return op.give_value(0, v);
-  Perm at = v.perm();                                                    // the order in which x lies
-  const bool small = v.dtype == DType::u8 || v.dtype == DType::boolean;  // which no layer of padding takes
+  Perm at = v.perm();                                                    // x's axis order
+  const bool small = v.dtype == DType::u8 || v.dtype == DType::boolean;  // types that padding layers don't support
   Node x = small ? op.cast(op.as(v, at), DType::i32) : op.as(v, at);
   int rank = v.rank();
   while (rank < 3) x = op.layer("ExpandDims", {{"axis", rank}}, {x}), at.push_back(rank++);
   std::vector<Dim> dims = v.dims;
   for (size_t i : left) dims[i] = Dim{1, {op.r.fresh()}};
   while (!left.empty()) {
-    std::vector<int> now;  // axes to be padded in one layer, others among them as they are
+    std::vector<int> now;  // axes for one layer, including unpadded ones
     for (size_t i : left)
       if (static_cast<int>(now.size()) < rank - 2) now.push_back(static_cast<int>(i));
     left.erase(left.begin(), left.begin() + static_cast<std::ptrdiff_t>(now.size()));
@@ -132,7 +132,7 @@ void pad_constant(const Op &op, const Margins &pads, double number) {
   op.give(0, op.cast(x, v.dtype), dims, perm);
 }
 
-// Where an axis or what is put around it is free: which place of x each place of the result is. dims: of x.
+// For an axis or padding of free size: computes the source position of each position. dims: of x.
 Node padded(const Op &op, Node x, size_t at, std::vector<Dim> dims, const Dim &before, const Dim &after,
             const std::string &mode, double number) {
   Symbols &s = op.symbols();
@@ -149,7 +149,7 @@ Node padded(const Op &op, Node x, size_t at, std::vector<Dim> dims, const Dim &b
   Node from = mode == "wrap"      ? op.layer("Mod", {}, {place, op.number(n)})
               : mode == "reflect" ? minus(op, last, size(minus(op, last, size(place))))
                                   : bounded(place);
-  if (mode == "constant") {  // which is place 0 of those in front of which it stands: there may be no others
+  if (mode == "constant") {  // position 0 of those it precedes: there may be no others
     const DType type = op.r.graph().dtype(x);
     Tensor t = make_zeros(type, {});
     if (type == DType::f32)
@@ -164,7 +164,7 @@ Node padded(const Op &op, Node x, size_t at, std::vector<Dim> dims, const Dim &b
   return op.layer("Take", {{"axis", at}}, {x, from});
 }
 
-// True if it was done here.
+// Returns whether it was handled here.
 bool pad_free(const Op &op, const std::string &mode) {
   Value &v = op.in(0);
   const auto list = op.says("pads") || !op.has(1) ? std::nullopt : op.sizes(1);
@@ -188,7 +188,7 @@ bool pad_free(const Op &op, const std::string &mode) {
     const Dim &before = (*list)[i], &after = (*list)[i + axes.size()];
     const auto axis = static_cast<size_t>(axes[i]);
     if (before == none && after == none) continue;
-    std::vector<Dim> lie;  // in the order of x
+    std::vector<Dim> lie;  // in x's axis order
     for (int i : perm) lie.push_back(dims[static_cast<size_t>(i)]);
     x = padded(op, x, static_cast<size_t>(inverse(perm)[axis]), std::move(lie), before, after, mode, number);
     dims[axis] = op.symbols().sum(op.symbols().sum(dims[axis], before), after);
@@ -226,7 +226,7 @@ void pad(const Op &op) {
   op.give(0, x, v.dims, perm);
 }
 
-// The middle of each axis, or zeros around it.
+// Crops to the centre of each axis, or pads around it with zeros.
 void center_crop_pad(const Op &op) {
   const Value &v = op.in(0);
   const auto wanted = op.integers("shape", 1);

@@ -1,4 +1,4 @@
-// ONNX's pools, and LRN.
+// ONNX's pooling, and LRN.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -9,20 +9,20 @@
 namespace dl4::io::onnx {
 namespace {
 
-// With "ceil_mode" the last window may begin before the end and reach past it: zeros behind the pads.
+// With "ceil_mode" the last window may start before the end and extend past it: zeros after the pads.
 Ints past_the_end(const Op &op, const Window &w, const std::vector<Dim> &dims) {
   Ints more(w.axes(), 0);
   if (!w.ceil || w.same) return more;
   for (size_t i = 0; i < w.axes(); ++i) {
     const int64_t n = dims[i + 2].factor, all = n + w.pads[i][0] + w.pads[i][1], s = w.strides[i];
     if (!dims[i + 2].known()) {
-      // One place less than a step gives as many windows, whatever the size; none begins behind the end.
+      // Padding of stride - 1 gives as many windows, whatever the size; none starts past the end.
       if (w.pads[i][1] + s > w.reach(i)) op.refuse("\"ceil_mode\" over a free axis, with steps past the window");
       more[i] = s - 1;
       continue;
     }
     int64_t out = ceil_div(all - w.reach(i), s) + 1;
-    if ((out - 1) * s >= n + w.pads[i][0]) --out;  // one that begins in the pads does not count
+    if ((out - 1) * s >= n + w.pads[i][0]) --out;  // a window that starts in the padding does not count
     more[i] = std::max<int64_t>((out - 1) * s + w.reach(i) - all, 0);
   }
   return more;
@@ -32,7 +32,7 @@ Json pool_config(const Window &w, bool same) {
   return {{"pool_size", w.size}, {"strides", w.strides}, {"padding", same ? "same" : "valid"}};
 }
 
-// A window with holes: along each axis its places joined, one by one.
+// A dilated window: joins its positions along each axis, one by one.
 Node dilated(const Op &op, const char *join, Node x, const Window &w) {
   for (size_t i = 0; i < w.axes(); ++i) {
     const int64_t n = op.shape(x)[static_cast<int>(i) + 1];
@@ -65,8 +65,7 @@ Node dilated(const Op &op, const char *join, Node x, const Window &w) {
   return x;
 }
 
-// Where, in a window at each of its places along axis i, place k of it lies in the image; its first one that is no pad
-// for those that are.
+// Image index of position k of each window along axis i; for padding, that of the window's first position inside.
 Ints places_in(const Window &w, size_t i, int64_t n, int64_t more, int64_t k) {
   Ints from;
   for (int64_t at = -w.pads[i][0]; at + w.reach(i) <= n + w.pads[i][1] + more; at += w.strides[i]) {
@@ -79,13 +78,13 @@ Ints places_in(const Window &w, size_t i, int64_t n, int64_t more, int64_t k) {
   return from;
 }
 
-// Where the largest of each window lies, counted through the whole value as ONNX has it: of equal ones the first.
+// Index of each window's maximum in the flattened value, as in ONNX; the first of equals.
 void give_places(const Op &op, Window w, const Ints &more) {
   Value &v = op.in(0);
   if (!std::all_of(v.dims.begin() + 1, v.dims.end(), [](const Dim &d) { return d.known() && d.factor > 0; }))
     op.refuse("\"Indices\" of an image with free axes are not supported; export the model with its size");
   const size_t n = w.axes();
-  Ints step(n, 1);  // from a place of an axis to the next
+  Ints step(n, 1);  // stride of an axis
   int64_t image = 1;
   const bool columns = op.flag("storage_order");
   for (size_t k = 0; k < n; ++k) {
@@ -131,7 +130,7 @@ void give_places(const Op &op, Window w, const Ints &more) {
 void max_pool(const Op &op) {
   Value &v = op.in(0);
   const Type type = v.onnx_type();
-  const bool small = type == Type::uint8 || type == Type::int8;  // float32 holds them
+  const bool small = type == Type::uint8 || type == Type::int8;  // float32 represents them
   if (v.dtype != DType::f32 && (!small || op.wants(1))) op.refuse("is supported for floats, not for ", type);
   Window w = window(op, op.integers("kernel_shape").value_or(Ints{}), v.dims);
   const Ints more = past_the_end(op, w, v.dims);
@@ -156,8 +155,8 @@ void max_pool(const Op &op) {
   if (small) op.r.value(op.node.out[0]).type = type;
 }
 
-// How many places of an image each window covers, over how many it has: what the mean over all of them is to be divided
-// by. Pads count if asked for.
+// Number of image positions in each window over the window size, by which the mean over all positions is divided.
+// Padding counts on request.
 Node shares(const Op &op, const Window &w, const std::vector<Dim> &dims, const Ints &more, bool with_pads) {
   if (!std::all_of(dims.begin() + 2, dims.end(), [](const Dim &d) { return d.known(); })) {
     std::vector<Dim> image{dims.begin() + 1, dims.end()};
@@ -178,7 +177,7 @@ Node shares(const Op &op, const Window &w, const std::vector<Dim> &dims, const I
     if (all > 1 << 15) op.refuse("of ", all, " places is not supported");
     std::vector<double> &list = share.emplace_back();
     for (int64_t at = 0; at + w.reach(i) <= all + more[i]; at += w.strides[i]) {
-      const auto before = [&](int64_t end) {  // places of the window there
+      const auto before = [&](int64_t end) {  // positions of the window before this end
         return std::clamp<int64_t>(ceil_div(std::max<int64_t>(end - at, 0), w.dilations[i]), 0, w.size[i]);
       };
       const int64_t inside = before(high) - before(low);
@@ -233,7 +232,7 @@ void average_pool(const Op &op) {
   op.give(0, y, {v.dims[0]}, channels_last(v.rank()), v.not_negative);
 }
 
-// The root of the sum of the powers.
+// The root of the sum of powers.
 void lp_pool(const Op &op) {
   floats_only(op, {0});
   Value &v = op.in(0);

@@ -1,4 +1,4 @@
-// ONNX's products: of matrices, by equations, and attention.
+// ONNX's products: matrices, einsum, attention.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -32,7 +32,7 @@ Node product(const Op &op, size_t a, Node x, size_t b, Node y, std::vector<Dim> 
 
 namespace {
 
-// A value, or where that is how it lies, with the last two axes swapped.
+// A value, or its stored form, with the last two axes swapped.
 Node matrix(const Op &op, size_t i, bool &swapped) {
   Value &v = op.in(i);
   Perm turned = plain(v.rank());
@@ -41,7 +41,7 @@ Node matrix(const Op &op, size_t i, bool &swapped) {
   return op.as(v, swapped ? turned : plain(v.rank()));
 }
 
-// The node behind that adds a constant of `units` numbers along the last axis of the only value it reads, and these.
+// The next node, if it adds a constant of `units` numbers along the last axis and is the value's only reader.
 const NodeProto *bias_behind(const Op &op, int64_t units, Tensor &bias) {
   const NodeProto *next = op.wants(0) ? op.r.only_reader(op.node.out[0]) : nullptr;
   if (!next || next->op != "Add" || !next->domain.empty() || next->in.size() != 2 || next->out.size() != 1)
@@ -133,7 +133,7 @@ struct Term {
 
 bool holds(const std::string &s, char c) { return s.find(c) != s.npos; }
 
-// Letters of its own for the axes that "..." stands for.
+// Replaces "..." by unused letters.
 std::string spelled(const Op &op, const std::string &term, int rank, std::string &dots) {
   const size_t at = term.find("...");
   if (at == term.npos) return term;
@@ -173,7 +173,7 @@ Term summed(const Op &op, Term t, const std::string &keep) {
   return to;
 }
 
-// Several axes seen as one, at the end or before it.
+// Merges several axes, at the end or before it.
 Node joined(const Op &op, const Term &t, size_t batch, size_t rows) {
   const size_t columns = t.labels.size() - batch - rows;
   if (rows == 1 && columns == 1) return t.node;
@@ -192,7 +192,7 @@ Term contracted(const Op &op, Term a, Term b, const std::string &rest) {
   for (char c : a.labels) (holds(b.labels, c) ? (holds(rest, c) ? batch : sum) : left) += c;
   for (char c : b.labels)
     if (!holds(a.labels, c)) right += c;
-  if (batch.empty() && sum.size() == 1 && left.size() == 1 && right.size() > 1) {  // rows are on the left
+  if (batch.empty() && sum.size() == 1 && left.size() == 1 && right.size() > 1) {  // rows come from the left
     std::swap(a, b);
     std::swap(left, right);
   }
@@ -221,7 +221,7 @@ Term contracted(const Op &op, Term a, Term b, const std::string &rest) {
   return to;
 }
 
-// Of two axes with one letter the places where both are equal; false: there are none.
+// The diagonal of two axes with one letter; false: none.
 bool diagonal(const Op &op, Term &t) {
   const auto twice = std::find_if(t.labels.begin(), t.labels.end(),
                                   [&](char c) { return std::count(t.labels.begin(), t.labels.end(), c) > 1; });
@@ -305,7 +305,7 @@ void einsum(const Op &op) {
 
 // ---- Det -----------------------------------------------------------------------------------------------------------
 
-// By the first of the rows left, with the columns left.
+// Expansion along the first remaining row, over the remaining columns.
 Node determinant(const Op &op, const std::vector<std::vector<Node>> &cells, size_t row, unsigned columns,
                  std::map<unsigned, Node> &known) {
   if (const auto it = known.find(columns); it != known.end()) return it->second;

@@ -1,4 +1,4 @@
-// QuantizeLinear and DequantizeLinear: numbers are rounded and clipped as ONNX says, and all between them is computed
+// QuantizeLinear and DequantizeLinear: numbers are rounded and clipped as ONNX specifies; computation between them is
 // in float32.
 #include <algorithm>
 #include <cmath>
@@ -20,14 +20,14 @@ Limits limits_of(const Op &op, Type type) {
   return is_signed(type) ? Limits{-whole / 2, whole / 2 - 1} : Limits{0, whole - 1};
 }
 
-// Scales and zero points: one of each, one for each place of an axis, or one for each block of places.
+// Scales and zero points: one each, one per position of an axis, or one per block of positions.
 struct Steps {
   Tensor scale;
   Ints zero;                                // as many
-  int64_t inner = 1, places = 1, each = 0;  // elements behind the axis; places of it, and those of one scale; 0: all
-  bool blocks = false;                      // has each element of the other axes scales of its own?
+  int64_t inner = 1, places = 1, each = 0;  // elements after the axis; its size, and positions per scale; 0: one scale
+  bool blocks = false;                      // whether other axes have separate scales too
 
-  // The scale of an element, by its place in the whole value.
+  // Index of an element's scale, from its position in the whole value.
   size_t at(int64_t i) const {
     if (each == 0) return 0;
     const int64_t scales = (places - 1) / each + 1, before = i / (inner * places), place = i / inner % places;
@@ -63,7 +63,7 @@ Steps steps_of(const Op &op) {
   if (block == 0 && n == 1) return s;
   const auto axis = static_cast<size_t>(op.axis(v.rank()));
   for (size_t i = axis; i < v.dims.size(); ++i) {
-    if (block == 0 && i > axis && !v.constant) break;  // is not asked for
+    if (block == 0 && i > axis && !v.constant) break;  // not needed
     if (!v.dims[i].known()) op.refuse("with scales along a free axis is not supported");
     (i == axis ? s.places : s.inner) = checked_mul(i == axis ? 1 : s.inner, v.dims[i].factor);
   }
@@ -81,7 +81,7 @@ Steps steps_of(const Op &op) {
   return s;
 }
 
-// f(which scale) as a constant that broadcasts with the value, whose axes lie in the order `perm`.
+// f(index of the scale) as a constant that broadcasts with the value in axis order `perm`.
 template <class F>
 Node constant_of(const Op &op, const Steps &s, const Perm &perm, F f) {
   const Value &v = op.in(0);
@@ -137,7 +137,7 @@ void quantize(const Op &op) {
   const Perm perm = v.perm();
   const Node x = op.layer("Divide", {}, {op.as(v, perm), scales(op, s, perm)});
   Node y = op.layer("Round", {}, {x});
-  // By one zero point, what comes before that is added: a DequantizeLinear that takes it away again reads this.
+  // With a single zero point, records the value before adding it, for a DequantizeLinear that would subtract it again.
   const int64_t zero = s.one_zero() ? s.zero[0] : 0;
   if (!s.one_zero()) y = plus(op, y, zeros(op, s, perm));
   y = op.layer("Clip", {{"x_min", most.low - zero}, {"x_max", most.high - zero}}, {y});

@@ -1,4 +1,4 @@
-// LSTM, GRU and RNN of ONNX: time stands before the batch there, and the gates have another order.
+// ONNX's LSTM, GRU and RNN: time-major, with another gate order.
 #include <algorithm>
 
 #include "base/error.hpp"
@@ -10,16 +10,16 @@ namespace {
 
 struct Cell {
   const char *kind;
-  std::vector<int> gates;  // of ours, by their place in ONNX
+  std::vector<int> gates;  // of this library, as indices in ONNX's order
   size_t states;
 };
 
-const Cell lstm{"LSTM", {0, 2, 3, 1}, 2};  // i o f c there, i f c o here
+const Cell lstm{"LSTM", {0, 2, 3, 1}, 2};  // i o f c in ONNX, i f c o here
 const Cell gru{"GRU", {0, 1, 2}, 1};
 const Cell simple{"SimpleRNN", {0}, 1};
 
-// Direction d of (directions, gates * units, n), or of biases (directions, gates * units) from `at` on: (n, gates *
-// units) in our order of the gates.
+// Direction d of (directions, gates * units, n), or of biases (directions, gates * units) from `at`: (n, gates * units)
+// in our gate order.
 Tensor part(const Tensor &t, int64_t d, int64_t at, int64_t n, int64_t units, const std::vector<int> &gates) {
   const int64_t rows = static_cast<int64_t>(gates.size()) * units, all = t.shape[1];
   Tensor to = make_tensor(DType::f32, {n, rows});
@@ -61,7 +61,7 @@ Weights weights_of(const Op &op, const Cell &cell, int64_t d, int64_t directions
   return list;
 }
 
-// Ours; none: no activation of ours is that function.
+// Our activation; none: no equivalent.
 std::optional<Json> ours(const Function &f) {
   const char *plain[] = {"tanh", "sigmoid", "relu", "softplus", "softsign"};
   if (std::find(std::begin(plain), std::end(plain), f.name) != std::end(plain)) return f.name;
@@ -73,7 +73,7 @@ std::optional<Json> ours(const Function &f) {
   return {};
 }
 
-// The activations of each direction, "activation" and "recurrent_activation"; none: a cell of ours has not all of them.
+// Each direction's "activation" and "recurrent_activation"; none: no cell supports them.
 std::optional<std::vector<Json>> activations(const Op &op, const Cell &cell, int64_t directions) {
   std::vector<const char *> otherwise{"Tanh"};
   if (cell.kind != simple.kind) otherwise = {"Sigmoid", "Tanh"};
@@ -91,7 +91,7 @@ std::optional<std::vector<Json>> activations(const Op &op, const Cell &cell, int
   return list;
 }
 
-// A state at the start that is left out, or known to be zeros.
+// Whether the initial state is omitted or known to be zeros.
 bool no_state(const Op &op, size_t i) {
   if (!op.has(i)) return true;
   const Value &v = op.in(i);
@@ -100,13 +100,13 @@ bool no_state(const Op &op, size_t i) {
   return std::all_of(begin, end, [](float f) { return f == 0; });
 }
 
-// The state at the start of direction d, (B, units).
+// The initial state of direction d, (B, units).
 Node initial(const Op &op, size_t i, int64_t d, bool batch_first) {
   if (op.in(i).rank() != 3) fail(Code::corrupt_file, "has a state of ", op.in(i).rank(), " axes");
   return op.layer("Take", {{"indices", d}, {"axis", batch_first ? 1 : 0}}, {op.x(i)});
 }
 
-// Is it of a form that a layer of ours has?
+// Whether a layer supports this form.
 bool is_plain(const Op &op, const Cell &cell, const Dim &time) {
   if (op.says("clip") || op.integer("input_forget", 0) != 0) return false;
   if (cell.states == 2 && (op.has(7) || no_state(op, 5) != no_state(op, 6))) return false;
@@ -150,7 +150,7 @@ void recurrent(const Op &op, const Cell &cell) {
   const auto stacked = [&](const std::vector<Node> &list) {
     return list.size() == 1 ? op.layer("ExpandDims", {{"axis", 1}}, {list[0]}) : op.layer("Stack", {{"axis", 1}}, list);
   };
-  // Ours lie as (B, directions, T, units), and (B, directions, units).
+  // The layers return (B, directions, T, units) and (B, directions, units).
   if (op.wants(0)) {
     if (first)
       op.give(0, stacked(sequences), {batch, time, wide, each}, {0, 2, 1, 3});

@@ -1,4 +1,4 @@
-// LSTM, GRU and RNN as a body of nodes, once for each step.
+// LSTM, GRU and RNN as a body of nodes, run for each step.
 #include <algorithm>
 #include <functional>
 
@@ -16,7 +16,7 @@ std::vector<Function> functions_of(const Op &op, int64_t directions, std::vector
       fail(Code::corrupt_file, "has ", said->strings.size(), " activations, expected ", names.size());
     for (size_t i = 0; i < names.size(); ++i) names[i] = std::string(said->strings[i]);
   }
-  // Those functions that take a number take the next one.
+  // Parameters are consumed by the functions that have them, in order.
   size_t alphas = 0, betas = 0;
   const auto next = [&](const char *key, size_t &at, double if_none) {
     const Attribute *a = op.node.find(key);
@@ -58,12 +58,12 @@ Value applied(const Nodes &n, const Function &f, const Value &x) {
   n.op.refuse("the activation ", f.name, " is not supported");
 }
 
-// A value of the node's graph as the body sees it.
+// Makes a value of the node's graph available in the body.
 using Bring = std::function<Value(Value)>;
 using Step = std::function<Values(const Nodes &, const Values &, const Bring &)>;
 
-// A layer Scan: the states, then the places of the sequences, go into a step; out come the states and what becomes
-// sequences, whose first axis is time.
+// A layer Scan: a step maps the states and the sequences' elements to new states and elements of output sequences,
+// whose first axis is time.
 Values scanned(const Op &op, const Values &states, const Values &sequences, bool backwards, const Step &step) {
   constexpr std::string_view names[] = {"in", "in_1", "in_2", "in_3"};
   Values all = states;
@@ -107,7 +107,7 @@ Values scanned(const Op &op, const Values &states, const Values &sequences, bool
   return out;
 }
 
-// One direction of a net.
+// One direction of a network.
 struct Direction {
   std::vector<Function> functions;
   Value x;                                                              // (T, B, gates * units): x times its weights
@@ -127,20 +127,20 @@ struct Net {
     const double clip = op.real("clip", 0);
     return clip > 0 ? m.of("Clip", {v, m.real(-clip), m.real(clip)}) : v;
   }
-  // Of a list (directions, n), or (directions, rows, n), that of direction d.
+  // Direction d of (directions, n) or (directions, rows, n).
   Value part(size_t i, int64_t d) const { return n.at(op.in(i), 0, d); }
   Value state(size_t i, int64_t d) const {
     if (op.has(i)) return n.at(op.in(i), batch_first ? 1 : 0, d);
     const Value batch = n.of("Unsqueeze", {n.dim(x, 1), n.ints({0})});
     return n.of("ConstantOfShape", {n.of("Concat", {batch, n.ints({units})}, {{"axis", 0}})});
   }
-  // The bias of x, or behind it that of the state, of some gates.
+  // The bias of x, or the one after it of the state, for some gates.
   Value bias(int64_t d, bool of_state, int64_t gates, int64_t from, int64_t to) const {
     const int64_t at = of_state ? gates * units : 0;
     return n.slice(part(3, d), 0, at + from * units, at + to * units);
   }
 
-  // Of steps behind the length of a sequence the states stay, and the output is 0.
+  // Past a sequence's length the states are kept and the output is 0.
   Values kept(const Nodes &m, const Values &made, const Values &before, const Value &step, Value lengths) const {
     const Value on = m.unsqueeze(m.of("Less", {step, m.cast(lengths, Type::int64)}), 1);
     Values out;
@@ -149,7 +149,7 @@ struct Net {
     return out;
   }
 
-  // f(m, states, x, bring): the next states, the output among them first.
+  // f(m, states, x, bring): the next states, the output first.
   template <class F>
   void run(const std::vector<Direction> &list, F f) const {
     const size_t states = list[0].states.size();
@@ -226,7 +226,7 @@ struct Net {
   }
 };
 
-// Refuses weights of other sizes than "hidden_size" says: (directions, n, ...), behind them what is the first axis.
+// Refuses weights that don't match "hidden_size": (directions, n, ...), with more along the given axis.
 void need_weights(const Net &net, size_t i, int64_t n, size_t axis, int rank) {
   const Value &w = net.op.in(i);
   if (net.units < 1 || net.units > max_dim || w.rank() != rank)

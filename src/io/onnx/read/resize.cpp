@@ -1,4 +1,4 @@
-// Resize and Upsample: places between those of a value.
+// Resize and Upsample: interpolation.
 #include <algorithm>
 #include <cmath>
 
@@ -12,13 +12,13 @@ struct Resize {
   std::string mode, where = "asymmetric", rounding = "floor";
   double cubic = -0.75;
   bool exclude_outside = false, antialias = false;
-  float begin = 0, end = 1;  // of tf_crop_and_resize: the part of an axis that is taken
+  float begin = 0, end = 1;  // for tf_crop_and_resize: the range of an axis
 
   bool crops() const { return where == "tf_crop_and_resize"; }
 };
 
-// Where place i of m lies among n places: in float32, as ONNX Runtime computes it, for the last bit decides which place
-// is the nearest.
+// Source position of position i of m among n: in float32 like ONNX Runtime, since the last bit decides which is
+// nearest.
 float source(const Resize &how, int64_t i, float scale, int64_t n, int64_t m) {
   const auto x = static_cast<float>(i), from = static_cast<float>(n), to = static_cast<float>(m);
   if (how.where == "asymmetric") return x / scale;
@@ -37,7 +37,7 @@ float source(const Resize &how, int64_t i, float scale, int64_t n, int64_t m) {
   return (x + 0.5f) / scale - 0.5f;
 }
 
-// A half, and what float32 may have made of one.
+// A half, and what rounding in float32 may make of it.
 constexpr double half = 0.5 + 1e-6;
 
 int64_t rounded(const Resize &how, double x) {
@@ -54,7 +54,7 @@ double weight(const Resize &how, double away) {
   return d < 2 ? ((a * d - 5 * a) * d + 8 * a) * d - 4 * a : 0;
 }
 
-// n x m: what each place of the result takes from those there are.
+// n x m interpolation weights.
 Tensor blend(const Resize &how, double scale, int64_t n, int64_t m) {
   Tensor t = make_zeros(DType::f32, {n, m});
   const double shrink = how.antialias ? std::min(scale, 1.0) : 1.0;
@@ -76,7 +76,7 @@ Tensor blend(const Resize &how, double scale, int64_t n, int64_t m) {
   return t;
 }
 
-// An axis of x, by its place in x.
+// Resizes an axis of x, by its index in x.
 Node resized(const Op &op, Node x, int at, const Resize &how, double scale, int64_t n, int64_t m) {
   if (m < 1 || m > 1 << 20 || n < 1) op.refuse("from ", n, " to ", m, " places is not supported");
   if (how.mode == "nearest") {
@@ -99,7 +99,7 @@ Node resized(const Op &op, Node x, int at, const Resize &how, double scale, int6
   return last ? x : op.layer("Transpose", {{"perm", turn}}, {x});
 }
 
-// The same between sizes of which one is free: where each place of the result lies is computed.
+// The same with a free size: computes the source positions at run time.
 Node resized(const Op &op, Node x, int at, const Resize &how, const Dim &n, const Dim &m, double scale) {
   const bool tf = how.where == "tf_half_pixel_for_nn";
   const bool halves = tf || how.where == "half_pixel" || how.where == "pytorch_half_pixel";
@@ -113,7 +113,7 @@ Node resized(const Op &op, Node x, int at, const Resize &how, const Dim &n, cons
   const auto layer = [&](const char *kind, Node a, Node b) { return op.layer(kind, {}, {a, b}); };
   const Dim back = op.symbols().sum(n, one, -1);
   Node place = op.cast(op.places(m), DType::f32);
-  if (tf && scale <= 0) {  // none where nothing is scaled
+  if (tf && scale <= 0) {  // none if nothing is scaled
     const Node scaled = op.cast(layer("NotEqual", real(m), real(n)), DType::f32);
     place = plus(op, place, by_number(op, "BroadcastMultiply", scaled, 0.5));
   } else if (halves) {
@@ -127,7 +127,7 @@ Node resized(const Op &op, Node x, int at, const Resize &how, const Dim &n, cons
   else
     place = layer("Divide", place, layer("Divide", real(m), real(n)));
   if (halves && !tf) place = by_number(op, "BroadcastAdd", place, -0.5);
-  if (how.where == "pytorch_half_pixel")  // 0 where there is one place
+  if (how.where == "pytorch_half_pixel")  // 0 for a single position
     place = times(op, place, real(op.symbols().smallest(op.symbols().sum(m, one, -1), one)));
   const Node last = real(back);
   const auto taken = [&](Node at_place) {
@@ -150,7 +150,7 @@ Node resized(const Op &op, Node x, int at, const Resize &how, const Dim &n, cons
   return plus(op, a, times(op, minus(op, b, a), part));
 }
 
-// A free axis by a scale: floor(n * scale), for scales that are fractions of small numbers.
+// A free axis times a scale: floor(n * scale), for fractions of small numbers.
 Dim scaled(const Op &op, const Dim &n, double scale) {
   for (int64_t below = 1; below <= 64; ++below) {
     const double above = scale * static_cast<double>(below);
@@ -160,12 +160,12 @@ Dim scaled(const Op &op, const Dim &n, double scale) {
   op.refuse("of a free axis by ", scale, " is not supported; fractions of numbers up to 64 are");
 }
 
-// The same of an axis of n places.
+// The same for an axis of size n.
 int64_t places_of(int64_t n, double scale) {
   return static_cast<int64_t>(static_cast<float>(n) * static_cast<float>(scale));
 }
 
-// Which places of an axis are taken from within the image; none: all.
+// Flags of positions inside the image; none: all are.
 std::optional<Tensor> within(const Resize &how, double scale, int64_t n, int64_t m) {
   bool all = true;
   Tensor t = make_tensor(DType::boolean, {m});
@@ -177,7 +177,7 @@ std::optional<Tensor> within(const Resize &how, double scale, int64_t n, int64_t
   return all ? std::nullopt : std::optional(t);
 }
 
-// The whole image by UpSampling, whose places may be free; false: it is none of its forms.
+// Resizes the whole image by UpSampling, which supports free sizes; false: no such form.
 bool up_sample(const Op &op, const Resize &how, const std::vector<double> &scales) {
   Value &v = op.in(0);
   if (v.rank() < 3 || v.rank() > 5 || scales[0] != 1 || scales[1] != 1) return false;
@@ -211,7 +211,7 @@ std::vector<double> reals(const Op &op, size_t i) {
 bool is_empty(const Op &op, size_t i) { return !op.has(i) || (op.constant(i) && op.constant(i)->elements() == 0); }
 
 using Sizes = std::vector<std::optional<int64_t>>;
-using FreeSizes = std::vector<std::optional<Dim>>;  // by axis: those that are no multiple of what is there
+using FreeSizes = std::vector<std::optional<Dim>>;  // by axis: those that are no multiple of the input's
 
 void stretch(const Op &op, const std::vector<size_t> &axes, const std::vector<Dim> &wanted, std::vector<double> &scales,
              Sizes &sizes, FreeSizes &free) {
@@ -228,7 +228,7 @@ void stretch(const Op &op, const std::vector<size_t> &axes, const std::vector<Di
   }
 }
 
-// All axes by one scale, the smallest or the largest.
+// Scales all axes alike, by the smallest or largest ratio.
 void keep_aspect(const Op &op, bool smallest, const std::vector<size_t> &axes, const std::vector<Dim> &wanted,
                  std::vector<double> &scales, Sizes &sizes) {
   double scale = 0;
@@ -246,8 +246,8 @@ void keep_aspect(const Op &op, bool smallest, const std::vector<size_t> &axes, c
   }
 }
 
-// Before opset 11 nothing says how places are rounded: ONNX Runtime's are rounded down, up where the image shrinks. An
-// image that keeps its size is as it is.
+// Before opset 11 rounding is unspecified: ONNX Runtime rounds positions down, or up when the image shrinks. An image
+// of unchanged size is copied.
 bool is_old(const Op &op) { return op.node.op == "Upsample" || op.opset() < 11; }
 bool keeps_size(const Value &v, const std::vector<double> &scales) {
   for (size_t i = 0; i < scales.size(); ++i)
@@ -262,7 +262,7 @@ void each_axis(const Op &op, Resize how, const std::vector<size_t> &axes, const 
   Value &v = op.in(0);
   const bool old = is_old(op);
   std::vector<Dim> wide = v.dims;
-  const std::vector<double> parts = how.crops() ? reals(op, 1) : std::vector<double>{};  // begins, then ends
+  const std::vector<double> parts = how.crops() ? reals(op, 1) : std::vector<double>{};  // starts, then ends
   if (how.crops() && parts.size() != 2 * axes.size())
     fail(Code::corrupt_file, "has a \"roi\" of ", parts.size(), " numbers for ", axes.size(), " axes");
   for (double part : parts)

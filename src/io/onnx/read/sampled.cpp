@@ -1,4 +1,4 @@
-// ONNX's ops that take values of images between places: GridSample, AffineGrid, RoiAlign, DeformConv.
+// ONNX's ops that interpolate images: GridSample, AffineGrid, RoiAlign, DeformConv.
 #include <algorithm>
 #include <cmath>
 
@@ -26,7 +26,7 @@ void grid_sample(const Op &op) {
   op.give(0, op.layer("GridSample", config, {op.as(v, perm), op.x(1)}), dims, perm);
 }
 
-// Places from -1 to 1 of n, the middles of places or with the corners among them.
+// Coordinates from -1 to 1 of n positions: their centres, or with corners aligned.
 double place(int64_t i, int64_t n, bool corners) {
   if (corners) return n == 1 ? 0 : 2 * static_cast<double>(i) / static_cast<double>(n - 1) - 1;
   return (2 * static_cast<double>(i) + 1) / static_cast<double>(n) - 1;
@@ -95,10 +95,10 @@ Ints numbers(const Op &op, const char *name, size_t n, int64_t otherwise) {
   return list;
 }
 
-// The channels [at, at + n) of the value, which lie last in x.
+// Channels [at, at + n) of x, which is channels-last.
 Node channels(const Op &op, Node x, int64_t at, int64_t n) { return op.cut(x, op.shape(x).rank() - 1, at, n); }
 
-// Each window's places, taken by a GridSample, stand side by side; the kernel goes over them in steps as long.
+// Samples each window's positions side by side with a GridSample, then convolves with a stride of the window's size.
 void deform_conv(const Op &op) {
   floats_only(op, {0, 1, 2, 3, 4});
   Value &v = op.in(0), &offset = op.in(2);
@@ -118,7 +118,7 @@ void deform_conv(const Op &op) {
     fail(Code::corrupt_file, "has offsets of ", offset.dims[1].factor, " channels for ", groups, " groups of ", k);
   if (op.has(4) && op.in(4).rank() != 4) fail(Code::corrupt_file, "has a mask of ", op.in(4).rank(), " axes");
   const Node x = op.as(v, channels_last(4)), moved = op.as(offset, channels_last(4));  // (B, OH, OW, groups k 2)
-  // Where the windows' places are without offsets, less the middle of the image, in its halves: (OH, OW k, 2), x first.
+  // Positions of the windows without offsets, relative to the image's centre, in half sizes: (OH, OW k, 2), x first.
   op.take(checked_mul(h, width, k, 16));
   Tensor at = make_tensor(DType::f32, {h, checked_mul(width, k), 2}), by = make_tensor(DType::f32, {2});
   for (int64_t i = 0; i < h; ++i)

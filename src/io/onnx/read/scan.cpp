@@ -7,14 +7,14 @@
 namespace dl4::io::onnx {
 namespace {
 
-// A number for each of so many.
+// An attribute with `count` numbers.
 Ints each(const Op &op, const char *name, size_t count) {
   const Ints list = op.integers(name).value_or(Ints(count, 0));
   if (list.size() != count) fail(Code::corrupt_file, "has ", list.size(), " \"", name, "\" for ", count);
   return list;
 }
 
-// The numbers of those that are not 0.
+// Indices of nonzero entries.
 Ints set_among(const Ints &list) {
   Ints numbers;
   for (size_t i = 0; i < list.size(); ++i)
@@ -22,7 +22,7 @@ Ints set_among(const Ints &list) {
   return numbers;
 }
 
-// The axis first, the others in their order.
+// Moves the axis to the front.
 Perm first(int rank, int64_t axis) {
   Perm perm = plain(rank);
   perm.erase(perm.begin() + axis);
@@ -105,7 +105,7 @@ void scan_all(const Op &op) {
   }
 }
 
-// Before opset 9 every input has a batch in front, and each sample is a Scan of its own.
+// Before opset 9 inputs have a batch axis, and each sample is a separate Scan.
 void batched(const Op &op) {
   if (op.has(0)) op.refuse("with lengths of the sequences is not supported");
   const size_t inputs = op.inputs() - 1;

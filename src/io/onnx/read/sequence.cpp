@@ -1,4 +1,4 @@
-// Sequences and Optionals: lists of values, which are there while the file is read alone.
+// Sequences and Optionals: lists of values that exist only while reading.
 #include <algorithm>
 
 #include "base/error.hpp"
@@ -19,7 +19,7 @@ int64_t integer_of(const Op &op, size_t i) {
   return ints_of(*t)[0];
 }
 
-// A place in a list of that size; left out: its end.
+// An index into a list of that size; omitted: its end.
 size_t place(const Op &op, size_t i, int64_t size, bool behind) {
   const int64_t at = op.has(i) ? integer_of(op, i) : behind ? size : size - 1;
   const int64_t from_begin = at < 0 ? at + size : at;
@@ -95,7 +95,7 @@ void concat(const Op &op) {
   op.give_value(0, computed(op, "Concat", list, {{"axis", axis}}));
 }
 
-// Once for each place of the first sequence; tensors are the same for all.
+// Runs once per element of the first sequence; tensors are the same each time.
 void map(const Op &op) {
   const File &body = body_of(op, "body");
   const size_t count = list_of(op, 0).size();

@@ -1,4 +1,4 @@
-// ONNX's ops that say how values lie: shapes, joins and cuts. Arithmetic of shapes is done while the file is read.
+// ONNX's shape ops: reshapes, joins and splits. Shape arithmetic is evaluated while reading.
 #include <algorithm>
 #include <cstring>
 #include <numeric>
@@ -122,7 +122,7 @@ void transpose(const Op &op) {
   }
   if (v.sizes && !v.sizes->empty() && perm != plain(v.rank())) {
     const std::vector<Dim> elements = *v.sizes;
-    size_t at = 0;  // among those that are in their new order
+    size_t at = 0;  // among those in the new order
     Ints strides(perm.size(), 1);
     for (size_t i = perm.size(); i-- > 1;) strides[i - 1] = strides[i] * v.dims[i].factor;
     for (Dim &d : *v.sizes) {
@@ -136,7 +136,7 @@ void transpose(const Op &op) {
   }
   v.quantized.reset();
   if (v.around) v.around = transposed(*v.around, perm);
-  // Nothing moves: the value's axes have other numbers now.
+  // Nothing moves: only the value's axis numbers change.
   const Perm back = inverse(perm);
   const std::vector<Dim> dims = v.dims;
   for (size_t i = 0; i < perm.size(); ++i) v.dims[i] = dims[static_cast<size_t>(perm[i])];
@@ -202,7 +202,7 @@ void unsqueeze(const Op &op) {
   if (v.at_hand()) return give_reshaped(op, dims);
   if (v.forms[0].perm == plain(v.rank()))
     return op.give(0, op.layer("ExpandDims", {{"axis", places}}, {op.x(0)}), dims);
-  // The new ones go to the front of a value that lies in another order.
+  // New axes go to the front of a permuted value.
   const Form form = v.forms[0];
   std::sort(places.begin(), places.end());
   Perm perm(places.begin(), places.end());
@@ -212,7 +212,7 @@ void unsqueeze(const Op &op) {
   op.give(0, op.layer("ExpandDims", {{"axis", front}}, {form.node}), dims, perm);
 }
 
-// ---- larger ones ---------------------------------------------------------------------------------------------------
+// ---- repetition ---------------------------------------------------------------------------------------------------
 
 Node ones(const Op &op, const Ints &dims, DType type) {
   const Shape s(dims);
@@ -321,7 +321,7 @@ void constant(const Op &op) {
   op.give_constant(0, std::move(t));
 }
 
-// Some of them free: along each axis its places over and over.
+// With free counts: repeats the positions of each axis.
 void tile_by_sizes(const Op &op, const std::vector<Dim> &times) {
   Value &v = op.in(0);
   if (times.size() != v.dims.size()) fail(Code::corrupt_file, "has no \"repeats\" for each axis");
@@ -359,7 +359,7 @@ void tile(const Op &op) {
   op.give(0, x, dims);
 }
 
-// ---- joins and cuts ------------------------------------------------------------------------------------------------
+// ---- joins and splits ---------------------------------------------------------------------------------------------
 
 void concat(const Op &op) {
   std::vector<Dim> all;
@@ -401,7 +401,7 @@ void concat(const Op &op) {
   op.give(0, op.layer("Concatenate", {{"axis", at}}, in), dims, perm);
 }
 
-// A free axis into equal parts, of which the last may be shorter.
+// Splits a free axis into equal parts, the last possibly shorter.
 void split_free(const Op &op, size_t axis) {
   Value &v = op.in(0);
   Symbols &s = op.symbols();
@@ -457,7 +457,7 @@ void split(const Op &op) {
   }
 }
 
-// Blocks of channels and places: a reshape, a transpose and a reshape.
+// Moves blocks between channels and positions: reshape, transpose, reshape.
 void blocks(const Op &op, const std::vector<Dim> &apart, const Ints &order, const std::vector<Dim> &joined) {
   const Node x = with_dims(op, op.x(0), op.in(0).dims, apart);
   const Node y = op.layer("Transpose", {{"perm", order}}, {x});

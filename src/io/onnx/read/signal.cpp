@@ -13,12 +13,12 @@ constexpr int64_t most_weights = int64_t{1} << 25;
 
 struct Transform {
   int64_t length = 0;                  // of the transform
-  int64_t from = 0, to = 0;            // places of the input and of the output
+  int64_t from = 0, to = 0;            // positions of input and output
   int64_t in = 1, out = 2;             // 2: real and imaginary part
-  bool inverse = false, half = false;  // half: the input of an inverse one is one side of its spectrum
+  bool inverse = false, half = false;  // half: the input of an inverse transform is one-sided
 };
 
-// (from * in, to * out): what each element of the output takes of each of the input, times a number of the place.
+// (from * in, to * out): contribution of each input element to each output element, times the position's window value.
 Tensor weights_of(const Op &op, const Transform &t, const float *window = nullptr) {
   const int64_t rows = checked_mul(t.from, t.in), columns = checked_mul(t.to, t.out);
   if (checked_mul(rows, columns) > most_weights)
@@ -32,7 +32,7 @@ Tensor weights_of(const Op &op, const Transform &t, const float *window = nullpt
   Tensor w = make_zeros(DType::f32, {rows, columns});
   for (int64_t i = 0; i < std::min(t.from, t.half ? t.length / 2 + 1 : t.length); ++i) {
     double scale = window ? static_cast<double>(window[i]) : 1;
-    if (t.half && i > 0 && 2 * i != t.length) scale *= 2;  // and of its mirror
+    if (t.half && i > 0 && 2 * i != t.length) scale *= 2;  // and of its mirror image
     if (t.inverse) scale /= static_cast<double>(t.length);
     for (int64_t k = 0; k < t.to; ++k) {
       const auto turn = static_cast<size_t>(i * k % t.length);
@@ -51,14 +51,14 @@ int64_t parts_of(const Op &op, const Value &v) {
   return parts;
 }
 
-// The first axis, and the others in that target, of which one may be free.
+// Keeps the first axis and reshapes the others, one of which may be free.
 Node seen_as(const Op &op, Node x, const Ints &target) {
   if (std::count(target.begin(), target.end(), free_dim) > 1) op.refuse("with so many free axes is not supported");
   return op.layer("Reshape", {{"target_shape", target}}, {x});
 }
 
-// Over a free axis, of as many places: cosines and sines are made where the model runs. As wholes times 2 pi / n, their
-// angles are as exact as the first.
+// Over a free axis: cosines and sines are computed at run time. Angles are integers times 2 pi / n, so they are as
+// precise as the first one.
 void free_dft(const Op &op, int axis, int64_t parts, bool inverse) {
   if (op.flag("onesided") || op.has(1)) op.refuse("of a free axis, onesided or of another length, is not supported");
   Value &v = op.in(0);

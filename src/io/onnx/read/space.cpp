@@ -8,7 +8,7 @@
 namespace dl4::io::onnx {
 namespace {
 
-// (M, C, ...) of ONNX as (..., C, M), (C, M, ...) as (..., M, C).
+// ONNX's (M, C, ...) as (..., C, M), (C, M, ...) as (..., M, C).
 Tensor kernel_last(const Tensor &w) {
   Perm perm = plain(w.shape.rank());
   std::rotate(perm.begin(), perm.begin() + 2, perm.end());
@@ -23,7 +23,7 @@ Tensor kernel_of(const Op &op) {
 
 bool is_constant(const Op &op, size_t i) { return op.constant(i) || op.in(i).around; }
 
-// With a kernel that the model computes: what lies under each place of the window, side by side, times the kernel.
+// With a computed kernel: patches times the kernel.
 void conv_of_computed(const Op &op) {
   constexpr int64_t most_taps = 1024;
   floats_only(op);
@@ -76,7 +76,7 @@ void conv_of_computed(const Op &op) {
   op.give(0, y, dims, perm);
 }
 
-// Are the node's numbers rounded to whole ones behind it, with no more than a bias, a sum and an activation before?
+// Whether the result is quantized next, with at most a bias, a sum and an activation in between.
 bool is_quantized_after(const Op &op) {
   const NodeProto *node = &op.node;
   for (int steps = 0; steps < 6 && !node->out.empty(); ++steps) {
@@ -94,7 +94,7 @@ void conv(const Op &op) {
   const Tensor w = kernel_of(op);
   Window how = window(op, {w.shape.begin() + 2, w.shape.end()}, v.dims);
   const Ints ones(how.axes(), 1), steps = how.strides;
-  // Keras's layers have no steps of a window with holes: every place, then those of the steps.
+  // Keras's layers have no strides with dilation: computes all positions, then takes every stride-th.
   const bool apart = how.strides != ones && how.dilations != ones;
   if (apart) {
     for (size_t i = 0; i < how.axes() && op.string("auto_pad") == "SAME_UPPER"; ++i) {
@@ -127,7 +127,7 @@ Tensor rows_of(const Tensor &t, int64_t at, int64_t n) {
   return part;
 }
 
-// What is cut off, or added, at the ends of all that the windows reach.
+// Cropping or padding of a transposed convolution's full output.
 Margins transposed_ends(const Op &op, const Window &w, const std::vector<Dim> &dims) {
   const Ints extra = op.integers("output_padding").value_or(Ints(w.axes(), 0));
   const auto wanted = op.integers("output_shape");
@@ -144,7 +144,7 @@ Margins transposed_ends(const Op &op, const Window &w, const std::vector<Dim> &d
     if (!wanted && !same) continue;
     const Dim &n = dims[i + 2];
     if (wanted && !n.known()) op.refuse("\"output_shape\" for a free axis is not supported");
-    // All that is reached is (n - 1) stride + reach + extra; of "same" n stride stay.
+    // The full output is (n - 1) stride + reach + extra; "same" keeps n stride.
     const int64_t total = wanted ? (n.factor - 1) * w.strides[i] + w.reach(i) + extra[i] - (*wanted)[i]
                                  : w.reach(i) - w.strides[i] + extra[i];
     const int64_t before = total < 0 ? 0 : lower ? total - total / 2 : total / 2;
@@ -182,7 +182,7 @@ void conv_transpose(const Op &op) {
   if (op.has(2)) y = plus(op, y, op.constant_node(op.floats(2, "bias")));
   op.give(0, y, {v.dims[0]}, channels_last(v.rank()));
 }
-// Each block's elements added to the places that they lie at in the image.
+// Adds each block's elements to their positions in the image.
 void col_to_im(const Op &op) {
   floats_only(op, {0});
   const Value &v = op.in(0);

@@ -1,4 +1,4 @@
-// ONNX's ops over steps: rotations by place, convolutions and attention with a state, caches.
+// ONNX's ops over steps: rotary embeddings, convolutions and attention with a state, caches.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -11,7 +11,7 @@ namespace {
 
 // ---- RotaryEmbedding -----------------------------------------------------------------------------------------------
 
-// The cosines or sines of each step, with an axis for the heads.
+// Cosines or sines of each step, with an axis for the heads.
 Node turns(const Op &op, size_t i, int head_axis, int64_t half) {
   Value &cache = op.in(i);
   const bool by_id = op.has(3);
@@ -58,7 +58,7 @@ void rotary_embedding(const Op &op) {
   op.give(0, y, v.dims);
 }
 
-// ---- with a state --------------------------------------------------------------------------------------------------
+// ---- with a state -------------------------------------------------------------------------------------------------
 
 void causal_conv(const Op &op) {
   floats_only(op, {0, 1, 2, 3});
@@ -96,7 +96,7 @@ void linear_attention(const Op &op) {
     fail(Code::corrupt_file, "has other inputs than \"update_rule\" ", rule, " takes");
   const int64_t heads = op.integer("q_num_heads", 0), kept = op.integer("kv_num_heads", 0);
   Json config{{"num_query_heads", heads}, {"num_key_value_heads", kept}, {"update_rule", rule}};
-  // 0 is ONNX's word for the default.
+  // In ONNX 0 means the default.
   if (const double scale = op.real("scale"); scale != 0) config["scale"] = scale;
   std::vector<Node> in{op.x(0), op.x(1), op.x(2)};
   if (gates) in.push_back(op.x(4));
@@ -109,9 +109,9 @@ void linear_attention(const Op &op) {
   op.give(1, out[1], {q.dims[0]});
 }
 
-// ---- places of each item -------------------------------------------------------------------------------------------
+// ---- positions per item -------------------------------------------------------------------------------------------
 
-// x (B, n, ...) at the places (B, m) of each item: (B, m, ...).
+// Gathers x (B, n, ...) at each item's positions (B, m): (B, m, ...).
 Node rows_at(const Op &op, Node x, Node places) {
   if (op.r.graph().dtype(x) != DType::f32) op.refuse("of ", op.r.graph().dtype(x), " is not supported, only of floats");
   const bool flat = op.shape(x).rank() == 2;
@@ -120,7 +120,7 @@ Node rows_at(const Op &op, Node x, Node places) {
   return flat ? op.layer("Squeeze", {{"axis", 2}}, {y}) : y;
 }
 
-// The places of axis `at` of x, int64, and a number of each item beside it.
+// Positions of axis `at` of x, int64, with a number per item.
 Node counted(const Op &op, Node x, int at) { return op.cast(op.layer("Arange", {{"axis", at}}, {x}), DType::i64); }
 Node each_item(const Op &op, size_t i) {
   if (op.in(i).rank() != 1) fail(Code::corrupt_file, "expects one number for each item");
@@ -138,7 +138,7 @@ void reverse_sequence(const Op &op) {
   const Node x = op.as(v, perm), place = counted(op, x, 1), length = each_item(op, 1);
   const Node turned = minus(op, by_number(op, "BroadcastSubtract", length, 1), place);
   Node from = op.layer("Where", {}, {op.layer("Less", {}, {place, length}), turned, place});
-  // A place that there is not, as the first one of a length past the steps: an error of the run.
+  // A position out of range for a length past the steps: the run reports it.
   from = op.layer("Where", {{"x1", INT32_MAX}}, {by_number(op, "Less", length, 0), from});
   op.give(0, rows_at(op, x, from), v.dims, perm);
 }
@@ -165,7 +165,7 @@ void tensor_scatter(const Op &op) {
   const Node here = op.layer(
       "LogicalAnd", {}, {by_number(op, "GreaterEqual", step, 0), by_number(op, "Less", step, static_cast<double>(m))});
   Node from = op.layer("Where", {}, {here, by_number(op, "BroadcastAdd", step, static_cast<double>(n)), place});
-  if (mode == "linear" && op.has(2)) {  // outside of the cache: a place that there is not
+  if (mode == "linear" && op.has(2)) {  // outside of the cache: a position out of range
     const Node low = by_number(op, "Less", first, 0),
                high = by_number(op, "Greater", first, static_cast<double>(n - m));
     from = op.layer("Where", {{"x1", n + m}}, {op.layer("LogicalOr", {}, {low, high}), from});

@@ -14,7 +14,7 @@ Tensor ones(int64_t n) {
   return t;
 }
 
-// Of logarithms of probabilities, classes last, and the classes that are wanted.
+// From log probabilities, classes last, and target classes.
 void likelihood(const Op &op, Node logs) {
   const Value &x = op.in(0);
   const std::string reduction = op.string("reduction");
@@ -28,7 +28,7 @@ void likelihood(const Op &op, Node logs) {
     ignored = by_number(op, "Equal", ids, static_cast<double>(op.integer("ignore_index", 0)));
     ids = op.layer("Where", {{"x1", 0}}, {ignored, ids});
   }
-  // One below 0 is no class, and shall not be counted from the end.
+  // A negative target is no class, and must not count from the end.
   const Node safe = op.layer("Where", {{"x1", number}}, {by_number(op, "Less", ids, 0), ids});
   const Node weight = op.has(2) ? op.x(2) : op.constant_node(ones(classes));
   Node by = op.layer("Take", {{"axis", 0}}, {weight, safe});
@@ -65,7 +65,7 @@ void softmax_cross_entropy(const Op &op) {
   op.give(1, logs, op.in(0).dims, channels_last(op.in(0).rank()));
 }
 
-// Random zeros where a model trains; the generator is ours. The mask says what is kept.
+// Dropout when the model trains, with this library's generator. The mask marks kept elements.
 void dropout(const Op &op) {
   Value &v = op.in(0);
   if (op.has(2) && !op.constant(2)) op.refuse("with a training mode that the model computes is not supported");

@@ -1,4 +1,4 @@
-// Ensembles of trees: all trees go down one level at a time, each item and tree from its node to the next.
+// Tree ensembles: all trees descend one level at a time, each item and tree from node to child.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -15,17 +15,17 @@ namespace {
 
 struct Forest {
   std::vector<double> values;
-  Ints features, yes, no, roots;  // a leaf goes to itself
-  std::vector<bool> missing;      // does NaN go the way of yes?
+  Ints features, yes, no, roots;  // a leaf is its own child
+  std::vector<bool> missing;      // whether NaN takes the true branch
   std::vector<std::string_view> modes;
-  std::map<size_t, std::vector<double>> members;  // of nodes that ask whether a value is among some
+  std::map<size_t, std::vector<double>> members;  // of nodes with a set membership test
   int64_t depth = 0;
   std::map<std::pair<int64_t, int64_t>, size_t> places;  // by tree and node
 };
 
 constexpr std::string_view leaf = "LEAF", member = "BRANCH_MEMBER";
 
-// Goes down from the roots. One branch leads to each node: so no tree has a circle. A leaf may stand behind several.
+// Visits from the roots. A node has one parent, which excludes cycles; leaves may be shared.
 void connect(const Op &op, Forest &f, bool shares_leaves) {
   std::vector<int64_t> depth(f.modes.size(), -1);
   for (int64_t root : f.roots) {
@@ -52,7 +52,7 @@ void connect(const Op &op, Forest &f, bool shares_leaves) {
       if (!again) open.push_back(child);
     }
   }
-  for (size_t i = 0; i < depth.size(); ++i)  // what no branch leads to
+  for (size_t i = 0; i < depth.size(); ++i)  // unreachable nodes
     if (depth[i] < 0) f.features[i] = 0, f.yes[i] = f.no[i] = static_cast<int64_t>(i);
   if (f.depth > 256) op.refuse("of trees of more than 256 levels is not supported");
 }
@@ -88,14 +88,14 @@ Forest forest_of(const Op &op) {
   return f;
 }
 
-// A column of numbers, one for each node.
+// A column with a number per node.
 Node by_node(const Op &op, const Forest &f, const std::function<double(size_t)> &number) {
   Tensor t = make_tensor(DType::f32, {static_cast<int64_t>(f.modes.size())});
   for (size_t i = 0; i < f.modes.size(); ++i) t.as<float>()[i] = static_cast<float>(number(i));
   return op.constant_node(t);
 }
 
-// Is v among the members of the nodes `at`?
+// Whether v is in the member sets of the nodes `at`.
 Node among(const Op &op, const Forest &f, Node v, Node at) {
   size_t most = 1;
   for (const auto &[node, list] : f.members) most = std::max(most, list.size());
@@ -111,7 +111,7 @@ Node among(const Op &op, const Forest &f, Node v, Node at) {
   return op.layer("Any", {{"axis", Ints{2}}}, {same});
 }
 
-// Where nodes of that mode send v.
+// The branch that nodes of this mode take for v.
 Node tested(const Op &op, const Forest &f, std::string_view mode, Node v, Node values, Node at) {
   if (mode == member) return among(op, f, v, at);
   const std::pair<std::string_view, const char *> kinds[] = {{"BRANCH_LEQ", "LessEqual"},    {"BRANCH_LT", "Less"},
@@ -125,7 +125,7 @@ Node tested(const Op &op, const Forest &f, std::string_view mode, Node v, Node v
   op.refuse("a node of the mode \"", std::string(mode), "\" is not supported");
 }
 
-// (N, trees) the leaf of each item.
+// (N, trees): the leaf of each item.
 Node leaves(const Op &op, const Forest &f) {
   const Node x = rows_of_floats(op, 0);
   const Dim &columns = op.in(0).dims.back();
@@ -140,7 +140,7 @@ Node leaves(const Op &op, const Forest &f) {
   const Node missing = tracks ? by_node(op, f, [&](size_t i) { return f.missing[i] ? 1 : 0; }) : graph::no_node;
   std::set<std::string_view> modes(f.modes.begin(), f.modes.end());
   modes.erase(leaf);
-  std::vector<std::pair<std::string_view, Node>> tests;  // and which nodes have each, where there are several
+  std::vector<std::pair<std::string_view, Node>> tests;  // and the nodes with each mode, if there are several
   for (std::string_view mode : modes)
     tests.emplace_back(mode, modes.size() == 1 ? graph::no_node
                                                : by_node(op, f, [&](size_t i) { return f.modes[i] == mode ? 1 : 0; }));
@@ -192,7 +192,7 @@ Leaves weights_of(const Op &op, const Forest &f, const std::string &of, int64_t 
   return leaves;
 }
 
-// (N, n) of all trees together.
+// (N, n): summed over the trees.
 Node scores(const Op &op, const Forest &f, const Tensor &weights, const std::string &how) {
   const Node all = op.layer("Take", {{"axis", 0}}, {op.constant_node(weights), leaves(op, f)});
   const char *kind = how == "SUM" ? "Sum" : how == "AVERAGE" ? "Mean" : how == "MIN" ? "Min" : "Max";
@@ -209,7 +209,7 @@ void refuse_doubles(const Op &op) {
 
 }  // namespace
 
-// Inner nodes and leaves, each in lists of their own: the leaves come behind.
+// Inner nodes and leaves in separate lists; leaves come after.
 void tree_ensemble(const Op &op) {
   const auto list = [&](const char *name) { return op.integers(name).value_or(Ints{}); };
   const auto tensor = [&](const char *name) {
@@ -235,7 +235,7 @@ void tree_ensemble(const Op &op) {
   op.take(static_cast<int64_t>((n + ends) * 256));
   constexpr std::string_view names[] = {"BRANCH_LEQ", "BRANCH_LT",  "BRANCH_GTE", "BRANCH_GT",
                                         "BRANCH_EQ",  "BRANCH_NEQ", member};
-  int64_t next = 0;  // among the members: each list ends with NaN
+  int64_t next = 0;  // index into the members: each list ends with NaN
   const auto branch = [&](int64_t to, int64_t is_leaf) {
     const size_t at = static_cast<size_t>(to) + (is_leaf != 0 ? n : 0);
     return to >= 0 && static_cast<size_t>(to) < (is_leaf != 0 ? ends : n) ? static_cast<int64_t>(at) : -1;
@@ -304,7 +304,7 @@ void tree_classifier(const Op &op) {
     labels.give(op, op.layer("Argmax", {{"axis", -1}, {"keepdims", false}}, {y}));
     return op.give(1, transformed(op, y), rows_and(op, n));
   }
-  // Two classes by one score: of positive weights it is the probability of the second, else its logit.
+  // Two classes by one score: with positive weights the probability of the second, else its logit.
   Node score = op.cut(y, 1, *leaves.targets.begin(), 1);
   if (!base.empty()) score = plus(op, score, row(op, base));
   const Node above = by_number(op, "Greater", score, leaves.positive ? 0.5 : 0);

@@ -1,4 +1,4 @@
-// ONNX's Cast and CastLike, and what becomes of numbers of types that another one stands for.
+// ONNX's Cast and CastLike, and values of types represented by another.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -27,7 +27,7 @@ Node wrapped(const Op &op, Node x, Type type) {
 Node rounded(const Op &op, Node x, Type type, bool saturate) {
   const SmallFloat *f = small_float(type);
   if (!f) return x;
-  // Where no IEEE type has its least exponent, one of more exponents rounds what is moved to its least.
+  // If no IEEE type has its least exponent: rounds in a type with more exponent bits, after scaling to its least one.
   const int more = 6, away = f->bias - 31;
   const auto bits = [&](int exponent, Node n) {
     return op.layer("ReducePrecision", {{"exponent_bits", exponent}, {"mantissa_bits", f->mantissa_bits}}, {n});
@@ -54,7 +54,7 @@ float rounded(float x, Type type, bool saturate) {
 
 namespace {
 
-// A constant's numbers as those of another type.
+// A constant converted to another type.
 Tensor cast(const Tensor &t, Type to, bool saturate) {
   const DType type = stands_for(to);
   if (type == DType::f32) {
@@ -68,7 +68,7 @@ Tensor cast(const Tensor &t, Type to, bool saturate) {
   }
   Ints list;
   if (t.dtype != DType::f32) list = ints_of(t);
-  // As the layers have it: cut off at the ends of what stands for the type, then wrapped around.
+  // Like the layers: clamped to the representing type's range, then wrapped.
   const bool wide = type == DType::i64;
   const double low = wide ? -0x1p63 : -0x1p31, high = wide ? 0x1p63 : 0x1p31;
   for (int64_t i = 0; i < t.elements() && t.dtype == DType::f32; ++i) {

@@ -1,5 +1,5 @@
-// Windows over images: what convolutions and pools share. Channels stand behind the batch in ONNX; ours have them last,
-// so values stay in that order.
+// Windows over images, shared by convolutions and pooling. ONNX is channels-first and the layers are channels-last, so
+// values stay channels-last.
 #pragma once
 
 #include <algorithm>
@@ -11,11 +11,11 @@ namespace dl4::io::onnx {
 inline std::string of_rank(const char *kind, size_t n, const char *more = "") { return text(kind, n, "D", more); }
 inline int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-// How a window moves over the places of an image.
+// Geometry of a sliding window.
 struct Window {
   Ints size, strides, dilations;
   Margins pads;
-  bool same = false;  // the pads are those of "same"
+  bool same = false;  // padding is "same"
   bool ceil = false;
 
   size_t axes() const { return size.size(); }
@@ -25,19 +25,19 @@ struct Window {
   }
 };
 
-// The zeros around an axis that TensorFlow's "same" adds; none: they depend on a free size.
+// Total padding of TensorFlow's "same"; none: depends on a free size.
 std::optional<int64_t> same_total(const Window &w, size_t i, const Dim &n);
-// Of that size over a value of these axes, as the node's attributes say.
+// From the node's attributes, for that window size over a value of these dims.
 Window window(const Op &op, Ints size, const std::vector<Dim> &dims);
-// x, its channels last, with zeros around.
+// x, channels-last, with zero padding.
 Node padded(const Op &op, Node x, const Margins &pads);
 
-// Checks a kernel (M, C / groups, ...) for the node's first input.
+// Checks a kernel (M, C / groups, ...) against the node's first input.
 void need_kernel(const Op &op, const Tensor &w);
-// The convolution of x, its channels last.
+// The convolution of x, channels-last.
 Node convolved(const Op &op, Node x, const Tensor &kernel, const Window &how, const std::optional<Tensor> &bias);
-// The same by no kernel of Winograd's, which take halves: those are for 3 x 3 places, here they go row by row. Where
-// numbers are rounded to whole ones behind it, an error at a half would be one of a whole step.
+// The same without Winograd's kernels, whose rounding of halves differs: 3 x 3 windows are computed row by row. If the
+// result is quantized next, an error near a half would become a whole step.
 Node convolved_by_row(const Op &op, Node x, const Tensor &kernel, const Window &how, const std::optional<Tensor> &bias);
 
 }  // namespace dl4::io::onnx

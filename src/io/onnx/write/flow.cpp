@@ -1,4 +1,4 @@
-// branch as If, while as Loop: bodies as graphs within a node.
+// branch as If, while as Loop, with bodies as graphs in attributes.
 #include "io/onnx/write/flow.hpp"
 
 #include "base/error.hpp"
@@ -9,14 +9,14 @@ namespace {
 
 using ops::Id;
 
-// A body whose inputs from `first` on are values of the graph around it: which sources they are.
+// A body whose inputs from `first` on are values of the enclosing graph; lists their sources.
 class Body {
  public:
   Body(Writer &w, const ops::Program &p, size_t first, const std::vector<int> &src)
       : program_(p), writer(w.whole(), p, held(w, p, first, src)) {
     for (size_t i = 0; i < src.size(); ++i) writer.call(p.inputs[first + i], w.in(static_cast<size_t>(src[i])));
   }
-  // An input of its own: its name.
+  // A new input; returns its name.
   Name input(Writer &w, const char *name, DType type, const Shape &shape) {
     const Name own = w.whole().unique(w.now().scope, name);
     ports_.message(11, value_info(own, type, shape));
@@ -124,7 +124,7 @@ void write_products(Writer &w, const Listed &said) {
                         {"scan_output_directions", down}})[1]);
 }
 
-// x in its own shape, plus none of what Squeeze gives, which refuses another size.
+// x, plus nothing of a Squeeze, which refuses other sizes.
 void write_ensure_size(Writer &w, const Listed &said) {
   if (said.number("size") != 1) w.refuse("it ensures a size other than 1, which ONNX has no op for");
   const Name of = w.node("Squeeze", {w.in(1), w.ints({said.number("axis")})});

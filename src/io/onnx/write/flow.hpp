@@ -1,4 +1,4 @@
-// Ops with bodies as ONNX's, and ensure_size.
+// Writes ops with bodies, and ensure_size.
 #pragma once
 
 #include "io/onnx/write/writer.hpp"
@@ -7,7 +7,7 @@ namespace dl4::io::onnx {
 
 void write_branch(Writer &w, const Listed &said);
 void write_while(Writer &w, const Listed &said);
-// Products so far, for which ONNX has no op: a Scan.
+// Cumulative products, for which ONNX has no op: a Scan.
 void write_products(Writer &w, const Listed &said);
 void write_ensure_size(Writer &w, const Listed &said);
 

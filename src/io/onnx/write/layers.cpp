@@ -1,4 +1,4 @@
-// How larger ops are written: products, convolutions, pools, normalization, attention and recurrence.
+// Writes larger ops: products, convolutions, pooling, normalization, attention and recurrence.
 #include <algorithm>
 #include <numeric>
 
@@ -31,7 +31,7 @@ void need_no_activation(Writer &w, const ops::Fused &fused) {
   if (fused.activation) w.refuse("it is fused with an activation");
 }
 
-// The step that makes v, if it is that function.
+// The step that makes v, if it computes that function.
 const ops::Step *made_by(const Writer &w, ops::Id v, ops::Binary f) {
   const ops::Step *step = w.maker(v);
   const auto *op = step ? ops::as<ops::BinaryOp>(*step) : nullptr;
@@ -42,8 +42,7 @@ std::optional<float> number_of(const Writer &w, ops::Id v) {
   if (!t || t->dtype != DType::f32 || t->elements() != 1) return {};
   return *t->as<float>();
 }
-// Whole numbers as the quantized layers make them: of inputs, rounded and within a byte; of weights, whose bytes are
-// 128 above them.
+// Integers as made by quantized layers: of inputs, rounded and clamped to a byte; of weights, bytes offset by 128.
 bool is_whole(const Writer &w, ops::Id v) {
   const ops::Step *least = made_by(w, v, ops::Binary::min);
   const ops::Step *most = least ? made_by(w, least->src[0], ops::Binary::max) : nullptr;
@@ -58,7 +57,7 @@ std::optional<ops::Id> bytes_of(const Writer &w, ops::Id v) {
   if (!cast || cast->op->name() != "cast" || w.program()[cast->src[0]].dtype != DType::u8) return {};
   return cast->src[0];
 }
-// A product of whole numbers, or "".
+// An integer product, or "".
 Name whole_product(Writer &w) {
   const std::optional<ops::Id> bytes = bytes_of_product(w, w.now());
   if (!bytes) return {};
@@ -125,7 +124,7 @@ void conv(Writer &w, const Listed &) {
   const size_t n = reach.size();
   const bool holes = std::any_of(how.dilation.begin(), how.dilation.end(), [](int64_t d) { return d != 1; });
   Ints pads(2 * n, 0);
-  if (how.padding == ops::Padding::same && holes) {  // ONNX Runtime computes no pads of a window with holes
+  if (how.padding == ops::Padding::same && holes) {  // ONNX Runtime computes no automatic padding with dilation
     for (size_t i = 0; i < n; ++i) {
       if (how.strides[i] != 1) w.refuse("it has strides and holes, padded to the same size");
       pads[i] = (reach[i] - 1) / 2, pads[n + i] = reach[i] - 1 - pads[i];
@@ -151,7 +150,7 @@ void conv_transpose(Writer &w, const Listed &listed) {
   Ints pads(2 * n, 0), more(n, 0);
   if (listed.number("groups") != 1 || listed.text("padding") == "causal") w.refuse("it has groups");
   for (size_t i = 0; i < n; ++i) {
-    // What the windows reach past the output, or it past them.
+    // What the windows reach past the output, or the reverse.
     int64_t total = extra[i] < 0 ? std::min<int64_t>(reach[i] - how.strides[i], 0) : -extra[i];
     if (listed.text("padding") == "same")
       total = extra[i] < 0 ? reach[i] - how.strides[i] : reach[i] - reach[i] % 2 - extra[i];
@@ -171,7 +170,7 @@ void pool(Writer &w, const Listed &said) {
   if (said.flag("adaptive")) w.refuse("it has adaptive windows");
   const Ints &size = said.numbers("size");
   std::vector<Said> how{{"kernel_shape", size}, {"strides", said.numbers("strides")}};
-  // Of windows of one place, which need no pads, ONNX Runtime computes negative ones.
+  // ONNX Runtime supports negative padding for windows of size 1, which need none.
   const bool single = std::all_of(size.begin(), size.end(), [](int64_t n) { return n == 1; });
   if (said.text("padding") == "same" && !single) how.emplace_back("auto_pad", "SAME_UPPER");
   const int rank = w.shape(0).rank();
@@ -201,7 +200,7 @@ void normalize(Writer &w, const Listed &said) {
   w.give(0, w.has(2) ? w.node("Add", {y, w.in(2)}) : y);
 }
 
-// softmax(scale q k^T) v; nothing where no key is seen.
+// softmax(scale q k^T) v; zeros where no key is seen.
 void attention(Writer &w, const Listed &said) {
   const bool heads = said.flag("heads");
   Name q = w.in(0), k = w.in(1), v = w.in(2);
@@ -229,7 +228,7 @@ void attention(Writer &w, const Listed &said) {
 
 // ---- recurrence ----------------------------------------------------------------------------------------------------
 
-// (n, 4 units) with the gates i f c o, or a row of that, as (1, 4 units, n) with i o f c.
+// (n, 4 units) with gates i f c o, or a row of it, as (1, 4 units, n) with i o f c.
 Tensor gates(const Tensor &t, int64_t units) {
   constexpr int64_t order[] = {0, 3, 1, 2};
   const int64_t n = t.shape.rank() == 1 ? 1 : t.shape[0], rows = 4 * units;
@@ -241,7 +240,7 @@ Tensor gates(const Tensor &t, int64_t units) {
   return to;
 }
 
-// A node Scan: the states stand before the sequences in `in`, and ports as fields of the body.
+// A node Scan: states precede the sequences in `in`; ports as fields of the body.
 Names scan_node(Writer &w, const std::string &nodes, const std::string &ports, ArrayRef<Name> in,
                 const Ints &directions, const Ints &out_directions) {
   MessageWriter body;
@@ -255,7 +254,8 @@ Names scan_node(Writer &w, const std::string &nodes, const std::string &ports, A
   return w.nodes_of("Scan", in, in.size() - directions.size() + out_directions.size(), said);
 }
 
-// ONNX's LSTM knows lengths alone. Here y is a state too: zeros until a step is seen, whatever h is at first.
+// ONNX's LSTM supports only lengths. Here y is a state too: zeros until the first unmasked step, whatever the initial
+// h.
 void masked_lstm(Writer &w, bool backwards) {
   namespace dst = ops::lstm_dst;
   const int64_t batch = w.shape(ops::src_x)[0], units = w.shape(ops::src_recurrent_kernel)[0];
@@ -296,7 +296,7 @@ void masked_lstm(Writer &w, bool backwards) {
   const int64_t way = backwards ? 1 : 0;
   const Names out =
       scan_node(w, body.nodes.bytes, ports.bytes + results.bytes, in, {way, way}, whole ? Ints{0} : Ints{});
-  if (whole) w.give(dst::y, w.transposed(out[3], {1, 0, 2}));  // in the order of the steps, as ours
+  if (whole) w.give(dst::y, w.transposed(out[3], {1, 0, 2}));  // in processing order, like ours
   w.give(dst::h, out[0]), w.give(dst::c, out[1]);
 }
 
@@ -329,7 +329,7 @@ void lstm(Writer &w, const Listed &said) {
       w.nodes_of("LSTM", in, 3, {{"hidden_size", units}, {"direction", backwards ? "reverse" : "forward"}});
   if (w.is_read(dst::y)) {
     const Name y = w.transposed(w.node("Squeeze", {out[0], w.ints({1})}), {1, 0, 2});
-    w.give(dst::y, backwards ? w.reversed(y, 1) : y);  // ours stand in the order of the steps
+    w.give(dst::y, backwards ? w.reversed(y, 1) : y);  // ours are in processing order
   }
   if (w.is_read(dst::h)) w.give(dst::h, w.node("Squeeze", {out[1], w.ints({0})}));
   if (w.is_read(dst::c)) w.give(dst::c, w.node("Squeeze", {out[2], w.ints({0})}));
@@ -348,7 +348,7 @@ void gru_cell(Writer &w, const Listed &) {
   w.give(0, w.node("Add", {c, w.node("Mul", {z, w.node("Sub", {h, c})})}));
 }
 
-// A body of its own, whose constants are values of the graph around it.
+// A separate body, whose constants are values of the enclosing graph.
 void scan(Writer &w, const Listed &) {
   if (const auto &r = w.recurrence(w.now())) return write_recurrence(w, *r);
   const auto *op = ops::as<ops::ScanOp>(w.now());

@@ -13,7 +13,7 @@ namespace dl4::io {
 namespace onnx {
 
 constexpr int64_t written_opset = 20, written_ir = 9;
-constexpr size_t most_bytes = (size_t{1} << 31) - 1;  // of a Protocol Buffers message
+constexpr size_t most_bytes = (size_t{1} << 31) - 1;  // limit of Protocol Buffers messages
 
 int64_t type_of(DType t) {
   switch (t) {
@@ -248,7 +248,7 @@ void Writer::steps() {
     else if (const auto bytes = bytes_of_product(*this, s))
       read[1] = *bytes;
     else if (s.op->name() == "straight_through")
-      read.resize(1);  // the other source is for gradients
+      read.resize(1);  // the other source is only for gradients
     for (ops::Id v : read)
       if (v != ops::none) live[v] = true;
   }

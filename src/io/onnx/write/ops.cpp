@@ -1,4 +1,4 @@
-// How ops of one step are written: functions, shapes, reductions.
+// Writes single-step ops: functions, shapes, reductions.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -28,7 +28,7 @@ Name clipped(Writer &w, Name x, double low, double high) {
                          high < static_cast<double>(most) ? w.real(high) : Name()});
 }
 
-// max_value where x >= max_value, x from the threshold up, else slope (x - threshold).
+// max_value where x >= max_value, x from the threshold on, else slope (x - threshold).
 Name general_relu(Writer &w, Name x, const std::array<float, 3> &p) {
   const Name threshold = w.real(static_cast<double>(p[2]));
   const Name low = w.node("Mul", {w.node("Sub", {x, threshold}), w.real(static_cast<double>(p[0]))});
@@ -36,14 +36,13 @@ Name general_relu(Writer &w, Name x, const std::array<float, 3> &p) {
   return p[1] < most ? w.node("Min", {y, w.real(static_cast<double>(p[1]))}) : y;
 }
 
-// e^x - 1 without the difference, in which what is small would be lost.
+// e^x - 1 without cancellation.
 Name expm1(Writer &w, Name x) {
   const Name half = w.node("Tanh", {w.node("Mul", {x, w.real(0.5)})});
   return w.node("Mul", {half, w.node("Add", {w.node("Exp", {x}), w.real(1)})});
 }
 
-// log(x + 1) without what x + 1 loses: that, by the derivative. As it is where nothing is lost, which is so at -1 and
-// the infinities.
+// log(x + 1) corrected for the rounding of x + 1. Where nothing is lost it is unchanged, as at -1 and the infinities.
 Name log1p(Writer &w, Name x) {
   const Name sum = w.node("Add", {x, w.real(1)}), back = w.node("Sub", {sum, w.real(1)});
   const Name log = w.node("Log", {sum}), lost = w.node("Sub", {x, back});
@@ -129,7 +128,7 @@ void unary(Writer &w, const Listed &) {
   w.give(0, same.empty() ? composed(w, function, w.in(0)) : w.node(same.c_str(), {w.in(0)}));
 }
 
-// The angle of the point (x, y): that of its slope, or half a turn away from it. Infinities are large numbers.
+// The angle of the point (x, y): that of its slope, or half a turn from it. Infinities are replaced by large numbers.
 Name atan2(Writer &w, const Names &in) {
   const Name y = clipped(w, in[0], -3e38, 3e38), x = clipped(w, in[1], -3e38, 3e38), zero = w.real(0);
   const Name none = w.node("And", {w.node("Equal", {x, zero}), w.node("Equal", {y, zero})});
@@ -139,7 +138,7 @@ Name atan2(Writer &w, const Names &in) {
   return w.node("Add", {w.node("Atan", {slope}), w.node("Where", {w.node("Less", {x, zero}), turn, zero})});
 }
 
-// Of integers as it is; of floats ONNX has what is of the sign of a alone.
+// For integers ONNX's Mod; for floats ONNX only has the variant with the sign of a.
 Name mod(Writer &w, const Names &in) {
   if (w.dtype(0) != DType::f32) return w.node("Mod", in);
   const Name rest = w.node("Mod", in, {{"fmod", int64_t{1}}}), zero = w.real(0);
@@ -148,7 +147,7 @@ Name mod(Writer &w, const Names &in) {
   return w.node("Where", {w.node("And", {some, unlike}), w.node("Add", {rest, in[1]}), rest});
 }
 
-// ONNX has a shift of unsigned integers alone: to the left times, to the right divided by a power of two, rounded down.
+// ONNX shifts only unsigned integers: multiplies to the left, and divides by a power of 2, rounding down, to the right.
 Name shifted(Writer &w, const Names &in, bool left) {
   const DType type = w.dtype(0);
   if (type == DType::u8) return w.node("BitShift", in, {{"direction", left ? "LEFT" : "RIGHT"}});
@@ -162,7 +161,7 @@ Name shifted(Writer &w, const Names &in, bool left) {
     return w.tensor(t);
   };
   const auto number = [&](int64_t v) { return list({v}, true); };
-  // Of these powers, the last that is positive for a division. By more, or by less than 0, nothing or the sign is left.
+  // The last of these powers is positive for a division. Larger and negative shifts give 0 or the sign.
   const int64_t last = 8 * size_of(type) - (left ? 1 : 2);
   Ints powers;
   for (int64_t i = 0; i <= last; ++i) powers.push_back(static_cast<int64_t>(uint64_t{1} << i));
@@ -196,7 +195,7 @@ void binary(Writer &w, const Listed &) {
   }
   const std::string name(kinds::onnx_op(f == Binary::not_equal ? Binary::equal : f));
   if (name.empty()) w.refuse(text("it computes \"", to_string(f), "\", which ONNX has no op for"));
-  // ONNX Runtime compares numbers of 32 bits and more.
+  // ONNX Runtime compares only numbers of 32 bits and more.
   if (ops::is_comparison(f) && (type == DType::u8 || type == DType::boolean))
     for (Name &x : in) x = w.cast(x, DType::i32);
   const Name y = w.node(name.c_str(), in);
@@ -210,8 +209,8 @@ void select(Writer &w, const Listed &) {
 }
 
 void cast(Writer &w, const Listed &said) { w.give(0, w.cast(w.in(0), dtype_from(said.word()))); }
-// In steps of a part of the largest power of two in a number, all of which is exact in float32. The logarithm may be
-// off by one, so it is looked at again.
+// In steps relative to the largest power of 2 in a number, which is exact in float32. The logarithm may be off by one,
+// so it is checked.
 Name rounded_in_steps(Writer &w, int exponent_bits, int mantissa_bits) {
   const int span = 1 << (exponent_bits - 1);
   const double largest = std::ldexp(2 - std::ldexp(1.0, -mantissa_bits), span - 1);
@@ -250,13 +249,13 @@ void fill(Writer &w, const Listed &said) {
   w.give(0, w.node("Expand", {w.tensor(one), w.node("Concat", parts, {{"axis", 0}})}));
 }
 
-// ONNX Runtime expands no bools.
+// ONNX Runtime can't expand bools.
 Name expanded(Writer &w, Name x, DType type, Name shape) {
   if (type != DType::boolean) return w.node("Expand", {x, shape});
   return w.cast(w.node("Expand", {w.cast(x, DType::i32), shape}), DType::boolean);
 }
 
-// Of the same shape, by ONNX Runtime's generator: other numbers of one seed.
+// In the same shape, by ONNX Runtime's generator: other numbers for the same seed.
 void random(Writer &w, const Listed &said, const char *op) {
   const int64_t keep = said.number("keep");
   Names parts;
@@ -277,7 +276,7 @@ void broadcast_like(Writer &w, const Listed &said) {
 void reshape(Writer &w, const Listed &said) {
   const int64_t keep = said.number("keep");
   const Ints &tail = said.numbers("tail");
-  if (std::find(tail.begin(), tail.end(), 0) != tail.end()) {  // 0 is a size there, not an axis that is kept
+  if (std::find(tail.begin(), tail.end(), 0) != tail.end()) {  // there 0 is a size, not a kept axis
     if (std::find(tail.begin(), tail.end(), -1) != tail.end()) w.refuse("it has an axis of 0 places and a free one");
     Names parts{w.ints(tail)};
     if (keep > 0) parts.insert(parts.begin(), w.dims(w.in(0), 0, keep));
@@ -341,7 +340,7 @@ void repeat(Writer &w, const Listed &said) {
 void flip(Writer &w, const Listed &said) { w.give(0, w.reversed(w.in(0), said.number("axis"))); }
 void indices(Writer &w, const Listed &said) { w.give(0, w.range_over(w.in(0), said.number("axis"))); }
 
-// All of the last axis by rank; equal ones stay in their order.
+// All of the last axis in order; stable.
 void sort(Writer &w, const Listed &said) {
   const int64_t last = w.shape(0).rank() - 1;
   const Names y = w.nodes_of("TopK", {w.in(0), w.dims(w.in(0), last, last + 1)}, 2,
@@ -355,7 +354,7 @@ void cumulate(Writer &w, const Listed &said) {
                    {{"exclusive", said.flag("exclusive") ? 1 : 0}, {"reverse", said.flag("reverse") ? 1 : 0}}));
 }
 
-// A list of one number of each formula, joined.
+// One number per formula, joined to a list.
 Name computed_sizes(Writer &w, const Listed &said) {
   static constexpr const char *names[] = {"", "", "Add", "Sub", "Mul", "Div", "Mod", "Max", "Min", "Equal", "Less"};
   Names all, stack;
@@ -387,7 +386,7 @@ void range(Writer &w, const Listed &) {
   w.give(0, w.node("Range", {w.ints({0}, true), w.cast(w.in(0), DType::i64), w.ints({1}, true)}));
 }
 
-// ONNX's has the chosen rows alone.
+// ONNX's returns only the selected rows.
 void non_max_suppression(Writer &w, const Listed &said) {
   const auto one = [](double v) {
     Tensor t = make_tensor(DType::f32, {1});
@@ -408,7 +407,7 @@ void view(Writer &w, const Listed &said) {
   w.give(0, w.node("Reshape", {sliced(w, w.in(0), 0, offset, offset + n), w.ints(shape)}));
 }
 
-// ---- reductions and choices ----------------------------------------------------------------------------------------
+// ---- reductions and selects ---------------------------------------------------------------------------------------
 
 void reduce(Writer &w, const Listed &said) {
   constexpr std::pair<const char *, const char *> names[] = {{"sum", "ReduceSum"},   {"mean", "ReduceMean"},
@@ -443,7 +442,7 @@ void gather(Writer &w, const Listed &) {
   w.give(0, w.node("Gather", {w.in(0), wide ? w.in(1) : w.cast(w.in(1), DType::i64)}));
 }
 
-// Is key s among those from t - before to t + after?
+// Whether t - before <= s <= t + after.
 void band_mask(Writer &w, const Listed &said) {
   const int rank = w.shape(0).rank();
   const Name t = w.node("Unsqueeze", {w.range_over(w.in(0), rank - 2), w.ints({1})});

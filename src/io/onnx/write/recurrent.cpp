@@ -1,4 +1,4 @@
-// Scans that ONNX has an op for: GRU where the reset comes after the product, and SimpleRNN.
+// Scans with an equivalent ONNX op: GRU with the reset gate after the product, and SimpleRNN.
 #include <algorithm>
 
 #include "base/error.hpp"
@@ -16,7 +16,7 @@ using ops::none;
 using ops::Program;
 using ops::Step;
 
-// The activation of an RNN by ONNX's name; null: it has no such one without parameters.
+// ONNX's name of an RNN activation; null: none without parameters.
 const char *name_of(ops::Unary f) {
   using ops::Unary;
   constexpr std::pair<Unary, const char *> names[] = {{Unary::tanh, "Tanh"},
@@ -29,7 +29,7 @@ const char *name_of(ops::Unary f) {
   return nullptr;
 }
 
-// x, kernel, bias of a plain product.
+// x, kernel and bias of a plain product.
 struct Product {
   Id x = none, kernel = none, bias = none;
 };
@@ -39,10 +39,10 @@ std::optional<Product> product(const Step *s) {
   return Product{s->src[0], s->src[1], op->fused.bias ? s->src[2] : none};
 }
 
-// The two products of a body and what is made of their sum.
+// The two products of a body and the function of their sum.
 struct Body {
   Id from_x = none, from_h = none;
-  const char *activation = "Affine";  // of an RNN: x itself
+  const char *activation = "Affine";  // for an RNN: x itself
   bool gated = false;
 };
 std::optional<Body> body_of(const Program &p, const ops::PerValue<std::optional<size_t>> &by) {
@@ -132,7 +132,7 @@ void write_recurrence(Writer &w, const Recurrence &r) {
   const size_t last = op->body->outputs.size();
   if (w.is_read(0)) {
     const Name y = w.node("Squeeze", {out[0], w.ints({1})});
-    w.give(0, r.backwards != (op->reversed[0] != 0) ? w.reversed(y, 0) : y);  // ours stand in the order of the steps
+    w.give(0, r.backwards != (op->reversed[0] != 0) ? w.reversed(y, 0) : y);  // ours are in processing order
   }
   if (w.is_read(last)) w.give(last, w.node("Squeeze", {out[1], w.ints({0})}));
 }

@@ -1,4 +1,4 @@
-// How rows that belong to segments are written: by ScatterND and GatherND.
+// Writes segment ops by ScatterND and GatherND.
 #include <limits>
 
 #include "io/onnx/write/writer.hpp"
@@ -8,7 +8,7 @@ namespace {
 
 Name below_zero(Writer &w, Name ids) { return w.node("Less", {ids, w.ints({0}, true)}); }
 
-// A row more than there are segments takes those that belong to none; an id past the last is an error still.
+// An extra row receives rows without segment; an id out of range is still an error.
 void segment(Writer &w, const char *reduction, double nothing) {
   if (w.shape(1).rank() != 1) w.refuse("it computes segments of a batch, which ONNX has no op for");
   const Name rows = w.dims(w.in(2), 0, 1), ids = w.cast(w.in(1), DType::i64);

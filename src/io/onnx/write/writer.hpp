@@ -1,4 +1,4 @@
-// From the ops of a Program to the nodes of an ONNX graph.
+// Converts the ops of a Program to nodes of an ONNX graph.
 #pragma once
 
 #include <map>
@@ -13,7 +13,7 @@
 
 namespace dl4::io::onnx {
 
-// A name that a Whole keeps; none is "".
+// A name owned by a Whole; none is "".
 class Name {
  public:
   Name() = default;
@@ -27,7 +27,7 @@ class Name {
 using Names = std::vector<Name>;
 using Ints = std::vector<int64_t>;
 
-// An attribute of a node; text, lists and graphs are the caller's.
+// A node's attribute; text, lists and graphs are the caller's.
 struct Said {
   const char *name;
   enum Type { integer, real, text, list, texts, reals, graph } type;
@@ -47,16 +47,16 @@ struct Said {
   Said(const char *name, const MessageWriter &graph_of) : name(name), type(graph), body(&graph_of) {}
 };
 
-// An op's attributes by their names.
+// An op's attributes by name.
 class Listed {
  public:
   explicit Listed(const ops::Op &op) : attributes_(op.attributes()) {}
   bool flag(std::string_view name) const { return find(name) != nullptr; }
-  const std::string &word() const { return at("").shown; }  // the first without a name
+  const std::string &word() const { return at("").shown; }  // the first, unnamed one
   const std::string &text(std::string_view name) const { return at(name).shown; }
   int64_t number(std::string_view name) const;
   double real(std::string_view name) const { return at(name).real; }
-  const Ints &numbers(std::string_view name) const;  // a free dim is -1; none: not listed
+  const Ints &numbers(std::string_view name) const;  // free dims are -1; none: not listed
 
  private:
   const ops::Attribute *find(std::string_view name) const;
@@ -65,12 +65,12 @@ class Listed {
   std::vector<ops::Attribute> attributes_;
 };
 
-// The initializers and names of a whole model.
+// Initializers and names of the whole model.
 struct Whole {
   MessageWriter initializers;  // as fields of the graph
   std::set<std::string> names;
 
-  // `wanted` and `behind` in one, or that with a number.
+  // A unique name from `wanted` and `behind`.
   Name unique(std::string_view wanted, std::string_view behind = "");
   Name constant(const Tensor &t, std::string_view name);
 };
@@ -78,50 +78,50 @@ struct Whole {
 // A scan as ONNX's GRU or RNN.
 struct Recurrence {
   bool gated;
-  const char *activation;  // of an RNN
-  ops::Id x, first;        // (T, B, I); the state at first (B, units), none: zeros
+  const char *activation;  // for an RNN
+  ops::Id x, first;        // (T, B, I); the initial state (B, units), none: zeros
   bool backwards = false;
   Tensor kernel{}, recurrent_kernel{}, bias{}, recurrent_bias{};
 };
 
-// The nodes of a Program. `values`: a tensor for each of its states.
+// Writes the nodes of a Program. `values`: a tensor for each of its states.
 class Writer {
  public:
   Writer(Whole &whole, const ops::Program &p, std::map<ops::Id, Tensor> values);
 
-  // The steps in their order, but for those that only an op of ONNX with more in it needs.
+  // The steps in order, except those that are part of a larger ONNX op.
   void steps();
   void step(const ops::Step &step);
   MessageWriter nodes;  // as fields of the graph
 
-  // ---- of the step that is written
+  // ---- the step being written
   const ops::Step &now() const { return *step_; }
   bool has(size_t i) const { return i < step_->src.size() && step_->src[i] != ops::none; }
   Name in(size_t i) { return name_of(step_->src[i]); }
   Shape shape(size_t i) const { return program_[step_->src[i]].shape; }
   DType dtype(size_t i) const { return program_[step_->src[i]].dtype; }
   bool is_read(size_t dst) const { return uses_[step_->dst[dst]] > 0; }
-  // Is a source a constant or a weight?
+  // Whether a source is a constant or a weight.
   bool is_held(size_t i) const {
     return program_[step_->src[i]].role == ops::Role::constant || values_.count(step_->src[i]) > 0;
   }
   bool is_used(ops::Id v) const { return uses_[v] > 0; }
-  // The numbers of a constant or a weight, or of a part of one; none: it is computed.
+  // The numbers of a constant or weight, or of a part of one; none: computed.
   std::optional<Tensor> held(ops::Id v) const;
-  // The numbers of a source; refuses what is computed.
+  // The numbers of a source; refuses computed ones.
   const Tensor &numbers(size_t i, const char *what) const;
   [[noreturn]] void refuse(std::string_view what) const;
 
-  // Adds a node; its only output.
+  // Adds a node; returns its only output.
   Name node(const char *op, ArrayRef<Name> in, ArrayRef<Said> said = {});
   Names nodes_of(const char *op, ArrayRef<Name> in, size_t outputs, ArrayRef<Said> said = {});
-  // Inputs that are constants.
+  // Constant inputs.
   Name ints(ArrayRef<int64_t> list, bool scalar = false);
   Name real(double v);
   Name tensor(const Tensor &t, std::string_view name = "constant");
   Name transposed(Name x, ArrayRef<int64_t> perm);
   Name cast(Name x, DType to);
-  // The dims of x as a value, with those of [from, to) alone.
+  // The dims [from, to) of x as a value.
   Name dims(Name x, int64_t from, int64_t to);
   Name reversed(Name x, int64_t axis);
   Name repeated(Name x, int64_t axis, int64_t rank, int64_t times);
@@ -133,7 +133,7 @@ class Writer {
   Whole &whole() { return whole_; }
   const ops::Program &program() const { return program_; }
   const ops::Step *maker(ops::Id v) const { return ops::maker(program_, producers_, v); }
-  // A step of the Program as ONNX has it, if it does.
+  // A step of the Program as an ONNX recurrence, if it is one.
   const std::optional<Recurrence> &recurrence(const ops::Step &step);
 
  private:
@@ -147,11 +147,11 @@ class Writer {
   const ops::Step *step_ = nullptr;
 };
 
-// The scan, of now() or another step, as that.
+// The scan of now() or another step, as one.
 std::optional<Recurrence> find_recurrence(const Writer &w, const ops::Step &step);
 void write_recurrence(Writer &w, const Recurrence &r);
 
-// Of a product of rounded inputs by the bytes of a weight, the bytes, moved by 128: ONNX has an op for it.
+// For a product of rounded inputs by a weight's bytes: the bytes, offset by 128, for ONNX's integer op.
 std::optional<ops::Id> bytes_of_product(const Writer &w, const ops::Step &step);
 
 using WriteOp = void (*)(Writer &, const Listed &);

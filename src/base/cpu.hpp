@@ -6,7 +6,7 @@
 
 namespace dl4::cpu {
 
-std::string name();                     // "AMD EPYC", "" when the system does not say
+std::string name();                     // "AMD EPYC"; "" if unknown
 bool is_supported() noexcept;           // has the extensions that every file of the library may be compiled for
 bool has_fused_operations() noexcept;   // a * b + c with one rounding, in vectors (FMA)
 bool has_bfloat16_products() noexcept;  // products of two bfloat16 pairs added to a float32 at once, in vectors

@@ -173,7 +173,7 @@ std::string prefix_of(const kinds::Layer &layer, const Given &given) {
   for (const std::string &key : given.path) {
     if (key == "config") continue;
     const Json *inner = config.find(key), *inside = inner ? inner->find("config") : nullptr;
-    if (inner && is_architecture(*inner)) return prefix;  // its weights are those of the layer that it stands in
+    if (inner && is_architecture(*inner)) return prefix;  // the weights are the containing layer's
     const Json *name = inside ? inside->find("name") : nullptr;
     if (!name || !name->is_string())
       throw Error(Code::unsupported, text('"', attribute, "\": a model is not accepted here"))

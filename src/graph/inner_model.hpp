@@ -23,8 +23,8 @@ class InnerModel {
  private:
   void set(std::shared_ptr<const Model> model);
 
-  Json json_;                           // the field; once it is read, shared by its copies with the model
-  std::shared_ptr<const Model> model_;  // its shapes and calls; the weights are those of the layer
+  Json json_;                           // the field; once parsed, its copies share it with the model
+  std::shared_ptr<const Model> model_;  // shapes and calls; the weights are the layer's
   std::vector<bool> taken_off_;
 };
 

@@ -6,7 +6,7 @@
 
 namespace dl4::train {
 
-inline constexpr int64_t most_epochs = (int64_t{1} << 53) - 1;  // dl4_trainer_get_number() tells it exactly
+inline constexpr int64_t most_epochs = (int64_t{1} << 53) - 1;  // exact in dl4_trainer_get_number()'s double
 
 struct Position {
   bool in_fit = false;      // a fit has begun and not ended

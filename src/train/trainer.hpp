@@ -40,7 +40,7 @@ class Trainer {
   // Trains together with other workers from now on. start() gives all the same state; if it throws, nothing changes.
   // Without a reduce function: trains alone.
   void set_workers(int64_t rank, int64_t size, Workers::Reduce reduce, const std::function<void(Workers &)> &start);
-  Workers &workers() const { return *workers_; }  // alone: of size 1
+  Workers &workers() const { return *workers_; }  // alone: size 1
   // Workers::meet() between batches.
   bool meet(Workers::Place place, int32_t flags = 0);
 

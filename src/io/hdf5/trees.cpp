@@ -35,7 +35,7 @@ void each_entry(Blocks &b, int64_t at, int type, size_t key_bytes, int level,
   }
 }
 
-// How many bytes a number up to `most` takes.
+// Bytes needed for numbers up to `most`.
 size_t width(uint64_t most) { return (static_cast<size_t>(std::bit_width(most)) + 7) / 8; }
 
 class Heap {
@@ -78,7 +78,7 @@ class Heap {
   }
 
  private:
-  int64_t row_bytes(int64_t row) const {  // of each block in it
+  int64_t row_bytes(int64_t row) const {  // of each block in that row
     int64_t n = first_;
     for (int64_t r = 1; r < row; ++r) n = checked_mul(n, 2);
     return n;
@@ -88,7 +88,7 @@ class Heap {
     if (block > static_cast<uint64_t>(b_.size())) corrupt("a block of a fractal heap lies outside of the file");
     return b_.read(static_cast<int64_t>(block) + at, size, "an object of a fractal heap");
   }
-  // In the indirect block at `block`, of `rows`, whose first byte is `begin` of the heap.
+  // Searches the indirect block at `block` with `rows` rows, whose first byte is offset `begin` of the heap.
   std::string find(uint64_t block, int64_t rows, int64_t begin, int64_t at, int64_t size, int depth) {
     if (depth > max_levels) corrupt("a fractal heap is too deep");
     int64_t row_begin = begin;
@@ -96,7 +96,7 @@ class Heap {
       const int64_t each = row_bytes(row), row_end = checked_add(row_begin, checked_mul(each, columns_));
       if (at < row_end) {
         const int64_t column = (at - row_begin) / each, child_begin = row_begin + column * each;
-        // Behind the mark, the version, the address of the heap and the block's own place.
+        // Skips the signature, the version, the heap's address and the block's offset.
         const int64_t place = checked_add(static_cast<int64_t>(std::min<uint64_t>(block, INT64_MAX / 2)), 13,
                                           static_cast<int64_t>(offset_bytes_), 8 * (entry + column));
         const std::string address = b_.read(place, 8, "an indirect block of a fractal heap");
@@ -123,7 +123,7 @@ struct Tree2 {
   int64_t node_bytes = 0, record_bytes = 0;
   const std::function<void(std::string_view)> &f;
 
-  // The most records of a node of a level, and of it with all below.
+  // Most records in a node of a level, and in its subtree.
   std::pair<int64_t, int64_t> most(int64_t level) const {
     const int64_t leaf = (node_bytes - 10) / record_bytes;
     int64_t own = leaf, all = leaf;

@@ -1,4 +1,4 @@
-// HDF5 in its simplest form: old superblock and headers, groups that list their members, contiguous data.
+// Writes HDF5 in its simplest form: old superblock and headers, compact groups, contiguous data.
 #include <algorithm>
 
 #include "base/checked.hpp"
@@ -49,11 +49,11 @@ std::string type_of(DType dtype, bool natural) {
     return t;
   }
   put(t, 0x11, 1);
-  put(t, 31 << 8 | 0x20, 3);  // the sign's place, and a leading 1 that is implied
+  put(t, 31 << 8 | 0x20, 3);  // sign position, and an implied leading 1
   put(t, size, 4);
   put(t, 0, 2);
   put(t, 32, 2);
-  for (uint64_t n : {23, 8, 0, 23}) put(t, n, 1);  // exponent and fraction: place, bits
+  for (uint64_t n : {23, 8, 0, 23}) put(t, n, 1);  // exponent and fraction: position, bits
   put(t, 127, 4);
   return t;
 }
@@ -68,7 +68,7 @@ std::string dataset(const Tensor &t, bool natural, uint64_t at) {
   put(layout, 1, 1);
   put(layout, t.bytes() > 0 ? at : nowhere, 8);
   put(layout, static_cast<uint64_t>(t.bytes()), 8);
-  std::string fill;  // none, written never
+  std::string fill;  // no fill value
   for (uint64_t n : {2, 2, 0, 0}) put(fill, n, 1);
   constexpr auto fill_value = static_cast<Message>(5);
   return header({message(dataspace, dims), message(datatype, type_of(t.dtype, natural)), message(fill_value, fill),
@@ -81,7 +81,7 @@ struct Node {
   bool natural = false;
   uint64_t at = 0;  // of its header
 
-  // Of a group: its members are links in the header itself.
+  // A group with its members as links in the header.
   std::string group() const {
     std::string info;
     put(info, 0, 2);
@@ -100,7 +100,7 @@ struct Node {
     if (messages.size() > 0xFFFF) fail(Code::unsupported, "HDF5: a group of ", members.size(), " members");
     return header(messages);
   }
-  // Gives each object its place; the headers stand behind each other.
+  // Assigns an address to each object; the headers are consecutive.
   uint64_t place(uint64_t next) {
     at = next;
     next += data ? dataset(*data, natural, 0).size() : group().size();
@@ -144,7 +144,7 @@ std::vector<std::string_view> hdf5_parts(const std::map<std::string, Tensor> &da
   put(head, 8, 1);
   put(head, 8, 1);
   put(head, 0, 1);
-  put(head, 4, 2);  // of symbol tables, of which there are none
+  put(head, 4, 2);  // symbol-table nodes, unused
   put(head, 16, 2);
   put(head, 0, 4);
   put(head, 0, 8);

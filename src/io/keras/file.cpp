@@ -1,4 +1,4 @@
-// Keras's files: what stands in which member and dataset, and the values of a model's weights out of them.
+// Reads and writes Keras's files: members, datasets, and the values of a model's weights.
 #include "io/keras/file.hpp"
 
 #include <algorithm>
@@ -20,7 +20,7 @@
 namespace dl4::io {
 namespace {
 
-constexpr char keras_version[] = "3.15.1";  // whose words are written
+constexpr char keras_version[] = "3.15.1";  // the version whose format is written
 constexpr char config_name[] = "config.json", metadata_name[] = "metadata.json", weights_name[] = "model.weights.h5";
 
 bool begins(const Source &source, std::string_view mark) {
@@ -30,7 +30,7 @@ bool begins(const Source &source, std::string_view mark) {
   return first == mark;
 }
 
-// The values of a model's weights in a store, and no more than those.
+// A model's weights in a store, which must contain exactly those.
 class Store {
  public:
   // of_file: the model's JSON is that of the file.
@@ -64,7 +64,7 @@ class Store {
       std::replace(path.begin(), path.begin() + std::ssize(path.substr(0, path.rfind("/vars/"))), '/', '\\');
     return path;
   }
-  // A layer that has more in the file than here is another layer.
+  // A layer with more weights in the file than here is another layer.
   void need_whole(const graph::Weight &w, const std::string &path) const {
     const size_t vars = path.rfind('/') + 1;
     const std::string next = path.substr(0, vars) + std::to_string(std::stoll(path.substr(vars)) + 1);
@@ -84,7 +84,7 @@ Weights weights_of(const graph::Graph &g, int64_t limit) {
   int64_t bytes = 0;
   for (const graph::Layer &l : g.layers())
     for (const auto &w : l.weights) {
-      if (w->spec.kept) continue;  // the state of a stateful layer is in no file
+      if (w->spec.kept) continue;  // states of stateful layers are in no file
       all.push_back(w);
       bytes = checked_add(bytes, checked_mul(w->spec.shape.elements(), size_of(w->spec.dtype)));
     }
@@ -92,7 +92,7 @@ Weights weights_of(const graph::Graph &g, int64_t limit) {
   return all;
 }
 
-// fill(graph): gives each of its weights a value.
+// fill(graph): sets all its weights.
 template <class F>
 std::shared_ptr<graph::Model> model_from(const Json &j, const graph::Settings &settings, Budget &budget, F fill) {
   const graph::Architecture a = keras::architecture_of(j);

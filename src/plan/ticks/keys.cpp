@@ -259,7 +259,7 @@ void Writer::need_keys(Keys::Others others) {
 
 namespace {
 
-// A step and the keys around it, of those that there are.
+// The band of keys around each step, as far as they exist.
 void band_mask(Writer &w, const attributes::BandMask &how) {
   const Timed &x = w.src(0);
   if (!x.keys) {
@@ -268,7 +268,7 @@ void band_mask(Writer &w, const attributes::BandMask &how) {
   }
   if (from_end(w, 0, x.axis) != 2 || from_end(w, 0, x.keys->axis) != 1) w.refuse_mixing();
   const int64_t earlier = x.keys->reach.before;
-  const int64_t before = std::min(how.before, earlier);  // of all before a step those that are kept
+  const int64_t before = std::min(how.before, earlier);  // limits "all before" to the kept ones
   const Id band = ops::band_mask(w.e, x.v, before - earlier, checked_add(how.after, earlier));
   Timed t = x;
   t.axis = 0;
@@ -285,7 +285,7 @@ void band_mask(Writer &w, const attributes::BandMask &how) {
   w.set(t);
 }
 
-// Weights along an axis: that of the keys, or another than the steps'. far: none of a number that is so.
+// Weights along an axis, the keys' or another one than the steps'. far: keys marked `far` have weight 0 too.
 void weights(Writer &w, int64_t along, bool by_keys, bool far = false) {
   Timed t = w.src(0);
   const int axis = w.shape(0).axis(along);

@@ -97,7 +97,7 @@ void layer_normalization(const Op &op) {
   for (size_t i = 0; i < outputs; ++i) op.give_value(i, y[i]);
 }
 
-// Of the sum of the first two inputs and a bias, which is the last output.
+// Normalizes the sum of the first two inputs and a bias; the sum is the last output.
 void skip_normalization(const Op &op, bool simplified) {
   const Nodes n{op};
   Value sum = n.add(n.in(0), n.in(1));

@@ -40,7 +40,7 @@ Node dilated(const Op &op, const char *join, Node x, const Window &w) {
     const int64_t out = (n - w.reach(i)) / w.strides[i] + 1;
     if (n < w.reach(i) || n > 1 << 20 || w.size[i] > 256)
       op.refuse("has a window of ", w.reach(i), " over ", n, " places");
-    if (w.strides[i] % w.dilations[i] == 0) {  // of the places that any window reads, each reads some in a row
+    if (w.strides[i] % w.dilations[i] == 0) {  // each window reads contiguous ones of the positions that are read
       Ints read, size(w.axes(), 1), strides(w.axes(), 1);
       for (int64_t at = 0; at < n; at += w.dilations[i]) read.push_back(at);
       op.take(checked_mul(static_cast<int64_t>(read.size()), place_bytes));

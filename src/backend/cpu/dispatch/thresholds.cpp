@@ -20,21 +20,21 @@ constexpr int64_t never = INT64_MAX;
 //             32 84x84 4, 8x8 by 4, 32  1763 / 2203      1 84x84 4, 8x8 by 4, 32    50.5 / 52.5
 //             8 32x32 3, 3x3, 32        121 /  143     8 32x32 8, 3x3, 32          319 /  398
 //             8 28x28 1, 5x5, 32         91 /  120     8 32x32 12, 3x3, 24         557 /  545
-// and on an EPYC of Zen 5, whose answer is taken for all:
+// and on an EPYC of Zen 5, whose result is used for all:
 //             32 84x84 4, 8x8 by 4, 32   857 /  930      1 84x84 4, 8x8 by 4, 32    27.1 / 30.1
 //             8 32x32 3, 3x3, 32        65.4 / 76.9      8 28x28 1, 5x5, 32         45.5 / 58.7
-// Each channel by itself, ours / oneDNN on an EPYC of Zen 5 (one image; size, channels, window):
+// Depthwise, ours / oneDNN on an EPYC of Zen 5 (one image; size, channels, window):
 //             7x7 64, 3x3             0.45 / 1.43      28x28 192, 5x5           38.4 / 65.1
 //             14x14 256, 3x3          9.0  / 8.2       14x14 384, 7x7           39.3 / 52.0
 //             56x56 64, 3x3           36.1 / 35.1      112x112 64, 3x3 by 2     51.5 / 52.6
-//             28x28 20, 3x3           4.76 / 6.56      and no code is made for it: 0.5 ms less at the first run
+//             28x28 20, 3x3           4.76 / 6.56      and no code is generated: 0.5 ms less at the first run
 // Constant weights, ours (packed) / oneDNN on an EPYC of Zen 5 (one image by default; valid but for strides of 1):
 //             224x224 3, 7x7 by 2, 64  987 /  960      28x28 512, 1x1 by 2, 1024   881 /  929
 //             56x56 256, 1x1 by 2, 512 887 /  884      7x7 512, 3x3, 512           899 /  876
 //             32 20x20 32, 4x4 by 2, 64 710 / 730      112x112 32, 3x3 by 2, 64    531 /  519
 //             4 8x8 10, 3x3, 70       16.2 / 19.9      27x27 96, 5x5, 256         3560 / 3420
 //             32 32x32 3, 3x3, 48      474 /  438      8 32x32 16, 3x3 by 2, 64     168 /  162
-// with weights in the caches; no code is made for it: 0.5 ms less at the first run. Within ResNet-50, whose weights
+// with weights in the caches; no code is generated: 0.5 ms less at the first run. Within ResNet-50, whose weights
 // come from memory, it takes 31.6 ms in all by oneDNN and 28.7 by ours, which read panels ahead; there Winograd's twice
 // as many weights don't pay for 7x7 512>512 (1.15 ms, packed 0.95).
 // Gradients, ours / oneDNN / by products, on an EPYC of Zen 5 (n h x w c, window, outputs):
@@ -45,15 +45,15 @@ constexpr int64_t never = INT64_MAX;
 //                8 32x32 3, 3x3, 64    830 /  564 / 1966     8 16x16 32, 3x3 by depth    31 /   31
 constexpr std::array<Thresholds::Convs::Direct, 2> few{{{16, 15}}}, more{{{16, 15}, {32, 8}}};
 
-// Winograd's fit what was measured on the EPYC (ours / oneDNN; n, size, channels; weights that are no constant,
+// Winograd's costs fit measurements on the EPYC (ours / oneDNN; n, size, channels; weights that are not constant,
 // transformed anew):
 //   forward          1 56x56 64>64    1055 / 1966     32 9x9 64>64, valid    740 / 1016     1 4x4 64>64     16 / 10
 //                    1 14x14 256>256  1129 / 1938     8 16x16 16>64          228 /  316     1 7x7 512>512 2888 / 3285
 //                    32 7x7 512>512  50059 / 57180    32 32x32 16>16        1238 / 1329     8 16x16 3>32    64 / 41
 //   by the source    1 56x56 64>64    1075 / 1966     32 9x9 64>64, valid   1191 / 1035     1 4x4 64>64     24 / 14
 //                    1 14x14 256>256  1595 / 2003     4 7x7 512>512        11285 / 9185     8 16x16 32>8    88 / 76
-// Of the others, times of oneDNN's: direct ones 0.57, by depth 0.31 to 1.1, packed ones with many constant weights
-// 0.98 to 1.03, level with oneDNN's but that no code is made for them.
+// The others, relative to oneDNN: direct 0.57, depthwise 0.31 to 1.1, packed ones with many constant weights
+// 0.98 to 1.03, equal to oneDNN but without generated code.
 constexpr Thresholds::Convs convs_with(const std::array<Thresholds::Convs::Direct, 2> &direct) {
   return {.direct = direct,
           .direct_weights = 9,
@@ -214,8 +214,8 @@ double work_of(const kernels::Gemm &g) { return product(checked_mul(g.batch, g.m
 
 bool few_columns(const kernels::Gemm &g) { return g.n > 1 && g.n < vector && g.k >= dot; }
 
-// Do more rows of A than the first cache has room for begin at the same place of a page? oneDNN copies them then. On
-// the EPYC of Zen 4, whose first cache has 8 ways (packed / oneDNN, B constant):
+// Whether more rows of A than the L1 cache has ways start at the same offset in a page; oneDNN then copies them. On
+// the EPYC of Zen 4, whose L1 cache has 8 ways (packed / oneDNN, B constant):
 //   12x1024x1024   244 /  221      64x1024x1024  1200 / 1170     512x1024x1024  10200 / 9310
 //   24x1024x1024   479 /  438     128x1024x1024  2530 / 2330     512x512x2048   10200 / 9320
 //   16x1024x1024   293 /  292     512x512x512    2330 / 2310     512x2048x512    9500 / 9310  short of a page
@@ -224,7 +224,7 @@ bool Thresholds::Products::crowded(const kernels::Gemm &g) const {
   return !any_processor && ways > 0 && ways < tile_rows && g.m > ways && g.lda % page_floats == 0;
 }
 
-// Measured on the EPYC beside what stands for each region, microseconds of small / packed / OpenBLAS / oneDNN:
+// Further products measured on the EPYC, microseconds of small / packed / OpenBLAS / oneDNN:
 //   1x256x256 NN       2.3    2.4    2.4    2.8  ours without its 0.3 a call
 //   1024^3 NN        25124  19501  21829  19373
 //   1x1024x1024 NN    55.3   44.8   53.1   48.2
@@ -243,7 +243,7 @@ Region Thresholds::Products::constant_region(const kernels::Gemm &g, double b) c
 //   32x10x84 NN       0.76      -   0.82   1.01
 //   4x1024x1024 NT     138      -    703    186
 //   4x384x256 NT      12.5      -   25.4   15.1
-//   128x128x10 NT      3.8      -    4.9    3.8  short rows: ours turns a few at a time
+//   128x128x10 NT      3.8      -    4.9    3.8  short rows: ours transposes a few at a time
 //   128x128x64 NT     19.4      -   22.6   19.4
 //   64x64x64 TN       4.66      -   4.62   5.29
 //   3x8x4096 TN        3.6      -    9.3    9.5
@@ -254,7 +254,7 @@ Region Thresholds::Products::constant_region(const kernels::Gemm &g, double b) c
 //   1024x2048x512    68700  25500  21700  20100     1024x1024x1024   83500  24900  21100  21100
 //   256x512x512       1190   1060   1240   1100     1024x256x256      1500   1090   1330   1250
 //   3x1024x1024        275    201    887    209     784x128x32 TN     62.3      -   98.9   75.1
-// and there without AVX-512:
+// and there limited to AVX2:
 //   16x1024x1024 NN   1690      -    780   1020     64x512x512 NN      468      -    524    459
 //   512x1024x256 NN   3880      -   3820   4120     3x1024x1024 NN     514    282    672    395  constant
 Region Thresholds::Products::region(const kernels::Gemm &g, bool constant) const {

@@ -73,7 +73,7 @@ Archive archive_of(const graph::Model &m) {
   Archive a;
   graph::Constants constants;
   a.metadata = heading("dl4-model");
-  a.metadata["architecture"] = graph::to_json(m.architecture(), &constants).dump();
+  a.metadata["architecture"] = file_text(graph::to_json(m.architecture(), &constants), "\"architecture\"");
   for (const auto &w : m.weights()) a.tensors.emplace_back(w->name, w->value);
   a.tensors.insert(a.tensors.end(), constants.begin(), constants.end());
   return a;

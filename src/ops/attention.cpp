@@ -15,14 +15,16 @@ enum Source { src_q, src_k, src_v, src_mask, src_count };
 enum Destination { dst_y, dst_peak, dst_sum };
 enum GradSource { grad_peak = src_count, grad_sum, grad_dy };
 
-// The gradients of q, k and v; those of the same value are summed.
+// The gradients of q, k and v, each of the whole batch; those of the same value are summed.
 struct AttentionGradOp final : NotDifferentiable<AttentionGradOp, attributes::AttentionGrad> {
   using NotDifferentiable::NotDifferentiable;
   std::string_view name() const override { return "attention_grad"; }
   std::vector<Operand> infer(Operands src) const override {
     std::vector<Operand> dst(static_cast<size_t>(1 + *std::max_element(into.begin(), into.end())));
+    const int one = how.heads ? 3 : 2;  // axes of one sequence
+    const Shape &dy = src[grad_dy].shape, batch = dy.first(dy.rank() - one);
     for (size_t i = 0; i < into.size(); ++i)
-      if (into[i] >= 0) dst[static_cast<size_t>(into[i])] = {DType::f32, src[i].shape};
+      if (into[i] >= 0) dst[static_cast<size_t>(into[i])] = {DType::f32, batch.joined(src[i].shape.last(one))};
     return dst;
   }
 };
@@ -39,7 +41,7 @@ struct AttentionOp final : OpOf<AttentionOp, attributes::Attention> {
       fail(Code::shape_mismatch, "attention: expected query, key and value with as many axes, at least ", least,
            "; got ", q, ", ", k, " and ", v);
     auto leading = [&](const Shape &s) { return s.first(s.rank() - least); };
-    Shape batch = same_shape("attention", same_shape("attention", leading(q), leading(k)), leading(v));
+    Shape batch = broadcast(broadcast(leading(q), leading(k)), leading(v));
     if (!compatible(Shape{q[-1]}, Shape{k[-1]}))
       fail(Code::shape_mismatch, "attention: query and key need the same features, got ", q, " and ", k);
     if (!compatible(Shape{k[-least]}, Shape{v[-least]}))
@@ -47,10 +49,14 @@ struct AttentionOp final : OpOf<AttentionOp, attributes::Attention> {
     if (how.heads) need_groups(q, k, v);
     if (const Operand &mask = src[src_mask]; mask.present) {
       want_type("attention mask", mask, DType::boolean);
-      if (!compatible(mask.shape, batch.joined({k[-least]})))
+      if (mask.shape.rank() != batch.rank() + 1 || !compatible(mask.shape.last(1), Shape{k[-least]}))
         fail(Code::shape_mismatch, "attention: expected a mask of shape ", batch.joined({k[-least]}), ", got ",
              mask.shape);
+      batch = broadcast(batch, mask.shape.first(batch.rank()));
     }
+    for (int i = 0; i < src_count; ++i)
+      if (src[static_cast<size_t>(i)].present)
+        need_all_or_one(src[static_cast<size_t>(i)].shape.first(batch.rank()), batch);
     Shape y = batch.joined({q[-least]}), facts = y;
     if (how.heads) y = y.joined({q[-2]}), facts = batch.joined({q[-2], q[-3]});
     Operand of_query{DType::f32, facts};
@@ -76,11 +82,15 @@ struct AttentionOp final : OpOf<AttentionOp, attributes::Attention> {
       int to = into[static_cast<size_t>(i)];
       // Each sum is set once.
       if (to >= 0 && std::find(into.begin(), into.begin() + i, to) == into.begin() + i)
-        g.set(i, d[static_cast<size_t>(to)]);
+        g.set(i, sum_like(g.e, d[static_cast<size_t>(to)], g.src(i)));
     }
   }
 
  private:
+  static void need_all_or_one(const Shape &own, const Shape &batch) {
+    if (own.known() && batch.known() && own != batch && own.elements() != 1)
+      fail(Code::shape_mismatch, "attention: expected sequences of batch ", batch, " or one, got ", own);
+  }
   static void need_groups(const Shape &q, const Shape &k, const Shape &v) {
     const int64_t heads = q[-2], groups = k[-2];
     if (groups != v[-2] || groups < 1 || heads < 1 || heads % groups != 0)

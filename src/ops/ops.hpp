@@ -158,7 +158,8 @@ struct AttentionValues {
 };
 // softmax(scale q k^T) v for q (N, T, D), k (N, S, D), v (N, S, W) and mask (N, S), bool or none, of the valid keys.
 // causal: only keys up to the query's step. Masked values must still be finite. With heads q is (N, T, H, D), k (N, S,
-// G, D), v (N, S, G, W), y (N, T, H, W) and sum (N, H, T); head h uses head h / (H / G) of keys and values.
+// G, D), v (N, S, G, W), y (N, T, H, W) and sum (N, H, T); head h uses head h / (H / G) of keys and values. A source of
+// one sequence broadcasts to N.
 AttentionValues attention(Emit &e, Id q, Id k, Id v, Id mask, const Attention &how);
 
 enum class Padding { valid, same, causal };

@@ -14,6 +14,7 @@ struct Sizes {
   bool causal = false, mask = false;
   int64_t heads = 0, groups = 0;  // 0: operands without an axis of heads
   float scale = 1;
+  std::vector<size_t> of_one = {};  // inputs of one sequence
 };
 
 // One head. Where its numbers lie: first, and from one row to the next.
@@ -41,7 +42,14 @@ void naive_head(const std::vector<Array> &in, const Sizes &s, int64_t b, Rows q,
 }
 
 // Inputs: q, k, v, and the mask where there is one. A query that sees no key gives 0.
-std::vector<Array> naive(const std::vector<Array> &in, const Sizes &s) {
+std::vector<Array> naive(std::vector<Array> in, const Sizes &s) {
+  for (size_t i : s.of_one) {
+    const Array one = in[i];
+    Shape all = one.shape;
+    all = all.with(0, s.batch);
+    in[i] = zeros(all);
+    for (int64_t j = 0, n = one.shape.elements(); j < s.batch * n; ++j) in[i][j] = one[j % n];
+  }
   const int64_t heads = std::max<int64_t>(s.heads, 1), groups = std::max<int64_t>(s.groups, 1);
   Array y = zeros(s.heads ? Shape{s.batch, s.queries, heads, s.width} : Shape{s.batch, s.queries, s.width});
   for (int64_t b = 0; b < s.batch; ++b)
@@ -67,6 +75,11 @@ Case attention_case(const Sizes &s) {
                         {s.batch, s.keys, s.groups, s.depth},
                         {s.batch, s.keys, s.groups, s.width}});
   if (s.mask) c.inputs.push_back(random({s.batch, s.keys}, 4, 0, 1, DType::boolean));
+  for (size_t i : s.of_one) {
+    const DType type = i == 3 ? DType::boolean : DType::f32;
+    c.inputs[i] =
+        random(c.inputs[i].shape.with(0, 1), static_cast<unsigned>(i + 11), type == DType::f32 ? -1 : 0, 1, type);
+  }
   c.reference = [=](const auto &in) { return naive(in, s); };
   c.gradient = s.batch * s.queries * s.keys * (s.depth + s.width) < 4000;
   return c;
@@ -103,6 +116,23 @@ TEST(Attention, Heads) {
   c.build = one([](Emit &e, const auto &in) { return attention(e, in[0], in[0], in[0], none, {true, true, 0.5f}).y; });
   c.reference = [=](const auto &in) { return naive({in[0], in[0], in[0]}, s); };
   check(c);
+}
+
+// A source of one sequence serves all; its gradient is a sum over the batch.
+TEST(Attention, SourcesOfOneSequence) {
+  const std::vector<std::vector<size_t>> some{{0}, {1, 2}, {1}, {2}, {3}, {0, 3}, {0, 1, 2}, {1, 2, 3}};
+  for (const std::vector<size_t> &of_one : some)
+    for (bool free : {false, true})
+      for (bool heads : {false, true}) {
+        Sizes s{3, 4, 5, 4, 3, false, true, heads ? 4 : 0, heads ? 2 : 0, 0.5f};
+        s.of_one = of_one;
+        Case c = attention_case(s);
+        if (free) c.free_axes = {0};
+        check(c);
+      }
+  Sizes large{3, 70, 67, 17, 33, true, true, 4, 2, 0.25f};
+  large.of_one = {1, 2};
+  check(attention_case(large));
 }
 
 TEST(Attention, ZeroSizes) {
@@ -181,7 +211,8 @@ TEST(Attention, Refuses) {
   };
   refuse({{2, 3, 4}, {2, 5, 3}, {2, 5, 4}}, "query and key need the same features");
   refuse({{2, 3, 4}, {2, 5, 4}, {2, 6, 4}}, "key and value need as many steps");
-  refuse({{2, 3, 4}, {1, 5, 4}, {1, 5, 4}}, "attention expects equal shapes");
+  refuse({{2, 3, 4}, {3, 5, 4}, {3, 5, 4}}, "shapes (2,) and (3,) do not broadcast");
+  refuse({{2, 1, 3, 4}, {1, 3, 5, 4}, {1, 3, 5, 4}}, "expected sequences of batch (2, 3) or one, got (2, 1)");
   refuse({{3, 4}, {2, 5, 4}, {2, 5, 4}}, "with as many axes");
   refuse({{2, 3, 4}, {2, 5, 4}, {2, 5, 4}}, "expected a mask of shape (2, 5)", {2, 4});
   refuse({{2, 3, 4, 4}, {2, 5, 3, 4}, {2, 5, 3, 4}}, "by which those of queries divide", {}, true);

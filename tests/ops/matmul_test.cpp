@@ -182,9 +182,9 @@ TEST(MatMul, Refusals) {
                 "expects float32, got int32");
 }
 
-// Its rows are computed in several phases: they are those of shorter products.
+// It has more slices than threads; its rows are those of shorter products.
 TEST(MatMul, ALongOneIsComputedInParts) {
-  const int64_t m = 1501, k = 1024, n = 1024, some = 500;
+  const int64_t m = 2501, k = 1024, n = 1024, some = 500;
   for (bool constant : {false, true})
     for (int threads : {1, 2}) {
       const bool bias = constant;
@@ -194,7 +194,7 @@ TEST(MatMul, ALongOneIsComputedInParts) {
       const Tensor a = random({m, k}, 1), b = random({k, n}, 2), c = random({n}, 3);
       const How how{.threads = threads, .constants = constant ? std::vector<int>{1} : std::vector<int>{}};
       const Program p = program_of(product, {a, b, c});
-      EXPECT_GT(plan::make_kernel(p.steps[0], dispatch::site(p, p.steps[0]), {})->phases, 1);
+      EXPECT_GT(plan::make_kernel(p.steps[0], dispatch::site(p, p.steps[0]), {})->slices, 1);
       const Tensor whole = evaluate(program_of(product, {a, b, c}), {a, b, c}, {}, how).outputs[0];
       for (int64_t begin : {int64_t{0}, int64_t{600}, m - some}) {
         Tensor rows = make_tensor(DType::f32, {some, k});

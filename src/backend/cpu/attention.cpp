@@ -17,12 +17,15 @@ enum Source { src_q, src_k, src_v, src_mask, src_count };
 enum Destination { dst_y, dst_peak, dst_sum };
 enum GradSource { grad_peak = src_count, grad_sum, grad_dy };
 
-// kernel: name of the kernel whose products may use tiles.
-AttentionBatch batch_of(const Site &site, const ops::Attention &how, const char *kernel) {
+// y: shape of the result, or of its gradient. kernel: name of the kernel whose products may use tiles.
+AttentionBatch batch_of(const Site &site, const Shape &y, const ops::Attention &how, const char *kernel) {
   const Shape &q = site.src[src_q].shape, &v = site.src[src_v].shape;
   const int time = how.heads ? -3 : -2, leading = q.rank() + time;
-  AttentionBatch s{{q[time], v[time], q[-1], v[-1], how.causal, how.scale}, q.elements(0, leading)};
+  AttentionBatch s{{q[time], v[time], q[-1], v[-1], how.causal, how.scale}, y.elements(0, leading)};
   if (how.heads) s.heads = q[-2], s.groups = v[-2];
+  const auto of_one = [&](int i) { return site.src[static_cast<size_t>(i)].shape.elements(0, leading) != s.batch; };
+  s.one_q = of_one(src_q), s.one_k = of_one(src_k), s.one_v = of_one(src_v);
+  s.one_mask = site.src[src_mask].present && of_one(src_mask);
   s.one.q_row = checked_mul(s.heads, s.one.depth);
   s.one.k_row = checked_mul(s.groups, s.one.depth);
   s.one.v_row = checked_mul(s.groups, s.one.width);
@@ -40,11 +43,11 @@ double cost(const AttentionSizes &s, double products) {
 }
 
 std::unique_ptr<Kernel> attention(const attributes::Attention &op, const Site &site) {
-  const AttentionBatch s = batch_of(site, op.how, "amx_attention");
+  const AttentionBatch s = batch_of(site, site.dst[dst_y].shape, op.how, "amx_attention");
   const AttentionSizes &one = s.one;
   const int64_t items = checked_mul(s.batch, s.heads);
   int64_t blocks = (one.queries + kernels::attention_block - 1) / kernels::attention_block;
-  int64_t slices = site.cutting.slices(checked_mul(items, blocks), static_cast<double>(items) * cost(one, 2));
+  int64_t slices = site.cutting.short_slices(checked_mul(items, blocks), static_cast<double>(items) * cost(one, 2));
   int64_t scratch = round_up(kernels::attention_forward_scratch(one), 16);
   auto run = [=](int64_t slice, const Run &r) noexcept {
     const kernels::AttentionForward all{r.in<float>(src_q),      r.in<float>(src_k),  r.in<float>(src_v),
@@ -64,10 +67,10 @@ std::unique_ptr<Kernel> attention(const attributes::Attention &op, const Site &s
 }
 
 std::unique_ptr<Kernel> attention_grad(const attributes::AttentionGrad &op, const Site &site) {
-  const AttentionBatch s = batch_of(site, op.how, "amx_attention_grad");
+  const AttentionBatch s = batch_of(site, site.src[grad_dy].shape, op.how, "amx_attention_grad");
   const int64_t items = s.heads ? checked_mul(s.batch, s.groups) : 0;
   const double us = static_cast<double>(s.batch) * static_cast<double>(s.heads) * cost(s.one, 5);
-  int64_t slices = site.cutting.slices(items, us);
+  int64_t slices = site.cutting.short_slices(items, us);
   int64_t scratch = round_up(kernels::attention_backward_scratch(s.one), 16);
   auto run = [=, into = op.into](int64_t slice, const Run &r) noexcept {
     auto [begin, end] = kernels::part(items, slices, slice);
@@ -108,7 +111,7 @@ std::unique_ptr<Kernel> cached_attention(const ops::CachedAttentionOp &op, const
   const double us = static_cast<double>(checked_mul(items, n)) * static_cast<double>(how.window) *
                     (static_cast<double>(depth + width) / 60e3 + 0.1 * us_per_function);
   const bool fresh = site.src.size() > 5;
-  const int64_t slices = site.cutting.slices(items, us), room = round_up(checked_add(how.window, 16), 16);
+  const int64_t slices = site.cutting.short_slices(items, us), room = round_up(checked_add(how.window, 16), 16);
   auto run = [=](int64_t slice, const Run &r) noexcept {
     const int64_t first_row = *r.in<int64_t>(4) * how.each;
     auto *scores = static_cast<float *>(r.scratch) + slice * room;

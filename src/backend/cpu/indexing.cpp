@@ -33,7 +33,7 @@ std::unique_ptr<kernels::Kernel> by_segments(const char *name, const Site &site,
       for (int64_t b = begin; b < end; ++b) kernels::check_segments(s, r.in<int64_t>(src_ids) + b * s.rows, r.report);
     });
   }
-  const int64_t slices = site.cutting.slices(all, us);
+  const int64_t slices = site.cutting.short_slices(all, us);
   auto run = [=](int64_t slice, const Run &r) noexcept {
     auto [begin, end] = kernels::part(all, slices, slice);
     while (begin < end) {

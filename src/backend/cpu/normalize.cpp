@@ -49,7 +49,7 @@ std::unique_ptr<Kernel> softmax_grad(const attributes::SoftmaxGrad &op, const Si
 std::unique_ptr<Kernel> sparsemax(const attributes::Sparsemax &op, const Site &site) {
   Around a = around(site.dst[0].shape, op.axis);
   int64_t row = checked_mul(a.axis, a.inner), outer = row ? a.outer : 0, sorted = round_up(checked_mul(a.axis, 4), 64);
-  int64_t slices = site.cutting.slices(outer, cost_of_sorting(a));
+  int64_t slices = site.cutting.short_slices(outer, cost_of_sorting(a));
   return kernels::make_kernel(
       "sparsemax", slices,
       [=](int64_t slice, const Run &r) {

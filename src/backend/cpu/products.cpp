@@ -59,8 +59,7 @@ std::unique_ptr<Kernel> matmul(const ops::MatMulOp &op, const Site &site) {
     g.stride_a = axes[0].step_a;
     g.stride_b = axes[0].step_b;
   }
-  auto kernel =
-      dispatch::product_in_parts(site, g, dispatch::product_slices(site, g), b_constant ? &*b_constant : nullptr);
+  auto kernel = dispatch::product(site, g, dispatch::product_slices(site, g), b_constant ? &*b_constant : nullptr);
   if (!kernel->rows) return kernel;
   kernels::RowStep rows = *kernel->rows;
   std::tie(rows.items, rows.rows) = kernels::rows_of(out);

@@ -272,7 +272,7 @@ KerasFile file_of(const graph::Model &m, Json config, std::vector<std::string> *
       if (name.ends_with(text('/', natural))) file.natural.insert(path);
   }
   if (order) *order = std::move(paths.order);
-  file.config = keras::without_slashes(config).dump();
+  file.config = file_text(keras::without_slashes(config), config_name);
   file.metadata = Json{{"keras_version", keras_version}}.dump();
   return file;
 }

@@ -202,6 +202,16 @@ Json parse_object(std::string_view text, Code code, const char *what) {
   return parse(text, code, what, all);
 }
 
+std::string file_text(const Json &object, const char *what) {
+  std::string text = object.dump();
+  try {
+    Json::parse(text);
+  } catch (const Error &e) {
+    fail(Code::unsupported, what, " can't be read from a file: ", e.message);
+  }
+  return text;
+}
+
 std::map<std::string, Tensor> Archive::by_name() const { return {tensors.begin(), tensors.end()}; }
 
 std::string head_of(const Archive &a) {

@@ -44,5 +44,7 @@ void verify(const Archive &a, Budget &budget);
 // Json::parse of an object; errors have the code `code`. Accounts in the load's budget.
 Json parse_object(std::string_view text, Code code, const char *what, Budget &budget);
 Json parse_object(std::string_view text, Code code, const char *what);
+// The text of a file's object; UNSUPPORTED where parse_object() would refuse it.
+std::string file_text(const Json &object, const char *what);
 
 }  // namespace dl4::io

@@ -197,14 +197,17 @@ TEST(OnnxFlow, AnOptionalHasAValueOrNot) {
 
 Loaded timed(const std::string &bytes) { return onnx_bytes::timed(bounded(), bytes); }
 
+// An If within an If, so many deep. constant: whether the condition is known when the file is read.
+std::string nested(int depth, bool constant = true) {
+  std::string inside = named("Identity", {"x"}, "z") + floats_port(12, "z");
+  for (int i = 0; i < depth; ++i)
+    inside = named("If", {"c"}, "z", body("then_branch", inside) + body("else_branch", floats_port(12, "x"))) +
+             floats_port(12, "z");
+  return model_of(inside + (constant ? flag("c", 1) : ""),
+                  floats_port(11, "x") + (constant ? "" : port(11, "c", boolean, {})));
+}
+
 TEST(OnnxFlow, BodiesInBodiesEndSomewhere) {
-  const auto nested = [](int depth) {
-    std::string inside = named("Identity", {"x"}, "z") + floats_port(12, "z");
-    for (int i = 0; i < depth; ++i)
-      inside = named("If", {"c"}, "z", body("then_branch", inside) + body("else_branch", floats_port(12, "x"))) +
-               floats_port(12, "z");
-    return model_of(inside + flag("c", 1), floats_port(11, "x"));
-  };
   const Loaded some = timed(nested(40));
   EXPECT_EQ(some.r.code, 0) << some.r.message;
   std::vector<std::string> prefixes;  // of 10,000 graphs, each the attribute of the one node of another
@@ -244,6 +247,29 @@ TEST(OnnxFlow, IfsInIfsAreReadInTimeOfTheirBytes) {
   EXPECT_EQ(deep.r.code, 0) << deep.r.message;
   EXPECT_LT(deep.seconds, 60 * std::max(shallow.seconds, 0.05));
   EXPECT_LT(deep.seconds, 20);
+}
+
+// A file's JSON takes no more.
+TEST(OnnxFlow, WhatIsNestedTooDeepForAFileIsNotSaved) {
+  for (int depth : {1, 8, 9, 10, 30}) {
+    SCOPED_TRACE(depth);
+    const Loaded l = timed(nested(depth, false));
+    ASSERT_EQ(l.r.code, 0) << l.r.message;
+    Own<dl4_blob> file;
+    const Refusal r = refusal(dl4_model_save_bytes(l.m, R"({"format": "native"})", file.out()));
+    EXPECT_EQ(r.code, depth < 9 ? DL4_OK : depth > 9 ? DL4_UNSUPPORTED : r.code);
+    if (r.code != DL4_OK) {
+      EXPECT_NE(r.message.find("\"architecture\" can't be read from a file: nested deeper than 64"), std::string::npos)
+          << r.message;
+      continue;
+    }
+    const int64_t size = dl4_blob_size(file);
+    Own<dl4_tensor> bytes;
+    Own<dl4_model> again;
+    ok(dl4_tensor_create(nullptr, DL4_UINT8, 1, &size, bytes.out()));
+    ok(dl4_tensor_copy_in(bytes, dl4_blob_data(file), size));
+    ok(dl4_model_load_bytes(nullptr, bytes, nullptr, again.out()));
+  }
 }
 
 TEST(OnnxFlow, LoopsWithoutEndAreRefused) {

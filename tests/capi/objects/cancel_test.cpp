@@ -1,4 +1,5 @@
 // A cancel acts in the middle of what takes long, and a context limits the steps of loops.
+#include <atomic>
 #include <chrono>
 #include <ctime>
 #include <thread>
@@ -204,6 +205,75 @@ TEST(Cancel, PartsOfALongRecurrentLayerGiveItsNumbers) {
       dl4_release(out[0]), dl4_release(out[1]);
     }
   }
+}
+
+// The flag is set from another thread when a quarter of the run's processor time is spent: what is left of one long
+// step is not computed. The plan exists
+// before any run that is measured.
+struct LongStep {
+  const char *kind, *config;
+  std::vector<std::vector<int64_t>> inputs;
+};
+
+double spent_until_cancelled(dl4_session *s, const std::vector<dl4_tensor *> &in, double seconds) {
+  const auto now = [] { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; };
+  Own<dl4_cancel> cancel;
+  ok(dl4_cancel_create(cancel.out()));
+  std::atomic<bool> ended{false};
+  const double begin = now();
+  std::thread other([&] {
+    while (!ended && now() - begin < seconds) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    dl4_cancel_trigger(cancel);
+  });
+  dl4_tensor *out = nullptr;
+  const Refusal r = refusal(dl4_session_run(s, in.data(), static_cast<int64_t>(in.size()), &out, 1, cancel));
+  ended = true;
+  other.join();
+  EXPECT_EQ(r.code, seconds < 1e3 ? DL4_CANCELLED : DL4_OK);
+  dl4_release(out);
+  return now() - begin;
+}
+
+TEST(Cancel, ActsInOneLongStep) {
+  const LongStep steps[] = {
+      {"Conv2D", R"({"filters": 96, "kernel_size": 3, "padding": "same"})", {{2, 192, 192, 96}}},
+      {"Conv3D", R"({"filters": 64, "kernel_size": 3})", {{4, 18, 34, 34, 64}}},
+      {"Conv2DTranspose", R"({"filters": 96, "kernel_size": 3, "padding": "same"})", {{2, 192, 192, 96}}},
+      {"Dense", R"({"units": 2048})", {{4096, 2048}}},
+      {"Dot", R"({"axes": [1, 1]})", {{8, 1024, 1024}, {8, 1024, 1024}}},
+      {"Dot", R"({"axes": [1, 1]})", {{1, 2048, 2048}, {1, 2048, 2048}}},
+      {"Attention", "{}", {{8, 4096, 64}, {8, 4096, 64}}},
+      {"GRU", R"({"units": 256, "return_sequences": true})", {{64, 100, 256}}},
+      {"Softmax", "{}", {{64, 1000, 1000}}},
+  };
+  for (const char *threads : {R"({"threads": 1})", R"({"threads": 2})"})
+    for (const LongStep &l : steps) {
+      SCOPED_TRACE(std::string(l.kind) + threads);
+      auto c = context(threads);
+      Own<dl4_graph> g;
+      Own<dl4_model> m;
+      ok(dl4_graph_create(c, g.out()));
+      std::vector<dl4_node> in;
+      std::vector<Own<dl4_tensor>> all;
+      std::vector<dl4_tensor *> given;
+      for (const auto &dims : l.inputs) {
+        std::vector<int64_t> shape = dims;
+        shape[0] = -1;
+        in.push_back(input(g, ("x" + std::to_string(in.size())).c_str(), shape));
+        int64_t n = 1;
+        for (int64_t d : dims) n *= d;
+        given.push_back(all.emplace_back(tensor(dims, numbers(static_cast<size_t>(n)))));
+      }
+      dl4_node y = -1;
+      const auto n_in = static_cast<int64_t>(in.size());
+      ok(dl4_graph_add(g, l.kind, nullptr, l.config, nullptr, nullptr, in.data(), n_in, &y, 1));
+      ok(dl4_graph_build(g, in.data(), n_in, &y, 1, m.out()));
+      auto s = session(m, "{}");
+      spent_until_cancelled(s, given, 1e9);
+      const double whole = spent_until_cancelled(s, given, 1e9);
+      const double until = spent_until_cancelled(s, given, whole / 4);
+      EXPECT_LT(until, 0.8 * whole);
+    }
 }
 
 }  // namespace

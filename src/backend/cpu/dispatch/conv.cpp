@@ -65,11 +65,14 @@ bool is_one_window(const kernels::Conv &c) {
   return std::max({c.kd > 1 ? c.dil_d : 1, c.kh > 1 ? c.dil_h : 1, c.kw > 1 ? c.dil_w : 1}) == 1;
 }
 
-int64_t conv_slices(const Site &site, const kernels::Conv &c) {
+// by_weights: each slice keeps sums as large as the weights.
+int64_t conv_slices(const Site &site, const kernels::Conv &c, bool by_weights = false) {
   const double outputs = real(c.n, c.od, c.oh, c.ow, c.oc);
   const double flops = 2 * outputs * real(c.kd, c.kh, c.kw, c.c / c.groups);
   const double bytes = 4 * (real(c.n, c.d, c.h, c.w, c.c) + outputs);
-  return std::max<int64_t>(1, site.cutting.slices(checked_mul(c.n, c.oh), work_microseconds(flops, bytes)));
+  const int64_t parts = checked_mul(c.n, c.oh);
+  const double us = work_microseconds(flops, bytes);
+  return std::max<int64_t>(1, by_weights ? site.cutting.slices(parts, us) : site.cutting.short_slices(parts, us));
 }
 
 // Images large enough that most tiles are whole. If transformed constant weights come from memory, there must also be
@@ -322,8 +325,9 @@ int tiles_for(const Site &site, const char *kernel, const kernels::Conv &c) {
   return tile_products(site, kernel, checked_mul(c.n, c.od, c.oh, c.ow), c.oc / c.groups, kernels::window_floats(c));
 }
 // tiles: name of the kernel that may use them.
-ConvAt conv_at(const Site &site, const kernels::Conv &c, const kernels::Constant *weights, const char *tiles) {
-  ConvAt at{c, conv_slices(site, c), weights, thresholds(site.cutting).convs};
+ConvAt conv_at(const Site &site, const kernels::Conv &c, const kernels::Constant *weights, const char *tiles,
+               bool by_weights = false) {
+  ConvAt at{c, conv_slices(site, c, by_weights), weights, thresholds(site.cutting).convs};
   at.tiles = tiles_for(site, tiles, c);
   return at;
 }
@@ -368,11 +372,11 @@ std::unique_ptr<Kernel> conv_data(const Site &site, const kernels::Conv &c, cons
 }
 
 std::unique_ptr<Kernel> conv_weights(const Site &site, const kernels::Conv &c) {
-  if (c.is_empty()) return kernels::reference_conv_weights(c, conv_slices(site, c));
+  if (c.is_empty()) return kernels::reference_conv_weights(c, conv_slices(site, c, true));
   if (multiplies_rounded(site, c, "bf16_conv_weights"))
-    if (auto kernel = kernels::blocked_conv_weights(c, conv_slices(site, c))) return kernel;
+    if (auto kernel = kernels::blocked_conv_weights(c, conv_slices(site, c, true))) return kernel;
   if (c.bfloat16) return with_rounded(site, conv_weights(site, in_float32(c)));
-  return choose<ConvAt>(site, by_weights(), conv_at(site, c, nullptr, "amx_conv_weights"));
+  return choose<ConvAt>(site, by_weights(), conv_at(site, c, nullptr, "amx_conv_weights", true));
 }
 
 std::vector<Price> conv_prices(const kernels::Conv &c, bool constant, cpu::Type type) {

@@ -2,7 +2,6 @@
 #include "backend/cpu/dispatch/products.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include "backend/cpu/dispatch/libraries.hpp"
 #include "backend/cpu/dispatch/sliced.hpp"
@@ -376,7 +375,11 @@ double product_microseconds(const Gemm &g) {
 int64_t product_slices(const Site &site, const Gemm &given) {
   Gemm g = kernels::dense(given);
   int64_t parts = std::max(checked_mul(g.batch, g.m), (g.n + kernels::packed_panel - 1) / kernels::packed_panel);
-  return std::max<int64_t>(1, site.cutting.slices(parts, product_microseconds(g)));
+  // Each slice may lay out the other side: it must have rows, or columns, that are worth it.
+  constexpr int64_t least = 256;
+  const int64_t long_parts = checked_mul(g.batch, std::max<int64_t>(1, std::max(g.m, g.n) / least));
+  const double us = product_microseconds(g);
+  return std::max({int64_t{1}, site.cutting.slices(parts, us), site.cutting.short_slices(long_parts, us)});
 }
 
 namespace {
@@ -400,45 +403,6 @@ bool rounds_rows(const Site &site, const Gemm &g, const Constant *b) {
          !site.cutting.portable && site.allows("bf16_gemm") && cpu::has_bfloat16_products();
 }
 
-// A long product of many rows, in pieces between which a run can be cancelled.
-class InParts final : public Kernel {
- public:
-  InParts(const Gemm &g, int64_t each, std::shared_ptr<const Kernel> whole, std::shared_ptr<const Kernel> end)
-      : Kernel(whole->name, std::max(whole->slices, end->slices), std::max(whole->scratch, end->scratch),
-               (g.m + each - 1) / each),
-        lda_(g.lda),
-        ldc_(g.ldc),
-        each_(each),
-        whole_(std::move(whole)),
-        end_(std::move(end)) {}
-
-  std::unique_ptr<Bound> bind() const override {
-    auto b = std::make_unique<BoundParts>();
-    b->whole = whole_->bind();
-    b->end = end_->bind();
-    return b;
-  }
-  void run(int64_t i, const Run &r) const noexcept override {
-    const int64_t part = i / slices, slice = i % slices, row = part * each_;
-    const bool last = part == phases - 1;
-    const Kernel &kernel = last ? *end_ : *whole_;
-    if (slice >= kernel.slices) return;
-    const auto &bound = *static_cast<const BoundParts *>(r.bound);
-    std::array<void *, 4> args{};
-    std::copy_n(r.args, r.sources + 1, args.begin());
-    args[0] = const_cast<float *>(r.in<float>(0)) + row * lda_;
-    args[static_cast<size_t>(r.sources)] = r.out<float>(0) + row * ldc_;
-    kernel.run(slice, {args.data(), r.sources, r.scratch, (last ? bound.end : bound.whole).get(), r.report});
-  }
-
- private:
-  struct BoundParts final : Bound {
-    std::unique_ptr<Bound> whole, end;
-  };
-  const int64_t lda_, ldc_, each_;
-  const std::shared_ptr<const Kernel> whole_, end_;
-};
-
 }  // namespace
 
 std::unique_ptr<Kernel> product(const Site &site, const Gemm &given, int64_t slices, const Constant *b) {
@@ -456,22 +420,6 @@ std::unique_ptr<Kernel> product(const Site &site, const Gemm &given, int64_t sli
   at.weights = thresholds(site.cutting).narrowed(site.weights, rows, g.n, g.k);
   at.tiles = tile_products(site, "amx_gemm", g.m, g.n, g.k);
   return choose<Product>(site, products(), at);
-}
-
-std::unique_ptr<Kernel> product_in_parts(const Site &site, const Gemm &given, int64_t slices, const Constant *b) {
-  constexpr double longest = 4e4;  // microseconds on one thread
-  constexpr int64_t least_rows = 256;
-  const Gemm g = kernels::dense(given);
-  const bool by_rows = g.batch == 1 && !g.trans_a && g.dtype == DType::f32 && !g.bfloat16 && !site.cutting.by_row;
-  const auto parts = static_cast<int64_t>(std::min(product_microseconds(g) / longest, 1e6)) + 1;
-  const int64_t each = std::max(least_rows, (g.m + parts - 1) / parts);
-  if (!by_rows || each >= g.m || g.n == 0 || g.k == 0) return product(site, given, slices, b);
-  Gemm whole = g, end = g;
-  whole.m = each;
-  end.m = g.m % each ? g.m % each : each;
-  std::shared_ptr<const Kernel> first = product(site, whole, slices, b), last = product(site, end, slices, b);
-  if (first->phases != 1 || last->phases != 1) return product(site, given, slices, b);
-  return std::make_unique<InParts>(g, each, std::move(first), std::move(last));
 }
 
 std::vector<Price> product_prices(const Gemm &given, bool constant, cpu::Type type) {

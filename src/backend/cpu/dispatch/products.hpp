@@ -21,9 +21,6 @@ int64_t product_slices(const Site &site, const kernels::Gemm &g);
 // The best kernel for g; arguments as for kernels::Gemm. b: the right-hand side, if constant.
 std::unique_ptr<kernels::Kernel> product(const Site &site, const kernels::Gemm &g, int64_t slices,
                                          const kernels::Constant *b = nullptr);
-// The same for a step of its own: long products of many rows get phases, between which a run can be cancelled.
-std::unique_ptr<kernels::Kernel> product_in_parts(const Site &site, const kernels::Gemm &g, int64_t slices,
-                                                  const kernels::Constant *b);
 
 // The candidates product() tries, in order, on a processor of this type with nothing switched off.
 std::vector<Price> product_prices(const kernels::Gemm &g, bool constant, cpu::Type type);

@@ -53,7 +53,7 @@ std::unique_ptr<kernels::Kernel> in_passes(const Site &site, const std::vector<P
   int64_t size = size_of(type), scratch = 0;
   for (size_t i = 0; i + 1 < passes.size(); ++i)
     scratch = checked_add(scratch, checked_mul(passes[i].outer, passes[i].inner, size));
-  int64_t slices = site.cutting.slices(outer, us);
+  int64_t slices = site.cutting.short_slices(outer, us);
   return kernels::make_kernel(
       "reduce_passes", slices,
       [=](int64_t slice, const Run &r) {

@@ -26,6 +26,12 @@ int64_t Cutting::slices(int64_t parts, double microseconds) const {
   return std::max<int64_t>(parts > 0 ? 1 : 0, std::min({parts, worth, most}));
 }
 
+int64_t Cutting::short_slices(int64_t parts, double microseconds) const {
+  constexpr double longest = 4e4, most = 1e3;
+  return std::max(slices(parts, microseconds),
+                  std::min(parts, static_cast<int64_t>(std::min(microseconds / longest, most))));
+}
+
 bool Site::allows(std::string_view kernel) const { return std::find(off.begin(), off.end(), kernel) == off.end(); }
 
 std::optional<kernels::Constant> Site::constant_source(size_t i) const {

@@ -43,6 +43,9 @@ struct Cutting {
 
   // Slices for `parts` indivisible equal parts that take `microseconds` in all on one thread.
   int64_t slices(int64_t parts, double microseconds) const;
+  // More slices for long work, some 40 ms each, since a run can be cancelled between slices. For kernels that need
+  // little memory per slice.
+  int64_t short_slices(int64_t parts, double microseconds) const;
 };
 
 // A step at known shapes, for which a kernel is made.

@@ -22,7 +22,7 @@ inline constexpr double us_per_function = 1e-3;
 template <class F>
 std::unique_ptr<kernels::Kernel> sliced(std::string name, const Site &site, int64_t n, double microseconds, F f,
                                         int64_t block = 1) {
-  int64_t slices = site.cutting.slices((n + block - 1) / block, microseconds);
+  int64_t slices = site.cutting.short_slices((n + block - 1) / block, microseconds);
   return kernels::make_kernel(std::move(name), slices, [=](int64_t i, const kernels::Run &r) {
     auto [begin, end] = kernels::part(n, slices, i, block);
     if (begin < end) f(begin, end, r);

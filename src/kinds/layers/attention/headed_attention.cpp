@@ -337,10 +337,8 @@ std::vector<Symbol> HeadedAttention::call(Call &c) const {
   c.penalize(weights.activity_regularizer, o.all_values);
   o.value = where_valid(e, o.key_mask, o.all_values, 0);
 
-  const Shape q = e.shape(o.query), v = e.shape(o.value);
-  const bool one_by_one = q.rank() == 4 && compatible(Shape{q[0]}, Shape{v[0]});
   const bool drops = dropout > 0 && c.training();
-  const bool by_op = one_by_one && o.given == none && !sliding_window && !return_scores && !drops;
+  const bool by_op = e.rank(o.query) == 4 && o.given == none && !sliding_window && !return_scores && !drops;
   if (by_op && dropout > 0) c.host.random_seed(seed);  // the same seeds as with dropout
   const Attended found = by_op ? fused(c, o) : composed(c, o, return_scores);
   Id y = use_gate ? ops::mul(e, found.y, gate) : found.y;

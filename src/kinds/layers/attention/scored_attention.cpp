@@ -108,9 +108,7 @@ std::vector<Symbol> ScoredAttention::attend(Call &c) const {
   const bool sees_itself = causal && query_mask == value_mask;
   Id weights = none, y = none, sees_any = none;
   // Whether all weights are needed at once.
-  bool whole = return_scores || (dropout > 0 && c.training()) || e.rank(query) > 3;
-  for (Id v : {key, value, value_mask})
-    whole |= v != none && !compatible(Shape{e.shape(query)[0]}, Shape{e.shape(v)[0]});  // the op does not broadcast
+  const bool whole = return_scores || (dropout > 0 && c.training()) || e.rank(query) > 3;
   if (Id by_dots = whole ? none : dot_query(c, query); by_dots != none) {
     if (dropout > 0) c.host.random_seed(seed);  // the same seeds as with dropout
     auto [sum, of_exps] = ops::attention(e, by_dots, key, value, value_mask, {.causal = causal});

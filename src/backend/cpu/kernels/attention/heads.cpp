@@ -13,6 +13,9 @@ int64_t k_item(const AttentionSizes &s) { return s.keys * s.k_row; }
 int64_t v_item(const AttentionSizes &s) { return s.keys * s.v_row; }
 int64_t y_item(const AttentionSizes &s) { return s.queries * s.y_row; }
 
+// The sequence of a source to read for sequence b.
+int64_t at(bool one, int64_t b) { return one ? 0 : b; }
+
 // Start of an item of an operand that may be absent.
 template <class T>
 T *item(T *all, int64_t offset) noexcept {
@@ -31,17 +34,20 @@ void attention_forward(const AttentionBatch &s, const AttentionForward &f, int64
   const int64_t b = i / s.heads, h = i % s.heads, g = h / (s.heads / s.groups);
   attention_forward(
       one,
-      {f.q + b * q_item(one) + h * one.depth, f.k + b * k_item(one) + g * one.depth,
-       f.v + b * v_item(one) + g * one.width, item(f.mask, b * one.keys), item(f.y, b * y_item(one) + h * one.width),
-       item(f.max, i * one.queries), item(f.sum, i * one.queries)},
+      {f.q + at(s.one_q, b) * q_item(one) + h * one.depth, f.k + at(s.one_k, b) * k_item(one) + g * one.depth,
+       f.v + at(s.one_v, b) * v_item(one) + g * one.width, item(f.mask, at(s.one_mask, b) * one.keys),
+       item(f.y, b * y_item(one) + h * one.width), item(f.max, i * one.queries), item(f.sum, i * one.queries)},
       begin, end, scratch);
 }
 
 void attention_backward(const AttentionBatch &s, const AttentionBackward &all, int64_t i, float *scratch) noexcept {
   const AttentionSizes &one = s.one;
   const int64_t b = i / s.groups, g = i % s.groups, heads = s.heads / s.groups;
-  const int64_t q = b * q_item(one), k = b * k_item(one) + g * one.depth, v = b * v_item(one) + g * one.width;
-  float *dq = item(all.dq, q + g * heads * one.depth), *dk = item(all.dk, k), *dv = item(all.dv, v);
+  const float *q = all.q + at(s.one_q, b) * q_item(one);
+  const float *k = all.k + at(s.one_k, b) * k_item(one) + g * one.depth;
+  const float *v = all.v + at(s.one_v, b) * v_item(one) + g * one.width;
+  float *dq = item(all.dq, b * q_item(one) + g * heads * one.depth);
+  float *dk = item(all.dk, b * k_item(one) + g * one.depth), *dv = item(all.dv, b * v_item(one) + g * one.width);
   if (dq) clear(dq, one.queries, one.q_row, heads * one.depth);
   if (dk && dk != dq) clear(dk, one.keys, one.k_row, one.depth);
   if (dv && dv != dq && dv != dk) clear(dv, one.keys, one.v_row, one.width);
@@ -49,7 +55,7 @@ void attention_backward(const AttentionBatch &s, const AttentionBackward &all, i
     const int64_t stat = (b * s.heads + h) * one.queries;
     attention_backward(
         one,
-        {all.q + q + h * one.depth, all.k + k, all.v + v, item(all.mask, b * one.keys), all.max + stat, all.sum + stat,
+        {q + h * one.depth, k, v, item(all.mask, at(s.one_mask, b) * one.keys), all.max + stat, all.sum + stat,
          all.dy + b * y_item(one) + h * one.width, item(dq, (h - g * heads) * one.depth), dk, dv},
         scratch);
   }

@@ -10,13 +10,14 @@ namespace dl4::kernels {
 struct AttentionBatch {
   AttentionSizes one;  // of one head of one sequence
   int64_t batch, heads = 1, groups = 1;
+  bool one_q = false, one_k = false, one_v = false, one_mask = false;  // the source has one sequence, for all
 };
 
 // Queries [begin, end) of head i of batch * heads; f: the whole operands.
 void attention_forward(const AttentionBatch &s, const AttentionForward &f, int64_t i, int64_t begin, int64_t end,
                        float *scratch) noexcept;
 // All query heads of group i of batch * groups, whose gradients are summed. Overwrites the requested gradients; dq, dk
-// and dv may alias.
+// and dv are of the whole batch and may alias.
 void attention_backward(const AttentionBatch &s, const AttentionBackward &b, int64_t i, float *scratch) noexcept;
 
 // y (queries, keys): 1 for keys from `before` ahead of a query to `after` behind it, else 0. Rows [begin, end).

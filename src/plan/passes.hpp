@@ -11,7 +11,7 @@ namespace dl4::plan {
 
 void unroll_scans(ops::Program &p);     // replaces a scan of one step by its body
 void drop_dead(ops::Program &p);        // removes steps that no output, write or check needs
-void drop_identities(ops::Program &p);  // steps that move nothing at these shapes, like a broadcast to the same
+void drop_identities(ops::Program &p);  // removes steps without effect at these shapes, like a broadcast to the same
 void merge_equal(ops::Program &p);      // merges equal steps
 void fold_constants(ops::Program &p);   // evaluates steps that read only constants
 void keep_rows(ops::Program &p);        // passes the gradient of a table as rows to the update, if few rows are used

@@ -16,7 +16,7 @@ class Renaming {
   void rename(ops::Step &step) const {
     for (ops::Id &v : step.src) v = now(v);
   }
-  // Renames outputs, writes and checks; call it after all steps.
+  // Renames outputs and writes; called after all steps.
   void rename_results(ops::Program &p) const {
     for (ops::Id &v : p.outputs) v = now(v);
     for (ops::Write &w : p.writes) w.value = now(w.value);

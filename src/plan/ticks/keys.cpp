@@ -74,8 +74,8 @@ void mark(Writer &w, const attributes::Cast &how, Keys &k) { same(w, how, k); }
 void mark(Writer &w, const attributes::Copy &how, Keys &k) { same(w, how, k); }
 void mark(Writer &w, const attributes::StopGradient &how, Keys &k) { same(w, how, k); }
 
-// Low scores stay low under subtraction of a number common to all keys of a step, and under division by a number that
-// does not make the difference small.
+// Low scores stay low under subtraction of a number common to all keys of a step, and under division by a moderate
+// number. The maximum with a constant of at most -1 makes them `far` if the largest score is 0.
 bool mark_low(Writer &w, const BinaryOp &op, Keys &k) {
   const auto &x = w.src(0).keys;
   if (!x || x->others != Others::low || w.src(1).keys || op.activation) return false;

@@ -13,8 +13,8 @@
 namespace dl4::kernels {
 
 // Source [n, (d,) h, w, c], destination [n, (od,) oh, ow, oc]. Output channels of a group are contiguous. Dilation 1 is
-// dense. Pads may be asymmetric. pad_bottom and pad_right follow from the other sizes: larger than the last window
-// needs, or negative if rows are left over.
+// dense. Pads may be asymmetric. pad_bottom and pad_right follow from the other sizes; they may exceed what the last
+// window needs, or be negative if rows are left over.
 struct Conv {
   int64_t n = 0, h = 0, w = 0, c = 0;
   int64_t kh = 1, kw = 1;
@@ -31,7 +31,7 @@ struct Conv {
 
   bool is_3d() const { return d != 1 || kd != 1 || od != 1; }
   // Nothing to multiply: a size is 0, or all taps along an axis meet padding only. Only the reference kernels handle
-  // this. Those for images ignore the depth, and oneDNN treats such a tap as live (one plane, 2 taps of dilation 2,
+  // this. Others for images ignore the depth, and oneDNN treats such a tap as live (one plane, 2 taps of dilation 2,
   // padding "same": 2.6.3's brgconv, jit, jit_dw, jit_1x1 and gemm, forward and both gradients).
   bool is_empty() const {
     for (int64_t dim : {n, d, h, w, c, oc, od, oh, ow, kd, kh, kw})

@@ -26,7 +26,7 @@ Gemm dense(const Gemm &g) {
 
 namespace {
 
-// All of B in panels of words, padding included.
+// All of B in panels of words, without the unused half that rounding in place leaves.
 std::shared_ptr<const Packed> rounded_panels(const Gemm &g, const Constant &b) {
   return b.packed(text("bf16 panels ", g.k, 'x', g.n, ' ', g.ldb, g.trans_b ? " transposed" : ""), [&] {
     const int64_t words = checked_mul((g.k + 1) / 2, packed_panel);

@@ -124,7 +124,7 @@ void write_products(Writer &w, const Listed &said) {
                         {"scan_output_directions", down}})[1]);
 }
 
-// x, plus nothing of a Squeeze, which refuses other sizes.
+// x, reshaped to its own shape + 0, where the 0 is computed from a Squeeze: that refuses sizes other than 1.
 void write_ensure_size(Writer &w, const Listed &said) {
   if (said.number("size") != 1) w.refuse("it ensures a size other than 1, which ONNX has no op for");
   const Name of = w.node("Squeeze", {w.in(1), w.ints({said.number("axis")})});

@@ -20,7 +20,8 @@ void attention_forward(const AttentionBatch &s, const AttentionForward &f, int64
 // and dv are of the whole batch and may alias.
 void attention_backward(const AttentionBatch &s, const AttentionBackward &b, int64_t i, float *scratch) noexcept;
 
-// y (queries, keys): 1 for keys from `before` ahead of a query to `after` behind it, else 0. Rows [begin, end).
+// y (queries, keys): 1 for keys from `before` places before a query to `after` places after it, else 0; rows
+// [begin, end).
 void band_mask(int64_t keys, int64_t before, int64_t after, uint8_t *y, int64_t begin, int64_t end) noexcept;
 
 }  // namespace dl4::kernels

@@ -11,7 +11,7 @@ namespace dl4::kernels {
 
 struct LstmShape {
   int64_t t = 0, b = 0, i = 0, h = 0;  // steps, sequences, inputs, hidden units
-  bool reverse = false;                // from the last step to the first; y[:, s] is the state after s steps
+  bool reverse = false;                // from the last step to the first; y[:, s] is the state after step s
   int64_t at_once = INT64_MAX;         // steps per call of oneDNN: a run can be cancelled between calls
 };
 

@@ -46,9 +46,29 @@ def _float(*xs):
     return t if t in FLOATS else "float32"
 
 
+def _of_strides(kind, x, kernel, to, strides, padding, dilation_rate, **options):
+    """A convolution. The library's layers take strides or a dilation: with both, the strides choose of its result."""
+    rank = len(kernel.shape) - 2
+    strides, dilation = several(strides, rank, "strides"), several(dilation_rate, rank, "dilation_rate")
+    steps = [1] * rank
+    if max(strides) > 1 and max(dilation) > 1:
+        spans = [d * (k - 1) + 1 for d, k in zip(dilation, kernel.shape)]
+        x, padding, steps, strides = pad(x, _edges(x, spans, strides, padding)), "valid", strides, steps
+    options.update(kernel_size=list(kernel.shape[:rank]), padding=padding, use_bias=False, data_format="channels_last")
+    y = layer(f"{kind}{_RANKS[rank]}", x, kernel, to=to, strides=strides, dilation_rate=dilation, **options)
+    return y if max(steps) == 1 else y[(slice(None), *(slice(None, None, s) for s in steps))]
+
+
+def _edges(x, spans, strides, padding):
+    """How much is added to both ends of each axis, as Keras's padding says."""
+    if padding.lower() == "same":
+        whole = [max((-(-n // s) - 1) * s + k - n, 0) for n, s, k in zip(x.shape[1:], strides, spans)]
+        return [[0, 0], *([w // 2, w - w // 2] for w in whole), [0, 0]]
+    return [[0, 0], *([k - 1 if padding == "causal" else 0, 0] for k in spans), [0, 0]]
+
+
 @op("inputs kernel")
 def conv(inputs, kernel, strides=1, padding="valid", data_format=None, dilation_rate=1):
-    rank = len(kernel.shape) - 2
     x, t = _last(inputs, data_format), _float(inputs, kernel)
     channels, each = x.shape[-1], kernel.shape[-2]
     if channels % each or kernel.shape[-1] % (channels // each or 1):
@@ -57,40 +77,14 @@ def conv(inputs, kernel, strides=1, padding="valid", data_format=None, dilation_
             f"Received input channels {channels} and kernel in_channels {each}. "
         )
     t = "int32" if inputs.type_name == kernel.type_name == "int8" else t
-    y = layer(
-        f"Conv{_RANKS[rank]}",
-        x,
-        kernel,
-        to=t,
-        filters=kernel.shape[-1],
-        kernel_size=list(kernel.shape[:rank]),
-        strides=several(strides, rank, "strides"),
-        padding=padding,
-        dilation_rate=several(dilation_rate, rank, "dilation_rate"),
-        groups=channels // each,
-        use_bias=False,
-        data_format="channels_last",
-    )
-    return _back(y, data_format)
+    options = {"filters": kernel.shape[-1], "groups": channels // each}
+    return _back(_of_strides("Conv", x, kernel, t, strides, padding, dilation_rate, **options), data_format)
 
 
 @op("inputs kernel")
 def depthwise_conv(inputs, kernel, strides=1, padding="valid", data_format=None, dilation_rate=1):
-    rank = len(kernel.shape) - 2
-    x = _last(inputs, data_format)
-    y = layer(
-        f"DepthwiseConv{_RANKS[rank]}",
-        x,
-        kernel,
-        to=_float(inputs, kernel),
-        kernel_size=list(kernel.shape[:rank]),
-        strides=several(strides, rank, "strides"),
-        padding=padding,
-        dilation_rate=several(dilation_rate, rank, "dilation_rate"),
-        depth_multiplier=kernel.shape[-1],
-        use_bias=False,
-        data_format="channels_last",
-    )
+    x, t, each = _last(inputs, data_format), _float(inputs, kernel), kernel.shape[-1]
+    y = _of_strides("DepthwiseConv", x, kernel, t, strides, padding, dilation_rate, depth_multiplier=each)
     return _back(y, data_format)
 
 

@@ -98,7 +98,10 @@ def _einsum(operands, subscripts):
     return _by_elements(operands, subscripts, wide)
 
 
-def einsum(subscripts, *operands, optimize=None):
+def einsum(subscripts, *operands, **kwargs):
+    unknown = sorted(set(kwargs) - {"optimize"})
+    if unknown:
+        raise TypeError(f"einsum() got an unexpected keyword argument {unknown[0]!r}")
     text = subscripts.replace(" ", "")
     sizes = [tensor(x) for x in operands]
     return _einsum(list(sizes), _explicit(text, [len(x.shape) for x in sizes]))

@@ -84,8 +84,16 @@ def _extreme(kind, of_two, least):
     return op("x initial")(f)
 
 
-max, amax = (_extreme("Max", maximum, True),) * 2  # noqa: A001
-min, amin = (_extreme("Min", minimum, False),) * 2  # noqa: A001
+max = _extreme("Max", maximum, True)  # noqa: A001
+min = _extreme("Min", minimum, False)  # noqa: A001
+
+
+def amax(x, axis=None, keepdims=False):
+    return max(x, axis, keepdims)
+
+
+def amin(x, axis=None, keepdims=False):
+    return min(x, axis, keepdims)
 
 
 @op("x")

@@ -1,4 +1,4 @@
-"""Loops and branches. What is traced has loops laid out, and of a branch both sides."""
+"""Branches, of which both sides are computed in a trace, and gradients of one's own."""
 
 import functools
 
@@ -6,14 +6,7 @@ from keras.src import tree
 from keras.src.backend.common.stateless_scope import get_stateless_scope
 
 from . import trace
-from .dtypes import Unsupported
 from .trace import Traced, current, emit, has_traced, tensor
-
-_MOST = 10000  # steps of a loop that is laid out
-
-
-def _tensors(nest):
-    return tree.map_structure(lambda x: x if x is None else tensor(x), nest)
 
 
 def _chosen(flag, yes, no):
@@ -89,100 +82,6 @@ def switch(index, branches, *operands):
         joined = _joined_branches(flag, found[i], joined)
     _assign(joined[1])
     return joined[0]
-
-
-def while_loop(cond, body, loop_vars, maximum_iterations=None):
-    several = isinstance(loop_vars, (list, tuple))
-    now = _tensors(tuple(loop_vars) if several else (loop_vars,))
-    left = float("inf") if maximum_iterations is None else int(maximum_iterations)
-    while left > 0:
-        go = tensor(cond(*now))
-        if isinstance(go, Traced):
-            if current().specification:
-                break
-            raise Unsupported(
-                "keras.ops.while_loop: its end depends on traced numbers, which the backend dl4 does not support: pass "
-                "`run_eagerly=True` to `compile()`"
-            )
-        if not go:
-            break
-        got = body(*now)
-        now = _tensors(tuple(got) if several and isinstance(got, (list, tuple)) else (got,))
-        left -= 1
-    return now if several else now[0]
-
-
-def fori_loop(lower, upper, body_fun, init_val):
-    if has_traced([lower, upper]):
-        raise Unsupported("keras.ops.fori_loop: expected bounds that are no traced tensors")
-    value = _tensors(init_val)
-    for i in range(int(lower), int(upper)):
-        value = body_fun(tensor(i), value)
-    return value
-
-
-def _row(nest, i):
-    return tree.map_structure(lambda x: x[i], nest)
-
-
-def _joined(rows):
-    """Nests as one, with an axis of them."""
-    if not rows or all(x is None for x in tree.flatten(rows[0])):
-        return None if not rows else rows[0]
-    return tree.map_structure(lambda *x: stacked(list(x)), *rows)
-
-
-def stacked(parts):
-    return trace.convert([tensor(p) for p in parts], tensor(parts[0]).type_name)
-
-
-def map(f, xs):  # noqa: A001
-    xs = _tensors(xs)
-    return _joined([f(_row(xs, i)) for i in range(tree.flatten(xs)[0].shape[0])])
-
-
-def vectorized_map(function, elements):
-    return map(function, elements)
-
-
-def scan(f, init, xs=None, length=None, reverse=False, unroll=1):
-    if not callable(f):
-        raise TypeError(f"`f` should be a callable. Received: f={f}")
-    if not isinstance(unroll, bool) and (not isinstance(unroll, int) or unroll < 1):
-        raise ValueError(f"`unroll` must be an positive integer or boolean. Received: unroll={unroll}")
-    if xs is None and length is None:
-        raise ValueError("Got no `xs` to scan over and `length` not provided.")
-    xs = None if xs is None else _tensors(xs)
-    n = int(length) if xs is None else tree.flatten(xs)[0].shape[0]
-    carry, rows = _tensors(init), []
-    for i in reversed(range(n)) if reverse else range(n):
-        carry, y = f(carry, None if xs is None else _row(xs, i))
-        rows.append(y)
-    return carry, _joined(rows[::-1] if reverse else rows)
-
-
-def associative_scan(f, elems, reverse=False, axis=0):
-    if not callable(f):
-        raise TypeError(f"`f` should be a callable. Received: f={f}")
-    elems = _tensors(elems)
-    leaves = tree.flatten(elems)
-    n = leaves[0].shape[axis]
-    if any(x.shape[axis] != n for x in leaves):
-        raise ValueError(
-            f"Array inputs to associative_scan must have the same first dimension. (saw: {[x.shape for x in leaves]})"
-        )
-
-    def part(x, i):
-        return x[(slice(None),) * (axis % len(x.shape)) + (slice(i, i + 1),)]
-
-    order = list(range(n))[::-1] if reverse else list(range(n))
-    rows = [tree.map_structure(lambda x: part(x, order[0]), elems)]
-    for i in order[1:]:
-        rows.append(f(rows[-1], tree.map_structure(lambda x, i=i: part(x, i), elems)))
-    return tree.map_structure(lambda *x: joined(list(x[::-1] if reverse else x), axis), *rows)
-
-
-joined = None  # what `shapes` puts in place: concatenate()
 
 
 def custom_gradient(fun):

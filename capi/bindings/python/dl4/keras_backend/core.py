@@ -12,20 +12,10 @@ from keras.src.backend.common.stateless_scope import StatelessScope
 from keras.src.backend.common.symbolic_scope import SymbolicScope
 
 from . import trace
-from .control import (  # noqa: F401
-    associative_scan,
-    cond,
-    custom_gradient,
-    fori_loop,
-    map,
-    remat,
-    scan,
-    switch,
-    vectorized_map,
-    while_loop,
-)
+from .control import cond, custom_gradient, remat, switch  # noqa: F401
 from .dtypes import CARRIERS, Unsupported, is_float, name_of, numpy_dtype
 from .functions import op
+from .loops import associative_scan, fori_loop, map, scan, vectorized_map, while_loop  # noqa: F401
 from .tensor import Array, Tensor, array
 from .trace import Trace, Traced, emit, labelled, plain, recast, tensor
 from .variable import Variable  # noqa: F401

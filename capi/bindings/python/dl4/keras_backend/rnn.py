@@ -4,13 +4,13 @@ import importlib
 
 from keras.src import tree
 
-from .control import stacked
-from .core import cast, unstack
+from .core import cast
 from .elementwise import where_of
 from .creation import zeros_like
 from .dtypes import FLOATS
 from .functions import op
-from .shapes import reshape, transpose
+from .loops import folded
+from .shapes import concatenate, reshape, swapaxes
 from .trace import emit_all, tensor
 
 
@@ -136,33 +136,44 @@ def rnn(
     zero_output_for_mask=False,
     return_all_outputs=True,
 ):
-    axis = 0 if time_major else 1
-    steps = [unstack(tensor(x), axis=axis) for x in tree.flatten(inputs)]
-    count = len(steps[0])
+    def turned(x):
+        return tensor(x) if time_major else swapaxes(tensor(x), 0, 1)
+
+    items = [tree.map_structure(turned, inputs)]
+    count = tree.flatten(items)[0].shape[0]
     if input_length not in (None, count):
         raise NotImplementedError(f"rnn: input_length is {input_length}, and the inputs have {count} steps")
     if unroll and not count:
         raise ValueError("Unrolling requires a fixed number of timesteps.")
-    flags = None if mask is None else unstack(cast(tensor(mask), "bool"), axis=axis)
-    states, outputs = tuple(initial_states), []
-    for i in reversed(range(count)) if go_backwards else range(count):
-        x = tree.pack_sequence_as(inputs, [s[i] for s in steps])
-        y, after = step_function(x, states + tuple(constants or ()))
-        if flags is not None:
-            before = outputs[-1] if outputs and not zero_output_for_mask else tree.map_structure(zeros_like, y)
-            y = _kept_where(flags[i], y, before)
-            after = _kept_where(flags[i], after, states)
-        states = tuple(after)
-        outputs.append(y)
-    last = outputs[-1]
+    if mask is not None:
+        items.append(cast(turned(mask), "bool"))
+    if go_backwards:
+        items = tree.map_structure(lambda x: x[::-1], items)
 
-    def joined(*parts):
-        y = stacked(list(parts))
-        order = [1, 0, *range(2, len(y.shape))]
-        return y if time_major else transpose(y, order)
+    def step(states, item, before):
+        y, after = step_function(item[0], (*states, *(constants or ())))
+        after = tuple(after)
+        if mask is None:
+            return y, after
+        if before is None or zero_output_for_mask:
+            before = tree.map_structure(zeros_like, y)
+        return _kept_where(item[1], y, before), _kept_where(item[1], after, states)
 
-    whole = outputs if return_all_outputs else outputs[-1:]
-    return last, tree.map_structure(joined, *whole), list(states)
+    def next_step(carry, item):
+        y, after = step(*carry[:1], item, carry[1])
+        return (after, y), (y if return_all_outputs else None)
+
+    # the first step says what the states and outputs are
+    y, states = step(tuple(initial_states), tree.map_structure(lambda x: x[0], items), None)
+    whole = tree.map_structure(lambda v: reshape(v, [1, *v.shape]), y)
+    if count > 1:
+        rest = tree.map_structure(lambda x: x[1:], items)
+        (states, y), others = folded(next_step, (states, y), rest)
+        if return_all_outputs:
+            whole = tree.map_structure(lambda a, b: concatenate([a, b], axis=0), whole, others)
+        else:
+            whole = tree.map_structure(lambda v: reshape(v, [1, *v.shape]), y)
+    return y, tree.map_structure(lambda v: v if time_major else swapaxes(v, 0, 1), whole), list(states)
 
 
 def _kept_where(flag, new, old):

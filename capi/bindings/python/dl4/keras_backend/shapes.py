@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from . import control
+from . import loops
 from .core import along, cast, convert_to_tensor
 from .dtypes import name_of
 from .elementwise import const, joined_type, where_of
@@ -102,7 +102,7 @@ def concatenate(xs, axis=0):
     return emit("Concatenate", *xs, to=t, axis=int(axis)) if len(xs) > 1 else xs[0]
 
 
-control.joined = concatenate
+loops.joined = concatenate
 
 
 @op("x*")

@@ -31,6 +31,7 @@ class Check {
   }
 
   Json report(const runtime::Options &run) {
+    if (named_.empty()) return Json::object();
     std::vector<std::string> names;
     for (const Named &n : named_) names.push_back(n.name);
     auto gradients = session({o_.training, names, true}, run);

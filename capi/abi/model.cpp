@@ -2,8 +2,7 @@
 #include "base/os/file.hpp"
 #include "graph/lora.hpp"
 #include "graph/quantize.hpp"
-#include "io/model_file.hpp"
-#include "io/onnx/onnx.hpp"
+#include "io/formats.hpp"
 #include "options.hpp"
 
 namespace dl4::capi {
@@ -28,10 +27,6 @@ struct LoadOptions {
   }
 };
 
-const char *format_of(const io::Source &source) {
-  return io::is_zip(source) || io::is_hdf5(source) ? "Keras" : io::is_onnx(source) ? "ONNX" : "native";
-}
-
 // path: "" for bytes in memory.
 dl4_model *load(dl4_context &c, const io::Source &source, const LoadOptions &how, const std::string &path) {
   const Stopwatch watch;
@@ -39,15 +34,15 @@ dl4_model *load(dl4_context &c, const io::Source &source, const LoadOptions &how
   const std::string folder = beside.empty() && !path.empty() ? "." : beside;
   io::Told told;
   auto core =
-      io::load_model(source, c.core->settings(), how.verify, how.external_data ? folder : "", &told, how.weights);
+      io::load_model(source, c.core->settings(), {how.verify, how.weights, how.external_data ? folder : ""}, &told);
   if (how.merge_lora) core = graph::without_lora(*core);
   if (!how.quantize.is_null()) {
     graph::Quantize to;
     kinds::read_fields(to, how.quantize.is_string() ? Json{{"mode", how.quantize}} : how.quantize);
     core = graph::quantized(*core, to);
   }
-  c.core->log.write(Log::info, "loaded ", path.empty() ? "a model in memory" : text('"', path, '"'), ": ",
-                    format_of(source), ", ", source.size(), " bytes, ", watch.told());
+  c.core->log.write(Log::info, "loaded ", path.empty() ? "a model in memory" : text('"', path, '"'), ": ", told.format,
+                    ", ", source.size(), " bytes, ", watch.told());
   for (const std::string &type : told.types)
     c.core->log.write(Log::warning, path.empty() ? "the model" : text('"', path, '"'), " computes in ", type,
                       " where it was made, and in float32 here");
@@ -68,28 +63,15 @@ struct LoadWeightsOptions {
 };
 
 struct SaveOptions {
-  enum class Format { automatic, native, keras, weights, npz, onnx } format = Format::automatic;
+  enum class Format { automatic } format = Format::automatic;
   void fields(kinds::Fields &f) {
-    f("format", format, {"auto", "native", "keras", "weights.h5", "npz", "onnx"})
-        .doc("auto: as the end of the path says, else native");
+    f("format", format, io::save_formats()).doc("auto: as the end of the path says, else native");
   }
 };
 
-io::Format format_of(const char *options, const std::string &path = "") {
-  switch (read_options<SaveOptions>(options).format) {
-    case SaveOptions::Format::native:
-      return io::Format::native;
-    case SaveOptions::Format::keras:
-      return io::Format::keras;
-    case SaveOptions::Format::weights:
-      return io::Format::keras_weights;
-    case SaveOptions::Format::npz:
-      return io::Format::npz;
-    case SaveOptions::Format::onnx:
-      return io::Format::onnx;
-    default:
-      return io::format_of(path);
-  }
+const io::Format &format_of(const char *options, const std::string &path = "") {
+  const auto which = static_cast<size_t>(read_options<SaveOptions>(options).format);
+  return which ? io::formats()[which - 1] : io::format_of(path);
 }
 
 }  // namespace
@@ -167,7 +149,7 @@ dl4_error *dl4_model_save(const dl4_model *m, const char *path, const char *opti
     entry.log_to(model.context->log);
     const Stopwatch watch;
     std::string to = string(path, "path");
-    const io::Format format = format_of(options, to);
+    const io::Format &format = format_of(options, to);
     Gate::Reading reading(*model.weights, "model");
     io::save_model(*model.core, to, format);
     model.context->log.write(Log::info, "saved \"", to, "\": ", watch.told());
@@ -179,7 +161,7 @@ dl4_error *dl4_model_save_bytes(const dl4_model *m, const char *options, dl4_blo
   return guard(__func__, [&] {
     const dl4_model &model = object(m, "model");
     dl4_blob *&to = needed(out, "out");
-    const io::Format format = format_of(options);
+    const io::Format &format = format_of(options);
     Gate::Reading reading(*model.weights, "model");
     to = make_blob(io::save_model(*model.core, format));
   });

@@ -4,8 +4,7 @@
 #include <filesystem>
 
 #include "base/os/file.hpp"
-#include "io/file.hpp"
-#include "io/model_file.hpp"
+#include "io/formats.hpp"
 
 namespace dl4::capi {
 namespace {
@@ -30,9 +29,7 @@ void Files::expect_model(const std::string &path) const { io::format_of(path); }
 void Files::save_model(const train::Trainer &t, const std::string &path) {
   if (!writes_) return;
   make_folder(path);
-  const io::Format format = io::format_of(path);
-  if (format == io::Format::keras) return io::save_checkpoint(t, path);
-  io::save_model(t.model(), path, format);
+  io::save_model(t, path);
 }
 
 void Files::save_checkpoint(const train::Trainer &t, const std::string &path) {

@@ -1,5 +1,5 @@
 // Streams: sequences processed in parts.
-#include "io/model_file.hpp"
+#include "io/native/model.hpp"
 #include "options.hpp"
 #include "tensors.hpp"
 

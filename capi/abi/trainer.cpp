@@ -7,8 +7,8 @@
 #include "base/hash.hpp"
 #include "batches.hpp"
 #include "io/file.hpp"
+#include "io/formats.hpp"
 #include "io/keras/training.hpp"
-#include "io/model_file.hpp"
 #include "options.hpp"
 #include "outside.hpp"
 

@@ -24,6 +24,13 @@ void File::read(int64_t at, std::span<std::byte> to) const {
         .with("path", path_);
 }
 
+bool begins(const Source &source, std::string_view mark) {
+  std::string first(mark.size(), '\0');
+  if (source.size() < static_cast<int64_t>(first.size())) return false;
+  source.read(0, std::as_writable_bytes(std::span(first)));
+  return first == mark;
+}
+
 void expect_suffix(const std::string &path, const std::vector<std::string> &known) {
   const std::string got = os::utf8(os::path(path).extension());
   if (got.size() < 2 || (got[1] >= '0' && got[1] <= '9')) return;

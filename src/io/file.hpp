@@ -57,6 +57,8 @@ class File final : public Source {
   const os::File file_;
 };
 
+bool begins(const Source &source, std::string_view mark);
+
 using os::write_file;
 
 // Refuses other suffixes. Names without a suffix are accepted: "model", ".model", and "epoch-0.35", since a suffix that

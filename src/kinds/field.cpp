@@ -126,7 +126,7 @@ Field &Fields::add(const char *key, void *place, const Conversion &conversion) {
   return list_.emplace_back(key, place, conversion);
 }
 
-Field &Fields::choice(const char *key, void *place, std::initializer_list<const char *> words) {
+Field &Fields::choice(const char *key, void *place, std::span<const char *const> words) {
   Field &f = list_.emplace_back(key, place, choice_conversion);
   f.choices_.assign(words.begin(), words.end());
   return f;

@@ -5,6 +5,7 @@
 #include <initializer_list>
 #include <limits>
 #include <map>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -114,6 +115,10 @@ class Fields {
   template <class E>
   requires std::is_enum_v<E> Field &operator()(const char *key, E &place, std::initializer_list<const char *> words) {
     static_assert(std::is_same_v<std::underlying_type_t<E>, int>);
+    return choice(key, &place, {words.begin(), words.size()});
+  }
+  template <class E>
+  requires std::is_enum_v<E> Field &operator()(const char *key, E &place, std::span<const char *const> words) {
     return choice(key, &place, words);
   }
   void drop(const std::string &key);
@@ -127,7 +132,7 @@ class Fields {
 
  private:
   Field &add(const char *key, void *place, const Conversion &conversion);
-  Field &choice(const char *key, void *place, std::initializer_list<const char *> words);
+  Field &choice(const char *key, void *place, std::span<const char *const> words);
   std::vector<std::string> keys() const;
 
   std::vector<Field> list_;

@@ -6,7 +6,7 @@
 
 #include "graph/lower.hpp"
 #include "io/file.hpp"
-#include "io/model_file.hpp"
+#include "io/formats.hpp"
 #include "train/run_options.hpp"
 #include "train/trainer.hpp"
 
@@ -178,7 +178,7 @@ TEST(Assigned, ACheckpointAndAFileHaveThem) {
   EXPECT_EQ(bits(one), bits(two));
 
   const std::string file = io::save_model(*a);
-  auto loaded = io::load_model(io::Memory(std::as_bytes(std::span(file))), {}, true);
+  auto loaded = io::load_model(io::Memory(std::as_bytes(std::span(file))));
   EXPECT_EQ(values(*loaded, kernel), values(*a, kernel));
   EXPECT_EQ(values(*loaded, vector_u), values(*a, vector_u));
   Trainer three(loaded, options(0.1), run_options());

@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "io/file.hpp"
-#include "io/model_file.hpp"
+#include "io/formats.hpp"
 #include "train/fit.hpp"
 #include "train/run_options.hpp"
 

@@ -8,7 +8,7 @@
 #include <random>
 
 #include "harness/failing_new.hpp"
-#include "io/model_file.hpp"
+#include "io/formats.hpp"
 #include "train/fit.hpp"
 #include "train/run_options.hpp"
 

@@ -6,7 +6,7 @@
 
 #include "graph/lower.hpp"
 #include "io/file.hpp"
-#include "io/model_file.hpp"
+#include "io/formats.hpp"
 #include "train/run_options.hpp"
 #include "train/trainer.hpp"
 
@@ -168,7 +168,7 @@ TEST(Written, ACheckpointAndAFileHaveThem) {
   EXPECT_EQ(bits(one), bits(two));
 
   const std::string file = io::save_model(*a);
-  auto loaded = io::load_model(io::Memory(std::as_bytes(std::span(file))), {}, true);
+  auto loaded = io::load_model(io::Memory(std::as_bytes(std::span(file))));
   expect_moved(*loaded, 4);
   EXPECT_EQ(loaded->parameters(false), 4);
   EXPECT_EQ(values(*loaded, "norm/moving_variance"), values(*a, "norm/moving_variance"));
@@ -188,7 +188,7 @@ TEST(Written, AFrozenLayerRunsInInferenceModeFromTheNextStepOn) {
   EXPECT_EQ(values(*m, "norm/gamma"), gamma);
 
   const std::string file = io::save_model(*m);
-  auto loaded = io::load_model(io::Memory(std::as_bytes(std::span(file))), {}, true);
+  auto loaded = io::load_model(io::Memory(std::as_bytes(std::span(file))));
   Trainer other(loaded, options(), run_options());
   other.step(d.batch());
   expect_moved(*loaded, 1);

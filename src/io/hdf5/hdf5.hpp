@@ -53,6 +53,8 @@ class Blocks {
 
 }  // namespace hdf5
 
+inline bool is_hdf5(const Source &source) { return begins(source, "\x89HDF\r\n\x1a\n"); }
+
 class Hdf5 {
  public:
   // Reads the whole tree but no data; the source and the budget must outlive it. Refuses with CORRUPT_FILE invalid

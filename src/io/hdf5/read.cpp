@@ -2,7 +2,6 @@
 #include "io/hdf5/hdf5.hpp"
 
 #include <algorithm>
-#include <set>
 
 #include "base/checked.hpp"
 #include "base/json.hpp"

@@ -23,13 +23,6 @@ namespace {
 constexpr char keras_version[] = "3.15.1";  // the version whose format is written
 constexpr char config_name[] = "config.json", metadata_name[] = "metadata.json", weights_name[] = "model.weights.h5";
 
-bool begins(const Source &source, std::string_view mark) {
-  std::string first(mark.size(), '\0');
-  if (source.size() < static_cast<int64_t>(first.size())) return false;
-  source.read(0, std::as_writable_bytes(std::span(first)));
-  return first == mark;
-}
-
 // A model's weights in a store, which must contain exactly those.
 class Store {
  public:
@@ -132,16 +125,26 @@ std::map<const graph::Weight *, Tensor> values_of(const Hdf5 &file, const Json &
   return values;
 }
 
-// The store of a file: a member of an archive, or the file itself. `member` owns it.
-const Source &store_of(const Source &source, Budget &budget, bool verified, std::unique_ptr<Source> &member,
-                       std::unique_ptr<Zip> &zip) {
-  if (!is_zip(source)) return source;
-  zip = std::make_unique<Zip>(source, budget);
-  if (!zip->contains(weights_name))
-    fail(Code::unsupported, "the file has no \"", weights_name, "\"; other forms of weights are not read");
-  member = zip->open(weights_name, verified);
-  return *member;
-}
+// A file, and the store in it: a member of an archive, else the file itself.
+class Opened {
+ public:
+  Opened(const Source &source, Budget &budget) : source_(source), budget_(budget) {
+    if (is_zip(source)) zip = std::make_unique<Zip>(source, budget);
+  }
+  const Hdf5 &store(bool verified) {
+    if (zip && !zip->contains(weights_name))
+      fail(Code::unsupported, "the file has no \"", weights_name, "\"; other forms of weights are not read");
+    if (zip) member_ = zip->open(weights_name, verified);
+    return store_.emplace(zip ? *member_ : source_, budget_);
+  }
+  std::unique_ptr<Zip> zip;  // null: no archive
+
+ private:
+  const Source &source_;
+  Budget &budget_;
+  std::unique_ptr<Source> member_;
+  std::optional<Hdf5> store_;
+};
 
 // The compile config, or null.
 Json compiled(const Hdf5 &file, const Json &config, Budget &budget) {
@@ -219,39 +222,39 @@ graph::Architecture read_architecture(const Json &j) {
       keras::modern(j, version && version->is_string() ? major_of(version->get<std::string>()) : 3));
 }
 
-bool is_zip(const Source &source) { return begins(source, "PK\x03\x04"); }
-bool is_hdf5(const Source &source) { return begins(source, "\x89HDF\r\n\x1a\n"); }
+namespace keras {
 
-std::shared_ptr<graph::Model> load_keras(const Source &source, const graph::Settings &settings, Budget &budget,
-                                         bool verified, Told *told, bool weights) {
+bool is_file(const Source &source, Budget &) { return is_zip(source) || is_hdf5(source); }
+
+std::shared_ptr<graph::Model> load(const Source &source, const graph::Settings &settings, Budget &budget,
+                                   const Loading &how, Told &told) {
   return as_file_error(
       [&] {
-        std::unique_ptr<Source> member;
-        std::unique_ptr<Zip> zip;
         std::string said;
         int major = 3;
-        if (is_zip(source)) {
-          const Zip archive(source, budget);
-          if (!archive.contains(config_name))
+        Opened file(source, budget);
+        if (file.zip) {
+          if (!file.zip->contains(config_name))
             fail(Code::unsupported, "this is a zip archive without \"", config_name, "\", not a Keras file");
-          said = archive.text(config_name);
-          if (archive.contains(metadata_name))
-            major = major_of(parse_object(archive.text(metadata_name), Code::corrupt_file, metadata_name, budget)
+          said = file.zip->text(config_name);
+          if (file.zip->contains(metadata_name))
+            major = major_of(parse_object(file.zip->text(metadata_name), Code::corrupt_file, metadata_name, budget)
                                  .value("keras_version", "3")
                                  .get<std::string>());
         }
-        const Hdf5 file(store_of(source, budget, verified && weights, member, zip), budget);
-        if (!zip) said = whole_model(file), major = major_of(file, "");
-        const Json config = keras::modern(
-            parse_object(as_json(said), Code::corrupt_file, zip ? config_name : "\"model_config\"", budget), major);
-        if (told) *told = {compiled(file, config, budget), keras::other_floats(config)};
+        const Hdf5 &store = file.store(how.verified && how.weights);
+        if (!file.zip) said = whole_model(store), major = major_of(store, "");
+        const Json config =
+            modern(parse_object(as_json(said), Code::corrupt_file, file.zip ? config_name : "\"model_config\"", budget),
+                   major);
+        told.training = compiled(store, config, budget), told.types = other_floats(config);
         return model_from(config, settings, budget, [&](const graph::Graph &g) {
           const Weights all = weights_of(g, settings.memory_limit);
-          if (!weights) {
+          if (!how.weights) {
             for (const auto &w : all) w->value = zeros_for(*w);
             return;
           }
-          for (auto &[w, value] : values_of(file, config, g, all, true))
+          for (auto &[w, value] : values_of(store, config, g, all, true))
             const_cast<graph::Weight *>(w)->value = std::move(value);
         });
       },
@@ -260,7 +263,20 @@ std::shared_ptr<graph::Model> load_keras(const Source &source, const graph::Sett
 
 namespace {
 
-// order: receives the weights in Keras's order.
+// The bytes of a .keras or .weights.h5 file: its parts lie in it and in the model's weights.
+struct KerasFile {
+  std::map<std::string, Tensor> tensors;  // by their place in the store
+  std::set<std::string> natural{};        // which of bytes have no sign
+  std::string config, metadata, head;
+  std::vector<std::string> heads;
+
+  std::vector<std::string_view> store() { return hdf5_parts(tensors, natural, head); }
+  std::vector<std::string_view> whole() {
+    return zip_parts({{metadata_name, {metadata}}, {config_name, {config}}, {weights_name, store()}}, heads);
+  }
+};
+
+// order: gets the weights as Keras lists them.
 KerasFile file_of(const graph::Model &m, Json config, std::vector<std::string> *order = nullptr) {
   KerasFile file;
   KerasPaths paths = keras_paths(config, m.weights());
@@ -272,40 +288,17 @@ KerasFile file_of(const graph::Model &m, Json config, std::vector<std::string> *
       if (name.ends_with(text('/', natural))) file.natural.insert(path);
   }
   if (order) *order = std::move(paths.order);
-  file.config = file_text(keras::without_slashes(config), config_name);
+  file.config = file_text(without_slashes(config), config_name);
   file.metadata = Json{{"keras_version", keras_version}}.dump();
   return file;
 }
-
-}  // namespace
-
-KerasFile keras_file(const graph::Model &m) { return file_of(m, keras::json_of(m)); }
-
-KerasFile keras_file(const train::Trainer &t) {
-  Json config = keras::json_of(t.model());
-  config["compile_config"] = compile_config(t);
-  std::vector<std::string> order;
-  KerasFile file = file_of(t.model(), std::move(config), &order);
-  int64_t n = 0;
-  for (Tensor &v : keras_variables(t, order)) file.tensors.emplace(text("optimizer/vars/", n++), std::move(v));
-  return file;
-}
-
-std::vector<std::string_view> KerasFile::parts(Format format) {
-  const std::vector<std::string_view> store = hdf5_parts(tensors, natural, head);
-  if (format == Format::keras_weights) return store;
-  return zip_parts({{metadata_name, {metadata}}, {config_name, {config}}, {weights_name, store}}, heads);
-}
-
-namespace {
 
 // Errors of a valid file that belongs to another model; other codes are unchanged.
 constexpr std::initializer_list<Code> of_another_model = {Code::invalid_argument};
 
 // In the order of the model's weights.
 std::vector<Tensor> weights_in(const graph::Model &m, const Hdf5 &file) {
-  const Json config = keras::json_of(m);
-  auto values = values_of(file, config, m.graph(), m.weights(), false);
+  auto values = values_of(file, json_of(m), m.graph(), m.weights(), false);
   std::vector<Tensor> list;
   for (const auto &w : m.weights()) {
     const auto it = values.find(w.get());
@@ -317,29 +310,40 @@ std::vector<Tensor> weights_in(const graph::Model &m, const Hdf5 &file) {
 
 }  // namespace
 
-void load_keras_training(train::Trainer &t, const Source &source, Budget &budget) {
+void save(const graph::Model &m, const Write &write) { write(file_of(m, json_of(m)).whole()); }
+void save_weights(const graph::Model &m, const Write &write) { write(file_of(m, json_of(m)).store()); }
+
+void save_trainer(const train::Trainer &t, const Write &write) {
+  Json config = json_of(t.model());
+  config["compile_config"] = compile_config(t);
+  std::vector<std::string> order;
+  KerasFile file = file_of(t.model(), std::move(config), &order);
+  int64_t n = 0;
+  for (Tensor &v : keras_variables(t, order)) file.tensors.emplace(text("optimizer/vars/", n++), std::move(v));
+  write(file.whole());
+}
+
+void load_trainer(train::Trainer &t, const Source &source, Budget &budget) {
   auto state = as_file_error(
       [&] {
-        std::unique_ptr<Source> member;
-        std::unique_ptr<Zip> zip;
-        const Hdf5 file(store_of(source, budget, true, member, zip), budget);
+        Opened file(source, budget);
+        const Hdf5 &store = file.store(true);
         const graph::Model &m = t.model();
-        const std::vector<std::string> order = keras_paths(keras::json_of(m), m.weights()).order;
-        return state_with(t, order, variables_of(file), weights_in(m, file));
+        const std::vector<std::string> order = keras_paths(json_of(m), m.weights()).order;
+        return state_with(t, order, variables_of(store), weights_in(m, store));
       },
       of_another_model);
   t.restore(state, t.position_json());
 }
 
-std::vector<Tensor> keras_weights(const graph::Model &m, const Source &source, Budget &budget, bool verified) {
-  return as_file_error(
-      [&] {
-        std::unique_ptr<Source> member;
-        std::unique_ptr<Zip> zip;
-        const Hdf5 file(store_of(source, budget, verified, member, zip), budget);
-        return weights_in(m, file);
-      },
-      of_another_model);
+std::vector<Tensor> weights(const graph::Model &m, const Source &source, Budget &budget, const Naming &naming,
+                            bool verified) {
+  for (const auto &[key, given] : {std::pair("names", !naming.names.empty()), std::pair("partial", naming.partial)})
+    if (given)
+      throw Error(Code::unsupported, text('"', key, "\": Keras's files keep weights by layer, not by name"))
+          .with("attribute", key);
+  return as_file_error([&] { return weights_in(m, Opened(source, budget).store(verified)); }, of_another_model);
 }
 
+}  // namespace keras
 }  // namespace dl4::io

@@ -4,12 +4,10 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
-#include <optional>
 
 #include "base/checked.hpp"
 #include "base/json.hpp"
 #include "io/bytes.hpp"
-#include "io/keras/file.hpp"
 #include "io/tensors.hpp"
 #include "io/zip/zip.hpp"
 
@@ -164,8 +162,9 @@ std::string npy_header(const Tensor &t) {
   return header + dict;
 }
 
-bool is_npz(const Zip &zip) {
-  const auto names = zip.names();
+bool is_npz(const Source &source, Budget &budget) {
+  if (!is_zip(source)) return false;
+  const auto names = Zip(source, budget).names();
   return std::any_of(names.begin(), names.end(), [](const std::string &n) { return n.ends_with(ending); });
 }
 

@@ -7,14 +7,11 @@
 #include <vector>
 
 #include "base/tensor.hpp"
-#include "io/budget.hpp"
-#include "io/file.hpp"
+#include "io/zip/zip.hpp"
 
 namespace dl4::io {
 
-class Zip;
-
-bool is_npz(const Zip &zip);
+bool is_npz(const Source &source, Budget &budget);
 // All tensors by name, without ".npy": 2-byte floats as float32, integers below 4 bytes as int32. Refuses with
 // CORRUPT_FILE what is invalid, with UNSUPPORTED, by its descr, what is neither numbers nor bool, and with
 // OUT_OF_MEMORY what exceeds the budget.

@@ -12,6 +12,8 @@
 
 namespace dl4::io {
 
+inline bool is_zip(const Source &source) { return begins(source, "PK\x03\x04"); }
+
 class Zip {
  public:
   // Reads the directory; the source and the budget must outlive it. Refuses with CORRUPT_FILE invalid archives: members

@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
+#include "io/formats.hpp"
 #include "io/keras/json.hpp"
-#include "io/model_file.hpp"
 
 namespace dl4::io {
 namespace {
@@ -73,7 +73,7 @@ TEST(KerasOld, TheOldHardSigmoidIsNotSavedForKeras3) {
   const graph::Node x = g->input("x", DType::f32, Shape{free_dim, 3});
   const auto y = g->add("Dense", "it", {{"units", 2}, {"activation", "hard_sigmoid_v1"}}, {}, {x});
   try {
-    save_model(graph::Model(g, {x}, y), Format::keras);
+    save_model(graph::Model(g, {x}, y), format_of(".keras"));
     ADD_FAILURE() << "it was saved";
   } catch (const Error &e) {
     EXPECT_EQ(e.code, Code::unsupported);

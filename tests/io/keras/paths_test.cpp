@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "io/formats.hpp"
 #include "io/keras/json.hpp"
-#include "io/model_file.hpp"
 
 namespace dl4::io {
 namespace {

@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include "base/error.hpp"
+#include "io/formats.hpp"
 #include "io/keras/file.hpp"
-#include "io/model_file.hpp"
 #include "io/zip/zip.hpp"
 
 namespace dl4::io {
@@ -25,9 +25,9 @@ struct Net {
 };
 
 std::shared_ptr<graph::Model> loaded(const std::string &bytes) {
-  return load_model(Memory(std::as_bytes(std::span(bytes))), {}, true);
+  return load_model(Memory(std::as_bytes(std::span(bytes))));
 }
-std::shared_ptr<graph::Model> again(const graph::Model &m) { return loaded(save_model(m, Format::keras)); }
+std::shared_ptr<graph::Model> again(const graph::Model &m) { return loaded(save_model(m, format_of(".keras"))); }
 
 // The JSON, and a file with another.
 std::string config_of(const std::string &file) {
@@ -50,7 +50,7 @@ std::string with_config(const std::string &file, const std::string &config) {
 
 void expect_refusal(const graph::Model &m, const std::string &words) {
   try {
-    save_model(m, Format::keras);
+    save_model(m, format_of(".keras"));
     ADD_FAILURE() << "it was saved: " << words;
   } catch (const Error &e) {
     EXPECT_EQ(e.code, Code::unsupported) << e.message;
@@ -78,7 +78,7 @@ TEST(KerasWriting, ConstantsOfEveryTypeAndNumberAreReadAgain) {
     const Node c = n.g->constant("c", t);
     const graph::Model model =
         n.model(n.add("Equal", "y", Json::object(), {n.add("Cast", "cast", {{"to", to_string(t.dtype)}}, {n.x}), c}));
-    const std::string file = save_model(model, Format::keras), config = config_of(file);
+    const std::string file = save_model(model, format_of(".keras")), config = config_of(file);
     std::string of_keras = config;  // which has no quotes there
     for (const std::string word : {"\"Infinity\"", "\"-Infinity\"", "\"NaN\""})
       if (const size_t at = of_keras.find(word); at != std::string::npos)

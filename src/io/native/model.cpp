@@ -1,16 +1,13 @@
 // Content of the native files besides their tensors.
-#include "io/model_file.hpp"
+#include "io/native/model.hpp"
 
 #include <algorithm>
 #include <charconv>
 #include <span>
 
 #include "io/bytes.hpp"
+#include "io/keras/file.hpp"
 #include "io/native/safetensors.hpp"
-#include "io/onnx/onnx.hpp"
-#include "io/quantized.hpp"
-#include "io/zip/npz.hpp"
-#include "io/zip/zip.hpp"
 
 namespace dl4::io {
 namespace {
@@ -64,96 +61,28 @@ const std::string &metadata(const Archive &a, const char *key) {
   return it->second;
 }
 
-void save_archive(const Archive &a, const std::string &path) {
-  const std::string head = head_of(a);
-  write_file(path, parts(head, a));
-}
+}  // namespace
 
-Archive archive_of(const graph::Model &m) {
+namespace native {
+
+void save(const graph::Model &m, const Write &write) {
   Archive a;
   graph::Constants constants;
   a.metadata = heading("dl4-model");
   a.metadata["architecture"] = file_text(graph::to_json(m.architecture(), &constants), "\"architecture\"");
   for (const auto &w : m.weights()) a.tensors.emplace_back(w->name, w->value);
   a.tensors.insert(a.tensors.end(), constants.begin(), constants.end());
-  return a;
+  const std::string head = head_of(a);
+  write(parts(head, a));
 }
 
-NpzFile npz_of(const graph::Model &m) {
-  NpzFile file;
-  for (const auto &w : m.weights()) file.tensors.emplace_back(w->name, w->value);
-  return file;
-}
-
-Archive archive_of(const train::Trainer &t) {
-  Archive a;
-  a.metadata = heading("dl4-checkpoint");
-  a.metadata["position"] = t.position_json().dump();
-  for (const auto &[name, tensor] : t.state()) a.tensors.emplace_back(name, tensor);
-  return a;
-}
-
-// Calls `use` with the consecutive parts of a file.
-template <class F>
-void with_parts(const graph::Model &m, Format format, F use) {
-  if (format == Format::native) {
-    const Archive a = archive_of(m);
-    const std::string head = head_of(a);
-    use(parts(head, a));
-  } else if (format == Format::npz) {
-    NpzFile file = npz_of(m);
-    use(file.parts());
-  } else if (format == Format::onnx) {
-    const std::string bytes = onnx_bytes(m);
-    const std::string_view whole[] = {bytes};
-    use(whole);
-  } else {
-    KerasFile file = keras_file(m);
-    use(file.parts(format));
-  }
-}
-
-}  // namespace
-
-std::string save_model(const graph::Model &m, Format format) {
-  std::string bytes;
-  with_parts(m, format, [&](std::span<const std::string_view> parts) {
-    for (std::string_view part : parts) bytes += part;
-  });
-  return bytes;
-}
-
-void save_model(const graph::Model &m, const std::string &path, Format format) {
-  with_parts(m, format, [&](std::span<const std::string_view> parts) { write_file(path, parts); });
-}
-
-Format format_of(const std::string &path) {
-  static const std::vector<std::pair<std::string, Format>> known = {
-      {".safetensors", Format::native},       {".dl4", Format::native}, {".keras", Format::keras},
-      {".weights.h5", Format::keras_weights}, {".npz", Format::npz},    {".onnx", Format::onnx}};
-  std::vector<std::string> suffixes;
-  for (const auto &[suffix, format] : known) {
-    if (path.ends_with(suffix)) return format;
-    suffixes.push_back(suffix);
-  }
-  expect_suffix(path, suffixes);
-  return Format::native;
-}
-
-std::shared_ptr<graph::Model> load_model(const Source &source, const graph::Settings &settings, bool verified,
-                                         const std::string &outside, Told *told, bool weights) {
-  Budget budget = budget_for(settings, source.size());
-  if (is_zip(source) || is_hdf5(source)) {
-    auto model = load_keras(source, settings, budget, verified, told, weights);
-    if (weights) check_quantized(model->weights());
-    return model;
-  }
-  if (is_onnx(source)) return load_onnx(source, settings, budget, outside);
+std::shared_ptr<graph::Model> load(const Source &source, const graph::Settings &settings, Budget &budget,
+                                   const Loading &how, Told &) {
   const auto is_constant = [](const std::string &name) { return name.starts_with("constants/"); };
   const Archive a = read_ours(source, "a model in a file of Keras, ONNX or this library", budget,
-                              weights ? std::function<bool(const std::string &)>() : is_constant);
+                              how.weights ? std::function<bool(const std::string &)>() : is_constant);
   check_heading(a, "dl4-model");
-  if (verified) verify(a, budget);
+  if (how.verified) verify(a, budget);
   const Json json = parse_object(metadata(a, "architecture"), Code::corrupt_file, "\"architecture\"", budget);
   return as_file_error([&] {
     const auto tensors = a.by_name();
@@ -170,72 +99,44 @@ std::shared_ptr<graph::Model> load_model(const Source &source, const graph::Sett
         fail(Code::corrupt_file, "weight \"", w.name, "\": expected ", w.spec.dtype, ' ', w.spec.shape,
              ", the file has ", t.dtype, ' ', t.shape);
       ++known;
-      return weights ? t : zeros_for(w);
+      return how.weights ? t : zeros_for(w);
     });
     if (known != static_cast<std::ptrdiff_t>(tensors.size()))
       fail(Code::corrupt_file, "the file holds ", tensors.size(), " tensors, the architecture knows ", known);
-    if (weights) check_quantized(model->weights());
     return model;
   });
 }
 
-namespace {
-
-// A file's tensors by name, without native metadata tensors.
-std::map<std::string, Tensor> named_tensors(const Source &source, Budget &budget, bool verified) {
-  if (is_zip(source)) return read_npz(Zip(source, budget), budget, verified);
-  if (is_onnx(source))
-    throw Error(Code::unsupported, "an ONNX file has its weights in its nodes: expected a file of tensors by name")
-        .with("expected", "a file of tensors by name")
-        .with("got", "an ONNX file");
+std::vector<Tensor> weights(const graph::Model &m, const Source &source, Budget &budget, const Naming &naming,
+                            bool verified) {
   const Archive a = read_ours(source, "weights in a file of Keras, safetensors or .npz", budget);
   std::map<std::string, Tensor> all = a.by_name();
-  const auto format = a.metadata.find("format");
-  if (format == a.metadata.end() || !format->second.starts_with("dl4-")) return all;
-  check_heading(a, "dl4-model");
-  if (verified) verify(a, budget);
-  std::erase_if(all, [](const auto &item) { return item.first.starts_with("constants/"); });
-  return all;
-}
-
-}  // namespace
-
-void load_weights(graph::Model &m, const Source &source, const Naming &naming, bool verified) {
-  Budget budget = budget_for(m.graph().settings(), source.size());
-  std::vector<Tensor> values;
-  if (is_hdf5(source) || (is_zip(source) && !is_npz(Zip(source, budget)))) {
-    for (const char *key : {"names", "partial"})
-      if (key == std::string_view("names") ? !naming.names.empty() : naming.partial)
-        throw Error(Code::unsupported, text('"', key, "\": Keras's files keep weights by layer, not by name"))
-            .with("attribute", key);
-    values = keras_weights(m, source, budget, verified);
-  } else {
-    values = named_weights(m, named_tensors(source, budget, verified), naming);
+  if (const auto format = a.metadata.find("format"); format != a.metadata.end() && format->second.starts_with("dl4-")) {
+    check_heading(a, "dl4-model");
+    if (verified) verify(a, budget);
+    std::erase_if(all, [](const auto &item) { return item.first.starts_with("constants/"); });
   }
-  check_quantized(m.weights(), values);
-  for (size_t i = 0; i < values.size(); ++i)
-    if (values[i].data) m.weights()[i]->set(std::move(values[i]));
+  return named_weights(m, all, naming);
 }
 
-std::string save_checkpoint(const train::Trainer &t) { return to_bytes(archive_of(t)); }
-void save_checkpoint(const train::Trainer &t, const std::string &path) {
-  if (!path.ends_with(".keras")) {
-    expect_suffix(path, {".safetensors", ".dl4", ".checkpoint", ".keras"});
-    return save_archive(archive_of(t), path);
-  }
-  KerasFile file = keras_file(t);
-  write_file(path, file.parts(Format::keras));
+void save_trainer(const train::Trainer &t, const Write &write) {
+  Archive a;
+  a.metadata = heading("dl4-checkpoint");
+  a.metadata["position"] = t.position_json().dump();
+  for (const auto &[name, tensor] : t.state()) a.tensors.emplace_back(name, tensor);
+  const std::string head = head_of(a);
+  write(parts(head, a));
 }
 
-void load_checkpoint(train::Trainer &t, const Source &source) {
-  Budget budget = budget_for(t.model().graph().settings(), source.size());
-  if (is_zip(source) || is_hdf5(source)) return load_keras_training(t, source, budget);
+void load_trainer(train::Trainer &t, const Source &source, Budget &budget) {
   const Archive a = read_ours(source, "a checkpoint of this library, or a file of Keras", budget);
   check_heading(a, "dl4-checkpoint");
   verify(a, budget);
   const Json position = parse_object(metadata(a, "position"), Code::corrupt_file, "\"position\"", budget);
   t.restore(a.by_name(), position);
 }
+
+}  // namespace native
 
 std::string save_states(States states) {
   Archive a;

@@ -4,13 +4,13 @@
 cmake_policy(SET CMP0057 NEW)
 # The modules, top to bottom, and what each may include.
 set(modules capi io train graph kinds runtime plan backend dispatch kernels ops base)
-set(uses_capi io train graph kinds runtime plan backend dispatch kernels ops base)
+set(uses_capi io train graph kinds runtime plan backend ops base)
 set(uses_io train graph kinds ops base)
 set(uses_train graph kinds runtime plan base)
 set(uses_graph kinds plan ops base)
-set(uses_kinds ops kernels base)
-set(uses_runtime plan kernels ops base)
-set(uses_plan backend dispatch kernels ops base)
+set(uses_kinds backend ops base)
+set(uses_runtime plan backend ops base)
+set(uses_plan backend ops base)
 set(uses_backend dispatch kernels ops base)
 set(uses_dispatch kernels ops base)
 set(uses_kernels ops base) # of ops the names of functions and rules alone

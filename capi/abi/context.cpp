@@ -2,12 +2,8 @@
 #include "context.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 
-#include "backend/cpu/dispatch/choose.hpp"
-#include "backend/cpu/dispatch/libraries.hpp"
-#include "backend/cpu/kernels/gemm/amx_gemm.hpp"
-#include "backend/cpu/kernels/single_threaded.hpp"
+#include "backend/backend.hpp"
 #include "base/cpu.hpp"
 #include "base/float_mode.hpp"
 #include "base/os/memory.hpp"
@@ -45,7 +41,7 @@ void need_tiles(Context::Options::Reproducible reproducible) {
   if (reproducible == Context::Options::Reproducible::portable)
     throw Error(Code::invalid_argument, "\"math\": expected \"float32\" where bits are portable, got \"float32x3\"")
         .with("attribute", "math");
-  if (kernels::has_tiles()) return;
+  if (backend::has_bfloat16_tiles()) return;
   throw Error(Code::unsupported, text("\"math\": expected a processor with AMX, and a system that gives it, for "
                                       "\"float32x3\", got ",
                                       cpu::name(), " (", cpu::isa(), ')'))
@@ -124,9 +120,8 @@ runtime::Options Context::options() {
   {
     std::lock_guard lock(mutex_);
     if (!crew_) {
-      for (const dispatch::Library *library : dispatch::libraries())
-        if (const std::string &unused = library->unused(); !unused.empty())
-          log.write(Log::info, library->name, ' ', library->description(), " is not used, ", unused);
+      for (const backend::Library &l : backend::libraries())
+        if (!l.unused.empty()) log.write(Log::info, l.name, ' ', l.description, " is not used, ", l.unused);
       crew_ = std::make_shared<Crew>(static_cast<int>(*options_.threads), kernels::stay_single_threaded);
       if (crew_->threads() < *options_.threads)
         log.write(Log::warning, "the system allows ", crew_->threads(), " of ", *options_.threads, " threads");

@@ -1,7 +1,7 @@
 // Functions of the library itself and of all objects.
 #include <algorithm>
 
-#include "backend/cpu/dispatch/libraries.hpp"
+#include "backend/backend.hpp"
 #include "base/cpu.hpp"
 #include "base/inflate.hpp"
 #include "base/os/processor.hpp"
@@ -105,11 +105,10 @@ dl4_error *dl4_build_info(dl4_blob **out) {
         {"kernels", dispatch::kernel_names()},
         {"threads", os::has_threads() ? "many" : "one"},
         {"cpu", {{"name", valid_utf8(cpu::name())}, {"isa", cpu::isa()}, {"cores_available", cpu::cores_available()}}}};
-    info["backends"] = dispatch::libraries().empty() ? "own" : "full";
-    for (const dispatch::Library *library : dispatch::libraries()) {
-      const std::string &unused = library->unused();
-      info[library->name] = library->description() + (unused.empty() ? "" : ": not used, " + unused);
-    }
+    const auto libraries = backend::libraries();
+    info["backends"] = libraries.empty() ? "own" : "full";
+    for (const backend::Library &l : libraries)
+      info[l.name] = l.description + (l.unused.empty() ? "" : ": not used, " + l.unused);
     to = make_blob(dump(info));
   });
 }

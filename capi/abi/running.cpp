@@ -1,6 +1,6 @@
 #include "running.hpp"
 
-#include "backend/cpu/dispatch/choose.hpp"
+#include "backend/backend.hpp"
 #include "graph/lower.hpp"
 #include "ops/range.hpp"
 #include "options.hpp"

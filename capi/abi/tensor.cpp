@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "backend/cpu/kernels/movement/movement.hpp"
+#include "backend/backend.hpp"
 #include "border.hpp"
 #include "dlpack.hpp"
 #include "io/zip/npz.hpp"

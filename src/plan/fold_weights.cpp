@@ -1,7 +1,7 @@
 // Folds normalizations into the weights before them.
 #include <algorithm>
 
-#include "backend/cpu/kernels/single_threaded.hpp"
+#include "backend/backend.hpp"
 #include "base/float_mode.hpp"
 #include "ops/conv.hpp"
 #include "ops/matmul.hpp"

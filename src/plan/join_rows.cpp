@@ -8,7 +8,7 @@
 #include <span>
 #include <utility>
 
-#include "backend/cpu/kernels/rows/rows.hpp"
+#include "backend/backend.hpp"
 #include "plan/memory.hpp"
 
 namespace dl4::plan {

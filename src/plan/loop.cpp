@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "backend/cpu/cpu.hpp"
+#include "backend/backend.hpp"
 #include "ops/flow.hpp"
 #include "ops/scan.hpp"
 #include "plan/flow.hpp"
@@ -238,7 +238,7 @@ std::unique_ptr<Kernel> make_kernel(const Step &step, const Site &site, const Op
   if (auto *scan = as<ScanOp>(step)) return make_loop(site, *scan, options);
   if (auto *branch = as<BranchOp>(step)) return make_branch(site, *branch, options);
   if (auto *loop = as<WhileOp>(step)) return make_while(site, *loop, options);
-  return cpu::make_kernel(*step.op, site);
+  return backend::make_kernel(*step.op, site);
 }
 
 std::string inner_plan(const Kernel &kernel) {

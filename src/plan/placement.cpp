@@ -149,8 +149,7 @@ void Placement::overwrite() {
         continue;
       Id src = s.src[static_cast<size_t>(over)], root = home(src).root;
       if (!is_whole_temp(src) || bytes(root) != bytes(dst) || last_read_[root] != static_cast<int32_t>(at)) continue;
-      // A broadcast source with wider elements may have the same number of bytes.
-      if (p_[src].shape.elements() != p_[dst].shape.elements()) continue;
+      if (!fits_over(p_[src], p_[dst])) continue;
       bool alone = true;
       for (Id other : s.src) alone &= other == none || other == src || home(other).root != root;
       if (alone) move(dst, root, 0);

@@ -11,6 +11,12 @@
 
 namespace dl4::plan {
 
+// Can a step that overwrites src write dst there, element by element? A broadcast source with wider elements may have the
+// same number of bytes.
+inline bool fits_over(const ops::Value &src, const ops::Value &dst) {
+  return size_of(src.dtype) == size_of(dst.dtype) && src.shape.elements() == dst.shape.elements();
+}
+
 class Placement {
  public:
   // Adds the copies to `program` that outputs and writes need, then decides which values share memory: views always,

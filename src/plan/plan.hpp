@@ -8,8 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "backend/cpu/dispatch/site.hpp"
-#include "backend/cpu/kernels/kernel.hpp"
+#include "backend/backend.hpp"
 #include "base/log.hpp"
 #include "ops/op.hpp"
 #include "ops/program.hpp"

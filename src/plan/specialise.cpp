@@ -1,8 +1,6 @@
 // From a Program to a Plan: shapes, passes, memory, kernels.
 #include <algorithm>
 
-#include "backend/cpu/dispatch/libraries.hpp"
-#include "backend/cpu/kernels/single_threaded.hpp"
 #include "base/float_mode.hpp"
 #include "base/take.hpp"
 #include "ops/range.hpp"
@@ -87,9 +85,9 @@ std::unique_ptr<const Plan> specialise(const Program &program, std::span<const S
 std::unique_ptr<const Plan> specialise(const Program &program, std::span<const Shape> inputs,
                                        std::span<const Known> others, const Options &options, Packs *packs) {
   const Stopwatch watch;
-  FlushToZero flush;                           // folding and packing must round as a run does
-  kernels::SingleThreaded single;              // oneDNN books scratch for the threads it finds when a primitive is made
-  const auto held = dispatch::while_making();  // shared by all steps
+  FlushToZero flush;                          // folding and packing must round as a run does
+  kernels::SingleThreaded single;             // oneDNN books scratch for the threads it finds when a primitive is made
+  const auto held = backend::while_making();  // shared by all steps
   auto plan = std::make_unique<Plan>();
   if (const Step *range = sized_by_numbers(program))
     fail(Code::unsupported, who(range->scope), ": its size is computed by the run, which only sessions support");

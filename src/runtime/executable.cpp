@@ -1,10 +1,6 @@
 // Checks a run's arguments, binds them to a plan and a frame, and calls execute().
 #include "runtime/executable.hpp"
 
-#include <cstring>
-
-#include "backend/cpu/kernels/movement/movement.hpp"
-#include "backend/cpu/kernels/single_threaded.hpp"
 #include "base/float_mode.hpp"
 
 namespace dl4::runtime {

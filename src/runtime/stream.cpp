@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "backend/cpu/kernels/movement/movement.hpp"
+#include "backend/backend.hpp"
 
 namespace dl4::runtime {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <numeric>
 
-#include "backend/cpu/kernels/movement/movement.hpp"
+#include "backend/backend.hpp"
 
 namespace dl4::runtime {
 namespace {

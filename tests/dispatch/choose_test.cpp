@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "backend/cpu/cpu.hpp"
+#include "backend/backend.hpp"
 #include "backend/cpu/dispatch/libraries.hpp"
 
 namespace dl4::dispatch {
@@ -121,7 +121,7 @@ struct UnknownOp final : ops::NotDifferentiable<UnknownOp> {
 
 TEST(Cpu, RefusesAnOpWithoutARow) {
   try {
-    cpu::make_kernel(UnknownOp(), Site());
+    backend::make_kernel(UnknownOp(), Site());
     FAIL() << "made a kernel";
   } catch (const Error &error) {
     EXPECT_EQ(error.code, Code::unsupported);

@@ -12,6 +12,7 @@
 #include "base/rng.hpp"
 #include "plan/loop.hpp"
 #include "plan/passes.hpp"
+#include "plan/placement.hpp"
 
 #include "hwy/targets.h"
 
@@ -96,11 +97,10 @@ class Evaluation {
     }
   }
 
-  // May dst take the memory of v, whose last reader this step is? A broadcast v of wider elements may have as many
-  // bytes.
+  // May dst take the memory of v, whose last reader this step is?
   bool free_to_take(Id v, Id dst) {
     return how_.in_place && v != ops::none && value(v).role == ops::Role::temp && !tied_[v] && left_[v] == 1 &&
-           bytes(v) == bytes(dst) && value(v).shape.elements() == value(dst).shape.elements();
+           plan::fits_over(value(v), value(dst));
   }
 
   void step(const ops::Step &s) {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "backend/cpu/cpu.hpp"
+#include "backend/backend.hpp"
 #include "harness/gradient_check.hpp"
 #include "ops/op.hpp"
 #include "ops/pack.hpp"
@@ -30,7 +30,7 @@ TEST(Pack, PartsAndZeros) {
     for (const Tensor &t : {a, b, c, d}) site.src.push_back({t.dtype, t.shape});
     site.dst = {{DType::f32, {23}}};
     site.cutting = {.threads = 2, .least = 1e-9};
-    return cpu::make_kernel(*p.steps[0].op, site);
+    return backend::make_kernel(*p.steps[0].op, site);
   };
   // Everything in place: only the gaps are written.
   const PackOp &op = *as<PackOp>(p.steps[0]);

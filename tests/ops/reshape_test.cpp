@@ -1,7 +1,7 @@
 // reshape, reshape_like, expand_dims, squeeze: shape rules; the elements stay where they are.
 #include <cmath>
 
-#include "backend/cpu/cpu.hpp"
+#include "backend/backend.hpp"
 #include "harness/gradient_check.hpp"
 
 namespace dl4::test {
@@ -50,7 +50,7 @@ TEST(Reshape, CopyKernelAgrees) {
   Program p = program_of(one(to(1, {20})), {random({6, 4, 5}, 1)});
   dispatch::Site site{
       {{DType::f32, {6, 4, 5}}}, {{DType::f32, {6, 20}}}, {nullptr}, {""}, {.threads = 2, .least = 1e-9}, {}, nullptr};
-  auto kernel = cpu::make_kernel(*p.steps[0].op, site);
+  auto kernel = backend::make_kernel(*p.steps[0].op, site);
   Tensor x = random({6, 4, 5}, 1), y = make_zeros(DType::f32, {6, 20});
   void *args[] = {x.data.get(), y.data.get()};
   for (int64_t i = 0; i < kernel->slices; ++i) kernel->run(i, {args, 1, nullptr, nullptr, nullptr});

@@ -1,12 +1,15 @@
-// The table of op families.
-#include "backend/cpu/cpu.hpp"
-
+// The CPU as the backend.
 #include <unordered_map>
 
+#include "backend/backend.hpp"
+#include "backend/cpu/dispatch/libraries.hpp"
 #include "backend/cpu/families.hpp"
+#include "backend/cpu/kernels/gemm/amx_gemm.hpp"
 
-namespace dl4::cpu {
+namespace dl4::backend {
 namespace {
+
+using namespace cpu;
 
 auto all() {
   std::unordered_map<std::type_index, decltype(Row::make)> makers;
@@ -27,4 +30,19 @@ std::unique_ptr<Kernel> make_kernel(const ops::Op &op, const Site &site) {
   return found->second(d.attributes, site);
 }
 
-}  // namespace dl4::cpu
+std::vector<Library> libraries() {
+  std::vector<Library> all;
+  for (const dispatch::Library *l : dispatch::libraries()) all.push_back({l->name, l->description(), l->unused()});
+  return all;
+}
+
+std::vector<std::shared_ptr<void>> while_making() {
+  std::vector<std::shared_ptr<void>> held;
+  for (const dispatch::Library *l : dispatch::libraries())
+    if (l->while_making) held.push_back(l->while_making());
+  return held;
+}
+
+bool has_bfloat16_tiles() noexcept { return kernels::has_tiles(); }
+
+}  // namespace dl4::backend

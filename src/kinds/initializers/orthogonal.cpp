@@ -2,8 +2,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "backend/cpu/kernels/elementwise/random.hpp"
-#include "backend/cpu/kernels/gemm/qr.hpp"
+#include "backend/backend.hpp"
 #include "kinds/initializers/random.hpp"
 
 namespace dl4::kinds {

@@ -1,7 +1,7 @@
 // RandomNormal, TruncatedNormal, RandomUniform, and the random stream of initializers.
 #include "kinds/initializers/random.hpp"
 
-#include "backend/cpu/kernels/elementwise/random.hpp"
+#include "backend/backend.hpp"
 
 namespace dl4::kinds {
 

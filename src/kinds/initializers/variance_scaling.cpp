@@ -1,9 +1,8 @@
 // VarianceScaling and its named special cases: the variance depends on the numbers of inputs and outputs (fans).
 #include <algorithm>
-#include <array>
 #include <cmath>
 
-#include "backend/cpu/kernels/elementwise/random.hpp"
+#include "backend/backend.hpp"
 #include "base/error.hpp"
 #include "kinds/initializers/random.hpp"
 

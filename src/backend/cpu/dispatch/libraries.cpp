@@ -12,11 +12,4 @@ std::span<const Library *const> libraries() {
 }
 #endif
 
-std::vector<std::shared_ptr<void>> while_making() {
-  std::vector<std::shared_ptr<void>> held;
-  for (const Library *library : libraries())
-    if (library->while_making) held.push_back(library->while_making());
-  return held;
-}
-
 }  // namespace dl4::dispatch

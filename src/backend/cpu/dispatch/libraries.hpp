@@ -26,9 +26,6 @@ extern const Library onednn, openblas;  // if in the build
 // Those of this build.
 std::span<const Library *const> libraries();
 
-// Their scopes for making kernels.
-std::vector<std::shared_ptr<void>> while_making();
-
 // Our candidates and theirs.
 template <class At>
 std::vector<Candidate<At>> with_libraries(std::span<const Candidate<At>> own,

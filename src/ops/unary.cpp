@@ -27,6 +27,23 @@ struct UnaryGradOp final : OpOf<UnaryGradOp, attributes::UnaryGrad> {
   int overwrites(int) const override { return 0; }
 };
 
+// Of integers, which wrap around; none of other functions.
+Id of_integers(Emit &e, Unary f, Id x) {
+  const auto number = [&](double v) { return e.scalar(v, e.dtype(x)); };
+  switch (f) {
+    case Unary::neg:
+      return sub(e, number(0), x);
+    case Unary::abs:
+      return binary(e, Binary::max, x, sub(e, number(0), x));
+    case Unary::sign:
+      return binary(e, Binary::max, binary(e, Binary::min, x, number(1)), number(-1));
+    case Unary::square:
+      return mul(e, x, x);
+    default:
+      return none;
+  }
+}
+
 }  // namespace
 
 std::string to_string(const Function &f) {
@@ -46,6 +63,8 @@ void UnaryOp::gradient(Gradient &g) const {
 }
 
 Id unary(Emit &e, Unary f, Id x, std::array<float, 3> param) {
+  if (const DType t = e.dtype(x); t == DType::i32 || t == DType::i64)
+    if (const Id y = of_integers(e, f, x); y != none) return y;
   return e.value(std::make_shared<UnaryOp>(Function{f, param}), {x});
 }
 

@@ -1,7 +1,10 @@
 // Keras's model JSON, read and written.
 #pragma once
 
+#include <algorithm>
 #include <functional>
+#include <initializer_list>
+#include <string_view>
 
 #include "graph/architecture.hpp"
 #include "graph/model.hpp"
@@ -9,6 +12,10 @@
 namespace dl4::io::keras {
 
 using graph::Architecture;
+
+inline bool is_any(std::string_view word, std::initializer_list<std::string_view> list) {
+  return std::find(list.begin(), list.end(), word) != list.end();
+}
 
 // From Keras 3's JSON of a Functional or Sequential, {"class_name", "config"}. Refuses user-defined classes with
 // UNSUPPORTED.

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "io/keras/json.hpp"
 #include "io/keras/operation.hpp"
 #include "kinds/inner_layer.hpp"
 #include "kinds/layers/elementwise/functions.hpp"
@@ -43,20 +44,16 @@ Nodes Operation::add_pairwise(const std::string &kind) {
 
 // Converts integers to float, unless the function keeps them.
 Nodes Operation::add_elementwise(const std::string &kind) {
+  using Takes = kinds::Function::Takes;
   const Node x = only();
   const kinds::Function *known = kinds::function(kind);
-  if (dtype(x) == DType::f32 || (known && known->takes != kinds::Function::Takes::floats))
-    return finish(kind, config_, {x});
+  const Takes takes = known                                                            ? known->takes
+                      : is_any(kind, {"Sort", "Argsort", "TopK", "Cumsum", "Cumprod"}) ? Takes::numbers
+                                                                                       : Takes::floats;
   const bool wide = dtype(x) == DType::i32 || dtype(x) == DType::i64;
-  if (wide && (kind == "Sort" || kind == "Argsort" || kind == "TopK" || kind == "Cumsum" || kind == "Cumprod"))
+  if (dtype(x) == DType::f32 || takes == Takes::any || takes == Takes::flags || (wide && takes == Takes::numbers))
     return finish(kind, config_, {x});
-  if (wide && kind == "Negative") return finish("BroadcastSubtract", {{"x1", 0}}, {x});
-  if (wide && kind == "Square") return finish("BroadcastMultiply", Json::object(), {x, x});
-  if (wide && kind == "Absolute")
-    return finish("BroadcastMaximum", Json::object(), {x, layer("BroadcastSubtract", {{"x1", 0}}, {x})});
-  if (wide && kind == "Sign")
-    return finish("BroadcastMaximum", {{"x2", -1}}, {layer("BroadcastMinimum", {{"x2", 1}}, {x})});
-  if (kind == "Negative" || kind == "Square" || kind == "Absolute" || kind == "Sign") refuse("gives ", dtype(x));
+  if (known && takes == Takes::numbers) refuse("gives ", dtype(x));
   return finish(kind, config_, {cast(x, DType::f32)});
 }
 

@@ -29,10 +29,6 @@ using Role = Architecture::Role;
   throw Error(Code::unsupported, text("layer \"", layer, "\": ", why)).with("layer", layer);
 }
 
-bool is_any(std::string_view s, std::initializer_list<std::string_view> list) {
-  return std::find(list.begin(), list.end(), s) != list.end();
-}
-
 // The module of a Keras layer; empty: not Keras's.
 std::string module_of(const std::string &class_name) {
   if (kinds::signature("layer", class_name)) return std::string(kinds::keras_module("layer"));

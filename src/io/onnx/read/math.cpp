@@ -21,6 +21,37 @@ Node last_of(const Op &op, Node x, std::vector<Dim> dims, int64_t size) {
   return op.layer("ReshapeLike", {}, {x, op.zeros(dims)});
 }
 
+Node with_dims(const Op &op, Node x, const std::vector<Dim> &from, const std::vector<Dim> &to) {
+  Ints target;
+  size_t free = 0;
+  for (const Dim &d : to) {
+    target.push_back(d.known() ? d.factor : free_dim);
+    free += d.known() ? 0 : 1;
+  }
+  if (!to.empty() && !from.empty() && to[0] == from[0] && free <= (to[0].known() ? 1 : 2)) {
+    target.erase(target.begin());
+    return op.layer("Reshape", {{"target_shape", target}}, {x});
+  }
+  if (free > 1) return op.layer("ReshapeLike", {}, {x, op.zeros(to)});
+  if (static_cast<int>(to.size()) >= max_rank) op.refuse("gives a value of ", to.size(), " axes");
+  return op.reshape(x, target);
+}
+
+std::vector<Dim> elements_at(const std::vector<Dim> &elements, const std::vector<Dim> &dims,
+                             const std::vector<Ints> &places) {
+  std::vector<size_t> found{0};
+  for (size_t axis = 0; axis < dims.size(); ++axis) {
+    std::vector<size_t> next;
+    for (size_t at : found)
+      for (int64_t place : places[axis])
+        next.push_back(at * static_cast<size_t>(dims[axis].factor) + static_cast<size_t>(place));
+    found = std::move(next);
+  }
+  std::vector<Dim> some;
+  for (size_t at : found) some.push_back(elements[at]);
+  return some;
+}
+
 void unary(const Op &op, const char *kind, Json config, bool not_negative) {
   each(
       op, [&](Node x) { return op.layer(kind, config, {x}); }, not_negative);
@@ -363,32 +394,17 @@ void clip(const Op &op) {
   unary(op, "Clip", {{"x_min", low}, {"x_max", high}}, low >= 0);
 }
 
-// A function of integers.
-template <class F>
-void give_each(const Op &op, F f) {
+// A function that integers have too.
+void of_numbers(const Op &op, const char *kind, bool not_negative = false) {
   Value &v = op.in(0);
+  if (v.dtype == DType::f32) return unary(op, kind, Json::object(), not_negative);
   const Perm perm = v.perm();
-  give_number(op, f(wide(op, op.as(v, perm))), v.dims, perm);
+  give_number(op, op.layer(kind, {}, {wide(op, op.as(v, perm))}), v.dims, perm);
 }
 
 void negative(const Op &op) {
   const auto less = [](const auto &lists, size_t i) { return std::optional(lists[0][i] * Dim{-1, {}}); };
-  if (on_elements(op, op.in(0).onnx_type(), less)) return;
-  if (op.in(0).dtype == DType::f32) return unary(op, "Negative");
-  give_each(op, [&](Node x) { return op.layer("BroadcastSubtract", {{"x1", 0}}, {x}); });
-}
-void absolute(const Op &op) {
-  if (op.in(0).dtype == DType::f32) return unary(op, "Absolute", Json::object(), true);
-  give_each(op, [&](Node x) {
-    return op.layer("BroadcastMaximum", {}, {x, op.layer("BroadcastSubtract", {{"x1", 0}}, {x})});
-  });
-}
-void sign(const Op &op) {
-  if (op.in(0).dtype == DType::f32) return unary(op, "Sign");
-  give_each(op, [&](Node x) {
-    const DType type = op.r.graph().dtype(x);
-    return minus(op, op.cast(by_number(op, "Greater", x, 0), type), op.cast(by_number(op, "Less", x, 0), type));
-  });
+  if (!on_elements(op, op.in(0).onnx_type(), less)) of_numbers(op, "Negative");
 }
 
 void as_it_is(const Op &op) { op.give_value(0, op.any(0)); }
@@ -430,8 +446,8 @@ void shift(const Op &op) {
 std::span<const Row> math_rows() {
   static constexpr Row rows[] = {
       {"Neg", negative, "X > Y=X; consumed_inputs@-5:ints"},
-      {"Abs", absolute, "X > Y=X; consumed_inputs@-5:ints"},
-      {"Sign", sign, "input > output=input"},
+      {"Abs", [](const Op &op) { of_numbers(op, "Absolute", true); }, "X > Y=X; consumed_inputs@-5:ints"},
+      {"Sign", [](const Op &op) { of_numbers(op, "Sign"); }, "input > output=input"},
       {"PRelu", prelu, "X slope > Y; consumed_inputs@-5:ints"},
       {"Add", add, "A B > C=A; axis@-6:int broadcast@-6=0|1 consumed_inputs@-5:ints"},
       {"Sub", sub, "A B > C=A; axis@-6:int broadcast@-6=0|1 consumed_inputs@-5:ints"},

@@ -143,9 +143,7 @@ Node padded(const Op &op, Node x, size_t at, std::vector<Dim> dims, const Dim &b
   const auto bounded = [&](Node i) {
     return op.layer("BroadcastMinimum", {}, {op.layer("BroadcastMaximum", {}, {i, zero}), last});
   };
-  const auto size = [&](Node i) {
-    return op.layer("BroadcastMaximum", {}, {i, op.layer("BroadcastSubtract", {{"x1", 0}}, {i})});
-  };
+  const auto size = [&](Node i) { return op.layer("Absolute", {}, {i}); };
   Node from = mode == "wrap"      ? op.layer("Mod", {}, {place, op.number(n)})
               : mode == "reflect" ? minus(op, last, size(minus(op, last, size(place))))
                                   : bounded(place);

@@ -7,37 +7,6 @@
 #include "io/onnx/read/math.hpp"
 
 namespace dl4::io::onnx {
-Node with_dims(const Op &op, Node x, const std::vector<Dim> &from, const std::vector<Dim> &to) {
-  Ints target;
-  size_t free = 0;
-  for (const Dim &d : to) {
-    target.push_back(d.known() ? d.factor : free_dim);
-    free += d.known() ? 0 : 1;
-  }
-  if (!to.empty() && !from.empty() && to[0] == from[0] && free <= (to[0].known() ? 1 : 2)) {
-    target.erase(target.begin());
-    return op.layer("Reshape", {{"target_shape", target}}, {x});
-  }
-  if (free > 1) return op.layer("ReshapeLike", {}, {x, op.zeros(to)});
-  if (static_cast<int>(to.size()) >= max_rank) op.refuse("gives a value of ", to.size(), " axes");
-  return op.reshape(x, target);
-}
-
-std::vector<Dim> elements_at(const std::vector<Dim> &elements, const std::vector<Dim> &dims,
-                             const std::vector<Ints> &places) {
-  std::vector<size_t> found{0};
-  for (size_t axis = 0; axis < dims.size(); ++axis) {
-    std::vector<size_t> next;
-    for (size_t at : found)
-      for (int64_t place : places[axis])
-        next.push_back(at * static_cast<size_t>(dims[axis].factor) + static_cast<size_t>(place));
-    found = std::move(next);
-  }
-  std::vector<Dim> some;
-  for (size_t at : found) some.push_back(elements[at]);
-  return some;
-}
-
 namespace {
 
 void shape(const Op &op) {

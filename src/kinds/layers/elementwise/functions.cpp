@@ -1,7 +1,6 @@
 // The table of elementwise functions, and their layers.
 #include "kinds/layers/elementwise/functions.hpp"
 
-#include <algorithm>
 #include <limits>
 
 #include "base/error.hpp"
@@ -19,33 +18,34 @@ using Takes = Function::Takes;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 DType taken(const Function &f, DType given) {
-  return f.takes == Takes::any ? given : f.takes == Takes::flags ? DType::boolean : DType::f32;
+  const bool stays =
+      f.takes == Takes::any || (f.takes == Takes::numbers && (given == DType::i32 || given == DType::i64));
+  return stays ? given : f.takes == Takes::flags ? DType::boolean : DType::f32;
 }
 
-struct OfOne final : Layer {
+struct OfOne final : LayerOf<OfOne> {
   using Row = Function;
   explicit OfOne(const Row &row) : row(row) {}
   const Row &row;
 
-  Facts facts() const override {
-    static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}};
-    return plain;
-  }
+  static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}};
   Json more() const override { return function_facts(facts(), row); }
   std::vector<Symbol> call(Call &c) const override {
-    if (row.takes == Takes::floats) c.need_float(0);
-    const Id x = ops::cast(c.e, c.x(), taken(row, c.e.dtype(c.x())));
+    const DType type = taken(row, c.e.dtype(c.x()));
+    if (type == DType::f32) c.need_float(0);
+    const Id x = ops::cast(c.e, c.x(), type);
     return {{row.unary ? ops::unary(c.e, *row.unary, x) : row.of_one(c.e, x)}};
   }
 
   static Json function_facts(const Facts &facts, const Row &row) {
     Json all = facts.json();
-    all["takes"] = row.takes == Takes::floats ? "float32" : row.takes == Takes::flags ? "bool" : "any";
+    all["takes"] = row.takes == Takes::flags ? "bool" : row.takes == Takes::any ? "any" : "float32";
+    if (row.takes == Takes::numbers) all["integers"] = true;
     return all;
   }
 };
 
-struct OfTwo final : Layer {
+struct OfTwo final : LayerOf<OfTwo> {
   using Row = Function;
   explicit OfTwo(const Row &row) : row(row) {}
   const Row &row;
@@ -59,12 +59,9 @@ struct OfTwo final : Layer {
     if (x1 && x2)
       throw Error(Code::invalid_argument, "\"x2\": expected null where \"x1\" is given").with("attribute", "x2");
   }
-  Facts facts() const override {
-    static constexpr PlainFacts plain{
-        .inputs = {{"x1", "(...)", "x1 null"}, {"x2", "(...), shapes that broadcast", "x2 null"}},
-        .outputs = {{"y", "(...)"}}};
-    return plain;
-  }
+  static constexpr PlainFacts plain{
+      .inputs = {{"x1", "(...)", "x1 null"}, {"x2", "(...), shapes that broadcast", "x2 null"}},
+      .outputs = {{"y", "(...)"}}};
   Json more() const override { return OfOne::function_facts(facts(), row); }
   Arity arity() const override { return x1 || x2 ? Arity{1, 1} : Arity{2, 2}; }
 
@@ -160,12 +157,12 @@ constexpr Function two(const char *name, const char *doc, Id (*f)(Emit &, Id, Id
 }  // namespace
 
 std::span<const Function> functions() {
-  constexpr Takes any = Takes::any, flags = Takes::flags;
+  constexpr Takes any = Takes::any, flags = Takes::flags, numbers = Takes::numbers;
   static constexpr Function rows[] = {
-      one("Absolute", "|x|.", Unary::abs, {.onnx = "Abs", .alias = "Abs"}),
-      one("Negative", "-x.", Unary::neg, {.onnx = "Neg"}),
-      one("Sign", "-1, 0 or 1.", Unary::sign, {.onnx = "Sign"}),
-      one("Square", "x * x.", Unary::square, {}),
+      one("Absolute", "|x|.", Unary::abs, {.onnx = "Abs", .takes = numbers, .alias = "Abs"}),
+      one("Negative", "-x.", Unary::neg, {.onnx = "Neg", .takes = numbers}),
+      one("Sign", "-1, 0 or 1.", Unary::sign, {.onnx = "Sign", .takes = numbers}),
+      one("Square", "x * x.", Unary::square, {.takes = numbers}),
       one("Sqrt", "The square root.", Unary::sqrt, {.onnx = "Sqrt"}),
       one("Rsqrt", "1 / sqrt(x).", Unary::rsqrt, {.keras = "math.Rsqrt"}),
       one("Cbrt", "The cube root.", Unary::cbrt, {}),

@@ -12,7 +12,7 @@
 namespace dl4::kinds {
 
 struct Function : Entry {
-  enum class Takes { floats, flags, any };
+  enum class Takes { floats, numbers, flags, any };  // numbers: floats, int32 and int64
   Takes takes;
   // The op that implements it, if it is one op.
   std::optional<ops::Unary> unary{};

@@ -20,7 +20,8 @@ def _function(kind, known):
 
         def f(x):
             x = as_tensor(x)
-            return operation(kind)(x if known["takes"] == "any" else cast_tensor(x, known["takes"]))
+            stays = known["takes"] == "any" or (known.get("integers") and x.dtype in ("int32", "int64"))
+            return operation(kind)(x if stays else cast_tensor(x, known["takes"]))
 
     f.__name__, f.__doc__ = known["names"]["keras"].rpartition(".")[2], in_python(known["doc"])
     return dispatched(f)
@@ -36,24 +37,6 @@ def _functions():
 
 
 globals().update(_functions())
-
-
-def _whole(name, of_integers):
-    """The function of that name, which gives integers of integers."""
-    of_floats = globals()[name]
-
-    def f(x):
-        x = as_tensor(x)
-        return of_integers(x) if x.dtype in ("int32", "int64") else of_floats(x)
-
-    f.__name__, f.__doc__ = name, of_floats.__doc__
-    return dispatched(f)
-
-
-absolute = abs = _whole("absolute", lambda x: operate("Maximum", x, -x))  # noqa: A001
-negative = _whole("negative", lambda x: -x)
-sign = _whole("sign", lambda x: operate("Maximum", operate("Minimum", x, 1), -1))
-square = _whole("square", lambda x: x * x)
 
 
 def _division(name, kind):

@@ -1,5 +1,7 @@
 #include "graph/lora.hpp"
 
+#include <algorithm>
+
 #include "base/error.hpp"
 #include "graph/whole_numbers.hpp"
 #include "kinds/layers/core/lora.hpp"
@@ -38,13 +40,13 @@ class Merging {
         walk(inner, below);
         l.config["model"] = to_json(inner);
       } else {
-        layer(l.class_name, l.config, below);
+        layer(l.config, below);
       }
     }
   }
 
   // Merges a layer's LoRA and those of its inner layers.
-  void layer(const std::string &class_name, Json &config, const std::string &below) {
+  void layer(Json &config, const std::string &below) {
     std::vector<std::string> inner;
     for (const auto &[key, value] : config.items())
       if (const Json *of = value.find("config"); of && value.contains("class_name") && of->contains("name"))
@@ -52,14 +54,14 @@ class Merging {
     for (const std::string &key : inner) {
       Json of = config[key]["config"];
       const std::string name = of.at("name").get<std::string>();
-      layer(config[key]["class_name"].get<std::string>(), of, below + name + '/');
+      layer(of, below + name + '/');
       config[key]["config"] = std::move(of);
     }
     if (const Json *rank = config.find("lora_rank"); rank && !rank->is_null()) {
       Lora l;
       l.rank = rank->get<int64_t>();
       if (const Json *alpha = config.find("lora_alpha"); alpha && !alpha->is_null()) l.alpha = alpha->get<double>();
-      merge(class_name, config, below, l);
+      merge("", config, below, l);
       for (const char *key : {"lora_rank", "lora_alpha"}) config[key] = nullptr;
     }
     if (const Json *lora = config.find("lora"); lora && !lora->is_null()) {
@@ -69,9 +71,10 @@ class Merging {
     }
   }
 
-  // of: the layer's class, or the name of the projection.
+  // of: the name of the projection; "" for the layer's own kernel or table.
   void merge(const std::string &of, const Json &config, const std::string &below, const Lora &lora) {
-    const bool table = of == "Embedding" || of == "ReversibleEmbedding";
+    const bool table =
+        std::ranges::any_of(m_.weights(), [&](const auto &w) { return w->name == below + "lora_embeddings_a"; });
     const std::string name = table ? "embeddings" : "kernel";
     const auto weight = [&](const std::string &key) { return m_.weight(below + key)->value; };
     const Tensor a = weight(text("lora_", name, "_a")), b = weight(text("lora_", name, "_b"));

@@ -16,17 +16,6 @@ using kinds::Quantization;
   throw Error(Code::unsupported, text("layer \"", layer, "\": ", why)).with("layer", layer);
 }
 
-bool is_any(std::string_view word, std::initializer_list<const char *> list) {
-  return std::find(list.begin(), list.end(), word) != list.end();
-}
-bool is_table(const std::string &class_name) { return is_any(class_name, {"Embedding", "ReversibleEmbedding"}); }
-bool in_heads(const std::string &class_name) {
-  return is_any(class_name, {"MultiHeadAttention", "GroupQueryAttention"});
-}
-bool can_be(const std::string &class_name) {
-  return is_table(class_name) || in_heads(class_name) || is_any(class_name, {"Dense", "EinsumDense"});
-}
-
 WholeNumbers::Range range_of(const Quantization &q, const Quantize &how) {
   WholeNumbers::Range range = WholeNumbers::default_range(q);
   range.epsilon = static_cast<float>(how.epsilon);
@@ -46,7 +35,7 @@ WholeNumbers::Range range_of(const Quantization &q, const Quantize &how) {
 class Rewriting {
  public:
   Rewriting(const Model &m, const Quantize &how, const Quantization &q, const Json &as_json)
-      : m_(m), how_(how), quantizer_(q, range_of(q, how)), json_(as_json), q_(q) {
+      : m_(m), how_(how), quantizer_(q, range_of(q, how)), json_(as_json) {
     if (how.layers) wanted_.insert(how.layers->begin(), how.layers->end());
   }
 
@@ -86,13 +75,12 @@ class Rewriting {
       const bool asked = wanted_.count(l.name) != 0;
       if (asked) found_.insert(l.name);
       if (how_.layers && !asked) continue;
-      if (!can_be(l.class_name)) {
+      const Json *now = l.config.find("quantization");
+      if (!now) {
         if (asked) refuse(l.name, text("a ", l.class_name, " cannot be quantized"));
         continue;
       }
-      if (is_table(l.class_name) && q_.turned()) continue;
-      if (const Json *now = l.config.find("quantization"); now && !now->is_null())
-        refuse(l.name, text("it is quantized already, by ", now->at("mode").dump()));
+      if (!now->is_null()) refuse(l.name, text("it is quantized already, by ", now->at("mode").dump()));
       l.config["quantization"] = json_;
       as_layer(l.name, [&] { make(l, below); });
     }
@@ -101,25 +89,22 @@ class Rewriting {
   void make(const Architecture::Layer &l, const std::string &below) {
     const auto value = [&](const std::string &name) { return m_.weight(below + name)->value; };
     WholeWeights made;
-    if (in_heads(l.class_name)) {
-      for (const char *part : {"query", "key", "value", "gate", "attention_output"}) {
-        const std::string inside = text(part, '/');
-        if (!has(below + inside + "kernel")) continue;
-        const Tensor t = value(inside + "kernel");
-        quantizer_.kernel(t, first_axes(part == std::string_view("attention_output") ? 2 : 1, t.shape.rank()), made);
-        add(below + inside, made);
-      }
-      return;
-    }
-    if (is_table(l.class_name)) {
+    if (has(below + "embeddings")) {
       quantizer_.table(value("embeddings"), made);
       if (has(below + "reverse_embeddings")) quantizer_.back(value("reverse_embeddings"), made);
-    } else {
-      const bool einsum = l.class_name == "EinsumDense";
-      quantizer_.kernel(value("kernel"),
-                        einsum ? axes_of(l.config.at("equation").get<std::string>()) : first_axes(1, 2), made);
+      add(below, made);
+    } else if (has(below + "kernel")) {
+      const Json *equation = l.config.find("equation");
+      quantizer_.kernel(value("kernel"), equation ? axes_of(equation->get<std::string>()) : first_axes(1, 2), made);
+      add(below, made);
     }
-    add(below, made);
+    for (const char *part : {"query", "key", "value", "gate", "attention_output"}) {
+      const std::string inside = text(part, '/');
+      if (!has(below + inside + "kernel")) continue;
+      const Tensor t = value(inside + "kernel");
+      quantizer_.kernel(t, first_axes(part == std::string_view("attention_output") ? 2 : 1, t.shape.rank()), made);
+      add(below + inside, made);
+    }
   }
   bool has(const std::string &name) const {
     const auto &all = m_.weights();
@@ -134,7 +119,6 @@ class Rewriting {
   const Quantize &how_;
   const WholeNumbers quantizer_;
   const Json json_;
-  const Quantization q_;
   std::set<std::string> wanted_, found_;
   std::vector<std::string> names_;
   WholeWeights made_;

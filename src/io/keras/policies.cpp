@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "kinds/field.hpp"
+#include "kinds/layer.hpp"
 
 namespace dl4::io::keras {
 namespace {
@@ -27,11 +27,19 @@ std::vector<std::string> projections(const Json &config) {
   throw Error(Code::unsupported, text("layer \"", layer, "\": ", why)).with("layer", layer).with("attribute", "dtype");
 }
 
-bool is_any(const std::string &word, std::initializer_list<const char *> list) {
-  return std::find(list.begin(), list.end(), word) != list.end();
-}
-bool in_heads(const std::string &class_name) {
-  return is_any(class_name, {"MultiHeadAttention", "GroupQueryAttention", "GroupedQueryAttention"});
+// What of a layer can be quantized: nothing, its kernel or table, or the projections of attention.
+enum class Quantizes { nothing, itself, projections };
+Quantizes quantizes(const std::string &class_name) {
+  for (const kinds::Entry *e : kinds::entries("layer")) {
+    if (e->name != class_name && !e->has_alias(class_name)) continue;
+    const auto fresh = e->fresh(*e);
+    if (!fresh->config().contains("quantization")) return Quantizes::nothing;
+    const auto weights = static_cast<const kinds::Layer &>(*fresh).facts().weights;
+    const bool inside =
+        std::ranges::any_of(weights, [](const auto &w) { return w.name == std::string_view("query/kernel"); });
+    return inside ? Quantizes::projections : Quantizes::itself;
+  }
+  return Quantizes::nothing;
 }
 
 std::string text_of(const Json &j, const char *key) {
@@ -70,9 +78,8 @@ bool fits(const std::string &key, const std::string &path) {
   return true;
 }
 
-// The policy of the layer at a path.
+// A map's policy of the layer at a path.
 Json policy_for(const Json &dtype, const std::string &layer, const std::string &path) {
-  if (text_of(dtype, "class_name") != "DTypePolicyMap") return dtype;
   const Json *config = dtype.find("config"), *map = config ? config->find("policy_map") : nullptr;
   if (!map || !map->is_object()) refuse(layer, "its DTypePolicyMap has no \"policy_map\"");
   if (const Json *exact = map->find(path)) return *exact;
@@ -97,7 +104,8 @@ Json policy_for(const Json &dtype, const std::string &layer, const std::string &
 
 // A layer's policy; for attention layers that of the projections, which must all be equal.
 Json policy_of(const Json &dtype, const std::string &class_name, const std::string &layer, const Json &config) {
-  if (!in_heads(class_name)) return policy_for(dtype, layer, layer);
+  if (text_of(dtype, "class_name") != "DTypePolicyMap") return dtype;
+  if (quantizes(class_name) != Quantizes::projections) return policy_for(dtype, layer, layer);
   std::vector<Json> all;
   for (const std::string &part : projections(config)) all.push_back(policy_for(dtype, layer, text(layer, '/', part)));
   for (const Json &p : all)
@@ -163,8 +171,7 @@ Json with_quantization(const std::string &class_name, Json config) {
     return config;
   }
   if (mode.starts_with("float8")) refuse(layer, "float8 is not supported; expected int8, int4, gptq or awq");
-  const bool table = is_any(class_name, {"Embedding", "ReversibleEmbedding"});
-  if (!table && !in_heads(class_name) && !is_any(class_name, {"Dense", "EinsumDense"}))
+  if (quantizes(class_name) == Quantizes::nothing)
     refuse(layer, text("a ", class_name, " cannot be quantized, got the policy \"", mode, '"'));
   Json quantization{{"mode", mode}};
   const Json said = config.value("quantization_config", nullptr);
@@ -186,7 +193,7 @@ void to_policy(const std::string &name, const std::string &class_name, Json &con
   if (given.is_null()) return;
   const std::string mode = given.at("mode").get<std::string>();
   const Json &inputs = given.at("inputs");
-  if (in_heads(class_name)) {
+  if (quantizes(class_name) == Quantizes::projections) {
     const bool by_default = mode == "int8" ? !inputs.is_null() && inputs.at("epsilon").get<double>() == 1e-7 &&
                                                  inputs.at("value_range") == Json::array({-127.0, 127.0})
                                            : inputs.is_null();

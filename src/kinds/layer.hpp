@@ -176,4 +176,11 @@ class Layer : public Kind {
   virtual bool assigns() const { return false; }
 };
 
+// A layer whose facts no option changes: T::plain.
+template <class T>
+class LayerOf : public Layer {
+ public:
+  Facts facts() const override { return T::plain; }
+};
+
 }  // namespace dl4::kinds

@@ -1,4 +1,4 @@
-// The list of built-in kinds: a line per file, in registry order. A file with a table has a line for the table.
+// The list of built-in kinds: a line per kind, in registry order. A file with a table has a line for the table.
 #pragma once
 
 #define DL4_LIST(X)                \

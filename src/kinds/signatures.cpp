@@ -1,7 +1,6 @@
 #include "kinds/signatures.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <string>
 
 #include "base/inflate.hpp"

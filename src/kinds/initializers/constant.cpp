@@ -1,6 +1,4 @@
 // Zeros, Ones, Constant.
-#include <array>
-
 #include "base/error.hpp"
 #include "kinds/field.hpp"
 #include "kinds/initializer.hpp"

@@ -1,6 +1,4 @@
 // Losses without attributes of their own: a row each.
-#include <vector>
-
 #include "kinds/metric.hpp"
 
 namespace dl4::kinds {

@@ -11,7 +11,7 @@ using ops::Emit;
 using ops::Id;
 using ops::none;
 
-struct GraphAttention : Layer {
+struct GraphAttention : LayerOf<GraphAttention> {
   static constexpr const char *name = "GraphAttention";
   static constexpr const char *doc =
       "Attention over a graph by its edges (GAT, Velickovic et al. 2018): of the edges (source, target) that end at a "
@@ -40,26 +40,23 @@ struct GraphAttention : Layer {
     f("seed", seed).doc("seed of the dropout; null = from the context's");
     weights.fields(f);
   }
-  Facts facts() const override {
-    static constexpr PlainFacts plain{
-        .inputs = {{"nodes", "(N, F) or (B, N, F)"},
-                   {"edges", "(E, 2) or (B, E, 2), source and target by number; -1 = no edge"},
-                   {"edge_features", "(E, G) or (B, E, G), optional"}},
-        .outputs = {{"y", "(..., N, heads * units), with join=average (..., N, units)"},
-                    {"scores", "(..., E, heads), with self_loops (..., E + N, heads)", "return_attention_scores"}},
-        .weights = {{"kernel", "(F, heads, units)"},
-                    {"source_attention", "(heads, units)"},
-                    {"target_attention", "(heads, units)"},
-                    {"edge_attention", "(G, heads), with edge features"},
-                    {"gate_pool_kernel", "(F, units)", "use_gate"},
-                    {"gate_kernel", "(2 F + units, heads)", "use_gate"},
-                    {"gate_bias", "(heads)", "use_gate"},
-                    {"bias", "(heads * units), with join=average (units)", "use_bias"}},
-        .arguments = {{"edge_mask", "tensor", "(..., E) bool: which edges are there; by default what they carry"},
-                      {"return_attention_scores", "bool", "whether the weights, before dropout, are an output too"}},
-        .mask = "the edges' is used; the nodes' is passed on"};
-    return plain;
-  }
+  static constexpr PlainFacts plain{
+      .inputs = {{"nodes", "(N, F) or (B, N, F)"},
+                 {"edges", "(E, 2) or (B, E, 2), source and target by number; -1 = no edge"},
+                 {"edge_features", "(E, G) or (B, E, G), optional"}},
+      .outputs = {{"y", "(..., N, heads * units), with join=average (..., N, units)"},
+                  {"scores", "(..., E, heads), with self_loops (..., E + N, heads)", "return_attention_scores"}},
+      .weights = {{"kernel", "(F, heads, units)"},
+                  {"source_attention", "(heads, units)"},
+                  {"target_attention", "(heads, units)"},
+                  {"edge_attention", "(G, heads), with edge features"},
+                  {"gate_pool_kernel", "(F, units)", "use_gate"},
+                  {"gate_kernel", "(2 F + units, heads)", "use_gate"},
+                  {"gate_bias", "(heads)", "use_gate"},
+                  {"bias", "(heads * units), with join=average (units)", "use_bias"}},
+      .arguments = {{"edge_mask", "tensor", "(..., E) bool: which edges are there; by default what they carry"},
+                    {"return_attention_scores", "bool", "whether the weights, before dropout, are an output too"}},
+      .mask = "the edges' is used; the nodes' is passed on"};
   Arity arity() const override { return {2, 3}; }
 
   std::vector<Symbol> call(Call &c) const override {

@@ -10,7 +10,7 @@ using ops::Emit;
 using ops::Id;
 using ops::none;
 
-struct GraphNetwork : Layer {
+struct GraphNetwork : LayerOf<GraphNetwork> {
   static constexpr const char *name = "GraphNetwork";
   static constexpr const char *doc =
       "A block of a graph network (Battaglia et al. 2018). Edges: activation(W [features, squared distance, source, "
@@ -33,26 +33,23 @@ struct GraphNetwork : Layer {
     f("activation", activation).doc("applied to each of the three");
     weights.fields(f);
   }
-  Facts facts() const override {
-    static constexpr PlainFacts plain{
-        .inputs = {{"nodes", "(N, F) or (B, N, F)"},
-                   {"edges", "(E, 2) or (B, E, 2), source and target by number; -1 = no edge"},
-                   {"edge_features", "(E, G) or (B, E, G), optional"},
-                   {"places", "(N, P) or (B, N, P)", "distances"},
-                   {"global", "(U) or (B, U)", "global_units"}},
-        .outputs = {{"nodes", "(..., N, node_units)"},
-                    {"edges", "(..., E, edge_units), 0 where there is none"},
-                    {"global", "(..., global_units)", "global_units"}},
-        .weights = {{"edge_kernel", "(sum of the sizes, edge_units)"},
-                    {"edge_bias", "(edge_units)", "use_bias"},
-                    {"node_kernel", "(sum of the sizes, node_units)"},
-                    {"node_bias", "(node_units)", "use_bias"},
-                    {"global_kernel", "(sum of the sizes, global_units)", "global_units"},
-                    {"global_bias", "(global_units)", "global_units"}},
-        .arguments = {{"edge_mask", "tensor", "(..., E) bool: which edges are there; by default what they carry"}},
-        .mask = "the edges' is used; the nodes' is passed on"};
-    return plain;
-  }
+  static constexpr PlainFacts plain{
+      .inputs = {{"nodes", "(N, F) or (B, N, F)"},
+                 {"edges", "(E, 2) or (B, E, 2), source and target by number; -1 = no edge"},
+                 {"edge_features", "(E, G) or (B, E, G), optional"},
+                 {"places", "(N, P) or (B, N, P)", "distances"},
+                 {"global", "(U) or (B, U)", "global_units"}},
+      .outputs = {{"nodes", "(..., N, node_units)"},
+                  {"edges", "(..., E, edge_units), 0 where there is none"},
+                  {"global", "(..., global_units)", "global_units"}},
+      .weights = {{"edge_kernel", "(sum of the sizes, edge_units)"},
+                  {"edge_bias", "(edge_units)", "use_bias"},
+                  {"node_kernel", "(sum of the sizes, node_units)"},
+                  {"node_bias", "(node_units)", "use_bias"},
+                  {"global_kernel", "(sum of the sizes, global_units)", "global_units"},
+                  {"global_bias", "(global_units)", "global_units"}},
+      .arguments = {{"edge_mask", "tensor", "(..., E) bool: which edges are there; by default what they carry"}},
+      .mask = "the edges' is used; the nodes' is passed on"};
   Arity arity() const override { return {2, 5}; }
 
   std::vector<Symbol> call(Call &c) const override {

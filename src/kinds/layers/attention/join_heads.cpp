@@ -7,7 +7,7 @@ namespace {
 
 using ops::Id;
 
-struct JoinHeads : Layer {
+struct JoinHeads : LayerOf<JoinHeads> {
   static constexpr const char *name = "JoinHeads";
   static constexpr const char *doc = "Heads of one shape as one output. Not a layer of Keras.";
   enum class Join { concat, mean, max, vector, matrices } join = Join::concat;
@@ -20,14 +20,11 @@ struct JoinHeads : Layer {
             "for each head; \"matrices\": the sum of each head times a matrix of its own");
     f("kernel_initializer", kernel_initializer).doc("fills the weights at the start");
   }
-  Facts facts() const override {
-    static constexpr PlainFacts plain{
-        .inputs = {{"heads", "(..., V) each"}},
-        .outputs = {{"y", "(..., V), with join=concat (..., H V)"}},
-        .weights = {{"head_vector", "(H)", "join=vector"}, {"head_matrices", "(H, V, V)", "join=matrices"}},
-        .mask = "the first input's is passed on"};
-    return plain;
-  }
+  static constexpr PlainFacts plain{
+      .inputs = {{"heads", "(..., V) each"}},
+      .outputs = {{"y", "(..., V), with join=concat (..., H V)"}},
+      .weights = {{"head_vector", "(H)", "join=vector"}, {"head_matrices", "(H, V, V)", "join=matrices"}},
+      .mask = "the first input's is passed on"};
   Arity arity() const override { return {1, any_number}; }
 
   std::vector<Symbol> call(Call &c) const override {

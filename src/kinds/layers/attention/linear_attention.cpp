@@ -16,7 +16,7 @@ Id by_steps(Emit &e, Id x, int64_t heads, int64_t each) {
   return ops::transpose(e, ops::reshape(e, x, 2, {heads, each}), {1, 0, 2, 3});
 }
 
-struct LinearAttention final : Layer {
+struct LinearAttention final : LayerOf<LinearAttention> {
   static constexpr const char *name = "LinearAttention";
   static constexpr const char *doc =
       "Attention without a softmax: ONNX's LinearAttention. Each head keeps a matrix. A step adds the product of its "
@@ -49,17 +49,14 @@ struct LinearAttention final : Layer {
     const int n = 3 + (gates() ? 1 : 0) + (corrects() ? 1 : 0);
     return {n, n};
   }
-  Facts facts() const override {
-    static constexpr PlainFacts plain{
-        .inputs = {{"query", "(B, T, num_query_heads * D)"},
-                   {"key", "(B, T, num_key_value_heads * D)"},
-                   {"value", "(B, T, num_key_value_heads * V)"},
-                   {"decay", "(B, T, num_key_value_heads), or times D", "update_rule gated or gated_delta"},
-                   {"beta", "(B, T, num_key_value_heads), or of 1", "update_rule delta or gated_delta"}},
-        .outputs = {{"y", "(B, T, num_query_heads * V)"}, {"state", "(B, num_key_value_heads, D, V)"}},
-        .arguments = {{"initial_state", "tensor", "(B, num_key_value_heads, D, V); zeros by default"}}};
-    return plain;
-  }
+  static constexpr PlainFacts plain{
+      .inputs = {{"query", "(B, T, num_query_heads * D)"},
+                 {"key", "(B, T, num_key_value_heads * D)"},
+                 {"value", "(B, T, num_key_value_heads * V)"},
+                 {"decay", "(B, T, num_key_value_heads), or times D", "update_rule gated or gated_delta"},
+                 {"beta", "(B, T, num_key_value_heads), or of 1", "update_rule delta or gated_delta"}},
+      .outputs = {{"y", "(B, T, num_query_heads * V)"}, {"state", "(B, num_key_value_heads, D, V)"}},
+      .arguments = {{"initial_state", "tensor", "(B, num_key_value_heads, D, V); zeros by default"}}};
 
   std::vector<Symbol> call(Call &c) const override {
     Emit &e = c.e;

@@ -6,7 +6,7 @@ namespace dl4::kinds {
 namespace {
 
 template <class T>
-struct Segments : Layer {
+struct Segments : LayerOf<Segments<T>> {
   std::optional<int64_t> num_segments;
 
   void fields(Fields &f) override {
@@ -15,14 +15,11 @@ struct Segments : Layer {
         .at_most(max_dim)
         .doc("number of segments; null = as many as the third input has rows");
   }
-  Facts facts() const override {
-    static constexpr PlainFacts plain{
-        .inputs = {{"data", "(E, ...) or (B, E, ...)"},
-                   {"segment_ids", "(E) or (B, E): each row's segment; a negative one has none"},
-                   {"rows", "(num_segments, ...) or (B, num_segments, ...), of which only the shape counts"}},
-        .outputs = {{"y", "(num_segments, ...) or (B, num_segments, ...)"}}};
-    return plain;
-  }
+  static constexpr PlainFacts plain{
+      .inputs = {{"data", "(E, ...) or (B, E, ...)"},
+                 {"segment_ids", "(E) or (B, E): each row's segment; a negative one has none"},
+                 {"rows", "(num_segments, ...) or (B, num_segments, ...), of which only the shape counts"}},
+      .outputs = {{"y", "(num_segments, ...) or (B, num_segments, ...)"}}};
   Arity arity() const override { return {2, 3}; }
 
   std::vector<Symbol> call(Call &c) const override {
@@ -54,17 +51,14 @@ struct SegmentMax : Segments<SegmentMax> {
   static constexpr auto emit = ops::segment_max;
 };
 
-struct SegmentGather final : Layer {
+struct SegmentGather final : LayerOf<SegmentGather> {
   static constexpr const char *name = "SegmentGather";
   static constexpr const char *doc =
       "For each id, the row of that segment; 0 for a negative id. An id past the last row is an error.";
 
-  Facts facts() const override {
-    static constexpr PlainFacts plain{
-        .inputs = {{"rows", "(V, ...) or (B, V, ...)"}, {"segment_ids", "(E) or (B, E), integers"}},
-        .outputs = {{"y", "(E, ...) or (B, E, ...)"}}};
-    return plain;
-  }
+  static constexpr PlainFacts plain{
+      .inputs = {{"rows", "(V, ...) or (B, V, ...)"}, {"segment_ids", "(E) or (B, E), integers"}},
+      .outputs = {{"y", "(E, ...) or (B, E, ...)"}}};
   Arity arity() const override { return {2, 2}; }
   std::vector<Symbol> call(Call &c) const override {
     c.need_float(0);

@@ -1,6 +1,4 @@
 // Global pooling over time, images or volumes.
-#include <array>
-
 #include "kinds/layers/conv/data_format.hpp"
 #include "kinds/layers/core/masks.hpp"
 

@@ -7,7 +7,7 @@ namespace {
 
 using ops::Id;
 
-struct GridSample final : Layer {
+struct GridSample final : LayerOf<GridSample> {
   static constexpr const char *name = "GridSample";
   static constexpr const char *doc =
       "Samples an image at the positions that the second input gives: ONNX's GridSample, PyTorch's grid_sample. A "
@@ -25,12 +25,9 @@ struct GridSample final : Layer {
         .doc("whether -1 and 1 are the centres of the first and last pixel; else they are the image's edges");
   }
   Arity arity() const override { return {2, 2}; }
-  Facts facts() const override {
-    static constexpr PlainFacts plain{.inputs = {{"x", "(B, H, W, C), or with one axis or three for H W"},
-                                                 {"grid", "(B, ..., 2), a number for each of the axes H W of x"}},
-                                      .outputs = {{"y", "(B, ..., C)"}}};
-    return plain;
-  }
+  static constexpr PlainFacts plain{.inputs = {{"x", "(B, H, W, C), or with one axis or three for H W"},
+                                               {"grid", "(B, ..., 2), a number for each of the axes H W of x"}},
+                                    .outputs = {{"y", "(B, ..., C)"}}};
 
   std::vector<Symbol> call(Call &c) const override {
     c.need_rank_from(0, 3);

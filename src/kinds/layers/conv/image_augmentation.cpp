@@ -6,7 +6,7 @@
 namespace dl4::kinds {
 namespace {
 
-struct Augmentation final : Layer {
+struct Augmentation final : LayerOf<Augmentation> {
   struct Row : Entry {
     bool floats;        // the output is float32 whatever the input
     const char *given;  // config defaults as JSON; attributes without default are {"example": value as text}
@@ -31,10 +31,7 @@ struct Augmentation final : Layer {
       if (const Json *example = given[keys[i]].find("example")) field.required(example->get<std::string_view>());
     }
   }
-  Facts facts() const override {
-    static constexpr PlainFacts plain{.inputs = {{"x", "(B, H, W, C)"}}, .outputs = {{"y", "(B, H, W, C)"}}};
-    return plain;
-  }
+  static constexpr PlainFacts plain{.inputs = {{"x", "(B, H, W, C)"}}, .outputs = {{"y", "(B, H, W, C)"}}};
   std::vector<Symbol> call(Call &c) const override {
     if (c.training()) c.host.refuse_training();
     return {{row.floats ? ops::cast(c.e, c.x(), DType::f32) : c.x()}};

@@ -9,7 +9,7 @@ namespace {
 using ops::Id;
 
 template <size_t N>
-struct LocallyConnected final : Layer {
+struct LocallyConnected final : LayerOf<LocallyConnected<N>> {
   static constexpr const char *name = N == 1 ? "LocallyConnected1D" : "LocallyConnected2D";
   static constexpr const char *doc =
       "A convolution whose kernel and bias are others at each place. Keras 3 has it no more; those of Keras 2 are read "
@@ -33,14 +33,10 @@ struct LocallyConnected final : Layer {
     f("implementation", implementation).default_only().doc("how Keras 2 stores the kernel");
     weights.fields(f);
   }
-  Facts facts() const override {
-    static constexpr PlainFacts plain{
-        .inputs = {{"x", spatial_input[N - 1]}},
-        .outputs = {{"y", N == 1 ? "(B, OT, filters)" : "(B, OH, OW, filters)"}},
-        .weights = {{"kernel", "(places, window * C, filters)"},
-                    {"bias", N == 1 ? "(OT, filters)" : "(OH, OW, filters)", "use_bias"}}};
-    return plain;
-  }
+  static constexpr PlainFacts plain{.inputs = {{"x", spatial_input[N - 1]}},
+                                    .outputs = {{"y", N == 1 ? "(B, OT, filters)" : "(B, OH, OW, filters)"}},
+                                    .weights = {{"kernel", "(places, window * C, filters)"},
+                                                {"bias", N == 1 ? "(OT, filters)" : "(OH, OW, filters)", "use_bias"}}};
 
   std::vector<Symbol> call(Call &c) const override {
     c.need_rank(0, static_cast<int>(N) + 2);

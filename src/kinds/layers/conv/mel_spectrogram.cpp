@@ -15,7 +15,7 @@ using ops::Binary, ops::Emit, ops::Id, ops::Unary;
 
 double mel(double hertz) { return 1127.0 * math::log(1 + hertz / 700.0); }
 
-struct MelSpectrogram final : Layer {
+struct MelSpectrogram final : LayerOf<MelSpectrogram> {
   static constexpr const char *name = "MelSpectrogram";
   static constexpr const char *doc =
       "Sound samples (B, S) or (S) to the energy of each frame in bands of the mel scale, as a rule in decibels. "
@@ -60,11 +60,8 @@ struct MelSpectrogram final : Layer {
     if (!(highest() > min_freq))
       refuse("max_freq", text("above min_freq, ", Json(min_freq).dump()), Json(highest()).dump());
   }
-  Facts facts() const override {
-    static constexpr PlainFacts plain{.inputs = {{"x", "(B, S) or (S)"}},
-                                      .outputs = {{"y", "(B, num_mel_bins, frames) or (num_mel_bins, frames)"}}};
-    return plain;
-  }
+  static constexpr PlainFacts plain{.inputs = {{"x", "(B, S) or (S)"}},
+                                    .outputs = {{"y", "(B, num_mel_bins, frames) or (num_mel_bins, frames)"}}};
 
   std::vector<Symbol> call(Call &c) const override {
     Emit &e = c.e;

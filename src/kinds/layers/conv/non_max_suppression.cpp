@@ -5,7 +5,7 @@
 namespace dl4::kinds {
 namespace {
 
-struct NonMaxSuppression final : Layer {
+struct NonMaxSuppression final : LayerOf<NonMaxSuppression> {
   static constexpr const char *name = "NonMaxSuppression";
   static constexpr const char *doc =
       "Of each class the boxes of the largest scores that overlap no better one: ONNX's NonMaxSuppression. How many "
@@ -31,11 +31,8 @@ struct NonMaxSuppression final : Layer {
         .doc("whether boxes are (x_center, y_center, width, height), not two corners (y1, x1, y2, x2)");
   }
   Arity arity() const override { return {2, 2}; }
-  Facts facts() const override {
-    static constexpr PlainFacts plain{.inputs = {{"boxes", "(B, N, 4)"}, {"scores", "(B, C, N)"}},
-                                      .outputs = {{"y", "(n, 3) int64: which of B, of C and of N"}}};
-    return plain;
-  }
+  static constexpr PlainFacts plain{.inputs = {{"boxes", "(B, N, 4)"}, {"scores", "(B, C, N)"}},
+                                    .outputs = {{"y", "(n, 3) int64: which of B, of C and of N"}}};
 
   std::vector<Symbol> call(Call &c) const override {
     ops::Suppression how{max_output_boxes_per_class, static_cast<float>(iou_threshold), {}, center_point_box};

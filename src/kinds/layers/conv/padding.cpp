@@ -18,7 +18,7 @@ constexpr const char *spatial_output = N == 1   ? "(B, OT, C)"
                                                 : "(B, OD, OH, OW, C)";
 
 template <size_t N>
-struct ZeroPadding : Layer {
+struct ZeroPadding : LayerOf<ZeroPadding<N>> {
   Margins<N> padding;
   DataFormat data_format;
 
@@ -31,10 +31,7 @@ struct ZeroPadding : Layer {
                     : "zeros before and after along each axis: one number for all, one each, or a pair each");
     data_format.fields(f);
   }
-  Facts facts() const override {
-    static constexpr PlainFacts plain{.inputs = {{"x", spatial_input<N>}}, .outputs = {{"y", spatial_output<N>}}};
-    return plain;
-  }
+  static constexpr PlainFacts plain{.inputs = {{"x", spatial_input<N>}}, .outputs = {{"y", spatial_output<N>}}};
 
   std::vector<Symbol> call(Call &c) const override {
     c.need_rank(0, static_cast<int>(N) + 2);
@@ -46,7 +43,7 @@ struct ZeroPadding : Layer {
 };
 
 template <size_t N>
-struct Cropping : Layer {
+struct Cropping : LayerOf<Cropping<N>> {
   Margins<N> cropping;
   DataFormat data_format;
 
@@ -59,10 +56,7 @@ struct Cropping : Layer {
                     : "places cut off before and after along each axis: one number for all, one each, or a pair each");
     if (N > 1) data_format.fields(f);
   }
-  Facts facts() const override {
-    static constexpr PlainFacts plain{.inputs = {{"x", spatial_input<N>}}, .outputs = {{"y", spatial_output<N>}}};
-    return plain;
-  }
+  static constexpr PlainFacts plain{.inputs = {{"x", spatial_input<N>}}, .outputs = {{"y", spatial_output<N>}}};
 
   std::vector<Symbol> call(Call &c) const override {
     c.need_rank(0, static_cast<int>(N) + 2);

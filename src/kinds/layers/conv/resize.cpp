@@ -158,7 +158,7 @@ Id of_type(Emit &e, Id y, DType type) {
   return type == DType::f32 || e.dtype(y) == type ? y : ops::cast(e, ops::unary(e, ops::Unary::round, y), type);
 }
 
-struct Resizing final : Layer {
+struct Resizing final : LayerOf<Resizing> {
   static constexpr const char *name = "Resizing";
   static constexpr const char *doc = "Images of another size.";
   int64_t height = 0, width = 0;
@@ -181,10 +181,7 @@ struct Resizing final : Layer {
     f("antialias", antialias).doc("takes in all pixels of an image that becomes smaller");
     data_format.fields(f);
   }
-  Facts facts() const override {
-    static constexpr PlainFacts plain{.inputs = {{"x", "(B, H, W, C)"}}, .outputs = {{"y", "(B, height, width, C)"}}};
-    return plain;
-  }
+  static constexpr PlainFacts plain{.inputs = {{"x", "(B, H, W, C)"}}, .outputs = {{"y", "(B, height, width, C)"}}};
   std::vector<Symbol> call(Call &c) const override {
     const DType type = c.e.dtype(c.x());
     return of_images(c, data_format, [&](Id x) {
@@ -194,7 +191,7 @@ struct Resizing final : Layer {
   }
 };
 
-struct CenterCrop final : Layer {
+struct CenterCrop final : LayerOf<CenterCrop> {
   static constexpr const char *name = "CenterCrop";
   static constexpr const char *doc =
       "The middle of images, in float32; of smaller ones as much as has the form asked for, made larger.";
@@ -206,10 +203,7 @@ struct CenterCrop final : Layer {
     f("width", width).required("4").at_least(1).at_most(max_dim).doc("columns of the output");
     data_format.fields(f);
   }
-  Facts facts() const override {
-    static constexpr PlainFacts plain{.inputs = {{"x", "(B, H, W, C)"}}, .outputs = {{"y", "(B, height, width, C)"}}};
-    return plain;
-  }
+  static constexpr PlainFacts plain{.inputs = {{"x", "(B, H, W, C)"}}, .outputs = {{"y", "(B, height, width, C)"}}};
   std::vector<Symbol> call(Call &c) const override {
     c.as_float(0);
     return of_images(c, data_format, [&](Id x) {

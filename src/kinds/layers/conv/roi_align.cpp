@@ -8,7 +8,7 @@ namespace {
 using ops::Binary;
 using ops::Id;
 
-struct RoiAlign final : Layer {
+struct RoiAlign final : LayerOf<RoiAlign> {
   static constexpr const char *name = "RoiAlign";
   static constexpr const char *doc =
       "Crops boxes of images to one size: each cell of a box is the mean or the maximum of samples in it. ONNX's "
@@ -32,13 +32,10 @@ struct RoiAlign final : Layer {
     f("mode", mode, {"avg", "max"}).doc("whether a cell is the mean or the maximum of its samples");
   }
   Arity arity() const override { return {3, 3}; }
-  Facts facts() const override {
-    static constexpr PlainFacts plain{.inputs = {{"x", "(B, H, W, C)"},
-                                                 {"boxes", "(N, 4): left, top, right, bottom"},
-                                                 {"images", "(N), integers: which of B"}},
-                                      .outputs = {{"y", "(N, height, width, C)"}}};
-    return plain;
-  }
+  static constexpr PlainFacts plain{.inputs = {{"x", "(B, H, W, C)"},
+                                               {"boxes", "(N, 4): left, top, right, bottom"},
+                                               {"images", "(N), integers: which of B"}},
+                                    .outputs = {{"y", "(N, height, width, C)"}}};
 
   std::vector<Symbol> call(Call &c) const override {
     c.need_rank(0, 4);

@@ -11,7 +11,7 @@ namespace {
 using ops::Id;
 using ops::Unary;
 
-struct STFTSpectrogram final : Layer {
+struct STFTSpectrogram final : LayerOf<STFTSpectrogram> {
   static constexpr const char *name = "STFTSpectrogram";
   static constexpr const char *doc =
       "The spectrum of each frame of a sequence, channel by channel, by kernels of cosines and sines that may be "
@@ -59,14 +59,11 @@ struct STFTSpectrogram final : Layer {
                   text("\"fft_length\": expected at least frame_length, ", frame_length, ", got ", *fft_length))
           .with("attribute", "fft_length");
   }
-  Facts facts() const override {
-    static constexpr PlainFacts plain{
-        .inputs = {{"x", "(B, T, C)"}},
-        .outputs = {{"y", "(B, frames, C * F), with expand_dims (B, frames, F, C)"}},
-        .weights = {{"real_kernel", "(frame_length, 1, F), F = fft_length / 2 + 1", "mode not imag"},
-                    {"imag_kernel", "(frame_length, 1, F)", "mode not real"}}};
-    return plain;
-  }
+  static constexpr PlainFacts plain{
+      .inputs = {{"x", "(B, T, C)"}},
+      .outputs = {{"y", "(B, frames, C * F), with expand_dims (B, frames, F, C)"}},
+      .weights = {{"real_kernel", "(frame_length, 1, F), F = fft_length / 2 + 1", "mode not imag"},
+                  {"imag_kernel", "(frame_length, 1, F)", "mode not real"}}};
 
   std::vector<Symbol> call(Call &c) const override {
     c.need_rank(0, 3);

@@ -5,23 +5,20 @@
 namespace dl4::kinds {
 namespace {
 
-struct UpSampling1D final : Layer {
+struct UpSampling1D final : LayerOf<UpSampling1D> {
   static constexpr const char *name = "UpSampling1D";
   static constexpr const char *doc = "Each step of a sequence several times.";
   int64_t size = 2;
 
   void fields(Fields &f) override { f("size", size).at_least(1).at_most(max_dim).doc("how often each step stands"); }
-  Facts facts() const override {
-    static constexpr PlainFacts plain{.inputs = {{"x", "(B, T, C)"}}, .outputs = {{"y", "(B, T * size, C)"}}};
-    return plain;
-  }
+  static constexpr PlainFacts plain{.inputs = {{"x", "(B, T, C)"}}, .outputs = {{"y", "(B, T * size, C)"}}};
   std::vector<Symbol> call(Call &c) const override {
     c.need_rank(0, 3);
     return {{ops::repeat(c.e, c.x(), 1, size)}};
   }
 };
 
-struct UpSampling2D final : Layer {
+struct UpSampling2D final : LayerOf<UpSampling2D> {
   static constexpr const char *name = "UpSampling2D";
   static constexpr const char *doc = "Larger images: rows and columns repeated, or blended between neighbours.";
   std::array<int64_t, 2> size{2, 2};
@@ -36,11 +33,8 @@ struct UpSampling2D final : Layer {
             "\"nearest\": copies; \"bilinear\": blended by the distance to the centres of the two nearest pixels; the "
             "others: of 4, 6 and 10 pixels along each axis, whose number must be known");
   }
-  Facts facts() const override {
-    static constexpr PlainFacts plain{.inputs = {{"x", "(B, H, W, C)"}},
-                                      .outputs = {{"y", "(B, H * size, W * size, C)"}}};
-    return plain;
-  }
+  static constexpr PlainFacts plain{.inputs = {{"x", "(B, H, W, C)"}},
+                                    .outputs = {{"y", "(B, H * size, W * size, C)"}}};
   std::vector<Symbol> call(Call &c) const override {
     c.need_rank(0, 4);
     const bool linear = interpolation == Interpolation::bilinear;
@@ -65,7 +59,7 @@ struct UpSampling2D final : Layer {
   }
 };
 
-struct UpSampling3D final : Layer {
+struct UpSampling3D final : LayerOf<UpSampling3D> {
   static constexpr const char *name = "UpSampling3D";
   static constexpr const char *doc = "Larger volumes: planes, rows and columns repeated.";
   std::array<int64_t, 3> size{2, 2, 2};
@@ -75,11 +69,8 @@ struct UpSampling3D final : Layer {
     f("size", size).at_least(1).at_most(max_dim).doc("how often each plane, each row and each column stands");
     data_format.fields(f);
   }
-  Facts facts() const override {
-    static constexpr PlainFacts plain{.inputs = {{"x", "(B, D, H, W, C)"}},
-                                      .outputs = {{"y", "(B, D * size, H * size, W * size, C)"}}};
-    return plain;
-  }
+  static constexpr PlainFacts plain{.inputs = {{"x", "(B, D, H, W, C)"}},
+                                    .outputs = {{"y", "(B, D * size, H * size, W * size, C)"}}};
   std::vector<Symbol> call(Call &c) const override {
     c.need_rank(0, 5);
     ops::Id y = c.x();
@@ -88,16 +79,13 @@ struct UpSampling3D final : Layer {
   }
 };
 
-struct RepeatVector final : Layer {
+struct RepeatVector final : LayerOf<RepeatVector> {
   static constexpr const char *name = "RepeatVector";
   static constexpr const char *doc = "A vector as every step of a sequence.";
   int64_t n = 0;
 
   void fields(Fields &f) override { f("n", n).required("2").at_least(1).at_most(max_dim).doc("steps of the sequence"); }
-  Facts facts() const override {
-    static constexpr PlainFacts plain{.inputs = {{"x", "(B, C)"}}, .outputs = {{"y", "(B, n, C)"}}};
-    return plain;
-  }
+  static constexpr PlainFacts plain{.inputs = {{"x", "(B, C)"}}, .outputs = {{"y", "(B, n, C)"}}};
   std::vector<Symbol> call(Call &c) const override {
     c.need_rank(0, 2);
     return {{ops::repeat(c.e, ops::expand_dims(c.e, c.x(), 1), 1, n)}};

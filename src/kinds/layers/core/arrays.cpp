@@ -32,7 +32,7 @@ Id in_places(Call &c, Id x, int axis, const std::vector<int32_t> &places) {
   return axis == 0 ? y : ops::transpose(c.e, y, perm);
 }
 
-struct Pad final : Layer {
+struct Pad final : LayerOf<Pad> {
   static constexpr const char *name = "Pad";
   static constexpr const char *keras = "numpy.Pad";
   static constexpr const char *doc = "Places before and after along axes: keras.ops.pad.";
@@ -53,10 +53,7 @@ struct Pad final : Layer {
             "mirrored, without and with the edge");
     f("constant_values", constant_values).doc("the number; null: 0");
   }
-  Facts facts() const override {
-    static constexpr PlainFacts plain{.inputs = {any_shape}, .outputs = {{"y", "(...)"}}};
-    return plain;
-  }
+  static constexpr PlainFacts plain{.inputs = {any_shape}, .outputs = {{"y", "(...)"}}};
 
   std::vector<Symbol> call(Call &c) const override {
     c.need_rank(0, static_cast<int>(pad_width.size()));
@@ -102,7 +99,7 @@ struct Pad final : Layer {
   }
 };
 
-struct Tile final : Layer {
+struct Tile final : LayerOf<Tile> {
   static constexpr const char *name = "Tile";
   static constexpr const char *keras = "numpy.Tile";
   static constexpr const char *doc = "The whole several times along axes: keras.ops.tile.";
@@ -111,10 +108,7 @@ struct Tile final : Layer {
   void fields(Fields &f) override {
     f("repeats", repeats).required("2").at_least(1).at_most(max_dim).doc("how often along each of the last axes");
   }
-  Facts facts() const override {
-    static constexpr PlainFacts plain{.inputs = {any_shape}, .outputs = {{"y", "(...)"}}};
-    return plain;
-  }
+  static constexpr PlainFacts plain{.inputs = {any_shape}, .outputs = {{"y", "(...)"}}};
   std::vector<Symbol> call(Call &c) const override {
     Id y = c.x();
     while (c.e.rank(y) < static_cast<int>(repeats.size())) y = ops::expand_dims(c.e, y, 0);
@@ -138,7 +132,7 @@ struct Tile final : Layer {
   }
 };
 
-struct OneHot final : Layer {
+struct OneHot final : LayerOf<OneHot> {
   static constexpr const char *name = "OneHot";
   static constexpr const char *keras = "nn.OneHot";
   static constexpr const char *doc =
@@ -151,11 +145,8 @@ struct OneHot final : Layer {
     f("axis", axis).doc("where the new axis stands in the output");
     f("dtype", dtype, {"float32", "int32", "bool"}).doc("the type of the output");
   }
-  Facts facts() const override {
-    static constexpr PlainFacts plain{.inputs = {{"x", "(...), integers"}},
-                                      .outputs = {{"y", "(...) with an axis more"}}};
-    return plain;
-  }
+  static constexpr PlainFacts plain{.inputs = {{"x", "(...), integers"}},
+                                    .outputs = {{"y", "(...) with an axis more"}}};
   std::vector<Symbol> call(Call &c) const override {
     const DType type = c.e.dtype(c.x());
     if (type != DType::i32 && type != DType::i64 && type != DType::u8)
@@ -172,7 +163,7 @@ struct OneHot final : Layer {
   }
 };
 
-struct Cumulated final : Layer {
+struct Cumulated final : LayerOf<Cumulated> {
   struct Row : Entry {
     bool product;
   };
@@ -186,10 +177,7 @@ struct Cumulated final : Layer {
     f("exclusive", exclusive).doc("whether each place leaves out itself");
     f("reverse", reverse).doc("whether it begins at the end");
   }
-  Facts facts() const override {
-    static constexpr PlainFacts plain{.inputs = {any_shape}, .outputs = {{"y", "(...)"}}};
-    return plain;
-  }
+  static constexpr PlainFacts plain{.inputs = {any_shape}, .outputs = {{"y", "(...)"}}};
   std::vector<Symbol> call(Call &c) const override {
     return {{ops::cumulate(c.e, c.x(), c.shape().axis(axis), {row.product, exclusive, reverse})}};
   }
@@ -216,7 +204,7 @@ constexpr Cumulated::Row cumulated[] = {
      true},
 };
 
-struct Ordered final : Layer {
+struct Ordered final : LayerOf<Ordered> {
   struct Row : Entry {
     bool places;
   };
@@ -229,10 +217,7 @@ struct Ordered final : Layer {
     f("axis", axis).doc("the axis");
     f("descending", descending).doc("whether the largest stands first");
   }
-  Facts facts() const override {
-    static constexpr PlainFacts plain{.inputs = {any_shape}, .outputs = {{"y", "(...)"}}};
-    return plain;
-  }
+  static constexpr PlainFacts plain{.inputs = {any_shape}, .outputs = {{"y", "(...)"}}};
   std::vector<Symbol> call(Call &c) const override {
     c.need_rank_from(0, 1);
     const int at = c.shape().axis(axis), rank = c.shape().rank();
@@ -258,7 +243,7 @@ constexpr Ordered::Row ordered[] = {
      true},
 };
 
-struct TopK final : Layer {
+struct TopK final : LayerOf<TopK> {
   static constexpr const char *name = "TopK";
   static constexpr const char *keras = "math.TopK";
   static constexpr const char *doc =
@@ -270,11 +255,8 @@ struct TopK final : Layer {
     f("k", k).required("2").at_least(1).at_most(max_dim).doc("how many");
     f("sorted", sorted).doc("promises their order: they always are");
   }
-  Facts facts() const override {
-    static constexpr PlainFacts plain{.inputs = {{"x", "(..., N)"}},
-                                      .outputs = {{"values", "(..., k)"}, {"indices", "(..., k)"}}};
-    return plain;
-  }
+  static constexpr PlainFacts plain{.inputs = {{"x", "(..., N)"}},
+                                    .outputs = {{"values", "(..., k)"}, {"indices", "(..., k)"}}};
   std::vector<Symbol> call(Call &c) const override {
     c.need_rank_from(0, 1);
     const ops::Sorted s = ops::sort(c.e, c.x(), true);

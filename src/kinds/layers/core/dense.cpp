@@ -5,7 +5,7 @@
 namespace dl4::kinds {
 namespace {
 
-struct Dense : Layer {
+struct Dense : LayerOf<Dense> {
   static constexpr const char *name = "Dense";
   static constexpr const char *doc =
       "The product of the last axis with a kernel, plus a bias, through an activation: activation(x kernel + bias).";
@@ -23,16 +23,13 @@ struct Dense : Layer {
     f("quantization", quantization).doc(quantization_doc);
   }
   void check() override { lora.check(weights.kernel_constraint, quantization); }
-  Facts facts() const override {
-    static constexpr PlainFacts plain{.inputs = {{"x", "(B, ..., I)"}},
-                                      .outputs = {{"y", "(B, ..., units)"}},
-                                      .weights = {{"kernel", "(I, units)"},
-                                                  {"bias", "(units)", "use_bias"},
-                                                  {"lora_kernel_a", "(I, lora_rank)", "lora_rank"},
-                                                  {"lora_kernel_b", "(lora_rank, units)", "lora_rank"}},
-                                      .mask = "passed on"};
-    return plain;
-  }
+  static constexpr PlainFacts plain{.inputs = {{"x", "(B, ..., I)"}},
+                                    .outputs = {{"y", "(B, ..., units)"}},
+                                    .weights = {{"kernel", "(I, units)"},
+                                                {"bias", "(units)", "use_bias"},
+                                                {"lora_kernel_a", "(I, lora_rank)", "lora_rank"},
+                                                {"lora_kernel_b", "(lora_rank, units)", "lora_rank"}},
+                                    .mask = "passed on"};
 
   std::vector<Symbol> call(Call &c) const override {
     c.need_rank_from(0, 2);

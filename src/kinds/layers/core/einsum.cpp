@@ -40,7 +40,7 @@ Id summed(Emit &e, std::string &letters, Id v, F alone) {
   return ops::reduce(e, ops::Reduce::sum, v, over);
 }
 
-struct Einsum final : Layer {
+struct Einsum final : LayerOf<Einsum> {
   static constexpr const char *name = "Einsum";
   static constexpr const char *keras = "numpy.Einsum";
   static constexpr const char *doc =
@@ -52,11 +52,8 @@ struct Einsum final : Layer {
         .required(R"("abc,abd->acd")")
         .doc("the axes of each input and of the output as letters: \"bij,bjk->bik\"; \"...\" stands for any axes");
   }
-  Facts facts() const override {
-    static constexpr PlainFacts plain{.inputs = {{"x...", "(...), by the equation"}},
-                                      .outputs = {{"y", "(...), by the equation"}}};
-    return plain;
-  }
+  static constexpr PlainFacts plain{.inputs = {{"x...", "(...), by the equation"}},
+                                    .outputs = {{"y", "(...), by the equation"}}};
   Arity arity() const override {
     const int n = static_cast<int>(parts().first.size());
     return {n, n};

@@ -52,7 +52,7 @@ Equation parsed(const std::string &equation) {
   return q;
 }
 
-struct EinsumDense final : Layer {
+struct EinsumDense final : LayerOf<EinsumDense> {
   static constexpr const char *name = "EinsumDense";
   static constexpr const char *doc =
       "A Dense layer over any axes: the product of x and a kernel that an equation tells (\"abc,cd->abd\"), plus a "
@@ -83,16 +83,13 @@ struct EinsumDense final : Layer {
     lora.fields(f);
     f("quantization", quantization).doc(quantization_doc);
   }
-  Facts facts() const override {
-    static constexpr PlainFacts plain{
-        .inputs = {{"x", "(B, ...)"}},
-        .outputs = {{"y", "(B, ...)"}},
-        .weights = {{"kernel", "by the equation"},
-                    {"bias", "y's axes from the first of bias_axes on", "bias_axes"},
-                    {"lora_kernel_a", "the kernel's, the last axis of size lora_rank", "lora_rank"},
-                    {"lora_kernel_b", "(lora_rank, the kernel's last axis)", "lora_rank"}}};
-    return plain;
-  }
+  static constexpr PlainFacts plain{
+      .inputs = {{"x", "(B, ...)"}},
+      .outputs = {{"y", "(B, ...)"}},
+      .weights = {{"kernel", "by the equation"},
+                  {"bias", "y's axes from the first of bias_axes on", "bias_axes"},
+                  {"lora_kernel_a", "the kernel's, the last axis of size lora_rank", "lora_rank"},
+                  {"lora_kernel_b", "(lora_rank, the kernel's last axis)", "lora_rank"}}};
   void check() override {
     lora.check(weights.kernel_constraint, quantization);
     const Equation q = parsed(equation);

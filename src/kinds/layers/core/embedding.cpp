@@ -9,7 +9,7 @@
 namespace dl4::kinds {
 namespace {
 
-struct Embedding : Layer {
+struct Embedding : LayerOf<Embedding> {
   static constexpr const char *name = "Embedding";
   static constexpr const char *doc =
       "Rows of a learned table by their number. An id outside [0, input_dim) is an error of the run.";
@@ -45,15 +45,12 @@ struct Embedding : Layer {
           .with("attribute", "quantization");
     lora.check(embeddings_constraint, quantization);
   }
-  Facts facts() const override {
-    static constexpr PlainFacts plain{.inputs = {{"ids", "(B, ...), integers"}},
-                                      .outputs = {{"y", "(B, ..., output_dim)"}},
-                                      .weights = {{"embeddings", "(input_dim, output_dim)"},
-                                                  {"lora_embeddings_a", "(input_dim, lora_rank)", "lora_rank"},
-                                                  {"lora_embeddings_b", "(lora_rank, output_dim)", "lora_rank"}},
-                                      .mask = "made with mask_zero, else dropped"};
-    return plain;
-  }
+  static constexpr PlainFacts plain{.inputs = {{"ids", "(B, ...), integers"}},
+                                    .outputs = {{"y", "(B, ..., output_dim)"}},
+                                    .weights = {{"embeddings", "(input_dim, output_dim)"},
+                                                {"lora_embeddings_a", "(input_dim, lora_rank)", "lora_rank"},
+                                                {"lora_embeddings_b", "(lora_rank, output_dim)", "lora_rank"}},
+                                    .mask = "made with mask_zero, else dropped"};
 
   std::vector<Symbol> call(Call &c) const override {
     ops::Id y = quantization ? quantized_rows(c) : ops::gather(c.e, floats(c), c.x());

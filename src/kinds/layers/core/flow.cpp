@@ -40,7 +40,7 @@ void need_inputs(const Call &c, int64_t least) {
 
 constexpr const char *minimal = R"({"class_name": "ReLU", "config": {}})";
 
-struct Cond final : Layer {
+struct Cond final : LayerOf<Cond> {
   static constexpr const char *name = "Cond";
   static constexpr const char *doc =
       "Runs one of two layers, chosen by a flag when the model runs: keras.ops.cond. Inputs: the flag, the inputs of "
@@ -62,13 +62,10 @@ struct Cond final : Layer {
     if (then.name == otherwise.name) otherwise = otherwise.with(then.name + "_otherwise", Json::object());
   }
   Arity arity() const override { return {1, any_number}; }
-  Facts facts() const override {
-    static constexpr PlainFacts plain{
-        .inputs = {{"flag", "()"}, {"inputs...", "(...)"}},
-        .outputs = {{"outputs", "(...), those of the layers, which have the same shapes without `own_shapes`"}},
-        .weights = {{"weights", "those of the layers, under their names"}}};
-    return plain;
-  }
+  static constexpr PlainFacts plain{
+      .inputs = {{"flag", "()"}, {"inputs...", "(...)"}},
+      .outputs = {{"outputs", "(...), those of the layers, which have the same shapes without `own_shapes`"}},
+      .weights = {{"weights", "those of the layers, under their names"}}};
   std::vector<Symbol> call(Call &c) const override {
     need_inputs(c, 1 + inputs);
     ops::BodyWriter first(c.e), second(c.e);
@@ -92,7 +89,7 @@ constexpr const char *minimal_step = R"({"class_name": "Functional", "config": {
     {"class_name": "ReLU", "name": "y", "config": {}, "calls": [{"inputs": [["x", 0, 0]]}]},
     {"class_name": "Less", "name": "more", "config": {}, "calls": [{"inputs": [["step", 0, 0], ["step", 0, 0]]}]}]}}})";
 
-struct WhileLoop final : Layer {
+struct WhileLoop final : LayerOf<WhileLoop> {
   static constexpr const char *name = "WhileLoop";
   static constexpr const char *doc =
       "Runs a layer repeatedly, each time on the states that it returned: keras.ops.while_loop. Inputs: the number "
@@ -112,13 +109,10 @@ struct WhileLoop final : Layer {
   }
   void check() override { need_layer(body, "body"); }
   Arity arity() const override { return {0, any_number}; }
-  Facts facts() const override {
-    static constexpr PlainFacts plain{
-        .inputs = {{"steps", "()", "counted"}, {"flag", "()", "flagged"}, {"inputs", "(...)"}},
-        .outputs = {{"states", "(...)"}},
-        .weights = {{"weights", "those of the layer, under its name"}}};
-    return plain;
-  }
+  static constexpr PlainFacts plain{
+      .inputs = {{"steps", "()", "counted"}, {"flag", "()", "flagged"}, {"inputs", "(...)"}},
+      .outputs = {{"states", "(...)"}},
+      .weights = {{"weights", "those of the layer, under its name"}}};
   std::vector<Symbol> call(Call &c) const override {
     const int64_t before = (counted ? 1 : 0) + (flagged ? 1 : 0), behind = before + states;
     need_inputs(c, behind);
@@ -140,7 +134,7 @@ struct WhileLoop final : Layer {
   }
 };
 
-struct Scan final : Layer {
+struct Scan final : LayerOf<Scan> {
   static constexpr const char *name = "Scan";
   static constexpr const char *doc =
       "Runs a layer for each element along the first axis of sequences: keras.ops.scan. Inputs: the states, the "
@@ -160,12 +154,9 @@ struct Scan final : Layer {
   }
   void check() override { need_layer(body, "body"); }
   Arity arity() const override { return {1, any_number}; }
-  Facts facts() const override {
-    static constexpr PlainFacts plain{.inputs = {{"inputs...", "(...)"}},
-                                      .outputs = {{"states", "(...)"}, {"stacked", "(T, ...)"}},
-                                      .weights = {{"weights", "those of the layer, under its name"}}};
-    return plain;
-  }
+  static constexpr PlainFacts plain{.inputs = {{"inputs...", "(...)"}},
+                                    .outputs = {{"states", "(...)"}, {"stacked", "(T, ...)"}},
+                                    .weights = {{"weights", "those of the layer, under its name"}}};
   std::vector<Symbol> call(Call &c) const override {
     need_inputs(c, states + sequences);
     ops::Scan scan(c.e);
@@ -200,7 +191,7 @@ struct Scan final : Layer {
   }
 };
 
-struct EnsureSize final : Layer {
+struct EnsureSize final : LayerOf<EnsureSize> {
   static constexpr const char *name = "EnsureSize";
   static constexpr const char *doc =
       "Passes the first input on. A run is refused if the axis of the second input has another size.";
@@ -211,11 +202,8 @@ struct EnsureSize final : Layer {
     f("size", size).at_least(0).at_most(max_dim).doc("its size");
   }
   Arity arity() const override { return {2, 2}; }
-  Facts facts() const override {
-    static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}, {"of", "(...)"}},
-                                      .outputs = {{"y", "(...), that of x"}}};
-    return plain;
-  }
+  static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}, {"of", "(...)"}},
+                                    .outputs = {{"y", "(...), that of x"}}};
   std::vector<Symbol> call(Call &c) const override {
     return {{ops::ensure_size(c.e, c.x(), c.x(1), c.shape(1).axis(axis), size)}};
   }

@@ -1,21 +1,19 @@
-// Identity, Rescaling.
+// Identity, Cast and activations of a value.
 #include "kinds/layer.hpp"
+#include "kinds/regularizer.hpp"
 
 namespace dl4::kinds {
 namespace {
 
-struct IdentityLayer final : Layer {
+struct IdentityLayer final : LayerOf<IdentityLayer> {
   static constexpr const char *name = "Identity";
   static constexpr const char *doc = "The input as it is.";
 
-  Facts facts() const override {
-    static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}, .mask = "passed on"};
-    return plain;
-  }
+  static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}, .mask = "passed on"};
   std::vector<Symbol> call(Call &c) const override { return {{c.x(), c.mask()}}; }
 };
 
-struct Rescaling final : Layer {
+struct Rescaling final : LayerOf<Rescaling> {
   static constexpr const char *name = "Rescaling";
   static constexpr const char *doc = "x * scale + offset, in float32: images of bytes become numbers of a small range.";
   std::vector<double> scale, offset{0};
@@ -29,10 +27,7 @@ struct Rescaling final : Layer {
       if ((key[0] == 's' ? scale : offset).empty())
         throw Error(Code::invalid_argument, text('"', key, "\": expected at least one number")).with("attribute", key);
   }
-  Facts facts() const override {
-    static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}, .mask = "passed on"};
-    return plain;
-  }
+  static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}, .mask = "passed on"};
   std::vector<Symbol> call(Call &c) const override {
     ops::Id x = ops::cast(c.e, c.x(), DType::f32);
     if (scale.size() == 1 && offset.size() == 1) {
@@ -55,7 +50,101 @@ struct Rescaling final : Layer {
   }
 };
 
+struct Cast : LayerOf<Cast> {
+  static constexpr const char *name = "Cast";
+  static constexpr const char *keras = "core.Cast";
+  static constexpr const char *doc = "The same numbers in another type of data: keras.ops.cast. Fractions are cut off.";
+  enum class To { float32, int32, int64, uint8, boolean } to = To::float32;
+
+  void fields(Fields &f) override {
+    f("to", to, {"float32", "int32", "int64", "uint8", "bool"}).required(R"("int32")").doc("the type of the output");
+  }
+  static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}};
+
+  std::vector<Symbol> call(Call &c) const override {
+    constexpr DType types[] = {DType::f32, DType::i32, DType::i64, DType::u8, DType::boolean};
+    if (to == To::boolean && c.e.dtype(c.x()) != DType::boolean)
+      return {{ops::binary(c.e, ops::Binary::not_equal, c.x(), c.e.scalar(0, c.e.dtype(c.x())))}};
+    return {{ops::cast(c.e, c.x(), types[static_cast<size_t>(to)])}};
+  }
+};
+
+struct ReducePrecision : LayerOf<ReducePrecision> {
+  static constexpr const char *name = "ReducePrecision";
+  static constexpr const char *doc =
+      "Rounds to the nearest float of fewer bits, ties to even, and to infinity past the largest: "
+      "jax.lax.reduce_precision. The gradient passes unchanged.";
+  int64_t exponent_bits = 0, mantissa_bits = 0;
+
+  void fields(Fields &f) override {
+    f("exponent_bits", exponent_bits).required("5").at_least(2).at_most(8).doc("of float16 5, of bfloat16 8");
+    f("mantissa_bits", mantissa_bits).required("10").at_least(1).at_most(23).doc("of float16 10, of bfloat16 7");
+  }
+  static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}, .mask = "passed on"};
+
+  std::vector<Symbol> call(Call &c) const override {
+    c.need_float(0);
+    const auto bits = [](int64_t n) { return static_cast<int>(n); };
+    const ops::Id y = ops::reduce_precision(c.e, c.x(), bits(exponent_bits), bits(mantissa_bits));
+    return {{ops::straight_through(c.e, y, c.x()), c.mask()}};
+  }
+};
+
+struct StopGradient : LayerOf<StopGradient> {
+  static constexpr const char *name = "StopGradient";
+  static constexpr const char *keras = "core.StopGradient";
+  static constexpr const char *doc = "x, through which no gradient passes: keras.ops.stop_gradient.";
+
+  static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}, .mask = "passed on"};
+  std::vector<Symbol> call(Call &c) const override { return {{ops::stop_gradient(c.e, c.x()), c.mask()}}; }
+};
+
+struct ActivationLayer : LayerOf<ActivationLayer> {
+  static constexpr const char *name = "Activation";
+  static constexpr const char *doc = "Applies an activation function.";
+  Activation activation;
+
+  void fields(Fields &f) override { f("activation", activation).required(R"("relu")").doc("the function"); }
+  static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}, .mask = "passed on"};
+
+  std::vector<Symbol> call(Call &c) const override {
+    const DType type = c.e.dtype(c.x());
+    if (activation.is_linear()) return {{c.x(), c.mask()}};
+    if ((type == DType::i32 || type == DType::i64) && activation.name() == "relu" && activation.to_json() == "relu")
+      return {{ops::binary(c.e, ops::Binary::max, c.x(), c.e.scalar(0, type)), c.mask()}};
+    c.as_float(0);
+    return {{activation(c.e, c.x()), c.mask()}};
+  }
+};
+
+struct ActivityRegularization : LayerOf<ActivityRegularization> {
+  static constexpr const char *name = "ActivityRegularization";
+  static constexpr const char *doc =
+      "Passes its input on and adds l1 * sum(|x|) + l2 * sum(x^2), divided by the batch size, to the loss.";
+  double l1 = 0, l2 = 0;
+  Of<Regularizer> penalty;
+
+  void fields(Fields &f) override {
+    f("l1", l1).at_least(0).doc("factor of the sum of absolute values");
+    f("l2", l2).at_least(0).doc("factor of the sum of squares");
+  }
+  void check() override {
+    penalty = parse<Regularizer>({{"class_name", "L1L2"}, {"config", {{"l1", l1}, {"l2", l2}}}});
+  }
+  static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}, .mask = "passed on"};
+  std::vector<Symbol> call(Call &c) const override {
+    c.need_float(0);
+    c.penalize(penalty, c.x());
+    return {{c.x(), c.mask()}};
+  }
+};
+
 }  // namespace
 DL4_KIND(IdentityLayer)
 DL4_KIND(Rescaling)
+DL4_KIND(Cast)
+DL4_KIND(ReducePrecision)
+DL4_KIND(StopGradient)
+DL4_KIND(ActivationLayer)
+DL4_KIND(ActivityRegularization)
 }  // namespace dl4::kinds

@@ -5,7 +5,7 @@
 namespace dl4::kinds {
 namespace {
 
-struct LayerScale final : Layer {
+struct LayerScale final : LayerOf<LayerScale> {
   static constexpr const char *name = "LayerScale";
   static constexpr const char *keras = "keras.src.applications.convnext.LayerScale";
   static constexpr const char *doc = "x times a trained number for each channel: of ConvNeXt in keras.applications.";
@@ -16,11 +16,8 @@ struct LayerScale final : Layer {
     f("init_values", init_values).required("0.5").doc("what gamma starts at");
     f("projection_dim", projection_dim).required("4").at_least(1).at_most(max_dim).doc("the number of channels");
   }
-  Facts facts() const override {
-    static constexpr PlainFacts plain{
-        .inputs = {{"x", "(B, ..., C)"}}, .outputs = {{"y", "(B, ..., C)"}}, .weights = {{"gamma", "(C)"}}};
-    return plain;
-  }
+  static constexpr PlainFacts plain{
+      .inputs = {{"x", "(B, ..., C)"}}, .outputs = {{"y", "(B, ..., C)"}}, .weights = {{"gamma", "(C)"}}};
   std::vector<Symbol> call(Call &c) const override {
     c.need_float(0);
     const Of<Initializer> start =
@@ -29,7 +26,7 @@ struct LayerScale final : Layer {
   }
 };
 
-struct CustomScaleLayer final : Layer {
+struct CustomScaleLayer final : LayerOf<CustomScaleLayer> {
   static constexpr const char *name = "CustomScaleLayer";
   static constexpr const char *keras = "keras.src.applications.inception_resnet_v2.CustomScaleLayer";
   static constexpr const char *doc =
@@ -37,11 +34,7 @@ struct CustomScaleLayer final : Layer {
   double scale = 1;
 
   void fields(Fields &f) override { f("scale", scale).required("2").doc("the number"); }
-  Facts facts() const override {
-    static constexpr PlainFacts plain{.inputs = {{"x1", "(B, ...)"}, {"x2", "(B, ...)"}},
-                                      .outputs = {{"y", "(B, ...)"}}};
-    return plain;
-  }
+  static constexpr PlainFacts plain{.inputs = {{"x1", "(B, ...)"}, {"x2", "(B, ...)"}}, .outputs = {{"y", "(B, ...)"}}};
   Arity arity() const override { return {2, 2}; }
   std::vector<Symbol> call(Call &c) const override {
     for (int i = 0; i < 2; ++i) c.need_float(i);
@@ -49,7 +42,7 @@ struct CustomScaleLayer final : Layer {
   }
 };
 
-struct StochasticDepth final : Layer {
+struct StochasticDepth final : LayerOf<StochasticDepth> {
   static constexpr const char *name = "StochasticDepth";
   static constexpr const char *keras = "keras.src.applications.convnext.StochasticDepth";
   static constexpr const char *doc =
@@ -60,10 +53,7 @@ struct StochasticDepth final : Layer {
   void fields(Fields &f) override {
     f("drop_path_rate", drop_path_rate).required("0.3").at_least(0).at_most(1).doc("the fraction of samples to drop");
   }
-  Facts facts() const override {
-    static constexpr PlainFacts plain{.inputs = {{"x", "(B, ...)"}}, .outputs = {{"y", "(B, ...)"}}};
-    return plain;
-  }
+  static constexpr PlainFacts plain{.inputs = {{"x", "(B, ...)"}}, .outputs = {{"y", "(B, ...)"}}};
   std::vector<Symbol> call(Call &c) const override {
     c.need_float(0);
     c.need_rank_from(0, 1);

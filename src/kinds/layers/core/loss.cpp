@@ -7,7 +7,7 @@
 namespace dl4::kinds {
 namespace {
 
-struct LossLayer : Layer {
+struct LossLayer : LayerOf<LossLayer> {
   static constexpr const char *name = "Loss";
   static constexpr const char *doc =
       "A loss, called on targets, predictions and, if wanted, sample weights; the mask of the predictions counts. Its "
@@ -17,12 +17,9 @@ struct LossLayer : Layer {
   void fields(Fields &f) override {
     f("loss", loss).required(R"({"class_name": "Huber", "config": {"reduction": "none"}})").doc("the loss");
   }
-  Facts facts() const override {
-    static constexpr PlainFacts plain{
-        .inputs = {{"y_true", "(B, ...)"}, {"y_pred", "(B, ...)"}, {"sample_weight", "(B) or (B, ...)"}},
-        .outputs = {{"loss", "(), with reduction none the shape of the items"}}};
-    return plain;
-  }
+  static constexpr PlainFacts plain{
+      .inputs = {{"y_true", "(B, ...)"}, {"y_pred", "(B, ...)"}, {"sample_weight", "(B) or (B, ...)"}},
+      .outputs = {{"loss", "(), with reduction none the shape of the items"}}};
   Arity arity() const override { return {2, 3}; }
   void check() override {
     if (!loss) throw Error(Code::invalid_argument, "\"loss\": expected a loss, got null").with("attribute", "loss");

@@ -4,7 +4,7 @@
 namespace dl4::kinds {
 namespace {
 
-struct MatMul : Layer {
+struct MatMul : LayerOf<MatMul> {
   static constexpr const char *name = "MatMul";
   static constexpr const char *keras = "numpy.Matmul";
   static constexpr const char *doc =
@@ -15,11 +15,8 @@ struct MatMul : Layer {
     f("transpose_a", transpose_a).doc("swaps the last two axes of a first");
     f("transpose_b", transpose_b).doc("swaps the last two axes of b first");
   }
-  Facts facts() const override {
-    static constexpr PlainFacts plain{.inputs = {{"a", "(..., M, K)"}, {"b", "(..., K, L)"}},
-                                      .outputs = {{"y", "(..., M, L)"}}};
-    return plain;
-  }
+  static constexpr PlainFacts plain{.inputs = {{"a", "(..., M, K)"}, {"b", "(..., K, L)"}},
+                                    .outputs = {{"y", "(..., M, L)"}}};
   Arity arity() const override { return {2, 2}; }
 
   std::vector<Symbol> call(Call &c) const override {

@@ -7,7 +7,7 @@
 namespace dl4::kinds {
 namespace {
 
-struct MetricLayer : Layer {
+struct MetricLayer : LayerOf<MetricLayer> {
   static constexpr const char *name = "Metric";
   static constexpr const char *doc =
       "A metric that is a mean over samples, called on targets, predictions and, if wanted, sample weights; the mask "
@@ -17,14 +17,11 @@ struct MetricLayer : Layer {
   void fields(Fields &f) override {
     f("metric", metric).required(R"("mae")").doc("the metric; \"accuracy\" chooses by the shapes");
   }
-  Facts facts() const override {
-    static constexpr PlainFacts plain{
-        .inputs = {{"y_true", "(B, ...)"}, {"y_pred", "(B, ...)"}, {"sample_weight", "(B) or (B, ...)"}},
-        .outputs = {{"mean", "(): total / count, 0 where nothing counts"},
-                    {"total", "(): to be summed over batches"},
-                    {"count", "(): to be summed over batches"}}};
-    return plain;
-  }
+  static constexpr PlainFacts plain{
+      .inputs = {{"y_true", "(B, ...)"}, {"y_pred", "(B, ...)"}, {"sample_weight", "(B) or (B, ...)"}},
+      .outputs = {{"mean", "(): total / count, 0 where nothing counts"},
+                  {"total", "(): to be summed over batches"},
+                  {"count", "(): to be summed over batches"}}};
   Arity arity() const override { return {2, 3}; }
 
   void check() override {

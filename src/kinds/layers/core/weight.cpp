@@ -8,7 +8,7 @@
 namespace dl4::kinds {
 namespace {
 
-struct WeightLayer : Layer {
+struct WeightLayer : LayerOf<WeightLayer> {
   static constexpr const char *name = "Weight";
   static constexpr const char *doc = "A weight as a value: called on nothing, for layers that are made of others.";
   std::vector<int64_t> dims;
@@ -24,11 +24,7 @@ struct WeightLayer : Layer {
     f("constraint", constraint).doc("applied to it after every update");
     f("learned", learned).doc("whether gradients change it");
   }
-  Facts facts() const override {
-    static constexpr PlainFacts plain{
-        .inputs = {}, .outputs = {{"value", "(shape)"}}, .weights = {{"value", "(shape)"}}};
-    return plain;
-  }
+  static constexpr PlainFacts plain{.inputs = {}, .outputs = {{"value", "(shape)"}}, .weights = {{"value", "(shape)"}}};
   Arity arity() const override { return {0, 0}; }
   bool gives_weight() const override { return true; }
   void check() override {

@@ -10,7 +10,7 @@ namespace {
 using ops::Id;
 using ops::Unary;
 
-struct Clip final : Layer {
+struct Clip final : LayerOf<Clip> {
   static constexpr const char *name = "Clip";
   static constexpr const char *keras = "numpy.Clip";
   static constexpr const char *doc = "x, but x_min where it is below that and x_max where it is above: keras.ops.clip.";
@@ -26,17 +26,14 @@ struct Clip final : Layer {
                   text("\"x_max\": expected at least x_min, ", Json(x_min).dump(), ", got ", Json(x_max).dump()))
           .with("attribute", "x_max");
   }
-  Facts facts() const override {
-    static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}};
-    return plain;
-  }
+  static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}};
   std::vector<Symbol> call(Call &c) const override {
     c.need_float(0);
     return {{ops::unary(c.e, Unary::clip, c.x(), {static_cast<float>(x_min), static_cast<float>(x_max)})}};
   }
 };
 
-struct Where final : Layer {
+struct Where final : LayerOf<Where> {
   static constexpr const char *name = "Where";
   static constexpr const char *keras = "numpy.Where";
   static constexpr const char *doc = "x1 where a condition holds, else x2: keras.ops.where.";
@@ -46,13 +43,10 @@ struct Where final : Layer {
     f("x1", x1).doc("a number in place of the input x1");
     f("x2", x2).doc("a number in place of the input x2");
   }
-  Facts facts() const override {
-    static constexpr PlainFacts plain{.inputs = {{"condition", "(...): bool, or not 0"},
-                                                 {"x1", "(...), shapes that broadcast", "x1 null"},
-                                                 {"x2", "(...), shapes that broadcast", "x2 null"}},
-                                      .outputs = {{"y", "(...)"}}};
-    return plain;
-  }
+  static constexpr PlainFacts plain{.inputs = {{"condition", "(...): bool, or not 0"},
+                                               {"x1", "(...), shapes that broadcast", "x1 null"},
+                                               {"x2", "(...), shapes that broadcast", "x2 null"}},
+                                    .outputs = {{"y", "(...)"}}};
   Arity arity() const override {
     const int n = 3 - (x1 ? 1 : 0) - (x2 ? 1 : 0);
     return {n, n};

@@ -1,6 +1,5 @@
 // Reductions of keras.ops as layers: a table of rows.
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <vector>
 
@@ -44,7 +43,7 @@ Id log_sum_exp(Emit &e, Id x, const Axes &axes, bool keepdims) {
   return y;
 }
 
-struct Reduction final : Layer {
+struct Reduction final : LayerOf<Reduction> {
   struct Row : Entry {
     DType takes;
     bool integers;  // whether integers stay integers
@@ -64,11 +63,8 @@ struct Reduction final : Layer {
     if (axis && axis->empty())
       throw Error(Code::invalid_argument, "\"axis\": expected at least one axis, or null").with("attribute", "axis");
   }
-  Facts facts() const override {
-    static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}},
-                                      .outputs = {{"y", "x's axes without those, with keepdims of size 1"}}};
-    return plain;
-  }
+  static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}},
+                                    .outputs = {{"y", "x's axes without those, with keepdims of size 1"}}};
   std::vector<Symbol> call(Call &c) const override {
     const DType given = c.e.dtype(c.x());
     const bool integers = row.integers && (given == DType::i32 || given == DType::i64);
@@ -103,7 +99,7 @@ constexpr Reduction::Row reductions[] = {
     row("All", "Whether everything along axes is true or not 0: bool.", plain<Reduce::min>, "", DType::boolean),
 };
 
-struct Argmax final : Layer {
+struct Argmax final : LayerOf<Argmax> {
   static constexpr const char *name = "Argmax";
   static constexpr const char *keras = "numpy.Argmax";
   static constexpr const char *doc = "The place of the largest value along an axis, the first of equals: int32.";
@@ -114,11 +110,8 @@ struct Argmax final : Layer {
     f("axis", axis).required("1").doc("the axis");
     f("keepdims", keepdims).doc("whether the axis stays, with size 1");
   }
-  Facts facts() const override {
-    static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}},
-                                      .outputs = {{"y", "x's axes without that, with keepdims of size 1"}}};
-    return plain;
-  }
+  static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}},
+                                    .outputs = {{"y", "x's axes without that, with keepdims of size 1"}}};
   std::vector<Symbol> call(Call &c) const override {
     const DType given = c.e.dtype(c.x());
     if (given != DType::i32 && given != DType::i64) c.need_float(0);

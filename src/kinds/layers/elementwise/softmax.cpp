@@ -6,21 +6,18 @@
 namespace dl4::kinds {
 namespace {
 
-struct Softmax : Layer {
+struct Softmax : LayerOf<Softmax> {
   static constexpr const char *name = "Softmax";
   static constexpr const char *keras = "nn.Softmax";
   static constexpr const char *doc = "exp(x) over its sum along an axis, or along several axes together.";
   std::vector<int64_t> axis{-1};
 
   void fields(Fields &f) override { f("axis", axis).doc("the axis, or a list of axes"); }
-  Facts facts() const override {
-    static constexpr PlainFacts plain{
-        .inputs = {{"x", "(...)"}},
-        .outputs = {{"y", "(...)"}},
-        .arguments = {{"mask", "tensor", "what to keep: bool, or more than 0.5; broadcasts to x. Other places are 0"}},
-        .mask = "used and passed on"};
-    return plain;
-  }
+  static constexpr PlainFacts plain{
+      .inputs = {{"x", "(...)"}},
+      .outputs = {{"y", "(...)"}},
+      .arguments = {{"mask", "tensor", "what to keep: bool, or more than 0.5; broadcasts to x. Other places are 0"}},
+      .mask = "used and passed on"};
   void check() override {
     if (axis.empty())
       throw Error(Code::invalid_argument, "\"axis\": expected at least one axis").with("attribute", "axis");

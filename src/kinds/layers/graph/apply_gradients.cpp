@@ -75,7 +75,7 @@ class SlotWeights final : public Slots {
   std::map<std::string, Id> next_;
 };
 
-struct ApplyGradients : Layer {
+struct ApplyGradients : LayerOf<ApplyGradients> {
   static constexpr const char *name = "ApplyGradients";
   static constexpr const char *doc =
       "One update of an optimizer: called on weights, then on as many gradients, it assigns the weights. Slots, "
@@ -100,15 +100,12 @@ struct ApplyGradients : Layer {
     if (optimizer->use_ema) refuse("use_ema");
     if (optimizer->gradient_accumulation_steps.value_or(0)) refuse("gradient_accumulation_steps");
   }
-  Facts facts() const override {
-    static constexpr PlainFacts plain{.inputs = {{"weights", "(...), any number"}, {"gradients", "(...), as many"}},
-                                      .outputs = {{"iterations", "() int64"}},
-                                      .weights = {{"iterations", "() int64"},
-                                                  {"learning_rate", "()", "learning_rate"},
-                                                  {"slots", "as the weights, under <slot>/<weight>"}},
-                                      .arguments = {{"learning_rate", "tensor", "(): instead of the optimizer's"}}};
-    return plain;
-  }
+  static constexpr PlainFacts plain{.inputs = {{"weights", "(...), any number"}, {"gradients", "(...), as many"}},
+                                    .outputs = {{"iterations", "() int64"}},
+                                    .weights = {{"iterations", "() int64"},
+                                                {"learning_rate", "()", "learning_rate"},
+                                                {"slots", "as the weights, under <slot>/<weight>"}},
+                                    .arguments = {{"learning_rate", "tensor", "(): instead of the optimizer's"}}};
   Arity arity() const override { return {2, any_number}; }
   bool assigns() const override { return true; }
 

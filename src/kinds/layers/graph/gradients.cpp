@@ -8,7 +8,7 @@ namespace {
 
 using ops::Id;
 
-struct Gradients : Layer {
+struct Gradients : LayerOf<Gradients> {
   static constexpr const char *name = "Gradients";
   static constexpr const char *doc =
       "The gradients of targets by other values: called on the targets, then on what to differentiate by. Of several "
@@ -24,14 +24,11 @@ struct Gradients : Layer {
         .doc("a target that is not a single number counts as the sum of its elements; else it is refused");
     f("unconnected", unconnected, {"zeros", "refused"}).doc("by what no target depends on: zeros, or a refusal");
   }
-  Facts facts() const override {
-    static constexpr PlainFacts plain{
-        .inputs = {{"targets", "(), with output_gradients or sum (...)"}, {"by", "(...), any number"}},
-        .outputs = {{"gradients", "(...), one for each value to differentiate by"}},
-        .arguments = {
-            {"output_gradients", "tensors", "of each target the gradient by it of what is differentiated; null is 1"}}};
-    return plain;
-  }
+  static constexpr PlainFacts plain{
+      .inputs = {{"targets", "(), with output_gradients or sum (...)"}, {"by", "(...), any number"}},
+      .outputs = {{"gradients", "(...), one for each value to differentiate by"}},
+      .arguments = {
+          {"output_gradients", "tensors", "of each target the gradient by it of what is differentiated; null is 1"}}};
   Arity arity() const override { return {2, any_number}; }
 
   std::vector<Symbol> call(Call &c) const override {

@@ -19,7 +19,7 @@ void need_like(const Call &c, int i, const Variable &v) {
 
 namespace {
 
-struct GetWeight : Layer {
+struct GetWeight : LayerOf<GetWeight> {
   static constexpr const char *name = "GetWeight";
   static constexpr const char *doc =
       "A weight of a layer of the graph as a value: called on nothing. It is what the weight holds where the call "
@@ -31,15 +31,12 @@ struct GetWeight : Layer {
         .required(R"("dense/kernel")")
         .doc("its name: \"<layer>/<weight>\", of a layer that has been called");
   }
-  Facts facts() const override {
-    static constexpr PlainFacts plain{.inputs = {}, .outputs = {{"value", "(shape)"}}};
-    return plain;
-  }
+  static constexpr PlainFacts plain{.inputs = {}, .outputs = {{"value", "(shape)"}}};
   Arity arity() const override { return {0, 0}; }
   std::vector<Symbol> call(Call &c) const override { return {{c.host.graph_weight(weight)}}; }
 };
 
-struct Assign : Layer {
+struct Assign : LayerOf<Assign> {
   static constexpr const char *name = "Assign";
   static constexpr const char *doc =
       "Sets a weight: calls that were added later read the new value, and after the run it is that of every model "
@@ -50,12 +47,8 @@ struct Assign : Layer {
     f("operation", how, {"assign", "assign_add", "assign_sub"})
         .doc("the value takes the weight's place, is added to it or subtracted from it");
   }
-  Facts facts() const override {
-    static constexpr PlainFacts plain{
-        .inputs = {{"weight", "(...), of a layer Weight or GetWeight"}, {"value", "(...)"}},
-        .outputs = {{"value", "(...)"}}};
-    return plain;
-  }
+  static constexpr PlainFacts plain{.inputs = {{"weight", "(...), of a layer Weight or GetWeight"}, {"value", "(...)"}},
+                                    .outputs = {{"value", "(...)"}}};
   Arity arity() const override { return {2, 2}; }
   bool assigns() const override { return true; }
 
@@ -69,17 +62,14 @@ struct Assign : Layer {
   }
 };
 
-struct After : Layer {
+struct After : LayerOf<After> {
   static constexpr const char *name = "After";
   static constexpr const char *doc =
       "x as it is, in a model that computes the other inputs too: so a model makes assignments that none of its "
       "outputs reads.";
 
-  Facts facts() const override {
-    static constexpr PlainFacts plain{
-        .inputs = {{"x", "(...)"}, {"others", "(...), any number"}}, .outputs = {{"y", "(...)"}}, .mask = "passed on"};
-    return plain;
-  }
+  static constexpr PlainFacts plain{
+      .inputs = {{"x", "(...)"}, {"others", "(...), any number"}}, .outputs = {{"y", "(...)"}}, .mask = "passed on"};
   Arity arity() const override { return {1, any_number}; }
   std::vector<Symbol> call(Call &c) const override { return {{c.x(), c.mask()}}; }
 };

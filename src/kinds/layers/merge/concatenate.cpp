@@ -6,21 +6,18 @@
 namespace dl4::kinds {
 namespace {
 
-struct Concatenate : Layer {
+struct Concatenate : LayerOf<Concatenate> {
   static constexpr const char *name = "Concatenate";
   static constexpr const char *doc = "The inputs one after the other along an axis.";
   int64_t axis = -1;
 
   void fields(Fields &f) override { f("axis", axis).doc("the axis along which they are joined"); }
-  Facts facts() const override {
-    static constexpr PlainFacts plain{
-        .inputs = {{"x...", "(B, ...), equal but for the axis"}},
-        .outputs = {{"y", "(B, ...)"}},
-        .mask =
-            "joined along the axis, or, behind the mask's axes, valid where any input is; an input "
-            "without a mask counts as valid, and there is none if no input has one"};
-    return plain;
-  }
+  static constexpr PlainFacts plain{
+      .inputs = {{"x...", "(B, ...), equal but for the axis"}},
+      .outputs = {{"y", "(B, ...)"}},
+      .mask =
+          "joined along the axis, or, behind the mask's axes, valid where any input is; an input "
+          "without a mask counts as valid, and there is none if no input has one"};
   Arity arity() const override { return {1, any_number}; }
 
   std::vector<Symbol> call(Call &c) const override {

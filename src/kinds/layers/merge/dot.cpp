@@ -8,7 +8,7 @@
 namespace dl4::kinds {
 namespace {
 
-struct Dot final : Layer {
+struct Dot final : LayerOf<Dot> {
   static constexpr const char *name = "Dot";
   static constexpr const char *doc =
       "Sums of products along an axis of each of two inputs, for all pairs of their other places, item by item of the "
@@ -20,12 +20,9 @@ struct Dot final : Layer {
     f("axes", axes).required("1").doc("the axis of both inputs, or that of each; not the batch's");
     f("normalize", normalize).doc("scales vectors along the axes to a norm of 1 first, which makes cosines");
   }
-  Facts facts() const override {
-    static constexpr PlainFacts plain{
-        .inputs = {{"a", "(B, ..., K, ...)"}, {"b", "(B, ..., K, ...)"}},
-        .outputs = {{"y", "(B, axes of a but K, axes of b but K); (B, 1) where there are none"}}};
-    return plain;
-  }
+  static constexpr PlainFacts plain{
+      .inputs = {{"a", "(B, ..., K, ...)"}, {"b", "(B, ..., K, ...)"}},
+      .outputs = {{"y", "(B, axes of a but K, axes of b but K); (B, 1) where there are none"}}};
   Arity arity() const override { return {2, 2}; }
 
   std::vector<Symbol> call(Call &c) const override {

@@ -1,6 +1,5 @@
 // Elementwise merge layers.
 #include <algorithm>
-#include <array>
 
 #include "base/error.hpp"
 #include "kinds/layers/core/masks.hpp"
@@ -58,7 +57,7 @@ Id multiply(Emit &e, const Parts &parts) {
   return where_valid(e, any_of(e, masks), fold(e, Binary::mul, valid), 0);
 }
 
-struct Merge final : Layer {
+struct Merge final : LayerOf<Merge> {
   struct Row : Entry {
     Id (*merge)(Emit &, const Parts &);
     Arity arity{1, any_number};
@@ -67,13 +66,10 @@ struct Merge final : Layer {
   explicit Merge(const Row &row) : row(row) {}
   const Row &row;
 
-  Facts facts() const override {
-    static constexpr PlainFacts plain{
-        .inputs = {{"x...", "(B, ...), shapes that broadcast"}},
-        .outputs = {{"y", "(B, ...)"}},
-        .mask = "joined: a place is valid where any input is, and there is none unless all inputs have one"};
-    return plain;
-  }
+  static constexpr PlainFacts plain{
+      .inputs = {{"x...", "(B, ...), shapes that broadcast"}},
+      .outputs = {{"y", "(B, ...)"}},
+      .mask = "joined: a place is valid where any input is, and there is none unless all inputs have one"};
   Arity arity() const override { return row.arity; }
   std::vector<Symbol> call(Call &c) const override {
     int rank = 0, count = static_cast<int>(c.in.size());

@@ -27,7 +27,7 @@ struct Moments {
   Id mean, variance;  // (C)
 };
 
-struct BatchNormalization : Layer {
+struct BatchNormalization : LayerOf<BatchNormalization> {
   static constexpr const char *name = "BatchNormalization";
   static constexpr const char *doc =
       "gamma * (x - mean) / sqrt(variance + epsilon) + beta for each index of an axis. In training with the mean and "
@@ -56,22 +56,19 @@ struct BatchNormalization : Layer {
             "free");
     f("renorm_momentum", renorm_momentum).doc("of the moving statistics that renorm corrects towards");
   }
-  Facts facts() const override {
-    static constexpr PlainFacts plain{
-        .inputs = {{"x", "(B, ..., C)"}},
-        .outputs = {{"y", "(B, ..., C)"}},
-        .weights = {{"gamma", "(C)", "scale"},
-                    {"beta", "(C)", "center"},
-                    {"moving_mean", "(C), not trained"},
-                    {"moving_variance", "(C), not trained"},
-                    {"moving_stddev", "(C), not trained", "renorm"},
-                    {"renorm_mean", "(C), not trained", "renorm"},
-                    {"renorm_stddev", "(C), not trained", "renorm"}},
-        .arguments = {{"mask", "tensor",
-                       "bool, broadcasts to all axes of x but the last: what the batch's statistics are of"}},
-        .mask = "used and passed on"};
-    return plain;
-  }
+  static constexpr PlainFacts plain{
+      .inputs = {{"x", "(B, ..., C)"}},
+      .outputs = {{"y", "(B, ..., C)"}},
+      .weights = {{"gamma", "(C)", "scale"},
+                  {"beta", "(C)", "center"},
+                  {"moving_mean", "(C), not trained"},
+                  {"moving_variance", "(C), not trained"},
+                  {"moving_stddev", "(C), not trained", "renorm"},
+                  {"renorm_mean", "(C), not trained", "renorm"},
+                  {"renorm_stddev", "(C), not trained", "renorm"}},
+      .arguments = {{"mask", "tensor",
+                     "bool, broadcasts to all axes of x but the last: what the batch's statistics are of"}},
+      .mask = "used and passed on"};
 
   void check() override {
     auto refuse = [](const std::string &what) {

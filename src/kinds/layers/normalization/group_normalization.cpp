@@ -7,7 +7,7 @@ namespace {
 
 using ops::Id;
 
-struct GroupNormalization : Layer {
+struct GroupNormalization : LayerOf<GroupNormalization> {
   static constexpr const char *name = "GroupNormalization";
   static constexpr const char *doc =
       "gamma * (x - mean) / sqrt(variance + epsilon) + beta, the mean and variance over a group of channels and all "
@@ -22,13 +22,10 @@ struct GroupNormalization : Layer {
     f("epsilon", epsilon).doc("added to the variance");
     weights.fields(f);
   }
-  Facts facts() const override {
-    static constexpr PlainFacts plain{.inputs = {{"x", "(B, ..., C)"}},
-                                      .outputs = {{"y", "(B, ..., C)"}},
-                                      .weights = {{"gamma", "(C)", "scale"}, {"beta", "(C)", "center"}},
-                                      .mask = "passed on"};
-    return plain;
-  }
+  static constexpr PlainFacts plain{.inputs = {{"x", "(B, ..., C)"}},
+                                    .outputs = {{"y", "(B, ..., C)"}},
+                                    .weights = {{"gamma", "(C)", "scale"}, {"beta", "(C)", "center"}},
+                                    .mask = "passed on"};
   void check() override {
     if (groups == 0)
       throw Error(Code::invalid_argument, "\"groups\": expected at least 1, or -1, got 0").with("attribute", "groups");

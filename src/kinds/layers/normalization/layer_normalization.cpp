@@ -22,7 +22,7 @@ Shape dims_of(Call &c, std::vector<int64_t> axis) {
   return dims;
 }
 
-struct LayerNormalization : Layer {
+struct LayerNormalization : LayerOf<LayerNormalization> {
   static constexpr const char *name = "LayerNormalization";
   static constexpr const char *doc =
       "gamma * (x - mean) / sqrt(variance + epsilon) + beta, the mean and variance over an axis, or over several axes "
@@ -38,14 +38,11 @@ struct LayerNormalization : Layer {
     f("rms_scaling", rms_scaling).doc("gives gamma * x / sqrt(variance + epsilon), without mean and beta");
     weights.fields(f);
   }
-  Facts facts() const override {
-    static constexpr PlainFacts plain{
-        .inputs = {{"x", "(B, ..., C)"}},
-        .outputs = {{"y", "(B, ..., C)"}},
-        .weights = {{"gamma", "the axes' dims", "scale"}, {"beta", "the axes' dims", "center"}},
-        .mask = "passed on"};
-    return plain;
-  }
+  static constexpr PlainFacts plain{
+      .inputs = {{"x", "(B, ..., C)"}},
+      .outputs = {{"y", "(B, ..., C)"}},
+      .weights = {{"gamma", "the axes' dims", "scale"}, {"beta", "the axes' dims", "center"}},
+      .mask = "passed on"};
   void check() override { need_axes(axis); }
 
   std::vector<Symbol> call(Call &c) const override {
@@ -71,7 +68,7 @@ struct LayerNormalization : Layer {
   }
 };
 
-struct RMSNormalization : Layer {
+struct RMSNormalization : LayerOf<RMSNormalization> {
   static constexpr const char *name = "RMSNormalization";
   static constexpr const char *doc =
       "scale * x / sqrt(mean of squares + epsilon), the mean over an axis, or over several axes together, of each "
@@ -84,11 +81,8 @@ struct RMSNormalization : Layer {
         .doc("the axis, or a list of axes; scale multiplies along the last axes, also where these are others");
     f("epsilon", epsilon).doc("added to the mean of squares");
   }
-  Facts facts() const override {
-    static constexpr PlainFacts plain{
-        .inputs = {{"x", "(B, ..., C)"}}, .outputs = {{"y", "(B, ..., C)"}}, .weights = {{"scale", "the axes' dims"}}};
-    return plain;
-  }
+  static constexpr PlainFacts plain{
+      .inputs = {{"x", "(B, ..., C)"}}, .outputs = {{"y", "(B, ..., C)"}}, .weights = {{"scale", "the axes' dims"}}};
   void check() override { need_axes(axis); }
 
   std::vector<Symbol> call(Call &c) const override {

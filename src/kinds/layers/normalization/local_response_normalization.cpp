@@ -4,7 +4,7 @@
 namespace dl4::kinds {
 namespace {
 
-struct LocalResponseNormalization : Layer {
+struct LocalResponseNormalization : LayerOf<LocalResponseNormalization> {
   static constexpr const char *name = "LocalResponseNormalization";
   static constexpr const char *doc =
       "x / (bias + alpha sum(x^2))^beta, summed over the features up to depth_radius away, as in AlexNet and in "
@@ -18,11 +18,7 @@ struct LocalResponseNormalization : Layer {
     f("alpha", alpha).doc("multiplies the sum of squares");
     f("beta", beta).doc("the power");
   }
-  Facts facts() const override {
-    static constexpr PlainFacts plain{
-        .inputs = {{"x", "(..., C)"}}, .outputs = {{"y", "(..., C)"}}, .mask = "passed on"};
-    return plain;
-  }
+  static constexpr PlainFacts plain{.inputs = {{"x", "(..., C)"}}, .outputs = {{"y", "(..., C)"}}, .mask = "passed on"};
 
   std::vector<Symbol> call(Call &c) const override {
     ops::Emit &e = c.e;

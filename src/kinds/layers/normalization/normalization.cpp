@@ -11,7 +11,7 @@ namespace {
 
 using ops::Id;
 
-struct Normalization : Layer {
+struct Normalization : LayerOf<Normalization> {
   static constexpr const char *name = "Normalization";
   static constexpr const char *doc =
       "(x - mean) / max(sqrt(variance), 1e-7), with a mean and a variance for each index of the axes: given as "
@@ -26,15 +26,12 @@ struct Normalization : Layer {
     f("variance", variance).example("2").doc("the variance, of the shape of the mean; null = the weight \"variance\"");
     f("invert", invert).doc("turns normalised values back: x * max(sqrt(variance), 1e-7) + mean");
   }
-  Facts facts() const override {
-    static constexpr PlainFacts plain{.inputs = {{"x", "(B, ..., C)"}},
-                                      .outputs = {{"y", "(B, ..., C)"}},
-                                      .weights = {{"mean", "the axes' dims, not trained, without the attribute"},
-                                                  {"variance", "the axes' dims, not trained, without the attribute"},
-                                                  {"count", "(), not trained, without the attribute"}},
-                                      .mask = "passed on"};
-    return plain;
-  }
+  static constexpr PlainFacts plain{.inputs = {{"x", "(B, ..., C)"}},
+                                    .outputs = {{"y", "(B, ..., C)"}},
+                                    .weights = {{"mean", "the axes' dims, not trained, without the attribute"},
+                                                {"variance", "the axes' dims, not trained, without the attribute"},
+                                                {"count", "(), not trained, without the attribute"}},
+                                    .mask = "passed on"};
 
   void check() override {
     auto refuse = [](const char *key, const std::string &what) {

@@ -5,17 +5,14 @@
 namespace dl4::kinds {
 namespace {
 
-struct UnitNormalization : Layer {
+struct UnitNormalization : LayerOf<UnitNormalization> {
   static constexpr const char *name = "UnitNormalization";
   static constexpr const char *doc =
       "x over its norm along an axis, or along several axes together: x / max(norm, 1e-12).";
   std::vector<int64_t> axis{-1};
 
   void fields(Fields &f) override { f("axis", axis).doc("the axis, or a list of axes"); }
-  Facts facts() const override {
-    static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}, .mask = "passed on"};
-    return plain;
-  }
+  static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}, .mask = "passed on"};
   void check() override {
     if (axis.empty())
       throw Error(Code::invalid_argument, "\"axis\": expected at least one axis").with("attribute", "axis");

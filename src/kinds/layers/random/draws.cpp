@@ -8,7 +8,7 @@ namespace {
 using ops::Id;
 
 // Shared by both.
-struct Drawn : Layer {
+struct Drawn : LayerOf<Drawn> {
   int64_t axes = 1;
   std::vector<int64_t> dims;
   std::optional<int64_t> seed;
@@ -18,11 +18,8 @@ struct Drawn : Layer {
     f("axes", axes).at_least(0).at_most(max_rank).doc("how many first axes of the input, if there is one, come before");
     seed_field(f, seed);
   }
-  Facts facts() const override {
-    static constexpr PlainFacts plain{.inputs = {{"like", "(B, ...), of which the shape alone is read, or none"}},
-                                      .outputs = {{"y", "(B, shape)"}}};
-    return plain;
-  }
+  static constexpr PlainFacts plain{.inputs = {{"like", "(B, ...), of which the shape alone is read, or none"}},
+                                    .outputs = {{"y", "(B, shape)"}}};
   Arity arity() const override { return {0, 1}; }
 
   // draw(e, key, draws, like, keep, tail).

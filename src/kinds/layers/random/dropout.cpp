@@ -4,7 +4,7 @@
 namespace dl4::kinds {
 namespace {
 
-struct Dropout : Layer {
+struct Dropout : LayerOf<Dropout> {
   static constexpr const char *name = "Dropout";
   static constexpr const char *doc =
       "In training, sets values to 0 with probability rate and scales the others by 1 / (1 - rate).";
@@ -17,10 +17,7 @@ struct Dropout : Layer {
     noise_shape_field(f, noise_shape);
     seed_field(f, seed);
   }
-  Facts facts() const override {
-    static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}, .mask = "passed on"};
-    return plain;
-  }
+  static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}, .mask = "passed on"};
 
   std::vector<Symbol> call(Call &c) const override {
     c.need_float(0);

@@ -1,6 +1,4 @@
 // Spatial dropout: drops whole channels of a sample.
-#include <array>
-
 #include "kinds/layers/random/dropping.hpp"
 
 namespace dl4::kinds {

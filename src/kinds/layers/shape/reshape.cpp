@@ -6,7 +6,7 @@
 namespace dl4::kinds {
 namespace {
 
-struct Reshape : Layer {
+struct Reshape : LayerOf<Reshape> {
   static constexpr const char *name = "Reshape";
   static constexpr const char *doc = "The same elements with other axes behind the batch.";
   std::vector<int64_t> target_shape;
@@ -18,10 +18,7 @@ struct Reshape : Layer {
         .at_most(max_dim)
         .doc("the axes behind the batch; one may be -1: what is left");
   }
-  Facts facts() const override {
-    static constexpr PlainFacts plain{.inputs = {{"x", "(B, ...)"}}, .outputs = {{"y", "(B, *target_shape)"}}};
-    return plain;
-  }
+  static constexpr PlainFacts plain{.inputs = {{"x", "(B, ...)"}}, .outputs = {{"y", "(B, *target_shape)"}}};
   void check() override {
     if (std::count(target_shape.begin(), target_shape.end(), free_dim) > 1)
       throw Error(Code::invalid_argument, "\"target_shape\": there must be at most one unknown dimension (-1)")
@@ -35,7 +32,7 @@ struct Reshape : Layer {
   }
 };
 
-struct ReshapeBatch : Layer {
+struct ReshapeBatch : LayerOf<ReshapeBatch> {
   static constexpr const char *name = "ReshapeBatch";
   static constexpr const char *keras = "numpy.Reshape";
   static constexpr const char *doc = "The same elements with other axes, the batch's included: keras.ops.reshape.";
@@ -44,10 +41,7 @@ struct ReshapeBatch : Layer {
   void fields(Fields &f) override {
     f("shape", shape).required("[-1, 6, 2]").at_least(-1).at_most(max_dim).doc("the axes; one may be -1: what is left");
   }
-  Facts facts() const override {
-    static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(*shape)"}}};
-    return plain;
-  }
+  static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(*shape)"}}};
   void check() override {
     if (std::count(shape.begin(), shape.end(), free_dim) > 1)
       throw Error(Code::invalid_argument, "\"shape\": there must be at most one unknown dimension (-1)")

@@ -11,7 +11,7 @@ namespace {
 
 using ops::Id;
 
-struct Take final : Layer {
+struct Take final : LayerOf<Take> {
   static constexpr const char *name = "Take";
   static constexpr const char *keras = "numpy.Take";
   static constexpr const char *doc =
@@ -27,11 +27,8 @@ struct Take final : Layer {
     f("axis", axis).doc("the axis; null: x as one axis");
   }
   Arity arity() const override { return indices ? Arity{1, 1} : Arity{2, 2}; }
-  Facts facts() const override {
-    static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}, {"indices", "(...), integers", "indices null"}},
-                                      .outputs = {{"y", "x's axes with those of the indices in the axis's place"}}};
-    return plain;
-  }
+  static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}, {"indices", "(...), integers", "indices null"}},
+                                    .outputs = {{"y", "x's axes with those of the indices in the axis's place"}}};
 
   std::vector<Symbol> call(Call &c) const override {
     Id x = axis ? c.x() : ops::reshape(c.e, c.x(), 0, {free_dim});
@@ -76,7 +73,7 @@ struct Take final : Layer {
   }
 };
 
-struct Slice final : Layer {
+struct Slice final : LayerOf<Slice> {
   static constexpr const char *name = "Slice";
   static constexpr const char *doc = "A block of x: keras.ops.slice.";
   std::vector<int64_t> start_indices, sizes;
@@ -108,10 +105,7 @@ struct Slice final : Layer {
                                                  start_indices[i], ", got ", sizes[i]))
             .with("attribute", "shape");
   }
-  Facts facts() const override {
-    static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(*shape)"}}};
-    return plain;
-  }
+  static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(*shape)"}}};
   std::vector<Symbol> call(Call &c) const override {
     c.need_rank(0, static_cast<int>(sizes.size()));
     Id y = c.x();
@@ -126,7 +120,7 @@ struct Slice final : Layer {
   }
 };
 
-struct Flip final : Layer {
+struct Flip final : LayerOf<Flip> {
   static constexpr const char *name = "Flip";
   static constexpr const char *keras = "numpy.Flip";
   static constexpr const char *doc = "Axes from their end to their beginning: keras.ops.flip.";
@@ -135,10 +129,7 @@ struct Flip final : Layer {
   void fields(Fields &f) override {
     f("axis", axis).doc("the axis, or a list of axes; null: all, the batch's included");
   }
-  Facts facts() const override {
-    static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}};
-    return plain;
-  }
+  static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}};
   std::vector<Symbol> call(Call &c) const override {
     Id y = c.x();
     if (axis)
@@ -149,7 +140,7 @@ struct Flip final : Layer {
   }
 };
 
-struct Stack final : Layer {
+struct Stack final : LayerOf<Stack> {
   static constexpr const char *name = "Stack";
   static constexpr const char *keras = "numpy.Stack";
   static constexpr const char *doc = "Inputs of one shape side by side along a new axis: keras.ops.stack.";
@@ -157,11 +148,8 @@ struct Stack final : Layer {
 
   void fields(Fields &f) override { f("axis", axis).doc("where the new axis stands in the output"); }
   Arity arity() const override { return {1, any_number}; }
-  Facts facts() const override {
-    static constexpr PlainFacts plain{.inputs = {{"x...", "(...), all of one shape"}},
-                                      .outputs = {{"y", "(...) with an axis more"}}};
-    return plain;
-  }
+  static constexpr PlainFacts plain{.inputs = {{"x...", "(...), all of one shape"}},
+                                    .outputs = {{"y", "(...) with an axis more"}}};
   std::vector<Symbol> call(Call &c) const override {
     const Shape s = c.shape();
     const int along = s.inserted(0, 1).axis(axis);
@@ -175,7 +163,7 @@ struct Stack final : Layer {
   }
 };
 
-struct Repeat final : Layer {
+struct Repeat final : LayerOf<Repeat> {
   static constexpr const char *name = "Repeat";
   static constexpr const char *keras = "numpy.Repeat";
   static constexpr const char *doc = "Each place of an axis several times: keras.ops.repeat.";
@@ -185,16 +173,13 @@ struct Repeat final : Layer {
     f("repeats", repeats).required("2").at_least(1).at_most(max_dim).doc("how often each place stands");
     f("axis", axis).required("1").doc("the axis");
   }
-  Facts facts() const override {
-    static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}};
-    return plain;
-  }
+  static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}};
   std::vector<Symbol> call(Call &c) const override {
     return {{ops::repeat(c.e, c.x(), c.shape().axis(axis), repeats)}};
   }
 };
 
-struct ExpandDims final : Layer {
+struct ExpandDims final : LayerOf<ExpandDims> {
   static constexpr const char *name = "ExpandDims";
   static constexpr const char *keras = "numpy.ExpandDims";
   static constexpr const char *doc = "New axes of size 1: keras.ops.expand_dims.";
@@ -203,10 +188,7 @@ struct ExpandDims final : Layer {
   void fields(Fields &f) override {
     f("axis", axis).required("1").doc("where the new axis stands in the output, or a list of such places");
   }
-  Facts facts() const override {
-    static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...) with axes more"}}};
-    return plain;
-  }
+  static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...) with axes more"}}};
   std::vector<Symbol> call(Call &c) const override {
     const Shape whole(std::vector<int64_t>(c.shape().dims().size() + axis.size(), 1));
     std::vector<int> places;
@@ -220,17 +202,14 @@ struct ExpandDims final : Layer {
   }
 };
 
-struct Squeeze final : Layer {
+struct Squeeze final : LayerOf<Squeeze> {
   static constexpr const char *name = "Squeeze";
   static constexpr const char *keras = "numpy.Squeeze";
   static constexpr const char *doc = "Axes of size 1 left out: keras.ops.squeeze.";
   std::optional<std::vector<int64_t>> axis;
 
   void fields(Fields &f) override { f("axis", axis).doc("the axis, or a list of axes; null: all of size 1"); }
-  Facts facts() const override {
-    static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...) with axes less"}}};
-    return plain;
-  }
+  static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...) with axes less"}}};
   std::vector<Symbol> call(Call &c) const override {
     std::vector<int> gone;
     if (axis)

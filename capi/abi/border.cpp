@@ -2,7 +2,6 @@
 #include "border.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include "base/utf8.hpp"
 

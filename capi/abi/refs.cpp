@@ -1,6 +1,4 @@
 // Configs as text, with the models and nodes that text can't hold.
-#include <memory>
-
 #include "io/native/safetensors.hpp"
 #include "options.hpp"
 

@@ -15,6 +15,53 @@ bool fills(const Shape &a, const Shape &other) {
   return true;
 }
 
+// The gradient by source i, of the shape of the result.
+Id partial(const Gradient &g, Binary f, int i) {
+  Emit &e = g.e;
+  const Id a = g.src(0), b = g.src(1), d = g.diff_dst();
+  const bool left = i == 0;
+  const auto negative = [&](Id x) { return unary(e, Unary::neg, x); };
+  // 1 where max or min selects operand i.
+  const auto taken = [&](Binary compare) {
+    Id first = binary(e, compare, a, b), zero = e.scalar(0);
+    return left ? select(e, first, d, zero) : select(e, first, zero, d);
+  };
+  switch (f) {
+    case Binary::add:
+      return d;
+    case Binary::sub:
+      return left ? d : negative(d);
+    case Binary::mul:
+      return mul(e, d, left ? b : a);
+    case Binary::div:
+      return left ? div(e, d, b) : negative(div(e, mul(e, d, g.dst()), b));
+    case Binary::max:
+      return taken(Binary::greater_equal);
+    case Binary::min:
+      return taken(Binary::less_equal);
+    case Binary::pow: {
+      if (left) return mul(e, mul(e, d, b), binary(e, Binary::pow, a, sub(e, b, e.scalar(1))));
+      // log a where a > 0; 0^b does not depend on b > 0.
+      Id log = unary(e, Unary::log, a), zero = e.scalar(0);
+      return mul(e, d, mul(e, g.dst(), select(e, binary(e, Binary::greater, a, zero), log, zero)));
+    }
+    case Binary::atan2: {
+      Id square = add(e, unary(e, Unary::square, a), unary(e, Unary::square, b));
+      return div(e, mul(e, d, left ? b : negative(a)), square);
+    }
+    case Binary::mod:  // a minus b times an integer
+      return left ? d : negative(mul(e, d, unary(e, Unary::floor, div(e, a, b))));
+    case Binary::fmod:
+      return left ? d : mul(e, d, div(e, sub(e, g.dst(), a), b));
+    case Binary::floor_div:  // piecewise constant
+      return mul(e, d, e.scalar(0));
+    case Binary::squared_difference:
+      return mul(e, d, scale(e, sub(e, a, b), left ? 2.0f : -2.0f));
+    default:
+      return none;
+  }
+}
+
 }  // namespace
 
 std::vector<Operand> BinaryOp::infer(Operands src) const {
@@ -27,68 +74,12 @@ std::vector<Operand> BinaryOp::infer(Operands src) const {
 void BinaryOp::gradient(Gradient &g) const {
   if (activation) fail(Code::internal, "binary: a fused step has no gradient");
   Emit &e = g.e;
-  Id a = g.src(0), b = g.src(1), d = g.diff_dst();
-  if (d == none || e.dtype(a) != DType::f32 || is_comparison(f)) return;
-  auto to = [&](int i, Id diff) {
-    Id x = g.src(i);
-    g.set(i, fills(e.shape(x), e.shape(g.src(1 - i))) ? diff : sum_like(e, diff, x));
-  };
-  // 1 where max or min selects operand i.
-  auto taken = [&](Binary compare, int i) {
-    Id first = binary(e, compare, a, b), zero = e.scalar(0);
-    return i == 0 ? select(e, first, d, zero) : select(e, first, zero, d);
-  };
+  if (g.diff_dst() == none || e.dtype(g.src(0)) != DType::f32 || is_comparison(f)) return;
   for (int i = 0; i < 2; ++i) {
-    if (!g.wants(i)) continue;
-    bool left = i == 0;
-    switch (f) {
-      case Binary::add:
-        to(i, d);
-        break;
-      case Binary::sub:
-        to(i, left ? d : unary(e, Unary::neg, d));
-        break;
-      case Binary::mul:
-        to(i, mul(e, d, left ? b : a));
-        break;
-      case Binary::div:
-        to(i, left ? div(e, d, b) : unary(e, Unary::neg, div(e, mul(e, d, g.dst()), b)));
-        break;
-      case Binary::max:
-        to(i, taken(Binary::greater_equal, i));
-        break;
-      case Binary::min:
-        to(i, taken(Binary::less_equal, i));
-        break;
-      case Binary::pow:
-        if (left) {
-          to(i, mul(e, mul(e, d, b), binary(e, Binary::pow, a, sub(e, b, e.scalar(1)))));
-        } else {
-          // log a where a > 0; 0^b does not depend on b > 0.
-          Id log = unary(e, Unary::log, a), zero = e.scalar(0);
-          to(i, mul(e, d, mul(e, g.dst(), select(e, binary(e, Binary::greater, a, zero), log, zero))));
-        }
-        break;
-      case Binary::atan2: {
-        Id square = add(e, unary(e, Unary::square, a), unary(e, Unary::square, b));
-        to(i, div(e, mul(e, d, left ? b : unary(e, Unary::neg, a)), square));
-        break;
-      }
-      case Binary::mod:  // a minus b times an integer
-        to(i, left ? d : unary(e, Unary::neg, mul(e, d, unary(e, Unary::floor, div(e, a, b)))));
-        break;
-      case Binary::fmod:
-        to(i, left ? d : mul(e, d, div(e, sub(e, g.dst(), a), b)));
-        break;
-      case Binary::floor_div:  // piecewise constant
-        to(i, mul(e, d, e.scalar(0)));
-        break;
-      case Binary::squared_difference:
-        to(i, mul(e, d, scale(e, sub(e, a, b), left ? 2.0f : -2.0f)));
-        break;
-      default:
-        break;
-    }
+    const Id diff = g.wants(i) ? partial(g, f, i) : none;
+    if (diff == none) continue;
+    const Id x = g.src(i);
+    g.set(i, fills(e.shape(x), e.shape(g.src(1 - i))) ? diff : sum_like(e, diff, x));
   }
 }
 

@@ -1,8 +1,6 @@
 // broadcast_like, mean_grad and sum_like: to the shape of another value and back.
 #include "ops/broadcast.hpp"
 
-#include <algorithm>
-
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
 #include "ops/wants.hpp"

@@ -2,8 +2,6 @@
 #include "ops/conv.hpp"
 #include "ops/op.hpp"
 
-#include <algorithm>
-
 #include "ops/wants.hpp"
 #include "ops/windows.hpp"
 

@@ -3,8 +3,6 @@
 #include "ops/attributes.hpp"
 #include "ops/op.hpp"
 
-#include <algorithm>
-
 #include "ops/wants.hpp"
 
 namespace dl4::ops {

@@ -2,8 +2,6 @@
 #include "ops/matmul.hpp"
 #include "ops/op.hpp"
 
-#include <algorithm>
-
 #include "ops/wants.hpp"
 
 namespace dl4::ops {

@@ -1,6 +1,4 @@
 // sort along the last axis; cumulate: cumulative sums and products along an axis.
-#include <cmath>
-
 #include "ops/attributes.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"

@@ -1,8 +1,6 @@
 // Listing and checking of Programs.
 #include "ops/program.hpp"
 
-#include <algorithm>
-
 #include "ops/body.hpp"
 #include "ops/op.hpp"
 

@@ -1,7 +1,6 @@
 // Keras's shape and indexing operations, as layers.
 #include <algorithm>
 #include <map>
-#include <numeric>
 
 #include "io/keras/operation.hpp"
 

@@ -1,7 +1,6 @@
 // A node being read: its attributes, its inputs in the layout a layer needs, its outputs.
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <numeric>
 
 #include "base/error.hpp"

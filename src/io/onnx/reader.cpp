@@ -1,8 +1,6 @@
 #include "io/onnx/reader.hpp"
 
 #include <algorithm>
-#include <cstring>
-#include <numeric>
 
 #include "base/error.hpp"
 #include "graph/lower.hpp"
@@ -92,15 +90,25 @@ const Row *find(std::span<const Row> rows, std::string_view op) {
   return it == rows.end() ? nullptr : &*it;
 }
 
+constexpr int64_t largest = 64 << 20;  // bytes of a constant
+
+// Is a constant of that shape small, and quickly made where each of its numbers takes `steps`? A free shape depends on
+// the numbers.
+bool is_quick(const Shape &shape, int64_t steps) {
+  constexpr int64_t most_steps = 1 << 28;
+  if (!shape.known()) return checked_mul(steps, steps) <= most_steps;
+  return checked_mul(shape.elements(), 8) <= largest && checked_mul(steps, shape.elements()) <= most_steps;
+}
+
 }  // namespace
 
 const Row *row_of(std::string_view op) {
   constexpr std::span<const Row> (*families[])() = {
-      &math_rows,   &activation_rows, &shape_rows,    &index_rows,        &space_rows,     &pool_rows,
-      &pad_rows,    &resize_rows,     &norm_rows,     &product_rows,      &attention_rows, &recurrent_rows,
-      &scan_rows,   &flow_rows,       &sequence_rows, &training_rows,     &order_rows,     &quantized_rows,
-      &number_rows, &sampled_rows,    &signal_rows,   &step_rows,         &chosen_rows,    &integer_rows,
-      &drawn_rows,  &type_rows,       &counted_rows,  &experimental_rows, &named_rows,
+      &math_rows,   &activation_rows, &shape_rows,    &index_rows,    &space_rows,        &pool_rows,
+      &pad_rows,    &resize_rows,     &norm_rows,     &product_rows,  &attention_rows,    &recurrent_rows,
+      &scan_rows,   &flow_rows,       &sequence_rows, &training_rows, &order_rows,        &quantized_rows,
+      &number_rows, &sampled_rows,    &signal_rows,   &step_rows,     &chosen_rows,       &integer_rows,
+      &slice_rows,  &drawn_rows,      &type_rows,     &counted_rows,  &experimental_rows, &named_rows,
   };
   for (auto rows : families)
     if (const Row *row = find(rows(), op)) return row;
@@ -256,7 +264,6 @@ std::string Reader::free_name(const std::string &wanted) {
 }
 
 std::optional<Reader::Named> Reader::computed(const NodeProto &node, const Row &row) {
-  constexpr int64_t largest = 64 << 20, most_products = 1 << 28;
   // A synthesized node has another opset than a body passed to it.
   const bool mixed = opset() != root().opset &&
                      std::ranges::any_of(node.attributes, [](const Attribute &a) { return a.graph != nullptr; });
@@ -292,12 +299,8 @@ std::optional<Reader::Named> Reader::computed(const NodeProto &node, const Row &
       if (op.constant_of(v)) continue;
       made.push_back(Op(r, node).as(v, plain(v.rank())));
       const Shape shape = r.graph_->shape(made.back());
-      const bool is_slow = row.trait == slow;
-      if (is_slow && !shape.known() && checked_mul(most_in, most_in) > most_products) return {};
-      if (!shape.known()) continue;  // by the values of the numbers
-      if (checked_mul(shape.elements(), 8) > largest) return {};
-      if (is_slow && checked_mul(most_in, shape.elements()) > most_products) return {};
-      outside_.budget.take(checked_mul(shape.elements(), 8), "a constant");
+      if (!is_quick(shape, row.trait == slow ? most_in : 0)) return {};
+      if (shape.known()) outside_.budget.take(checked_mul(shape.elements(), 8), "a constant");
     }
   } catch (const Error &) {
     return {};  // refused when it is read
@@ -313,8 +316,7 @@ std::optional<Reader::Named> Reader::computed(const NodeProto &node, const Row &
       v.constant = (*results)[next++];
       v.dims.clear();
       for (int64_t d : v.constant->shape) v.dims.push_back({d, {}});
-      v.filled.reset();
-      v.quantized.reset();
+      v.filled.reset(), v.quantized.reset();
     }
     v.forms.clear();
     values.emplace_back(name, std::move(v));

@@ -323,6 +323,7 @@ std::span<const Row> math_rows();
 std::span<const Row> activation_rows();
 std::span<const Row> shape_rows();
 std::span<const Row> index_rows();
+std::span<const Row> slice_rows();
 std::span<const Row> space_rows();
 std::span<const Row> pool_rows();
 std::span<const Row> pad_rows();

@@ -2,7 +2,6 @@
 #include "train/data/class_weights.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/error.hpp"
 

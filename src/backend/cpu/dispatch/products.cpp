@@ -58,8 +58,8 @@ void each_block(const Gemm &g, const kernels::GemmPart &p, Block (*size)(const G
   if (p.rows() == 0 || p.cols() == 0) return;
   const Block most = size(g, p);
   const float *bias = g.bias ? r.in<float>(2) : nullptr;
-  for (int64_t item = p.item0; item < p.item1; ++item) {
-    for (int64_t row = p.row0; row < p.row1; row += most.rows) {
+  for (int64_t item = p.item0; item < p.item1; ++item)
+    for (int64_t row = p.row0; row < p.row1; row += most.rows)
       for (int64_t col = p.col0; col < p.col1; col += most.cols) {
         int64_t rows = std::min(most.rows, p.row1 - row), cols = std::min(most.cols, p.col1 - col);
         const float *a = r.in<float>(0) + item * g.stride_a + (g.trans_a ? row : row * g.lda);
@@ -68,8 +68,6 @@ void each_block(const Gemm &g, const kernels::GemmPart &p, Block (*size)(const G
         f(a, b, bias ? bias + col : nullptr, c, rows, cols, col);
         if (g.epilogue) g.epilogue(c, rows, cols, g.ldc);
       }
-    }
-  }
 }
 
 bool small_multiplies(const Gemm &g) { return !(g.trans_a && g.trans_b); }

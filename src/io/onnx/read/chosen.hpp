@@ -5,6 +5,10 @@
 
 namespace dl4::io::onnx {
 
+inline constexpr int64_t most_places = int64_t{1} << 24;  // that a list names
+
+inline Node flipped(const Op &op, Node x, int at) { return op.layer("Flip", {{"axis", at}}, {x}); }
+
 void gather_computed_elements(const Op &op);
 void gather_computed_rows(const Op &op);
 void scatter_computed_elements(const Op &op);

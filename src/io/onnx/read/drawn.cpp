@@ -1,7 +1,6 @@
 // ONNX's random ops: new numbers in each run, from the session's generator.
 #include <algorithm>
 #include <bit>
-#include <cmath>
 
 #include "base/error.hpp"
 #include "io/onnx/read/math.hpp"

@@ -114,6 +114,22 @@ Node first_of(const Op &op, size_t i, const Value &v) {
   return op.as(there, plain(v.rank()));
 }
 
+// y: of the layer, the states that move and then the sequences. values: of the body.
+void give_results(const Op &op, const LoopParts &p, const std::vector<size_t> &moving, const std::vector<Node> &y,
+                  const Values &values) {
+  const size_t states = p.states.size();
+  for (size_t i = 0; i < states; ++i)
+    if (p.still(i)) op.give_value(i, p.states[i]);
+  for (size_t i = 0; i < moving.size(); ++i)
+    give_like(op, moving[i], y[i], values[moving[i] + 1], p.states[moving[i]].dims);
+  for (size_t i = moving.size(); i < y.size(); ++i) {
+    const size_t out = i - moving.size() + states;
+    std::vector<Dim> dims = values[out + 1].dims;
+    dims.insert(dims.begin(), *p.trips);
+    give_like(op, out, y[i], values[out + 1], std::move(dims));
+  }
+}
+
 }  // namespace
 
 void run_loop(const Op &op, const LoopParts &p) {
@@ -175,16 +191,7 @@ void run_loop(const Op &op, const LoopParts &p) {
                   {{"body", std::move(layer)}, {"states", count}, {"counted", op.has(0)}, {"flagged", !p.on}}, in, {},
                   weights);
   }
-  for (size_t i = 0; i < states; ++i)
-    if (p.still(i)) op.give_value(i, p.states[i]);
-  for (size_t i = 0; i < moving.size(); ++i)
-    give_like(op, moving[i], y[i], values[moving[i] + 1], p.states[moving[i]].dims);
-  for (size_t i = moving.size(); i < y.size(); ++i) {
-    const size_t out = i - moving.size() + states;
-    std::vector<Dim> dims = values[out + 1].dims;
-    dims.insert(dims.begin(), *p.trips);
-    give_like(op, out, y[i], values[out + 1], std::move(dims));
-  }
+  give_results(op, p, moving, y, values);
 }
 
 }  // namespace dl4::io::onnx

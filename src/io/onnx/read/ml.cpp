@@ -1,7 +1,6 @@
 // Ops of ai.onnx.ml, for scikit-learn's models, as far as they use numbers.
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "base/error.hpp"
 #include "io/onnx/read/math.hpp"

@@ -1,6 +1,4 @@
 // ONNX's reductions, softmaxes and normalizations.
-#include <algorithm>
-#include <cmath>
 #include <limits>
 #include <string_view>
 

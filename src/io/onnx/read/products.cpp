@@ -1,7 +1,5 @@
 // ONNX's products: matrices, einsum, attention.
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <map>
 
 #include "base/error.hpp"

@@ -1,6 +1,5 @@
 // ONNX's ops that interpolate images: GridSample, AffineGrid, RoiAlign, DeformConv.
 #include <algorithm>
-#include <cmath>
 
 #include "base/error.hpp"
 #include "io/onnx/read/math.hpp"

@@ -1,6 +1,5 @@
 // ONNX's convolutions.
 #include <algorithm>
-#include <cmath>
 
 #include "base/error.hpp"
 #include "io/onnx/read/windows.hpp"

@@ -1,8 +1,4 @@
 // ONNX's ops over steps: rotary embeddings, convolutions and attention with a state, caches.
-#include <algorithm>
-#include <cmath>
-#include <limits>
-
 #include "base/error.hpp"
 #include "io/onnx/read/math.hpp"
 

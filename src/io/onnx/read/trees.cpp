@@ -207,6 +207,18 @@ void refuse_doubles(const Op &op) {
       op.refuse("\"", std::string(a.name), "\" is not supported: numbers of double precision are not read here");
 }
 
+// (nodes, columns): each leaf, behind n inner nodes, has a weight in the column of its target.
+Tensor leaf_table(const Op &op, const Ints &targets, const Tensor &weights, size_t n, int64_t columns) {
+  const auto all = static_cast<int64_t>(n + targets.size());
+  op.take(checked_mul(all, columns, 4));
+  Tensor table = make_zeros(DType::f32, {all, columns});
+  for (size_t i = 0; i < targets.size(); ++i) {
+    if (targets[i] < 0 || targets[i] >= columns) fail(Code::corrupt_file, "has a weight of target ", targets[i]);
+    table.as<float>()[static_cast<int64_t>(n + i) * columns + targets[i]] = weights.as<float>()[i];
+  }
+  return table;
+}
+
 }  // namespace
 
 // Inner nodes and leaves in separate lists; leaves come after.
@@ -263,13 +275,7 @@ void tree_ensemble(const Op &op) {
   connect(op, f, true);
   const int64_t columns = op.integer("n_targets", 1);
   if (columns < 1 || columns > 1 << 20) fail(Code::corrupt_file, "has ", columns, " targets");
-  const auto all = static_cast<int64_t>(n + ends);
-  op.take(checked_mul(all, columns, 4));
-  Tensor table = make_zeros(DType::f32, {all, columns});
-  for (size_t i = 0; i < ends; ++i) {
-    if (targets[i] < 0 || targets[i] >= columns) fail(Code::corrupt_file, "has a weight of target ", targets[i]);
-    table.as<float>()[static_cast<int64_t>(n + i) * columns + targets[i]] = weights->as<float>()[i];
-  }
+  const Tensor table = leaf_table(op, targets, *weights, n, columns);
   constexpr const char *joined[] = {"AVERAGE", "SUM", "MIN", "MAX"};
   op.give(0, scores(op, f, table, joined[op.integer("aggregate_function")]), rows_and(op, columns));
 }

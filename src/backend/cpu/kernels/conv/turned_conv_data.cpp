@@ -1,6 +1,5 @@
 // The source gradient of a convolution without strides is a convolution by flipped weights, computed by the direct and
 // depthwise kernels.
-#include <algorithm>
 #include <array>
 
 #include "backend/cpu/kernels/conv/conv.hpp"

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <vector>
 
 #include "backend/cpu/kernels/gemm/narrow_gemm.hpp"
 #include "base/error.hpp"

@@ -1,7 +1,6 @@
 // Copies between strided arrays: long runs by memcpy, transposes in blocks.
 #include <algorithm>
 #include <cstring>
-#include <utility>
 
 #include "backend/cpu/kernels/elementwise/elementwise.hpp"
 #include "backend/cpu/kernels/movement/movement.hpp"

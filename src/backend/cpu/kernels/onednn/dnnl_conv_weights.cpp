@@ -21,6 +21,17 @@ auto describe(const LiveConv &c, const ConvPart &p) {
                                                            d.dst, d.strides, d.dilations, d.pad_before, d.pad_after);
 }
 
+// Of n floats at each of these offsets of the scratch, at the first.
+const float *sum_slices(void *scratch, const std::vector<int64_t> &offsets, int64_t n) {
+  auto place = [&](size_t i) { return reinterpret_cast<float *>(static_cast<char *>(scratch) + offsets[i]); };
+  float *__restrict total = place(0);
+  for (size_t s = 1; s < offsets.size(); s++) {
+    const float *__restrict more = place(s);
+    for (int64_t i = 0; i < n; i++) total[i] += more[i];
+  }
+  return total;
+}
+
 }  // namespace
 
 std::unique_ptr<Kernel> dnnl_conv_weights(const Conv &whole, int64_t slices) try {
@@ -66,18 +77,9 @@ std::unique_ptr<Kernel> dnnl_conv_weights(const Conv &whole, int64_t slices) try
   const int64_t weights_bytes = c.whole_weights_bytes(whole);
   finish.sum = [at, bias_at, floats, c, weights_bytes](int64_t, const Run &r) {
     if (void *out = r.out<void>(0); out && !c.is_whole) std::memset(out, 0, static_cast<size_t>(weights_bytes));
-    auto sum = [&](const std::vector<int64_t> &offsets, int64_t n) {
-      auto place = [&](size_t i) { return reinterpret_cast<float *>(static_cast<char *>(r.scratch) + offsets[i]); };
-      float *__restrict total = place(0);
-      for (size_t s = 1; s < offsets.size(); s++) {
-        const float *__restrict more = place(s);
-        for (int64_t i = 0; i < n; i++) total[i] += more[i];
-      }
-      return total;
-    };
-    sum(at, floats);
+    sum_slices(r.scratch, at, floats);
     if (!c.bias) return;
-    const float *total = sum(bias_at, c.oc);
+    const float *total = sum_slices(r.scratch, bias_at, c.oc);
     if (float *out = r.out<float>(1)) std::copy(total, total + c.oc, out);
   };
   int64_t unwanted = c.bias ? scratch.take(weights_bytes) : -1;  // if only the bias gradient is read

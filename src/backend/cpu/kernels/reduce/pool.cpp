@@ -1,7 +1,6 @@
 // Pooling, vectorised over channels.
 #include "backend/cpu/kernels/reduce/pool.hpp"
 
-#include <algorithm>
 #include <limits>
 
 #include "backend/cpu/kernels/simd/simd.hpp"

@@ -1,6 +1,4 @@
 // Whole-array sums and tests, and reductions of booleans and to indices.
-#include <limits>
-
 #include "backend/cpu/kernels/reduce/reduce.hpp"
 
 #include "backend/cpu/kernels/simd/simd.hpp"

@@ -4,16 +4,16 @@ require g++ cmake ninja-build pkg-config libhwy-dev libspdlog-dev $tool_packages
   python3-dev python3-numpy lintian advancecomp unzip
 equipped
 : >"$work/toolchain.cmake"
-options=(-DDL4_BUILD_TESTS=OFF -DDL4_BUILD_EXAMPLES=OFF)
+mode=release
 
 # The library that needs glibc alone.
-configure "${options[@]}" -DCMAKE_INSTALL_PREFIX=/opt/dl4 -DCMAKE_INSTALL_LIBDIR=lib \
+configure -DCMAKE_INSTALL_PREFIX=/opt/dl4 -DCMAKE_INSTALL_LIBDIR=lib \
   "-DCMAKE_SHARED_LINKER_FLAGS=$(older_glibc gcc)"
 compile dl4_layers_header
 release linux-x86_64 strip
 
 # The one that takes all from Debian.
-configure "${options[@]}" -DCMAKE_INSTALL_PREFIX=/usr -UCMAKE_INSTALL_LIBDIR -DCMAKE_SHARED_LINKER_FLAGS=
+configure -DCMAKE_INSTALL_PREFIX=/usr -UCMAKE_INSTALL_LIBDIR -DCMAKE_SHARED_LINKER_FLAGS=
 compile all
 debs() {
   bash cmake/debian.sh "$build" "$work/made" "$work"/made/dl4-*.whl &&

@@ -149,7 +149,7 @@ zig() { # TARGET FLAG...
   done
 }
 
-# A toolchain file, and zlib and GoogleTest compiled by it.
+# A toolchain file, and for tests zlib and GoogleTest compiled by it.
 #   toolchain SYSTEM PROCESSOR CC CXX AR   as CMake names the first two
 toolchain() {
   equipped
@@ -167,6 +167,7 @@ toolchain() {
       "spdlog_DIR $(dirname "$prefix"/lib/*/cmake/spdlog/spdlogConfig.cmake)" \
       "fmt_DIR $(dirname "$prefix"/lib/*/cmake/fmt/fmt-config.cmake)"
   } >"$work/toolchain.cmake"
+  [ "$mode" != release ] || return 0
   if [ ! -f "$prefix/lib/libz.a" ]; then
     local zlib name
     zlib=$(sources zlib)
@@ -190,7 +191,12 @@ toolchain() {
 
 configure() { # CMAKE ARGUMENT...
   # The tests run kernels of one instruction set; those of all take half of the build.
-  [ "$mode" != short ] || set -- "$@" -DDL4_HOST_KERNELS=ON -DDL4_LTO=OFF
+  if [ "$mode" = short ]; then
+    set -- "$@" -DDL4_HOST_KERNELS=ON -DDL4_LTO=OFF
+  else
+    set -- "$@" -DDL4_HOST_KERNELS=OFF -UDL4_LTO
+  fi
+  [ "$mode" != release ] || set -- "$@" -DDL4_BUILD_TESTS=OFF -DDL4_BUILD_EXAMPLES=OFF
   cmake -S . -B "$build" -G Ninja -DCMAKE_TOOLCHAIN_FILE="$work/toolchain.cmake" -DCMAKE_BUILD_TYPE=Release \
     -DDL4_BACKENDS=own -DDL4_STATIC=ON "$@" >"$work/log/configure" 2>&1 || { cat "$work/log/configure"; exit 1; }
 }

@@ -1,6 +1,7 @@
 # Windows on x86-64: Debian's mingw-w64 with winpthreads, and Wine. The C++ library is linked statically: dl4.dll and
 # programs need Windows alone.
-require g++-mingw-w64-x86-64-posix wine64
+require g++-mingw-w64-x86-64-posix
+[ "$mode" ] || require wine64
 export WINEPREFIX=$work/wine WINEPATH=Z:$build WINEDEBUG=-all
 without_suffix .exe "$(command -v wine64 || echo /usr/lib/wine/wine64)"
 

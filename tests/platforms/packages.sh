@@ -156,7 +156,7 @@ project() {
   <modelVersion>4.0.0</modelVersion>
   <groupId>example</groupId><artifactId>example</artifactId><version>1</version>
   <properties>
-    <maven.compiler.release>17</maven.compiler.release>
+    <maven.compiler.source>17</maven.compiler.source><maven.compiler.target>17</maven.compiler.target>
     <project.build.sourceEncoding>UTF-8</project.build.sourceEncoding>
   </properties>
   <repositories><repository><id>released</id><url>\${released}</url></repository></repositories>

@@ -5,7 +5,7 @@ headers
 toolchain Linux aarch64 aarch64-linux-gnu-gcc aarch64-linux-gnu-g++ aarch64-linux-gnu-ar
 configure "-DCMAKE_SHARED_LINKER_FLAGS=$(older_glibc aarch64-linux-gnu-gcc)"
 if [ "$mode" = release ]; then
-  release linux-aarch64 aarch64-linux-gnu-strip
+  release linux-aarch64 aarch64-linux-gnu-strip dl4_local
   return
 fi
 compile dl4_tool base_tests golden_tests

@@ -10,7 +10,7 @@ mode=release
 configure -DCMAKE_INSTALL_PREFIX=/opt/dl4 -DCMAKE_INSTALL_LIBDIR=lib \
   "-DCMAKE_SHARED_LINKER_FLAGS=$(older_glibc gcc)"
 compile dl4_layers_header
-release linux-x86_64 strip
+release linux-x86_64 strip dl4_local
 
 # The one that takes all from Debian.
 configure -DCMAKE_INSTALL_PREFIX=/usr -UCMAKE_INSTALL_LIBDIR -DCMAKE_SHARED_LINKER_FLAGS=

@@ -11,7 +11,7 @@ headers
 toolchain Linux "$processor" "$work/bin/cc" "$work/bin/c++" "$work/bin/ar"
 configure -DCMAKE_CXX_FLAGS=-D_LARGEFILE64_SOURCE # for stat64 of spdlog 1.10
 if [ "$mode" = release ]; then
-  release "linux-musl-$processor" "$strip"
+  release "linux-musl-$processor" "$strip" dl4_local
   return
 fi
 compile dl4_tool base_tests golden_tests

@@ -226,7 +226,8 @@ older_glibc() { # CC
 # The build's wheel in $work/made: make_wheel STRIP. A library of this machine, which DL4_LIBRARY names, tells what the
 # type stubs are made of.
 make_wheel() {
-  local library=${DL4_LIBRARY:-$PWD/build/platforms/glibc/build/libdl4.so.1}
+  local library=${DL4_LIBRARY:-$PWD/build/platforms/glibc/native/libdl4.so.1}
+  [ "$platform" != glibc ] || library=$build/libdl4.so.1
   [ -f "$library" ] || { echo "there is no $library: run.sh glibc makes it, or DL4_LIBRARY names one"; return 1; }
   rm -rf "$work/made" "$work/native"
   STRIP=$1 DL4_LIBRARY=$library python3 capi/bindings/python/wheel.py "$build" "$work/made" || return
@@ -247,28 +248,30 @@ site() {
 # Headers, the shared and the static library as libdl4-VERSION-NAME.tar.gz in $work/made, with what CMake and pkg-config
 # need. The shared one is the wheel's.   archive NAME STRIP
 archive() {
-  local name file
+  local name file folder
   name=libdl4-$(project_version)-$1
-  rm -rf "${work:?}/$name"
-  cmake --install "$build" --prefix "$work/$name" --component runtime >/dev/null
-  cmake --install "$build" --prefix "$work/$name" --component dev >/dev/null
-  described "$work/$name"
-  for file in "$work"/native/*; do cp "$file" "$(find "$work/$name" -name "$(basename "$file")" -exec realpath {} \;)"; done
-  find "$work/$name" -name '*.a' -exec "$2" --strip-debug {} +
-  tar_of "$work" "$name" "$work/made/$name.tar.gz"
+  folder=$work/$name
+  file=$(basename "$work"/native/*)
+  rm -rf "$folder"
+  cmake --install "$build" --prefix "$folder" --component runtime >/dev/null &&
+    cmake --install "$build" --prefix "$folder" --component dev >/dev/null &&
+    described "$folder" &&
+    cp "$work/native/$file" "$(find "$folder" -name "$file" -exec realpath {} \;)" &&
+    find "$folder" -name '*.a' -exec "$2" --strip-debug {} + &&
+    tar_of "$work" "$name" "$work/made/$name.tar.gz"
 }
 
 # What a compiler for another platform cannot ask its library: the descriptions, and the header made of them.
 described() { # FOLDER
   local glibc=build/platforms/glibc/build
-  mkdir -p "$1/share/dl4"
-  cp -u $glibc/registry.json $glibc/dl4-api.json "$1/share/dl4"
-  cp -u $glibc/include/dl4/layers.hpp "$1/include/dl4"
+  mkdir -p "$1/share/dl4" &&
+    cp -u $glibc/registry.json $glibc/dl4-api.json "$1/share/dl4" &&
+    cp -u $glibc/include/dl4/layers.hpp "$1/include/dl4"
 }
 
-# release NAME STRIP: what release.sh takes of a build.
+# release NAME STRIP [TARGET...]: what release.sh takes of a build.
 release() {
-  compile dl4 dl4_static
+  compile dl4 dl4_static "${@:3}"
   check "wheel" make_wheel "$2"
   check "archive" archive "$1" "$2"
 }

@@ -11,16 +11,17 @@ toolchain Emscripten wasm32 emcc em++ emar
 configure
 if [ "$mode" = release ]; then
   modules() {
-    local name
+    local name folder
     name=libdl4-$(project_version)-wasm
-    rm -rf "$work"/{made,native} "${work:?}/$name"
-    mkdir -p "$work"/{made,native} "$work/$name"/{include/dl4,lib}
-    cp LICENSE "$work/$name"
-    cp include/dl4/dl4.h include/dl4/dl4.hpp "$work/$name/include/dl4"
-    described "$work/$name"
-    cp "$build"/capi/bindings/node/dl4.{mjs,wasm} "$work/native"
-    cp "$build/libdl4.a" "$work"/native/* "$work/$name/lib"
-    tar_of "$work" "$name" "$work/made/$name.tar.gz"
+    folder=$work/$name
+    rm -rf "$work"/{made,native} "$folder"
+    mkdir -p "$work"/{made,native} "$folder"/{include/dl4,lib} &&
+      cp LICENSE "$folder" &&
+      cp include/dl4/dl4.h include/dl4/dl4.hpp "$folder/include/dl4" &&
+      described "$folder" &&
+      cp "$build"/capi/bindings/node/dl4.{mjs,wasm} "$work/native" &&
+      cp "$build/libdl4.a" "$work"/native/* "$folder/lib" &&
+      tar_of "$work" "$name" "$work/made/$name.tar.gz"
   }
   compile dl4_module dl4
   check "archive" modules

@@ -89,7 +89,7 @@ def items(text):
 def content(name, type_, text):
     """Of a parameter or a result that is text or bytes, which of them it is."""
     if type_ == "const char *":
-        if "bytes of a blob" in text:
+        if "bytes of a blob" in text or "number of its bytes" in text:
             return "bytes"
         return "json" if text and name in ("json", "options", "config", "call") else "text"
     if type_ == "dl4_blob **":

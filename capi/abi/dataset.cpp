@@ -23,6 +23,8 @@ std::vector<train::Source> sources(dl4_tensor *const *list, int64_t n, const cha
       continue;
     }
     element(t, argument, all.size());
+    if (*argument != 'x' && t->dtype == DType::string)
+      refuse_argument(argument, text("expected numbers, got strings at ", all.size()));
     auto owner = std::make_shared<Ref<dl4_tensor>>(t);
     if (!t->dense && t->bytes() > room)
       fail(Code::out_of_memory, '"', argument, "\": dense copies of the tensors would pass the memory limit, ",
@@ -57,6 +59,9 @@ std::vector<runtime::View> views(const Slots &list, bool valid, bool optional, c
   bool all = valid, any = false;
   for (dl4_tensor *t : list) {
     found.push_back(valid && t ? t->view() : runtime::View{});
+    if (*name != 'x' && found.back().dtype == DType::string)
+      fail(Code::callback_failed, "the batch callback gave strings as ", name, " of batch ", index,
+           ", expected numbers");
     all &= t != nullptr;
     any |= t != nullptr;
   }

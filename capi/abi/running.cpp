@@ -125,8 +125,10 @@ dl4_session *make_session(const dl4_model &model, const SessionOptions &given) {
   auto runner = runner_of(running, program, std::move(stages), streams, model, p.in.written);
   constexpr const char *no_batches[] = {nullptr, "the model assigns weights", "the model computes sizes",
                                         "the session was made with \"streamable\": true"};
-  return new dl4_session(model, no_batches[static_cast<size_t>(running)], std::move(program), std::move(runner),
-                         std::move(p.in), std::move(streams));
+  const char *why = no_batches[static_cast<size_t>(running)];
+  for (ops::Id v : program->program().outputs)
+    if (program->program()[v].dtype == DType::string) why = "the model gives strings";
+  return new dl4_session(model, why, std::move(program), std::move(runner), std::move(p.in), std::move(streams));
 }
 
 }  // namespace dl4::capi

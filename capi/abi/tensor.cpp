@@ -3,18 +3,30 @@
 #include <cstring>
 
 #include "backend/backend.hpp"
+#include "base/strings.hpp"
 #include "border.hpp"
 #include "dlpack.hpp"
 #include "io/zip/npz.hpp"
 
 namespace dl4::capi {
 
+namespace {
+
+// Bytes of all elements laid out densely.
+int64_t laid_out(const dl4_tensor &t) { return t.dtype == DType::string ? string_bytes(t.as_dense()) : t.bytes(); }
+
+void need_numbers(DType t, const char *instead) {
+  if (t == DType::string) fail(Code::unsupported, "expected a type of numbers, got string: ", instead);
+}
+
+}  // namespace
+
 std::string describe(const dl4_tensor &t, int32_t format) {
   if (format == DL4_FORMAT_JSON)
     return dump({{"dtype", to_string(t.dtype)},
                  {"shape", t.shape.dims()},
                  {"strides", std::span(t.strides).first(static_cast<size_t>(t.shape.rank()))},
-                 {"bytes", t.bytes()}});
+                 {"bytes", laid_out(t)}});
   if (format == DL4_FORMAT_TEXT) return text(t.dtype, ' ', t.shape);
   refuse_format(Tag::tensor, format);
 }
@@ -43,6 +55,7 @@ void need_version(int32_t versioned) {
 }
 
 void need_bytes(const dl4_tensor &t, int64_t bytes) {
+  need_numbers(t.dtype, "dl4_tensor_string() gives each element");
   if (bytes != t.bytes())
     fail(Code::shape_mismatch, "a tensor of shape ", t.shape, " has ", t.bytes(), " bytes, got ", bytes);
 }
@@ -93,6 +106,7 @@ dl4_error *dl4_tensor_create(dl4_context *c, int32_t dtype, int32_t rank, const 
     dl4_tensor *&to = needed(out, "out");
     dl4_context &context = capi::context(c);
     DType type = dtype_of(dtype);
+    need_numbers(type, "dl4_tensor_from_strings() makes tensors of strings");
     Shape shape = shape_of(rank, dims, "dims");
     need_known(shape);
     Tensor t = context.core->memory->tensor(type, shape);
@@ -108,6 +122,7 @@ dl4_error *dl4_tensor_wrap(dl4_context *c, int32_t dtype, int32_t rank, const in
     dl4_tensor *&to = needed(out, "out");
     capi::context(c);
     DType type = dtype_of(dtype);
+    need_numbers(type, "dl4_tensor_wrap_strings() makes tensors of strings");
     Shape shape = shape_of(rank, dims, "dims");
     need_known(shape);
     need_room(shape, strides ? strides : dense_strides(shape).data(), size_of(type), bytes);
@@ -137,6 +152,7 @@ dl4_error *dl4_tensor_to_dlpack(dl4_tensor *t, int32_t versioned, void **out) {
     void *&to = needed(out, "out");
     dl4_tensor &tensor = object(t, "tensor");
     need_version(versioned);
+    need_numbers(tensor.dtype, "DLPack has no strings");
     if (!versioned && tensor.read_only)
       fail(Code::unsupported, "\"t\" is read-only: only versioned = 1 can say so, got 0");
     if (versioned)
@@ -151,6 +167,11 @@ dl4_error *dl4_tensor_clone(const dl4_tensor *t, dl4_tensor **out) {
   return guard(__func__, [&] {
     dl4_tensor *&to = needed(out, "out");
     const dl4_tensor &tensor = object(t, "tensor");
+    if (tensor.dtype == DType::string) {
+      to = new dl4_tensor(copy_of(tensor.as_dense(), INT64_MAX));
+      to->read_only = true;
+      return;
+    }
     to = new dl4_tensor(tensor.dense ? clone(tensor.as_dense()) : tensor.as_dense());
   });
 }
@@ -185,12 +206,13 @@ const int64_t *dl4_tensor_dims(const dl4_tensor *t) { return cast(t) ? t->shape.
 const int64_t *dl4_tensor_strides(const dl4_tensor *t) { return cast(t) ? t->strides.data() : nullptr; }
 
 void *dl4_tensor_data(const dl4_tensor *t) {
-  return guard_or<void *>(nullptr,
-                          [&]() -> void * { return cast(t) && t->shape.elements() ? t->data.get() : nullptr; });
+  return guard_or<void *>(nullptr, [&]() -> void * {
+    return cast(t) && t->dtype != DType::string && t->shape.elements() ? t->data.get() : nullptr;
+  });
 }
 
 int64_t dl4_tensor_bytes(const dl4_tensor *t) {
-  return guard_or<int64_t>(0, [&] { return cast(t) ? t->bytes() : int64_t{0}; });
+  return guard_or<int64_t>(0, [&] { return cast(t) ? laid_out(*t) : int64_t{0}; });
 }
 
 dl4_error *dl4_tensor_load(dl4_context *c, const char *path, const char *name, dl4_tensor **out) {
@@ -212,6 +234,7 @@ dl4_error *dl4_tensor_save(const dl4_tensor *t, const char *path) {
   return guard(__func__, [&] {
     const std::string to = string(path, "path");
     const Tensor tensor = object(t, "tensor").as_dense();
+    need_numbers(tensor.dtype, "a file has numbers");
     io::expect_suffix(to, {".npy"});
     const std::string header = io::npy_header(tensor);
     const std::string_view parts[] = {header, tensor.chars()};

@@ -5,6 +5,7 @@
 #include <new>
 #include <type_traits>
 
+#include "base/strings.hpp"
 #include "border.hpp"
 
 namespace dl4::capi {
@@ -61,6 +62,13 @@ inline std::vector<Ref<dl4_tensor>> yours_of(std::span<dl4_tensor *const> slots,
   return {slots.begin(), slots.end()};
 }
 
+// Copies the strings of an output, which a run leaves in the memory of its inputs and its model.
+inline void own_strings(dl4_tensor &t) {
+  if (t.dtype != DType::string) return;
+  t.data = copy_of(t.as_dense(), INT64_MAX).data;
+  t.read_only = true;
+}
+
 // Complete outputs: fills the caller's tensors, and stores new ones in empty slots.
 inline void give_whole(std::vector<Tensor> whole, std::span<const Ref<dl4_tensor>> yours, std::span<dl4_tensor *> out) {
   Made made(whole.size());
@@ -94,7 +102,11 @@ class MadeOutputs final : public runtime::Wanted {
     made_[i] = Ref<dl4_tensor>::adopt(new dl4_tensor(std::move(t)));
     return made_[i]->view();
   }
-  void give() { capi::give(std::move(made_), slots_); }
+  void give() {
+    for (const auto &t : made_)
+      if (t) own_strings(*t);
+    capi::give(std::move(made_), slots_);
+  }
 
  private:
   const std::span<dl4_tensor *> slots_;

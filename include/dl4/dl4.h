@@ -89,16 +89,19 @@ enum {
   DL4_NUMERIC = 14          /* NaN or infinity found by the nan_guard */
 };
 
-/* Types of data. Values in a graph are float32, int32, int64, uint8 or bool; float64 is for tensors only. */
+/* Types of data. Values in a graph are float32, int32, int64, uint8, bool or string; float64 is for tensors only. Of
+ * the layers, those for texts and tables take strings (StringLookup, TextVectorization, Hashing, HashedCrossing), and
+ * those that change a shape alone. */
 enum {
   DL4_FLOAT32 = 1,
   DL4_FLOAT64 = 2,
   DL4_INT32 = 3,
   DL4_INT64 = 4,
   DL4_UINT8 = 5,
-  DL4_BOOL = 6,    /* one byte, 0 or 1 */
-  DL4_FLOAT16 = 7, /* reserved: refused with DL4_UNSUPPORTED */
-  DL4_BFLOAT16 = 8 /* reserved: refused with DL4_UNSUPPORTED */
+  DL4_BOOL = 6,     /* one byte, 0 or 1 */
+  DL4_FLOAT16 = 7,  /* reserved: refused with DL4_UNSUPPORTED */
+  DL4_BFLOAT16 = 8, /* reserved: refused with DL4_UNSUPPORTED */
+  DL4_STRING = 9    /* bytes of any number, UTF-8 by convention; NUL is a byte like any other */
 };
 
 /* Levels of log messages. */
@@ -411,6 +414,33 @@ DL4_API DL4_CHECKED dl4_error *dl4_tensor_load(dl4_context *context, const char 
  * Errors: DL4_IO (path), DL4_UNSUPPORTED (path: another suffix). */
 DL4_API DL4_CHECKED dl4_error *dl4_tensor_save(const dl4_tensor *tensor, const char *path);
 
+/* Makes a tensor of strings, of which it has a copy. lengths [elements] are in bytes; NULL: each string ends with NUL. A string
+ * of length 0 may be NULL.
+ * Tensors of strings are dense and read-only. They have no memory to read or write as a whole: dl4_tensor_data() is
+ * NULL, and dl4_tensor_copy_in(), dl4_tensor_copy_out() and DLPack are refused. A run gives its outputs of strings as
+ * new tensors, which have their bytes.
+ * May be NULL: context, dims (when rank is 0), strings (when there are no elements), lengths.
+ * Errors: DL4_OUT_OF_MEMORY (memory_limit). */
+DL4_API DL4_CHECKED dl4_error *dl4_tensor_from_strings(dl4_context *context, int32_t rank, const int64_t *dims,
+                                                       const char *const *strings, const int64_t *lengths,
+                                                       dl4_tensor **out);
+
+/* Makes a tensor of strings over the caller's memory, without a copy, in Arrow's layout: element i is the bytes of data
+ * [bytes] from offsets[i] to offsets[i + 1]. offset_dtype: DL4_INT32 or DL4_INT64, the type of offsets [elements + 1],
+ * which are read here alone.
+ * May be NULL: context, dims (when rank is 0), data (when bytes is 0), release, user.
+ * Keeps: data, release, user (until the last reference is gone; then release(user) is called, if given; on failure it
+ * is not called).
+ * Errors: DL4_SHAPE_MISMATCH (offsets that decrease, or leave the bytes), DL4_OUT_OF_MEMORY (memory_limit). */
+DL4_API DL4_CHECKED dl4_error *dl4_tensor_wrap_strings(dl4_context *context, int32_t rank, const int64_t *dims,
+                                                       int32_t offset_dtype, const void *offsets, const void *data,
+                                                       int64_t bytes, dl4_release_fn release, void *user,
+                                                       dl4_tensor **out);
+
+/* String i of a tensor, counted in row-major order, and the number of its bytes, where they lie: valid as long as the
+ * tensor. NUL need not follow them. NULL if there is none: i is out of range, or the tensor is of numbers. */
+DL4_API const char *dl4_tensor_string(const dl4_tensor *tensor, int64_t i, int64_t *bytes);
+
 /* The type of data, one of the constants above. */
 DL4_API int32_t dl4_tensor_dtype(const dl4_tensor *tensor);
 
@@ -423,10 +453,10 @@ DL4_API const int64_t *dl4_tensor_dims(const dl4_tensor *tensor);
 /* The strides [rank], in elements. */
 DL4_API const int64_t *dl4_tensor_strides(const dl4_tensor *tensor);
 
-/* The first element; NULL if there is none. For reading and writing, unless it came read-only by DLPack. */
+/* The first element; NULL if there is none, or of strings. For reading and writing, unless it came read-only by DLPack. */
 DL4_API void *dl4_tensor_data(const dl4_tensor *tensor);
 
-/* The number of bytes of all elements laid out densely. */
+/* The number of bytes of all elements laid out densely; of strings, those of all of them together. */
 DL4_API int64_t dl4_tensor_bytes(const dl4_tensor *tensor);
 
 /* ---- Graphs -----------------------------------------------------------------------------------------------------
@@ -774,6 +804,22 @@ DL4_API DL4_CHECKED dl4_error *dl4_dataset_from_tensors(dl4_context *context, dl
 DL4_API DL4_CHECKED dl4_error *dl4_dataset_from_callback(dl4_context *context, dl4_batch_fn fn, void *user,
                                                          dl4_release_fn release, const char *options,
                                                          dl4_dataset **out);
+
+/* ---- Adapting ---------------------------------------------------------------------------------------------------
+ * What layers for texts and tables learn from data before a model is trained, as Keras's adapt(): vocabularies, limits
+ * of bins, means.
+ * Threads: one at a time per dataset. */
+
+/* Goes once through a dataset's inputs x, of which a batch has one tensor, in their order, and gives the config of a
+ * layer of that kind with what it learned, as JSON: what dl4_graph_add() takes as config. kind is "StringLookup",
+ * "IntegerLookup", "TextVectorization", "Discretization" or "Normalization"; config has its attributes, without what is
+ * to be learned. Batches are not kept: the memory that it takes is that of the distinct tokens.
+ * May be NULL: context, config, cancel.
+ * Blocks: until the last batch.
+ * Errors: DL4_UNKNOWN_KIND (kind), DL4_UNSUPPORTED (a kind that learns nothing), DL4_SHAPE_MISMATCH (data),
+ * DL4_OUT_OF_MEMORY (memory_limit), DL4_CALLBACK_FAILED, DL4_CANCELLED, DL4_BUSY (data). */
+DL4_API DL4_CHECKED dl4_error *dl4_adapt(dl4_context *context, const char *kind, const char *config, dl4_dataset *data,
+                                         dl4_cancel *cancel, dl4_blob **out);
 
 /* ---- Training ---------------------------------------------------------------------------------------------------
  * A step is all or nothing: forward, loss, gradients, update. The loss is the first metric; ports DL4_METRICS name all,

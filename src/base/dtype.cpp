@@ -8,12 +8,13 @@
 
 namespace dl4 {
 namespace {
-constexpr std::array<std::pair<DType, std::string_view>, 6> names{{{DType::f32, "float32"},
+constexpr std::array<std::pair<DType, std::string_view>, 7> names{{{DType::f32, "float32"},
                                                                    {DType::f64, "float64"},
                                                                    {DType::i32, "int32"},
                                                                    {DType::i64, "int64"},
                                                                    {DType::u8, "uint8"},
-                                                                   {DType::boolean, "bool"}}};
+                                                                   {DType::boolean, "bool"},
+                                                                   {DType::string, "string"}}};
 }
 
 std::string to_string(DType t) {
@@ -34,7 +35,7 @@ DType dtype_from(std::string_view name) {
 DType dtype_from(int32_t number) {
   for (auto [dtype, name] : names)
     if (static_cast<int32_t>(dtype) == number) return dtype;
-  fail(Code::invalid_argument, "unknown dtype ", number, ", expected 1 (float32) to 6 (bool)");
+  fail(Code::invalid_argument, "unknown dtype ", number, ", expected 1 (float32) to 6 (bool), or 9 (string)");
 }
 
 }  // namespace dl4

@@ -7,9 +7,9 @@
 
 namespace dl4 {
 
-enum class DType : int32_t { f32 = 1, f64 = 2, i32 = 3, i64 = 4, u8 = 5, boolean = 6 };
+enum class DType : int32_t { f32 = 1, f64 = 2, i32 = 3, i64 = 4, u8 = 5, boolean = 6, string = 9 };
 
-// Bytes per element.
+// Bytes per element; of strings, of a String (strings.hpp).
 constexpr int64_t size_of(DType t) {
   switch (t) {
     case DType::f32:
@@ -21,6 +21,8 @@ constexpr int64_t size_of(DType t) {
     case DType::u8:
     case DType::boolean:
       return 1;
+    case DType::string:
+      return 16;
   }
   return 0;
 }

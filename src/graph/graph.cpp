@@ -285,6 +285,8 @@ Node Graph::input(const std::string &name, DType dtype, const Shape &shape) {
 
 Node Graph::constant(const std::string &name, Tensor value) {
   if (value.dtype == DType::f64) fail(Code::unsupported, "a constant of dtype float64; the graph computes in float32");
+  if (value.dtype == DType::string)
+    fail(Code::unsupported, "a constant of dtype string; strings are inputs and outputs of a graph");
   need_room(value.bytes());
   Layer l;
   l.name = unique_name(name, "Constant");

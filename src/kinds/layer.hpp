@@ -21,6 +21,7 @@ class Initializer;
 class Regularizer;
 class Constraint;
 class Layer;
+class Adapter;
 struct InnerLayer;
 
 // A value with its mask: bool over the value's leading axes; ops::none: no mask.
@@ -172,6 +173,8 @@ class Layer : public Kind {
   virtual std::vector<Symbol> call(Call &c) const = 0;
   // Whether its output is an assignable weight.
   virtual bool gives_weight() const { return false; }
+  // Learns from data what the config lacks, in at most so many bytes; null: there is nothing to learn.
+  virtual std::shared_ptr<Adapter> adapter(int64_t /*memory_limit*/) const { return nullptr; }
   // Whether its calls assign weights; such calls run in the order in which they were added.
   virtual bool assigns() const { return false; }
 };

@@ -56,6 +56,13 @@
   X(Normalization)                 \
   X(UnitNormalization)             \
   X(LocalResponseNormalization)    \
+  X(CategoryEncoding)              \
+  X(Discretization)                \
+  X(Hashing)                       \
+  X(HashedCrossing)                \
+  X(StringLookup)                  \
+  X(IntegerLookup)                 \
+  X(TextVectorization)             \
   X(Masking)                       \
   X(GetMask)                       \
   X(SetLengths)                    \

@@ -11,6 +11,7 @@ struct CopyOp final : OpOf<CopyOp, attributes::Copy> {
   std::string_view name() const override { return "copy"; }
   std::vector<Operand> infer(Operands src) const override { return {src[0]}; }
   void gradient(Gradient &g) const override { g.set(0, g.diff_dst()); }
+  bool takes_strings() const override { return true; }
 };
 
 }  // namespace

@@ -26,6 +26,8 @@ void store(double v, DType dtype, void *to) {
       return put(static_cast<uint8_t>(v));
     case DType::boolean:
       return put(static_cast<uint8_t>(v != 0));
+    case DType::string:
+      fail(Code::invalid_argument, "expected a type of numbers, got string");
   }
 }
 
@@ -64,9 +66,17 @@ void Emit::write(Id state, Id value) {
 }
 
 std::vector<Id> Emit::step(std::shared_ptr<const Op> op, std::vector<Id> src) {
+  auto refuse_string = [&](DType t, const char *verb) {
+    if (t == DType::string && !op->takes_strings())
+      fail(Code::invalid_argument, op->name(), ' ', verb, " numbers, got string");
+  };
+  for (size_t i = 0; i < src.size(); ++i)
+    if (src[i] != none && op->reads(static_cast<int>(i))) refuse_string(program[src[i]].dtype, "expects");
   std::vector<Id> dst;
-  for (const Operand &o : op->infer(operands(program, src)))
+  for (const Operand &o : op->infer(operands(program, src))) {
+    refuse_string(o.dtype, "gives");
     dst.push_back(add_value(program, {o.dtype, o.shape, Role::temp, {}, {}}));
+  }
   program.steps.push_back({std::move(op), std::move(src), dst, scope});
   return dst;
 }

@@ -47,6 +47,8 @@ class Op {
   virtual int overwrites(int /*dst*/) const { return -1; }
   // False: only the dtype and shape of source i matter.
   virtual bool reads(int /*src*/) const { return true; }
+  // May sources and destinations be strings? Other ops are never given one.
+  virtual bool takes_strings() const { return false; }
   // Equal inputs may give different outputs, or the step exists for its fault: never folded, merged or removed.
   virtual bool is_volatile() const { return false; }
 

@@ -15,6 +15,7 @@ struct Reshaping : OpOf<T, A> {
     if (g.wants(0) && g.diff_dst() != none) g.set(0, reshape_like(g.e, g.diff_dst(), g.src(0)));
   }
   bool is_view() const override { return true; }
+  bool takes_strings() const override { return true; }
   bool reads(int src) const override { return src == 0; }
 };
 

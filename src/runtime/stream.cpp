@@ -27,6 +27,10 @@ Stream::Stream(const Ticks &ticks, int64_t batch) : batch_(batch), ticks_(ticks)
     ticks.one->need_room(bytes);
     return make_zeros(dtype, shape);
   };
+  for (const auto &ports : {p.inputs, p.outputs})
+    for (ops::Id v : ports)
+      if (p[v].dtype == DType::string)
+        fail(Code::unsupported, "a stream takes and gives numbers; \"", p[v].name, "\" is of strings");
   for (size_t i = 0; i < inputs_; ++i) {
     const ops::Value &v = p[p.inputs[i]];
     const bool is_sequence = tick_->sequences[i];

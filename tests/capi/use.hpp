@@ -53,6 +53,12 @@ inline std::optional<std::vector<Own<dl4_tensor>>> inputs_of(const dl4_session *
                           : i.at("dtype") == "bool"  ? DL4_BOOL
                                                      : DL4_INT32;
     Own<dl4_tensor> t;
+    if (i.at("dtype") == "string") {
+      const std::vector<const char *> words(static_cast<size_t>(elements), "a");
+      ok(dl4_tensor_from_strings(nullptr, rank, dims, words.data(), nullptr, t.out()));
+      in.push_back(std::move(t));
+      continue;
+    }
     ok(dl4_tensor_create(nullptr, dtype, rank, dims, t.out()));
     void *data = dl4_tensor_data(t);
     const auto values = numbers(static_cast<size_t>(elements));

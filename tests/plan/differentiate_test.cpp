@@ -19,6 +19,7 @@
 #include "ops/ring.hpp"
 #include "ops/scan.hpp"
 #include "ops/sizes.hpp"
+#include "ops/text.hpp"
 
 namespace dl4::plan {
 namespace {
@@ -118,6 +119,14 @@ std::vector<Told> every_op() {
   told("s", {m}, [](Emit &e, const Ids &x) { return of(cast(e, top_k(e, x[0], 2), DType::f32)); });
   told("sr", {m, m}, [](Emit &e, const Ids &x) {
     return of(bucket_sums(e, bucketize(e, x[0], e.constant(make_tensor(DType::f32, {5}))), x[1], 6));
+  });
+  told("s", {m}, [](Emit &e, const Ids &x) {
+    const auto v = std::make_shared<const Vocabulary>(std::vector<std::string>{"a", "b"}, Vocabulary::Rules{});
+    const Id ids = cast(e, x[0], DType::i64), tokens = token_at(e, ids, v);
+    Ids all{lookup(e, tokens, v),        hash_bins(e, tokens, {4}),        cross_bins(e, {tokens, ids}, 5),
+            count_tokens(e, tokens, {}), vectorize(e, tokens, {{}, v, 4}), encode(e, ids, {4}, x[0])};
+    for (Id &y : all) y = cast(e, y, DType::f32);
+    return all;
   });
   told("s", {m}, [](Emit &e, const Ids &x) { return of(fill(e, DType::f32, 1, x[0], 1, {})); });
   told("s", {m}, [](Emit &e, const Ids &x) {
@@ -303,9 +312,9 @@ TEST(Differentiate, EveryOpGivesStopsOrRefuses) {
     if (base == "NotDifferentiable") refused.insert(name);
   }
   EXPECT_EQ(stopping,
-            (std::set<std::string>{"argmax", "band_mask", "bucketize", "cast", "check_finite", "fill", "indices",
-                                   "non_max_suppression", "random_keep", "random_normal", "random_uniform", "range",
-                                   "reduce_precision", "sizes", "stop_gradient", "top_k", "zeros_of"}));
+            (std::set<std::string>{"argmax", "band_mask", "bucketize", "cast", "check_finite", "encode", "fill",
+                                   "indices", "non_max_suppression", "random_keep", "random_normal", "random_uniform",
+                                   "range", "reduce_precision", "sizes", "stop_gradient", "top_k", "zeros_of"}));
   EXPECT_EQ(refused,
             (std::set<std::string>{"attention_grad", "branch", "bucket_sums", "cached_attention", "custom_grad",
                                    "delay", "gru_cell_grad", "lstm_grad", "ring", "row_sums", "while"}));

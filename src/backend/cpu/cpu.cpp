@@ -15,7 +15,7 @@ auto all() {
   std::unordered_map<std::type_index, decltype(Row::make)> makers;
   for (auto rows : {attention_kernels(), conv_kernels(), elementwise_kernels(), host_kernels(), indexing_kernels(),
                     movement_kernels(), normalize_kernels(), products_kernels(), random_kernels(), recurrent_kernels(),
-                    reduce_kernels(), updates_kernels()})
+                    reduce_kernels(), text_kernels(), updates_kernels()})
     for (const Row &row : rows) makers.emplace(row.type, row.make);
   return makers;
 }

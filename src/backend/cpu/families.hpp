@@ -41,6 +41,7 @@ std::span<const Row> products_kernels();
 std::span<const Row> random_kernels();
 std::span<const Row> recurrent_kernels();
 std::span<const Row> reduce_kernels();
+std::span<const Row> text_kernels();
 std::span<const Row> updates_kernels();
 
 kernels::Epilogue epilogue_of(const std::optional<ops::Function> &activation);

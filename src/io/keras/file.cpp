@@ -9,6 +9,7 @@
 #include "graph/lora.hpp"
 #include "io/bytes.hpp"
 #include "io/hdf5/hdf5.hpp"
+#include "io/keras/assets.hpp"
 #include "io/keras/json.hpp"
 #include "io/keras/layers.hpp"
 #include "io/keras/paths.hpp"
@@ -244,9 +245,10 @@ std::shared_ptr<graph::Model> load(const Source &source, const graph::Settings &
         }
         const Hdf5 &store = file.store(how.verified && how.weights);
         if (!file.zip) said = whole_model(store), major = major_of(store, "");
-        const Json config =
+        Json config =
             modern(parse_object(as_json(said), Code::corrupt_file, file.zip ? config_name : "\"model_config\"", budget),
                    major);
+        if (file.zip) config = with_assets(config, *file.zip, store, budget);
         told.training = compiled(store, config, budget), told.types = other_floats(config);
         return model_from(config, settings, budget, [&](const graph::Graph &g) {
           const Weights all = weights_of(g, settings.memory_limit);
@@ -287,6 +289,7 @@ KerasFile file_of(const graph::Model &m, Json config, std::vector<std::string> *
     for (const char *natural : kinds::natural_weights)
       if (name.ends_with(text('/', natural))) file.natural.insert(path);
   }
+  for (auto &[path, weights] : token_weights(config)) file.tensors.emplace(path, std::move(weights));
   if (order) *order = std::move(paths.order);
   file.config = file_text(without_slashes(config), config_name);
   file.metadata = Json{{"keras_version", keras_version}}.dump();

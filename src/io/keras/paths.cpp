@@ -13,28 +13,6 @@
 namespace dl4::io {
 namespace {
 
-// Unique names in a list: the first of a class has the plain name, others a number.
-class Names {
- public:
-  std::string next(const std::string &class_name) {
-    std::string name = peek(class_name);
-    ++taken_[base(class_name)];
-    return name;
-  }
-  std::string peek(const std::string &class_name) const {
-    const std::string name = base(class_name);
-    const auto it = taken_.find(name);
-    return it == taken_.end() ? name : text(name, '_', it->second);
-  }
-
- private:
-  // The only class whose public name differs.
-  static std::string base(const std::string &class_name) {
-    return kinds::snake_case(class_name == "GroupQueryAttention" ? "GroupedQueryAttention" : class_name);
-  }
-  std::map<std::string, int64_t> taken_;
-};
-
 std::string class_of(const Json &layer) {
   const Json *name = layer.find("class_name");
   if (!name || !name->is_string()) fail(Code::corrupt_file, "a layer has no \"class_name\"");
@@ -57,7 +35,7 @@ class Walk {
 
   // A model's layers; its weights' names start with `prefix`.
   void model(const Json &j, const std::string &prefix, const std::string &path) {
-    Names names;
+    KerasNames names;
     for (const Json &l : config_of(j, "layers")) {
       if (keras::is_operation(l)) continue;
       const std::string name = config_of(l, "name").get<std::string>();
@@ -92,7 +70,7 @@ class Walk {
         one(inner, place.attribute);
         continue;
       }
-      Names names;
+      KerasNames names;
       for (const Json &of : inner) one(of, text(place.attribute, '/', names.next(class_of(of))));
     }
     if (is({"SpectralNormalization"})) return normalized(prefix, path);
@@ -168,6 +146,23 @@ class Walk {
 };
 
 }  // namespace
+
+std::string KerasNames::next(const std::string &class_name) {
+  std::string name = peek(class_name);
+  ++taken_[base(class_name)];
+  return name;
+}
+
+std::string KerasNames::peek(const std::string &class_name) const {
+  const std::string name = base(class_name);
+  const auto it = taken_.find(name);
+  return it == taken_.end() ? name : text(name, '_', it->second);
+}
+
+// The only class whose public name differs.
+std::string KerasNames::base(const std::string &class_name) {
+  return kinds::snake_case(class_name == "GroupQueryAttention" ? "GroupedQueryAttention" : class_name);
+}
 
 KerasPaths keras_paths(const Json &model, const Weights &weights,
                        const std::function<bool(const std::string &)> &is_there, bool of_file) {

@@ -11,6 +11,17 @@
 
 namespace dl4::io {
 
+// Unique names in a list: the first of a class has the plain name, others a number.
+class KerasNames {
+ public:
+  std::string next(const std::string &class_name);
+  std::string peek(const std::string &class_name) const;
+
+ private:
+  static std::string base(const std::string &class_name);
+  std::map<std::string, int64_t> taken_;
+};
+
 using Weights = std::vector<std::shared_ptr<graph::Weight>>;
 
 // The weight at each path, for a model in Keras's JSON: {"layers/dense/vars/0": "dense/kernel"}. A weight may have two

@@ -55,6 +55,7 @@ Json number_at(const Tensor &t, int64_t i) {
       return t.as<uint8_t>()[i] != 0;
     case DType::f64:
     case DType::f32:
+    case DType::string:
       break;
   }
   if (t.dtype == DType::f64) fail(Code::unsupported, "a constant of float64 cannot be stored in Keras's files");
@@ -196,7 +197,7 @@ class Writer {
       const int n = shape.rank();
       b.shape = shape.with(n - 2, shape[n - 1]).with(n - 1, shape[n - 2]);
       b.config["axes"] = last_two_swapped(n);
-    } else if (dtype != DType::f32 && computes_floats(l, call, i)) {
+    } else if (dtype != DType::f32 && dtype != DType::string && computes_floats(l, call, i)) {
       b.class_name = "Cast", b.module = "keras.src.ops.core";
       b.dtype = DType::f32;
       b.config["dtype"] = "float32";
@@ -217,7 +218,7 @@ class Writer {
     if (is_any(l.class_name, {"Power", "Einsum", "Heaviside", "Hypot"})) return true;
     if (module_of(l.class_name).empty()) return false;
     const std::vector<kinds::Port> ports = kinds::facts_of(l.class_name).inputs;
-    return i >= ports.size() || ports[i].shape.view().find("integers") == std::string_view::npos;
+    return ports[std::min(i, ports.size() - 1)].shape.view().find("integers") == std::string_view::npos;
   }
   void add_before(const Layer &l, Json &layers) const {
     for (size_t c = 0; c < l.calls.size(); ++c)
@@ -336,7 +337,8 @@ class Writer {
     if (module.empty()) refuse(who, class_name + " has no counterpart in Keras");
     Json config = Json::object();
     for (const auto &[key, v] : given.items()) config[std::string(key)] = attribute(who, key, v);
-    if (class_name.starts_with("SpatialDropout")) config.erase("trainable");  // it has none
+    if (class_name.starts_with("SpatialDropout") || is_any(class_name, {"Discretization", "HashedCrossing"}))
+      config.erase("trainable");  // they take none
     to_policy(who, class_name, config);
     config.erase("lora");  // Keras's attention does not list its projections
     if (config.value("lora_rank", nullptr).is_null())

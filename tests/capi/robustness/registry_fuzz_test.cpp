@@ -154,9 +154,11 @@ class Bench {
   }
   bool build_layer() {
     const bool odd = some(6);
+    bool strings = false;
     for (const std::string &shape : case_.target->inputs) {
-      integers_ = shape.find("integers") != std::string::npos;
-      input(dims_of(shape, random_, odd), integers_ ? DL4_INT32 : DL4_FLOAT32);
+      strings = shape.find("strings") != std::string::npos;
+      integers_ = strings || shape.find("integers") != std::string::npos;
+      input(dims_of(shape, random_, odd), strings ? DL4_STRING : integers_ ? DL4_INT32 : DL4_FLOAT32);
     }
     std::vector<dl4_node> in = inputs_;
     if (case_.target->name == "GetMask" &&
@@ -166,7 +168,7 @@ class Bench {
     if (!add(case_.target->name, case_.config, case_.arguments, in)) return false;
     // No layer in front of integers is trained; one behind is.
     if (dl4_node y = -1;
-        integers_ && in.size() == 1 &&
+        integers_ && (strings || in.size() == 1) &&
         may(dl4_graph_add(graph_, "Dense", nullptr, R"({"units": 4})", nullptr, nullptr, &out_, 1, &y, 1)))
       out_ = y;
     return true;

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "kinds/initializer.hpp"
+#include "kinds/layers/normalization/moments.hpp"
 #include "kinds/layers/normalization/scale_and_center.hpp"
 #include "kinds/layers/normalization/standardized.hpp"
 #include "kinds/nested_numbers.hpp"
@@ -69,6 +70,11 @@ struct Normalization : LayerOf<Normalization> {
     Id deviation = binary(e, ops::Binary::max, unary(e, ops::Unary::sqrt, v), e.scalar(1e-7));
     if (invert) return {{add(e, m, mul(e, c.x(), deviation)), c.mask()}};
     return {{div(e, sub(e, c.x(), m), deviation), c.mask()}};
+  }
+
+  std::shared_ptr<Adapter> adapter(int64_t) const override {
+    if (mean) fail(Code::invalid_argument, "\"mean\": expected null, for a mean that is given is not learned");
+    return moments_from_data(config(), axes());
   }
 
  private:

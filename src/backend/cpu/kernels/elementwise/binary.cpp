@@ -150,6 +150,7 @@ void binary_all(Binary f, DType t, const void *a, int64_t step_a, const void *b,
     case DType::boolean:
       return choose<uint8_t>(f, t, a, step_a, b, step_b, out, n);
     case DType::f64:
+    case DType::string:
       return;
   }
 }

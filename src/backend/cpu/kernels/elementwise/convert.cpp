@@ -90,6 +90,8 @@ void cast_from(DType to, const void *x, void *y, int64_t n) {
       return cast_loop<uint8_t, From>(x, y, n);
     case DType::boolean:
       return cast_loop<Bool, From>(x, y, n);
+    case DType::string:
+      return;
   }
 }
 
@@ -121,6 +123,8 @@ void cast_all(DType from, DType to, const void *x, void *y, int64_t n) {
       return cast_from<uint8_t>(to, x, y, n);
     case DType::boolean:
       return cast_from<Bool>(to, x, y, n);
+    case DType::string:
+      return;
   }
 }
 

@@ -1,0 +1,56 @@
+// From strings to numbers and back.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+
+#include "backend/cpu/kernels/kernel.hpp"
+#include "base/tokens.hpp"
+#include "base/vocabulary.hpp"
+
+namespace dl4::kernels {
+
+// What a slice keeps from run to run: room for texts, and what a refusal says.
+struct TextRoom {
+  Tokenizer::Room tokens;
+  std::string refusal;
+};
+
+// T: String or int64_t, the vocabulary's type. A token without an index is a fault.
+template <class T>
+void lookup(const Vocabulary &v, std::span<const T> x, int64_t *y, TextRoom &room, Report *report);
+void tokens_at(const Vocabulary &v, std::span<const int64_t> x, String *y);
+void tokens_at(const Vocabulary &v, std::span<const int64_t> x, int64_t *y);
+
+struct Bins {
+  int64_t count;
+  std::optional<std::array<uint64_t, 2>> salt;
+  std::optional<std::string> mask;  // they have bin 0
+  std::optional<int64_t> mask_number;
+};
+template <class T>
+void hash_bins(const Bins &bins, std::span<const T> x, int64_t *y);
+// y: fingerprints so far, to which those of x are joined.
+inline constexpr uint64_t first_cross = 0xDECAFCAFFE;
+template <class T>
+void cross(std::span<const T> x, uint64_t *y);
+
+// Rows of `pieces` texts each.
+int64_t most_tokens(const Tokenizer &t, std::span<const String> x, int64_t pieces, TextRoom &room);
+// y: rows of `length` indices.
+void sequences(const Tokenizer &t, const Vocabulary &v, std::span<const String> x, int64_t pieces, int64_t length,
+               int64_t *y, TextRoom &room, Report *report);
+// y: rows of `depth` counts, or of flags.
+void token_counts(const Tokenizer &t, const Vocabulary &v, std::span<const String> x, int64_t pieces, int64_t depth,
+                  bool binary, int64_t *y, TextRoom &room, Report *report);
+
+struct Encoding {
+  int64_t depth, ids;  // of a row
+  bool binary, refuses_negative, refuses_past;
+};
+// T: float, int32_t, int64_t. weights: null, each counts as 1.
+template <class T>
+void encode(const Encoding &how, const int64_t *ids, const float *weights, int64_t rows, T *y, Report *report);
+
+}  // namespace dl4::kernels

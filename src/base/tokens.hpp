@@ -1,0 +1,111 @@
+// Texts as tokens, as Keras's TextVectorization makes them.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/strings.hpp"
+
+namespace dl4 {
+
+enum class Split { whitespace, character, none };
+inline std::string to_string(Split s) {
+  return s == Split::whitespace ? "whitespace" : s == Split::character ? "character" : "none";
+}
+
+class Tokenizer {
+ public:
+  bool lower = true;              // A to Z alone
+  bool strip_punctuation = true;  // of ASCII
+  Split split = Split::whitespace;
+  std::vector<int64_t> ngrams{};  // their widths, one after the other; empty: the tokens themselves
+  void fields(auto &f) const {
+    f("lower", lower), f("strip_punctuation", strip_punctuation), f("split", split), f("ngrams", ngrams);
+  }
+
+  // What it needs of memory, kept from text to text: as much as the longest text has, twice with n-grams, and where its
+  // tokens end.
+  struct Room {
+    std::string text, joined;
+    std::vector<size_t> ends;
+  };
+
+  // f(token) for each token of a row of texts, in their order, until it gives false.
+  template <class F>
+  void each(std::span<const String> texts, Room &room, F f) const {
+    if (!ngrams.empty()) return each_ngram(texts, room, f);
+    for (const String &text : texts)
+      if (!cut(text.view(), room.text, f)) return;
+  }
+
+ private:
+  static constexpr bool is_space(unsigned char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+
+  // The next character of s and how many bytes it took: U+FFFD for bytes that are none.
+  static std::string_view character(std::string_view s, size_t &taken) noexcept;
+
+  unsigned char standard(unsigned char c) const noexcept {
+    if (lower && c >= 'A' && c <= 'Z') return static_cast<unsigned char>(c + 32);
+    return c;
+  }
+  bool drops(unsigned char c) const noexcept {
+    return strip_punctuation &&
+           ((c >= '!' && c <= '/') || (c >= ':' && c <= '@') || (c >= '[' && c <= '`') || (c >= '{' && c <= '~'));
+  }
+
+  // Of one text; false once f gave it.
+  template <class F>
+  bool cut(std::string_view text, std::string &token, F &f) const {
+    token.clear();
+    if (split == Split::whitespace) {
+      for (char byte : text) {
+        const auto c = static_cast<unsigned char>(byte);
+        if (is_space(c)) {
+          if (!token.empty() && !f(std::string_view(token))) return false;
+          token.clear();
+        } else if (!drops(c)) {
+          token.push_back(static_cast<char>(standard(c)));
+        }
+      }
+      return token.empty() || f(std::string_view(token));
+    }
+    for (char byte : text) {
+      const auto c = static_cast<unsigned char>(byte);
+      if (!drops(c)) token.push_back(static_cast<char>(standard(c)));
+    }
+    if (split == Split::none) return f(std::string_view(token));
+    for (size_t i = 0, taken = 0; i < token.size(); i += taken)
+      if (!f(character(std::string_view(token).substr(i), taken))) return false;
+    return true;
+  }
+
+  // The tokens stand in the text one after the other, with a space between: so n of them are one piece of it.
+  template <class F>
+  void each_ngram(std::span<const String> texts, Room &room, F &f) const {
+    room.joined.clear();
+    room.ends.clear();
+    auto add = [&](std::string_view token) {
+      if (!room.ends.empty()) room.joined.push_back(' ');
+      room.joined.append(token);
+      room.ends.push_back(room.joined.size());
+      return true;
+    };
+    for (const String &text : texts) cut(text.view(), room.text, add);
+    each_of(room.joined, room.ends, f);
+  }
+  template <class F>
+  void each_of(std::string_view all, const std::vector<size_t> &ends, F &f) const {
+    for (int64_t width : ngrams) {
+      const auto w = static_cast<size_t>(width);
+      for (size_t i = 0; i + w <= ends.size(); ++i) {
+        const size_t begin = i ? ends[i - 1] + 1 : 0;
+        if (!f(all.substr(begin, ends[i + w - 1] - begin))) return;
+      }
+    }
+  }
+};
+
+}  // namespace dl4

@@ -1,0 +1,226 @@
+// keras.src.layers.preprocessing.index_lookup.
+#include "kinds/layers/preprocessing/lookup.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/error.hpp"
+#include "base/utf8.hpp"
+#include "kinds/layers/preprocessing/token_counts.hpp"
+
+namespace dl4::kinds {
+namespace {
+
+std::string shown(const std::string &s) { return '"' + printable(excerpt(s)) + '"'; }
+std::string shown(int64_t v) { return std::to_string(v); }
+
+template <class Token>
+Token token_from(const Json &j) {
+  if constexpr (std::is_same_v<Token, int64_t>) {
+    if (!j.is_int64()) expected("an integer", j);
+    return j.get<int64_t>();
+  } else {
+    if (!j.is_string()) expected("a string", j);
+    return j.get<std::string>();
+  }
+}
+
+template <class Token>
+const Conversion &list_conversion() {
+  using List = std::optional<TokenList<Token>>;
+  static constexpr Conversion c{
+      std::is_same_v<Token, int64_t> ? "i64s" : "strs", nullptr,
+      [](const Json &j, void *place) {
+        List &to = *static_cast<List *>(place);
+        to.reset();
+        if (j.is_null()) return;
+        if (j.is_string())
+          throw Error(Code::unsupported, "expected a list of tokens, got a name of a file, which is not read here");
+        if (!j.is_array()) expected("a list of tokens", j);
+        TokenList<Token> list;
+        list.tokens.reserve(j.size());
+        for (const Json &item : j) list.tokens.push_back(token_from<Token>(item));
+        to = std::move(list);
+      },
+      [](const void *place) {
+        const List &from = *static_cast<const List *>(place);
+        return from ? Json(from->tokens) : Json();
+      }};
+  return c;
+}
+
+}  // namespace
+
+template <>
+const Conversion &conversion<std::optional<TokenList<std::string>>>() {
+  return list_conversion<std::string>();
+}
+template <>
+const Conversion &conversion<std::optional<TokenList<int64_t>>>() {
+  return list_conversion<int64_t>();
+}
+
+template <class Token>
+void Lookup<Token>::vocabulary_fields(Fields &f) {
+  f("max_tokens", max_tokens)
+      .at_least(2)
+      .at_most(max_dim)
+      .doc("how many indices there are at most, those of the mask and of unknown tokens included; null: any number");
+  f("output_mode", output_mode, {"int", "one_hot", "multi_hot", "count", "tf_idf", "binary", "tf-idf"})
+      .doc(
+          "\"int\": the indices, int64; \"one_hot\": a vector for each, int64; \"multi_hot\" (also \"binary\"): 1 for "
+          "each of the last axis, int64; \"count\": how often each is there, int64; \"tf_idf\" (also \"tf-idf\"): the "
+          "counts times idf_weights, float32");
+  f("pad_to_max_tokens", pad_to_max_tokens).doc("vectors have max_tokens numbers, however many tokens there are");
+  f("vocabulary", vocabulary)
+      .example(std::is_same_v<Token, int64_t> ? "[3, 7]" : R"(["a", "b"])")
+      .doc(
+          "the tokens in the order of their indices, with or without those of the mask and of unknown tokens before "
+          "them; null: what is learned from data");
+  f("idf_weights", idf_weights).doc("of \"tf_idf\" a weight for each token of the vocabulary as it is given");
+  f("sparse", sparse).default_only().doc(sparse_doc);
+  f("vocabulary_size", vocabulary_size)
+      .at_least(0)
+      .doc("as Keras writes it: how many indices there were; vectors of another size are refused");
+}
+
+template <class Token>
+void Lookup<Token>::lookup_fields(Fields &f) {
+  f("num_oov_indices", num_oov_indices)
+      .at_least(0)
+      .at_most(max_dim)
+      .doc("indices of unknown tokens: with several a hash chooses, with 0 they are an error of the run");
+  f("mask_token", mask_token)
+      .doc("a token that has index 0 of \"int\" and is left out of vectors; null: there is none");
+  f("oov_token", oov_token).doc("what unknown indices become with invert");
+  f("invert", invert).doc("indices become tokens");
+  f("oov_method", oov_method, {"floormod", "farmhash"})
+      .doc("of unknown integers: their remainder, or a hash as strings have it");
+  f("salt", salt).doc("the key of SipHash: two integers, or one for both; null: FarmHash");
+}
+
+template <class Token>
+void Lookup<Token>::check_options() const {
+  const bool of_tf_idf = without_old(output_mode) == OutputMode::tf_idf;
+  if (pad_to_max_tokens && !max_tokens)
+    refuse_attribute("pad_to_max_tokens", "expected \"max_tokens\" with it, got null");
+  if (invert && !integers()) refuse_attribute("output_mode", "expected \"int\" with \"invert\"");
+  if (idf_weights && !of_tf_idf) refuse_attribute("idf_weights", "expected null without output_mode \"tf_idf\"");
+  if (vocabulary && of_tf_idf && !idf_weights)
+    refuse_attribute("idf_weights", "expected weights of the vocabulary for output_mode \"tf_idf\", got null");
+  if (std::is_same_v<Token, int64_t> && salt.key && oov_method != OovMethod::farmhash)
+    refuse_attribute("salt", "expected null without oov_method \"farmhash\"");
+}
+
+template <class Token>
+bool Lookup<Token>::has_special_tokens() const {
+  const auto &given = vocabulary->tokens;
+  const auto first = static_cast<size_t>(first_token()), oov = static_cast<size_t>(first_oov());
+  if (given.size() < first) return false;
+  for (size_t i = 0; i < first; ++i)
+    if (given[i] != (i < oov ? *mask_token : oov_token)) return false;
+  return true;
+}
+
+template <class Token>
+void Lookup<Token>::check() {
+  check_options();
+  if (vocabulary) make();
+}
+
+template <class Token>
+void Lookup<Token>::make() {
+  const auto &given = vocabulary->tokens;
+  if (given.empty()) refuse_attribute("vocabulary", "expected at least one token, got none");
+  const bool special = has_special_tokens();
+  std::vector<Token> tokens(given.begin() + (special ? first_token() : 0), given.end());
+  auto need_absent = [&](const char *key, const Token &token) {
+    const auto at = std::find(tokens.begin(), tokens.end(), token);
+    if (at != tokens.end())
+      refuse_attribute("vocabulary", text("expected the ", key, ' ', shown(token),
+                                          " only before all others, with those of unknown tokens, got it at ",
+                                          given.end() - (tokens.end() - at) - given.begin()));
+  };
+  if (mask_token) need_absent("mask_token", *mask_token);
+  if (invert) need_absent("oov_token", oov_token);
+  const int64_t size = first_token() + static_cast<int64_t>(tokens.size());
+  if (max_tokens && size > *max_tokens)
+    refuse_attribute("vocabulary", text("expected at most \"max_tokens\" ", *max_tokens, " indices, got ", size));
+  if (vocabulary_size && !integers() && !pad_to_max_tokens && *vocabulary_size != size)
+    refuse_attribute("vocabulary_size",
+                     text("expected ", size, ", the size of the vocabulary, got ", *vocabulary_size));
+  Vocabulary::Rules rules{.first = first_token(), .oov = num_oov_indices, .first_oov = first_oov()};
+  rules.hashes_integers = oov_method == OovMethod::farmhash;
+  rules.salt = salt.words();
+  rules.mask_index = integers() ? 0 : INT64_MAX;  // past all vectors
+  if constexpr (std::is_same_v<Token, int64_t>)
+    rules.mask_number = mask_token, rules.oov_number = oov_token;
+  else
+    rules.mask = mask_token, rules.oov_token = oov_token;
+  try {
+    made_ = std::make_shared<const Vocabulary>(std::move(tokens), std::move(rules));
+  } catch (Error &error) {
+    error.with("attribute", "vocabulary").in("\"vocabulary\"");
+    throw;
+  }
+  if (idf_weights) make_weights(special, given.size());
+}
+
+template <class Token>
+void Lookup<Token>::make_weights(bool special, size_t given) {
+  if (idf_weights->size() != given)
+    refuse_attribute("idf_weights",
+                     text("expected ", given, " weights, as \"vocabulary\" has tokens, got ", idf_weights->size()));
+  weights_ = make_zeros(DType::f32, {depth()});
+  auto *to = weights_.template as<float>();
+  if (!special) {
+    const double mean = std::accumulate(idf_weights->begin(), idf_weights->end(), 0.0) / static_cast<double>(given);
+    to = std::fill_n(to, first_token(), static_cast<float>(mean));
+  }
+  std::transform(idf_weights->begin(), idf_weights->end(), to, [](double v) { return static_cast<float>(v); });
+}
+
+template <class Token>
+int64_t Lookup<Token>::depth() const {
+  return pad_to_max_tokens ? *max_tokens : made_->size();
+}
+
+template <class Token>
+const ops::Tokens &Lookup<Token>::needed() const {
+  if (!made_)
+    refuse_attribute("vocabulary", "expected tokens, got null: they are learned from data first, as adapt() does");
+  return made_;
+}
+
+template <class Token>
+ops::Id Lookup<Token>::weighted(ops::Emit &e, ops::Id counts) const {
+  return ops::mul(e, ops::cast(e, counts, DType::f32), e.constant(weights_));
+}
+
+template <class Token>
+ops::Id Lookup<Token>::output(ops::Emit &e, ops::Id indices) const {
+  const OutputMode mode = without_old(output_mode);
+  if (mode == OutputMode::integer) return indices;
+  const bool weighs = mode == OutputMode::tf_idf;
+  const ops::Id y = encoded(e, indices, weighs ? OutputMode::count : mode, depth(), DType::i64);
+  return weighs ? weighted(e, y) : y;
+}
+
+template <class Token>
+std::shared_ptr<Adapter> Lookup<Token>::adapter(Json config, const Tokenizer *tokenizer, int64_t memory_limit) const {
+  if (vocabulary) refuse_attribute("vocabulary", "expected null, for a vocabulary that is given is not learned");
+  Learning<Token> what;
+  what.config = std::move(config);
+  if (tokenizer) what.tokenizer = *tokenizer;
+  if (mask_token) what.special.push_back(*mask_token);
+  what.special.push_back(oov_token);
+  what.weighs = without_old(output_mode) == OutputMode::tf_idf;
+  if (max_tokens) what.most = std::max<int64_t>(*max_tokens - first_token(), 0);
+  what.memory_limit = memory_limit;
+  return vocabulary_from_data(std::move(what));
+}
+
+template struct Lookup<std::string>;
+template struct Lookup<int64_t>;
+
+}  // namespace dl4::kinds

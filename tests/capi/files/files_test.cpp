@@ -105,9 +105,10 @@ TEST_F(Files, ForeignAndNewerFilesAreNamed) {
 TEST_F(Files, WhatIsNoModelIsCorrupt) {
   using namespace std::string_literals;
   const std::string rest(100, '\x01');
-  for (const std::string &bytes : {"PK"s, "\x08\x08\x12"s, "\x08\x08\x00\x00\x00\x00\x00\x00{}"s + rest,
-                                   "\x08\x08\x12\x07pytorch"s + rest, "\x08\x0a\x3a\x90\x01"s + rest})
+  for (const std::string &bytes : {"PK"s, "\x08\x08\x12"s, "\x08\x08\x00\x00\x00\x00\x00\x00{}"s + rest})
     EXPECT_EQ(load_code(bytes).code, DL4_CORRUPT_FILE);
+  for (const std::string &bytes : {"\x08\x08\x12\x07pytorch"s + rest, "\x08\x0a\x3a\x90\x01"s + rest})
+    EXPECT_EQ(load_code(bytes).code, DL4_ONNX ? DL4_CORRUPT_FILE : DL4_UNSUPPORTED);
 }
 
 TEST_F(Files, TheVersionOfProjectHeaderLibraryAndFilesIsOne) {

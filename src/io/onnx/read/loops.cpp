@@ -157,9 +157,8 @@ void run_loop(const Op &op, const LoopParts &p) {
   for (size_t i = 1; i < p.body.outputs.size(); ++i) values.push_back(inside.reader.value(p.body.outputs[i].name));
   std::optional<bool> more = true;
   if (!p.to_the_end) {
-    const NodeProto none{};
     values[0] = inside.reader.value(p.body.outputs[0].name);
-    const auto t = Op(inside.reader, none).constant_of(values[0]);
+    const auto t = Op(inside.reader, NodeProto{}).constant_of(values[0]);
     more = t && t->elements() == 1 ? std::optional(t->as<uint8_t>()[0] != 0) : std::nullopt;
   }
   for (size_t i : moving)

@@ -26,8 +26,8 @@ EXCLUDED = {
     r"[Ss]parse(Test|_input|_tensor|_grad|_data|_weights|_variable)|[_-]sparse\b|ragged|optimizer_sparse": SPARSE,
     r"complex|view_as_|ViewAs|_eig\b|polar": COMPLEX,
     r"float8|fp8|overwrite_with_gradient|with_overwrite_state": FLOAT8,
-    r"distribut|device_mesh|multi_worker|_tpu|_gpu": DISTRIBUTED,
-    r"jax_layer|torch_|tfsm_layer|jax_utils|grain|tf_data|orbax": FRAMEWORK,
+    r"(?<!time_)(?<!Time)distribut|device_mesh|multi_worker|_tpu|_gpu": DISTRIBUTED,
+    r"jax_layer|torch_|tfsm_layer|jax_utils|orbax": FRAMEWORK,
     r"tensorboard|litert|openvino|saved_model|flax|tensorflow": FRAMEWORK,
     r"[Ff]lash_?[Aa]ttention|dot_product_attention_.*true$|test_jvp": "what no backend on a processor has",
     r"(soft|hard|tanh)_shrink_\w*float|NNOpsDtypeTest::test_threshold": FRAMEWORK,  # by PyTorch's numbers

@@ -56,7 +56,7 @@ class _Frame:
     """What one run at a time uses: addresses of inputs and outputs, and memory of the data and of small results."""
 
     def __init__(self, step):
-        self.data = [np.empty(t.shape, CARRIERS[t.type_name]) for t in step.data]
+        self.data = [np.empty(*n) for n in step.data]
         self.results = [None if n is None else np.empty(*n) for n in step.sized]
         self.held = [Buffer.of(a, a.dtype.name) for a in (*self.data, *(r for r in self.results if r is not None))]
         handles = iter([b.handle for b in self.held])
@@ -75,7 +75,7 @@ class _Step:
     def __init__(self, function, lists, data):
         with Trace() as trace:
             nest = _symbols(data, trace)
-            self.data = list(trace.inputs)
+            self.data = [(t.shape, CARRIERS[t.type_name]) for t in trace.inputs]
             state = tuple([trace.input(v._dtype, v.shape) for v in variables] for variables in lists)
             self.reads = [v for variables in lists for v in variables]
             result, after = function(state, nest)
@@ -95,7 +95,7 @@ class _Step:
 
     def _plan(self, trace, result, written):
         leaves = tree.flatten(result)
-        self.nest = result
+        self.nest = tree.map_structure(lambda x: None, result)
         self.leaves = [None if isinstance(x, Traced) else x for x in leaves]
         traced = [emit("Identity", x, to=x.type_name) for x in leaves if isinstance(x, Traced)]
         self.places = [i for i, x in enumerate(leaves) if isinstance(x, Traced)]

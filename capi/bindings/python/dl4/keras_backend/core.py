@@ -13,7 +13,7 @@ from keras.src.backend.common.symbolic_scope import SymbolicScope
 
 from . import trace
 from .control import cond, custom_gradient, remat, switch  # noqa: F401
-from .dtypes import CARRIERS, Unsupported, is_float, name_of, numpy_dtype
+from .dtypes import CARRIERS, INTEGERS, Unsupported, is_float, name_of, numpy_dtype
 from .functions import op
 from .loops import associative_scan, fori_loop, map, scan, vectorized_map, while_loop  # noqa: F401
 from .tensor import Array, Tensor, array
@@ -118,7 +118,13 @@ def cast(x, dtype):
 
 
 def _as_type(value, dtype):
-    """As the library casts: a float beyond an integer's range has no meaning, an integer wraps."""
+    """As the library casts: a float beyond an integer's range gives the nearest number, an integer wraps."""
+    if value.dtype.kind not in "iub" and dtype.kind in "iu":
+        low, high = INTEGERS[dtype.name]
+        value = np.asarray(value, "float64")
+        value = np.where(np.isnan(value), 0, np.clip(value, low, high))
+        whole = value.astype(dtype)
+        return np.where(value >= high, np.asarray(high, dtype), whole) if high >= 2**53 else whole
     return value.astype(dtype)
 
 

@@ -24,6 +24,7 @@ CARRIERS = {
 }
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 NARROW = {"int8": 8, "uint8": 8, "int16": 16, "uint16": 16, "uint32": 32}  # bits of integers that have a wider carrier
+INTEGERS = {name: (np.iinfo(name).min, np.iinfo(name).max) for name in CARRIERS if "int" in name}
 PRECISION = {"float16": (5, 10), "bfloat16": (8, 7)}  # bits of exponent and mantissa
 
 

@@ -9,7 +9,7 @@ from keras.src.backend.common import KerasVariable
 
 from ..core import Graph
 from ..core import Tensor as Buffer
-from .dtypes import CARRIERS, NARROW, PRECISION, carrier, numpy_dtype
+from .dtypes import CARRIERS, INTEGERS, NARROW, PRECISION, carrier, is_float, numpy_dtype
 from .tensor import Array, Tensor, array, carried
 
 
@@ -160,14 +160,24 @@ def labelled(y, type_name):
     wanted = CARRIERS[type_name]
     if (y.type_name, wanted) == ("int64", "int32"):
         y = _wrapped(y, 32, True)  # the library's cast gives the nearest number
+    is_nearest = is_float(y.type_name)
     if y.type_name != wanted:
         y = recast(y, wanted)
     if type_name in PRECISION:
         exponent, mantissa = PRECISION[type_name]
         y = emit("ReducePrecision", y, exponent_bits=exponent, mantissa_bits=mantissa)
+    elif is_nearest and type_name in (*NARROW, "uint64"):
+        y = _nearest(y, type_name)
     elif type_name in NARROW:
         y = _wrapped(y, NARROW[type_name], type_name[0] != "u")
     return Traced(y.trace, y.node, type_name, y.shape)
+
+
+def _nearest(y, type_name):
+    """Numbers within the range of an integer's type, in its carrier."""
+    low, high = INTEGERS[type_name]
+    y = emit("BroadcastMaximum", y, array(low, y.type_name))
+    return y if high > np.iinfo("int64").max else emit("BroadcastMinimum", y, array(high, y.type_name))
 
 
 def _wrapped(y, bits, signed):

@@ -254,6 +254,17 @@ class Tensor : public Object<dl4_tensor> {
     return t;
   }
   static Tensor of(const std::vector<float> &values, const Dims &dims) { return of(std::span(values), dims); }
+  // A copy of strings.
+  static Tensor of(const std::vector<std::string> &strings, const Dims &dims) {
+    std::vector<const char *> data;
+    std::vector<int64_t> lengths;
+    for (const std::string &s : strings) data.push_back(s.data()), lengths.push_back(static_cast<int64_t>(s.size()));
+    int64_t n = 1;
+    for (int64_t d : dims) n *= d;
+    if (n != static_cast<int64_t>(strings.size()))
+      throw std::invalid_argument("dl4::Tensor::of: as many strings as elements");
+    return Tensor(made(dl4_tensor_from_strings, nullptr, rank_of(dims), dims.data(), data.data(), lengths.data()));
+  }
   // Over values, which must outlive it, without a copy.
   template <class T>
   static Tensor over(std::span<T> values, const Dims &dims) {
@@ -269,6 +280,12 @@ class Tensor : public Object<dl4_tensor> {
   Dims dims() const {
     const int64_t *d = dl4_tensor_dims(get());
     return d ? Dims(d, d + dl4_tensor_rank(get())) : Dims();
+  }
+  // String i where it lies; none of a tensor of another type.
+  std::string_view string(int64_t i) const {
+    int64_t bytes = 0;
+    const char *s = dl4_tensor_string(get(), i, &bytes);
+    return s ? std::string_view(s, static_cast<size_t>(bytes)) : std::string_view();
   }
   // Its elements where they lie; of a tensor of that type that is dense.
   template <class T = float>

@@ -26,7 +26,7 @@ from .abi import (
     registry,
 )
 from .cancel import Cancel
-from .core import Context, Dataset, Flow, Graph, Model, Session, Stream, Tensor, Trainer
+from .core import Context, Dataset, Flow, Graph, Model, Session, Stream, Tensor, Trainer, adapt
 
 __version__ = abi.version
 

@@ -311,6 +311,20 @@ class Dataset(Object):
         )
 
 
+def adapt(kind, dataset, config=None, context=None, cancel=None):
+    """The config of a layer of that kind with what it learns from a dataset's inputs: a vocabulary, limits of bins,
+    means."""
+    out = C.c_void_p()
+    with heard() as lost, interruptible(cancel) as flag:
+        error = library.dl4_adapt(
+            context, encoded(kind), options_text(config), dataset.handle, flag, C.byref(out)
+        )
+        failures = dataset.failures[:]
+        dataset.failures.clear()
+        check_call(error, failures + lost)
+    return json.loads(text(out.value))
+
+
 class Flow(enum.IntEnum):
     """What a progress function answers."""
 

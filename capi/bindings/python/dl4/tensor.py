@@ -5,7 +5,7 @@ import ctypes as C
 from .abi import InvalidType, Object, callbacks, check, constants, library, made
 
 _NAMES = {"float32": "f4", "float64": "f8", "int32": "i4", "int64": "i8", "bool": "b1", "uint8": "u1"}
-DTYPES = {name: constants["DL4_" + name.upper()] for name in _NAMES}
+DTYPES = {name: constants["DL4_" + name.upper()] for name in (*_NAMES, "string")}
 NAMES = {number: name for name, number in DTYPES.items()}
 
 
@@ -32,11 +32,13 @@ def _learn():
     """NumPy's array class, its types by name, and our numbers by its types: slow to ask for, so asked once."""
     global _known
     np = numpy_module()
-    types = {name: np.dtype(name) for name in DTYPES}
-    _known = {0: np.ndarray, **types, **{types[name]: number for name, number in DTYPES.items()}}
+    types = {name: np.dtype(name) for name in _NAMES}
+    _known = {0: np.ndarray, **types, **{types[name]: DTYPES[name] for name in _NAMES}}
     return _known
 
 
+# Its bytes, which a NUL does not end.
+_string_at = C.CFUNCTYPE(C.c_void_p, C.c_void_p, C.c_int64, C.c_void_p)(("dl4_tensor_string", library))
 _NO_RELEASE = callbacks["dl4_release_fn"]()
 # Where an empty array lies: NumPy before 2.3 takes no null for an address.
 _NOTHING = C.create_string_buffer(1)
@@ -105,19 +107,50 @@ class Tensor(Object):
     """An array of the library, which NumPy sees without a copy, or a NumPy array, which the library sees without a
     copy."""
 
-    __slots__ = ("array", "_read_only")
+    __slots__ = ("array", "_data", "_read_only")
 
     @classmethod
     def of(cls, value, dtype=None):
         """Makes a tensor of anything that NumPy accepts; float64 becomes float32. Copies only if the type differs or
-        the array is not dense."""
+        the array is not dense. Strings, as str or bytes in lists or arrays, become a tensor of strings."""
         array, known = value, _known or _learn()
         if type(value) is not known[0] or value.dtype != known.get(dtype or "float32") or not value.flags.c_contiguous:
+            if dtype == "string" or _is_text(value):
+                return cls._of_strings(value)
             array = cls._array_of(value, dtype)
         address = array.__array_interface__["data"][0]
         number = known.get(array.dtype) or DTYPES[array.dtype.name]  # NumPy has two int64
         tensor = cls(_wrapped(number, array.shape, address, array.nbytes))
         tensor.array, tensor._read_only = array, not array.flags.writeable
+        return tensor
+
+    @classmethod
+    def _of_strings(cls, value):
+        np = numpy_module()
+        array = np.asarray(value)
+        if array.dtype.kind not in "USOT":
+            raise InvalidType(f"expected strings, got an array of {array.dtype}")
+        parts = [_bytes_of(v, i) for i, v in enumerate(array.ravel().tolist())]
+        offsets = np.zeros(len(parts) + 1, "int64")
+        np.cumsum([len(p) for p in parts], out=offsets[1:])
+        data = np.frombuffer(b"".join(parts) or b"\0", "uint8")
+        out, nbytes = C.c_void_p(), int(offsets[-1])
+        check(
+            library.dl4_tensor_wrap_strings(
+                None,
+                array.ndim,
+                dims(array.shape),
+                DTYPES["int64"],
+                offsets.ctypes.data,
+                data.ctypes.data,
+                nbytes,
+                _NO_RELEASE,
+                None,
+                C.byref(out),
+            )
+        )
+        tensor = cls(out.value)
+        tensor.array, tensor._data, tensor._read_only = None, data, True
         return tensor
 
     @staticmethod
@@ -192,6 +225,8 @@ class Tensor(Object):
 
     @property
     def __array_interface__(self):
+        if self.dtype == "string":
+            raise AttributeError("a tensor of strings has no array interface: numpy() gives its strings")
         kind, shape = _NAMES[self.dtype], self.shape
         strides = (C.c_int64 * len(shape)).from_address(library.dl4_tensor_strides(self)) if shape else ()
         return {
@@ -203,13 +238,45 @@ class Tensor(Object):
         }
 
     def numpy(self):
-        """A NumPy array over the same memory."""
+        """A NumPy array over the same memory; of strings an array of str, in which bytes of no UTF-8 are surrogates."""
         np = numpy_module()
         if getattr(self, "array", None) is not None:
             return self.array
+        if self.dtype == "string":
+            return self._strings()
         if not library.dl4_tensor_bytes(self):
             return np.empty(self.shape, self.dtype)
         return np.asarray(self)
+
+    def _strings(self):
+        np, size = numpy_module(), C.c_int64()
+        shape = self.shape
+        array = np.empty(shape, object)
+        flat = array.reshape(-1)
+        for i in range(flat.size):
+            address = _string_at(self.handle, i, C.byref(size))
+            flat[i] = C.string_at(address, size.value).decode("utf-8", "surrogateescape")
+        return array
+
+
+def _is_text(value):
+    """Whether it is a string or holds strings alone."""
+    if isinstance(value, (str, bytes)):
+        return True
+    if isinstance(value, (list, tuple)):
+        return bool(value) and all(_is_text(v) for v in value)
+    dtype = getattr(value, "dtype", None)
+    if getattr(dtype, "kind", "") in ("U", "S", "T"):
+        return True
+    return getattr(dtype, "kind", "") == "O" and value.size > 0 and all(isinstance(v, (str, bytes)) for v in value.flat)
+
+
+def _bytes_of(value, place):
+    if isinstance(value, str):
+        return value.encode("utf-8", "surrogateescape")
+    if isinstance(value, bytes):
+        return value
+    raise InvalidType(f"expected strings, got {value!r:.80} at {place}")
 
 
 def handles(tensors):

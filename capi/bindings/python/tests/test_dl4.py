@@ -1,6 +1,7 @@
 """What a binding must hold: lifetimes, errors, callbacks, threads; and the programs of keras_suite."""
 
 import gc
+import inspect
 import os
 import pathlib
 import random
@@ -161,9 +162,10 @@ class Keras(unittest.TestCase):
                 with self.subTest(category=category, name=name):
                     kind = getattr(module, name)
                     self.assertIn(name, dir(module))
-                    names = list(kind.__signature__.parameters)
+                    names = list(inspect.signature(kind).parameters)
                     self.assertEqual(names[: len(known["positional"])], known["positional"])
-                    for attribute in known["attributes"]:
+                    of_python = "__signature__" not in vars(kind)  # layers of data, with docs of their own
+                    for attribute in () if of_python else known["attributes"]:
                         self.assertIn(attribute["name"], kind.__doc__)
 
     def test_attributes_and_configs(self):

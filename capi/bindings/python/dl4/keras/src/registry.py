@@ -188,8 +188,7 @@ def signature(known, first=()):
     """Keras's signature: its positional arguments in order, then those of the library alone, by name."""
     by_name = {a["name"]: a for a in known["attributes"]}
     parameters, kinds = [], inspect.Parameter
-    names = [n for n in known["positional"]]
-    names += [n for n in by_name if n not in names] + [n for n in first if n not in names]
+    names = list(dict.fromkeys((*known["positional"], *by_name, *first)))
     positional = set(known["positional"])
     required_over = False
     for name in names:

@@ -109,6 +109,8 @@ Tensor columns_of(const Csv &csv, int64_t first, int64_t n, const Dims &dims, co
 }
 
 Tensor read_input(const std::string &path, const Slot &slot, double scale) {
+  if (slot.dtype == DL4_STRING)
+    throw Refusal(refused, "input \"" + slot.name + "\" takes strings: a table of named columns has them, --csv");
   if (ends_with(path, ".csv")) {
     const Csv csv = read_csv(path);
     return converted(columns_of(csv, 0, csv.columns, slot.dims.empty() ? Dims{-1} : slot.dims, path), slot.dtype, scale,

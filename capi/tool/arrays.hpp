@@ -12,6 +12,18 @@ struct Csv {
 };
 Csv read_csv(const std::string &path);
 
+// Cells in columns, by the names in the first line. A cell in quotes may have commas, and quotes written twice.
+struct Columns {
+  std::string path;
+  std::vector<std::string> names;
+  std::vector<std::vector<std::string>> cells;  // by column
+};
+Columns read_columns(const std::string &path);
+// The column of that name as `slot` takes it, strings or numbers of one each row.
+Tensor column_of(const Columns &table, const std::string &name, const Slot &slot, double scale);
+// Rows of values [B] or [B, N] below the names of their slots.
+std::string table_of(const std::vector<Slot> &slots, const Tensors &values);
+
 // The picture in a file, [1, H, W, C] of uint8: C is 1 grey, 3 colours, or 2 or 4 with transparency. Refuses another
 // number of channels than `channels`; -1 takes any.
 Tensor read_png(const std::string &path, int64_t channels);

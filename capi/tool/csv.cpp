@@ -51,7 +51,87 @@ bool is_word(std::string_view cell) {
   return read_number(cell, v) == std::errc::invalid_argument;
 }
 
+// A cell in quotes from `at` on, which moves behind it.
+std::string quoted(std::string_view text, size_t &at, const std::string &path) {
+  std::string cell;
+  for (++at; at < text.size(); ++at) {
+    if (text[at] != '"') {
+      cell += text[at];
+    } else if (text.substr(at + 1).starts_with('"')) {
+      cell += text[at++];
+    } else {
+      ++at;
+      return cell;
+    }
+  }
+  throw Refusal(refused, '"' + path + "\": a cell in quotes has no end");
+}
+
+// The cells of the row from `at` on, which moves to the next.
+std::vector<std::string> next_row(std::string_view text, size_t &at, const std::string &path) {
+  std::vector<std::string> cells;
+  for (;;) {
+    while (at < text.size() && (text[at] == ' ' || text[at] == '\t')) ++at;
+    const bool quotes = at < text.size() && text[at] == '"';
+    std::string cell = quotes ? quoted(text, at, path) : "";
+    const size_t end = std::min(text.find_first_of(",\n", at), text.size());
+    if (!quotes) cell = trimmed(text.substr(at, end - at));
+    cells.push_back(std::move(cell));
+    at = std::min(end + 1, text.size());
+    if (end == text.size() || text[end] == '\n') return cells;
+  }
+}
+
 }  // namespace
+
+Columns read_columns(const std::string &path) {
+  const std::string text = read_text(path);
+  Columns table{path, {}, {}};
+  size_t at = text.starts_with("\xEF\xBB\xBF") ? 3 : 0;
+  for (int64_t row = 1; at < text.size(); ++row) {
+    const std::vector<std::string> cells = next_row(text, at, path);
+    if (cells.size() == 1 && cells[0].empty()) continue;
+    if (table.names.empty()) {
+      table.names = cells;
+      table.cells.resize(cells.size());
+      continue;
+    }
+    if (cells.size() != table.names.size())
+      throw Refusal(refused, '"' + path + "\", row " + std::to_string(row) + ": expected " +
+                                 std::to_string(table.names.size()) + " columns, got " + std::to_string(cells.size()));
+    for (size_t i = 0; i < cells.size(); ++i) table.cells[i].push_back(cells[i]);
+  }
+  if (table.names.empty() || table.cells[0].empty())
+    throw Refusal(refused, '"' + path + "\" has no rows below a line of names");
+  return table;
+}
+
+Tensor column_of(const Columns &table, const std::string &name, const Slot &slot, double scale) {
+  const auto at = std::find(table.names.begin(), table.names.end(), name);
+  if (at == table.names.end()) {
+    std::string all;
+    for (const std::string &n : table.names) all += (all.empty() ? "" : ", ") + n;
+    throw Refusal(refused, '"' + table.path + "\" has no column \"" + name + "\"; it has " + all.substr(0, 300));
+  }
+  const std::vector<std::string> &cells = table.cells[static_cast<size_t>(at - table.names.begin())];
+  const auto rows = static_cast<int64_t>(cells.size());
+  Dims dims = slot.dims;
+  if (dims.empty() || elements(dims, 1) != 1)
+    throw Refusal(refused,
+                  "input \"" + slot.name + "\" has the shape " + shape(dims) + ", a column is one value a row");
+  dims[0] = rows;
+  if (slot.dtype == DL4_STRING) return Tensor::of(cells, dims);
+  Csv csv{{}, rows, 1};
+  for (size_t i = 0; i < cells.size(); ++i) {
+    double v = 0;
+    if (read_number(cells[i], v) != std::errc())
+      throw Refusal(refused, '"' + table.path + "\", row " + std::to_string(i + 2) +
+                                 ": expected a number in column \"" + name + "\", got \"" + cells[i].substr(0, 40) +
+                                 '"');
+    csv.values.push_back(v);
+  }
+  return converted(columns_of(csv, 0, 1, dims, table.path), slot.dtype, scale, table.path);
+}
 
 Csv read_csv(const std::string &path) {
   const std::string text = read_text(path);

@@ -70,11 +70,30 @@ Arrays read_npz(const std::string &path, const std::vector<Slot> &in, const std:
   return all;
 }
 
+// Each input is the column of its name, each target that of its output or of --target.
+Arrays read_named(const std::string &path, const std::vector<Slot> &in, const std::vector<Slot> &out,
+                  const Objective &how) {
+  const Columns table = read_columns(path);
+  Arrays all;
+  for (const Slot &s : in) all.x.push_back(column_of(table, s.name, s, how.scale));
+  if (how.columns.size() > out.size())
+    throw Refusal(usage, "the model has " + std::to_string(out.size()) + " outputs, got " +
+                             std::to_string(how.columns.size()) + " names by --target");
+  for (size_t i = 0; i < out.size(); ++i)
+    if (has_target(how, i))
+      all.y.push_back(column_of(table, i < how.columns.size() ? how.columns[i] : out[i].name,
+                                {out[i].name, DL4_FLOAT32, {-1, 1}}, 1));
+  return all;
+}
+
 Arrays read_table(const std::string &path, const std::vector<Slot> &in, const std::vector<Slot> &out,
                   const Objective &how) {
-  if (in.size() != 1 || out.size() != 1)
-    throw Refusal(refused, '"' + path + "\": a .csv file is for one input and one output, the model has " +
-                               std::to_string(in.size()) + " and " + std::to_string(out.size()) + "; use .npz");
+  const auto takes_strings = [](const Slot &s) { return s.dtype == DL4_STRING; };
+  if (!how.columns.empty() || in.size() != 1 || std::any_of(in.begin(), in.end(), takes_strings))
+    return read_named(path, in, out, how);
+  if (out.size() != 1)
+    throw Refusal(refused, '"' + path + "\": a .csv file is for one output, the model has " +
+                               std::to_string(out.size()) + "; name a column for each by --target");
   const Csv csv = read_csv(path);
   const int64_t targets = has_target(how, 0) ? how.targets : 0, rest = csv.columns - targets;
   if (rest < 1)
@@ -91,6 +110,7 @@ std::vector<Option> Objective::options() {
   return {
       {"--loss", "KIND", "a loss for each output, or \"output\"; default: that of a model compiled in Keras", &losses},
       {"--metric", "KIND", "a metric, as accuracy; once for each", &metrics},
+      {"--target", "NAME", "the column of a .csv file that is the target of an output, in their order", &columns},
       {"--targets", "N", "last columns of a .csv file that are targets; default 1", &targets},
       {"--scale", "S", "what the inputs' numbers are multiplied by; default 1", &scale},
       {"--batch-size", "N", "samples of a step; default 32", &batch}};

@@ -53,6 +53,7 @@ std::string slot_lines(const Model &m) {
 
 const char *name_of_dtype(int32_t dtype) {
   constexpr const char *names[] = {"?", "float32", "float64", "int32", "int64", "uint8", "bool"};
+  if (dtype == DL4_STRING) return "string";
   return names[dtype >= 1 && dtype <= 6 ? dtype : 0];
 }
 

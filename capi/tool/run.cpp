@@ -16,11 +16,14 @@ struct RunOptions {
   double scale = 1;
   int64_t batch = 32;
   bool stream = false;
+  std::string table;
 };
 
-// In batches, where there are more samples than one holds.
-Tensors outputs_of(const Session &session, const Tensors &inputs, int64_t batch) {
-  const bool one = std::any_of(inputs.begin(), inputs.end(), [&](const Tensor &t) { return t.dims().empty(); }) ||
+// In batches, where there are more samples than one holds; strings are given by one run.
+Tensors outputs_of(const Session &session, const Tensors &inputs, const std::vector<Slot> &slots, int64_t batch) {
+  const bool strings = std::any_of(slots.begin(), slots.end(), [](const Slot &s) { return s.dtype == DL4_STRING; });
+  const bool one = strings ||
+                   std::any_of(inputs.begin(), inputs.end(), [&](const Tensor &t) { return t.dims().empty(); }) ||
                    inputs.empty() || inputs[0].dims()[0] <= batch;
   if (one) return session.run(inputs);
   const Dataset data(inputs, {}, {}, Attrs{{"batch_size", batch}, {"shuffle", false}});
@@ -45,6 +48,13 @@ std::vector<Place> outputs_to(const std::vector<Slot> &slots, const RunOptions &
   return all;
 }
 
+Tensors columns_for(const std::vector<Slot> &in, const RunOptions &o) {
+  const Columns table = read_columns(o.table);
+  Tensors all;
+  for (const Slot &slot : in) all.push_back(column_of(table, slot.name, slot, o.scale));
+  return all;
+}
+
 }  // namespace
 
 Command run_command(const Common &common) {
@@ -56,6 +66,8 @@ Command run_command(const Common &common) {
             &o->inputs},
            {"-o,--output", "[NAME=]FILE", "where an output goes: .npy, .csv or .json; without it they are printed",
             &o->outputs},
+           {"--csv", "FILE", "a table: each input is the column of its name in the first line; answers come as a table",
+            &o->table},
            {"--stream", "", "steps from standard input, float32 or WAV, and the output to standard output", &o->stream},
            {"--scale", "S", "what the inputs' numbers are multiplied by; default 1", &o->scale},
            {"--batch-size", "N", "samples that are computed together; default 32", &o->batch},
@@ -63,7 +75,9 @@ Command run_command(const Common &common) {
           [=, &common] {
             if (o->stream && (!o->inputs.empty() || !o->outputs.empty() || common.json))
               throw Refusal(usage, "--stream reads standard input and writes bytes: no --input, --output or --json");
-            if (!o->stream && o->inputs.empty()) throw Refusal(usage, "--input is required");
+            if (!o->table.empty() && (o->stream || !o->inputs.empty()))
+              throw Refusal(usage, "--csv has all inputs: no --input or --stream");
+            if (!o->stream && o->inputs.empty() && o->table.empty()) throw Refusal(usage, "--input is required");
             const Model m = open_model(common, o->file);
             if (o->stream) {
               run_stream(m, o->scale);
@@ -72,7 +86,8 @@ Command run_command(const Common &common) {
             const std::vector<Slot> in = slots(m, DL4_INPUTS), out = slots(m, DL4_OUTPUTS);
             const std::vector<Place> to = outputs_to(out, *o);
             const Session session(m, Attrs{{"weights", o->weights}});
-            const Tensors outputs = outputs_of(session, read_inputs(in, o->inputs, o->scale), o->batch);
+            const Tensors outputs = outputs_of(
+                session, o->table.empty() ? read_inputs(in, o->inputs, o->scale) : columns_for(in, *o), out, o->batch);
             for (const auto &[slot, file] : to) write_array(file, outputs[slot]);
             Json all = Json::object();
             std::string text;
@@ -84,7 +99,9 @@ Command run_command(const Common &common) {
               all[out[i].name] = std::move(one);
               text += out[i].name + ": " + type + ' ' + shape(dims) + '\n' + preview(outputs[i]);
             }
-            if (common.json)
+            if (!o->table.empty() && o->outputs.empty() && !common.json)
+              print(table_of(out, outputs));
+            else if (common.json)
               print(Json{{"file", o->file}, {"outputs", std::move(all)}});
             else if (o->outputs.empty())
               print(text);

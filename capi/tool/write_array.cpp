@@ -18,6 +18,8 @@ std::string exact(T v) {
 std::string element(const Tensor &t, int64_t i) {
   const void *data = dl4_tensor_data(t);
   switch (dl4_tensor_dtype(t)) {
+    case DL4_STRING:
+      return std::string(t.string(i));
     case DL4_FLOAT64:
       return exact(static_cast<const double *>(data)[i]);
     case DL4_INT32:
@@ -50,10 +52,19 @@ std::string csv_of(const Tensor &t, const std::string &path) {
   return text;
 }
 
+// A cell of a table of names.
+std::string cell(std::string_view s) {
+  if (s.find_first_of(",\"\n") == s.npos) return std::string(s);
+  std::string quoted = "\"";
+  for (char c : s) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + '"';
+}
+
 // Axis `axis` from element `at` on, which goes on behind it.
 Json nested(const Tensor &t, const Dims &dims, size_t axis, int64_t &at) {
   if (axis == dims.size()) {
     const std::string text = element(t, at++);
+    if (dl4_tensor_dtype(t) == DL4_STRING) return text;
     Json j = Json::parse(text, nullptr, false);
     return j.is_discarded() ? Json(text) : j;  // JSON has no nan and inf
   }
@@ -63,6 +74,29 @@ Json nested(const Tensor &t, const Dims &dims, size_t axis, int64_t &at) {
 }
 
 }  // namespace
+
+std::string table_of(const std::vector<Slot> &slots, const Tensors &values) {
+  std::string text;
+  int64_t rows = 0;
+  std::vector<Rows> all;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const Dims dims = values[i].dims();
+    if (dims.empty() || dims.size() > 2 || (i && dims[0] != rows))
+      throw Refusal(refused, "output \"" + slots[i].name + "\" has the shape " + shape(dims) +
+                                 ", a table takes rows of values; use --output");
+    rows = dims[0];
+    all.push_back(rows_of(dims));
+    for (int64_t c = 0; c < all[i].columns; ++c)
+      text += (text.empty() ? "" : ",") + cell(slots[i].name + (all[i].columns > 1 ? "_" + std::to_string(c) : ""));
+  }
+  text += '\n';
+  for (int64_t r = 0; r < rows; ++r)
+    for (size_t i = 0; i < values.size(); ++i)
+      for (int64_t c = 0; c < all[i].columns; ++c)
+        text += cell(element(values[i], r * all[i].columns + c)) +
+                (i + 1 == values.size() && c + 1 == all[i].columns ? '\n' : ',');
+  return text;
+}
 
 Json json_of(const Tensor &t) {
   int64_t at = 0;

@@ -1,7 +1,10 @@
-"""Writes small files of other programs into seeds/, where the fuzzers start:   make_seeds.py torch|keras|keras_2|onnxruntime
+"""Writes small files of other programs into seeds/, where the fuzzers start:
 
-Each word needs its package: torch with onnx and onnxscript; keras 3; tf_keras; onnxruntime with onnx. The models are as
-small as they may be with the layers that they are about, so that a changed byte is likely to matter."""
+    make_seeds.py torch|keras|keras_2|keras_texts|onnxruntime
+
+Each word needs its package: torch with onnx and onnxscript; keras 3, for texts with TensorFlow; tf_keras; onnxruntime
+with onnx. The models are as small as they may be with the layers that they are about, so that a changed byte is likely
+to matter."""
 
 import pathlib
 import sys
@@ -101,6 +104,21 @@ def from_keras(version):
             model.save(SEEDS / "keras" / f"keras_{version}_{name}.{ending}")
 
 
+def from_keras_texts():
+    import keras
+    from keras import layers
+
+    x = keras.Input((1,), dtype="string", name="x")
+    words = layers.TextVectorization(output_sequence_length=3, ngrams=2)
+    words.adapt(np.array(["a b", "a c"]))
+    weighed = layers.StringLookup(output_mode="tf_idf", num_oov_indices=2)
+    weighed.adapt(np.array([["a", "b"], ["a", "c"]]))
+    numbers = layers.IntegerLookup()
+    numbers.adapt(np.array([[1], [2]]))
+    model = keras.Model(x, [words(x), weighed(x), numbers(layers.Hashing(3, salt=1)(x))])
+    model.save(SEEDS / "keras" / "keras_3_texts.keras")
+
+
 def from_onnxruntime():
     from onnxruntime.quantization import CalibrationDataReader, QuantFormat, quantize_dynamic, quantize_static
     from onnxruntime.quantization.shape_inference import quant_pre_process
@@ -126,6 +144,7 @@ if __name__ == "__main__":
         "torch": from_torch,
         "keras": lambda: from_keras(3),
         "keras_2": lambda: from_keras(2),
+        "keras_texts": from_keras_texts,
         "onnxruntime": from_onnxruntime,
     }
     if sys.argv[1:2] == [] or sys.argv[1] not in makers:

@@ -1,0 +1,95 @@
+"""Tables of strings and numbers in .csv files."""
+
+import json
+import unittest
+
+from case import Case
+
+
+def entry(name, kind, config, inputs):
+    return {
+        "class_name": kind,
+        "name": name,
+        "version": 1,
+        "config": config,
+        "calls": [{"inputs": [[i, 0, 0] for i in inputs], "arguments": {}}],
+    }
+
+
+def column(name, dtype):
+    return {"class_name": "Input", "name": name, "config": {"shape": [None, 1], "dtype": dtype}}
+
+
+def net(layers, inputs, output):
+    return json.dumps(
+        {"format": 1, "layers": layers, "inputs": [[i, 0, 0] for i in inputs], "outputs": [[output, 0, 0]]}
+    )
+
+
+JOBS = net(
+    [
+        column("age", "float32"),
+        column("job", "string"),
+        entry("jobs", "StringLookup", {"vocabulary": ["baker", "smith"], "output_mode": "one_hot"}, ["job"]),
+        entry("numbers", "Cast", {"to": "float32"}, ["jobs"]),
+        entry("small", "Rescaling", {"scale": 0.01}, ["age"]),
+        entry("all", "Concatenate", {}, ["small", "numbers"]),
+        entry("rich", "Dense", {"units": 1, "activation": "sigmoid"}, ["all"]),
+    ],
+    ["age", "job"],
+    "rich",
+)
+WORDS = net(
+    [column("id", "int64"), entry("word", "StringLookup", {"vocabulary": ["a", "b,c"], "invert": True}, ["id"])],
+    ["id"],
+    "word",
+)
+TABLE = '\ufeffjob, age,rich\r\nbaker,30,0\r\n"smith",50,1\r\n\r\n"odd, ""job""",20,0\r\nsmith,61,1\r\n'
+
+
+class Tables(Case):
+    def setUp(self):
+        super().setUp()
+        self.file("jobs.json", JOBS)
+        self.file("words.json", WORDS)
+        self.file("t.csv", TABLE)
+
+    def test_a_model_of_columns_is_trained_and_answers(self):
+        how = ("--data", "t.csv", "--loss", "BinaryCrossentropy", "--metric", "accuracy")
+        self.run_tool(
+            "train", "jobs.json", *how, "--target", "rich", "--save", "jobs.keras", "--epochs", 200, "--learning-rate", 0.1
+        )
+        answers = self.good("run", "jobs.keras", "--csv", "t.csv").splitlines()
+        self.assertEqual((answers[0], len(answers)), ("rich", 5))
+        self.assertEqual([float(v) > 0.5 for v in answers[1:]], [False, True, False, True])
+        self.assertEqual(self.document("eval", "jobs.keras", *how)["metrics"]["accuracy"], 1)
+
+    def test_strings_are_given(self):
+        self.good("convert", "words.json", "words.keras")
+        self.file("i.csv", "id\n" + "1\n2\n9\n" * 20)
+        self.assertEqual(self.good("run", "words.keras", "--csv", "i.csv"), "word\n" + 'a\n"b,c"\n[UNK]\n' * 20)
+        found = self.document("run", "words.keras", "--csv", "i.csv")["outputs"]["word"]
+        self.assertEqual((found["dtype"], found["values"][:3]), ("string", [["a"], ["b,c"], ["[UNK]"]]))
+
+    def test_what_is_wrong_is_said(self):
+        self.good("convert", "jobs.json", "jobs.keras")
+        self.file("none.csv", "job\nbaker\n")
+        self.file("word.csv", "job,age\nbaker,old\n")
+        self.file("open.csv", 'job,age\n"baker,1\n')
+        self.file("short.csv", "job,age\nbaker\n")
+        self.file("empty.csv", "job,age\n")
+        for name, says in (
+            ("none.csv", 'has no column "age"; it has job'),
+            ("word.csv", 'row 2: expected a number in column "age", got "old"'),
+            ("open.csv", "a cell in quotes has no end"),
+            ("short.csv", "row 2: expected 2 columns, got 1"),
+            ("empty.csv", "has no rows below a line of names"),
+        ):
+            with self.subTest(name):
+                self.bad(4, says, "run", "jobs.keras", "--csv", name)
+        self.bad(4, 'input "job" takes strings', "run", "jobs.keras", "-i", "job=t.csv", "-i", "age=t.csv")
+        self.bad(2, "--csv has all inputs", "run", "jobs.keras", "--csv", "t.csv", "-i", "t.csv")
+
+
+if __name__ == "__main__":
+    unittest.main()

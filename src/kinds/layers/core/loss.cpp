@@ -1,8 +1,8 @@
-// Loss: a loss as a layer of a graph.
+// Losses and metrics of layers.
 #include "kinds/loss.hpp"
-
 #include "base/error.hpp"
 #include "kinds/layer.hpp"
+#include "kinds/metric.hpp"
 
 namespace dl4::kinds {
 namespace {
@@ -30,6 +30,41 @@ struct LossLayer : LayerOf<LossLayer> {
   }
 };
 
+struct MetricLayer : LayerOf<MetricLayer> {
+  static constexpr const char *name = "Metric";
+  static constexpr const char *doc =
+      "A metric that is a mean over samples, called on targets, predictions and, if wanted, sample weights; the mask "
+      "of the predictions counts.";
+  Of<Metric> metric;
+
+  void fields(Fields &f) override {
+    f("metric", metric).required(R"("mae")").doc("the metric; \"accuracy\" chooses by the shapes");
+  }
+  static constexpr PlainFacts plain{
+      .inputs = {{"y_true", "(B, ...)"}, {"y_pred", "(B, ...)"}, {"sample_weight", "(B) or (B, ...)"}},
+      .outputs = {{"mean", "(): total / count, 0 where nothing counts"},
+                  {"total", "(): to be summed over batches"},
+                  {"count", "(): to be summed over batches"}}};
+  Arity arity() const override { return {2, 3}; }
+
+  void check() override {
+    if (dynamic_cast<const MeanMetric *>(metric.get())) return;
+    throw Error(Code::unsupported, text("\"metric\": expected a mean over samples, which has a total and a count, got ",
+                                        metric->entry().name))
+        .with("attribute", "metric");
+  }
+
+  std::vector<Symbol> call(Call &c) const override {
+    ops::Emit &e = c.e;
+    const std::vector<ops::Id> sums = metric->sums(e, c.x(0), c.x(1), c.in.size() > 2 ? c.x(2) : ops::none, c.mask(1));
+    ops::Id total = sums[0], count = sums[1];
+    ops::Id some = binary(e, ops::Binary::not_equal, count, e.scalar(0));
+    ops::Id mean = select(e, some, div(e, total, select(e, some, count, e.scalar(1))), e.scalar(0));
+    return {{mean}, {total}, {count}};
+  }
+};
+
 }  // namespace
 DL4_KIND(LossLayer)
+DL4_KIND(MetricLayer)
 }  // namespace dl4::kinds

@@ -1,4 +1,4 @@
-// UnitNormalization: scales vectors along one or several axes to norm 1.
+// UnitNormalization and LocalResponseNormalization.
 #include "kinds/layer.hpp"
 #include "kinds/norm.hpp"
 
@@ -24,6 +24,37 @@ struct UnitNormalization : LayerOf<UnitNormalization> {
   }
 };
 
+struct LocalResponseNormalization : LayerOf<LocalResponseNormalization> {
+  static constexpr const char *name = "LocalResponseNormalization";
+  static constexpr const char *doc =
+      "x / (bias + alpha sum(x^2))^beta, summed over the features up to depth_radius away, as in AlexNet and in "
+      "TensorFlow's local_response_normalization. Not a layer of Keras.";
+  int64_t depth_radius = 5;
+  double bias = 1, alpha = 1, beta = 0.5;
+
+  void fields(Fields &f) override {
+    f("depth_radius", depth_radius).at_least(0).at_most(max_dim).doc("how far features count, to either side");
+    f("bias", bias).doc("added to the sum, so that it is not 0");
+    f("alpha", alpha).doc("multiplies the sum of squares");
+    f("beta", beta).doc("the power");
+  }
+  static constexpr PlainFacts plain{.inputs = {{"x", "(..., C)"}}, .outputs = {{"y", "(..., C)"}}, .mask = "passed on"};
+
+  std::vector<Symbol> call(Call &c) const override {
+    ops::Emit &e = c.e;
+    c.need_rank_from(0, 2);
+    c.need_float(0);
+    const int64_t features = c.last_dim();
+    // A product with a band matrix of ones.
+    ops::Id shape = ops::fill(e, DType::f32, 0, c.x(), 0, {features, features});
+    ops::Id near = ops::cast(e, ops::band_mask(e, shape, depth_radius, depth_radius), DType::f32);
+    ops::Id sums = ops::matmul(e, ops::unary(e, ops::Unary::square, c.x()), near);
+    ops::Id energy = ops::add(e, ops::scale(e, sums, static_cast<float>(alpha)), e.scalar(bias));
+    return {{ops::div(e, c.x(), ops::binary(e, ops::Binary::pow, energy, e.scalar(beta))), c.mask()}};
+  }
+};
+
 }  // namespace
 DL4_KIND(UnitNormalization)
+DL4_KIND(LocalResponseNormalization)
 }  // namespace dl4::kinds

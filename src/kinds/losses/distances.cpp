@@ -1,11 +1,32 @@
-// CosineSimilarity: the loss, and the metric with opposite sign.
+// Losses by distance: Huber and cosine similarity.
 #include "kinds/metric.hpp"
 #include "kinds/norm.hpp"
 
 namespace dl4::kinds {
 namespace {
 
-using ops::Emit, ops::Id;
+using ops::Binary, ops::Emit, ops::Id, ops::Unary;
+
+struct Huber : Loss {
+  static constexpr const char *name = "Huber";
+  static constexpr const char *doc =
+      "0.5 * e^2 where |e| = |y_pred - y_true| <= delta, else delta * |e| - 0.5 * delta^2, averaged over the last axis";
+  double delta = 1;
+
+  void fields(Fields &f) override {
+    f("delta", delta).at_least(0).doc("where the square ends; the slope beyond");
+    Loss::fields(f);
+  }
+  Items items(Emit &e, Id y_true, Id y_pred) const override {
+    auto [t, p] = matched(e, y_true, y_pred);
+    auto d = static_cast<float>(delta);
+    Id size = unary(e, Unary::abs, sub(e, p, t));
+    Id inner = scale(e, unary(e, Unary::square, size), 0.5f);
+    Id outer = unary(e, Unary::scale_shift, size, {d, -0.5f * d * d});
+    Id v = select(e, binary(e, Binary::less_equal, size, e.scalar(d)), inner, outer);
+    return {reduce(e, ops::Reduce::mean, v, {-1}), ops::none};
+  }
+};
 
 struct CosineSimilarity : Loss {
   static constexpr const char *name = "CosineSimilarity";
@@ -43,8 +64,7 @@ struct CosineSimilarityMetric : MeanMetric {
 };
 
 }  // namespace
-
+DL4_LOSS(Huber, "huber")
 DL4_KIND(CosineSimilarity)
 DL4_KIND(CosineSimilarityMetric)
-
 }  // namespace dl4::kinds

@@ -76,7 +76,7 @@ Description: Deep-learning layers for any language: the command
 Package: python3-dl4
 Section: python
 Architecture: any
-Depends: libdl4-1 (= $version), python3 (>= 3.9), python3-numpy, \${shlibs:Depends}
+Depends: libdl4-1 (= $version), python3 (>= 3.9), python3-numpy
 Description: Deep-learning layers for any language: Python
  Keras's API on libdl4: dl4.keras takes the place of keras or tensorflow.keras in
  the import lines of a program.
@@ -117,6 +117,7 @@ if [ "$wheel" ]; then
   modules=python3-dl4/usr/lib/python3/dist-packages
   mkdir -p $modules python3-dl4/DEBIAN
   unzip -q "$wheel" -x 'dl4/lib/*' '*.dist-info/licenses/*' '*.dist-info/sboms/*' '*.dist-info/RECORD' -d $modules
+  chmod -R u=rwX,go=rX $modules
   script() { # NAME PROGRAM
     printf '#!/bin/sh\nset -e\nif command -v %s >/dev/null; then %s -p python3-dl4; fi\n' "$2" "$2" >"python3-dl4/DEBIAN/$1"
     chmod 755 "python3-dl4/DEBIAN/$1"

@@ -1,4 +1,4 @@
-// Weight: a single weight, for composing layers.
+// Weights as layers.
 #include "base/error.hpp"
 #include "kinds/constraint.hpp"
 #include "kinds/initializer.hpp"
@@ -40,6 +40,68 @@ struct WeightLayer : LayerOf<WeightLayer> {
   }
 };
 
+struct LayerScale final : LayerOf<LayerScale> {
+  static constexpr const char *name = "LayerScale";
+  static constexpr const char *keras = "keras.src.applications.convnext.LayerScale";
+  static constexpr const char *doc = "x times a trained number for each channel: of ConvNeXt in keras.applications.";
+  double init_values = 0;
+  int64_t projection_dim = 0;
+
+  void fields(Fields &f) override {
+    f("init_values", init_values).required("0.5").doc("what gamma starts at");
+    f("projection_dim", projection_dim).required("4").at_least(1).at_most(max_dim).doc("the number of channels");
+  }
+  static constexpr PlainFacts plain{
+      .inputs = {{"x", "(B, ..., C)"}}, .outputs = {{"y", "(B, ..., C)"}}, .weights = {{"gamma", "(C)"}}};
+  std::vector<Symbol> call(Call &c) const override {
+    c.need_float(0);
+    const Of<Initializer> start =
+        parse<Initializer>(Json{{"class_name", "Constant"}, {"config", {{"value", init_values}}}});
+    return {{ops::mul(c.e, c.x(), c.weight("gamma", {projection_dim}, start))}};
+  }
+};
+
+struct CustomScaleLayer final : LayerOf<CustomScaleLayer> {
+  static constexpr const char *name = "CustomScaleLayer";
+  static constexpr const char *keras = "keras.src.applications.inception_resnet_v2.CustomScaleLayer";
+  static constexpr const char *doc =
+      "The first input plus the second times a number: of InceptionResNetV2 in keras.applications.";
+  double scale = 1;
+
+  void fields(Fields &f) override { f("scale", scale).required("2").doc("the number"); }
+  static constexpr PlainFacts plain{.inputs = {{"x1", "(B, ...)"}, {"x2", "(B, ...)"}}, .outputs = {{"y", "(B, ...)"}}};
+  Arity arity() const override { return {2, 2}; }
+  std::vector<Symbol> call(Call &c) const override {
+    for (int i = 0; i < 2; ++i) c.need_float(i);
+    return {{ops::add(c.e, c.x(0), ops::scale(c.e, c.x(1), static_cast<float>(scale)))}};
+  }
+};
+
+struct StochasticDepth final : LayerOf<StochasticDepth> {
+  static constexpr const char *name = "StochasticDepth";
+  static constexpr const char *keras = "keras.src.applications.convnext.StochasticDepth";
+  static constexpr const char *doc =
+      "In training, whole samples are 0 with probability drop_path_rate, the others scaled by 1 / (1 - "
+      "drop_path_rate): of ConvNeXt in keras.applications.";
+  double drop_path_rate = 0;
+
+  void fields(Fields &f) override {
+    f("drop_path_rate", drop_path_rate).required("0.3").at_least(0).at_most(1).doc("the fraction of samples to drop");
+  }
+  static constexpr PlainFacts plain{.inputs = {{"x", "(B, ...)"}}, .outputs = {{"y", "(B, ...)"}}};
+  std::vector<Symbol> call(Call &c) const override {
+    c.need_float(0);
+    c.need_rank_from(0, 1);
+    if (!c.training() || drop_path_rate == 0) return {{c.x()}};
+    const Shape ones(std::vector<int64_t>(static_cast<size_t>(c.shape().rank() - 1), 1));
+    const ops::Id keep = ops::random_keep(c.e, drop_path_rate, c.host.random_seed({}), c.host.draws(), c.x(), 1, ones);
+    return {{ops::mul(c.e, c.x(), keep)}};
+  }
+};
+
 }  // namespace
 DL4_KIND(WeightLayer)
+DL4_KIND(LayerScale)
+DL4_KIND(CustomScaleLayer)
+DL4_KIND(StochasticDepth)
 }  // namespace dl4::kinds

@@ -161,21 +161,30 @@ def resize(
     _need_rank("images", images)
 
     def sized(x):
+        x = cast(x, "float32")
         return emit(
             "Resizing",
-            cast(x, "float32"),
+            _with_margins(x, size, fill_value) if pad_to_aspect_ratio else x,
             to=_float_type(images),
             height=int(size[0]),
             width=int(size[1]),
             interpolation=interpolation,
             antialias=bool(antialias),
             crop_to_aspect_ratio=bool(crop_to_aspect_ratio),
-            pad_to_aspect_ratio=bool(pad_to_aspect_ratio),
-            fill_value=float(fill_value),
             data_format="channels_last",
         )
 
     return _batched(sized)(images, data_format)
+
+
+def _with_margins(x, size, value):
+    """Images of the aspect ratio of a size, with margins of a value."""
+    height, width = x.shape[1:3]
+    margins = []
+    for now, other, new, ratio in ((height, width, size[0], size[1]), (width, height, size[1], size[0])):
+        more = max(now, int(other * new / ratio)) - now
+        margins.append([more // 2] * 2)  # as on Keras's backends, also of an odd number
+    return pad(x, [[0, 0], *margins, [0, 0]], constant_values=float(value))
 
 
 def _cubic(x):

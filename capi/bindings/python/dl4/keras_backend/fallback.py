@@ -47,12 +47,13 @@ def unique(
     size=None,
     fill_value=None,
 ):
-    found = np.unique(x, True, True, True, axis=axis)
+    found = np.unique(x, True, True, True, axis=axis, equal_nan=False)
     values, index, inverse, counts = found
     inverse = inverse.reshape(x.shape if axis is None else -1)
     if size is not None:
         values, index, counts = (
-            _sized(v, size, axis, fill_value if i == 0 else 0) for i, v in enumerate((values, index, counts))
+            _sized(v, size, axis, fill)
+            for v, fill in ((values, fill_value), (index, None), (counts, 0))
         )
     more = [(return_index, index), (return_inverse, inverse), (return_counts, counts)]
     picked = [v.astype("int32") for wanted, v in more if wanted]
@@ -75,14 +76,10 @@ def _sized(values, size, axis, fill):
 def bincount(x, weights=None, minlength=0, sparse=False):
     if sparse:
         raise ValueError("Unsupported value `sparse=True` with the backend dl4")
-    t = (
-        "int32"
-        if weights is None
-        else dtypes.result_type(name_of(weights.dtype), "int32" if weights.dtype.kind in "iub" else "float32")
-    )
+    t = "int32" if weights is None or weights.dtype == bool else name_of(weights.dtype)
     rows = x.reshape(-1, x.shape[-1])
     given = [None] * len(rows) if weights is None else weights.reshape(rows.shape)
-    size = max(int(minlength), int(x.max(initial=-1)) + 1)
+    size = max(int(minlength), int(x.max()) + 1 if x.size else 0)
     found = [np.bincount(r, w, size) for r, w in zip(rows, given)]
     return np.stack(found).reshape(*x.shape[:-1], size).astype(numpy_dtype(t))
 
@@ -98,7 +95,7 @@ def histogram(x, bins=10, range=None):  # noqa: A002
 
 @by_numpy("x")
 def _viewed(x, name):
-    return np.ascontiguousarray(x).view(numpy_dtype(name))
+    return np.ascontiguousarray(x).reshape(x.shape).view(numpy_dtype(name))
 
 
 shapes._viewed = _viewed

@@ -3,6 +3,7 @@
 import itertools
 
 import numpy as np
+from keras.src.backend import config
 
 from .convolutions import _back, _last, depthwise_conv
 from .core import cast
@@ -67,6 +68,8 @@ def _sub(a, b):
 @op("images")
 def rgb_to_grayscale(images, data_format=None):
     _need_rank("images", images)
+    if _count_of_channels(images, data_format) not in (1, 3):
+        raise ValueError(f"Invalid channel size: expected 3 (RGB) or 1 (Grayscale). Received: {tuple(images.shape)}")
 
     def gray(x):
         if x.shape[-1] == 1:
@@ -77,8 +80,15 @@ def rgb_to_grayscale(images, data_format=None):
     return _batched(gray)(images, data_format)
 
 
-def _need_rgb(images):
+def _count_of_channels(images, data_format):
+    return images.shape[-3 if (data_format or config.image_data_format()) == "channels_first" else -1]
+
+
+def _need_rgb(images, data_format):
     _need_rank("images", images)
+    found = _count_of_channels(images, data_format)
+    if found != 3:
+        raise ValueError(f"Input images must have 3 channels, but received images with {found} channels.")
     if not is_float(images.type_name):
         raise ValueError(f"Invalid images dtype: expected float dtype. Received: images.dtype={images.type_name}")
 
@@ -89,7 +99,7 @@ def _channels(x):
 
 @op("images")
 def rgb_to_hsv(images, data_format=None):
-    _need_rgb(images)
+    _need_rgb(images, data_format)
 
     def hsv(x):
         x = cast(x, "float32")
@@ -117,7 +127,7 @@ def rgb_to_hsv(images, data_format=None):
 
 @op("images")
 def hsv_to_rgb(images, data_format=None):
-    _need_rgb(images)
+    _need_rgb(images, data_format)
 
     def rgb(x):
         h, s, v = _channels(cast(x, "float32"))
@@ -394,13 +404,17 @@ def _bell(size, sigma):
 
 
 def gaussian_blur(images, kernel_size=(3, 3), sigma=(1.0, 1.0), data_format=None):
-    images = tensor(images)
-    _need_rank("images", images)
     sigma = np.asarray(tensor(sigma).value, "float64")
-    kernel = np.outer(_bell(kernel_size[0], sigma[0]), _bell(kernel_size[1], sigma[1]))
+    kernel = np.outer(_bell(kernel_size[1], sigma[1]), _bell(kernel_size[0], sigma[0]))  # the first is the width's
+    return _blurred(images, array(kernel[:, :, None, None], "float32"), data_format)
+
+
+@op("images kernel")
+def _blurred(images, kernel, data_format):
+    _need_rank("images", images)
 
     def blurred(x):
-        k = array(np.repeat(kernel[:, :, None, None], x.shape[-1], 2), "float32")
+        k = _mul(kernel, array(np.ones((1, 1, x.shape[-1], 1)), "float32"))
         return depthwise_conv(x, k, 1, "same", "channels_last", 1)
 
     return cast(_batched(blurred)(images, data_format), images.type_name)

@@ -7,7 +7,7 @@ from .core import cast
 from .dtypes import FLOATS, is_float, name_of
 from .elementwise import as_floats, const, float_type, joined_type, maximum, minimum, multiply, subtract
 from .functions import op
-from .shapes import axis_of, expand_dims, ints, moveaxis, reshaped, take_along_axis
+from .shapes import axis_of, broadcast_to, expand_dims, ints, moveaxis, reshaped, take_along_axis
 from .tensor import array
 from .trace import emit, plain, recast, tensor
 
@@ -73,7 +73,7 @@ def _extreme(kind, of_two, least):
                 raise ValueError(f"{kind.lower()}: expected at least one element, got shape {tuple(x.shape)}")
             axes = axes_of(x, axis)
             sizes = [1 if i in axes else d for i, d in enumerate(x.shape) if keepdims or i not in axes]
-            return cast(np.full(sizes, initial), x.type_name)
+            return cast(broadcast_to(initial, sizes), x.type_name)
         if x.type_name == "bool":
             y = cast(over(kind, cast(x, "int32"), axis, keepdims), "bool")
         else:
@@ -179,6 +179,8 @@ def sort(x, axis=-1):
 def argsort(x, axis=-1):
     if axis is None:
         x, axis = reshaped(x, [x.size]), 0
+    if not x.shape:
+        return array(0, "int32")
     return cast(emit("Argsort", _numbers(x), axis=int(axis)), "int32")
 
 
@@ -434,12 +436,14 @@ def nanquantile(x, q, axis=None, method="linear", keepdims=False):
     at = emit("BroadcastMultiply", last, flat)
     low, high = emit("Floor", at), emit("Ceil", at)
     if method in ("lower", "higher", "nearest"):
-        z = take_along_axis(y, cast({"lower": low, "higher": high}.get(method) or emit("Round", at), "int32"), -1)
+        place = low if method == "lower" else high if method == "higher" else emit("Round", at)
+        z = take_along_axis(y, cast(place, "int32"), -1)
     else:
         a, b = (take_along_axis(y, cast(p, "int32"), -1) for p in (low, high))
         part = emit("BroadcastSubtract", at, low)
         part = emit("BroadcastMultiply", emit("Ceil", part), array(0.5, "float32")) if method == "midpoint" else part
         z = emit("BroadcastAdd", a, emit("BroadcastMultiply", emit("BroadcastSubtract", b, a), part))
+        z = emit("Where", emit("Equal", a, b), a, z)  # of two infinities
     z = emit("Where", emit("Equal", there, array(0.0, "float32")), array(np.nan, "float32"), z, to=x.type_name)
     kept = [1 if i in axes else d for i, d in enumerate(x.shape)] if keepdims else rest
     return reshaped(moveaxis(z, -1, 0), [*q.shape, *kept])

@@ -31,13 +31,11 @@ std::unique_ptr<Kernel> blocked_conv(const Conv &given, int64_t slices, const Co
   const Blocks most = how.blocks(g.m, g.n, g.k, g.k);
   const bool plain = is_plain(c) && !c.bfloat16;
   std::shared_ptr<const PackedFloats> form;
-  if (weights) {
+  if (weights)
     form = how.form(
         *weights, text(c.bfloat16 ? "conv bf16 panels " : "conv panels ", taps, 'x', c.oc, " in ", c.groups), c.groups,
         taps, out, [&](int64_t i, float *panels) { pack_b(taps, out, weights->data + i * out, c.oc, false, panels); });
-    if (!form) return nullptr;
-  }
-  const int64_t form_floats = how.form_floats(taps, out);  // of one group
+  if (weights && !form) return nullptr;
   const int64_t a_floats = plain ? 0 : most.a_floats(), b_floats = form && !tiles ? 0 : round_up(most.b_floats(), 16);
   const int64_t each = round_up(checked_add(a_floats, b_floats, how.words(most)), 16);
   auto run = [=](int64_t slice, const Run &r) noexcept {
@@ -47,7 +45,7 @@ std::unique_ptr<Kernel> blocked_conv(const Conv &given, int64_t slices, const Co
     multiply.lie_at(panels + b_floats, most);
     const float *src = r.in<float>(0), *bias = c.bias ? r.in<float>(2) : nullptr;
     for (int64_t item = p.item0; item < p.item1; ++item) {
-      const float *packed = form ? form->floats() + item * form_floats : nullptr;
+      const float *packed = form ? form->floats() + item * how.form_floats(taps, out) : nullptr;
       auto pack = [&](int64_t j, int64_t n, int64_t l, int64_t ks) {
         pack_b(ks, n, r.in<float>(1) + l * c.oc + item * out + j, c.oc, false, panels);
       };

@@ -246,6 +246,8 @@ Tensor naive(DType dtype, const Shape &shape, const std::function<double(const s
       case DType::boolean:
         t.as<uint8_t>()[i] = static_cast<uint8_t>(v);
         break;
+      case DType::string:
+        fail(Code::unsupported, "naive: numbers, not strings");
     }
     for (int a = shape.rank(); a-- > 0;) {
       if (++index[static_cast<size_t>(a)] < shape[a]) break;

@@ -68,6 +68,23 @@ class Functions(unittest.TestCase):
         self.assertEqual(y.tolist(), [-56])
         self.assertEqual(ops.cast(ops.convert_to_tensor([300], "int32"), "uint8").tolist(), [44])
 
+    def test_floats_beyond_a_range_give_the_nearest(self):
+        x = np.array([-3.7, 127.9, 300.0, -1e5, 5e9, np.inf, -np.inf, np.nan], "f4")
+
+        class Cast(keras.Model):
+            def __init__(self, type_name):
+                super().__init__()
+                self.wanted = type_name
+
+            def call(self, x):
+                return ops.cast(x, self.wanted)
+
+        for name in ("int8", "uint8", "int16", "uint16", "int32", "uint32"):
+            limits = np.iinfo(name)
+            wanted = [0 if np.isnan(v) else int(np.trunc(np.clip(v, limits.min, limits.max))) for v in x.astype("f8")]
+            self.assertEqual(ops.cast(x, name).tolist(), wanted)
+            self.assertEqual(Cast(name).predict(x, verbose=0).tolist(), wanted)
+
     def test_an_unknown_type_is_refused(self):
         for dtype in ("complex64", "float8_e4m3fn"):
             with self.assertRaisesRegex(NotImplementedError, f"no type '{dtype}'"):

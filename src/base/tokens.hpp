@@ -1,6 +1,7 @@
 // Texts as tokens, as Keras's TextVectorization makes them.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -15,6 +16,23 @@ enum class Split { whitespace, character, none };
 inline std::string to_string(Split s) {
   return s == Split::whitespace ? "whitespace" : s == Split::character ? "character" : "none";
 }
+
+// What a byte is: white space and punctuation are of ASCII.
+struct ByteTable {
+  enum Kind : uint8_t { kept, space, mark };
+  std::array<Kind, 256> kind{};
+  std::array<char, 256> lower{};
+};
+inline constexpr ByteTable byte_table = [] {
+  ByteTable all;
+  for (unsigned c = 0; c < 256; ++c) {
+    const bool is_mark =
+        (c >= '!' && c <= '/') || (c >= ':' && c <= '@') || (c >= '[' && c <= '`') || (c >= '{' && c <= '~');
+    all.kind[c] = c == ' ' || (c >= '\t' && c <= '\r') ? ByteTable::space : is_mark ? ByteTable::mark : ByteTable::kept;
+    all.lower[c] = static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c);
+  }
+  return all;
+}();
 
 class Tokenizer {
  public:
@@ -42,43 +60,34 @@ class Tokenizer {
   }
 
  private:
-  static constexpr bool is_space(unsigned char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
-
   // The next character of s and how many bytes it took: U+FFFD for bytes that are none.
   static std::string_view character(std::string_view s, size_t &taken) noexcept;
 
-  unsigned char standard(unsigned char c) const noexcept {
-    if (lower && c >= 'A' && c <= 'Z') return static_cast<unsigned char>(c + 32);
-    return c;
-  }
-  bool drops(unsigned char c) const noexcept {
-    return strip_punctuation &&
-           ((c >= '!' && c <= '/') || (c >= ':' && c <= '@') || (c >= '[' && c <= '`') || (c >= '{' && c <= '~'));
-  }
-
-  // Of one text; false once f gave it.
+  // Of one text; false once f gave it. `token` is room for it.
   template <class F>
   bool cut(std::string_view text, std::string &token, F &f) const {
-    token.clear();
-    if (split == Split::whitespace) {
-      for (char byte : text) {
-        const auto c = static_cast<unsigned char>(byte);
-        if (is_space(c)) {
-          if (!token.empty() && !f(std::string_view(token))) return false;
-          token.clear();
-        } else if (!drops(c)) {
-          token.push_back(static_cast<char>(standard(c)));
-        }
-      }
-      return token.empty() || f(std::string_view(token));
-    }
+    if (token.size() < text.size()) token.resize(text.size());
+    char *const begin = token.data(), *end = begin;
+    const auto tell = [&] {
+      const std::string_view found(begin, static_cast<size_t>(end - begin));
+      end = begin;
+      return f(found);
+    };
+    const bool splits = split == Split::whitespace;
     for (char byte : text) {
       const auto c = static_cast<unsigned char>(byte);
-      if (!drops(c)) token.push_back(static_cast<char>(standard(c)));
+      const ByteTable::Kind kind = byte_table.kind[c];
+      if (kind == ByteTable::space && splits) {
+        if (end != begin && !tell()) return false;
+      } else if (kind != ByteTable::mark || !strip_punctuation) {
+        *end++ = lower ? byte_table.lower[c] : byte;
+      }
     }
-    if (split == Split::none) return f(std::string_view(token));
-    for (size_t i = 0, taken = 0; i < token.size(); i += taken)
-      if (!f(character(std::string_view(token).substr(i), taken))) return false;
+    if (splits) return end == begin || tell();
+    if (split == Split::none) return tell();
+    const std::string_view all(begin, static_cast<size_t>(end - begin));
+    for (size_t i = 0, taken = 0; i < all.size(); i += taken)
+      if (!f(character(all.substr(i), taken))) return false;
     return true;
   }
 

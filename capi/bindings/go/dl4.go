@@ -45,6 +45,7 @@ const (
 	Int64   DType = C.DL4_INT64
 	Uint8   DType = C.DL4_UINT8
 	Bool    DType = C.DL4_BOOL
+	String  DType = C.DL4_STRING // see FromStrings and Tensor.Strings
 )
 
 // String gives the name that the library uses, such as "float32".
@@ -62,6 +63,8 @@ func (t DType) String() string {
 		return "uint8"
 	case Bool:
 		return "bool"
+	case String:
+		return "string"
 	}
 	return fmt.Sprintf("DType(%d)", int32(t))
 }

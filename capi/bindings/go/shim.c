@@ -29,6 +29,15 @@ static void logged(void *user, int32_t level, const char *message) {
   dl4goLog((uintptr_t)user, level, (char *)message);
 }
 
+dl4_error *dl4go_strings(int32_t rank, const int64_t *dims, const int64_t *offsets, const void *data, int64_t bytes,
+                         dl4_tensor **out) {
+  dl4_tensor *over = NULL; /* Go's memory, which no one may keep */
+  dl4_error *e = dl4_tensor_wrap_strings(NULL, rank, dims, DL4_INT64, offsets, data, bytes, NULL, NULL, &over);
+  if (!e) e = dl4_tensor_clone(over, out);
+  dl4_release(over);
+  return e;
+}
+
 dl4_error *dl4go_set_logger(dl4_context *c, int32_t min_level, uintptr_t user) {
   return dl4_context_set_logger(c, min_level, user ? logged : 0, (void *)user);
 }

@@ -15,6 +15,9 @@ void dl4go_tensor_facts(const dl4_tensor *t, dl4go_facts *out);
 
 dl4_error *dl4go_wrap(dl4_context *c, int32_t dtype, int32_t rank, const int64_t *dims, const int64_t *strides,
                       void *data, int64_t bytes, uintptr_t user, dl4_tensor **out);
+/* A copy of strings: element i is data [bytes] from offsets[i] to offsets[i + 1]. */
+dl4_error *dl4go_strings(int32_t rank, const int64_t *dims, const int64_t *offsets, const void *data, int64_t bytes,
+                         dl4_tensor **out);
 dl4_error *dl4go_set_logger(dl4_context *c, int32_t min_level, uintptr_t user);
 dl4_error *dl4go_dataset(dl4_context *c, uintptr_t user, const char *options, dl4_dataset **out);
 dl4_error *dl4go_fit(dl4_trainer *t, dl4_dataset *train, dl4_dataset *valid, const char *options, uintptr_t user,

@@ -22,6 +22,8 @@ pub enum DType {
     I64 = sys::DL4_INT64 as isize,
     U8 = sys::DL4_UINT8 as isize,
     Bool = sys::DL4_BOOL as isize,
+    /// Bytes of any number each, UTF-8 by convention: see [`Tensor::from_strings`] and [`Tensor::bytes`].
+    String = sys::DL4_STRING as isize,
     /// Reserved: refused by the library.
     F16 = sys::DL4_FLOAT16 as isize,
     /// Reserved: refused by the library.
@@ -37,6 +39,7 @@ impl DType {
             sys::DL4_INT64 => DType::I64,
             sys::DL4_UINT8 => DType::U8,
             sys::DL4_BOOL => DType::Bool,
+            sys::DL4_STRING => DType::String,
             sys::DL4_FLOAT16 => DType::F16,
             sys::DL4_BFLOAT16 => DType::BF16,
             other => unreachable!("an unknown type of data {}", other),
@@ -54,6 +57,7 @@ impl fmt::Display for DType {
             DType::I64 => "int64",
             DType::U8 => "uint8",
             DType::Bool => "bool",
+            DType::String => "string",
             DType::F16 => "float16",
             DType::BF16 => "bfloat16",
         })
@@ -148,6 +152,36 @@ impl Tensor<'static> {
     /// A copy of values.
     pub fn copy_of<T: Element>(values: &[T], dims: &[i64]) -> Result<Tensor<'static>> {
         Tensor::from_vec(values.to_vec(), dims)
+    }
+
+    /// A copy of strings, or of bytes. Such a tensor is never written.
+    ///
+    /// ```
+    /// let t = dl4::Tensor::from_strings(&["a", "é", ""], &[3, 1])?;
+    /// assert_eq!((t.dtype(), t.bytes(1)), (dl4::DType::String, Some("é".as_bytes())));
+    /// assert!(dl4::Tensor::from_strings(&["a"], &[2]).is_err());
+    /// # Ok::<(), dl4::Error>(())
+    /// ```
+    pub fn from_strings<S: AsRef<[u8]>>(strings: &[S], dims: &[i64]) -> Result<Tensor<'static>> {
+        let elements = dims.iter().try_fold(1i64, |n, &d| n.checked_mul(d));
+        if elements != i64::try_from(strings.len()).ok() {
+            let expected = format!("as many as {:?} has elements", dims);
+            return Err(Error::refused(Code::InvalidArgument, "strings", expected, strings.len().to_string()));
+        }
+        let data: Vec<_> = strings.iter().map(|s| s.as_ref().as_ptr() as *const std::os::raw::c_char).collect();
+        let lengths: Vec<i64> = strings.iter().map(|s| s.as_ref().len() as i64).collect();
+        // SAFETY: as many strings and lengths as dims say, which are copied.
+        made(|out| unsafe {
+            sys::dl4_tensor_from_strings(
+                ptr::null_mut(),
+                rank_of(dims),
+                dims.as_ptr(),
+                data.as_ptr(),
+                lengths.as_ptr(),
+                out,
+            )
+        })
+        .map(Tensor::of)
     }
 
     /// Takes a vector over, without a copy.
@@ -267,6 +301,20 @@ impl<'a> Tensor<'a> {
     pub fn data_mut<T: Element>(&mut self) -> Result<&mut [T]> {
         // SAFETY: this is the only reference to a tensor that may be written.
         unsafe { elements(self.as_ptr()).map(|(data, n)| slice_mut(data, n)) }
+    }
+
+    /// The bytes of string `i`, row-major, where they lie; none of a tensor of numbers.
+    pub fn bytes(&self, i: usize) -> Option<&[u8]> {
+        let mut n = 0;
+        // SAFETY: a live object, which owns its strings.
+        unsafe {
+            let s = sys::dl4_tensor_string(self.as_ptr(), i64::try_from(i).ok()?, &mut n);
+            if s.is_null() {
+                None
+            } else {
+                Some(slice(s as *const u8, n as usize))
+            }
+        }
     }
 
     /// A copy of the elements, row-major.

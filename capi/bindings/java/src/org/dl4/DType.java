@@ -9,7 +9,9 @@ public enum DType {
   INT32(3, 4),
   INT64(4, 8),
   UINT8(5, 1),
-  BOOL(6, 1);
+  BOOL(6, 1),
+  /** Of inputs and outputs of models that take or give strings; tensors of them are not in this binding. */
+  STRING(9, 16);
 
   final int number;
   final int bytes;

@@ -178,4 +178,27 @@ TEST(TextsRefused, WhatCannotBeLearned) {
   EXPECT_EQ(b, nullptr);
 }
 
+TEST(TextsRefused, ATextOfMoreTokensThanMemory) {
+  Own<dl4_context> c;
+  Own<dl4_graph> g;
+  Own<dl4_model> m;
+  Own<dl4_session> s;
+  ok(dl4_context_create(R"({"memory_limit": 2000000})", c.out()));
+  ok(dl4_graph_create(c, g.out()));
+  dl4_node x = input(g, "x", {-1, 1}, DL4_STRING);
+  dl4_node y = add(g, "TextVectorization", "layer", R"({"vocabulary": ["a"]})", x);
+  ok(dl4_graph_build(g, &x, 1, &y, 1, m.out()));
+  ok(dl4_session_create(m, nullptr, s.out()));
+  std::string many;
+  for (int i = 0; i < 300'000; ++i) many += "a ";
+  auto all = strings({1, 1}, {many}, c), few = strings({1, 1}, {"a b"}, c);
+  dl4_tensor *in = all, *out = nullptr;
+  expect_refusal(dl4_session_run(s, &in, 1, &out, 1, nullptr), DL4_OUT_OF_MEMORY, "memory limit is 2000000");
+  EXPECT_EQ(out, nullptr);
+  in = few;
+  ok(dl4_session_run(s, &in, 1, &out, 1, nullptr));
+  EXPECT_EQ(dl4_tensor_dims(out)[1], 2);
+  dl4_release(out);
+}
+
 }  // namespace

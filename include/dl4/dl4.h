@@ -414,8 +414,8 @@ DL4_API DL4_CHECKED dl4_error *dl4_tensor_load(dl4_context *context, const char 
  * Errors: DL4_IO (path), DL4_UNSUPPORTED (path: another suffix). */
 DL4_API DL4_CHECKED dl4_error *dl4_tensor_save(const dl4_tensor *tensor, const char *path);
 
-/* Makes a tensor of strings, of which it has a copy. lengths [elements] are in bytes; NULL: each string ends with NUL. A string
- * of length 0 may be NULL.
+/* Makes a tensor that holds a copy of strings. lengths [elements] are in bytes; NULL: each string ends with NUL. A
+ * string of length 0 may be NULL.
  * Tensors of strings are dense and read-only. They have no memory to read or write as a whole: dl4_tensor_data() is
  * NULL, and dl4_tensor_copy_in(), dl4_tensor_copy_out() and DLPack are refused. A run gives its outputs of strings as
  * new tensors, which have their bytes.
@@ -453,7 +453,8 @@ DL4_API const int64_t *dl4_tensor_dims(const dl4_tensor *tensor);
 /* The strides [rank], in elements. */
 DL4_API const int64_t *dl4_tensor_strides(const dl4_tensor *tensor);
 
-/* The first element; NULL if there is none, or of strings. For reading and writing, unless it came read-only by DLPack. */
+/* The first element; NULL if there is none, or of strings. For reading and writing, unless it came read-only by
+ * DLPack. */
 DL4_API void *dl4_tensor_data(const dl4_tensor *tensor);
 
 /* The number of bytes of all elements laid out densely; of strings, those of all of them together. */

@@ -26,7 +26,8 @@ DISTRIBUTED, FRAMEWORK, NETWORK = "distribution", "another framework", "asks for
 EXCLUDED = {
     r"[Ss]parse(Test|_input|_tensor|_grad|_data|_weights|_variable)|[_-]sparse\b|ragged|optimizer_sparse": SPARSE,
     r"complex|view_as_|ViewAs|_eig\b|polar": COMPLEX,
-    r"float8|fp8|QuantizersTest::test_quantize_and_dequantize$|overwrite_with_gradient|with_overwrite_state": FLOAT8,
+    r"float8|fp8|overwrite_with_gradient|with_overwrite_state": FLOAT8,
+    r"QuantizersTest::test_quantize_and_dequantize$|test_quantized_layer_with_remat": FLOAT8,
     r"(?<!time_)(?<!Time)distribut|device_mesh|multi_worker|_tpu|_gpu": DISTRIBUTED,
     r"jax_layer|torch_|backend_torch|tfsm_layer|jax_utils|orbax": FRAMEWORK,
     r"tensorboard|litert|openvino|saved_model|flax|tensorflow": FRAMEWORK,
@@ -108,7 +109,7 @@ def conftest():
 
 
 def stand_in():
-    """Files that choose a class by a name of Keras's own backends find ours by that of JAX, whose states ours follow."""
+    """Files that choose a class by the names of Keras's backends find ours by that of JAX, whose states ours follow."""
     backend, trainer = (importlib.import_module(f"keras.src.backend{part}") for part in ("", ".numpy.trainer"))
     ours = types.ModuleType("keras.src.backend.jax.trainer")
     ours.JAXTrainer = trainer.NumpyTrainer

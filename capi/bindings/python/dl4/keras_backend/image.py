@@ -398,20 +398,18 @@ def perspective_transform(images, start_points, end_points, interpolation="bilin
 
 
 def _bell(size, sigma):
-    x = np.arange(size) - (size - 1) / 2
-    y = np.exp(-(x**2) / (2 * sigma**2))
-    return y / y.sum()
+    x = array(np.arange(size) - (size - 1) / 2, "float32")
+    y = emit("Exp", _mul(emit("Square", emit("Divide", x, sigma)), -0.5))
+    return emit("Divide", y, over("Sum", y, 0, True))
 
 
+@op("images sigma")
 def gaussian_blur(images, kernel_size=(3, 3), sigma=(1.0, 1.0), data_format=None):
-    sigma = np.asarray(tensor(sigma).value, "float64")
-    kernel = np.outer(_bell(kernel_size[1], sigma[1]), _bell(kernel_size[0], sigma[0]))  # the first is the width's
-    return _blurred(images, array(kernel[:, :, None, None], "float32"), data_format)
-
-
-@op("images kernel")
-def _blurred(images, kernel, data_format):
     _need_rank("images", images)
+    width, height = (int(n) for n in kernel_size)
+    sigma = cast(sigma, "float32")
+    down, across = _bell(height, sigma[1]), _bell(width, sigma[0])
+    kernel = _mul(reshaped(down, [height, 1, 1, 1]), reshaped(across, [1, width, 1, 1]))
 
     def blurred(x):
         k = _mul(kernel, array(np.ones((1, 1, x.shape[-1], 1)), "float32"))

@@ -120,7 +120,7 @@ Tensor column_of(const Columns &table, const std::string &name, const Slot &slot
     throw Refusal(refused,
                   "input \"" + slot.name + "\" has the shape " + shape(dims) + ", a column is one value a row");
   dims[0] = rows;
-  if (slot.dtype == DL4_STRING) return Tensor::of(cells, dims);
+  if (slot.dtype == DL4_STRING) return Tensor::of_strings(cells, dims);
   Csv csv{{}, rows, 1};
   for (size_t i = 0; i < cells.size(); ++i) {
     double v = 0;

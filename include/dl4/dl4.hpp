@@ -255,14 +255,14 @@ class Tensor : public Object<dl4_tensor> {
   }
   static Tensor of(const std::vector<float> &values, const Dims &dims) { return of(std::span(values), dims); }
   // A copy of strings.
-  static Tensor of(const std::vector<std::string> &strings, const Dims &dims) {
+  static Tensor of_strings(const std::vector<std::string> &strings, const Dims &dims) {
     std::vector<const char *> data;
     std::vector<int64_t> lengths;
     for (const std::string &s : strings) data.push_back(s.data()), lengths.push_back(static_cast<int64_t>(s.size()));
     int64_t n = 1;
     for (int64_t d : dims) n *= d;
     if (n != static_cast<int64_t>(strings.size()))
-      throw std::invalid_argument("dl4::Tensor::of: as many strings as elements");
+      throw std::invalid_argument("dl4::Tensor::of_strings: as many strings as elements");
     return Tensor(made(dl4_tensor_from_strings, nullptr, rank_of(dims), dims.data(), data.data(), lengths.data()));
   }
   // Over values, which must outlive it, without a copy.

@@ -19,6 +19,23 @@ TEST(Fill, TakesTheFirstAxes) {
         naive({41, 67}, [](const Index &) { return -1e9; }));
 }
 
+// A number past a type's range gives its end, as a cast does.
+TEST(Fill, NumbersOutOfRange) {
+  const auto stored = [](DType t, double v) {
+    Tensor one = make_tensor(t, {});
+    store(v, t, one.data.get());
+    return values(one)[0];
+  };
+  EXPECT_EQ(stored(DType::i64, 9223372036854775807.0), 9223372036854775807.0);
+  EXPECT_EQ(stored(DType::i64, -1e300), -9223372036854775808.0);
+  EXPECT_EQ(stored(DType::i32, INFINITY), 2147483647);
+  EXPECT_EQ(stored(DType::i32, -2147483648.5), -2147483648.0);
+  EXPECT_EQ(stored(DType::i32, 2147483647.5), 2147483647);
+  EXPECT_EQ(stored(DType::u8, 255.9), 255);
+  EXPECT_EQ(stored(DType::u8, -1), 0);
+  EXPECT_EQ(stored(DType::u8, NAN), 0);
+}
+
 TEST(Fill, Refuses) {
   check_refused([](Emit &e, const auto &x) { return fill(e, DType::f32, 0, x[0], 3, {}); }, {Shape{2, 3}},
                 Code::invalid_argument, "fill can't keep 3 axes of (2, 3)");

@@ -199,6 +199,15 @@ TEST(Hpp, AStreamGoesOnWhereItStood) {
   EXPECT_NE(to.data()[2], a.run({one})[0].data()[2]);
 }
 
+TEST(Hpp, Strings) {
+  const dl4::Tensor t = dl4::Tensor::of_strings({"a", "", std::string("b\0c", 3)}, {3, 1});
+  EXPECT_EQ(t.dims(), (dl4::Dims{3, 1}));
+  EXPECT_EQ(t.string(0), "a");
+  EXPECT_EQ(t.string(2), std::string_view("b\0c", 3));
+  EXPECT_TRUE(t.string(3).empty());
+  EXPECT_THROW(dl4::Tensor::of_strings({"a"}, {2}), std::invalid_argument);
+}
+
 TEST(Hpp, CopiesAreReferences) {
   dl4::Model m = small(), other = m;
   other.set_weight("d/bias", dl4::Tensor::of({1, 2}, {2}));

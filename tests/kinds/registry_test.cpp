@@ -71,7 +71,8 @@ TEST(Registry, TellsArgumentsByPositionAsKeras) {
   }
   EXPECT_EQ(elsewhere,
             "Dense.quantization RandomBrightness.data_format RandomContrast.data_format Solarization.data_format "
-            "LayerNormalization.rms_scaling "
+            "LayerNormalization.rms_scaling Hashing.dtype StringLookup.vocabulary_size StringLookup.oov_method "
+            "IntegerLookup.vocabulary_size TextVectorization.vocabulary_size "
             "Embedding.activity_regularizer Embedding.quantization "
             "ReversibleEmbedding.activity_regularizer ReversibleEmbedding.lora_rank ReversibleEmbedding.lora_alpha "
             "ReversibleEmbedding.quantization EinsumDense.activity_regularizer EinsumDense.quantization "
@@ -86,7 +87,7 @@ TEST(Registry, TellsArgumentsByPositionAsKeras) {
 }
 
 TEST(Registry, TellsWhatKerasHasFromWhatNoOneKnows) {
-  for (const char *name : {"IntegerLookup", "text_vectorization", "TextVectorization", "StringLookup"})
+  for (const char *name : {"TFSMLayer", "tfsm_layer"})
     expect_refusal(Code::unsupported, " is not in this version", [&] { kinds::find("layer", name); });
   expect_refusal(Code::unsupported, "callback TensorBoard is not in this version",
                  [] { kinds::find("callback", "TensorBoard"); });
@@ -189,6 +190,9 @@ TEST(Registry, EveryLayerCanBeCalled) {
                                                 {"MelSpectrogram", {free_dim, 1500}},
                                                 {"EnsureSize", {free_dim, 1, 4}},
                                                 {"LinearAttention", {free_dim, 3, 16}},
+                                                {"TextVectorization", {free_dim, 1}},
+                                                {"HashedCrossing", {free_dim, 1}},
+                                                {"CategoryEncoding", {free_dim, 3}},
                                                 {"Range", {}}};
   const std::set<std::string> without_batch{"Metric", "Weight", "Draws",     "Stack", "Sum",   "Mean",
                                             "Max",    "Min",    "Prod",      "Var",   "Std",   "Any",
@@ -208,9 +212,13 @@ TEST(Registry, EveryLayerCanBeCalled) {
     if (where == "(B, T, H, W, C)") shape = {free_dim, 3, 5, 6, 4};
     if (where == "(B, T, D, H, W, C)") shape = {free_dim, 3, 4, 5, 6, 4};
     if (own_shapes.count(std::string(e->name))) shape = own_shapes.at(std::string(e->name));
-    const std::set<std::string> of_ids{"Embedding", "ReversibleEmbedding", "OneHot", "Range"};
+    const std::set<std::string> of_ids{"Embedding", "ReversibleEmbedding", "OneHot",
+                                       "Range",     "IntegerLookup",       "CategoryEncoding"};
+    const std::set<std::string> of_texts{"StringLookup", "TextVectorization", "Hashing", "HashedCrossing"};
     const bool bits = std::string(e->name).starts_with("Bitwise") || std::string(e->name).ends_with("Shift");
-    DType dtype = bits || of_ids.count(std::string(e->name)) ? DType::i32 : DType::f32;
+    DType dtype = bits || of_ids.count(std::string(e->name)) ? DType::i32
+                  : of_texts.count(std::string(e->name))     ? DType::string
+                                                             : DType::f32;
     std::vector<Symbol> in;
     const bool graph = std::string(e->name).starts_with("Graph"),
                segments = std::string(e->name).starts_with("Segment");

@@ -157,6 +157,16 @@ void call_everything(const std::function<void(const char *)> &after) {
   READ(dl4_tensor_dtype, x);
   READ(dl4_tensor_rank, x);
   READ(dl4_tensor_dims, x);
+  {
+    const char *words[2] = {"a", "b"}, *none[2] = {nullptr, nullptr};
+    const int64_t two = 2, ends[3] = {0, 1, 2}, wrong[3] = {0, 2, 1};
+    Own<dl4_tensor> strings;
+    WELL(dl4_tensor_from_strings, nullptr, 1, &two, words, nullptr, strings.out());
+    BADLY(dl4_tensor_from_strings, nullptr, 1, &two, none, nullptr, strings.out());
+    WELL(dl4_tensor_wrap_strings, nullptr, 1, &two, DL4_INT64, ends, "ab", 2, nullptr, nullptr, strings.out());
+    BADLY(dl4_tensor_wrap_strings, nullptr, 1, &two, DL4_INT64, wrong, "ab", 2, nullptr, nullptr, strings.out());
+    READ(dl4_tensor_string, x, 0, &n);
+  }
   READ(dl4_tensor_strides, x);
   READ(dl4_tensor_data, x);
   READ(dl4_tensor_bytes, x);
@@ -269,6 +279,8 @@ void call_everything(const std::function<void(const char *)> &after) {
   WELL(dl4_session_run, session, &in, 1, out.out(), 1, nullptr);
   BADLY(dl4_session_run, session, &target, 1, out.out(), 1, nullptr);
   WELL(dl4_dataset_from_tensors, nullptr, &in, 1, &target, 1, nullptr, 0, nullptr, data.out());
+  WELL(dl4_adapt, nullptr, "Normalization", nullptr, data, nullptr, blob.out());
+  BADLY(dl4_adapt, nullptr, "Dense", nullptr, data, nullptr, blob.out());
   WELL(dl4_dataset_from_callback, nullptr, batches, both, nullptr, nullptr, called.out());
   WELL(dl4_session_predict, session, data, nullptr, out.out(), 1);
   WELL(dl4_trainer_create, model, R"({"optimizer": "Adam", "loss": "Huber", "metrics": ["mae"]})", trainer_.out());

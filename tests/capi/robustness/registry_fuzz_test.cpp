@@ -358,7 +358,8 @@ class RegistryFuzz : public Folder {
     const int64_t before = sanitized ? 0 : peak();
     Bench(c, folder_.string()).go();
     if (!sanitized && c.target->name != "dl4_context_create") {  // the stacks of many threads count
-      EXPECT_LT(peak() - before, 512 << 10) << "KiB";
+      // Weights within the limit of 64 MiB are in the model, its plans, a trainer's gradients and moments, and files.
+      EXPECT_LT(peak() - before, 640 << 10) << "KiB";
     }
   }
   // In a child: cases from `first` on, up to one that fails. Its exit status is that of no process that was killed.
@@ -367,7 +368,7 @@ class RegistryFuzz : public Folder {
       const Case c = make_case(i, targets_);
       note_->number = i;
       std::snprintf(note_->words, sizeof note_->words, "%s", c.words().c_str());
-      limit_time(sanitized ? 60 : 6);  // the orthogonal weights of 1000 units take 3 s
+      limit_time(sanitized ? 150 : 30);  // the orthogonal weights of a ConvLSTM2D with 1000 filters take 15 s
       try {
         one(c);
       } catch (const std::exception &e) {

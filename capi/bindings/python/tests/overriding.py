@@ -121,6 +121,8 @@ def samples():
 # What a graph is made of inside: not called by a class of a user's.
 PARTS = {"GetMask", "GraphCell", "Functional", "Loss", "Metric", "Weight", "GetWeight", "Assign", "Gradients"}
 PARTS |= {"ApplyGradients", "After", "Draws", "StatelessCall", "RandomNormal", "RandomUniform"}
+PARTS |= {"StringLookup", "IntegerLookup", "TextVectorization"}  # dl4.keras has classes of its own for these
+PARTS |= {"CategoryEncoding", "Discretization", "Hashing", "HashedCrossing"}
 PARTS |= {"Sizes", "Zeros", "Range", "NonMaxSuppression", "Cond", "WhileLoop", "Scan", "EnsureSize"}  # what files of ONNX are read as
 
 

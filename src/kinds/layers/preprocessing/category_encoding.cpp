@@ -30,7 +30,7 @@ struct CategoryEncoding final : Layer {
     static constexpr PlainFacts plain{
         .inputs = {{"x", "(..., N), integers"}},
         .outputs = {{"y", "(..., num_tokens); for each integer (..., N, num_tokens)"}},
-        .arguments = {{"count_weights", "node", "what each integer counts, of the shape of x, float32: of \"count\""}}};
+        .arguments = {{"count_weights", "tensor", "what each integer counts, of the shape of x, float32: of \"count\""}}};
     return plain;
   }
 

@@ -92,7 +92,7 @@ bool holds(const std::string &condition, const Json &kind, const Json &config) {
   const size_t end = std::min(condition.find(' '), condition.size());
   for (const Json &a : kind["attributes"]) {
     if (a["name"] != condition.substr(0, end)) continue;
-    const Json value = config.value(a["name"], a.value("default", Json()));
+    const Json value = config.value(a["name"].get<std::string>(), a.value("default", Json()));
     if (end == condition.size()) return !value.is_null() && value != false;
     const std::string words = condition.substr(end) + ' ', said = value.is_string() ? value : Json(value.dump());
     return words.find(' ' + said + ' ') != words.npos;

@@ -153,6 +153,26 @@ class Loops(unittest.TestCase):
 
             self.agree(call, True)
 
+    def test_what_scan_is_given(self):
+        xs = ops.ones((4, 2))
+        for given, kind, said in (
+            (("f", 0.0, xs), TypeError, "scan: `f` should be a callable"),
+            ((max, 0.0), ValueError, "to scan over and"),
+            ((max, 0.0, xs, 3), ValueError, "expected a `length` of 4, as `xs` has rows. Got 3"),
+            ((max, 0.0, xs, None, False, 0), ValueError, "must be an positive integer or boolean"),
+            ((max, 0.0, xs, None, False, "all"), ValueError, "must be an positive integer or boolean"),
+        ):
+            with self.subTest(said), self.assertRaisesRegex(kind, said):
+                ops.scan(*given)
+        for length, unroll in ((None, True), (4, 2), (None, False)):
+            last, rows = ops.scan(lambda c, x: (c + x, c), ops.zeros((2,)), xs, length, unroll=unroll)
+            np.testing.assert_array_equal(last, [4, 4])
+            self.assertEqual(rows.shape, (4, 2))
+        with self.assertRaisesRegex(TypeError, "associative_scan: `f` should be a callable"):
+            ops.associative_scan(1, xs)
+        with self.assertRaisesRegex(ValueError, "arrays of the same first dimension"):
+            ops.associative_scan(max, (xs, xs[:2]))
+
     def test_a_count(self):
         self.agree(lambda x, w: ops.fori_loop(0, 15, lambda i, v: v * w + ops.cast(i, "float32"), x[:, 0]), True)
         self.agree(lambda x, w: ops.fori_loop(0, 3, lambda i, v: v * w + 1.0, x[:, 0]), False)

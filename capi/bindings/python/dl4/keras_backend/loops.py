@@ -182,27 +182,35 @@ def vectorized_map(function, elements):
     return map(function, elements)
 
 
-def scan(f, init, xs=None, length=None, reverse=False, unroll=1):
+def _need_function(f, name):
     if not callable(f):
-        raise TypeError(f"`f` should be a callable. Received: f={f}")
-    if not isinstance(unroll, bool) and (not isinstance(unroll, int) or unroll < 1):
-        raise ValueError(f"`unroll` must be an positive integer or boolean. Received: unroll={unroll}")
-    if xs is None and length is None:
-        raise ValueError("Got no `xs` to scan over and `length` not provided.")
-    if xs is not None:
-        return folded(f, init, xs, reverse)
-    return folded(lambda carry, _: f(carry, None), init, array(np.arange(int(length)), "int32"), reverse)
+        raise TypeError(f"keras.ops.{name}: `f` should be a callable. Got {f!r}")
+
+
+def scan(f, init, xs=None, length=None, reverse=False, unroll=1):
+    _need_function(f, "scan")
+    if not isinstance(unroll, (bool, int)) or unroll < 1 and unroll is not False:
+        raise ValueError(f"keras.ops.scan: `unroll` must be an positive integer or boolean. Got {unroll!r}")
+    if xs is None:
+        if length is None:
+            raise ValueError("keras.ops.scan: Got no `xs` to scan over and `length` not provided.")
+        steps = array(np.arange(int(length)), "int32")
+        return folded(lambda carry, _: f(carry, None), init, steps, reverse)
+    xs = tensors(xs)
+    rows = tree.flatten(xs)[0].shape[0]
+    if length is not None and int(length) != rows:
+        raise ValueError(f"keras.ops.scan: expected a `length` of {rows}, as `xs` has rows. Got {length}")
+    return folded(f, init, xs, reverse)
 
 
 def associative_scan(f, elems, reverse=False, axis=0):
-    if not callable(f):
-        raise TypeError(f"`f` should be a callable. Received: f={f}")
+    _need_function(f, "associative_scan")
     elems = tensors(elems)
     leaves = tree.flatten(elems)
     n = leaves[0].shape[axis]
     if any(x.shape[axis] != n for x in leaves):
         raise ValueError(
-            f"Array inputs to associative_scan must have the same first dimension. (saw: {[x.shape for x in leaves]})"
+            f"keras.ops.associative_scan: expected arrays of the same first dimension, got {[x.shape for x in leaves]}"
         )
 
     def part(x, i):

@@ -1,25 +1,15 @@
 // Adds values and steps to a Program.
 #include "ops/emit.hpp"
-#include "ops/op.hpp"
 
-#include <cmath>
 #include <cstring>
-#include <limits>
+
+#include "base/saturated.hpp"
+#include "ops/op.hpp"
 
 namespace dl4::ops {
 namespace {
 
 Id add_value(Program &p, Value v) { return p.values.push_back(std::move(v)); }
-
-// As the cast kernels: truncates and saturates; NaN gives 0.
-template <class T>
-T whole(double v) {
-  const double end = std::ldexp(1.0, std::numeric_limits<T>::digits);
-  if (std::isnan(v)) return 0;
-  if (v >= end) return std::numeric_limits<T>::max();
-  if (v <= static_cast<double>(std::numeric_limits<T>::min())) return std::numeric_limits<T>::min();
-  return static_cast<T>(v);
-}
 
 }  // namespace
 
@@ -31,11 +21,11 @@ void store(double v, DType dtype, void *to) {
     case DType::f64:
       return put(v);
     case DType::i32:
-      return put(whole<int32_t>(v));
+      return put(saturated<int32_t>(v));
     case DType::i64:
-      return put(whole<int64_t>(v));
+      return put(saturated<int64_t>(v));
     case DType::u8:
-      return put(whole<uint8_t>(v));
+      return put(saturated<uint8_t>(v));
     case DType::boolean:
       return put(static_cast<uint8_t>(v != 0));
     case DType::string:

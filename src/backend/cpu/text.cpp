@@ -51,7 +51,7 @@ auto with_type(DType t, F f) {
 
 std::unique_ptr<Kernel> lookup(const attributes::Lookup &op, const Site &site) {
   const int64_t n = site.dst[0].shape.elements();
-  const int64_t slices = n ? site.cutting.slices(n, us_per_token * static_cast<double>(n)) : 0;
+  const int64_t slices = n ? site.cutting.short_slices(n, us_per_token * static_cast<double>(n)) : 0;
   return with_type(site.src[0].dtype, [&](auto type) {
     using T = decltype(type);
     return by_rows("lookup", slices, n, [v = op.vocabulary](int64_t begin, int64_t end, const Run &r, TextRoom &room) {
@@ -105,7 +105,7 @@ struct Texts {
   explicit Texts(const Site &site)
       : rows(site.src[0].shape[0]),
         pieces(site.src[0].shape[1]),
-        slices(rows ? site.cutting.slices(rows, us_per_text * static_cast<double>(checked_mul(rows, pieces))) : 0) {}
+        slices(rows ? site.cutting.short_slices(rows, us_per_text * static_cast<double>(checked_mul(rows, pieces))) : 0) {}
   std::span<const String> part(const Run &r, int64_t begin, int64_t end) const {
     return part_of<String>(r, 0, begin * pieces, end * pieces);
   }

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "backend/cpu/kernels/elementwise/elementwise.hpp"
+#include "base/saturated.hpp"
 
 #include "backend/cpu/kernels/simd/simd.hpp"
 #undef HWY_TARGET_INCLUDE
@@ -53,14 +54,9 @@ HWY_INLINE To convert(From x) {
     return convert<To>(static_cast<uint8_t>(x.v != 0));
   else if constexpr (std::is_same_v<To, Bool>)
     return {static_cast<uint8_t>(x != From{})};
-  else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
-    // Rounding crosses neither bound: the lower one is a power of 2, and so is the upper one plus 1.
-    constexpr From low = static_cast<From>(std::numeric_limits<To>::min());
-    constexpr From above = static_cast<From>(std::numeric_limits<To>::max() / 2 + 1) * 2;
-    if (x >= above) return std::numeric_limits<To>::max();
-    if (x <= low) return std::numeric_limits<To>::min();
-    return x == x ? static_cast<To>(x) : To{0};
-  } else if constexpr (std::is_integral_v<From> && std::is_integral_v<To> && sizeof(To) < sizeof(From)) {
+  else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>)
+    return saturated<To>(x);
+  else if constexpr (std::is_integral_v<From> && std::is_integral_v<To> && sizeof(To) < sizeof(From)) {
     constexpr From low = std::numeric_limits<To>::min(), high = std::numeric_limits<To>::max();
     return static_cast<To>(x < low ? low : x > high ? high : x);
   } else

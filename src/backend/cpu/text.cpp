@@ -105,7 +105,8 @@ struct Texts {
   explicit Texts(const Site &site)
       : rows(site.src[0].shape[0]),
         pieces(site.src[0].shape[1]),
-        slices(rows ? site.cutting.short_slices(rows, us_per_text * static_cast<double>(checked_mul(rows, pieces))) : 0) {}
+        slices(rows ? site.cutting.short_slices(rows, us_per_text * static_cast<double>(checked_mul(rows, pieces)))
+                    : 0) {}
   std::span<const String> part(const Run &r, int64_t begin, int64_t end) const {
     return part_of<String>(r, 0, begin * pieces, end * pieces);
   }

@@ -89,9 +89,9 @@ enum {
   DL4_NUMERIC = 14          /* NaN or infinity found by the nan_guard */
 };
 
-/* Types of data. Values in a graph are float32, int32, int64, uint8, bool or string; float64 is for tensors only. Of
- * the layers, those for texts and tables take strings (StringLookup, TextVectorization, Hashing, HashedCrossing), and
- * those that change a shape alone. */
+/* Types of data. Values in a graph are float32, int32, int64, uint8, bool or string; float64 is for tensors only.
+ * Strings are taken by StringLookup, TextVectorization, Hashing and HashedCrossing, and by layers that only change the
+ * shape. */
 enum {
   DL4_FLOAT32 = 1,
   DL4_FLOAT64 = 2,
@@ -101,7 +101,7 @@ enum {
   DL4_BOOL = 6,     /* one byte, 0 or 1 */
   DL4_FLOAT16 = 7,  /* reserved: refused with DL4_UNSUPPORTED */
   DL4_BFLOAT16 = 8, /* reserved: refused with DL4_UNSUPPORTED */
-  DL4_STRING = 9    /* bytes of any number, UTF-8 by convention; NUL is a byte like any other */
+  DL4_STRING = 9    /* bytes, UTF-8 by convention; may contain NUL */
 };
 
 /* Levels of log messages. */
@@ -416,9 +416,9 @@ DL4_API DL4_CHECKED dl4_error *dl4_tensor_save(const dl4_tensor *tensor, const c
 
 /* Makes a tensor that holds a copy of strings. lengths [elements] are in bytes; NULL: each string ends with NUL. A
  * string of length 0 may be NULL.
- * Tensors of strings are dense and read-only. They have no memory to read or write as a whole: dl4_tensor_data() is
- * NULL, and dl4_tensor_copy_in(), dl4_tensor_copy_out() and DLPack are refused. A run gives its outputs of strings as
- * new tensors, which have their bytes.
+ * Tensors of strings are dense and read-only. Their elements are not contiguous: dl4_tensor_data() is NULL, and
+ * dl4_tensor_copy_in(), dl4_tensor_copy_out() and DLPack are refused. A run returns string outputs as new tensors that
+ * own their bytes.
  * May be NULL: context, dims (when rank is 0), strings (when there are no elements), lengths.
  * Errors: DL4_OUT_OF_MEMORY (memory_limit). */
 DL4_API DL4_CHECKED dl4_error *dl4_tensor_from_strings(dl4_context *context, int32_t rank, const int64_t *dims,
@@ -427,7 +427,7 @@ DL4_API DL4_CHECKED dl4_error *dl4_tensor_from_strings(dl4_context *context, int
 
 /* Makes a tensor of strings over the caller's memory, without a copy, in Arrow's layout: element i is the bytes of data
  * [bytes] from offsets[i] to offsets[i + 1]. offset_dtype: DL4_INT32 or DL4_INT64, the type of offsets [elements + 1],
- * which are read here alone.
+ * which are read only during this call.
  * May be NULL: context, dims (when rank is 0), data (when bytes is 0), release, user.
  * Keeps: data, release, user (until the last reference is gone; then release(user) is called, if given; on failure it
  * is not called).
@@ -437,8 +437,8 @@ DL4_API DL4_CHECKED dl4_error *dl4_tensor_wrap_strings(dl4_context *context, int
                                                        int64_t bytes, dl4_release_fn release, void *user,
                                                        dl4_tensor **out);
 
-/* String i of a tensor, counted in row-major order, and the number of its bytes, where they lie: valid as long as the
- * tensor. NUL need not follow them. NULL if there is none: i is out of range, or the tensor is of numbers. */
+/* String i of a tensor in row-major order, and the number of its bytes. Valid as long as the tensor; not terminated by
+ * NUL. NULL if i is out of range or the tensor holds numbers. */
 DL4_API const char *dl4_tensor_string(const dl4_tensor *tensor, int64_t i, int64_t *bytes);
 
 /* The type of data, one of the constants above. */
@@ -453,11 +453,11 @@ DL4_API const int64_t *dl4_tensor_dims(const dl4_tensor *tensor);
 /* The strides [rank], in elements. */
 DL4_API const int64_t *dl4_tensor_strides(const dl4_tensor *tensor);
 
-/* The first element; NULL if there is none, or of strings. For reading and writing, unless it came read-only by
+/* The first element; NULL if there is none, or for strings. For reading and writing, unless it came read-only by
  * DLPack. */
 DL4_API void *dl4_tensor_data(const dl4_tensor *tensor);
 
-/* The number of bytes of all elements laid out densely; of strings, those of all of them together. */
+/* The number of bytes of all elements laid out densely; for strings, the sum of their bytes. */
 DL4_API int64_t dl4_tensor_bytes(const dl4_tensor *tensor);
 
 /* ---- Graphs -----------------------------------------------------------------------------------------------------
@@ -807,14 +807,14 @@ DL4_API DL4_CHECKED dl4_error *dl4_dataset_from_callback(dl4_context *context, d
                                                          dl4_dataset **out);
 
 /* ---- Adapting ---------------------------------------------------------------------------------------------------
- * What layers for texts and tables learn from data before a model is trained, as Keras's adapt(): vocabularies, limits
- * of bins, means.
+ * Layers for texts and tables learn from data before a model is trained, like Keras's adapt(): a vocabulary, limits of
+ * bins, or mean and variance.
  * Threads: one at a time per dataset. */
 
-/* Goes once through a dataset's inputs x, of which a batch has one tensor, in their order, and gives the config of a
- * layer of that kind with what it learned, as JSON: what dl4_graph_add() takes as config. kind is "StringLookup",
- * "IntegerLookup", "TextVectorization", "Discretization" or "Normalization"; config has its attributes, without what is
- * to be learned. Batches are not kept: the memory that it takes is that of the distinct tokens.
+/* Reads the inputs of a dataset once, in order, and gives the config of a layer that has learned from them, as JSON for
+ * dl4_graph_add(). Each batch has one input. kind is "StringLookup", "IntegerLookup", "TextVectorization",
+ * "Discretization" or "Normalization"; config has the attributes that are not learned. Batches are not kept: memory
+ * grows with the distinct tokens only.
  * May be NULL: context, config, cancel.
  * Blocks: until the last batch.
  * Errors: DL4_UNKNOWN_KIND (kind), DL4_UNSUPPORTED (a kind that learns nothing), DL4_SHAPE_MISMATCH (data),

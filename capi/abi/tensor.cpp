@@ -234,10 +234,9 @@ dl4_error *dl4_tensor_save(const dl4_tensor *t, const char *path) {
   return guard(__func__, [&] {
     const std::string to = string(path, "path");
     const Tensor tensor = object(t, "tensor").as_dense();
-    need_numbers(tensor.dtype, "a file has numbers");
     io::expect_suffix(to, {".npy"});
-    const std::string header = io::npy_header(tensor);
-    const std::string_view parts[] = {header, tensor.chars()};
+    const io::NpyArray array = io::npy_array(tensor);
+    const std::string_view parts[] = {array.header, array.elements.chars()};
     io::write_file(to, parts);
   });
 }

@@ -27,8 +27,17 @@ auto visit_elements(const Tensor &t, F f) {
   }
 }
 
-// The same memory in another shape of as many elements.
+// All elements of tensors of strings, one after the other.
+Tensor strings_of(const Tensors &parts, const Dims &dims) {
+  std::vector<std::string> all;
+  for (const Tensor &t : parts)
+    for (int64_t i = 0; i < elements(t.dims()); ++i) all.emplace_back(t.string(i));
+  return Tensor::of_strings(all, dims);
+}
+
+// The same elements in another shape.
 Tensor reshaped(const Tensor &t, const Dims &dims) {
+  if (dl4_tensor_dtype(t) == DL4_STRING) return strings_of({t}, dims);
   Tensor to = zeros(dl4_tensor_dtype(t), dims);
   dl4::check(dl4_tensor_copy_in(to, dl4_tensor_data(t), dl4_tensor_bytes(t)));
   return to;
@@ -59,7 +68,12 @@ To as(From v, double scale, const std::string &path) {
 }  // namespace
 
 Tensor converted(const Tensor &t, int32_t dtype, double scale, const std::string &path) {
-  if (dl4_tensor_dtype(t) == dtype && scale == 1) return t;
+  const int32_t given = dl4_tensor_dtype(t);
+  if (given == dtype && scale == 1) return t;
+  if (given == DL4_STRING && dtype == DL4_STRING) throw Refusal(refused, '"' + path + "\": strings have no scale");
+  if (given == DL4_STRING || dtype == DL4_STRING)
+    throw Refusal(refused, '"' + path + "\": the model takes " + (given == DL4_STRING ? "numbers" : "strings") +
+                               ", the file has " + (given == DL4_STRING ? "strings" : "numbers"));
   const Tensor to = zeros(dtype, t.dims());
   visit_elements(t, [&](auto from) {
     visit_elements(to, [&](auto into) {
@@ -82,6 +96,7 @@ Tensor joined(const Tensors &parts) {
       throw Refusal(refused, "files of one input differ in shape: " + shape(parts[0].dims()) + " and " + shape(one));
     dims[0] += one[0];
   }
+  if (dl4_tensor_dtype(parts[0]) == DL4_STRING) return strings_of(parts, dims);
   Tensor to = zeros(dl4_tensor_dtype(parts[0]), dims);
   auto *at = static_cast<std::byte *>(dl4_tensor_data(to));
   for (const Tensor &t : parts) {
@@ -109,8 +124,9 @@ Tensor columns_of(const Csv &csv, int64_t first, int64_t n, const Dims &dims, co
 }
 
 Tensor read_input(const std::string &path, const Slot &slot, double scale) {
-  if (slot.dtype == DL4_STRING)
-    throw Refusal(refused, "input \"" + slot.name + "\" takes strings: a table of named columns has them, --csv");
+  if (slot.dtype == DL4_STRING && !ends_with(path, ".npy"))
+    throw Refusal(
+        refused, "input \"" + slot.name + "\" takes strings: a .npy file has them, or a table of named columns, --csv");
   if (ends_with(path, ".csv")) {
     const Csv csv = read_csv(path);
     return converted(columns_of(csv, 0, csv.columns, slot.dims.empty() ? Dims{-1} : slot.dims, path), slot.dtype, scale,

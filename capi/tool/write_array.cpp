@@ -34,6 +34,14 @@ std::string element(const Tensor &t, int64_t i) {
   }
 }
 
+// A cell of a table.
+std::string cell(std::string_view s) {
+  if (s.find_first_of(",\"\n") == s.npos) return std::string(s);
+  std::string quoted = "\"";
+  for (char c : s) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + '"';
+}
+
 struct Rows {
   int64_t rows, columns;
 };
@@ -48,16 +56,9 @@ std::string csv_of(const Tensor &t, const std::string &path) {
                                "; write it as .npy");
   const Rows r = rows_of(dims);
   std::string text;
-  for (int64_t i = 0; i < r.rows * r.columns; ++i) text += element(t, i) + ((i + 1) % r.columns == 0 ? '\n' : ',');
+  for (int64_t i = 0; i < r.rows * r.columns; ++i)
+    text += cell(element(t, i)) + ((i + 1) % r.columns == 0 ? '\n' : ',');
   return text;
-}
-
-// A cell of a table of names.
-std::string cell(std::string_view s) {
-  if (s.find_first_of(",\"\n") == s.npos) return std::string(s);
-  std::string quoted = "\"";
-  for (char c : s) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + '"';
 }
 
 // Axis `axis` from element `at` on, which goes on behind it.

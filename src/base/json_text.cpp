@@ -231,16 +231,7 @@ class JsonReader {
       if (low < 0xDC00 || low >= 0xE000) refuse("a low surrogate before it");
       c = 0x10000 + ((c - 0xD800) << 10) + (low - 0xDC00);
     }
-    auto byte = [&](uint32_t bits) { to += static_cast<char>(bits); };
-    auto rest = [&](int shift) { byte(0x80 | (c >> shift & 0x3F)); };
-    if (c < 0x80)
-      byte(c);
-    else if (c < 0x800)
-      byte(0xC0 | c >> 6), rest(0);
-    else if (c < 0x10000)
-      byte(0xE0 | c >> 12), rest(6), rest(0);
-    else
-      byte(0xF0 | c >> 18), rest(12), rest(6), rest(0);
+    append_utf8(c, to);
   }
 
   // Parses "u" and four hexadecimal digits.

@@ -24,6 +24,26 @@ size_t utf8_length(std::string_view s) noexcept {
   return 0;
 }
 
+char32_t utf8_character(std::string_view s) noexcept {
+  const size_t n = utf8_length(s);
+  char32_t c = static_cast<unsigned char>(s[0]) & (n == 1 ? 0x7F : 0xFF >> (n + 1));
+  for (size_t i = 1; i < n; ++i) c = c << 6 | (static_cast<unsigned char>(s[i]) & 0x3F);
+  return c;
+}
+
+void append_utf8(char32_t c, std::string &to) {
+  const auto byte = [&](char32_t bits) { to += static_cast<char>(bits); };
+  const auto rest = [&](int shift) { byte(0x80 | (c >> shift & 0x3F)); };
+  if (c < 0x80)
+    byte(c);
+  else if (c < 0x800)
+    byte(0xC0 | c >> 6), rest(0);
+  else if (c < 0x10000)
+    byte(0xE0 | c >> 12), rest(6), rest(0);
+  else
+    byte(0xF0 | c >> 18), rest(12), rest(6), rest(0);
+}
+
 std::string valid_utf8(std::string_view s) {
   std::string valid;
   valid.reserve(s.size());

@@ -230,6 +230,7 @@ def file():
         layers.Embedding(20, 3)(vectors(text)), layers.StringLookup(vocabulary=["a", "b"], name="given")(word),
         weighs(word), whole(number), layers.Hashing(5, salt=[1, 2])(word), bins(value),
         layers.CategoryEncoding(4)(number), layers.HashedCrossing(7, output_mode="one_hot")([word, number]),
+        layers.HashedCrossing(9, dtype="float32")([word, number]),
     ]
     model = keras.Model([text, word, number, value], outputs)
     model.save(HERE / "texts.keras")

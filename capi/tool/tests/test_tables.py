@@ -3,7 +3,7 @@
 import json
 import unittest
 
-from case import Case
+from case import Case, npy
 
 
 def entry(name, kind, config, inputs):
@@ -70,6 +70,20 @@ class Tables(Case):
         self.assertEqual(self.good("run", "words.keras", "--csv", "i.csv"), "word\n" + 'a\n"b,c"\n[UNK]\n' * 20)
         found = self.document("run", "words.keras", "--csv", "i.csv")["outputs"]["word"]
         self.assertEqual((found["dtype"], found["values"][:3]), ("string", [["a"], ["b,c"], ["[UNK]"]]))
+
+    def test_arrays_of_strings(self):
+        self.good("convert", "words.json", "words.keras")
+        self.file("i.npy", npy([1, 2, 9], (3, 1), "<i8", "q"))
+        self.good("run", "words.keras", "-i", "i.npy", "-o", "w.npy")
+        self.good("run", "words.keras", "-i", "i.npy", "-o", "w.csv")
+        self.assertEqual((self.folder / "w.csv").read_text(), 'a\n"b,c"\n[UNK]\n')
+        back = entry("index", "StringLookup", {"vocabulary": ["a", "b,c"]}, ["word"])
+        self.file("back.json", net([column("word", "string"), back], ["word"], "index"))
+        found = self.document("run", "back.json", "-i", "w.npy", "-i", "w.npy")["outputs"]["index"]
+        self.assertEqual(found["values"], [[1], [2], [0]] * 2)
+        self.bad(4, "the model takes strings, the file has numbers", "run", "back.json", "-i", "i.npy")
+        self.bad(4, "the model takes numbers, the file has strings", "run", "words.keras", "-i", "w.npy")
+        self.bad(4, "strings have no scale", "run", "back.json", "-i", "w.npy", "--scale", "2")
 
     def test_what_is_wrong_is_said(self):
         self.good("convert", "jobs.json", "jobs.keras")

@@ -2,11 +2,15 @@
 #include "io/zip/npz.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
 #include <numeric>
+#include <optional>
 
 #include "base/checked.hpp"
 #include "base/json.hpp"
+#include "base/strings.hpp"
+#include "base/utf8.hpp"
 #include "io/bytes.hpp"
 #include "io/tensors.hpp"
 #include "io/zip/zip.hpp"
@@ -46,11 +50,20 @@ Json literal(std::string_view header) {
 }
 
 struct Type {
-  char kind = 0;  // f, i, u, b
+  char kind = 0;  // f, i, u, b; of strings U, S
   int64_t size = 0;
   bool turned = false;  // big-endian
   DType dtype = DType::f32;
 };
+
+// The length of the elements of "<U12" or "|S5".
+std::optional<int64_t> fixed_width(std::string_view descr) {
+  if (descr.size() < 3 || (descr[1] != 'U' && descr[1] != 'S') || !std::strchr("<>|", descr[0])) return std::nullopt;
+  int32_t n = 0;
+  const auto [end, error] = std::from_chars(descr.data() + 2, descr.data() + descr.size(), n);
+  if (error != std::errc() || end != descr.data() + descr.size() || n < 0) return std::nullopt;
+  return n;
+}
 
 Type type_of(const Json &descr) {
   const std::string s = descr.is_string() ? descr.get<std::string>() : descr.shown();
@@ -59,10 +72,12 @@ Type type_of(const Json &descr) {
                                                           {"i1", DType::i32}, {"i2", DType::i32},    {"u2", DType::i32},
                                                           {"i4", DType::i32}, {"u4", DType::i64},    {"i8", DType::i64},
                                                           {"u1", DType::u8},  {"b1", DType::boolean}};
+  if (const auto n = fixed_width(s)) return {s[1], s[1] == 'U' ? checked_mul(*n, 4) : *n, s[0] == '>', DType::string};
   for (const auto &[word, dtype] : known)
     if (is(word) && (s[0] == '<' || s[0] == '>' || (s[0] == '|' && word[1] == '1')))
       return {s[1], s[2] - '0', s[0] == '>', dtype};
-  throw Error(Code::unsupported, text(".npy: elements of ", Json(s).shown(), "; expected floats, integers or bools"))
+  throw Error(Code::unsupported,
+              text(".npy: elements of ", Json(s).shown(), "; expected floats, integers, bools or strings"))
       .with("got", s);
 }
 
@@ -74,8 +89,41 @@ uint64_t bits_at(const std::byte *p, const Type &t) {
   return t.kind == 'i' ? static_cast<uint64_t>(static_cast<int64_t>(n << spare) >> spare) : n;
 }
 
+// Appends the characters of an element without the NULs that fill it up.
+void append_element(const std::byte *p, const Type &t, std::string &to) {
+  if (t.kind == 'S') {
+    const std::string_view all(reinterpret_cast<const char *>(p), static_cast<size_t>(t.size));
+    to += all.substr(0, all.find_last_not_of('\0') + 1);
+    return;
+  }
+  const Type unit{'u', 4, t.turned, DType::i64};
+  int64_t n = t.size / 4;
+  while (n && bits_at(p + (n - 1) * 4, unit) == 0) --n;
+  for (int64_t i = 0; i < n; ++i) {
+    const uint64_t c = bits_at(p + i * 4, unit);
+    if (c > 0x10FFFF || (c >= 0xD800 && c <= 0xDFFF)) corrupt_array("a character ", c, " that Unicode has not");
+    append_utf8(static_cast<char32_t>(c), to);
+  }
+}
+
+Tensor strings_at(const Source &source, int64_t at, const Type &t, const Shape &shape) {
+  std::vector<std::byte> bytes(static_cast<size_t>(source.size() - at));
+  source.read(at, bytes);
+  std::string all;
+  std::vector<size_t> ends{0};
+  for (int64_t i = 0; i < shape.elements(); ++i) {
+    append_element(bytes.data() + i * t.size, t, all);
+    ends.push_back(all.size());
+  }
+  std::vector<std::string_view> views;
+  for (size_t i = 1; i < ends.size(); ++i)
+    views.push_back(std::string_view(all).substr(ends[i - 1], ends[i] - ends[i - 1]));
+  return copy_of(shape, views, INT64_MAX);
+}
+
 // The elements from `at` to the end of the source.
 Tensor elements_at(const Source &source, int64_t at, const Type &t, const Shape &shape) {
+  if (t.dtype == DType::string) return strings_at(source, at, t, shape);
   Tensor to = make_tensor(t.dtype, shape);
   if (t.size == size_of(t.dtype) && !t.turned) {
     source.read(at, to.memory());
@@ -133,26 +181,24 @@ Tensor read_npy(const Source &source, Budget &budget) {
     corrupt_array("its shape takes ", bytes, " bytes, the file has ", source.size() - begin);
   const int64_t made = checked_mul(Shape(dims).elements(), size_of(type.dtype));
   const bool as_it_is = type.size == size_of(type.dtype) && !type.turned;
-  budget.take(checked_add(checked_mul(made, turned ? 2 : 1), as_it_is ? 0 : bytes), ".npy: the array");
+  // Of strings there are the bytes of the file, those of UTF-8 and a copy, with three places each.
+  const int64_t needed = type.dtype == DType::string
+                             ? checked_add(checked_mul(made, 3), checked_mul(bytes, 3))
+                             : checked_add(checked_mul(made, turned ? 2 : 1), as_it_is ? 0 : bytes);
+  budget.take(needed, ".npy: the array");
   Tensor t = elements_at(source, begin, type, Shape(dims));
   if (!turned) return t;
   std::vector<int> perm(dims.size());
   std::iota(perm.rbegin(), perm.rend(), 0);
-  return transposed(t, perm);
+  const Tensor y = transposed(t, perm);
+  return y.dtype == DType::string ? copy_of(y, INT64_MAX) : y;
 }
 
-}  // namespace
-
-std::string npy_header(const Tensor &t) {
-  const char *descr = t.dtype == DType::f32   ? "<f4"
-                      : t.dtype == DType::f64 ? "<f8"
-                      : t.dtype == DType::i32 ? "<i4"
-                      : t.dtype == DType::i64 ? "<i8"
-                      : t.dtype == DType::u8  ? "|u1"
-                                              : "|b1";
-  std::string shape;
-  for (int64_t d : t.shape.dims()) shape += std::to_string(d) + ", ";
-  std::string dict = text("{'descr': '", descr, "', 'fortran_order': False, 'shape': (", shape, "), }");
+// The dict and what is before it, in a multiple of 64 bytes.
+std::string header_of(const std::string &descr, const Shape &shape) {
+  std::string dims;
+  for (int64_t d : shape.dims()) dims += std::to_string(d) + ", ";
+  std::string dict = text("{'descr': '", descr, "', 'fortran_order': False, 'shape': (", dims, "), }");
   constexpr size_t before = 10, align = 64;
   dict.append(align - (before + dict.size() + 1) % align, ' ');
   dict += '\n';
@@ -160,6 +206,47 @@ std::string npy_header(const Tensor &t) {
   put(header, 1, 2);
   put(header, dict.size(), 2);
   return header + dict;
+}
+
+// The characters of an element; NumPy fills up with NUL, so that one at the end would be lost.
+std::u32string characters_of(std::string_view s, int64_t at) {
+  std::u32string all;
+  for (size_t i = 0, n = 0; i < s.size(); i += n) {
+    n = utf8_length(s.substr(i));
+    if (n == 0)
+      fail(Code::unsupported, "element ", at, ": expected UTF-8, which NumPy's strings are, got \"",
+           excerpt(printable(s)), '"');
+    all += utf8_character(s.substr(i, n));
+  }
+  if (!all.empty() && all.back() == 0)
+    fail(Code::unsupported, "element ", at, ": a NUL at the end of a string, which NumPy's strings cannot have");
+  return all;
+}
+
+}  // namespace
+
+NpyArray npy_array(const Tensor &t) {
+  if (t.dtype != DType::string) {
+    const char *descr = t.dtype == DType::f32   ? "<f4"
+                        : t.dtype == DType::f64 ? "<f8"
+                        : t.dtype == DType::i32 ? "<i4"
+                        : t.dtype == DType::i64 ? "<i8"
+                        : t.dtype == DType::u8  ? "|u1"
+                                                : "|b1";
+    return {header_of(descr, t.shape), t};
+  }
+  size_t longest = 1;  // NumPy has no shorter ones
+  for (int64_t i = 0; i < t.elements(); ++i)
+    longest = std::max(longest, characters_of(t.as<String>()[i].view(), i).size());
+  const auto width = static_cast<int64_t>(longest);
+  if (width > INT32_MAX / 4)
+    fail(Code::unsupported, "a string of ", width, " characters, of NumPy's have at most ", INT32_MAX / 4);
+  const Tensor all = make_zeros(DType::i32, {checked_mul(t.elements(), width)});
+  for (int64_t i = 0; i < t.elements(); ++i) {
+    const std::u32string s = characters_of(t.as<String>()[i].view(), i);
+    std::copy(s.begin(), s.end(), all.as<int32_t>() + i * width);
+  }
+  return {header_of(text("<U", width), t.shape), all};
 }
 
 bool is_npz(const Source &source, Budget &budget) {
@@ -207,12 +294,12 @@ Tensor read_numpy(const Source &source, const std::string *name, Budget &budget)
 }
 
 std::vector<std::string_view> NpzFile::parts() {
-  headers.clear();
-  headers.reserve(tensors.size());  // keeps views valid
+  arrays.clear();
+  arrays.reserve(tensors.size());  // keeps views valid
   std::vector<std::pair<std::string, std::vector<std::string_view>>> members;
   for (const auto &[name, t] : tensors) {
-    headers.push_back(npy_header(t));
-    members.push_back({name + std::string(ending), {headers.back(), t.chars()}});
+    arrays.push_back(npy_array(t));
+    members.push_back({name + std::string(ending), {arrays.back().header, arrays.back().elements.chars()}});
   }
   return zip_parts(members, heads);
 }

@@ -24,11 +24,10 @@ struct Orthogonal : RandomInitializer {
       fail(Code::shape_mismatch, "initializer Orthogonal: expected a weight of rank 2 or more, got shape ", t.shape);
     int64_t columns = t.shape.last(), rows = t.shape.elements(0, t.shape.rank() - 1);
     int64_t m = std::max(rows, columns), n = std::min(rows, columns);
-    std::vector<float> a(static_cast<size_t>(m * n));
-    kernels::fill_normal(stream(graph), 0, 0, 1, a.data(), m * n);
-    std::vector<double> q(a.size());
-    kernels::orthonormal(a.data(), m, n, q.data());
     float *y = t.as<float>();
+    kernels::fill_normal(stream(graph), 0, 0, 1, y, m * n);
+    std::vector<double> q(static_cast<size_t>(m * n));
+    kernels::orthonormal(y, m, n, q.data());
     for (int64_t r = 0; r < rows; ++r)
       for (int64_t c = 0; c < columns; ++c)
         y[r * columns + c] = static_cast<float>(gain * (rows < columns ? q[r * m + c] : q[c * m + r]));

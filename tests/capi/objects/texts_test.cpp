@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "capi/texts.hpp"
+#include "harness/folder.hpp"
 
 namespace {
 
@@ -82,7 +83,9 @@ TEST(StringTensors, RefuseWhatTheyCannotBe) {
   refused(dl4_tensor_copy_out(good, memory.data(), 2), DL4_UNSUPPORTED, "dl4_tensor_string()");
   void *managed = nullptr;
   refused(dl4_tensor_to_dlpack(good, 0, &managed), DL4_UNSUPPORTED, "DLPack has no strings");
-  refused(dl4_tensor_save(good, "strings.npy"), DL4_UNSUPPORTED, "a file has numbers");
+  for (const auto &[word, says] : {std::pair(std::string("a\xff"), "element 1: expected UTF-8"),
+                                   std::pair(std::string("a\0", 2), "element 1: a NUL at the end")})
+    refused(dl4_tensor_save(strings({2}, {"a", word}), "strings.npy"), DL4_UNSUPPORTED, says);
   Own<dl4_context> c;
   ok(dl4_context_create(R"({"memory_limit": 1000})", c.out()));
   const std::string big(2000, 'x');
@@ -91,6 +94,59 @@ TEST(StringTensors, RefuseWhatTheyCannotBe) {
   const int64_t ends[] = {0, 1, 2000};
   refused(dl4_tensor_wrap_strings(c, 1, dims, DL4_INT64, ends, big.data(), 2000, nullptr, nullptr, &t),
           DL4_OUT_OF_MEMORY, "memory limit is 1000");
+}
+
+class StringFiles : public Folder {
+ protected:
+  Own<dl4_tensor> read(const std::string &header, const std::string &elements, const std::string &says = "",
+                       dl4_context *c = nullptr) {
+    const std::string dict = header + '\n', path = folder_.string() + "/t.npy";
+    std::ofstream(path, std::ios::binary)
+        << "\x93NUMPY\x01" << '\0' << static_cast<char>(dict.size()) << '\0' << dict << elements;
+    Own<dl4_tensor> t;
+    const Refusal r = refusal(dl4_tensor_load(c, path.c_str(), nullptr, t.out()));
+    EXPECT_NE(r.message.find(says), std::string::npos) << r.message;
+    EXPECT_EQ(says.empty(), r.message.empty()) << r.message;
+    return t;
+  }
+};
+
+TEST_F(StringFiles, ComeBack) {
+  const Strings all = {"", "the cat", "\xC3\xA9\xE2\x82\xAC\xF0\x9F\x99\x82", std::string("a\0b", 3), "x", "[UNK]"};
+  const std::string path = folder_.string() + "/t.npy";
+  ok(dl4_tensor_save(strings({2, 3}, all), path.c_str()));
+  Own<dl4_tensor> t, none;
+  ok(dl4_tensor_load(nullptr, path.c_str(), nullptr, t.out()));
+  EXPECT_EQ(strings_of(t), all);
+  EXPECT_EQ(dl4_tensor_rank(t), 2);
+  ok(dl4_tensor_save(strings({0}, {}), path.c_str()));
+  ok(dl4_tensor_load(nullptr, path.c_str(), nullptr, none.out()));
+  EXPECT_EQ(dl4_tensor_dtype(none), DL4_STRING);
+}
+
+TEST_F(StringFiles, AreOfAnyOrderAndOfBytes) {
+  const std::string dict = ", 'fortran_order': True, 'shape': (2, 2), }";
+  std::string little, big;
+  for (char c : std::string("abcd")) little += std::string{c, 0, 0, 0}, big += std::string{0, 0, 0, c};
+  const Strings turned = {"a", "c", "b", "d"};
+  EXPECT_EQ(strings_of(read("{'descr': '<U1'" + dict, little)), turned);
+  EXPECT_EQ(strings_of(read("{'descr': '>U1'" + dict, big)), turned);
+  const std::string bytes("a\0\xff\0\0\0bcde", 10);
+  EXPECT_EQ(strings_of(read("{'descr': '|S5', 'fortran_order': False, 'shape': (2,), }", bytes)),
+            (Strings{std::string("a\0\xff", 3), std::string("bcde").insert(0, "\0", 1)}));
+}
+
+TEST_F(StringFiles, AreRefused) {
+  const std::string dict = "', 'fortran_order': False, 'shape': (1,), }";
+  read("{'descr': '<U1" + dict, std::string("\x00\xD8\0\0", 4), "a character 55296 that Unicode has not");
+  read("{'descr': '<U1" + dict, "\xff\xff\xff\xff", "a character 4294967295 that Unicode has not");
+  read("{'descr': '<U2" + dict, std::string(4, 'a'), "its shape takes 8 bytes, the file has 4");
+  read("{'descr': '<U-1" + dict, "", "elements of \"<U-1\"");
+  read("{'descr': '|O" + dict, "", "elements of \"|O\"");
+  read("{'descr': '<U2000000000" + dict, "", "its shape takes 8000000000 bytes, the file has 0");
+  Own<dl4_context> c;
+  ok(dl4_context_create(R"({"memory_limit": 3000})", c.out()));
+  read("{'descr': '|S2000" + dict, std::string(2000, 'a'), "by the context's memory_limit", c);
 }
 
 TEST(Texts, AreWhatKerasMakesOfThem) {

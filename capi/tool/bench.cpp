@@ -14,6 +14,7 @@ namespace {
 struct BenchOptions {
   std::string file, weights = "float32";
   int64_t batch = 1, other = 16, runs = 0;
+  bool explain = false;
 };
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
@@ -56,6 +57,39 @@ std::vector<LayerTime> layers_of(const Json &plan) {
   return all;
 }
 
+// Each step with the time that its kernel was estimated to take in one thread, what it took, and the runner-up. Steps
+// whose op has one kernel have no estimate.
+Json steps_of(const Json &plan) {
+  Json all = Json::array();
+  for (const Json &step : plan.at("steps")) {
+    const double n = step.at("runs").get<double>();
+    Json one{{"layer", step.at("layer")},
+             {"kernel", step.at("kernel")},
+             {"slices", step.at("slices")},
+             {"microseconds", n > 0 ? step.at("nanoseconds").get<double>() / n * 1e-3 : 0}};
+    one["candidates"] = step.value("candidates", Json::array());
+    all.push_back(std::move(one));
+  }
+  return all;
+}
+
+std::string table_of(const Json &steps) {
+  std::vector<std::vector<std::string>> rows{{"step", "kernel", "slices", "us", "estimate", "runner-up", "estimate"}};
+  for (const Json &s : steps) {
+    const auto layer = s.at("layer").get<std::string>();
+    const Json &candidates = s.at("candidates");
+    std::vector<std::string> row{layer.empty() ? "-" : layer, s.at("kernel").get<std::string>(),
+                                 std::to_string(s.at("slices").get<int64_t>()),
+                                 number(s.at("microseconds").get<double>())};
+    const auto estimate = [&](size_t i) { return number(candidates[i].at("microseconds").get<double>()); };
+    row.push_back(candidates.empty() ? "-" : estimate(0));
+    row.push_back(candidates.size() < 2 ? "-" : candidates[1].at("kernel").get<std::string>());
+    row.push_back(candidates.size() < 2 ? "-" : estimate(1));
+    rows.push_back(std::move(row));
+  }
+  return table(rows);
+}
+
 Exit bench(const Common &common, const BenchOptions &o) {
   const Model m = open_model(common, o.file);
   const Tensors in = random_inputs(m, o.batch, o.other, common.seed);
@@ -84,22 +118,24 @@ Exit bench(const Common &common, const BenchOptions &o) {
                     number(sum > 0 ? 100 * l.seconds / sum : 0), l.kernels});
   }
   if (common.json) {
-    print(
-        Json{{"file", o.file},
-             {"inputs", inputs},
-             {"threads", threads},
-             {"runs", times.size()},
-             {"seconds", {{"median", median}, {"least", times[0]}, {"most", times.back()}}},
-             {"memory",
-              {{"weights", weight_bytes}, {"working", plan.at("arena_bytes")}, {"peak_of_process", os::peak_memory()}}},
-             {"layers", layers}});
+    Json found{
+        {"file", o.file},
+        {"inputs", inputs},
+        {"threads", threads},
+        {"runs", times.size()},
+        {"seconds", {{"median", median}, {"least", times[0]}, {"most", times.back()}}},
+        {"memory",
+         {{"weights", weight_bytes}, {"working", plan.at("arena_bytes")}, {"peak_of_process", os::peak_memory()}}},
+        {"layers", layers}};
+    if (o.explain) found["steps"] = steps_of(plan);
+    print(found);
     return done;
   }
   print(heading + ", " + std::to_string(threads) + " threads, " + std::to_string(times.size()) + " runs\n" + "median " +
         number(median * 1e3) + " ms, least " + number(times[0] * 1e3) + ", most " + number(times.back() * 1e3) + "; " +
         number(static_cast<double>(o.batch) / median) + " samples a second\n" + "weights " + size(weight_bytes) +
         ", working memory " + size(plan.at("arena_bytes").get<int64_t>()) + ", peak of the process " +
-        size(os::peak_memory()) + "\n\n" + table(rows));
+        size(os::peak_memory()) + "\n\n" + (o.explain ? table_of(steps_of(plan)) : table(rows)));
   return done;
 }
 
@@ -113,7 +149,8 @@ Command bench_command(const Common &common) {
            {"--batch-size", "N", "samples of a run; default 1", &o->batch},
            {"--free", "N", "elements of other free axes, as the steps of a sequence; default 16", &o->other},
            {"--weights", "TYPE", weights_help, &o->weights},
-           {"--runs", "N", "default: two seconds, at least five runs", &o->runs}},
+           {"--runs", "N", "default: two seconds, at least five runs", &o->runs},
+           {"--explain", "", "each step: microseconds, the estimates its kernel was chosen by", &o->explain}},
           [=, &common] { return bench(common, *o); }};
 }
 

@@ -54,7 +54,7 @@ struct PlanStep {
   int sources = 0;          // number of sources in args
   Place scratch;
   std::string scope, text;  // layer; the step as the Program prints it
-  std::string reason;       // why this kernel was chosen, if there was a choice
+  std::vector<dispatch::Choice> choices;  // of the kernel: the last; before it those of kernels that it consists of
 };
 
 class Plan {

@@ -52,7 +52,7 @@ Site site_of(const Program &p, const Step &step, const Placement &placement, con
 }
 
 std::string step_line(const PlanStep &step) {
-  return text(step.text, "  by ", step.kernel->name, step.reason.empty() ? "" : text(" (", step.reason, ')'), " in ",
+  return text(step.text, "  by ", step.kernel->name, step.choices.empty() ? "" : text(" (", dispatch::told(step.choices), ')'), " in ",
               step.kernel->slices, step.kernel->slices == 1 ? " slice" : " slices",
               step.kernel->phases == 1 ? "" : text(" of ", step.kernel->phases, " phases"));
 }
@@ -109,7 +109,7 @@ std::unique_ptr<const Plan> specialise(const Program &program, std::span<const S
     if (!step.op->is_view()) {
       try {
         Site site = site_of(p, step, placement, known, options, packs);
-        site.reason = &s.reason;
+        site.choices = &s.choices;
         s.kernel = make_kernel(step, site, options);
       } catch (Error &error) {
         ops::blame(error, step.scope);

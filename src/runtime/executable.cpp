@@ -1,6 +1,8 @@
 // Checks a run's arguments, binds them to a plan and a frame, and calls execute().
 #include "runtime/executable.hpp"
 
+#include <cmath>
+
 #include "base/float_mode.hpp"
 
 namespace dl4::runtime {
@@ -192,6 +194,12 @@ Json Executable::plans() {
     for (size_t i = 0; i < c.plan->steps.size(); ++i) {
       const plan::PlanStep &step = c.plan->steps[i];
       Json j{{"layer", step.scope}, {"kernel", step.kernel->name}, {"slices", step.kernel->slices}};
+      if (!step.choices.empty()) {
+        Json candidates = Json::array();
+        for (const auto &[name, microseconds] : step.choices.back())
+          if (std::isfinite(microseconds)) candidates.push_back({{"kernel", name}, {"microseconds", microseconds}});
+        j["candidates"] = std::move(candidates);
+      }
       if (options_.profile) {
         j["runs"] = c.times[i].runs.load();
         j["nanoseconds"] = c.times[i].nanoseconds.load();

@@ -35,10 +35,10 @@ constexpr Candidate<At> candidates[] = {
     {"picky", [](const At &at) { return at.fits; }, costs<1>, [](const At &) { return named("picky, in parts"); }},
 };
 
-std::string chosen(bool fits, const std::vector<std::string> &off = {}, std::string *reason = nullptr) {
+std::string chosen(bool fits, const std::vector<std::string> &off = {}, std::vector<Choice> *choices = nullptr) {
   Site site;
   site.off = off;
-  site.reason = reason;
+  site.choices = choices;
   return choose<At>(site, candidates, {fits})->name;
 }
 
@@ -54,14 +54,14 @@ TEST(Choose, LeavesOutWhatIsOffButTheLastResort) {
 }
 
 TEST(Choose, SaysWhy) {
-  std::string reason;
-  chosen(true, {}, &reason);
-  EXPECT_EQ(reason, "picky 1 us, then failing 2, plain 3");
-  chosen(false, {}, &reason);
-  EXPECT_EQ(reason, "picky 1 us, then failing 2, plain 3; plain 3 us");
-  reason.clear();
-  chosen(false, {"plain"}, &reason);
-  EXPECT_EQ(reason, "last, the last resort");
+  std::vector<Choice> choices;
+  chosen(true, {}, &choices);
+  EXPECT_EQ(told(choices), "picky 1 us, then failing 2, plain 3");
+  chosen(false, {}, &choices);
+  EXPECT_EQ(told(choices), "picky 1 us, then failing 2, plain 3; plain 3 us");
+  choices.clear();
+  chosen(false, {"plain"}, &choices);
+  EXPECT_EQ(told(choices), "last, the last resort");
 }
 
 TEST(Choose, RefusesAKernelOfAnotherName) {
@@ -95,12 +95,32 @@ TEST(Choose, RefusesWhatNoneComputesIn) {
 
 TEST(KernelNames, AreSortedAndListedOnce) {
   const auto &names = kernel_names();
-  std::vector<std::string> expected{"amx_gemm", "bfloat16_gemm", "int4_gemm", "int8_conv", "int8_gemm",
-                                    "blocked_conv", "blocked_conv_data", "blocked_conv_weights", "blocked_gemm",
-                                    "channels_conv", "channels_conv_data", "channels_conv_weights", "depthwise_conv",
-                                    "direct_conv", "direct_conv_weights", "own_lstm", "packed_conv", "packed_gemm",
-                                    "small_by_item", "small_gemm", "turned_conv_data", "winograd_conv",
-                                    "winograd_conv_data", "bf16_conv", "bf16_conv_data", "bf16_conv_weights",
+  std::vector<std::string> expected{"amx_gemm",
+                                    "bfloat16_gemm",
+                                    "int4_gemm",
+                                    "int8_conv",
+                                    "int8_gemm",
+                                    "blocked_conv",
+                                    "blocked_conv_data",
+                                    "blocked_conv_weights",
+                                    "blocked_gemm",
+                                    "channels_conv",
+                                    "channels_conv_data",
+                                    "channels_conv_weights",
+                                    "depthwise_conv",
+                                    "direct_conv",
+                                    "direct_conv_weights",
+                                    "own_lstm",
+                                    "packed_conv",
+                                    "packed_gemm",
+                                    "small_by_item",
+                                    "small_gemm",
+                                    "turned_conv_data",
+                                    "winograd_conv",
+                                    "winograd_conv_data",
+                                    "bf16_conv",
+                                    "bf16_conv_data",
+                                    "bf16_conv_weights",
                                     "bf16_gemm"};
   for (const char *name :
        {"amx_attention", "amx_attention_grad", "amx_by_item", "amx_conv", "amx_conv_data", "amx_conv_weights"})

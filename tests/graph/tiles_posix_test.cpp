@@ -81,7 +81,7 @@ class NetRun {
     for (const auto &step : plan_->steps) {
       const std::string &kernel = step.kernel->name;
       if (kernel.starts_with("amx")) names.push_back(kernel.substr(0, kernel.find(',')));
-      if (kernel.starts_with("own_lstm") && step.reason.starts_with("amx_gemm"))
+      if (kernel.starts_with("own_lstm") && dispatch::told(step.choices).starts_with("amx_gemm"))
         names.push_back("own_lstm by amx_gemm");
     }
     std::sort(names.begin(), names.end());

@@ -192,6 +192,18 @@ class Measuring(Case):
         self.assertIn("median", text)
         self.assertIn("conv2d", text)
 
+    def test_bench_explains(self):
+        words = "bench", DATA / "sequential.keras", "--runs", "5", "--threads", "1", "--explain"
+        steps = {step["layer"]: step for step in self.document(*words)["steps"]}
+        first = steps["conv2d"]["candidates"][0]
+        self.assertTrue(steps["conv2d"]["kernel"].startswith(first["kernel"]))
+        self.assertGreater(first["microseconds"], 0)
+        self.assertGreater(steps["conv2d"]["microseconds"], 0)
+        lines = self.good(*words).splitlines()
+        heading = next(line for line in lines if "runner-up" in line)
+        self.assertEqual(heading.split(), ["step", "kernel", "slices", "us", "estimate", "runner-up", "estimate"])
+        self.assertTrue(any(first["kernel"] in line for line in lines))
+
     def test_diff(self):
         self.good("convert", "net.json", "a.safetensors")
         self.good("convert", "net.json", "b.safetensors", "--seed", "1")

@@ -33,12 +33,9 @@ bool always(const At &) {
   return true;
 }
 
-struct Price {
-  std::string_view name;
-  double microseconds;
-};
-// "small_gemm 3.2 us, then packed_gemm 4.1, dnnl_gemm 6": the first, and the alternatives except the last resort.
-std::string told(std::span<const Price> prices);
+// "small_gemm 3.2 us, then packed_gemm 4.1, dnnl_gemm 6": the first, and the alternatives except the last resort;
+// choices are separated by semicolons.
+std::string told(std::span<const Choice> choices);
 
 // The applicable candidates, cheapest first.
 template <class At>
@@ -61,7 +58,7 @@ std::vector<Price> prices(std::span<const Candidate<At>> list, const At &at) {
 template <class At>
 std::unique_ptr<kernels::Kernel> choose(const Site &site, std::span<const Candidate<At>> list, const At &at) {
   std::unique_ptr<kernels::Kernel> kernel;
-  std::vector<Price> from;  // the chosen one, and the alternatives
+  Choice from;
   for (const auto &[price, candidate] : priced(list, at)) {
     if (!candidate->is_last_resort() && !site.allows(candidate->name)) continue;
     if (!kernel) kernel = candidate->make(at);
@@ -71,7 +68,7 @@ std::unique_ptr<kernels::Kernel> choose(const Site &site, std::span<const Candid
     fail(Code::unsupported, "no kernel computes ", list.back().name, " in ", at.dtype(), " for these shapes");
   if (!kernel->name.starts_with(from[0].name))
     fail(Code::internal, "the kernel \"", kernel->name, "\" is listed as ", from[0].name);
-  if (site.reason) *site.reason += text(site.reason->empty() ? "" : "; ", told(from));
+  if (site.choices) site.choices->push_back(std::move(from));
   return kernel;
 }
 

@@ -10,16 +10,19 @@
 
 namespace dl4::dispatch {
 
-std::string told(std::span<const Price> prices) {
+std::string told(std::span<const Choice> choices) {
   std::string all;
-  for (const Price &p : prices) {
-    const bool first = all.empty();
-    char cost[32];
-    std::snprintf(cost, sizeof cost, " %.3g", p.microseconds);
-    if (p.microseconds < std::numeric_limits<double>::infinity())
-      all += text(first ? "" : &p == &prices[1] ? ", then " : ", ", p.name, cost, first ? " us" : "");
-    else if (first)
-      all += text(p.name, ", the last resort");
+  for (const Choice &choice : choices) {
+    all += all.empty() ? "" : "; ";
+    for (const Price &p : choice) {
+      const bool first = &p == &choice[0];
+      char cost[32];
+      std::snprintf(cost, sizeof cost, " %.3g", p.microseconds);
+      if (p.microseconds < std::numeric_limits<double>::infinity())
+        all += text(first ? "" : &p == &choice[1] ? ", then " : ", ", p.name, cost, first ? " us" : "");
+      else if (first)
+        all += text(p.name, ", the last resort");
+    }
   }
   return all;
 }

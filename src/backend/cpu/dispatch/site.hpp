@@ -30,6 +30,8 @@ class Packs {
   std::map<std::string, kernels::PackedForms> forms_;
 };
 
+struct Machine;
+
 // Rough time on one thread: arithmetic or memory, whichever is slower.
 double work_microseconds(double flops, double bytes);
 
@@ -40,6 +42,7 @@ struct Cutting {
   bool portable = false;  // kernels too: on shapes and constants, not on the processor
   bool by_row = false;    // a product's rows and a convolution's windows have the same bits as alone
   double least = 10;      // microseconds: smaller slices cost more to hand over than to run
+  std::shared_ptr<const Machine> machine = nullptr;  // what costs follow from; null: the figures of this one
 
   // Slices for `parts` indivisible equal parts that take `microseconds` in all on one thread.
   int64_t slices(int64_t parts, double microseconds) const;
@@ -47,6 +50,14 @@ struct Cutting {
   // little memory per slice.
   int64_t short_slices(int64_t parts, double microseconds) const;
 };
+
+// What a kernel is estimated to take on one thread.
+struct Price {
+  std::string_view name;
+  double microseconds;
+};
+// The candidates that applied: the one that was chosen, then the others, cheapest first.
+using Choice = std::vector<Price>;
 
 // A step at known shapes, for which a kernel is made.
 struct Site {
@@ -60,7 +71,7 @@ struct Site {
   Packs *packs = nullptr;
   kernels::WeightType weights = kernels::WeightType::float32;  // narrow type that constants may use
   kernels::Math math = kernels::Math::float32;
-  std::string *reason = nullptr;  // receives why a kernel was chosen; null: not wanted
+  std::vector<Choice> *choices = nullptr;  // receives each choice that is made; null: not wanted
 
   bool allows(std::string_view kernel) const;
   // Source i for a kernel, if constant.

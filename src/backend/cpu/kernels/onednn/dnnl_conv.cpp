@@ -75,7 +75,7 @@ std::unique_ptr<Kernel> dnnl_conv_data(const Conv &whole, int64_t slices, const 
   MakesPrimitives own_primitives;
   if (whole.is_empty()) return nullptr;
   const LiveConv c(whole);
-  if (!c.suits()) return nullptr;
+  if (!c.suits_by_source()) return nullptr;
   ConvCut cut(c, slices, c.h);
   std::vector<Calls> all(static_cast<size_t>(cut.slices));
   std::string impl;

@@ -36,6 +36,12 @@ struct LiveConv : Conv {
     int64_t pad_right = checked_add(checked_mul(ow - 1, stride_w), reach(kw, dil_w)) - w - pad_left;
     return !is_empty() && pad_left <= most && pad_right <= most && pad_front <= most && pad_behind() <= most;
   }
+  // Whether oneDNN's source gradient is correct.
+  bool suits_by_source() const {
+    // 3.7's "jit_uni_ncsp_convolution:matmul" leaves elements unwritten if one tap meets one channel: 6 images of
+    // 1x5x1, kernel 1x1x3 of dilation 4, 4 pixels of padding on either side.
+    return suits() && !(is_one_tap() && c == 1 && oc == 1);
+  }
   // Whether oneDNN's weight gradient is correct and stays within its buffers.
   bool suits_by_weights() const {
     // With more padding in front than a depth stride, 2.6.3's "jit:avx512_core" sums planes other than those that taps
@@ -45,8 +51,8 @@ struct LiveConv : Conv {
     // 60 pixels, 4 taps of dilation 7, strides of 2, 19 pixels of padding on the left, 37 windows.
     if (stride_w > 1 && pad_left > 14 && ow > 28) return false;
     // Its "jit_1x1:avx2" writes past the scratchpad for strided windows and fewer channels than vector lanes.
-    const bool one_tap = kd == 1 && kh == 1 && kw == 1, steps = stride_d > 1 || stride_h > 1 || stride_w > 1;
-    return suits() && !(one_tap && steps && c / groups < 8);
+    const bool steps = stride_d > 1 || stride_h > 1 || stride_w > 1;
+    return suits() && !(is_one_tap() && steps && c / groups < 8);
   }
   int64_t whole_weights_bytes(const Conv &whole) const {
     return checked_mul(whole.kd, whole.kh, whole.kw, c / groups, oc, sizeof(float));
@@ -54,6 +60,7 @@ struct LiveConv : Conv {
   int64_t pad_behind() const { return checked_add(checked_mul(od - 1, stride_d), reach(kd, dil_d)) - d - pad_front; }
 
  private:
+  bool is_one_tap() const { return kd == 1 && kh == 1 && kw == 1; }
   // The taps [first, last) of an axis that meet the n positions of its source.
   static std::pair<int64_t, int64_t> live(int64_t taps, int64_t dilation, int64_t stride, int64_t pad, int64_t n,
                                           int64_t out) {

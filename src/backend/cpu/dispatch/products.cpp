@@ -190,15 +190,18 @@ std::unique_ptr<Kernel> narrow(Gemm g, int64_t slices, const Constant &b, Weight
 
 void multiply_plainly(const Gemm &g, const float *a, const float *b, const float *bias, float *c, int64_t rows,
                       int64_t cols, int64_t ldc) noexcept {
-  for (int64_t i = 0; i < rows; ++i) {
-    for (int64_t j = 0; j < cols; ++j) {
-      double s = bias ? bias[j] : 0;
-      for (int64_t l = 0; l < g.k; ++l)
-        s += static_cast<double>(a[g.trans_a ? l * g.lda + i : i * g.lda + l]) *
-             b[g.trans_b ? j * g.ldb + l : l * g.ldb + j];
-      c[i * ldc + j] = static_cast<float>(s);
+  constexpr int64_t most = 64;
+  double sums[most];
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t col = 0; col < cols; col += most) {
+      const int64_t n = std::min(most, cols - col);
+      for (int64_t j = 0; j < n; ++j) sums[j] = bias ? bias[col + j] : 0;
+      for (int64_t l = 0; l < g.k; ++l) {
+        const double x = a[g.trans_a ? l * g.lda + i : i * g.lda + l];
+        for (int64_t j = 0; j < n; ++j) sums[j] += x * b[g.trans_b ? (col + j) * g.ldb + l : l * g.ldb + col + j];
+      }
+      for (int64_t j = 0; j < n; ++j) c[i * ldc + col + j] = static_cast<float>(sums[j]);
     }
-  }
 }
 
 std::unique_ptr<Kernel> reference(const Gemm &g, int64_t slices) {

@@ -25,10 +25,16 @@ def case(function):
     return function
 
 
+def type_of(array):
+    return "string" if array.dtype.kind in "OSU" else array.dtype.name
+
+
 def numbers(array):
-    """Values as the shortest text that gives the same float32 back."""
+    """Values as the shortest text that gives the same float32 back; strings as they are."""
     import numpy as np
     array = np.asarray(array)
+    if type_of(array) == "string":
+        return [v.decode() if isinstance(v, bytes) else v for v in array.ravel().tolist()]
     if array.dtype == "bool":
         array = array.astype(int)
     return [float(str(v)) if array.dtype == "float32" else v.item() for v in array.ravel()]
@@ -51,8 +57,8 @@ class Case:
 
     def tensor(self, to, values, dtype=None):
         import numpy as np
-        array = np.asarray(values, dtype or "float32")
-        self("tensor", to=to, dtype=array.dtype.name, shape=list(array.shape), values=numbers(array))
+        array = np.asarray(values, object if dtype == "string" else dtype or "float32")
+        self("tensor", to=to, dtype=type_of(array), shape=list(array.shape), values=numbers(array))
         return array
 
     def draw(self, to, *shape, dtype="float32", below=3):
@@ -64,7 +70,7 @@ class Case:
     def expect(self, tensor, array, tolerance=None):
         import numpy as np
         array = np.asarray(array)
-        self("expect", tensor=tensor, dtype=array.dtype.name, shape=list(array.shape), values=numbers(array),
+        self("expect", tensor=tensor, dtype=type_of(array), shape=list(array.shape), values=numbers(array),
              tolerance=tolerance)
 
 
@@ -76,7 +82,7 @@ class Net:
     """A graph, and the same layers in Keras."""
 
     def __init__(self, c, context=None):
-        self.c, self.values, self.data = c, {}, {}
+        self.c, self.values, self.data, self.learned = c, {}, {}, []
         c("graph", to="g", context=context)
 
     def input(self, to, *shape, dtype="float32"):
@@ -101,6 +107,18 @@ class Net:
         arguments = {**(flags or {}), **{k: self.values[n] for k, [n] in (nodes or {}).items()}}
         self._call(layer, ins, outs, arguments, kind in SEPARATE)
 
+    def adapt(self, kind, data, ins, outs, attrs=None):
+        """add() of a layer that has learned from a tensor, in batches of 2."""
+        import keras
+        name = outs[0]
+        self.c("dataset", to=f"data of {name}", x=[data], options={"batch_size": 2})
+        self.c("adapt", to=f"config of {name}", kind=kind, attrs=attrs, dataset=f"data of {name}")
+        self.c("add", graph="g", kind=kind, name=name, config=f"config of {name}", to=outs, **{"in": ins})
+        layer = getattr(keras.layers, kind)(**(attrs or {}), name=name)
+        layer.adapt(self.data[data])
+        self._call(layer, ins, outs, {})
+        self.learned.append(layer)
+
     def _call(self, layer, ins, outs, arguments, separate=False):
         given = [self.values[n] for n in ins]
         result = layer(*given, **arguments) if separate or len(given) == 1 else layer(given, **arguments)
@@ -113,15 +131,16 @@ class Net:
         self.outs = outs
         self.c("build", graph="g", to="m", out=outs, **{"in": ins})
         self.model = keras.Model([self.values[n] for n in ins], [self.values[n] for n in outs])
-        self.names = [re.sub(r"(lstm|gru|simple_rnn)_cell/", "", w.path) for w in self.model.weights]
+        known = [id(w) for layer in self.learned for w in layer.weights]  # what is learned is of the config
+        self.weights = [w for w in self.model.weights if id(w) not in known]
+        self.names = [re.sub(r"(lstm|gru|simple_rnn)_cell/", "", w.path) for w in self.weights]
         self.c("weights", model="m", names=self.names)
-        values = []
-        for weight, name in zip(self.model.weights, self.names):
+        for weight, name in zip(self.weights, self.names):
             value = (self.c.random.normal(size=weight.shape) * scale).round(2).astype("float32")
-            values.append(abs(value) + 0.5 if name.endswith("variance") else value)
-            self.c.tensor(name, values[-1])
+            value = abs(value) + 0.5 if name.endswith("variance") else value
+            self.c.tensor(name, value)
             self.c("set_weight", model="m", name=name, tensor=name)
-        self.model.set_weights(values)
+            weight.assign(value)
 
     def draw(self, to, *shape, **how):
         self.data[to] = self.c.draw(to, *shape, **how)
@@ -143,7 +162,9 @@ class Net:
         self.model.compile(**{**options, "optimizer": keras.optimizers.get(copy.deepcopy(options["optimizer"]))})
 
     def _batch(self, names):
+        import tensorflow
         given = [self.data[n] for n in names]
+        given = [tensorflow.constant(v) if v.dtype == object else v for v in given]  # fit() takes no arrays of strings
         return given[0] if len(given) == 1 else given or None
 
     def step(self, x, y, w=()):
@@ -169,12 +190,12 @@ class Net:
         """The weight now is Keras's."""
         import numpy as np
         self.c("get_weight", model="m", name=name, to="now")
-        self.c.expect("now", np.asarray(self.model.weights[self.names.index(name)]))
+        self.c.expect("now", np.asarray(self.weights[self.names.index(name)]))
 
 
 def text():
     for module in ("conformance_cases", "conformance_training", "conformance_graphs", "conformance_streams",
-                   "conformance_refusals"):
+                   "conformance_texts", "conformance_refusals"):
         importlib.import_module(module)
     made = [Case(f) for f in CASES]
     names = [c.name for c in made]

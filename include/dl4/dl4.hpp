@@ -516,6 +516,13 @@ class Dataset : public Object<dl4_dataset> {
   Dataset(const Tensors &x, const Tensors &y, const Tensors &w = {}, const Attrs &options = {})
       : Dataset(handles(x), handles(y), handles(w), options) {}
   Dataset(const Tensors &x, const Tensors &y, const Attrs &options) : Dataset(x, y, {}, options) {}
+  // The attributes of a layer that has learned from the inputs, as dl4_adapt() says.
+  Attrs adapt(const char *kind, const Attrs &config = {}) {
+    dl4_blob *learned = nullptr;
+    check(dl4_adapt(nullptr, kind, config.c_str(), get(), nullptr, &learned));
+    const Object<dl4_blob> owned(learned);
+    return Attrs::json(dl4_blob_data(learned));
+  }
 
  private:
   using Handles = std::vector<dl4_tensor *>;

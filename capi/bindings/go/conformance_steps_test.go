@@ -19,6 +19,12 @@ var steps = map[string]func(*runner, *step) error{
 	"expect": (*runner).expect,
 	"same": func(r *runner, s *step) error {
 		a, b := of[*Tensor](r, s.Tensors[0]), of[*Tensor](r, s.Tensors[1])
+		if a.DType() == String && b.DType() == String && reflect.DeepEqual(a.Shape(), b.Shape()) {
+			if !reflect.DeepEqual(must(a.Strings()), must(b.Strings())) {
+				return fmt.Errorf("%q and %q differ", must(a.Strings()), must(b.Strings()))
+			}
+			return nil
+		}
 		if a.DType() != b.DType() || !reflect.DeepEqual(a.Shape(), b.Shape()) ||
 			!reflect.DeepEqual(must(read(a)), must(read(b))) {
 			return fmt.Errorf("%v and %v differ", must(read(a)), must(read(b)))
@@ -170,6 +176,10 @@ var steps = map[string]func(*runner, *step) error{
 		return r.put(s, d, err)
 	},
 	"batches": (*runner).batches,
+	"adapt": func(r *runner, s *step) error {
+		config, err := of[*Dataset](r, s.Dataset).Adapt(r.ctx(s), nil, s.Kind, plain(s.Attrs))
+		return r.put(s, config, err)
+	},
 	"trainer": func(r *runner, s *step) error {
 		t, err := NewTrainer(of[*Model](r, s.Model), plain(s.Options))
 		return r.put(s, t, err)
@@ -220,7 +230,7 @@ var steps = map[string]func(*runner, *step) error{
 
 var dtypes = map[string]DType{
 	"float32": Float32, "float64": Float64, "int32": Int32, "int64": Int64, "uint8": Uint8,
-	"bool": Bool, "float16": 7,
+	"bool": Bool, "float16": 7, "string": String,
 }
 
 func parse[T Element](values []json.RawMessage, shape []int) (*Tensor, error) {
@@ -251,8 +261,36 @@ func makeTensor(s *step) (*Tensor, error) {
 			v[i] = number(s.Values[i]) != 0
 		}
 		return FromSlice(v, s.Shape...)
+	case String:
+		v, err := texts(s.Values)
+		if err != nil {
+			return nil, err
+		}
+		return FromStrings(v, s.Shape...)
 	}
 	return NewTensor(nil, dtypes[s.DType], s.Shape...)
+}
+
+func texts(values []json.RawMessage) ([]string, error) {
+	v := make([]string, len(values))
+	for i, text := range values {
+		if err := json.Unmarshal(text, &v[i]); err != nil {
+			return nil, err
+		}
+	}
+	return v, nil
+}
+
+func sameStrings(t *Tensor, values []json.RawMessage) error {
+	want, err := texts(values)
+	if err != nil {
+		return err
+	}
+	got, err := t.Strings()
+	if err == nil && !reflect.DeepEqual(got, want) {
+		err = fmt.Errorf("want %q, got %q", want, got)
+	}
+	return err
 }
 
 // read gives the numbers as float64, and 2^53 is the largest that the cases have.

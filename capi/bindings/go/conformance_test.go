@@ -22,7 +22,7 @@ type step struct {
 	Dataset, Train, Valid, Object, Tensor, Cancel, Slot string
 	Kind, Category, Name, Node, Path, Text, Bytes, Key  string
 	Format, Weight, Weights, True, Pred, DType, From    string
-	Stream                                              string
+	Stream, Config                                      string
 	Streams                                             []string
 	Size                                                int
 	Row                                                 *int
@@ -190,6 +190,9 @@ func plain(values map[string]json.RawMessage) Attrs {
 
 func (r *runner) attrs(s *step) Attrs {
 	a := plain(s.Attrs)
+	for key, v := range of[Attrs](r, s.Config) {
+		a[key] = v
+	}
 	if s.Name != "" {
 		a["name"] = s.Name
 	}
@@ -266,6 +269,9 @@ func (r *runner) expect(s *step) error {
 	t := of[*Tensor](r, s.Tensor)
 	if t.DType().String() != s.DType || fmt.Sprint(t.Shape()) != fmt.Sprint(s.Shape) {
 		return fmt.Errorf("want %s %v, got %s %v", s.DType, s.Shape, t.DType(), t.Shape())
+	}
+	if t.DType() == String {
+		return sameStrings(t, s.Values)
 	}
 	got, err := read(t)
 	want := make([]float64, len(s.Values))

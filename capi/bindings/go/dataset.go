@@ -4,6 +4,8 @@ package dl4
 import "C"
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"runtime/cgo"
@@ -49,6 +51,29 @@ func DatasetFunc(x *Context, batch func(index int64) (Batch, error), options Att
 		user.Delete()
 	}
 	return newDataset(out, err)
+}
+
+// Adapt gives the attributes of a layer of this kind that has learned from the inputs of the dataset, which is read once:
+// a vocabulary, limits of bins, mean and variance. config has the attributes that are not learned. x may be nil.
+func (d *Dataset) Adapt(ctx context.Context, x *Context, kind string, config Attrs) (Attrs, error) {
+	var c call
+	context, flag, name, attrs := c.context(x), c.cancel(ctx), c.optional(kind), c.options(config)
+	data := c.dataset(d)
+	text, err := c.blob(func(out **C.dl4_blob) *C.dl4_error {
+		return C.dl4_adapt(context, name, attrs, data, flag, out)
+	})
+	if err != nil {
+		return nil, err
+	}
+	learned := map[string]json.RawMessage{}
+	if err := json.Unmarshal(text, &learned); err != nil {
+		return nil, err
+	}
+	out := Attrs{}
+	for key, value := range learned {
+		out[key] = value
+	}
+	return out, nil
 }
 
 func newDataset(p *C.dl4_dataset, err error) (*Dataset, error) {

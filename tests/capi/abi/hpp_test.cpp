@@ -208,6 +208,19 @@ TEST(Hpp, Strings) {
   EXPECT_THROW(dl4::Tensor::of_strings({"a"}, {2}), std::invalid_argument);
 }
 
+TEST(Hpp, Adapt) {
+  const dl4::Tensor words = dl4::Tensor::of_strings({"red", "blue", "red"}, {3, 1});
+  dl4::Dataset data({words}, {});
+  const dl4::Attrs learned = data.adapt("StringLookup", {{"num_oov_indices", 2}});
+  dl4::Graph g;
+  const auto x = g.input("x", {-1, 1}, DL4_STRING);
+  const dl4::Model m = g.build({x}, {g.add("StringLookup", x, learned)});
+  const dl4::Tensor ids = dl4::Session(m).run({words})[0];
+  EXPECT_EQ(std::vector<int64_t>(ids.data<int64_t>().begin(), ids.data<int64_t>().end()),
+            (std::vector<int64_t>{2, 3, 2}));
+  EXPECT_THROW(data.adapt("Dense", {{"units", 1}}), dl4::Error);
+}
+
 TEST(Hpp, CopiesAreReferences) {
   dl4::Model m = small(), other = m;
   other.set_weight("d/bias", dl4::Tensor::of({1, 2}, {2}));

@@ -72,10 +72,12 @@ export function callback(type, holder, fn) {
 const slots = new FinalizationRegistry((pointer) => calls.unregister(pointer));
 calls.know(description.callbacks);
 
+const BYTES = new Set(["dl4_blob_data", "dl4_tensor_string"]); // what they give does not end with a NUL
+
 /** Every function of dl4.h, without "dl4_"; pointers are BigInts, typed arrays or null. */
 export const dl4 = Object.fromEntries(
   description.functions.map((f) => {
-    const returns = f.name === "dl4_blob_data" ? "void *" : f.returns;
+    const returns = BYTES.has(f.name) ? "void *" : f.returns;
     return [f.name.slice(4), func(f.name, returns, f.parameters)];
   }),
 );

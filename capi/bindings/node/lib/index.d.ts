@@ -20,11 +20,13 @@ import type {
 
 export type * from "./kinds.js";
 
-export type Dtype = "float32" | "float64" | "int32" | "int64" | "uint8" | "bool";
+export type Dtype = "float32" | "float64" | "int32" | "int64" | "uint8" | "bool" | "string";
 export type TypedArray = Float32Array | Float64Array | Int32Array | BigInt64Array | Uint8Array;
+/** The elements of a tensor of strings; bytes stand for what is no UTF-8. */
+export type Strings = readonly (string | Uint8Array)[];
 /** Anything that becomes a tensor: integers and other floats of a typed array are converted where an input says so. */
 export type Values = TypedArray | Int8Array | Int16Array | Uint16Array | Uint32Array | Nested;
-export type Nested = number | bigint | boolean | readonly Nested[];
+export type Nested = number | bigint | boolean | string | Uint8Array | readonly Nested[];
 export type Data = Tensor | Values;
 export type Shape = readonly (number | null)[];
 
@@ -72,8 +74,8 @@ export class Context extends Handle {
   trim(): void;
 }
 
-/** Numbers with a type and a shape; the library sees the memory of `data` itself. */
-export class Tensor<T extends TypedArray = TypedArray> extends Handle {
+/** Numbers with a type and a shape; the library sees the memory of `data` itself. Of strings it has a copy. */
+export class Tensor<T extends TypedArray | Strings = TypedArray> extends Handle {
   constructor(value: T, options?: { shape?: readonly number[]; dtype?: Dtype });
   constructor(value: Values, options?: { shape?: readonly number[]; dtype?: Dtype });
   static zeros(shape: readonly number[], dtype?: Dtype): Tensor;
@@ -230,6 +232,12 @@ export class Dataset extends Handle {
   );
   /** Of batches that a generator function gives anew for each epoch. */
   static from(batches: () => Iterable<Batch>, options?: { steps?: number; context?: Context }): Dataset;
+  /** The config of a layer that has learned from the inputs; `config` has what is not learned. */
+  adapt<C extends object = { [attribute: string]: unknown }>(
+    kind: "StringLookup" | "IntegerLookup" | "TextVectorization" | "Discretization" | "Normalization",
+    config?: Partial<C>,
+    options?: { context?: Context; signal?: AbortSignal },
+  ): Promise<C>;
 }
 
 type Several<T> = T | readonly (T | null)[] | { readonly [output: string]: T | null };

@@ -138,8 +138,9 @@ export class Session extends Handle {
     return true;
   }
 
-  /** New tensors for the outputs; null if numbers that a run computes decide their shapes. */
+  /** New tensors for the outputs; null if the library makes them: of strings, or of shapes that a run decides. */
   #results(ins) {
+    if (this.outputs.some(({ dtype }) => dtype === "string")) return null;
     if (ins.length !== this.inputs.length) return []; // the library will say so
     if (this.#fits(ins)) return this.#last.outs.map((out) => out.another());
     const ranks = Int32Array.from(ins, (t) => t.shape.length);
@@ -252,9 +253,9 @@ strict(
 );
 strict(Session, "run(inputs, { into, signal })", "runSync(inputs, { into })", "predict(dataset, { signal })");
 
-/** Nested lists of numbers, not a list of inputs. */
+/** Nested lists of numbers or strings, not a list of inputs. */
 function isData(list) {
   let first = list;
   while (Array.isArray(first)) first = first[0];
-  return ["number", "bigint", "boolean"].includes(typeof first);
+  return ["number", "bigint", "boolean", "string"].includes(typeof first);
 }

@@ -98,6 +98,20 @@ export class Dataset extends Handle {
     for (const t of this.#held.flat()) t?.pin();
   }
 
+  /**
+   * The config of a layer that has learned from the inputs, which are read once: a vocabulary, limits of bins, mean and
+   * variance. `config` has what is not learned.
+   */
+  async adapt(kind, config = {}, { context = null, signal, ...others } = {}) {
+    none("adapt", others, "context, signal");
+    const out = new BigUint64Array(1);
+    const where = context && context.handle;
+    await cancellable(signal, (flag) =>
+      Handle.during([context, this], "adapt", where, kind, optionsText(config), this.handle, flag, out),
+    );
+    return JSON.parse(text(out[0]));
+  }
+
   /** Of batches { x, y, w } that a generator function gives anew for each epoch. */
   static from(batches, options) {
     return new Dataset({ batches }, options);
@@ -313,7 +327,7 @@ export class Trainer extends Handle {
     }
   }
 }
-strict(Dataset, "from(batches, { batch_size, ... })");
+strict(Dataset, "from(batches, { batch_size, ... })", "adapt(kind, config, { context, signal })");
 strict(
   Trainer,
   "step(x, y, w)",

@@ -51,7 +51,8 @@ class Case {
   expect = (s) => {
     const tensor = this.of(s.tensor);
     assert.deepEqual([tensor.dtype, [...tensor.shape]], [s.dtype, s.shape]);
-    close(tensor.data, s.values, s.tolerance);
+    if (s.dtype === "string") assert.deepEqual([...tensor.data], s.values);
+    else close(tensor.data, s.values, s.tolerance);
   };
   same = (s) => {
     const [a, b] = this.all(s.tensors);
@@ -64,7 +65,7 @@ class Case {
   constant = (s) => this.put(s.to, this.of(s.graph).constant(this.of(s.tensor), { name: s.name }));
   layer = (s) => {
     const models = Object.fromEntries(Object.entries(s.models ?? {}).map(([key, slot]) => [key, this.of(slot)]));
-    const layer = layers[s.kind]({ ...s.attrs, ...models, ...(s.name && { name: s.name }) });
+    const layer = layers[s.kind]({ ...s.attrs, ...this.maybe(s.config), ...models, ...(s.name && { name: s.name }) });
     this.of(s.graph).idOf(layer);
     if (s.do === "layer") this.put(s.to, layer);
     return layer;
@@ -129,6 +130,10 @@ class Case {
       s.to,
       Dataset.from(() => batches, s.options),
     );
+  };
+  adapt = async (s) => {
+    const signal = this.maybe(s.cancel)?.signal;
+    this.put(s.to, await this.of(s.dataset).adapt(s.kind, s.attrs, { signal }));
   };
   trainer = (s) => this.put(s.to, this.of(s.model).trainer(s.options));
   batch = async (s) => {

@@ -45,10 +45,14 @@ const session = new Session(model, { gradients: ["x"] });
 const outs = await session.run<Tensor[]>({ x: [[1]] }, { into: [Tensor.zeros([1, 3])] });
 const tensor: Tensor<Int32Array> = new Tensor(Int32Array.of(1), { shape: [1] });
 const numbers: Int32Array = tensor.data;
+const texts = new Dataset({ x: [["good"], ["bad"]] });
+const learned = await texts.adapt("TextVectorization", { output_sequence_length: 4 }, { signal: AbortSignal.timeout(10) });
+const words = layers.TextVectorization(learned)(graph.input({ shape: [1], dtype: "string" }));
+const strings: readonly (string | Uint8Array)[] = new Tensor(["a"]).data;
 try {
   history.loss?.at(-1);
 } catch (e) {
-  if (e instanceof DL4Error) console.log(e.code, e.layer, numbers, outs[0]?.shape);
+  if (e instanceof DL4Error) console.log(e.code, e.layer, numbers, outs[0]?.shape, words.shape, strings);
 }
 
 // @ts-expect-error units is missing
@@ -59,6 +63,8 @@ layers.Dense({ units: 1, unit: 2 });
 layers.Conv2D({ filters: 1, kernel_size: 3, padding: "some" });
 // @ts-expect-error a word of the kind's own list
 layers.OneHot({ num_classes: 2, dtype: "float64" })(coded);
+// @ts-expect-error a kind that learns nothing
+await texts.adapt("Dense");
 // @ts-expect-error there is no such layer
 layers.Dens({ units: 1 });
 // @ts-expect-error a trainer needs an optimizer

@@ -11,6 +11,7 @@ import tempfile
 
 from dl4 import abi
 from dl4.abi import Object, call, callbacks, constants, library, made, options_text, refs, text
+from dl4.tensor import Tensor
 
 FORMATS = {"json": 0, "text": 1, "dot": 2}
 LETTERS = {"float32": "f", "float64": "d", "int32": "i", "int64": "q", "uint8": "B", "bool": "?"}
@@ -61,6 +62,11 @@ class Case:
     # -- tensors
     def do_tensor(self, s):
         dtype, shape = constants["DL4_" + s["dtype"].upper()], s["shape"]
+        if s["dtype"] == "string":
+            parts = [v.encode() for v in s["values"]]
+            given = (C.c_char_p * len(parts))(*parts), dims([len(p) for p in parts])
+            self.put(s, made("dl4_tensor_from_strings", None, len(shape), dims(shape), *given))
+            return
         tensor = Object(made("dl4_tensor_create", None, dtype, len(shape), dims(shape)))
         data = struct.pack(f"={len(s['values'])}{LETTERS[s['dtype']]}", *s["values"])
         call("dl4_tensor_copy_in", tensor, C.create_string_buffer(data, len(data)), len(data))
@@ -68,14 +74,20 @@ class Case:
 
     def read(self, tensor):
         """dtype, shape, values"""
-        names = {constants["DL4_" + name.upper()]: name for name in LETTERS}
+        names = {constants["DL4_" + name.upper()]: name for name in (*LETTERS, "string")}
         dtype, rank = names[library.dl4_tensor_dtype(tensor)], library.dl4_tensor_rank(tensor)
         shape = list((C.c_int64 * rank).from_address(library.dl4_tensor_dims(tensor))) if rank else []
+        if dtype == "string":
+            library.dl4_retain(tensor)
+            return dtype, shape, Tensor(tensor.handle).numpy().ravel().tolist()
         data = C.create_string_buffer(library.dl4_tensor_bytes(tensor))
         call("dl4_tensor_copy_out", tensor, data, len(data))
         return dtype, shape, list(struct.unpack(f"={math.prod(shape)}{LETTERS[dtype]}", data.raw))
 
     def close(self, got, expected, tolerance):
+        if any(isinstance(v, str) for v in [*got, *expected]):
+            assert got == expected, f"{self.place}: {got}"
+            return
         far = [(g, e) for g, e in zip(got, expected) if not abs(g - e) <= tolerance * max(1, abs(e))]
         assert len(got) == len(expected) and not far, f"{self.place}: (got, expected) {far[:5]}"
 
@@ -112,7 +124,8 @@ class Case:
         )
 
     def layer(self, s):
-        return s["kind"].encode(), abi.encoded(s.get("name")), self.options(s, "attrs")
+        attrs = options_text(self.of(s, "config")) if "config" in s else self.options(s, "attrs")
+        return s["kind"].encode(), abi.encoded(s.get("name")), attrs
 
     def refs(self, s):
         models = {key: self.slots[model] for key, model in s.get("models", {}).items()}
@@ -317,6 +330,10 @@ class Case:
         )
 
     # -- training
+    def do_adapt(self, s):
+        given = s["kind"].encode(), self.options(s, "attrs"), self.of(s, "dataset"), self.of(s, "cancel")
+        self.slots[s["to"]] = json.loads(text(made("dl4_adapt", None, *given)))
+
     def do_dataset(self, s):
         self.put(
             s,
@@ -342,12 +359,8 @@ class Case:
             return 0
 
         self.give = give
-        self.put(
-            s,
-            made(
-                "dl4_dataset_from_callback", None, give, None, callbacks["dl4_release_fn"](), self.options(s)
-            ),
-        )
+        kept = give, None, callbacks["dl4_release_fn"]()
+        self.put(s, made("dl4_dataset_from_callback", None, *kept, self.options(s)))
 
     def do_trainer(self, s):
         self.put(s, made("dl4_trainer_create", self.of(s, "model"), self.options(s)))
@@ -399,20 +412,8 @@ class Case:
                 library.dl4_cancel_trigger(self.slots[at["trigger"]])
             return int(at.get("stop", False))
 
-        history = json.loads(
-            text(
-                made(
-                    "dl4_trainer_fit",
-                    self.of(s, "trainer"),
-                    self.of(s, "train"),
-                    self.of(s, "valid"),
-                    self.options(s),
-                    tell,
-                    None,
-                    self.of(s, "cancel"),
-                )
-            )
-        )
+        given = self.of(s, "trainer"), self.of(s, "train"), self.of(s, "valid"), self.options(s)
+        history = json.loads(text(made("dl4_trainer_fit", *given, tell, None, self.of(s, "cancel"))))
         for name, expected in s.get("history", {}).items():
             self.close(history[name], expected, s.get("tolerance", 1e-5))
 

@@ -59,14 +59,23 @@ number_of <- function(dtype) {
 # A copy of an array; a vector has one axis. R's doubles become float32 if no other type is asked for.
 tensor <- function(x, dtype = NULL, shape = NULL, context = NULL) {
   if (inherits(x, "dl4_tensor")) return(x)
-  if (!is.numeric(x) && !is.logical(x)) refuse(paste("expected an array of numbers or truths, got", class(x)[[1]]))
-  if (is.null(dtype)) dtype <- c(double = "float32", integer = "int32", logical = "bool")[[typeof(x)]]
+  if (!is.numeric(x) && !is.logical(x) && !is.character(x)) {
+    refuse(paste("expected an array of numbers, truths or texts, got", class(x)[[1]]))
+  }
+  if (is.null(dtype)) {
+    dtype <- c(double = "float32", integer = "int32", logical = "bool", character = "string")[[typeof(x)]]
+  }
+  if (is.character(x) != identical(dtype, "string")) refuse(paste("expected values of type", dtype, "got", typeof(x)))
   dims <- if (!is.null(shape)) shape else if (is.null(dim(x))) length(x) else dim(x)
-  t <- made("dl4_tensor_create", context, number_of(dtype), length(dims), dims)
+  t <- if (dtype != "string") made("dl4_tensor_create", context, number_of(dtype), length(dims), dims)
   # R's arrays are column-major; values with a shape are row-major already.
   values <- if (is.null(shape) && length(dim(x)) > 1) aperm(x) else x
-  if (length(values) != prod(dims)) {
+  if (!isTRUE(length(values) == prod(dims))) {
     refuse(paste("expected", prod(dims), "elements, got", length(values)), "DL4_SHAPE_MISMATCH")
+  }
+  if (dtype == "string") {
+    if (anyNA(values)) refuse(paste("expected texts, got NA at", which(is.na(values))[[1]], "in the order of rows"))
+    return(made("dl4_tensor_from_strings", context, length(dims), dims, values, NULL)) # in R none has a NUL
   }
   .Call(dl4_r_write, t, dtype, as.double(values))
   t
@@ -77,7 +86,9 @@ dim.dl4_tensor <- function(x) .Call(dl4_r_dims, x)
 as.array.dl4_tensor <- function(x, ...) {
   dims <- dim(x)
   type <- dtype(x)
-  values <- .Call(dl4_r_read, x, type, prod(dims))
+  values <- if (type == "string") .Call(dl4_r_strings, x, prod(dims)) else .Call(dl4_r_read, x, type, prod(dims))
+  bad <- if (type == "string") which(!validUTF8(values))
+  if (length(bad)) Encoding(values[bad]) <- "bytes"
   if (type == "bool") values <- values != 0
   if (!length(dims)) return(values)
   a <- array(values, rev(dims))
@@ -381,6 +392,12 @@ batches <- function(f, ...) {
     lapply(batch, as.list)
   })
   keeping(answer, made("dl4_dataset_from_callback", NULL, "batch", answer, "release", options_text(list(...))))
+}
+
+# The config of a layer that has learned from the inputs of a dataset, which is read once: a list, of a vocabulary, limits
+# of bins, mean and variance. Attributes by name are those that are not learned.
+adapt <- function(.kind, .data, ..., .context = NULL, .cancel = NULL) {
+  fromJSON(text_of(made("dl4_adapt", .context, .kind, options_text(list(...)), .data, .cancel)), simplifyVector = FALSE)
 }
 
 trainer <- function(model, ...) made("dl4_trainer_create", model, options_text(list(...)))

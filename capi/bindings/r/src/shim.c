@@ -4,6 +4,7 @@
 #include <Rinternals.h>
 #include <dlfcn.h>
 #include <ffi.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -158,6 +159,17 @@ static void *text_address(SEXP value) {
   return (void *)Rf_translateCharUTF8(STRING_ELT(value, 0));
 }
 
+static void *texts_of(SEXP value) {
+  if (TYPEOF(value) != STRSXP) refusef("expected texts, got a %s%s", Rf_type2char(TYPEOF(value)), "");
+  R_xlen_t n = XLENGTH(value);
+  const char **all = (const char **)R_alloc(n + 1, sizeof *all);
+  for (R_xlen_t i = 0; i < n; i++) {
+    SEXP text = STRING_ELT(value, i);
+    all[i] = Rf_getCharCE(text) == CE_BYTES ? CHAR(text) : Rf_translateCharUTF8(text);
+  }
+  return all;
+}
+
 static void *array_of(char code, const char *type, SEXP value) {
   if (value == R_NilValue) return NULL;
   R_xlen_t n = XLENGTH(value);
@@ -202,6 +214,9 @@ static Argument argument_of(const char *type, SEXP value) {
       break;
     case 'p':
       a.pointer = memory_of(value);
+      break;
+    case 'S':
+      a.pointer = texts_of(value);
       break;
     default:
       a.pointer = array_of(*type, type + 1, value);
@@ -373,6 +388,27 @@ SEXP dl4_r_read(SEXP tensor, SEXP dtype, SEXP count) {
   const char *data = elements(tensor, n, &size);
   SEXP all = Rf_allocVector(REALSXP, n);
   for (R_xlen_t i = 0; i < n; i++) REAL(all)[i] = type->get(data + i * size);
+  return all;
+}
+
+// The strings of a tensor, row-major. R's hold no NUL.
+SEXP dl4_r_strings(SEXP tensor, SEXP count) {
+  typedef const char *String(const void *, int64_t, int64_t *);
+  void *t = address_of(tensor, "tensor");
+  String *string = (String *)found("dl4_tensor_string");
+  R_xlen_t n = (R_xlen_t)Rf_asReal(count);
+  SEXP all = PROTECT(Rf_allocVector(STRSXP, n));
+  for (R_xlen_t i = 0; i < n; i++) {
+    int64_t bytes = 0;
+    const char *text = string(t, i, &bytes);
+    if (bytes > INT_MAX || (bytes && memchr(text, 0, bytes))) {
+      char place[32];
+      snprintf(place, sizeof place, "%.0f", (double)i + 1);
+      refusef("string %s: R's texts hold no NUL%s", place, bytes > INT_MAX ? " and at most 2^31 - 1 bytes" : "");
+    }
+    SET_STRING_ELT(all, i, Rf_mkCharLenCE(bytes ? text : "", (int)bytes, CE_UTF8));
+  }
+  UNPROTECT(1);
   return all;
 }
 

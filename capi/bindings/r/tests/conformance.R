@@ -16,7 +16,8 @@ numbers <- function(list) vapply(list, function(v) if (is.null(v)) NaN else as.n
 path <- function() file.path(folder, s$path)
 values_of <- function(t) {
   a <- as.array(t)
-  as.numeric(if (length(dim(a)) > 1) aperm(a) else a)
+  values <- as.vector(if (length(dim(a)) > 1) aperm(a) else a)
+  if (is.character(values)) values else as.numeric(values)
 }
 
 near <- function(what, got, want, otherwise = 1e-5) {
@@ -27,7 +28,7 @@ near <- function(what, got, want, otherwise = 1e-5) {
 }
 
 attributes_of <- function() {
-  a <- as.list(s$attrs)
+  a <- if (is.null(s$config)) as.list(s$attrs) else of("config")
   if (!is.null(s$name)) a$name <- s$name
   for (key in names(s$models)) a[[key]] <- slots[[s$models[[key]]]]
   a
@@ -43,18 +44,22 @@ with_options <- function(f, ...) do.call(f, c(list(...), as.list(s$options)))
 
 listen <- function(event, step, total, metrics) {
   events <- c("train_begin", "epoch_begin", "batch_end", "epoch_end", "train_end")
-  if (is.null(s$at) || event != events[[s$at$event + 1]] || step != s$at$step) return(TRUE)
+  if (is.null(s$at) || event != events[[s$at$event + 1]] || step != s$at$step) return(CONTINUE)
   if (!is.null(s$at$trigger)) slots[[s$at$trigger]]$trigger()
-  !isTRUE(s$at$stop)
+  if (isTRUE(s$at$stop)) STOP else CONTINUE
 }
 
 steps <- list(
-  tensor = function() put(tensor(numbers(s$values), s$dtype, numbers(s$shape))),
+  tensor = function() {
+    values <- if (s$dtype == "string") as.character(unlist(s$values)) else numbers(s$values)
+    put(tensor(values, s$dtype, numbers(s$shape)))
+  },
   expect = function() {
     t <- of("tensor")
     need(dtype(t) == s$dtype, "got ", dtype(t))
     need(identical(dim(t), numbers(s$shape)), "got ", toJSON(dim(t)))
-    near("values", values_of(t), numbers(s$values))
+    if (s$dtype == "string") need(identical(values_of(t), as.character(unlist(s$values))), "got ", toJSON(values_of(t)))
+    else near("values", values_of(t), numbers(s$values))
   },
   same = function() {
     two <- objects("tensors")
@@ -87,7 +92,7 @@ steps <- list(
   },
   mask = function() put(node_mask(of("node"))),
   build = function() put(if (length(s[["in"]])) build(objects("in"), objects("out")) else build(of("graph"))),
-  weights = function() need(identical(of("model")$weights(), unlist(s$names)), "got ", toJSON(of("model")$weights())),
+  weights = function() need(identical(of("model")$weights(), as.character(unlist(s$names))), "got ", toJSON(of("model")$weights())),
   get_weight = function() put(of("model")$weight(s$name)),
   set_weight = function() of("model")$set_weight(s$name, of("tensor")),
   set_trainable = function() of("model")$set_trainable(s$name, s$value),
@@ -133,6 +138,9 @@ steps <- list(
   batches = function() {
     all <- lapply(s$batches, lapply, named)
     put(with_options(batches, function(i) if (i < length(all)) all[[i + 1]]))
+  },
+  adapt = function() {
+    put(do.call(adapt, c(list(s$kind, of("dataset"), .cancel = of("cancel")), as.list(s$attrs))))
   },
   trainer = function() put(with_options(trainer, of("model"))),
   step = function() metrics(of("trainer")$step(objects("x"), objects("y"), objects("w"))),

@@ -40,7 +40,7 @@ test_arrays <- function() {
 }
 
 test_arrays_are_refused <- function() {
-  refused("DL4_INVALID_ARGUMENT", tensor("a"))
+  refused("DL4_INVALID_ARGUMENT", tensor(factor("a")))
   refused("DL4_INVALID_ARGUMENT", tensor(1, "float13"))
   refused("DL4_SHAPE_MISMATCH", tensor(1:3, shape = c(2, 2)))
   refused("DL4_INVALID_ARGUMENT", tensor(1:3, shape = NA))
@@ -482,6 +482,8 @@ test_other_libraries_are_refused <- function() {
   equal(grepl("this package is made for version 1 of the library, found 2.0.3", again(so)), TRUE)
   unlink(folder, recursive = TRUE)
 }
+
+source(file.path(dirname(sub("--file=", "", grep("--file=", commandArgs(), value = TRUE))), "strings.R"))
 
 all <- grep("^test_", ls(), value = TRUE)
 failed <- 0

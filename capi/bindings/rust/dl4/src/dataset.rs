@@ -4,8 +4,9 @@ use std::os::raw::c_void;
 use std::ptr;
 
 use crate::attrs::Attrs;
-use crate::call::{made, Format};
+use crate::call::{c_string, made, text, Format};
 use crate::callback::{self, Failure};
+use crate::cancel::Cancel;
 use crate::context::Context;
 use crate::error::Result;
 use crate::handle::Handle;
@@ -181,6 +182,28 @@ impl<'a> Dataset<'a> {
             at.as_mut().and_then(Iterator::next).transpose()
         };
         Dataset::from_fn(give, options)
+    }
+
+    /// The attributes of a layer of that kind which has learned from the inputs, read once: a vocabulary, limits of bins,
+    /// mean and variance. `config` has the attributes that are not learned.
+    ///
+    /// ```
+    /// use dl4::{attrs, DType, Dataset, Graph, Session, Tensor};
+    ///
+    /// let texts = Tensor::from_strings(&["red", "blue", "red"], &[3, 1])?;
+    /// let learned = Dataset::new(&[&texts], &[], ())?.adapt("StringLookup", (), None)?;
+    /// let g = Graph::new()?;
+    /// let x = g.input("x", DType::String, &[-1, 1])?;
+    /// let model = g.build(x, g.add("StringLookup", learned, x)?)?;
+    /// assert_eq!(Session::new(&model, ())?.run(&[&texts])?[0].data::<i64>()?, [1, 2, 1]);
+    /// # Ok::<(), dl4::Error>(())
+    /// ```
+    pub fn adapt(&self, kind: &str, config: impl Into<Attrs>, cancel: Option<&Cancel>) -> Result<Attrs> {
+        let (kind, config, c) = (c_string(kind, "kind")?, config.into().options()?, Context::default().as_ptr());
+        let flag = Cancel::raw(cancel);
+        // SAFETY: live objects or NULL, texts that end with a NUL.
+        text(|out| unsafe { sys::dl4_adapt(c, kind.as_ptr(), config.as_ptr(), self.as_ptr(), flag, out) })
+            .map(Attrs::json)
     }
 
     pub fn describe(&self, format: Format) -> Result<String> {

@@ -10,7 +10,7 @@ public enum DType {
   INT64(4, 8),
   UINT8(5, 1),
   BOOL(6, 1),
-  /** Of inputs and outputs of models that take or give strings; tensors of them are not in this binding. */
+  /** Of {@link Tensor#of(String[], long...)}. */
   STRING(9, 16);
 
   final int number;

@@ -56,4 +56,25 @@ public final class Dataset extends Handle {
       throw e;
     }
   }
+
+  /** {@link #adapt(Context, String, Map, Cancel)} without a context and a flag. */
+  public Map<String, Object> adapt(String kind, Map<String, ?> config) {
+    return adapt(null, kind, config, null);
+  }
+
+  /**
+   * The attributes of a layer that has learned from the inputs, which are read once: a vocabulary,
+   * limits of bins, mean and variance. config has the attributes that are not learned. All but kind
+   * may be null.
+   */
+  public Map<String, Object> adapt(
+      Context context, String kind, Map<String, ?> config, Cancel cancel) {
+    try (Call c = new Call()) {
+      long out = c.slot();
+      long how = c.options(config);
+      long flag = c.use(cancel);
+      c.check(Lib.dl4_adapt(c.use(context), c.text(kind), how, c.use(this), flag, out));
+      return Json.object(Json.read(c.blob(out)));
+    }
+  }
 }

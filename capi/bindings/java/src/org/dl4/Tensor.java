@@ -12,8 +12,8 @@ import java.util.Map;
 
 /**
  * Numbers with a shape, row-major. They lie in memory of the library, or of a direct buffer of
- * yours; {@link #buffer} sees them in place. Threads may use a tensor at once as long as none
- * writes it.
+ * yours; {@link #buffer} sees them in place. Or strings, which have no buffer and do not change.
+ * Threads may use a tensor at once as long as none writes it.
  */
 public final class Tensor extends Handle {
   private DType dtype;
@@ -66,6 +66,33 @@ public final class Tensor extends Handle {
 
   public static Tensor of(boolean[] values, long... shape) {
     return zeros(DType.BOOL, shape).set(values);
+  }
+
+  /** A copy of strings, as UTF-8. */
+  public static Tensor of(String[] values, long... shape) {
+    byte[][] utf8 = new byte[values.length][];
+    for (int i = 0; i < values.length; i++) {
+      utf8[i] = Strings.encode(values[i], i);
+    }
+    return of(utf8, shape);
+  }
+
+  /** A copy of strings given by their bytes, which need not be UTF-8. */
+  public static Tensor of(byte[][] values, long... shape) {
+    mustHave(count(shape), values.length);
+    try (Call c = new Call()) {
+      long out = c.slot();
+      long at = c.bytes(Strings.joined(values));
+      long lengths = c.longs(Arrays.stream(values).mapToLong(v -> v.length).toArray());
+      long[] pointers = new long[values.length];
+      for (int i = 0; i < values.length; at += values[i++].length) {
+        pointers[i] = at;
+      }
+      long dims = c.longs(shape);
+      long strings = c.longs(pointers);
+      c.check(Lib.dl4_tensor_from_strings(0, shape.length, dims, strings, lengths, out));
+      return new Tensor(c.get(out, 0));
+    }
   }
 
   /**
@@ -151,6 +178,10 @@ public final class Tensor extends Handle {
   }
 
   private ByteBuffer view(long tensor) {
+    if (dtype() == DType.STRING) {
+      throw new Dl4Exception(
+          Code.UNSUPPORTED, "dl4: a tensor of strings has no buffer: see toStrings()", Map.of());
+    }
     long bytes = Lib.dl4_tensor_bytes(tensor);
     if (bytes > Integer.MAX_VALUE) {
       throw new Dl4Exception(
@@ -217,23 +248,27 @@ public final class Tensor extends Handle {
       long t = c.use(this);
       ByteBuffer b = own == null ? view(t) : own;
       own = b;
-      if (count * type.bytes != b.capacity()) {
-        throw new Dl4Exception(
-            Code.SHAPE_MISMATCH,
-            "dl4: expected " + b.capacity() / type.bytes + " elements, got " + count,
-            Map.of("expected", b.capacity() / type.bytes, "got", count));
-      }
+      mustHave(b.capacity() / type.bytes, count);
       f.run(b);
     }
     return this;
   }
 
-  private int elements() {
-    long n = 1;
-    for (long d : shape()) {
-      n *= d;
+  private static void mustHave(long expected, long got) {
+    if (expected != got) {
+      throw new Dl4Exception(
+          Code.SHAPE_MISMATCH,
+          "dl4: expected " + expected + " elements, got " + got,
+          Map.of("expected", expected, "got", got));
     }
-    return Math.toIntExact(n);
+  }
+
+  private static long count(long[] shape) {
+    return Arrays.stream(shape).reduce(1, (a, b) -> a * b);
+  }
+
+  private int elements() {
+    return Math.toIntExact(count(shape()));
   }
 
   /** Copies all elements in. */
@@ -309,6 +344,32 @@ public final class Tensor extends Handle {
             out[i] = b.get(i) != 0;
           }
         });
+    return out;
+  }
+
+  /** A copy of all strings; refused where one is not UTF-8, which {@link #toByteArrays} gives. */
+  public String[] toStrings() {
+    byte[][] all = toByteArrays();
+    String[] out = new String[all.length];
+    for (int i = 0; i < all.length; i++) {
+      out[i] = Strings.decode(all[i], i);
+    }
+    return out;
+  }
+
+  /** A copy of the bytes of all strings. */
+  public byte[][] toByteArrays() {
+    mustBe(DType.STRING);
+    byte[][] out = new byte[elements()][];
+    try (Call c = new Call()) {
+      long t = c.use(this);
+      long bytes = c.slot();
+      for (int i = 0; i < out.length; i++) {
+        long address = Lib.dl4_tensor_string(t, i, bytes);
+        out[i] = new byte[Math.toIntExact(c.get(bytes, 0))];
+        Foreign.memory(address, out[i].length).get(out[i]);
+      }
+    }
     return out;
   }
 

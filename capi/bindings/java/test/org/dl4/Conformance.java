@@ -114,6 +114,7 @@ final class Conformance {
 
   private Map<String, Object> attrs() {
     Map<String, Object> a = new LinkedHashMap<>(json("attrs"));
+    a.putAll(s.containsKey("config") ? this.<Map<String, Object>>of("config") : Map.of());
     if (s.containsKey("name")) {
       a.put("name", s.get("name"));
     }
@@ -123,79 +124,6 @@ final class Conformance {
 
   private Path path() {
     return folder.resolve(string("path"));
-  }
-
-  private static long[] longs(Object list) {
-    return Json.<Number>list(list).stream().mapToLong(Number::longValue).toArray();
-  }
-
-  private static double[] doubles(Object list) {
-    return Json.<Number>list(list).stream().mapToDouble(Number::doubleValue).toArray();
-  }
-
-  private Tensor tensor() {
-    long[] shape = longs(s.get("shape"));
-    DType type =
-        Arrays.stream(DType.values())
-            .filter(t -> t.toString().equals(s.get("dtype")))
-            .findAny()
-            .orElse(null);
-    if (type == null) { // a type that Java has no name for: what does the library say?
-      try (Call c = new Call()) {
-        c.check(Lib.dl4_tensor_create(0, 7, shape.length, c.longs(shape), c.slot()));
-      }
-    }
-    double[] v = doubles(s.get("values"));
-    float[] floats = new float[v.length];
-    byte[] bytes = new byte[v.length];
-    boolean[] truths = new boolean[v.length];
-    for (int i = 0; i < v.length; i++) {
-      floats[i] = (float) v[i];
-      bytes[i] = (byte) (int) v[i];
-      truths[i] = v[i] != 0;
-    }
-    return switch (type) {
-      case FLOAT32 -> Tensor.of(floats, shape);
-      case FLOAT64 -> Tensor.of(v, shape);
-      case INT32 -> Tensor.of(Arrays.stream(v).mapToInt(d -> (int) d).toArray(), shape);
-      case INT64 -> Tensor.of(longs(s.get("values")), shape);
-      case UINT8 -> Tensor.of(bytes, shape);
-      case BOOL -> Tensor.of(truths, shape);
-      case STRING -> throw new IllegalStateException("no case has tensors of strings");
-    };
-  }
-
-  private static double[] read(Tensor t) {
-    double[] out = new double[0];
-    switch (t.dtype()) {
-      case FLOAT32:
-        float[] f = t.toFloats();
-        out = new double[f.length];
-        for (int i = 0; i < f.length; i++) {
-          out[i] = f[i];
-        }
-        return out;
-      case FLOAT64:
-        return t.toDoubles();
-      case INT32:
-        return Arrays.stream(t.toInts()).asDoubleStream().toArray();
-      case INT64:
-        return Arrays.stream(t.toLongs()).asDoubleStream().toArray();
-      case UINT8:
-        byte[] b = t.toBytes();
-        out = new double[b.length];
-        for (int i = 0; i < b.length; i++) {
-          out[i] = b[i] & 255;
-        }
-        return out;
-      default:
-        boolean[] truths = t.toBooleans();
-        out = new double[truths.length];
-        for (int i = 0; i < truths.length; i++) {
-          out[i] = truths[i] ? 1 : 0;
-        }
-        return out;
-    }
   }
 
   private void near(String what, double[] got, double[] want, double otherwise) {
@@ -212,15 +140,23 @@ final class Conformance {
   private void expect() {
     Tensor t = of("tensor");
     need(t.dtype().toString().equals(s.get("dtype")), "got " + t.dtype());
-    need(Arrays.equals(t.shape(), longs(s.get("shape"))), "got " + Arrays.toString(t.shape()));
-    near("values", read(t), doubles(s.get("values")), 1e-5);
+    need(Arrays.equals(t.shape(), Values.longs(s.get("shape"))), "got " + Arrays.toString(t.shape()));
+    if (t.dtype() == DType.STRING) {
+      Tests.equal(t.toStrings(), names("values").toArray(String[]::new));
+    } else {
+      near("values", Values.read(t), Values.doubles(s.get("values")), 1e-5);
+    }
   }
 
   private void same() {
     Tensor[] two = tensors("tensors");
     need(two[0].dtype() == two[1].dtype(), "types differ");
     need(Arrays.equals(two[0].shape(), two[1].shape()), "shapes differ");
-    need(Arrays.equals(read(two[0]), read(two[1])), "values differ");
+    if (two[0].dtype() == DType.STRING) {
+      Tests.equal(two[0].toStrings(), two[1].toStrings());
+      return;
+    }
+    need(Arrays.equals(Values.read(two[0]), Values.read(two[1])), "values differ");
   }
 
   private Map<String, Object> arguments() {
@@ -267,7 +203,7 @@ final class Conformance {
         };
     Map<String, double[]> h =
         t.fit(of("train"), of("valid"), json("options"), listener, of("cancel"));
-    json("history").forEach((name, want) -> near(name, h.get(name), doubles(want), 1e-5));
+    json("history").forEach((name, want) -> near(name, h.get(name), Values.doubles(want), 1e-5));
   }
 
   private Tensor[] shared(Map<String, Object> batch, String key) {
@@ -382,7 +318,7 @@ final class Conformance {
 
   private void act() throws IOException {
     switch (string("do")) {
-      case "tensor" -> put(tensor());
+      case "tensor" -> put(Values.tensor(s));
       case "expect" -> expect();
       case "same" -> same();
       case "context" -> put(new Context(json("options")));
@@ -393,7 +329,7 @@ final class Conformance {
                   .input(
                       string("name"),
                       DType.valueOf(string("dtype").toUpperCase(java.util.Locale.ROOT)),
-                      longs(s.get("shape"))));
+                      Values.longs(s.get("shape"))));
       case "constant" -> put(this.<Graph>of("graph").constant(string("name"), of("tensor")));
       case "layer" -> put(this.<Graph>of("graph").layer(string("kind"), attrs()));
       case "call" -> putAll(callOf(of("layer")).outputs().toArray());
@@ -424,7 +360,7 @@ final class Conformance {
       case "merge_json" -> this.<Graph>of("graph").mergeJson(of("text"));
       case "shape" -> {
         long[] got = this.<Node>of("node").shape();
-        need(Arrays.equals(got, longs(s.get("shape"))), "got " + Arrays.toString(got));
+        need(Arrays.equals(got, Values.longs(s.get("shape"))), "got " + Arrays.toString(got));
       }
       case "mask" -> put(this.<Node>of("node").mask());
       case "build" ->
@@ -455,7 +391,7 @@ final class Conformance {
       case "stream_run_many" -> {
         List<Stream> streams =
             names("streams").stream().map(name -> (Stream) slots.get(name)).toList();
-        long[] counts = s.containsKey("counts") ? longs(s.get("counts")) : null;
+        long[] counts = s.containsKey("counts") ? Values.longs(s.get("counts")) : null;
         putAll(Stream.runMany(streams, counts, tensors("in")));
       }
       case "stream_fork" -> put(this.<Stream>of("stream").fork(json("options")));
@@ -469,7 +405,7 @@ final class Conformance {
       }
       case "stream_next" -> {
         long[] ids = this.<Stream>of("stream").next(json("options"), null, tensors("in"));
-        need(Arrays.equals(ids, longs(s.get("ids"))), "got " + Arrays.toString(ids));
+        need(Arrays.equals(ids, Values.longs(s.get("ids"))), "got " + Arrays.toString(ids));
       }
       case "measure" ->
           put(
@@ -483,6 +419,10 @@ final class Conformance {
       case "dataset" ->
           put(Dataset.of(null, tensors("x"), tensors("y"), tensors("w"), json("options")));
       case "batches" -> put(batches());
+      case "adapt" -> {
+        Dataset data = of("dataset");
+        put(data.adapt(null, string("kind"), json("attrs"), of("cancel")));
+      }
       case "trainer" -> put(new Trainer(of("model"), json("options")));
       case "step" ->
           metrics(this.<Trainer>of("trainer").step(tensors("x"), tensors("y"), tensors("w")));

@@ -3,8 +3,6 @@ package org.dl4;
 import java.io.IOException;
 import java.lang.reflect.Method;
 import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
-import java.nio.FloatBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -32,7 +30,12 @@ public final class Tests {
     int failed = 0;
     int n = 0;
     for (Class<?> c :
-        List.of(Tests.class, CallbackTests.class, WorkerTests.class, Lifetimes.class)) {
+        List.of(
+            Tests.class,
+            TensorTests.class,
+            CallbackTests.class,
+            WorkerTests.class,
+            Lifetimes.class)) {
       for (Method m : c.getDeclaredMethods()) {
         if (m.getName().startsWith("test") && (args.length < 2 || m.getName().contains(args[1]))) {
           n++;
@@ -172,45 +175,6 @@ public final class Tests {
       equal(all.get("DL4_FORMAT_" + f).intValue(), f.ordinal());
     }
     equal(Code.of(99), Code.INTERNAL);
-  }
-
-  static void testTensorsOfEveryType() {
-    equal(Tensor.of(new float[] {1.5f, -2}, 2).toFloats(), new float[] {1.5f, -2});
-    equal(Tensor.of(new double[] {1e300, -2}, 2).toDoubles(), new double[] {1e300, -2});
-    equal(
-        Tensor.of(new int[] {Integer.MIN_VALUE, 7}, 2).toInts(), new int[] {Integer.MIN_VALUE, 7});
-    equal(Tensor.of(new long[] {Long.MIN_VALUE, 7}, 2).toLongs(), new long[] {Long.MIN_VALUE, 7});
-    equal(Tensor.of(new byte[] {-1, 7}, 2).toBytes(), new byte[] {-1, 7});
-    equal(Tensor.of(new boolean[] {true, false}, 2).toBooleans(), new boolean[] {true, false});
-    equal(Tensor.of(new float[] {2.5f}).shape(), new long[0]);
-    Tensor none = Tensor.of(new float[0], 0, 3);
-    equal(none.shape(), new long[] {0, 3});
-    equal(none.floats().capacity(), 0);
-  }
-
-  static void testTensorsRefuse() {
-    refused(Code.SHAPE_MISMATCH, () -> Tensor.of(new float[3], 2, 2));
-    refused(Code.INVALID_ARGUMENT, () -> Tensor.zeros(DType.FLOAT32, -1));
-    refused(Code.SHAPE_MISMATCH, () -> line(2).toInts());
-    refused(Code.SHAPE_MISMATCH, () -> line(2).longs());
-    refused(Code.SHAPE_MISMATCH, () -> line(2).set(1, 2));
-    refused(Code.INVALID_ARGUMENT, () -> Tensor.wrap(FloatBuffer.allocate(2), 2));
-    ByteBuffer b = ByteBuffer.allocateDirect(8).order(ByteOrder.BIG_ENDIAN);
-    refused(Code.INVALID_ARGUMENT, () -> Tensor.wrap(b.asFloatBuffer(), 2));
-    refused(Code.INVALID_ARGUMENT, () -> Tensor.wrap(b.asCharBuffer(), 2));
-    refused(Code.SHAPE_MISMATCH, () -> Tensor.wrap(b, 9));
-  }
-
-  static void testBuffersSeeTensors() {
-    FloatBuffer mine = ByteBuffer.allocateDirect(32).order(ByteOrder.nativeOrder()).asFloatBuffer();
-    mine.position(2);
-    Tensor w = Tensor.wrap(mine, 2, 3);
-    mine.put(3, 9);
-    equal(w.toFloats(), new float[] {0, 9, 0, 0, 0, 0});
-    equal(w.share().toFloats(), w.copy().toFloats());
-    Tensor t = line(2, 3);
-    t.floats().put(0, 7);
-    equal(t.toFloats()[0], 7f);
   }
 
   static void collect() throws InterruptedException {

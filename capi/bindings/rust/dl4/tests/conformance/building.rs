@@ -6,7 +6,8 @@ use dl4::{Attrs, Context, DType, Element, Graph, Model, Result, Session, Stream,
 use crate::{Case, Done, Slot, Step, Stop};
 
 pub(crate) fn dtype(name: &str) -> DType {
-    let all = [DType::F32, DType::F64, DType::I32, DType::I64, DType::U8, DType::Bool, DType::F16, DType::BF16];
+    use DType::{Bool, String, BF16, F16, F32, F64, I32, I64, U8};
+    let all = [F32, F64, I32, I64, U8, Bool, String, F16, BF16];
     all.into_iter().find(|d| d.to_string() == name).unwrap_or_else(|| panic!("no type of data {}", name))
 }
 
@@ -21,6 +22,7 @@ fn tensor(step: Step<'_>) -> Result<Tensor<'static>> {
         DType::I64 => of(step, |v| v as i64),
         DType::U8 => of(step, |v| v as u8),
         DType::Bool => of(step, |v| v != 0.0),
+        DType::String => Tensor::from_strings(&step.texts("values").collect::<Vec<_>>(), &step.dims("shape")),
         reserved => Tensor::zeros_in(&Context::default(), reserved, &step.dims("shape")),
     }
 }
@@ -99,6 +101,9 @@ impl Case {
 
     fn layer_attrs(&self, step: Step<'_>) -> Attrs {
         let mut attrs = step.attrs("attrs");
+        if step.has("config") {
+            attrs = self.config(step.text("config")).clone();
+        }
         if step.has("name") {
             attrs = attrs.set("name", step.text("name"));
         }

@@ -27,6 +27,11 @@ fn values(t: &Tensor<'_>) -> dl4::Result<Vec<f64>> {
     })
 }
 
+fn strings(t: &Tensor<'_>) -> Vec<String> {
+    let n = t.dims().iter().product::<i64>() as usize;
+    (0..n).map(|i| String::from_utf8(t.bytes(i).expect("a string").to_vec()).expect("UTF-8")).collect()
+}
+
 fn equal<T: PartialEq + std::fmt::Debug>(what: &str, got: T, expected: T) -> Done {
     if got == expected {
         return Ok(());
@@ -41,12 +46,18 @@ impl Case {
                 let t = self.tensor(step.text("tensor"));
                 equal("type", t.dtype(), dtype(step.text("dtype")))?;
                 equal("shape", t.dims(), &step.dims("shape"))?;
+                if t.dtype() == DType::String {
+                    return equal("values", strings(t), step.texts("values").map(String::from).collect());
+                }
                 agree(step.text("tensor"), &values(t)?, &step.numbers("values"), step)
             }
             "same" => {
                 let both = self.tensors(step, "tensors");
                 equal("type", both[0].dtype(), both[1].dtype())?;
                 equal("shape", both[0].dims(), both[1].dims())?;
+                if both[0].dtype() == DType::String {
+                    return equal("values", strings(both[0]), strings(both[1]));
+                }
                 equal("values", values(both[0])?, values(both[1])?)
             }
             "shape" => {

@@ -23,6 +23,7 @@ enum Slot {
     Dataset(Dataset<'static>),
     Trainer(Trainer),
     Cancel(Cancel),
+    Config(Attrs),
     Text(String),
     Bytes(Vec<u8>),
 }
@@ -116,6 +117,7 @@ impl Case {
         dataset: Dataset -> Dataset<'static>;
         trainer: Trainer -> Trainer;
         flag: Cancel -> Cancel;
+        config: Config -> Attrs;
         string: Text -> String;
         bytes: Bytes -> Vec<u8>;
     }

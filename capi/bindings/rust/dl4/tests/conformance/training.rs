@@ -16,6 +16,10 @@ impl Case {
         let done = match word {
             "dataset" => self.new_dataset(step).map(|d| self.put(step.text("to"), Slot::Dataset(d))),
             "batches" => self.batches(step).map(|d| self.put(step.text("to"), Slot::Dataset(d))),
+            "adapt" => self
+                .dataset(step.text("dataset"))
+                .adapt(step.text("kind"), step.attrs("attrs"), self.cancel(step))
+                .map(|c| self.put(step.text("to"), Slot::Config(c))),
             "trainer" => Trainer::new(self.model(step.text("model")), step.attrs("options"))
                 .map(|t| self.put(step.text("to"), Slot::Trainer(t))),
             "cancel" => Cancel::new().map(|c| self.put(step.text("to"), Slot::Cancel(c))),

@@ -102,7 +102,8 @@ natives() {
 
 say "npm package"
 source_of node "$work/npm"
-natives "$work/npm/lib/native" glibc:linux-x64 arm64:linux-arm64 windows:win32-x64
+natives "$work/npm/lib/native" glibc:linux-x64 arm64:linux-arm64 musl:linux-x64-musl musl-arm64:linux-arm64-musl \
+  windows:win32-x64
 if of wasm; then cp build/platforms/wasm/native/* "$work/npm/lib"; fi
 (
   cd "$work/npm"
@@ -110,15 +111,15 @@ if of wasm; then cp build/platforms/wasm/native/* "$work/npm/lib"; fi
   npm install --no-save --no-package-lock --omit=dev --ignore-scripts --no-audit --no-fund --loglevel=error
   npm pack --loglevel=error --pack-destination "$made"
 )
-bill "dl4-$version.tgz" glibc arm64 windows wasm
+bill "dl4-$version.tgz" glibc arm64 musl musl-arm64 windows wasm
 
 say "jar"
 bash capi/bindings/java/build.sh "$work/java"
-natives "$work/java/with/natives" glibc:linux-x86_64 arm64:linux-aarch64
+natives "$work/java/with/natives" glibc:linux-x86_64 arm64:linux-aarch64 windows:windows-x86_64
 cp "$work/java/dl4.jar" "$out/dl4-$version.jar"
 jar --update --file "$out/dl4-$version.jar" -C "$work/java/with" natives
 cp capi/bindings/java/pom.xml "$out/dl4-$version.pom"
-bill "dl4-$version.jar" glibc arm64
+bill "dl4-$version.jar" glibc arm64 windows
 
 say "crates"
 for name in dl4-sys dl4; do # as cargo packages them, from 1.90 on both at once

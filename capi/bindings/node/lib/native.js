@@ -25,11 +25,19 @@ function load(name) {
   }
 }
 
+/** As the folders of the package's libraries are named: "linux-x64", with musl "linux-x64-musl". */
+function system() {
+  const name = `${process.platform}-${process.arch}`;
+  if (process.platform !== "linux" || !process.report) return name;
+  return process.report.getReport().header.glibcVersionRuntime ? name : `${name}-musl`;
+}
+
 /** The library that DL4_LIBRARY names, else the package's own for this system, else the system's. */
 function found() {
+  if (process.env.DL4_LIBRARY) return process.env.DL4_LIBRARY;
   const name = process.platform === "win32" ? "dl4.dll" : "libdl4.so.1";
-  const inside = fileURLToPath(new URL(`native/${process.platform}-${process.arch}/${name}`, import.meta.url));
-  return process.env.DL4_LIBRARY ?? (existsSync(inside) ? inside : name);
+  const inside = fileURLToPath(new URL(`native/${system()}/${name}`, import.meta.url));
+  return existsSync(inside) ? inside : name;
 }
 
 const library = load(found());

@@ -30,23 +30,28 @@ final class Library {
       return new Foreign(name.contains("/") ? Path.of(name).toAbsolutePath().toString() : name);
     }
     String machine = System.getProperty("os.arch").replace("amd64", "x86_64");
-    String system = System.getProperty("os.name").toLowerCase(java.util.Locale.ROOT);
-    String inside = "/natives/" + system + "-" + machine + "/libdl4.so.1";
+    boolean windows = System.getProperty("os.name").startsWith("Windows");
+    String file = windows ? "dl4.dll" : "libdl4.so.1";
+    String inside = "/natives/" + (windows ? "windows" : "linux") + "-" + machine + "/" + file;
     try (InputStream library = Library.class.getResourceAsStream(inside)) {
-      return library == null ? new Foreign("libdl4.so.1") : unpacked(library);
+      return library == null ? new Foreign(file) : unpacked(library, file);
     } catch (IOException e) {
       throw new UncheckedIOException("the library in dl4.jar cannot be unpacked", e);
     }
   }
 
-  /** Loads a library from a file of its own, which is gone afterwards. */
-  private static Foreign unpacked(InputStream library) throws IOException {
-    Path file = Files.createTempFile("libdl4", ".so");
+  /** Loads a library from a file of its own, which is gone afterwards, or on Windows with the process. */
+  private static Foreign unpacked(InputStream library, String name) throws IOException {
+    Path file = Files.createTempFile("libdl4", name);
     try {
       Files.copy(library, file, StandardCopyOption.REPLACE_EXISTING);
       return new Foreign(file.toString());
     } finally {
-      Files.delete(file);
+      try {
+        Files.delete(file);
+      } catch (IOException inUse) {
+        file.toFile().deleteOnExit();
+      }
     }
   }
 

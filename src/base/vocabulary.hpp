@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,22 +20,52 @@ constexpr uint64_t scattered(uint64_t x) {
   return x ^ (x >> 32);
 }
 
-// Distinct keys by their place.
-template <class Key>
-class Numbering {
+// Distinct integers by their place.
+class Integers {
  public:
-  Numbering() = default;
-  explicit Numbering(std::vector<Key> keys);  // refuses a key that comes again
-  int64_t find(Key key) const noexcept;       // -1: there is none
-  const std::vector<Key> &keys() const { return keys_; }
+  Integers() = default;
+  explicit Integers(std::vector<int64_t> keys);  // refuses a key that comes again
+  int64_t find(int64_t key) const noexcept;      // -1: there is none
+  const std::vector<int64_t> &keys() const { return keys_; }
+
+ private:
+  std::vector<int64_t> keys_;
+  std::vector<int32_t> slots_;  // places; a power of two, at most half full
+};
+
+// The first 16 bytes of a text, zeros behind its end.
+struct Words {
+  uint64_t low = 0, high = 0;
+  friend bool operator==(const Words &, const Words &) = default;
+};
+Words words_of(std::string_view s) noexcept;
+
+// Distinct texts by their place.
+class Texts {
+ public:
+  Texts() = default;
+  explicit Texts(std::vector<std::string> keys);                          // refuses a key that comes again
+  int64_t find(std::string_view key, const Words &words) const noexcept;  // -1: there is none
+  // Of many, for which the waits for memory overlap.
+  void find(std::span<const String> keys, const Words *words, int64_t *places) const noexcept;
+  const std::vector<std::string> &keys() const { return keys_; }
 
  private:
   struct Slot {
-    uint32_t tag = 0;  // of the hash
+    Words words;
+    uint64_t hash = 0;
+    uint32_t size = 0;
     int32_t place = -1;
   };
-  std::vector<Key> keys_;
-  std::vector<Slot> slots_;  // a power of two, at most half full
+  struct Group;  // of slots
+  Group group_of(uint64_t hash, size_t at) const noexcept;
+  size_t first_group(uint64_t hash) const noexcept;
+  bool is(const Slot &slot, std::string_view key, const Words &words, uint64_t hash) const noexcept;
+  int64_t find_from(std::string_view key, const Words &words, uint64_t hash) const noexcept;
+
+  std::vector<std::string> keys_;
+  std::vector<Slot> slots_;    // a power of two, at most half full, and an empty one behind
+  std::vector<uint8_t> tags_;  // of each slot seven bits of the hash
 };
 
 // What becomes of a token; immutable.
@@ -59,6 +90,8 @@ class Vocabulary {
   // The index of a token; `unknown` only if oov is 0.
   int64_t index(std::string_view token) const noexcept;
   int64_t index(int64_t token) const noexcept;
+  // Of many; words: of each.
+  void indices(std::span<const String> tokens, const Words *words, int64_t *to) const noexcept;
   // The token of an index, as long as this lives.
   String token(int64_t index) const noexcept;
   int64_t number(int64_t index) const noexcept;
@@ -73,9 +106,9 @@ class Vocabulary {
   int64_t oov_index(std::string_view token) const noexcept;
   bool strings_;
   Rules rules_;
-  std::vector<std::string> owned_;
-  Numbering<std::string_view> texts_;
-  Numbering<int64_t> numbers_;
+  Words mask_;  // of the mask
+  Texts texts_;
+  Integers numbers_;
   uint64_t digest_;
 };
 

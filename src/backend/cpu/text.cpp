@@ -55,7 +55,7 @@ std::unique_ptr<Kernel> lookup(const attributes::Lookup &op, const Site &site) {
   return with_type(site.src[0].dtype, [&](auto type) {
     using T = decltype(type);
     return by_rows("lookup", slices, n, [v = op.vocabulary](int64_t begin, int64_t end, const Run &r, TextRoom &room) {
-      kernels::lookup<T>(*v, part_of<T>(r, 0, begin, end), r.out<int64_t>(0) + begin, room, r.report);
+      kernels::lookup(*v, part_of<T>(r, 0, begin, end), r.out<int64_t>(0) + begin, room, r.report);
     });
   });
 }

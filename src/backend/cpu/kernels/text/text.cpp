@@ -10,9 +10,6 @@
 namespace dl4::kernels {
 namespace {
 
-std::string_view seen(const String &s) { return s.view(); }
-int64_t seen(int64_t v) { return v; }
-
 std::string shown(std::string_view s) { return '"' + printable(excerpt(s)) + '"'; }
 std::string shown(int64_t v) { return std::to_string(v); }
 
@@ -24,15 +21,25 @@ void refuse_unknown(T token, TextRoom &room, Report *report) {
 
 }  // namespace
 
-template <class T>
-void lookup(const Vocabulary &v, std::span<const T> x, int64_t *y, TextRoom &room, Report *report) {
-  for (const T &token : x) {
-    *y = v.index(seen(token));
-    if (*y++ == Vocabulary::unknown) return refuse_unknown(seen(token), room, report);
+void lookup(const Vocabulary &v, std::span<const String> x, int64_t *y, TextRoom &room, Report *report) {
+  constexpr size_t block = 512;
+  std::array<Words, block> words;
+  for (size_t i = 0; i < x.size(); i += block, y += block) {
+    const std::span<const String> some = x.subspan(i, std::min(block, x.size() - i));
+    words_of(some, words.data());
+    v.indices(some, words.data(), y);
+    if (v.rules().oov == 0)
+      if (const int64_t *at = std::find(y, y + some.size(), Vocabulary::unknown); at != y + some.size())
+        return refuse_unknown(some[static_cast<size_t>(at - y)].view(), room, report);
   }
 }
-template void lookup(const Vocabulary &, std::span<const String>, int64_t *, TextRoom &, Report *);
-template void lookup(const Vocabulary &, std::span<const int64_t>, int64_t *, TextRoom &, Report *);
+
+void lookup(const Vocabulary &v, std::span<const int64_t> x, int64_t *y, TextRoom &room, Report *report) {
+  for (const int64_t token : x) {
+    *y = v.index(token);
+    if (*y++ == Vocabulary::unknown) return refuse_unknown(token, room, report);
+  }
+}
 
 void tokens_at(const Vocabulary &v, std::span<const int64_t> x, String *y) {
   for (int64_t i : x) *y++ = v.token(i);

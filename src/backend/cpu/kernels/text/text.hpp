@@ -17,9 +17,11 @@ struct TextRoom {
   std::string refusal;
 };
 
-// T: String or int64_t, the vocabulary's type. A token without an index is a fault.
-template <class T>
-void lookup(const Vocabulary &v, std::span<const T> x, int64_t *y, TextRoom &room, Report *report);
+// Of the vocabulary's type. A token without an index is a fault.
+void lookup(const Vocabulary &v, std::span<const String> x, int64_t *y, TextRoom &room, Report *report);
+void lookup(const Vocabulary &v, std::span<const int64_t> x, int64_t *y, TextRoom &room, Report *report);
+// The first bytes of each, where the processor can without a branch for each size.
+void words_of(std::span<const String> x, Words *y) noexcept;
 void tokens_at(const Vocabulary &v, std::span<const int64_t> x, String *y);
 void tokens_at(const Vocabulary &v, std::span<const int64_t> x, int64_t *y);
 

@@ -37,7 +37,16 @@ has() { (installed "$@") >"$work/log" 2>&1 || { echo "left out  what needs $*"; 
 
 # A program's listing in a document: listing FILE LANGUAGE NUMBER
 listing() { awk -v l="\`\`\`$2" -v n="$3" '$1 == l { if (++at == n) { on = 1; next } } on && /^```$/ { exit } on' "$source/$1"; }
-export -f listing
+# A page's commands, one listing after the other: commands PAGE
+commands() {
+  local n
+  for ((n = 1;; ++n)); do
+    listing "$1" sh $n >commands.sh
+    [ -s commands.sh ] || break
+    bash -euo pipefail commands.sh
+  done
+}
+export -f listing commands
 export source here files version
 
 # ---- The command and C -----------------------------------------------------------------------------------------------
@@ -106,6 +115,16 @@ if has python3 python3-venv python3-numpy; then
     export program
     step "Python: $(sed -n '1s/^"""\(.*\)"""$/\1/p' "$program")" '$python -W ignore "$program"'
   done
+  step "the page of the command, line by line" 'page=capi/guide/pages/start/command.md
+    listing $page python 1 >net.py && $python net.py
+    listing $page csv 1 >flower.csv && listing $page csv 2 >flowers.csv
+    commands $page | tee said
+    grep -q "samples a second" said && grep -q "gradients agree" said && grep -q "^same" said'
+  step "the tutorial: from a folder of data to a C program" 'page=capi/guide/pages/start/tutorial.md
+    for n in 1 2 3; do listing $page python $n; done >train.py && $python train.py
+    listing $page c 1 >serve.c
+    commands $page | tee said
+    grep -q "^setosa" said && grep -q "^virginica" said'
   step "apt install python3-dl4" 'apt-get install -qq -y "$files"/python3-dl4_*.deb
     listing README.md python 1 >xor.py && /usr/bin/python3 xor.py'
 fi

@@ -15,8 +15,11 @@ pkg_check_modules(highway REQUIRED libhwy>=1.0.3)
 find_package(spdlog 1.10 REQUIRED)
 message(STATUS "Highway ${highway_VERSION}; spdlog ${spdlog_VERSION}")
 # For what a package says that it contains.
-file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/compiled_in.json
-     "{\"Highway\": \"${highway_VERSION}\", \"spdlog\": \"${spdlog_VERSION}\", \"fmt\": \"${fmt_VERSION}\"}\n")
+set(compiled_in "\"Highway\": \"${highway_VERSION}\", \"spdlog\": \"${spdlog_VERSION}\", \"fmt\": \"${fmt_VERSION}\"")
+if(EMSCRIPTEN)
+  string(APPEND compiled_in ", \"emscripten\": \"${EMSCRIPTEN_VERSION}\"")
+endif()
+file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/compiled_in.json "{${compiled_in}}\n")
 
 add_library(dl4_dependencies INTERFACE)
 target_include_directories(dl4_dependencies SYSTEM INTERFACE ${highway_INCLUDE_DIRS})

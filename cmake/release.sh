@@ -74,7 +74,6 @@ for platform in "${platforms[@]}"; do
       python3-dl4_*) bill "$file" ;;
       dl4_*.deb) bill "$file" CLI11 nlohmann-json ;;
       *.deb) bill "$file" "build/platforms/glibc/build:build/platforms/glibc/build/libdl4.so.1" ;;
-      *wasm*) bill "$file" wasm emscripten ;;
       *) bill "$file" "$platform" ;;
     esac
   done

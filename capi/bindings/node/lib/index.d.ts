@@ -27,7 +27,8 @@ export type Strings = readonly (string | Uint8Array)[];
 /** Anything that becomes a tensor: integers and other floats of a typed array are converted where an input says so. */
 export type Values = TypedArray | Int8Array | Int16Array | Uint16Array | Uint32Array | Nested;
 export type Nested = number | bigint | boolean | string | Uint8Array | readonly Nested[];
-export type Data = Tensor | Values;
+export type AnyTensor = Tensor<TypedArray | Strings>;
+export type Data = AnyTensor | Values;
 export type Shape = readonly (number | null)[];
 
 /** A layer, loss, optimizer, ... with its settings, as in Keras's JSON. */
@@ -186,9 +187,9 @@ export class Session extends Handle {
   readonly inputs: Slot[];
   readonly outputs: Slot[];
   /** Beside the event loop. A list of tensors (R = Tensor[]) if the session has several outputs. */
-  run<R extends Tensor | Tensor[] = Tensor>(inputs: Inputs, options?: RunOptions): Promise<R>;
-  runSync<R extends Tensor | Tensor[] = Tensor>(inputs: Inputs, options?: { into?: RunOptions["into"] }): R;
-  predict<R extends Tensor | Tensor[] = Tensor>(dataset: Dataset, options?: { signal?: AbortSignal }): Promise<R>;
+  run<R extends AnyTensor | AnyTensor[] = Tensor>(inputs: Inputs, options?: RunOptions): Promise<R>;
+  runSync<R extends AnyTensor | AnyTensor[] = Tensor>(inputs: Inputs, options?: { into?: RunOptions["into"] }): R;
+  predict<R extends AnyTensor | AnyTensor[] = Tensor>(dataset: Dataset, options?: { signal?: AbortSignal }): Promise<R>;
 }
 
 export interface NextOptions {
@@ -204,9 +205,9 @@ export interface NextOptions {
 /** A session with `states: true` that is run step by step. */
 export class Stream extends Handle {
   constructor(session: Session, options?: { batch?: number; seed?: number });
-  run<R extends Tensor | Tensor[] = Tensor>(inputs: Data | readonly Data[]): R;
+  run<R extends AnyTensor | AnyTensor[] = Tensor>(inputs: Data | readonly Data[]): R;
   /** Row i is that of streams[i], which takes steps[i] of the steps. */
-  static runMany<R extends Tensor | Tensor[] = Tensor>(
+  static runMany<R extends AnyTensor | AnyTensor[] = Tensor>(
     streams: readonly Stream[],
     inputs: Data | readonly Data[],
     options?: { steps?: readonly number[] | null },

@@ -12,6 +12,7 @@ import {
   Session,
   Tensor,
   type History,
+  type Strings,
 } from "dl4";
 
 const graph = new Graph({ context: new Context({ threads: 1 }) });
@@ -48,7 +49,9 @@ const numbers: Int32Array = tensor.data;
 const texts = new Dataset({ x: [["good"], ["bad"]] });
 const learned = await texts.adapt("TextVectorization", { output_sequence_length: 4 }, { signal: AbortSignal.timeout(10) });
 const words = layers.TextVectorization(learned)(graph.input({ shape: [1], dtype: "string" }));
-const strings: readonly (string | Uint8Array)[] = new Tensor(["a"]).data;
+const text = new Tensor(["a"]);
+const strings: readonly (string | Uint8Array)[] = (await session.run<Tensor<Strings>>(text)).data;
+await session.run([["a text"]]);
 try {
   history.loss?.at(-1);
 } catch (e) {

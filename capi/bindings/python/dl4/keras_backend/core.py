@@ -148,7 +148,7 @@ def random_seed_dtype():
 def compute_output_spec(fn, *args, **kwargs):
     leaves = tree.flatten((args, kwargs))
     free = any(isinstance(x, KerasTensor) and None in x.shape for x in leaves)
-    found = [_specified(fn, args, kwargs, fill) for fill in _FILLS[: 1 + free]]
+    found = [_specified(fn, args, kwargs, fill, free) for fill in _FILLS[: 1 + free]]
     first, last = found[0], found[-1]
 
     def spec(a, b):
@@ -164,8 +164,8 @@ def compute_output_spec(fn, *args, **kwargs):
     )
 
 
-def _specified(fn, args, kwargs, fill):
-    with StatelessScope(), SymbolicScope(), Trace(specification=True) as now:
+def _specified(fn, args, kwargs, fill, free):
+    with StatelessScope(), SymbolicScope(), Trace(specification=True, free=free) as now:
 
         def symbol(x):
             if not isinstance(x, KerasTensor):

@@ -32,6 +32,10 @@ class Unsupported(NotImplementedError, ValueError):
     """A type or an operation that the backend has not."""
 
 
+class NeedsNumbers(Unsupported, TypeError):
+    """What Python can do with numbers alone, which a traced tensor has not."""
+
+
 @functools.lru_cache(maxsize=None)
 def carrier(name):
     """The library's type for one of Keras's."""

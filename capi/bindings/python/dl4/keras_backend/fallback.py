@@ -1,16 +1,16 @@
-"""What NumPy computes, on arrays alone: in a traced step each of these is refused by name.
+"""What NumPy computes. In a traced step it is called by the library, with gradients where they are given here.
 
-Sizes that depend on numbers: nonzero, unique, bincount without a length, histogram. Decompositions and spectra, for
-which the library has no kernels: the functions of linear algebra and of Fourier transforms. Bits: view, nextafter.
-Whole numbers: gcd, lcm. Special functions: i0. Draws with rejection: gamma, beta, binomial. Decoding: ctc_decode.
-Python's functions over elements: vectorize."""
+Sizes that depend on numbers, which no trace has: nonzero, unique, bincount. Counting: histogram. Decompositions and
+spectra, for which the library has no kernels: the functions of linear algebra and of Fourier transforms. Bits: view,
+nextafter. Whole numbers: gcd, lcm. Special functions: i0. Draws with rejection: gamma, beta, binomial. Decoding:
+ctc_decode. Python's functions over elements: vectorize."""
 
 import numpy as np
-from keras.src.backend import config
 from keras.src.backend.common import dtypes
 
+from . import derivatives as of
 from . import shapes, trace
-from .dtypes import name_of, numpy_dtype
+from .dtypes import NeedsNumbers, Unsupported, name_of, numpy_dtype
 from .functions import by_numpy
 
 
@@ -28,7 +28,7 @@ def _double(x):
 # ---- sizes that depend on numbers
 
 
-@by_numpy("x")
+@by_numpy("x", sized=False)
 def nonzero(x):
     return tuple(i.astype("int32") for i in np.nonzero(x))
 
@@ -36,7 +36,6 @@ def nonzero(x):
 shapes.nonzero = nonzero
 
 
-@by_numpy("x")
 def unique(
     x,
     sorted=True,  # noqa: A002
@@ -47,17 +46,25 @@ def unique(
     size=None,
     fill_value=None,
 ):
+    f = _unique if size is None else _unique_sized
+    return f(x, return_index, return_inverse, return_counts, axis, size, fill_value)
+
+
+def _unique_of(x, return_index, return_inverse, return_counts, axis, size, fill_value):
     found = np.unique(x, True, True, True, axis=axis, equal_nan=False)
     values, index, inverse, counts = found
     inverse = inverse.reshape(x.shape if axis is None else -1)
     if size is not None:
         values, index, counts = (
-            _sized(v, size, axis, fill)
-            for v, fill in ((values, fill_value), (index, None), (counts, 0))
+            _sized(v, size, axis, fill) for v, fill in ((values, fill_value), (index, None), (counts, 0))
         )
     more = [(return_index, index), (return_inverse, inverse), (return_counts, counts)]
     picked = [v.astype("int32") for wanted, v in more if wanted]
     return (values, *picked) if picked else values
+
+
+_unique = by_numpy("x", sized=False, name="unique")(_unique_of)
+_unique_sized = by_numpy("x", name="unique")(_unique_of)
 
 
 def _sized(values, size, axis, fill):
@@ -72,14 +79,26 @@ def _sized(values, size, axis, fill):
     return np.concatenate([values, np.full(rest, first if fill is None else fill, values.dtype)], axis)
 
 
-@by_numpy("x weights")
 def bincount(x, weights=None, minlength=0, sparse=False):
     if sparse:
         raise ValueError("Unsupported value `sparse=True` with the backend dl4")
+    return (_counts_below if minlength and trace.has_traced(x) else _counts)(x, weights, int(minlength))
+
+
+@by_numpy("x weights", name="bincount")
+def _counts_below(x, weights, size):
+    """In a trace, which has no other size."""
+    if x.size and x.max() >= size:
+        raise ValueError(f"keras.ops.bincount: expected values below minlength, {size}, in a trace, got {x.max()}")
+    return _counts.__wrapped__(x, weights, size)
+
+
+@by_numpy("x weights", sized=False, name="bincount")
+def _counts(x, weights, size):
     t = "int32" if weights is None or weights.dtype == bool else name_of(weights.dtype)
     rows = x.reshape(-1, x.shape[-1])
     given = [None] * len(rows) if weights is None else weights.reshape(rows.shape)
-    size = max(int(minlength), int(x.max()) + 1 if x.size else 0)
+    size = max(size, int(x.max()) + 1 if x.size else 0)
     found = [np.bincount(r, w, size) for r, w in zip(rows, given)]
     return np.stack(found).reshape(*x.shape[:-1], size).astype(numpy_dtype(t))
 
@@ -93,7 +112,7 @@ def histogram(x, bins=10, range=None):  # noqa: A002
 # ---- bits and whole numbers
 
 
-@by_numpy("x")
+@by_numpy("x", name="view")
 def _viewed(x, name):
     return np.ascontiguousarray(x).reshape(x.shape).view(numpy_dtype(name))
 
@@ -108,36 +127,20 @@ def nextafter(x1, x2):
 
 
 def _whole(f):
-    @by_numpy("x1 x2")
+    @by_numpy("x1 x2", name=f.__name__)
     def g(x1, x2):
         t = numpy_dtype(dtypes.result_type(name_of(x1.dtype), name_of(x2.dtype)))
         return f(x1.astype(t), x2.astype(t))
 
-    g.__name__ = f.__name__
     return g
 
 
 gcd, lcm = _whole(np.gcd), _whole(np.lcm)
 
 
-@by_numpy("x")
+@by_numpy("x", of.of_i0)
 def i0(x):
     return _like(np.i0(_double(x)), x)
-
-
-@by_numpy("x1 x2")
-def correlate(x1, x2, mode="valid"):
-    t = dtypes.result_type(name_of(x1.dtype), name_of(x2.dtype))
-    t = config.floatx() if t == "int64" else t if t != "bool" else "int32"
-    t = t if "float" in t else "float32"
-    return np.correlate(_double(x1), _double(x2), mode).astype(numpy_dtype(t))
-
-
-@by_numpy("x")
-def corrcoef(x):
-    t = name_of(x.dtype)
-    t = config.floatx() if t in ("int64", "bool") else dtypes.result_type(t, float)
-    return np.corrcoef(_double(x)).astype(numpy_dtype(t))
 
 
 def vectorize(pyfunc, *, excluded=None, signature=None):
@@ -147,7 +150,7 @@ def vectorize(pyfunc, *, excluded=None, signature=None):
 
     def either(*args, **kwargs):
         if trace.has_traced(list(args)):
-            raise trace.Unsupported("keras.ops.vectorize: expected arrays, got a traced tensor")
+            raise NeedsNumbers("keras.ops.vectorize: expected arrays, got a traced tensor")
         return trace.convert(over(*(np.asarray(a) if hasattr(a, "shape") else a for a in args), **kwargs))
 
     return either
@@ -156,12 +159,12 @@ def vectorize(pyfunc, *, excluded=None, signature=None):
 # ---- linear algebra
 
 
-@by_numpy("a")
+@by_numpy("a", of.of_cholesky)
 def cholesky(a, upper=False):
     try:
         y = np.linalg.cholesky(_double(a))
     except np.linalg.LinAlgError:
-        raise ValueError(
+        raise np.linalg.LinAlgError(
             "Cholesky decomposition failed. The input might not be a valid positive definite matrix."
         ) from None
     return _like(np.swapaxes(y, -1, -2) if upper else y, a)
@@ -175,35 +178,33 @@ def cholesky_inverse(a, upper=False):
     return _like(inverse @ turned if upper else turned @ inverse, a)
 
 
-@by_numpy("a")
+@by_numpy("a", of.of_det)
 def det(a):
     return _like(np.linalg.det(_double(a)), a)
 
 
-@by_numpy("x")
+@by_numpy("x", of.of_slogdet)
 def slogdet(x):
     sign, size = np.linalg.slogdet(_double(x))
     return _like(sign, x), _like(size, x)
 
 
-@by_numpy("x")
+@by_numpy("x", of.of_logdet)
 def logdet(x):
     return _like(np.linalg.slogdet(_double(x))[1], x)
 
 
 def eig(x):
-    raise trace.Unsupported(
-        "keras.ops.eig: the backend dl4 has no complex numbers: expected eigh() of a symmetric matrix"
-    )
+    raise Unsupported("keras.ops.eig: the backend dl4 has no complex numbers: expected eigh() of a symmetric matrix")
 
 
-@by_numpy("x")
+@by_numpy("x", of.of_eigh)
 def eigh(x):
     values, vectors = np.linalg.eigh(_double(x))
     return _like(values, x), _like(vectors, x)
 
 
-@by_numpy("a")
+@by_numpy("a", of.of_inv)
 def inv(a):
     return _like(np.linalg.inv(_double(a)), a)
 
@@ -225,7 +226,7 @@ def lu_factor(x):
     return _like(lu, x), pivots.reshape(*lu.shape[:-2], -1)
 
 
-@by_numpy("x")
+@by_numpy("x", of.of_qr)
 def qr(x, mode="reduced"):
     if mode not in ("reduced", "complete"):
         raise ValueError(
@@ -235,27 +236,27 @@ def qr(x, mode="reduced"):
     return _like(q, x), _like(r, x)
 
 
-@by_numpy("a b")
+@by_numpy("a b", of.of_solve)
 def solve(a, b):
     b2 = b[..., None] if b.ndim == a.ndim - 1 else b
     y = np.linalg.solve(_double(a), _double(b2))
     return _like(y[..., 0] if b.ndim == a.ndim - 1 else y, a)
 
 
-@by_numpy("a b")
+@by_numpy("a b", of.of_solve_triangular)
 def solve_triangular(a, b, lower=False):
     b2 = b[..., None] if b.ndim == a.ndim - 1 else b
     y = np.linalg.solve((np.tril if lower else np.triu)(_double(a)), _double(b2))
     return _like(y[..., 0] if b.ndim == a.ndim - 1 else y, a)
 
 
-@by_numpy("x")
+@by_numpy("x", of.of_svd)
 def svd(x, full_matrices=True, compute_uv=True):
     found = np.linalg.svd(_double(x), full_matrices, compute_uv)
     return tuple(_like(y, x) for y in found) if compute_uv else _like(found, x)
 
 
-@by_numpy("a b")
+@by_numpy("a b", of.of_lstsq)
 def lstsq(a, b, rcond=None):
     return _like(np.linalg.lstsq(_double(a), _double(b), rcond)[0], a)
 
@@ -265,12 +266,12 @@ def matrix_rank(x, tol=None):
     return np.asarray(np.linalg.matrix_rank(np.asarray(x, "float32"), tol), "int32")
 
 
-@by_numpy("x")
+@by_numpy("x", of.of_pinv)
 def pinv(x, rcond=None):
     return _like(np.linalg.pinv(_double(x), 1e-15 * max(x.shape[-2:]) if rcond is None else rcond), x)
 
 
-@by_numpy("x")
+@by_numpy("x", of.of_norm, name="norm")
 def norm_by_values(x, ord, axis, keepdims):  # noqa: A002
     return _like(np.linalg.norm(_double(x), ord, tuple(axis), bool(keepdims)), x)
 
@@ -278,8 +279,8 @@ def norm_by_values(x, ord, axis, keepdims):  # noqa: A002
 # ---- spectra
 
 
-def _spectrum(f):
-    @by_numpy("x*")
+def _spectrum(f, gradient):
+    @by_numpy("x*", gradient, name=f.__name__)
     def g(x):
         y = f(_double(x[0]) + 1j * _double(x[1]))
         return _like(y.real, x[0]), _like(y.imag, x[0])
@@ -287,7 +288,8 @@ def _spectrum(f):
     return g
 
 
-_fft, _fft2, _ifft2 = map(_spectrum, (np.fft.fft, np.fft.fft2, np.fft.ifft2))
+_fft, _fft2 = _spectrum(np.fft.fft, of.of_fft), _spectrum(np.fft.fft2, of.of_fft2)
+_ifft2 = _spectrum(np.fft.ifft2, of.of_ifft2)
 
 
 def _parts(f, least):
@@ -310,42 +312,19 @@ def _parts(f, least):
 fft, fft2, ifft2 = _parts(_fft, 1), _parts(_fft2, 2), _parts(_ifft2, 2)
 
 
-@by_numpy("x")
+@by_numpy("x", of.of_rfft)
 def rfft(x, fft_length=None):
     y = np.fft.rfft(_double(x), fft_length)
     return _like(y.real, x), _like(y.imag, x)
 
 
-@by_numpy("x*")
+@by_numpy("x*", of.of_irfft, name="irfft")
 def _irfft(x, fft_length=None):
     return _like(np.fft.irfft(_double(x[0]) + 1j * _double(x[1]), fft_length), x[0])
 
 
 def irfft(x, fft_length=None):
     return _parts(lambda v: _irfft(v, fft_length), 1)(x)
-
-
-@by_numpy("x window")
-def _frames(x, window, length, stride, fft_length):
-    """Spectra of windows of the last axis."""
-    starts = np.arange(0, x.shape[-1] - fft_length + 1, stride)
-    parts = _double(x)[..., starts[:, None] + np.arange(fft_length)]
-    y = np.fft.rfft(parts * window)
-    return _like(y.real, x), _like(y.imag, x)
-
-
-@by_numpy("x* window")
-def _overlapped(x, window, stride, length, start, divides):
-    """Windows are divided by what their squares add up to in an endless sequence."""
-    window, size = _double(window), window.shape[-1]
-    squares = np.pad(window**2, (0, -size % stride)).reshape(-1, stride).sum(0)
-    parts = np.fft.irfft(_double(x[0]) + 1j * _double(x[1]), size)
-    with np.errstate(all="ignore"):
-        parts = parts * np.nan_to_num(window / np.resize(squares, size), posinf=0, neginf=0) if divides else parts
-    y = np.zeros((*parts.shape[:-2], size + stride * (parts.shape[-2] - 1)))
-    for i in range(parts.shape[-2]):
-        y[..., i * stride : i * stride + size] += parts[..., i, :]
-    return _like(y[..., start : y.shape[-1] - start if length is None else start + length], x[0])
 
 
 # ---- draws with rejection, from a generator of its own for each seed
@@ -355,18 +334,18 @@ def generator(seed):
     return np.random.Generator(np.random.Philox(key=np.asarray(seed, "uint64").ravel()[:2].tolist()))
 
 
-@by_numpy("seed alpha")
+@by_numpy("seed alpha", name="random.gamma")
 def gamma_of(seed, alpha, shape, name):
     return generator(seed).gamma(_double(alpha), size=tuple(shape)).astype(numpy_dtype(name))
 
 
-@by_numpy("seed counts probabilities")
+@by_numpy("seed counts probabilities", name="random.binomial")
 def binomial_of(seed, counts, probabilities, shape, name):
     drawn = generator(seed).binomial(counts.astype("int64"), _double(probabilities), tuple(shape))
     return drawn.astype(numpy_dtype(name))
 
 
-@by_numpy("seed alpha beta")
+@by_numpy("seed alpha beta", name="random.beta")
 def beta_of(seed, alpha, beta, shape, name):
     return generator(seed).beta(_double(alpha), _double(beta), tuple(shape)).astype(numpy_dtype(name))
 
@@ -374,7 +353,7 @@ def beta_of(seed, alpha, beta, shape, name):
 # ---- images
 
 
-@by_numpy("start_points end_points")
+@by_numpy("start_points end_points", name="image.perspective_transform")
 def homography(start_points, end_points):
     """The eight numbers by which places of the end are those of the start."""
     start, end = (_double(p).reshape(-1, 4, 2) for p in (start_points, end_points))
@@ -400,7 +379,7 @@ def _collapsed(best, length, merge, blank):
     return ids[ids != blank]
 
 
-@by_numpy("inputs sequence_lengths")
+@by_numpy("inputs sequence_lengths", name="ctc_decode")
 def _greedy(inputs, sequence_lengths, merge_repeated, mask_index):
     x = _double(inputs)
     best = x.argmax(-1)
@@ -439,7 +418,7 @@ def _beams(log, width, blank):
     return [(prefix, np.logaddexp(*pair)) for prefix, pair in beams.items()]
 
 
-@by_numpy("inputs sequence_lengths")
+@by_numpy("inputs sequence_lengths", name="ctc_decode")
 def _beam_search(inputs, sequence_lengths, beam_width, top_paths, mask_index):
     x = _double(inputs)
     log = x - np.log(np.exp(x - x.max(-1, keepdims=True)).sum(-1, keepdims=True)) - x.max(-1, keepdims=True)

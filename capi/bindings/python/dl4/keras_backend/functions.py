@@ -1,4 +1,4 @@
-"""Functions of the backend: written with emit(), or by NumPy.
+"""Functions of the backend: written with emit(), or computed by NumPy.
 
 One that is called on tensors with numbers is traced once for each set of types, shapes and other arguments, and its
 session is kept. In the trace of a larger function its calls are added to that one's graph."""
@@ -11,9 +11,10 @@ import threading
 import numpy as np
 
 from ..core import Tensor as Buffer
-from .dtypes import CARRIERS, Unsupported, name_of, numpy_dtype
+from .dtypes import CARRIERS, NeedsNumbers, name_of, numpy_dtype
+from .hosted import placed
 from .tensor import Array, Tensor
-from .trace import Trace, Traced, current, has_traced, of_buffer, plain, tensor, weak_type
+from .trace import Trace, Traced, has_traced, of_buffer, plain, tensor, weak_type
 
 _KEPT = 4096  # sessions
 _SMALL = 1 << 16  # bytes of all inputs and outputs that are rather copied than wrapped
@@ -238,25 +239,29 @@ def op(tensors="x"):
     return decorated
 
 
-def by_numpy(tensors="x"):
-    """A function that NumPy computes, on arrays alone."""
+def by_numpy(tensors="x", gradient=None, sized=True, name=None):
+    """A function that NumPy computes, on arrays, or when the library runs a trace. `gradient`: one of `derivatives`;
+    `sized`: are the shapes that it gives the same for all numbers? `name`: Keras's, if it is another."""
 
     def decorated(f):
         known = _Function(f, tensors)
+        f.__name__ = name or f.__name__
 
         @functools.wraps(f)
         def either(*args, **kwargs):
             values = known.bound(args, kwargs)
-            traced = any(has_traced(values[i]) for i, _ in known.tensors)
-            if traced and not current().specification:
-                raise Unsupported(
-                    f"keras.ops.{f.__name__} is computed by NumPy on the backend dl4 and can't be part of a traced "
-                    "step: pass `run_eagerly=True` to `compile()`, or call it on arrays before"
-                )
+            if any(has_traced(values[i]) for i, _ in known.tensors):
+                if not sized:
+                    raise NeedsNumbers(
+                        f"keras.ops.{f.__name__}: the size of what it gives depends on numbers, which a traced step "
+                        "has not: pass `run_eagerly=True` to `compile()`, or call it on arrays before"
+                    )
+                given = [(i, several) for i, several in known.tensors if values[i] is not None]
+                places = [(i, len(values[i]) if several else None) for i, several in given]
+                return placed(f, gradient, values, places)
             for i, several in known.tensors:
                 values[i] = [_array_of(v) for v in values[i]] if several else _array_of(values[i])
-            y = f(*values)
-            return _results(y, current() if traced else None)
+            return _results(f(*values))
 
         return either
 
@@ -264,17 +269,14 @@ def by_numpy(tensors="x"):
 
 
 def _array_of(x):
-    if isinstance(x, Traced):
-        return np.zeros(x.shape, numpy_dtype(x.type_name))
     return None if x is None else tensor(x).value
 
 
-def _results(y, trace):
+def _results(y):
     if isinstance(y, (list, tuple)):
-        parts = [_results(v, trace) for v in y]
+        parts = [_results(v) for v in y]
         return type(y)(*parts) if hasattr(y, "_fields") else type(y)(parts)
     if isinstance(y, (np.ndarray, np.generic)):
         y = np.asarray(y)
-        name = name_of(y.dtype)
-        return Array(y, name) if trace is None else trace.input(name, y.shape)
+        return Array(y, name_of(y.dtype))
     return y

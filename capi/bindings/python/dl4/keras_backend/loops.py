@@ -167,7 +167,7 @@ def _while(cond, step, now, go, most):
 
 def fori_loop(lower, upper, body_fun, init_val):
     if has_traced([lower, upper]):
-        raise Unsupported("keras.ops.fori_loop: expected bounds that are no traced tensors")
+        return while_loop(lambda i, _: i < upper, lambda i, v: (i + 1, body_fun(i, v)), (tensor(lower), init_val))[1]
     numbers = np.arange(int(lower), int(upper), dtype="int32")
     if not numbers.size:
         return tensors(init_val)

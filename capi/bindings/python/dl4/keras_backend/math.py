@@ -2,14 +2,13 @@
 
 import numpy as np
 
-from . import fallback
 from .core import cast
 from .dtypes import Unsupported, is_float
 from .elementwise import erf, erfc, erfinv, joined_type, rsqrt  # noqa: F401
 from .fallback import fft, fft2, ifft2, irfft, logdet, rfft  # noqa: F401
 from .functions import op
 from .reductions import logsumexp, over, top_k  # noqa: F401
-from .shapes import expand_dims, pad, reshaped
+from .shapes import expand_dims, pad, reshaped, transpose
 from .tensor import array
 from .trace import emit, has_traced, tensor
 
@@ -144,10 +143,34 @@ def stft(x, sequence_length, sequence_stride, fft_length, window="hann", center=
     if center:
         sides = [(0, 0)] * (len(x.shape) - 1) + [(fft_length // 2, fft_length // 2)]
         x = pad(x, sides, mode="reflect")
-    return fallback._frames(x, window, sequence_length, sequence_stride, fft_length)
+    return rfft(_windowed(x, window, fft_length, sequence_stride))
+
+
+@op("x")
+def _windowed(x, window, size, stride):
+    parts = extract_sequences(x, size, stride)
+    return emit("BroadcastMultiply", cast(parts, "float32"), array(window, "float32"), to=x.type_name)
 
 
 def istft(x, sequence_length, sequence_stride, fft_length, length=None, window="hann", center=True):
     values = _window(window, sequence_length, fft_length)
     start = fft_length // 2 if center else 0
-    return fallback._overlapped([tensor(v) for v in x], values, sequence_stride, length, start, window is not None)
+    return _overlapped(irfft(x, fft_length), values, sequence_stride, length, start, window is not None)
+
+
+@op("parts")
+def _overlapped(parts, window, stride, length, start, divides):
+    """Windows are divided by what their squares add up to in an endless sequence."""
+    t, (count, size) = parts.type_name, parts.shape[-2:]
+    if divides:
+        squares = np.pad(np.square(window, dtype="float64"), (0, -size % stride)).reshape(-1, stride).sum(0)
+        squares = np.resize(squares, size)
+        scale = np.divide(window, squares, out=np.zeros(size), where=squares != 0)
+        parts = emit("BroadcastMultiply", cast(parts, "float32"), array(scale, "float32"))
+    total = size + stride * (count - 1)
+    at = array((np.arange(count)[:, None] * stride + np.arange(size)).ravel(), "int32")
+    rows = transpose(reshaped(parts, [-1, count * size]), [1, 0])
+    y = transpose(emit("SegmentSum", cast(rows, "float32"), at, num_segments=total), [1, 0])
+    end = total - start if length is None else min(start + length, total)
+    y = emit("Slice", y, start_indices=[0, start], shape=[-1, end - start])
+    return cast(reshaped(y, [*parts.shape[:-2], end - start]), t)

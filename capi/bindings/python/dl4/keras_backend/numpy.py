@@ -5,8 +5,6 @@ from .creation import *  # noqa: F403
 from .elementwise import *  # noqa: F403
 from .fallback import (  # noqa: F401
     bincount,
-    correlate,
-    corrcoef,
     gcd,
     histogram,
     i0,

@@ -1,6 +1,7 @@
 """Products of matrices and tensors."""
 
 import numpy as np
+from keras.src.backend import config
 from keras.src.backend.common import dtypes
 
 from .core import cast
@@ -199,3 +200,36 @@ def kron(x1, x2):
     a = reshaped(x1, [d for s in sizes[0] for d in (s, 1)])
     b = reshaped(x2, [d for s in sizes[1] for d in (1, s)])
     return reshaped(multiply(a, b), [m * n for m, n in zip(*sizes)])
+
+
+@op("x1 x2")
+def correlate(x1, x2, mode="valid"):
+    if mode not in ("valid", "same", "full"):
+        raise ValueError(f"mode: expected 'valid', 'same' or 'full', got {mode!r}")
+    if len(x1.shape) != 1 or len(x2.shape) != 1:
+        raise ValueError(f"correlate: expected vectors, got shapes {tuple(x1.shape)} and {tuple(x2.shape)}")
+    t = joined_type(x1, x2)
+    t = config.floatx() if t == "int64" else t if is_float(t) else "float32"
+    swapped = x1.size < x2.size
+    long, short = (cast(x, "float32") for x in ((x2, x1) if swapped else (x1, x2)))
+    n, k = long.size, short.size
+    sides = {"valid": (0, 0), "same": (k // 2, k - 1 - k // 2), "full": (k - 1, k - 1)}[mode]
+    padded = emit("Pad", long, pad_width=[list(sides)])
+    count = n + sum(sides) - k + 1
+    places = np.arange(count)[:, None] + np.arange(k)
+    y = matmul(emit("Take", padded, array(places, "int32"), axis=0), short)
+    return cast(emit("Take", y, array(np.arange(count)[::-1], "int32"), axis=0) if swapped else y, t)
+
+
+@op("x")
+def corrcoef(x):
+    t = x.type_name
+    t = config.floatx() if t in ("int64", "bool") else dtypes.result_type(t, float)
+    x = cast(x, "float32")
+    rows = x if len(x.shape) > 1 else expand_dims(x, 0)
+    apart = emit("BroadcastSubtract", rows, over("Mean", rows, -1, True))
+    y = emit("MatMul", apart, apart, transpose_b=True)
+    sizes = emit("Sqrt", over("Sum", emit("Square", apart), -1, True))
+    y = emit("Divide", emit("Divide", y, sizes), transpose(sizes, [1, 0]))
+    y = emit("Clip", y, x_min=-1.0, x_max=1.0)
+    return cast(y if len(x.shape) > 1 else reshaped(y, []), t)

@@ -8,7 +8,7 @@ from .dtypes import name_of
 from .elementwise import const, joined_type, where_of
 from .functions import op
 from .tensor import Tensor, array
-from .trace import Traced, emit, has_traced, plain, tensor
+from .trace import Traced, current, emit, has_traced, plain, tensor
 
 
 def axis_of(axis, rank, name="axis"):
@@ -39,6 +39,8 @@ def reshape(x, newshape):
     for s in sizes:
         count *= s
     if count != x.size:
+        if current() is not None and current().free:  # it may fit when the batch has its size
+            return current().input(x.type_name, [abs(s) for s in sizes])
         raise ValueError(f"cannot reshape a tensor of shape {tuple(x.shape)} into shape {tuple(ints(newshape))}")
     return reshaped(x, sizes)
 

@@ -12,7 +12,7 @@ from ..abi import check
 from ..core import Tensor as Buffer
 from ..session import run_session
 from .core import cast, convert_to_tensor
-from .dtypes import CARRIERS, known_name, numpy_dtype
+from .dtypes import CARRIERS, NeedsNumbers, known_name, numpy_dtype
 from .tensor import Array
 from .trace import Trace, Traced, emit
 
@@ -149,10 +149,10 @@ class _Step:
 
 class Steps:
     """A step function and its traces. `lists()`: the variables that its state is of; the function gives a result and
-    the lists after the step."""
+    the lists after the step. Without `jit_compile` what can't be traced is run eagerly, as on JAX."""
 
-    def __init__(self, function, lists, eagerly):
-        self.function, self._lists, self.eagerly = function, lists, eagerly
+    def __init__(self, function, lists, eagerly, jit_compile):
+        self.function, self._lists, self.eagerly, self.jit_compile = function, lists, eagerly, jit_compile
         self.lists, self.traces = (), {}
 
     def begin(self):
@@ -179,7 +179,13 @@ class Steps:
         key = tuple(key)
         step = self.traces.get(key)
         if step is None:
-            step = self.traces[key] = _Step(self.function, self.lists, data)
+            try:
+                step = self.traces[key] = _Step(self.function, self.lists, data)
+            except NeedsNumbers:
+                if self.jit_compile:
+                    raise
+                self.eagerly = True
+                return self._eager(data)
         return step(leaves)
 
     def _eager(self, data):

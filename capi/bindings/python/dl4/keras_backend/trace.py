@@ -9,7 +9,7 @@ from keras.src.backend.common import KerasVariable
 
 from ..core import Graph
 from ..core import Tensor as Buffer
-from .dtypes import CARRIERS, INTEGERS, NARROW, PRECISION, carrier, is_float, numpy_dtype
+from .dtypes import CARRIERS, INTEGERS, NARROW, PRECISION, NeedsNumbers, carrier, is_float, numpy_dtype
 from .tensor import Array, Tensor, array, carried
 
 
@@ -40,7 +40,7 @@ class Traced(Tensor):
     def known(self):
         """Its numbers, in a trace of tensors with numbers; else it is refused."""
         if self.trace.arrays is None:
-            raise TypeError(
+            raise NeedsNumbers(
                 "A traced tensor has no numbers in Python: a step is traced once and then run by the library. Pass "
                 "`run_eagerly=True` to `compile()` for code that branches on numbers, or use `keras.ops.cond()` or "
                 f"`keras.ops.where()`. The tensor: {self!r}"
@@ -78,9 +78,10 @@ class Traced(Tensor):
 class Trace:
     """A graph under construction."""
 
-    def __init__(self, specification=False):
+    def __init__(self, specification=False, free=False):
         self.graph, self.inputs, self.constants, self.outer = Graph(), [], {}, current()
         self.specification = specification  # are shapes alone asked for?
+        self.free = free  # are sizes in it that stand for any?
         self.arrays = None  # of the inputs, if Python may ask for numbers: what is traced is run once
         self.customs = []  # inputs, outputs and functions of gradients of custom_gradient()
         self.captured = {}  # tensors of the traces around that are read, by id, with the inputs that stand for them

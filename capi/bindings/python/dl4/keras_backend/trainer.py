@@ -126,7 +126,7 @@ class NumpyTrainer(base_trainer.Trainer):
     def _function(self, which, step, force):
         name = f"{which}_function"
         if force or getattr(self, name) is None:
-            setattr(self, name, Steps(step, lambda: self._lists(which), self.run_eagerly))
+            setattr(self, name, Steps(step, lambda: self._lists(which), self.run_eagerly, self.jit_compile))
         return getattr(self, name)
 
     def make_train_function(self, force=False):

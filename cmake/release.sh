@@ -4,7 +4,7 @@
 #   bash cmake/release.sh [PLATFORM...]   of tests/platforms: all that are released, or these and glibc, which describes
 #                                         the library to the rest
 # It needs Debian 12, whose glibc the packages are made for, and installs with apt what is missing. The tree must be
-# clean, so that the files are those of a commit.
+# clean, so that the files are those of a commit. Started again, it keeps the platforms that are finished of this commit.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . cmake/packages.sh
@@ -65,8 +65,15 @@ bill() {
   python3 capi/bindings/python/sbom.py "$out/$1" "$version" "${contents[@]}"
 }
 
+commit=$(git rev-parse HEAD)
 for platform in "${platforms[@]}"; do
-  bash tests/platforms/run.sh "$platform" release
+  finished=build/platforms/$platform/finished # the commit that it was made of
+  if [ "$(cat "$finished" 2>/dev/null)" = "$commit" ]; then
+    say "$platform is finished"
+  else
+    bash tests/platforms/run.sh "$platform" release
+    echo "$commit" >"$finished"
+  fi
   for file in build/platforms/"$platform"/made/*; do
     cp "$file" "$out"
     file=$(basename "$file")

@@ -28,6 +28,7 @@ emulator=() # before a program of the platform
 flags=-fPIC # of C and C++, and before them what the toolchain file begins with, if CMake has no file of its own for it
 system_file=
 mkdir -p "$work/log" "$prefix/lib/pkgconfig"
+[ "$mode" = tools ] || rm -f "$work/finished" # of release.sh
 results=()
 failed=0
 

@@ -77,6 +77,13 @@ step "what dl4.h refers to is installed" 'doc=/usr/share/doc/dl4
 step "a program in C++ by CMake, with layers of two inputs" 'cp "$here/two_inputs.cpp" xor.cpp
   listing capi/guide/pages/start/cpp.md cmake 1 >CMakeLists.txt
   cmake -S . -B build && cmake --build build && build/cmake_xor'
+step "a classifier of texts, trained and served in C" 'texts=$source/capi/examples/texts.txt
+  for name in texts_train texts_serve; do
+    gcc -std=c99 -Wall -Wextra -pedantic -Werror "$source/capi/examples/$name.c" -o $name $(pkg-config --cflags --libs dl4)
+  done
+  ./texts_train "$texts" texts.keras
+  cut -f2 "$texts" | ./texts_serve texts.keras | cut -f1 >answers
+  cut -f1 "$texts" | paste - answers | awk "(\$1 == 1) != (\$2 > 0.5) { wrong = 1 } END { exit wrong }"'
 step "dl4.hpp in C++17 is one clear error" 'echo "#include <dl4/dl4.hpp>" >a.cpp
   ! g++ -std=c++17 -fsyntax-only a.cpp 2>said
   [ "$(grep -c "error:" said)" = 1 ] && grep -q "C++20" said'

@@ -19,6 +19,7 @@
 
 #include "base/cpu.hpp"
 #include "base/float_mode.hpp"
+#include "harness/sanitized.hpp"
 
 namespace dl4 {
 namespace {
@@ -222,7 +223,7 @@ TEST(Crew, ForkedChildrenWorkAlone) {
   Crew crew(2);
   std::atomic<bool> stop{false};
   std::thread busy([&] {
-#if defined(__SANITIZE_ADDRESS__)  // gcc 12's allocator is not put right in a child: now and then one finds it locked
+#if defined(DL4_ADDRESS_SANITIZER)  // gcc 12's allocator is not put right in a child: now and then one finds it locked
     return;
 #endif
     while (!stop) one_region(crew, 8);
@@ -231,7 +232,7 @@ TEST(Crew, ForkedChildrenWorkAlone) {
   for (int i = 0; i < 20; i++) {
     fine += in_child([&] {
       bool right = one_region(crew, 8);
-#if defined(__SANITIZE_THREAD__)  // refuses new threads after a fork
+#if defined(DL4_THREAD_SANITIZER)  // refuses new threads after a fork
       return right;
 #endif
       Crew own(2);

@@ -12,7 +12,7 @@
 
 namespace dl4_test {
 
-#if defined(__SANITIZE_THREAD__)
+#if defined(DL4_THREAD_SANITIZER)
 inline constexpr bool no_threads_after_fork = true;
 #else
 inline constexpr bool no_threads_after_fork = false;

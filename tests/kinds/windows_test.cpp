@@ -167,8 +167,8 @@ TEST(Products, Refusals) {
   EXPECT_EQ(l.specs[0].shape, (Shape{4, 2, 3}));
   EXPECT_EQ(l.specs[1].shape, (Shape{2, 3}));
   // The fans are those of the equation: 4 in, 6 out.
-  EXPECT_EQ(l.specs[0].initializer->config()["input_axes"], Json({0}));
-  EXPECT_EQ(l.specs[0].initializer->config()["output_axes"], Json({1, 2}));
+  EXPECT_EQ(l.specs[0].initializer->config()["input_axes"], Json::array({0}));
+  EXPECT_EQ(l.specs[0].initializer->config()["output_axes"], Json::array({1, 2}));
   expect_config_refusal("ReversibleEmbedding", {{"input_dim", 3}, {"output_dim", 2}, {"reverse_dtype", "float16"}},
                         Code::unsupported, "\"float16\" is not supported");
   expect_config_refusal("ReversibleEmbedding", {{"input_dim", 3}, {"output_dim", 2}, {"logit_soft_cap", 0}}, invalid,

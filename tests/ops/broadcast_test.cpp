@@ -46,7 +46,8 @@ TEST(Broadcast, ToTheShapeOfAnother) {
 }
 
 TEST(Broadcast, SumsBack) {
-  for (const auto &[small, large] : pairs) {
+  for (const auto &pair : pairs) {
+    const auto &small = pair.first, &large = pair.second;  // names that clang 14 captures
     SCOPED_TRACE(text(large, " to ", small));
     Tensor x = random(large, 1), like = random(small, 2), sum = make_zeros(DType::f64, small);
     naive(large, [&](const Index &i) {

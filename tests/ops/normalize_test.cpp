@@ -43,12 +43,15 @@ TEST(Normalize, ValuesAndGradients) {
       if (scaled) inputs.push_back(random(shape.last(axes), 2));
       if (shifted) inputs.push_back(random(shape.last(axes), 3));
       Case c;
-      c.build = one([=](Emit &e, const auto &v) {
+      // Names that clang 14 captures.
+      c.build = one([axes = axes, center = center, scaled = scaled, shifted = shifted](Emit &e, const auto &v) {
         return normalize(e, v[0], axes, 0.1, center, scaled ? v[1] : none, shifted ? v[scaled ? 2 : 1] : none);
       });
       c.inputs = inputs;
       c.free_axes = {};
-      c.reference = [=](const std::vector<Array> &in) { return reference(in, axes, 0.1, center, scaled, shifted); };
+      c.reference = [axes = axes, center = center, scaled = scaled, shifted = shifted](const std::vector<Array> &in) {
+        return reference(in, axes, 0.1, center, scaled, shifted);
+      };
       check(c);
     }
 }

@@ -12,7 +12,7 @@
 #include "capi/use.hpp"
 #include "harness/folder.hpp"
 
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(DL4_ADDRESS_SANITIZER)
 #include <sanitizer/lsan_interface.h>
 #endif
 
@@ -378,7 +378,7 @@ class RegistryFuzz : public Folder {
       std::fflush(nullptr);
       if (HasFailure()) _exit(1);
     }
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(DL4_ADDRESS_SANITIZER)
     std::snprintf(note_->words, sizeof note_->words, "a leak in one of the cases from %lld on",
                   static_cast<long long>(first));
     if (__lsan_do_recoverable_leak_check()) _exit(1);

@@ -467,9 +467,10 @@ TEST(HeadedAttention, EqualsItsParts) {
       return ops::matmul(e, x, w, {}, ops::squeeze(e, ops::slice(e, v[kernel + 1], 0, h, 1), 0));
     };
     std::vector<Id> heads;
+    const kinds::Arguments no_arguments;
     for (int64_t h = 0; h < 2; ++h) {
       const std::vector<Symbol> qvk{{ops::scale(e, head(v[0], 2, h), 0.5f)}, {head(v[1], 6, h)}, {head(v[1], 4, h)}};
-      kinds::Call call(e, none_given, qvk, {}, false);
+      kinds::Call call(e, none_given, qvk, no_arguments, false);
       heads.push_back(attention->call(call)[0].value);
     }
     Id w = ops::reshape(e, v[8], 0, {8, 3});

@@ -60,6 +60,11 @@ class Looking(Case):
         found = self.document("check", "damaged.keras", code=1)
         self.assertFalse(found["loads"])
         self.assertIn("directory", found["why"])
+        text = self.good("check", self.table(), code=1)
+        self.assertIn(": none of Keras, ONNX, dl4, safetensors, NumPy\n", text)
+        self.good("convert", "net.json", "net.onnx")
+        (self.folder / "net.onnx").rename(self.folder / "net")
+        self.assertEqual(self.document("check", "net")["kind"], "ONNX")
 
     def test_check_of_unsupported_layer(self):
         with zipfile.ZipFile(DATA / "sequential.keras") as old:

@@ -125,6 +125,7 @@ natives "$work/java/with/natives" glibc:linux-x86_64 arm64:linux-aarch64 windows
 cp "$work/java/dl4.jar" "$out/dl4-$version.jar"
 jar --update --file "$out/dl4-$version.jar" -C "$work/java/with" natives
 cp capi/bindings/java/pom.xml "$out/dl4-$version.pom"
+bill "dl4-$version.pom"
 bill "dl4-$version.jar" glibc arm64 windows
 
 say "crates"

@@ -63,6 +63,21 @@ in_root() {
 }
 took() { awk '{ print "in " $1 " s, " $2 + $3 " of the processor"; exit $2 + $3 > 10 }' "$work/seconds"; }
 
+# ---- What says what the files are ------------------------------------------------------------------------------------
+
+listed() {
+  local file sum files=0
+  (cd "$made" && sha256sum -c --quiet SHA256SUMS) || return
+  for file in "$made"/*; do
+    [[ $file != *.cdx.json && $file != */SHA256SUMS ]] || continue
+    sum=$(sha256sum <"$file")
+    grep -q "\"content\": \"${sum%% *}\"" "$file.cdx.json" || { echo "$file: its list is of another file"; return 1; }
+    files=$((files + 1))
+  done
+  echo "$files files"
+}
+check "checksums and CycloneDX lists" listed
+
 # ---- Python ----------------------------------------------------------------------------------------------------------
 
 wheel() { # REQUIREMENT FOLDER

@@ -37,7 +37,7 @@ DESCRIBED = {
     "dl4_error": ["code", "message", "detail"],
     "dl4_blob": ["bytes"],
     "dl4_context": ["threads", "seed", "seed_scheme", "reproducible", "math", "emulate_bfloat16", "memory_limit",
-                    "step_limit", "passes_off", "kernels_off", "arena_fill_nan", "log_level", "log_to"],
+                    "step_limit", "passes_off", "kernels_off", "tuning", "arena_fill_nan", "log_level", "log_to"],
     "dl4_refs": ["models", "nodes"],
     "dl4_tensor": ["dtype", "shape", "strides", "bytes"],
     "dl4_graph": ARCHITECTURE,

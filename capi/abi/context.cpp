@@ -10,6 +10,7 @@
 #include "kinds/field.hpp"
 #include "options.hpp"
 #include "plan/passes.hpp"
+#include "tuning.hpp"
 
 namespace dl4::capi {
 namespace {
@@ -63,6 +64,7 @@ void Context::Options::fields(kinds::Fields &f) {
   f("step_limit", step_limit).at_least(0).doc("steps that all loops of one run may take together");
   f("passes_off", passes_off).doc("passes of the planner to leave out");
   f("kernels_off", kernels_off).doc("kernels never to choose");
+  f("tuning", tuning).doc("file of dl4 tune, or its text: what kernels are chosen by");
   f("arena_fill_nan", arena_fill_nan).doc("fill working memory with NaN before each run");
   f("log_level", log_level, {"trace", "debug", "info", "warning", "error", "off"})
       .null_means(LogLevel::unset)
@@ -80,6 +82,12 @@ Context::Context(const Json &options) {
   need_known("kernels_off", options_.kernels_off, dispatch::kernel_names());
   if (options_.reproducible == Options::Reproducible::portable) need_portable();
   if (options_.math == kernels::Math::float32x3) need_tiles(options_.reproducible);
+  if (options_.tuning) {
+    if (options_.reproducible == Options::Reproducible::portable)
+      throw Error(Code::invalid_argument, "\"tuning\": expected none where bits are portable")
+          .with("attribute", "tuning");
+    machine_ = read_tuning(*options_.tuning);
+  }
   if (!options_.threads) options_.threads = cpu::cores_available();
   open_log();
   limited_ = options_.memory_limit.has_value();
@@ -130,6 +138,7 @@ runtime::Options Context::options() {
   }
   o.plan.cutting.threads = static_cast<int>(*options_.threads);
   o.plan.cutting.strict = options_.reproducible != Options::Reproducible::threads;
+  o.plan.cutting.machine = machine_;
   o.plan.cutting.portable = options_.reproducible == Options::Reproducible::portable;
   o.plan.math = options_.math;
   o.plan.passes_off = options_.passes_off;

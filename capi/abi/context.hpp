@@ -8,6 +8,7 @@
 
 #include "base/fork.hpp"
 #include "base/log.hpp"
+#include "base/machine.hpp"
 #include "graph/graph.hpp"
 #include "kinds/field.hpp"
 #include "runtime/executable.hpp"
@@ -42,7 +43,7 @@ class Context {
     std::vector<std::string> passes_off, kernels_off;
     bool arena_fill_nan = false;
     enum class LogLevel { trace, debug, info, warning, error, off, unset } log_level = LogLevel::unset;
-    std::optional<std::string> log_to;
+    std::optional<std::string> log_to, tuning;
     void fields(kinds::Fields &f);
   };
 
@@ -50,7 +51,8 @@ class Context {
   void open_log();
 
   Options options_;
-  bool limited_ = false;  // memory_limit was set explicitly
+  std::shared_ptr<const Machine> machine_;  // of the option "tuning"
+  bool limited_ = false;                    // memory_limit was set explicitly
   mutable Mutex mutex_;   // guards the seed and the crew
   std::shared_ptr<Crew> crew_;
   const std::shared_ptr<runtime::Executables> executables_ = std::make_shared<runtime::Executables>();

@@ -10,6 +10,7 @@
 #include "kinds/custom.hpp"
 #include "options.hpp"
 #include "plan/passes.hpp"
+#include "tuning.hpp"
 
 extern const char dl4_api_json[];
 extern const long long dl4_api_json_size, dl4_api_json_deflated;
@@ -104,6 +105,7 @@ dl4_error *dl4_build_info(dl4_blob **out) {
         {"passes", plan::pass_names()},
         {"kernels", dispatch::kernel_names()},
         {"threads", os::has_threads() ? "many" : "one"},
+        {"tuning", computed_tuning()},
         {"cpu", {{"name", valid_utf8(cpu::name())}, {"isa", cpu::isa()}, {"cores_available", cpu::cores_available()}}}};
     const auto libraries = backend::libraries();
     info["backends"] = libraries.empty() ? "own" : "full";

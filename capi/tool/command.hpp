@@ -41,6 +41,7 @@ struct Common {
   bool json = false, strict = false;
   int64_t threads = 0, seed = 0;  // threads: 0 = the library's default
   std::string log;                // a level; "" = nothing is logged
+  std::string tuning;             // a file; "" = computed figures
   const Context &context() const;
   Context context(const char *reproducible) const;  // one of its own
 
@@ -59,6 +60,7 @@ Command bench_command(const Common &common);
 Command diff_command(const Common &common);
 Command gradcheck_command(const Common &common);
 Command verify_command(const Common &common);
+Command tune_command(const Common &common);
 Command kinds_command(const Common &common);
 
 // For bash, from the list.

@@ -38,6 +38,7 @@ std::vector<Option> common_options(Common &common) {
   return {{"--json", "", "one JSON document on standard output", &common.json},
           {"--threads", "N", "threads that work on a run; default: the cores of this process", &common.threads},
           {"--seed", "N", "start of all random numbers; default 0", &common.seed, false, 0},
+          {"--tuning", "FILE", "what dl4 tune wrote on this machine: kernels are chosen by it", &common.tuning},
           {"--strict", "", "the same bits for any number of threads", &common.strict},
           {"--log", "LEVEL", "what happens, on standard error: warning, info or debug", &common.log}};
 }
@@ -104,7 +105,7 @@ int run_main(std::vector<std::string> words) {
   Common common;
   std::vector<Command> commands;
   for (auto make : {summary_command, plot_command, check_command, convert_command, run_command, train_command,
-                    eval_command, bench_command, diff_command, gradcheck_command, verify_command})
+                    eval_command, bench_command, diff_command, gradcheck_command, verify_command, tune_command})
     commands.push_back(make(common));
   for (Command &c : commands)
     for (const Option &o : common_options(common)) c.options.push_back(o);

@@ -21,6 +21,7 @@ Context Common::context(const char *reproducible) const {
   Attrs options{{"seed", seed}, {"reproducible", reproducible}};
   if (threads) options.set({"threads", threads});
   if (!log.empty()) options.set({"log_level", log});
+  if (!tuning.empty()) options.set({"tuning", tuning});
   return Context(options);
 }
 

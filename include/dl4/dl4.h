@@ -213,7 +213,8 @@ typedef int32_t (*dl4_logits_fn)(void *user, dl4_tensor *logits);
 DL4_API int32_t dl4_version(void);
 
 /* Gives the build's properties as JSON: version, compiler, backends ("full": with OpenBLAS and oneDNN, their versions
- * and why one is not used; "own"), CPU features, threads ("many", "one"), names of all "kernels" and "passes". */
+ * and why one is not used; "own"), CPU features, threads ("many", "one"), names of all "kernels" and "passes", and the
+ * "tuning" that holds for contexts without one. */
 DL4_API DL4_CHECKED dl4_error *dl4_build_info(dl4_blob **out);
 
 /* Gives this interface as JSON, for generators of bindings: functions, parameters, constants, callbacks, options. */
@@ -320,6 +321,10 @@ DL4_API int64_t dl4_blob_size(const dl4_blob *blob);
  *   step_limit       int     steps of all loops of one run, else DL4_UNSUPPORTED; default 100,000,000
  *   passes_off       strings optimization passes to skip, for experiments: "passes" of dl4_build_info()
  *   kernels_off      strings kernels never to choose, for experiments: "kernels" of dl4_build_info()
+ *   tuning           string  a file that `dl4 tune` wrote on this machine, or its text, which begins with "{": what
+ *                            kernels are chosen by; it may change bits as `threads` may. DL4_UNSUPPORTED: of another
+ *                            processor or version; refused with "portable". Default: figures computed from the
+ *                            processor's vectors and caches
  *   arena_fill_nan   bool    fill working memory with NaN before each run, for tests
  *   log_level        string  "trace", "debug", "info", "warning", "error" or "off"; default "info" with `log_to`, else
  *                            "off"

@@ -71,16 +71,6 @@ bool may_use_tiles() noexcept {
 #endif
 }
 
-Type type() noexcept {
-#if defined(__x86_64__)
-  if (!x86::extensions().avx512f) return Type::avx2;
-  if (x86::extensions().intel) return Type::intel_avx512;
-  return first_cache_ways() > 8 ? Type::wide_avx512 : Type::avx512;
-#else
-  return Type::neon;
-#endif
-}
-
 Vectors vectors() noexcept {
 #if defined(__x86_64__)
   const x86::Extensions &e = x86::extensions();
@@ -89,8 +79,6 @@ Vectors vectors() noexcept {
   return Vectors::none;
 #endif
 }
-
-int64_t first_cache_ways() noexcept { return os::first_cache_bytes() / 4096; }  // a way holds one page
 
 size_t current() noexcept { return os::current_processor(); }
 

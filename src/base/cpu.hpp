@@ -14,16 +14,10 @@ bool has_bfloat16_products() noexcept;  // products of two bfloat16 pairs added 
 // handler must have room for the tiles too.
 bool may_use_tiles() noexcept;
 std::string isa();  // the vector extensions found, best last: "sse4.2 avx2 fma avx512f"
-// Processor classes with thresholds of their own. avx512: 256-bit execution units, like Zen 4; wide_avx512: 512-bit
-// units, like Zen 5, with more than 32 KiB of L1 data cache.
-enum class Type { intel_avx512, wide_avx512, avx512, avx2, neon };
-Type type() noexcept;
 // Vector width for libraries that may misdetect a processor newer than they are. none: x86-64 without AVX2.
 enum class Vectors { none, avx2, avx512 };
 Vectors vectors() noexcept;
 constexpr const char *vector_names[] = {"vectors", "AVX2", "AVX-512"};
-// Associativity of the L1 data cache: how many lines at addresses 4096 bytes apart fit. 0 if unknown.
-int64_t first_cache_ways() noexcept;
 int cores_available();  // by affinity and the cgroup's quota, at least 1
 // The core that runs the calling thread now; 0 if unknown.
 size_t current() noexcept;

@@ -1,8 +1,7 @@
-// dl4_convs: the kernels of a convolution side by side, for the figures in src/backend/cpu/dispatch/thresholds.cpp.
+// dl4_convs: the kernels of a convolution side by side, beside what src/backend/cpu/dispatch/conv_costs.cpp computes.
 // Convolutions are given as NxHxWxC (the input) and KxKxF (the window and the filters), then "by2", "valid" and
 // "constant" (the weights) where they are so, and "depthwise": dl4_convs 4x32x32x3 3x3x8 1x56x56x64 3x3x64 valid.
-// Without any, those of the table, behind which stand the most input channels for which the direct one is ahead, as the
-// table has them.
+// Without any, those of a list.
 // --data or --weights first: the gradients instead.
 #include "backend/cpu/dispatch/conv.hpp"
 
@@ -172,17 +171,6 @@ void print(const Direction &direction, const Row &r) {
   std::fflush(stdout);
 }
 
-// The most input channels, of at most 32, with which the direct one is ahead of oneDNN for so many outputs.
-int64_t most_inputs(int64_t outputs) {
-  int64_t most = 0;
-  for (int64_t inputs : {1, 2, 3, 4, 6, 8, 10, 12, 15, 16, 20, 24, 32}) {
-    const auto us = times(forward, row("", 8, 32, 32, inputs, 3, outputs, 1, false).c).us;
-    if (us[0] < 0 || (us[3] >= 0 && us[0] > us[3])) break;
-    most = inputs;
-  }
-  return most;
-}
-
 }  // namespace
 
 int main(int argc, char **argv) {
@@ -195,8 +183,4 @@ int main(int argc, char **argv) {
   for (const std::string &name : direction->names) head += ' ' + name + " |", line += "--:|";
   std::printf("Microseconds on one thread, least of nine rounds.\n\n%s |\n%s---|\n", head.c_str(), line.c_str());
   for (const Row &r : parse(words.empty() ? of_table : words)) print(*direction, r);
-  if (direction != &forward) return 0;
-  if (!words.empty()) return 0;
-  const long long few = most_inputs(16), more = most_inputs(32);
-  std::printf("\nconstexpr std::array<Thresholds::Convs::Direct, 2> direct{{{16, %lld}, {32, %lld}}};\n", few, more);
 }

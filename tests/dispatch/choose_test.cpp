@@ -95,39 +95,20 @@ TEST(Choose, RefusesWhatNoneComputesIn) {
 
 TEST(KernelNames, AreSortedAndListedOnce) {
   const auto &names = kernel_names();
-  std::vector<std::string> expected{"amx_gemm",
-                                    "bfloat16_gemm",
-                                    "int4_gemm",
-                                    "int8_conv",
-                                    "int8_gemm",
-                                    "blocked_conv",
-                                    "blocked_conv_data",
-                                    "blocked_conv_weights",
-                                    "blocked_gemm",
-                                    "channels_conv",
-                                    "channels_conv_data",
-                                    "channels_conv_weights",
-                                    "depthwise_conv",
-                                    "direct_conv",
-                                    "direct_conv_weights",
-                                    "own_lstm",
-                                    "packed_conv",
-                                    "packed_gemm",
-                                    "small_by_item",
-                                    "small_gemm",
-                                    "turned_conv_data",
-                                    "winograd_conv",
-                                    "winograd_conv_data",
-                                    "bf16_conv",
-                                    "bf16_conv_data",
-                                    "bf16_conv_weights",
-                                    "bf16_gemm"};
+  std::vector<std::string> expected{
+      "amx_gemm",       "bfloat16_gemm",    "int4_gemm",           "int8_conv",
+      "int8_gemm",      "blocked_conv",     "blocked_conv_data",   "blocked_conv_weights",
+      "blocked_gemm",   "channels_conv",    "channels_conv_data",  "channels_conv_weights",
+      "depthwise_conv", "direct_conv",      "direct_conv_weights", "own_lstm",
+      "packed_conv",    "packed_gemm",      "blocked_by_item",     "small_by_item",
+      "small_gemm",     "turned_conv_data", "winograd_conv",       "winograd_conv_data",
+      "bf16_conv",      "bf16_conv_data",   "bf16_conv_weights",   "bf16_gemm"};
   for (const char *name :
        {"amx_attention", "amx_attention_grad", "amx_by_item", "amx_conv", "amx_conv_data", "amx_conv_weights"})
     expected.emplace_back(name);
   if (!libraries().empty())
-    for (const char *name : {"dnnl_conv", "dnnl_conv_data", "dnnl_conv_weights", "dnnl_gemm", "dnnl_lstm",
-                             "openblas_by_item", "openblas_gemm"})
+    for (const char *name :
+         {"dnnl_conv", "dnnl_conv_data", "dnnl_conv_weights", "dnnl_gemm", "dnnl_lstm", "openblas_gemm"})
       expected.emplace_back(name);
   std::sort(expected.begin(), expected.end());
   EXPECT_EQ(names, expected);

@@ -58,7 +58,7 @@ TEST(Libraries, DISABLED_AreNoCandidates) {
         for (int bits = 0; bits < 8; ++bits) {
           kernels::Gemm g;
           g.m = m, g.n = n, g.k = k, g.trans_a = bits & 1, g.trans_b = bits & 2;
-          none_of(product_prices(g, bits & 4, cpu::type()));
+          none_of(product_prices(g, bits & 4, this_machine()));
           const BatchAxis axes[] = {{3, m * k, 0}};
           EXPECT_FALSE(product_by_item(Site(), kernels::dense(g), axes, 1)->name.starts_with(library->prefix));
         }
@@ -66,7 +66,7 @@ TEST(Libraries, DISABLED_AreNoCandidates) {
     for (const int64_t size : {1, 3}) {
       kernels::Conv c;
       c.n = 2, c.h = c.w = 14, c.c = channels, c.oc = 32, c.kh = c.kw = size, c.oh = c.ow = 15 - size;
-      none_of(conv_prices(c, false, cpu::type()));
+      none_of(conv_prices(c, false, this_machine()));
       EXPECT_FALSE(conv_data(Site(), c, nullptr)->name.starts_with(library->prefix));
       EXPECT_FALSE(conv_weights(Site(), c)->name.starts_with(library->prefix));
     }

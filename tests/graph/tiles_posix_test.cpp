@@ -8,7 +8,6 @@
 #include <cmath>
 #include <random>
 
-#include "backend/cpu/dispatch/libraries.hpp"
 #include "backend/cpu/kernels/single_threaded.hpp"
 #include "harness/tiles.hpp"
 #include "ops/ops.hpp"
@@ -221,11 +220,7 @@ TEST(Tiles, ProductsOfABatchItemByItem) {
     all.erase(all.begin(), all.begin() + 2);
     return all;
   };
-  const auto libraries = dispatch::libraries();
-  const bool openblas = std::any_of(libraries.begin(), libraries.end(), [](const dispatch::Library *l) {
-    return l->name == std::string_view("openblas") && l->unused().empty();
-  });
-  const auto plainly = run(openblas ? "openblas_by_item" : "small_by_item");
+  const auto plainly = run("blocked_by_item");
   dl4_test::WithTiles with;
   EXPECT_LT(distance(plainly, run("amx_by_item")), 1e-6);
 }

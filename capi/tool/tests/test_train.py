@@ -204,6 +204,22 @@ class Measuring(Case):
         self.assertEqual(heading.split(), ["step", "kernel", "slices", "us", "estimate", "runner-up", "estimate"])
         self.assertTrue(any(first["kernel"] in line for line in lines))
 
+    def test_tune(self):
+        found = self.document("tune", "tuned.json")
+        self.assertEqual(found, json.loads((self.folder / "tuned.json").read_text()))
+        self.assertEqual(len(found["cycles"]), 4)
+        self.assertGreater(found["kernels"]["packed_gemm"], 0)
+        words = "bench", DATA / "sequential.keras", "--runs", "5", "--threads", "1", "--explain"
+        steps = self.document(*words, "--tuning", "tuned.json")["steps"]
+        conv = next(step for step in steps if step["layer"] == "conv2d")
+        self.file("slow.json", json.dumps({**found, "kernels": {conv["candidates"][0]["kernel"]: 100}}))
+        steps = self.document(*words, "--tuning", "slow.json")["steps"]
+        self.assertNotEqual(next(s for s in steps if s["layer"] == "conv2d")["kernel"], conv["kernel"])
+        self.file("other.json", json.dumps({**found, "processor": "another"}))
+        self.bad(4, '"processor": expected "', *words, "--tuning", "other.json")
+        self.bad(3, "none.json", *words, "--tuning", "none.json")
+        self.bad(3, "folder", "tune", "no/folder/tuned.json")
+
     def test_diff(self):
         self.good("convert", "net.json", "a.safetensors")
         self.good("convert", "net.json", "b.safetensors", "--seed", "1")

@@ -11,8 +11,11 @@ std::string processor_name();  // "" if unknown
 // Processors this process may use by affinity and quota; at least 1.
 int64_t processors_allowed();
 bool has_threads() noexcept;  // whether a process may start threads
-// Bytes of the L1 data cache; 0 if unknown.
-int64_t first_cache_bytes() noexcept;
+// Bytes of a core's first and second data cache and of the last one, which cores may share; 0 if unknown.
+struct Caches {
+  int64_t first = 0, second = 0, last = 0;
+};
+Caches caches() noexcept;
 // The processor that runs the calling thread now; 0 if unknown.
 size_t current_processor() noexcept;
 

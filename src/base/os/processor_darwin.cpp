@@ -28,7 +28,12 @@ int64_t processors_allowed() { return std::max<int64_t>(1, std::thread::hardware
 
 bool has_threads() noexcept { return true; }
 
-int64_t first_cache_bytes() noexcept { return std::max<int64_t>(0, number("hw.l1dcachesize")); }
+Caches caches() noexcept {
+  const auto bytes = [](const char *name) { return std::max<int64_t>(0, number(name)); };
+  Caches found{bytes("hw.l1dcachesize"), bytes("hw.l2cachesize"), bytes("hw.l3cachesize")};
+  if (!found.last) found.last = found.second;
+  return found;
+}
 
 size_t current_processor() noexcept { return 0; }
 

@@ -97,12 +97,23 @@ int64_t processors_allowed() { return std::max<int64_t>(1, std::min(by_affinity(
 
 bool has_threads() noexcept { return true; }
 
-int64_t first_cache_bytes() noexcept {
-#if defined(_SC_LEVEL1_DCACHE_SIZE)
-  return std::max<int64_t>(0, sysconf(_SC_LEVEL1_DCACHE_SIZE));
-#else
-  return 0;
-#endif
+Caches caches() noexcept {
+  Caches found;
+  try {
+    for (int i = 0; i < 8; ++i) {
+      const std::string folder = "/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(i) + '/';
+      const std::string type = content(folder + "type"), level = content(folder + "level"),
+                        size = content(folder + "size");  // "1024K"
+      int64_t kib = 0;
+      std::from_chars(size.data(), size.data() + size.size(), kib);
+      if (type.starts_with("Instruction") || kib <= 0 || kib > INT32_MAX) continue;
+      if (level.starts_with('1')) found.first = kib << 10;
+      if (level.starts_with('2')) found.second = kib << 10;
+      found.last = std::max(found.last, kib << 10);
+    }
+  } catch (...) {
+  }
+  return found;
 }
 
 size_t current_processor() noexcept {

@@ -9,7 +9,7 @@ int64_t processors_allowed() { return 1; }
 
 bool has_threads() noexcept { return false; }
 
-int64_t first_cache_bytes() noexcept { return 0; }
+Caches caches() noexcept { return {}; }
 
 size_t current_processor() noexcept { return 0; }
 

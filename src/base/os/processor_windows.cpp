@@ -30,18 +30,23 @@ int64_t processors_allowed() {
 
 bool has_threads() noexcept { return true; }
 
-int64_t first_cache_bytes() noexcept {
+Caches caches() noexcept {
+  Caches found;
   DWORD size = 0;
   GetLogicalProcessorInformation(nullptr, &size);
   try {
     std::vector<SYSTEM_LOGICAL_PROCESSOR_INFORMATION> all(size / sizeof(SYSTEM_LOGICAL_PROCESSOR_INFORMATION));
-    if (all.empty() || !GetLogicalProcessorInformation(all.data(), &size)) return 0;
-    for (const auto &one : all)
-      if (one.Relationship == RelationCache && one.Cache.Level == 1 && one.Cache.Type != CacheInstruction)
-        return static_cast<int64_t>(one.Cache.Size);
+    if (all.empty() || !GetLogicalProcessorInformation(all.data(), &size)) return {};
+    for (const auto &one : all) {
+      if (one.Relationship != RelationCache || one.Cache.Type == CacheInstruction) continue;
+      const auto bytes = static_cast<int64_t>(one.Cache.Size);
+      if (one.Cache.Level == 1) found.first = bytes;
+      if (one.Cache.Level == 2) found.second = bytes;
+      found.last = std::max(found.last, bytes);
+    }
   } catch (...) {
   }
-  return 0;
+  return found;
 }
 
 size_t current_processor() noexcept { return GetCurrentProcessorNumber(); }

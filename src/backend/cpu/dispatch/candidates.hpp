@@ -4,9 +4,9 @@
 #include <span>
 
 #include "backend/cpu/dispatch/choose.hpp"
+#include "backend/cpu/dispatch/costs.hpp"
 #include "backend/cpu/dispatch/lstm.hpp"
 #include "backend/cpu/dispatch/products.hpp"
-#include "backend/cpu/dispatch/thresholds.hpp"
 #include "backend/cpu/kernels/conv/conv.hpp"
 #include "backend/cpu/kernels/gemm/gemm.hpp"
 
@@ -16,45 +16,23 @@ struct Product {
   const kernels::Gemm &g;
   int64_t slices;
   const kernels::Constant *b;  // the right-hand side if constant and shared by all items, else nullptr
-  const Measured &as;
-  double scale;                                                // work relative to the measured product
+  const Machine &machine;
+  kernels::Gemm priced;                                        // what the cost is of: g, or one row of it
   kernels::WeightType weights = kernels::WeightType::float32;  // narrow type for b where that is faster
   int tiles = 0;                                               // number of part products: tile_products()
   DType dtype() const { return g.dtype; }
+  double microseconds(double cycles) const { return machine.microseconds(cycles); }
 };
-
-// A batch with irregular strides, computed item by item.
-struct ByItem {
-  const kernels::Gemm &g;
-  std::span<const BatchAxis> axes;
-  int64_t slices;
-  double microseconds;
-  int tiles = 0;  // number of part products: tile_products()
-  DType dtype() const { return g.dtype; }
-};
-// C = A B for one item, C dense.
-using MultiplyItem = void (*)(const kernels::Gemm &g, const float *a, const float *b, float *c) noexcept;
-std::unique_ptr<kernels::Kernel> by_item(const char *name, const ByItem &at, MultiplyItem multiply);
-
-template <class... Size>
-double real(Size... sizes) {
-  return (1.0 * ... * static_cast<double>(sizes));
-}
 
 struct ConvAt {
   const kernels::Conv &c;
   int64_t slices;
   const kernels::Constant *weights;  // if constant, else nullptr
-  const Thresholds::Convs &t;
+  const Machine &machine;
   kernels::WeightType in = kernels::WeightType::float32;  // narrow type that weights may use
   int tiles = 0;                                          // number of part products: tile_products()
   DType dtype() const { return c.dtype; }
-
-  // Time of so many multiplications per pair of channels.
-  double microseconds(double multiplications) const {
-    return multiplications * real(c.c, c.oc) / real(c.groups) / 30e3;
-  }
-  double by_dnnl() const { return t.dnnl * microseconds(real(c.n, c.kd, c.kh, c.kw, c.od, c.oh, c.ow)); }
+  double microseconds(double cycles) const { return machine.microseconds(cycles); }
 };
 
 struct LstmSizes {
@@ -65,7 +43,7 @@ struct LstmAt {
   LstmSizes s;
   bool backwards;
   LstmCut cut;
-  double microseconds;
+  const Machine &machine;
   DType dtype() const { return site.src[src_x].dtype; }
 };
 

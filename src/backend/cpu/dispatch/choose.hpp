@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "backend/cpu/dispatch/costs.hpp"
 #include "backend/cpu/dispatch/site.hpp"
 
 namespace dl4::dispatch {
@@ -37,12 +38,16 @@ bool always(const At &) {
 // choices are separated by semicolons.
 std::string told(std::span<const Choice> choices);
 
-// The applicable candidates, cheapest first.
+// The applicable candidates, cheapest first. times: Machine::times.
 template <class At>
-std::vector<std::pair<Price, const Candidate<At> *>> priced(std::span<const Candidate<At>> list, const At &at) {
+std::vector<std::pair<Price, const Candidate<At> *>> priced(std::span<const Candidate<At>> list, const At &at,
+                                                            const std::map<std::string, double, std::less<>> &times) {
   std::vector<std::pair<Price, const Candidate<At> *>> found;
-  for (const Candidate<At> &c : list)
-    if (c.dtype == at.dtype() && c.applies(at)) found.push_back({{c.name, c.cost(at)}, &c});
+  for (const Candidate<At> &c : list) {
+    if (c.dtype != at.dtype() || !c.applies(at)) continue;
+    const auto by = times.find(std::string_view(c.name));
+    found.push_back({{c.name, c.cost(at) * (by == times.end() ? 1 : by->second)}, &c});
+  }
   std::sort(found.begin(), found.end(),
             [](const auto &a, const auto &b) { return a.first.microseconds < b.first.microseconds; });
   return found;
@@ -50,7 +55,7 @@ std::vector<std::pair<Price, const Candidate<At> *>> priced(std::span<const Cand
 template <class At>
 std::vector<Price> prices(std::span<const Candidate<At>> list, const At &at) {
   std::vector<Price> all;
-  for (const auto &[price, candidate] : priced(list, at)) all.push_back(price);
+  for (const auto &[price, candidate] : priced(list, at, {})) all.push_back(price);
   return all;
 }
 
@@ -59,7 +64,7 @@ template <class At>
 std::unique_ptr<kernels::Kernel> choose(const Site &site, std::span<const Candidate<At>> list, const At &at) {
   std::unique_ptr<kernels::Kernel> kernel;
   Choice from;
-  for (const auto &[price, candidate] : priced(list, at)) {
+  for (const auto &[price, candidate] : priced(list, at, machine(site.cutting).times)) {
     if (!candidate->is_last_resort() && !site.allows(candidate->name)) continue;
     if (!kernel) kernel = candidate->make(at);
     if (kernel) from.push_back(price);

@@ -1,4 +1,4 @@
-// Chooses convolution kernels by measured thresholds.
+// Chooses convolution kernels by their costs.
 #include "backend/cpu/dispatch/conv.hpp"
 
 #include <algorithm>
@@ -17,11 +17,11 @@ namespace {
 
 using kernels::Kernel;
 
-bool few_channels(const kernels::Conv &c, const Thresholds::Convs &t) {
-  if (c.is_3d() || checked_mul(c.kh, c.kw, c.c) < t.direct_weights) return false;
-  for (const auto &most : t.direct)
-    if (c.oc <= most.outputs) return c.c <= most.inputs;
-  return false;
+// Few enough for the sums of a direct convolution to stay in registers, and weights enough for each.
+bool few_channels(const kernels::Conv &c, const Machine &m) {
+  constexpr int64_t least_weights = 9, outputs = 16;
+  if (c.is_3d() || checked_mul(c.kh, c.kw, c.c) < least_weights) return false;
+  return c.oc <= outputs ? c.c <= 15 : m.vector >= 16 && c.oc <= 2 * outputs && c.c <= 8;
 }
 
 // More padding than input: kernels that skip taps in the padding beat one that materialises it.
@@ -29,20 +29,9 @@ bool padding_dwarfs(const kernels::Conv &c) {
   return c.pad_top > c.h || c.pad_bottom > c.h || c.pad_left > c.w || c.pad_right > c.w;
 }
 
-// Image size and channels of Winograd's algorithm.
-struct Winograd {
-  int64_t h, w, channels;
-  double weights;  // multiplications per pair of channels to transform them
-};
-Winograd winograd_of(const kernels::Conv &c, bool by_source, bool constant_weights, const Thresholds::Convs &t) {
-  const double weights = constant_weights ? 0 : by_source ? t.winograd_weights_by_source : t.winograd_weights;
-  return by_source ? Winograd{c.h, c.w, c.c, weights} : Winograd{c.oh, c.ow, c.oc, weights};
-}
-double tiles_of(const kernels::Conv &c, const Winograd &w) { return real(c.n, (w.h + 1) / 2, (w.w + 1) / 2); }
-
 // Enough constant weights that packing and prefetching pay off.
-bool many_weights(const kernels::Conv &c, bool constant_weights, const Thresholds::Convs &t) {
-  return constant_weights && checked_mul(c.kh, c.kw, c.c, c.oc) >= t.packed_weights;
+bool many_weights(const kernels::Conv &c, bool constant_weights) {
+  return constant_weights && checked_mul(c.kh, c.kw, c.c, c.oc) >= 1 << 15;
 }
 
 // 1x1 windows without strides: a product of pixels and weights.
@@ -78,32 +67,22 @@ int64_t conv_slices(const Site &site, const kernels::Conv &c, bool by_weights = 
 // Images large enough that most tiles are whole. If transformed constant weights come from memory, there must also be
 // enough tiles to hide that.
 bool fits_winograd(const ConvAt &at, bool by_source) {
-  if (!kernels::is_for_winograd(at.c)) return false;
-  const Winograd w = winograd_of(at.c, by_source, at.weights, at.t);
-  const bool in_cache = checked_mul(16, at.c.c, at.c.oc) <= at.t.winograd_in_cache;
-  return !at.c.is_3d() && checked_mul(w.h, w.w) >= at.t.winograd_pixels &&
-         (!at.weights || in_cache || tiles_of(at.c, w) >= at.t.winograd_waiting);
-}
-
-// Multiplications of the tiles plus the cost of transforming pixels and weights.
-double by_winograd(const ConvAt &at, bool by_source) {
-  const Winograd w = winograd_of(at.c, by_source, at.weights, at.t);
-  const double padding = real(round_up(w.channels, 16)) / real(w.channels);
-  const double pixels = 9 / real(at.c.c) + 9 / real(at.c.oc);
-  return at.microseconds(16 * tiles_of(at.c, w) * (padding + pixels) + w.weights);
-}
-
-// Cost of products whose vectors, or tiles, pad the columns or rows of a group to `width`.
-double by_blocks(const ConvAt &at, int64_t width) {
-  return at.t.blocked_part * at.by_dnnl() * real(round_up(width, 16)) / real(width);
+  constexpr int64_t pixels = 16, in_cache = 1 << 21;
+  constexpr double waiting = 32;
+  const kernels::Conv &c = at.c;
+  if (!kernels::is_for_winograd(c) || c.is_3d()) return false;
+  const int64_t h = by_source ? c.h : c.oh, w = by_source ? c.w : c.ow;
+  return checked_mul(h, w) >= pixels &&
+         (!at.weights || checked_mul(16, c.c, c.oc) <= in_cache || real(c.n, (h + 1) / 2, (w + 1) / 2) >= waiting);
 }
 
 // Cost by tiles: six products, or three, at 16 times the speed, plus packing the parts of each number, which all rows
 // or columns of the other side share. Computed, not measured (tile_products()).
 double by_tiles(const ConvAt &at, double laying) {
   constexpr double to_lay = 32;  // multiply-adds per number, for its patch and parts
-  return at.microseconds(real(at.c.n, at.c.kd, at.c.kh, at.c.kw, at.c.od, at.c.oh, at.c.ow)) *
-         (at.tiles / 16.0 + to_lay * laying);
+  const kernels::Conv &c = at.c;
+  const double products = real(c.n, c.kd, c.kh, c.kw, c.od, c.oh, c.ow) * real(c.c / c.groups, c.oc);
+  return at.microseconds(products / at.machine.peak() * (at.tiles / 16.0 + to_lay * laying));
 }
 double one_of(int64_t n) { return 1 / static_cast<double>(n); }
 
@@ -111,34 +90,38 @@ double one_of(int64_t n) { return 1 / static_cast<double>(n); }
 bool takes_integers(const ConvAt &at) {
   if (at.in != kernels::WeightType::int8 && at.in != kernels::WeightType::int4) return false;
   return at.weights && at.weights->forms && kernels::is_for_narrow(at.c) &&
-         thresholds().narrowed(kernels::WeightType::int8, checked_mul(at.c.n, at.c.oh, at.c.ow), at.c.oc,
-                               checked_mul(at.c.kh, at.c.kw, at.c.c)) == kernels::WeightType::int8;
+         narrowed(kernels::WeightType::int8, checked_mul(at.c.n, at.c.oh, at.c.ow), at.c.oc,
+                  checked_mul(at.c.kh, at.c.kw, at.c.c), this_machine()) == kernels::WeightType::int8;
+}
+// By the best kernels of float32.
+double narrow_cost(const ConvAt &at) {
+  static const double part = kernels::multiplies_bytes() ? 0.35 : 0.7;
+  return part * at.microseconds(packed_conv_cycles(at.c, at.machine));
 }
 
 bool has_tiles(const ConvAt &at) { return at.tiles > 0 && !takes_integers(at); }
 
 constexpr Candidate<ConvAt> own_forward[] = {
-    {"int8_conv", takes_integers, [](const ConvAt &at) { return narrow_conv_part() * at.by_dnnl(); },
+    {"int8_conv", takes_integers, narrow_cost,
      [](const ConvAt &at) { return kernels::narrow_conv(at.c, at.slices, *at.weights); }},
     {"direct_conv",
-     [](const ConvAt &at) { return at.c.groups == 1 && few_channels(at.c, at.t) && !padding_dwarfs(at.c); },
-     [](const ConvAt &at) { return at.t.direct_part * at.by_dnnl(); },
+     [](const ConvAt &at) { return at.c.groups == 1 && few_channels(at.c, at.machine) && !padding_dwarfs(at.c); },
+     [](const ConvAt &at) { return at.microseconds(direct_conv_cycles(at.c, at.machine)); },
      [](const ConvAt &at) { return kernels::direct_conv(at.c, at.slices); }},
     {"depthwise_conv", [](const ConvAt &at) { return kernels::is_for_depthwise(at.c); },
-     [](const ConvAt &at) { return at.t.depthwise_part * at.by_dnnl(); },
+     [](const ConvAt &at) { return at.microseconds(depthwise_conv_cycles(at.c, at.machine)); },
      [](const ConvAt &at) { return kernels::depthwise_conv(at.c, at.slices); }},
     {"winograd_conv", [](const ConvAt &at) { return fits_winograd(at, false); },
-     [](const ConvAt &at) { return by_winograd(at, false); },
+     [](const ConvAt &at) { return at.microseconds(winograd_conv_cycles(at.c, at.weights, false, at.machine)); },
      [](const ConvAt &at) { return kernels::winograd_conv(at.c, at.slices, at.weights); }},
     {"packed_conv", [](const ConvAt &at) { return at.weights && at.c.groups == 1 && !padding_dwarfs(at.c); },
-     [](const ConvAt &at) {
-       return (many_weights(at.c, at.weights, at.t) ? at.t.packed_many_part : at.t.packed_part) * at.by_dnnl();
-     },
+     [](const ConvAt &at) { return at.microseconds(packed_conv_cycles(at.c, at.machine)); },
      [](const ConvAt &at) { return kernels::packed_conv(at.c, at.slices, at.weights); }},
     {"channels_conv", [](const ConvAt &at) { return kernels::is_by_channels(at.c); },
-     [](const ConvAt &at) { return at.t.channels_part * at.by_dnnl(); },
+     [](const ConvAt &at) { return at.microseconds(channels_conv_cycles(at.c, at.machine)); },
      [](const ConvAt &at) { return kernels::channels_conv(at.c, at.slices); }},
-    {"blocked_conv", always, [](const ConvAt &at) { return by_blocks(at, at.c.oc / at.c.groups); },
+    {"blocked_conv", always,
+     [](const ConvAt &at) { return at.microseconds(blocked_conv_cycles(at.c, at.weights, at.machine)); },
      [](const ConvAt &at) { return kernels::blocked_conv(at.c, at.slices, at.weights); }},
     {"amx_conv", has_tiles, [](const ConvAt &at) { return by_tiles(at, one_of(at.c.oc / at.c.groups)); },
      [](const ConvAt &at) { return kernels::blocked_conv(at.c, at.slices, at.weights, at.tiles); }},
@@ -156,19 +139,21 @@ std::span<const Candidate<ConvAt>> forward() {
 bool is_for_turning(const ConvAt &at) {
   const auto t = kernels::turned(at.c);
   if (!t || padding_dwarfs(*t)) return false;
-  return kernels::is_for_depthwise(*t) || (t->groups == 1 && t->oc <= at.t.direct[0].outputs);
+  return kernels::is_for_depthwise(*t) || (t->groups == 1 && t->oc <= 16);
 }
 
 constexpr Candidate<ConvAt> own_by_source[] = {
     {"winograd_conv_data", [](const ConvAt &at) { return fits_winograd(at, true); },
-     [](const ConvAt &at) { return by_winograd(at, true); },
+     [](const ConvAt &at) { return at.microseconds(winograd_conv_cycles(at.c, at.weights, true, at.machine)); },
      [](const ConvAt &at) { return kernels::winograd_conv_data(at.c, at.slices, at.weights); }},
-    {"turned_conv_data", is_for_turning, [](const ConvAt &at) { return at.t.turned_part * at.by_dnnl(); },
+    {"turned_conv_data", is_for_turning,
+     [](const ConvAt &at) { return at.microseconds(turned_conv_data_cycles(*kernels::turned(at.c), at.machine)); },
      [](const ConvAt &at) { return kernels::turned_conv_data(at.c, at.slices); }},
     {"channels_conv_data", [](const ConvAt &at) { return kernels::is_by_channels(at.c); },
-     [](const ConvAt &at) { return at.t.channels_part * at.by_dnnl(); },
+     [](const ConvAt &at) { return at.microseconds(channels_conv_data_cycles(at.c, at.machine)); },
      [](const ConvAt &at) { return kernels::channels_conv_data(at.c, at.slices); }},
-    {"blocked_conv_data", always, [](const ConvAt &at) { return by_blocks(at, at.c.c / at.c.groups); },
+    {"blocked_conv_data", always,
+     [](const ConvAt &at) { return at.microseconds(blocked_conv_data_cycles(at.c, at.machine)); },
      [](const ConvAt &at) { return kernels::blocked_conv_data(at.c, at.slices, at.weights); }},
     {"amx_conv_data", has_tiles, [](const ConvAt &at) { return by_tiles(at, one_of(at.c.c / at.c.groups)); },
      [](const ConvAt &at) { return kernels::blocked_conv_data(at.c, at.slices, at.weights, at.tiles); }},
@@ -183,15 +168,14 @@ std::span<const Candidate<ConvAt>> by_source() {
 
 constexpr Candidate<ConvAt> own_by_weights[] = {
     {"direct_conv_weights",
-     [](const ConvAt &at) {
-       return at.c.groups == 1 && !at.c.is_3d() && at.c.c <= at.t.direct_weights_inputs && !padding_dwarfs(at.c);
-     },
-     [](const ConvAt &at) { return at.t.direct_weights_part * at.by_dnnl(); },
+     [](const ConvAt &at) { return at.c.groups == 1 && !at.c.is_3d() && at.c.c <= 16 && !padding_dwarfs(at.c); },
+     [](const ConvAt &at) { return at.microseconds(direct_conv_weights_cycles(at.c, at.machine)); },
      [](const ConvAt &at) { return kernels::direct_conv_weights(at.c, at.slices); }},
     {"channels_conv_weights", [](const ConvAt &at) { return kernels::is_by_channels(at.c); },
-     [](const ConvAt &at) { return at.t.channels_part * at.by_dnnl(); },
+     [](const ConvAt &at) { return at.microseconds(channels_conv_weights_cycles(at.c, at.machine)); },
      [](const ConvAt &at) { return kernels::channels_conv_weights(at.c, at.slices); }},
-    {"blocked_conv_weights", always, [](const ConvAt &at) { return by_blocks(at, at.c.oc / at.c.groups); },
+    {"blocked_conv_weights", always,
+     [](const ConvAt &at) { return at.microseconds(blocked_conv_weights_cycles(at.c, at.machine)); },
      [](const ConvAt &at) { return kernels::blocked_conv_weights(at.c, at.slices); }},
     {"amx_conv_weights", has_tiles,
      [](const ConvAt &at) {
@@ -327,7 +311,7 @@ int tiles_for(const Site &site, const char *kernel, const kernels::Conv &c) {
 // tiles: name of the kernel that may use them.
 ConvAt conv_at(const Site &site, const kernels::Conv &c, const kernels::Constant *weights, const char *tiles,
                bool by_weights = false) {
-  ConvAt at{c, conv_slices(site, c, by_weights), weights, thresholds(site.cutting).convs};
+  ConvAt at{c, conv_slices(site, c, by_weights), weights, machine(site.cutting)};
   at.tiles = tiles_for(site, tiles, c);
   return at;
 }
@@ -345,7 +329,7 @@ std::unique_ptr<Kernel> conv(const Site &site, const kernels::Conv &c, const ker
   if (c.bfloat16) return with_rounded(site, conv(site, in_float32(c), nullptr));
   if (site.cutting.by_row && is_by_row(c)) return conv_by_row(site, c, weights);
   const bool one_window = weights && is_one_window(c);
-  if (one_window || (many_weights(c, weights, thresholds(site.cutting).convs) && is_product(c))) {
+  if (one_window || (many_weights(c, weights) && is_product(c))) {
     kernels::Gemm g;
     g.m = one_window ? c.n : checked_mul(c.n, c.oh, c.ow);
     g.k = one_window ? checked_mul(c.kd, c.kh, c.kw, c.c) : c.c;
@@ -379,9 +363,9 @@ std::unique_ptr<Kernel> conv_weights(const Site &site, const kernels::Conv &c) {
   return choose<ConvAt>(site, by_weights(), conv_at(site, c, nullptr, "amx_conv_weights", true));
 }
 
-std::vector<Price> conv_prices(const kernels::Conv &c, bool constant, cpu::Type type) {
+std::vector<Price> conv_prices(const kernels::Conv &c, bool constant, const Machine &machine) {
   const kernels::Constant weights{nullptr};
-  ConvAt at{c, 1, constant ? &weights : nullptr, thresholds(type).convs};
+  ConvAt at{c, 1, constant ? &weights : nullptr, machine};
   at.tiles = tiles_for({}, "amx_conv", c);
   return prices<ConvAt>(forward(), at);
 }

@@ -17,7 +17,7 @@ std::unique_ptr<kernels::Kernel> conv_data(const Site &site, const kernels::Conv
 std::unique_ptr<kernels::Kernel> conv_weights(const Site &site, const kernels::Conv &c);
 
 // The candidates conv() tries, in order, on a processor of this type with nothing switched off.
-std::vector<Price> conv_prices(const kernels::Conv &c, bool constant_weights, cpu::Type type);
+std::vector<Price> conv_prices(const kernels::Conv &c, bool constant_weights, const Machine &machine);
 
 // Candidates that can be switched off.
 std::vector<std::string> conv_switches();

@@ -17,7 +17,6 @@ struct Library {
   const std::string &(*unused)();                     // why its candidates never apply: "for ..."; "" if they do
   std::shared_ptr<void> (*while_making)() = nullptr;  // held while kernels are made
   std::span<const Candidate<Product>> products = {};
-  std::span<const Candidate<ByItem>> products_by_item = {};
   std::span<const Candidate<ConvAt>> conv = {}, conv_data = {}, conv_weights = {};
   std::span<const Candidate<LstmAt>> lstm = {};
 };

@@ -61,7 +61,7 @@ Recurrent recurrent_of(const Site &site, int64_t rows, int64_t units, bool by_ga
   auto r = site.constant_source(src_recurrent_kernel);
   if (!r) return {};
   const int64_t all = checked_mul(4, units);
-  const kernels::WeightType type = thresholds(site.cutting).narrowed(site.weights, rows, all, units);
+  const kernels::WeightType type = narrowed(site.weights, rows, all, units, machine(site.cutting));
   if (r->forms && type != kernels::WeightType::float32) {
     Recurrent by;
     for (size_t g = 0; g < by.narrow.size(); ++g)
@@ -342,7 +342,17 @@ std::unique_ptr<Kernel> own_lstm(const LstmAt &at) {
 double own_cost(const LstmAt &at) {
   const LstmSizes &s = at.s;
   const bool tiles = by_tiles(at.site, s, checked_mul(s.batch, s.time) / at.cut.by_sequences);
-  return (tiles ? lstm_microseconds(s.batch, s.time, s.inputs / 2, s.units) : at.microseconds) * thresholds().lstms.own;
+  const double v = vectors_of(4 * s.units, at.machine.vector), steps = real(s.batch, s.time);
+  const auto constant = [&](size_t source) { return at.site.constant_source(source).has_value(); };
+  return at.machine.microseconds(sum({{1, 300},
+                                      {real(s.time), 58},
+                                      {steps * real(tiles ? s.inputs / 2 : s.inputs) * v / at.machine.fused, 1.09},
+                                      {steps * real(s.units) * v / at.machine.fused, 0.97},
+                                      {real(s.time, s.units) * v, 0.88},
+                                      {steps * vectors_of(s.units, at.machine.vector), 87},
+                                      {steps, 41},
+                                      {constant(src_recurrent_kernel) ? 0 : real(s.units) * v, 5},
+                                      {constant(src_kernel) ? 0 : real(s.inputs) * v, 0.6}}));
 }
 
 constexpr Candidate<LstmAt> own_candidates[] = {
@@ -361,9 +371,9 @@ std::unique_ptr<Kernel> lstm(const Site &site, bool go_backwards) {
   const Shape &x = site.src[src_x].shape;
   Sizes s{x[0], x[1], x[2], site.src[src_recurrent_kernel].shape[0]};
   if (s.batch == 0 || s.units == 0) return nothing();
-  const double us = lstm_microseconds(s.batch, s.time, s.inputs, s.units);
-  return choose<LstmAt>(site, candidates(),
-                        {site, s, go_backwards, LstmCut(site.cutting, s.batch, s.time, s.inputs, s.units), us});
+  return choose<LstmAt>(
+      site, candidates(),
+      {site, s, go_backwards, LstmCut(site.cutting, s.batch, s.time, s.inputs, s.units), machine(site.cutting)});
 }
 
 std::vector<std::string> lstm_switches() { return switches<LstmAt>(candidates()); }

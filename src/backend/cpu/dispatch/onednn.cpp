@@ -11,20 +11,25 @@ namespace {
 bool is_used() { return kernels::onednn_unused().empty(); }
 
 constexpr Candidate<Product> dnnl_products[] = {
-    {"dnnl_gemm", [](const Product &) { return is_used(); }, [](const Product &p) { return p.scale * p.as.dnnl; },
+    // Of constants, ours is level with it or faster where k is not small.
+    {"dnnl_gemm", [](const Product &p) { return is_used() && (!p.b || p.g.k <= 64); },
+     [](const Product &p) { return p.microseconds(dnnl_gemm_cycles(p.priced, p.b, p.machine)); },
      [](const Product &p) { return kernels::dnnl_gemm(p.g, p.slices, p.b); }},
 };
 
 constexpr Candidate<ConvAt> dnnl_convs[] = {
-    {"dnnl_conv", [](const ConvAt &) { return is_used(); }, [](const ConvAt &at) { return at.by_dnnl(); },
+    {"dnnl_conv", [](const ConvAt &) { return is_used(); },
+     [](const ConvAt &at) { return at.microseconds(dnnl_conv_cycles(at.c, at.weights, at.machine)); },
      [](const ConvAt &at) { return kernels::dnnl_conv(at.c, at.slices, at.weights); }},
 };
 constexpr Candidate<ConvAt> dnnl_convs_data[] = {
-    {"dnnl_conv_data", [](const ConvAt &) { return is_used(); }, [](const ConvAt &at) { return at.by_dnnl(); },
+    {"dnnl_conv_data", [](const ConvAt &) { return is_used(); },
+     [](const ConvAt &at) { return at.microseconds(dnnl_conv_data_cycles(at.c, at.machine)); },
      [](const ConvAt &at) { return kernels::dnnl_conv_data(at.c, at.slices, at.weights); }},
 };
 constexpr Candidate<ConvAt> dnnl_convs_weights[] = {
-    {"dnnl_conv_weights", [](const ConvAt &) { return is_used(); }, [](const ConvAt &at) { return at.by_dnnl(); },
+    {"dnnl_conv_weights", [](const ConvAt &) { return is_used(); },
+     [](const ConvAt &at) { return at.microseconds(dnnl_conv_weights_cycles(at.c, at.machine)); },
      [](const ConvAt &at) { return kernels::dnnl_conv_weights(at.c, at.slices); }},
 };
 
@@ -37,7 +42,9 @@ std::unique_ptr<kernels::Kernel> lstm_of(const LstmAt &at) {
   if (at.backwards && asked(lstm_dst::y)) return nullptr;  // oneDNN's output is in order of time
   constexpr double longest = 2e4;                          // microseconds between checks for cancellation
   const int64_t slices = at.cut.by_sequences;
-  const auto pieces = static_cast<int64_t>(at.microseconds / static_cast<double>(slices) / longest) + 1;
+  const auto pieces = static_cast<int64_t>(lstm_microseconds(at.s.batch, at.s.time, at.s.inputs, at.s.units) /
+                                           static_cast<double>(slices) / longest) +
+                      1;
   const int64_t at_once = std::max<int64_t>(1, (at.s.time + pieces - 1) / pieces);
   kernels::LstmShape shape{at.s.time, at.s.batch, at.s.inputs, at.s.units, at.backwards, at_once};
   auto w = site.constant_source(src_kernel), r = site.constant_source(src_recurrent_kernel);
@@ -47,9 +54,22 @@ std::unique_ptr<kernels::Kernel> lstm_of(const LstmAt &at) {
                    {lstm_dst::y, lstm_dst::h, lstm_dst::c});
 }
 
+double dnnl_cost(const LstmAt &at) {
+  const auto &[batch, time, inputs, units] = at.s;
+  const double v = vectors_of(4 * units, at.machine.vector), steps = real(batch, time);
+  const bool constant = at.site.constant_source(src_recurrent_kernel).has_value();
+  return at.machine.microseconds(sum({{1, 5000},
+                                      {real(time), 1150},
+                                      {steps * real(inputs) * v / at.machine.fused, 1.23},
+                                      {steps * real(units) * v / at.machine.fused, 0.74},
+                                      {real(time, units) * v, 1.8},
+                                      {steps, 580},
+                                      {constant ? 0 : real(units + inputs) * v, 5},
+                                      {steps * v, 34}}));
+}
+
 constexpr Candidate<LstmAt> dnnl_lstms[] = {
-    {"dnnl_lstm", [](const LstmAt &at) { return is_used() && at.s.time > 0 && at.s.inputs > 0; },
-     [](const LstmAt &at) { return at.microseconds * thresholds().lstms.dnnl; }, lstm_of},
+    {"dnnl_lstm", [](const LstmAt &at) { return is_used() && at.s.time > 0 && at.s.inputs > 0; }, dnnl_cost, lstm_of},
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Chooses kernels of matrix products by measured costs.
+// Chooses kernels of matrix products by their costs.
 #include "backend/cpu/dispatch/products.hpp"
 
 #include <algorithm>
@@ -215,20 +215,21 @@ std::unique_ptr<Kernel> reference(const Gemm &g, int64_t slices) {
 }
 
 // With by_row, the choice is that for one row.
-Product product_at(const Gemm &g, int64_t slices, const Constant *b, const Thresholds::Products &t) {
+Product product_at(const Gemm &g, int64_t slices, const Constant *b, const Machine &machine) {
   if (g.stride_b != 0) b = nullptr;
-  Gemm priced = g;
-  if (g.by_row) priced.m = priced.batch = 1;
-  const Measured &as = t.figures(t.region(priced, b != nullptr));
-  Gemm one;
-  one.m = as.m, one.n = as.n, one.k = as.k;
-  return {g, slices, b, as, product_microseconds(priced) / product_microseconds(one)};
+  Product p{g, slices, b, machine, g};
+  if (g.by_row) p.priced.m = p.priced.batch = 1;
+  return p;
 }
 
-// Cost factor of packing B for m rows relative to the measured rows: packing costs as much as multiplying 16 rows.
-double lays_b(int64_t m, int64_t of_figure) {
-  auto with = [](int64_t rows) { return 1 + 16 / static_cast<double>(rows); };
-  return std::max(1.0, with(m) / with(of_figure));
+double small_cost(const Product &p) {
+  return p.microseconds(small_gemm_cycles(p.priced, p.machine)) * real(p.priced.batch);
+}
+double packed_cost(const Product &p) {
+  return p.microseconds(packed_gemm_cycles(p.priced, p.machine)) * real(p.priced.batch);
+}
+double blocked_cost(const Product &p) {
+  return p.microseconds(blocked_gemm_cycles(p.priced, p.machine)) * real(p.priced.batch);
 }
 
 // Excludes constants that are not weights.
@@ -236,7 +237,7 @@ template <WeightType type>
 bool is_narrow(const Product &p) {
   return p.weights == type && p.b && p.b->forms && !p.g.trans_a;
 }
-double narrow_cost(const Product &p) { return p.scale * p.as.packed / 2; }
+double narrow_cost(const Product &p) { return packed_cost(p) / 2; }
 template <WeightType type>
 std::unique_ptr<Kernel> make_narrow(const Product &p) {
   return narrow(p.g, p.slices, *p.b, type);
@@ -245,32 +246,22 @@ std::unique_ptr<Kernel> make_narrow(const Product &p) {
 // Six products by tiles, each 16 times as fast as multiply-adds, are 2.6 times as fast, minus packing the parts, which
 // small products do not recover. Computed, not measured: no machine at hand had tiles.
 double tile_part(int tiles) { return tiles < kernels::most_tile_products ? 0.35 : 0.55; }
-// Cost by the best kernel of multiply-adds.
-double by_adds(const Measured &as) {
-  double least = as.packed;
-  for (double other : {as.small, as.openblas, as.dnnl})
-    if (other > 0) least = std::min(least, other);
-  return least;
-}
-
 constexpr Candidate<Product> own_products[] = {
     {"amx_gemm", [](const Product &p) { return p.tiles > 0 && p.weights == WeightType::float32; },
-     [](const Product &p) { return p.scale * by_adds(p.as) * tile_part(p.tiles); },
+     [](const Product &p) { return (p.b ? packed_cost(p) : blocked_cost(p)) * tile_part(p.tiles); },
      [](const Product &p) { return kernels::blocked_gemm(p.g, p.slices, p.b, p.tiles); }},
     {"bfloat16_gemm", is_narrow<WeightType::bfloat16>, narrow_cost, make_narrow<WeightType::bfloat16>},
     {"int8_gemm", is_narrow<WeightType::int8>, narrow_cost, make_narrow<WeightType::int8>},
     {"int4_gemm", is_narrow<WeightType::int4>, narrow_cost, make_narrow<WeightType::int4>},
-    {"packed_gemm", [](const Product &p) { return p.b && !p.g.trans_a; },
-     [](const Product &p) { return p.scale * p.as.packed; },
+    {"packed_gemm", [](const Product &p) { return p.b && !p.g.trans_a; }, packed_cost,
      [](const Product &p) { return packed(p.g, p.slices, *p.b); }},
-    {"blocked_gemm", [](const Product &p) { return (!p.b || p.g.trans_a) && !p.g.by_row; },
-     [](const Product &p) { return p.scale * p.as.packed * lays_b(p.g.m, p.as.m); },
+    {"blocked_gemm", [](const Product &p) { return (!p.b || p.g.trans_a) && !p.g.by_row; }, blocked_cost,
      [](const Product &p) {
        const bool by_dots = few_columns(p.g) && !p.g.trans_a && !p.g.trans_b;
        return by_dots ? by_columns(p.g, p.slices) : kernels::blocked_gemm(p.g, p.slices);
      }},
-    {"small_gemm", [](const Product &p) { return small_multiplies(p.g); },
-     [](const Product &p) { return p.scale * p.as.small; }, [](const Product &p) { return small(p.g, p.slices); }},
+    {"small_gemm", [](const Product &p) { return small_multiplies(p.g); }, small_cost,
+     [](const Product &p) { return small(p.g, p.slices); }},
     {"reference_gemm", always, Candidate<Product>::last_resort,
      [](const Product &p) { return reference(p.g, p.slices); }},
 };
@@ -279,6 +270,16 @@ std::span<const Candidate<Product>> products() {
   static const auto all = with_libraries<Product>(own_products, &Library::products);
   return all;
 }
+
+// A batch with irregular strides, computed item by item.
+struct ByItem {
+  const Gemm &g;
+  std::span<const BatchAxis> axes;
+  int64_t slices;
+  const Machine &machine;
+  int tiles = 0;  // number of part products: tile_products()
+  DType dtype() const { return g.dtype; }
+};
 
 // The items of a batch, cut into slices.
 struct ItemCut {
@@ -306,7 +307,22 @@ struct ItemCut {
   }
 };
 
-std::unique_ptr<Kernel> tiles_by_item(const ByItem &at) {
+// C = A B for one item, C dense.
+using MultiplyItem = void (*)(const Gemm &g, const float *a, const float *b, float *c) noexcept;
+
+std::unique_ptr<Kernel> by_item(const char *name, const ByItem &at, MultiplyItem multiply) {
+  const ItemCut cut(at);
+  return kernels::make_kernel(name, cut.slices, [cut, multiply, g = at.g](int64_t slice, const Run &r) noexcept {
+    cut.each(slice, r, g, [&](const float *a, const float *b, float *c) {
+      multiply(g, a, b, c);
+      if (g.bias) kernels::add_bias(r.in<float>(2), c, g.m, g.n, g.n);
+      if (g.epilogue) g.epilogue(c, g.m, g.n, g.n);
+    });
+  });
+}
+
+// By panels that each item packs, or by tiles.
+std::unique_ptr<Kernel> blocks_by_item(const char *name, const ByItem &at) {
   const ItemCut cut(at);
   Gemm one = at.g;
   one.batch = 1, one.stride_c = 0;
@@ -318,15 +334,27 @@ std::unique_ptr<Kernel> tiles_by_item(const ByItem &at) {
       product->run(0, {args, one.bias ? 3 : 2, static_cast<std::byte *>(r.scratch) + slice * each, nullptr, r.report});
     });
   };
-  return kernels::make_kernel("amx_by_item", cut.slices, run, checked_mul(cut.slices, each));
+  return kernels::make_kernel(name, cut.slices, run, checked_mul(cut.slices, each));
+}
+
+double small_item_cost(const ByItem &at) {
+  return at.machine.microseconds(small_gemm_cycles(at.g, at.machine)) * real(ItemCut(at).items);
+}
+double blocked_item_cost(const ByItem &at) {
+  return at.machine.microseconds(blocked_gemm_cycles(at.g, at.machine)) * real(ItemCut(at).items);
 }
 
 constexpr Candidate<ByItem> own_products_by_item[] = {
     {"amx_by_item", [](const ByItem &at) { return at.tiles > 0; },
-     [](const ByItem &at) { return at.microseconds * thresholds().by_item.small * tile_part(at.tiles); },
-     tiles_by_item},
-    {"small_by_item", [](const ByItem &at) { return small_multiplies(at.g); },
-     [](const ByItem &at) { return at.microseconds * thresholds().by_item.small; },
+     [](const ByItem &at) { return blocked_item_cost(at) * tile_part(at.tiles); },
+     [](const ByItem &at) { return blocks_by_item("amx_by_item", at); }},
+    {"blocked_by_item", [](const ByItem &at) { return !at.g.by_row; }, blocked_item_cost,
+     [](const ByItem &at) {
+       ByItem plain = at;
+       plain.tiles = 0;
+       return blocks_by_item("blocked_by_item", plain);
+     }},
+    {"small_by_item", [](const ByItem &at) { return small_multiplies(at.g); }, small_item_cost,
      [](const ByItem &at) {
        return by_item("small_by_item", at, [](const Gemm &g, const float *a, const float *b, float *c) noexcept {
          const int64_t rows = g.by_row ? 1 : g.m;
@@ -342,23 +370,7 @@ constexpr Candidate<ByItem> own_products_by_item[] = {
      }},
 };
 
-std::span<const Candidate<ByItem>> products_by_item() {
-  static const auto all = with_libraries<ByItem>(own_products_by_item, &Library::products_by_item);
-  return all;
-}
-
 }  // namespace
-
-std::unique_ptr<Kernel> by_item(const char *name, const ByItem &at, MultiplyItem multiply) {
-  const ItemCut cut(at);
-  return kernels::make_kernel(name, cut.slices, [cut, multiply, g = at.g](int64_t slice, const Run &r) noexcept {
-    cut.each(slice, r, g, [&](const float *a, const float *b, float *c) {
-      multiply(g, a, b, c);
-      if (g.bias) kernels::add_bias(r.in<float>(2), c, g.m, g.n, g.n);
-      if (g.epilogue) g.epilogue(c, g.m, g.n, g.n);
-    });
-  });
-}
 
 int tile_products(const Site &site, std::string_view kernel, int64_t m, int64_t n, int64_t k) {
   const bool large = m >= 64 && n >= 64 && k >= 64 && real(m, n, k) >= 1 << 24;
@@ -412,21 +424,22 @@ std::unique_ptr<Kernel> product(const Site &site, const Gemm &given, int64_t sli
   if (g.k == 0) return reference(g, slices);
   if (g.bfloat16) return product_of_rounded(site, g, slices);
   g.by_row = site.cutting.by_row;
-  Product at = product_at(g, slices, b, thresholds(site.cutting).products);
+  const Machine &m = machine(site.cutting);
+  Product at = product_at(g, slices, b, m);
   const int64_t rows = g.by_row ? 1 : checked_mul(g.batch, g.m);
   if (rounds_rows(site, g, b)) {
     g.bfloat16 = true;
     return kernels::blocked_gemm(g, slices, b);
   }
-  at.weights = thresholds(site.cutting).narrowed(site.weights, rows, g.n, g.k);
+  at.weights = narrowed(site.weights, rows, g.n, g.k, m);
   at.tiles = tile_products(site, "amx_gemm", g.m, g.n, g.k);
   return choose<Product>(site, products(), at);
 }
 
-std::vector<Price> product_prices(const Gemm &given, bool constant, cpu::Type type) {
+std::vector<Price> product_prices(const Gemm &given, bool constant, const Machine &machine) {
   const Gemm g = kernels::dense(given);
   const Constant b{nullptr};
-  Product at = product_at(g, 1, constant ? &b : nullptr, thresholds(type).products);
+  Product at = product_at(g, 1, constant ? &b : nullptr, machine);
   at.tiles = tile_products({}, "amx_gemm", g.m, g.n, g.k);
   return prices<Product>(products(), at);
 }
@@ -436,12 +449,12 @@ std::unique_ptr<Kernel> product_by_item(const Site &site, const Gemm &given, std
   Gemm g = given;
   g.by_row = site.cutting.by_row;
   const int tiles = g.bfloat16 ? 0 : tile_products(site, "amx_by_item", g.m, g.n, g.k);
-  auto kernel = choose<ByItem>(site, products_by_item(), {g, axes, slices, product_microseconds(g), tiles});
+  auto kernel = choose<ByItem>(site, own_products_by_item, {g, axes, slices, machine(site.cutting), tiles});
   return g.bfloat16 ? with_rounded(site, std::move(kernel)) : std::move(kernel);
 }
 
 std::vector<std::string> product_switches() {
-  auto names = switches<Product>(products()), more = switches<ByItem>(products_by_item());
+  auto names = switches<Product>(products()), more = switches<ByItem>(own_products_by_item);
   names.insert(names.end(), more.begin(), more.end());
   names.emplace_back("bf16_gemm");
   return names;

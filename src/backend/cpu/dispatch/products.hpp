@@ -23,7 +23,7 @@ std::unique_ptr<kernels::Kernel> product(const Site &site, const kernels::Gemm &
                                          const kernels::Constant *b = nullptr);
 
 // The candidates product() tries, in order, on a processor of this type with nothing switched off.
-std::vector<Price> product_prices(const kernels::Gemm &g, bool constant, cpu::Type type);
+std::vector<Price> product_prices(const kernels::Gemm &g, bool constant, const Machine &machine);
 
 // Number of part products (kernels/gemm/amx_gemm.hpp) for m x k by k x n in the kernel of this name. 0 if it is
 // switched off, the processor has no tiles, or the product is too small.

@@ -15,6 +15,10 @@
 #include "base/fork.hpp"
 #include "ops/op.hpp"
 
+namespace dl4 {
+struct Machine;
+}
+
 namespace dl4::dispatch {
 
 using ops::Operand, ops::Operands;
@@ -29,8 +33,6 @@ class Packs {
   mutable Mutex mutex_;
   std::map<std::string, kernels::PackedForms> forms_;
 };
-
-struct Machine;
 
 // Rough time on one thread: arithmetic or memory, whichever is slower.
 double work_microseconds(double flops, double bytes);

@@ -1,0 +1,72 @@
+// What kernels cost on one thread, computed from what they do and from the machine's numbers (base/machine.hpp).
+#pragma once
+
+#include <cstdint>
+
+#include "backend/cpu/dispatch/site.hpp"
+#include "backend/cpu/kernels/conv/conv.hpp"
+#include "backend/cpu/kernels/gemm/gemm.hpp"
+#include "backend/cpu/kernels/gemm/weight_type.hpp"
+#include "base/machine.hpp"
+
+namespace dl4::dispatch {
+
+// The one that a plan's costs follow from.
+const Machine &machine(const Cutting &cutting);
+
+// Whether the columns are too few to fill vectors, and long enough for dot products.
+bool few_columns(const kernels::Gemm &g);
+
+// Cycles of products, with dense leading dimensions filled in. constant: B is.
+double small_gemm_cycles(const kernels::Gemm &g, const Machine &m);
+double packed_gemm_cycles(const kernels::Gemm &g, const Machine &m);
+double blocked_gemm_cycles(const kernels::Gemm &g, const Machine &m);
+double dnnl_gemm_cycles(const kernels::Gemm &g, bool constant, const Machine &m);
+// For few columns.
+double openblas_gemm_cycles(const kernels::Gemm &g, const Machine &m);
+
+// Cycles of convolutions. constant: the weights are.
+double direct_conv_cycles(const kernels::Conv &c, const Machine &m);
+double direct_conv_weights_cycles(const kernels::Conv &c, const Machine &m);
+double depthwise_conv_cycles(const kernels::Conv &c, const Machine &m);
+double channels_conv_cycles(const kernels::Conv &c, const Machine &m);
+double channels_conv_data_cycles(const kernels::Conv &c, const Machine &m);
+double channels_conv_weights_cycles(const kernels::Conv &c, const Machine &m);
+double packed_conv_cycles(const kernels::Conv &c, const Machine &m);
+double blocked_conv_cycles(const kernels::Conv &c, bool constant, const Machine &m);
+double blocked_conv_data_cycles(const kernels::Conv &c, const Machine &m);
+double blocked_conv_weights_cycles(const kernels::Conv &c, const Machine &m);
+double winograd_conv_cycles(const kernels::Conv &c, bool constant, bool data, const Machine &m);
+double dnnl_conv_cycles(const kernels::Conv &c, bool constant, const Machine &m);
+double dnnl_conv_data_cycles(const kernels::Conv &c, const Machine &m);
+double dnnl_conv_weights_cycles(const kernels::Conv &c, const Machine &m);
+// Of the convolution that a gradient is by flipped weights.
+double turned_conv_data_cycles(const kernels::Conv &turned, const Machine &m);
+
+// The type for constant weights [k, n] multiplied by m rows, where `wanted` is requested: float32 if that is faster,
+// int8 instead of int4 for few weights.
+kernels::WeightType narrowed(kernels::WeightType wanted, int64_t m, int64_t n, int64_t k, const Machine &machine);
+
+template <class... Size>
+double real(Size... sizes) {
+  return (1.0 * ... * static_cast<double>(sizes));
+}
+
+// Vectors that hold so many floats.
+inline double vectors_of(int64_t floats, double each) {
+  const auto lanes = static_cast<int64_t>(each);
+  return real((floats + lanes - 1) / lanes);
+}
+
+// A sum of cycles: how often something is done, and what it costs each time.
+struct Cycle {
+  double often, each;
+};
+template <size_t n>
+double sum(const Cycle (&of)[n]) {
+  double all = 0;
+  for (const Cycle &c : of) all += c.often * c.each;
+  return all;
+}
+
+}  // namespace dl4::dispatch

@@ -125,13 +125,13 @@ if has python3 python3-venv python3-numpy; then
   step "the page of the command, line by line" 'page=capi/guide/pages/start/command.md
     listing $page python 1 >net.py && $python net.py
     listing $page csv 1 >flower.csv && listing $page csv 2 >flowers.csv
-    commands $page | tee said
-    grep -q "samples a second" said && grep -q "gradients agree" said && grep -q "^same" said'
+    commands $page | tee told
+    grep -q "samples a second" told && grep -q "gradients agree" told && grep -q "^same" told'
   step "the tutorial: from a folder of data to a C program" 'page=capi/guide/pages/start/tutorial.md
     for n in 1 2 3; do listing $page python $n; done >train.py && $python train.py
     listing $page c 1 >serve.c
-    commands $page | tee said
-    grep -q "^setosa" said && grep -q "^virginica" said'
+    commands $page | tee told
+    grep -q "^setosa" told && grep -q "^virginica" told'
   step "apt install python3-dl4" 'apt-get install -qq -y "$files"/python3-dl4_*.deb
     listing README.md python 1 >xor.py && /usr/bin/python3 xor.py'
 fi

@@ -92,6 +92,46 @@ class Functions(unittest.TestCase):
         with self.assertRaisesRegex(NotImplementedError, "no complex numbers"):
             ops.convert_to_tensor(np.array([1j]))
 
+    def test_what_it_has_not_is_refused(self):
+        class Tape(keras.Model):
+            def call(self, x):
+                return x
+
+            def train_step(self, data):
+                return {}
+
+        def step():
+            model = Tape()
+            model.compile("sgd", "mse")
+            model.fit(np.ones((2, 1)), np.ones((2, 1)), verbose=0)
+
+        x = np.ones((2,), "f4")
+        for f, said in (
+            (lambda: ops.convert_to_tensor(x, sparse=True), "sparse=True"),
+            (lambda: keras.Input((3,), sparse=True), "sparse=True"),
+            (lambda: ops.convert_to_tensor(x, ragged=True), "ragged=True"),
+            (lambda: ops.convert_to_tensor(["a"]), "no tensors of texts"),
+            (lambda: ops.jvp(ops.sin, (x,), (x,)), "keras.ops.jvp"),
+            (lambda: ops.eig(np.eye(2)), "keras.ops.eig"),
+            (lambda: ops.dot_product_attention(*[np.ones((1, 2, 1, 2))] * 3, flash_attention=True), "Flash attention"),
+            (lambda: keras.device("gpu:0").__enter__(), "expected 'cpu'"),
+            (lambda: layers.Dense(2)(layers.Flatten()(keras.Input((None, 4)))), "fully-defined"),
+            (step, r"Tape.train_step: expected a step of \(self, state, data\).*got one of \(self, data\)"),
+        ):
+            with self.assertRaisesRegex((NotImplementedError, ValueError, TypeError), said):
+                f()
+
+    def test_a_loop_without_end_has_no_gradient(self):
+        def f(x):
+            return ops.sum(ops.while_loop(lambda v: ops.sum(v) < 10, lambda v: v * 2.0, [x])[0])
+
+        with self.assertRaisesRegex(NotImplementedError, "while has no gradient"):
+            keras_backend.grad(f)(ops.ones((2,)))
+
+    def test_double_is_warned_of_once(self):
+        code = "import dl4.keras_backend; from keras import ops; [ops.ones((2,), 'float64') + 1 for _ in range(3)]"
+        self.assertEqual(said(code).count("computes float64 in float32"), 1)
+
     def test_a_convolution_by_a_kernel(self):
         r = np.random.RandomState(0)
         x, k = r.randn(2, 5, 6, 3).astype("f4"), r.randn(2, 3, 3, 4).astype("f4")

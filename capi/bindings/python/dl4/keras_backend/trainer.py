@@ -1,6 +1,7 @@
 """Training: Keras's stateless functions as steps, which are traced once for their shapes and run by the library."""
 
 import contextlib
+import inspect
 import warnings
 
 import numpy as np
@@ -126,6 +127,7 @@ class NumpyTrainer(base_trainer.Trainer):
     def _function(self, which, step, force):
         name = f"{which}_function"
         if force or getattr(self, name) is None:
+            _need_state(step)
             setattr(self, name, Steps(step, lambda: self._lists(which), self.run_eagerly, self.jit_compile))
         return getattr(self, name)
 
@@ -355,6 +357,18 @@ class NumpyTrainer(base_trainer.Trainer):
         if not self._has_all_variables():
             self(*data)
         return tree.map_structure(convert_to_numpy, self._ready("predict")(data))
+
+
+def _need_state(step):
+    """Refuses a step that is written for another backend."""
+    try:
+        inspect.signature(step).bind(None, None)
+    except TypeError:
+        given = inspect.signature(step)
+        raise TypeError(
+            f"{step.__qualname__}: expected a step of (self, state, data) that gives (logs, state), as with Keras on "
+            f"JAX, got one of (self, {str(given)[1:]}: tapes are TensorFlow's"
+        ) from None
 
 
 def _limited(epochs):

@@ -284,10 +284,19 @@ _OF_BOOLS = {"BroadcastAdd": "LogicalOr", "BroadcastMultiply": "LogicalAnd", "Br
 _OF_BOOLS["BroadcastMinimum"] = "LogicalAnd"
 
 
+def _as_row(x, other):
+    """A tensor of one row as a vector, which the library adds while it computes a product or a convolution."""
+    rank = len(x.shape)
+    if 1 < rank <= len(other.shape) and x.shape[-1] == other.shape[-1] == x.size != other.size:
+        return emit("ReshapeBatch", x, to=x.type_name, shape=[x.size])
+    return x
+
+
 def _of_two(name, kind):
     def f(x1, x2):
         t = joined_type(x1, x2)
-        return emit(_OF_BOOLS[kind] if t == "bool" else kind, cast(x1, t), cast(x2, t), to=t)
+        x1, x2 = cast(x1, t), cast(x2, t)
+        return emit(_OF_BOOLS[kind] if t == "bool" else kind, _as_row(x1, x2), _as_row(x2, x1), to=t)
 
     return _pair(f, name)
 

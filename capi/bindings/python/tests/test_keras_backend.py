@@ -141,6 +141,29 @@ class Functions(unittest.TestCase):
                 y[:, i, j] = np.einsum("bhwc,hwcf->bf", x[:, i : i + 2, j : j + 3].astype("f8"), k)
         np.testing.assert_allclose(np.asarray(ops.conv(x, k)), y, rtol=1e-5, atol=1e-5)
 
+    def test_a_row_is_added_as_a_vector(self):
+        r = np.random.RandomState(0)
+        for a, b in (((2, 3, 4), (1, 1, 4)), ((1, 4), (1, 4)), ((1, 1), (2, 1)), ((3, 4), (1, 1, 4)), ((2, 1), (1, 1))):
+            x, y = r.randn(*a).astype("f4"), r.randn(*b).astype("f4")
+            for first, last in ((x, y), (y, x)):
+                self.assertEqual(ops.add(first, last).shape, (x + y).shape)
+                np.testing.assert_allclose(ops.add(first, last), x + y)
+
+    def test_attention_with_a_mask_of_all_is_that_without(self):
+        r = np.random.RandomState(0)
+        for queries, keys, heads, causal in ((5, 5, 4, True), (5, 7, 4, False), (6, 6, 2, True)):
+            shapes = (queries, 4), (keys, heads), (keys, heads)
+            parts = [ops.convert_to_tensor(r.randn(3, n, h, 8).astype("f4")) for n, h in shapes]
+
+            def loss(parts, mask):
+                return ops.sum(ops.sin(ops.dot_product_attention(*parts, mask=mask, is_causal=causal)))
+
+            masks = None, np.ones((3, 1, queries, keys), bool)
+            (x, dx), (y, dy) = (keras_backend.value_and_grad(loss)(parts, mask) for mask in masks)
+            np.testing.assert_allclose(x, y, rtol=1e-5)
+            for one, other in zip(dx, dy):
+                np.testing.assert_allclose(one, other, atol=1e-5)
+
     def test_draws_follow_their_seed(self):
         draw = keras.random.uniform((1000,), seed=7)
         np.testing.assert_array_equal(draw, keras.random.uniform((1000,), seed=7))

@@ -12,7 +12,7 @@ from .functions import op
 from .reductions import mean, over
 from .shapes import axis_of, broadcast_to, concatenate, expand_dims, reshaped, squeeze, take, transpose
 from .tensor import array
-from .trace import emit, plain, tensor
+from .trace import emit, emit_layer, plain, tensor
 
 # ---- activations: by the registry
 
@@ -300,6 +300,15 @@ def _psnr(x1, x2, max_val):
 # ---- attention
 
 
+def _heads(query, key, value, scale, is_causal, t):
+    """The library's layer, to which each head is a sequence of its own."""
+    batch, heads = query.shape[:2]
+    query = emit("BroadcastMultiply", cast(query, "float32"), array(scale, "float32"))
+    rows = [reshaped(cast(x, "float32"), [batch * heads, *x.shape[2:]]) for x in (query, value, key)]
+    y = emit_layer("Attention", rows, {}, arguments={"use_causal_mask": True} if is_causal else None)[0]
+    return cast(reshaped(y, [batch, heads, *y.shape[1:]]), t)
+
+
 @op("query key value bias mask")
 def _attention(query, key, value, bias, mask, scale, is_causal, cap):
     t = joined_type(query, key, value)
@@ -309,6 +318,8 @@ def _attention(query, key, value, bias, mask, scale, is_causal, cap):
         at = array(np.repeat(np.arange(fewer), heads // fewer), "int32")
         key, value = take(key, at, 2), take(value, at, 2)
     q, k, v = (transpose(x, [0, 2, 1, 3]) for x in (query, key, value))
+    if bias is None and mask is None and cap is None:
+        return transpose(_heads(q, k, v, scale, is_causal, t), [0, 2, 1, 3])
     scores = cast(emit("MatMul", q, k, transpose_b=True), "float32")
     scores = emit("BroadcastMultiply", scores, array(scale, "float32"))
     if cap is not None:

@@ -133,12 +133,13 @@ def of_buffer(y, type_name):
     return Array(value if CARRIERS[type_name] == type_name else value.astype(numpy_dtype(type_name)), type_name)
 
 
-def emit_layer(kind, inputs, config, nodes=None, models=None):
-    """Adds a layer of the library's and returns all its outputs; `models`: values of the config's keys."""
+def emit_layer(kind, inputs, config, nodes=None, models=None, arguments=None):
+    """Adds a layer of the library's and returns all its outputs; `models`: values of the config's keys, `arguments`:
+    those of the call that are no tensors."""
     trace = current()
     layer = trace.graph.layer(kind, None, config, models)
     named = {key: [trace.node(x) for x in list_] for key, list_ in (nodes or {}).items()} or None
-    return [trace.value(n) for n in trace.graph.call(layer, [trace.node(x) for x in inputs], None, named)]
+    return [trace.value(n) for n in trace.graph.call(layer, [trace.node(x) for x in inputs], arguments, named)]
 
 
 def emit_all(kind, *inputs, nodes=None, **config):

@@ -31,6 +31,7 @@
   X(UpSampling3D)                  \
   X(RepeatVector)                  \
   X(IdentityLayer)                 \
+  X(Pipeline)                      \
   X(Rescaling)                     \
   X(Resizing)                      \
   X(CenterCrop)                    \

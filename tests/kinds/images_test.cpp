@@ -6,19 +6,19 @@
 namespace dl4::test {
 namespace {
 
-std::shared_ptr<graph::Model> flipped() {
+std::shared_ptr<graph::Model> bent() {
   auto g = std::make_shared<graph::Graph>(graph::Settings{});
   const graph::Node x = g->input("x", DType::f32, Shape{free_dim, 4, 4, 3});
-  const auto y = g->add("RandomFlip", "flip", Json::object(), {}, {x});
+  const auto y = g->add("RandomElasticTransform", "bent", Json::object(), {}, {x});
   return std::make_shared<graph::Model>(g, std::vector<graph::Node>{x}, y);
 }
 
 TEST(Augmentations, RunAndRefuseToTrain) {
-  EXPECT_NO_THROW(graph::inference(*flipped()));
-  expect_refusal(Code::unsupported, "layer \"flip\" (RandomFlip): its training mode is not supported", [] {
+  EXPECT_NO_THROW(graph::inference(*bent()));
+  expect_refusal(Code::unsupported, "layer \"bent\" (RandomElasticTransform): its training mode is not supported", [] {
     graph::InferenceOptions options;
     options.training = true;
-    graph::inference(*flipped(), options);
+    graph::inference(*bent(), options);
   });
 }
 

@@ -70,7 +70,8 @@ TEST(Registry, TellsArgumentsByPositionAsKeras) {
     }
   }
   EXPECT_EQ(elsewhere,
-            "Dense.quantization RandomBrightness.data_format RandomContrast.data_format Solarization.data_format "
+            "Dense.quantization AutoContrast.data_format RandomBrightness.data_format RandomContrast.data_format "
+            "Solarization.data_format "
             "LayerNormalization.rms_scaling Hashing.dtype StringLookup.vocabulary_size StringLookup.oov_method "
             "IntegerLookup.vocabulary_size TextVectorization.vocabulary_size "
             "Embedding.activity_regularizer Embedding.quantization "
@@ -206,7 +207,7 @@ TEST(Registry, EveryLayerCanBeCalled) {
     const kinds::Facts facts = l.layer->facts();
     std::string where(facts.inputs.empty() ? "" : facts.inputs[0].shape.view());
     Shape shape{free_dim, 3, 4};
-    if (where.find("H, W") != std::string::npos) shape = {free_dim, 5, 6, 4};
+    if (where.find("H, W") != std::string::npos) shape = {free_dim, 5, 6, where.find("W, 3") == where.npos ? 4 : 3};
     if (where.find("D, H, W") != std::string::npos) shape = {free_dim, 4, 5, 6, 4};
     if (where == "(B, T, R, C)") shape = {free_dim, 3, 6, 4};
     if (where == "(B, T, H, W, C)") shape = {free_dim, 3, 5, 6, 4};

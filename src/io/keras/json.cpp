@@ -186,21 +186,23 @@ bool has_inner(const Json &config) {
                                                  [&](const char *key) { return config.contains(key); });
 }
 
-// Applies f to the config of each inner layer.
+// Applies f to the config of each inner layer of a layer.
 template <class F>
-Json with_inner(const Json &config, F f) {
-  const auto changed = [&](const Json &layer) {
-    Json to = layer;
-    if (const Json *inner = layer.find("config")) to["config"] = f(layer, *inner);
+Json with_inner(const Json &layer, const Json &config, F f) {
+  const auto changed = [&](const Json &inner) {
+    Json to = inner;
+    if (const Json *its = inner.find("config")) to["config"] = f(inner, *its);
     return to;
   };
   Json to = config;
   for (const char *key : inner_keys)
     if (const Json *inner = config.find(key); inner && inner->is_object()) to[key] = changed(*inner);
-  if (const Json *cells = config.find("cells"); cells && cells->is_array()) {
+  const Json *name = layer.find("class_name");
+  const char *key = name && *name == "Pipeline" ? "layers" : "cells";
+  if (const Json *several = config.find(key); several && several->is_array()) {
     Json list = Json::array();
-    for (const Json &cell : *cells) list.push_back(changed(cell));
-    to["cells"] = std::move(list);
+    for (const Json &one : *several) list.push_back(changed(one));
+    to[key] = std::move(list);
   }
   return to;
 }
@@ -208,7 +210,8 @@ Json with_inner(const Json &config, F f) {
 // Whether the class has a "dtype" of its own, of its result.
 bool has_result_type(const Json &class_name) {
   const auto &all = kinds::entries("layer");
-  const auto at = std::find_if(all.begin(), all.end(), [&](const kinds::Entry *e) { return e->name == class_name.get<std::string>(); });
+  const auto at = std::find_if(all.begin(), all.end(),
+                               [&](const kinds::Entry *e) { return e->name == class_name.get<std::string>(); });
   if (at == all.end()) return false;
   const Json described = (*at)->describe();
   const Json &attributes = described["attributes"];
@@ -219,8 +222,8 @@ bool has_result_type(const Json &class_name) {
 // Quantizing policies become this library's attribute.
 Json in_float32(const Json &layer, const Json &config) {
   const Json *name = layer.find("class_name");
-  Json to =
-      with_inner(with_quantization(name && name->is_string() ? name->get<std::string>() : "", config), in_float32);
+  Json to = with_inner(layer, with_quantization(name && name->is_string() ? name->get<std::string>() : "", config),
+                       in_float32);
   const std::string floats = floats_of(to);
   if (floats == kinds::mixed_bfloat16 && !has_inner(to))
     to["dtype"] = floats;
@@ -298,7 +301,7 @@ Architecture of_config(const Json &config);
 // Converts inner models to this library's architectures.
 Json with_architectures(const Json &layer, const Json &config) {
   const Json *name = layer.find("class_name"), *layers = config.find("layers");
-  if (!name || !is_model(*name)) return with_inner(config, with_architectures);
+  if (!name || !is_model(*name)) return with_inner(layer, config, with_architectures);
   if (!layers || layers->is_null()) return config;
   Json to = config;
   for (const char *key : {"layers", "input_layers", "output_layers", "build_input_shape"}) to.erase(key);

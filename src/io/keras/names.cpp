@@ -47,7 +47,7 @@ Names new_names(const Json &layers) {
 Json without_slashes(const Json &layer) {
   if (!layer.is_object() || !layer.contains("config")) return layer;
   Json to = layer, config = layer["config"];
-  if (const Json *layers = config.find("layers"); layers && layers->is_array()) {
+  if (const Json *layers = config.find("layers"); layers && layers->is_array() && config.contains("input_layers")) {
     const Names names = new_names(*layers);
     Json all = Json::array();
     for (const Json &l : *layers) {

@@ -71,7 +71,11 @@ class Walk {
         continue;
       }
       KerasNames names;
-      for (const Json &of : inner) one(of, text(place.attribute, '/', names.next(class_of(of))));
+      for (const Json &of : inner) {
+        const std::string below = text(place.attribute, '/', names.next(class_of(of)));
+        // Of a Pipeline's layers some have no weights.
+        if (!is({"Pipeline"}) || (n < inside.size() && config_of(of, "name") == inside[n])) one(of, below);
+      }
     }
     if (is({"SpectralNormalization"})) return normalized(prefix, path);
     if (!places.empty()) return;

@@ -348,9 +348,9 @@ class Writer {
     return layer;
   }
   static Json attribute(const std::string &who, std::string_view key, const Json &v) {
-    if (key == "cells") {
+    if (key == "cells" || key == "layers") {
       Json list = Json::array();
-      for (const Json &cell : v) list.push_back(attribute(who, "cell", cell));
+      for (const Json &one : v) list.push_back(attribute(who, "layer", one));
       return list;
     }
     if (v == "hard_sigmoid_v1") refuse(who, text('"', key, "\": hard_sigmoid_v1 is not in Keras 3"));

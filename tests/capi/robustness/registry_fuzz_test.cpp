@@ -86,7 +86,7 @@ std::vector<int64_t> dims_of(const std::string &shape, Random &random, bool odd)
       const size_t more = odd ? random.below(4) : 2;
       for (size_t i = 0; i < more; ++i) dims.push_back(i % 2 ? 4 : 3);
     } else {
-      dims.push_back(one == "B" ? -1 : one[0] == 'T' ? 5 : one == "H" || one == "W" ? 6 : 4);
+      dims.push_back(one == "B" ? -1 : one[0] == 'T' ? 5 : one[0] == '3' ? 3 : one == "H" || one == "W" ? 6 : 4);
     }
   }
   if (odd && dims.size() > 1) dims[1 + random.below(dims.size() - 1)] = static_cast<int64_t>(random.below(3)) - 1;
@@ -439,6 +439,9 @@ const std::map<std::string, const char *> particular = {
     {"Arange", "its places are no batch"},
     {"Range", "its size is computed"},
     {"NonMaxSuppression", "its size is computed"},
+    {"RandomCrop", "gives smaller images in training"},
+    {"RandAugment", "has no gradient"},
+    {"AugMix", "has no gradient"},
     {"Cond", "its first input is a flag"},
     {"WhileLoop", "its layer takes the number of a step"},
     {"Scan", "its inputs are states and sequences"},

@@ -45,20 +45,24 @@ std::vector<Tap> taps(Emit &e, Id x, int64_t n, Between between, Outside outside
   const auto last = static_cast<double>(n - 1);
   const double low = edges ? -0.5 : 0, high = edges ? last + 0.5 : last;
   if (between == Between::nearest) x = ops::unary(e, Unary::round, x);
+  if (between == Between::nearest_up) x = ops::unary(e, Unary::floor, shifted(e, x, 1, 0.5));
   if (outside == Outside::reflection)
     x = reflected(e, x, low, high);
+  else if (outside == Outside::wrap)
+    x = ops::binary(e, Binary::mod, x, e.scalar(static_cast<double>(n)));
   else if (outside == Outside::border && between != Between::cubic)
     x = clipped(e, x, 0, last);
   else  // infinities have no fraction
     x = clipped(e, x, -3, last + 3);
   const auto tap = [&](Id place, Id weight) -> Tap {
     if (outside == Outside::reflection && between == Between::cubic) place = reflected(e, place, low, high);
+    if (outside == Outside::wrap) place = ops::binary(e, Binary::mod, place, e.scalar(static_cast<double>(n)));
     const Id near = clipped(e, place, 0, last);
     if (outside != Outside::zeros) return {near, weight};
     const Id inside = ops::binary(e, Binary::equal, place, near);
     return {near, ops::select(e, inside, weight == ops::none ? e.scalar(1) : weight, e.scalar(0))};
   };
-  if (between == Between::nearest) return {tap(x, ops::none)};
+  if (between == Between::nearest || between == Between::nearest_up) return {tap(x, ops::none)};
   const Id floor = ops::stop_gradient(e, ops::unary(e, Unary::floor, x)), t = ops::sub(e, x, floor);
   if (between == Between::linear) return {tap(floor, shifted(e, t, -1, 1)), tap(shifted(e, floor, 1, 1), t)};
   const std::vector<Id> weights = cubic(e, t);

@@ -7,15 +7,15 @@
 
 namespace dl4::kinds {
 
-enum class Between { nearest, linear, cubic };
-enum class Outside { zeros, border, reflection };
+enum class Between { nearest, linear, cubic, nearest_up };  // nearest: ties to even, or up
+enum class Outside { zeros, border, reflection, wrap };
 
 // A valid position on an axis, an integer in float32, and its weight.
 struct Tap {
   ops::Id place, weight;
 };
 // Taps for positions x along an axis of n. Positions outside: zeros, clamped to the border, or reflected at the first
-// and last pixel's centre, or at their outer edges (`edges`).
+// and last pixel's centre, or at their outer edges (`edges`); or as if the image were repeated.
 std::vector<Tap> taps(ops::Emit &e, ops::Id x, int64_t n, Between between, Outside outside, bool edges);
 
 // Values of x, (B, H, W, C) or with one or three spatial axes, at the taps of each axis: (..., C) for taps of (...).

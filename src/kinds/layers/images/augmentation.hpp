@@ -1,0 +1,86 @@
+// Layers that change images in training alone.
+#pragma once
+
+#include <array>
+#include <deque>
+#include <string>
+
+#include "kinds/layers/conv/data_format.hpp"
+#include "kinds/layers/images/draws.hpp"
+
+namespace dl4::kinds {
+
+struct Range {
+  double low, high;
+};
+
+class Augmentation;
+
+// What a row's function works with. Images are float32 (B, H, W, C).
+struct Changing {
+  ops::Emit &e;
+  Call &c;
+  Draws &draws;
+  const Augmentation &layer;
+
+  const Json &at(const char *key) const;
+  double number(const char *key) const;
+  Range range(const char *key) const;
+  bool says(const char *key, std::string_view word) const;
+  // The change of another kind, by its attributes.
+  ops::Id by(const char *kind, const Json &config, ops::Id x) const;
+};
+
+class Augmentation final : public Layer {
+ public:
+  // What a number alone means, f: -f to f but not below `least`; -f to f; 0 to f; f to f.
+  enum class Alone { about_zero_from_least, about_zero, from_zero, itself };
+  struct Interval {
+    const char *key = nullptr;
+    int least = 0, most = 0;
+    Alone alone = Alone::about_zero_from_least;
+    bool above = false;  // `least` itself is refused
+  };
+  enum class When { training, always };
+  enum class Channels { any, three, one_three };  // that it needs
+  struct Row : Entry {
+    bool floats;        // the output is float32 whatever the input
+    const char *given;  // config defaults as JSON; attributes without default are {"example": value as text}
+    ops::Id (*change)(const Changing &c, ops::Id x);
+    std::array<Interval, 2> intervals;
+    When when = When::training;
+    Channels channels = Channels::any;
+  };
+
+  explicit Augmentation(const Row &row);
+  void fields(Fields &f) override;
+  void check() override;
+  Facts facts() const override;
+  std::vector<Symbol> call(Call &c) const override;
+
+  ops::Id changed(Call &c, Draws &draws, ops::Id x) const;
+  const Json &at(std::string_view key) const;
+  Range range(std::string_view key) const;
+  const Row &row;
+
+ private:
+  void check_words(const char *key, std::initializer_list<const char *> words) const;
+
+  Json given_;
+  std::deque<std::string> keys_;
+  std::deque<Json> values_;
+  DataFormat format_;
+  std::optional<int64_t> seed_;
+};
+
+// Functions of the rows, by file.
+using Change = ops::Id(const Changing &c, ops::Id x);
+Change flipped, cropped, rotated, zoomed, translated, sheared, in_perspective;
+Change brightened, contrasted, hue_turned, saturated, jittered, degenerated, in_grey, inverted, posterized, solarized,
+    sharpened, blurred, auto_contrasted, equalized;
+Change erased, mixed, cut_and_mixed, by_chosen, by_chains;
+
+// Linear from one range of values to another, as Keras computes it.
+ops::Id in_range(ops::Emit &e, ops::Id x, const Range &from, const Range &to);
+
+}  // namespace dl4::kinds

@@ -1,0 +1,181 @@
+// Where the pixels of images come from.
+#include <cmath>
+
+#include "base/error.hpp"
+#include "kinds/layers/conv/resize.hpp"
+#include "kinds/layers/conv/sampling.hpp"
+#include "kinds/layers/images/augmentation.hpp"
+
+namespace dl4::kinds {
+namespace {
+
+using ops::Binary;
+using ops::Emit;
+using ops::Id;
+using ops::Unary;
+
+Id shifted(Emit &e, Id x, double by, double plus) {
+  return ops::unary(e, Unary::scale_shift, x, {static_cast<float>(by), static_cast<float>(plus), 0});
+}
+
+// 0, 1, ... along an axis of (1, H, W).
+Id places(Emit &e, const Shape &images, int axis) {
+  const int64_t n = images[axis];
+  const Tensor t = make_tensor(DType::f32, axis == 1 ? Shape{1, n, 1} : Shape{1, 1, n});
+  for (int64_t i = 0; i < n; ++i) t.as<float>()[i] = static_cast<float>(i);
+  return e.constant(t);
+}
+
+// x at the places (ys, xs), (B, H, W).
+Id moved(const Changing &c, Id x, Id ys, Id xs, bool constant) {
+  Emit &e = c.e;
+  const Shape images = e.shape(x);
+  const Outside outside = constant || c.says("fill_mode", "constant") ? Outside::zeros
+                          : c.says("fill_mode", "nearest")            ? Outside::border
+                          : c.says("fill_mode", "wrap")               ? Outside::wrap
+                                                                      : Outside::reflection;
+  const Between between = c.says("interpolation", "nearest") ? Between::nearest_up : Between::linear;
+  const double fill = outside == Outside::zeros ? c.number("fill_value") : 0;
+  const Id item = ops::reshape(e, ops::indices(e, x, 0), 1, {1, 1});
+  if (fill != 0) x = shifted(e, x, 1, -fill);
+  const Id y = sampled(
+      e, x, item, {taps(e, ys, images[1], between, outside, true), taps(e, xs, images[2], between, outside, true)});
+  return fill != 0 ? shifted(e, y, 1, fill) : y;
+}
+
+// Of the output's place (x, y) the input's: (a0 x + a1 y + a2, b0 x + b1 y + b2); each (B, 1, 1), none: 0.
+struct Affine {
+  Id a0 = ops::none, a1 = ops::none, a2 = ops::none, b0 = ops::none, b1 = ops::none, b2 = ops::none;
+};
+
+Id affine(const Changing &c, Id x, const Affine &m) {
+  Emit &e = c.e;
+  const Shape images = e.shape(x);
+  const Id xs = places(e, images, 2), ys = places(e, images, 1);
+  const auto place = [&](Id by_y, Id by_x, Id plus) {
+    Id y = by_y == ops::none ? ops::none : ops::mul(e, ys, by_y);
+    if (by_x != ops::none) y = y == ops::none ? ops::mul(e, xs, by_x) : ops::add(e, y, ops::mul(e, xs, by_x));
+    return plus == ops::none ? y : ops::add(e, y, plus);
+  };
+  const Id grid = ops::fill(e, DType::f32, 0, x, 1, {images[1], images[2]});
+  return moved(c, x, ops::add(e, place(m.b1, m.b0, m.b2), grid), ops::add(e, place(m.a1, m.a0, m.a2), grid), false);
+}
+
+}  // namespace
+
+Id flipped(const Changing &c, Id x) {
+  const Id flips = ops::binary(c.e, Binary::less_equal, c.draws.each(0, 1), c.e.scalar(0.5));
+  Id y = x;
+  if (!c.says("mode", "vertical")) y = ops::select(c.e, flips, ops::flip(c.e, y, 2), y);
+  if (!c.says("mode", "horizontal")) y = ops::select(c.e, flips, ops::flip(c.e, y, 1), y);
+  return y;
+}
+
+Id cropped(const Changing &c, Id x) {
+  Emit &e = c.e;
+  const int64_t h = c.at("height").get<int64_t>(), w = c.at("width").get<int64_t>();
+  const int64_t height = e.shape(x)[1], width = e.shape(x)[2];
+  if (height > h && width > w) {
+    for (const auto &[axis, all, part] : {std::tuple(1, height, h), std::tuple(2, width, w)}) {
+      const Id start = ops::cast(e, c.draws.one(0, static_cast<double>(all - part + 1)), DType::i64);
+      std::vector<int> first{axis};
+      for (int i = 0; i < 4; ++i)
+        if (i != axis) first.push_back(i);
+      const Id ids = ops::add(e, start, ops::indices(e, ops::fill(e, DType::f32, 0, x, 0, {part}), 0));
+      x = ops::gather(e, ops::transpose(e, x, first), ids);
+      x = ops::transpose(e, x, axis == 1 ? std::vector<int>{1, 0, 2, 3} : std::vector<int>{1, 2, 0, 3});
+    }
+    return x;
+  }
+  // The middle, as far as there is one of that ratio.
+  const auto middle = [](int64_t all, int64_t other, int64_t part, int64_t other_part) {
+    const auto ratio =
+        static_cast<int64_t>(static_cast<double>(other) * static_cast<double>(part) / static_cast<double>(other_part));
+    return (all - std::max<int64_t>(std::min(all, ratio), 1)) / 2;
+  };
+  const int64_t top = middle(height, width, h, w), left = middle(width, height, w, h);
+  x = ops::slice(e, x, 1, top, std::min(h, height - top));
+  x = ops::slice(e, x, 2, left, std::min(w, width - left));
+  return resized(c.c, x, h, w, Interpolation::bilinear, false);
+}
+
+Id rotated(const Changing &c, Id x) {
+  Emit &e = c.e;
+  const Range turns = c.range("factor");
+  constexpr double radians = 3.14159265358979323846 / 180;
+  const Id angle = shifted(e, c.draws.each(turns.low * 360, turns.high * 360, {1, 1}), radians, 0);
+  const Id cos = ops::unary(e, Unary::cos, angle), sin = ops::unary(e, Unary::sin, angle);
+  const Shape images = e.shape(x);
+  const double cx = 0.5 * static_cast<double>(images[2] - 1), cy = 0.5 * static_cast<double>(images[1] - 1);
+  const auto rest = [&](double from, Id a, Id b) {
+    return ops::sub(e, shifted(e, a, -cx, from), shifted(e, b, cy, 0));
+  };
+  const Id minus = ops::unary(e, Unary::neg, sin);
+  return affine(c, x, {cos, minus, rest(cx, cos, minus), sin, cos, rest(cy, sin, cos)});
+}
+
+Id zoomed(const Changing &c, Id x) {
+  Emit &e = c.e;
+  const Range height = c.range("height_factor");
+  const Id by_y = c.draws.each(1 + height.low, 1 + height.high, {1, 1});
+  Id by_x = by_y;
+  if (!c.at("width_factor").is_null()) {
+    const Range width = c.range("width_factor");
+    by_x = c.draws.each(1 + width.low, 1 + width.high, {1, 1});
+  }
+  const auto rest = [&](Id by, int64_t n) {
+    return shifted(e, shifted(e, by, -1, 1), static_cast<double>(n - 1) / 2, 0);
+  };
+  const Shape images = e.shape(x);
+  return affine(c, x, {by_x, ops::none, rest(by_x, images[2]), ops::none, by_y, rest(by_y, images[1])});
+}
+
+Id translated(const Changing &c, Id x) {
+  Emit &e = c.e;
+  const Range height = c.range("height_factor"), width = c.range("width_factor");
+  const Shape images = e.shape(x);
+  const Id down = shifted(e, c.draws.each(height.low, height.high, {1, 1}), -static_cast<double>(images[1]), 0);
+  const Id right = shifted(e, c.draws.each(width.low, width.high, {1, 1}), -static_cast<double>(images[2]), 0);
+  const Id one = e.scalar(1);
+  return affine(c, x, {one, ops::none, right, ops::none, one, down});
+}
+
+Id sheared(const Changing &c, Id x) {
+  Emit &e = c.e;
+  const Id way = ops::select(e, ops::binary(e, Binary::greater, c.draws.each(0, 1, {1, 1}), e.scalar(0.5)),
+                             e.scalar(-1), e.scalar(1));
+  const Range by_y = c.range("y_factor"), by_x = c.range("x_factor");
+  const Id down = ops::mul(e, c.draws.each(by_y.low, by_y.high, {1, 1}), way);
+  const Id right = ops::mul(e, c.draws.each(by_x.low, by_x.high, {1, 1}), way);
+  const Id one = e.scalar(1);
+  return affine(c, x, {one, right, ops::none, down, one, ops::none});
+}
+
+// By the projective map of the unit square to the corners that moved: places are those of its inverse. The corner
+// (0, 0) stays, as in Keras.
+Id in_perspective(const Changing &c, Id x) {
+  Emit &e = c.e;
+  const Shape images = e.shape(x);
+  if (images[1] < 2 || images[2] < 2) fail(Code::shape_mismatch, "expected images of at least 2 x 2, got ", images);
+  const double right = static_cast<double>(images[2] - 1), low = static_cast<double>(images[1] - 1);
+  const Range often = c.range("factor");
+  const Id limit = c.draws.each(often.low, often.high), chance = c.draws.each(0, 1);
+  const double reach = 0.5 * c.range("scale").high;
+  const auto corner = [&](double at) { return shifted(e, c.draws.each(-reach, reach, {1, 1}), at, at); };
+  const Id x1 = corner(right), y2 = corner(low), x3 = corner(right), y3 = corner(low);
+  const auto times = [&](Id a, Id b) { return ops::mul(e, a, b); };
+  // (0, 0), (x1, 0), (0, y2), (x3, y3)
+  const Id dx1 = ops::sub(e, x1, x3), dx2 = ops::unary(e, Unary::neg, x3), sx = ops::sub(e, x3, x1);
+  const Id dy1 = ops::unary(e, Unary::neg, y3), dy2 = ops::sub(e, y2, y3), sy = ops::sub(e, y3, y2);
+  const Id all = ops::sub(e, times(dx1, dy2), times(dx2, dy1));
+  const Id g = ops::div(e, ops::sub(e, times(sx, dy2), times(dx2, sy)), all);
+  const Id h = ops::div(e, ops::sub(e, times(dx1, sy), times(sx, dy1)), all);
+  const Id a = times(x1, shifted(e, g, 1, 1)), d = times(y2, shifted(e, h, 1, 1));  // x by u, y by v; the others are 0
+  const Id xs = places(e, images, 2), ys = places(e, images, 1);
+  const Id below = ops::sub(e, times(a, d), ops::add(e, times(xs, times(d, g)), times(ys, times(a, h))));
+  const Id from_y = ops::div(e, shifted(e, times(ys, a), low, 0), below);
+  const Id from_x = ops::div(e, shifted(e, times(xs, d), right, 0), below);
+  return ops::select(e, ops::binary(e, Binary::less, chance, limit), moved(c, x, from_y, from_x, true), x);
+}
+
+}  // namespace dl4::kinds

@@ -82,7 +82,6 @@ REFUSED = {
     "test_momentum": TRAINING,
     "test_nesterov_momentum": TRAINING,
     "test_gradient_of_": TRAINING,
-    "test_ai_onnx_ml_label_encoder_": STRINGS,
     "test_bitcast_float64": OTHER_TYPE,
     "test_bitcast_int64_to_float64": OTHER_TYPE,
     "test_cast_e8m0_": OTHER_TYPE,

@@ -68,6 +68,9 @@ Numbers numbers(std::string_view bytes, Room &room) {
         else
           room.add(t.single, f.value);
         break;
+      case 6:
+        room.add(t.packed, f.bytes);  // strings
+        break;
       case 3:
         fail(Code::unsupported, "a tensor in segments");
       case 8:
@@ -296,6 +299,8 @@ DType stands_for(Type t) {
       return DType::i64;
     case Type::boolean:
       return DType::boolean;
+    case Type::string:
+      return DType::string;
     default:
       throw Error(Code::unsupported, text("data of type ", t, " is not supported")).with("got", to_string(t));
   }

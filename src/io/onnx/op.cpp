@@ -66,6 +66,7 @@ bool holds(Type type, int64_t v) {
 
 Type Value::onnx_type() const {
   if (type != Type::none) return type;
+  if (dtype == DType::string) return Type::string;
   for (Type t : {Type::float32, Type::int32, Type::int64, Type::boolean})
     if (dtype == stands_for(t)) return t;
   return Type::uint8;

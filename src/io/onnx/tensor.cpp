@@ -147,6 +147,8 @@ void read_fields(const Numbers &t, Tensor &to) {
 Tensor read(const Numbers &t, Outside &outside) {
   try {
     const DType type = stands_for(t.type);
+    if (type == DType::string)
+      throw Error(Code::unsupported, "constants of strings are not supported").with("got", to_string(t.type));
     if (t.dims.size() > max_rank) fail(Code::unsupported, "has ", t.dims.size(), " axes; at most ", max_rank);
     for (int64_t d : t.dims)
       if (d < 0) fail(Code::corrupt_file, "has an axis of ", d);

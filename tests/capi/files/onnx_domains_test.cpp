@@ -1,5 +1,8 @@
 // Ops of ai.onnx.ml and com.microsoft: what is refused, and by which name. What they give: onnx_exports_test.cpp.
+#include <stdexcept>
+
 #include "capi/onnx_bytes.hpp"
+#include "capi/texts.hpp"
 
 namespace {
 
@@ -45,8 +48,7 @@ TEST(OnnxDomains, OfScalersAndNormalizersAreRead) {
 TEST(OnnxDomains, RefuseByName) {
   expect_refused(model(ml("SVMRegressor")), {"SVMRegressor", "support vector machines are not read"});
   expect_refused(model(ml("SVMClassifier")), {"SVMClassifier", "support vector machines"});
-  expect_refused(model(ml("CategoryMapper")), {"CategoryMapper", "strings"});
-  expect_refused(model(ml("OneHotEncoder", texts("cats_strings", {"a", "b"}))), {"cats_strings", "strings"});
+  expect_refused(model(ml("DictVectorizer")), {"DictVectorizer", "dictionaries"});
   expect_refused(model(ml("Normalizer", text_of("norm", "L7"))), {"L7"});
   expect_refused(model(ml("LinearRegressor", reals("coefficients", {1, 2, 3}) + integer("targets", 2))),
                  {"3 coefficients"});
@@ -93,6 +95,79 @@ TEST(OnnxDomains, OfClassifiersWithLabelsOfStringsGiveProbabilities) {
   expect_refused(classifier(two, {1, 0, 0, 1, 1, 1}, 3, "NONE", named_), {"3 functions for 2 classes"});
   expect_refused(model_of(named("Identity", {"x"}, "name"), port(11, "x", 1, {-1, 2}) + port(12, "name", 8, {-1})),
                  {"all outputs are strings", "\"name\""});
+}
+
+// Of a node with strings x (n, 2), each of which gives `wide` numbers.
+template <class T>
+std::vector<T> of_strings(const std::string &op, const std::string &more, int type, const Strings &x, int64_t wide = 0,
+                          const std::string &opset = "") {
+  std::vector<int64_t> dims = {-1, 2};
+  if (wide) dims.push_back(wide);
+  Refusal r;
+  const auto m =
+      load(nullptr, model_of(ml(op, more), port(11, "x", 8, {-1, 2}) + port(12, "y", type, dims)) + opset, r);
+  EXPECT_EQ(r.message, "");
+  if (!m) return {};
+  Own<dl4_session> s;
+  ok(dl4_session_create(m, nullptr, s.out()));
+  const auto given = strings({static_cast<int64_t>(x.size()) / 2, 2}, x);
+  dl4_tensor *in = given;
+  Own<dl4_tensor> y;
+  const Refusal run = refusal(dl4_session_run(s, &in, 1, y.out(), 1, nullptr));
+  if (run.code) throw std::runtime_error(run.message);
+  std::vector<T> all(static_cast<size_t>(dl4_tensor_bytes(y)) / sizeof(T));
+  ok(dl4_tensor_copy_out(y, all.data(), dl4_tensor_bytes(y)));
+  return all;
+}
+
+TEST(OnnxDomains, OfStringsGiveNumbers) {
+  const Strings x = {"b", "a", "zebra", ""};
+  const std::string cats = texts("cats_strings", {"a", "", "b"});
+  EXPECT_EQ(of_strings<float>("OneHotEncoder", cats, 1, x, 3),
+            (std::vector<float>{0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 1, 0}));
+  EXPECT_EQ(of_strings<float>("OneHotEncoder", cats + integer("zeros", 0), 1, {"a", "b"}, 3),
+            (std::vector<float>{1, 0, 0, 0, 0, 1}));
+  try {
+    of_strings<float>("OneHotEncoder", cats + integer("zeros", 0), 1, x, 3);
+    ADD_FAILURE() << "an unknown category";
+  } catch (const std::runtime_error &e) {
+    EXPECT_NE(std::string(e.what()).find("got \"zebra\""), std::string::npos) << e.what();
+  }
+  // Of equal keys the first one counts; the text of unknown tokens is one as any other.
+  const std::string keys = texts("keys_strings", {"[UNK]", "a", "b", "a"});
+  EXPECT_EQ(
+      of_strings<int64_t>("LabelEncoder", keys + integers("values_int64s", {7, 8, 9, 10}), 7, {"[UNK]", "a", "b", "c"}),
+      (std::vector<int64_t>{7, 8, 9, -1}));
+  EXPECT_EQ(of_strings<float>("LabelEncoder", keys + reals("values_floats", {0.5f, 1, 2, 3}) + real("default_float", 9),
+                              1, x),
+            (std::vector<float>{2, 1, 9, 9}));
+  const std::string first_version = field(8, field(1, std::string("ai.onnx.ml")) + field(2, int64_t{1}));
+  EXPECT_EQ(of_strings<int64_t>("LabelEncoder", texts("classes_strings", {"a", "b"}), 7, x, 0, first_version),
+            (std::vector<int64_t>{1, 0, -1, -1}));
+  const auto of_numbers = [](const std::string &op, const std::string &more) {
+    return model_of(ml(op, more), port(11, "x", 1, {-1, 2}) + port(12, "y", 1, {-1, 2}));
+  };
+  expect_refused(of_numbers("OneHotEncoder", cats), {"OneHotEncoder", "has strings for float32"});
+  expect_refused(of_numbers("OneHotEncoder", cats + integers("cats_int64s", {1})), {"expects one of"});
+  expect_refused(of_numbers("LabelEncoder", keys + reals("values_floats", {0.5f, 1, 2, 3})),
+                 {"has strings for float32"});
+  const auto of_texts = [](const std::string &graph) {
+    return model_of(graph, port(11, "x", 8, {-1, 2}) + port(12, "y", 1, {-1, 2}));
+  };
+  expect_refused(of_texts(ml("LabelEncoder", keys + reals("values_floats", {1, 2}))),
+                 {"expects as many values as keys"});
+  expect_refused(of_texts(ml("LabelEncoder", reals("keys_floats", {1}) + reals("values_floats", {1}))),
+                 {"has numbers for string"});
+  expect_refused(of_texts(ml("LabelEncoder", texts("keys_strings", {"\xff"}) + reals("values_floats", {1}))),
+                 {"\"keys_strings\" that are no UTF-8"});
+  expect_refused(of_texts(node("Cast", {"x"}, integer("to", 1))), {"Cast", "from string to float is not supported"});
+  expect_refused(of_texts(node("Relu", {"x"})), {"Relu", "string"});
+  const std::string map = cats + integers("cats_int64s", {5, 6, 7});
+  EXPECT_EQ(of_strings<int64_t>("CategoryMapper", map + integer("default_int64", 9), 7, x),
+            (std::vector<int64_t>{7, 5, 9, 6}));
+  expect_refused(of_texts(ml("CategoryMapper", cats)), {"CategoryMapper", "as many"});
+  expect_refused(of_numbers("CategoryMapper", map), {"CategoryMapper", "gives strings"});
+  for (const char *op : {"DictVectorizer", "CastMap"}) expect_refused(of_texts(ml(op)), {op, "is not supported"});
 }
 
 TEST(OnnxDomains, OfFeaturesAreCutAndFilled) {

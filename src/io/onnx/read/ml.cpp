@@ -1,8 +1,12 @@
-// Ops of ai.onnx.ml, for scikit-learn's models, as far as they use numbers.
+// Ops of ai.onnx.ml, for scikit-learn's models, as far as their results are numbers.
 #include <algorithm>
 #include <cmath>
+#include <cstring>
+#include <map>
+#include <numeric>
 
 #include "base/error.hpp"
+#include "base/utf8.hpp"
 #include "io/onnx/read/math.hpp"
 #include "io/onnx/read/ml.hpp"
 #include "io/onnx/read/nodes.hpp"
@@ -133,59 +137,168 @@ Node first(const Op &op, Node flags) {
   return op.cast(op.layer("Argmax", {{"axis", -1}, {"keepdims", false}}, {op.cast(flags, DType::f32)}), DType::i64);
 }
 
+// A list of strings, or a tensor of them; empty: there is none.
+std::vector<std::string> texts(const Op &op, const std::string &name) {
+  const Attribute *a = op.node.find(name);
+  const bool is_tensor = a && a->t && a->t->type == Type::string;
+  if (a && a->type != 8 && !is_tensor) fail(Code::corrupt_file, "has \"", name, "\" that are no strings");
+  std::vector<std::string> all;
+  if (!a) return all;
+  const std::vector<std::string_view> &given = is_tensor ? a->t->packed : a->strings;
+  int64_t bytes = 0;
+  for (std::string_view s : given) bytes = checked_add(bytes, static_cast<int64_t>(4 * s.size() + 256));
+  op.take(bytes);
+  for (std::string_view s : given) {
+    if (const std::string valid = valid_utf8(s); valid != s)
+      fail(Code::corrupt_file, "has \"", name, "\" that are no UTF-8: \"", excerpt(valid), '"');
+    all.emplace_back(s);
+  }
+  return all;
+}
+
+// Texts without repetitions, and a text that is not among them.
+struct Vocabulary {
+  explicit Vocabulary(const std::vector<std::string> &all) {
+    for (const std::string &text : all) {
+      const auto [at, fresh] = first.emplace(text, static_cast<int64_t>(first.size()));
+      if (fresh) distinct.push_back(text);
+      places.push_back(at->second);
+    }
+    while (first.count(other)) other += '_';
+  }
+  std::map<std::string, int64_t> first;
+  Json distinct = Json::array();
+  Ints places;  // of each text
+  std::string other = "[UNK]";
+};
+
+// Of texts x their places in a list, from 1 on where others have 0; else others are an error of the run.
+Node place_of_text(const Op &op, Node x, const std::vector<std::string> &all, bool takes_others) {
+  const Vocabulary v(all);
+  const int64_t others = takes_others ? 1 : 0;
+  Ints places(static_cast<size_t>(others), 0);  // of distinct texts the first of equal ones
+  for (size_t i = 0; i < all.size(); ++i)
+    if (v.places[i] + others == static_cast<int64_t>(places.size())) places.push_back(static_cast<int64_t>(i) + others);
+  const Json config{{"vocabulary", v.distinct}, {"oov_token", v.other}, {"num_oov_indices", others}};
+  const Node which = op.layer("StringLookup", config, {x});
+  if (v.first.size() == all.size()) return which;
+  return op.layer("Take", {{"axis", 0}}, {op.constant_node(tensor_of(places)), which});
+}
+
+// Refuses strings for numbers and numbers for strings.
+void need_texts(const Op &op, bool wanted) {
+  const DType t = op.in(0).dtype;
+  if ((t == DType::string) != wanted) fail(Code::corrupt_file, "has ", wanted ? "strings" : "numbers", " for ", t);
+}
+
 void one_hot_encoder(const Op &op) {
-  refuse_texts(op, {"cats_strings"});
   const Ints cats = op.integers("cats_int64s").value_or(Ints{});
-  if (cats.empty()) fail(Code::corrupt_file, "has no categories");
-  const auto n = static_cast<int64_t>(cats.size());
-  Value &v = op.in(0);
-  const Node flags = among(op, op.cast(op.x(0), DType::i64), tensor_of(cats));
-  std::vector<Dim> dims = v.dims;
+  const std::vector<std::string> words = texts(op, "cats_strings");
+  if (cats.empty() == words.empty()) fail(Code::corrupt_file, "expects one of \"cats_int64s\" and \"cats_strings\"");
+  need_texts(op, !words.empty());
+  const auto n = static_cast<int64_t>(std::max(cats.size(), words.size()));
+  std::vector<Dim> dims = op.in(0).dims;
   dims.push_back({n, {}});
-  if (op.flag("zeros")) return op.give(0, op.cast(flags, DType::f32), dims);
-  // An unknown category selects a position out of range, which the run reports.
-  op.take(checked_mul(n, n, 4));
-  Tensor rows = make_zeros(DType::f32, {n, n}), past = make_tensor(DType::i64, {});
-  for (int64_t i = 0; i < n; ++i) rows.as<float>()[i * n + i] = 1;
-  *past.as<int64_t>() = n;
-  const Node place = op.layer("Where", {}, {any(op, flags), first(op, flags), op.constant_node(past)});
+  const bool zeros = op.flag("zeros"), takes_others = zeros && !words.empty();
+  Node place;
+  if (words.empty()) {
+    const Node flags = among(op, op.cast(op.x(0), DType::i64), tensor_of(cats));
+    if (zeros) return op.give(0, op.cast(flags, DType::f32), dims);
+    // An unknown category selects a position out of range, which the run reports.
+    const Node past = op.constant_node(tensor_of({n}, DType::i64, {}));
+    place = op.layer("Where", {}, {any(op, flags), first(op, flags), past});
+  } else {
+    place = place_of_text(op, op.x(0), words, zeros);
+  }
+  op.take(checked_mul(n + 1, n, 4));
+  Tensor rows = make_zeros(DType::f32, {n + (takes_others ? 1 : 0), n});
+  for (int64_t i = 0; i < n; ++i) rows.as<float>()[(i + (takes_others ? 1 : 0)) * n + i] = 1;
   op.give(0, op.layer("Take", {{"axis", 0}}, {op.constant_node(rows), place}), dims);
 }
 
-// A LabelEncoder's keys or values: a list of floats or integers, or a tensor.
+// A LabelEncoder's keys or values that are numbers: a list of floats or integers, or a tensor.
 std::optional<Tensor> listed(const Op &op, const std::string &what) {
-  refuse_texts(op, {what + "_strings"});
   if (const auto ints = op.integers((what + "_int64s").c_str()); ints && !ints->empty()) return tensor_of(*ints);
   if (const auto list = reals(op, what + "_floats"); !list.empty())
     return tensor_of_floats(list, {static_cast<int64_t>(list.size())});
   const Attribute *a = op.node.find(what + "_tensor");
   if (!a || !a->t) return {};
-  if (a->t->type == Type::string) op.refuse("\"", what, "_tensor\" are strings, which no layer reads or gives");
+  if (a->t->type == Type::string) op.refuse("\"", what, "_tensor\" are strings, which no layer gives");
   return read(*a->t, op.r.outside());
 }
 
-void label_encoder(const Op &op) {
-  refuse_texts(op, {"classes_strings"});
-  const auto keys = listed(op, "keys"), values = listed(op, "values");
-  if (!keys || !values || keys->elements() != values->elements())
-    fail(Code::corrupt_file, "expects as many values as keys");
-  if (keys->dtype == DType::f32)
-    for (int64_t i = 0; i < keys->elements(); ++i)
-      if (std::isnan(keys->as<float>()[i])) op.refuse("a key that is NaN is not supported");
-  Value &v = op.in(0);
-  if ((v.dtype == DType::f32) != (keys->dtype == DType::f32))
-    fail(Code::corrupt_file, "has keys of ", keys->dtype, " for ", v.dtype);
-  Tensor otherwise = make_tensor(values->dtype, {});
+std::vector<std::string> keys_of_texts(const Op &op) {
+  for (const char *name : {"keys_strings", "classes_strings"})
+    if (auto words = texts(op, name); !words.empty()) return words;
+  const Attribute *a = op.node.find("keys_tensor");
+  return a && a->t && a->t->type == Type::string ? texts(op, "keys_tensor") : std::vector<std::string>();
+}
+
+Tensor values_of(const Op &op, int64_t keys) {
+  refuse_texts(op, {"values_strings"});
+  std::optional<Tensor> values = listed(op, "values");
+  if (op.node.find("classes_strings")) {
+    Ints places(static_cast<size_t>(keys));
+    std::iota(places.begin(), places.end(), 0);
+    values = tensor_of(places);
+  }
+  if (!values || values->elements() != keys) fail(Code::corrupt_file, "expects as many values as keys");
+  return *values;
+}
+
+// With the default before them.
+Tensor after_default(const Op &op, const Tensor &values) {
   const Attribute *given = op.node.find("default_tensor");
+  Tensor otherwise = make_tensor(values.dtype, {});
   if (given && given->t)
     otherwise = reshaped(read(*given->t, op.r.outside()), {});
-  else if (values->dtype == DType::f32)
+  else if (values.dtype == DType::f32)
     *otherwise.as<float>() = static_cast<float>(op.real("default_float"));
   else
-    otherwise = tensor_of({op.integer("default_int64")}, values->dtype, {});
-  const Node flags = among(op, op.cast(op.x(0), keys->dtype), *keys);
-  const Node value = op.layer("Take", {{"axis", 0}}, {op.constant_node(*values), first(op, flags)});
-  op.give(0, op.layer("Where", {}, {any(op, flags), value, op.constant_node(otherwise)}), v.dims);
+    otherwise = tensor_of({op.integer("default_int64")}, values.dtype, {});
+  if (otherwise.dtype != values.dtype)
+    fail(Code::corrupt_file, "has a default of ", otherwise.dtype, " for values of ", values.dtype);
+  Tensor all = make_tensor(values.dtype, {values.elements() + 1});
+  const auto size = static_cast<size_t>(size_of(values.dtype));
+  std::memcpy(all.data.get(), otherwise.data.get(), size);
+  std::memcpy(all.data.get() + size, values.data.get(), static_cast<size_t>(values.elements()) * size);
+  return all;
+}
+
+void label_encoder(const Op &op) {
+  const std::vector<std::string> words = keys_of_texts(op);
+  Value &v = op.in(0);
+  if (op.node.find("classes_strings") && v.dtype != DType::string) refuse_texts(op, {"classes_strings"});
+  need_texts(op, !words.empty());
+  Node place;  // from 1 on; 0: it is no key
+  int64_t count = static_cast<int64_t>(words.size());
+  if (!words.empty()) {
+    place = place_of_text(op, op.x(0), words, true);
+  } else {
+    const auto keys = listed(op, "keys");
+    if (!keys || keys->elements() == 0) fail(Code::corrupt_file, "expects as many values as keys");
+    count = keys->elements();
+    if (keys->dtype == DType::f32)
+      for (int64_t i = 0; i < count; ++i)
+        if (std::isnan(keys->as<float>()[i])) op.refuse("a key that is NaN is not supported");
+    if ((v.dtype == DType::f32) != (keys->dtype == DType::f32))
+      fail(Code::corrupt_file, "has keys of ", keys->dtype, " for ", v.dtype);
+    const Node flags = among(op, op.cast(op.x(0), keys->dtype), *keys);
+    place = op.layer("Where", {{"x2", 0}}, {any(op, flags), by_number(op, "BroadcastAdd", first(op, flags), 1)});
+  }
+  const Tensor values = after_default(op, values_of(op, count));
+  op.give(0, op.layer("Take", {{"axis", 0}}, {op.constant_node(values), place}), v.dims);
+}
+
+void category_mapper(const Op &op) {
+  const std::vector<std::string> words = texts(op, "cats_strings");
+  Ints numbers = op.integers("cats_int64s").value_or(Ints{});
+  if (words.empty() || words.size() != numbers.size())
+    fail(Code::corrupt_file, "expects as many \"cats_int64s\" as \"cats_strings\"");
+  if (op.in(0).dtype != DType::string) op.refuse("of integers is not supported, for it gives strings");
+  numbers.insert(numbers.begin(), op.integer("default_int64"));
+  const Node place = place_of_text(op, op.x(0), words, true);
+  op.give(0, op.layer("Take", {{"axis", 0}}, {op.constant_node(tensor_of(numbers)), place}), op.in(0).dims);
 }
 
 // Positions of the last axis; a single axis is a row.
@@ -271,7 +384,7 @@ void linear_classifier(const Op &op) {
 void zip_map(const Op &op) { op.give_value(0, op.in(0)); }
 
 void vectors(const Op &op) { op.refuse("is not supported: support vector machines are not read"); }
-void strings(const Op &op) { op.refuse("is not supported: strings and dictionaries are not read"); }
+void dictionaries(const Op &op) { op.refuse("is not supported: dictionaries are not read"); }
 
 }  // namespace
 
@@ -320,9 +433,10 @@ std::span<const Row> ml_rows() {
       {"ZipMap", zip_map, "X > Z; classlabels_int64s:ints classlabels_strings:strings"},
       {"SVMClassifier", vectors},
       {"SVMRegressor", vectors},
-      {"CategoryMapper", strings},
-      {"DictVectorizer", strings},
-      {"CastMap", strings},
+      {"CategoryMapper", category_mapper,
+       "X > Y; cats_int64s:ints cats_strings:strings default_int64=-1 default_string=_Unused"},
+      {"DictVectorizer", dictionaries},
+      {"CastMap", dictionaries},
   };
   return rows;
 }

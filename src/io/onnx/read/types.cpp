@@ -87,9 +87,11 @@ Tensor cast(const Tensor &t, Type to, bool saturate) {
 void cast_to(const Op &op, Type to) {
   Value &v = op.in(0);
   const DType type = stands_for(to);
+  if ((v.dtype == DType::string) != (type == DType::string))
+    op.refuse("from ", v.onnx_type(), " to ", to, " is not supported: strings stay strings");
   const bool saturate = op.flag("saturate") && to != Type::float16 && to != Type::bfloat16;
   const bool whole = type != DType::f32 && type != DType::boolean;
-  const bool same = v.onnx_type() == to && v.type != Type::none;
+  const bool same = (v.onnx_type() == to && v.type != Type::none) || type == DType::string;
   if (same || (to == Type::float32 && v.dtype == DType::f32) || (to == Type::float64 && v.dtype == DType::f32)) {
     Value as_it_is = v;
     as_it_is.type = to;

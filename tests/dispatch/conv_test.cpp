@@ -38,7 +38,6 @@ const Expected expected[] = {
     {conv_of(1, 56, 64, 3, 64), false, "winograd_conv"},
     {conv_of(1, 56, 64, 3, 64), true, "winograd_conv"},
     {conv_of(1, 7, 512, 3, 512), true, "packed_conv"},
-    {conv_of(1, 56, 256, 1, 512, 2), true, "packed_conv"},
 };
 
 TEST(Convs, TheKernelThatWasTheFastestIsTheCheapest) {

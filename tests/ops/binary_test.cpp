@@ -25,13 +25,14 @@ void expect_values(Binary f, const Tensor &a, const Tensor &b, double (*g)(doubl
   SCOPED_TRACE(ops::binary_names[static_cast<size_t>(f)]);
   Shape s = broadcast(a.shape, b.shape);
   check(of(f), {a, b},
-        naive(ops::result_type(f, a.dtype), s, [&](const Index &i) { return g(cast_at(a, i), cast_at(b, i)); }),
-        1e-5);
+        naive(ops::result_type(f, a.dtype), s, [&](const Index &i) { return g(cast_at(a, i), cast_at(b, i)); }), 1e-5);
 }
 
 const std::vector<std::pair<Shape, Shape>> shapes{
-    {{}, {}},      {{3, 5}, {3, 5}},          {{3, 5}, {5}},      {{4, 3}, {4, 1}},   {{}, {2, 3}}, {{2, 1, 4}, {3, 1}},
-    {{0, 4}, {4}}, {{2, 3, 4, 5}, {3, 1, 5}}, {{37, 129}, {129}}, {{1, 300}, {7, 1}}, {{3, 1}, {0}}};
+    {{}, {}},           {{3, 5}, {3, 5}},    {{3, 5}, {5}}, {{4, 3}, {4, 1}},
+    {{}, {2, 3}},       {{2, 1, 4}, {3, 1}}, {{0, 4}, {4}}, {{2, 3, 4, 5}, {3, 1, 5}},
+    {{37, 129}, {129}}, {{1, 300}, {7, 1}},  {{3, 1}, {0}}, {{410, 7}, {7}},
+    {{3}, {5, 411, 3}}, {{1100, 1}, {2}}};
 
 TEST(Binary, Broadcasts) {
   for (const auto &[a, b] : shapes) {

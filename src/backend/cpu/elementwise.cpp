@@ -1,6 +1,7 @@
 // Elementwise kernels.
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <tuple>
 
 #include "backend/cpu/families.hpp"
@@ -152,6 +153,28 @@ std::unique_ptr<Kernel> binary(const ops::BinaryOp &op, const Site &site) {
         kernel("binary", [=](int64_t begin, int64_t end,
                              const Run &r) { call(r, begin * s.step(0), begin * s.step(1), begin, end - begin); }),
         site, std::move(rows));
+  }
+  // One operand is a short row, the same for each of the other's: many of it side by side make long runs.
+  for (const int row : {0, 1}) {
+    constexpr int64_t most = 4096, least_repeats = 4;  // bytes
+    const auto steps = [&](size_t axis, int operand) { return s.axes[axis].step[static_cast<size_t>(operand)]; };
+    const bool repeats = s.axes.size() == 2 && steps(0, row) == 0 && steps(1, row) == 1 && steps(1, 1 - row) == 1 &&
+                         steps(0, 1 - row) == s.run() && s.run() * size * least_repeats <= most;
+    if (!repeats) continue;
+    return kernel("binary_broadcast", [=, f = op.f, run = s.run()](int64_t begin, int64_t end, const Run &r) {
+      alignas(64) std::byte side_by_side[most];
+      const int64_t count = std::min(most / size / run, (end - begin) / run + 2) * run;
+      for (int64_t i = 0; i < count; i += run)
+        std::memcpy(side_by_side + i * size, r.in<void>(row), static_cast<size_t>(run * size));
+      for (int64_t at = begin, n; at < end; at += n) {
+        const int64_t first = at % run;
+        n = std::min(end - at, count - first);
+        const std::byte *const repeated = side_by_side + first * size, *const other =
+                                                                           r.in<std::byte>(1 - row) + at * size;
+        kernels::binary_run(f, t, row == 0 ? repeated : other, 1, row == 0 ? other : repeated, 1,
+                            r.out<std::byte>(0) + at * out_size, n);
+      }
+    });
   }
   return kernel("binary_broadcast", [=](int64_t begin, int64_t end, const Run &r) {
     kernels::walk(s, begin, end,

@@ -56,7 +56,7 @@ class Stack : public Folder {
   void measure(const char *what, const std::vector<std::vector<int64_t>> &shapes, const Build &build) {
     const std::vector<std::vector<std::string>> offs = {
         {"small_gemm"},
-        {"packed_gemm", "small_gemm", "openblas_gemm", "openblas_by_item", "direct_conv", "packed_conv",
+        {"packed_gemm", "small_gemm", "openblas_gemm", "blocked_by_item", "direct_conv", "packed_conv",
          "winograd_conv", "winograd_conv_data", "own_lstm"},
         {"packed_gemm", "small_gemm", "dnnl_gemm", "dnnl_conv", "dnnl_lstm"}};
     for (const auto &off : offs)

@@ -79,7 +79,7 @@ bool fits_winograd(const ConvAt &at, bool by_source) {
 // Cost by tiles: six products, or three, at 16 times the speed, plus packing the parts of each number, which all rows
 // or columns of the other side share. Computed, not measured (tile_products()).
 double by_tiles(const ConvAt &at, double laying) {
-  constexpr double to_lay = 32;  // multiply-adds per number, for its patch and parts
+  constexpr double to_lay = 24;  // multiply-adds per number, for its patch and parts
   const kernels::Conv &c = at.c;
   const double products = real(c.n, c.kd, c.kh, c.kw, c.od, c.oh, c.ow) * real(c.c / c.groups, c.oc);
   return at.microseconds(products / at.machine.peak() * (at.tiles / 16.0 + to_lay * laying));

@@ -78,14 +78,13 @@ double channels_conv_weights_cycles(const Conv &c, const Machine &m) {
 }
 
 double packed_conv_cycles(const Conv &c, const Machine &m) {
-  const double v = panel_vectors(c, c.oc, m), out = pixels_out(c), bytes = 4 * weights(c);
-  return sum({{1, 450},
-              {out * taps(c) * real(c.c) * v / m.fused, 0.43},
-              {inside(c) * real(c.c) * v / m.fused, 0.2},
-              {out * v, 4.1},
-              {rows_out(c), 45},
-              {m.moved(bytes, images(c) + bytes), 10},
-              {moved(c, m), 0.92}});
+  const double v = vectors(c, c.oc, m), out = pixels_out(c), bytes = 4 * weights(c), meet = inside(c);
+  return sum({{1, 52},
+              {meet * real(c.c) * v / m.fused, 0.95},
+              {(out * taps(c) - meet) * real(c.c) * v / m.fused, 0.63},
+              {out * v, 6.9},
+              {rows_out(c), 88},
+              {m.moved(bytes, images(c) + bytes), 4.7}});
 }
 double blocked_conv_cycles(const Conv &c, bool constant, const Machine &m) {
   const double v = panel_vectors(c, c.oc, m), out = pixels_out(c), k = taps(c) * real(c.c / c.groups);
@@ -107,13 +106,13 @@ double blocked_conv_data_cycles(const Conv &c, const Machine &m) {
               {moved(c, m), 1.3}});
 }
 double blocked_conv_weights_cycles(const Conv &c, const Machine &m) {
-  const double v = panel_vectors(c, c.oc, m), out = pixels_out(c), k = taps(c) * real(c.c / c.groups);
-  return sum({{1, 500},
-              {out * k * v / m.fused, 0.81},
-              {k * v, 6.7},
-              {out * taps(c) * real(c.groups), 1.55},
-              {out * v, 15},
-              {moved(c, m), 1.4}});
+  const double v = vectors(c, c.oc, m), out = pixels_out(c), k = taps(c) * real(c.c / c.groups);
+  return sum({{1, 610},
+              {out * k * v / m.fused, 0.95},
+              {k * v, 6.5},
+              {out * taps(c) * real(c.groups), 3.6},
+              {out * v, 13.6},
+              {moved(c, m), 3.5}});
 }
 double winograd_conv_cycles(const Conv &c, bool constant, bool data, const Machine &m) {
   const int64_t h = data ? c.h : c.oh, w = data ? c.w : c.ow, in = data ? c.oc : c.c, out = data ? c.c : c.oc;

@@ -416,6 +416,18 @@ bool rounds_rows(const Site &site, const Gemm &g, const Constant *b) {
          !site.cutting.portable && site.allows("bf16_gemm") && cpu::has_bfloat16_products();
 }
 
+// One column of A transposed, as the gradient of a Dense of one unit: a row by A as it is stored. Sums are in another
+// order, so not where bits are published.
+bool is_row_by_a(const Site &site, const Gemm &g) {
+  return g.trans_a && !g.trans_b && g.n == 1 && g.m > 1 && g.ldb == 1 && g.ldc == 1 && g.batch == 1 && !g.bias &&
+         !g.bfloat16 && !site.cutting.portable && !site.cutting.by_row;
+}
+std::unique_ptr<Kernel> row_by_a(const Site &site, const Gemm &g, int64_t slices) {
+  Gemm row;
+  row.m = 1, row.n = g.m, row.k = g.k, row.ldb = g.lda, row.epilogue = g.epilogue;
+  return with_args(product(site, row, slices), {1, 0}, {0});
+}
+
 }  // namespace
 
 std::unique_ptr<Kernel> product(const Site &site, const Gemm &given, int64_t slices, const Constant *b) {
@@ -423,6 +435,7 @@ std::unique_ptr<Kernel> product(const Site &site, const Gemm &given, int64_t sli
   if (g.batch == 0 || g.m == 0 || g.n == 0) return nothing();
   if (g.k == 0) return reference(g, slices);
   if (g.bfloat16) return product_of_rounded(site, g, slices);
+  if (is_row_by_a(site, g)) return row_by_a(site, g, slices);
   g.by_row = site.cutting.by_row;
   const Machine &m = machine(site.cutting);
   Product at = product_at(g, slices, b, m);

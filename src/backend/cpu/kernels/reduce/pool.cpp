@@ -1,6 +1,7 @@
 // Pooling, vectorised over channels.
 #include "backend/cpu/kernels/reduce/pool.hpp"
 
+#include <algorithm>
 #include <limits>
 
 #include "backend/cpu/kernels/simd/simd.hpp"
@@ -64,64 +65,78 @@ HWY_INLINE void fold(const Pool &p, const float *image, const Window &w, float *
     store(finish(a3), y + c + 3 * lanes);
   }
   for (; c < p.c; c += lanes) {
-    const int64_t m = HWY_MIN(lanes, p.c - c);
+    const FirstOf<D> some = first_of(D(), p.c - c);
     V a = start;
     rows(p, w, [&](int64_t first) HWY_ATTR {
       const float *x = image + first + c;
-      for (int64_t i = w.w.begin; i < w.w.end; ++i, x += p.c) a = step(a, m == lanes ? load(x) : load_n(x, m));
+      for (int64_t i = w.w.begin; i < w.w.end; ++i, x += p.c) a = step(a, some.get(D(), x));
     });
-    if (m == lanes)
-      store(finish(a), y + c);
-    else
-      store_n(finish(a), y + c, m);
+    some.put(D(), finish(a), y + c);
   }
 }
 
-inline constexpr int64_t strip = 1024;  // floats
+inline constexpr int64_t strip = 4096;  // floats
 // Few channels. The same for every processor, as the order of sums depends on it.
 inline constexpr int64_t few = 16;
 
-// A row of outputs y with few channels: folds the rows of windows first, many pixels side by side.
+// The outputs [begin, end) of a row, few enough that what their windows cover fits a strip: folds along the height and
+// depth, then along the width, many pixels side by side.
 template <bool is_max>
-HWY_INLINE void narrow_row(const Pool &p, const float *image, int64_t od, int64_t oh, float *y) {
-  const V start = set(is_max ? -std::numeric_limits<float>::infinity() : 0.0f);
+HWY_INLINE void strip_of_row(const Pool &p, const float *image, int64_t od, int64_t oh, int64_t begin, int64_t end,
+                             float *y) {
+  const float none = is_max ? -std::numeric_limits<float>::infinity() : 0.0f;
+  const V start = set(none);
   auto step = [&](V a, V v) HWY_ATTR { return is_max ? max_nan(a, v) : hn::Add(a, v); };
-  HWY_ALIGN float column[strip + lanes];
+  HWY_ALIGN float column[strip + lanes], slid[strip + lanes];
+  const Window inside{cells(p, p.d, od), cells(p, p.h, oh), {cells(p, p.w, begin).begin, cells(p, p.w, end - 1).end}};
+  const int64_t places = (end - 1 - begin) * p.w.stride + 1, pixels = places + p.w.size - 1;
+  const int64_t left = HWY_MIN(inside.w.begin - (begin * p.w.stride - p.w.pad), pixels);
+  const int64_t width = HWY_MAX(inside.w.end - inside.w.begin, int64_t{0});
+  std::fill_n(column, left * p.c, none);
+  std::fill(column + (left + width) * p.c, column + pixels * p.c, none);
+  float *const into = column + left * p.c;
+  each(width * p.c, [&](int64_t i, auto io) HWY_ATTR {
+    V a = start;
+    rows(p, inside, [&](int64_t row) HWY_ATTR { a = step(a, io.get(image + row + i)); });
+    io.put(a, into + i);
+  });
+  float *const to = p.w.stride == 1 ? y : slid;
+  each(places * p.c, [&](int64_t i, auto io) HWY_ATTR {
+    V a = start;
+    for (int64_t t = 0; t < p.w.size; ++t) a = step(a, io.get(column + i + t * p.c));
+    io.put(a, to + i);
+  });
+  if (p.w.stride > 1)
+    for (int64_t i = 0; i < end - begin; ++i) std::copy_n(slid + i * p.w.stride * p.c, p.c, y + i * p.c);
+}
+
+// A row of outputs y.
+template <bool is_max>
+HWY_INLINE void row_by_strips(const Pool &p, const float *image, int64_t od, int64_t oh, float *y) {
   const int64_t together = (strip / p.c - p.w.size) / p.w.stride + 1;
-  for (int64_t begin = 0; begin < p.w.out; begin += together) {
-    const int64_t end = HWY_MIN(begin + together, p.w.out);
-    const Window first = window(p, od, oh, begin);
-    const int64_t width = (window(p, od, oh, end - 1).w.end - first.w.begin) * p.c;
-    each(width, [&](int64_t i, auto io) HWY_ATTR {
-      V a = start;
-      rows(p, first, [&](int64_t row) HWY_ATTR { a = step(a, io.get(image + row + i)); });
-      io.put(a, column + i);
-    });
-    store(start, column + width);  // reads beyond the last pixel are not used
-    for (int64_t ow = begin; ow < end; ++ow) {
-      const Window w = window(p, od, oh, ow);
-      for (int64_t c = 0; c < p.c; c += lanes) {
-        V a = start;
-        for (int64_t i = w.w.begin; i < w.w.end; ++i) a = step(a, load(column + (i - first.w.begin) * p.c + c));
-        if (!is_max) a = hn::Div(a, set(w.count()));
-        if ((p.w.out - ow) * p.c - c >= lanes)
-          store(a, y + ow * p.c + c);  // excess lanes are overwritten by the next outputs
-        else
-          store_n(a, y + ow * p.c + c, p.c - c);
-      }
-    }
+  for (int64_t begin = 0; begin < p.w.out; begin += together)
+    strip_of_row<is_max>(p, image, od, oh, begin, HWY_MIN(begin + together, p.w.out), y + begin * p.c);
+  if (is_max) return;
+  for (int64_t ow = 0, next; ow < p.w.out; ow = next) {  // those with as many cells
+    const float count = window(p, od, oh, ow).count();
+    for (next = ow + 1; next < p.w.out && window(p, od, oh, next).count() == count;) ++next;
+    float *const some = y + ow * p.c;
+    each((next - ow) * p.c,
+         [&](int64_t i, auto io) HWY_ATTR { io.put(hn::Div(io.get(some + i), set(count)), some + i); });
   }
 }
 
 template <bool is_max>
 void forward(const Pool &p, const float *x, float *y, int64_t begin, int64_t end) {
-  const bool narrow = !p.adaptive && p.c < few && p.w.size <= strip / p.c;
+  // With many channels, where neighbours share what is folded along the height; sums keep their order.
+  const bool overlaps = is_max && p.w.stride == 1 && p.w.size > 2;
+  const bool by_strips = !p.adaptive && (p.c < few || overlaps) && p.w.size <= strip / p.c;
   for (int64_t r = begin; r < end; ++r) {
     const int64_t oh = r % p.h.out, od = r / p.h.out % p.d.out;
     const float *image = x + r / p.h.out / p.d.out * p.cells() * p.c;
     float *row = y + r * p.w.out * p.c;
-    if (narrow) {
-      narrow_row<is_max>(p, image, od, oh, row);
+    if (by_strips) {
+      row_by_strips<is_max>(p, image, od, oh, row);
       continue;
     }
     for (int64_t ow = 0; ow < p.w.out; ++ow) fold<is_max>(p, image, window(p, od, oh, ow), row + ow * p.c);

@@ -122,6 +122,12 @@ def by_onnx_image(case, threads):
         else:
             kernel, group = kernel.transpose(rank + 1, rank, *range(rank)), a.get("groups", 1)
         kind = "ConvTranspose" if "Transpose" in kind else "Conv"
+        if kind == "ConvTranspose":  # Keras's end at the last input's stride
+            window["output_padding"] = [max(0, a["strides"] - a["kernel_size"])] * rank
+        elif same and a.get("dilation_rate", 1) > 1:  # ONNX Runtime refuses auto_pad there
+            del window["auto_pad"]
+            over = (a["kernel_size"] - 1) * a["dilation_rate"]
+            window["pads"] = [over // 2] * rank + [over - over // 2] * rank
         window |= {"dilations": [a.get("dilation_rate", 1)] * rank, "group": group, "kernel_shape": kernel.shape[2:]}
         constants = [numpy_helper.from_array(np.ascontiguousarray(kernel), "w"), numpy_helper.from_array(w["bias"], "b")]
         names += ["w", "b"]

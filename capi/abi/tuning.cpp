@@ -74,11 +74,12 @@ Machine machine_of(const std::string &json) {
   m.gigahertz = t.gigahertz;
   std::copy(t.cycles.begin(), t.cycles.end(), m.line.begin());
   const std::vector<std::string> &known = dispatch::kernel_names();
-  for (const auto &[kernel, times] : t.kernels.value_or(kinds::Numbers())) {
+  for (const auto &entry : t.kernels.value_or(kinds::Numbers())) {
+    const std::string &kernel = entry.first;
+    const double times = entry.second;
     under("kernels", [&] {
       if (std::find(known.begin(), known.end(), kernel) == known.end()) kinds::expected_one_of(known, kernel);
-      if (!(times >= least_times && times <= most_times))
-        kinds::expected("numbers from 0.01 to 100", times);
+      if (!(times >= least_times && times <= most_times)) kinds::expected("numbers from 0.01 to 100", times);
     });
     m.times[kernel] = times;
   }

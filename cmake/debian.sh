@@ -78,8 +78,8 @@ Section: python
 Architecture: any
 Depends: libdl4-1 (= $version), python3 (>= 3.9), python3-numpy
 Description: Deep-learning layers for any language: Python
- Keras's API on libdl4: dl4.keras takes the place of keras or tensorflow.keras
- in the import lines of a program.
+ Keras's API on libdl4: dl4.keras has the library's layers under Keras's
+ names; dl4.keras_backend makes the library the backend of an installed Keras.
 END
 printf '%s 1 libdl4-1 (>= %s)\n' libdl4 "$version" libdl4_local "$version" >debian/shlibs.local
 

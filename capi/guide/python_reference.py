@@ -9,7 +9,7 @@ import dl4.keras
 import pdoc
 
 PUBLIC = ["layers", "losses", "metrics", "optimizers", "callbacks", "initializers", "regularizers", "constraints",
-          "activations", "ops", "models", "saving", "utils", "random"]
+          "activations", "ops", "models", "saving", "utils"]
 INSIDE = ["abi", "cancel", "core", "nn", "session", "tensor", "keras.src", "keras.backend", "keras.config",
           "keras.schedules"]
 

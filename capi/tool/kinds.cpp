@@ -32,7 +32,7 @@ constexpr Category categories[] = {
      R"({"optimizer": {"class_name": "SGD", "config": {"learning_rate": @}}, "loss": "MeanSquaredError"})",
      "keras.optimizers.schedules.", R"(model.compile(keras.optimizers.SGD(@), "mse"))"},
     {"callback", "callbacks", "dl4_trainer_fit(trainer, data, NULL, $, NULL, NULL, NULL, NULL)",
-     R"({"callbacks": [@]})", "keras.callbacks.", "model.fit(x, y, callbacks=[@])"},
+     R"({"callbacks": [@]})", "keras.callbacks.", "model.fit(x, y, validation_split=0.2, callbacks=[@])"},
 };
 
 const Category &category_of(const std::string &name) {

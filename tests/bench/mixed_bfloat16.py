@@ -68,7 +68,7 @@ ROWS = {
 
 
 def prepared(policy, batch, shape, net):
-    keras.mixed_precision.set_global_policy(policy)
+    keras.config.set_dtype_policy(policy)
     keras.utils.set_random_seed(1)
     x = keras.Input(shape)
     model = keras.Model(x, net(x))

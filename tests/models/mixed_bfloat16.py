@@ -28,7 +28,7 @@ def main():
         found = []
         for seed in range(o.seeds):
             for policy in ("float32", "mixed_bfloat16"):
-                keras.mixed_precision.set_global_policy(policy)
+                keras.config.set_dtype_policy(policy)
                 keras.utils.set_random_seed(seed)
                 model = classifier(body)
                 model.compile("adam", "sparse_categorical_crossentropy", metrics=["accuracy"])

@@ -12,9 +12,7 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 import dl4.keras as keras  # noqa: E402
-from dl4.abi import registry  # noqa: E402
-from dl4.keras.src.registry import FIRST, signature  # noqa: E402
-from dl4.keras.src.utils.naming import snake_case  # noqa: E402
+from dl4.keras.src.kinds import FIRST, facts, signature, snake_case  # noqa: E402
 
 CATEGORIES = {
     "layers": "layer",
@@ -27,7 +25,7 @@ CATEGORIES = {
     "constraints": "constraint",
     "callbacks": "callback",
 }
-PLAIN = ["activations", "backend", "config", "models", "ops", "random", "saving", "utils"]
+PLAIN = ["activations", "backend", "config", "models", "ops", "saving", "utils"]
 TYPES = {
     "i64": "int",
     "f64": "float",
@@ -47,6 +45,7 @@ BASES = {
     "initializer": "Initializer",
     "regularizer": "Regularizer",
     "constraint": "Constraint",
+    "callback": "",
 }
 # What a method or function gives, where it is always of one type.
 GIVES = {
@@ -117,14 +116,14 @@ def parameters(signature, types=None, names=()):
 
 def kind_class(category, name, base):
     """A class of the registry, as its __init__() is called."""
-    known = registry(category)[category][name]
+    known = facts(category)[name]
     first = FIRST.get(category, ("name",))
     types = {"name": "str | None", "trainable": "bool | None", "dtype": "str | None"}
     for a in known["attributes"]:
         kind = "_Any" if a.get("category") and a["type"] != "layer" else TYPES.get(a["type"], "_Any")
         nullable = not a["required"] and a.get("default") is None and kind != "_Any"
         types[a["name"]] = f"{kind} | None" if nullable else kind
-    lines = [f"class {name}({base}):", f'    """{known["doc"]}."""', ""]
+    lines = [f"class {name}({base}):" if base else f"class {name}:", f'    """{known["doc"]}."""', ""]
     lines.append(f"    def __init__(self, {parameters(signature(known, first), types)}) -> None: ...")
     lines += [f"    {a}: _Any" for a in types if a.isidentifier() and not keyword.iskeyword(a) and a not in FIXED]
     return lines
@@ -153,18 +152,6 @@ SPECIAL = {
 }
 
 
-# Methods that programs write with signatures of their own.
-OVERRIDDEN = (
-    "build",
-    "call",
-    "compute_output_shape",
-    "compute_mask",
-    "update_state",
-    "compute_output_spec",
-    "from_config",
-)
-
-
 def source_of_init(cls):
     init = vars(cls).get("__init__")
     return inspect.getsource(init) if init else ""
@@ -185,6 +172,9 @@ def plain_class(cls, known):
     for name in dict.fromkeys(re.findall(r"self\.([a-z]\w*)(?=[^=(\n]* = )", source_of_init(cls))):
         if name not in members:
             body.append(f"    {name}: _Any")
+    ours = [c for c in cls.__mro__ if c.__module__.startswith("dl4.keras")]
+    declared = dict.fromkeys(n for c in ours for n in getattr(c, "__annotations__", ()))
+    body += [f"    {name}: _Any" for name in declared if not name.startswith("_") and name not in members]
     for name, f in members.items():
         if name.startswith("_") and name not in SPECIAL:
             continue
@@ -192,8 +182,6 @@ def plain_class(cls, known):
             body += ["    @property", f"    def {name}(self) -> _Any: ..."]
             if f.fset:
                 body += [f"    @{name}.setter", f"    def {name}(self, value: _Any) -> None: ..."]
-        elif name in OVERRIDDEN:
-            body.append(f"    {name}: _Any")
         elif callable(f) or isinstance(f, (staticmethod, classmethod)):
             body += method(name, f)
         else:
@@ -206,8 +194,9 @@ def plain_class(cls, known):
 def module_stub(name):
     module, lines, known = getattr(keras, name), [], {}
     category = CATEGORIES.get(name)
-    kinds = registry(category)[category] if category in BASES else {}  # callbacks are classes of Python
-    own = {n: v for n, v in vars(module).items() if not n.startswith("_") and n not in kinds}
+    kinds = facts(category) if category in BASES else {}
+    own = {n: v for n, v in vars(module).items() if not n.startswith("_") and getattr(v, "_class_name", None) is None}
+    kinds = {n: k for n, k in kinds.items() if n not in own}
     classes = {n: v for n, v in own.items() if inspect.isclass(v) and v.__module__.startswith("dl4.keras")}
     here = {n: v for n, v in classes.items() if HOMES.get(v) == name}
     known.update({n: v for n, v in classes.items()})
@@ -234,9 +223,7 @@ def module_stub(name):
             ]
     if name == "activations":
         lines += [
-            f"def {n}(x: _Any, *args: _Any, **kwargs: _Any) -> _Any: ..."
-            for n in registry("activation")["activation"]
-            if n not in own
+            f"def {n}(x: _Any, *args: _Any, **kwargs: _Any) -> _Any: ..." for n in facts("activation") if n not in own
         ]
     for n, f in own.items():
         if inspect.isroutine(f) and f.__module__.startswith(("dl4.keras", "functools")):
@@ -246,10 +233,10 @@ def module_stub(name):
     return HEAD + "\n".join(lines) + "\n"
 
 
-TENSOR, VARIABLE = "src.symbolic.tensor", "src.layers.variable"
+TENSOR, VARIABLE = "src.tensor", "src.variable"
 HOMES = {}
 for _name in [*CATEGORIES, *PLAIN]:
-    _kinds = registry(CATEGORIES[_name])[CATEGORIES[_name]] if _name in CATEGORIES else ()
+    _kinds = facts(CATEGORIES[_name]) if _name in CATEGORIES else ()
     for _n in set(dir(getattr(keras, _name))) - set(_kinds):
         getattr(getattr(keras, _name), _n)  # what is imported when it is asked for
     for _n, _v in vars(getattr(keras, _name)).items():
@@ -259,7 +246,7 @@ HOMES[keras.KerasTensor], HOMES[keras.Variable] = TENSOR, VARIABLE
 
 
 def package_stub():
-    lines = [f"from . import {n} as {n}" for n in sorted([*CATEGORIES, *PLAIN, "datasets", "preprocessing", "wrappers"])]
+    lines = [f"from . import {n} as {n}" for n in sorted([*CATEGORIES, *PLAIN])]
     for n, v in sorted(vars(keras).items()):
         if inspect.isclass(v) and v in HOMES:
             lines.append(f"from .{HOMES[v]} import {n} as {n}")
@@ -269,11 +256,10 @@ def package_stub():
 
 def stubs():
     """Texts by file name."""
-    weight = plain_class(keras.Variable.__mro__[1], {})
     files = {
         "__init__.pyi": package_stub(),
         f"{TENSOR.replace('.', '/')}.pyi": HEAD + "\n".join(plain_class(keras.KerasTensor, {})) + "\n",
-        f"{VARIABLE.replace('.', '/')}.pyi": HEAD + "\n".join([*weight, "", *plain_class(keras.Variable, {"Weight": None})]) + "\n",
+        f"{VARIABLE.replace('.', '/')}.pyi": HEAD + "\n".join(plain_class(keras.Variable, {})) + "\n",
     }
     return {**files, **{f"{name}.pyi": module_stub(name) for name in [*CATEGORIES, *PLAIN]}}
 

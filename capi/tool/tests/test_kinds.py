@@ -120,7 +120,7 @@ void all(dl4_graph *graph, dl4_model *model, dl4_dataset *data, dl4_node x, dl4_
             return
         shapes = [NEEDED[name]] if name in NEEDED else itertools.product(SHAPES, repeat=min(len(names), 2))
         refused = []
-        for shape, dtype in itertools.product(shapes, ("float32", "int32")):
+        for shape, dtype in itertools.product(shapes, ("float32", "int32", "string")):
             try:
                 values = {n: keras.Input(shape[min(i, len(shape) - 1)], dtype=dtype) for i, n in enumerate(names)}
                 exec(code, {"keras": keras, **values})
@@ -132,7 +132,7 @@ void all(dl4_graph *graph, dl4_model *model, dl4_dataset *data, dl4_node x, dl4_
     def run_other(self, keras, code):
         model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3)])
         x, y = numpy.zeros((8, 4), "float32"), numpy.zeros((8, 3), "float32")
-        model.compile("adam", "mse")
+        model.compile(keras.optimizers.Adam(use_ema=True), "mse")
         with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a callback finds no validation
+            warnings.simplefilter("ignore")
             exec(code, {"keras": keras, "model": model, "x": x, "y": y})

@@ -2,6 +2,8 @@
 
 import re
 
+MORE = "for all of Keras, install keras and import dl4.keras_backend"
+
 _SHAPE = r"\(([^()]*)\)"
 _INPUT = re.compile(rf'input "[^"]*": expected shape {_SHAPE}, got {_SHAPE}$')
 _TARGET = re.compile(rf'target of output "[^"]*": expected shape {_SHAPE} for predictions of shape {_SHAPE}, got {_SHAPE}$')

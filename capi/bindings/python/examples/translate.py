@@ -70,19 +70,11 @@ def recurrent():
     return L.Concatenate()([h, context]), score
 
 
-class Placed(L.Layer):
-    """Words and their places; a place without a word is masked."""
-
-    def __init__(self, count):
-        super().__init__()
-        self.word = L.Embedding(count, units)
-        self.place = L.Embedding(LAST, units)
-
-    def call(self, ids):
-        return self.word(ids) + self.place(keras.ops.arange(ids.shape[1]))
-
-    def compute_mask(self, ids, mask=None):
-        return keras.ops.not_equal(ids, 0)
+def placed(ids, count):
+    """Words and their places from 1; a place without a word is masked."""
+    places = keras.ops.cumsum(ids * 0 + 1, axis=1) * keras.ops.cast(keras.ops.not_equal(ids, 0), "int32")
+    return L.Add()([L.Embedding(count, units, mask_zero=True)(ids),
+                    L.Embedding(LAST + 1, units, mask_zero=True)(places)])
 
 
 def attended(h, source, **arguments):
@@ -96,7 +88,7 @@ def widened(h):
 
 
 def attention_alone():
-    encoded, h, score = Placed(len(words[1]))(german), Placed(len(words[0]))(english), None
+    encoded, h, score = placed(german, len(words[1])), placed(english, len(words[0])), None
     for _ in range(2):
         encoded = widened(attended(encoded, encoded)[0])
     for _ in range(2):

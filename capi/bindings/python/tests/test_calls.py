@@ -41,25 +41,6 @@ class Calls(unittest.TestCase):
         with self.assertRaises(dl4.Error):
             m.core.session().bind([dl4.Tensor.of(ids), dl4.Tensor.of(ids)])
 
-    def test_what_a_layer_does_with_masks_is_not_set_on_the_layer(self):
-        keras.layers.Dense(2).supports_masking = True  # as it is
-        for layer, passes in ((keras.layers.Dense(2), False), (keras.layers.Flatten(), True)):
-            with self.assertRaisesRegex(NotImplementedError, f"{type(layer).__name__}.supports_masking"):
-                layer.supports_masking = passes
-
-    def test_a_constraint_in_python_is_not_left_out_of_a_file_silently(self):
-        class Clip(keras.constraints.Constraint):
-            def __call__(self, w):
-                return keras.ops.clip(w, -0.1, 0.1)
-
-        x, dense = keras.Input((3,)), keras.layers.Dense(2, kernel_constraint=Clip())
-        with tempfile.TemporaryDirectory() as folder:
-            with self.assertWarnsRegex(UserWarning, "constraints.*dense.*/kernel"):
-                keras.Model(x, dense(x)).save(f"{folder}/m.keras")
-            keras.Sequential([x, dense]).save(f"{folder}/m.keras")
-            again = keras.models.load_model(f"{folder}/m.keras", custom_objects={"Clip": Clip})
-        self.assertIsInstance(again.layers[0].kernel_constraint, Clip)
-
     def test_results_are_the_callers(self):
         m = small()
         first = m(X)

@@ -115,8 +115,8 @@ class Interrupts(unittest.TestCase):
         self.assertTrue(flag.triggered)
         for call in (
             lambda: m._get_trainer().evaluate(data, cancel=flag),
-            lambda: m._inference().predict(data, cancel=flag),
-            lambda: m._inference().run([dl4.Tensor.of(X)], cancel=flag),
+            lambda: m._session().predict(data, cancel=flag),
+            lambda: m._session().run([dl4.Tensor.of(X)], cancel=flag),
         ):
             with self.assertRaises(dl4.Cancelled):
                 call()

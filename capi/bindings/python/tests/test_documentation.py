@@ -8,7 +8,7 @@ import dl4
 import dl4.keras as keras
 import dl4.plot
 
-MODULES = "activations callbacks constraints initializers layers losses metrics models ops optimizers random "
+MODULES = "activations callbacks config constraints initializers layers losses metrics models ops optimizers "
 MODULES += "regularizers saving utils"
 
 

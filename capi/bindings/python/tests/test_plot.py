@@ -32,30 +32,22 @@ class PlotModel(unittest.TestCase):
             text = pathlib.Path(path).read_text()
             self.assertIn("digraph", text)
             self.assertIn("conv", text)
+            if shutil.which("dot") is None:
+                with self.assertRaisesRegex(ImportError, "Graphviz"):
+                    keras.utils.plot_model(model(), os.path.join(folder, "m.svg"))
+                return
             path = keras.utils.plot_model(model(), os.path.join(folder, "m.svg"))
             drawn = pathlib.Path(path).read_text()
-            self.assertIn("<svg" if shutil.which("dot") else "digraph", drawn)
+            self.assertIn("<svg", drawn)
 
     def test_what_is_shown(self):
         text = keras.utils.model_to_dot(model())
         self.assertIn('[label="conv (Conv2D)"]', text)
-        text = keras.utils.model_to_dot(
-            model(),
-            show_shapes=True,
-            show_dtype=True,
-            show_layer_names=False,
-            show_layer_activations=True,
-            show_trainable=True,
-            rankdir="LR",
-            dpi=72,
-        )
-        lines = ["Conv2D", "activation: linear", "output shape: (None, 4, 4, 4)", "output dtype: float32", "trainable"]
-        self.assertIn("\\n".join(lines), text)
-        self.assertIn('rankdir="LR", dpi=72', text)
+        self.assertIn('[label="conv (Conv2D)\\n(None, 4, 4, 4)"]', keras.utils.model_to_dot(model(), show_shapes=True))
         with self.assertRaisesRegex(NotImplementedError, "subgraph"):
             keras.utils.model_to_dot(model(), subgraph=True)
-        with self.assertRaises(TypeError):
-            keras.utils.plot_model(model(), shapes=True)
+        with self.assertRaisesRegex(NotImplementedError, "show_dtype"):
+            keras.utils.plot_model(model(), show_dtype=True)
 
 
 @unittest.skipUnless(matplotlib, "no matplotlib")

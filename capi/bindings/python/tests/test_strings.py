@@ -24,7 +24,7 @@ class Strings(unittest.TestCase):
             np.char.encode(np.array(expected), "utf-8"),
             [[s.encode() for s in row] for row in expected],
         ]
-        if hasattr(np.dtypes, "StringDType"):
+        if hasattr(getattr(np, "dtypes", None), "StringDType"):
             kinds.append(np.array(expected, np.dtypes.StringDType()))
         for given in kinds:
             with self.subTest(type=type(given), dtype=getattr(given, "dtype", None)):

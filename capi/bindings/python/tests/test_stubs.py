@@ -35,7 +35,7 @@ class Stubs(unittest.TestCase):
             tree = ast.parse((self.root / "dl4" / "keras" / f"{module}.pyi").read_text())
             classes = {c.name for c in tree.body if isinstance(c, ast.ClassDef)}
             names = {a.asname for i in tree.body if isinstance(i, ast.ImportFrom) for a in i.names}
-            self.assertLessEqual(set(stubs.registry(category)[category]), classes | names, module)
+            self.assertLessEqual(set(stubs.facts(category)), classes | names, module)
 
     def checked(self, *command):
         if shutil.which(command[0]) is None:

@@ -7,26 +7,19 @@ from dl4.keras import layers
 from dl4.keras.callbacks import EarlyStopping
 
 
-class Scale(layers.Layer):
-    def __init__(self, factor: float = 2.0) -> None:
-        super().__init__()
-        self.factor = factor
-
-    def build(self, input_shape: tuple[int, ...]) -> None:
-        self.w = self.add_weight(shape=(input_shape[-1],), initializer="ones")
-
-    def call(self, x: keras.KerasTensor) -> keras.KerasTensor:
-        scaled: keras.KerasTensor = x * self.w * self.factor
-        return scaled
+class Counts(keras.callbacks.Callback):
+    def on_epoch_end(self, epoch: int, logs: dict[str, float] | None = None) -> None:
+        print(epoch, logs)
 
 
 x = keras.Input((4,))
 h = layers.Dense(8, activation="relu")(x)
-h = layers.Dropout(0.1)(Scale()(h))
+h = layers.Dropout(0.1)(h)
 model = keras.Model(x, layers.Dense(3, "softmax")(h + 1.0))
 model.compile(keras.optimizers.Adam(1e-3), keras.losses.CategoricalCrossentropy(), metrics=["accuracy"])
 data, targets = np.ones((8, 4)), np.eye(3)[[0, 1, 2, 0, 1, 2, 0, 1]]
-history = model.fit(data, targets, epochs=2, verbose=0, callbacks=[EarlyStopping(monitor="loss", patience=3)])
+stop = EarlyStopping(monitor="loss", patience=3)
+history = model.fit(data, targets, epochs=2, verbose=0, callbacks=[stop, Counts()])
 losses: list[float] = history.history["loss"]
 count: int = model.count_params()
 config: dict[str, object] = model.layers[1].get_config()

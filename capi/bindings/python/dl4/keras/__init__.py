@@ -1,5 +1,10 @@
-"""Keras's API on libdl4: `import dl4.keras as keras`."""
+"""Keras's API on libdl4 without Keras: models of the library's layers, for where only NumPy is installed.
 
+Input, Sequential and functional models, compile(), fit(), evaluate(), predict(), callbacks, files. What is not here is
+refused by name. For all of Keras, install keras and import dl4.keras_backend.
+"""
+
+from .. import abi as _abi
 from . import (
     activations,
     backend,
@@ -13,35 +18,20 @@ from . import (
     models,
     ops,
     optimizers,
-    quantizers,
-    random,
     regularizers,
     saving,
     schedules,
     utils,
 )
-from .callbacks import Callback
-from .constraints import Constraint
-from .initializers import Initializer
-from .layers import Input, InputSpec, Layer
-from .losses import Loss
-from .metrics import Metric
+from .src.kinds import absent as _absent
+from .src.callbacks import Callback
+from .layers import Input, InputLayer, Layer
 from .models import Model, Sequential
-from .optimizers import Optimizer
-from .regularizers import Regularizer
-from .src.backend.config import version
-from .src.backend.name_scope import name_scope
-from .src.dtype_policies import DTypePolicy, FloatDTypePolicy
-from .src.later import names_later as _names_later
-from .src.layers.variable import Variable
-from .src.models.function import Function, Operation
-from .src.symbolic.tensor import KerasTensor
+from .src.tensor import KerasTensor
+from .src.variable import Variable
 
-__version__ = version()
-_LATER = "applications datasets dtype_policies mixed_precision preprocessing tree wrappers".split()
-__getattr__, __dir__ = _names_later(
-    __name__,
-    globals(),
-    {f".{name}": name for name in _LATER},
-)
+__version__ = _abi.version
 
+
+def __getattr__(name):
+    raise _absent("module 'dl4.keras'", name, () if name[:2] == "__" else globals())

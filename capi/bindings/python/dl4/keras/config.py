@@ -1,28 +1,43 @@
-"""keras.config: settings."""
+"""Settings."""
 
-from .src.absent import absent_from as _absent_from
-from .src.backend.config import (
-    backend,
-    disable_interactive_logging,
-    disable_traceback_filtering,
-    enable_interactive_logging,
-    epsilon,
-    floatx,
-    image_data_format,
-    is_interactive_logging_enabled,
-    is_traceback_filtering_enabled,
-    max_epochs,
-    max_steps_per_epoch,
-    set_epsilon,
-    set_floatx,
-    set_image_data_format,
-    set_max_epochs,
-    set_max_steps_per_epoch,
-)
-from .src.backend.global_state import clear as clear_session
-from .src.backend.global_state import set_context
-from .src.dtype_policies import dtype_policy, set_dtype_policy
-from .src.ops.core import is_keras_tensor
-from .src.saving.serialization_lib import enable_unsafe_deserialization
+from .src import state
+from .src.kinds import absent, unsupported
 
-__getattr__ = _absent_from(__name__)
+set_context = state.set_context
+
+
+def set_dtype_policy(policy):
+    """The policy of layers made from now on: "float32" or "mixed_bfloat16"."""
+    name = getattr(policy, "name", policy)
+    if name not in ("float32", "mixed_bfloat16"):
+        raise unsupported("set_dtype_policy", f"expected float32 or mixed_bfloat16, got {name!r}")
+    state.policy = name
+
+
+def dtype_policy():
+    """The name of the policy."""
+    return state.policy
+
+
+def floatx():
+    """The type of numbers."""
+    return "float32"
+
+
+def epsilon():
+    """The small number that Keras adds."""
+    return 1e-7
+
+
+def image_data_format():
+    """The order of the axes of images."""
+    return "channels_last"
+
+
+def backend():
+    """What computes."""
+    return "dl4"
+
+
+def __getattr__(name):
+    raise absent("module 'dl4.keras.config'", name, () if name[:2] == "__" else globals())

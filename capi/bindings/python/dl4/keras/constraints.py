@@ -1,7 +1,13 @@
 """Constraints."""
 
-from .src.constraints import category as _category, Constraint, get
-from .src.saving.serialization_lib import serialize
+from .src.kinds import Category as _Category
+from .src.kinds import Kind as _Kind
 
-deserialize = _category.deserialize
-__getattr__, __dir__ = _category.serve(globals())
+
+class Constraint(_Kind):
+    """Applied to a weight after every update."""
+
+
+category = _Category("constraint", "constraints", Constraint, lambda cls, name: cls)
+get = deserialize = category.get
+__getattr__, __dir__ = category.serve(globals())

@@ -1,10 +1,10 @@
 """Models."""
 
-from .src.absent import absent_from as _absent_from
-from .src.models.cloning import clone_model, model_from_json
-from .src.models.model import Functional, Model
-from .src.models.sequential import Sequential
-from .src.saving.saving_api import load_model
-from .src.saving.saving_lib import save_model
+from .src.kinds import absent as _absent
+from .src.model import Functional, Model
+from .src.saving import clone_model, load_model, model_from_json, save_model
+from .src.sequential import Sequential
 
-__getattr__ = _absent_from(__name__)
+
+def __getattr__(name):
+    raise _absent("module 'dl4.keras.models'", name, () if name[:2] == "__" else globals())

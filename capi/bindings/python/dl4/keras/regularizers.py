@@ -1,7 +1,13 @@
 """Regularizers."""
 
-from .src.regularizers import category as _category, get, l1, l1_l2, l2, Regularizer
-from .src.saving.serialization_lib import serialize
+from .src.kinds import Category as _Category
+from .src.kinds import Kind as _Kind
 
-deserialize = _category.deserialize
-__getattr__, __dir__ = _category.serve(globals())
+
+class Regularizer(_Kind):
+    """A penalty on a weight or an output."""
+
+
+category = _Category("regularizer", "regularizers", Regularizer, lambda cls, name: cls)
+get = deserialize = category.get
+__getattr__, __dir__ = category.serve(globals())

@@ -1,7 +1,15 @@
-"""Learning rates that change from step to step: `keras.optimizers.schedules`."""
+"""Learning rates that change with the steps."""
 
-from .src.optimizers.learning_rate_schedule import category as _category, LearningRateSchedule
-from .src.saving.serialization_lib import serialize
+from .src.kinds import Category, Kind, unsupported
 
-get, deserialize = _category.get, _category.deserialize
-__getattr__, __dir__ = _category.serve(globals())
+
+class LearningRateSchedule(Kind):
+    """A learning rate that follows from the number of the step."""
+
+    def __call__(self, step):
+        raise unsupported(type(self).__name__, "a schedule is called by the library alone")
+
+
+category = Category("schedule", "schedules", LearningRateSchedule)
+deserialize = category.get
+__getattr__, __dir__ = category.serve(globals())

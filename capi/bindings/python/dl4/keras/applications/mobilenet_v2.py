@@ -1,6 +1,0 @@
-"""MobileNetV2."""
-
-from ..src.applications.mobilenet import MobileNetV2
-from ..src.applications.imagenet_utils import decode_predictions, preparation as _preparation
-
-preprocess_input = _preparation("tf")

@@ -1,6 +1,0 @@
-"""ResNet50."""
-
-from ..src.applications.resnet import ResNet50
-from ..src.applications.imagenet_utils import decode_predictions, preparation as _preparation
-
-preprocess_input = _preparation("caffe")

@@ -1,3 +1,0 @@
-"""Prices of houses in Boston."""
-
-from ..src.datasets.housing import boston as load_data

@@ -1,3 +1,0 @@
-"""Prices of houses in California."""
-
-from ..src.datasets.housing import california as load_data

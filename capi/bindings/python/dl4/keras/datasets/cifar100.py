@@ -1,3 +1,0 @@
-"""Pictures of 100 classes."""
-
-from ..src.datasets.images import cifar100 as load_data

@@ -1,3 +1,0 @@
-"""Pictures of clothes."""
-
-from ..src.datasets.images import fashion_mnist as load_data

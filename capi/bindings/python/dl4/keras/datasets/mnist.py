@@ -1,3 +1,0 @@
-"""Digits."""
-
-from ..src.datasets.images import mnist as load_data

@@ -1,1 +1,0 @@
-"""Pipelines of data: what dl4.tf.data has."""

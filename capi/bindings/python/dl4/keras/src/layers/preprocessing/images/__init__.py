@@ -1,1 +1,0 @@
-"""Layers that change images at random: NumPy on arrays, as Keras on TensorFlow computes."""

@@ -1,1 +1,0 @@
-"""What Keras keeps for old programs."""

@@ -1,1 +1,0 @@
-"""keras.preprocessing: generators of images, tokens of texts."""

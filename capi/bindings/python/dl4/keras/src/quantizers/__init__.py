@@ -1,1 +1,0 @@
-"""Weights as whole numbers of fewer bits."""

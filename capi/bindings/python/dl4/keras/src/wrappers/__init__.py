@@ -1,1 +1,0 @@
-"""Models as estimators of scikit-learn."""

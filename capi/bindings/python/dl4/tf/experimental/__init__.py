@@ -1,5 +1,0 @@
-"""tf.experimental: NumPy's functions on tensors."""
-
-from . import numpy
-
-__all__ = ["numpy"]

@@ -114,6 +114,85 @@ class State(unittest.TestCase):
         np.testing.assert_array_equal(a, [2, 2, 2])
 
 
+class Constants(unittest.TestCase):
+    """Predictions with variables that stay the same have them as constants."""
+
+    @staticmethod
+    def constants(model):
+        return len(model.predict_function.held[1])
+
+    def settled(self, model, x, count=12):
+        for _ in range(count):
+            found = model.predict_on_batch(x)
+        return found
+
+    def test_every_way_to_change_a_variable(self):
+        x, y = rows(8)
+        model = small()
+        other = [w + 1 for w in model.get_weights()]
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "a.weights.h5")
+            model.save_weights(path)
+            for change in (
+                lambda: model.layers[0].kernel.assign(np.ones((3, 4))),
+                lambda: model.layers[1].bias.assign_add(np.ones(2)),
+                lambda: model.set_weights(other),
+                lambda: model.load_weights(path),
+                lambda: model.fit(x, y, verbose=0),
+                lambda: model.train_on_batch(x, y),
+                lambda: model.layers[0].kernel.assign(model.layers[0].kernel * 2),
+            ):
+                model.predict_function = None  # with its patience
+                before = self.settled(model, x)
+                self.assertEqual(self.constants(model), 1)
+                change()
+                now = model.predict_on_batch(x)
+                self.assertFalse(np.array_equal(now, before))
+                np.testing.assert_allclose(now, model(x), rtol=1e-5, atol=1e-6)
+                np.testing.assert_allclose(self.settled(model, x), now, rtol=1e-5, atol=1e-6)
+
+    def test_in_turns_with_training(self):
+        x, y = rows(8)
+        model, counts = small(), []
+        for _ in range(4):
+            self.settled(model, x, 10)
+            counts.append(self.constants(model))
+            model.train_on_batch(x, y)
+            self.assertEqual(self.constants(model), 0)  # no memory beside that of training
+        self.assertEqual(counts, [1, 1, 0, 0])  # each time it has to be worth it more
+
+    def test_few_shapes(self):
+        model = small()
+        for n in range(1, 9):
+            self.settled(model, rows(n)[0])
+        self.assertEqual(self.constants(model), 4)
+
+    def test_what_predictions_change(self):
+        class Noise(layers.Layer):
+            def __init__(self):
+                super().__init__()
+                self.seeds = keras.random.SeedGenerator(1)
+
+            def call(self, x):
+                return x + keras.random.normal(x.shape, seed=self.seeds)
+
+        class Count(layers.Layer):
+            def build(self, shape):
+                self.count = self.add_weight(shape=(), initializer="zeros", trainable=False)
+
+            def call(self, x):
+                self.count.assign_add(1.0)
+                return x + self.count
+
+        x = np.ones((2, 3), "f4")
+        for layer in (Noise(), Count()):
+            model = keras.Sequential([keras.Input(batch_shape=(2, 3)), layer])
+            seen = [self.settled(model, x, 1) for _ in range(10)]
+            self.assertEqual(self.constants(model), 0)
+            for a, b in zip(seen, seen[1:]):
+                self.assertFalse(np.array_equal(a, b))
+
+
 class Loops(unittest.TestCase):
     @staticmethod
     def trained(call, eagerly):

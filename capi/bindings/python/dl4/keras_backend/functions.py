@@ -46,7 +46,7 @@ class Compiled:
         self.form = self._form(nest, nodes, trace)
         self.inputs = [(t.type_name, t.shape) for t in trace.inputs]
         model = trace.graph.build([t.node for t in trace.inputs], nodes) if nodes else None
-        self.session = model.session() if nodes else None
+        self.session = model.session(states=False) if nodes else None
         sizes = [t.shape for t in trace.inputs] + [trace.graph.shape(n) for n in nodes]
         self.frames = [] if nodes and self._is_small(sizes) else None
 

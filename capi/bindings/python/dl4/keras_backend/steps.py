@@ -17,6 +17,8 @@ from .tensor import Array
 from .trace import Trace, Traced, emit
 
 _SMALL = 1 << 16  # bytes of a result whose memory stays
+_PATIENCE = 4  # runs with the same values of variables until these become constants
+_CONSTANT = 4  # steps with constants at a time: each has all variables packed
 
 
 def _walk(x, key, leaves):
@@ -70,17 +72,26 @@ class _Frame:
 
 
 class _Step:
-    """A step for one set of shapes."""
+    """A step for one set of shapes; with `constant` for the values that the variables have now."""
 
-    def __init__(self, function, lists, data):
+    def __init__(self, function, lists, data, constant=False):
         with Trace() as trace:
             nest = _symbols(data, trace)
             self.data = [(t.shape, CARRIERS[t.type_name]) for t in trace.inputs]
-            state = tuple([trace.input(v._dtype, v.shape) for v in variables] for variables in lists)
-            self.reads = [v for variables in lists for v in variables]
+            symbol = self._constant if constant else self._input
+            state = tuple([symbol(trace, v) for v in variables] for variables in lists)
+            self.reads = [] if constant else [v for variables in lists for v in variables]
             result, after = function(state, nest)
             written = self._written(trace, lists, state, after)
             self._plan(trace, result, written)
+
+    @staticmethod
+    def _input(trace, variable):
+        return trace.input(variable._dtype, variable.shape)
+
+    @staticmethod
+    def _constant(trace, variable):
+        return Traced(trace, trace.node(variable._value), variable._dtype, variable.shape)
 
     @staticmethod
     def _written(trace, lists, state, after):
@@ -106,7 +117,7 @@ class _Step:
         self.sized, self.frames = [self._size(trace, t) for t in traced], []
         if outputs:
             nodes = [trace.node(t) for t in outputs]
-            self.session = trace.graph.build([t.node for t in trace.inputs], nodes).session()
+            self.session = trace.graph.build([t.node for t in trace.inputs], nodes).session(states=False)
 
     @staticmethod
     def _size(trace, t):
@@ -149,11 +160,14 @@ class _Step:
 
 class Steps:
     """A step function and its traces. `lists()`: the variables that its state is of; the function gives a result and
-    the lists after the step. Without `jit_compile` what can't be traced is run eagerly, as on JAX."""
+    the lists after the step. Without `jit_compile` what can't be traced is run eagerly, as on JAX. With `constant`
+    the values of variables that stay the same become constants, which a session has packed."""
 
-    def __init__(self, function, lists, eagerly, jit_compile):
+    def __init__(self, function, lists, eagerly, jit_compile, constant=False):
         self.function, self._lists, self.eagerly, self.jit_compile = function, lists, eagerly, jit_compile
         self.lists, self.traces = (), {}
+        self.constant, self.patience, self.stayed = constant, _PATIENCE, 0
+        self.held = (), {}  # versions of the variables, and steps that have their values
 
     def begin(self):
         """Asks for the variables, which don't change until the next call."""
@@ -162,7 +176,7 @@ class Steps:
             len(a) == len(b) and all(v is w for v, w in zip(a, b)) for a, b in zip(lists, self.lists)
         )
         if not same:
-            self.lists, self.traces = lists, {}
+            self.lists, self.traces, self.held = lists, {}, ((), {})
 
     def end(self):
         """No step follows soon: the variables give back what steps need."""
@@ -186,7 +200,25 @@ class Steps:
                     raise
                 self.eagerly = True
                 return self._eager(data)
+        if self.constant and not step.writes:
+            step = self._of_constants(step, key, data)
         return step(leaves)
+
+    def _of_constants(self, step, key, data):
+        versions = [v.version for variables in self.lists for v in variables]
+        if versions != self.held[0]:
+            self.release()
+            self.held, self.stayed = (versions, {}), 0
+        steps, self.stayed = self.held[1], self.stayed + 1
+        if key not in steps and self.stayed > self.patience and len(steps) < _CONSTANT:
+            steps[key] = _Step(self.function, self.lists, data, constant=True)
+        return steps.get(key, step)
+
+    def release(self):
+        """The variables change: steps with their values go, and the next ones have to be worth it more."""
+        if self.held[1]:
+            self.patience *= 2
+        self.held = (), {}
 
     def _eager(self, data):
         state = tuple([v.value for v in variables] for variables in self.lists)

@@ -128,7 +128,8 @@ class NumpyTrainer(base_trainer.Trainer):
         name = f"{which}_function"
         if force or getattr(self, name) is None:
             _need_state(step)
-            setattr(self, name, Steps(step, lambda: self._lists(which), self.run_eagerly, self.jit_compile))
+            words = {"constant": which == "predict"}
+            setattr(self, name, Steps(step, lambda: self._lists(which), self.run_eagerly, self.jit_compile, **words))
         return getattr(self, name)
 
     def make_train_function(self, force=False):
@@ -150,6 +151,8 @@ class NumpyTrainer(base_trainer.Trainer):
         function = getattr(self, f"{which}_function")
         if isinstance(function, Steps):  # else a program's own
             function.begin()
+        if which == "train" and isinstance(self.predict_function, Steps):
+            self.predict_function.release()
         return function
 
     # ---- what has no variables yet

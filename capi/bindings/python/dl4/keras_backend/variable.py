@@ -15,6 +15,7 @@ class Variable(KerasVariable):
 
     _array = _buffers = None
     _turn, _in_buffer = 0, False
+    version = 0  # changes with the value
 
     @property
     def _value(self):
@@ -25,28 +26,30 @@ class Variable(KerasVariable):
 
     @_value.setter
     def _value(self, value):
-        self._array, self._in_buffer = value, False
+        self._array, self._in_buffer, self.version = value, False, self.version + 1
 
     def source(self):
         """The buffer that a step reads."""
         if not self._in_buffer:
-            if self._buffers is None:
-                self._buffers = [self._buffer(), self._buffer()]
-            np.copyto(self._buffers[self._turn].array, self._array.value, "unsafe")
+            np.copyto(self._buffer(self._turn).array, self._array.value, "unsafe")
             self._in_buffer = True
         return self._buffers[self._turn]
 
-    def _buffer(self):
-        carrier = CARRIERS[self._dtype]
-        return Buffer.of(np.empty(self._array.shape, carrier), carrier)
+    def _buffer(self, at):
+        if self._buffers is None:
+            self._buffers = [None, None]
+        if self._buffers[at] is None:
+            carrier = CARRIERS[self._dtype]
+            self._buffers[at] = Buffer.of(np.empty(tuple(self.shape), carrier), carrier)
+        return self._buffers[at]
 
     def target(self):
         """The buffer that a step writes, after source()."""
-        return self._buffers[1 - self._turn]
+        return self._buffer(1 - self._turn)
 
     def turn(self):
         """The step has been: what it wrote is the value."""
-        self._turn, self._array = 1 - self._turn, None
+        self._turn, self._array, self.version = 1 - self._turn, None, self.version + 1
 
     def settle(self):
         """Training has ended: one array is enough."""

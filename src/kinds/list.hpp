@@ -114,6 +114,7 @@
   X(After)                         \
   X(Gradients)                     \
   X(ApplyGradients)                \
+  X(UpdateStep)                    \
   X(Draws)                         \
   X(Cast)                          \
   X(ReducePrecision)               \

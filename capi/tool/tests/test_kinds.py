@@ -34,8 +34,8 @@ NEEDED = {
     "Metric": [(3,), (3,), ()],
 }
 # Their inputs are more than shapes: numbers without axes, a mask, a weight, edges.
-MADE_ONLY = {"Range", "GetMask", "GetWeight", "Assign", "ApplyGradients", "RoiAlign", "GraphAttention", "GraphNetwork",
-             "EnsureSize", "Cond"}
+MADE_ONLY = {"Range", "GetMask", "GetWeight", "Assign", "ApplyGradients", "UpdateStep", "RoiAlign", "GraphAttention",
+             "GraphNetwork", "EnsureSize", "Cond"}
 
 
 class Kinds(Case):

@@ -279,5 +279,106 @@ TEST(GraphUpdates, AStepIsNoTrainersModelAndNoLayer) {
   EXPECT_EQ(r.code, DL4_UNSUPPORTED) << r.message;
 }
 
+// Values of one update of a weight {2, 3}: the weight and the slots.
+struct UpdateOfValues {
+  std::string optimizer;
+  std::vector<std::vector<int64_t>> shapes{};  // of the slots
+  float start = 0;                             // of the first
+};
+
+std::vector<UpdateOfValues> updates_of_values() {
+  const std::vector<int64_t> own{2, 3};
+  return {
+      {R"("SGD")"},
+      {R"({"class_name": "SGD", "config": {"momentum": 0.9, "nesterov": true, "weight_decay": 0.1}})", {own}},
+      {R"("Adam")", {own, own}},
+      {R"({"class_name": "Adam", "config": {"amsgrad": true}})", {own, own, own}},
+      {R"("AdamW")", {own, own}},
+      {R"({"class_name": "RMSprop", "config": {"momentum": 0.9, "centered": true}})", {own, own, own}},
+      {R"("Adagrad")", {own}, 0.1f},
+      {R"("Adadelta")", {own, own}},
+      {R"("Adamax")", {own, own}},
+      {R"({"class_name": "Nadam", "config": {"beta_1": 0.8}})", {own, own, {}}},
+      {R"("Lion")", {own}},
+      {R"("Ftrl")", {own, own}, 0.1f},
+      {R"("Lamb")", {own, own}},
+      {R"("Adafactor")", {{2}, {3}}},
+      {R"("Muon")", {own}},
+  };
+}
+
+TEST(GraphUpdates, AnUpdateOfValuesIsThatOfWeights) {
+  const std::vector<int64_t> own{2, 3};
+  for (const UpdateOfValues &u : updates_of_values()) {
+    SCOPED_TRACE(u.optimizer);
+    const std::string config = R"({"optimizer": )" + u.optimizer + "}";
+    Step assigned;
+    const dl4_node w = assigned.call("Weight", R"({"shape": [2, 3], "initializer": "Ones"})", {}, "w");
+    const dl4_node by = assigned.in("g", own);
+    auto expected = assigned.build({by}, {assigned.update("optimizer", config, {w}, {by})});
+    Step values;
+    Nodes in{values.in("w", own), values.in("g", own), values.in("rate", {}), values.in("t", {}, DL4_INT64)};
+    std::vector<std::vector<float>> now{{1, 1, 1, 1, 1, 1}};
+    for (const std::vector<int64_t> &shape : u.shapes) {
+      in.push_back(values.in(("slot" + std::to_string(in.size())).c_str(), shape));
+      const size_t n = shape.empty() ? 1 : shape.size() == 1 ? static_cast<size_t>(shape[0]) : 6;
+      now.emplace_back(n, shape.empty() ? 1 : now.size() == 1 ? u.start : 0);
+    }
+    dl4_layer layer = -1;
+    Nodes out(now.size(), -1);
+    ok(dl4_graph_add_layer(values.g, "UpdateStep", nullptr, config.c_str(), nullptr, &layer));
+    ok(dl4_graph_call(values.g, layer, nullptr, nullptr, in.data(), static_cast<int64_t>(in.size()), out.data(),
+                      static_cast<int64_t>(out.size())));
+    auto m = values.build(in, out);
+    Runs assign(expected), run(m);
+    const float rate = weight_of(expected, "optimizer/learning_rate")[0];
+    for (int64_t t = 0; t < 3; ++t) {
+      auto g = tensor(own, {0.5f, -1, 2, -0.25f, 0.125f, static_cast<float>(t)});
+      assign({g});
+      Own<dl4_tensor> count;
+      ok(dl4_tensor_create(nullptr, DL4_INT64, 0, nullptr, count.out()));
+      *static_cast<int64_t *>(dl4_tensor_data(count)) = t;
+      std::vector<Own<dl4_tensor>> held;
+      held.push_back(tensor(own, now[0]));
+      held.push_back(tensor({}, {rate}));
+      std::vector<dl4_tensor *> given{held[0], g, held[1], count};
+      for (size_t i = 0; i < u.shapes.size(); ++i) {
+        held.push_back(tensor(u.shapes[i], now[i + 1]));
+        given.push_back(held.back());
+      }
+      now = run(given);
+      EXPECT_EQ(now[0], weight_of(expected, "w/value"));
+    }
+  }
+}
+
+TEST(GraphUpdates, AnUpdateOfValuesRefusesWhatDoesNotFit) {
+  Step g;
+  const dl4_node w = g.in("w", {2}), other = g.in("other", {3}), any = g.in("any", {-1});
+  const dl4_node rate = g.in("rate", {}), t = g.in("t", {}, DL4_INT64), ids = g.in("ids", {2}, DL4_INT32);
+  const auto refused = [&](const std::string &optimizer, const Nodes &in, int32_t code, const std::string &words) {
+    dl4_node n = -1;
+    const std::string config = R"({"optimizer": )" + optimizer + "}";
+    const Refusal r = refusal(dl4_graph_add(g.g, "UpdateStep", nullptr, config.c_str(), "{}", nullptr, in.data(),
+                                            static_cast<int64_t>(in.size()), &n, 1));
+    EXPECT_EQ(r.code, code) << r.message;
+    EXPECT_NE(r.message.find(words), std::string::npos) << r.message;
+  };
+  const std::string adam = R"("Adam")", sgd = R"("SGD")";
+  refused(sgd, {w, w, rate}, DL4_INVALID_ARGUMENT, "expected 4 or more inputs");
+  refused(adam, {w, w, rate, t, w}, DL4_INVALID_ARGUMENT, "Adam has 2 slots for a weight, got 1");
+  refused(adam, {w, w, rate, t, w, other}, DL4_SHAPE_MISMATCH, "slot \"velocity\": expected float32 (2,), got");
+  refused(sgd, {w, other, rate, t}, DL4_SHAPE_MISMATCH, "gradient: expected float32 (2,), got float32 (3,)");
+  refused(sgd, {ids, w, rate, t}, DL4_SHAPE_MISMATCH, "weight: expected float32");
+  refused(sgd, {w, w, w, t}, DL4_SHAPE_MISMATCH, "learning rate: expected float32 ()");
+  refused(sgd, {w, w, rate, rate}, DL4_SHAPE_MISMATCH, "number of updates: expected int64 ()");
+  refused(sgd, {any, any, rate, t}, DL4_SHAPE_MISMATCH, "expected a weight of known shape");
+  refused("null", {w, w, rate, t}, DL4_INVALID_ARGUMENT, "expected an optimizer, got null");
+  for (const char *key : {"use_ema\": true", "gradient_accumulation_steps\": 2", "clipnorm\": 1", "clipvalue\": 1",
+                          "global_clipnorm\": 1", "loss_scale_factor\": 2"})
+    refused(std::string(R"({"class_name": "SGD", "config": {")") + key + "}}", {w, w, rate, t}, DL4_UNSUPPORTED,
+            std::string(key).substr(0, std::string(key).find('"')));
+}
+
 }  // namespace
 }  // namespace dl4_test

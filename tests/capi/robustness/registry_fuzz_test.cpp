@@ -455,6 +455,7 @@ const std::map<std::string, const char *> particular = {
     {"GetWeight", "of a graph that has the weight"},
     {"Assign", "of a graph that has the weight"},
     {"ApplyGradients", "of a graph that has the weights"},
+    {"UpdateStep", "its weight is no batch"},
     {"Gradients", "of targets and what they depend on"},
     {"loss Functional", "a model of two inputs"},
     {"metric Functional", "the same"},

@@ -21,7 +21,7 @@ import keras
 from keras import layers, ops
 
 import dl4
-from dl4.keras_backend import loops
+from dl4.keras_backend import loops, optimizer
 
 
 def rows(n, seed=1):
@@ -191,6 +191,78 @@ class Constants(unittest.TestCase):
             self.assertEqual(self.constants(model), 0)
             for a, b in zip(seen, seen[1:]):
                 self.assertFalse(np.array_equal(a, b))
+
+
+class Optimizers(unittest.TestCase):
+    """The library's updates beside those of Keras's code."""
+
+    o = keras.optimizers
+    ALIKE = (
+        (o.SGD, {}),
+        (o.SGD, {"momentum": 0.9, "nesterov": True, "weight_decay": 0.1}),
+        (o.Adam, {}),
+        (o.Adam, {"amsgrad": True, "clipnorm": 0.5}),
+        (o.Adam, {"use_ema": True, "ema_overwrite_frequency": 3, "gradient_accumulation_steps": 2}),
+        (o.Adam, {"global_clipnorm": 0.5, "loss_scale_factor": 4.0}),
+        (o.AdamW, {"weight_decay": 0.1}),
+        (o.RMSprop, {}),
+        (o.RMSprop, {"momentum": 0.9}),
+        (o.RMSprop, {"centered": True, "momentum": 0.9}),
+        (o.Adagrad, {}),
+        (o.Adadelta, {}),
+        (o.Adamax, {}),
+        (o.Lion, {"clipvalue": 0.1}),
+        (o.Ftrl, {"l1_regularization_strength": 0.01, "l2_shrinkage_regularization_strength": 0.03, "beta": 0.1}),
+    )
+
+    @staticmethod
+    def trained(kind, words, eagerly):
+        x, y = rows(40)
+        keras.utils.set_random_seed(3)
+        stack = [keras.Input((3,)), layers.Dense(5, "tanh", kernel_constraint="max_norm"), layers.Dense(2)]
+        model = keras.Sequential(stack)
+        rate = keras.optimizers.schedules.ExponentialDecay(0.05, 3, 0.9)
+        model.compile(kind(rate, **words), "mse", run_eagerly=eagerly)
+        losses = model.fit(x, y, batch_size=8, epochs=3, shuffle=False, verbose=0).history["loss"]
+        return [losses, *model.get_weights(), *(v.numpy() for v in model.optimizer.variables)]
+
+    def test_as_keras_code(self):
+        for kind, words in self.ALIKE:
+            with self.subTest(kind=kind.__name__, **words):
+                self.assertIsNotNone(optimizer._rule(kind(**words)))
+                own = type(kind.__name__, (kind,), {})  # a subclass goes by Keras's code
+                self.assertIsNone(optimizer._rule(own(**words)))
+                wanted = self.trained(own, words, False)
+                for eagerly in (False, True):
+                    for a, b in zip(self.trained(kind, words, eagerly), wanted):
+                        np.testing.assert_allclose(a, b, rtol=2e-5, atol=1e-6)
+
+    def test_what_goes_by_keras_code(self):
+        o = keras.optimizers
+        changed = o.SGD()
+        changed.update_step = lambda gradient, variable, rate: variable.assign(gradient)
+        for one in (o.Nadam(), o.Lamb(), o.Adafactor(), o.Muon(), o.Adam(beta_1=1.0), changed):
+            self.assertIsNone(optimizer._rule(one))
+        v = keras.Variable([1.0, 2.0])
+        changed.build([v])
+        changed.apply([ops.array([3.0, 4.0])])
+        np.testing.assert_array_equal(v, [3, 4])
+        half = keras.Variable([1.0, 2.0], dtype="float16")
+        sgd = o.SGD(0.5)
+        sgd.build([half])
+        sgd.apply([ops.array([1.0, 1.0], "float16")])
+        np.testing.assert_array_equal(half, [0.5, 1.5])
+
+    def test_gradients_of_an_update(self):
+        v, sgd = keras.Variable([1.0, 2.0]), keras.optimizers.SGD(0.5)
+        sgd.build([v])
+
+        def after(w):
+            (moved,), _ = sgd.stateless_apply([x.value for x in sgd.variables], [w * w], [w])
+            return ops.sum(moved)
+
+        _, found = dl4.keras_backend.value_and_grad(after)(ops.array([1.0, 2.0]))
+        np.testing.assert_allclose(found, [0, -1])  # 1 - 0.5 * 2 * w
 
 
 class Loops(unittest.TestCase):

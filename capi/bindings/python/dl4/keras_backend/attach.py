@@ -95,5 +95,7 @@ def _take_name():
         return getattr(backend, name) if self._backend == NAME else find(self, name)
 
     dynamic.__getattr__ = found
+    own = importlib.import_module(_PACKAGE + ".optimizer")
+    importlib.import_module("keras.src.optimizers.optimizer").BackendOptimizer._backend_update_step = own.update_step
     own = importlib.import_module(_PACKAGE + ".export")
     importlib.import_module("keras.src.export").export_onnx = own.export_onnx

@@ -60,7 +60,8 @@ def _input(trace, x):
 
 def _in_trace(fun, has_aux, by, args, kwargs):
     by = tree.map_structure(lambda x: emit("Identity", tensor(x), to=tensor(x).type_name), by)
-    value = fun(by, *args, **kwargs)
+    with current().differentiating():
+        value = fun(by, *args, **kwargs)
     loss = tensor(value[0] if has_aux else value)
     if loss.shape:
         raise ValueError(f"expected a function that gives one number to differentiate, got shape {loss.shape}")

@@ -2,6 +2,7 @@
 
 What functions of the backend add while a trace is under way goes to its graph."""
 
+import contextlib
 import threading
 
 import numpy as np
@@ -24,6 +25,14 @@ _stack = _Stack()
 def current():
     """The trace under way in this thread; None: there is none."""
     return _stack.traces[-1] if _stack.traces else None
+
+
+def is_differentiated():
+    """Are gradients asked for of what is being traced?"""
+    trace = current()
+    while trace is not None and not trace.differentiated:
+        trace = trace.outer
+    return trace is not None
 
 
 class Traced(Tensor):
@@ -83,6 +92,7 @@ class Trace:
         self.specification = specification  # are shapes alone asked for?
         self.free = free  # are sizes in it that stand for any?
         self.arrays = None  # of the inputs, if Python may ask for numbers: what is traced is run once
+        self.differentiated = 0  # functions under way whose gradients are asked for
         self.customs = []  # inputs, outputs and functions of gradients of custom_gradient()
         self.captured = {}  # tensors of the traces around that are read, by id, with the inputs that stand for them
 
@@ -92,6 +102,15 @@ class Trace:
 
     def __exit__(self, *_):
         _stack.traces.pop()
+
+    @contextlib.contextmanager
+    def differentiating(self):
+        """While it is open, gradients are asked for of what is traced."""
+        self.differentiated += 1
+        try:
+            yield
+        finally:
+            self.differentiated -= 1
 
     def input(self, type_name, shape, weak=None):
         node = self.graph.input(f"x{len(self.inputs)}", carrier(type_name), shape)

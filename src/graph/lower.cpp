@@ -75,9 +75,8 @@ class CallHost final : public kinds::Host {
       set(find(name), value);
   }
   bool trainable(const std::string &inside) const override { return layer_.is_trainable(inside); }
-  void refuse_training() override {
-    throw Error(Code::unsupported, text("layer \"", layer_.name, "\" (", layer_.kind->entry().name,
-                                        "): its training mode is not supported"))
+  void refuse_training(const std::string &why) override {
+    throw Error(Code::unsupported, text("layer \"", layer_.name, "\" (", layer_.kind->entry().name, "): ", why))
         .with("layer", layer_.name);
   }
   ops::Id graph_weight(const std::string &) override { return weights_.at(graph_.weight(*record_.weight).get()).now; }

@@ -28,7 +28,7 @@ class Traceless final : public kinds::Host {
   std::optional<kinds::Variable> variable(int input) override { return host_.variable(input); }
   std::vector<ops::Id> values_of(int input) override { return host_.values_of(input); }
   void assign(int, ops::Id) override {}
-  void refuse_training() override { host_.refuse_training(); }
+  void refuse_training(const std::string &why) override { host_.refuse_training(why); }
 
  private:
   kinds::Host &host_;

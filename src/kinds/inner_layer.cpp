@@ -47,7 +47,7 @@ class InnerHost final : public Host {
     if (stateful || carries_) outer_.carry(prefix_ + name, value, stateful);
   }
   bool trainable(const std::string &inside) const override { return outer_.trainable(prefix_ + inside); }
-  void refuse_training() override { outer_.refuse_training(); }
+  void refuse_training(const std::string &why) override { outer_.refuse_training(why); }
 
  private:
   // Forwards the penalty to an enclosing layer, whether this layer is penalized itself or not.

@@ -74,7 +74,7 @@ class Host {
   // False if the layer is frozen; with `inside`, for the inner layer whose weights have this prefix.
   virtual bool trainable(const std::string &inside) const = 0;
   // Refuses to run in training.
-  virtual void refuse_training() {}
+  virtual void refuse_training(const std::string & /*why*/ = "its training mode is not supported") {}
 
   // ---- for layers that access the graph's weights
 

@@ -160,6 +160,7 @@ TEST(Products, ByItemGiveWayToTheNextCheapest) {
     while (found.empty() || found.back() != "reference_by_item") {
       Site site;
       site.off = off;
+      site.cutting.machine = std::make_shared<Machine>();
       found.push_back(product_by_item(site, kernels::dense(gemm(words)), axes, 1)->name);
       off.push_back(found.back());
     }

@@ -64,6 +64,7 @@ class NetRun {
     for (const auto &w : model.weights()) states.push_back(w->value);
     runtime::Options options;
     options.plan.math = how.math;
+    options.plan.cutting.machine = std::make_shared<Machine>();  // the same choices on each machine
     options.plan.check = true;
     if (how.portable) options.plan.kernels_off = dispatch::unportable_kernels();
     options.crew = std::make_shared<Crew>(1, kernels::stay_single_threaded);
@@ -210,6 +211,7 @@ TEST(Tiles, ProductsOfABatchItemByItem) {
     const ops::Id a = e.input("a", DType::f32, shapes[0]), b = e.input("b", DType::f32, shapes[1]);
     e.output(ops::matmul(e, a, b, {.transpose_b = true}));
     runtime::Options options;
+    options.plan.cutting.machine = std::make_shared<Machine>();
     options.crew = std::make_shared<Crew>(1, kernels::stay_single_threaded);
     plan::Packs packs;
     EXPECT_TRUE(plan::specialise(p, shapes, {}, options.plan, &packs)->steps[0].kernel->name.starts_with(kernel));

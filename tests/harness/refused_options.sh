@@ -6,7 +6,7 @@ refused() { # SENTENCE CMAKE ARGUMENT...
   sentence=$1
   shift
   rm -rf "$folder"
-  if cmake -S "$source" -B "$folder" "$@" >"$folder.log" 2>&1 || ! grep -qF "$sentence" "$folder.log"; then
+  if cmake -G Ninja -S "$source" -B "$folder" "$@" >"$folder.log" 2>&1 || ! grep -qF "$sentence" "$folder.log"; then
     cat "$folder.log"
     echo "expected a refusal of $*: $sentence"
     exit 1

@@ -303,6 +303,29 @@ TEST(Augmentations, TrainAndContinue) {
   EXPECT_EQ(steps(t, 5), first);
 }
 
+// Images that training could not change pass through in inference.
+TEST(Augmentations, AnyImagesPassInInference) {
+  for (const auto &[kind, config] : std::vector<std::pair<const char *, const char *>>{
+           {"RandomBrightness", R"({"factor": 0.3})"}, {"RandomFlip", "{}"}, {"RandomHue", R"({"factor": 0.3})"}}) {
+    SCOPED_TRACE(kind);
+    Own<dl4_graph> g;
+    Own<dl4_model> m;
+    ok(dl4_graph_create(nullptr, g.out()));
+    const dl4_node x = input(g, "x", {-1, -1, -1, 2}), y = add(g, kind, nullptr, config, x);
+    ok(dl4_graph_build(g, &x, 1, &y, 1, m.out()));
+    Own<dl4_session> s;
+    ok(dl4_session_create(m, nullptr, s.out()));
+    auto in = tensor({1, 1, 2, 2}, {1, 2, 3, 4});
+    dl4_tensor *given = in, *out = nullptr;
+    ok(dl4_session_run(s, &given, 1, &out, 1, nullptr));
+    Own<dl4_tensor> got = out;
+    EXPECT_EQ(floats(got), (std::vector<float>{1, 2, 3, 4}));
+    const char *trained = R"({"training": true})";
+    Own<dl4_session> t;
+    EXPECT_NE(refusal(dl4_session_create(m, trained, t.out())).message.find("expected images of"), std::string::npos);
+  }
+}
+
 TEST(Augmentations, AreRefused) {
   Own<dl4_graph> g;
   ok(dl4_graph_create(nullptr, g.out()));
@@ -310,8 +333,14 @@ TEST(Augmentations, AreRefused) {
                            int32_t dtype = DL4_FLOAT32, int64_t height = 4) {
     SCOPED_TRACE(kind + config.dump());
     dl4_node x = input(g, nullptr, {-1, height, 4, channels}, dtype), y = -1;
-    const Refusal r =
+    Refusal r =
         refusal(dl4_graph_add(g, kind, nullptr, config.dump().c_str(), R"({"training": true})", nullptr, &x, 1, &y, 1));
+    if (!r.code) {  // a model that may be run without training
+      Own<dl4_model> m;
+      Own<dl4_session> s;
+      ok(dl4_graph_build(g, &x, 1, &y, 1, m.out()));
+      r = refusal(dl4_session_create(m, nullptr, s.out()));
+    }
     EXPECT_NE(r.code, 0);
     EXPECT_NE(r.message.find(says), std::string::npos) << r.message;
   };

@@ -22,7 +22,7 @@ class GivenWeights final : public Host {
     fail(Code::unsupported, "the layer writes weight \"", name, "\" in training, which is a value here");
   }
   bool trainable(const std::string &inside) const override { return outer_.trainable(inside); }
-  void refuse_training() override { outer_.refuse_training(); }
+  void refuse_training(const std::string &why) override { outer_.refuse_training(why); }
 
  private:
   Host &outer_;

@@ -251,24 +251,32 @@ Facts Augmentation::facts() const {
 
 Id Augmentation::changed(Call &c, Draws &draws, Id x) const { return row.change({draws.e, c, draws, *this}, x); }
 
+// Why it can't change these images; empty if it can.
+std::string Augmentation::unfit(const Call &c, Id x) const {
+  if (c.shape().rank() != 4) return text("expected images of 4 axes, got ", c.shape());
+  if (c.e.dtype(x) != DType::f32) return text("expected float32 images in training, got ", c.e.dtype(x));
+  const Shape images = format_.to_last(c.shape());
+  if (row.channels != Channels::any && images.last() != 3 && (row.channels == Channels::three || images.last() != 1))
+    return text("expected images of ", row.channels == Channels::three ? "3" : "1 or 3", " channels, got ", c.shape());
+  for (int axis : {1, 2, 3})
+    if (images[axis] == free_dim || images[axis] == 0)
+      return text("expected images of a known size, at least 1, got ", c.shape());
+  return {};
+}
+
 std::vector<Symbol> Augmentation::call(Call &c) const {
   const Id x = row.floats ? ops::cast(c.e, c.x(), DType::f32) : c.x();
   if (!row.change) {
     if (c.training()) c.host.refuse_training();
     return {{x}};
   }
-  Draws draws(c, seed_, x);
   if (!c.training() && row.when == When::training) return {{x}};
-  c.need_rank(0, 4);
-  if (c.e.dtype(x) != DType::f32)
-    fail(Code::invalid_argument, "input 0: expected float32 images in training, got ", c.e.dtype(x));
-  const Shape images = format_.to_last(c.shape());
-  if (row.channels != Channels::any && images.last() != 3 && (row.channels == Channels::three || images.last() != 1))
-    fail(Code::shape_mismatch, "expected images of ", row.channels == Channels::three ? "3" : "1 or 3",
-         " channels, got ", c.shape());
-  for (int axis : {1, 2, 3})
-    if (images[axis] == free_dim || images[axis] == 0)
-      fail(Code::shape_mismatch, "expected images of a known size, at least 1, got ", c.shape());
+  if (const std::string why = unfit(c, x); !why.empty()) {
+    if (row.when == When::always) fail(Code::shape_mismatch, why);
+    c.host.refuse_training(why);
+    return {{x}};  // while the graph is built, whose model may be run
+  }
+  Draws draws(c, seed_, x);
   return {{format_.from_last(c.e, changed(c, draws, format_.to_last(c.e, x)))}};
 }
 

@@ -65,6 +65,7 @@ class Augmentation final : public Layer {
 
  private:
   void check_words(const char *key, std::initializer_list<const char *> words) const;
+  std::string unfit(const Call &c, ops::Id x) const;
 
   Json given_;
   std::deque<std::string> keys_;

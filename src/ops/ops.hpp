@@ -26,6 +26,13 @@ inline Id sub(Emit &e, Id a, Id b) { return binary(e, Binary::sub, a, b); }
 inline Id mul(Emit &e, Id a, Id b) { return binary(e, Binary::mul, a, b); }
 inline Id div(Emit &e, Id a, Id b) { return binary(e, Binary::div, a, b); }
 inline Id scale(Emit &e, Id a, float by) { return mul(e, a, e.scalar(by)); }
+// by x + plus
+inline Id scale_shift(Emit &e, Id x, double by, double plus) {
+  return unary(e, Unary::scale_shift, x, {static_cast<float>(by), static_cast<float>(plus)});
+}
+inline Id clip(Emit &e, Id x, double low, double high) {
+  return unary(e, Unary::clip, x, {static_cast<float>(low), static_cast<float>(high)});
+}
 // where(mask, a, b), all broadcast. The side not selected never affects the result, even if NaN.
 Id select(Emit &e, Id mask, Id a, Id b);
 Id cast(Emit &e, Id x, DType to);  // x itself if it has that dtype; floats are truncated

@@ -47,8 +47,7 @@ struct GridSample final : LayerOf<GridSample> {
       if (n == free_dim || n < 1) fail(Code::shape_mismatch, "input 0: axis ", i + 1, " should be known, got ", s);
       const Id at = ops::squeeze(c.e, ops::slice(c.e, c.x(1), -1, axes - 1 - i, 1), -1);
       const double size = static_cast<double>(n), reach = align_corners ? size - 1 : size;
-      const Id x = ops::unary(c.e, ops::Unary::scale_shift, at,
-                              {static_cast<float>(reach / 2), static_cast<float>((size - 1) / 2), 0});
+      const Id x = ops::scale_shift(c.e, at, reach / 2, (size - 1) / 2);
       all.push_back(taps(c.e, x, n, interpolation, padding, !align_corners));
     }
     Id item = ops::indices(c.e, c.x(1), 0);
@@ -125,7 +124,7 @@ struct RoiAlign final : LayerOf<RoiAlign> {
     const auto edge = [&](int at) {
       Id v = ops::slice(e, c.x(1), 1, at, 1);
       for (int i = 0; i < 3; ++i) v = ops::expand_dims(e, v, -1);
-      return ops::unary(e, ops::Unary::scale_shift, v, {static_cast<float>(spatial_scale), aligned ? -0.5f : 0.0f, 0});
+      return ops::scale_shift(e, v, spatial_scale, aligned ? -0.5 : 0);
     };
     const Id begin = edge(axis == 0 ? 1 : 0), end = edge(axis == 0 ? 3 : 2);
     Id reach = ops::sub(e, end, begin);

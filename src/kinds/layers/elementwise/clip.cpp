@@ -8,7 +8,6 @@ namespace dl4::kinds {
 namespace {
 
 using ops::Id;
-using ops::Unary;
 
 struct Clip final : LayerOf<Clip> {
   static constexpr const char *name = "Clip";
@@ -29,7 +28,7 @@ struct Clip final : LayerOf<Clip> {
   static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}};
   std::vector<Symbol> call(Call &c) const override {
     c.need_float(0);
-    return {{ops::unary(c.e, Unary::clip, c.x(), {static_cast<float>(x_min), static_cast<float>(x_max)})}};
+    return {{ops::clip(c.e, c.x(), x_min, x_max)}};
   }
 };
 

@@ -90,15 +90,9 @@ struct ApplyGradients : LayerOf<ApplyGradients> {
         .doc("weights that weight_decay leaves alone: whole names, or parts of the last one, such as \"bias\"");
   }
   void check() override {
-    auto refuse = [](const char *key) {
-      throw Error(Code::unsupported, text("\"optimizer\": \"", key, "\" is for trainers; a graph assigns such values"))
-          .with("attribute", "optimizer");
-    };
-    if (!optimizer)
-      throw Error(Code::invalid_argument, "\"optimizer\": expected an optimizer, got null")
-          .with("attribute", "optimizer");
-    if (optimizer->use_ema) refuse("use_ema");
-    if (optimizer->gradient_accumulation_steps.value_or(0)) refuse("gradient_accumulation_steps");
+    const Optimizer &o = needed(optimizer);
+    refuse_of_trainers(
+        {{"use_ema", o.use_ema}, {"gradient_accumulation_steps", o.gradient_accumulation_steps.value_or(0) != 0}});
   }
   static constexpr PlainFacts plain{.inputs = {{"weights", "(...), any number"}, {"gradients", "(...), as many"}},
                                     .outputs = {{"iterations", "() int64"}},

@@ -2,8 +2,7 @@
 #include <map>
 
 #include "base/error.hpp"
-#include "kinds/layer.hpp"
-#include "kinds/optimizer.hpp"
+#include "kinds/layers/graph/variables.hpp"
 
 namespace dl4::kinds {
 namespace {
@@ -51,28 +50,20 @@ class SlotInputs final : public Slots {
 struct UpdateStep : LayerOf<UpdateStep> {
   static constexpr const char *name = "UpdateStep";
   static constexpr const char *doc =
-      "One update of an optimizer as values, which changes nothing: of a weight, its gradient, the learning rate, the "
-      "number of updates so far and the optimizer's slots for it, the new weight and the new slots. Weight decay is "
-      "the "
+      "One update of an optimizer that assigns nothing: from a weight, its gradient, the learning rate, the number of "
+      "updates so far and the optimizer's slots for it, the new weight and the new slots. Weight decay is the "
       "optimizer's; clipping, averages, the scale of losses and the accumulation of gradients are left to graphs.";
   Of<Optimizer> optimizer;
 
   void fields(Fields &f) override { f("optimizer", optimizer).required(R"("SGD")").doc("the optimizer"); }
   void check() override {
-    auto refuse = [](const std::string &what) {
-      throw Error(Code::unsupported, text("\"optimizer\": ", what)).with("attribute", "optimizer");
-    };
-    if (!optimizer)
-      throw Error(Code::invalid_argument, "\"optimizer\": expected an optimizer, got null")
-          .with("attribute", "optimizer");
-    const Optimizer &o = *optimizer;
-    for (const auto &[key, is_set] : {std::pair{"use_ema", o.use_ema},
-                                      {"gradient_accumulation_steps", o.gradient_accumulation_steps.has_value()},
-                                      {"clipnorm", o.clipnorm.has_value()},
-                                      {"clipvalue", o.clipvalue.has_value()},
-                                      {"global_clipnorm", o.global_clipnorm.has_value()},
-                                      {"loss_scale_factor", o.loss_scale_factor.has_value()}})
-      if (is_set) refuse(text('"', key, "\" is for trainers; a graph computes such values"));
+    const Optimizer &o = needed(optimizer);
+    refuse_of_trainers({{"use_ema", o.use_ema},
+                        {"gradient_accumulation_steps", o.gradient_accumulation_steps.has_value()},
+                        {"clipnorm", o.clipnorm.has_value()},
+                        {"clipvalue", o.clipvalue.has_value()},
+                        {"global_clipnorm", o.global_clipnorm.has_value()},
+                        {"loss_scale_factor", o.loss_scale_factor.has_value()}});
   }
   static constexpr PlainFacts plain{.inputs = {{"weight", "(...)"},
                                                {"gradient", "(...), as the weight"},

@@ -1,7 +1,11 @@
 // Weights as inputs of layers that assign them.
 #pragma once
 
+#include <initializer_list>
+#include <utility>
+
 #include "kinds/layer.hpp"
+#include "kinds/optimizer.hpp"
 
 namespace dl4::kinds {
 
@@ -9,5 +13,10 @@ namespace dl4::kinds {
 Variable need_variable(Call &c, int i);
 // Refuses an input unlike the weight in type or shape.
 void need_like(const Call &c, int i, const Variable &v);
+
+// A layer's optimizer; refuses null.
+const Optimizer &needed(const Of<Optimizer> &optimizer);
+// Refuses the settings of an optimizer that only trainers act on: keys, and whether they are set.
+void refuse_of_trainers(std::initializer_list<std::pair<const char *, bool>> settings);
 
 }  // namespace dl4::kinds

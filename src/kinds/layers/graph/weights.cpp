@@ -4,6 +4,20 @@
 
 namespace dl4::kinds {
 
+const Optimizer &needed(const Of<Optimizer> &optimizer) {
+  if (!optimizer)
+    throw Error(Code::invalid_argument, "\"optimizer\": expected an optimizer, got null")
+        .with("attribute", "optimizer");
+  return *optimizer;
+}
+
+void refuse_of_trainers(std::initializer_list<std::pair<const char *, bool>> settings) {
+  for (const auto &[key, is_set] : settings)
+    if (is_set)
+      throw Error(Code::unsupported, text("\"optimizer\": \"", key, "\" is for trainers; a graph computes such values"))
+          .with("attribute", "optimizer");
+}
+
 Variable need_variable(Call &c, int i) {
   if (auto v = c.host.variable(i)) return *std::move(v);
   fail(Code::invalid_argument, "input ", i,

@@ -14,10 +14,6 @@ using ops::Emit;
 using ops::Id;
 using ops::Unary;
 
-Id shifted(Emit &e, Id x, double by, double plus) {
-  return ops::unary(e, Unary::scale_shift, x, {static_cast<float>(by), static_cast<float>(plus), 0});
-}
-
 // 0, 1, ... along an axis of (1, H, W).
 Id places(Emit &e, const Shape &images, int axis) {
   const int64_t n = images[axis];
@@ -37,10 +33,10 @@ Id moved(const Changing &c, Id x, Id ys, Id xs, bool constant) {
   const Between between = c.says("interpolation", "nearest") ? Between::nearest_up : Between::linear;
   const double fill = outside == Outside::zeros ? c.number("fill_value") : 0;
   const Id item = ops::reshape(e, ops::indices(e, x, 0), 1, {1, 1});
-  if (fill != 0) x = shifted(e, x, 1, -fill);
+  if (fill != 0) x = ops::scale_shift(e, x, 1, -fill);
   const Id y = sampled(
       e, x, item, {taps(e, ys, images[1], between, outside, true), taps(e, xs, images[2], between, outside, true)});
-  return fill != 0 ? shifted(e, y, 1, fill) : y;
+  return fill != 0 ? ops::scale_shift(e, y, 1, fill) : y;
 }
 
 // Of the output's place (x, y) the input's: (a0 x + a1 y + a2, b0 x + b1 y + b2); each (B, 1, 1), none: 0.
@@ -103,12 +99,12 @@ Id rotated(const Changing &c, Id x) {
   Emit &e = c.e;
   const Range turns = c.range("factor");
   constexpr double radians = 3.14159265358979323846 / 180;
-  const Id angle = shifted(e, c.draws.each(turns.low * 360, turns.high * 360, {1, 1}), radians, 0);
+  const Id angle = ops::scale_shift(e, c.draws.each(turns.low * 360, turns.high * 360, {1, 1}), radians, 0);
   const Id cos = ops::unary(e, Unary::cos, angle), sin = ops::unary(e, Unary::sin, angle);
   const Shape images = e.shape(x);
   const double cx = 0.5 * static_cast<double>(images[2] - 1), cy = 0.5 * static_cast<double>(images[1] - 1);
   const auto rest = [&](double from, Id a, Id b) {
-    return ops::sub(e, shifted(e, a, -cx, from), shifted(e, b, cy, 0));
+    return ops::sub(e, ops::scale_shift(e, a, -cx, from), ops::scale_shift(e, b, cy, 0));
   };
   const Id minus = ops::unary(e, Unary::neg, sin);
   return affine(c, x, {cos, minus, rest(cx, cos, minus), sin, cos, rest(cy, sin, cos)});
@@ -124,7 +120,7 @@ Id zoomed(const Changing &c, Id x) {
     by_x = c.draws.each(1 + width.low, 1 + width.high, {1, 1});
   }
   const auto rest = [&](Id by, int64_t n) {
-    return shifted(e, shifted(e, by, -1, 1), static_cast<double>(n - 1) / 2, 0);
+    return ops::scale_shift(e, ops::scale_shift(e, by, -1, 1), static_cast<double>(n - 1) / 2, 0);
   };
   const Shape images = e.shape(x);
   return affine(c, x, {by_x, ops::none, rest(by_x, images[2]), ops::none, by_y, rest(by_y, images[1])});
@@ -134,8 +130,9 @@ Id translated(const Changing &c, Id x) {
   Emit &e = c.e;
   const Range height = c.range("height_factor"), width = c.range("width_factor");
   const Shape images = e.shape(x);
-  const Id down = shifted(e, c.draws.each(height.low, height.high, {1, 1}), -static_cast<double>(images[1]), 0);
-  const Id right = shifted(e, c.draws.each(width.low, width.high, {1, 1}), -static_cast<double>(images[2]), 0);
+  const Id down =
+      ops::scale_shift(e, c.draws.each(height.low, height.high, {1, 1}), -static_cast<double>(images[1]), 0);
+  const Id right = ops::scale_shift(e, c.draws.each(width.low, width.high, {1, 1}), -static_cast<double>(images[2]), 0);
   const Id one = e.scalar(1);
   return affine(c, x, {one, ops::none, right, ops::none, one, down});
 }
@@ -161,7 +158,7 @@ Id in_perspective(const Changing &c, Id x) {
   const Range often = c.range("factor");
   const Id limit = c.draws.each(often.low, often.high), chance = c.draws.each(0, 1);
   const double reach = 0.5 * c.range("scale").high;
-  const auto corner = [&](double at) { return shifted(e, c.draws.each(-reach, reach, {1, 1}), at, at); };
+  const auto corner = [&](double at) { return ops::scale_shift(e, c.draws.each(-reach, reach, {1, 1}), at, at); };
   const Id x1 = corner(right), y2 = corner(low), x3 = corner(right), y3 = corner(low);
   const auto times = [&](Id a, Id b) { return ops::mul(e, a, b); };
   // (0, 0), (x1, 0), (0, y2), (x3, y3)
@@ -170,11 +167,12 @@ Id in_perspective(const Changing &c, Id x) {
   const Id all = ops::sub(e, times(dx1, dy2), times(dx2, dy1));
   const Id g = ops::div(e, ops::sub(e, times(sx, dy2), times(dx2, sy)), all);
   const Id h = ops::div(e, ops::sub(e, times(dx1, sy), times(sx, dy1)), all);
-  const Id a = times(x1, shifted(e, g, 1, 1)), d = times(y2, shifted(e, h, 1, 1));  // x by u, y by v; the others are 0
+  const Id a = times(x1, ops::scale_shift(e, g, 1, 1)),
+           d = times(y2, ops::scale_shift(e, h, 1, 1));  // x by u, y by v; the others are 0
   const Id xs = places(e, images, 2), ys = places(e, images, 1);
   const Id below = ops::sub(e, times(a, d), ops::add(e, times(xs, times(d, g)), times(ys, times(a, h))));
-  const Id from_y = ops::div(e, shifted(e, times(ys, a), low, 0), below);
-  const Id from_x = ops::div(e, shifted(e, times(xs, d), right, 0), below);
+  const Id from_y = ops::div(e, ops::scale_shift(e, times(ys, a), low, 0), below);
+  const Id from_x = ops::div(e, ops::scale_shift(e, times(xs, d), right, 0), below);
   return ops::select(e, ops::binary(e, Binary::less, chance, limit), moved(c, x, from_y, from_x, true), x);
 }
 

@@ -14,18 +14,14 @@ using ops::Id;
 using ops::Reduce;
 using ops::Unary;
 
-Id shifted(Emit &e, Id x, double by, double plus) {
-  return ops::unary(e, Unary::scale_shift, x, {static_cast<float>(by), static_cast<float>(plus), 0});
-}
-
 // Rectangles of parts (B, 1, 1, 1) of the height and the width, at random places: bool (B, H, W, 1).
 Id rectangles(const Changing &c, Id x, Id of_width, Id of_height) {
   Emit &e = c.e;
   const Shape images = e.shape(x);
   const auto inside = [&](int axis, Id part) {
     const auto n = static_cast<double>(images[axis]);
-    const Id length = shifted(e, part, n, 0);
-    const Id begin = ops::mul(e, c.draws.each(0, 1), shifted(e, length, -1, n));
+    const Id length = ops::scale_shift(e, part, n, 0);
+    const Id begin = ops::mul(e, c.draws.each(0, 1), ops::scale_shift(e, length, -1, n));
     const Tensor places = make_tensor(DType::f32, axis == 1 ? Shape{1, images[1], 1, 1} : Shape{1, 1, images[2], 1});
     for (int64_t i = 0; i < places.elements(); ++i) places.as<float>()[i] = static_cast<float>(i);
     const Id at = e.constant(places);
@@ -79,7 +75,9 @@ Id number_below(const Changing &c, int64_t count) {
 }
 
 // a w + b (1 - w)
-Id mix(Emit &e, Id w, Id a, Id b) { return ops::add(e, ops::mul(e, w, a), ops::mul(e, shifted(e, w, -1, 1), b)); }
+Id mix(Emit &e, Id w, Id a, Id b) {
+  return ops::add(e, ops::mul(e, w, a), ops::mul(e, ops::scale_shift(e, w, -1, 1), b));
+}
 
 }  // namespace
 
@@ -93,7 +91,7 @@ Id erased(const Changing &c, Id x) {
   const Json &given = c.at("fill_value");
   Id fill;
   if (given.is_null()) {
-    fill = shifted(e, c.draws.normal(), c.at("value_range")[1].get<double>(), 0);
+    fill = ops::scale_shift(e, c.draws.normal(), c.at("value_range")[1].get<double>(), 0);
   } else if (given.is_array()) {
     if (e.shape(x).last() != 3)
       fail(Code::shape_mismatch, "expected images of 3 channels for three \"fill_value\", got ", e.shape(x));
@@ -103,7 +101,7 @@ Id erased(const Changing &c, Id x) {
   } else {
     fill = e.scalar(given.get<double>());
   }
-  fill = ops::unary(e, Unary::clip, fill, {static_cast<float>(values.low), static_cast<float>(values.high), 0});
+  fill = ops::clip(e, fill, values.low, values.high);
   return ops::select(e, erases, fill, x);
 }
 
@@ -116,8 +114,8 @@ Id mixed(const Changing &c, Id x) {
 Id cut_and_mixed(const Changing &c, Id x) {
   Emit &e = c.e;
   const Range factor = c.range("factor");
-  const Id alpha = shifted(e, c.draws.one(factor.low, factor.high), 1, 1e-6);
-  const Id ratio = ops::unary(e, Unary::sqrt, shifted(e, c.draws.beta(alpha, true), -1, 1));
+  const Id alpha = ops::scale_shift(e, c.draws.one(factor.low, factor.high), 1, 1e-6);
+  const Id ratio = ops::unary(e, Unary::sqrt, ops::scale_shift(e, c.draws.beta(alpha, true), -1, 1));
   const Id inside = rectangles(c, x, ratio, ratio);
   return ops::select(e, inside, ops::gather(e, x, c.draws.order()), x);
 }
@@ -142,8 +140,7 @@ Id by_chains(const Changing &c, Id x) {
     all = all == ops::none ? y : ops::add(e, all, y);
   }
   const Json &values = c.at("value_range");
-  return ops::unary(e, Unary::clip, mix(e, share, x, all),
-                    {static_cast<float>(values[0].get<double>()), static_cast<float>(values[1].get<double>()), 0});
+  return ops::clip(e, mix(e, share, x, all), values[0].get<double>(), values[1].get<double>());
 }
 
 }  // namespace dl4::kinds

@@ -38,9 +38,6 @@ struct Drawn : LayerOf<Drawn> {
     if (keep == 0 && c.e.rank(draws) == 1) draws = ops::squeeze(c.e, ops::slice(c.e, draws, 0, 0, 1), 0);
     return draw(c.e, key, draws, like, keep, tail);
   }
-  static Id scaled(ops::Emit &e, Id x, double by, double plus) {
-    return unary(e, ops::Unary::scale_shift, x, {static_cast<float>(by), static_cast<float>(plus), 0});
-  }
 };
 
 struct RandomNormalLayer : Drawn {
@@ -54,7 +51,7 @@ struct RandomNormalLayer : Drawn {
     f("stddev", stddev).at_least(0).doc("their standard deviation");
   }
   std::vector<Symbol> call(Call &c) const override {
-    return {{scaled(c.e, drawn(c, ops::random_normal), stddev, mean)}};
+    return {{ops::scale_shift(c.e, drawn(c, ops::random_normal), stddev, mean)}};
   }
 };
 
@@ -69,7 +66,7 @@ struct RandomUniformLayer : Drawn {
     f("maxval", most).doc("what all are below");
   }
   std::vector<Symbol> call(Call &c) const override {
-    return {{scaled(c.e, drawn(c, ops::random_uniform), most - least, least)}};
+    return {{ops::scale_shift(c.e, drawn(c, ops::random_uniform), most - least, least)}};
   }
 };
 

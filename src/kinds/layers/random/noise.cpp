@@ -67,8 +67,7 @@ struct GaussianDropout : Layer {
     c.need_float(0);
     const Id noise = normals(c, rate > 0, seed);
     if (noise == ops::none) return {{c.x(), c.mask()}};
-    const auto deviation = static_cast<float>(std::sqrt(rate / (1 - rate)));
-    return {{mul(c.e, c.x(), unary(c.e, ops::Unary::scale_shift, noise, {deviation, 1, 0})), c.mask()}};
+    return {{mul(c.e, c.x(), scale_shift(c.e, noise, std::sqrt(rate / (1 - rate)), 1)), c.mask()}};
   }
 };
 
@@ -96,7 +95,7 @@ struct AlphaDropout : Layer {
     constexpr double limit = -1.6732632423543772 * 1.0507009873554805;
     const double a = 1 / std::sqrt((1 - rate) * (1 + rate * limit * limit)), b = -a * limit * rate;
     Id kept = select(e, binary(e, ops::Binary::greater, keep, e.scalar(0)), c.x(), e.scalar(limit));
-    return {{unary(e, ops::Unary::scale_shift, kept, {static_cast<float>(a), static_cast<float>(b), 0}), c.mask()}};
+    return {{scale_shift(e, kept, a, b), c.mask()}};
   }
 };
 

@@ -24,6 +24,11 @@ struct Product {
   double microseconds(double cycles) const { return machine.microseconds(cycles); }
 };
 
+template <double (*cycles)(const kernels::Gemm &, const Machine &)>
+double cost(const Product &p) {
+  return p.microseconds(cycles(p.priced, p.machine)) * real(p.priced.batch);
+}
+
 struct ConvAt {
   const kernels::Conv &c;
   int64_t slices;
@@ -34,6 +39,15 @@ struct ConvAt {
   DType dtype() const { return c.dtype; }
   double microseconds(double cycles) const { return machine.microseconds(cycles); }
 };
+
+template <double (*cycles)(const kernels::Conv &, const Machine &)>
+double cost(const ConvAt &at) {
+  return at.microseconds(cycles(at.c, at.machine));
+}
+template <double (*cycles)(const kernels::Conv &, bool constant, const Machine &)>
+double cost(const ConvAt &at) {
+  return at.microseconds(cycles(at.c, at.weights, at.machine));
+}
 
 struct LstmSizes {
   int64_t batch, time, inputs, units;

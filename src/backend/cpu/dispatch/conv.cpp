@@ -91,12 +91,12 @@ bool takes_integers(const ConvAt &at) {
   if (at.in != kernels::WeightType::int8 && at.in != kernels::WeightType::int4) return false;
   return at.weights && at.weights->forms && kernels::is_for_narrow(at.c) &&
          narrowed(kernels::WeightType::int8, checked_mul(at.c.n, at.c.oh, at.c.ow), at.c.oc,
-                  checked_mul(at.c.kh, at.c.kw, at.c.c), this_machine()) == kernels::WeightType::int8;
+                  checked_mul(at.c.kh, at.c.kw, at.c.c), at.machine) == kernels::WeightType::int8;
 }
 // By the best kernels of float32.
 double narrow_cost(const ConvAt &at) {
   static const double part = kernels::multiplies_bytes() ? 0.35 : 0.7;
-  return part * at.microseconds(packed_conv_cycles(at.c, at.machine));
+  return part * cost<packed_conv_cycles>(at);
 }
 
 bool has_tiles(const ConvAt &at) { return at.tiles > 0 && !takes_integers(at); }
@@ -106,22 +106,17 @@ constexpr Candidate<ConvAt> own_forward[] = {
      [](const ConvAt &at) { return kernels::narrow_conv(at.c, at.slices, *at.weights); }},
     {"direct_conv",
      [](const ConvAt &at) { return at.c.groups == 1 && few_channels(at.c, at.machine) && !padding_dwarfs(at.c); },
-     [](const ConvAt &at) { return at.microseconds(direct_conv_cycles(at.c, at.machine)); },
-     [](const ConvAt &at) { return kernels::direct_conv(at.c, at.slices); }},
-    {"depthwise_conv", [](const ConvAt &at) { return kernels::is_for_depthwise(at.c); },
-     [](const ConvAt &at) { return at.microseconds(depthwise_conv_cycles(at.c, at.machine)); },
+     cost<direct_conv_cycles>, [](const ConvAt &at) { return kernels::direct_conv(at.c, at.slices); }},
+    {"depthwise_conv", [](const ConvAt &at) { return kernels::is_for_depthwise(at.c); }, cost<depthwise_conv_cycles>,
      [](const ConvAt &at) { return kernels::depthwise_conv(at.c, at.slices); }},
     {"winograd_conv", [](const ConvAt &at) { return fits_winograd(at, false); },
      [](const ConvAt &at) { return at.microseconds(winograd_conv_cycles(at.c, at.weights, false, at.machine)); },
      [](const ConvAt &at) { return kernels::winograd_conv(at.c, at.slices, at.weights); }},
     {"packed_conv", [](const ConvAt &at) { return at.weights && at.c.groups == 1 && !padding_dwarfs(at.c); },
-     [](const ConvAt &at) { return at.microseconds(packed_conv_cycles(at.c, at.machine)); },
-     [](const ConvAt &at) { return kernels::packed_conv(at.c, at.slices, at.weights); }},
-    {"channels_conv", [](const ConvAt &at) { return kernels::is_by_channels(at.c); },
-     [](const ConvAt &at) { return at.microseconds(channels_conv_cycles(at.c, at.machine)); },
+     cost<packed_conv_cycles>, [](const ConvAt &at) { return kernels::packed_conv(at.c, at.slices, at.weights); }},
+    {"channels_conv", [](const ConvAt &at) { return kernels::is_by_channels(at.c); }, cost<channels_conv_cycles>,
      [](const ConvAt &at) { return kernels::channels_conv(at.c, at.slices); }},
-    {"blocked_conv", always,
-     [](const ConvAt &at) { return at.microseconds(blocked_conv_cycles(at.c, at.weights, at.machine)); },
+    {"blocked_conv", always, cost<blocked_conv_cycles>,
      [](const ConvAt &at) { return kernels::blocked_conv(at.c, at.slices, at.weights); }},
     {"amx_conv", has_tiles, [](const ConvAt &at) { return by_tiles(at, one_of(at.c.oc / at.c.groups)); },
      [](const ConvAt &at) { return kernels::blocked_conv(at.c, at.slices, at.weights, at.tiles); }},
@@ -150,10 +145,8 @@ constexpr Candidate<ConvAt> own_by_source[] = {
      [](const ConvAt &at) { return at.microseconds(turned_conv_data_cycles(*kernels::turned(at.c), at.machine)); },
      [](const ConvAt &at) { return kernels::turned_conv_data(at.c, at.slices); }},
     {"channels_conv_data", [](const ConvAt &at) { return kernels::is_by_channels(at.c); },
-     [](const ConvAt &at) { return at.microseconds(channels_conv_data_cycles(at.c, at.machine)); },
-     [](const ConvAt &at) { return kernels::channels_conv_data(at.c, at.slices); }},
-    {"blocked_conv_data", always,
-     [](const ConvAt &at) { return at.microseconds(blocked_conv_data_cycles(at.c, at.machine)); },
+     cost<channels_conv_data_cycles>, [](const ConvAt &at) { return kernels::channels_conv_data(at.c, at.slices); }},
+    {"blocked_conv_data", always, cost<blocked_conv_data_cycles>,
      [](const ConvAt &at) { return kernels::blocked_conv_data(at.c, at.slices, at.weights); }},
     {"amx_conv_data", has_tiles, [](const ConvAt &at) { return by_tiles(at, one_of(at.c.c / at.c.groups)); },
      [](const ConvAt &at) { return kernels::blocked_conv_data(at.c, at.slices, at.weights, at.tiles); }},
@@ -169,13 +162,11 @@ std::span<const Candidate<ConvAt>> by_source() {
 constexpr Candidate<ConvAt> own_by_weights[] = {
     {"direct_conv_weights",
      [](const ConvAt &at) { return at.c.groups == 1 && !at.c.is_3d() && at.c.c <= 16 && !padding_dwarfs(at.c); },
-     [](const ConvAt &at) { return at.microseconds(direct_conv_weights_cycles(at.c, at.machine)); },
-     [](const ConvAt &at) { return kernels::direct_conv_weights(at.c, at.slices); }},
+     cost<direct_conv_weights_cycles>, [](const ConvAt &at) { return kernels::direct_conv_weights(at.c, at.slices); }},
     {"channels_conv_weights", [](const ConvAt &at) { return kernels::is_by_channels(at.c); },
-     [](const ConvAt &at) { return at.microseconds(channels_conv_weights_cycles(at.c, at.machine)); },
+     cost<channels_conv_weights_cycles>,
      [](const ConvAt &at) { return kernels::channels_conv_weights(at.c, at.slices); }},
-    {"blocked_conv_weights", always,
-     [](const ConvAt &at) { return at.microseconds(blocked_conv_weights_cycles(at.c, at.machine)); },
+    {"blocked_conv_weights", always, cost<blocked_conv_weights_cycles>,
      [](const ConvAt &at) { return kernels::blocked_conv_weights(at.c, at.slices); }},
     {"amx_conv_weights", has_tiles,
      [](const ConvAt &at) {

@@ -18,18 +18,15 @@ constexpr Candidate<Product> dnnl_products[] = {
 };
 
 constexpr Candidate<ConvAt> dnnl_convs[] = {
-    {"dnnl_conv", [](const ConvAt &) { return is_used(); },
-     [](const ConvAt &at) { return at.microseconds(dnnl_conv_cycles(at.c, at.weights, at.machine)); },
+    {"dnnl_conv", [](const ConvAt &) { return is_used(); }, cost<dnnl_conv_cycles>,
      [](const ConvAt &at) { return kernels::dnnl_conv(at.c, at.slices, at.weights); }},
 };
 constexpr Candidate<ConvAt> dnnl_convs_data[] = {
-    {"dnnl_conv_data", [](const ConvAt &) { return is_used(); },
-     [](const ConvAt &at) { return at.microseconds(dnnl_conv_data_cycles(at.c, at.machine)); },
+    {"dnnl_conv_data", [](const ConvAt &) { return is_used(); }, cost<dnnl_conv_data_cycles>,
      [](const ConvAt &at) { return kernels::dnnl_conv_data(at.c, at.slices, at.weights); }},
 };
 constexpr Candidate<ConvAt> dnnl_convs_weights[] = {
-    {"dnnl_conv_weights", [](const ConvAt &) { return is_used(); },
-     [](const ConvAt &at) { return at.microseconds(dnnl_conv_weights_cycles(at.c, at.machine)); },
+    {"dnnl_conv_weights", [](const ConvAt &) { return is_used(); }, cost<dnnl_conv_weights_cycles>,
      [](const ConvAt &at) { return kernels::dnnl_conv_weights(at.c, at.slices); }},
 };
 

@@ -8,8 +8,7 @@ namespace {
 constexpr Candidate<Product> products[] = {
     // Of few columns: else ours are level with it.
     {"openblas_gemm", [](const Product &p) { return kernels::blas::usable() && p.g.n <= 8 && !p.g.trans_b; },
-     [](const Product &p) { return p.microseconds(openblas_gemm_cycles(p.priced, p.machine)) * real(p.priced.batch); },
-     [](const Product &p) { return kernels::openblas_gemm(p.g, p.slices); }},
+     cost<openblas_gemm_cycles>, [](const Product &p) { return kernels::openblas_gemm(p.g, p.slices); }},
 };
 
 }  // namespace

@@ -222,22 +222,12 @@ Product product_at(const Gemm &g, int64_t slices, const Constant *b, const Machi
   return p;
 }
 
-double small_cost(const Product &p) {
-  return p.microseconds(small_gemm_cycles(p.priced, p.machine)) * real(p.priced.batch);
-}
-double packed_cost(const Product &p) {
-  return p.microseconds(packed_gemm_cycles(p.priced, p.machine)) * real(p.priced.batch);
-}
-double blocked_cost(const Product &p) {
-  return p.microseconds(blocked_gemm_cycles(p.priced, p.machine)) * real(p.priced.batch);
-}
-
 // Excludes constants that are not weights.
 template <WeightType type>
 bool is_narrow(const Product &p) {
   return p.weights == type && p.b && p.b->forms && !p.g.trans_a;
 }
-double narrow_cost(const Product &p) { return packed_cost(p) / 2; }
+double narrow_cost(const Product &p) { return cost<packed_gemm_cycles>(p) / 2; }
 template <WeightType type>
 std::unique_ptr<Kernel> make_narrow(const Product &p) {
   return narrow(p.g, p.slices, *p.b, type);
@@ -248,19 +238,21 @@ std::unique_ptr<Kernel> make_narrow(const Product &p) {
 double tile_part(int tiles) { return tiles < kernels::most_tile_products ? 0.35 : 0.55; }
 constexpr Candidate<Product> own_products[] = {
     {"amx_gemm", [](const Product &p) { return p.tiles > 0 && p.weights == WeightType::float32; },
-     [](const Product &p) { return (p.b ? packed_cost(p) : blocked_cost(p)) * tile_part(p.tiles); },
+     [](const Product &p) {
+       return (p.b ? cost<packed_gemm_cycles>(p) : cost<blocked_gemm_cycles>(p)) * tile_part(p.tiles);
+     },
      [](const Product &p) { return kernels::blocked_gemm(p.g, p.slices, p.b, p.tiles); }},
     {"bfloat16_gemm", is_narrow<WeightType::bfloat16>, narrow_cost, make_narrow<WeightType::bfloat16>},
     {"int8_gemm", is_narrow<WeightType::int8>, narrow_cost, make_narrow<WeightType::int8>},
     {"int4_gemm", is_narrow<WeightType::int4>, narrow_cost, make_narrow<WeightType::int4>},
-    {"packed_gemm", [](const Product &p) { return p.b && !p.g.trans_a; }, packed_cost,
+    {"packed_gemm", [](const Product &p) { return p.b && !p.g.trans_a; }, cost<packed_gemm_cycles>,
      [](const Product &p) { return packed(p.g, p.slices, *p.b); }},
-    {"blocked_gemm", [](const Product &p) { return (!p.b || p.g.trans_a) && !p.g.by_row; }, blocked_cost,
+    {"blocked_gemm", [](const Product &p) { return (!p.b || p.g.trans_a) && !p.g.by_row; }, cost<blocked_gemm_cycles>,
      [](const Product &p) {
        const bool by_dots = few_columns(p.g) && !p.g.trans_a && !p.g.trans_b;
        return by_dots ? by_columns(p.g, p.slices) : kernels::blocked_gemm(p.g, p.slices);
      }},
-    {"small_gemm", [](const Product &p) { return small_multiplies(p.g); }, small_cost,
+    {"small_gemm", [](const Product &p) { return small_multiplies(p.g); }, cost<small_gemm_cycles>,
      [](const Product &p) { return small(p.g, p.slices); }},
     {"reference_gemm", always, Candidate<Product>::last_resort,
      [](const Product &p) { return reference(p.g, p.slices); }},
@@ -322,11 +314,11 @@ std::unique_ptr<Kernel> by_item(const char *name, const ByItem &at, MultiplyItem
 }
 
 // By panels that each item packs, or by tiles.
-std::unique_ptr<Kernel> blocks_by_item(const char *name, const ByItem &at) {
+std::unique_ptr<Kernel> blocks_by_item(const char *name, const ByItem &at, int tiles) {
   const ItemCut cut(at);
   Gemm one = at.g;
   one.batch = 1, one.stride_c = 0;
-  std::shared_ptr<const Kernel> product = kernels::blocked_gemm(one, 1, nullptr, at.tiles);
+  std::shared_ptr<const Kernel> product = kernels::blocked_gemm(one, 1, nullptr, tiles);
   const int64_t each = round_up(product->scratch, 64);
   auto run = [=](int64_t slice, const Run &r) noexcept {
     cut.each(slice, r, one, [&](const float *a, const float *b, float *c) {
@@ -337,24 +329,18 @@ std::unique_ptr<Kernel> blocks_by_item(const char *name, const ByItem &at) {
   return kernels::make_kernel(name, cut.slices, run, checked_mul(cut.slices, each));
 }
 
-double small_item_cost(const ByItem &at) {
-  return at.machine.microseconds(small_gemm_cycles(at.g, at.machine)) * real(ItemCut(at).items);
-}
-double blocked_item_cost(const ByItem &at) {
-  return at.machine.microseconds(blocked_gemm_cycles(at.g, at.machine)) * real(ItemCut(at).items);
+template <double (*cycles)(const Gemm &, const Machine &)>
+double item_cost(const ByItem &at) {
+  return at.machine.microseconds(cycles(at.g, at.machine)) * real(ItemCut(at).items);
 }
 
 constexpr Candidate<ByItem> own_products_by_item[] = {
     {"amx_by_item", [](const ByItem &at) { return at.tiles > 0; },
-     [](const ByItem &at) { return blocked_item_cost(at) * tile_part(at.tiles); },
-     [](const ByItem &at) { return blocks_by_item("amx_by_item", at); }},
-    {"blocked_by_item", [](const ByItem &at) { return !at.g.by_row; }, blocked_item_cost,
-     [](const ByItem &at) {
-       ByItem plain = at;
-       plain.tiles = 0;
-       return blocks_by_item("blocked_by_item", plain);
-     }},
-    {"small_by_item", [](const ByItem &at) { return small_multiplies(at.g); }, small_item_cost,
+     [](const ByItem &at) { return item_cost<blocked_gemm_cycles>(at) * tile_part(at.tiles); },
+     [](const ByItem &at) { return blocks_by_item("amx_by_item", at, at.tiles); }},
+    {"blocked_by_item", [](const ByItem &at) { return !at.g.by_row; }, item_cost<blocked_gemm_cycles>,
+     [](const ByItem &at) { return blocks_by_item("blocked_by_item", at, 0); }},
+    {"small_by_item", [](const ByItem &at) { return small_multiplies(at.g); }, item_cost<small_gemm_cycles>,
      [](const ByItem &at) {
        return by_item("small_by_item", at, [](const Gemm &g, const float *a, const float *b, float *c) noexcept {
          const int64_t rows = g.by_row ? 1 : g.m;

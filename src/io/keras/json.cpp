@@ -207,18 +207,8 @@ Json with_inner(const Json &layer, const Json &config, F f) {
   return to;
 }
 
-// Whether the class has a "dtype" of its own, of its result.
-bool has_result_type(const Json &class_name) {
-  const auto &all = kinds::entries("layer");
-  const auto at = std::find_if(all.begin(), all.end(),
-                               [&](const kinds::Entry *e) { return e->name == class_name.get<std::string>(); });
-  if (at == all.end()) return false;
-  const Json described = (*at)->describe();
-  const Json &attributes = described["attributes"];
-  return std::any_of(attributes.begin(), attributes.end(), [](const Json &a) { return a["name"] == "dtype"; });
-}
-
-// Removes dtypes: everything is float32, except products in mixed_bfloat16, for which a wrapper's inner layer decides.
+// Everything is float32, which kinds without a "dtype" take too, except products in mixed_bfloat16, for which a
+// wrapper's inner layer decides.
 // Quantizing policies become this library's attribute.
 Json in_float32(const Json &layer, const Json &config) {
   const Json *name = layer.find("class_name");
@@ -227,10 +217,8 @@ Json in_float32(const Json &layer, const Json &config) {
   const std::string floats = floats_of(to);
   if (floats == kinds::mixed_bfloat16 && !has_inner(to))
     to["dtype"] = floats;
-  else if (!floats.empty() && name && name->is_string() && has_result_type(*name))
-    to["dtype"] = "float32";
   else if (!floats.empty())
-    to.erase("dtype");
+    to["dtype"] = "float32";
   return to;
 }
 

@@ -17,6 +17,7 @@
 #include "backend/cpu/dispatch/products.hpp"
 #include "backend/cpu/kernels/single_threaded.hpp"
 #include "base/tensor.hpp"
+#include "harness/random_sizes.hpp"
 #include "measure.hpp"
 
 namespace {
@@ -24,22 +25,7 @@ namespace {
 using namespace dl4;
 using dispatch::Choice, dispatch::Price, dispatch::Site;
 
-class Random {
- public:
-  explicit Random(uint64_t seed) : bits_(static_cast<uint32_t>(seed * 2654435761u + 1)) {}
-  int64_t in(int64_t least, int64_t most) {
-    return least + static_cast<int64_t>(bits_() % static_cast<uint64_t>(most - least + 1));
-  }
-  bool one_of(int64_t n) { return in(1, n) == 1; }
-  int64_t log(int64_t least, int64_t most) {
-    std::uniform_real_distribution<double> d(std::log(static_cast<double>(least)),
-                                             std::log(static_cast<double>(most) + 0.99));
-    return std::clamp(static_cast<int64_t>(std::exp(d(bits_))), least, most);
-  }
-
- private:
-  std::mt19937 bits_;
-};
+using Random = dl4_test::RandomSizes;
 
 // A site: how its kernels are made, and their arguments.
 struct Drawn {
@@ -279,7 +265,7 @@ int main(int argc, char **argv) {
   std::map<std::string, std::vector<double>> of_kernel;
   std::vector<double> chosen, all;
   for (int64_t i = 0; i < sites; ++i) {
-    Random r(static_cast<uint64_t>(seed * 1000003 + i));
+    Random r(static_cast<uint32_t>(static_cast<uint64_t>(seed * 1000003 + i) * 2654435761u + 1));
     const int64_t kind = only == "products" ? 1 : only == "convs" ? 6 : only == "lstms" ? 10 : r.in(1, 10);
     const Drawn d = kind <= 5 ? product(r) : kind <= 9 ? convolution(r) : recurrent(r);
     const auto times = time(d);

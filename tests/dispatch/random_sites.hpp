@@ -11,28 +11,14 @@
 #include <vector>
 
 #include "backend/cpu/dispatch/libraries.hpp"
+#include "harness/random_sizes.hpp"
 #include "kernels/run_kernel.hpp"
 
 namespace dl4::dispatch::testing {
 
 using kernels::testing::Guarded;
 
-class Random {
- public:
-  explicit Random(uint64_t seed) : bits(static_cast<uint32_t>(seed ^ (seed >> 32))) {}
-  int64_t in(int64_t least, int64_t most) {
-    return least + static_cast<int64_t>(bits() % static_cast<uint64_t>(most - least + 1));
-  }
-  bool one_of(int64_t n) { return in(1, n) == 1; }
-  // Small ones as often as large ones.
-  int64_t log(int64_t least, int64_t most) {
-    std::uniform_real_distribution<double> d(std::log(static_cast<double>(least)),
-                                             std::log(static_cast<double>(most) + 0.99));
-    return std::clamp(static_cast<int64_t>(std::exp(d(bits))), least, most);
-  }
-
-  std::mt19937 bits;
-};
+using Random = dl4_test::RandomSizes;
 
 // What is computed: a kernel's arguments, the last of which are its destinations, and what these should get.
 struct Wanted {
@@ -122,7 +108,8 @@ inline void check_sites(Tally &tally, const std::vector<std::string> &counted, i
   const uint64_t run = static_cast<uint64_t>(::testing::UnitTest::GetInstance()->random_seed());  // of --gtest_shuffle
   const int64_t most = counted.empty() ? count : 12 * count;
   for (int64_t i = 0; i < most && (counted.empty() || tally.fewest(counted) < count); ++i) {
-    Random random(run * 0x9E3779B97F4A7C15 + static_cast<uint64_t>(i) * 2654435761);
+    const uint64_t seed = run * 0x9E3779B97F4A7C15 + static_cast<uint64_t>(i) * 2654435761;
+    Random random(static_cast<uint32_t>(seed ^ (seed >> 32)));
     try_site(tally, random);
   }
   tally.report();

@@ -14,9 +14,9 @@
 namespace dl4::tool {
 namespace {
 
-// What the first bytes of a file say that it is, NOTHING if they say nothing, as ONNX's; what it says within is looked at
-// by loading it.
-constexpr const char *NOTHING = "none of Keras, ONNX, dl4, safetensors, NumPy";
+// What the first bytes of a file say that it is, `unknown` if they say nothing, as ONNX's; what it says within is
+// looked at by loading it.
+constexpr const char *unknown = "none of Keras, ONNX, dl4, safetensors, NumPy";
 std::string kind_of(const std::string &path) {
   const std::unique_ptr<FILE, int (*)(FILE *)> file(os::open(path, false), std::fclose);
   if (!file) throw Refusal(files, "cannot open \"" + path + "\": " + std::strerror(errno));
@@ -33,7 +33,7 @@ std::string kind_of(const std::string &path) {
            : says("\"dl4-checkpoint\"") ? "dl4 checkpoint of a trainer"
                                         : "safetensors";
   if (ends_with(path, ".json")) return "architecture in JSON";
-  return ends_with(path, ".onnx") ? "ONNX" : NOTHING;
+  return ends_with(path, ".onnx") ? "ONNX" : unknown;
 }
 
 // Weights that hold NaN or infinity.
@@ -63,7 +63,7 @@ Found look_at(const Common &common, const std::string &file) {
     const Json all = architecture(m);
     for (const Json &l : all.at("layers")) ++kinds[l.at("class_name").get<std::string>()];
     report["loads"] = true;
-    if (report.at("kind") == NOTHING) report["kind"] = "ONNX";
+    if (report.at("kind") == unknown) report["kind"] = "ONNX";
     report["inputs"] = json_of(slots(m, DL4_INPUTS));
     report["outputs"] = json_of(slots(m, DL4_OUTPUTS));
     report["layers"] = kinds;

@@ -31,7 +31,8 @@ Planes to_hsv(Emit &e, Id x) {
   const Id zero = e.scalar(0), one = e.scalar(1);
   const Id tiny = is(e, Binary::less, ops::unary(e, Unary::abs, x),
                      e.scalar(static_cast<double>(std::numeric_limits<float>::epsilon())));
-  const auto [r, g, b] = planes(e, ops::select(e, tiny, zero, x));
+  const Planes rgb = planes(e, ops::select(e, tiny, zero, x));
+  const Id r = rgb[0], g = rgb[1], b = rgb[2];  // clang 14 captures no binding
   const auto of_both = [&](Binary how) { return is(e, how, is(e, how, r, g), b); };
   const Id value = of_both(Binary::max), range = ops::sub(e, value, of_both(Binary::min));
   const Id lit = is(e, Binary::greater, value, zero), coloured = is(e, Binary::greater, range, zero);

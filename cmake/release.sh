@@ -78,7 +78,7 @@ for platform in "${platforms[@]}"; do
     cp "$file" "$out"
     file=$(basename "$file")
     case $file in
-      python3-dl4_*) bill "$file" ;;
+      python3-dl4_* | *.whl) bill "$file" ;; # a wheel has its list inside
       dl4_*.deb) bill "$file" CLI11 nlohmann-json ;;
       *.deb) bill "$file" "build/platforms/glibc/build:build/platforms/glibc/build/libdl4.so.1" ;;
       *) bill "$file" "$platform" ;;

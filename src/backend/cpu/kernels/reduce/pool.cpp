@@ -41,38 +41,40 @@ HWY_INLINE void rows(const Pool &p, const Window &w, const F &f) {
     for (int64_t h = w.h.begin; h < w.h.end; ++h) f(((d * p.h.n + h) * p.w.n + w.w.begin) * p.c);
 }
 
-// Folds all channels of the window's cells into y, four vectors at a time.
+// Folds N vectors of channels of the window's cells into y.
+template <bool is_max, int N>
+HWY_INLINE void fold_vectors(const Pool &p, const float *image, const Window &w, float *y) {
+  V sum[N];
+  DL4_UNROLL
+  for (int j = 0; j < N; ++j) sum[j] = set(is_max ? -std::numeric_limits<float>::infinity() : 0.0f);
+  rows(p, w, [&](int64_t first) HWY_ATTR {
+    const float *x = image + first;
+    for (int64_t i = w.w.begin; i < w.w.end; ++i, x += p.c) DL4_UNROLL
+    for (int j = 0; j < N; ++j) {
+      const V v = load(x + j * lanes);
+      sum[j] = is_max ? max_nan(sum[j], v) : hn::Add(sum[j], v);
+    }
+  });
+  DL4_UNROLL
+  for (int j = 0; j < N; ++j) store(is_max ? sum[j] : hn::Div(sum[j], set(w.count())), y + j * lanes);
+}
+
+// Folds all channels of the window's cells into y.
 template <bool is_max>
 HWY_INLINE void fold(const Pool &p, const float *image, const Window &w, float *y) {
-  const V start = set(is_max ? -std::numeric_limits<float>::infinity() : 0.0f), count = set(w.count());
-  auto step = [&](V a, V v) HWY_ATTR { return is_max ? max_nan(a, v) : hn::Add(a, v); };
-  auto finish = [&](V a) HWY_ATTR { return is_max ? a : hn::Div(a, count); };
   int64_t c = 0;
-  for (; c + 4 * lanes <= p.c; c += 4 * lanes) {
-    V a0 = start, a1 = start, a2 = start, a3 = start;
-    rows(p, w, [&](int64_t first) HWY_ATTR {
-      const float *x = image + first + c;
-      for (int64_t i = w.w.begin; i < w.w.end; ++i, x += p.c) {
-        a0 = step(a0, load(x));
-        a1 = step(a1, load(x + lanes));
-        a2 = step(a2, load(x + 2 * lanes));
-        a3 = step(a3, load(x + 3 * lanes));
-      }
-    });
-    store(finish(a0), y + c);
-    store(finish(a1), y + c + lanes);
-    store(finish(a2), y + c + 2 * lanes);
-    store(finish(a3), y + c + 3 * lanes);
-  }
-  for (; c < p.c; c += lanes) {
-    const FirstOf<D> some = first_of(D(), p.c - c);
-    V a = start;
-    rows(p, w, [&](int64_t first) HWY_ATTR {
-      const float *x = image + first + c;
-      for (int64_t i = w.w.begin; i < w.w.end; ++i, x += p.c) a = step(a, some.get(D(), x));
-    });
-    some.put(D(), finish(a), y + c);
-  }
+  for (; c + 4 * lanes <= p.c; c += 4 * lanes) fold_vectors<is_max, 4>(p, image + c, w, y + c);
+  if (c + 2 * lanes <= p.c) fold_vectors<is_max, 2>(p, image + c, w, y + c), c += 2 * lanes;
+  if (c + lanes <= p.c) fold_vectors<is_max, 1>(p, image + c, w, y + c), c += lanes;
+  if (c == p.c) return;
+  const FirstOf<D> some = first_of(D(), p.c - c);
+  V a = set(is_max ? -std::numeric_limits<float>::infinity() : 0.0f);
+  rows(p, w, [&](int64_t first) HWY_ATTR {
+    const float *x = image + first + c;
+    for (int64_t i = w.w.begin; i < w.w.end; ++i, x += p.c)
+      a = is_max ? max_nan(a, some.get(D(), x)) : hn::Add(a, some.get(D(), x));
+  });
+  some.put(D(), is_max ? a : hn::Div(a, set(w.count())), y + c);
 }
 
 inline constexpr int64_t strip = 4096;  // floats

@@ -22,6 +22,7 @@ struct ConvRow {
   const float *weights;  // [numbers of a window, width], width whole vectors
   const float *bias;     // [width]
   float *dst;
+  bool relu;
 };
 }  // namespace
 }  // namespace dl4::kernels
@@ -31,7 +32,7 @@ struct ConvRow {
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backend/cpu/kernels/conv/direct_conv.cpp"
 #include "hwy/foreach_target.h"
-#include "backend/cpu/kernels/simd/simd-inl.hpp"
+#include "backend/cpu/kernels/gemm/tile-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace dl4::kernels::HWY_NAMESPACE {
@@ -72,6 +73,11 @@ HWY_NOINLINE void tile(const ConvRow &r, int64_t pixel) {
   } else {
     for (int64_t k = 0; k < r.count; ++k, weights += width)
       add({r.taps[k], r.taps[k] + step, r.taps[k] + step2}, 0);
+  }
+  if (r.relu) {
+    DL4_UNROLL
+    for (int m = 0; m < M; ++m) DL4_UNROLL
+    for (int j = 0; j < N; ++j) sum[m][j] = relu_of(d, sum[m][j]);
   }
   float *to = r.dst + pixel * r.oc;
   if (r.oc == width) {
@@ -213,9 +219,9 @@ std::unique_ptr<Kernel> direct_conv(const Conv &c, int64_t slices) {
       for (int64_t y = 0; y < p.dst_rows(); ++y) {
         HWY_DYNAMIC_DISPATCH(conv_row)
         ({c.ow, c.oc, src + y * c.stride_h * width * c.c, c.stride_w * c.c, taps.data(), places, fours, weights, bias,
-          dst + y * row});
+          dst + y * row, c.epilogue.relu});
         const int64_t done = y % together + 1;
-        if (c.epilogue && (done == together || y + 1 == p.dst_rows()))
+        if (c.epilogue && !c.epilogue.relu && (done == together || y + 1 == p.dst_rows()))
           c.epilogue(dst + (y + 1 - done) * row, 1, done * row, 0);
       }
     }

@@ -25,7 +25,7 @@ struct WinogradWeights {
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backend/cpu/kernels/conv/winograd_conv.cpp"
 #include "hwy/foreach_target.h"
-#include "backend/cpu/kernels/simd/simd-inl.hpp"
+#include "backend/cpu/kernels/gemm/tile-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace dl4::kernels::HWY_NAMESPACE {
@@ -95,7 +95,8 @@ void winograd_source(const float *const *pixels, int64_t channels, float *to, in
 }
 
 // A^T m A + bias of a tile's 16 products, `plane` floats apart, as 2 x 2 pixels; nullptr: outside.
-void winograd_destination(const float *from, int64_t plane, int64_t channels, const float *bias, float *const *pixels) {
+void winograd_destination(const float *from, int64_t plane, int64_t channels, const float *bias, bool relu,
+                          float *const *pixels) {
   each(channels, [&](int64_t i, auto io) HWY_ATTR {
     V m[2][4];
     DL4_UNROLL
@@ -110,8 +111,10 @@ void winograd_destination(const float *from, int64_t plane, int64_t channels, co
     DL4_UNROLL
     for (int y = 0; y < 2; ++y) {
       const V left = hn::Add(hn::Add(m[y][0], m[y][1]), m[y][2]), right = hn::Sub(hn::Sub(m[y][1], m[y][2]), m[y][3]);
-      if (pixels[2 * y]) io.put(hn::Add(left, add), pixels[2 * y] + i);
-      if (pixels[2 * y + 1]) io.put(hn::Add(right, add), pixels[2 * y + 1] + i);
+      const V sums[2] = {hn::Add(left, add), hn::Add(right, add)};
+      DL4_UNROLL
+      for (int x = 0; x < 2; ++x)
+        if (float *const to = pixels[2 * y + x]) io.put(relu ? relu_of(D(), sums[x]) : sums[x], to + i);
     }
   });
 }
@@ -206,8 +209,9 @@ std::unique_ptr<Kernel> winograd(const char *name, const Conv &c, int64_t slices
         for (int64_t i = 0; i < 4; ++i)
           pixels[static_cast<size_t>(i)] =
               i / 2 < height && i % 2 < width ? dst + (i / 2 * c.ow + i % 2) * c.oc : nullptr;
-        HWY_DYNAMIC_DISPATCH(winograd_destination)(dst_tiles + t * c.oc, plane_dst, c.oc, bias, pixels.data());
-        if (c.epilogue) c.epilogue(dst, height, width * c.oc, c.ow * c.oc);
+        HWY_DYNAMIC_DISPATCH(winograd_destination)(dst_tiles + t * c.oc, plane_dst, c.oc, bias, c.epilogue.relu,
+                                                   pixels.data());
+        if (c.epilogue && !c.epilogue.relu) c.epilogue(dst, height, width * c.oc, c.ow * c.oc);
       });
     }
   };

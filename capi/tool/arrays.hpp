@@ -12,13 +12,16 @@ struct Csv {
 };
 Csv read_csv(const std::string &path);
 
-// Cells in columns, by the names in the first line. A cell in quotes may have commas, and quotes written twice.
+// Cells in columns, by the names in the first line, or by `names` with commas between them, where there is no such
+// line. A cell in quotes may have commas, and quotes written twice.
 struct Columns {
   std::string path;
   std::vector<std::string> names;
   std::vector<std::vector<std::string>> cells;  // by column
+  std::vector<int64_t> rows;                    // of each cell of a column the row of the file, from 1
 };
-Columns read_columns(const std::string &path);
+Columns read_columns(const std::string &path, const std::string &names);
+inline constexpr const char *columns_help = "the names of all columns of a .csv file without a line of names: A,B,C";
 // The column of that name as `slot` takes it, strings or numbers of one each row.
 Tensor column_of(const Columns &table, const std::string &name, const Slot &slot, double scale);
 // Rows of values [B] or [B, N] below the names of their slots.

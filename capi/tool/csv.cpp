@@ -84,9 +84,12 @@ std::vector<std::string> next_row(std::string_view text, size_t &at, const std::
 
 }  // namespace
 
-Columns read_columns(const std::string &path) {
+Columns read_columns(const std::string &path, const std::string &names) {
   const std::string text = read_text(path);
-  Columns table{path, {}, {}};
+  Columns table{path, {}, {}, {}};
+  for (const std::string_view name : names.empty() ? std::vector<std::string_view>() : cells_of(names))
+    table.names.emplace_back(name);
+  table.cells.resize(table.names.size());
   size_t at = text.starts_with("\xEF\xBB\xBF") ? 3 : 0;
   for (int64_t row = 1; at < text.size(); ++row) {
     const std::vector<std::string> cells = next_row(text, at, path);
@@ -100,9 +103,10 @@ Columns read_columns(const std::string &path) {
       throw Refusal(refused, '"' + path + "\", row " + std::to_string(row) + ": expected " +
                                  std::to_string(table.names.size()) + " columns, got " + std::to_string(cells.size()));
     for (size_t i = 0; i < cells.size(); ++i) table.cells[i].push_back(cells[i]);
+    table.rows.push_back(row);
   }
-  if (table.names.empty() || table.cells[0].empty())
-    throw Refusal(refused, '"' + path + "\" has no rows below a line of names");
+  if (table.rows.empty())
+    throw Refusal(refused, '"' + path + "\" has no rows" + (names.empty() ? " below a line of names" : ""));
   return table;
 }
 
@@ -113,6 +117,8 @@ Tensor column_of(const Columns &table, const std::string &name, const Slot &slot
     for (const std::string &n : table.names) all += (all.empty() ? "" : ", ") + n;
     throw Refusal(refused, '"' + table.path + "\" has no column \"" + name + "\"; it has " + all.substr(0, 300));
   }
+  if (std::find(at + 1, table.names.end(), name) != table.names.end())
+    throw Refusal(refused, '"' + table.path + "\" has several columns \"" + name + '"');
   const std::vector<std::string> &cells = table.cells[static_cast<size_t>(at - table.names.begin())];
   const auto rows = static_cast<int64_t>(cells.size());
   Dims dims = slot.dims;
@@ -125,7 +131,7 @@ Tensor column_of(const Columns &table, const std::string &name, const Slot &slot
   for (size_t i = 0; i < cells.size(); ++i) {
     double v = 0;
     if (read_number(cells[i], v) != std::errc())
-      throw Refusal(refused, '"' + table.path + "\", row " + std::to_string(i + 2) +
+      throw Refusal(refused, '"' + table.path + "\", row " + std::to_string(table.rows[i]) +
                                  ": expected a number in column \"" + name + "\", got \"" + cells[i].substr(0, 40) +
                                  '"');
     csv.values.push_back(v);

@@ -73,15 +73,15 @@ Arrays read_npz(const std::string &path, const std::vector<Slot> &in, const std:
 // Each input is the column of its name, each target that of its output or of --target.
 Arrays read_named(const std::string &path, const std::vector<Slot> &in, const std::vector<Slot> &out,
                   const Objective &how) {
-  const Columns table = read_columns(path);
+  const Columns table = read_columns(path, how.columns);
   Arrays all;
   for (const Slot &s : in) all.x.push_back(column_of(table, s.name, s, how.scale));
-  if (how.columns.size() > out.size())
+  if (how.target_columns.size() > out.size())
     throw Refusal(usage, "the model has " + std::to_string(out.size()) + " outputs, got " +
-                             std::to_string(how.columns.size()) + " names by --target");
+                             std::to_string(how.target_columns.size()) + " names by --target");
   for (size_t i = 0; i < out.size(); ++i)
     if (has_target(how, i))
-      all.y.push_back(column_of(table, i < how.columns.size() ? how.columns[i] : out[i].name,
+      all.y.push_back(column_of(table, i < how.target_columns.size() ? how.target_columns[i] : out[i].name,
                                 {out[i].name, DL4_FLOAT32, {-1, 1}}, 1));
   return all;
 }
@@ -89,7 +89,8 @@ Arrays read_named(const std::string &path, const std::vector<Slot> &in, const st
 Arrays read_table(const std::string &path, const std::vector<Slot> &in, const std::vector<Slot> &out,
                   const Objective &how) {
   const auto takes_strings = [](const Slot &s) { return s.dtype == DL4_STRING; };
-  if (!how.columns.empty() || in.size() != 1 || std::any_of(in.begin(), in.end(), takes_strings))
+  if (!how.columns.empty() || !how.target_columns.empty() || in.size() != 1 ||
+      std::any_of(in.begin(), in.end(), takes_strings))
     return read_named(path, in, out, how);
   if (out.size() != 1)
     throw Refusal(refused, '"' + path + "\": a .csv file is for one output, the model has " +
@@ -110,7 +111,9 @@ std::vector<Option> Objective::options() {
   return {
       {"--loss", "KIND", "a loss for each output, or \"output\"; default: that of a model compiled in Keras", &losses},
       {"--metric", "KIND", "a metric, as accuracy; once for each", &metrics},
-      {"--target", "NAME", "the column of a .csv file that is the target of an output, in their order", &columns},
+      {"--target", "NAME", "the column of a .csv file that is the target of an output, in their order",
+       &target_columns},
+      {"--columns", "NAMES", columns_help, &columns},
       {"--targets", "N", "last columns of a .csv file that are targets; default 1", &targets},
       {"--scale", "S", "what the inputs' numbers are multiplied by; default 1", &scale},
       {"--batch-size", "N", "samples of a step; default 32", &batch}};
@@ -135,6 +138,8 @@ Trainer Objective::trainer(const Model &m, const char *default_optimizer) const 
 
 Arrays read_data(const std::string &path, const Model &m, const Objective &how) {
   const std::vector<Slot> in = slots(m, DL4_INPUTS), out = slots(m, DL4_OUTPUTS);
+  if (!how.columns.empty() && !ends_with(path, ".csv"))
+    throw Refusal(usage, '"' + path + "\": --columns names the columns of a .csv file");
   if (ends_with(path, ".npz")) return read_npz(path, in, out, how);
   if (ends_with(path, ".csv")) return read_table(path, in, out, how);
   throw Refusal(usage, '"' + path + "\": data are a .npz or .csv file");

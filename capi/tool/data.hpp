@@ -8,7 +8,8 @@ namespace dl4::tool {
 // What train and eval are told alike.
 struct Objective {
   std::vector<std::string> losses, metrics;  // kinds: a name or {"class_name", "config"} as JSON
-  std::vector<std::string> columns;          // of a .csv file that are targets, by name
+  std::vector<std::string> target_columns;   // of a .csv file, by name
+  std::string columns;                       // all names of a .csv file that has none
   std::string optimizer;
   int64_t batch = 32, targets = 1;  // targets: columns of a .csv file
   double scale = 1;

@@ -16,7 +16,7 @@ struct RunOptions {
   double scale = 1;
   int64_t batch = 32;
   bool stream = false;
-  std::string table;
+  std::string table, columns;
 };
 
 // In batches, where there are more samples than one holds; strings are given by one run.
@@ -49,7 +49,7 @@ std::vector<Place> outputs_to(const std::vector<Slot> &slots, const RunOptions &
 }
 
 Tensors columns_for(const std::vector<Slot> &in, const RunOptions &o) {
-  const Columns table = read_columns(o.table);
+  const Columns table = read_columns(o.table, o.columns);
   Tensors all;
   for (const Slot &slot : in) all.push_back(column_of(table, slot.name, slot, o.scale));
   return all;
@@ -68,6 +68,7 @@ Command run_command(const Common &common) {
             &o->outputs},
            {"--csv", "FILE", "a table: each input is the column of its name in the first line; answers come as a table",
             &o->table},
+           {"--columns", "NAMES", columns_help, &o->columns},
            {"--stream", "", "steps from standard input, float32 or WAV, and the output to standard output", &o->stream},
            {"--scale", "S", "what the inputs' numbers are multiplied by; default 1", &o->scale},
            {"--batch-size", "N", "samples that are computed together; default 32", &o->batch},
@@ -77,6 +78,8 @@ Command run_command(const Common &common) {
               throw Refusal(usage, "--stream reads standard input and writes bytes: no --input, --output or --json");
             if (!o->table.empty() && (o->stream || !o->inputs.empty()))
               throw Refusal(usage, "--csv has all inputs: no --input or --stream");
+            if (o->table.empty() && !o->columns.empty())
+              throw Refusal(usage, "--columns names the columns of a table: --csv is required");
             if (!o->stream && o->inputs.empty() && o->table.empty()) throw Refusal(usage, "--input is required");
             const Model m = open_model(common, o->file);
             if (o->stream) {

@@ -37,3 +37,7 @@ go test $race ./...
 go build -o "$out" ./examples/...
 "$out/xor"
 "$out/fashion" "$source/tests/data/fashion-mnist" 1
+table=$DL4_BUILD/capi/examples
+if [ -e "$table/adult.keras" ]; then  # the test example/table has made it, where there is NumPy
+  "$out/table" "$table/adult.keras" <"$source/capi/examples/adult.csv" | diff - "$table/adult.txt"
+fi

@@ -24,4 +24,8 @@ node node_modules/typescript/bin/tsc --noEmit --strict --noUncheckedIndexedAcces
   --lib es2022,dom tests/sample.ts
 npm pack --dry-run --ignore-scripts --json | grep -q '"lib/kinds.d.ts"' || { echo "the package lacks its types"; exit 1; }
 export DL4_CONFORMANCE=$source/capi/bindings/conformance.json DL4_FASHION=$source/tests/data/fashion-mnist
+table=${DL4_BUILD:-$source/build/release}/capi/examples
+if [ -e "$table/adult.keras" ]; then  # the test example/table has made it, where there is NumPy
+  node examples/table.js "$table/adult.keras" <"$source/capi/examples/adult.csv" | diff - "$table/adult.txt"
+fi
 exec node --test tests/*.test.js

@@ -85,6 +85,20 @@ class Tables(Case):
         self.bad(4, "the model takes numbers, the file has strings", "run", "words.keras", "-i", "w.npy")
         self.bad(4, "strings have no scale", "run", "back.json", "-i", "w.npy", "--scale", "2")
 
+    def test_a_table_without_names_is_given_them(self):
+        self.file("bare.csv", "baker,30,x,0\n\nsmith,50,x,1\n")
+        names = ("--columns", "job, age,note,rich")
+        self.run_tool("train", "jobs.json", "--data", "bare.csv", *names, "--loss", "mse", "--save", "jobs.keras")
+        self.assertEqual(len(self.good("run", "jobs.keras", "--csv", "bare.csv", *names).splitlines()), 3)
+        self.file("bad.csv", "baker,30,x,0\n\nsmith,old,x,1\n")
+        self.bad(4, 'row 3: expected a number in column "age", got "old"', "run", "jobs.keras", "--csv", "bad.csv", *names)
+        few = ("--columns", "job,age")
+        self.bad(4, "row 1: expected 2 columns, got 4", "run", "jobs.keras", "--csv", "bare.csv", *few)
+        self.bad(2, "--csv is required", "run", "jobs.keras", "-i", "job=bare.csv", *few)
+        self.bad(2, "--columns names the columns of a .csv file", "eval", "jobs.keras", "--data", "a.npz", *names)
+        self.file("empty.csv", "")
+        self.bad(4, '"empty.csv" has no rows', "run", "jobs.keras", "--csv", "empty.csv", *names)
+
     def test_what_is_wrong_is_said(self):
         self.good("convert", "jobs.json", "jobs.keras")
         self.file("none.csv", "job\nbaker\n")
@@ -92,11 +106,13 @@ class Tables(Case):
         self.file("open.csv", 'job,age\n"baker,1\n')
         self.file("short.csv", "job,age\nbaker\n")
         self.file("empty.csv", "job,age\n")
+        self.file("twice.csv", "job,age,age\nbaker,1,2\n")
         for name, says in (
             ("none.csv", 'has no column "age"; it has job'),
             ("word.csv", 'row 2: expected a number in column "age", got "old"'),
             ("open.csv", "a cell in quotes has no end"),
             ("short.csv", "row 2: expected 2 columns, got 1"),
+            ("twice.csv", 'has several columns "age"'),
             ("empty.csv", "has no rows below a line of names"),
         ):
             with self.subTest(name):

@@ -233,6 +233,8 @@ Layer layer_of(const Json &j) {
   Layer l;
   l.name = name;
   l.class_name = string_of(j, "class_name");
+  if (l.class_name == "TFDIdentity") l.class_name = "Identity";  // a FeatureSpace's own
+  if (l.class_name == "TFDConcat") l.class_name = "Concatenate";
   l.config = in_float32(j, config);
   return l;
 }
@@ -368,6 +370,11 @@ Architecture architecture_of(const Json &j) {
   const Json *name = j.find("class_name"), *config = j.find("config");
   if (!name || !name->is_string() || !config || !config->is_object())
     fail(Code::corrupt_file, "expected a model's \"class_name\" and \"config\"");
+  if (*name == "FeatureSpace")
+    throw Error(Code::unsupported,
+                "the file is of a FeatureSpace alone, which is not read: save a model between its "
+                "get_inputs() and get_encoded_features()")
+        .with("got", "FeatureSpace");
   if (!config->contains("layers") || !(is_model(*name)))
     throw Error(Code::unsupported, text("the model is of the custom class ", name->shown(),
                                         ": its code is not in the file; only functional and sequential models can be "

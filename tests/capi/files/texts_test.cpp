@@ -17,8 +17,7 @@ std::string bytes_of_file(const fs::path &path) {
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
 
-void expect_keras_outputs(const dl4_model *m) {
-  const json want = texts_json().at("file");
+void expect_keras_outputs(const dl4_model *m, const json &want = texts_json().at("file")) {
   std::vector<Own<dl4_tensor>> held;
   std::vector<dl4_tensor *> in, out(want.at("outputs").size(), nullptr);
   for (const json &x : want.at("inputs")) held.push_back(tensor_of(x)), in.push_back(held.back());
@@ -48,6 +47,20 @@ TEST(TextFiles, AreReadWithTheirVocabulariesAndWrittenWithThem) {
     expect_keras_outputs(again);
     fs::remove(path);
   }
+}
+
+TEST(TextFiles, OfAFeatureSpaceOfKerasAreRead) {
+  std::ifstream in(golden.parent_path() / "features.json");
+  const json want = json::parse(in);
+  Own<dl4_model> m, again;
+  ok(dl4_model_load(nullptr, (golden.parent_path() / "features.keras").string().c_str(), nullptr, m.out()));
+  ASSERT_TRUE(m.get());
+  expect_keras_outputs(m, want);
+  const std::string path = (fs::temp_directory_path() / "features_again.keras").string();
+  ok(dl4_model_save(m, path.c_str(), nullptr));
+  ok(dl4_model_load(nullptr, path.c_str(), nullptr, again.out()));
+  expect_keras_outputs(again, want);
+  fs::remove(path);
 }
 
 // The archive with another name of each member of assets, or other bytes.

@@ -101,6 +101,8 @@ TEST(KerasFiles, CodeIsRefusedByTheLayersName) {
                  "layer \"conv2d\" is of the custom class");
   expect_refusal(with("sequential.keras", [&](Json &j) { j["class_name"] = "MyModel"; }), Code::unsupported,
                  "the model is of the custom class \"MyModel\"");
+  expect_refusal(with("sequential.keras", [&](Json &j) { j["class_name"] = "FeatureSpace"; }), Code::unsupported,
+                 "the file is of a FeatureSpace alone");
 }
 
 // Only a trainer needs to know what it was compiled with.

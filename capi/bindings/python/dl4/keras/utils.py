@@ -10,6 +10,7 @@ import numpy as np
 
 from .src import state
 from .src.data import PyDataset
+from .src.feature_space import FeatureSpace  # noqa: F401 Keras has it here
 from .src.kinds import absent, only_default
 from .src.tensor import is_tensor as is_keras_tensor  # noqa: F401 Keras has it here
 

@@ -374,7 +374,7 @@ template <>
 struct Function<Unary::gelu> {
   static HWY_INLINE V f(V x, const P &) {
     const V size = abs_of_normal(x);
-    return hn::NegMulAdd(size, normal_tail(size), relu(x));
+    return hn::NegMulAdd(size, normal_tail(size), hn::Max(x, zero()));  // NaN comes by the size
   }
   static HWY_INLINE V slope(V dy, V a, const P &) {
     return hn::Mul(dy, hn::Add(normal_cdf(a), zero_far(a, hn::Mul(a, density(a)))));

@@ -10,26 +10,16 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace dl4::kernels::HWY_NAMESPACE {
-namespace {
 
-// alone: rows of few vectors, whose functions can't overlap with others.
-template <bool alone>
-void gru_rows(int64_t rows, int64_t n, const float *x, const float *r, const float *before, float *after) {
+void gru_all(int64_t rows, int64_t n, const float *x, const float *r, const float *before, float *after) {
   for (int64_t row = 0; row < rows; ++row, x += 3 * n, r += 3 * n, before += n, after += n) {
     each_or_half(n, [&](int64_t j, auto io) HWY_ATTR {
       const V z = sigmoid(hn::Add(io.get(x + j), io.get(r + j)));
       const V reset = sigmoid(hn::Add(io.get(x + n + j), io.get(r + n + j)));
-      const V candidate = tanh<alone>(hn::MulAdd(reset, io.get(r + 2 * n + j), io.get(x + 2 * n + j)));
+      const V candidate = tanh(hn::MulAdd(reset, io.get(r + 2 * n + j), io.get(x + 2 * n + j)));
       io.put(hn::MulAdd(z, hn::Sub(io.get(before + j), candidate), candidate), after + j);
     });
   }
-}
-
-}  // namespace
-
-void gru_all(int64_t rows, int64_t n, const float *x, const float *r, const float *before, float *after) {
-  if (rows == 1 && n <= few_vectors * lanes) return gru_rows<true>(rows, n, x, r, before, after);
-  gru_rows<false>(rows, n, x, r, before, after);
 }
 
 void gru_grad_all(int64_t rows, int64_t n, const float *x, const float *r, const float *before, const float *d,

@@ -40,11 +40,11 @@ void copy_or_zero(int64_t n, const float *from, float *to) {
     std::memset(to, 0, static_cast<size_t>(n) * sizeof(float));
 }
 
-// alone: rows of few vectors, whose functions can't overlap with others.
-template <bool alone>
-void cell_rows(int64_t rows, int64_t n, float *gates, int64_t ld_gates, const float *c_prev, int64_t ld_c_prev,
-               const float *h_prev, int64_t ld_h_prev, const uint8_t *mask, int64_t mask_step, float *c, int64_t ld_c,
-               float *h, int64_t ld_h, bool keep, int64_t apart) {
+}  // namespace
+
+void cell_all(int64_t rows, int64_t n, float *gates, int64_t ld_gates, const float *c_prev, int64_t ld_c_prev,
+              const float *h_prev, int64_t ld_h_prev, const uint8_t *mask, int64_t mask_step, float *c, int64_t ld_c,
+              float *h, int64_t ld_h, bool keep, int64_t apart) {
   for (int64_t r = 0; r < rows; ++r, gates += ld_gates, c += ld_c, h += ld_h) {
     const float *before = c_prev ? c_prev + r * ld_c_prev : nullptr;
     if (mask && !mask[r * mask_step]) {
@@ -69,22 +69,13 @@ void cell_rows(int64_t rows, int64_t n, float *gates, int64_t ld_gates, const fl
       } else {
         const V under = hn::Mul(i.under, a.under);
         const V cell = hn::Mul(hn::MulAdd(hn::Mul(f.over, c0), under, hn::Mul(hn::Mul(i.over, a.over), f.under)),
-                               reciprocal<alone>(hn::Mul(f.under, under)));
+                               reciprocal(hn::Mul(f.under, under)));
         const Fraction t = tanh_fraction(cell);
         io.put(cell, c + j);
-        io.put(hn::Mul(hn::Mul(o.over, t.over), reciprocal<alone>(hn::Mul(o.under, t.under))), h + j);
+        io.put(hn::Mul(hn::Mul(o.over, t.over), reciprocal(hn::Mul(o.under, t.under))), h + j);
       }
     });
   }
-}
-
-}  // namespace
-
-void cell_all(int64_t rows, int64_t n, float *gates, int64_t ld_gates, const float *c_prev, int64_t ld_c_prev,
-              const float *h_prev, int64_t ld_h_prev, const uint8_t *mask, int64_t mask_step, float *c, int64_t ld_c,
-              float *h, int64_t ld_h, bool keep, int64_t apart) {
-  const auto cell = rows == 1 && n <= few_vectors * lanes ? cell_rows<true> : cell_rows<false>;
-  cell(rows, n, gates, ld_gates, c_prev, ld_c_prev, h_prev, ld_h_prev, mask, mask_step, c, ld_c, h, ld_h, keep, apart);
 }
 
 void cell_grad_all(int64_t rows, int64_t n, const float *gates, int64_t ld_gates, const float *c_prev,

@@ -17,6 +17,12 @@ namespace {
 
 HWY_INLINE auto first(int64_t n) { return hn::FirstN(D(), static_cast<size_t>(n)); }
 
+// The largest of a row is only subtracted from it: NaN needs no care here, as it reaches the sum.
+HWY_INLINE V max_of(V v) {
+  return set(join_lanes(D(), v, [](auto a, auto b) HWY_ATTR { return hn::Max(a, b); }));
+}
+HWY_INLINE V begun(V v, int64_t n) { return hn::IfThenElse(first(n), v, set(-infinity)); }
+
 // One implementation for rows (lanes are neighbours on the axis, joined at the end) and columns (lanes are columns).
 struct Columns {
   int64_t axis, row, m;  // m columns, at most a vector of them
@@ -27,10 +33,9 @@ struct Columns {
     else
       store_n(v, y + a * row, m);
   }
-  template <class F>
-  HWY_INLINE V max(const float *x, const F &f) const {
+  HWY_INLINE V max(const float *x) const {
     V r = set(-infinity);
-    for (int64_t a = 0; a < axis; ++a) r = max_nan(r, f(get(x, a)));
+    for (int64_t a = 0; a < axis; ++a) r = hn::Max(get(x, a), r);
     return r;
   }
   template <class F>
@@ -50,13 +55,16 @@ struct Columns {
 
 struct Row {
   int64_t axis;
-  template <class F>
-  HWY_INLINE V max(const float *x, const F &f) const {
-    V r = set(-infinity);
+  HWY_INLINE V max(const float *x) const {
+    V r = set(-infinity), s = r;
     int64_t a = 0;
-    for (; a + lanes <= axis; a += lanes) r = max_nan(r, f(load(x + a)));
-    if (a < axis) r = max_nan(r, hn::IfThenElse(first(axis - a), f(load_n(x + a, axis - a)), set(-infinity)));
-    return set(max_lanes(r));
+    for (; a + 2 * lanes <= axis; a += 2 * lanes) {
+      r = hn::Max(load(x + a), r);
+      s = hn::Max(load(x + a + lanes), s);
+    }
+    if (a + lanes <= axis) r = hn::Max(load(x + a), r), a += lanes;
+    if (a < axis) s = hn::Max(begun(load_n(x + a, axis - a), axis - a), s);
+    return max_of(hn::Max(r, s));
   }
   template <class F>
   HWY_INLINE V sum(const float *x, const float *x2, const F &f) const {
@@ -82,14 +90,12 @@ HWY_INLINE void views(int64_t outer, int64_t axis, int64_t inner, const Body &bo
   }
 }
 
-const auto same = [](V v) HWY_ATTR { return v; };
-
 // y = f(x, max, e = exp(x - max), sum of e) for rows that fit a vector and stay in registers.
 template <class F>
 HWY_INLINE void short_rows(const float *x, float *y, int64_t rows, int64_t n, const F &f) {
   for (int64_t r = 0; r < rows; ++r, x += n, y += n) {
-    const V v = n == lanes ? load(x) : load_n(x, n), m = set(max_lanes(hn::IfThenElse(first(n), v, set(-infinity))));
-    const V e = exp(hn::Sub(v, m)), result = f(v, m, e, set(sum_lanes(hn::IfThenElseZero(first(n), e))));
+    const V v = n == lanes ? load(x) : load_n(x, n), m = max_of(begun(v, n));
+    const V e = exp_below_89(hn::Sub(v, m)), result = f(v, m, e, set(sum_lanes(hn::IfThenElseZero(first(n), e))));
     if (n == lanes)
       store(result, y);
     else
@@ -105,8 +111,8 @@ void softmax_all(const float *x, float *y, int64_t outer, int64_t axis, int64_t 
   if (inner == 1 && axis <= lanes)
     return short_rows(x, y, outer, axis, [](V, V, V e, V sum) HWY_ATTR { return hn::Div(e, sum); });
   views(outer, axis, inner, [=](auto view, int64_t at) HWY_ATTR {
-    const V m = view.max(x + at, same);
-    view.each(x + at, x + at, y + at, [=](V v, V) HWY_ATTR { return exp(hn::Sub(v, m)); });
+    const V m = view.max(x + at);
+    view.each(x + at, x + at, y + at, [=](V v, V) HWY_ATTR { return exp_below_89(hn::Sub(v, m)); });
     const V s = view.sum(y + at, y + at, [](V v, V) HWY_ATTR { return v; });
     view.each(y + at, y + at, y + at, [=](V v, V) HWY_ATTR { return hn::Div(v, s); });
   });
@@ -123,8 +129,8 @@ void log_softmax_all(const float *x, float *y, int64_t outer, int64_t axis, int6
   if (inner == 1 && axis <= lanes)
     return short_rows(x, y, outer, axis, [](V v, V m, V, V sum) HWY_ATTR { return hn::Sub(hn::Sub(v, m), log(sum)); });
   views(outer, axis, inner, [=](auto view, int64_t at) HWY_ATTR {
-    const V m = view.max(x + at, same);
-    const V s = log(view.sum(x + at, x + at, [=](V v, V) HWY_ATTR { return exp(hn::Sub(v, m)); }));
+    const V m = view.max(x + at);
+    const V s = log(view.sum(x + at, x + at, [=](V v, V) HWY_ATTR { return exp_below_89(hn::Sub(v, m)); }));
     view.each(x + at, x + at, y + at, [=](V v, V) HWY_ATTR { return hn::Sub(hn::Sub(v, m), s); });
   });
 }

@@ -15,9 +15,6 @@
 HWY_BEFORE_NAMESPACE();
 namespace dl4::kernels::HWY_NAMESPACE {
 
-// With more vectors than these, the processor overlaps the division of one with the computation of the next.
-inline constexpr int64_t few_vectors = 2;
-
 inline constexpr float infinity = std::numeric_limits<float>::infinity();
 
 // Horner's method; highest power first.
@@ -28,55 +25,59 @@ HWY_INLINE V poly(V x, float first, C... rest) {
   return r;
 }
 
-// 1 / x, correctly rounded, for finite x from 1 to 2^125. Where vector divisions are slow, by two Newton steps:
-// Markstein, "Computation of elementary functions on the IBM RISC System/6000 processor", 1990. The result is the
-// nearest number except for x with a mantissa of all ones, where it is the one below. `alone`: nothing else overlaps,
-// and a division has the shorter latency.
-template <bool alone = false>
-HWY_INLINE V reciprocal(V x) {
-  if constexpr (alone) return hn::Div(set(1), x);
-#if HWY_TARGET == HWY_AVX3
-  const V rough = hn::ApproximateReciprocal(x);  // to 14 bits
-  const V r = hn::MulAdd(rough, hn::NegMulAdd(x, rough, set(1)), rough);
-  const V near = hn::MulAdd(r, hn::NegMulAdd(x, r, set(1)), r);
-  const VI one = hn::Set(DI(), 1), next = hn::And(hn::Add(hn::BitCast(DI(), x), one), hn::Set(DI(), 0x7fffff));
-  const auto ones = hn::RebindMask(D(), hn::Eq(next, hn::Zero(DI())));
-  return hn::IfThenElse(ones, hn::BitCast(D(), hn::Add(hn::BitCast(DI(), near), one)), near);
+// x within a limit; NaN stays NaN, as the second operand of x86.
+HWY_INLINE V at_most(V x, float most) {
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_SSE4
+  return hn::Min(set(most), x);
 #else
-  return hn::Div(set(1), x);
+  return hn::IfThenElse(hn::Gt(x, set(most)), set(most), x);
+#endif
+}
+HWY_INLINE V at_least(V x, float least) {
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_SSE4
+  return hn::Max(set(least), x);
+#else
+  return hn::IfThenElse(hn::Lt(x, set(least)), set(least), x);
 #endif
 }
 
 // 2^n for -126 <= n <= 127; bits of n above the ninth don't count.
 HWY_INLINE V power_of_2(VI n) { return hn::BitCast(D(), hn::ShiftLeft<23>(hn::Add(n, hn::Set(DI(), 127)))); }
 
+// Adding it rounds to an integer, in the lowest nine bits: 1.5 * 2^23.
+inline constexpr float rounding = 12582912.0f;
+
 struct Reduced {
-  VI n;
-  V r;  // x = n ln 2 + r, |r| <= ln 2 / 2
+  V n, r;   // x = n ln 2 + r, |r| <= ln 2 / 2
+  VI bits;  // of n, the lowest nine
 };
 // For |x| below 2^21; beyond, n is arbitrary.
 HWY_INLINE Reduced reduce_ln2(V x) {
-  const V shift = set(12582912.0f);  // 1.5 * 2^23: adding it rounds to an integer in the lowest bits
-  const V shifted = hn::MulAdd(x, set(1.44269504088896341f), shift), nf = hn::Sub(shifted, shift);
-  const VI n = hn::Sub(hn::BitCast(DI(), shifted), hn::BitCast(DI(), shift));
-  V r = hn::NegMulAdd(nf, set(0.693359375f), x);
-  return {n, hn::NegMulAdd(nf, set(-2.12194440e-4f), r)};
+  const V shifted = hn::MulAdd(x, set(1.44269504088896341f), set(rounding)), n = hn::Sub(shifted, set(rounding));
+  const V r = hn::NegMulAdd(n, set(0.693359375f), x);
+  return {n, hn::NegMulAdd(n, set(-2.12194440e-4f), r), hn::BitCast(DI(), shifted)};
 }
 
-// (exp(r) - 1 - r) / r^2 for |r| <= ln 2 / 2.
-HWY_INLINE V exp_tail(V r) {
-  return poly(r, 1.9875691500e-4f, 1.3981999507e-3f, 8.3334519073e-3f, 4.1665795894e-2f, 1.6666665459e-1f,
-              5.0000001201e-1f);
+// exp(r) - 1 for |r| <= ln 2 / 2.
+HWY_INLINE V exp_rest(V r) {
+  const V p = poly(r, 1.9875691500e-4f, 1.3981999507e-3f, 8.3334519073e-3f, 4.1665795894e-2f, 1.6666665459e-1f,
+                   5.0000001201e-1f);
+  return hn::MulAdd(p, hn::Mul(r, r), r);
 }
 
-HWY_INLINE V exp(V x) {
-  auto [n, r] = reduce_ln2(x);
-  V y = hn::Add(hn::MulAdd(exp_tail(r), hn::Mul(r, r), r), set(1));
-  VI half = hn::ShiftRight<1>(n);
-  y = hn::Mul(hn::Mul(y, power_of_2(half)), power_of_2(hn::Sub(n, half)));
-  y = hn::IfThenElse(hn::Gt(x, set(88.7228394f)), set(infinity), y);
-  return hn::IfThenElse(hn::Lt(x, set(-104.0f)), hn::Zero(D()), y);
+// exp(x), for x below 89; 0 far below.
+HWY_INLINE V exp_below_89(V x) {
+  const auto [n, r, bits] = reduce_ln2(at_least(x, -104));
+  const V y = hn::Add(exp_rest(r), set(1));
+#if HWY_TARGET == HWY_AVX3
+  return V{_mm512_scalef_ps(y.raw, n.raw)};
+#else
+  // In two steps, as the power may be no normal number.
+  const VI all = hn::Sub(bits, hn::BitCast(DI(), set(rounding))), half = hn::ShiftRight<1>(all);
+  return hn::Mul(hn::Mul(y, power_of_2(half)), power_of_2(hn::Sub(all, half)));
+#endif
 }
+HWY_INLINE V exp(V x) { return exp_below_89(at_most(x, 89)); }
 
 // 2^r for |r| <= 1 / 2.
 HWY_INLINE V two_to(V r) {
@@ -84,33 +85,27 @@ HWY_INLINE V two_to(V r) {
               6.9314720574e-1f, 1.0f);
 }
 
-// exp(x) for x <= 0, as in softmax; 0 below the least normal number.
+// exp(x) for x <= 0, as in attention; 0 below the least normal number.
 HWY_INLINE V exp_negative(V x) {
-  const V shift = set(12582912.0f);  // as in reduce_ln2
   const V log2_e = set(1.44269504088896341f);
-  const V shifted = hn::MulAdd(x, log2_e, shift);
-  const V r = hn::MulSub(x, log2_e, hn::Sub(shifted, shift));
+  const V shifted = hn::MulAdd(x, log2_e, set(rounding));
+  const V r = hn::MulSub(x, log2_e, hn::Sub(shifted, set(rounding)));
   const V scaled = hn::Mul(two_to(r), power_of_2(hn::BitCast(DI(), shifted)));
   return hn::IfThenElse(hn::Lt(x, set(-87.33f)), hn::Zero(D()), scaled);
 }
 
 HWY_INLINE V expm1(V x) {
-  auto [n, r] = reduce_ln2(x);
-  V tail = hn::MulAdd(exp_tail(r), hn::Mul(r, r), r);
-  V scale = power_of_2(hn::Sub(n, hn::Set(DI(), 1)));  // 2^(n - 1), as 2^n may overflow
-  V y = hn::MulAdd(tail, scale, hn::Sub(scale, set(0.5f)));
-  y = hn::Add(y, y);
-  y = hn::IfThenElse(hn::Eq(x, hn::Zero(D())), x, y);  // keeps -0
-  y = hn::IfThenElse(hn::Gt(x, set(88.7228394f)), set(infinity), y);
-  return hn::IfThenElse(hn::Lt(x, set(-25.0f)), set(-1), y);
+  const auto [n, r, bits] = reduce_ln2(at_most(at_least(x, -26), 89));
+  const V scale = power_of_2(hn::Sub(bits, hn::Set(DI(), 1)));  // 2^(n - 1), as 2^n may overflow
+  const V y = hn::MulAdd(exp_rest(r), scale, hn::Sub(scale, set(0.5f)));
+  return hn::IfThenElse(hn::Eq(x, hn::Zero(D())), x, hn::Add(y, y));  // keeps -0
 }
 
 // exp(x) - 1 for x <= 0; -1 below -25.
 HWY_INLINE V expm1_negative(V x) {
-  const V low = hn::IfThenElse(hn::Lt(x, set(-25)), set(-25), x);
-  const auto [n, r] = reduce_ln2(low);
-  const V tail = hn::MulAdd(exp_tail(r), hn::Mul(r, r), r), scale = power_of_2(n);
-  return hn::MulAdd(tail, scale, hn::Sub(scale, set(1)));
+  const auto [n, r, bits] = reduce_ln2(at_least(x, -25));
+  const V scale = power_of_2(bits);
+  return hn::MulAdd(exp_rest(r), scale, hn::Sub(scale, set(1)));
 }
 
 HWY_INLINE V log(V x) {
@@ -143,14 +138,14 @@ HWY_INLINE V log1p(V x) {
   return hn::IfThenElse(hn::Eq(x, hn::Zero(D())), x, y);
 }
 
-template <bool alone = false>
+HWY_INLINE V reciprocal(V x) { return hn::Div(set(1), x); }
+
 HWY_INLINE V tanh(V x) {
-  V e = expm1_negative(hn::Mul(hn::Abs(x), set(-2)));
-  V t = hn::Mul(e, reciprocal<alone>(hn::Add(e, set(2))));  // -tanh |x|
-  return hn::CopySign(t, x);
+  const V e = expm1_negative(hn::Mul(hn::Abs(x), set(-2)));
+  return hn::CopySign(hn::Mul(e, reciprocal(hn::Add(e, set(2)))), x);  // the size is -tanh |x|
 }
 
-HWY_INLINE V sigmoid(V x) { return hn::Div(set(1), hn::Add(set(1), exp(hn::Neg(x)))); }
+HWY_INLINE V sigmoid(V x) { return reciprocal(hn::Add(set(1), exp(hn::Neg(x)))); }
 
 // log(1 + exp(x)) without overflow.
 HWY_INLINE V softplus(V x) {
@@ -159,18 +154,14 @@ HWY_INLINE V softplus(V x) {
 }
 
 // |x|, limited such that 2^(-x^2 log2(e) / 2) is a normal number.
-HWY_INLINE V abs_of_normal(V x) {
-  const V a = hn::Abs(x), most = set(13.2f);
-  return hn::IfThenElse(hn::Gt(a, most), most, a);
-}
+HWY_INLINE V abs_of_normal(V x) { return at_most(hn::Abs(x), 13.2f); }
 
 // The normal distribution function at -a, for a from 0 to 13.2: the density times a polynomial in 1 / (1 + 0.3 a),
 // fitted to 6e-8.
 HWY_INLINE V normal_tail(V a) {
-  const V shift = set(12582912.0f);  // as in reduce_ln2
   const V t = reciprocal(hn::MulAdd(a, set(0.3f), set(1)));
   const V power = hn::Mul(hn::Mul(a, a), set(-0.72134752044448170f));
-  const V shifted = hn::Add(power, shift), r = hn::Sub(power, hn::Sub(shifted, shift));
+  const V shifted = hn::Add(power, set(rounding)), r = hn::Sub(power, hn::Sub(shifted, set(rounding)));
   const V density = hn::Mul(two_to(r), power_of_2(hn::BitCast(DI(), shifted)));
   return hn::Mul(density, poly(t, 0.0382990316f, -0.168780267f, 0.227861598f, -0.0755914152f, 0.141902044f,
                                0.0949540809f, 0.121850908f, 0.119497456f, 6.59316765e-06f));

@@ -343,16 +343,15 @@ double own_cost(const LstmAt &at) {
   const LstmSizes &s = at.s;
   const bool tiles = by_tiles(at.site, s, checked_mul(s.batch, s.time) / at.cut.by_sequences);
   const double v = vectors_of(4 * s.units, at.machine.vector), steps = real(s.batch, s.time);
-  const auto constant = [&](size_t source) { return at.site.constant_source(source).has_value(); };
-  return at.machine.microseconds(sum({{1, 300},
-                                      {real(s.time), 58},
-                                      {steps * real(tiles ? s.inputs / 2 : s.inputs) * v / at.machine.fused, 1.09},
-                                      {steps * real(s.units) * v / at.machine.fused, 0.97},
-                                      {real(s.time, s.units) * v, 0.88},
-                                      {steps * vectors_of(s.units, at.machine.vector), 87},
-                                      {steps, 41},
-                                      {constant(src_recurrent_kernel) ? 0 : real(s.units) * v, 5},
-                                      {constant(src_kernel) ? 0 : real(s.inputs) * v, 0.6}}));
+  const bool constant = at.site.constant_source(src_recurrent_kernel).has_value();
+  return at.machine.microseconds(sum({{1, 172},
+                                      {real(s.time), 37},
+                                      {steps * real(tiles ? s.inputs / 2 : s.inputs) * v / at.machine.fused, 1.03},
+                                      {steps * real(s.units) * v / at.machine.fused, 0.86},
+                                      {real(s.time, s.units) * v, 0.82},
+                                      {steps * vectors_of(s.units, at.machine.vector), 80},
+                                      {steps, 19},
+                                      {constant ? 0 : real(s.units) * v, 4.5}}));
 }
 
 constexpr Candidate<LstmAt> own_candidates[] = {

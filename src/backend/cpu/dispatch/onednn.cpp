@@ -54,15 +54,13 @@ std::unique_ptr<kernels::Kernel> lstm_of(const LstmAt &at) {
 double dnnl_cost(const LstmAt &at) {
   const auto &[batch, time, inputs, units] = at.s;
   const double v = vectors_of(4 * units, at.machine.vector), steps = real(batch, time);
-  const bool constant = at.site.constant_source(src_recurrent_kernel).has_value();
-  return at.machine.microseconds(sum({{1, 5000},
-                                      {real(time), 1150},
-                                      {steps * real(inputs) * v / at.machine.fused, 1.23},
-                                      {steps * real(units) * v / at.machine.fused, 0.74},
-                                      {real(time, units) * v, 1.8},
-                                      {steps, 580},
-                                      {constant ? 0 : real(units + inputs) * v, 5},
-                                      {steps * v, 34}}));
+  return at.machine.microseconds(sum({{1, 5030},
+                                      {real(time), 1020},
+                                      {steps * real(inputs) * v / at.machine.fused, 1.31},
+                                      {steps * real(units) * v / at.machine.fused, 0.86},
+                                      {real(time, units) * v, 1.62},
+                                      {steps, 512},
+                                      {steps * v, 12}}));
 }
 
 constexpr Candidate<LstmAt> dnnl_lstms[] = {

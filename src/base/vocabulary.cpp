@@ -153,11 +153,12 @@ int64_t Texts::find(std::string_view key, const Words &words) const noexcept {
   return keys_.empty() ? -1 : find_from(key, words, hash_of(words, key));
 }
 
-void Texts::find(std::span<const String> keys, const Words *words, int64_t *places) const noexcept {
+void Texts::find(std::span<const String> keys, const Words *words, int64_t first, int64_t missing,
+                 int64_t *to) const noexcept {
   constexpr size_t block = 64;
   std::array<uint64_t, block> hashes{};
   std::array<uint32_t, block> at{};
-  if (keys_.empty()) return void(std::fill_n(places, keys.size(), int64_t{-1}));
+  if (keys_.empty()) return void(std::fill_n(to, keys.size(), missing));
   for (size_t begin = 0; begin < keys.size(); begin += block) {
     const size_t n = std::min(block, keys.size() - begin);
     for (size_t i = 0; i < n; ++i) {
@@ -180,11 +181,13 @@ void Texts::find(std::span<const String> keys, const Words *words, int64_t *plac
       const Words &w = words[begin + i];
       const uint64_t other = (slot.words.low ^ w.low) | (slot.words.high ^ w.high) |
                              (slot.size ^ static_cast<uint64_t>(keys[begin + i].size));
-      places[begin + i] = other ? -1 : slot.place;
+      const int64_t differs = -static_cast<int64_t>((other | -other) >> 63);  // compilers make a branch of ?:
+      to[begin + i] = ((first + slot.place) & ~differs) | (missing & differs);
     }
     for (; rest; rest &= rest - 1) {
       const auto i = static_cast<size_t>(std::countr_zero(rest));
-      places[begin + i] = find_from(keys[begin + i].view(), words[begin + i], hashes[i]);
+      const int64_t place = find_from(keys[begin + i].view(), words[begin + i], hashes[i]);
+      to[begin + i] = place >= 0 ? first + place : missing;
     }
   }
 }
@@ -213,12 +216,10 @@ int64_t Vocabulary::index(std::string_view token) const noexcept {
 }
 
 void Vocabulary::indices(std::span<const String> tokens, const Words *words, int64_t *to) const noexcept {
-  texts_.find(tokens, words, to);
-  const int64_t missing = rules_.oov ? rules_.first_oov : unknown;
+  texts_.find(tokens, words, rules_.first, rules_.oov == 1 ? rules_.first_oov : unknown, to);
   if (rules_.oov > 1)
-    for (size_t i = 0; i < tokens.size(); ++i) to[i] = to[i] >= 0 ? rules_.first + to[i] : oov_index(tokens[i].view());
-  else
-    for (size_t i = 0; i < tokens.size(); ++i) to[i] = to[i] >= 0 ? rules_.first + to[i] : missing;
+    for (size_t i = 0; i < tokens.size(); ++i)
+      if (to[i] == unknown) to[i] = oov_index(tokens[i].view());
   if (!rules_.mask) return;
   for (size_t i = 0; i < tokens.size(); ++i)
     if (words[i] == mask_ && tokens[i].view() == *rules_.mask) to[i] = rules_.mask_index;

@@ -46,15 +46,16 @@ class Texts {
   Texts() = default;
   explicit Texts(std::vector<std::string> keys);                          // refuses a key that comes again
   int64_t find(std::string_view key, const Words &words) const noexcept;  // -1: there is none
-  // Of many, for which the waits for memory overlap.
-  void find(std::span<const String> keys, const Words *words, int64_t *places) const noexcept;
+  // Of many, for which the waits for memory overlap: `first` + place, or `missing`.
+  void find(std::span<const String> keys, const Words *words, int64_t first, int64_t missing,
+            int64_t *to) const noexcept;
   const std::vector<std::string> &keys() const { return keys_; }
 
  private:
   struct Slot {
     Words words;
     uint64_t hash = 0;
-    uint32_t size = 0;
+    uint32_t size = UINT32_MAX;  // an empty slot's equals no text's that is told by its words
     int32_t place = -1;
   };
   struct Group;  // of slots

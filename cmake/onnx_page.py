@@ -20,7 +20,8 @@ Written by `cmake/onnx_page.py` from the tables and the refusals in `src/io/onnx
   (`0|` that one alone). All others are refused, as are other types.
 - `@13` from that opset on, `@-8` up to it, `@7-9` both.
 - The last column has what else is refused, in the words of the message; "..." is a number or a name.
-- Outputs of strings, such as the labels of a classifier, are left out of a model, and so is what only they need.
+- Texts: StringNormalizer changes the letters that StringCase does (guide), with the locale C those of ASCII alone;
+  StringSplit takes spaces, tabs and line ends of ASCII for white space; Cast gives floats 8 digits, as ONNX Runtime does.
 - Resize computes sizes and places in float32, as ONNX Runtime does: 6 places by a scale of 10/3 are 20. From
   opset 11 on an image whose size stays the same, or an axis whose scale is 1, is resized as ONNX says; ONNX Runtime copies
   it, whatever the scale or "roi" is.

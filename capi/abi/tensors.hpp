@@ -62,7 +62,7 @@ inline std::vector<Ref<dl4_tensor>> yours_of(std::span<dl4_tensor *const> slots,
   return {slots.begin(), slots.end()};
 }
 
-// Copies the strings of an output, which a run leaves in the memory of its inputs and its model.
+// Copies the strings of an output, which a run leaves in the memory of its inputs, its model and what it returns.
 inline void own_strings(dl4_tensor &t) {
   if (t.dtype != DType::string) return;
   t.data = copy_of(t.as_dense(), INT64_MAX).data;
@@ -126,9 +126,9 @@ void run_tensors(Core &core, const Memory &memory, const InAndOut &given, const 
     make |= !slots[i];
     to.add([&] { return slots[i] ? output(slots[i], i).view() : runtime::View(); });
   }
-  if (!make) return core.run(from, to.all(), nullptr, memory, cancel);
+  if (!make) return void(core.run(from, to.all(), nullptr, memory, cancel));
   MadeOutputs made(slots);
-  core.run(from, to.all(), &made, memory, cancel);
+  const MadeStrings strings = core.run(from, to.all(), &made, memory, cancel);
   made.give();
 }
 
@@ -137,9 +137,10 @@ template <class Core>
 struct RunOn {
   Core core;
   size_t outputs;
-  void run(std::span<const runtime::View> in, std::span<runtime::View> out, runtime::Wanted *wanted,
-           const Memory &memory, const std::atomic<int32_t> *cancel) {
+  MadeStrings run(std::span<const runtime::View> in, std::span<runtime::View> out, runtime::Wanted *wanted,
+                  const Memory &memory, const std::atomic<int32_t> *cancel) {
     runtime::run_on(core, outputs, in, out, wanted, memory, cancel);
+    return {};  // a stream gives none
   }
 };
 

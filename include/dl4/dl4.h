@@ -90,8 +90,8 @@ enum {
 };
 
 /* Types of data. Values in a graph are float32, int32, int64, uint8, bool or string; float64 is for tensors only.
- * Strings are taken by StringLookup, TextVectorization, Hashing and HashedCrossing, and by layers that only change the
- * shape. */
+ * Strings are taken by StringLookup, TextVectorization, Hashing, HashedCrossing, StringConcat, StringCase, StringSplit,
+ * Cast, Equal and NotEqual, and by layers that move elements, as Take and Concatenate. */
 enum {
   DL4_FLOAT32 = 1,
   DL4_FLOAT64 = 2,

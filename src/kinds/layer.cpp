@@ -124,6 +124,7 @@ void Call::join_types() {
 }
 
 DType joined_type(DType a, DType b) {
+  if (a == DType::string && b == a) return a;
   constexpr DType ascending[] = {DType::boolean, DType::u8, DType::i32, DType::i64, DType::f32};
   const auto *place = std::max(std::find(std::begin(ascending), std::end(ascending), a),
                                std::find(std::begin(ascending), std::end(ascending), b));

@@ -64,6 +64,10 @@
   X(StringLookup)                  \
   X(IntegerLookup)                 \
   X(TextVectorization)             \
+  X(StringConcat)                  \
+  X(StringCase)                    \
+  X(StringSplit)                   \
+  X(NgramCounts)                   \
   X(Masking)                       \
   X(GetMask)                       \
   X(SetLengths)                    \

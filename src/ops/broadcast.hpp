@@ -15,6 +15,7 @@ struct BroadcastOp final : OpOf<BroadcastOp> {
   std::vector<Operand> infer(Operands src) const override;
   void gradient(Gradient &g) const override;
   bool reads(int src) const override { return src == 0; }
+  bool takes_strings() const override { return !divided; }
   int overwrites(int) const override { return 0; }
 };
 

@@ -30,6 +30,7 @@ struct SplitLikeOp final : OpOf<SplitLikeOp, attributes::SplitLike> {
 struct ConcatOp final : OpOf<ConcatOp, attributes::Concat> {
   using OpOf::OpOf;
   std::string_view name() const override { return "concat"; }
+  bool takes_strings() const override { return true; }
 
   std::vector<Operand> infer(Operands src) const override {
     Shape joined = src[0].shape;

@@ -10,6 +10,7 @@ namespace {
 struct FlipOp final : OpOf<FlipOp, attributes::Flip> {
   using OpOf::OpOf;
   std::string_view name() const override { return "flip"; }
+  bool takes_strings() const override { return true; }
   std::vector<Operand> infer(Operands src) const override { return {src[0]}; }
   void gradient(Gradient &g) const override {
     if (g.wants(0) && g.diff_dst() != none) g.set(0, flip(g.e, g.diff_dst(), axis));

@@ -10,6 +10,7 @@ namespace {
 struct GatherOp final : OpOf<GatherOp, attributes::Gather> {
   using OpOf::OpOf;
   std::string_view name() const override { return "gather"; }
+  bool takes_strings() const override { return true; }
   std::vector<Operand> infer(Operands src) const override {
     const Shape &table = src[0].shape;
     if (table.rank() < 1) fail(Code::shape_mismatch, "gather expects a table of rows, got ", table);

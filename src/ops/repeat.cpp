@@ -12,6 +12,7 @@ Id repeat_grad(Emit &e, Id dy, const attributes::Repeating &how);
 struct RepeatOp final : OpOf<RepeatOp, attributes::Repeat> {
   using OpOf::OpOf;
   std::string_view name() const override { return "repeat"; }
+  bool takes_strings() const override { return true; }
   std::vector<Operand> infer(Operands src) const override {
     if (how.linear) want_float("repeat", src[0]);
     const int64_t n = src[0].shape[how.axis];

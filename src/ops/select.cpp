@@ -10,6 +10,7 @@ namespace {
 struct SelectOp final : OpOf<SelectOp, attributes::Select> {
   using OpOf::OpOf;
   std::string_view name() const override { return "select"; }
+  bool takes_strings() const override { return true; }
 
   std::vector<Operand> infer(Operands src) const override {
     want_type("the mask of select", src[0], DType::boolean);

@@ -24,6 +24,7 @@ struct PadLikeOp final : OpOf<PadLikeOp, attributes::PadLike> {
 struct SliceOp final : OpOf<SliceOp, attributes::Slice> {
   using OpOf::OpOf;
   std::string_view name() const override { return "slice"; }
+  bool takes_strings() const override { return true; }
 
   std::vector<Operand> infer(Operands src) const override {
     const Shape &x = src[0].shape;

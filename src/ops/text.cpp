@@ -1,4 +1,5 @@
-// lookup, token_at, hash_bins, cross_bins, count_tokens, vectorize, encode: from texts to numbers. No gradient passes.
+// lookup, token_at, hash_bins, cross_bins, count_tokens, vectorize, encode: from texts to numbers; and texts of texts.
+// No gradient passes.
 #include "ops/text.hpp"
 
 #include "ops/op.hpp"
@@ -100,6 +101,77 @@ struct EncodeOp final : StopsGradients<EncodeOp, attributes::Encode> {
   }
 };
 
+struct TextsEqualOp final : TextOp<TextsEqualOp, attributes::TextsEqual> {
+  using TextOp::TextOp;
+  std::string_view name() const override { return "texts_equal"; }
+  std::vector<Operand> infer(Operands src) const override {
+    for (const Operand &x : src) want_type("texts_equal", x, DType::string);
+    return {{DType::boolean, broadcast(src[0].shape, src[1].shape)}};
+  }
+};
+
+struct JoinTextsOp final : TextOp<JoinTextsOp, attributes::JoinTexts> {
+  using TextOp::TextOp;
+  std::string_view name() const override { return "join_texts"; }
+  std::vector<Operand> infer(Operands src) const override {
+    for (const Operand &x : src) want_type("join_texts", x, DType::string);
+    return {{DType::string, broadcast(src[0].shape, src[1].shape)}};
+  }
+};
+
+struct ChangeCaseOp final : TextOp<ChangeCaseOp, attributes::ChangeCase> {
+  using TextOp::TextOp;
+  std::string_view name() const override { return "change_case"; }
+  std::vector<Operand> infer(Operands src) const override {
+    want_type("change_case", src[0], DType::string);
+    return {src[0]};
+  }
+};
+
+struct NumbersAsTextsOp final : TextOp<NumbersAsTextsOp, attributes::NumbersAsTexts> {
+  using TextOp::TextOp;
+  std::string_view name() const override { return "numbers_as_texts"; }
+  std::vector<Operand> infer(Operands src) const override { return {{DType::string, src[0].shape}}; }
+};
+
+struct TextsAsNumbersOp final : TextOp<TextsAsNumbersOp, attributes::TextsAsNumbers> {
+  using TextOp::TextOp;
+  std::string_view name() const override { return "texts_as_numbers"; }
+  std::vector<Operand> infer(Operands src) const override {
+    want_type("texts_as_numbers", src[0], DType::string);
+    return {{dtype, src[0].shape}};
+  }
+};
+
+struct CountPiecesOp final : TextOp<CountPiecesOp, attributes::CountPieces> {
+  using TextOp::TextOp;
+  std::string_view name() const override { return "count_pieces"; }
+  std::vector<Operand> infer(Operands src) const override {
+    want_type("count_pieces", src[0], DType::string);
+    return {{DType::i64, src[0].shape}};
+  }
+};
+
+struct PiecesOp final : TextOp<PiecesOp, attributes::Pieces> {
+  using TextOp::TextOp;
+  std::string_view name() const override { return "pieces"; }
+  std::vector<Operand> infer(Operands src) const override {
+    want_type("pieces", src[0], DType::string);
+    return {{DType::string, src[0].shape.joined({src[1].shape[0]})}};
+  }
+  bool reads(int i) const override { return i == 0; }
+};
+
+struct CountNgramsOp final : StopsGradients<CountNgramsOp, attributes::CountNgrams> {
+  using StopsGradients::StopsGradients;
+  std::string_view name() const override { return "count_ngrams"; }
+  std::vector<Operand> infer(Operands src) const override {
+    want_type("count_ngrams", src[0], DType::i64);
+    if (src[0].shape.rank() != 2) fail(Code::shape_mismatch, "count_ngrams expects ids (N, L), got ", src[0].shape);
+    return {{DType::f32, {src[0].shape[0], ngrams->width()}}};
+  }
+};
+
 }  // namespace
 
 Id lookup(Emit &e, Id x, Tokens vocabulary) { return e.value(std::make_shared<LookupOp>(std::move(vocabulary)), {x}); }
@@ -126,6 +198,30 @@ Id vectorize(Emit &e, Id texts, attributes::Vectorize how, Id like) {
 
 Id encode(Emit &e, Id ids, attributes::Encode how, Id weights) {
   return e.value(std::make_shared<EncodeOp>(how), {ids, weights});
+}
+
+Id texts_equal(Emit &e, Id a, Id b) { return e.value(std::make_shared<TextsEqualOp>(), {a, b}); }
+
+Id join_texts(Emit &e, Id a, Id b) { return e.value(std::make_shared<JoinTextsOp>(), {a, b}); }
+
+Id change_case(Emit &e, Id x, bool upper, bool ascii) {
+  return e.value(std::make_shared<ChangeCaseOp>(upper, ascii), {x});
+}
+
+Id numbers_as_texts(Emit &e, Id x) { return e.value(std::make_shared<NumbersAsTextsOp>(), {x}); }
+
+Id texts_as_numbers(Emit &e, Id x, DType to) { return e.value(std::make_shared<TextsAsNumbersOp>(to), {x}); }
+
+Id count_pieces(Emit &e, Id x, Splitter splitter) {
+  return e.value(std::make_shared<CountPiecesOp>(std::move(splitter)), {x});
+}
+
+Id pieces(Emit &e, Id x, Splitter splitter, Id like) {
+  return e.value(std::make_shared<PiecesOp>(std::move(splitter)), {x, like});
+}
+
+Id count_ngrams(Emit &e, Id ids, std::shared_ptr<const Ngrams> ngrams) {
+  return e.value(std::make_shared<CountNgramsOp>(std::move(ngrams)), {ids});
 }
 
 }  // namespace dl4::ops

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "base/ngrams.hpp"
+#include "base/pieces.hpp"
 #include "base/tokens.hpp"
 #include "base/vocabulary.hpp"
 #include "ops/emit.hpp"
@@ -69,6 +71,36 @@ struct Encode {
   }
 };
 
+struct TextsEqual {
+  void fields(auto &) const {}
+};
+struct JoinTexts {
+  void fields(auto &) const {}
+};
+struct ChangeCase {
+  bool upper = false, ascii = false;
+  void fields(auto &f) const { f("upper", upper), f("ascii", ascii); }
+};
+struct NumbersAsTexts {
+  void fields(auto &) const {}
+};
+struct TextsAsNumbers {
+  DType dtype = DType::f32;
+  void fields(auto &f) const { f("dtype", dtype); }
+};
+struct CountPieces {
+  Splitter splitter;
+  void fields(auto &f) const { splitter.fields(f); }
+};
+struct Pieces {
+  Splitter splitter;
+  void fields(auto &f) const { splitter.fields(f); }
+};
+struct CountNgrams {
+  std::shared_ptr<const Ngrams> ngrams;
+  void fields(auto &f) const { ngrams->fields(f); }
+};
+
 }  // namespace attributes
 
 // x (...) of the vocabulary's type, string or int64 -> int64 (...). A token without an index is a fault of the run.
@@ -87,5 +119,23 @@ Id vectorize(Emit &e, Id texts, attributes::Vectorize how, Id like = none);
 // ids (..., N) int64 -> (..., depth), with `each` (..., N, depth): how often each index is there; weights (..., N)
 // float32 or none: their sums.
 Id encode(Emit &e, Id ids, attributes::Encode how, Id weights = none);
+
+// Two whose shapes broadcast, string -> bool of both shapes.
+Id texts_equal(Emit &e, Id a, Id b);
+// Two whose shapes broadcast, string -> each of a with that of b behind it.
+Id join_texts(Emit &e, Id a, Id b);
+// x (...) string -> (...) string. ascii: all other characters stay; else those of which the case is not known are a
+// fault of the run, as bytes are that are no UTF-8.
+Id change_case(Emit &e, Id x, bool upper, bool ascii);
+// x (...) of numbers -> string (...): integers and flags in decimal digits, floats with at most 8, "INF" and "NaN".
+Id numbers_as_texts(Emit &e, Id x);
+// x (...) string -> (...) float32, int32 or int64, of which a fraction is cut off. What is no number is a fault.
+Id texts_as_numbers(Emit &e, Id x, DType to);
+// x (...) string -> int64 (...), how many pieces each has.
+Id count_pieces(Emit &e, Id x, Splitter splitter);
+// x (...) string -> (..., N), filled up with the splitter's pad. like: (N).
+Id pieces(Emit &e, Id x, Splitter splitter, Id like);
+// ids (N, L) int64 -> float32 (N, width): how often each n-gram is in a row.
+Id count_ngrams(Emit &e, Id ids, std::shared_ptr<const Ngrams> ngrams);
 
 }  // namespace dl4::ops

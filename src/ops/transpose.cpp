@@ -12,6 +12,7 @@ namespace {
 struct TransposeOp final : OpOf<TransposeOp, attributes::Transpose> {
   using OpOf::OpOf;
   std::string_view name() const override { return "transpose"; }
+  bool takes_strings() const override { return true; }
 
   std::vector<Operand> infer(Operands src) const override {
     const Shape &x = src[0].shape;

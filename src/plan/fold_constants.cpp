@@ -33,6 +33,7 @@ bool fold(ops::Program &p, const ops::Step &step, int64_t most_bytes) {
   }
   std::vector<Tensor> results;
   for (ops::Id v : step.dst) {
+    if (p[v].dtype == DType::string) return false;  // its bytes belong to the step
     if (checked_mul(p[v].shape.elements(), size_of(p[v].dtype)) > most_bytes) return false;
     results.push_back(make_tensor(p[v].dtype, p[v].shape));
   }

@@ -80,10 +80,21 @@ void Executable::check(std::span<const View> in) const {
   }
 }
 
-void Executable::run(std::span<const View> in, std::span<const View> out, const std::atomic<int32_t> *cancel) {
+MadeStrings Executable::run(std::span<const View> in, std::span<const View> out, const std::atomic<int32_t> *cancel) {
   Ready ready = prepare(in, out, cancel);
+  Frame &frame = *ready.frame;
+  const int64_t most = options_.plan.memory_limit - ready.cached->plan->arena_bytes;
+  frame.strings_left = most;
+  for (StringRoom *room : frame.rooms) room->left = &frame.strings_left;
   run(ready, in, out, cancel);
+  MadeStrings made;
+  for (StringRoom *room : frame.rooms) {
+    if (room->made) made.blocks.push_back(std::move(room->made));
+    room->left = nullptr;
+  }
+  made.bytes = most - frame.strings_left;
   finish(std::move(ready));
+  return made;
 }
 
 void Executable::run(Ready &ready, std::span<const View> in, std::span<const View> out,

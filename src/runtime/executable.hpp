@@ -73,7 +73,8 @@ class Executable {
   // Writes every output; the views must have the shapes that outputs() returns. Refuses a wrong count, dtype or shape,
   // and an output that is strided or overlaps another view. Fails with CANCELLED when *cancel becomes non-zero, also
   // during planning or a long step. After a fault, a state is unchanged unless an earlier step wrote it.
-  void run(std::span<const View> in, std::span<const View> out, const std::atomic<int32_t> *cancel = nullptr);
+  // Returns what keeps the strings among the outputs that the run made.
+  MadeStrings run(std::span<const View> in, std::span<const View> out, const std::atomic<int32_t> *cancel = nullptr);
   // The same in parts, for consecutive runs whose views differ only in their data pointers: views that are dense and
   // don't overlap in the first run must stay so. Call finish() only after success. `apart`: the caller checks for
   // overlap.

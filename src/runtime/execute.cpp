@@ -87,6 +87,10 @@ void Executable::step(const CachedPlan &cached, Frame &frame, size_t s) {
     frame.handover[s].run(*options_.crew, call.kernel->slices, slices, call.kernel->phases);
   }
   if (!frame.report.ends()) return;
+  for (const StringRoom *room : frame.rooms)
+    if (room->refused)
+      fail(Code::out_of_memory, ops::who(cached.plan->steps[s].scope), ": the strings that it makes take ",
+           room->refused, " bytes, of the memory limit ", frame.strings_left, " are left");
   if (auto fault = frame.report.fault.load(std::memory_order_relaxed); fault != kernels::Fault::none)
     refuse(fault, cached.plan->steps[s], frame.report);
   fail(Code::cancelled, "cancelled in step ", s + 1, " of ", frame.calls.size());

@@ -53,6 +53,8 @@ std::unique_ptr<Frame> PlanCache::make_frame(const CachedPlan &cached) {
   frame->handover.resize(plan.steps.size());
   NoFork whole;  // locks of the libraries are below this one
   for (const auto &step : plan.steps) frame->bound.push_back(step.kernel->bind());
+  for (const auto &bound : frame->bound)
+    if (auto *room = dynamic_cast<StringRoom *>(bound.get())) frame->rooms.push_back(room);
   for (size_t s = 0; s < plan.steps.size(); ++s) {
     const plan::PlanStep &step = plan.steps[s];
     void *const *args = frame->args.data() + cached.first_arg[s];

@@ -11,6 +11,7 @@
 
 #include "base/cpu.hpp"
 #include "base/memory.hpp"
+#include "base/string_room.hpp"
 #include "plan/plan.hpp"
 #include "runtime/handover.hpp"
 #include "runtime/view.hpp"
@@ -39,6 +40,8 @@ struct Frame {
   std::vector<std::byte *> in, out;                    // addresses of the run's inputs and outputs
   int64_t number = 0;                                  // of the run
   std::vector<std::unique_ptr<kernels::Bound>> bound;  // by step
+  std::vector<StringRoom *> rooms;                     // among these
+  int64_t strings_left = 0;                            // bytes of strings that the run may still make
   std::vector<Handover> handover;                      // by step
   std::vector<Bytes> staging;                          // by input: dense copy of a strided one
   kernels::Report report;

@@ -10,10 +10,10 @@ namespace {
 class Whole : public Runner {
  public:
   explicit Whole(std::shared_ptr<Executable> program) : program_(std::move(program)) {}
-  void run(std::span<const View> in, std::span<View> out, Wanted *wanted, const Memory &memory,
-           const std::atomic<int32_t> *cancel) override {
+  MadeStrings run(std::span<const View> in, std::span<View> out, Wanted *wanted, const Memory &memory,
+                  const std::atomic<int32_t> *cancel) override {
     if (!wanted) return program_->run(in, out, cancel);
-    run_on(*program_, program_->program().outputs.size(), in, out, wanted, memory, cancel);
+    return run_on(*program_, program_->program().outputs.size(), in, out, wanted, memory, cancel);
   }
   std::vector<ops::Operand> outputs(std::span<const Shape> in) const override { return program_->outputs(in); }
   std::vector<Executable *> executables() const override { return {program_.get()}; }
@@ -26,10 +26,10 @@ class Prepared final : public Whole {
  public:
   Prepared(std::shared_ptr<Executable> program, std::function<void(Executable &)> before)
       : Whole(std::move(program)), before_(std::move(before)) {}
-  void run(std::span<const View> in, std::span<View> out, Wanted *wanted, const Memory &memory,
-           const std::atomic<int32_t> *cancel) override {
+  MadeStrings run(std::span<const View> in, std::span<View> out, Wanted *wanted, const Memory &memory,
+                  const std::atomic<int32_t> *cancel) override {
     before_(*program_);
-    Whole::run(in, out, wanted, memory, cancel);
+    return Whole::run(in, out, wanted, memory, cancel);
   }
 
  private:
@@ -41,15 +41,16 @@ class InStages final : public Runner {
  public:
   InStages(std::shared_ptr<Executable> program, std::unique_ptr<const Stages> stages)
       : program_(std::move(program)), stages_(std::move(stages)) {}
-  void run(std::span<const View> in, std::span<View> out, Wanted *wanted, const Memory &memory,
-           const std::atomic<int32_t> *cancel) override {
+  MadeStrings run(std::span<const View> in, std::span<View> out, Wanted *wanted, const Memory &memory,
+                  const std::atomic<int32_t> *cancel) override {
     const size_t outputs = program_->program().outputs.size();
     if (out.size() != outputs) fail(Code::invalid_argument, "expected ", outputs, " outputs, got ", out.size());
     const auto is_wanted = [&](size_t i) { return wanted && wanted->has(i); };
     for (size_t i = 0; i < outputs; ++i)
       if (!is_wanted(i) && out[i].strides)
         fail(Code::unsupported, "output ", i, ": expected a dense tensor, got a strided one");
-    std::vector<Tensor> whole = stages_->run(in, memory, cancel);
+    MadeStrings made;
+    std::vector<Tensor> whole = stages_->run(in, memory, cancel, made);
     for (size_t i = 0; i < outputs; ++i)
       if (!is_wanted(i) && (out[i].dtype != whole[i].dtype || out[i].shape != whole[i].shape))
         fail(Code::shape_mismatch, "output ", i, ": expected ", whole[i].dtype, ' ', whole[i].shape, ", got ",
@@ -60,6 +61,7 @@ class InStages final : public Runner {
       else
         std::ranges::copy(whole[i].memory(), static_cast<std::byte *>(out[i].data));
     }
+    return made;
   }
   std::vector<ops::Operand> outputs(std::span<const Shape> in) const override { return program_->outputs(in); }
   std::vector<Executable *> executables() const override {
@@ -77,8 +79,8 @@ class InStages final : public Runner {
 class AsStream final : public Runner {
  public:
   AsStream(std::shared_ptr<Executable> program, const Ticks &ticks) : program_(std::move(program)), ticks_(ticks) {}
-  void run(std::span<const View> in, std::span<View> out, Wanted *wanted, const Memory &memory,
-           const std::atomic<int32_t> *cancel) override {
+  MadeStrings run(std::span<const View> in, std::span<View> out, Wanted *wanted, const Memory &memory,
+                  const std::atomic<int32_t> *cancel) override {
     int64_t batch = 1;
     const std::vector<bool> &sequences = ticks_.how->sequences;
     for (size_t i = 0; i < std::min(sequences.size(), in.size()); ++i)
@@ -86,6 +88,7 @@ class AsStream final : public Runner {
     FlushToZero flush;
     Stream whole(ticks_, batch);
     run_on(whole, whole.outputs_count(), in, out, wanted, memory, cancel);
+    return {};  // a stream gives none
   }
   std::vector<ops::Operand> outputs(std::span<const Shape> in) const override {
     std::vector<ops::Operand> all = program_->outputs(in);

@@ -23,8 +23,9 @@ class Wanted {
 };
 
 // Runs a core whose output shapes are known in advance: an Executable or a Stream. wanted: null if `out` is complete.
+// Returns what its run() does.
 template <class Core>
-void run_on(Core &core, size_t outputs, std::span<const View> in, std::span<View> out, Wanted *wanted,
+auto run_on(Core &core, size_t outputs, std::span<const View> in, std::span<View> out, Wanted *wanted,
             const Memory &memory, const std::atomic<int32_t> *cancel) {
   if (!wanted) return core.run(in, out, cancel);  // run() checks
   core.check(in);
@@ -37,16 +38,17 @@ void run_on(Core &core, size_t outputs, std::span<const View> in, std::span<View
   core.need_room(bytes);
   for (size_t i = 0; i < out.size(); ++i)
     if (wanted->has(i)) out[i] = wanted->take(i, memory.tensor(expected[i].dtype, expected[i].shape));
-  core.run(in, out, cancel);
+  return core.run(in, out, cancel);
 }
 
 // Thread-safe, unless the Program writes states.
 class Runner {
  public:
   virtual ~Runner() = default;
-  // Inputs and outputs are those of the Program. wanted: null if `out` has memory for all outputs.
-  virtual void run(std::span<const View> in, std::span<View> out, Wanted *wanted, const Memory &memory,
-                   const std::atomic<int32_t> *cancel) = 0;
+  // Inputs and outputs are those of the Program. wanted: null if `out` has memory for all outputs. Returns what keeps
+  // the strings that the run made.
+  virtual MadeStrings run(std::span<const View> in, std::span<View> out, Wanted *wanted, const Memory &memory,
+                          const std::atomic<int32_t> *cancel) = 0;
   // Dtypes and shapes of the outputs for these input shapes; sizes computed by a run are free.
   virtual std::vector<ops::Operand> outputs(std::span<const Shape> in) const = 0;
   virtual std::vector<Executable *> executables() const = 0;

@@ -147,6 +147,7 @@ struct Stages::Run {
   std::span<const View> in;
   const Memory &memory;
   const std::atomic<int32_t> *cancel;
+  MadeStrings &made;
   std::vector<Tensor> held;
   int64_t bytes = 0;
 
@@ -163,7 +164,10 @@ struct Stages::Run {
       need(*p.executable, expected[i].dtype, expected[i].shape);
       to.push_back(view(held[p.out[i]] = memory.tensor(expected[i].dtype, expected[i].shape)));
     }
-    p.executable->run(from, to, cancel);
+    MadeStrings strings = p.executable->run(from, to, cancel);
+    bytes = checked_add(bytes, strings.bytes);
+    p.executable->need_room(bytes);
+    made.take(std::move(strings));
     for (const Between &b : p.behind) between(b, *p.executable);
   }
   void between(const Between &b, const Executable &e) {
@@ -180,15 +184,15 @@ struct Stages::Run {
     const Body &body = b.bodies[*static_cast<const uint8_t *>(number.data) ? 0 : 1];
     std::vector<View> from;
     for (const From &f : body.in) from.push_back(at(f));
-    std::vector<Tensor> out = body.stages->run(from, memory, cancel);
+    std::vector<Tensor> out = body.stages->run(from, memory, cancel, made);
     for (size_t i = 0; i < out.size(); ++i) held[b.out[i]] = std::move(out[i]);
   }
 };
 
-std::vector<Tensor> Stages::run(std::span<const View> in, const Memory &memory,
-                                const std::atomic<int32_t> *cancel) const {
+std::vector<Tensor> Stages::run(std::span<const View> in, const Memory &memory, const std::atomic<int32_t> *cancel,
+                                MadeStrings &made) const {
   parts_[0].executable->check(in);
-  Run run{in, memory, cancel, std::vector<Tensor>(slots_)};
+  Run run{in, memory, cancel, made, std::vector<Tensor>(slots_)};
   for (const Part &part : parts_) run.part(part);
   std::vector<Tensor> out;
   for (size_t slot : outputs_) {

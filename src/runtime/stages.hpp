@@ -17,8 +17,10 @@ class Stages {
   // states: by state of the program; constant.
   [[gnu::cold]] Stages(const ops::Program &program, std::span<const Tensor> states, const Options &options);
 
-  // Returns all outputs. They and values between the parts use `memory`. New sizes make plans.
-  std::vector<Tensor> run(std::span<const View> in, const Memory &memory, const std::atomic<int32_t> *cancel) const;
+  // Returns all outputs. They and values between the parts use `memory`. New sizes make plans. made: receives what
+  // keeps the strings that the run made.
+  std::vector<Tensor> run(std::span<const View> in, const Memory &memory, const std::atomic<int32_t> *cancel,
+                          MadeStrings &made) const;
 
   // Visits each part's Executable in order.
   template <class F>

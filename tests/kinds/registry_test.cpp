@@ -193,6 +193,7 @@ TEST(Registry, EveryLayerCanBeCalled) {
                                                 {"LinearAttention", {free_dim, 3, 16}},
                                                 {"TextVectorization", {free_dim, 1}},
                                                 {"HashedCrossing", {free_dim, 1}},
+                                                {"NgramCounts", {free_dim, 3}},
                                                 {"CategoryEncoding", {free_dim, 3}},
                                                 {"Range", {}}};
   const std::set<std::string> without_batch{"Metric", "Weight", "Draws",     "Stack", "Sum",   "Mean",
@@ -214,9 +215,10 @@ TEST(Registry, EveryLayerCanBeCalled) {
     if (where == "(B, T, H, W, C)") shape = {free_dim, 3, 5, 6, 4};
     if (where == "(B, T, D, H, W, C)") shape = {free_dim, 3, 4, 5, 6, 4};
     if (own_shapes.count(std::string(e->name))) shape = own_shapes.at(std::string(e->name));
-    const std::set<std::string> of_ids{"Embedding", "ReversibleEmbedding", "OneHot",
-                                       "Range",     "IntegerLookup",       "CategoryEncoding"};
-    const std::set<std::string> of_texts{"StringLookup", "TextVectorization", "Hashing", "HashedCrossing"};
+    const std::set<std::string> of_ids{"Embedding",     "ReversibleEmbedding", "OneHot",     "Range",
+                                       "IntegerLookup", "CategoryEncoding",    "NgramCounts"};
+    const std::set<std::string> of_texts{"StringLookup", "TextVectorization", "Hashing",    "HashedCrossing",
+                                         "StringConcat", "StringCase",        "StringSplit"};
     const bool bits = std::string(e->name).starts_with("Bitwise") || std::string(e->name).ends_with("Shift");
     DType dtype = bits || of_ids.count(std::string(e->name)) ? DType::i32
                   : of_texts.count(std::string(e->name))     ? DType::string

@@ -2,6 +2,7 @@
 #include <new>
 
 #include "backend/cpu/families.hpp"
+#include "backend/cpu/kernels/movement/strided.hpp"
 #include "backend/cpu/kernels/text/text.hpp"
 #include "ops/text.hpp"
 
@@ -162,6 +163,116 @@ std::unique_ptr<Kernel> encode(const attributes::Encode &op, const Site &site) {
   }
 }
 
+kernels::Strided both(const Site &site) {
+  return kernels::strided(site.dst[0].shape, {site.src[0].shape, site.src[1].shape});
+}
+
+std::unique_ptr<Kernel> texts_equal(const attributes::TextsEqual &, const Site &site) {
+  const int64_t n = site.dst[0].shape.elements();
+  return sliced(
+      "texts_equal", site, n, us_per_token * static_cast<double>(n),
+      [s = both(site)](int64_t begin, int64_t end, const Run &r) {
+        kernels::walk(s, begin, end, [&](int64_t at, const auto &offset, int64_t count) {
+          const String *a = r.in<String>(0) + offset[0], *b = r.in<String>(1) + offset[1];
+          for (int64_t i = 0; i < count; ++i, a += s.step(0), b += s.step(1))
+            r.out<uint8_t>(0)[at + i] = a->view() == b->view();
+        });
+      },
+      line_block);
+}
+
+// f(run, room) on one thread, for strings that are made.
+template <class F>
+std::unique_ptr<Kernel> making(const char *name, const Site &site, F f) {
+  struct Making final : Kernel {
+    Making(const char *name, int64_t slices, F g) : Kernel(name, slices), f(std::move(g)) {}
+    std::unique_ptr<Bound> bind() const override { return std::make_unique<kernels::MakingRoom>(); }
+    void run(int64_t, const Run &r) const noexcept override {
+      try {
+        f(r, static_cast<kernels::MakingRoom &>(*r.bound));
+      } catch (const std::exception &) {  // of the bytes of all
+        r.report->raise(kernels::Fault::refused, 0, 0, "there is no memory for the strings that it makes");
+      }
+    }
+    const F f;
+  };
+  return std::make_unique<Making>(name, site.dst[0].shape.elements() ? 1 : 0, std::move(f));
+}
+
+std::unique_ptr<Kernel> join_texts(const attributes::JoinTexts &, const Site &site) {
+  const int64_t n = site.dst[0].shape.elements();
+  return making("join_texts", site, [n, s = both(site)](const Run &r, kernels::MakingRoom &room) {
+    room.other.resize(static_cast<size_t>(n));
+    kernels::walk(s, 0, n, [&](int64_t at, const auto &offset, int64_t count) {
+      const String *a = r.in<String>(0) + offset[0], *b = r.in<String>(1) + offset[1];
+      for (int64_t i = at; i < at + count; ++i, a += s.step(0), b += s.step(1))
+        r.out<String>(0)[i] = *a, room.other[static_cast<size_t>(i)] = *b;
+    });
+    kernels::join_texts({r.out<String>(0), static_cast<size_t>(n)}, room, r.report);
+  });
+}
+
+std::unique_ptr<Kernel> change_case(const attributes::ChangeCase &op, const Site &site) {
+  const int64_t n = site.dst[0].shape.elements();
+  return making("change_case", site, [n, upper = op.upper, ascii = op.ascii](const Run &r, kernels::MakingRoom &room) {
+    kernels::change_case(part_of<String>(r, 0, 0, n), upper, ascii, r.out<String>(0), room, r.report);
+  });
+}
+
+std::unique_ptr<Kernel> numbers_as_texts(const attributes::NumbersAsTexts &, const Site &site) {
+  const int64_t n = site.dst[0].shape.elements();
+  return making("numbers_as_texts", site, [n, type = site.src[0].dtype](const Run &r, kernels::MakingRoom &room) {
+    kernels::numbers_as_texts(type, r.in<void>(0), n, r.out<String>(0), room, r.report);
+  });
+}
+
+std::unique_ptr<Kernel> texts_as_numbers(const attributes::TextsAsNumbers &op, const Site &site) {
+  const int64_t n = site.dst[0].shape.elements();
+  const int64_t slices = n ? site.cutting.short_slices(n, us_per_token * static_cast<double>(n)) : 0;
+  const auto make = [&](auto type) {
+    using T = decltype(type);
+    return by_rows("texts_as_numbers", slices, n, [](int64_t begin, int64_t end, const Run &r, TextRoom &room) {
+      kernels::texts_as_numbers<T>(part_of<String>(r, 0, begin, end), r.out<T>(0) + begin, room, r.report);
+    });
+  };
+  return op.dtype == DType::f32 ? make(float{}) : op.dtype == DType::i32 ? make(int32_t{}) : make(int64_t{});
+}
+
+int64_t slices_of_texts(const Site &site) {
+  const int64_t n = site.src[0].shape.elements();
+  return n ? site.cutting.short_slices(n, us_per_text * static_cast<double>(n)) : 0;
+}
+
+std::unique_ptr<Kernel> count_pieces(const attributes::CountPieces &op, const Site &site) {
+  return by_rows("count_pieces", slices_of_texts(site), site.src[0].shape.elements(),
+                 [splitter = op.splitter](int64_t begin, int64_t end, const Run &r, TextRoom &room) {
+                   kernels::count_pieces(splitter, part_of<String>(r, 0, begin, end), r.out<int64_t>(0) + begin, room,
+                                         r.report);
+                 });
+}
+
+// op: lives as long as the Program, and with it the pad.
+std::unique_ptr<Kernel> pieces(const attributes::Pieces &op, const Site &site) {
+  const int64_t width = site.dst[0].shape.last();
+  return by_rows("pieces", width ? slices_of_texts(site) : 0, site.src[0].shape.elements(),
+                 [&splitter = op.splitter, width](int64_t begin, int64_t end, const Run &r, TextRoom &room) {
+                   kernels::pieces(splitter, part_of<String>(r, 0, begin, end), width, r.out<String>(0) + begin * width,
+                                   room, r.report);
+                 });
+}
+
+std::unique_ptr<Kernel> count_ngrams(const attributes::CountNgrams &op, const Site &site) {
+  const int64_t rows = site.src[0].shape[0], items = site.src[0].shape[1], width = op.ngrams->width();
+  const double us = us_per_byte * static_cast<double>(checked_mul(rows, checked_add(width * 4, items * 200)));
+  return sliced("count_ngrams", site, rows, us,
+                [ngrams = op.ngrams, items, width](int64_t begin, int64_t end, const Run &r) {
+                  auto *y = r.out<float>(0) + begin * width;
+                  std::fill_n(y, (end - begin) * width, 0.0f);
+                  for (int64_t i = begin; i < end; ++i, y += width)
+                    ngrams->count(part_of<int64_t>(r, 0, i * items, (i + 1) * items), y);
+                });
+}
+
 }  // namespace
 
 std::span<const Row> text_kernels() {
@@ -173,6 +284,14 @@ std::span<const Row> text_kernels() {
       row<attributes::CountTokens, count_tokens>(),
       row<attributes::Vectorize, vectorize>(),
       row<attributes::Encode, encode>(),
+      row<attributes::TextsEqual, texts_equal>(),
+      row<attributes::JoinTexts, join_texts>(),
+      row<attributes::ChangeCase, change_case>(),
+      row<attributes::NumbersAsTexts, numbers_as_texts>(),
+      row<attributes::TextsAsNumbers, texts_as_numbers>(),
+      row<attributes::CountPieces, count_pieces>(),
+      row<attributes::Pieces, pieces>(),
+      row<attributes::CountNgrams, count_ngrams>(),
   };
   return rows;
 }

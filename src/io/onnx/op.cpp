@@ -155,7 +155,8 @@ std::optional<std::vector<Dim>> Op::elements(size_t i) const {
   Value &v = in(i);
   if (v.sizes) return v.sizes;
   if (v.asked && v.dtype == DType::boolean) return std::vector<Dim>{answer(*v.asked)};
-  if (!v.constant || v.constant->dtype == DType::f32 || v.constant->elements() > static_cast<int64_t>(most_listed))
+  if (!v.constant || v.constant->dtype == DType::f32 || v.constant->dtype == DType::string ||
+      v.constant->elements() > static_cast<int64_t>(most_listed))
     return {};
   std::vector<Dim> list;
   for (int64_t n : ints_of(*v.constant)) list.push_back({n, {}});
@@ -188,7 +189,9 @@ double Op::number(size_t i, double otherwise) const {
   return t->dtype == DType::f32 ? static_cast<double>(t->as<float>()[0]) : static_cast<double>(ints_of(*t)[0]);
 }
 
-Node Op::constant_node(Tensor t) const { return r.constant(std::move(t)); }
+Node Op::constant_node(Tensor t) const {
+  return t.dtype == DType::string ? constant_texts(t) : r.constant(std::move(t));
+}
 
 // The size, or the result of the question as 1 or 0.
 Dim Op::answer(const Asked &asked) const {

@@ -104,11 +104,11 @@ bool is_quick(const Shape &shape, int64_t steps) {
 
 const Row *row_of(std::string_view op) {
   constexpr std::span<const Row> (*families[])() = {
-      &math_rows,   &activation_rows, &shape_rows,    &index_rows,    &space_rows,        &pool_rows,
-      &pad_rows,    &resize_rows,     &norm_rows,     &product_rows,  &attention_rows,    &recurrent_rows,
-      &scan_rows,   &flow_rows,       &sequence_rows, &training_rows, &order_rows,        &quantized_rows,
-      &number_rows, &sampled_rows,    &signal_rows,   &step_rows,     &chosen_rows,       &integer_rows,
-      &slice_rows,  &drawn_rows,      &type_rows,     &counted_rows,  &experimental_rows, &named_rows,
+      &math_rows,     &activation_rows,   &shape_rows,   &index_rows,     &space_rows,     &pool_rows,    &pad_rows,
+      &resize_rows,   &norm_rows,         &product_rows, &attention_rows, &recurrent_rows, &scan_rows,    &flow_rows,
+      &sequence_rows, &training_rows,     &order_rows,   &quantized_rows, &number_rows,    &sampled_rows, &signal_rows,
+      &step_rows,     &chosen_rows,       &integer_rows, &slice_rows,     &drawn_rows,     &type_rows,    &text_rows,
+      &counted_rows,  &experimental_rows, &named_rows,
   };
   for (auto rows : families)
     if (const Row *row = find(rows(), op)) return row;
@@ -273,7 +273,7 @@ std::optional<Reader::Named> Reader::computed(const NodeProto &node, const Row &
   for (std::string_view name : node.in) {
     if (name.empty()) continue;
     Value &v = value(name);
-    if (v.list || v.absent || !(v.around || op.constant_of(v))) return {};
+    if (v.list || v.absent || v.dtype == DType::string || !(v.around || op.constant_of(v))) return {};
     given[name] = &v;
   }
   if (given.empty()) return {};
@@ -296,6 +296,7 @@ std::optional<Reader::Named> Reader::computed(const NodeProto &node, const Row &
       if (name.empty()) continue;
       Value &v = r.value(name);
       if (v.list || v.absent) return {};
+      if (v.dtype == DType::string) return {};  // its bytes would belong to a run
       if (op.constant_of(v)) continue;
       made.push_back(Op(r, node).as(v, plain(v.rank())));
       const Shape shape = r.graph_->shape(made.back());
@@ -474,20 +475,12 @@ std::shared_ptr<graph::Model> Reader::body(std::vector<Node> in, const std::vect
   return std::make_shared<graph::Model>(graph_, in, out, false);
 }
 
-// Strings are omitted, with all that only they need.
 std::shared_ptr<graph::Model> Reader::model() {
-  std::vector<std::string_view> wanted;
-  for (const Port &p : file_.outputs)
-    if (p.type != Type::string) wanted.push_back(p.name);
-  if (wanted.empty() && !file_.outputs.empty())
-    fail(Code::unsupported, "all outputs are strings, as \"", std::string(file_.outputs[0].name), '"');
-  if (wanted.size() < file_.outputs.size()) only_for(wanted);
   for (const Port &p : file_.inputs) add_input(p);
   nodes();
   std::vector<Node> in, out;
   for (const Port &p : file_.outputs)
-    if (p.type != Type::string)
-      for (const Node n : outputs(p)) out.push_back(n);
+    for (const Node n : outputs(p)) out.push_back(n);
   for (const Port &p : file_.inputs)
     if (!waiting_.count(p.name)) in.push_back(value(p.name).forms[0].node);
   if (out.empty()) fail(Code::corrupt_file, "the graph has no outputs");

@@ -313,6 +313,7 @@ class Op {
  private:
   std::string_view default_of(const char *name) const;
   Dim answer(const Asked &asked) const;
+  Node constant_texts(const Tensor &t) const;
   Node of_sizes(const char *kind, const char *what, const std::vector<Dim> &list) const;
   std::string layer_name() const;
   Node repeated(const Value &v) const;
@@ -347,6 +348,7 @@ std::span<const Row> chosen_rows();
 std::span<const Row> integer_rows();
 std::span<const Row> drawn_rows();
 std::span<const Row> type_rows();
+std::span<const Row> text_rows();
 std::span<const Row> experimental_rows();
 std::span<const Row> named_rows();
 // Of other domains.

@@ -5,6 +5,8 @@
 
 #include "base/error.hpp"
 #include "base/json.hpp"
+#include "base/strings.hpp"
+#include "base/utf8.hpp"
 #include "io/bytes.hpp"
 #include "io/file.hpp"
 #include "io/onnx/file.hpp"
@@ -142,17 +144,30 @@ void read_fields(const Numbers &t, Tensor &to) {
   if (n != wanted) fail(Code::corrupt_file, "has ", n, " numbers, its shape ", to.shape, " requires ", wanted);
 }
 
+Tensor read_texts(const Numbers &t, const Shape &shape, Outside &outside) {
+  if (t.external || !t.raw.empty()) fail(Code::corrupt_file, "has strings outside of their field");
+  if (static_cast<int64_t>(t.packed.size()) != shape.elements())
+    fail(Code::corrupt_file, "has ", t.packed.size(), " strings, its shape ", shape, " requires ", shape.elements());
+  int64_t bytes = 0;
+  for (std::string_view s : t.packed) {
+    bytes = checked_add(bytes, static_cast<int64_t>(s.size() + sizeof(String)));
+    if (const std::string valid = valid_utf8(s); valid != s)
+      fail(Code::corrupt_file, "has a string that is no UTF-8: \"", excerpt(valid), '"');
+  }
+  outside.budget.take(bytes, "it");
+  return copy_of(shape, t.packed, INT64_MAX);
+}
+
 }  // namespace
 
 Tensor read(const Numbers &t, Outside &outside) {
   try {
     const DType type = stands_for(t.type);
-    if (type == DType::string)
-      throw Error(Code::unsupported, "constants of strings are not supported").with("got", to_string(t.type));
     if (t.dims.size() > max_rank) fail(Code::unsupported, "has ", t.dims.size(), " axes; at most ", max_rank);
     for (int64_t d : t.dims)
       if (d < 0) fail(Code::corrupt_file, "has an axis of ", d);
     const Shape shape(t.dims);
+    if (type == DType::string) return read_texts(t, shape, outside);
     const int64_t wanted = bytes_of(shape.elements(), t.type);
     Tensor other;
     if (t.external) other = outside_bytes(t, wanted, outside);

@@ -64,37 +64,44 @@ TEST(OnnxDomains, RefuseByName) {
   expect_refused(ours("Attention", {"x", "x"}), {"num_heads"});
 }
 
-// The labels, which are strings, are left out with all that only they need; the probabilities are there.
-TEST(OnnxDomains, OfClassifiersWithLabelsOfStringsGiveProbabilities) {
+// Labels that are strings, and probabilities.
+TEST(OnnxDomains, OfClassifiersGiveLabelsOfStrings) {
   const auto classifier = [](const std::string &labels, const std::vector<float> &weights, size_t functions,
-                             const std::string &after, const std::string &more = "") {
+                             const std::string &after) {
     const std::string node = field(1, std::string("x")) + field(2, std::string("label")) + field(2, std::string("y")) +
                              field(4, std::string("LinearClassifier")) + field(7, std::string("ai.onnx.ml")) + labels +
                              reals("coefficients", weights) + reals("intercepts", std::vector<float>(functions, 0.5f)) +
                              text_of("post_transform", after);
-    return model_of(field(1, node) + more,
-                    port(11, "x", 1, {-1, 2}) + port(12, "name", 8, {-1}) + port(12, "y", 1, {-1, 2}));
+    return model_of(field(1, node), port(11, "x", 1, {-1, 2}) + port(12, "label", 8, {-1}) + port(12, "y", 1, {-1, 2}));
   };
-  const std::string two = texts("classlabels_strings", {"a", "b"}), named_ = named("Identity", {"label"}, "name");
-  EXPECT_EQ((run<float, float>(classifier(two, {1, 0, 0, 1}, 2, "NONE", named_), {2, 2}, {1, 2, 3, 4})),
-            (std::vector<float>{1.5f, 2.5f, 3.5f, 4.5f}));
+  const std::string two = texts("classlabels_strings", {"a", "b"});
+  const auto expect = [&](const std::string &bytes, std::vector<float> x, const Strings &labels,
+                          const std::vector<float> &scores) {
+    Refusal r;
+    const auto m = load(nullptr, bytes, r);
+    ASSERT_EQ(r.message, "");
+    Own<dl4_session> s;
+    ok(dl4_session_create(m, nullptr, s.out()));
+    const auto in = tensor({static_cast<int64_t>(x.size()) / 2, 2}, x);
+    dl4_tensor *from = in, *to[2] = {};
+    ok(dl4_session_run(s, &from, 1, to, 2, nullptr));
+    EXPECT_EQ(strings_of(to[0]), labels);
+    std::vector<float> y(scores.size());
+    ok(dl4_tensor_copy_out(to[1], y.data(), static_cast<int64_t>(4 * y.size())));
+    EXPECT_EQ(y, scores);
+    for (dl4_tensor *t : to) dl4_release(t);
+  };
+  expect(classifier(two, {1, 0, 0, 1}, 2, "NONE"), {1, 2, 4, 3}, {"b", "a"}, {1.5f, 2.5f, 4.5f, 3.5f});
   // One function is of the second class: what is left to 1 is of the first.
-  EXPECT_EQ((run<float, float>(classifier(two, {1, 0}, 1, "NONE", named_), {2, 2}, {1, 2, 0.25f, 4})),
-            (std::vector<float>{-0.5f, 1.5f, 0.25f, 0.75f}));
-  const auto logistic = run<float, float>(classifier(two, {1, 0}, 1, "LOGISTIC", named_), {1, 2}, {-0.5f, 2});
-  EXPECT_EQ(logistic, (std::vector<float>{0.5f, 0.5f}));
-  // To ask for them is refused: here y is made of them.
-  const std::string asking = field(1, std::string("x")) + field(2, std::string("label")) + field(2, std::string("p")) +
-                             field(4, std::string("LinearClassifier")) + field(7, std::string("ai.onnx.ml")) + two +
-                             reals("coefficients", {1, 0, 0, 1}) + reals("intercepts", {0, 0});
-  expect_refused(model_of(field(1, asking) + named("Cast", {"label"}, "y", integer("to", 1)),
-                          port(11, "x", 1, {-1, 2}) + port(12, "y", 1, {-1})),
-                 {"LinearClassifier", "\"classlabels_strings\" are strings"});
-  expect_refused(classifier(two + integers("classlabels_ints", {1, 2}), {1, 0}, 1, "NONE", named_),
+  expect(classifier(two, {1, 0}, 1, "NONE"), {1, 2, -1, 4}, {"b", "a"}, {-0.5f, 1.5f, 1.5f, -0.5f});
+  expect(classifier(two, {1, 0}, 1, "LOGISTIC"), {-0.5f, 2}, {"a"}, {0.5f, 0.5f});
+  expect(classifier(texts("classlabels_strings", {"same", "same"}), {1, 0, 0, 1}, 2, "NONE"), {1, 2}, {"same"},
+         {1.5f, 2.5f});
+  expect_refused(classifier(two + integers("classlabels_ints", {1, 2}), {1, 0}, 1, "NONE"),
                  {"classlabels_ints", "classlabels_strings"});
-  expect_refused(classifier(two, {1, 0, 0, 1, 1, 1}, 3, "NONE", named_), {"3 functions for 2 classes"});
-  expect_refused(model_of(named("Identity", {"x"}, "name"), port(11, "x", 1, {-1, 2}) + port(12, "name", 8, {-1})),
-                 {"all outputs are strings", "\"name\""});
+  expect_refused(classifier(two, {1, 0, 0, 1, 1, 1}, 3, "NONE"), {"3 functions for 2 classes"});
+  expect_refused(classifier(texts("classlabels_strings", {"a", "\xff"}), {1, 0, 0, 1}, 2, "NONE"),
+                 {"\"classlabels_strings\" that are no UTF-8"});
 }
 
 // Of a node with strings x (n, 2), each of which gives `wide` numbers.
@@ -160,13 +167,17 @@ TEST(OnnxDomains, OfStringsGiveNumbers) {
                  {"has numbers for string"});
   expect_refused(of_texts(ml("LabelEncoder", texts("keys_strings", {"\xff"}) + reals("values_floats", {1}))),
                  {"\"keys_strings\" that are no UTF-8"});
-  expect_refused(of_texts(node("Cast", {"x"}, integer("to", 1))), {"Cast", "from string to float is not supported"});
   expect_refused(of_texts(node("Relu", {"x"})), {"Relu", "string"});
   const std::string map = cats + integers("cats_int64s", {5, 6, 7});
   EXPECT_EQ(of_strings<int64_t>("CategoryMapper", map + integer("default_int64", 9), 7, x),
             (std::vector<int64_t>{7, 5, 9, 6}));
   expect_refused(of_texts(ml("CategoryMapper", cats)), {"CategoryMapper", "as many"});
-  expect_refused(of_numbers("CategoryMapper", map), {"CategoryMapper", "gives strings"});
+  expect_refused(of_numbers("CategoryMapper", map), {"CategoryMapper", "has keys of int64 for float32"});
+  expect_refused(of_texts(ml("LabelEncoder", keys + texts("values_strings", {"a"}))),
+                 {"expects as many values as keys"});
+  expect_refused(of_texts(ml("LabelEncoder",
+                             keys + texts("values_strings", {"a", "b", "c", "d"}) + text_of("default_string", "\xff"))),
+                 {"\"default_string\" that is no UTF-8"});
   for (const char *op : {"DictVectorizer", "CastMap"}) expect_refused(of_texts(ml(op)), {op, "is not supported"});
 }
 

@@ -205,7 +205,7 @@ TEST_F(OnnxFiles, AreRefusedByNodeAndOp) {
   Refusal r;
   load(nullptr, model(node("Relu", {"x"})), r);
   EXPECT_EQ(r.code, 0) << r.message;
-  expect_refusal(model(node("TfIdfVectorizer", {"x"})), DL4_UNSUPPORTED, {"node \"the_TfIdfVectorizer\"", "no layer"});
+  expect_refusal(model(node("ImageDecoder", {"x"})), DL4_UNSUPPORTED, {"node \"the_ImageDecoder\"", "no layer"});
   expect_refusal(model(node("If", {"x"})), DL4_CORRUPT_FILE, {"(If)", "no \"then_branch\""});
   expect_refusal(model(node("Loop", {"x"})), DL4_CORRUPT_FILE, {"(Loop)", "no \"body\""});
   expect_refusal(model(node("Relu", {"x"}, field(7, std::string("com.microsoft")))), DL4_UNSUPPORTED,
@@ -240,7 +240,11 @@ TEST_F(OnnxFiles, SizesAreBelievedOnlyWithTheirBytes) {
                  {"\"w\"", "16 bytes"});
   for (int64_t huge : {int64_t{1} << 30, int64_t{1} << 40, INT64_MAX, int64_t{-4}})
     expect_refusal(with(field(1, huge) + field(2, int64_t{1}) + field(9, four)), DL4_CORRUPT_FILE, {"\"w\""});
-  expect_refusal(with(field(1, int64_t{4}) + field(2, int64_t{8}) + field(9, four)), DL4_UNSUPPORTED, {"string"});
+  const std::string strings = field(1, int64_t{2}) + field(2, int64_t{8});
+  expect_refusal(with(strings + field(9, four)), DL4_CORRUPT_FILE, {"strings outside of their field"});
+  expect_refusal(with(strings + field(6, std::string("a"))), DL4_CORRUPT_FILE, {"has 1 strings", "requires 2"});
+  expect_refusal(with(strings + field(6, std::string("a")) + field(6, std::string("\xff"))), DL4_CORRUPT_FILE,
+                 {"a string that is no UTF-8"});
   expect_refusal(with(field(1, int64_t{4}) + field(2, int64_t{1}) + field(3, std::string())), DL4_UNSUPPORTED,
                  {"segments"});
   expect_refusal(field(1, int64_t{9}) + field(2, std::string("someone")), DL4_CORRUPT_FILE, {"no graph"});

@@ -75,6 +75,8 @@ def _of_tensors(model, listed):
 def _held(array, port):
     """An input as the library takes it; what it would change is refused."""
     kind = port.type.tensor_type.elem_type
+    if kind == TensorProto.STRING and not array.size:
+        array = array.astype(str)  # no object says what it is
     if kind not in _HELD:
         return Tensor.of(array)
     wanted = np.dtype(helper.tensor_dtype_to_np_dtype(kind))
@@ -132,8 +134,6 @@ class DL4BackendRep(BackendRep):
                 while f"{o.name}_{count}" in of:
                     count += 1
                 yield [self._typed(of[f"{o.name}_{n}"].numpy(), dtype) for n in range(count)]
-            elif kind.tensor_type.elem_type == TensorProto.STRING:
-                raise TypeError(f"output {o.name!r} is of strings, which are left out")
             else:
                 yield self._typed(of[o.name].numpy(), kind)
 

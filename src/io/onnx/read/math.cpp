@@ -68,7 +68,7 @@ namespace {
 bool is_number(const Op &op, size_t i) {
   if (op.in(i).filled) return true;
   const auto t = op.constant(i);
-  if (!t || t->elements() != 1) return false;
+  if (!t || t->elements() != 1 || t->dtype == DType::string) return false;
   const double v = op.number(i, 0);
   return std::isfinite(v) && std::abs(v) < 9e15;
 }

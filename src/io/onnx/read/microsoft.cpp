@@ -3,6 +3,7 @@
 
 #include "base/error.hpp"
 #include "io/onnx/read/nodes.hpp"
+#include "io/onnx/read/text.hpp"
 
 namespace dl4::io::onnx {
 namespace {
@@ -306,6 +307,7 @@ std::span<const Row> microsoft_rows() {
        "query key? value? bias? key_padding_mask? attention_bias? past_key? past_value? "
        "past_sequence_length? cache_indirection? > output present_key? present_value? qk?; "
        "mask_filter_value=-10000.0 num_heads:int! scale=0.0 unidirectional=0|1"},
+      {"Tokenizer", tokenizer, "X > Y; mark:int! mincharnum:int! pad_value:string! separators:strings tokenexp:string"},
       {"QAttention", quantized_attention,
        "input weight bias input_scale weight_scale mask_index? input_zero_point? weight_zero_point? "
        "past? > output present?; do_rotary=0| mask_filter_value=-10000.0 num_heads:int! "

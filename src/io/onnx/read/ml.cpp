@@ -1,8 +1,7 @@
-// Ops of ai.onnx.ml, for scikit-learn's models, as far as their results are numbers.
+// Ops of ai.onnx.ml, for scikit-learn's models.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <map>
 #include <numeric>
 
 #include "base/error.hpp"
@@ -10,6 +9,7 @@
 #include "io/onnx/read/math.hpp"
 #include "io/onnx/read/ml.hpp"
 #include "io/onnx/read/nodes.hpp"
+#include "io/onnx/read/text.hpp"
 
 namespace dl4::io::onnx {
 
@@ -30,13 +30,6 @@ std::vector<double> reals(const Op &op, std::string_view name) {
   return a ? a->floats : std::vector<double>();
 }
 
-void refuse_texts(const Op &op, std::initializer_list<std::string_view> names) {
-  for (std::string_view name : names)
-    if (const Attribute *a = op.node.find(name); a && (!a->strings.empty() || !a->s.empty()))
-      throw Error(Code::unsupported, text("\"", std::string(name), "\" are strings, which no layer reads or gives"))
-          .with("attribute", std::string(name));
-}
-
 // Applies the transform to scores, whose last axis is the classes.
 Node transformed(const Op &op, Node x) {
   const std::string how = op.string("post_transform");
@@ -54,10 +47,8 @@ Labels::Labels(const Op &op, const char *as_numbers, const char *as_texts)
 }
 
 void Labels::give(const Op &op, Node place) const {
-  if (numbers.empty()) {
-    if (op.r.is_read(op.node.out[0])) refuse_texts(op, {as_texts});
-    return;
-  }
+  if (numbers.empty())
+    return op.give(0, text_of_place(op, op.cast(place, DType::i64), texts(op, as_texts)), {rows_and(op, 1)[0]});
   op.give(0, op.layer("Take", {{"axis", 0}}, {op.constant_node(tensor_of(numbers)), op.cast(place, DType::i64)}),
           {rows_and(op, 1)[0]});
 }
@@ -137,60 +128,6 @@ Node first(const Op &op, Node flags) {
   return op.cast(op.layer("Argmax", {{"axis", -1}, {"keepdims", false}}, {op.cast(flags, DType::f32)}), DType::i64);
 }
 
-// A list of strings, or a tensor of them; empty: there is none.
-std::vector<std::string> texts(const Op &op, const std::string &name) {
-  const Attribute *a = op.node.find(name);
-  const bool is_tensor = a && a->t && a->t->type == Type::string;
-  if (a && a->type != 8 && !is_tensor) fail(Code::corrupt_file, "has \"", name, "\" that are no strings");
-  std::vector<std::string> all;
-  if (!a) return all;
-  const std::vector<std::string_view> &given = is_tensor ? a->t->packed : a->strings;
-  int64_t bytes = 0;
-  for (std::string_view s : given) bytes = checked_add(bytes, static_cast<int64_t>(4 * s.size() + 256));
-  op.take(bytes);
-  for (std::string_view s : given) {
-    if (const std::string valid = valid_utf8(s); valid != s)
-      fail(Code::corrupt_file, "has \"", name, "\" that are no UTF-8: \"", excerpt(valid), '"');
-    all.emplace_back(s);
-  }
-  return all;
-}
-
-// Texts without repetitions, and a text that is not among them.
-struct Vocabulary {
-  explicit Vocabulary(const std::vector<std::string> &all) {
-    for (const std::string &text : all) {
-      const auto [at, fresh] = first.emplace(text, static_cast<int64_t>(first.size()));
-      if (fresh) distinct.push_back(text);
-      places.push_back(at->second);
-    }
-    while (first.count(other)) other += '_';
-  }
-  std::map<std::string, int64_t> first;
-  Json distinct = Json::array();
-  Ints places;  // of each text
-  std::string other = "[UNK]";
-};
-
-// Of texts x their places in a list, from 1 on where others have 0; else others are an error of the run.
-Node place_of_text(const Op &op, Node x, const std::vector<std::string> &all, bool takes_others) {
-  const Vocabulary v(all);
-  const int64_t others = takes_others ? 1 : 0;
-  Ints places(static_cast<size_t>(others), 0);  // of distinct texts the first of equal ones
-  for (size_t i = 0; i < all.size(); ++i)
-    if (v.places[i] + others == static_cast<int64_t>(places.size())) places.push_back(static_cast<int64_t>(i) + others);
-  const Json config{{"vocabulary", v.distinct}, {"oov_token", v.other}, {"num_oov_indices", others}};
-  const Node which = op.layer("StringLookup", config, {x});
-  if (v.first.size() == all.size()) return which;
-  return op.layer("Take", {{"axis", 0}}, {op.constant_node(tensor_of(places)), which});
-}
-
-// Refuses strings for numbers and numbers for strings.
-void need_texts(const Op &op, bool wanted) {
-  const DType t = op.in(0).dtype;
-  if ((t == DType::string) != wanted) fail(Code::corrupt_file, "has ", wanted ? "strings" : "numbers", " for ", t);
-}
-
 void one_hot_encoder(const Op &op) {
   const Ints cats = op.integers("cats_int64s").value_or(Ints{});
   const std::vector<std::string> words = texts(op, "cats_strings");
@@ -223,7 +160,7 @@ std::optional<Tensor> listed(const Op &op, const std::string &what) {
     return tensor_of_floats(list, {static_cast<int64_t>(list.size())});
   const Attribute *a = op.node.find(what + "_tensor");
   if (!a || !a->t) return {};
-  if (a->t->type == Type::string) op.refuse("\"", what, "_tensor\" are strings, which no layer gives");
+  if (a->t->type == Type::string) return {};
   return read(*a->t, op.r.outside());
 }
 
@@ -235,7 +172,6 @@ std::vector<std::string> keys_of_texts(const Op &op) {
 }
 
 Tensor values_of(const Op &op, int64_t keys) {
-  refuse_texts(op, {"values_strings"});
   std::optional<Tensor> values = listed(op, "values");
   if (op.node.find("classes_strings")) {
     Ints places(static_cast<size_t>(keys));
@@ -244,6 +180,27 @@ Tensor values_of(const Op &op, int64_t keys) {
   }
   if (!values || values->elements() != keys) fail(Code::corrupt_file, "expects as many values as keys");
   return *values;
+}
+
+// The values of a LabelEncoder that gives strings; none: it gives numbers.
+std::vector<std::string> values_of_texts(const Op &op) {
+  if (op.node.find("classes_strings") && op.in(0).dtype != DType::string) return texts(op, "classes_strings");
+  if (auto words = texts(op, "values_strings"); !words.empty()) return words;
+  const Attribute *a = op.node.find("values_tensor");
+  return a && a->t && a->t->type == Type::string ? texts(op, "values_tensor") : std::vector<std::string>();
+}
+
+// place: from 1 on; 0 is the default.
+Node text_or_default(const Op &op, Node place, std::vector<std::string> words) {
+  std::string otherwise = op.string("default_string");
+  if (op.says("default_tensor")) {
+    const std::vector<std::string> given = texts(op, "default_tensor");
+    if (given.size() != 1) fail(Code::corrupt_file, "has a default of ", given.size(), " strings");
+    otherwise = given[0];
+  }
+  if (valid_utf8(otherwise) != otherwise) fail(Code::corrupt_file, "has a \"default_string\" that is no UTF-8");
+  words.insert(words.begin(), otherwise);
+  return text_of_place(op, place, words);
 }
 
 // With the default before them.
@@ -265,29 +222,38 @@ Tensor after_default(const Op &op, const Tensor &values) {
   return all;
 }
 
+// Numbers as their places among keys, from 1 on; others: 0.
+Node place_of_number(const Op &op, const Tensor &keys) {
+  if (keys.dtype == DType::f32)
+    for (int64_t i = 0; i < keys.elements(); ++i)
+      if (std::isnan(keys.as<float>()[i])) op.refuse("a key that is NaN is not supported");
+  if ((op.in(0).dtype == DType::f32) != (keys.dtype == DType::f32))
+    fail(Code::corrupt_file, "has keys of ", keys.dtype, " for ", op.in(0).dtype);
+  const Node flags = among(op, op.cast(op.x(0), keys.dtype), keys);
+  return op.layer("Where", {{"x2", 0}}, {any(op, flags), by_number(op, "BroadcastAdd", first(op, flags), 1)});
+}
+
 void label_encoder(const Op &op) {
-  const std::vector<std::string> words = keys_of_texts(op);
-  Value &v = op.in(0);
-  if (op.node.find("classes_strings") && v.dtype != DType::string) refuse_texts(op, {"classes_strings"});
-  need_texts(op, !words.empty());
-  Node place;  // from 1 on; 0: it is no key
-  int64_t count = static_cast<int64_t>(words.size());
-  if (!words.empty()) {
-    place = place_of_text(op, op.x(0), words, true);
-  } else {
-    const auto keys = listed(op, "keys");
-    if (!keys || keys->elements() == 0) fail(Code::corrupt_file, "expects as many values as keys");
-    count = keys->elements();
-    if (keys->dtype == DType::f32)
-      for (int64_t i = 0; i < count; ++i)
-        if (std::isnan(keys->as<float>()[i])) op.refuse("a key that is NaN is not supported");
-    if ((v.dtype == DType::f32) != (keys->dtype == DType::f32))
-      fail(Code::corrupt_file, "has keys of ", keys->dtype, " for ", v.dtype);
-    const Node flags = among(op, op.cast(op.x(0), keys->dtype), *keys);
-    place = op.layer("Where", {{"x2", 0}}, {any(op, flags), by_number(op, "BroadcastAdd", first(op, flags), 1)});
+  const Value &v = op.in(0);
+  const std::vector<std::string> values = values_of_texts(op);
+  std::vector<std::string> words = keys_of_texts(op);
+  std::optional<Tensor> keys;
+  if (op.node.find("classes_strings") && v.dtype != DType::string) {
+    Ints places(values.size());
+    std::iota(places.begin(), places.end(), 0);
+    keys = tensor_of(places), words.clear();
   }
-  const Tensor values = after_default(op, values_of(op, count));
-  op.give(0, op.layer("Take", {{"axis", 0}}, {op.constant_node(values), place}), v.dims);
+  need_texts(op, !words.empty());
+  if (words.empty() && !keys) keys = listed(op, "keys");
+  const int64_t count = keys ? keys->elements() : static_cast<int64_t>(words.size());
+  if (count == 0) fail(Code::corrupt_file, "expects as many values as keys");
+  const Node place = keys ? place_of_number(op, *keys) : place_of_text(op, op.x(0), words, true);
+  if (!values.empty()) {
+    if (static_cast<int64_t>(values.size()) != count) fail(Code::corrupt_file, "expects as many values as keys");
+    return op.give(0, text_or_default(op, place, values), v.dims);
+  }
+  const Tensor numbers = after_default(op, values_of(op, count));
+  op.give(0, op.layer("Take", {{"axis", 0}}, {op.constant_node(numbers), place}), v.dims);
 }
 
 void category_mapper(const Op &op) {
@@ -295,7 +261,8 @@ void category_mapper(const Op &op) {
   Ints numbers = op.integers("cats_int64s").value_or(Ints{});
   if (words.empty() || words.size() != numbers.size())
     fail(Code::corrupt_file, "expects as many \"cats_int64s\" as \"cats_strings\"");
-  if (op.in(0).dtype != DType::string) op.refuse("of integers is not supported, for it gives strings");
+  if (op.in(0).dtype != DType::string)
+    return op.give(0, text_or_default(op, place_of_number(op, tensor_of(numbers)), words), op.in(0).dims);
   numbers.insert(numbers.begin(), op.integer("default_int64"));
   const Node place = place_of_text(op, op.x(0), words, true);
   op.give(0, op.layer("Take", {{"axis", 0}}, {op.constant_node(tensor_of(numbers)), place}), op.in(0).dims);

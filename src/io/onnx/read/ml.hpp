@@ -8,16 +8,15 @@ namespace dl4::io::onnx {
 Tensor tensor_of_floats(const std::vector<double> &list, const Shape &shape);
 Node row(const Op &op, const std::vector<double> &list);
 std::vector<double> reals(const Op &op, std::string_view name);  // none: empty
-void refuse_texts(const Op &op, std::initializer_list<std::string_view> names);
 // Scores after "post_transform".
 Node transformed(const Op &op, Node x);
-// A classifier's classes, integers or strings; a tensor of strings can't be represented.
+// A classifier's classes, integers or strings.
 struct Labels {
   Ints numbers;
   int64_t count;
 
   Labels(const Op &op, const char *as_numbers, const char *as_texts);
-  // The first output: each row's label. Nothing for strings that no node reads.
+  // The first output: each row's label.
   void give(const Op &op, Node place) const;
 
  private:

@@ -84,11 +84,23 @@ Tensor cast(const Tensor &t, Type to, bool saturate) {
   return tensor_of(list, type, t.shape);
 }
 
+// From numbers to strings and back.
+void cast_texts(const Op &op, Type to) {
+  Value &v = op.in(0);
+  const Type numbers = to == Type::string ? v.onnx_type() : to;
+  const bool small = is_integer(numbers) && numbers != Type::int32 && numbers != Type::int64;
+  const bool other =
+      numbers != Type::float32 && !is_integer(numbers) && (to != Type::string || numbers != Type::boolean);
+  if (other || numbers == Type::uint64 || (small && to != Type::string))
+    op.refuse("from ", v.onnx_type(), " to ", to, " is not supported");
+  op.give(0, op.cast(op.x(0), stands_for(to)), v.dims);
+  op.of_type(0, to);
+}
+
 void cast_to(const Op &op, Type to) {
   Value &v = op.in(0);
   const DType type = stands_for(to);
-  if ((v.dtype == DType::string) != (type == DType::string))
-    op.refuse("from ", v.onnx_type(), " to ", to, " is not supported: strings stay strings");
+  if ((v.dtype == DType::string) != (type == DType::string)) return cast_texts(op, to);
   const bool saturate = op.flag("saturate") && to != Type::float16 && to != Type::bfloat16;
   const bool whole = type != DType::f32 && type != DType::boolean;
   const bool same = (v.onnx_type() == to && v.type != Type::none) || type == DType::string;

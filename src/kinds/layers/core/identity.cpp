@@ -1,6 +1,7 @@
 // Identity, Cast and activations of a value.
 #include "kinds/layer.hpp"
 #include "kinds/regularizer.hpp"
+#include "ops/text.hpp"
 
 namespace dl4::kinds {
 namespace {
@@ -53,19 +54,30 @@ struct Rescaling final : LayerOf<Rescaling> {
 struct Cast : LayerOf<Cast> {
   static constexpr const char *name = "Cast";
   static constexpr const char *keras = "core.Cast";
-  static constexpr const char *doc = "The same numbers in another type of data: keras.ops.cast. Fractions are cut off.";
-  enum class To { float32, int32, int64, uint8, boolean } to = To::float32;
+  static constexpr const char *doc =
+      "The same numbers in another type of data: keras.ops.cast. Fractions are cut off. Strings: numbers in decimal "
+      "digits, floats with at most 8, INF and NaN; one that is no number of the type is an error of the run.";
+  enum class To { float32, int32, int64, uint8, boolean, string } to = To::float32;
 
   void fields(Fields &f) override {
-    f("to", to, {"float32", "int32", "int64", "uint8", "bool"}).required(R"("int32")").doc("the type of the output");
+    f("to", to, {"float32", "int32", "int64", "uint8", "bool", "string"})
+        .required(R"("int32")")
+        .doc("the type of the output");
   }
   static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}};
 
   std::vector<Symbol> call(Call &c) const override {
-    constexpr DType types[] = {DType::f32, DType::i32, DType::i64, DType::u8, DType::boolean};
-    if (to == To::boolean && c.e.dtype(c.x()) != DType::boolean)
-      return {{ops::binary(c.e, ops::Binary::not_equal, c.x(), c.e.scalar(0, c.e.dtype(c.x())))}};
-    return {{ops::cast(c.e, c.x(), types[static_cast<size_t>(to)])}};
+    constexpr DType types[] = {DType::f32, DType::i32, DType::i64, DType::u8, DType::boolean, DType::string};
+    const DType from = c.e.dtype(c.x()), type = types[static_cast<size_t>(to)];
+    if (from == type) return {{c.x()}};
+    if (type == DType::string) return {{ops::numbers_as_texts(c.e, c.x())}};
+    if (from == DType::string) {
+      if (to == To::uint8 || to == To::boolean)
+        fail(Code::unsupported, "input 0: expected numbers for ", type, ", got strings");
+      return {{ops::texts_as_numbers(c.e, c.x(), type)}};
+    }
+    if (to == To::boolean) return {{ops::binary(c.e, ops::Binary::not_equal, c.x(), c.e.scalar(0, c.e.dtype(c.x())))}};
+    return {{ops::cast(c.e, c.x(), type)}};
   }
 };
 

@@ -5,6 +5,7 @@
 
 #include "base/error.hpp"
 #include "kinds/layer.hpp"
+#include "ops/text.hpp"
 
 namespace dl4::kinds {
 namespace {
@@ -75,6 +76,11 @@ struct OfTwo final : LayerOf<OfTwo> {
     if (c.e.dtype(a) != c.e.dtype(b))
       fail(Code::invalid_argument, "input 1: expected dtype=", c.e.dtype(a),
            " as input 0 has, found dtype=", c.e.dtype(b));
+    if (c.e.dtype(a) == DType::string && (row.binary == Binary::equal || row.binary == Binary::not_equal)) {
+      const Id same = ops::texts_equal(c.e, a, b);
+      return {
+          {row.binary == Binary::equal ? same : ops::binary(c.e, Binary::equal, same, c.e.scalar(0, DType::boolean))}};
+    }
     return {{row.binary ? ops::binary(c.e, *row.binary, a, b) : row.of_two(c.e, a, b)}};
   }
 };

@@ -7,6 +7,7 @@
 
 #include "backend/cpu/kernels/elementwise/elementwise.hpp"
 #include "base/saturated.hpp"
+#include "base/strings.hpp"
 
 #include "backend/cpu/kernels/simd/simd.hpp"
 #undef HWY_TARGET_INCLUDE
@@ -103,6 +104,7 @@ void select_all(int64_t size, const uint8_t *mask, int64_t step_m, const void *a
   if (size == 1) as(uint8_t{});
   if (size == 4) as(uint32_t{});
   if (size == 8) as(uint64_t{});
+  if (size == sizeof(String)) as(String{});
 }
 
 void cast_all(DType from, DType to, const void *x, void *y, int64_t n) {
@@ -169,6 +171,7 @@ void fill(int64_t size, const void *value, void *y, int64_t n) noexcept {
   if (size == 1) as(uint8_t{});
   if (size == 4) as(uint32_t{});
   if (size == 8) as(uint64_t{});
+  if (size == sizeof(String)) as(String{});
 }
 
 }  // namespace dl4::kernels

@@ -4,6 +4,7 @@
 
 #include "backend/cpu/kernels/elementwise/elementwise.hpp"
 #include "backend/cpu/kernels/movement/movement.hpp"
+#include "base/strings.hpp"
 
 #include "backend/cpu/kernels/simd/simd.hpp"
 #undef HWY_TARGET_INCLUDE
@@ -103,6 +104,7 @@ void transpose_all(int64_t size, int64_t na, int64_t nb, const void *x, int64_t 
   if (size == 1) as(uint8_t{});
   if (size == 4) as(uint32_t{});
   if (size == 8) as(uint64_t{});
+  if (size == sizeof(String)) as(String{});
 }
 
 }  // namespace dl4::kernels::HWY_NAMESPACE
@@ -196,6 +198,7 @@ void copy_strided(int64_t size, int rank, const int64_t *dims, const void *x, co
   if (size == 1) copy_as(l, static_cast<const uint8_t *>(x), static_cast<uint8_t *>(y));
   if (size == 4) copy_as(l, static_cast<const uint32_t *>(x), static_cast<uint32_t *>(y));
   if (size == 8) copy_as(l, static_cast<const uint64_t *>(x), static_cast<uint64_t *>(y));
+  if (size == sizeof(String)) copy_as(l, static_cast<const String *>(x), static_cast<String *>(y));
 }
 
 void permute(int64_t size, int rank, const int64_t *dims, const int *perm, const void *x, void *y, int64_t begin,

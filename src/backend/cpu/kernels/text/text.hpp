@@ -6,6 +6,9 @@
 #include <string>
 
 #include "backend/cpu/kernels/kernel.hpp"
+#include "base/ngrams.hpp"
+#include "base/pieces.hpp"
+#include "base/string_room.hpp"
 #include "base/tokens.hpp"
 #include "base/vocabulary.hpp"
 
@@ -54,5 +57,27 @@ struct Encoding {
 // T: float, int32_t, int64_t. weights: null, each counts as 1.
 template <class T>
 void encode(const Encoding &how, const int64_t *ids, const float *weights, int64_t rows, T *y, Report *report);
+
+
+// ---- texts of texts
+
+// What a step keeps that makes strings.
+struct MakingRoom final : StringRoom {
+  std::string refusal;
+  std::vector<String> other;
+};
+// y: in one block of `room`. Without room, and for what they can't convert, they report a fault.
+// y: at first what room.other is joined to.
+void join_texts(std::span<String> y, MakingRoom &room, Report *report);
+void change_case(std::span<const String> x, bool upper, bool ascii, String *y, MakingRoom &room, Report *report);
+void numbers_as_texts(DType type, const void *x, int64_t n, String *y, MakingRoom &room, Report *report);
+// T: float, int32_t, int64_t.
+template <class T>
+void texts_as_numbers(std::span<const String> x, T *y, TextRoom &room, Report *report);
+
+void count_pieces(const Splitter &splitter, std::span<const String> x, int64_t *y, TextRoom &room, Report *report);
+// y: `width` for each of x.
+void pieces(const Splitter &splitter, std::span<const String> x, int64_t width, String *y, TextRoom &room,
+            Report *report);
 
 }  // namespace dl4::kernels

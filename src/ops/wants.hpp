@@ -14,7 +14,7 @@ inline void want_number(const char *op, const Operand &x) {
     fail(Code::invalid_argument, op, " expects float32, int32 or int64, got ", x.dtype);
 }
 inline void want_index(const char *what, const Operand &x) {
-  if (x.dtype == DType::boolean || x.dtype == DType::f64)
+  if (x.dtype == DType::boolean || x.dtype == DType::f64 || x.dtype == DType::string)
     fail(Code::invalid_argument, what, ": expected integers or whole float32 numbers, got ", x.dtype);
 }
 

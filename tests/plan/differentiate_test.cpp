@@ -128,6 +128,18 @@ std::vector<Told> every_op() {
     for (Id &y : all) y = cast(e, y, DType::f32);
     return all;
   });
+  told("s", {m}, [](Emit &e, const Ids &x) {
+    constexpr int64_t one[] = {1}, first[] = {0};
+    const auto ngrams = std::make_shared<const Ngrams>(one, one, first, 0);
+    const Splitter splitter(".", -1);
+    const Id words = numbers_as_texts(e, x[0]), count = count_pieces(e, words, splitter);
+    const Id cut = pieces(e, words, splitter, e.constant(make_tensor(DType::i64, {2})));
+    const Id joined = change_case(e, join_texts(e, words, words), true, true);
+    Ids all{texts_equal(e, words, joined), texts_as_numbers(e, words, DType::f32), count, texts_equal(e, cut, cut),
+            count_ngrams(e, count, ngrams)};
+    for (Id &y : all) y = cast(e, y, DType::f32);
+    return all;
+  });
   told("s", {m}, [](Emit &e, const Ids &x) { return of(fill(e, DType::f32, 1, x[0], 1, {})); });
   told("s", {m}, [](Emit &e, const Ids &x) {
     return of(random_keep(e, 0.5, 1, e.constant(make_tensor(DType::i64, {})), x[0], 2, {}));
@@ -311,10 +323,10 @@ TEST(Differentiate, EveryOpGivesStopsOrRefuses) {
     if (base == "StopsGradients") stopping.insert(name);
     if (base == "NotDifferentiable") refused.insert(name);
   }
-  EXPECT_EQ(stopping,
-            (std::set<std::string>{"argmax", "band_mask", "bucketize", "cast", "check_finite", "encode", "fill",
-                                   "indices", "non_max_suppression", "random_keep", "random_normal", "random_uniform",
-                                   "range", "reduce_precision", "sizes", "stop_gradient", "top_k", "zeros_of"}));
+  EXPECT_EQ(stopping, (std::set<std::string>{"argmax", "band_mask", "bucketize", "cast", "check_finite", "count_ngrams",
+                                             "encode", "fill", "indices", "non_max_suppression", "random_keep",
+                                             "random_normal", "random_uniform", "range", "reduce_precision", "sizes",
+                                             "stop_gradient", "top_k", "zeros_of"}));
   EXPECT_EQ(refused,
             (std::set<std::string>{"attention_grad", "branch", "bucket_sums", "cached_attention", "custom_grad",
                                    "delay", "gru_cell_grad", "lstm_grad", "ring", "row_sums", "while"}));

@@ -166,9 +166,11 @@ class Bench {
       return false;
     if (case_.arguments.contains("mask")) input({-1, 5}, DL4_BOOL);
     if (!add(case_.target->name, case_.config, case_.arguments, in)) return false;
-    // No layer in front of integers is trained; one behind is.
+    // No layer in front of integers is trained; one behind is, of numbers.
+    int32_t dtype = DL4_FLOAT32;
+    ok(dl4_node_dtype(graph_, out_, &dtype));
     if (dl4_node y = -1;
-        integers_ && (strings || in.size() == 1) &&
+        dtype != DL4_STRING && integers_ && (strings || in.size() == 1) &&
         may(dl4_graph_add(graph_, "Dense", nullptr, R"({"units": 4})", nullptr, nullptr, &out_, 1, &y, 1)))
       out_ = y;
     return true;
@@ -195,6 +197,16 @@ class Bench {
 
   // ---- Running
   using Bytes = std::vector<std::string>;
+  static Bytes bytes_of_strings(const dl4_tensor *t) {
+    Bytes all;
+    int64_t n = 1, size = 0;
+    for (int32_t i = 0; i < dl4_tensor_rank(t); ++i) n *= dl4_tensor_dims(t)[i];
+    for (int64_t i = 0; i < n; ++i) {
+      const char *word = dl4_tensor_string(t, i, &size);
+      all.emplace_back(word, static_cast<size_t>(size));
+    }
+    return all;
+  }
   // What a model gives for so many rows; nothing if that is refused.
   std::optional<Bytes> run(const dl4_model *m, int64_t rows) {
     Own<dl4_session> s;
@@ -207,6 +219,7 @@ class Bench {
     if (!may(dl4_session_run(s, from.data(), static_cast<int64_t>(from.size()), out.out(), 1, nullptr)))
       return std::nullopt;
     described(s, DL4_FORMAT_TEXT);
+    if (dl4_tensor_dtype(out) == DL4_STRING) return bytes_of_strings(out);  // nothing to train
     shape_.assign(dl4_tensor_dims(out), dl4_tensor_dims(out) + dl4_tensor_rank(out));
     const auto size = static_cast<size_t>(dl4_tensor_bytes(out));
     return Bytes{size ? std::string(static_cast<const char *>(dl4_tensor_data(out)), size) : ""};

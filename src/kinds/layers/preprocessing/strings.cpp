@@ -16,8 +16,9 @@ void need_strings(Call &c) {
 
 struct StringConcat final : LayerOf<StringConcat> {
   static constexpr const char *name = "StringConcat";
-  static constexpr const char *doc = "Each string of the first input with that of the second behind it.";
-  static constexpr PlainFacts plain{.inputs = {{"x1", "(...), strings"}, {"x2", "(...), shapes that broadcast"}},
+  static constexpr const char *doc =
+      "Each string of the first input with that of the second behind it; their shapes broadcast.";
+  static constexpr PlainFacts plain{.inputs = {{"x1", "(...), strings"}, {"x2", "(...), strings"}},
                                     .outputs = {{"y", "(...), strings"}}};
   Arity arity() const override { return {2, 2}; }
   std::vector<Symbol> call(Call &c) const override {

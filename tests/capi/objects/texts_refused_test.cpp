@@ -119,6 +119,10 @@ TEST(TextsRefused, RunsOfWhatIsNotInAVocabularyOrOfAnotherType) {
   auto ids = tensor_as<int64_t>(DL4_INT64, {1, 1}, json::array({1}));
   dl4_tensor *given = ids, *yours = good, *made = nullptr;
   expect_refusal(dl4_session_run(names, &given, 1, &yours, 1, nullptr), DL4_INVALID_ARGUMENT, "out[0] is read-only");
+  Own<dl4_dataset> all;
+  ok(dl4_dataset_from_tensors(nullptr, &given, 1, nullptr, 0, nullptr, 0, nullptr, all.out()));
+  expect_refusal(dl4_session_predict(names, all, nullptr, &made, 1), DL4_UNSUPPORTED, "the model gives strings");
+  EXPECT_EQ(made, nullptr);
   ok(dl4_session_run(names, &given, 1, &made, 1, nullptr));
   names = {}, back = {};
   EXPECT_EQ(strings_of(made), Strings{"a"}) << "what a run gives outlives its model";

@@ -134,12 +134,12 @@ def learned():
         yield f"{op} {how}", model(helper.make_node(op, ["x"], ["y"], **how), image, {"y": 1}, 9), image
 
 
-def compared(proto, inputs):
+def compared(proto, inputs, tolerance=1e-4):
     session = onnxruntime.InferenceSession(proto.SerializeToString(), providers=["CPUExecutionProvider"])
     wanted = session.run(None, inputs)
     got = onnx_backend.prepare(proto).run(list(inputs.values()))
     for a, b in zip(got, wanted, strict=True):
-        if said := difference(a, b, 1e-4, 1e-4):
+        if said := difference(a, b, tolerance, tolerance):
             return said
     return None
 

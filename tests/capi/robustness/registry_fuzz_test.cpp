@@ -9,6 +9,7 @@
 
 #include "capi/hostile.hpp"
 #include "capi/processes.hpp"
+#include "capi/texts.hpp"
 #include "capi/use.hpp"
 #include "harness/folder.hpp"
 
@@ -197,16 +198,6 @@ class Bench {
 
   // ---- Running
   using Bytes = std::vector<std::string>;
-  static Bytes bytes_of_strings(const dl4_tensor *t) {
-    Bytes all;
-    int64_t n = 1, size = 0;
-    for (int32_t i = 0; i < dl4_tensor_rank(t); ++i) n *= dl4_tensor_dims(t)[i];
-    for (int64_t i = 0; i < n; ++i) {
-      const char *word = dl4_tensor_string(t, i, &size);
-      all.emplace_back(word, static_cast<size_t>(size));
-    }
-    return all;
-  }
   // What a model gives for so many rows; nothing if that is refused.
   std::optional<Bytes> run(const dl4_model *m, int64_t rows) {
     Own<dl4_session> s;
@@ -219,7 +210,7 @@ class Bench {
     if (!may(dl4_session_run(s, from.data(), static_cast<int64_t>(from.size()), out.out(), 1, nullptr)))
       return std::nullopt;
     described(s, DL4_FORMAT_TEXT);
-    if (dl4_tensor_dtype(out) == DL4_STRING) return bytes_of_strings(out);  // nothing to train
+    if (dl4_tensor_dtype(out) == DL4_STRING) return strings_of(out);  // nothing to train
     shape_.assign(dl4_tensor_dims(out), dl4_tensor_dims(out) + dl4_tensor_rank(out));
     const auto size = static_cast<size_t>(dl4_tensor_bytes(out));
     return Bytes{size ? std::string(static_cast<const char *>(dl4_tensor_data(out)), size) : ""};
@@ -240,7 +231,8 @@ class Bench {
     if (!about_loading) ok(e);
     ok(dl4_model_clone(model_, copy.out()));
     if (!again || !copy) return;
-    const bool whole = case_.options("dl4_model_load_bytes").value("weights", true);
+    const json weights = case_.options("dl4_model_load_bytes").value("weights", json(true));
+    const bool whole = weights.is_number() ? weights != 0 : weights.get<bool>();
     EXPECT_EQ(saved(again) == bytes, whole || dl4_port_count(model_, DL4_WEIGHTS) == 0);
     run(model_, 0);
     const auto first = run(model_, 2);

@@ -695,7 +695,7 @@ DL4_API DL4_CHECKED dl4_error *dl4_session_run(dl4_session *session, dl4_tensor 
                                                dl4_tensor **out, int64_t n_out, dl4_cancel *cancel);
 
 /* Runs a model over a whole dataset, in order, without targets and weights, and joins the outputs [B, ...] along their
- * first axis. out [n_out] as in dl4_session_run(). Only for a session that runs "as a whole".
+ * first axis. out [n_out] as in dl4_session_run(). Only for a session that runs "as a whole" and gives no strings.
  * Errors: DL4_SHAPE_MISMATCH (dataset, out), DL4_UNSUPPORTED, DL4_CANCELLED, DL4_CALLBACK_FAILED, DL4_BUSY. */
 DL4_API DL4_CHECKED dl4_error *dl4_session_predict(dl4_session *session, dl4_dataset *dataset, dl4_cancel *cancel,
                                                    dl4_tensor **out, int64_t n_out);

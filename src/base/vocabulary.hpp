@@ -55,7 +55,7 @@ class Texts {
   struct Slot {
     Words words;
     uint64_t hash = 0;
-    uint32_t size = UINT32_MAX;  // an empty slot's equals no text's that is told by its words
+    uint32_t size = UINT32_MAX;  // of an empty slot: longer than any text that is found by its words alone
     int32_t place = -1;
   };
   struct Group;  // of slots

@@ -12,7 +12,7 @@ HWY_BEFORE_NAMESPACE();
 namespace dl4::kernels::HWY_NAMESPACE {
 
 void words_all(const String *x, int64_t n, Words *y) {
-  constexpr int64_t ahead = 64;  // the bytes come from far away, a few of each line
+  constexpr int64_t ahead = 64;  // each string's bytes are in a cache line of their own, which is asked for early
   for (int64_t i = 0; i < n; ++i) {
     __builtin_prefetch(x[std::min(i + ahead, n - 1)].data);
 #if HWY_TARGET == HWY_AVX3

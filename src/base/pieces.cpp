@@ -113,27 +113,33 @@ struct Reading {
 
 }  // namespace
 
-Splitter::Splitter(std::string delimiter, int64_t most) : delimiter_(std::move(delimiter)), most_(most) {}
+Splitter Splitter::at(std::string delimiter, int64_t most, std::string pad) {
+  Splitter s;
+  s.delimiter_ = std::move(delimiter), s.most_ = most, s.pad_ = std::move(pad);
+  return s;
+}
 
-Splitter::Splitter(std::string_view expression, int64_t least, std::string pad)
-    : expression_(expression), pad_(std::move(pad)), least_(least) {
-  if (expression == ".") {
-    runs_.emplace().ascii.fill(true);
-    runs_->others = true;
-    return;
+Splitter Splitter::by(std::string expression, int64_t least, std::string pad) {
+  Splitter s;
+  s.expression_ = std::move(expression), s.least_ = least, s.pad_ = std::move(pad);
+  if (s.expression_ == ".") {
+    s.runs_.emplace().ascii.fill(true);
+    s.runs_->others = true;
+    return s;
   }
-  Reading r{expression, expression};
+  Reading r{s.expression_, s.expression_};
   const bool bounded = r.take("\\b");
-  runs_ = r.one();
+  s.runs_ = r.one();
   while (!r.left.empty() && !r.left.starts_with("+") && r.left != "\\b") {
-    if (r.one() != *runs_) refuse(expression, "several classes");
-    ++run_;
+    if (r.one() != *s.runs_) refuse(r.whole, "several classes");
+    ++s.run_;
   }
-  repeats_ = r.take("+");
+  s.repeats_ = r.take("+");
   const bool bounds = r.take("\\b");
-  if (!r.left.empty()) refuse(expression, "more than classes");
-  if ((bounded || bounds) && !(bounded && bounds && repeats_ && *runs_ == *r.named('w')))
-    refuse(expression, "\\b around others than \\w");
+  if (!r.left.empty()) refuse(r.whole, "more than classes");
+  if ((bounded || bounds) && !(bounded && bounds && s.repeats_ && *s.runs_ == *r.named('w')))
+    refuse(r.whole, "\\b around others than \\w");
+  return s;
 }
 
 std::string between(const std::vector<std::string_view> &separators) {
@@ -195,6 +201,23 @@ char32_t in_case(char32_t c, bool upper) noexcept {
   for (const Row &r : pairs)
     if (of(r, c)) return (c - r.first) % 2 == (upper ? 1 : 0) ? (upper ? c - 1 : c + 1) : c;
   return c;
+}
+
+std::string_view append_in_case(std::string_view text, bool upper, bool ascii, std::string &to) {
+  while (!text.empty()) {
+    const auto first = static_cast<unsigned char>(text[0]);
+    if (first < 128 || ascii) {
+      to += first < 128 ? static_cast<char>(in_case(first, upper)) : text[0];
+      text.remove_prefix(1);
+      continue;
+    }
+    const size_t n = utf8_length(text);
+    const char32_t c = n ? in_case(utf8_character(text), upper) : 0;
+    if (!c) break;
+    append_utf8(c, to);
+    text.remove_prefix(n);
+  }
+  return text;
 }
 
 }  // namespace dl4

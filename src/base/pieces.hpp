@@ -21,12 +21,13 @@ struct Characters {
 
 class Splitter {
  public:
-  // At a delimiter, at most so often (below 0: at each); without one, at runs of ASCII's white space.
-  Splitter(std::string delimiter, int64_t most);
+  // At a delimiter, at most so often (below 0: at each); without one, at runs of ASCII's white space. pad: fills rows
+  // of pieces up.
+  static Splitter at(std::string delimiter, int64_t most, std::string pad);
   // The longest runs of the characters that an expression names, of `least` or more (not shorter than it asks for). It
   // is a part of RE2's syntax: a class as [a-z_], [^,;], \w, \d, \s or one character, once or several times the same,
   // "+" or not behind it; "." alone is any character. \b around \w is kept. Refuses others.
-  Splitter(std::string_view expression, int64_t least, std::string pad);
+  static Splitter by(std::string expression, int64_t least, std::string pad);
 
   // f(piece) for each piece of a text; false: it is no UTF-8, where characters are asked for.
   template <class F>
@@ -60,7 +61,6 @@ class Splitter {
   template <class F>
   void at_delimiters(std::string_view text, F &f) const {
     const bool spaces = delimiter_.empty();
-    const auto is_space = [](char c) { return byte_table.kind[static_cast<unsigned char>(c)] == ByteTable::space; };
     const auto skip = [&] {
       while (spaces && !text.empty() && is_space(text.front())) text.remove_prefix(1);
     };
@@ -94,5 +94,8 @@ std::string between(const std::vector<std::string_view> &separators);
 // ASCII and the letters of Latin, Greek, Cyrillic and Armenian that become one other letter; of scripts without case
 // each character as it is. 0: what becomes of it is not known here.
 char32_t in_case(char32_t c, bool upper) noexcept;
+// Appends a text in one case; ascii: A to Z alone change. Returns the rest of it from where that is impossible on: from
+// a letter whose other case is not known, or from bytes that are no UTF-8.
+std::string_view append_in_case(std::string_view text, bool upper, bool ascii, std::string &to);
 
 }  // namespace dl4

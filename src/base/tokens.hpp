@@ -33,6 +33,7 @@ inline constexpr ByteTable byte_table = [] {
   }
   return all;
 }();
+inline bool is_space(char c) { return byte_table.kind[static_cast<unsigned char>(c)] == ByteTable::space; }
 
 class Tokenizer {
  public:

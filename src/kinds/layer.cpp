@@ -112,6 +112,11 @@ void Call::need_float(int i) const {
          " is incompatible with the layer: expected dtype=float32, found dtype=", e.dtype(x(i)));
 }
 
+void Call::need_strings(int i) const {
+  if (e.dtype(x(i)) != DType::string)
+    fail(Code::invalid_argument, "input ", i, ": expected strings, got ", e.dtype(x(i)));
+}
+
 void Call::as_float(int i) {
   Symbol &s = in[static_cast<size_t>(i)];
   s.value = ops::cast(e, s.value, DType::f32);

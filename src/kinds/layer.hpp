@@ -139,6 +139,7 @@ class Call {
   void need_rank(int i, int rank) const;       // exactly this rank
   void need_rank_from(int i, int rank) const;  // at least this rank
   void need_float(int i) const;
+  void need_strings(int i) const;
   // Converts integers and booleans to float32, where Keras promotes them with the layer's weights.
   void as_float(int i);
   // Converts all inputs to the type Keras promotes them to.

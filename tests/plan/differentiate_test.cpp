@@ -131,7 +131,7 @@ std::vector<Told> every_op() {
   told("s", {m}, [](Emit &e, const Ids &x) {
     constexpr int64_t one[] = {1}, first[] = {0};
     const auto ngrams = std::make_shared<const Ngrams>(one, one, first, 0);
-    const Splitter splitter(".", -1);
+    const Splitter splitter = Splitter::at(".", -1, "");
     const Id words = numbers_as_texts(e, x[0]), count = count_pieces(e, words, splitter);
     const Id cut = pieces(e, words, splitter, e.constant(make_tensor(DType::i64, {2})));
     const Id joined = change_case(e, join_texts(e, words, words), true, true);

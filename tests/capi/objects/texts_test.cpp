@@ -209,4 +209,25 @@ TEST(Texts, HashAsTensorFlowDoes) {
   }
 }
 
+TEST(Texts, RowsOfFewerPiecesAreFilledWithThePad) {
+  auto x = strings({2}, {"a,b,c", "d"});
+  for (const json &how : {json{{"delimiter", ","}}, json{{"expression", "[a-z]"}}}) {
+    json config = how;
+    config["pad"] = "-";
+    Own<dl4_graph> g;
+    Own<dl4_model> m;
+    Own<dl4_session> s;
+    ok(dl4_graph_create(nullptr, g.out()));
+    const dl4_node in = input(g, "x", {-1}, DL4_STRING);
+    dl4_node out[2];
+    ok(dl4_graph_add(g, "StringSplit", nullptr, config.dump().c_str(), nullptr, nullptr, &in, 1, out, 2));
+    ok(dl4_graph_build(g, &in, 1, out, 2, m.out()));
+    ok(dl4_session_create(m, nullptr, s.out()));
+    dl4_tensor *from = x, *y[2] = {};
+    ok(dl4_session_run(s, &from, 1, y, 2, nullptr));
+    EXPECT_EQ(strings_of(y[0]), (Strings{"a", "b", "c", "d", "-", "-"})) << how;
+    for (dl4_tensor *t : y) dl4_release(t);
+  }
+}
+
 }  // namespace

@@ -192,13 +192,12 @@ std::vector<std::string> values_of_texts(const Op &op) {
 
 // place: from 1 on; 0 is the default.
 Node text_or_default(const Op &op, Node place, std::vector<std::string> words) {
-  std::string otherwise = op.string("default_string");
+  std::string otherwise = text(op, "default_string");
   if (op.says("default_tensor")) {
     const std::vector<std::string> given = texts(op, "default_tensor");
     if (given.size() != 1) fail(Code::corrupt_file, "has a default of ", given.size(), " strings");
     otherwise = given[0];
   }
-  if (valid_utf8(otherwise) != otherwise) fail(Code::corrupt_file, "has a \"default_string\" that is no UTF-8");
   words.insert(words.begin(), otherwise);
   return text_of_place(op, place, words);
 }

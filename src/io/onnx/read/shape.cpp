@@ -283,12 +283,10 @@ void constant(const Op &op) {
   if (a.name == "value_int") return op.give_constant(0, tensor_of({op.integer("value_int")}, true));
   if (a.name == "value_ints") return op.give_constant(0, tensor_of(*op.integers("value_ints")));
   if (a.name == "value_string" || a.name == "value_strings") {
-    const bool one = a.name == "value_string";
-    Numbers texts;
-    texts.name = a.name, texts.type = Type::string;
-    texts.packed = one ? std::vector{a.s} : a.strings;
-    if (!one) texts.dims = {static_cast<int64_t>(a.strings.size())};
-    return op.give_constant(0, read(texts, op.r.outside()), Type::string);
+    Numbers list;
+    list.name = a.name, list.type = Type::string, list.packed = a.name == "value_string" ? std::vector{a.s} : a.strings;
+    if (a.name == "value_strings") list.dims = {static_cast<int64_t>(a.strings.size())};
+    return op.give_constant(0, read(list, op.r.outside()), Type::string);
   }
   if (a.name != "value_float" && a.name != "value_floats")
     throw Error(Code::unsupported, text("\"", std::string(a.name), "\" is not supported"));

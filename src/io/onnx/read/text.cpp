@@ -29,6 +29,13 @@ std::vector<std::string> texts(const Op &op, const std::string &name) {
   return all;
 }
 
+std::string text(const Op &op, const char *name) {
+  const std::string s = op.string(name);
+  if (valid_utf8(s) != s)
+    fail(Code::corrupt_file, "has \"", name, "\" that is no UTF-8: \"", excerpt(valid_utf8(s)), '"');
+  return s;
+}
+
 Vocabulary::Vocabulary(const std::vector<std::string> &all) {
   for (const std::string &text : all) {
     const auto [at, fresh] = first.emplace(text, static_cast<int64_t>(first.size()));
@@ -86,14 +93,8 @@ Node in_case(const Op &op, Node x, const std::string &how) {
 }
 std::string in_case(const Op &op, const std::string &word, const std::string &how) {
   std::string all;
-  const bool ascii = locale_of(op) == "C";
-  for (std::string_view left = word; !left.empty();) {
-    const size_t n = utf8_length(left);
-    const char32_t c = utf8_character(left), to = ascii && c > 127 ? c : dl4::in_case(c, how == "UPPER");
-    if (!to) op.refuse("has the stopword \"", excerpt(word), "\", of whose letters the other case is not known");
-    append_utf8(to, all);
-    left.remove_prefix(n);
-  }
+  if (!append_in_case(word, how == "UPPER", locale_of(op) == "C", all).empty())
+    op.refuse("has the stopword \"", excerpt(word), "\", of whose letters the other case is not known");
   return all;
 }
 
@@ -134,13 +135,6 @@ void string_concat(const Op &op) {
   for (size_t i : {size_t{0}, size_t{1}})
     if (op.in(i).dtype != DType::string) fail(Code::corrupt_file, "has numbers as input ", i, ", expects strings");
   op.give(0, op.layer("StringConcat", {}, {op.x(0), op.x(1)}), op.broadcast({&op.in(0), &op.in(1)}));
-}
-
-std::string text(const Op &op, const char *name) {
-  const std::string s = op.string(name);
-  if (valid_utf8(s) != s)
-    fail(Code::corrupt_file, "has \"", name, "\" that is no UTF-8: \"", excerpt(valid_utf8(s)), '"');
-  return s;
 }
 
 void give_pieces(const Op &op, const Json &config) {

@@ -9,6 +9,8 @@ namespace dl4::io::onnx {
 
 // A list of strings, or a tensor of them; empty: there is none. Refuses invalid UTF-8.
 std::vector<std::string> texts(const Op &op, const std::string &name);
+// A string. Refuses invalid UTF-8.
+std::string text(const Op &op, const char *name);
 // Texts without repetitions, and a text that is not among them.
 struct Vocabulary {
   explicit Vocabulary(const std::vector<std::string> &all);

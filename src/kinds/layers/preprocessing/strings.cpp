@@ -8,12 +8,6 @@ namespace {
 
 using ops::Id;
 
-void need_strings(Call &c) {
-  for (int i = 0; i < static_cast<int>(c.in.size()); ++i)
-    if (c.e.dtype(c.x(i)) != DType::string)
-      fail(Code::invalid_argument, "input ", i, ": expected strings, got ", c.e.dtype(c.x(i)));
-}
-
 struct StringConcat final : LayerOf<StringConcat> {
   static constexpr const char *name = "StringConcat";
   static constexpr const char *doc =
@@ -22,7 +16,7 @@ struct StringConcat final : LayerOf<StringConcat> {
                                     .outputs = {{"y", "(...), strings"}}};
   Arity arity() const override { return {2, 2}; }
   std::vector<Symbol> call(Call &c) const override {
-    need_strings(c);
+    c.need_strings(0), c.need_strings(1);
     return {{ops::join_texts(c.e, c.x(0), c.x(1))}};
   }
 };
@@ -42,7 +36,7 @@ struct StringCase final : LayerOf<StringCase> {
   }
   static constexpr PlainFacts plain{.inputs = {{"x", "(...), strings"}}, .outputs = {{"y", "(...), strings"}}};
   std::vector<Symbol> call(Call &c) const override {
-    need_strings(c);
+    c.need_strings(0);
     return {{ops::change_case(c.e, c.x(), to == To::upper, ascii)}};
   }
 };
@@ -62,23 +56,26 @@ struct StringSplit final : LayerOf<StringSplit> {
     f("expression", expression)
         .example("\"[a-z]+\"")
         .doc(
-            "in place of a delimiter: pieces are the longest runs of characters that it names. Of regular expressions: "
-            "a "
-            "class as [a-z_], [^,;], \\w, \\d, \\s or a character, once or more often the same, + or not "
-            "behind it; . is any character");
+            "instead of a delimiter a regular expression, whose matches are the pieces: a class ([a-z_], [^,;], \\w, "
+            "\\d, \\s) or a character, once or several times, with or without + behind it; or . for any character");
     f("min_length", min_length).at_least(1).at_most(max_dim).doc("with an expression: shorter pieces are left out");
-    f("pad", pad).doc("what stands behind the last piece of a string that has less than others");
+    f("pad", pad).doc("fills up the rows of strings with fewer pieces than others");
   }
   void check() override {
-    if (expression && !delimiter.empty())
-      throw Error(Code::invalid_argument, "\"delimiter\": expected \"\" with an \"expression\"")
-          .with("attribute", "delimiter");
+    const auto refuse = [](bool is_set, const char *attribute, const char *expected) {
+      if (is_set)
+        throw Error(Code::invalid_argument, text('"', attribute, "\": expected ", expected))
+            .with("attribute", attribute);
+    };
+    refuse(expression && !delimiter.empty(), "delimiter", "\"\" with an \"expression\"");
+    refuse(expression && maxsplit >= 0, "maxsplit", "-1 with an \"expression\"");
+    refuse(!expression && min_length > 1, "min_length", "1 without an \"expression\"");
     splitter();
   }
   static constexpr PlainFacts plain{.inputs = {{"x", "(...), strings"}},
                                     .outputs = {{"pieces", "(..., most pieces), strings"}, {"count", "(...), int64"}}};
   std::vector<Symbol> call(Call &c) const override {
-    need_strings(c);
+    c.need_strings(0);
     ops::Emit &e = c.e;
     const Id count = ops::count_pieces(e, c.x(), splitter());
     std::vector<int> axes;
@@ -90,9 +87,9 @@ struct StringSplit final : LayerOf<StringSplit> {
 
  private:
   Splitter splitter() const {
-    if (!expression) return {delimiter, maxsplit};
+    if (!expression) return Splitter::at(delimiter, maxsplit, pad);
     try {
-      return {*expression, min_length, pad};
+      return Splitter::by(*expression, min_length, pad);
     } catch (Error &error) {
       error.in("\"expression\"").with("attribute", "expression");
       throw;

@@ -78,8 +78,7 @@ struct TextVectorization final : WithVocabulary {
   std::vector<Symbol> call(Call &c) const override {
     const ops::Tokens &vocabulary = lookup.needed();
     ops::Emit &e = c.e;
-    if (e.dtype(c.x()) != DType::string)
-      fail(Code::invalid_argument, "input 0: expected strings, got ", e.dtype(c.x()));
+    c.need_strings(0);
     const Id x = rows(c);
     ops::attributes::Vectorize how{tokenizer(), vocabulary};
     if (!lookup.integers()) {

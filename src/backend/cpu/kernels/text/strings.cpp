@@ -46,7 +46,6 @@ bool spelt(std::string_view s, std::string_view name) {
 }
 
 std::string_view trimmed(std::string_view s) {
-  const auto is_space = [](char c) { return byte_table.kind[static_cast<unsigned char>(c)] == ByteTable::space; };
   while (!s.empty() && is_space(s.front())) s.remove_prefix(1);
   while (!s.empty() && is_space(s.back())) s.remove_suffix(1);
   return s;
@@ -106,21 +105,11 @@ void change_case(std::span<const String> x, bool upper, bool ascii, String *y, M
   std::string all;
   std::vector<size_t> ends;
   for (const String &s : x) {
-    for (std::string_view left = s.view(); !left.empty();) {
-      if (ascii || static_cast<unsigned char>(left[0]) < 128) {
-        const auto c = static_cast<unsigned char>(left[0]);
-        all += c < 128 ? static_cast<char>(in_case(c, upper)) : left[0];
-        left.remove_prefix(1);
-        continue;
-      }
+    if (const auto left = append_in_case(s.view(), upper, ascii, all); !left.empty()) {
       const size_t n = utf8_length(left);
       if (!n) return refuse(room, report, "expected UTF-8, got ", s.view());
-      const char32_t c = in_case(utf8_character(left), upper);
-      if (!c)
-        return refuse(room, report, "expected letters whose other case is one letter that is known, got ",
-                      left.substr(0, n));
-      append_utf8(c, all);
-      left.remove_prefix(n);
+      return refuse(room, report, "expected letters whose other case is one letter that is known, got ",
+                    left.substr(0, n));
     }
     ends.push_back(all.size());
   }

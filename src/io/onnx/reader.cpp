@@ -160,7 +160,7 @@ void Reader::begin() {
   order_ = sorted(file_.nodes, readers_);
   for (const Port &p : file_.outputs) {
     names_.insert(std::string(p.name));
-    if (p.type != Type::string) outputs_.insert(std::string(p.name));
+    outputs_.insert(std::string(p.name));
   }
   for (const Port &p : file_.inputs) names_.insert(std::string(p.name));
 }

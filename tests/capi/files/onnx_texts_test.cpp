@@ -217,4 +217,31 @@ TEST(OnnxTexts, ThatAreMadeCountTowardsTheMemoryLimit) {
   expect_fails(g, {"StringConcat", "the strings that it makes take"});
 }
 
+// An output that a node reads too stays an output.
+TEST(OnnxTexts, OfAnOutputAreReadByOthers) {
+  const std::string graph = named("StringConcat", {"x", "x"}, "z") + node("StringConcat", {"z", "x"});
+  const std::string bytes = of_strings(graph, {-1}, port(12, "z", 8, {-1}) + port(12, "y", 8, {-1}));
+  Refusal why;
+  const auto m = load(nullptr, bytes, why);
+  ASSERT_EQ(why.message, "");
+  Own<dl4_session> s;
+  ok(dl4_session_create(m, nullptr, s.out()));
+  const auto in = strings({1}, {"ab"});
+  dl4_tensor *one = in, *y[2] = {};
+  ok(dl4_session_run(s, &one, 1, y, 2, nullptr));
+  EXPECT_EQ(strings_of(y[0]), Strings{"abab"});
+  EXPECT_EQ(strings_of(y[1]), Strings{"ababab"});
+  for (dl4_tensor *t : y) dl4_release(t);
+}
+
+TEST(OnnxTexts, AreWrittenAsStrings) {
+  Refusal why;
+  const auto m = load(nullptr, of_strings(node("Identity", {"x"}), {-1}, port(12, "y", 8, {-1})), why);
+  ASSERT_EQ(why.message, "");
+  Own<dl4_blob> b;
+  ok(dl4_model_save_bytes(m, R"({"format": "onnx"})", b.out()));
+  const std::string bytes(dl4_blob_data(b), static_cast<size_t>(dl4_blob_size(b)));
+  EXPECT_EQ(given(bytes, {2}, {"a", "b"}).texts(), (Strings{"a", "b"}));
+}
+
 }  // namespace

@@ -26,6 +26,8 @@ int64_t type_of(DType t) {
       return static_cast<int64_t>(Type::int64);
     case DType::u8:
       return static_cast<int64_t>(Type::uint8);
+    case DType::string:
+      return static_cast<int64_t>(Type::string);
     default:
       return static_cast<int64_t>(Type::boolean);
   }

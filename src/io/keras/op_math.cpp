@@ -21,10 +21,11 @@ Operation::Pair Operation::pair(size_t first, size_t second) {
       floats = floats || (args_[i].is_number() && !args_[i].is_integer());
     } else {
       const Node v = at(i);
+      p.type = p.first ? kinds::joined_type(p.type, dtype(v)) : dtype(v);
       (i == first ? p.first : p.second) = v;
-      p.type = kinds::joined_type(p.type, dtype(v));
     }
   }
+  if (p.type == DType::string && (floats || numbers)) refuse("has strings and a number");
   if (floats) p.type = DType::f32;
   if (numbers && p.type == DType::boolean) p.type = DType::i32;
   for (std::optional<Node> *v : {&p.first, &p.second})

@@ -217,7 +217,11 @@ Node Operation::constant(Tensor t) { return g_.constant(fresh("constant"), std::
 Node Operation::layer(const std::string &kind, Json config, const Nodes &in) {
   return g_.add(kind, fresh(kinds::snake_case(kind)), std::move(config), {}, in)[0];
 }
-Node Operation::cast(Node v, DType to) { return dtype(v) == to ? v : layer("Cast", {{"to", to_string(to)}}, {v}); }
+Node Operation::cast(Node v, DType to) {
+  if (dtype(v) == to) return v;
+  if (dtype(v) == DType::string || to == DType::string) refuse("takes numbers here, not strings");
+  return layer("Cast", {{"to", to_string(to)}}, {v});
+}
 std::vector<int64_t> Operation::in_order(Node v) const {
   std::vector<int64_t> list(static_cast<size_t>(rank(v)));
   std::iota(list.begin(), list.end(), 0);

@@ -337,7 +337,7 @@ class Writer {
     if (module.empty()) refuse(who, class_name + " has no counterpart in Keras");
     Json config = Json::object();
     for (const auto &[key, v] : given.items()) config[std::string(key)] = attribute(who, key, v);
-    if (class_name.starts_with("SpatialDropout") || is_any(class_name, {"Discretization", "HashedCrossing"}))
+    if (class_name.starts_with("SpatialDropout") || is_any(class_name, {"Discretization", "HashedCrossing", "Pipeline"}))
       config.erase("trainable");  // they take none
     to_policy(who, class_name, config);
     config.erase("lora");  // Keras's attention does not list its projections

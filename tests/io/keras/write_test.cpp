@@ -133,6 +133,38 @@ TEST(KerasWriting, NamesHaveNoSlashes) {
   }
 }
 
+TEST(KerasWriting, ComparedStringsStayStrings) {
+  auto g = std::make_shared<graph::Graph>(graph::Settings{});
+  const Node a = g->input("a", DType::string, Shape{free_dim}), b = g->input("b", DType::string, Shape{free_dim});
+  const std::string file = save_model(graph::Model(g, {a, b}, {g->add("Equal", "same", Json::object(), {}, {a, b})[0]}),
+                                      format_of(".keras"));
+  EXPECT_NE(loaded(file), nullptr);
+  std::string config = config_of(file);
+  for (size_t at; (at = config.find("\"string\"")) != config.npos;) config.replace(at, 8, "\"int64\"");
+  EXPECT_NE(loaded(with_config(file, config)), nullptr);
+  config = config_of(file);
+  config.replace(config.find("\"string\""), 8, "\"int64\"");  // the first input alone
+  try {
+    loaded(with_config(file, config));
+    ADD_FAILURE() << "strings were compared with numbers";
+  } catch (const Error &e) {
+    EXPECT_NE(e.message.find("takes numbers here, not strings"), std::string::npos) << e.message;
+  }
+}
+
+// Keras's Pipeline takes its layers and a name alone.
+TEST(KerasWriting, APipelineHasNoSettingsOfOtherLayers) {
+  Net net;
+  const Json layers = {{{"class_name", "Rescaling"}, {"config", {{"scale", 2}}}}};
+  const graph::Model model = net.model(net.add("Pipeline", "pipe", {{"layers", layers}}, {net.x}));
+  const Json all = Json::parse(config_of(save_model(model, format_of(".keras"))));
+  for (const Json &l : all.at("config").at("layers"))
+    if (l.at("class_name") == "Pipeline") {
+      for (const auto &[key, v] : l.at("config").items()) EXPECT_TRUE(key == "layers" || key == "name") << key;
+    }
+  EXPECT_NE(again(model), nullptr);
+}
+
 TEST(KerasWriting, WhatKerasHasNotIsRefused) {
   Net net;
   const Node c = net.g->constant("c", make_zeros(DType::f32, {4, 3}));

@@ -100,7 +100,7 @@ struct StringSplit final : LayerOf<StringSplit> {
 struct NgramCounts final : LayerOf<NgramCounts> {
   static constexpr const char *name = "NgramCounts";
   static constexpr const char *doc =
-      "How often sequences of integers stand in the rows of the input: float32. Others are left out.";
+      "How often each of the given sequences of integers occurs in a row of the input, as float32.";
   std::vector<int64_t> ngrams, lengths, columns;
   int64_t max_skip_count = 0;
   std::optional<int64_t> width;

@@ -3,10 +3,8 @@
 #include <cfenv>
 #include <charconv>
 #include <cmath>
-#include <locale>
-#include <sstream>
-#include <version>
 
+#include "base/decimal.hpp"
 #include "base/error.hpp"
 #include "base/json.hpp"
 #include "base/utf8.hpp"
@@ -32,19 +30,6 @@ class Rounding {
  private:
   std::fenv_t kept_;
 };
-
-// Parses a JSON number. False past the range of double or if it underflows to 0.
-bool read_double(std::string_view number, double &d) {
-#if defined(__cpp_lib_to_chars)
-  return std::from_chars(number.data(), number.data() + number.size(), d).ec == std::errc();
-#else  // C++ libraries without from_chars for floating point
-  std::istringstream text{std::string(number)};
-  text.imbue(std::locale::classic());
-  text >> d;
-  const bool zero = number.substr(0, number.find_first_of("eE")).find_first_of("123456789") == number.npos;
-  return std::isfinite(d) && (d != 0 || zero);
-#endif
-}
 
 }  // namespace
 
@@ -275,7 +260,7 @@ class JsonReader {
       if (std::from_chars(first, last, u).ec == std::errc()) return push(u);
     }
     double d = 0;
-    if (!read_double({first, last}, d)) {
+    if (!read_decimal({first, last}, d)) {
       // Out of range: an underflow gives 0 if the first nonzero digit follows the point, else the number is refused.
       size_t zeros = std::min(fraction.find_first_not_of('0'), fraction.size());
       int64_t before = whole == "0" ? -static_cast<int64_t>(zeros) : static_cast<int64_t>(whole.size());

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "backend/cpu/kernels/text/text.hpp"
+#include "base/decimal.hpp"
 #include "base/error.hpp"
 
 namespace dl4::kernels {
@@ -59,8 +60,7 @@ bool number_of(std::string_view s, double &to) {
   if (spelt(size, "inf")) return to = negative ? -HUGE_VAL : HUGE_VAL, true;
   if (spelt(s, "nan")) return to = std::numeric_limits<double>::quiet_NaN(), true;
   if (size.empty() || !(size[0] == '.' || (size[0] >= '0' && size[0] <= '9'))) return false;
-  const auto [end, error] = std::from_chars(s.data(), s.data() + s.size(), to);
-  return error == std::errc() && end == s.data() + s.size();
+  return read_decimal(s, to);
 }
 
 bool number_of(std::string_view s, float &to) {
@@ -70,7 +70,7 @@ bool number_of(std::string_view s, float &to) {
   if (!std::isfinite(wide)) return true;
   if (std::isinf(to)) return false;
   if (s.starts_with('+')) s.remove_prefix(1);
-  std::from_chars(s.data(), s.data() + s.size(), to);  // rounded once; the least ones stay as they are
+  read_decimal(s, to);  // rounded once; the least ones stay as they are
   return true;
 }
 

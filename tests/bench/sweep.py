@@ -3,8 +3,8 @@
 
     sweep.py [--draws N] [--seed N] [--threads 1,2] [--families REGEX] [--rounds N] [--list]
 
-Of the library that DL4_LIBRARY names. Sizes are drawn log-uniformly. Inference is compared with ONNX Runtime (images as
-NCHW) and, of products, Dense and attention, with JAX's jitted functions; training steps with JAX's. All are called from
+Of the library that DL4_LIBRARY names. Sizes are drawn log-uniformly. Inference is compared with ONNX Runtime and OpenVINO
+(images as NCHW) and, of products, Dense and attention, with JAX's jitted functions; training steps with JAX's. All are called from
 Python on arrays made beforehand; times are the least of turns of some 30 ms, in which neighbours count little. The
 ratio is the best peer's time by libdl4's. Outputs must agree to 1e-3 first. DL4_ROOFLINE names dl4_roofline, for the
 share of the peak that draws of more than 2^24 multiply-adds reach. --list prints each draw."""
@@ -91,17 +91,29 @@ def onnx_session(content, feeds, threads):
     return lambda kept=kept: session.run_with_iobinding(binding), lambda: session.run(None, feed)[0]
 
 
-def by_onnx_file(case, threads):
-    """The file that libdl4 writes."""
+def openvino_request(content, feeds, threads):
+    import openvino
+
+    core = openvino.Core()
+    request = core.compile_model(core.read_model(content), "CPU", {
+        "INFERENCE_NUM_THREADS": threads, "NUM_STREAMS": 1, "PERFORMANCE_HINT": "LATENCY",
+        "INFERENCE_PRECISION_HINT": "f32"}).create_infer_request()
+    for i, x in enumerate(feeds):
+        request.set_input_tensor(i, openvino.Tensor(np.ascontiguousarray(x)))
+    return request.infer, lambda: (request.infer(), request.get_output_tensor(0).data.copy())[1]
+
+
+def by_file(run, case, threads):
+    """The ONNX file that libdl4 writes."""
     path = pathlib.Path(f"/tmp/dl4_sweep_{os.getpid()}.onnx")
     case.model(1).save(str(path))
     content = path.read_bytes()
     path.unlink()
-    return onnx_session(content, case.data, threads)
+    return run(content, case.data, threads)
 
 
-def by_onnx_image(case, threads):
-    """One convolution or pooling, channels first."""
+def by_image(run, case, threads):
+    """One convolution or pooling in an ONNX file, channels first."""
     from onnx import TensorProto, helper, numpy_helper
 
     kind, a = case.layers[0][:2]
@@ -136,7 +148,7 @@ def by_onnx_image(case, threads):
         [helper.make_tensor_value_info("x", TensorProto.FLOAT, x.transpose(first).shape)],
         [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)], constants)
     content = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9).SerializeToString()
-    call, outputs = onnx_session(content, [x.transpose(first)], threads)
+    call, outputs = run(content, [x.transpose(first)], threads)
     last = (0, *range(2, rank + 2), 1)
     return call, lambda: outputs().transpose(last)
 
@@ -219,7 +231,8 @@ def by_jax_training(case, threads):
     return call, None
 
 
-FILE, IMAGE = {"ONNX Runtime": by_onnx_file}, {"ONNX Runtime": by_onnx_image}
+READERS = {"ONNX Runtime": onnx_session, "OpenVINO": openvino_request}
+FILE, IMAGE = ({name: functools.partial(by, run) for name, run in READERS.items()} for by in (by_file, by_image))
 
 
 def dense(r):
@@ -357,7 +370,11 @@ def measured(case, threads, rounds, differ):
     for name, make in case.peers.items():
         if name not in PEERS:
             continue
-        call, theirs = make(case, threads)
+        try:
+            call, theirs = make(case, threads)
+        except Exception as error:
+            differ.append(f"{case.told}: {name}: {type(error).__name__}: {error}"[:300])
+            continue
         if outputs and not np.allclose(outputs(), theirs(), rtol=1e-3, atol=1e-3):
             differ.append(f"{case.told}: {name}'s numbers differ")
             continue
@@ -380,7 +397,7 @@ def installed():
         except ImportError:
             print(f"{name}: not installed, left out")
             continue
-        if name in ("ONNX Runtime", "JAX"):
+        if name in (*READERS, "JAX"):
             found.append(name)
             print(f"{name} {version}")
         else:

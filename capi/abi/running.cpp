@@ -34,18 +34,9 @@ void refuse(const SessionOptions &given, Running how, const std::string &why) {
   }
 }
 
-// Streams run on audio threads, so kernels of other libraries are excluded.
-dl4_session::Streams streams_of(graph::Pinned &p, runtime::Options run) {
+dl4_session::Streams streams_of(graph::Pinned &p, const runtime::Options &run) {
   dl4_session::Streams streams{{}, std::move(p.why_no_tick)};
-  if (!p.tick) return streams;
-  for (const std::string &name : dispatch::library_kernels()) run.plan.kernels_off.push_back(name);
-  run.plan.cutting.by_row = !p.tick->together.empty();
-  const auto packs = std::make_shared<plan::Packs>();
-  runtime::Ticks &ticks = streams.ticks;
-  ticks.one = runtime::Executable::make(std::move(p.tick->program), p.states, packs, run);
-  for (plan::Tick::Together &t : p.tick->together)
-    ticks.together.push_back(runtime::Executable::make(std::move(t.program), p.states, packs, run));
-  ticks.how = std::make_shared<const plan::Tick>(std::move(*p.tick));
+  if (p.tick) streams.ticks = runtime::ticks_of(std::move(*p.tick), p.states, run);
   return streams;
 }
 

@@ -17,6 +17,17 @@ Shape with_batch(Shape s, int64_t batch) {
 
 }  // namespace
 
+Ticks ticks_of(plan::Tick tick, const std::vector<Tensor> &states, Options options) {
+  for (const std::string &name : dispatch::library_kernels()) options.plan.kernels_off.push_back(name);
+  options.plan.cutting.by_row = !tick.together.empty();
+  const auto packs = std::make_shared<plan::Packs>();
+  Ticks ticks{Executable::make(std::move(tick.program), states, packs, options), {}, nullptr};
+  for (plan::Tick::Together &t : tick.together)
+    ticks.together.push_back(Executable::make(std::move(t.program), states, packs, options));
+  ticks.how = std::make_shared<const plan::Tick>(std::move(tick));
+  return ticks;
+}
+
 Stream::Stream(const Ticks &ticks, int64_t batch) : batch_(batch), ticks_(ticks), tick_(ticks.how.get()) {
   const ops::Program &p = ticks.one->program();
   const size_t states = tick_->states.size(), first = p.inputs.size() - states;

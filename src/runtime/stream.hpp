@@ -20,6 +20,9 @@ struct Ticks {
   std::vector<std::shared_ptr<Executable>> together;
   std::shared_ptr<const plan::Tick> how;
 };
+// With the states of the tick's Programs, which are constant. Streams run on audio threads, so kernels of other
+// libraries are excluded.
+[[gnu::cold]] Ticks ticks_of(plan::Tick tick, const std::vector<Tensor> &states, Options options);
 
 // A tick takes so many steps of each sequence. Other inputs are the same in all ticks; other outputs are those of the
 // last one. Steps short of a whole tick wait for the next call. One thread at a time.

@@ -1,9 +1,7 @@
 // Streams: nets of layers one behind the other, run in parts.
 #pragma once
 
-#include <cmath>
 #include <cstring>
-#include <random>
 
 #include "capi/use.hpp"
 
@@ -83,105 +81,9 @@ inline std::vector<float> in_cuts(dl4_stream *s, dl4_tensor *x, const std::vecto
   return all;
 }
 
-// The number of steps that a stream of the session takes at a time.
-inline int64_t steps_at_a_time(dl4_session *s) {
-  return nlohmann::json::parse(described(s, DL4_FORMAT_JSON)).at("stream").at("steps");
-}
-
-inline std::vector<float> of_whole(dl4_model *m, dl4_tensor *x) {
-  auto s = session(m, "{}");
-  dl4_tensor *out = nullptr;
-  ok(dl4_session_run(s, &x, 1, &out, 1, nullptr));
-  return floats(Own<dl4_tensor>(out));
-}
-
 inline void expect_near(const std::vector<float> &a, const std::vector<float> &b) {
   ASSERT_EQ(a.size(), b.size());
   for (size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i], b[i], 2e-6) << i;
-}
-
-inline Own<dl4_tensor> random_tensor(const std::vector<int64_t> &dims, uint32_t seed) {
-  std::mt19937 draw(seed);
-  size_t n = 1;
-  for (int64_t d : dims) n *= static_cast<size_t>(d);
-  std::vector<float> values(n);
-  for (float &v : values) v = static_cast<float>(static_cast<double>(draw()) / 2147483648.0 - 1);
-  return tensor(dims, values);
-}
-
-inline std::vector<int64_t> cuts_of(int64_t n, int64_t each) {
-  std::vector<int64_t> cuts{0};
-  while (cuts.back() < n) cuts.push_back(std::min(n, cuts.back() + each));
-  return cuts;
-}
-
-// Of [B, T, ...] values the first `steps` of each sequence.
-inline std::vector<float> first_steps(const std::vector<float> &v, int64_t batch, int64_t all, int64_t steps) {
-  std::vector<float> out;
-  const int64_t row = all ? static_cast<int64_t>(v.size()) / batch / all : 0;
-  for (int64_t b = 0; b < batch; ++b) {
-    const auto from = v.begin() + static_cast<ptrdiff_t>(b * all * row);
-    out.insert(out.end(), from, from + static_cast<ptrdiff_t>(steps * row));
-  }
-  return out;
-}
-
-inline std::vector<float> run_whole(dl4_session *s, dl4_tensor *x, int64_t *steps) {
-  dl4_tensor *out = nullptr;
-  ok(dl4_session_run(s, &x, 1, &out, 1, nullptr));
-  Own<dl4_tensor> y(out);
-  *steps = dl4_tensor_rank(y) > 1 ? dl4_tensor_dims(y)[1] : 0;
-  return floats(y);
-}
-
-inline void expect_close(const std::vector<float> &a, const std::vector<float> &b) {
-  ASSERT_EQ(a.size(), b.size());
-  for (size_t i = 0; i < a.size(); ++i)
-    ASSERT_NEAR(a[i], b[i], 2e-5 * std::max(1.0f, std::abs(b[i]))) << "value " << i << " of " << a.size();
-}
-
-// `missing`: of the steps that the session gives the last ones, which depend on where the sequence ends; none: not
-// looked at.
-inline void expect_streams(dl4_model *m, const std::vector<int64_t> &tail, std::optional<int64_t> missing = 0,
-                           const std::string &options = "", std::initializer_list<int64_t> lengths = {1, 7, 160},
-                           int64_t least = 40) {
-  auto s = session(m, R"({"streamable": true)" + options + "}"), plain = session(m, "{}");
-  const int64_t each = steps_at_a_time(s), n = (least + each - 1) / each * each;
-  for (int64_t batch : {1, 3}) {
-    SCOPED_TRACE(batch);
-    std::vector<int64_t> dims{batch, n};
-    dims.insert(dims.end(), tail.begin(), tail.end());
-    auto x = random_tensor(dims, 7);
-    int64_t steps = 0, all = 0;
-    const auto whole = run_whole(s, x, &steps), expected = run_whole(plain, x, &all);
-    int64_t port[8];
-    int32_t rank = 0;
-    ok(dl4_port_shape(s, DL4_OUTPUTS, 0, port, 8, &rank));
-    if (rank >= 2 && port[1] < 0) {
-      ASSERT_LE(steps, all);
-      if (missing) {
-        EXPECT_EQ(steps, all - *missing);
-      }
-      ASSERT_NO_FATAL_FAILURE(expect_close(whole, first_steps(expected, batch, all, steps)));
-    } else {
-      ASSERT_NO_FATAL_FAILURE(expect_close(whole, expected));
-    }
-    for (int64_t length : lengths) {
-      SCOPED_TRACE(length);
-      auto t = stream(s, batch);
-      ASSERT_EQ(in_cuts(t, x, cuts_of(n, length)), whole);
-    }
-    // Half of it, the other half by a stream that is given the states of the first.
-    auto t = stream(s, batch), next = stream(s, batch);
-    auto half = in_cuts(t, x, {0, n / 2 + 1});
-    Own<dl4_blob> bytes;
-    ok(dl4_stream_save_bytes(t, bytes.out()));
-    ok(dl4_stream_load_bytes(next, dl4_blob_data(bytes), dl4_blob_size(bytes)));
-    const auto rest = in_cuts(next, x, {n / 2 + 1, n});
-    EXPECT_EQ(rest, in_cuts(t, x, {n / 2 + 1, n}));
-    ok(dl4_stream_reset(t));
-    EXPECT_EQ(in_cuts(t, x, {0, 5, n}), whole);
-  }
 }
 
 }  // namespace dl4_test

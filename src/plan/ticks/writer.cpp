@@ -276,8 +276,7 @@ Id Writer::state(const char *name, DType dtype, const Shape &shape, double initi
 
 void Writer::becomes(Id state, Id value) {
   if (const auto given = given_.find(state); given != given_.end()) state = given->second;
-  const bool of_layer = std::find(made_.begin(), made_.end(), state) - made_.begin() < std::ssize(carried_);
-  if (!of_layer) next_[state] = value;
+  next_[state] = value;  // finish() replaces those of layers
 }
 
 Id Writer::carried(int i, int64_t begin) {

@@ -1,6 +1,7 @@
 // Forks share the memory of their states until one of them writes.
 #include <chrono>
 #include <fstream>
+#include <random>
 #include <thread>
 
 #include "capi/net.hpp"
@@ -9,6 +10,14 @@
 namespace {
 
 using namespace dl4_test;
+
+Own<dl4_tensor> random_tensor(const std::vector<int64_t> &dims, uint32_t seed) {
+  std::mt19937 draw(seed);
+  auto t = tensor(dims);
+  auto *values = static_cast<float *>(dl4_tensor_data(t));
+  for (int64_t i = 0; i < dl4_tensor_bytes(t) / 4; ++i) values[i] = static_cast<float>(draw() % 2000) / 1000 - 1;
+  return t;
+}
 
 int64_t resident() {  // bytes; 0 where the system does not tell
   int64_t all = 0, pages = 0;

@@ -1,7 +1,6 @@
-// Streams: steps as they come, in any cut; states kept, saved and refused; layers that are stateful.
+// Streams: states kept, saved and refused; layers that are stateful.
 #include <cmath>
 #include <cstring>
-#include <functional>
 #include <thread>
 
 #include "capi/signed.hpp"
@@ -12,27 +11,6 @@ namespace {
 using namespace dl4_test;
 
 constexpr int64_t features = 3, steps = 9;
-const char *const stack = R"({"class_name": "StackedRNNCells", "config": {"cells": [
-    {"class_name": "LSTMCell", "config": {"units": 4}}, {"class_name": "SimpleRNNCell", "config": {"units": 5}}]}})";
-
-void expect_any_cut(dl4_model *m, const std::function<Own<dl4_tensor>(int64_t)> &data) {
-  for (int64_t batch : {1, 3}) {
-    SCOPED_TRACE(batch);
-    auto s = session(m);
-    auto x = data(batch);
-    auto one = stream(s, batch);
-    const auto first = in_cuts(one, x, {0, steps});
-    expect_near(first, of_whole(m, x));
-    for (const std::vector<int64_t> &cuts :
-         {std::vector<int64_t>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, {0, 4, 9}, {0, 1, 8, 9}}) {
-      auto fresh = stream(s, batch);
-      EXPECT_EQ(in_cuts(fresh, x, cuts), first);
-    }
-    ok(dl4_stream_reset(one));
-    EXPECT_EQ(in_cuts(one, x, {0, 3, 9}), first);
-  }
-}
-
 Own<dl4_tensor> floats_of(int64_t batch) {
   return tensor({batch, steps, features}, numbers(static_cast<size_t>(batch * steps * features)));
 }
@@ -64,34 +42,6 @@ TEST(Stream, HasThePortsOfItsModel) {
   int32_t rank = 0;
   ok(dl4_port_shape(stream, DL4_INPUTS, 0, dims, 3, &rank));
   EXPECT_EQ(std::vector<int64_t>(dims, dims + rank), (std::vector<int64_t>{-1, -1, 3}));
-}
-
-TEST(Stream, AnyCutGivesTheBitsOfTheWhole) {
-  const std::string sequences = R"({"units": 4, "return_sequences": true})", last = R"({"units": 5})";
-  const std::vector<std::vector<Layer>> nets{
-      {{"LSTM", sequences}, {"Dense", R"({"units": 2, "activation": "softmax"})"}},
-      {{"LayerNormalization", "{}"}, {"GRU", sequences}, {"LSTM", last}, {"Dense", R"({"units": 2})"}},
-      {{"SimpleRNN", sequences}, {"Activation", R"({"activation": "softmax"})"}},
-      {{"GRU", R"({"units": 4, "reset_after": false, "return_sequences": true})"}, {"Dropout", R"({"rate": 0.5})"}},
-      {{"RNN", R"({"return_sequences": true, "cell": )" + std::string(stack) + "}"}},
-      {{"LSTM", R"({"units": 4, "activation": "relu", "return_sequences": true})"},
-       {"TimeDistributed", R"({"layer": {"class_name": "Dense", "config": {"units": 3}}})"}}};
-  for (const auto &net : nets) {
-    SCOPED_TRACE(net[0].kind + std::string(" ") + net.back().kind);
-    expect_any_cut(model(net), floats_of);
-  }
-}
-
-TEST(Stream, MaskedStepsRepeatTheOutputOfTheCutBefore) {
-  const Layer embedding{"Embedding", R"({"input_dim": 5, "output_dim": 3, "mask_zero": true})"};
-  for (const char *kind : {"LSTM", "GRU", "SimpleRNN"})
-    for (const char *zero : {"true", "false"}) {
-      SCOPED_TRACE(std::string(kind) + zero);
-      const std::string config =
-          R"({"units": 4, "return_sequences": true, "zero_output_for_mask": )" + std::string(zero);
-      expect_any_cut(model({embedding, {kind, config + "}"}, {"LSTM", R"({"units": 3})"}}, {-1, -1}, DL4_INT32),
-                     ids_of);
-    }
 }
 
 // As dl4_session_create() says of "states".
@@ -133,45 +83,6 @@ TEST(Stream, StatesOfASessionHaveTheOutputThatAMaskedStepRepeats) {
     EXPECT_EQ(row(keras[0], 0), (std::vector<float>{0, 0}));
     EXPECT_EQ(row(keras[0], 1), row(whole[0], 1));
   }
-}
-
-TEST(Stream, ANestedModelIsRunStepByStepToo) {
-  auto inside = model({{"Dense", R"({"units": 3})"}, {"LSTM", R"({"units": 4, "return_sequences": true})"}});
-  Own<dl4_graph> g;
-  Own<dl4_model> m;
-  ok(dl4_graph_create(nullptr, g.out()));
-  const dl4_node x = input(g, "x", {-1, -1, features});
-  dl4_node y = -1;
-  ok(dl4_graph_add(g, "Functional", "inside", nullptr, nullptr, refs("model", inside), &x, 1, &y, 1));
-  y = add(g, "GRU", nullptr, R"({"units": 2})", y);
-  ok(dl4_graph_build(g, &x, 1, &y, 1, m.out()));
-  expect_any_cut(m, floats_of);
-  EXPECT_STREQ(dl4_port_name(session(m), DL4_INPUTS, 1), "inside/lstm/rnn_state");
-}
-
-TEST(Stream, AnInputThatIsNoSequenceIsTheSameAtAllSteps) {
-  Own<dl4_graph> g;
-  Own<dl4_model> m;
-  ok(dl4_graph_create(nullptr, g.out()));
-  const dl4_node in[] = {input(g, "x", {-1, -1, features}), input(g, "bias", {-1, 1, features})};
-  dl4_node y = -1;
-  ok(dl4_graph_add(g, "Add", nullptr, nullptr, nullptr, nullptr, in, 2, &y, 1));
-  y = add(g, "LSTM", nullptr, R"({"units": 4, "return_sequences": true})", y);
-  const dl4_node out[] = {y, add(g, "LSTM", nullptr, R"({"units": 2})", y)};
-  ok(dl4_graph_build(g, in, 2, out, 2, m.out()));
-  auto s = session(m);
-  auto one = stream(s, 2), cut = stream(s, 2);
-  auto x = floats_of(2), bias = tensor({2, 1, features}, numbers(6)), a = part(x, 0, 5), b = part(x, 5, steps);
-  const auto run = [&](dl4_stream *to, dl4_tensor *sequence) {
-    dl4_tensor *const given[] = {sequence, bias};
-    dl4_tensor *got[2] = {};
-    ok(dl4_stream_run(to, given, 2, got, 2, nullptr));
-    Own<dl4_tensor> first(got[0]), second(got[1]);
-    return std::pair{floats(part(first, dl4_tensor_dims(first)[1] - 1, dl4_tensor_dims(first)[1])), floats(second)};
-  };
-  const auto whole = run(one, x);
-  run(cut, a);
-  EXPECT_EQ(run(cut, b), whole);
 }
 
 TEST(Stream, GoesOnFromItsBytesAndRefusesForeignOnes) {
@@ -270,33 +181,8 @@ TEST(Stream, RefusesWhatIsNotOfEachStep) {
   EXPECT_EQ(why(session(model({lstm}), R"({"states": true, "gradients": ["x"]})")),
             none + "the session was made with \"gradients\"");
   EXPECT_EQ(why(session(model({lstm}, {-1, 4, features}))), none + "no input is a sequence, with a free second axis");
-  const std::string end = "it reads a sequence from its end", mixed = "its output at one step depends on other steps";
-  const std::string same =
-      "with padding \"same\" its output at one step depends on later steps; \"causal\" or \"valid\" stream";
-  const std::tuple<Layer, std::string, std::string> mixing[] = {
-      {{"Bidirectional", R"({"layer": {"class_name": "GRU", "config": {"units": 2}}})"}, "bidirectional", end},
-      {{"LSTM", R"({"units": 2, "go_backwards": true})"}, "lstm", end},
-      {{"Conv1D", R"({"filters": 2, "kernel_size": 2, "padding": "same"})"}, "conv1d", same},
-      {{"MaxPooling1D", R"({"padding": "same"})"}, "max_pooling1d", same},
-      {{"AdaptiveMaxPooling1D", R"({"output_size": 2})"},
-       "adaptive_max_pooling1d",
-       "the windows of its output depend on the number of all steps"},
-      {{"Softmax", R"({"axis": 1})"}, "softmax", mixed},
-      {{"GroupNormalization", R"({"groups": 1})"},
-       "group_normalization",
-       "it needs the end of the sequence at each step"},
-      {{"Flip", R"({"axis": 1})"}, "flip", "it begins at the end of a sequence"}};
-  for (const auto &[layer, name, reason] : mixing)
-    EXPECT_EQ(why(session(model({layer}))), none + "layer \"" + name + "\" (" + layer.kind + "): " + reason);
-  Own<dl4_graph> g;
-  Own<dl4_model> m;
-  ok(dl4_graph_create(nullptr, g.out()));
-  const dl4_node x = input(g, "x", {-1, -1, features});
-  const dl4_node last = add(g, "LSTM", nullptr, R"({"units": 2})", x);
-  dl4_node y = -1;
-  ok(dl4_graph_add(g, "GRU", nullptr, R"({"units": 2})", nullptr, refs("initial_state", {last}), &x, 1, &y, 1));
-  ok(dl4_graph_build(g, &x, 1, &y, 1, m.out()));
-  EXPECT_EQ(why(session(m)), none + "layer \"gru\" (GRU): its initial_state depends on the steps");
+  EXPECT_EQ(why(session(model({{"Flip", R"({"axis": 1})"}}))),
+            none + "layer \"flip\" (Flip): it begins at the end of a sequence");
 }
 
 TEST(Stream, RefusesDataThatDoesNotFit) {

@@ -1,14 +1,11 @@
-// Streams of layers whose steps see earlier ones: in any cut the same bits, those of a session with "streamable", and
-// within rounding the first of what a session gives for the whole sequence.
-#include <random>
+// Streams of layers whose steps see earlier ones: in any cut the same bits, and within rounding the first of what a run
+// gives for the whole sequence.
+#include "graph/nets.hpp"
 
-#include "capi/streams.hpp"
-
+namespace dl4::graph {
 namespace {
 
-using namespace dl4_test;
-
-using Layers = std::vector<Layer>;
+using Layers = std::vector<LayerOf>;
 
 struct Case {
   Layers layers;
@@ -19,11 +16,11 @@ struct Case {
 void expect_cases(const std::vector<Case> &cases) {
   for (const Case &c : cases) {
     std::string name;
-    for (const Layer &l : c.layers) name += std::string(l.kind) + l.config + " ";
+    for (const LayerOf &l : c.layers) name += std::string(l.kind) + l.config + " ";
     SCOPED_TRACE(name);
-    std::vector<int64_t> dims{-1, -1};
+    std::vector<int64_t> dims{free_dim, free_dim};
     dims.insert(dims.end(), c.tail.begin(), c.tail.end());
-    expect_streams(model(c.layers, dims), c.tail, c.missing);
+    expect_streams(chain(c.layers, Shape(dims)), c.tail, {c.missing});
   }
 }
 
@@ -59,6 +56,76 @@ TEST(StreamLayers, Convolutions) {
   });
 }
 
+TEST(StreamLayers, RecurrentLayersAndWhatIsBetween) {
+  const std::string stack =
+      R"({"return_sequences": true, "cell": {"class_name": "StackedRNNCells", "config": {"cells": [
+    {"class_name": "LSTMCell", "config": {"units": 4}}, {"class_name": "SimpleRNNCell", "config": {"units": 5}}]}}})";
+  expect_cases({
+      {{{"LSTM", lstm}, {"Dense", R"({"units": 2, "activation": "softmax"})"}}},
+      {{{"LayerNormalization", "{}"}, {"GRU", lstm}, {"LSTM", R"({"units": 5})"}, {"Dense", R"({"units": 2})"}}},
+      {{{"SimpleRNN", lstm}, {"Activation", R"({"activation": "softmax"})"}}},
+      {{{"GRU", R"({"units": 4, "reset_after": false, "return_sequences": true})"}, {"Dropout", R"({"rate": 0.5})"}}},
+      {{{"RNN", stack}}},
+      {{{"LSTM", R"({"units": 4, "activation": "relu", "return_sequences": true})"},
+        {"TimeDistributed", R"({"layer": {"class_name": "Dense", "config": {"units": 3}}})"}}},
+  });
+}
+
+// Rows of zeros are masked.
+TEST(StreamLayers, MaskedStepsRepeatTheOutputOfTheCutBefore) {
+  for (const char *kind : {"LSTM", "GRU", "SimpleRNN"})
+    for (const char *zero : {"true", "false"}) {
+      SCOPED_TRACE(std::string(kind) + zero);
+      const std::string config = R"({"units": 4, "return_sequences": true, "zero_output_for_mask": )";
+      expect_cases({{{{"ReLU", "{}"}, {"Masking", "{}"}, {kind, config + zero + "}"}, {"LSTM", R"({"units": 3})"}}}});
+    }
+}
+
+TEST(StreamLayers, ANestedModelIsRunStepByStepToo) {
+  Net g;
+  const Node x = g.input("x", {free_dim, free_dim, 3});
+  const Json inside = to_json(chain({{"Dense", R"({"units": 3})"}, {"LSTM", lstm}}, g.graph->shape(x)).architecture());
+  const Node y = g.add("Functional", "inside", {{"model", inside}}, {x});
+  const Model m = g.model({x}, {g.add("GRU", R"({"units": 2})", {y})});
+  expect_streams(m, {3});
+  EXPECT_EQ(runtime::Stream(streamed(m), 1).states()[1].first, "inside/lstm/rnn_state");
+}
+
+TEST(StreamLayers, AnInputThatIsNoSequenceIsTheSameAtAllSteps) {
+  Net g;
+  const Node x = g.input("x", {free_dim, free_dim, 3}), bias = g.input("bias", {free_dim, 1, 3});
+  const runtime::Ticks ticks = streamed(g.model({x, bias}, {g.add("LSTM", lstm, {g.add("Add", "{}", {x, bias})})}));
+  const Tensor sequence = random_tensor({2, 9, 3}, 1), beside = random_tensor({2, 1, 3}, 2);
+  EXPECT_EQ(in_cuts(ticks, sequence, {0, 5, 9}, {beside}), in_cuts(ticks, sequence, {0, 9}, {beside}));
+}
+
+TEST(StreamLayers, RefuseByNameWhatIsNotOfEachStep) {
+  const auto why = [](const Model &m) { return refused(Code::unsupported, [&] { streamed(m); }); };
+  const std::string end = "it reads a sequence from its end", mixed = "its output at one step depends on other steps";
+  const std::string same =
+      "with padding \"same\" its output at one step depends on later steps; \"causal\" or \"valid\" stream";
+  const std::tuple<LayerOf, std::string, std::string> mixing[] = {
+      {{"Bidirectional", R"({"layer": {"class_name": "GRU", "config": {"units": 2}}})"}, "bidirectional", end},
+      {{"LSTM", R"({"units": 2, "go_backwards": true})"}, "lstm", end},
+      {{"Conv1D", R"({"filters": 2, "kernel_size": 2, "padding": "same"})"}, "conv1d", same},
+      {{"MaxPooling1D", R"({"padding": "same"})"}, "max_pooling1d", same},
+      {{"AdaptiveMaxPooling1D", R"({"output_size": 2})"},
+       "adaptive_max_pooling1d",
+       "the windows of its output depend on the number of all steps"},
+      {{"Softmax", R"({"axis": 1})"}, "softmax", mixed},
+      {{"GroupNormalization", R"({"groups": 1})"},
+       "group_normalization",
+       "it needs the end of the sequence at each step"},
+      {{"Flip", R"({"axis": 1})"}, "flip", "it begins at the end of a sequence"}};
+  for (const auto &[layer, name, reason] : mixing)
+    EXPECT_EQ(why(chain({layer}, {free_dim, free_dim, 3})), text("layer \"", name, "\" (", layer.kind, "): ", reason));
+  Net g;
+  const Node x = g.input("x", {free_dim, free_dim, 3}), last = g.add("LSTM", R"({"units": 2})", {x});
+  const Arguments from_last{Json::object(), {{"initial_state", {last}}}};
+  EXPECT_EQ(why(g.model({x}, {g.add("GRU", "gru", {{"units", 2}}, {x}, from_last)})),
+            "layer \"gru\" (GRU): its initial_state depends on the steps");
+}
+
 TEST(StreamLayers, SpectraByHops) {
   const std::string frames = R"({"mode": "magnitude", "frame_length": 8, "fft_length": 8, "frame_step": )";
   expect_cases({
@@ -69,11 +136,11 @@ TEST(StreamLayers, SpectraByHops) {
 }
 
 TEST(StreamLayers, LongCuts) {
-  auto m = model({{"Conv1D", conv(R"(3, "padding": "causal", "dilation_rate": 4)")},
-                  {"LSTM", lstm},
-                  {"GRU", R"({"units": 20, "return_sequences": true})"},
-                  {"Conv1D", conv(R"(4, "strides": 2)")}});
-  expect_streams(m, {3}, 0, "", {1, 160, 4096}, 9000);
+  const Layers layers{{"Conv1D", conv(R"(3, "padding": "causal", "dilation_rate": 4)")},
+                      {"LSTM", lstm},
+                      {"GRU", R"({"units": 20, "return_sequences": true})"},
+                      {"Conv1D", conv(R"(4, "strides": 2)")}};
+  expect_streams(chain(layers, {free_dim, free_dim, 3}), {3}, {.lengths = {1, 160, 4096}, .least = 9000});
 }
 
 TEST(StreamLayers, WindowsOfImagesAndVolumes) {
@@ -129,62 +196,39 @@ TEST(StreamLayers, NormalizationsAndSums) {
 TEST(StreamLayers, BranchesOfDifferentLatencyMeet) {
   for (const char *merge : {"Add", "Concatenate", "Multiply", "Maximum"}) {
     SCOPED_TRACE(merge);
-    Own<dl4_graph> g;
-    Own<dl4_model> m;
-    ok(dl4_graph_create(nullptr, g.out()));
-    const dl4_node x = input(g, "x", {-1, -1, 4});
-    const dl4_node wide = add(g, "Cropping1D", nullptr, R"({"cropping": [0, 4]})", x);
-    const dl4_node in[] = {add(g, "Conv1D", nullptr, conv("5"), x), wide,
-                           add(g, "LSTM", nullptr, lstm, add(g, "Conv1D", nullptr, conv("5"), x))};
-    dl4_node y = -1;
-    ok(dl4_graph_add(g, merge, nullptr, nullptr, nullptr, nullptr, in, 3, &y, 1));
-    y = add(g, "Conv1D", nullptr, conv(R"(2, "padding": "causal")"), y);
-    ok(dl4_graph_build(g, &x, 1, &y, 1, m.out()));
-    expect_streams(m, {4});
+    Net g;
+    const Node x = g.input("x", {free_dim, free_dim, 4});
+    const Node y = g.add(merge, "{}",
+                         {g.add("Conv1D", conv("5"), {x}), g.add("Cropping1D", R"({"cropping": [0, 4]})", {x}),
+                          g.add("LSTM", lstm, {g.add("Conv1D", conv("5"), {x})})});
+    expect_streams(g.model({x}, {g.add("Conv1D", conv(R"(2, "padding": "causal")"), {y})}), {4});
   }
 }
 
 TEST(StreamLayers, CausalAttentionKeepsKeysAndValues) {
   const auto expect = [](const char *kind, const std::string &config, bool alone) {
     SCOPED_TRACE(kind + config);
-    Own<dl4_graph> g;
-    Own<dl4_model> m;
-    ok(dl4_graph_create(nullptr, g.out()));
-    const dl4_node x = input(g, "x", {-1, -1, 4});
-    dl4_node q = x, v = x;
-    if (!alone) q = add(g, "LSTM", nullptr, lstm, x), v = add(g, "Dense", nullptr, R"({"units": 4})", x);
-    const dl4_node in[] = {q, v};
-    dl4_node y = -1;
-    ok(dl4_graph_add(g, kind, nullptr, config.c_str(), R"({"use_causal_mask": true})", nullptr, in, 2, &y, 1));
-    ok(dl4_graph_build(g, &x, 1, &y, 1, m.out()));
-    expect_streams(m, {4}, 0, R"(, "cache": 40)");
+    Net g;
+    const Node x = g.input("x", {free_dim, free_dim, 4});
+    const Node q = alone ? x : g.add("LSTM", lstm, {x}), v = alone ? x : g.add("Dense", R"({"units": 4})", {x});
+    const Model m = g.model({x}, {g.add(kind, config, {q, v}, R"({"use_causal_mask": true})")});
+    expect_streams(m, {4}, {.cache = 40});
     // A window over the last steps alone: the same as long as there are no more.
-    auto s = session(m, R"({"streamable": true, "cache": 5})");
-    auto t = stream(s);
-    auto data = random_tensor({1, 6, 4}, 3), head = part(data, 0, 5), last = part(data, 5, 6);
-    dl4_tensor *const one[] = {last};
-    take(t, head);
-    dl4_tensor *out = nullptr;
-    const Refusal r = refusal(dl4_stream_run(t, one, 1, &out, 1, nullptr));
-    EXPECT_EQ(r.code, DL4_UNSUPPORTED);
-    EXPECT_EQ(r.message,
-              "dl4_stream_run: the sequence would have 6 steps, more than its attention keeps; a larger \"cache\" or "
-              "\"cache_full\": \"slide\" of the session allows it");
-    auto sliding = session(m, R"({"streamable": true, "cache": 5, "cache_full": "slide"})");
-    auto long_one = random_tensor({2, 50, 4}, 4);
-    std::vector<float> whole;
-    for (int64_t length : {50, 1, 7}) {
-      const auto y_of = in_cuts(stream(sliding, 2), long_one, cuts_of(50, length));
-      if (whole.empty()) whole = y_of;
-      EXPECT_EQ(y_of, whole);
-    }
+    const runtime::Ticks five = streamed(m, {5});
+    EXPECT_EQ(refused(Code::unsupported,
+                      [&] {
+                        in_cuts(five, random_tensor({1, 6, 4}, 3), {0, 5, 6});
+                      }),
+              "the sequence would have 6 steps, more than its attention keeps; a larger \"cache\" or \"cache_full\": "
+              "\"slide\" of the session allows it");
+    const runtime::Ticks sliding = streamed(m, {5, true});
+    const Tensor data = random_tensor({2, 50, 4}, 4);
+    const auto whole = in_cuts(sliding, data, {0, 50});
+    for (int64_t length : {1, 7}) EXPECT_EQ(in_cuts(sliding, data, cuts_of(50, length)), whole);
     if (!alone) return;
     // The last step sees the five latest ones.
-    int64_t steps = 0;
-    auto five = part(long_one, 45, 50);
-    const auto expected = run_whole(session(m, "{}"), five, &steps);
-    const std::vector<float> got(whole.end() - 4, whole.end()), wanted(expected.end() - 4, expected.end());
-    expect_close(got, wanted);
+    const auto expected = floats(run(m, {part(data, 45, 50)})[0]);
+    expect_close({whole.end() - 4, whole.end()}, {expected.end() - 4, expected.end()});
   };
   for (bool alone : {true, false}) {
     expect("Attention", "{}", alone);
@@ -198,18 +242,15 @@ TEST(StreamLayers, CausalAttentionKeepsKeysAndValues) {
 // A net of layers drawn at random, with branches that meet again.
 class RandomNet {
  public:
-  explicit RandomNet(uint32_t seed) : draw_(seed) { ok(dl4_graph_create(nullptr, g_.out())); }
+  explicit RandomNet(uint32_t seed) : draw_(seed) {}
 
-  Own<dl4_model> make() {
-    const dl4_node x = input(g_, "x", {-1, -1, 4});
-    dl4_node y = x;
+  Model make() {
+    const Node x = g_.input("x", {free_dim, free_dim, 4});
+    Node y = x;
     const int64_t layers = 1 + below(5);
     for (int64_t i = 0; i < layers; ++i) y = below(5) == 0 ? meet(y) : layer(y, true);
-    if (below(6) == 0 && !ends_)
-      y = add(g_, below(2) ? "GlobalMaxPooling1D" : "GlobalAveragePooling1D", nullptr, "{}", y);
-    Own<dl4_model> m;
-    ok(dl4_graph_build(g_, &x, 1, &y, 1, m.out()));
-    return m;
+    if (below(6) == 0 && !ends_) y = g_.add(below(2) ? "GlobalMaxPooling1D" : "GlobalAveragePooling1D", "{}", {y});
+    return g_.model({x}, {y});
   }
 
  private:
@@ -217,10 +258,10 @@ class RandomNet {
   std::string number(int64_t n) { return std::to_string(n); }
 
   // Of 4 features. `rates`: it may change the number of steps.
-  dl4_node layer(dl4_node x, bool rates) {
+  Node layer(Node x, bool rates) {
     const std::string size = number(1 + below(4)), dilation = number(1 + below(3)), stride = number(1 + below(3));
     const std::string units = R"({"units": 4, "return_sequences": true})";
-    const auto put = [&](const char *kind, const std::string &config) { return add(g_, kind, nullptr, config, x); };
+    const auto put = [&](const char *kind, const std::string &config) { return g_.add(kind, config, {x}); };
     const int64_t kind = below(rates ? 20 : 13);
     ends_ |= kind >= 13 && kind <= 18;
     switch (kind) {
@@ -266,45 +307,41 @@ class RandomNet {
         return put("RMSNormalization", "{}");
     }
   }
-  dl4_node attention(dl4_node x) {
-    const dl4_node in[] = {x, x};
-    dl4_node y = -1;
+  Node attention(Node x) {
     const bool causal = below(3) > 0;
     const int64_t kind = causal ? below(3) : 1 + below(2);
     const std::string heads = R"({"num_heads": 2, "key_dim": 3)", window = number(1 + below(4));
     ends_ |= !causal;
-    ok(dl4_graph_add(g_, kind < 2 ? "MultiHeadAttention" : "LocalAttention", nullptr,
-                     (kind == 0   ? heads + "}"
-                      : kind == 1 ? heads + R"(, "sliding_window": )" + window + "}"
-                                  : R"({"window": )" + window + "}")
-                         .c_str(),
-                     causal ? R"({"use_causal_mask": true})" : "{}", nullptr, in, 2, &y, 1));
-    return y;
+    return g_.add(kind < 2 ? "MultiHeadAttention" : "LocalAttention",
+                  kind == 0   ? heads + "}"
+                  : kind == 1 ? heads + R"(, "sliding_window": )" + window + "}"
+                              : R"({"window": )" + window + "}",
+                  {x, x}, causal ? R"({"use_causal_mask": true})" : "{}");
   }
   // Two branches of equal length in the end: what one is shorter is cut off the other's beginning.
-  dl4_node meet(dl4_node x) {
+  Node meet(Node x) {
     const int64_t reach = 1 + below(4);
-    const dl4_node narrow = add(g_, "Conv1D", nullptr, conv(number(reach)), x);
-    const dl4_node in[] = {add(g_, "Conv1D", nullptr, conv("3, \"padding\": \"causal\""), narrow),
-                           add(g_, "Cropping1D", nullptr, R"({"cropping": [)" + number(reach - 1) + ", 0]}", x)};
-    dl4_node y = -1;
-    ok(dl4_graph_add(g_, below(2) ? "Add" : "Maximum", nullptr, nullptr, nullptr, nullptr, in, 2, &y, 1));
-    return y;
+    const Node narrow = g_.add("Conv1D", conv(number(reach)), {x});
+    const Node wide = g_.add("Conv1D", conv("3, \"padding\": \"causal\""), {narrow});
+    const Node cut = g_.add("Cropping1D", R"({"cropping": [)" + number(reach - 1) + ", 0]}", {x});
+    return g_.add(below(2) ? "Add" : "Maximum", "{}", {wide, cut});
   }
 
   std::mt19937 draw_;
-  Own<dl4_graph> g_;
+  Net g_;
   bool ends_ = false;  // a stream lacks steps at the end, which a sum of all steps would show
 };
 
 TEST(StreamLayers, RandomNetsInAnyCut) {
-  for (uint32_t seed = 0; seed < static_cast<uint32_t>(times(1000, 10000)); ++seed) {
+  const uint32_t nets = std::getenv("DL4_FULL_TESTS") ? 10000 : 1000;
+  for (uint32_t seed = 0; seed < nets; ++seed) {
     SCOPED_TRACE(seed);
-    RandomNet net(seed);
-    auto m = net.make();
-    ASSERT_NO_FATAL_FAILURE(expect_streams(m, {4}, std::nullopt, R"(, "cache": 20000)", {1, 7}, 160));
+    const Model m = RandomNet(seed).make();
+    ASSERT_NO_FATAL_FAILURE(
+        expect_streams(m, {4}, {.missing = std::nullopt, .cache = 20000, .lengths = {1, 7}, .least = 160}));
     if (HasFailure()) return;
   }
 }
 
 }  // namespace
+}  // namespace dl4::graph

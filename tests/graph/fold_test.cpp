@@ -1,52 +1,38 @@
 // Normalizations folded into the weights before them: what is left to compute, and that it is the same.
-#include <gtest/gtest.h>
-#include <cmath>
-
-#include <random>
 #include <set>
 
-#include "backend/cpu/kernels/single_threaded.hpp"
-#include "graph/lower.hpp"
+#include "graph/nets.hpp"
 #include "ops/op.hpp"
 #include "plan/fold.hpp"
-#include "runtime/executable.hpp"
 
 namespace dl4::graph {
 namespace {
 
-struct Net {
-  std::shared_ptr<Graph> graph = std::make_shared<Graph>(Settings{3, SeedScheme::dl4});
+struct Folded : Net {
   Node x, y;
-  explicit Net(const Shape &shape) : x(graph->input("x", DType::f32, shape)), y(x) {}
-  Net &add(const char *kind, Json attributes = Json::object()) {
-    y = graph->add(kind, "", std::move(attributes), {}, {y})[0];
+  explicit Folded(const Shape &shape) : x(input("x", shape)), y(x) {}
+  Folded &add(const char *kind, Json attributes = Json::object()) {
+    y = Net::add(kind, "", std::move(attributes), {y});
     return *this;
   }
   // With weights of no special value.
-  std::shared_ptr<Model> build() const {
-    auto m = std::make_shared<Model>(graph, std::vector{x}, std::vector{y});
-    std::mt19937 random(5);
-    std::uniform_real_distribution<float> uniform(0.5f, 1.5f);
-    for (const auto &w : m->weights())
-      for (int64_t i = 0; i < w->value.elements(); ++i) w->value.as<float>()[i] = uniform(random);
+  Model build() const {
+    Model m = model({x}, {y});
+    uint32_t seed = 5;
+    for (const auto &w : m.weights()) {
+      w->value = random_tensor(w->value.shape, seed++);
+      for (float &v : std::span(w->value.as<float>(), static_cast<size_t>(w->value.elements()))) v = 1 + v / 2;
+    }
     return m;
   }
 };
 
 std::vector<float> run(const ops::Program &p, const std::vector<Tensor> &states, const Shape &in) {
-  runtime::Options o;
-  o.plan.check = true;
+  runtime::Options o = options();
   o.fill_nan = true;
   o.constant_states = true;
-  o.crew = std::make_shared<Crew>(1, kernels::stay_single_threaded);
   runtime::Executable s(p, states, std::make_shared<plan::Packs>(), o);
-  std::vector<float> x(static_cast<size_t>(in.elements()));
-  for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 7) - 2;
-  const std::vector<runtime::View> views{{DType::f32, in, x.data(), nullptr}};
-  const Shape out = s.outputs(views)[0].shape;
-  std::vector<float> y(static_cast<size_t>(out.elements()));
-  s.run(views, std::vector<runtime::View>{{DType::f32, out, y.data(), nullptr}});
-  return y;
+  return floats(run_of(s, {random_tensor(in, 1)})[0]);
 }
 
 std::multiset<std::string> names(const ops::Program &p) {
@@ -57,10 +43,10 @@ std::multiset<std::string> names(const ops::Program &p) {
 }
 
 // Folds, compares, and gives what is left.
-std::multiset<std::string> folded(const Net &net, const Shape &in) {
-  auto m = net.build();
-  ops::Program before = inference(*m).program, after = before;
-  std::vector<Tensor> states = m->pin(), now = states;
+std::multiset<std::string> folded(const Folded &net, const Shape &in) {
+  const Model m = net.build();
+  ops::Program before = inference(m).program, after = before;
+  std::vector<Tensor> states = m.pin(), now = states;
   plan::fold_weights(after, now, {});
   EXPECT_EQ(after.states.size(), now.size());
   const auto a = run(before, states, in), b = run(after, now, in);
@@ -80,15 +66,15 @@ TEST(FoldWeights, BehindConvolutionsAndProducts) {
   for (bool bias : {false, true}) {
     const Json conv{{"filters", 3}, {"kernel_size", 3}, {"use_bias", bias}};
     EXPECT_EQ(
-        folded(Net(image).add("Conv2D", conv).add("BatchNormalization").add("Activation", {{"activation", "relu"}}),
+        folded(Folded(image).add("Conv2D", conv).add("BatchNormalization").add("Activation", {{"activation", "relu"}}),
                two),
         (Names{"conv", "unary"}));
-    EXPECT_EQ(folded(Net(image).add("Conv2D", conv).add("BatchNormalization").add("BatchNormalization"), two),
+    EXPECT_EQ(folded(Folded(image).add("Conv2D", conv).add("BatchNormalization").add("BatchNormalization"), two),
               (Names{"conv"}));
-    EXPECT_EQ(
-        folded(Net({free_dim, 5}).add("Dense", {{"units", 4}, {"use_bias", bias}}).add("BatchNormalization"), {3, 5}),
-        (Names{"matmul"}));
-    EXPECT_EQ(folded(Net({free_dim, free_dim, 5})
+    EXPECT_EQ(folded(Folded({free_dim, 5}).add("Dense", {{"units", 4}, {"use_bias", bias}}).add("BatchNormalization"),
+                     {3, 5}),
+              (Names{"matmul"}));
+    EXPECT_EQ(folded(Folded({free_dim, free_dim, 5})
                          .add("Dense", {{"units", 4}, {"use_bias", bias}})
                          .add("BatchNormalization", {{"scale", false}, {"center", false}}),
                      {3, 2, 5}),
@@ -99,18 +85,19 @@ TEST(FoldWeights, BehindConvolutionsAndProducts) {
 // However large they are: here the kernel and what LoRA adds to it.
 TEST(FoldWeights, ProductsOfWeights) {
   const Json attributes{{"units", 200}, {"lora_rank", 2}};
-  EXPECT_EQ(folded(Net({free_dim, 200}).add("Dense", attributes), {3, 200}), (Names{"matmul"}));
+  EXPECT_EQ(folded(Folded({free_dim, 200}).add("Dense", attributes), {3, 200}), (Names{"matmul"}));
 }
 
 TEST(FoldWeights, NotWhatStandsApart) {
   const Shape image{free_dim, 6, 6, 2}, two{2, 6, 6, 2};
   const Json conv{{"filters", 3}, {"kernel_size", 3}}, relu{{"filters", 3}, {"kernel_size", 3}, {"activation", "relu"}};
-  EXPECT_EQ(folded(Net(image).add("Conv2D", relu).add("BatchNormalization"), two).count("binary"), 2u + 4u)
+  EXPECT_EQ(folded(Folded(image).add("Conv2D", relu).add("BatchNormalization"), two).count("binary"), 2u + 4u)
       << "an activation between: two for each value, four for each channel";
-  EXPECT_GE(folded(Net(image).add("Conv2D", conv).add("BatchNormalization", {{"axis", 1}}), two).count("binary"), 2u)
+  EXPECT_GE(folded(Folded(image).add("Conv2D", conv).add("BatchNormalization", {{"axis", 1}}), two).count("binary"), 2u)
       << "another axis";
-  EXPECT_GE(folded(Net(image).add("BatchNormalization").add("Conv2D", conv), two).count("binary"), 2u) << "before it";
-  Net both(image);
+  EXPECT_GE(folded(Folded(image).add("BatchNormalization").add("Conv2D", conv), two).count("binary"), 2u)
+      << "before it";
+  Folded both(image);
   both.add("Conv2D", conv);
   const Node between = both.y;
   both.add("BatchNormalization");
@@ -122,7 +109,7 @@ TEST(FoldWeights, NotWhatStandsApart) {
 TEST(FoldWeights, NotWhatAFreeSizeSays) {
   const Shape image{free_dim, 6, 6, 2}, two{2, 6, 6, 2};
   for (const bool behind : {false, true}) {
-    Net net(image);
+    Folded net(image);
     net.add("Conv2D", {{"filters", 3}, {"kernel_size", 3}}).add("BatchNormalization");  // what is folded
     const Node table = net.graph->add("Weight", "", {{"shape", {2}}}, {}, {})[0];
     const Node free = behind ? net.y : net.x;

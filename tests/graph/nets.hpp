@@ -37,6 +37,11 @@ struct Net {
 };
 
 inline std::vector<float> floats(const Tensor &t) { return {t.as<float>(), t.as<float>() + t.elements()}; }
+inline std::vector<std::vector<float>> floats(const std::vector<Tensor> &tensors) {
+  std::vector<std::vector<float>> all;
+  for (const Tensor &t : tensors) all.push_back(floats(t));
+  return all;
+}
 
 template <class T = float>
 Tensor tensor(const Shape &shape, const std::vector<T> &values, DType dtype = DType::f32) {
@@ -78,14 +83,57 @@ std::vector<Tensor> run_of(Runs &what, const std::vector<Tensor> &in) {
   return out;
 }
 
-// A session's outputs.
+// A session and its runs.
+class Runs {
+ public:
+  explicit Runs(const Model &m, const InferenceOptions &how = {}) {
+    Pinned p = pinned(m, how, {});
+    runtime::Options o = options();
+    o.constant_states = p.in.written.empty();
+    o.run_counter = p.run_counter;
+    executable_.emplace(std::move(p.in.program), std::move(p.states), std::make_shared<plan::Packs>(), o);
+  }
+  std::vector<Tensor> operator()(const std::vector<Tensor> &in) { return run_of(*executable_, in); }
+
+ private:
+  std::optional<runtime::Executable> executable_;
+};
 inline std::vector<Tensor> run(const Model &m, const std::vector<Tensor> &in, const InferenceOptions &how = {}) {
-  Pinned p = pinned(m, how, {});
-  runtime::Options o = options();
-  o.constant_states = p.in.written.empty();
-  o.run_counter = p.run_counter;
-  runtime::Executable e(std::move(p.in.program), std::move(p.states), std::make_shared<plan::Packs>(), o);
-  return run_of(e, in);
+  return Runs(m, how)(in);
+}
+
+// Gradients of the outputs times random cotangents, by inputs and weights, against differences of every third element.
+inline void expect_differences(const Model &m, const std::vector<Tensor> &in, const std::vector<std::string> &by) {
+  const InferenceOptions how{.gradients = by, .cotangents = true};
+  std::vector<Tensor> given = in, cotangents;
+  for (const Tensor &y : run(m, in))
+    if (cotangents.emplace_back(y); y.dtype == DType::f32)
+      given.push_back(cotangents.back() = random_tensor(y.shape, static_cast<uint32_t>(given.size())));
+  const auto value = [&] {
+    double sum = 0;
+    const std::vector<Tensor> y = run(m, in);
+    for (size_t j = 0; j < y.size(); ++j)
+      for (int64_t i = 0; y[j].dtype == DType::f32 && i < y[j].elements(); ++i)
+        sum += static_cast<double>(y[j].as<float>()[i]) * static_cast<double>(cotangents[j].as<float>()[i]);
+    return sum;
+  };
+  const std::vector<Tensor> got = run(m, given, how);
+  for (size_t k = 0; k < by.size(); ++k) {
+    const Tensor &slopes = got[got.size() - by.size() + k];
+    size_t i = 0;
+    while (i < m.inputs().size() && m.input_name(i) != by[k]) ++i;
+    const Tensor &moved = i < in.size() ? in[i] : m.weight(by[k])->value;
+    for (int64_t at = 0; at < moved.elements(); at += 3) {
+      constexpr float step = 1e-2f;
+      float &x = moved.as<float>()[at];
+      const float before = x;
+      x = before + step;
+      const double up = value();
+      x = before - step;
+      EXPECT_NEAR(slopes.as<float>()[at], (up - value()) / (2 * step), 3e-3) << by[k] << ' ' << at;
+      x = before;
+    }
+  }
 }
 
 // The message of the refusal of f(), with its code.

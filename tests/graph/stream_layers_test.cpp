@@ -99,6 +99,39 @@ TEST(StreamLayers, AnInputThatIsNoSequenceIsTheSameAtAllSteps) {
   EXPECT_EQ(in_cuts(ticks, sequence, {0, 5, 9}, {beside}), in_cuts(ticks, sequence, {0, 9}, {beside}));
 }
 
+// What a ring keeps ahead, and a state that a later tick begins, are no part of what is saved.
+TEST(StreamLayers, AnUndoneRunLeavesTheStatesThatAreSaved) {
+  const auto saved = [](const runtime::Stream &s) {
+    std::string all;
+    for (const auto &[name, value] : s.saved()) all += text(name, value.chars());
+    return all;
+  };
+  const Layers all[] = {{{"LSTM", lstm}},
+                        {{"Conv1D", conv("3")}},
+                        {{"Conv1D", conv(R"(3, "dilation_rate": 2)")}},
+                        {{"Conv1D", conv("3")}, {"GlobalMaxPooling1D", "{}"}, {"Dense", R"({"units": 5})"}},
+                        {{"Conv1D", conv(R"(3, "strides": 2)")}, {"GRU", R"({"units": 5})"}},
+                        {{"Conv1D", conv(R"(3, "padding": "causal")")}}};
+  const Tensor x = random_tensor({1, 90, 4}, 1);
+  for (const Layers &layers : all) {
+    const runtime::Ticks ticks = streamed(chain(layers, {free_dim, free_dim, 4}));
+    for (int64_t before : {0, 1, 2, 3, 5, 40})
+      for (int64_t more : {1, 2, 3, 4, 40}) {
+        SCOPED_TRACE(text(layers[0].config, ": ", before, " then ", more));
+        runtime::Stream s(ticks, 1);
+        if (before > 0) in_cuts(s, ticks, x, {0, before});
+        const std::string was = saved(s);
+        runtime::Stream fork = s.fork();
+        s.own();
+        in_cuts(s, ticks, x, {0, more});
+        s.undo();
+        EXPECT_EQ(saved(s), was);
+        fork.own();
+        EXPECT_EQ(in_cuts(s, ticks, x, {0, 4}), in_cuts(fork, ticks, x, {0, 4}));
+      }
+  }
+}
+
 TEST(StreamLayers, RefuseByNameWhatIsNotOfEachStep) {
   const auto why = [](const Model &m) { return refused(Code::unsupported, [&] { streamed(m); }); };
   const std::string end = "it reads a sequence from its end", mixed = "its output at one step depends on other steps";

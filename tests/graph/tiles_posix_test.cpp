@@ -1,38 +1,13 @@
 // Which steps of whole nets are products by the tiles of AMX, where the processor has them, and what they compute.
-#include "graph/lower.hpp"
-
-#include <gtest/gtest.h>
+#include "graph/nets.hpp"
 
 #if defined(__x86_64__) && defined(__linux__)
-#include <algorithm>
-#include <cmath>
-#include <random>
-
-#include "backend/cpu/kernels/single_threaded.hpp"
 #include "harness/tiles.hpp"
 #include "ops/ops.hpp"
 #include "plan/plan.hpp"
-#include "runtime/executable.hpp"
 
 namespace dl4::graph {
 namespace {
-
-Tensor random(const Shape &shape, uint32_t seed) {
-  std::mt19937 source(seed);
-  std::uniform_real_distribution<float> any(-1, 1);
-  Tensor t = make_tensor(DType::f32, shape);
-  for (int64_t i = 0; i < t.elements(); ++i) t.as<float>()[i] = any(source);
-  return t;
-}
-
-struct Net {
-  std::shared_ptr<Graph> graph = std::make_shared<Graph>(Settings{3, SeedScheme::dl4});
-  Node x;
-  explicit Net(const Shape &shape) : x(graph->input("x", DType::f32, shape)) {}
-  Node add(const char *kind, Json attributes, std::vector<Node> in) {
-    return graph->add(kind, kind, std::move(attributes), {}, std::move(in))[0];
-  }
-};
 
 struct Case {
   const char *kind;
@@ -50,9 +25,10 @@ struct How {
 // The net of one layer, and the gradients of its weights and input.
 class NetRun {
  public:
-  NetRun(const Case &c, How how = {}) : net_(c.input) {
-    const std::vector<Node> in(c.kind == std::string("MultiHeadAttention") ? 2 : 1, net_.x);
-    const Model model{net_.graph, {net_.x}, {net_.add(c.kind, c.attributes, in)}};
+  NetRun(const Case &c, How how = {}) {
+    const Node x = net_.input("x", c.input);
+    const std::vector<Node> in(c.kind == std::string("MultiHeadAttention") ? 2 : 1, x);
+    const Model model = net_.model({x}, {net_.add(c.kind, c.kind, c.attributes, in)});
     InferenceOptions of;
     of.training = how.dropping;
     if (how.training) {
@@ -62,12 +38,10 @@ class NetRun {
     Inference all = inference(model, of);
     std::vector<Tensor> states;
     for (const auto &w : model.weights()) states.push_back(w->value);
-    runtime::Options options;
+    runtime::Options options = graph::options();
     options.plan.math = how.math;
     options.plan.cutting.machine = std::make_shared<Machine>();  // the same choices on each machine
-    options.plan.check = true;
     if (how.portable) options.plan.kernels_off = dispatch::unportable_kernels();
-    options.crew = std::make_shared<Crew>(1, kernels::stay_single_threaded);
     std::vector<const Tensor *> constants;
     for (const Tensor &t : states) constants.push_back(how.training ? nullptr : &t);
     plan_ = plan::specialise(all.program, std::vector{c.input}, constants, options.plan, &packs_);
@@ -89,17 +63,7 @@ class NetRun {
     for (const auto &n : names) all += text(all.empty() ? "" : " ", n);
     return all;
   }
-  std::vector<Tensor> outputs() {
-    Tensor x = random(plan_->inputs[0].shape, 1);
-    std::vector<Tensor> all;
-    std::vector<runtime::View> views;
-    for (const auto &o : plan_->outputs) {
-      Tensor &t = all.emplace_back(make_tensor(o.dtype, o.shape));
-      views.push_back({t.dtype, t.shape, t.data.get()});
-    }
-    executable_->run(std::vector{runtime::View{x.dtype, x.shape, x.data.get()}}, views);
-    return all;
-  }
+  std::vector<Tensor> outputs() { return run_of(*executable_, {random_tensor(plan_->inputs[0].shape, 1)}); }
 
  private:
   Net net_;
@@ -210,17 +174,12 @@ TEST(Tiles, ProductsOfABatchItemByItem) {
     ops::Emit e(p);
     const ops::Id a = e.input("a", DType::f32, shapes[0]), b = e.input("b", DType::f32, shapes[1]);
     e.output(ops::matmul(e, a, b, {.transpose_b = true}));
-    runtime::Options options;
+    runtime::Options options = graph::options();
     options.plan.cutting.machine = std::make_shared<Machine>();
-    options.crew = std::make_shared<Crew>(1, kernels::stay_single_threaded);
     plan::Packs packs;
     EXPECT_TRUE(plan::specialise(p, shapes, {}, options.plan, &packs)->steps[0].kernel->name.starts_with(kernel));
-    std::vector<Tensor> all{random(shapes[0], 1), random(shapes[1], 2), make_tensor(DType::f32, shapes[0])};
-    std::vector<runtime::View> views;
-    for (Tensor &t : all) views.push_back({t.dtype, t.shape, t.data.get()});
-    runtime::Executable(std::move(p), {}, nullptr, options).run({views.data(), 2}, {&views[2], 1});
-    all.erase(all.begin(), all.begin() + 2);
-    return all;
+    runtime::Executable executable(std::move(p), {}, nullptr, options);
+    return run_of(executable, {random_tensor(shapes[0], 1), random_tensor(shapes[1], 2)});
   };
   const auto plainly = run("blocked_by_item");
   dl4_test::WithTiles with;

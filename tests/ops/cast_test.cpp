@@ -46,5 +46,18 @@ TEST(Cast, SameDtypeIsTheValueItself) {
 
 TEST(Cast, Refuses) { check_refused(to(DType::f64), {Shape{2}}, Code::unsupported, "cast from float32 to float64"); }
 
+// Ties to even, up to the largest and below the smallest of so many bits.
+TEST(ReducePrecision, RoundsToTheNearestFloatOfFewerBits) {
+  const Tensor x = tensor<float>(
+      {9}, {1 + 0x1p-11f, 1 + 0x1p-11f + 0x1p-20f, 1 + 0x1.8p-10f, 65519, -65520, 0x1p-25f, 0x1.8p-24f, -1, INFINITY});
+  const auto bits = [](int exponent, int mantissa) -> Build1 {
+    return [=](Emit &e, const auto &in) { return reduce_precision(e, in[0], exponent, mantissa); };
+  };
+  check(bits(5, 10), {x},
+        tensor<float>({9}, {1, 1 + 0x1p-10f, 1 + 0x1p-9f, 65504, -INFINITY, 0, 0x1p-23f, -1, INFINITY}), 0);
+  check(bits(8, 7), {x}, tensor<float>({9}, {1, 1, 1, 65536, -65536, 0x1p-25f, 0x1.8p-24f, -1, INFINITY}), 0);
+  check(bits(8, 23), {x}, x, 0);
+}
+
 }  // namespace
 }  // namespace dl4::test

@@ -89,7 +89,7 @@ class Calls {
     // Names of inputs, in the order of Keras's signatures.
     constexpr std::string_view inputs[] = {"inputs", "sequences", "sequence", "query", "value", "key"};
     for (std::string_view key : inputs)
-      if (const Json *given = kwargs.find(key)) each(*given, add);
+      if (const Json *given = kwargs.find(key); given && !given->is_null()) each(*given, add);
     for (const auto &[key, given] : kwargs.items()) {
       // In Keras, the model's training argument overrides a layer's.
       if (given.is_null() || key == "training" ||

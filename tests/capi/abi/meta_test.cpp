@@ -154,7 +154,7 @@ bool has_no_gradient(const std::string &layer) {
 bool is_tested_elsewhere(const std::string &name, const json &kind) {
   static const std::string sources = [] {
     std::string all;
-    for (const char *folder : {"kinds", "ops", "capi/objects"})
+    for (const char *folder : {"kinds", "ops", "graph", "capi/objects"})
       for (const auto &entry : fs::directory_iterator(fs::path(DL4_SOURCE_DIR) / "tests" / folder)) {
         if (entry.path().extension() != ".cpp") continue;
         std::ifstream in(entry.path());
@@ -169,12 +169,10 @@ std::string kind_key(const std::string &category, const std::string &name) { ret
 
 // Kinds without a golden case, each for its reason.
 const std::map<std::string, std::string> without_golden = {
-    {"layer After", "of graphs that assign: tests/capi/objects/graph_updates_test.cpp"},
-    {"layer Gradients", "of graphs: tests/capi/objects/graph_gradients_test.cpp compares with differences"},
     {"layer ReshapeLike",
      "of our own: tests/ops/reshape_test.cpp has its op, tests/capi/files/onnx_sizes_test.cpp nets"},
-    {"layer Cast", "Keras's is an operation: tests/capi/objects/parts_test.cpp has its numbers"},
-    {"layer StopGradient", "Keras's is an operation: tests/capi/objects/parts_test.cpp"},
+    {"layer Cast", "Keras's is an operation: tests/ops/cast_test.cpp has its numbers"},
+    {"layer StopGradient", "Keras's is an operation: tests/graph/inference_test.cpp"},
     {"layer CategoryEncoding", "tests/golden/texts.json has its cases: tests/capi/objects/texts_test.cpp"},
     {"layer Discretization", "tests/golden/texts.json has its cases: tests/capi/objects/texts_test.cpp"},
     {"layer Hashing", "tests/golden/texts.json has its cases: tests/capi/objects/texts_test.cpp"},

@@ -129,35 +129,6 @@ TEST(ComputedSizes, OutputsOfTheCallersHaveTheSizesThatComeOut) {
   EXPECT_EQ(slots[1], nullptr);
 }
 
-TEST(ComputedSizes, RefuseNumbersThatAreNone) {
-  Rows r;
-  auto s = session_of(r.model);
-  const auto a = tensor_of<float>(DL4_FLOAT32, {1, 2}, {1, 2});
-  const auto refused = [&](int64_t n) {
-    const auto b = tensor_of<int64_t>(DL4_INT64, {}, {n});
-    dl4_tensor *in[] = {a, b}, *out[3] = {};
-    const Refusal why = refusal(dl4_session_run(s, in, 2, out, 3, nullptr));
-    for (dl4_tensor *t : out) EXPECT_EQ(t, nullptr);
-    return why;
-  };
-  const Refusal below = refused(-1);
-  EXPECT_EQ(below.code, DL4_INVALID_ARGUMENT);
-  EXPECT_NE(below.message.find("layer \"below\": expected a number of places from 0 to 2147483647, got -1"),
-            std::string::npos)
-      << below.message;
-  EXPECT_EQ(refused(INT64_MAX).code, DL4_INVALID_ARGUMENT);
-
-  Own<dl4_context> small;
-  ok(dl4_context_create(R"({"memory_limit": 1000000})", small.out()));
-  Refusal why;
-  const auto limited = load(small, saved(r.model), why);
-  ASSERT_EQ(why.code, 0) << why.message;
-  auto t = session_of(limited);
-  const auto many = tensor_of<int64_t>(DL4_INT64, {}, {1 << 30});
-  dl4_tensor *in[] = {a, many}, *out[3] = {};
-  EXPECT_EQ(refusal(dl4_session_run(t, in, 2, out, 3, nullptr)).code, DL4_OUT_OF_MEMORY);
-}
-
 TEST(ComputedSizes, AreRefusedByName) {
   Rows r;
   const auto refused = [&](dl4_error *e, const char *words) {

@@ -1,5 +1,4 @@
 // Gradients as values of a graph.
-#include <cmath>
 
 #include "capi/step.hpp"
 
@@ -7,70 +6,6 @@ namespace dl4_test {
 namespace {
 
 constexpr char mse[] = R"({"loss": "MeanSquaredError"})";
-
-// The gradient of the first output by an input, element by element, by central differences.
-std::vector<float> differences(const dl4_model *m, std::vector<float> x, const std::vector<int64_t> &dims) {
-  Runs run(m);
-  std::vector<float> slopes;
-  for (float &v : x) {
-    const float at = v, h = 1e-2f;
-    const auto value = [&](float to) {
-      v = to;
-      auto t = tensor(dims, x);
-      return run({t})[0][0];
-    };
-    const float up = value(at + h), down = value(at - h);
-    slopes.push_back((up - down) / (2 * h));
-    v = at;
-  }
-  return slopes;
-}
-
-TEST(GraphGradients, AreGradientsAgain) {
-  Step g;
-  const dl4_node x = g.in("x", {3});
-  const dl4_node cube = g.call("Multiply", "{}", {x, g.call("Square", "{}", {x})});
-  const dl4_node y = g.call("Sum", "{}", {cube});
-  const dl4_node first = g.gradients({y}, {x})[0];
-  const dl4_node second = g.gradients({first}, {x}, R"({"sum": true})")[0];
-  const dl4_node third = g.gradients({second}, {x}, R"({"sum": true})")[0];
-  auto m = g.build({x}, {y, first, second, third});
-  auto in = tensor({3}, {1, -2, 0.5f});
-  const auto out = Runs(m)({in});
-  expect_near(out[1], {3, 12, 0.75f}, 1e-6f);
-  expect_near(out[2], {6, -12, 3}, 1e-6f);
-  expect_near(out[3], {6, 6, 6}, 1e-6f);
-}
-
-// A net with a penalty on the gradient by its input: by weights and by inputs against differences.
-TEST(GraphGradients, OfANetAgreeWithDifferences) {
-  Step g;
-  const dl4_node x = g.in("x", {2, 4});
-  dl4_node h = g.call("Dense", R"({"units": 5, "activation": "tanh"})", {x}, "hidden");
-  h = g.call("LayerNormalization", "{}", {h}, "norm");
-  const dl4_node y = g.call("Sum", "{}", {g.call("Dense", R"({"units": 1, "activation": "softplus"})", {h}, "answer")});
-  const dl4_node slope = g.gradients({y}, {x})[0];
-  const dl4_node penalty = g.call("Sum", "{}", {g.call("Square", "{}", {slope})});
-  const dl4_node total = g.call("Add", "{}", {y, penalty});
-  const dl4_node kernel = g.weight("hidden/kernel"), by_x = g.gradients({total}, {x})[0];
-  const dl4_node by_kernel = g.gradients({total}, {kernel})[0];
-  auto m = g.build({x}, {total, by_x, by_kernel});
-  const std::vector<float> at = numbers(8);
-  auto in = tensor({2, 4}, at);
-  const auto out = Runs(m)({in});
-  expect_near(out[1], differences(m, at, {2, 4}), 1e-2f);
-
-  std::vector<float> w = weight_of(m, "hidden/kernel");
-  const size_t which = 7;
-  const auto value = [&](float to) {
-    w[which] = to;
-    auto t = tensor({4, 5}, w);
-    ok(dl4_model_set_weight(m, "hidden/kernel", t));
-    return Runs(m)({in})[0][0];
-  };
-  const float was = w[which], up = value(was + 1e-2f), down = value(was - 1e-2f);
-  EXPECT_NEAR(out[2][which], (up - down) / 2e-2f, 1e-2f);
-}
 
 TEST(GraphGradients, TakeOutputGradientsAndSeveralTargets) {
   Step g;
@@ -102,23 +37,6 @@ TEST(GraphGradients, ByWhatNoTargetDependsOnAreZeros) {
       refusal(dl4_graph_add_gradients(g.g, R"({"unconnected": "refused"})", &y, 1, nullptr, &other, 1, &n, 1));
   EXPECT_EQ(r.code, DL4_INVALID_ARGUMENT);
   EXPECT_NE(r.message.find("no target depends on input 1"), std::string::npos) << r.message;
-}
-
-// By a weight they are those by all that it held.
-TEST(GraphGradients, ByAWeightThatWasAssigned) {
-  Step g;
-  const dl4_node w =
-      g.call("Weight", R"({"shape": [], "initializer": {"class_name": "Constant", "config": {"value": 3}}})", {}, "w");
-  const dl4_node before = g.call("Square", "{}", {w});
-  const dl4_node changed = g.assign(w, g.constant({}, {5}));
-  const dl4_node now = g.weight("w/value"), behind = g.call("Square", "{}", {now});
-  const dl4_node sum = g.call("Add", "{}", {before, behind});
-  const dl4_node by_w = g.gradients({sum}, {w})[0], by_now = g.gradients({sum}, {now})[0];
-  auto m = g.build({}, {g.after(sum, {changed}), by_w, by_now});
-  const auto out = Runs(m)({});
-  EXPECT_EQ(out[0][0], 34);
-  EXPECT_EQ(out[1][0], 16);
-  EXPECT_EQ(out[2][0], 16);
 }
 
 TEST(GraphGradients, RefuseWhatHasNone) {

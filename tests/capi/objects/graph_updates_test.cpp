@@ -11,23 +11,6 @@ namespace {
 constexpr char mse[] = R"({"loss": "MeanSquaredError"})";
 constexpr char counter[] = R"({"shape": [2], "initializer": "Zeros", "learned": false})";
 
-TEST(GraphUpdates, CallsReadWhatWasAssignedBeforeThem) {
-  Step g;
-  const dl4_node x = g.in("x", {2}), w = g.call("Weight", counter, {}, "w");
-  const dl4_node first = g.call("Add", "{}", {w, x});
-  const dl4_node set = g.assign(w, x), between = g.weight("w/value");
-  const dl4_node added = g.assign(w, x, R"({"operation": "assign_add"})");
-  const dl4_node less = g.assign(w, g.constant({2}, {1, 1}), R"({"operation": "assign_sub"})");
-  auto m = g.build({x}, {g.after(first, {set, added}), between, less, g.weight("w/value")});
-  EXPECT_EQ(weight_of(m, "w/value"), (std::vector<float>{0, 0}));
-  Runs run(m);
-  auto in = tensor({2}, {3, 4});
-  using Values = std::vector<std::vector<float>>;
-  EXPECT_EQ(run({in}), (Values{{3, 4}, {3, 4}, {5, 7}, {5, 7}}));
-  EXPECT_EQ(weight_of(m, "w/value"), (std::vector<float>{5, 7}));
-  EXPECT_EQ(run({in}), (Values{{8, 11}, {3, 4}, {5, 7}, {5, 7}}));
-}
-
 TEST(GraphUpdates, AModelMakesTheAssignmentsThatItsOutputsNeed) {
   Step g;
   const dl4_node w = g.call("Weight", counter, {}, "w"), one = g.constant({2}, {1, 1});
@@ -44,17 +27,6 @@ TEST(GraphUpdates, AModelMakesTheAssignmentsThatItsOutputsNeed) {
   ok(dl4_model_set_weight(reads, "w/value", ten));
   count({});
   EXPECT_EQ(weight_of(counts, "w/value"), (std::vector<float>{11, 21}));
-}
-
-TEST(GraphUpdates, TwoWeightsChangePlaces) {
-  Step g;
-  const dl4_node a = g.call("Weight", counter, {}, "a");
-  const dl4_node b = g.call("Weight", R"({"shape": [2], "initializer": "Ones"})", {}, "b");
-  auto m = g.build({}, {g.assign(a, b), g.assign(b, a)});
-  Runs run(m);
-  run({});
-  EXPECT_EQ(weight_of(m, "a/value"), (std::vector<float>{1, 1}));
-  EXPECT_EQ(weight_of(m, "b/value"), (std::vector<float>{0, 0}));
 }
 
 // x, target -> the loss and an update of all weights.

@@ -1,4 +1,4 @@
-// What layers and losses of one's own are made of: weights by themselves, casts, losses that are graphs, shared layers.
+// What layers and losses of one's own are made of: weights by themselves, losses that are graphs, shared layers.
 #include <nlohmann/json.hpp>
 
 #include "capi/use.hpp"
@@ -65,103 +65,6 @@ TEST(Weight, RefusalsNameTheShape) {
     const Refusal r = refusal(dl4_graph_add_layer(g, "Weight", nullptr, config, nullptr, &l));
     EXPECT_EQ(r.code, DL4_INVALID_ARGUMENT);
     EXPECT_NE(r.message.find("\"shape\""), std::string::npos) << r.message;
-  }
-}
-
-TEST(Weight, NotLearnedStaysAsItIs) {
-  auto g = graph();
-  dl4_node x = input(g, "x", {-1, 3}), w = -1;
-  ok(dl4_graph_add(g, "Weight", "w", R"({"shape": [3], "initializer": "Ones", "learned": false})", nullptr, nullptr,
-                   nullptr, 0, &w, 1));
-  auto m = built(g, x, pair(g, "Multiply", add(g, "Dense", "d", R"({"units": 3})", x), w));
-  EXPECT_STREQ(dl4_port_name(m, DL4_WEIGHTS, 0), "w/value");
-  EXPECT_EQ(trainable(m, 0), 0);
-}
-
-TEST(Cast, GivesTheNumbersInAnotherType) {
-  auto g = graph();
-  dl4_node x = input(g, "x", {-1});
-  auto in = tensor({4}, {-1.5f, 0, 0.5f, 2.9f});
-  auto through = [&](const char *to) {
-    dl4_node y = add(g, "Cast", nullptr, std::string(R"({"to": ")") + to + "\"}", x);
-    return run(built(g, x, add(g, "Cast", nullptr, R"({"to": "float32"})", y)), in);
-  };
-  EXPECT_EQ(through("int32"), (std::vector<float>{-1, 0, 0, 2}));
-  EXPECT_EQ(through("int64"), (std::vector<float>{-1, 0, 0, 2}));
-  EXPECT_EQ(through("bool"), (std::vector<float>{1, 0, 1, 1}));
-  EXPECT_EQ(through("float32"), (std::vector<float>{-1.5f, 0, 0.5f, 2.9f}));
-  dl4_layer l = -1;
-  EXPECT_EQ(refusal(dl4_graph_add_layer(g, "Cast", nullptr, R"({"to": "float16"})", nullptr, &l)).code,
-            DL4_INVALID_ARGUMENT);
-}
-
-TEST(ReducePrecision, RoundsToTheNearestFloatOfFewerBits) {
-  auto g = graph();
-  dl4_node x = input(g, "x", {-1});
-  auto in = tensor(
-      {9}, {1 + 0x1p-11f, 1 + 0x1p-11f + 0x1p-20f, 1 + 0x1.8p-10f, 65519, -65520, 0x1p-25f, 0x1.8p-24f, -1, INFINITY});
-  const auto rounded = [&](int exponent, int mantissa) {
-    const std::string config =
-        R"({"exponent_bits": )" + std::to_string(exponent) + R"(, "mantissa_bits": )" + std::to_string(mantissa) + "}";
-    return run(built(g, x, add(g, "ReducePrecision", nullptr, config, x)), in);
-  };
-  EXPECT_EQ(rounded(5, 10),
-            (std::vector<float>{1, 1 + 0x1p-10f, 1 + 0x1p-9f, 65504, -INFINITY, 0, 0x1p-23f, -1, INFINITY}));
-  EXPECT_EQ(rounded(8, 7), (std::vector<float>{1, 1, 1, 65536, -65536, 0x1p-25f, 0x1.8p-24f, -1, INFINITY}));
-  EXPECT_EQ(rounded(8, 23), run(built(g, x, add(g, "Cast", nullptr, R"({"to": "float32"})", x)), in));
-  dl4_layer l = -1;
-  EXPECT_EQ(refusal(dl4_graph_add_layer(g, "ReducePrecision", nullptr, R"({"exponent_bits": 9, "mantissa_bits": 7})",
-                                        nullptr, &l))
-                .code,
-            DL4_INVALID_ARGUMENT);
-  // The gradient goes through as it is.
-  dl4_node w = input(g, "w", {-1, 2});
-  auto m = built(g, w,
-                 add(g, "ReducePrecision", nullptr, R"({"exponent_bits": 5, "mantissa_bits": 10})",
-                     add(g, "Dense", "d", R"({"units": 2})", w)));
-  Own<dl4_session> s;
-  ok(dl4_session_create(m, R"({"gradients": ["d/bias"]})", s.out()));
-  auto rows = tensor({3, 2}, numbers(6));
-  dl4_tensor *xs = rows, *out[2] = {};
-  ok(dl4_session_run(s, &xs, 1, out, 2, nullptr));
-  Own<dl4_tensor> y(out[0]), d(out[1]);
-  EXPECT_EQ(floats(d), (std::vector<float>{3, 3}));
-}
-
-TEST(StopGradient, PassesValuesOnly) {
-  auto g = graph();
-  dl4_node x = input(g, "x", {-1, 2});
-  auto m = built(g, x, add(g, "StopGradient", nullptr, "{}", add(g, "Dense", "d", R"({"units": 2})", x)));
-  Own<dl4_session> s;
-  ok(dl4_session_create(m, R"({"gradients": ["d/bias"]})", s.out()));
-  auto in = tensor({3, 2}, numbers(6));
-  dl4_tensor *xs = in, *out[2] = {};
-  ok(dl4_session_run(s, &xs, 1, out, 2, nullptr));
-  Own<dl4_tensor> y(out[0]), d(out[1]);
-  EXPECT_EQ(floats(d), (std::vector<float>{0, 0}));
-  EXPECT_EQ(floats(y), run(m, in));
-}
-
-TEST(Broadcast, GoesByNumPysRule) {
-  const std::pair<const char *, std::vector<float>> cases[] = {{"BroadcastAdd", {11, 22, 13, 24}},
-                                                               {"BroadcastSubtract", {-9, -18, -7, -16}},
-                                                               {"BroadcastMultiply", {10, 40, 30, 80}},
-                                                               {"BroadcastMaximum", {10, 20, 10, 20}},
-                                                               {"BroadcastMinimum", {1, 2, 3, 4}}};
-  auto in = tensor({2, 2}, {1, 2, 3, 4}), row = tensor({2}, {10, 20});
-  for (const auto &[kind, wanted] : cases) {
-    SCOPED_TRACE(kind);
-    auto g = graph();
-    dl4_node x = input(g, "x", {-1, 2}), c = -1;
-    ok(dl4_graph_add_constant(g, nullptr, row, &c));
-    auto m = built(g, x, pair(g, kind, x, c));
-    EXPECT_EQ(run(m, in), wanted);
-    auto with_number = built(g, x, add(g, kind, nullptr, R"({"x2": 10})", x));
-    EXPECT_EQ(run(with_number, in)[0], wanted[0]);
-    dl4_tensor *xs = in;
-    Own<dl4_blob> report;
-    ok(dl4_model_check_gradients(m, &xs, 1, nullptr, report.out()));
-    EXPECT_LT(json::parse(dl4_blob_data(report)).at("x").at("error").get<double>(), 1e-2) << dl4_blob_data(report);
   }
 }
 

@@ -1,7 +1,6 @@
-// The next id of a stream: what is drawn, with which generator, and what a logits function may do.
+// The next id of a stream: with which generator it is drawn, and what a logits function may do.
 #include <cmath>
 #include <limits>
-#include <map>
 
 #include "capi/use.hpp"
 
@@ -66,15 +65,6 @@ struct Fixed {
   }
 };
 
-std::map<int64_t, int> counts(const std::vector<float> &logits, const char *options, int n = 4000) {
-  auto m = language();
-  Talker t(m, 1, 3);
-  Fixed fixed{logits};
-  std::map<int64_t, int> all;
-  for (const int64_t id : t.say({1}, n, options, Fixed::give, &fixed)) ++all[id];
-  return all;
-}
-
 TEST(StreamNext, TemperatureZeroTakesTheLikeliestOfTheLastStep) {
   for (const bool all_steps : {true, false}) {
     auto m = language("linear", all_steps);
@@ -95,49 +85,6 @@ TEST(StreamNext, TemperatureZeroTakesTheLikeliestOfTheLastStep) {
       given = ids;
     }
   }
-}
-
-TEST(StreamNext, DrawsInProportion) {
-  const auto some = counts({std::log(1.f), std::log(2.f), excluded, std::log(5.f), excluded, excluded, excluded}, "{}");
-  ASSERT_EQ(some.size(), 3u);
-  EXPECT_NEAR(some.at(0), 500, 80);
-  EXPECT_NEAR(some.at(1), 1000, 100);
-  EXPECT_NEAR(some.at(3), 2500, 120);
-  // Squares at half the temperature.
-  const auto sharp = counts({std::log(1.f), std::log(2.f), excluded, std::log(5.f), excluded, excluded, excluded},
-                            R"({"temperature": 0.5})");
-  EXPECT_NEAR(sharp.at(0), 4000. / 30, 45);
-  EXPECT_NEAR(sharp.at(3), 4000. * 25 / 30, 110);
-  const auto odds = counts({0.125f, 0.25f, 0, 0.625f, 0, 0, 0}, R"({"from_logits": false})");
-  EXPECT_EQ(odds, some);
-}
-
-TEST(StreamNext, TopKAndTopPLeaveTheLikeliest) {
-  const std::vector<float> logits{std::log(0.1f), std::log(0.4f),  std::log(0.05f), std::log(0.3f),
-                                  std::log(0.1f), std::log(0.04f), std::log(0.01f)};
-  const auto ids = [&](const char *options) {
-    std::vector<int64_t> all;
-    for (const auto &[id, n] : counts(logits, options, 1000)) all.push_back(id);
-    return all;
-  };
-  using Ids = std::vector<int64_t>;
-  EXPECT_EQ(ids(R"({"top_k": 2})"), (Ids{1, 3}));
-  EXPECT_EQ(ids(R"({"top_k": 3})"), (Ids{0, 1, 3}));  // the lower of two alike
-  EXPECT_EQ(ids(R"({"top_k": 1})"), (Ids{1}));
-  EXPECT_EQ(ids(R"({"top_p": 0.6})"), (Ids{1, 3}));
-  EXPECT_EQ(ids(R"({"top_p": 0.75})"), (Ids{0, 1, 3}));
-  EXPECT_EQ(ids(R"({"top_p": 0})"), (Ids{1}));
-  EXPECT_EQ(ids(R"({"top_k": 3, "top_p": 0.45})"), (Ids{1}));  // of what top_k leaves: 0.4 of 0.8
-  EXPECT_EQ(ids(R"({"top_k": 100, "top_p": 1})").size(), 7u);
-}
-
-// Computed apart: Philox words (seed 42, row, step) times the sum of the weights round(2^32 exp((logit - 2) / 0.8)).
-TEST(StreamNext, TheSameIdsEverywhere) {
-  auto m = language();
-  Talker t(m, 2, 42);
-  Fixed fixed{{0.5f, 1.25f, -0.75f, 2, 0, -3, 1}};
-  EXPECT_EQ(t.say({1, 1}, 8, R"({"temperature": 0.8, "top_p": 0.95})", Fixed::give, &fixed),
-            (std::vector<int64_t>{1, 3, 4, 3, 6, 3, 6, 3, 3, 4, 3, 3, 3, 1, 3, 3}));
 }
 
 TEST(StreamNext, TheGeneratorIsTheStreams) {
@@ -254,71 +201,6 @@ TEST(StreamNext, Refusals) {
   EXPECT_EQ(refusal(dl4_stream_next(of_images.stream, image_in, 1, nullptr, nullptr, nullptr, two, 1, nullptr)).message,
             "dl4_stream_next: expected a model with one output, logits float32 [B, V] or [B, T, V], got float32 "
             "(1, 1, 2, 2)");
-}
-
-// What a ring keeps ahead, and a state that a later tick begins, are no part of what is saved.
-TEST(Next, AFailureLeavesTheBytesThatTheStreamSaves) {
-  const auto sequence = [](std::vector<std::pair<const char *, const char *>> layers) {
-    Own<dl4_graph> g;
-    Own<dl4_model> m;
-    ok(dl4_graph_create(nullptr, g.out()));
-    const dl4_node x = input(g, "x", {-1, -1, 4});
-    dl4_node y = x;
-    for (const auto &[kind, config] : layers) y = add(g, kind, nullptr, config, y);
-    ok(dl4_graph_build(g, &x, 1, &y, 1, m.out()));
-    return m;
-  };
-  const auto saved_of = [](dl4_stream *s) {
-    Own<dl4_blob> b;
-    ok(dl4_stream_save_bytes(s, b.out()));
-    return std::string(dl4_blob_data(b), static_cast<size_t>(dl4_blob_size(b)));
-  };
-  const dl4_logits_fn fails = [](void *, dl4_tensor *) { return 77; };
-  const char *const conv = R"({"filters": 6, "kernel_size": 3})";
-  std::vector<Own<dl4_model>> models;
-  models.push_back(sequence({{"LSTM", R"({"units": 5, "return_sequences": true})"}}));
-  models.push_back(sequence({{"Conv1D", conv}}));
-  models.push_back(sequence({{"Conv1D", R"({"filters": 5, "kernel_size": 3, "dilation_rate": 2})"}}));
-  models.push_back(sequence({{"Conv1D", conv}, {"GlobalMaxPooling1D", "{}"}, {"Dense", R"({"units": 5})"}}));
-  models.push_back(
-      sequence({{"Conv1D", R"({"filters": 6, "kernel_size": 3, "strides": 2})"}, {"GRU", R"({"units": 5})"}}));
-  models.push_back(sequence({{"Conv1D", R"({"filters": 6, "kernel_size": 3, "padding": "causal"})"}}));
-  for (size_t which = 0; which < models.size(); ++which)
-    for (int64_t before : {0, 1, 2, 3, 5, 40})
-      for (int64_t more : {1, 2, 3, 4, 40}) {
-        SCOPED_TRACE(std::to_string(which) + ": " + std::to_string(before) + " then " + std::to_string(more));
-        Own<dl4_session> s;
-        Own<dl4_stream> t;
-        ok(dl4_session_create(models[which], R"({"streamable": true})", s.out()));
-        ok(dl4_stream_create(s, nullptr, t.out()));
-        const auto run = [&](dl4_stream *on, int64_t n) {
-          auto x = tensor({1, n, 4}, numbers(static_cast<size_t>(n * 4)));
-          dl4_tensor *in = x;
-          Own<dl4_tensor> y;
-          ok(dl4_stream_run(on, &in, 1, y.out(), 1, nullptr));
-          const auto *data = static_cast<const float *>(dl4_tensor_data(y));
-          return std::vector<float>(data, data + dl4_tensor_bytes(y) / 4);
-        };
-        if (before > 0) run(t, before);
-        const std::string was = saved_of(t);
-        Own<dl4_stream> fork;
-        ok(dl4_stream_fork(t, nullptr, fork.out()));
-        auto x = tensor({1, more, 4}, numbers(static_cast<size_t>(more * 4)));
-        dl4_tensor *in = x;
-        int64_t id = -5;
-        const Refusal r = refusal(dl4_stream_next(t, &in, 1, nullptr, fails, nullptr, &id, 1, nullptr));
-        EXPECT_TRUE(r.code == DL4_CALLBACK_FAILED || r.code == DL4_UNSUPPORTED) << r.message;
-        EXPECT_EQ(id, -5);
-        EXPECT_EQ(saved_of(t), was);
-        EXPECT_EQ(run(t, 4), run(fork, 4));
-        // Bytes say where it is, and it goes on from them.
-        Own<dl4_stream> loaded;
-        ok(dl4_stream_create(s, nullptr, loaded.out()));
-        const std::string now = saved_of(t);
-        ok(dl4_stream_load_bytes(loaded, now.data(), static_cast<int64_t>(now.size())));
-        EXPECT_EQ(saved_of(loaded), now);
-        EXPECT_EQ(run(loaded, 7), run(t, 7));
-      }
 }
 
 // The second row has no id that may be drawn: the first one's is not given either.

@@ -35,7 +35,7 @@ TEST(Cells, AnLstmAloneIsAsAmongOthers) {
     for (const int64_t h : {1, 7, 8, 16, 31, 32, 33, 64}) {
       const auto cell = [h](int64_t n, const float *x, const float *before, float *after) {
         std::vector<float> gates(x, x + n * 4 * h), c(static_cast<size_t>(n * h));
-        lstm_cell(n, h, gates.data(), 4 * h, before, h, nullptr, 0, nullptr, 0, c.data(), h, after, h, false);
+        lstm_cell({n, h, h, {gates.data(), 4 * h}, {before, h}, {}, {}, {c.data(), h}, {after, h}, false});
       };
       check(4, h, cell);
     }

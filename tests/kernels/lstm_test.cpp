@@ -218,10 +218,10 @@ TEST(Lstm, AMaskedStepHidesNan) {
   on_every_target([] {
     std::vector<float> gates(8, nan), c(2), h(2), c0 = {1, 2}, h0 = {3, 4};
     const uint8_t mask = 0;
-    lstm_cell(1, 2, gates.data(), 8, c0.data(), 2, h0.data(), 2, &mask, 1, c.data(), 2, h.data(), 2);
+    lstm_cell({1, 2, 2, {gates.data(), 8}, {c0.data(), 2}, {h0.data(), 2}, {&mask, 1}, {c.data(), 2}, {h.data(), 2}});
     EXPECT_EQ(c0, c);
     EXPECT_EQ(h0, h);
-    lstm_cell(1, 2, gates.data(), 8, c0.data(), 2, h0.data(), 2, nullptr, 0, c.data(), 2, h.data(), 2);
+    lstm_cell({1, 2, 2, {gates.data(), 8}, {c0.data(), 2}, {h0.data(), 2}, {}, {c.data(), 2}, {h.data(), 2}});
     EXPECT_TRUE(std::isnan(h[0]));
   });
 }

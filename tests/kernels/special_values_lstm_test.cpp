@@ -22,7 +22,7 @@ TEST(SpecialValues, LstmCell) {
         Edge<float> before(std::vector<float>(static_cast<size_t>(h), 0.5f));
         auto check = [&](int64_t) {
           std::copy_n(in.data(), 4 * h, gates.data());
-          lstm_cell(1, h, gates, 4 * h, before, h, nullptr, 0, nullptr, 0, c, h, out, h, keep);
+          lstm_cell({1, h, h, {gates, 4 * h}, {before, h}, {}, {}, {c, h}, {out, h}, keep});
           for (int64_t i = 0; i < h; ++i) {
             std::array<double, 4> g;
             for (int64_t k = 0; k < 4; ++k) {
@@ -51,7 +51,7 @@ TEST(SpecialValues, LstmCellGradient) {
           dc(random_floats(h, 0.1f, 0.9f, 5)), dc_out(h), dgates(4 * h);
       auto check = [&](int64_t) {
         std::copy_n(dc.data(), h, dc_out.data());
-        lstm_cell_grad(1, h, gates, 4 * h, before, h, c, h, dh, h, nullptr, 0, dc_out, h, dgates, 4 * h);
+        lstm_cell_grad({1, h, h, {gates, 4 * h}, {before, h}, {c, h}, {dh, h}, {}, {dc_out, h}, {dgates, 4 * h}});
         for (int64_t j = 0; j < h; ++j) {
           const double i = value(gates[j]), f = value(gates[h + j]), a = value(gates[2 * h + j]),
                        o = value(gates[3 * h + j]), d = value(dh[j]), t = std::tanh(value(c[j]));

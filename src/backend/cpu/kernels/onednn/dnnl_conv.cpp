@@ -10,21 +10,11 @@ namespace {
 
 using namespace onednn;
 
-auto describe_forward(const LiveConv &c, const ConvPart &p) {
-  constexpr auto inference = dnnl::prop_kind::forward_inference;
-  ConvDescs d(c, p);
-  if (c.bias)
-    return make<dnnl::convolution_forward>(engine(), attributes(), inference, direct, d.src, d.any_weights, d.bias,
-                                           d.dst, d.strides, d.dilations, d.pad_before, d.pad_after);
-  return make<dnnl::convolution_forward>(engine(), attributes(), inference, direct, d.src, d.any_weights, d.dst,
-                                         d.strides, d.dilations, d.pad_before, d.pad_after);
-}
-
 auto describe_data(const LiveConv &c, const ConvPart &p) {
   ConvDescs d(c, p);
   // With few channels, blocked layouts are mostly padding: plain weights are up to twice as fast.
   bool few = c.groups == 1 && c.c < 8;
-  return make_backward<dnnl::convolution_backward_data>(engine(), forward_hint(d, false), attributes(), direct, d.src,
+  return make_backward<dnnl::convolution_backward_data>(engine(), forward(d), attributes(), direct, d.src,
                                                         few ? d.raw_weights : d.any_weights, d.dst, d.strides,
                                                         d.dilations, d.pad_before, d.pad_after);
 }
@@ -45,7 +35,8 @@ std::unique_ptr<Kernel> dnnl_conv(const Conv &whole, int64_t slices, const Const
   for (int64_t s = 0; s < cut.slices; s++) {
     ConvPart p = cut.by_destination(c, s);
     if (p.src_rows() <= 0) return nullptr;  // padding only
-    auto made = share<dnnl::convolution_forward>("conv " + key_of(c, p), [&] { return describe_forward(c, p); });
+    auto made = share<dnnl::convolution_forward>(
+        "conv " + key_of(c, p), [&] { return forward(ConvDescs(c, p), dnnl::prop_kind::forward_inference); });
     const auto &pd = made->pd;
     if (is_reference(pd)) return nullptr;
     if (impl.empty()) impl = pd.impl_info_str();

@@ -78,7 +78,7 @@ struct LiveConv : Conv {
 };
 
 struct ConvDescs {
-  Desc src, dst, bias, raw_weights, any_weights;
+  Desc src, dst, bias, raw_weights, any_weights;  // bias: empty if there is none
   Dims strides, dilations, pad_before, pad_after;
 
   ConvDescs(const LiveConv &c, const ConvPart &p) {
@@ -90,7 +90,7 @@ struct ConvDescs {
     };
     src = lying(p.images(), c.d, p.src_rows(), c.w, c.c);
     dst = lying(p.images(), c.od, p.dst_rows(), c.ow, c.oc);
-    bias = plain({c.oc});
+    if (c.bias) bias = plain({c.oc});
     int64_t in = c.c / c.groups, out = c.oc / c.groups, tap = checked_mul(in, c.oc),
             row = checked_mul(c.weights_w, tap);
     Dims dims{out, in, c.kh, c.kw}, lies{1, c.oc, row, tap};
@@ -132,13 +132,9 @@ inline int64_t dst_offset(const Conv &c, const ConvPart &p) {
   return checked_mul(checked_add(checked_mul(p.n0, c.od, c.oh), p.dst0), c.ow, c.oc, sizeof(float));
 }
 
-// The forward descriptor that the gradients need as a hint.
-inline auto forward_hint(const ConvDescs &d, bool bias) {
-  constexpr auto training = dnnl::prop_kind::forward_training;
-  if (bias)
-    return make<dnnl::convolution_forward>(engine(), attributes(), training, direct, d.src, d.any_weights, d.bias,
-                                           d.dst, d.strides, d.dilations, d.pad_before, d.pad_after);
-  return make<dnnl::convolution_forward>(engine(), attributes(), training, direct, d.src, d.any_weights, d.dst,
+// Also the hint that the gradients need, of training.
+inline auto forward(const ConvDescs &d, dnnl::prop_kind kind = dnnl::prop_kind::forward_training) {
+  return make<dnnl::convolution_forward>(engine(), attributes(), kind, direct, d.src, d.any_weights, d.bias, d.dst,
                                          d.strides, d.dilations, d.pad_before, d.pad_after);
 }
 

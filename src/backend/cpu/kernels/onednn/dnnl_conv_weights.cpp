@@ -12,13 +12,9 @@ using namespace onednn;
 
 auto describe(const LiveConv &c, const ConvPart &p) {
   ConvDescs d(c, p);
-  auto hint = forward_hint(d, c.bias);
-  if (c.bias)
-    return make_backward<dnnl::convolution_backward_weights>(engine(), hint, attributes(), direct, d.src, d.any_weights,
-                                                             d.bias, d.dst, d.strides, d.dilations, d.pad_before,
-                                                             d.pad_after);
-  return make_backward<dnnl::convolution_backward_weights>(engine(), hint, attributes(), direct, d.src, d.any_weights,
-                                                           d.dst, d.strides, d.dilations, d.pad_before, d.pad_after);
+  return make_backward<dnnl::convolution_backward_weights>(engine(), forward(d), attributes(), direct, d.src,
+                                                           d.any_weights, d.bias, d.dst, d.strides, d.dilations,
+                                                           d.pad_before, d.pad_after);
 }
 
 // Of n floats at each of these offsets of the scratch, at the first.

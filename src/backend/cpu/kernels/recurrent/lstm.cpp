@@ -42,14 +42,15 @@ void copy_or_zero(int64_t n, const float *from, float *to) {
 
 }  // namespace
 
-void cell_all(int64_t rows, int64_t n, float *gates, int64_t ld_gates, const float *c_prev, int64_t ld_c_prev,
-              const float *h_prev, int64_t ld_h_prev, const uint8_t *mask, int64_t mask_step, float *c, int64_t ld_c,
-              float *h, int64_t ld_h, bool keep, int64_t apart) {
-  for (int64_t r = 0; r < rows; ++r, gates += ld_gates, c += ld_c, h += ld_h) {
-    const float *before = c_prev ? c_prev + r * ld_c_prev : nullptr;
-    if (mask && !mask[r * mask_step]) {
+void cell_all(const LstmCell &p) {
+  const int64_t n = p.units, apart = p.apart;
+  const bool keep = p.keep;
+  for (int64_t r = 0; r < p.rows; ++r) {
+    const float *before = p.c_prev.row(r);
+    float *gates = p.gates.row(r), *c = p.c.row(r), *h = p.h.row(r);
+    if (p.mask.first && !*p.mask.row(r)) {
       copy_or_zero(n, before, c);
-      copy_or_zero(n, h_prev ? h_prev + r * ld_h_prev : nullptr, h);
+      copy_or_zero(n, p.h_prev.row(r), h);
       continue;
     }
     each_or_half(n, [&](int64_t j, auto io) HWY_ATTR {
@@ -78,15 +79,15 @@ void cell_all(int64_t rows, int64_t n, float *gates, int64_t ld_gates, const flo
   }
 }
 
-void cell_grad_all(int64_t rows, int64_t n, const float *gates, int64_t ld_gates, const float *c_prev,
-                   int64_t ld_c_prev, const float *c, int64_t ld_c, const float *dh, int64_t ld_dh, const uint8_t *mask,
-                   int64_t mask_step, float *dc, int64_t ld_dc, float *dgates, int64_t ld_dgates, int64_t apart) {
-  for (int64_t r = 0; r < rows; ++r, gates += ld_gates, c += ld_c, dh += ld_dh, dc += ld_dc, dgates += ld_dgates) {
-    if (mask && !mask[r * mask_step]) {
+void cell_grad_all(const LstmCellGrad &p) {
+  const int64_t n = p.units, apart = p.apart;
+  for (int64_t r = 0; r < p.rows; ++r) {
+    const float *gates = p.gates.row(r), *before = p.c_prev.row(r), *c = p.c.row(r), *dh = p.dh.row(r);
+    float *dc = p.dc.row(r), *dgates = p.dgates.row(r);
+    if (p.mask.first && !*p.mask.row(r)) {
       for (int64_t g = 0; g < 4; ++g) copy_or_zero(n, nullptr, dgates + g * apart);
       continue;
     }
-    const float *before = c_prev ? c_prev + r * ld_c_prev : nullptr;
     each(n, [&](int64_t j, auto io) HWY_ATTR {
       const float *g = gates + j;
       const V i = io.get(g), f = io.get(g + apart), a = io.get(g + 2 * apart), o = io.get(g + 3 * apart);
@@ -110,22 +111,8 @@ namespace dl4::kernels {
 HWY_EXPORT(cell_all);
 HWY_EXPORT(cell_grad_all);
 
-void lstm_cell(int64_t rows, int64_t hidden, float *gates, int64_t ld_gates, const float *c_prev, int64_t ld_c_prev,
-               const float *h_prev, int64_t ld_h_prev, const uint8_t *mask, int64_t mask_step, float *c, int64_t ld_c,
-               float *h, int64_t ld_h, bool keep, int64_t apart) noexcept {
-  HWY_DYNAMIC_DISPATCH(cell_all)
-  (rows, hidden, gates, ld_gates, c_prev, ld_c_prev, h_prev, ld_h_prev, mask, mask_step, c, ld_c, h, ld_h, keep,
-   apart ? apart : hidden);
-}
-
-void lstm_cell_grad(int64_t rows, int64_t hidden, const float *gates, int64_t ld_gates, const float *c_prev,
-                    int64_t ld_c_prev, const float *c, int64_t ld_c, const float *dh, int64_t ld_dh,
-                    const uint8_t *mask, int64_t mask_step, float *dc, int64_t ld_dc, float *dgates, int64_t ld_dgates,
-                    int64_t apart) noexcept {
-  HWY_DYNAMIC_DISPATCH(cell_grad_all)
-  (rows, hidden, gates, ld_gates, c_prev, ld_c_prev, c, ld_c, dh, ld_dh, mask, mask_step, dc, ld_dc, dgates, ld_dgates,
-   apart ? apart : hidden);
-}
+void lstm_cell(const LstmCell &cell) noexcept { HWY_DYNAMIC_DISPATCH(cell_all)(cell); }
+void lstm_cell_grad(const LstmCellGrad &cell) noexcept { HWY_DYNAMIC_DISPATCH(cell_grad_all)(cell); }
 
 }  // namespace dl4::kernels
 #endif

@@ -9,21 +9,35 @@
 
 namespace dl4::kernels {
 
-// One step of `rows` sequences. gates [rows, 4h]: pre-activations in, activations (i, f, tanh of the candidate, o) out
-// if they are kept. mask: a byte per row; 0 skips the row: its states are copied, nothing else of it is touched. h, c
-// may be h_prev, c_prev. Leading dimensions in elements. c_prev nullptr: zeros. h_prev is read only for masked rows
-// (nullptr: zeros). apart: distance of a row's gates in elements (0: hidden); more than hidden for a range of the
-// units.
-void lstm_cell(int64_t rows, int64_t hidden, float *gates, int64_t ld_gates, const float *c_prev, int64_t ld_c_prev,
-               const float *h_prev, int64_t ld_h_prev, const uint8_t *mask, int64_t mask_step, float *c, int64_t ld_c,
-               float *h, int64_t ld_h, bool keep = true, int64_t apart = 0) noexcept;
+// Rows that begin `next` elements apart; null: none.
+template <class T>
+struct Rows {
+  T *first = nullptr;
+  int64_t next = 0;
+  T *row(int64_t r) const { return first ? first + r * next : nullptr; }
+};
 
-// dgates [rows, 4h] (may be gates) from the activations, c_prev (nullptr: zeros), c and dh. dc [rows, h]: the gradient
-// of c on input, of c_prev on output. Masked rows: dgates 0, dc unchanged.
-void lstm_cell_grad(int64_t rows, int64_t hidden, const float *gates, int64_t ld_gates, const float *c_prev,
-                    int64_t ld_c_prev, const float *c, int64_t ld_c, const float *dh, int64_t ld_dh,
-                    const uint8_t *mask, int64_t mask_step, float *dc, int64_t ld_dc, float *dgates, int64_t ld_dgates,
-                    int64_t apart = 0) noexcept;
+// Some units of one step of `rows` sequences. A row's gates i, f, c, o begin `apart` elements apart.
+struct LstmCell {
+  int64_t rows, units, apart;
+  Rows<float> gates;           // pre-activations in, activations (i, f, tanh of the candidate, o) out if they are kept
+  Rows<const float> c_prev;    // none: zeros
+  Rows<const float> h_prev;    // read only for masked rows; none: zeros
+  Rows<const uint8_t> mask{};  // 0 skips the row: its states are copied, nothing else of it is touched
+  Rows<float> c, h;            // may be c_prev and h_prev
+  bool keep = true;
+};
+void lstm_cell(const LstmCell &cell) noexcept;
+
+struct LstmCellGrad {
+  int64_t rows, units, apart;
+  Rows<const float> gates;  // activations
+  Rows<const float> c_prev, c, dh;
+  Rows<const uint8_t> mask{};  // masked rows: dgates 0, dc unchanged
+  Rows<float> dc;              // the gradient of c on input, of c_prev on output
+  Rows<float> dgates;          // may be gates
+};
+void lstm_cell_grad(const LstmCellGrad &cell) noexcept;
 
 struct Report;  // polled between steps for cancellation
 
@@ -37,8 +51,8 @@ struct LstmLoop {
 // time; "as run" = in order of processing, in which Keras returns the output. The output of a masked step is the
 // previous one, zeros before the first.
 struct LstmForward {
-  const float *x_gates = nullptr;    // [b, time, 4h] by step: x W + bias; unused if LstmSteps has them
-  const float *recurrent = nullptr;  // pack_b of R [h, 4h]
+  const float *x_gates = nullptr;                    // [b, time, 4h] by step: x W + bias; unused if LstmSteps has them
+  const float *recurrent = nullptr;                  // pack_b of R [h, 4h]
   std::array<const NarrowWeights *, 4> narrow = {};  // R in narrow weights, by gate, instead
   const float *h0 = nullptr, *c0 = nullptr;          // [b, h]; nullptr: zeros
   const uint8_t *mask = nullptr;                     // [b, time] by step; nullptr: none

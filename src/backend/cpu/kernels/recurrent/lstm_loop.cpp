@@ -71,8 +71,16 @@ void forward_step(const LstmLoop &l, const LstmForward &f, const Part &p, int64_
   }
   const uint8_t *mask = at(f.mask, step);
   float *h = p.h + p.unit, *c = p.c + p.unit;
-  lstm_cell(p.rows, p.units, gates + p.unit, ld, p.c_before + p.unit, n, p.h_before + p.unit, n, mask, time, c, n, h, n,
-            f.gates != nullptr, n);
+  lstm_cell({.rows = p.rows,
+             .units = p.units,
+             .apart = n,
+             .gates = {gates + p.unit, ld},
+             .c_prev = {p.c_before + p.unit, n},
+             .h_prev = {p.h_before + p.unit, n},
+             .mask = {mask, time},
+             .c = {c, n},
+             .h = {h, n},
+             .keep = f.gates != nullptr});
   for (int64_t r = 0; mask && r < p.rows; ++r)
     if (mask[r * time]) p.seen[r] = 1;
   if (f.c) copy_rows(p.rows, p.units, c, n, f.c + step * n + p.unit, time * n);
@@ -116,9 +124,17 @@ void backward_cell(const LstmLoop &l, const LstmBackward &f, const PartDiff &p, 
     copy_rows(1, p.units, nullptr, n, held, n);
   }
   const float *c_prev = s > 0 ? f.c + (p.begin * time + before) * n + p.unit : at(f.c0, p.begin * n + p.unit);
-  lstm_cell_grad(p.rows, p.units, f.gates + step * 4 * n + p.unit, time * 4 * n, c_prev, s > 0 ? time * n : n,
-                 f.c + step * n + p.unit, time * n, p.dh + p.unit, n, mask, time, p.dc + p.unit, n,
-                 f.dgates + step * 4 * n + p.unit, time * 4 * n, n);
+  const int64_t gates = step * 4 * n + p.unit;
+  lstm_cell_grad({.rows = p.rows,
+                  .units = p.units,
+                  .apart = n,
+                  .gates = {f.gates + gates, time * 4 * n},
+                  .c_prev = {c_prev, s > 0 ? time * n : n},
+                  .c = {f.c + step * n + p.unit, time * n},
+                  .dh = {p.dh + p.unit, n},
+                  .mask = {mask, time},
+                  .dc = {p.dc + p.unit, n},
+                  .dgates = {f.dgates + gates, time * 4 * n}});
 }
 
 // Gates' gradients at step s to the gradient of the state before it. For a masked row the state's gradient is

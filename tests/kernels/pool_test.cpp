@@ -9,32 +9,50 @@ namespace {
 // body(index of the output, index of a real cell) for every pair, windows and cells in row-major order.
 template <class Body>
 void pairs(const Pool &p, const Body &body) {
-  auto inside = [&](const PoolAxis &a, int64_t o, int64_t i) {
-    if (p.adaptive) return i >= o * a.n / a.out && i * a.out < (o + 1) * a.n;
-    const int64_t first = o * a.stride - a.pad;
-    return i >= first && i - first < a.size;
+  auto begin = [&](const PoolAxis &a, int64_t o) {
+    return p.adaptive ? o * a.n / a.out : std::max(o * a.stride - a.pad, int64_t{0});
+  };
+  auto end = [&](const PoolAxis &a, int64_t o) {
+    return p.adaptive ? ((o + 1) * a.n + a.out - 1) / a.out : std::min(o * a.stride - a.pad + a.size, a.n);
   };
   for (int64_t o = 0; o < p.n * p.outputs(); ++o) {
     const int64_t ow = o % p.w.out, oh = o / p.w.out % p.h.out, od = o / p.w.out / p.h.out % p.d.out;
-    const int64_t n = o / p.outputs();
     for (int64_t c = 0; c < p.c; ++c)
-      for (int64_t i = 0; i < p.cells(); ++i) {
-        const int64_t w = i % p.w.n, h = i / p.w.n % p.h.n, d = i / p.w.n / p.h.n;
-        if (inside(p.d, od, d) && inside(p.h, oh, h) && inside(p.w, ow, w))
-          body(o * p.c + c, (n * p.cells() + i) * p.c + c);
-      }
+      for (int64_t d = begin(p.d, od); d < end(p.d, od); ++d)
+        for (int64_t h = begin(p.h, oh); h < end(p.h, oh); ++h)
+          for (int64_t w = begin(p.w, ow); w < end(p.w, ow); ++w)
+            body(o * p.c + c, (o / p.outputs() * p.cells() + (d * p.h.n + h) * p.w.n + w) * p.c + c);
   }
 }
 
 const PoolAxis one;
+const int64_t huge = int64_t{1} << 62;
 const Pool shapes[] = {
-    {2, 3, one, {6, 2, 3, 2}, {8, 2, 4, 2}},           {1, 70, one, {7, 3, 4, 2, 1}, {5, 3, 3, 2, 1}},
-    {3, 17, one, {1, 1, 1}, {9, 4, 9, 1, 1}},          {2, 16, one, {4, 4, 1}, {4, 4, 1}},
-    {1, 1, one, {5, 1, 3, 2}, {5, 1, 3, 2}},           {1, 3, one, {3, 2, 3}, {701, 5, 351, 2, 2}},
-    {1, 3, one, {2, 2, 1}, {701, 400, 5, 70}},         {2, 3, {4, 2, 2, 2}, {5, 3, 3, 2, 1}, {6, 2, 3, 2}},
-    {1, 20, {3, 2, 3, 1, 0}, {2, 2, 1}, {5, 2, 3, 2}}, {2, 3, one, {7, 3, 3}, {5, 2, 2}, true},
-    {1, 33, {4, 3, 3}, {2, 5, 5}, {5, 1, 1}, true},    {2, 30, one, {6, 4, 3}, {9, 4, 6}},
-    {1, 40, one, {5, 3, 5, 1, 1}, {7, 3, 7, 1, 1}},    {1, 156, {4, 3, 2}, {3, 2, 2}, {30, 5, 30, 1, 2}},
+    {2, 3, one, {6, 2, 3, 2}, {8, 2, 4, 2}},
+    {1, 70, one, {7, 3, 4, 2, 1}, {5, 3, 3, 2, 1}},
+    {3, 17, one, {1, 1, 1}, {9, 4, 9, 1, 1}},
+    {2, 16, one, {4, 4, 1}, {4, 4, 1}},
+    {1, 1, one, {5, 1, 3, 2}, {5, 1, 3, 2}},
+    {1, 3, one, {3, 2, 3}, {701, 5, 351, 2, 2}},
+    {1, 3, one, {2, 2, 1}, {701, 400, 5, 70}},
+    {2, 3, {4, 2, 2, 2}, {5, 3, 3, 2, 1}, {6, 2, 3, 2}},
+    {1, 20, {3, 2, 3, 1, 0}, {2, 2, 1}, {5, 2, 3, 2}},
+    {2, 3, one, {7, 3, 3}, {5, 2, 2}, true},
+    {1, 33, {4, 3, 3}, {2, 5, 5}, {5, 1, 1}, true},
+    {2, 30, one, {6, 4, 3}, {9, 4, 6}},
+    {1, 40, one, {5, 3, 5, 1, 1}, {7, 3, 7, 1, 1}},
+    {1, 156, {4, 3, 2}, {3, 2, 2}, {30, 5, 30, 1, 2}},
+    // Few channels and strides, one row of two strips; planes; columns of many channels; a stride of any width.
+    {2, 2, one, {9, 3, 5, 2, 1}, {11, 3, 6, 2, 1}},
+    {1, 1, one, {7, 2, 3, 2}, {67, 4, 17, 4, 1}},
+    {3, 5, one, {5, 3, 2, 2}, {14, 2, 5, 3, 1}},
+    {1, 8, one, {2, 1, 2}, {600, 3, 300, 2, 1}},
+    {2, 1, {5, 3, 5, 1, 1}, {4, 3, 4, 1, 1}, {6, 3, 6, 1, 1}},
+    {2, 3, {4, 4, 4, 1, 1}, {3, 2, 2}, {5, 4, 3, 2, 2}},
+    {1, 700, one, {4, 3, 4, 1, 1}, {9, 3, 9, 1, 1}},
+    {1, 17, one, {8, 4, 4, 2, 1}, {9, 4, 4, 2, 1}},
+    {1, 4, one, {3, 2, 1, huge}, {5, 3, 1, huge}},
+    {1, 20, one, {3, 2, 1, huge}, {5, 3, 1, huge}},
 };
 
 TEST(Pool, MatchesPlainLoops) {
@@ -46,9 +64,11 @@ TEST(Pool, MatchesPlainLoops) {
       for (const float middle : {1.0f, nan, inf, -inf, 1e-40f}) {
         values[static_cast<size_t>(in / 2)] = middle;
         Edge<float> x(values), y(out), a(out), dy(random_floats(out, 1, 2)), dx(in), da(in);
-        for (int64_t r = 0; r < p.n * p.d.out * p.h.out; ++r) {
-          max_pool(p, x, y, r, r + 1);
-          average_pool(p, x, a, r, r + 1);
+        const int64_t rows = p.n * p.d.out * p.h.out;
+        for (int64_t begin = 0, end; begin < rows; begin = end) {  // slices of 1, 2, 3, 5 ... rows
+          end = std::min(begin + begin / 2 + 1, rows);
+          max_pool(p, x, y, begin, end);
+          average_pool(p, x, a, begin, end);
         }
         for (int64_t n = 0; n < p.n; ++n) {
           max_pool_grad(p, x, y, dy, dx, n, n + 1);
@@ -81,25 +101,29 @@ TEST(Pool, MatchesPlainLoops) {
   });
 }
 
-// What "portable" promises, of any number of channels.
+// What "portable" promises, of any number of channels, window and slices.
 TEST(Pool, AveragesHaveTheSameBitsOnEveryInstructionSet) {
-  for (int64_t c = 1; c <= 40; ++c) {
-    const Pool p{1, c, one, {6, 3, 4, 1}, {9, 3, 7, 1}};
-    const std::vector<float> values = random_floats(p.cells() * c, -3, 3);
-    std::vector<float> first;
-    on_every_target([&] {
-      std::vector<float> y(static_cast<size_t>(p.outputs() * c));
-      average_pool(p, values.data(), y.data(), 0, p.h.out);
-      if (first.empty()) first = y;
-      EXPECT_EQ(first, y) << c << " channels";
-    });
-  }
+  for (int64_t c = 1; c <= 40; ++c)
+    for (const PoolAxis &w : {PoolAxis{9, 3, 7, 1}, {9, 2, 4, 2}, {9, 3, 5, 2, 1}, {9, 4, 2, 4}, {11, 4, 5, 3, 2}}) {
+      const Pool p{2, c, {3, 2, 2, 1}, {6, 3, 4, 1}, w};
+      const std::vector<float> values = random_floats(p.n * p.cells() * c, -3, 3);
+      std::vector<float> first;
+      on_every_target([&] {
+        const int64_t rows = p.n * p.d.out * p.h.out;
+        std::vector<float> y(static_cast<size_t>(p.n * p.outputs() * c)), z(y);
+        average_pool(p, values.data(), y.data(), 0, rows);
+        for (int64_t r = 0; r < rows; ++r) average_pool(p, values.data(), z.data(), r, r + 1);
+        if (first.empty()) first = y;
+        EXPECT_EQ(first, y) << c << " channels";
+        EXPECT_EQ(first, z) << c << " channels";
+      });
+    }
 }
 
 // Its product with the channels would wrap to 0.
 TEST(Pool, AWindowMayBeOfAnyWidth) {
   on_every_target([] {
-    const Pool p{1, 4, one, one, {400, int64_t{1} << 62, 1}};
+    const Pool p{1, 4, one, one, {400, huge, 1}};
     Edge<float> x(std::vector<float>(1600, 3.0f)), y(4), a(4);
     max_pool(p, x, y, 0, 1);
     average_pool(p, x, a, 0, 1);

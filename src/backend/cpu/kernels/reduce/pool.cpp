@@ -17,6 +17,7 @@ namespace {
 // Cells of an axis inside the image: [begin, end).
 struct Cells {
   int64_t begin, end;
+  int64_t size() const { return end - begin; }
 };
 HWY_INLINE Cells cells(const Pool &p, const PoolAxis &a, int64_t i) {
   if (p.adaptive) return {i * a.n / a.out, ((i + 1) * a.n + a.out - 1) / a.out};
@@ -27,7 +28,7 @@ HWY_INLINE Cells cells(const Pool &p, const PoolAxis &a, int64_t i) {
 // The cells of a window inside the image: planes, rows and columns.
 struct Window {
   Cells d, h, w;
-  float count() const { return static_cast<float>((d.end - d.begin) * (h.end - h.begin) * (w.end - w.begin)); }
+  float count() const { return static_cast<float>(d.size() * h.size() * w.size()); }
 };
 
 HWY_INLINE Window window(const Pool &p, int64_t od, int64_t oh, int64_t ow) {
@@ -41,108 +42,242 @@ HWY_INLINE void rows(const Pool &p, const Window &w, const F &f) {
     for (int64_t h = w.h.begin; h < w.h.end; ++h) f(((d * p.h.n + h) * p.w.n + w.w.begin) * p.c);
 }
 
-// Folds N vectors of channels of the window's cells into y.
-template <bool is_max, int N>
-HWY_INLINE void fold_vectors(const Pool &p, const float *image, const Window &w, float *y) {
-  V sum[N];
-  DL4_UNROLL
-  for (int j = 0; j < N; ++j) sum[j] = set(is_max ? -std::numeric_limits<float>::infinity() : 0.0f);
-  rows(p, w, [&](int64_t first) HWY_ATTR {
-    const float *x = image + first;
-    for (int64_t i = w.w.begin; i < w.w.end; ++i, x += p.c) DL4_UNROLL
-    for (int j = 0; j < N; ++j) {
-      const V v = load(x + j * lanes);
-      sum[j] = is_max ? max_nan(sum[j], v) : hn::Add(sum[j], v);
-    }
-  });
-  DL4_UNROLL
-  for (int j = 0; j < N; ++j) store(is_max ? sum[j] : hn::Div(sum[j], set(w.count())), y + j * lanes);
-}
-
-// Folds all channels of the window's cells into y.
-template <bool is_max>
-HWY_INLINE void fold(const Pool &p, const float *image, const Window &w, float *y) {
-  int64_t c = 0;
-  for (; c + 4 * lanes <= p.c; c += 4 * lanes) fold_vectors<is_max, 4>(p, image + c, w, y + c);
-  if (c + 2 * lanes <= p.c) fold_vectors<is_max, 2>(p, image + c, w, y + c), c += 2 * lanes;
-  if (c + lanes <= p.c) fold_vectors<is_max, 1>(p, image + c, w, y + c), c += lanes;
-  if (c == p.c) return;
-  const FirstOf<D> some = first_of(D(), p.c - c);
-  V a = set(is_max ? -std::numeric_limits<float>::infinity() : 0.0f);
-  rows(p, w, [&](int64_t first) HWY_ATTR {
-    const float *x = image + first + c;
-    for (int64_t i = w.w.begin; i < w.w.end; ++i, x += p.c)
-      a = is_max ? max_nan(a, some.get(D(), x)) : hn::Add(a, some.get(D(), x));
-  });
-  some.put(D(), is_max ? a : hn::Div(a, set(w.count())), y + c);
-}
-
 inline constexpr int64_t strip = 4096;  // floats
-// Few channels. The same for every processor, as the order of sums depends on it.
-inline constexpr int64_t few = 16;
+inline constexpr float least = -std::numeric_limits<float>::infinity();
 
-// The outputs [begin, end) of a row, few enough that what their windows cover fits a strip: folds along the height and
-// depth, then along the width, many pixels side by side.
 template <bool is_max>
-HWY_INLINE void strip_of_row(const Pool &p, const float *image, int64_t od, int64_t oh, int64_t begin, int64_t end,
-                             float *y) {
-  const float none = is_max ? -std::numeric_limits<float>::infinity() : 0.0f;
-  const V start = set(none);
-  auto step = [&](V a, V v) HWY_ATTR { return is_max ? max_nan(a, v) : hn::Add(a, v); };
-  HWY_ALIGN float column[strip + lanes], slid[strip + lanes];
-  const Window inside{cells(p, p.d, od), cells(p, p.h, oh), {cells(p, p.w, begin).begin, cells(p, p.w, end - 1).end}};
-  const int64_t places = (end - 1 - begin) * p.w.stride + 1, pixels = places + p.w.size - 1;
-  const int64_t left = HWY_MIN(inside.w.begin - (begin * p.w.stride - p.w.pad), pixels);
-  const int64_t width = HWY_MAX(inside.w.end - inside.w.begin, int64_t{0});
-  std::fill_n(column, left * p.c, none);
-  std::fill(column + (left + width) * p.c, column + pixels * p.c, none);
-  float *const into = column + left * p.c;
-  each(width * p.c, [&](int64_t i, auto io) HWY_ATTR {
-    V a = start;
-    rows(p, inside, [&](int64_t row) HWY_ATTR { a = step(a, io.get(image + row + i)); });
-    io.put(a, into + i);
-  });
-  float *const to = p.w.stride == 1 ? y : slid;
-  each(places * p.c, [&](int64_t i, auto io) HWY_ATTR {
-    V a = start;
-    for (int64_t t = 0; t < p.w.size; ++t) a = step(a, io.get(column + i + t * p.c));
-    io.put(a, to + i);
-  });
-  if (p.w.stride > 1)
-    for (int64_t i = 0; i < end - begin; ++i) std::copy_n(slid + i * p.w.stride * p.c, p.c, y + i * p.c);
+HWY_INLINE V step(V a, V v) {
+  if constexpr (!is_max) return hn::Add(a, v);
+#if HWY_ARCH_X86  // whose maximum is the second operand if either is NaN
+  return hn::IfThenElse(hn::IsNaN(a), a, hn::Max(a, v));
+#else
+  return max_nan(a, v);
+#endif
 }
 
-// A row of outputs y.
-template <bool is_max>
-HWY_INLINE void row_by_strips(const Pool &p, const float *image, int64_t od, int64_t oh, float *y) {
-  const int64_t together = (strip / p.c - p.w.size) / p.w.stride + 1;
-  for (int64_t begin = 0; begin < p.w.out; begin += together)
-    strip_of_row<is_max>(p, image, od, oh, begin, HWY_MIN(begin + together, p.w.out), y + begin * p.c);
-  if (is_max) return;
-  for (int64_t ow = 0, next; ow < p.w.out; ow = next) {  // those with as many cells
-    const float count = window(p, od, oh, ow).count();
-    for (next = ow + 1; next < p.w.out && window(p, od, oh, next).count() == count;) ++next;
-    float *const some = y + ow * p.c;
-    each((next - ow) * p.c,
-         [&](int64_t i, auto io) HWY_ATTR { io.put(hn::Div(io.get(some + i), set(count)), some + i); });
+// How many places are folded along each axis, and the floats from one to the next. With `ahead` floats above 0, those
+// as far behind them are prefetched.
+struct Places {
+  int64_t d, h, w, d_step, h_step, w_step, ahead;
+};
+
+// Images that do not fit in a core's cache arrive faster with prefetches: the hardware's stop at pages.
+HWY_INLINE int64_t floats_ahead(const Pool &p) { return p.n * p.cells() * p.c > int64_t{1} << 18 ? 1024 : 0; }
+
+// What sums are divided by: `by` times, if given, an element of `row`. No division if `by` is 0.
+struct Count {
+  float by = 0;
+  const float *row = nullptr;
+  template <class IO>
+  HWY_INLINE V divide(V sum, int64_t i, IO io) const {
+    if (by == 0) return sum;
+    return hn::Div(sum, row ? hn::Mul(set(by), io.get(row + i)) : set(by));
   }
-}
+};
 
-template <bool is_max>
-void forward(const Pool &p, const float *x, float *y, int64_t begin, int64_t end) {
-  // With many channels, where neighbours share what is folded along the height; sums keep their order.
-  const bool overlaps = is_max && p.w.stride == 1 && p.w.size > 2;
-  const bool by_strips = !p.adaptive && (p.c < few || overlaps) && p.w.size <= strip / p.c;
-  for (int64_t r = begin; r < end; ++r) {
-    const int64_t oh = r % p.h.out, od = r / p.h.out % p.d.out;
-    const float *image = x + r / p.h.out / p.d.out * p.cells() * p.c;
-    float *row = y + r * p.w.out * p.c;
-    if (by_strips) {
-      row_by_strips<is_max>(p, image, od, oh, row);
-      continue;
+// Folds N vectors, the last one at `last`.
+template <bool is_max, int N, class IO>
+HWY_INLINE void fold_vectors(const float *x, const Places &at, int64_t last, Count count, float *y, IO io) {
+  V a[N];
+  DL4_UNROLL
+  for (int j = 0; j < N; ++j) a[j] = set(is_max ? least : 0.0f);
+  const float *plane = x;
+  for (int64_t d = at.d; d > 0; --d, plane += at.d_step) {
+    const float *row = plane;
+    for (int64_t h = at.h; h > 0; --h, row += at.h_step) {
+      const float *cell = row;
+      for (int64_t w = at.w; w > 0; --w, cell += at.w_step) {
+        if (at.ahead > 0) {
+          const float *const next = cell + at.ahead;
+          for (int j = 0; j < N; ++j) __builtin_prefetch(next + j * lanes);
+        }
+        DL4_UNROLL
+        for (int j = 0; j < N; ++j) a[j] = step<is_max>(a[j], io.get(cell + (j < N - 1 ? j * lanes : last)));
+      }
     }
-    for (int64_t ow = 0; ow < p.w.out; ++ow) fold<is_max>(p, image, window(p, od, oh, ow), row + ow * p.c);
   }
+  DL4_UNROLL
+  for (int j = 0; j < N; ++j) {
+    const int64_t i = j < N - 1 ? j * lanes : last;
+    io.put(is_max ? a[j] : count.divide(a[j], i, io), y + i);
+  }
+}
+
+// y[i] = x[i] folded over the places, for n floats.
+template <bool is_max>
+HWY_INLINE void fold_one(const float *x, const Places &at, int64_t n, Count count, float *y) {
+  if (n < lanes) return fold_vectors<is_max, 1>(x, at, 0, count, y, Part{n});
+  for (; n >= 4 * lanes; n -= 4 * lanes, x += 4 * lanes, y += 4 * lanes, count.row += count.row ? 4 * lanes : 0)
+    fold_vectors<is_max, 4>(x, at, 3 * lanes, count, y, Full());
+  const int64_t last = n - lanes;  // which may overlap the one before
+  if (n > 3 * lanes) return fold_vectors<is_max, 4>(x, at, last, count, y, Full());
+  if (n > 2 * lanes) return fold_vectors<is_max, 3>(x, at, last, count, y, Full());
+  if (n > lanes) return fold_vectors<is_max, 2>(x, at, last, count, y, Full());
+  if (n > 0) fold_vectors<is_max, 1>(x, at, last, count, y, Full());
+}
+
+// For each of some outputs of n floats, x_step floats of x apart: the floats of x folded over the places.
+template <bool is_max>
+HWY_NOINLINE void fold(const float *x, const Places &places, int64_t n, Count count, float *y, int64_t outputs = 1,
+                       int64_t x_step = 0) {
+  for (int64_t o = 0; o < outputs; ++o, x += x_step, y += n) {
+    fold_one<is_max>(x, places, n, count, y);
+    if (count.row) count.row += n;
+  }
+}
+
+// Outputs [part.begin, part.end) of rows, few enough that what their windows cover fits a strip: folded along the
+// height and depth into columns, then along the width.
+template <bool is_max>
+class Columns {
+ public:
+  Columns(const Pool &p, Cells part, int64_t rows) : p_(p), part_(part) {
+    const int64_t c = p.c, stride = p.w.stride, first = part.begin * stride - p.w.pad;
+    places_ = (part.size() - 1) * stride + 1;
+    pitch_ = (places_ + p.w.size - 1) * c;
+    inside_ = {HWY_MAX(first, 0), HWY_MIN(first + places_ + p.w.size - 1, p.w.n)};
+    left_ = (inside_.begin - first) * c;
+    together_ = HWY_MIN(strip / pitch_, most_rows);
+    std::fill_n(columns_, HWY_MIN(together_, rows) * pitch_ + lanes, is_max ? least : 0.0f);
+    for (int64_t i = 0; i < part.size() && !is_max; ++i)
+      std::fill_n(counts_ + i * c, c, static_cast<float>(cells(p, p.w, part.begin + i).size()));
+    if (!is_max) std::fill_n(counts_ + part.size() * c, lanes, 1.0f);
+    by_planes_ = p.d.size > 1 && p.h.stride < p.h.size && p.h.n * p.w.n * c <= strip;
+    picks_ = stride > 1 && stride <= lanes / c;
+    if (!picks_) return;
+    std::fill_n(keep_, places_ * c / lanes + 2, uint16_t{0});
+    for (int64_t i = 0, at = 0; i < part.size(); ++i, at += stride * c) {
+      const uint32_t bits = ((1u << c) - 1) << (at % lanes);
+      keep_[at / lanes] |= static_cast<uint16_t>(bits & ((1u << lanes) - 1));
+      keep_[at / lanes + 1] |= static_cast<uint16_t>(bits >> lanes);
+    }
+  }
+
+  // Of output rows [begin, end).
+  void run(const float *x, float *y, int64_t begin, int64_t end) {
+    int64_t oh = begin % p_.h.out, od = begin / p_.h.out % p_.d.out;
+    const float *image = x + begin / p_.h.out / p_.d.out * p_.cells() * p_.c;
+    const bool whole = part_.size() == p_.w.out;
+    const int64_t row = p_.w.n * p_.c, plane = p_.h.n * row;
+    float *const y_end = y + end * p_.w.out * p_.c;
+    float counts[most_rows];
+    for (int64_t r = begin; r < end;) {
+      const int64_t some = HWY_MIN(together_, end - r);
+      for (int64_t i = 0; i < some; ++i) {
+        const Cells d = cells(p_, p_.d, od), h = cells(p_, p_.h, oh);
+        const float *planes = image + d.begin * plane;
+        if (by_planes_ && (oh == 0 || (r == begin && i == 0)))
+          fold<is_max>(planes, {d.size(), 1, 1, plane, 0, 0, 0}, plane, {}, plane_);
+        fold<is_max>((by_planes_ ? plane_ : planes) + h.begin * row + inside_.begin * p_.c,
+                     {by_planes_ ? 1 : d.size(), h.size(), 1, plane, row, 0, floats_ahead(p_)}, inside_.size() * p_.c,
+                     {}, columns_ + i * pitch_ + left_);
+        counts[i] = static_cast<float>(d.size() * h.size());
+        if (++oh < p_.h.out) continue;
+        oh = 0;
+        if (++od < p_.d.out) continue;
+        od = 0;
+        image += p_.d.n * plane;
+      }
+      for (int64_t i = 0; i < some; ++i, ++r) {
+        float *const to = y + (r * p_.w.out + part_.begin) * p_.c;
+        along_width(columns_ + i * pitch_, counts[i], to, whole ? y_end : to + part_.size() * p_.c);
+      }
+    }
+  }
+
+ private:
+  static constexpr int64_t most_rows = 64;
+
+  // Writes outputs of a row. What lies behind them, up to y_end, may be overwritten.
+  void along_width(const float *x, float count, float *y, float *y_end) const {
+    const int64_t c = p_.c;
+    const Places window{1, 1, p_.w.size, 0, 0, c, 0};
+    if (p_.w.stride == 1) return fold<is_max>(x, window, part_.size() * c, {is_max ? 0 : count, counts_}, y);
+    if (picks_) return pick(x, count, y, y_end);
+    fold<is_max>(x, window, c, {is_max ? 0 : count, counts_}, y, part_.size(), p_.w.stride * c);
+  }
+
+  // Folds at every place and keeps each stride-th pixel.
+  void pick(const float *x, float count, float *y, float *y_end) const {
+    const float *counts = counts_;
+    for (int64_t i = 0; i < places_ * p_.c; i += lanes) {
+      V a = load(x + i);
+      for (int64_t w = 1; w < p_.w.size; ++w) a = step<is_max>(a, load(x + i + w * p_.c));
+      const auto kept = hn::LoadMaskBits(D(), reinterpret_cast<const uint8_t *>(keep_ + i / lanes));
+      const int64_t n = static_cast<int64_t>(hn::CountTrue(D(), kept));
+      a = hn::Compress(a, kept);
+      if (!is_max) a = hn::Div(a, hn::Mul(set(count), load(counts)));
+      if (y + lanes <= y_end)
+        store(a, y);
+      else
+        store_n(a, y, n);
+      y += n;
+      counts += n;
+    }
+  }
+
+  const Pool &p_;
+  Cells part_, inside_;
+  int64_t places_, pitch_, left_, together_;  // pitch and left margin of a column, in floats
+  bool by_planes_, picks_;
+  uint16_t keep_[strip / lanes + 8];  // by vector, a bit for each float
+  HWY_ALIGN float plane_[strip], columns_[strip + lanes], counts_[strip + lanes];
+};
+
+// Whether windows are folded along the height and depth first, which overlapping ones share. The same for every
+// processor and number of cells, as the order of an average's sum depends on it.
+HWY_INLINE bool by_columns(const Pool &p) {
+  if (p.adaptive || p.w.size > strip / p.c) return false;
+  if (p.c < 16) return true;
+  auto limit = [](int64_t n) { return HWY_MIN(n, int64_t{1} << 16); };
+  // The floats folded for an output, in vectors of 16, another of which is a loop's cost.
+  const int64_t floats = (p.c + 15) / 16 * 16 + 16, column = limit(p.d.size) * limit(p.h.size);
+  return (column + 1) * limit(p.w.stride) * p.c + p.w.size * floats < column * p.w.size * floats;
+}
+
+template <bool is_max>
+HWY_NOINLINE void forward_by_columns(const Pool &p, const float *x, float *y, int64_t begin, int64_t end) {
+  const int64_t most = (strip / p.c - p.w.size) / p.w.stride + 1, parts = (p.w.out + most - 1) / most;
+  // Parts share cells: they take turns at so many rows that a core's cache keeps these.
+  const int64_t band = parts == 1 ? end - begin : HWY_MAX((int64_t{1} << 17) / (p.w.n * p.c) / p.h.stride, int64_t{1});
+  for (int64_t r = begin; r < end; r += band)
+    for (int64_t i = 0; i < parts; ++i) {
+      const Cells part{i * p.w.out / parts, (i + 1) * p.w.out / parts};
+      const int64_t next = HWY_MIN(r + band, end);
+      Columns<is_max>(p, part, next - r).run(x, y, r, next);
+    }
+}
+
+template <bool is_max>
+HWY_NOINLINE void forward_by_windows(const Pool &p, const float *x, float *y, int64_t begin, int64_t end) {
+  const int64_t row = p.w.n * p.c, plane = p.h.n * row, ahead = floats_ahead(p);
+  const int64_t full = p.adaptive ? 0 : (p.w.n - p.w.size + p.w.pad) / p.w.stride + 1;  // the end of full windows
+  int64_t oh = begin % p.h.out, od = begin / p.h.out % p.d.out;
+  const float *image = x + begin / p.h.out / p.d.out * p.d.n * plane;
+  y += begin * p.w.out * p.c;
+  for (int64_t r = begin; r < end; ++r) {
+    for (int64_t ow = 0, next; ow < p.w.out; ow = next) {
+      const Window w = window(p, od, oh, ow);
+      next = w.w.size() == p.w.size ? HWY_MIN(HWY_MAX(full, ow + 1), p.w.out) : ow + 1;
+      fold<is_max>(image + w.d.begin * plane + w.h.begin * row + w.w.begin * p.c,
+                   {w.d.size(), w.h.size(), w.w.size(), plane, row, p.c, ahead}, p.c, {is_max ? 0 : w.count()}, y,
+                   next - ow, HWY_MIN(p.w.stride, p.w.n) * p.c);
+      y += (next - ow) * p.c;
+    }
+    if (++oh < p.h.out) continue;
+    oh = 0;
+    if (++od < p.d.out) continue;
+    od = 0;
+    image += p.d.n * plane;
+  }
+}
+
+template <bool is_max>
+void forward(Pool p, const float *x, float *y, int64_t begin, int64_t end) {
+  const bool columns = by_columns(p);
+  for (PoolAxis *a : {&p.d, &p.h, &p.w})
+    if (a->out == 1) a->stride = 1;
+  columns ? forward_by_columns<is_max>(p, x, y, begin, end) : forward_by_windows<is_max>(p, x, y, begin, end);
 }
 
 // body(window, first channel, channels of the vector, offset of the output) for each output of one image.

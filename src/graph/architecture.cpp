@@ -123,9 +123,8 @@ Architecture Graph::architecture(const std::vector<Node> &in, const std::vector<
     if (calls_of[id].empty() && calls) continue;
     Architecture::Layer &to = a.layers.emplace_back();
     to.name = l.name;
-    to.role = l.is_input ? Architecture::Role::input : l.kind ? Architecture::Role::kind : Architecture::Role::constant;
-    to.dtype = l.input_dtype;
-    to.shape = l.input_shape;
+    to.role = l.input ? Architecture::Role::input : l.kind ? Architecture::Role::kind : Architecture::Role::constant;
+    if (l.input) to.dtype = l.input->dtype, to.shape = l.input->shape;
     to.constant = l.constant;
     if (!l.kind) continue;
     to.class_name = l.kind->entry().name;
@@ -133,9 +132,9 @@ Architecture Graph::architecture(const std::vector<Node> &in, const std::vector<
     to.config = l.kind->config();
     // Some or all weights may have been frozen since.
     for (const auto &w : l.weights)
-      if (w->frozen && !w->spec.frozen)
+      if (w->frozen() && !w->spec.frozen)
         to.frozen.push_back(w->spec.name);
-      else if (!w->frozen && w->spec.frozen)
+      else if (!w->frozen() && w->spec.frozen)
         to.thawed.push_back(w->spec.name);
     to.config["trainable"] = l.is_trainable();
     if (l.mixed_bfloat16) to.config["dtype"] = kinds::mixed_bfloat16;
@@ -171,7 +170,7 @@ Architecture Graph::architecture(const std::vector<Node> &in, const std::vector<
 void Graph::set_trainable(LayerId layer, const std::string &name, bool yes) {
   for (const auto &w : layers_[layer].weights)
     if (w->spec.name == name) {
-      w->frozen = !yes;
+      w->frozen() = !yes;
       return;
     }
   fail(Code::corrupt_file, "layer \"", layers_[layer].name, "\": \"", yes ? "thawed" : "frozen",

@@ -16,14 +16,14 @@ using kinds::Symbol;
 void Weight::initialise() {
   Tensor first = make_zeros(spec.dtype, spec.shape);
   if (spec.dtype == DType::f32) spec.initializer->fill(first, seed);
-  value = std::move(first);
+  value() = std::move(first);
 }
 
 bool Layer::is_trainable(const std::string &inside) const {
   bool any = false;
   for (const auto &w : weights) {
     if (!w->spec.name.starts_with(inside)) continue;
-    if (!w->frozen) return true;
+    if (!w->frozen()) return true;
     any = true;
   }
   return !any && trainable;
@@ -53,7 +53,7 @@ class Graph::Builder final : public kinds::Host {
       w->spec = spec;
       if (!spec.initializer) w->spec.initializer = kinds::parse<kinds::Initializer>("GlorotUniform");
       w->name = layer_.name + "/" + spec.name;
-      if (!w->value.data) w->frozen = !layer_.trainable || spec.frozen;
+      if (!w->value().data) w->frozen() = !layer_.trainable || spec.frozen;
       w->seed = {g_.settings_.seed, w->spec.initializer->is_random() ? g_.seed_of(w->name) : 0};
       weights.push_back(std::move(w));
       it = weights.end() - 1;
@@ -276,9 +276,7 @@ Node Graph::input(const std::string &name, DType dtype, const Shape &shape) {
   if (dtype == DType::f64) fail(Code::unsupported, "an input of dtype float64; the graph computes in float32");
   Layer l;
   l.name = unique_name(name, "InputLayer");
-  l.is_input = true;
-  l.input_shape = shape;
-  l.input_dtype = dtype;
+  l.input = {dtype, shape};
   std::string symbol = l.name;
   return add_source(std::move(l), [&](ops::Emit &e) { return e.input(std::move(symbol), dtype, shape); });
 }
@@ -465,7 +463,7 @@ std::vector<CallId> needed_calls(const Graph &g, const std::vector<Node> &in, co
   std::set<CallId> needed, given;
   for (Node n : in) {
     const CallId call = g.origin(n).call;
-    if (!g.layer_of(call).is_input) fail(Code::invalid_argument, "node ", n, " is not an input of the graph");
+    if (!g.layer_of(call).input) fail(Code::invalid_argument, "node ", n, " is not an input of the graph");
     if (!given.insert(call).second) fail(Code::invalid_argument, "node ", n, " occurs twice among the inputs");
   }
   std::vector<CallId> open;
@@ -477,7 +475,7 @@ std::vector<CallId> needed_calls(const Graph &g, const std::vector<Node> &in, co
   while (!open.empty()) {
     const Call &c = g.calls()[open.back()];
     const Layer &l = g.layers()[c.layer];
-    if (l.is_input && !given.count(open.back()))
+    if (l.input && !given.count(open.back()))
       fail(Code::invalid_argument, "the outputs need input \"", l.name, "\", which is not among the model's inputs");
     open.pop_back();
     if (draws && l.kind && l.kind->assigns())

@@ -18,6 +18,7 @@
 #include "graph/architecture.hpp"
 #include "kinds/initializer.hpp"
 #include "kinds/layer.hpp"
+#include "ops/operand.hpp"
 
 namespace dl4::graph {
 
@@ -51,14 +52,13 @@ struct Weight {
   std::string name;  // "<layer>/<weight>"
   kinds::Seed seed;
   const std::shared_ptr<Stored> stored;
-  std::atomic<bool> &frozen = stored->frozen;
-  Tensor &value = stored->value;
-  std::shared_ptr<Block> &block = stored->block;
-  std::atomic<bool> &in_training = stored->in_training;
 
-  bool trainable() const { return spec.trainable && !frozen; }
+  Tensor &value() const { return stored->value; }
+  std::shared_ptr<Block> &block() const { return stored->block; }
+  std::atomic<bool> &frozen() const { return stored->frozen; }
+  bool trainable() const { return spec.trainable && !frozen(); }
   // Whether calls in a training step write it, as with moving statistics.
-  bool written() const { return spec.assigned || (!spec.trainable && (spec.kept || !frozen)); }
+  bool written() const { return spec.assigned || (!spec.trainable && (spec.kept || !frozen())); }
   void initialise();
   // Replaces the value by an unshared tensor of its shape, or copies into the block. Pinned values don't change.
   void set(Tensor own) noexcept;
@@ -76,9 +76,8 @@ struct Layer {
   std::string name;
   std::shared_ptr<const kinds::Layer> kind;  // null for inputs and constants
   Tensor constant;                           // of a constant
-  Shape input_shape;                         // of an input
-  DType input_dtype = DType::f32;
-  bool is_input = false, trainable = true;
+  std::optional<ops::Operand> input;         // type and shape of an input
+  bool trainable = true;
   bool mixed_bfloat16 = false;                   // products in training use operands rounded to bfloat16
   std::vector<std::shared_ptr<Weight>> weights;  // in order of creation, by the first call
   std::optional<uint64_t> random_seed;           // set by the first call that draws without a seed of the layer

@@ -85,7 +85,7 @@ std::vector<Symbol> InnerModel::run(kinds::Call &c, const std::vector<Symbol> &i
   for (const auto &w : model_->weights()) {
     kinds::WeightSpec spec = w->spec;
     spec.name = w->name;
-    spec.frozen = w->frozen;
+    spec.frozen = w->frozen();
     c.host.weight(spec);
   }
   const kinds::Arguments nothing;

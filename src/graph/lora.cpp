@@ -22,7 +22,7 @@ class Merging {
       const auto made = made_.find(w.name);
       if (made != made_.end()) return Tensor{made->second.dtype, w.spec.shape, made->second.data};
       const Weight &same = *m_.weight(w.name);
-      return same.block ? clone(same.value) : same.value;
+      return same.block() ? clone(same.value()) : same.value();
     });
   }
 
@@ -76,7 +76,7 @@ class Merging {
     const bool table =
         std::ranges::any_of(m_.weights(), [&](const auto &w) { return w->name == below + "lora_embeddings_a"; });
     const std::string name = table ? "embeddings" : "kernel";
-    const auto weight = [&](const std::string &key) { return m_.weight(below + key)->value; };
+    const auto weight = [&](const std::string &key) { return m_.weight(below + key)->value(); };
     const Tensor a = weight(text("lora_", name, "_a")), b = weight(text("lora_", name, "_b"));
     const Shape shape = a.shape.with(-1, b.shape.last());
     const Json *said = config.find("quantization");

@@ -304,7 +304,7 @@ Pinned pinned(const Model &model, const InferenceOptions &options, const std::ve
   Pinned p{inference(model, options), {}, std::nullopt, {}, std::nullopt, {}};
   const bool assigns = !p.in.written.empty();
   if (assigns)
-    for (const auto &w : model.held()) p.states.push_back(w->value);
+    for (const auto &w : model.held()) p.states.push_back(w->value());
   else
     p.states = model.pin();
   if (p.in.counts) {

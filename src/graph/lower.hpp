@@ -39,11 +39,11 @@ struct Lowering {
 Lowered lower(ops::Emit &e, const Model &model, const std::vector<ops::Id> &held, ops::Id draws, Lowering how);
 
 struct InferenceOptions {
-  bool training = false;               // as in a training step, with dropout
-  std::vector<std::string> gradients;  // names of inputs and weights; an input takes precedence over a weight
-  bool cotangents = false;             // gradients of the outputs weighted by cotangents, instead of their sum
-  bool states = false;                 // states become inputs and outputs, after the model's
-  plan::Cache cache{};                 // for ticks
+  bool training = false;                 // as in a training step, with dropout
+  std::vector<std::string> gradients{};  // names of inputs and weights; an input takes precedence over a weight
+  bool cotangents = false;               // gradients of the outputs weighted by cotangents, instead of their sum
+  bool states = false;                   // states become inputs and outputs, after the model's
+  plan::Cache cache{};                   // for ticks
 };
 
 // A session's Program: a model's outputs, then the requested gradients.

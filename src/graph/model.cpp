@@ -11,12 +11,12 @@
 namespace dl4::graph {
 
 void Weight::set(Tensor own) noexcept {
-  if (block && !block->pinned()) {
-    std::ranges::copy(own.memory(), value.data.get());
+  if (block() && !block()->pinned()) {
+    std::ranges::copy(own.memory(), value().data.get());
     return;
   }
-  value = std::move(own);
-  block.reset();
+  value() = std::move(own);
+  block().reset();
 }
 
 Model::Model(std::shared_ptr<const Graph> graph, std::vector<Node> in, std::vector<Node> out, bool initialise)
@@ -47,7 +47,7 @@ Model::Model(std::shared_ptr<const Graph> graph, std::vector<Node> in, std::vect
     fail(Code::out_of_memory, "the weights take ", bytes, " bytes, the memory limit is ", limit);
   FlushToZero flush;
   for (const auto &w : held())
-    if (initialise && !w->value.data) w->initialise();
+    if (initialise && !w->value().data) w->initialise();
   std::set<std::string> names;
   for (size_t i = 0; i < out_.size(); ++i) {
     std::string name = graph_->layer_of(graph_->origin(out_[i]).call).name;
@@ -81,12 +81,12 @@ int64_t Model::parameters(bool trainable) const {
 
 bool Model::in_training() const {
   return std::any_of(weights_.begin(), weights_.end(),
-                     [](const auto &w) { return w->in_training.load(std::memory_order_acquire); });
+                     [](const auto &w) { return w->stored->in_training.load(std::memory_order_acquire); });
 }
 
 // A trainer ends on whichever thread drops the last reference, without a gate: hence the release.
 void Model::set_in_training(bool yes) {
-  for (const auto &w : weights_) w->in_training.store(yes, std::memory_order_release);
+  for (const auto &w : weights_) w->stored->in_training.store(yes, std::memory_order_release);
 }
 
 std::vector<Weight *> Model::named(const std::string &name) const {
@@ -98,11 +98,11 @@ std::vector<Weight *> Model::named(const std::string &name) const {
 }
 
 Tensor Model::get_weight(const std::string &name) const {
-  if (name != "*") return dl4::clone(weight(name)->value);
+  if (name != "*") return dl4::clone(weight(name)->value());
   Tensor all = make_tensor(DType::f32, Shape{parameters(true)});
   std::byte *to = all.data.get();
   for (const Weight *w : named(name)) {
-    to = std::ranges::copy(w->value.memory(), to).out;
+    to = std::ranges::copy(w->value().memory(), to).out;
   }
   return all;
 }
@@ -135,7 +135,7 @@ void Model::set_trainable(const std::string &name, bool yes) {
     for (const auto &w : weights_) names.push_back(w->name);
     throw Error(Code::not_found, text("the model has no layer and no weight \"", name, '"')).suggest(name, names);
   }
-  for (Weight *w : list) w->frozen = !yes;
+  for (Weight *w : list) w->frozen() = !yes;
 }
 
 void Model::need_fit(const std::string &name, DType dtype, const Shape &shape) const {
@@ -152,10 +152,10 @@ std::vector<Tensor> Model::pin() const {
   std::vector<Tensor> values;
   std::shared_ptr<Pin> pin;  // weights of one block share it
   for (const auto &w : held()) {
-    values.push_back(w->value);
-    if (!w->block) continue;
-    if (!pin || pin->block != w->block) pin = std::make_shared<Pin>(w->block);
-    values.back().data = Bytes(pin, w->value.data.get());
+    values.push_back(w->value());
+    if (!w->block()) continue;
+    if (!pin || pin->block != w->block()) pin = std::make_shared<Pin>(w->block());
+    values.back().data = Bytes(pin, w->value().data.get());
   }
   return values;
 }
@@ -167,7 +167,7 @@ Architecture Model::architecture() const {
 
 std::shared_ptr<Model> Model::clone() const {
   return model_of(architecture(), graph_->settings(),
-                  [&](const Weight &w) { return dl4::clone(weight(w.name)->value); });
+                  [&](const Weight &w) { return dl4::clone(weight(w.name)->value()); });
 }
 
 std::shared_ptr<const Model> model_of(const Architecture &architecture) {
@@ -184,7 +184,7 @@ std::shared_ptr<Model> model_of(const Architecture &architecture, const Settings
   graph->merge(architecture, &in, &out);
   for (const Layer &layer : graph->layers())
     for (const auto &w : layer.weights)
-      if (!w->spec.kept) w->value = value(*w);
+      if (!w->spec.kept) w->value() = value(*w);
   return std::make_shared<Model>(std::move(graph), std::move(in), std::move(out));
 }
 

@@ -50,7 +50,7 @@ class Live {
     for (size_t i = 0; i < weights_.size(); ++i)
       if (written_[i]) make_writable(*weights_[i]);
     for (size_t i = 0; i < weights_.size(); ++i) {
-      const Tensor &value = weights_[i]->value;
+      const Tensor &value = weights_[i]->value();
       if (value.data.get() == bound_[i]) continue;
       bind(i, value);
       bound_[i] = value.data.get();

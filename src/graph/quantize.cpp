@@ -51,7 +51,7 @@ class Rewriting {
       const auto made = made_.find(w.name);
       if (made == made_.end()) {
         const Weight &same = *m_.weight(w.name);
-        return same.block ? clone(same.value) : same.value;  // a copy, so that one of them may be trained
+        return same.block() ? clone(same.value()) : same.value();  // a copy, so that one of them may be trained
       }
       if (made->second.shape.elements() != w.spec.shape.elements())
         fail(Code::internal, "weight \"", w.name, "\": made as ", made->second.shape, ", expected ", w.spec.shape);
@@ -87,7 +87,7 @@ class Rewriting {
   }
 
   void make(const Architecture::Layer &l, const std::string &below) {
-    const auto value = [&](const std::string &name) { return m_.weight(below + name)->value; };
+    const auto value = [&](const std::string &name) { return m_.weight(below + name)->value(); };
     WholeWeights made;
     if (has(below + "embeddings")) {
       quantizer_.table(value("embeddings"), made);

@@ -55,7 +55,7 @@ std::vector<Symbol> replay(ops::Emit &e, const Model &model, const std::vector<C
   for (CallId c : order) {
     const Call &call = g.calls()[c];
     const Layer &layer = g.layers()[call.layer];
-    if (layer.is_input) continue;
+    if (layer.input) continue;
     if (!layer.kind) {
       symbols.set(call.out[0], {e.constant(layer.constant)}, ops::none);
       continue;

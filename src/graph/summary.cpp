@@ -9,7 +9,7 @@
 namespace dl4::graph {
 namespace {
 
-std::string kind_of(const Layer &l) { return l.is_input ? "InputLayer" : !l.kind ? "Constant" : l.kind->entry().name; }
+std::string kind_of(const Layer &l) { return l.input ? "InputLayer" : !l.kind ? "Constant" : l.kind->entry().name; }
 
 std::string grouped(int64_t n) {
   std::string s = std::to_string(n);

@@ -72,7 +72,7 @@ const std::vector<Format> &formats() {
        .save =
            [](const graph::Model &m, const Write &write) {
              NpzFile file;
-             for (const auto &w : m.weights()) file.tensors.emplace_back(w->name, w->value);
+             for (const auto &w : m.weights()) file.tensors.emplace_back(w->name, w->value());
              write(file.parts());
            },
        .weights =

@@ -84,7 +84,7 @@ void check_quantized(const std::vector<std::shared_ptr<graph::Weight>> &weights,
 
 void check_quantized(const std::vector<std::shared_ptr<graph::Weight>> &weights) {
   std::vector<Tensor> values;
-  for (const auto &w : weights) values.push_back(w->value);
+  for (const auto &w : weights) values.push_back(w->value());
   check_quantized(weights, values);
 }
 

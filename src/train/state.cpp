@@ -55,7 +55,7 @@ const Tensor &State::bound(const std::string &name) const {
   if (name == kept::weights) return parameters.block();
   if (const Tensor *t = find(name)) return *t;
   for (const auto &w : parameters.weights())
-    if (name == kept::frozen(w->name)) return w->value;
+    if (name == kept::frozen(w->name)) return w->value();
   fail(Code::internal, "the trainer keeps no \"", name, '"');
 }
 
@@ -78,7 +78,7 @@ State State::followed() const {
       const int64_t was = parameters.offsets()[i], is = next.parameters.offsets()[i];
       if (is < 0 || (was < 0 && name != kept::average)) continue;
       // The average of a newly trainable weight starts with its value.
-      const float *from = was < 0 ? parameters.weights()[i]->value.as<float>() : slot.value.as<float>() + was;
+      const float *from = was < 0 ? parameters.weights()[i]->value().as<float>() : slot.value.as<float>() + was;
       std::copy_n(from, parameters.weights()[i]->spec.shape.elements(), to.as<float>() + is);
     }
   }
@@ -88,7 +88,7 @@ State State::followed() const {
 
 std::map<std::string, Tensor> State::tensors() const {
   std::map<std::string, Tensor> all;
-  for (const auto &w : parameters.weights()) all[kept::weight_prefix + w->name] = w->value;
+  for (const auto &w : parameters.weights()) all[kept::weight_prefix + w->name] = w->value();
   for (const auto &[name, slot] : slots_) all[kept::slot_prefix + name] = slot.value;
   return all;
 }
@@ -134,7 +134,7 @@ void State::restore(const std::map<std::string, Tensor> &saved) {
   for (const auto &w : weights) {
     auto it = saved.find(kept::weight_prefix + w->name);
     if (it == saved.end()) fail(Code::not_found, "the checkpoint has no weight \"", w->name, '"');
-    refuse_unlike(w->name, w->value.dtype, w->value.shape, it->second);
+    refuse_unlike(w->name, w->value().dtype, w->value().shape, it->second);
     values.push_back(&it->second);
   }
   Slots slots = read(saved);
@@ -145,10 +145,10 @@ void State::restore(const std::map<std::string, Tensor> &saved) {
   parameters.make_writable();
   // Nothing fails from here on.
   for (size_t i = 0; i < weights.size(); ++i) {
-    Tensor &to = weights[i]->value;
+    Tensor &to = weights[i]->value();
     if (parameters.offsets()[i] < 0) {
       to = std::move(frozen[i]);
-      weights[i]->block.reset();
+      weights[i]->block().reset();
     } else {
       std::ranges::copy(values[i]->memory(), to.data.get());
     }

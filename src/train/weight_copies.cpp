@@ -9,7 +9,7 @@ std::string name_of(size_t number, const std::string &weight) { return text(pref
 }  // namespace
 
 void WeightCopies::keep(size_t number) {
-  for (const auto &w : t_.model->weights()) tensors[name_of(number, w->name)] = clone(w->value);
+  for (const auto &w : t_.model->weights()) tensors[name_of(number, w->name)] = clone(w->value());
 }
 
 void WeightCopies::restore(size_t number) {

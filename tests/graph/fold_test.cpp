@@ -20,8 +20,8 @@ struct Folded : Net {
     Model m = model({x}, {y});
     uint32_t seed = 5;
     for (const auto &w : m.weights()) {
-      w->value = random_tensor(w->value.shape, seed++);
-      for (float &v : std::span(w->value.as<float>(), static_cast<size_t>(w->value.elements()))) v = 1 + v / 2;
+      w->value() = random_tensor(w->value().shape, seed++);
+      for (float &v : std::span(w->value().as<float>(), static_cast<size_t>(w->value().elements()))) v = 1 + v / 2;
     }
     return m;
   }

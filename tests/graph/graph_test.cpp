@@ -136,7 +136,7 @@ std::string first_weights(const char *kind, Json attributes, const Shape &in, co
   std::string bytes;
   for (const auto &w : layer.weights) {
     w->initialise();
-    bytes.append(reinterpret_cast<const char *>(w->value.data.get()), static_cast<size_t>(w->value.bytes()));
+    bytes.append(reinterpret_cast<const char *>(w->value().data.get()), static_cast<size_t>(w->value().bytes()));
   }
   return bytes;
 }

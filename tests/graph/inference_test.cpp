@@ -77,7 +77,7 @@ TEST(Inference, DrawsDifferByRunAndCall) {
   const Node always = net.graph->call(drop, {{{"training", true}}, {}}, {x})[0];
   const Model m = net.model({x}, {y, z});
   const Tensor ones = tensor({2, 100}, std::vector<float>(200, 1));
-  Runs once(m, {.training = true, .gradients = {}}), again(m, {.training = true, .gradients = {}});
+  Runs once(m, {.training = true}), again(m, {.training = true});
   const Values first = floats(once({ones})), second = floats(once({ones}));
   const auto dropped = std::count(first[0].begin(), first[0].end(), 0.f);
   EXPECT_GT(dropped, 50);
@@ -88,7 +88,7 @@ TEST(Inference, DrawsDifferByRunAndCall) {
   EXPECT_EQ(floats(again({ones})), second);
   EXPECT_EQ(floats(run(m, {ones})), Values(2, std::vector<float>(200, 1)));
   const Model says_so = net.model({x}, {always});
-  EXPECT_EQ(floats(run(says_so, {ones})), floats(run(says_so, {ones}, {.training = true, .gradients = {}})));
+  EXPECT_EQ(floats(run(says_so, {ones})), floats(run(says_so, {ones}, {.training = true})));
   const Model weights = net.model({x}, {net.add("Dense", R"({"units": 2})", {always})});
   EXPECT_EQ(pinned(weights, {}, {}).run_counter, 2u) << "behind the weights";
 }
@@ -136,7 +136,7 @@ TEST(Inference, CallsReadWhatWasAssignedBeforeThem) {
     EXPECT_EQ(in_other.written[i], reads.held()[i]->name == "other/value") << reads.held()[i]->name;
   EXPECT_EQ(refused(Code::unsupported, [&] { inference(m, {.gradients = {"x"}}); }),
             "\"gradients\": the model assigns weights");
-  EXPECT_EQ(refused(Code::unsupported, [&] { inference(m, {.gradients = {}, .states = true}); }),
+  EXPECT_EQ(refused(Code::unsupported, [&] { inference(m, {.states = true}); }),
             "\"states\": the model assigns weights");
 }
 

@@ -71,7 +71,7 @@ TEST(Lower, DropoutIsThereInTrainingAlone) {
   const Model m = net.model({x}, {net.add("Dropout", "drop", {{"rate", 0.5}}, {x})});
   EXPECT_FALSE(inference(m).counts);
   EXPECT_TRUE(inference(m).program.steps.empty());
-  const Inference training = inference(m, {.training = true, .gradients = {}});
+  const Inference training = inference(m, {.training = true});
   EXPECT_TRUE(training.counts) << "the number of the run is its last state";
   EXPECT_EQ(training.program.states.size(), 1u);
   EXPECT_FALSE(training.program.steps.empty());
@@ -84,7 +84,7 @@ TEST(Lower, StatesOfRecurrentLayersAreInputsAndOutputs) {
     const Node x = net.input("x", {2, free_dim, 3});
     const LayerId gru = net.graph->layer("GRU", "gru", {{"units", 2}, {"stateful", stateful}});
     const std::vector<Node> y{net.graph->call(gru, {}, {x})[0], net.graph->call(gru, {}, {x})[0]};
-    return pinned(net.model({x}, y), {.gradients = {}, .states = true}, {});
+    return pinned(net.model({x}, y), {.states = true}, {});
   };
   const Pinned apart = twice(false), kept = twice(true);
   EXPECT_EQ(values(apart.in.program, apart.in.program.inputs),
@@ -149,7 +149,7 @@ TEST(Lower, MasksAreThoseOfTheGraphAndLossesAreAddedOnce) {
 // A step is told by the layer around it.
 TEST(Lower, WhatDoesNotStreamIsSaidOfItsLayer) {
   const auto why = [](const Model &m, const InferenceOptions &how) { return pinned(m, how, {}).why_no_tick; };
-  const InferenceOptions states{.gradients = {}, .states = true};
+  const InferenceOptions states{.states = true};
   Net net;
   const Node x = net.input("x", {free_dim, free_dim, 3});
   const Node both =
@@ -158,8 +158,7 @@ TEST(Lower, WhatDoesNotStreamIsSaidOfItsLayer) {
   const Model gru = net.model({x}, {net.add("GRU", "gru", {{"units", 2}}, {x})});
   EXPECT_EQ(why(gru, states), "");
   EXPECT_EQ(why(gru, {}), "it was made with neither \"streamable\": true nor \"states\": true");
-  EXPECT_EQ(why(gru, {.training = true, .gradients = {}, .states = true}),
-            "the session was made with \"training\": true");
+  EXPECT_EQ(why(gru, {.training = true, .states = true}), "the session was made with \"training\": true");
   EXPECT_EQ(why(gru, {.gradients = {"x"}, .states = true}), "the session was made with \"gradients\"");
   // What is differentiated is not folded.
   const Model norm = net.model(
@@ -186,7 +185,7 @@ TEST(Lower, MixedLayersRoundInTrainingAlone) {
   const Node y = net.add("Dense", "b", {{"units", 2}}, {net.add("Dense", "a", mixed, {x})});
   const Model m = net.model({x}, {y});
   EXPECT_EQ(rounded(inference(m).program), "a:0 b:0");
-  EXPECT_EQ(rounded(inference(m, {.training = true, .gradients = {}}).program), "a:1 b:0");
+  EXPECT_EQ(rounded(inference(m, {.training = true}).program), "a:1 b:0");
   EXPECT_EQ(rounded(inference(m, {.training = true, .gradients = {"a/kernel"}}).program), "a:1 b:0 b:0 a:1");
   EXPECT_EQ(m.graph().architecture({x}, {y}).layers[1].config.value("dtype", ""), "mixed_bfloat16");
 }
@@ -201,7 +200,7 @@ TEST(Lower, LayersInsideOthersRoundAsTheySay) {
     outer["layer"] = inner;
     const Node y = net.add("TimeDistributed", "outer", outer, {x});
     const Model m = net.model({x}, {y});
-    EXPECT_EQ(rounded(inference(m, {.training = true, .gradients = {}}).program), "outer/dense:1");
+    EXPECT_EQ(rounded(inference(m, {.training = true}).program), "outer/dense:1");
     const Json config = m.graph().architecture({x}, {y}).layers[1].config;
     EXPECT_EQ((inside ? config.at("layer").at("config") : config).value("dtype", ""), "mixed_bfloat16");
   }

@@ -122,7 +122,7 @@ inline void expect_differences(const Model &m, const std::vector<Tensor> &in, co
     const Tensor &slopes = got[got.size() - by.size() + k];
     size_t i = 0;
     while (i < m.inputs().size() && m.input_name(i) != by[k]) ++i;
-    const Tensor &moved = i < in.size() ? in[i] : m.weight(by[k])->value;
+    const Tensor &moved = i < in.size() ? in[i] : m.weight(by[k])->value();
     for (int64_t at = 0; at < moved.elements(); at += 3) {
       constexpr float step = 1e-2f;
       float &x = moved.as<float>()[at];
@@ -165,7 +165,7 @@ inline Model chain(const std::vector<LayerOf> &layers, const Shape &shape, DType
 
 // Refuses as a session with "streamable" does.
 inline runtime::Ticks streamed(const Model &m, plan::Cache cache = {}, runtime::Options how = options()) {
-  Pinned p = pinned(m, {.gradients = {}, .states = true, .cache = cache}, how.plan.passes_off);
+  Pinned p = pinned(m, {.states = true, .cache = cache}, how.plan.passes_off);
   if (!p.tick) throw Error(Code::unsupported, p.why_no_tick);
   how.constant_states = true;
   return runtime::ticks_of(std::move(*p.tick), p.states, std::move(how));

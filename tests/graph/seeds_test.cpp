@@ -38,7 +38,7 @@ Seeds seeds(Settings settings, int front, int between, const std::string &dropou
     if (l.random_seed) s.layers[l.name] = *l.random_seed;
     for (const auto &w : l.weights) {
       s.weights[w->name] = w->seed.op;
-      s.values[w->name] = {w->value.as<float>(), w->value.as<float>() + w->value.elements()};
+      s.values[w->name] = {w->value().as<float>(), w->value().as<float>() + w->value().elements()};
     }
   }
   return s;

@@ -37,7 +37,7 @@ class NetRun {
     }
     Inference all = inference(model, of);
     std::vector<Tensor> states;
-    for (const auto &w : model.weights()) states.push_back(w->value);
+    for (const auto &w : model.weights()) states.push_back(w->value());
     runtime::Options options = graph::options();
     options.plan.math = how.math;
     options.plan.cutting.machine = std::make_shared<Machine>();  // the same choices on each machine

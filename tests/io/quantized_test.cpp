@@ -81,9 +81,10 @@ TEST(QuantizedFiles, AreWrittenInThePresentFormsOfTheirWeights) {
       const auto again = load_model(Memory(std::as_bytes(std::span(bytes))));
       ASSERT_EQ(again->weights().size(), m->weights().size());
       for (const auto &w : m->weights()) {
-        const Tensor &value = again->weight(w->name)->value;
-        ASSERT_EQ(value.dtype, w->value.dtype) << w->name;
-        EXPECT_EQ(std::memcmp(value.data.get(), w->value.data.get(), static_cast<size_t>(value.bytes())), 0) << w->name;
+        const Tensor &value = again->weight(w->name)->value();
+        ASSERT_EQ(value.dtype, w->value().dtype) << w->name;
+        EXPECT_EQ(std::memcmp(value.data.get(), w->value().data.get(), static_cast<size_t>(value.bytes())), 0)
+            << w->name;
       }
     }
   }
@@ -102,10 +103,10 @@ TEST(QuantizedFiles, WeightsAreMadeAsKerasMakesThem) {
     const auto made = graph::quantized(*m, how), wanted = model(file);
     ASSERT_EQ(made->weights().size(), wanted->weights().size());
     for (const auto &w : wanted->weights()) {
-      const Tensor &value = made->weight(w->name)->value;
-      ASSERT_EQ(value.dtype, w->value.dtype) << w->name;
-      ASSERT_EQ(value.shape, w->value.shape) << w->name;
-      EXPECT_EQ(std::memcmp(value.data.get(), w->value.data.get(), static_cast<size_t>(value.bytes())), 0)
+      const Tensor &value = made->weight(w->name)->value();
+      ASSERT_EQ(value.dtype, w->value().dtype) << w->name;
+      ASSERT_EQ(value.shape, w->value().shape) << w->name;
+      EXPECT_EQ(std::memcmp(value.data.get(), w->value().data.get(), static_cast<size_t>(value.bytes())), 0)
           << file << ' ' << w->name;
     }
   }
@@ -132,8 +133,8 @@ TEST(QuantizedFiles, WhatCannotBeQuantizedIsRefusedByName) {
   graph::Quantize how;
   how.mode = "int8", how.layers = Names{"last"};
   const auto once = graph::quantized(*m, how);
-  EXPECT_EQ(once->weight("last/kernel")->value.dtype, DType::u8);
-  EXPECT_EQ(once->weight("joined/kernel")->value.dtype, DType::f32);
+  EXPECT_EQ(once->weight("last/kernel")->value().dtype, DType::u8);
+  EXPECT_EQ(once->weight("joined/kernel")->value().dtype, DType::f32);
   const Error e = refusal([&] { graph::quantized(*once, how); });
   EXPECT_NE(e.message.find("layer \"last\": it is quantized already, by \"int8\""), std::string::npos) << e.message;
 }

@@ -19,7 +19,7 @@ Weights weights_after(bool freeze, F use) {
   use(t);
   Weights all;
   for (const auto &w : m->weights())
-    all[w->name].assign(w->value.as<float>(), w->value.as<float>() + w->value.elements());
+    all[w->name].assign(w->value().as<float>(), w->value().as<float>() + w->value().elements());
   return all;
 }
 

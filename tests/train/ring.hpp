@@ -146,7 +146,7 @@ inline Json how(Json optimizer = "Adam", Json more = Json::object()) {
 inline std::vector<float> weights(const graph::Model &m) {
   std::vector<float> all;
   for (const auto &w : m.weights())
-    all.insert(all.end(), w->value.as<float>(), w->value.as<float>() + w->value.elements());
+    all.insert(all.end(), w->value().as<float>(), w->value().as<float>() + w->value().elements());
   return all;
 }
 

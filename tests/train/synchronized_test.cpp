@@ -208,7 +208,7 @@ TEST(Synchronized, SumsOverThoseWhoAreTogetherNow) {
     Trainer t(m, {{"optimizer", "SGD"}, {"loss", "mse"}}, run_options());
     t.set_workers(rank, 2, ring.at(rank), nullptr);
     t.step(ids.batch());
-    for (const auto &w : m->weights()) other->set_weight(w->name, clone(w->value));
+    for (const auto &w : m->weights()) other->set_weight(w->name, clone(w->value()));
     t.set_workers(
         0, 1, [](void *, int64_t, DType) { return 0; }, nullptr);
     t.step(ids.batch());

@@ -59,7 +59,7 @@ Json options(const char *optimizer = "Adam") {
 std::vector<float> weights(const Model &m) {
   std::vector<float> all;
   for (const auto &w : m.weights())
-    all.insert(all.end(), w->value.as<float>(), w->value.as<float>() + w->value.elements());
+    all.insert(all.end(), w->value().as<float>(), w->value().as<float>() + w->value().elements());
   return all;
 }
 

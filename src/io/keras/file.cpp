@@ -253,11 +253,10 @@ std::shared_ptr<graph::Model> load(const Source &source, const graph::Settings &
         return model_from(config, settings, budget, [&](const graph::Graph &g) {
           const Weights all = weights_of(g, settings.memory_limit);
           if (!how.weights) {
-            for (const auto &w : all) w->value = zeros_for(*w);
+            for (const auto &w : all) w->value() = zeros_for(*w);
             return;
           }
-          for (auto &[w, value] : values_of(store, config, g, all, true))
-            const_cast<graph::Weight *>(w)->value = std::move(value);
+          for (auto &[w, value] : values_of(store, config, g, all, true)) w->value() = std::move(value);
         });
       },
       {Code::invalid_argument, Code::shape_mismatch, Code::not_found});
@@ -285,7 +284,7 @@ KerasFile file_of(const graph::Model &m, Json config, std::vector<std::string> *
   const bool lora = std::ranges::any_of(m.weights(), [](const auto &w) { return w->spec.lora; });
   const auto merged = lora ? graph::without_lora(m) : nullptr;
   for (const auto &[path, name] : paths.weights) {
-    file.tensors.emplace(path, (merged ? *merged : m).weight(name)->value);
+    file.tensors.emplace(path, (merged ? *merged : m).weight(name)->value());
     for (const char *natural : kinds::natural_weights)
       if (name.ends_with(text('/', natural))) file.natural.insert(path);
   }

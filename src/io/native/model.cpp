@@ -70,7 +70,7 @@ void save(const graph::Model &m, const Write &write) {
   graph::Constants constants;
   a.metadata = heading("dl4-model");
   a.metadata["architecture"] = file_text(graph::to_json(m.architecture(), &constants), "\"architecture\"");
-  for (const auto &w : m.weights()) a.tensors.emplace_back(w->name, w->value);
+  for (const auto &w : m.weights()) a.tensors.emplace_back(w->name, w->value());
   a.tensors.insert(a.tensors.end(), constants.begin(), constants.end());
   const std::string head = head_of(a);
   write(parts(head, a));

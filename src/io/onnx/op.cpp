@@ -341,7 +341,7 @@ std::vector<Node> Op::layers(const char *kind, Json config, ArrayRef<Node> in, g
     if (it->second.dtype != DType::f32 || it->second.shape != w->spec.shape)
       throw Error(Code::corrupt_file, text("weight \"", w->name, "\": expected float32 ", w->spec.shape,
                                            ", the file has ", it->second.dtype, ' ', it->second.shape));
-    w->value = it->second;
+    w->value() = it->second;
   }
   return out;
 }

@@ -254,8 +254,9 @@ void expect_same_weights(const graph::Model &a, const graph::Model &b) {
   for (size_t i = 0; i < a.weights().size(); ++i) {
     const graph::Weight &v = *a.weights()[i], &w = *b.weights()[i];
     EXPECT_EQ(v.name, w.name);
-    ASSERT_EQ(v.value.shape, w.value.shape);
-    EXPECT_EQ(std::memcmp(v.value.data.get(), w.value.data.get(), static_cast<size_t>(v.value.bytes())), 0) << v.name;
+    ASSERT_EQ(v.value().shape, w.value().shape);
+    EXPECT_EQ(std::memcmp(v.value().data.get(), w.value().data.get(), static_cast<size_t>(v.value().bytes())), 0)
+        << v.name;
   }
 }
 

@@ -31,7 +31,7 @@ Json Inside::layer(const char *name, Weights &weights) {
   constexpr int64_t model_bytes = 16 << 10;  // a separate graph, whose layers are copied into the layer
   op_.take(model_bytes);
   const auto model = reader.body(in, out, seen);
-  for (const auto &w : model->weights()) weights.emplace_back(text(name, '/', w->name), w->value);
+  for (const auto &w : model->weights()) weights.emplace_back(text(name, '/', w->name), w->value());
   return {{"class_name", "Functional"}, {"config", {{"name", name}, {"model", graph::to_json(model->architecture())}}}};
 }
 

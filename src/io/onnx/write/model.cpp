@@ -278,7 +278,7 @@ MessageWriter graph_of(const graph::Model &m) {
   const auto weights = m.held();
   for (size_t i = 0; i < weights.size() && i < of.program.states.size(); ++i)
     held[of.program.states[i]] = weights[i]->spec.kept ? make_zeros(DType::f32, weights[i]->spec.shape)  // as at first
-                                                       : weights[i]->value;
+                                                       : weights[i]->value();
   Writer w(whole, of.program, std::move(held));
   MessageWriter graph, ports;
   for (ops::Id v : of.program.inputs) {

@@ -47,6 +47,19 @@ dl4_error *call(const char *who, dl4_graph *graph, const dl4_node *in, int64_t n
   return failed;
 }
 
+// make(graph) adds a node or a layer and returns its id; -1 on failure.
+template <class F>
+dl4_error *add_one(const char *who, dl4_graph *graph, int32_t *out, const F &make) {
+  clear(out, -1);
+  return guard(who, [&](Entry &entry) {
+    dl4_graph &g = object(graph, "graph");
+    entry.log_to(g.context->log);
+    int32_t &to = needed(out, "out");
+    Gate::Alone alone(g.gate, "graph");
+    to = static_cast<int32_t>(make(g));
+  });
+}
+
 }  // namespace
 
 std::string describe(dl4_graph &g, int32_t format) {
@@ -72,56 +85,37 @@ dl4_error *dl4_graph_create(dl4_context *context, dl4_graph **out) {
 
 dl4_error *dl4_graph_add_input(dl4_graph *graph, const char *name, int32_t dtype, int32_t rank, const int64_t *dims,
                                dl4_node *out) {
-  clear(out, -1);
-  return guard(__func__, [&](Entry &entry) {
-    dl4_graph &g = object(graph, "graph");
-    entry.log_to(g.context->log);
-    dl4_node &to = needed(out, "out");
-    Gate::Alone alone(g.gate, "graph");
-    to = static_cast<dl4_node>(
-        g.core.input(string_or_empty(name, "name"), dtype_of(dtype), shape_of(rank, dims, "dims")));
+  return add_one(__func__, graph, out, [&](dl4_graph &g) {
+    return g.core.input(string_or_empty(name, "name"), dtype_of(dtype), shape_of(rank, dims, "dims"));
   });
 }
 
 dl4_error *dl4_graph_add_constant(dl4_graph *graph, const char *name, dl4_tensor *value, dl4_node *out) {
-  clear(out, -1);
-  return guard(__func__, [&](Entry &entry) {
-    dl4_graph &g = object(graph, "graph");
-    entry.log_to(g.context->log);
+  return add_one(__func__, graph, out, [&](dl4_graph &g) {
     dl4_tensor &v = object(value, "value");
-    dl4_node &to = needed(out, "out");
-    Gate::Alone alone(g.gate, "graph");
     g.core.need_room(v.bytes());
-    to = static_cast<dl4_node>(g.core.constant(string_or_empty(name, "name"), v.as_dense()));
+    return g.core.constant(string_or_empty(name, "name"), v.as_dense());
   });
 }
 
 dl4_error *dl4_graph_add_layer(dl4_graph *graph, const char *kind, const char *name, const char *config,
                                const dl4_refs *refs, dl4_layer *out) {
-  clear(out, -1);
-  return guard(__func__, [&](Entry &entry) {
-    dl4_graph &g = object(graph, "graph");
-    entry.log_to(g.context->log);
-    dl4_layer &to = needed(out, "out");
+  return add_one(__func__, graph, out, [&](dl4_graph &g) {
     refuse_nodes(refs);
-    Gate::Alone alone(g.gate, "graph");
-    to = static_cast<dl4_layer>(with_config(g, config, refs, [&](Json attributes, const auto &models) {
+    return with_config(g, config, refs, [&](Json attributes, const auto &models) {
       return g.core.layer(string(kind, "kind"), string_or_empty(name, "name"), std::move(attributes), models);
-    }));
+    });
   });
 }
 
 dl4_error *dl4_graph_add_shared(dl4_graph *graph, dl4_graph *from, dl4_layer layer, const char *name, dl4_layer *out) {
-  clear(out, -1);
-  return guard(__func__, [&](Entry &entry) {
-    dl4_graph &g = object(graph, "graph"), &other = object(from, "from");
-    entry.log_to(g.context->log);
-    dl4_layer &to = needed(out, "out");
+  return add_one(__func__, graph, out, [&](dl4_graph &g) {
+    dl4_graph &other = object(from, "from");
     if (&g == &other) refuse_argument("from", "expected another graph, got the same one");
-    Gate::Alone alone(g.gate, "graph");
     Gate::Reading reading(other.gate, "from");
-    to = static_cast<dl4_layer>(g.core.share(other.core, graph::LayerId{layer}, string_or_empty(name, "name")));
+    const graph::LayerId shared = g.core.share(other.core, graph::LayerId{layer}, string_or_empty(name, "name"));
     g.weights->join(other.weights);
+    return shared;
   });
 }
 
@@ -200,14 +194,9 @@ dl4_error *dl4_node_dtype(const dl4_graph *graph, dl4_node node, int32_t *out) {
 }
 
 dl4_error *dl4_graph_add_mask(dl4_graph *graph, dl4_node node, dl4_node *out) {
-  clear(out, -1);
-  return guard(__func__, [&](Entry &entry) {
-    dl4_graph &g = object(graph, "graph");
-    entry.log_to(g.context->log);
-    dl4_node &to = needed(out, "out");
-    Gate::Alone alone(g.gate, "graph");
+  return add_one(__func__, graph, out, [&](dl4_graph &g) {
     const graph::Node of{node};
-    if (g.core.masked(of)) to = static_cast<dl4_node>(g.core.add("GetMask", "", {}, {}, {of}, 1)[0]);
+    return g.core.masked(of) ? g.core.add("GetMask", "", {}, {}, {of}, 1)[0] : graph::no_node;
   });
 }
 

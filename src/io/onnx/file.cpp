@@ -260,52 +260,6 @@ bool read_opset(std::string_view bytes, File &file, Room &room) {
 
 }  // namespace
 
-std::string to_string(Type t) {
-  constexpr const char *names[] = {
-      "none",      "float",      "uint8",      "int8",         "uint16",         "int16",      "int32",
-      "int64",     "string",     "bool",       "float16",      "double",         "uint32",     "uint64",
-      "complex64", "complex128", "bfloat16",   "float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz",
-      "uint4",     "int4",       "float4e2m1", "float8e8m0",   "uint2",          "int2"};
-  const auto n = static_cast<int64_t>(t);
-  return n >= 0 && n < static_cast<int64_t>(std::size(names)) ? names[n] : text("type ", n);
-}
-
-DType stands_for(Type t) {
-  switch (t) {
-    case Type::float32:
-    case Type::float16:
-    case Type::bfloat16:
-    case Type::float64:
-    case Type::float8e4m3fn:
-    case Type::float8e4m3fnuz:
-    case Type::float8e5m2:
-    case Type::float8e5m2fnuz:
-    case Type::float4e2m1:
-      return DType::f32;
-    case Type::uint8:
-      return DType::u8;
-    case Type::int8:
-    case Type::int16:
-    case Type::uint16:
-    case Type::int32:
-    case Type::uint4:
-    case Type::int4:
-    case Type::uint2:
-    case Type::int2:
-      return DType::i32;
-    case Type::int64:
-    case Type::uint32:
-    case Type::uint64:
-      return DType::i64;
-    case Type::boolean:
-      return DType::boolean;
-    case Type::string:
-      return DType::string;
-    default:
-      throw Error(Code::unsupported, text("data of type ", t, " is not supported")).with("got", to_string(t));
-  }
-}
-
 const Attribute *NodeProto::find(std::string_view attribute) const {
   const auto it =
       std::find_if(attributes.begin(), attributes.end(), [&](const Attribute &a) { return a.name == attribute; });

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
+
+#include "base/error.hpp"
 
 namespace dl4::io::onnx {
 namespace {
@@ -14,7 +17,59 @@ constexpr SmallFloat small_floats[] = {
     {Type::float4e2m1, 2, 1, 1, 6, false, false},
 };
 
+enum class Sign { none, natural, integer };  // of integers alone
+
+struct TypeRow {
+  const char *name;
+  int bits;
+  Sign sign;
+  std::optional<DType> dtype;
+};
+// By the type's number.
+constexpr TypeRow types[] = {
+    {"none", 32, Sign::none, {}},
+    {"float", 32, Sign::none, DType::f32},
+    {"uint8", 8, Sign::natural, DType::u8},
+    {"int8", 8, Sign::integer, DType::i32},
+    {"uint16", 16, Sign::natural, DType::i32},
+    {"int16", 16, Sign::integer, DType::i32},
+    {"int32", 32, Sign::integer, DType::i32},
+    {"int64", 64, Sign::integer, DType::i64},
+    {"string", 32, Sign::none, DType::string},
+    {"bool", 8, Sign::none, DType::boolean},
+    {"float16", 16, Sign::none, DType::f32},
+    {"double", 64, Sign::none, DType::f32},
+    {"uint32", 32, Sign::natural, DType::i64},
+    {"uint64", 64, Sign::natural, DType::i64},
+    {"complex64", 64, Sign::none, {}},
+    {"complex128", 128, Sign::none, {}},
+    {"bfloat16", 16, Sign::none, DType::f32},
+    {"float8e4m3fn", 8, Sign::none, DType::f32},
+    {"float8e4m3fnuz", 8, Sign::none, DType::f32},
+    {"float8e5m2", 8, Sign::none, DType::f32},
+    {"float8e5m2fnuz", 8, Sign::none, DType::f32},
+    {"uint4", 4, Sign::natural, DType::i32},
+    {"int4", 4, Sign::integer, DType::i32},
+    {"float4e2m1", 4, Sign::none, DType::f32},
+    {"float8e8m0", 8, Sign::none, {}},
+    {"uint2", 2, Sign::natural, DType::i32},
+    {"int2", 2, Sign::integer, DType::i32},
+};
+bool is_known(Type t) { return t >= Type::none && static_cast<int64_t>(t) < std::ssize(types); }
+const TypeRow &row_of(Type t) { return types[is_known(t) ? static_cast<int64_t>(t) : 0]; }
+
 }  // namespace
+
+std::string to_string(Type t) { return is_known(t) ? row_of(t).name : text("type ", static_cast<int64_t>(t)); }
+
+DType stands_for(Type t) {
+  if (const auto dtype = row_of(t).dtype) return *dtype;
+  throw Error(Code::unsupported, text("data of type ", t, " is not supported")).with("got", to_string(t));
+}
+
+int bits_of(Type t) { return row_of(t).bits; }
+bool is_signed(Type t) { return row_of(t).sign == Sign::integer; }
+bool is_integer(Type t) { return row_of(t).sign != Sign::none; }
 
 const SmallFloat *small_float(Type type) {
   const auto it = std::ranges::find(small_floats, type, &SmallFloat::type);
@@ -51,47 +106,6 @@ float nearest(const SmallFloat &f, float x, bool saturate) {
     return f.has_infinity ? std::copysign(std::numeric_limits<float>::infinity(), x) : nan;
   }
   return f.one_zero && near == 0 ? 0 : near;
-}
-
-int bits_of(Type type) {
-  switch (type) {
-    case Type::uint2:
-    case Type::int2:
-      return 2;
-    case Type::uint4:
-    case Type::int4:
-    case Type::float4e2m1:
-      return 4;
-    case Type::uint8:
-    case Type::int8:
-    case Type::boolean:
-    case Type::float8e4m3fn:
-    case Type::float8e4m3fnuz:
-    case Type::float8e5m2:
-    case Type::float8e5m2fnuz:
-    case Type::float8e8m0:
-      return 8;
-    case Type::uint16:
-    case Type::int16:
-    case Type::float16:
-    case Type::bfloat16:
-      return 16;
-    case Type::int64:
-    case Type::uint64:
-    case Type::float64:
-      return 64;
-    default:
-      return 32;
-  }
-}
-
-bool is_signed(Type type) {
-  constexpr Type all[] = {Type::int2, Type::int4, Type::int8, Type::int16, Type::int32, Type::int64};
-  return std::ranges::find(all, type) != std::end(all);
-}
-bool is_integer(Type type) {
-  constexpr Type all[] = {Type::uint2, Type::uint4, Type::uint8, Type::uint16, Type::uint32, Type::uint64};
-  return is_signed(type) || std::ranges::find(all, type) != std::end(all);
 }
 
 int64_t wrapped(Type type, int64_t n) {

@@ -7,20 +7,12 @@ namespace {
 
 using ops::Emit, ops::Id, ops::Reduce, ops::Unary, ops::none;
 
-struct BinaryCrossentropy : Loss {
+struct BinaryCrossentropy : SmoothedLoss {
   static constexpr const char *name = "BinaryCrossentropy";
   static constexpr const char *doc = "-y_true * log(p) - (1 - y_true) * log(1 - p), averaged over the axis";
   static constexpr const char *aliases[] = {"bce"};
-  bool from_logits = false;
-  double label_smoothing = 0;
-  int64_t axis = -1;
 
-  void fields(Fields &f) override {
-    from_logits_field(f, from_logits);
-    smoothing_field(f, label_smoothing);
-    f("axis", axis).doc("axis of the mean");
-    Loss::fields(f);
-  }
+  void fields(Fields &f) override { smoothed_fields(f, "axis of the mean"); }
   Items items(Emit &e, Id y_true, Id y_pred) const override {
     Id x = logits_of(e, y_pred, from_logits);
     auto [t, p] = matched(e, y_true, x == ops::none ? y_pred : x);
@@ -29,20 +21,12 @@ struct BinaryCrossentropy : Loss {
   }
 };
 
-struct CategoricalCrossentropy : Loss {
+struct CategoricalCrossentropy : SmoothedLoss {
   static constexpr const char *name = "CategoricalCrossentropy";
   static constexpr const char *doc =
       "-sum(y_true * log(p)) over the axis of classes; y_true is one-hot or a distribution";
-  bool from_logits = false;
-  double label_smoothing = 0;
-  int64_t axis = -1;
 
-  void fields(Fields &f) override {
-    from_logits_field(f, from_logits);
-    smoothing_field(f, label_smoothing);
-    f("axis", axis).doc("axis of the classes");
-    Loss::fields(f);
-  }
+  void fields(Fields &f) override { smoothed_fields(f, "axis of the classes"); }
   Items items(Emit &e, Id y_true, Id y_pred) const override {
     int at = e.shape(y_pred).axis(axis);
     if (e.rank(y_true) != e.rank(y_pred))

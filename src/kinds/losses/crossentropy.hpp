@@ -17,6 +17,21 @@ inline void smoothing_field(Fields &f, double &place) {
   f("label_smoothing", place).at_least(0).at_most(1).doc("share of each target that is spread evenly over the classes");
 }
 
+// Losses whose last fields these are.
+struct SmoothedLoss : Loss {
+  bool from_logits = false;
+  double label_smoothing = 0;
+  int64_t axis = -1;
+
+ protected:
+  void smoothed_fields(Fields &f, const char *of_axis) {
+    from_logits_field(f, from_logits);
+    smoothing_field(f, label_smoothing);
+    f("axis", axis).doc(of_axis);
+    Loss::fields(f);
+  }
+};
+
 // The logits, if y_pred are logits or were computed from some; else none. Keras on TensorFlow uses the logits behind a
 // softmax or a sigmoid for any of these losses, and even if from_logits is set.
 inline ops::Id logits_of(ops::Emit &e, ops::Id y_pred, bool from_logits) {

@@ -10,23 +10,19 @@ void gamma_field(Fields &f, double &place) { f("gamma", place).at_least(0).doc("
 
 Id focus(Emit &e, Id p, double gamma) { return power(e, one_minus(e, p), gamma); }
 
-struct BinaryFocalCrossentropy : Loss {
+struct BinaryFocalCrossentropy : SmoothedLoss {
   static constexpr const char *name = "BinaryFocalCrossentropy";
   static constexpr const char *doc =
       "BinaryCrossentropy's terms times (1 - p_t)^gamma, p_t the probability of the right answer, averaged over the "
       "axis";
-  bool apply_class_balancing = false, from_logits = false;
-  double alpha = 0.25, gamma = 2, label_smoothing = 0;
-  int64_t axis = -1;
+  bool apply_class_balancing = false;
+  double alpha = 0.25, gamma = 2;
 
   void fields(Fields &f) override {
     f("apply_class_balancing", apply_class_balancing).doc("weigh the classes by alpha");
     f("alpha", alpha).doc("weight of class 1 where they are weighed; 1 - alpha is that of class 0");
     gamma_field(f, gamma);
-    from_logits_field(f, from_logits);
-    smoothing_field(f, label_smoothing);
-    f("axis", axis).doc("axis of the mean");
-    Loss::fields(f);
+    smoothed_fields(f, "axis of the mean");
   }
   Items items(Emit &e, Id y_true, Id y_pred) const override {
     Id x = from_logits ? cast(e, y_pred, DType::f32) : logits_behind(e, y_pred);

@@ -35,6 +35,18 @@ Json Inside::layer(const char *name, Weights &weights) {
   return {{"class_name", "Functional"}, {"config", {{"name", name}, {"model", graph::to_json(model->architecture())}}}};
 }
 
+std::vector<Node> Inside::scan(std::vector<Node> from, size_t states, size_t sequences, const Ints &backwards,
+                               const Ints &reversed) {
+  Weights weights;
+  const Json config{{"body", layer("body", weights)},
+                    {"states", static_cast<int64_t>(states)},
+                    {"sequences", static_cast<int64_t>(sequences)},
+                    {"backwards", backwards},
+                    {"reversed", reversed}};
+  from.insert(from.end(), seen.begin(), seen.end());
+  return op_.layers("Scan", config, from, {}, weights);
+}
+
 void give_like(const Op &op, size_t i, Node n, const Value &like, std::vector<Dim> dims, Perm perm) {
   if (!op.wants(i)) return;
   op.give(i, n, std::move(dims), std::move(perm));

@@ -35,6 +35,10 @@ class Inside {
   void output(Value &v);
   // The layer as an attribute, and its weights.
   Json layer(const char *name, Weights &weights);
+  // A layer Scan whose body this is, called on `from`: so many states, then sequences. The indices of sequences that
+  // are read and of outputs that are stacked from the end.
+  std::vector<Node> scan(std::vector<Node> from, size_t states, size_t sequences, const Ints &backwards,
+                         const Ints &reversed);
 
   const File &body;
   std::vector<Node> in, out;

@@ -85,16 +85,7 @@ Values scanned(const Op &op, const Values &states, const Values &sequences, bool
   Ints from, to;
   for (size_t i = 0; backwards && i < sequences.size(); ++i) from.push_back(static_cast<int64_t>(i));
   for (size_t i = 0; backwards && i + states.size() < out.size(); ++i) to.push_back(static_cast<int64_t>(i));
-  Weights weights;
-  Json layer = inside.layer("body", weights);
-  in.insert(in.end(), inside.seen.begin(), inside.seen.end());
-  const auto y = op.layers("Scan",
-                           {{"body", std::move(layer)},
-                            {"states", static_cast<int64_t>(states.size())},
-                            {"sequences", static_cast<int64_t>(sequences.size())},
-                            {"backwards", from},
-                            {"reversed", to}},
-                           in, {}, weights);
+  const auto y = inside.scan(in, states.size(), sequences.size(), from, to);
   for (size_t i = 0; i < out.size(); ++i) {
     Value &v = out[i];
     if (i < states.size())

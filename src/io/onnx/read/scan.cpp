@@ -82,16 +82,7 @@ void scan_all(const Op &op) {
     inside.output(v);
     values.push_back(v);
   }
-  Weights weights;
-  Json layer = inside.layer("body", weights);
-  in.insert(in.end(), inside.seen.begin(), inside.seen.end());
-  const auto y = op.layers("Scan",
-                           {{"body", std::move(layer)},
-                            {"states", static_cast<int64_t>(p.states)},
-                            {"sequences", static_cast<int64_t>(p.sequences)},
-                            {"backwards", set_among(p.backwards)},
-                            {"reversed", set_among(p.reversed)}},
-                           in, {}, weights);
+  const auto y = inside.scan(in, p.states, p.sequences, set_among(p.backwards), set_among(p.reversed));
   for (size_t i = 0; i < op.node.out.size(); ++i) {
     std::vector<Dim> dims = i < p.states ? op.in(i).dims : values[i].dims;
     Perm perm = plain(static_cast<int>(dims.size()));

@@ -18,7 +18,7 @@ int live() {
 
 TEST(Conv, ForwardByOwnKernels) {
   on_every_target([] {
-    int few = 0, winograd = 0, depthwise = 0, packed = 0, channels = 0, blocked = 0;
+    int few = 0, winograd = 0, depthwise = 0, packed = 0, channels = 0, blocked = 0, planar = 0;
     check_forward(6, [&](const Conv &c, const Constant &weights, int64_t slices) {
       const bool wide = c.pad_left > 1000;  // laid out in memory by these two, which the op then does not offer
       std::array kernels{wide ? nullptr : direct_conv(c, slices),
@@ -27,6 +27,7 @@ TEST(Conv, ForwardByOwnKernels) {
                          depthwise_conv(c, slices),
                          wide ? nullptr : packed_conv(c, slices, &weights),
                          channels_conv(c, slices),
+                         planar_conv(c, slices),
                          blocked_conv(c, slices),
                          blocked_conv(c, slices, &weights),
                          slices < 3 ? reference_conv(c, slices) : nullptr};
@@ -35,7 +36,8 @@ TEST(Conv, ForwardByOwnKernels) {
       depthwise += kernels[3] != nullptr;
       packed += kernels[4] != nullptr;
       channels += kernels[5] != nullptr;
-      blocked += kernels[6] && kernels[7];
+      planar += kernels[6] != nullptr;
+      blocked += kernels[7] && kernels[8];
       return kernels;
     });
     EXPECT_GE(few, 8);  // fewer lanes, fewer shapes
@@ -44,29 +46,33 @@ TEST(Conv, ForwardByOwnKernels) {
     EXPECT_EQ(packed, 16 * 8);
     EXPECT_EQ(channels, by_channels * 8);
     EXPECT_EQ(blocked, live() * 8);
+    EXPECT_GE(planar, (live() - 5) * 8);
   });
 }
 
 TEST(Conv, GradientByTheSourceByOwnKernel) {
   on_every_target([] {
-    int winograd = 0, blocked = 0, channels = 0, turned = 0;
+    int winograd = 0, blocked = 0, channels = 0, turned = 0, planar = 0;
     check_by_source(7, [&](const Conv &c, const Constant &weights, int64_t slices) {
       std::array kernels{winograd_conv_data(c, slices),
                          winograd_conv_data(c, slices, &weights),
                          blocked_conv_data(c, slices),
                          blocked_conv_data(c, slices, &weights),
                          channels_conv_data(c, slices),
+                         planar_conv_data(c, slices),
                          c.pad_left > 1000 ? nullptr : turned_conv_data(c, slices),
                          slices < 3 ? reference_conv_data(c, slices) : nullptr};
       winograd += kernels[0] && kernels[1];
       blocked += kernels[2] && kernels[3];
       channels += kernels[4] != nullptr;
-      turned += kernels[5] != nullptr;
+      planar += kernels[5] != nullptr;
+      turned += kernels[6] != nullptr;
       return kernels;
     });
     EXPECT_GE(winograd, 10);
     EXPECT_EQ(channels, by_channels * 4);
     EXPECT_GE(turned, 12);
+    EXPECT_GE(planar, (live() - 8) * 4);
     EXPECT_EQ(blocked, live() * 4);
   });
 }

@@ -10,6 +10,7 @@
 #include "backend/cpu/dispatch/sliced.hpp"
 #include "backend/cpu/kernels/conv/bf16_conv.hpp"
 #include "backend/cpu/kernels/conv/patches.hpp"
+#include "backend/cpu/kernels/conv/planar_conv.hpp"
 #include "backend/cpu/kernels/rows/rows.hpp"
 
 namespace dl4::dispatch {
@@ -76,6 +77,13 @@ bool fits_winograd(const ConvAt &at, bool by_source) {
          (!at.weights || checked_mul(16, c.c, c.oc) <= in_cache || real(c.n, (h + 1) / 2, (w + 1) / 2) >= waiting);
 }
 
+// Few destination channels of a group: others fill vectors without planes.
+bool fits_planes(const ConvAt &at, bool by_source) {
+  constexpr int64_t most_channels = 24;
+  const int64_t channels = (by_source ? at.c.c : at.c.oc) / at.c.groups;
+  return channels <= most_channels && kernels::planes_of(at.c, by_source, at.slices);
+}
+
 // Cost by tiles: six products, or three, at 16 times the speed, plus packing the parts of each number, which all rows
 // or columns of the other side share. Computed, not measured (tile_products()).
 double by_tiles(const ConvAt &at, double laying) {
@@ -114,6 +122,9 @@ constexpr Candidate<ConvAt> own_forward[] = {
      [](const ConvAt &at) { return kernels::winograd_conv(at.c, at.slices, at.weights); }},
     {"packed_conv", [](const ConvAt &at) { return at.weights && at.c.groups == 1 && !padding_dwarfs(at.c); },
      cost<packed_conv_cycles>, [](const ConvAt &at) { return kernels::packed_conv(at.c, at.slices, at.weights); }},
+    {"planar_conv", [](const ConvAt &at) { return fits_planes(at, false); },
+     [](const ConvAt &at) { return at.microseconds(planar_conv_cycles(at.c, false, at.machine)); },
+     [](const ConvAt &at) { return kernels::planar_conv(at.c, at.slices); }},
     {"channels_conv", [](const ConvAt &at) { return kernels::is_by_channels(at.c); }, cost<channels_conv_cycles>,
      [](const ConvAt &at) { return kernels::channels_conv(at.c, at.slices); }},
     {"blocked_conv", always, cost<blocked_conv_cycles>,
@@ -144,6 +155,9 @@ constexpr Candidate<ConvAt> own_by_source[] = {
     {"turned_conv_data", is_for_turning,
      [](const ConvAt &at) { return at.microseconds(turned_conv_data_cycles(*kernels::turned(at.c), at.machine)); },
      [](const ConvAt &at) { return kernels::turned_conv_data(at.c, at.slices); }},
+    {"planar_conv_data", [](const ConvAt &at) { return fits_planes(at, true); },
+     [](const ConvAt &at) { return at.microseconds(planar_conv_cycles(at.c, true, at.machine)); },
+     [](const ConvAt &at) { return kernels::planar_conv_data(at.c, at.slices); }},
     {"channels_conv_data", [](const ConvAt &at) { return kernels::is_by_channels(at.c); },
      cost<channels_conv_data_cycles>, [](const ConvAt &at) { return kernels::channels_conv_data(at.c, at.slices); }},
     {"blocked_conv_data", always, cost<blocked_conv_data_cycles>,

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backend/cpu/dispatch/costs.hpp"
+#include "backend/cpu/kernels/conv/planar_conv.hpp"
 #include "base/checked.hpp"
 
 namespace dl4::dispatch {
@@ -75,6 +76,22 @@ double channels_conv_cycles(const Conv &c, const Machine &m) { return by_channel
 double channels_conv_data_cycles(const Conv &c, const Machine &m) { return by_channels(c, m, 3500, 1.85, 20, 0, 4.2); }
 double channels_conv_weights_cycles(const Conv &c, const Machine &m) {
   return by_channels(c, m, 150, 5.6, 5.9, 0, 0.5);
+}
+
+double planar_conv_cycles(const Conv &c, bool by_source, const Machine &m) {
+  const auto p = kernels::planes_of(c, by_source, 1);
+  const double units = real(c.n, p->bands), filters = real(p->dst_channels / p->groups);
+  const double in = real(p->src_channels / p->groups), run = vectors_of(p->pixels(), m.vector);
+  const double products = units * taps(c) * in * real(p->dst_channels) * run;
+  const double src = units * real(p->plane(), p->src_phases, p->src_channels);
+  const double sums = units * run * m.vector * real(p->dst_phases, p->dst_channels);
+  return sum({{1, 600},
+              {units * real(p->groups, p->dst_phases), 60},
+              {products / m.fused, 1.05},
+              {products / filters, 0.25},
+              {src, p->src_channels == 1 ? 0.1 : 0.5},
+              {sums, p->dst_channels == 1 && p->axes[2].dst_step == 1 ? 0.2 : 0.6},
+              {moved(c, m), 1}});
 }
 
 double packed_conv_cycles(const Conv &c, const Machine &m) {

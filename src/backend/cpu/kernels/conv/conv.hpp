@@ -79,6 +79,9 @@ inline bool is_for_winograd(const Conv &c) {
 [[gnu::cold]] std::unique_ptr<Kernel> packed_conv(const Conv &conv, int64_t slices, const Constant *weights);
 // Depthwise convolution of any geometry; gradients below.
 [[gnu::cold]] std::unique_ptr<Kernel> channels_conv(const Conv &conv, int64_t slices);
+// Any geometry but cropping before the image and planes that are mostly padding; few output channels of a group, with
+// the lanes along the pixels. Also the source gradient, below.
+[[gnu::cold]] std::unique_ptr<Kernel> planar_conv(const Conv &conv, int64_t slices);
 // Any geometry. tiles, here and below: number of part products per product (gemm/amx_gemm.hpp); then nullptr for
 // constant weights outside their range.
 [[gnu::cold]] std::unique_ptr<Kernel> blocked_conv(const Conv &conv, int64_t slices, const Constant *weights = nullptr,
@@ -99,6 +102,7 @@ bool is_for_narrow(const Conv &c);
 // direct or depthwise one applies.
 std::optional<Conv> turned(const Conv &conv);
 [[gnu::cold]] std::unique_ptr<Kernel> turned_conv_data(const Conv &conv, int64_t slices);
+[[gnu::cold]] std::unique_ptr<Kernel> planar_conv_data(const Conv &conv, int64_t slices);
 [[gnu::cold]] std::unique_ptr<Kernel> channels_conv_data(const Conv &conv, int64_t slices);
 [[gnu::cold]] std::unique_ptr<Kernel> blocked_conv_data(const Conv &conv, int64_t slices,
                                                         const Constant *weights = nullptr, int tiles = 0);

@@ -1,0 +1,44 @@
+// The geometry of convolutions that are computed on planes: padded copies of each channel, one for each phase of the
+// strides. There every tap of all pixels is one run of the plane, shifted.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "backend/cpu/kernels/conv/conv.hpp"
+
+namespace dl4::kernels {
+
+// An axis. Place i of the source's phase p is at phases[p] + i * src_step, place j of the destination's phase q at
+// dst_first + q + j * dst_step; places outside are padding. A tap adds to place j the place j + shift.
+struct PlanarAxis {
+  struct Tap {
+    int64_t src_phase, shift, dst_phase;
+  };
+  int64_t src = 1, dst = 1;
+  int64_t src_step = 1, dst_step = 1, dst_first = 0;
+  std::vector<int64_t> phases;
+  std::vector<Tap> taps;
+  int64_t count = 1, extent = 1;  // places of the destination and of the source in a band
+};
+
+// A convolution, or its gradient by the source. Images are cut into bands along the first axis that has more than one
+// place; all bands have the same number of places, and the last may go past the end.
+struct Planes {
+  std::array<PlanarAxis, 3> axes;
+  int64_t src_channels = 1, dst_channels = 1, groups = 1;
+  int64_t src_phases = 1, dst_phases = 1;
+  size_t cut = 0;
+  int64_t bands = 1;
+
+  int64_t plane() const;   // places of a source plane
+  int64_t pixels() const;  // places of a run: the destination's, with the padding between its rows
+};
+
+// In at least `slices` bands of all images if possible, small enough for the cache. None where padding would be most of
+// the planes.
+std::optional<Planes> planes_of(const Conv &conv, bool by_source, int64_t slices);
+
+}  // namespace dl4::kernels

@@ -79,7 +79,7 @@ bool fits_winograd(const ConvAt &at, bool by_source) {
 
 // Few destination channels of a group: others fill vectors without planes.
 bool fits_planes(const ConvAt &at, bool by_source) {
-  constexpr int64_t most_channels = 24;
+  constexpr int64_t most_channels = 48;
   const int64_t channels = (by_source ? at.c.c : at.c.oc) / at.c.groups;
   return channels <= most_channels && kernels::planes_of(at.c, by_source, at.slices);
 }

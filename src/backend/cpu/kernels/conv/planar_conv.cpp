@@ -117,6 +117,7 @@ HWY_EXPORT(plane_sums);
 
 constexpr int64_t slack = 8 * 16;       // floats of a strip, of any instruction set
 constexpr int64_t most_src = 8 << 10;   // floats of planes in the first cache
+constexpr int64_t least_filled = 16;    // channels that are copied to planes at a time
 constexpr int64_t most_dst = 64 << 10;  // floats of sums
 constexpr int64_t least_products = 16;  // of a sum before it goes to memory
 constexpr int64_t least_extent = 64;    // places of an axis that may be mostly padding
@@ -178,13 +179,16 @@ std::pair<int64_t, int64_t> inside(int64_t first, int64_t step, int64_t count, i
 
 // What a slice's scratch has where, in floats.
 struct Room {
-  int64_t channels;  // in planes at a time
+  int64_t summed;    // channels at a time, whose planes are in the first cache
+  int64_t channels;  // in planes at a time: as many blocks of these as pay off
   int64_t run;       // from one plane of sums to the next
   int64_t sums_at, first_at, turned_at, end;
 
   Room(const Planes &p, int64_t taps) {
     const int64_t planes = checked_mul(p.plane(), p.src_phases);
-    channels = std::clamp(std::max(most_src / planes, least_products / taps), int64_t{1}, p.src_channels / p.groups);
+    const int64_t all = p.src_channels / p.groups;
+    summed = std::clamp(std::max(most_src / planes, least_products / taps), int64_t{1}, all);
+    channels = std::min(all, round_up(std::max(least_filled, summed), summed));
     run = round_up(checked_add(p.pixels(), slack), 16);
     sums_at = round_up(checked_add(checked_mul(channels, planes), slack), 16);
     first_at = checked_add(sums_at, checked_mul(run, p.dst_phases, p.dst_channels));
@@ -249,18 +253,21 @@ class PlanarConv final : public Kernel {
       for (int64_t c = 0; c < in; c += room_.channels) {
         const int64_t channels = std::min(room_.channels, in - c);
         fill(src + g * in + c, band, channels, planes);
-        PlaneSums s{};
-        s.src = planes, s.channels = channels, s.src_channel = p_.plane() * p_.src_phases;
-        s.weights = weights + (by_source_ ? g * in : g * out) + c * weight_channel;
-        s.weight_channel = weight_channel, s.weight_filter = weight_filter;
-        s.first = c == 0 ? planes + room_.first_at + g * out : nullptr;
-        s.dst_filter = room_.run, s.filters = out, s.pixels = p_.pixels();
-        s.relu = !by_source_ && c_.epilogue.relu && c + channels == in;
-        s.dst = planes + room_.sums_at + g * out * room_.run;
-        for (const std::vector<PlaneTap> &taps : taps_) {
-          s.taps = taps.data(), s.count = size(taps);
-          HWY_DYNAMIC_DISPATCH(plane_sums)(s);
-          s.dst += p_.dst_channels * room_.run;
+        for (int64_t i = 0; i < channels; i += room_.summed) {
+          PlaneSums s{};
+          s.src_channel = p_.plane() * p_.src_phases, s.weight_channel = weight_channel;
+          s.src = planes + i * s.src_channel, s.channels = std::min(room_.summed, channels - i);
+          s.weights = weights + (by_source_ ? g * in : g * out) + (c + i) * weight_channel;
+          s.weight_filter = weight_filter;
+          s.first = c + i == 0 ? planes + room_.first_at + g * out : nullptr;
+          s.dst_filter = room_.run, s.filters = out, s.pixels = p_.pixels();
+          s.relu = !by_source_ && c_.epilogue.relu && c + i + s.channels == in;
+          s.dst = planes + room_.sums_at + g * out * room_.run;
+          for (const std::vector<PlaneTap> &taps : taps_) {
+            s.taps = taps.data(), s.count = size(taps);
+            HWY_DYNAMIC_DISPATCH(plane_sums)(s);
+            s.dst += p_.dst_channels * room_.run;
+          }
         }
       }
   }
@@ -282,9 +289,9 @@ class PlanarConv final : public Kernel {
             const auto [begin, end] = inside(first, a.src_step, a.extent, a.src);
             n[i] = end - begin, from += (first + begin * a.src_step) * steps[i], to += begin * rows[i];
           }
-          const int64_t dims[4] = {n[0], n[1], channels, n[2]};
-          const int64_t xs[4] = {step_d * d.src_step, step_h * h.src_step, 1, step_w * w.src_step};
-          const int64_t ys[4] = {rows[0], rows[1], plane * p_.src_phases, 1};
+          const int64_t dims[4] = {n[0], channels, n[1], n[2]};
+          const int64_t xs[4] = {step_d * d.src_step, 1, step_h * h.src_step, step_w * w.src_step};
+          const int64_t ys[4] = {rows[0], plane * p_.src_phases, rows[1], 1};
           copy_strided(sizeof(float), 4, dims, src + from, xs, planes + to, ys);
           planes += plane;
         }
@@ -302,13 +309,13 @@ class PlanarConv final : public Kernel {
     for (int64_t phase_d = 0; phase_d < d.dst_step; ++phase_d)
       for (int64_t phase_h = 0; phase_h < h.dst_step; ++phase_h, sums += together * room_.run) {
         const int64_t dims[2] = {pixels, together}, xs[2] = {1, room_.run}, ys[2] = {together, 1};
-        copy_strided(sizeof(float), 2, dims, sums, xs, turned, ys);
+        if (together > 1) copy_strided(sizeof(float), 2, dims, sums, xs, turned, ys);
         for (int64_t z = 0; z < d.count; ++z)
           for (int64_t y = 0; y < h.count; ++y) {
             const int64_t to_d = d.dst_first + phase_d + (band[0] + z) * d.dst_step;
             const int64_t to_h = h.dst_first + phase_h + (band[1] + y) * h.dst_step;
             if (to_d < 0 || to_d >= d.dst || to_h < 0 || to_h >= h.dst || right <= left) continue;
-            const float *from = turned + (z * h.extent + y) * w.extent * together + left * p_.dst_channels;
+            const float *from = (together > 1 ? turned : sums) + (z * h.extent + y) * w.extent * together + left * p_.dst_channels;
             float *to = dst + (to_d * h.dst + to_h) * row + (first_w + left) * p_.dst_channels;
             end = std::copy_n(from, (right - left) * p_.dst_channels, to);
             if (!begin) begin = to;

@@ -21,56 +21,84 @@ HWY_INLINE void copy_one(const T *x, T *y) {
   std::memcpy(y, x, sizeof(T));
 }
 
-// y[a * ys + b] = x[a + b * xs] for 4 x 4 elements.
+#if HWY_TARGET != HWY_SCALAR
+// A block of four elements from each of some rows that are 4 * xs apart.
+template <class Tag>
+HWY_INLINE hn::Vec<Tag> blocks(Tag d, const uint32_t *x, int64_t xs) {
+  if constexpr (hn::MaxLanes(Tag()) == 4) {
+    return hn::LoadU(d, x);
+  } else {
+    const hn::Half<Tag> half;
+    return hn::Combine(d, blocks(half, x + hn::MaxLanes(half) * xs, xs), blocks(half, x, xs));
+  }
+}
+// y[a * ys + b] = x[a + b * xs] for four a and a vector of b. Not inline: GCC 12 would keep the addresses of all rows
+// across a loop, in memory.
+template <class Tag>
+HWY_NOINLINE void transpose_vectors(Tag d, const uint32_t *x, int64_t xs, uint32_t *y, int64_t ys) {
+  const hn::RepartitionToWide<Tag> wide;
+  const auto r0 = blocks(d, x, xs), r1 = blocks(d, x + xs, xs), r2 = blocks(d, x + 2 * xs, xs),
+             r3 = blocks(d, x + 3 * xs, xs);
+  const auto t0 = hn::BitCast(wide, hn::InterleaveLower(d, r0, r1)),
+             t1 = hn::BitCast(wide, hn::InterleaveLower(d, r2, r3));
+  const auto t2 = hn::BitCast(wide, hn::InterleaveUpper(d, r0, r1)),
+             t3 = hn::BitCast(wide, hn::InterleaveUpper(d, r2, r3));
+  hn::StoreU(hn::BitCast(d, hn::InterleaveLower(wide, t0, t1)), d, y);
+  hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(wide, t0, t1)), d, y + ys);
+  hn::StoreU(hn::BitCast(d, hn::InterleaveLower(wide, t2, t3)), d, y + 2 * ys);
+  hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(wide, t2, t3)), d, y + 3 * ys);
+}
+#endif
+
+// The same for 4 x n elements. The last ones of a run of at least a block are moved together with some before.
 template <class T>
-HWY_INLINE void transpose_4x4(const T *x, int64_t xs, T *y, int64_t ys) {
+HWY_INLINE void transpose_four(int64_t n, const T *x, int64_t xs, T *y, int64_t ys) {
+  int64_t b = 0;
 #if HWY_TARGET != HWY_SCALAR
   if constexpr (sizeof(T) == 4) {
-    const hn::CappedTag<uint32_t, 4> d;
-    const hn::RepartitionToWide<decltype(d)> wide;
-    const auto r0 = hn::LoadU(d, x), r1 = hn::LoadU(d, x + xs), r2 = hn::LoadU(d, x + 2 * xs),
-               r3 = hn::LoadU(d, x + 3 * xs);
-    const auto t0 = hn::BitCast(wide, hn::InterleaveLower(d, r0, r1)),
-               t1 = hn::BitCast(wide, hn::InterleaveLower(d, r2, r3));
-    const auto t2 = hn::BitCast(wide, hn::InterleaveUpper(d, r0, r1)),
-               t3 = hn::BitCast(wide, hn::InterleaveUpper(d, r2, r3));
-    hn::StoreU(hn::BitCast(d, hn::InterleaveLower(wide, t0, t1)), d, y);
-    hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(wide, t0, t1)), d, y + ys);
-    hn::StoreU(hn::BitCast(d, hn::InterleaveLower(wide, t2, t3)), d, y + 2 * ys);
-    hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(wide, t2, t3)), d, y + 3 * ys);
-    return;
+    const hn::ScalableTag<uint32_t> d;
+    const hn::CappedTag<uint32_t, 4> four;
+    constexpr int64_t lanes = hn::MaxLanes(d);
+    for (; b + lanes <= n; b += lanes) transpose_vectors(d, x + b * xs, xs, y + b, ys);
+    for (; b + 4 <= n; b += 4) transpose_vectors(four, x + b * xs, xs, y + b, ys);
+    if (b < n && n >= 4) transpose_vectors(four, x + (n - 4) * xs, xs, y + n - 4, ys), b = n;
   }
 #endif
-  for (int64_t a = 0; a < 4; ++a)
-    for (int64_t b = 0; b < 4; ++b) copy_one(x + a + b * xs, y + a * ys + b);
+  for (; b < n; ++b)
+    for (int64_t a = 0; a < 4; ++a) copy_one(x + a + b * xs, y + a * ys + b);
 }
 
-// The same for three rows that become columns, or three columns that become rows: colour channels of an image.
-template <class T>
-bool transpose_three(int64_t na, int64_t nb, const T *x, int64_t xs, T *y, int64_t ys) {
+// The same for N rows that become columns of an array without gaps, or the reverse: two or three channels of an image.
+template <int N, class T>
+bool transpose_few(int64_t na, int64_t nb, const T *x, int64_t xs, T *y, int64_t ys) {
   if constexpr (sizeof(T) == 4) {
     const hn::ScalableTag<uint32_t> d;
     const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-    if (nb == 3 && ys == 3) {
+    if (nb == N && ys == N) {
       int64_t a = 0;
-      for (; a + lanes <= na; a += lanes)
-        hn::StoreInterleaved3(hn::LoadU(d, x + a), hn::LoadU(d, x + a + xs), hn::LoadU(d, x + a + 2 * xs), d,
-                              y + a * 3);
+      for (; a + lanes <= na; a += lanes) {
+        const auto r0 = hn::LoadU(d, x + a), r1 = hn::LoadU(d, x + a + xs);
+        if constexpr (N == 2)
+          hn::StoreInterleaved2(r0, r1, d, y + a * N);
+        else
+          hn::StoreInterleaved3(r0, r1, hn::LoadU(d, x + a + 2 * xs), d, y + a * N);
+      }
       for (; a < na; ++a)
-        for (int64_t b = 0; b < 3; ++b) copy_one(x + a + b * xs, y + a * 3 + b);
+        for (int64_t b = 0; b < N; ++b) copy_one(x + a + b * xs, y + a * N + b);
       return true;
     }
-    if (na == 3 && xs == 3) {
+    if (na == N && xs == N) {
       int64_t b = 0;
       for (; b + lanes <= nb; b += lanes) {
-        hn::Vec<decltype(d)> r0, r1, r2;
-        hn::LoadInterleaved3(d, x + b * 3, r0, r1, r2);
-        hn::StoreU(r0, d, y + b);
-        hn::StoreU(r1, d, y + b + ys);
-        hn::StoreU(r2, d, y + b + 2 * ys);
+        hn::Vec<decltype(d)> r[3];
+        if constexpr (N == 2)
+          hn::LoadInterleaved2(d, x + b * N, r[0], r[1]);
+        else
+          hn::LoadInterleaved3(d, x + b * N, r[0], r[1], r[2]);
+        for (int64_t a = 0; a < N; ++a) hn::StoreU(r[a], d, y + b + a * ys);
       }
       for (; b < nb; ++b)
-        for (int64_t a = 0; a < 3; ++a) copy_one(x + a + b * 3, y + a * ys + b);
+        for (int64_t a = 0; a < N; ++a) copy_one(x + a + b * N, y + a * ys + b);
       return true;
     }
   }
@@ -79,21 +107,18 @@ bool transpose_three(int64_t na, int64_t nb, const T *x, int64_t xs, T *y, int64
 
 template <class T>
 void transpose_as(int64_t na, int64_t nb, const T *x, int64_t xs, T *y, int64_t ys) {
-  if (transpose_three(na, nb, x, xs, y, ys)) return;
+  if (transpose_few<2>(na, nb, x, xs, y, ys) || transpose_few<3>(na, nb, x, xs, y, ys)) return;
   constexpr int64_t block = 32;  // both sides of a block fit the L1 cache
-  for (int64_t a0 = 0; a0 < na; a0 += block)
-    for (int64_t b0 = 0; b0 < nb; b0 += block) {
-      const int64_t a1 = HWY_MIN(na, a0 + block), b1 = HWY_MIN(nb, b0 + block);
-      int64_t a = a0;
-      for (; a + 4 <= a1; a += 4) {
-        int64_t b = b0;
-        for (; b + 4 <= b1; b += 4) transpose_4x4(x + a + b * xs, xs, y + a * ys + b, ys);
-        for (; b < b1; ++b)
-          for (int64_t k = a; k < a + 4; ++k) copy_one(x + k + b * xs, y + k * ys + b);
-      }
-      for (; a < a1; ++a)
-        for (int64_t b = b0; b < b1; ++b) copy_one(x + a + b * xs, y + a * ys + b);
-    }
+  for (int64_t b0 = 0; b0 < nb; b0 += block) {
+    const int64_t n = HWY_MIN(nb - b0, block);
+    const T *from = x + b0 * xs;
+    T *to = y + b0;
+    int64_t a = 0;
+    for (; a + 4 <= na; a += 4) transpose_four(n, from + a, xs, to + a * ys, ys);
+    if (a < na && na >= 4) transpose_four(n, from + na - 4, xs, to + (na - 4) * ys, ys), a = na;
+    for (; a < na; ++a)
+      for (int64_t b = 0; b < n; ++b) copy_one(from + a + b * xs, to + a * ys + b);
+  }
 }
 
 void transpose_all(int64_t size, int64_t na, int64_t nb, const void *x, int64_t xs, void *y, int64_t ys) {

@@ -80,18 +80,24 @@ double channels_conv_weights_cycles(const Conv &c, const Machine &m) {
 
 double planar_conv_cycles(const Conv &c, bool by_source, const Machine &m) {
   const auto p = kernels::planes_of(c, by_source, 1);
-  const double units = real(c.n, p->bands), filters = real(p->dst_channels / p->groups);
-  const double in = real(p->src_channels / p->groups), run = vectors_of(p->pixels(), m.vector);
-  const double products = units * taps(c) * in * real(p->dst_channels) * run;
-  const double src = units * real(p->plane(), p->src_phases, p->src_channels);
-  const double sums = units * run * m.vector * real(p->dst_phases, p->dst_channels);
-  return sum({{1, 600},
-              {units * real(p->groups, p->dst_phases), 60},
-              {products / m.fused, 1.05},
-              {products / filters, 0.25},
-              {src, p->src_channels == 1 ? 0.1 : 0.5},
-              {sums, p->dst_channels == 1 && p->axes[2].dst_step == 1 ? 0.2 : 0.6},
-              {moved(c, m), 1}});
+  const kernels::PlanarRoom room(*p, checked_mul(c.kd, c.kh, c.kw));
+  const auto &[d, h, w] = p->axes;
+  const int64_t in = p->src_channels / p->groups, out = p->dst_channels / p->groups;
+  const double units = real(c.n, p->bands), run = vectors_of(p->pixels(), m.vector), blocks = vectors_of(out, 8);
+  const double passes = real((in + room.summed - 1) / room.summed), together = real(out) / blocks;
+  const double runs = units * taps(c) * real(in, p->groups) * run * blocks;  // read, each for some filters
+  const double sums = units * run * real(p->dst_phases, p->dst_channels);    // vectors
+  return sum({{1, 55},
+              {units * passes * blocks * real(p->groups, p->dst_phases), 14},
+              {units * real(p->src_phases) * real((p->groups + room.groups - 1) / room.groups), 207},
+              {units * real(d.count, h.count, d.dst_step, h.dst_step), 2},
+              {runs * together / m.fused, 0.36},
+              {runs, 0.26},
+              {runs * std::max(1 / 8.0, (together + 1) / 30), 4},
+              {units * real(p->plane(), p->src_phases, p->src_channels), 0.6},
+              {p->dst_channels == 1 && w.dst_step == 1 ? 0 : sums * m.vector, 0.42},
+              {sums * passes, 1.5},
+              {moved(c, m), 0.33}});
 }
 
 double packed_conv_cycles(const Conv &c, const Machine &m) {

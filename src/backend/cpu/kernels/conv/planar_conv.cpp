@@ -177,29 +177,9 @@ std::pair<int64_t, int64_t> inside(int64_t first, int64_t step, int64_t count, i
   return {begin, first < n ? std::clamp((n - 1 - first) / step + 1, begin, count) : begin};
 }
 
-// What a slice's scratch has where, in floats.
-struct Room {
-  int64_t summed;    // channels at a time, whose planes are in the first cache
-  int64_t channels;  // in planes at a time: as many blocks of these as pay off
-  int64_t run;       // from one plane of sums to the next
-  int64_t sums_at, first_at, turned_at, end;
-
-  Room(const Planes &p, int64_t taps) {
-    const int64_t planes = checked_mul(p.plane(), p.src_phases);
-    const int64_t all = p.src_channels / p.groups;
-    summed = std::clamp(std::max(most_src / planes, least_products / taps), int64_t{1}, all);
-    channels = std::min(all, round_up(std::max(least_filled, summed), summed));
-    run = round_up(checked_add(p.pixels(), slack), 16);
-    sums_at = round_up(checked_add(checked_mul(channels, planes), slack), 16);
-    first_at = checked_add(sums_at, checked_mul(run, p.dst_phases, p.dst_channels));
-    turned_at = checked_add(first_at, round_up(p.dst_channels, 16));
-    end = checked_add(turned_at, round_up(checked_mul(p.pixels(), p.axes[2].dst_step, p.dst_channels), 16));
-  }
-};
-
 class PlanarConv final : public Kernel {
  public:
-  PlanarConv(const char *name, const Conv &c, bool by_source, const Planes &p, const Room &room, int64_t slices)
+  PlanarConv(const char *name, const Conv &c, bool by_source, const Planes &p, const PlanarRoom &room, int64_t slices)
       : Kernel(name, slices, checked_mul(slices, room.end, 4)),
         c_(c),
         by_source_(by_source),
@@ -225,7 +205,7 @@ class PlanarConv final : public Kernel {
 
   void run(int64_t slice, const Run &r) const noexcept override {
     float *const planes = static_cast<float *>(r.scratch) + slice * room_.end;
-    const int64_t filled = room_.channels * p_.src_phases * p_.plane();
+    const int64_t filled = room_.groups * room_.channels * p_.src_phases * p_.plane();
     std::fill_n(planes + filled, room_.sums_at - filled, 0.0f);  // strips read past the last pixel
     float *const first = planes + room_.first_at;
     std::fill_n(first, p_.dst_channels, 0.0f);
@@ -247,29 +227,35 @@ class PlanarConv final : public Kernel {
 
   // The sums of a band, plane by plane.
   void sum(const float *src, const float *weights, const Band &band, float *planes) const noexcept {
-    const int64_t in = p_.src_channels / p_.groups, out = p_.dst_channels / p_.groups;
-    const int64_t weight_channel = by_source_ ? 1 : c_.oc, weight_filter = by_source_ ? c_.oc : 1;
-    for (int64_t g = 0; g < p_.groups; ++g)
+    const int64_t in = p_.src_channels / p_.groups;
+    for (int64_t g = 0; g < p_.groups; g += room_.groups)
       for (int64_t c = 0; c < in; c += room_.channels) {
-        const int64_t channels = std::min(room_.channels, in - c);
-        fill(src + g * in + c, band, channels, planes);
-        for (int64_t i = 0; i < channels; i += room_.summed) {
-          PlaneSums s{};
-          s.src_channel = p_.plane() * p_.src_phases, s.weight_channel = weight_channel;
-          s.src = planes + i * s.src_channel, s.channels = std::min(room_.summed, channels - i);
-          s.weights = weights + (by_source_ ? g * in : g * out) + (c + i) * weight_channel;
-          s.weight_filter = weight_filter;
-          s.first = c + i == 0 ? planes + room_.first_at + g * out : nullptr;
-          s.dst_filter = room_.run, s.filters = out, s.pixels = p_.pixels();
-          s.relu = !by_source_ && c_.epilogue.relu && c + i + s.channels == in;
-          s.dst = planes + room_.sums_at + g * out * room_.run;
-          for (const std::vector<PlaneTap> &taps : taps_) {
-            s.taps = taps.data(), s.count = size(taps);
-            HWY_DYNAMIC_DISPATCH(plane_sums)(s);
-            s.dst += p_.dst_channels * room_.run;
-          }
-        }
+        const int64_t channels = std::min(room_.channels, in - c), groups = std::min(room_.groups, p_.groups - g);
+        fill(src + g * in + c, band, groups * channels, planes);
+        for (int64_t i = 0; i < groups; ++i)
+          for (int64_t from = c; from < c + channels; from += room_.summed)
+            sum_group(g + i, from, std::min(room_.summed, c + channels - from), weights, planes,
+                      i * channels + from - c);
       }
+  }
+
+  // Adds channels of a group, whose planes begin at that of the number `plane`, to its sums.
+  void sum_group(int64_t g, int64_t c, int64_t channels, const float *weights, float *planes,
+                 int64_t plane) const noexcept {
+    const int64_t in = p_.src_channels / p_.groups, out = p_.dst_channels / p_.groups;
+    PlaneSums s{};
+    s.src_channel = p_.plane() * p_.src_phases, s.src = planes + plane * s.src_channel, s.channels = channels;
+    s.weight_channel = by_source_ ? 1 : c_.oc, s.weight_filter = by_source_ ? c_.oc : 1;
+    s.weights = weights + (by_source_ ? g * in : g * out) + c * s.weight_channel;
+    s.first = c == 0 ? planes + room_.first_at + g * out : nullptr;
+    s.dst = planes + room_.sums_at + g * out * room_.run, s.dst_filter = room_.run;
+    s.filters = out, s.pixels = p_.pixels();
+    s.relu = !by_source_ && c_.epilogue.relu && c + channels == in;
+    for (const std::vector<PlaneTap> &taps : taps_) {
+      s.taps = taps.data(), s.count = size(taps);
+      HWY_DYNAMIC_DISPATCH(plane_sums)(s);
+      s.dst += p_.dst_channels * room_.run;
+    }
   }
 
   // Copies channels of a band of an image to planes.
@@ -327,14 +313,14 @@ class PlanarConv final : public Kernel {
   Conv c_;
   bool by_source_, padded_ = false;
   Planes p_;
-  Room room_;
+  PlanarRoom room_;
   std::vector<std::vector<PlaneTap>> taps_;  // by phase of the destination
 };
 
 std::unique_ptr<Kernel> planar(const char *name, const Conv &c, bool by_source, int64_t slices) {
   const auto p = planes_of(c, by_source, slices);
   if (!p) return nullptr;
-  return std::make_unique<PlanarConv>(name, c, by_source, *p, Room(*p, checked_mul(c.kd, c.kh, c.kw)),
+  return std::make_unique<PlanarConv>(name, c, by_source, *p, PlanarRoom(*p, checked_mul(c.kd, c.kh, c.kw)),
                                       std::min(slices, checked_mul(c.n, p->bands)));
 }
 
@@ -358,6 +344,18 @@ std::optional<Planes> planes_of(const Conv &c, bool by_source, int64_t slices) {
   }
   cut_into(p, (slices + c.n - 1) / c.n);
   return p;
+}
+
+PlanarRoom::PlanarRoom(const Planes &p, int64_t taps) {
+  const int64_t planes = checked_mul(p.plane(), p.src_phases), all = p.src_channels / p.groups;
+  summed = std::clamp(std::max(most_src / planes, least_products / taps), int64_t{1}, all);
+  channels = std::min(all, round_up(std::max(least_filled, summed), summed));
+  groups = channels < all ? 1 : std::min(p.groups, (least_filled + all - 1) / all);
+  run = round_up(checked_add(p.pixels(), slack), 16);
+  sums_at = round_up(checked_add(checked_mul(groups, channels, planes), slack), 16);
+  first_at = checked_add(sums_at, checked_mul(run, p.dst_phases, p.dst_channels));
+  turned_at = checked_add(first_at, round_up(p.dst_channels, 16));
+  end = checked_add(turned_at, round_up(checked_mul(p.pixels(), p.axes[2].dst_step, p.dst_channels), 16));
 }
 
 std::unique_ptr<Kernel> planar_conv(const Conv &c, int64_t slices) { return planar("planar_conv", c, false, slices); }

@@ -41,4 +41,15 @@ struct Planes {
 // the planes.
 std::optional<Planes> planes_of(const Conv &conv, bool by_source, int64_t slices);
 
+// How a slice goes through the channels of a group, and what its scratch has where, in floats.
+struct PlanarRoom {
+  int64_t summed;    // channels at a time, whose planes are in the first cache
+  int64_t channels;  // in planes at a time: as many blocks of these as pay off
+  int64_t groups;    // in planes at a time
+  int64_t run;       // from one plane of sums to the next
+  int64_t sums_at, first_at, turned_at, end;
+
+  PlanarRoom(const Planes &p, int64_t taps);
+};
+
 }  // namespace dl4::kernels

@@ -30,6 +30,7 @@ double cost(const Product &p) {
 }
 
 struct ConvAt {
+  const Site &site;
   const kernels::Conv &c;
   int64_t slices;
   const kernels::Constant *weights;  // if constant, else nullptr

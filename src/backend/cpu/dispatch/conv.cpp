@@ -7,6 +7,7 @@
 
 #include "backend/cpu/dispatch/libraries.hpp"
 #include "backend/cpu/dispatch/products.hpp"
+#include "backend/cpu/dispatch/shifted_conv.hpp"
 #include "backend/cpu/dispatch/sliced.hpp"
 #include "backend/cpu/kernels/conv/bf16_conv.hpp"
 #include "backend/cpu/kernels/conv/patches.hpp"
@@ -81,7 +82,7 @@ bool fits_winograd(const ConvAt &at, bool by_source) {
 bool fits_planes(const ConvAt &at, bool by_source) {
   constexpr int64_t most_channels = 48;
   const int64_t channels = (by_source ? at.c.c : at.c.oc) / at.c.groups;
-  return channels <= most_channels && kernels::planes_of(at.c, by_source, at.slices);
+  return channels <= most_channels && kernels::planes_of(at.c, by_source, false, at.slices);
 }
 
 // Cost by tiles: six products, or three, at 16 times the speed, plus packing the parts of each number, which all rows
@@ -125,6 +126,9 @@ constexpr Candidate<ConvAt> own_forward[] = {
     {"planar_conv", [](const ConvAt &at) { return fits_planes(at, false); },
      [](const ConvAt &at) { return at.microseconds(planar_conv_cycles(at.c, false, at.machine)); },
      [](const ConvAt &at) { return kernels::planar_conv(at.c, at.slices); }},
+    {"shifted_conv", [](const ConvAt &at) { return fits_shifted(at, false); },
+     [](const ConvAt &at) { return shifted_cost(at, false); },
+     [](const ConvAt &at) { return shifted_conv(at, false); }},
     {"channels_conv", [](const ConvAt &at) { return kernels::is_by_channels(at.c); }, cost<channels_conv_cycles>,
      [](const ConvAt &at) { return kernels::channels_conv(at.c, at.slices); }},
     {"blocked_conv", always, cost<blocked_conv_cycles>,
@@ -158,6 +162,8 @@ constexpr Candidate<ConvAt> own_by_source[] = {
     {"planar_conv_data", [](const ConvAt &at) { return fits_planes(at, true); },
      [](const ConvAt &at) { return at.microseconds(planar_conv_cycles(at.c, true, at.machine)); },
      [](const ConvAt &at) { return kernels::planar_conv_data(at.c, at.slices); }},
+    {"shifted_conv_data", [](const ConvAt &at) { return fits_shifted(at, true); },
+     [](const ConvAt &at) { return shifted_cost(at, true); }, [](const ConvAt &at) { return shifted_conv(at, true); }},
     {"channels_conv_data", [](const ConvAt &at) { return kernels::is_by_channels(at.c); },
      cost<channels_conv_data_cycles>, [](const ConvAt &at) { return kernels::channels_conv_data(at.c, at.slices); }},
     {"blocked_conv_data", always, cost<blocked_conv_data_cycles>,
@@ -316,7 +322,7 @@ int tiles_for(const Site &site, const char *kernel, const kernels::Conv &c) {
 // tiles: name of the kernel that may use them.
 ConvAt conv_at(const Site &site, const kernels::Conv &c, const kernels::Constant *weights, const char *tiles,
                bool by_weights = false) {
-  ConvAt at{c, conv_slices(site, c, by_weights), weights, machine(site.cutting)};
+  ConvAt at{site, c, conv_slices(site, c, by_weights), weights, machine(site.cutting)};
   at.tiles = tiles_for(site, tiles, c);
   return at;
 }
@@ -370,8 +376,9 @@ std::unique_ptr<Kernel> conv_weights(const Site &site, const kernels::Conv &c) {
 
 std::vector<Price> conv_prices(const kernels::Conv &c, bool constant, const Machine &machine) {
   const kernels::Constant weights{nullptr};
-  ConvAt at{c, 1, constant ? &weights : nullptr, machine};
-  at.tiles = tiles_for({}, "amx_conv", c);
+  const Site any;
+  ConvAt at{any, c, 1, constant ? &weights : nullptr, machine};
+  at.tiles = tiles_for(any, "amx_conv", c);
   return prices<ConvAt>(forward(), at);
 }
 

@@ -1,5 +1,5 @@
-// Costs of convolutions. The factors are those that fit 900 random ones best (dl4_estimates), measured on one core of a
-// Zen 5.
+// Costs of convolutions. The factors are those that fit 5000 random ones best (dl4_estimates), measured on one core of
+// a Zen 5.
 #include <algorithm>
 
 #include "backend/cpu/dispatch/costs.hpp"
@@ -43,43 +43,60 @@ double panel_vectors(const Conv &c, int64_t channels, const Machine &m) {
   return real(round_up(channels / c.groups, 32), c.groups) / m.vector;
 }
 
-// Each channel by itself.
-double by_channels(const Conv &c, const Machine &m, double start, double product, double place, double pixel,
-                   double move) {
+// Each channel by itself: what starting, products, places where a tap meets the input, pixels and moving take.
+struct ByChannels {
+  double start, product, place, pixel, vector, move;
+};
+double by_channels(const Conv &c, const Machine &m, const ByChannels &each) {
   const double v = vectors_of(c.c, m.vector), meet = inside(c);
-  return sum({{1, start}, {meet * v, product}, {meet, place}, {pixels_out(c) * v, pixel}, {moved(c, m), move}});
+  return sum({{1, each.start},
+              {meet * v, each.product},
+              {meet, each.place},
+              {pixels_out(c), each.pixel},
+              {pixels_out(c) * v, each.vector},
+              {moved(c, m), each.move}});
 }
 
 }  // namespace
 
 double direct_conv_cycles(const Conv &c, const Machine &m) {
   const double v = vectors_of(c.oc, m.vector), out = pixels_out(c);
-  return sum({{1, 585},
-              {out * taps(c) * real(c.c) * v / m.fused, 1.1},
-              {rows_out(c) * real(c.kd, c.kh), 10.2},
-              {out * real(c.kd, c.kh), 0.66},
-              {moved(c, m), 1.33}});
+  return sum({{1, 460},
+              {out * taps(c) * real(c.c) * v / m.fused, 0.97},
+              {rows_out(c) * real(c.kd, c.kh), 10.8},
+              {out * real(c.kd, c.kh), 0.58},
+              {moved(c, m), 0.41}});
 }
 double direct_conv_weights_cycles(const Conv &c, const Machine &m) {
   const double v = vectors_of(c.oc, m.vector), out = pixels_out(c);
-  return sum({{out * taps(c) * real(c.c) * v / m.fused, 0.96},
-              {rows_out(c) * real(c.kh, c.kw, c.c), 3.1},
-              {out, 1.73},
-              {taps(c) * real(c.c) * v, 3.1},
-              {moved(c, m), 6.8}});
+  return sum({{1, 41},
+              {out * taps(c) * real(c.c) * v / m.fused, 0.92},
+              {rows_out(c) * real(c.kh, c.kw, c.c), 2.84},
+              {out, 1.75},
+              {taps(c) * real(c.c) * v, 2.9},
+              {moved(c, m), 3.1}});
 }
 double depthwise_conv_cycles(const Conv &c, const Machine &m) {
   const double v = vectors_of(c.c, m.vector);
-  return sum({{1, 1260}, {inside(c) * v, 0.57}, {pixels_out(c) * v, 2.8}, {rows_out(c), 64}, {moved(c, m), 2.6}});
+  return sum({{1, 84},
+              {inside(c) * v, 0.31},
+              {pixels_out(c) * taps(c) * v, 0.16},
+              {pixels_out(c) * v, 2.44},
+              {rows_out(c), 70},
+              {moved(c, m), 2.5}});
 }
-double channels_conv_cycles(const Conv &c, const Machine &m) { return by_channels(c, m, 50, 2.1, 8.2, 9.7, 1.1); }
-double channels_conv_data_cycles(const Conv &c, const Machine &m) { return by_channels(c, m, 3500, 1.85, 20, 0, 4.2); }
+double channels_conv_cycles(const Conv &c, const Machine &m) {
+  return by_channels(c, m, {0, 2.72, 5, 23.6, 1.3, 0.24});
+}
+double channels_conv_data_cycles(const Conv &c, const Machine &m) {
+  return by_channels(c, m, {3960, 1.97, 15.4, 10.3, 0, 2.24});
+}
 double channels_conv_weights_cycles(const Conv &c, const Machine &m) {
-  return by_channels(c, m, 150, 5.6, 5.9, 0, 0.5);
+  return by_channels(c, m, {107, 4.22, 5.3, 0, 0, 0.94});
 }
 
 double planar_conv_cycles(const Conv &c, bool by_source, const Machine &m) {
-  const auto p = kernels::planes_of(c, by_source, 1);
+  const auto p = kernels::planes_of(c, by_source, false, 1);
   const kernels::PlanarRoom room(*p, checked_mul(c.kd, c.kh, c.kw));
   const auto &[d, h, w] = p->axes;
   const int64_t in = p->src_channels / p->groups, out = p->dst_channels / p->groups;
@@ -87,123 +104,210 @@ double planar_conv_cycles(const Conv &c, bool by_source, const Machine &m) {
   const double passes = real((in + room.summed - 1) / room.summed), together = real(out) / blocks;
   const double runs = units * taps(c) * real(in, p->groups) * run * blocks;  // read, each for some filters
   const double sums = units * run * real(p->dst_phases, p->dst_channels);    // vectors
-  return sum({{1, 55},
-              {units * passes * blocks * real(p->groups, p->dst_phases), 14},
-              {units * real(p->src_phases) * real((p->groups + room.groups - 1) / room.groups), 207},
-              {units * real(d.count, h.count, d.dst_step, h.dst_step), 2},
-              {runs * together / m.fused, 0.36},
-              {runs, 0.26},
-              {runs * std::max(1 / 8.0, (together + 1) / 30), 4},
-              {units * real(p->plane(), p->src_phases, p->src_channels), 0.6},
-              {p->dst_channels == 1 && w.dst_step == 1 ? 0 : sums * m.vector, 0.42},
-              {sums * passes, 1.5},
-              {moved(c, m), 0.33}});
+  return sum({{1, 60},
+              {units * passes * blocks * real(p->groups, p->dst_phases), 15},
+              {units * real(p->src_phases) * real((p->groups + room.groups - 1) / room.groups), 220},
+              {units * real(d.count, h.count, d.dst_step, h.dst_step), 2.1},
+              {runs * together / m.fused, 0.39},
+              {runs, 0.28},
+              {runs * std::max(1 / 8.0, (together + 1) / 30), 4.3},
+              {units * real(p->plane(), p->src_phases, p->src_channels), 0.65},
+              {p->dst_channels == 1 && w.dst_step == 1 ? 0 : sums * m.vector, 0.45},
+              {sums * passes, 1.6},
+              {moved(c, m), 0.35}});
+}
+
+double shifted_sums_cycles(const Conv &c, bool by_source, const Machine &m) {
+  const auto p = kernels::planes_of(c, by_source, true, 1);
+  const double units = real(c.n, p->bands), run = vectors_of(p->pixels(), m.vector);
+  const double planes = units * real(p->plane(), p->src_phases, p->src_channels);
+  const double sums = units * run * real(p->dst_phases, p->dst_channels);
+  return sum({{1, 47},
+              {units * real(p->dst_channels, p->dst_phases), 21},
+              {units, 340},
+              {units * run * real(p->src_channels), 1.2},
+              {planes, 0.51},
+              {m.moved(4 * planes, 4 * planes), 0.85},
+              {sums * m.vector, 0.36}});
 }
 
 double packed_conv_cycles(const Conv &c, const Machine &m) {
   const double v = vectors(c, c.oc, m), out = pixels_out(c), bytes = 4 * weights(c), meet = inside(c);
-  return sum({{1, 52},
+  return sum({{1, 61},
               {meet * real(c.c) * v / m.fused, 0.95},
-              {(out * taps(c) - meet) * real(c.c) * v / m.fused, 0.63},
-              {out * v, 6.9},
-              {rows_out(c), 88},
-              {m.moved(bytes, images(c) + bytes), 4.7}});
+              {(out * taps(c) - meet) * real(c.c) * v / m.fused, 0.47},
+              {out * v, 3.5},
+              {rows_out(c), 80},
+              {m.moved(bytes, images(c) + bytes), 2.6},
+              {moved(c, m), 0.56}});
 }
 double blocked_conv_cycles(const Conv &c, bool constant, const Machine &m) {
   const double v = panel_vectors(c, c.oc, m), out = pixels_out(c), k = taps(c) * real(c.c / c.groups);
-  return sum({{1, 460},
-              {out * k * v / m.fused, 0.88},
-              {out * v, 4.3},
-              {out * taps(c) * real(c.groups), 3.3},
-              {m.moved(4 * weights(c), images(c) + 4 * weights(c)), 10},
-              {constant ? 0 : k * v, 7.4}});
+  return sum({{1, 147},
+              {out * k * v / m.fused, 0.72},
+              {out * v, 3.1},
+              {out * taps(c) * real(c.groups), 3.4},
+              {m.moved(4 * weights(c), images(c) + 4 * weights(c)), 1.4},
+              {constant ? 0 : k * v, 7.2},
+              {moved(c, m), 0.64}});
 }
 double blocked_conv_data_cycles(const Conv &c, const Machine &m) {
   const double v = panel_vectors(c, c.c, m), out = pixels_out(c), k = taps(c) * real(c.oc / c.groups);
-  return sum({{1, 1360},
-              {out * k * v / m.fused, 0.83},
-              {out * taps(c) * real(c.groups), 7.9},
-              {pixels_in(c) * taps(c) * real(c.groups), 1.8},
-              {k * v, 20},
-              {pixels_in(c) * v, 4.7},
-              {moved(c, m), 1.3}});
+  return sum({{1, 990},
+              {out * k * v / m.fused, 0.74},
+              {out * taps(c) * real(c.groups), 6.5},
+              {pixels_in(c) * taps(c) * real(c.groups), 1.9},
+              {k * v, 7.2},
+              {pixels_in(c) * v, 4.3},
+              {moved(c, m), 0.54}});
 }
 double blocked_conv_weights_cycles(const Conv &c, const Machine &m) {
   const double v = vectors(c, c.oc, m), out = pixels_out(c), k = taps(c) * real(c.c / c.groups);
-  return sum({{1, 610},
-              {out * k * v / m.fused, 0.95},
-              {k * v, 6.5},
-              {out * taps(c) * real(c.groups), 3.6},
-              {out * v, 13.6},
-              {moved(c, m), 3.5}});
+  return sum({{1, 413},
+              {out * k * v / m.fused, 0.84},
+              {k * v, 3.7},
+              {out * taps(c) * real(c.groups), 2.1},
+              {out * taps(c) * real(c.c) / m.vector, 1},
+              {out * v, 16.5},
+              {moved(c, m), 0.1}});
 }
 double winograd_conv_cycles(const Conv &c, bool constant, bool data, const Machine &m) {
   const int64_t h = data ? c.h : c.oh, w = data ? c.w : c.ow, in = data ? c.oc : c.c, out = data ? c.c : c.oc;
   const double tiles = real(c.n, (h + 1) / 2, (w + 1) / 2), v = real(round_up(out, 32)) / m.vector;
-  return sum({{1, 800},
-              {16 * tiles * real(in) * v / m.fused, data ? 0.78 : 0.9},
-              {tiles * vectors_of(in, m.vector), data ? 29.0 : 35.0},
-              {tiles * v, data ? 89.0 : 78.0},
-              {constant ? 0 : real(in) * v, data ? 157.0 : 39.0},
-              {moved(c, m), data ? 0.95 : 3.5}});
+  return sum({{1, 690},
+              {16 * tiles * real(in) * v / m.fused, data ? 0.67 : 0.77},
+              {tiles * vectors_of(in, m.vector), data ? 25.0 : 30.0},
+              {tiles * v, data ? 76.0 : 67.0},
+              {constant ? 0 : real(in) * v, data ? 134.0 : 33.0},
+              {moved(c, m), data ? 0.81 : 3.0}});
 }
 double turned_conv_data_cycles(const Conv &turned, const Machine &m) {
   if (kernels::is_for_depthwise(turned)) return depthwise_conv_cycles(turned, m);
   const double v = vectors_of(turned.oc, m.vector), out = pixels_out(turned);
-  return sum({{1, 540},
-              {out * taps(turned) * real(turned.c) * v / m.fused, 1.16},
-              {rows_out(turned) * real(turned.kh), 11},
-              {out * v, 2.4},
-              {moved(turned, m), 0.34}});
+  return sum({{1, 480},
+              {out * taps(turned) * real(turned.c) * v / m.fused, 1.03},
+              {rows_out(turned) * real(turned.kh), 9.7},
+              {out * v, 2.1},
+              {moved(turned, m), 0.3}});
 }
 
 double dnnl_conv_cycles(const Conv &c, bool constant, const Machine &m) {
   const double v = vectors(c, c.oc, m), k = real(c.c / c.groups), all = pixels_out(c) * taps(c);
-  const double lay = constant ? 0 : weights(c);
+  const double lay = constant ? 0 : weights(c), bytes = m.moved(4 * weights(c), images(c) + 4 * weights(c));
   if (c.groups > 1 && c.is_3d())
-    return sum({{inside(c) * k * v / m.fused, 0.56}, {all * k * v / m.fused, 1.43}, {lay, 100}, {moved(c, m), 25}});
-  if (c.groups > 1)
-    return sum({{1, 6950}, {inside(c) * k * v / m.fused, 0.14}, {inside(c) * v, 0.07}, {moved(c, m), 1}});
+    return sum({{1, 2100},
+                {all * k * v / m.fused, 0.3},
+                {inside(c) * v, 0.33},
+                {pixels_out(c) * v, 11},
+                {lay, 80},
+                {moved(c, m), 0.04}});
+  if (c.groups > 1 && c.c < m.vector) return sum({{1, 7150}, {all * real(c.c), 0.22}, {moved(c, m), 0.65}});
+  if (c.groups > 1) return sum({{1, 3660}, {inside(c) * v, 0.095}, {lay, 0.13}, {moved(c, m), 0.82}});
+  if (c.is_3d() && c.c < m.vector)
+    return sum({{1, 8080},
+                {inside(c) * k * v / m.fused, 0.59},
+                {all * k * v / m.fused, 0.15},
+                {inside(c) * v, 0.72},
+                {all * real(c.c), 0.17},
+                {lay, 0.6},
+                {bytes, 9.6},
+                {moved(c, m), 2.3}});
   if (c.is_3d())
-    return sum({{1, 11700},
-                {inside(c) * k * v / m.fused, 1.2},
-                {all * k * v / m.fused, 0.14},
-                {inside(c) * v, 0.92},
-                {lay, 2.5},
-                {moved(c, m), 0.94}});
-  return sum({{1, 8500},
-              {all * k * v / m.fused, 1.01},
-              {inside(c) * v, 0.44},
-              {pixels_out(c) * v, 0.44},
-              {lay, 1.06},
-              {m.moved(4 * weights(c), images(c) + 4 * weights(c)), 10},
-              {moved(c, m), 1.23}});
+    return sum({{1, 6630},
+                {inside(c) * k * v / m.fused, 0.79},
+                {all * k * v / m.fused, 0.12},
+                {all * real(c.c), 0.11},
+                {lay, 1.03},
+                {bytes, 10.7},
+                {moved(c, m), 0.23}});
+  if (c.c < m.vector)
+    return sum({{1, 5960},
+                {all * k * v / m.fused, 0.8},
+                {inside(c) * v, 0.33},
+                {pixels_out(c) * v, 0.81},
+                {all * real(c.c), 0.05},
+                {bytes, 18},
+                {moved(c, m), 0.96}});
+  return sum({{1, 5570},
+              {all * k * v / m.fused, 0.55},
+              {inside(c) * k * v / m.fused, 0.27},
+              {inside(c) * v, 0.71},
+              {all * real(c.c), 0.034},
+              {lay, 0.41},
+              {bytes, 3},
+              {moved(c, m), 0.39}});
 }
+// Few channels are by a product of all taps, whose columns are added pixel by pixel.
 double dnnl_conv_data_cycles(const Conv &c, const Machine &m) {
   const double v = vectors(c, c.c, m), k = real(c.oc / c.groups), all = pixels_out(c) * taps(c);
+  const double in = pixels_in(c) * v, product = all * real(c.c, c.oc) / m.vector / m.fused;
+  const bool few = c.c<m.vector, steps = std::max({c.stride_d, c.stride_h, c.stride_w})> 1;
   if (c.groups > 1 && c.is_3d())
-    return sum({{1, 93400}, {all * k * v / m.fused, 0.85}, {weights(c), 136}, {moved(c, m), 150}});
-  if (c.groups > 1) return sum({{1, 28000}, {inside(c) * k * v / m.fused, 0.12}, {moved(c, m), 7.2}});
+    return sum({{1, 21600}, {inside(c) * v, 0.11}, {in, 7.5}, {weights(c), 356}, {moved(c, m), 34}});
+  if (c.groups > 1 && std::max(c.dil_h, c.dil_w) > 1)
+    return sum({{1, 25400}, {inside(c) * v, 0.19}, {all * real(c.c), 0.2}, {in, 2.6}, {moved(c, m), 3.4}});
+  if (c.groups > 1 && few) return sum({{1, 18400}, {all * real(c.c), 0.19}, {in, 0.43}, {weights(c), 1.15}});
+  if (c.groups > 1)
+    return sum({{1, 4790}, {inside(c) * v, 0.062}, {all * real(c.c), 0.016}, {in, 0.12}, {moved(c, m), 1.7}});
+  if (few && c.oc < m.vector)
+    return c.is_3d() ? sum({{1, 5570}, {all * k * v / m.fused, 0.23}, {inside(c) * v, 4.7}, {in, 5.7}})
+                     : sum({{1, 3880}, {all * k * v / m.fused, 1.27}, {inside(c) * v, 1.4}, {in, 2.1}});
+  if (few)
+    return sum({{1, c.is_3d() ? 3090.0 : 4860.0},
+                {inside(c) * v, 5.3},
+                {product, c.is_3d() ? 0.91 : 1.01},
+                {all * real(c.c), c.is_3d() ? 0.32 : 0.0},
+                {in, c.is_3d() ? 12.5 : 8.8},
+                {weights(c), 0.35},
+                {moved(c, m), c.is_3d() ? 4.2 : 2.0}});
   if (c.is_3d())
     return sum(
-        {{1, 1100}, {inside(c) * k * v / m.fused, 0.87}, {inside(c) * v, 2.4}, {weights(c), 1.2}, {moved(c, m), 4.7}});
-  return sum({{1, 2800},
-              {c.c < 16 && c.oc < 16 ? all * real(c.c) : 0, 5},  // added one by one
-              {inside(c) * k * v / m.fused, 0.21},
-              {all * k * v / m.fused, 0.6},
-              {inside(c) * v, 2.6},
-              {weights(c), 1.07},
-              {moved(c, m), 1.25}});
+        {{1, 4590}, {all * k * v / m.fused, 0.04}, {inside(c) * k * v / m.fused, 0.93}, {in, 3.8}, {weights(c), 1.11}});
+  if (steps)
+    return sum({{1, 2130},
+                {inside(c) * k * v / m.fused, 0.7},
+                {product, 0.35},
+                {in, 2.8},
+                {weights(c), 1.14},
+                {moved(c, m), 1.3}});
+  return sum(
+      {{1, 1740}, {all * k * v / m.fused, 0.35}, {inside(c) * k * v / m.fused, 0.5}, {in, 2.2}, {weights(c), 1.05}});
 }
 double dnnl_conv_weights_cycles(const Conv &c, const Machine &m) {
   const double v = vectors(c, c.oc, m), k = real(c.c / c.groups), all = pixels_out(c) * taps(c);
-  if (c.groups > 1) return sum({{1, 1080}, {all * k * v / m.fused, c.is_3d() ? 8.0 : 1.17}, {moved(c, m), 0.3}});
-  return sum({{1, 1250},
-              {inside(c) * k * v / m.fused, c.is_3d() ? 0.86 : 0.61},
-              {all * k * v / m.fused, c.is_3d() ? 0.34 : 0.45},
-              {pixels_out(c) * v, c.is_3d() ? 1.0 : 8.4},
-              {weights(c), 0.95},
-              {moved(c, m), c.is_3d() ? 1.03 : 4.2}});
+  const bool dilated = std::max({c.dil_d, c.dil_h, c.dil_w}) > 1;
+  const double bytes = m.moved(4 * weights(c), images(c) + 4 * weights(c));
+  if (c.groups > 1 && c.is_3d()) return sum({{all * k * v / m.fused, 0.83}, {weights(c), 45}, {moved(c, m), 23}});
+  if (c.groups > 1 && dilated) return sum({{1, 120000}, {inside(c) * v, 0.45}, {weights(c), 112}, {moved(c, m), 29}});
+  if (c.groups > 1 && c.c < m.vector)
+    return sum({{1, 2470}, {all * real(c.c), 0.19}, {weights(c), 26}, {moved(c, m), 1.1}});
+  if (c.groups > 1)
+    return sum({{1, 1690}, {inside(c) * v, 0.075}, {all * real(c.c), 0.024}, {weights(c), 1.4}, {moved(c, m), 1.5}});
+  if (c.is_3d() && dilated) return sum({{1, 525}, {pixels_out(c) * v, 12}, {all * real(c.c), 2.1}});
+  if (c.is_3d())
+    return sum({{1, 2130},
+                {inside(c) * k * v / m.fused, 0.9},
+                {all * k * v / m.fused, 0.14},
+                {inside(c) * v, 0.19},
+                {pixels_out(c) * v, 2.4},
+                {weights(c), 0.49},
+                {bytes, 5},
+                {moved(c, m), 0.45}});
+  if (c.c < m.vector)
+    return sum({{1, 1830},
+                {all * k * v / m.fused, 0.59},
+                {inside(c) * k * v / m.fused, 0.6},
+                {pixels_out(c) * v, 2},
+                {all * real(c.c), 0.04},
+                {weights(c), 0.41},
+                {moved(c, m), 0.7}});
+  return sum({{1, 2900},
+              {all * k * v / m.fused, 0.23},
+              {inside(c) * k * v / m.fused, 0.65},
+              {inside(c) * v, 0.1},
+              {weights(c), 0.33},
+              {bytes, 5.4},
+              {moved(c, m), 2.9}});
 }
 
 }  // namespace dl4::dispatch

@@ -117,7 +117,8 @@ HWY_EXPORT(plane_sums);
 
 constexpr int64_t slack = 8 * 16;       // floats of a strip, of any instruction set
 constexpr int64_t most_src = 8 << 10;   // floats of planes in the first cache
-constexpr int64_t least_filled = 16;    // channels that are copied to planes at a time
+constexpr int64_t most_filled = 64 << 10;  // floats of planes in the second cache
+constexpr int64_t least_filled = 16;       // channels that are copied to planes at a time
 constexpr int64_t most_dst = 64 << 10;  // floats of sums
 constexpr int64_t least_products = 16;  // of a sum before it goes to memory
 constexpr int64_t least_extent = 64;    // places of an axis that may be mostly padding
@@ -161,7 +162,8 @@ void cut_into(Planes &p, int64_t wanted) {
   PlanarAxis &a = p.axes[p.cut];
   const int64_t count = a.count, further = a.extent - count;
   const auto fit = [&] {
-    return checked_mul(p.plane(), p.src_phases) <= most_src &&
+    const int64_t planes = checked_mul(p.plane(), p.src_phases);
+    return (p.products ? checked_mul(planes, p.src_channels) <= most_filled : planes <= most_src) &&
            checked_mul(p.pixels(), p.dst_phases, p.dst_channels) <= most_dst;
   };
   for (p.bands = std::clamp<int64_t>(wanted, 1, count);; p.bands = std::min(count, 2 * p.bands)) {
@@ -187,15 +189,17 @@ class PlanarConv final : public Kernel {
         room_(room),
         taps_(static_cast<size_t>(p.dst_phases)) {
     const auto &[d, h, w] = p.axes;
-    int64_t weight = 0;
+    const int64_t products = p.products ? p.dst_channels * p.src_phases * p.plane() : 0;  // planes of a tap
+    int64_t tap = 0;
     for (const PlanarAxis::Tap &z : d.taps)
       for (const PlanarAxis::Tap &y : h.taps)
         for (const PlanarAxis::Tap &x : w.taps) {
           const int64_t src = (z.src_phase * size(h.phases) + y.src_phase) * size(w.phases) + x.src_phase;
           const int64_t dst = (z.dst_phase * h.dst_step + y.dst_phase) * w.dst_step + x.dst_phase;
           const int64_t shift = (z.shift * h.extent + y.shift) * w.extent + x.shift;
-          taps_[static_cast<size_t>(dst)].push_back({src * p.plane() + shift, weight});
-          weight += c.c / c.groups * c.oc;
+          taps_[static_cast<size_t>(dst)].push_back(
+              {tap * products + src * p.plane() + shift, p.products ? 0 : tap * (c.c / c.groups) * c.oc});
+          ++tap;
         }
     for (const PlanarAxis &a : p.axes) {
       const int64_t all = (&a == &p.axes[p.cut] ? p.bands - 1 : 0) * a.count + a.extent;
@@ -209,7 +213,7 @@ class PlanarConv final : public Kernel {
     std::fill_n(planes + filled, room_.sums_at - filled, 0.0f);  // strips read past the last pixel
     float *const first = planes + room_.first_at;
     std::fill_n(first, p_.dst_channels, 0.0f);
-    if (c_.bias && !by_source_) std::copy_n(r.in<float>(2), p_.dst_channels, first);
+    if (c_.bias && !by_source_) std::copy_n(r.in<float>(p_.products ? 1 : 2), p_.dst_channels, first);
     const auto [begin, end] = part(c_.n * p_.bands, slices, slice);
     for (int64_t unit = begin; unit < end; ++unit) {
       const int64_t n = unit / p_.bands;
@@ -217,7 +221,10 @@ class PlanarConv final : public Kernel {
       for (size_t i = 0; i < 3; ++i) band[i] = i == p_.cut ? unit % p_.bands * p_.axes[i].count : 0;
       const float *src = r.in<float>(0) + n * p_.src_channels * p_.axes[0].src * p_.axes[1].src * p_.axes[2].src;
       float *dst = r.out<float>(0) + n * p_.dst_channels * p_.axes[0].dst * p_.axes[1].dst * p_.axes[2].dst;
-      sum(src, r.in<float>(1), band, planes);
+      if (p_.products)
+        sum_products(src, band, planes);
+      else
+        sum(src, r.in<float>(1), band, planes);
       put(band, planes, dst);
     }
   }
@@ -255,6 +262,22 @@ class PlanarConv final : public Kernel {
       s.taps = taps.data(), s.count = size(taps);
       HWY_DYNAMIC_DISPATCH(plane_sums)(s);
       s.dst += p_.dst_channels * room_.run;
+    }
+  }
+
+  // The same where the channels are products, of each tap for each filter.
+  void sum_products(const float *src, const Band &band, float *planes) const noexcept {
+    static constexpr float one = 1;
+    fill(src, band, p_.src_channels, planes);
+    PlaneSums s{};
+    s.channels = s.filters = 1, s.weights = &one, s.pixels = p_.pixels(), s.relu = c_.epilogue.relu && !by_source_;
+    s.dst = planes + room_.sums_at;
+    for (const std::vector<PlaneTap> &taps : taps_) {
+      s.taps = taps.data(), s.count = size(taps);
+      for (int64_t f = 0; f < p_.dst_channels; ++f, s.dst += room_.run) {
+        s.src = planes + f * p_.src_phases * p_.plane(), s.first = planes + room_.first_at + f;
+        HWY_DYNAMIC_DISPATCH(plane_sums)(s);
+      }
     }
   }
 
@@ -317,8 +340,8 @@ class PlanarConv final : public Kernel {
   std::vector<std::vector<PlaneTap>> taps_;  // by phase of the destination
 };
 
-std::unique_ptr<Kernel> planar(const char *name, const Conv &c, bool by_source, int64_t slices) {
-  const auto p = planes_of(c, by_source, slices);
+std::unique_ptr<Kernel> planar(const char *name, const Conv &c, bool by_source, bool products, int64_t slices) {
+  const auto p = planes_of(c, by_source, products, slices);
   if (!p) return nullptr;
   return std::make_unique<PlanarConv>(name, c, by_source, *p, PlanarRoom(*p, checked_mul(c.kd, c.kh, c.kw)),
                                       std::min(slices, checked_mul(c.n, p->bands)));
@@ -331,13 +354,16 @@ int64_t Planes::pixels() const {
   return ((axes[0].count - 1) * axes[1].extent + axes[1].count - 1) * axes[2].extent + axes[2].count;
 }
 
-std::optional<Planes> planes_of(const Conv &c, bool by_source, int64_t slices) {
+std::optional<Planes> planes_of(const Conv &c, bool by_source, bool products, int64_t slices) {
+  if (products && (c.groups != 1 || (!by_source && std::max({c.stride_d, c.stride_h, c.stride_w}) > 1))) return {};
   if (c.is_empty() || std::min({c.pad_front, c.pad_top, c.pad_left}) < 0) return {};
   Planes p;
   p.axes = {planar_axis(by_source, c.d, c.kd, c.od, c.stride_d, c.dil_d, c.pad_front),
             planar_axis(by_source, c.h, c.kh, c.oh, c.stride_h, c.dil_h, c.pad_top),
             planar_axis(by_source, c.w, c.kw, c.ow, c.stride_w, c.dil_w, c.pad_left)};
   p.src_channels = by_source ? c.oc : c.c, p.dst_channels = by_source ? c.c : c.oc, p.groups = c.groups;
+  p.products = products;
+  if (products) p.src_channels = checked_mul(c.kd, c.kh, c.kw, p.dst_channels);
   for (const PlanarAxis &a : p.axes) {
     p.src_phases = checked_mul(p.src_phases, size(a.phases)), p.dst_phases = checked_mul(p.dst_phases, a.dst_step);
     if (checked_mul(a.extent, size(a.phases)) > std::max(least_extent, checked_mul(4, a.src))) return {};
@@ -349,6 +375,7 @@ std::optional<Planes> planes_of(const Conv &c, bool by_source, int64_t slices) {
 PlanarRoom::PlanarRoom(const Planes &p, int64_t taps) {
   const int64_t planes = checked_mul(p.plane(), p.src_phases), all = p.src_channels / p.groups;
   summed = std::clamp(std::max(most_src / planes, least_products / taps), int64_t{1}, all);
+  if (p.products) summed = all;
   channels = std::min(all, round_up(std::max(least_filled, summed), summed));
   groups = channels < all ? 1 : std::min(p.groups, (least_filled + all - 1) / all);
   run = round_up(checked_add(p.pixels(), slack), 16);
@@ -358,9 +385,14 @@ PlanarRoom::PlanarRoom(const Planes &p, int64_t taps) {
   end = checked_add(turned_at, round_up(checked_mul(p.pixels(), p.axes[2].dst_step, p.dst_channels), 16));
 }
 
-std::unique_ptr<Kernel> planar_conv(const Conv &c, int64_t slices) { return planar("planar_conv", c, false, slices); }
+std::unique_ptr<Kernel> planar_conv(const Conv &c, int64_t slices) {
+  return planar("planar_conv", c, false, false, slices);
+}
 std::unique_ptr<Kernel> planar_conv_data(const Conv &c, int64_t slices) {
-  return planar("planar_conv_data", c, true, slices);
+  return planar("planar_conv_data", c, true, false, slices);
+}
+std::unique_ptr<Kernel> shifted_sums(const Conv &c, bool by_source, int64_t slices) {
+  return planar("shifted_sums", c, by_source, true, slices);
 }
 
 }  // namespace dl4::kernels

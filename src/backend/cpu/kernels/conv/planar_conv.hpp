@@ -30,6 +30,7 @@ struct Planes {
   std::array<PlanarAxis, 3> axes;
   int64_t src_channels = 1, dst_channels = 1, groups = 1;
   int64_t src_phases = 1, dst_phases = 1;
+  bool products = false;  // the source's channels are products, of each tap for each filter: they are added only
   size_t cut = 0;
   int64_t bands = 1;
 
@@ -38,8 +39,12 @@ struct Planes {
 };
 
 // In at least `slices` bands of all images if possible, small enough for the cache. None where padding would be most of
-// the planes.
-std::optional<Planes> planes_of(const Conv &conv, bool by_source, int64_t slices);
+// the planes. products: without groups, and forward without strides.
+std::optional<Planes> planes_of(const Conv &conv, bool by_source, bool products, int64_t slices);
+
+// The sums of a convolution whose products are made: those of tap t and filter f at channel t * filters + f of an image
+// as large as the source. Arguments: products, bias (forward, if `bias`), destination.
+std::unique_ptr<Kernel> shifted_sums(const Conv &conv, bool by_source, int64_t slices);
 
 // How a slice goes through the channels of a group, and what its scratch has where, in floats.
 struct PlanarRoom {

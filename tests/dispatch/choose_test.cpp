@@ -102,7 +102,8 @@ TEST(KernelNames, AreSortedAndListedOnce) {
       "depthwise_conv", "direct_conv",      "direct_conv_weights", "own_lstm",
       "packed_conv",    "packed_gemm",      "blocked_by_item",     "small_by_item",
       "small_gemm",     "turned_conv_data", "winograd_conv",       "winograd_conv_data",
-      "bf16_conv",      "bf16_conv_data",   "bf16_conv_weights",   "bf16_gemm"};
+      "bf16_conv",      "bf16_conv_data",   "bf16_conv_weights",   "bf16_gemm",
+      "planar_conv",    "planar_conv_data", "shifted_conv",        "shifted_conv_data"};
   for (const char *name :
        {"amx_attention", "amx_attention_grad", "amx_by_item", "amx_conv", "amx_conv_data", "amx_conv_weights"})
     expected.emplace_back(name);

@@ -31,13 +31,15 @@ struct Expected {
   const char *kernel;
 };
 const Expected expected[] = {
-    {conv_of(4, 32, 3, 3, 8), false, "direct_conv"},
-    {conv_of(32, 28, 1, 5, 6), true, "direct_conv"},
+    {conv_of(4, 32, 3, 3, 8), false, "planar_conv"},
+    {conv_of(32, 28, 1, 5, 6), true, "planar_conv"},
+    {conv_of(1, 64, 3, 3, 32), false, "direct_conv"},
+    {conv_of(2, 32, 512, 3, 2), true, "shifted_conv"},
     {conv_of(1, 14, 64, 3, 64, 1, 64), false, "depthwise_conv"},
     {conv_of(1, 56, 64, 3, 64, 2, 64), true, "depthwise_conv"},
     {conv_of(1, 56, 64, 3, 64), false, "winograd_conv"},
     {conv_of(1, 56, 64, 3, 64), true, "winograd_conv"},
-    {conv_of(1, 7, 512, 3, 512), true, "packed_conv"},
+    {conv_of(1, 20, 32, 4, 64, 2), true, "packed_conv"},
 };
 
 TEST(Convs, TheKernelThatWasTheFastestIsTheCheapest) {

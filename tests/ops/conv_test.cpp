@@ -74,6 +74,10 @@ Case conv_case(Shape x, Shape w, Conv how, bool bias = true) {
                "channels_conv_data",
                "channels_conv_weights",
                "turned_conv_data",
+               "planar_conv",
+               "planar_conv_data",
+               "shifted_conv",
+               "shifted_conv_data",
                "direct_conv_weights"};
   return c;
 }

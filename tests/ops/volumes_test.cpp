@@ -90,11 +90,12 @@ Case conv_case(Shape x, Shape w, Conv how) {
   c.inputs = randoms({x, w, {w.last()}});
   c.constants = {1, 2};
   c.reference = [=](const auto &in) { return naive_conv(in, how); };
-  c.kernels = {"dnnl_conv",           "reference_conv",     "dnnl_conv_data",
-               "reference_conv_data", "dnnl_conv_weights",  "reference_conv_weights",
-               "blocked_conv",        "blocked_conv_data",  "blocked_conv_weights",
-               "channels_conv",       "channels_conv_data", "channels_conv_weights",
-               "turned_conv_data",    "direct_conv_weights"};
+  c.kernels = {"dnnl_conv",           "reference_conv",      "dnnl_conv_data",
+               "reference_conv_data", "dnnl_conv_weights",   "reference_conv_weights",
+               "blocked_conv",        "blocked_conv_data",   "blocked_conv_weights",
+               "channels_conv",       "channels_conv_data",  "channels_conv_weights",
+               "turned_conv_data",    "direct_conv_weights", "planar_conv",
+               "planar_conv_data",    "shifted_conv",        "shifted_conv_data"};
   return c;
 }
 

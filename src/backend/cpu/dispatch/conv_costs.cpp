@@ -78,12 +78,8 @@ double direct_conv_weights_cycles(const Conv &c, const Machine &m) {
 }
 double depthwise_conv_cycles(const Conv &c, const Machine &m) {
   const double v = vectors_of(c.c, m.vector);
-  return sum({{1, 84},
-              {inside(c) * v, 0.31},
-              {pixels_out(c) * taps(c) * v, 0.16},
-              {pixels_out(c) * v, 2.44},
-              {rows_out(c), 70},
-              {moved(c, m), 2.5}});
+  return sum(
+      {{pixels_out(c) * taps(c) * v, 0.46}, {rows_out(c), 92}, {rows_out(c) * real(c.kh) * v, 2.8}, {moved(c, m), 2}});
 }
 double channels_conv_cycles(const Conv &c, const Machine &m) {
   return by_channels(c, m, {0, 2.72, 5, 23.6, 1.3, 0.24});
@@ -133,23 +129,24 @@ double shifted_sums_cycles(const Conv &c, bool by_source, const Machine &m) {
 
 double packed_conv_cycles(const Conv &c, const Machine &m) {
   const double v = vectors(c, c.oc, m), out = pixels_out(c), bytes = 4 * weights(c), meet = inside(c);
-  return sum({{1, 61},
-              {meet * real(c.c) * v / m.fused, 0.95},
+  return sum({{1, 31},
+              {meet * real(c.c) * v / m.fused, 0.84},
               {(out * taps(c) - meet) * real(c.c) * v / m.fused, 0.47},
-              {out * v, 3.5},
-              {rows_out(c), 80},
-              {m.moved(bytes, images(c) + bytes), 2.6},
-              {moved(c, m), 0.56}});
+              {out * v, 2.44},
+              {rows_out(c), 64},
+              {rows_out(c) * real(c.kh), 14.4},
+              {m.moved(bytes, images(c) + bytes), 0.85},
+              {moved(c, m), 0.49}});
 }
 double blocked_conv_cycles(const Conv &c, bool constant, const Machine &m) {
   const double v = panel_vectors(c, c.oc, m), out = pixels_out(c), k = taps(c) * real(c.c / c.groups);
-  return sum({{1, 147},
-              {out * k * v / m.fused, 0.72},
-              {out * v, 3.1},
-              {out * taps(c) * real(c.groups), 3.4},
-              {m.moved(4 * weights(c), images(c) + 4 * weights(c)), 1.4},
-              {constant ? 0 : k * v, 7.2},
-              {moved(c, m), 0.64}});
+  return sum({{1, 176},
+              {out * k * v / m.fused, 0.81},
+              {out * v, 3.3},
+              {out * taps(c) * real(c.groups), 3},
+              {m.moved(4 * weights(c), images(c) + 4 * weights(c)), 0.76},
+              {constant ? 0 : k * v, 5.9},
+              {moved(c, m), 0.53}});
 }
 double blocked_conv_data_cycles(const Conv &c, const Machine &m) {
   const double v = panel_vectors(c, c.c, m), out = pixels_out(c), k = taps(c) * real(c.oc / c.groups);
@@ -174,12 +171,13 @@ double blocked_conv_weights_cycles(const Conv &c, const Machine &m) {
 double winograd_conv_cycles(const Conv &c, bool constant, bool data, const Machine &m) {
   const int64_t h = data ? c.h : c.oh, w = data ? c.w : c.ow, in = data ? c.oc : c.c, out = data ? c.c : c.oc;
   const double tiles = real(c.n, (h + 1) / 2, (w + 1) / 2), v = real(round_up(out, 32)) / m.vector;
-  return sum({{1, 690},
-              {16 * tiles * real(in) * v / m.fused, data ? 0.67 : 0.77},
-              {tiles * vectors_of(in, m.vector), data ? 25.0 : 30.0},
-              {tiles * v, data ? 76.0 : 67.0},
-              {constant ? 0 : real(in) * v, data ? 134.0 : 33.0},
-              {moved(c, m), data ? 0.81 : 3.0}});
+  return sum({{1, 660},
+              {16 * tiles * real(in) * v / m.fused, data ? 0.67 : 0.78},
+              {tiles * vectors_of(in, m.vector), data ? 25.0 : 22.4},
+              {tiles * v, data ? 76.0 : 75.0},
+              {constant ? 0 : real(in) * v, data ? 134.0 : 32.0},
+              {m.moved(7 * weights(c), images(c) + 7 * weights(c)), data ? 0.0 : 1.45},
+              {moved(c, m), data ? 0.81 : 3.8}});
 }
 double turned_conv_data_cycles(const Conv &turned, const Machine &m) {
   if (kernels::is_for_depthwise(turned)) return depthwise_conv_cycles(turned, m);
@@ -202,7 +200,8 @@ double dnnl_conv_cycles(const Conv &c, bool constant, const Machine &m) {
                 {lay, 80},
                 {moved(c, m), 0.04}});
   if (c.groups > 1 && c.c < m.vector) return sum({{1, 7150}, {all * real(c.c), 0.22}, {moved(c, m), 0.65}});
-  if (c.groups > 1) return sum({{1, 3660}, {inside(c) * v, 0.095}, {lay, 0.13}, {moved(c, m), 0.82}});
+  if (c.groups > 1)
+    return sum({{1, 4260}, {inside(c) * v, 0.03}, {all * real(c.c), 0.036}, {lay, 0.82}, {moved(c, m), 1.3}});
   if (c.is_3d() && c.c < m.vector)
     return sum({{1, 8080},
                 {inside(c) * k * v / m.fused, 0.59},
@@ -221,21 +220,22 @@ double dnnl_conv_cycles(const Conv &c, bool constant, const Machine &m) {
                 {bytes, 10.7},
                 {moved(c, m), 0.23}});
   if (c.c < m.vector)
-    return sum({{1, 5960},
-                {all * k * v / m.fused, 0.8},
-                {inside(c) * v, 0.33},
-                {pixels_out(c) * v, 0.81},
-                {all * real(c.c), 0.05},
-                {bytes, 18},
-                {moved(c, m), 0.96}});
-  return sum({{1, 5570},
-              {all * k * v / m.fused, 0.55},
-              {inside(c) * k * v / m.fused, 0.27},
-              {inside(c) * v, 0.71},
-              {all * real(c.c), 0.034},
-              {lay, 0.41},
-              {bytes, 3},
-              {moved(c, m), 0.39}});
+    return sum({{1, 5750},
+                {all * k * v / m.fused, 0.7},
+                {inside(c) * v, 0.24},
+                {pixels_out(c) * v, 1.5},
+                {all * real(c.c), 0.11},
+                {lay, 0.06},
+                {bytes, 17},
+                {moved(c, m), 0.5}});
+  return sum({{1, 5740},
+              {all * k * v / m.fused, 0.32},
+              {inside(c) * k * v / m.fused, 0.48},
+              {inside(c) * v, 0.32},
+              {all * real(c.c), 0.045},
+              {lay, 0.57},
+              {bytes, 0.55},
+              {moved(c, m), 0.38}});
 }
 // Few channels are by a product of all taps, whose columns are added pixel by pixel.
 double dnnl_conv_data_cycles(const Conv &c, const Machine &m) {

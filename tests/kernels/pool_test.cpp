@@ -51,6 +51,8 @@ const Pool shapes[] = {
     {2, 3, {4, 4, 4, 1, 1}, {3, 2, 2}, {5, 4, 3, 2, 2}},
     {1, 700, one, {4, 3, 4, 1, 1}, {9, 3, 9, 1, 1}},
     {1, 17, one, {8, 4, 4, 2, 1}, {9, 4, 4, 2, 1}},
+    {1, 3, one, {8, 2, 3, 3}, {10, 2, 3, 3}},
+    {1, 100, one, {7, 2, 3, 2}, {5, 2, 3, 2, 1}},
     {1, 4, one, {3, 2, 1, huge}, {5, 3, 1, huge}},
     {1, 20, one, {3, 2, 1, huge}, {5, 3, 1, huge}},
 };
@@ -102,20 +104,24 @@ TEST(Pool, MatchesPlainLoops) {
 }
 
 // What "portable" promises, of any number of channels, window and slices.
-TEST(Pool, AveragesHaveTheSameBitsOnEveryInstructionSet) {
+TEST(Pool, SumsHaveTheSameBitsOnEveryInstructionSet) {
   for (int64_t c = 1; c <= 40; ++c)
     for (const PoolAxis &w : {PoolAxis{9, 3, 7, 1}, {9, 2, 4, 2}, {9, 3, 5, 2, 1}, {9, 4, 2, 4}, {11, 4, 5, 3, 2}}) {
       const Pool p{2, c, {3, 2, 2, 1}, {6, 3, 4, 1}, w};
-      const std::vector<float> values = random_floats(p.n * p.cells() * c, -3, 3);
-      std::vector<float> first;
+      const int64_t rows = p.n * p.d.out * p.h.out, in = p.n * p.cells() * c, out = p.n * p.outputs() * c;
+      const std::vector<float> x = random_floats(in, -3, 3), dy = random_floats(out, 1, 2, 2);
+      std::vector<std::vector<float>> first;
       on_every_target([&] {
-        const int64_t rows = p.n * p.d.out * p.h.out;
-        std::vector<float> y(static_cast<size_t>(p.n * p.outputs() * c)), z(y);
-        average_pool(p, values.data(), y.data(), 0, rows);
-        for (int64_t r = 0; r < rows; ++r) average_pool(p, values.data(), z.data(), r, r + 1);
-        if (first.empty()) first = y;
-        EXPECT_EQ(first, y) << c << " channels";
-        EXPECT_EQ(first, z) << c << " channels";
+        std::vector<float> y(dy), z(dy), most(dy), dx(x), da(x);
+        average_pool(p, x.data(), y.data(), 0, rows);
+        for (int64_t r = 0; r < rows; ++r) average_pool(p, x.data(), z.data(), r, r + 1);
+        EXPECT_EQ(y, z) << c << " channels";
+        max_pool(p, x.data(), most.data(), 0, rows);
+        max_pool_grad(p, x.data(), most.data(), dy.data(), dx.data(), 0, p.n);
+        average_pool_grad(p, dy.data(), da.data(), 0, p.n);
+        const std::vector<std::vector<float>> all{y, most, dx, da};
+        if (first.empty()) first = all;
+        EXPECT_EQ(first, all) << c << " channels";
       });
     }
 }

@@ -1,4 +1,4 @@
-// Pooling, vectorised over channels.
+// Pooling: many channels of a window, or many pixels of few channels, side by side.
 #include "backend/cpu/kernels/reduce/pool.hpp"
 
 #include <algorithm>
@@ -8,41 +8,12 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backend/cpu/kernels/reduce/pool.cpp"
 #include "hwy/foreach_target.h"
-#include "backend/cpu/kernels/simd/simd-inl.hpp"
+#include "backend/cpu/kernels/reduce/pool-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace dl4::kernels::HWY_NAMESPACE {
 namespace {
 
-// Cells of an axis inside the image: [begin, end).
-struct Cells {
-  int64_t begin, end;
-  int64_t size() const { return end - begin; }
-};
-HWY_INLINE Cells cells(const Pool &p, const PoolAxis &a, int64_t i) {
-  if (p.adaptive) return {i * a.n / a.out, ((i + 1) * a.n + a.out - 1) / a.out};
-  const int64_t first = i * a.stride - a.pad;
-  return {HWY_MAX(first, int64_t{0}), HWY_MIN(first + a.size, a.n)};
-}
-
-// The cells of a window inside the image: planes, rows and columns.
-struct Window {
-  Cells d, h, w;
-  float count() const { return static_cast<float>(d.size() * h.size() * w.size()); }
-};
-
-HWY_INLINE Window window(const Pool &p, int64_t od, int64_t oh, int64_t ow) {
-  return {cells(p, p.d, od), cells(p, p.h, oh), cells(p, p.w, ow)};
-}
-
-// f(first cell of the row) for each row of a window's cells.
-template <class F>
-HWY_INLINE void rows(const Pool &p, const Window &w, const F &f) {
-  for (int64_t d = w.d.begin; d < w.d.end; ++d)
-    for (int64_t h = w.h.begin; h < w.h.end; ++h) f(((d * p.h.n + h) * p.w.n + w.w.begin) * p.c);
-}
-
-inline constexpr int64_t strip = 4096;  // floats
 inline constexpr float least = -std::numeric_limits<float>::infinity();
 
 template <bool is_max>
@@ -280,53 +251,6 @@ void forward(Pool p, const float *x, float *y, int64_t begin, int64_t end) {
   columns ? forward_by_columns<is_max>(p, x, y, begin, end) : forward_by_windows<is_max>(p, x, y, begin, end);
 }
 
-// body(window, first channel, channels of the vector, offset of the output) for each output of one image.
-template <class Body>
-HWY_INLINE void outputs(const Pool &p, const Body &body) {
-  int64_t at = 0;
-  for (int64_t od = 0; od < p.d.out; ++od)
-    for (int64_t oh = 0; oh < p.h.out; ++oh)
-      for (int64_t ow = 0; ow < p.w.out; ++ow, at += p.c) {
-        const Window w = window(p, od, oh, ow);
-        for (int64_t c = 0; c < p.c; c += lanes) body(w, c, HWY_MIN(lanes, p.c - c), at + c);
-      }
-}
-
-HWY_INLINE V read(const float *p, int64_t m) { return m == lanes ? load(p) : load_n(p, m); }
-HWY_INLINE void write(V v, float *p, int64_t m) {
-  if (m == lanes)
-    store(v, p);
-  else
-    store_n(v, p, m);
-}
-
-void max_grad_image(const Pool &p, const float *x, const float *y, const float *dy, float *dx) {
-  outputs(p, [&](const Window &w, int64_t c, int64_t m, int64_t at) HWY_ATTR {
-    const V best = read(y + at, m);
-    V left = read(dy + at, m);  // gradient that no cell has taken yet
-    auto open = hn::Eq(hn::Zero(D()), hn::Zero(D()));
-    rows(p, w, [&](int64_t first) HWY_ATTR {
-      int64_t cell = first + c;
-      for (int64_t i = w.w.begin; i < w.w.end; ++i, cell += p.c) {
-        const V v = read(x + cell, m);
-        const auto hit = hn::And(open, hn::Or(hn::Eq(v, best), hn::IsNaN(v)));
-        write(hn::Add(read(dx + cell, m), hn::IfThenElseZero(hit, left)), dx + cell, m);
-        open = hn::AndNot(hit, open);
-      }
-    });
-  });
-}
-
-void average_grad_image(const Pool &p, const float *dy, float *dx) {
-  outputs(p, [&](const Window &w, int64_t c, int64_t m, int64_t at) HWY_ATTR {
-    const V share = hn::Div(read(dy + at, m), set(w.count()));
-    rows(p, w, [&](int64_t first) HWY_ATTR {
-      float *cell = dx + first + c;
-      for (int64_t i = w.w.begin; i < w.w.end; ++i, cell += p.c) write(hn::Add(read(cell, m), share), cell, m);
-    });
-  });
-}
-
 }  // namespace
 
 void max_all(const Pool &p, const float *x, float *y, int64_t begin, int64_t end) {
@@ -336,23 +260,6 @@ void average_all(const Pool &p, const float *x, float *y, int64_t begin, int64_t
   forward<false>(p, x, y, begin, end);
 }
 
-void max_grad_all(const Pool &p, const float *x, const float *y, const float *dy, float *dx, int64_t begin,
-                  int64_t end) {
-  const int64_t in = p.cells() * p.c, out = p.outputs() * p.c;
-  for (int64_t n = begin; n < end; ++n) {
-    std::memset(dx + n * in, 0, static_cast<size_t>(in) * sizeof(float));
-    max_grad_image(p, x + n * in, y + n * out, dy + n * out, dx + n * in);
-  }
-}
-
-void average_grad_all(const Pool &p, const float *dy, float *dx, int64_t begin, int64_t end) {
-  const int64_t in = p.cells() * p.c, out = p.outputs() * p.c;
-  for (int64_t n = begin; n < end; ++n) {
-    std::memset(dx + n * in, 0, static_cast<size_t>(in) * sizeof(float));
-    average_grad_image(p, dy + n * out, dx + n * in);
-  }
-}
-
 }  // namespace dl4::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -360,21 +267,12 @@ HWY_AFTER_NAMESPACE();
 namespace dl4::kernels {
 HWY_EXPORT(max_all);
 HWY_EXPORT(average_all);
-HWY_EXPORT(max_grad_all);
-HWY_EXPORT(average_grad_all);
 
 void max_pool(const Pool &p, const float *x, float *y, int64_t begin, int64_t end) noexcept {
   HWY_DYNAMIC_DISPATCH(max_all)(p, x, y, begin, end);
 }
 void average_pool(const Pool &p, const float *x, float *y, int64_t begin, int64_t end) noexcept {
   HWY_DYNAMIC_DISPATCH(average_all)(p, x, y, begin, end);
-}
-void max_pool_grad(const Pool &p, const float *x, const float *y, const float *dy, float *dx, int64_t begin,
-                   int64_t end) noexcept {
-  HWY_DYNAMIC_DISPATCH(max_grad_all)(p, x, y, dy, dx, begin, end);
-}
-void average_pool_grad(const Pool &p, const float *dy, float *dx, int64_t begin, int64_t end) noexcept {
-  HWY_DYNAMIC_DISPATCH(average_grad_all)(p, dy, dx, begin, end);
 }
 
 }  // namespace dl4::kernels

@@ -60,7 +60,7 @@ HWY_INLINE void fold_vectors(const float *x, const Places &at, int64_t last, Cou
       for (int64_t w = at.w; w > 0; --w, cell += at.w_step) {
         if (at.ahead > 0) {
           const float *const next = cell + at.ahead;
-          for (int j = 0; j < N; ++j) __builtin_prefetch(next + j * lanes);
+          for (int64_t j = 0; j < N * lanes; j += 16) __builtin_prefetch(next + j);  // cache lines
         }
         DL4_UNROLL
         for (int j = 0; j < N; ++j) a[j] = step<is_max>(a[j], io.get(cell + (j < N - 1 ? j * lanes : last)));
@@ -114,14 +114,9 @@ class Columns {
       std::fill_n(counts_ + i * c, c, static_cast<float>(cells(p, p.w, part.begin + i).size()));
     if (!is_max) std::fill_n(counts_ + part.size() * c, lanes, 1.0f);
     by_planes_ = p.d.size > 1 && p.h.stride < p.h.size && p.h.n * p.w.n * c <= strip;
-    picks_ = stride > 1 && stride <= lanes / c;
-    if (!picks_) return;
-    std::fill_n(keep_, places_ * c / lanes + 2, uint16_t{0});
-    for (int64_t i = 0, at = 0; i < part.size(); ++i, at += stride * c) {
-      const uint32_t bits = ((1u << c) - 1) << (at % lanes);
-      keep_[at / lanes] |= static_cast<uint16_t>(bits & ((1u << lanes) - 1));
-      keep_[at / lanes + 1] |= static_cast<uint16_t>(bits >> lanes);
-    }
+    if (c > lanes) return;
+    picks_ = ((lanes - c) / (stride * c) + 1) * c;
+    for (int64_t i = 0; i < picks_; ++i) lane_[i] = static_cast<int32_t>(i / c * stride * c + i % c);
   }
 
   // Of output rows [begin, end).
@@ -164,34 +159,32 @@ class Columns {
     const int64_t c = p_.c;
     const Places window{1, 1, p_.w.size, 0, 0, c, 0};
     if (p_.w.stride == 1) return fold<is_max>(x, window, part_.size() * c, {is_max ? 0 : count, counts_}, y);
-    if (picks_) return pick(x, count, y, y_end);
+    if (c <= lanes) return pick(x, count, y, y_end);
     fold<is_max>(x, window, c, {is_max ? 0 : count, counts_}, y, part_.size(), p_.w.stride * c);
   }
 
-  // Folds at every place and keeps each stride-th pixel.
+  // Folds vectors of places, each from an output on, and keeps the outputs.
   void pick(const float *x, float count, float *y, float *y_end) const {
-    const float *counts = counts_;
-    for (int64_t i = 0; i < places_ * p_.c; i += lanes) {
-      V a = load(x + i);
-      for (int64_t w = 1; w < p_.w.size; ++w) a = step<is_max>(a, load(x + i + w * p_.c));
-      const auto kept = hn::LoadMaskBits(D(), reinterpret_cast<const uint8_t *>(keep_ + i / lanes));
-      const int64_t n = static_cast<int64_t>(hn::CountTrue(D(), kept));
-      a = hn::Compress(a, kept);
-      if (!is_max) a = hn::Div(a, hn::Mul(set(count), load(counts)));
-      if (y + lanes <= y_end)
-        store(a, y);
+    const auto lane = hn::IndicesFromVec(D(), hn::LoadU(DI(), lane_));
+    const int64_t outputs = part_.size() * p_.c;
+    for (int64_t done = 0; done < outputs; done += picks_, x += picks_ * p_.w.stride) {
+      V a = load(x);
+      for (int64_t w = 1; w < p_.w.size; ++w) a = step<is_max>(a, load(x + w * p_.c));
+      a = hn::TableLookupLanes(a, lane);
+      if (!is_max) a = hn::Div(a, hn::Mul(set(count), load(counts_ + done)));
+      if (y + done + lanes <= y_end)
+        store(a, y + done);
       else
-        store_n(a, y, n);
-      y += n;
-      counts += n;
+        store_n(a, y + done, HWY_MIN(picks_, outputs - done));
     }
   }
 
   const Pool &p_;
   Cells part_, inside_;
   int64_t places_, pitch_, left_, together_;  // pitch and left margin of a column, in floats
-  bool by_planes_, picks_;
-  uint16_t keep_[strip / lanes + 8];  // by vector, a bit for each float
+  bool by_planes_;
+  int64_t picks_ = 0;  // floats of outputs in a vector of places, and their lanes
+  int32_t lane_[lanes] = {};
   HWY_ALIGN float plane_[strip], columns_[strip + lanes], counts_[strip + lanes];
 };
 

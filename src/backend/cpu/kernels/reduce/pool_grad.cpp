@@ -26,19 +26,47 @@ HWY_INLINE bool by_rows(const Pool &p, bool average) {
   return apart(p) ? average && p.c < 8 : average || p.c < 16;
 }
 
+// Sets the gradients of one image to 0, rows right before their windows add to them, while they are in a cache.
+class Zeroes {
+ public:
+  Zeroes(const Pool &p, bool alone, float *dx) : p_(p), dx_(dx) {
+    auto covered = [](const PoolAxis &a) { return a.stride <= a.size && a.out * a.stride - a.pad >= a.n; };
+    if (alone && covered(p.d) && covered(p.h) && covered(p.w)) rows_ = p.d.n * p.h.n;
+  }
+  void before(const Cells &d, const Cells &h) { until((d.end - 1) * p_.h.n + h.end); }
+  void rest() { until(p_.d.n * p_.h.n); }
+
+ private:
+  void until(int64_t rows) {
+    const int64_t row = p_.w.n * p_.c;
+    if (rows <= rows_) return;
+    std::memset(dx_ + rows_ * row, 0, static_cast<size_t>((rows - rows_) * row) * sizeof(float));
+    rows_ = rows;
+  }
+
+  const Pool &p_;
+  float *dx_;
+  int64_t rows_ = 0;  // that are written
+};
+
 // body(planes and rows of the windows, outputs of a row, offset of the first output) for outputs of one image whose
 // windows fit a strip.
 template <class Body>
-HWY_INLINE void parts_of_rows(const Pool &p, const Body &body) {
+HWY_INLINE void parts_of_rows(const Pool &p, float *dx, const Body &body) {
+  Zeroes zeroes(p, false, dx);
   const int64_t most = (strip / p.c - 2 * p.w.size) / p.w.stride + 1;
   int64_t at = 0;
   for (int64_t od = 0; od < p.d.out; ++od)
-    for (int64_t oh = 0; oh < p.h.out; ++oh)
+    for (int64_t oh = 0; oh < p.h.out; ++oh) {
+      const Window w{cells(p, p.d, od), cells(p, p.h, oh), {}};
+      zeroes.before(w.d, w.h);
       for (int64_t begin = 0, end; begin < p.w.out; begin = end) {
         end = HWY_MIN(begin + most, p.w.out);
-        body(Window{cells(p, p.d, od), cells(p, p.h, oh), {}}, Cells{begin, end}, at);
+        body(w, Cells{begin, end}, at);
         at += (end - begin) * p.c;
       }
+    }
+  zeroes.rest();
 }
 
 // Pixels of x to every stride-th pixel of y.
@@ -63,7 +91,7 @@ HWY_NOINLINE void max_grad_rows(const Pool &p, const float *x, const float *y, c
   std::fill_n(best, strip, 0.0f);
   std::fill_n(left, strip, 0.0f);
   const int64_t c = p.c;
-  parts_of_rows(p, [&](Window w, const Cells &part, int64_t at) HWY_ATTR {
+  parts_of_rows(p, dx, [&](Window w, const Cells &part, int64_t at) HWY_ATTR {
     spread(p, part.size(), y + at, best);
     spread(p, part.size(), dy + at, left);
     const int64_t first = part.begin * p.w.stride - p.w.pad, places = (part.size() - 1) * p.w.stride + 1;
@@ -86,7 +114,7 @@ HWY_NOINLINE void max_grad_rows(const Pool &p, const float *x, const float *y, c
 HWY_NOINLINE void average_grad_rows(const Pool &p, const float *, const float *, const float *dy, float *dx) {
   HWY_ALIGN float shares[strip + lanes], sums[strip + lanes];
   const int64_t c = p.c, margin = (p.w.size - 1) * c;
-  parts_of_rows(p, [&](Window w, const Cells &part, int64_t at) HWY_ATTR {
+  parts_of_rows(p, dx, [&](Window w, const Cells &part, int64_t at) HWY_ATTR {
     const int64_t first = part.begin * p.w.stride - p.w.pad;
     const int64_t pixels = (part.size() - 1) * p.w.stride + p.w.size;  // that the windows cover
     std::fill_n(shares, pixels * c + margin + lanes, 0.0f);
@@ -136,8 +164,10 @@ HWY_INLINE void grad_vectors(const Pool &p, const Window &w, const float *x, con
 
 template <bool is_max, bool alone>
 HWY_NOINLINE void grad_windows(const Pool &p, const float *x, const float *y, const float *dy, float *dx) {
+  Zeroes zeroes(p, alone, dx);
   for (int64_t od = 0; od < p.d.out; ++od)
-    for (int64_t oh = 0; oh < p.h.out; ++oh)
+    for (int64_t oh = 0; oh < p.h.out; ++oh) {
+      zeroes.before(cells(p, p.d, od), cells(p, p.h, oh));
       for (int64_t ow = 0; ow < p.w.out; ++ow, y += p.c, dy += p.c) {
         const Window w = window(p, od, oh, ow);
         int64_t c = 0;
@@ -150,13 +180,8 @@ HWY_NOINLINE void grad_windows(const Pool &p, const float *x, const float *y, co
           grad_vectors<is_max, alone, 1>(p, w, x + i, y + i, dy + i, dx + i, io);
         });
       }
-}
-
-// Cells that no window has, or that gradients are added to.
-HWY_INLINE void clear(const Pool &p, bool alone, float *dx) {
-  auto all = [](const PoolAxis &a) { return a.stride <= a.size && a.out * a.stride - a.pad >= a.n; };
-  if (alone && all(p.d) && all(p.h) && all(p.w)) return;
-  std::memset(dx, 0, static_cast<size_t>(p.cells() * p.c) * sizeof(float));
+    }
+  zeroes.rest();
 }
 
 }  // namespace
@@ -164,22 +189,16 @@ HWY_INLINE void clear(const Pool &p, bool alone, float *dx) {
 void max_grad_all(const Pool &p, const float *x, const float *y, const float *dy, float *dx, int64_t begin,
                   int64_t end) {
   const int64_t in = p.cells() * p.c, out = p.outputs() * p.c;
-  const bool in_rows = by_rows(p, false), alone = !in_rows && apart(p);
-  const auto run = in_rows ? max_grad_rows : alone ? grad_windows<true, true> : grad_windows<true, false>;
-  for (int64_t n = begin; n < end; ++n) {
-    clear(p, alone, dx + n * in);
-    run(p, x + n * in, y + n * out, dy + n * out, dx + n * in);
-  }
+  const auto run = by_rows(p, false) ? max_grad_rows : apart(p) ? grad_windows<true, true> : grad_windows<true, false>;
+  for (int64_t n = begin; n < end; ++n) run(p, x + n * in, y + n * out, dy + n * out, dx + n * in);
 }
 
 void average_grad_all(const Pool &p, const float *dy, float *dx, int64_t begin, int64_t end) {
   const int64_t in = p.cells() * p.c, out = p.outputs() * p.c;
-  const bool in_rows = by_rows(p, true), alone = !in_rows && apart(p);
-  const auto run = in_rows ? average_grad_rows : alone ? grad_windows<false, true> : grad_windows<false, false>;
-  for (int64_t n = begin; n < end; ++n) {
-    clear(p, alone, dx + n * in);
-    run(p, nullptr, nullptr, dy + n * out, dx + n * in);
-  }
+  const auto run = by_rows(p, true) ? average_grad_rows
+                   : apart(p)       ? grad_windows<false, true>
+                                    : grad_windows<false, false>;
+  for (int64_t n = begin; n < end; ++n) run(p, nullptr, nullptr, dy + n * out, dx + n * in);
 }
 
 }  // namespace dl4::kernels::HWY_NAMESPACE

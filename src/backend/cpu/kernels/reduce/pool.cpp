@@ -26,10 +26,10 @@ HWY_INLINE V step(V a, V v) {
 #endif
 }
 
-// How many places are folded along each axis, and the floats from one to the next. With `ahead` floats above 0, those
-// as far behind them are prefetched.
+// How many places are folded along each axis, and the floats from one to the next. x and y so many floats behind them
+// are prefetched, if above 0.
 struct Places {
-  int64_t d, h, w, d_step, h_step, w_step, ahead;
+  int64_t d, h, w, d_step, h_step, w_step, x_ahead = 0, y_ahead = 0;
 };
 
 // Images that do not fit in a core's cache arrive faster with prefetches: the hardware's stop at pages.
@@ -49,6 +49,8 @@ struct Count {
 // Folds N vectors, the last one at `last`.
 template <bool is_max, int N, class IO>
 HWY_INLINE void fold_vectors(const float *x, const Places &at, int64_t last, Count count, float *y, IO io) {
+  if (at.y_ahead > 0)
+    for (int64_t j = 0; j < N * lanes; j += 16) __builtin_prefetch(y + at.y_ahead + j, 1);
   V a[N];
   DL4_UNROLL
   for (int j = 0; j < N; ++j) a[j] = set(is_max ? least : 0.0f);
@@ -58,10 +60,7 @@ HWY_INLINE void fold_vectors(const float *x, const Places &at, int64_t last, Cou
     for (int64_t h = at.h; h > 0; --h, row += at.h_step) {
       const float *cell = row;
       for (int64_t w = at.w; w > 0; --w, cell += at.w_step) {
-        if (at.ahead > 0) {
-          const float *const next = cell + at.ahead;
-          for (int64_t j = 0; j < N * lanes; j += 16) __builtin_prefetch(next + j);  // cache lines
-        }
+        for (int64_t j = 0; at.x_ahead > 0 && j < N * lanes; j += 16) __builtin_prefetch(cell + at.x_ahead + j);
         DL4_UNROLL
         for (int j = 0; j < N; ++j) a[j] = step<is_max>(a[j], io.get(cell + (j < N - 1 ? j * lanes : last)));
       }
@@ -133,7 +132,7 @@ class Columns {
         const Cells d = cells(p_, p_.d, od), h = cells(p_, p_.h, oh);
         const float *planes = image + d.begin * plane;
         if (by_planes_ && (oh == 0 || (r == begin && i == 0)))
-          fold<is_max>(planes, {d.size(), 1, 1, plane, 0, 0, 0}, plane, {}, plane_);
+          fold<is_max>(planes, {d.size(), 1, 1, plane, 0, 0}, plane, {}, plane_);
         fold<is_max>((by_planes_ ? plane_ : planes) + h.begin * row + inside_.begin * p_.c,
                      {by_planes_ ? 1 : d.size(), h.size(), 1, plane, row, 0, floats_ahead(p_)}, inside_.size() * p_.c,
                      {}, columns_ + i * pitch_ + left_);
@@ -157,9 +156,10 @@ class Columns {
   // Writes outputs of a row. What lies behind them, up to y_end, may be overwritten.
   void along_width(const float *x, float count, float *y, float *y_end) const {
     const int64_t c = p_.c;
-    const Places window{1, 1, p_.w.size, 0, 0, c, 0};
-    if (p_.w.stride == 1) return fold<is_max>(x, window, part_.size() * c, {is_max ? 0 : count, counts_}, y);
-    if (c <= lanes) return pick(x, count, y, y_end);
+    const Places window{1, 1, p_.w.size, 0, 0, c, 0, floats_ahead(p_)};
+    const bool one_run = p_.w.stride == 1, narrow = part_.size() * c < 2 * lanes;
+    if (c <= lanes && (narrow || !one_run)) return pick(x, count, y, y_end);
+    if (one_run) return fold<is_max>(x, window, part_.size() * c, {is_max ? 0 : count, counts_}, y);
     fold<is_max>(x, window, c, {is_max ? 0 : count, counts_}, y, part_.size(), p_.w.stride * c);
   }
 
@@ -224,8 +224,8 @@ HWY_NOINLINE void forward_by_windows(const Pool &p, const float *x, float *y, in
       const Window w = window(p, od, oh, ow);
       next = w.w.size() == p.w.size ? HWY_MIN(HWY_MAX(full, ow + 1), p.w.out) : ow + 1;
       fold<is_max>(image + w.d.begin * plane + w.h.begin * row + w.w.begin * p.c,
-                   {w.d.size(), w.h.size(), w.w.size(), plane, row, p.c, ahead}, p.c, {is_max ? 0 : w.count()}, y,
-                   next - ow, HWY_MIN(p.w.stride, p.w.n) * p.c);
+                   {w.d.size(), w.h.size(), w.w.size(), plane, row, p.c, ahead, ahead}, p.c, {is_max ? 0 : w.count()},
+                   y, next - ow, HWY_MIN(p.w.stride, p.w.n) * p.c);
       y += (next - ow) * p.c;
     }
     if (++oh < p.h.out) continue;

@@ -179,6 +179,24 @@ TEST(Ticks, PositionsAreThoseOfTheSequence) {
   expect_ticks(positions, 9);
 }
 
+TEST(Ticks, RecurrencesAndSumsGoOn) {
+  const auto lstm = [](Emit &e, Id x) {
+    const Id kernel = e.constant(random({3, 8}, 2)), recurrent = e.constant(random({2, 8}, 3));
+    return ops::lstm(e, x, kernel, recurrent, none, none, none, none, false);
+  };
+  expect_ticks([&](Emit &e, Id x) { return std::vector{lstm(e, x).y, lstm(e, x).c}; }, 4);
+  // It begins with a tick: its first steps wait for the end of one.
+  expect_ticks([&](Emit &e, Id x) { return std::vector{lstm(e, window(e, x, 2)).y, window(e, x, 2, 2)}; }, 4);
+  for (const bool exclusive : {false, true})
+    expect_ticks(one([&](Emit &e, Id x) { return cumulate(e, window(e, x, 2), 1, {.exclusive = exclusive}); }), 4);
+}
+
+TEST(Ticks, StepsBecomeOthersAndTheLatestAreKept) {
+  expect_ticks(one([](Emit &e, Id x) { return slice(e, window(e, x, 2), 1, -2, -1); }), 5);
+  expect_ticks(one([](Emit &e, Id x) { return reshape(e, window(e, x, 3), 1, {free_dim, 6}); }), 4);
+  expect_ticks(one([](Emit &e, Id x) { return reshape(e, window(e, x, 2), 1, {free_dim, 1}); }), 4);
+}
+
 TEST(Ticks, WhatMixesStepsIsRefused) {
   const auto of = [](std::function<Id(Emit &, Id)> f) { return refused(one(std::move(f))); };
   EXPECT_EQ(of([](Emit &e, Id x) { return sort(e, x, false).y; }), "layer : its op sort does not stream");
@@ -188,6 +206,21 @@ TEST(Ticks, WhatMixesStepsIsRefused) {
             "output 0 does not have its steps in its second axis");
   EXPECT_EQ(of([](Emit &e, Id x) { return add(e, x, reduce(e, Reduce::max, x, {1}, true)); }),
             "layer : it needs the end of the sequence at each step");
+  EXPECT_EQ(of([](Emit &e, Id x) { return argmax(e, x, 0); }), "output 0 does not have its steps in its second axis");
+  EXPECT_EQ(of([](Emit &e, Id x) {
+              return concat(e, {x, x}, 1);
+            }),
+            "layer : it appends values after the end of a sequence");
+  EXPECT_EQ(of([](Emit &e, Id x) { return cumulate(e, x, 1, {.reverse = true}); }),
+            "layer : it reads a sequence from its end");
+  EXPECT_EQ(of([](Emit &e, Id x) {
+              const Id largest = reduce(e, Reduce::max, x, {1, 2}, true), w = e.state("w", DType::f32, {1, 3, 2});
+              return conv(e, x, add(e, w, slice(e, largest, 0, 0, 1)), none, {{1}, {1}});
+            }),
+            "layer : its weights are not the same at all steps");
+  for (const auto &mixes : {one([](Emit &e, Id x) { return matmul(e, x, x, {.transpose_a = true}); }),
+                            one([](Emit &e, Id x) { return normalize(e, x, 2, 1e-3, true); })})
+    EXPECT_EQ(refused(mixes, {free_dim, free_dim, 3}), "layer : its output at one step depends on other steps");
   EXPECT_EQ(of([](Emit &e, Id x) { return add(e, window(e, x, 2, 2), x); }),
             "layer : its inputs have different numbers of steps");
   EXPECT_EQ(of([](Emit &e, Id x) {

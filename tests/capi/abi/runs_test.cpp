@@ -1,7 +1,7 @@
 // Every way to run, with every argument wrong: refused, and the next run is as if nothing had been.
 #include <functional>
 
-#include "capi/graph_cells.hpp"
+#include "capi/graphs.hpp"
 
 namespace {
 

@@ -1,7 +1,7 @@
 // A layer that is refused leaves no tie between the graph and the model among its attributes.
 #include <thread>
 
-#include "capi/graph_cells.hpp"
+#include "capi/graphs.hpp"
 
 namespace {
 

@@ -1,7 +1,7 @@
 // Models that compute how many places a value has: Range and NonMaxSuppression.
 #include <thread>
 
-#include "capi/graph_cells.hpp"
+#include "capi/graphs.hpp"
 
 namespace {
 

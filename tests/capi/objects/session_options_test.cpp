@@ -2,7 +2,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "capi/graph_cells.hpp"
+#include "capi/graphs.hpp"
 
 namespace {
 

@@ -121,6 +121,39 @@ TEST(KerasJson, LayersOfKerasByOtherNames) {
   EXPECT_EQ(layers_of("TFDIdentity", Json::object(), args)[0].class_name, "Identity");
 }
 
+TEST(KerasJson, NumbersHaveTheTypeThatPythonGivesThem) {
+  for (const auto &[json, dtype] : {std::pair{"[1, 2]", DType::i32},
+                                    {"[1, 2.5]", DType::f32},
+                                    {R"([1, "NaN"])", DType::f32},
+                                    {"[true]", DType::boolean},
+                                    {"[]", DType::f32}})
+    EXPECT_EQ(numbers_of(Json::parse(json))->dtype, dtype) << json;
+}
+
+// Operations carry no masks; of a list of tensors they have the type that NumPy gives them.
+TEST(KerasJson, OperationsAreLayersOfTheirOwnNames) {
+  graph::Graph g{graph::Settings{}};
+  const graph::Node x = g.input("x", DType::f32, {free_dim, 4, 3}), n = g.input("n", DType::i32, {free_dim, 4, 3});
+  const graph::Node masked = g.add("Masking", "", Json::object(), {}, {x})[0];
+  const auto add = [&](const char *class_name, const char *args, const char *kwargs, std::vector<graph::Node> in,
+                       int64_t call = 0) {
+    Layer l;
+    l.name = "op", l.class_name = class_name;
+    return add_operation(g, l, call, {{"args", Json::parse(args)}, {"kwargs", Json::parse(kwargs)}}, in)[0];
+  };
+  const graph::Node softmax = add("Softmax", R"([{"tensor": 0}])", "{}", {masked});
+  EXPECT_TRUE(g.masked(masked));
+  EXPECT_FALSE(g.masked(softmax));
+  EXPECT_EQ(g.layers().back().name, "op");
+  const graph::Node joined = add("Concatenate", R"([[{"tensor": 0}, {"tensor": 1}]])", R"({"axis": 1})", {n, x}, 1);
+  EXPECT_EQ(g.dtype(joined), DType::f32);
+  EXPECT_EQ(g.shape(joined), (Shape{free_dim, 8, 3}));
+  EXPECT_EQ(g.layers().back().name, "op__call_1");
+  EXPECT_EQ(g.shape(add("Sum", R"([{"tensor": 0}])", R"({"axis": null})", {x}, 2)), Shape{});
+  EXPECT_THROW(add("Sum", R"([{"tensor": 0}])", R"({"axis": {"tensor": 1}})", {x, n}, 3), Error);
+  EXPECT_FALSE(is_operation({{"class_name", "SpatialDropout1D"}, {"config", {{"rate", 0.5}}}})) << "in old files";
+}
+
 TEST(KerasJson, ShapesHaveAtMostEightDims) {
   EXPECT_EQ(shape_of(Json::array({nullptr, 3})), (Shape{free_dim, 3}));
   EXPECT_THROW(shape_of(Json::parse("[1, 1, 1, 1, 1, 1, 1, 1, 1]")), Error);

@@ -58,6 +58,47 @@ TEST(KerasOld, TheSameWordMeansWhatItMeantThen) {
   EXPECT_TRUE(cudnn.find("config")->value("reset_after", false).get<bool>());
 }
 
+TEST(KerasOld, WhatHasNoEffectGoesAndOtherNamesAreThoseOfKeras3) {
+  const std::tuple<const char *, const char *, const char *, const char *> all[] = {
+      {"LSTM", R"({"time_major": false, "implementation": 1})", "LSTM", "{}"},
+      {"DepthwiseConv2D", R"({"groups": 1})", "DepthwiseConv2D", "{}"},
+      {"Conv2D", R"({"groups": 1})", "Conv2D", R"({"groups":1})"},
+      {"SeparableConv1D", R"({"kernel_initializer": "zeros"})", "SeparableConv1D", "{}"},
+      {"LeakyReLU", R"({"alpha": 0.25})", "LeakyReLU", R"({"negative_slope":0.25})"},
+      {"ThresholdedReLU", R"({"theta": 2.0})", "Activation",
+       R"({"activation":{"class_name":"threshold","config":{"threshold":2.0,"default_value":0.0}}})"},
+      {"BatchNormalizationV2", R"({"axis": [3]})", "BatchNormalization", R"({"axis":3})"},
+      {"InputLayer", R"({"batch_input_shape": [null, 3]})", "InputLayer", R"({"batch_shape":[null,3]})"},
+  };
+  for (const auto &[then, config, name, expected] : all) {
+    Json j = now(then, Json::parse(config), 2);
+    EXPECT_EQ(j["class_name"].get<std::string>(), name);
+    Json left = j["config"];
+    left.erase("name");
+    EXPECT_EQ(left.dump(), expected) << then;
+  }
+  EXPECT_THROW(now("RandomCrop", {{"height", 2}, {"width", 2}}, 2), Error);
+}
+
+// A model's own node was its first wherever its calls were read; and a recurrent layer used the mask of its input also
+// with initial states.
+TEST(KerasOld, CallsOfModelsAndMasksOfKeras2) {
+  const Json old = Json::parse(R"({"class_name": "Functional", "config": {"name": "m", "layers": [
+    {"class_name": "InputLayer", "name": "x", "config": {"name": "x", "batch_input_shape": [null, 4, 3]}, "inbound_nodes": []},
+    {"class_name": "Sequential", "name": "inner", "config": {"name": "inner", "layers": []}, "inbound_nodes": [[["x", 0, 0, {}]]]},
+    {"class_name": "GRU", "name": "gru", "config": {"name": "gru", "units": 3}, "inbound_nodes":
+      [[["inner", 1, 0, {"initial_state": ["h", 0, 0]}]]]}],
+    "input_layers": [["x", 0, 0]], "output_layers": [["inner", 1, 0]]}})");
+  const Json modern = keras::modern(old, 2);
+  const Json &config = modern.at("config"), &layers = config.at("layers");
+  EXPECT_EQ(config.at("output_layers").dump(), R"([["inner",0,0]])");
+  ASSERT_EQ(layers.size(), 4u);
+  EXPECT_EQ(layers[2].at("name").dump(), R"("gru__mask")");
+  const Json &node = layers[3].at("inbound_nodes")[0];
+  EXPECT_NE(node.at("args").dump().find(R"("keras_history":["inner",0,0])"), std::string::npos) << node.dump();
+  EXPECT_NE(node.at("kwargs").at("mask").dump().find(R"("keras_history":["gru__mask",0,0])"), std::string::npos);
+}
+
 TEST(KerasOld, WhatHasNoLikeIsRefused) {
   expect_refusal("Convolution2D", {{"nb_filter", 4}, {"nb_row", 3}, {"nb_col", 2}, {"dim_ordering", "th"}},
                  "the dim_ordering \"th\" of a convolution of Keras 1");

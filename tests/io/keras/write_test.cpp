@@ -7,12 +7,13 @@
 #include "base/error.hpp"
 #include "io/formats.hpp"
 #include "io/keras/file.hpp"
+#include "io/keras/json.hpp"
 #include "io/zip/zip.hpp"
 
 namespace dl4::io {
 namespace {
 
-using graph::Node;
+using graph::LayerId, graph::Node;
 
 struct Net {
   std::shared_ptr<graph::Graph> g = std::make_shared<graph::Graph>(graph::Settings{});
@@ -165,6 +166,27 @@ TEST(KerasWriting, APipelineHasNoSettingsOfOtherLayers) {
   EXPECT_NE(again(model), nullptr);
 }
 
+// One input or output is no list, those of Add are; a number beside integers is one; what is computed in float32 here
+// and in integers there is cast before.
+TEST(KerasWriting, CallsHaveKerassForm) {
+  Net net;
+  const Node whole = net.add("Cast", "whole", {{"to", "int32"}}, {net.x});
+  const Node more = net.add("BroadcastAdd", "more", {{"x2", 2}}, {whole});
+  const Node power = net.add("Power", "power", {{"x2", 2}}, {more});
+  const Node sum = net.add("Add", "sum", Json::object(), {power, net.x});
+  const graph::Model model = net.model(sum);
+  const Json config = keras::json_of(model).at("config");
+  EXPECT_EQ(config.at("output_layers").dump(), R"(["sum",0,0])");
+  std::map<std::string, Json> args;
+  for (const Json &l : config.at("layers"))
+    if (!l.at("inbound_nodes").empty()) args[l.at("name").get<std::string>()] = l.at("inbound_nodes")[0].at("args");
+  EXPECT_EQ(args.at("more")[1].dump(), "2");
+  EXPECT_EQ(args.at("sum").size(), 1u);
+  EXPECT_EQ(args.at("sum")[0].size(), 2u);
+  EXPECT_TRUE(args.count("power__input_0")) << "a cast";
+  EXPECT_NE(again(model), nullptr);
+}
+
 TEST(KerasWriting, WhatKerasHasNotIsRefused) {
   Net net;
   const Node c = net.g->constant("c", make_zeros(DType::f32, {4, 3}));
@@ -174,6 +196,10 @@ TEST(KerasWriting, WhatKerasHasNotIsRefused) {
   expect_refusal(graph::Model(net.g, {net.x}, {net.x, c}), "layer \"c\": an output of a model");
   expect_refusal(net.model(net.add("Cumsum", "sums", {{"axis", 1}, {"reverse", true}}, {net.x})),
                  "layer \"sums\": \"reverse\"");
+  const LayerId twice = net.g->layer("Exp", "twice", Json::object());
+  net.g->call(twice, {}, {net.x});
+  expect_refusal(net.model(net.g->call(twice, {}, {net.g->call(twice, {}, {net.x})[0]})[0]),
+                 "layer \"twice\": as an operation in Keras's files it is called once");
   graph::Model frozen = net.model(net.add("Dense", "it_2", {{"units", 3}}, {net.x}));
   frozen.set_trainable("it_2/bias", false);
   expect_refusal(frozen, "layer \"it_2\": some of its weights are frozen");

@@ -163,6 +163,20 @@ void clear(T *out, T value = {}) noexcept {
   if (out) *out = value;
 }
 
+// Runs the body of a C function that gives one thing, as guard() does: *out becomes what body() or body(entry) returns,
+// or `failed`. Refuses NULL.
+template <class T, class F>
+dl4_error *produce(const char *function, T *out, F &&body, T failed = {}) {
+  clear(out, failed);
+  return guard(function, [&](Entry &entry) {
+    T &to = needed(out, "out");
+    if constexpr (std::is_invocable_v<F, Entry &>)
+      to = body(entry);
+    else
+      to = body();
+  });
+}
+
 // An object's own description in `format`; refuses other formats.
 std::string describe(const dl4_refs &refs, int32_t format);
 std::string describe(const dl4_context &c, int32_t format);

@@ -4,11 +4,7 @@
 using namespace dl4::capi;
 
 dl4_error *dl4_cancel_create(dl4_cancel **out) {
-  clear(out);
-  return guard(__func__, [&] {
-    auto *&to = needed(out, "out");
-    to = new dl4_cancel;
-  });
+  return produce(__func__, out, [&] { return new dl4_cancel; });
 }
 
 void dl4_cancel_trigger(dl4_cancel *c) {

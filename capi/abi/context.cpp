@@ -186,11 +186,7 @@ using namespace dl4;
 using namespace dl4::capi;
 
 dl4_error *dl4_context_create(const char *options, dl4_context **out) {
-  clear(out);
-  return guard(__func__, [&] {
-    dl4_context *&to = needed(out, "out");
-    to = new dl4_context(json_options(options));
-  });
+  return produce(__func__, out, [&] { return new dl4_context(json_options(options)); });
 }
 
 dl4_error *dl4_context_set_logger(dl4_context *c, int32_t min_level, dl4_log_fn fn, void *user) {

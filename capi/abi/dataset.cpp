@@ -110,24 +110,20 @@ using namespace dl4::capi;
 
 dl4_error *dl4_dataset_from_tensors(dl4_context *c, dl4_tensor *const *x, int64_t nx, dl4_tensor *const *y, int64_t ny,
                                     dl4_tensor *const *w, int64_t nw, const char *options, dl4_dataset **out) {
-  clear(out);
-  return guard(__func__, [&] {
-    dl4_dataset *&to = needed(out, "out");
+  return produce(__func__, out, [&] {
     auto o = train::TensorsOptions::parse(json_options(options));
     o.memory_limit = capi::context(c).core->settings().memory_limit;
     int64_t room = o.memory_limit;
     auto data = Ref<dl4_dataset>::adopt(new dl4_dataset);
     auto in = sources(x, nx, "x", room), targets = sources(y, ny, "y", room), weights = sources(w, nw, "w", room, true);
     data->core = train::from_tensors(std::move(in), std::move(targets), std::move(weights), o);
-    to = data.detach();
+    return data.detach();
   });
 }
 
 dl4_error *dl4_dataset_from_callback(dl4_context *c, dl4_batch_fn fn, void *user, dl4_release_fn release,
                                      const char *options, dl4_dataset **out) {
-  clear(out);
-  return guard(__func__, [&] {
-    dl4_dataset *&to = needed(out, "out");
+  return produce(__func__, out, [&] {
     capi::context(c);
     if (!fn) refuse_argument("fn", "expected a function, got NULL");
     const auto o = read_options<CallbackOptions>(options);
@@ -137,6 +133,6 @@ dl4_error *dl4_dataset_from_callback(dl4_context *c, dl4_batch_fn fn, void *user
     data->core = train::from_callback([self, fn](int64_t index, train::Batch &b) { return ask(*self, fn, index, b); },
                                       o.steps, o.samples);
     data->user->f = release;  // `release` is set only once the object exists
-    to = data.detach();
+    return data.detach();
   });
 }

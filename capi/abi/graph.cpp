@@ -50,14 +50,13 @@ dl4_error *call(const char *who, dl4_graph *graph, const dl4_node *in, int64_t n
 // make(graph) adds a node or a layer and returns its id; -1 on failure.
 template <class F>
 dl4_error *add_one(const char *who, dl4_graph *graph, int32_t *out, const F &make) {
-  clear(out, -1);
-  return guard(who, [&](Entry &entry) {
+  const auto body = [&](Entry &entry) {
     dl4_graph &g = object(graph, "graph");
     entry.log_to(g.context->log);
-    int32_t &to = needed(out, "out");
     Gate::Alone alone(g.gate, "graph");
-    to = static_cast<int32_t>(make(g));
-  });
+    return static_cast<int32_t>(make(g));
+  };
+  return produce(who, out, body, -1);
 }
 
 }  // namespace
@@ -76,11 +75,7 @@ using namespace dl4;
 using namespace dl4::capi;
 
 dl4_error *dl4_graph_create(dl4_context *context, dl4_graph **out) {
-  clear(out);
-  return guard(__func__, [&] {
-    dl4_graph *&to = needed(out, "out");
-    to = new dl4_graph(capi::context(context).core);
-  });
+  return produce(__func__, out, [&] { return new dl4_graph(capi::context(context).core); });
 }
 
 dl4_error *dl4_graph_add_input(dl4_graph *graph, const char *name, int32_t dtype, int32_t rank, const int64_t *dims,
@@ -184,12 +179,10 @@ dl4_error *dl4_node_outputs(const dl4_graph *graph, dl4_node node, dl4_node *out
 }
 
 dl4_error *dl4_node_dtype(const dl4_graph *graph, dl4_node node, int32_t *out) {
-  clear(out);
-  return guard(__func__, [&] {
+  return produce(__func__, out, [&] {
     const dl4_graph &g = object(graph, "graph");
-    int32_t &to = needed(out, "out");
     Gate::Reading reading(g.gate, "graph");
-    to = static_cast<int32_t>(g.core.dtype(graph::Node{node}));
+    return static_cast<int32_t>(g.core.dtype(graph::Node{node}));
   });
 }
 

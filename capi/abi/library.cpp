@@ -96,9 +96,7 @@ std::string dl4::capi::version_text() {
 int32_t dl4_version(void) { return version; }
 
 dl4_error *dl4_build_info(dl4_blob **out) {
-  clear(out);
-  return guard(__func__, [&] {
-    dl4_blob *&to = needed(out, "out");
+  return produce(__func__, out, [&] {
     Json info = {
         {"version", version_text()},
         {"compiler", __VERSION__},
@@ -111,14 +109,12 @@ dl4_error *dl4_build_info(dl4_blob **out) {
     info["backends"] = libraries.empty() ? "own" : "full";
     for (const backend::Library &l : libraries)
       info[l.name] = l.description + (l.unused.empty() ? "" : ": not used, " + l.unused);
-    to = make_blob(dump(info));
+    return make_blob(dump(info));
   });
 }
 
 dl4_error *dl4_api_description(dl4_blob **out) {
-  clear(out);
-  return guard(__func__, [&] {
-    dl4_blob *&to = needed(out, "out");
+  return produce(__func__, out, [&] {
     const std::string words = inflated({dl4_api_json, static_cast<size_t>(dl4_api_json_deflated)}, dl4_api_json_size);
     Json j = Json::parse(words), functions = Json::array();
     for (const Json &function : j["functions"]) {
@@ -127,19 +123,17 @@ dl4_error *dl4_api_description(dl4_blob **out) {
       functions.push_back(std::move(f));
     }
     j["functions"] = std::move(functions);
-    to = make_blob(dump(j));
+    return make_blob(dump(j));
   });
 }
 
 dl4_error *dl4_registry_json(const char *category, const char *name, dl4_blob **out) {
-  clear(out);
-  return guard(__func__, [&] {
-    dl4_blob *&to = needed(out, "out");
+  return produce(__func__, out, [&] {
     std::string c = string_or_empty(category, "category"), n = string_or_empty(name, "name");
     if (category) need_category(c);
     if (name && !category) refuse_argument("category", "expected a category beside the name, got NULL");
     if (name && n.empty()) refuse_argument("name", "expected a name, got an empty text");
-    to = make_blob(dump(kinds::describe(c, n)));
+    return make_blob(dump(kinds::describe(c, n)));
   });
 }
 

@@ -8,8 +8,7 @@ using namespace dl4::capi;
 
 dl4_error *dl4_measure(dl4_context *c, const char *category, const char *kind, const char *config, dl4_tensor *y_true,
                        dl4_tensor *y_pred, dl4_tensor *w, dl4_tensor **out) {
-  clear(out);
-  return guard(__func__, [&](Entry &entry) {
+  return produce(__func__, out, [&](Entry &entry) {
     Context &context = *capi::context(c).core;
     const std::string which = string(category, "category"), name = string(kind, "kind");
     if (which != "loss" && which != "metric")
@@ -17,8 +16,7 @@ dl4_error *dl4_measure(dl4_context *c, const char *category, const char *kind, c
     const Json attributes = json_object(config, "config");
     std::vector<runtime::View> given{object(y_true, "y_true").view(), object(y_pred, "y_pred").view()};
     if (w) given.push_back(object(w, "w").view());
-    dl4_tensor *&to = needed(out, "out");
     entry.log_to(context.log);
-    to = new dl4_tensor(train::measure(which, name, attributes, given, context.settings(), context.options()));
+    return new dl4_tensor(train::measure(which, name, attributes, given, context.settings(), context.options()));
   });
 }

@@ -101,28 +101,24 @@ dl4_model::dl4_model(std::shared_ptr<Context> context, std::shared_ptr<graph::Mo
 }
 
 dl4_error *dl4_model_load(dl4_context *c, const char *path, const char *options, dl4_model **out) {
-  clear(out);
-  return guard(__func__, [&](Entry &entry) {
-    dl4_model *&to = needed(out, "out");
+  return produce(__func__, out, [&](Entry &entry) {
     dl4_context &context = capi::context(c);
     entry.log_to(context.core->log);
     const std::string from = string(path, "path");
     const auto how = read_options<LoadOptions>(options);
-    to = with_path(from,
-                   [&] { return load(context, io::File(from, context.core->settings().memory_limit), how, from); });
+    return with_path(from,
+                     [&] { return load(context, io::File(from, context.core->settings().memory_limit), how, from); });
   });
 }
 
 dl4_error *dl4_model_load_bytes(dl4_context *c, const dl4_tensor *file, const char *options, dl4_model **out) {
-  clear(out);
-  return guard(__func__, [&](Entry &entry) {
-    dl4_model *&to = needed(out, "out");
+  return produce(__func__, out, [&](Entry &entry) {
     dl4_context &context = capi::context(c);
     entry.log_to(context.core->log);
     const dl4_tensor &bytes = object(file, "file");
     if (bytes.dtype != DType::u8 || bytes.shape.rank() != 1)
       refuse_argument("file", text("expected uint8 of rank 1, got ", bytes.dtype, ' ', bytes.shape));
-    to = load(context, io::SharedMemory(bytes.as_dense()), read_options<LoadOptions>(options), "");
+    return load(context, io::SharedMemory(bytes.as_dense()), read_options<LoadOptions>(options), "");
   });
 }
 
@@ -157,42 +153,34 @@ dl4_error *dl4_model_save(const dl4_model *m, const char *path, const char *opti
 }
 
 dl4_error *dl4_model_save_bytes(const dl4_model *m, const char *options, dl4_blob **out) {
-  clear(out);
-  return guard(__func__, [&] {
+  return produce(__func__, out, [&] {
     const dl4_model &model = object(m, "model");
-    dl4_blob *&to = needed(out, "out");
     const io::Format &format = format_of(options);
     Gate::Reading reading(*model.weights, "model");
-    to = make_blob(io::save_model(*model.core, format));
+    return make_blob(io::save_model(*model.core, format));
   });
 }
 
 dl4_error *dl4_model_clone(const dl4_model *m, dl4_model **out) {
-  clear(out);
-  return guard(__func__, [&] {
+  return produce(__func__, out, [&] {
     const dl4_model &model = object(m, "model");
-    dl4_model *&to = needed(out, "out");
     Gate::Reading reading(*model.weights, "model");
-    to = new dl4_model(model.context, model.core->clone(), std::make_shared<Gate>());
+    return new dl4_model(model.context, model.core->clone(), std::make_shared<Gate>());
   });
 }
 
 dl4_error *dl4_model_get_trainable(const dl4_model *m, const char *name, int32_t *out) {
-  clear(out);
-  return guard(__func__, [&] {
+  return produce(__func__, out, [&] {
     const dl4_model &model = object(m, "model");
-    int32_t &to = needed(out, "out");
-    to = model.core->weight(string(name, "name"))->trainable();
+    return model.core->weight(string(name, "name"))->trainable();
   });
 }
 
 dl4_error *dl4_model_get_weight(const dl4_model *m, const char *name, dl4_tensor **out) {
-  clear(out);
-  return guard(__func__, [&] {
+  return produce(__func__, out, [&] {
     const dl4_model &model = object(m, "model");
-    dl4_tensor *&to = needed(out, "out");
     Gate::Reading reading(*model.weights, "model");
-    to = new dl4_tensor(model.core->get_weight(string(name, "name")));
+    return new dl4_tensor(model.core->get_weight(string(name, "name")));
   });
 }
 

@@ -119,11 +119,7 @@ using namespace dl4;
 using namespace dl4::capi;
 
 dl4_error *dl4_refs_create(dl4_refs **out) {
-  clear(out);
-  return guard(__func__, [&] {
-    dl4_refs *&to = needed(out, "out");  // before the object: of an assignment the right-hand side is evaluated first
-    to = new dl4_refs;
-  });
+  return produce(__func__, out, [&] { return new dl4_refs; });
 }
 
 dl4_error *dl4_refs_set_model(dl4_refs *refs, const char *key, const dl4_model *model) {

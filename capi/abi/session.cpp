@@ -88,14 +88,12 @@ using namespace dl4;
 using namespace dl4::capi;
 
 dl4_error *dl4_session_create(const dl4_model *m, const char *options, dl4_session **out) {
-  clear(out);
-  return guard(__func__, [&](Entry &entry) {
+  return produce(__func__, out, [&](Entry &entry) {
     const dl4_model &model = object(m, "model");
-    dl4_session *&to = needed(out, "out");
     const SessionOptions given = session_options(options);
     entry.log_to(model.context->log);
     Gate::Reading reading(*model.weights, "model");
-    to = make_session(model, given);
+    return make_session(model, given);
   });
 }
 

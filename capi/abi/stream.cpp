@@ -199,14 +199,12 @@ using namespace dl4;
 using namespace dl4::capi;
 
 dl4_error *dl4_stream_create(dl4_session *s, const char *options, dl4_stream **out) {
-  clear(out);
-  return guard(__func__, [&] {
+  return produce(__func__, out, [&] {
     dl4_session &session = object(s, "session");
-    dl4_stream *&to = needed(out, "out");
     const auto o = read_options<StreamOptions>(options);
     if (!session.streams.ticks.how)
       fail(Code::unsupported, "the session can't be run step by step: ", session.streams.why_none);
-    to = new dl4_stream(session, o.batch, o.seed);
+    return new dl4_stream(session, o.batch, o.seed);
   });
 }
 
@@ -242,15 +240,13 @@ dl4_error *dl4_stream_reset_row(dl4_stream *s, int64_t row) {
 }
 
 dl4_error *dl4_stream_fork(const dl4_stream *s, const char *options, dl4_stream **out) {
-  clear(out);
-  return guard(__func__, [&] {
+  return produce(__func__, out, [&] {
     const dl4_stream &stream = object(s, "stream");
-    dl4_stream *&to = needed(out, "out");
     const auto o = read_options<ForkOptions>(options);
     Turn::One turn(stream.turn, "stream");
     Ref<dl4_stream> made = Ref<dl4_stream>::adopt(new dl4_stream(stream));
     if (o.seed) made->sampler.seed(*o.seed);
-    to = made.detach();
+    return made.detach();
   });
 }
 
@@ -303,12 +299,10 @@ dl4_error *dl4_stream_next(dl4_stream *s, dl4_tensor *const *in, int64_t n_in, c
 }
 
 dl4_error *dl4_stream_save_bytes(const dl4_stream *s, dl4_blob **out) {
-  clear(out);
-  return guard(__func__, [&] {
+  return produce(__func__, out, [&] {
     const dl4_stream &stream = object(s, "stream");
-    dl4_blob *&to = needed(out, "out");
     Turn::One turn(stream.turn, "stream");
-    to = make_blob(io::save_states(with_generator(stream.core.saved(), stream)));
+    return make_blob(io::save_states(with_generator(stream.core.saved(), stream)));
   });
 }
 

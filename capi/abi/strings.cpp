@@ -45,9 +45,7 @@ void place(String *to, int64_t n, const Offset *offsets, const char *data, int64
 
 dl4_error *dl4_tensor_from_strings(dl4_context *c, int32_t rank, const int64_t *dims, const char *const *strings,
                                    const int64_t *lengths, dl4_tensor **out) {
-  clear(out);
-  return guard(__func__, [&] {
-    dl4_tensor *&to = needed(out, "out");
+  return produce(__func__, out, [&] {
     const int64_t limit = limit_of(c);
     const Shape shape = known_shape(rank, dims);
     const int64_t n = shape.elements();
@@ -63,7 +61,7 @@ dl4_error *dl4_tensor_from_strings(dl4_context *c, int32_t rank, const int64_t *
       if (!strings[i]) continue;
       views[i] = lengths ? std::string_view(strings[i], static_cast<size_t>(lengths[i])) : std::string_view(strings[i]);
     }
-    to = made(copy_of(shape, views, limit));
+    return made(copy_of(shape, views, limit));
   });
 }
 

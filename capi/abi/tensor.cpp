@@ -101,9 +101,7 @@ Tensor dl4_tensor::as_dense() const {
 void dl4_tensor::assign(const Tensor &t) const { copy_in(*this, t.data.get()); }
 
 dl4_error *dl4_tensor_create(dl4_context *c, int32_t dtype, int32_t rank, const int64_t *dims, dl4_tensor **out) {
-  clear(out);
-  return guard(__func__, [&] {
-    dl4_tensor *&to = needed(out, "out");
+  return produce(__func__, out, [&] {
     dl4_context &context = capi::context(c);
     DType type = dtype_of(dtype);
     need_numbers(type, "dl4_tensor_from_strings() makes tensors of strings");
@@ -111,7 +109,7 @@ dl4_error *dl4_tensor_create(dl4_context *c, int32_t dtype, int32_t rank, const 
     need_known(shape);
     Tensor t = context.core->memory->tensor(type, shape);
     std::ranges::fill(t.memory(), std::byte{0});
-    to = new dl4_tensor(std::move(t));
+    return new dl4_tensor(std::move(t));
   });
 }
 
@@ -135,14 +133,12 @@ dl4_error *dl4_tensor_wrap(dl4_context *c, int32_t dtype, int32_t rank, const in
 }
 
 dl4_error *dl4_tensor_from_dlpack(dl4_context *c, int32_t versioned, void *managed, dl4_tensor **out) {
-  clear(out);
-  return guard(__func__, [&] {
-    dl4_tensor *&to = needed(out, "out");
+  return produce(__func__, out, [&] {
     capi::context(c);
     need_version(versioned);
     if (!managed) refuse_argument("managed", "expected a DLPack tensor, got NULL");
-    to = versioned ? dlpack::import(static_cast<dlpack::ManagedVersioned *>(managed))
-                   : dlpack::import(static_cast<dlpack::Managed *>(managed));
+    return versioned ? dlpack::import(static_cast<dlpack::ManagedVersioned *>(managed))
+                     : dlpack::import(static_cast<dlpack::Managed *>(managed));
   });
 }
 
@@ -216,13 +212,11 @@ int64_t dl4_tensor_bytes(const dl4_tensor *t) {
 }
 
 dl4_error *dl4_tensor_load(dl4_context *c, const char *path, const char *name, dl4_tensor **out) {
-  clear(out);
-  return guard(__func__, [&] {
-    dl4_tensor *&to = needed(out, "out");
+  return produce(__func__, out, [&] {
     const graph::Settings settings = capi::context(c).core->settings();
     const std::string which = string_or_empty(name, "name");
     const std::string from = string(path, "path");
-    to = with_path(from, [&] {
+    return with_path(from, [&] {
       const io::File file(from, settings.memory_limit);
       io::Budget budget = io::budget_for(settings, file.size());
       return new dl4_tensor(io::read_numpy(file, name ? &which : nullptr, budget));

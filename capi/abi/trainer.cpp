@@ -151,16 +151,14 @@ using namespace dl4;
 using namespace dl4::capi;
 
 dl4_error *dl4_trainer_create(dl4_model *m, const char *options, dl4_trainer **out) {
-  clear(out);
-  return guard(__func__, [&](Entry &entry) {
+  return produce(__func__, out, [&](Entry &entry) {
     dl4_model &model = object(m, "model");
     entry.log_to(model.context->log);
     const Json how = options ? json_options(options) : io::trainer_options(model.training);
     if (how.is_null())
       refuse_argument("options", "expected those of a trainer, got NULL for a model that was not compiled in Keras");
-    dl4_trainer *&to = needed(out, "out");
     Gate::Alone weights(*model.weights, "model");
-    to = new dl4_trainer(model, how);
+    return new dl4_trainer(model, how);
   });
 }
 
@@ -185,13 +183,11 @@ dl4_error *dl4_trainer_apply(dl4_trainer *t) {
 }
 
 dl4_error *dl4_trainer_get_gradient(const dl4_trainer *t, const char *weight, dl4_tensor **out) {
-  clear(out);
-  return guard(__func__, [&] {
+  return produce(__func__, out, [&] {
     const dl4_trainer &trainer = object(t, "trainer");
     std::string name = string(weight, "weight");
-    dl4_tensor *&to = needed(out, "out");
     Gate::Reading reading(trainer.gate, "trainer");
-    to = new dl4_tensor(trainer.core.gradients.mean(name));
+    return new dl4_tensor(trainer.core.gradients.mean(name));
   });
 }
 
@@ -266,13 +262,11 @@ dl4_error *dl4_trainer_evaluate(dl4_trainer *t, dl4_dataset *d, dl4_cancel *canc
 }
 
 dl4_error *dl4_trainer_get_number(const dl4_trainer *t, const char *key, double *out) {
-  clear(out);
-  return guard(__func__, [&] {
+  return produce(__func__, out, [&] {
     const dl4_trainer &trainer = object(t, "trainer");
     std::string name = string(key, "key");
-    double &to = needed(out, "out");
     Gate::Reading reading(trainer.gate, "trainer");
-    to = trainer.core.get(name);
+    return trainer.core.get(name);
   });
 }
 
@@ -319,12 +313,10 @@ dl4_error *dl4_trainer_save(const dl4_trainer *t, const char *path) {
 }
 
 dl4_error *dl4_trainer_save_bytes(const dl4_trainer *t, dl4_blob **out) {
-  clear(out);
-  return guard(__func__, [&] {
+  return produce(__func__, out, [&] {
     const dl4_trainer &trainer = object(t, "trainer");
-    dl4_blob *&to = needed(out, "out");
     Gate::Reading reading(trainer.gate, "trainer"), weights(*trainer.model->weights, "model");
-    to = make_blob(io::save_checkpoint(trainer.core));
+    return make_blob(io::save_checkpoint(trainer.core));
   });
 }
 

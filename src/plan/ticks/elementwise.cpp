@@ -23,23 +23,13 @@ int from_end(Writer &w) {
   return found;
 }
 
-// Emits the op on sources delayed to the same time; the steps' axis is `from_end` from the end.
-void on_met(Writer &w, int from_end) {
-  Timed t = w.meet();
-  t.axis = w.result().rank() - from_end;
-  std::vector<Id> src;
-  for (int i = 0; i < w.sources(); ++i) src.push_back(w.met(i));
-  t.v = w.again(std::move(src))[0];
-  w.set(t);
-}
-
 // For ops with broadcasting.
 template <class A>
 void elementwise(Writer &w, const A &op) {
   if (by_keys(w, op)) return;
   const int at = from_end(w);
   for (int i = 0; i < w.sources(); ++i) w.need_same_at_all_steps(i, at);
-  on_met(w, at);
+  w.on_met(w.result().rank() - at);
 }
 
 void along(Writer &w, int axis) {
@@ -97,7 +87,7 @@ void matmul(Writer &w, const MatMulOp &op) {
   }
   for (int i = 0; i < 2; ++i)
     if (at > 2) w.need_same_at_all_steps(i, at);
-  on_met(w, at);
+  w.on_met(w.result().rank() - at);
 }
 
 }  // namespace

@@ -107,11 +107,7 @@ void concat(Writer &w, const attributes::Concat &how) {
     axis = w.src(i).axis;
   }
   if (axis == w.result().axis(how.axis)) w.refuse("it appends values after the end of a sequence");
-  Timed t = w.meet();
-  std::vector<Id> src;
-  for (int i = 0; i < w.sources(); ++i) src.push_back(w.met(i));
-  t.v = w.again(std::move(src))[0];
-  w.set(t);
+  w.on_met(axis);
 }
 
 // Removes the first steps; the last ones are known to be last only after as many more have arrived.

@@ -59,8 +59,15 @@ void set(Writer &w, const Windows &windows, Id y) {
   w.set(t);
 }
 
-[[noreturn]] void refuse_same(const Writer &w) {
-  w.refuse("with padding \"same\" its output at one step depends on later steps; \"causal\" or \"valid\" stream");
+// Whether each window is one step. Refuses padding that depends on the sequence's end.
+template <class How>
+bool is_of_each_step(const Writer &w, const How &how, int64_t taps, size_t at) {
+  if (taps == 1 && how.strides[at] == 1 && w.src(0).lead == 0) return true;
+  if (taps > 1 && how.padding == Padding::same)
+    w.refuse("with padding \"same\" its output at one step depends on later steps; \"causal\" or \"valid\" stream");
+  if (how.padding != Padding::valid && how.strides.size() > 1)
+    w.refuse(text("padding ", how.padding, " along the steps and other axes"));
+  return false;
 }
 
 void conv(Writer &w, const ConvOp &op) {
@@ -71,10 +78,7 @@ void conv(Writer &w, const ConvOp &op) {
   if (!at) return w.follows(w.src(0), 0);
   Conv how = op.how;
   const int64_t taps = w.shape(1)[static_cast<int>(*at)];
-  if (taps == 1 && how.strides[*at] == 1 && w.src(0).lead == 0) return w.follows(w.src(0), w.src(0).axis);
-  if (taps > 1 && how.padding == Padding::same) refuse_same(w);
-  if (how.padding != Padding::valid && how.strides.size() > 1)
-    w.refuse(text("padding ", how.padding, " along the steps and other axes"));
+  if (is_of_each_step(w, how, taps, *at)) return w.follows(w.src(0), w.src(0).axis);
   const Windows windows =
       windows_of(w, {taps, how.dilation[*at], how.strides[*at], taps > 1 && how.padding == Padding::causal});
   how.padding = Padding::valid;
@@ -90,10 +94,7 @@ void pool(Writer &w, const attributes::Pool &op) {
   Pool how = op.how;
   if (how.adaptive) w.refuse("the windows of its output depend on the number of all steps");
   const int64_t taps = how.size[*at];
-  if (taps == 1 && how.strides[*at] == 1 && w.src(0).lead == 0) return w.follows(w.src(0), w.src(0).axis);
-  if (taps > 1 && how.padding == Padding::same) refuse_same(w);
-  if (how.padding != Padding::valid && how.strides.size() > 1)
-    w.refuse(text("padding ", how.padding, " along the steps and other axes"));
+  if (is_of_each_step(w, how, taps, *at)) return w.follows(w.src(0), w.src(0).axis);
   const Windows windows = windows_of(w, {taps, 1, how.strides[*at], false});
   how.padding = Padding::valid;
   if (windows.apart) how.strides[*at] = 1;

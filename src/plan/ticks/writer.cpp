@@ -188,6 +188,13 @@ Timed Writer::meet() {
   return found;
 }
 
+void Writer::on_met(int axis) {
+  Timed t = meet();
+  t.axis = axis;
+  t.v = again(met_)[0];
+  set(t);
+}
+
 void Writer::need_same_at_all_steps(int i, int from_end) const {
   if (src(i).has_steps() || !has(i)) return;
   const Shape s = shape(i);

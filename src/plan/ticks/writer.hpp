@@ -91,6 +91,8 @@ class Writer {
   Timed meet();
   // A source after meet().
   ops::Id met(int i) const { return met_[static_cast<size_t>(i)]; }
+  // Emits the op on sources delayed to the same time; the steps of the result are along that axis.
+  void on_met(int axis);
   // Refuses a source without steps whose axis `from_end` from the end is not 1.
   void need_same_at_all_steps(int i, int from_end) const;
 

@@ -9,10 +9,14 @@ namespace {
 
 using ops::Id;
 
-Facts any_shape() {
-  static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}, .mask = "passed on"};
-  return plain;
-}
+struct Noise : Layer {
+  std::optional<int64_t> seed;
+
+  Facts facts() const override {
+    static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}, .mask = "passed on"};
+    return plain;
+  }
+};
 
 void need_below_1(double rate) {
   if (rate == 1)
@@ -28,17 +32,15 @@ Id normals(Call &c, bool drawn, const std::optional<int64_t> &seed) {
   return c.training() ? random_normal(c.e, key, c.host.draws(), c.x(), c.e.rank(c.x()), {}) : ops::none;
 }
 
-struct GaussianNoise : Layer {
+struct GaussianNoise : Noise {
   static constexpr const char *name = "GaussianNoise";
   static constexpr const char *doc = "In training, adds normal noise of mean 0.";
   double stddev = 0;
-  std::optional<int64_t> seed;
 
   void fields(Fields &f) override {
     f("stddev", stddev).required("0.3").at_least(0).at_most(1).doc("the noise's standard deviation");
     seed_field(f, seed);
   }
-  Facts facts() const override { return any_shape(); }
   std::vector<Symbol> call(Call &c) const override {
     c.need_float(0);
     const Id noise = normals(c, stddev > 0, seed);
@@ -46,12 +48,11 @@ struct GaussianNoise : Layer {
   }
 };
 
-struct GaussianDropout : Layer {
+struct GaussianDropout : Noise {
   static constexpr const char *name = "GaussianDropout";
   static constexpr const char *doc =
       "In training, multiplies by normal noise of mean 1 and standard deviation sqrt(rate / (1 - rate)).";
   double rate = 0;
-  std::optional<int64_t> seed;
 
   void fields(Fields &f) override {
     f("rate", rate)
@@ -62,7 +63,6 @@ struct GaussianDropout : Layer {
     seed_field(f, seed);
   }
   void check() override { need_below_1(rate); }
-  Facts facts() const override { return any_shape(); }
   std::vector<Symbol> call(Call &c) const override {
     c.need_float(0);
     const Id noise = normals(c, rate > 0, seed);
@@ -71,14 +71,13 @@ struct GaussianDropout : Layer {
   }
 };
 
-struct AlphaDropout : Layer {
+struct AlphaDropout : Noise {
   static constexpr const char *name = "AlphaDropout";
   static constexpr const char *doc =
       "In training, sets values to SELU's negative limit with probability rate, then scales and shifts all of them so "
       "that a mean of 0 and a variance of 1 stay.";
   double rate = 0;
   std::optional<NoiseShape> noise_shape;
-  std::optional<int64_t> seed;
 
   void fields(Fields &f) override {
     f("rate", rate).required("0.3").at_least(0).at_most(1).doc("the fraction to drop; 1 is not supported");
@@ -86,7 +85,6 @@ struct AlphaDropout : Layer {
     seed_field(f, seed);
   }
   void check() override { need_below_1(rate); }
-  Facts facts() const override { return any_shape(); }
   std::vector<Symbol> call(Call &c) const override {
     c.need_float(0);
     ops::Emit &e = c.e;

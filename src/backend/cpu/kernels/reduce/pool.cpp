@@ -86,14 +86,23 @@ HWY_INLINE void fold_one(const float *x, const Places &at, int64_t n, Count coun
   if (n > 0) fold_vectors<is_max, 1>(x, at, last, count, y, Full());
 }
 
-// For each of some outputs of n floats, x_step floats of x apart: the floats of x folded over the places.
+// Outputs that are folded in the same way, and the floats of x and y from one to the next.
+struct Outputs {
+  int64_t number = 1, x_step = 0, y_step = 0;
+};
+
 template <bool is_max>
-HWY_NOINLINE void fold(const float *x, const Places &places, int64_t n, Count count, float *y, int64_t outputs = 1,
-                       int64_t x_step = 0) {
-  for (int64_t o = 0; o < outputs; ++o, x += x_step, y += n) {
+HWY_NOINLINE void fold(const float *x, const Places &places, int64_t n, Count count, float *y,
+                       const Outputs &outputs = {}) {
+  for (int64_t o = outputs.number; o > 0; --o, x += outputs.x_step, y += outputs.y_step) {
     fold_one<is_max>(x, places, n, count, y);
     if (count.row) count.row += n;
   }
+}
+
+// The end of the windows that have all their cells in the image; 0 if they differ in size.
+HWY_INLINE int64_t end_of_full(const Pool &p, const PoolAxis &a) {
+  return p.adaptive ? 0 : HWY_MIN((a.n - a.size + a.pad) / a.stride + 1, a.out);
 }
 
 // Outputs [part.begin, part.end) of rows, few enough that what their windows cover fits a strip: folded along the
@@ -125,19 +134,22 @@ class Columns {
     const bool whole = part_.size() == p_.w.out;
     const int64_t row = p_.w.n * p_.c, plane = p_.h.n * row;
     float *const y_end = y + end * p_.w.out * p_.c;
+    const int64_t full = end_of_full(p_, p_.h), x_step = HWY_MIN(p_.h.stride, p_.h.n) * row, ahead = floats_ahead(p_);
     float counts[most_rows];
     for (int64_t r = begin; r < end;) {
       const int64_t some = HWY_MIN(together_, end - r);
-      for (int64_t i = 0; i < some; ++i) {
+      for (int64_t i = 0; i < some;) {
         const Cells d = cells(p_, p_.d, od), h = cells(p_, p_.h, oh);
+        const int64_t next = h.size() == p_.h.size ? HWY_MIN(i + HWY_MAX(full - oh, 1), some) : i + 1;
         const float *planes = image + d.begin * plane;
         if (by_planes_ && (oh == 0 || (r == begin && i == 0)))
           fold<is_max>(planes, {d.size(), 1, 1, plane, 0, 0}, plane, {}, plane_);
         fold<is_max>((by_planes_ ? plane_ : planes) + h.begin * row + inside_.begin * p_.c,
-                     {by_planes_ ? 1 : d.size(), h.size(), 1, plane, row, 0, floats_ahead(p_)}, inside_.size() * p_.c,
-                     {}, columns_ + i * pitch_ + left_);
-        counts[i] = static_cast<float>(d.size() * h.size());
-        if (++oh < p_.h.out) continue;
+                     {by_planes_ ? 1 : d.size(), h.size(), 1, plane, row, 0, ahead}, inside_.size() * p_.c, {},
+                     columns_ + i * pitch_ + left_, {next - i, x_step, pitch_});
+        oh += next - i;
+        for (const int64_t each = d.size() * h.size(); i < next; ++i) counts[i] = static_cast<float>(each);
+        if (oh < p_.h.out) continue;
         oh = 0;
         if (++od < p_.d.out) continue;
         od = 0;
@@ -160,7 +172,7 @@ class Columns {
     const bool one_run = p_.w.stride == 1, narrow = part_.size() * c < 2 * lanes;
     if (c <= lanes && (narrow || !one_run)) return pick(x, count, y, y_end);
     if (one_run) return fold<is_max>(x, window, part_.size() * c, {is_max ? 0 : count, counts_}, y);
-    fold<is_max>(x, window, c, {is_max ? 0 : count, counts_}, y, part_.size(), p_.w.stride * c);
+    fold<is_max>(x, window, c, {is_max ? 0 : count, counts_}, y, {part_.size(), p_.w.stride * c, c});
   }
 
   // Folds vectors of places, each from an output on, and keeps the outputs.
@@ -215,17 +227,17 @@ HWY_NOINLINE void forward_by_columns(const Pool &p, const float *x, float *y, in
 template <bool is_max>
 HWY_NOINLINE void forward_by_windows(const Pool &p, const float *x, float *y, int64_t begin, int64_t end) {
   const int64_t row = p.w.n * p.c, plane = p.h.n * row, ahead = floats_ahead(p);
-  const int64_t full = p.adaptive ? 0 : (p.w.n - p.w.size + p.w.pad) / p.w.stride + 1;  // the end of full windows
+  const int64_t full = end_of_full(p, p.w);
   int64_t oh = begin % p.h.out, od = begin / p.h.out % p.d.out;
   const float *image = x + begin / p.h.out / p.d.out * p.d.n * plane;
   y += begin * p.w.out * p.c;
   for (int64_t r = begin; r < end; ++r) {
     for (int64_t ow = 0, next; ow < p.w.out; ow = next) {
       const Window w = window(p, od, oh, ow);
-      next = w.w.size() == p.w.size ? HWY_MIN(HWY_MAX(full, ow + 1), p.w.out) : ow + 1;
+      next = w.w.size() == p.w.size ? HWY_MAX(full, ow + 1) : ow + 1;
       fold<is_max>(image + w.d.begin * plane + w.h.begin * row + w.w.begin * p.c,
                    {w.d.size(), w.h.size(), w.w.size(), plane, row, p.c, ahead, ahead}, p.c, {is_max ? 0 : w.count()},
-                   y, next - ow, HWY_MIN(p.w.stride, p.w.n) * p.c);
+                   y, {next - ow, HWY_MIN(p.w.stride, p.w.n) * p.c, p.c});
       y += (next - ow) * p.c;
     }
     if (++oh < p.h.out) continue;

@@ -43,17 +43,22 @@ double panel_vectors(const Conv &c, int64_t channels, const Machine &m) {
   return real(round_up(channels / c.groups, 32), c.groups) / m.vector;
 }
 
+// Vectors of weights that are read for each row of the destination.
+double row_products(const Conv &c, const Machine &m) {
+  return rows_out(c) * taps(c) * real(c.c / c.groups) * vectors(c, c.oc, m);
+}
+
 // Each channel by itself: what starting, products, places where a tap meets the input, pixels and moving take.
 struct ByChannels {
   double start, product, place, pixel, vector, move;
 };
-double by_channels(const Conv &c, const Machine &m, const ByChannels &each) {
+double by_channels(const Conv &c, const Machine &m, double pixels, const ByChannels &each) {
   const double v = vectors_of(c.c, m.vector), meet = inside(c);
   return sum({{1, each.start},
               {meet * v, each.product},
               {meet, each.place},
-              {pixels_out(c), each.pixel},
-              {pixels_out(c) * v, each.vector},
+              {pixels, each.pixel},
+              {pixels * v, each.vector},
               {moved(c, m), each.move}});
 }
 
@@ -68,13 +73,13 @@ double direct_conv_cycles(const Conv &c, const Machine &m) {
               {moved(c, m), 0.41}});
 }
 double direct_conv_weights_cycles(const Conv &c, const Machine &m) {
-  const double v = vectors_of(c.oc, m.vector), out = pixels_out(c);
-  return sum({{1, 41},
-              {out * taps(c) * real(c.c) * v / m.fused, 0.92},
-              {rows_out(c) * real(c.kh, c.kw, c.c), 2.84},
-              {out, 1.75},
-              {taps(c) * real(c.c) * v, 2.9},
-              {moved(c, m), 3.1}});
+  const double v = vectors_of(c.oc, m.vector), out = pixels_out(c), rows = rows_out(c) * real(c.kh, c.kw, c.c);
+  return sum({{1, 24},
+              {out * taps(c) * real(c.c) * v / m.fused, 0.84},
+              {rows, 1.32},
+              {rows * v, 1.27},
+              {out, 2.2},
+              {moved(c, m), 3}});
 }
 double depthwise_conv_cycles(const Conv &c, const Machine &m) {
   const double v = vectors_of(c.c, m.vector);
@@ -82,13 +87,13 @@ double depthwise_conv_cycles(const Conv &c, const Machine &m) {
       {{pixels_out(c) * taps(c) * v, 0.46}, {rows_out(c), 92}, {rows_out(c) * real(c.kh) * v, 2.8}, {moved(c, m), 2}});
 }
 double channels_conv_cycles(const Conv &c, const Machine &m) {
-  return by_channels(c, m, {0, 2.72, 5, 23.6, 1.3, 0.24});
+  return by_channels(c, m, pixels_out(c), {0, 2.72, 5, 23.6, 1.3, 0.24});
 }
 double channels_conv_data_cycles(const Conv &c, const Machine &m) {
-  return by_channels(c, m, {3960, 1.97, 15.4, 10.3, 0, 2.24});
+  return by_channels(c, m, pixels_in(c), {89, 2.55, 10.3, 27.6, 1, 0.48});
 }
 double channels_conv_weights_cycles(const Conv &c, const Machine &m) {
-  return by_channels(c, m, {107, 4.22, 5.3, 0, 0, 0.94});
+  return by_channels(c, m, pixels_out(c), {107, 4.22, 5.3, 0, 0, 0.94});
 }
 
 double planar_conv_cycles(const Conv &c, bool by_source, const Machine &m) {
@@ -128,15 +133,15 @@ double shifted_sums_cycles(const Conv &c, bool by_source, const Machine &m) {
 }
 
 double packed_conv_cycles(const Conv &c, const Machine &m) {
-  const double v = vectors(c, c.oc, m), out = pixels_out(c), bytes = 4 * weights(c), meet = inside(c);
-  return sum({{1, 31},
-              {meet * real(c.c) * v / m.fused, 0.84},
-              {(out * taps(c) - meet) * real(c.c) * v / m.fused, 0.47},
-              {out * v, 2.44},
-              {rows_out(c), 64},
-              {rows_out(c) * real(c.kh), 14.4},
-              {m.moved(bytes, images(c) + bytes), 0.85},
-              {moved(c, m), 0.49}});
+  const double v = vectors(c, c.oc, m), out = pixels_out(c), meet = inside(c);
+  return sum({{1, 7},
+              {meet * real(c.c) * v / m.fused, 0.8},
+              {(out * taps(c) - meet) * real(c.c) * v / m.fused, 0.19},
+              {row_products(c, m), 0.44},
+              {out * v, 3.3},
+              {rows_out(c), 59},
+              {rows_out(c) * real(c.kh), 9.7},
+              {moved(c, m), 0.55}});
 }
 double blocked_conv_cycles(const Conv &c, bool constant, const Machine &m) {
   const double v = panel_vectors(c, c.oc, m), out = pixels_out(c), k = taps(c) * real(c.c / c.groups);
@@ -189,9 +194,10 @@ double turned_conv_data_cycles(const Conv &turned, const Machine &m) {
               {moved(turned, m), 0.3}});
 }
 
+// Its weights stay in registers for the pixels of a row.
 double dnnl_conv_cycles(const Conv &c, bool constant, const Machine &m) {
   const double v = vectors(c, c.oc, m), k = real(c.c / c.groups), all = pixels_out(c) * taps(c);
-  const double lay = constant ? 0 : weights(c), bytes = m.moved(4 * weights(c), images(c) + 4 * weights(c));
+  const double lay = constant ? 0 : weights(c), products = inside(c) * k * v / m.fused, rows = row_products(c, m);
   if (c.groups > 1 && c.is_3d())
     return sum({{1, 2100},
                 {all * k * v / m.fused, 0.3},
@@ -203,39 +209,46 @@ double dnnl_conv_cycles(const Conv &c, bool constant, const Machine &m) {
   if (c.groups > 1)
     return sum({{1, 4260}, {inside(c) * v, 0.03}, {all * real(c.c), 0.036}, {lay, 0.82}, {moved(c, m), 1.3}});
   if (c.is_3d() && c.c < m.vector)
-    return sum({{1, 8080},
-                {inside(c) * k * v / m.fused, 0.59},
-                {all * k * v / m.fused, 0.15},
-                {inside(c) * v, 0.72},
-                {all * real(c.c), 0.17},
-                {lay, 0.6},
-                {bytes, 9.6},
-                {moved(c, m), 2.3}});
+    return sum({{1, 6900},
+                {products, 0.19},
+                {rows, 1.9},
+                {inside(c) * v, 0.78},
+                {pixels_out(c) * v, 0.64},
+                {all * real(c.c), 0.21},
+                {moved(c, m), 0.78}});
   if (c.is_3d())
-    return sum({{1, 6630},
-                {inside(c) * k * v / m.fused, 0.79},
-                {all * k * v / m.fused, 0.12},
-                {all * real(c.c), 0.11},
-                {lay, 1.03},
-                {bytes, 10.7},
-                {moved(c, m), 0.23}});
+    return sum({{1, 6670},
+                {products, 0.59},
+                {rows, 1.4},
+                {inside(c) * v, 0.47},
+                {all * real(c.c), 0.046},
+                {lay, 0.53},
+                {moved(c, m), 0.33}});
   if (c.c < m.vector)
-    return sum({{1, 5750},
-                {all * k * v / m.fused, 0.7},
-                {inside(c) * v, 0.24},
-                {pixels_out(c) * v, 1.5},
-                {all * real(c.c), 0.11},
+    return sum({{1, 4600},
+                {products, 0.49},
+                {rows, 2.3},
+                {inside(c) * v, 0.29},
+                {pixels_out(c) * v, 1.6},
+                {all * real(c.c), 0.14},
                 {lay, 0.06},
-                {bytes, 17},
-                {moved(c, m), 0.5}});
-  return sum({{1, 5740},
-              {all * k * v / m.fused, 0.32},
-              {inside(c) * k * v / m.fused, 0.48},
-              {inside(c) * v, 0.32},
-              {all * real(c.c), 0.045},
-              {lay, 0.57},
-              {bytes, 0.55},
-              {moved(c, m), 0.38}});
+                {moved(c, m), 0.84}});
+  if (std::max(c.stride_h, c.stride_w) > 1)
+    return sum({{1, 4010},
+                {products, 0.56},
+                {rows, 1.26},
+                {inside(c) * v, 0.74},
+                {pixels_out(c) * v, 4.7},
+                {all * real(c.c), 0.13},
+                {lay, 0.32},
+                {moved(c, m), 0.07}});
+  return sum({{1, 3540},
+              {products, 0.72},
+              {rows, 0.73},
+              {inside(c) * v, 0.78},
+              {all * real(c.c), 0.05},
+              {lay, 0.39},
+              {moved(c, m), 0.45}});
 }
 // Few channels are by a product of all taps, whose columns are added pixel by pixel.
 double dnnl_conv_data_cycles(const Conv &c, const Machine &m) {
@@ -260,18 +273,30 @@ double dnnl_conv_data_cycles(const Conv &c, const Machine &m) {
                 {in, c.is_3d() ? 12.5 : 8.8},
                 {weights(c), 0.35},
                 {moved(c, m), c.is_3d() ? 4.2 : 2.0}});
+  const double rows = real(c.n, c.d, c.h) * taps(c) * k * v;
   if (c.is_3d())
-    return sum(
-        {{1, 4590}, {all * k * v / m.fused, 0.04}, {inside(c) * k * v / m.fused, 0.93}, {in, 3.8}, {weights(c), 1.11}});
+    return sum({{1, 4450},
+                {all * k * v / m.fused, 0.064},
+                {inside(c) * k * v / m.fused, 0.83},
+                {rows, 0.056},
+                {in, 3.9},
+                {weights(c), 0.92}});
   if (steps)
-    return sum({{1, 2130},
-                {inside(c) * k * v / m.fused, 0.7},
-                {product, 0.35},
-                {in, 2.8},
-                {weights(c), 1.14},
-                {moved(c, m), 1.3}});
-  return sum(
-      {{1, 1740}, {all * k * v / m.fused, 0.35}, {inside(c) * k * v / m.fused, 0.5}, {in, 2.2}, {weights(c), 1.05}});
+    return sum({{1, 2120},
+                {all * k * v / m.fused, 0.24},
+                {inside(c) * k * v / m.fused, 0.52},
+                {product, 0.078},
+                {rows, 0.27},
+                {in, 3.2},
+                {weights(c), 0.84},
+                {moved(c, m), 0.52}});
+  return sum({{1, 1820},
+              {all * k * v / m.fused, 0.29},
+              {inside(c) * k * v / m.fused, 0.54},
+              {rows, 0.17},
+              {in, 1.9},
+              {weights(c), 0.92},
+              {moved(c, m), 0.31}});
 }
 double dnnl_conv_weights_cycles(const Conv &c, const Machine &m) {
   const double v = vectors(c, c.oc, m), k = real(c.c / c.groups), all = pixels_out(c) * taps(c);
@@ -284,30 +309,35 @@ double dnnl_conv_weights_cycles(const Conv &c, const Machine &m) {
   if (c.groups > 1)
     return sum({{1, 1690}, {inside(c) * v, 0.075}, {all * real(c.c), 0.024}, {weights(c), 1.4}, {moved(c, m), 1.5}});
   if (c.is_3d() && dilated) return sum({{1, 525}, {pixels_out(c) * v, 12}, {all * real(c.c), 2.1}});
+  const double products = inside(c) * k * v / m.fused, rows = row_products(c, m), images = real(c.n) * weights(c);
   if (c.is_3d())
-    return sum({{1, 2130},
-                {inside(c) * k * v / m.fused, 0.9},
-                {all * k * v / m.fused, 0.14},
-                {inside(c) * v, 0.19},
-                {pixels_out(c) * v, 2.4},
-                {weights(c), 0.49},
-                {bytes, 5},
-                {moved(c, m), 0.45}});
-  if (c.c < m.vector)
     return sum({{1, 1830},
-                {all * k * v / m.fused, 0.59},
-                {inside(c) * k * v / m.fused, 0.6},
-                {pixels_out(c) * v, 2},
-                {all * real(c.c), 0.04},
-                {weights(c), 0.41},
-                {moved(c, m), 0.7}});
-  return sum({{1, 2900},
-              {all * k * v / m.fused, 0.23},
-              {inside(c) * k * v / m.fused, 0.65},
-              {inside(c) * v, 0.1},
-              {weights(c), 0.33},
-              {bytes, 5.4},
-              {moved(c, m), 2.9}});
+                {products, 0.82},
+                {rows, 0.65},
+                {inside(c) * v, 0.21},
+                {pixels_out(c) * v, 3},
+                {weights(c), 0.13},
+                {images, 0.05},
+                {bytes, 6.6},
+                {moved(c, m), 0.24}});
+  if (c.c < m.vector)
+    return sum({{1, 1750},
+                {products, 1.1},
+                {rows, 0.56},
+                {inside(c) * v, 0.055},
+                {pixels_out(c) * v, 1.7},
+                {weights(c), 0.22},
+                {images, 0.047},
+                {bytes, 1.4},
+                {moved(c, m), 2}});
+  return sum({{1, 2650},
+              {products, 0.82},
+              {rows, 0.4},
+              {inside(c) * v, 0.46},
+              {weights(c), 0.29},
+              {images, 0.07},
+              {bytes, 1.35},
+              {moved(c, m), 2.7}});
 }
 
 }  // namespace dl4::dispatch

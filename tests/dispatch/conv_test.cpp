@@ -132,7 +132,7 @@ TEST(Convs, GradientsGiveWayToTheNextCheapest) {
   };
   auto by_source = [](const Site &s) { return conv_data(s, conv_of(1, 56, 64, 3, 64), nullptr); };
   auto by_weights = [](const Site &s) { return conv_weights(s, conv_of(1, 56, 64, 3, 64)); };
-  std::set<std::string> data{"winograd_conv_data", "blocked_conv_data", "reference_conv_data"};
+  std::set<std::string> data{"winograd_conv_data", "blocked_conv_data", "shifted_conv_data", "reference_conv_data"};
   std::set<std::string> weights{"blocked_conv_weights", "reference_conv_weights"};
   if (!libraries().empty()) data.insert("dnnl_conv_data"), weights.insert("dnnl_conv_weights");
   EXPECT_EQ(names(by_source), data);

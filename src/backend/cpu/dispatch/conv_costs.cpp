@@ -123,13 +123,23 @@ double shifted_sums_cycles(const Conv &c, bool by_source, const Machine &m) {
   const double units = real(c.n, p->bands), run = vectors_of(p->pixels(), m.vector);
   const double planes = units * real(p->plane(), p->src_phases, p->src_channels);
   const double sums = units * run * real(p->dst_phases, p->dst_channels);
-  return sum({{1, 47},
-              {units * real(p->dst_channels, p->dst_phases), 21},
-              {units, 340},
-              {units * run * real(p->src_channels), 1.2},
-              {planes, 0.51},
-              {m.moved(4 * planes, 4 * planes), 0.85},
-              {sums * m.vector, 0.36}});
+  return sum({{1, 40},
+              {units * real(p->dst_channels, p->dst_phases), 18},
+              {units, 290},
+              {units * run * real(p->src_channels), 1},
+              {planes, 0.43},
+              {m.moved(4 * planes, 4 * planes), 0.72},
+              {sums * m.vector, 0.31}});
+}
+
+double added_rows_cycles(const Conv &c, const Machine &m) {
+  const double runs = pixels_out(c) * real(c.kd, c.kh), floats = 4 * pixels_out(c) * taps(c) * real(c.c);
+  return sum({{1, 80},
+              {runs, 6.5},
+              {runs * vectors_of(checked_mul(c.kw, c.c), m.vector), 2},
+              {real(c.n, c.d, c.h), 24},
+              {m.moved(floats, 2 * floats), 1.6},
+              {moved(c, m), 0.4}});
 }
 
 double packed_conv_cycles(const Conv &c, const Machine &m) {
@@ -155,13 +165,13 @@ double blocked_conv_cycles(const Conv &c, bool constant, const Machine &m) {
 }
 double blocked_conv_data_cycles(const Conv &c, const Machine &m) {
   const double v = panel_vectors(c, c.c, m), out = pixels_out(c), k = taps(c) * real(c.oc / c.groups);
-  return sum({{1, 990},
-              {out * k * v / m.fused, 0.74},
-              {out * taps(c) * real(c.groups), 6.5},
-              {pixels_in(c) * taps(c) * real(c.groups), 1.9},
-              {k * v, 7.2},
-              {pixels_in(c) * v, 4.3},
-              {moved(c, m), 0.54}});
+  return sum({{1, 1.19e+03},
+              {out * k * v / m.fused, 0.888},
+              {out * taps(c) * real(c.groups), 7.8},
+              {pixels_in(c) * taps(c) * real(c.groups), 2.28},
+              {k * v, 8.64},
+              {pixels_in(c) * v, 5.16},
+              {moved(c, m), 0.648}});
 }
 double blocked_conv_weights_cycles(const Conv &c, const Machine &m) {
   const double v = vectors(c, c.oc, m), out = pixels_out(c), k = taps(c) * real(c.c / c.groups);
@@ -198,16 +208,17 @@ double turned_conv_data_cycles(const Conv &turned, const Machine &m) {
 double dnnl_conv_cycles(const Conv &c, bool constant, const Machine &m) {
   const double v = vectors(c, c.oc, m), k = real(c.c / c.groups), all = pixels_out(c) * taps(c);
   const double lay = constant ? 0 : weights(c), products = inside(c) * k * v / m.fused, rows = row_products(c, m);
-  if (c.groups > 1 && c.is_3d())
+  const bool each = kernels::is_by_channels(c);  // channel by itself
+  if (each && c.is_3d())
     return sum({{1, 2100},
                 {all * k * v / m.fused, 0.3},
                 {inside(c) * v, 0.33},
                 {pixels_out(c) * v, 11},
                 {lay, 80},
                 {moved(c, m), 0.04}});
-  if (c.groups > 1 && c.c < m.vector) return sum({{1, 7150}, {all * real(c.c), 0.22}, {moved(c, m), 0.65}});
-  if (c.groups > 1)
-    return sum({{1, 4260}, {inside(c) * v, 0.03}, {all * real(c.c), 0.036}, {lay, 0.82}, {moved(c, m), 1.3}});
+  if (each && c.c < m.vector)
+    return sum({{1, 7000}, {pixels_out(c), 2}, {inside(c), 1.2}, {rows_out(c), 100}, {moved(c, m), 0.65}});
+  if (each) return sum({{1, 4260}, {inside(c) * v, 0.03}, {all * real(c.c), 0.036}, {lay, 0.82}, {moved(c, m), 1.3}});
   if (c.is_3d() && c.c < m.vector)
     return sum({{1, 6900},
                 {products, 0.19},
@@ -255,13 +266,13 @@ double dnnl_conv_data_cycles(const Conv &c, const Machine &m) {
   const double v = vectors(c, c.c, m), k = real(c.oc / c.groups), all = pixels_out(c) * taps(c);
   const double in = pixels_in(c) * v, product = all * real(c.c, c.oc) / m.vector / m.fused;
   const bool few = c.c<m.vector, steps = std::max({c.stride_d, c.stride_h, c.stride_w})> 1;
-  if (c.groups > 1 && c.is_3d())
+  const bool each = kernels::is_by_channels(c);
+  if (each && c.is_3d())
     return sum({{1, 21600}, {inside(c) * v, 0.11}, {in, 7.5}, {weights(c), 356}, {moved(c, m), 34}});
-  if (c.groups > 1 && std::max(c.dil_h, c.dil_w) > 1)
+  if (each && std::max(c.dil_h, c.dil_w) > 1)
     return sum({{1, 25400}, {inside(c) * v, 0.19}, {all * real(c.c), 0.2}, {in, 2.6}, {moved(c, m), 3.4}});
-  if (c.groups > 1 && few) return sum({{1, 18400}, {all * real(c.c), 0.19}, {in, 0.43}, {weights(c), 1.15}});
-  if (c.groups > 1)
-    return sum({{1, 4790}, {inside(c) * v, 0.062}, {all * real(c.c), 0.016}, {in, 0.12}, {moved(c, m), 1.7}});
+  if (each && few) return sum({{1, 18400}, {all * real(c.c), 0.19}, {in, 0.43}, {weights(c), 1.15}});
+  if (each) return sum({{1, 4790}, {inside(c) * v, 0.062}, {all * real(c.c), 0.016}, {in, 0.12}, {moved(c, m), 1.7}});
   if (few && c.oc < m.vector)
     return c.is_3d() ? sum({{1, 5570}, {all * k * v / m.fused, 0.23}, {inside(c) * v, 4.7}, {in, 5.7}})
                      : sum({{1, 3880}, {all * k * v / m.fused, 1.27}, {inside(c) * v, 1.4}, {in, 2.1}});
@@ -302,11 +313,11 @@ double dnnl_conv_weights_cycles(const Conv &c, const Machine &m) {
   const double v = vectors(c, c.oc, m), k = real(c.c / c.groups), all = pixels_out(c) * taps(c);
   const bool dilated = std::max({c.dil_d, c.dil_h, c.dil_w}) > 1;
   const double bytes = m.moved(4 * weights(c), images(c) + 4 * weights(c));
-  if (c.groups > 1 && c.is_3d()) return sum({{all * k * v / m.fused, 0.83}, {weights(c), 45}, {moved(c, m), 23}});
-  if (c.groups > 1 && dilated) return sum({{1, 120000}, {inside(c) * v, 0.45}, {weights(c), 112}, {moved(c, m), 29}});
-  if (c.groups > 1 && c.c < m.vector)
-    return sum({{1, 2470}, {all * real(c.c), 0.19}, {weights(c), 26}, {moved(c, m), 1.1}});
-  if (c.groups > 1)
+  const bool each = kernels::is_by_channels(c);
+  if (each && c.is_3d()) return sum({{all * k * v / m.fused, 0.83}, {weights(c), 45}, {moved(c, m), 23}});
+  if (each && dilated) return sum({{1, 120000}, {inside(c) * v, 0.45}, {weights(c), 112}, {moved(c, m), 29}});
+  if (each && c.c < m.vector) return sum({{1, 2470}, {all * real(c.c), 0.19}, {weights(c), 26}, {moved(c, m), 1.1}});
+  if (each)
     return sum({{1, 1690}, {inside(c) * v, 0.075}, {all * real(c.c), 0.024}, {weights(c), 1.4}, {moved(c, m), 1.5}});
   if (c.is_3d() && dilated) return sum({{1, 525}, {pixels_out(c) * v, 12}, {all * real(c.c), 2.1}});
   const double products = inside(c) * k * v / m.fused, rows = row_products(c, m), images = real(c.n) * weights(c);

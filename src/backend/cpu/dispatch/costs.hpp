@@ -34,6 +34,7 @@ double channels_conv_data_cycles(const kernels::Conv &c, const Machine &m);
 double channels_conv_weights_cycles(const kernels::Conv &c, const Machine &m);
 double planar_conv_cycles(const kernels::Conv &c, bool by_source, const Machine &m);
 double shifted_sums_cycles(const kernels::Conv &c, bool by_source, const Machine &m);
+double added_rows_cycles(const kernels::Conv &c, const Machine &m);
 double packed_conv_cycles(const kernels::Conv &c, const Machine &m);
 double blocked_conv_cycles(const kernels::Conv &c, bool constant, const Machine &m);
 double blocked_conv_data_cycles(const kernels::Conv &c, const Machine &m);

@@ -21,6 +21,12 @@ kernels::Gemm product_of(const kernels::Conv &c, bool by_source) {
   return g;
 }
 
+// Whether a row of taps fills vectors, so that its products are added where they are.
+bool adds_rows(const kernels::Conv &c, bool by_source) {
+  constexpr int64_t least_run = 32;
+  return by_source && c.dil_w == 1 && checked_mul(c.kw, c.c) >= least_run;
+}
+
 // Phases: forward, weights [taps, channels, filters] become [channels, taps, filters]; the product; the sums.
 class ShiftedConv final : public Kernel {
  public:
@@ -71,24 +77,27 @@ class ShiftedConv final : public Kernel {
 
 }  // namespace
 
-// Products at most twice as large as what they are made of.
 bool fits_shifted(const ConvAt &at, bool by_source) {
-  constexpr int64_t least_channels = 8;
-  const int64_t channels = by_source ? at.c.oc : at.c.c;
-  return channels >= least_channels && product_of(at.c, by_source).n <= 2 * channels && !at.site.cutting.by_row &&
-         kernels::planes_of(at.c, by_source, true, at.slices);
+  constexpr int64_t least_channels = 8, most_products = 4 << 20;
+  const kernels::Gemm g = product_of(at.c, by_source);
+  if (g.k < least_channels || at.c.groups != 1 || at.site.cutting.by_row) return false;
+  if (adds_rows(at.c, by_source)) return checked_mul(g.m, g.n) <= most_products;
+  return g.n <= 2 * g.k && kernels::planes_of(at.c, by_source, true, at.slices);
 }
 
 double shifted_cost(const ConvAt &at, bool by_source) {
   const auto product = product_prices(product_of(at.c, by_source), by_source && at.weights, at.machine);
-  return product[0].microseconds + at.microseconds(shifted_sums_cycles(at.c, by_source, at.machine));
+  const double sums = adds_rows(at.c, by_source) ? added_rows_cycles(at.c, at.machine)
+                                                 : shifted_sums_cycles(at.c, by_source, at.machine);
+  return product[0].microseconds + at.microseconds(sums);
 }
 
 std::unique_ptr<Kernel> shifted_conv(const ConvAt &at, bool by_source) {
   const kernels::Gemm g = product_of(at.c, by_source);
   std::shared_ptr<const Kernel> product =
       dispatch::product(at.site, g, product_slices(at.site, g), by_source ? at.weights : nullptr);
-  std::shared_ptr<const Kernel> sums = kernels::shifted_sums(at.c, by_source, at.slices);
+  std::shared_ptr<const Kernel> sums = adds_rows(at.c, by_source) ? kernels::added_rows(at.c, at.slices)
+                                                                  : kernels::shifted_sums(at.c, by_source, at.slices);
   if (!sums || product->phases > 1) return nullptr;
   return std::make_unique<ShiftedConv>(at.c, by_source, std::move(product), std::move(sums));
 }

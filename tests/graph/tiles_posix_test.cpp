@@ -89,7 +89,7 @@ const Case cases[]{
      {{"filters", 256}, {"kernel_size", 1}},
      {1, 16, 16, 256},
      "amx_gemm",
-     "amx_conv amx_conv_data amx_conv_weights"},
+     "amx_conv amx_conv_weights amx_gemm"},
     {"Conv3D",
      {{"filters", 64}, {"kernel_size", 3}, {"padding", "same"}},
      {1, 6, 6, 6, 64},

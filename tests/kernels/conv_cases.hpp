@@ -86,7 +86,8 @@ struct Data {
         diff_dst(c.n * c.oh * c.ow * c.oc, random) {}
 
   // f(src, weight, dst) for every product that is summed.
-  void each(const std::function<void(int64_t, int64_t, int64_t)> &f) const {
+  template <class F>
+  void each(const F &f) const {
     int64_t in = c.c / c.groups, out = c.oc / c.groups;
     for (int64_t n = 0; n < c.n; n++)
       for (int64_t y = 0; y < c.oh; y++)

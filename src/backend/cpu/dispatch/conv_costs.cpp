@@ -165,7 +165,7 @@ double blocked_conv_cycles(const Conv &c, bool constant, const Machine &m) {
 }
 double blocked_conv_data_cycles(const Conv &c, const Machine &m) {
   const double v = panel_vectors(c, c.c, m), out = pixels_out(c), k = taps(c) * real(c.oc / c.groups);
-  return sum({{1, 1.19e+03},
+  return sum({{1, 1190},
               {out * k * v / m.fused, 0.888},
               {out * taps(c) * real(c.groups), 7.8},
               {pixels_in(c) * taps(c) * real(c.groups), 2.28},

@@ -80,7 +80,8 @@ class ShiftedConv final : public Kernel {
 bool fits_shifted(const ConvAt &at, bool by_source) {
   constexpr int64_t least_channels = 8, most_products = 4 << 20;
   const kernels::Gemm g = product_of(at.c, by_source);
-  if (g.k < least_channels || at.c.groups != 1 || at.site.cutting.by_row) return false;
+  // By tiles a convolution is one product.
+  if (g.k < least_channels || at.c.groups != 1 || at.site.cutting.by_row || at.tiles > 0) return false;
   if (adds_rows(at.c, by_source)) return checked_mul(g.m, g.n) <= most_products;
   return g.n <= 2 * g.k && kernels::planes_of(at.c, by_source, true, at.slices);
 }

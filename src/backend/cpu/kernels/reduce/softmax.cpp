@@ -90,17 +90,40 @@ HWY_INLINE void views(int64_t outer, int64_t axis, int64_t inner, const Body &bo
   }
 }
 
-// y = f(x, max, e = exp(x - max), sum of e) for rows that fit a vector and stay in registers.
-template <class F>
-HWY_INLINE void short_rows(const float *x, float *y, int64_t rows, int64_t n, const F &f) {
+// y = f(x, max, e = exp(x - max), sum of e) for rows of N vectors, which stay in registers. Sums are those of row_sum.
+template <int N, class F>
+HWY_INLINE void rows_of_vectors(const float *x, float *y, int64_t rows, int64_t n, const F &f) {
+  const int64_t left = n - (N - 1) * lanes;
+  const FirstOf<D> last = first_of(D(), left);
   for (int64_t r = 0; r < rows; ++r, x += n, y += n) {
-    const V v = n == lanes ? load(x) : load_n(x, n), m = max_of(begun(v, n));
-    const V e = exp_below_89(hn::Sub(v, m)), result = f(v, m, e, set(sum_lanes(hn::IfThenElseZero(first(n), e))));
-    if (n == lanes)
-      store(result, y);
-    else
-      store_n(result, y, n);
+    V v[N], e[N];
+    DL4_UNROLL
+    for (int j = 0; j < N - 1; ++j) v[j] = load(x + j * lanes);
+    v[N - 1] = begun(last.get(D(), x + (N - 1) * lanes), left);
+    V m = v[N - 1];
+    DL4_UNROLL
+    for (int j = 0; j < N - 1; ++j) m = hn::Max(v[j], m);
+    m = max_of(m);
+    DL4_UNROLL
+    for (int j = 0; j < N; ++j) e[j] = exp_below_89(hn::Sub(v[j], m));
+    Wide sum = wide_zero();
+    DL4_UNROLL
+    for (int j = 0; j < N; ++j)
+      sum.v[j % parts] = hn::Add(sum.v[j % parts], j < N - 1 ? e[j] : hn::IfThenElseZero(first(left), e[j]));
+    const V all = set(sum_wide(sum));
+    DL4_UNROLL
+    for (int j = 0; j < N - 1; ++j) store(f(v[j], m, e[j], all), y + j * lanes);
+    last.put(D(), f(v[N - 1], m, e[N - 1], all), y + (N - 1) * lanes);
   }
+}
+
+// The most vectors of such a row: longer ones are summed in another order.
+inline constexpr int64_t short_row = HWY_MIN(4 * wide - 1, 8 * lanes);
+template <int N = static_cast<int>((short_row + lanes - 1) / lanes), class F>
+void short_rows(const float *x, float *y, int64_t rows, int64_t n, const F &f) {
+  if constexpr (N > 1)
+    if (n <= (N - 1) * lanes) return short_rows<N - 1>(x, y, rows, n, f);
+  rows_of_vectors<N>(x, y, rows, n, f);
 }
 
 }  // namespace
@@ -108,7 +131,7 @@ HWY_INLINE void short_rows(const float *x, float *y, int64_t rows, int64_t n, co
 void softmax_all(const float *x, float *y, int64_t outer, int64_t axis, int64_t inner) {
   if (axis == 1)  // 1, but NaN for NaN and infinities
     return map(x, y, outer * inner, [](V v) HWY_ATTR { return hn::Add(hn::Sub(v, v), set(1)); });
-  if (inner == 1 && axis <= lanes)
+  if (inner == 1 && axis <= short_row)
     return short_rows(x, y, outer, axis, [](V, V, V e, V sum) HWY_ATTR { return hn::Div(e, sum); });
   views(outer, axis, inner, [=](auto view, int64_t at) HWY_ATTR {
     const V m = view.max(x + at);
@@ -126,7 +149,7 @@ void softmax_grad_all(const float *dy, const float *y, float *dx, int64_t outer,
 }
 
 void log_softmax_all(const float *x, float *y, int64_t outer, int64_t axis, int64_t inner) {
-  if (inner == 1 && axis <= lanes)
+  if (inner == 1 && axis <= short_row)
     return short_rows(x, y, outer, axis, [](V v, V m, V, V sum) HWY_ATTR { return hn::Sub(hn::Sub(v, m), log(sum)); });
   views(outer, axis, inner, [=](auto view, int64_t at) HWY_ATTR {
     const V m = view.max(x + at);

@@ -1,4 +1,5 @@
 // Our own convolutions and their gradients against sums in double.
+#include "backend/cpu/kernels/conv/planar_conv.hpp"
 #include "conv_cases.hpp"
 #include "special_values.hpp"
 #include "targets.hpp"
@@ -92,6 +93,48 @@ TEST(Conv, GradientByTheWeightsByOwnKernels) {
     EXPECT_EQ(channels, by_channels * 8);
     EXPECT_EQ(blocked, live() * 8);
     EXPECT_GE(direct, 100);
+  });
+}
+
+// The products of each pixel and all taps, which a product has made.
+std::vector<float> products_of(const Data &d, bool by_source) {
+  const Conv &c = d.c;
+  const int64_t taps = c.kh * c.kw, filters = by_source ? c.c : c.oc, channels = by_source ? c.oc : c.c;
+  const Guarded &src = by_source ? d.diff_dst : d.src;
+  std::vector<float> all;
+  for (int64_t pixel = 0; pixel < src.size() / channels; ++pixel)
+    for (int64_t t = 0; t < taps; ++t)
+      for (int64_t f = 0; f < filters; ++f) {
+        double sum = 0;
+        for (int64_t i = 0; i < channels; ++i)
+          sum += double{src[pixel * channels + i]} *
+                 d.weights[by_source ? (t * c.c + f) * c.oc + i : (t * c.c + i) * c.oc + f];
+        all.push_back(static_cast<float>(sum));
+      }
+  return all;
+}
+
+TEST(Conv, SumsOfProductsThatAreShifted) {
+  on_every_target([] {
+    std::mt19937 random(8);
+    int forward = 0, by_source = 0, rows = 0;
+    for (const Sizes &s : table) {
+      if (s.groups != 1 || s.left > 1000) continue;
+      Data d(conv_of(s, true), random);
+      const auto want = d.forward(), want_source = d.data();
+      auto products = products_of(d, false), products_by_source = products_of(d, true);
+      for (int64_t slices : {1, 3}) {
+        const auto sums = shifted_sums(d.c, false, slices), sums_by_source = shifted_sums(d.c, true, slices);
+        const auto added = added_rows(d.c, slices);
+        forward += sums != nullptr, by_source += sums_by_source != nullptr, rows += added != nullptr;
+        check(sums.get(), {products.data(), d.bias.begin()}, want, s.name);
+        check(sums_by_source.get(), {products_by_source.data()}, want_source, s.name);
+        check(added.get(), {products_by_source.data()}, want_source, s.name);
+      }
+    }
+    EXPECT_GE(forward, 2 * 10);
+    EXPECT_GE(by_source, 2 * 18);
+    EXPECT_EQ(rows, 2 * 16);
   });
 }
 

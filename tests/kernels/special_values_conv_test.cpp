@@ -45,7 +45,7 @@ bool above_or_below(const Conv &c, int64_t dst, int64_t ky) {
   return y < 0 || y >= c.h;
 }
 
-enum class By { direct, packed, winograd, winograd_constant };
+enum class By { direct, planar, packed, winograd, winograd_constant };
 
 void check(const Conv &c, By by) {
   const bool winograd = by >= By::winograd, constant_weights = winograd || by == By::packed;
@@ -54,6 +54,7 @@ void check(const Conv &c, By by) {
   const Constant constant{weights};
   auto make = [&] {
     if (by == By::direct) return direct_conv(c, 2);
+    if (by == By::planar) return planar_conv(c, 2);
     if (by == By::packed) return packed_conv(c, 2, &constant);
     return winograd_conv(c, 2, by == By::winograd_constant ? &constant : nullptr);
   };
@@ -67,7 +68,7 @@ void check(const Conv &c, By by) {
     const auto want = plain(c, src, weights, bias);
     for (int64_t i = 0; i < dst.size(); ++i) {
       const double w = want[static_cast<size_t>(i)], got = value(dst[i]);
-      if (by != By::direct && spread(i) && !std::isfinite(by == By::packed ? w : got)) continue;
+      if (by > By::planar && spread(i) && !std::isfinite(by == By::packed ? w : got)) continue;
       ASSERT_TRUE(near(w, got, 1e-5, 2e-5)) << kernel->name << " at " << i;
     }
   };
@@ -92,9 +93,9 @@ Conv bordered(Conv c) {
   return c;
 }
 
-TEST(SpecialValues, DirectAndPackedConv) {
+TEST(SpecialValues, DirectPlanarAndPackedConv) {
   on_every_target([] {
-    for (By by : {By::direct, By::packed}) {
+    for (By by : {By::direct, By::planar, By::packed}) {
       check({.n = 2, .h = 3, .w = 3, .c = 1, .kh = 2, .kw = 2, .oc = 3, .oh = 2, .ow = 2, .bias = true}, by);
       check({.n = 1, .h = 1, .w = 17, .c = 1, .kw = 3, .oc = 1, .oh = 1, .ow = 15, .bias = true}, by);
       check(bordered({.n = 1, .h = 5, .w = 3, .c = 3, .kh = 3, .kw = 3, .oc = 7, .oh = 3, .ow = 3, .stride_h = 2}), by);

@@ -234,14 +234,36 @@ TEST(OnnxTexts, OfAnOutputAreReadByOthers) {
   for (dl4_tensor *t : y) dl4_release(t);
 }
 
-TEST(OnnxTexts, AreWrittenAsStrings) {
-  Refusal why;
-  const auto m = load(nullptr, of_strings(node("Identity", {"x"}), {-1}, port(12, "y", 8, {-1})), why);
-  ASSERT_EQ(why.message, "");
+// The model of a graph, written as ONNX.
+std::string written(const std::string &graph, Refusal &why) {
+  const auto m = load(nullptr, of_strings(graph, {-1}, port(12, "y", 8, {-1})), why);
+  if (!m) return "";
   Own<dl4_blob> b;
-  ok(dl4_model_save_bytes(m, R"({"format": "onnx"})", b.out()));
-  const std::string bytes(dl4_blob_data(b), static_cast<size_t>(dl4_blob_size(b)));
-  EXPECT_EQ(given(bytes, {2}, {"a", "b"}).texts(), (Strings{"a", "b"}));
+  why = refusal(dl4_model_save_bytes(m, R"({"format": "onnx"})", b.out()));
+  return b ? std::string(dl4_blob_data(b), static_cast<size_t>(dl4_blob_size(b))) : "";
+}
+
+TEST(OnnxTexts, AreWrittenAsStrings) {
+  std::string words = field(1, int64_t{2}) + field(2, int64_t{8}) + field(8, std::string("w"));
+  for (const char *s : {"a", ""}) words += field(6, std::string(s));
+  const std::string chosen = named("Equal", {"x", "w"}, "same") + node("Where", {"same", "x", "w"}) + field(5, words);
+  const std::string number = named("Cast", {"x"}, "n", integer("to", 7)) + node("Cast", {"n"}, integer("to", 8));
+  const struct {
+    std::string graph;
+    Strings x, y;
+  } cases[] = {{node("Identity", {"x"}), {"a", "b"}, {"a", "b"}},
+               {chosen, {"c", "b"}, {"a", ""}},
+               {node("StringConcat", {"x", "w"}) + field(5, words), {"c", "d"}, {"ca", "d"}},
+               {number, {"17", "-3"}, {"17", "-3"}}};
+  for (const auto &c : cases) {
+    Refusal why;
+    const std::string bytes = written(c.graph, why);
+    ASSERT_EQ(why.message, "");
+    EXPECT_EQ(given(bytes, {2}, c.x).texts(), c.y);
+  }
+  Refusal why;
+  written(text_node("StringNormalizer", text_of("case_change_action", "LOWER")), why);
+  EXPECT_NE(why.message.find("changes texts by other rules"), std::string::npos) << why.message;
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/strings.hpp"
 #include "graph/lower.hpp"
 #include "io/onnx/onnx.hpp"
 #include "io/onnx/reader.hpp"
@@ -88,7 +89,10 @@ Name Whole::constant(const Tensor &t, std::string_view name) {
   m.varint(2, type_of(t.dtype));
   const Name called = unique(name);
   m.text(8, called);
-  m.text(9, t.chars());
+  if (t.dtype == DType::string)
+    for (const String &s : strings(t)) m.text(6, s.view());
+  else
+    m.text(9, t.chars());
   if (initializers.bytes.size() + m.bytes.size() > most_bytes)
     fail(Code::unsupported, "the model takes more than the 2 GiB that an ONNX file may");
   initializers.message(5, m);
@@ -263,6 +267,7 @@ void Writer::step(const ops::Step &step) {
   WriteOp write = find_plain(op);
   if (!write) write = find_larger(op);
   if (!write) write = find_segments(op);
+  if (!write) write = find_texts(op);
   if (!write) refuse(dl4::text("it computes \"", op, "\", which ONNX has no op for"));
   write(*this, Listed(*step.op));
   step_ = nullptr;

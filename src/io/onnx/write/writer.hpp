@@ -158,6 +158,7 @@ using WriteOp = void (*)(Writer &, const Listed &);
 WriteOp find_plain(std::string_view op);   // elementwise, shapes, reductions
 WriteOp find_larger(std::string_view op);  // products, convolutions, recurrence
 WriteOp find_segments(std::string_view op);
+WriteOp find_texts(std::string_view op);
 
 int64_t type_of(DType t);
 MessageWriter value_info(std::string_view name, DType type, const Shape &shape,

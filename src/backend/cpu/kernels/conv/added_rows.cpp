@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "backend/cpu/kernels/conv/conv.hpp"
-#include "base/checked.hpp"
+#include "backend/cpu/kernels/conv/patches.hpp"
 
 #include "backend/cpu/kernels/simd/simd.hpp"
 #undef HWY_TARGET_INCLUDE
@@ -29,12 +29,6 @@ namespace {
 
 HWY_EXPORT(add_runs);
 
-// Along an axis: the destination position whose tap k meets source position s; -1 if there is none.
-int64_t meeting(int64_t s, int64_t k, int64_t stride, int64_t dilation, int64_t pad, int64_t out) {
-  const int64_t at = s + pad - k * dilation;
-  return at >= 0 && at % stride == 0 && at / stride < out ? at / stride : -1;
-}
-
 // Adds the runs of a row of destination pixels, whose products are `step` apart, to a row of the source.
 void add_row(const Conv &c, const float *products, int64_t step, float *row) {
   for (int64_t x = 0; x < c.ow;) {
@@ -42,9 +36,8 @@ void add_row(const Conv &c, const float *products, int64_t step, float *row) {
     const int64_t taps = std::min(c.kw, c.w - first) - skip;
     int64_t count = 1;  // pixels whose runs are inside
     if (skip == 0 && taps == c.kw) count = std::min(c.ow - x, (c.w - c.kw - first) / c.stride_w + 1);
-    if (taps > 0)
-      HWY_DYNAMIC_DISPATCH(add_runs)
-      (products + x * step + skip * c.c, step, count, taps * c.c, row + (first + skip) * c.c, c.stride_w * c.c);
+    if (taps > 0) HWY_DYNAMIC_DISPATCH(add_runs)
+    (products + x * step + skip * c.c, step, count, taps * c.c, row + (first + skip) * c.c, c.stride_w * c.c);
     x += count;
   }
 }
@@ -66,7 +59,8 @@ std::unique_ptr<Kernel> added_rows(const Conv &c, int64_t slices) {
         for (int64_t ky = 0; oz >= 0 && ky < c.kh; ++ky) {
           const int64_t oy = meeting(y, ky, c.stride_h, c.dil_h, c.pad_top, c.oh);
           if (oy >= 0)
-            add_row(c, r.in<float>(0) + ((n * c.od + oz) * c.oh + oy) * c.ow * step + (kz * c.kh + ky) * run, step, row);
+            add_row(c, r.in<float>(0) + ((n * c.od + oz) * c.oh + oy) * c.ow * step + (kz * c.kh + ky) * run, step,
+                    row);
         }
       }
     }

@@ -100,11 +100,6 @@ class Pairs {
   std::array<const float *, most> x_, w_;
 };
 
-// Along an axis: the destination position whose tap k meets source position s; -1 if there is none.
-int64_t meeting(int64_t s, int64_t k, int64_t stride, int64_t dilation, int64_t pad, int64_t out) {
-  const int64_t at = s + pad - k * dilation;
-  return at >= 0 && at % stride == 0 && at / stride < out ? at / stride : -1;
-}
 // The source position that tap k of destination position d meets.
 int64_t met(int64_t d, int64_t k, int64_t stride, int64_t dilation, int64_t pad, int64_t n) {
   const int64_t at = d * stride - pad + k * dilation;

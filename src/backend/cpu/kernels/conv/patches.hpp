@@ -14,6 +14,12 @@ namespace dl4::kernels {
 // Numbers in a window of one group.
 inline int64_t window_floats(const Conv &c) { return checked_mul(c.kd, c.kh, c.kw, c.c / c.groups); }
 
+// Along an axis: the destination position whose tap k meets source position s; -1 if there is none.
+inline int64_t meeting(int64_t s, int64_t k, int64_t stride, int64_t dilation, int64_t pad, int64_t out) {
+  const int64_t at = s + pad - k * dilation;
+  return at >= 0 && at % stride == 0 && at / stride < out ? at / stride : -1;
+}
+
 // Coordinates of a pixel of [n, planes, rows, columns].
 struct Pixel {
   int64_t n, z, y, x;

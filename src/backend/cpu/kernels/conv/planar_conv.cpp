@@ -1,6 +1,6 @@
 // Convolutions of few destination channels, forward and by the source, by instruction set: lanes along the pixels. Each
-// channel of an image is copied to padded planes, one for each phase of the strides, in which every tap of all pixels is
-// one shifted run. So the geometry is a list of offsets, and vectors are full however few the channels are.
+// channel of an image is copied to padded planes, one for each phase of the strides, in which every tap of all pixels
+// is one shifted run. So the geometry is a list of offsets, and vectors are full however few the channels are.
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -18,8 +18,8 @@ namespace {
 struct PlaneTap {
   int64_t plane, weight;
 };
-// dst[f][i] = first[f] + sum over channels and taps of src[channel][tap + i] weights[channel][tap][f]; first == nullptr:
-// dst itself. Steps and offsets in floats.
+// dst[f][i] = first[f] + sum over channels and taps of src[channel][tap + i] weights[channel][tap][f]; first ==
+// nullptr: dst itself. Steps and offsets in floats.
 struct PlaneSums {
   const float *src;
   int64_t channels, src_channel;
@@ -56,8 +56,7 @@ HWY_NOINLINE void strip(const PlaneSums &s, int64_t filter, int64_t pixel) {
   float *const dst = s.dst + filter * s.dst_filter + pixel;
   DL4_UNROLL
   for (int f = 0; f < F; ++f) DL4_UNROLL
-  for (int p = 0; p < P; ++p)
-    sum[f][p] = s.first ? set(s.first[filter + f]) : load(dst + f * s.dst_filter + p * lanes);
+  for (int p = 0; p < P; ++p) sum[f][p] = s.first ? set(s.first[filter + f]) : load(dst + f * s.dst_filter + p * lanes);
   const float *src = s.src + pixel, *weights = s.weights + filter * s.weight_filter;
   for (int64_t c = 0; c < s.channels; ++c, src += s.src_channel, weights += s.weight_channel)
     for (int64_t t = 0; t < s.count; ++t) {
@@ -74,8 +73,7 @@ HWY_NOINLINE void strip(const PlaneSums &s, int64_t filter, int64_t pixel) {
     }
   DL4_UNROLL
   for (int f = 0; f < F; ++f) DL4_UNROLL
-  for (int p = 0; p < P; ++p)
-    store(s.relu ? relu_of(D(), sum[f][p]) : sum[f][p], dst + f * s.dst_filter + p * lanes);
+  for (int p = 0; p < P; ++p) store(s.relu ? relu_of(D(), sum[f][p]) : sum[f][p], dst + f * s.dst_filter + p * lanes);
 }
 
 template <int F>
@@ -115,13 +113,13 @@ namespace {
 
 HWY_EXPORT(plane_sums);
 
-constexpr int64_t slack = 8 * 16;       // floats of a strip, of any instruction set
-constexpr int64_t most_src = 8 << 10;   // floats of planes in the first cache
+constexpr int64_t slack = 8 * 16;          // floats of a strip, of any instruction set
+constexpr int64_t most_src = 8 << 10;      // floats of planes in the first cache
 constexpr int64_t most_filled = 64 << 10;  // floats of planes in the second cache
 constexpr int64_t least_filled = 16;       // channels that are copied to planes at a time
-constexpr int64_t most_dst = 64 << 10;  // floats of sums
-constexpr int64_t least_products = 16;  // of a sum before it goes to memory
-constexpr int64_t least_extent = 64;    // places of an axis that may be mostly padding
+constexpr int64_t most_dst = 64 << 10;     // floats of sums
+constexpr int64_t least_products = 16;     // of a sum before it goes to memory
+constexpr int64_t least_extent = 64;       // places of an axis that may be mostly padding
 
 template <class T>
 int64_t size(const std::vector<T> &v) {
@@ -307,24 +305,25 @@ class PlanarConv final : public Kernel {
   }
 
   // Copies the sums of a band to the destination's rows, in which the phases along the width alternate.
-  void put(const Band &band, const float *planes, float *dst) const noexcept {
+  void put(const Band &band, float *planes, float *dst) const noexcept {
     const auto &[d, h, w] = p_.axes;
     const int64_t together = w.dst_step * p_.dst_channels, pixels = p_.pixels();
     const int64_t row = w.dst * p_.dst_channels, first_w = w.dst_first + band[2] * w.dst_step;
     const int64_t left = std::max<int64_t>(0, -first_w), right = std::min(w.count * w.dst_step, w.dst - first_w);
     const float *sums = planes + room_.sums_at;
-    auto *const turned = const_cast<float *>(planes) + room_.turned_at;
+    float *const turned = planes + room_.turned_at;
     float *begin = nullptr, *end = dst;
     for (int64_t phase_d = 0; phase_d < d.dst_step; ++phase_d)
       for (int64_t phase_h = 0; phase_h < h.dst_step; ++phase_h, sums += together * room_.run) {
         const int64_t dims[2] = {pixels, together}, xs[2] = {1, room_.run}, ys[2] = {together, 1};
         if (together > 1) copy_strided(sizeof(float), 2, dims, sums, xs, turned, ys);
+        const float *const pixels_of = together > 1 ? turned : sums;
         for (int64_t z = 0; z < d.count; ++z)
           for (int64_t y = 0; y < h.count; ++y) {
             const int64_t to_d = d.dst_first + phase_d + (band[0] + z) * d.dst_step;
             const int64_t to_h = h.dst_first + phase_h + (band[1] + y) * h.dst_step;
             if (to_d < 0 || to_d >= d.dst || to_h < 0 || to_h >= h.dst || right <= left) continue;
-            const float *from = (together > 1 ? turned : sums) + (z * h.extent + y) * w.extent * together + left * p_.dst_channels;
+            const float *from = pixels_of + (z * h.extent + y) * w.extent * together + left * p_.dst_channels;
             float *to = dst + (to_d * h.dst + to_h) * row + (first_w + left) * p_.dst_channels;
             end = std::copy_n(from, (right - left) * p_.dst_channels, to);
             if (!begin) begin = to;

@@ -103,8 +103,8 @@ bool is_for_narrow(const Conv &c);
 std::optional<Conv> turned(const Conv &conv);
 [[gnu::cold]] std::unique_ptr<Kernel> turned_conv_data(const Conv &conv, int64_t slices);
 [[gnu::cold]] std::unique_ptr<Kernel> planar_conv_data(const Conv &conv, int64_t slices);
-// From products [n, (od,) oh, ow, (kd,) kh, kw, c] of each destination pixel and all weights, without groups and dilation
-// along rows. Arguments: products, diff_src.
+// From products [n, (od,) oh, ow, (kd,) kh, kw, c] of each destination pixel and all weights, without groups and
+// dilation along rows. Arguments: products, diff_src.
 [[gnu::cold]] std::unique_ptr<Kernel> added_rows(const Conv &conv, int64_t slices);
 [[gnu::cold]] std::unique_ptr<Kernel> channels_conv_data(const Conv &conv, int64_t slices);
 [[gnu::cold]] std::unique_ptr<Kernel> blocked_conv_data(const Conv &conv, int64_t slices,

@@ -163,7 +163,7 @@ const std::vector<Net> &nets() {
        {{8, 28, 28, 1}}},
       {"dqn",
        {"0d079e52401576ed40c6d312ec48ab41047297b4cd74fba249b5d948f0856af7",
-        "5e09c2f7cd7989cf66a8f9161316aae522bc4138f004003ff321a51b784fe296"},
+        "ad13923aba3a8533d3542176bcf80aaae1d4fef27bb073448c0d3f1ec394e4d5"},
        dqn,
        {{8, 84, 84, 4}},
        0,

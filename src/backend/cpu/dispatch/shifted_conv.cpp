@@ -87,10 +87,12 @@ bool fits_shifted(const ConvAt &at, bool by_source) {
 }
 
 double shifted_cost(const ConvAt &at, bool by_source) {
-  const auto product = product_prices(product_of(at.c, by_source), by_source && at.weights, at.machine);
+  const auto products = product_prices(product_of(at.c, by_source), by_source && at.weights, at.machine);
+  const auto product =
+      std::find_if(products.begin(), products.end(), [&](const Price &p) { return at.site.allows(p.name); });
   const double sums = adds_rows(at.c, by_source) ? added_rows_cycles(at.c, at.machine)
                                                  : shifted_sums_cycles(at.c, by_source, at.machine);
-  return product[0].microseconds + at.microseconds(sums);
+  return product->microseconds + at.microseconds(sums);  // the last resort is always allowed
 }
 
 std::unique_ptr<Kernel> shifted_conv(const ConvAt &at, bool by_source) {

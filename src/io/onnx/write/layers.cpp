@@ -394,15 +394,13 @@ void scan(Writer &w, const Listed &) {
 
 }  // namespace
 
-WriteOp find_larger(std::string_view op) {
-  static constexpr std::pair<std::string_view, WriteOp> rows[] = {
+std::span<const WriteRow> larger_ops() {
+  static constexpr WriteRow rows[] = {
       {"matmul", matmul},       {"conv", conv},           {"conv_transpose", conv_transpose},
       {"pool", pool},           {"normalize", normalize}, {"attention", attention},
       {"lstm", lstm},           {"gru_cell", gru_cell},   {"scan", scan},
       {"branch", write_branch}, {"while", write_while},   {"ensure_size", write_ensure_size}};
-  for (const auto &[name, write] : rows)
-    if (name == op) return write;
-  return nullptr;
+  return rows;
 }
 
 }  // namespace dl4::io::onnx

@@ -264,13 +264,14 @@ void Writer::steps() {
 void Writer::step(const ops::Step &step) {
   step_ = &step;
   const std::string_view op = step.op->name();
-  WriteOp write = find_plain(op);
-  if (!write) write = find_larger(op);
-  if (!write) write = find_segments(op);
-  if (!write) write = find_texts(op);
-  if (!write) refuse(dl4::text("it computes \"", op, "\", which ONNX has no op for"));
-  write(*this, Listed(*step.op));
-  step_ = nullptr;
+  for (const auto rows : {plain_ops(), larger_ops(), segment_ops(), text_ops()})
+    for (const auto &[name, write] : rows)
+      if (name == op) {
+        write(*this, Listed(*step.op));
+        step_ = nullptr;
+        return;
+      }
+  refuse(dl4::text("it computes \"", op, "\", which ONNX has no op for"));
 }
 
 namespace {

@@ -39,12 +39,10 @@ void segment_gather(Writer &w, const Listed &) {
 
 }  // namespace
 
-WriteOp find_segments(std::string_view op) {
-  static constexpr std::pair<std::string_view, WriteOp> rows[] = {
+std::span<const WriteRow> segment_ops() {
+  static constexpr WriteRow rows[] = {
       {"segment_sum", segment_sum}, {"segment_max", segment_max}, {"segment_gather", segment_gather}};
-  for (const auto &[name, write] : rows)
-    if (name == op) return write;
-  return nullptr;
+  return rows;
 }
 
 }  // namespace dl4::io::onnx

@@ -23,19 +23,17 @@ void apart(Writer &w, const Listed &) { w.refuse("it splits, counts or changes t
 
 }  // namespace
 
-WriteOp find_texts(std::string_view op) {
-  static constexpr std::pair<std::string_view, WriteOp> rows[] = {{"token_at", token_at},
-                                                                  {"texts_equal", texts_equal},
-                                                                  {"join_texts", join_texts},
-                                                                  {"numbers_as_texts", numbers_as_texts},
-                                                                  {"texts_as_numbers", texts_as_numbers},
-                                                                  {"change_case", apart},
-                                                                  {"count_pieces", apart},
-                                                                  {"pieces", apart},
-                                                                  {"count_ngrams", apart}};
-  for (const auto &[name, write] : rows)
-    if (name == op) return write;
-  return nullptr;
+std::span<const WriteRow> text_ops() {
+  static constexpr WriteRow rows[] = {{"token_at", token_at},
+                                      {"texts_equal", texts_equal},
+                                      {"join_texts", join_texts},
+                                      {"numbers_as_texts", numbers_as_texts},
+                                      {"texts_as_numbers", texts_as_numbers},
+                                      {"change_case", apart},
+                                      {"count_pieces", apart},
+                                      {"pieces", apart},
+                                      {"count_ngrams", apart}};
+  return rows;
 }
 
 }  // namespace dl4::io::onnx

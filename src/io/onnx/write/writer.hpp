@@ -4,7 +4,9 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/array_ref.hpp"
@@ -154,11 +156,13 @@ void write_recurrence(Writer &w, const Recurrence &r);
 // For a product of rounded inputs by a weight's bytes: the bytes, offset by 128, for ONNX's integer op.
 std::optional<ops::Id> bytes_of_product(const Writer &w, const ops::Step &step);
 
+// How ops are written, by their names.
 using WriteOp = void (*)(Writer &, const Listed &);
-WriteOp find_plain(std::string_view op);   // elementwise, shapes, reductions
-WriteOp find_larger(std::string_view op);  // products, convolutions, recurrence
-WriteOp find_segments(std::string_view op);
-WriteOp find_texts(std::string_view op);
+using WriteRow = std::pair<std::string_view, WriteOp>;
+std::span<const WriteRow> plain_ops();   // elementwise, shapes, reductions
+std::span<const WriteRow> larger_ops();  // products, convolutions, recurrence
+std::span<const WriteRow> segment_ops();
+std::span<const WriteRow> text_ops();
 
 int64_t type_of(DType t);
 MessageWriter value_info(std::string_view name, DType type, const Shape &shape,

@@ -364,9 +364,7 @@ std::unique_ptr<Kernel> conv_data(const Site &site, const kernels::Conv &c, cons
     if (auto kernel = kernels::blocked_conv_data(c, conv_slices(site, c), nullptr)) return kernel;
   if (c.bfloat16) return with_rounded(site, conv_data(site, in_float32(c), nullptr));
   if (is_one_window(c) || (is_product(c) && c.c >= 16)) {  // planes are faster for few channels
-    kernels::Gemm g;
-    g.m = checked_mul(c.n, c.oh, c.ow), g.k = c.oc, g.n = checked_mul(c.kd, c.kh, c.kw, c.c), g.trans_b = true;
-    g.dtype = c.dtype;
+    const kernels::Gemm g = product_of(c, true);
     return product(site, g, product_slices(site, g), weights);
   }
   return choose<ConvAt>(site, by_source(), conv_at(site, c, weights, "amx_conv_data"));

@@ -13,14 +13,6 @@ using kernels::Kernel, kernels::Run;
 
 int64_t taps_of(const kernels::Conv &c) { return checked_mul(c.kd, c.kh, c.kw); }
 
-kernels::Gemm product_of(const kernels::Conv &c, bool by_source) {
-  kernels::Gemm g;
-  g.m = by_source ? checked_mul(c.n, c.od, c.oh, c.ow) : checked_mul(c.n, c.d, c.h, c.w);
-  g.k = by_source ? c.oc : c.c, g.n = checked_mul(taps_of(c), by_source ? c.c : c.oc);
-  g.trans_b = by_source;  // [taps, channels, filters] are rows there, columns by taps forward
-  return g;
-}
-
 // Whether a row of taps fills vectors, so that its products are added where they are.
 bool adds_rows(const kernels::Conv &c, bool by_source) {
   constexpr int64_t least_run = 32;
@@ -51,7 +43,7 @@ class ShiftedConv final : public Kernel {
       const int64_t n = taps_of(c_), dims[3] = {c_.c, n, c_.oc}, xs[3] = {c_.oc, c_.c * c_.oc, 1};
       const int64_t ys[3] = {n * c_.oc, c_.oc, 1};
       if (slice == 0) kernels::copy_strided(sizeof(float), 3, dims, r.args[1], xs, weights, ys);
-    } else if (phase == 1 && slice < product_->slices * product_->phases) {
+    } else if (phase == 1 && slice < product_->slices) {
       void *args[3] = {r.args[0], by_source_ ? r.args[1] : weights, products};
       product_->run(slice, {args, 2, scratch, r.bound, r.report});
     } else if (phase == 2 && slice < sums_->slices) {
@@ -76,6 +68,14 @@ class ShiftedConv final : public Kernel {
 };
 
 }  // namespace
+
+kernels::Gemm product_of(const kernels::Conv &c, bool by_source) {
+  kernels::Gemm g;
+  g.m = by_source ? checked_mul(c.n, c.od, c.oh, c.ow) : checked_mul(c.n, c.d, c.h, c.w);
+  g.k = by_source ? c.oc : c.c, g.n = checked_mul(taps_of(c), by_source ? c.c : c.oc);
+  g.trans_b = by_source, g.dtype = c.dtype;
+  return g;
+}
 
 bool fits_shifted(const ConvAt &at, bool by_source) {
   constexpr int64_t least_channels = 8, most_products = 4 << 20;

@@ -3,6 +3,7 @@
 // is one shifted run. So the geometry is a list of offsets, and vectors are full however few the channels are.
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -132,15 +133,12 @@ PlanarAxis planar_axis(bool by_source, int64_t n, int64_t taps, int64_t out, int
                        int64_t pad) {
   PlanarAxis a;
   const int64_t furthest = checked_mul(taps - 1, dilation) / stride;
-  for (int64_t at = 0, end = checked_mul(taps, dilation); at < end; at += dilation) {
-    const int64_t phase = at % stride;
-    if (by_source) {
-      a.taps.push_back({0, furthest - at / stride, phase});
-      continue;
-    }
-    const auto known = std::find(a.phases.begin(), a.phases.end(), phase - pad);
-    a.taps.push_back({known - a.phases.begin(), at / stride, 0});
-    if (known == a.phases.end()) a.phases.push_back(phase - pad);
+  const int64_t period = stride / std::gcd(stride, dilation);  // of the taps' phases
+  for (int64_t k = 0; k < taps; ++k) {
+    const int64_t at = k * dilation, phase = at % stride;
+    a.taps.push_back(by_source ? PlanarAxis::Tap{0, furthest - at / stride, phase}
+                               : PlanarAxis::Tap{k % period, at / stride, 0});
+    if (!by_source && k < period) a.phases.push_back(phase - pad);
   }
   if (by_source) {
     const int64_t first = pad / stride;

@@ -82,8 +82,8 @@ bool fits_shifted(const ConvAt &at, bool by_source) {
   const kernels::Gemm g = product_of(at.c, by_source);
   // By tiles a convolution is one product.
   if (g.k < least_channels || at.c.groups != 1 || at.site.cutting.by_row || at.tiles > 0) return false;
-  if (adds_rows(at.c, by_source)) return checked_mul(g.m, g.n) <= most_products;
-  return g.n <= 2 * g.k && kernels::planes_of(at.c, by_source, true, at.slices);
+  if (checked_mul(g.m, g.n) > most_products) return false;  // all of them are in memory
+  return adds_rows(at.c, by_source) || (g.n <= 2 * g.k && kernels::planes_of(at.c, by_source, true, at.slices));
 }
 
 double shifted_cost(const ConvAt &at, bool by_source) {

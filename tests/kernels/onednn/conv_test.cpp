@@ -60,6 +60,22 @@ TEST(DnnlConv, WidePaddingIsLeftToOthers) {
   EXPECT_EQ(dnnl_conv_weights(c, 2), nullptr);
 }
 
+// Where oneDNN is wrong there is no kernel of its.
+TEST(DnnlConv, WindowsWiderThanTheRow) {
+  std::mt19937 random(5);
+  int applied = 0;
+  for (int64_t w : {27, 31, 41, 49})
+    for (int64_t taps : {w, w + 1, w + 2}) {
+      Data d(conv_of({"", 2, 1, w, 3, 16, 1, taps, 1, 1, 1, 1, 0, (taps - 1) / 2, 0, taps / 2}, false), random);
+      const auto kernel = dnnl_conv(d.c, 1);
+      applied += kernel != nullptr;
+      check(kernel.get(), {d.src.begin(), d.weights.begin()}, d.forward(), "a wide window");
+      check(dnnl_conv_data(d.c, 1).get(), {d.diff_dst.begin(), d.weights.begin()}, d.data(), "a wide window");
+      check(dnnl_conv_weights(d.c, 1).get(), {d.src.begin(), d.diff_dst.begin()}, d.by_weights(), "a wide window");
+    }
+  EXPECT_EQ(applied, dnnl_convolves ? 6 : 0);
+}
+
 TEST(DnnlConv, NanPassesThrough) {
   if (!dnnl_convolves) GTEST_SKIP() << "oneDNN has nothing for this machine";
   std::mt19937 random(4);

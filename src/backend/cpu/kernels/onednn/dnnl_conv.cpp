@@ -26,7 +26,7 @@ std::unique_ptr<Kernel> dnnl_conv(const Conv &whole, int64_t slices, const Const
   MakesPrimitives own_primitives;
   if (whole.is_empty()) return nullptr;
   const LiveConv c(whole);
-  if (!c.suits()) return nullptr;
+  if (!c.suits_forward()) return nullptr;
   ConvCut cut(c, slices, c.oh);
   std::vector<Calls> all(static_cast<size_t>(cut.slices));
   std::string impl;

@@ -36,6 +36,12 @@ struct LiveConv : Conv {
     int64_t pad_right = checked_add(checked_mul(ow - 1, stride_w), reach(kw, dil_w)) - w - pad_left;
     return !is_empty() && pad_left <= most && pad_right <= most && pad_front <= most && pad_behind() <= most;
   }
+  // Whether oneDNN's convolution is correct.
+  bool suits_forward() const {
+    // 2.6.3's "brgconv:avx512_core" sums wrong pixels if windows are wider than the row and it has more pixels than the
+    // 28 it processes at once: 41 pixels, 42 taps, 20 pixels of padding on the left, 41 windows.
+    return suits() && !(reach(kw, dil_w) > w && ow > 28);
+  }
   // Whether oneDNN's source gradient is correct.
   bool suits_by_source() const {
     // 3.7's "jit_uni_ncsp_convolution:matmul" leaves elements unwritten if one tap meets one channel: 6 images of

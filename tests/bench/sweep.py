@@ -28,6 +28,7 @@ HERE = pathlib.Path(__file__).resolve()
 sys.path.insert(0, str(HERE.parents[2] / "capi/bindings/python"))
 
 MOST_WORK = 1 << 29  # multiply-adds
+ONE = "libdl4, one thread"
 ACTIVATIONS = ["linear", "relu", "gelu", "tanh", "sigmoid", "softmax"]
 
 
@@ -379,6 +380,8 @@ def measured(case, threads, rounds, differ):
             differ.append(f"{case.told}: {name}'s numbers differ")
             continue
         sides[name] = call
+    if threads > 1:
+        sides[ONE] = case.ours(1)[0]
     times = collections.defaultdict(lambda: float("inf"))
     for i in range(rounds):
         order = [("libdl4", ours), *sides.items()]
@@ -431,6 +434,7 @@ def main():
         print(f"one core: {roofline['gflops']:.0f} Gflop/s, reads of {roofline['gigabytes']} GB/s by level")
     families = [f for f in FAMILIES if re.search(said.families, f)]
     ratios, differ, shares, all_draws = collections.defaultdict(list), [], collections.defaultdict(list), []
+    gains = []  # of more threads: one thread's time by theirs
     for i in range(said.draws):
         family = families[i % len(families)]
         case = drawn(family, i, said.seed)
@@ -439,6 +443,8 @@ def main():
         except Exception as error:  # named, and counted below
             differ.append(f"{case.told}: {type(error).__name__}: {error}"[:300])
             continue
+        if one := times.pop(ONE, None):
+            gains.append((one / times["libdl4"], one, f"{case.told}: {times['libdl4'] * 1e6:.4g} us, one {one * 1e6:.4g}"))
         peers = {name: t for name, t in times.items() if name != "libdl4"}
         if not peers:
             continue
@@ -461,6 +467,14 @@ def main():
         print(f"| {group} | {len(values)} | {ahead:.0f} % | {mean:.2f} | {quantiles(values)} |")
     for family, values in shares.items():
         print(f"\n{family} of more than 2^24 multiply-adds, share of the peak: {quantiles(values)}")
+    if gains:
+        long, short = [g for g in gains if g[1] > 1e-4], [g for g in gains if g[1] <= 1e-4]
+        for told, group in (("of more than", long), ("of at most", short)):
+            if group:
+                print(f"\nGain over one thread, {len(group)} draws {told} 100 us: {quantiles([g[0] for g in group])}; "
+                      f"at 1.7 or more: {np.mean([g[0] >= 1.7 for g in group]):.0%}\n")
+                for gain, _, case in sorted(group)[:20]:
+                    print(f"- {gain:.2f} {case}")
     print("\nThe worst ten:\n")
     for ratio, told in sorted(all_draws)[:10]:
         print(f"- {ratio:.2f} {told}")

@@ -42,22 +42,14 @@ struct Reading {
   // Behind a backslash: a class, or a character.
   std::optional<Characters> named(char c) {
     Characters all;
-    switch (c) {
-      case 'w':
-      case 'W':
-        add(all, 'a', 'z'), add(all, 'A', 'Z'), add(all, '0', '9'), add(all, '_', '_');
-        break;
-      case 'd':
-      case 'D':
-        add(all, '0', '9');
-        break;
-      case 's':
-      case 'S':
-        add(all, '\t', '\n'), add(all, '\f', '\r'), add(all, ' ', ' ');
-        break;
-      default:
-        return {};
-    }
+    if (c == 'w' || c == 'W')
+      add(all, 'a', 'z'), add(all, 'A', 'Z'), add(all, '0', '9'), add(all, '_', '_');
+    else if (c == 'd' || c == 'D')
+      add(all, '0', '9');
+    else if (c == 's' || c == 'S')
+      add(all, '\t', '\n'), add(all, '\f', '\r'), add(all, ' ', ' ');
+    else
+      return {};
     return c < 'a' ? other_than(all) : all;
   }
   char escaped(char c) {

@@ -20,25 +20,29 @@ struct Live {
   bool has(const ops::Step &step) const {
     return std::any_of(step.dst.begin(), step.dst.end(), [&](ops::Id v) { return values[v]; });
   }
-  void mark_sources(const ops::Step &step) {
+  void mark_sources(const ops::Step &step, bool shapes = false) {
     for (size_t i = 0; i < step.src.size(); ++i)
-      if (step.op->reads(static_cast<int>(i))) mark(step.src[i]);
+      if (shapes || step.op->reads(static_cast<int>(i))) mark(step.src[i]);
   }
   ops::PerValue<bool> values;
 };
 
-}  // namespace
-
-void drop_dead(ops::Program &p) {
+// shapes: keeps what is read for its shape alone.
+void drop(ops::Program &p, bool shapes) {
   Live live(p);
   std::vector<ops::Step> kept;
   for (size_t s = p.steps.size(); s-- > 0;) {
     if (!p.steps[s].op->is_volatile() && !live.has(p.steps[s])) continue;
-    live.mark_sources(p.steps[s]);
+    live.mark_sources(p.steps[s], shapes);
     kept.push_back(std::move(p.steps[s]));
   }
   p.steps.assign(std::make_move_iterator(kept.rbegin()), std::make_move_iterator(kept.rend()));
 }
+
+}  // namespace
+
+void drop_dead(ops::Program &p) { drop(p, false); }
+void drop_unread(ops::Program &p) { drop(p, true); }
 
 void leave_unread_sums(ops::Program &p) {
   Live live(p);

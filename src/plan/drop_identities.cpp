@@ -60,20 +60,7 @@ void drop_straight_through(ops::Program &p) {
   if (std::none_of(p.steps.begin(), p.steps.end(), [&](const ops::Step &s) { return is_straight_through(p, s); }))
     return;
   drop(p, is_straight_through);
-  // A source read for its shape alone is kept: its shape is not resolved yet.
-  ops::PerValue<bool> live(p);
-  for (ops::Id v : p.outputs) live[v] = true;
-  for (const ops::Write &w : p.writes) live[w.value] = true;
-  std::vector<bool> kept(p.steps.size());
-  for (size_t s = p.steps.size(); s-- > 0;) {
-    const ops::Step &step = p.steps[s];
-    kept[s] =
-        step.op->is_volatile() || std::any_of(step.dst.begin(), step.dst.end(), [&](ops::Id v) { return live[v]; });
-    for (ops::Id v : step.src)
-      if (kept[s] && v != ops::none) live[v] = true;
-  }
-  size_t at = 0;
-  std::erase_if(p.steps, [&](const ops::Step &) { return !kept[at++]; });
+  drop_unread(p);
 }
 
 }  // namespace dl4::plan

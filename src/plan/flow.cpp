@@ -1,6 +1,4 @@
 // Kernels of branch, which runs one of two plans, and of while, which repeats one until a flag is false.
-#include "plan/flow.hpp"
-
 #include <algorithm>
 #include <cstring>
 #include <optional>

@@ -53,7 +53,6 @@ Fusion merge(const Program &p, const Step &before, const Step &s, Id from) {
 void fuse_epilogues(Program &p) {
   auto by = producers(p);
   auto used = uses(p);
-  std::vector<bool> gone(p.steps.size(), false);
   for (size_t s = 0; s < p.steps.size(); ++s) {
     Step &step = p.steps[s];
     if (step.dst.size() != 1) continue;
@@ -66,14 +65,11 @@ void fuse_epilogues(Program &p) {
       if (!fusion.op) continue;
       // The fused step takes the later position, where all its sources exist.
       step = {std::move(fusion.op), std::move(fusion.src), step.dst, p.steps[maker].scope};
-      gone[maker] = true;
+      p.steps[maker].op = nullptr;
       break;
     }
   }
-  std::vector<Step> kept;
-  for (size_t s = 0; s < p.steps.size(); ++s)
-    if (!gone[s]) kept.push_back(std::move(p.steps[s]));
-  p.steps = std::move(kept);
+  std::erase_if(p.steps, [](const Step &s) { return !s.op; });
 }
 
 }  // namespace dl4::plan

@@ -8,9 +8,7 @@
 #include <cstring>
 
 #include "backend/backend.hpp"
-#include "ops/flow.hpp"
 #include "ops/scan.hpp"
-#include "plan/flow.hpp"
 #include "plan/nested.hpp"
 
 namespace dl4::plan {
@@ -117,22 +115,10 @@ class Loop final : public NestingKernel {
   std::byte *address(const Place &place, int64_t t, const Run &r) const noexcept {
     std::byte *base = nullptr;
     const auto i = static_cast<size_t>(place.index);
-    switch (place.region) {
-      case Region::arena:
-        base = static_cast<std::byte *>(r.scratch);
-        break;
-      case Region::input:
-        base = const_cast<std::byte *>(read(p_.inputs[i], t, r));
-        break;
-      case Region::output:
-        base = written(p_.outputs[p_.of[i]], t, r);
-        break;
-      case Region::constant:
-        base = p_.body.plan->constants[i].data.get();
-        break;
-      default:
-        break;
-    }
+    if (place.region == Region::arena) base = static_cast<std::byte *>(r.scratch);
+    if (place.region == Region::input) base = const_cast<std::byte *>(read(p_.inputs[i], t, r));
+    if (place.region == Region::output) base = written(p_.outputs[p_.of[i]], t, r);
+    if (place.region == Region::constant) base = p_.body.plan->constants[i].data.get();
     return base ? base + place.offset : nullptr;
   }
 

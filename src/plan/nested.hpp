@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "ops/flow.hpp"
 #include "plan/loop.hpp"
 
 namespace dl4::plan {
@@ -70,6 +71,10 @@ class NestingKernel : public kernels::Kernel {
   using Kernel::Kernel;
   virtual std::vector<const Plan *> plans() const = 0;
 };
+
+std::unique_ptr<kernels::Kernel> make_branch(const dispatch::Site &site, const ops::BranchOp &op,
+                                             const Options &options);
+std::unique_ptr<kernels::Kernel> make_while(const dispatch::Site &site, const ops::WhileOp &op, const Options &options);
 
 // Bytes of an operand.
 int64_t bytes_of(const ops::Operand &o);

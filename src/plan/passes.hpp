@@ -18,6 +18,8 @@ void keep_rows(ops::Program &p);        // passes the gradient of a table as row
 void fold_padding(ops::Program &p);     // turns zero padding that only a convolution reads into its padding
 void fuse_epilogues(ops::Program &p);   // fuses bias and activation into the step before
 
+// Not in the list of passes, works at any shapes: drop_dead, except for values whose shapes are read.
+void drop_unread(ops::Program &p);
 // Not in the list of passes, works at any shapes: removes ops that redirect gradients from a Program that will not be
 // differentiated again, with all that only they needed.
 void drop_straight_through(ops::Program &p);

@@ -225,21 +225,12 @@ void Placement::lay_out(std::span<const int64_t> scratch, std::span<const PlanSt
     auto [root, offset] = home(v);
     const int32_t number = number_[root];
     Place place = claimed_[root];
-    switch (p_[root].role) {
-      case Role::temp:
-        if (place.region == Region::nowhere && in_arena[root])
-          place = {Region::arena, 0, std::max<int64_t>(0, lives[static_cast<size_t>(root)].offset)};
-        break;
-      case Role::input:
-        place = {Region::input, number, 0};
-        break;
-      case Role::state:
-        place = {Region::state, number, 0};
-        break;
-      case Role::constant:
-        place = {Region::constant, number, 0};
-        break;
-    }
+    const Role role = p_[root].role;
+    if (role == Role::temp && place.region == Region::nowhere && in_arena[root])
+      place = {Region::arena, 0, std::max<int64_t>(0, lives[static_cast<size_t>(root)].offset)};
+    if (role == Role::input) place = {Region::input, number, 0};
+    if (role == Role::state) place = {Region::state, number, 0};
+    if (role == Role::constant) place = {Region::constant, number, 0};
     place.offset = checked_add(place.offset, offset);
     of[v] = place;
   }

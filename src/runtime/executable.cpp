@@ -122,17 +122,13 @@ void Executable::refuse_overlap(const CachedPlan &cached, std::span<const View> 
 
 Executable::Ready Executable::prepare(std::span<const View> in, std::span<const View> out,
                                       const std::atomic<int32_t> *cancel, bool apart) {
-  const auto &p = program_;
   check(in);
-  if (out.size() != p.outputs.size())
-    fail(Code::invalid_argument, "expected ", p.outputs.size(), " outputs, got ", out.size());
+  check_count(out, program_.outputs.size());
   PlanCache::Use cached = use(in, cancel);
   for (size_t j = 0; j < out.size(); ++j) {
     const ops::Operand &o = cached->plan->outputs[j];
-    if (out[j].dtype != o.dtype || out[j].shape != o.shape)
-      fail(Code::shape_mismatch, "output ", j, ": expected ", o.dtype, ' ', o.shape, ", got ", out[j].dtype, ' ',
-           out[j].shape);
-    if (out[j].strides) fail(Code::unsupported, "output ", j, ": expected a dense tensor, got a strided one");
+    check_output(j, out[j], o.dtype, o.shape);
+    check_dense(j, out[j]);
   }
   if (!apart) refuse_overlap(*cached, in, out);
 

@@ -7,29 +7,14 @@
 namespace dl4::runtime {
 namespace {
 
-class Whole : public Runner {
+class Whole final : public Runner {
  public:
-  explicit Whole(std::shared_ptr<Executable> program) : program_(std::move(program)) {}
+  Whole(std::shared_ptr<Executable> program, std::function<void(Executable &)> before)
+      : Runner(std::move(program)), before_(std::move(before)) {}
   MadeStrings run(std::span<const View> in, std::span<View> out, Wanted *wanted, const Memory &memory,
                   const std::atomic<int32_t> *cancel) override {
-    if (!wanted) return program_->run(in, out, cancel);
+    if (before_) before_(*program_);
     return run_on(*program_, program_->program().outputs.size(), in, out, wanted, memory, cancel);
-  }
-  std::vector<ops::Operand> outputs(std::span<const Shape> in) const override { return program_->outputs(in); }
-  std::vector<Executable *> executables() const override { return {program_.get()}; }
-
- protected:
-  const std::shared_ptr<Executable> program_;
-};
-
-class Prepared final : public Whole {
- public:
-  Prepared(std::shared_ptr<Executable> program, std::function<void(Executable &)> before)
-      : Whole(std::move(program)), before_(std::move(before)) {}
-  MadeStrings run(std::span<const View> in, std::span<View> out, Wanted *wanted, const Memory &memory,
-                  const std::atomic<int32_t> *cancel) override {
-    before_(*program_);
-    return Whole::run(in, out, wanted, memory, cancel);
   }
 
  private:
@@ -40,21 +25,18 @@ class Prepared final : public Whole {
 class InStages final : public Runner {
  public:
   InStages(std::shared_ptr<Executable> program, std::unique_ptr<const Stages> stages)
-      : program_(std::move(program)), stages_(std::move(stages)) {}
+      : Runner(std::move(program)), stages_(std::move(stages)) {}
   MadeStrings run(std::span<const View> in, std::span<View> out, Wanted *wanted, const Memory &memory,
                   const std::atomic<int32_t> *cancel) override {
     const size_t outputs = program_->program().outputs.size();
-    if (out.size() != outputs) fail(Code::invalid_argument, "expected ", outputs, " outputs, got ", out.size());
+    check_count(out, outputs);
     const auto is_wanted = [&](size_t i) { return wanted && wanted->has(i); };
     for (size_t i = 0; i < outputs; ++i)
-      if (!is_wanted(i) && out[i].strides)
-        fail(Code::unsupported, "output ", i, ": expected a dense tensor, got a strided one");
+      if (!is_wanted(i)) check_dense(i, out[i]);
     MadeStrings made;
     std::vector<Tensor> whole = stages_->run(in, memory, cancel, made);
     for (size_t i = 0; i < outputs; ++i)
-      if (!is_wanted(i) && (out[i].dtype != whole[i].dtype || out[i].shape != whole[i].shape))
-        fail(Code::shape_mismatch, "output ", i, ": expected ", whole[i].dtype, ' ', whole[i].shape, ", got ",
-             out[i].dtype, ' ', out[i].shape);
+      if (!is_wanted(i)) check_output(i, out[i], whole[i].dtype, whole[i].shape);
     for (size_t i = 0; i < outputs; ++i) {
       if (is_wanted(i))
         wanted->take(i, std::move(whole[i]));
@@ -63,7 +45,6 @@ class InStages final : public Runner {
     }
     return made;
   }
-  std::vector<ops::Operand> outputs(std::span<const Shape> in) const override { return program_->outputs(in); }
   std::vector<Executable *> executables() const override {
     std::vector<Executable *> all;
     stages_->each([&](Executable &e) { all.push_back(&e); });
@@ -71,14 +52,13 @@ class InStages final : public Runner {
   }
 
  private:
-  const std::shared_ptr<Executable> program_;
   const std::unique_ptr<const Stages> stages_;
 };
 
 // Runs all steps as a new stream.
 class AsStream final : public Runner {
  public:
-  AsStream(std::shared_ptr<Executable> program, const Ticks &ticks) : program_(std::move(program)), ticks_(ticks) {}
+  AsStream(std::shared_ptr<Executable> program, const Ticks &ticks) : Runner(std::move(program)), ticks_(ticks) {}
   MadeStrings run(std::span<const View> in, std::span<View> out, Wanted *wanted, const Memory &memory,
                   const std::atomic<int32_t> *cancel) override {
     int64_t batch = 1;
@@ -99,18 +79,15 @@ class AsStream final : public Runner {
       if (ticks_.how->outputs[j].is_sequence) all[j].shape = all[j].shape.with(1, ticks_.how->given(j, steps));
     return all;
   }
-  std::vector<Executable *> executables() const override { return {program_.get()}; }
 
  private:
-  const std::shared_ptr<Executable> program_;
   const Ticks ticks_;
 };
 
 }  // namespace
 
 std::unique_ptr<Runner> as_whole(std::shared_ptr<Executable> program, std::function<void(Executable &)> before) {
-  if (!before) return std::make_unique<Whole>(std::move(program));
-  return std::make_unique<Prepared>(std::move(program), std::move(before));
+  return std::make_unique<Whole>(std::move(program), std::move(before));
 }
 std::unique_ptr<Runner> in_stages(std::shared_ptr<Executable> program, std::unique_ptr<const Stages> stages) {
   return std::make_unique<InStages>(std::move(program), std::move(stages));

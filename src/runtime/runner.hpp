@@ -29,7 +29,7 @@ auto run_on(Core &core, size_t outputs, std::span<const View> in, std::span<View
             const Memory &memory, const std::atomic<int32_t> *cancel) {
   if (!wanted) return core.run(in, out, cancel);  // run() checks
   core.check(in);
-  if (out.size() != outputs) fail(Code::invalid_argument, "expected ", outputs, " outputs, got ", out.size());
+  check_count(out, outputs);
   const std::vector<ops::Operand> expected = core.outputs(in, cancel);
   int64_t bytes = 0;
   for (size_t i = 0; i < out.size(); ++i)
@@ -44,14 +44,18 @@ auto run_on(Core &core, size_t outputs, std::span<const View> in, std::span<View
 // Thread-safe, unless the Program writes states.
 class Runner {
  public:
+  explicit Runner(std::shared_ptr<Executable> program) : program_(std::move(program)) {}
   virtual ~Runner() = default;
   // Inputs and outputs are those of the Program. wanted: null if `out` has memory for all outputs. Returns what keeps
   // the strings that the run made.
   virtual MadeStrings run(std::span<const View> in, std::span<View> out, Wanted *wanted, const Memory &memory,
                           const std::atomic<int32_t> *cancel) = 0;
   // Dtypes and shapes of the outputs for these input shapes; sizes computed by a run are free.
-  virtual std::vector<ops::Operand> outputs(std::span<const Shape> in) const = 0;
-  virtual std::vector<Executable *> executables() const = 0;
+  virtual std::vector<ops::Operand> outputs(std::span<const Shape> in) const { return program_->outputs(in); }
+  virtual std::vector<Executable *> executables() const { return {program_.get()}; }
+
+ protected:
+  const std::shared_ptr<Executable> program_;
 };
 
 // before: called before each run; may be null.

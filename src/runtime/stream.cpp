@@ -261,7 +261,7 @@ void Stream::bind_outputs(std::span<const View> out) {
   const ops::Program &p = ticks_.one->program();
   alone_->is_steady = tick_->steps == 1;
   for (size_t j = 0; j < out.size(); ++j) {
-    if (out[j].strides) fail(Code::unsupported, "output ", j, ": expected a dense tensor, got a strided one");
+    check_dense(j, out[j]);
     const plan::Tick::Output &o = tick_->outputs[j];
     Given &g = alone_->given[j] = {};
     g.bytes = checked_mul(out[j].shape.elements(), size_of(out[j].dtype));
@@ -405,8 +405,7 @@ void Stream::run(std::span<const View> in, std::span<const View> out, const std:
                  bool as_before) {
   if (!as_before) {
     check(in);
-    if (out.size() != outputs_count())
-      fail(Code::invalid_argument, "expected ", outputs_count(), " outputs, got ", out.size());
+    check_count(out, outputs_count());
   }
   if (!as_before || overlaps(in, out)) refuse_overlap(in, out);
   const int64_t n = steps(in), ticks = tick_->ticks(tick_->rest(taken_) + n);

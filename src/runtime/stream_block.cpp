@@ -269,15 +269,12 @@ void StreamBlock::run(const Many &many, std::span<const View> in, std::span<cons
                       const std::atomic<int32_t> *cancel) {
   check(many, in);
   const std::vector<ops::Operand> expected = outputs(many, in, cancel);
-  if (out.size() != expected.size())
-    fail(Code::invalid_argument, "expected ", expected.size(), " outputs, got ", out.size());
+  check_count(out, expected.size());
   std::vector<View> dense(in.begin(), in.end());
   std::vector<Tensor> copies;
   for (size_t j = 0; j < out.size(); ++j) {
-    if (out[j].strides) fail(Code::unsupported, "output ", j, ": expected a dense tensor, got a strided one");
-    if (out[j].dtype != expected[j].dtype || out[j].shape != expected[j].shape)
-      fail(Code::shape_mismatch, "output ", j, ": expected ", expected[j].dtype, ' ', expected[j].shape, ", got ",
-           out[j].dtype, ' ', out[j].shape);
+    check_dense(j, out[j]);
+    check_output(j, out[j], expected[j].dtype, expected[j].shape);
   }
   block_.refuse_overlap(in, out);
   for (View &v : dense) {

@@ -8,7 +8,7 @@
 #include "batches.hpp"
 #include "io/file.hpp"
 #include "io/formats.hpp"
-#include "io/keras/training.hpp"
+#include "io/keras/store.hpp"
 #include "options.hpp"
 #include "outside.hpp"
 

@@ -1,5 +1,5 @@
 // A layer's path is that of its weights: layers/string_lookup_1.
-#include "io/keras/assets.hpp"
+#include "io/keras/store.hpp"
 
 #include <charconv>
 #include <string>

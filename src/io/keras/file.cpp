@@ -8,14 +8,10 @@
 #include "base/checked.hpp"
 #include "graph/lora.hpp"
 #include "io/bytes.hpp"
-#include "io/hdf5/hdf5.hpp"
-#include "io/keras/assets.hpp"
 #include "io/keras/json.hpp"
-#include "io/keras/layers.hpp"
 #include "io/keras/paths.hpp"
-#include "io/keras/training.hpp"
+#include "io/keras/store.hpp"
 #include "io/native/safetensors.hpp"
-#include "io/zip/zip.hpp"
 #include "kinds/layers/core/quantization.hpp"
 
 namespace dl4::io {

@@ -40,10 +40,6 @@ std::string string_of(const Json &j, const char *key) {
   return s.get<std::string>();
 }
 
-bool is_history(const Json &j) {
-  return j.is_array() && j.size() == 3 && j[0].is_string() && j[1].is_int64() && j[2].is_int64();
-}
-
 Ref history(const Json &j) {
   if (!is_history(j)) unlike("[layer, node, tensor]", j);
   const auto node = j[1].get<int64_t>();
@@ -51,10 +47,7 @@ Ref history(const Json &j) {
   return {{j[0].get<std::string>(), node}, j[2].get<int64_t>()};
 }
 
-bool is_constant(const Json &j) {
-  const Json *name = j.is_object() ? j.find("class_name") : nullptr;
-  return name && (*name == "__tensor__" || *name == "__numpy__");
-}
+bool is_constant(const Json &j) { return is_named(j, "__tensor__") || is_named(j, "__numpy__"); }
 
 // Visits all values of nested lists and, in key order, objects.
 template <class F>
@@ -169,8 +162,7 @@ void need_registered(const Json &j, const std::string &name, const std::string &
   const bool custom =
       registered && registered->is_string() && registered->get<std::string>().find('>') != std::string::npos;
   if (class_name == "Lambda")
-    throw Error(Code::unsupported, text("layer \"", name, "\": a Lambda's code is not run; build it of layers instead"))
-        .with("layer", name);
+    throw of_layer(Code::unsupported, name, "a Lambda's code is not run; build it of layers instead");
   if (of_keras && (!custom || class_name == "CustomScaleLayer")) return;  // registered by tf.keras itself
   const auto &own = kinds::entries("layer");
   const auto of_ours = [&](const kinds::Entry *e) { return e->name == class_name; };
@@ -337,6 +329,14 @@ void collect_floats(const Json &j, std::vector<std::string> &to) {
 
 }  // namespace
 
+Error of_layer(Code code, const std::string &layer, const std::string &why) {
+  return Error(code, text("layer \"", layer, "\": ", why)).with("layer", layer);
+}
+
+Json object(std::string_view module, const std::string &class_name, Json config) {
+  return {{"module", module}, {"class_name", class_name}, {"config", std::move(config)}, {"registered_name", nullptr}};
+}
+
 std::vector<std::string> other_floats(const Json &model) {
   std::vector<std::string> types;
   collect_floats(model, types);
@@ -349,10 +349,12 @@ int64_t first_node(const Architecture &a, const Ref &output) {
   return it != a.layers.end() && it->class_name == "Functional";
 }
 
-bool is_tensor(const Json &j) {
-  const Json *name = j.is_object() ? j.find("class_name") : nullptr;
-  return name && *name == "__keras_tensor__";
+bool is_named(const Json &j, std::string_view class_name) {
+  const Json *name = j.find("class_name");
+  return name && *name == class_name;
 }
+
+bool is_tensor(const Json &j) { return is_named(j, "__keras_tensor__"); }
 
 Ref tensor(const Json &j) { return history(member(member(j, "config"), "keras_history")); }
 

@@ -13,6 +13,26 @@ namespace dl4::io::keras {
 
 using graph::Architecture;
 
+// Of a layer: `layer "dense": why`.
+Error of_layer(Code code, const std::string &layer, const std::string &why);
+// A serialized object of Keras's.
+Json object(std::string_view module, const std::string &class_name, Json config);
+
+// [layer, node, tensor], with more behind it.
+inline bool is_history(const Json &j, size_t size = 3) {
+  return j.is_array() && j.size() == size && j[0].is_string() && j[1].is_int64() && j[2].is_int64();
+}
+// Replaces each [layer, node, tensor] by the result of f.
+template <class F>
+Json each_history(const Json &j, F f) {
+  if (is_history(j)) return f(j);
+  if (!j.is_array() && !j.is_object()) return j;
+  Json to = j.is_array() ? Json::array() : Json::object();
+  for (const Json &item : j) to.push_back(each_history(item, f));
+  for (const auto &[key, item] : j.items()) to[key] = each_history(item, f);
+  return to;
+}
+
 inline bool is_any(std::string_view word, std::initializer_list<std::string_view> list) {
   return std::find(list.begin(), list.end(), word) != list.end();
 }

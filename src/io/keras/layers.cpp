@@ -1,5 +1,5 @@
 // Weight layouts of old Keras versions; see hdf5_format.py of tf.keras.
-#include "io/keras/layers.hpp"
+#include "io/keras/store.hpp"
 
 #include <algorithm>
 

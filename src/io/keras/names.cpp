@@ -11,19 +11,12 @@ namespace {
 
 using Names = std::map<std::string, std::string>;
 
-bool is_history(const Json &j) { return j.is_array() && j.size() == 3 && j[0].is_string() && j[1].is_int64(); }
-
 // Renames layers wherever a call or a list of inputs or outputs refers to them.
 Json renamed(const Json &j, const Names &names) {
-  if (is_history(j)) {
-    const auto it = names.find(j[0].get<std::string>());
-    return it == names.end() ? j : Json::array({it->second, j[1], j[2]});
-  }
-  if (!j.is_array() && !j.is_object()) return j;
-  Json to = j.is_array() ? Json::array() : Json::object();
-  for (const Json &item : j) to.push_back(renamed(item, names));
-  for (const auto &[key, item] : j.items()) to[key] = renamed(item, names);
-  return to;
+  return each_history(j, [&](const Json &ref) {
+    const auto it = names.find(ref[0].get<std::string>());
+    return it == names.end() ? ref : Json::array({it->second, ref[1], ref[2]});
+  });
 }
 
 Names new_names(const Json &layers) {

@@ -11,9 +11,6 @@
 
 namespace dl4::io::keras {
 
-// Whether j is an object of this class, such as {"class_name": "__slice__", ...}.
-bool is_named(const Json &j, std::string_view class_name);
-
 class Operation {
  public:
   Operation(Graph &g, const Architecture::Layer &layer, int64_t call, const Json &arguments, std::vector<Node> in);

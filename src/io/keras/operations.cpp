@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/error.hpp"
+#include "io/keras/json.hpp"
 #include "io/keras/operation.hpp"
 #include "kinds/inner_layer.hpp"
 
@@ -48,11 +49,6 @@ bool any_of(const Json &j, const std::function<bool(const Json &)> &holds) {
 }
 
 }  // namespace
-
-bool is_named(const Json &j, std::string_view class_name) {
-  const Json *name = j.find("class_name");
-  return name && *name == class_name;
-}
 
 std::optional<Tensor> numbers_of(const Json &j, std::optional<DType> dtype) {
   std::vector<int64_t> dims;
@@ -250,9 +246,7 @@ std::vector<Node> add_operation(Graph &g, const Architecture::Layer &layer, int6
 
 void need_operation(const Architecture::Layer &layer) {
   if (!Operation::row_of(layer.class_name) && !keras_operation(layer.class_name))
-    throw Error(Code::unsupported,
-                text("layer \"", layer.name, "\": the operation ", layer.class_name, " is not supported"))
-        .with("layer", layer.name);
+    throw of_layer(Code::unsupported, layer.name, text("the operation ", layer.class_name, " is not supported"));
 }
 
 bool is_operation(const Json &layer) {

@@ -15,6 +15,8 @@ using graph::Architecture;
 using graph::Graph;
 using graph::Node;
 
+// Whether j is an object of this class, such as {"class_name": "__slice__", ...}.
+bool is_named(const Json &j, std::string_view class_name);
 // {"class_name": "__keras_tensor__", ...}, and what it refers to.
 bool is_tensor(const Json &j);
 Architecture::Ref tensor(const Json &j);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "io/keras/json.hpp"
 #include "kinds/layer.hpp"
 
 namespace dl4::io::keras {
@@ -24,7 +25,7 @@ std::vector<std::string> projections(const Json &config) {
 }
 
 [[noreturn]] void refuse(const std::string &layer, const std::string &why) {
-  throw Error(Code::unsupported, text("layer \"", layer, "\": ", why)).with("layer", layer).with("attribute", "dtype");
+  throw of_layer(Code::unsupported, layer, why).with("attribute", "dtype");
 }
 
 // What of a layer can be quantized: nothing, its kernel or table, or the projections of attention.
@@ -43,7 +44,7 @@ Quantizes quantizes(const std::string &class_name) {
 }
 
 std::string text_of(const Json &j, const char *key) {
-  const Json *v = j.is_object() ? j.find(key) : nullptr;
+  const Json *v = j.find(key);
   return v && v->is_string() ? v->get<std::string>() : "";
 }
 
@@ -126,10 +127,6 @@ Json inputs_of(const std::string &layer, const Json &quantizer) {
   for (const char *key : {"value_range", "epsilon"})
     if (const Json *v = config->find(key)) inputs[key] = *v;
   return inputs;
-}
-
-Json object(const char *module, const char *class_name, Json config) {
-  return {{"module", module}, {"class_name", class_name}, {"config", std::move(config)}, {"registered_name", nullptr}};
 }
 
 Json policy(const std::string &mode) {

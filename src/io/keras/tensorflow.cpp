@@ -10,99 +10,50 @@
 namespace dl4::io::keras {
 namespace {
 
-struct TensorFlowFunction {
-  std::string_view function, name;  // name: Keras's class
-  std::string_view operands{};      // operands after the first
-  std::string_view attributes{};    // the others, renamed as in Keras: "alpha=negative_slope"
+struct TensorFlowFunctions {
+  std::string_view functions, name;  // name: Keras's class; empty: the function's own as one
+  std::string_view operands{};       // operands after the first
+  std::string_view attributes{};     // the others, renamed as in Keras: "alpha=negative_slope"
 };
 
-constexpr TensorFlowFunction functions[] = {
-    {"__operators__.add", "Add", "y"},
+constexpr TensorFlowFunctions functions[] = {
+    {"__operators__.add math.add math.subtract math.multiply math.maximum math.minimum math.squared_difference "
+     "math.equal math.not_equal math.less math.less_equal math.greater math.greater_equal math.logical_and "
+     "math.logical_or math.logical_xor",
+     "", "y"},
     {"__operators__.ragged_getitem", "GetItem", "key"},
-    {"math.add", "Add", "y"},
-    {"math.subtract", "Subtract", "y"},
-    {"math.multiply", "Multiply", "y"},
-    {"math.divide", "TrueDivide", "y"},
-    {"math.truediv", "TrueDivide", "y"},
-    {"compat.v1.div", "TrueDivide", "y"},
-    {"realdiv", "TrueDivide", "y"},
+    {"math.divide math.truediv compat.v1.div realdiv", "TrueDivide", "y"},
     {"math.floordiv", "FloorDivide", "y"},
     {"math.floormod", "Mod", "y"},
-    {"math.maximum", "Maximum", "y"},
-    {"math.minimum", "Minimum", "y"},
     {"math.pow", "Power", "y"},
     {"math.atan2", "Arctan2", "x"},
-    {"math.squared_difference", "SquaredDifference", "y"},
-    {"math.equal", "Equal", "y"},
-    {"math.not_equal", "NotEqual", "y"},
     {"__operators__.eq", "Equal", "other"},
     {"__operators__.ne", "NotEqual", "other"},
-    {"math.less", "Less", "y"},
-    {"math.less_equal", "LessEqual", "y"},
-    {"math.greater", "Greater", "y"},
-    {"math.greater_equal", "GreaterEqual", "y"},
-    {"math.logical_and", "LogicalAnd", "y"},
-    {"math.logical_or", "LogicalOr", "y"},
-    {"math.logical_xor", "LogicalXor", "y"},
-    {"math.logical_not", "LogicalNot"},
+    {"math.logical_not math.add_n math.negative math.sign math.square math.sqrt math.rsqrt math.reciprocal math.exp "
+     "math.expm1 math.log math.log1p math.sin math.cos math.tan math.sinh math.cosh math.tanh math.erf math.floor "
+     "math.ceil math.round math.sigmoid math.log_sigmoid math.softplus math.softsign nn.sigmoid nn.relu nn.relu6 "
+     "nn.elu nn.selu nn.silu nn.softsign nn.softplus nn.tanh stop_gradient linalg.matrix_transpose",
+     ""},
     {"nn.bias_add", "Add", "bias"},
-    {"math.add_n", "AddN"},
     {"math.abs", "Absolute"},
-    {"math.negative", "Negative"},
-    {"math.sign", "Sign"},
-    {"math.square", "Square"},
-    {"math.sqrt", "Sqrt"},
-    {"math.rsqrt", "Rsqrt"},
-    {"math.reciprocal", "Reciprocal"},
-    {"math.exp", "Exp"},
-    {"math.expm1", "Expm1"},
-    {"math.log", "Log"},
-    {"math.log1p", "Log1p"},
-    {"math.sin", "Sin"},
-    {"math.cos", "Cos"},
-    {"math.tan", "Tan"},
     {"math.asin", "Arcsin"},
     {"math.acos", "Arccos"},
     {"math.atan", "Arctan"},
-    {"math.sinh", "Sinh"},
-    {"math.cosh", "Cosh"},
     {"math.asinh", "Arcsinh"},
     {"math.acosh", "Arccosh"},
     {"math.atanh", "Arctanh"},
-    {"math.tanh", "Tanh"},
-    {"math.erf", "Erf"},
-    {"math.floor", "Floor"},
-    {"math.ceil", "Ceil"},
-    {"math.round", "Round"},
     {"math.rint", "Round"},
     {"math.is_nan", "Isnan"},
     {"math.is_inf", "Isinf"},
     {"math.is_finite", "Isfinite"},
-    {"math.sigmoid", "Sigmoid"},
-    {"math.log_sigmoid", "LogSigmoid"},
-    {"math.softplus", "Softplus"},
-    {"math.softsign", "Softsign"},
-    {"nn.sigmoid", "Sigmoid"},
-    {"nn.relu", "Relu"},
-    {"nn.relu6", "Relu6"},
-    {"nn.elu", "Elu"},
-    {"nn.selu", "Selu"},
-    {"nn.silu", "Silu"},
     {"nn.swish", "Silu"},
-    {"nn.softsign", "Softsign"},
-    {"nn.softplus", "Softplus"},
-    {"nn.tanh", "Tanh"},
-    {"nn.gelu", "Gelu", "", "approximate"},
-    {"nn.leaky_relu", "LeakyRelu", "", "alpha=negative_slope"},
-    {"nn.softmax", "Softmax", "", "axis"},
-    {"nn.log_softmax", "LogSoftmax", "", "axis"},
-    {"math.softmax", "Softmax", "", "axis"},
-    {"math.log_softmax", "LogSoftmax", "", "axis"},
-    {"math.l2_normalize", "Normalize", "", "axis epsilon"},
-    {"nn.l2_normalize", "Normalize", "", "axis epsilon"},
-    {"nn.moments", "Moments", "", "axes keepdims"},
-    {"linalg.norm", "Norm", "", "ord axis keepdims"},
-    {"norm", "Norm", "", "ord axis keepdims"},
+    {"nn.gelu", "", "", "approximate"},
+    {"nn.leaky_relu", "", "", "alpha=negative_slope"},
+    {"nn.softmax nn.log_softmax math.softmax math.log_softmax expand_dims squeeze compat.v1.squeeze stack", "", "",
+     "axis"},
+    {"math.l2_normalize nn.l2_normalize", "Normalize", "", "axis epsilon"},
+    {"nn.moments", "", "", "axes keepdims"},
+    {"linalg.norm norm", "", "", "ord axis keepdims"},
     {"math.reduce_euclidean_norm", "Norm", "", "axis keepdims"},
     {"math.reduce_mean", "Mean", "", "axis keepdims"},
     {"math.reduce_sum", "Sum", "", "axis keepdims"},
@@ -114,71 +65,44 @@ constexpr TensorFlowFunction functions[] = {
     {"math.reduce_logsumexp", "Logsumexp", "", "axis keepdims"},
     {"math.reduce_any", "Any", "", "axis keepdims"},
     {"math.reduce_all", "All", "", "axis keepdims"},
-    {"math.argmax", "Argmax", "", "axis output_type=dtype"},
-    {"math.argmin", "Argmin", "", "axis output_type=dtype"},
-    {"compat.v1.argmax", "Argmax", "", "axis dimension=axis output_type=dtype"},
-    {"math.cumsum", "Cumsum", "", "axis exclusive reverse"},
-    {"math.cumprod", "Cumprod", "", "axis exclusive reverse"},
-    {"math.top_k", "TopK", "", "k sorted"},
-    {"nn.top_k", "TopK", "", "k sorted"},
-    {"sort", "Sort", "", "axis direction"},
-    {"argsort", "Argsort", "", "axis direction"},
-    {"linalg.matmul", "Matmul", "b", "transpose_a transpose_b"},
-    {"tensordot", "Tensordot", "b", "axes"},
-    {"cast", "Cast", "", "dtype"},
+    {"math.argmax math.argmin", "", "", "axis output_type=dtype"},
+    {"compat.v1.argmax", "", "", "axis dimension=axis output_type=dtype"},
+    {"math.cumsum math.cumprod", "", "", "axis exclusive reverse"},
+    {"math.top_k nn.top_k", "", "", "k sorted"},
+    {"sort argsort", "", "", "axis direction"},
+    {"linalg.matmul", "", "b", "transpose_a transpose_b"},
+    {"tensordot", "", "b", "axes"},
+    {"cast zeros_like ones_like compat.v1.zeros_like compat.v1.ones_like", "", "", "dtype"},
     {"compat.v1.to_float", "Cast"},
     {"clip_by_value", "Clip", "", "clip_value_min=x_min clip_value_max=x_max"},
-    {"where", "Where", "x y"},
+    {"where", "", "x y"},
     {"compat.v1.where_v2", "Where", "x y"},
-    {"zeros_like", "ZerosLike", "", "dtype"},
-    {"ones_like", "OnesLike", "", "dtype"},
-    {"compat.v1.zeros_like", "ZerosLike", "", "dtype"},
-    {"compat.v1.ones_like", "OnesLike", "", "dtype"},
-    {"one_hot", "OneHot", "", "depth=num_classes axis dtype"},
-    {"identity", "Copy"},
-    {"convert_to_tensor", "Copy"},
-    {"stop_gradient", "StopGradient"},
-    {"reshape", "Reshape", "", "shape=newshape"},
-    {"transpose", "Transpose", "", "perm=axes"},
-    {"compat.v1.transpose", "Transpose", "", "perm=axes"},
-    {"linalg.matrix_transpose", "MatrixTranspose"},
-    {"expand_dims", "ExpandDims", "", "axis"},
-    {"compat.v1.expand_dims", "ExpandDims", "", "axis dim=axis"},
-    {"squeeze", "Squeeze", "", "axis"},
-    {"compat.v1.squeeze", "Squeeze", "", "axis"},
+    {"one_hot", "", "", "depth=num_classes axis dtype"},
+    {"identity convert_to_tensor", "Copy"},
+    {"reshape", "", "", "shape=newshape"},
+    {"transpose compat.v1.transpose", "", "", "perm=axes"},
+    {"compat.v1.expand_dims", "", "", "axis dim=axis"},
     {"concat", "Concatenate", "", "axis"},
-    {"stack", "Stack", "", "axis"},
-    {"unstack", "Unstack", "", "axis num"},
-    {"split", "Split", "", "num_or_size_splits=indices_or_sections axis num"},
-    {"tile", "Tile", "", "multiples=repeats"},
-    {"pad", "Pad", "", "paddings=pad_width mode constant_values"},
-    {"compat.v1.pad", "Pad", "", "paddings=pad_width mode constant_values"},
-    {"repeat", "Repeat", "", "repeats axis"},
+    {"unstack", "", "", "axis num"},
+    {"split", "", "", "num_or_size_splits=indices_or_sections axis num"},
+    {"tile", "", "", "multiples=repeats"},
+    {"pad compat.v1.pad", "", "", "paddings=pad_width mode constant_values"},
+    {"repeat", "", "", "repeats axis"},
     {"reverse", "Flip", "", "axis"},
-    {"roll", "Roll", "", "shift axis"},
-    {"gather", "Take", "indices", "axis"},
-    {"compat.v1.gather", "Take", "indices", "axis"},
+    {"roll", "", "", "shift axis"},
+    {"gather compat.v1.gather", "Take", "indices", "axis"},
     {"nn.embedding_lookup", "Take", "ids"},
-    {"broadcast_to", "BroadcastTo", "", "shape"},
-    {"nn.max_pool", "MaxPool", "", "ksize=pool_size strides padding"},
-    {"nn.max_pool1d", "MaxPool", "", "ksize=pool_size strides padding"},
-    {"nn.max_pool2d", "MaxPool", "", "ksize=pool_size strides padding"},
-    {"nn.max_pool3d", "MaxPool", "", "ksize=pool_size strides padding"},
-    {"nn.avg_pool", "AveragePool", "", "ksize=pool_size strides padding"},
-    {"nn.avg_pool1d", "AveragePool", "", "ksize=pool_size strides padding"},
-    {"nn.avg_pool2d", "AveragePool", "", "ksize=pool_size strides padding"},
-    {"nn.avg_pool3d", "AveragePool", "", "ksize=pool_size strides padding"},
-    {"nn.depth_to_space", "DepthToSpace", "", "block_size"},
-    {"nn.space_to_depth", "SpaceToDepth", "", "block_size"},
-    {"compat.v1.depth_to_space", "DepthToSpace", "", "block_size"},
-    {"compat.v1.space_to_depth", "SpaceToDepth", "", "block_size"},
-    {"image.resize", "Resize", "", "size method=interpolation"},
+    {"broadcast_to", "", "", "shape"},
+    {"nn.max_pool", "", "", "ksize=pool_size strides padding"},
+    {"nn.max_pool1d nn.max_pool2d nn.max_pool3d", "MaxPool", "", "ksize=pool_size strides padding"},
+    {"nn.avg_pool nn.avg_pool1d nn.avg_pool2d nn.avg_pool3d", "AveragePool", "", "ksize=pool_size strides padding"},
+    {"nn.depth_to_space nn.space_to_depth compat.v1.depth_to_space compat.v1.space_to_depth", "", "", "block_size"},
+    {"image.resize", "", "", "size method=interpolation"},
     {"image.flip_left_right", "FlipWidth"},
 };
 
 [[noreturn]] void refuse(const std::string &layer, const std::string &function, const std::string &why) {
-  throw Error(Code::unsupported, text("layer \"", layer, "\": the function tf.", function, ' ', why))
-      .with("layer", layer);
+  throw of_layer(Code::unsupported, layer, text("the function tf.", function, ' ', why));
 }
 
 // Splits at spaces.
@@ -189,6 +113,17 @@ std::vector<std::string> words(std::string_view s) {
     if (end > at) list.emplace_back(s.substr(at, end - at));
   }
   return list;
+}
+
+// "LogSigmoid" for "math.log_sigmoid".
+std::string class_of(std::string_view function) {
+  std::string name;
+  bool begins = true;
+  for (char c : function.substr(function.rfind('.') + 1)) {
+    if (c != '_') name += begins ? static_cast<char>(std::toupper(c)) : c;
+    begins = c == '_';
+  }
+  return name;
 }
 
 // Slices in Keras 3's form: in a list, null is a new axis.
@@ -263,10 +198,12 @@ Json of_tensorflow(const Json &layer, const std::function<Json(const Json &)> &a
   const Json &given = layer.at("config");
   const std::string who = given.at("name").get<std::string>(), function = given.at("function").get<std::string>();
   const bool slices = layer.at("class_name") == "SlicingOpLambda";
-  const auto *row = std::find_if(std::begin(functions), std::end(functions),
-                                 [&](const TensorFlowFunction &f) { return f.function == function; });
+  const auto *row = std::find_if(std::begin(functions), std::end(functions), [&](const TensorFlowFunctions &f) {
+    const auto all = words(f.functions);
+    return std::find(all.begin(), all.end(), function) != all.end();
+  });
   if (!slices && row == std::end(functions)) refuse(who, function, "is not supported");
-  const std::string name(slices ? "GetItem" : row->name);
+  const std::string name = slices ? "GetItem" : row->name.empty() ? class_of(function) : std::string(row->name);
   const std::vector<std::string> operands = words(slices ? "" : row->operands),
                                  attributes = words(slices ? "" : row->attributes);
   Json config{{"name", who}}, nodes = Json::array();

@@ -1,5 +1,5 @@
 // Optimizer variables in Keras's order, and compile configs.
-#include "io/keras/training.hpp"
+#include "io/keras/store.hpp"
 
 #include <algorithm>
 

@@ -43,8 +43,7 @@ constexpr std::string_view silent[] = {"input_dim",   "input_length", "consume_l
                                        "input_dtype", "weights",      "forget_bias_init"};
 
 [[noreturn]] void refuse(const std::string &layer, const std::string &why) {
-  throw Error(Code::unsupported, text("layer \"", layer, "\": ", why, " of Keras 1 is not supported"))
-      .with("layer", layer);
+  throw of_layer(Code::unsupported, layer, why + " of Keras 1 is not supported");
 }
 
 // {"name": "WeightRegularizer", "l1": 0.1, "l2": 0.0} and {"name": "MaxNorm", "m": 2}.

@@ -11,14 +11,9 @@
 namespace dl4::io::keras {
 namespace {
 
-bool is_history(const Json &j, size_t size) {
-  return j.is_array() && j.size() == size && j[0].is_string() && j[1].is_int64() && j[1].get<int64_t>() >= 0 &&
-         j[2].is_int64();
-}
-
 // Converts [layer, node, tensor] to a tensor, also inside lists.
 Json as_tensor(const Json &j) {
-  if (is_history(j, 3))
+  if (is_history(j))
     return {{"class_name", "__keras_tensor__"}, {"config", {{"keras_history", Json::array({j[0], j[1], j[2]})}}}};
   if (!j.is_array()) return j;
   Json list = Json::array();
@@ -29,13 +24,13 @@ Json as_tensor(const Json &j) {
 // A node is a list of [layer, node, tensor, {arguments}]; after a recurrent layer's input come its initial states.
 Json modern_node(const Json &node, bool recurrent) {
   if (!node.is_array()) return node;
-  const Json refs = is_history(node, 4) || is_history(node, 3) ? Json::array({node}) : node;
+  const Json refs = is_history(node, 4) || is_history(node) ? Json::array({node}) : node;
   Json args = Json::array(), kwargs = Json::object();
   for (const Json &ref : refs) {
     if (ref.is_array() && ref.size() >= 3 && ref[0] == "_CONSTANT_VALUE") {
       args.push_back(Json{{"class_name", "__numpy__"}, {"config", {{"value", Json(ref[2])}}}});
       if (ref.size() < 4) continue;
-    } else if (!is_history(ref, 3) && !is_history(ref, 4)) {
+    } else if (!is_history(ref) && !is_history(ref, 4)) {
       fail(Code::corrupt_file, "expected [layer, node, tensor, arguments], got ", ref.shown());
     } else {
       args.push_back(as_tensor(Json::array({ref[0], ref[1], ref[2]})));
@@ -50,19 +45,6 @@ Json modern_node(const Json &node, bool recurrent) {
     args = Json::array({Json(args[0])});
   }
   return {{"args", Json::array({std::move(args)})}, {"kwargs", std::move(kwargs)}};
-}
-
-// Replaces each [layer, node, tensor] by the result of f.
-template <class F>
-Json each_history(const Json &j, F f) {
-  if (is_history(j, 3)) return f(j);
-  if (!j.is_array() && !j.is_object()) return j;
-  Json to = j.is_array() ? Json::array() : Json::object();
-  if (j.is_array())
-    for (const Json &item : j) to.push_back(each_history(item, f));
-  else
-    for (const auto &[key, item] : j.items()) to[std::string(key)] = each_history(item, f);
-  return to;
 }
 
 // In old versions a model's own node was its first wherever its calls were read, except for a Sequential built later;
@@ -131,12 +113,8 @@ Json with_masks(const Json &layers) {
   return all;
 }
 
-bool is_any(const Json &name, std::initializer_list<std::string_view> list) {
-  return std::any_of(list.begin(), list.end(), [&](std::string_view s) { return name == s; });
-}
-
 // Removes attributes without effect at these values; null: at any value.
-void drop_silent(const Json &class_name, Json &config) {
+void drop_silent(std::string_view class_name, Json &config) {
   const std::pair<const char *, Json> silent[] = {{"time_major", false},
                                                   {"dynamic", false},
                                                   {"implementation", nullptr},
@@ -163,7 +141,7 @@ void drop_silent(const Json &class_name, Json &config) {
   // Attributes of its base class that it lacks.
   if (class_name == "SeparableConv1D" || class_name == "SeparableConv2D")
     for (const char *key : {"kernel_initializer", "kernel_regularizer", "kernel_constraint"}) config.erase(key);
-  if (class_name.is_string() && class_name.get<std::string_view>().starts_with("Random")) config.erase("rng_type");
+  if (class_name.starts_with("Random")) config.erase("rng_type");
 }
 
 // Adjusts words with another meaning before Keras 3, and layers that were GPU variants of others.
@@ -219,7 +197,7 @@ Json modern_layer(const Json &given_layer, int major) {
   // Keras 3.0 to 3.10 stores an operation's name only beside its config.
   if (const Json *said = layer.find("name"); said && said->is_string() && !config.contains("name"))
     config["name"] = Json(*said);
-  drop_silent(to["class_name"], config);
+  drop_silent(to["class_name"].get<std::string_view>(), config);
   if (major < 3) say_what_was_meant(to["class_name"], config);
   for (const char *key : {"layer", "backward_layer", "cell"})
     if (const Json *inner = config.find(key); inner && inner->is_object()) config[key] = modern_layer(*inner, major);

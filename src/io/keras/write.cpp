@@ -26,7 +26,7 @@ using Ref = Architecture::Ref;
 using Role = Architecture::Role;
 
 [[noreturn]] void refuse(const std::string &layer, const std::string &why) {
-  throw Error(Code::unsupported, text("layer \"", layer, "\": ", why)).with("layer", layer);
+  throw of_layer(Code::unsupported, layer, why);
 }
 
 // The module of a Keras layer; empty: not Keras's.
@@ -38,26 +38,12 @@ std::string module_of(const std::string &class_name) {
   return "";
 }
 
-Json object(std::string_view module, const std::string &class_name, Json config) {
-  return {{"module", module}, {"class_name", class_name}, {"config", std::move(config)}, {"registered_name", nullptr}};
-}
-
 // A number, or a text that NumPy parses as one where JSON has none.
 Json number_at(const Tensor &t, int64_t i) {
-  switch (t.dtype) {
-    case DType::i32:
-      return t.as<int32_t>()[i];
-    case DType::i64:
-      return t.as<int64_t>()[i];
-    case DType::u8:
-      return t.as<uint8_t>()[i];
-    case DType::boolean:
-      return t.as<uint8_t>()[i] != 0;
-    case DType::f64:
-    case DType::f32:
-    case DType::string:
-      break;
-  }
+  if (t.dtype == DType::i32) return t.as<int32_t>()[i];
+  if (t.dtype == DType::i64) return t.as<int64_t>()[i];
+  if (t.dtype == DType::u8) return t.as<uint8_t>()[i];
+  if (t.dtype == DType::boolean) return t.as<uint8_t>()[i] != 0;
   if (t.dtype == DType::f64) fail(Code::unsupported, "a constant of float64 cannot be stored in Keras's files");
   const double v = t.as<float>()[i];
   if (std::isfinite(v)) return v;
@@ -259,7 +245,7 @@ class Writer {
   }
   static Json constant(const Tensor &t) {
     int64_t at = 0;
-    return {{"class_name", "__numpy__"}, {"config", {{"value", numbers(t, 0, at)}, {"dtype", to_string(t.dtype)}}}};
+    return scalar(numbers(t, 0, at), t.dtype);
   }
   Json value(const std::string &reader, const Ref &ref, bool constants) const {
     const Layer &of = *layers_.at(ref.of.layer);
@@ -337,7 +323,8 @@ class Writer {
     if (module.empty()) refuse(who, class_name + " has no counterpart in Keras");
     Json config = Json::object();
     for (const auto &[key, v] : given.items()) config[std::string(key)] = attribute(who, key, v);
-    if (class_name.starts_with("SpatialDropout") || is_any(class_name, {"Discretization", "HashedCrossing", "Pipeline"}))
+    if (class_name.starts_with("SpatialDropout") ||
+        is_any(class_name, {"Discretization", "HashedCrossing", "Pipeline"}))
       config.erase("trainable");  // they take none
     to_policy(who, class_name, config);
     config.erase("lora");  // Keras's attention does not list its projections

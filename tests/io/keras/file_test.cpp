@@ -12,7 +12,7 @@
 #include "io/bytes.hpp"
 #include "io/formats.hpp"
 #include "io/hdf5/hdf5.hpp"
-#include "io/keras/training.hpp"
+#include "io/keras/store.hpp"
 #include "io/zip/zip.hpp"
 
 namespace dl4::io {

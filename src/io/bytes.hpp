@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 
@@ -45,8 +46,21 @@ class Cursor {
   size_t at_ = 0;
 };
 
-inline void put(std::string &to, uint64_t n, size_t size) {
-  for (size_t i = 0; i < size; ++i) to += static_cast<char>(n >> (8 * i) & 255);
+// Little-endian, in so many bytes.
+struct Number {
+  uint64_t n;
+  size_t size;
+};
+inline void put(std::string &to, std::initializer_list<Number> numbers) {
+  for (const auto &[n, size] : numbers)
+    for (size_t i = 0; i < size; ++i) to += static_cast<char>(n >> (8 * i) & 255);
+}
+
+// The number of `size` bytes at p; turned: big-endian.
+inline uint64_t number_at(const std::byte *p, int64_t size, bool turned) {
+  uint64_t n = 0;
+  for (int64_t i = 0; i < size; ++i) n |= static_cast<uint64_t>(p[turned ? size - 1 - i : i]) << (8 * i);
+  return n;
 }
 
 // IEEE half precision.

@@ -14,19 +14,14 @@ Tensor to_float32(const Tensor &t) {
   const auto convert = [&](auto zero) {
     for (int64_t i = 0; i < t.elements(); ++i) to.as<float>()[i] = static_cast<float>(t.as<decltype(zero)>()[i]);
   };
-  switch (t.dtype) {
-    case DType::f64:
-      convert(double{});
-      break;
-    case DType::i32:
-      convert(int32_t{});
-      break;
-    case DType::i64:
-      convert(int64_t{});
-      break;
-    default:
-      fail(Code::corrupt_file, "expected numbers, got ", t.dtype);
-  }
+  if (t.dtype == DType::f64)
+    convert(double{});
+  else if (t.dtype == DType::i32)
+    convert(int32_t{});
+  else if (t.dtype == DType::i64)
+    convert(int64_t{});
+  else
+    fail(Code::corrupt_file, "expected numbers, got ", t.dtype);
   return to;
 }
 

@@ -5,7 +5,6 @@
 
 #include "base/checked.hpp"
 #include "base/inflate.hpp"
-#include "io/hdf5/elements.hpp"
 #include "io/hdf5/objects.hpp"
 
 namespace dl4::io {

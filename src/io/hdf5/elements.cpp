@@ -1,22 +1,11 @@
-#include "io/hdf5/elements.hpp"
-
+// Conversion of a dataset's elements.
 #include <algorithm>
 #include <bit>
 
-#include "io/bytes.hpp"
+#include "io/hdf5/objects.hpp"
 
 namespace dl4::io::hdf5 {
 namespace {
-
-// The integer of `size` bytes at p.
-uint64_t number_at(const std::byte *p, int64_t size, bool turned) {
-  uint64_t n = 0;
-  for (int64_t i = 0; i < size; ++i) {
-    const auto byte = static_cast<uint64_t>(p[turned ? size - 1 - i : i]);
-    n |= byte << (8 * i);
-  }
-  return n;
-}
 
 float real_at(const std::byte *p, const Type &t) {
   const uint64_t n = number_at(p, t.size, t.turned);

@@ -48,6 +48,11 @@ std::vector<int64_t> read_dims(Cursor &c);
 // Product of dims times the element size; refuses dims that no tensor can have.
 int64_t bytes_of(const std::vector<int64_t> &dims, int64_t each);
 
+// Converts numbers of that type to the tensor's: float32 or int64.
+void read_elements(const std::byte *from, const Type &type, Tensor &to);
+// Undoes HDF5's shuffle filter, which stores the elements' first bytes, then their second ones, and so on.
+std::string unshuffled(const std::string &from, size_t each);
+
 // Calls f(name, address) for each member of a symbol-table group.
 void each_symbol(Blocks &b, int64_t tree, int64_t heap, const std::function<void(std::string, int64_t)> &f);
 // Calls f(object) for each object that a version 2 B-tree lists in a fractal heap. `prefix`: bytes of a record before

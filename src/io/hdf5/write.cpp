@@ -15,9 +15,7 @@ constexpr int64_t align = 8;
 
 std::string message(Message type, const std::string &data) {
   std::string m;
-  put(m, static_cast<uint64_t>(type), 2);
-  put(m, (data.size() + 7) / 8 * 8, 2);
-  put(m, 0, 4);
+  put(m, {{static_cast<uint64_t>(type), 2}, {(data.size() + 7) / 8 * 8, 2}, {0, 4}});
   m += data;
   m.append((8 - data.size() % 8) % 8, '\0');
   return m;
@@ -27,11 +25,7 @@ std::string header(const std::vector<std::string> &messages) {
   std::string h;
   size_t size = 0;
   for (const std::string &m : messages) size += m.size();
-  put(h, 1, 2);
-  put(h, messages.size(), 2);
-  put(h, 1, 4);  // references
-  put(h, size, 4);
-  put(h, 0, 4);
+  put(h, {{1, 2}, {messages.size(), 2}, {1, 4}, {size, 4}, {0, 4}});  // the third: references
   for (const std::string &m : messages) h += m;
   return h;
 }
@@ -40,36 +34,20 @@ std::string header(const std::vector<std::string> &messages) {
 std::string type_of(DType dtype, bool natural) {
   std::string t;
   const auto size = static_cast<uint64_t>(size_of(dtype));
-  if (dtype != DType::f32) {
-    put(t, 0x10, 1);
-    put(t, natural ? 0 : 8, 3);  // signed
-    put(t, size, 4);
-    put(t, 0, 2);
-    put(t, 8 * size, 2);
-    return t;
-  }
-  put(t, 0x11, 1);
-  put(t, 31 << 8 | 0x20, 3);  // sign position, and an implied leading 1
-  put(t, size, 4);
-  put(t, 0, 2);
-  put(t, 32, 2);
-  for (uint64_t n : {23, 8, 0, 23}) put(t, n, 1);  // exponent and fraction: position, bits
-  put(t, 127, 4);
+  const uint64_t sign = natural ? 0 : 8;
+  if (dtype != DType::f32)
+    put(t, {{0x10, 1}, {sign, 3}, {size, 4}, {0, 2}, {8 * size, 2}});
+  else  // sign position, and an implied leading 1; position and bits of exponent and fraction
+    put(t, {{0x11, 1}, {31 << 8 | 0x20, 3}, {size, 4}, {0, 2}, {32, 2}, {23, 1}, {8, 1}, {0, 1}, {23, 1}, {127, 4}});
   return t;
 }
 
 std::string dataset(const Tensor &t, bool natural, uint64_t at) {
-  std::string dims, layout;
-  put(dims, 1, 1);
-  put(dims, static_cast<uint64_t>(t.shape.rank()), 1);
-  put(dims, 0, 6);
-  for (int64_t d : t.shape.dims()) put(dims, static_cast<uint64_t>(d), 8);
-  put(layout, 3, 1);
-  put(layout, 1, 1);
-  put(layout, t.bytes() > 0 ? at : nowhere, 8);
-  put(layout, static_cast<uint64_t>(t.bytes()), 8);
-  std::string fill;  // no fill value
-  for (uint64_t n : {2, 2, 0, 0}) put(fill, n, 1);
+  std::string dims, layout, fill;
+  put(dims, {{1, 1}, {static_cast<uint64_t>(t.shape.rank()), 1}, {0, 6}});
+  for (int64_t d : t.shape.dims()) put(dims, {{static_cast<uint64_t>(d), 8}});
+  put(layout, {{3, 1}, {1, 1}, {t.bytes() > 0 ? at : nowhere, 8}, {static_cast<uint64_t>(t.bytes()), 8}});
+  put(fill, {{2, 1}, {2, 1}, {0, 2}});  // no fill value
   constexpr auto fill_value = static_cast<Message>(5);
   return header({message(dataspace, dims), message(datatype, type_of(t.dtype, natural)), message(fill_value, fill),
                  message(Message::layout, layout)});
@@ -84,17 +62,13 @@ struct Node {
   // A group with its members as links in the header.
   std::string group() const {
     std::string info;
-    put(info, 0, 2);
-    put(info, nowhere, 8);
-    put(info, nowhere, 8);
+    put(info, {{0, 2}, {nowhere, 8}, {nowhere, 8}});
     std::vector<std::string> messages{message(link_info, info)};
     for (const auto &[name, node] : members) {
       std::string l;
-      put(l, 1, 1);
-      put(l, 1, 1);  // the name's length takes two bytes
-      put(l, name.size(), 2);
+      put(l, {{1, 1}, {1, 1}, {name.size(), 2}});  // the second: the name's length takes two bytes
       l += name;
-      put(l, node.at, 8);
+      put(l, {{node.at, 8}});
       messages.push_back(message(link, l));
     }
     if (messages.size() > 0xFFFF) fail(Code::unsupported, "HDF5: a group of ", members.size(), " members");
@@ -139,20 +113,8 @@ std::vector<std::string_view> hdf5_parts(const std::map<std::string, Tensor> &da
     next += static_cast<uint64_t>(round_up(n.data->bytes(), align));
   });
   head = "\x89HDF\r\n\x1a\n";
-  put(head, 0, 4);
-  put(head, 0, 1);
-  put(head, 8, 1);
-  put(head, 8, 1);
-  put(head, 0, 1);
-  put(head, 4, 2);  // symbol-table nodes, unused
-  put(head, 16, 2);
-  put(head, 0, 4);
-  put(head, 0, 8);
-  put(head, nowhere, 8);
-  put(head, next, 8);
-  put(head, nowhere, 8);
-  put(head, 0, 8);
-  put(head, root.at, 8);
+  put(head, {{0, 5}, {8, 1}, {8, 1}, {0, 1}, {4, 2}, {16, 2}, {0, 4}});  // 4, 16: symbol-table nodes, unused
+  put(head, {{0, 8}, {nowhere, 8}, {next, 8}, {nowhere, 8}, {0, 8}, {root.at, 8}});
   head.resize(superblock_bytes, '\0');
   root.each([&](Node &n) { head += n.data ? dataset(*n.data, n.natural, places[&n]) : n.group(); });
   std::vector<std::string_view> parts{head};

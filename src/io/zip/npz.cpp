@@ -83,8 +83,7 @@ Type type_of(const Json &descr) {
 
 // The number at p as 8 little-endian bytes.
 uint64_t bits_at(const std::byte *p, const Type &t) {
-  uint64_t n = 0;
-  for (int64_t i = 0; i < t.size; ++i) n |= static_cast<uint64_t>(p[t.turned ? t.size - 1 - i : i]) << (8 * i);
+  const uint64_t n = number_at(p, t.size, t.turned);
   const auto spare = static_cast<int>(64 - 8 * t.size);
   return t.kind == 'i' ? static_cast<uint64_t>(static_cast<int64_t>(n << spare) >> spare) : n;
 }
@@ -203,8 +202,7 @@ std::string header_of(const std::string &descr, const Shape &shape) {
   dict.append(align - (before + dict.size() + 1) % align, ' ');
   dict += '\n';
   std::string header(magic);
-  put(header, 1, 2);
-  put(header, dict.size(), 2);
+  put(header, {{1, 2}, {dict.size(), 2}});
   return header + dict;
 }
 

@@ -101,18 +101,6 @@ uint32_t sum_of(const Source &source) {
   return sum;
 }
 
-class Inflated final : public Source {
- public:
-  explicit Inflated(int64_t size) : bytes_(make_tensor(DType::u8, {size})), memory_(bytes_.memory()) {}
-  int64_t size() const override { return bytes_.bytes(); }
-  void read(int64_t at, std::span<std::byte> to) const override { memory_.read(at, to); }
-  std::span<std::byte> all() { return bytes_.memory(); }
-
- private:
-  const Tensor bytes_;
-  const Memory memory_;
-};
-
 }  // namespace
 
 Zip::Zip(const Source &source, Budget &budget) : source_(source), budget_(budget) {
@@ -186,10 +174,10 @@ std::unique_ptr<Source> Zip::open(const std::string &name, bool verified) const 
   } else {
     if (m.size / max_ratio > m.stored) corrupt_zip('"', name, "\" claims ", m.size, " bytes out of ", m.stored);
     budget_.take(checked_add(m.size, m.stored), "zip archive: \"", name, '"');
-    auto inflated = std::make_unique<Inflated>(m.size);
-    if (!inflate(bytes_at(source_, begin, m.stored), inflated->all(), true))
+    const Tensor inflated = make_tensor(DType::u8, {m.size});
+    if (!inflate(bytes_at(source_, begin, m.stored), inflated.memory(), true))
       corrupt_zip('"', name, "\" is not the ", m.size, " bytes that it claims");
-    to = std::move(inflated);
+    to = std::make_unique<SharedMemory>(inflated);
   }
   if (verified && sum_of(*to) != m.sum) corrupt_zip('"', name, "\": the checksum does not fit its data");
   return to;
@@ -220,35 +208,22 @@ std::vector<std::string_view> zip_parts(
     if (checked_add(at, size) >= static_cast<int64_t>(full) - (1 << 20))
       fail(Code::unsupported, "the file would take 4 GiB or more; save it in the native format");
     std::string what;  // in both headers
-    put(what, 20, 2);
-    put(what, 0, 4);
-    put(what, 0, 2);
-    put(what, 33, 2);  // 1 January 1980: equal models give equal files
-    put(what, sum, 4);
-    put(what, static_cast<uint64_t>(size), 4);
-    put(what, static_cast<uint64_t>(size), 4);
-    put(what, name.size(), 2);
-    put(what, 0, 2);
+    const auto bytes = static_cast<uint64_t>(size);
+    // 33: 1 January 1980, so that equal models give equal files
+    put(what, {{20, 2}, {0, 6}, {33, 2}, {sum, 4}, {bytes, 4}, {bytes, 4}, {name.size(), 2}, {0, 2}});
     directory.append(central_mark);
-    put(directory, 20, 2);
+    put(directory, {{20, 2}});
     directory += what;
-    put(directory, 0, 6);
-    put(directory, 0600u << 16 | 0100000u << 16, 4);
-    put(directory, static_cast<uint64_t>(at), 4);
+    put(directory, {{0, 6}, {0600u << 16 | 0100000u << 16, 4}, {static_cast<uint64_t>(at), 4}});
     directory += name;
     heads.push_back(std::string(local_mark) + what + name);
     parts.push_back(heads.back());
     parts.insert(parts.end(), pieces.begin(), pieces.end());
     at += static_cast<int64_t>(heads.back().size()) + size;
   }
-  const size_t directory_size = directory.size();
+  const size_t directory_size = directory.size(), n = members.size();
   directory.append(end_mark);
-  put(directory, 0, 4);
-  put(directory, members.size(), 2);
-  put(directory, members.size(), 2);
-  put(directory, directory_size, 4);
-  put(directory, static_cast<uint64_t>(at), 4);
-  put(directory, 0, 2);
+  put(directory, {{0, 4}, {n, 2}, {n, 2}, {directory_size, 4}, {static_cast<uint64_t>(at), 4}, {0, 2}});
   heads.push_back(std::move(directory));
   parts.push_back(heads.back());
   return parts;

@@ -26,8 +26,7 @@ std::string zipped(const std::string &name, const std::string &bytes) {
 
 std::string npy(const std::string &header, const std::string &data, int version = 1) {
   std::string file("\x93NUMPY");
-  put(file, static_cast<uint64_t>(version), 2);
-  put(file, header.size(), version == 1 ? 2 : 4);
+  put(file, {{static_cast<uint64_t>(version), 2}, {header.size(), version == 1 ? 2u : 4u}});
   return file + header + data;
 }
 
@@ -220,9 +219,9 @@ TEST(NamedWeights, HalvesOfOtherMakersAreRead) {
   std::string header = R"({"f":{"dtype":"F16","shape":[2],"data_offsets":[0,4]},)"
                        R"("b":{"dtype":"BF16","shape":[2],"data_offsets":[4,8]}})";
   std::string file;
-  put(file, header.size(), 8);
+  put(file, {{header.size(), 8}});
   file += header;
-  for (uint64_t n : {0x3E00, 0xC000, 0x3FC0, 0xC000}) put(file, n, 2);
+  for (uint64_t n : {0x3E00, 0xC000, 0x3FC0, 0xC000}) put(file, {{n, 2}});
   Budget budget(INT64_MAX);
   const auto all = read_archive(memory(file), budget).by_name();
   for (const char *name : {"f", "b"}) {

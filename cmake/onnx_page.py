@@ -15,7 +15,7 @@ HEAD = """# Operators of ONNX
 Written by `cmake/onnx_page.py` from the tables and the refusals in `src/io/onnx`; a test compares the two. Opsets {0} to
 {1} are read, {2} is written. `dl4 convert a.onnx b.onnx` reads and writes.
 
-- Inputs and outputs: `?` may be left out, `*` any number, `+` one or more.
+- Inputs and outputs: `~` of floats alone, `?` may be left out, `*` any number, `+` one or more.
 - Attributes: `=` the default, `:` the type, `!` must be there, `a|b` all values that are read, the default first
   (`0|` that one alone). All others are refused, as are other types.
 - `@13` from that opset on, `@-8` up to it, `@7-9` both.
@@ -115,12 +115,12 @@ def named_schemas():
 
 def table_rows(text):
     """The rows of each table of a file: its name, then op, function, schema."""
-    for table in re.finditer(r"std::span<const Row> (\w+)_rows\(\) \{", text):
-        body = text[table.end() : closing(text, table.end() - 1)]
-        listed = re.search(r"Row rows\[\] = \{", body)
-        for row in split(body[listed.end() : closing(body, listed.end() - 1) - 1]) if listed else ():
+    for table in re.finditer(r"constexpr Row rows\[\] = \{", text):
+        end = closing(text, table.end() - 1)
+        name = re.search(r"(\w+)_rows = rows", text[end:])[1]
+        for row in split(text[table.end() : end - 1]):
             op, handler, *more = split(row[1:-1])
-            yield table[1], (op[1:-1], handler, schema("".join(more)))
+            yield name, (op[1:-1], handler, schema("".join(more)))
 
 
 def rows():
@@ -133,8 +133,9 @@ def rows():
         for table, (op, handler, said) in table_rows(text):
             found[DOMAINS.get(table, "")][op] = said, limits(handler, functions)
         if path.name == "old.cpp":
-            for before, op in re.findall(r'\{\s*(\d+),\s*"(\w+)",', text):
-                old[op] = sorted({*old.get(op, []), int(before)})
+            for before, ops in re.findall(r'\{\s*(\d+),\s*"([\w ]+)",', text):
+                for op in ops.split():
+                    old[op] = sorted({*old.get(op, []), int(before)})
     return found, old
 
 

@@ -51,43 +51,22 @@ Numbers numbers(std::string_view bytes, Room &room) {
   constexpr const char *what = "a tensor";
   Numbers t;
   Message m(bytes, what);
-  for (Field f; m.next(f);) switch (f.number) {
-      case 1:
-        each_varint(f, what, [&](uint64_t v) { room.add(t.dims, static_cast<int64_t>(v)); });
-        break;
-      case 2:
-        t.type = static_cast<Type>(f.integer());
-        break;
-      case 4:   // floats
-      case 5:   // integers of up to 32 bits
-      case 7:   // int64
-      case 10:  // doubles
-      case 11:  // uint32 and uint64
-        if (f.type == Field::Type::bytes)
-          room.add(t.packed, f.bytes);
-        else
-          room.add(t.single, f.value);
-        break;
-      case 6:
-        room.add(t.packed, f.bytes);  // strings
-        break;
-      case 3:
-        fail(Code::unsupported, "a tensor in segments");
-      case 8:
-        t.name = f.bytes;
-        break;
-      case 9:
-        t.raw = f.bytes;
-        break;
-      case 13:
-        read_external(f.bytes, t);
-        break;
-      case 14:
-        t.external = f.value == 1;
-        break;
-      default:
-        break;
-    }
+  for (Field f; m.next(f);) {
+    const int64_t n = f.number;
+    if (n == 1) each_varint(f, what, [&](uint64_t v) { room.add(t.dims, static_cast<int64_t>(v)); });
+    if (n == 2) t.type = static_cast<Type>(f.integer());
+    if (n == 3) fail(Code::unsupported, "a tensor in segments");
+    // Floats, integers of up to 32 bits, int64, doubles, unsigned ones.
+    const bool listed = n == 4 || n == 5 || n == 7 || n == 10 || n == 11;
+    if (n == 6 || (listed && f.type == Field::Type::bytes))
+      room.add(t.packed, f.bytes);  // strings too
+    else if (listed)
+      room.add(t.single, f.value);
+    if (n == 8) t.name = f.bytes;
+    if (n == 9) t.raw = f.bytes;
+    if (n == 13) read_external(f.bytes, t);
+    if (n == 14) t.external = f.value == 1;
+  }
   return t;
 }
 
@@ -108,50 +87,23 @@ Attribute attribute(std::string_view bytes, Room &room) {
   Attribute a;
   bool graph = false, other = false;
   Message m(bytes, what);
-  for (Field f; m.next(f);) switch (f.number) {
-      case 1:
-        a.name = f.bytes;
-        break;
-      case 2:
-        a.f = f.real();
-        break;
-      case 3:
-        a.i = f.integer();
-        break;
-      case 4:
-        a.s = f.bytes;
-        break;
-      case 5:
-        a.t = numbers(f.bytes, room);
-        break;
-      case 6:
-        graph = true;
-        a.graph = body(f.bytes, room);
-        break;
-      case 7:
-        each_fixed(f, 4, what, [&](uint64_t v) {
-          room.add(a.floats, static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(v))));
-        });
-        break;
-      case 8:
-        each_varint(f, what, [&](uint64_t v) { room.add(a.ints, static_cast<int64_t>(v)); });
-        break;
-      case 9:
-        room.add(a.strings, f.bytes);
-        break;
-      case 20:
-        a.type = f.integer();
-        break;
-      case 10:
-      case 11:
-      case 14:
-      case 21:
-      case 22:
-        other = true;
-        break;
-      default:
-        break;
-    }
+  for (Field f; m.next(f);) {
+    const int64_t n = f.number;
+    if (n == 1) a.name = f.bytes;
+    if (n == 2) a.f = f.real();
+    if (n == 3) a.i = f.integer();
+    if (n == 4) a.s = f.bytes;
+    if (n == 5) a.t = numbers(f.bytes, room);
+    if (n == 6) a.graph = body(f.bytes, room), graph = true;
+    if (n == 7)
+      each_fixed(f, 4, what, [&](uint64_t v) {
+        room.add(a.floats, static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(v))));
+      });
+    if (n == 8) each_varint(f, what, [&](uint64_t v) { room.add(a.ints, static_cast<int64_t>(v)); });
+    if (n == 9) room.add(a.strings, f.bytes);
+    if (n == 20) a.type = f.integer();
+    other |= n == 10 || n == 11 || n == 14 || n == 21 || n == 22;
+  }
   if (a.type < 1 || a.type > 8 || graph || other) a.type = graph ? 5 : other ? -1 : 0;
   return a;
 }
@@ -159,28 +111,14 @@ Attribute attribute(std::string_view bytes, Room &room) {
 NodeProto node(std::string_view bytes, Room &room) {
   NodeProto n;
   Message m(bytes, "a node");
-  for (Field f; m.next(f);) switch (f.number) {
-      case 1:
-        room.add(n.in, f.bytes);
-        break;
-      case 2:
-        room.add(n.out, f.bytes);
-        break;
-      case 3:
-        n.name = f.bytes;
-        break;
-      case 4:
-        n.op = f.bytes;
-        break;
-      case 5:
-        room.add(n.attributes) = attribute(f.bytes, room);
-        break;
-      case 7:
-        n.domain = f.bytes;
-        break;
-      default:
-        break;
-    }
+  for (Field f; m.next(f);) {
+    if (f.number == 1) room.add(n.in, f.bytes);
+    if (f.number == 2) room.add(n.out, f.bytes);
+    if (f.number == 3) n.name = f.bytes;
+    if (f.number == 4) n.op = f.bytes;
+    if (f.number == 5) room.add(n.attributes) = attribute(f.bytes, room);
+    if (f.number == 7) n.domain = f.bytes;
+  }
   return n;
 }
 
@@ -221,24 +159,13 @@ Port port(std::string_view bytes, Room &room) {
 
 void read_graph(std::string_view bytes, File &file, Room &room) {
   Message m(bytes, "the graph");
-  for (Field f; m.next(f);) switch (f.number) {
-      case 1:
-        room.add(file.nodes) = node(f.bytes, room);
-        break;
-      case 5:
-        room.add(file.initializers) = numbers(f.bytes, room);
-        break;
-      case 11:
-        room.add(file.inputs) = port(f.bytes, room);
-        break;
-      case 12:
-        room.add(file.outputs) = port(f.bytes, room);
-        break;
-      case 15:
-        fail(Code::unsupported, "a sparse tensor among the initializers; store it as a dense one");
-      default:
-        break;
-    }
+  for (Field f; m.next(f);) {
+    if (f.number == 1) room.add(file.nodes) = node(f.bytes, room);
+    if (f.number == 5) room.add(file.initializers) = numbers(f.bytes, room);
+    if (f.number == 11) room.add(file.inputs) = port(f.bytes, room);
+    if (f.number == 12) room.add(file.outputs) = port(f.bytes, room);
+    if (f.number == 15) fail(Code::unsupported, "a sparse tensor among the initializers; store it as a dense one");
+  }
 }
 
 // Whether the opset is of ONNX's own domain.
@@ -271,24 +198,17 @@ File parse(std::string_view bytes, Budget &budget) {
   File file;
   bool graph = false, has_opset = false;
   Message m(bytes, "the model");
-  for (Field f; m.next(f);) switch (f.number) {
-      case 1:
-        file.ir_version = f.integer();
-        break;
-      case 7:
-        if (graph) fail(Code::corrupt_file, "the model has two graphs");
-        graph = true;
-        read_graph(f.bytes, file, room);
-        break;
-      case 8:
-        has_opset |= read_opset(f.bytes, file, room);
-        break;
-      case 25:
-        fail(Code::unsupported,
-             "the model has functions of its own; export it with these inlined (onnx.inliner.inline_local_functions)");
-      default:
-        break;
+  for (Field f; m.next(f);) {
+    if (f.number == 7) {
+      if (graph) fail(Code::corrupt_file, "the model has two graphs");
+      graph = true;
+      read_graph(f.bytes, file, room);
     }
+    if (f.number == 8) has_opset |= read_opset(f.bytes, file, room);
+    if (f.number == 25)
+      fail(Code::unsupported,
+           "the model has functions of its own; export it with these inlined (onnx.inliner.inline_local_functions)");
+  }
   if (!graph) fail(Code::corrupt_file, "the model has no graph");
   if (!has_opset && !file.other_opsets.empty()) file.opset = newest_opset;  // none of ONNX's own ops need be there
   return file;

@@ -95,7 +95,7 @@ struct Port {
 constexpr int64_t oldest_opset = 1, newest_opset = 28;
 
 struct File {
-  int64_t ir_version = 0, opset = 0;
+  int64_t opset = 0;
   std::vector<std::pair<std::string_view, int64_t>> other_opsets;
   std::vector<NodeProto> nodes;
   std::vector<Numbers> initializers;

@@ -6,6 +6,7 @@
 #include "base/error.hpp"
 #include "io/onnx/reader.hpp"
 #include "io/onnx/types.hpp"
+#include "ops/emit.hpp"
 
 namespace dl4::io::onnx {
 
@@ -59,6 +60,37 @@ Tensor tensor_of(const Ints &list, DType type, const Shape &shape) {
   return t;
 }
 
+Tensor tensor_of(const std::vector<double> &list, const Shape &shape) {
+  Tensor t = make_tensor(DType::f32, shape);
+  std::ranges::transform(list, t.as<float>(), [](double v) { return static_cast<float>(v); });
+  return t;
+}
+
+Tensor scalar(double v, DType type) {
+  Tensor t = make_tensor(type, {});
+  ops::store(v, type, t.data.get());
+  return t;
+}
+
+Ints sizes_of(const std::vector<Dim> &dims) {
+  Ints sizes;
+  for (const Dim &d : dims) sizes.push_back(d.known() ? d.factor : free_dim);
+  return sizes;
+}
+
+std::vector<Dim> dims_of(const Shape &shape) {
+  std::vector<Dim> dims;
+  for (int64_t d : shape) dims.push_back({d, {}});
+  return dims;
+}
+
+Value constant_value(Tensor t, Type type) {
+  Value v;
+  v.type = type, v.dtype = t.dtype, v.dims = dims_of(t.shape);
+  v.constant = std::move(t);
+  return v;
+}
+
 bool holds(Type type, int64_t v) {
   if (type == Type::boolean) return v == 0 || v == 1;
   return is_integer(type) ? wrapped(type, v) == v && (is_signed(type) || v >= 0) : true;
@@ -75,17 +107,11 @@ Type Value::onnx_type() const {
 Ints ints_of(const Tensor &t) {
   if (t.dtype == DType::i64) return {t.as<int64_t>(), t.as<int64_t>() + t.elements()};
   Ints list;
-  for (int64_t i = 0; i < t.elements(); ++i) switch (t.dtype) {
-      case DType::i32:
-        list.push_back(t.as<int32_t>()[i]);
-        break;
-      case DType::u8:
-      case DType::boolean:
-        list.push_back(t.as<uint8_t>()[i]);
-        break;
-      default:
-        fail(Code::unsupported, "expected integers, got ", t.dtype);
-    }
+  const bool small = t.dtype == DType::u8 || t.dtype == DType::boolean;
+  for (int64_t i = 0; i < t.elements(); ++i) {
+    if (!small && t.dtype != DType::i32) fail(Code::unsupported, "expected integers, got ", t.dtype);
+    list.push_back(small ? t.as<uint8_t>()[i] : t.as<int32_t>()[i]);
+  }
   return list;
 }
 
@@ -168,10 +194,7 @@ std::optional<Tensor> Op::constant(size_t i) const { return constant_of(in(i)); 
 std::optional<Tensor> Op::constant_of(Value &v) const {
   if (v.constant || !v.sizes || !std::all_of(v.sizes->begin(), v.sizes->end(), [](const Dim &d) { return d.known(); }))
     return v.constant;
-  Ints list, dims;
-  for (const Dim &d : *v.sizes) list.push_back(d.factor);
-  for (const Dim &d : v.dims) dims.push_back(d.factor);
-  return v.constant = tensor_of(list, v.dtype, Shape(dims));
+  return v.constant = tensor_of(onnx::sizes_of(*v.sizes), v.dtype, Shape(onnx::sizes_of(v.dims)));
 }
 
 Tensor Op::floats(size_t i, const char *what) const {
@@ -203,22 +226,12 @@ Dim Op::answer(const Asked &asked) const {
 Node Op::as(Value &v, const Perm &perm) const {
   for (const Form &f : v.forms)
     if (f.perm == perm) return f.node;
-  if (v.asked && v.forms.empty()) {
-    Ints dims;
-    for (const Dim &d : v.dims) dims.push_back(d.factor);
-    v.forms.push_back({plain(v.rank()), cast(reshape(numbers({answer(*v.asked)}), dims), v.dtype)});
-    return as(v, perm);
-  }
   if (v.forms.empty()) {
     const std::optional<Tensor> t = constant_of(v);
-    if (!t && v.sizes) {
-      Ints dims;
-      for (const Dim &d : v.dims) dims.push_back(d.factor);
-      v.forms.push_back({plain(v.rank()), cast(reshape(numbers(*v.sizes), dims), v.dtype)});
-      return as(v, perm);
-    }
     if (!t) {
-      v.forms.push_back({plain(v.rank()), repeated(v)});
+      const auto listed = v.asked ? std::vector{answer(*v.asked)} : v.sizes;
+      const auto shaped = [&](Node list) { return cast(reshape(list, onnx::sizes_of(v.dims)), v.dtype); };
+      v.forms.push_back({plain(v.rank()), listed ? shaped(numbers(*listed)) : repeated(v)});
       return as(v, perm);
     }
     take(t->bytes());
@@ -240,12 +253,7 @@ Node Op::repeated(const Value &v) const {
   const Node none = zeros(v.dims);
   const double number = v.filled.value_or(0);
   if (v.dtype == DType::boolean) return number == 0 ? none : layer("LogicalNot", {}, {none});
-  Tensor t = make_tensor(v.dtype, {});
-  if (v.dtype == DType::f32)
-    *t.as<float>() = static_cast<float>(number);
-  else
-    std::ranges::copy(tensor_of({static_cast<int64_t>(number)}, v.dtype, {}).memory(), t.data.get());
-  const Node value = constant_node(std::move(t));
+  const Node value = constant_node(scalar(number, v.dtype));
   return layer("Where", {}, {none, value, value});
 }
 
@@ -391,14 +399,7 @@ void Op::give_value(size_t i, Value v) const {
   if (wants(i)) r.set(node.out[i], std::move(v));
 }
 
-void Op::give_constant(size_t i, Tensor t, Type type) const {
-  Value v;
-  v.type = type;
-  v.dtype = t.dtype;
-  for (int64_t d : t.shape) v.dims.push_back({d, {}});
-  v.constant = std::move(t);
-  give_value(i, std::move(v));
-}
+void Op::give_constant(size_t i, Tensor t, Type type) const { give_value(i, constant_value(std::move(t), type)); }
 
 void Op::give_filled(double number, std::vector<Dim> dims, DType dtype, Type type) const {
   if (dtype != DType::f32 && std::abs(number) > 0x1p53) refuse("repeats a number past 2^53 along a free axis");

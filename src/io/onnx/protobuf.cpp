@@ -34,25 +34,19 @@ bool Message::next(Field &field) {
   const uint64_t tag = take_varint(bytes_, what_);
   field = {static_cast<int64_t>(tag >> 3), static_cast<Field::Type>(tag & 7), 0, {}};
   if (field.number == 0 || field.number >= int64_t{1} << 29) fail(Code::corrupt_file, what_, " has a field ", tag >> 3);
-  switch (field.type) {
-    case Field::Type::varint:
-      field.value = take_varint(bytes_, what_);
-      return true;
-    case Field::Type::fixed64:
-      field.value = take_fixed(bytes_, 8, what_);
-      return true;
-    case Field::Type::fixed32:
-      field.value = take_fixed(bytes_, 4, what_);
-      return true;
-    case Field::Type::bytes: {
-      const uint64_t size = take_varint(bytes_, what_);
-      if (size > bytes_.size()) ends(what_);
-      field.bytes = bytes_.substr(0, size);
-      bytes_.remove_prefix(size);
-      return true;
-    }
+  if (field.type == Field::Type::varint) {
+    field.value = take_varint(bytes_, what_);
+  } else if (field.type == Field::Type::fixed64 || field.type == Field::Type::fixed32) {
+    field.value = take_fixed(bytes_, field.type == Field::Type::fixed64 ? 8 : 4, what_);
+  } else if (field.type == Field::Type::bytes) {
+    const uint64_t size = take_varint(bytes_, what_);
+    if (size > bytes_.size()) ends(what_);
+    field.bytes = bytes_.substr(0, size);
+    bytes_.remove_prefix(size);
+  } else {
+    fail(Code::corrupt_file, what_, " has a field of type ", tag & 7);
   }
-  fail(Code::corrupt_file, what_, " has a field of type ", tag & 7);
+  return true;
 }
 
 void MessageWriter::raw(uint64_t value) {

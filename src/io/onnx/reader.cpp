@@ -31,6 +31,10 @@ std::string hint(const NodeProto &node) {
   return ": no layer of ours computes it";
 }
 
+void need_floats(const Value &v) {
+  if (v.dtype != DType::f32) fail(Code::unsupported, "is supported for floats, not for ", v.dtype);
+}
+
 // The inputs of a node and of its bodies.
 std::set<std::string_view> names_read(const NodeProto &n) {
   std::set<std::string_view> names(n.in.begin(), n.in.end());
@@ -103,30 +107,29 @@ bool is_quick(const Shape &shape, int64_t steps) {
 }  // namespace
 
 const Row *row_of(std::string_view op) {
-  constexpr std::span<const Row> (*families[])() = {
-      &math_rows,     &activation_rows,   &shape_rows,   &index_rows,     &space_rows,     &pool_rows,    &pad_rows,
-      &resize_rows,   &norm_rows,         &product_rows, &attention_rows, &recurrent_rows, &scan_rows,    &flow_rows,
-      &sequence_rows, &training_rows,     &order_rows,   &quantized_rows, &number_rows,    &sampled_rows, &signal_rows,
-      &step_rows,     &chosen_rows,       &integer_rows, &slice_rows,     &drawn_rows,     &type_rows,    &text_rows,
-      &counted_rows,  &experimental_rows, &named_rows,
-  };
-  for (auto rows : families)
-    if (const Row *row = find(rows(), op)) return row;
-  return nullptr;
+  constexpr const std::span<const Row> *families[] = {
+      &math_rows,    &activation_rows, &shape_rows,    &index_rows,    &space_rows,       &pool_rows,
+      &pad_rows,     &resize_rows,     &norm_rows,     &product_rows,  &attention_rows,   &recurrent_rows,
+      &scan_rows,    &flow_rows,       &sequence_rows, &training_rows, &quantized_rows,   &number_rows,
+      &sampled_rows, &signal_rows,     &step_rows,     &chosen_rows,   &integer_rows,     &slice_rows,
+      &drawn_rows,   &type_rows,       &text_rows,     &counted_rows,  &experimental_rows};
+  for (const auto *rows : families)
+    if (const Row *row = find(*rows, op)) return row;
+  return find(named_rows(), op);
 }
 
 namespace {
 
 const Row *row_of(const NodeProto &node) {
-  if (node.domain == "ai.onnx.ml") return find(ml_rows(), node.op);
+  if (node.domain == "ai.onnx.ml") return find(ml_rows, node.op);
   if (node.domain == "com.microsoft") {
-    const Row *row = find(microsoft_rows(), node.op);
-    return row ? row : find(microsoft_quantized_rows(), node.op);
+    const Row *row = find(microsoft_rows, node.op);
+    return row ? row : find(microsoft_quantized_rows, node.op);
   }
   if (node.domain == "ai.onnx.preview") return node.op == "FlexAttention" ? onnx::row_of(node.op) : nullptr;
   if (!is_own(node.domain)) return nullptr;
   if (const Row *row = onnx::row_of(node.op)) return row;
-  return node.op == "SimplifiedLayerNormalization" ? find(microsoft_rows(), node.op) : nullptr;
+  return node.op == "SimplifiedLayerNormalization" ? find(microsoft_rows, node.op) : nullptr;
 }
 
 }  // namespace
@@ -197,12 +200,7 @@ Value &Reader::value(std::string_view name) {
   if (waiting == waiting_.end() && outer_) return inlined_ ? outer_->value(name) : from_outside(name);
   if (waiting == waiting_.end())
     fail(Code::corrupt_file, "no node computes \"", std::string(name), "\", which a node reads");
-  Value v;
-  v.constant = read(*waiting->second, outside_);
-  v.type = waiting->second->type;
-  v.dtype = v.constant->dtype;
-  for (int64_t d : v.constant->shape) v.dims.push_back({d, {}});
-  return values_[std::string(name)] = std::move(v);
+  return values_[std::string(name)] = constant_value(read(*waiting->second, outside_), waiting->second->type);
 }
 
 void Reader::set(std::string_view name, Value v) {
@@ -315,8 +313,7 @@ std::optional<Reader::Named> Reader::computed(const NodeProto &node, const Row &
     Value v = r.value(name);
     if (!v.constant) {
       v.constant = (*results)[next++];
-      v.dims.clear();
-      for (int64_t d : v.constant->shape) v.dims.push_back({d, {}});
+      v.dims = dims_of(v.constant->shape);
       v.filled.reset(), v.quantized.reset();
     }
     v.forms.clear();
@@ -359,6 +356,8 @@ void Reader::run(const NodeProto &node) {
     if (!row) throw Error(Code::unsupported, "is not supported" + hint(node)).with("op", std::string(node.op));
     const Schema schema(row->schema, opset(node.domain));
     if (!row->schema.empty()) schema.check(node);
+    for (size_t i = 0; i < node.in.size(); ++i)
+      if (!node.in[i].empty() && schema.of_floats(i)) need_floats(value(node.in[i]));
     const Handler old = is_own(node.domain) ? old_reader_of(node.op, opset()) : nullptr;
     if (!folded(node, *row)) (old ? old : row->read)(Op(*this, node, row));
     for (size_t i = 0; i < node.out.size(); ++i) {

@@ -320,41 +320,13 @@ class Op {
 };
 
 // By the file of their readers. Rows derived from kinds come last, so explicit rows take precedence.
-std::span<const Row> math_rows();
-std::span<const Row> activation_rows();
-std::span<const Row> shape_rows();
-std::span<const Row> index_rows();
-std::span<const Row> slice_rows();
-std::span<const Row> space_rows();
-std::span<const Row> pool_rows();
-std::span<const Row> pad_rows();
-std::span<const Row> resize_rows();
-std::span<const Row> norm_rows();
-std::span<const Row> product_rows();
-std::span<const Row> attention_rows();
-std::span<const Row> recurrent_rows();
-std::span<const Row> scan_rows();
-std::span<const Row> flow_rows();
-std::span<const Row> sequence_rows();
-std::span<const Row> quantized_rows();
-std::span<const Row> training_rows();
-std::span<const Row> order_rows();
-std::span<const Row> number_rows();
-std::span<const Row> counted_rows();
-std::span<const Row> sampled_rows();
-std::span<const Row> signal_rows();
-std::span<const Row> step_rows();
-std::span<const Row> chosen_rows();
-std::span<const Row> integer_rows();
-std::span<const Row> drawn_rows();
-std::span<const Row> type_rows();
-std::span<const Row> text_rows();
-std::span<const Row> experimental_rows();
+extern const std::span<const Row> math_rows, activation_rows, shape_rows, index_rows, slice_rows, space_rows, pool_rows,
+    pad_rows, resize_rows, norm_rows, product_rows, attention_rows, recurrent_rows, scan_rows, flow_rows, sequence_rows,
+    quantized_rows, training_rows, number_rows, counted_rows, sampled_rows, signal_rows, step_rows, chosen_rows,
+    integer_rows, drawn_rows, type_rows, text_rows, experimental_rows;
 std::span<const Row> named_rows();
 // Of other domains.
-std::span<const Row> ml_rows();
-std::span<const Row> microsoft_rows();
-std::span<const Row> microsoft_quantized_rows();
+extern const std::span<const Row> ml_rows, microsoft_rows, microsoft_quantized_rows;
 // Null: no layer computes it.
 const Row *row_of(std::string_view op);
 // For an op whose form in the file's opset differs; null: unchanged, or not supported.
@@ -366,6 +338,13 @@ constexpr int64_t place_bytes = 64;  // approximate memory of a position that a 
 // Integers as an int64 tensor, or of a shape and another integer type that can hold them.
 Tensor tensor_of(const Ints &list, bool scalar = false);
 Tensor tensor_of(const Ints &list, DType type, const Shape &shape);
+// Floats, and a single number.
+Tensor tensor_of(const std::vector<double> &list, const Shape &shape);
+Tensor scalar(double v, DType type = DType::f32);
+// The sizes, free ones as -1.
+Ints sizes_of(const std::vector<Dim> &dims);
+std::vector<Dim> dims_of(const Shape &shape);
+Value constant_value(Tensor t, Type type = Type::none);
 // Whether the type can represent it.
 bool holds(Type type, int64_t v);
 Ints ints_of(const Tensor &t);

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "base/error.hpp"
+#include "base/take.hpp"
 
 namespace dl4::io::onnx {
 namespace {
@@ -44,16 +45,9 @@ std::string_view type_of_word(std::string_view word) {
 
 }  // namespace
 
-std::string_view cut_word(std::string_view &list, char between) {
-  const size_t end = std::min(list.find(between), list.size());
-  const std::string_view word = list.substr(0, end);
-  list.remove_prefix(std::min(end + 1, list.size()));
-  return word;
-}
-
 std::string_view AttributeSchema::otherwise() const {
-  std::string_view list = values, word = cut_word(list, '|');
-  return cut_word(word, '@');
+  std::string_view list = values, word = take(list, '|');
+  return take(word, '@');
 }
 
 std::string_view Schema::outputs() const {
@@ -69,15 +63,17 @@ std::string_view Schema::attributes() const {
 std::vector<Schema::Slot> Schema::slots(std::string_view list) const {
   std::vector<Slot> all;
   while (!list.empty()) {
-    std::string_view word = cut_word(list, ' ');
+    std::string_view word = take(list, ' ');
     if (word.empty()) continue;
     Slot s;
-    s.name = cut_word(word, '='), s.type_of = word;
+    s.name = take(word, '='), s.type_of = word;
     if (!in_range(s.name, opset_)) continue;
     if (const char last = s.name.back(); last == '?' || last == '*' || last == '+') {
       s.count = last;
       s.name.remove_suffix(1);
     }
+    s.of_floats = s.name.ends_with('~');
+    s.name.remove_suffix(s.of_floats);
     all.push_back(s);
   }
   return all;
@@ -85,7 +81,7 @@ std::vector<Schema::Slot> Schema::slots(std::string_view list) const {
 
 std::optional<AttributeSchema> Schema::attribute(std::string_view name) const {
   for (std::string_view list = attributes(); !list.empty();) {
-    const std::string_view word = cut_word(list, ' ');
+    const std::string_view word = take(list, ' ');
     const size_t end = std::min(word.find_first_of(":=!"), word.size());
     std::string_view its = word.substr(0, end), rest = word.substr(end);
     if (!in_range(its, opset_) || its != name) continue;
@@ -103,6 +99,11 @@ std::optional<AttributeSchema> Schema::attribute(std::string_view name) const {
     return a;
   }
   return {};
+}
+
+bool Schema::of_floats(size_t input) const {
+  const std::vector<Slot> in = slots(inputs());
+  return !in.empty() && in[std::min(input, in.size() - 1)].of_floats;
 }
 
 size_t Schema::type_of(size_t output) const {
@@ -137,7 +138,7 @@ void Schema::check(const Attribute &a) const {
   const std::string said = a.type == 2 ? std::to_string(a.i) : std::string(a.s);
   std::string words;
   for (std::string_view list = known->values; !list.empty();) {
-    std::string_view word = cut_word(list, '|');
+    std::string_view word = take(list, '|');
     if (!in_range(word, opset_)) continue;
     if (word == said) return;
     words += text(words.empty() ? "" : list.empty() ? " or " : ", ", std::string(word));
@@ -153,7 +154,7 @@ void Schema::check(const NodeProto &node) const {
     if (node.find(a.name) != &a) fail(Code::corrupt_file, "has the attribute \"", std::string(a.name), "\" twice");
   }
   for (std::string_view list = attributes(); !list.empty();) {
-    std::string_view word = cut_word(list, ' ');
+    std::string_view word = take(list, ' ');
     std::string_view name = word.substr(0, std::min(word.find_first_of(":=!"), word.size()));
     if (!in_range(name, opset_) || node.find(name)) continue;
     if (attribute(name)->required) fail(Code::corrupt_file, "has no \"", std::string(name), '"');

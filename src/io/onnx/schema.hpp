@@ -2,9 +2,9 @@
 //
 //     X W B? > Y=X; auto_pad=NOTSET|SAME_UPPER group=1 pads:ints axis@13:int! spatial@-8=1|
 //
-// Inputs and outputs: "?" optional, "*" any number, "+" one or more; "=X": has the type of input X. Attributes: "=1"
-// the default, ":ints" the type, "!" required, "a|b" all accepted values, the default first, "1|" only that one. After
-// a name or a word, "@13" means from that opset on, "@-8" up to it, "@7-9" both.
+// Inputs and outputs: "~" floats alone, "?" optional, "*" any number, "+" one or more; "=X": has the type of input X.
+// Attributes: "=1" the default, ":ints" the type, "!" required, "a|b" all accepted values, the default first, "1|" only
+// that one. After a name or a word, "@13" means from that opset on, "@-8" up to it, "@7-9" both.
 #pragma once
 
 #include <string_view>
@@ -31,6 +31,8 @@ class Schema {
   void check(const NodeProto &node) const;
   // The attribute in this opset; none: no such attribute.
   std::optional<AttributeSchema> attribute(std::string_view name) const;
+  // Whether the input may be of floats alone.
+  bool of_floats(size_t input) const;
   // The input whose type output i has; SIZE_MAX: none.
   size_t type_of(size_t output) const;
 
@@ -38,6 +40,7 @@ class Schema {
   struct Slot {
     std::string_view name, type_of;
     char count = 0;  // or ?, *, +
+    bool of_floats = false;
   };
   std::vector<Slot> slots(std::string_view list) const;
   std::string_view inputs() const { return text_.substr(0, text_.find(" > ") + 1); }
@@ -49,8 +52,5 @@ class Schema {
   std::string_view text_;
   int64_t opset_;
 };
-
-// Removes a word and the following separator from the front.
-std::string_view cut_word(std::string_view &list, char between);
 
 }  // namespace dl4::io::onnx

@@ -18,6 +18,9 @@ void hard_sigmoid(const Op &op) {
       },
       true);
 }
+void of_alpha(const Op &op, const char *kind, const char *attribute) {
+  unary(op, kind, {{attribute, op.real("alpha")}});
+}
 void selu(const Op &op) {
   const double alpha = op.real("alpha"), gamma = op.real("gamma");
   if (std::abs(alpha - 1.6732632) < 1e-6 && std::abs(gamma - 1.050701) < 1e-6) return activate(op, "selu");
@@ -25,7 +28,6 @@ void selu(const Op &op) {
 }
 void shrink(const Op &op) {
   const double lambda = op.real("lambd"), bias = op.real("bias");
-  floats_only(op, {0});
   if (bias == 0 && lambda >= 0) return activate(op, "hard_shrink", {{"threshold", lambda}});
   each(op, [&](Node x) {
     const Node above = by_number(op, "Greater", x, lambda), below = by_number(op, "Less", x, -lambda);
@@ -79,46 +81,37 @@ std::span<const Row> named_rows() {
   return rows;
 }
 
-std::span<const Row> activation_rows() {
-  static constexpr Row rows[] = {
-      {"Sqrt", by_name, "X > Y; consumed_inputs@-5:ints", not_negative},
-      {"Exp", by_name, "input > output; consumed_inputs@-5:ints", not_negative},
-      {"Sigmoid", by_name, "X > Y; consumed_inputs@-5:ints", not_negative},
-      {"Softplus", by_name, "X > Y", not_negative},
-      {"BitwiseAnd", by_name, "A B > C=A"},
-      {"BitwiseOr", by_name, "A B > C=A"},
-      {"BitwiseXor", by_name, "A B > C=A"},
-      {"Relu", [](const Op &op) { unary(op, "ReLU", Json::object(), true); }, "X > Y; consumed_inputs@-5:ints"},
-      {"LeakyRelu",
-       [](const Op &op) {
-         unary(op, "LeakyReLU", {{"negative_slope", op.real("alpha")}});
-       },
-       "X > Y; alpha=0.01 consumed_inputs@-5:ints"},
-      {"Elu",
-       [](const Op &op) {
-         unary(op, "ELU", {{"alpha", op.real("alpha")}});
-       },
-       "X > Y; alpha=1.0 consumed_inputs@-5:ints"},
-      {"Celu",
-       [](const Op &op) {
-         activate(op, "celu", {{"alpha", op.real("alpha")}});
-       },
-       "X > Y; alpha=1.0"},
-      {"ThresholdedRelu",
-       [](const Op &op) {
-         activate(op, "threshold", {{"threshold", op.real("alpha")}, {"default_value", 0}});
-       },
-       "X > Y; alpha=1.0"},
-      {"HardSigmoid", hard_sigmoid, "X > Y; alpha=0.2 beta=0.5 consumed_inputs@-5:ints"},
-      {"Selu", selu,
-       "X > Y; alpha@-5=1.6732 alpha@6=1.6732632 consumed_inputs@-5:ints gamma@-5=1.0507 "
-       "gamma@6=1.050701"},
-      {"Shrink", shrink, "input > output; bias=0.0 lambd=0.5"},
-      {"Swish", swish, "X > Y; alpha=1.0"},
-      {"Gelu", gelu, "X > Y; approximate=none|tanh"},
-      {"IsInf", is_inf, "X > Y; detect_negative=1|0 detect_positive=1|0"},
-  };
-  return rows;
-}
+constexpr Row rows[] = {
+    {"Sqrt", by_name, "X > Y; consumed_inputs@-5:ints", not_negative},
+    {"Exp", by_name, "input > output; consumed_inputs@-5:ints", not_negative},
+    {"Sigmoid", by_name, "X > Y; consumed_inputs@-5:ints", not_negative},
+    {"Softplus", by_name, "X > Y", not_negative},
+    {"BitwiseAnd", by_name, "A B > C=A"},
+    {"BitwiseOr", by_name, "A B > C=A"},
+    {"BitwiseXor", by_name, "A B > C=A"},
+    {"Relu", [](const Op &op) { unary(op, "ReLU", Json::object(), true); }, "X > Y; consumed_inputs@-5:ints"},
+    {"LeakyRelu", [](const Op &op) { of_alpha(op, "LeakyReLU", "negative_slope"); },
+     "X > Y; alpha=0.01 consumed_inputs@-5:ints"},
+    {"Elu", [](const Op &op) { of_alpha(op, "ELU", "alpha"); }, "X > Y; alpha=1.0 consumed_inputs@-5:ints"},
+    {"Celu",
+     [](const Op &op) {
+       activate(op, "celu", {{"alpha", op.real("alpha")}});
+     },
+     "X > Y; alpha=1.0"},
+    {"ThresholdedRelu",
+     [](const Op &op) {
+       activate(op, "threshold", {{"threshold", op.real("alpha")}, {"default_value", 0}});
+     },
+     "X > Y; alpha=1.0"},
+    {"HardSigmoid", hard_sigmoid, "X > Y; alpha=0.2 beta=0.5 consumed_inputs@-5:ints"},
+    {"Selu", selu,
+     "X > Y; alpha@-5=1.6732 alpha@6=1.6732632 consumed_inputs@-5:ints gamma@-5=1.0507 "
+     "gamma@6=1.050701"},
+    {"Shrink", shrink, "input~ > output; bias=0.0 lambd=0.5"},
+    {"Swish", swish, "X > Y; alpha=1.0"},
+    {"Gelu", gelu, "X > Y; approximate=none|tanh"},
+    {"IsInf", is_inf, "X > Y; detect_negative=1|0 detect_positive=1|0"},
+};
+const std::span<const Row> activation_rows = rows;
 
 }  // namespace dl4::io::onnx

@@ -4,8 +4,8 @@
 #include <limits>
 
 #include "base/error.hpp"
-#include "io/onnx/read/flow.hpp"
 #include "io/onnx/read/math.hpp"
+#include "io/onnx/read/nodes.hpp"
 
 namespace dl4::io::onnx {
 namespace {
@@ -119,9 +119,8 @@ Short mask_of(const Op &op, const Part &k) {
 Node masked(const Op &op, Node scores, const Part &q, const Part &k, bool &any, bool infinite = false) {
   const auto hide = [&](Node seen) {
     if (!infinite) return op.layer("Where", {{"x2", -most}}, {seen, scores});
-    Tensor low = make_tensor(DType::f32, {});
-    *low.as<float>() = -std::numeric_limits<float>::infinity();
-    return op.layer("Where", {}, {seen, scores, op.constant_node(low)});
+    const Node low = op.constant_node(scalar(-std::numeric_limits<double>::infinity()));
+    return op.layer("Where", {}, {seen, scores, low});
   };
   if (op.has(3)) {
     any = true;
@@ -150,7 +149,6 @@ void need_precision(const Op &op) {
 }
 
 void attention(const Op &op) {
-  floats_only(op, {0, 1, 2});
   need_precision(op);
   const bool flat = op.in(0).rank() == 3;
   const Part q = with_heads(op, 0, "q_num_heads");
@@ -196,7 +194,6 @@ Node changed(const Op &op, const char *body, Node x, const std::vector<Dim> &dim
 }
 
 void flex_attention(const Op &op) {
-  floats_only(op, {0, 1, 2});
   for (size_t i = 0; i < 3; ++i)
     if (op.in(i).rank() != 4) fail(Code::corrupt_file, "expects values of 4 axes");
   need_precision(op);
@@ -213,16 +210,15 @@ void flex_attention(const Op &op) {
 
 }  // namespace
 
-std::span<const Row> attention_rows() {
-  static constexpr Row rows[] = {
-      {"Attention", attention,
-       "Q K V attn_mask? past_key? past_value? nonpad_kv_seqlen?@24 > Y present_key? present_value? "
-       "qk_matmul_output?; is_causal=0|1 kv_num_heads:int left_window_size@25=-1 q_num_heads:int "
-       "qk_matmul_output_mode=0|1|2|3 right_window_size@25=-1 scale:float softcap=0.0 "
-       "softmax_precision:int",
-       slow},
-      {"FlexAttention", flex_attention, "Q K V > Y; prob_mod:graph scale:float score_mod:graph softmax_precision:int"}};
-  return rows;
-}
+constexpr Row rows[] = {
+    {"Attention", attention,
+     "Q~ K~ V~ attn_mask? past_key? past_value? nonpad_kv_seqlen?@24 > Y present_key? present_value? "
+     "qk_matmul_output?; is_causal=0|1 kv_num_heads:int left_window_size@25=-1 q_num_heads:int "
+     "qk_matmul_output_mode=0|1|2|3 right_window_size@25=-1 scale:float softcap=0.0 "
+     "softmax_precision:int",
+     slow},
+    {"FlexAttention", flex_attention,
+     "Q~ K~ V~ > Y; prob_mod:graph scale:float score_mod:graph softmax_precision:int"}};
+const std::span<const Row> attention_rows = rows;
 
 }  // namespace dl4::io::onnx

@@ -1,6 +1,4 @@
 // Gather and Scatter with computed indices, or of values with a free first axis.
-#include "io/onnx/read/chosen.hpp"
-
 #include <algorithm>
 #include <numeric>
 
@@ -123,8 +121,7 @@ int64_t elements_of(const Op &op, const std::vector<Dim> &dims) {
 
 // y with the data's axes restored.
 Node as_data(const Op &op, Node y) {
-  Ints target;
-  for (const Dim &d : op.in(0).dims) target.push_back(known_or_free(d));
+  const Ints target = sizes_of(op.in(0).dims);
   if (std::count(target.begin(), target.end(), free_dim) <= 1) return op.reshape(y, target);
   return op.layer("ReshapeLike", {}, {y, op.x(0)});
 }
@@ -189,11 +186,11 @@ void gather_computed_rows(const Op &op) {
   const int64_t batch = op.integer("batch_dims");
   if (batch < 0 || batch > op.in(0).rank()) fail(Code::corrupt_file, "has \"batch_dims\" of ", batch);
   const Rows rows = row_places(op, 1, static_cast<size_t>(batch));
-  Ints table{-1};
-  std::vector<Dim> all{Dim{}};
   const std::vector<Dim> &from = op.in(0).dims;
-  for (size_t i = 0; i + rows.block.size() < from.size(); ++i) all[0] = all[0] * from[i];
-  for (const Dim &d : rows.block) table.push_back(known_or_free(d)), all.push_back(d);
+  std::vector<Dim> all = rows.block;
+  all.insert(all.begin(), product({from.begin(), from.end() - std::ssize(rows.block)}));
+  Ints table = sizes_of(all);
+  table[0] = -1;
   const Node blocks = std::count(table.begin(), table.end(), free_dim) <= 1
                           ? op.reshape(op.x(0), table)
                           : op.layer("ReshapeLike", {}, {op.x(0), op.zeros(all)});
@@ -226,7 +223,6 @@ void scatter_computed_rows(const Op &op) {
 namespace {
 
 void max_unpool(const Op &op) {
-  floats_only(op, {0});
   const Value &v = op.in(0), &places = op.in(1);
   const auto size = op.integers("kernel_shape");
   if (!size || v.rank() < 3 || size->size() + 2 != v.dims.size() || places.dims != v.dims)
@@ -245,8 +241,7 @@ void max_unpool(const Op &op) {
   }
   if (op.has(2)) {
     const auto wanted = op.integers("output_shape", 2);
-    Ints same;
-    for (const Dim &d : dims) same.push_back(known_or_free(d));
+    Ints same = sizes_of(dims);
     if (wanted && wanted->size() == same.size() && same[0] == free_dim) same[0] = (*wanted)[0];
     if (!wanted || *wanted != same)
       op.refuse(
@@ -267,17 +262,13 @@ void max_unpool(const Op &op) {
   const Node one = op.layer("Squeeze", {{"axis", 1}}, {by_number(op, "BroadcastMaximum", last, 0)});
   const Node there = op.layer("Take", {{"axis", 0}}, {flat, op.cast(one, DType::i64)});
   const Node y = op.layer("Where", {{"x2", 0}}, {by_number(op, "GreaterEqual", last, 0), there});
-  Ints shape;
-  for (const Dim &d : dims) shape.push_back(known_or_free(d));
-  op.give(0, op.reshape(y, shape), dims);
+  op.give(0, op.reshape(y, sizes_of(dims)), dims);
 }
 
 }  // namespace
 
-std::span<const Row> chosen_rows() {
-  static constexpr Row rows[] = {
-      {"MaxUnpool", max_unpool, "X I output_shape? > output; kernel_shape:ints! pads:ints strides:ints"}};
-  return rows;
-}
+constexpr Row rows[] = {
+    {"MaxUnpool", max_unpool, "X~ I output_shape? > output; kernel_shape:ints! pads:ints strides:ints"}};
+const std::span<const Row> chosen_rows = rows;
 
 }  // namespace dl4::io::onnx

@@ -243,17 +243,15 @@ void range_of_numbers(const Op &op) {
   op.give_value(0, counted_on(op, count, start, step));
 }
 
-std::span<const Row> counted_rows() {
-  static constexpr Row rows[] = {
-      {"NonZero", non_zero, "X > Y"},
-      {"Compress", compress, "input condition > output=input; axis:int"},
-      {"Unique", unique, "X > Y indices? inverse_indices? counts?; axis:int sorted=1|0"},
-      {"NonMaxSuppression", non_max_suppression,
-       "boxes scores max_output_boxes_per_class? iou_threshold? score_threshold? > selected_indices; "
-       "center_point_box=0|1",
-       slow},
-  };
-  return rows;
-}
+constexpr Row rows[] = {
+    {"NonZero", non_zero, "X > Y"},
+    {"Compress", compress, "input condition > output=input; axis:int"},
+    {"Unique", unique, "X > Y indices? inverse_indices? counts?; axis:int sorted=1|0"},
+    {"NonMaxSuppression", non_max_suppression,
+     "boxes scores max_output_boxes_per_class? iou_threshold? score_threshold? > selected_indices; "
+     "center_point_box=0|1",
+     slow},
+};
+const std::span<const Row> counted_rows = rows;
 
 }  // namespace dl4::io::onnx

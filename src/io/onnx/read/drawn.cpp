@@ -42,7 +42,6 @@ void as_like(const Op &op, const char *kind, Json config) {
 }
 
 void bernoulli(const Op &op) {
-  floats_only(op, {0});
   Value &v = op.in(0);
   const auto type = static_cast<Type>(op.integer("dtype", static_cast<int64_t>(v.onnx_type())));
   const DType to = stands_for(type);
@@ -53,7 +52,6 @@ void bernoulli(const Op &op) {
 
 // Counts the cumulative probabilities below a uniform number.
 void multinomial(const Op &op) {
-  floats_only(op, {0});
   Value &v = op.in(0);
   const auto type = static_cast<Type>(op.integer("dtype", 6));
   if (type != Type::int32 && type != Type::int64) fail(Code::corrupt_file, "has \"dtype\" ", type);
@@ -72,20 +70,18 @@ void multinomial(const Op &op) {
 
 }  // namespace
 
-std::span<const Row> drawn_rows() {
-  static constexpr Row rows[] = {
-      {"RandomUniform", [](const Op &op) { of_shape(op, "RandomUniform", range(op)); },
-       " > output; dtype=1 high=1.0 low=0.0 seed:float shape:ints!"},
-      {"RandomNormal", [](const Op &op) { of_shape(op, "RandomNormal", normal(op)); },
-       " > output; dtype=1 mean=0.0 scale=1.0 seed:float shape:ints!"},
-      {"RandomUniformLike", [](const Op &op) { as_like(op, "RandomUniform", range(op)); },
-       "input > output; dtype:int high=1.0 low=0.0 seed:float"},
-      {"RandomNormalLike", [](const Op &op) { as_like(op, "RandomNormal", normal(op)); },
-       "input > output; dtype:int mean=0.0 scale=1.0 seed:float"},
-      {"Bernoulli", bernoulli, "input > output; dtype:int seed:float"},
-      {"Multinomial", multinomial, "input > output; dtype=6 sample_size=1 seed:float"},
-  };
-  return rows;
-}
+constexpr Row rows[] = {
+    {"RandomUniform", [](const Op &op) { of_shape(op, "RandomUniform", range(op)); },
+     " > output; dtype=1 high=1.0 low=0.0 seed:float shape:ints!"},
+    {"RandomNormal", [](const Op &op) { of_shape(op, "RandomNormal", normal(op)); },
+     " > output; dtype=1 mean=0.0 scale=1.0 seed:float shape:ints!"},
+    {"RandomUniformLike", [](const Op &op) { as_like(op, "RandomUniform", range(op)); },
+     "input > output; dtype:int high=1.0 low=0.0 seed:float"},
+    {"RandomNormalLike", [](const Op &op) { as_like(op, "RandomNormal", normal(op)); },
+     "input > output; dtype:int mean=0.0 scale=1.0 seed:float"},
+    {"Bernoulli", bernoulli, "input~ > output; dtype:int seed:float"},
+    {"Multinomial", multinomial, "input~ > output; dtype=6 sample_size=1 seed:float"},
+};
+const std::span<const Row> drawn_rows = rows;
 
 }  // namespace dl4::io::onnx

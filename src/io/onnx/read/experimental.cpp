@@ -5,15 +5,8 @@
 namespace dl4::io::onnx {
 namespace {
 
-Node channels(const Op &op, const std::vector<double> &list) {
-  Tensor t = make_tensor(DType::f32, {static_cast<int64_t>(list.size())});
-  for (size_t i = 0; i < list.size(); ++i) t.as<float>()[i] = static_cast<float>(list[i]);
-  return op.constant_node(std::move(t));
-}
-
 // An image times a number, plus a number per channel.
 void image_scaler(const Op &op) {
-  floats_only(op);
   Value &v = op.in(0);
   if (v.rank() != 4) fail(Code::corrupt_file, "expects an image of four axes, got ", v.rank());
   const Perm perm = channels_last(4);
@@ -22,14 +15,13 @@ void image_scaler(const Op &op) {
     const int64_t n = known(op, v.dims[1], "channels");
     if (static_cast<int64_t>(bias->floats.size()) != n)
       fail(Code::corrupt_file, "has \"bias\" of ", bias->floats.size(), " numbers for ", n, " channels");
-    y = plus(op, y, channels(op, bias->floats));
+    y = plus(op, y, op.constant_node(tensor_of(bias->floats, {n})));
   }
   op.give(0, y, v.dims, perm);
 }
 
 // alpha * f(beta * x)
 void scaled(const Op &op, const char *function) {
-  floats_only(op);
   each(op, [&](Node x) {
     const Node inside = by_number(op, "BroadcastMultiply", x, op.real("beta"));
     return by_number(op, "BroadcastMultiply", op.layer("Activation", activation(function), {inside}), op.real("alpha"));
@@ -37,7 +29,6 @@ void scaled(const Op &op, const char *function) {
 }
 
 void affine(const Op &op) {
-  floats_only(op);
   each(op, [&](Node x) {
     return by_number(op, "BroadcastAdd", by_number(op, "BroadcastMultiply", x, op.real("alpha")), op.real("beta"));
   });
@@ -45,7 +36,6 @@ void affine(const Op &op) {
 
 // "border": left, top, right, bottom; "scale": height and width instead of right and bottom.
 void crop(const Op &op) {
-  floats_only(op);
   Value &v = op.in(0);
   const Ints border = op.integers("border").value_or(Ints{}), size = op.integers("scale").value_or(Ints{});
   if (v.rank() != 4 || border.size() != 4 || (!size.empty() && size.size() != 2))
@@ -64,15 +54,13 @@ void crop(const Op &op) {
 
 }  // namespace
 
-std::span<const Row> experimental_rows() {
-  static constexpr Row rows[] = {
-      {"ImageScaler", image_scaler, "input > output; bias:floats scale=1.0"},
-      {"Affine", affine, "X > Y; alpha=1.0 beta=0.0"},
-      {"ParametricSoftplus", [](const Op &op) { scaled(op, "softplus"); }, "X > Y; alpha:float! beta:float!"},
-      {"ScaledTanh", [](const Op &op) { scaled(op, "tanh"); }, "input > output; alpha:float! beta:float!"},
-      {"Crop", crop, "input > output; border:ints! scale:ints"},
-  };
-  return rows;
-}
+constexpr Row rows[] = {
+    {"ImageScaler", image_scaler, "input~ > output; bias:floats scale=1.0"},
+    {"Affine", affine, "X~ > Y; alpha=1.0 beta=0.0"},
+    {"ParametricSoftplus", [](const Op &op) { scaled(op, "softplus"); }, "X~ > Y; alpha:float! beta:float!"},
+    {"ScaledTanh", [](const Op &op) { scaled(op, "tanh"); }, "input~ > output; alpha:float! beta:float!"},
+    {"Crop", crop, "input~ > output; border:ints! scale:ints"},
+};
+const std::span<const Row> experimental_rows = rows;
 
 }  // namespace dl4::io::onnx

@@ -1,6 +1,4 @@
 // If and Loop whose condition or count the file determines: their bodies become layers of the enclosing graph.
-#include "io/onnx/read/flow.hpp"
-
 #include <algorithm>
 
 #include "base/error.hpp"
@@ -39,16 +37,12 @@ Value stacked(const Op &op, const Values &values, const Port &port) {
       if (d) dims.push_back(*d);
     if (!port.ranked || dims.size() != port.dims.size() + 1 || dims.size() > max_rank)
       op.refuse("stacks no value of \"", std::string(port.name), "\", whose shape the file does not say");
-    Value v;
-    v.type = port.type == Type::none ? Type::float32 : port.type;
-    v.dtype = stands_for(v.type);
-    v.constant = make_tensor(v.dtype, Shape(dims));
-    for (int64_t d : dims) v.dims.push_back({d, {}});
-    return v;
+    const Type type = port.type == Type::none ? Type::float32 : port.type;
+    return constant_value(make_tensor(stands_for(type), Shape(dims)), type);
   }
   Values wide;
-  for (const Value &v : values) wide.push_back(computed(op, "Unsqueeze", {v, numbers({0})}, {}));
-  return computed(op, "Concat", wide, {{"axis", 0}});
+  for (const Value &v : values) wide.push_back(Nodes{op}.unsqueeze(v, 0));
+  return Nodes{op}.of("Concat", wide, {{"axis", 0}});
 }
 
 namespace {
@@ -222,10 +216,8 @@ bool LoopParts::still(size_t i) const {
   return !maker(body, name) && name == body.inputs[i + 2].name;
 }
 
-std::span<const Row> flow_rows() {
-  static constexpr Row rows[] = {{"If", if_, "cond > outputs+; then_branch:graph! else_branch:graph!", slow},
-                                 {"Loop", loop, "M? cond? v_initial* > v_final_and_scan_outputs+; body:graph!", slow}};
-  return rows;
-}
+constexpr Row rows[] = {{"If", if_, "cond > outputs+; then_branch:graph! else_branch:graph!", slow},
+                        {"Loop", loop, "M? cond? v_initial* > v_final_and_scan_outputs+; body:graph!", slow}};
+const std::span<const Row> flow_rows = rows;
 
 }  // namespace dl4::io::onnx

@@ -5,7 +5,6 @@
 #include <numeric>
 
 #include "base/error.hpp"
-#include "io/onnx/read/chosen.hpp"
 #include "io/onnx/read/math.hpp"
 
 namespace dl4::io::onnx {
@@ -36,10 +35,9 @@ void gather(const Op &op) {
     Node x = op.as(v, perm);
     if (v.dims[axis].known()) id = op.axis_of(id, static_cast<int>(std::min<int64_t>(v.dims[axis].factor, max_dim)));
     if (id < 0) x = flipped(op, x, at), id = -1 - id;
-    Perm left;
-    for (int a : perm)
-      if (a != static_cast<int>(axis)) left.push_back(a > static_cast<int>(axis) ? a - 1 : a);
-    return op.give(0, op.layer("Squeeze", {{"axis", at}}, {op.cut(x, at, id, 1)}), dims, left);
+    std::vector<bool> gone(v.dims.size(), false);
+    gone[axis] = true;
+    return give_without(op, op.cut(x, at, id, 1), perm, v.dims, gone);
   }
   const Tensor *table = v.constant && v.constant->dtype == DType::f32 ? &*v.constant : nullptr;
   if (table && v.rank() == 2 && axis == 0 && !ids.forms.empty() && table->elements() > 0 && ids.rank() > 0 &&
@@ -337,20 +335,18 @@ void one_hot(const Op &op) {
 
 }  // namespace
 
-std::span<const Row> index_rows() {
-  static constexpr Row rows[] = {
-      {"Gather", gather, "data indices > output=data; axis=0"},
-      {"GatherElements", gather_elements, "data indices > output=data; axis=0"},
-      {"GatherND", gather_nd, "data indices > output=data; batch_dims@12=0"},
-      {"ScatterElements", scatter_elements,
-       "data indices updates > output=data; axis=0 reduction@16=none|add|mul|max@18|min@18"},
-      {"Scatter", scatter_elements, "data indices updates > output=data; axis=0"},
-      {"ScatterND", scatter_nd, "data indices updates > output=data; reduction@16=none|add|mul|max@18|min@18"},
-      {"Range", range, "start limit delta > output=start; stash_type@27=1|"},
-      {"Trilu", trilu, "input k? > output=input; upper=1|0"},
-      {"OneHot", one_hot, "indices depth values > output=values; axis=-1"},
-  };
-  return rows;
-}
+constexpr Row rows[] = {
+    {"Gather", gather, "data indices > output=data; axis=0"},
+    {"GatherElements", gather_elements, "data indices > output=data; axis=0"},
+    {"GatherND", gather_nd, "data indices > output=data; batch_dims@12=0"},
+    {"ScatterElements", scatter_elements,
+     "data indices updates > output=data; axis=0 reduction@16=none|add|mul|max@18|min@18"},
+    {"Scatter", scatter_elements, "data indices updates > output=data; axis=0"},
+    {"ScatterND", scatter_nd, "data indices updates > output=data; reduction@16=none|add|mul|max@18|min@18"},
+    {"Range", range, "start limit delta > output=start; stash_type@27=1|"},
+    {"Trilu", trilu, "input k? > output=input; upper=1|0"},
+    {"OneHot", one_hot, "indices depth values > output=values; axis=-1"},
+};
+const std::span<const Row> index_rows = rows;
 
 }  // namespace dl4::io::onnx

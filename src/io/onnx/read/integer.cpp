@@ -128,8 +128,6 @@ void give_quantized(const Op &op, Node sum, size_t a_scale, size_t b_scale, size
   const Type type = op.in(y_zero).onnx_type();
   const auto zeros = op.constant(y_zero);
   if (!zeros || zeros->elements() != 1) op.refuse("its output's zero point is computed by the model, or is not one");
-  const int64_t zero = ints_of(*zeros)[0], low = type == Type::uint8 ? 0 : INT8_MIN,
-                high = type == Type::uint8 ? UINT8_MAX : INT8_MAX;
   const float a = *one_float(op, a_scale, "first scale").as<float>(),
               y = *one_float(op, y_scale, "output's scale").as<float>();
   const Tensor b = op.floats(b_scale, "second scale");
@@ -140,16 +138,8 @@ void give_quantized(const Op &op, Node sum, size_t a_scale, size_t b_scale, size
     if (v == 0 || !std::isfinite(v)) fail(Code::corrupt_file, "has a scale of ", v, ", expected a number other than 0");
   Tensor scale = make_tensor(DType::f32, b.elements() == 1 ? Shape{} : b.shape);
   for (int64_t i = 0; i < b.elements(); ++i) scale.as<float>()[i] = a * b.as<float>()[i] / y;
-  Node n = times(op, op.cast(sum, DType::f32), op.constant_node(std::move(scale)));
-  n = op.layer("Clip", {{"x_min", low - zero}, {"x_max", high - zero}}, {op.layer("Round", {}, {n})});
-  const Node moved = zero == 0 ? n : by_number(op, "BroadcastAdd", n, static_cast<double>(zero));
-  Value to;
-  to.type = type;
-  to.dtype = stands_for(type);
-  to.dims = dims;
-  to.forms.push_back({perm, op.cast(moved, to.dtype)});
-  to.quantized = Quantized{n, zero, low >= zero};
-  op.give_value(0, std::move(to));
+  const Node n = times(op, op.cast(sum, DType::f32), op.constant_node(std::move(scale)));
+  give_quantized(op, op.layer("Round", {}, {n}), ints_of(*zeros)[0], type, dims, perm);
 }
 
 void qlinear_matmul(const Op &op) {
@@ -172,7 +162,6 @@ void qlinear_conv(const Op &op) {
 }
 
 void dynamic_quantize(const Op &op) {
-  floats_only(op, {0});
   Value &v = op.in(0);
   const Perm perm = v.perm();
   const Node x = op.as(v, perm);
@@ -191,28 +180,26 @@ void dynamic_quantize(const Op &op) {
 
 }  // namespace
 
-std::span<const Row> integer_rows() {
-  static constexpr Row rows[] = {
-      {"MatMulInteger",
-       [](const Op &op) {
-         std::vector<Dim> dims;
-         const Node n = product(op, 0, 2, 1, 3, dims);
-         give_whole(op, n, dims, plain(static_cast<int>(dims.size())));
-       },
-       "A B a_zero_point? b_zero_point? > Y", slow},
-      {"ConvInteger", conv_integer,
-       "x w x_zero_point? w_zero_point? > y; auto_pad=NOTSET|SAME_UPPER|SAME_LOWER|VALID dilations:ints "
-       "group=1 kernel_shape:ints pads:ints strides:ints",
-       slow},
-      {"QLinearMatMul", qlinear_matmul, "a a_scale a_zero_point b b_scale b_zero_point y_scale y_zero_point > y", slow},
-      {"QLinearConv", qlinear_conv,
-       "x x_scale x_zero_point w w_scale w_zero_point y_scale y_zero_point B? > y; "
-       "auto_pad=NOTSET|SAME_UPPER|SAME_LOWER|VALID dilations:ints group=1 kernel_shape:ints pads:ints "
-       "strides:ints",
-       slow},
-      {"DynamicQuantizeLinear", dynamic_quantize, "x > y y_scale y_zero_point"},
-  };
-  return rows;
-}
+constexpr Row rows[] = {
+    {"MatMulInteger",
+     [](const Op &op) {
+       std::vector<Dim> dims;
+       const Node n = product(op, 0, 2, 1, 3, dims);
+       give_whole(op, n, dims, plain(static_cast<int>(dims.size())));
+     },
+     "A B a_zero_point? b_zero_point? > Y", slow},
+    {"ConvInteger", conv_integer,
+     "x w x_zero_point? w_zero_point? > y; auto_pad=NOTSET|SAME_UPPER|SAME_LOWER|VALID dilations:ints "
+     "group=1 kernel_shape:ints pads:ints strides:ints",
+     slow},
+    {"QLinearMatMul", qlinear_matmul, "a a_scale a_zero_point b b_scale b_zero_point y_scale y_zero_point > y", slow},
+    {"QLinearConv", qlinear_conv,
+     "x x_scale x_zero_point w w_scale w_zero_point y_scale y_zero_point B? > y; "
+     "auto_pad=NOTSET|SAME_UPPER|SAME_LOWER|VALID dilations:ints group=1 kernel_shape:ints pads:ints "
+     "strides:ints",
+     slow},
+    {"DynamicQuantizeLinear", dynamic_quantize, "x~ > y y_scale y_zero_point"},
+};
+const std::span<const Row> integer_rows = rows;
 
 }  // namespace dl4::io::onnx

@@ -9,13 +9,12 @@
 namespace dl4::io::onnx {
 
 void Inside::input(size_t i, const Value &like, const std::vector<Dim> &dims) {
-  Ints shape;
-  for (const Dim &d : dims) shape.push_back(d.known() ? d.factor : free_dim);
   Value v;
   v.type = like.type;
   v.dtype = like.dtype;
   v.dims = dims;
-  in.push_back(reader.graph().input(reader.free_name(std::string(body.inputs[i].name)), v.dtype, Shape(shape)));
+  in.push_back(
+      reader.graph().input(reader.free_name(std::string(body.inputs[i].name)), v.dtype, Shape(sizes_of(dims))));
   v.forms.push_back({plain(v.rank()), in.back()});
   reader.set(body.inputs[i].name, std::move(v));
 }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "graph/model.hpp"
-#include "io/onnx/read/flow.hpp"
+#include "io/onnx/read/nodes.hpp"
 
 namespace dl4::io::onnx {
 

@@ -22,12 +22,8 @@ Node last_of(const Op &op, Node x, std::vector<Dim> dims, int64_t size) {
 }
 
 Node with_dims(const Op &op, Node x, const std::vector<Dim> &from, const std::vector<Dim> &to) {
-  Ints target;
-  size_t free = 0;
-  for (const Dim &d : to) {
-    target.push_back(d.known() ? d.factor : free_dim);
-    free += d.known() ? 0 : 1;
-  }
+  Ints target = sizes_of(to);
+  const auto free = std::count(target.begin(), target.end(), free_dim);
   if (!to.empty() && !from.empty() && to[0] == from[0] && free <= (to[0].known() ? 1 : 2)) {
     target.erase(target.begin());
     return op.layer("Reshape", {{"target_shape", target}}, {x});
@@ -254,7 +250,7 @@ void whole_power(const Op &op) {
 void pow(const Op &op) {
   const DType base = op.in(0).dtype;
   if (base == DType::i32 || base == DType::i64 || base == DType::u8) return whole_power(op);
-  floats_only(op, {0});
+  float_only(op, 0);
   Value &exponent = op.in(1);
   const bool number = exponent.dtype == DType::f32 && is_number(op, 1) && exponent.rank() <= op.in(0).rank();
   if (number && op.number(1, 0) == 2) return unary(op, "Square", Json::object(), true);
@@ -412,7 +408,6 @@ void as_it_is(const Op &op) { op.give_value(0, op.any(0)); }
 // ---- composed functions -------------------------------------------------------------------------------------------
 
 void prelu(const Op &op) {
-  floats_only(op);
   const Perm perm = common(op, {0, 1});
   const Node x = in_form(op, 0, perm), slope = in_form(op, 1, perm);
   const Node scaled = times(op, x, slope);
@@ -443,55 +438,52 @@ void shift(const Op &op) {
 
 }  // namespace
 
-std::span<const Row> math_rows() {
-  static constexpr Row rows[] = {
-      {"Neg", negative, "X > Y=X; consumed_inputs@-5:ints"},
-      {"Abs", [](const Op &op) { of_numbers(op, "Absolute", true); }, "X > Y=X; consumed_inputs@-5:ints"},
-      {"Sign", [](const Op &op) { of_numbers(op, "Sign"); }, "input > output=input"},
-      {"PRelu", prelu, "X slope > Y; consumed_inputs@-5:ints"},
-      {"Add", add, "A B > C=A; axis@-6:int broadcast@-6=0|1 consumed_inputs@-5:ints"},
-      {"Sub", sub, "A B > C=A; axis@-6:int broadcast@-6=0|1 consumed_inputs@-5:ints"},
-      {"Mul", mul, "A B > C=A; axis@-6:int broadcast@-6=0|1 consumed_inputs@-5:ints"},
-      {"Div", div, "A B > C=A; axis@-6:int broadcast@-6=0|1 consumed_inputs@-5:ints"},
-      {"Pow", pow, "X Y > Z=X; axis@-6:int broadcast@-6=0|1"},
-      {"Mod", mod, "A B > C=A; fmod=0|1"},
-      {"BitShift", shift, "X Y > Z=X; direction!LEFT|RIGHT"},
-      {"BitwiseNot", invert, "X > Y=X"},
-      {"Sum", [](const Op &op) { fold(op, "BroadcastAdd"); }, "data_0+ > sum=data_0; consumed_inputs@-5:ints"},
-      {"Mean", [](const Op &op) { fold(op, "BroadcastAdd", true); }, "data_0+ > mean; consumed_inputs@-5:ints"},
-      {"Max", [](const Op &op) { fold(op, "BroadcastMaximum", false, &Symbols::largest); },
-       "data_0+ > max=data_0; consumed_inputs@-5:ints"},
-      {"Min", [](const Op &op) { fold(op, "BroadcastMinimum", false, &Symbols::smallest); },
-       "data_0+ > min=data_0; consumed_inputs@-5:ints"},
-      {"Equal", equals, "A B > C; axis@-6:int broadcast@-6=0|1"},
-      {"Less", less, "A B > C; axis@-6:int broadcast@-6=0|1"},
-      {"Greater", greater, "A B > C; axis@-6:int broadcast@-6=0|1"},
-      {"And",
-       [](const Op &op) {
-         logical(op, "LogicalAnd", [](Symbols &, const Dim &a, const Dim &b) { return std::optional(a * b); });
-       },
-       "A B > C; axis@-6:int broadcast@-6=0|1"},
-      {"Or",
-       [](const Op &op) {
-         logical(op, "LogicalOr",
-                 [](Symbols &s, const Dim &a, const Dim &b) { return std::optional(s.largest(a, b)); });
-       },
-       "A B > C; axis@-6:int broadcast@-6=0|1"},
-      {"Xor",
-       [](const Op &op) {
-         logical(op, "LogicalXor", [](Symbols &s, const Dim &a, const Dim &b) {
-           return std::optional(s.equal(s.equal(a, b), Dim{0, {}}));
-         });
-       },
-       "A B > C; axis@-6:int broadcast@-6=0|1"},
-      {"Not", negated, "X > Y"},
-      {"Where", where, "condition X Y > output=X"},
-      {"Clip", clip,
-       "input min?@11 max?@11 > output=input; consumed_inputs@-5:ints max@-5:float "
-       "max@6-10=3.4028235e+38 min@-5:float min@6-10=-3.4028235e+38"},
-      {"Identity", as_it_is, "input > output"},
-  };
-  return rows;
-}
+constexpr Row rows[] = {
+    {"Neg", negative, "X > Y=X; consumed_inputs@-5:ints"},
+    {"Abs", [](const Op &op) { of_numbers(op, "Absolute", true); }, "X > Y=X; consumed_inputs@-5:ints"},
+    {"Sign", [](const Op &op) { of_numbers(op, "Sign"); }, "input > output=input"},
+    {"PRelu", prelu, "X~ slope~ > Y; consumed_inputs@-5:ints"},
+    {"Add", add, "A B > C=A; axis@-6:int broadcast@-6=0|1 consumed_inputs@-5:ints"},
+    {"Sub", sub, "A B > C=A; axis@-6:int broadcast@-6=0|1 consumed_inputs@-5:ints"},
+    {"Mul", mul, "A B > C=A; axis@-6:int broadcast@-6=0|1 consumed_inputs@-5:ints"},
+    {"Div", div, "A B > C=A; axis@-6:int broadcast@-6=0|1 consumed_inputs@-5:ints"},
+    {"Pow", pow, "X Y > Z=X; axis@-6:int broadcast@-6=0|1"},
+    {"Mod", mod, "A B > C=A; fmod=0|1"},
+    {"BitShift", shift, "X Y > Z=X; direction!LEFT|RIGHT"},
+    {"BitwiseNot", invert, "X > Y=X"},
+    {"Sum", [](const Op &op) { fold(op, "BroadcastAdd"); }, "data_0+ > sum=data_0; consumed_inputs@-5:ints"},
+    {"Mean", [](const Op &op) { fold(op, "BroadcastAdd", true); }, "data_0+ > mean; consumed_inputs@-5:ints"},
+    {"Max", [](const Op &op) { fold(op, "BroadcastMaximum", false, &Symbols::largest); },
+     "data_0+ > max=data_0; consumed_inputs@-5:ints"},
+    {"Min", [](const Op &op) { fold(op, "BroadcastMinimum", false, &Symbols::smallest); },
+     "data_0+ > min=data_0; consumed_inputs@-5:ints"},
+    {"Equal", equals, "A B > C; axis@-6:int broadcast@-6=0|1"},
+    {"Less", less, "A B > C; axis@-6:int broadcast@-6=0|1"},
+    {"Greater", greater, "A B > C; axis@-6:int broadcast@-6=0|1"},
+    {"And",
+     [](const Op &op) {
+       logical(op, "LogicalAnd", [](Symbols &, const Dim &a, const Dim &b) { return std::optional(a * b); });
+     },
+     "A B > C; axis@-6:int broadcast@-6=0|1"},
+    {"Or",
+     [](const Op &op) {
+       logical(op, "LogicalOr", [](Symbols &s, const Dim &a, const Dim &b) { return std::optional(s.largest(a, b)); });
+     },
+     "A B > C; axis@-6:int broadcast@-6=0|1"},
+    {"Xor",
+     [](const Op &op) {
+       logical(op, "LogicalXor", [](Symbols &s, const Dim &a, const Dim &b) {
+         return std::optional(s.equal(s.equal(a, b), Dim{0, {}}));
+       });
+     },
+     "A B > C; axis@-6:int broadcast@-6=0|1"},
+    {"Not", negated, "X > Y"},
+    {"Where", where, "condition X Y > output=X"},
+    {"Clip", clip,
+     "input min?@11 max?@11 > output=input; consumed_inputs@-5:ints max@-5:float "
+     "max@6-10=3.4028235e+38 min@-5:float min@6-10=-3.4028235e+38"},
+    {"Identity", as_it_is, "input > output"},
+};
+const std::span<const Row> math_rows = rows;
 
 }  // namespace dl4::io::onnx

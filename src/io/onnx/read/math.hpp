@@ -35,6 +35,10 @@ float rounded(float x, Type type, bool saturate);
 // A free size, as an integer or a float; and a question about one.
 std::optional<Dim> free_size(const Op &op, size_t i);
 void give_asked(const Op &op, Asked asked, DType dtype, std::vector<Dim> dims);
+// Gives y, in axis order `perm` of these dims, without axes of size 1.
+void give_without(const Op &op, Node y, const Perm &perm, const std::vector<Dim> &dims, const std::vector<bool> &gone);
+// Integers of that type: n, rounded and clipped, plus their zero point.
+void give_quantized(const Op &op, Node n, int64_t zero, Type type, std::vector<Dim> dims, const Perm &perm);
 // x with these dims, its last axis checked at run time.
 Node last_of(const Op &op, Node x, std::vector<Dim> dims, int64_t size);
 // Inputs a and b, as nodes x and y, multiplied like numpy.matmul() by of_matrices(x, y): vectors become rows on the
@@ -42,6 +46,9 @@ Node last_of(const Op &op, Node x, std::vector<Dim> dims, int64_t size);
 Node product(const Op &op, size_t a, Node x, size_t b, Node y, std::vector<Dim> &dims,
              const std::function<Node(Node, Node)> &of_matrices);
 
+inline constexpr int64_t most_places = int64_t{1} << 24;  // that a list names
+
+inline Node flipped(const Op &op, Node x, int at) { return op.layer("Flip", {{"axis", at}}, {x}); }
 inline Node plus(const Op &op, Node a, Node b) { return op.layer("BroadcastAdd", {}, {a, b}); }
 inline Node minus(const Op &op, Node a, Node b) { return op.layer("BroadcastSubtract", {}, {a, b}); }
 inline Node times(const Op &op, Node a, Node b) { return op.layer("BroadcastMultiply", {}, {a, b}); }
@@ -49,9 +56,6 @@ inline Node times(const Op &op, Node a, Node b) { return op.layer("BroadcastMult
 // Refuses inputs other than float, if present.
 inline void float_only(const Op &op, size_t i) {
   if (op.has(i) && op.in(i).dtype != DType::f32) op.refuse("is supported for floats, not for ", op.in(i).dtype);
-}
-inline void floats_only(const Op &op, std::initializer_list<size_t> inputs) {
-  for (size_t i : inputs) float_only(op, i);
 }
 inline void floats_only(const Op &op) {
   for (size_t i = 0; i < op.inputs(); ++i) float_only(op, i);
@@ -81,6 +85,12 @@ inline Dim product(const std::vector<Dim> &dims) {
 // Selects positions of each axis from elements with these dims.
 std::vector<Dim> elements_at(const std::vector<Dim> &elements, const std::vector<Dim> &dims,
                              const std::vector<Ints> &places);
+
+// Gather and Scatter with indices that are not constant, or of values with a free first axis.
+void gather_computed_elements(const Op &op);
+void gather_computed_rows(const Op &op);
+void scatter_computed_elements(const Op &op);
+void scatter_computed_rows(const Op &op);
 
 // Reshape, Slice and Range with computed numbers.
 std::vector<Dim> shape_of_numbers(const Op &op);

@@ -66,15 +66,11 @@ void fused_matmul(const Op &op) {
 
 // ---- functions -----------------------------------------------------------------------------------------------------
 
-void gelu(const Op &op) { op.give_value(0, Nodes{op}.of("Gelu", {op.in(0)})); }
-void bias_gelu(const Op &op) {
-  const Nodes n{op};
-  op.give_value(0, n.of("Gelu", {n.add(n.in(0), n.in(1))}));
-}
-void fast_gelu(const Op &op) {
+// Of a sum with the bias, if there is one.
+void gelu(const Op &op) {
   const Nodes n{op};
   const Value x = op.has(1) ? n.add(n.in(0), n.in(1)) : n.in(0);
-  op.give_value(0, n.of("Gelu", {x}, {{"approximate", "tanh"}}));
+  op.give_value(0, n.of("Gelu", {x}, {{"approximate", op.node.op == "FastGelu" ? "tanh" : "none"}}));
 }
 void quick_gelu(const Op &op) {
   const Nodes n{op};
@@ -123,8 +119,7 @@ void embed_layer_normalization(const Op &op) {
                 n.of("LayerNormalization", {sum, n.in(5), n.in(6)}, {{"axis", -1}, {"epsilon", op.real("epsilon")}}));
   if (op.wants(1)) {
     const Value counted = op.has(7) ? n.cast(n.in(7), Type::float32) : n.mul(n.cast(ids, Type::float32), n.real(0));
-    const Values in{counted, n.ints({1})};
-    const Value sums = computed(op, "ReduceSum", in, {{"keepdims", 0}});
+    const Value sums = n.of("ReduceSum", {counted, n.ints({1})}, {{"keepdims", 0}});
     op.give_value(1, n.cast(sums, Type::int32));
   }
   op.give_value(2, sum);
@@ -273,47 +268,45 @@ void multi_head_attention(const Op &op) {
 
 }  // namespace
 
-std::span<const Row> microsoft_rows() {
-  static constexpr Row rows[] = {
-      {"FusedConv", fused_conv,
-       "X W B? Z? > Y; activation:string activation_params:floats "
-       "auto_pad=NOTSET|SAME_UPPER|SAME_LOWER|VALID dilations:ints group=1 kernel_shape:ints pads:ints "
-       "strides:ints"},
-      {"FusedGemm", fused_gemm,
-       "A B C? > Y; activation:string activation_alpha:float activation_beta:float "
-       "activation_gamma:float alpha=1.0 beta=1.0 transA=0|1 transB=0|1"},
-      {"FusedMatMul", fused_matmul, "A B > Y; alpha=1.0 transA=0|1 transB=0|1 transBatchA=0| transBatchB=0|"},
-      {"TransposeMatMul", fused_matmul, "A B > Y; alpha=1.0 transA=0|1 transB=0|1"},
-      {"Gelu", gelu, "X > Y"},
-      {"BiasGelu", bias_gelu, "A B > C"},
-      {"FastGelu", fast_gelu, "X bias? > Y"},
-      {"QuickGelu", quick_gelu, "X > Y; alpha=1.702"},
-      {"LayerNormalization", layer_normalization,
-       "X scale B? > Y mean? inv_std_dev?; axis=-1 epsilon=1e-05 stash_type=1|"},
-      {"SimplifiedLayerNormalization", simplified_layer_normalization,
-       "X scale > Y inv_std_var?; axis=-1 epsilon=1e-05 stash_type=1|"},
-      {"SkipLayerNormalization", [](const Op &op) { skip_normalization(op, false); },
-       "input skip gamma beta? bias? > output mean? inv_std_var? input_skip_bias_sum?; epsilon=1e-12"},
-      {"SkipSimplifiedLayerNormalization", [](const Op &op) { skip_normalization(op, true); },
-       "input skip gamma bias? > output mean? inv_std_var? input_skip_bias_sum?; epsilon=1e-12"},
-      {"EmbedLayerNormalization", embed_layer_normalization,
-       "input_ids segment_ids? word_embedding position_embedding segment_embedding? gamma beta mask? "
-       "position_ids? > output mask_index? embedding_sum?; epsilon=1e-12 mask_index_type=0|1"},
-      {"Attention", attention,
-       "input weights bias? mask_index? past? attention_bias? past_sequence_length? > output present?; "
-       "do_rotary=0| mask_filter_value=-10000.0 num_heads:int! past_present_share_buffer=0| "
-       "qkv_hidden_sizes:ints rotary_embedding_dim:int scale=0.0 unidirectional=0|1"},
-      {"MultiHeadAttention", multi_head_attention,
-       "query key? value? bias? key_padding_mask? attention_bias? past_key? past_value? "
-       "past_sequence_length? cache_indirection? > output present_key? present_value? qk?; "
-       "mask_filter_value=-10000.0 num_heads:int! scale=0.0 unidirectional=0|1"},
-      {"Tokenizer", tokenizer, "X > Y; mark:int! mincharnum:int! pad_value:string! separators:strings tokenexp:string"},
-      {"QAttention", quantized_attention,
-       "input weight bias input_scale weight_scale mask_index? input_zero_point? weight_zero_point? "
-       "past? > output present?; do_rotary=0| mask_filter_value=-10000.0 num_heads:int! "
-       "past_present_share_buffer=0| scale=0.0 unidirectional=0|1"},
-  };
-  return rows;
-}
+constexpr Row rows[] = {
+    {"FusedConv", fused_conv,
+     "X W B? Z? > Y; activation:string activation_params:floats "
+     "auto_pad=NOTSET|SAME_UPPER|SAME_LOWER|VALID dilations:ints group=1 kernel_shape:ints pads:ints "
+     "strides:ints"},
+    {"FusedGemm", fused_gemm,
+     "A B C? > Y; activation:string activation_alpha:float activation_beta:float "
+     "activation_gamma:float alpha=1.0 beta=1.0 transA=0|1 transB=0|1"},
+    {"FusedMatMul", fused_matmul, "A B > Y; alpha=1.0 transA=0|1 transB=0|1 transBatchA=0| transBatchB=0|"},
+    {"TransposeMatMul", fused_matmul, "A B > Y; alpha=1.0 transA=0|1 transB=0|1"},
+    {"Gelu", gelu, "X > Y"},
+    {"BiasGelu", gelu, "A B > C"},
+    {"FastGelu", gelu, "X bias? > Y"},
+    {"QuickGelu", quick_gelu, "X > Y; alpha=1.702"},
+    {"LayerNormalization", layer_normalization,
+     "X scale B? > Y mean? inv_std_dev?; axis=-1 epsilon=1e-05 stash_type=1|"},
+    {"SimplifiedLayerNormalization", simplified_layer_normalization,
+     "X scale > Y inv_std_var?; axis=-1 epsilon=1e-05 stash_type=1|"},
+    {"SkipLayerNormalization", [](const Op &op) { skip_normalization(op, false); },
+     "input skip gamma beta? bias? > output mean? inv_std_var? input_skip_bias_sum?; epsilon=1e-12"},
+    {"SkipSimplifiedLayerNormalization", [](const Op &op) { skip_normalization(op, true); },
+     "input skip gamma bias? > output mean? inv_std_var? input_skip_bias_sum?; epsilon=1e-12"},
+    {"EmbedLayerNormalization", embed_layer_normalization,
+     "input_ids segment_ids? word_embedding position_embedding segment_embedding? gamma beta mask? "
+     "position_ids? > output mask_index? embedding_sum?; epsilon=1e-12 mask_index_type=0|1"},
+    {"Attention", attention,
+     "input weights bias? mask_index? past? attention_bias? past_sequence_length? > output present?; "
+     "do_rotary=0| mask_filter_value=-10000.0 num_heads:int! past_present_share_buffer=0| "
+     "qkv_hidden_sizes:ints rotary_embedding_dim:int scale=0.0 unidirectional=0|1"},
+    {"MultiHeadAttention", multi_head_attention,
+     "query key? value? bias? key_padding_mask? attention_bias? past_key? past_value? "
+     "past_sequence_length? cache_indirection? > output present_key? present_value? qk?; "
+     "mask_filter_value=-10000.0 num_heads:int! scale=0.0 unidirectional=0|1"},
+    {"Tokenizer", tokenizer, "X > Y; mark:int! mincharnum:int! pad_value:string! separators:strings tokenexp:string"},
+    {"QAttention", quantized_attention,
+     "input weight bias input_scale weight_scale mask_index? input_zero_point? weight_zero_point? "
+     "past? > output present?; do_rotary=0| mask_filter_value=-10000.0 num_heads:int! "
+     "past_present_share_buffer=0| scale=0.0 unidirectional=0|1"},
+};
+const std::span<const Row> microsoft_rows = rows;
 
 }  // namespace dl4::io::onnx

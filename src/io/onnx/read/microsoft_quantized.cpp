@@ -83,39 +83,37 @@ void dynamic_quantize_matmul(const Op &op) {
 
 }  // namespace
 
-std::span<const Row> microsoft_quantized_rows() {
-  static constexpr Row rows[] = {
-      {"QLinearAdd", [](const Op &op) { of_two(op, "Add"); },
-       "A A_scale A_zero_point? B B_scale B_zero_point? C_scale C_zero_point? > C"},
-      {"QLinearMul", [](const Op &op) { of_two(op, "Mul"); },
-       "A A_scale A_zero_point? B B_scale B_zero_point? C_scale C_zero_point? > C"},
-      {"QLinearSigmoid",
-       [](const Op &op) { between(op, [](const Nodes &n, const Value &x) { return n.of("Sigmoid", {x}); }); },
-       "X X_scale X_zero_point? Y_scale Y_zero_point? > Y"},
-      {"QLinearLeakyRelu",
-       [](const Op &op) {
-         between(op, [&](const Nodes &n, const Value &x) { return n.of("LeakyRelu", {x}, op.node.attributes); });
-       },
-       "X X_scale X_zero_point? Y_scale Y_zero_point? > Y; alpha=0.01"},
-      {"QLinearSoftmax", softmax, "X X_scale X_zero_point? Y_scale Y_zero_point > Y; axis=-1 opset:int!"},
-      {"QLinearAveragePool", [](const Op &op) { pool(op, "AveragePool"); },
-       "X x_scale x_zero_point? y_scale y_zero_point? > Y; auto_pad=NOTSET|SAME_UPPER|SAME_LOWER|VALID "
-       "ceil_mode=0|1 channels_last=0| count_include_pad=0|1 kernel_shape:ints! pads:ints strides:ints"},
-      {"QLinearGlobalAveragePool", [](const Op &op) { pool(op, "GlobalAveragePool"); },
-       "X x_scale x_zero_point y_scale y_zero_point > Y; channels_last=0|"},
-      {"QLinearConcat", concat, "Y_scale Y_zero_point inputs+ > Y; axis:int!"},
-      {"QLinearWhere", where, "condition X x_scale x_zero_point Y y_scale y_zero_point z_scale z_zero_point > Z"},
-      {"QGemm", gemm,
-       "A a_scale a_zero_point B b_scale b_zero_point C? y_scale? y_zero_point? > Y; alpha=1.0 "
-       "transA=0|1 transB=0|1"},
-      {"MatMulIntegerToFloat", matmul_integer_to_float, "A B a_scale b_scale a_zero_point? b_zero_point? bias? > Y"},
-      {"DynamicQuantizeMatMul", dynamic_quantize_matmul, "A B b_scale b_zero_point? bias? > Y"},
-      {"DynamicQuantizeLSTM", dynamic_quantize_lstm,
-       "X W R B? sequence_lens? initial_h? initial_c? P? W_scale W_zero_point R_scale R_zero_point > Y? "
-       "Y_h? Y_c?; activation_alpha:floats activation_beta:floats activations:strings clip:float "
-       "direction=forward|reverse|bidirectional hidden_size:int input_forget=0|1"},
-  };
-  return rows;
-}
+constexpr Row rows[] = {
+    {"QLinearAdd", [](const Op &op) { of_two(op, "Add"); },
+     "A A_scale A_zero_point? B B_scale B_zero_point? C_scale C_zero_point? > C"},
+    {"QLinearMul", [](const Op &op) { of_two(op, "Mul"); },
+     "A A_scale A_zero_point? B B_scale B_zero_point? C_scale C_zero_point? > C"},
+    {"QLinearSigmoid",
+     [](const Op &op) { between(op, [](const Nodes &n, const Value &x) { return n.of("Sigmoid", {x}); }); },
+     "X X_scale X_zero_point? Y_scale Y_zero_point? > Y"},
+    {"QLinearLeakyRelu",
+     [](const Op &op) {
+       between(op, [&](const Nodes &n, const Value &x) { return n.of("LeakyRelu", {x}, op.node.attributes); });
+     },
+     "X X_scale X_zero_point? Y_scale Y_zero_point? > Y; alpha=0.01"},
+    {"QLinearSoftmax", softmax, "X X_scale X_zero_point? Y_scale Y_zero_point > Y; axis=-1 opset:int!"},
+    {"QLinearAveragePool", [](const Op &op) { pool(op, "AveragePool"); },
+     "X x_scale x_zero_point? y_scale y_zero_point? > Y; auto_pad=NOTSET|SAME_UPPER|SAME_LOWER|VALID "
+     "ceil_mode=0|1 channels_last=0| count_include_pad=0|1 kernel_shape:ints! pads:ints strides:ints"},
+    {"QLinearGlobalAveragePool", [](const Op &op) { pool(op, "GlobalAveragePool"); },
+     "X x_scale x_zero_point y_scale y_zero_point > Y; channels_last=0|"},
+    {"QLinearConcat", concat, "Y_scale Y_zero_point inputs+ > Y; axis:int!"},
+    {"QLinearWhere", where, "condition X x_scale x_zero_point Y y_scale y_zero_point z_scale z_zero_point > Z"},
+    {"QGemm", gemm,
+     "A a_scale a_zero_point B b_scale b_zero_point C? y_scale? y_zero_point? > Y; alpha=1.0 "
+     "transA=0|1 transB=0|1"},
+    {"MatMulIntegerToFloat", matmul_integer_to_float, "A B a_scale b_scale a_zero_point? b_zero_point? bias? > Y"},
+    {"DynamicQuantizeMatMul", dynamic_quantize_matmul, "A B b_scale b_zero_point? bias? > Y"},
+    {"DynamicQuantizeLSTM", dynamic_quantize_lstm,
+     "X W R B? sequence_lens? initial_h? initial_c? P? W_scale W_zero_point R_scale R_zero_point > Y? "
+     "Y_h? Y_c?; activation_alpha:floats activation_beta:floats activations:strings clip:float "
+     "direction=forward|reverse|bidirectional hidden_size:int input_forget=0|1"},
+};
+const std::span<const Row> microsoft_quantized_rows = rows;
 
 }  // namespace dl4::io::onnx

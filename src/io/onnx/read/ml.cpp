@@ -13,15 +13,9 @@
 
 namespace dl4::io::onnx {
 
-Tensor tensor_of_floats(const std::vector<double> &list, const Shape &shape) {
-  Tensor t = make_tensor(DType::f32, shape);
-  for (size_t i = 0; i < list.size(); ++i) t.as<float>()[i] = static_cast<float>(list[i]);
-  return t;
-}
-
 Node row(const Op &op, const std::vector<double> &list) {
   op.take(static_cast<int64_t>(4 * list.size()));
-  return op.constant_node(tensor_of_floats(list, {static_cast<int64_t>(list.size())}));
+  return op.constant_node(tensor_of(list, {static_cast<int64_t>(list.size())}));
 }
 
 std::vector<double> reals(const Op &op, std::string_view name) {
@@ -115,7 +109,7 @@ void imputer(const Op &op) {
   const double replaced = op.real("replaced_value_float");
   const Node missing = std::isnan(replaced) ? op.layer("LogicalNot", {}, {op.layer("Equal", {}, {x, x})})
                                             : by_number(op, "Equal", x, replaced);
-  put(missing, tensor_of_floats(values, {static_cast<int64_t>(values.size())}));
+  put(missing, tensor_of(values, {static_cast<int64_t>(values.size())}));
 }
 
 // One-hot flags of each element among the keys, along a new last axis.
@@ -157,7 +151,7 @@ void one_hot_encoder(const Op &op) {
 std::optional<Tensor> listed(const Op &op, const std::string &what) {
   if (const auto ints = op.integers((what + "_int64s").c_str()); ints && !ints->empty()) return tensor_of(*ints);
   if (const auto list = reals(op, what + "_floats"); !list.empty())
-    return tensor_of_floats(list, {static_cast<int64_t>(list.size())});
+    return tensor_of(list, {static_cast<int64_t>(list.size())});
   const Attribute *a = op.node.find(what + "_tensor");
   if (!a || !a->t) return {};
   if (a->t->type == Type::string) return {};
@@ -313,9 +307,9 @@ Node linear(const Op &op, int64_t n) {
   if (n < 1 || all < n || all % n != 0 || (!intercepts.empty() && static_cast<int64_t>(intercepts.size()) != n))
     fail(Code::corrupt_file, "has ", all, " coefficients and ", intercepts.size(), " intercepts of ", n, " functions");
   op.take(checked_mul(8, all));
-  const Tensor kernel = transposed(tensor_of_floats(coefficients, {n, all / n}), {1, 0});
+  const Tensor kernel = transposed(tensor_of(coefficients, {n, all / n}), {1, 0});
   Weights weights{{"kernel", kernel}};
-  if (!intercepts.empty()) weights.emplace_back("bias", tensor_of_floats(intercepts, {n}));
+  if (!intercepts.empty()) weights.emplace_back("bias", tensor_of(intercepts, {n}));
   return op.weighted("Dense", {{"units", n}, {"use_bias", !intercepts.empty()}}, {rows_of_floats(op, 0)}, weights);
 }
 
@@ -354,57 +348,55 @@ void dictionaries(const Op &op) { op.refuse("is not supported: dictionaries are 
 
 }  // namespace
 
-std::span<const Row> ml_rows() {
-  static constexpr Row rows[] = {
-      {"Scaler", scaler, "X > Y; offset:floats scale:floats"},
-      {"Normalizer", normalizer, "X > Y; norm=MAX|L1|L2"},
-      {"Binarizer", binarizer, "X > Y; threshold=0.0"},
-      {"Imputer", imputer,
-       "X > Y; imputed_value_floats:floats imputed_value_int64s:ints replaced_value_float=0.0 "
-       "replaced_value_int64=0"},
-      {"OneHotEncoder", one_hot_encoder, "X > Y; cats_int64s:ints cats_strings:strings zeros=1|0"},
-      {"LabelEncoder", label_encoder,
-       "X > Y; classes_strings@-1:strings default_float@2=-0.0 default_int64=-1 default_string=_Unused "
-       "default_tensor@4:tensor keys_floats@2:floats keys_int64s@2:ints keys_strings@2:strings "
-       "keys_tensor@4:tensor values_floats@2:floats values_int64s@2:ints values_strings@2:strings "
-       "values_tensor@4:tensor"},
-      {"ArrayFeatureExtractor", feature_extractor, "X Y > Z"},
-      {"FeatureVectorizer", feature_vectorizer, "X+ > Y; inputdimensions:ints"},
-      {"LinearRegressor", linear_regressor,
-       "X > Y; coefficients:floats intercepts:floats post_transform=NONE|LOGISTIC|SOFTMAX targets=1"},
-      {"LinearClassifier", linear_classifier,
-       "X > Y Z; classlabels_ints:ints classlabels_strings:strings coefficients:floats! "
-       "intercepts:floats multi_class=0|1 post_transform=NONE|LOGISTIC|SOFTMAX"},
-      {"TreeEnsembleRegressor", tree_regressor,
-       "X > Y; aggregate_function=SUM|AVERAGE|MIN|MAX base_values:floats base_values_as_tensor@3:tensor "
-       "n_targets:int nodes_falsenodeids:ints nodes_featureids:ints nodes_hitrates:floats "
-       "nodes_hitrates_as_tensor@3:tensor nodes_missing_value_tracks_true:ints nodes_modes:strings "
-       "nodes_nodeids:ints nodes_treeids:ints nodes_truenodeids:ints nodes_values:floats "
-       "nodes_values_as_tensor@3:tensor post_transform=NONE|LOGISTIC|SOFTMAX target_ids:ints "
-       "target_nodeids:ints target_treeids:ints target_weights:floats target_weights_as_tensor@3:tensor"},
-      {"TreeEnsembleClassifier", tree_classifier,
-       "X > Y Z; base_values:floats base_values_as_tensor@3:tensor class_ids:ints class_nodeids:ints "
-       "class_treeids:ints class_weights:floats class_weights_as_tensor@3:tensor "
-       "classlabels_int64s:ints classlabels_strings:strings nodes_falsenodeids:ints "
-       "nodes_featureids:ints nodes_hitrates:floats nodes_hitrates_as_tensor@3:tensor "
-       "nodes_missing_value_tracks_true:ints nodes_modes:strings nodes_nodeids:ints nodes_treeids:ints "
-       "nodes_truenodeids:ints nodes_values:floats nodes_values_as_tensor@3:tensor "
-       "post_transform=NONE|LOGISTIC|SOFTMAX"},
-      {"TreeEnsemble", tree_ensemble,
-       "X > Y; aggregate_function=1|0|2|3 leaf_targetids:ints! leaf_weights:tensor! "
-       "membership_values:tensor n_targets:int nodes_falseleafs:ints! nodes_falsenodeids:ints! "
-       "nodes_featureids:ints! nodes_hitrates:tensor nodes_missing_value_tracks_true:ints "
-       "nodes_modes:tensor! nodes_splits:tensor! nodes_trueleafs:ints! nodes_truenodeids:ints! "
-       "post_transform=0| tree_roots:ints!"},
-      {"ZipMap", zip_map, "X > Z; classlabels_int64s:ints classlabels_strings:strings"},
-      {"SVMClassifier", vectors},
-      {"SVMRegressor", vectors},
-      {"CategoryMapper", category_mapper,
-       "X > Y; cats_int64s:ints cats_strings:strings default_int64=-1 default_string=_Unused"},
-      {"DictVectorizer", dictionaries},
-      {"CastMap", dictionaries},
-  };
-  return rows;
-}
+constexpr Row rows[] = {
+    {"Scaler", scaler, "X > Y; offset:floats scale:floats"},
+    {"Normalizer", normalizer, "X > Y; norm=MAX|L1|L2"},
+    {"Binarizer", binarizer, "X > Y; threshold=0.0"},
+    {"Imputer", imputer,
+     "X > Y; imputed_value_floats:floats imputed_value_int64s:ints replaced_value_float=0.0 "
+     "replaced_value_int64=0"},
+    {"OneHotEncoder", one_hot_encoder, "X > Y; cats_int64s:ints cats_strings:strings zeros=1|0"},
+    {"LabelEncoder", label_encoder,
+     "X > Y; classes_strings@-1:strings default_float@2=-0.0 default_int64=-1 default_string=_Unused "
+     "default_tensor@4:tensor keys_floats@2:floats keys_int64s@2:ints keys_strings@2:strings "
+     "keys_tensor@4:tensor values_floats@2:floats values_int64s@2:ints values_strings@2:strings "
+     "values_tensor@4:tensor"},
+    {"ArrayFeatureExtractor", feature_extractor, "X Y > Z"},
+    {"FeatureVectorizer", feature_vectorizer, "X+ > Y; inputdimensions:ints"},
+    {"LinearRegressor", linear_regressor,
+     "X > Y; coefficients:floats intercepts:floats post_transform=NONE|LOGISTIC|SOFTMAX targets=1"},
+    {"LinearClassifier", linear_classifier,
+     "X > Y Z; classlabels_ints:ints classlabels_strings:strings coefficients:floats! "
+     "intercepts:floats multi_class=0|1 post_transform=NONE|LOGISTIC|SOFTMAX"},
+    {"TreeEnsembleRegressor", tree_regressor,
+     "X > Y; aggregate_function=SUM|AVERAGE|MIN|MAX base_values:floats base_values_as_tensor@3:tensor "
+     "n_targets:int nodes_falsenodeids:ints nodes_featureids:ints nodes_hitrates:floats "
+     "nodes_hitrates_as_tensor@3:tensor nodes_missing_value_tracks_true:ints nodes_modes:strings "
+     "nodes_nodeids:ints nodes_treeids:ints nodes_truenodeids:ints nodes_values:floats "
+     "nodes_values_as_tensor@3:tensor post_transform=NONE|LOGISTIC|SOFTMAX target_ids:ints "
+     "target_nodeids:ints target_treeids:ints target_weights:floats target_weights_as_tensor@3:tensor"},
+    {"TreeEnsembleClassifier", tree_classifier,
+     "X > Y Z; base_values:floats base_values_as_tensor@3:tensor class_ids:ints class_nodeids:ints "
+     "class_treeids:ints class_weights:floats class_weights_as_tensor@3:tensor "
+     "classlabels_int64s:ints classlabels_strings:strings nodes_falsenodeids:ints "
+     "nodes_featureids:ints nodes_hitrates:floats nodes_hitrates_as_tensor@3:tensor "
+     "nodes_missing_value_tracks_true:ints nodes_modes:strings nodes_nodeids:ints nodes_treeids:ints "
+     "nodes_truenodeids:ints nodes_values:floats nodes_values_as_tensor@3:tensor "
+     "post_transform=NONE|LOGISTIC|SOFTMAX"},
+    {"TreeEnsemble", tree_ensemble,
+     "X > Y; aggregate_function=1|0|2|3 leaf_targetids:ints! leaf_weights:tensor! "
+     "membership_values:tensor n_targets:int nodes_falseleafs:ints! nodes_falsenodeids:ints! "
+     "nodes_featureids:ints! nodes_hitrates:tensor nodes_missing_value_tracks_true:ints "
+     "nodes_modes:tensor! nodes_splits:tensor! nodes_trueleafs:ints! nodes_truenodeids:ints! "
+     "post_transform=0| tree_roots:ints!"},
+    {"ZipMap", zip_map, "X > Z; classlabels_int64s:ints classlabels_strings:strings"},
+    {"SVMClassifier", vectors},
+    {"SVMRegressor", vectors},
+    {"CategoryMapper", category_mapper,
+     "X > Y; cats_int64s:ints cats_strings:strings default_int64=-1 default_string=_Unused"},
+    {"DictVectorizer", dictionaries},
+    {"CastMap", dictionaries},
+};
+const std::span<const Row> ml_rows = rows;
 
 }  // namespace dl4::io::onnx

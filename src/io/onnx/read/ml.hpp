@@ -5,7 +5,6 @@
 
 namespace dl4::io::onnx {
 
-Tensor tensor_of_floats(const std::vector<double> &list, const Shape &shape);
 Node row(const Op &op, const std::vector<double> &list);
 std::vector<double> reals(const Op &op, std::string_view name);  // none: empty
 // Scores after "post_transform".

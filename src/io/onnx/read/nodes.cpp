@@ -8,22 +8,11 @@ namespace dl4::io::onnx {
 AttributeRef::operator Attribute() const {
   Attribute a;
   a.name = name_, a.type = type_;
-  switch (type_) {
-    case 1:
-      a.f = f_;
-      break;
-    case 2:
-      a.i = i_;
-      break;
-    case 3:
-      a.s = static_cast<const char *>(list_);
-      break;
-    case 6:
-      a.floats = *static_cast<const std::vector<double> *>(list_);
-      break;
-    default:
-      a.ints = *static_cast<const Ints *>(list_);
-  }
+  if (type_ == 1) a.f = f_;
+  if (type_ == 2) a.i = i_;
+  if (type_ == 3) a.s = static_cast<const char *>(list_);
+  if (type_ == 6) a.floats = *static_cast<const std::vector<double> *>(list_);
+  if (type_ == 7) a.ints = *static_cast<const Ints *>(list_);
   return a;
 }
 
@@ -60,39 +49,9 @@ Values computed(const Op &op, const char *kind, Inputs in, Attributes said, size
   return all;
 }
 
-Values computed(const Op &op, const char *kind, Inputs in, std::initializer_list<AttributeRef> said, size_t out) {
-  return computed(op, kind, in, Attributes(said.begin(), said.end()), out);
-}
-Value computed(const Op &op, const char *kind, Inputs in, Attributes said) {
-  return computed(op, kind, in, std::move(said), 1)[0];
-}
-Value computed(const Op &op, const char *kind, Inputs in, std::initializer_list<AttributeRef> said) {
-  return computed(op, kind, in, said, 1)[0];
-}
-
-Value number(int64_t v, Type type) {
-  Value n;
-  n.type = type;
-  n.dtype = stands_for(type);
-  n.constant = tensor_of({v}, n.dtype, {});
-  return n;
-}
-
-Value numbers(const Ints &list) {
-  Value v;
-  v.type = Type::int64, v.dtype = DType::i64;
-  v.dims = {{static_cast<int64_t>(list.size()), {}}};
-  v.constant = tensor_of(list);
-  return v;
-}
-
-Value Nodes::real(double v) const {
-  Value n;
-  n.type = Type::float32;
-  n.constant = make_tensor(DType::f32, {});
-  *n.constant->as<float>() = static_cast<float>(v);
-  return n;
-}
+Value number(int64_t v, Type type) { return constant_value(tensor_of({v}, stands_for(type), {}), type); }
+Value numbers(const Ints &list) { return constant_value(tensor_of(list), Type::int64); }
+Value Nodes::real(double v) const { return constant_value(scalar(v), Type::float32); }
 
 Value Nodes::add(const Value &a, const Value &b) const { return of("Add", {a, b}); }
 Value Nodes::sub(const Value &a, const Value &b) const { return of("Sub", {a, b}); }

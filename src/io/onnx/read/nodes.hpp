@@ -45,14 +45,15 @@ class AttributeRef {
     const void *list_;
   };
 };
-using Attributes = std::vector<Attribute>;
+struct Attributes : std::vector<Attribute> {
+  Attributes() = default;
+  Attributes(std::vector<Attribute> list) : vector(std::move(list)) {}
+  Attributes(std::initializer_list<AttributeRef> list) : vector(list.begin(), list.end()) {}
+};
 // The node's attributes, except those and ONNX Runtime's own.
 Attributes own(const Op &op, std::initializer_list<std::string_view> but);
 
-// The value of a node of this op in the newest opset.
-Value computed(const Op &op, const char *kind, Inputs in, std::initializer_list<AttributeRef> said);
-Value computed(const Op &op, const char *kind, Inputs in, Attributes said);
-Values computed(const Op &op, const char *kind, Inputs in, std::initializer_list<AttributeRef> said, size_t out);
+// The values of a node of this op in the newest opset.
 Values computed(const Op &op, const char *kind, Inputs in, Attributes said, size_t out);
 // Constants: one number, and an int64 list.
 Value number(int64_t v, Type type = Type::int64);
@@ -67,10 +68,9 @@ struct Nodes {
 
   Value in(size_t i) const { return op.in(i); }
   std::optional<Value> given(size_t i) const { return op.has(i) ? std::optional(op.in(i)) : std::nullopt; }
-  Value of(const char *kind, Inputs in, std::initializer_list<AttributeRef> said = {}) const {
-    return computed(op, kind, in, said);
+  Value of(const char *kind, Inputs in, Attributes said = {}) const {
+    return computed(op, kind, in, std::move(said), 1)[0];
   }
-  Value of(const char *kind, Inputs in, Attributes said) const { return computed(op, kind, in, std::move(said)); }
   Value add(const Value &a, const Value &b) const;
   Value sub(const Value &a, const Value &b) const;
   Value mul(const Value &a, const Value &b) const;
@@ -86,5 +86,13 @@ struct Nodes {
   // Dequantizes integers.
   Value floats(const Value &v, const Value &scale, const std::optional<Value> &zero) const;
 };
+
+// An attribute that is a body.
+const File &body_of(const Op &op, std::string_view name);
+// The values of a body's outputs, with its layers in the enclosing graph. `in`: its first inputs.
+Values inlined(const Op &op, const File &body, const Values &in);
+// Stacks values of equal shape along a new first axis; without values, in that port's shape.
+Value stacked(const Op &op, const Values &values, const Port &port);
+Value sequence(const Op &op, Values values);
 
 }  // namespace dl4::io::onnx

@@ -1,4 +1,4 @@
-// ONNX's reductions, softmaxes and normalizations.
+// ONNX's reductions, ops that process an axis in order, softmaxes and normalizations.
 #include <limits>
 #include <string_view>
 
@@ -22,12 +22,9 @@ void reduce(const Op &op, F f) {
   std::optional<Ints> axes = op.integers("axes", 1);
   const bool keep = op.flag("keepdims");
   if (!axes || axes->empty()) {
-    if (op.flag("noop_with_empty_axes"))
-      axes = Ints{};
-    else {
-      axes = Ints{};
-      for (int i = 0; i < v.rank(); ++i) axes->push_back(i);
-    }
+    const int all = op.flag("noop_with_empty_axes") ? 0 : v.rank();
+    axes = Ints{};
+    for (int i = 0; i < all; ++i) axes->push_back(i);
   }
   const Perm perm = v.perm(), back = inverse(perm);
   Ints places;
@@ -37,22 +34,17 @@ void reduce(const Op &op, F f) {
     if (!gone[axis]) places.push_back(back[axis]);
     gone[axis] = true;
   }
-  Node y = f(op.as(v, perm), places);
-  std::vector<Dim> dims;
-  Perm number, left;
-  for (size_t i = 0; i < gone.size(); ++i) {
-    number.push_back(static_cast<int>(dims.size()));
-    if (!gone[i] || keep) dims.push_back(gone[i] ? Dim{1, {}} : v.dims[i]);
-  }
+  const Node y = f(op.as(v, perm), places);
+  std::vector<Dim> dims = v.dims;
+  for (size_t i = 0; i < gone.size(); ++i)
+    if (gone[i]) dims[i] = Dim{};
   if (keep || places.empty()) return op.give(0, y, dims, perm);
-  for (int axis : perm)
-    if (!gone[static_cast<size_t>(axis)]) left.push_back(number[static_cast<size_t>(axis)]);
-  op.give(0, op.layer("Squeeze", {{"axis", places}}, {y}), dims, left);
+  give_without(op, y, perm, dims, gone);
 }
 
 template <class F>
 void reduce_floats(const Op &op, F f) {
-  floats_only(op, {0});
+  float_only(op, 0);
   reduce(op, f);
 }
 
@@ -84,6 +76,14 @@ bool of_sizes(const Op &op, F f) {
   return true;
 }
 
+// A function of the reduction of a function; null: none.
+void composed(const Op &op, const char *inner, const char *kind, const char *outer) {
+  reduce_floats(op, [&](Node x, const Ints &axes) {
+    const Node y = over(op, kind, inner ? apply(op, inner, x) : x, axes);
+    return outer ? apply(op, outer, y) : y;
+  });
+}
+
 void product(const Op &op) {
   if (!of_sizes(op, [](const Dim &a, const Dim &b) { return a * b; })) plain_reduction(op, "Prod");
 }
@@ -110,7 +110,7 @@ void arg(const Op &op, bool smallest) {
   const Perm perm = v.perm();
   const auto axis = static_cast<size_t>(op.axis(v.rank()));
   const int at = inverse(perm)[axis];
-  if (!whole(v)) floats_only(op, {0});
+  if (!whole(v)) float_only(op, 0);
   Node x = wide(op, op.as(v, perm));
   if (smallest) x = apply(op, whole(v) ? "BitwiseNot" : "Negative", x);  // every integer has a complement
   const bool last = op.flag("select_last_index");
@@ -122,12 +122,48 @@ void arg(const Op &op, bool smallest) {
   }
   y = op.cast(y, DType::i64);
   if (op.flag("keepdims")) return op.give(0, y, v.dims, perm);
+  std::vector<bool> gone(v.dims.size(), false);
+  gone[axis] = true;
+  give_without(op, y, perm, v.dims, gone);
+}
+
+// ---- an axis in order ----------------------------------------------------------------------------------------------
+
+void cumulate(const Op &op, const char *kind) {
+  Value &v = op.in(0);
+  if (v.dtype == DType::boolean) op.refuse("of ", v.dtype, " is not supported");
+  const Perm perm = v.perm();
+  const auto axis = static_cast<size_t>(op.axis_of(static_cast<int64_t>(op.number(1, 0)), v.rank()));
+  const Json config{
+      {"axis", inverse(perm)[axis]}, {"exclusive", op.flag("exclusive")}, {"reverse", op.flag("reverse")}};
+  Node y = op.layer(kind, config, {wide(op, op.as(v, perm))});
+  if (v.dtype != DType::f32) y = wrapped(op, y, v.onnx_type());
+  op.give(0, y, v.dims, perm);
+}
+
+void top_k(const Op &op) {
+  Value &v = op.in(0);
+  if (v.dtype == DType::boolean) op.refuse("of ", v.dtype, " is not supported");
+  const std::vector<Dim> asked = op.sizes_of(1);
+  if (asked.size() != 1) fail(Code::corrupt_file, "wants ", asked.size(), " numbers of places");
+  const Dim most = asked[0];
+  const int64_t k = most.known() ? most.factor : 0;
+  const auto axis = static_cast<size_t>(op.axis(v.rank()));
+  if (k < 0 || (v.dims[axis].known() && k > v.dims[axis].factor))
+    fail(Code::corrupt_file, "wants ", k, " of ", v.dims[axis].factor, " places");
+  const Perm perm = v.perm();
+  const int at = inverse(perm)[axis];
+  const Json config{{"axis", at}, {"descending", op.flag("largest")}};
+  const Node x = wide(op, op.as(v, perm));
   std::vector<Dim> dims = v.dims;
-  dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(axis));
-  Perm left;
-  for (int a : perm)
-    if (a != static_cast<int>(axis)) left.push_back(a > static_cast<int>(axis) ? a - 1 : a);
-  op.give(0, op.layer("Squeeze", {{"axis", at}}, {y}), dims, left);
+  dims[axis] = most;
+  const auto first = [&](Node y) {
+    if (most == v.dims[axis]) return y;
+    return most.known() ? op.cut(y, at, 0, k) : op.layer("Take", {{"axis", at}}, {y, op.places(most)});
+  };
+  if (op.wants(0)) op.give(0, op.cast(first(op.layer("Sort", config, {x})), v.dtype), dims, perm);
+  if (op.wants(1)) op.give(1, op.cast(first(op.layer("Argsort", config, {x})), DType::i64), dims, perm);
+  op.of_type(1, Type::int64);
 }
 
 // ---- softmaxes -----------------------------------------------------------------------------------------------------
@@ -303,62 +339,48 @@ void lp_normalization(const Op &op) {
 
 }  // namespace
 
-std::span<const Row> norm_rows() {
-  static constexpr Row rows[] = {
-      {"ReduceSum", [](const Op &op) { plain_reduction(op, "Sum"); },
-       "data axes?@13 > reduced=data; axes@-12:ints keepdims=1|0 noop_with_empty_axes@13=0|1"},
-      {"ReduceMean", [](const Op &op) { plain_reduction(op, "Mean"); },
-       "data axes?@18 > reduced; axes@-17:ints keepdims=1|0 noop_with_empty_axes@18=0|1"},
-      {"ReduceMax", [](const Op &op) { extreme(op, "Max", "Any"); },
-       "data axes?@18 > reduced=data; axes@-17:ints keepdims=1|0 noop_with_empty_axes@18=0|1"},
-      {"ReduceMin", [](const Op &op) { extreme(op, "Min", "All"); },
-       "data axes?@18 > reduced=data; axes@-17:ints keepdims=1|0 noop_with_empty_axes@18=0|1"},
-      {"ReduceProd", product, "data axes?@18 > reduced=data; axes@-17:ints keepdims=1|0 noop_with_empty_axes@18=0|1"},
-      {"ReduceL1",
-       [](const Op &op) {
-         reduce_floats(op, [&](Node x, const Ints &axes) { return over(op, "Sum", apply(op, "Absolute", x), axes); });
-       },
-       "data axes?@18 > reduced; axes@-17:ints keepdims=1|0 noop_with_empty_axes@18=0|1"},
-      {"ReduceL2",
-       [](const Op &op) {
-         reduce_floats(op, [&](Node x, const Ints &axes) {
-           return apply(op, "Sqrt", over(op, "Sum", apply(op, "Square", x), axes));
-         });
-       },
-       "data axes?@18 > reduced; axes@-17:ints keepdims=1|0 noop_with_empty_axes@18=0|1"},
-      {"ReduceSumSquare",
-       [](const Op &op) {
-         reduce_floats(op, [&](Node x, const Ints &axes) { return over(op, "Sum", apply(op, "Square", x), axes); });
-       },
-       "data axes?@18 > reduced; axes@-17:ints keepdims=1|0 noop_with_empty_axes@18=0|1"},
-      {"ReduceLogSum",
-       [](const Op &op) {
-         reduce_floats(op, [&](Node x, const Ints &axes) { return apply(op, "Log", over(op, "Sum", x, axes)); });
-       },
-       "data axes?@18 > reduced; axes@-17:ints keepdims=1|0 noop_with_empty_axes@18=0|1"},
-      {"ReduceLogSumExp",
-       [](const Op &op) { reduce_floats(op, [&](Node x, const Ints &axes) { return log_sum_exp(op, x, axes); }); },
-       "data axes?@18 > reduced; axes@-17:ints keepdims=1|0 noop_with_empty_axes@18=0|1"},
-      {"ArgMax", [](const Op &op) { arg(op, false); }, "data > reduced; axis=0 keepdims=1|0 select_last_index@12=0|1"},
-      {"ArgMin", [](const Op &op) { arg(op, true); }, "data > reduced; axis=0 keepdims=1|0 select_last_index@12=0|1"},
-      {"Softmax", softmax, "input > output; axis@-12=1 axis@13=-1"},
-      {"LogSoftmax", log_softmax, "input > output; axis@-12=1 axis@13=-1"},
-      {"Hardmax", hardmax, "input > output; axis@-12=1 axis@13=-1"},
-      {"BatchNormalization", batch_normalization,
-       "X scale B input_mean input_var > Y running_mean? running_var? saved_mean?@-13 saved_var?@-13; "
-       "consumed_inputs@-5:ints epsilon=1e-05 is_test@-6=0|1 momentum=0.9 spatial@-8=1| "
-       "training_mode@14=0|1"},
-      {"InstanceNormalization", [](const Op &op) { grouped(op, -1); },
-       "input scale B > output; consumed_inputs@-5:ints epsilon=1e-05"},
-      {"GroupNormalization", [](const Op &op) { grouped(op, op.integer("num_groups")); },
-       "X scale bias > Y; epsilon=1e-05 num_groups:int! stash_type=1|"},
-      {"LayerNormalization", layer_normalization,
-       "X Scale B? > Y Mean? InvStdDev?; axis=-1 epsilon=1e-05 stash_type=1|"},
-      {"RMSNormalization", rms_normalization, "X scale > Y; axis=-1 epsilon=1e-05 stash_type=1|"},
-      {"MeanVarianceNormalization", mean_variance, "X > Y; axes:ints"},
-      {"LpNormalization", lp_normalization, "input > output; axis=-1 p=2|1"},
-  };
-  return rows;
-}
+constexpr Row rows[] = {
+    {"ReduceSum", [](const Op &op) { plain_reduction(op, "Sum"); },
+     "data axes?@13 > reduced=data; axes@-12:ints keepdims=1|0 noop_with_empty_axes@13=0|1"},
+    {"ReduceMean", [](const Op &op) { plain_reduction(op, "Mean"); },
+     "data axes?@18 > reduced; axes@-17:ints keepdims=1|0 noop_with_empty_axes@18=0|1"},
+    {"ReduceMax", [](const Op &op) { extreme(op, "Max", "Any"); },
+     "data axes?@18 > reduced=data; axes@-17:ints keepdims=1|0 noop_with_empty_axes@18=0|1"},
+    {"ReduceMin", [](const Op &op) { extreme(op, "Min", "All"); },
+     "data axes?@18 > reduced=data; axes@-17:ints keepdims=1|0 noop_with_empty_axes@18=0|1"},
+    {"ReduceProd", product, "data axes?@18 > reduced=data; axes@-17:ints keepdims=1|0 noop_with_empty_axes@18=0|1"},
+    {"ReduceL1", [](const Op &op) { composed(op, "Absolute", "Sum", nullptr); },
+     "data axes?@18 > reduced; axes@-17:ints keepdims=1|0 noop_with_empty_axes@18=0|1"},
+    {"ReduceL2", [](const Op &op) { composed(op, "Square", "Sum", "Sqrt"); },
+     "data axes?@18 > reduced; axes@-17:ints keepdims=1|0 noop_with_empty_axes@18=0|1"},
+    {"ReduceSumSquare", [](const Op &op) { composed(op, "Square", "Sum", nullptr); },
+     "data axes?@18 > reduced; axes@-17:ints keepdims=1|0 noop_with_empty_axes@18=0|1"},
+    {"ReduceLogSum", [](const Op &op) { composed(op, nullptr, "Sum", "Log"); },
+     "data axes?@18 > reduced; axes@-17:ints keepdims=1|0 noop_with_empty_axes@18=0|1"},
+    {"ReduceLogSumExp",
+     [](const Op &op) { reduce_floats(op, [&](Node x, const Ints &axes) { return log_sum_exp(op, x, axes); }); },
+     "data axes?@18 > reduced; axes@-17:ints keepdims=1|0 noop_with_empty_axes@18=0|1"},
+    {"ArgMax", [](const Op &op) { arg(op, false); }, "data > reduced; axis=0 keepdims=1|0 select_last_index@12=0|1"},
+    {"ArgMin", [](const Op &op) { arg(op, true); }, "data > reduced; axis=0 keepdims=1|0 select_last_index@12=0|1"},
+    {"TopK", top_k, "X K@10 > Values=X Indices; axis=-1 k@-9:int! largest@11=1|0 sorted@11=1|0"},
+    {"CumSum", [](const Op &op) { cumulate(op, "Cumsum"); }, "x axis > y=x; exclusive=0|1 reverse=0|1"},
+    {"CumProd", [](const Op &op) { cumulate(op, "Cumprod"); }, "x axis > y=x; exclusive=0|1 reverse=0|1"},
+    {"Softmax", softmax, "input > output; axis@-12=1 axis@13=-1"},
+    {"LogSoftmax", log_softmax, "input > output; axis@-12=1 axis@13=-1"},
+    {"Hardmax", hardmax, "input > output; axis@-12=1 axis@13=-1"},
+    {"BatchNormalization", batch_normalization,
+     "X scale B input_mean input_var > Y running_mean? running_var? saved_mean?@-13 saved_var?@-13; "
+     "consumed_inputs@-5:ints epsilon=1e-05 is_test@-6=0|1 momentum=0.9 spatial@-8=1| "
+     "training_mode@14=0|1"},
+    {"InstanceNormalization", [](const Op &op) { grouped(op, -1); },
+     "input scale B > output; consumed_inputs@-5:ints epsilon=1e-05"},
+    {"GroupNormalization", [](const Op &op) { grouped(op, op.integer("num_groups")); },
+     "X scale bias > Y; epsilon=1e-05 num_groups:int! stash_type=1|"},
+    {"LayerNormalization", layer_normalization, "X Scale B? > Y Mean? InvStdDev?; axis=-1 epsilon=1e-05 stash_type=1|"},
+    {"RMSNormalization", rms_normalization, "X scale > Y; axis=-1 epsilon=1e-05 stash_type=1|"},
+    {"MeanVarianceNormalization", mean_variance, "X > Y; axes:ints"},
+    {"LpNormalization", lp_normalization, "input > output; axis=-1 p=2|1"},
+};
+const std::span<const Row> norm_rows = rows;
 
 }  // namespace dl4::io::onnx

@@ -101,38 +101,9 @@ void eye_like(const Op &op) {
 // ---- BitCast -------------------------------------------------------------------------------------------------------
 
 int bits_each(const Op &op, Type t) {
-  switch (t) {
-    case Type::uint8:
-    case Type::int8:
-    case Type::boolean:
-      return 8;
-    case Type::uint16:
-    case Type::int16:
-      return 16;
-    case Type::float32:
-    case Type::int32:
-    case Type::uint32:
-      return 32;
-    case Type::int64:
-    case Type::uint64:
-      return 64;
-    default:
-      op.refuse("of ", t, " is not supported");
-  }
-}
-
-// The number of a type with these low bits.
-int64_t number_of(Type t, uint64_t bits) {
-  switch (t) {
-    case Type::int8:
-      return static_cast<int8_t>(bits);
-    case Type::int16:
-      return static_cast<int16_t>(bits);
-    case Type::int32:
-      return static_cast<int32_t>(bits);
-    default:
-      return static_cast<int64_t>(bits);
-  }
+  const bool other = !is_integer(t) && t != Type::float32 && t != Type::boolean;
+  if (other || bits_of(t) < 8) op.refuse("of ", t, " is not supported");
+  return bits_of(t);
 }
 
 void bit_cast(const Op &op) {
@@ -160,7 +131,7 @@ void bit_cast(const Op &op) {
   }
   Ints list;
   for (uint64_t b : bits) {
-    list.push_back(number_of(to, b));
+    list.push_back(wrapped(to, static_cast<int64_t>(b)));
     if (!holds(to, list.back())) op.refuse("of ", b, " to ", to, " is not supported");
   }
   op.give_constant(0, tensor_of(list, stands_for(to), given->shape), to);
@@ -168,20 +139,18 @@ void bit_cast(const Op &op) {
 
 }  // namespace
 
-std::span<const Row> number_rows() {
-  static constexpr Row rows[] = {
-      {"HannWindow", [](const Op &op) { window(op, 0.5, 0.5, 0); }, "size > output; output_datatype=1 periodic=1|0"},
-      {"HammingWindow", [](const Op &op) { window(op, 25.0 / 46, 21.0 / 46, 0); },
-       "size > output; output_datatype=1 periodic=1|0"},
-      {"BlackmanWindow", [](const Op &op) { window(op, 0.42, 0.5, 0.08); },
-       "size > output; output_datatype=1 periodic=1|0"},
-      {"MelWeightMatrix", mel_weights,
-       "num_mel_bins dft_length sample_rate lower_edge_hertz upper_edge_hertz > output; "
-       "output_datatype=1"},
-      {"EyeLike", eye_like, "input > output; dtype:int k=0"},
-      {"BitCast", bit_cast, "input > output; to:int!"},
-  };
-  return rows;
-}
+constexpr Row rows[] = {
+    {"HannWindow", [](const Op &op) { window(op, 0.5, 0.5, 0); }, "size > output; output_datatype=1 periodic=1|0"},
+    {"HammingWindow", [](const Op &op) { window(op, 25.0 / 46, 21.0 / 46, 0); },
+     "size > output; output_datatype=1 periodic=1|0"},
+    {"BlackmanWindow", [](const Op &op) { window(op, 0.42, 0.5, 0.08); },
+     "size > output; output_datatype=1 periodic=1|0"},
+    {"MelWeightMatrix", mel_weights,
+     "num_mel_bins dft_length sample_rate lower_edge_hertz upper_edge_hertz > output; "
+     "output_datatype=1"},
+    {"EyeLike", eye_like, "input > output; dtype:int k=0"},
+    {"BitCast", bit_cast, "input > output; to:int!"},
+};
+const std::span<const Row> number_rows = rows;
 
 }  // namespace dl4::io::onnx

@@ -2,6 +2,7 @@
 #include <array>
 
 #include "base/error.hpp"
+#include "base/take.hpp"
 #include "io/onnx/read/math.hpp"
 #include "io/onnx/read/nodes.hpp"
 
@@ -82,14 +83,10 @@ void batch_normalization(const Op &op) {
 // A flag instead of an input.
 void dropout(const Op &op) {
   const bool trains = !op.flag("is_test");
-  floats_only(op, {0});
-  Value ratio, mode;
-  ratio.type = Type::float32, ratio.dtype = DType::f32;
-  ratio.constant = make_tensor(DType::f32, {});
-  *ratio.constant->as<float>() = static_cast<float>(op.real("ratio"));
-  mode.type = Type::boolean, mode.dtype = DType::boolean;
-  mode.constant = tensor_of({trains}, DType::boolean, {});
-  Today(op).without({"ratio", "is_test", "consumed_inputs"}).input(1, ratio).input(2, mode).read();
+  float_only(op, 0);
+  Today today(op);
+  today.without({"ratio", "is_test", "consumed_inputs"}).input(1, Nodes{op}.real(op.real("ratio")));
+  today.input(2, number(trains, Type::boolean)).read();
 }
 
 void reshape(const Op &op) {
@@ -135,8 +132,8 @@ void upsample(const Op &op) {
 }
 
 struct Old {
-  int64_t before;  // opset below which it applies
-  std::string_view op;
+  int64_t before;  // opset below which they apply
+  std::string_view ops;
   Handler read;
 };
 
@@ -145,21 +142,11 @@ constexpr Old forms[] = {
     {5, "Reshape", reshape},
     {6, "Cast", cast},
     {6, "Tile", tile},
-    {7, "Add", pairwise},
-    {7, "And", pairwise},
+    {7, "Add And Div Equal Greater Less Mul Or Pow Sub Xor", pairwise},
     {7, "BatchNormalization", batch_normalization},
-    {7, "Div", pairwise},
     {7, "Dropout", dropout},
-    {7, "Equal", pairwise},
-    {7, "Greater", pairwise},
-    {7, "Less", pairwise},
-    {7, "Mul", pairwise},
-    {7, "Or", pairwise},
-    {7, "Pow", pairwise},
     {7, "PRelu", prelu},
-    {7, "Sub", pairwise},
     {7, "Upsample", upsample},
-    {7, "Xor", pairwise},
     {10, "TopK", top_k},
 };
 
@@ -167,7 +154,8 @@ constexpr Old forms[] = {
 
 Handler old_reader_of(std::string_view op, int64_t opset) {
   for (const Old &old : forms)
-    if (opset < old.before && old.op == op) return old.read;
+    for (std::string_view list = old.ops; opset < old.before && !list.empty();)
+      if (take(list, ' ') == op) return old.read;
   return nullptr;
 }
 

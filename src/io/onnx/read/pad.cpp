@@ -35,9 +35,7 @@ Node filled_ends(const Op &op, Node x, const Margins &margins, double number) {
   const Node ones = op.cast(op.layer("Where", {{"x1", 1}, {"x2", 1}}, {here}), DType::f32);
   const Node inside = moved_ends(op, ones, margins);
   if (std::isfinite(number)) return op.layer("Where", {{"x2", number}}, {inside, y});
-  Tensor t = make_tensor(DType::f32, {});
-  *t.as<float>() = static_cast<float>(number);
-  return op.layer("Where", {}, {inside, y, op.constant_node(std::move(t))});
+  return op.layer("Where", {}, {inside, y, op.constant_node(scalar(number))});
 }
 
 namespace {
@@ -148,14 +146,9 @@ Node padded(const Op &op, Node x, size_t at, std::vector<Dim> dims, const Dim &b
               : mode == "reflect" ? minus(op, last, size(minus(op, last, size(place))))
                                   : bounded(place);
   if (mode == "constant") {  // position 0 of those it precedes: there may be no others
-    const DType type = op.r.graph().dtype(x);
-    Tensor t = make_zeros(type, {});
-    if (type == DType::f32)
-      *t.as<float>() = static_cast<float>(number);
-    else
-      t = tensor_of({static_cast<int64_t>(number)}, type, {});
+    const Node fill = op.constant_node(scalar(number, op.r.graph().dtype(x)));
     dims[at] = one;
-    x = op.layer("Concatenate", {{"axis", at}}, {op.spread(op.constant_node(std::move(t)), dims), x});
+    x = op.layer("Concatenate", {{"axis", at}}, {op.spread(fill, dims), x});
     from =
         op.layer("Where", {{"x2", 0}}, {op.layer("Equal", {}, {place, from}), by_number(op, "BroadcastAdd", from, 1)});
   }
@@ -242,13 +235,10 @@ void center_crop_pad(const Op &op) {
 
 }  // namespace
 
-std::span<const Row> pad_rows() {
-  static constexpr Row rows[] = {
-      {"Pad", pad,
-       "data pads@11 constant_value?@11 axes?@18 > output=data; mode=constant|reflect|edge|wrap@19 "
-       "paddings@-1:ints! pads@2-10:ints! value@-10=0.0"},
-      {"CenterCropPad", center_crop_pad, "input_data shape > output_data; axes:ints"}};
-  return rows;
-}
+constexpr Row rows[] = {{"Pad", pad,
+                         "data pads@11 constant_value?@11 axes?@18 > output=data; mode=constant|reflect|edge|wrap@19 "
+                         "paddings@-1:ints! pads@2-10:ints! value@-10=0.0"},
+                        {"CenterCropPad", center_crop_pad, "input_data shape > output_data; axes:ints"}};
+const std::span<const Row> pad_rows = rows;
 
 }  // namespace dl4::io::onnx

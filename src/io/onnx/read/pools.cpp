@@ -200,7 +200,6 @@ Node shares(const Op &op, const Window &w, const std::vector<Dim> &dims, const I
 
 void average_pool(const Op &op) {
   Value &v = op.in(0);
-  floats_only(op, {0});
   Window w = window(op, op.integers("kernel_shape").value_or(Ints{}), v.dims);
   const bool with_pads = op.flag("count_include_pad");
   const Ints more = past_the_end(op, w, v.dims);
@@ -234,7 +233,6 @@ void average_pool(const Op &op) {
 
 // The root of the sum of powers.
 void lp_pool(const Op &op) {
-  floats_only(op, {0});
   Value &v = op.in(0);
   Window w = window(op, op.integers("kernel_shape").value_or(Ints{}), v.dims);
   const double said = op.opset() < 2 ? op.real("p") : static_cast<double>(op.integer("p"));
@@ -287,22 +285,20 @@ void lrn(const Op &op) {
 }
 }  // namespace
 
-std::span<const Row> pool_rows() {
-  static constexpr Row rows[] = {
-      {"MaxPool", max_pool,
-       "X > Y=X Indices?@8; auto_pad=NOTSET|SAME_UPPER|SAME_LOWER|VALID ceil_mode@10=0|1 "
-       "dilations@10:ints kernel_shape:ints! pads:ints storage_order@8=0|1 strides:ints"},
-      {"AveragePool", average_pool,
-       "X > Y; auto_pad=NOTSET|SAME_UPPER|SAME_LOWER|VALID ceil_mode@10=0|1 count_include_pad@7=0|1 "
-       "dilations@19:ints kernel_shape:ints! pads:ints strides:ints"},
-      {"LpPool", lp_pool,
-       "X > Y; auto_pad=NOTSET|SAME_UPPER|SAME_LOWER|VALID ceil_mode@18=0|1 dilations@18:ints "
-       "kernel_shape@-1:ints kernel_shape@2:ints! p@-1=2.0 p@2=2 pads:ints strides:ints"},
-      {"GlobalAveragePool", [](const Op &op) { global_pool(op, "GlobalAveragePooling"); }, "X > Y"},
-      {"GlobalMaxPool", [](const Op &op) { global_pool(op, "GlobalMaxPooling"); }, "X > Y"},
-      {"LRN", lrn, "X > Y; alpha=0.0001 beta=0.75 bias=1.0 size:int!"},
-  };
-  return rows;
-}
+constexpr Row rows[] = {
+    {"MaxPool", max_pool,
+     "X > Y=X Indices?@8; auto_pad=NOTSET|SAME_UPPER|SAME_LOWER|VALID ceil_mode@10=0|1 "
+     "dilations@10:ints kernel_shape:ints! pads:ints storage_order@8=0|1 strides:ints"},
+    {"AveragePool", average_pool,
+     "X~ > Y; auto_pad=NOTSET|SAME_UPPER|SAME_LOWER|VALID ceil_mode@10=0|1 count_include_pad@7=0|1 "
+     "dilations@19:ints kernel_shape:ints! pads:ints strides:ints"},
+    {"LpPool", lp_pool,
+     "X~ > Y; auto_pad=NOTSET|SAME_UPPER|SAME_LOWER|VALID ceil_mode@18=0|1 dilations@18:ints "
+     "kernel_shape@-1:ints kernel_shape@2:ints! p@-1=2.0 p@2=2 pads:ints strides:ints"},
+    {"GlobalAveragePool", [](const Op &op) { global_pool(op, "GlobalAveragePooling"); }, "X > Y"},
+    {"GlobalMaxPool", [](const Op &op) { global_pool(op, "GlobalMaxPooling"); }, "X > Y"},
+    {"LRN", lrn, "X > Y; alpha=0.0001 beta=0.75 bias=1.0 size:int!"},
+};
+const std::span<const Row> pool_rows = rows;
 
 }  // namespace dl4::io::onnx

@@ -71,7 +71,6 @@ void dense(const Op &op, Node x, std::vector<Dim> dims, const Tensor &kernel, st
 }
 
 void matmul(const Op &op) {
-  floats_only(op, {0, 1});
   Value &a = op.in(0), &b = op.in(1);
   if (a.rank() < 1 || b.rank() < 1) fail(Code::corrupt_file, "multiplies a value without axes");
   const auto kernel = op.constant(1);
@@ -94,7 +93,6 @@ Tensor scaled(const Tensor &t, double by) {
 }
 
 void gemm(const Op &op) {
-  floats_only(op, {0, 1, 2});
   Value &a = op.in(0), &b = op.in(1);
   if (a.rank() != 2 || b.rank() != 2)
     fail(Code::corrupt_file, "multiplies values of ", a.rank(), " and ", b.rank(), " axes");
@@ -253,7 +251,6 @@ bool diagonal(const Op &op, Term &t) {
 }
 
 void einsum(const Op &op) {
-  floats_only(op);
   std::string equation = op.string("equation"), dots;
   equation.erase(std::remove(equation.begin(), equation.end(), ' '), equation.end());
   const size_t arrow = equation.find("->");
@@ -321,7 +318,6 @@ Node determinant(const Op &op, const std::vector<std::vector<Node>> &cells, size
 }
 
 void det(const Op &op) {
-  floats_only(op, {0});
   Value &v = op.in(0);
   if (v.rank() < 2) fail(Code::corrupt_file, "expects a matrix");
   const int64_t n = known(op, v.dims.back(), "a matrix");
@@ -341,13 +337,11 @@ void det(const Op &op) {
 
 }  // namespace
 
-std::span<const Row> product_rows() {
-  static constexpr Row rows[] = {
-      {"MatMul", matmul, "A B > Y", slow},
-      {"Gemm", gemm, "A B C@-10 C?@11 > Y; alpha=1.0 beta=1.0 broadcast@-6=0|1 transA=0|1 transB=0|1", slow},
-      {"Einsum", einsum, "Inputs+ > Output; equation:string!", slow},
-      {"Det", det, "X > Y", slow}};
-  return rows;
-}
+constexpr Row rows[] = {
+    {"MatMul", matmul, "A~ B~ > Y", slow},
+    {"Gemm", gemm, "A~ B~ C~@-10 C~?@11 > Y; alpha=1.0 beta=1.0 broadcast@-6=0|1 transA=0|1 transB=0|1", slow},
+    {"Einsum", einsum, "Inputs~+ > Output; equation:string!", slow},
+    {"Det", det, "X~ > Y", slow}};
+const std::span<const Row> product_rows = rows;
 
 }  // namespace dl4::io::onnx

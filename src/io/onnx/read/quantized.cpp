@@ -20,6 +20,21 @@ Limits limits_of(const Op &op, Type type) {
   return is_signed(type) ? Limits{-whole / 2, whole / 2 - 1} : Limits{0, whole - 1};
 }
 
+}  // namespace
+
+void give_quantized(const Op &op, Node n, int64_t zero, Type type, std::vector<Dim> dims, const Perm &perm) {
+  const Limits most = limits_of(op, type);
+  n = op.layer("Clip", {{"x_min", most.low - zero}, {"x_max", most.high - zero}}, {n});
+  const Node whole = zero == 0 ? n : by_number(op, "BroadcastAdd", n, static_cast<double>(zero));
+  Value to;
+  to.type = type, to.dtype = stands_for(type), to.dims = std::move(dims);
+  to.forms.push_back({perm, op.cast(whole, to.dtype)});
+  to.quantized = Quantized{n, zero, most.low >= zero};
+  op.give_value(0, std::move(to));
+}
+
+namespace {
+
 // Scales and zero points: one each, one per position of an axis, or one per block of positions.
 struct Steps {
   Tensor scale;
@@ -115,7 +130,6 @@ void quantize_floats(const Op &op, const Steps &s, Type type) {
 
 void quantize(const Op &op) {
   Value &v = op.in(0);
-  floats_only(op, {0});
   const auto said = static_cast<Type>(op.integer("output_dtype"));
   const Type type = op.has(2) ? op.in(2).onnx_type() : said == Type::none ? Type::uint8 : said;
   if (said != Type::none && said != type)
@@ -140,15 +154,7 @@ void quantize(const Op &op) {
   // With a single zero point, records the value before adding it, for a DequantizeLinear that would subtract it again.
   const int64_t zero = s.one_zero() ? s.zero[0] : 0;
   if (!s.one_zero()) y = plus(op, y, zeros(op, s, perm));
-  y = op.layer("Clip", {{"x_min", most.low - zero}, {"x_max", most.high - zero}}, {y});
-  const Node whole = zero == 0 ? y : by_number(op, "BroadcastAdd", y, static_cast<double>(zero));
-  Value to;
-  to.type = type;
-  to.dtype = stands_for(type);
-  to.dims = v.dims;
-  to.forms.push_back({perm, op.cast(whole, to.dtype)});
-  to.quantized = Quantized{y, zero, most.low >= zero};
-  op.give_value(0, std::move(to));
+  give_quantized(op, y, zero, type, v.dims, perm);
 }
 
 void dequantize(const Op &op) {
@@ -182,13 +188,11 @@ void dequantize(const Op &op) {
 
 }  // namespace
 
-std::span<const Row> quantized_rows() {
-  static constexpr Row rows[] = {
-      {"QuantizeLinear", quantize,
-       "x y_scale y_zero_point? > y; axis@13=1 block_size@21=0 output_dtype@21=0 precision@23=0|1 "
-       "saturate@19=1|0"},
-      {"DequantizeLinear", dequantize, "x x_scale x_zero_point? > y; axis@13=1 block_size@21=0 output_dtype@23=0"}};
-  return rows;
-}
+constexpr Row rows[] = {
+    {"QuantizeLinear", quantize,
+     "x~ y_scale y_zero_point? > y; axis@13=1 block_size@21=0 output_dtype@21=0 precision@23=0|1 "
+     "saturate@19=1|0"},
+    {"DequantizeLinear", dequantize, "x x_scale x_zero_point? > y; axis@13=1 block_size@21=0 output_dtype@23=0"}};
+const std::span<const Row> quantized_rows = rows;
 
 }  // namespace dl4::io::onnx

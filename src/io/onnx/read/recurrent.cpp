@@ -168,25 +168,23 @@ void recurrent(const Op &op, const Cell &cell) {
 
 }  // namespace
 
-std::span<const Row> recurrent_rows() {
-  static constexpr Row rows[] = {
-      {"LSTM", [](const Op &op) { recurrent(op, lstm); },
-       "X W R B? sequence_lens? initial_h? initial_c? P? > Y? Y_h? Y_c?; activation_alpha:floats "
-       "activation_beta:floats activations:strings clip:float direction=forward|reverse|bidirectional "
-       "hidden_size:int input_forget=0|1 layout@14=0|1 output_sequence@-6=0|1",
-       slow},
-      {"GRU", [](const Op &op) { recurrent(op, gru); },
-       "X W R B? sequence_lens? initial_h? > Y? Y_h@-2 Y_h?@3; activation_alpha:floats "
-       "activation_beta:floats activations:strings clip:float direction=forward|reverse|bidirectional "
-       "hidden_size:int layout@14=0|1 linear_before_reset@3=0|1 output_sequence@-6=0|1",
-       slow},
-      {"RNN", [](const Op &op) { recurrent(op, simple); },
-       "X W R B? sequence_lens? initial_h? > Y? Y_h?; activation_alpha:floats activation_beta:floats "
-       "activations:strings clip:float direction=forward|reverse|bidirectional hidden_size:int "
-       "layout@14=0|1 output_sequence@-6=0|1",
-       slow},
-  };
-  return rows;
-}
+constexpr Row rows[] = {
+    {"LSTM", [](const Op &op) { recurrent(op, lstm); },
+     "X W R B? sequence_lens? initial_h? initial_c? P? > Y? Y_h? Y_c?; activation_alpha:floats "
+     "activation_beta:floats activations:strings clip:float direction=forward|reverse|bidirectional "
+     "hidden_size:int input_forget=0|1 layout@14=0|1 output_sequence@-6=0|1",
+     slow},
+    {"GRU", [](const Op &op) { recurrent(op, gru); },
+     "X W R B? sequence_lens? initial_h? > Y? Y_h@-2 Y_h?@3; activation_alpha:floats "
+     "activation_beta:floats activations:strings clip:float direction=forward|reverse|bidirectional "
+     "hidden_size:int layout@14=0|1 linear_before_reset@3=0|1 output_sequence@-6=0|1",
+     slow},
+    {"RNN", [](const Op &op) { recurrent(op, simple); },
+     "X W R B? sequence_lens? initial_h? > Y? Y_h?; activation_alpha:floats activation_beta:floats "
+     "activations:strings clip:float direction=forward|reverse|bidirectional hidden_size:int "
+     "layout@14=0|1 output_sequence@-6=0|1",
+     slow},
+};
+const std::span<const Row> recurrent_rows = rows;
 
 }  // namespace dl4::io::onnx

@@ -343,19 +343,17 @@ void resize(const Op &op) {
 
 }  // namespace
 
-std::span<const Row> resize_rows() {
-  static constexpr Row rows[] = {
-      {"Resize", resize,
-       "X roi?@11 scales@-10 scales?@11 sizes?@11 > Y=X; antialias@18=0|1 axes@18:ints "
-       "coordinate_transformation_mode@11=half_pixel|pytorch_half_pixel|align_corners|asymmetric|tf_half_pixel_for_nn@"
-       "11-12|tf_crop_and_resize|half_pixel_symmetric@19 "
-       "cubic_coeff_a@11=-0.75 exclude_outside@11=0|1 extrapolation_value@11=0.0 "
-       "keep_aspect_ratio_policy@18=stretch|not_larger|not_smaller mode=nearest|linear|cubic@11 "
-       "nearest_mode@11=round_prefer_floor|round_prefer_ceil|floor|ceil"},
-      {"Upsample", resize,
-       "X scales@9 > Y=X; height_scale@-6:float! mode=nearest|linear@7|bilinear@-6 scales@7-8:floats! "
-       "width_scale@-6:float!"}};
-  return rows;
-}
+constexpr Row rows[] = {
+    {"Resize", resize,
+     "X roi?@11 scales@-10 scales?@11 sizes?@11 > Y=X; antialias@18=0|1 axes@18:ints "
+     "coordinate_transformation_mode@11=half_pixel|pytorch_half_pixel|align_corners|asymmetric|tf_half_pixel_for_nn@"
+     "11-12|tf_crop_and_resize|half_pixel_symmetric@19 "
+     "cubic_coeff_a@11=-0.75 exclude_outside@11=0|1 extrapolation_value@11=0.0 "
+     "keep_aspect_ratio_policy@18=stretch|not_larger|not_smaller mode=nearest|linear|cubic@11 "
+     "nearest_mode@11=round_prefer_floor|round_prefer_ceil|floor|ceil"},
+    {"Upsample", resize,
+     "X scales@9 > Y=X; height_scale@-6:float! mode=nearest|linear@7|bilinear@-6 scales@7-8:floats! "
+     "width_scale@-6:float!"}};
+const std::span<const Row> resize_rows = rows;
 
 }  // namespace dl4::io::onnx

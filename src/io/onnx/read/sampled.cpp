@@ -9,7 +9,6 @@ namespace dl4::io::onnx {
 namespace {
 
 void grid_sample(const Op &op) {
-  floats_only(op, {0, 1});
   Value &v = op.in(0), &grid = op.in(1);
   if (v.rank() < 3 || v.rank() > 5 || grid.rank() != v.rank())
     op.refuse("of an image of ", v.rank(), " axes and a grid of ", grid.rank(), " is not supported");
@@ -32,7 +31,6 @@ double place(int64_t i, int64_t n, bool corners) {
 }
 
 void affine_grid(const Op &op) {
-  floats_only(op, {0});
   const auto size = op.sizes(1);
   const Value &theta = op.in(0);
   if (!size) op.refuse("its input \"size\" is computed by the model; it must be a constant or sizes");
@@ -66,7 +64,6 @@ void affine_grid(const Op &op) {
 }
 
 void roi_align(const Op &op) {
-  floats_only(op, {0, 1});
   Value &v = op.in(0);
   const Value &boxes = op.in(1);
   if (v.rank() != 4 || boxes.rank() != 2) fail(Code::corrupt_file, "expects an image of four axes, and boxes of two");
@@ -99,7 +96,6 @@ Node channels(const Op &op, Node x, int64_t at, int64_t n) { return op.cut(x, op
 
 // Samples each window's positions side by side with a GridSample, then convolves with a stride of the window's size.
 void deform_conv(const Op &op) {
-  floats_only(op, {0, 1, 2, 3, 4});
   Value &v = op.in(0), &offset = op.in(2);
   const Tensor w = op.floats(1, "kernel");
   need_kernel(op, w);
@@ -158,21 +154,19 @@ void deform_conv(const Op &op) {
 
 }  // namespace
 
-std::span<const Row> sampled_rows() {
-  static constexpr Row rows[] = {
-      {"GridSample", grid_sample,
-       "X grid > Y; align_corners=0|1 mode@-19=bilinear|nearest|bicubic mode@20=linear|nearest|cubic "
-       "padding_mode=zeros|border|reflection"},
-      {"AffineGrid", affine_grid, "theta size > grid; align_corners=0|1"},
-      {"RoiAlign", roi_align,
-       "X rois batch_indices > Y; coordinate_transformation_mode@16=half_pixel|output_half_pixel "
-       "mode=avg| output_height=1 output_width=1 sampling_ratio=0 spatial_scale=1.0"},
-      {"DeformConv", deform_conv,
-       "X W offset B? mask? > Y; dilations:ints group=1 kernel_shape:ints offset_group=1 pads:ints "
-       "strides:ints",
-       slow},
-  };
-  return rows;
-}
+constexpr Row rows[] = {
+    {"GridSample", grid_sample,
+     "X~ grid~ > Y; align_corners=0|1 mode@-19=bilinear|nearest|bicubic mode@20=linear|nearest|cubic "
+     "padding_mode=zeros|border|reflection"},
+    {"AffineGrid", affine_grid, "theta~ size > grid; align_corners=0|1"},
+    {"RoiAlign", roi_align,
+     "X~ rois~ batch_indices > Y; coordinate_transformation_mode@16=half_pixel|output_half_pixel "
+     "mode=avg| output_height=1 output_width=1 sampling_ratio=0 spatial_scale=1.0"},
+    {"DeformConv", deform_conv,
+     "X~ W~ offset~ B~? mask~? > Y; dilations:ints group=1 kernel_shape:ints offset_group=1 pads:ints "
+     "strides:ints",
+     slow},
+};
+const std::span<const Row> sampled_rows = rows;
 
 }  // namespace dl4::io::onnx

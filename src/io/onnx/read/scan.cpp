@@ -110,7 +110,7 @@ void batched(const Op &op) {
   std::vector<Values> out(op.node.out.size());
   for (int64_t b = 0; b < batch; ++b) {
     Values in;
-    for (size_t i = 1; i <= inputs; ++i) in.push_back(computed(op, "Gather", {op.in(i), number(b)}, {{"axis", 0}}));
+    for (size_t i = 1; i <= inputs; ++i) in.push_back(Nodes{op}.at(op.in(i), 0, b));
     const Values of_one = computed(op, "Scan", in, said, out.size());
     for (size_t i = 0; i < out.size(); ++i) out[i].push_back(of_one[i]);
   }
@@ -121,14 +121,12 @@ void scan(const Op &op) { op.opset() < 9 ? batched(op) : scan_all(op); }
 
 }  // namespace
 
-std::span<const Row> scan_rows() {
-  static constexpr Row rows[] = {{"Scan", scan,
-                                  "sequence_lens?@-8 initial_state_and_scan_inputs+ > final_state_and_scan_outputs+; "
-                                  "body:graph! directions@-8:ints "
-                                  "num_scan_inputs:int! scan_input_axes@9:ints scan_input_directions@9:ints "
-                                  "scan_output_axes@9:ints scan_output_directions@9:ints",
-                                  slow}};
-  return rows;
-}
+constexpr Row rows[] = {{"Scan", scan,
+                         "sequence_lens?@-8 initial_state_and_scan_inputs+ > final_state_and_scan_outputs+; "
+                         "body:graph! directions@-8:ints "
+                         "num_scan_inputs:int! scan_input_axes@9:ints scan_input_directions@9:ints "
+                         "scan_output_axes@9:ints scan_output_directions@9:ints",
+                         slow}};
+const std::span<const Row> scan_rows = rows;
 
 }  // namespace dl4::io::onnx

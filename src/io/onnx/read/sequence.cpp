@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
-#include "io/onnx/read/flow.hpp"
+#include "io/onnx/read/nodes.hpp"
 
 namespace dl4::io::onnx {
 namespace {
@@ -59,6 +59,7 @@ void at(const Op &op) {
 void length(const Op &op) { op.give_value(0, number(static_cast<int64_t>(list_of(op, 0).size()))); }
 
 void split(const Op &op) {
+  const Nodes nodes{op};
   const Value &v = op.in(0);
   const int64_t axis = op.axis(v.rank());
   const Dim whole = v.dims[static_cast<size_t>(axis)];
@@ -81,18 +82,19 @@ void split(const Op &op) {
   if (sizes.empty()) return op.give_value(0, sequence(op, {}));
   Values list = computed(op, "Split", {v, numbers(sizes)}, {{"axis", axis}}, sizes.size());
   if (squeezed)
-    for (Value &one : list) one = computed(op, "Squeeze", {one, numbers({axis})}, {});
+    for (Value &one : list) one = nodes.of("Squeeze", {one, numbers({axis})});
   op.give_value(0, sequence(op, std::move(list)));
 }
 
 void concat(const Op &op) {
+  const Nodes nodes{op};
   Values list = list_of(op, 0);
   if (list.empty()) op.refuse("of an empty sequence is not supported");
   const bool fresh = op.flag("new_axis");
   const int64_t axis = op.axis(list[0].rank() + (fresh ? 1 : 0));
   if (fresh)
-    for (Value &v : list) v = computed(op, "Unsqueeze", {v, numbers({axis})}, {});
-  op.give_value(0, computed(op, "Concat", list, {{"axis", axis}}));
+    for (Value &v : list) v = nodes.unsqueeze(v, axis);
+  op.give_value(0, nodes.of("Concat", list, {{"axis", axis}}));
 }
 
 // Runs once per element of the first sequence; tensors are the same each time.
@@ -131,22 +133,20 @@ void get_element(const Op &op) {
 
 }  // namespace
 
-std::span<const Row> sequence_rows() {
-  static constexpr Row rows[] = {
-      {"SequenceConstruct", construct, "inputs+ > output_sequence"},
-      {"SequenceEmpty", empty, " > output; dtype:int"},
-      {"SequenceInsert", insert, "input_sequence tensor position? > output_sequence"},
-      {"SequenceErase", erase, "input_sequence position? > output_sequence"},
-      {"SequenceAt", at, "input_sequence position > tensor"},
-      {"SequenceLength", length, "input_sequence > length"},
-      {"SplitToSequence", split, "input split? > output_sequence; axis=0 keepdims=1|0"},
-      {"ConcatFromSequence", concat, "input_sequence > concat_result; axis:int! new_axis=0|1"},
-      {"SequenceMap", map, "input_sequence additional_inputs* > out_sequence+; body:graph!", slow},
-      {"Optional", optional, "input? > output; type:type_proto"},
-      {"OptionalHasElement", has_element, "input@-17 input?@18 > output"},
-      {"OptionalGetElement", get_element, "input > output"},
-  };
-  return rows;
-}
+constexpr Row rows[] = {
+    {"SequenceConstruct", construct, "inputs+ > output_sequence"},
+    {"SequenceEmpty", empty, " > output; dtype:int"},
+    {"SequenceInsert", insert, "input_sequence tensor position? > output_sequence"},
+    {"SequenceErase", erase, "input_sequence position? > output_sequence"},
+    {"SequenceAt", at, "input_sequence position > tensor"},
+    {"SequenceLength", length, "input_sequence > length"},
+    {"SplitToSequence", split, "input split? > output_sequence; axis=0 keepdims=1|0"},
+    {"ConcatFromSequence", concat, "input_sequence > concat_result; axis:int! new_axis=0|1"},
+    {"SequenceMap", map, "input_sequence additional_inputs* > out_sequence+; body:graph!", slow},
+    {"Optional", optional, "input? > output; type:type_proto"},
+    {"OptionalHasElement", has_element, "input@-17 input?@18 > output"},
+    {"OptionalGetElement", get_element, "input > output"},
+};
+const std::span<const Row> sequence_rows = rows;
 
 }  // namespace dl4::io::onnx

@@ -5,8 +5,27 @@
 
 #include "base/error.hpp"
 #include "io/onnx/read/math.hpp"
+#include "ops/emit.hpp"
 
 namespace dl4::io::onnx {
+
+void give_without(const Op &op, Node y, const Perm &perm, const std::vector<Dim> &dims, const std::vector<bool> &gone) {
+  std::vector<Dim> left;
+  std::vector<size_t> number;  // of an axis among those left
+  for (size_t i = 0; i < gone.size(); ++i) {
+    number.push_back(left.size());
+    if (!gone[i]) left.push_back(dims[i]);
+  }
+  Ints places;
+  Perm order;
+  for (size_t i = 0; i < perm.size(); ++i)
+    if (const auto axis = static_cast<size_t>(perm[i]); gone[axis])
+      places.push_back(static_cast<int64_t>(i));
+    else
+      order.push_back(static_cast<int>(number[axis]));
+  op.give(0, op.layer("Squeeze", {{"axis", places}}, {y}), left, order);
+}
+
 namespace {
 
 void shape(const Op &op) {
@@ -35,9 +54,7 @@ void give_reshaped(const Op &op, std::vector<Dim> to) {
   }
   if (v.sizes) return op.give_elements(0, *v.sizes, std::move(to), v.onnx_type());
   if (v.constant) {
-    Ints dims;
-    for (const Dim &d : to) dims.push_back(d.factor);
-    return op.give_constant(0, io::reshaped(*v.constant, Shape(dims)), v.type);
+    return op.give_constant(0, io::reshaped(*v.constant, Shape(sizes_of(to))), v.type);
   }
   if (to == v.dims) return op.give_value(0, v);
   op.give(0, with_dims(op, op.x(0), v.dims, to), to);
@@ -128,23 +145,11 @@ void squeeze(const Op &op) {
   else
     for (size_t i = 0; i < gone.size(); ++i) gone[i] = v.dims[i] == Dim{1, {}};
   std::vector<Dim> dims;
-  std::vector<int> number(gone.size(), 0);
-  for (size_t i = 0; i < gone.size(); ++i) {
-    number[i] = static_cast<int>(dims.size());
+  for (size_t i = 0; i < gone.size(); ++i)
     if (!gone[i]) dims.push_back(v.dims[i]);
-  }
   if (v.at_hand() || dims.size() == gone.size()) return give_reshaped(op, dims);
   const Form form = v.forms[0];
-  Ints places;
-  Perm perm;
-  for (size_t i = 0; i < form.perm.size(); ++i) {
-    const auto axis = static_cast<size_t>(form.perm[i]);
-    if (gone[axis])
-      places.push_back(static_cast<int64_t>(i));
-    else
-      perm.push_back(number[axis]);
-  }
-  op.give(0, op.layer("Squeeze", {{"axis", places}}, {form.node}), dims, perm);
+  give_without(op, form.node, form.perm, v.dims, gone);
 }
 
 void unsqueeze(const Op &op) {
@@ -186,20 +191,8 @@ void unsqueeze(const Op &op) {
 Node ones(const Op &op, const Ints &dims, DType type) {
   const Shape s(dims);
   op.take(checked_mul(s.elements(), size_of(type)));
-  Tensor t = make_zeros(type, s);
-  for (int64_t i = 0; i < s.elements(); ++i) switch (type) {
-      case DType::f32:
-        t.as<float>()[i] = 1;
-        break;
-      case DType::i32:
-        t.as<int32_t>()[i] = 1;
-        break;
-      case DType::i64:
-        t.as<int64_t>()[i] = 1;
-        break;
-      default:
-        t.as<uint8_t>()[i] = 1;
-    }
+  Tensor t = make_tensor(type, s);
+  for (int64_t i = 0; i < s.elements(); ++i) ops::store(1, type, t.data.get() + i * size_of(type));
   return op.constant_node(std::move(t));
 }
 
@@ -253,12 +246,9 @@ void constant_of_shape(const Op &op) {
     if (one.elements() != 1) fail(Code::corrupt_file, "has a \"value\" of ", one.elements(), " numbers");
   }
   if (wanted.size() > max_rank) op.refuse("gives a value of ", wanted.size(), " axes");
-  Ints dims;
-  for (const Dim &d : wanted) {
+  for (const Dim &d : wanted)
     if (d.known() && d.factor < 0) fail(Code::corrupt_file, "has an axis of ", d.factor);
-    dims.push_back(d.known() ? d.factor : free_dim);
-  }
-  const Shape shape(dims);
+  const Shape shape(sizes_of(wanted));
   if (!shape.known()) {
     const double number =
         one.dtype == DType::f32 ? static_cast<double>(one.as<float>()[0]) : static_cast<double>(ints_of(one)[0]);
@@ -291,9 +281,8 @@ void constant(const Op &op) {
   if (a.name != "value_float" && a.name != "value_floats")
     throw Error(Code::unsupported, text("\"", std::string(a.name), "\" is not supported"));
   const std::vector<double> list = a.name == "value_float" ? std::vector{op.real("value_float")} : a.floats;
-  Tensor t = make_tensor(DType::f32, a.name == "value_float" ? Shape{} : Shape{static_cast<int64_t>(list.size())});
-  for (size_t i = 0; i < list.size(); ++i) t.as<float>()[i] = static_cast<float>(list[i]);
-  op.give_constant(0, std::move(t));
+  const Shape shape = a.name == "value_float" ? Shape{} : Shape{static_cast<int64_t>(list.size())};
+  op.give_constant(0, tensor_of(list, shape));
 }
 
 // With free counts: repeats the positions of each axis.
@@ -323,13 +312,10 @@ void tile(const Op &op) {
     const int64_t n = (*times)[i];
     if (n < 0 || n > 100000) op.refuse("repeats axis ", i, ' ', n, " times");
     dims[i] = dims[i] * Dim{n, {}};
-    if (n == 0) {
-      Ints start(dims.size(), 0), size(dims.size(), -1);
-      size[i] = 0;
-      x = op.layer("Slice", {{"start_indices", start}, {"shape", size}}, {x});
-    } else if (n > 1) {
+    if (n == 0)
+      x = op.cut(x, static_cast<int>(i), 0, 0);
+    else if (n > 1)
       x = op.layer("Concatenate", {{"axis", i}}, std::vector<Node>(static_cast<size_t>(n), x));
-    }
   }
   op.give(0, x, dims);
 }
@@ -473,30 +459,28 @@ void space_to_depth(const Op &op) {
 
 }  // namespace
 
-std::span<const Row> shape_rows() {
-  static constexpr Row rows[] = {
-      {"Shape", shape, "data > shape; end@15:int start@15=0"},
-      {"Size", size, "data > size"},
-      {"Reshape", reshape, "data shape@5 > reshaped=data; allowzero@14=0|1 consumed_inputs@-4:ints shape@-4:ints"},
-      {"Flatten", flatten, "input > output=input; axis=1"},
-      {"Transpose", transpose, "data > transposed=data; perm:ints"},
-      {"Squeeze", squeeze, "data axes?@13 > squeezed=data; axes@-12:ints"},
-      {"Unsqueeze", unsqueeze, "data axes@13 > expanded=data; axes@-12:ints!"},
-      {"Expand", expand, "input shape > output=input"},
-      {"ConstantOfShape", constant_of_shape, "input > output; value:tensor"},
-      {"Constant", constant,
-       " > output; sparse_value@11:sparse_tensor value@-10:tensor! value@11:tensor value_float@12:float "
-       "value_floats@12:floats value_int@12:int value_ints@12:ints value_string@12:string "
-       "value_strings@12:strings"},
-      {"Tile", tile, "input repeats axis@-5 > output=input"},
-      {"Concat", concat, "inputs+ > concat_result=inputs; axis@-3:int axis@4:int!"},
-      {"Split", split,
-       "input split?@-1 split?@13 > outputs+=input; axis@-1:int axis@2=0 num_outputs@18:int "
-       "split@-12:ints"},
-      {"DepthToSpace", depth_to_space, "input > output=input; blocksize:int! mode@11=DCR|CRD"},
-      {"SpaceToDepth", space_to_depth, "input > output=input; blocksize:int! mode@28=DCR|CRD"},
-  };
-  return rows;
-}
+constexpr Row rows[] = {
+    {"Shape", shape, "data > shape; end@15:int start@15=0"},
+    {"Size", size, "data > size"},
+    {"Reshape", reshape, "data shape@5 > reshaped=data; allowzero@14=0|1 consumed_inputs@-4:ints shape@-4:ints"},
+    {"Flatten", flatten, "input > output=input; axis=1"},
+    {"Transpose", transpose, "data > transposed=data; perm:ints"},
+    {"Squeeze", squeeze, "data axes?@13 > squeezed=data; axes@-12:ints"},
+    {"Unsqueeze", unsqueeze, "data axes@13 > expanded=data; axes@-12:ints!"},
+    {"Expand", expand, "input shape > output=input"},
+    {"ConstantOfShape", constant_of_shape, "input > output; value:tensor"},
+    {"Constant", constant,
+     " > output; sparse_value@11:sparse_tensor value@-10:tensor! value@11:tensor value_float@12:float "
+     "value_floats@12:floats value_int@12:int value_ints@12:ints value_string@12:string "
+     "value_strings@12:strings"},
+    {"Tile", tile, "input repeats axis@-5 > output=input"},
+    {"Concat", concat, "inputs+ > concat_result=inputs; axis@-3:int axis@4:int!"},
+    {"Split", split,
+     "input split?@-1 split?@13 > outputs+=input; axis@-1:int axis@2=0 num_outputs@18:int "
+     "split@-12:ints"},
+    {"DepthToSpace", depth_to_space, "input > output=input; blocksize:int! mode@11=DCR|CRD"},
+    {"SpaceToDepth", space_to_depth, "input > output=input; blocksize:int! mode@28=DCR|CRD"},
+};
+const std::span<const Row> shape_rows = rows;
 
 }  // namespace dl4::io::onnx

@@ -96,7 +96,6 @@ void free_dft(const Op &op, int axis, int64_t parts, bool inverse) {
 }
 
 void dft(const Op &op) {
-  floats_only(op, {0});
   Value &v = op.in(0);
   if (v.rank() < 3) op.refuse("of a value of ", v.rank(), " axes is not supported");
   int64_t axis = op.opset() < 20 ? op.integer("axis") : -2;
@@ -133,7 +132,6 @@ void dft(const Op &op) {
 }
 
 void stft(const Op &op) {
-  floats_only(op, {0, 2});
   Value &v = op.in(0);
   if (v.rank() != 3) op.refuse("of a value of ", v.rank(), " axes is not supported");
   std::optional<Tensor> window;
@@ -161,11 +159,8 @@ void stft(const Op &op) {
 
 }  // namespace
 
-std::span<const Row> signal_rows() {
-  static constexpr Row rows[] = {
-      {"DFT", dft, "input dft_length? axis?@20 > output; axis@-19=1 inverse=0|1 onesided=0|1", slow},
-      {"STFT", stft, "signal frame_step window? frame_length? > output; onesided=1|0", slow}};
-  return rows;
-}
+constexpr Row rows[] = {{"DFT", dft, "input~ dft_length? axis?@20 > output; axis@-19=1 inverse=0|1 onesided=0|1", slow},
+                        {"STFT", stft, "signal~ frame_step window~? frame_length? > output; onesided=1|0", slow}};
+const std::span<const Row> signal_rows = rows;
 
 }  // namespace dl4::io::onnx

@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "base/error.hpp"
-#include "io/onnx/read/chosen.hpp"
 #include "io/onnx/read/math.hpp"
 
 namespace dl4::io::onnx {
@@ -172,13 +171,11 @@ void slice(const Op &op) {
 
 }  // namespace
 
-std::span<const Row> slice_rows() {
-  static constexpr Row rows[] = {
-      {"Slice", slice,
-       "data starts@10 ends@10 axes?@10 steps?@10 > output=data; axes@-9:ints ends@-9:ints! "
-       "starts@-9:ints!"},
-  };
-  return rows;
-}
+constexpr Row rows[] = {
+    {"Slice", slice,
+     "data starts@10 ends@10 axes?@10 steps?@10 > output=data; axes@-9:ints ends@-9:ints! "
+     "starts@-9:ints!"},
+};
+const std::span<const Row> slice_rows = rows;
 
 }  // namespace dl4::io::onnx

@@ -164,9 +164,7 @@ void conv_transpose(const Op &op) {
   std::vector<Node> parts;
   for (int64_t g = 0; g < groups; ++g) {
     const int64_t n = channels / groups;
-    Ints start(static_cast<size_t>(v.rank()), 0), size(static_cast<size_t>(v.rank()), -1);
-    start.back() = g * n, size.back() = n;
-    const Node in = groups == 1 ? x : op.layer("Slice", {{"start_indices", start}, {"shape", size}}, {x});
+    const Node in = groups == 1 ? x : op.cut(x, v.rank() - 1, g * n, n);
     const Json config{{"filters", w.shape[1]},
                       {"kernel_size", how.size},
                       {"strides", how.strides},
@@ -183,7 +181,6 @@ void conv_transpose(const Op &op) {
 }
 // Adds each block's elements to their positions in the image.
 void col_to_im(const Op &op) {
-  floats_only(op, {0});
   const Value &v = op.in(0);
   const auto image = op.integers("image_shape", 1), block = op.integers("block_shape", 2);
   if (v.rank() != 3 || !image || !block || image->size() != block->size() || image->empty())
@@ -283,18 +280,16 @@ Node convolved_by_row(const Op &op, Node x, const Tensor &w, const Window &how, 
   return sum;
 }
 
-std::span<const Row> space_rows() {
-  static constexpr Row rows[] = {
-      {"Conv", conv,
-       "X W B? > Y; auto_pad=NOTSET|SAME_UPPER|SAME_LOWER|VALID dilations:ints group=1 "
-       "kernel_shape:ints pads:ints strides:ints",
-       slow},
-      {"ConvTranspose", conv_transpose,
-       "X W B? > Y; auto_pad=NOTSET|SAME_UPPER|SAME_LOWER|VALID dilations:ints group=1 "
-       "kernel_shape:ints output_padding:ints output_shape:ints pads:ints strides:ints",
-       slow},
-      {"Col2Im", col_to_im, "input image_shape block_shape > output; dilations:ints pads:ints strides:ints"}};
-  return rows;
-}
+constexpr Row rows[] = {
+    {"Conv", conv,
+     "X W B? > Y; auto_pad=NOTSET|SAME_UPPER|SAME_LOWER|VALID dilations:ints group=1 "
+     "kernel_shape:ints pads:ints strides:ints",
+     slow},
+    {"ConvTranspose", conv_transpose,
+     "X W B? > Y; auto_pad=NOTSET|SAME_UPPER|SAME_LOWER|VALID dilations:ints group=1 "
+     "kernel_shape:ints output_padding:ints output_shape:ints pads:ints strides:ints",
+     slow},
+    {"Col2Im", col_to_im, "input~ image_shape block_shape > output; dilations:ints pads:ints strides:ints"}};
+const std::span<const Row> space_rows = rows;
 
 }  // namespace dl4::io::onnx

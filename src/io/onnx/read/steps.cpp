@@ -18,7 +18,6 @@ Node turns(const Op &op, size_t i, int head_axis, int64_t half) {
 }
 
 void rotary_embedding(const Op &op) {
-  floats_only(op, {0, 1, 2});
   Value &v = op.in(0);
   const bool flat = v.rank() == 3;
   if (!flat && v.rank() != 4) fail(Code::corrupt_file, "expects a value of 3 or 4 axes");
@@ -57,7 +56,6 @@ void rotary_embedding(const Op &op) {
 // ---- with a state -------------------------------------------------------------------------------------------------
 
 void causal_conv(const Op &op) {
-  floats_only(op, {0, 1, 2, 3});
   Value &v = op.in(0);
   const Tensor w = op.floats(1, "kernel");
   if (v.rank() != 3 || w.shape.rank() != 3 || w.shape[1] != 1 || w.elements() == 0)
@@ -84,7 +82,6 @@ void causal_conv(const Op &op) {
 }
 
 void linear_attention(const Op &op) {
-  floats_only(op, {0, 1, 2, 3, 4, 5});
   const std::string rule = op.string("update_rule");
   const bool gates = rule == "gated" || rule == "gated_delta", corrects = rule == "delta" || rule == "gated_delta";
   if (!gates && !corrects && rule != "linear") fail(Code::corrupt_file, "has \"update_rule\" ", rule);
@@ -170,7 +167,6 @@ void tensor_scatter(const Op &op) {
 }
 
 void swi_glu(const Op &op) {
-  floats_only(op, {0, 1});
   if (op.in(0).dims != op.in(1).dims) op.refuse("of two values of different shapes is not supported");
   const double alpha = op.real("alpha");
   const Node x = op.x(0), gate = alpha == 1 ? x : by_number(op, "BroadcastMultiply", x, alpha);
@@ -181,21 +177,18 @@ void swi_glu(const Op &op) {
 
 }  // namespace
 
-std::span<const Row> step_rows() {
-  static constexpr Row rows[] = {
-      {"RotaryEmbedding", rotary_embedding,
-       "X cos_cache sin_cache position_ids? > Y; interleaved=0|1 num_heads:int rotary_embedding_dim=0"},
-      {"CausalConvWithState", causal_conv,
-       "input weight bias? past_state? > output present_state; activation=none|silu|swish"},
-      {"LinearAttention", linear_attention,
-       "query key value past_state? decay? beta? > output present_state; chunk_size=64 "
-       "kv_num_heads:int! q_num_heads:int! scale=0.0 update_rule=gated_delta|linear|gated|delta"},
-      {"ReverseSequence", reverse_sequence, "input sequence_lens > Y=input; batch_axis=1 time_axis=0"},
-      {"TensorScatter", tensor_scatter,
-       "past_cache update write_indices? > present_cache; axis=-2 mode=linear|circular"},
-      {"SwiGLU", swi_glu, "A B > Y; alpha=1.0"},
-  };
-  return rows;
-}
+constexpr Row rows[] = {
+    {"RotaryEmbedding", rotary_embedding,
+     "X~ cos_cache~ sin_cache~ position_ids? > Y; interleaved=0|1 num_heads:int rotary_embedding_dim=0"},
+    {"CausalConvWithState", causal_conv,
+     "input~ weight~ bias~? past_state~? > output present_state; activation=none|silu|swish"},
+    {"LinearAttention", linear_attention,
+     "query~ key~ value~ past_state~? decay~? beta~? > output present_state; chunk_size=64 "
+     "kv_num_heads:int! q_num_heads:int! scale=0.0 update_rule=gated_delta|linear|gated|delta"},
+    {"ReverseSequence", reverse_sequence, "input sequence_lens > Y=input; batch_axis=1 time_axis=0"},
+    {"TensorScatter", tensor_scatter, "past_cache update write_indices? > present_cache; axis=-2 mode=linear|circular"},
+    {"SwiGLU", swi_glu, "A~ B~ > Y; alpha=1.0"},
+};
+const std::span<const Row> step_rows = rows;
 
 }  // namespace dl4::io::onnx

@@ -251,18 +251,16 @@ void tokenizer(const Op &op) {
   give_pieces(op, {{"expression", expression}, {"min_length", least}, {"pad", text(op, "pad_value")}});
 }
 
-std::span<const Row> text_rows() {
-  static constexpr Row rows[] = {
-      {"StringNormalizer", string_normalizer,
-       "X > Y; case_change_action=NONE|LOWER|UPPER is_case_sensitive=0|1 locale:string stopwords:strings"},
-      {"StringConcat", string_concat, "X Y > Z"},
-      {"StringSplit", string_split, "X > Y Z; delimiter:string maxsplit:int"},
-      {"RegexFullMatch", regular_expression},
-      {"TfIdfVectorizer", tf_idf_vectorizer,
-       "X > Y; max_gram_length:int! max_skip_count:int! min_gram_length:int! mode!TF|IDF|TFIDF ngram_counts:ints! "
-       "ngram_indexes:ints! pool_int64s:ints pool_strings:strings weights:floats"},
-  };
-  return rows;
-}
+constexpr Row rows[] = {
+    {"StringNormalizer", string_normalizer,
+     "X > Y; case_change_action=NONE|LOWER|UPPER is_case_sensitive=0|1 locale:string stopwords:strings"},
+    {"StringConcat", string_concat, "X Y > Z"},
+    {"StringSplit", string_split, "X > Y Z; delimiter:string maxsplit:int"},
+    {"RegexFullMatch", regular_expression},
+    {"TfIdfVectorizer", tf_idf_vectorizer,
+     "X > Y; max_gram_length:int! max_skip_count:int! min_gram_length:int! mode!TF|IDF|TFIDF ngram_counts:ints! "
+     "ngram_indexes:ints! pool_int64s:ints pool_strings:strings weights:floats"},
+};
+const std::span<const Row> text_rows = rows;
 
 }  // namespace dl4::io::onnx

@@ -52,7 +52,6 @@ void likelihood(const Op &op, Node logs) {
 // The scores, classes last.
 Node scores(const Op &op) {
   Value &x = op.in(0);
-  floats_only(op, {0});
   if (x.rank() < 2 || !x.dims[1].known()) op.refuse("needs a known number of classes, along axis 1");
   return op.as(x, channels_last(x.rank()));
 }
@@ -91,17 +90,15 @@ void dropout(const Op &op) {
 
 }  // namespace
 
-std::span<const Row> training_rows() {
-  static constexpr Row rows[] = {
-      {"NegativeLogLikelihoodLoss", negative_log_likelihood,
-       "input target weight? > loss; ignore_index:int reduction=mean|sum|none"},
-      {"SoftmaxCrossEntropyLoss", softmax_cross_entropy,
-       "scores labels weights? > output log_prob?; ignore_index:int reduction=mean|sum|none"},
-      {"Dropout", dropout,
-       "data ratio?@12 training_mode?@12 > output=data mask?; consumed_inputs@-5:ints is_test@-6=0|1 "
-       "ratio@-11=0.5 seed@12:int"},
-  };
-  return rows;
-}
+constexpr Row rows[] = {
+    {"NegativeLogLikelihoodLoss", negative_log_likelihood,
+     "input~ target weight? > loss; ignore_index:int reduction=mean|sum|none"},
+    {"SoftmaxCrossEntropyLoss", softmax_cross_entropy,
+     "scores~ labels weights? > output log_prob?; ignore_index:int reduction=mean|sum|none"},
+    {"Dropout", dropout,
+     "data ratio?@12 training_mode?@12 > output=data mask?; consumed_inputs@-5:ints is_test@-6=0|1 "
+     "ratio@-11=0.5 seed@12:int"},
+};
+const std::span<const Row> training_rows = rows;
 
 }  // namespace dl4::io::onnx

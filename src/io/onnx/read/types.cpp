@@ -38,8 +38,7 @@ Node rounded(const Op &op, Node x, Type type, bool saturate) {
   if (saturate || !f->has_nan) {
     y = op.layer("Clip", {{"x_min", -most}, {"x_max", most}}, {y});
   } else if (!f->has_infinity) {
-    Tensor nan = make_tensor(DType::f32, {});
-    *nan.as<float>() = std::numeric_limits<float>::quiet_NaN();
+    const Tensor nan = scalar(std::numeric_limits<double>::quiet_NaN());
     const Node past = by_number(op, "Greater", op.layer("Absolute", {}, {y}), most);
     y = op.layer("Where", {}, {past, op.constant_node(nan), y});
   }
@@ -53,36 +52,6 @@ float rounded(float x, Type type, bool saturate) {
 }
 
 namespace {
-
-// A constant converted to another type.
-Tensor cast(const Tensor &t, Type to, bool saturate) {
-  const DType type = stands_for(to);
-  if (type == DType::f32) {
-    Tensor y = make_tensor(type, t.shape);
-    const Ints whole = t.dtype == DType::f32 ? Ints{} : ints_of(t);
-    for (int64_t i = 0; i < t.elements(); ++i) {
-      const float x = whole.empty() ? t.as<float>()[i] : static_cast<float>(whole[static_cast<size_t>(i)]);
-      y.as<float>()[i] = rounded(x, to, saturate);
-    }
-    return y;
-  }
-  Ints list;
-  if (t.dtype != DType::f32) list = ints_of(t);
-  // Like the layers: clamped to the representing type's range, then wrapped.
-  const bool wide = type == DType::i64;
-  const double low = wide ? -0x1p63 : -0x1p31, high = wide ? 0x1p63 : 0x1p31;
-  for (int64_t i = 0; i < t.elements() && t.dtype == DType::f32; ++i) {
-    const double x = static_cast<double>(t.as<float>()[i]);
-    if (to == Type::boolean)
-      list.push_back(x != 0);
-    else if (x >= high)
-      list.push_back(wide ? INT64_MAX : INT32_MAX);
-    else
-      list.push_back(x > low ? static_cast<int64_t>(x) : std::isnan(x) ? 0 : static_cast<int64_t>(low));
-  }
-  for (int64_t &n : list) n = to == Type::boolean ? n != 0 : wrapped(to, n);
-  return tensor_of(list, type, t.shape);
-}
 
 // From numbers to strings and back.
 void cast_texts(const Op &op, Type to) {
@@ -111,8 +80,6 @@ void cast_to(const Op &op, Type to) {
   }
   const auto fits = [&](const Dim &d) { return !d.known() || holds(to, d.factor); };
   if (v.sizes && whole && std::ranges::all_of(*v.sizes, fits)) return op.give_elements(0, *v.sizes, v.dims, to);
-  if (const auto t = op.constant(0); t && t->elements() <= static_cast<int64_t>(most_listed))
-    return op.give_constant(0, cast(*t, to, saturate), to);
   if (const auto size = free_size(op, 0); size && (to == Type::float32 || to == Type::float64))
     return give_asked(op, {Asked::What::number, *size}, type, v.dims);
   const Perm perm = v.perm();
@@ -129,14 +96,12 @@ void cast_to(const Op &op, Type to) {
 
 }  // namespace
 
-std::span<const Row> type_rows() {
-  static constexpr Row rows[] = {
-      {"Cast", [](const Op &op) { cast_to(op, static_cast<Type>(op.integer("to"))); },
-       "input > output; round_mode@24=up|down|nearest saturate@19=1|0 to@-5:string! to@6:int!"},
-      {"CastLike", [](const Op &op) { cast_to(op, op.in(1).onnx_type()); },
-       "input target_type > output; round_mode@24=up|down|nearest saturate@19=1|0"},
-  };
-  return rows;
-}
+constexpr Row rows[] = {
+    {"Cast", [](const Op &op) { cast_to(op, static_cast<Type>(op.integer("to"))); },
+     "input > output; round_mode@24=up|down|nearest saturate@19=1|0 to@-5:string! to@6:int!"},
+    {"CastLike", [](const Op &op) { cast_to(op, op.in(1).onnx_type()); },
+     "input target_type > output; round_mode@24=up|down|nearest saturate@19=1|0"},
+};
+const std::span<const Row> type_rows = rows;
 
 }  // namespace dl4::io::onnx

@@ -1,8 +1,7 @@
 // branch as If, while as Loop, with bodies as graphs in attributes.
-#include "io/onnx/write/flow.hpp"
-
-#include "base/error.hpp"
 #include "ops/flow.hpp"
+#include "base/error.hpp"
+#include "io/onnx/write/writer.hpp"
 
 namespace dl4::io::onnx {
 namespace {
@@ -102,10 +101,8 @@ void write_products(Writer &w, const Listed &said) {
   Ints others, dims;
   for (int i = 0; i < w.shape(0).rank(); ++i)
     if (i != axis) others.push_back(i), dims.push_back(w.shape(0)[i]);
-  Tensor one = make_tensor(DType::f32, {});
-  *one.as<float>() = 1;
   const Name shape = w.node("Gather", {w.node("Shape", {w.in(0)}), w.ints(others)});
-  const Name first = w.cast(w.node("Expand", {w.tensor(one), shape}), dtype);
+  const Name first = w.cast(w.node("Expand", {w.real(1), shape}), dtype);
   const ops::Program none;
   Body body(w, none, 0, {});
   const Shape step(dims);

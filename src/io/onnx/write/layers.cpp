@@ -4,7 +4,6 @@
 
 #include "base/error.hpp"
 #include "io/onnx/reader.hpp"
-#include "io/onnx/write/flow.hpp"
 #include "io/onnx/write/writer.hpp"
 #include "ops/conv.hpp"
 #include "ops/elementwise.hpp"
@@ -394,13 +393,10 @@ void scan(Writer &w, const Listed &) {
 
 }  // namespace
 
-std::span<const WriteRow> larger_ops() {
-  static constexpr WriteRow rows[] = {
-      {"matmul", matmul},       {"conv", conv},           {"conv_transpose", conv_transpose},
-      {"pool", pool},           {"normalize", normalize}, {"attention", attention},
-      {"lstm", lstm},           {"gru_cell", gru_cell},   {"scan", scan},
-      {"branch", write_branch}, {"while", write_while},   {"ensure_size", write_ensure_size}};
-  return rows;
-}
+constexpr WriteRow rows[] = {{"matmul", matmul},       {"conv", conv},           {"conv_transpose", conv_transpose},
+                             {"pool", pool},           {"normalize", normalize}, {"attention", attention},
+                             {"lstm", lstm},           {"gru_cell", gru_cell},   {"scan", scan},
+                             {"branch", write_branch}, {"while", write_while},   {"ensure_size", write_ensure_size}};
+const std::span<const WriteRow> larger_ops = rows;
 
 }  // namespace dl4::io::onnx

@@ -16,22 +16,9 @@ constexpr int64_t written_opset = 20, written_ir = 9;
 constexpr size_t most_bytes = (size_t{1} << 31) - 1;  // limit of Protocol Buffers messages
 
 int64_t type_of(DType t) {
-  switch (t) {
-    case DType::f32:
-      return static_cast<int64_t>(Type::float32);
-    case DType::f64:
-      return static_cast<int64_t>(Type::float64);
-    case DType::i32:
-      return static_cast<int64_t>(Type::int32);
-    case DType::i64:
-      return static_cast<int64_t>(Type::int64);
-    case DType::u8:
-      return static_cast<int64_t>(Type::uint8);
-    case DType::string:
-      return static_cast<int64_t>(Type::string);
-    default:
-      return static_cast<int64_t>(Type::boolean);
-  }
+  Value v;
+  v.dtype = t;
+  return static_cast<int64_t>(t == DType::f64 ? Type::float64 : v.onnx_type());
 }
 
 MessageWriter value_info(std::string_view name, DType type, const Shape &shape,
@@ -155,36 +142,14 @@ namespace {
 MessageWriter attribute(const Said &said) {
   MessageWriter m;
   m.text(1, said.name);
-  switch (said.type) {
-    case Said::integer:
-      m.varint(3, said.i);
-      m.varint(20, 2);
-      break;
-    case Said::real:
-      m.real(2, said.f);
-      m.varint(20, 1);
-      break;
-    case Said::text:
-      m.text(4, said.s);
-      m.varint(20, 3);
-      break;
-    case Said::list:
-      for (int64_t i : *said.ints) m.varint(8, i);
-      m.varint(20, 7);
-      break;
-    case Said::texts:
-      m.text(9, said.s);
-      m.varint(20, 8);
-      break;
-    case Said::reals:
-      m.real(7, said.f);
-      m.varint(20, 6);
-      break;
-    case Said::graph:
-      m.message(6, *said.body);
-      m.varint(20, 5);
-      break;
-  }
+  const int64_t field = said.type + 1;
+  if (said.type == Said::real || said.type == Said::reals) m.real(field, said.f);
+  if (said.type == Said::integer) m.varint(field, said.i);
+  if (said.type == Said::text || said.type == Said::texts) m.text(field, said.s);
+  if (said.type == Said::graph) m.message(field, *said.body);
+  if (said.type == Said::list)
+    for (int64_t i : *said.ints) m.varint(field, i);
+  m.varint(20, said.type);
   return m;
 }
 
@@ -210,11 +175,7 @@ Name Writer::node(const char *op, ArrayRef<Name> in, ArrayRef<Said> said) { retu
 Name Writer::ints(ArrayRef<int64_t> list, bool scalar) {
   return tensor(tensor_of(Ints(list.begin(), list.end()), scalar));
 }
-Name Writer::real(double v) {
-  Tensor t = make_tensor(DType::f32, {});
-  *t.as<float>() = static_cast<float>(v);
-  return tensor(t);
-}
+Name Writer::real(double v) { return tensor(scalar(v)); }
 Name Writer::tensor(const Tensor &t, std::string_view name) { return whole_.constant(t, name); }
 Name Writer::transposed(Name x, ArrayRef<int64_t> perm) {
   return node("Transpose", {x}, {{"perm", Ints(perm.begin(), perm.end())}});
@@ -264,7 +225,7 @@ void Writer::steps() {
 void Writer::step(const ops::Step &step) {
   step_ = &step;
   const std::string_view op = step.op->name();
-  for (const auto rows : {plain_ops(), larger_ops(), segment_ops(), text_ops()})
+  for (const auto rows : {plain_ops, larger_ops, segment_ops, text_ops})
     for (const auto &[name, write] : rows)
       if (name == op) {
         write(*this, Listed(*step.op));

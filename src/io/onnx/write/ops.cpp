@@ -6,8 +6,8 @@
 #include <numbers>
 
 #include "base/error.hpp"
-#include "io/onnx/file.hpp"
-#include "io/onnx/write/flow.hpp"
+#include "io/onnx/reader.hpp"
+#include "io/onnx/write/writer.hpp"
 #include "kinds/layers/elementwise/functions.hpp"
 #include "ops/elementwise.hpp"
 #include "ops/ops.hpp"
@@ -150,16 +150,7 @@ Name mod(Writer &w, const Names &in) {
 Name shifted(Writer &w, const Names &in, bool left) {
   const DType type = w.dtype(0);
   if (type == DType::u8) return w.node("BitShift", in, {{"direction", left ? "LEFT" : "RIGHT"}});
-  const auto list = [&](ArrayRef<int64_t> values, bool scalar) {
-    Tensor t = make_tensor(type, scalar ? Shape{} : Shape{static_cast<int64_t>(values.size())});
-    for (size_t i = 0; i < values.size(); ++i)
-      if (type == DType::i64)
-        t.as<int64_t>()[i] = values[i];
-      else
-        t.as<int32_t>()[i] = static_cast<int32_t>(values[i]);
-    return w.tensor(t);
-  };
-  const auto number = [&](int64_t v) { return list({v}, true); };
+  const auto number = [&](int64_t v) { return w.tensor(tensor_of({v}, type, {})); };
   // The last of these powers is positive for a division. Larger and negative shifts give 0 or the sign.
   const int64_t last = 8 * size_of(type) - (left ? 1 : 2);
   Ints powers;
@@ -167,7 +158,7 @@ Name shifted(Writer &w, const Names &in, bool left) {
   const Name none = number(0), most = number(last);
   const Name some = w.node("And", {w.node("GreaterOrEqual", {in[1], none}), w.node("LessOrEqual", {in[1], most})});
   const Name places = w.node("Max", {w.node("Min", {in[1], most}), none});
-  const Name power = w.node("Gather", {list(powers, false), places});
+  const Name power = w.node("Gather", {w.tensor(tensor_of(powers, type, {last + 1})), places});
   if (left) return w.node("Where", {some, w.node("Mul", {in[0], power}), none});
   const Name down = w.node("Div", {w.node("Sub", {in[0], w.node("Mod", {in[0], power})}), power});
   return w.node("Where", {some, down, w.node("Where", {w.node("Less", {in[0], none}), number(-1), none})});
@@ -235,12 +226,12 @@ void reduce_precision(Writer &w, const Listed &said) {
   w.give(0, w.cast(w.node("Cast", {w.in(0)}, {{"to", to}}), DType::f32));
 }
 void as_it_is(Writer &w, const Listed &) { w.give(0, w.in(0)); }
+void nothing(Writer &, const Listed &) {}
 
 // ---- shapes --------------------------------------------------------------------------------------------------------
 
 void fill(Writer &w, const Listed &said) {
-  Tensor one = make_tensor(dtype_from(said.word()), {});
-  ops::store(said.real("v"), one.dtype, one.data.get());
+  const Tensor one = scalar(said.real("v"), dtype_from(said.word()));
   const int64_t keep = said.number("keep");
   Names parts;
   if (keep > 0) parts.push_back(w.dims(w.in(0), 0, keep));
@@ -452,46 +443,44 @@ void band_mask(Writer &w, const Listed &said) {
 
 }  // namespace
 
-std::span<const WriteRow> plain_ops() {
-  static constexpr WriteRow rows[] = {{"unary", unary},
-                                      {"binary", binary},
-                                      {"select", select},
-                                      {"cast", cast},
-                                      {"reduce_precision", reduce_precision},
-                                      {"copy", as_it_is},
-                                      {"stop_gradient", as_it_is},
-                                      {"straight_through", as_it_is},
-                                      {"fill", fill},
-                                      {"random_uniform", random_uniform},
-                                      {"random_normal", random_normal},
-                                      {"broadcast_like", broadcast_like},
-                                      {"reshape", reshape},
-                                      {"reshape_like", reshape_like},
-                                      {"expand_dims", expand_dims},
-                                      {"squeeze", squeeze},
-                                      {"transpose", transpose},
-                                      {"concat", concat},
-                                      {"slice", slice},
-                                      {"pad", pad},
-                                      {"repeat", repeat},
-                                      {"flip", flip},
-                                      {"indices", indices},
-                                      {"sizes", sizes},
-                                      {"sort", sort},
-                                      {"range", range},
-                                      {"non_max_suppression", non_max_suppression},
-                                      {"cumulate", cumulate},
-                                      {"zeros_of", zeros_of},
-                                      {"view", view},
-                                      {"reduce", reduce},
-                                      {"square_sum", square_sum},
-                                      {"argmax", argmax},
-                                      {"softmax", softmax},
-                                      {"hardmax", hardmax},
-                                      {"gather", gather},
-                                      {"band_mask", band_mask},
-                                      {"check_finite", [](Writer &, const Listed &) {}}};
-  return rows;
-}
+constexpr WriteRow rows[] = {{"unary", unary},
+                             {"binary", binary},
+                             {"select", select},
+                             {"cast", cast},
+                             {"reduce_precision", reduce_precision},
+                             {"copy", as_it_is},
+                             {"stop_gradient", as_it_is},
+                             {"straight_through", as_it_is},
+                             {"fill", fill},
+                             {"random_uniform", random_uniform},
+                             {"random_normal", random_normal},
+                             {"broadcast_like", broadcast_like},
+                             {"reshape", reshape},
+                             {"reshape_like", reshape_like},
+                             {"expand_dims", expand_dims},
+                             {"squeeze", squeeze},
+                             {"transpose", transpose},
+                             {"concat", concat},
+                             {"slice", slice},
+                             {"pad", pad},
+                             {"repeat", repeat},
+                             {"flip", flip},
+                             {"indices", indices},
+                             {"sizes", sizes},
+                             {"sort", sort},
+                             {"range", range},
+                             {"non_max_suppression", non_max_suppression},
+                             {"cumulate", cumulate},
+                             {"zeros_of", zeros_of},
+                             {"view", view},
+                             {"reduce", reduce},
+                             {"square_sum", square_sum},
+                             {"argmax", argmax},
+                             {"softmax", softmax},
+                             {"hardmax", hardmax},
+                             {"gather", gather},
+                             {"band_mask", band_mask},
+                             {"check_finite", nothing}};
+const std::span<const WriteRow> plain_ops = rows;
 
 }  // namespace dl4::io::onnx

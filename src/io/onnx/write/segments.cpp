@@ -39,10 +39,8 @@ void segment_gather(Writer &w, const Listed &) {
 
 }  // namespace
 
-std::span<const WriteRow> segment_ops() {
-  static constexpr WriteRow rows[] = {
-      {"segment_sum", segment_sum}, {"segment_max", segment_max}, {"segment_gather", segment_gather}};
-  return rows;
-}
+constexpr WriteRow rows[] = {
+    {"segment_sum", segment_sum}, {"segment_max", segment_max}, {"segment_gather", segment_gather}};
+const std::span<const WriteRow> segment_ops = rows;
 
 }  // namespace dl4::io::onnx

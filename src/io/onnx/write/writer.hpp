@@ -32,7 +32,7 @@ using Ints = std::vector<int64_t>;
 // A node's attribute; text, lists and graphs are the caller's.
 struct Said {
   const char *name;
-  enum Type { integer, real, text, list, texts, reals, graph } type;
+  enum Type { real = 1, integer, text, graph = 5, reals, list, texts } type;  // ONNX's numbers
   union {
     int64_t i;
     float f;
@@ -159,10 +159,15 @@ std::optional<ops::Id> bytes_of_product(const Writer &w, const ops::Step &step);
 // How ops are written, by their names.
 using WriteOp = void (*)(Writer &, const Listed &);
 using WriteRow = std::pair<std::string_view, WriteOp>;
-std::span<const WriteRow> plain_ops();   // elementwise, shapes, reductions
-std::span<const WriteRow> larger_ops();  // products, convolutions, recurrence
-std::span<const WriteRow> segment_ops();
-std::span<const WriteRow> text_ops();
+// Elementwise, shapes and reductions; products, convolutions and recurrence; segments; strings.
+extern const std::span<const WriteRow> plain_ops, larger_ops, segment_ops, text_ops;
+
+// Ops with bodies, and ensure_size.
+void write_branch(Writer &w, const Listed &said);
+void write_while(Writer &w, const Listed &said);
+// Cumulative products, for which ONNX has no op: a Scan.
+void write_products(Writer &w, const Listed &said);
+void write_ensure_size(Writer &w, const Listed &said);
 
 int64_t type_of(DType t);
 MessageWriter value_info(std::string_view name, DType type, const Shape &shape,

@@ -115,12 +115,11 @@ def named_schemas():
 
 def table_rows(text):
     """The rows of each table of a file: its name, then op, function, schema."""
-    for table in re.finditer(r"constexpr Row rows\[\] = \{", text):
+    for table in re.finditer(r"constexpr Row (\w+)_table\[\] = \{", text):
         end = closing(text, table.end() - 1)
-        name = re.search(r"(\w+)_rows = rows", text[end:])[1]
         for row in split(text[table.end() : end - 1]):
             op, handler, *more = split(row[1:-1])
-            yield name, (op[1:-1], handler, schema("".join(more)))
+            yield table[1], (op[1:-1], handler, schema("".join(more)))
 
 
 def rows():

@@ -48,14 +48,14 @@ Json broken_weights(const Model &m) {
 }
 
 // What was found; with its inputs and outputs as lines where it loads.
-struct Found {
+struct Findings {
   Json report;
   std::string slots;
   bool good = false;
 };
 
-Found look_at(const Common &common, const std::string &file) {
-  Found found{{{"file", file}, {"kind", kind_of(file)}}, "", false};
+Findings look_at(const Common &common, const std::string &file) {
+  Findings found{{{"file", file}, {"kind", kind_of(file)}}, "", false};
   Json &report = found.report;
   try {
     const Model m = open_model(common, file);
@@ -79,7 +79,7 @@ Found look_at(const Common &common, const std::string &file) {
   return found;
 }
 
-std::string text_of(const Found &found) {
+std::string text_of(const Findings &found) {
   const Json &report = found.report;
   std::string text = report.at("file").get<std::string>() + ": " + report.at("kind").get<std::string>() + '\n';
   if (!report.at("loads").get<bool>()) return text + "does not load: " + report.at("why").get<std::string>() + '\n';
@@ -98,7 +98,7 @@ Command check_command(const Common &common) {
           "what a file is, whether it loads, and what of it is not supported; ends with 1 if it can't be used",
           {{"FILE", "FILE", "any file", file.get(), true}},
           [=, &common] {
-            const Found found = look_at(common, *file);
+            const Findings found = look_at(common, *file);
             if (common.json)
               print(found.report);
             else

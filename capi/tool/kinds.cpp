@@ -12,23 +12,23 @@ namespace {
 struct Category {
   const char *name, *plural, *c, *options, *module, *python;
 };
-constexpr const char *add = "dl4_graph_add(graph, \"Dense\", NULL, $, NULL, NULL, &x, 1, &y, 1)",
-                     *train = "dl4_trainer_create(model, $, &trainer)";
+constexpr const char *c_add = "dl4_graph_add(graph, \"Dense\", NULL, $, NULL, NULL, &x, 1, &y, 1)",
+                     *c_train = "dl4_trainer_create(model, $, &trainer)";
 constexpr Category categories[] = {
     {"layer", "layers", "", "", "keras.layers.", ""},
-    {"activation", "activations", add, R"({"units": 4, "activation": @})", "", "keras.layers.Dense(4, activation=@)"},
-    {"initializer", "initializers", add, R"({"units": 4, "kernel_initializer": @})", "keras.initializers.",
+    {"activation", "activations", c_add, R"({"units": 4, "activation": @})", "", "keras.layers.Dense(4, activation=@)"},
+    {"initializer", "initializers", c_add, R"({"units": 4, "kernel_initializer": @})", "keras.initializers.",
      "keras.layers.Dense(4, kernel_initializer=@)"},
-    {"regularizer", "regularizers", add, R"({"units": 4, "kernel_regularizer": @})", "keras.regularizers.",
+    {"regularizer", "regularizers", c_add, R"({"units": 4, "kernel_regularizer": @})", "keras.regularizers.",
      "keras.layers.Dense(4, kernel_regularizer=@)"},
-    {"constraint", "constraints", add, R"({"units": 4, "kernel_constraint": @})", "keras.constraints.",
+    {"constraint", "constraints", c_add, R"({"units": 4, "kernel_constraint": @})", "keras.constraints.",
      "keras.layers.Dense(4, kernel_constraint=@)"},
-    {"loss", "losses", train, R"({"optimizer": "Adam", "loss": @})", "keras.losses.", R"(model.compile("adam", @))"},
-    {"metric", "metrics", train, R"({"optimizer": "Adam", "loss": "MeanSquaredError", "metrics": [@]})",
+    {"loss", "losses", c_train, R"({"optimizer": "Adam", "loss": @})", "keras.losses.", R"(model.compile("adam", @))"},
+    {"metric", "metrics", c_train, R"({"optimizer": "Adam", "loss": "MeanSquaredError", "metrics": [@]})",
      "keras.metrics.", R"(model.compile("adam", "mse", metrics=[@]))"},
-    {"optimizer", "optimizers", train, R"({"optimizer": @, "loss": "MeanSquaredError"})", "keras.optimizers.",
+    {"optimizer", "optimizers", c_train, R"({"optimizer": @, "loss": "MeanSquaredError"})", "keras.optimizers.",
      R"(model.compile(@, "mse"))"},
-    {"schedule", "schedules", train,
+    {"schedule", "schedules", c_train,
      R"({"optimizer": {"class_name": "SGD", "config": {"learning_rate": @}}, "loss": "MeanSquaredError"})",
      "keras.optimizers.schedules.", R"(model.compile(keras.optimizers.SGD(@), "mse"))"},
     {"callback", "callbacks", "dl4_trainer_fit(trainer, data, NULL, $, NULL, NULL, NULL, NULL)",

@@ -53,7 +53,7 @@ void write_all(const char *from, size_t n) {
 }
 
 // Little-endian numbers of a WAV file.
-uint32_t number(std::string_view bytes) {
+uint32_t little_endian(std::string_view bytes) {
   uint32_t n = 0;
   for (size_t i = 0; i < bytes.size(); ++i) n |= static_cast<uint32_t>(static_cast<uint8_t>(bytes[i])) << 8 * i;
   return n;
@@ -76,7 +76,7 @@ Wav read_wav(StandardInput &in, uint32_t channels) {
   for (;;) {
     const std::string chunk = in.exactly(8);
     if (chunk.size() < 8) throw Refusal(refused, "standard input: the WAV file ends before its samples");
-    const uint32_t size = number(std::string_view(chunk).substr(4));
+    const uint32_t size = little_endian(std::string_view(chunk).substr(4));
     if (chunk.starts_with("data")) {
       if (!wav.rate) throw Refusal(refused, "standard input: the WAV file has samples before their format");
       wav.size = size;
@@ -86,15 +86,16 @@ Wav read_wav(StandardInput &in, uint32_t channels) {
     if (!chunk.starts_with("fmt ")) continue;
     const std::string_view f = body;
     if (f.size() < 16) throw Refusal(refused, "standard input: the WAV file ends before its samples");
-    const uint32_t format = number(f.substr(0, 2)), bits = number(f.substr(14, 2)), got = number(f.substr(2, 2));
-    const bool is_pcm = format == 1 || (format == 0xFFFE && f.size() >= 26 && number(f.substr(24, 2)) == 1);
+    const uint32_t format = little_endian(f.substr(0, 2)), bits = little_endian(f.substr(14, 2)),
+                   got = little_endian(f.substr(2, 2));
+    const bool is_pcm = format == 1 || (format == 0xFFFE && f.size() >= 26 && little_endian(f.substr(24, 2)) == 1);
     if (!is_pcm || bits != 16)
       throw Refusal(refused, "standard input: expected a WAV file of 16-bit integers, got format " +
                                  std::to_string(format) + " of " + std::to_string(bits) + " bits");
     if (got != channels)
       throw Refusal(refused, "standard input: expected a WAV file of " + std::to_string(channels) +
                                  " channels as the input has, got " + std::to_string(got));
-    wav.rate = std::max(number(f.substr(4, 4)), 1u);
+    wav.rate = std::max(little_endian(f.substr(4, 4)), 1u);
   }
 }
 

@@ -14,22 +14,22 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // A layer and its input.
-struct Net {
+struct Probe {
   const char *layer;
   Attrs config;
   Dims input;
 };
 
-Net dense(int64_t m, int64_t n, int64_t k) { return {"Dense", {{"units", n}}, {m, k}}; }
-Net conv(int64_t n, int64_t size, int64_t c, int64_t window, int64_t filters, int64_t stride = 1) {
+Probe dense(int64_t m, int64_t n, int64_t k) { return {"Dense", {{"units", n}}, {m, k}}; }
+Probe conv(int64_t n, int64_t size, int64_t c, int64_t window, int64_t filters, int64_t stride = 1) {
   return {"Conv2D",
           {{"filters", filters}, {"kernel_size", window}, {"strides", stride}, {"padding", "same"}},
           {n, size, size, c}};
 }
-Net depthwise(int64_t size, int64_t c, int64_t window) {
+Probe depthwise(int64_t size, int64_t c, int64_t window) {
   return {"DepthwiseConv2D", {{"kernel_size", window}, {"padding", "same"}}, {1, size, size, c}};
 }
-Net lstm(int64_t batch, int64_t time, int64_t inputs, int64_t units) {
+Probe lstm(int64_t batch, int64_t time, int64_t inputs, int64_t units) {
   return {"LSTM", {{"units", units}}, {batch, time, inputs}};
 }
 
@@ -60,7 +60,7 @@ class Tuning {
   Json &operator[](const char *key) { return json_[key]; }
 
   // A net by one of its kernels, or by the one that is chosen; seconds: 0 for the estimate alone.
-  Taken take(const Net &net, const std::vector<std::string> &off, double seconds) const {
+  Taken take(const Probe &net, const std::vector<std::string> &off, double seconds) const {
     const Context c(Attrs{{"threads", 1}, {"kernels_off", off}, {"tuning", json_.dump()}});
     Graph g(c);
     Dims dims = net.input;
@@ -99,7 +99,7 @@ double median(std::vector<double> of) {
 // Cycles a second: large products of constants take as many as computed.
 void measure_clock(Tuning &t) {
   std::vector<double> factors;
-  for (const Net &net : {dense(96, 256, 256), dense(192, 256, 192), dense(48, 512, 256), dense(240, 128, 320)}) {
+  for (const Probe &net : {dense(96, 256, 256), dense(192, 256, 192), dense(48, 512, 256), dense(240, 128, 320)}) {
     const Taken taken = t.take(net, {"small_gemm", "dnnl_gemm"}, 0.3);
     factors.push_back(taken.estimate() / taken.microseconds);
   }
@@ -108,7 +108,7 @@ void measure_clock(Tuning &t) {
 
 // Cycles to read 64 bytes of a cache or of memory: one row by weights of that size. The estimate is linear in them.
 void measure_level(Tuning &t, size_t level, int64_t side) {
-  const Net net = dense(1, side, side);
+  const Probe net = dense(1, side, side);
   const std::vector<std::string> off{"small_gemm", "dnnl_gemm"};
   const double usual = t["cycles"][level].get<double>();
   t["cycles"][level] = 0.001;
@@ -124,7 +124,7 @@ void measure_level(Tuning &t, size_t level, int64_t side) {
 // How many times as long as computed each kernel takes.
 Json measure_kernels(Tuning &t) {
   std::map<std::string, std::vector<double>> times;
-  for (const Net &net :
+  for (const Probe &net :
        {dense(1, 256, 256),         dense(1, 96, 700),          dense(7, 300, 200),     dense(16, 512, 512),
         dense(64, 64, 64),          dense(100, 333, 500),       dense(128, 512, 256),   dense(300, 10, 100),
         dense(500, 5, 200),         dense(33, 1, 900),          conv(1, 28, 32, 3, 32), conv(1, 28, 64, 3, 96),

@@ -44,18 +44,18 @@ Node classified(Graph &g, Node x, int64_t classes = 10) {
   return g.add("Dense", x, {{"units", classes}, {"activation", "softmax"}});
 }
 
-Model dense(Graph &g) {
+Model dense_net(Graph &g) {
   const Node x = g.input("x", {-1, 784});
   return g.build({x}, {classified(g, g.add("Dense", x, {{"units", 128}, {"activation", "relu"}}))});
 }
 
-Model conv(Graph &g) {
+Model conv_net(Graph &g) {
   const Node x = g.input("x", {-1, 28, 28, 1});
   const Node y = g.add("Conv2D", x, {{"filters", 8}, {"kernel_size", 3}, {"activation", "relu"}});
   return g.build({x}, {classified(g, g.add("Flatten", g.add("MaxPooling2D", y)))});
 }
 
-Model lstm(Graph &g) {
+Model lstm_net(Graph &g) {
   const Node x = g.input("x", {-1, 28, 28});
   return g.build({x}, {classified(g, g.add("LSTM", x, {{"units", 32}}))});
 }
@@ -139,17 +139,17 @@ const std::vector<Net> &nets() {
       {"dense",
        {"73cf70723d069ee004b19b9830395bebf95a0ce47f35b824952636b85e483b07",
         "036a6573b73afa706c1d29ea84482bd3d5d966c332a71fc69768a74362d25606"},
-       dense,
+       dense_net,
        {{8, 784}}},
       {"conv",
        {"a895e6060a27c864216852a196efc42f93de728813bdf3b38fe38068b388d35b",
         "783b566bd14fe0176418cf97f658b742810e13058e089bbee64194c627ef5edb"},
-       conv,
+       conv_net,
        {{8, 28, 28, 1}}},
       {"lstm",
        {"a139920b8f64a512398875ecba958b4b90748719b51cbc89363351960a98d0b1",
         "eaea04baab1b609998be4642372cc5b86d824fa738c073c60cc70f8f1cd85fa1"},
-       lstm,
+       lstm_net,
        {{8, 28, 28}}},
       {"attention",
        {"4d62fb996b229522b2b69c8061cee9cb74d4cf3c8525a13f70d0b5b4502fcba9",

@@ -23,7 +23,7 @@ class Nothing final : public kinds::Host {
   }
 };
 
-constexpr const char *minimal_model =
+constexpr const char *minimal_loss =
     R"({"format": 1, "inputs": [["t", 0, 0], ["p", 0, 0]], "outputs": [["d", 0, 0]], "layers": [
     {"class_name": "Input", "name": "t", "config": {"shape": [null, 4], "dtype": "float32"}},
     {"class_name": "Input", "name": "p", "config": {"shape": [null, 4], "dtype": "float32"}},
@@ -37,7 +37,7 @@ struct FunctionalLoss final : kinds::Loss {
 
   void fields(kinds::Fields &f) override {
     model.fields(f)
-        .required(minimal_model)
+        .required(minimal_loss)
         .doc("the architecture, as dl4_describe(model, 0) gives it: two inputs, one output");
     Loss::fields(f);
   }

@@ -12,7 +12,7 @@ namespace {
   throw Error(Code::invalid_argument, text('"', key, "\": ", what)).with("attribute", key);
 }
 
-constexpr const char *minimal_model =
+constexpr const char *minimal_cell =
     R"({"format": 1, "inputs": [["x", 0, 0], ["h", 0, 0]], "outputs": [["y", 0, 0]], "layers": [
     {"class_name": "Input", "name": "x", "config": {"shape": [null, 4], "dtype": "float32"}},
     {"class_name": "Input", "name": "h", "config": {"shape": [null, 4], "dtype": "float32"}},
@@ -30,7 +30,7 @@ struct GraphCell final : kinds::CellLayer {
   Json becomes;
 
   void fields(kinds::Fields &f) override {
-    model.fields(f).example(minimal_model);
+    model.fields(f).example(minimal_cell);
     f("states", becomes)
         .required(R"({"h": "y"})")
         .doc(

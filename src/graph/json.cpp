@@ -7,7 +7,6 @@
 namespace dl4::graph {
 namespace {
 
-using Call = Architecture::Call;
 using Ref = Architecture::Ref;
 using Role = Architecture::Role;
 
@@ -45,7 +44,7 @@ Json refs_json(const std::vector<Ref> &refs) {
   return j;
 }
 
-Json call_json(const Call &call) {
+Json call_json(const Architecture::Call &call) {
   Json arguments = call.arguments;
   for (const auto &[key, refs] : call.values) {
     Json list = Json::array();
@@ -76,7 +75,7 @@ Json layer_json(const Architecture::Layer &l, Constants *constants) {
   if (!l.frozen.empty()) j["frozen"] = l.frozen;
   if (!l.thawed.empty()) j["thawed"] = l.thawed;
   Json calls = Json::array();
-  for (const Call &call : l.calls) calls.push_back(call_json(call));
+  for (const Architecture::Call &call : l.calls) calls.push_back(call_json(call));
   j["calls"] = std::move(calls);
   return j;
 }
@@ -145,8 +144,8 @@ std::vector<Ref> read_refs(const Json &list) {
   return refs;
 }
 
-Call read_call(const Json &j) {
-  Call call{read_refs(member(j, "inputs")), Json::object(), {}};
+Architecture::Call read_call(const Json &j) {
+  Architecture::Call call{read_refs(member(j, "inputs")), Json::object(), {}};
   const Json *arguments = j.find("arguments");
   if (!arguments) return call;
   for (const auto &[key, value] : arguments->items()) {

@@ -11,9 +11,9 @@
 namespace dl4::ops {
 namespace {
 
-enum Source { src_q, src_k, src_v, src_mask, src_count };
+enum Source { src_q, src_k, src_v, src_attention_mask, src_attention_count };
 enum Destination { dst_y, dst_peak, dst_sum };
-enum GradSource { grad_peak = src_count, grad_sum, grad_dy };
+enum GradSource { grad_peak = src_attention_count, grad_sum, grad_dy };
 
 // The gradients of q, k and v, each of the whole batch; those of the same value are summed.
 struct AttentionGradOp final : NotDifferentiable<AttentionGradOp, attributes::AttentionGrad> {
@@ -35,7 +35,7 @@ struct AttentionOp final : OpOf<AttentionOp, attributes::Attention> {
 
   std::vector<Operand> infer(Operands src) const override {
     const Shape &q = src[src_q].shape, &k = src[src_k].shape, &v = src[src_v].shape;
-    for (int i = 0; i < src_mask; ++i) want_float("attention", src[static_cast<size_t>(i)]);
+    for (int i = 0; i < src_attention_mask; ++i) want_float("attention", src[static_cast<size_t>(i)]);
     const int least = how.heads ? 3 : 2;
     if (q.rank() < least || k.rank() != q.rank() || v.rank() != q.rank())
       fail(Code::shape_mismatch, "attention: expected query, key and value with as many axes, at least ", least,
@@ -47,14 +47,14 @@ struct AttentionOp final : OpOf<AttentionOp, attributes::Attention> {
     if (!compatible(Shape{k[-least]}, Shape{v[-least]}))
       fail(Code::shape_mismatch, "attention: key and value need as many steps, got ", k, " and ", v);
     if (how.heads) need_groups(q, k, v);
-    if (const Operand &mask = src[src_mask]; mask.present) {
+    if (const Operand &mask = src[src_attention_mask]; mask.present) {
       want_type("attention mask", mask, DType::boolean);
       if (mask.shape.rank() != batch.rank() + 1 || !compatible(mask.shape.last(1), Shape{k[-least]}))
         fail(Code::shape_mismatch, "attention: expected a mask of shape ", batch.joined({k[-least]}), ", got ",
              mask.shape);
       batch = broadcast(batch, mask.shape.first(batch.rank()));
     }
-    for (int i = 0; i < src_count; ++i)
+    for (int i = 0; i < src_attention_count; ++i)
       if (src[static_cast<size_t>(i)].present)
         need_all_or_one(src[static_cast<size_t>(i)].shape.first(batch.rank()), batch);
     Shape y = batch.joined({q[-least]}), facts = y;
@@ -76,8 +76,8 @@ struct AttentionOp final : OpOf<AttentionOp, attributes::Attention> {
     }
     if (count == 0) return;
     auto d = g.e.step(std::make_shared<AttentionGradOp>(how, into),
-                      {g.src(src_q), g.src(src_k), g.src(src_v), g.src(src_mask), g.dst(dst_peak), g.dst(dst_sum),
-                       g.diff_dst(dst_y)});
+                      {g.src(src_q), g.src(src_k), g.src(src_v), g.src(src_attention_mask), g.dst(dst_peak),
+                       g.dst(dst_sum), g.diff_dst(dst_y)});
     for (int i = 2; i >= 0; --i) {
       int to = into[static_cast<size_t>(i)];
       // Each sum is set once.

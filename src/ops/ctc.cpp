@@ -7,15 +7,15 @@
 namespace dl4::ops {
 namespace {
 
-enum Source { src_x, src_logs, src_labels };
+enum CtcSource { ctc_x, ctc_logs, ctc_labels };
 
 struct CtcOp final : OpOf<CtcOp, attributes::Ctc> {
   using OpOf::OpOf;
   std::string_view name() const override { return "ctc"; }
   std::vector<Operand> infer(Operands src) const override {
-    want_float("ctc", src[src_logs]);
-    want_type("the labels of ctc", src[src_labels], DType::i32);
-    const Shape &labels = src[src_labels].shape, x = same_shape("ctc", src[src_x].shape, src[src_logs].shape);
+    want_float("ctc", src[ctc_logs]);
+    want_type("the labels of ctc", src[ctc_labels], DType::i32);
+    const Shape &labels = src[ctc_labels].shape, x = same_shape("ctc", src[ctc_x].shape, src[ctc_logs].shape);
     if (x.rank() != 3) fail(Code::shape_mismatch, "ctc expects (batch, steps, classes), got ", x);
     if (labels.rank() != 2 || !compatible(labels.first(1), x.first(1)))
       fail(Code::shape_mismatch, "ctc expects labels (batch, length) for ", x, ", got ", labels);
@@ -24,12 +24,12 @@ struct CtcOp final : OpOf<CtcOp, attributes::Ctc> {
   }
   void gradient(Gradient &g) const override {
     Emit &e = g.e;
-    if (g.wants(src_x)) {
+    if (g.wants(ctc_x)) {
       const Id by = expand_dims(e, expand_dims(e, g.diff_dst(), -1), -1);
-      g.set(src_x, mul(e, sub(e, unary(e, Unary::exp, g.src(src_logs)), g.dst(1)), by));
+      g.set(ctc_x, mul(e, sub(e, unary(e, Unary::exp, g.src(ctc_logs)), g.dst(1)), by));
     }
-    g.stop(src_logs);
-    g.stop(src_labels);
+    g.stop(ctc_logs);
+    g.stop(ctc_labels);
   }
 };
 

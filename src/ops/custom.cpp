@@ -7,8 +7,6 @@
 namespace dl4::ops {
 namespace {
 
-using Function = std::shared_ptr<const CustomFunction>;
-
 // Never merged, so its attributes need not identify it.
 struct CustomGradOp final : NotDifferentiable<CustomGradOp, attributes::CustomGrad> {
   using NotDifferentiable::NotDifferentiable;

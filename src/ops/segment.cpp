@@ -7,31 +7,32 @@
 namespace dl4::ops {
 namespace {
 
-enum Source { src_x, src_ids, src_like };
+enum SegmentSource { segment_x, segment_ids, segment_like };
 
 // x starts with the axes of ids, and matches those before their last.
 void check(const char *op, Operands src, int x_like) {
-  want_float(op, src[src_x]);
-  want_type("ids of segments", src[src_ids], DType::i64);
-  const Shape &x = src[src_x].shape, &ids = src[src_ids].shape, &like = src[static_cast<size_t>(x_like)].shape;
+  want_float(op, src[segment_x]);
+  want_type("ids of segments", src[segment_ids], DType::i64);
+  const Shape &x = src[segment_x].shape, &ids = src[segment_ids].shape, &like = src[static_cast<size_t>(x_like)].shape;
   const int rank = ids.rank();
   if (rank < 1 || x.rank() < rank || like.rank() < rank ||
-      !compatible(x.first(x_like == src_x ? rank - 1 : rank), ids.first(x_like == src_x ? rank - 1 : rank)) ||
+      !compatible(x.first(x_like == segment_x ? rank - 1 : rank), ids.first(x_like == segment_x ? rank - 1 : rank)) ||
       !compatible(like.first(rank - 1), ids.first(rank - 1)))
-    fail(Code::shape_mismatch, op, ": ids of shape ", ids, " do not fit ", x, x_like == src_x ? "" : " and ",
-         x_like == src_x ? "" : to_string(like));
+    fail(Code::shape_mismatch, op, ": ids of shape ", ids, " do not fit ", x, x_like == segment_x ? "" : " and ",
+         x_like == segment_x ? "" : to_string(like));
 }
 
 struct SegmentGatherOp final : OpOf<SegmentGatherOp, attributes::SegmentGather> {
   using OpOf::OpOf;
   std::string_view name() const override { return "segment_gather"; }
   std::vector<Operand> infer(Operands src) const override {
-    check("segment_gather", src, src_x);
-    const Shape &x = src[src_x].shape, &ids = src[src_ids].shape;
+    check("segment_gather", src, segment_x);
+    const Shape &x = src[segment_x].shape, &ids = src[segment_ids].shape;
     return {{DType::f32, ids.joined(x.last(x.rank() - ids.rank()))}};
   }
   void gradient(Gradient &g) const override {
-    if (g.wants(0) && g.diff_dst() != none) g.set(0, segment_sum(g.e, g.diff_dst(), g.src(src_ids), g.src(src_x)));
+    if (g.wants(0) && g.diff_dst() != none)
+      g.set(0, segment_sum(g.e, g.diff_dst(), g.src(segment_ids), g.src(segment_x)));
   }
 };
 
@@ -40,12 +41,13 @@ template <class T, class A>
 struct SegmentOp : OpOf<T, A> {
   using OpOf<T, A>::OpOf;
   std::vector<Operand> infer(Operands src) const override {
-    check(T::op, src, src_like);
-    const Shape &x = src[src_x].shape, &ids = src[src_ids].shape;
+    check(T::op, src, segment_like);
+    const Shape &x = src[segment_x].shape, &ids = src[segment_ids].shape;
     const int rank = ids.rank();
-    return {{DType::f32, ids.first(rank - 1).joined({src[src_like].shape[rank - 1]}).joined(x.last(x.rank() - rank))}};
+    return {
+        {DType::f32, ids.first(rank - 1).joined({src[segment_like].shape[rank - 1]}).joined(x.last(x.rank() - rank))}};
   }
-  bool reads(int src) const override { return src < src_like; }
+  bool reads(int src) const override { return src < segment_like; }
 };
 
 struct SegmentSumOp final : SegmentOp<SegmentSumOp, attributes::SegmentSum> {
@@ -53,8 +55,8 @@ struct SegmentSumOp final : SegmentOp<SegmentSumOp, attributes::SegmentSum> {
   static constexpr const char *op = "segment_sum";
   std::string_view name() const override { return "segment_sum"; }
   void gradient(Gradient &g) const override {
-    if (g.wants(0) && g.diff_dst() != none) g.set(0, segment_gather(g.e, g.diff_dst(), g.src(src_ids)));
-    g.stop(src_like);
+    if (g.wants(0) && g.diff_dst() != none) g.set(0, segment_gather(g.e, g.diff_dst(), g.src(segment_ids)));
+    g.stop(segment_like);
   }
 };
 
@@ -64,12 +66,12 @@ struct SegmentMaxOp final : SegmentOp<SegmentMaxOp, attributes::SegmentMax> {
   std::string_view name() const override { return "segment_max"; }
   // Ties share the gradient evenly, as in TensorFlow.
   void gradient(Gradient &g) const override {
-    g.stop(src_like);
+    g.stop(segment_like);
     if (!g.wants(0) || g.diff_dst() == none) return;
     Emit &e = g.e;
-    Id x = g.src(src_x), ids = g.src(src_ids);
+    Id x = g.src(segment_x), ids = g.src(segment_ids);
     Id chosen = cast(e, binary(e, Binary::equal, x, segment_gather(e, g.dst(), ids)), DType::f32);
-    Id count = binary(e, Binary::max, segment_sum(e, chosen, ids, g.src(src_like)), e.scalar(1));
+    Id count = binary(e, Binary::max, segment_sum(e, chosen, ids, g.src(segment_like)), e.scalar(1));
     g.set(0, mul(e, chosen, segment_gather(e, div(e, g.diff_dst(), count), ids)));
   }
 };
@@ -78,18 +80,18 @@ struct SegmentSoftmaxOp final : OpOf<SegmentSoftmaxOp, attributes::SegmentSoftma
   using OpOf::OpOf;
   std::string_view name() const override { return "segment_softmax"; }
   std::vector<Operand> infer(Operands src) const override {
-    check("segment_softmax", src, src_like);
-    const Shape &x = src[src_x].shape;
-    return {{DType::f32, same_shape("segment_softmax", src[src_ids].shape, x.first(src[src_ids].shape.rank()))
-                             .joined(x.last(x.rank() - src[src_ids].shape.rank()))}};
+    check("segment_softmax", src, segment_like);
+    const Shape &x = src[segment_x].shape;
+    return {{DType::f32, same_shape("segment_softmax", src[segment_ids].shape, x.first(src[segment_ids].shape.rank()))
+                             .joined(x.last(x.rank() - src[segment_ids].shape.rank()))}};
   }
-  bool reads(int src) const override { return src < src_like; }
+  bool reads(int src) const override { return src < segment_like; }
   void gradient(Gradient &g) const override {
-    g.stop(src_like);
+    g.stop(segment_like);
     if (!g.wants(0) || g.diff_dst() == none) return;
     Emit &e = g.e;
-    Id ids = g.src(src_ids), weighed = mul(e, g.dst(), g.diff_dst());
-    Id mean = segment_gather(e, segment_sum(e, weighed, ids, g.src(src_like)), ids);
+    Id ids = g.src(segment_ids), weighed = mul(e, g.dst(), g.diff_dst());
+    Id mean = segment_gather(e, segment_sum(e, weighed, ids, g.src(segment_like)), ids);
     g.set(0, sub(e, weighed, mul(e, g.dst(), mean)));
   }
 };

@@ -16,9 +16,10 @@ if [ "$mode" = release ]; then
 fi
 compile dl4_tool base_tests golden_tests
 
-check "published sums" verify
-check base gtest base
-check goldens gtest golden
+begin "published sums" verify
+begin base gtest base
+begin goldens gtest golden
+finish
 if [ "$mode" ]; then
   left_out "static programs, the wheel" "run.sh $platform makes them"
   return

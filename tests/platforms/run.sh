@@ -285,13 +285,36 @@ result() { results+=("$(printf '%-8s %-34s %s' "$1" "$2" "${3:-}")"); printf '==
 
 # check NAME COMMAND...: runs it; its last line says what it found.
 check() {
-  local name=$1 log="$work/log/${1//[^a-zA-Z0-9]/_}"
-  shift
-  if "$@" >"$log" 2>&1; then
-    result passed "$name" "$(tail -1 "$log")"
+  local good=0
+  "${@:2}" >"$(log_of "$1")" 2>&1 || good=$?
+  found "$1" $good
+}
+
+# begin NAME COMMAND...: runs it beside what follows; `finish` waits for all that were begun.
+begun=()
+begin() {
+  ("${@:2}" || exit) >"$(log_of "$1")" 2>&1 &
+  begun+=("$!" "$1")
+}
+finish() {
+  local good
+  while [ ${#begun[@]} != 0 ]; do
+    good=0
+    wait "${begun[0]}" || good=$?
+    found "${begun[1]}" $good
+    begun=("${begun[@]:2}")
+  done
+}
+
+log_of() { echo "$work/log/${1//[^a-zA-Z0-9]/_}"; }
+found() { # NAME STATUS
+  local log
+  log=$(log_of "$1")
+  if [ "$2" = 0 ]; then
+    result passed "$1" "$(tail -1 "$log")"
   else
     tail -40 "$log"
-    result FAILED "$name" "$log"
+    result FAILED "$1" "$log"
     failed=1
   fi
 }

@@ -24,7 +24,7 @@ std::vector<std::string> projections(const Json &config) {
   return all;
 }
 
-[[noreturn]] void refuse(const std::string &layer, const std::string &why) {
+[[noreturn]] void refuse_dtype(const std::string &layer, const std::string &why) {
   throw of_layer(Code::unsupported, layer, why).with("attribute", "dtype");
 }
 
@@ -82,7 +82,7 @@ bool fits(const std::string &key, const std::string &path) {
 // A map's policy of the layer at a path.
 Json policy_for(const Json &dtype, const std::string &layer, const std::string &path) {
   const Json *config = dtype.find("config"), *map = config ? config->find("policy_map") : nullptr;
-  if (!map || !map->is_object()) refuse(layer, "its DTypePolicyMap has no \"policy_map\"");
+  if (!map || !map->is_object()) refuse_dtype(layer, "its DTypePolicyMap has no \"policy_map\"");
   if (const Json *exact = map->find(path)) return *exact;
   std::optional<Json> found;
   for (const auto &[key, policy] : map->items()) {
@@ -91,13 +91,13 @@ Json policy_for(const Json &dtype, const std::string &layer, const std::string &
       const char c = pattern[i];
       const bool any = pattern.compare(i, 2, ".*") == 0;
       if (!any && !std::isalnum(static_cast<unsigned char>(c)) && c != '_' && c != '/' && c != '-')
-        refuse(layer, text("the key \"", pattern,
-                           "\" of its DTypePolicyMap: only letters, digits, _ - / and .* are "
-                           "supported"));
+        refuse_dtype(layer, text("the key \"", pattern,
+                                 "\" of its DTypePolicyMap: only letters, digits, _ - / and .* are "
+                                 "supported"));
       i += any;
     }
     if (!fits(pattern, path)) continue;
-    if (found) refuse(layer, text("\"", path, "\" fits several keys of its DTypePolicyMap"));
+    if (found) refuse_dtype(layer, text("\"", path, "\" fits several keys of its DTypePolicyMap"));
     found = policy;
   }
   return found ? *found : config->value("default_policy", nullptr);
@@ -110,7 +110,7 @@ Json policy_of(const Json &dtype, const std::string &class_name, const std::stri
   std::vector<Json> all;
   for (const std::string &part : projections(config)) all.push_back(policy_for(dtype, layer, text(layer, '/', part)));
   for (const Json &p : all)
-    if (mode_of(p) != mode_of(all[0])) refuse(layer, "its projections are quantized in different ways");
+    if (mode_of(p) != mode_of(all[0])) refuse_dtype(layer, "its projections are quantized in different ways");
   return all[0];
 }
 
@@ -120,9 +120,9 @@ Json inputs_of(const std::string &layer, const Json &quantizer) {
   const Json *config = quantizer.is_object() ? quantizer.find("config") : nullptr;
   const std::string name = text_of(quantizer, "class_name");
   if (!config || name != "AbsMaxQuantizer")
-    refuse(layer, text("its \"activation_quantizer\" is ", quantizer.shown(), ", expected an AbsMaxQuantizer"));
+    refuse_dtype(layer, text("its \"activation_quantizer\" is ", quantizer.shown(), ", expected an AbsMaxQuantizer"));
   if (const std::string type = text_of(*config, "output_dtype"); type != "int8" && !type.empty())
-    refuse(layer, text("its \"activation_quantizer\" quantizes to ", type, ", expected int8"));
+    refuse_dtype(layer, text("its \"activation_quantizer\" quantizes to ", type, ", expected int8"));
   Json inputs = Json::object();
   for (const char *key : {"value_range", "epsilon"})
     if (const Json *v = config->find(key)) inputs[key] = *v;
@@ -167,9 +167,9 @@ Json with_quantization(const std::string &class_name, Json config) {
     if (map) config.erase("dtype");
     return config;
   }
-  if (mode.starts_with("float8")) refuse(layer, "float8 is not supported; expected int8, int4, gptq or awq");
+  if (mode.starts_with("float8")) refuse_dtype(layer, "float8 is not supported; expected int8, int4, gptq or awq");
   if (quantizes(class_name) == Quantizes::nothing)
-    refuse(layer, text("a ", class_name, " cannot be quantized, got the policy \"", mode, '"'));
+    refuse_dtype(layer, text("a ", class_name, " cannot be quantized, got the policy \"", mode, '"'));
   Json quantization{{"mode", mode}};
   const Json said = config.value("quantization_config", nullptr);
   if (const Json *given = said.is_object() ? said.find("config") : nullptr;
@@ -195,8 +195,8 @@ void to_policy(const std::string &name, const std::string &class_name, Json &con
                                                  inputs.at("value_range") == Json::array({-127.0, 127.0})
                                            : inputs.is_null();
     if (!by_default)
-      refuse(name, text("Keras's config of attention has no place for how its inputs are quantized, got ",
-                        inputs.shown(), "; a native file keeps it"));
+      refuse_dtype(name, text("Keras's config of attention has no place for how its inputs are quantized, got ",
+                              inputs.shown(), "; a native file keeps it"));
     Json map = Json::object();
     for (const std::string &part : projections(config)) map[text(name, '/', part)] = policy(mode);
     config["dtype"] = object("keras.dtype_policies", "DTypePolicyMap",

@@ -42,7 +42,7 @@ constexpr std::pair<std::string_view, std::string_view> keys[] = {{"output_dim",
 constexpr std::string_view silent[] = {"input_dim",   "input_length", "consume_less",
                                        "input_dtype", "weights",      "forget_bias_init"};
 
-[[noreturn]] void refuse(const std::string &layer, const std::string &why) {
+[[noreturn]] void refuse_keras_1(const std::string &layer, const std::string &why) {
   throw of_layer(Code::unsupported, layer, why + " of Keras 1 is not supported");
 }
 
@@ -55,7 +55,7 @@ Json penalty(const std::string &layer, const Json &old) {
   if (*name == "MaxNorm" && old.contains("m"))
     return {{"class_name", "MaxNorm"}, {"config", {{"max_value", old["m"]}, {"axis", old.value("axis", 0)}}}};
   if (*name == "NonNeg") return {{"class_name", "NonNeg"}, {"config", Json::object()}};
-  refuse(layer, name->shown());
+  refuse_keras_1(layer, name->shown());
 }
 
 // A layer whose "mode" selects one of several.
@@ -69,7 +69,7 @@ Json merged(const std::string &layer, const Json &config) {
     if (word == "concat") to["axis"] = config.value("concat_axis", -1);
     return {{"class_name", name}, {"config", std::move(to)}};
   }
-  refuse(layer, "the mode " + mode.shown() + " of a Merge");
+  refuse_keras_1(layer, "the mode " + mode.shown() + " of a Merge");
 }
 
 void rename_sizes(Json &config) {
@@ -121,14 +121,14 @@ Json keras_2_layer(const Json &layer) {
   rename_sizes(config);
   // Such a file does not say whether it is Theano's, whose kernels are flipped.
   if (name.find("Conv") != name.npos && config.value("data_format", "") == "channels_first")
-    refuse(who, "the dim_ordering \"th\" of a convolution");
+    refuse_keras_1(who, "the dim_ordering \"th\" of a convolution");
   if (const Json *mode = config.find("mode"); mode && name == "BatchNormalization") {
-    if (!(*mode == 0)) refuse(who, "the mode " + mode->shown());
+    if (!(*mode == 0)) refuse_keras_1(who, "the mode " + mode->shown());
     config.erase("mode");
   }
   if (embedding) {
     if (const Json *dropout = config.find("dropout"); dropout && !(*dropout == 0) && !(*dropout == 0.0))
-      refuse(who, "the dropout of an Embedding");
+      refuse_keras_1(who, "the dropout of an Embedding");
     config.erase("dropout");
   }
   to["class_name"] = name;

@@ -10,7 +10,7 @@
 namespace dl4::io::onnx {
 namespace {
 
-int64_t number_of(std::string_view digits, int64_t otherwise) {
+int64_t opset_of(std::string_view digits, int64_t otherwise) {
   std::from_chars(digits.data(), digits.data() + digits.size(), otherwise);
   return otherwise;
 }
@@ -22,20 +22,21 @@ bool in_range(std::string_view &name, int64_t opset) {
   const std::string_view range = name.substr(at + 1);
   name = name.substr(0, at);
   const size_t dash = range.find('-');
-  const int64_t since = number_of(range.substr(0, dash), 0);
-  return opset >= since && (dash == range.npos || opset <= number_of(range.substr(dash + 1), INT64_MAX));
+  const int64_t since = opset_of(range.substr(0, dash), 0);
+  return opset >= since && (dash == range.npos || opset <= opset_of(range.substr(dash + 1), INT64_MAX));
 }
 
-constexpr std::string_view types[] = {"", "float", "int", "string", "tensor", "graph", "floats", "ints", "strings"};
+constexpr std::string_view attribute_types[] = {"",      "float",  "int",  "string", "tensor",
+                                                "graph", "floats", "ints", "strings"};
 
 // Of a protobuf attribute; other types have number -1, none 0.
 std::string type_named(int64_t type) {
-  if (type > 0 && type < static_cast<int64_t>(std::size(types))) return std::string(types[type]);
+  if (type > 0 && type < static_cast<int64_t>(std::size(attribute_types))) return std::string(attribute_types[type]);
   return type == 0 ? "none" : "other";
 }
 bool is_of(int64_t type, std::string_view wanted) {
-  const auto it = std::find(std::begin(types), std::end(types), wanted);
-  return type == (it == std::end(types) ? -1 : it - std::begin(types));
+  const auto it = std::find(std::begin(attribute_types), std::end(attribute_types), wanted);
+  return type == (it == std::end(attribute_types) ? -1 : it - std::begin(attribute_types));
 }
 
 std::string_view type_of_word(std::string_view word) {

@@ -8,7 +8,7 @@ namespace {
 
 using namespace ops;
 
-enum Source { src_q, src_k, src_v, src_mask };
+enum Source { src_q, src_k, src_v, src_attention_mask };
 enum Destination { dst_y, dst_peak, dst_sum };
 
 void set_all(Writer &w, Timed steps, Id y, Id peak, Id sum, bool heads) {
@@ -24,8 +24,8 @@ void set_all(Writer &w, Timed steps, Id y, Id peak, Id sum, bool heads) {
 void attention(Writer &w, const attributes::Attention &op) {
   const bool heads = op.how.heads;
   const Timed &q = w.src(src_q);
-  const bool to_steps = w.src(src_k).has_steps() || w.src(src_v).has_steps() || w.src(src_mask).has_steps();
-  for (int i : {src_q, src_k, src_v, src_mask})
+  const bool to_steps = w.src(src_k).has_steps() || w.src(src_v).has_steps() || w.src(src_attention_mask).has_steps();
+  for (int i : {src_q, src_k, src_v, src_attention_mask})
     if (w.src(i).kind == Timed::Kind::running) w.refuse("it needs the end of the sequence at each step");
   if (!to_steps) {  // attends to a fixed memory
     if (op.how.causal) w.refuse("its causal mask is over keys that are not a sequence");
@@ -36,7 +36,7 @@ void attention(Writer &w, const attributes::Attention &op) {
   }
   if (!op.how.causal) w.refuse("its attention sees later steps; with \"use_causal_mask\" it streams");
   if (w.shape(src_q).rank() != (heads ? 4 : 3)) w.refuse_mixing();
-  for (int i : {src_q, src_k, src_v, src_mask})
+  for (int i : {src_q, src_k, src_v, src_attention_mask})
     if (w.has(i) && (!w.src(i).has_steps() || w.src(i).rows || w.src(i).axis != 1)) w.refuse_mixing();
   if (w.cache().steps == 0)
     w.refuse("it keeps keys and values: the session's option \"cache\" must say of how many steps");
@@ -50,7 +50,7 @@ void attention(Writer &w, const attributes::Attention &op) {
   const Timed query = aligned(src_q);
   const Writer::Kept keys = w.kept(aligned(src_k), count);
   const Writer::Kept values = w.step().src[src_v] == w.step().src[src_k] ? keys : w.kept(aligned(src_v), count);
-  const Writer::Kept mask = w.has(src_mask) ? w.kept(aligned(src_mask), count) : Writer::Kept{};
+  const Writer::Kept mask = w.has(src_attention_mask) ? w.kept(aligned(src_attention_mask), count) : Writer::Kept{};
   if (!w.cache().slides) w.need_ticks_below(checked_add(count, query.late) / each);
   const auto made =
       ops::cached_attention(w.e, query.v, keys.ring, values.ring, mask.ring, w.tick(),

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "ops/emit.hpp"
+#include "ops/matmul.hpp"
 #include "ops/op.hpp"
 #include "plan/ticks/keys.hpp"
 #include "plan/ticks/tick.hpp"
@@ -186,6 +187,8 @@ Row row(bool takes_keys = false) {
 // For ops with broadcasting. False if no source has keys.
 template <class T>
 bool by_keys(Writer &w, const T &op);
+template <>
+bool by_keys(Writer &w, const ops::MatMulOp &op);
 std::span<const Row> attention_rows();
 std::span<const Row> elementwise_rows();
 std::span<const Row> key_rows();

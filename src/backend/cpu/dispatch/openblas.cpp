@@ -5,7 +5,7 @@
 namespace dl4::dispatch {
 namespace {
 
-constexpr Candidate<Product> products[] = {
+constexpr Candidate<Product> openblas_products[] = {
     // Of few columns: else ours are level with it.
     {"openblas_gemm", [](const Product &p) { return kernels::blas::usable() && p.g.n <= 8 && !p.g.trans_b; },
      cost<openblas_gemm_cycles>, [](const Product &p) { return kernels::openblas_gemm(p.g, p.slices); }},
@@ -17,6 +17,6 @@ constexpr Library openblas{.name = "openblas",
                            .prefix = "openblas_",
                            .description = kernels::blas::description,
                            .unused = kernels::blas::unused,
-                           .products = products};
+                           .products = openblas_products};
 
 }  // namespace dl4::dispatch

@@ -12,8 +12,8 @@ namespace {
 
 using kernels::Gemm;
 
-constexpr int64_t dot = 64;    // least multiplications that make a dot product worthwhile
-constexpr int64_t narrow = 8;  // columns
+constexpr int64_t dot = 64;  // least multiplications that make a dot product worthwhile
+constexpr int64_t few = 8;   // columns
 constexpr double load_ports = 2, latency = 4;
 
 double bytes_a(const Gemm &g) { return 4 * real(g.m, g.k); }
@@ -111,7 +111,7 @@ const Machine &machine(const Cutting &cutting) {
   return cutting.portable ? portable_machine() : cutting.machine ? *cutting.machine : this_machine();
 }
 
-bool few_columns(const Gemm &g) { return g.n > 1 && g.n < narrow && g.k >= dot; }
+bool few_columns(const Gemm &g) { return g.n > 1 && g.n < few && g.k >= dot; }
 
 double small_gemm_cycles(const Gemm &g, const Machine &m) {
   const bool one_column = g.n == 1 && g.k < 16;

@@ -81,7 +81,7 @@ std::span<const Row> named_rows() {
   return rows;
 }
 
-constexpr Row rows[] = {
+constexpr Row activation_table[] = {
     {"Sqrt", by_name, "X > Y; consumed_inputs@-5:ints", not_negative},
     {"Exp", by_name, "input > output; consumed_inputs@-5:ints", not_negative},
     {"Sigmoid", by_name, "X > Y; consumed_inputs@-5:ints", not_negative},
@@ -112,6 +112,6 @@ constexpr Row rows[] = {
     {"Gelu", gelu, "X > Y; approximate=none|tanh"},
     {"IsInf", is_inf, "X > Y; detect_negative=1|0 detect_positive=1|0"},
 };
-const std::span<const Row> activation_rows = rows;
+const std::span<const Row> activation_rows = activation_table;
 
 }  // namespace dl4::io::onnx

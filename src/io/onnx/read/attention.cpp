@@ -210,7 +210,7 @@ void flex_attention(const Op &op) {
 
 }  // namespace
 
-constexpr Row rows[] = {
+constexpr Row attention_table[] = {
     {"Attention", attention,
      "Q~ K~ V~ attn_mask? past_key? past_value? nonpad_kv_seqlen?@24 > Y present_key? present_value? "
      "qk_matmul_output?; is_causal=0|1 kv_num_heads:int left_window_size@25=-1 q_num_heads:int "
@@ -219,6 +219,6 @@ constexpr Row rows[] = {
      slow},
     {"FlexAttention", flex_attention,
      "Q~ K~ V~ > Y; prob_mod:graph scale:float score_mod:graph softmax_precision:int"}};
-const std::span<const Row> attention_rows = rows;
+const std::span<const Row> attention_rows = attention_table;
 
 }  // namespace dl4::io::onnx

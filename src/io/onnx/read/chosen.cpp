@@ -267,8 +267,8 @@ void max_unpool(const Op &op) {
 
 }  // namespace
 
-constexpr Row rows[] = {
+constexpr Row chosen_table[] = {
     {"MaxUnpool", max_unpool, "X~ I output_shape? > output; kernel_shape:ints! pads:ints strides:ints"}};
-const std::span<const Row> chosen_rows = rows;
+const std::span<const Row> chosen_rows = chosen_table;
 
 }  // namespace dl4::io::onnx

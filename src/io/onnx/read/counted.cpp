@@ -243,7 +243,7 @@ void range_of_numbers(const Op &op) {
   op.give_value(0, counted_on(op, count, start, step));
 }
 
-constexpr Row rows[] = {
+constexpr Row counted_table[] = {
     {"NonZero", non_zero, "X > Y"},
     {"Compress", compress, "input condition > output=input; axis:int"},
     {"Unique", unique, "X > Y indices? inverse_indices? counts?; axis:int sorted=1|0"},
@@ -252,6 +252,6 @@ constexpr Row rows[] = {
      "center_point_box=0|1",
      slow},
 };
-const std::span<const Row> counted_rows = rows;
+const std::span<const Row> counted_rows = counted_table;
 
 }  // namespace dl4::io::onnx

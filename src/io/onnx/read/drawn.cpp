@@ -24,7 +24,7 @@ Node drawn(const Op &op, const char *kind, Json config, const std::vector<Node> 
   return op.layer(kind, std::move(config), like);
 }
 
-Json range(const Op &op) { return {{"minval", op.real("low")}, {"maxval", op.real("high")}}; }
+Json bounds(const Op &op) { return {{"minval", op.real("low")}, {"maxval", op.real("high")}}; }
 Json normal(const Op &op) { return {{"mean", op.real("mean")}, {"stddev", op.real("scale")}}; }
 
 void of_shape(const Op &op, const char *kind, Json config) {
@@ -70,18 +70,18 @@ void multinomial(const Op &op) {
 
 }  // namespace
 
-constexpr Row rows[] = {
-    {"RandomUniform", [](const Op &op) { of_shape(op, "RandomUniform", range(op)); },
+constexpr Row drawn_table[] = {
+    {"RandomUniform", [](const Op &op) { of_shape(op, "RandomUniform", bounds(op)); },
      " > output; dtype=1 high=1.0 low=0.0 seed:float shape:ints!"},
     {"RandomNormal", [](const Op &op) { of_shape(op, "RandomNormal", normal(op)); },
      " > output; dtype=1 mean=0.0 scale=1.0 seed:float shape:ints!"},
-    {"RandomUniformLike", [](const Op &op) { as_like(op, "RandomUniform", range(op)); },
+    {"RandomUniformLike", [](const Op &op) { as_like(op, "RandomUniform", bounds(op)); },
      "input > output; dtype:int high=1.0 low=0.0 seed:float"},
     {"RandomNormalLike", [](const Op &op) { as_like(op, "RandomNormal", normal(op)); },
      "input > output; dtype:int mean=0.0 scale=1.0 seed:float"},
     {"Bernoulli", bernoulli, "input~ > output; dtype:int seed:float"},
     {"Multinomial", multinomial, "input~ > output; dtype=6 sample_size=1 seed:float"},
 };
-const std::span<const Row> drawn_rows = rows;
+const std::span<const Row> drawn_rows = drawn_table;
 
 }  // namespace dl4::io::onnx

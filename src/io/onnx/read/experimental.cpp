@@ -54,13 +54,13 @@ void crop(const Op &op) {
 
 }  // namespace
 
-constexpr Row rows[] = {
+constexpr Row experimental_table[] = {
     {"ImageScaler", image_scaler, "input~ > output; bias:floats scale=1.0"},
     {"Affine", affine, "X~ > Y; alpha=1.0 beta=0.0"},
     {"ParametricSoftplus", [](const Op &op) { scaled(op, "softplus"); }, "X~ > Y; alpha:float! beta:float!"},
     {"ScaledTanh", [](const Op &op) { scaled(op, "tanh"); }, "input~ > output; alpha:float! beta:float!"},
     {"Crop", crop, "input~ > output; border:ints! scale:ints"},
 };
-const std::span<const Row> experimental_rows = rows;
+const std::span<const Row> experimental_rows = experimental_table;
 
 }  // namespace dl4::io::onnx

@@ -216,8 +216,8 @@ bool LoopParts::still(size_t i) const {
   return !maker(body, name) && name == body.inputs[i + 2].name;
 }
 
-constexpr Row rows[] = {{"If", if_, "cond > outputs+; then_branch:graph! else_branch:graph!", slow},
-                        {"Loop", loop, "M? cond? v_initial* > v_final_and_scan_outputs+; body:graph!", slow}};
-const std::span<const Row> flow_rows = rows;
+constexpr Row flow_table[] = {{"If", if_, "cond > outputs+; then_branch:graph! else_branch:graph!", slow},
+                              {"Loop", loop, "M? cond? v_initial* > v_final_and_scan_outputs+; body:graph!", slow}};
+const std::span<const Row> flow_rows = flow_table;
 
 }  // namespace dl4::io::onnx

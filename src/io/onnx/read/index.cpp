@@ -335,7 +335,7 @@ void one_hot(const Op &op) {
 
 }  // namespace
 
-constexpr Row rows[] = {
+constexpr Row index_table[] = {
     {"Gather", gather, "data indices > output=data; axis=0"},
     {"GatherElements", gather_elements, "data indices > output=data; axis=0"},
     {"GatherND", gather_nd, "data indices > output=data; batch_dims@12=0"},
@@ -347,6 +347,6 @@ constexpr Row rows[] = {
     {"Trilu", trilu, "input k? > output=input; upper=1|0"},
     {"OneHot", one_hot, "indices depth values > output=values; axis=-1"},
 };
-const std::span<const Row> index_rows = rows;
+const std::span<const Row> index_rows = index_table;
 
 }  // namespace dl4::io::onnx

@@ -57,7 +57,7 @@ Node less_zero(const Op &op, size_t i, size_t zero, const Perm &perm, bool by_ro
   return minus(op, x, n);
 }
 
-Node product(const Op &op, size_t a, size_t a_zero, size_t b, size_t b_zero, std::vector<Dim> &dims) {
+Node integer_product(const Op &op, size_t a, size_t a_zero, size_t b, size_t b_zero, std::vector<Dim> &dims) {
   const Value &x = op.in(a), &w = op.in(b);
   if (x.rank() < 1 || w.rank() < 1) op.refuse("of a single number is not supported");
   const Dim &last = x.dims.back();
@@ -144,7 +144,7 @@ void give_quantized(const Op &op, Node sum, size_t a_scale, size_t b_scale, size
 
 void qlinear_matmul(const Op &op) {
   std::vector<Dim> dims;
-  const Node sum = product(op, 0, 2, 3, 5, dims);
+  const Node sum = integer_product(op, 0, 2, 3, 5, dims);
   give_quantized(op, sum, 1, 4, 6, 7, dims, plain(static_cast<int>(dims.size())));
 }
 
@@ -180,11 +180,11 @@ void dynamic_quantize(const Op &op) {
 
 }  // namespace
 
-constexpr Row rows[] = {
+constexpr Row integer_table[] = {
     {"MatMulInteger",
      [](const Op &op) {
        std::vector<Dim> dims;
-       const Node n = product(op, 0, 2, 1, 3, dims);
+       const Node n = integer_product(op, 0, 2, 1, 3, dims);
        give_whole(op, n, dims, plain(static_cast<int>(dims.size())));
      },
      "A B a_zero_point? b_zero_point? > Y", slow},
@@ -200,6 +200,6 @@ constexpr Row rows[] = {
      slow},
     {"DynamicQuantizeLinear", dynamic_quantize, "x~ > y y_scale y_zero_point"},
 };
-const std::span<const Row> integer_rows = rows;
+const std::span<const Row> integer_rows = integer_table;
 
 }  // namespace dl4::io::onnx

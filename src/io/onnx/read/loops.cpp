@@ -54,7 +54,7 @@ void give_like(const Op &op, size_t i, Node n, const Value &like, std::vector<Di
 
 namespace {
 
-Node scalar(const Op &op, size_t i) {
+Node scalar_input(const Op &op, size_t i) {
   const Node n = op.x(i);
   return op.shape(n).rank() == 0 ? n : op.reshape(n, {});
 }
@@ -85,7 +85,7 @@ void branch(const Op &op, const File &then, const File &otherwise) {
   }
   Weights weights;
   Json first = sides[0].layer("then", weights), second = sides[1].layer("otherwise", weights);
-  std::vector<Node> in{scalar(op, 0)};
+  std::vector<Node> in{scalar_input(op, 0)};
   for (const Inside &side : sides) in.insert(in.end(), side.seen.begin(), side.seen.end());
   const auto y = op.layers("Cond",
                            {{"then", std::move(first)},
@@ -193,8 +193,8 @@ void run_loop(const Op &op, const LoopParts &p) {
     if (more != true || !op.has(0)) inside.output(values[0]);
     Json layer = inside.layer("body", weights);
     std::vector<Node> before;
-    if (op.has(0)) before.push_back(scalar(op, 0));
-    if (!p.on) before.push_back(scalar(op, 1));
+    if (op.has(0)) before.push_back(scalar_input(op, 0));
+    if (!p.on) before.push_back(scalar_input(op, 1));
     in.insert(in.begin(), before.begin(), before.end());
     in.insert(in.end(), inside.seen.begin(), inside.seen.end());
     y = op.layers("WhileLoop",

@@ -438,7 +438,7 @@ void shift(const Op &op) {
 
 }  // namespace
 
-constexpr Row rows[] = {
+constexpr Row math_table[] = {
     {"Neg", negative, "X > Y=X; consumed_inputs@-5:ints"},
     {"Abs", [](const Op &op) { of_numbers(op, "Absolute", true); }, "X > Y=X; consumed_inputs@-5:ints"},
     {"Sign", [](const Op &op) { of_numbers(op, "Sign"); }, "input > output=input"},
@@ -484,6 +484,6 @@ constexpr Row rows[] = {
      "max@6-10=3.4028235e+38 min@-5:float min@6-10=-3.4028235e+38"},
     {"Identity", as_it_is, "input > output"},
 };
-const std::span<const Row> math_rows = rows;
+const std::span<const Row> math_rows = math_table;
 
 }  // namespace dl4::io::onnx

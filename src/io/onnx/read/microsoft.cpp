@@ -268,7 +268,7 @@ void multi_head_attention(const Op &op) {
 
 }  // namespace
 
-constexpr Row rows[] = {
+constexpr Row microsoft_table[] = {
     {"FusedConv", fused_conv,
      "X W B? Z? > Y; activation:string activation_params:floats "
      "auto_pad=NOTSET|SAME_UPPER|SAME_LOWER|VALID dilations:ints group=1 kernel_shape:ints pads:ints "
@@ -307,6 +307,6 @@ constexpr Row rows[] = {
      "past? > output present?; do_rotary=0| mask_filter_value=-10000.0 num_heads:int! "
      "past_present_share_buffer=0| scale=0.0 unidirectional=0|1"},
 };
-const std::span<const Row> microsoft_rows = rows;
+const std::span<const Row> microsoft_rows = microsoft_table;
 
 }  // namespace dl4::io::onnx

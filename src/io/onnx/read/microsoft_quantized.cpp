@@ -83,7 +83,7 @@ void dynamic_quantize_matmul(const Op &op) {
 
 }  // namespace
 
-constexpr Row rows[] = {
+constexpr Row microsoft_quantized_table[] = {
     {"QLinearAdd", [](const Op &op) { of_two(op, "Add"); },
      "A A_scale A_zero_point? B B_scale B_zero_point? C_scale C_zero_point? > C"},
     {"QLinearMul", [](const Op &op) { of_two(op, "Mul"); },
@@ -114,6 +114,6 @@ constexpr Row rows[] = {
      "Y_h? Y_c?; activation_alpha:floats activation_beta:floats activations:strings clip:float "
      "direction=forward|reverse|bidirectional hidden_size:int input_forget=0|1"},
 };
-const std::span<const Row> microsoft_quantized_rows = rows;
+const std::span<const Row> microsoft_quantized_rows = microsoft_quantized_table;
 
 }  // namespace dl4::io::onnx

@@ -348,7 +348,7 @@ void dictionaries(const Op &op) { op.refuse("is not supported: dictionaries are 
 
 }  // namespace
 
-constexpr Row rows[] = {
+constexpr Row ml_table[] = {
     {"Scaler", scaler, "X > Y; offset:floats scale:floats"},
     {"Normalizer", normalizer, "X > Y; norm=MAX|L1|L2"},
     {"Binarizer", binarizer, "X > Y; threshold=0.0"},
@@ -397,6 +397,6 @@ constexpr Row rows[] = {
     {"DictVectorizer", dictionaries},
     {"CastMap", dictionaries},
 };
-const std::span<const Row> ml_rows = rows;
+const std::span<const Row> ml_rows = ml_table;
 
 }  // namespace dl4::io::onnx

@@ -84,7 +84,7 @@ void composed(const Op &op, const char *inner, const char *kind, const char *out
   });
 }
 
-void product(const Op &op) {
+void reduced_product(const Op &op) {
   if (!of_sizes(op, [](const Dim &a, const Dim &b) { return a * b; })) plain_reduction(op, "Prod");
 }
 
@@ -339,7 +339,7 @@ void lp_normalization(const Op &op) {
 
 }  // namespace
 
-constexpr Row rows[] = {
+constexpr Row norm_table[] = {
     {"ReduceSum", [](const Op &op) { plain_reduction(op, "Sum"); },
      "data axes?@13 > reduced=data; axes@-12:ints keepdims=1|0 noop_with_empty_axes@13=0|1"},
     {"ReduceMean", [](const Op &op) { plain_reduction(op, "Mean"); },
@@ -348,7 +348,8 @@ constexpr Row rows[] = {
      "data axes?@18 > reduced=data; axes@-17:ints keepdims=1|0 noop_with_empty_axes@18=0|1"},
     {"ReduceMin", [](const Op &op) { extreme(op, "Min", "All"); },
      "data axes?@18 > reduced=data; axes@-17:ints keepdims=1|0 noop_with_empty_axes@18=0|1"},
-    {"ReduceProd", product, "data axes?@18 > reduced=data; axes@-17:ints keepdims=1|0 noop_with_empty_axes@18=0|1"},
+    {"ReduceProd", reduced_product,
+     "data axes?@18 > reduced=data; axes@-17:ints keepdims=1|0 noop_with_empty_axes@18=0|1"},
     {"ReduceL1", [](const Op &op) { composed(op, "Absolute", "Sum", nullptr); },
      "data axes?@18 > reduced; axes@-17:ints keepdims=1|0 noop_with_empty_axes@18=0|1"},
     {"ReduceL2", [](const Op &op) { composed(op, "Square", "Sum", "Sqrt"); },
@@ -381,6 +382,6 @@ constexpr Row rows[] = {
     {"MeanVarianceNormalization", mean_variance, "X > Y; axes:ints"},
     {"LpNormalization", lp_normalization, "input > output; axis=-1 p=2|1"},
 };
-const std::span<const Row> norm_rows = rows;
+const std::span<const Row> norm_rows = norm_table;
 
 }  // namespace dl4::io::onnx

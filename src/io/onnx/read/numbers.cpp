@@ -139,7 +139,7 @@ void bit_cast(const Op &op) {
 
 }  // namespace
 
-constexpr Row rows[] = {
+constexpr Row number_table[] = {
     {"HannWindow", [](const Op &op) { window(op, 0.5, 0.5, 0); }, "size > output; output_datatype=1 periodic=1|0"},
     {"HammingWindow", [](const Op &op) { window(op, 25.0 / 46, 21.0 / 46, 0); },
      "size > output; output_datatype=1 periodic=1|0"},
@@ -151,6 +151,6 @@ constexpr Row rows[] = {
     {"EyeLike", eye_like, "input > output; dtype:int k=0"},
     {"BitCast", bit_cast, "input > output; to:int!"},
 };
-const std::span<const Row> number_rows = rows;
+const std::span<const Row> number_rows = number_table;
 
 }  // namespace dl4::io::onnx

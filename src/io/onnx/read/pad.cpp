@@ -235,10 +235,11 @@ void center_crop_pad(const Op &op) {
 
 }  // namespace
 
-constexpr Row rows[] = {{"Pad", pad,
-                         "data pads@11 constant_value?@11 axes?@18 > output=data; mode=constant|reflect|edge|wrap@19 "
-                         "paddings@-1:ints! pads@2-10:ints! value@-10=0.0"},
-                        {"CenterCropPad", center_crop_pad, "input_data shape > output_data; axes:ints"}};
-const std::span<const Row> pad_rows = rows;
+constexpr Row pad_table[] = {
+    {"Pad", pad,
+     "data pads@11 constant_value?@11 axes?@18 > output=data; mode=constant|reflect|edge|wrap@19 "
+     "paddings@-1:ints! pads@2-10:ints! value@-10=0.0"},
+    {"CenterCropPad", center_crop_pad, "input_data shape > output_data; axes:ints"}};
+const std::span<const Row> pad_rows = pad_table;
 
 }  // namespace dl4::io::onnx

@@ -285,7 +285,7 @@ void lrn(const Op &op) {
 }
 }  // namespace
 
-constexpr Row rows[] = {
+constexpr Row pool_table[] = {
     {"MaxPool", max_pool,
      "X > Y=X Indices?@8; auto_pad=NOTSET|SAME_UPPER|SAME_LOWER|VALID ceil_mode@10=0|1 "
      "dilations@10:ints kernel_shape:ints! pads:ints storage_order@8=0|1 strides:ints"},
@@ -299,6 +299,6 @@ constexpr Row rows[] = {
     {"GlobalMaxPool", [](const Op &op) { global_pool(op, "GlobalMaxPooling"); }, "X > Y"},
     {"LRN", lrn, "X > Y; alpha=0.0001 beta=0.75 bias=1.0 size:int!"},
 };
-const std::span<const Row> pool_rows = rows;
+const std::span<const Row> pool_rows = pool_table;
 
 }  // namespace dl4::io::onnx

@@ -337,11 +337,11 @@ void det(const Op &op) {
 
 }  // namespace
 
-constexpr Row rows[] = {
+constexpr Row product_table[] = {
     {"MatMul", matmul, "A~ B~ > Y", slow},
     {"Gemm", gemm, "A~ B~ C~@-10 C~?@11 > Y; alpha=1.0 beta=1.0 broadcast@-6=0|1 transA=0|1 transB=0|1", slow},
     {"Einsum", einsum, "Inputs~+ > Output; equation:string!", slow},
     {"Det", det, "X~ > Y", slow}};
-const std::span<const Row> product_rows = rows;
+const std::span<const Row> product_rows = product_table;
 
 }  // namespace dl4::io::onnx

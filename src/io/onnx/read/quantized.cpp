@@ -188,11 +188,11 @@ void dequantize(const Op &op) {
 
 }  // namespace
 
-constexpr Row rows[] = {
+constexpr Row quantized_table[] = {
     {"QuantizeLinear", quantize,
      "x~ y_scale y_zero_point? > y; axis@13=1 block_size@21=0 output_dtype@21=0 precision@23=0|1 "
      "saturate@19=1|0"},
     {"DequantizeLinear", dequantize, "x x_scale x_zero_point? > y; axis@13=1 block_size@21=0 output_dtype@23=0"}};
-const std::span<const Row> quantized_rows = rows;
+const std::span<const Row> quantized_rows = quantized_table;
 
 }  // namespace dl4::io::onnx

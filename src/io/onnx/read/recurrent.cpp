@@ -168,7 +168,7 @@ void recurrent(const Op &op, const Cell &cell) {
 
 }  // namespace
 
-constexpr Row rows[] = {
+constexpr Row recurrent_table[] = {
     {"LSTM", [](const Op &op) { recurrent(op, lstm); },
      "X W R B? sequence_lens? initial_h? initial_c? P? > Y? Y_h? Y_c?; activation_alpha:floats "
      "activation_beta:floats activations:strings clip:float direction=forward|reverse|bidirectional "
@@ -185,6 +185,6 @@ constexpr Row rows[] = {
      "layout@14=0|1 output_sequence@-6=0|1",
      slow},
 };
-const std::span<const Row> recurrent_rows = rows;
+const std::span<const Row> recurrent_rows = recurrent_table;
 
 }  // namespace dl4::io::onnx

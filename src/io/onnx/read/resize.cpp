@@ -343,7 +343,7 @@ void resize(const Op &op) {
 
 }  // namespace
 
-constexpr Row rows[] = {
+constexpr Row resize_table[] = {
     {"Resize", resize,
      "X roi?@11 scales@-10 scales?@11 sizes?@11 > Y=X; antialias@18=0|1 axes@18:ints "
      "coordinate_transformation_mode@11=half_pixel|pytorch_half_pixel|align_corners|asymmetric|tf_half_pixel_for_nn@"
@@ -354,6 +354,6 @@ constexpr Row rows[] = {
     {"Upsample", resize,
      "X scales@9 > Y=X; height_scale@-6:float! mode=nearest|linear@7|bilinear@-6 scales@7-8:floats! "
      "width_scale@-6:float!"}};
-const std::span<const Row> resize_rows = rows;
+const std::span<const Row> resize_rows = resize_table;
 
 }  // namespace dl4::io::onnx

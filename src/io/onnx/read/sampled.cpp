@@ -83,7 +83,7 @@ void roi_align(const Op &op) {
 
 // ---- DeformConv ----------------------------------------------------------------------------------------------------
 
-Ints numbers(const Op &op, const char *name, size_t n, int64_t otherwise) {
+Ints integers_of(const Op &op, const char *name, size_t n, int64_t otherwise) {
   Ints list = op.integers(name).value_or(Ints(n, otherwise));
   if (list.size() != n) fail(Code::corrupt_file, "has ", list.size(), " numbers as \"", name, '"');
   for (int64_t v : list)
@@ -102,8 +102,8 @@ void deform_conv(const Op &op) {
   if (v.rank() != 4 || w.shape.rank() != 4 || offset.rank() != 4)
     op.refuse("of ", v.rank() - 2, " axes is not supported, only of two");
   const int64_t kh = w.shape[2], kw = w.shape[3], k = checked_mul(kh, kw), groups = op.integer("offset_group");
-  const Ints strides = numbers(op, "strides", 2, 1), dilations = numbers(op, "dilations", 2, 1),
-             pads = numbers(op, "pads", 4, 0);
+  const Ints strides = integers_of(op, "strides", 2, 1), dilations = integers_of(op, "dilations", 2, 1),
+             pads = integers_of(op, "pads", 4, 0);
   for (size_t i = 1; i < 4; ++i)
     if (!v.dims[i].known() || !offset.dims[i].known()) op.refuse("of an image with free axes is not supported");
   const int64_t c = v.dims[1].factor, h = offset.dims[2].factor, width = offset.dims[3].factor;
@@ -154,7 +154,7 @@ void deform_conv(const Op &op) {
 
 }  // namespace
 
-constexpr Row rows[] = {
+constexpr Row sampled_table[] = {
     {"GridSample", grid_sample,
      "X~ grid~ > Y; align_corners=0|1 mode@-19=bilinear|nearest|bicubic mode@20=linear|nearest|cubic "
      "padding_mode=zeros|border|reflection"},
@@ -167,6 +167,6 @@ constexpr Row rows[] = {
      "strides:ints",
      slow},
 };
-const std::span<const Row> sampled_rows = rows;
+const std::span<const Row> sampled_rows = sampled_table;
 
 }  // namespace dl4::io::onnx

@@ -121,12 +121,12 @@ void scan(const Op &op) { op.opset() < 9 ? batched(op) : scan_all(op); }
 
 }  // namespace
 
-constexpr Row rows[] = {{"Scan", scan,
-                         "sequence_lens?@-8 initial_state_and_scan_inputs+ > final_state_and_scan_outputs+; "
-                         "body:graph! directions@-8:ints "
-                         "num_scan_inputs:int! scan_input_axes@9:ints scan_input_directions@9:ints "
-                         "scan_output_axes@9:ints scan_output_directions@9:ints",
-                         slow}};
-const std::span<const Row> scan_rows = rows;
+constexpr Row scan_table[] = {{"Scan", scan,
+                               "sequence_lens?@-8 initial_state_and_scan_inputs+ > final_state_and_scan_outputs+; "
+                               "body:graph! directions@-8:ints "
+                               "num_scan_inputs:int! scan_input_axes@9:ints scan_input_directions@9:ints "
+                               "scan_output_axes@9:ints scan_output_directions@9:ints",
+                               slow}};
+const std::span<const Row> scan_rows = scan_table;
 
 }  // namespace dl4::io::onnx

@@ -58,7 +58,7 @@ void at(const Op &op) {
 
 void length(const Op &op) { op.give_value(0, number(static_cast<int64_t>(list_of(op, 0).size()))); }
 
-void split(const Op &op) {
+void split_to_sequence(const Op &op) {
   const Nodes nodes{op};
   const Value &v = op.in(0);
   const int64_t axis = op.axis(v.rank());
@@ -86,7 +86,7 @@ void split(const Op &op) {
   op.give_value(0, sequence(op, std::move(list)));
 }
 
-void concat(const Op &op) {
+void concat_of_sequence(const Op &op) {
   const Nodes nodes{op};
   Values list = list_of(op, 0);
   if (list.empty()) op.refuse("of an empty sequence is not supported");
@@ -133,20 +133,20 @@ void get_element(const Op &op) {
 
 }  // namespace
 
-constexpr Row rows[] = {
+constexpr Row sequence_table[] = {
     {"SequenceConstruct", construct, "inputs+ > output_sequence"},
     {"SequenceEmpty", empty, " > output; dtype:int"},
     {"SequenceInsert", insert, "input_sequence tensor position? > output_sequence"},
     {"SequenceErase", erase, "input_sequence position? > output_sequence"},
     {"SequenceAt", at, "input_sequence position > tensor"},
     {"SequenceLength", length, "input_sequence > length"},
-    {"SplitToSequence", split, "input split? > output_sequence; axis=0 keepdims=1|0"},
-    {"ConcatFromSequence", concat, "input_sequence > concat_result; axis:int! new_axis=0|1"},
+    {"SplitToSequence", split_to_sequence, "input split? > output_sequence; axis=0 keepdims=1|0"},
+    {"ConcatFromSequence", concat_of_sequence, "input_sequence > concat_result; axis:int! new_axis=0|1"},
     {"SequenceMap", map, "input_sequence additional_inputs* > out_sequence+; body:graph!", slow},
     {"Optional", optional, "input? > output; type:type_proto"},
     {"OptionalHasElement", has_element, "input@-17 input?@18 > output"},
     {"OptionalGetElement", get_element, "input > output"},
 };
-const std::span<const Row> sequence_rows = rows;
+const std::span<const Row> sequence_rows = sequence_table;
 
 }  // namespace dl4::io::onnx

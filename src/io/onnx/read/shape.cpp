@@ -459,7 +459,7 @@ void space_to_depth(const Op &op) {
 
 }  // namespace
 
-constexpr Row rows[] = {
+constexpr Row shape_table[] = {
     {"Shape", shape, "data > shape; end@15:int start@15=0"},
     {"Size", size, "data > size"},
     {"Reshape", reshape, "data shape@5 > reshaped=data; allowzero@14=0|1 consumed_inputs@-4:ints shape@-4:ints"},
@@ -481,6 +481,6 @@ constexpr Row rows[] = {
     {"DepthToSpace", depth_to_space, "input > output=input; blocksize:int! mode@11=DCR|CRD"},
     {"SpaceToDepth", space_to_depth, "input > output=input; blocksize:int! mode@28=DCR|CRD"},
 };
-const std::span<const Row> shape_rows = rows;
+const std::span<const Row> shape_rows = shape_table;
 
 }  // namespace dl4::io::onnx

@@ -159,8 +159,9 @@ void stft(const Op &op) {
 
 }  // namespace
 
-constexpr Row rows[] = {{"DFT", dft, "input~ dft_length? axis?@20 > output; axis@-19=1 inverse=0|1 onesided=0|1", slow},
-                        {"STFT", stft, "signal~ frame_step window~? frame_length? > output; onesided=1|0", slow}};
-const std::span<const Row> signal_rows = rows;
+constexpr Row signal_table[] = {
+    {"DFT", dft, "input~ dft_length? axis?@20 > output; axis@-19=1 inverse=0|1 onesided=0|1", slow},
+    {"STFT", stft, "signal~ frame_step window~? frame_length? > output; onesided=1|0", slow}};
+const std::span<const Row> signal_rows = signal_table;
 
 }  // namespace dl4::io::onnx

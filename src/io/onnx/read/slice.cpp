@@ -171,11 +171,11 @@ void slice(const Op &op) {
 
 }  // namespace
 
-constexpr Row rows[] = {
+constexpr Row slice_table[] = {
     {"Slice", slice,
      "data starts@10 ends@10 axes?@10 steps?@10 > output=data; axes@-9:ints ends@-9:ints! "
      "starts@-9:ints!"},
 };
-const std::span<const Row> slice_rows = rows;
+const std::span<const Row> slice_rows = slice_table;
 
 }  // namespace dl4::io::onnx

@@ -280,7 +280,7 @@ Node convolved_by_row(const Op &op, Node x, const Tensor &w, const Window &how, 
   return sum;
 }
 
-constexpr Row rows[] = {
+constexpr Row space_table[] = {
     {"Conv", conv,
      "X W B? > Y; auto_pad=NOTSET|SAME_UPPER|SAME_LOWER|VALID dilations:ints group=1 "
      "kernel_shape:ints pads:ints strides:ints",
@@ -290,6 +290,6 @@ constexpr Row rows[] = {
      "kernel_shape:ints output_padding:ints output_shape:ints pads:ints strides:ints",
      slow},
     {"Col2Im", col_to_im, "input~ image_shape block_shape > output; dilations:ints pads:ints strides:ints"}};
-const std::span<const Row> space_rows = rows;
+const std::span<const Row> space_rows = space_table;
 
 }  // namespace dl4::io::onnx

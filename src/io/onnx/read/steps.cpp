@@ -177,7 +177,7 @@ void swi_glu(const Op &op) {
 
 }  // namespace
 
-constexpr Row rows[] = {
+constexpr Row step_table[] = {
     {"RotaryEmbedding", rotary_embedding,
      "X~ cos_cache~ sin_cache~ position_ids? > Y; interleaved=0|1 num_heads:int rotary_embedding_dim=0"},
     {"CausalConvWithState", causal_conv,
@@ -189,6 +189,6 @@ constexpr Row rows[] = {
     {"TensorScatter", tensor_scatter, "past_cache update write_indices? > present_cache; axis=-2 mode=linear|circular"},
     {"SwiGLU", swi_glu, "A~ B~ > Y; alpha=1.0"},
 };
-const std::span<const Row> step_rows = rows;
+const std::span<const Row> step_rows = step_table;
 
 }  // namespace dl4::io::onnx

@@ -251,7 +251,7 @@ void tokenizer(const Op &op) {
   give_pieces(op, {{"expression", expression}, {"min_length", least}, {"pad", text(op, "pad_value")}});
 }
 
-constexpr Row rows[] = {
+constexpr Row text_table[] = {
     {"StringNormalizer", string_normalizer,
      "X > Y; case_change_action=NONE|LOWER|UPPER is_case_sensitive=0|1 locale:string stopwords:strings"},
     {"StringConcat", string_concat, "X Y > Z"},
@@ -261,6 +261,6 @@ constexpr Row rows[] = {
      "X > Y; max_gram_length:int! max_skip_count:int! min_gram_length:int! mode!TF|IDF|TFIDF ngram_counts:ints! "
      "ngram_indexes:ints! pool_int64s:ints pool_strings:strings weights:floats"},
 };
-const std::span<const Row> text_rows = rows;
+const std::span<const Row> text_rows = text_table;
 
 }  // namespace dl4::io::onnx

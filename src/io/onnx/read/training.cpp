@@ -65,7 +65,7 @@ void softmax_cross_entropy(const Op &op) {
 }
 
 // Dropout when the model trains, with this library's generator. The mask marks kept elements.
-void dropout(const Op &op) {
+void training_dropout(const Op &op) {
   Value &v = op.in(0);
   if (op.has(2) && !op.constant(2)) op.refuse("with a training mode that the model computes is not supported");
   const bool trains = op.has(2) && op.number(2, 0) != 0;
@@ -90,15 +90,15 @@ void dropout(const Op &op) {
 
 }  // namespace
 
-constexpr Row rows[] = {
+constexpr Row training_table[] = {
     {"NegativeLogLikelihoodLoss", negative_log_likelihood,
      "input~ target weight? > loss; ignore_index:int reduction=mean|sum|none"},
     {"SoftmaxCrossEntropyLoss", softmax_cross_entropy,
      "scores~ labels weights? > output log_prob?; ignore_index:int reduction=mean|sum|none"},
-    {"Dropout", dropout,
+    {"Dropout", training_dropout,
      "data ratio?@12 training_mode?@12 > output=data mask?; consumed_inputs@-5:ints is_test@-6=0|1 "
      "ratio@-11=0.5 seed@12:int"},
 };
-const std::span<const Row> training_rows = rows;
+const std::span<const Row> training_rows = training_table;
 
 }  // namespace dl4::io::onnx

@@ -96,12 +96,12 @@ void cast_to(const Op &op, Type to) {
 
 }  // namespace
 
-constexpr Row rows[] = {
+constexpr Row type_table[] = {
     {"Cast", [](const Op &op) { cast_to(op, static_cast<Type>(op.integer("to"))); },
      "input > output; round_mode@24=up|down|nearest saturate@19=1|0 to@-5:string! to@6:int!"},
     {"CastLike", [](const Op &op) { cast_to(op, op.in(1).onnx_type()); },
      "input target_type > output; round_mode@24=up|down|nearest saturate@19=1|0"},
 };
-const std::span<const Row> type_rows = rows;
+const std::span<const Row> type_rows = type_table;
 
 }  // namespace dl4::io::onnx

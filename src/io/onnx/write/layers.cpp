@@ -393,10 +393,11 @@ void scan(Writer &w, const Listed &) {
 
 }  // namespace
 
-constexpr WriteRow rows[] = {{"matmul", matmul},       {"conv", conv},           {"conv_transpose", conv_transpose},
-                             {"pool", pool},           {"normalize", normalize}, {"attention", attention},
-                             {"lstm", lstm},           {"gru_cell", gru_cell},   {"scan", scan},
-                             {"branch", write_branch}, {"while", write_while},   {"ensure_size", write_ensure_size}};
-const std::span<const WriteRow> larger_ops = rows;
+constexpr WriteRow larger_table[] = {
+    {"matmul", matmul},       {"conv", conv},           {"conv_transpose", conv_transpose},
+    {"pool", pool},           {"normalize", normalize}, {"attention", attention},
+    {"lstm", lstm},           {"gru_cell", gru_cell},   {"scan", scan},
+    {"branch", write_branch}, {"while", write_while},   {"ensure_size", write_ensure_size}};
+const std::span<const WriteRow> larger_ops = larger_table;
 
 }  // namespace dl4::io::onnx

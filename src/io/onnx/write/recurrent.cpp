@@ -40,15 +40,15 @@ std::optional<Product> product(const Step *s) {
 }
 
 // The two products of a body and the function of their sum.
-struct Body {
+struct CellBody {
   Id from_x = none, from_h = none;
   const char *activation = "Affine";  // for an RNN: x itself
   bool gated = false;
 };
-std::optional<Body> body_of(const Program &p, const ops::PerValue<std::optional<size_t>> &by) {
+std::optional<CellBody> body_of(const Program &p, const ops::PerValue<std::optional<size_t>> &by) {
   const Step *last = maker(p, by, p.outputs[0]);
-  if (last && last->op->name() == "gru_cell") return Body{last->src[0], last->src[1], nullptr, true};
-  Body body;
+  if (last && last->op->name() == "gru_cell") return CellBody{last->src[0], last->src[1], nullptr, true};
+  CellBody body;
   if (const auto *f = last ? ops::as<ops::UnaryOp>(*last) : nullptr) {
     body.activation = name_of(f->function.f);
     last = maker(p, by, last->src[0]);

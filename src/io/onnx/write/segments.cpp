@@ -39,8 +39,8 @@ void segment_gather(Writer &w, const Listed &) {
 
 }  // namespace
 
-constexpr WriteRow rows[] = {
+constexpr WriteRow segment_table[] = {
     {"segment_sum", segment_sum}, {"segment_max", segment_max}, {"segment_gather", segment_gather}};
-const std::span<const WriteRow> segment_ops = rows;
+const std::span<const WriteRow> segment_ops = segment_table;
 
 }  // namespace dl4::io::onnx

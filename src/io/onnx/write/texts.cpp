@@ -23,15 +23,15 @@ void apart(Writer &w, const Listed &) { w.refuse("it splits, counts or changes t
 
 }  // namespace
 
-constexpr WriteRow rows[] = {{"token_at", token_at},
-                             {"texts_equal", texts_equal},
-                             {"join_texts", join_texts},
-                             {"numbers_as_texts", numbers_as_texts},
-                             {"texts_as_numbers", texts_as_numbers},
-                             {"change_case", apart},
-                             {"count_pieces", apart},
-                             {"pieces", apart},
-                             {"count_ngrams", apart}};
-const std::span<const WriteRow> text_ops = rows;
+constexpr WriteRow text_table[] = {{"token_at", token_at},
+                                   {"texts_equal", texts_equal},
+                                   {"join_texts", join_texts},
+                                   {"numbers_as_texts", numbers_as_texts},
+                                   {"texts_as_numbers", texts_as_numbers},
+                                   {"change_case", apart},
+                                   {"count_pieces", apart},
+                                   {"pieces", apart},
+                                   {"count_ngrams", apart}};
+const std::span<const WriteRow> text_ops = text_table;
 
 }  // namespace dl4::io::onnx

@@ -14,8 +14,6 @@ namespace {
 using ops::Emit;
 using ops::Id;
 
-bool any(const std::string &letters, char c) { return letters.find(c) != std::string::npos; }
-
 template <class F>
 std::string those_of(const std::string &all, F keep) {
   std::string s;
@@ -69,15 +67,15 @@ struct Einsum final : LayerOf<Einsum> {
     for (size_t i = 0; i < in.size(); ++i) {
       c.as_float(static_cast<int>(i));
       const auto rank = static_cast<size_t>(c.shape(static_cast<int>(i)).rank()),
-                 letters = in[i].size() - any(in[i], '.');
-      if (any(in[i], '.') ? rank < letters : rank != letters)
+                 letters = in[i].size() - has(in[i], '.');
+      if (has(in[i], '.') ? rank < letters : rank != letters)
         fail(Code::shape_mismatch, "input ", i, ": expected ", letters, " axes as in \"", subscripts, "\", got ",
              c.shape(static_cast<int>(i)));
-      if (any(in[i], '.')) most = std::max(most, rank - letters);
+      if (has(in[i], '.')) most = std::max(most, rank - letters);
     }
     std::string spare;
     for (char l = 'A'; spare.size() < most; l = l == 'Z' ? 'a' : static_cast<char>(l + 1))
-      if (!any(subscripts, l)) spare += l;
+      if (!has(subscripts, l)) spare += l;
     for (size_t i = 0; i < in.size(); ++i)
       if (const size_t at = in[i].find('.'); at != std::string::npos) {
         const size_t n = static_cast<size_t>(c.shape(static_cast<int>(i)).rank()) - (in[i].size() - 1);
@@ -92,7 +90,7 @@ struct Einsum final : LayerOf<Einsum> {
       for (size_t k = i + 1; k < in.size(); ++k) rest += in[k];
       std::string next;
       for (char l : letters + in[i])
-        if (!any(next, l) && (i + 1 == in.size() ? any(out, l) : any(rest, l))) next += l;
+        if (!has(next, l) && (i + 1 == in.size() ? has(out, l) : has(rest, l))) next += l;
       if (i + 1 == in.size()) next = out;
       y = einsum_product(c.e, letters, in[i], next, y, c.x(static_cast<int>(i)));
       letters = next;
@@ -113,7 +111,7 @@ struct Einsum final : LayerOf<Einsum> {
       in.push_back(left.substr(at, end - at));
     }
     if (arrow != std::string::npos) return {in, s.substr(arrow + 2)};
-    std::string out = any(left, '.') ? "." : "", sorted = left;
+    std::string out = has(left, '.') ? "." : "", sorted = left;
     std::sort(sorted.begin(), sorted.end());
     for (char l : sorted)
       if (std::isalpha(static_cast<unsigned char>(l)) && std::count(left.begin(), left.end(), l) == 1) out += l;
@@ -133,12 +131,12 @@ struct Einsum final : LayerOf<Einsum> {
   }
   void need_sizes(Call &c, const std::vector<std::string> &in, const std::string &out) const {
     for (char l : out)
-      if (std::none_of(in.begin(), in.end(), [&](const std::string &part) { return any(part, l); }))
+      if (std::none_of(in.begin(), in.end(), [&](const std::string &part) { return has(part, l); }))
         fail(Code::invalid_argument, "\"subscripts\": the letter '", l, "' of the output is in no input");
     for (size_t i = 0; i < in.size(); ++i)
       for (size_t k = 0; k < i; ++k)
         for (char l : in[i]) {
-          if (!any(in[k], l)) continue;
+          if (!has(in[k], l)) continue;
           const int64_t a = c.shape(static_cast<int>(i))[static_cast<int>(in[i].find(l))],
                         b = c.shape(static_cast<int>(k))[static_cast<int>(in[k].find(l))];
           if (a != b && a != free_dim && b != free_dim)
@@ -151,7 +149,7 @@ struct Einsum final : LayerOf<Einsum> {
 
 Id einsum_alone(Emit &e, const std::string &x_letters, const std::string &y_letters, Id x) {
   std::string letters = x_letters;
-  x = summed(e, letters, x, [&](char l) { return !any(y_letters, l); });
+  x = summed(e, letters, x, [&](char l) { return !has(y_letters, l); });
   return in_letters(e, x, letters, y_letters);
 }
 
@@ -159,12 +157,12 @@ Id einsum_alone(Emit &e, const std::string &x_letters, const std::string &y_lett
 Id einsum_product(Emit &e, const std::string &x_letters, const std::string &w_letters, const std::string &y_letters,
                   Id x, Id w, MatrixProduct product) {
   std::string xs = x_letters, ws = w_letters;
-  x = summed(e, xs, x, [&](char l) { return !any(y_letters, l) && !any(w_letters, l); });
-  w = summed(e, ws, w, [&](char l) { return !any(y_letters, l) && !any(x_letters, l); });
-  const std::string batch = those_of(y_letters, [&](char l) { return any(xs, l) && any(ws, l); });
-  const std::string rows = those_of(y_letters, [&](char l) { return !any(ws, l); });
-  const std::string columns = those_of(y_letters, [&](char l) { return !any(xs, l); });
-  const std::string sums = those_of(ws, [&](char l) { return !any(y_letters, l); });
+  x = summed(e, xs, x, [&](char l) { return !has(y_letters, l) && !has(w_letters, l); });
+  w = summed(e, ws, w, [&](char l) { return !has(y_letters, l) && !has(x_letters, l); });
+  const std::string batch = those_of(y_letters, [&](char l) { return has(xs, l) && has(ws, l); });
+  const std::string rows = those_of(y_letters, [&](char l) { return !has(ws, l); });
+  const std::string columns = those_of(y_letters, [&](char l) { return !has(xs, l); });
+  const std::string sums = those_of(ws, [&](char l) { return !has(y_letters, l); });
   x = in_letters(e, x, xs, batch + rows + sums);
   w = in_letters(e, w, ws, batch + sums + columns);
   const int fixed = static_cast<int>(batch.size()), kept = static_cast<int>(batch.size() + rows.size());

@@ -11,6 +11,8 @@ namespace dl4::kinds {
 using MatrixProduct = ops::Id (*)(ops::Emit &, ops::Id, ops::Id);
 inline ops::Id matrix_product(ops::Emit &e, ops::Id a, ops::Id b) { return ops::matmul(e, a, b); }
 
+inline bool has(const std::string &letters, char c) { return letters.find(c) != std::string::npos; }
+
 // x, w and y: a letter per axis, distinct within each. Sums over letters not in y.
 ops::Id einsum_product(ops::Emit &e, const std::string &x_letters, const std::string &w_letters,
                        const std::string &y_letters, ops::Id x, ops::Id w, MatrixProduct product = matrix_product);

@@ -12,8 +12,6 @@ namespace {
 
 using ops::Id;
 
-bool has(const std::string &labels, char c) { return labels.find(c) != std::string::npos; }
-
 // "ab,bc->ac" at a known rank: a letter per axis, including those of "...".
 struct Equation {
   std::string x, kernel, y;

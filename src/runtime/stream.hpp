@@ -35,7 +35,7 @@ class Stream {
   ~Stream();
 
   // A copy that continues independently. Both share the states' memory until own().
-  Stream fork() const;
+  Stream fork() const { return *this; }
   // Before writing states: makes their memory private. Refuses with OUT_OF_MEMORY, with nothing changed.
   void own() {
     if (lease_) stop_sharing();
@@ -125,16 +125,14 @@ class Stream {
    public:
     Lease() = default;
     Lease(Lease &&) = default;
+    Lease(const Lease &other) {
+      if (!other.holders_) other.holders_ = std::make_shared<std::atomic<int64_t>>(1);
+      holders_ = other.holders_;
+      holders_->fetch_add(1, std::memory_order_relaxed);
+    }
     Lease &operator=(Lease &&) = delete;
     ~Lease() { end(); }
     explicit operator bool() const { return holders_ != nullptr; }
-    Lease share() {
-      if (!holders_) holders_ = std::make_shared<std::atomic<int64_t>>(1);
-      holders_->fetch_add(1, std::memory_order_relaxed);
-      Lease other;
-      other.holders_ = holders_;
-      return other;
-    }
     // Acquires the others' reads of the memory.
     bool is_last() const { return holders_->load(std::memory_order_acquire) == 1; }
     void end() {
@@ -143,7 +141,7 @@ class Stream {
     }
 
    private:
-    std::shared_ptr<std::atomic<int64_t>> holders_;
+    mutable std::shared_ptr<std::atomic<int64_t>> holders_;
   };
   // Progress of a run: waiting steps, and input steps taken.
   struct Place {
@@ -160,12 +158,27 @@ class Stream {
   // Data of a call kept besides the states, and its value before the run.
   struct Held {
     Tensor now, before;
+
+    Held() = default;
+    Held(Held &&) = default;
+    Held(const Held &other) {
+      if (!other.now.data) return;
+      now = clone(other.now);
+      before = make_zeros(now.dtype, now.shape);
+    }
+  };
+  // A copy is empty.
+  struct Own : std::unique_ptr<Alone> {
+    Own() = default;
+    Own(Own &&) = default;
+    Own(const Own &) : unique_ptr() {}
+    using unique_ptr::operator=;
   };
   int64_t comes(size_t output, int64_t n) const {  // output steps produced by n more input steps
     return tick_->given(output, taken_ + n) - tick_->given(output, taken_);
   }
   std::byte *now(size_t state) const { return (tick_->states[state].is_ring ? rings_ : now_) + kept_[state].at; }
-  [[gnu::cold]] Stream(const Stream &other, Lease lease);
+  [[gnu::cold]] Stream(const Stream &) = default;
   [[gnu::cold]] void lay_out();
   [[gnu::cold]] void stop_sharing();
   void point_into(Bytes memory) noexcept;
@@ -215,7 +228,7 @@ class Stream {
   int64_t turns_ = 0;                 // steps in StreamBlock's next turn
   std::byte *spare_rings_ = nullptr;  // rings after the turn; allocated on first use
   bool turns_rings_ = false;
-  mutable Lease lease_;  // of memory_ and spare_
+  Lease lease_;  // of memory_ and spare_
 
   Bytes memory_, spare_;
   int64_t rings_bytes_ = 0;
@@ -227,7 +240,7 @@ class Stream {
   std::vector<Kept> kept_;
   // If a tick has several steps: by input the steps of an incomplete one, and outputs that are no sequences.
   std::vector<Held> waiting_, last_;
-  std::unique_ptr<Alone> alone_;
+  Own alone_;
 };
 
 }  // namespace dl4::runtime

@@ -73,37 +73,6 @@ void Stream::reset(int64_t row) {
   }
 }
 
-Stream::Stream(const Stream &other, Lease lease)
-    : now_(other.now_),
-      next_(other.next_),
-      rings_(other.rings_),
-      taken_(other.taken_),
-      half_(other.half_),
-      batch_(other.batch_),
-      lease_(std::move(lease)),
-      memory_(other.memory_),
-      spare_(other.spare_),
-      rings_bytes_(other.rings_bytes_),
-      ticks_(other.ticks_),
-      tick_(other.tick_),
-      inputs_(other.inputs_),
-      last_begin_(other.last_begin_),
-      steady_(other.steady_),
-      kept_(other.kept_) {
-  const auto copies = [](const std::vector<Held> &from, std::vector<Held> &to) {
-    for (const Held &h : from) {
-      Held &copy = to.emplace_back();
-      if (!h.now.data) continue;
-      copy.now = clone(h.now);
-      copy.before = make_zeros(h.now.dtype, h.now.shape);
-    }
-  };
-  copies(other.waiting_, waiting_);
-  copies(other.last_, last_);
-}
-
-Stream Stream::fork() const { return Stream(*this, lease_.share()); }
-
 void Stream::stop_sharing() {
   if (lease_.is_last()) return lease_.end();
   const int64_t bytes = checked_add(checked_mul(2, half_), rings_bytes_);

@@ -1,7 +1,5 @@
 // Pass: joins adjacent steps on rows of few channels with equal row counts, such as the layers of a small net in a
 // stream, into one kernel. Values read only inside stay out of memory, and a ring's window is read in place.
-#include "plan/join_rows.hpp"
-
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -10,6 +8,8 @@
 
 #include "backend/backend.hpp"
 #include "plan/memory.hpp"
+#include "plan/passes.hpp"
+#include "plan/plan.hpp"
 
 namespace dl4::plan {
 namespace {

@@ -9,6 +9,8 @@
 
 namespace dl4::plan {
 
+struct PlanStep;
+
 void unroll_scans(ops::Program &p);     // replaces a scan of one step by its body
 void drop_dead(ops::Program &p);        // removes steps that no output, write or check needs
 void drop_identities(ops::Program &p);  // removes steps without effect at these shapes, like a broadcast to the same
@@ -26,6 +28,11 @@ void drop_straight_through(ops::Program &p);
 // Not in the list of passes: replaces sums over workers by their sources if no output or write needs the sums' values,
 // though perhaps their shapes.
 void leave_unread_sums(ops::Program &p);
+
+// Not in the list of passes: joins steps on rows of few channels into one kernel. The steps, in order, have kernels but
+// no arguments yet; steps that compute nothing are removed. A joined step lists the values that are its arguments;
+// other values of its steps need no memory. Results keep their bits.
+void join_rows(const ops::Program &p, std::vector<PlanStep> &steps);
 
 struct Pass {
   const char *name;

@@ -4,7 +4,6 @@
 #include "base/float_mode.hpp"
 #include "base/take.hpp"
 #include "ops/range.hpp"
-#include "plan/join_rows.hpp"
 #include "plan/loop.hpp"
 #include "plan/passes.hpp"
 #include "plan/placement.hpp"
@@ -52,8 +51,9 @@ Site site_of(const Program &p, const Step &step, const Placement &placement, con
 }
 
 std::string step_line(const PlanStep &step) {
-  return text(step.text, "  by ", step.kernel->name, step.choices.empty() ? "" : text(" (", dispatch::told(step.choices), ')'), " in ",
-              step.kernel->slices, step.kernel->slices == 1 ? " slice" : " slices",
+  return text(step.text, "  by ", step.kernel->name,
+              step.choices.empty() ? "" : text(" (", dispatch::told(step.choices), ')'), " in ", step.kernel->slices,
+              step.kernel->slices == 1 ? " slice" : " slices",
               step.kernel->phases == 1 ? "" : text(" of ", step.kernel->phases, " phases"));
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -60,6 +61,17 @@ class File final : public Source {
 bool begins(const Source &source, std::string_view mark);
 
 using os::write_file;
+// Called with the consecutive parts of a file.
+using Write = std::function<void(std::span<const std::string_view> parts)>;
+// What `save`, called with a Write, writes.
+template <class Save>
+std::string saved_bytes(Save save) {
+  std::string bytes;
+  save([&](std::span<const std::string_view> parts) {
+    for (std::string_view part : parts) bytes += part;
+  });
+  return bytes;
+}
 
 // Refuses other suffixes. Names without a suffix are accepted: "model", ".model", and "epoch-0.35", since a suffix that
 // starts with a digit is a number.

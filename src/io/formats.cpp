@@ -4,7 +4,6 @@
 
 #include "io/keras/file.hpp"
 #include "io/native/model.hpp"
-#include "io/quantized.hpp"
 #include "io/zip/npz.hpp"
 #if DL4_ONNX
 #include "io/onnx/onnx.hpp"
@@ -113,13 +112,20 @@ const Format &format_of(const Source &source, Budget &budget, F Format::*functio
   return *row;
 }
 
-template <class Save>
-std::string bytes_of(Save save) {
-  std::string bytes;
-  save([&](std::span<const std::string_view> parts) {
-    for (std::string_view part : parts) bytes += part;
-  });
-  return bytes;
+// That of a path's suffix; of those that hold a trainer, with their checkpoints' suffixes.
+const Format &format_of(const std::string &path, bool trainer) {
+  std::vector<std::string> known;
+  for (const Format &f : formats()) {
+    if (trainer && !f.save_trainer) continue;
+    std::vector<std::string> own = f.suffixes;
+    if (trainer && f.checkpoint) own.emplace_back(f.checkpoint);
+    for (const std::string &suffix : own) {
+      if (path.ends_with(suffix)) return f;
+      known.push_back(suffix);
+    }
+  }
+  expect_suffix(path, known);
+  return formats()[0];
 }
 
 Write to_file(const std::string &path) {
@@ -128,19 +134,10 @@ Write to_file(const std::string &path) {
 
 }  // namespace
 
-const Format &format_of(const std::string &path) {
-  std::vector<std::string> known;
-  for (const Format &f : formats())
-    for (const std::string &suffix : f.suffixes) {
-      if (path.ends_with(suffix)) return f;
-      known.push_back(suffix);
-    }
-  expect_suffix(path, known);
-  return formats()[0];
-}
+const Format &format_of(const std::string &path) { return format_of(path, false); }
 
 std::string save_model(const graph::Model &m, const Format &format) {
-  return bytes_of([&](const Write &write) { format.save(m, write); });
+  return saved_bytes([&](const Write &write) { format.save(m, write); });
 }
 void save_model(const graph::Model &m, const std::string &path, const Format &format) { format.save(m, to_file(path)); }
 void save_model(const train::Trainer &t, const std::string &path) {
@@ -169,21 +166,10 @@ void load_weights(graph::Model &m, const Source &source, const Naming &naming, b
 }
 
 std::string save_checkpoint(const train::Trainer &t) {
-  return bytes_of([&](const Write &write) { formats()[0].save_trainer(t, write); });
+  return saved_bytes([&](const Write &write) { formats()[0].save_trainer(t, write); });
 }
 void save_checkpoint(const train::Trainer &t, const std::string &path) {
-  std::vector<std::string> known;
-  for (const Format &f : formats()) {
-    if (!f.save_trainer) continue;
-    const size_t first = known.size();
-    known.insert(known.end(), f.suffixes.begin(), f.suffixes.end());
-    if (f.checkpoint) known.emplace_back(f.checkpoint);
-    if (std::any_of(known.begin() + static_cast<std::ptrdiff_t>(first), known.end(),
-                    [&](const std::string &suffix) { return path.ends_with(suffix); }))
-      return f.save_trainer(t, to_file(path));
-  }
-  expect_suffix(path, known);
-  formats()[0].save_trainer(t, to_file(path));
+  format_of(path, true).save_trainer(t, to_file(path));
 }
 
 void load_checkpoint(train::Trainer &t, const Source &source) {

@@ -1,7 +1,7 @@
 // File formats, a row each, and loading and saving by them.
 #pragma once
 
-#include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -11,10 +11,27 @@
 #include "graph/model.hpp"
 #include "io/budget.hpp"
 #include "io/file.hpp"
-#include "io/native/named_weights.hpp"
 #include "train/trainer.hpp"
 
 namespace dl4::io {
+
+// Maps a model's weights to a file's tensors.
+struct Naming {
+  Json names = Json::object();  // by weight: a tensor's name, or how to make it from some
+  bool partial = false;         // ignores tensors and weights without counterpart
+
+  bool operator==(const Naming &) const = default;
+};
+
+// In the order of the model's weights, each a copy; empty where `partial` keeps a weight. Refuses with NOT_FOUND wrong
+// names in the table, with INVALID_ARGUMENT other errors in it, and with CORRUPT_FILE tensors that don't fit the model.
+std::vector<Tensor> named_weights(const graph::Model &m, const std::map<std::string, Tensor> &file,
+                                  const Naming &naming);
+
+// Refuses with CORRUPT_FILE, naming the weight, values of quantized layers that give no numbers: scales that are 0 or
+// not finite, zero points beyond 4 bits, missing groups. values: in the order of the weights; empty ones are skipped.
+void check_quantized(const std::vector<std::shared_ptr<graph::Weight>> &weights, const std::vector<Tensor> &values);
+void check_quantized(const std::vector<std::shared_ptr<graph::Weight>> &weights);  // for their current values
 
 struct Loading {
   bool verified = true;     // compares checksums
@@ -28,9 +45,6 @@ struct Told {
   Json training;                   // compile config for trainer_options(), or null
   std::vector<std::string> types;  // float types of its layers in Keras; here all are float32
 };
-
-// Called with the consecutive parts of a file.
-using Write = std::function<void(std::span<const std::string_view> parts)>;
 
 // A null function: not of this format.
 struct Format {

@@ -1,5 +1,5 @@
 // Files of quantized models that no such model can have written: refused by the layer's or the weight's name.
-#include "io/quantized.hpp"
+#include "io/formats.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 #include "graph/model.hpp"
 #include "graph/quantize.hpp"
 #include "io/formats.hpp"
-#include "io/keras/policies.hpp"
+#include "io/keras/json.hpp"
 
 namespace dl4::io {
 namespace {

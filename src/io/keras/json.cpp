@@ -8,7 +8,6 @@
 #include "base/error.hpp"
 #include "graph/model.hpp"
 #include "io/keras/operations.hpp"
-#include "io/keras/policies.hpp"
 #include "kinds/field.hpp"
 #include "kinds/kind.hpp"
 

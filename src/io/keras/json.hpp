@@ -41,6 +41,14 @@ inline bool is_any(std::string_view word, std::initializer_list<std::string_view
 // UNSUPPORTED.
 Architecture architecture_of(const Json &model);
 
+// The float type in which a layer's "dtype" makes it compute, or "".
+std::string floats_of(const Json &config);
+// A layer's config with "quantization" instead of a quantizing policy. Refuses, naming the layer, layers that Keras
+// does not quantize, and float8.
+Json with_quantization(const std::string &class_name, Json config);
+// The reverse. name: of the layer.
+void to_policy(const std::string &name, const std::string &class_name, Json &config);
+
 // Float types other than float32 that the JSON of a model or its layers names as compute types.
 std::vector<std::string> other_floats(const Json &model);
 

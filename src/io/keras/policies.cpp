@@ -1,4 +1,3 @@
-#include "io/keras/policies.hpp"
 
 #include <algorithm>
 #include <cctype>

@@ -9,7 +9,6 @@
 #include "graph/model.hpp"
 #include "io/keras/json.hpp"
 #include "io/keras/operations.hpp"
-#include "io/keras/policies.hpp"
 #include "io/tensors.hpp"
 #include "kinds/field.hpp"
 #include "kinds/inner_layer.hpp"

@@ -72,8 +72,7 @@ void save(const graph::Model &m, const Write &write) {
   a.metadata["architecture"] = file_text(graph::to_json(m.architecture(), &constants), "\"architecture\"");
   for (const auto &w : m.weights()) a.tensors.emplace_back(w->name, w->value());
   a.tensors.insert(a.tensors.end(), constants.begin(), constants.end());
-  const std::string head = head_of(a);
-  write(parts(head, a));
+  write_archive(a, write);
 }
 
 std::shared_ptr<graph::Model> load(const Source &source, const graph::Settings &settings, Budget &budget,
@@ -124,8 +123,7 @@ void save_trainer(const train::Trainer &t, const Write &write) {
   a.metadata = heading("dl4-checkpoint");
   a.metadata["position"] = t.position_json().dump();
   for (const auto &[name, tensor] : t.state()) a.tensors.emplace_back(name, tensor);
-  const std::string head = head_of(a);
-  write(parts(head, a));
+  write_archive(a, write);
 }
 
 void load_trainer(train::Trainer &t, const Source &source, Budget &budget) {

@@ -1,11 +1,11 @@
 // Applies a naming table: foreign tensors are sliced, joined, transposed and reordered.
-#include "io/native/named_weights.hpp"
 
 #include <algorithm>
 #include <numeric>
 #include <set>
 
 #include "base/error.hpp"
+#include "io/formats.hpp"
 #include "io/tensors.hpp"
 #include "kinds/field.hpp"
 
@@ -99,21 +99,23 @@ Tensor joined(const std::vector<Tensor> &parts, Recipe::Join how) {
   return to;
 }
 
+// Whether it is an order of as many things.
+bool is_order(const std::vector<int64_t> &list) {
+  std::vector<int64_t> all(list.size());
+  std::iota(all.begin(), all.end(), 0);
+  return std::is_permutation(list.begin(), list.end(), all.begin());
+}
+
 // The order of t's axes given by "transpose".
 std::vector<int> axes_of(const Tensor &t, const std::vector<int64_t> &perm) {
-  std::vector<int64_t> all(static_cast<size_t>(t.shape.rank()));
-  std::iota(all.begin(), all.end(), 0);
-  if (perm.size() != all.size() || !std::is_permutation(perm.begin(), perm.end(), all.begin()))
+  if (std::ssize(perm) != t.shape.rank() || !is_order(perm))
     refuse("\"transpose\": expected an order of the axes of ", t.shape, ", got ", Json(perm).dump());
   return {perm.begin(), perm.end()};
 }
 
 Tensor reordered(const Tensor &t, const std::vector<int64_t> &gates) {
-  std::vector<int64_t> all(gates.size());
-  std::iota(all.begin(), all.end(), 0);
   const auto n = static_cast<int64_t>(gates.size());
-  const bool fits = t.shape.rank() > 0 && t.shape.last() % n == 0;
-  if (!fits || !std::is_permutation(gates.begin(), gates.end(), all.begin()))
+  if (t.shape.rank() == 0 || t.shape.last() % n != 0 || !is_order(gates))
     refuse("\"gates\": expected an order of parts of the last axis of ", t.shape, ", got ", Json(gates).dump());
   Tensor to = make_tensor(DType::f32, t.shape);
   const int64_t last = t.shape.last(), part = last / n;

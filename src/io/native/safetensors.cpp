@@ -214,7 +214,7 @@ std::string file_text(const Json &object, const char *what) {
 
 std::map<std::string, Tensor> Archive::by_name() const { return {tensors.begin(), tensors.end()}; }
 
-std::string head_of(const Archive &a) {
+void write_archive(const Archive &a, const Write &write) {
   // Refuses what read_archive would refuse: a file that can't be loaded is lost work.
   if (a.tensors.size() > size_t{max_tensors})
     fail(Code::invalid_argument, "a file holds at most ", max_tensors, " tensors, got ", a.tensors.size());
@@ -249,24 +249,13 @@ std::string head_of(const Archive &a) {
   std::memcpy(head.data(), &size, 8);
   head += text;
   head.replace(place_of_sum(head), no_sum.size(), checksum_of_head(head));
-  return head;
-}
-
-std::vector<std::string_view> parts(const std::string &head, const Archive &a) {
-  std::vector<std::string_view> list{head};
-  for (const auto &[name, t] : a.tensors) list.push_back(t.chars());
-  return list;
+  std::vector<std::string_view> parts{head};
+  for (const auto &[name, t] : a.tensors) parts.push_back(t.chars());
+  write(parts);
 }
 
 std::string to_bytes(const Archive &a) {
-  const std::string head = head_of(a);
-  const auto pieces = parts(head, a);
-  size_t size = 0;
-  for (std::string_view piece : pieces) size += piece.size();
-  std::string bytes;
-  bytes.reserve(size);
-  for (std::string_view piece : pieces) bytes += piece;
-  return bytes;
+  return saved_bytes([&](const Write &write) { write_archive(a, write); });
 }
 
 bool is_safetensors(const Source &source) {

@@ -24,12 +24,10 @@ struct Archive {
   std::map<std::string, Tensor> by_name() const;
 };
 
-// The head of a file, which the tensors' bytes follow. The metadata has CRC-32s of eight hexadecimal digits, of each
-// tensor ("crc32", a JSON object) and of the head ("header_crc32", computed with zeros in its place). Refuses with
+// The head of the file, then the tensors' bytes. The metadata has CRC-32s of eight hexadecimal digits, of each tensor
+// ("crc32", a JSON object) and of the head ("header_crc32", computed with zeros in its place). Refuses with
 // INVALID_ARGUMENT what could not be read.
-std::string head_of(const Archive &a);
-// The parts of the file, in memory owned by `head` and `a`.
-std::vector<std::string_view> parts(const std::string &head, const Archive &a);
+void write_archive(const Archive &a, const Write &write);
 std::string to_bytes(const Archive &a);
 
 // Whether it starts like such a file.

@@ -126,6 +126,17 @@ Node as_data(const Op &op, Node y) {
   return op.layer("ReshapeLike", {}, {y, op.x(0)});
 }
 
+// The last of n updates at these positions, (positions, 1): negative if there is none. like: of as many positions.
+Node last_updates(const Op &op, Node updates, Node places, Node like) {
+  const Node number =
+      op.layer("ExpandDims", {{"axis", 1}}, {op.cast(op.layer("Arange", {{"axis", 0}}, {updates}), DType::f32)});
+  return op.layer("SegmentMax", {}, {number, places, op.cast(like, DType::f32)});
+}
+Node updates_at(const Op &op, Node updates, Node last) {
+  const Node one = op.layer("Squeeze", {{"axis", 1}}, {by_number(op, "BroadcastMaximum", last, 0)});
+  return op.layer("Take", {{"axis", 0}}, {updates, op.cast(one, DType::i64)});
+}
+
 // The data with updates (in blocks of `block` elements) at positions, by the node's "reduction".
 Node scattered(const Op &op, Node data, Node places, Node updates, int64_t block, const std::string &how) {
   if (op.r.graph().dtype(data) != op.r.graph().dtype(updates)) fail(Code::corrupt_file, "joins values of two types");
@@ -138,11 +149,7 @@ Node scattered(const Op &op, Node data, Node places, Node updates, int64_t block
     const Node sums = op.layer("SegmentSum", {}, {from, ids, x});
     return plus(op, x, sums);
   }
-  // The last update for each position: negative if there is none.
-  const Node number =
-      op.layer("ExpandDims", {{"axis", 1}}, {op.cast(op.layer("Arange", {{"axis", 0}}, {from}), DType::f32)});
-  const Node marks = block == 1 ? x : op.cut(x, 1, 0, 1);
-  const Node last = op.layer("SegmentMax", {}, {number, ids, floats ? marks : op.cast(marks, DType::f32)});
+  const Node last = last_updates(op, from, ids, block == 1 ? x : op.cut(x, 1, 0, 1));
   const Node here = by_number(op, "GreaterEqual", last, 0);
   Node y = graph::no_node;
   if (how == "max" || how == "min") {
@@ -151,13 +158,12 @@ Node scattered(const Op &op, Node data, Node places, Node updates, int64_t block
     const Node best = turned(op.layer("SegmentMax", {}, {turned(from), ids, x}));
     y = op.layer(up ? "BroadcastMaximum" : "BroadcastMinimum", {}, {x, best});
   } else {
-    const Node one = op.layer("Squeeze", {{"axis", 1}}, {by_number(op, "BroadcastMaximum", last, 0)});
     Node all = from;
     if (op.shape(from)[0] == free_dim) {  // there may be none: adds a row that nothing reads
       const Node none = op.constant_node(make_zeros(op.r.graph().dtype(from), {1, block}));
       all = op.layer("Concatenate", {{"axis", 0}}, {from, none});
     }
-    y = op.layer("Take", {{"axis", 0}}, {all, op.cast(one, DType::i64)});
+    y = updates_at(op, all, last);
   }
   return op.layer("Where", {}, {here, y, x});
 }
@@ -254,14 +260,10 @@ void max_unpool(const Op &op) {
   const Node channels =
       op.cut(op.reshape(x, {-1, v.dims[1].factor, elements_of(op, {v.dims.begin() + 2, v.dims.end()})}), 2, 0, 1);
   const Node all = op.reshape(times(op, channels, op.constant_node(make_zeros(DType::f32, {1, 1, image}))), {-1, 1});
-  const Node number =
-      op.layer("ExpandDims", {{"axis", 1}}, {op.cast(op.layer("Arange", {{"axis", 0}}, {ids}), DType::f32)});
   const Node below = by_number(op, "Less", ids, 0);
   const Node safe = op.layer("Where", {{"x1", max_dim}}, {below, ids});  // reported by the run
-  const Node last = op.layer("SegmentMax", {}, {number, safe, all});
-  const Node one = op.layer("Squeeze", {{"axis", 1}}, {by_number(op, "BroadcastMaximum", last, 0)});
-  const Node there = op.layer("Take", {{"axis", 0}}, {flat, op.cast(one, DType::i64)});
-  const Node y = op.layer("Where", {{"x2", 0}}, {by_number(op, "GreaterEqual", last, 0), there});
+  const Node last = last_updates(op, ids, safe, all);
+  const Node y = op.layer("Where", {{"x2", 0}}, {by_number(op, "GreaterEqual", last, 0), updates_at(op, flat, last)});
   op.give(0, op.reshape(y, sizes_of(dims)), dims);
 }
 

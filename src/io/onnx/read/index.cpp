@@ -75,18 +75,12 @@ Node taken(const Op &op, Node flat, const Ints &from, const Ints &dims) {
   return op.layer("Take", {{"axis", 0}}, {flat, op.constant_node(reshaped(tensor_of(from), Shape(dims)))});
 }
 
-Node flat(const Op &op, size_t i) {
-  const Value &v = op.in(i);
-  int64_t n = 1;
-  for (int64_t d : known_dims(op, v)) n = checked_mul(n, d);
-  return op.reshape(op.x(i), {n});
-}
+Node flat(const Op &op, size_t i) { return op.reshape(op.x(i), {Shape(known_dims(op, op.in(i))).elements()}); }
 
 // Calls f(at, position) for all positions of a block of `dims`, as indices per axis.
 template <class F>
 void each_place(const Ints &dims, F f) {
-  int64_t n = 1;
-  for (int64_t d : dims) n = checked_mul(n, d);
+  const int64_t n = Shape(dims).elements();
   Ints at(dims.size(), 0);
   for (int64_t i = 0; i < n; ++i) {
     f(i, at);
@@ -175,8 +169,7 @@ void gather_nd(const Op &op) {
 // Replaces data at these positions by the updates, or combines them.
 void scatter(const Op &op, const Ints &data, const Ints &places) {
   const std::string how = op.node.op == "Scatter" ? "none" : op.string("reduction");
-  int64_t n = 1;
-  for (int64_t d : data) n = checked_mul(n, d);
+  const int64_t n = Shape(data).elements();
   if (n > most_places) op.refuse("into ", n, " places is not supported");
   op.take(checked_mul(checked_add(n, static_cast<int64_t>(places.size())), place_bytes));
   if (op.in(0).dtype != op.in(2).dtype) fail(Code::corrupt_file, "joins ", op.in(0).dtype, " and ", op.in(2).dtype);
@@ -287,21 +280,21 @@ void trilu(const Op &op) {
   if (v.rank() < 2) fail(Code::corrupt_file, "expects a matrix");
   const Dim rows = v.dims[v.dims.size() - 2], columns = v.dims.back();
   const bool upper = op.flag("upper");
+  Node mask;
   if (!rows.known() || !columns.known() || (op.has(1) && !op.constant(1))) {
     Node shift = op.layer("ExpandDims", {{"axis", 1}}, {op.places(rows)});
     if (op.has(1)) shift = plus(op, shift, op.cast(op.x(1), DType::i64));
-    const Node keep = op.layer(upper ? "GreaterEqual" : "LessEqual", {}, {op.places(columns), shift});
-    if (v.dtype == DType::boolean) return op.give(0, op.layer("LogicalAnd", {}, {op.x(0), keep}), v.dims);
-    return op.give(0, op.layer("Where", {{"x2", 0}}, {keep, op.x(0)}), v.dims);
+    mask = op.layer(upper ? "GreaterEqual" : "LessEqual", {}, {op.places(columns), shift});
+  } else {
+    const double k = op.number(1, 0);
+    op.take(checked_mul(rows.factor, columns.factor));
+    Tensor keep = make_tensor(DType::boolean, {rows.factor, columns.factor});
+    for (int64_t i = 0; i < rows.factor; ++i)
+      for (int64_t j = 0; j < columns.factor; ++j)
+        keep.as<uint8_t>()[i * columns.factor + j] =
+            upper ? static_cast<double>(j - i) >= k : static_cast<double>(j - i) <= k;
+    mask = op.constant_node(keep);
   }
-  const double k = op.number(1, 0);
-  op.take(checked_mul(rows.factor, columns.factor));
-  Tensor keep = make_tensor(DType::boolean, {rows.factor, columns.factor});
-  for (int64_t i = 0; i < rows.factor; ++i)
-    for (int64_t j = 0; j < columns.factor; ++j)
-      keep.as<uint8_t>()[i * columns.factor + j] =
-          upper ? static_cast<double>(j - i) >= k : static_cast<double>(j - i) <= k;
-  const Node mask = op.constant_node(keep);
   if (v.dtype == DType::boolean) return op.give(0, op.layer("LogicalAnd", {}, {op.x(0), mask}), v.dims);
   op.give(0, op.layer("Where", {{"x2", 0}}, {mask, op.x(0)}), v.dims);
 }

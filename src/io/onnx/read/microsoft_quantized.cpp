@@ -109,7 +109,7 @@ constexpr Row microsoft_quantized_table[] = {
      "transA=0|1 transB=0|1"},
     {"MatMulIntegerToFloat", matmul_integer_to_float, "A B a_scale b_scale a_zero_point? b_zero_point? bias? > Y"},
     {"DynamicQuantizeMatMul", dynamic_quantize_matmul, "A B b_scale b_zero_point? bias? > Y"},
-    {"DynamicQuantizeLSTM", dynamic_quantize_lstm,
+    {"DynamicQuantizeLSTM", recurrent_by_steps,
      "X W R B? sequence_lens? initial_h? initial_c? P? W_scale W_zero_point R_scale R_zero_point > Y? "
      "Y_h? Y_c?; activation_alpha:floats activation_beta:floats activations:strings clip:float "
      "direction=forward|reverse|bidirectional hidden_size:int input_forget=0|1"},

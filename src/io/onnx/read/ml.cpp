@@ -153,35 +153,23 @@ std::optional<Tensor> listed(const Op &op, const std::string &what) {
   if (const auto list = reals(op, what + "_floats"); !list.empty())
     return tensor_of(list, {static_cast<int64_t>(list.size())});
   const Attribute *a = op.node.find(what + "_tensor");
-  if (!a || !a->t) return {};
-  if (a->t->type == Type::string) return {};
+  if (!a || !a->t || a->t->type == Type::string) return {};
   return read(*a->t, op.r.outside());
 }
 
-std::vector<std::string> keys_of_texts(const Op &op) {
-  for (const char *name : {"keys_strings", "classes_strings"})
-    if (auto words = texts(op, name); !words.empty()) return words;
-  const Attribute *a = op.node.find("keys_tensor");
-  return a && a->t && a->t->type == Type::string ? texts(op, "keys_tensor") : std::vector<std::string>();
+// The same for strings.
+std::vector<std::string> listed_texts(const Op &op, const std::string &what) {
+  if (auto words = texts(op, what + "_strings"); !words.empty()) return words;
+  const std::string tensor = what + "_tensor";
+  const Attribute *a = op.node.find(tensor);
+  return a && a->t && a->t->type == Type::string ? texts(op, tensor) : std::vector<std::string>();
 }
 
-Tensor values_of(const Op &op, int64_t keys) {
-  std::optional<Tensor> values = listed(op, "values");
-  if (op.node.find("classes_strings")) {
-    Ints places(static_cast<size_t>(keys));
-    std::iota(places.begin(), places.end(), 0);
-    values = tensor_of(places);
-  }
-  if (!values || values->elements() != keys) fail(Code::corrupt_file, "expects as many values as keys");
-  return *values;
-}
-
-// The values of a LabelEncoder that gives strings; none: it gives numbers.
-std::vector<std::string> values_of_texts(const Op &op) {
-  if (op.node.find("classes_strings") && op.in(0).dtype != DType::string) return texts(op, "classes_strings");
-  if (auto words = texts(op, "values_strings"); !words.empty()) return words;
-  const Attribute *a = op.node.find("values_tensor");
-  return a && a->t && a->t->type == Type::string ? texts(op, "values_tensor") : std::vector<std::string>();
+// 0, 1, 2 ...
+Tensor numbered(size_t n) {
+  Ints places(n);
+  std::iota(places.begin(), places.end(), 0);
+  return tensor_of(places);
 }
 
 // place: from 1 on; 0 is the default.
@@ -228,25 +216,28 @@ Node place_of_number(const Op &op, const Tensor &keys) {
 
 void label_encoder(const Op &op) {
   const Value &v = op.in(0);
-  const std::vector<std::string> values = values_of_texts(op);
-  std::vector<std::string> words = keys_of_texts(op);
-  std::optional<Tensor> keys;
-  if (op.node.find("classes_strings") && v.dtype != DType::string) {
-    Ints places(values.size());
-    std::iota(places.begin(), places.end(), 0);
-    keys = tensor_of(places), words.clear();
-  }
+  // Before opset 2: classes as their places, or the reverse.
+  const bool old = op.says("classes_strings"), from_places = old && v.dtype != DType::string;
+  const std::vector<std::string> classes = texts(op, "classes_strings"), none,
+                                 words = from_places ? none
+                                         : old       ? classes
+                                                     : listed_texts(op, "keys"),
+                                 values = from_places ? classes
+                                          : old       ? none
+                                                      : listed_texts(op, "values");
   need_texts(op, !words.empty());
-  if (words.empty() && !keys) keys = listed(op, "keys");
-  const int64_t count = keys ? keys->elements() : static_cast<int64_t>(words.size());
+  std::optional<Tensor> keys;
+  if (words.empty()) keys = from_places ? numbered(classes.size()) : listed(op, "keys");
+  const auto count = keys ? keys->elements() : std::ssize(words);
   if (count == 0) fail(Code::corrupt_file, "expects as many values as keys");
   const Node place = keys ? place_of_number(op, *keys) : place_of_text(op, op.x(0), words, true);
-  if (!values.empty()) {
-    if (static_cast<int64_t>(values.size()) != count) fail(Code::corrupt_file, "expects as many values as keys");
-    return op.give(0, text_or_default(op, place, values), v.dims);
-  }
-  const Tensor numbers = after_default(op, values_of(op, count));
-  op.give(0, op.layer("Take", {{"axis", 0}}, {op.constant_node(numbers), place}), v.dims);
+  const std::optional<Tensor> numbers = old ? numbered(classes.size()) : listed(op, "values");
+  if (values.empty() ? !numbers || numbers->elements() != count : std::ssize(values) != count)
+    fail(Code::corrupt_file, "expects as many values as keys");
+  const Node y = values.empty()
+                     ? op.layer("Take", {{"axis", 0}}, {op.constant_node(after_default(op, *numbers)), place})
+                     : text_or_default(op, place, values);
+  op.give(0, y, v.dims);
 }
 
 void category_mapper(const Op &op) {

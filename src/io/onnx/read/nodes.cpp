@@ -51,21 +51,6 @@ Values computed(const Op &op, const char *kind, Inputs in, Attributes said, size
 
 Value number(int64_t v, Type type) { return constant_value(tensor_of({v}, stands_for(type), {}), type); }
 Value numbers(const Ints &list) { return constant_value(tensor_of(list), Type::int64); }
-Value Nodes::real(double v) const { return constant_value(scalar(v), Type::float32); }
-
-Value Nodes::add(const Value &a, const Value &b) const { return of("Add", {a, b}); }
-Value Nodes::sub(const Value &a, const Value &b) const { return of("Sub", {a, b}); }
-Value Nodes::mul(const Value &a, const Value &b) const { return of("Mul", {a, b}); }
-Value Nodes::matmul(const Value &a, const Value &b) const { return of("MatMul", {a, b}); }
-Value Nodes::transpose(const Value &v, const Ints &perm) const { return of("Transpose", {v}, {{"perm", perm}}); }
-Value Nodes::cast(const Value &v, Type to) const { return of("Cast", {v}, {{"to", static_cast<int64_t>(to)}}); }
-Value Nodes::slice(const Value &v, int64_t axis, int64_t from, int64_t to) const {
-  return of("Slice", {v, ints({from}), ints({to}), ints({axis})});
-}
-Value Nodes::at(const Value &v, int64_t axis, int64_t place) const {
-  return of("Gather", {v, number(place)}, {{"axis", axis}});
-}
-Value Nodes::unsqueeze(const Value &v, int64_t axis) const { return of("Unsqueeze", {v, ints({axis})}); }
 
 Value Nodes::floats(const Value &v, const Value &scale, const std::optional<Value> &zero) const {
   Value x = cast(v, Type::float32);

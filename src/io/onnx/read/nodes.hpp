@@ -71,17 +71,21 @@ struct Nodes {
   Value of(const char *kind, Inputs in, Attributes said = {}) const {
     return computed(op, kind, in, std::move(said), 1)[0];
   }
-  Value add(const Value &a, const Value &b) const;
-  Value sub(const Value &a, const Value &b) const;
-  Value mul(const Value &a, const Value &b) const;
-  Value matmul(const Value &a, const Value &b) const;
-  Value transpose(const Value &v, const Ints &perm) const;
-  Value real(double v) const;
+  Value add(const Value &a, const Value &b) const { return of("Add", {a, b}); }
+  Value sub(const Value &a, const Value &b) const { return of("Sub", {a, b}); }
+  Value mul(const Value &a, const Value &b) const { return of("Mul", {a, b}); }
+  Value matmul(const Value &a, const Value &b) const { return of("MatMul", {a, b}); }
+  Value transpose(const Value &v, const Ints &perm) const { return of("Transpose", {v}, {{"perm", perm}}); }
+  Value real(double v) const { return constant_value(scalar(v), Type::float32); }
   Value ints(const Ints &list) const { return numbers(list); }
-  Value cast(const Value &v, Type to) const;
-  Value slice(const Value &v, int64_t axis, int64_t from, int64_t to) const;
-  Value at(const Value &v, int64_t axis, int64_t place) const;
-  Value unsqueeze(const Value &v, int64_t axis) const;
+  Value cast(const Value &v, Type to) const { return of("Cast", {v}, {{"to", static_cast<int64_t>(to)}}); }
+  Value slice(const Value &v, int64_t axis, int64_t from, int64_t to) const {
+    return of("Slice", {v, ints({from}), ints({to}), ints({axis})});
+  }
+  Value at(const Value &v, int64_t axis, int64_t place) const {
+    return of("Gather", {v, number(place)}, {{"axis", axis}});
+  }
+  Value unsqueeze(const Value &v, int64_t axis) const { return of("Unsqueeze", {v, ints({axis})}); }
   Value dim(const Value &v, int64_t axis) const { return at(of("Shape", {v}), 0, axis); }
   // Dequantizes integers.
   Value floats(const Value &v, const Value &scale, const std::optional<Value> &zero) const;

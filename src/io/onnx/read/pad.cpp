@@ -8,12 +8,7 @@
 
 namespace dl4::io::onnx {
 
-Json margins_json(const Margins &margins) {
-  if (margins.size() == 1) return Ints{margins[0][0], margins[0][1]};
-  Json list = Json::array();
-  for (const auto &m : margins) list.push_back(Ints{m[0], m[1]});
-  return list;
-}
+Json margins_json(const Margins &margins) { return margins.size() == 1 ? Json(margins[0]) : Json(margins); }
 
 Node moved_ends(const Op &op, Node x, const Margins &margins) {
   Margins add(margins.size()), cut(margins.size());

@@ -28,6 +28,16 @@ Ints past_the_end(const Op &op, const Window &w, const std::vector<Dim> &dims) {
   return more;
 }
 
+// The pads that "same" stands for; false: they depend on a free size.
+bool say_pads(Window &w, const std::vector<Dim> &dims) {
+  for (size_t i = 0; w.same && i < w.axes(); ++i) {
+    const auto total = same_total(w, i, dims[i + 2]);
+    if (!total) return false;
+    w.pads[i] = {*total / 2, *total - *total / 2};
+  }
+  return true;
+}
+
 Json pool_config(const Window &w, bool same) {
   return {{"pool_size", w.size}, {"strides", w.strides}, {"padding", same ? "same" : "valid"}};
 }
@@ -90,9 +100,8 @@ void give_places(const Op &op, Window w, const Ints &more) {
   for (size_t k = 0; k < n; ++k) {
     const size_t i = columns ? k : n - 1 - k;
     step[i] = image, image = checked_mul(image, v.dims[i + 2].factor);
-    const auto total = same_total(w, i, v.dims[i + 2]);
-    if (w.same) w.pads[i] = {*total / 2, *total - *total / 2};
   }
+  say_pads(w, v.dims);
   const auto along = [&](const Ints &list, size_t axis) {
     Ints dims(n + 2, 1);
     dims[axis] = static_cast<int64_t>(list.size());
@@ -138,12 +147,7 @@ void max_pool(const Op &op) {
   if (op.wants(1)) give_places(op, w, more);
   const bool holes = std::any_of(w.dilations.begin(), w.dilations.end(), [](int64_t d) { return d != 1; });
   Node x = op.cast(op.as(v, channels_last(v.rank())), DType::f32);
-  if (holes && w.same)
-    for (size_t i = 0; i < w.axes(); ++i) {
-      const auto total = same_total(w, i, v.dims[i + 2]);
-      if (!total) op.refuse("\"dilations\" over a free axis are not supported");
-      w.pads[i] = {*total / 2, *total - *total / 2};
-    }
+  if (holes && !say_pads(w, v.dims)) op.refuse("\"dilations\" over a free axis are not supported");
   if (!w.same || holes) {
     Margins pads = w.pads;
     for (size_t i = 0; i < w.axes(); ++i) pads[i][1] += more[i];
@@ -205,13 +209,10 @@ void average_pool(const Op &op) {
   const Ints more = past_the_end(op, w, v.dims);
   const bool over = std::any_of(more.begin(), more.end(), [](int64_t n) { return n != 0; });
   const bool holes = std::any_of(w.dilations.begin(), w.dilations.end(), [](int64_t d) { return d != 1; });
-  if (w.same && (with_pads || holes))
-    for (size_t i = 0; i < w.axes(); ++i) {
-      const auto total = same_total(w, i, v.dims[i + 2]);
-      if (!total) op.refuse("the pads of a free axis are not known");
-      w.pads[i] = {*total / 2, *total - *total / 2};
-      w.same = false;
-    }
+  if (with_pads || holes) {
+    if (!say_pads(w, v.dims)) op.refuse("the pads of a free axis are not known");
+    w.same = false;
+  }
   Node x = op.as(v, channels_last(v.rank())), y = x;
   if (w.same && !over) {
     y = op.layer(of_rank("AveragePooling", w.axes()).c_str(), pool_config(w, true), {x});
@@ -238,15 +239,9 @@ void lp_pool(const Op &op) {
   const double said = op.opset() < 2 ? op.real("p") : static_cast<double>(op.integer("p"));
   if (!(said >= 1 && said <= 64) || said != std::floor(said)) op.refuse("has \"p\" of ", said);
   const auto p = static_cast<int64_t>(said);
-  Ints more = past_the_end(op, w, v.dims);
-  for (size_t i = 0; i < w.axes(); ++i) {
-    if (w.same) {
-      const auto total = same_total(w, i, v.dims[i + 2]);
-      if (!total) op.refuse("the pads of a free axis are not known");
-      w.pads[i] = {*total / 2, *total - *total / 2};
-    }
-    w.pads[i][1] += more[i];
-  }
+  const Ints more = past_the_end(op, w, v.dims);
+  if (!say_pads(w, v.dims)) op.refuse("the pads of a free axis are not known");
+  for (size_t i = 0; i < w.axes(); ++i) w.pads[i][1] += more[i];
   const Perm perm = channels_last(v.rank());
   Node x = op.layer("Absolute", {}, {op.as(v, perm)});
   if (p > 1) x = p == 2 ? op.layer("Square", {}, {x}) : by_number(op, "Power", x, static_cast<double>(p));

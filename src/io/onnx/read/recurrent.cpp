@@ -74,18 +74,13 @@ std::optional<Json> ours(const Function &f) {
 }
 
 // Each direction's "activation" and "recurrent_activation"; none: no cell supports them.
-std::optional<std::vector<Json>> activations(const Op &op, const Cell &cell, int64_t directions) {
-  std::vector<const char *> otherwise{"Tanh"};
-  if (cell.kind != simple.kind) otherwise = {"Sigmoid", "Tanh"};
-  if (cell.states == 2) otherwise.push_back("Tanh");
-  const auto all = functions_of(op, directions, otherwise);
-  const size_t each = otherwise.size();
+std::optional<std::vector<Json>> activations(const Op &op) {
   std::vector<Json> list;
-  for (size_t at = 0; at < all.size(); at += each) {
-    const auto of_cell = ours(all[at + (each == 1 ? 0 : 1)]), of_gates = ours(all[at]);
-    if (!of_cell || !of_gates || (each == 3 && ours(all[at + 2]) != of_cell)) return {};
+  for (const std::vector<Function> &all : functions_of(op)) {
+    const auto of_cell = ours(all[all.size() == 1 ? 0 : 1]), of_gates = ours(all[0]);
+    if (!of_cell || !of_gates || ours(all.back()) != of_cell) return {};
     Json config{{"activation", *of_cell}};
-    if (each > 1) config["recurrent_activation"] = *of_gates;
+    if (all.size() > 1) config["recurrent_activation"] = *of_gates;
     list.push_back(std::move(config));
   }
   return list;
@@ -123,9 +118,10 @@ void recurrent(const Op &op, const Cell &cell) {
   if (v.rank() != 3) fail(Code::corrupt_file, "expects a value of 3 axes");
   const bool first = op.integer("layout", 0) != 0, reverse = op.string("direction") == "reverse";
   const size_t time_axis = first ? 1 : 0;
-  const int64_t units = op.integer("hidden_size", 0), directions = directions_of(op);
-  const auto functions = activations(op, cell, directions);
+  const int64_t units = op.integer("hidden_size", 0);
+  const auto functions = activations(op);
   if (!functions || !is_plain(op, cell, v.dims[time_axis])) return recurrent_by_steps(op);
+  const auto directions = static_cast<int64_t>(functions->size());
   const bool reset_after = cell.kind == gru.kind && op.flag("linear_before_reset");
   const Node x = op.as(v, first ? Perm{0, 1, 2} : Perm{1, 0, 2});
   std::vector<Node> sequences, states[2];

@@ -10,13 +10,11 @@ struct Function {
   std::string name;
   double alpha = 0, beta = 0;
 };
-// As many per direction as a cell has by default.
-std::vector<Function> functions_of(const Op &op, int64_t directions, std::vector<const char *> otherwise);
-int64_t directions_of(const Op &op);
+// By direction: as many as the cell has by default.
+std::vector<std::vector<Function>> functions_of(const Op &op);
 
 // A recurrent network that no layer supports, as a layer Scan: with peepholes, lengths, clipping, or other activations.
+// com.microsoft's DynamicQuantizeLSTM quantizes each product's input by its minimum and maximum.
 void recurrent_by_steps(const Op &op);
-// com.microsoft: quantizes each product's input by its minimum and maximum.
-void dynamic_quantize_lstm(const Op &op);
 
 }  // namespace dl4::io::onnx

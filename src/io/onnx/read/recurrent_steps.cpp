@@ -8,9 +8,10 @@
 
 namespace dl4::io::onnx {
 
-std::vector<Function> functions_of(const Op &op, int64_t directions, std::vector<const char *> otherwise) {
-  std::vector<std::string> names;
-  for (int64_t d = 0; d < directions; ++d) names.insert(names.end(), otherwise.begin(), otherwise.end());
+std::vector<std::vector<Function>> functions_of(const Op &op) {
+  const size_t each = op.node.op == "RNN" ? 1 : op.node.op == "GRU" ? 2 : 3;
+  std::vector<std::string> names(each * (op.string("direction") == "bidirectional" ? 2 : 1), "tanh");
+  for (size_t i = 0; each > 1 && i < names.size(); i += each) names[i] = "sigmoid";
   if (const Attribute *said = op.node.find("activations")) {
     if (said->strings.size() != names.size())
       fail(Code::corrupt_file, "has ", said->strings.size(), " activations, expected ", names.size());
@@ -24,8 +25,9 @@ std::vector<Function> functions_of(const Op &op, int64_t directions, std::vector
   };
   const auto alpha = [&](double if_none) { return next("activation_alpha", alphas, if_none); };
   const auto beta = [&](double if_none) { return next("activation_beta", betas, if_none); };
-  std::vector<Function> list;
-  for (std::string &name : names) {
+  std::vector<std::vector<Function>> list(names.size() / each);
+  for (size_t i = 0; i < names.size(); ++i) {
+    std::string &name = names[i];
     std::transform(name.begin(), name.end(), name.begin(),
                    [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
     Function f{name};
@@ -34,12 +36,10 @@ std::vector<Function> functions_of(const Op &op, int64_t directions, std::vector
     if (name == "thresholdedrelu" || name == "elu") f.alpha = alpha(1);
     if (name == "scaledtanh") f.alpha = alpha(1), f.beta = beta(1);
     if (name == "hardsigmoid") f.alpha = alpha(0.2), f.beta = beta(0.5);
-    list.push_back(std::move(f));
+    list[i / each].push_back(std::move(f));
   }
   return list;
 }
-
-int64_t directions_of(const Op &op) { return op.string("direction") == "bidirectional" ? 2 : 1; }
 
 namespace {
 
@@ -109,7 +109,7 @@ struct Direction {
 struct Net {
   const Op &op;
   const Nodes n{op};
-  int64_t units = op.integer("hidden_size", 0), directions = directions_of(op);
+  int64_t units = op.integer("hidden_size", 0);
   bool batch_first = op.integer("layout", 0) != 0;
   Value x = batch_first ? n.transpose(op.in(0), {1, 0, 2}) : op.in(0);
 
@@ -145,7 +145,7 @@ struct Net {
   void run(const std::vector<Direction> &list, F f) const {
     const size_t states = list[0].states.size();
     std::vector<Values> parts(states + 1);
-    for (int64_t d = 0; d < directions; ++d) {
+    for (int64_t d = 0; d < static_cast<int64_t>(list.size()); ++d) {
       const Direction &one = list[static_cast<size_t>(d)];
       Values sequences{one.x};
       if (op.has(4)) sequences.push_back(n.of("Range", {number(0), n.dim(x, 0), number(1)}));
@@ -232,55 +232,39 @@ void need_weights(const Net &net, size_t i, int64_t n, size_t axis, int rank) {
 void recurrent_by_steps(const Op &op) {
   const Net net{op};
   const Nodes &n = net.n;
-  const bool lstm = op.node.op == "LSTM", gru = op.node.op == "GRU";
+  const bool quantized = op.node.op == "DynamicQuantizeLSTM", lstm = quantized || op.node.op == "LSTM",
+             gru = op.node.op == "GRU";
   const int64_t gates = lstm ? 4 : gru ? 3 : 1;
-  need_weights(net, 1, gates, 1, 3), need_weights(net, 2, gates, 1, 3);
+  const size_t axis = quantized ? 2 : 1;
+  need_weights(net, 1, gates, axis, 3), need_weights(net, 2, gates, axis, 3);
   if (op.has(3)) need_weights(net, 3, 2 * gates, 1, 2);
   if (lstm && op.has(7)) need_weights(net, 7, 3, 1, 2);
-  std::vector<const char *> otherwise{"Tanh"};
-  if (gru) otherwise = {"Sigmoid", "Tanh"};
-  if (lstm) otherwise = {"Sigmoid", "Tanh", "Tanh"};
-  const auto functions = functions_of(op, net.directions, otherwise);
+  // Of a product: quantized ones have a scale and a zero.
+  const auto weights = [&](size_t i, int64_t d) {
+    if (quantized) return Values{net.part(i, d), net.part(6 + 2 * i, d), net.part(7 + 2 * i, d)};
+    return Values{n.transpose(net.part(i, d), {1, 0})};
+  };
+  const auto product = [](const Nodes &m, const Value &x, const Values &w) {
+    if (w.size() == 1) return m.matmul(x, w[0]);
+    const Values by = computed(m.op, "DynamicQuantizeLinear", {x}, {}, 3);
+    const Value sum = m.of("MatMulInteger", {by[0], w[0], by[2], w[2]});
+    return m.mul(m.cast(sum, Type::float32), m.mul(by[1], w[1]));
+  };
   std::vector<Direction> list;
-  for (int64_t d = 0; d < net.directions; ++d) {
-    const auto at = functions.begin() + d * static_cast<std::ptrdiff_t>(otherwise.size());
-    Direction one{{at, at + static_cast<std::ptrdiff_t>(otherwise.size())}, {}, {}, {}};
-    one.x = n.matmul(net.x, n.transpose(net.part(1, d), {1, 0}));
+  for (const std::vector<Function> &functions : functions_of(op)) {
+    const auto d = static_cast<int64_t>(list.size());
+    Direction one{functions, product(n, net.x, weights(1, d)), {}, {}};
     if (op.has(3)) one.x = n.add(one.x, net.bias(d, false, gates, 0, gates));
     if (op.has(3) && lstm) one.x = n.add(one.x, net.bias(d, true, gates, 0, gates));
-    const Value r = n.transpose(net.part(2, d), {1, 0});
-    one.h = [r](const Nodes &m, const Value &h, const Bring &bring) { return m.matmul(h, bring(r)); };
+    one.h = [product, r = weights(2, d)](const Nodes &m, const Value &h, const Bring &bring) {
+      Values inside;
+      for (const Value &w : r) inside.push_back(bring(w));
+      return product(m, h, inside);
+    };
     for (size_t i = 0; i < (lstm ? 2u : 1u); ++i) one.states.push_back(net.state(5 + i, d));
     list.push_back(std::move(one));
   }
   lstm ? net.lstm(list) : gru ? net.gru(list) : net.rnn(list);
-}
-
-void dynamic_quantize_lstm(const Op &op) {
-  const Net net{op};
-  const Nodes &n = net.n;
-  need_weights(net, 1, 4, 2, 3), need_weights(net, 2, 4, 2, 3);
-  if (op.has(3)) need_weights(net, 3, 8, 1, 2);
-  if (op.has(7)) need_weights(net, 7, 3, 1, 2);
-  const auto functions = functions_of(op, net.directions, {"Sigmoid", "Tanh", "Tanh"});
-  const auto product = [](const Nodes &m, const Value &x, const Value &w, const Value &scale, const Value &zero) {
-    const Values by = computed(m.op, "DynamicQuantizeLinear", {x}, {}, 3);
-    const Value sum = m.of("MatMulInteger", {by[0], w, by[2], zero});
-    return m.mul(m.cast(sum, Type::float32), m.mul(by[1], scale));
-  };
-  std::vector<Direction> list;
-  for (int64_t d = 0; d < net.directions; ++d) {
-    Direction one{{functions.begin() + d * 3, functions.begin() + (d + 1) * 3}, {}, {}, {}};
-    one.x = product(n, net.x, net.part(1, d), net.part(8, d), net.part(9, d));
-    if (op.has(3)) one.x = n.add(n.add(one.x, net.bias(d, false, 4, 0, 4)), net.bias(d, true, 4, 0, 4));
-    one.h = [product, r = net.part(2, d), scale = net.part(10, d), zero = net.part(11, d)](
-                const Nodes &m, const Value &h, const Bring &bring) {
-      return product(m, h, bring(r), bring(scale), bring(zero));
-    };
-    one.states = {net.state(5, d), net.state(6, d)};
-    list.push_back(std::move(one));
-  }
-  net.lstm(list);
 }
 
 }  // namespace dl4::io::onnx

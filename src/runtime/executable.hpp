@@ -157,7 +157,7 @@ class Executable {
   PlanCache::Use use(std::span<const View> in, const std::atomic<int32_t> *cancel);
   [[gnu::cold]] void need_alike(std::span<const Shape> in, std::span<const ops::Operand> out) const;
   void refuse_overlap(const CachedPlan &cached, std::span<const View> in, std::span<const View> out) const;
-  void step(const CachedPlan &cached, Frame &frame, size_t s);
+  void step(const CachedPlan &cached, Frame &frame, size_t s, bool helped);
   void watch(const CachedPlan &cached, Frame &frame);
 
   ops::Program program_;

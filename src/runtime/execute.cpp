@@ -72,19 +72,28 @@ void Executable::run(Ready &ready, const std::atomic<int32_t> *cancel) {
   report.cancel = cancel;
   if (options_.fill_nan || options_.profile) return watch(cached, frame);
   const size_t writes = options_.ends_writes ? cached.plan->first_write : SIZE_MAX;
+  const bool crew = options_.crew->threads() > 1, timed = crew && frame.cut > 1 && !frame.together.pass();
+  const bool helped = crew && frame.together.helped();
+  const auto start = timed ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point();
   for (size_t s = 0; s < frame.calls.size(); ++s) {
     if (s == writes) report.cancel = nullptr;
-    step(cached, frame, s);
+    step(cached, frame, s, helped);
   }
+  if (!timed) return;
+  const std::chrono::duration<double, std::nano> spent = std::chrono::steady_clock::now() - start;
+  frame.together.note(spent.count(), frame.cut);
 }
 
-void Executable::step(const CachedPlan &cached, Frame &frame, size_t s) {
+void Executable::step(const CachedPlan &cached, Frame &frame, size_t s, bool helped) {
   const Frame::Call &call = frame.calls[s];
   if (call.alone) {
     call.kernel->run(0, call.run);
   } else {
     Slices slices{call};
-    frame.handover[s].run(*options_.crew, call.kernel->slices, slices, call.kernel->phases);
+    if (helped)
+      frame.handover[s].run(*options_.crew, call.kernel->slices, slices, call.kernel->phases);
+    else
+      Handover::alone(call.kernel->slices, call.kernel->phases, slices);
   }
   if (!frame.report.ends()) return;
   for (const StringRoom *room : frame.rooms)
@@ -98,13 +107,14 @@ void Executable::step(const CachedPlan &cached, Frame &frame, size_t s) {
 
 void Executable::watch(const CachedPlan &cached, Frame &frame) {
   const auto &steps = cached.plan->steps;
+  const bool crew = options_.crew->threads() > 1;
   if (options_.fill_nan) std::memset(frame.arena.get(), 0xFF, static_cast<size_t>(cached.plan->arena_bytes));
   for (size_t s = 0; s < steps.size(); ++s) {
     if (options_.fill_nan)
       move_guards(cached.plan->guards, s ? steps[s - 1].number : -1, steps[s].number, frame.arena.get());
     if (options_.ends_writes && s == cached.plan->first_write) frame.report.cancel = nullptr;
     const auto start = std::chrono::steady_clock::now();
-    step(cached, frame, s);
+    step(cached, frame, s, crew);
     auto spent = std::chrono::steady_clock::now() - start;
     cached.times[s].nanoseconds += std::chrono::duration_cast<std::chrono::nanoseconds>(spent).count();
     ++cached.times[s].runs;

@@ -1,4 +1,4 @@
-// Decides when the crew helps with a step.
+// Decides when the crew helps.
 #include "runtime/handover.hpp"
 
 #include <algorithm>
@@ -8,6 +8,7 @@ namespace {
 
 // Nanoseconds: a longer phase gains from help unless a helper stalls, which the measurement shows.
 constexpr double small = 5e4;
+constexpr double twice = 5e6;   // a run of less is tried alone twice: its data may have been in the other cores' caches
 constexpr double gain = 0.97;   // smaller savings are not worth another core
 constexpr double outlier = 16;  // a stall of any length counts as so many runs
 constexpr double weight = 1.0 / 16;
@@ -23,19 +24,26 @@ void Handover::try_out(bool helped, int runs) {
   (helped ? helped_cost_ : alone_) = unknown;
 }
 
+void Handover::try_alone(double large) {
+  try_out(false, helped_cost_ < large ? trial_runs : helped_cost_ < twice ? 2 : 1);
+}
+
 void Handover::leave_alone(double at_least) {
   wait_ = std::clamp(at_least, std::min(wait_ + wait_, usual_wait), longest_wait);
 }
 
 void Handover::note(double spent, double phases) {
   const double large = small * phases;
-  if (!trial_ && !helped_) return try_out(true, trial_runs);
+  if (!trial_ && !helped_) {
+    alone_ += (std::min(spent, 2 * alone_) - alone_) / 2;
+    return try_out(true, trial_runs);
+  }
   if (!trial_) {
     helped_cost_ += weight * (std::min(spent, outlier * helped_cost_) - helped_cost_);
     left_ -= spent;
     // A large step has not been run alone yet. That takes longer than usual, so it is not tried in a program's first
     // runs.
-    if (alone_ == unknown && (left_ <= 0 || spent > uneven * helped_cost_)) return try_out(false, 1);
+    if (alone_ == unknown && (left_ <= 0 || spent > uneven * helped_cost_)) return try_alone(large);
     const bool slower = helped_cost_ >= gain * alone_;
     if (slower) leave_alone(spent - alone_);
     if (left_ <= 0) {
@@ -43,7 +51,7 @@ void Handover::note(double spent, double phases) {
       left_ = recheck;
       if (helped_cost_ < large) return try_out(false, trial_runs);
     }
-    if (slower) try_out(false, helped_cost_ < large ? trial_runs : 1);  // measures the cost under the current load
+    if (slower) try_alone(large);  // measures the cost under the current load
     return;
   }
   double &cost = helped_ ? helped_cost_ : alone_;

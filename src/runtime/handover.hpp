@@ -1,5 +1,5 @@
-// Decides whether the crew helps with a step: only where that is faster on this machine under its current load. Either
-// way the slices and the bits are the same.
+// Decides whether the crew helps with a step, and with a run: only where that is faster on this machine under its
+// current load. Either way the slices and the bits are the same.
 #pragma once
 
 #include <chrono>
@@ -10,13 +10,14 @@
 
 namespace dl4::runtime {
 
-// For one step of one frame. Every run with help is timed; occasionally a few runs try the alternative.
+// For one step of a frame, or for all of them: what one core wrote is slow to read for another, so steps that each gain
+// may lose together. Every run with help is timed; occasionally a few runs try the alternative.
 class Handover {
  public:
   // Runs slice(i) for each i in [0, slices * phases), as Crew::run does. No phase begins once slice.ends() is true.
   template <class F>
   void run(Crew &crew, int64_t slices, F &slice, int64_t phases) noexcept {
-    if (slices < 2 || crew.threads() < 2 || pass()) return alone(slices, phases, slice);
+    if (slices < 2 || pass()) return alone(slices, phases, slice);
     const auto start = std::chrono::steady_clock::now();
     if (helped_)
       crew.run(slices, slice, phases);
@@ -37,13 +38,15 @@ class Handover {
   // Records the duration of a run for which pass() was false.
   void note(double nanoseconds, double phases);
 
- private:
   template <class F>
   static void alone(int64_t slices, int64_t phases, F &slice) noexcept {
     for (int64_t phase = 0; phase < phases && !slice.ends(); ++phase)
       for (int64_t i = 0; i < slices; ++i) slice(phase * slices + i);
   }
+
+ private:
   void try_out(bool helped, int runs);
+  void try_alone(double large);
   void leave_alone(double at_least);
 
   static constexpr int trial_runs = 3;

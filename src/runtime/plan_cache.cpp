@@ -61,6 +61,7 @@ std::unique_ptr<Frame> PlanCache::make_frame(const CachedPlan &cached) {
     frame->calls.push_back({step.kernel.get(),
                             {args, step.sources, args[step.args.size()], frame->bound[s].get(), &frame->report},
                             step.kernel->slices == 1 && step.kernel->phases == 1});
+    if (step.kernel->slices > 1) ++frame->cut;
   }
   frame->in.resize(cached.key.size());
   frame->out.resize(plan.outputs.size());

@@ -43,6 +43,8 @@ struct Frame {
   std::vector<StringRoom *> rooms;                     // among these
   int64_t strings_left = 0;                            // bytes of strings that the run may still make
   std::vector<Handover> handover;                      // by step
+  Handover together;                                   // of all steps
+  double cut = 0;                                      // number of steps with several slices
   std::vector<Bytes> staging;                          // by input: dense copy of a strided one
   kernels::Report report;
 

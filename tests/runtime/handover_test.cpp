@@ -58,8 +58,32 @@ TEST(Handover, DoesNotTakeAnotherCoreForNothing) {
 
 TEST(Handover, ALargeStepIsTriedAloneOnce) {
   Handover h;
-  const Spent s = go_on(h, 1e9, 2e5, always(1e5));
-  EXPECT_DOUBLE_EQ(s.all - s.helped, 2e5);
+  const Spent s = go_on(h, 1e9, 2e7, always(1e7));
+  EXPECT_DOUBLE_EQ(s.all - s.helped, 2e7);
+}
+
+// The first run after one with help finds its data in the caches of other cores.
+TEST(Handover, AStepOfSomeMillisecondsIsTriedAloneTwice) {
+  Handover h;
+  int64_t alone = 0;
+  for (double spent = 0; spent < 1e9;) {
+    if (h.pass()) {
+      spent += 2e5;
+      continue;
+    }
+    const double cost = h.helped() ? 2.5e5 : alone++ ? 2e5 : 3e5;
+    h.note(cost, 1);
+    spent += cost;
+  }
+  EXPECT_FALSE(h.helped());
+}
+
+// What it took alone is measured again before each trial of help.
+TEST(Handover, HelpIsComparedWithTheLatestRunAlone) {
+  Handover h;
+  go_on(h, 1e8, 2.6e3, always(3.3e3));
+  go_on(h, 5e9, 5e3, always(3.3e3));
+  EXPECT_GT(go_on(h, 1e9, 5e3, always(3.3e3)).share(), 0.9);
 }
 
 TEST(Handover, ALargeStepsFirstRunsAllHaveHelp) {

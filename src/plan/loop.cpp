@@ -1,15 +1,18 @@
 // The kernel of a scan, which runs the kernels of its body's plan for each step.
 //
 // Nothing is copied between steps. A state is written to its stack if that is read, else alternately to two buffers,
-// and at the last step to the destination.
+// and at the last step to the destination. Where a body computes each row of a batch alone, the threads of a run take
+// some rows each, and meet once; else they share its kernels, and meet in each step.
 #include "plan/loop.hpp"
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 
 #include "backend/backend.hpp"
 #include "ops/scan.hpp"
 #include "plan/nested.hpp"
+#include "plan/rows_apart.hpp"
 
 namespace dl4::plan {
 namespace {
@@ -24,15 +27,15 @@ using Region = Place::Region;
 struct Input {
   Carry carry = Carry::constant;
   int src = 0;
-  int64_t bytes = 0;  // per step
+  int64_t bytes = 0;  // from one step to the next
   size_t output = 0;  // for a state: the output that updates it
   bool reversed = false;
 };
 
 // An output of the body: an element of the scan's destination, if present.
 struct Output {
-  int dst = 0;        // destination of the stack
-  int64_t bytes = 0;  // per step
+  int dst = 0;                    // destination of the stack
+  int64_t bytes = 0, stride = 0;  // per step, and from one step to the next
   bool is_state = false, reversed = false;
   int first = -1;      // for a state: source of the initial value
   int last = -1;       // for a state: destination of the final value
@@ -100,7 +103,7 @@ class Loop final : public NestingKernel {
   }
   // Address of output o of step t.
   std::byte *written(const Output &o, int64_t t, const Run &r) const noexcept {
-    if (auto *stack = r.out<std::byte>(o.dst)) return stack + offset(t, o.bytes, o.reversed);
+    if (auto *stack = r.out<std::byte>(o.dst)) return stack + offset(t, o.stride, o.reversed);
     if (auto *last = t == p_.time - 1 && o.is_state ? r.out<std::byte>(o.last) : nullptr) return last;
     return static_cast<std::byte *>(r.scratch) + o.buffer + (t & 1) * round_up_64(o.bytes);
   }
@@ -172,25 +175,31 @@ Program wanted(const ScanOp &op, const Site &site, std::vector<size_t> &of) {
   return p;
 }
 
-std::unique_ptr<Kernel> make_loop(const Site &site, const ScanOp &op, const Options &options) {
+// Axis of a scan's source, or of its stack, that holds the rows of a batch.
+int axis_of_rows(Carry c) { return c == Carry::state ? 0 : 1; }
+
+// The loop; on one thread over so many rows of the batch, if given. A run's arguments then begin at its first row.
+std::unique_ptr<Loop> make_loop(const Site &site, const ScanOp &op, const Options &options, int64_t rows = 0) {
   std::vector<size_t> of;
   const Program body = wanted(op, site, of);
+  const auto cut = [&](const Shape &element) { return rows ? element.with(0, rows) : element; };
   std::vector<Shape> shapes;
   std::vector<Known> known;
   std::vector<Input> inputs;
   for (size_t i = 0; i < site.src.size(); ++i) {
     const bool stacked = op.carry[i] == Carry::sequence || op.carry[i] == Carry::reversed;
-    shapes.push_back(stacked ? site.src[i].shape.without(0) : site.src[i].shape);
+    const Shape element = stacked ? site.src[i].shape.without(0) : site.src[i].shape;
+    shapes.push_back(op.carry[i] == Carry::constant ? element : cut(element));
     if (op.carry[i] == Carry::constant && site.constant[i])
       known.push_back({body.inputs[i], *site.constant[i], site.constant_key[i]});
     Input in;
     in.carry = op.carry[i];
     in.src = static_cast<int>(i);
-    in.bytes = bytes_of({site.src[i].dtype, shapes.back()});
+    in.bytes = bytes_of({site.src[i].dtype, element});
     in.reversed = op.carry[i] == Carry::reversed;
     inputs.push_back(in);
   }
-  Loop::Parts parts{Nested(body, shapes, known, site, options), std::move(inputs)};
+  Loop::Parts parts{Nested(body, shapes, known, site, options, rows ? 1 : 0), std::move(inputs)};
   parts.of = std::move(of);
   parts.time = op.time(site.src);
   parts.scratch = round_up(parts.body.plan->arena_bytes, 64);
@@ -199,8 +208,9 @@ std::unique_ptr<Kernel> make_loop(const Site &site, const ScanOp &op, const Opti
   for (size_t j = 0; j < outputs; ++j) {
     Output &o = parts.outputs[j];
     o.dst = static_cast<int>(j);
-    const Shape &stack = site.dst[j].shape;
-    o.bytes = bytes_of({site.dst[j].dtype, stack.without(0)});
+    const Operand element{site.dst[j].dtype, site.dst[j].shape.without(0)};
+    o.stride = bytes_of(element);
+    o.bytes = bytes_of({element.dtype, cut(element.shape)});
     o.reversed = op.reversed[j];
   }
   size_t state = 0;
@@ -218,10 +228,126 @@ std::unique_ptr<Kernel> make_loop(const Site &site, const ScanOp &op, const Opti
   return std::make_unique<Loop>(std::move(parts));
 }
 
+// Loops over some rows each.
+class LoopsByRows final : public NestingKernel {
+ public:
+  struct Part {
+    std::shared_ptr<const Loop> loop;
+    int64_t first;  // row
+  };
+  // row_bytes: by source and destination, 0 without rows.
+  LoopsByRows(std::vector<Part> parts, std::vector<int64_t> row_bytes, int64_t each)
+      : NestingKernel("scan, by rows", static_cast<int64_t>(parts.size()),
+                      checked_mul(static_cast<int64_t>(parts.size()), each)),
+        parts_(std::move(parts)),
+        row_bytes_(std::move(row_bytes)),
+        each_(each) {}
+
+  std::unique_ptr<Bound> bind() const override {
+    auto frame = std::make_unique<Frame>();
+    for (const Part &part : parts_) frame->parts.push_back({part.loop->bind(), std::vector<void *>(row_bytes_.size())});
+    return frame;
+  }
+  std::vector<const Plan *> plans() const override { return parts_[0].loop->plans(); }
+
+  void run(int64_t slice, const Run &r) const override {
+    const auto i = static_cast<size_t>(slice);
+    auto &mine = static_cast<Frame &>(*r.bound).parts[i];
+    for (size_t k = 0; k < row_bytes_.size(); ++k)
+      mine.args[k] = r.args[k] ? static_cast<std::byte *>(r.args[k]) + parts_[i].first * row_bytes_[k] : nullptr;
+    void *scratch = static_cast<std::byte *>(r.scratch) + slice * each_;
+    // Of all slices the first accounts for the steps.
+    parts_[i].loop->run(slice, {mine.args.data(), r.sources, scratch, mine.bound.get(), r.report});
+  }
+
+ private:
+  struct Frame final : Bound {
+    struct Part {
+      std::unique_ptr<Bound> bound;
+      std::vector<void *> args;
+    };
+    std::vector<Part> parts;
+  };
+  const std::vector<Part> parts_;
+  const std::vector<int64_t> row_bytes_;
+  const int64_t each_;
+};
+
+// Rows that all states and sequences have; 0 where they have none, or the body mixes them or is for their number alone.
+int64_t rows_of(const Site &site, const ScanOp &op) {
+  int64_t rows = 0;
+  std::vector<bool> has;
+  for (size_t i = 0; i < site.src.size(); ++i) {
+    has.push_back(op.carry[i] != Carry::constant);
+    if (!has[i]) continue;
+    const int axis = axis_of_rows(op.carry[i]);
+    const int64_t mine = site.src[i].shape.rank() > axis ? site.src[i].shape[axis] : 0;
+    if (mine == 0 || (rows && rows != mine) || (*op.body)[op.body->inputs[i]].shape[0] != free_dim) return 0;
+    rows = mine;
+  }
+  return are_rows_apart(*op.body, has) ? rows : 0;
+}
+
+// Rough time of the body on one thread.
+double microseconds(const Loop &loop) {
+  constexpr double start = 0.03, each = 4e-4;  // of kernels without costs
+  double all = 0;
+  const Plan &plan = *loop.plans()[0];
+  for (const PlanStep &s : plan.steps) {
+    const Id dst = plan.program.steps[static_cast<size_t>(s.number)].dst[0];
+    all += s.choices.empty() ? start + each * static_cast<double>(plan.program[dst].shape.elements())
+                             : s.choices.back().front().microseconds;
+  }
+  return all;
+}
+
+std::unique_ptr<Kernel> make_scan(const Site &site, const ScanOp &op, const Options &options) {
+  constexpr double shared_line = 0.4;  // microseconds to read a state from a cache line that another core writes too
+  auto whole = make_loop(site, op, options);
+  const dispatch::Cutting &cutting = site.cutting;
+  if (cutting.threads < 2 || cutting.strict || cutting.by_row || whole->calls_host()) return whole;
+  const int64_t rows = rows_of(site, op);
+  const double us = microseconds(*whole);
+  const auto time = static_cast<double>(op.time(site.src));
+  const int64_t slices = cutting.slices(rows, us * time);
+  if (slices < 2) return whole;
+
+  std::map<int64_t, std::shared_ptr<const Loop>> loops;  // by number of rows
+  std::vector<LoopsByRows::Part> parts;
+  int64_t each = 0;
+  for (int64_t i = 0; i < slices; ++i) {
+    const auto [first, end] = kernels::part(rows, slices, i);
+    auto &loop = loops[end - first];
+    if (!loop) loop = make_loop(site, op, options, end - first);
+    each = std::max(each, round_up(loop->scratch, 64));
+    parts.push_back({loop, first});
+  }
+  std::vector<int64_t> row_bytes;
+  for (size_t i = 0; i < site.src.size(); ++i) {
+    const Shape &s = site.src[i].shape;
+    const bool has = op.carry[i] != Carry::constant;
+    const int64_t of_all = bytes_of({site.src[i].dtype, axis_of_rows(op.carry[i]) ? s.without(0) : s});
+    row_bytes.push_back(has ? of_all / rows : 0);  // bounded: rows > 0
+  }
+  const size_t outputs = op.body->outputs.size();
+  bool shares = false;  // stacked states
+  for (size_t j = 0; j < site.dst.size(); ++j) {
+    const Shape &s = site.dst[j].shape;
+    const int64_t of_all = bytes_of({site.dst[j].dtype, j < outputs ? s.without(0) : s});
+    row_bytes.push_back(of_all / rows);  // bounded: rows > 0
+    const auto splits = [&](const LoopsByRows::Part &part) { return part.first * row_bytes.back() % 64 != 0; };
+    shares = shares || (j < op.states() && site.dst[j].present && (of_all % 64 || std::ranges::any_of(parts, splits)));
+  }
+  // Little is saved where the time goes into weights, which each thread reads.
+  const double saved = us - microseconds(*loops.rbegin()->second) - (shares ? shared_line : 0);
+  if (saved * time < cutting.least) return whole;
+  return std::make_unique<LoopsByRows>(std::move(parts), std::move(row_bytes), each);
+}
+
 }  // namespace
 
 std::unique_ptr<Kernel> make_kernel(const Step &step, const Site &site, const Options &options) {
-  if (auto *scan = as<ScanOp>(step)) return make_loop(site, *scan, options);
+  if (auto *scan = as<ScanOp>(step)) return make_scan(site, *scan, options);
   if (auto *branch = as<BranchOp>(step)) return make_branch(site, *branch, options);
   if (auto *loop = as<WhileOp>(step)) return make_while(site, *loop, options);
   return backend::make_kernel(*step.op, site);

@@ -85,6 +85,34 @@ TEST(Scan, Sizes) {
   check(c);
 }
 
+// Threads take rows of a free batch: of states in cache lines of their own, and in shared ones.
+TEST(Scan, RowsByThreads) {
+  for (auto [batch, units] : {std::pair<int64_t, int64_t>{7, 16}, {8, 3}, {2, 64}, {1, 4}})
+    for (const std::vector<size_t> &which : {std::vector<size_t>{0, 1}, {1}})
+      for (bool mask : {false, true}) {
+        const Options o{mask, mask};
+        const Case c = simple_case(5, batch, 3, units, o, which);
+        Program p;
+        Emit e(p);
+        std::vector<Id> in;
+        for (size_t i = 0; i < c.inputs.size(); ++i) {
+          const Shape s = c.inputs[i].shape;
+          const bool stacked = i == 0 || i == 5;
+          in.push_back(
+              e.input(text("x", i), c.inputs[i].dtype, stacked || i == 4 ? s.with(stacked ? 1 : 0, free_dim) : s));
+        }
+        for (Id v : c.build(e, in)) e.output(v);
+        const std::vector<Array> expected = c.reference(arrays(c.inputs));
+        for (int threads : {1, 2, 3, 7})
+          for (bool reversed : {false, true}) {
+            const std::vector<Tensor> got =
+                evaluate(p, c.inputs, {}, {.threads = threads, .reversed = reversed}).outputs;
+            for (size_t i = 0; i < got.size(); ++i)
+              expect_close(got[i], to_tensor(DType::f32, expected[i]), 1e-5, text(batch, 'x', units, ' ', threads));
+          }
+      }
+}
+
 // The time is free, or the batch.
 TEST(Scan, FreeSizes) {
   for (int axis : {0, 1}) {

@@ -7,6 +7,9 @@
 #include <array>
 #include <atomic>
 #include <ctime>
+#include <functional>
+#include <string>
+#include <vector>
 
 #include "harness/evaluate.hpp"
 #include "ops/ops.hpp"
@@ -89,6 +92,43 @@ TEST(Passes, AScanOfOneStepIsItsBody) {
     EXPECT_TRUE(has_scan(2, {}));
     EXPECT_TRUE(has_scan(0, {}));
   }
+}
+
+// A recurrence of 64 rows on two threads, whatever it costs; `step`: the next state, of the state, an element and
+// weights.
+std::string kernel_of_scan(const std::function<Id(Emit &, Id, Id, Id)> &step, int threads = 2, bool strict = false) {
+  Program p;
+  Emit e(p);
+  const Id x = e.input("x", DType::f32, {9, free_dim, 64}), first = e.input("first", DType::f32, {free_dim, 64}),
+           w = e.state("w", DType::f32, {64, 64});
+  Scan scan(e);
+  const Id state = scan.state(first);
+  scan.become(state, step(scan.body, state, scan.each(x), scan.constant(w)));
+  e.output(scan.emit().last[0]);
+  Options options;
+  options.cutting.threads = threads, options.cutting.strict = strict, options.cutting.least = 1e-3;
+  Packs packs;
+  const auto plan = specialise(p, std::vector{Shape{9, 64, 64}, Shape{64, 64}}, {}, options, &packs);
+  return plan->steps.back().kernel->name;
+}
+
+TEST(Scans, ThreadsTakeRowsOfABodyThatMixesNone) {
+  const auto cell = [](Emit &e, Id h, Id x, Id w) { return unary(e, Unary::tanh, add(e, x, matmul(e, h, w))); };
+  EXPECT_EQ(kernel_of_scan(cell), "scan, by rows");
+  EXPECT_EQ(kernel_of_scan(cell, 1), "scan");
+  EXPECT_EQ(kernel_of_scan(cell, 2, true), "scan");  // has the same slices on any number of threads
+  const std::vector<std::function<Id(Emit &, Id, Id, Id)>> mixing{
+      [](Emit &e, Id h, Id x, Id w) { return add(e, matmul(e, w, h), x); },
+      [](Emit &e, Id h, Id x, Id) { return add(e, matmul(e, h, x), x); },
+      [](Emit &e, Id h, Id x, Id) {
+        return add(e, matmul(e, h, h, MatMul{true, false}), x);
+      },
+      [](Emit &e, Id h, Id x, Id) {
+        return add(e, transpose(e, h, {1, 0}), x);
+      },
+      [](Emit &e, Id h, Id x, Id w) { return add(e, mul(e, h, w), x); },  // w has a row for each
+      [](Emit &e, Id h, Id x, Id) { return sub(e, x, softmax(e, h, 0)); }};
+  for (const auto &step : mixing) EXPECT_EQ(kernel_of_scan(step), "scan");
 }
 
 TEST(Passes, ConstantsAreFolded) {

@@ -473,7 +473,7 @@ def main():
             if group:
                 print(f"\nGain over one thread, {len(group)} draws {told} 100 us: {quantiles([g[0] for g in group])}; "
                       f"at 1.7 or more: {np.mean([g[0] >= 1.7 for g in group]):.0%}\n")
-                for gain, _, case in sorted(group)[:20]:
+                for gain, _, case in sorted(group)[: None if said.list else 20]:
                     print(f"- {gain:.2f} {case}")
     print("\nThe worst ten:\n")
     for ratio, told in sorted(all_draws)[:10]:

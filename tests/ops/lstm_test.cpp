@@ -102,10 +102,10 @@ TEST(Lstm, Sizes) {
 TEST(Lstm, CutByUnits) {
   auto in_phases = [](const dispatch::LstmCut &cut) { return cut.by_units > 1; };
   const dispatch::Cutting two{.threads = 2};
-  EXPECT_TRUE(in_phases({two, 1, 100, 128, 128}));
-  EXPECT_FALSE(in_phases({two, 1, 100, 128, 32}));   // too little in a step
-  EXPECT_FALSE(in_phases({two, 2, 100, 128, 128}));  // a sequence for each thread
-  EXPECT_FALSE(in_phases({dispatch::Cutting{}, 1, 100, 128, 128}));
+  EXPECT_TRUE(in_phases({two, 1, 100, 128, 256}));
+  EXPECT_FALSE(in_phases({two, 1, 100, 128, 128}));  // too little in a step
+  EXPECT_FALSE(in_phases({two, 2, 100, 128, 256}));  // a sequence for each thread
+  EXPECT_FALSE(in_phases({dispatch::Cutting{}, 1, 100, 128, 256}));
   for (bool mask : {false, true})
     for (bool backwards : {false, true}) {
       Case c = lstm_case(1, 3, 4, 37, {true, mask, mask, backwards});

@@ -28,9 +28,9 @@ struct LstmCut {
   LstmCut(const Cutting &cutting, int64_t batch, int64_t time, int64_t inputs, int64_t units) {
     if (cutting.by_row) time = std::min<int64_t>(time, 1);  // the same cut for any part of a sequence
     by_sequences = std::max<int64_t>(1, cutting.slices(batch, lstm_microseconds(batch, time, inputs, units)));
-    // Starting the next phase costs a tenth of starting a kernel.
+    // Starting the next phase costs a quarter of starting a kernel.
     const int64_t blocks = (units + kernels::lstm_unit_block - 1) / kernels::lstm_unit_block;
-    const int64_t parts = time ? cutting.slices(blocks, 10 * lstm_microseconds(batch, 1, 0, units)) : 1;
+    const int64_t parts = time ? cutting.slices(blocks, 4 * lstm_microseconds(batch, 1, 0, units)) : 1;
     if (parts > by_sequences) by_units = parts;
   }
 };

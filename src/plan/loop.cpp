@@ -338,9 +338,9 @@ std::unique_ptr<Kernel> make_scan(const Site &site, const ScanOp &op, const Opti
     const auto splits = [&](const LoopsByRows::Part &part) { return part.first * row_bytes.back() % 64 != 0; };
     shares = shares || (j < op.states() && site.dst[j].present && (of_all % 64 || std::ranges::any_of(parts, splits)));
   }
-  // Little is saved where the time goes into weights, which each thread reads.
+  // Little is saved where the time goes into weights, which each thread reads: kernels that it may share may save more.
   const double saved = us - microseconds(*loops.rbegin()->second) - (shares ? shared_line : 0);
-  if (saved * time < cutting.least) return whole;
+  if (saved * time < cutting.least || (whole->slices > 1 && saved < us / 3)) return whole;
   return std::make_unique<LoopsByRows>(std::move(parts), std::move(row_bytes), each);
 }
 

@@ -275,7 +275,11 @@ double dnnl_conv_data_cycles(const Conv &c, const Machine &m) {
   if (each) return sum({{1, 4790}, {inside(c) * v, 0.062}, {all * real(c.c), 0.016}, {in, 0.12}, {moved(c, m), 1.7}});
   if (few && c.oc < m.vector)
     return c.is_3d() ? sum({{1, 5570}, {all * k * v / m.fused, 0.23}, {inside(c) * v, 4.7}, {in, 5.7}})
-                     : sum({{1, 3880}, {all * k * v / m.fused, 1.27}, {inside(c) * v, 1.4}, {in, 2.1}});
+                     : sum({{1, 3880},
+                            {all * k * v / m.fused, 1.27},
+                            {inside(c) * v, 1.4},
+                            {in, 2.1},
+                            {c.c % 8 || c.oc % 8 ? real(c.n) : 0, 1700}});  // a product for each image
   if (few)
     return sum({{1, c.is_3d() ? 3090.0 : 4860.0},
                 {inside(c) * v, 5.3},

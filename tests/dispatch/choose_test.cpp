@@ -103,7 +103,8 @@ TEST(KernelNames, AreSortedAndListedOnce) {
       "packed_conv",    "packed_gemm",      "blocked_by_item",     "small_by_item",
       "small_gemm",     "turned_conv_data", "winograd_conv",       "winograd_conv_data",
       "bf16_conv",      "bf16_conv_data",   "bf16_conv_weights",   "bf16_gemm",
-      "planar_conv",    "planar_conv_data", "shifted_conv",        "shifted_conv_data"};
+      "planar_conv",    "planar_conv_data", "shifted_conv",        "shifted_conv_data",
+      "turned_gemm"};
   for (const char *name :
        {"amx_attention", "amx_attention_grad", "amx_by_item", "amx_conv", "amx_conv_data", "amx_conv_weights"})
     expected.emplace_back(name);

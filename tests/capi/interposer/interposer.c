@@ -57,7 +57,7 @@ int posix_memalign(void **p, size_t align, size_t n) { return (*p = __libc_memal
 void free(void *p) { __libc_free(p); }
 
 enum { rows = 64, columns = 8, depth = 96 };  // OpenBLAS computes products of few columns
-static float x[rows * depth], kernel[depth * columns], bias[columns], expected[rows * columns];
+static float x[rows * depth], kernel[depth * columns], expected[rows * columns];
 
 static void need(dl4_error *e, const char *what) {
   if (!e) return;
@@ -99,7 +99,7 @@ static void run_model(const dl4_model *m, const char *what, const char *kernel) 
 }
 
 static dl4_model *dense(dl4_context *c) {
-  const int64_t dims[2] = {-1, depth}, kernel_dims[2] = {depth, columns}, bias_dims[1] = {columns};
+  const int64_t dims[2] = {-1, depth}, kernel_dims[2] = {depth, columns};
   dl4_graph *g;
   dl4_node in, out;
   dl4_model *m;
@@ -107,14 +107,11 @@ static dl4_model *dense(dl4_context *c) {
   char config[200];
   need(dl4_graph_create(c, &g), "graph");
   need(dl4_graph_add_input(g, "x", DL4_FLOAT32, 2, dims, &in), "input");
-  snprintf(config, sizeof config, "{\"units\": %d}", (int)columns);
+  snprintf(config, sizeof config, "{\"units\": %d, \"use_bias\": false}", (int)columns);
   need(dl4_graph_add(g, "Dense", "dense", config, NULL, NULL, &in, 1, &out, 1), "Dense");
   need(dl4_graph_build(g, &in, 1, &out, 1, &m), "model");
   need(dl4_tensor_wrap(NULL, DL4_FLOAT32, 2, kernel_dims, NULL, kernel, sizeof kernel, NULL, NULL, &w), "kernel");
   need(dl4_model_set_weight(m, "dense/kernel", w), "kernel");
-  dl4_release(w);
-  need(dl4_tensor_wrap(NULL, DL4_FLOAT32, 1, bias_dims, NULL, bias, sizeof bias, NULL, NULL, &w), "bias");
-  need(dl4_model_set_weight(m, "dense/bias", w), "bias");
   dl4_release(w), dl4_release(g);
   return m;
 }
@@ -130,10 +127,9 @@ int main(int argc, char **argv) {
   if (argc != 3) fail("interposer DEFLATED.keras FOLDER");
   for (int i = 0; i < rows * depth; ++i) x[i] = (float)(i * 37 % 101 - 50) / 50;
   for (int i = 0; i < depth * columns; ++i) kernel[i] = (float)(i * 53 % 97 - 48) / 48;
-  for (int i = 0; i < columns; ++i) bias[i] = (float)i;
   for (int i = 0; i < rows; ++i)
     for (int j = 0; j < columns; ++j) {
-      double sum = bias[j];
+      double sum = 0;
       for (int k = 0; k < depth; ++k) sum += (double)x[i * depth + k] * kernel[k * columns + j];
       expected[i * columns + j] = (float)sum;
     }

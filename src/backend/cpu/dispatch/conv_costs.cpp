@@ -266,7 +266,7 @@ double dnnl_conv_data_cycles(const Conv &c, const Machine &m) {
   const double v = vectors(c, c.c, m), k = real(c.oc / c.groups), all = pixels_out(c) * taps(c);
   const double in = pixels_in(c) * v, product = all * real(c.c, c.oc) / m.vector / m.fused;
   const bool few = c.c<m.vector, steps = std::max({c.stride_d, c.stride_h, c.stride_w})> 1;
-  const bool each = kernels::is_by_channels(c);
+  const bool each = kernels::is_by_channels(c) && c.groups > 1;
   if (each && c.is_3d())
     return sum({{1, 21600}, {inside(c) * v, 0.11}, {in, 7.5}, {weights(c), 356}, {moved(c, m), 34}});
   if (each && std::max(c.dil_h, c.dil_w) > 1)

@@ -15,7 +15,7 @@ namespace dl4::dispatch {
 const Machine &machine(const Cutting &cutting);
 
 // Whether the columns are too few to fill vectors, and long enough for dot products.
-bool few_columns(const kernels::Gemm &g);
+bool few_columns(const kernels::Gemm &g, const Machine &m);
 
 // Cycles of products, with dense leading dimensions filled in. constant: B is.
 double small_gemm_cycles(const kernels::Gemm &g, const Machine &m);

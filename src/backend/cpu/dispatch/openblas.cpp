@@ -7,7 +7,10 @@ namespace {
 
 constexpr Candidate<Product> openblas_products[] = {
     // Of few columns: else ours are level with it.
-    {"openblas_gemm", [](const Product &p) { return kernels::blas::usable() && p.g.n <= 8 && !p.g.trans_b; },
+    {"openblas_gemm",
+     [](const Product &p) {
+       return kernels::blas::usable() && p.g.n <= 8 && !p.g.trans_a && !p.g.trans_b && !p.g.bias;
+     },
      cost<openblas_gemm_cycles>, [](const Product &p) { return kernels::openblas_gemm(p.g, p.slices); }},
 };
 

@@ -74,7 +74,7 @@ double small_plain(const Gemm &g, const Machine &m) {
               {apart ? b * down / 256 : 0, 1.9}});
 }
 double small_dots(const Gemm &g, const Machine &m) {
-  const double down = blocks(g.m, 4), b = bytes_b(g), each = vectors_of(g.k, m.vector);
+  const double down = blocks(g.m, 6), b = bytes_b(g), each = vectors_of(g.k, m.vector);
   return sum({{1, 79},
               {real(g.m, g.n) * each, 0.45},
               {down * real(g.n) * each, 0.68},
@@ -100,8 +100,9 @@ double small_transposed(const Gemm &g, const Machine &m) {
 // Few columns, one after the other: already packed, or the same way in each run.
 double columns(const Gemm &g, const Machine &m) {
   return sum({{1, 85},
-              {real(g.m, g.n) * vectors_of(g.k, m.vector), 0.91},
-              {blocks(g.m, 4) * real(g.n), 2.8},
+              {real(g.m, g.n) * vectors_of(g.k, m.vector), 0.5},
+              {real(g.m, g.n), 3.2},
+              {m.moved(bytes_b(g) * blocks(g.m, 6), bytes_b(g)), 1},
               {moved_once(g, m), 0.94}});
 }
 
@@ -111,7 +112,12 @@ const Machine &machine(const Cutting &cutting) {
   return cutting.portable ? portable_machine() : cutting.machine ? *cutting.machine : this_machine();
 }
 
-bool few_columns(const Gemm &g) { return g.n > 1 && g.n < few && g.k >= dot; }
+bool few_columns(const Gemm &g, const Machine &m) {
+  if (g.n <= 1 || g.k < dot) return false;
+  if (g.n < few || m.vector < 16 || &m == &portable_machine()) return g.n < few;  // whose bits are published
+  // A row of one vector of columns against dot products, cycles.
+  return g.n < 16 && 3.2 * real(g.n) + 0.0375 * real(g.n, g.k) < 0.5 * real(g.k);
+}
 
 double small_gemm_cycles(const Gemm &g, const Machine &m) {
   const bool one_column = g.n == 1 && g.k < 16;
@@ -124,7 +130,7 @@ double small_gemm_cycles(const Gemm &g, const Machine &m) {
 }
 
 double packed_gemm_cycles(const Gemm &g, const Machine &m) {
-  if (few_columns(g)) return columns(g, m);
+  if (few_columns(g, m)) return columns(g, m);
   const double panels = blocks(g.n, kernels::packed_panel);
   const double one_row =
       sum({{1, 49}, {real(g.k) * panels * 32 / m.vector, 0.52}, {panels, 3.4}, {moved_once(g, m), 1.34}});
@@ -135,7 +141,7 @@ double packed_gemm_cycles(const Gemm &g, const Machine &m) {
 }
 
 double blocked_gemm_cycles(const Gemm &g, const Machine &m) {
-  if (few_columns(g) && !g.trans_a && !g.trans_b) return columns(g, m) + 257 + 0.74 * real(g.n, g.k);
+  if (few_columns(g, m) && !g.trans_a && !g.trans_b) return columns(g, m) + 257 + 0.74 * real(g.n, g.k);
   constexpr int64_t page_floats = 1024, few_rows = 8;
   const bool lays_a = g.trans_a || (g.lda % page_floats == 0 && g.m > few_rows);
   const Tiles t = tiles(g, 12, 2, m);
@@ -164,7 +170,6 @@ double dnnl_gemm_cycles(const Gemm &g, bool constant, const Machine &m) {
 
 double openblas_gemm_cycles(const Gemm &g, const Machine &m) {
   const double each = vectors_of(g.k, m.vector);
-  if (g.trans_a) return sum({{1, 181}, {real(g.m, g.n) * each, 1.21}, {real(g.m, g.k), 0.12}});
   return sum({{1, 441}, {real(g.m, g.n) * each, 0.67}, {real(g.m, g.n), 0.46}, {moved_once(g, m), 3.6}});
 }
 

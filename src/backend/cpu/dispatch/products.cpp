@@ -110,9 +110,9 @@ std::shared_ptr<const kernels::RowStep> row_step(const Gemm &g, const std::share
 }
 
 // A constant right-hand side in panels, or by columns.
-std::unique_ptr<Kernel> packed(Gemm g, int64_t slices, const Constant &b) {
+std::unique_ptr<Kernel> packed(Gemm g, int64_t slices, const Constant &b, const Machine &m) {
   const auto then = g.epilogue.then;
-  const bool few = few_columns(g), relu = g.epilogue.relu && !few;
+  const bool few = few_columns(g, m), relu = g.epilogue.relu && !few;
   if (relu) g.epilogue = {};  // applied before C is stored
   std::shared_ptr<const kernels::Packed> form =
       few ? packed_columns(g, b) : kernels::packed_panels(b, g.k, g.n, g.ldb, g.trans_b);
@@ -153,6 +153,36 @@ std::unique_ptr<Kernel> by_columns(const Gemm &g, int64_t slices) {
     each_block(g, cut.part_of(g, slice), whole_rows, r, block);
   };
   return kernels::make_kernel("blocked_gemm, by columns", cut.slices, run, checked_mul(cut.slices, each, 4));
+}
+
+// Few columns of A transposed, as the gradient of a Dense of few units: the product with both sides exchanged, whose
+// vectors lie along the rows of A as it is stored, and its transpose.
+bool turns(const Gemm &g) { return g.trans_a && !g.trans_b && g.n <= 8 && g.m > g.n && g.batch == 1 && !g.by_row; }
+Gemm turned(const Gemm &g) {
+  Gemm t;
+  t.m = g.n, t.n = g.m, t.k = g.k, t.lda = g.ldb, t.ldb = g.lda, t.ldc = g.m;
+  t.trans_a = g.n > 1 || g.ldb > 1;
+  return t;
+}
+double turned_gemm_cycles(const Gemm &g, const Machine &m) {
+  return small_gemm_cycles(turned(g), m) + (g.n > 1 ? 1.5 * real(g.m, g.n) : 0);
+}
+std::unique_ptr<Kernel> turned(const Gemm &g, int64_t slices) {
+  const GemmCut cut = cut_own(g, slices);
+  const bool direct = g.n == 1 && g.ldc == 1;
+  const int64_t each = direct ? 0 : round_up(checked_mul(g.m, g.n), 16);
+  auto run = [g, t = turned(g), cut, each, direct](int64_t slice, const Run &r) noexcept {
+    float *columns = static_cast<float *>(r.scratch) + slice * each;
+    auto block = [&](auto *a, auto *b, auto *bias, float *c, int64_t rows, int64_t, int64_t) {
+      float *to = direct ? c : columns;
+      for (int64_t j = 0; bias && j < g.n; ++j) std::fill_n(to + j * rows, rows, bias[j]);
+      small_of(t)(g.n, rows, g.k, b, g.ldb, a, g.lda, bias ? to : nullptr, rows, to, rows);
+      const int64_t dims[2] = {rows, g.n}, from[2] = {1, rows}, apart[2] = {g.ldc, 1};
+      if (!direct) kernels::copy_strided(sizeof(float), 2, dims, columns, from, c, apart);
+    };
+    each_block(g, cut.part_of(g, slice), whole_rows, r, block);
+  };
+  return kernels::make_kernel("turned_gemm", cut.slices, run, checked_mul(cut.slices, each, 4));
 }
 
 // A narrow constant right-hand side. The rows of A that are quantized at once fit the L2 cache.
@@ -246,14 +276,16 @@ constexpr Candidate<Product> own_products[] = {
     {"int8_gemm", is_narrow<WeightType::int8>, narrow_cost, make_narrow<WeightType::int8>},
     {"int4_gemm", is_narrow<WeightType::int4>, narrow_cost, make_narrow<WeightType::int4>},
     {"packed_gemm", [](const Product &p) { return p.b && !p.g.trans_a; }, cost<packed_gemm_cycles>,
-     [](const Product &p) { return packed(p.g, p.slices, *p.b); }},
+     [](const Product &p) { return packed(p.g, p.slices, *p.b, p.machine); }},
     {"blocked_gemm", [](const Product &p) { return (!p.b || p.g.trans_a) && !p.g.by_row; }, cost<blocked_gemm_cycles>,
      [](const Product &p) {
-       const bool by_dots = few_columns(p.g) && !p.g.trans_a && !p.g.trans_b;
+       const bool by_dots = few_columns(p.g, p.machine) && !p.g.trans_a && !p.g.trans_b;
        return by_dots ? by_columns(p.g, p.slices) : kernels::blocked_gemm(p.g, p.slices);
      }},
     {"small_gemm", [](const Product &p) { return small_multiplies(p.g); }, cost<small_gemm_cycles>,
      [](const Product &p) { return small(p.g, p.slices); }},
+    {"turned_gemm", [](const Product &p) { return turns(p.g); }, cost<turned_gemm_cycles>,
+     [](const Product &p) { return turned(p.g, p.slices); }},
     {"reference_gemm", always, Candidate<Product>::last_resort,
      [](const Product &p) { return reference(p.g, p.slices); }},
 };
@@ -403,18 +435,6 @@ bool rounds_rows(const Site &site, const Gemm &g, const Constant *b) {
          !site.cutting.portable && site.allows("bf16_gemm") && cpu::has_bfloat16_products();
 }
 
-// One column of A transposed, as the gradient of a Dense of one unit: a row by A as it is stored. Sums are in another
-// order, so not where bits are published.
-bool is_row_by_a(const Site &site, const Gemm &g) {
-  return g.trans_a && !g.trans_b && g.n == 1 && g.m > 1 && g.ldb == 1 && g.ldc == 1 && g.batch == 1 && !g.bias &&
-         !g.bfloat16 && !site.cutting.portable && !site.cutting.by_row;
-}
-std::unique_ptr<Kernel> row_by_a(const Site &site, const Gemm &g, int64_t slices) {
-  Gemm row;
-  row.m = 1, row.n = g.m, row.k = g.k, row.ldb = g.lda, row.epilogue = g.epilogue;
-  return with_args(product(site, row, slices), {1, 0}, {0});
-}
-
 }  // namespace
 
 std::unique_ptr<Kernel> product(const Site &site, const Gemm &given, int64_t slices, const Constant *b) {
@@ -422,7 +442,6 @@ std::unique_ptr<Kernel> product(const Site &site, const Gemm &given, int64_t sli
   if (g.batch == 0 || g.m == 0 || g.n == 0) return nothing();
   if (g.k == 0) return reference(g, slices);
   if (g.bfloat16) return product_of_rounded(site, g, slices);
-  if (is_row_by_a(site, g)) return row_by_a(site, g, slices);
   g.by_row = site.cutting.by_row;
   const Machine &m = machine(site.cutting);
   Product at = product_at(g, slices, b, m);

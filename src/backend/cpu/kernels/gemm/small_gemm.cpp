@@ -410,9 +410,10 @@ void a_transposed_all(const Product &p) {
 }
 
 void dot_all(const Product &p) {
-  constexpr int64_t most = registers == 32 ? 4 : 3;
+  constexpr int64_t most = registers == 32 ? 6 : 3;
   int64_t i = 0;
   for (; i + most <= p.m; i += most) dot_rows<most>(p, i);
+  if (p.m - i >= 4) dot_rows<4>(p, i), i += 4;
   if (p.m - i == 3) dot_rows<3>(p, i);
   if (p.m - i == 2) dot_rows<2>(p, i);
   if (p.m - i == 1) dot_rows<1>(p, i);

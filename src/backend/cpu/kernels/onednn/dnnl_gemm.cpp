@@ -83,12 +83,7 @@ struct Making {
     return (p.rows() > 1 || !g.trans_a || g.lda == 1) && (p.cols() > 1 || g.ldc == 1);
   }
 
-  // Of parts whose rows are not adjacent oneDNN makes no kernel for their sizes: it copies both sides in blocks.
-  bool is_copied(const dnnl::matmul::primitive_desc &pd) const {
-    return how.pieces > 1 && std::string_view(pd.impl_info_str()).starts_with("gemm:");
-  }
-
-  // Empty if oneDNN has only its reference implementation, is wrong, or is slow.
+  // Empty if oneDNN has only its reference implementation, or is wrong.
   Calls slice(const GemmPart &p) {
     if (!is_right(p)) return {};
     auto bytes = [](int64_t n, int64_t stride, int64_t first, int64_t step, int64_t more = 0) {
@@ -101,7 +96,7 @@ struct Making {
     bool packs = may_pack && (!l.blocked || !l.inner_blocks.empty());
     if (may_pack && !packs) made = shared(p, false);
     const auto &pd = made->pd;
-    if (is_reference(pd) || is_copied(pd)) return {};
+    if (is_reference(pd)) return {};
     name = std::string("dnnl_gemm ") + pd.impl_info_str() + (packs ? ", packed" : "");
     Call call{made->primitive, {}, made};
     call.operands.push_back(

@@ -11,7 +11,7 @@ namespace {
 bool is_used() { return kernels::onednn_unused().empty(); }
 
 // Of parts whose rows are not adjacent oneDNN makes no kernel for their sizes: it copies both sides in blocks.
-std::unique_ptr<kernels::Kernel> product_of(const Product &p) {
+std::unique_ptr<kernels::Kernel> dnnl_product(const Product &p) {
   auto kernel = kernels::dnnl_gemm(p.g, p.slices, p.b);
   const auto has = [&](std::string_view word) { return kernel->name.find(word) != std::string::npos; };
   if (kernel && has(" gemm:") && (has("by rows") || has("by columns"))) return nullptr;
@@ -21,7 +21,7 @@ std::unique_ptr<kernels::Kernel> product_of(const Product &p) {
 constexpr Candidate<Product> dnnl_products[] = {
     // Of constants, ours is level with it or faster where k is not small.
     {"dnnl_gemm", [](const Product &p) { return is_used() && (!p.b || p.g.k <= 64); },
-     [](const Product &p) { return p.microseconds(dnnl_gemm_cycles(p.priced, p.b, p.machine)); }, product_of},
+     [](const Product &p) { return p.microseconds(dnnl_gemm_cycles(p.priced, p.b, p.machine)); }, dnnl_product},
 };
 
 constexpr Candidate<ConvAt> dnnl_convs[] = {

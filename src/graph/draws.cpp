@@ -7,7 +7,6 @@ namespace dl4::graph {
 namespace {
 
 struct Draws final : kinds::Layer {
-  static constexpr const char *name = "Draws";
   static constexpr const char *doc =
       "The number of runs in which a model that assigns weights drew random numbers: made by the first assignment of a "
       "graph, and saved with its models.";
@@ -38,5 +37,5 @@ bool is_draws(const kinds::Layer &kind) { return dynamic_cast<const Draws *>(&ki
 
 namespace dl4::kinds {
 using graph::Draws;
-DL4_KIND(Draws)
+DL4_KINDS(draws, Draws)
 }  // namespace dl4::kinds

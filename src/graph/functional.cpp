@@ -10,7 +10,6 @@ constexpr const char *minimal_model = R"({"format": 1, "inputs": [["x", 0, 0]], 
     {"class_name": "Dense", "name": "y", "config": {"units": 4}, "calls": [{"inputs": [["x", 0, 0]]}]}]})";
 
 struct Functional final : kinds::Layer {
-  static constexpr const char *name = "Functional";
   static constexpr const char *aliases[] = {"Sequential", "Model"};
   static constexpr const char *doc =
       "A model as a layer: its inputs and outputs are those of the model, its weights stand under its name. Given by "
@@ -56,5 +55,5 @@ struct Functional final : kinds::Layer {
 
 namespace dl4::kinds {
 using graph::Functional;
-DL4_KIND(Functional)
+DL4_KINDS(functional, Functional)
 }  // namespace dl4::kinds

@@ -66,5 +66,5 @@ struct FunctionalLoss final : kinds::Loss {
 
 namespace dl4::kinds {
 using graph::FunctionalLoss;
-DL4_LOSS(FunctionalLoss, "functional")
+DL4_KINDS(functional_loss, FunctionalLoss)
 }  // namespace dl4::kinds

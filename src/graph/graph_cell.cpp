@@ -20,7 +20,6 @@ constexpr const char *minimal_cell =
      "calls": [{"inputs": [["x", 0, 0]], "arguments": {"states": [["h", 0, 0]]}}]}]})";
 
 struct GraphCell final : kinds::CellLayer {
-  static constexpr const char *name = "GraphCell";
   static constexpr const char *doc =
       "A model as a cell: `states` says which of its inputs are states, and which outputs are what they become. The "
       "first other input is x, those behind it are constants. The first other output is the cell's, or the first "
@@ -134,5 +133,5 @@ struct GraphCell final : kinds::CellLayer {
 
 namespace dl4::kinds {
 using graph::GraphCell;
-DL4_KIND(GraphCell)
+DL4_KINDS(graph_cell, GraphCell)
 }  // namespace dl4::kinds

@@ -103,34 +103,21 @@ Id glu(Emit &e, Id x, int along) {
                   ops::unary(e, Unary::sigmoid, ops::slice(e, x, axis, size / 2, size / 2)));
 }
 
-template <class T>
-constexpr Entry entry(const char *name, const char *doc, const char *onnx = "") {
-  return {.category = "activation", .name = name, .doc = doc, .fresh = fresh<T>, .onnx = onnx};
-}
 constexpr Elementwise::Row plain(const char *name, const char *doc, Unary f, const char *onnx = "",
                                  const char *alias = "") {
-  return {{.category = "activation",
-           .name = name,
-           .doc = doc,
-           .fresh = fresh<Elementwise>,
-           .aliases = {alias},
-           .onnx = onnx},
-          f};
+  return {row_of<Elementwise>(name, doc, alias, "", onnx), f};
 }
 constexpr Elementwise::Row one(const char *name, const char *doc, Unary f, const char *key, double fallback,
                                const char *doc_of_key) {
-  return {{"activation", name, doc, fresh<Elementwise>}, f, key, fallback, doc_of_key};
-}
-constexpr AlongAxis::Row along_axis(const char *name, const char *doc, Id (*f)(Emit &, Id, int)) {
-  return {{"activation", name, doc, fresh<AlongAxis>}, f};
+  return {row_of<Elementwise>(name, doc), f, key, fallback, doc_of_key};
 }
 
 }  // namespace
 
-void list_Activations(Entries &all) {
+void list_activation(Entries &all) {
   static constexpr std::tuple table{
-      entry<Linear>("linear", "x"),
-      entry<Relu>("relu", "max(x, 0)", "Relu"),
+      row_of<Linear>("linear", "x"),
+      row_of<Relu>("relu", "max(x, 0)", "", "", "Relu"),
       plain("relu6", "min(max(x, 0), 6)", Unary::relu6),
       one("leaky_relu", "x where x > 0, else negative_slope * x", Unary::leaky_relu, "negative_slope", 0.2,
           "slope below 0"),
@@ -138,14 +125,14 @@ void list_Activations(Entries &all) {
       plain("selu", "1.0507 * elu(x, 1.6733)", Unary::selu, "Selu"),
       one("celu", "max(x, 0) + min(alpha * (exp(x / alpha) - 1), 0)", Unary::celu, "alpha", 1,
           "the limit below 0, negated"),
-      entry<Gelu>("gelu", "x times the normal distribution function of x", "Gelu"),
-      along_axis("glu", "the first half of an axis times the sigmoid of the second", glu),
+      row_of<Gelu>("gelu", "x times the normal distribution function of x", "", "", "Gelu"),
+      AlongAxis::Row{row_of<AlongAxis>("glu", "the first half of an axis times the sigmoid of the second"), glu},
       plain("silu", "x * sigmoid(x)", Unary::silu, "", "swish"),
       plain("mish", "x * tanh(softplus(x))", Unary::mish, "Mish"),
       plain("softplus", "log(exp(x) + 1)", Unary::softplus, "Softplus"),
       plain("softsign", "x / (|x| + 1)", Unary::softsign, "Softsign"),
-      along_axis("softmax", "exp(x) over its sum along an axis", ops::softmax),
-      along_axis("log_softmax", "the logarithm of softmax", ops::log_softmax),
+      AlongAxis::Row{row_of<AlongAxis>("softmax", "exp(x) over its sum along an axis"), ops::softmax},
+      AlongAxis::Row{row_of<AlongAxis>("log_softmax", "the logarithm of softmax"), ops::log_softmax},
       plain("sigmoid", "1 / (1 + exp(-x))", Unary::sigmoid, "Sigmoid"),
       plain("log_sigmoid", "the logarithm of sigmoid", Unary::log_sigmoid),
       plain("hard_sigmoid", "relu6(x + 3) / 6", Unary::hard_sigmoid),
@@ -158,11 +145,11 @@ void list_Activations(Entries &all) {
           0.5, "how far values move"),
       plain("tanh", "hyperbolic tangent", Unary::tanh),
       plain("tanh_shrink", "x - tanh(x)", Unary::tanh_shrink),
-      entry<Threshold>("threshold", "x where x > threshold, else default_value"),
+      row_of<Threshold>("threshold", "x where x > threshold, else default_value"),
       one("squareplus", "(x + sqrt(x^2 + b)) / 2", Unary::squareplus, "b", 4, "smoothness"),
       plain("sparse_plus", "0 below -1, (x + 1)^2 / 4 up to 1, then x", Unary::sparse_plus),
       plain("sparse_sigmoid", "clip((x + 1) / 2, 0, 1)", Unary::sparse_sigmoid),
-      along_axis("sparsemax", "the nearest point of the probability simplex", ops::sparsemax),
+      AlongAxis::Row{row_of<AlongAxis>("sparsemax", "the nearest point of the probability simplex"), ops::sparsemax},
       plain("exponential", "exp(x)", Unary::exp),
   };
   std::apply([&](const auto &...row) { (list(all, row), ...); }, table);

@@ -116,10 +116,12 @@ std::unique_ptr<Kind> fresh([[maybe_unused]] const Entry &self) {
     return std::make_unique<T>();
 }
 
-// The entry of T, which has category (from its base), name, doc, and optionally aliases, version and upgrade.
+// The entry of T, which has category (from its base), doc, and optionally another name than its class, aliases, version
+// and upgrade.
 template <class T>
-constexpr Entry entry_for() {
-  Entry e{T::category, T::name, T::doc, fresh<T>};
+Entry entry_for(std::string_view class_name) {
+  Entry e{T::category, std::string(class_name), T::doc, fresh<T>};
+  if constexpr (requires { T::name; }) e.name = T::name;
   if constexpr (requires { T::aliases; })
     for (size_t i = 0; i < std::size(T::aliases); ++i) e.aliases[i] = T::aliases[i];
   if constexpr (requires { T::version; }) e.version = T::version;
@@ -128,19 +130,43 @@ constexpr Entry entry_for() {
   return e;
 }
 
+// The entry of a row of T's table.
+template <class T>
+constexpr Entry row_of(Words name, Words doc, Words alias = "", Words keras_path = "", Words onnx = "") {
+  return {T::category, name, doc, fresh<T>, {alias}, 1, nullptr, keras_path, onnx};
+}
+
 using Entries = std::vector<const Entry *>;
 void list(Entries &all, const Entry &entry);
+// The metric that is the mean of a loss (metric.hpp).
+void list_mean(Entries &all, const Entry &loss);
+// Removes the first of "A, B, C" and returns it.
+std::string_view cut_name(std::string_view &names);
 
-// Ends the file of a kind; its line in list.hpp names the same function.
-#define DL4_KIND(T)                                                            \
-  void list_##T(::dl4::kinds::Entries &all) {                                  \
-    static constexpr ::dl4::kinds::Entry entry = ::dl4::kinds::entry_for<T>(); \
-    ::dl4::kinds::list(all, entry);                                            \
-  }
-// The same for a table of rows.
-#define DL4_KINDS(table, rows)                                 \
-  void list_##table(::dl4::kinds::Entries &all) {              \
-    for (const auto &row : rows) ::dl4::kinds::list(all, row); \
-  }
+template <class T>
+void list(Entries &all, std::string_view class_name) {
+  static const Entry entry = entry_for<T>(class_name);
+  list(all, entry);
+  if constexpr (requires { T::has_mean; })
+    if (T::has_mean) list_mean(all, entry);
+}
+template <class... Tables>
+void list_rows(Entries &all, const Tables &...tables) {
+  const auto rows = [&](const auto &table) {
+    for (const auto &row : table) list(all, row);
+  };
+  (rows(tables), ...);
+}
+template <class... T>
+void list_all(Entries &all, std::string_view class_names) {
+  (list<T>(all, cut_name(class_names)), ...);
+}
+
+// Ends a file of kinds, the line of which in list.hpp names the same function.
+#define DL4_KINDS(file, ...) \
+  void list_##file(::dl4::kinds::Entries &all) { ::dl4::kinds::list_all<__VA_ARGS__>(all, #__VA_ARGS__); }
+// The same for tables of rows.
+#define DL4_TABLE(table, ...) \
+  void list_##table(::dl4::kinds::Entries &all) { ::dl4::kinds::list_rows(all, __VA_ARGS__); }
 
 }  // namespace dl4::kinds

@@ -18,6 +18,7 @@ struct Items {
 class Loss : public Kind {
  public:
   static constexpr const char *category = "loss";
+  static constexpr bool has_mean = true;  // whether its mean over samples is a metric of that name
   Reduction reduction = Reduction::sum_over_batch_size;
   // After a loss's own fields.
   void fields(Fields &f) override;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "kinds/inner_layer.hpp"
 #include "kinds/layers/core/masks.hpp"
 
 namespace dl4::kinds {
@@ -35,7 +36,9 @@ class MeanOfLossMetric final : public MeanMetric {
     f.drop("reduction");
   }
   void check() override { loss_->check(); }
-  std::string usual_name() const override { return row_.log_name; }
+  std::string usual_name() const override {
+    return row_.log_name.empty() ? Metric::usual_name() : std::string(row_.log_name);
+  }
   std::optional<bool> rises() const override { return row_.rises; }
   Json more() const override {
     Json all = Metric::more();
@@ -53,6 +56,8 @@ class MeanOfLossMetric final : public MeanMetric {
 };
 
 }  // namespace
+
+std::string Metric::usual_name() const { return snake_case(entry().name); }
 
 Json Metric::more() const {
   Json all{{"log_name", usual_name()}};
@@ -103,5 +108,7 @@ Of<Metric> metric_for(const Json &identifier) {
 }
 
 std::unique_ptr<Kind> fresh_mean_of_loss(const Entry &self) { return fresh<MeanOfLossMetric>(self); }
+
+void list_mean(Entries &all, const Entry &loss) { list(all, kept(std::make_unique<MeanOfLoss>(loss))); }
 
 }  // namespace dl4::kinds

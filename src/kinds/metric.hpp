@@ -18,9 +18,9 @@ class Metric : public Kind {
   void fields(Fields &f) override;
   // Its name in Keras's logs: "accuracy", "mean_squared_error".
   std::string log_name() const { return given_name ? *given_name : usual_name(); }
-  virtual std::string usual_name() const = 0;
+  virtual std::string usual_name() const;  // the kind's in snake_case
   // Whether greater values are better; none: unspecified (Keras's _direction).
-  virtual std::optional<bool> rises() const = 0;
+  virtual std::optional<bool> rises() const { return true; }
   Json more() const override;
 
   // Number of sums per batch, and of results, for predictions of this shape.
@@ -61,13 +61,9 @@ inline double quotient(double a, double b) { return b == 0 ? 0 : a / b; }
 // The entry of the metric that averages a loss's items; it has the loss's fields without the reduction.
 std::unique_ptr<Kind> fresh_mean_of_loss(const Entry &self);
 struct MeanOfLoss : Entry {
-  // `own`: the metric's class name, if it differs from the loss's.
-  constexpr MeanOfLoss(const Entry &loss, Words log_name, Words own = "", std::optional<bool> rises = false)
-      : Entry{"metric",
-              own.empty() ? loss.name : own,
-              loss.doc,
-              fresh_mean_of_loss,
-              {loss.aliases[0], loss.aliases[1]}},
+  // Empty words: the class name is the loss's, the one in logs as of other metrics.
+  MeanOfLoss(const Entry &loss, Words log_name = "", Words own = "", std::optional<bool> rises = false)
+      : Entry{"metric", own.empty() ? loss.name : own, loss.doc, fresh_mean_of_loss, loss.aliases},
         loss(loss),
         log_name(log_name),
         rises(rises) {
@@ -77,14 +73,5 @@ struct MeanOfLoss : Entry {
   const Words log_name;
   const std::optional<bool> rises;
 };
-
-// Ends the file of a loss: its entry and that of its metric.
-#define DL4_LOSS(T, log_name)                                                 \
-  void list_##T(::dl4::kinds::Entries &all) {                                 \
-    static constexpr ::dl4::kinds::Entry loss = ::dl4::kinds::entry_for<T>(); \
-    static constexpr ::dl4::kinds::MeanOfLoss mean(loss, log_name);           \
-    ::dl4::kinds::list(all, loss);                                            \
-    ::dl4::kinds::list(all, mean);                                            \
-  }
 
 }  // namespace dl4::kinds

@@ -157,6 +157,13 @@ std::string to_string(const Words &words) { return words; }
 
 void list(Entries &all, const Entry &entry) { all.push_back(&entry); }
 
+std::string_view cut_name(std::string_view &names) {
+  const size_t end = std::min(names.find(", "), names.size());
+  const std::string_view name = names.substr(0, end);
+  names.remove_prefix(std::min(end + 2, names.size()));
+  return name;
+}
+
 const std::vector<std::string> &categories() { return registry().names; }
 
 const std::vector<const Entry *> &entries(std::string_view category) { return category_of(category).entries; }
@@ -286,6 +293,7 @@ Json Entry::describe() const {
   Json j{{"doc", doc.view()}, {"version", version}};
   if (const auto others = other_words(); !others.empty()) j["aliases"] = others;
   const std::unique_ptr<Kind> kind = fresh(*this);
+  kind->entry_ = this;
   j["attributes"] = fields_of(*kind).describe();
   j.update(kind->more());
   const Signature *s = known_signature(category, name);

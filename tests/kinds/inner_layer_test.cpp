@@ -14,7 +14,7 @@ using kinds::InnerLayer;
 
 // Runs its layer twice, one behind the other, then each of its list.
 struct Twice : kinds::Layer {
-  static constexpr const char *name = "Twice", *doc = "A layer, twice.";
+  static constexpr const char *doc = "A layer, twice.";
   InnerLayer layer;
   std::vector<InnerLayer> more;
   void fields(Fields &f) override {
@@ -31,7 +31,7 @@ struct Twice : kinds::Layer {
   }
 };
 
-const kinds::Entry twice = kinds::entry_for<Twice>();
+const kinds::Entry twice = kinds::entry_for<Twice>("Twice");
 
 LayerCall twice_of(const Json &layer, const Json &more = Json::array()) {
   LayerCall l("Dense", {{"units", 1}});

@@ -6,7 +6,6 @@ namespace dl4::kinds {
 namespace {
 
 struct BackupAndRestore : Callback {
-  static constexpr const char *name = "BackupAndRestore";
   static constexpr const char *doc =
       "keeps a checkpoint of the fit, \"latest.dl4\" in a folder, and goes on from one that is there: bit for bit as "
       "if nothing had happened, what other callbacks remember included";
@@ -45,6 +44,6 @@ struct BackupAndRestore : Callback {
 
 }  // namespace
 
-DL4_KIND(BackupAndRestore)
+DL4_KINDS(backup_and_restore, BackupAndRestore)
 
 }  // namespace dl4::kinds

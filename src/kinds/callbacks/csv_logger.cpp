@@ -18,7 +18,6 @@ std::string number(double v) {
 }
 
 struct CSVLogger : Callback {
-  static constexpr const char *name = "CSVLogger";
   static constexpr const char *doc = "a line for each epoch: its number from 0, then what the history has, by name";
   std::string path, separator = ",";
   bool append = false;
@@ -77,6 +76,6 @@ struct CSVLogger : Callback {
 
 }  // namespace
 
-DL4_KIND(CSVLogger)
+DL4_KINDS(csv_logger, CSVLogger)
 
 }  // namespace dl4::kinds

@@ -10,7 +10,6 @@ namespace dl4::kinds {
 namespace {
 
 struct LearningRateScheduler : Callback {
-  static constexpr const char *name = "LearningRateScheduler";
   static constexpr const char *doc =
       "sets the learning rate as an epoch begins, to what a schedule gives for its number";
   Of<Schedule> schedule;
@@ -27,7 +26,7 @@ struct LearningRateScheduler : Callback {
   }
   void train_begin(Fit &f, const Moment &, Json &) const override {
     if (f.has_schedule())
-      fail(Code::invalid_argument, name, " can't set the learning rate: the optimizer has a schedule for it");
+      fail(Code::invalid_argument, entry().name, " can't set the learning rate: the optimizer has a schedule for it");
   }
   void epoch_begin(Fit &f, const Moment &at, Json &) const override {
     if (at.batch > 0) return;  // resumed within an epoch
@@ -41,7 +40,6 @@ struct LearningRateScheduler : Callback {
 };
 
 struct ReduceLROnPlateau : Monitor {
-  static constexpr const char *name = "ReduceLROnPlateau";
   static constexpr const char *doc = "lowers the learning rate while the monitor does not improve";
   double factor = 0.1, min_lr = 0;
   int64_t patience = 10, cooldown = 0;
@@ -63,7 +61,7 @@ struct ReduceLROnPlateau : Monitor {
   void train_begin(Fit &f, const Moment &at, Json &state) const override {
     Monitor::train_begin(f, at, state);
     if (f.has_schedule())
-      fail(Code::invalid_argument, name, " can't lower the learning rate: the optimizer has a schedule for it");
+      fail(Code::invalid_argument, entry().name, " can't lower the learning rate: the optimizer has a schedule for it");
     if (!at.resumed) state = {{"wait", 0}, {"cooldown", 0}, {"best", nullptr}};
   }
   void epoch_end(Fit &f, const Moment &at, Json &state, Logs &logs) const override {
@@ -93,6 +91,5 @@ struct ReduceLROnPlateau : Monitor {
 };
 
 }  // namespace
-DL4_KIND(LearningRateScheduler)
-DL4_KIND(ReduceLROnPlateau)
+DL4_KINDS(learning_rate, ReduceLROnPlateau, LearningRateScheduler)
 }  // namespace dl4::kinds

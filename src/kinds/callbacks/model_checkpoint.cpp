@@ -78,7 +78,6 @@ std::string filled(const std::string &path, F value) {
 }
 
 struct ModelCheckpoint : Monitor {
-  static constexpr const char *name = "ModelCheckpoint";
   static constexpr const char *doc =
       "saves the model after epochs or batches, as dl4_model_save() does; a fit whose model can't be saved can be "
       "resumed";
@@ -144,6 +143,6 @@ struct ModelCheckpoint : Monitor {
 
 }  // namespace
 
-DL4_KIND(ModelCheckpoint)
+DL4_KINDS(model_checkpoint, ModelCheckpoint)
 
 }  // namespace dl4::kinds

@@ -8,7 +8,6 @@ namespace dl4::kinds {
 namespace {
 
 struct EarlyStopping : Monitor {
-  static constexpr const char *name = "EarlyStopping";
   static constexpr const char *doc =
       "ends a fit whose monitor has not improved for some epochs; the epoch numbered 0 never ends it";
   int64_t patience = 0, start_from_epoch = 0;
@@ -55,7 +54,6 @@ struct EarlyStopping : Monitor {
 };
 
 struct TerminateOnNaN : Callback {
-  static constexpr const char *name = "TerminateOnNaN";
   static constexpr const char *doc =
       "ends a fit whose loss, the mean over the epoch so far, is NaN or infinite; a trainer with a nan_guard fails "
       "before it comes to that";
@@ -73,6 +71,5 @@ struct TerminateOnNaN : Callback {
 };
 
 }  // namespace
-DL4_KIND(EarlyStopping)
-DL4_KIND(TerminateOnNaN)
+DL4_KINDS(stopping, EarlyStopping, TerminateOnNaN)
 }  // namespace dl4::kinds

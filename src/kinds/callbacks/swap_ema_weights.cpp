@@ -6,7 +6,6 @@ namespace dl4::kinds {
 namespace {
 
 struct SwapEMAWeights : Callback {
-  static constexpr const char *name = "SwapEMAWeights";
   static constexpr const char *doc =
       "validates with the averages of the weights, which an optimizer with use_ema keeps, in the weights' place";
   bool by_epoch = false;
@@ -16,7 +15,7 @@ struct SwapEMAWeights : Callback {
   }
   void train_begin(Fit &f, const Moment &at, Json &state) const override {
     if (!f.has_averages())
-      fail(Code::invalid_argument, name, " needs an optimizer with \"use_ema\": expected true, got false");
+      fail(Code::invalid_argument, entry().name, " needs an optimizer with \"use_ema\": expected true, got false");
     if (!at.resumed) state = {{"swapped", false}};
   }
   void epoch_begin(Fit &f, const Moment &, Json &state) const override {
@@ -40,6 +39,6 @@ struct SwapEMAWeights : Callback {
 
 }  // namespace
 
-DL4_KIND(SwapEMAWeights)
+DL4_KINDS(swap_ema_weights, SwapEMAWeights)
 
 }  // namespace dl4::kinds

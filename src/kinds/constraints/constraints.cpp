@@ -8,7 +8,6 @@ namespace dl4::kinds {
 namespace {
 
 struct MaxNorm : Constraint {
-  static constexpr const char *name = "MaxNorm";
   static constexpr const char *doc = "weights along the axis are scaled down to a norm of at most max_value";
   double max_value = 2;
   std::vector<int64_t> axis{0};
@@ -24,7 +23,6 @@ struct MaxNorm : Constraint {
 };
 
 struct MinMaxNorm : Constraint {
-  static constexpr const char *name = "MinMaxNorm";
   static constexpr const char *doc = "weights along the axis are scaled towards a norm within [min_value, max_value]";
   double min_value = 0, max_value = 1, rate = 1;
   std::vector<int64_t> axis{0};
@@ -45,13 +43,11 @@ struct MinMaxNorm : Constraint {
 };
 
 struct NonNeg : Constraint {
-  static constexpr const char *name = "NonNeg";
   static constexpr const char *doc = "negative weights become 0";
   ops::Id apply(ops::Emit &e, ops::Id w) const override { return binary(e, ops::Binary::max, w, e.scalar(0)); }
 };
 
 struct UnitNorm : Constraint {
-  static constexpr const char *name = "UnitNorm";
   static constexpr const char *doc = "weights along the axis are scaled to a norm of 1";
   std::vector<int64_t> axis{0};
   void fields(Fields &f) override { f("axis", axis).doc("axis or axes of one norm"); }
@@ -61,8 +57,5 @@ struct UnitNorm : Constraint {
 };
 
 }  // namespace
-DL4_KIND(MaxNorm)
-DL4_KIND(MinMaxNorm)
-DL4_KIND(NonNeg)
-DL4_KIND(UnitNorm)
+DL4_KINDS(constraints, MaxNorm, MinMaxNorm, NonNeg, UnitNorm)
 }  // namespace dl4::kinds

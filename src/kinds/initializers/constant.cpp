@@ -40,13 +40,12 @@ struct Constant final : Initializer {
 };
 
 constexpr Constant::Row constants[] = {
-    {{"initializer", "Zeros", "all 0", fresh<Constant>, {"zero"}}, 0},
-    {{"initializer", "Ones", "all 1", fresh<Constant>, {"one"}}, 1},
-    {{"initializer", "Constant", "all the same value", fresh<Constant>}, 0, true},
+    {row_of<Constant>("Zeros", "all 0", "zero"), 0},
+    {row_of<Constant>("Ones", "all 1", "one"), 1},
+    {row_of<Constant>("Constant", "all the same value"), 0, true},
 };
 
 struct Identity : Initializer {
-  static constexpr const char *name = "Identity";
   static constexpr const char *doc = "gain on the diagonal of a matrix, 0 elsewhere";
   static constexpr const char *aliases[] = {"IdentityInitializer"};
   double gain = 1;
@@ -61,6 +60,6 @@ struct Identity : Initializer {
 };
 
 }  // namespace
-DL4_KINDS(Constants, constants)
-DL4_KIND(Identity)
+DL4_TABLE(Constants, constants)
+DL4_KINDS(constant, Identity)
 }  // namespace dl4::kinds

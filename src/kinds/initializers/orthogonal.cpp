@@ -9,7 +9,6 @@ namespace dl4::kinds {
 namespace {
 
 struct Orthogonal : RandomInitializer {
-  static constexpr const char *name = "Orthogonal";
   static constexpr const char *doc =
       "orthonormal rows or columns, whichever are fewer, of the weight seen as (all axes but the last, last axis)";
   static constexpr const char *aliases[] = {"OrthogonalInitializer"};
@@ -36,6 +35,6 @@ struct Orthogonal : RandomInitializer {
 
 }  // namespace
 
-DL4_KIND(Orthogonal)
+DL4_KINDS(orthogonal, Orthogonal)
 
 }  // namespace dl4::kinds

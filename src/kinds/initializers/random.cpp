@@ -22,7 +22,6 @@ Stream RandomInitializer::stream(const Seed &graph) const {
 namespace {
 
 struct RandomNormal : RandomInitializer {
-  static constexpr const char *name = "RandomNormal";
   static constexpr const char *doc = "normal random numbers";
   static constexpr const char *aliases[] = {"normal"};
   double mean = 0, stddev = 0.05;
@@ -39,7 +38,6 @@ struct RandomNormal : RandomInitializer {
 };
 
 struct TruncatedNormal : RandomInitializer {
-  static constexpr const char *name = "TruncatedNormal";
   static constexpr const char *doc = "normal random numbers, drawn again where more than two deviations from the mean";
   double mean = 0, stddev = 0.05;
 
@@ -55,7 +53,6 @@ struct TruncatedNormal : RandomInitializer {
 };
 
 struct RandomUniform : RandomInitializer {
-  static constexpr const char *name = "RandomUniform";
   static constexpr const char *doc = "uniform random numbers";
   static constexpr const char *aliases[] = {"uniform"};
   double minval = -0.05, maxval = 0.05;
@@ -73,8 +70,6 @@ struct RandomUniform : RandomInitializer {
 
 }  // namespace
 
-DL4_KIND(RandomNormal)
-DL4_KIND(RandomUniform)
-DL4_KIND(TruncatedNormal)
+DL4_KINDS(random, RandomNormal, RandomUniform, TruncatedNormal)
 
 }  // namespace dl4::kinds

@@ -14,7 +14,6 @@ namespace {
 constexpr double pi = std::numbers::pi;
 
 struct STFT : Initializer {
-  static constexpr const char *name = "STFT";
   static constexpr const char *doc =
       "kernel (frame, 1, fft / 2 + 1) of a convolution that is one side of a short-time Fourier transform";
   static constexpr const char *aliases[] = {"STFTInitializer"};
@@ -69,6 +68,6 @@ struct STFT : Initializer {
 
 }  // namespace
 
-DL4_KIND(STFT)
+DL4_KINDS(stft, STFT)
 
 }  // namespace dl4::kinds

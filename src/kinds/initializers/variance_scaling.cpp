@@ -89,17 +89,14 @@ struct FanInitializer final : RandomInitializer {
   }
 };
 
-constexpr FanInitializer::Row row(const char *name, const char *doc, double scale, Fan fan, Distribution distribution) {
-  return {{"initializer", name, doc, fresh<FanInitializer>}, scale, fan, distribution};
+constexpr FanInitializer::Row row(const char *name, const char *doc, double scale, Fan fan, Distribution distribution,
+                                  bool given = false) {
+  return {row_of<FanInitializer>(name, doc), scale, fan, distribution, given};
 }
 
 constexpr auto normal = Distribution::truncated_normal, uniform = Distribution::uniform;
 constexpr FanInitializer::Row fan_initializers[] = {
-    {{"initializer", "VarianceScaling", "random numbers of variance scale / fan", fresh<FanInitializer>},
-     1,
-     Fan::in,
-     normal,
-     true},
+    row("VarianceScaling", "random numbers of variance scale / fan", 1, Fan::in, normal, true),
     row("GlorotNormal", "truncated normal of variance 2 / (fan_in + fan_out)", 1, Fan::average, normal),
     row("GlorotUniform", "uniform within sqrt(6 / (fan_in + fan_out)) of 0", 1, Fan::average, uniform),
     row("HeNormal", "truncated normal of variance 2 / fan_in", 2, Fan::in, normal),
@@ -110,6 +107,6 @@ constexpr FanInitializer::Row fan_initializers[] = {
 
 }  // namespace
 
-DL4_KINDS(FanInitializers, fan_initializers)
+DL4_TABLE(variance_scaling, fan_initializers)
 
 }  // namespace dl4::kinds

@@ -22,7 +22,6 @@ Id log_sum_exp(Emit &e, Id x, Id counts) {
 }
 
 struct Circle : Loss {
-  static constexpr const char *name = "Circle";
   static constexpr const char *doc =
       "of embeddings (B, E) of length 1 and class numbers: draws those of one class together and others apart; a "
       "sample without another of its class, or without one of another class, does not count";
@@ -62,6 +61,6 @@ struct Circle : Loss {
 
 }  // namespace
 
-DL4_LOSS(Circle, "circle")
+DL4_KINDS(circle, Circle)
 
 }  // namespace dl4::kinds

@@ -8,7 +8,6 @@ namespace {
 using ops::Emit, ops::Id, ops::Reduce, ops::Unary, ops::none;
 
 struct BinaryCrossentropy : SmoothedLoss {
-  static constexpr const char *name = "BinaryCrossentropy";
   static constexpr const char *doc = "-y_true * log(p) - (1 - y_true) * log(1 - p), averaged over the axis";
   static constexpr const char *aliases[] = {"bce"};
 
@@ -22,7 +21,6 @@ struct BinaryCrossentropy : SmoothedLoss {
 };
 
 struct CategoricalCrossentropy : SmoothedLoss {
-  static constexpr const char *name = "CategoricalCrossentropy";
   static constexpr const char *doc =
       "-sum(y_true * log(p)) over the axis of classes; y_true is one-hot or a distribution";
 
@@ -59,7 +57,6 @@ Id counted(Emit &e, Id labels, int64_t ignored) {
 }
 
 struct SparseCategoricalCrossentropy : Loss {
-  static constexpr const char *name = "SparseCategoricalCrossentropy";
   static constexpr const char *doc = "-log(p[y_true]) for class numbers y_true; one outside the classes stops the run";
   bool from_logits = false;
   std::optional<int64_t> ignore_class;
@@ -127,8 +124,6 @@ struct GeneralizedCrossentropy : Loss {
 };
 
 }  // namespace
-DL4_LOSS(BinaryCrossentropy, "binary_crossentropy")
-DL4_LOSS(CategoricalCrossentropy, "categorical_crossentropy")
-DL4_LOSS(SparseCategoricalCrossentropy, "sparse_categorical_crossentropy")
-DL4_LOSS(GeneralizedCrossentropy, "categorical_generalized_cross_entropy")
+DL4_KINDS(crossentropies, BinaryCrossentropy, CategoricalCrossentropy, SparseCategoricalCrossentropy,
+          GeneralizedCrossentropy)
 }  // namespace dl4::kinds

@@ -8,7 +8,7 @@ namespace {
 using ops::Emit, ops::Id;
 
 struct Crossentropy : Loss {
-  static constexpr const char *name = "Crossentropy";
+  static constexpr bool has_mean = false;
   static constexpr const char *doc =
       "by the shapes: BinaryCrossentropy for one output a sample, SparseCategoricalCrossentropy for class numbers, "
       "else CategoricalCrossentropy";
@@ -32,6 +32,6 @@ struct Crossentropy : Loss {
 
 }  // namespace
 
-DL4_KIND(Crossentropy)
+DL4_KINDS(crossentropy, Crossentropy)
 
 }  // namespace dl4::kinds

@@ -6,7 +6,7 @@ namespace dl4::kinds {
 namespace {
 
 struct CTC : Loss {
-  static constexpr const char *name = "CTC";
+  static constexpr bool has_mean = false;
   static constexpr const char *doc =
       "connectionist temporal classification: minus the logarithm of the probability that the classes of the steps, "
       "predicted before a softmax as (B, T, C), are the labels (B, L) once repetitions and then class 0 are left out. "
@@ -29,6 +29,6 @@ struct CTC : Loss {
 
 }  // namespace
 
-DL4_KIND(CTC)
+DL4_KINDS(ctc, CTC)
 
 }  // namespace dl4::kinds

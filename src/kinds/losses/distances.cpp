@@ -8,7 +8,6 @@ namespace {
 using ops::Binary, ops::Emit, ops::Id, ops::Unary;
 
 struct Huber : Loss {
-  static constexpr const char *name = "Huber";
   static constexpr const char *doc =
       "0.5 * e^2 where |e| = |y_pred - y_true| <= delta, else delta * |e| - 0.5 * delta^2, averaged over the last axis";
   double delta = 1;
@@ -29,7 +28,7 @@ struct Huber : Loss {
 };
 
 struct CosineSimilarity : Loss {
-  static constexpr const char *name = "CosineSimilarity";
+  static constexpr bool has_mean = false;
   static constexpr const char *doc = "minus the cosine of the angle between y_true and y_pred along the axis";
   int64_t axis = -1;
 
@@ -54,8 +53,6 @@ struct CosineSimilarityMetric : MeanMetric {
     Metric::fields(f);
     f("axis", axis).doc("axis of the vectors");
   }
-  std::string usual_name() const override { return "cosine_similarity"; }
-  std::optional<bool> rises() const override { return true; }
   Items items(Emit &e, Id y_true, Id y_pred) const override {
     auto [t, p] = matched(e, y_true, y_pred);
     int at = e.shape(p).axis(axis);
@@ -64,7 +61,5 @@ struct CosineSimilarityMetric : MeanMetric {
 };
 
 }  // namespace
-DL4_LOSS(Huber, "huber")
-DL4_KIND(CosineSimilarity)
-DL4_KIND(CosineSimilarityMetric)
+DL4_KINDS(distances, Huber, CosineSimilarity, CosineSimilarityMetric)
 }  // namespace dl4::kinds

@@ -11,7 +11,6 @@ void gamma_field(Fields &f, double &place) { f("gamma", place).at_least(0).doc("
 Id focus(Emit &e, Id p, double gamma) { return power(e, one_minus(e, p), gamma); }
 
 struct BinaryFocalCrossentropy : SmoothedLoss {
-  static constexpr const char *name = "BinaryFocalCrossentropy";
   static constexpr const char *doc =
       "BinaryCrossentropy's terms times (1 - p_t)^gamma, p_t the probability of the right answer, averaged over the "
       "axis";
@@ -40,7 +39,6 @@ struct BinaryFocalCrossentropy : SmoothedLoss {
 };
 
 struct CategoricalFocalCrossentropy : Loss {
-  static constexpr const char *name = "CategoricalFocalCrossentropy";
   static constexpr const char *doc =
       "-alpha * sum((1 - p)^gamma * y_true * log(p)) over the axis of classes; y_true is one-hot or a distribution";
   std::vector<double> alpha{0.25};
@@ -85,7 +83,6 @@ struct CategoricalFocalCrossentropy : Loss {
 
 }  // namespace
 
-DL4_LOSS(BinaryFocalCrossentropy, "binary_focal_crossentropy")
-DL4_LOSS(CategoricalFocalCrossentropy, "categorical_focal_crossentropy")
+DL4_KINDS(focal, BinaryFocalCrossentropy, CategoricalFocalCrossentropy)
 
 }  // namespace dl4::kinds

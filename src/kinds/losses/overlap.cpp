@@ -43,7 +43,6 @@ class Overlap : public Loss {
 Id safe(Emit &e, Id v) { return add(e, v, e.scalar(1e-7f)); }
 
 struct Dice : Overlap {
-  static constexpr const char *name = "Dice";
   static constexpr const char *doc = "1 - 2 * sum(y_true * y_pred) / (sum(y_true) + sum(y_pred)) over the axes";
 
   void fields(Fields &f) override {
@@ -56,7 +55,6 @@ struct Dice : Overlap {
 };
 
 struct Tversky : Overlap {
-  static constexpr const char *name = "Tversky";
   static constexpr const char *doc =
       "1 - b / (b + alpha * sum(y_true * (1 - y_pred)) + beta * sum((1 - y_true) * y_pred)), b = sum(y_true * y_pred), "
       "over the axes";
@@ -78,7 +76,6 @@ struct Tversky : Overlap {
 
 }  // namespace
 
-DL4_LOSS(Dice, "dice")
-DL4_LOSS(Tversky, "tversky")
+DL4_KINDS(overlap, Dice, Tversky)
 
 }  // namespace dl4::kinds

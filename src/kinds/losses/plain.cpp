@@ -73,66 +73,39 @@ struct PlainLoss final : Loss {
   }
 };
 
-// A loss and the metric of its mean.
-struct Both {
-  PlainLoss::Row loss;
-  MeanOfLoss mean;
-
-  constexpr Both(const char *name, const char *log_name, std::array<Words, 2> aliases, const char *doc,
-                 Id (*values)(Emit &, Id, Id), const char *metric = "")
-      : loss{{"loss", name, doc, fresh<PlainLoss>, {aliases[0], aliases[1]}}, values}, mean(loss, log_name, metric) {}
+constexpr PlainLoss::Row loss(const char *name, std::array<Words, 2> aliases, const char *doc,
+                              Id (*values)(Emit &, Id t, Id p)) {
+  return {{"loss", name, doc, fresh<PlainLoss>, aliases}, values};
+}
+constexpr PlainLoss::Row losses[] = {
+    loss("MeanSquaredError", {"mse"}, "(y_true - y_pred)^2, averaged over the last axis", squared_error),
+    loss("MeanAbsoluteError", {"mae"}, "|y_true - y_pred|, averaged over the last axis", absolute_error),
+    loss("MeanAbsolutePercentageError", {"mape"},
+         "100 * |y_true - y_pred| / max(|y_true|, 1e-7), averaged over the last axis", percentage_error),
+    loss("MeanSquaredLogarithmicError", {"msle"},
+         "(log(y_true + 1) - log(y_pred + 1))^2, both at least 1e-7, averaged over the last axis", logarithmic_error),
+    loss("LogCosh", {}, "log(cosh(y_pred - y_true)), averaged over the last axis", log_cosh),
+    loss("KLDivergence", {"kld", "kullback_leibler_divergence"},
+         "sum over the last axis of y_true * log(y_true / y_pred), both clipped to [1e-7, 1]", kl_divergence),
+    loss("Poisson", {}, "y_pred - y_true * log(y_pred + 1e-7), averaged over the last axis", poisson),
+    loss("Hinge", {}, "max(1 - y_true * y_pred, 0), averaged over the last axis; targets 0 and 1 become -1 and 1",
+         hinge),
+    loss("SquaredHinge", {},
+         "max(1 - y_true * y_pred, 0)^2, averaged over the last axis; targets 0 and 1 become -1 and 1", squared_hinge),
+    loss("CategoricalHinge", {},
+         "max(1 + the largest y_pred of the wrong classes - that of the right one, 0); y_true is one-hot",
+         categorical_hinge),
 };
 
 }  // namespace
 
-void list_PlainLosses(Entries &all) {
-  static constexpr Both table[] = {
-      {"MeanSquaredError",
-       "mean_squared_error",
-       {"mse"},
-       "(y_true - y_pred)^2, averaged over the last axis",
-       squared_error},
-      {"MeanAbsoluteError",
-       "mean_absolute_error",
-       {"mae"},
-       "|y_true - y_pred|, averaged over the last axis",
-       absolute_error},
-      {"MeanAbsolutePercentageError",
-       "mean_absolute_percentage_error",
-       {"mape"},
-       "100 * |y_true - y_pred| / max(|y_true|, 1e-7), averaged over the last axis",
-       percentage_error},
-      {"MeanSquaredLogarithmicError",
-       "mean_squared_logarithmic_error",
-       {"msle"},
-       "(log(y_true + 1) - log(y_pred + 1))^2, both at least 1e-7, averaged over the last axis",
-       logarithmic_error},
-      {"LogCosh", "logcosh", {}, "log(cosh(y_pred - y_true)), averaged over the last axis", log_cosh, "LogCoshError"},
-      {"KLDivergence",
-       "kl_divergence",
-       {"kld", "kullback_leibler_divergence"},
-       "sum over the last axis of y_true * log(y_true / y_pred), both clipped to [1e-7, 1]",
-       kl_divergence},
-      {"Poisson", "poisson", {}, "y_pred - y_true * log(y_pred + 1e-7), averaged over the last axis", poisson},
-      {"Hinge",
-       "hinge",
-       {},
-       "max(1 - y_true * y_pred, 0), averaged over the last axis; targets 0 and 1 become -1 and 1",
-       hinge},
-      {"SquaredHinge",
-       "squared_hinge",
-       {},
-       "max(1 - y_true * y_pred, 0)^2, averaged over the last axis; targets 0 and 1 become -1 and 1",
-       squared_hinge},
-      {"CategoricalHinge",
-       "categorical_hinge",
-       {},
-       "max(1 + the largest y_pred of the wrong classes - that of the right one, 0); y_true is one-hot",
-       categorical_hinge},
-  };
-  for (const Both &row : table) {
-    list(all, row.loss);
-    list(all, row.mean);
+void list_plain(Entries &all) {
+  for (const PlainLoss::Row &row : losses) {
+    list(all, row);
+    if (row.values == log_cosh)
+      list(all, kept(std::make_unique<MeanOfLoss>(row, "logcosh", "LogCoshError")));
+    else
+      list_mean(all, row);
   }
 }
 

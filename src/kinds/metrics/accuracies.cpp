@@ -49,7 +49,6 @@ Id among_first(Emit &e, Id labels, Id ids, int64_t k) {
 }
 
 struct Accuracy : MeanMetric {
-  static constexpr const char *name = "Accuracy";
   static constexpr const char *doc =
       "share of predictions that equal their targets; the words \"accuracy\" and \"acc\" in a trainer's metrics mean "
       "by_shape";
@@ -62,8 +61,6 @@ struct Accuracy : MeanMetric {
             "be BinaryAccuracy for one output a sample, SparseCategoricalAccuracy for "
             "class numbers, else CategoricalAccuracy");
   }
-  std::string usual_name() const override { return "accuracy"; }
-  std::optional<bool> rises() const override { return true; }
   Items items(Emit &e, Id y_true, Id y_pred) const override {
     if (!by_shape) {
       auto [t, p] = matched(e, y_true, y_pred);
@@ -82,35 +79,26 @@ struct Accuracy : MeanMetric {
 };
 
 struct BinaryAccuracy : MeanMetric {
-  static constexpr const char *name = "BinaryAccuracy";
   static constexpr const char *doc = "share of predictions that lie above the threshold exactly where the target is 1";
   double threshold = 0.5;
   void fields(Fields &f) override {
     Metric::fields(f);
     f("threshold", threshold).doc("predictions above it say 1");
   }
-  std::string usual_name() const override { return "binary_accuracy"; }
-  std::optional<bool> rises() const override { return true; }
   Items items(Emit &e, Id y_true, Id y_pred) const override {
     return {binary_matches(e, y_true, y_pred, static_cast<float>(threshold)), ops::none};
   }
 };
 
 struct CategoricalAccuracy : MeanMetric {
-  static constexpr const char *name = "CategoricalAccuracy";
   static constexpr const char *doc = "share of samples whose largest prediction is at the largest target";
-  std::string usual_name() const override { return "categorical_accuracy"; }
-  std::optional<bool> rises() const override { return true; }
   Items items(Emit &e, Id y_true, Id y_pred) const override {
     return {categorical_matches(e, y_true, y_pred), ops::none};
   }
 };
 
 struct SparseCategoricalAccuracy : MeanMetric {
-  static constexpr const char *name = "SparseCategoricalAccuracy";
   static constexpr const char *doc = "share of samples whose largest prediction is at the class number";
-  std::string usual_name() const override { return "sparse_categorical_accuracy"; }
-  std::optional<bool> rises() const override { return true; }
   Items items(Emit &e, Id y_true, Id y_pred) const override { return {sparse_matches(e, y_true, y_pred), ops::none}; }
 };
 
@@ -123,10 +111,7 @@ struct TopK : MeanMetric {
 };
 
 struct TopKCategoricalAccuracy : TopK {
-  static constexpr const char *name = "TopKCategoricalAccuracy";
   static constexpr const char *doc = "share of samples whose largest target is among the k largest predictions";
-  std::string usual_name() const override { return "top_k_categorical_accuracy"; }
-  std::optional<bool> rises() const override { return true; }
   Items items(Emit &e, Id y_true, Id y_pred) const override {
     auto [t, p] = matched(e, y_true, y_pred);
     return {top_k_matches(e, argmax(e, t, -1), p, k), ops::none};
@@ -134,7 +119,6 @@ struct TopKCategoricalAccuracy : TopK {
 };
 
 struct SparseTopKCategoricalAccuracy : TopK {
-  static constexpr const char *name = "SparseTopKCategoricalAccuracy";
   static constexpr const char *doc = "share of samples whose class number is among the k largest predictions";
   bool from_sorted_ids = false;
   void fields(Fields &f) override {
@@ -142,8 +126,6 @@ struct SparseTopKCategoricalAccuracy : TopK {
     f("from_sorted_ids", from_sorted_ids)
         .doc("predictions are class numbers, the best first: the class is to be among the first k");
   }
-  std::string usual_name() const override { return "sparse_top_k_categorical_accuracy"; }
-  std::optional<bool> rises() const override { return true; }
   Items items(Emit &e, Id y_true, Id y_pred) const override {
     Id labels = class_numbers(e, y_true, y_pred);
     return {from_sorted_ids ? among_first(e, labels, y_pred, k) : top_k_matches(e, labels, y_pred, k), ops::none};
@@ -151,10 +133,6 @@ struct SparseTopKCategoricalAccuracy : TopK {
 };
 
 }  // namespace
-DL4_KIND(Accuracy)
-DL4_KIND(BinaryAccuracy)
-DL4_KIND(CategoricalAccuracy)
-DL4_KIND(SparseCategoricalAccuracy)
-DL4_KIND(TopKCategoricalAccuracy)
-DL4_KIND(SparseTopKCategoricalAccuracy)
+DL4_KINDS(accuracies, Accuracy, BinaryAccuracy, CategoricalAccuracy, SparseCategoricalAccuracy, TopKCategoricalAccuracy,
+          SparseTopKCategoricalAccuracy)
 }  // namespace dl4::kinds

@@ -13,7 +13,6 @@ namespace {
 using ops::Emit, ops::Id, ops::none;
 
 struct AUC : Metric {
-  static constexpr const char *name = "AUC";
   static constexpr const char *doc =
       "area under the curve of true over false positives (ROC), of precision over recall (PR) or of their gains, of "
       "predictions from 0 to 1";
@@ -55,8 +54,6 @@ struct AUC : Metric {
     if (!given) inner = {inner.begin() + 1, inner.end() - 1};
     thresholds = Thresholds(inner, true, !given);
   }
-  std::string usual_name() const override { return "auc"; }
-  std::optional<bool> rises() const override { return true; }
 
   Size size(const Shape &prediction) const override {
     return {multi_label ? checked_mul(labels(prediction), thresholds.sums()) : thresholds.sums(), 1};
@@ -148,6 +145,6 @@ struct AUC : Metric {
 
 }  // namespace
 
-DL4_KIND(AUC)
+DL4_KINDS(auc, AUC)
 
 }  // namespace dl4::kinds

@@ -63,13 +63,11 @@ class AtThresholds : public Metric {
 
 struct Count final : AtThresholds {
   struct Row : Entry {
-    const char *log_name;
     Cell part;
   };
   explicit Count(const Row &row) : row(row) {}
   const Row &row;
 
-  std::string usual_name() const override { return row.log_name; }
   std::optional<bool> rises() const override { return std::nullopt; }
   std::vector<Id> sums(Emit &e, Id y_true, Id y_pred, Id sample_weight, Id) const override {
     auto [t, p] = matched(e, y_true, y_pred);
@@ -80,7 +78,6 @@ struct Count final : AtThresholds {
 
 struct Share final : AtThresholds {
   struct Row : Entry {
-    const char *log_name;
     Ratio ratio;
   };
   explicit Share(const Row &row) : row(row) {}
@@ -98,8 +95,6 @@ struct Share final : AtThresholds {
     AtThresholds::check();
     if (top_k && !given) thresholds = Thresholds({lowest});
   }
-  std::string usual_name() const override { return row.log_name; }
-  std::optional<bool> rises() const override { return true; }
   std::vector<Id> sums(Emit &e, Id y_true, Id y_pred, Id sample_weight, Id) const override {
     auto [t, p] = matched(e, y_true, y_pred);
     if (top_k) p = select(e, ops::top_k(e, p, *top_k), p, e.scalar(lowest));
@@ -113,7 +108,7 @@ struct Share final : AtThresholds {
 
 struct Best final : Metric {
   struct Row : Entry {
-    const char *log_name, *key;
+    const char *key;
     Ratio limited, wanted;
   };
   explicit Best(const Row &row) : row(row) {}
@@ -130,8 +125,6 @@ struct Best final : Metric {
     class_id_field(f, class_id);
   }
   void check() override { thresholds = Thresholds(even_thresholds(num_thresholds), false, num_thresholds > 1); }
-  std::string usual_name() const override { return row.log_name; }
-  std::optional<bool> rises() const override { return true; }
   Size size(const Shape &) const override { return {thresholds.sums(), 1}; }
   std::vector<Id> sums(Emit &e, Id y_true, Id y_pred, Id sample_weight, Id) const override {
     auto [t, p] = matched(e, y_true, y_pred);
@@ -147,36 +140,29 @@ struct Best final : Metric {
   }
 };
 
+constexpr Count::Row counts[] = {
+    {row_of<Count>("TruePositives", "how often 1 was said and right"), tp},
+    {row_of<Count>("FalsePositives", "how often 1 was said and wrong"), fp},
+    {row_of<Count>("TrueNegatives", "how often 0 was said and right"), tn},
+    {row_of<Count>("FalseNegatives", "how often 0 was said and wrong"), fn},
+};
+constexpr Share::Row shares[] = {
+    {row_of<Share>("Precision", "share of the targets 1 where 1 was said; 0 where it never was"), precision},
+    {row_of<Share>("Recall", "share of the targets 1 that were found; 0 where there are none"), recall},
+};
+constexpr Best::Row best[] = {
+    {row_of<Best>("SensitivityAtSpecificity", "the best recall at a threshold of at least this specificity"),
+     "specificity", specificity, recall},
+    {row_of<Best>("SpecificityAtSensitivity", "the best specificity at a threshold of at least this recall"),
+     "sensitivity", recall, specificity},
+    {row_of<Best>("PrecisionAtRecall", "the best precision at a threshold of at least this recall"), "recall", recall,
+     precision},
+    {row_of<Best>("RecallAtPrecision", "the best recall at a threshold of at least this precision"), "precision",
+     precision, recall},
+};
+
 }  // namespace
 
-void list_ConfusionMetrics(Entries &all) {
-  constexpr auto of = [](const char *name, const char *doc, std::unique_ptr<Kind> (*make)(const Entry &)) {
-    return Entry{Metric::category, name, doc, make};
-  };
-  static constexpr Count::Row counts[] = {
-      {of("TruePositives", "how often 1 was said and right", fresh<Count>), "true_positives", tp},
-      {of("FalsePositives", "how often 1 was said and wrong", fresh<Count>), "false_positives", fp},
-      {of("TrueNegatives", "how often 0 was said and right", fresh<Count>), "true_negatives", tn},
-      {of("FalseNegatives", "how often 0 was said and wrong", fresh<Count>), "false_negatives", fn},
-  };
-  static constexpr Share::Row shares[] = {
-      {of("Precision", "share of the targets 1 where 1 was said; 0 where it never was", fresh<Share>), "precision",
-       precision},
-      {of("Recall", "share of the targets 1 that were found; 0 where there are none", fresh<Share>), "recall", recall},
-  };
-  static constexpr Best::Row best[] = {
-      {of("SensitivityAtSpecificity", "the best recall at a threshold of at least this specificity", fresh<Best>),
-       "sensitivity_at_specificity", "specificity", specificity, recall},
-      {of("SpecificityAtSensitivity", "the best specificity at a threshold of at least this recall", fresh<Best>),
-       "specificity_at_sensitivity", "sensitivity", recall, specificity},
-      {of("PrecisionAtRecall", "the best precision at a threshold of at least this recall", fresh<Best>),
-       "precision_at_recall", "recall", recall, precision},
-      {of("RecallAtPrecision", "the best recall at a threshold of at least this precision", fresh<Best>),
-       "recall_at_precision", "precision", precision, recall},
-  };
-  for (const auto &row : counts) list(all, row);
-  for (const auto &row : shares) list(all, row);
-  for (const auto &row : best) list(all, row);
-}
+DL4_TABLE(confusion, counts, shares, best)
 
 }  // namespace dl4::kinds

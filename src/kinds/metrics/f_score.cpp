@@ -13,7 +13,6 @@ using ops::Binary, ops::Emit, ops::Id, ops::none, ops::Reduce;
 
 class FScore : public Metric {
  public:
-  std::optional<bool> rises() const override { return true; }
   void fields(Fields &f) override {
     Metric::fields(f);
     f("average", average, {"micro", "macro", "weighted"})
@@ -79,13 +78,10 @@ class FScore : public Metric {
 };
 
 struct F1Score final : FScore {
-  static constexpr const char *name = "F1Score";
   static constexpr const char *doc = "harmonic mean of precision and recall; targets are one-hot or 0 and 1";
-  std::string usual_name() const override { return "f1_score"; }
 };
 
 struct FBetaScore final : FScore {
-  static constexpr const char *name = "FBetaScore";
   static constexpr const char *doc =
       "(1 + beta^2) * precision * recall / (beta^2 * precision + recall); targets are one-hot or 0 and 1";
   void fields(Fields &f) override {
@@ -102,7 +98,6 @@ struct FBetaScore final : FScore {
 
 }  // namespace
 
-DL4_KIND(F1Score)
-DL4_KIND(FBetaScore)
+DL4_KINDS(f_score, F1Score, FBetaScore)
 
 }  // namespace dl4::kinds

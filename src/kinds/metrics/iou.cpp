@@ -15,7 +15,6 @@ enum class Type { int64, int32, integer, float32 };
 
 class Confusion : public Metric {
  public:
-  std::optional<bool> rises() const override { return true; }
   Size size(const Shape &) const override { return {num_classes * num_classes, 1}; }
   // Absent classes do not count.
   void result(std::span<const double> sums, std::span<double> to) const override {
@@ -70,7 +69,6 @@ class Confusion : public Metric {
 
 struct IoU final : Confusion {
   struct Row : Entry {
-    const char *log_name;
     bool some, one_hot;  // some: only target_class_ids; one_hot: targets are scores or one-hot
   };
   explicit IoU(const Row &row) : row(row), sparse_y_true(!row.one_hot), sparse_y_pred(!row.one_hot) {}
@@ -99,7 +97,6 @@ struct IoU final : Confusion {
                     text("\"target_class_ids\": expected classes below ", num_classes, ", got ", c))
             .with("attribute", "target_class_ids");
   }
-  std::string usual_name() const override { return row.log_name; }
   std::vector<Id> sums(Emit &e, Id y_true, Id y_pred, Id sample_weight, Id) const override {
     auto class_of = [&](Id x, bool sparse) {
       return sparse ? x : argmax(e, cast(e, x, DType::f32), e.shape(x).axis(axis));
@@ -109,7 +106,6 @@ struct IoU final : Confusion {
 };
 
 struct BinaryIoU final : Confusion {
-  static constexpr const char *name = "BinaryIoU";
   static constexpr const char *doc =
       "mean over classes 0 and 1 of their hits over what is one in targets or predictions";
   double threshold = 0.5;
@@ -121,27 +117,23 @@ struct BinaryIoU final : Confusion {
     f("threshold", threshold).doc("predictions of at least this are class 1");
     type_field(f);
   }
-  std::string usual_name() const override { return "binary_io_u"; }
   std::vector<Id> sums(Emit &e, Id y_true, Id y_pred, Id sample_weight, Id) const override {
     Id p = binary(e, Binary::greater_equal, cast(e, y_pred, DType::f32), e.scalar(threshold));
     return matrix(e, y_true, p, sample_weight);
   }
 };
 
+constexpr IoU::Row ious[] = {
+    {row_of<IoU>("IoU", "mean over some classes of their hits over what is one in targets or predictions"), true,
+     false},
+    {row_of<IoU>("MeanIoU", "the same over all classes that occur"), false, false},
+    {row_of<IoU>("OneHotIoU", "IoU of one-hot targets and scores"), true, true},
+    {row_of<IoU>("OneHotMeanIoU", "MeanIoU of one-hot targets and scores"), false, true},
+};
+
 }  // namespace
 
-void list_IoUs(Entries &all) {
-  constexpr auto of = [](const char *name, const char *doc) { return Entry{Metric::category, name, doc, fresh<IoU>}; };
-  static constexpr IoU::Row rows[] = {
-      {of("IoU", "mean over some classes of their hits over what is one in targets or predictions"), "io_u", true,
-       false},
-      {of("MeanIoU", "the same over all classes that occur"), "mean_io_u", false, false},
-      {of("OneHotIoU", "IoU of one-hot targets and scores"), "one_hot_io_u", true, true},
-      {of("OneHotMeanIoU", "MeanIoU of one-hot targets and scores"), "one_hot_mean_io_u", false, true},
-  };
-  for (const auto &row : rows) list(all, row);
-}
-
-DL4_KIND(BinaryIoU)
+DL4_TABLE(IoUs, ious)
+DL4_KINDS(iou, BinaryIoU)
 
 }  // namespace dl4::kinds

@@ -10,9 +10,7 @@ namespace {
 using ops::Binary, ops::Emit, ops::Id, ops::none, ops::Reduce, ops::Unary;
 
 struct RootMeanSquaredError : Metric {
-  static constexpr const char *name = "RootMeanSquaredError";
   static constexpr const char *doc = "square root of the mean of (y_true - y_pred)^2 over all batches";
-  std::string usual_name() const override { return "root_mean_squared_error"; }
   std::optional<bool> rises() const override { return false; }
   Size size(const Shape &) const override { return {2, 1}; }
   std::vector<Id> sums(Emit &e, Id y_true, Id y_pred, Id sample_weight, Id) const override {
@@ -25,7 +23,6 @@ struct RootMeanSquaredError : Metric {
 };
 
 struct R2Score : Metric {
-  static constexpr const char *name = "R2Score";
   static constexpr const char *doc = "1 - squared error / variance of the targets, of predictions (B, outputs)";
   enum class Aggregation { uniform_average, variance_weighted_average, none };
   Aggregation class_aggregation = Aggregation::uniform_average;
@@ -38,8 +35,6 @@ struct R2Score : Metric {
         .doc("of the outputs: their mean, the same by their variances; null: a number for each");
     f("num_regressors", num_regressors).at_least(0).doc("inputs of the model, to adjust for; 0: not adjusted");
   }
-  std::string usual_name() const override { return "r2_score"; }
-  std::optional<bool> rises() const override { return true; }
   Size size(const Shape &prediction) const override {
     const int64_t n = outputs(prediction);
     return {checked_add(checked_mul(4, n), 1), class_aggregation == Aggregation::none ? n : 1};
@@ -87,7 +82,6 @@ struct R2Score : Metric {
 
 struct Correlation : MeanMetric {
   int64_t axis = -1;
-  std::optional<bool> rises() const override { return true; }
   void fields(Fields &f) override {
     Metric::fields(f);
     f("axis", axis).doc("axis of the numbers that are compared");
@@ -104,9 +98,7 @@ Id mean_over(Emit &e, Id x, int at) { return reduce(e, Reduce::mean, x, {at}, tr
 Id variance(Emit &e, Id deviation, int at) { return mean_over(e, unary(e, Unary::square, deviation), at); }
 
 struct PearsonCorrelation final : Correlation {
-  static constexpr const char *name = "PearsonCorrelation";
   static constexpr const char *doc = "mean over samples of the correlation of y_true and y_pred along the axis";
-  std::string usual_name() const override { return "pearson_correlation"; }
   Id products(Emit &e, Id t, Id p, int at) const override {
     auto normal = [&](Id x) {
       Id deviation = sub(e, x, mean_over(e, x, at));
@@ -117,9 +109,7 @@ struct PearsonCorrelation final : Correlation {
 };
 
 struct ConcordanceCorrelation final : Correlation {
-  static constexpr const char *name = "ConcordanceCorrelation";
   static constexpr const char *doc = "mean over samples of the concordance of y_true and y_pred along the axis";
-  std::string usual_name() const override { return "concordance_correlation"; }
   Id products(Emit &e, Id t, Id p, int at) const override {
     Id t_mean = mean_over(e, t, at), p_mean = mean_over(e, p, at), deviation = sub(e, p, p_mean);
     Id spread = add(e, variance(e, sub(e, t, t_mean), at), variance(e, deviation, at));
@@ -131,17 +121,13 @@ struct ConcordanceCorrelation final : Correlation {
 };
 
 struct Mean final : MeanMetric {
-  static constexpr const char *name = "Mean";
   static constexpr const char *doc = "mean of the predictions; targets are not looked at";
-  std::string usual_name() const override { return "mean"; }
   std::optional<bool> rises() const override { return std::nullopt; }
   Items items(Emit &e, Id, Id y_pred) const override { return {cast(e, y_pred, DType::f32), none}; }
 };
 
 struct Sum final : Metric {
-  static constexpr const char *name = "Sum";
   static constexpr const char *doc = "sum of the predictions; targets are not looked at";
-  std::string usual_name() const override { return "sum"; }
   std::optional<bool> rises() const override { return std::nullopt; }
   Size size(const Shape &) const override { return {1, 1}; }
   std::vector<Id> sums(Emit &e, Id, Id y_pred, Id sample_weight, Id) const override {
@@ -154,11 +140,6 @@ struct Sum final : Metric {
 
 }  // namespace
 
-DL4_KIND(RootMeanSquaredError)
-DL4_KIND(R2Score)
-DL4_KIND(PearsonCorrelation)
-DL4_KIND(ConcordanceCorrelation)
-DL4_KIND(Mean)
-DL4_KIND(Sum)
+DL4_KINDS(regression, RootMeanSquaredError, R2Score, PearsonCorrelation, ConcordanceCorrelation, Mean, Sum)
 
 }  // namespace dl4::kinds

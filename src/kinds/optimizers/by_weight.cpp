@@ -15,7 +15,6 @@ Id root(Emit &e, Id v) { return unary(e, Unary::sqrt, v); }
 Id rms(Emit &e, Id v) { return root(e, reduce(e, ops::Reduce::mean, unary(e, Unary::square, v), {})); }
 
 struct Adafactor : Optimizer {
-  static constexpr const char *name = "Adafactor";
   static constexpr const char *doc =
       "of a weight with two axes or more the mean of g^2 is kept for rows and columns only; steps are as large as the "
       "weight asks for";
@@ -67,7 +66,6 @@ struct Adafactor : Optimizer {
 };
 
 struct Lamb : Optimizer {
-  static constexpr const char *name = "Lamb";
   static constexpr const char *doc = "Adam's step s, scaled for each weight: w -= learning_rate * |w| / |s| * s";
   ops::Lamb how;
 
@@ -98,7 +96,6 @@ struct Lamb : Optimizer {
 };
 
 struct Muon : Optimizer {
-  static constexpr const char *name = "Muon";
   static constexpr const char *doc =
       "a matrix moves by its momentum m = momentum * m + g (nesterov: g + momentum * m), whose singular values "
       "ns_steps of a Newton-Schulz iteration bring near 1, times sqrt(larger of its dims) * rms_rate; every weight "
@@ -222,7 +219,5 @@ struct Muon : Optimizer {
 };
 
 }  // namespace
-DL4_KIND(Adafactor)
-DL4_KIND(Lamb)
-DL4_KIND(Muon)
+DL4_KINDS(by_weight, Lamb, Adafactor, Muon)
 }  // namespace dl4::kinds

@@ -18,7 +18,6 @@ struct OnePass : Optimizer {
 };
 
 struct SGD : OnePass<ops::Sgd> {
-  static constexpr const char *name = "SGD";
   static constexpr const char *doc =
       "w -= learning_rate * g, with momentum m = momentum * m - learning_rate * g; w += m";
 
@@ -35,7 +34,6 @@ struct SGD : OnePass<ops::Sgd> {
 };
 
 struct Adagrad : OnePass<ops::Adagrad> {
-  static constexpr const char *name = "Adagrad";
   static constexpr const char *doc = "sum of squares s: w -= learning_rate * g / sqrt(s + epsilon)";
   double start = 0.1;
 
@@ -48,7 +46,6 @@ struct Adagrad : OnePass<ops::Adagrad> {
 };
 
 struct Adadelta : OnePass<ops::Adadelta> {
-  static constexpr const char *name = "Adadelta";
   static constexpr const char *doc =
       "running means a of g^2 and d of step^2: step = g * sqrt(d + epsilon) / sqrt(a + epsilon), w -= learning_rate * "
       "step";
@@ -62,7 +59,6 @@ struct Adadelta : OnePass<ops::Adadelta> {
 };
 
 struct RMSprop : OnePass<ops::RmsProp> {
-  static constexpr const char *name = "RMSprop";
   static constexpr const char *doc =
       "running mean v of g^2: w -= learning_rate * g / sqrt(v + epsilon). Gradients of an embedding's repeated ids are "
       "summed before they are squared";
@@ -83,7 +79,6 @@ struct RMSprop : OnePass<ops::RmsProp> {
 };
 
 struct Ftrl : OnePass<ops::Ftrl> {
-  static constexpr const char *name = "Ftrl";
   static constexpr const char *doc =
       "follow the regularized leader: sum of squares n and linear z, w = (clip(z, -l1, l1) - z) / (n^-power / "
       "learning_rate + 2 * l2)";
@@ -104,7 +99,6 @@ struct Ftrl : OnePass<ops::Ftrl> {
 };
 
 struct Lion : OnePass<ops::Lion> {
-  static constexpr const char *name = "Lion";
   static constexpr const char *doc =
       "w -= learning_rate * sign(beta_1 * m + (1 - beta_1) * g), then m = beta_2 * m + (1 - beta_2) * g";
 
@@ -122,7 +116,6 @@ struct Lion : OnePass<ops::Lion> {
 };
 
 struct Adam : OnePass<ops::Adam> {
-  static constexpr const char *name = "Adam";
   static constexpr const char *doc =
       "running means m of g and v of g^2: w -= learning_rate * sqrt(1 - beta_2^t) / (1 - beta_1^t) * m / (sqrt(v) + "
       "epsilon). Gradients of an embedding's repeated ids are summed before they are squared, as in Keras on JAX and "
@@ -148,7 +141,6 @@ struct Adam : OnePass<ops::Adam> {
 };
 
 struct AdamW : Adam {
-  static constexpr const char *name = "AdamW";
   static constexpr const char *doc = "Adam with a weight decay; what is not to decay is said to the trainer";
   AdamW() { weight_decay = 0.004; }
   void check() override {
@@ -172,14 +164,12 @@ struct TwoMoments : OnePass<How> {
 };
 
 struct Adamax : TwoMoments<ops::Adamax> {
-  static constexpr const char *name = "Adamax";
   static constexpr const char *doc =
       "running mean m of g, u = max(beta_2 * u, |g|): w -= learning_rate / (1 - beta_1^t) * m / (u + epsilon)";
   SlotGroups slots(const Part &) const override { return {{{"momentum"}, {"norm"}}}; }
 };
 
 struct Nadam : TwoMoments<ops::Nadam> {
-  static constexpr const char *name = "Nadam";
   static constexpr const char *doc =
       "Adam with Nesterov's momentum: mu = beta_1 * (1 - 0.96^t / 2), whose running product corrects m";
   void check() override {
@@ -201,14 +191,5 @@ struct Nadam : TwoMoments<ops::Nadam> {
 };
 
 }  // namespace
-DL4_KIND(SGD)
-DL4_KIND(Adagrad)
-DL4_KIND(Adadelta)
-DL4_KIND(RMSprop)
-DL4_KIND(Ftrl)
-DL4_KIND(Lion)
-DL4_KIND(Adam)
-DL4_KIND(AdamW)
-DL4_KIND(Adamax)
-DL4_KIND(Nadam)
+DL4_KINDS(one_pass, SGD, Adam, AdamW, RMSprop, Adagrad, Adadelta, Adamax, Nadam, Lion, Ftrl)
 }  // namespace dl4::kinds

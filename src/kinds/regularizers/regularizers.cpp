@@ -8,7 +8,6 @@ namespace dl4::kinds {
 namespace {
 
 struct L1 : Regularizer {
-  static constexpr const char *name = "L1";
   static constexpr const char *doc = "l1 * sum(|w|)";
   double l1 = 0.01;
   void fields(Fields &f) override { f("l1", l1).at_least(0).doc("factor"); }
@@ -18,7 +17,6 @@ struct L1 : Regularizer {
 };
 
 struct L2 : Regularizer {
-  static constexpr const char *name = "L2";
   static constexpr const char *doc = "l2 * sum(w^2)";
   double l2 = 0.01;
   void fields(Fields &f) override { f("l2", l2).at_least(0).doc("factor"); }
@@ -28,7 +26,6 @@ struct L2 : Regularizer {
 };
 
 struct L1L2 : Regularizer {
-  static constexpr const char *name = "L1L2";
   static constexpr const char *doc = "l1 * sum(|w|) + l2 * sum(w^2)";
   double l1 = 0, l2 = 0;
   void fields(Fields &f) override {
@@ -48,7 +45,6 @@ struct L1L2 : Regularizer {
 };
 
 struct OrthogonalRegularizer : Regularizer {
-  static constexpr const char *name = "OrthogonalRegularizer";
   static constexpr const char *doc =
       "factor * the mean of |cosine| over all pairs of different rows (or columns) of a matrix";
   double factor = 0.01;
@@ -76,8 +72,5 @@ struct OrthogonalRegularizer : Regularizer {
 };
 
 }  // namespace
-DL4_KIND(L1)
-DL4_KIND(L2)
-DL4_KIND(L1L2)
-DL4_KIND(OrthogonalRegularizer)
+DL4_KINDS(regularizers, L1, L2, L1L2, OrthogonalRegularizer)
 }  // namespace dl4::kinds

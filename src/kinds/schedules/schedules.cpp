@@ -49,19 +49,16 @@ struct Falling : Decay {
 };
 
 struct ExponentialDecay : Falling {
-  static constexpr const char *name = "ExponentialDecay";
   static constexpr const char *doc = "initial_learning_rate * decay_rate^(step / decay_steps)";
   float at(int64_t step) const override { return f32(initial) * math::pow(f32(rate), done(step, staircase)); }
 };
 
 struct InverseTimeDecay : Falling {
-  static constexpr const char *name = "InverseTimeDecay";
   static constexpr const char *doc = "initial_learning_rate / (1 + decay_rate * step / decay_steps)";
   float at(int64_t step) const override { return f32(initial) / (1 + f32(rate) * done(step, staircase)); }
 };
 
 struct PiecewiseConstantDecay : Schedule {
-  static constexpr const char *name = "PiecewiseConstantDecay";
   static constexpr const char *doc = "values[0] up to and at step boundaries[0], then values[1], and so on";
   std::vector<double> boundaries, values;
   void fields(Fields &f) override {
@@ -86,7 +83,6 @@ struct PiecewiseConstantDecay : Schedule {
 };
 
 struct PolynomialDecay : Decay {
-  static constexpr const char *name = "PolynomialDecay";
   static constexpr const char *doc =
       "(initial_learning_rate - end_learning_rate) * (1 - step / decay_steps)^power + end_learning_rate";
   double end = 0.0001, power = 1;
@@ -109,7 +105,6 @@ struct PolynomialDecay : Decay {
 };
 
 struct CosineDecay : Decay {
-  static constexpr const char *name = "CosineDecay";
   static constexpr const char *doc =
       "half a cosine from initial_learning_rate to alpha times that; with warmup_target first linearly up to it, then "
       "from there";
@@ -138,7 +133,6 @@ struct CosineDecay : Decay {
 };
 
 struct CosineDecayRestarts : Schedule {
-  static constexpr const char *name = "CosineDecayRestarts";
   static constexpr const char *doc =
       "cosine decay that starts again, each period t_mul times as long, m_mul times as high";
   double initial = 0, first_steps = 0, t_mul = 2, m_mul = 1, alpha = 0;
@@ -168,11 +162,7 @@ struct CosineDecayRestarts : Schedule {
 
 }  // namespace
 
-DL4_KIND(ExponentialDecay)
-DL4_KIND(PiecewiseConstantDecay)
-DL4_KIND(PolynomialDecay)
-DL4_KIND(InverseTimeDecay)
-DL4_KIND(CosineDecay)
-DL4_KIND(CosineDecayRestarts)
+DL4_KINDS(schedules, ExponentialDecay, PiecewiseConstantDecay, PolynomialDecay, InverseTimeDecay, CosineDecay,
+          CosineDecayRestarts)
 
 }  // namespace dl4::kinds

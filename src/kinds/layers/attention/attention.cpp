@@ -6,7 +6,6 @@ namespace dl4::kinds {
 namespace {
 
 struct Attention : ScoredAttention {
-  static constexpr const char *name = "Attention";
   static constexpr const char *doc =
       "Dot-product attention: softmax(query key^T) value, without 1 / sqrt(D). Inputs are query, value and, if it "
       "is not the value, key.";
@@ -43,7 +42,6 @@ struct Attention : ScoredAttention {
 };
 
 struct AdditiveAttention : ScoredAttention {
-  static constexpr const char *name = "AdditiveAttention";
   static constexpr const char *doc =
       "Additive attention: the scores are the sum of scale * tanh(query + key). Inputs are query, value and, if it "
       "is not the value, key.";
@@ -66,6 +64,5 @@ struct AdditiveAttention : ScoredAttention {
 };
 
 }  // namespace
-DL4_KIND(Attention)
-DL4_KIND(AdditiveAttention)
+DL4_KINDS(attention, Attention, AdditiveAttention)
 }  // namespace dl4::kinds

@@ -154,7 +154,6 @@ std::vector<Symbol> FreeAttention::attend(Call &c) const {
 namespace {
 
 struct GlobalAttention : FreeAttention {
-  static constexpr const char *name = "GlobalAttention";
   static constexpr const char *doc =
       "Attention over all values, by any score function and distribution: distribution(score(query, key) / "
       "temperature) value. Inputs are query, value and, if it is not the value, key. Not a layer of Keras.";
@@ -164,5 +163,5 @@ struct GlobalAttention : FreeAttention {
 };
 
 }  // namespace
-DL4_KIND(GlobalAttention)
+DL4_KINDS(global_attention, GlobalAttention)
 }  // namespace dl4::kinds

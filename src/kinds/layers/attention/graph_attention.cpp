@@ -12,7 +12,6 @@ using ops::Id;
 using ops::none;
 
 struct GraphAttention : LayerOf<GraphAttention> {
-  static constexpr const char *name = "GraphAttention";
   static constexpr const char *doc =
       "Attention over a graph by its edges (GAT, Velickovic et al. 2018): of the edges (source, target) that end at a "
       "node, softmax(leaky_relu(a source + b target)) weighs the projected features of the sources. A node at which no "
@@ -123,5 +122,5 @@ struct GraphAttention : LayerOf<GraphAttention> {
 };
 
 }  // namespace
-DL4_KIND(GraphAttention)
+DL4_KINDS(graph_attention, GraphAttention)
 }  // namespace dl4::kinds

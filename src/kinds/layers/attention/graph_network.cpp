@@ -11,7 +11,6 @@ using ops::Id;
 using ops::none;
 
 struct GraphNetwork : LayerOf<GraphNetwork> {
-  static constexpr const char *name = "GraphNetwork";
   static constexpr const char *doc =
       "A block of a graph network (Battaglia et al. 2018). Edges: activation(W [features, squared distance, source, "
       "target, global] + b); nodes: of [the sum of the edges that end there, node, global]; global: of [the sum of all "
@@ -132,5 +131,5 @@ struct GraphNetwork : LayerOf<GraphNetwork> {
 };
 
 }  // namespace
-DL4_KIND(GraphNetwork)
+DL4_KINDS(graph_network, GraphNetwork)
 }  // namespace dl4::kinds

@@ -8,7 +8,6 @@ namespace {
 using ops::Id;
 
 struct JoinHeads : LayerOf<JoinHeads> {
-  static constexpr const char *name = "JoinHeads";
   static constexpr const char *doc = "Heads of one shape as one output. Not a layer of Keras.";
   enum class Join { concat, mean, max, vector, matrices } join = Join::concat;
   Of<Initializer> kernel_initializer = parse<Initializer>("GlorotUniform");
@@ -57,5 +56,5 @@ struct JoinHeads : LayerOf<JoinHeads> {
 };
 
 }  // namespace
-DL4_KIND(JoinHeads)
+DL4_KINDS(join_heads, JoinHeads)
 }  // namespace dl4::kinds

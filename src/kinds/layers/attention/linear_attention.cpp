@@ -17,7 +17,6 @@ Id by_steps(Emit &e, Id x, int64_t heads, int64_t each) {
 }
 
 struct LinearAttention final : LayerOf<LinearAttention> {
-  static constexpr const char *name = "LinearAttention";
   static constexpr const char *doc =
       "Attention without a softmax: ONNX's LinearAttention. Each head keeps a matrix. A step adds the product of its "
       "key and value to it, and its query reads it. With the rule \"gated\" the matrix is multiplied by exp(decay) "
@@ -124,5 +123,5 @@ struct LinearAttention final : LayerOf<LinearAttention> {
 };
 
 }  // namespace
-DL4_KIND(LinearAttention)
+DL4_KINDS(linear_attention, LinearAttention)
 }  // namespace dl4::kinds

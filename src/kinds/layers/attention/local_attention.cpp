@@ -10,7 +10,6 @@ using ops::Id;
 using ops::none;
 
 struct LocalAttention : FreeAttention {
-  static constexpr const char *name = "LocalAttention";
   static constexpr const char *doc =
       "Attention over the values within a window around a place p (Luong et al. 2015), in sequences or images. The "
       "weights of what lies within are a distribution, then multiplied by exp(-(s - p)^2 / (2 (window / 2)^2)), s the "
@@ -100,5 +99,5 @@ struct LocalAttention : FreeAttention {
 };
 
 }  // namespace
-DL4_KIND(LocalAttention)
+DL4_KINDS(local_attention, LocalAttention)
 }  // namespace dl4::kinds

@@ -7,7 +7,6 @@ namespace dl4::kinds {
 namespace {
 
 struct MultiHeadAttention : HeadedAttention {
-  static constexpr const char *name = "MultiHeadAttention";
   static constexpr const char *doc =
       "Attention in heads: each projects query, key and value and gives softmax(query key^T / sqrt(key_dim)) value; "
       "what they give is projected to the output. Inputs are query, value and, if it is not the value, key.";
@@ -58,7 +57,6 @@ struct MultiHeadAttention : HeadedAttention {
 };
 
 struct GroupQueryAttention : HeadedAttention {
-  static constexpr const char *name = "GroupQueryAttention";
   static constexpr const char *aliases[] = {"GroupedQueryAttention"};
   static constexpr const char *doc =
       "Attention in heads, of which several share their projections of key and value: "
@@ -100,6 +98,5 @@ struct GroupQueryAttention : HeadedAttention {
 };
 
 }  // namespace
-DL4_KIND(MultiHeadAttention)
-DL4_KIND(GroupQueryAttention)
+DL4_KINDS(multi_head_attention, MultiHeadAttention, GroupQueryAttention)
 }  // namespace dl4::kinds

@@ -38,13 +38,11 @@ struct Segments : LayerOf<Segments<T>> {
 };
 
 struct SegmentSum : Segments<SegmentSum> {
-  static constexpr const char *name = "SegmentSum";
   static constexpr const char *keras = "math.SegmentSum";
   static constexpr const char *doc = "The sum of each segment's rows, 0 of none: keras.ops.segment_sum.";
   static constexpr auto emit = ops::segment_sum;
 };
 struct SegmentMax : Segments<SegmentMax> {
-  static constexpr const char *name = "SegmentMax";
   static constexpr const char *keras = "math.SegmentMax";
   static constexpr const char *doc =
       "The largest of each segment's rows, the lowest float of none: keras.ops.segment_max.";
@@ -52,7 +50,6 @@ struct SegmentMax : Segments<SegmentMax> {
 };
 
 struct SegmentGather final : LayerOf<SegmentGather> {
-  static constexpr const char *name = "SegmentGather";
   static constexpr const char *doc =
       "For each id, the row of that segment; 0 for a negative id. An id past the last row is an error.";
 
@@ -72,7 +69,5 @@ struct SegmentGather final : LayerOf<SegmentGather> {
 };
 
 }  // namespace
-DL4_KIND(SegmentSum)
-DL4_KIND(SegmentMax)
-DL4_KIND(SegmentGather)
+DL4_KINDS(segments, SegmentSum, SegmentMax, SegmentGather)
 }  // namespace dl4::kinds

@@ -60,23 +60,18 @@ struct Convolution : Layer {
 };
 
 struct Conv1D final : Convolution<1> {
-  static constexpr const char *name = "Conv1D";
   static constexpr const char *doc = "Convolution along time (cross-correlation: the kernel is not flipped).";
   static constexpr const char *aliases[] = {"Convolution1D"};
 };
 struct Conv2D final : Convolution<2> {
-  static constexpr const char *name = "Conv2D";
   static constexpr const char *doc = "Convolution over images (cross-correlation: the kernel is not flipped).";
   static constexpr const char *aliases[] = {"Convolution2D"};
 };
 struct Conv3D final : Convolution<3> {
-  static constexpr const char *name = "Conv3D";
   static constexpr const char *doc = "Convolution over volumes (cross-correlation: the kernel is not flipped).";
   static constexpr const char *aliases[] = {"Convolution3D"};
 };
 
 }  // namespace
-DL4_KIND(Conv1D)
-DL4_KIND(Conv2D)
-DL4_KIND(Conv3D)
+DL4_KINDS(conv, Conv1D, Conv2D, Conv3D)
 }  // namespace dl4::kinds

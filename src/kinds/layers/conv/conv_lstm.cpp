@@ -101,25 +101,20 @@ struct ConvLstm : Layer {
 };
 
 struct ConvLSTM1D final : ConvLstm<1> {
-  static constexpr const char *name = "ConvLSTM1D";
   static constexpr const char *doc =
       "An LSTM over (batch, time, rows, channels) whose products are convolutions; that of the state keeps its size.";
 };
 struct ConvLSTM2D final : ConvLstm<2> {
-  static constexpr const char *name = "ConvLSTM2D";
   static constexpr const char *doc =
       "An LSTM over (batch, time, height, width, channels) whose products are convolutions; that of the state keeps "
       "its size.";
 };
 struct ConvLSTM3D final : ConvLstm<3> {
-  static constexpr const char *name = "ConvLSTM3D";
   static constexpr const char *doc =
       "An LSTM over (batch, time, depth, height, width, channels) whose products are convolutions; that of the state "
       "keeps its size.";
 };
 
 }  // namespace
-DL4_KIND(ConvLSTM1D)
-DL4_KIND(ConvLSTM2D)
-DL4_KIND(ConvLSTM3D)
+DL4_KINDS(conv_lstm, ConvLSTM1D, ConvLSTM2D, ConvLSTM3D)
 }  // namespace dl4::kinds

@@ -54,23 +54,18 @@ struct ConvTranspose : Layer {
 };
 
 struct Conv1DTranspose final : ConvTranspose<1> {
-  static constexpr const char *name = "Conv1DTranspose";
   static constexpr const char *doc = "The gradient of a Conv1D by its input, as a layer: it makes sequences longer.";
   static constexpr const char *aliases[] = {"Convolution1DTranspose"};
 };
 struct Conv2DTranspose final : ConvTranspose<2> {
-  static constexpr const char *name = "Conv2DTranspose";
   static constexpr const char *doc = "The gradient of a Conv2D by its input, as a layer: it makes images larger.";
   static constexpr const char *aliases[] = {"Convolution2DTranspose"};
 };
 struct Conv3DTranspose final : ConvTranspose<3> {
-  static constexpr const char *name = "Conv3DTranspose";
   static constexpr const char *doc = "The gradient of a Conv3D by its input, as a layer: it makes volumes larger.";
   static constexpr const char *aliases[] = {"Convolution3DTranspose"};
 };
 
 }  // namespace
-DL4_KIND(Conv1DTranspose)
-DL4_KIND(Conv2DTranspose)
-DL4_KIND(Conv3DTranspose)
+DL4_KINDS(conv_transpose, Conv1DTranspose, Conv2DTranspose, Conv3DTranspose)
 }  // namespace dl4::kinds

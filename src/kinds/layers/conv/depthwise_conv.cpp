@@ -99,29 +99,22 @@ struct SeparableConv : Depthwise<N> {
 };
 
 struct DepthwiseConv1D final : DepthwiseConv<1> {
-  static constexpr const char *name = "DepthwiseConv1D";
   static constexpr const char *doc = "Convolution along time of each channel by itself.";
 };
 struct DepthwiseConv2D final : DepthwiseConv<2> {
-  static constexpr const char *name = "DepthwiseConv2D";
   static constexpr const char *doc = "Convolution over images of each channel by itself.";
 };
 struct SeparableConv1D final : SeparableConv<1> {
-  static constexpr const char *name = "SeparableConv1D";
   static constexpr const char *doc =
       "Convolution along time of each channel by itself, then a product that mixes them.";
   static constexpr const char *aliases[] = {"SeparableConvolution1D"};
 };
 struct SeparableConv2D final : SeparableConv<2> {
-  static constexpr const char *name = "SeparableConv2D";
   static constexpr const char *doc =
       "Convolution over images of each channel by itself, then a product that mixes them.";
   static constexpr const char *aliases[] = {"SeparableConvolution2D"};
 };
 
 }  // namespace
-DL4_KIND(DepthwiseConv1D)
-DL4_KIND(DepthwiseConv2D)
-DL4_KIND(SeparableConv1D)
-DL4_KIND(SeparableConv2D)
+DL4_KINDS(depthwise_conv, DepthwiseConv1D, DepthwiseConv2D, SeparableConv1D, SeparableConv2D)
 }  // namespace dl4::kinds

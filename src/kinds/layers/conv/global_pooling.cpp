@@ -71,7 +71,7 @@ struct GlobalPooling final : Layer {
 };
 
 constexpr GlobalPooling::Row row(const char *name, const char *alias, const char *doc, int axes, ops::Reduce how) {
-  return {{"layer", name, doc, fresh<GlobalPooling>, {alias}}, axes, how};
+  return {row_of<GlobalPooling>(name, doc, alias), axes, how};
 }
 
 constexpr GlobalPooling::Row global_poolings[] = {
@@ -89,5 +89,5 @@ constexpr GlobalPooling::Row global_poolings[] = {
 };
 
 }  // namespace
-DL4_KINDS(GlobalPoolings, global_poolings)
+DL4_TABLE(global_pooling, global_poolings)
 }  // namespace dl4::kinds

@@ -102,6 +102,5 @@ using LocallyConnected1D = LocallyConnected<1>;
 using LocallyConnected2D = LocallyConnected<2>;
 
 }  // namespace
-DL4_KIND(LocallyConnected1D)
-DL4_KIND(LocallyConnected2D)
+DL4_KINDS(locally_connected, LocallyConnected1D, LocallyConnected2D)
 }  // namespace dl4::kinds

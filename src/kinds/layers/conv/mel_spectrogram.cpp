@@ -16,7 +16,6 @@ using ops::Binary, ops::Emit, ops::Id, ops::Unary;
 double mel(double hertz) { return 1127.0 * math::log(1 + hertz / 700.0); }
 
 struct MelSpectrogram final : LayerOf<MelSpectrogram> {
-  static constexpr const char *name = "MelSpectrogram";
   static constexpr const char *doc =
       "Sound samples (B, S) or (S) to the energy of each frame in bands of the mel scale, as a rule in decibels. "
       "Frames are centred, the sound is reflected at both ends: S must be above fft_length / 2, and there are 1 + S // "
@@ -161,5 +160,5 @@ struct MelSpectrogram final : LayerOf<MelSpectrogram> {
 };
 
 }  // namespace
-DL4_KIND(MelSpectrogram)
+DL4_KINDS(mel_spectrogram, MelSpectrogram)
 }  // namespace dl4::kinds

@@ -75,35 +75,24 @@ struct Cropping : LayerOf<Cropping<N>> {
 };
 
 struct ZeroPadding1D final : ZeroPadding<1> {
-  static constexpr const char *name = "ZeroPadding1D";
   static constexpr const char *doc = "Zeros before and after a sequence.";
 };
 struct ZeroPadding2D final : ZeroPadding<2> {
-  static constexpr const char *name = "ZeroPadding2D";
   static constexpr const char *doc = "Zeros around an image.";
 };
 struct ZeroPadding3D final : ZeroPadding<3> {
-  static constexpr const char *name = "ZeroPadding3D";
   static constexpr const char *doc = "Zeros around a volume.";
 };
 struct Cropping1D final : Cropping<1> {
-  static constexpr const char *name = "Cropping1D";
   static constexpr const char *doc = "A sequence without its first and last places.";
 };
 struct Cropping2D final : Cropping<2> {
-  static constexpr const char *name = "Cropping2D";
   static constexpr const char *doc = "An image without its margins.";
 };
 struct Cropping3D final : Cropping<3> {
-  static constexpr const char *name = "Cropping3D";
   static constexpr const char *doc = "A volume without its margins.";
 };
 
 }  // namespace
-DL4_KIND(ZeroPadding1D)
-DL4_KIND(ZeroPadding2D)
-DL4_KIND(ZeroPadding3D)
-DL4_KIND(Cropping1D)
-DL4_KIND(Cropping2D)
-DL4_KIND(Cropping3D)
+DL4_KINDS(padding, ZeroPadding1D, ZeroPadding2D, ZeroPadding3D, Cropping1D, Cropping2D, Cropping3D)
 }  // namespace dl4::kinds

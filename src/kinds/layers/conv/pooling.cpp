@@ -113,20 +113,19 @@ void add(Entries &all) {
   using Adaptive = typename AdaptivePooling<N>::Row;
   constexpr const Names &n = names[N - 1];
   static constexpr Row rows[] = {
-      {{"layer", n.max, largest, fresh<Pooling<N>>, {n.max_alias}}, false, 2},
-      {{"layer", n.average, mean, fresh<Pooling<N>>, {n.average_alias}}, true, 0},
+      {row_of<Pooling<N>>(n.max, largest, n.max_alias), false, 2},
+      {row_of<Pooling<N>>(n.average, mean, n.average_alias), true, 0},
   };
   static constexpr Adaptive parts[] = {
-      {{"layer", n.adaptive_max, largest_of_parts, fresh<AdaptivePooling<N>>}, false},
-      {{"layer", n.adaptive_average, mean_of_parts, fresh<AdaptivePooling<N>>}, true},
+      {row_of<AdaptivePooling<N>>(n.adaptive_max, largest_of_parts), false},
+      {row_of<AdaptivePooling<N>>(n.adaptive_average, mean_of_parts), true},
   };
-  for (const Row &row : rows) list(all, row);
-  for (const Adaptive &row : parts) list(all, row);
+  list_rows(all, rows, parts);
 }
 
 }  // namespace
 
-void list_Poolings(Entries &all) {
+void list_pooling(Entries &all) {
   add<1>(all);
   add<2>(all);
   add<3>(all);

@@ -9,7 +9,6 @@ namespace {
 using ops::Binary, ops::Id;
 
 struct GridSample final : LayerOf<GridSample> {
-  static constexpr const char *name = "GridSample";
   static constexpr const char *doc =
       "Samples an image at the positions that the second input gives: ONNX's GridSample, PyTorch's grid_sample. A "
       "position has a number from -1 to 1 for each axis of the image, the last axis first.";
@@ -57,7 +56,6 @@ struct GridSample final : LayerOf<GridSample> {
 };
 
 struct RoiAlign final : LayerOf<RoiAlign> {
-  static constexpr const char *name = "RoiAlign";
   static constexpr const char *doc =
       "Crops boxes of images to one size: each cell of a box is the mean or the maximum of samples in it. ONNX's "
       "RoiAlign, torchvision's roi_align.";
@@ -140,7 +138,6 @@ struct RoiAlign final : LayerOf<RoiAlign> {
 };
 
 struct NonMaxSuppression final : LayerOf<NonMaxSuppression> {
-  static constexpr const char *name = "NonMaxSuppression";
   static constexpr const char *doc =
       "Of each class the boxes of the largest scores that overlap no better one: ONNX's NonMaxSuppression. How many "
       "there "
@@ -177,7 +174,5 @@ struct NonMaxSuppression final : LayerOf<NonMaxSuppression> {
 };
 
 }  // namespace
-DL4_KIND(GridSample)
-DL4_KIND(RoiAlign)
-DL4_KIND(NonMaxSuppression)
+DL4_KINDS(regions, GridSample, RoiAlign, NonMaxSuppression)
 }  // namespace dl4::kinds

@@ -159,7 +159,6 @@ Id of_type(Emit &e, Id y, DType type) {
 }
 
 struct Resizing final : LayerOf<Resizing> {
-  static constexpr const char *name = "Resizing";
   static constexpr const char *doc = "Images of another size.";
   int64_t height = 0, width = 0;
   Interpolation interpolation = Interpolation::bilinear;
@@ -192,7 +191,6 @@ struct Resizing final : LayerOf<Resizing> {
 };
 
 struct CenterCrop final : LayerOf<CenterCrop> {
-  static constexpr const char *name = "CenterCrop";
   static constexpr const char *doc =
       "The middle of images, in float32; of smaller ones as much as has the form asked for, made larger.";
   int64_t height = 0, width = 0;
@@ -229,6 +227,5 @@ Id resized(Call &c, Id x, int64_t height, int64_t width, Interpolation how, bool
   return along(c.e, along(c.e, x, 1, height, how, antialias), 2, width, how, antialias);
 }
 
-DL4_KIND(Resizing)
-DL4_KIND(CenterCrop)
+DL4_KINDS(resize, Resizing, CenterCrop)
 }  // namespace dl4::kinds

@@ -12,7 +12,6 @@ using ops::Id;
 using ops::Unary;
 
 struct STFTSpectrogram final : LayerOf<STFTSpectrogram> {
-  static constexpr const char *name = "STFTSpectrogram";
   static constexpr const char *doc =
       "The spectrum of each frame of a sequence, channel by channel, by kernels of cosines and sines that may be "
       "trained.";
@@ -114,5 +113,5 @@ struct STFTSpectrogram final : LayerOf<STFTSpectrogram> {
 };
 
 }  // namespace
-DL4_KIND(STFTSpectrogram)
+DL4_KINDS(stft_spectrogram, STFTSpectrogram)
 }  // namespace dl4::kinds

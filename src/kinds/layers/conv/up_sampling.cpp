@@ -6,7 +6,6 @@ namespace dl4::kinds {
 namespace {
 
 struct UpSampling1D final : LayerOf<UpSampling1D> {
-  static constexpr const char *name = "UpSampling1D";
   static constexpr const char *doc = "Each step of a sequence several times.";
   int64_t size = 2;
 
@@ -19,7 +18,6 @@ struct UpSampling1D final : LayerOf<UpSampling1D> {
 };
 
 struct UpSampling2D final : LayerOf<UpSampling2D> {
-  static constexpr const char *name = "UpSampling2D";
   static constexpr const char *doc = "Larger images: rows and columns repeated, or blended between neighbours.";
   std::array<int64_t, 2> size{2, 2};
   DataFormat data_format;
@@ -60,7 +58,6 @@ struct UpSampling2D final : LayerOf<UpSampling2D> {
 };
 
 struct UpSampling3D final : LayerOf<UpSampling3D> {
-  static constexpr const char *name = "UpSampling3D";
   static constexpr const char *doc = "Larger volumes: planes, rows and columns repeated.";
   std::array<int64_t, 3> size{2, 2, 2};
   DataFormat data_format;
@@ -80,7 +77,6 @@ struct UpSampling3D final : LayerOf<UpSampling3D> {
 };
 
 struct RepeatVector final : LayerOf<RepeatVector> {
-  static constexpr const char *name = "RepeatVector";
   static constexpr const char *doc = "A vector as every step of a sequence.";
   int64_t n = 0;
 
@@ -93,8 +89,5 @@ struct RepeatVector final : LayerOf<RepeatVector> {
 };
 
 }  // namespace
-DL4_KIND(UpSampling1D)
-DL4_KIND(UpSampling2D)
-DL4_KIND(UpSampling3D)
-DL4_KIND(RepeatVector)
+DL4_KINDS(up_sampling, UpSampling1D, UpSampling2D, UpSampling3D, RepeatVector)
 }  // namespace dl4::kinds

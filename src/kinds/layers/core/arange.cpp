@@ -5,7 +5,6 @@ namespace dl4::kinds {
 namespace {
 
 struct Arange final : LayerOf<Arange> {
-  static constexpr const char *name = "Arange";
   static constexpr const char *doc =
       "0, 1, 2 and so on, one for each place of an axis of the input: keras.ops.arange(x.shape[axis]), int32.";
   int64_t axis = 1;
@@ -19,7 +18,6 @@ struct Arange final : LayerOf<Arange> {
 };
 
 struct Range final : LayerOf<Range> {
-  static constexpr const char *name = "Range";
   static constexpr const char *doc =
       "0, 1, 2 and so on below a number that the input holds: int64. The number is known once a run has computed it, "
       "and "
@@ -31,6 +29,5 @@ struct Range final : LayerOf<Range> {
 };
 
 }  // namespace
-DL4_KIND(Arange)
-DL4_KIND(Range)
+DL4_KINDS(arange, Arange, Range)
 }  // namespace dl4::kinds

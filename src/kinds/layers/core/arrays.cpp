@@ -33,7 +33,6 @@ Id in_places(Call &c, Id x, int axis, const std::vector<int32_t> &places) {
 }
 
 struct Pad final : LayerOf<Pad> {
-  static constexpr const char *name = "Pad";
   static constexpr const char *keras = "numpy.Pad";
   static constexpr const char *doc = "Places before and after along axes: keras.ops.pad.";
   std::vector<std::array<int64_t, 2>> pad_width;
@@ -100,7 +99,6 @@ struct Pad final : LayerOf<Pad> {
 };
 
 struct Tile final : LayerOf<Tile> {
-  static constexpr const char *name = "Tile";
   static constexpr const char *keras = "numpy.Tile";
   static constexpr const char *doc = "The whole several times along axes: keras.ops.tile.";
   std::vector<int64_t> repeats;
@@ -133,7 +131,6 @@ struct Tile final : LayerOf<Tile> {
 };
 
 struct OneHot final : LayerOf<OneHot> {
-  static constexpr const char *name = "OneHot";
   static constexpr const char *keras = "nn.OneHot";
   static constexpr const char *doc =
       "1 at the place of a new axis that an integer names, else 0; all 0 for one outside: keras.ops.one_hot.";
@@ -184,24 +181,8 @@ struct Cumulated final : LayerOf<Cumulated> {
 };
 
 constexpr Cumulated::Row cumulated[] = {
-    {{"layer",
-      "Cumsum",
-      "The sums along an axis so far: keras.ops.cumsum.",
-      fresh<Cumulated>,
-      {},
-      1,
-      nullptr,
-      "numpy."},
-     false},
-    {{"layer",
-      "Cumprod",
-      "The products along an axis so far: keras.ops.cumprod.",
-      fresh<Cumulated>,
-      {},
-      1,
-      nullptr,
-      "numpy."},
-     true},
+    {row_of<Cumulated>("Cumsum", "The sums along an axis so far: keras.ops.cumsum.", "", "numpy."), false},
+    {row_of<Cumulated>("Cumprod", "The products along an axis so far: keras.ops.cumprod.", "", "numpy."), true},
 };
 
 struct Ordered final : LayerOf<Ordered> {
@@ -230,21 +211,15 @@ struct Ordered final : LayerOf<Ordered> {
 };
 
 constexpr Ordered::Row ordered[] = {
-    {{"layer", "Sort", "An axis in order: keras.ops.sort.", fresh<Ordered>, {}, 1, nullptr, "numpy."}, false},
-    {{"layer",
-      "Argsort",
-      "From which place each element of an ordered axis comes, of equals the first: int32: "
-      "keras.ops.argsort.",
-      fresh<Ordered>,
-      {},
-      1,
-      nullptr,
-      "numpy."},
+    {row_of<Ordered>("Sort", "An axis in order: keras.ops.sort.", "", "numpy."), false},
+    {row_of<Ordered>("Argsort",
+                     "From which place each element of an ordered axis comes, of equals the first: int32: "
+                     "keras.ops.argsort.",
+                     "", "numpy."),
      true},
 };
 
 struct TopK final : LayerOf<TopK> {
-  static constexpr const char *name = "TopK";
   static constexpr const char *keras = "math.TopK";
   static constexpr const char *doc =
       "The k largest of the last axis, and their places as int32, the first of equals: keras.ops.top_k.";
@@ -265,10 +240,7 @@ struct TopK final : LayerOf<TopK> {
 };
 
 }  // namespace
-DL4_KIND(Pad)
-DL4_KIND(Tile)
-DL4_KIND(OneHot)
-DL4_KINDS(Cumulations, cumulated)
-DL4_KINDS(Orderings, ordered)
-DL4_KIND(TopK)
+DL4_KINDS(arrays, Pad, Tile, OneHot, TopK)
+DL4_TABLE(Cumulations, cumulated)
+DL4_TABLE(Orderings, ordered)
 }  // namespace dl4::kinds

@@ -6,7 +6,6 @@ namespace dl4::kinds {
 namespace {
 
 struct Dense : LayerOf<Dense> {
-  static constexpr const char *name = "Dense";
   static constexpr const char *doc =
       "The product of the last axis with a kernel, plus a bias, through an activation: activation(x kernel + bias).";
   int64_t units = 0;
@@ -65,5 +64,5 @@ struct Dense : LayerOf<Dense> {
 };
 
 }  // namespace
-DL4_KIND(Dense)
+DL4_KINDS(dense, Dense)
 }  // namespace dl4::kinds

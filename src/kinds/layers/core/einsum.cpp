@@ -39,7 +39,6 @@ Id summed(Emit &e, std::string &letters, Id v, F alone) {
 }
 
 struct Einsum final : LayerOf<Einsum> {
-  static constexpr const char *name = "Einsum";
   static constexpr const char *keras = "numpy.Einsum";
   static constexpr const char *doc =
       "Products of inputs whose axes an equation names, summed over what the output has not: keras.ops.einsum.";
@@ -190,5 +189,5 @@ Id einsum_product(Emit &e, const std::string &x_letters, const std::string &w_le
   return in_letters(e, y, batch + rows + columns, y_letters);
 }
 
-DL4_KIND(Einsum)
+DL4_KINDS(einsum, Einsum)
 }  // namespace dl4::kinds

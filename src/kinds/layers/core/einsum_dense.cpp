@@ -51,7 +51,6 @@ Equation parsed(const std::string &equation) {
 }
 
 struct EinsumDense final : LayerOf<EinsumDense> {
-  static constexpr const char *name = "EinsumDense";
   static constexpr const char *doc =
       "A Dense layer over any axes: the product of x and a kernel that an equation tells (\"abc,cd->abd\"), plus a "
       "bias, through an activation.";
@@ -238,5 +237,5 @@ struct EinsumDense final : LayerOf<EinsumDense> {
 };
 
 }  // namespace
-DL4_KIND(EinsumDense)
+DL4_KINDS(einsum_dense, EinsumDense)
 }  // namespace dl4::kinds

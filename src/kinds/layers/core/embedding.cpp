@@ -10,7 +10,6 @@ namespace dl4::kinds {
 namespace {
 
 struct Embedding : LayerOf<Embedding> {
-  static constexpr const char *name = "Embedding";
   static constexpr const char *doc =
       "Rows of a learned table by their number. An id outside [0, input_dim) is an error of the run.";
   int64_t input_dim = 0, output_dim = 0;
@@ -111,7 +110,6 @@ struct Embedding : LayerOf<Embedding> {
 };
 
 struct ReversibleEmbedding final : Embedding {
-  static constexpr const char *name = "ReversibleEmbedding";
   static constexpr const char *doc =
       "An Embedding that also leads back: called with reverse, it multiplies vectors by the table, or by a weight of "
       "its own, to a score of each id.";
@@ -208,6 +206,5 @@ struct ReversibleEmbedding final : Embedding {
 };
 
 }  // namespace
-DL4_KIND(Embedding)
-DL4_KIND(ReversibleEmbedding)
+DL4_KINDS(embedding, Embedding, ReversibleEmbedding)
 }  // namespace dl4::kinds

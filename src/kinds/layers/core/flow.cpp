@@ -41,7 +41,6 @@ void need_inputs(const Call &c, int64_t least) {
 constexpr const char *minimal = R"({"class_name": "ReLU", "config": {}})";
 
 struct Cond final : LayerOf<Cond> {
-  static constexpr const char *name = "Cond";
   static constexpr const char *doc =
       "Runs one of two layers, chosen by a flag when the model runs: keras.ops.cond. Inputs: the flag, the inputs of "
       "`then`, the inputs of `otherwise`. The layer that is not chosen may expect shapes that its inputs do not "
@@ -90,7 +89,6 @@ constexpr const char *minimal_step = R"({"class_name": "Functional", "config": {
     {"class_name": "Less", "name": "more", "config": {}, "calls": [{"inputs": [["step", 0, 0], ["step", 0, 0]]}]}]}}})";
 
 struct WhileLoop final : LayerOf<WhileLoop> {
-  static constexpr const char *name = "WhileLoop";
   static constexpr const char *doc =
       "Runs a layer repeatedly, each time on the states that it returned: keras.ops.while_loop. Inputs: the number "
       "of steps, if `counted`; a flag for the first step, if `flagged`; the states; values that are the same at "
@@ -135,7 +133,6 @@ struct WhileLoop final : LayerOf<WhileLoop> {
 };
 
 struct Scan final : LayerOf<Scan> {
-  static constexpr const char *name = "Scan";
   static constexpr const char *doc =
       "Runs a layer for each element along the first axis of sequences: keras.ops.scan. Inputs: the states, the "
       "sequences (T, ...), values that are the same at every step. The layer takes the states, one element of each "
@@ -192,7 +189,6 @@ struct Scan final : LayerOf<Scan> {
 };
 
 struct EnsureSize final : LayerOf<EnsureSize> {
-  static constexpr const char *name = "EnsureSize";
   static constexpr const char *doc =
       "Passes the first input on. A run is refused if the axis of the second input has another size.";
   int64_t axis = 1, size = 1;
@@ -210,8 +206,5 @@ struct EnsureSize final : LayerOf<EnsureSize> {
 };
 
 }  // namespace
-DL4_KIND(EnsureSize)
-DL4_KIND(Cond)
-DL4_KIND(WhileLoop)
-DL4_KIND(Scan)
+DL4_KINDS(flow, Cond, WhileLoop, Scan, EnsureSize)
 }  // namespace dl4::kinds

@@ -15,7 +15,6 @@ struct IdentityLayer final : LayerOf<IdentityLayer> {
 };
 
 struct Rescaling final : LayerOf<Rescaling> {
-  static constexpr const char *name = "Rescaling";
   static constexpr const char *doc = "x * scale + offset, in float32: images of bytes become numbers of a small range.";
   std::vector<double> scale, offset{0};
 
@@ -52,7 +51,6 @@ struct Rescaling final : LayerOf<Rescaling> {
 };
 
 struct Cast : LayerOf<Cast> {
-  static constexpr const char *name = "Cast";
   static constexpr const char *keras = "core.Cast";
   static constexpr const char *doc =
       "The same numbers in another type of data: keras.ops.cast. Fractions are cut off. Strings: numbers in decimal "
@@ -82,7 +80,6 @@ struct Cast : LayerOf<Cast> {
 };
 
 struct ReducePrecision : LayerOf<ReducePrecision> {
-  static constexpr const char *name = "ReducePrecision";
   static constexpr const char *doc =
       "Rounds to the nearest float of fewer bits, ties to even, and to infinity past the largest: "
       "jax.lax.reduce_precision. The gradient passes unchanged.";
@@ -103,7 +100,6 @@ struct ReducePrecision : LayerOf<ReducePrecision> {
 };
 
 struct StopGradient : LayerOf<StopGradient> {
-  static constexpr const char *name = "StopGradient";
   static constexpr const char *keras = "core.StopGradient";
   static constexpr const char *doc = "x, through which no gradient passes: keras.ops.stop_gradient.";
 
@@ -130,7 +126,6 @@ struct ActivationLayer : LayerOf<ActivationLayer> {
 };
 
 struct ActivityRegularization : LayerOf<ActivityRegularization> {
-  static constexpr const char *name = "ActivityRegularization";
   static constexpr const char *doc =
       "Passes its input on and adds l1 * sum(|x|) + l2 * sum(x^2), divided by the batch size, to the loss.";
   double l1 = 0, l2 = 0;
@@ -152,11 +147,6 @@ struct ActivityRegularization : LayerOf<ActivityRegularization> {
 };
 
 }  // namespace
-DL4_KIND(IdentityLayer)
-DL4_KIND(Rescaling)
-DL4_KIND(Cast)
-DL4_KIND(ReducePrecision)
-DL4_KIND(StopGradient)
-DL4_KIND(ActivationLayer)
-DL4_KIND(ActivityRegularization)
+DL4_KINDS(identity, ActivationLayer, IdentityLayer, Rescaling, ActivityRegularization, Cast, ReducePrecision,
+          StopGradient)
 }  // namespace dl4::kinds

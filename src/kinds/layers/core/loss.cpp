@@ -65,6 +65,5 @@ struct MetricLayer : LayerOf<MetricLayer> {
 };
 
 }  // namespace
-DL4_KIND(LossLayer)
-DL4_KIND(MetricLayer)
+DL4_KINDS(loss, LossLayer, MetricLayer)
 }  // namespace dl4::kinds

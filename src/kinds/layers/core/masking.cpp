@@ -8,7 +8,6 @@ namespace dl4::kinds {
 namespace {
 
 struct Masking : LayerOf<Masking> {
-  static constexpr const char *name = "Masking";
   static constexpr const char *doc = "Masks the steps whose features all equal mask_value, and sets them to 0.";
   double mask_value = 0;
 
@@ -28,7 +27,6 @@ struct Masking : LayerOf<Masking> {
 };
 
 struct SetMask : LayerOf<SetMask> {
-  static constexpr const char *name = "SetMask";
   static constexpr const char *doc = "The first input with the second as its mask, in place of the one it carries.";
 
   static constexpr PlainFacts plain{
@@ -46,7 +44,6 @@ struct SetMask : LayerOf<SetMask> {
 };
 
 struct SetLengths : LayerOf<SetLengths> {
-  static constexpr const char *name = "SetLengths";
   static constexpr const char *doc =
       "The first input with a mask of lengths, in place of the one it carries: the first n steps of a sample are "
       "valid, n being its number in the second input. None are where it is 0 or less, all where it is T or more.";
@@ -70,7 +67,6 @@ struct SetLengths : LayerOf<SetLengths> {
 };
 
 struct GetMask : Layer {
-  static constexpr const char *name = "GetMask";
   static constexpr const char *doc = "The mask that the input carries, as a value; an input without one is refused.";
 
   Facts facts() const override {
@@ -86,8 +82,5 @@ struct GetMask : Layer {
 };
 
 }  // namespace
-DL4_KIND(Masking)
-DL4_KIND(SetMask)
-DL4_KIND(SetLengths)
-DL4_KIND(GetMask)
+DL4_KINDS(masking, Masking, GetMask, SetLengths, SetMask)
 }  // namespace dl4::kinds

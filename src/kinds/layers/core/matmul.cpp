@@ -5,7 +5,6 @@ namespace dl4::kinds {
 namespace {
 
 struct MatMul : LayerOf<MatMul> {
-  static constexpr const char *name = "MatMul";
   static constexpr const char *keras = "numpy.Matmul";
   static constexpr const char *doc =
       "The matrix product of the last two axes of two inputs: keras.ops.matmul. Leading axes broadcast.";
@@ -29,5 +28,5 @@ struct MatMul : LayerOf<MatMul> {
 };
 
 }  // namespace
-DL4_KIND(MatMul)
+DL4_KINDS(matmul, MatMul)
 }  // namespace dl4::kinds

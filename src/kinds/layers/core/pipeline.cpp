@@ -6,7 +6,6 @@ namespace dl4::kinds {
 namespace {
 
 struct Pipeline final : Layer {
-  static constexpr const char *name = "Pipeline";
   static constexpr const char *doc = "Layers one after the other, as one layer, which may change images in training.";
   std::vector<InnerLayer> layers;
 
@@ -40,5 +39,5 @@ struct Pipeline final : Layer {
 };
 
 }  // namespace
-DL4_KIND(Pipeline)
+DL4_KINDS(pipeline, Pipeline)
 }  // namespace dl4::kinds

@@ -29,7 +29,6 @@ class GivenWeights final : public Host {
 };
 
 struct StatelessCall : Layer {
-  static constexpr const char *name = "StatelessCall";
   static constexpr const char *doc =
       "A layer called with values in place of its weights, to which gradients pass: on the layer's inputs, then on a "
       "value for each weight in the layer's order. The call's arguments are the layer's. A layer that writes weights "
@@ -88,5 +87,5 @@ struct StatelessCall : Layer {
 };
 
 }  // namespace
-DL4_KIND(StatelessCall)
+DL4_KINDS(stateless_call, StatelessCall)
 }  // namespace dl4::kinds

@@ -41,7 +41,6 @@ struct WeightLayer : LayerOf<WeightLayer> {
 };
 
 struct LayerScale final : LayerOf<LayerScale> {
-  static constexpr const char *name = "LayerScale";
   static constexpr const char *keras = "keras.src.applications.convnext.LayerScale";
   static constexpr const char *doc = "x times a trained number for each channel: of ConvNeXt in keras.applications.";
   double init_values = 0;
@@ -62,7 +61,6 @@ struct LayerScale final : LayerOf<LayerScale> {
 };
 
 struct CustomScaleLayer final : LayerOf<CustomScaleLayer> {
-  static constexpr const char *name = "CustomScaleLayer";
   static constexpr const char *keras = "keras.src.applications.inception_resnet_v2.CustomScaleLayer";
   static constexpr const char *doc =
       "The first input plus the second times a number: of InceptionResNetV2 in keras.applications.";
@@ -78,7 +76,6 @@ struct CustomScaleLayer final : LayerOf<CustomScaleLayer> {
 };
 
 struct StochasticDepth final : LayerOf<StochasticDepth> {
-  static constexpr const char *name = "StochasticDepth";
   static constexpr const char *keras = "keras.src.applications.convnext.StochasticDepth";
   static constexpr const char *doc =
       "In training, whole samples are 0 with probability drop_path_rate, the others scaled by 1 / (1 - "
@@ -100,8 +97,5 @@ struct StochasticDepth final : LayerOf<StochasticDepth> {
 };
 
 }  // namespace
-DL4_KIND(WeightLayer)
-DL4_KIND(LayerScale)
-DL4_KIND(CustomScaleLayer)
-DL4_KIND(StochasticDepth)
+DL4_KINDS(weight, LayerScale, CustomScaleLayer, StochasticDepth, WeightLayer)
 }  // namespace dl4::kinds

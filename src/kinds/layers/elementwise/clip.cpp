@@ -10,7 +10,6 @@ namespace {
 using ops::Id;
 
 struct Clip final : LayerOf<Clip> {
-  static constexpr const char *name = "Clip";
   static constexpr const char *keras = "numpy.Clip";
   static constexpr const char *doc = "x, but x_min where it is below that and x_max where it is above: keras.ops.clip.";
   double x_min = 0, x_max = 0;
@@ -33,7 +32,6 @@ struct Clip final : LayerOf<Clip> {
 };
 
 struct Where final : LayerOf<Where> {
-  static constexpr const char *name = "Where";
   static constexpr const char *keras = "numpy.Where";
   static constexpr const char *doc = "x1 where a condition holds, else x2: keras.ops.where.";
   std::optional<double> x1, x2;
@@ -62,6 +60,5 @@ struct Where final : LayerOf<Where> {
 };
 
 }  // namespace
-DL4_KIND(Clip)
-DL4_KIND(Where)
+DL4_KINDS(clip, Clip, Where)
 }  // namespace dl4::kinds

@@ -145,7 +145,7 @@ struct Known {
 
 template <class L>
 constexpr Entry entry(const char *name, const char *doc, const Known &k) {
-  return {"layer", name, doc, fresh<L>, {k.alias}, 1, nullptr, k.keras, k.onnx};
+  return row_of<L>(name, doc, k.alias, k.keras, k.onnx);
 }
 constexpr Function one(const char *name, const char *doc, Unary f, const Known &k) {
   return {entry<OfOne>(name, doc, k), k.takes, f};
@@ -277,6 +277,6 @@ std::string_view onnx_op(Binary f) {
   return {};
 }
 
-DL4_KINDS(Functions, functions())
+DL4_TABLE(functions, functions())
 
 }  // namespace dl4::kinds

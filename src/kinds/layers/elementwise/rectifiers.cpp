@@ -11,7 +11,6 @@ namespace dl4::kinds {
 namespace {
 
 struct ReLU : LayerOf<ReLU> {
-  static constexpr const char *name = "ReLU";
   static constexpr const char *doc =
       "max_value where x >= max_value, x from the threshold up, else negative_slope * (x - threshold).";
   std::optional<double> max_value;
@@ -48,7 +47,6 @@ struct ReLU : LayerOf<ReLU> {
 };
 
 struct LeakyReLU : LayerOf<LeakyReLU> {
-  static constexpr const char *name = "LeakyReLU";
   static constexpr const char *doc = "x where x > 0, else negative_slope * x.";
   double negative_slope = 0.3;
 
@@ -62,7 +60,6 @@ struct LeakyReLU : LayerOf<LeakyReLU> {
 };
 
 struct ELU : LayerOf<ELU> {
-  static constexpr const char *name = "ELU";
   static constexpr const char *doc = "x where x > 0, else alpha * (exp(x) - 1).";
   double alpha = 1;
 
@@ -76,7 +73,6 @@ struct ELU : LayerOf<ELU> {
 };
 
 struct PReLU : LayerOf<PReLU> {
-  static constexpr const char *name = "PReLU";
   static constexpr const char *doc = "x where x > 0, else alpha * x, with a learned alpha for every feature.";
   Of<Initializer> alpha_initializer = parse<Initializer>("Zeros");
   Of<Regularizer> alpha_regularizer;
@@ -109,8 +105,5 @@ struct PReLU : LayerOf<PReLU> {
 };
 
 }  // namespace
-DL4_KIND(ReLU)
-DL4_KIND(LeakyReLU)
-DL4_KIND(ELU)
-DL4_KIND(PReLU)
+DL4_KINDS(rectifiers, ReLU, LeakyReLU, ELU, PReLU)
 }  // namespace dl4::kinds

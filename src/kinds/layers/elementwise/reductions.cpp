@@ -82,8 +82,7 @@ constexpr Reduction::Row row(const char *name, const char *doc, Id (*f)(Emit &, 
                              const char *alias = "", DType takes = DType::f32, const char *module = "numpy.") {
   const bool plain_one =
       f == plain<Reduce::sum> || f == plain<Reduce::prod> || f == plain<Reduce::max> || f == plain<Reduce::min>;
-  return {
-      {"layer", name, doc, fresh<Reduction>, {alias}, 1, nullptr, module}, takes, takes == DType::f32 && plain_one, f};
+  return {row_of<Reduction>(name, doc, alias, module), takes, takes == DType::f32 && plain_one, f};
 }
 constexpr Reduction::Row reductions[] = {
     row("Sum", "The sum along axes; of integers an integer.", plain<Reduce::sum>),
@@ -100,7 +99,6 @@ constexpr Reduction::Row reductions[] = {
 };
 
 struct Argmax final : LayerOf<Argmax> {
-  static constexpr const char *name = "Argmax";
   static constexpr const char *keras = "numpy.Argmax";
   static constexpr const char *doc = "The place of the largest value along an axis, the first of equals: int32.";
   int64_t axis = -1;
@@ -122,6 +120,6 @@ struct Argmax final : LayerOf<Argmax> {
 };
 
 }  // namespace
-DL4_KINDS(Reductions, reductions)
-DL4_KIND(Argmax)
+DL4_TABLE(Reductions, reductions)
+DL4_KINDS(reductions, Argmax)
 }  // namespace dl4::kinds

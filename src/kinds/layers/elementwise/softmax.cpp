@@ -7,7 +7,6 @@ namespace dl4::kinds {
 namespace {
 
 struct Softmax : LayerOf<Softmax> {
-  static constexpr const char *name = "Softmax";
   static constexpr const char *keras = "nn.Softmax";
   static constexpr const char *doc = "exp(x) over its sum along an axis, or along several axes together.";
   std::vector<int64_t> axis{-1};
@@ -69,5 +68,5 @@ struct Softmax : LayerOf<Softmax> {
 };
 
 }  // namespace
-DL4_KIND(Softmax)
+DL4_KINDS(softmax, Softmax)
 }  // namespace dl4::kinds

@@ -76,7 +76,6 @@ class SlotWeights final : public Slots {
 };
 
 struct ApplyGradients : LayerOf<ApplyGradients> {
-  static constexpr const char *name = "ApplyGradients";
   static constexpr const char *doc =
       "One update of an optimizer: called on weights, then on as many gradients, it assigns the weights. Slots, "
       "iterations and, without that argument, the learning rate are weights of the layer. Its output is the number of "
@@ -196,5 +195,5 @@ struct ApplyGradients : LayerOf<ApplyGradients> {
 };
 
 }  // namespace
-DL4_KIND(ApplyGradients)
+DL4_KINDS(apply_gradients, ApplyGradients)
 }  // namespace dl4::kinds

@@ -9,7 +9,6 @@ namespace {
 using ops::Id;
 
 struct Gradients : LayerOf<Gradients> {
-  static constexpr const char *name = "Gradients";
   static constexpr const char *doc =
       "The gradients of targets by other values: called on the targets, then on what to differentiate by. Of several "
       "targets the gradients add up. Gradients may be differentiated again.";
@@ -85,5 +84,5 @@ struct Gradients : LayerOf<Gradients> {
 };
 
 }  // namespace
-DL4_KIND(Gradients)
+DL4_KINDS(gradients, Gradients)
 }  // namespace dl4::kinds

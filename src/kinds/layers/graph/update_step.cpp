@@ -48,7 +48,6 @@ class SlotInputs final : public Slots {
 };
 
 struct UpdateStep : LayerOf<UpdateStep> {
-  static constexpr const char *name = "UpdateStep";
   static constexpr const char *doc =
       "One update of an optimizer that assigns nothing: from a weight, its gradient, the learning rate, the number of "
       "updates so far and the optimizer's slots for it, the new weight and the new slots. Weight decay is the "
@@ -118,5 +117,5 @@ struct UpdateStep : LayerOf<UpdateStep> {
 };
 
 }  // namespace
-DL4_KIND(UpdateStep)
+DL4_KINDS(update_step, UpdateStep)
 }  // namespace dl4::kinds

@@ -34,7 +34,6 @@ void need_like(const Call &c, int i, const Variable &v) {
 namespace {
 
 struct GetWeight : LayerOf<GetWeight> {
-  static constexpr const char *name = "GetWeight";
   static constexpr const char *doc =
       "A weight of a layer of the graph as a value: called on nothing. It is what the weight holds where the call "
       "stands among those that assign it, in the order in which they were added.";
@@ -51,7 +50,6 @@ struct GetWeight : LayerOf<GetWeight> {
 };
 
 struct Assign : LayerOf<Assign> {
-  static constexpr const char *name = "Assign";
   static constexpr const char *doc =
       "Sets a weight: calls that were added later read the new value, and after the run it is that of every model "
       "that has the weight. Its output is the new value. No gradient passes.";
@@ -77,7 +75,6 @@ struct Assign : LayerOf<Assign> {
 };
 
 struct After : LayerOf<After> {
-  static constexpr const char *name = "After";
   static constexpr const char *doc =
       "x as it is, in a model that computes the other inputs too: so a model makes assignments that none of its "
       "outputs reads.";
@@ -89,7 +86,5 @@ struct After : LayerOf<After> {
 };
 
 }  // namespace
-DL4_KIND(GetWeight)
-DL4_KIND(Assign)
-DL4_KIND(After)
+DL4_KINDS(graph_weights, GetWeight, Assign, After)
 }  // namespace dl4::kinds

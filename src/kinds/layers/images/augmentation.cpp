@@ -85,7 +85,7 @@ constexpr Interval any_factor{"factor", -1, 1}, unit_factor{"factor", 0, 1};
 constexpr Augmentation::Row row(const char *name, const char *doc, bool floats, const char *given, Change *change,
                                 std::array<Interval, 2> intervals = {}, Channels channels = Channels::any,
                                 When when = When::training) {
-  return {{"layer", name, doc, fresh<Augmentation>}, floats, given, change, intervals, when, channels};
+  return {row_of<Augmentation>(name, doc), floats, given, change, intervals, when, channels};
 }
 
 constexpr Augmentation::Row augmentations[] = {
@@ -305,5 +305,5 @@ Id in_range(ops::Emit &e, Id x, const Range &from, const Range &to) {
   return ops::add(e, ops::mul(e, x, number(static_cast<float>(to.high) - static_cast<float>(to.low))), number(to.low));
 }
 
-DL4_KINDS(Augmentations, augmentations)
+DL4_TABLE(augmentation, augmentations)
 }  // namespace dl4::kinds

@@ -10,7 +10,6 @@ namespace dl4::kinds {
 namespace {
 
 struct Concatenate : LayerOf<Concatenate> {
-  static constexpr const char *name = "Concatenate";
   static constexpr const char *doc = "The inputs one after the other along an axis.";
   int64_t axis = -1;
 
@@ -60,7 +59,6 @@ struct Concatenate : LayerOf<Concatenate> {
 };
 
 struct Dot final : LayerOf<Dot> {
-  static constexpr const char *name = "Dot";
   static constexpr const char *doc =
       "Sums of products along an axis of each of two inputs, for all pairs of their other places, item by item of the "
       "batch.";
@@ -119,6 +117,5 @@ struct Dot final : LayerOf<Dot> {
 };
 
 }  // namespace
-DL4_KIND(Concatenate)
-DL4_KIND(Dot)
+DL4_KINDS(concatenate, Concatenate, Dot)
 }  // namespace dl4::kinds

@@ -102,7 +102,7 @@ struct Merge final : LayerOf<Merge> {
 
 constexpr Merge::Row row(const char *name, const char *doc, Id (*merge)(Emit &, const Parts &),
                          Arity arity = {1, any_number}) {
-  return {{"layer", name, doc, fresh<Merge>}, merge, arity};
+  return {row_of<Merge>(name, doc), merge, arity};
 }
 
 constexpr Merge::Row merges[] = {
@@ -116,5 +116,5 @@ constexpr Merge::Row merges[] = {
 };
 
 }  // namespace
-DL4_KINDS(Merges, merges)
+DL4_TABLE(merge, merges)
 }  // namespace dl4::kinds

@@ -28,7 +28,6 @@ struct Moments {
 };
 
 struct BatchNormalization : LayerOf<BatchNormalization> {
-  static constexpr const char *name = "BatchNormalization";
   static constexpr const char *doc =
       "gamma * (x - mean) / sqrt(variance + epsilon) + beta for each index of an axis. In training with the mean and "
       "variance of the batch, by which the moving ones are moved; else, and where the layer is frozen, with those.";
@@ -235,5 +234,5 @@ struct BatchNormalization : LayerOf<BatchNormalization> {
 };
 
 }  // namespace
-DL4_KIND(BatchNormalization)
+DL4_KINDS(batch_normalization, BatchNormalization)
 }  // namespace dl4::kinds

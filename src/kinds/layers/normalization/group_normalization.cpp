@@ -8,7 +8,6 @@ namespace {
 using ops::Id;
 
 struct GroupNormalization : LayerOf<GroupNormalization> {
-  static constexpr const char *name = "GroupNormalization";
   static constexpr const char *doc =
       "gamma * (x - mean) / sqrt(variance + epsilon) + beta, the mean and variance over a group of channels and all "
       "places of each item; gamma and beta for each channel.";
@@ -63,5 +62,5 @@ struct GroupNormalization : LayerOf<GroupNormalization> {
 };
 
 }  // namespace
-DL4_KIND(GroupNormalization)
+DL4_KINDS(group_normalization, GroupNormalization)
 }  // namespace dl4::kinds

@@ -23,7 +23,6 @@ Shape dims_of(Call &c, std::vector<int64_t> axis) {
 }
 
 struct LayerNormalization : LayerOf<LayerNormalization> {
-  static constexpr const char *name = "LayerNormalization";
   static constexpr const char *doc =
       "gamma * (x - mean) / sqrt(variance + epsilon) + beta, the mean and variance over an axis, or over several axes "
       "together, of each item.";
@@ -69,7 +68,6 @@ struct LayerNormalization : LayerOf<LayerNormalization> {
 };
 
 struct RMSNormalization : LayerOf<RMSNormalization> {
-  static constexpr const char *name = "RMSNormalization";
   static constexpr const char *doc =
       "scale * x / sqrt(mean of squares + epsilon), the mean over an axis, or over several axes together, of each "
       "item.";
@@ -100,6 +98,5 @@ struct RMSNormalization : LayerOf<RMSNormalization> {
 };
 
 }  // namespace
-DL4_KIND(LayerNormalization)
-DL4_KIND(RMSNormalization)
+DL4_KINDS(layer_normalization, LayerNormalization, RMSNormalization)
 }  // namespace dl4::kinds

@@ -13,7 +13,6 @@ namespace {
 using ops::Id;
 
 struct Normalization : LayerOf<Normalization> {
-  static constexpr const char *name = "Normalization";
   static constexpr const char *doc =
       "(x - mean) / max(sqrt(variance), 1e-7), with a mean and a variance for each index of the axes: given as "
       "attributes, or as weights that Keras's adapt() sets; they begin at 0 and 1.";
@@ -101,5 +100,5 @@ struct Normalization : LayerOf<Normalization> {
 };
 
 }  // namespace
-DL4_KIND(Normalization)
+DL4_KINDS(normalization, Normalization)
 }  // namespace dl4::kinds

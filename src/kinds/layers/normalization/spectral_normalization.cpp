@@ -13,7 +13,6 @@ namespace {
 using ops::Id;
 
 struct SpectralNormalization : Layer {
-  static constexpr const char *name = "SpectralNormalization";
   static constexpr const char *doc =
       "A layer whose kernel or embeddings W, seen as rows of its last axis, each call in training divides by its "
       "largest singular value, as power iterations from vector_u find it: W is left so, frozen or not, and its "
@@ -93,5 +92,5 @@ struct SpectralNormalization : Layer {
 };
 
 }  // namespace
-DL4_KIND(SpectralNormalization)
+DL4_KINDS(spectral_normalization, SpectralNormalization)
 }  // namespace dl4::kinds

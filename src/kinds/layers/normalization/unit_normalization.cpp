@@ -6,7 +6,6 @@ namespace dl4::kinds {
 namespace {
 
 struct UnitNormalization : LayerOf<UnitNormalization> {
-  static constexpr const char *name = "UnitNormalization";
   static constexpr const char *doc =
       "x over its norm along an axis, or along several axes together: x / max(norm, 1e-12).";
   std::vector<int64_t> axis{-1};
@@ -25,7 +24,6 @@ struct UnitNormalization : LayerOf<UnitNormalization> {
 };
 
 struct LocalResponseNormalization : LayerOf<LocalResponseNormalization> {
-  static constexpr const char *name = "LocalResponseNormalization";
   static constexpr const char *doc =
       "x / (bias + alpha sum(x^2))^beta, summed over the features up to depth_radius away, as in AlexNet and in "
       "TensorFlow's local_response_normalization. Not a layer of Keras.";
@@ -55,6 +53,5 @@ struct LocalResponseNormalization : LayerOf<LocalResponseNormalization> {
 };
 
 }  // namespace
-DL4_KIND(UnitNormalization)
-DL4_KIND(LocalResponseNormalization)
+DL4_KINDS(unit_normalization, UnitNormalization, LocalResponseNormalization)
 }  // namespace dl4::kinds

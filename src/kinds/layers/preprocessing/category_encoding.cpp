@@ -11,7 +11,6 @@ namespace {
 using ops::Id;
 
 struct CategoryEncoding final : Layer {
-  static constexpr const char *name = "CategoryEncoding";
   static constexpr const char *doc =
       "Integers below num_tokens as vectors. An integer past them is left out; one below 0 is an error of the run.";
   int64_t num_tokens = 0;
@@ -30,7 +29,8 @@ struct CategoryEncoding final : Layer {
     static constexpr PlainFacts plain{
         .inputs = {{"x", "(..., N), integers"}},
         .outputs = {{"y", "(..., num_tokens); for each integer (..., N, num_tokens)"}},
-        .arguments = {{"count_weights", "tensor", "what each integer counts, of the shape of x, float32: of \"count\""}}};
+        .arguments = {
+            {"count_weights", "tensor", "what each integer counts, of the shape of x, float32: of \"count\""}}};
     return plain;
   }
 
@@ -49,7 +49,6 @@ struct CategoryEncoding final : Layer {
 };
 
 struct Discretization final : Layer {
-  static constexpr const char *name = "Discretization";
   static constexpr const char *doc =
       "Numbers as the numbers of the bins in which they lie: how many of the boundaries are not above them. NaN is in "
       "the last bin.";
@@ -113,6 +112,5 @@ struct Discretization final : Layer {
 };
 
 }  // namespace
-DL4_KIND(CategoryEncoding)
-DL4_KIND(Discretization)
+DL4_KINDS(category_encoding, CategoryEncoding, Discretization)
 }  // namespace dl4::kinds

@@ -24,7 +24,6 @@ Id hashable(Call &c, int i, bool floats) {
 }
 
 struct Hashing final : Layer {
-  static constexpr const char *name = "Hashing";
   static constexpr const char *doc =
       "Strings or integers as numbers of bins, by FarmHash or, with a salt, SipHash: those of TensorFlow. Integers are "
       "hashed as their decimal digits.";
@@ -76,7 +75,6 @@ struct Hashing final : Layer {
 };
 
 struct HashedCrossing final : Layer {
-  static constexpr const char *name = "HashedCrossing";
   static constexpr const char *doc =
       "Two or more features as the number of a bin of their combination, by TensorFlow's hash of crosses.";
   int64_t num_bins = 0;
@@ -118,6 +116,5 @@ struct HashedCrossing final : Layer {
 };
 
 }  // namespace
-DL4_KIND(Hashing)
-DL4_KIND(HashedCrossing)
+DL4_KINDS(hashing, Hashing, HashedCrossing)
 }  // namespace dl4::kinds

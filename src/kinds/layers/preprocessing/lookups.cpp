@@ -37,7 +37,6 @@ struct TokenLookup : WithVocabulary {
 };
 
 struct StringLookup final : TokenLookup<std::string> {
-  static constexpr const char *name = "StringLookup";
   static constexpr const char *doc =
       "Strings as their indices in a vocabulary, or as vectors of these; with invert indices as strings.";
   enum class Encoding { utf_8 } encoding = Encoding::utf_8;
@@ -55,7 +54,6 @@ struct StringLookup final : TokenLookup<std::string> {
 };
 
 struct IntegerLookup final : TokenLookup<int64_t> {
-  static constexpr const char *name = "IntegerLookup";
   static constexpr const char *doc =
       "Integers as their indices in a vocabulary, or as vectors of these; with invert indices as integers.";
   enum class Type { int64 } vocabulary_dtype = Type::int64;
@@ -72,6 +70,5 @@ struct IntegerLookup final : TokenLookup<int64_t> {
 };
 
 }  // namespace
-DL4_KIND(StringLookup)
-DL4_KIND(IntegerLookup)
+DL4_KINDS(lookups, StringLookup, IntegerLookup)
 }  // namespace dl4::kinds

@@ -9,7 +9,6 @@ namespace {
 using ops::Id;
 
 struct StringConcat final : LayerOf<StringConcat> {
-  static constexpr const char *name = "StringConcat";
   static constexpr const char *doc =
       "Each string of the first input with that of the second behind it; their shapes broadcast.";
   static constexpr PlainFacts plain{.inputs = {{"x1", "(...), strings"}, {"x2", "(...), strings"}},
@@ -22,7 +21,6 @@ struct StringConcat final : LayerOf<StringConcat> {
 };
 
 struct StringCase final : LayerOf<StringCase> {
-  static constexpr const char *name = "StringCase";
   static constexpr const char *doc =
       "Strings in small letters or capitals, each letter for itself. A letter whose other case is several letters, or "
       "of a script other than Latin, Greek, Cyrillic and Armenian that has case, is an error of the run, as are bytes "
@@ -42,7 +40,6 @@ struct StringCase final : LayerOf<StringCase> {
 };
 
 struct StringSplit final : LayerOf<StringSplit> {
-  static constexpr const char *name = "StringSplit";
   static constexpr const char *doc =
       "Strings cut into pieces along a new last axis, as long as the most pieces that one has; and how many each has. "
       "That size is known once a run has computed it: a session runs such a model, training and streams refuse it.";
@@ -98,7 +95,6 @@ struct StringSplit final : LayerOf<StringSplit> {
 };
 
 struct NgramCounts final : LayerOf<NgramCounts> {
-  static constexpr const char *name = "NgramCounts";
   static constexpr const char *doc =
       "How often each of the given sequences of integers occurs in a row of the input, as float32.";
   std::vector<int64_t> ngrams, lengths, columns;
@@ -130,8 +126,5 @@ struct NgramCounts final : LayerOf<NgramCounts> {
 };
 
 }  // namespace
-DL4_KIND(StringConcat)
-DL4_KIND(StringCase)
-DL4_KIND(StringSplit)
-DL4_KIND(NgramCounts)
+DL4_KINDS(strings, StringConcat, StringCase, StringSplit, NgramCounts)
 }  // namespace dl4::kinds

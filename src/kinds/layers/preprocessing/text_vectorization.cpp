@@ -13,7 +13,6 @@ using ops::Id;
 constexpr int64_t widest = 256;  // of n-grams
 
 struct TextVectorization final : WithVocabulary {
-  static constexpr const char *name = "TextVectorization";
   static constexpr const char *doc =
       "Texts as sequences of indices of their tokens, or as vectors of how often each is in them. A text is "
       "standardized, split into tokens, which may be joined to n-grams, and looked up in a vocabulary.";
@@ -131,5 +130,5 @@ struct TextVectorization final : WithVocabulary {
 };
 
 }  // namespace
-DL4_KIND(TextVectorization)
+DL4_KINDS(text_vectorization, TextVectorization)
 }  // namespace dl4::kinds

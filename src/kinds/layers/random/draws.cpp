@@ -71,6 +71,5 @@ struct RandomUniformLayer : Drawn {
 };
 
 }  // namespace
-DL4_KIND(RandomNormalLayer)
-DL4_KIND(RandomUniformLayer)
+DL4_KINDS(random_draws, RandomNormalLayer, RandomUniformLayer)
 }  // namespace dl4::kinds

@@ -5,7 +5,6 @@ namespace dl4::kinds {
 namespace {
 
 struct Dropout : LayerOf<Dropout> {
-  static constexpr const char *name = "Dropout";
   static constexpr const char *doc =
       "In training, sets values to 0 with probability rate and scales the others by 1 / (1 - rate).";
   double rate = 0;
@@ -61,7 +60,7 @@ struct SpatialDropout final : Layer {
 };
 
 constexpr SpatialDropout::Row row(const char *name, const char *doc, int axes, const char *shape) {
-  return {{"layer", name, doc, fresh<SpatialDropout>}, axes, shape};
+  return {row_of<SpatialDropout>(name, doc), axes, shape};
 }
 
 constexpr SpatialDropout::Row dropouts[] = {
@@ -80,6 +79,6 @@ constexpr SpatialDropout::Row dropouts[] = {
 };
 
 }  // namespace
-DL4_KIND(Dropout)
-DL4_KINDS(SpatialDropouts, dropouts)
+DL4_KINDS(dropout, Dropout)
+DL4_TABLE(SpatialDropouts, dropouts)
 }  // namespace dl4::kinds

@@ -33,7 +33,6 @@ Id normals(Call &c, bool drawn, const std::optional<int64_t> &seed) {
 }
 
 struct GaussianNoise : Noise {
-  static constexpr const char *name = "GaussianNoise";
   static constexpr const char *doc = "In training, adds normal noise of mean 0.";
   double stddev = 0;
 
@@ -49,7 +48,6 @@ struct GaussianNoise : Noise {
 };
 
 struct GaussianDropout : Noise {
-  static constexpr const char *name = "GaussianDropout";
   static constexpr const char *doc =
       "In training, multiplies by normal noise of mean 1 and standard deviation sqrt(rate / (1 - rate)).";
   double rate = 0;
@@ -72,7 +70,6 @@ struct GaussianDropout : Noise {
 };
 
 struct AlphaDropout : Noise {
-  static constexpr const char *name = "AlphaDropout";
   static constexpr const char *doc =
       "In training, sets values to SELU's negative limit with probability rate, then scales and shifts all of them so "
       "that a mean of 0 and a variance of 1 stay.";
@@ -98,7 +95,5 @@ struct AlphaDropout : Noise {
 };
 
 }  // namespace
-DL4_KIND(GaussianNoise)
-DL4_KIND(GaussianDropout)
-DL4_KIND(AlphaDropout)
+DL4_KINDS(noise, GaussianNoise, GaussianDropout, AlphaDropout)
 }  // namespace dl4::kinds

@@ -17,7 +17,6 @@ constexpr const char *common[] = {"stateful", "return_sequences", "return_state"
 bool flag_of(const InnerLayer &layer, const char *key) { return layer->config()[key].get<bool>(); }
 
 struct Bidirectional : Layer {
-  static constexpr const char *name = "Bidirectional";
   static constexpr const char *doc =
       "A recurrent layer over (batch, time, features) in both directions, the outputs merged. The halves are named "
       "forward_ and backward_; under a mask with return_sequences the output of a masked step is 0.";
@@ -125,5 +124,5 @@ struct Bidirectional : Layer {
 };
 
 }  // namespace
-DL4_KIND(Bidirectional)
+DL4_KINDS(bidirectional, Bidirectional)
 }  // namespace dl4::kinds

@@ -81,17 +81,14 @@ struct GruCell : CellAttributes {
 };
 
 struct GRU : RecurrentLayer<GruCell> {
-  static constexpr const char *name = "GRU";
   static constexpr const char *doc =
       "Gated recurrent units over (batch, time, features). Gates in the order z, r, h; "
       "h = z * h' + (1 - z) * candidate. At a masked step the state stays and the output repeats.";
 };
 struct GRUCell : OneStep<GruCell> {
-  static constexpr const char *name = "GRUCell";
   static constexpr const char *doc = "One step of a GRU.";
 };
 
 }  // namespace
-DL4_KIND(GRU)
-DL4_KIND(GRUCell)
+DL4_KINDS(gru, GRU, GRUCell)
 }  // namespace dl4::kinds

@@ -45,7 +45,6 @@ struct LstmCell : CellAttributes {
 };
 
 struct LSTM : RecurrentLayer<LstmCell> {
-  static constexpr const char *name = "LSTM";
   static constexpr const char *doc =
       "Long short-term memory over (batch, time, features). Gates in the order i, f, c, o; "
       "c = f * c' + i * activation(z_c), h = o * activation(c). At a masked step the states stay and the output "
@@ -91,11 +90,9 @@ struct LSTM : RecurrentLayer<LstmCell> {
 };
 
 struct LSTMCell : OneStep<LstmCell> {
-  static constexpr const char *name = "LSTMCell";
   static constexpr const char *doc = "One step of an LSTM.";
 };
 
 }  // namespace
-DL4_KIND(LSTM)
-DL4_KIND(LSTMCell)
+DL4_KINDS(lstm, LSTM, LSTMCell)
 }  // namespace dl4::kinds

@@ -28,7 +28,6 @@ Cell::Step step_of(Call &c, const InnerLayer &cell, Id x, std::span<const Id> st
 }
 
 struct RNN : Layer {
-  static constexpr const char *name = "RNN";
   static constexpr const char *doc =
       "Runs a cell over the steps of (batch, time, ...). At a masked step the states stay and the output repeats.";
   InnerLayer cell;
@@ -71,7 +70,6 @@ struct RNN : Layer {
 };
 
 struct StackedRNNCells : CellLayer {
-  static constexpr const char *name = "StackedRNNCells";
   static constexpr const char *doc = "Cells one behind the other, as one cell for RNN.";
   std::vector<InnerLayer> cells;
 
@@ -127,6 +125,5 @@ struct StackedRNNCells : CellLayer {
 };
 
 }  // namespace
-DL4_KIND(RNN)
-DL4_KIND(StackedRNNCells)
+DL4_KINDS(rnn, RNN, StackedRNNCells)
 }  // namespace dl4::kinds

@@ -29,17 +29,14 @@ struct SimpleCell : CellAttributes {
 };
 
 struct SimpleRNN : RecurrentLayer<SimpleCell> {
-  static constexpr const char *name = "SimpleRNN";
   static constexpr const char *doc =
       "Recurrence over (batch, time, features): h = activation(x kernel + h' recurrent_kernel + bias). At a masked "
       "step the state stays and the output repeats. Its activity_regularizer, which Keras 3.15.1 loses, is a penalty.";
 };
 struct SimpleRNNCell : OneStep<SimpleCell> {
-  static constexpr const char *name = "SimpleRNNCell";
   static constexpr const char *doc = "One step of a SimpleRNN.";
 };
 
 }  // namespace
-DL4_KIND(SimpleRNN)
-DL4_KIND(SimpleRNNCell)
+DL4_KINDS(simple_rnn, SimpleRNN, SimpleRNNCell)
 }  // namespace dl4::kinds

@@ -48,7 +48,6 @@ Shape tail(const Shape &s, int from, std::initializer_list<int64_t> before) {
 }
 
 struct TimeDistributed : Layer {
-  static constexpr const char *name = "TimeDistributed";
   static constexpr const char *doc =
       "A layer at every time step of (batch, time, ...), with the same weights. As in Keras each step is a call: "
       "dropout draws anew at each, normalization sees the steps apart; activity penalties of the layer are left out.";
@@ -155,5 +154,5 @@ struct TimeDistributed : Layer {
 };
 
 }  // namespace
-DL4_KIND(TimeDistributed)
+DL4_KINDS(time_distributed, TimeDistributed)
 }  // namespace dl4::kinds

@@ -9,7 +9,6 @@ namespace dl4::kinds {
 namespace {
 
 struct Flatten : LayerOf<Flatten> {
-  static constexpr const char *name = "Flatten";
   static constexpr const char *doc = "Joins all axes but the batch into one, in row-major order, the channels last.";
   DataFormat data_format;
 
@@ -24,7 +23,6 @@ struct Flatten : LayerOf<Flatten> {
 };
 
 struct Permute : LayerOf<Permute> {
-  static constexpr const char *name = "Permute";
   static constexpr const char *doc = "The axes behind the batch in another order.";
   std::vector<int64_t> dims;
 
@@ -53,7 +51,6 @@ struct Permute : LayerOf<Permute> {
 };
 
 struct Transpose : LayerOf<Transpose> {
-  static constexpr const char *name = "Transpose";
   static constexpr const char *keras = "numpy.Transpose";
   static constexpr const char *doc = "The axes in another order, the batch included: keras.ops.transpose.";
   std::optional<std::vector<int64_t>> perm;
@@ -82,7 +79,5 @@ struct Transpose : LayerOf<Transpose> {
 };
 
 }  // namespace
-DL4_KIND(Flatten)
-DL4_KIND(Permute)
-DL4_KIND(Transpose)
+DL4_KINDS(permute, Flatten, Permute, Transpose)
 }  // namespace dl4::kinds

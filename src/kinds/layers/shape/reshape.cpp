@@ -9,7 +9,6 @@ namespace dl4::kinds {
 namespace {
 
 struct Reshape : LayerOf<Reshape> {
-  static constexpr const char *name = "Reshape";
   static constexpr const char *doc = "The same elements with other axes behind the batch.";
   std::vector<int64_t> target_shape;
 
@@ -35,7 +34,6 @@ struct Reshape : LayerOf<Reshape> {
 };
 
 struct ReshapeBatch : LayerOf<ReshapeBatch> {
-  static constexpr const char *name = "ReshapeBatch";
   static constexpr const char *keras = "numpy.Reshape";
   static constexpr const char *doc = "The same elements with other axes, the batch's included: keras.ops.reshape.";
   std::vector<int64_t> shape;
@@ -65,7 +63,6 @@ std::vector<ops::Id> values(const Call &c) {
 }
 
 struct Sizes final : LayerOf<Sizes> {
-  static constexpr const char *name = "Sizes";
   static constexpr const char *doc = "Integers computed from the sizes of axes, as keras.ops.shape gives them: int64.";
   std::vector<std::string> sizes;
 
@@ -77,7 +74,6 @@ struct Sizes final : LayerOf<Sizes> {
 };
 
 struct Zeros final : LayerOf<Zeros> {
-  static constexpr const char *name = "Zeros";
   static constexpr const char *doc =
       "A tensor of false, its shape computed from the sizes of axes: keras.ops.zeros(shape, \"bool\").";
   std::vector<std::string> shape;
@@ -95,7 +91,6 @@ struct Zeros final : LayerOf<Zeros> {
 };
 
 struct ReshapeLike final : LayerOf<ReshapeLike> {
-  static constexpr const char *name = "ReshapeLike";
   static constexpr const char *doc = "Gives x the shape of another value: keras.ops.reshape(x, keras.ops.shape(like)).";
   void fields(Fields &) override {}
   Arity arity() const override { return {2, 2}; }
@@ -105,9 +100,5 @@ struct ReshapeLike final : LayerOf<ReshapeLike> {
 };
 
 }  // namespace
-DL4_KIND(Reshape)
-DL4_KIND(ReshapeBatch)
-DL4_KIND(Sizes)
-DL4_KIND(Zeros)
-DL4_KIND(ReshapeLike)
+DL4_KINDS(reshape, Reshape, ReshapeBatch, Sizes, Zeros, ReshapeLike)
 }  // namespace dl4::kinds

@@ -12,7 +12,6 @@ namespace {
 using ops::Id;
 
 struct Take final : LayerOf<Take> {
-  static constexpr const char *name = "Take";
   static constexpr const char *keras = "numpy.Take";
   static constexpr const char *doc =
       "The places of an axis that indices name, in their order: keras.ops.take. An index outside [-n, n) is an error.";
@@ -74,7 +73,6 @@ struct Take final : LayerOf<Take> {
 };
 
 struct Slice final : LayerOf<Slice> {
-  static constexpr const char *name = "Slice";
   static constexpr const char *doc = "A block of x: keras.ops.slice.";
   std::vector<int64_t> start_indices, sizes;
 
@@ -121,7 +119,6 @@ struct Slice final : LayerOf<Slice> {
 };
 
 struct Flip final : LayerOf<Flip> {
-  static constexpr const char *name = "Flip";
   static constexpr const char *keras = "numpy.Flip";
   static constexpr const char *doc = "Axes from their end to their beginning: keras.ops.flip.";
   std::optional<std::vector<int64_t>> axis;
@@ -141,7 +138,6 @@ struct Flip final : LayerOf<Flip> {
 };
 
 struct Stack final : LayerOf<Stack> {
-  static constexpr const char *name = "Stack";
   static constexpr const char *keras = "numpy.Stack";
   static constexpr const char *doc = "Inputs of one shape side by side along a new axis: keras.ops.stack.";
   int64_t axis = 0;
@@ -164,7 +160,6 @@ struct Stack final : LayerOf<Stack> {
 };
 
 struct Repeat final : LayerOf<Repeat> {
-  static constexpr const char *name = "Repeat";
   static constexpr const char *keras = "numpy.Repeat";
   static constexpr const char *doc = "Each place of an axis several times: keras.ops.repeat.";
   int64_t repeats = 1, axis = 0;
@@ -180,7 +175,6 @@ struct Repeat final : LayerOf<Repeat> {
 };
 
 struct ExpandDims final : LayerOf<ExpandDims> {
-  static constexpr const char *name = "ExpandDims";
   static constexpr const char *keras = "numpy.ExpandDims";
   static constexpr const char *doc = "New axes of size 1: keras.ops.expand_dims.";
   std::vector<int64_t> axis;
@@ -203,7 +197,6 @@ struct ExpandDims final : LayerOf<ExpandDims> {
 };
 
 struct Squeeze final : LayerOf<Squeeze> {
-  static constexpr const char *name = "Squeeze";
   static constexpr const char *keras = "numpy.Squeeze";
   static constexpr const char *doc = "Axes of size 1 left out: keras.ops.squeeze.";
   std::optional<std::vector<int64_t>> axis;
@@ -227,11 +220,5 @@ struct Squeeze final : LayerOf<Squeeze> {
 };
 
 }  // namespace
-DL4_KIND(Take)
-DL4_KIND(Slice)
-DL4_KIND(Flip)
-DL4_KIND(Stack)
-DL4_KIND(Repeat)
-DL4_KIND(ExpandDims)
-DL4_KIND(Squeeze)
+DL4_KINDS(take, Take, Slice, Flip, Stack, Repeat, ExpandDims, Squeeze)
 }  // namespace dl4::kinds

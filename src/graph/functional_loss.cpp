@@ -18,8 +18,7 @@ class Nothing final : public kinds::Host {
 
  private:
   [[noreturn]] static void refuse(const std::string &what) {
-    throw Error(Code::unsupported, "\"model\": expected a graph that only computes, got one with " + what)
-        .with("attribute", "model");
+    kinds::unsupported_attribute("model", "expected a graph that only computes, got one with " + what);
   }
 };
 
@@ -44,10 +43,8 @@ struct FunctionalLoss final : kinds::Loss {
   void check() override {
     model.read();
     if (model->inputs().size() != 2 || model->outputs().size() != 1)
-      throw Error(Code::invalid_argument,
-                  text("\"model\": expected the inputs y_true and y_pred and one output, got ", model->inputs().size(),
-                       " inputs and ", model->outputs().size(), " outputs"))
-          .with("attribute", "model");
+      kinds::refuse_attribute("model", "expected the inputs y_true and y_pred and one output, got ",
+                              model->inputs().size(), " inputs and ", model->outputs().size(), " outputs");
     Nothing host;
     for (const auto &w : model->held()) host.weight(w->spec);
   }

@@ -175,9 +175,7 @@ std::string prefix_of(const kinds::Layer &layer, const Given &given) {
     const Json *inner = config.find(key), *inside = inner ? inner->find("config") : nullptr;
     if (inner && is_architecture(*inner)) return prefix;  // the weights are the containing layer's
     const Json *name = inside ? inside->find("name") : nullptr;
-    if (!name || !name->is_string())
-      throw Error(Code::unsupported, text('"', attribute, "\": a model is not accepted here"))
-          .with("attribute", attribute);
+    if (!name || !name->is_string()) kinds::unsupported_attribute(attribute, "a model is not accepted here");
     prefix += name->get<std::string>() + '/';
     config = Json(*inside);
   }
@@ -317,9 +315,7 @@ LayerId Graph::layer(const std::string &kind, const std::string &name, Json attr
   l.name = unique_name(wanted, entry.name);
   try {
     if (const Json *yes = attributes.find("trainable")) {
-      if (!yes->is_boolean())
-        throw Error(Code::invalid_argument, text("\"trainable\": expected true or false, got ", yes->shown()))
-            .with("attribute", "trainable");
+      if (!yes->is_boolean()) kinds::refuse_attribute("trainable", "expected true or false, got ", yes->shown());
       l.trainable = yes->get<bool>();
       attributes.erase("trainable");
     }
@@ -329,10 +325,8 @@ LayerId Graph::layer(const std::string &kind, const std::string &name, Json attr
     }
     l.kind = std::static_pointer_cast<const kinds::Layer>(entry.make(attributes));
     if (!given.empty() && !l.trainable)
-      throw Error(
-          Code::unsupported,
-          "\"trainable\": weights that are shared with a model are frozen in that, by dl4_model_set_trainable()")
-          .with("attribute", "trainable");
+      kinds::unsupported_attribute(
+          "trainable", "weights that are shared with a model are frozen in that, by dl4_model_set_trainable()");
     for (const Given &model : given) l.given[prefix_of(*l.kind, model)] = model.model;
   } catch (Error &error) {
     error.in("layer \"" + l.name + "\"").with("layer", l.name);

@@ -8,11 +8,7 @@
 namespace dl4::graph {
 namespace {
 
-[[noreturn]] void refuse(const char *key, const std::string &what) {
-  throw Error(Code::invalid_argument, text('"', key, "\": ", what)).with("attribute", key);
-}
-
-constexpr const char *minimal_cell =
+constexpr const char *minimal_model =
     R"({"format": 1, "inputs": [["x", 0, 0], ["h", 0, 0]], "outputs": [["y", 0, 0]], "layers": [
     {"class_name": "Input", "name": "x", "config": {"shape": [null, 4], "dtype": "float32"}},
     {"class_name": "Input", "name": "h", "config": {"shape": [null, 4], "dtype": "float32"}},
@@ -45,7 +41,7 @@ struct GraphCell final : kinds::CellLayer {
 
   void check() override {
     if (!becomes.is_object() || becomes.size() == 0)
-      refuse("states", text("expected {input: output} of the model by name, got ", becomes.shown()));
+      kinds::refuse_attribute("states", "expected {input: output} of the model by name, got ", becomes.shown());
     model.read();
     find_states();
     std::vector<bool> next(model->outputs().size());
@@ -54,8 +50,9 @@ struct GraphCell final : kinds::CellLayer {
       const Node from = model->inputs()[s.input], to = model->outputs()[s.output];
       const Graph &g = model->graph();
       if (g.dtype(to) != g.dtype(from) || g.shape(to) != g.shape(from))
-        refuse("states", text("expected ", g.dtype(from), ' ', g.shape(from), " as \"", model->output_name(s.output),
-                              "\", which \"", s.input_name, "\" becomes, got ", g.dtype(to), ' ', g.shape(to)));
+        kinds::refuse_attribute("states", "expected ", g.dtype(from), ' ', g.shape(from), " as \"",
+                                model->output_name(s.output), "\", which \"", s.input_name, "\" becomes, got ",
+                                g.dtype(to), ' ', g.shape(to));
       next[s.output] = true;
     }
     const auto other = static_cast<size_t>(std::find(next.begin(), next.end(), false) - next.begin());
@@ -104,7 +101,7 @@ struct GraphCell final : kinds::CellLayer {
       else
         others_.push_back(i);
     }
-    if (others_.empty()) refuse("states", "expected an input that is not a state: x");
+    if (others_.empty()) kinds::refuse_attribute("states", "expected an input that is not a state: x");
   }
   static size_t number_of(const std::vector<std::string> &names, const char *what, const Json &name) {
     const std::string wanted = name.is_string() ? name.get<std::string>() : "";
@@ -120,7 +117,8 @@ struct GraphCell final : kinds::CellLayer {
     const Shape s = model->graph().shape(n);
     const DType dtype = model->graph().dtype(n);
     if (dtype != DType::f32 || s.rank() == 0 || !s.without(0).known())
-      refuse(key, text("expected float32 (batch, ...) of known dims as \"", name, "\", got ", dtype, ' ', s));
+      kinds::refuse_attribute(key, "expected float32 (batch, ...) of known dims as \"", name, "\", got ", dtype, ' ',
+                              s);
   }
 
   std::vector<State> states_;   // in the order of the model's inputs

@@ -29,9 +29,7 @@ kinds::Field &InnerModel::fields(kinds::Fields &f) {
 }
 
 void InnerModel::read() try {
-  if (!json_.is_object())
-    throw Error(Code::invalid_argument, text("\"model\": expected an architecture, got ", json_.shown()))
-        .with("attribute", "model");
+  if (!json_.is_object()) kinds::refuse_attribute("model", "expected an architecture, got ", json_.shown());
   // An inner layer is stored as class and config.
   const Json *config = json_.find("config"), *inside = config ? config->find("model") : nullptr;
   if (inside) json_ = Json(*inside);
@@ -46,9 +44,7 @@ void InnerModel::read() try {
 
 void InnerModel::set(std::shared_ptr<const Model> model) {
   model_ = std::move(model);
-  if (model_->assigns())
-    throw Error(Code::unsupported, "\"model\": a model that assigns weights can't be a layer")
-        .with("attribute", "model");
+  if (model_->assigns()) kinds::unsupported_attribute("model", "a model that assigns weights can't be a layer");
   if (!json_.shared()) json_ = Json::share(std::make_unique<const Made>(to_json(model_->architecture()), model_));
   const Graph &g = model_->graph();
   taken_off_.assign(model_->inputs().size(), false);

@@ -25,9 +25,8 @@ WholeNumbers::Range range_of(const Quantization &q, const Quantize &how) {
   const auto is_whole = [](double v) { return v == std::round(v); };
   if (given.size() != 2 || !is_whole(given[0]) || !is_whole(given[1]) || given[0] < -limit - 1 || given[0] > 0 ||
       given[1] < 1 || given[1] > limit)
-    throw Error(Code::invalid_argument, text("\"value_range\": expected two whole numbers from ", -limit - 1, " to ",
-                                             limit, " around 0, got ", Json(given).dump()))
-        .with("attribute", "value_range");
+    kinds::refuse_attribute("value_range", "expected two whole numbers from ", -limit - 1, " to ", limit,
+                            " around 0, got ", Json(given).dump());
   range.least = static_cast<float>(given[0]), range.most = static_cast<float>(given[1]);
   return range;
 }
@@ -132,7 +131,7 @@ std::shared_ptr<Model> quantized(const Model &m, const Quantize &how) {
   Json &word = mode.is_object() && mode.contains("mode") ? mode["mode"] : mode;
   if (word == Json("int4")) word = "int4/128";
   const auto q = kinds::from_json<kinds::Quantized>(mode);
-  if (!q) throw Error(Code::invalid_argument, "\"mode\": expected a mode, got null").with("attribute", "mode");
+  if (!q) kinds::refuse_attribute("mode", "expected a mode, got null");
   if (q->turned())
     throw Error(Code::unsupported, text(q->name(), " needs data to calibrate by; expected \"int8\" or \"int4/block\""))
         .with("attribute", "mode");

@@ -48,6 +48,10 @@ Json in_short(const char *category, const Json &v) {
 
 }  // namespace
 
+void refuse_by(Code code, std::string_view key, const std::string &why) {
+  throw Error(code, text('"', key, "\": ", why)).with("attribute", key);
+}
+
 void expected(std::string_view what, const Json &got) {
   fail(Code::invalid_argument, "expected ", what, ", got ", got.shown());
 }
@@ -176,16 +180,11 @@ bool Fields::any_required() const {
 bool is_mixed_bfloat16(const Json &dtype) { return is_policy(dtype, mixed_bfloat16); }
 
 void need_name(const Json &name) {
-  if (!name.is_string() && !name.is_null())
-    throw Error(Code::invalid_argument, text("\"name\": expected a string, got ", name.shown()))
-        .with("attribute", "name");
+  if (!name.is_string() && !name.is_null()) refuse_attribute("name", "expected a string, got ", name.shown());
   const std::string s = name.is_string() ? name.get<std::string>() : "";
   if (const std::string valid = valid_utf8(s); valid != s)
-    throw Error(Code::invalid_argument, text("\"name\": expected UTF-8, got \"", excerpt(valid), '"'))
-        .with("attribute", "name");
-  if (s.find('\0') != std::string::npos)
-    throw Error(Code::invalid_argument, text("\"name\": expected a text without U+0000, got ", name.shown()))
-        .with("attribute", "name");
+    refuse_attribute("name", "expected UTF-8, got \"", excerpt(valid), '"');
+  if (s.find('\0') != std::string::npos) refuse_attribute("name", "expected a text without U+0000, got ", name.shown());
 }
 
 void refuse_unknown_keys(const Json &config, const std::vector<std::string> &keys, bool of_keras) {
@@ -209,7 +208,8 @@ void refuse_unknown_keys(const Json &config, const std::vector<std::string> &key
     error.with("attribute", std::string(key)).suggest(std::string(key), keys);
     std::string list;
     for (const std::string &k : keys) list += (list.empty() ? "\"" : ", \"") + k + '"';
-    error.message += (error.message.back() == '?' ? " " : "; ") + (list.empty() ? "there are none" : "known are " + list);
+    error.message +=
+        (error.message.back() == '?' ? " " : "; ") + (list.empty() ? "there are none" : "known are " + list);
     throw error;
   }
 }

@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/error.hpp"
 #include "kinds/kind.hpp"
 
 namespace dl4::kinds {
@@ -35,6 +36,17 @@ M from_json(const Json &j) {
 
 // Keras's dictionary of numbers.
 using Numbers = std::map<std::string, double>;
+
+// Refuses an attribute: "key": why.
+[[noreturn]] void refuse_by(Code code, std::string_view key, const std::string &why);
+template <class... A>
+[[noreturn]] void refuse_attribute(std::string_view key, const A &...why) {
+  refuse_by(Code::invalid_argument, key, text(why...));
+}
+template <class... A>
+[[noreturn]] void unsupported_attribute(std::string_view key, const A &...why) {
+  refuse_by(Code::unsupported, key, text(why...));
+}
 
 [[noreturn]] void expected(std::string_view what, const Json &got);
 [[noreturn]] void expected_one_of(const std::vector<std::string> &words, const Json &got);

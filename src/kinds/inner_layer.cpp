@@ -94,9 +94,7 @@ class Rounding {
 void need_inner_name(const std::string &name) {
   constexpr size_t max_name = 1024;
   if (!name.empty() && name.size() <= max_name && name.find('/') == std::string::npos) return;
-  throw Error(Code::invalid_argument,
-              text("\"name\": expected 1 to ", max_name, " bytes without a slash, got ", Json(name).shown()))
-      .with("attribute", "name");
+  refuse_attribute("name", "expected 1 to ", max_name, " bytes without a slash, got ", Json(name).shown());
 }
 
 }  // namespace
@@ -138,9 +136,7 @@ InnerLayer InnerLayer::parse(const Json &j) {
       config.erase("name");
     }
     if (const Json *yes = config.find("trainable")) {
-      if (!yes->is_boolean())
-        throw Error(Code::invalid_argument, text("\"trainable\": expected true or false, got ", yes->shown()))
-            .with("attribute", "trainable");
+      if (!yes->is_boolean()) refuse_attribute("trainable", "expected true or false, got ", yes->shown());
       layer.trainable = yes->get<bool>();
       config.erase("trainable");
     }

@@ -45,9 +45,7 @@ void Optimizer::check() {
 }
 
 void want_below_1(const char *key, double v) {
-  if (!(v < 1))
-    throw Error(Code::invalid_argument, text('"', key, "\": expected below 1, got ", Json(v).dump()))
-        .with("attribute", key);
+  if (!(v < 1)) refuse_attribute(key, "expected below 1, got ", Json(v).dump());
 }
 
 bool excludes(const std::string &word, const std::string &weight) {

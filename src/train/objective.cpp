@@ -63,9 +63,7 @@ std::vector<Json> by_name(const Json &j, const char *key, const std::vector<std:
   std::vector<Json> list;
   for (const std::string &name : names) {
     const Json *entry = j.find(name);
-    if (!entry && all)
-      throw Error(Code::invalid_argument, text('"', key, "\": expected an entry for output \"", name, "\", got none"))
-          .with("attribute", key);
+    if (!entry && all) kinds::refuse_attribute(key, "expected an entry for output \"", name, "\", got none");
     list.push_back(entry ? *entry : Json());
   }
   return list;
@@ -122,14 +120,12 @@ std::vector<std::string> names_of(const Objective::Options &options, const graph
   std::vector<std::string> names = options.output_names;
   const size_t n = model.outputs().size();
   for (size_t i = 0; names.size() < n && options.output_names.empty(); ++i) names.push_back(model.output_name(i));
-  auto refuse = [](const std::string &why) {
-    throw Error(Code::invalid_argument, "\"output_names\": " + why).with("attribute", "output_names");
-  };
-  if (names.size() != n) refuse(text("expected ", n, ", one for each output, got ", names.size()));
+  if (names.size() != n)
+    kinds::refuse_attribute("output_names", "expected ", n, ", one for each output, got ", names.size());
   for (size_t i = 0; i < n; ++i)
     if (names[i].empty() || std::find(names.begin(), names.begin() + static_cast<ptrdiff_t>(i), names[i]) !=
                                 names.begin() + static_cast<ptrdiff_t>(i))
-      refuse(text("expected names that differ, got \"", names[i], '"'));
+      kinds::refuse_attribute("output_names", "expected names that differ, got \"", names[i], '"');
   return names;
 }
 
@@ -163,9 +159,7 @@ Objective Objective::parse(const Options &options, const graph::Model &model) {
     }
     o.outputs[i].loss = std::make_shared<OutputItself>();
     if (DType dtype = model.graph().dtype(model.outputs()[i]); dtype != DType::f32)
-      throw Error(Code::invalid_argument,
-                  text("\"loss\": output \"", o.names[i], "\" cannot be minimised: expected float32, got ", dtype))
-          .with("attribute", "loss");
+      kinds::refuse_attribute("loss", "output \"", o.names[i], "\" cannot be minimised: expected float32, got ", dtype);
   }
   if (o.trained().empty())
     fail(Code::invalid_argument,

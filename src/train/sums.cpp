@@ -51,8 +51,7 @@ void Results::add(const std::string &name, kinds::Of<Metric> metric, Metric::Siz
   const auto sums = static_cast<size_t>(size.sums), results = static_cast<size_t>(size.results);
   if (!metric) ++losses_;
   if (names_.size() + results > most)
-    throw Error(Code::invalid_argument, text("\"metrics\": with \"", name, "\" they are more than ", most, " numbers"))
-        .with("attribute", "metrics");
+    kinds::refuse_attribute("metrics", "with \"", name, "\" they are more than ", most, " numbers");
   for (size_t i = 0; i < results; ++i) names_.push_back(results == 1 ? name : text(name, '[', i, ']'));
   numbers_.resize(names_.size());
   rows_.push_back({std::move(metric), sums, results});

@@ -14,9 +14,7 @@ void need_excluded(const std::vector<std::string> &words, const graph::Model &mo
   for (const std::string &word : words)
     if (word.empty() ||
         std::ranges::none_of(model.weights(), [&](const auto &w) { return kinds::excludes(word, w->name); }))
-      throw Error(Code::invalid_argument,
-                  text("\"exclude_from_weight_decay\": no weight of the model is meant by \"", word, '"'))
-          .with("attribute", "exclude_from_weight_decay");
+      kinds::refuse_attribute("exclude_from_weight_decay", "no weight of the model is meant by \"", word, '"');
 }
 
 const graph::Model &untrained(const graph::Model &model) {

@@ -28,9 +28,7 @@ struct CSVLogger : Callback {
     f("append", append).doc("go on in a file that is there; a resumed fit does so too");
   }
   void check() override {
-    if (separator.size() != 1)
-      throw Error(Code::invalid_argument, text("\"separator\": expected one character, got \"", separator, '"'))
-          .with("attribute", "separator");
+    if (separator.size() != 1) refuse_attribute("separator", "expected one character, got \"", separator, '"');
   }
   void train_begin(Fit &f, const Moment &at, Json &state) const override {
     if (at.resumed) return;

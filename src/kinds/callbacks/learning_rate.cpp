@@ -54,9 +54,7 @@ struct ReduceLROnPlateau : Monitor {
     f("min_lr", min_lr).at_least(0).doc("least learning rate");
   }
   void check() override {
-    if (!(factor < 1))
-      throw Error(Code::invalid_argument, text("\"factor\": expected below 1, got ", Json(factor).dump()))
-          .with("attribute", "factor");
+    if (!(factor < 1)) refuse_attribute("factor", "expected below 1, got ", Json(factor).dump());
   }
   void train_begin(Fit &f, const Moment &at, Json &state) const override {
     Monitor::train_begin(f, at, state);

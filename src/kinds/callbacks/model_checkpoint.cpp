@@ -98,8 +98,7 @@ struct ModelCheckpoint : Monitor {
   }
   void check() override {
     if (weights_only && !path.ends_with(".weights.h5") && !path.ends_with(".npz"))
-      throw Error(Code::unsupported, "\"save_weights_only\": files of weights alone end in .weights.h5 or .npz")
-          .with("attribute", "save_weights_only");
+      unsupported_attribute("save_weights_only", "files of weights alone end in .weights.h5 or .npz");
     if (path.empty()) refuse(path, "expected a path");
     filled(path, [](const std::string &) { return 0.0; });
   }

@@ -78,8 +78,7 @@ struct SparseCategoricalCrossentropy : Loss {
   Items items(Emit &e, Id y_true, Id y_pred) const override {
     const Shape p = e.shape(y_pred);
     if (p.rank() > 0 && p.axis(axis) != p.rank() - 1)
-      throw Error(Code::unsupported, text("\"axis\": the classes must be the last axis, got ", axis))
-          .with("attribute", "axis");
+      unsupported_attribute("axis", "the classes must be the last axis, got ", axis);
     y_pred = cast(e, y_pred, DType::f32);
     Id labels = class_numbers(e, y_true, y_pred);
     Id x = logits_of(e, y_pred, from_logits);
@@ -107,8 +106,7 @@ struct GeneralizedCrossentropy : Loss {
   }
   void check() override {
     if (q > 0 && q < 1) return;
-    throw Error(Code::invalid_argument, text("\"q\": expected a number between 0 and 1, got ", q))
-        .with("attribute", "q");
+    refuse_attribute("q", "expected a number between 0 and 1, got ", q);
   }
   Shape target_shape(const Shape &prediction, const Shape & /*target*/) const override {
     return prediction.first(prediction.rank() - 1);

@@ -56,7 +56,7 @@ struct CategoricalFocalCrossentropy : Loss {
   }
   void check() override {
     if (!alpha.empty()) return;
-    throw Error(Code::invalid_argument, "\"alpha\": expected at least one number, got []").with("attribute", "alpha");
+    refuse_attribute("alpha", "expected at least one number, got []");
   }
   Items items(Emit &e, Id y_true, Id y_pred) const override {
     auto [t, p] = matched(e, y_true, y_pred);

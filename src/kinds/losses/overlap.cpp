@@ -26,8 +26,7 @@ class Overlap : public Loss {
   }
   void check() override {
     if (!axis || !axis->empty()) return;
-    throw Error(Code::invalid_argument, "\"axis\": expected null or at least one axis, got []")
-        .with("attribute", "axis");
+    refuse_attribute("axis", "expected null or at least one axis, got []");
   }
 
  protected:

@@ -45,11 +45,10 @@ struct AUC : Metric {
     f("from_logits", from_logits).doc("predictions are logits");
   }
   void check() override {
-    auto refuse = [](const char *key, const std::string &why) {
-      throw Error(Code::invalid_argument, text('"', key, "\": ", why)).with("attribute", key);
-    };
-    if (num_labels.value_or(0) && !multi_label) refuse("num_labels", "expected null unless \"multi_label\" is true");
-    if (label_weights && label_weights->empty()) refuse("label_weights", "expected at least one number, got []");
+    if (num_labels.value_or(0) && !multi_label)
+      refuse_attribute("num_labels", "expected null unless \"multi_label\" is true");
+    if (label_weights && label_weights->empty())
+      refuse_attribute("label_weights", "expected at least one number, got []");
     std::vector<double> inner = given ? *given : even_thresholds(num_thresholds);
     if (!given) inner = {inner.begin() + 1, inner.end() - 1};
     thresholds = Thresholds(inner, true, !given);

@@ -45,9 +45,7 @@ class AtThresholds : public Metric {
         .doc("one or several, a number for each comes out: predictions above it say 1; null is 0.5");
   }
   void check() override {
-    if (given && given->empty())
-      throw Error(Code::invalid_argument, "\"thresholds\": expected at least one, got []")
-          .with("attribute", "thresholds");
+    if (given && given->empty()) refuse_attribute("thresholds", "expected at least one, got []");
     thresholds = Thresholds(given.value_or(std::vector{0.5}));
   }
   Size size(const Shape &) const override { return {thresholds.sums(), thresholds.count()}; }

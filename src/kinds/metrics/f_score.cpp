@@ -24,8 +24,7 @@ class FScore : public Metric {
         .doc("predictions above it say 1; null: the largest of each sample does");
   }
   void check() override {
-    if (threshold == 0.0)
-      throw Error(Code::invalid_argument, "\"threshold\": expected more than 0, got 0").with("attribute", "threshold");
+    if (threshold == 0.0) refuse_attribute("threshold", "expected more than 0, got 0");
   }
   Size size(const Shape &prediction) const override {
     const int64_t n = average == Average::micro ? 1 : classes(prediction);
@@ -90,8 +89,7 @@ struct FBetaScore final : FScore {
   }
   void check() override {
     FScore::check();
-    if (beta == 0)
-      throw Error(Code::invalid_argument, "\"beta\": expected more than 0, got 0").with("attribute", "beta");
+    if (beta == 0) refuse_attribute("beta", "expected more than 0, got 0");
   }
   std::string usual_name() const override { return "fbeta_score"; }
 };

@@ -89,13 +89,9 @@ struct IoU final : Confusion {
   }
   void check() override {
     if (row.some && target_class_ids.empty())
-      throw Error(Code::invalid_argument, "\"target_class_ids\": expected at least one class, got []")
-          .with("attribute", "target_class_ids");
+      refuse_attribute("target_class_ids", "expected at least one class, got []");
     for (int64_t c : target_class_ids)
-      if (c >= num_classes)
-        throw Error(Code::invalid_argument,
-                    text("\"target_class_ids\": expected classes below ", num_classes, ", got ", c))
-            .with("attribute", "target_class_ids");
+      if (c >= num_classes) refuse_attribute("target_class_ids", "expected classes below ", num_classes, ", got ", c);
   }
   std::vector<Id> sums(Emit &e, Id y_true, Id y_pred, Id sample_weight, Id) const override {
     auto class_of = [&](Id x, bool sparse) {

@@ -135,9 +135,8 @@ struct Muon : Optimizer {
     if (!exclude_layers) exclude_layers.emplace();
     for (const std::string &word : *exclude_layers)
       if (inside(word).find_first_of("\\^$.|?*+()[]{}") != std::string::npos)
-        throw Error(Code::unsupported, text("\"exclude_layers\": regular expressions are not supported, got ",
-                                            Json(word).shown(), "; only ^ before a word and $ behind it are"))
-            .with("attribute", "exclude_layers");
+        unsupported_attribute("exclude_layers", "regular expressions are not supported, got ", Json(word).shown(),
+                              "; only ^ before a word and $ behind it are");
   }
 
   SlotGroups slots(const Part &p) const override {

@@ -109,8 +109,7 @@ struct Lion : OnePass<ops::Lion> {
   }
   void check() override {
     OnePass::check();
-    if (how.beta_1 == 0)
-      throw Error(Code::invalid_argument, "\"beta_1\": expected above 0, got 0").with("attribute", "beta_1");
+    if (how.beta_1 == 0) refuse_attribute("beta_1", "expected above 0, got 0");
   }
   SlotGroups slots(const Part &) const override { return {{{"momentum"}}}; }
 };

@@ -16,9 +16,7 @@ namespace {
 float f32(double v) { return static_cast<float>(v); }
 
 void want_above_0(const char *key, double v) {
-  if (!(v > 0))
-    throw Error(Code::invalid_argument, text('"', key, "\": expected above 0, got ", Json(v).dump()))
-        .with("attribute", key);
+  if (!(v > 0)) refuse_attribute(key, "expected above 0, got ", Json(v).dump());
 }
 
 // With an initial rate and a number of steps.
@@ -71,9 +69,7 @@ struct PiecewiseConstantDecay : Schedule {
            values.size(), " and ", boundaries.size());
     for (size_t i = 1; i < boundaries.size(); ++i)
       if (!(boundaries[i] > boundaries[i - 1]))
-        throw Error(Code::invalid_argument,
-                    text("\"boundaries\": expected them ascending, got ", boundaries[i], " after ", boundaries[i - 1]))
-            .with("attribute", "boundaries");
+        refuse_attribute("boundaries", "expected them ascending, got ", boundaries[i], " after ", boundaries[i - 1]);
   }
   float at(int64_t step) const override {
     size_t i = 0;

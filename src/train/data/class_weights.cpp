@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "base/error.hpp"
+#include "kinds/field.hpp"
 
 namespace dl4::train {
 namespace {
@@ -35,19 +35,15 @@ int64_t class_of(const runtime::View &y, int64_t row) {
   return best;
 }
 
-[[noreturn]] void refuse(const std::string &why) {
-  throw Error(Code::invalid_argument, "\"class_weight\": " + why).with("attribute", "class_weight");
-}
-
 }  // namespace
 
 void ClassWeights::apply(Batch &b) {
   if (std::any_of(b.w.begin(), b.w.end(), [](const auto &w) { return !is_absent(w); }))
-    refuse("expected data without sample weights, got both");
-  if (b.y.size() != 1) refuse(text("expected a model with one target, got ", b.y.size()));
+    kinds::refuse_attribute("class_weight", "expected data without sample weights, got both");
+  if (b.y.size() != 1) kinds::refuse_attribute("class_weight", "expected a model with one target, got ", b.y.size());
   const runtime::View &y = b.y[0];
   if (y.shape.rank() < 1 || y.shape.rank() > 2 || (y.shape.rank() == 2 && y.shape[1] == 0))
-    refuse(text("expected targets (B), (B, 1) or (B, classes), got ", y.shape));
+    kinds::refuse_attribute("class_weight", "expected targets (B), (B, 1) or (B, classes), got ", y.shape);
   of_samples_.resize(static_cast<size_t>(y.shape[0]));
   for (int64_t row = 0; row < y.shape[0]; ++row) {
     const int64_t c = class_of(y, row);

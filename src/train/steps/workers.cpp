@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "base/float_mode.hpp"
+#include "kinds/field.hpp"
 
 namespace dl4::train {
 namespace {
@@ -47,8 +48,7 @@ Workers::Workers(int64_t rank, int64_t size, Reduce reduce) : rank_(rank), size_
 
 void Workers::cut(int64_t shards) {
   if (!std::has_single_bit(static_cast<uint64_t>(shards)))
-    throw Error(Code::invalid_argument, text("\"shards\": expected a power of two, got ", shards))
-        .with("attribute", "shards");
+    kinds::refuse_attribute("shards", "expected a power of two, got ", shards);
   if (shards > 1 && shards % size_ != 0)
     throw Error(Code::invalid_argument,
                 text("workers: expected a number that divides \"shards\", which is ", shards, ", got ", size_))

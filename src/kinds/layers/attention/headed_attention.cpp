@@ -64,13 +64,10 @@ Facts HeadedAttention::headed_facts(const char *group_kernel, const char *value_
 
 void HeadedAttention::check() {
   if (flash_attention.value_or(false) && dropout > 0)
-    throw Error(Code::invalid_argument, text("\"dropout\": expected 0 with flash_attention, got ", dropout))
-        .with("attribute", "dropout");
+    refuse_attribute("dropout", "expected 0 with flash_attention, got ", dropout);
   for (const auto &[name, one] : lora) {
     const bool known = name == "query" || name == "key" || name == "value" || name == "attention_output";
-    if (!known && (name != "gate" || !use_gate))
-      throw Error(Code::invalid_argument, text("\"lora\": there is no projection \"", name, '"'))
-          .with("attribute", "lora");
+    if (!known && (name != "gate" || !use_gate)) refuse_attribute("lora", "there is no projection \"", name, '"');
     one.check(weights.kernel_constraint, quantization);
   }
 }

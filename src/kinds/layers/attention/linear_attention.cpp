@@ -38,9 +38,8 @@ struct LinearAttention final : LayerOf<LinearAttention> {
   }
   void check() override {
     if (num_query_heads % num_key_value_heads != 0)
-      throw Error(Code::invalid_argument, text("\"num_query_heads\": expected a multiple of num_key_value_heads, ",
-                                               num_key_value_heads, ", got ", num_query_heads))
-          .with("attribute", "num_query_heads");
+      refuse_attribute("num_query_heads", "expected a multiple of num_key_value_heads, ", num_key_value_heads, ", got ",
+                       num_query_heads);
   }
   bool gates() const { return update_rule == Rule::gated || update_rule == Rule::gated_delta; }
   bool corrects() const { return update_rule == Rule::delta || update_rule == Rule::gated_delta; }

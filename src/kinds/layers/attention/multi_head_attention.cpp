@@ -79,9 +79,8 @@ struct GroupQueryAttention : HeadedAttention {
   void check() override {
     HeadedAttention::check();
     if (num_query_heads % num_key_value_heads != 0)
-      throw Error(Code::invalid_argument, text("\"num_query_heads\": expected a multiple of num_key_value_heads, ",
-                                               num_key_value_heads, ", got ", num_query_heads))
-          .with("attribute", "num_query_heads");
+      refuse_attribute("num_query_heads", "expected a multiple of num_key_value_heads, ", num_key_value_heads, ", got ",
+                       num_query_heads);
   }
 
   std::vector<Symbol> call(Call &c) const override {

@@ -30,9 +30,8 @@ struct ConvTranspose : Layer {
     geometry.refuse_strides_with_dilation();
     for (size_t i = 0; output_padding && i < N; ++i)
       if ((*output_padding)[i] >= geometry.strides[i])
-        throw Error(Code::invalid_argument, text("\"output_padding\": expected less than strides, ",
-                                                 geometry.strides[i], ", got ", (*output_padding)[i]))
-            .with("attribute", "output_padding");
+        refuse_attribute("output_padding", "expected less than strides, ", geometry.strides[i], ", got ",
+                         (*output_padding)[i]);
   }
   Facts facts() const override {
     constexpr const char *kernel[] = {"(K, filters, C)", "(KH, KW, filters, C)", "(KD, KH, KW, filters, C)"};

@@ -50,14 +50,11 @@ struct MelSpectrogram final : LayerOf<MelSpectrogram> {
     f("ref_power", ref_power).doc("what is 0 decibels");
   }
   void check() override {
-    const auto refuse = [](const char *key, const std::string &expected, const std::string &got) {
-      throw Error(Code::invalid_argument, text('"', key, "\": expected ", expected, ", got ", got))
-          .with("attribute", key);
-    };
     if (sequence_length.value_or(0) > fft_length)
-      refuse("sequence_length", text("at most fft_length, ", fft_length), text(*sequence_length));
+      refuse_attribute("sequence_length", "expected at most fft_length, ", fft_length, ", got ", *sequence_length);
     if (!(highest() > min_freq))
-      refuse("max_freq", text("above min_freq, ", Json(min_freq).dump()), Json(highest()).dump());
+      refuse_attribute("max_freq", "expected above min_freq, ", Json(min_freq).dump(), ", got ",
+                       Json(highest()).dump());
   }
   static constexpr PlainFacts plain{.inputs = {{"x", "(B, S) or (S)"}},
                                     .outputs = {{"y", "(B, num_mel_bins, frames) or (num_mel_bins, frames)"}}};

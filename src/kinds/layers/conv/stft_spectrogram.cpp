@@ -50,13 +50,9 @@ struct STFTSpectrogram final : LayerOf<STFTSpectrogram> {
   }
   void check() override {
     if (frame_step && *frame_step > frame_length)
-      throw Error(Code::invalid_argument,
-                  text("\"frame_step\": expected at most frame_length, ", frame_length, ", got ", *frame_step))
-          .with("attribute", "frame_step");
+      refuse_attribute("frame_step", "expected at most frame_length, ", frame_length, ", got ", *frame_step);
     if (fft_length && *fft_length < frame_length)
-      throw Error(Code::invalid_argument,
-                  text("\"fft_length\": expected at least frame_length, ", frame_length, ", got ", *fft_length))
-          .with("attribute", "fft_length");
+      refuse_attribute("fft_length", "expected at least frame_length, ", frame_length, ", got ", *fft_length);
   }
   static constexpr PlainFacts plain{
       .inputs = {{"x", "(B, T, C)"}},

@@ -123,10 +123,8 @@ struct Einsum final : LayerOf<Einsum> {
                        std::all_of(part.begin(), part.end(),
                                    [](char l) { return l == '.' || std::isalpha(static_cast<unsigned char>(l)); });
     if (!plain)
-      throw Error(
-          Code::unsupported,
-          text("\"subscripts\": expected a letter for each axis and none twice in one place, got \"", subscripts, '"'))
-          .with("attribute", "subscripts");
+      unsupported_attribute("subscripts", "expected a letter for each axis and none twice in one place, got \"",
+                            subscripts, '"');
   }
   void need_sizes(Call &c, const std::vector<std::string> &in, const std::string &out) const {
     for (char l : out)

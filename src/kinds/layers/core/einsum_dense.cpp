@@ -20,12 +20,10 @@ struct Equation {
 };
 
 [[noreturn]] void refuse(const std::string &equation) {
-  throw Error(
-      Code::invalid_argument,
-      text("\"equation\": expected the form [X],[Y]->[Z], ...[X],[Y]->...[Z] or [X]...,[Y]->[Z]..., with a letter "
-           "for each axis and none twice in one place, got \"",
-           equation, '"'))
-      .with("attribute", "equation");
+  refuse_attribute("equation",
+                   "expected the form [X],[Y]->[Z], ...[X],[Y]->...[Z] or [X]...,[Y]->[Z]..., with a letter "
+                   "for each axis and none twice in one place, got \"",
+                   equation, '"');
 }
 
 // X, Y and Z, with '.' for "...".
@@ -92,10 +90,8 @@ struct EinsumDense final : LayerOf<EinsumDense> {
     const Equation q = parsed(equation);
     // Keras multiplies x by the first matrix with the kernel's equation.
     if (lora && quantization && (q.kernel.back() != q.y.back() || has(q.x, q.kernel.back())))
-      throw Error(Code::unsupported,
-                  text("\"lora_rank\": with quantization kernel and output have to end in the same letter, got \"",
-                       equation, '"'))
-          .with("attribute", "lora_rank");
+      unsupported_attribute("lora_rank", "with quantization kernel and output have to end in the same letter, got \"",
+                            equation, '"');
     for (char c : q.y)
       if (c != '.' && !has(q.x, c) && !has(q.kernel, c)) refuse_letter("equation", c, "neither in x nor in the kernel");
     for (char c : q.kernel)
@@ -105,9 +101,7 @@ struct EinsumDense final : LayerOf<EinsumDense> {
       if (c == '.' || !has(q.y, c)) refuse_letter("bias_axes", c, "not in y");
     const size_t letters = q.y.size() - (has(q.y, '.') ? (q.left ? 1 : 2) : 1);
     if (output_shape.size() != letters)
-      throw Error(Code::invalid_argument,
-                  text("\"output_shape\": expected ", letters, " axes, got ", output_shape.size()))
-          .with("attribute", "output_shape");
+      refuse_attribute("output_shape", "expected ", letters, " axes, got ", output_shape.size());
   }
 
   std::vector<Symbol> call(Call &c) const override {
@@ -141,8 +135,7 @@ struct EinsumDense final : LayerOf<EinsumDense> {
 
  private:
   [[noreturn]] static void refuse_letter(const char *key, char letter, const char *why) {
-    throw Error(Code::invalid_argument, text('"', key, "\": the letter '", letter, "' is ", why))
-        .with("attribute", key);
+    refuse_attribute(key, "the letter '", letter, "' is ", why);
   }
 
   // Assigns letters to the axes of "...".

@@ -38,10 +38,8 @@ struct Embedding : LayerOf<Embedding> {
   }
   void check() override {
     if (quantization && quantization->turned())
-      throw Error(Code::unsupported,
-                  text("\"quantization\": a table is quantized by \"int8\" or \"int4/block\", got \"",
-                       quantization->name(), '"'))
-          .with("attribute", "quantization");
+      unsupported_attribute("quantization", "a table is quantized by \"int8\" or \"int4/block\", got \"",
+                            quantization->name(), '"');
     lora.check(embeddings_constraint, quantization);
   }
   static constexpr PlainFacts plain{.inputs = {{"ids", "(B, ...), integers"}},
@@ -128,9 +126,7 @@ struct ReversibleEmbedding final : Embedding {
   }
   void check() override {
     Embedding::check();
-    if (logit_soft_cap == 0.0)
-      throw Error(Code::invalid_argument, "\"logit_soft_cap\": expected another number than 0")
-          .with("attribute", "logit_soft_cap");
+    if (logit_soft_cap == 0.0) refuse_attribute("logit_soft_cap", "expected another number than 0");
   }
   Facts facts() const override {
     static constexpr PlainFacts plain{.inputs = {{"x", "(B, ...), integers; with reverse (B, ..., output_dim)"}},

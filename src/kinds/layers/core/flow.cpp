@@ -23,8 +23,7 @@ Ids run_inside(Call &c, Emit &body, const InnerLayer &layer, const Ids &in, cons
 }
 
 void need_layer(const InnerLayer &layer, const char *key) {
-  if (!layer)
-    throw Error(Code::invalid_argument, text('"', key, "\": expected a layer, got null")).with("attribute", key);
+  if (!layer) refuse_attribute(key, "expected a layer, got null");
 }
 
 std::vector<Symbol> symbols_of(const Ids &values) {

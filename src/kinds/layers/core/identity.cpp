@@ -24,8 +24,7 @@ struct Rescaling final : LayerOf<Rescaling> {
   }
   void check() override {
     for (const char *key : {"scale", "offset"})
-      if ((key[0] == 's' ? scale : offset).empty())
-        throw Error(Code::invalid_argument, text('"', key, "\": expected at least one number")).with("attribute", key);
+      if ((key[0] == 's' ? scale : offset).empty()) refuse_attribute(key, "expected at least one number");
   }
   static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}, .mask = "passed on"};
   std::vector<Symbol> call(Call &c) const override {

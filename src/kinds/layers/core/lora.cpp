@@ -20,12 +20,9 @@ void Lora::fields(Fields &f) {
 
 void Lora::check(const Of<Constraint> &kernel_constraint, const Quantized &quantization) const {
   if (!rank) return;
-  const auto refuse = [](const std::string &why) {
-    throw Error(Code::unsupported, text("\"lora_rank\": ", why)).with("attribute", "lora_rank");
-  };
-  if (kernel_constraint) refuse("LoRA is incompatible with a constraint of the kernel");
+  if (kernel_constraint) unsupported_attribute("lora_rank", "LoRA is incompatible with a constraint of the kernel");
   if (quantization && quantization->turned())
-    refuse(text("LoRA is not supported with a kernel of \"", quantization->name(), '"'));
+    unsupported_attribute("lora_rank", "LoRA is not supported with a kernel of \"", quantization->name(), '"');
 }
 
 LoraKernel::Factors LoraKernel::factors(Call &c) const {

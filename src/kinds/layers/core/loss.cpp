@@ -22,7 +22,7 @@ struct LossLayer : LayerOf<LossLayer> {
       .outputs = {{"loss", "(), with reduction none the shape of the items"}}};
   Arity arity() const override { return {2, 3}; }
   void check() override {
-    if (!loss) throw Error(Code::invalid_argument, "\"loss\": expected a loss, got null").with("attribute", "loss");
+    if (!loss) refuse_attribute("loss", "expected a loss, got null");
   }
 
   std::vector<Symbol> call(Call &c) const override {
@@ -49,9 +49,8 @@ struct MetricLayer : LayerOf<MetricLayer> {
 
   void check() override {
     if (dynamic_cast<const MeanMetric *>(metric.get())) return;
-    throw Error(Code::unsupported, text("\"metric\": expected a mean over samples, which has a total and a count, got ",
-                                        metric->entry().name))
-        .with("attribute", "metric");
+    unsupported_attribute("metric", "expected a mean over samples, which has a total and a count, got ",
+                          metric->entry().name);
   }
 
   std::vector<Symbol> call(Call &c) const override {

@@ -15,9 +15,7 @@ struct Pipeline final : Layer {
         .doc("the layers, the first one first");
   }
   void check() override {
-    if (layers.empty())
-      throw Error(Code::invalid_argument, "\"layers\": expected at least one layer, got []")
-          .with("attribute", "layers");
+    if (layers.empty()) refuse_attribute("layers", "expected at least one layer, got []");
     number_names(layers);
   }
   Facts facts() const override {

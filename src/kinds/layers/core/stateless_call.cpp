@@ -41,7 +41,7 @@ struct StatelessCall : Layer {
     f("inputs", inputs).at_least(0).at_most(max_dim).doc("how many of the inputs are the layer's");
   }
   void check() override {
-    if (!layer) throw Error(Code::invalid_argument, "\"layer\": expected a layer, got null").with("attribute", "layer");
+    if (!layer) refuse_attribute("layer", "expected a layer, got null");
   }
   Arity arity() const override { return {0, any_number}; }
   Facts facts() const override {

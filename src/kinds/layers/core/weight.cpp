@@ -29,8 +29,7 @@ struct WeightLayer : LayerOf<WeightLayer> {
   bool gives_weight() const override { return true; }
   void check() override {
     if (dims.size() > static_cast<size_t>(max_rank))
-      throw Error(Code::invalid_argument, text("\"shape\": expected at most ", max_rank, " axes, got ", dims.size()))
-          .with("attribute", "shape");
+      refuse_attribute("shape", "expected at most ", max_rank, " axes, got ", dims.size());
   }
 
   std::vector<Symbol> call(Call &c) const override {

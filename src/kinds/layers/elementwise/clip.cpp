@@ -20,9 +20,7 @@ struct Clip final : LayerOf<Clip> {
   }
   void check() override {
     if (x_min > x_max)
-      throw Error(Code::invalid_argument,
-                  text("\"x_max\": expected at least x_min, ", Json(x_min).dump(), ", got ", Json(x_max).dump()))
-          .with("attribute", "x_max");
+      refuse_attribute("x_max", "expected at least x_min, ", Json(x_min).dump(), ", got ", Json(x_max).dump());
   }
   static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}};
   std::vector<Symbol> call(Call &c) const override {

@@ -57,8 +57,7 @@ struct OfTwo final : LayerOf<OfTwo> {
     f("x2", x2).doc("a number in place of the second input");
   }
   void check() override {
-    if (x1 && x2)
-      throw Error(Code::invalid_argument, "\"x2\": expected null where \"x1\" is given").with("attribute", "x2");
+    if (x1 && x2) refuse_attribute("x2", "expected null where \"x1\" is given");
   }
   static constexpr PlainFacts plain{
       .inputs = {{"x1", "(...)", "x1 null"}, {"x2", "(...), shapes that broadcast", "x2 null"}},

@@ -60,8 +60,7 @@ struct Reduction final : LayerOf<Reduction> {
     f("keepdims", keepdims).doc("whether the axes stay, with size 1");
   }
   void check() override {
-    if (axis && axis->empty())
-      throw Error(Code::invalid_argument, "\"axis\": expected at least one axis, or null").with("attribute", "axis");
+    if (axis && axis->empty()) refuse_attribute("axis", "expected at least one axis, or null");
   }
   static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}},
                                     .outputs = {{"y", "x's axes without those, with keepdims of size 1"}}};

@@ -18,8 +18,7 @@ struct Softmax : LayerOf<Softmax> {
       .arguments = {{"mask", "tensor", "what to keep: bool, or more than 0.5; broadcasts to x. Other places are 0"}},
       .mask = "used and passed on"};
   void check() override {
-    if (axis.empty())
-      throw Error(Code::invalid_argument, "\"axis\": expected at least one axis").with("attribute", "axis");
+    if (axis.empty()) refuse_attribute("axis", "expected at least one axis");
   }
 
   std::vector<Symbol> call(Call &c) const override {

@@ -139,9 +139,7 @@ struct ApplyGradients : LayerOf<ApplyGradients> {
     }
     for (const std::string &word : undecayed)
       if (std::none_of(list.begin(), list.end(), [&](const Variable &v) { return excludes(word, v.name); }))
-        throw Error(Code::invalid_argument,
-                    text("\"exclude_from_weight_decay\": none of the weights is meant by \"", word, '"'))
-            .with("attribute", "exclude_from_weight_decay");
+        refuse_attribute("exclude_from_weight_decay", "none of the weights is meant by \"", word, '"');
     return list;
   }
 
@@ -154,10 +152,8 @@ struct ApplyGradients : LayerOf<ApplyGradients> {
       return rate;
     }
     if (optimizer->learning_rate.schedule)
-      throw Error(Code::unsupported,
-                  text("\"optimizer\": a graph does not follow ", optimizer->learning_rate.schedule->entry().name,
-                       "; give the learning rate as the argument \"learning_rate\""))
-          .with("attribute", "optimizer");
+      unsupported_attribute("optimizer", "a graph does not follow ", optimizer->learning_rate.schedule->entry().name,
+                            "; give the learning rate as the argument \"learning_rate\"");
     return c.host.weight({.name = "learning_rate",
                           .shape = {},
                           .initializer = constant(optimizer->learning_rate.value),

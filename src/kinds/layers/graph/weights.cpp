@@ -5,17 +5,13 @@
 namespace dl4::kinds {
 
 const Optimizer &needed(const Of<Optimizer> &optimizer) {
-  if (!optimizer)
-    throw Error(Code::invalid_argument, "\"optimizer\": expected an optimizer, got null")
-        .with("attribute", "optimizer");
+  if (!optimizer) refuse_attribute("optimizer", "expected an optimizer, got null");
   return *optimizer;
 }
 
 void refuse_of_trainers(std::initializer_list<std::pair<const char *, bool>> settings) {
   for (const auto &[key, is_set] : settings)
-    if (is_set)
-      throw Error(Code::unsupported, text("\"optimizer\": \"", key, "\" is for trainers; a graph computes such values"))
-          .with("attribute", "optimizer");
+    if (is_set) unsupported_attribute("optimizer", "\"", key, "\" is for trainers; a graph computes such values");
 }
 
 Variable need_variable(Call &c, int i) {

@@ -47,14 +47,14 @@ bool is_pair(const Json &j) { return j.is_array() && j.size() == 2 && j[0].is_nu
 Range range_of(const Augmentation::Interval &i, const Json &j) {
   using Alone = Augmentation::Alone;
   const bool pair = is_pair(j);
-  if (!pair && !j.is_number()) refuse_attribute(i.key, text("expected a number or two, got ", j.shown()));
+  if (!pair && !j.is_number()) refuse_attribute(i.key, "expected a number or two, got ", j.shown());
   const double a = (pair ? j[0] : j).get<double>(), b = (pair ? j[1] : j).get<double>();
   const auto fits = [&](double v) { return v <= i.most && (i.above ? v > i.least : v >= i.least); };
   // Keras looks at both ends of a "factor" in this way.
   const bool loose = pair && i.alone == Alone::about_zero_from_least;
   if (!(loose ? a <= i.most && b >= i.least : fits(a) && fits(b)))
-    refuse_attribute(i.key, text("expected numbers from ", i.least, i.above ? " (not itself)" : "", " to ", i.most,
-                                 ", got ", j.shown()));
+    refuse_attribute(i.key, "expected numbers from ", i.least, i.above ? " (not itself)" : "", " to ", i.most, ", got ",
+                     j.shown());
   if (pair) return {std::min(a, b), std::max(a, b)};
   const double f = std::abs(a);
   switch (i.alone) {
@@ -204,7 +204,7 @@ void Augmentation::check_words(const char *key, std::initializer_list<const char
     if (at(key) == word) return;
     all += text(all.empty() ? "" : ", ", '"', word, '"');
   }
-  refuse_attribute(key, text("expected one of ", all, ", got ", at(key).shown()));
+  refuse_attribute(key, "expected one of ", all, ", got ", at(key).shown());
 }
 
 void Augmentation::check() {
@@ -215,7 +215,7 @@ void Augmentation::check() {
   check_words("mode", {"horizontal", "vertical", "horizontal_and_vertical"});
   const auto need = [&](const char *key, const char *what, auto good) {
     if (std::find(keys_.begin(), keys_.end(), key) != keys_.end() && !good(at(key)))
-      refuse_attribute(key, text("expected ", what, ", got ", at(key).shown()));
+      refuse_attribute(key, "expected ", what, ", got ", at(key).shown());
   };
   const auto positive = [](const Json &j) {
     return j.is_int64() && j.get<int64_t>() > 0 && j.get<int64_t>() <= max_dim;

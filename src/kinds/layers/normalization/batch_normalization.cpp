@@ -70,17 +70,15 @@ struct BatchNormalization : LayerOf<BatchNormalization> {
       .mask = "used and passed on"};
 
   void check() override {
-    auto refuse = [](const std::string &what) {
-      throw Error(Code::invalid_argument, "\"renorm_clipping\": " + what).with("attribute", "renorm_clipping");
-    };
     if (!renorm_clipping) return;
     for (const auto &[key, value] : *renorm_clipping)
       if (key != "rmin" && key != "rmax" && key != "dmax")
-        refuse("expected \"rmin\", \"rmax\" and \"dmax\", got \"" + key + '"');
+        refuse_attribute("renorm_clipping", "expected \"rmin\", \"rmax\" and \"dmax\", got \"" + key + '"');
     if (!renorm) return;
     if (auto low = bound("rmin"), high = bound("rmax"); low && high && *high < *low)
-      refuse(text("expected rmax of at least rmin, which is ", *low, ", got ", *high));
-    if (auto d = bound("dmax"); d && *d < 0) refuse(text("expected dmax of at least 0, got ", *d));
+      refuse_attribute("renorm_clipping", "expected rmax of at least rmin, which is ", *low, ", got ", *high);
+    if (auto d = bound("dmax"); d && *d < 0)
+      refuse_attribute("renorm_clipping", "expected dmax of at least 0, got ", *d);
   }
 
   std::vector<Symbol> call(Call &c) const override {
@@ -99,10 +97,9 @@ struct BatchNormalization : LayerOf<BatchNormalization> {
     if (c.training() && c.host.trainable("")) {
       const auto workers = synchronized ? c.host.collective() : nullptr;
       if (synchronized && !workers && e.rank(c.host.draws()) > 0)
-        throw Error(Code::unsupported,
-                    "\"synchronized\": expected false where a batch is cut into shards, which are computed one behind "
-                    "the other")
-            .with("attribute", "synchronized");
+        unsupported_attribute("synchronized",
+                              "expected false where a batch is cut into shards, which are computed one behind "
+                              "the other");
       m = mask == ops::none && !workers ? moments(e, c.x(), at) : moments(e, c.x(), at, mask, workers);
       if (renorm) correct(c, m, corrected, gamma, beta);
       c.write("moving_mean", moved(e, moving_mean, m.mean, momentum));

@@ -26,8 +26,7 @@ struct GroupNormalization : LayerOf<GroupNormalization> {
                                     .weights = {{"gamma", "(C)", "scale"}, {"beta", "(C)", "center"}},
                                     .mask = "passed on"};
   void check() override {
-    if (groups == 0)
-      throw Error(Code::invalid_argument, "\"groups\": expected at least 1, or -1, got 0").with("attribute", "groups");
+    if (groups == 0) refuse_attribute("groups", "expected at least 1, or -1, got 0");
   }
 
   std::vector<Symbol> call(Call &c) const override {

@@ -10,8 +10,7 @@ namespace {
 using ops::Id;
 
 void need_axes(const std::vector<int64_t> &axis) {
-  if (axis.empty())
-    throw Error(Code::invalid_argument, "\"axis\": expected at least one axis").with("attribute", "axis");
+  if (axis.empty()) refuse_attribute("axis", "expected at least one axis");
 }
 
 // Shape of the weights: the axes' dims in ascending order of the given numbers, as in Keras.

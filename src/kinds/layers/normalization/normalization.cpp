@@ -34,16 +34,13 @@ struct Normalization : LayerOf<Normalization> {
                                     .mask = "passed on"};
 
   void check() override {
-    auto refuse = [](const char *key, const std::string &what) {
-      throw Error(Code::invalid_argument, text('"', key, "\": ", what)).with("attribute", key);
-    };
     if (mean.has_value() != variance.has_value())
-      refuse(mean ? "variance" : "mean", "expected numbers, as the other of mean and variance has, got null");
+      refuse_attribute(mean ? "variance" : "mean", "expected numbers, as the other of mean and variance has, got null");
     if (!mean) return;
     if (mean->shape != variance->shape)
-      refuse("variance", text("expected shape ", mean->shape, " as mean has, got ", variance->shape));
+      refuse_attribute("variance", "expected shape ", mean->shape, " as mean has, got ", variance->shape);
     if (mean->shape.rank() > static_cast<int>(axes().size()))
-      refuse("mean", text("expected at most ", axes().size(), " axes, as \"axis\" has, got shape ", mean->shape));
+      refuse_attribute("mean", "expected at most ", axes().size(), " axes, as \"axis\" has, got shape ", mean->shape);
   }
 
   std::vector<Symbol> call(Call &c) const override {

@@ -38,14 +38,10 @@ struct SpectralNormalization : Layer {
   }
   void check() override {
     const Json rank = layer ? layer->config().value("lora_rank", nullptr) : Json();
-    if (!rank.is_null())
-      throw Error(Code::unsupported, "\"layer\": the kernel of a layer with lora_rank is not normalized")
-          .with("attribute", "layer");
+    if (!rank.is_null()) unsupported_attribute("layer", "the kernel of a layer with lora_rank is not normalized");
     if (layer && layer->arity().least <= 1 && has("kernel") != has("embeddings") && !has("recurrent_kernel")) return;
-    throw Error(Code::invalid_argument,
-                "\"layer\": expected a layer of one input with a weight \"kernel\" or \"embeddings\", got " +
-                    (layer ? layer->entry().name.c_str() : std::string("null")))
-        .with("attribute", "layer");
+    refuse_attribute("layer", "expected a layer of one input with a weight \"kernel\" or \"embeddings\", got " +
+                                  (layer ? layer->entry().name.c_str() : std::string("null")));
   }
 
   std::vector<Symbol> call(Call &c) const override {

@@ -14,8 +14,7 @@ std::vector<int> numbered(const Shape &x, const std::vector<int64_t> &axes) {
   for (int64_t axis : axes) list.push_back(x.axis(axis));
   std::sort(list.begin(), list.end());
   if (std::adjacent_find(list.begin(), list.end()) != list.end())
-    throw Error(Code::invalid_argument, text("\"axis\": an axis is listed twice for an input of shape ", x))
-        .with("attribute", "axis");
+    refuse_attribute("axis", "an axis is listed twice for an input of shape ", x);
   return list;
 }
 

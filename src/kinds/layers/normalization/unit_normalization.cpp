@@ -13,8 +13,7 @@ struct UnitNormalization : LayerOf<UnitNormalization> {
   void fields(Fields &f) override { f("axis", axis).doc("the axis, or a list of axes"); }
   static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}, .mask = "passed on"};
   void check() override {
-    if (axis.empty())
-      throw Error(Code::invalid_argument, "\"axis\": expected at least one axis").with("attribute", "axis");
+    if (axis.empty()) refuse_attribute("axis", "expected at least one axis");
   }
 
   std::vector<Symbol> call(Call &c) const override {

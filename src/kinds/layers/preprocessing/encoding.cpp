@@ -49,10 +49,6 @@ std::optional<std::array<uint64_t, 2>> Salt::words() const {
   return std::array{static_cast<uint64_t>((*key)[0]), static_cast<uint64_t>((*key)[1])};
 }
 
-void refuse_attribute(const char *key, const std::string &what, Code code) {
-  throw Error(code, text('"', key, "\": ", what)).with("attribute", key);
-}
-
 namespace {
 
 Salt salt_from(const Json &j) {

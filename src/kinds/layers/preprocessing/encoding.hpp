@@ -34,8 +34,6 @@ struct ResultType {
 
 // Refuses sparse = true, which is Keras's on TensorFlow alone.
 inline constexpr const char *sparse_doc = "only false: there are no sparse tensors";
-// Fails, naming the attribute.
-[[noreturn]] void refuse_attribute(const char *key, const std::string &what, Code code = Code::invalid_argument);
 
 template <>
 const Conversion &conversion<Salt>();

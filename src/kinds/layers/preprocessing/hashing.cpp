@@ -67,7 +67,7 @@ struct Hashing final : Layer {
     ops::attributes::HashBins how{num_bins, salt.words()};
     const bool texts = e.dtype(x) == DType::string, masks = !std::holds_alternative<std::monostate>(mask_value);
     if (masks && texts != std::holds_alternative<std::string>(mask_value))
-      refuse_attribute("mask_value", text("expected ", texts ? "a string" : "an integer", ", as the input has"));
+      refuse_attribute("mask_value", "expected ", texts ? "a string" : "an integer", ", as the input has");
     if (masks && num_bins > 1 && texts) how.mask = std::get<std::string>(mask_value);
     if (masks && num_bins > 1 && !texts) how.mask_number = std::get<int64_t>(mask_value);
     return ops::hash_bins(e, x, std::move(how));

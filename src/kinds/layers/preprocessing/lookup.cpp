@@ -137,18 +137,17 @@ void Lookup<Token>::make() {
   auto need_absent = [&](const char *key, const Token &token) {
     const auto at = std::find(tokens.begin(), tokens.end(), token);
     if (at != tokens.end())
-      refuse_attribute("vocabulary", text("expected the ", key, ' ', shown(token),
-                                          " only before all others, with those of unknown tokens, got it at ",
-                                          given.end() - (tokens.end() - at) - given.begin()));
+      refuse_attribute("vocabulary", "expected the ", key, ' ', shown(token),
+                       " only before all others, with those of unknown tokens, got it at ",
+                       given.end() - (tokens.end() - at) - given.begin());
   };
   if (mask_token) need_absent("mask_token", *mask_token);
   if (invert) need_absent("oov_token", oov_token);
   const int64_t size = first_token() + static_cast<int64_t>(tokens.size());
   if (max_tokens && size > *max_tokens)
-    refuse_attribute("vocabulary", text("expected at most \"max_tokens\" ", *max_tokens, " indices, got ", size));
+    refuse_attribute("vocabulary", "expected at most \"max_tokens\" ", *max_tokens, " indices, got ", size);
   if (vocabulary_size && !integers() && !pad_to_max_tokens && *vocabulary_size != size)
-    refuse_attribute("vocabulary_size",
-                     text("expected ", size, ", the size of the vocabulary, got ", *vocabulary_size));
+    refuse_attribute("vocabulary_size", "expected ", size, ", the size of the vocabulary, got ", *vocabulary_size);
   Vocabulary::Rules rules{.first = first_token(), .oov = num_oov_indices, .first_oov = first_oov()};
   rules.hashes_integers = oov_method == OovMethod::farmhash;
   rules.salt = salt.words();
@@ -169,8 +168,8 @@ void Lookup<Token>::make() {
 template <class Token>
 void Lookup<Token>::make_weights(bool special, size_t given) {
   if (idf_weights->size() != given)
-    refuse_attribute("idf_weights",
-                     text("expected ", given, " weights, as \"vocabulary\" has tokens, got ", idf_weights->size()));
+    refuse_attribute("idf_weights", "expected ", given, " weights, as \"vocabulary\" has tokens, got ",
+                     idf_weights->size());
   weights_ = make_zeros(DType::f32, {depth()});
   auto *to = weights_.template as<float>();
   if (!special) {

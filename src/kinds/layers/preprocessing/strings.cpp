@@ -59,14 +59,9 @@ struct StringSplit final : LayerOf<StringSplit> {
     f("pad", pad).doc("fills up the rows of strings with fewer pieces than others");
   }
   void check() override {
-    const auto refuse = [](bool is_set, const char *attribute, const char *expected) {
-      if (is_set)
-        throw Error(Code::invalid_argument, text('"', attribute, "\": expected ", expected))
-            .with("attribute", attribute);
-    };
-    refuse(expression && !delimiter.empty(), "delimiter", "\"\" with an \"expression\"");
-    refuse(expression && maxsplit >= 0, "maxsplit", "-1 with an \"expression\"");
-    refuse(!expression && min_length > 1, "min_length", "1 without an \"expression\"");
+    if (expression && !delimiter.empty()) refuse_attribute("delimiter", "expected \"\" with an \"expression\"");
+    if (expression && maxsplit >= 0) refuse_attribute("maxsplit", "expected -1 with an \"expression\"");
+    if (!expression && min_length > 1) refuse_attribute("min_length", "expected 1 without an \"expression\"");
     splitter();
   }
   static constexpr PlainFacts plain{.inputs = {{"x", "(...), strings"}},

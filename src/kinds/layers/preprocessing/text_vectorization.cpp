@@ -61,10 +61,9 @@ struct TextVectorization final : WithVocabulary {
     if (output_sequence_length && !lookup.integers())
       refuse_attribute("output_sequence_length", "expected null without output_mode \"int\"");
     if (without_old(lookup.output_mode) == OutputMode::one_hot)
-      refuse_attribute("output_mode", "expected \"int\", \"multi_hot\", \"count\" or \"tf_idf\", got \"one_hot\"",
-                       Code::unsupported);
+      unsupported_attribute("output_mode", "expected \"int\", \"multi_hot\", \"count\" or \"tf_idf\", got \"one_hot\"");
     for (int64_t n : widths())
-      if (n < 1 || n > widest) refuse_attribute("ngrams", text("expected 1 to ", widest, ", got ", n));
+      if (n < 1 || n > widest) refuse_attribute("ngrams", "expected 1 to ", widest, ", got ", n);
     lookup.check();
   }
   Facts facts() const override {

@@ -19,9 +19,7 @@ struct Noise : Layer {
 };
 
 void need_below_1(double rate) {
-  if (rate == 1)
-    throw Error(Code::unsupported, "\"rate\": expected less than 1, got 1: training divides by 1 - rate")
-        .with("attribute", "rate");
+  if (rate == 1) unsupported_attribute("rate", "expected less than 1, got 1: training divides by 1 - rate");
 }
 
 // Normal random numbers shaped as the input; none if not needed.

@@ -10,10 +10,6 @@ namespace {
 constexpr const char *direction = "go_backwards";
 constexpr const char *common[] = {"stateful", "return_sequences", "return_state"};
 
-[[noreturn]] void refuse(const char *key, const std::string &what) {
-  throw Error(Code::invalid_argument, text('"', key, "\": ", what)).with("attribute", key);
-}
-
 bool flag_of(const InnerLayer &layer, const char *key) { return layer->config()[key].get<bool>(); }
 
 struct Bidirectional : Layer {
@@ -61,12 +57,12 @@ struct Bidirectional : Layer {
       backward_layer = named("backward_", backward_layer, {{direction, true}});
     }
     if (flag_of(layer, direction) == flag_of(backward_layer, direction))
-      refuse("backward_layer", text("expected another go_backwards than of the forward layer, got ",
-                                    Json(flag_of(backward_layer, direction)).shown(), " of both"));
+      refuse_attribute("backward_layer", "expected another go_backwards than of the forward layer, got ",
+                       Json(flag_of(backward_layer, direction)).shown(), " of both");
     for (const char *key : common)
       if (flag_of(layer, key) != flag_of(backward_layer, key))
-        refuse("backward_layer", text("expected ", key, " as of the forward layer, ", Json(flag_of(layer, key)).shown(),
-                                      ", got ", Json(flag_of(backward_layer, key)).shown()));
+        refuse_attribute("backward_layer", "expected ", key, " as of the forward layer, ",
+                         Json(flag_of(layer, key)).shown(), ", got ", Json(flag_of(backward_layer, key)).shown());
   }
 
   std::vector<Symbol> call(Call &c) const override {
@@ -93,9 +89,9 @@ struct Bidirectional : Layer {
 
  private:
   static void need_recurrent(const char *key, const InnerLayer &inner) {
-    if (!inner) refuse(key, "expected a recurrent layer, got null");
+    if (!inner) refuse_attribute(key, "expected a recurrent layer, got null");
     const Json config = inner->config();
-    if (!config.contains(direction)) refuse(key, text("expected a recurrent layer, got ", inner->entry().name));
+    if (!config.contains(direction)) refuse_attribute(key, "expected a recurrent layer, got ", inner->entry().name);
   }
   static std::string without(const std::string &prefix, const std::string &name) {
     return name.rfind(prefix, 0) == 0 ? name.substr(prefix.size()) : name;

@@ -66,8 +66,7 @@ void LstmBias::fields(Fields &f) {
 
 void LstmBias::check(const KernelAndBias &weights) const {
   if (weights.use_bias && unit_forget && !weights.bias_initializer)
-    throw Error(Code::invalid_argument, "\"bias_initializer\": expected an initializer with unit_forget_bias, got null")
-        .with("attribute", "bias_initializer");
+    refuse_attribute("bias_initializer", "expected an initializer with unit_forget_bias, got null");
 }
 
 Id LstmBias::ask(Call &c, const KernelAndBias &weights, int64_t units) const {
@@ -168,9 +167,7 @@ std::string state_name(size_t i) { return i == 0 ? "rnn_state" : text("rnn_state
 Ids Sequencing::begin(Call &c, const std::vector<Shape> &states) const {
   const int64_t batch = c.shape()[0];
   if (stateful && batch == free_dim)
-    throw Error(Code::invalid_argument,
-                text("\"stateful\": expected a known batch size, got shape ", c.shape(), " of input 0"))
-        .with("attribute", "stateful");
+    refuse_attribute("stateful", "expected a known batch size, got shape ", c.shape(), " of input 0");
   Ids first = given_states(c, "initial_state", states);
   const bool given = !first.empty();
   first.resize(states.size(), ops::none);

@@ -12,8 +12,7 @@ using ops::Id;
 const CellLayer &as_cell(const InnerLayer &layer, const char *key) {
   if (auto *cell = dynamic_cast<const CellLayer *>(layer.kind.get())) return *cell;
   const std::string got = layer.kind ? layer.kind->entry().name : "null";
-  throw Error(Code::invalid_argument, text('"', key, "\": expected a cell, such as GRUCell, got ", got))
-      .with("attribute", key);
+  refuse_attribute(key, "expected a cell, such as GRUCell, got ", got);
 }
 
 Cell::Step step_of(Call &c, const InnerLayer &cell, Id x, std::span<const Id> states,
@@ -79,8 +78,7 @@ struct StackedRNNCells : CellLayer {
         .doc("the cells, the first one first");
   }
   void check() override {
-    if (cells.empty())
-      throw Error(Code::invalid_argument, "\"cells\": expected at least one cell, got []").with("attribute", "cells");
+    if (cells.empty()) refuse_attribute("cells", "expected at least one cell, got []");
     for (const InnerLayer &cell : cells) as_cell(cell, "cells");
   }
   Facts facts() const override {

@@ -72,13 +72,10 @@ struct TimeDistributed : Layer {
     layer.penalized = layer.carries = false;
     const Json config = layer ? layer->config() : Json::object();
     if (const Json *q = config.find("quantization"); q && !q->is_null())
-      throw Error(Code::unsupported,
-                  "\"layer\": a quantized layer is not supported here: Keras calls it without its scales")
-          .with("attribute", "layer");
+      unsupported_attribute("layer", "a quantized layer is not supported here: Keras calls it without its scales");
     if (layer && layer->arity().least <= 1) return;
-    throw Error(Code::invalid_argument, "\"layer\": expected a layer of one input, got " +
-                                            (layer ? layer->entry().name.c_str() : std::string("null")))
-        .with("attribute", "layer");
+    refuse_attribute(
+        "layer", "expected a layer of one input, got " + (layer ? layer->entry().name.c_str() : std::string("null")));
   }
 
   std::vector<Symbol> call(Call &c) const override {
@@ -146,9 +143,7 @@ struct TimeDistributed : Layer {
 
   Symbol single(const std::vector<Symbol> &out) const {
     if (out.size() != 1)
-      throw Error(Code::invalid_argument,
-                  text("\"layer\": expected a layer of one output, \"", layer.name, "\" has ", out.size()))
-          .with("attribute", "layer");
+      refuse_attribute("layer", "expected a layer of one output, \"", layer.name, "\" has ", out.size());
     return out[0];
   }
 };

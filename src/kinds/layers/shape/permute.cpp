@@ -38,8 +38,7 @@ struct Permute : LayerOf<Permute> {
     std::sort(sorted.begin(), sorted.end());
     for (size_t i = 0; i < sorted.size(); ++i)
       if (sorted[i] != static_cast<int64_t>(i) + 1)
-        throw Error(Code::invalid_argument, "\"dims\": the set of indices must be consecutive and start from 1")
-            .with("attribute", "dims");
+        refuse_attribute("dims", "the set of indices must be consecutive and start from 1");
   }
 
   std::vector<Symbol> call(Call &c) const override {
@@ -72,7 +71,7 @@ struct Transpose : LayerOf<Transpose> {
       c.need_rank(0, static_cast<int>(perm->size()));
       for (int64_t axis : *perm) order.push_back(c.shape().axis(axis));
       if (!std::is_permutation(order.begin(), order.end(), sorted.begin()))
-        throw Error(Code::invalid_argument, "\"perm\": expected every axis once").with("attribute", "perm");
+        refuse_attribute("perm", "expected every axis once");
     }
     return {{ops::transpose(c.e, c.x(), std::move(order))}};
   }

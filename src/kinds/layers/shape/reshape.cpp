@@ -22,8 +22,7 @@ struct Reshape : LayerOf<Reshape> {
   static constexpr PlainFacts plain{.inputs = {{"x", "(B, ...)"}}, .outputs = {{"y", "(B, *target_shape)"}}};
   void check() override {
     if (std::count(target_shape.begin(), target_shape.end(), free_dim) > 1)
-      throw Error(Code::invalid_argument, "\"target_shape\": there must be at most one unknown dimension (-1)")
-          .with("attribute", "target_shape");
+      refuse_attribute("target_shape", "there must be at most one unknown dimension (-1)");
     Shape limits(target_shape);
   }
 
@@ -44,8 +43,7 @@ struct ReshapeBatch : LayerOf<ReshapeBatch> {
   static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(*shape)"}}};
   void check() override {
     if (std::count(shape.begin(), shape.end(), free_dim) > 1)
-      throw Error(Code::invalid_argument, "\"shape\": there must be at most one unknown dimension (-1)")
-          .with("attribute", "shape");
+      refuse_attribute("shape", "there must be at most one unknown dimension (-1)");
     Shape limits(shape);
   }
 
@@ -83,8 +81,7 @@ struct Zeros final : LayerOf<Zeros> {
   static constexpr PlainFacts plain{.inputs = {{"x", "(...), any number of them"}}, .outputs = {{"y", "(*shape)"}}};
   void check() override {
     if (shape.size() > static_cast<size_t>(max_rank))
-      throw Error(Code::invalid_argument, text("\"shape\": expected at most ", max_rank, " axes, got ", shape.size()))
-          .with("attribute", "shape");
+      refuse_attribute("shape", "expected at most ", max_rank, " axes, got ", shape.size());
     ops::formulas(shape);
   }
   std::vector<Symbol> call(Call &c) const override { return {{ops::zeros_of(c.e, values(c), ops::formulas(shape))}}; }

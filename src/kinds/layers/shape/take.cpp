@@ -92,16 +92,14 @@ struct Slice final : LayerOf<Slice> {
   }
   void check() override {
     if (start_indices.size() != sizes.size())
-      throw Error(Code::invalid_argument, text("\"shape\": expected ", start_indices.size(),
-                                               " axes as \"start_indices\" "
-                                               "has, got ",
-                                               sizes.size()))
-          .with("attribute", "shape");
+      refuse_attribute("shape", "expected ", start_indices.size(),
+                       " axes as \"start_indices\" "
+                       "has, got ",
+                       sizes.size());
     for (size_t i = 0; i < sizes.size(); ++i)
       if (sizes[i] < -1 && start_indices[i] < 0)
-        throw Error(Code::invalid_argument, text("\"shape\": expected at least -1 where the first place is ",
-                                                 start_indices[i], ", got ", sizes[i]))
-            .with("attribute", "shape");
+        refuse_attribute("shape", "expected at least -1 where the first place is ", start_indices[i], ", got ",
+                         sizes[i]);
   }
   static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(*shape)"}}};
   std::vector<Symbol> call(Call &c) const override {

@@ -7,11 +7,9 @@
 namespace dl4::ops {
 namespace {
 
-struct AllReduceOp final : OpOf<AllReduceOp, attributes::AllReduce> {
-  using OpOf::OpOf;
-  std::string_view name() const override { return "all_reduce"; }
+struct AllReduceOp final : OpOf<AllReduceOp, "all_reduce", attributes::AllReduce> {
   std::vector<Operand> infer(Operands src) const override {
-    want_float("all_reduce", src[0]);
+    want_float(op, src[0]);
     return {src[0]};
   }
   // A worker that removes, merges or folds one makes the others wait forever.
@@ -24,7 +22,7 @@ struct AllReduceOp final : OpOf<AllReduceOp, attributes::AllReduce> {
 }  // namespace
 
 Id all_reduce(Emit &e, std::shared_ptr<Collective> workers, Id x) {
-  return e.value(std::make_shared<AllReduceOp>(std::move(workers)), {x});
+  return e.value(make<AllReduceOp>(std::move(workers)), {x});
 }
 
 int64_t all_reduced(const Program &p, const Step &step) {
@@ -32,6 +30,6 @@ int64_t all_reduced(const Program &p, const Step &step) {
   return op && op->workers ? p[step.src[0]].shape.elements() : -1;
 }
 
-void leave_workers(Step &all_reduce) { all_reduce.op = std::make_shared<AllReduceOp>(nullptr); }
+void leave_workers(Step &all_reduce) { all_reduce.op = make<AllReduceOp>(nullptr); }
 
 }  // namespace dl4::ops

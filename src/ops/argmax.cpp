@@ -7,11 +7,9 @@
 namespace dl4::ops {
 namespace {
 
-struct ArgmaxOp final : StopsGradients<ArgmaxOp, attributes::Argmax> {
-  using StopsGradients::StopsGradients;
-  std::string_view name() const override { return "argmax"; }
+struct ArgmaxOp final : StopsGradients<ArgmaxOp, "argmax", attributes::Argmax> {
   std::vector<Operand> infer(Operands src) const override {
-    want_number("argmax", src[0]);
+    want_number(op, src[0]);
     const Shape &x = src[0].shape;
     if (x[axis] == 0) fail(Code::shape_mismatch, "argmax over the empty axis ", axis, " of ", x);
     return {{DType::i32, x.without(axis)}};
@@ -20,6 +18,6 @@ struct ArgmaxOp final : StopsGradients<ArgmaxOp, attributes::Argmax> {
 
 }  // namespace
 
-Id argmax(Emit &e, Id x, int axis) { return e.value(std::make_shared<ArgmaxOp>(e.shape(x).axis(axis)), {x}); }
+Id argmax(Emit &e, Id x, int axis) { return e.value(make<ArgmaxOp>(e.shape(x).axis(axis)), {x}); }
 
 }  // namespace dl4::ops

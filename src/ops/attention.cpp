@@ -16,9 +16,7 @@ enum Destination { dst_y, dst_peak, dst_sum };
 enum GradSource { grad_peak = src_attention_count, grad_sum, grad_dy };
 
 // The gradients of q, k and v, each of the whole batch; those of the same value are summed.
-struct AttentionGradOp final : NotDifferentiable<AttentionGradOp, attributes::AttentionGrad> {
-  using NotDifferentiable::NotDifferentiable;
-  std::string_view name() const override { return "attention_grad"; }
+struct AttentionGradOp final : NotDifferentiable<AttentionGradOp, "attention_grad", attributes::AttentionGrad> {
   std::vector<Operand> infer(Operands src) const override {
     std::vector<Operand> dst(static_cast<size_t>(1 + *std::max_element(into.begin(), into.end())));
     const int one = how.heads ? 3 : 2;  // axes of one sequence
@@ -29,13 +27,10 @@ struct AttentionGradOp final : NotDifferentiable<AttentionGradOp, attributes::At
   }
 };
 
-struct AttentionOp final : OpOf<AttentionOp, attributes::Attention> {
-  using OpOf::OpOf;
-  std::string_view name() const override { return "attention"; }
-
+struct AttentionOp final : OpOf<AttentionOp, "attention", attributes::Attention> {
   std::vector<Operand> infer(Operands src) const override {
     const Shape &q = src[src_q].shape, &k = src[src_k].shape, &v = src[src_v].shape;
-    for (int i = 0; i < src_attention_mask; ++i) want_float("attention", src[static_cast<size_t>(i)]);
+    for (int i = 0; i < src_mask; ++i) want_float(op, src[static_cast<size_t>(i)]);
     const int least = how.heads ? 3 : 2;
     if (q.rank() < least || k.rank() != q.rank() || v.rank() != q.rank())
       fail(Code::shape_mismatch, "attention: expected query, key and value with as many axes, at least ", least,
@@ -75,9 +70,8 @@ struct AttentionOp final : OpOf<AttentionOp, attributes::Attention> {
       into[static_cast<size_t>(i)] = count++;
     }
     if (count == 0) return;
-    auto d = g.e.step(std::make_shared<AttentionGradOp>(how, into),
-                      {g.src(src_q), g.src(src_k), g.src(src_v), g.src(src_attention_mask), g.dst(dst_peak),
-                       g.dst(dst_sum), g.diff_dst(dst_y)});
+    auto d = g.e.step(make<AttentionGradOp>(how, into), {g.src(src_q), g.src(src_k), g.src(src_v), g.src(src_mask),
+                                                         g.dst(dst_peak), g.dst(dst_sum), g.diff_dst(dst_y)});
     for (int i = 2; i >= 0; --i) {
       int to = into[static_cast<size_t>(i)];
       // Each sum is set once.
@@ -102,7 +96,7 @@ struct AttentionOp final : OpOf<AttentionOp, attributes::Attention> {
 }  // namespace
 
 AttentionValues attention(Emit &e, Id q, Id k, Id v, Id mask, const Attention &how) {
-  auto dst = e.step(std::make_shared<AttentionOp>(how), {rounded(e, q), rounded(e, k), rounded(e, v), mask});
+  auto dst = e.step(make<AttentionOp>(how), {rounded(e, q), rounded(e, k), rounded(e, v), mask});
   return {dst[dst_y], dst[dst_sum]};
 }
 

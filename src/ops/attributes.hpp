@@ -61,12 +61,7 @@ struct RandomUniform {
   void fields(auto &f) const { f("seed", seed), f("keep", keep), f("tail", tail); }
 };
 
-struct RandomNormal {
-  uint64_t seed;
-  int keep;
-  Shape tail;
-  void fields(auto &f) const { f("seed", seed), f("keep", keep), f("tail", tail); }
-};
+struct RandomNormal : RandomUniform {};
 // Data movement.
 struct Copy : None {};
 struct StopGradient : None {};
@@ -96,11 +91,7 @@ struct Slice {
   void fields(auto &f) const { f("axis", axis), f("begin", begin), f("size", size); }
 };
 
-struct PadLike {
-  int axis;
-  int64_t begin, size;
-  void fields(auto &f) const { f("axis", axis), f("begin", begin), f("size", size); }
-};
+struct PadLike : Slice {};
 
 struct PlaceLike {
   int64_t offset;
@@ -126,10 +117,7 @@ struct Repeat {
   void fields(auto &f) const { how.fields(f); }
 };
 
-struct RepeatGrad {
-  Repeating how;
-  void fields(auto &f) const { how.fields(f); }
-};
+struct RepeatGrad : Repeat {};
 
 struct Flip : Along {};
 struct Delay : None {};
@@ -195,19 +183,13 @@ struct Sparsemax : Along {};
 struct SparsemaxGrad : Along {};
 struct Hardmax : Along {};
 
-struct NormalizeGrad {
-  int axes;
-  double epsilon;
-  bool center;
-  void fields(auto &f) const { f("axes", axes), f("epsilon", epsilon), f("center", center); }
-};
-
 struct Normalize {
   int axes;  // the last ones, which form a row
   double epsilon;
   bool center;
   void fields(auto &f) const { f("axes", axes), f("epsilon", epsilon), f("center", center); }
 };
+struct NormalizeGrad : Normalize {};
 // Convolutions and pooling.
 struct ConvData {
   ops::Conv how;
@@ -231,10 +213,7 @@ struct Pool {
   void fields(auto &f) const { how.fields(f); }
 };
 
-struct PoolGrad {
-  ops::Pool how;
-  void fields(auto &f) const { how.fields(f); }
-};
+struct PoolGrad : Pool {};
 // Attention.
 struct Attention {
   ops::Attention how;
@@ -257,10 +236,7 @@ struct Lstm {
   void fields(auto &f) const { f("go_backwards", go_backwards); }
 };
 
-struct LstmGrad {
-  bool go_backwards;
-  void fields(auto &f) const { f("go_backwards", go_backwards); }
-};
+struct LstmGrad : Lstm {};
 
 struct GruCell : None {};
 struct GruCellGrad : None {};

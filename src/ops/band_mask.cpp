@@ -7,9 +7,7 @@
 namespace dl4::ops {
 namespace {
 
-struct BandMaskOp final : StopsGradients<BandMaskOp, attributes::BandMask> {
-  using StopsGradients::StopsGradients;
-  std::string_view name() const override { return "band_mask"; }
+struct BandMaskOp final : StopsGradients<BandMaskOp, "band_mask", attributes::BandMask> {
   std::vector<Operand> infer(Operands src) const override {
     const Shape &s = src[0].shape;
     if (s.rank() < 2) fail(Code::shape_mismatch, "band_mask expects scores (..., T, S), got ", s);
@@ -21,7 +19,7 @@ struct BandMaskOp final : StopsGradients<BandMaskOp, attributes::BandMask> {
 }  // namespace
 
 Id band_mask(Emit &e, Id scores, int64_t before, int64_t after) {
-  return e.value(std::make_shared<BandMaskOp>(before, after), {scores});
+  return e.value(make<BandMaskOp>(before, after), {scores});
 }
 
 }  // namespace dl4::ops

@@ -74,7 +74,6 @@ std::vector<Operand> BinaryOp::infer(Operands src) const {
 void BinaryOp::gradient(Gradient &g) const {
   if (activation) fail(Code::internal, "binary: a fused step has no gradient");
   Emit &e = g.e;
-  if (g.diff_dst() == none || e.dtype(g.src(0)) != DType::f32 || is_comparison(f)) return;
   for (int i = 0; i < 2; ++i) {
     const Id diff = g.wants(i) ? partial(g, f, i) : none;
     if (diff == none) continue;

@@ -27,7 +27,6 @@ std::vector<Operand> BroadcastOp::infer(Operands src) const {
 }
 
 void BroadcastOp::gradient(Gradient &g) const {
-  if (!g.wants(0) || g.diff_dst() == none) return;
   Emit &e = g.e;
   Id sum = sum_like(e, g.diff_dst(), g.src(0));
   if (divided) sum = div(e, sum, sum_like(e, fill(e, DType::f32, 1, g.src(1), e.rank(g.src(1)), {}), g.src(0)));
@@ -40,9 +39,7 @@ std::vector<Operand> SumLikeOp::infer(Operands src) const {
   return {{DType::f32, src[1].shape}};
 }
 
-void SumLikeOp::gradient(Gradient &g) const {
-  if (g.wants(0) && g.diff_dst() != none) g.set(0, broadcast_like(g.e, g.diff_dst(), g.src(0)));
-}
+void SumLikeOp::gradient(Gradient &g) const { g.set(0, broadcast_like(g.e, g.diff_dst(), g.src(0))); }
 
 Id broadcast_like(Emit &e, Id x, Id like) {
   if (surely_same(e.shape(x), e.shape(like))) return x;

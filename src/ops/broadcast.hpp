@@ -6,12 +6,11 @@
 namespace dl4::ops {
 
 // Both read source 0 and take the shape of source 1; if it is the same they change nothing.
-struct BroadcastOp final : OpOf<BroadcastOp> {
+struct BroadcastOp final : OpOf<BroadcastOp, "broadcast_like"> {
   bool divided;  // divides each element by its number of copies
 
   explicit BroadcastOp(bool divided) : divided(divided) {}
   void fields(auto &f) const { f("divided", divided); }
-  std::string_view name() const override { return "broadcast_like"; }
   std::vector<Operand> infer(Operands src) const override;
   void gradient(Gradient &g) const override;
   bool reads(int src) const override { return src == 0; }
@@ -19,8 +18,7 @@ struct BroadcastOp final : OpOf<BroadcastOp> {
   int overwrites(int) const override { return 0; }
 };
 
-struct SumLikeOp final : OpOf<SumLikeOp> {
-  std::string_view name() const override { return "sum_like"; }
+struct SumLikeOp final : OpOf<SumLikeOp, "sum_like"> {
   std::vector<Operand> infer(Operands src) const override;
   void gradient(Gradient &g) const override;
   bool reads(int src) const override { return src == 0; }

@@ -17,12 +17,11 @@ struct CachedAttention {
   }
 };
 
-struct CachedAttentionOp final : NotDifferentiable<CachedAttentionOp> {
+struct CachedAttentionOp final : NotDifferentiable<CachedAttentionOp, "cached_attention"> {
   CachedAttention how;
 
   explicit CachedAttentionOp(CachedAttention how) : how(how) {}
   void fields(auto &f) const { how.fields(f); }
-  std::string_view name() const override { return "cached_attention"; }
   std::vector<Operand> infer(Operands src) const override;
 };
 

@@ -7,9 +7,7 @@
 namespace dl4::ops {
 namespace {
 
-struct CastOp final : StopsGradients<CastOp, attributes::Cast> {
-  using StopsGradients::StopsGradients;
-  std::string_view name() const override { return "cast"; }
+struct CastOp final : StopsGradients<CastOp, "cast", attributes::Cast> {
   std::vector<Operand> infer(Operands src) const override {
     if (src[0].dtype == DType::f64 || to == DType::f64)
       fail(Code::unsupported, "cast from ", src[0].dtype, " to ", to, ": float64 is not computed with");
@@ -19,6 +17,6 @@ struct CastOp final : StopsGradients<CastOp, attributes::Cast> {
 
 }  // namespace
 
-Id cast(Emit &e, Id x, DType to) { return e.dtype(x) == to ? x : e.value(std::make_shared<CastOp>(to), {x}); }
+Id cast(Emit &e, Id x, DType to) { return e.dtype(x) == to ? x : e.value(make<CastOp>(to), {x}); }
 
 }  // namespace dl4::ops

@@ -7,11 +7,9 @@
 namespace dl4::ops {
 namespace {
 
-struct CheckFiniteOp final : StopsGradients<CheckFiniteOp, attributes::CheckFinite> {
-  using StopsGradients::StopsGradients;
-  std::string_view name() const override { return "check_finite"; }
+struct CheckFiniteOp final : StopsGradients<CheckFiniteOp, "check_finite", attributes::CheckFinite> {
   std::vector<Operand> infer(Operands src) const override {
-    want_float("check_finite", src[0]);
+    want_float(op, src[0]);
     return {};
   }
   bool is_volatile() const override { return true; }
@@ -19,6 +17,6 @@ struct CheckFiniteOp final : StopsGradients<CheckFiniteOp, attributes::CheckFini
 
 }  // namespace
 
-void check_finite(Emit &e, Id x) { e.step(std::make_shared<CheckFiniteOp>(), {x}); }
+void check_finite(Emit &e, Id x) { e.step(make<CheckFiniteOp>(), {x}); }
 
 }  // namespace dl4::ops

@@ -8,16 +8,13 @@ namespace dl4::ops {
 namespace {
 
 // Splits source 0 into parts shaped like sources 1, 2, ...
-struct SplitLikeOp final : OpOf<SplitLikeOp, attributes::SplitLike> {
-  using OpOf::OpOf;
-  std::string_view name() const override { return "split_like"; }
+struct SplitLikeOp final : OpOf<SplitLikeOp, "split_like", attributes::SplitLike> {
   std::vector<Operand> infer(Operands src) const override {
     std::vector<Operand> dst;
     for (const Operand &part : src.subspan(1)) dst.push_back({src[0].dtype, part.shape});
     return dst;
   }
   void gradient(Gradient &g) const override {
-    if (!g.wants(0)) return;
     std::vector<Id> parts;
     for (int i = 0; i < g.destinations(); ++i)
       parts.push_back(g.diff_dst(i) != none ? g.diff_dst(i)
@@ -27,9 +24,7 @@ struct SplitLikeOp final : OpOf<SplitLikeOp, attributes::SplitLike> {
   bool reads(int src) const override { return src == 0; }
 };
 
-struct ConcatOp final : OpOf<ConcatOp, attributes::Concat> {
-  using OpOf::OpOf;
-  std::string_view name() const override { return "concat"; }
+struct ConcatOp final : OpOf<ConcatOp, "concat", attributes::Concat> {
   bool takes_strings() const override { return true; }
 
   std::vector<Operand> infer(Operands src) const override {
@@ -42,16 +37,15 @@ struct ConcatOp final : OpOf<ConcatOp, attributes::Concat> {
         length = checked_add(joined[axis], x.shape[axis]);
       if (x.shape.rank() != joined.rank() || !compatible(joined.with(axis, 0), x.shape.with(axis, 0)))
         fail(Code::shape_mismatch, "concat: ", src[0].shape, " and ", x.shape, " differ outside axis ", axis);
-      joined = same_shape("concat", joined.with(axis, length), x.shape.with(axis, length));
+      joined = same_shape(op, joined.with(axis, length), x.shape.with(axis, length));
     }
     return {{src[0].dtype, joined}};
   }
 
   void gradient(Gradient &g) const override {
-    if (g.diff_dst() == none) return;
     std::vector<Id> src{g.diff_dst()};
     for (int i = 0; g.has(i); ++i) src.push_back(g.src(i));
-    auto parts = g.e.step(std::make_shared<SplitLikeOp>(axis), src);
+    auto parts = g.e.step(make<SplitLikeOp>(axis), src);
     for (size_t i = 0; i < parts.size(); ++i)
       if (g.wants(static_cast<int>(i))) g.set(static_cast<int>(i), parts[i]);
   }
@@ -63,7 +57,7 @@ Id concat(Emit &e, std::vector<Id> xs, int axis) {
   if (xs.empty()) fail(Code::invalid_argument, "concat of nothing");
   axis = e.shape(xs[0]).axis(axis);
   if (xs.size() == 1) return xs[0];
-  return e.value(std::make_shared<ConcatOp>(axis), std::move(xs));
+  return e.value(make<ConcatOp>(axis), std::move(xs));
 }
 
 }  // namespace dl4::ops

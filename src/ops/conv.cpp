@@ -22,7 +22,6 @@ void ConvOp::gradient(Gradient &g) const {
   if (fused.activation || !zeros.before.empty()) fail(Code::internal, "conv: a fused step has no gradient");
   Emit &e = g.e;
   Id dy = g.diff_dst();
-  if (dy == none) return;
   if (g.wants(0)) g.set(0, conv_data(e, dy, g.src(1), g.src(0), how));
   if (g.wants(1)) {
     auto [weights, bias] = conv_weights(e, g.src(0), dy, g.src(1), g.wants(2), how);

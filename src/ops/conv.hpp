@@ -18,7 +18,7 @@ struct Margins {
   void fields(auto &f) const { f("before", before), f("after", after); }
 };
 
-struct ConvOp final : OpOf<ConvOp> {
+struct ConvOp final : OpOf<ConvOp, "conv"> {
   Conv how;
   Fused fused;
   Margins zeros;  // set only by passes
@@ -27,7 +27,6 @@ struct ConvOp final : OpOf<ConvOp> {
   void fields(auto &f) const { how.fields(f), zeros.fields(f), fused.fields(f); }
   int64_t before(int axis) const { return zeros.before.empty() ? 0 : zeros.before[static_cast<size_t>(axis)]; }
   int64_t after(int axis) const { return zeros.after.empty() ? 0 : zeros.after[static_cast<size_t>(axis)]; }
-  std::string_view name() const override { return "conv"; }
   std::vector<Operand> infer(Operands src) const override;
   void gradient(Gradient &g) const override;
 };

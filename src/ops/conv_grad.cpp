@@ -14,34 +14,29 @@ void check_diff(const char *op, const Conv &how, Operands src, const Shape &x, c
 }
 
 // dy, weights, x (only its shape) -> dx.
-struct ConvDataOp final : OpOf<ConvDataOp, attributes::ConvData> {
-  using OpOf::OpOf;
-  std::string_view name() const override { return "conv_data"; }
+struct ConvDataOp final : OpOf<ConvDataOp, "conv_data", attributes::ConvData> {
   bool reads(int src) const override { return src != 2; }
 
   std::vector<Operand> infer(Operands src) const override {
-    check_diff("conv_data", how, src, src[2].shape, src[1].shape, src[0].shape);
+    check_diff(op, how, src, src[2].shape, src[1].shape, src[0].shape);
     return {{DType::f32, src[2].shape}};
   }
 
   // dx is linear in dy and in the weights, so its gradients are convolutions too.
   void gradient(Gradient &g) const override {
     Id ddx = g.diff_dst();
-    if (ddx == none) return;
     if (g.wants(0)) g.set(0, conv(g.e, ddx, g.src(1), none, how));
     if (g.wants(1)) g.set(1, conv_weights(g.e, ddx, g.src(0), g.src(1), false, how).weights);
   }
 };
 
 // x, dy, weights (only their shape) -> dweights, and the bias gradient if wanted.
-struct ConvWeightsOp final : OpOf<ConvWeightsOp, attributes::ConvWeights> {
-  using OpOf::OpOf;
-  std::string_view name() const override { return "conv_weights"; }
+struct ConvWeightsOp final : OpOf<ConvWeightsOp, "conv_weights", attributes::ConvWeights> {
   bool reads(int src) const override { return src != 2; }
 
   std::vector<Operand> infer(Operands src) const override {
     const Shape &w = src[2].shape;
-    check_diff("conv_weights", how, src, src[0].shape, w, src[1].shape);
+    check_diff(op, how, src, src[0].shape, w, src[1].shape);
     std::vector<Operand> dst{{DType::f32, w}};
     if (bias) dst.push_back({DType::f32, {w.last()}});
     return dst;
@@ -65,11 +60,11 @@ struct ConvWeightsOp final : OpOf<ConvWeightsOp, attributes::ConvWeights> {
 }  // namespace
 
 Id conv_data(Emit &e, Id dy, Id weights, Id x, const Conv &how) {
-  return e.value(std::make_shared<ConvDataOp>(how), {dy, weights, x});
+  return e.value(make<ConvDataOp>(how), {dy, weights, x});
 }
 
 ConvWeights conv_weights(Emit &e, Id x, Id dy, Id weights, bool bias, const Conv &how) {
-  auto dst = e.step(std::make_shared<ConvWeightsOp>(how, bias), {x, dy, weights});
+  auto dst = e.step(make<ConvWeightsOp>(how, bias), {x, dy, weights});
   return {dst[0], bias ? dst[1] : none};
 }
 

@@ -7,12 +7,9 @@
 namespace dl4::ops {
 namespace {
 
-struct ConvTransposeOp final : OpOf<ConvTransposeOp, attributes::ConvTranspose> {
-  using OpOf::OpOf;
-  std::string_view name() const override { return "conv_transpose"; }
-
+struct ConvTransposeOp final : OpOf<ConvTransposeOp, "conv_transpose", attributes::ConvTranspose> {
   std::vector<Operand> infer(Operands src) const override {
-    for (const Operand &o : src) want_float("conv_transpose", o);
+    for (const Operand &o : src) want_float(op, o);
     const Shape &x = src[0].shape, &w = src[1].shape;
     const int rank = static_cast<int>(how.strides.size()) + 2;
     if (x.rank() != rank || w.rank() != rank || !w.known())
@@ -30,7 +27,6 @@ struct ConvTransposeOp final : OpOf<ConvTransposeOp, attributes::ConvTranspose> 
 
   void gradient(Gradient &g) const override {
     const Id dy = g.diff_dst();
-    if (dy == none) return;
     if (g.wants(0)) g.set(0, conv(g.e, dy, g.src(1), none, how));
     if (g.wants(1)) g.set(1, conv_weights(g.e, dy, g.src(0), g.src(1), false, how).weights);
   }
@@ -60,7 +56,7 @@ Id conv_transpose(Emit &e, Id x, Id weights, Conv how, const std::vector<int64_t
       fail(Code::invalid_argument, "conv_transpose: output_padding must be less than strides, got ",
            numbers(output_padding), " and ", numbers(how.strides));
   how.bfloat16 |= e.bfloat16;
-  return e.value(std::make_shared<ConvTransposeOp>(how, output_padding), {x, weights});
+  return e.value(make<ConvTransposeOp>(how, output_padding), {x, weights});
 }
 
 }  // namespace dl4::ops

@@ -6,9 +6,7 @@
 namespace dl4::ops {
 namespace {
 
-struct CopyOp final : OpOf<CopyOp, attributes::Copy> {
-  using OpOf::OpOf;
-  std::string_view name() const override { return "copy"; }
+struct CopyOp final : OpOf<CopyOp, "copy", attributes::Copy> {
   std::vector<Operand> infer(Operands src) const override { return {src[0]}; }
   void gradient(Gradient &g) const override { g.set(0, g.diff_dst()); }
   bool takes_strings() const override { return true; }
@@ -16,6 +14,6 @@ struct CopyOp final : OpOf<CopyOp, attributes::Copy> {
 
 }  // namespace
 
-Id copy(Emit &e, Id x) { return e.value(std::make_shared<CopyOp>(), {x}); }
+Id copy(Emit &e, Id x) { return e.value(make<CopyOp>(), {x}); }
 
 }  // namespace dl4::ops

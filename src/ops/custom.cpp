@@ -8,9 +8,7 @@ namespace dl4::ops {
 namespace {
 
 // Never merged, so its attributes need not identify it.
-struct CustomGradOp final : NotDifferentiable<CustomGradOp, attributes::CustomGrad> {
-  using NotDifferentiable::NotDifferentiable;
-  std::string_view name() const override { return "custom_grad"; }
+struct CustomGradOp final : NotDifferentiable<CustomGradOp, "custom_grad", attributes::CustomGrad> {
   bool is_volatile() const override { return true; }
   std::vector<Operand> infer(Operands src) const override {
     std::vector<Operand> diff;
@@ -20,9 +18,7 @@ struct CustomGradOp final : NotDifferentiable<CustomGradOp, attributes::CustomGr
   }
 };
 
-struct CustomOp final : OpOf<CustomOp, attributes::Custom> {
-  using OpOf::OpOf;
-  std::string_view name() const override { return "custom"; }
+struct CustomOp final : OpOf<CustomOp, "custom", attributes::Custom> {
   bool is_volatile() const override { return true; }
   std::vector<Operand> infer(Operands src) const override {
     std::vector<Shape> shapes = f->infer(src.first(src.size() - f->weights()));
@@ -43,7 +39,7 @@ struct CustomOp final : OpOf<CustomOp, attributes::Custom> {
     }
     std::vector<Id> all = src;
     all.insert(all.end(), diff_dst.begin(), diff_dst.end());
-    const std::vector<Id> diff_src = g.e.step(std::make_shared<CustomGradOp>(f, n_src), std::move(all));
+    const std::vector<Id> diff_src = g.e.step(make<CustomGradOp>(f, n_src), std::move(all));
     size_t next = 0;
     for (size_t i = 0; i < n_src; ++i)
       if (g.e.dtype(src[i]) == DType::f32) g.set(static_cast<int>(i), diff_src[next++]);
@@ -53,7 +49,7 @@ struct CustomOp final : OpOf<CustomOp, attributes::Custom> {
 }  // namespace
 
 std::vector<Id> custom(Emit &e, std::shared_ptr<const CustomFunction> f, std::vector<Id> src) {
-  return e.step(std::make_shared<CustomOp>(std::move(f)), std::move(src));
+  return e.step(make<CustomOp>(std::move(f)), std::move(src));
 }
 
 }  // namespace dl4::ops

@@ -35,25 +35,23 @@ struct Fused {
   void fields(auto &f) const { f("bias", bias), f("", activation); }
 };
 
-struct UnaryOp final : OpOf<UnaryOp> {
+struct UnaryOp final : OpOf<UnaryOp, "unary"> {
   Function function;
 
   explicit UnaryOp(Function function) : function(function) {}
   void fields(auto &f) const { f("", function); }
-  std::string_view name() const override { return "unary"; }
   std::vector<Operand> infer(Operands src) const override;
   void gradient(Gradient &g) const override;
   int overwrites(int) const override { return 0; }
 };
 
-struct BinaryOp final : OpOf<BinaryOp> {
+struct BinaryOp final : OpOf<BinaryOp, "binary"> {
   Binary f;
   int into;  // the source whose memory may be reused: not broadcast, as far as is known
   std::optional<Function> activation;
 
   BinaryOp(Binary f, int into, std::optional<Function> activation = {}) : f(f), into(into), activation(activation) {}
   void fields(auto &v) const { v("", f), v("into", into), v("", activation); }
-  std::string_view name() const override { return "binary"; }
   std::vector<Operand> infer(Operands src) const override;
   void gradient(Gradient &g) const override;
   int overwrites(int) const override { return into; }

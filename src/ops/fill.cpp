@@ -7,9 +7,7 @@
 namespace dl4::ops {
 namespace {
 
-struct FillOp final : StopsGradients<FillOp, attributes::Fill> {
-  using StopsGradients::StopsGradients;
-  std::string_view name() const override { return "fill"; }
+struct FillOp final : StopsGradients<FillOp, "fill", attributes::Fill> {
   std::vector<Operand> infer(Operands src) const override {
     if (keep < 0 || keep > src[0].shape.rank())
       fail(Code::invalid_argument, "fill can't keep ", keep, " axes of ", src[0].shape);
@@ -21,7 +19,7 @@ struct FillOp final : StopsGradients<FillOp, attributes::Fill> {
 }  // namespace
 
 Id fill(Emit &e, DType dtype, double v, Id like, int keep, const Shape &tail) {
-  return e.value(std::make_shared<FillOp>(dtype, v, keep, tail), {like});
+  return e.value(make<FillOp>(dtype, v, keep, tail), {like});
 }
 
 }  // namespace dl4::ops

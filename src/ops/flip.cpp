@@ -7,18 +7,14 @@
 namespace dl4::ops {
 namespace {
 
-struct FlipOp final : OpOf<FlipOp, attributes::Flip> {
-  using OpOf::OpOf;
-  std::string_view name() const override { return "flip"; }
+struct FlipOp final : OpOf<FlipOp, "flip", attributes::Flip> {
   bool takes_strings() const override { return true; }
   std::vector<Operand> infer(Operands src) const override { return {src[0]}; }
-  void gradient(Gradient &g) const override {
-    if (g.wants(0) && g.diff_dst() != none) g.set(0, flip(g.e, g.diff_dst(), axis));
-  }
+  void gradient(Gradient &g) const override { g.set(0, flip(g.e, g.diff_dst(), axis)); }
 };
 
 }  // namespace
 
-Id flip(Emit &e, Id x, int axis) { return e.value(std::make_shared<FlipOp>(e.shape(x).axis(axis)), {x}); }
+Id flip(Emit &e, Id x, int axis) { return e.value(make<FlipOp>(e.shape(x).axis(axis)), {x}); }
 
 }  // namespace dl4::ops

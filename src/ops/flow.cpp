@@ -22,22 +22,18 @@ void need_scalar(const char *op, const char *what, const Operand &o, DType dtype
     fail(Code::shape_mismatch, op, ": expected a ", dtype, " scalar as ", what, ", got ", o.dtype, ' ', o.shape);
 }
 
-struct EnsureSizeOp final : OpOf<EnsureSizeOp> {
+struct EnsureSizeOp final : OpOf<EnsureSizeOp, "ensure_size"> {
   int axis;
   int64_t size;
   EnsureSizeOp(int axis, int64_t size) : axis(axis), size(size) {}
   void fields(auto &f) const { f("axis", axis), f("size", size); }
-  std::string_view name() const override { return "ensure_size"; }
   std::vector<Operand> infer(Operands src) const override {
     const Shape &of = src[1].shape;
     if (of[axis] != size && of[axis] != free_dim)
       fail(Code::shape_mismatch, "expected a size of ", size, " as axis ", axis, ", got ", of);
     return {{src[0].dtype, src[0].shape}};
   }
-  void gradient(Gradient &g) const override {
-    if (g.wants(0)) g.set(0, g.diff_dst());
-    g.stop(1);
-  }
+  void gradient(Gradient &g) const override { g.set(0, g.diff_dst()); }
   bool is_view() const override { return true; }
   bool reads(int src) const override { return src == 0; }
 };

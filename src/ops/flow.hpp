@@ -6,7 +6,7 @@
 namespace dl4::ops {
 
 // Runs one of two bodies, selected by a flag. Sources: the flag, then what the bodies read.
-struct BranchOp final : NotDifferentiable<BranchOp> {
+struct BranchOp final : NotDifferentiable<BranchOp, "branch"> {
   struct Part {
     std::shared_ptr<const Program> body;
     std::vector<int> src;  // by body input: index of the source
@@ -20,7 +20,6 @@ struct BranchOp final : NotDifferentiable<BranchOp> {
     f("then", then.src), f("otherwise", otherwise.src), f("own_shapes", own_shapes);
     if constexpr (requires { f.bits; }) f("", bits_of(*then.body)), f("", bits_of(*otherwise.body));
   }
-  std::string_view name() const override { return "branch"; }
   // A body that does not fit these shapes is an error only if the flag selects it.
   std::vector<Operand> infer(Operands src) const override;
   bool is_volatile() const override;
@@ -29,7 +28,7 @@ struct BranchOp final : NotDifferentiable<BranchOp> {
 // Repeats a body: a given number of times, while a flag that it computes is set. Sources: the number of steps, or none;
 // the flag before the first step, or none (set); the initial states; what the body reads. Body inputs: the step number
 // from 0, the states, the rest. Body outputs: the new states, then the flag, if any. Destinations: the final states.
-struct WhileOp final : NotDifferentiable<WhileOp> {
+struct WhileOp final : NotDifferentiable<WhileOp, "while"> {
   int states = 0;
   std::shared_ptr<const Program> body;
 
@@ -38,7 +37,6 @@ struct WhileOp final : NotDifferentiable<WhileOp> {
     f("states", states);
     if constexpr (requires { f.bits; }) f("", bits_of(*body));
   }
-  std::string_view name() const override { return "while"; }
   std::vector<Operand> infer(Operands src) const override;
   bool is_volatile() const override { return some_volatile(*body); }
   bool makes_flag() const { return body->outputs.size() > static_cast<size_t>(states); }

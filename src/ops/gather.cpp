@@ -7,9 +7,7 @@
 namespace dl4::ops {
 namespace {
 
-struct GatherOp final : OpOf<GatherOp, attributes::Gather> {
-  using OpOf::OpOf;
-  std::string_view name() const override { return "gather"; }
+struct GatherOp final : OpOf<GatherOp, "gather", attributes::Gather> {
   bool takes_strings() const override { return true; }
   std::vector<Operand> infer(Operands src) const override {
     const Shape &table = src[0].shape;
@@ -25,6 +23,6 @@ struct GatherOp final : OpOf<GatherOp, attributes::Gather> {
 
 }  // namespace
 
-Id gather(Emit &e, Id table, Id ids) { return e.value(std::make_shared<GatherOp>(), {table, ids}); }
+Id gather(Emit &e, Id table, Id ids) { return e.value(make<GatherOp>(), {table, ids}); }
 
 }  // namespace dl4::ops

@@ -8,14 +8,11 @@
 namespace dl4::ops {
 namespace {
 
-struct LstmOp final : OpOf<LstmOp, attributes::Lstm> {
-  using OpOf::OpOf;
-  std::string_view name() const override { return "lstm"; }
-
+struct LstmOp final : OpOf<LstmOp, "lstm", attributes::Lstm> {
   std::vector<Operand> infer(Operands src) const override {
     const Shape &x = src[src_x].shape, &w = src[src_kernel].shape, &r = src[src_recurrent_kernel].shape;
     for (int i = 0; i < src_mask; ++i)
-      if (src[static_cast<size_t>(i)].present) want_float("lstm", src[static_cast<size_t>(i)]);
+      if (src[static_cast<size_t>(i)].present) want_float(op, src[static_cast<size_t>(i)]);
     if (x.rank() != 3) fail(Code::shape_mismatch, "lstm: expected an input of 3 axes (batch, time, features), got ", x);
     if (r.rank() != 2 || !r.known() || r[1] != checked_mul(4, r[0]))
       fail(Code::shape_mismatch, "lstm: expected a recurrent kernel of shape (units, 4 * units), got ", r);
@@ -82,7 +79,8 @@ struct LstmOp final : OpOf<LstmOp, attributes::Lstm> {
 }  // namespace
 
 LstmValues lstm(Emit &e, Id x, Id kernel, Id recurrent_kernel, Id bias, Id h0, Id c0, Id mask, bool go_backwards) {
-  auto dst = e.step(std::make_shared<LstmOp>(go_backwards), {rounded(e, x), rounded(e, kernel), rounded(e, recurrent_kernel), bias, h0, c0, mask});
+  auto dst = e.step(make<LstmOp>(go_backwards),
+                    {rounded(e, x), rounded(e, kernel), rounded(e, recurrent_kernel), bias, h0, c0, mask});
   return {dst[lstm_dst::y], dst[lstm_dst::h], dst[lstm_dst::c]};
 }
 

@@ -7,9 +7,7 @@
 namespace dl4::ops {
 namespace {
 
-struct LstmGradOp final : NotDifferentiable<LstmGradOp, attributes::LstmGrad> {
-  using NotDifferentiable::NotDifferentiable;
-  std::string_view name() const override { return "lstm_grad"; }
+struct LstmGradOp final : NotDifferentiable<LstmGradOp, "lstm_grad", attributes::LstmGrad> {
   int overwrites(int dst) const override { return dst == 0 ? lstm_grad_src::gates : -1; }
 
   std::vector<Operand> infer(Operands src) const override {
@@ -22,7 +20,7 @@ struct LstmGradOp final : NotDifferentiable<LstmGradOp, attributes::LstmGrad> {
 }  // namespace
 
 LstmDiffs lstm_grad(Emit &e, const std::array<Id, lstm_grad_src::count> &src, bool go_backwards) {
-  auto dst = e.step(std::make_shared<LstmGradOp>(go_backwards), {src.begin(), src.end()});
+  auto dst = e.step(make<LstmGradOp>(go_backwards), {src.begin(), src.end()});
   return {dst[0], dst[1], dst[2]};
 }
 

@@ -56,7 +56,6 @@ void MatMulOp::gradient(Gradient &g) const {
   if (fused.activation) fail(Code::internal, "matmul: a fused step has no gradient");
   Emit &e = g.e;
   Id a = g.src(0), b = g.src(1), dc = g.diff_dst();
-  if (dc == none) return;
   bool ta = how.transpose_a, tb = how.transpose_b;
   auto product = [&](Id left, Id right, bool transpose_left, bool transpose_right) {
     return matmul(e, left, right, {transpose_left, transpose_right, how.bfloat16});

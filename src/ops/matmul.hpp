@@ -7,13 +7,12 @@
 
 namespace dl4::ops {
 
-struct MatMulOp final : OpOf<MatMulOp> {
+struct MatMulOp final : OpOf<MatMulOp, "matmul"> {
   MatMul how;
   Fused fused;
 
   MatMulOp(MatMul how, const Fused &fused) : how(how), fused(fused) {}
   void fields(auto &f) const { how.fields(f), fused.fields(f); }
-  std::string_view name() const override { return "matmul"; }
   std::vector<Operand> infer(Operands src) const override;
   void gradient(Gradient &g) const override;
 };

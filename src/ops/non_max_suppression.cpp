@@ -7,9 +7,8 @@
 namespace dl4::ops {
 namespace {
 
-struct NonMaxSuppressionOp final : StopsGradients<NonMaxSuppressionOp, attributes::NonMaxSuppression> {
-  using StopsGradients::StopsGradients;
-  std::string_view name() const override { return "non_max_suppression"; }
+struct NonMaxSuppressionOp final
+    : StopsGradients<NonMaxSuppressionOp, "non_max_suppression", attributes::NonMaxSuppression> {
   std::vector<Operand> infer(Operands src) const override {
     const Shape &boxes = src[0].shape, &scores = src[1].shape;
     if (src[0].dtype != DType::f32 || src[1].dtype != DType::f32 || boxes.rank() != 3 || scores.rank() != 3 ||
@@ -28,7 +27,7 @@ struct NonMaxSuppressionOp final : StopsGradients<NonMaxSuppressionOp, attribute
 }  // namespace
 
 Chosen non_max_suppression(Emit &e, Id boxes, Id scores, const Suppression &how) {
-  const auto made = e.step(std::make_shared<NonMaxSuppressionOp>(how), {boxes, scores});
+  const auto made = e.step(make<NonMaxSuppressionOp>(how), {boxes, scores});
   return {made[0], made[1]};
 }
 

@@ -10,11 +10,9 @@ namespace dl4::ops {
 namespace {
 
 // Sources dy x mean by gamma; destinations dx and the summands of gamma's gradient.
-struct NormalizeGradOp final : OpOf<NormalizeGradOp, attributes::NormalizeGrad> {
-  using OpOf::OpOf;
-  std::string_view name() const override { return "normalize_grad"; }
+struct NormalizeGradOp final : OpOf<NormalizeGradOp, "normalize_grad", attributes::NormalizeGrad> {
   std::vector<Operand> infer(Operands src) const override {
-    const Operand x{DType::f32, same_shape("normalize_grad", src[0].shape, src[1].shape)};
+    const Operand x{DType::f32, same_shape(op, src[0].shape, src[1].shape)};
     return {x, x};
   }
   // The moments are functions of x, whose gradient includes them.
@@ -53,15 +51,12 @@ struct NormalizeGradOp final : OpOf<NormalizeGradOp, attributes::NormalizeGrad> 
   }
 };
 
-struct NormalizeOp final : OpOf<NormalizeOp, attributes::Normalize> {
-  using OpOf::OpOf;
-  std::string_view name() const override { return "normalize"; }
-
+struct NormalizeOp final : OpOf<NormalizeOp, "normalize", attributes::Normalize> {
   int overwrites(int dst) const override { return dst == 0 ? 0 : -1; }
 
   std::vector<Operand> infer(Operands src) const override {
     for (const Operand &o : src)
-      if (o.present) want_float("normalize", o);
+      if (o.present) want_float(op, o);
     const Shape &x = src[0].shape;
     if (axes < 1 || axes > x.rank()) fail(Code::invalid_argument, "normalize can't take ", axes, " axes of ", x);
     for (size_t i : {1, 2})
@@ -78,7 +73,7 @@ struct NormalizeOp final : OpOf<NormalizeOp, attributes::Normalize> {
     std::vector<int> rows;
     for (int i = 0; i < e.rank(dy) - axes; ++i) rows.push_back(i);
     const auto over_rows = [&](Id v) { return rows.empty() ? v : reduce(e, Reduce::sum, v, rows); };
-    const auto d = e.step(std::make_shared<NormalizeGradOp>(axes, epsilon, center),
+    const auto d = e.step(make<NormalizeGradOp>(axes, epsilon, center),
                           {dy, g.src(0), g.dst(1), g.dst(2), g.has(1) ? g.src(1) : none});
     if (g.wants(0)) g.set(0, d[0]);
     if (g.wants(1)) g.set(1, over_rows(d[1]));
@@ -89,7 +84,7 @@ struct NormalizeOp final : OpOf<NormalizeOp, attributes::Normalize> {
 }  // namespace
 
 Id normalize(Emit &e, Id x, int axes, double epsilon, bool center, Id gamma, Id beta) {
-  return e.step(std::make_shared<NormalizeOp>(axes, epsilon, center), {x, gamma, beta})[0];
+  return e.step(make<NormalizeOp>(axes, epsilon, center), {x, gamma, beta})[0];
 }
 
 }  // namespace dl4::ops

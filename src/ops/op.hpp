@@ -36,8 +36,8 @@ class Op {
   virtual std::string_view name() const = 0;
   // Dtypes and shapes of all destinations. Refuses operands that don't fit, in the user's terms.
   virtual std::vector<Operand> infer(Operands src) const = 0;
-  // Emits diff_src from diff_dst. Each wanted source must get a gradient or be stopped, else differentiate refuses the
-  // op.
+  // Emits diff_src from diff_dst, of which at least one is there, for at least one wanted source: float32 and read.
+  // Each of these must get a gradient or be stopped, else differentiate refuses the op.
   virtual void gradient(Gradient &) const = 0;
 
   // The destination shares the source's memory with another shape.
@@ -77,12 +77,19 @@ struct None {
   void fields(auto &) const {}
 };
 
+// A literal as an argument of templates.
+template <size_t N>
+struct Literal {
+  constexpr Literal(const char (&literal)[N]) { std::copy_n(literal, N, chars); }
+  char chars[N];
+};
+
 // An op T with a gradient rule. A: its attributes, if T is private to its file (attributes.hpp); else they are in T.
-template <class T, class A = None>
+template <class T, Literal op_name, class A = None>
 struct OpOf : Op, A {
-  template <class... V>
-  requires(!std::is_base_of_v<Op, std::remove_cvref_t<V>> && ...) explicit OpOf(V &&...attributes)
-      : A{std::forward<V>(attributes)...} {}
+  using Attributes = A;
+  static constexpr const char *op = op_name.chars;
+  std::string_view name() const override { return op; }
   std::vector<Attribute> attributes() const final {
     Listing f;
     static_cast<const T &>(*this).fields(f);
@@ -101,18 +108,24 @@ struct OpOf : Op, A {
 
 // An op that stops gradients: its result is piecewise constant in its sources.
 void stop_all(Gradient &g);
-template <class T, class A = None>
-struct StopsGradients : OpOf<T, A> {
-  using OpOf<T, A>::OpOf;
+template <class T, Literal op_name, class A = None>
+struct StopsGradients : OpOf<T, op_name, A> {
   void gradient(Gradient &g) const final { stop_all(g); }
 };
 
 // An op without gradient rule, refused if a loss depends on its result: gradients that aren't differentiated again, and
 // updates.
-template <class T, class A = None>
-struct NotDifferentiable : OpOf<T, A> {
-  using OpOf<T, A>::OpOf;
+template <class T, Literal op_name, class A = None>
+struct NotDifferentiable : OpOf<T, op_name, A> {
   void gradient(Gradient &) const final {}
 };
+
+// An op T with these attributes.
+template <class T, class... V>
+std::shared_ptr<const Op> make(V &&...attributes) {
+  auto op = std::make_shared<T>();
+  static_cast<typename T::Attributes &>(*op) = typename T::Attributes{std::forward<V>(attributes)...};
+  return op;
+}
 
 }  // namespace dl4::ops

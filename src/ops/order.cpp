@@ -7,17 +7,14 @@
 namespace dl4::ops {
 namespace {
 
-struct SortOp final : OpOf<SortOp, attributes::Sort> {
-  using OpOf::OpOf;
-  std::string_view name() const override { return "sort"; }
+struct SortOp final : OpOf<SortOp, "sort", attributes::Sort> {
   std::vector<Operand> infer(Operands src) const override {
-    want_number("sort", src[0]);
+    want_number(op, src[0]);
     if (src[0].shape.rank() < 1) fail(Code::shape_mismatch, "sort expects an axis, got ", src[0].shape);
     return {src[0], {DType::i32, src[0].shape}};
   }
   // Scatters each element's gradient to its source position.
   void gradient(Gradient &g) const override {
-    if (!g.wants(0) || g.diff_dst() == none || g.e.dtype(g.src(0)) != DType::f32) return;
     Emit &e = g.e;
     const int64_t n = e.shape(g.src(0)).last();
     if (n == free_dim) fail(Code::unsupported, "sort: the gradient expects an axis of known size");
@@ -31,15 +28,12 @@ struct SortOp final : OpOf<SortOp, attributes::Sort> {
   }
 };
 
-struct CumulateOp final : OpOf<CumulateOp, attributes::Cumulation> {
-  using OpOf::OpOf;
-  std::string_view name() const override { return "cumulate"; }
+struct CumulateOp final : OpOf<CumulateOp, "cumulate", attributes::Cumulation> {
   std::vector<Operand> infer(Operands src) const override {
-    want_number("cumulate", src[0]);
+    want_number(op, src[0]);
     return {src[0]};
   }
   void gradient(Gradient &g) const override {
-    if (!g.wants(0) || g.diff_dst() == none || g.e.dtype(g.src(0)) != DType::f32) return;
     Emit &e = g.e;
     Cumulate back = how;
     back.product = false, back.reverse = !how.reverse;
@@ -54,11 +48,11 @@ struct CumulateOp final : OpOf<CumulateOp, attributes::Cumulation> {
 }  // namespace
 
 Sorted sort(Emit &e, Id x, bool descending) {
-  const std::vector<Id> made = e.step(std::make_shared<SortOp>(descending), {x});
+  const std::vector<Id> made = e.step(make<SortOp>(descending), {x});
   return {made[0], made[1]};
 }
 Id cumulate(Emit &e, Id x, int axis, const Cumulate &how) {
-  return e.value(std::make_shared<CumulateOp>(e.shape(x).axis(axis), how), {x});
+  return e.value(make<CumulateOp>(e.shape(x).axis(axis), how), {x});
 }
 
 }  // namespace dl4::ops

@@ -19,7 +19,6 @@ std::vector<Operand> PackOp::infer(Operands src) const {
 }
 
 void PackOp::gradient(Gradient &g) const {
-  if (g.diff_dst() == none) return;
   for (int i = 0; g.has(i); ++i)
     if (g.wants(i)) g.set(i, view(g.e, g.diff_dst(), offsets[static_cast<size_t>(i)], g.e.shape(g.src(i))));
 }

@@ -7,14 +7,13 @@
 
 namespace dl4::ops {
 
-struct PackOp final : OpOf<PackOp> {
+struct PackOp final : OpOf<PackOp, "pack"> {
   std::vector<int64_t> offsets;  // of the parts, in elements
   int64_t total, element_bytes;
 
   PackOp(std::vector<int64_t> offsets, int64_t total, int64_t element_bytes)
       : offsets(std::move(offsets)), total(total), element_bytes(element_bytes) {}
   void fields(auto &f) const { f("offsets", offsets), f("total", total), f("element_bytes", element_bytes); }
-  std::string_view name() const override { return "pack"; }
   std::vector<Operand> infer(Operands src) const override;
   void gradient(Gradient &g) const override;
 

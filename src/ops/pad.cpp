@@ -17,9 +17,7 @@ std::vector<Operand> PadOp::infer(Operands src) const {
   return {{src[0].dtype, x.with(axis, checked_add(x[axis], before, after))}};
 }
 
-void PadOp::gradient(Gradient &g) const {
-  if (g.wants(0) && g.diff_dst() != none) g.set(0, pad(g.e, g.diff_dst(), axis, -before, -after));
-}
+void PadOp::gradient(Gradient &g) const { g.set(0, pad(g.e, g.diff_dst(), axis, -before, -after)); }
 
 Id pad(Emit &e, Id x, int axis, int64_t before, int64_t after) {
   axis = e.shape(x).axis(axis);

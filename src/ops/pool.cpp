@@ -22,14 +22,12 @@ Shape pool_shape(const Pool &how, const Shape &x) {
 }
 
 // dy, x [, y of a max pooling] -> dx.
-struct PoolGradOp final : OpOf<PoolGradOp, attributes::PoolGrad> {
-  using OpOf::OpOf;
-  std::string_view name() const override { return "pool_grad"; }
+struct PoolGradOp final : OpOf<PoolGradOp, "pool_grad", attributes::PoolGrad> {
   bool reads(int src) const override { return src == 0 || !how.average; }
 
   std::vector<Operand> infer(Operands src) const override {
-    for (const Operand &o : src) want_float("pool_grad", o);
-    same_shape("pool_grad", pool_shape(how, src[1].shape), src[0].shape);
+    for (const Operand &o : src) want_float(op, o);
+    same_shape(op, pool_shape(how, src[1].shape), src[0].shape);
     return {{DType::f32, src[1].shape}};
   }
 
@@ -39,21 +37,17 @@ struct PoolGradOp final : OpOf<PoolGradOp, attributes::PoolGrad> {
   }
 };
 
-struct PoolOp final : OpOf<PoolOp, attributes::Pool> {
-  using OpOf::OpOf;
-  std::string_view name() const override { return "pool"; }
-
+struct PoolOp final : OpOf<PoolOp, "pool", attributes::Pool> {
   std::vector<Operand> infer(Operands src) const override {
-    want_float("pool", src[0]);
+    want_float(op, src[0]);
     return {{DType::f32, pool_shape(how, src[0].shape)}};
   }
 
   void gradient(Gradient &g) const override {
     Id dy = g.diff_dst();
-    if (dy == none || !g.wants(0)) return;
     std::vector<Id> src{dy, g.src(0)};
     if (!how.average) src.push_back(g.dst());
-    g.set(0, g.e.value(std::make_shared<PoolGradOp>(how), src));
+    g.set(0, g.e.value(make<PoolGradOp>(how), src));
   }
 };
 
@@ -75,7 +69,7 @@ Id pool(Emit &e, Id x, const Pool &how) {
     if (s < 1) fail(Code::invalid_argument, "pool: strides must be at least 1, got ", s);
   for (int64_t s : how.size)
     if (how.adaptive && s < 1) fail(Code::invalid_argument, "pool: the output's size must be at least 1, got ", s);
-  return e.value(std::make_shared<PoolOp>(how), {x});
+  return e.value(make<PoolOp>(how), {x});
 }
 
 }  // namespace dl4::ops

@@ -17,41 +17,35 @@ std::vector<Operand> drawn(const char *op, Operands src, int keep, const Shape &
   return {{DType::f32, like.first(keep).joined(tail)}};
 }
 
-struct RandomKeepOp final : StopsGradients<RandomKeepOp, attributes::RandomKeep> {
-  using StopsGradients::StopsGradients;
-  std::string_view name() const override { return "random_keep"; }
+struct RandomKeepOp final : StopsGradients<RandomKeepOp, "random_keep", attributes::RandomKeep> {
   std::vector<Operand> infer(Operands src) const override {
     if (!(rate >= 0 && rate < 1))
       fail(Code::invalid_argument, "dropout: rate is ", number(rate), ", expected 0 <= rate < 1");
-    return drawn("random_keep", src, keep, tail);
+    return drawn(op, src, keep, tail);
   }
   bool reads(int src) const override { return src == 0; }
 };
 
-struct RandomNormalOp final : StopsGradients<RandomNormalOp, attributes::RandomNormal> {
-  using StopsGradients::StopsGradients;
-  std::string_view name() const override { return "random_normal"; }
-  std::vector<Operand> infer(Operands src) const override { return drawn("random_normal", src, keep, tail); }
+struct RandomNormalOp final : StopsGradients<RandomNormalOp, "random_normal", attributes::RandomNormal> {
+  std::vector<Operand> infer(Operands src) const override { return drawn(op, src, keep, tail); }
   bool reads(int src) const override { return src == 0; }
 };
 
-struct RandomUniformOp final : StopsGradients<RandomUniformOp, attributes::RandomUniform> {
-  using StopsGradients::StopsGradients;
-  std::string_view name() const override { return "random_uniform"; }
-  std::vector<Operand> infer(Operands src) const override { return drawn("random_uniform", src, keep, tail); }
+struct RandomUniformOp final : StopsGradients<RandomUniformOp, "random_uniform", attributes::RandomUniform> {
+  std::vector<Operand> infer(Operands src) const override { return drawn(op, src, keep, tail); }
   bool reads(int src) const override { return src == 0; }
 };
 
 }  // namespace
 
 Id random_keep(Emit &e, double rate, uint64_t seed, Id draw, Id like, int keep, const Shape &tail) {
-  return e.value(std::make_shared<RandomKeepOp>(rate, seed, keep, tail), {draw, like});
+  return e.value(make<RandomKeepOp>(rate, seed, keep, tail), {draw, like});
 }
 Id random_normal(Emit &e, uint64_t seed, Id draw, Id like, int keep, const Shape &tail) {
-  return e.value(std::make_shared<RandomNormalOp>(seed, keep, tail), {draw, like});
+  return e.value(make<RandomNormalOp>(seed, keep, tail), {draw, like});
 }
 Id random_uniform(Emit &e, uint64_t seed, Id draw, Id like, int keep, const Shape &tail) {
-  return e.value(std::make_shared<RandomUniformOp>(seed, keep, tail), {draw, like});
+  return e.value(make<RandomUniformOp>(seed, keep, tail), {draw, like});
 }
 
 }  // namespace dl4::ops

@@ -6,9 +6,7 @@
 namespace dl4::ops {
 
 // Has no kernel: the Program is cut there (runtime/stages.hpp), or the step is folded.
-struct RangeOp final : StopsGradients<RangeOp> {
-  using StopsGradients::StopsGradients;
-  std::string_view name() const override { return "range"; }
+struct RangeOp final : StopsGradients<RangeOp, "range"> {
   std::vector<Operand> infer(Operands src) const override;
 };
 

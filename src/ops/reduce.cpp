@@ -9,10 +9,7 @@
 namespace dl4::ops {
 namespace {
 
-struct ReduceOp final : OpOf<ReduceOp, attributes::Reduction> {
-  using OpOf::OpOf;
-  std::string_view name() const override { return "reduce"; }
-
+struct ReduceOp final : OpOf<ReduceOp, "reduce", attributes::Reduction> {
   std::vector<Operand> infer(Operands src) const override {
     const Operand &x = src[0];
     const bool extreme = f == Reduce::max || f == Reduce::min;
@@ -26,7 +23,6 @@ struct ReduceOp final : OpOf<ReduceOp, attributes::Reduction> {
   }
 
   void gradient(Gradient &g) const override {
-    if (!g.wants(0) || g.diff_dst() == none) return;
     Emit &e = g.e;
     Id x = g.src(0), d = spread_axes(e, g.diff_dst());
     switch (f) {
@@ -83,7 +79,7 @@ Id reduce(Emit &e, Reduce f, Id x, std::vector<int> axes, bool keepdims) {
   std::sort(axes.begin(), axes.end());
   if (std::adjacent_find(axes.begin(), axes.end()) != axes.end())
     fail(Code::invalid_argument, f, ": an axis is given twice in ", numbers(axes));
-  return e.value(std::make_shared<ReduceOp>(f, std::move(axes), keepdims), {x});
+  return e.value(make<ReduceOp>(f, std::move(axes), keepdims), {x});
 }
 
 }  // namespace dl4::ops

@@ -7,11 +7,9 @@
 namespace dl4::ops {
 namespace {
 
-struct ReducePrecisionOp final : StopsGradients<ReducePrecisionOp, attributes::ReducePrecision> {
-  using StopsGradients::StopsGradients;
-  std::string_view name() const override { return "reduce_precision"; }
+struct ReducePrecisionOp final : StopsGradients<ReducePrecisionOp, "reduce_precision", attributes::ReducePrecision> {
   std::vector<Operand> infer(Operands src) const override {
-    want_float("reduce_precision", src[0]);
+    want_float(op, src[0]);
     if (exponent_bits < 2 || exponent_bits > 8 || mantissa_bits < 1 || mantissa_bits > 23)
       fail(Code::invalid_argument, "reduce_precision expects 2 to 8 bits of exponent and 1 to 23 of mantissa, got ",
            exponent_bits, " and ", mantissa_bits);
@@ -22,11 +20,9 @@ struct ReducePrecisionOp final : StopsGradients<ReducePrecisionOp, attributes::R
 }  // namespace
 
 Id reduce_precision(Emit &e, Id x, int exponent_bits, int mantissa_bits) {
-  return e.value(std::make_shared<ReducePrecisionOp>(exponent_bits, mantissa_bits), {x});
+  return e.value(make<ReducePrecisionOp>(exponent_bits, mantissa_bits), {x});
 }
 
-Id rounded(Emit &e, Id x) {
-  return e.bfloat16 && x != none ? straight_through(e, reduce_precision(e, x, 8, 7), x) : x;
-}
+Id rounded(Emit &e, Id x) { return e.bfloat16 && x != none ? straight_through(e, reduce_precision(e, x, 8, 7), x) : x; }
 
 }  // namespace dl4::ops

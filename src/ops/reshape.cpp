@@ -8,12 +8,9 @@ namespace dl4::ops {
 namespace {
 
 // Shared by all: a view of source 0, and the gradient as a view.
-template <class T, class A>
-struct Reshaping : OpOf<T, A> {
-  using OpOf<T, A>::OpOf;
-  void gradient(Gradient &g) const override {
-    if (g.wants(0) && g.diff_dst() != none) g.set(0, reshape_like(g.e, g.diff_dst(), g.src(0)));
-  }
+template <class T, Literal op_name, class A>
+struct Reshaping : OpOf<T, op_name, A> {
+  void gradient(Gradient &g) const override { g.set(0, reshape_like(g.e, g.diff_dst(), g.src(0))); }
   bool is_view() const override { return true; }
   bool takes_strings() const override { return true; }
   bool reads(int src) const override { return src == 0; }
@@ -32,9 +29,7 @@ int64_t product(std::span<const int64_t> dims, int &free) {
   return n;
 }
 
-struct ReshapeOp final : Reshaping<ReshapeOp, attributes::Reshape> {
-  using Reshaping::Reshaping;
-  std::string_view name() const override { return "reshape"; }
+struct ReshapeOp final : Reshaping<ReshapeOp, "reshape", attributes::Reshape> {
   std::vector<Operand> infer(Operands src) const override {
     const Shape &x = src[0].shape;
     if (keep < 0 || keep > x.rank()) fail(Code::invalid_argument, "reshape can't keep ", keep, " axes of ", x);
@@ -55,9 +50,7 @@ struct ReshapeOp final : Reshaping<ReshapeOp, attributes::Reshape> {
   }
 };
 
-struct ReshapeLikeOp final : Reshaping<ReshapeLikeOp, attributes::ReshapeLike> {
-  using Reshaping::Reshaping;
-  std::string_view name() const override { return "reshape_like"; }
+struct ReshapeLikeOp final : Reshaping<ReshapeLikeOp, "reshape_like", attributes::ReshapeLike> {
   std::vector<Operand> infer(Operands src) const override {
     const Shape &x = src[0].shape, &like = src[1].shape;
     if (x.known() && like.known() && x.elements() != like.elements())
@@ -66,15 +59,11 @@ struct ReshapeLikeOp final : Reshaping<ReshapeLikeOp, attributes::ReshapeLike> {
   }
 };
 
-struct ExpandDimsOp final : Reshaping<ExpandDimsOp, attributes::ExpandDims> {
-  using Reshaping::Reshaping;
-  std::string_view name() const override { return "expand_dims"; }
+struct ExpandDimsOp final : Reshaping<ExpandDimsOp, "expand_dims", attributes::ExpandDims> {
   std::vector<Operand> infer(Operands src) const override { return {{src[0].dtype, src[0].shape.inserted(axis, 1)}}; }
 };
 
-struct SqueezeOp final : Reshaping<SqueezeOp, attributes::Squeeze> {
-  using Reshaping::Reshaping;
-  std::string_view name() const override { return "squeeze"; }
+struct SqueezeOp final : Reshaping<SqueezeOp, "squeeze", attributes::Squeeze> {
   std::vector<Operand> infer(Operands src) const override {
     const Shape &x = src[0].shape;
     if (x[axis] != 1 && x[axis] != free_dim) fail(Code::shape_mismatch, "squeeze: axis ", axis, " of ", x, " is not 1");
@@ -84,14 +73,14 @@ struct SqueezeOp final : Reshaping<SqueezeOp, attributes::Squeeze> {
 
 }  // namespace
 
-Id reshape(Emit &e, Id x, int keep, const Shape &tail) { return e.value(std::make_shared<ReshapeOp>(keep, tail), {x}); }
+Id reshape(Emit &e, Id x, int keep, const Shape &tail) { return e.value(make<ReshapeOp>(keep, tail), {x}); }
 
 Id reshape_like(Emit &e, Id x, Id like) {
   if (e.shape(x) == e.shape(like) && e.shape(x).known()) return x;
-  return e.value(std::make_shared<ReshapeLikeOp>(), {x, like});
+  return e.value(make<ReshapeLikeOp>(), {x, like});
 }
 
-Id expand_dims(Emit &e, Id x, int axis) { return e.value(std::make_shared<ExpandDimsOp>(axis), {x}); }
-Id squeeze(Emit &e, Id x, int axis) { return e.value(std::make_shared<SqueezeOp>(axis), {x}); }
+Id expand_dims(Emit &e, Id x, int axis) { return e.value(make<ExpandDimsOp>(axis), {x}); }
+Id squeeze(Emit &e, Id x, int axis) { return e.value(make<SqueezeOp>(axis), {x}); }
 
 }  // namespace dl4::ops

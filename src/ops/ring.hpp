@@ -10,7 +10,7 @@ namespace dl4::ops {
 // steps x (.., n, ..), from step tick * each on, are appended. The window is `count` steps, `dilation` apart, the last
 // of them before the newest `skip`; none if count is 0. If `turned`, x is [batch, n, channels] and the state [batch,
 // channels, capacity], as preferred by kernels that read few channels many steps apart.
-struct RingOp final : NotDifferentiable<RingOp> {
+struct RingOp final : NotDifferentiable<RingOp, "ring"> {
   int axis;
   int64_t each, count, dilation, skip;
   bool turned;
@@ -22,7 +22,6 @@ struct RingOp final : NotDifferentiable<RingOp> {
     f("turned", turned);
   }
   int state_axis() const { return turned ? 2 : axis; }
-  std::string_view name() const override { return "ring"; }
   std::vector<Operand> infer(Operands src) const override;
   int overwrites(int dst) const override { return dst == 0 ? 0 : -1; }
 };

@@ -20,7 +20,7 @@ std::string to_string(Carry c);
 
 // Sources: those of the body's inputs, in order; initial values for states. Body outputs: the new states in the order
 // of those inputs, then others. Destinations: each output stacked (T, ...), then each state's final value.
-struct ScanOp final : OpOf<ScanOp> {
+struct ScanOp final : OpOf<ScanOp, "scan"> {
   std::vector<Carry> carry;   // by input of the body
   std::vector<int> reversed;  // by output of the body: stacked from last to first
   std::vector<int> kept;      // outputs for the gradient: results of products
@@ -33,7 +33,6 @@ struct ScanOp final : OpOf<ScanOp> {
     f("", carry), f("reversed", reversed), f("kept", kept);
     if constexpr (requires { f.bits; }) f("", bits_of(*body));
   }
-  std::string_view name() const override { return "scan"; }
   std::vector<Operand> infer(Operands src) const override;
   void gradient(Gradient &g) const override;
   bool reads(int src) const override { return read[static_cast<size_t>(src)]; }

@@ -11,9 +11,7 @@ namespace dl4::ops {
 namespace {
 
 // The state before each step: source 1, then all of source 0 (T, ...) but its last.
-struct DelayOp final : NotDifferentiable<DelayOp, attributes::Delay> {
-  using NotDifferentiable::NotDifferentiable;
-  std::string_view name() const override { return "delay"; }
+struct DelayOp final : NotDifferentiable<DelayOp, "delay", attributes::Delay> {
   std::vector<Operand> infer(Operands src) const override { return {src[0]}; }
 };
 
@@ -55,7 +53,7 @@ class Backward {
       if (op_.carry[i] == Carry::constant) {
         v = s_.constant(source(i));
       } else if (op_.carry[i] == Carry::state) {
-        Id before = g_.e.value(std::make_shared<DelayOp>(), {g_.dst(state++), source(i)});
+        Id before = g_.e.value(make<DelayOp>(), {g_.dst(state++), source(i)});
         in_order_[v = s_.each(before, true)] = before;
       } else {
         v = s_.each(source(i), op_.carry[i] == Carry::sequence);

@@ -19,11 +19,9 @@ void want_rows(const char *op, Operands src) {
 }
 
 // The sums of scatter_add for the distinct ids only, in id order.
-struct RowSumsOp final : NotDifferentiable<RowSumsOp, attributes::RowSums> {
-  using NotDifferentiable::NotDifferentiable;
-  std::string_view name() const override { return "row_sums"; }
+struct RowSumsOp final : NotDifferentiable<RowSumsOp, "row_sums", attributes::RowSums> {
   std::vector<Operand> infer(Operands src) const override {
-    want_rows("row_sums", src);
+    want_rows(op, src);
     int64_t n = src[1].shape.known() ? src[1].shape.elements() : free_dim;
     const Shape &table = src[2].shape;
     return {{DType::i64, {n}}, {DType::f32, Shape{n}.joined(table.last(table.rank() - 1))}};
@@ -50,7 +48,7 @@ Id scatter_add(Emit &e, Id rows, Id ids, Id table) {
 }
 
 RowSums row_sums(Emit &e, Id rows, Id ids, Id table) {
-  auto dst = e.step(std::make_shared<RowSumsOp>(), {rows, ids, table});
+  auto dst = e.step(make<RowSumsOp>(), {rows, ids, table});
   return {dst[0], dst[1]};
 }
 

@@ -22,24 +22,18 @@ void check(const char *op, Operands src, int x_like) {
          x_like == segment_x ? "" : to_string(like));
 }
 
-struct SegmentGatherOp final : OpOf<SegmentGatherOp, attributes::SegmentGather> {
-  using OpOf::OpOf;
-  std::string_view name() const override { return "segment_gather"; }
+struct SegmentGatherOp final : OpOf<SegmentGatherOp, "segment_gather", attributes::SegmentGather> {
   std::vector<Operand> infer(Operands src) const override {
-    check("segment_gather", src, segment_x);
-    const Shape &x = src[segment_x].shape, &ids = src[segment_ids].shape;
+    check(op, src, src_x);
+    const Shape &x = src[src_x].shape, &ids = src[src_ids].shape;
     return {{DType::f32, ids.joined(x.last(x.rank() - ids.rank()))}};
   }
-  void gradient(Gradient &g) const override {
-    if (g.wants(0) && g.diff_dst() != none)
-      g.set(0, segment_sum(g.e, g.diff_dst(), g.src(segment_ids), g.src(segment_x)));
-  }
+  void gradient(Gradient &g) const override { g.set(0, segment_sum(g.e, g.diff_dst(), g.src(src_ids), g.src(src_x))); }
 };
 
 // Shared by segment_sum and segment_max.
-template <class T, class A>
-struct SegmentOp : OpOf<T, A> {
-  using OpOf<T, A>::OpOf;
+template <class T, Literal op_name, class A>
+struct SegmentOp : OpOf<T, op_name, A> {
   std::vector<Operand> infer(Operands src) const override {
     check(T::op, src, segment_like);
     const Shape &x = src[segment_x].shape, &ids = src[segment_ids].shape;
@@ -50,24 +44,13 @@ struct SegmentOp : OpOf<T, A> {
   bool reads(int src) const override { return src < segment_like; }
 };
 
-struct SegmentSumOp final : SegmentOp<SegmentSumOp, attributes::SegmentSum> {
-  using SegmentOp::SegmentOp;
-  static constexpr const char *op = "segment_sum";
-  std::string_view name() const override { return "segment_sum"; }
-  void gradient(Gradient &g) const override {
-    if (g.wants(0) && g.diff_dst() != none) g.set(0, segment_gather(g.e, g.diff_dst(), g.src(segment_ids)));
-    g.stop(segment_like);
-  }
+struct SegmentSumOp final : SegmentOp<SegmentSumOp, "segment_sum", attributes::SegmentSum> {
+  void gradient(Gradient &g) const override { g.set(0, segment_gather(g.e, g.diff_dst(), g.src(src_ids))); }
 };
 
-struct SegmentMaxOp final : SegmentOp<SegmentMaxOp, attributes::SegmentMax> {
-  using SegmentOp::SegmentOp;
-  static constexpr const char *op = "segment_max";
-  std::string_view name() const override { return "segment_max"; }
+struct SegmentMaxOp final : SegmentOp<SegmentMaxOp, "segment_max", attributes::SegmentMax> {
   // Ties share the gradient evenly, as in TensorFlow.
   void gradient(Gradient &g) const override {
-    g.stop(segment_like);
-    if (!g.wants(0) || g.diff_dst() == none) return;
     Emit &e = g.e;
     Id x = g.src(segment_x), ids = g.src(segment_ids);
     Id chosen = cast(e, binary(e, Binary::equal, x, segment_gather(e, g.dst(), ids)), DType::f32);
@@ -76,19 +59,15 @@ struct SegmentMaxOp final : SegmentOp<SegmentMaxOp, attributes::SegmentMax> {
   }
 };
 
-struct SegmentSoftmaxOp final : OpOf<SegmentSoftmaxOp, attributes::SegmentSoftmax> {
-  using OpOf::OpOf;
-  std::string_view name() const override { return "segment_softmax"; }
+struct SegmentSoftmaxOp final : OpOf<SegmentSoftmaxOp, "segment_softmax", attributes::SegmentSoftmax> {
   std::vector<Operand> infer(Operands src) const override {
-    check("segment_softmax", src, segment_like);
-    const Shape &x = src[segment_x].shape;
-    return {{DType::f32, same_shape("segment_softmax", src[segment_ids].shape, x.first(src[segment_ids].shape.rank()))
-                             .joined(x.last(x.rank() - src[segment_ids].shape.rank()))}};
+    check(op, src, src_like);
+    const Shape &x = src[src_x].shape;
+    return {{DType::f32, same_shape(op, src[src_ids].shape, x.first(src[src_ids].shape.rank()))
+                             .joined(x.last(x.rank() - src[src_ids].shape.rank()))}};
   }
   bool reads(int src) const override { return src < segment_like; }
   void gradient(Gradient &g) const override {
-    g.stop(segment_like);
-    if (!g.wants(0) || g.diff_dst() == none) return;
     Emit &e = g.e;
     Id ids = g.src(segment_ids), weighed = mul(e, g.dst(), g.diff_dst());
     Id mean = segment_gather(e, segment_sum(e, weighed, ids, g.src(segment_like)), ids);
@@ -96,16 +75,14 @@ struct SegmentSoftmaxOp final : OpOf<SegmentSoftmaxOp, attributes::SegmentSoftma
   }
 };
 
-struct IndicesOp final : StopsGradients<IndicesOp, attributes::Indices> {
-  using StopsGradients::StopsGradients;
-  std::string_view name() const override { return "indices"; }
+struct IndicesOp final : StopsGradients<IndicesOp, "indices", attributes::Indices> {
   std::vector<Operand> infer(Operands src) const override { return {{DType::i64, {src[0].shape[axis]}}}; }
   bool reads(int) const override { return false; }
 };
 
 template <class T>
 Id by_ids(Emit &e, Id x, Id ids, Id like) {
-  return e.value(std::make_shared<T>(), {x, cast(e, ids, DType::i64), like});
+  return e.value(make<T>(), {x, cast(e, ids, DType::i64), like});
 }
 
 }  // namespace
@@ -113,11 +90,7 @@ Id by_ids(Emit &e, Id x, Id ids, Id like) {
 Id segment_sum(Emit &e, Id x, Id ids, Id like) { return by_ids<SegmentSumOp>(e, x, ids, like); }
 Id segment_max(Emit &e, Id x, Id ids, Id like) { return by_ids<SegmentMaxOp>(e, x, ids, like); }
 Id segment_softmax(Emit &e, Id x, Id ids, Id like) { return by_ids<SegmentSoftmaxOp>(e, x, ids, like); }
-Id segment_gather(Emit &e, Id x, Id ids) {
-  return e.value(std::make_shared<SegmentGatherOp>(), {x, cast(e, ids, DType::i64)});
-}
-Id indices(Emit &e, Id like, int axis) {
-  return e.value(std::make_shared<IndicesOp>(e.shape(like).axis(axis)), {like});
-}
+Id segment_gather(Emit &e, Id x, Id ids) { return e.value(make<SegmentGatherOp>(), {x, cast(e, ids, DType::i64)}); }
+Id indices(Emit &e, Id like, int axis) { return e.value(make<IndicesOp>(e.shape(like).axis(axis)), {like}); }
 
 }  // namespace dl4::ops

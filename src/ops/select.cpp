@@ -7,9 +7,7 @@
 namespace dl4::ops {
 namespace {
 
-struct SelectOp final : OpOf<SelectOp, attributes::Select> {
-  using OpOf::OpOf;
-  std::string_view name() const override { return "select"; }
+struct SelectOp final : OpOf<SelectOp, "select", attributes::Select> {
   bool takes_strings() const override { return true; }
 
   std::vector<Operand> infer(Operands src) const override {
@@ -22,7 +20,6 @@ struct SelectOp final : OpOf<SelectOp, attributes::Select> {
   void gradient(Gradient &g) const override {
     Emit &e = g.e;
     Id mask = g.src(0), d = g.diff_dst();
-    if (d == none) return;
     Id zero = e.scalar(0);
     if (g.wants(1)) g.set(1, sum_like(e, select(e, mask, d, zero), g.src(1)));
     if (g.wants(2)) g.set(2, sum_like(e, select(e, mask, zero, d), g.src(2)));
@@ -31,6 +28,6 @@ struct SelectOp final : OpOf<SelectOp, attributes::Select> {
 
 }  // namespace
 
-Id select(Emit &e, Id mask, Id a, Id b) { return e.value(std::make_shared<SelectOp>(), {mask, a, b}); }
+Id select(Emit &e, Id mask, Id a, Id b) { return e.value(make<SelectOp>(), {mask, a, b}); }
 
 }  // namespace dl4::ops

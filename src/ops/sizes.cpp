@@ -47,18 +47,14 @@ int64_t applied(SizeStep f, int64_t a, int64_t b) {
   }
 }
 
-struct SizesOp final : StopsGradients<SizesOp, attributes::Sizes> {
-  using StopsGradients::StopsGradients;
-  std::string_view name() const override { return "sizes"; }
+struct SizesOp final : StopsGradients<SizesOp, "sizes", attributes::Sizes> {
   std::vector<Operand> infer(Operands src) const override {
     return {{DType::i64, {static_cast<int64_t>(computed(formulas, src).size())}}};
   }
   bool reads(int) const override { return false; }
 };
 
-struct ZerosOfOp final : StopsGradients<ZerosOfOp, attributes::ZerosOf> {
-  using StopsGradients::StopsGradients;
-  std::string_view name() const override { return "zeros_of"; }
+struct ZerosOfOp final : StopsGradients<ZerosOfOp, "zeros_of", attributes::ZerosOf> {
   std::vector<Operand> infer(Operands src) const override {
     std::vector<int64_t> dims;
     for (const auto &d : computed(formulas, src)) {
@@ -133,11 +129,9 @@ std::vector<std::optional<int64_t>> computed(const Formulas &f, Operands src) {
   return all;
 }
 
-Id sizes(Emit &e, std::vector<Id> like, Formulas f) {
-  return e.value(std::make_shared<SizesOp>(std::move(f)), std::move(like));
-}
+Id sizes(Emit &e, std::vector<Id> like, Formulas f) { return e.value(make<SizesOp>(std::move(f)), std::move(like)); }
 Id zeros_of(Emit &e, std::vector<Id> like, Formulas f) {
-  return e.value(std::make_shared<ZerosOfOp>(std::move(f)), std::move(like));
+  return e.value(make<ZerosOfOp>(std::move(f)), std::move(like));
 }
 
 }  // namespace dl4::ops

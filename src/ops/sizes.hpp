@@ -33,10 +33,7 @@ struct Sizes {
   Formulas formulas;
   void fields(auto &f) const { f("formulas", formulas); }
 };
-struct ZerosOf {
-  Formulas formulas;
-  void fields(auto &f) const { f("formulas", formulas); }
-};
+struct ZerosOf : Sizes {};
 
 }  // namespace attributes
 }  // namespace dl4::ops

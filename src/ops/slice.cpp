@@ -11,19 +11,15 @@ namespace {
 int64_t start(int64_t begin, int64_t dim) { return begin < 0 ? begin + dim : begin; }
 
 // Zeros in the shape of source 1, with source 0 in the range.
-struct PadLikeOp final : OpOf<PadLikeOp, attributes::PadLike> {
-  using OpOf::OpOf;
-  std::string_view name() const override { return "pad_like"; }
+struct PadLikeOp final : OpOf<PadLikeOp, "pad_like", attributes::PadLike> {
   std::vector<Operand> infer(Operands src) const override { return {{src[0].dtype, src[1].shape}}; }
   void gradient(Gradient &g) const override {
-    if (g.wants(0)) g.set(0, slice(g.e, g.diff_dst(), axis, begin, size));
+    g.set(0, slice(g.e, g.diff_dst(), axis, begin, size));
   }
   bool reads(int src) const override { return src == 0; }
 };
 
-struct SliceOp final : OpOf<SliceOp, attributes::Slice> {
-  using OpOf::OpOf;
-  std::string_view name() const override { return "slice"; }
+struct SliceOp final : OpOf<SliceOp, "slice", attributes::Slice> {
   bool takes_strings() const override { return true; }
 
   std::vector<Operand> infer(Operands src) const override {
@@ -39,15 +35,14 @@ struct SliceOp final : OpOf<SliceOp, attributes::Slice> {
   }
 
   void gradient(Gradient &g) const override {
-    if (!g.wants(0) || g.diff_dst() == none) return;
-    g.set(0, g.e.value(std::make_shared<PadLikeOp>(axis, begin, size), {g.diff_dst(), g.src(0)}));
+    g.set(0, g.e.value(make<PadLikeOp>(axis, begin, size), {g.diff_dst(), g.src(0)}));
   }
 };
 
 }  // namespace
 
 Id slice(Emit &e, Id x, int axis, int64_t begin, int64_t size) {
-  return e.value(std::make_shared<SliceOp>(e.shape(x).axis(axis), begin, size), {x});
+  return e.value(make<SliceOp>(e.shape(x).axis(axis), begin, size), {x});
 }
 
 }  // namespace dl4::ops

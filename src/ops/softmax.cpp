@@ -11,11 +11,9 @@ namespace dl4::ops {
 namespace {
 
 // dx from dy and y.
-struct SoftmaxGradOp final : OpOf<SoftmaxGradOp, attributes::SoftmaxGrad> {
-  using OpOf::OpOf;
-  std::string_view name() const override { return "softmax_grad"; }
+struct SoftmaxGradOp final : OpOf<SoftmaxGradOp, "softmax_grad", attributes::SoftmaxGrad> {
   std::vector<Operand> infer(Operands src) const override {
-    return {{DType::f32, same_shape("softmax_grad", src[0].shape, src[1].shape)}};
+    return {{DType::f32, same_shape(op, src[0].shape, src[1].shape)}};
   }
   void gradient(Gradient &g) const override {
     differentiate_as(g, [this](Emit &e, const std::vector<Id> &src) {
@@ -35,8 +33,7 @@ std::vector<Operand> SoftmaxOp::infer(Operands src) const {
 }
 
 void SoftmaxOp::gradient(Gradient &g) const {
-  if (g.wants(0) && g.diff_dst() != none)
-    g.set(0, g.e.value(std::make_shared<SoftmaxGradOp>(log, axis), {g.diff_dst(), g.dst()}));
+  g.set(0, g.e.value(make<SoftmaxGradOp>(log, axis), {g.diff_dst(), g.dst()}));
 }
 
 Id softmax(Emit &e, Id x, int axis) { return e.value(std::make_shared<SoftmaxOp>(false, e.shape(x).axis(axis)), {x}); }

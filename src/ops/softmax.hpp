@@ -5,13 +5,12 @@
 
 namespace dl4::ops {
 
-struct SoftmaxOp final : OpOf<SoftmaxOp> {
+struct SoftmaxOp final : OpOf<SoftmaxOp, "softmax"> {
   bool log;
   int axis;
 
   SoftmaxOp(bool log, int axis) : log(log), axis(axis) {}
   void fields(auto &f) const { f("log", log), f("axis", axis); }
-  std::string_view name() const override { return "softmax"; }
   std::vector<Operand> infer(Operands src) const override;
   void gradient(Gradient &g) const override;
   int overwrites(int) const override { return 0; }

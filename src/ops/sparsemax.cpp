@@ -7,34 +7,29 @@
 namespace dl4::ops {
 namespace {
 
-struct SparsemaxGradOp final : OpOf<SparsemaxGradOp, attributes::SparsemaxGrad> {
-  using OpOf::OpOf;
-  std::string_view name() const override { return "sparsemax_grad"; }
+struct SparsemaxGradOp final : OpOf<SparsemaxGradOp, "sparsemax_grad", attributes::SparsemaxGrad> {
   std::vector<Operand> infer(Operands src) const override {
-    return {{DType::f32, same_shape("sparsemax_grad", src[0].shape, src[1].shape)}};
+    return {{DType::f32, same_shape(op, src[0].shape, src[1].shape)}};
   }
   // Linear in dy; piecewise constant in y, which selects the support.
   void gradient(Gradient &g) const override {
-    if (g.wants(0)) g.set(0, g.e.value(std::make_shared<SparsemaxGradOp>(axis), {g.diff_dst(), g.src(1)}));
+    if (g.wants(0)) g.set(0, g.e.value(make<SparsemaxGradOp>(axis), {g.diff_dst(), g.src(1)}));
     g.stop(1);
   }
 };
 
-struct SparsemaxOp final : OpOf<SparsemaxOp, attributes::Sparsemax> {
-  using OpOf::OpOf;
-  std::string_view name() const override { return "sparsemax"; }
+struct SparsemaxOp final : OpOf<SparsemaxOp, "sparsemax", attributes::Sparsemax> {
   std::vector<Operand> infer(Operands src) const override {
-    want_float("sparsemax", src[0]);
+    want_float(op, src[0]);
     return {src[0]};
   }
   void gradient(Gradient &g) const override {
-    if (g.wants(0) && g.diff_dst() != none)
-      g.set(0, g.e.value(std::make_shared<SparsemaxGradOp>(axis), {g.diff_dst(), g.dst()}));
+    g.set(0, g.e.value(make<SparsemaxGradOp>(axis), {g.diff_dst(), g.dst()}));
   }
 };
 
 }  // namespace
 
-Id sparsemax(Emit &e, Id x, int axis) { return e.value(std::make_shared<SparsemaxOp>(e.shape(x).axis(axis)), {x}); }
+Id sparsemax(Emit &e, Id x, int axis) { return e.value(make<SparsemaxOp>(e.shape(x).axis(axis)), {x}); }
 
 }  // namespace dl4::ops

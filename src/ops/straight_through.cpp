@@ -7,11 +7,9 @@
 namespace dl4::ops {
 namespace {
 
-struct StraightThroughOp final : OpOf<StraightThroughOp, attributes::StraightThrough> {
-  using OpOf::OpOf;
-  std::string_view name() const override { return "straight_through"; }
+struct StraightThroughOp final : OpOf<StraightThroughOp, "straight_through", attributes::StraightThrough> {
   std::vector<Operand> infer(Operands src) const override {
-    return {{src[0].dtype, same_shape("straight_through", src[0].shape, src[1].shape)}};
+    return {{src[0].dtype, same_shape(op, src[0].shape, src[1].shape)}};
   }
   void gradient(Gradient &g) const override {
     g.stop(0);
@@ -22,6 +20,6 @@ struct StraightThroughOp final : OpOf<StraightThroughOp, attributes::StraightThr
 
 }  // namespace
 
-Id straight_through(Emit &e, Id x, Id of) { return e.value(std::make_shared<StraightThroughOp>(), {x, of}); }
+Id straight_through(Emit &e, Id x, Id of) { return e.value(make<StraightThroughOp>(), {x, of}); }
 
 }  // namespace dl4::ops

@@ -15,47 +15,38 @@ void want_text_or_integer(const char *op, const Operand &x) {
     fail(Code::invalid_argument, op, " expects string or int64, got ", x.dtype);
 }
 
-template <class T, class A>
-struct TextOp : StopsGradients<T, A> {
-  using StopsGradients<T, A>::StopsGradients;
+template <class T, Literal op_name, class A>
+struct TextOp : StopsGradients<T, op_name, A> {
   bool takes_strings() const final { return true; }
 };
 
-struct LookupOp final : TextOp<LookupOp, attributes::Lookup> {
-  using TextOp::TextOp;
-  std::string_view name() const override { return "lookup"; }
+struct LookupOp final : TextOp<LookupOp, "lookup", attributes::Lookup> {
   std::vector<Operand> infer(Operands src) const override {
-    want_type("lookup", src[0], type_of(*vocabulary));
+    want_type(op, src[0], type_of(*vocabulary));
     return {{DType::i64, src[0].shape}};
   }
 };
 
-struct TokenAtOp final : TextOp<TokenAtOp, attributes::TokenAt> {
-  using TextOp::TextOp;
-  std::string_view name() const override { return "token_at"; }
+struct TokenAtOp final : TextOp<TokenAtOp, "token_at", attributes::TokenAt> {
   std::vector<Operand> infer(Operands src) const override {
-    want_type("token_at", src[0], DType::i64);
+    want_type(op, src[0], DType::i64);
     return {{type_of(*vocabulary), src[0].shape}};
   }
 };
 
-struct HashBinsOp final : TextOp<HashBinsOp, attributes::HashBins> {
-  using TextOp::TextOp;
-  std::string_view name() const override { return "hash_bins"; }
+struct HashBinsOp final : TextOp<HashBinsOp, "hash_bins", attributes::HashBins> {
   std::vector<Operand> infer(Operands src) const override {
-    want_text_or_integer("hash_bins", src[0]);
+    want_text_or_integer(op, src[0]);
     return {{DType::i64, src[0].shape}};
   }
 };
 
-struct CrossBinsOp final : TextOp<CrossBinsOp, attributes::CrossBins> {
-  using TextOp::TextOp;
-  std::string_view name() const override { return "cross_bins"; }
+struct CrossBinsOp final : TextOp<CrossBinsOp, "cross_bins", attributes::CrossBins> {
   std::vector<Operand> infer(Operands src) const override {
     Shape shape = src[0].shape;
     for (const Operand &x : src) {
-      want_text_or_integer("cross_bins", x);
-      shape = same_shape("cross_bins", shape, x.shape);
+      want_text_or_integer(op, x);
+      shape = same_shape(op, shape, x.shape);
     }
     return {{DType::i64, shape}};
   }
@@ -66,107 +57,85 @@ void want_texts(const char *op, const Operand &x) {
   if (x.shape.rank() != 2) fail(Code::shape_mismatch, op, " expects texts (B, N), got ", x.shape);
 }
 
-struct CountTokensOp final : TextOp<CountTokensOp, attributes::CountTokens> {
-  using TextOp::TextOp;
-  std::string_view name() const override { return "count_tokens"; }
+struct CountTokensOp final : TextOp<CountTokensOp, "count_tokens", attributes::CountTokens> {
   std::vector<Operand> infer(Operands src) const override {
-    want_texts("count_tokens", src[0]);
+    want_texts(op, src[0]);
     return {{DType::i64, {}}};
   }
 };
 
-struct VectorizeOp final : TextOp<VectorizeOp, attributes::Vectorize> {
-  using TextOp::TextOp;
-  std::string_view name() const override { return "vectorize"; }
+struct VectorizeOp final : TextOp<VectorizeOp, "vectorize", attributes::Vectorize> {
   std::vector<Operand> infer(Operands src) const override {
-    want_texts("vectorize", src[0]);
+    want_texts(op, src[0]);
     const int64_t width = depth ? depth : length >= 0 ? length : src[1].shape[0];
     return {{DType::i64, {src[0].shape[0], width}}};
   }
   bool reads(int i) const override { return i == 0; }
 };
 
-struct EncodeOp final : StopsGradients<EncodeOp, attributes::Encode> {
-  using StopsGradients::StopsGradients;
-  std::string_view name() const override { return "encode"; }
+struct EncodeOp final : StopsGradients<EncodeOp, "encode", attributes::Encode> {
   std::vector<Operand> infer(Operands src) const override {
-    want_type("encode", src[0], DType::i64);
+    want_type(op, src[0], DType::i64);
     const Shape &ids = src[0].shape;
     if (!each && ids.rank() < 1) fail(Code::shape_mismatch, "encode expects ids (..., N), got ", ids);
     if (src[1].present) {
       want_float("the weights of encode", src[1]);
-      same_shape("encode", ids, src[1].shape);
+      same_shape(op, ids, src[1].shape);
     }
     return {{dtype, (each ? ids : ids.without(-1)).joined({depth})}};
   }
 };
 
-struct TextsEqualOp final : TextOp<TextsEqualOp, attributes::TextsEqual> {
-  using TextOp::TextOp;
-  std::string_view name() const override { return "texts_equal"; }
+struct TextsEqualOp final : TextOp<TextsEqualOp, "texts_equal", attributes::TextsEqual> {
   std::vector<Operand> infer(Operands src) const override {
-    for (const Operand &x : src) want_type("texts_equal", x, DType::string);
+    for (const Operand &x : src) want_type(op, x, DType::string);
     return {{DType::boolean, broadcast(src[0].shape, src[1].shape)}};
   }
 };
 
-struct JoinTextsOp final : TextOp<JoinTextsOp, attributes::JoinTexts> {
-  using TextOp::TextOp;
-  std::string_view name() const override { return "join_texts"; }
+struct JoinTextsOp final : TextOp<JoinTextsOp, "join_texts", attributes::JoinTexts> {
   std::vector<Operand> infer(Operands src) const override {
-    for (const Operand &x : src) want_type("join_texts", x, DType::string);
+    for (const Operand &x : src) want_type(op, x, DType::string);
     return {{DType::string, broadcast(src[0].shape, src[1].shape)}};
   }
 };
 
-struct ChangeCaseOp final : TextOp<ChangeCaseOp, attributes::ChangeCase> {
-  using TextOp::TextOp;
-  std::string_view name() const override { return "change_case"; }
+struct ChangeCaseOp final : TextOp<ChangeCaseOp, "change_case", attributes::ChangeCase> {
   std::vector<Operand> infer(Operands src) const override {
-    want_type("change_case", src[0], DType::string);
+    want_type(op, src[0], DType::string);
     return {src[0]};
   }
 };
 
-struct NumbersAsTextsOp final : TextOp<NumbersAsTextsOp, attributes::NumbersAsTexts> {
-  using TextOp::TextOp;
-  std::string_view name() const override { return "numbers_as_texts"; }
+struct NumbersAsTextsOp final : TextOp<NumbersAsTextsOp, "numbers_as_texts", attributes::NumbersAsTexts> {
   std::vector<Operand> infer(Operands src) const override { return {{DType::string, src[0].shape}}; }
 };
 
-struct TextsAsNumbersOp final : TextOp<TextsAsNumbersOp, attributes::TextsAsNumbers> {
-  using TextOp::TextOp;
-  std::string_view name() const override { return "texts_as_numbers"; }
+struct TextsAsNumbersOp final : TextOp<TextsAsNumbersOp, "texts_as_numbers", attributes::TextsAsNumbers> {
   std::vector<Operand> infer(Operands src) const override {
-    want_type("texts_as_numbers", src[0], DType::string);
+    want_type(op, src[0], DType::string);
     return {{dtype, src[0].shape}};
   }
 };
 
-struct CountPiecesOp final : TextOp<CountPiecesOp, attributes::CountPieces> {
-  using TextOp::TextOp;
-  std::string_view name() const override { return "count_pieces"; }
+struct CountPiecesOp final : TextOp<CountPiecesOp, "count_pieces", attributes::CountPieces> {
   std::vector<Operand> infer(Operands src) const override {
-    want_type("count_pieces", src[0], DType::string);
+    want_type(op, src[0], DType::string);
     return {{DType::i64, src[0].shape}};
   }
 };
 
-struct PiecesOp final : TextOp<PiecesOp, attributes::Pieces> {
-  using TextOp::TextOp;
-  std::string_view name() const override { return "pieces"; }
+struct PiecesOp final : TextOp<PiecesOp, "pieces", attributes::Pieces> {
   std::vector<Operand> infer(Operands src) const override {
-    want_type("pieces", src[0], DType::string);
+    want_type(op, src[0], DType::string);
     return {{DType::string, src[0].shape.joined({src[1].shape[0]})}};
   }
   bool reads(int i) const override { return i == 0; }
 };
 
-struct CountNgramsOp final : StopsGradients<CountNgramsOp, attributes::CountNgrams> {
-  using StopsGradients::StopsGradients;
-  std::string_view name() const override { return "count_ngrams"; }
+struct CountNgramsOp final : StopsGradients<CountNgramsOp, "count_ngrams", attributes::CountNgrams> {
   std::vector<Operand> infer(Operands src) const override {
-    want_type("count_ngrams", src[0], DType::i64);
+    want_type(op, src[0], DType::i64);
     if (src[0].shape.rank() != 2) fail(Code::shape_mismatch, "count_ngrams expects ids (N, L), got ", src[0].shape);
     return {{DType::f32, {src[0].shape[0], ngrams->width()}}};
   }
@@ -174,54 +143,40 @@ struct CountNgramsOp final : StopsGradients<CountNgramsOp, attributes::CountNgra
 
 }  // namespace
 
-Id lookup(Emit &e, Id x, Tokens vocabulary) { return e.value(std::make_shared<LookupOp>(std::move(vocabulary)), {x}); }
+Id lookup(Emit &e, Id x, Tokens vocabulary) { return e.value(make<LookupOp>(std::move(vocabulary)), {x}); }
 
-Id token_at(Emit &e, Id ids, Tokens vocabulary) {
-  return e.value(std::make_shared<TokenAtOp>(std::move(vocabulary)), {ids});
-}
+Id token_at(Emit &e, Id ids, Tokens vocabulary) { return e.value(make<TokenAtOp>(std::move(vocabulary)), {ids}); }
 
-Id hash_bins(Emit &e, Id x, attributes::HashBins how) {
-  return e.value(std::make_shared<HashBinsOp>(std::move(how)), {x});
-}
+Id hash_bins(Emit &e, Id x, attributes::HashBins how) { return e.value(make<HashBinsOp>(std::move(how)), {x}); }
 
-Id cross_bins(Emit &e, std::vector<Id> xs, int64_t bins) {
-  return e.value(std::make_shared<CrossBinsOp>(bins), std::move(xs));
-}
+Id cross_bins(Emit &e, std::vector<Id> xs, int64_t bins) { return e.value(make<CrossBinsOp>(bins), std::move(xs)); }
 
 Id count_tokens(Emit &e, Id texts, Tokenizer tokenizer) {
-  return e.value(std::make_shared<CountTokensOp>(std::move(tokenizer)), {texts});
+  return e.value(make<CountTokensOp>(std::move(tokenizer)), {texts});
 }
 
 Id vectorize(Emit &e, Id texts, attributes::Vectorize how, Id like) {
-  return e.value(std::make_shared<VectorizeOp>(std::move(how)), {texts, like});
+  return e.value(make<VectorizeOp>(std::move(how)), {texts, like});
 }
 
-Id encode(Emit &e, Id ids, attributes::Encode how, Id weights) {
-  return e.value(std::make_shared<EncodeOp>(how), {ids, weights});
-}
+Id encode(Emit &e, Id ids, attributes::Encode how, Id weights) { return e.value(make<EncodeOp>(how), {ids, weights}); }
 
-Id texts_equal(Emit &e, Id a, Id b) { return e.value(std::make_shared<TextsEqualOp>(), {a, b}); }
+Id texts_equal(Emit &e, Id a, Id b) { return e.value(make<TextsEqualOp>(), {a, b}); }
 
-Id join_texts(Emit &e, Id a, Id b) { return e.value(std::make_shared<JoinTextsOp>(), {a, b}); }
+Id join_texts(Emit &e, Id a, Id b) { return e.value(make<JoinTextsOp>(), {a, b}); }
 
-Id change_case(Emit &e, Id x, bool upper, bool ascii) {
-  return e.value(std::make_shared<ChangeCaseOp>(upper, ascii), {x});
-}
+Id change_case(Emit &e, Id x, bool upper, bool ascii) { return e.value(make<ChangeCaseOp>(upper, ascii), {x}); }
 
-Id numbers_as_texts(Emit &e, Id x) { return e.value(std::make_shared<NumbersAsTextsOp>(), {x}); }
+Id numbers_as_texts(Emit &e, Id x) { return e.value(make<NumbersAsTextsOp>(), {x}); }
 
-Id texts_as_numbers(Emit &e, Id x, DType to) { return e.value(std::make_shared<TextsAsNumbersOp>(to), {x}); }
+Id texts_as_numbers(Emit &e, Id x, DType to) { return e.value(make<TextsAsNumbersOp>(to), {x}); }
 
-Id count_pieces(Emit &e, Id x, Splitter splitter) {
-  return e.value(std::make_shared<CountPiecesOp>(std::move(splitter)), {x});
-}
+Id count_pieces(Emit &e, Id x, Splitter splitter) { return e.value(make<CountPiecesOp>(std::move(splitter)), {x}); }
 
-Id pieces(Emit &e, Id x, Splitter splitter, Id like) {
-  return e.value(std::make_shared<PiecesOp>(std::move(splitter)), {x, like});
-}
+Id pieces(Emit &e, Id x, Splitter splitter, Id like) { return e.value(make<PiecesOp>(std::move(splitter)), {x, like}); }
 
 Id count_ngrams(Emit &e, Id ids, std::shared_ptr<const Ngrams> ngrams) {
-  return e.value(std::make_shared<CountNgramsOp>(std::move(ngrams)), {ids});
+  return e.value(make<CountNgramsOp>(std::move(ngrams)), {ids});
 }
 
 }  // namespace dl4::ops

@@ -12,6 +12,7 @@
 #include "base/tokens.hpp"
 #include "base/vocabulary.hpp"
 #include "ops/emit.hpp"
+#include "ops/op.hpp"
 
 namespace dl4::ops {
 
@@ -24,10 +25,7 @@ struct Lookup {
   Tokens vocabulary;
   void fields(auto &f) const { f("tokens", vocabulary->tokens()), f("digest", vocabulary->digest()); }
 };
-struct TokenAt {
-  Tokens vocabulary;
-  void fields(auto &f) const { f("tokens", vocabulary->tokens()), f("digest", vocabulary->digest()); }
-};
+struct TokenAt : Lookup {};
 struct HashBins {
   int64_t bins = 1;
   std::optional<std::array<uint64_t, 2>> salt{};
@@ -71,19 +69,13 @@ struct Encode {
   }
 };
 
-struct TextsEqual {
-  void fields(auto &) const {}
-};
-struct JoinTexts {
-  void fields(auto &) const {}
-};
+struct TextsEqual : None {};
+struct JoinTexts : None {};
 struct ChangeCase {
   bool upper = false, ascii = false;
   void fields(auto &f) const { f("upper", upper), f("ascii", ascii); }
 };
-struct NumbersAsTexts {
-  void fields(auto &) const {}
-};
+struct NumbersAsTexts : None {};
 struct TextsAsNumbers {
   DType dtype = DType::f32;
   void fields(auto &f) const { f("dtype", dtype); }
@@ -92,10 +84,7 @@ struct CountPieces {
   Splitter splitter;
   void fields(auto &f) const { splitter.fields(f); }
 };
-struct Pieces {
-  Splitter splitter;
-  void fields(auto &f) const { splitter.fields(f); }
-};
+struct Pieces : CountPieces {};
 struct CountNgrams {
   std::shared_ptr<const Ngrams> ngrams;
   void fields(auto &f) const { ngrams->fields(f); }

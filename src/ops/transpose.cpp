@@ -9,9 +9,7 @@
 namespace dl4::ops {
 namespace {
 
-struct TransposeOp final : OpOf<TransposeOp, attributes::Transpose> {
-  using OpOf::OpOf;
-  std::string_view name() const override { return "transpose"; }
+struct TransposeOp final : OpOf<TransposeOp, "transpose", attributes::Transpose> {
   bool takes_strings() const override { return true; }
 
   std::vector<Operand> infer(Operands src) const override {
@@ -27,7 +25,6 @@ struct TransposeOp final : OpOf<TransposeOp, attributes::Transpose> {
   }
 
   void gradient(Gradient &g) const override {
-    if (!g.wants(0) || g.diff_dst() == none) return;
     std::vector<int> back(perm.size());
     for (size_t i = 0; i < perm.size(); ++i) back[static_cast<size_t>(perm[i])] = static_cast<int>(i);
     g.set(0, transpose(g.e, g.diff_dst(), back));
@@ -38,7 +35,7 @@ struct TransposeOp final : OpOf<TransposeOp, attributes::Transpose> {
 
 Id transpose(Emit &e, Id x, std::vector<int> perm) {
   for (int &p : perm) p = e.shape(x).axis(p);
-  return e.value(std::make_shared<TransposeOp>(std::move(perm)), {x});
+  return e.value(make<TransposeOp>(std::move(perm)), {x});
 }
 
 }  // namespace dl4::ops

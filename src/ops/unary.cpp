@@ -9,15 +9,13 @@ namespace dl4::ops {
 namespace {
 
 // dx from dy and x or y.
-struct UnaryGradOp final : OpOf<UnaryGradOp, attributes::UnaryGrad> {
-  using OpOf::OpOf;
-  std::string_view name() const override { return "unary_grad"; }
+struct UnaryGradOp final : OpOf<UnaryGradOp, "unary_grad", attributes::UnaryGrad> {
   std::vector<Operand> infer(Operands src) const override {
-    return {{DType::f32, same_shape("unary_grad", src[0].shape, src[1].shape)}};
+    return {{DType::f32, same_shape(op, src[0].shape, src[1].shape)}};
   }
   void gradient(Gradient &g) const override {
     Emit &e = g.e;
-    if (g.wants(0)) g.set(0, e.value(std::make_shared<UnaryGradOp>(function), {g.diff_dst(), g.src(1)}));
+    if (g.wants(0)) g.set(0, e.value(make<UnaryGradOp>(function), {g.diff_dst(), g.src(1)}));
     if (!g.wants(1)) return;
     if (Id by = curvature(e, function, g.src(1)); by != none)
       g.set(1, mul(e, mul(e, g.diff_dst(), g.src(0)), by));
@@ -57,9 +55,8 @@ std::vector<Operand> UnaryOp::infer(Operands src) const {
 }
 
 void UnaryOp::gradient(Gradient &g) const {
-  if (!g.wants(0) || g.diff_dst() == none) return;
   Id of = grad_from(function.f, function.param.data()) == GradFrom::output ? g.dst() : g.src(0);
-  g.set(0, g.e.value(std::make_shared<UnaryGradOp>(function), {g.diff_dst(), of}));
+  g.set(0, g.e.value(make<UnaryGradOp>(function), {g.diff_dst(), of}));
 }
 
 Id unary(Emit &e, Unary f, Id x, std::array<float, 3> param) {

@@ -22,7 +22,7 @@ class UpdateOp {
 };
 
 template <class How>
-struct UpdateOf final : NotDifferentiable<UpdateOf<How>>, UpdateOp {
+struct UpdateOf final : NotDifferentiable<UpdateOf<How>, "update">, UpdateOp {
   How how;
   std::vector<UpdateExcept> except;
   std::vector<RowPart> parts;

@@ -8,19 +8,15 @@ namespace dl4::ops {
 namespace {
 
 // Zeros in the shape of source 1, with source 0 at element `offset`.
-struct PlaceLikeOp final : OpOf<PlaceLikeOp, attributes::PlaceLike> {
-  using OpOf::OpOf;
-  std::string_view name() const override { return "place_like"; }
+struct PlaceLikeOp final : OpOf<PlaceLikeOp, "place_like", attributes::PlaceLike> {
   std::vector<Operand> infer(Operands src) const override { return {{src[0].dtype, src[1].shape}}; }
   void gradient(Gradient &g) const override {
-    if (g.wants(0)) g.set(0, view(g.e, g.diff_dst(), offset, g.e.shape(g.src(0))));
+    g.set(0, view(g.e, g.diff_dst(), offset, g.e.shape(g.src(0))));
   }
   bool reads(int src) const override { return src == 0; }
 };
 
-struct ViewOp final : OpOf<ViewOp, attributes::View> {
-  using OpOf::OpOf;
-  std::string_view name() const override { return "view"; }
+struct ViewOp final : OpOf<ViewOp, "view", attributes::View> {
   std::vector<Operand> infer(Operands src) const override {
     const Shape &x = src[0].shape;
     if (x.rank() != 1) fail(Code::shape_mismatch, "view expects a flat block, got ", x);
@@ -30,8 +26,7 @@ struct ViewOp final : OpOf<ViewOp, attributes::View> {
     return {{src[0].dtype, shape}};
   }
   void gradient(Gradient &g) const override {
-    if (g.wants(0) && g.diff_dst() != none)
-      g.set(0, g.e.value(std::make_shared<PlaceLikeOp>(offset), {g.diff_dst(), g.src(0)}));
+    g.set(0, g.e.value(make<PlaceLikeOp>(offset), {g.diff_dst(), g.src(0)}));
   }
   bool is_view() const override { return true; }
   int64_t view_offset() const override { return checked_mul(offset, element_bytes); }
@@ -41,7 +36,7 @@ struct ViewOp final : OpOf<ViewOp, attributes::View> {
 
 Id view(Emit &e, Id x, int64_t offset, const Shape &shape) {
   if (!shape.known()) fail(Code::invalid_argument, "view: the shape ", shape, " must be known");
-  return e.value(std::make_shared<ViewOp>(offset, shape, size_of(e.dtype(x))), {x});
+  return e.value(make<ViewOp>(offset, shape, size_of(e.dtype(x))), {x});
 }
 
 }  // namespace dl4::ops

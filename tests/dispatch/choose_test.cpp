@@ -117,8 +117,7 @@ TEST(KernelNames, AreSortedAndListedOnce) {
   EXPECT_TRUE(std::is_sorted(names.begin(), names.end()));
 }
 
-struct UnknownOp final : ops::NotDifferentiable<UnknownOp> {
-  std::string_view name() const override { return "unknown"; }
+struct UnknownOp final : ops::NotDifferentiable<UnknownOp, "unknown"> {
   std::vector<ops::Operand> infer(ops::Operands src) const override { return {src[0]}; }
 };
 

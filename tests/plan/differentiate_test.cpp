@@ -62,8 +62,7 @@ struct Outside final : CustomFunction {
 };
 
 // An op whose rule leaves out its source.
-struct SilentOp final : OpOf<SilentOp> {
-  std::string_view name() const override { return "silent"; }
+struct SilentOp final : OpOf<SilentOp, "silent"> {
   std::vector<Operand> infer(Operands src) const override { return {src[0]}; }
   void gradient(Gradient &) const override {}
 };
@@ -299,8 +298,7 @@ std::string letters(const Told &t, std::set<std::string> &names) {
 // All ops by name, as their files declare them, and the base that says how they are differentiated.
 std::map<std::string, std::string> declared_ops() {
   std::map<std::string, std::string> all;
-  const std::regex op(R"re(struct \w+ final : (\w+)<\w+(?:, attributes::\w+)?> \{[^]*?)re"
-                      R"re(string_view name\(\) const override \{ return "(\w+)"; \})re");
+  const std::regex op(R"re(struct \w+ final : (\w+)<\w+,\s*"(\w+)")re");
   for (const auto &file : std::filesystem::directory_iterator(DL4_SOURCE_DIR "/src/ops")) {
     std::stringstream source;
     source << std::ifstream(file.path()).rdbuf();

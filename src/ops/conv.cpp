@@ -1,11 +1,103 @@
-// Convolutions over NHWC with a bias and an activation.
+// Convolutions over NHWC with a bias and an activation, the gradients of their input and weights, and conv_transpose:
+// the input gradient, used forward.
 #include "ops/conv.hpp"
-#include "ops/op.hpp"
 
+#include "ops/attributes.hpp"
+#include "ops/op.hpp"
 #include "ops/wants.hpp"
 #include "ops/windows.hpp"
 
 namespace dl4::ops {
+namespace {
+
+void check_diff(const char *op, const Conv &how, Operands src, const Shape &x, const Shape &weights, const Shape &dy) {
+  for (const Operand &o : src) want_float(op, o);
+  Shape y = conv_shape(op, how, x, weights);
+  if (!compatible(y, dy)) fail(Code::shape_mismatch, op, ": expected a gradient of shape ", y, ", got ", dy);
+}
+
+// dy, weights, x (only its shape) -> dx.
+struct ConvDataOp final : OpOf<ConvDataOp, "conv_data", attributes::ConvData> {
+  bool reads(int src) const override { return src != 2; }
+
+  std::vector<Operand> infer(Operands src) const override {
+    check_diff(op, how, src, src[2].shape, src[1].shape, src[0].shape);
+    return {{DType::f32, src[2].shape}};
+  }
+
+  // dx is linear in dy and in the weights, so its gradients are convolutions too.
+  void gradient(Gradient &g) const override {
+    Id ddx = g.diff_dst();
+    if (g.wants(0)) g.set(0, conv(g.e, ddx, g.src(1), none, how));
+    if (g.wants(1)) g.set(1, conv_weights(g.e, ddx, g.src(0), g.src(1), false, how).weights);
+  }
+};
+
+// x, dy, weights (only their shape) -> dweights, and the bias gradient if wanted.
+struct ConvWeightsOp final : OpOf<ConvWeightsOp, "conv_weights", attributes::ConvWeights> {
+  bool reads(int src) const override { return src != 2; }
+
+  std::vector<Operand> infer(Operands src) const override {
+    const Shape &w = src[2].shape;
+    check_diff(op, how, src, src[0].shape, w, src[1].shape);
+    std::vector<Operand> dst{{DType::f32, w}};
+    if (bias) dst.push_back({DType::f32, {w.last()}});
+    return dst;
+  }
+
+  // Both are linear in x and in dy.
+  void gradient(Gradient &g) const override {
+    Emit &e = g.e;
+    const Id given = g.diff_dst(), of_bias = bias ? g.diff_dst(1) : none;
+    const Id weights = given == none ? none : reshape_like(e, given, g.src(2));  // with known dims
+    if (g.wants(0) && weights != none) g.set(0, conv_data(e, g.src(1), weights, g.src(0), how));
+    if (weights == none) g.stop(0);
+    if (!g.wants(1)) return;
+    if (weights == none)
+      g.set(1, broadcast_like(e, of_bias, g.src(1)));
+    else
+      g.set(1, conv(e, g.src(0), weights, of_bias, how));
+  }
+};
+
+struct ConvTransposeOp final : OpOf<ConvTransposeOp, "conv_transpose", attributes::ConvTranspose> {
+  std::vector<Operand> infer(Operands src) const override {
+    for (const Operand &o : src) want_float(op, o);
+    const Shape &x = src[0].shape, &w = src[1].shape;
+    const int rank = static_cast<int>(how.strides.size()) + 2;
+    if (x.rank() != rank || w.rank() != rank || !w.known())
+      fail(Code::shape_mismatch, "conv_transpose: expected an input and a known kernel of ", rank, " axes, got ", x,
+           " and ", w);
+    Shape y = x.with(rank - 1, checked_mul(w[-2], how.groups));
+    for (int i = 0; i + 2 < rank; ++i) y = y.with(i + 1, length(i, x[i + 1], w[i]));
+    // The convolution of the result must have the shape of x.
+    const Shape back = conv_shape("conv_transpose", how, y, w);
+    if (!compatible(back, x))
+      fail(Code::shape_mismatch, "conv_transpose: an output of ", y, ", as output_padding ", numbers(output_padding),
+           " makes it, corresponds to an input ", back, ", got ", x);
+    return {{DType::f32, y}};
+  }
+
+  void gradient(Gradient &g) const override {
+    const Id dy = g.diff_dst();
+    if (g.wants(0)) g.set(0, conv(g.e, dy, g.src(1), none, how));
+    if (g.wants(1)) g.set(1, conv_weights(g.e, dy, g.src(0), g.src(1), false, how).weights);
+  }
+
+ private:
+  // Output size along a spatial axis with input size n.
+  int64_t length(int axis, int64_t n, int64_t taps) const {
+    if (n == free_dim) return n;
+    const auto i = static_cast<size_t>(axis);
+    const int64_t stride = how.strides[i], reach = checked_add(checked_mul(taps - 1, how.dilation[i]), 1);
+    const int64_t extra = output_padding[i], before_last = checked_mul(std::max<int64_t>(n - 1, 0), stride);
+    if (how.padding == Padding::same)
+      return extra < 0 ? checked_mul(n, stride) : checked_add(before_last, reach % 2, extra);
+    return checked_add(before_last, extra < 0 ? std::max(reach, stride) : checked_add(reach, extra));
+  }
+};
+
+}  // namespace
 
 std::vector<Operand> ConvOp::infer(Operands src) const {
   for (const Operand &o : src) want_float("conv", o);
@@ -80,6 +172,28 @@ Id conv(Emit &e, Id x, Id weights, Id bias, Conv how) {
   std::vector<Id> src{x, weights};
   if (bias != none) src.push_back(bias);
   return e.value(std::make_shared<ConvOp>(how, Fused{bias != none}), src);
+}
+
+Id conv_data(Emit &e, Id dy, Id weights, Id x, const Conv &how) {
+  return e.value(make<ConvDataOp>(how), {dy, weights, x});
+}
+
+ConvWeights conv_weights(Emit &e, Id x, Id dy, Id weights, bool bias, const Conv &how) {
+  auto dst = e.step(make<ConvWeightsOp>(how, bias), {x, dy, weights});
+  return {dst[0], bias ? dst[1] : none};
+}
+
+Id conv_transpose(Emit &e, Id x, Id weights, Conv how, const std::vector<int64_t> &output_padding) {
+  check("conv_transpose", how);
+  if (how.padding == Padding::causal || output_padding.size() != how.strides.size())
+    fail(Code::invalid_argument, "conv_transpose: expected padding valid or same and output_padding of ",
+         how.strides.size(), " axes, got ", how.padding, " and ", numbers(output_padding));
+  for (size_t i = 0; i < output_padding.size(); ++i)
+    if (output_padding[i] < -1 || output_padding[i] >= how.strides[i])
+      fail(Code::invalid_argument, "conv_transpose: output_padding must be less than strides, got ",
+           numbers(output_padding), " and ", numbers(how.strides));
+  how.bfloat16 |= e.bfloat16;
+  return e.value(make<ConvTransposeOp>(how, output_padding), {x, weights});
 }
 
 }  // namespace dl4::ops

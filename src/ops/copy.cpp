@@ -1,7 +1,10 @@
-// copy: the same values in separate memory.
+// copy: the same values in separate memory. stop_gradient: the same values, a constant for differentiation.
+// straight_through: a value whose gradient goes to another value. check_finite: a fault if a value has a NaN or an
+// infinity.
 #include "ops/attributes.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
+#include "ops/wants.hpp"
 
 namespace dl4::ops {
 namespace {
@@ -12,8 +15,38 @@ struct CopyOp final : OpOf<CopyOp, "copy", attributes::Copy> {
   bool takes_strings() const override { return true; }
 };
 
+struct StopGradientOp final : StopsGradients<StopGradientOp, "stop_gradient", attributes::StopGradient> {
+  std::vector<Operand> infer(Operands src) const override { return {src[0]}; }
+  bool is_view() const override { return true; }
+};
+
+struct StraightThroughOp final : OpOf<StraightThroughOp, "straight_through", attributes::StraightThrough> {
+  std::vector<Operand> infer(Operands src) const override {
+    return {{src[0].dtype, same_shape(op, src[0].shape, src[1].shape)}};
+  }
+  void gradient(Gradient &g) const override {
+    g.stop(0);
+    if (g.wants(1)) g.set(1, g.diff_dst());
+  }
+  bool is_view() const override { return true; }
+};
+
+struct CheckFiniteOp final : StopsGradients<CheckFiniteOp, "check_finite", attributes::CheckFinite> {
+  std::vector<Operand> infer(Operands src) const override {
+    want_float(op, src[0]);
+    return {};
+  }
+  bool is_volatile() const override { return true; }
+};
+
 }  // namespace
 
 Id copy(Emit &e, Id x) { return e.value(make<CopyOp>(), {x}); }
+
+Id stop_gradient(Emit &e, Id x) { return e.value(make<StopGradientOp>(), {x}); }
+
+Id straight_through(Emit &e, Id x, Id of) { return e.value(make<StraightThroughOp>(), {x, of}); }
+
+void check_finite(Emit &e, Id x) { e.step(make<CheckFiniteOp>(), {x}); }
 
 }  // namespace dl4::ops

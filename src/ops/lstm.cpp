@@ -1,12 +1,24 @@
-// LSTM over whole sequences.
+// LSTM over whole sequences, and its gradient: the gradients of the gates, from which products compute those of the
+// weights. gru_cell: a GRU's step without its products.
 #include "ops/lstm.hpp"
+
 #include "ops/attributes.hpp"
 #include "ops/op.hpp"
-
+#include "ops/ops.hpp"
 #include "ops/wants.hpp"
 
 namespace dl4::ops {
 namespace {
+
+struct LstmGradOp final : NotDifferentiable<LstmGradOp, "lstm_grad", attributes::LstmGrad> {
+  int overwrites(int dst) const override { return dst == 0 ? lstm_grad_src::gates : -1; }
+
+  std::vector<Operand> infer(Operands src) const override {
+    const Shape &gates = src[lstm_grad_src::gates].shape;
+    Shape state{gates[0], src[lstm_grad_src::recurrent_kernel].shape[0]};
+    return {{DType::f32, gates}, {DType::f32, state}, {DType::f32, state}};
+  }
+};
 
 struct LstmOp final : OpOf<LstmOp, "lstm", attributes::Lstm> {
   std::vector<Operand> infer(Operands src) const override {
@@ -38,25 +50,20 @@ struct LstmOp final : OpOf<LstmOp, "lstm", attributes::Lstm> {
     Emit &e = g.e;
     Id dy = g.diff_dst(lstm_dst::y), dh = g.diff_dst(lstm_dst::h), dc = g.diff_dst(lstm_dst::c);
     if (dy == none && dh == none && dc == none) return;
-    std::array<Id, lstm_grad_src::count> src{g.dst(lstm_dst::gates),
-                                             g.dst(lstm_dst::cells),
-                                             g.src(src_recurrent_kernel),
-                                             g.src(src_c0),
-                                             g.src(src_mask),
-                                             dy,
-                                             dh,
-                                             dc};
-    LstmDiffs d = lstm_grad(e, src, go_backwards);
+    // In the order of lstm_grad_src; destinations: the gradients of gates (by x kernel + bias, (B, T, 4U)), h0 and c0.
+    const auto d = e.step(make<LstmGradOp>(go_backwards),
+                          {g.dst(lstm_dst::gates), g.dst(lstm_dst::cells), g.src(src_recurrent_kernel), g.src(src_c0),
+                           g.src(src_mask), dy, dh, dc});
     const Shape w = e.shape(g.src(src_kernel));
     int64_t inputs = w[0], units = w[1] / 4;
-    Id flat = reshape(e, d.gates, 0, {free_dim, w[1]});
-    if (g.wants(src_x)) g.set(src_x, matmul(e, d.gates, g.src(src_kernel), {false, true}));
+    Id flat = reshape(e, d[0], 0, {free_dim, w[1]});
+    if (g.wants(src_x)) g.set(src_x, matmul(e, d[0], g.src(src_kernel), {false, true}));
     if (g.wants(src_kernel)) {
       Id x = g.src(src_x);
       // A masked step may hold anything, and 0 * NaN is NaN.
       if (g.has(src_mask)) x = select(e, expand_dims(e, g.src(src_mask), 2), x, e.scalar(0));
       // Without elements, a free dim of x can't be inferred.
-      g.set(src_kernel, inputs == 0 ? reduce(e, Reduce::sum, matmul(e, x, d.gates, {true, false}), {0})
+      g.set(src_kernel, inputs == 0 ? reduce(e, Reduce::sum, matmul(e, x, d[0], {true, false}), {0})
                                     : matmul(e, reshape(e, x, 0, {free_dim, inputs}), flat, {true, false}));
     }
     if (g.wants(src_recurrent_kernel)) {
@@ -64,8 +71,8 @@ struct LstmOp final : OpOf<LstmOp, "lstm", attributes::Lstm> {
       g.set(src_recurrent_kernel, matmul(e, before, flat, {true, false}));
     }
     if (g.wants(src_bias)) g.set(src_bias, reduce(e, Reduce::sum, flat, {0}));
-    if (g.wants(src_h0)) g.set(src_h0, d.h0);
-    if (g.wants(src_c0)) g.set(src_c0, d.c0);
+    if (g.wants(src_h0)) g.set(src_h0, d[1]);
+    if (g.wants(src_c0)) g.set(src_c0, d[2]);
   }
 
  private:
@@ -76,6 +83,30 @@ struct LstmOp final : OpOf<LstmOp, "lstm", attributes::Lstm> {
   }
 };
 
+struct GruCellGradOp final : NotDifferentiable<GruCellGradOp, "gru_cell_grad", attributes::GruCellGrad> {
+  std::vector<Operand> infer(Operands src) const override { return {src[0], src[1], src[2]}; }
+  int overwrites(int dst) const override { return dst; }
+};
+
+struct GruCellOp final : OpOf<GruCellOp, "gru_cell", attributes::GruCell> {
+  std::vector<Operand> infer(Operands src) const override {
+    for (const Operand &o : src) want_float(op, o);
+    const Shape &h = src[2].shape;
+    if (h.rank() != 2 || h[1] == free_dim) fail(Code::shape_mismatch, "gru_cell: expected a state (B, U), got ", h);
+    const Shape gates{h[0], checked_mul(3, h[1])};
+    for (size_t i : {size_t{0}, size_t{1}})
+      if (!compatible(src[i].shape, gates))
+        fail(Code::shape_mismatch, "gru_cell: expected gates of shape ", gates, ", got ", src[i].shape);
+    return {{DType::f32, h}};
+  }
+  void gradient(Gradient &g) const override {
+    auto d = g.e.step(make<GruCellGradOp>(), {g.src(0), g.src(1), g.src(2), g.diff_dst()});
+    for (int i = 0; i < 3; ++i)
+      if (g.wants(i)) g.set(i, d[static_cast<size_t>(i)]);
+  }
+  int overwrites(int) const override { return 2; }
+};
+
 }  // namespace
 
 LstmValues lstm(Emit &e, Id x, Id kernel, Id recurrent_kernel, Id bias, Id h0, Id c0, Id mask, bool go_backwards) {
@@ -83,5 +114,7 @@ LstmValues lstm(Emit &e, Id x, Id kernel, Id recurrent_kernel, Id bias, Id h0, I
                     {rounded(e, x), rounded(e, kernel), rounded(e, recurrent_kernel), bias, h0, c0, mask});
   return {dst[lstm_dst::y], dst[lstm_dst::h], dst[lstm_dst::c]};
 }
+
+Id gru_cell(Emit &e, Id from_x, Id from_h, Id h) { return e.value(make<GruCellOp>(), {from_x, from_h, h}); }
 
 }  // namespace dl4::ops

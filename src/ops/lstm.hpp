@@ -12,14 +12,9 @@ enum LstmSource { src_x, src_kernel, src_recurrent_kernel, src_bias, src_h0, src
 namespace lstm_dst {
 enum { y, h, c, gates, cells, h_before, count };
 }
-// Sources of the backward step; destinations: the gradients of gates, h0 and c0.
+// Sources of the backward step.
 namespace lstm_grad_src {
 enum { gates, cells, recurrent_kernel, c0, mask, dy, dh, dc, count };
 }
-
-struct LstmDiffs {
-  Id gates, h0, c0;  // gates: by x kernel + bias, (B, T, 4U)
-};
-LstmDiffs lstm_grad(Emit &e, const std::array<Id, lstm_grad_src::count> &src, bool go_backwards);
 
 }  // namespace dl4::ops

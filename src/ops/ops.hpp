@@ -1,4 +1,4 @@
-// The ops: one emitter each, implemented in ops/<op>.cpp. Letters: B batch, T time, H W C image, N any axes.
+// The ops: one emitter each. Letters: B batch, T time, H W C image, N any axes.
 //
 // Axes may be negative. Every emitter refuses shapes and dtypes that don't fit; only float32 has gradients.
 #pragma once

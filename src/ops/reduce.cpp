@@ -1,4 +1,5 @@
-// reduce: sums, means, extremes and products over axes; integers wrap; for booleans "any" and "all".
+// reduce: sums, means, extremes and products over axes; integers wrap; for booleans "any" and "all". square_sum: sum of
+// squares in double, for the norm of a block of gradients.
 #include <algorithm>
 
 #include "ops/attributes.hpp"
@@ -69,6 +70,14 @@ struct ReduceOp final : OpOf<ReduceOp, "reduce", attributes::Reduction> {
   }
 };
 
+struct SquareSumOp final : OpOf<SquareSumOp, "square_sum", attributes::SquareSum> {
+  std::vector<Operand> infer(Operands src) const override {
+    want_float(op, src[0]);
+    return {{DType::f32, {}}};
+  }
+  void gradient(Gradient &g) const override { g.set(0, mul(g.e, g.src(0), scale(g.e, g.diff_dst(), 2))); }
+};
+
 }  // namespace
 
 Id reduce(Emit &e, Reduce f, Id x, std::vector<int> axes, bool keepdims) {
@@ -81,5 +90,7 @@ Id reduce(Emit &e, Reduce f, Id x, std::vector<int> axes, bool keepdims) {
     fail(Code::invalid_argument, f, ": an axis is given twice in ", numbers(axes));
   return e.value(make<ReduceOp>(f, std::move(axes), keepdims), {x});
 }
+
+Id square_sum(Emit &e, Id x) { return e.value(make<SquareSumOp>(), {x}); }
 
 }  // namespace dl4::ops

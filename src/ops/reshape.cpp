@@ -1,4 +1,5 @@
-// reshape, reshape_like, expand_dims, squeeze: the same elements in another shape, without copies.
+// reshape, reshape_like, expand_dims, squeeze: the same elements in another shape; view: a range of a flat block in
+// another shape. Without copies.
 #include "ops/attributes.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
@@ -71,6 +72,29 @@ struct SqueezeOp final : Reshaping<SqueezeOp, "squeeze", attributes::Squeeze> {
   }
 };
 
+// Zeros in the shape of source 1, with source 0 at element `offset`.
+struct PlaceLikeOp final : OpOf<PlaceLikeOp, "place_like", attributes::PlaceLike> {
+  std::vector<Operand> infer(Operands src) const override { return {{src[0].dtype, src[1].shape}}; }
+  void gradient(Gradient &g) const override { g.set(0, view(g.e, g.diff_dst(), offset, g.e.shape(g.src(0)))); }
+  bool reads(int src) const override { return src == 0; }
+};
+
+struct ViewOp final : OpOf<ViewOp, "view", attributes::View> {
+  std::vector<Operand> infer(Operands src) const override {
+    const Shape &x = src[0].shape;
+    if (x.rank() != 1) fail(Code::shape_mismatch, "view expects a flat block, got ", x);
+    int64_t end = checked_add(offset, shape.elements());
+    if (offset < 0 || (x[0] != free_dim && end > x[0]))
+      fail(Code::shape_mismatch, "view: ", shape, " from element ", offset, " is outside ", x);
+    return {{src[0].dtype, shape}};
+  }
+  void gradient(Gradient &g) const override {
+    g.set(0, g.e.value(make<PlaceLikeOp>(offset), {g.diff_dst(), g.src(0)}));
+  }
+  bool is_view() const override { return true; }
+  int64_t view_offset() const override { return checked_mul(offset, element_bytes); }
+};
+
 }  // namespace
 
 Id reshape(Emit &e, Id x, int keep, const Shape &tail) { return e.value(make<ReshapeOp>(keep, tail), {x}); }
@@ -82,5 +106,10 @@ Id reshape_like(Emit &e, Id x, Id like) {
 
 Id expand_dims(Emit &e, Id x, int axis) { return e.value(make<ExpandDimsOp>(axis), {x}); }
 Id squeeze(Emit &e, Id x, int axis) { return e.value(make<SqueezeOp>(axis), {x}); }
+
+Id view(Emit &e, Id x, int64_t offset, const Shape &shape) {
+  if (!shape.known()) fail(Code::invalid_argument, "view: the shape ", shape, " must be known");
+  return e.value(make<ViewOp>(offset, shape, size_of(e.dtype(x))), {x});
+}
 
 }  // namespace dl4::ops

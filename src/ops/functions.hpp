@@ -11,136 +11,82 @@
 
 namespace dl4::ops {
 
-// p0, p1, p2: parameters, if any. Activations have Keras's formulas and names.
-enum class Unary : int32_t {
-  neg,
-  abs,
-  sign,
-  square,
-  sqrt,
-  rsqrt,
-  exp,
-  log,
-  log1p,
-  expm1,
-  sin,
-  cos,
-  tan,
-  asin,
-  acos,
-  atan,
-  sinh,
-  cosh,
-  asinh,
-  acosh,
-  atanh,
-  erf,
-  erfc,
-  erfinv,
-  cbrt,
-  floor,
-  ceil,
-  round,  // ties to even
-  relu,
-  relu6,
-  leaky_relu,    // p0 = slope
-  relu_general,  // p0 = negative_slope, p1 = max_value or infinity, p2 = threshold
-  elu,           // p0 = alpha
-  selu,
-  celu,  // p0 = alpha
-  sigmoid,
-  log_sigmoid,
-  tanh,
-  softplus,
-  softsign,
-  gelu,
-  gelu_tanh,
-  silu,
-  mish,
-  hard_sigmoid,     // relu6(x + 3) / 6
-  hard_sigmoid_v1,  // clip(0.2 x + 0.5, 0, 1): Keras 1 and 2
-  hard_silu,
-  hard_tanh,
-  tanh_shrink,
-  hard_shrink,  // p0 = threshold
-  soft_shrink,  // p0 = threshold
-  threshold,    // p0 = threshold, p1 = value where x <= p0
-  squareplus,   // p0 = b
-  sparse_plus,
-  sparse_sigmoid,
-  clip,         // p0 = low, p1 = high
-  scale_shift,  // p0 x + p1
-  count_
-};
+// The argument that unary_grad needs besides dy (see also grad_from), and the number of parameters p0, p1, p2.
+// Activations have Keras's formulas and names.
+#define DL4_UNARY(X)                                                                              \
+  X(neg, output, 0)                                                                               \
+  X(abs, input, 0)                                                                                \
+  X(sign, output, 0)                                                                              \
+  X(square, input, 0)                                                                             \
+  X(sqrt, output, 0)                                                                              \
+  X(rsqrt, output, 0)                                                                             \
+  X(exp, output, 0)                                                                               \
+  X(log, input, 0)                                                                                \
+  X(log1p, input, 0)                                                                              \
+  X(expm1, output, 0)                                                                             \
+  X(sin, input, 0)                                                                                \
+  X(cos, input, 0)                                                                                \
+  X(tan, output, 0)                                                                               \
+  X(asin, input, 0)                                                                               \
+  X(acos, input, 0)                                                                               \
+  X(atan, input, 0)                                                                               \
+  X(sinh, input, 0)                                                                               \
+  X(cosh, input, 0)                                                                               \
+  X(asinh, input, 0)                                                                              \
+  X(acosh, input, 0)                                                                              \
+  X(atanh, input, 0)                                                                              \
+  X(erf, input, 0)                                                                                \
+  X(erfc, input, 0)                                                                               \
+  X(erfinv, output, 0)                                                                            \
+  X(cbrt, output, 0)                                                                              \
+  X(floor, output, 0)                                                                             \
+  X(ceil, output, 0)                                                                              \
+  X(round, output, 0) /* ties to even */                                                          \
+  X(relu, output, 0)                                                                              \
+  X(relu6, output, 0)                                                                             \
+  X(leaky_relu, output, 1)  /* p0 = slope */                                                      \
+  X(relu_general, input, 3) /* p0 = negative_slope, p1 = max_value or infinity, p2 = threshold */ \
+  X(elu, output, 1)         /* p0 = alpha */                                                      \
+  X(selu, output, 0)                                                                              \
+  X(celu, input, 1) /* p0 = alpha */                                                              \
+  X(sigmoid, output, 0)                                                                           \
+  X(log_sigmoid, output, 0)                                                                       \
+  X(tanh, output, 0)                                                                              \
+  X(softplus, output, 0)                                                                          \
+  X(softsign, input, 0)                                                                           \
+  X(gelu, input, 0)                                                                               \
+  X(gelu_tanh, input, 0)                                                                          \
+  X(silu, input, 0)                                                                               \
+  X(mish, input, 0)                                                                               \
+  X(hard_sigmoid, output, 0)   /* relu6(x + 3) / 6 */                                             \
+  X(hard_sigmoid_v1, input, 0) /* clip(0.2 x + 0.5, 0, 1): Keras 1 and 2 */                       \
+  X(hard_silu, input, 0)                                                                          \
+  X(hard_tanh, input, 0)                                                                          \
+  X(tanh_shrink, input, 0)                                                                        \
+  X(hard_shrink, input, 1) /* p0 = threshold */                                                   \
+  X(soft_shrink, input, 1) /* p0 = threshold */                                                   \
+  X(threshold, input, 2)   /* p0 = threshold, p1 = value where x <= p0 */                         \
+  X(squareplus, input, 1)  /* p0 = b */                                                           \
+  X(sparse_plus, input, 0)                                                                        \
+  X(sparse_sigmoid, input, 0)                                                                     \
+  X(clip, input, 2)         /* p0 = low, p1 = high */                                             \
+  X(scale_shift, output, 2) /* p0 x + p1 */
 
-// Which argument unary_grad needs besides dy.
+#define DL4_NAME(name, grad, params) name,
+enum class Unary : int32_t { DL4_UNARY(DL4_NAME) count_ };
+#undef DL4_NAME
+
 enum class GradFrom : int32_t { input, output };
 
 struct UnaryInfo {
   std::string_view name;
-  GradFrom grad;  // see also grad_from
-  int params = 0;
+  GradFrom grad;
+  int params;
 };
 
-inline constexpr std::array<UnaryInfo, static_cast<size_t>(Unary::count_)> unary_table{{
-    {"neg", GradFrom::output},
-    {"abs", GradFrom::input},
-    {"sign", GradFrom::output},
-    {"square", GradFrom::input},
-    {"sqrt", GradFrom::output},
-    {"rsqrt", GradFrom::output},
-    {"exp", GradFrom::output},
-    {"log", GradFrom::input},
-    {"log1p", GradFrom::input},
-    {"expm1", GradFrom::output},
-    {"sin", GradFrom::input},
-    {"cos", GradFrom::input},
-    {"tan", GradFrom::output},
-    {"asin", GradFrom::input},
-    {"acos", GradFrom::input},
-    {"atan", GradFrom::input},
-    {"sinh", GradFrom::input},
-    {"cosh", GradFrom::input},
-    {"asinh", GradFrom::input},
-    {"acosh", GradFrom::input},
-    {"atanh", GradFrom::input},
-    {"erf", GradFrom::input},
-    {"erfc", GradFrom::input},
-    {"erfinv", GradFrom::output},
-    {"cbrt", GradFrom::output},
-    {"floor", GradFrom::output},
-    {"ceil", GradFrom::output},
-    {"round", GradFrom::output},
-    {"relu", GradFrom::output},
-    {"relu6", GradFrom::output},
-    {"leaky_relu", GradFrom::output, 1},
-    {"relu_general", GradFrom::input, 3},
-    {"elu", GradFrom::output, 1},
-    {"selu", GradFrom::output},
-    {"celu", GradFrom::input, 1},
-    {"sigmoid", GradFrom::output},
-    {"log_sigmoid", GradFrom::output},
-    {"tanh", GradFrom::output},
-    {"softplus", GradFrom::output},
-    {"softsign", GradFrom::input},
-    {"gelu", GradFrom::input},
-    {"gelu_tanh", GradFrom::input},
-    {"silu", GradFrom::input},
-    {"mish", GradFrom::input},
-    {"hard_sigmoid", GradFrom::output},
-    {"hard_sigmoid_v1", GradFrom::input},
-    {"hard_silu", GradFrom::input},
-    {"hard_tanh", GradFrom::input},
-    {"tanh_shrink", GradFrom::input},
-    {"hard_shrink", GradFrom::input, 1},
-    {"soft_shrink", GradFrom::input, 1},
-    {"threshold", GradFrom::input, 2},
-    {"squareplus", GradFrom::input, 1},
-    {"sparse_plus", GradFrom::input},
-    {"sparse_sigmoid", GradFrom::input},
-    {"clip", GradFrom::input, 2},
-    {"scale_shift", GradFrom::output, 2},
-}};
+#define DL4_ROW(name, grad, params) {#name, GradFrom::grad, params},
+inline constexpr auto unary_table = std::to_array<UnaryInfo>({DL4_UNARY(DL4_ROW)});
+#undef DL4_ROW
 
 constexpr const UnaryInfo &info(Unary f) { return unary_table[static_cast<size_t>(f)]; }
 inline std::string to_string(Unary f) { return std::string(info(f).name); }
@@ -152,45 +98,40 @@ constexpr GradFrom grad_from(Unary f, const float *params) {
   return info(f).grad;
 }
 
-enum class Binary : int32_t {
-  add,
-  sub,
-  mul,
-  div,
-  max,
-  min,
-  pow,
-  atan2,
-  squared_difference,
-  mod,   // sign of b, as in NumPy; for integers 0 if b is 0
-  fmod,  // sign of a; f32; add sub mul max min mod fmod: also i32, i64
-  equal,
-  not_equal,
-  less,
-  less_equal,
-  greater,
-  greater_equal,  // f32, i32, i64, u8, bool -> bool
-  logical_and,
-  logical_or,   // bool
-  floor_div,    // f32, i32, i64; for integers 0 if b is 0
-  bitwise_and,  // i32, i64, u8, bool
-  bitwise_or,
-  bitwise_xor,
-  left_shift,  // i32, i64, u8; shifts below 0 or past the width give 0, or the sign
-  right_shift,
-  count_
-};
+#define DL4_BINARY(X)                                                                    \
+  X(add)                                                                                 \
+  X(sub)                                                                                 \
+  X(mul)                                                                                 \
+  X(div)                                                                                 \
+  X(max)                                                                                 \
+  X(min)                                                                                 \
+  X(pow)                                                                                 \
+  X(atan2)                                                                               \
+  X(squared_difference)                                                                  \
+  X(mod)  /* sign of b, as in NumPy; for integers 0 if b is 0 */                         \
+  X(fmod) /* sign of a; f32; add sub mul max min mod fmod: also i32, i64 */              \
+  X(equal)                                                                               \
+  X(not_equal)                                                                           \
+  X(less)                                                                                \
+  X(less_equal)                                                                          \
+  X(greater)                                                                             \
+  X(greater_equal) /* f32, i32, i64, u8, bool -> bool */                                 \
+  X(logical_and)                                                                         \
+  X(logical_or)  /* bool */                                                              \
+  X(floor_div)   /* f32, i32, i64; for integers 0 if b is 0 */                           \
+  X(bitwise_and) /* i32, i64, u8, bool */                                                \
+  X(bitwise_or)                                                                          \
+  X(bitwise_xor)                                                                         \
+  X(left_shift) /* i32, i64, u8; shifts below 0 or past the width give 0, or the sign */ \
+  X(right_shift)
 
-inline constexpr std::array<std::string_view, static_cast<size_t>(Binary::count_)> binary_names{
-    "add",        "sub",           "mul",
-    "div",        "max",           "min",
-    "pow",        "atan2",         "squared_difference",
-    "mod",        "fmod",          "equal",
-    "not_equal",  "less",          "less_equal",
-    "greater",    "greater_equal", "logical_and",
-    "logical_or", "floor_div",     "bitwise_and",
-    "bitwise_or", "bitwise_xor",   "left_shift",
-    "right_shift"};
+#define DL4_NAME(name) name,
+enum class Binary : int32_t { DL4_BINARY(DL4_NAME) count_ };
+#undef DL4_NAME
+
+#define DL4_ROW(name) #name,
+inline constexpr std::string_view binary_names[] = {DL4_BINARY(DL4_ROW)};
+#undef DL4_ROW
 
 inline std::string to_string(Binary f) { return std::string(binary_names[static_cast<size_t>(f)]); }
 

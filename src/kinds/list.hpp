@@ -27,6 +27,7 @@
   X(normalization)                 \
   X(unit_normalization)            \
   X(category_encoding)             \
+  X(discretization)                \
   X(hashing)                       \
   X(lookups)                       \
   X(text_vectorization)            \
@@ -59,15 +60,11 @@
   X(apply_gradients)               \
   X(update_step)                   \
   X(draws)                         \
-  X(attention)                     \
-  X(multi_head_attention)          \
-  X(global_attention)              \
-  X(local_attention)               \
-  X(join_heads)                    \
+  X(scored_attention)              \
+  X(headed_attention)              \
+  X(free_attention)                \
   X(linear_attention)              \
-  X(graph_attention)               \
-  X(graph_network)                 \
-  X(segments)                      \
+  X(graph_layers)                  \
   X(matmul)                        \
   X(merge)                         \
   X(concatenate)                   \
@@ -84,12 +81,8 @@
   /* activations */                \
   X(activation)                    \
   /* initializers */               \
-  X(Constants)                     \
-  X(constant)                      \
-  X(random)                        \
-  X(variance_scaling)              \
-  X(orthogonal)                    \
-  X(stft)                          \
+  X(InitializerRows)               \
+  X(initializers)                  \
   /* regularizers */               \
   X(regularizers)                  \
   /* constraints */                \
@@ -105,12 +98,7 @@
   /* losses and their metrics */   \
   X(plain)                         \
   X(distances)                     \
-  X(crossentropy)                  \
   X(crossentropies)                \
-  X(focal)                         \
-  X(overlap)                       \
-  X(circle)                        \
-  X(ctc)                           \
   X(functional_loss)               \
   /* optimizers */                 \
   X(one_pass)                      \

@@ -1,11 +1,88 @@
-// Crossentropies of classes.
+// Crossentropies of classes, the focal losses, which weigh well-predicted samples less, and Keras's "crossentropy" and
+// "ce".
 #include "base/error.hpp"
-#include "kinds/losses/crossentropy.hpp"
+#include "kinds/loss.hpp"
+#include "kinds/metric.hpp"
+#include "kinds/targets.hpp"
 
 namespace dl4::kinds {
 namespace {
 
-using ops::Emit, ops::Id, ops::Reduce, ops::Unary, ops::none;
+using ops::Binary, ops::Emit, ops::Id, ops::Reduce, ops::Unary, ops::none;
+
+// Fields of several of them.
+void from_logits_field(Fields &f, bool &place) {
+  f("from_logits", place)
+      .doc(
+          "predictions are logits; otherwise probabilities, and the logits are used where the model's last step made "
+          "those from logits");
+}
+void smoothing_field(Fields &f, double &place) {
+  f("label_smoothing", place).at_least(0).at_most(1).doc("share of each target that is spread evenly over the classes");
+}
+
+// Losses whose last fields these are.
+struct SmoothedLoss : Loss {
+  bool from_logits = false;
+  double label_smoothing = 0;
+  int64_t axis = -1;
+
+ protected:
+  void smoothed_fields(Fields &f, const char *of_axis) {
+    from_logits_field(f, from_logits);
+    smoothing_field(f, label_smoothing);
+    f("axis", axis).doc(of_axis);
+    Loss::fields(f);
+  }
+};
+
+// The logits, if y_pred are logits or were computed from some; else none. Keras on TensorFlow uses the logits behind a
+// softmax or a sigmoid for any of these losses, and even if from_logits is set.
+Id logits_of(Emit &e, Id y_pred, bool from_logits) {
+  Id x = logits_behind(e, y_pred);
+  return x == none && from_logits ? y_pred : x;
+}
+
+// Keras clips in float32, where 1 - 1e-7 is inexact: the bounds are not symmetric.
+Id clipped(Emit &e, Id p) { return unary(e, Unary::clip, p, {1e-7f, static_cast<float>(1.0 - 1e-7)}); }
+
+// Smooths targets of two classes.
+Id smoothed_binary(Emit &e, Id t, double smoothing) {
+  auto s = static_cast<float>(smoothing);
+  return s == 0 ? t : unary(e, Unary::scale_shift, t, {1 - s, s / 2});
+}
+Id one_minus(Emit &e, Id x) { return unary(e, Unary::scale_shift, x, {-1, 1}); }
+
+// Smooths targets over the classes of the predictions' last axis.
+Id smoothed(Emit &e, Id t, Id p, double smoothing) {
+  if (smoothing == 0) return t;
+  const int64_t classes = e.shape(p).last();
+  if (classes == free_dim) fail(Code::invalid_argument, "\"label_smoothing\" needs a known number of classes");
+  auto s = static_cast<float>(smoothing);
+  return unary(e, Unary::scale_shift, t, {1 - s, s / static_cast<float>(classes)});
+}
+
+// x^y for x >= 0. At 0 the gradient is 0 for y < 1 too: there the slope of x^y is infinite, but x comes from a
+// probability whose slope vanishes faster.
+Id power(Emit &e, Id x, double y) {
+  if (y == 2) return unary(e, Unary::square, x);
+  if (y >= 1) return binary(e, Binary::pow, x, e.scalar(y));
+  // Both branches of a select get gradients, so the power must not see 0.
+  const Id is_zero = binary(e, Binary::equal, x, e.scalar(0));
+  const Id of_others = binary(e, Binary::pow, select(e, is_zero, e.scalar(1), x), e.scalar(y));
+  return select(e, is_zero, e.scalar(y == 0 ? 1 : 0), of_others);
+}
+
+// -t log(p) - (1 - t) log(1 - p) elementwise, from the logits of p unless they are none.
+Id binary_terms(Emit &e, Id t, Id p, Id logits) {
+  // A softplus for each side: for a confident correct prediction the loss is tiny, not rounded to 0.
+  if (logits != none)
+    return add(e, mul(e, t, unary(e, Unary::softplus, unary(e, Unary::neg, logits))),
+               mul(e, one_minus(e, t), unary(e, Unary::softplus, logits)));
+  p = clipped(e, p);
+  Id v = add(e, mul(e, t, unary(e, Unary::log, p)), mul(e, one_minus(e, t), unary(e, Unary::log, one_minus(e, p))));
+  return unary(e, Unary::neg, v);
+}
 
 struct BinaryCrossentropy : SmoothedLoss {
   static constexpr const char *doc = "-y_true * log(p) - (1 - y_true) * log(1 - p), averaged over the axis";
@@ -14,9 +91,9 @@ struct BinaryCrossentropy : SmoothedLoss {
   void fields(Fields &f) override { smoothed_fields(f, "axis of the mean"); }
   Items items(Emit &e, Id y_true, Id y_pred) const override {
     Id x = logits_of(e, y_pred, from_logits);
-    auto [t, p] = matched(e, y_true, x == ops::none ? y_pred : x);
-    Id v = binary_terms(e, smoothed_binary(e, t, label_smoothing), p, x == ops::none ? x : p);
-    return {reduce(e, ops::Reduce::mean, v, {e.shape(v).axis(axis)}), ops::none};
+    auto [t, p] = matched(e, y_true, x == none ? y_pred : x);
+    Id v = binary_terms(e, smoothed_binary(e, t, label_smoothing), p, x == none ? x : p);
+    return {reduce(e, Reduce::mean, v, {e.shape(v).axis(axis)}), none};
   }
 };
 
@@ -31,14 +108,14 @@ struct CategoricalCrossentropy : SmoothedLoss {
       fail(Code::shape_mismatch, "targets have shape ", e.shape(y_true), ", expected one number a class as in ",
            e.shape(y_pred), "; for class numbers use SparseCategoricalCrossentropy");
     Id x = logits_of(e, y_pred, from_logits);
-    auto [t, p] = matched(e, y_true, x == ops::none ? y_pred : x);
+    auto [t, p] = matched(e, y_true, x == none ? y_pred : x);
     t = smoothed(e, t, p, label_smoothing);
     Id log;
-    if (x != ops::none)
+    if (x != none)
       log = ops::log_softmax(e, p, at);
     else
       log = unary(e, Unary::log, clipped(e, div(e, p, reduce(e, Reduce::sum, p, {at}, true))));
-    return {unary(e, Unary::neg, reduce(e, Reduce::sum, mul(e, t, log), {at})), ops::none};
+    return {unary(e, Unary::neg, reduce(e, Reduce::sum, mul(e, t, log), {at})), none};
   }
 };
 
@@ -53,7 +130,7 @@ Id counted(Emit &e, Id labels, int64_t ignored) {
     *number.as<int64_t>() = ignored;
   else
     *number.as<int32_t>() = static_cast<int32_t>(ignored);
-  return binary(e, ops::Binary::not_equal, labels, e.constant(std::move(number)));
+  return binary(e, Binary::not_equal, labels, e.constant(std::move(number)));
 }
 
 struct SparseCategoricalCrossentropy : Loss {
@@ -117,11 +194,111 @@ struct GeneralizedCrossentropy : Loss {
     Id p = pick(e, rows, reshape(e, labels, 0, {free_dim}));
     const auto by = static_cast<float>(1 / q);
     Id v = unary(e, Unary::scale_shift, power(e, p, q), {-by, by});
-    return {reshape_like(e, v, labels), ops::none};
+    return {reshape_like(e, v, labels), none};
+  }
+};
+
+void gamma_field(Fields &f, double &place) { f("gamma", place).at_least(0).doc("how much less; 0: not at all"); }
+
+Id focus(Emit &e, Id p, double gamma) { return power(e, one_minus(e, p), gamma); }
+
+struct BinaryFocalCrossentropy : SmoothedLoss {
+  static constexpr const char *doc =
+      "BinaryCrossentropy's terms times (1 - p_t)^gamma, p_t the probability of the right answer, averaged over the "
+      "axis";
+  bool apply_class_balancing = false;
+  double alpha = 0.25, gamma = 2;
+
+  void fields(Fields &f) override {
+    f("apply_class_balancing", apply_class_balancing).doc("weigh the classes by alpha");
+    f("alpha", alpha).doc("weight of class 1 where they are weighed; 1 - alpha is that of class 0");
+    gamma_field(f, gamma);
+    smoothed_fields(f, "axis of the mean");
+  }
+  Items items(Emit &e, Id y_true, Id y_pred) const override {
+    Id x = from_logits ? cast(e, y_pred, DType::f32) : logits_behind(e, y_pred);
+    auto [t, p] = matched(e, y_true, from_logits ? unary(e, Unary::sigmoid, x) : y_pred);
+    if (x != none) x = reshape_like(e, x, p);
+    t = smoothed_binary(e, t, label_smoothing);
+    Id other = one_minus(e, t), right = add(e, mul(e, t, p), mul(e, other, one_minus(e, p)));
+    Id v = mul(e, focus(e, right, gamma), binary_terms(e, t, p, x));
+    if (apply_class_balancing) {
+      auto a = static_cast<float>(alpha);
+      v = mul(e, v, unary(e, Unary::scale_shift, t, {2 * a - 1, 1 - a}));
+    }
+    return {reduce(e, Reduce::mean, v, {e.shape(v).axis(axis)}), none};
+  }
+};
+
+struct CategoricalFocalCrossentropy : Loss {
+  static constexpr const char *doc =
+      "-alpha * sum((1 - p)^gamma * y_true * log(p)) over the axis of classes; y_true is one-hot or a distribution";
+  std::vector<double> alpha{0.25};
+  double gamma = 2, label_smoothing = 0;
+  bool from_logits = false;
+  int64_t axis = -1;
+
+  void fields(Fields &f) override {
+    f("alpha", alpha).doc("weight of all classes, or one for each");
+    gamma_field(f, gamma);
+    f("from_logits", from_logits).doc("predictions are logits");
+    smoothing_field(f, label_smoothing);
+    f("axis", axis).doc("axis of the classes");
+    Loss::fields(f);
+  }
+  void check() override {
+    if (!alpha.empty()) return;
+    refuse_attribute("alpha", "expected at least one number, got []");
+  }
+  Items items(Emit &e, Id y_true, Id y_pred) const override {
+    auto [t, p] = matched(e, y_true, y_pred);
+    const int at = e.shape(p).axis(axis);
+    t = smoothed(e, t, p, label_smoothing);
+    if (from_logits) p = ops::softmax(e, p, at);
+    p = clipped(e, div(e, p, reduce(e, Reduce::sum, p, {at}, true)));
+    Id v = mul(e, mul(e, focus(e, p, gamma), weights(e, p)), mul(e, t, unary(e, Unary::log, p)));
+    return {unary(e, Unary::neg, reduce(e, Reduce::sum, v, {at})), none};
+  }
+
+ private:
+  // Broadcast like in Keras: per class along the last axis.
+  Id weights(Emit &e, Id p) const {
+    if (alpha.size() == 1) return e.scalar(alpha[0]);
+    const auto n = static_cast<int64_t>(alpha.size()), classes = e.shape(p).last();
+    if (classes != free_dim && classes != n)
+      fail(Code::shape_mismatch, "\"alpha\": expected one number or one for each of ", classes, " classes, got ", n);
+    Tensor t = make_tensor(DType::f32, {n});
+    for (size_t i = 0; i < alpha.size(); ++i) t.as<float>()[i] = static_cast<float>(alpha[i]);
+    return e.constant(std::move(t));
+  }
+};
+
+struct Crossentropy : Loss {
+  static constexpr bool has_mean = false;
+  static constexpr const char *doc =
+      "by the shapes: BinaryCrossentropy for one output a sample, SparseCategoricalCrossentropy for class numbers, "
+      "else CategoricalCrossentropy";
+  static constexpr const char *aliases[] = {"ce"};
+
+  void fields(Fields &f) override { Loss::fields(f); }
+  Shape target_shape(const Shape &prediction, const Shape &target) const override {
+    return chosen(target, prediction)->target_shape(prediction, target);
+  }
+  Items items(Emit &e, Id y_true, Id y_pred) const override {
+    return chosen(e.shape(y_true), e.shape(y_pred))->items(e, y_true, y_pred);
+  }
+
+ private:
+  static Of<Loss> chosen(const Shape &y_true, const Shape &y_pred) {
+    static constexpr const char *names[] = {"BinaryCrossentropy", "CategoricalCrossentropy",
+                                            "SparseCategoricalCrossentropy"};
+    return parse<Loss>(names[static_cast<size_t>(targets_for(y_true, y_pred))]);
   }
 };
 
 }  // namespace
+
 DL4_KINDS(crossentropies, BinaryCrossentropy, CategoricalCrossentropy, SparseCategoricalCrossentropy,
-          GeneralizedCrossentropy)
+          GeneralizedCrossentropy, BinaryFocalCrossentropy, CategoricalFocalCrossentropy, Crossentropy)
+
 }  // namespace dl4::kinds

@@ -1,8 +1,6 @@
 // Draws: the number of random draws of a model that assigns weights, as a weight that is saved with it.
 #include "graph/draws.hpp"
 
-#include "kinds/initializer.hpp"
-
 namespace dl4::graph {
 namespace {
 

@@ -16,7 +16,6 @@
 #include "base/rng.hpp"
 #include "base/table.hpp"
 #include "graph/architecture.hpp"
-#include "kinds/initializer.hpp"
 #include "kinds/layer.hpp"
 #include "ops/operand.hpp"
 

@@ -9,15 +9,10 @@
 #include "base/error.hpp"
 #include "kinds/activation.hpp"
 #include "kinds/callback.hpp"
-#include "kinds/constraint.hpp"
-#include "kinds/initializer.hpp"
 #include "kinds/inner_layer.hpp"
 #include "kinds/loss.hpp"
 #include "kinds/metric.hpp"
-#include "kinds/nested_numbers.hpp"
 #include "kinds/optimizer.hpp"
-#include "kinds/regularizer.hpp"
-#include "kinds/schedule.hpp"
 
 namespace dl4::kinds {
 namespace {

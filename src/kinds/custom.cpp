@@ -5,7 +5,6 @@
 
 #include "base/error.hpp"
 #include "base/fork.hpp"
-#include "kinds/initializer.hpp"
 #include "kinds/layer.hpp"
 #include "kinds/metric.hpp"
 

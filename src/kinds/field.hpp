@@ -11,9 +11,19 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/shape.hpp"
 #include "kinds/kind.hpp"
 
 namespace dl4::kinds {
+
+// A number, or nested lists of numbers, like a NumPy array.
+struct NestedNumbers {
+  Shape shape;
+  std::vector<double> values;
+};
+
+// Usually a number, else numbers that broadcast.
+struct Filling : NestedNumbers {};
 
 // Conversion of a type from and to JSON.
 struct Conversion {

@@ -6,7 +6,6 @@
 #include "base/cpu.hpp"
 #include "base/error.hpp"
 #include "kinds/layers/core/masks.hpp"
-#include "kinds/regularizer.hpp"
 
 namespace dl4::kinds {
 namespace {

@@ -13,42 +13,18 @@
 #include "kinds/activation.hpp"
 #include "kinds/field.hpp"
 #include "kinds/layers/core/facts.hpp"
+#include "kinds/weight.hpp"
 #include "ops/ops.hpp"
 
 namespace dl4::kinds {
 
-class Initializer;
-class Regularizer;
-class Constraint;
 class Layer;
-class Adapter;
 struct InnerLayer;
 
 // A value with its mask: bool over the value's leading axes; ops::none: no mask.
 struct Symbol {
   ops::Id value = ops::none;
   ops::Id mask = ops::none;
-};
-
-// A weight as requested by a layer.
-struct WeightSpec {
-  std::string name;
-  Shape shape;
-  Of<Initializer> initializer;  // null: GlorotUniform, as in Keras
-  Of<Regularizer> regularizer;
-  Of<Constraint> constraint;
-  bool trainable = true;     // false: changed only by Call::write, never by gradients
-  bool frozen = false;       // initially; not changed by training
-  bool kept = false;         // state of a stateful layer: written by every run of a trainer, not saved with the model
-  bool assigned = false;     // calls in training write it, whatever its other flags
-  DType dtype = DType::f32;  // must be float32 if trainable
-  bool lora = false;         // one of LoRA's two matrices beside a kernel, which Keras's files don't store
-};
-
-// A weight of a graph as an assignable value.
-struct Variable {
-  std::string name;  // in the graph: "dense/kernel"
-  WeightSpec spec;
 };
 
 // Services of the graph for a layer's call.
@@ -164,6 +140,16 @@ struct Arity {
   void check(size_t inputs) const;  // refuses other numbers
 };
 inline constexpr int any_number = INT32_MAX;
+
+// What a layer learns from data before training.
+class Adapter {
+ public:
+  virtual ~Adapter() = default;
+  // A batch, dense; valid during the call.
+  virtual void add(const Tensor &batch) = 0;
+  // The layer's config with what was learned so far. Refuses what no layer can be made of.
+  virtual Json config() const = 0;
+};
 
 class Layer : public Kind {
  public:

@@ -5,28 +5,20 @@
   /* layers */                     \
   X(dense)                         \
   X(identity)                      \
-  X(rectifiers)                    \
-  X(softmax)                       \
-  X(permute)                       \
+  X(activations)                   \
   X(reshape)                       \
-  X(arange)                        \
   X(padding)                       \
-  X(up_sampling)                   \
-  X(pipeline)                      \
   X(resize)                        \
+  X(stateless_call)                \
   X(augmentation)                  \
   X(regions)                       \
   X(weight)                        \
-  X(dropout)                       \
+  X(dropping)                      \
   X(SpatialDropouts)               \
-  X(noise)                         \
-  X(random_draws)                  \
   X(batch_normalization)           \
-  X(layer_normalization)           \
-  X(group_normalization)           \
+  X(item_normalization)            \
   X(normalization)                 \
-  X(unit_normalization)            \
-  X(category_encoding)             \
+  X(encoding)                      \
   X(discretization)                \
   X(hashing)                       \
   X(lookups)                       \
@@ -34,49 +26,37 @@
   X(strings)                       \
   X(masking)                       \
   X(embedding)                     \
-  X(einsum_dense)                  \
+  X(einsum)                        \
   X(conv)                          \
-  X(conv_transpose)                \
-  X(depthwise_conv)                \
   X(locally_connected)             \
   X(stft_spectrogram)              \
   X(mel_spectrogram)               \
   X(pooling)                       \
   X(global_pooling)                \
-  X(lstm)                          \
-  X(gru)                           \
-  X(simple_rnn)                    \
+  X(cells)                         \
   X(rnn)                           \
   X(conv_lstm)                     \
   X(graph_cell)                    \
   X(flow)                          \
   X(bidirectional)                 \
-  X(time_distributed)              \
   X(spectral_normalization)        \
   X(functional)                    \
-  X(stateless_call)                \
   X(graph_weights)                 \
-  X(gradients)                     \
-  X(apply_gradients)               \
-  X(update_step)                   \
   X(draws)                         \
   X(scored_attention)              \
   X(headed_attention)              \
   X(free_attention)                \
   X(linear_attention)              \
   X(graph_layers)                  \
-  X(matmul)                        \
   X(merge)                         \
   X(concatenate)                   \
   X(functions)                     \
-  X(clip)                          \
   X(Reductions)                    \
   X(reductions)                    \
   X(take)                          \
   X(arrays)                        \
   X(Cumulations)                   \
   X(Orderings)                     \
-  X(einsum)                        \
   X(loss)                          \
   /* activations */                \
   X(activation)                    \
@@ -92,8 +72,6 @@
   X(confusion)                     \
   X(auc)                           \
   X(IoUs)                          \
-  X(iou)                           \
-  X(f_score)                       \
   X(regression)                    \
   /* losses and their metrics */   \
   X(plain)                         \
@@ -107,8 +85,4 @@
   X(schedules)                     \
   /* callbacks */                  \
   X(stopping)                      \
-  X(learning_rate)                 \
-  X(model_checkpoint)              \
-  X(backup_and_restore)            \
-  X(csv_logger)                    \
-  X(swap_ema_weights)
+  X(checkpoints)

@@ -55,6 +55,15 @@ Of<Metric> metric_for(const Json &identifier);
 
 // Total and count over samples, each the mean of its items, with weights and masks.
 std::vector<ops::Id> sums_of_mean(ops::Emit &e, const Items &items, ops::Id sample_weight, ops::Id mask);
+// Keras's choice between binary, categorical and sparse, for "accuracy" and "crossentropy".
+enum class Targets { binary, categorical, sparse };
+
+inline Targets targets_for(const Shape &y_true, const Shape &y_pred) {
+  if (y_pred.last() == 1) return Targets::binary;
+  bool sparse = y_true.rank() < y_pred.rank() || (y_true.last() == 1 && y_pred.last() > 1);
+  return sparse ? Targets::sparse : Targets::categorical;
+}
+
 // Keras's divide_no_nan.
 inline double quotient(double a, double b) { return b == 0 ? 0 : a / b; }
 

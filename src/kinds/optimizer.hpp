@@ -7,10 +7,24 @@
 #include <vector>
 
 #include "kinds/field.hpp"
-#include "kinds/schedule.hpp"
 #include "ops/ops.hpp"
 
 namespace dl4::kinds {
+
+// A learning rate as a function of the step.
+class Schedule : public Kind {
+ public:
+  static constexpr const char *category = "schedule";
+  // In float32, like Keras; step counts from 0.
+  virtual float at(int64_t step) const = 0;
+};
+
+// A number, or a schedule.
+struct Rate {
+  double value = 0;
+  Of<Schedule> schedule{};
+  float at(int64_t step) const { return schedule ? schedule->at(step) : static_cast<float>(value); }
+};
 
 // A weight in the block.
 struct Part {

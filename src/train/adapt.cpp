@@ -2,7 +2,6 @@
 #include "train/adapt.hpp"
 
 #include "base/error.hpp"
-#include "kinds/adapter.hpp"
 #include "kinds/layer.hpp"
 
 namespace dl4::train {

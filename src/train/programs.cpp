@@ -4,8 +4,6 @@
 #include <algorithm>
 
 #include "graph/lower.hpp"
-#include "kinds/constraint.hpp"
-#include "kinds/regularizer.hpp"
 #include "plan/differentiate.hpp"
 #include "plan/passes.hpp"
 #include "train/training.hpp"

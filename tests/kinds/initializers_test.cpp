@@ -6,7 +6,7 @@
 
 #include "base/rng.hpp"
 #include "harness/evaluate.hpp"
-#include "kinds/initializer.hpp"
+#include "kinds/weight.hpp"
 
 namespace dl4::kinds {
 namespace {

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "harness/evaluate.hpp"
-#include "kinds/initializer.hpp"
 #include "kinds/layer.hpp"
 
 namespace dl4::test {

@@ -5,10 +5,8 @@
 #include <map>
 
 #include "harness/gradient_check.hpp"
-#include "kinds/constraint.hpp"
-#include "kinds/initializer.hpp"
 #include "kinds/optimizer.hpp"
-#include "kinds/regularizer.hpp"
+#include "kinds/weight.hpp"
 
 namespace dl4::kinds {
 namespace {

@@ -1,7 +1,7 @@
 // Constraints of weights.
-#include "kinds/constraint.hpp"
 #include "kinds/field.hpp"
 #include "kinds/norm.hpp"
+#include "kinds/weight.hpp"
 #include "ops/ops.hpp"
 
 namespace dl4::kinds {

@@ -11,8 +11,7 @@
 #include "base/math.hpp"
 #include "base/rng.hpp"
 #include "kinds/field.hpp"
-#include "kinds/initializer.hpp"
-#include "kinds/nested_numbers.hpp"
+#include "kinds/weight.hpp"
 
 namespace dl4::kinds {
 namespace {

@@ -3,7 +3,6 @@
 #include "base/error.hpp"
 #include "kinds/loss.hpp"
 #include "kinds/metric.hpp"
-#include "kinds/targets.hpp"
 
 namespace dl4::kinds {
 namespace {

@@ -1,7 +1,7 @@
 // Penalties on weights.
 #include "kinds/field.hpp"
 #include "kinds/norm.hpp"
-#include "kinds/regularizer.hpp"
+#include "kinds/weight.hpp"
 #include "ops/ops.hpp"
 
 namespace dl4::kinds {

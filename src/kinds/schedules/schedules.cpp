@@ -1,5 +1,5 @@
 // The schedules.
-#include "kinds/schedule.hpp"
+#include "kinds/optimizer.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -4,7 +4,6 @@
 
 #include <limits>
 
-#include "kinds/initializer.hpp"
 #include "kinds/layers/random/dropping.hpp"
 
 namespace dl4::kinds {

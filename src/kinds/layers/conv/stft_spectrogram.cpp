@@ -2,7 +2,6 @@
 #include <bit>
 
 #include "base/error.hpp"
-#include "kinds/initializer.hpp"
 #include "kinds/layers/conv/data_format.hpp"
 
 namespace dl4::kinds {

@@ -1,10 +1,7 @@
 // Embedding, ReversibleEmbedding: rows of a table by index.
 #include "base/error.hpp"
-#include "kinds/constraint.hpp"
-#include "kinds/initializer.hpp"
 #include "kinds/layers/core/lora.hpp"
 #include "kinds/layers/core/masks.hpp"
-#include "kinds/regularizer.hpp"
 
 namespace dl4::kinds {
 namespace {

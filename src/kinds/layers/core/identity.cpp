@@ -1,6 +1,5 @@
 // Identity, Cast and activations of a value.
 #include "kinds/layer.hpp"
-#include "kinds/regularizer.hpp"
 #include "ops/text.hpp"
 
 namespace dl4::kinds {

@@ -2,7 +2,6 @@
 #include "kinds/layers/core/lora.hpp"
 
 #include "base/error.hpp"
-#include "kinds/initializer.hpp"
 
 namespace dl4::kinds {
 

@@ -6,9 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "kinds/constraint.hpp"
 #include "kinds/layers/core/quantization.hpp"
-#include "kinds/regularizer.hpp"
 
 namespace dl4::kinds {
 

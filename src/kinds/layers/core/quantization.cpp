@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "base/error.hpp"
-#include "kinds/initializer.hpp"
 
 namespace dl4::kinds {
 namespace {

@@ -1,4 +1,5 @@
-// StatelessCall: a layer with its weights passed as values.
+// Layers with layers inside. Pipeline: layers one after the other. StatelessCall: a layer with its weights passed as
+// values.
 #include <map>
 #include <string>
 
@@ -7,6 +8,37 @@
 
 namespace dl4::kinds {
 namespace {
+
+struct Pipeline final : Layer {
+  static constexpr const char *doc = "Layers one after the other, as one layer, which may change images in training.";
+  std::vector<InnerLayer> layers;
+
+  void fields(Fields &f) override {
+    f("layers", layers)
+        .required(R"([{"class_name": "Rescaling", "config": {"scale": 2}}])")
+        .doc("the layers, the first one first");
+  }
+  void check() override {
+    if (layers.empty()) refuse_attribute("layers", "expected at least one layer, got []");
+    number_names(layers);
+  }
+  Facts facts() const override {
+    static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}},
+                                      .outputs = {{"y", "(...), that of the last layer"}},
+                                      .weights = {{"weights", "those of the layers, under their names"}},
+                                      .inside = {{"layers", "layers"}},
+                                      .mask = "passed on"};
+    return plain;
+  }
+  std::vector<Symbol> call(Call &c) const override {
+    std::vector<Symbol> x = c.in;
+    x[0].mask = c.mask();
+    Arguments arguments;
+    if (c.arguments().plain.contains("training")) arguments.plain["training"] = c.training();
+    for (const InnerLayer &layer : layers) x = c.run(layer, {x[0]}, arguments);
+    return {x[0]};
+  }
+};
 
 // The host of a layer whose weights are values and can't be written.
 class GivenWeights final : public Host {
@@ -87,5 +119,7 @@ struct StatelessCall : Layer {
 };
 
 }  // namespace
-DL4_KINDS(stateless_call, StatelessCall)
+
+DL4_KINDS(stateless_call, Pipeline, StatelessCall)
+
 }  // namespace dl4::kinds

@@ -1,9 +1,6 @@
 // Weights as layers.
 #include "base/error.hpp"
-#include "kinds/constraint.hpp"
-#include "kinds/initializer.hpp"
 #include "kinds/layer.hpp"
-#include "kinds/regularizer.hpp"
 
 namespace dl4::kinds {
 namespace {

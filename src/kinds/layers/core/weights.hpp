@@ -1,10 +1,7 @@
 // Kernel and bias with Keras's attributes, for Dense, convolutions and LSTM.
 #pragma once
 
-#include "kinds/constraint.hpp"
-#include "kinds/initializer.hpp"
 #include "kinds/layer.hpp"
-#include "kinds/regularizer.hpp"
 
 namespace dl4::kinds {
 

@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "kinds/layers/core/masks.hpp"
-#include "kinds/layers/normalization/scale_and_center.hpp"
+#include "kinds/layers/normalization/standardized.hpp"
 
 namespace dl4::kinds {
 namespace {

@@ -2,11 +2,9 @@
 #include <algorithm>
 
 #include "base/error.hpp"
-#include "kinds/adapter.hpp"
-#include "kinds/initializer.hpp"
-#include "kinds/layers/normalization/scale_and_center.hpp"
+#include "kinds/field.hpp"
+#include "kinds/layer.hpp"
 #include "kinds/layers/normalization/standardized.hpp"
-#include "kinds/nested_numbers.hpp"
 
 namespace dl4::kinds {
 namespace {

@@ -3,7 +3,6 @@
 #include <string_view>
 
 #include "base/error.hpp"
-#include "kinds/initializer.hpp"
 #include "kinds/inner_layer.hpp"
 #include "kinds/norm.hpp"
 

@@ -7,6 +7,21 @@
 
 namespace dl4::kinds {
 
+// Gamma and beta with Keras's attributes, for the normalizations.
+struct ScaleAndCenter {
+  bool center = true, scale = true;
+  Of<Initializer> beta_initializer = parse<Initializer>("Zeros"), gamma_initializer = parse<Initializer>("Ones");
+  Of<Regularizer> beta_regularizer, gamma_regularizer;
+  Of<Constraint> beta_constraint, gamma_constraint;
+
+  void fields(Fields &f);
+  ops::Id gamma(Call &c, const Shape &shape) const;  // none without scale
+  ops::Id beta(Call &c, const Shape &shape) const;   // none without center
+};
+
+// The dim of an axis that weights share; refuses a free one.
+int64_t known_dim(Call &c, int axis);
+
 // The axes, possibly negative, as ascending numbers from 0; refuses axes out of range or repeated.
 std::vector<int> numbered(const Shape &x, const std::vector<int64_t> &axes);
 

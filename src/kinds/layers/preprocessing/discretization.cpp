@@ -1,6 +1,6 @@
 // Discretization, and its boundaries from data as of keras.src.layers.preprocessing.discretization: summaries of
 // quantiles that are merged from batch to batch.
-#include "kinds/adapter.hpp"
+#include "kinds/layer.hpp"
 #include "kinds/layers/preprocessing/encoding.hpp"
 
 #include <algorithm>

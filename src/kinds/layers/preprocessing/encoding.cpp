@@ -1,4 +1,4 @@
-// Encoding of indices, and the types of attributes that only layers of categories have.
+// CategoryEncoding, and the encoding of tokens as it is for it and for other layers.
 #include "kinds/layers/preprocessing/encoding.hpp"
 
 #include <numeric>
@@ -6,13 +6,9 @@
 #include "base/error.hpp"
 
 namespace dl4::kinds {
-
-OutputMode without_old(OutputMode mode) {
-  if (mode == OutputMode::binary) return OutputMode::multi_hot;
-  return mode == OutputMode::old_tf_idf ? OutputMode::tf_idf : mode;
-}
-
 namespace {
+
+using ops::Id;
 
 // Axis 1 as the last one, for Keras counts along it where there are more than two.
 ops::Id counted_last(ops::Emit &e, ops::Id x) {
@@ -23,33 +19,6 @@ ops::Id counted_last(ops::Emit &e, ops::Id x) {
   perm.push_back(1);
   return ops::transpose(e, x, perm);
 }
-
-}  // namespace
-
-ops::Id encoded(ops::Emit &e, ops::Id indices, OutputMode mode, int64_t depth, DType dtype, ops::Id weights) {
-  if (mode == OutputMode::integer) return ops::cast(e, indices, dtype);
-  if (depth > max_dim) fail(Code::unsupported, "expected vectors of at most ", max_dim, " numbers, got ", depth);
-  ops::attributes::Encode how{depth, false, mode != OutputMode::count};
-  how.dtype = dtype;
-  const Shape shape = e.shape(indices);
-  if (mode == OutputMode::one_hot) {
-    how.each = shape.rank() < 2 || shape.last() != 1;
-    return ops::encode(e, indices, how);
-  }
-  if (shape.rank() > 2) {
-    const ops::Id turned = weights == ops::none ? ops::none : counted_last(e, weights);
-    return ops::encode(e, counted_last(e, indices), how, turned);
-  }
-  how.outside = ops::attributes::Outside::negative_refused;
-  return ops::encode(e, indices, how, weights);
-}
-
-std::optional<std::array<uint64_t, 2>> Salt::words() const {
-  if (!key) return std::nullopt;
-  return std::array{static_cast<uint64_t>((*key)[0]), static_cast<uint64_t>((*key)[1])};
-}
-
-namespace {
 
 Salt salt_from(const Json &j) {
   if (j.is_null()) return {};
@@ -88,7 +57,73 @@ constexpr Conversion made(const char *type) {
 Json json_of_salt(const Salt &s) { return s.key ? Json(*s.key) : Json(); }
 Json json_of_type(const ResultType &t) { return t.dtype ? Json(to_string(*t.dtype)) : Json(); }
 
+struct CategoryEncoding final : Layer {
+  static constexpr const char *doc =
+      "Integers below num_tokens as vectors. An integer past them is left out; one below 0 is an error of the run.";
+  int64_t num_tokens = 0;
+  enum class Mode { multi_hot, one_hot, count, binary } output_mode = Mode::multi_hot;
+  bool sparse = false;
+
+  void fields(Fields &f) override {
+    f("num_tokens", num_tokens).required("4").at_least(1).at_most(max_dim).doc("size of the vectors");
+    f("output_mode", output_mode, {"multi_hot", "one_hot", "count", "binary"})
+        .doc(
+            "\"multi_hot\" (also \"binary\"): 1 for each integer of the last axis; \"one_hot\": a vector for each "
+            "integer, in the place of a last axis of 1; \"count\": how often each is there");
+    f("sparse", sparse).default_only().doc(sparse_doc);
+  }
+  Facts facts() const override {
+    static constexpr PlainFacts plain{
+        .inputs = {{"x", "(..., N), integers"}},
+        .outputs = {{"y", "(..., num_tokens); for each integer (..., N, num_tokens)"}},
+        .arguments = {
+            {"count_weights", "tensor", "what each integer counts, of the shape of x, float32: of \"count\""}}};
+    return plain;
+  }
+
+  std::vector<Symbol> call(Call &c) const override {
+    c.need_rank_from(0, 1);
+    Id weights = ops::none;
+    if (const auto given = c.symbols("count_weights"); !given.empty()) {
+      if (output_mode != Mode::count) fail(Code::invalid_argument, "\"count_weights\" is for output_mode \"count\"");
+      weights = ops::cast(c.e, given[0].value, DType::f32);
+    }
+    constexpr OutputMode modes[] = {OutputMode::multi_hot, OutputMode::one_hot, OutputMode::count,
+                                    OutputMode::multi_hot};
+    return {{encoded(c.e, ops::cast(c.e, c.x(), DType::i64), modes[static_cast<size_t>(output_mode)], num_tokens,
+                     DType::f32, weights)}};
+  }
+};
+
 }  // namespace
+
+OutputMode without_old(OutputMode mode) {
+  if (mode == OutputMode::binary) return OutputMode::multi_hot;
+  return mode == OutputMode::old_tf_idf ? OutputMode::tf_idf : mode;
+}
+
+ops::Id encoded(ops::Emit &e, ops::Id indices, OutputMode mode, int64_t depth, DType dtype, ops::Id weights) {
+  if (mode == OutputMode::integer) return ops::cast(e, indices, dtype);
+  if (depth > max_dim) fail(Code::unsupported, "expected vectors of at most ", max_dim, " numbers, got ", depth);
+  ops::attributes::Encode how{depth, false, mode != OutputMode::count};
+  how.dtype = dtype;
+  const Shape shape = e.shape(indices);
+  if (mode == OutputMode::one_hot) {
+    how.each = shape.rank() < 2 || shape.last() != 1;
+    return ops::encode(e, indices, how);
+  }
+  if (shape.rank() > 2) {
+    const ops::Id turned = weights == ops::none ? ops::none : counted_last(e, weights);
+    return ops::encode(e, counted_last(e, indices), how, turned);
+  }
+  how.outside = ops::attributes::Outside::negative_refused;
+  return ops::encode(e, indices, how, weights);
+}
+
+std::optional<std::array<uint64_t, 2>> Salt::words() const {
+  if (!key) return std::nullopt;
+  return std::array{static_cast<uint64_t>((*key)[0]), static_cast<uint64_t>((*key)[1])};
+}
 
 template <>
 const Conversion &conversion<Salt>() {
@@ -105,5 +140,7 @@ const Conversion &conversion<ResultType>() {
   static constexpr Conversion c = made<ResultType, result_type_from, json_of_type>("str");
   return c;
 }
+
+DL4_KINDS(encoding, CategoryEncoding)
 
 }  // namespace dl4::kinds

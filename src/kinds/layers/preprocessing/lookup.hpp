@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/tokens.hpp"
-#include "kinds/adapter.hpp"
+#include "kinds/layer.hpp"
 #include "kinds/layers/preprocessing/encoding.hpp"
 
 namespace dl4::kinds {

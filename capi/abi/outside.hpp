@@ -2,7 +2,7 @@
 #pragma once
 
 #include "objects.hpp"
-#include "train/callbacks.hpp"
+#include "train/fit.hpp"
 
 namespace dl4::capi {
 

@@ -1,14 +1,191 @@
-// The loop over epochs and batches.
+// The loop over epochs and batches, and the calls of callbacks.
 #include "train/fit.hpp"
 
 #include <algorithm>
-
-#include "train/data/class_weights.hpp"
+#include <cmath>
 
 namespace dl4::train {
 namespace {
 
 using Place = Workers::Place;
+
+// The callbacks of a fit, called in order. Their states are part of the fit's position.
+class Callbacks final : kinds::Fit {
+ public:
+  // outside: null if no callback needs it.
+  Callbacks(Trainer &t, const CallbackList &list, Outside *outside) : t_(t), list_(list), outside_(outside) {}
+
+  // Before the position of the fit is determined, which a callback may restore.
+  void prepare() {
+    for (const auto &c : list_) c->prepare(*this);
+  }
+  void train_begin(bool resumed, int64_t epochs, bool validates) {
+    epochs_ = epochs;
+    names_ = t_.results().names();
+    if (validates)
+      for (const std::string &name : t_.results().names()) names_.push_back("val_" + name);
+    const Json before = std::move(t_.position().callbacks);
+    if (!resumed) t_.copies.forget();
+    Json now = Json::array();
+    std::vector<bool> again;
+    for (size_t i = 0; i < list_.size(); ++i) {
+      Json entry{{"kind", kinds::to_json(list_[i].get())}, {"state", Json::object()}};
+      // The same kind at the same index keeps its state.
+      const bool same = resumed && i < before.size() && before[i]["kind"] == entry["kind"];
+      again.push_back(same);
+      now.push_back(same ? before[i] : std::move(entry));
+    }
+    t_.position().callbacks = std::move(now);
+    kinds::Moment at = moment();
+    each([&](const kinds::Callback &c, Json &state) {
+      at.resumed = again[at_];
+      c.train_begin(*this, at, state);
+    });
+    begun_ = true;
+  }
+  void epoch_begin() {
+    each([&](const kinds::Callback &c, Json &state) { c.epoch_begin(*this, moment(), state); });
+  }
+  void batch_end(const std::vector<double> &means) {
+    if (list_.empty()) return;
+    kinds::Logs logs;
+    for (size_t i = 0; i < means.size(); ++i) logs.push_back({t_.results().names()[i], means[i]});
+    each([&](const kinds::Callback &c, Json &state) { c.batch_end(*this, moment(), state, logs); });
+    each([&](const kinds::Callback &c, Json &state) { c.settled(*this, moment(), state, false); });
+  }
+  void test_begin() {
+    each([&](const kinds::Callback &c, Json &state) { c.test_begin(*this, state); });
+  }
+  void test_end() {
+    each([&](const kinds::Callback &c, Json &state) { c.test_end(*this, state); });
+  }
+  // For the epoch that has ended; adds to the logs.
+  void epoch_end(kinds::Logs &logs) {
+    kinds::Moment ended = moment();
+    --ended.epoch;
+    each([&](const kinds::Callback &c, Json &state) { c.epoch_end(*this, ended, state, logs); });
+  }
+  void epoch_settled() {
+    each([&](const kinds::Callback &c, Json &state) { c.settled(*this, moment(), state, true); });
+  }
+  void train_end() {
+    each([&](const kinds::Callback &c, Json &state) { c.train_end(*this, moment(), state); });
+    t_.position().callbacks = Json::array();
+    t_.copies.forget();
+  }
+
+  bool stopped = false;
+  bool failed = false;  // a callback failed: the fit keeps its position
+
+ private:
+  void stop() override { stopped = true; }
+  double learning_rate() const override { return t_.get("learning_rate"); }
+  void set_learning_rate(double v) override { t_.set("learning_rate", v); }
+  bool has_schedule() const override { return t_.optimizer().learning_rate.schedule != nullptr; }
+  void swap_averages() override { t_.averages.swap(); }
+  void settle_averages() override { t_.averages.settle(); }
+  bool has_averages() const override { return t_.averages.kept(); }
+  void keep_weights() override { t_.copies.keep(at_); }
+  void restore_weights() override { t_.copies.restore(at_); }
+  const std::vector<std::string> &names() const override { return names_; }
+  std::optional<bool> rises(const std::string &name) const override {
+    const auto &all = t_.results().names();
+    const std::string plain = name.starts_with("val_") ? name.substr(4) : name;
+    const auto it = std::ranges::find(all, plain);
+    if (it == all.end()) return std::nullopt;
+    return t_.results().rises(static_cast<size_t>(it - all.begin()));
+  }
+  void say(const std::string &message) override { outside().say(message); }
+  void expect_model(const std::string &path) const override { outside().expect_model(path); }
+  void save_model(const std::string &path) override { outside().save_model(t_, path); }
+  void save_place(const std::string &path) override { outside().save_checkpoint(t_, path); }
+  bool restore_place(const std::string &path) override { return outside().load_checkpoint(t_, path); }
+  void remove(const std::string &path) override { outside().remove(path); }
+  void write(const std::string &path, const std::string &text, bool append) override {
+    outside().write(path, text, append);
+  }
+  bool has_text(const std::string &path) const override { return outside().has_text(path); }
+
+  Outside &outside() const {
+    if (!outside_) fail(Code::internal, "a callback that writes files has no file system");
+    return *outside_;
+  }
+
+  // f(callback, its state) for each.
+  template <class F>
+  void each(F f) {
+    try {
+      for (at_ = 0; at_ < list_.size(); ++at_) f(*list_[at_], t_.position().callbacks[at_]["state"]);
+    } catch (...) {
+      failed = begun_;
+      throw;
+    }
+  }
+  kinds::Moment moment() const { return {t_.position().epoch, t_.position().batch, epochs_, false}; }
+
+  Trainer &t_;
+  const CallbackList &list_;
+  Outside *outside_;
+  std::vector<std::string> names_;
+  int64_t epochs_ = 0;
+  size_t at_ = 0;       // index of the running callback
+  bool begun_ = false;  // the fit has its position
+};
+
+double number(const runtime::View &v, int64_t offset) {
+  switch (v.dtype) {
+    case DType::f32:
+      return static_cast<double>(static_cast<const float *>(v.data)[offset]);
+    case DType::f64:
+      return static_cast<const double *>(v.data)[offset];
+    case DType::i32:
+      return static_cast<double>(static_cast<const int32_t *>(v.data)[offset]);
+    case DType::i64:
+      return static_cast<double>(static_cast<const int64_t *>(v.data)[offset]);
+    default:
+      return static_cast<double>(static_cast<const uint8_t *>(v.data)[offset]);
+  }
+}
+
+// The class of a row: its value, or the index of its largest element.
+int64_t class_of(const runtime::View &y, int64_t row) {
+  const auto dense = dense_strides(y.shape);
+  const int64_t *strides = y.strides ? y.strides : dense.data();
+  const int64_t begin = row * strides[0];
+  if (y.shape.rank() == 1 || y.shape[1] == 1) return std::llrint(number(y, begin));
+  int64_t best = 0;
+  for (int64_t i = 1; i < y.shape[1]; ++i)
+    if (number(y, begin + i * strides[1]) > number(y, begin + best * strides[1])) best = i;
+  return best;
+}
+
+// Keras's class_weight: sample weights by class.
+class ClassWeights {
+ public:
+  // By class index; classes without an entry weigh 1.
+  explicit ClassWeights(std::vector<double> weights) : weights_(weights.begin(), weights.end()) {}
+  // Sets the sample weights of a batch with one target: class indices (B) or (B, 1), or (B, classes), where the largest
+  // element decides. They are valid until the next call. Refuses batches with sample weights. Allocates nothing once
+  // the largest batch was seen.
+  void apply(Batch &b) {
+    if (std::any_of(b.w.begin(), b.w.end(), [](const auto &w) { return !is_absent(w); }))
+      kinds::refuse_attribute("class_weight", "expected data without sample weights, got both");
+    if (b.y.size() != 1) kinds::refuse_attribute("class_weight", "expected a model with one target, got ", b.y.size());
+    const runtime::View &y = b.y[0];
+    if (y.shape.rank() < 1 || y.shape.rank() > 2 || (y.shape.rank() == 2 && y.shape[1] == 0))
+      kinds::refuse_attribute("class_weight", "expected targets (B), (B, 1) or (B, classes), got ", y.shape);
+    of_samples_.resize(static_cast<size_t>(y.shape[0]));
+    for (int64_t row = 0; row < y.shape[0]; ++row) {
+      const int64_t c = class_of(y, row);
+      const bool weighted = c >= 0 && c < static_cast<int64_t>(weights_.size());
+      of_samples_[static_cast<size_t>(row)] = weighted ? weights_[static_cast<size_t>(c)] : 1;
+    }
+    b.w.assign(1, {DType::f32, Shape{y.shape[0]}, of_samples_.data(), nullptr});
+  }
+
+ private:
+  std::vector<float> weights_, of_samples_;
+};
 
 // The next batch. False if the data end or this fit is stopped or cancelled; then all workers meet instead of making a
 // step.

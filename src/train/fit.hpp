@@ -6,10 +6,29 @@
 #include <optional>
 #include <vector>
 
-#include "train/callbacks.hpp"
+#include "kinds/callback.hpp"
 #include "train/data/dataset.hpp"
+#include "train/trainer.hpp"
 
 namespace dl4::train {
+
+// Files and the log, for callbacks; implemented by the C API.
+class Outside {
+ public:
+  virtual ~Outside() = default;
+  virtual void say(const std::string &message) = 0;
+  // Refuses paths whose suffix is no model format's.
+  virtual void expect_model(const std::string &path) const = 0;
+  // In the format of the path's suffix; Keras's files include the compile config.
+  virtual void save_model(const Trainer &t, const std::string &path) = 0;
+  virtual void save_checkpoint(const Trainer &t, const std::string &path) = 0;
+  virtual bool load_checkpoint(Trainer &t, const std::string &path) = 0;  // false: no such file
+  virtual void remove(const std::string &path) = 0;
+  virtual void write(const std::string &path, const std::string &text, bool append) = 0;
+  virtual bool has_text(const std::string &path) const = 0;
+};
+
+using CallbackList = std::vector<kinds::Of<kinds::Callback>>;
 
 enum class Event : int32_t { train_begin = 0, epoch_begin = 1, batch_end = 2, epoch_end = 3, train_end = 4 };
 

@@ -1,14 +1,43 @@
 // Options, steps, evaluation and checkpoints of a trainer.
 #include "train/trainer.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "base/float_mode.hpp"
 #include "kinds/field.hpp"
 #include "train/steps/joint.hpp"
-#include "train/steps/local.hpp"
 
 namespace dl4::train {
+namespace {
+
+// Steps on whole batches: one Program computes gradients and updates the weights.
+class Local final : public Steps {
+ public:
+  explicit Local(Training &t) : Steps(t), measured_(t.results.measured()) {}
+  const Sums &run(Task task, const Batch &b, const std::atomic<int32_t> *cancel) override {
+    t_.check(b, false);
+    t_.get_ready(task);
+    in_.clear();
+    for (const auto *views : {&b.x, &b.y, &b.w})
+      std::ranges::copy_if(*views, std::back_inserter(in_), [](const auto &v) { return !is_absent(v); });
+    runtime::Executable &e = *t_.compiled(task == Task::step         ? routines::step
+                                          : task == Task::accumulate ? routines::accumulate
+                                                                     : routines::evaluate,
+                                          b)
+                                  .executable;
+    bind_outputs(e.program(), measured_.data());
+    t_.in_step([&] { e.run(in_, out_, cancel); });
+    t_.results.add_up(measured_.data(), static_cast<double>(b.size()), sums_);
+    return sums_;
+  }
+
+ private:
+  std::vector<float> measured_;
+};
+
+}  // namespace
 
 Json Trainer::describe_options() { return kinds::describe_fields<Training::Setup>(); }
 

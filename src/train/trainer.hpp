@@ -8,12 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "train/averages.hpp"
-#include "train/gradients.hpp"
+#include "train/kept.hpp"
 #include "train/steps/steps.hpp"
 #include "train/steps/workers.hpp"
 #include "train/training.hpp"
-#include "train/weight_copies.hpp"
 
 namespace dl4::train {
 

@@ -1,5 +1,5 @@
 // The averages of the weights, beside layers that are frozen meanwhile.
-#include "train/averages.hpp"
+#include "train/kept.hpp"
 
 #include "train/ring.hpp"
 

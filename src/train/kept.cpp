@@ -1,5 +1,5 @@
-// Sums of gradients, in a block like the weights'.
-#include "train/gradients.hpp"
+// Gradients are sums in a block like the weights'.
+#include "train/kept.hpp"
 
 #include <algorithm>
 
@@ -58,6 +58,56 @@ void Gradients::set(const std::string &weight, const Tensor &v, bool add) {
 
 void Gradients::zero() {
   if (!empty()) t_.state.count(kept::accumulated) = 0;
+}
+
+void Averages::take() {
+  if (!kept() || t_.state.count(kept::iterations) == 0) return;
+  t_.make_writable();
+  std::ranges::copy(t_.state.per_weight(kept::average, 0).memory(), t_.state.parameters.block().data.get());
+}
+
+void Averages::swap() {
+  if (!kept())
+    fail(Code::invalid_argument, "there are no averages of the weights: the optimizer has \"use_ema\" false");
+  if (t_.state.count(kept::iterations) == 0) return;
+  t_.make_writable();
+  std::ranges::swap_ranges(t_.state.per_weight(kept::average, 0).memory(), t_.state.parameters.block().memory());
+}
+
+void Averages::settle() {
+  if (!kept()) return;
+  t_.follow();
+  t_.state.parameters.collect();
+  std::ranges::copy(t_.state.parameters.block().memory(), t_.state.per_weight(kept::average, 0).data.get());
+}
+
+namespace {
+
+constexpr char prefix[] = "kept:";
+std::string name_of(size_t number, const std::string &weight) { return text(prefix, number, ':', weight); }
+
+}  // namespace
+
+void WeightCopies::keep(size_t number) {
+  for (const auto &w : t_.model->weights()) tensors[name_of(number, w->name)] = clone(w->value());
+}
+
+void WeightCopies::restore(size_t number) {
+  for (const auto &w : t_.model->weights())
+    if (auto it = tensors.find(name_of(number, w->name)); it != tensors.end())
+      t_.model->set_weight(w->name, it->second);
+}
+
+WeightCopies::Tensors WeightCopies::taken_from(Tensors &saved) const {
+  Tensors copies;
+  for (auto it = saved.lower_bound(prefix); it != saved.end() && it->first.starts_with(prefix);)
+    copies.insert(saved.extract(it++));
+  for (const auto &[name, t] : copies) {
+    const size_t colon = name.find(':', sizeof prefix - 1);
+    if (colon == std::string::npos) fail(Code::corrupt_file, "the checkpoint has a tensor \"", name, '"');
+    t_.model->need_fit(name.substr(colon + 1), t.dtype, t.shape);
+  }
+  return copies;
 }
 
 }  // namespace dl4::train

@@ -1,7 +1,6 @@
 // Models: weights and files.
 #include "base/os/file.hpp"
-#include "graph/lora.hpp"
-#include "graph/quantize.hpp"
+#include "graph/rewrite.hpp"
 #include "io/formats.hpp"
 #include "options.hpp"
 

@@ -4,16 +4,13 @@
 namespace dl4::graph {
 namespace {
 
-struct Draws final : kinds::Layer {
+struct Draws final : kinds::LayerOf<Draws> {
   static constexpr const char *doc =
       "The number of runs in which a model that assigns weights drew random numbers: made by the first assignment of a "
       "graph, and saved with its models.";
 
-  kinds::Facts facts() const override {
-    static constexpr kinds::PlainFacts plain{
-        .inputs = {}, .outputs = {{"count", "() int64"}}, .weights = {{"count", "() int64"}}};
-    return plain;
-  }
+  static constexpr kinds::PlainFacts plain{
+      .inputs = {}, .outputs = {{"count", "() int64"}}, .weights = {{"count", "() int64"}}};
   kinds::Arity arity() const override { return {0, 0}; }
   bool gives_weight() const override { return true; }
   std::vector<kinds::Symbol> call(kinds::Call &c) const override {

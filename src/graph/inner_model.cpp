@@ -5,7 +5,6 @@
 
 #include "base/error.hpp"
 #include "graph/replay.hpp"
-#include "graph/run_order.hpp"
 #include "kinds/inner_layer.hpp"
 
 namespace dl4::graph {
@@ -86,7 +85,7 @@ std::vector<Symbol> InnerModel::run(kinds::Call &c, const std::vector<Symbol> &i
   }
   const kinds::Arguments nothing;
   return replay(
-      c.e, *model_, run_order(*model_), in,
+      c.e, *model_, in,
       [&](const Layer &layer, const Call &, std::vector<Symbol> from, const kinds::Arguments &arguments, bool again) {
         if (!again) return c.run({layer.kind, layer.name}, std::move(from), arguments);
         Traceless host(c.host);

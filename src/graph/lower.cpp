@@ -8,7 +8,6 @@
 #include "base/float_mode.hpp"
 #include "graph/draws.hpp"
 #include "graph/replay.hpp"
-#include "graph/run_order.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
 #include "plan/differentiate.hpp"
@@ -138,7 +137,7 @@ Lowered lower(ops::Emit &e, const Model &model, const std::vector<ops::Id> &held
     const Node n = model.inputs()[i];
     in.push_back({e.input(model.input_name(i), g.dtype(n), g.shape(n)), ops::none});
   }
-  lowered.outputs = replay(e, model, run_order(model), in,
+  lowered.outputs = replay(e, model, in,
                            [&](const Layer &layer, const Call &call, std::vector<Symbol> from,
                                const kinds::Arguments &arguments, bool again) {
                              e.scope = layer.name;

@@ -34,8 +34,8 @@ class Traceless final : public kinds::Host {
   kinds::Host &host_;
 };
 
-// The model's outputs for `in`, one symbol per input. `order`: the calls it needs, topologically sorted.
-std::vector<kinds::Symbol> replay(ops::Emit &e, const Model &model, const std::vector<CallId> &order,
-                                  const std::vector<kinds::Symbol> &in, const RunCall &run);
+// The model's outputs for `in`, one symbol per input.
+std::vector<kinds::Symbol> replay(ops::Emit &e, const Model &model, const std::vector<kinds::Symbol> &in,
+                                  const RunCall &run);
 
 }  // namespace dl4::graph

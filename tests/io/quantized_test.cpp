@@ -9,7 +9,7 @@
 
 #include "base/error.hpp"
 #include "graph/model.hpp"
-#include "graph/quantize.hpp"
+#include "graph/rewrite.hpp"
 #include "io/formats.hpp"
 #include "io/keras/json.hpp"
 

@@ -1,10 +1,9 @@
 // LoRA of layers: what it refuses, in which order its weights stand, and models without it. Its numbers are in
 // tests/golden.
-#include "graph/lora.hpp"
+#include "graph/rewrite.hpp"
 
 #include <gtest/gtest.h>
 
-#include "graph/quantize.hpp"
 #include "kinds/layer_call.hpp"
 
 namespace dl4::test {

@@ -6,7 +6,7 @@
 #include <cstdlib>
 
 #include "base/checked.hpp"
-#include "graph/lora.hpp"
+#include "graph/rewrite.hpp"
 #include "io/bytes.hpp"
 #include "io/keras/json.hpp"
 #include "io/keras/paths.hpp"

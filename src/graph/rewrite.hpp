@@ -1,4 +1,4 @@
-// Weight quantization as by Keras's quantize().
+// Models with other weights: quantized as by Keras's quantize(), or without LoRA.
 #pragma once
 
 #include <memory>
@@ -32,5 +32,9 @@ struct Quantize {
 // Other weights keep the values of `m`. Includes layers inside models. Refuses, naming the layer, unknown layers,
 // layers that can't be quantized or already are, and modes that need data.
 std::shared_ptr<Model> quantized(const Model &m, const Quantize &how);
+
+// The same model without LoRA: the products are added to kernels and tables, which become trainable again. Quantized
+// ones are quantized again, as Keras does when saving.
+std::shared_ptr<Model> without_lora(const Model &m);
 
 }  // namespace dl4::graph

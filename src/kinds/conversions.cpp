@@ -21,6 +21,13 @@ namespace {
 template <class M>
 struct Convert;
 
+template <class List>
+Json json_of(const List &list) {
+  Json j = Json::array();
+  for (const auto &item : list) j.push_back(Convert<typename List::value_type>::to(item));
+  return j;
+}
+
 template <>
 struct Convert<bool> {
   static constexpr const char *type = "bool";
@@ -104,11 +111,7 @@ struct Convert<std::vector<M>> {
     for (const Json &item : j) v.push_back(Convert<M>::from(item));
     return v;
   }
-  static Json to(const std::vector<M> &v) {
-    Json j = Json::array();
-    for (const M &item : v) j.push_back(Convert<M>::to(item));
-    return j;
-  }
+  static Json to(const std::vector<M> &v) { return json_of(v); }
 };
 
 // One index, or a list of them; the two are kept distinct.
@@ -216,29 +219,18 @@ struct Convert<std::array<std::array<int64_t, 2>, N>> {
     }
     return v;
   }
-  static Json to(const std::array<std::array<int64_t, 2>, N> &v) {
-    if (N == 1) return Pair::to(v[0]);
-    Json j = Json::array();
-    for (const auto &pair : v) j.push_back(Pair::to(pair));
-    return j;
-  }
+  static Json to(const std::array<std::array<int64_t, 2>, N> &v) { return N == 1 ? Pair::to(v[0]) : json_of(v); }
 };
 
 template <class C>
 struct Convert<Of<C>> {
   static constexpr const char *type = "attrs";
   static constexpr const char *category = C::category;
-  static Of<C> from(const Json &j) { return parse<C>(j); }
+  static Of<C> from(const Json &j) {
+    if constexpr (std::is_same_v<C, Metric>) return metric_for(j);  // as in a trainer's config
+    return parse<C>(j);
+  }
   static Json to(const Of<C> &v) { return to_json(v.get()); }
-};
-
-// As in a trainer's config: "accuracy" depends on the shapes.
-template <>
-struct Convert<Of<Metric>> {
-  static constexpr const char *type = "attrs";
-  static constexpr const char *category = Metric::category;
-  static Of<Metric> from(const Json &j) { return metric_for(j); }
-  static Json to(const Of<Metric> &v) { return to_json(v.get()); }
 };
 
 template <>
@@ -271,11 +263,7 @@ struct Convert<std::vector<InnerLayer>> {
     number_names(list);
     return list;
   }
-  static Json to(const std::vector<InnerLayer> &list) {
-    Json j = Json::array();
-    for (const InnerLayer &layer : list) j.push_back(layer.to_json());
-    return j;
-  }
+  static Json to(const std::vector<InnerLayer> &list) { return json_of(list); }
 };
 
 // A list of kinds.
@@ -292,11 +280,7 @@ struct Convert<std::vector<Of<C>>> {
     }
     return v;
   }
-  static Json to(const std::vector<Of<C>> &v) {
-    Json j = Json::array();
-    for (const Of<C> &item : v) j.push_back(to_json(item.get()));
-    return j;
-  }
+  static Json to(const std::vector<Of<C>> &v) { return json_of(v); }
 };
 
 // null for Keras's "epoch".

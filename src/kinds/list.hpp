@@ -20,24 +20,19 @@
   X(normalization)                 \
   X(encoding)                      \
   X(discretization)                \
-  X(hashing)                       \
-  X(lookups)                       \
-  X(text_vectorization)            \
   X(strings)                       \
+  X(lookups)                       \
   X(masking)                       \
   X(embedding)                     \
   X(einsum)                        \
   X(conv)                          \
-  X(locally_connected)             \
-  X(stft_spectrogram)              \
-  X(mel_spectrogram)               \
+  X(spectrograms)                  \
   X(pooling)                       \
   X(global_pooling)                \
   X(cells)                         \
-  X(rnn)                           \
+  X(flow)                          \
   X(conv_lstm)                     \
   X(graph_cell)                    \
-  X(flow)                          \
   X(bidirectional)                 \
   X(spectral_normalization)        \
   X(functional)                    \
@@ -46,7 +41,6 @@
   X(scored_attention)              \
   X(headed_attention)              \
   X(free_attention)                \
-  X(linear_attention)              \
   X(graph_layers)                  \
   X(merge)                         \
   X(concatenate)                   \
@@ -62,11 +56,9 @@
   X(activation)                    \
   /* initializers */               \
   X(InitializerRows)               \
-  X(initializers)                  \
+  X(for_weights)                   \
   /* regularizers */               \
-  X(regularizers)                  \
   /* constraints */                \
-  X(constraints)                   \
   /* metrics that are no losses */ \
   X(accuracies)                    \
   X(confusion)                     \

@@ -1,7 +1,9 @@
 // Convolutions. Conv1D-3D and, the input gradients of these as layers, Conv1DTranspose-3DTranspose. DepthwiseConv1D/2D:
-// of each channel separately; SeparableConv1D/2D mix the channels afterwards.
+// of each channel separately; SeparableConv1D/2D mix the channels afterwards. LocallyConnected1D/2D: a kernel for each
+// place.
 #include "kinds/layers/conv/conv.hpp"
 
+#include <numeric>
 #include <optional>
 
 #include "kinds/layers/core/lora.hpp"
@@ -9,9 +11,17 @@
 namespace dl4::kinds {
 namespace {
 
+using ops::Id;
+
 // N: number of spatial axes.
 template <size_t N>
-struct Convolution : Layer {
+struct Convolution final : LayerOf<Convolution<N>> {
+  static constexpr const char *name = by_axes<N>("Conv1D", "Conv2D", "Conv3D");
+  static constexpr const char *doc =
+      by_axes<N>("Convolution along time (cross-correlation: the kernel is not flipped).",
+                 "Convolution over images (cross-correlation: the kernel is not flipped).",
+                 "Convolution over volumes (cross-correlation: the kernel is not flipped).");
+  static constexpr const char *aliases[] = {by_axes<N>("Convolution1D", "Convolution2D", "Convolution3D")};
   int64_t filters = 0, groups = 1;
   Geometry<N> geometry;
   Activation activation;
@@ -35,19 +45,16 @@ struct Convolution : Layer {
     geometry.refuse_strides_with_dilation();
     lora.check(weights.kernel_constraint, {});
   }
-  Facts facts() const override {
-    constexpr const char *kernel[] = {"(K, C / groups, filters)", "(KH, KW, C / groups, filters)",
-                                      "(KD, KH, KW, C / groups, filters)"};
-    constexpr const char *first[] = {"(K, C / groups, lora_rank)", "(KH, KW, C / groups, lora_rank)",
-                                     "(KD, KH, KW, C / groups, lora_rank)"};
-    static constexpr PlainFacts plain{.inputs = {{"x", spatial_input[N - 1]}},
-                                      .outputs = {{"y", spatial_output[N - 1]}},
-                                      .weights = {{"kernel", kernel[N - 1]},
-                                                  {"bias", "(filters)", "use_bias"},
-                                                  {"lora_kernel_a", first[N - 1], "lora_rank"},
-                                                  {"lora_kernel_b", "(lora_rank, filters)", "lora_rank"}}};
-    return plain;
-  }
+  static constexpr const char *kernel[] = {"(K, C / groups, filters)", "(KH, KW, C / groups, filters)",
+                                           "(KD, KH, KW, C / groups, filters)"};
+  static constexpr const char *first[] = {"(K, C / groups, lora_rank)", "(KH, KW, C / groups, lora_rank)",
+                                          "(KD, KH, KW, C / groups, lora_rank)"};
+  static constexpr PlainFacts plain{.inputs = {{"x", spatial_input[N - 1]}},
+                                    .outputs = {{"y", spatial_output[N - 1]}},
+                                    .weights = {{"kernel", kernel[N - 1]},
+                                                {"bias", "(filters)", "use_bias"},
+                                                {"lora_kernel_a", first[N - 1], "lora_rank"},
+                                                {"lora_kernel_b", "(lora_rank, filters)", "lora_rank"}}};
 
   std::vector<Symbol> call(Call &c) const override {
     ops::Id x = geometry.input(c);
@@ -63,21 +70,15 @@ struct Convolution : Layer {
   }
 };
 
-struct Conv1D final : Convolution<1> {
-  static constexpr const char *doc = "Convolution along time (cross-correlation: the kernel is not flipped).";
-  static constexpr const char *aliases[] = {"Convolution1D"};
-};
-struct Conv2D final : Convolution<2> {
-  static constexpr const char *doc = "Convolution over images (cross-correlation: the kernel is not flipped).";
-  static constexpr const char *aliases[] = {"Convolution2D"};
-};
-struct Conv3D final : Convolution<3> {
-  static constexpr const char *doc = "Convolution over volumes (cross-correlation: the kernel is not flipped).";
-  static constexpr const char *aliases[] = {"Convolution3D"};
-};
-
 template <size_t N>
-struct ConvTranspose : Layer {
+struct ConvTranspose final : LayerOf<ConvTranspose<N>> {
+  static constexpr const char *name = by_axes<N>("Conv1DTranspose", "Conv2DTranspose", "Conv3DTranspose");
+  static constexpr const char *doc =
+      by_axes<N>("The gradient of a Conv1D by its input, as a layer: it makes sequences longer.",
+                 "The gradient of a Conv2D by its input, as a layer: it makes images larger.",
+                 "The gradient of a Conv3D by its input, as a layer: it makes volumes larger.");
+  static constexpr const char *aliases[] = {
+      by_axes<N>("Convolution1DTranspose", "Convolution2DTranspose", "Convolution3DTranspose")};
   int64_t filters = 0;
   Geometry<N> geometry;
   std::optional<std::array<int64_t, N>> output_padding;
@@ -103,13 +104,10 @@ struct ConvTranspose : Layer {
         refuse_attribute("output_padding", "expected less than strides, ", geometry.strides[i], ", got ",
                          (*output_padding)[i]);
   }
-  Facts facts() const override {
-    constexpr const char *kernel[] = {"(K, filters, C)", "(KH, KW, filters, C)", "(KD, KH, KW, filters, C)"};
-    static constexpr PlainFacts plain{.inputs = {{"x", spatial_input[N - 1]}},
-                                      .outputs = {{"y", spatial_output[N - 1]}},
-                                      .weights = {{"kernel", kernel[N - 1]}, {"bias", "(filters)", "use_bias"}}};
-    return plain;
-  }
+  static constexpr const char *kernel[] = {"(K, filters, C)", "(KH, KW, filters, C)", "(KD, KH, KW, filters, C)"};
+  static constexpr PlainFacts plain{.inputs = {{"x", spatial_input[N - 1]}},
+                                    .outputs = {{"y", spatial_output[N - 1]}},
+                                    .weights = {{"kernel", kernel[N - 1]}, {"bias", "(filters)", "use_bias"}}};
 
   std::vector<Symbol> call(Call &c) const override {
     ops::Id x = geometry.input(c);
@@ -122,22 +120,9 @@ struct ConvTranspose : Layer {
   }
 };
 
-struct Conv1DTranspose final : ConvTranspose<1> {
-  static constexpr const char *doc = "The gradient of a Conv1D by its input, as a layer: it makes sequences longer.";
-  static constexpr const char *aliases[] = {"Convolution1DTranspose"};
-};
-struct Conv2DTranspose final : ConvTranspose<2> {
-  static constexpr const char *doc = "The gradient of a Conv2D by its input, as a layer: it makes images larger.";
-  static constexpr const char *aliases[] = {"Convolution2DTranspose"};
-};
-struct Conv3DTranspose final : ConvTranspose<3> {
-  static constexpr const char *doc = "The gradient of a Conv3D by its input, as a layer: it makes volumes larger.";
-  static constexpr const char *aliases[] = {"Convolution3DTranspose"};
-};
-
 // A kernel of `multiplier` filters per channel, with bias and activation.
-template <size_t N>
-struct Depthwise : Layer {
+template <class T, size_t N>
+struct Depthwise : LayerOf<T> {
   int64_t depth_multiplier = 1;
   Geometry<N> geometry;
   Activation activation;
@@ -173,16 +158,16 @@ struct Depthwise : Layer {
 };
 
 template <size_t N>
-struct DepthwiseConv : Depthwise<N> {
-  Facts facts() const override {
-    constexpr const char *kernel[] = {"(K, C, depth_multiplier)", "(KH, KW, C, depth_multiplier)"};
-    constexpr const char *out[] = {"(B, OT, C * depth_multiplier)", "(B, OH, OW, C * depth_multiplier)"};
-    static constexpr PlainFacts plain{
-        .inputs = {{"x", spatial_input[N - 1]}},
-        .outputs = {{"y", out[N - 1]}},
-        .weights = {{"kernel", kernel[N - 1]}, {"bias", "(C * depth_multiplier)", "use_bias"}}};
-    return plain;
-  }
+struct DepthwiseConv final : Depthwise<DepthwiseConv<N>, N> {
+  static constexpr const char *name = by_axes<N>("DepthwiseConv1D", "DepthwiseConv2D");
+  static constexpr const char *doc = by_axes<N>("Convolution along time of each channel by itself.",
+                                                "Convolution over images of each channel by itself.");
+  static constexpr const char *kernel[] = {"(K, C, depth_multiplier)", "(KH, KW, C, depth_multiplier)"};
+  static constexpr const char *out[] = {"(B, OT, C * depth_multiplier)", "(B, OH, OW, C * depth_multiplier)"};
+  static constexpr PlainFacts plain{
+      .inputs = {{"x", spatial_input[N - 1]}},
+      .outputs = {{"y", out[N - 1]}},
+      .weights = {{"kernel", kernel[N - 1]}, {"bias", "(C * depth_multiplier)", "use_bias"}}};
   std::vector<Symbol> call(Call &c) const override {
     ops::Id x = this->geometry.input(c);
     ops::Id w = this->kernel_of(c, "kernel", c.e.shape(x).last()), b = this->weights.bias(c, c.e.shape(w).last());
@@ -191,7 +176,12 @@ struct DepthwiseConv : Depthwise<N> {
 };
 
 template <size_t N>
-struct SeparableConv : Depthwise<N> {
+struct SeparableConv final : Depthwise<SeparableConv<N>, N> {
+  static constexpr const char *name = by_axes<N>("SeparableConv1D", "SeparableConv2D");
+  static constexpr const char *doc =
+      by_axes<N>("Convolution along time of each channel by itself, then a product that mixes them.",
+                 "Convolution over images of each channel by itself, then a product that mixes them.");
+  static constexpr const char *aliases[] = {by_axes<N>("SeparableConvolution1D", "SeparableConvolution2D")};
   int64_t filters = 0;
   Of<Initializer> pointwise_initializer = parse<Initializer>("GlorotUniform");
   Of<Regularizer> pointwise_regularizer;
@@ -199,21 +189,19 @@ struct SeparableConv : Depthwise<N> {
 
   void fields(Fields &f) override {
     f("filters", filters).required("4").at_least(1).at_most(max_dim).doc("channels of the output");
-    Depthwise<N>::fields(f);
+    Depthwise<SeparableConv, N>::fields(f);
     f("pointwise_initializer", pointwise_initializer).doc("fills the kernel that mixes the channels at the start");
     f("pointwise_regularizer", pointwise_regularizer).doc("penalty on the kernel that mixes, added to the loss");
     f("pointwise_constraint", pointwise_constraint).doc("applied to the kernel that mixes after every update");
   }
-  Facts facts() const override {
-    constexpr const char *depthwise[] = {"(K, C, depth_multiplier)", "(KH, KW, C, depth_multiplier)"};
-    constexpr const char *pointwise[] = {"(1, C * depth_multiplier, filters)", "(1, 1, C * depth_multiplier, filters)"};
-    static constexpr PlainFacts plain{.inputs = {{"x", spatial_input[N - 1]}},
-                                      .outputs = {{"y", spatial_output[N - 1]}},
-                                      .weights = {{"depthwise_kernel", depthwise[N - 1]},
-                                                  {"pointwise_kernel", pointwise[N - 1]},
-                                                  {"bias", "(filters)", "use_bias"}}};
-    return plain;
-  }
+  static constexpr const char *depthwise[] = {"(K, C, depth_multiplier)", "(KH, KW, C, depth_multiplier)"};
+  static constexpr const char *pointwise[] = {"(1, C * depth_multiplier, filters)",
+                                              "(1, 1, C * depth_multiplier, filters)"};
+  static constexpr PlainFacts plain{.inputs = {{"x", spatial_input[N - 1]}},
+                                    .outputs = {{"y", spatial_output[N - 1]}},
+                                    .weights = {{"depthwise_kernel", depthwise[N - 1]},
+                                                {"pointwise_kernel", pointwise[N - 1]},
+                                                {"bias", "(filters)", "use_bias"}}};
   std::vector<Symbol> call(Call &c) const override {
     ops::Id x = this->geometry.input(c);
     ops::Id deep = this->kernel_of(c, "depthwise_kernel", c.e.shape(x).last());
@@ -229,26 +217,103 @@ struct SeparableConv : Depthwise<N> {
   }
 };
 
-struct DepthwiseConv1D final : DepthwiseConv<1> {
-  static constexpr const char *doc = "Convolution along time of each channel by itself.";
-};
-struct DepthwiseConv2D final : DepthwiseConv<2> {
-  static constexpr const char *doc = "Convolution over images of each channel by itself.";
-};
-struct SeparableConv1D final : SeparableConv<1> {
+template <size_t N>
+struct LocallyConnected final : LayerOf<LocallyConnected<N>> {
+  static constexpr const char *name = N == 1 ? "LocallyConnected1D" : "LocallyConnected2D";
   static constexpr const char *doc =
-      "Convolution along time of each channel by itself, then a product that mixes them.";
-  static constexpr const char *aliases[] = {"SeparableConvolution1D"};
+      "A convolution whose kernel and bias are others at each place. Keras 3 has it no more; those of Keras 2 are read "
+      "as their implementation 1 stores them.";
+  int64_t filters = 0;
+  std::array<int64_t, N> kernel_size{}, strides{};
+  ops::Padding padding = ops::Padding::valid;
+  DataFormat data_format;
+  Activation activation;
+  KernelAndBias weights;
+  int64_t implementation = 1;
+
+  LocallyConnected() { strides.fill(1); }
+  void fields(Fields &f) override {
+    f("filters", filters).required("4").at_least(1).at_most(max_dim).doc("channels of the output");
+    f("kernel_size", kernel_size).required("2").at_least(1).at_most(max_dim).doc("size of the window");
+    f("strides", strides).at_least(1).at_most(max_dim).doc("steps of the window");
+    f("padding", padding, {"valid"}).among_others().doc("whole windows only");
+    data_format.fields(f);
+    f("activation", activation).doc("applied to the sum");
+    f("implementation", implementation).default_only().doc("how Keras 2 stores the kernel");
+    weights.fields(f);
+  }
+  static constexpr PlainFacts plain{.inputs = {{"x", spatial_input[N - 1]}},
+                                    .outputs = {{"y", N == 1 ? "(B, OT, filters)" : "(B, OH, OW, filters)"}},
+                                    .weights = {{"kernel", "(places, window * C, filters)"},
+                                                {"bias", N == 1 ? "(OT, filters)" : "(OH, OW, filters)", "use_bias"}}};
+
+  std::vector<Symbol> call(Call &c) const override {
+    c.need_rank(0, static_cast<int>(N) + 2);
+    c.as_float(0);
+    ops::Emit &e = c.e;
+    Id x = data_format.to_last(e, c.x());
+    const Shape s = e.shape(x);
+    std::vector<int64_t> out;
+    int64_t places = 1, window = s.last();
+    for (size_t i = 0; i < N; ++i) {
+      const int64_t n = s[static_cast<int>(i) + 1];
+      if (n == free_dim || s.last() == free_dim)
+        fail(Code::shape_mismatch, "expected an input whose axes are known but for the batch, got ", c.shape());
+      if (n < kernel_size[i])
+        fail(Code::shape_mismatch, "expected at least ", kernel_size[i], " places of each axis, got ", c.shape());
+      out.push_back((n - kernel_size[i]) / strides[i] + 1);
+      places = checked_mul(places, out[i]);
+      window = checked_mul(window, kernel_size[i]);
+    }
+    Id kernel = weights.kernel(c, {places, window, filters});
+    x = windows(e, x, out);
+    Id y = ops::matmul(e, ops::transpose(e, x, {1, 0, 2}), kernel);
+    y = ops::transpose(e, y, {1, 0, 2});
+    Shape tail(out);
+    tail = tail.inserted(tail.rank(), filters);
+    y = ops::reshape(e, y, 1, tail);
+    if (weights.use_bias)
+      y = ops::add(e, y,
+                   c.weight("bias", tail, weights.bias_initializer, weights.bias_regularizer, weights.bias_constraint));
+    y = activation(e, data_format.from_last(e, y));
+    c.penalize(weights.activity_regularizer, y);
+    return {{y}};
+  }
+
+ private:
+  // (B, positions, window): the input positions of each window.
+  Id windows(ops::Emit &e, Id x, const std::vector<int64_t> &out) const {
+    for (size_t i = 0; i < N; ++i) {
+      const int axis = static_cast<int>(i) + 1;
+      if (checked_mul(out[i], kernel_size[i]) > 1 << 24)
+        fail(Code::unsupported, "\"kernel_size\": windows of more than ", 1 << 24, " places");
+      Tensor ids = make_tensor(DType::i32, {out[i] * kernel_size[i]});
+      int32_t *id = ids.as<int32_t>();
+      for (int64_t to = 0; to < out[i]; ++to)
+        for (int64_t k = 0; k < kernel_size[i]; ++k) *id++ = static_cast<int32_t>(to * strides[i] + k);
+      std::vector<int> perm(N + 2);
+      std::iota(perm.begin(), perm.end(), 0);
+      std::swap(perm[0], perm[static_cast<size_t>(axis)]);
+      x = ops::transpose(e, ops::gather(e, ops::transpose(e, x, perm), e.constant(std::move(ids))), perm);
+    }
+    const int64_t channels = e.shape(x).last();
+    if constexpr (N == 1) {
+      return ops::reshape(e, x, 1, {out[0], checked_mul(kernel_size[0], channels)});
+    } else {
+      x = ops::reshape(e, x, 1, {out[0], kernel_size[0], out[1], checked_mul(kernel_size[1], channels)});
+      x = ops::transpose(e, x, {0, 1, 3, 2, 4});
+      return ops::reshape(e, x, 1, {out[0] * out[1], checked_mul(kernel_size[0], kernel_size[1], channels)});
+    }
+  }
 };
-struct SeparableConv2D final : SeparableConv<2> {
-  static constexpr const char *doc =
-      "Convolution over images of each channel by itself, then a product that mixes them.";
-  static constexpr const char *aliases[] = {"SeparableConvolution2D"};
-};
+
+using LocallyConnected1D = LocallyConnected<1>;
+using LocallyConnected2D = LocallyConnected<2>;
 
 }  // namespace
 
-DL4_KINDS(conv, Conv1D, Conv2D, Conv3D, Conv1DTranspose, Conv2DTranspose, Conv3DTranspose, DepthwiseConv1D,
-          DepthwiseConv2D, SeparableConv1D, SeparableConv2D)
+DL4_KINDS(conv, Convolution<1>, Convolution<2>, Convolution<3>, ConvTranspose<1>, ConvTranspose<2>, ConvTranspose<3>,
+          DepthwiseConv<1>, DepthwiseConv<2>, SeparableConv<1>, SeparableConv<2>, LocallyConnected1D,
+          LocallyConnected2D)
 
 }  // namespace dl4::kinds

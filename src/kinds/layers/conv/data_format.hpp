@@ -9,6 +9,12 @@
 
 namespace dl4::kinds {
 
+// Words of layers for sequences, images or volumes, by their number of spatial axes.
+template <size_t N>
+constexpr const char *by_axes(const char *one, const char *two, const char *three = nullptr) {
+  return N == 1 ? one : N == 2 ? two : three;
+}
+
 struct DataFormat {
   enum class Order { channels_last, channels_first } order = Order::channels_last;
 

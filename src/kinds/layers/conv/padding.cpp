@@ -9,16 +9,14 @@ template <size_t N>
 using Margins = std::array<std::array<int64_t, 2>, N>;  // before and after
 
 template <size_t N>
-constexpr const char *spatial_input = N == 1   ? "(B, T, C)"
-                                      : N == 2 ? "(B, H, W, C)"
-                                               : "(B, D, H, W, C)";
-template <size_t N>
-constexpr const char *spatial_output = N == 1   ? "(B, OT, C)"
-                                       : N == 2 ? "(B, OH, OW, C)"
-                                                : "(B, OD, OH, OW, C)";
+constexpr PlainFacts spatial{.inputs = {{"x", by_axes<N>("(B, T, C)", "(B, H, W, C)", "(B, D, H, W, C)")}},
+                             .outputs = {{"y", by_axes<N>("(B, OT, C)", "(B, OH, OW, C)", "(B, OD, OH, OW, C)")}}};
 
 template <size_t N>
-struct ZeroPadding : LayerOf<ZeroPadding<N>> {
+struct ZeroPadding final : LayerOf<ZeroPadding<N>> {
+  static constexpr const char *name = by_axes<N>("ZeroPadding1D", "ZeroPadding2D", "ZeroPadding3D");
+  static constexpr const char *doc =
+      by_axes<N>("Zeros before and after a sequence.", "Zeros around an image.", "Zeros around a volume.");
   Margins<N> padding;
   DataFormat data_format;
 
@@ -31,7 +29,7 @@ struct ZeroPadding : LayerOf<ZeroPadding<N>> {
                     : "zeros before and after along each axis: one number for all, one each, or a pair each");
     data_format.fields(f);
   }
-  static constexpr PlainFacts plain{.inputs = {{"x", spatial_input<N>}}, .outputs = {{"y", spatial_output<N>}}};
+  static constexpr PlainFacts plain = spatial<N>;
 
   std::vector<Symbol> call(Call &c) const override {
     c.need_rank(0, static_cast<int>(N) + 2);
@@ -43,7 +41,10 @@ struct ZeroPadding : LayerOf<ZeroPadding<N>> {
 };
 
 template <size_t N>
-struct Cropping : LayerOf<Cropping<N>> {
+struct Cropping final : LayerOf<Cropping<N>> {
+  static constexpr const char *name = by_axes<N>("Cropping1D", "Cropping2D", "Cropping3D");
+  static constexpr const char *doc = by_axes<N>("A sequence without its first and last places.",
+                                                "An image without its margins.", "A volume without its margins.");
   Margins<N> cropping;
   DataFormat data_format;
 
@@ -56,7 +57,7 @@ struct Cropping : LayerOf<Cropping<N>> {
                     : "places cut off before and after along each axis: one number for all, one each, or a pair each");
     if (N > 1) data_format.fields(f);
   }
-  static constexpr PlainFacts plain{.inputs = {{"x", spatial_input<N>}}, .outputs = {{"y", spatial_output<N>}}};
+  static constexpr PlainFacts plain = spatial<N>;
 
   std::vector<Symbol> call(Call &c) const override {
     c.need_rank(0, static_cast<int>(N) + 2);
@@ -74,25 +75,6 @@ struct Cropping : LayerOf<Cropping<N>> {
   }
 };
 
-struct ZeroPadding1D final : ZeroPadding<1> {
-  static constexpr const char *doc = "Zeros before and after a sequence.";
-};
-struct ZeroPadding2D final : ZeroPadding<2> {
-  static constexpr const char *doc = "Zeros around an image.";
-};
-struct ZeroPadding3D final : ZeroPadding<3> {
-  static constexpr const char *doc = "Zeros around a volume.";
-};
-struct Cropping1D final : Cropping<1> {
-  static constexpr const char *doc = "A sequence without its first and last places.";
-};
-struct Cropping2D final : Cropping<2> {
-  static constexpr const char *doc = "An image without its margins.";
-};
-struct Cropping3D final : Cropping<3> {
-  static constexpr const char *doc = "A volume without its margins.";
-};
-
 }  // namespace
-DL4_KINDS(padding, ZeroPadding1D, ZeroPadding2D, ZeroPadding3D, Cropping1D, Cropping2D, Cropping3D)
+DL4_KINDS(padding, ZeroPadding<1>, ZeroPadding<2>, ZeroPadding<3>, Cropping<1>, Cropping<2>, Cropping<3>)
 }  // namespace dl4::kinds

@@ -9,7 +9,7 @@
 namespace dl4::kinds {
 namespace {
 
-struct Pipeline final : Layer {
+struct Pipeline final : LayerOf<Pipeline> {
   static constexpr const char *doc = "Layers one after the other, as one layer, which may change images in training.";
   std::vector<InnerLayer> layers;
 
@@ -22,14 +22,11 @@ struct Pipeline final : Layer {
     if (layers.empty()) refuse_attribute("layers", "expected at least one layer, got []");
     number_names(layers);
   }
-  Facts facts() const override {
-    static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}},
-                                      .outputs = {{"y", "(...), that of the last layer"}},
-                                      .weights = {{"weights", "those of the layers, under their names"}},
-                                      .inside = {{"layers", "layers"}},
-                                      .mask = "passed on"};
-    return plain;
-  }
+  static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}},
+                                    .outputs = {{"y", "(...), that of the last layer"}},
+                                    .weights = {{"weights", "those of the layers, under their names"}},
+                                    .inside = {{"layers", "layers"}},
+                                    .mask = "passed on"};
   std::vector<Symbol> call(Call &c) const override {
     std::vector<Symbol> x = c.in;
     x[0].mask = c.mask();

@@ -119,7 +119,7 @@ class Bins final : public Adapter {
   Summary summary_;
 };
 
-struct Discretization final : Layer {
+struct Discretization final : LayerOf<Discretization> {
   static constexpr const char *doc =
       "Numbers as the numbers of the bins in which they lie: how many of the boundaries are not above them. NaN is in "
       "the last bin.";
@@ -148,10 +148,7 @@ struct Discretization final : Layer {
     if (!std::is_sorted(bin_boundaries->begin(), bin_boundaries->end()))
       refuse_attribute("bin_boundaries", "expected ascending boundaries");
   }
-  Facts facts() const override {
-    static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...), as vectors (..., bins)"}}};
-    return plain;
-  }
+  static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...), as vectors (..., bins)"}}};
 
   std::vector<Symbol> call(Call &c) const override {
     if (!bin_boundaries)

@@ -57,7 +57,7 @@ constexpr Conversion made(const char *type) {
 Json json_of_salt(const Salt &s) { return s.key ? Json(*s.key) : Json(); }
 Json json_of_type(const ResultType &t) { return t.dtype ? Json(to_string(*t.dtype)) : Json(); }
 
-struct CategoryEncoding final : Layer {
+struct CategoryEncoding final : LayerOf<CategoryEncoding> {
   static constexpr const char *doc =
       "Integers below num_tokens as vectors. An integer past them is left out; one below 0 is an error of the run.";
   int64_t num_tokens = 0;
@@ -72,14 +72,10 @@ struct CategoryEncoding final : Layer {
             "integer, in the place of a last axis of 1; \"count\": how often each is there");
     f("sparse", sparse).default_only().doc(sparse_doc);
   }
-  Facts facts() const override {
-    static constexpr PlainFacts plain{
-        .inputs = {{"x", "(..., N), integers"}},
-        .outputs = {{"y", "(..., num_tokens); for each integer (..., N, num_tokens)"}},
-        .arguments = {
-            {"count_weights", "tensor", "what each integer counts, of the shape of x, float32: of \"count\""}}};
-    return plain;
-  }
+  static constexpr PlainFacts plain{
+      .inputs = {{"x", "(..., N), integers"}},
+      .outputs = {{"y", "(..., num_tokens); for each integer (..., N, num_tokens)"}},
+      .arguments = {{"count_weights", "tensor", "what each integer counts, of the shape of x, float32: of \"count\""}}};
 
   std::vector<Symbol> call(Call &c) const override {
     c.need_rank_from(0, 1);

@@ -1,6 +1,11 @@
-// StringConcat, StringCase, StringSplit and NgramCounts: of ONNX's operators on texts.
+// Layers of strings: their parts and forms, hashes of them, and texts as indices of words.
+#include <numeric>
+#include <variant>
+
 #include "base/error.hpp"
 #include "kinds/layer.hpp"
+#include "kinds/layers/preprocessing/encoding.hpp"
+#include "kinds/layers/preprocessing/lookup.hpp"
 #include "ops/text.hpp"
 
 namespace dl4::kinds {
@@ -120,6 +125,228 @@ struct NgramCounts final : LayerOf<NgramCounts> {
   }
 };
 
+constexpr const char *dtype_doc = "the type of the output; null: int64 of \"int\", else float32";
+
+DType result_type(const ResultType &given, bool integers) {
+  return given.dtype.value_or(integers ? DType::i64 : DType::f32);
+}
+
+// Strings as they are, integers as int64; floats whole, as Keras hashes them.
+Id hashable(Call &c, int i, bool floats) {
+  const Id x = c.x(i);
+  const DType t = c.e.dtype(x);
+  if (t == DType::string || t == DType::i64) return x;
+  if (t == DType::boolean || (t == DType::f32 && !floats))
+    fail(Code::invalid_argument, "input ", i, ": expected strings or integers, got ", t);
+  return ops::cast(c.e, x, DType::i64);
+}
+
+struct Hashing final : LayerOf<Hashing> {
+  static constexpr const char *doc =
+      "Strings or integers as numbers of bins, by FarmHash or, with a salt, SipHash: those of TensorFlow. Integers are "
+      "hashed as their decimal digits.";
+  int64_t num_bins = 0;
+  TextOrInteger mask_value;
+  Salt salt;
+  enum class Mode { integer, one_hot, multi_hot, count } output_mode = Mode::integer;
+  bool sparse = false;
+  ResultType dtype;
+
+  void fields(Fields &f) override {
+    f("num_bins", num_bins).required("3").at_least(1).doc("how many bins there are");
+    f("mask_value", mask_value).example("\"\"").doc("a value that has bin 0 to itself; null: none has");
+    f("salt", salt).example("[1, 2]").doc("the key of SipHash: two integers, or one for both; null: FarmHash");
+    f("output_mode", output_mode, {"int", "one_hot", "multi_hot", "count"})
+        .doc("\"int\": the numbers; else as of CategoryEncoding");
+    f("sparse", sparse).default_only().doc(sparse_doc);
+    f("dtype", dtype).doc(dtype_doc);
+  }
+  void check() override {
+    if (output_mode == Mode::integer && dtype.dtype == DType::f32)
+      refuse_attribute("dtype", "expected int32 or int64 of output_mode \"int\", got float32");
+  }
+  static constexpr PlainFacts plain{.inputs = {{"x", "(...), strings or integers"}},
+                                    .outputs = {{"y", "(...), as vectors (..., num_bins)"}}};
+
+  std::vector<Symbol> call(Call &c) const override {
+    c.need_rank_from(0, 1);
+    Id x = hashable(c, 0, true);
+    if (output_mode == Mode::one_hot && c.shape().last() == 1) x = ops::squeeze(c.e, x, -1);
+    constexpr OutputMode modes[] = {OutputMode::integer, OutputMode::one_hot, OutputMode::multi_hot, OutputMode::count};
+    return {{encoded(c.e, bins(c.e, x), modes[static_cast<size_t>(output_mode)], num_bins,
+                     result_type(dtype, output_mode == Mode::integer))}};
+  }
+
+ private:
+  Id bins(ops::Emit &e, Id x) const {
+    ops::attributes::HashBins how{num_bins, salt.words()};
+    const bool texts = e.dtype(x) == DType::string, masks = !std::holds_alternative<std::monostate>(mask_value);
+    if (masks && texts != std::holds_alternative<std::string>(mask_value))
+      refuse_attribute("mask_value", "expected ", texts ? "a string" : "an integer", ", as the input has");
+    if (masks && num_bins > 1 && texts) how.mask = std::get<std::string>(mask_value);
+    if (masks && num_bins > 1 && !texts) how.mask_number = std::get<int64_t>(mask_value);
+    return ops::hash_bins(e, x, std::move(how));
+  }
+};
+
+struct HashedCrossing final : LayerOf<HashedCrossing> {
+  static constexpr const char *doc =
+      "Two or more features as the number of a bin of their combination, by TensorFlow's hash of crosses.";
+  int64_t num_bins = 0;
+  enum class Mode { integer, one_hot } output_mode = Mode::integer;
+  bool sparse = false;
+  ResultType dtype;
+
+  void fields(Fields &f) override {
+    f("num_bins", num_bins).required("5").at_least(1).doc("how many bins there are");
+    f("output_mode", output_mode, {"int", "one_hot"})
+        .example(R"("one_hot")")
+        .doc("\"int\": the numbers; \"one_hot\": vectors");
+    f("sparse", sparse).default_only().doc(sparse_doc);
+    f("dtype", dtype).doc(dtype_doc);
+  }
+  Arity arity() const override { return {2, any_number}; }
+  static constexpr PlainFacts plain{
+      .inputs = {{"x1", "(B) or (B, 1), strings or integers"}, {"x2", "(B) or (B, 1), strings or integers"}},
+      .outputs = {{"y", "of that shape, as vectors (B, num_bins)"}}};
+
+  std::vector<Symbol> call(Call &c) const override {
+    const Shape first = c.shape();
+    if (first.rank() > 2 || (first.rank() == 2 && first.last() != 1))
+      fail(Code::shape_mismatch, "input 0: expected shape (B) or (B, 1), got ", first);
+    std::vector<Id> xs;
+    for (size_t i = 0; i < c.in.size(); ++i) {
+      const auto n = static_cast<int>(i);
+      if (!compatible(first, c.shape(n)))
+        fail(Code::shape_mismatch, "input ", n, ": expected shape ", first, " as input 0 has, got ", c.shape(n));
+      xs.push_back(hashable(c, n, false));
+    }
+    const bool integers = output_mode == Mode::integer;
+    return {{encoded(c.e, ops::cross_bins(c.e, std::move(xs), num_bins),
+                     integers ? OutputMode::integer : OutputMode::one_hot, num_bins, result_type(dtype, integers))}};
+  }
+};
+
+constexpr int64_t widest = 256;  // of n-grams
+
+struct TextVectorization final : WithVocabulary {
+  static constexpr const char *doc =
+      "Texts as sequences of indices of their tokens, or as vectors of how often each is in them. A text is "
+      "standardized, split into tokens, which may be joined to n-grams, and looked up in a vocabulary.";
+  Lookup<std::string> lookup;
+  enum class Standardize { both, lower, strip, nothing } standardize = Standardize::both;
+  Split split = Split::whitespace;
+  std::optional<std::variant<int64_t, std::vector<int64_t>>> ngrams;
+  std::optional<int64_t> output_sequence_length;
+  bool ragged = false;
+  enum class Encoding { utf_8 } encoding = Encoding::utf_8;
+  TextVectorization() {
+    lookup.oov_token = "[UNK]";
+    lookup.mask_token = "";
+  }
+
+  void fields(Fields &f) override {
+    lookup.vocabulary_fields(f);
+    f("standardize", standardize, {"lower_and_strip_punctuation", "lower", "strip_punctuation"})
+        .null_means(Standardize::nothing)
+        .among_others()
+        .doc(
+            "\"lower\": A to Z become a to z, no other letters; \"strip_punctuation\": the 32 marks of ASCII that are "
+            "neither letters, digits nor spaces go; null: nothing");
+    f("split", split, {"whitespace", "character"})
+        .null_means(Split::none)
+        .among_others()
+        .doc(
+            "\"whitespace\": at the spaces, tabs and line ends of ASCII; \"character\": each character of UTF-8, "
+            "U+FFFD "
+            "for bytes that are none; null: each text is a token");
+    f("ngrams", ngrams)
+        .doc(
+            "an integer: runs of 1 to so many tokens, joined by spaces; integers: runs of these; null: "
+            "the tokens");
+    f("output_sequence_length", output_sequence_length)
+        .example("4")
+        .at_least(0)
+        .at_most(max_dim)
+        .doc(
+            "of \"int\" the length of all sequences, cut off or filled up with 0; null: that of the longest of a "
+            "batch");
+    f("ragged", ragged).default_only().doc("only false: there are no ragged tensors");
+    f("encoding", encoding, {"utf-8"}).among_others().doc("of the texts and the vocabulary");
+  }
+  void check() override {
+    if (output_sequence_length && !lookup.integers())
+      refuse_attribute("output_sequence_length", "expected null without output_mode \"int\"");
+    if (without_old(lookup.output_mode) == OutputMode::one_hot)
+      unsupported_attribute("output_mode", "expected \"int\", \"multi_hot\", \"count\" or \"tf_idf\", got \"one_hot\"");
+    for (int64_t n : widths())
+      if (n < 1 || n > widest) refuse_attribute("ngrams", "expected 1 to ", widest, ", got ", n);
+    lookup.check();
+  }
+  Facts facts() const override {
+    static constexpr PlainFacts plain{
+        .inputs = {{"x", "(B) or (B, 1), strings; without a split (B, N) too"}},
+        .outputs = {{"y", "(B, output_sequence_length), as vectors (B, size of the vocabulary)"}}};
+    return plain;
+  }
+
+  std::vector<Symbol> call(Call &c) const override {
+    const ops::Tokens &vocabulary = lookup.needed();
+    ops::Emit &e = c.e;
+    c.need_strings(0);
+    const Id x = rows(c);
+    ops::attributes::Vectorize how{tokenizer(), vocabulary};
+    if (!lookup.integers()) {
+      how.depth = lookup.depth();
+      const OutputMode mode = without_old(lookup.output_mode);
+      how.binary = mode == OutputMode::multi_hot;
+      const Id y = ops::vectorize(e, x, std::move(how));
+      return {{mode == OutputMode::tf_idf ? lookup.weighted(e, y) : y}};
+    }
+    if (output_sequence_length) {
+      how.length = *output_sequence_length;
+      return {{ops::vectorize(e, x, std::move(how))}};
+    }
+    const bool as_many = split == Split::none && !ngrams;  // tokens as texts
+    const Id like = as_many ? ops::indices(e, x, 1) : ops::range(e, ops::count_tokens(e, x, tokenizer()));
+    const Id y = ops::vectorize(e, x, std::move(how), like);
+    return {{as_many && c.shape().rank() == 1 ? ops::squeeze(e, y, 1) : y}};
+  }
+  Tensor token_weights() const override { return lookup.weights(); }
+  std::shared_ptr<Adapter> adapter(int64_t memory_limit) const override {
+    const Tokenizer t = tokenizer();
+    return lookup.adapter(config(), &t, memory_limit);
+  }
+
+ private:
+  // Texts (B, N), of which a split makes one row of tokens each.
+  Id rows(Call &c) const {
+    const Shape shape = c.shape();
+    const bool column = shape.rank() == 2 && (shape.last() == 1 || split == Split::none);
+    if (column) return c.x();
+    // Without a split, Keras takes a batch without another axis for one row.
+    const bool plain = lookup.integers() && !ngrams && !output_sequence_length;
+    if (shape.rank() == 1 && (split != Split::none || plain)) return ops::expand_dims(c.e, c.x(), 1);
+    fail(Code::shape_mismatch, "input 0: expected texts of shape ", split == Split::none ? "(B, N)" : "(B) or (B, 1)",
+         ", got ", shape);
+  }
+  std::vector<int64_t> widths() const {
+    if (!ngrams) return {};
+    if (const auto *list = std::get_if<1>(&*ngrams)) return *list;
+    const int64_t most = std::get<0>(*ngrams);
+    if (most < 1 || most > widest) return {most};  // which is refused
+    std::vector<int64_t> all(static_cast<size_t>(most));
+    std::iota(all.begin(), all.end(), 1);
+    return all;
+  }
+  Tokenizer tokenizer() const {
+    const bool both = standardize == Standardize::both;
+    return {both || standardize == Standardize::lower, both || standardize == Standardize::strip, split, widths()};
+  }
+};
+
 }  // namespace
-DL4_KINDS(strings, StringConcat, StringCase, StringSplit, NgramCounts)
+
+DL4_KINDS(strings, StringConcat, StringCase, StringSplit, NgramCounts, Hashing, HashedCrossing, TextVectorization)
+
 }  // namespace dl4::kinds

@@ -85,13 +85,10 @@ constexpr SpatialDropout::Row dropouts[] = {
         3, "(B, D, H, W, C)"),
 };
 
-struct Noise : Layer {
+struct Noise : LayerOf<Noise> {
   std::optional<int64_t> seed;
 
-  Facts facts() const override {
-    static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}, .mask = "passed on"};
-    return plain;
-  }
+  static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}, .mask = "passed on"};
 };
 
 void need_below_1(double rate) {

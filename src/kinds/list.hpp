@@ -32,10 +32,9 @@
   X(cells)                         \
   X(flow)                          \
   X(conv_lstm)                     \
-  X(graph_cell)                    \
+  X(models)                        \
   X(bidirectional)                 \
   X(spectral_normalization)        \
-  X(functional)                    \
   X(graph_weights)                 \
   X(draws)                         \
   X(scored_attention)              \
@@ -69,7 +68,6 @@
   X(plain)                         \
   X(distances)                     \
   X(crossentropies)                \
-  X(functional_loss)               \
   /* optimizers */                 \
   X(one_pass)                      \
   X(by_weight)                     \

@@ -37,8 +37,6 @@ class BodyHost final : public Host {
   const std::function<ops::Id(ops::Id)> inside_;
 };
 
-using Ids = std::vector<Id>;
-
 // Runs a layer inside a body. constant: makes a value of the enclosing Program available there.
 Ids run_inside(Call &c, Emit &body, const InnerLayer &layer, const Ids &in, const std::function<Id(Id)> &constant) {
   BodyHost host(c.host, constant);

@@ -1,5 +1,5 @@
 // Layers that learn from data before a model is trained.
-#include "train/adapt.hpp"
+#include "train/apart.hpp"
 
 #include "batches.hpp"
 #include "options.hpp"

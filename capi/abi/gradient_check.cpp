@@ -1,5 +1,5 @@
 // Compares a model's gradients with finite differences.
-#include "train/gradient_check.hpp"
+#include "train/apart.hpp"
 
 #include "options.hpp"
 

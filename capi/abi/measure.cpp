@@ -1,5 +1,5 @@
 // Losses and metrics of two tensors.
-#include "train/measure.hpp"
+#include "train/apart.hpp"
 
 #include "options.hpp"
 

@@ -1,14 +1,28 @@
-// Compares a model's gradients with finite differences.
+// What needs no trainer: losses and metrics of two tensors, what layers learn from data before training, and the
+// comparison of gradients with differences.
 #pragma once
 
+#include <atomic>
 #include <span>
+#include <string>
 
 #include "base/json.hpp"
+#include "graph/graph.hpp"
 #include "graph/model.hpp"
 #include "kinds/field.hpp"
 #include "runtime/executable.hpp"
+#include "train/data/dataset.hpp"
 
 namespace dl4::train {
+
+// category: "loss" or "metric"; kind may be a word of a trainer's metrics. given: y_true, y_pred and optionally sample
+// weights.
+Tensor measure(const std::string &category, const std::string &kind, const Json &config,
+               std::span<const runtime::View> given, const graph::Settings &settings, const runtime::Options &how);
+
+// The config of a layer of that kind with what it learned from all inputs of a pass.
+Json adapt(const std::string &kind, const Json &config, Dataset &data, int64_t memory_limit,
+           const std::atomic<int32_t> *cancel);
 
 struct GradientCheck {
   int64_t samples = 20, seed = 0;

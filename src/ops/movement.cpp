@@ -1,10 +1,16 @@
 // slice: a range of an axis. concat: joins values along an axis. transpose: permutes axes. repeat: repeats every
-// position of an axis, optionally interpolated. flip: reverses an axis.
+// position of an axis, optionally interpolated. flip: reverses an axis. pad: zero padding along an axis, or cropping.
+// broadcast_like, mean_grad and sum_like: to the shape of another value and back. ring: appends steps, and windows over
+// the latest.
 #include <algorithm>
+#include <bit>
 
 #include "ops/attributes.hpp"
+#include "ops/broadcast.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
+#include "ops/pad.hpp"
+#include "ops/ring.hpp"
 #include "ops/wants.hpp"
 
 namespace dl4::ops {
@@ -139,6 +145,16 @@ struct FlipOp final : OpOf<FlipOp, "flip", attributes::Flip> {
   void gradient(Gradient &g) const override { g.set(0, flip(g.e, g.diff_dst(), axis)); }
 };
 
+// Whether `small` broadcasts to exactly `large`.
+void want_broadcast(const char *op, const Shape &small, const Shape &large) {
+  bool fits = small.rank() <= large.rank();
+  for (int i = 1; fits && i <= small.rank(); ++i)
+    fits = small[-i] == 1 || small[-i] == large[-i] || small[-i] == free_dim || large[-i] == free_dim;
+  if (!fits) fail(Code::shape_mismatch, op, ": ", small, " does not broadcast to ", large);
+}
+
+bool surely_same(const Shape &a, const Shape &b) { return a == b && a.known(); }
+
 }  // namespace
 
 Id slice(Emit &e, Id x, int axis, int64_t begin, int64_t size) {
@@ -164,5 +180,96 @@ Id repeat(Emit &e, Id x, int axis, int64_t times, bool linear) {
 }
 
 Id flip(Emit &e, Id x, int axis) { return e.value(make<FlipOp>(e.shape(x).axis(axis)), {x}); }
+
+std::vector<Operand> PadOp::infer(Operands src) const {
+  const auto cut = [](int64_t v) { return std::max<int64_t>(-v, 0); };
+  const Shape &x = src[0].shape;
+  if (x[axis] == free_dim) return {src[0]};
+  if (cut(before) + cut(after) > x[axis])
+    fail(Code::shape_mismatch, "pad: ", cut(before), " and ", cut(after), " can't be cut off axis ", axis, " of ", x);
+  return {{src[0].dtype, x.with(axis, checked_add(x[axis], before, after))}};
+}
+
+void PadOp::gradient(Gradient &g) const { g.set(0, pad(g.e, g.diff_dst(), axis, -before, -after)); }
+
+Id pad(Emit &e, Id x, int axis, int64_t before, int64_t after) {
+  axis = e.shape(x).axis(axis);
+  for (int64_t v : {before, after})
+    if (v < -max_dim || v > max_dim) fail(Code::invalid_argument, "pad: ", v, " is outside +-", max_dim);
+  if (before == 0 && after == 0) return x;
+  return e.value(std::make_shared<PadOp>(axis, before, after), {x});
+}
+
+std::vector<Operand> BroadcastOp::infer(Operands src) const {
+  if (divided) want_float("mean_grad", src[0]);
+  want_broadcast("broadcast", src[0].shape, src[1].shape);
+  return {{src[0].dtype, src[1].shape}};
+}
+
+void BroadcastOp::gradient(Gradient &g) const {
+  Emit &e = g.e;
+  Id sum = sum_like(e, g.diff_dst(), g.src(0));
+  if (divided) sum = div(e, sum, sum_like(e, fill(e, DType::f32, 1, g.src(1), e.rank(g.src(1)), {}), g.src(0)));
+  g.set(0, sum);
+}
+
+std::vector<Operand> SumLikeOp::infer(Operands src) const {
+  want_float("sum_like", src[0]);
+  want_broadcast("sum_like", src[1].shape, src[0].shape);
+  return {{DType::f32, src[1].shape}};
+}
+
+void SumLikeOp::gradient(Gradient &g) const { g.set(0, broadcast_like(g.e, g.diff_dst(), g.src(0))); }
+
+Id broadcast_like(Emit &e, Id x, Id like) {
+  if (surely_same(e.shape(x), e.shape(like))) return x;
+  return e.value(std::make_shared<BroadcastOp>(false), {x, like});
+}
+
+Id mean_grad(Emit &e, Id x, Id like) {
+  if (surely_same(e.shape(x), e.shape(like))) return x;
+  return e.value(std::make_shared<BroadcastOp>(true), {x, like});
+}
+
+Id sum_like(Emit &e, Id x, Id like) {
+  if (surely_same(e.shape(x), e.shape(like))) return x;
+  return e.value(std::make_shared<SumLikeOp>(), {x, like});
+}
+
+std::vector<Operand> RingOp::infer(Operands src) const {
+  const Shape &state = src[0].shape, &x = src[1].shape;
+  want_type("ring", src[2], DType::i64);
+  const bool fits = state.rank() == x.rank() && (!turned || (x.rank() == 3 && axis == 1));
+  const Shape like_x = fits && turned ? Shape{state[0], state[2], state[1]} : state;
+  if (src[0].dtype != src[1].dtype || !fits || src[2].shape.rank() != 0 ||
+      !compatible(like_x.with(axis, 1), x.with(axis, 1)))
+    fail(Code::shape_mismatch, "ring: a state of ", state, " can't take in ", x);
+  const int64_t capacity = like_x[axis], n = x[axis];
+  if (capacity == free_dim || n == free_dim || !std::has_single_bit(static_cast<uint64_t>(capacity)))
+    fail(Code::shape_mismatch, "ring: expected a capacity that is a power of two and known steps, got ", state, " and ",
+         x);
+  const int64_t reach = count ? checked_add(checked_mul(count - 1, dilation), 1, skip) : 0;
+  if (reach > checked_add(capacity, n) || each < 0 || count < 0 || skip < 0 || dilation < 1)
+    fail(Code::invalid_argument, "ring: a window of ", count, " steps that are ", dilation, " apart, ", skip,
+         " from the end, does not fit in ", capacity, " and ", n, " more");
+  Shape whole = like_x;
+  for (int i = 0; i < state.rank(); ++i)
+    if (whole[i] == free_dim) whole = whole.with(i, x[i]);
+  std::vector<Operand> dst{{src[0].dtype, turned ? Shape{whole[0], whole[2], whole[1]} : whole}};
+  if (count) dst.push_back({src[0].dtype, whole.with(axis, count)});
+  return dst;
+}
+
+int64_t ring_capacity(int64_t n, int64_t reach) {
+  const int64_t least = std::max(n, reach);
+  if (least > max_dim / 2)
+    fail(Code::invalid_argument, "a ring of ", least, " steps passes the limit of ", max_dim / 2);
+  return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(least)));
+}
+
+RingValues ring(Emit &e, Id state, Id x, Id tick, const RingOp &how) {
+  const auto dst = e.step(std::make_shared<RingOp>(how), {state, x, tick});
+  return {dst[0], how.count ? dst[1] : none};
+}
 
 }  // namespace dl4::ops

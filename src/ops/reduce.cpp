@@ -1,5 +1,6 @@
 // reduce: sums, means, extremes and products over axes; integers wrap; for booleans "any" and "all". square_sum: sum of
-// squares in double, for the norm of a block of gradients.
+// squares in double, for the norm of a block of gradients. all_reduce: a sum over all workers during a run, by the
+// host's function.
 #include <algorithm>
 
 #include "ops/attributes.hpp"
@@ -78,6 +79,18 @@ struct SquareSumOp final : OpOf<SquareSumOp, "square_sum", attributes::SquareSum
   void gradient(Gradient &g) const override { g.set(0, mul(g.e, g.src(0), scale(g.e, g.diff_dst(), 2))); }
 };
 
+struct AllReduceOp final : OpOf<AllReduceOp, "all_reduce", attributes::AllReduce> {
+  std::vector<Operand> infer(Operands src) const override {
+    want_float(op, src[0]);
+    return {src[0]};
+  }
+  // A worker that removes, merges or folds one makes the others wait forever.
+  bool is_volatile() const override { return workers != nullptr; }
+  // Each worker's loss depends on every worker's source.
+  void gradient(Gradient &g) const override { g.set(0, all_reduce(g.e, workers, g.diff_dst())); }
+  // One slice, so that the host's function runs on the calling thread.
+};
+
 }  // namespace
 
 Id reduce(Emit &e, Reduce f, Id x, std::vector<int> axes, bool keepdims) {
@@ -92,5 +105,16 @@ Id reduce(Emit &e, Reduce f, Id x, std::vector<int> axes, bool keepdims) {
 }
 
 Id square_sum(Emit &e, Id x) { return e.value(make<SquareSumOp>(), {x}); }
+
+Id all_reduce(Emit &e, std::shared_ptr<Collective> workers, Id x) {
+  return e.value(make<AllReduceOp>(std::move(workers)), {x});
+}
+
+int64_t all_reduced(const Program &p, const Step &step) {
+  const auto *op = as<AllReduceOp>(step);
+  return op && op->workers ? p[step.src[0]].shape.elements() : -1;
+}
+
+void leave_workers(Step &all_reduce) { all_reduce.op = make<AllReduceOp>(nullptr); }
 
 }  // namespace dl4::ops

@@ -5,7 +5,6 @@
 #include <set>
 
 #include "base/hash.hpp"
-#include "graph/draws.hpp"
 #include "graph/model.hpp"
 #include "kinds/inner_layer.hpp"
 
@@ -453,6 +452,13 @@ std::vector<Node> Graph::call(LayerId layer, Arguments arguments, const std::vec
   }
 }
 
+std::vector<Node> Call::sources() const {
+  std::vector<Node> all = in;
+  for (const auto &[key, list] : arguments.nodes)
+    std::ranges::copy_if(list, std::back_inserter(all), [](Node n) { return n != no_node; });
+  return all;
+}
+
 std::vector<CallId> needed_calls(const Graph &g, const std::vector<Node> &in, const std::vector<Node> &out) {
   std::set<CallId> needed, given;
   for (Node n : in) {
@@ -475,10 +481,7 @@ std::vector<CallId> needed_calls(const Graph &g, const std::vector<Node> &in, co
     if (draws && l.kind && l.kind->assigns())
       for (CallId call : g.calls().ids())
         if (g.calls()[call].layer == *draws) needed.insert(call);
-    for (Node n : c.in) need(n);
-    for (const auto &[key, list] : c.arguments.nodes)
-      for (Node n : list)
-        if (n != no_node) need(n);
+    for (Node n : c.sources()) need(n);
   }
   needed.insert(given.begin(), given.end());
   return {needed.begin(), needed.end()};

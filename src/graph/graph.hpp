@@ -107,6 +107,8 @@ struct Call {
   Arguments arguments;
   std::vector<Node> out;
   std::optional<WeightAt> weight{};  // that its output is
+
+  std::vector<Node> sources() const;  // inputs and arguments
 };
 
 // Producer of a node.
@@ -205,6 +207,9 @@ class Graph {
 
 // For hosts: the weight that input i of a call is.
 std::optional<kinds::Variable> variable(const Graph &g, const std::vector<Node> &in, int i);
+
+// Whether it is the counter of random draws of graphs that assign weights.
+bool is_draws(const kinds::Layer &kind);
 
 // The calls needed for `out`, in order. Refuses outputs that depend on inputs not in `in`.
 std::vector<CallId> needed_calls(const Graph &g, const std::vector<Node> &in, const std::vector<Node> &out);

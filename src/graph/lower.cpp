@@ -6,7 +6,6 @@
 
 #include "base/cpu.hpp"
 #include "base/float_mode.hpp"
-#include "graph/draws.hpp"
 #include "graph/replay.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
@@ -225,6 +224,26 @@ void add_gradients(ops::Emit &e, const Model &model, const InferenceOptions &opt
 
 namespace {
 
+struct Draws final : kinds::LayerOf<Draws> {
+  static constexpr const char *doc =
+      "The number of runs in which a model that assigns weights drew random numbers: made by the first assignment of a "
+      "graph, and saved with its models.";
+
+  static constexpr kinds::PlainFacts plain{
+      .inputs = {}, .outputs = {{"count", "() int64"}}, .weights = {{"count", "() int64"}}};
+  kinds::Arity arity() const override { return {0, 0}; }
+  bool gives_weight() const override { return true; }
+  std::vector<kinds::Symbol> call(kinds::Call &c) const override {
+    return {{c.host.weight({.name = "count",
+                            .shape = {},
+                            .initializer = kinds::parse<kinds::Initializer>("Zeros"),
+                            .regularizer = nullptr,
+                            .constraint = nullptr,
+                            .trainable = false,
+                            .dtype = DType::i64})}};
+  }
+};
+
 // The weight that counts the draws of a model that assigns weights.
 std::optional<size_t> counter_of(const Model &model) {
   const auto held = model.held();
@@ -235,6 +254,8 @@ std::optional<size_t> counter_of(const Model &model) {
 }
 
 }  // namespace
+
+bool is_draws(const kinds::Layer &kind) { return dynamic_cast<const Draws *>(&kind); }
 
 Inference inference(const Model &model, const InferenceOptions &options) {
   Inference in;
@@ -340,3 +361,8 @@ std::optional<std::vector<Tensor>> evaluated(const Model &model, int64_t most_by
 }
 
 }  // namespace dl4::graph
+
+namespace dl4::kinds {
+using graph::Draws;
+DL4_KINDS(draws, Draws)
+}  // namespace dl4::kinds

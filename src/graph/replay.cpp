@@ -45,22 +45,11 @@ bool is_noted(const Layer &layer, const Call &call, const std::vector<Symbol> &b
          call.arguments.nodes.empty() && layer.kind->facts().notes_mask();
 }
 
-// The calls that a call reads from, in input order.
-std::vector<CallId> sources(const Graph &g, CallId call) {
-  const Call &c = g.calls()[call];
-  std::vector<CallId> from;
-  for (Node n : c.in) from.push_back(g.origin(n).call);
-  for (const auto &[key, list] : c.arguments.nodes)
-    for (Node n : list)
-      if (n != no_node) from.push_back(g.origin(n).call);
-  return from;
-}
-
 // Postorder of a depth-first search from the outputs.
 std::vector<CallId> finished(const Graph &g, const std::vector<Node> &outputs) {
   struct Open {
     CallId call;
-    std::vector<CallId> from;
+    std::vector<Node> from;
     size_t next = 0;
   };
   std::vector<CallId> list;
@@ -69,14 +58,14 @@ std::vector<CallId> finished(const Graph &g, const std::vector<Node> &outputs) {
   auto enter = [&](CallId call) {
     if (seen[call]) return;
     seen[call] = true;
-    open.push_back({call, sources(g, call)});
+    open.push_back({call, g.calls()[call].sources()});
   };
   for (Node n : outputs) {
     enter(g.origin(n).call);
     while (!open.empty()) {
       Open &o = open.back();
       if (o.next < o.from.size()) {
-        enter(o.from[o.next++]);
+        enter(g.origin(o.from[o.next++]).call);
       } else {
         list.push_back(o.call);
         open.pop_back();
@@ -101,7 +90,7 @@ std::vector<CallId> by_depth(const Graph &g, const std::vector<Node> &outputs) {
     int32_t &deepest = of_layer[g.calls()[list[i]].layer];
     meet(list[i], deepest);
     deepest = depth[list[i]];
-    for (CallId from : sources(g, list[i])) meet(from, deepest + 1);
+    for (Node n : g.calls()[list[i]].sources()) meet(g.origin(n).call, deepest + 1);
   }
   std::stable_sort(met.begin(), met.end(), [&](CallId a, CallId b) { return depth[a] > depth[b]; });
   return met;

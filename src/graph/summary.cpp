@@ -34,20 +34,13 @@ std::string size_text(int64_t elements) {
   return std::to_string(hundredths / 100) + "." + (rest.size() < 2 ? "0" : "") + rest + " " + units[unit];
 }
 
-std::vector<Node> sources(const Call &c) {
-  std::vector<Node> all = c.in;
-  for (const auto &[key, list] : c.arguments.nodes)
-    std::copy_if(list.begin(), list.end(), std::back_inserter(all), [](Node n) { return n != no_node; });
-  return all;
-}
-
 // Whether each call reads the one before it, and no layer occurs twice.
 bool is_chain(const Graph &g, const std::vector<CallId> &calls) {
   std::set<LayerId> layers;
   for (size_t i = 0; i < calls.size(); ++i) {
     const Call &c = g.calls()[calls[i]];
     if (!layers.insert(c.layer).second) return false;
-    auto from = sources(c);
+    auto from = c.sources();
     if (i == 0 ? !from.empty() : from.size() != 1 || g.origin(from[0]).call != calls[i - 1]) return false;
   }
   return true;
@@ -69,7 +62,7 @@ std::string table(const Graph &g, const std::vector<CallId> &calls) {
     }
     std::string shapes, from;
     for (Node n : c.out) shapes += (shapes.empty() ? "" : ", ") + shape_text(g.shape(n));
-    for (Node n : sources(c)) {
+    for (Node n : c.sources()) {
       Origin o = g.origin(n);
       from += (from.empty() ? "" : ", ") +
               text(printable(g.layer_of(o.call).name), '[', g.calls()[o.call].number, "][", o.output, ']');

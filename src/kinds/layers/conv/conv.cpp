@@ -45,15 +45,15 @@ struct Convolution final : LayerOf<Convolution<N>> {
     geometry.refuse_strides_with_dilation();
     lora.check(weights.kernel_constraint, {});
   }
-  static constexpr const char *kernel[] = {"(K, C / groups, filters)", "(KH, KW, C / groups, filters)",
-                                           "(KD, KH, KW, C / groups, filters)"};
-  static constexpr const char *first[] = {"(K, C / groups, lora_rank)", "(KH, KW, C / groups, lora_rank)",
-                                          "(KD, KH, KW, C / groups, lora_rank)"};
-  static constexpr PlainFacts plain{.inputs = {{"x", spatial_input[N - 1]}},
-                                    .outputs = {{"y", spatial_output[N - 1]}},
-                                    .weights = {{"kernel", kernel[N - 1]},
+  static constexpr const char *kernel =
+      by_axes<N>("(K, C / groups, filters)", "(KH, KW, C / groups, filters)", "(KD, KH, KW, C / groups, filters)");
+  static constexpr const char *first = by_axes<N>("(K, C / groups, lora_rank)", "(KH, KW, C / groups, lora_rank)",
+                                                  "(KD, KH, KW, C / groups, lora_rank)");
+  static constexpr PlainFacts plain{.inputs = {{"x", spatial_input<N>}},
+                                    .outputs = {{"y", spatial_output<N>}},
+                                    .weights = {{"kernel", kernel},
                                                 {"bias", "(filters)", "use_bias"},
-                                                {"lora_kernel_a", first[N - 1], "lora_rank"},
+                                                {"lora_kernel_a", first, "lora_rank"},
                                                 {"lora_kernel_b", "(lora_rank, filters)", "lora_rank"}}};
 
   std::vector<Symbol> call(Call &c) const override {
@@ -104,10 +104,11 @@ struct ConvTranspose final : LayerOf<ConvTranspose<N>> {
         refuse_attribute("output_padding", "expected less than strides, ", geometry.strides[i], ", got ",
                          (*output_padding)[i]);
   }
-  static constexpr const char *kernel[] = {"(K, filters, C)", "(KH, KW, filters, C)", "(KD, KH, KW, filters, C)"};
-  static constexpr PlainFacts plain{.inputs = {{"x", spatial_input[N - 1]}},
-                                    .outputs = {{"y", spatial_output[N - 1]}},
-                                    .weights = {{"kernel", kernel[N - 1]}, {"bias", "(filters)", "use_bias"}}};
+  static constexpr const char *kernel =
+      by_axes<N>("(K, filters, C)", "(KH, KW, filters, C)", "(KD, KH, KW, filters, C)");
+  static constexpr PlainFacts plain{.inputs = {{"x", spatial_input<N>}},
+                                    .outputs = {{"y", spatial_output<N>}},
+                                    .weights = {{"kernel", kernel}, {"bias", "(filters)", "use_bias"}}};
 
   std::vector<Symbol> call(Call &c) const override {
     ops::Id x = geometry.input(c);
@@ -162,12 +163,11 @@ struct DepthwiseConv final : Depthwise<DepthwiseConv<N>, N> {
   static constexpr const char *name = by_axes<N>("DepthwiseConv1D", "DepthwiseConv2D");
   static constexpr const char *doc = by_axes<N>("Convolution along time of each channel by itself.",
                                                 "Convolution over images of each channel by itself.");
-  static constexpr const char *kernel[] = {"(K, C, depth_multiplier)", "(KH, KW, C, depth_multiplier)"};
-  static constexpr const char *out[] = {"(B, OT, C * depth_multiplier)", "(B, OH, OW, C * depth_multiplier)"};
-  static constexpr PlainFacts plain{
-      .inputs = {{"x", spatial_input[N - 1]}},
-      .outputs = {{"y", out[N - 1]}},
-      .weights = {{"kernel", kernel[N - 1]}, {"bias", "(C * depth_multiplier)", "use_bias"}}};
+  static constexpr const char *kernel = by_axes<N>("(K, C, depth_multiplier)", "(KH, KW, C, depth_multiplier)");
+  static constexpr const char *out = by_axes<N>("(B, OT, C * depth_multiplier)", "(B, OH, OW, C * depth_multiplier)");
+  static constexpr PlainFacts plain{.inputs = {{"x", spatial_input<N>}},
+                                    .outputs = {{"y", out}},
+                                    .weights = {{"kernel", kernel}, {"bias", "(C * depth_multiplier)", "use_bias"}}};
   std::vector<Symbol> call(Call &c) const override {
     ops::Id x = this->geometry.input(c);
     ops::Id w = this->kernel_of(c, "kernel", c.e.shape(x).last()), b = this->weights.bias(c, c.e.shape(w).last());
@@ -194,14 +194,13 @@ struct SeparableConv final : Depthwise<SeparableConv<N>, N> {
     f("pointwise_regularizer", pointwise_regularizer).doc("penalty on the kernel that mixes, added to the loss");
     f("pointwise_constraint", pointwise_constraint).doc("applied to the kernel that mixes after every update");
   }
-  static constexpr const char *depthwise[] = {"(K, C, depth_multiplier)", "(KH, KW, C, depth_multiplier)"};
-  static constexpr const char *pointwise[] = {"(1, C * depth_multiplier, filters)",
-                                              "(1, 1, C * depth_multiplier, filters)"};
-  static constexpr PlainFacts plain{.inputs = {{"x", spatial_input[N - 1]}},
-                                    .outputs = {{"y", spatial_output[N - 1]}},
-                                    .weights = {{"depthwise_kernel", depthwise[N - 1]},
-                                                {"pointwise_kernel", pointwise[N - 1]},
-                                                {"bias", "(filters)", "use_bias"}}};
+  static constexpr const char *depthwise = by_axes<N>("(K, C, depth_multiplier)", "(KH, KW, C, depth_multiplier)");
+  static constexpr const char *pointwise =
+      by_axes<N>("(1, C * depth_multiplier, filters)", "(1, 1, C * depth_multiplier, filters)");
+  static constexpr PlainFacts plain{
+      .inputs = {{"x", spatial_input<N>}},
+      .outputs = {{"y", spatial_output<N>}},
+      .weights = {{"depthwise_kernel", depthwise}, {"pointwise_kernel", pointwise}, {"bias", "(filters)", "use_bias"}}};
   std::vector<Symbol> call(Call &c) const override {
     ops::Id x = this->geometry.input(c);
     ops::Id deep = this->kernel_of(c, "depthwise_kernel", c.e.shape(x).last());
@@ -242,7 +241,7 @@ struct LocallyConnected final : LayerOf<LocallyConnected<N>> {
     f("implementation", implementation).default_only().doc("how Keras 2 stores the kernel");
     weights.fields(f);
   }
-  static constexpr PlainFacts plain{.inputs = {{"x", spatial_input[N - 1]}},
+  static constexpr PlainFacts plain{.inputs = {{"x", spatial_input<N>}},
                                     .outputs = {{"y", N == 1 ? "(B, OT, filters)" : "(B, OH, OW, filters)"}},
                                     .weights = {{"kernel", "(places, window * C, filters)"},
                                                 {"bias", N == 1 ? "(OT, filters)" : "(OH, OW, filters)", "use_bias"}}};

@@ -77,8 +77,10 @@ struct Geometry {
   }
 };
 
-inline constexpr const char *spatial_input[] = {"(B, T, C)", "(B, H, W, C)", "(B, D, H, W, C)"};
-inline constexpr const char *spatial_output[] = {"(B, OT, filters)", "(B, OH, OW, filters)",
-                                                 "(B, OD, OH, OW, filters)"};
+template <size_t N>
+inline constexpr const char *spatial_input = by_axes<N>("(B, T, C)", "(B, H, W, C)", "(B, D, H, W, C)");
+template <size_t N>
+inline constexpr const char *spatial_output = by_axes<N>("(B, OT, filters)", "(B, OH, OW, filters)",
+                                                         "(B, OD, OH, OW, filters)");
 
 }  // namespace dl4::kinds

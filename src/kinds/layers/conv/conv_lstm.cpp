@@ -12,7 +12,14 @@ using ops::Id;
 
 // N: number of spatial axes.
 template <size_t N>
-struct ConvLstm : Layer {
+struct ConvLstm final : Layer {
+  static constexpr const char *name = by_axes<N>("ConvLSTM1D", "ConvLSTM2D", "ConvLSTM3D");
+  static constexpr const char *doc = by_axes<N>(
+      "An LSTM over (batch, time, rows, channels) whose products are convolutions; that of the state keeps its size.",
+      "An LSTM over (batch, time, height, width, channels) whose products are convolutions; that of the state keeps "
+      "its size.",
+      "An LSTM over (batch, time, depth, height, width, channels) whose products are convolutions; that of the state "
+      "keeps its size.");
   static constexpr int64_t gates = 4;
   int64_t filters = 0;
   Geometry<N> geometry;
@@ -36,12 +43,11 @@ struct ConvLstm : Layer {
     bias.check(recurrence.weights);
   }
   Facts facts() const override {
-    constexpr const char *in[] = {"(B, T, R, C)", "(B, T, H, W, C)", "(B, T, D, H, W, C)"};
-    constexpr const char *out[] = {"OR, filters", "OH, OW, filters", "OD, OH, OW, filters"};
-    constexpr const char *window[] = {"K", "KH, KW", "KD, KH, KW"};
-    return facts_of_run(in[N - 1], out[N - 1], 2,
-                        {{"kernel", text('(', window[N - 1], ", C, 4 filters)")},
-                         {"recurrent_kernel", text('(', window[N - 1], ", filters, 4 filters)")},
+    const char *const window = by_axes<N>("K", "KH, KW", "KD, KH, KW");
+    return facts_of_run(by_axes<N>("(B, T, R, C)", "(B, T, H, W, C)", "(B, T, D, H, W, C)"),
+                        by_axes<N>("OR, filters", "OH, OW, filters", "OD, OH, OW, filters"), 2,
+                        {{"kernel", text('(', window, ", C, 4 filters)")},
+                         {"recurrent_kernel", text('(', window, ", filters, 4 filters)")},
                          {"bias", "(4 filters)", "use_bias"}});
   }
 
@@ -100,21 +106,6 @@ struct ConvLstm : Layer {
   }
 };
 
-struct ConvLSTM1D final : ConvLstm<1> {
-  static constexpr const char *doc =
-      "An LSTM over (batch, time, rows, channels) whose products are convolutions; that of the state keeps its size.";
-};
-struct ConvLSTM2D final : ConvLstm<2> {
-  static constexpr const char *doc =
-      "An LSTM over (batch, time, height, width, channels) whose products are convolutions; that of the state keeps "
-      "its size.";
-};
-struct ConvLSTM3D final : ConvLstm<3> {
-  static constexpr const char *doc =
-      "An LSTM over (batch, time, depth, height, width, channels) whose products are convolutions; that of the state "
-      "keeps its size.";
-};
-
 }  // namespace
-DL4_KINDS(conv_lstm, ConvLSTM1D, ConvLSTM2D, ConvLSTM3D)
+DL4_KINDS(conv_lstm, ConvLstm<1>, ConvLstm<2>, ConvLstm<3>)
 }  // namespace dl4::kinds

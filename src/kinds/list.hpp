@@ -28,7 +28,6 @@
   X(conv)                          \
   X(spectrograms)                  \
   X(pooling)                       \
-  X(global_pooling)                \
   X(cells)                         \
   X(flow)                          \
   X(conv_lstm)                     \

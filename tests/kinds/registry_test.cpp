@@ -72,8 +72,8 @@ TEST(Registry, TellsArgumentsByPositionAsKeras) {
   EXPECT_EQ(elsewhere,
             "Dense.quantization AutoContrast.data_format RandomBrightness.data_format RandomContrast.data_format "
             "Solarization.data_format "
-            "LayerNormalization.rms_scaling Hashing.dtype StringLookup.vocabulary_size StringLookup.oov_method "
-            "IntegerLookup.vocabulary_size TextVectorization.vocabulary_size "
+            "LayerNormalization.rms_scaling Hashing.dtype TextVectorization.vocabulary_size "
+            "StringLookup.vocabulary_size StringLookup.oov_method IntegerLookup.vocabulary_size "
             "Embedding.activity_regularizer Embedding.quantization "
             "ReversibleEmbedding.activity_regularizer ReversibleEmbedding.lora_rank ReversibleEmbedding.lora_alpha "
             "ReversibleEmbedding.quantization EinsumDense.activity_regularizer EinsumDense.quantization "

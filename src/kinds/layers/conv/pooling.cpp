@@ -99,30 +99,24 @@ constexpr const char *mean_of_parts =
     "The mean of each part, channel by channel, of as many parts as asked for: from i * n / parts to (i + 1) * n / "
     "parts, outwards to whole places.";
 
-struct Names {
-  const char *max, *max_alias, *average, *average_alias, *adaptive_max, *adaptive_average;
-};
-constexpr Names names[] = {
-    {"MaxPooling1D", "MaxPool1D", "AveragePooling1D", "AvgPool1D", "AdaptiveMaxPooling1D", "AdaptiveAveragePooling1D"},
-    {"MaxPooling2D", "MaxPool2D", "AveragePooling2D", "AvgPool2D", "AdaptiveMaxPooling2D", "AdaptiveAveragePooling2D"},
-    {"MaxPooling3D", "MaxPool3D", "AveragePooling3D", "AvgPool3D", "AdaptiveMaxPooling3D", "AdaptiveAveragePooling3D"},
-};
-
 template <size_t N>
-void add(Entries &all) {
-  using Row = typename Pooling<N>::Row;
-  using Adaptive = typename AdaptivePooling<N>::Row;
-  constexpr const Names &n = names[N - 1];
-  static constexpr Row rows[] = {
-      {row_of<Pooling<N>>(n.max, largest, n.max_alias), false, 2},
-      {row_of<Pooling<N>>(n.average, mean, n.average_alias), true, 0},
-  };
-  static constexpr Adaptive parts[] = {
-      {row_of<AdaptivePooling<N>>(n.adaptive_max, largest_of_parts), false},
-      {row_of<AdaptivePooling<N>>(n.adaptive_average, mean_of_parts), true},
-  };
-  list_rows(all, rows, parts);
-}
+constexpr typename Pooling<N>::Row poolings[] = {
+    {row_of<Pooling<N>>(by_axes<N>("MaxPooling1D", "MaxPooling2D", "MaxPooling3D"), largest,
+                        by_axes<N>("MaxPool1D", "MaxPool2D", "MaxPool3D")),
+     false, 2},
+    {row_of<Pooling<N>>(by_axes<N>("AveragePooling1D", "AveragePooling2D", "AveragePooling3D"), mean,
+                        by_axes<N>("AvgPool1D", "AvgPool2D", "AvgPool3D")),
+     true, 0},
+};
+template <size_t N>
+constexpr typename AdaptivePooling<N>::Row adaptive_poolings[] = {
+    {row_of<AdaptivePooling<N>>(by_axes<N>("AdaptiveMaxPooling1D", "AdaptiveMaxPooling2D", "AdaptiveMaxPooling3D"),
+                                largest_of_parts),
+     false},
+    {row_of<AdaptivePooling<N>>(
+         by_axes<N>("AdaptiveAveragePooling1D", "AdaptiveAveragePooling2D", "AdaptiveAveragePooling3D"), mean_of_parts),
+     true},
+};
 
 struct GlobalPooling final : Layer {
   struct Row : Entry {
@@ -209,11 +203,7 @@ constexpr GlobalPooling::Row global_poolings[] = {
 
 }  // namespace
 
-void list_pooling(Entries &all) {
-  add<1>(all);
-  add<2>(all);
-  add<3>(all);
-}
-DL4_TABLE(global_pooling, global_poolings)
+DL4_TABLE(pooling, poolings<1>, adaptive_poolings<1>, poolings<2>, adaptive_poolings<2>, poolings<3>,
+          adaptive_poolings<3>, global_poolings)
 
 }  // namespace dl4::kinds

@@ -32,7 +32,7 @@ struct AttentionGradOp final : NotDifferentiable<AttentionGradOp, "attention_gra
 struct AttentionOp final : OpOf<AttentionOp, "attention", attributes::Attention> {
   std::vector<Operand> infer(Operands src) const override {
     const Shape &q = src[src_q].shape, &k = src[src_k].shape, &v = src[src_v].shape;
-    for (int i = 0; i < src_mask; ++i) want_float(op, src[static_cast<size_t>(i)]);
+    for (int i = 0; i < src_attention_mask; ++i) want_float(op, src[static_cast<size_t>(i)]);
     const int least = how.heads ? 3 : 2;
     if (q.rank() < least || k.rank() != q.rank() || v.rank() != q.rank())
       fail(Code::shape_mismatch, "attention: expected query, key and value with as many axes, at least ", least,
@@ -72,8 +72,9 @@ struct AttentionOp final : OpOf<AttentionOp, "attention", attributes::Attention>
       into[static_cast<size_t>(i)] = count++;
     }
     if (count == 0) return;
-    auto d = g.e.step(make<AttentionGradOp>(how, into), {g.src(src_q), g.src(src_k), g.src(src_v), g.src(src_mask),
-                                                         g.dst(dst_peak), g.dst(dst_sum), g.diff_dst(dst_y)});
+    auto d =
+        g.e.step(make<AttentionGradOp>(how, into), {g.src(src_q), g.src(src_k), g.src(src_v), g.src(src_attention_mask),
+                                                    g.dst(dst_peak), g.dst(dst_sum), g.diff_dst(dst_y)});
     for (int i = 2; i >= 0; --i) {
       int to = into[static_cast<size_t>(i)];
       // Each sum is set once.

@@ -11,9 +11,9 @@ enum CtcSource { ctc_x, ctc_logs, ctc_labels };
 
 struct CtcOp final : OpOf<CtcOp, "ctc", attributes::Ctc> {
   std::vector<Operand> infer(Operands src) const override {
-    want_float(op, src[src_logs]);
-    want_type("the labels of ctc", src[src_labels], DType::i32);
-    const Shape &labels = src[src_labels].shape, x = same_shape(op, src[src_x].shape, src[src_logs].shape);
+    want_float(op, src[ctc_logs]);
+    want_type("the labels of ctc", src[ctc_labels], DType::i32);
+    const Shape &labels = src[ctc_labels].shape, x = same_shape(op, src[ctc_x].shape, src[ctc_logs].shape);
     if (x.rank() != 3) fail(Code::shape_mismatch, "ctc expects (batch, steps, classes), got ", x);
     if (labels.rank() != 2 || !compatible(labels.first(1), x.first(1)))
       fail(Code::shape_mismatch, "ctc expects labels (batch, length) for ", x, ", got ", labels);
@@ -26,7 +26,7 @@ struct CtcOp final : OpOf<CtcOp, "ctc", attributes::Ctc> {
       const Id by = expand_dims(e, expand_dims(e, g.diff_dst(), -1), -1);
       g.set(ctc_x, mul(e, sub(e, unary(e, Unary::exp, g.src(ctc_logs)), g.dst(1)), by));
     }
-    g.stop(src_logs);
+    g.stop(ctc_logs);
   }
 };
 

@@ -24,11 +24,13 @@ void check(const char *op, Operands src, int x_like) {
 
 struct SegmentGatherOp final : OpOf<SegmentGatherOp, "segment_gather", attributes::SegmentGather> {
   std::vector<Operand> infer(Operands src) const override {
-    check(op, src, src_x);
-    const Shape &x = src[src_x].shape, &ids = src[src_ids].shape;
+    check(op, src, segment_x);
+    const Shape &x = src[segment_x].shape, &ids = src[segment_ids].shape;
     return {{DType::f32, ids.joined(x.last(x.rank() - ids.rank()))}};
   }
-  void gradient(Gradient &g) const override { g.set(0, segment_sum(g.e, g.diff_dst(), g.src(src_ids), g.src(src_x))); }
+  void gradient(Gradient &g) const override {
+    g.set(0, segment_sum(g.e, g.diff_dst(), g.src(segment_ids), g.src(segment_x)));
+  }
 };
 
 // Shared by segment_sum and segment_max.
@@ -45,7 +47,7 @@ struct SegmentOp : OpOf<T, op_name, A> {
 };
 
 struct SegmentSumOp final : SegmentOp<SegmentSumOp, "segment_sum", attributes::SegmentSum> {
-  void gradient(Gradient &g) const override { g.set(0, segment_gather(g.e, g.diff_dst(), g.src(src_ids))); }
+  void gradient(Gradient &g) const override { g.set(0, segment_gather(g.e, g.diff_dst(), g.src(segment_ids))); }
 };
 
 struct SegmentMaxOp final : SegmentOp<SegmentMaxOp, "segment_max", attributes::SegmentMax> {
@@ -61,10 +63,10 @@ struct SegmentMaxOp final : SegmentOp<SegmentMaxOp, "segment_max", attributes::S
 
 struct SegmentSoftmaxOp final : OpOf<SegmentSoftmaxOp, "segment_softmax", attributes::SegmentSoftmax> {
   std::vector<Operand> infer(Operands src) const override {
-    check(op, src, src_like);
-    const Shape &x = src[src_x].shape;
-    return {{DType::f32, same_shape(op, src[src_ids].shape, x.first(src[src_ids].shape.rank()))
-                             .joined(x.last(x.rank() - src[src_ids].shape.rank()))}};
+    check(op, src, segment_like);
+    const Shape &x = src[segment_x].shape;
+    return {{DType::f32, same_shape(op, src[segment_ids].shape, x.first(src[segment_ids].shape.rank()))
+                             .joined(x.last(x.rank() - src[segment_ids].shape.rank()))}};
   }
   bool reads(int src) const override { return src < segment_like; }
   void gradient(Gradient &g) const override {

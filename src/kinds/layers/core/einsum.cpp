@@ -15,6 +15,8 @@ namespace {
 
 using ops::Emit, ops::Id;
 
+bool has(const std::string &labels, char c) { return labels.find(c) != std::string::npos; }
+
 // A product of matrices.
 using MatrixProduct = ops::Id (*)(ops::Emit &, ops::Id, ops::Id);
 inline ops::Id matrix_product(ops::Emit &e, ops::Id a, ops::Id b) { return ops::matmul(e, a, b); }
@@ -218,8 +220,6 @@ Id einsum_product(Emit &e, const std::string &x_letters, const std::string &w_le
   if (columns.size() != 1) y = ops::reshape(e, y, kept, dims.last(static_cast<int>(columns.size())));
   return in_letters(e, y, batch + rows + columns, y_letters);
 }
-
-bool has(const std::string &labels, char c) { return labels.find(c) != std::string::npos; }
 
 // "ab,bc->ac" at a known rank: a letter per axis, including those of "...".
 struct Equation {

@@ -11,7 +11,7 @@ namespace {
 
 using ops::Id;
 
-struct Moments {
+struct RunningMoments {
   double mean = 0, squares = 0;
   int64_t count = 0;
 
@@ -57,9 +57,10 @@ class MomentsOfData final : public Adapter {
     if (all_.empty() || all_[0].count == 0) fail(Code::invalid_argument, "expected numbers to learn from, got none");
     Json config = config_;
     size_t at = 0;
-    config["mean"] = nested(0, at, [](const Moments &m) { return m.mean; });
+    config["mean"] = nested(0, at, [](const RunningMoments &m) { return m.mean; });
     at = 0;
-    config["variance"] = nested(0, at, [](const Moments &m) { return m.squares / static_cast<double>(m.count); });
+    config["variance"] =
+        nested(0, at, [](const RunningMoments &m) { return m.squares / static_cast<double>(m.count); });
     return config;
   }
 
@@ -85,7 +86,7 @@ class MomentsOfData final : public Adapter {
   const std::vector<int64_t> axes_;
   Shape dims_;
   bool seen_ = false;
-  std::vector<Moments> all_;
+  std::vector<RunningMoments> all_;
 };
 
 struct Normalization : LayerOf<Normalization> {

@@ -298,7 +298,7 @@ std::string letters(const Told &t, std::set<std::string> &names) {
 // All ops by name, as their files declare them, and the base that says how they are differentiated.
 std::map<std::string, std::string> declared_ops() {
   std::map<std::string, std::string> all;
-  const std::regex op(R"re(struct \w+ final : (\w+)<\w+,\s*"(\w+)")re");
+  const std::regex op(R"re(struct \w+ final\s+: (\w+)<\w+,\s*"(\w+)")re");
   for (const auto &file : std::filesystem::directory_iterator(DL4_SOURCE_DIR "/src/ops")) {
     std::stringstream source;
     source << std::ifstream(file.path()).rdbuf();

@@ -2,6 +2,7 @@
 #include "runtime/handover.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 namespace dl4::runtime {
 namespace {
@@ -35,7 +36,7 @@ void Handover::leave_alone(double at_least) {
 void Handover::note(double spent, double phases) {
   const double large = small * phases;
   if (!trial_ && !helped_) {
-    alone_ += (std::min(spent, 2 * alone_) - alone_) / 2;
+    alone_ = std::midpoint(alone_, std::min(spent, alone_ + alone_));
     return try_out(true, trial_runs);
   }
   if (!trial_) {

@@ -18,8 +18,7 @@
  * Errors     A function that can fail returns dl4_error *: NULL is success, anything else is an object that the caller
  *            releases. Any of them can give DL4_INVALID_ARGUMENT (NULL, unusable handle, value out of range),
  *            DL4_OUT_OF_MEMORY or DL4_INTERNAL; other codes are listed after "Errors:". On failure every out pointer
- *            is NULL, every out id -1, every out count 0, and no object has changed. Other functions return 0 or NULL
- *            for a NULL or wrong handle.
+ *            is NULL, every out id -1, every out count 0, no object is changed. Others give 0 or NULL for a bad handle.
  * Ownership  Out pointers are new references, freed with dl4_release() in any order. Strings and dims that are returned
  *            live as long as their object. Arrays and strings passed in are read during the call only. "Keeps:" lists
  *            what is kept longer, "Takes:" what the library takes ownership of. Once `user` is no longer kept,
@@ -246,8 +245,7 @@ DL4_API DL4_CHECKED dl4_error *dl4_registry_add(const char *category, const char
                                                 dl4_shape_fn shape, dl4_forward_fn forward, dl4_backward_fn backward,
                                                 void *user, dl4_release_fn release);
 
-/* Removes a kind that dl4_registry_add() added, a loss with its metric. Existing models work on; graphs, copies and
- * files no longer find it.
+/* Removes a kind of dl4_registry_add(), a loss with its metric. Models go on with it; graphs, copies and files do not.
  * Errors: DL4_NOT_FOUND (category), DL4_UNKNOWN_KIND (name: no such kind was added). */
 DL4_API DL4_CHECKED dl4_error *dl4_registry_remove(const char *category, const char *name);
 
@@ -311,23 +309,18 @@ DL4_API int64_t dl4_blob_size(const dl4_blob *blob);
  *   seed_scheme      string  "dl4" (default): random numbers follow from the seed and the layer's name; "tensorflow":
  *                            from the seed and the order of creation, as after tf.random.set_seed(seed)
  *   reproducible     string  "threads" (default): same bits for the same `threads`; "strict": for any number;
- *                            "portable": on every processor with AVX2 or NEON (else DL4_UNSUPPORTED) too, but for the
- *                            sign of a NaN
+ *                            "portable": on every processor with AVX2 or NEON (else DL4_UNSUPPORTED) too
  *   math             string  "float32" (default), or "float32x3": large products are sums of three bfloat16 products,
  *                            except in streams; needs AMX (else DL4_UNSUPPORTED), refused with "portable"
  *   emulate_bfloat16 bool    train "mixed_bfloat16" without AVX512_BF16 too; default false: DL4_UNSUPPORTED
- *   memory_limit     int     bytes for one load, model, trainer or plan; default: half of the machine's memory, for a
- *                            load less
+ *   memory_limit     int     bytes for one load, model, trainer or plan; default: half the memory, for a load less
  *   step_limit       int     steps of all loops of one run, else DL4_UNSUPPORTED; default 100,000,000
  *   passes_off       strings optimization passes to skip, for experiments: "passes" of dl4_build_info()
  *   kernels_off      strings kernels never to choose, for experiments: "kernels" of dl4_build_info()
- *   tuning           string  a file that `dl4 tune` wrote on this machine, or its text, which begins with "{": what
- *                            kernels are chosen by; it may change bits as `threads` may. DL4_UNSUPPORTED: of another
- *                            processor or version; refused with "portable". Default: figures computed from the
- *                            processor's vectors and caches
+ *   tuning           string  a file that `dl4 tune` wrote on this machine, or its text: kernels are chosen by it; bits
+ *                            may change as by `threads`. DL4_UNSUPPORTED: of another processor or version, "portable"
  *   arena_fill_nan   bool    fill working memory with NaN before each run, for tests
- *   log_level        string  "trace", "debug", "info", "warning", "error" or "off"; default "info" with `log_to`, else
- *                            "off"
+ *   log_level        string  "trace", "debug", "info", "warning", "error", "off"; default "off", "info" with `log_to`
  *   log_to           string  "stderr" (default), or a file to append to, one for each process; failure is DL4_IO */
 DL4_API DL4_CHECKED dl4_error *dl4_context_create(const char *options, dl4_context **out);
 
@@ -419,11 +412,9 @@ DL4_API DL4_CHECKED dl4_error *dl4_tensor_load(dl4_context *context, const char 
  * Errors: DL4_IO (path), DL4_UNSUPPORTED (path: another suffix). */
 DL4_API DL4_CHECKED dl4_error *dl4_tensor_save(const dl4_tensor *tensor, const char *path);
 
-/* Makes a tensor that holds a copy of strings. lengths [elements] are in bytes; NULL: each string ends with NUL. A
- * string of length 0 may be NULL.
+/* Makes a tensor with a copy of strings. lengths [elements]: bytes; NULL: they end with NUL. Empty ones may be NULL.
  * Tensors of strings are dense and read-only. Their elements are not contiguous: dl4_tensor_data() is NULL, and
- * dl4_tensor_copy_in(), dl4_tensor_copy_out() and DLPack are refused. A run returns string outputs as new tensors that
- * own their bytes.
+ * dl4_tensor_copy_in(), dl4_tensor_copy_out() and DLPack are refused. A run returns strings in new tensors.
  * May be NULL: context, dims (when rank is 0), strings (when there are no elements), lengths.
  * Errors: DL4_OUT_OF_MEMORY (memory_limit). */
 DL4_API DL4_CHECKED dl4_error *dl4_tensor_from_strings(dl4_context *context, int32_t rank, const int64_t *dims,
@@ -431,11 +422,9 @@ DL4_API DL4_CHECKED dl4_error *dl4_tensor_from_strings(dl4_context *context, int
                                                        dl4_tensor **out);
 
 /* Makes a tensor of strings over the caller's memory, without a copy, in Arrow's layout: element i is the bytes of data
- * [bytes] from offsets[i] to offsets[i + 1]. offset_dtype: DL4_INT32 or DL4_INT64, the type of offsets [elements + 1],
- * which are read only during this call.
+ * [bytes] from offsets[i] to offsets[i + 1]. offset_dtype: DL4_INT32 or DL4_INT64, of offsets [elements + 1], not kept.
  * May be NULL: context, dims (when rank is 0), data (when bytes is 0), release, user.
- * Keeps: data, release, user (until the last reference is gone; then release(user) is called, if given; on failure it
- * is not called).
+ * Keeps: data, release, user (until the last reference is gone; then release(user) is called, but not on failure).
  * Errors: DL4_SHAPE_MISMATCH (offsets that decrease, or leave the bytes), DL4_OUT_OF_MEMORY (memory_limit). */
 DL4_API DL4_CHECKED dl4_error *dl4_tensor_wrap_strings(dl4_context *context, int32_t rank, const int64_t *dims,
                                                        int32_t offset_dtype, const void *offsets, const void *data,
@@ -458,8 +447,7 @@ DL4_API const int64_t *dl4_tensor_dims(const dl4_tensor *tensor);
 /* The strides [rank], in elements. */
 DL4_API const int64_t *dl4_tensor_strides(const dl4_tensor *tensor);
 
-/* The first element; NULL if there is none, or for strings. For reading and writing, unless it came read-only by
- * DLPack. */
+/* The first element; NULL if there is none, or for strings. Not to be written if it came read-only by DLPack. */
 DL4_API void *dl4_tensor_data(const dl4_tensor *tensor);
 
 /* The number of bytes of all elements laid out densely; for strings, the sum of their bytes. */
@@ -725,8 +713,7 @@ DL4_API DL4_CHECKED dl4_error *dl4_stream_run(dl4_stream *stream, dl4_tensor *co
 
 /* Runs the next steps of n streams of one session, each of batch 1. in [n_in] and out [n_out] are those of a stream of
  * batch n, [n, T, ...]: row i is that of streams[i], which takes the first steps[i] of the T steps, 0 to T; the rest of
- * its outputs is 0. A stream's bits do not depend on the others, but differ from dl4_stream_run()'s. On failure none
- * has changed.
+ * its outputs is 0. A stream's bits do not depend on others, but differ from dl4_stream_run()'s. Failures change none.
  * May be NULL: steps (all take T).
  * Errors: DL4_SHAPE_MISMATCH (in, out), DL4_UNSUPPORTED (streams: of another batch; an output that is not dense; more
  * steps than the session's "cache"), DL4_CANCELLED (cancel), DL4_BUSY (streams). */

@@ -72,7 +72,8 @@ void Executable::run(Ready &ready, const std::atomic<int32_t> *cancel) {
   report.cancel = cancel;
   if (options_.fill_nan || options_.profile) return watch(cached, frame);
   const size_t writes = options_.ends_writes ? cached.plan->first_write : SIZE_MAX;
-  const bool crew = options_.crew->threads() > 1, timed = crew && frame.cut > 1 && !frame.together.pass();
+  const bool crew = frame.cut > 0 && options_.crew->threads() > 1;
+  const bool timed = crew && frame.cut > 1 && !frame.together.pass();
   const bool helped = crew && frame.together.helped();
   const auto start = timed ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point();
   for (size_t s = 0; s < frame.calls.size(); ++s) {

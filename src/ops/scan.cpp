@@ -58,8 +58,7 @@ std::vector<Operand> ScanOp::infer(Operands src) const {
   std::vector<Operand> inputs, last;
   for (size_t i = 0; i < src.size(); ++i) {
     const Value &in = p[p.inputs[i]];
-    const bool stacked = carry[i] == Carry::sequence || carry[i] == Carry::reversed;
-    const Shape s = stacked ? src[i].shape.without(0) : src[i].shape;
+    const Shape s = is_stacked(carry[i]) ? src[i].shape.without(0) : src[i].shape;
     if (src[i].dtype != in.dtype || !compatible(s, in.shape))
       fail(Code::shape_mismatch, "scan: expected a ", carry[i], " of ", in.dtype, ' ', in.shape, ", got ", src[i].dtype,
            ' ', s);
@@ -86,7 +85,7 @@ std::vector<Operand> ScanOp::infer(Operands src) const {
 
 Id Scan::input(Id outside, Carry carry) {
   Shape s = e_.shape(outside);
-  if (carry == Carry::sequence || carry == Carry::reversed) {
+  if (is_stacked(carry)) {
     if (s.rank() == 0) fail(Code::shape_mismatch, "scan: expected a sequence (T, ...), got a scalar");
     s = s.without(0);
   }
@@ -176,7 +175,7 @@ void Scan::drop_unread() {
   auto used = uses(program_);
   std::vector<Id> ids;
   std::vector<Outside> inputs;
-  auto is_sequence = [](const Outside &o) { return o.carry == Carry::sequence || o.carry == Carry::reversed; };
+  auto is_sequence = [](const Outside &o) { return is_stacked(o.carry); };
   size_t left = static_cast<size_t>(std::count_if(inputs_.begin(), inputs_.end(), is_sequence));
   for (size_t i = 0; i < inputs_.size(); ++i) {
     Id v = program_.inputs[i];

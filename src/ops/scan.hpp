@@ -17,6 +17,8 @@ namespace dl4::ops {
 // by the previous step; or a constant.
 enum class Carry : int { sequence, reversed, state, constant };
 std::string to_string(Carry c);
+// Whether a source is a sequence, of which each step has an element.
+inline bool is_stacked(Carry c) { return c == Carry::sequence || c == Carry::reversed; }
 
 // Sources: those of the body's inputs, in order; initial values for states. Body outputs: the new states in the order
 // of those inputs, then others. Destinations: each output stacked (T, ...), then each state's final value.

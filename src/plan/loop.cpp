@@ -62,6 +62,16 @@ class Loop final : public NestingKernel {
   std::vector<const Plan *> plans() const override { return {p_.body.plan.get()}; }
   bool calls_host() const override { return p_.body.calls_host; }
 
+  // By source and destination: the bytes of each of so many rows; 0 of constants.
+  std::vector<int64_t> row_bytes(int64_t rows) const {
+    std::vector<int64_t> all;
+    for (const Input &in : p_.inputs) all.push_back(in.carry == Carry::constant ? 0 : in.bytes / rows);
+    for (const Output &o : p_.outputs) all.push_back(o.stride / rows);
+    for (const Output &o : p_.outputs)
+      if (o.is_state) all.push_back(o.stride / rows);
+    return all;
+  }
+
   void run(int64_t i, const Run &r) const override {
     const Nested &body = p_.body;
     auto &frame = static_cast<NestedFrame &>(*r.bound);
@@ -110,8 +120,7 @@ class Loop final : public NestingKernel {
   const std::byte *read(const Input &in, int64_t t, const Run &r) const noexcept {
     if (in.carry == Carry::state && t > 0) return written(p_.outputs[in.output], t - 1, r);
     const auto *src = r.in<std::byte>(in.src);
-    const bool stacked = in.carry == Carry::sequence || in.carry == Carry::reversed;
-    return src && stacked ? src + offset(t, in.bytes, in.reversed) : src;
+    return src && is_stacked(in.carry) ? src + offset(t, in.bytes, in.reversed) : src;
   }
   static int64_t round_up_64(int64_t n) noexcept { return (n + 63) / 64 * 64; }
 
@@ -175,9 +184,6 @@ Program wanted(const ScanOp &op, const Site &site, std::vector<size_t> &of) {
   return p;
 }
 
-// Axis of a scan's source, or of its stack, that holds the rows of a batch.
-int axis_of_rows(Carry c) { return c == Carry::state ? 0 : 1; }
-
 // The loop; on one thread over so many rows of the batch, if given. A run's arguments then begin at its first row.
 std::unique_ptr<Loop> make_loop(const Site &site, const ScanOp &op, const Options &options, int64_t rows = 0) {
   std::vector<size_t> of;
@@ -187,8 +193,7 @@ std::unique_ptr<Loop> make_loop(const Site &site, const ScanOp &op, const Option
   std::vector<Known> known;
   std::vector<Input> inputs;
   for (size_t i = 0; i < site.src.size(); ++i) {
-    const bool stacked = op.carry[i] == Carry::sequence || op.carry[i] == Carry::reversed;
-    const Shape element = stacked ? site.src[i].shape.without(0) : site.src[i].shape;
+    const Shape element = is_stacked(op.carry[i]) ? site.src[i].shape.without(0) : site.src[i].shape;
     shapes.push_back(op.carry[i] == Carry::constant ? element : cut(element));
     if (op.carry[i] == Carry::constant && site.constant[i])
       known.push_back({body.inputs[i], *site.constant[i], site.constant_key[i]});
@@ -280,7 +285,7 @@ int64_t rows_of(const Site &site, const ScanOp &op) {
   for (size_t i = 0; i < site.src.size(); ++i) {
     has.push_back(op.carry[i] != Carry::constant);
     if (!has[i]) continue;
-    const int axis = axis_of_rows(op.carry[i]);
+    const int axis = is_stacked(op.carry[i]) ? 1 : 0;
     const int64_t mine = site.src[i].shape.rank() > axis ? site.src[i].shape[axis] : 0;
     if (mine == 0 || (rows && rows != mine) || (*op.body)[op.body->inputs[i]].shape[0] != free_dim) return 0;
     rows = mine;
@@ -322,21 +327,12 @@ std::unique_ptr<Kernel> make_scan(const Site &site, const ScanOp &op, const Opti
     each = std::max(each, round_up(loop->scratch, 64));
     parts.push_back({loop, first});
   }
-  std::vector<int64_t> row_bytes;
-  for (size_t i = 0; i < site.src.size(); ++i) {
-    const Shape &s = site.src[i].shape;
-    const bool has = op.carry[i] != Carry::constant;
-    const int64_t of_all = bytes_of({site.src[i].dtype, axis_of_rows(op.carry[i]) ? s.without(0) : s});
-    row_bytes.push_back(has ? of_all / rows : 0);  // bounded: rows > 0
-  }
-  const size_t outputs = op.body->outputs.size();
+  std::vector<int64_t> row_bytes = whole->row_bytes(rows);
   bool shares = false;  // stacked states
-  for (size_t j = 0; j < site.dst.size(); ++j) {
-    const Shape &s = site.dst[j].shape;
-    const int64_t of_all = bytes_of({site.dst[j].dtype, j < outputs ? s.without(0) : s});
-    row_bytes.push_back(of_all / rows);  // bounded: rows > 0
-    const auto splits = [&](const LoopsByRows::Part &part) { return part.first * row_bytes.back() % 64 != 0; };
-    shares = shares || (j < op.states() && site.dst[j].present && (of_all % 64 || std::ranges::any_of(parts, splits)));
+  for (size_t j = 0; j < op.states(); ++j) {
+    const int64_t bytes = row_bytes[site.src.size() + j];
+    const auto splits = [&](const LoopsByRows::Part &part) { return checked_mul(part.first, bytes) % 64 != 0; };
+    shares = shares || (site.dst[j].present && (checked_mul(rows, bytes) % 64 || std::ranges::any_of(parts, splits)));
   }
   // Little is saved where the time goes into weights, which each thread reads: kernels that it may share may save more.
   const double saved = us - microseconds(*loops.rbegin()->second) - (shares ? shared_line : 0);

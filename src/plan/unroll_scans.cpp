@@ -26,9 +26,8 @@ void write_body(Program &p, const Step &step, Renaming &renaming) {
   for (Id v : body.ids())
     if (body[v].role == Role::constant) of[v] = e.constant(body[v].data);
   for (size_t i = 0; i < body.inputs.size(); ++i) {
-    const bool stacked = scan.carry[i] == Carry::sequence || scan.carry[i] == Carry::reversed;
     e.scope = step.scope;
-    of[body.inputs[i]] = stacked ? squeeze(e, step.src[i], 0) : step.src[i];
+    of[body.inputs[i]] = is_stacked(scan.carry[i]) ? squeeze(e, step.src[i], 0) : step.src[i];
   }
   for (const Step &s : body.steps) {
     std::vector<Id> src;

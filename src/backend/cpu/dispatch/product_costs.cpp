@@ -114,7 +114,8 @@ const Machine &machine(const Cutting &cutting) {
 
 bool few_columns(const Gemm &g, const Machine &m) {
   if (g.n <= 1 || g.k < dot) return false;
-  if (g.n < few || m.vector < 16 || &m == &portable_machine()) return g.n < few;  // whose bits are published
+  // Under portable bits the choice is the one that they were published with.
+  if (g.n < few || m.vector < 16 || &m == &portable_machine()) return g.n < few;
   // A row of one vector of columns against dot products, cycles.
   return g.n < 16 && 3.2 * real(g.n) + 0.0375 * real(g.n, g.k) < 0.5 * real(g.k);
 }

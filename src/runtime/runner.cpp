@@ -14,6 +14,7 @@ class Whole final : public Runner {
   MadeStrings run(std::span<const View> in, std::span<View> out, Wanted *wanted, const Memory &memory,
                   const std::atomic<int32_t> *cancel) override {
     if (before_) before_(*program_);
+    if (!wanted) return program_->run(in, out, cancel);  // the shortest path: calls of microseconds take it
     return run_on(*program_, program_->program().outputs.size(), in, out, wanted, memory, cancel);
   }
 

@@ -52,24 +52,24 @@ void need_tiles(Context::Options::Reproducible reproducible) {
 }  // namespace
 
 void Context::Options::fields(kinds::Fields &f) {
-  f("threads", threads).at_least(1).at_most(most_threads).doc("threads that work on one run");
-  f("seed", seed).doc("start of all random numbers");
-  f("seed_scheme", seed_scheme, {"dl4", "tensorflow"})
-      .doc("what random numbers follow from: the layers' names, or as in TensorFlow the order of creation");
-  f("reproducible", reproducible, {"threads", "strict", "portable"}).doc("how far bits are the same");
-  f("math", math, {"float32", "float32x3"}).doc("what large products are computed in");
-  f("emulate_bfloat16", emulate_bfloat16)
-      .doc("train layers of dtype mixed_bfloat16 on a processor without products of bfloat16, slowly");
-  f("memory_limit", memory_limit).at_least(0).doc("bytes for one load, model, trainer or plan");
-  f("step_limit", step_limit).at_least(0).doc("steps that all loops of one run may take together");
-  f("passes_off", passes_off).doc("passes of the planner to leave out");
-  f("kernels_off", kernels_off).doc("kernels never to choose");
-  f("tuning", tuning).doc("file of dl4 tune, or its text: what kernels are chosen by");
-  f("arena_fill_nan", arena_fill_nan).doc("fill working memory with NaN before each run");
-  f("log_level", log_level, {"trace", "debug", "info", "warning", "error", "off"})
-      .null_means(LogLevel::unset)
-      .doc("what is logged; null: info where log_to is given, else off");
-  f("log_to", log_to).doc("where that is written: stderr, the default, or a file");
+  f("threads", threads, "threads that work on one run").within(1, most_threads);
+  f("seed", seed, "start of all random numbers");
+  f("seed_scheme", seed_scheme, {"dl4", "tensorflow"},
+    "what random numbers follow from: the layers' names, or as in TensorFlow the order of creation");
+  f("reproducible", reproducible, {"threads", "strict", "portable"}, "how far bits are the same");
+  f("math", math, {"float32", "float32x3"}, "what large products are computed in");
+  f("emulate_bfloat16", emulate_bfloat16,
+    "train layers of dtype mixed_bfloat16 on a processor without products of bfloat16, slowly");
+  f("memory_limit", memory_limit, "bytes for one load, model, trainer or plan").at_least(0);
+  f("step_limit", step_limit, "steps that all loops of one run may take together").at_least(0);
+  f("passes_off", passes_off, "passes of the planner to leave out");
+  f("kernels_off", kernels_off, "kernels never to choose");
+  f("tuning", tuning, "file of dl4 tune, or its text: what kernels are chosen by");
+  f("arena_fill_nan", arena_fill_nan, "fill working memory with NaN before each run");
+  f("log_level", log_level, {"trace", "debug", "info", "warning", "error", "off"},
+    "what is logged; null: info where log_to is given, else off")
+      .null_means(LogLevel::unset);
+  f("log_to", log_to, "where that is written: stderr, the default, or a file");
 }
 
 Json describe_context_options() { return kinds::describe_fields<Context::Options>(); }

@@ -15,14 +15,13 @@ struct CustomOptions {
   enum class Direction { up, down, unknown };
   Direction direction = Direction::unknown;
   void fields(kinds::Fields &f) {
-    f("doc", doc).doc("what the kind does, for readers of the registry");
-    f("outputs", outputs).at_least(1).at_most(max_outputs).doc("outputs of a layer");
-    f("weights", weights).doc("names of a layer's weights");
-    f("direction", direction, {"up", "down"})
-        .null_means(Direction::unknown)
-        .doc(
-            "whether a greater value of a metric is a better one, for callbacks of mode \"auto\"; null: it can't be "
-            "told");
+    f("doc", doc, "what the kind does, for readers of the registry");
+    f("outputs", outputs, "outputs of a layer").within(1, max_outputs);
+    f("weights", weights, "names of a layer's weights");
+    f("direction", direction, {"up", "down"},
+      "whether a greater value of a metric is a better one, for callbacks of mode \"auto\"; null: it can't be "
+      "told")
+        .null_means(Direction::unknown);
   }
   static constexpr int64_t max_outputs = 64;
 };

@@ -8,8 +8,8 @@ struct CallbackOptions {
   std::optional<int64_t> steps;
   bool samples = false;
   void fields(kinds::Fields &f) {
-    f("steps", steps).at_least(0).doc("batches of an epoch");
-    f("samples", samples).doc("each call gives one sample, without an axis of the batch");
+    f("steps", steps, "batches of an epoch").at_least(0);
+    f("samples", samples, "each call gives one sample, without an axis of the batch");
   }
 };
 

@@ -14,15 +14,14 @@ struct LoadOptions {
   Json quantize;
   bool merge_lora = false;
   void fields(kinds::Fields &f) {
-    f("verify", verify).doc(verified);
-    f("external_data", external_data)
-        .doc("read tensors of an ONNX model that lie in other files of its folder, where it is loaded by its path");
-    f("weights", weights).doc("read the weights; else they are zeros");
-    f("quantize", quantize)
-        .doc(
-            "what becomes of the weights, as by Keras's quantize(): a mode, or an object with \"mode\", \"layers\", "
-            "\"value_range\" and \"epsilon\"; null: nothing");
-    f("merge_lora", merge_lora).doc("layers lose their LoRA, whose products become part of the kernels");
+    f("verify", verify, verified);
+    f("external_data", external_data,
+      "read tensors of an ONNX model that lie in other files of its folder, where it is loaded by its path");
+    f("weights", weights, "read the weights; else they are zeros");
+    f("quantize", quantize,
+      "what becomes of the weights, as by Keras's quantize(): a mode, or an object with \"mode\", \"layers\", "
+      "\"value_range\" and \"epsilon\"; null: nothing");
+    f("merge_lora", merge_lora, "layers lose their LoRA, whose products become part of the kernels");
   }
 };
 
@@ -54,17 +53,16 @@ struct LoadWeightsOptions {
   bool verify = true;
   io::Naming naming;
   void fields(kinds::Fields &f) {
-    f("verify", verify).doc(verified);
-    f("names", naming.names)
-        .doc("of a file of tensors by name: by weight the tensor's name, or how to make it of some");
-    f("partial", naming.partial).doc("what stands on one side only, in the file or the model, is left as it is");
+    f("verify", verify, verified);
+    f("names", naming.names, "of a file of tensors by name: by weight the tensor's name, or how to make it of some");
+    f("partial", naming.partial, "what stands on one side only, in the file or the model, is left as it is");
   }
 };
 
 struct SaveOptions {
   enum class Format { automatic } format = Format::automatic;
   void fields(kinds::Fields &f) {
-    f("format", format, io::save_formats()).doc("auto: as the end of the path says, else native");
+    f("format", format, io::save_formats(), "auto: as the end of the path says, else native");
   }
 };
 

@@ -64,18 +64,16 @@ std::unique_ptr<runtime::Runner> runner_of(Running how, std::shared_ptr<runtime:
 }  // namespace
 
 void SessionOptions::fields(kinds::Fields &f) {
-  f("training", training).doc("run as a training step does: dropout draws");
-  f("gradients", gradients).doc("inputs and weights: their gradients are outputs behind those of the model");
-  f("cotangents", cotangents)
-      .doc("gradients of the outputs times cotangents, which are inputs behind those of the model");
-  f("states", states).doc("what recurrent layers carry is inputs and outputs behind those of the model");
-  f("streamable", streamable)
-      .doc("streams can be made, and a run computes as they do: whole sequences give their bits");
-  f("cache", cache).at_least(0).at_most(max_dim / 4).doc("steps that causal attention keeps of a stream; 0: none");
-  f("cache_full", cache_full, {"refuse", "slide"}).doc("of a stream of more steps: it is refused, or the oldest go");
-  f("profile", profile).doc("keep times per step");
-  f("weights", weights, {"float32", "bfloat16", "int8", "int4"})
-      .doc("what products keep constant weights in where that is faster");
+  f("training", training, "run as a training step does: dropout draws");
+  f("gradients", gradients, "inputs and weights: their gradients are outputs behind those of the model");
+  f("cotangents", cotangents, "gradients of the outputs times cotangents, which are inputs behind those of the model");
+  f("states", states, "what recurrent layers carry is inputs and outputs behind those of the model");
+  f("streamable", streamable, "streams can be made, and a run computes as they do: whole sequences give their bits");
+  f("cache", cache, "steps that causal attention keeps of a stream; 0: none").within(0, max_dim / 4);
+  f("cache_full", cache_full, {"refuse", "slide"}, "of a stream of more steps: it is refused, or the oldest go");
+  f("profile", profile, "keep times per step");
+  f("weights", weights, {"float32", "bfloat16", "int8", "int4"},
+    "what products keep constant weights in where that is faster");
 }
 
 Json describe_session_options() { return kinds::describe_fields<SessionOptions>(); }

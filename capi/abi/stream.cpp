@@ -9,28 +9,25 @@ namespace {
 struct StreamOptions {
   int64_t batch = 1, seed = 0;
   void fields(kinds::Fields &f) {
-    f("batch", batch).at_least(1).at_most(max_dim).doc("sequences that go on side by side");
-    f("seed", seed).doc("of the generator that dl4_stream_next() draws from");
+    f("batch", batch, "sequences that go on side by side").within(1, max_dim);
+    f("seed", seed, "of the generator that dl4_stream_next() draws from");
   }
 };
 
 struct ForkOptions {
   std::optional<int64_t> seed;
   void fields(kinds::Fields &f) {
-    f("seed", seed).doc("begins the copy's generator with it; null: it draws what the first one draws");
+    f("seed", seed, "begins the copy's generator with it; null: it draws what the first one draws");
   }
 };
 
 struct NextOptions : runtime::Sampling {
   void fields(kinds::Fields &f) {
-    f("temperature", temperature).at_least(0).doc("below 1 the likely ids become likelier, 0 takes the likeliest");
-    f("top_k", top_k).at_least(0).doc("only the k likeliest ids; 0: all");
-    f("top_p", top_p)
-        .at_least(0)
-        .at_most(1)
-        .doc("of these the fewest whose probabilities sum to p, the likeliest first");
-    f("stop", stop).doc("ids that end a sequence");
-    f("from_logits", from_logits).doc("false: the output holds probabilities");
+    f("temperature", temperature, "below 1 the likely ids become likelier, 0 takes the likeliest").at_least(0);
+    f("top_k", top_k, "only the k likeliest ids; 0: all").at_least(0);
+    f("top_p", top_p, "of these the fewest whose probabilities sum to p, the likeliest first").within(0, 1);
+    f("stop", stop, "ids that end a sequence");
+    f("from_logits", from_logits, "false: the output holds probabilities");
   }
 };
 

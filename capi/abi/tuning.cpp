@@ -29,11 +29,11 @@ struct Tuning {
   std::optional<kinds::Numbers> kernels;
 
   void fields(kinds::Fields &f) {
-    f("libdl4", libdl4).required("\"1.0.0\"").doc("version of the library that it was measured with");
-    f("processor", processor).required("\"\"").doc("what it was measured on");
-    f("gigahertz", gigahertz).at_least(0.1).at_most(10).doc("cycles a second by 1e9");
-    f("cycles", cycles).at_least(0.001).at_most(1000).doc("to read 64 bytes of each of three caches and of memory");
-    f("kernels", kernels).doc("times as long as computed, by kernel");
+    f("libdl4", libdl4, "version of the library that it was measured with").required("\"1.0.0\"");
+    f("processor", processor, "what it was measured on").required("\"\"");
+    f("gigahertz", gigahertz, "cycles a second by 1e9").within(0.1, 10);
+    f("cycles", cycles, "to read 64 bytes of each of three caches and of memory").within(0.001, 1000);
+    f("kernels", kernels, "times as long as computed, by kernel");
   }
 };
 

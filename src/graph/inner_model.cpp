@@ -25,9 +25,10 @@ struct Made final : Json::Shared {
 // A model as an attribute of a layer, which owns its weights.
 class InnerModel {
  public:
-  kinds::Field &fields(kinds::Fields &f) {
-    return f("model", json_)
-        .doc("the architecture, as dl4_describe(model, 0) gives it, or a model by dl4_refs_set_model()");
+  kinds::Field &fields(kinds::Fields &f, const char *doc =
+                                             "the architecture, as dl4_describe(model, 0) gives it, or a "
+                                             "model by dl4_refs_set_model()") {
+    return f("model", json_, doc);
   }
   // Parses the field; refuses what is no architecture.
   void read() try {
@@ -172,10 +173,9 @@ struct GraphCell final : kinds::CellLayer {
 
   void fields(kinds::Fields &f) override {
     model.fields(f).example(minimal_cell);
-    f("states", becomes)
-        .required(R"({"h": "y"})")
-        .doc(
-            "{\"h\": \"h_next\"}: a state's input and the output that it becomes, by name; their order is the inputs'");
+    f("states", becomes,
+      "{\"h\": \"h_next\"}: a state's input and the output that it becomes, by name; their order is the inputs'")
+        .required(R"({"h": "y"})");
   }
   kinds::Facts facts() const override {
     const bool alone = !model || model.by_sample();
@@ -301,9 +301,8 @@ struct FunctionalLoss final : kinds::Loss {
   InnerModel model;
 
   void fields(kinds::Fields &f) override {
-    model.fields(f)
-        .required(minimal_loss)
-        .doc("the architecture, as dl4_describe(model, 0) gives it: two inputs, one output");
+    model.fields(f, "the architecture, as dl4_describe(model, 0) gives it: two inputs, one output")
+        .required(minimal_loss);
     Loss::fields(f);
   }
   void check() override {

@@ -19,13 +19,11 @@ struct Quantize {
   double epsilon = 1e-7;
 
   void fields(kinds::Fields &f) {
-    f("mode", mode)
-        .required(R"("int8")")
-        .doc("as the attribute \"quantization\" of a layer: \"int8\" or \"int4/block\"");
-    f("layers", layers).doc("the names of those that are meant; null: all that can be quantized");
-    f("value_range", value_range)
-        .doc("of the weights in int8 and, without blocks, in int4: by default -127 and 127, -8 and 7");
-    f("epsilon", epsilon).at_least(1e-30).doc("added to the largest weight that a scale is made of");
+    f("mode", mode, "as the attribute \"quantization\" of a layer: \"int8\" or \"int4/block\"").required(R"("int8")");
+    f("layers", layers, "the names of those that are meant; null: all that can be quantized");
+    f("value_range", value_range,
+      "of the weights in int8 and, without blocks, in int4: by default -127 and 127, -8 and 7");
+    f("epsilon", epsilon, "added to the largest weight that a scale is made of").at_least(1e-30);
   }
 };
 

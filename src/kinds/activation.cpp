@@ -29,7 +29,7 @@ struct Elementwise final : ActivationFunction {
 
   explicit Elementwise(const Row &row) : row(row), parameter(row.fallback) {}
   void fields(Fields &f) override {
-    if (row.key) f(row.key, parameter).doc(row.doc_of_key);
+    if (row.key) f(row.key, parameter, row.doc_of_key);
   }
   Id apply(Emit &e, Id x) const override {
     if (!row.key) return ops::unary(e, row.f, x);
@@ -47,7 +47,7 @@ struct AlongAxis final : ActivationFunction {
   };
 
   explicit AlongAxis(const Row &row) : row(row) {}
-  void fields(Fields &f) override { f("axis", axis).doc("the axis it works along"); }
+  void fields(Fields &f) override { f("axis", axis, "the axis it works along"); }
   Id apply(Emit &e, Id x) const override { return row.f(e, x, axis); }
 
   const Row &row;
@@ -63,9 +63,9 @@ struct Relu final : ActivationFunction {
   std::optional<double> max_value;
 
   void fields(Fields &f) override {
-    f("negative_slope", negative_slope).doc("slope below the threshold");
-    f("max_value", max_value).doc("the largest value it gives; null = none");
-    f("threshold", threshold).doc("values up to it are damped or 0");
+    f("negative_slope", negative_slope, "slope below the threshold");
+    f("max_value", max_value, "the largest value it gives; null = none");
+    f("threshold", threshold, "values up to it are damped or 0");
   }
   Id apply(Emit &e, Id x) const override {
     if (negative_slope == 0 && !max_value && threshold == 0) return ops::unary(e, Unary::relu, x);
@@ -78,7 +78,7 @@ struct Relu final : ActivationFunction {
 struct Gelu final : ActivationFunction {
   bool approximate = false;
 
-  void fields(Fields &f) override { f("approximate", approximate).doc("the form with tanh instead of the exact one"); }
+  void fields(Fields &f) override { f("approximate", approximate, "the form with tanh instead of the exact one"); }
   Id apply(Emit &e, Id x) const override { return ops::unary(e, approximate ? Unary::gelu_tanh : Unary::gelu, x); }
 };
 
@@ -86,8 +86,8 @@ struct Threshold final : ActivationFunction {
   double threshold = 0, default_value = 0;
 
   void fields(Fields &f) override {
-    f("threshold", threshold).required("0").doc("values up to it are replaced");
-    f("default_value", default_value).required("1").doc("what replaces them");
+    f("threshold", threshold, "values up to it are replaced").required("0");
+    f("default_value", default_value, "what replaces them").required("1");
   }
   Id apply(Emit &e, Id x) const override {
     return ops::unary(e, Unary::threshold, x, {static_cast<float>(threshold), static_cast<float>(default_value)});

@@ -15,9 +15,9 @@ const double *find(const Logs &logs, const std::string &name) {
 }
 
 void Monitor::monitor_fields(Fields &f) {
-  f("monitor", monitor_).doc("name in the history; one that is not there is refused as the fit begins, not warned of");
-  f("mode", mode_, {"auto", "min", "max"}).doc("is less better, or more? auto: by the loss or metric of that name");
-  f("verbose", verbose_).at_least(0).doc("1: what is done is said to the log");
+  f("monitor", monitor_, "name in the history; one that is not there is refused as the fit begins, not warned of");
+  f("mode", mode_, {"auto", "min", "max"}, "is less better, or more? auto: by the loss or metric of that name");
+  f("verbose", verbose_, "1: what is done is said to the log").at_least(0);
 }
 
 void Monitor::train_begin(Fit &f, const Moment &, Json &) const {

@@ -42,8 +42,8 @@ struct CustomLayer : Layer {
 
   explicit CustomLayer(const Row &row) : kind(row.kind()) {}
   void fields(Fields &f) override {
-    f("config", config).doc("what the functions are given");
-    if (!kind->weights.empty()) f("initializer", initializer).doc("fills the weights at the start");
+    f("config", config, "what the functions are given");
+    if (!kind->weights.empty()) f("initializer", initializer, "fills the weights at the start");
   }
   void check() override { function = kind->function(config); }
   Arity arity() const override { return {1, any_number}; }
@@ -74,7 +74,7 @@ struct CustomLoss : Loss {
 
   explicit CustomLoss(const Row &row) : kind(row.kind()) {}
   void fields(Fields &f) override {
-    f("config", config).doc("what the functions are given");
+    f("config", config, "what the functions are given");
     Loss::fields(f);
   }
   void check() override { function = kind->function(config); }

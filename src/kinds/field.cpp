@@ -126,12 +126,8 @@ Json Field::describe() const {
   return j;
 }
 
-Field &Fields::add(const char *key, void *place, const Conversion &conversion) {
-  return list_.emplace_back(key, place, conversion);
-}
-
-Field &Fields::choice(const char *key, void *place, std::span<const char *const> words) {
-  Field &f = list_.emplace_back(key, place, choice_conversion);
+Field &Fields::choice(const char *key, void *place, std::span<const char *const> words, const char *doc) {
+  Field &f = list_.emplace_back(key, place, choice_conversion, doc);
   f.choices_.assign(words.begin(), words.end());
   return f;
 }

@@ -63,7 +63,8 @@ template <class... A>
 
 class Field {
  public:
-  Field(const char *key, void *place, const Conversion &conversion) : key_(key), place_(place), as_(&conversion) {}
+  Field(const char *key, void *place, const Conversion &conversion, const char *doc)
+      : key_(key), place_(place), as_(&conversion), doc_(doc) {}
 
   // There is no default. The example, a valid value in JSON, is for readers of the registry.
   Field &required(std::string_view example = {}) {
@@ -83,6 +84,7 @@ class Field {
     most_ = v;
     return *this;
   }
+  Field &within(double least, double most) { return at_least(least).at_most(most); }
   // For enums: the value that null means. It is written as null if it has no word.
   template <class E>
   Field &null_means(E v) {
@@ -97,10 +99,6 @@ class Field {
   // Keras accepts other values; this library refuses them.
   Field &default_only() {
     default_only_ = true;
-    return *this;
-  }
-  Field &doc(const char *words) {
-    doc_ = words;
     return *this;
   }
 
@@ -118,7 +116,7 @@ class Field {
   const char *key_;
   void *place_;
   const Conversion *as_;
-  const char *doc_ = "";
+  const char *doc_;
   std::string_view example_{};
   bool required_ = false, among_others_ = false, default_only_ = false;
   double least_ = -std::numeric_limits<double>::infinity(), most_ = std::numeric_limits<double>::infinity();
@@ -130,18 +128,20 @@ class Field {
 class Fields {
  public:
   template <class M>
-  Field &operator()(const char *key, M &place) {
-    return add(key, &place, conversion<M>());
+  Field &operator()(const char *key, M &place, const char *doc) {
+    return list_.emplace_back(key, &place, conversion<M>(), doc);
   }
   // An enum; its words are those of E's enumerators, from 0.
   template <class E>
-  requires std::is_enum_v<E> Field &operator()(const char *key, E &place, std::initializer_list<const char *> words) {
-    static_assert(std::is_same_v<std::underlying_type_t<E>, int>);
-    return choice(key, &place, {words.begin(), words.size()});
+  requires std::is_enum_v<E> Field &operator()(const char *key, E &place, std::initializer_list<const char *> words,
+                                               const char *doc) {
+    return (*this)(key, place, std::span(words.begin(), words.size()), doc);
   }
   template <class E>
-  requires std::is_enum_v<E> Field &operator()(const char *key, E &place, std::span<const char *const> words) {
-    return choice(key, &place, words);
+  requires std::is_enum_v<E> Field &operator()(const char *key, E &place, std::span<const char *const> words,
+                                               const char *doc) {
+    static_assert(std::is_same_v<std::underlying_type_t<E>, int>);
+    return choice(key, &place, words, doc);
   }
   void drop(const std::string &key);
 
@@ -153,8 +153,7 @@ class Fields {
   bool any_required() const;
 
  private:
-  Field &add(const char *key, void *place, const Conversion &conversion);
-  Field &choice(const char *key, void *place, std::span<const char *const> words);
+  Field &choice(const char *key, void *place, std::span<const char *const> words, const char *doc);
   std::vector<std::string> keys() const;
 
   std::vector<Field> list_;

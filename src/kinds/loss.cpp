@@ -10,9 +10,9 @@ namespace dl4::kinds {
 using ops::Binary, ops::Emit, ops::Id, ops::none, ops::Reduce;
 
 void Loss::fields(Fields &f) {
-  f("reduction", reduction, {"sum_over_batch_size", "sum", "none", "mean", "mean_with_sample_weight"})
-      .null_means(Reduction::none)
-      .doc("how the values of a batch become one number; null is another word for none");
+  f("reduction", reduction, {"sum_over_batch_size", "sum", "none", "mean", "mean_with_sample_weight"},
+    "how the values of a batch become one number; null is another word for none")
+      .null_means(Reduction::none);
 }
 
 Pair aligned(Emit &e, Id y_true, Id y_pred) {

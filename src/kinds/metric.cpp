@@ -65,7 +65,7 @@ Json Metric::more() const {
   return all;
 }
 
-void Metric::fields(Fields &f) { f("name", given_name).doc("name in logs and history"); }
+void Metric::fields(Fields &f) { f("name", given_name, "name in logs and history"); }
 
 std::vector<Id> sums_of_mean(Emit &e, const Items &items, Id sample_weight, Id mask) {
   Id v = items.value;

@@ -17,23 +17,23 @@ Id factor(Emit &e, Id norm, double limit) {
 }  // namespace
 
 void Optimizer::fields(Fields &f) {
-  f("learning_rate", learning_rate).at_least(0).doc("factor of a step");
-  f("weight_decay", weight_decay).at_least(0).doc("decoupled: w -= w * weight_decay * learning_rate before each step");
-  f("clipnorm", clipnorm).at_least(0).doc("greatest norm of each weight's gradient");
-  f("clipvalue", clipvalue).at_least(0).doc("greatest |element| of a gradient");
-  f("global_clipnorm", global_clipnorm)
-      .at_least(0)
-      .doc("greatest norm of all gradients together; a NaN in one of them reaches every weight");
-  f("use_ema", use_ema).doc("keep the mean of each weight over the updates; at the end of a fit it is the weight");
-  f("ema_momentum", ema_momentum).at_least(0).at_most(1).doc("how much of the last mean goes into this one");
-  f("ema_overwrite_frequency", ema_overwrite_frequency)
-      .at_least(0)
-      .doc("updates from one replacement of the weights by their means to the next; null: the end of a fit only");
-  f("loss_scale_factor", loss_scale_factor)
-      .doc("the loss is multiplied by it before the gradients are computed, they are divided by it then");
-  f("gradient_accumulation_steps", gradient_accumulation_steps)
-      .at_least(0)
-      .doc("steps that make one update, by the mean of their gradients; null: each");
+  f("learning_rate", learning_rate, "factor of a step").at_least(0);
+  f("weight_decay", weight_decay, "decoupled: w -= w * weight_decay * learning_rate before each step").at_least(0);
+  f("clipnorm", clipnorm, "greatest norm of each weight's gradient").at_least(0);
+  f("clipvalue", clipvalue, "greatest |element| of a gradient").at_least(0);
+  f("global_clipnorm", global_clipnorm,
+    "greatest norm of all gradients together; a NaN in one of them reaches every weight")
+      .at_least(0);
+  f("use_ema", use_ema, "keep the mean of each weight over the updates; at the end of a fit it is the weight");
+  f("ema_momentum", ema_momentum, "how much of the last mean goes into this one").within(0, 1);
+  f("ema_overwrite_frequency", ema_overwrite_frequency,
+    "updates from one replacement of the weights by their means to the next; null: the end of a fit only")
+      .at_least(0);
+  f("loss_scale_factor", loss_scale_factor,
+    "the loss is multiplied by it before the gradients are computed, they are divided by it then");
+  f("gradient_accumulation_steps", gradient_accumulation_steps,
+    "steps that make one update, by the mean of their gradients; null: each")
+      .at_least(0);
 }
 
 void Optimizer::check() {

@@ -30,7 +30,7 @@ struct Constant final : Initializer {
   Filling value;
 
   void fields(Fields &f) override {
-    if (row.given) f("value", value).doc("of every element, or an array that broadcasts to the weight");
+    if (row.given) f("value", value, "of every element, or an array that broadcasts to the weight");
   }
   void fill(Tensor &t, const Seed &) const override {
     const Shape &from = value.shape, &to = t.shape;
@@ -59,7 +59,7 @@ struct Identity : Initializer {
   static constexpr const char *doc = "gain on the diagonal of a matrix, 0 elsewhere";
   static constexpr const char *aliases[] = {"IdentityInitializer"};
   double gain = 1;
-  void fields(Fields &f) override { f("gain", gain).doc("value on the diagonal"); }
+  void fields(Fields &f) override { f("gain", gain, "value on the diagonal"); }
   void fill(Tensor &t, const Seed &) const override {
     if (t.shape.rank() != 2)
       fail(Code::shape_mismatch, "initializer Identity: expected a weight of rank 2, got shape ", t.shape);
@@ -74,7 +74,7 @@ class RandomInitializer : public Initializer {
   std::optional<int64_t> seed;
 
   void fields(Fields &f) override {
-    f("seed", seed).doc("fixes the draw: the same numbers at every call, whatever the context's seed");
+    f("seed", seed, "fixes the draw: the same numbers at every call, whatever the context's seed");
   }
   // With a seed of its own it takes no op seed from the graph.
   bool is_random() const override { return !seed.has_value(); }
@@ -102,8 +102,8 @@ struct Normal final : RandomInitializer {
   double mean = 0, stddev = 0.05;
 
   void fields(Fields &f) override {
-    f("mean", mean).doc("mean");
-    f("stddev", stddev).at_least(0).doc(row.deviation);
+    f("mean", mean, "mean");
+    f("stddev", stddev, row.deviation).at_least(0);
     RandomInitializer::fields(f);
   }
   void fill(Tensor &t, const Seed &graph) const override {
@@ -124,8 +124,8 @@ struct RandomUniform : RandomInitializer {
   double minval = -0.05, maxval = 0.05;
 
   void fields(Fields &f) override {
-    f("minval", minval).doc("least number");
-    f("maxval", maxval).doc("greatest number, itself left out");
+    f("minval", minval, "least number");
+    f("maxval", maxval, "greatest number, itself left out");
     RandomInitializer::fields(f);
   }
   void fill(Tensor &t, const Seed &graph) const override {
@@ -160,15 +160,15 @@ struct FanInitializer final : RandomInitializer {
 
   void fields(Fields &f) override {
     if (row.given) {
-      f("scale", scale).doc("above 0");
-      f("mode", mode, {"fan_in", "fan_out", "fan_avg"}).doc("which fan divides");
-      f("distribution", distribution, {"truncated_normal", "untruncated_normal", "uniform", "normal"})
-          .doc("normal is another word for truncated_normal");
+      f("scale", scale, "above 0");
+      f("mode", mode, {"fan_in", "fan_out", "fan_avg"}, "which fan divides");
+      f("distribution", distribution, {"truncated_normal", "untruncated_normal", "uniform", "normal"},
+        "normal is another word for truncated_normal");
     }
     RandomInitializer::fields(f);
-    f("input_axes", input_axes)
-        .doc("axes whose product is fan_in; with output_axes, in place of the rule for dense and convolution kernels");
-    f("output_axes", output_axes).doc("axes whose product is fan_out");
+    f("input_axes", input_axes,
+      "axes whose product is fan_in; with output_axes, in place of the rule for dense and convolution kernels");
+    f("output_axes", output_axes, "axes whose product is fan_out");
   }
   void check() override {
     if (!(scale > 0))
@@ -237,7 +237,7 @@ struct Orthogonal : RandomInitializer {
   double gain = 1;
 
   void fields(Fields &f) override {
-    f("gain", gain).doc("factor on the result");
+    f("gain", gain, "factor on the result");
     RandomInitializer::fields(f);
   }
   void fill(Tensor &t, const Seed &graph) const override {
@@ -265,16 +265,14 @@ struct STFT : Initializer {
   bool periodic = false;
 
   void fields(Fields &f) override {
-    f("side", side, {"real", "imag"}).doc("cosines or minus sines");
-    f("window", window, {"hann", "hamming", "blackman", "boxcar"})
+    f("side", side, {"real", "imag"}, "cosines or minus sines");
+    f("window", window, {"hann", "hamming", "blackman", "boxcar"}, "weights of a frame; null for none")
         .null_means(Window::none)
-        .among_others()
-        .doc("weights of a frame; null for none");
-    f("scaling", scaling, {"density", "spectrum"})
+        .among_others();
+    f("scaling", scaling, {"density", "spectrum"}, "divide by the window's L2 or L1 norm; null for neither")
         .null_means(Scaling::none)
-        .among_others()
-        .doc("divide by the window's L2 or L1 norm; null for neither");
-    f("periodic", periodic).doc("the window's first element follows its last one");
+        .among_others();
+    f("periodic", periodic, "the window's first element follows its last one");
   }
   void fill(Tensor &t, const Seed &) const override {
     const Shape &s = t.shape;
@@ -311,7 +309,7 @@ struct STFT : Initializer {
 struct L1 : Regularizer {
   static constexpr const char *doc = "l1 * sum(|w|)";
   double l1 = 0.01;
-  void fields(Fields &f) override { f("l1", l1).at_least(0).doc("factor"); }
+  void fields(Fields &f) override { f("l1", l1, "factor").at_least(0); }
   ops::Id penalty(ops::Emit &e, ops::Id w) const override {
     return scale(e, reduce(e, ops::Reduce::sum_abs, w, {}), static_cast<float>(l1));
   }
@@ -320,7 +318,7 @@ struct L1 : Regularizer {
 struct L2 : Regularizer {
   static constexpr const char *doc = "l2 * sum(w^2)";
   double l2 = 0.01;
-  void fields(Fields &f) override { f("l2", l2).at_least(0).doc("factor"); }
+  void fields(Fields &f) override { f("l2", l2, "factor").at_least(0); }
   ops::Id penalty(ops::Emit &e, ops::Id w) const override {
     return scale(e, ops::square_sum(e, w), static_cast<float>(l2));
   }
@@ -330,8 +328,8 @@ struct L1L2 : Regularizer {
   static constexpr const char *doc = "l1 * sum(|w|) + l2 * sum(w^2)";
   double l1 = 0, l2 = 0;
   void fields(Fields &f) override {
-    f("l1", l1).at_least(0).doc("factor of the absolute values");
-    f("l2", l2).at_least(0).doc("factor of the squares");
+    f("l1", l1, "factor of the absolute values").at_least(0);
+    f("l2", l2, "factor of the squares").at_least(0);
   }
   ops::Id penalty(ops::Emit &e, ops::Id w) const override {
     ops::Id total = ops::none;
@@ -352,8 +350,8 @@ struct OrthogonalRegularizer : Regularizer {
   enum class Mode { rows, columns } mode = Mode::rows;
 
   void fields(Fields &f) override {
-    f("factor", factor).at_least(0).doc("factor");
-    f("mode", mode, {"rows", "columns"}).doc("what is to be orthogonal");
+    f("factor", factor, "factor").at_least(0);
+    f("mode", mode, {"rows", "columns"}, "what is to be orthogonal");
   }
   ops::Id penalty(ops::Emit &e, ops::Id w) const override {
     const Shape s = e.shape(w);
@@ -377,8 +375,8 @@ struct MaxNorm : Constraint {
   double max_value = 2;
   std::vector<int64_t> axis{0};
   void fields(Fields &f) override {
-    f("max_value", max_value).at_least(0).doc("greatest norm");
-    f("axis", axis).doc("axis or axes of one norm");
+    f("max_value", max_value, "greatest norm").at_least(0);
+    f("axis", axis, "axis or axes of one norm");
   }
   ops::Id apply(ops::Emit &e, ops::Id w) const override {
     ops::Id norm = norms(e, w, axis);
@@ -392,10 +390,10 @@ struct MinMaxNorm : Constraint {
   double min_value = 0, max_value = 1, rate = 1;
   std::vector<int64_t> axis{0};
   void fields(Fields &f) override {
-    f("min_value", min_value).at_least(0).doc("least norm");
-    f("max_value", max_value).at_least(0).doc("greatest norm");
-    f("rate", rate).at_least(0).at_most(1).doc("how far to go in one update: 1 is all the way");
-    f("axis", axis).doc("axis or axes of one norm");
+    f("min_value", min_value, "least norm").at_least(0);
+    f("max_value", max_value, "greatest norm").at_least(0);
+    f("rate", rate, "how far to go in one update: 1 is all the way").within(0, 1);
+    f("axis", axis, "axis or axes of one norm");
   }
   ops::Id apply(ops::Emit &e, ops::Id w) const override {
     ops::Id norm = norms(e, w, axis);
@@ -415,7 +413,7 @@ struct NonNeg : Constraint {
 struct UnitNorm : Constraint {
   static constexpr const char *doc = "weights along the axis are scaled to a norm of 1";
   std::vector<int64_t> axis{0};
-  void fields(Fields &f) override { f("axis", axis).doc("axis or axes of one norm"); }
+  void fields(Fields &f) override { f("axis", axis, "axis or axes of one norm"); }
   ops::Id apply(ops::Emit &e, ops::Id w) const override {
     return div(e, w, add(e, norms(e, w, axis), e.scalar(1e-7f)));
   }

@@ -29,10 +29,10 @@ struct GradientCheck {
   double step = 5e-3;
   bool training = false;
   void fields(kinds::Fields &f) {
-    f("samples", samples).at_least(1).doc("elements of each input and weight that are moved");
-    f("step", step).at_least(1e-6).at_most(1).doc("how far an element is moved, times its size where that is over 1");
-    f("training", training).doc("run as a training step does; what is dropped is the same each time");
-    f("seed", seed).doc("of the cotangents and of the elements that are moved");
+    f("samples", samples, "elements of each input and weight that are moved").at_least(1);
+    f("step", step, "how far an element is moved, times its size where that is over 1").within(1e-6, 1);
+    f("training", training, "run as a training step does; what is dropped is the same each time");
+    f("seed", seed, "of the cotangents and of the elements that are moved");
   }
 };
 

@@ -200,15 +200,15 @@ bool next(Trainer &t, Dataset &d, Batch &b, bool stopped, const std::atomic<int3
 }  // namespace
 
 void FitOptions::fields(kinds::Fields &f) {
-  f("epochs", epochs).at_least(0).at_most(most_epochs).doc("number of the epoch to stop at, as in Keras");
-  f("initial_epoch", initial_epoch).at_least(0).at_most(most_epochs).doc("number of the first epoch");
-  f("resume", resume).doc("go on where the last fit stood; null: if a checkpoint was loaded in one");
-  f("validation_split", validation_split).at_least(0).at_most(1).doc("last part of the rows, kept for validation");
-  f("callbacks", callbacks).doc("kinds that look at the fit; what one remembers is in checkpoints of it");
-  f("validation_freq", validation_freq).at_least(1).doc("epochs from one validation to the next");
-  f("average", average).doc("the averages that an optimizer with use_ema keeps become the weights at the end");
-  f("class_weight", class_weight)
-      .doc("weights of samples by the number of their class, those past the list 1; not beside sample weights");
+  f("epochs", epochs, "number of the epoch to stop at, as in Keras").within(0, most_epochs);
+  f("initial_epoch", initial_epoch, "number of the first epoch").within(0, most_epochs);
+  f("resume", resume, "go on where the last fit stood; null: if a checkpoint was loaded in one");
+  f("validation_split", validation_split, "last part of the rows, kept for validation").within(0, 1);
+  f("callbacks", callbacks, "kinds that look at the fit; what one remembers is in checkpoints of it");
+  f("validation_freq", validation_freq, "epochs from one validation to the next").at_least(1);
+  f("average", average, "the averages that an optimizer with use_ema keeps become the weights at the end");
+  f("class_weight", class_weight,
+    "weights of samples by the number of their class, those past the list 1; not beside sample weights");
 }
 
 FitOptions FitOptions::parse(const Json &options) {

@@ -132,18 +132,17 @@ std::vector<std::string> names_of(const Objective::Options &options, const graph
 }  // namespace
 
 void Objective::Options::fields(kinds::Fields &f) {
-  f("loss", loss)
-      .required()
-      .doc("a loss for each output, or null, as a list or an object by outputs' names; of one output the loss itself");
-  f("loss_weights", loss_weights)
-      .doc("factors of the outputs' losses, as a list or an object by outputs' names; null is 1");
-  f("metrics", metrics)
-      .doc(
-          "metrics, or a list of them for each output, or an object by outputs' names; they see no sample weights; "
-          "\"accuracy\" chooses by the shapes");
-  f("weighted_metrics", weighted_metrics).doc("metrics that see the sample weights, given as metrics are");
-  f("output_names", output_names)
-      .doc("what the outputs are called in these objects, in logs and in history; empty: by the layers that give them");
+  f("loss", loss,
+    "a loss for each output, or null, as a list or an object by outputs' names; of one output the loss itself")
+      .required();
+  f("loss_weights", loss_weights,
+    "factors of the outputs' losses, as a list or an object by outputs' names; null is 1");
+  f("metrics", metrics,
+    "metrics, or a list of them for each output, or an object by outputs' names; they see no sample weights; "
+    "\"accuracy\" chooses by the shapes");
+  f("weighted_metrics", weighted_metrics, "metrics that see the sample weights, given as metrics are");
+  f("output_names", output_names,
+    "what the outputs are called in these objects, in logs and in history; empty: by the layers that give them");
 }
 
 Objective Objective::parse(const Options &options, const graph::Model &model) {

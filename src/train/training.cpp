@@ -41,20 +41,17 @@ std::vector<int32_t> readings(const std::vector<runtime::View> &views) {
 
 void Training::Setup::fields(kinds::Fields &f) {
   objective.fields(f);
-  f("optimizer", optimizer).required().doc("a name or {\"class_name\", \"config\"}");
-  f("exclude_from_weight_decay", undecayed)
-      .doc(
-          "weights that weight_decay leaves alone: whole names such as \"dense/bias\", or parts of the last one, "
-          "such as \"bias\"");
-  f("nan_guard", nan_guard, {"off", "loss", "gradients"}).doc("what must be finite for an update to be made");
-  f("profile", profile).doc("keep the time of every step");
-  f("shards", shards)
-      .at_least(1)
-      .at_most(Workers::most_shards)
-      .doc(
-          "parts that a batch is cut into, a power of two: each part's gradients are computed alone and added up as a "
-          "tree, so that any number of workers that divides it gives the same bits; null: 8 for workers where "
-          "reproducible is \"strict\", else 1");
+  f("optimizer", optimizer, "a name or {\"class_name\", \"config\"}").required();
+  f("exclude_from_weight_decay", undecayed,
+    "weights that weight_decay leaves alone: whole names such as \"dense/bias\", or parts of the last one, "
+    "such as \"bias\"");
+  f("nan_guard", nan_guard, {"off", "loss", "gradients"}, "what must be finite for an update to be made");
+  f("profile", profile, "keep the time of every step");
+  f("shards", shards,
+    "parts that a batch is cut into, a power of two: each part's gradients are computed alone and added up as a "
+    "tree, so that any number of workers that divides it gives the same bits; null: 8 for workers where "
+    "reproducible is \"strict\", else 1")
+      .within(1, Workers::most_shards);
 }
 
 Training::Setup Training::Setup::parse(const Json &options) {

@@ -18,8 +18,8 @@ struct Twice : kinds::Layer {
   InnerLayer layer;
   std::vector<InnerLayer> more;
   void fields(Fields &f) override {
-    f("layer", layer).required().doc("the layer");
-    f("more", more).doc("others");
+    f("layer", layer, "the layer").required();
+    f("more", more, "others");
   }
   kinds::Facts facts() const override {
     return kinds::PlainFacts{.inputs = {{"x", "(B, F)"}}, .outputs = {{"y", "(B, F)"}}};

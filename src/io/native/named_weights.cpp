@@ -23,12 +23,12 @@ struct Recipe {
   std::vector<int64_t> rows, transpose, gates, reshape;
 
   void fields(kinds::Fields &f) {
-    f("tensors", tensors).required();
-    f("rows", rows);  // [begin, end) of the first axis of each
-    f("join", join, {"none", "add", "stack", "concatenate"}).null_means(Join::none);
-    f("transpose", transpose);
-    f("gates", gates);  // permutation of the equal parts of the last axis
-    f("reshape", reshape);
+    f("tensors", tensors, "names in the file").required();
+    f("rows", rows, "[begin, end) of the first axis of each");
+    f("join", join, {"none", "add", "stack", "concatenate"}, "of several").null_means(Join::none);
+    f("transpose", transpose, "order of the axes");
+    f("gates", gates, "permutation of the equal parts of the last axis");
+    f("reshape", reshape, "the weight's shape");
   }
 };
 

@@ -87,14 +87,13 @@ struct ModelCheckpoint : Monitor {
   std::optional<double> threshold;
 
   void fields(Fields &f) override {
-    f("filepath", path)
-        .required(R"("best.safetensors")")
-        .doc("may hold {epoch:02d}, {batch} and names of the history such as {val_loss:.2f}");
+    f("filepath", path, "may hold {epoch:02d}, {batch} and names of the history such as {val_loss:.2f}")
+        .required(R"("best.safetensors")");
     monitor_fields(f);
-    f("save_best_only", best_only).doc("only where the monitor has improved");
-    f("save_weights_only", weights_only).doc("true of .weights.h5 and .npz; other files hold the architecture too");
-    f("save_freq", every).doc("batches from one file to the next, or \"epoch\" or null: every epoch");
-    f("initial_value_threshold", threshold).doc("what the first one must be better than; null: nothing");
+    f("save_best_only", best_only, "only where the monitor has improved");
+    f("save_weights_only", weights_only, "true of .weights.h5 and .npz; other files hold the architecture too");
+    f("save_freq", every, "batches from one file to the next, or \"epoch\" or null: every epoch");
+    f("initial_value_threshold", threshold, "what the first one must be better than; null: nothing");
   }
   void check() override {
     if (weights_only && !path.ends_with(".weights.h5") && !path.ends_with(".npz"))
@@ -149,10 +148,10 @@ struct BackupAndRestore : Callback {
   bool twice = false, deletes = true;
 
   void fields(Fields &f) override {
-    f("backup_dir", folder).required(R"("backup")").doc("folder, made if it is not there");
-    f("save_freq", every).doc("batches from one checkpoint to the next, or \"epoch\" or null: every epoch");
-    f("double_checkpoint", twice).doc("nothing: files are written whole or not at all");
-    f("delete_checkpoint", deletes).doc("remove the checkpoint when the fit has come to its end");
+    f("backup_dir", folder, "folder, made if it is not there").required(R"("backup")");
+    f("save_freq", every, "batches from one checkpoint to the next, or \"epoch\" or null: every epoch");
+    f("double_checkpoint", twice, "nothing: files are written whole or not at all");
+    f("delete_checkpoint", deletes, "remove the checkpoint when the fit has come to its end");
   }
   void check() override {
     if (folder.empty()) fail(Code::invalid_argument, "\"backup_dir\": expected a folder, got \"\"");
@@ -191,9 +190,9 @@ struct CSVLogger : Callback {
   bool append = false;
 
   void fields(Fields &f) override {
-    f("filename", path).required(R"("log.csv")").doc("the file");
-    f("separator", separator).doc("one character between the columns");
-    f("append", append).doc("go on in a file that is there; a resumed fit does so too");
+    f("filename", path, "the file").required(R"("log.csv")");
+    f("separator", separator, "one character between the columns");
+    f("append", append, "go on in a file that is there; a resumed fit does so too");
   }
   void check() override {
     if (separator.size() != 1) refuse_attribute("separator", "expected one character, got \"", separator, '"');

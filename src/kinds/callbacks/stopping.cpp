@@ -19,11 +19,11 @@ struct EarlyStopping : Monitor {
 
   void fields(Fields &f) override {
     monitor_fields(f);
-    f("min_delta", min_delta_).doc("least change that is an improvement; its sign does not matter");
-    f("patience", patience).at_least(0).doc("epochs without improvement after which the fit ends");
-    f("baseline", baseline).doc("the patience starts anew only where the monitor is better than this; null: always");
-    f("restore_best_weights", restores).doc("end with the weights of the best epoch, also if all epochs were run");
-    f("start_from_epoch", start_from_epoch).at_least(0).doc("epochs before this are not looked at");
+    f("min_delta", min_delta_, "least change that is an improvement; its sign does not matter");
+    f("patience", patience, "epochs without improvement after which the fit ends").at_least(0);
+    f("baseline", baseline, "the patience starts anew only where the monitor is better than this; null: always");
+    f("restore_best_weights", restores, "end with the weights of the best epoch, also if all epochs were run");
+    f("start_from_epoch", start_from_epoch, "epochs before this are not looked at").at_least(0);
   }
   void train_begin(Fit &f, const Moment &at, Json &state) const override {
     Monitor::train_begin(f, at, state);
@@ -62,7 +62,7 @@ struct TerminateOnNaN : Callback {
       "before it comes to that";
   bool raises = false;
 
-  void fields(Fields &f) override { f("raise_error", raises).doc("fail with NUMERIC instead"); }
+  void fields(Fields &f) override { f("raise_error", raises, "fail with NUMERIC instead"); }
   void batch_end(Fit &f, const Moment &at, Json &, Logs &logs) const override {
     const double *loss = find(logs, "loss");
     if (!loss || std::isfinite(*loss)) return;
@@ -80,10 +80,9 @@ struct LearningRateScheduler : Callback {
   int64_t verbose = 0;
 
   void fields(Fields &f) override {
-    f("schedule", schedule)
-        .required(R"({"class_name": "CosineDecay", "config": {"initial_learning_rate": 0.1, "decay_steps": 10}})")
-        .doc("of the number of the epoch, from 0");
-    f("verbose", verbose).at_least(0).doc("1: the rate is said to the log");
+    f("schedule", schedule, "of the number of the epoch, from 0")
+        .required(R"({"class_name": "CosineDecay", "config": {"initial_learning_rate": 0.1, "decay_steps": 10}})");
+    f("verbose", verbose, "1: the rate is said to the log").at_least(0);
   }
   void check() override {
     if (!schedule) fail(Code::invalid_argument, "\"schedule\": expected a schedule, got null");
@@ -111,11 +110,11 @@ struct ReduceLROnPlateau : Monitor {
   ReduceLROnPlateau() { min_delta_ = 1e-4; }
   void fields(Fields &f) override {
     monitor_fields(f);
-    f("factor", factor).at_least(0).doc("what the rate is multiplied by, below 1");
-    f("patience", patience).at_least(0).doc("epochs without improvement after which it is");
-    f("min_delta", min_delta_).doc("least change that is an improvement; its sign does not matter");
-    f("cooldown", cooldown).at_least(0).doc("epochs after that in which none are counted");
-    f("min_lr", min_lr).at_least(0).doc("least learning rate");
+    f("factor", factor, "what the rate is multiplied by, below 1").at_least(0);
+    f("patience", patience, "epochs without improvement after which it is").at_least(0);
+    f("min_delta", min_delta_, "least change that is an improvement; its sign does not matter");
+    f("cooldown", cooldown, "epochs after that in which none are counted").at_least(0);
+    f("min_lr", min_lr, "least learning rate").at_least(0);
   }
   void check() override {
     if (!(factor < 1)) refuse_attribute("factor", "expected below 1, got ", Json(factor).dump());
@@ -158,7 +157,7 @@ struct SwapEMAWeights : Callback {
   bool by_epoch = false;
 
   void fields(Fields &f) override {
-    f("swap_on_epoch", by_epoch).doc("they stay there from the end of an epoch to the beginning of the next");
+    f("swap_on_epoch", by_epoch, "they stay there from the end of an epoch to the beginning of the next");
   }
   void train_begin(Fit &f, const Moment &at, Json &state) const override {
     if (!f.has_averages())

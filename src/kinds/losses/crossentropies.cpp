@@ -11,13 +11,12 @@ using ops::Binary, ops::Emit, ops::Id, ops::Reduce, ops::Unary, ops::none;
 
 // Fields of several of them.
 void from_logits_field(Fields &f, bool &place) {
-  f("from_logits", place)
-      .doc(
-          "predictions are logits; otherwise probabilities, and the logits are used where the model's last step made "
-          "those from logits");
+  f("from_logits", place,
+    "predictions are logits; otherwise probabilities, and the logits are used where the model's last step made "
+    "those from logits");
 }
 void smoothing_field(Fields &f, double &place) {
-  f("label_smoothing", place).at_least(0).at_most(1).doc("share of each target that is spread evenly over the classes");
+  f("label_smoothing", place, "share of each target that is spread evenly over the classes").within(0, 1);
 }
 
 // Losses whose last fields these are.
@@ -30,7 +29,7 @@ struct SmoothedLoss : Loss {
   void smoothed_fields(Fields &f, const char *of_axis) {
     from_logits_field(f, from_logits);
     smoothing_field(f, label_smoothing);
-    f("axis", axis).doc(of_axis);
+    f("axis", axis, of_axis);
     Loss::fields(f);
   }
 };
@@ -140,11 +139,9 @@ struct SparseCategoricalCrossentropy : Loss {
 
   void fields(Fields &f) override {
     from_logits_field(f, from_logits);
-    f("ignore_class", ignore_class)
-        .at_least(INT32_MIN)
-        .at_most(INT32_MAX)
-        .doc("a label whose items count neither in the sum nor in the divisor");
-    f("axis", axis).doc("axis of the classes: the last one");
+    f("ignore_class", ignore_class, "a label whose items count neither in the sum nor in the divisor")
+        .within(INT32_MIN, INT32_MAX);
+    f("axis", axis, "axis of the classes: the last one");
     Loss::fields(f);
   }
   Shape target_shape(const Shape &prediction, const Shape & /*target*/) const override {
@@ -176,8 +173,7 @@ struct GeneralizedCrossentropy : Loss {
   double q = 0.5;
 
   void fields(Fields &f) override {
-    f("q", q).at_least(0).at_most(1).doc(
-        "between 0 and 1: near 0 it is the crossentropy, near 1 the mean absolute error");
+    f("q", q, "between 0 and 1: near 0 it is the crossentropy, near 1 the mean absolute error").within(0, 1);
     Loss::fields(f);
   }
   void check() override {
@@ -197,7 +193,7 @@ struct GeneralizedCrossentropy : Loss {
   }
 };
 
-void gamma_field(Fields &f, double &place) { f("gamma", place).at_least(0).doc("how much less; 0: not at all"); }
+void gamma_field(Fields &f, double &place) { f("gamma", place, "how much less; 0: not at all").at_least(0); }
 
 Id focus(Emit &e, Id p, double gamma) { return power(e, one_minus(e, p), gamma); }
 
@@ -209,8 +205,8 @@ struct BinaryFocalCrossentropy : SmoothedLoss {
   double alpha = 0.25, gamma = 2;
 
   void fields(Fields &f) override {
-    f("apply_class_balancing", apply_class_balancing).doc("weigh the classes by alpha");
-    f("alpha", alpha).doc("weight of class 1 where they are weighed; 1 - alpha is that of class 0");
+    f("apply_class_balancing", apply_class_balancing, "weigh the classes by alpha");
+    f("alpha", alpha, "weight of class 1 where they are weighed; 1 - alpha is that of class 0");
     gamma_field(f, gamma);
     smoothed_fields(f, "axis of the mean");
   }
@@ -238,11 +234,11 @@ struct CategoricalFocalCrossentropy : Loss {
   int64_t axis = -1;
 
   void fields(Fields &f) override {
-    f("alpha", alpha).doc("weight of all classes, or one for each");
+    f("alpha", alpha, "weight of all classes, or one for each");
     gamma_field(f, gamma);
-    f("from_logits", from_logits).doc("predictions are logits");
+    f("from_logits", from_logits, "predictions are logits");
     smoothing_field(f, label_smoothing);
-    f("axis", axis).doc("axis of the classes");
+    f("axis", axis, "axis of the classes");
     Loss::fields(f);
   }
   void check() override {

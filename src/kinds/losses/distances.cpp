@@ -21,7 +21,7 @@ struct Huber : Loss {
   double delta = 1;
 
   void fields(Fields &f) override {
-    f("delta", delta).at_least(0).doc("where the square ends; the slope beyond");
+    f("delta", delta, "where the square ends; the slope beyond").at_least(0);
     Loss::fields(f);
   }
   Items items(Emit &e, Id y_true, Id y_pred) const override {
@@ -41,7 +41,7 @@ struct CosineSimilarity : Loss {
   int64_t axis = -1;
 
   void fields(Fields &f) override {
-    f("axis", axis).doc("axis of the vectors");
+    f("axis", axis, "axis of the vectors");
     Loss::fields(f);
   }
   Items items(Emit &e, Id y_true, Id y_pred) const override {
@@ -59,7 +59,7 @@ struct CosineSimilarityMetric : MeanMetric {
 
   void fields(Fields &f) override {
     Metric::fields(f);
-    f("axis", axis).doc("axis of the vectors");
+    f("axis", axis, "axis of the vectors");
   }
   Items items(Emit &e, Id y_true, Id y_pred) const override {
     auto [t, p] = matched(e, y_true, y_pred);
@@ -90,7 +90,7 @@ class Overlap : public Loss {
   using Sum = std::function<Id(Id)>;
   // 1 for equal regions; `both`: sum over their intersection.
   virtual Id overlap(Emit &e, Id t, Id p, Id both, const Sum &sum) const = 0;
-  void axis_field(Fields &f) { f("axis", axis).doc("axes of a region; null: all, the batch too, as one region"); }
+  void axis_field(Fields &f) { f("axis", axis, "axes of a region; null: all, the batch too, as one region"); }
 
  private:
   std::optional<std::vector<int64_t>> axis;
@@ -117,8 +117,8 @@ struct Tversky : Overlap {
   double alpha = 0.5, beta = 0.5;
 
   void fields(Fields &f) override {
-    f("alpha", alpha).doc("weight of what is missed");
-    f("beta", beta).doc("weight of what is too much");
+    f("alpha", alpha, "weight of what is missed");
+    f("beta", beta, "weight of what is too much");
     axis_field(f);
     Loss::fields(f);
   }
@@ -150,9 +150,9 @@ struct Circle : Loss {
   bool remove_diagonal = true;
 
   void fields(Fields &f) override {
-    f("gamma", gamma).doc("scale of the distances");
-    f("margin", margin).doc("how far apart, in cosine distance");
-    f("remove_diagonal", remove_diagonal).doc("a sample is no partner of itself");
+    f("gamma", gamma, "scale of the distances");
+    f("margin", margin, "how far apart, in cosine distance");
+    f("remove_diagonal", remove_diagonal, "a sample is no partner of itself");
     Loss::fields(f);
   }
   Shape target_shape(const Shape &prediction, const Shape & /*target*/) const override { return prediction.first(1); }

@@ -58,10 +58,9 @@ struct Accuracy : MeanMetric {
 
   void fields(Fields &f) override {
     Metric::fields(f);
-    f("by_shape", by_shape)
-        .doc(
-            "be BinaryAccuracy for one output a sample, SparseCategoricalAccuracy for "
-            "class numbers, else CategoricalAccuracy");
+    f("by_shape", by_shape,
+      "be BinaryAccuracy for one output a sample, SparseCategoricalAccuracy for "
+      "class numbers, else CategoricalAccuracy");
   }
   Items items(Emit &e, Id y_true, Id y_pred) const override {
     if (!by_shape) {
@@ -85,7 +84,7 @@ struct BinaryAccuracy : MeanMetric {
   double threshold = 0.5;
   void fields(Fields &f) override {
     Metric::fields(f);
-    f("threshold", threshold).doc("predictions above it say 1");
+    f("threshold", threshold, "predictions above it say 1");
   }
   Items items(Emit &e, Id y_true, Id y_pred) const override {
     return {binary_matches(e, y_true, y_pred, static_cast<float>(threshold)), ops::none};
@@ -108,7 +107,7 @@ struct TopK : MeanMetric {
   int64_t k = 5;
   void fields(Fields &f) override {
     Metric::fields(f);
-    f("k", k).at_least(1).doc("how many count");
+    f("k", k, "how many count").at_least(1);
   }
 };
 
@@ -125,8 +124,8 @@ struct SparseTopKCategoricalAccuracy : TopK {
   bool from_sorted_ids = false;
   void fields(Fields &f) override {
     TopK::fields(f);
-    f("from_sorted_ids", from_sorted_ids)
-        .doc("predictions are class numbers, the best first: the class is to be among the first k");
+    f("from_sorted_ids", from_sorted_ids,
+      "predictions are class numbers, the best first: the class is to be among the first k");
   }
   Items items(Emit &e, Id y_true, Id y_pred) const override {
     Id labels = class_numbers(e, y_true, y_pred);
@@ -138,13 +137,10 @@ class FScore : public Metric {
  public:
   void fields(Fields &f) override {
     Metric::fields(f);
-    f("average", average, {"micro", "macro", "weighted"})
-        .null_means(Average::none)
-        .doc("of the classes: counts together, mean, mean by their targets; null: a number for each class");
-    f("threshold", threshold)
-        .at_least(0)
-        .at_most(1)
-        .doc("predictions above it say 1; null: the largest of each sample does");
+    f("average", average, {"micro", "macro", "weighted"},
+      "of the classes: counts together, mean, mean by their targets; null: a number for each class")
+        .null_means(Average::none);
+    f("threshold", threshold, "predictions above it say 1; null: the largest of each sample does").within(0, 1);
   }
   void check() override {
     if (threshold == 0.0) refuse_attribute("threshold", "expected more than 0, got 0");
@@ -208,7 +204,7 @@ struct FBetaScore final : FScore {
       "(1 + beta^2) * precision * recall / (beta^2 * precision + recall); targets are one-hot or 0 and 1";
   void fields(Fields &f) override {
     FScore::fields(f);
-    f("beta", beta).at_least(0).doc("above 1 recall counts more, below 1 precision");
+    f("beta", beta, "above 1 recall counts more, below 1 precision").at_least(0);
   }
   void check() override {
     FScore::check();
@@ -240,8 +236,8 @@ class Confusion : public Metric {
 
  protected:
   void type_field(Fields &f) {
-    f("dtype", type, {"int64", "int32", "int", "float32"})
-        .doc("of the matrix: integers cut class numbers and weights to whole ones");
+    f("dtype", type, {"int64", "int32", "int", "float32"},
+      "of the matrix: integers cut class numbers and weights to whole ones");
   }
   // t, p: class indices. Values that are no class, or the ignored one, do not count.
   std::vector<Id> matrix(Emit &e, Id y_true, Id y_pred, Id sample_weight) const {
@@ -284,13 +280,13 @@ struct IoU final : Confusion {
 
   void fields(Fields &f) override {
     Metric::fields(f);
-    f("num_classes", num_classes).required("3").at_least(1).at_most(4096).doc("how many classes");
+    f("num_classes", num_classes, "how many classes").required("3").within(1, 4096);
     if (row.some)
-      f("target_class_ids", target_class_ids).required("[0, 1]").at_least(0).doc("the classes that are measured");
-    f("ignore_class", ignore_class).doc("a target that does not count");
-    if (!row.one_hot) f("sparse_y_true", sparse_y_true).doc("targets are class numbers, not one-hot");
-    f("sparse_y_pred", sparse_y_pred).doc("predictions are class numbers, not a score for each class");
-    f("axis", axis).doc("axis of the classes, where there is one");
+      f("target_class_ids", target_class_ids, "the classes that are measured").required("[0, 1]").at_least(0);
+    f("ignore_class", ignore_class, "a target that does not count");
+    if (!row.one_hot) f("sparse_y_true", sparse_y_true, "targets are class numbers, not one-hot");
+    f("sparse_y_pred", sparse_y_pred, "predictions are class numbers, not a score for each class");
+    f("axis", axis, "axis of the classes, where there is one");
     type_field(f);
   }
   void check() override {
@@ -315,8 +311,8 @@ struct BinaryIoU final : Confusion {
   BinaryIoU() { target_class_ids = {0, 1}; }
   void fields(Fields &f) override {
     Metric::fields(f);
-    f("target_class_ids", target_class_ids).at_least(0).at_most(1).doc("the classes that are measured");
-    f("threshold", threshold).doc("predictions of at least this are class 1");
+    f("target_class_ids", target_class_ids, "the classes that are measured").within(0, 1);
+    f("threshold", threshold, "predictions of at least this are class 1");
     type_field(f);
   }
   std::vector<Id> sums(Emit &e, Id y_true, Id y_pred, Id sample_weight, Id) const override {

@@ -132,7 +132,7 @@ struct Ratio {
 constexpr Ratio precision{tp, fp}, recall{tp, fn}, specificity{tn, fp};
 
 void class_id_field(Fields &f, std::optional<int64_t> &place) {
-  f("class_id", place).doc("look at this number of the last axis alone; null: at all of them");
+  f("class_id", place, "look at this number of the last axis alone; null: at all of them");
 }
 
 Id one_class(Emit &e, Id x, int64_t id) {
@@ -149,10 +149,8 @@ class AtThresholds : public Metric {
  public:
   void fields(Fields &f) override {
     Metric::fields(f);
-    f("thresholds", given)
-        .at_least(0)
-        .at_most(1)
-        .doc("one or several, a number for each comes out: predictions above it say 1; null is 0.5");
+    f("thresholds", given, "one or several, a number for each comes out: predictions above it say 1; null is 0.5")
+        .within(0, 1);
   }
   void check() override {
     if (given && given->empty()) refuse_attribute("thresholds", "expected at least one, got []");
@@ -196,7 +194,7 @@ struct Share final : AtThresholds {
 
   void fields(Fields &f) override {
     AtThresholds::fields(f);
-    f("top_k", top_k).at_least(1).doc("only the k largest of the last axis may say 1, by default whatever they are");
+    f("top_k", top_k, "only the k largest of the last axis may say 1, by default whatever they are").at_least(1);
     class_id_field(f, class_id);
   }
   void check() override {
@@ -228,8 +226,8 @@ struct Best final : Metric {
 
   void fields(Fields &f) override {
     Metric::fields(f);
-    f(row.key, least).required("0.5").at_least(0).at_most(1).doc("what it must be at least");
-    f("num_thresholds", num_thresholds).at_least(1).at_most(1e6).doc("how many are tried, evenly from 0 to 1");
+    f(row.key, least, "what it must be at least").required("0.5").within(0, 1);
+    f("num_thresholds", num_thresholds, "how many are tried, evenly from 0 to 1").within(1, 1e6);
     class_id_field(f, class_id);
   }
   void check() override { thresholds = Thresholds(even_thresholds(num_thresholds), false, num_thresholds > 1); }
@@ -287,19 +285,16 @@ struct AUC : Metric {
 
   void fields(Fields &f) override {
     Metric::fields(f);
-    f("num_thresholds", num_thresholds).at_least(2).at_most(1e6).doc("how many, evenly from 0 to 1");
-    f("curve", curve, {"ROC", "PR", "PRGAIN", "roc", "pr", "prgain"}).doc("which one");
+    f("num_thresholds", num_thresholds, "how many, evenly from 0 to 1").within(2, 1e6);
+    f("curve", curve, {"ROC", "PR", "PRGAIN", "roc", "pr", "prgain"}, "which one");
     f("summation_method", summation_method,
-      {"interpolation", "majoring", "minoring", "Interpolation", "Majoring", "Minoring"})
-        .doc("between two thresholds: the mean, the larger or the smaller height; of PR the first interpolates counts");
-    f("thresholds", given)
-        .at_least(0)
-        .at_most(1)
-        .doc("these, beside one below 0 and one above 1, instead of even ones");
-    f("multi_label", multi_label).doc("predictions are (B, labels): the mean of the labels' areas");
-    f("num_labels", num_labels).at_least(0).doc("how many labels, if it is to be checked");
-    f("label_weights", label_weights).doc("weights of the labels in that mean, else of the last axis's decisions");
-    f("from_logits", from_logits).doc("predictions are logits");
+      {"interpolation", "majoring", "minoring", "Interpolation", "Majoring", "Minoring"},
+      "between two thresholds: the mean, the larger or the smaller height; of PR the first interpolates counts");
+    f("thresholds", given, "these, beside one below 0 and one above 1, instead of even ones").within(0, 1);
+    f("multi_label", multi_label, "predictions are (B, labels): the mean of the labels' areas");
+    f("num_labels", num_labels, "how many labels, if it is to be checked").at_least(0);
+    f("label_weights", label_weights, "weights of the labels in that mean, else of the last axis's decisions");
+    f("from_logits", from_logits, "predictions are logits");
   }
   void check() override {
     if (num_labels.value_or(0) && !multi_label)

@@ -30,10 +30,10 @@ struct R2Score : Metric {
 
   void fields(Fields &f) override {
     Metric::fields(f);
-    f("class_aggregation", class_aggregation, {"uniform_average", "variance_weighted_average"})
-        .null_means(Aggregation::none)
-        .doc("of the outputs: their mean, the same by their variances; null: a number for each");
-    f("num_regressors", num_regressors).at_least(0).doc("inputs of the model, to adjust for; 0: not adjusted");
+    f("class_aggregation", class_aggregation, {"uniform_average", "variance_weighted_average"},
+      "of the outputs: their mean, the same by their variances; null: a number for each")
+        .null_means(Aggregation::none);
+    f("num_regressors", num_regressors, "inputs of the model, to adjust for; 0: not adjusted").at_least(0);
   }
   Size size(const Shape &prediction) const override {
     const int64_t n = outputs(prediction);
@@ -84,7 +84,7 @@ struct Correlation : MeanMetric {
   int64_t axis = -1;
   void fields(Fields &f) override {
     Metric::fields(f);
-    f("axis", axis).doc("axis of the numbers that are compared");
+    f("axis", axis, "axis of the numbers that are compared");
   }
   Items items(Emit &e, Id y_true, Id y_pred) const override {
     auto [t, p] = matched(e, y_true, y_pred);

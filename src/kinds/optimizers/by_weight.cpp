@@ -24,12 +24,12 @@ struct Adafactor : Optimizer {
   Adafactor() : Optimizer(0.001) {}
   void fields(Fields &f) override {
     Optimizer::fields(f);
-    f("beta_2_decay", decay_of_v).doc("exponent: the mean keeps 1 - t^beta_2_decay of what it was");
-    f("epsilon_1", least_square).at_least(0).doc("added to g^2");
-    f("epsilon_2", least_rms).at_least(0).doc("least size of a weight, as a root mean square");
-    f("clip_threshold", threshold).at_least(0).doc("greatest root mean square of a step, above 0");
-    f("relative_step", relative_step)
-        .doc("the learning rate is at most 1 / sqrt(t); Keras bounds the step by that either way");
+    f("beta_2_decay", decay_of_v, "exponent: the mean keeps 1 - t^beta_2_decay of what it was");
+    f("epsilon_1", least_square, "added to g^2").at_least(0);
+    f("epsilon_2", least_rms, "least size of a weight, as a root mean square").at_least(0);
+    f("clip_threshold", threshold, "greatest root mean square of a step, above 0").at_least(0);
+    f("relative_step", relative_step,
+      "the learning rate is at most 1 / sqrt(t); Keras bounds the step by that either way");
   }
   SlotGroups slots(const Part &p) const override {
     if (p.shape.rank() < 2) return {{{"", 0, Shape{}}, {"", 0, Shape{}}, {"velocity", 0, p.shape}}};
@@ -72,9 +72,9 @@ struct Lamb : Optimizer {
   Lamb() : Optimizer(0.001) {}
   void fields(Fields &f) override {
     Optimizer::fields(f);
-    f("beta_1", how.beta_1).at_least(0).at_most(1).doc("decay of the mean of g, below 1");
-    f("beta_2", how.beta_2).at_least(0).at_most(1).doc("decay of the mean of g^2, below 1");
-    f("epsilon", how.epsilon).at_least(0).doc("added to the root of the second");
+    f("beta_1", how.beta_1, "decay of the mean of g, below 1").within(0, 1);
+    f("beta_2", how.beta_2, "decay of the mean of g^2, below 1").within(0, 1);
+    f("epsilon", how.epsilon, "added to the root of the second").at_least(0);
   }
   void check() override {
     Optimizer::check();
@@ -109,24 +109,23 @@ struct Muon : Optimizer {
   Muon() : Optimizer(0.001) { weight_decay = 0.004; }
   void fields(Fields &f) override {
     Optimizer::fields(f);
-    f("adam_beta_1", beta_1).at_least(0).at_most(1).doc("AdamW's decay of the mean of g, below 1");
-    f("adam_beta_2", beta_2).at_least(0).at_most(1).doc("AdamW's decay of the mean of g^2, below 1");
-    f("adam_weight_decay", adam_decay).at_least(0).doc("weight_decay of what AdamW moves");
-    f("epsilon", epsilon).at_least(0).doc("AdamW's, added to the root");
-    f("exclude_layers", exclude_layers)
-        .doc(
-            "words: a weight whose name \"layer/weight\" holds one is moved by AdamW; ^ before a word is the name's "
-            "begin, $ behind it its end; other regular expressions are refused");
-    f("exclude_embeddings", exclude_embeddings)
-        .doc("whether a weight with \"embedding\" in its name, in any case, is moved by AdamW");
-    f("muon_a", a).doc("factor of X in the iteration X = a * X + (b * A + c * A^2) * X, A = X * X^T");
-    f("muon_b", b).doc("factor of A");
-    f("muon_c", c).doc("factor of A^2");
-    f("adam_lr_ratio", ratio).at_least(0).doc("AdamW's learning rate is learning_rate times this");
-    f("momentum", momentum).at_least(0).at_most(1).doc("how much of m stays");
-    f("ns_steps", steps).at_least(0).at_most(100).doc("iterations");
-    f("nesterov", nesterov).doc("look ahead along m");
-    f("rms_rate", rms_rate).doc("factor of a step; null: and without the root of the larger dim");
+    f("adam_beta_1", beta_1, "AdamW's decay of the mean of g, below 1").within(0, 1);
+    f("adam_beta_2", beta_2, "AdamW's decay of the mean of g^2, below 1").within(0, 1);
+    f("adam_weight_decay", adam_decay, "weight_decay of what AdamW moves").at_least(0);
+    f("epsilon", epsilon, "AdamW's, added to the root").at_least(0);
+    f("exclude_layers", exclude_layers,
+      "words: a weight whose name \"layer/weight\" holds one is moved by AdamW; ^ before a word is the name's "
+      "begin, $ behind it its end; other regular expressions are refused");
+    f("exclude_embeddings", exclude_embeddings,
+      "whether a weight with \"embedding\" in its name, in any case, is moved by AdamW");
+    f("muon_a", a, "factor of X in the iteration X = a * X + (b * A + c * A^2) * X, A = X * X^T");
+    f("muon_b", b, "factor of A");
+    f("muon_c", c, "factor of A^2");
+    f("adam_lr_ratio", ratio, "AdamW's learning rate is learning_rate times this").at_least(0);
+    f("momentum", momentum, "how much of m stays").within(0, 1);
+    f("ns_steps", steps, "iterations").within(0, 100);
+    f("nesterov", nesterov, "look ahead along m");
+    f("rms_rate", rms_rate, "factor of a step; null: and without the root of the larger dim");
   }
   void check() override {
     Optimizer::check();

@@ -24,8 +24,8 @@ struct SGD : OnePass<ops::Sgd> {
   SGD() : OnePass(0.01) {}
   void fields(Fields &f) override {
     Optimizer::fields(f);
-    f("momentum", how.momentum).at_least(0).at_most(1).doc("how much of the last step goes into this one");
-    f("nesterov", how.nesterov).doc("w += momentum * m - learning_rate * g; nothing without momentum");
+    f("momentum", how.momentum, "how much of the last step goes into this one").within(0, 1);
+    f("nesterov", how.nesterov, "w += momentum * m - learning_rate * g; nothing without momentum");
   }
   SlotGroups slots(const Part &) const override {
     if (how.momentum == 0) return {};
@@ -39,8 +39,8 @@ struct Adagrad : OnePass<ops::Adagrad> {
 
   void fields(Fields &f) override {
     Optimizer::fields(f);
-    f("initial_accumulator_value", start).at_least(0).doc("s before the first update");
-    f("epsilon", how.epsilon).at_least(0).doc("added to s, within the root");
+    f("initial_accumulator_value", start, "s before the first update").at_least(0);
+    f("epsilon", how.epsilon, "added to s, within the root").at_least(0);
   }
   SlotGroups slots(const Part &) const override { return {{{"accumulator", static_cast<float>(start)}}}; }
 };
@@ -52,8 +52,8 @@ struct Adadelta : OnePass<ops::Adadelta> {
 
   void fields(Fields &f) override {
     Optimizer::fields(f);
-    f("rho", how.rho).at_least(0).at_most(1).doc("decay of both means");
-    f("epsilon", how.epsilon).at_least(0).doc("added to both, within the roots");
+    f("rho", how.rho, "decay of both means").within(0, 1);
+    f("epsilon", how.epsilon, "added to both, within the roots").at_least(0);
   }
   SlotGroups slots(const Part &) const override { return {{{"accumulated_grad"}, {"accumulated_delta_var"}}}; }
 };
@@ -65,10 +65,10 @@ struct RMSprop : OnePass<ops::RmsProp> {
 
   void fields(Fields &f) override {
     Optimizer::fields(f);
-    f("rho", how.rho).at_least(0).at_most(1).doc("decay of v");
-    f("momentum", how.momentum).at_least(0).at_most(1).doc("how much of the last step goes into this one");
-    f("epsilon", how.epsilon).at_least(0).doc("added to v, within the root");
-    f("centered", how.centered).doc("v less the square of the running mean of g in the place of v");
+    f("rho", how.rho, "decay of v").within(0, 1);
+    f("momentum", how.momentum, "how much of the last step goes into this one").within(0, 1);
+    f("epsilon", how.epsilon, "added to v, within the root").at_least(0);
+    f("centered", how.centered, "v less the square of the running mean of g in the place of v");
   }
   SlotGroups slots(const Part &) const override {
     SlotGroups all{{{"velocity"}}};
@@ -86,14 +86,13 @@ struct Ftrl : OnePass<ops::Ftrl> {
 
   void fields(Fields &f) override {
     Optimizer::fields(f);
-    f("learning_rate_power", how.power).at_most(0).doc("how the learning rate falls with n");
-    f("initial_accumulator_value", start).at_least(0).doc("n before the first update");
-    f("l1_regularization_strength", how.l1).at_least(0).doc("|z| up to which w is 0");
-    f("l2_regularization_strength", how.l2).at_least(0).doc("penalty of w^2");
-    f("l2_shrinkage_regularization_strength", how.l2_shrinkage)
-        .at_least(0)
-        .doc("penalty of w^2 that goes into z but not into n");
-    f("beta", how.beta).doc("added to the second penalty as beta / (2 * learning_rate)");
+    f("learning_rate_power", how.power, "how the learning rate falls with n").at_most(0);
+    f("initial_accumulator_value", start, "n before the first update").at_least(0);
+    f("l1_regularization_strength", how.l1, "|z| up to which w is 0").at_least(0);
+    f("l2_regularization_strength", how.l2, "penalty of w^2").at_least(0);
+    f("l2_shrinkage_regularization_strength", how.l2_shrinkage, "penalty of w^2 that goes into z but not into n")
+        .at_least(0);
+    f("beta", how.beta, "added to the second penalty as beta / (2 * learning_rate)");
   }
   SlotGroups slots(const Part &) const override { return {{{"accumulator", static_cast<float>(start)}, {"linear"}}}; }
 };
@@ -104,8 +103,8 @@ struct Lion : OnePass<ops::Lion> {
 
   void fields(Fields &f) override {
     Optimizer::fields(f);
-    f("beta_1", how.beta_1).at_least(0).at_most(1).doc("part of m in the step, above 0");
-    f("beta_2", how.beta_2).at_least(0).at_most(1).doc("decay of m");
+    f("beta_1", how.beta_1, "part of m in the step, above 0").within(0, 1);
+    f("beta_2", how.beta_2, "decay of m").within(0, 1);
   }
   void check() override {
     OnePass::check();
@@ -122,10 +121,10 @@ struct Adam : OnePass<ops::Adam> {
 
   void fields(Fields &f) override {
     Optimizer::fields(f);
-    f("beta_1", how.beta_1).at_least(0).at_most(1).doc("decay of m, below 1");
-    f("beta_2", how.beta_2).at_least(0).at_most(1).doc("decay of v, below 1");
-    f("epsilon", how.epsilon).at_least(0).doc("added to sqrt(v), not bias-corrected");
-    f("amsgrad", how.amsgrad).doc("divide by the greatest v so far");
+    f("beta_1", how.beta_1, "decay of m, below 1").within(0, 1);
+    f("beta_2", how.beta_2, "decay of v, below 1").within(0, 1);
+    f("epsilon", how.epsilon, "added to sqrt(v), not bias-corrected").at_least(0);
+    f("amsgrad", how.amsgrad, "divide by the greatest v so far");
   }
   void check() override {
     OnePass::check();
@@ -152,9 +151,9 @@ template <class How>
 struct TwoMoments : OnePass<How> {
   void fields(Fields &f) override {
     Optimizer::fields(f);
-    f("beta_1", this->how.beta_1).at_least(0).at_most(1).doc("decay of m, below 1");
-    f("beta_2", this->how.beta_2).at_least(0).at_most(1).doc("decay of the other");
-    f("epsilon", this->how.epsilon).at_least(0).doc("added to what is divided by");
+    f("beta_1", this->how.beta_1, "decay of m, below 1").within(0, 1);
+    f("beta_2", this->how.beta_2, "decay of the other").within(0, 1);
+    f("epsilon", this->how.epsilon, "added to what is divided by").at_least(0);
   }
   void check() override {
     OnePass<How>::check();

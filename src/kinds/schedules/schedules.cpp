@@ -23,8 +23,8 @@ void want_above_0(const char *key, double v) {
 struct Decay : Schedule {
   double initial = 0, steps = 0;
   void fields(Fields &f) override {
-    f("initial_learning_rate", initial).required("0.1").at_least(0).doc("learning rate at step 0");
-    f("decay_steps", steps).required("10").doc("steps of the decay, above 0");
+    f("initial_learning_rate", initial, "learning rate at step 0").required("0.1").at_least(0);
+    f("decay_steps", steps, "steps of the decay, above 0").required("10");
   }
   void check() override { want_above_0("decay_steps", steps); }
 
@@ -41,8 +41,8 @@ struct Falling : Decay {
   bool staircase = false;
   void fields(Fields &f) override {
     Decay::fields(f);
-    f("decay_rate", rate).required("0.5").doc("strength of the decay");
-    f("staircase", staircase).doc("decay at whole multiples of decay_steps only");
+    f("decay_rate", rate, "strength of the decay").required("0.5");
+    f("staircase", staircase, "decay at whole multiples of decay_steps only");
   }
 };
 
@@ -60,8 +60,8 @@ struct PiecewiseConstantDecay : Schedule {
   static constexpr const char *doc = "values[0] up to and at step boundaries[0], then values[1], and so on";
   std::vector<double> boundaries, values;
   void fields(Fields &f) override {
-    f("boundaries", boundaries).required("[10]").doc("steps, ascending; a fraction is cut off");
-    f("values", values).required("[0.1, 0.2]").at_least(0).doc("one more than there are boundaries");
+    f("boundaries", boundaries, "steps, ascending; a fraction is cut off").required("[10]");
+    f("values", values, "one more than there are boundaries").required("[0.1, 0.2]").at_least(0);
   }
   void check() override {
     if (boundaries.empty() || values.size() != boundaries.size() + 1)
@@ -85,9 +85,9 @@ struct PolynomialDecay : Decay {
   bool cycle = false;
   void fields(Fields &f) override {
     Decay::fields(f);
-    f("end_learning_rate", end).at_least(0).doc("learning rate after decay_steps");
-    f("power", power).doc("exponent");
-    f("cycle", cycle).doc("start again with as many times decay_steps as step needs, instead of staying at the end");
+    f("end_learning_rate", end, "learning rate after decay_steps").at_least(0);
+    f("power", power, "exponent");
+    f("cycle", cycle, "start again with as many times decay_steps as step needs, instead of staying at the end");
   }
   float at(int64_t step) const override {
     auto now = static_cast<float>(step);
@@ -108,9 +108,9 @@ struct CosineDecay : Decay {
   std::optional<double> warmup_target;
   void fields(Fields &f) override {
     Decay::fields(f);
-    f("alpha", alpha).doc("what is left at the end, as a part of where the decay started");
-    f("warmup_target", warmup_target).at_least(0).doc("where a warm-up ends; null: none");
-    f("warmup_steps", warmup_steps).at_least(0).doc("steps of the warm-up, before those of the decay");
+    f("alpha", alpha, "what is left at the end, as a part of where the decay started");
+    f("warmup_target", warmup_target, "where a warm-up ends; null: none").at_least(0);
+    f("warmup_steps", warmup_steps, "steps of the warm-up, before those of the decay").at_least(0);
   }
   float at(int64_t step) const override {
     const auto now = static_cast<float>(step);
@@ -133,11 +133,11 @@ struct CosineDecayRestarts : Schedule {
       "cosine decay that starts again, each period t_mul times as long, m_mul times as high";
   double initial = 0, first_steps = 0, t_mul = 2, m_mul = 1, alpha = 0;
   void fields(Fields &f) override {
-    f("initial_learning_rate", initial).required("0.1").at_least(0).doc("learning rate at step 0");
-    f("first_decay_steps", first_steps).required("10").doc("steps of the first period, above 0");
-    f("t_mul", t_mul).doc("a period's length over that of the one before");
-    f("m_mul", m_mul).doc("a period's initial rate over that of the one before");
-    f("alpha", alpha).doc("what is left at the end of a period, as a part of initial_learning_rate");
+    f("initial_learning_rate", initial, "learning rate at step 0").required("0.1").at_least(0);
+    f("first_decay_steps", first_steps, "steps of the first period, above 0").required("10");
+    f("t_mul", t_mul, "a period's length over that of the one before");
+    f("m_mul", m_mul, "a period's initial rate over that of the one before");
+    f("alpha", alpha, "what is left at the end of a period, as a part of initial_learning_rate");
   }
   void check() override { want_above_0("first_decay_steps", first_steps); }
   float at(int64_t step) const override {

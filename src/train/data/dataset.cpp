@@ -150,12 +150,12 @@ class Callback final : public Dataset {
 }  // namespace
 
 void TensorsOptions::fields(kinds::Fields &f) {
-  f("batch_size", batch_size)
-      .at_least(1)
-      .doc("rows of a batch; the last one may have fewer; null: each step gets one row, without an axis of the batch");
-  f("shuffle", shuffle).doc("new order for every epoch of fit");
-  f("drop_remainder", drop_remainder).doc("leave out a last batch that is short");
-  f("seed", seed).doc("of the orders");
+  f("batch_size", batch_size,
+    "rows of a batch; the last one may have fewer; null: each step gets one row, without an axis of the batch")
+      .at_least(1);
+  f("shuffle", shuffle, "new order for every epoch of fit");
+  f("drop_remainder", drop_remainder, "leave out a last batch that is short");
+  f("seed", seed, "of the orders");
 }
 
 Json TensorsOptions::describe() { return kinds::describe_fields<TensorsOptions>(); }

@@ -77,21 +77,19 @@ struct FreeAttention : ScoredAttention {
   }
   bool takes_one_query() const override { return true; }
   void free_fields(Fields &f) {
-    f("score", score, {"dot", "scaled", "general", "concat", "location", "content"})
-        .doc(
-            "of a query q and a key k: \"dot\": q k; \"scaled\": q k / sqrt(D); \"general\": q W k; \"concat\": "
-            "v tanh(W q + U k); \"location\": W q, by the key's place alone; \"content\": the cosine of q and k");
-    f("units", units).at_least(1).at_most(max_dim).doc("size of v, of the layer's own products; null = the query's D");
-    f("distribution", distribution, {"softmax", "hardmax", "sparsemax"})
-        .doc(
-            "from scores to weights; \"hardmax\": 1 for the first of the largest, its gradient is softmax's "
-            "(straight-through)");
-    f("temperature", temperature)
-        .at_least(0)
-        .doc("divides the scores; 0: hardmax; null: infinite, the same weight for all that is not masked");
-    f("dropout", dropout).at_least(0).at_most(1).doc("fraction of the attention weights to drop in training");
-    f("seed", seed).doc("seed of the dropout; null = from the context's");
-    f("kernel_initializer", kernel_initializer).doc("fills the weights at the start");
+    f("score", score, {"dot", "scaled", "general", "concat", "location", "content"},
+      "of a query q and a key k: \"dot\": q k; \"scaled\": q k / sqrt(D); \"general\": q W k; \"concat\": "
+      "v tanh(W q + U k); \"location\": W q, by the key's place alone; \"content\": the cosine of q and k");
+    f("units", units, "size of v, of the layer's own products; null = the query's D").within(1, max_dim);
+    f("distribution", distribution, {"softmax", "hardmax", "sparsemax"},
+      "from scores to weights; \"hardmax\": 1 for the first of the largest, its gradient is softmax's "
+      "(straight-through)");
+    f("temperature", temperature,
+      "divides the scores; 0: hardmax; null: infinite, the same weight for all that is not masked")
+        .at_least(0);
+    f("dropout", dropout, "fraction of the attention weights to drop in training").within(0, 1);
+    f("seed", seed, "seed of the dropout; null = from the context's");
+    f("kernel_initializer", kernel_initializer, "fills the weights at the start");
   }
   Facts free_facts() const {
     Facts f = ScoredAttention::facts();
@@ -181,14 +179,12 @@ struct LocalAttention : FreeAttention {
   std::optional<bool> gaussian;
 
   void fields(Fields &f) override {
-    f("window", window)
+    f("window", window, "how far from p values are seen: 2 window + 1 of them, in an image squared")
         .required("2")
-        .at_least(1)
-        .at_most(max_dim / 2)
-        .doc("how far from p values are seen: 2 window + 1 of them, in an image squared");
-    f("alignment", alignment, {"monotonic", "predictive"})
-        .doc("p: \"monotonic\": the query's own place; \"predictive\": S sigmoid(v tanh(W query)), S the length");
-    f("gaussian", gaussian).doc("whether weights fall with the distance from p; null = where it is predicted");
+        .within(1, max_dim / 2);
+    f("alignment", alignment, {"monotonic", "predictive"},
+      "p: \"monotonic\": the query's own place; \"predictive\": S sigmoid(v tanh(W query)), S the length");
+    f("gaussian", gaussian, "whether weights fall with the distance from p; null = where it is predicted");
     free_fields(f);
   }
   Facts facts() const override {
@@ -265,11 +261,10 @@ struct JoinHeads : LayerOf<JoinHeads> {
   Of<Initializer> kernel_initializer = parse<Initializer>("GlorotUniform");
 
   void fields(Fields &f) override {
-    f("join", join, {"concat", "mean", "max", "vector", "matrices"})
-        .doc(
-            "\"concat\": one behind the other; \"mean\", \"max\": of each feature; \"vector\": the sum with a weight "
-            "for each head; \"matrices\": the sum of each head times a matrix of its own");
-    f("kernel_initializer", kernel_initializer).doc("fills the weights at the start");
+    f("join", join, {"concat", "mean", "max", "vector", "matrices"},
+      "\"concat\": one behind the other; \"mean\", \"max\": of each feature; \"vector\": the sum with a weight "
+      "for each head; \"matrices\": the sum of each head times a matrix of its own");
+    f("kernel_initializer", kernel_initializer, "fills the weights at the start");
   }
   static constexpr PlainFacts plain{
       .inputs = {{"heads", "(..., V) each"}},
@@ -323,14 +318,12 @@ struct LinearAttention final : LayerOf<LinearAttention> {
   std::optional<double> scale;
 
   void fields(Fields &f) override {
-    f("num_query_heads", num_query_heads).required("4").at_least(1).at_most(max_dim).doc("heads of the queries");
-    f("num_key_value_heads", num_key_value_heads)
+    f("num_query_heads", num_query_heads, "heads of the queries").required("4").within(1, max_dim);
+    f("num_key_value_heads", num_key_value_heads, "heads of the keys and values, a divisor of those of the queries")
         .required("2")
-        .at_least(1)
-        .at_most(max_dim)
-        .doc("heads of the keys and values, a divisor of those of the queries");
-    f("update_rule", update_rule, {"linear", "gated", "delta", "gated_delta"}).doc("how a step changes the matrix");
-    f("scale", scale).doc("factor of the queries; null: 1 / sqrt(features of a key's head)");
+        .within(1, max_dim);
+    f("update_rule", update_rule, {"linear", "gated", "delta", "gated_delta"}, "how a step changes the matrix");
+    f("scale", scale, "factor of the queries; null: 1 / sqrt(features of a key's head)");
   }
   void check() override {
     if (num_query_heads % num_key_value_heads != 0)

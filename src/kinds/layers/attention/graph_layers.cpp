@@ -68,18 +68,17 @@ struct GraphAttention : LayerOf<GraphAttention> {
   KernelAndBias weights;
 
   void fields(Fields &f) override {
-    f("units", units).required("4").at_least(1).at_most(max_dim).doc("size of each head's output");
-    f("heads", heads).at_least(1).at_most(max_dim).doc("number of heads");
-    f("join", join, {"concat", "average"}).doc("how the heads' outputs become one");
-    f("activation", activation).doc("applied to the sum");
-    f("negative_slope", negative_slope).at_least(0).doc("of the leaky ReLU of the scores");
-    f("self_loops", self_loops).doc("whether every node has an edge to itself beside those given");
-    f("use_gate", use_gate)
-        .doc(
-            "multiplies each head by a gate made of the node, the largest projected and the mean features of its "
-            "sources (GaAN, Zhang et al. 2018)");
-    f("dropout", dropout).at_least(0).at_most(1).doc("fraction of the attention weights to drop in training");
-    f("seed", seed).doc("seed of the dropout; null = from the context's");
+    f("units", units, "size of each head's output").required("4").within(1, max_dim);
+    f("heads", heads, "number of heads").within(1, max_dim);
+    f("join", join, {"concat", "average"}, "how the heads' outputs become one");
+    f("activation", activation, "applied to the sum");
+    f("negative_slope", negative_slope, "of the leaky ReLU of the scores").at_least(0);
+    f("self_loops", self_loops, "whether every node has an edge to itself beside those given");
+    f("use_gate", use_gate,
+      "multiplies each head by a gate made of the node, the largest projected and the mean features of its "
+      "sources (GaAN, Zhang et al. 2018)");
+    f("dropout", dropout, "fraction of the attention weights to drop in training").within(0, 1);
+    f("seed", seed, "seed of the dropout; null = from the context's");
     weights.fields(f);
   }
   static constexpr PlainFacts plain{
@@ -176,14 +175,13 @@ struct GraphNetwork : LayerOf<GraphNetwork> {
   KernelAndBias weights;
 
   void fields(Fields &f) override {
-    f("edge_units", edge_units).required("3").at_least(1).at_most(max_dim).doc("size of an edge's new features");
-    f("node_units", node_units).required("2").at_least(1).at_most(max_dim).doc("size of a node's new features");
-    f("global_units", global_units)
-        .at_least(1)
-        .at_most(max_dim)
-        .doc("size of the graph's new features, whose old ones are the last input; null = it has none");
-    f("distances", distances).doc("whether edges see the squared distance of their nodes, by an input of places");
-    f("activation", activation).doc("applied to each of the three");
+    f("edge_units", edge_units, "size of an edge's new features").required("3").within(1, max_dim);
+    f("node_units", node_units, "size of a node's new features").required("2").within(1, max_dim);
+    f("global_units", global_units,
+      "size of the graph's new features, whose old ones are the last input; null = it has none")
+        .within(1, max_dim);
+    f("distances", distances, "whether edges see the squared distance of their nodes, by an input of places");
+    f("activation", activation, "applied to each of the three");
     weights.fields(f);
   }
   static constexpr PlainFacts plain{
@@ -289,10 +287,8 @@ struct Segments : LayerOf<Segments<T>> {
   std::optional<int64_t> num_segments;
 
   void fields(Fields &f) override {
-    f("num_segments", num_segments)
-        .at_least(0)
-        .at_most(max_dim)
-        .doc("number of segments; null = as many as the third input has rows");
+    f("num_segments", num_segments, "number of segments; null = as many as the third input has rows")
+        .within(0, max_dim);
   }
   static constexpr PlainFacts plain{
       .inputs = {{"data", "(E, ...) or (B, E, ...)"},

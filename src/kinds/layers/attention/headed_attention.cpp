@@ -51,20 +51,17 @@ struct HeadedAttention : Layer {
 };
 
 void HeadedAttention::headed_fields(Fields &f) {
-  f("dropout", dropout).at_least(0).at_most(1).doc("fraction of the attention weights to drop in training");
-  f("sliding_window", sliding_window)
-      .at_least(1)
-      .at_most(max_dim)
-      .doc("a query sees only keys that are fewer steps away than this; null = all");
-  f("flash_attention", flash_attention).doc("has no effect on the result; true allows neither dropout nor scores");
-  f("use_gate", use_gate).doc("multiplies what each head gives by a sigmoid of a projection of the query");
-  f("seed", seed).doc("seed of the dropout; null = from the context's");
+  f("dropout", dropout, "fraction of the attention weights to drop in training").within(0, 1);
+  f("sliding_window", sliding_window, "a query sees only keys that are fewer steps away than this; null = all")
+      .within(1, max_dim);
+  f("flash_attention", flash_attention, "has no effect on the result; true allows neither dropout nor scores");
+  f("use_gate", use_gate, "multiplies what each head gives by a sigmoid of a projection of the query");
+  f("seed", seed, "seed of the dropout; null = from the context's");
   weights.fields(f);
-  f("quantization", quantization).doc(quantization_doc);
-  f("lora", lora)
-      .doc(
-          "Keras's LoRA of projections: null, or by name (\"query\", \"key\", \"value\", \"gate\", "
-          "\"attention_output\") {\"rank\", \"alpha\"}, as lora_rank and lora_alpha of EinsumDense");
+  f("quantization", quantization, quantization_doc);
+  f("lora", lora,
+    "Keras's LoRA of projections: null, or by name (\"query\", \"key\", \"value\", \"gate\", "
+    "\"attention_output\") {\"rank\", \"alpha\"}, as lora_rank and lora_alpha of EinsumDense");
 }
 
 Facts HeadedAttention::headed_facts(const char *group_kernel, const char *value_kernel) const {
@@ -386,15 +383,14 @@ struct MultiHeadAttention : HeadedAttention {
   std::optional<std::vector<int64_t>> output_shape, attention_axes;
 
   void fields(Fields &f) override {
-    f("num_heads", num_heads).required("2").at_least(1).at_most(max_dim).doc("number of heads");
-    f("key_dim", key_dim).required("3").at_least(1).at_most(max_dim).doc("size of each head's query and key");
-    f("value_dim", value_dim).at_least(1).at_most(max_dim).doc("size of each head's value; null = key_dim");
-    f("output_shape", output_shape)
-        .at_least(1)
-        .at_most(max_dim)
-        .doc("the output's axes after those of time: a number or a list; null = the query's last");
-    f("attention_axes", attention_axes)
-        .doc("the axes that are attended over, a number or a list; null = all but the first and the last");
+    f("num_heads", num_heads, "number of heads").required("2").within(1, max_dim);
+    f("key_dim", key_dim, "size of each head's query and key").required("3").within(1, max_dim);
+    f("value_dim", value_dim, "size of each head's value; null = key_dim").within(1, max_dim);
+    f("output_shape", output_shape,
+      "the output's axes after those of time: a number or a list; null = the query's last")
+        .within(1, max_dim);
+    f("attention_axes", attention_axes,
+      "the axes that are attended over, a number or a list; null = all but the first and the last");
     headed_fields(f);
   }
   Facts facts() const override {
@@ -435,13 +431,11 @@ struct GroupQueryAttention : HeadedAttention {
   int64_t head_dim = 0, num_query_heads = 0, num_key_value_heads = 0;
 
   void fields(Fields &f) override {
-    f("head_dim", head_dim).required("3").at_least(1).at_most(max_dim).doc("size of each head");
-    f("num_query_heads", num_query_heads).required("4").at_least(1).at_most(max_dim).doc("number of heads");
-    f("num_key_value_heads", num_key_value_heads)
+    f("head_dim", head_dim, "size of each head").required("3").within(1, max_dim);
+    f("num_query_heads", num_query_heads, "number of heads").required("4").within(1, max_dim);
+    f("num_key_value_heads", num_key_value_heads, "number of different keys and values; divides num_query_heads")
         .required("2")
-        .at_least(1)
-        .at_most(max_dim)
-        .doc("number of different keys and values; divides num_query_heads");
+        .within(1, max_dim);
     headed_fields(f);
   }
   Facts facts() const override {

@@ -19,10 +19,9 @@ struct Attention : ScoredAttention {
 
   void fields(Fields &f) override {
     scored_fields(f, "multiplies the scores by a learned number");
-    f("score_mode", score_mode, {"dot", "concat"})
-        .doc(
-            "\"dot\": query key^T; \"concat\": a learned number times the sum of "
-            "tanh(scale * (query + key))");
+    f("score_mode", score_mode, {"dot", "concat"},
+      "\"dot\": query key^T; \"concat\": a learned number times the sum of "
+      "tanh(scale * (query + key))");
   }
   Facts facts() const override {
     Facts f = ScoredAttention::facts();
@@ -72,9 +71,9 @@ struct AdditiveAttention : ScoredAttention {
 }  // namespace
 
 void ScoredAttention::scored_fields(Fields &f, const char *scale_doc) {
-  f("use_scale", use_scale).doc(scale_doc);
-  f("dropout", dropout).at_least(0).at_most(1).doc("fraction of the attention weights to drop in training");
-  f("seed", seed).doc("seed of the dropout; null = from the context's");
+  f("use_scale", use_scale, scale_doc);
+  f("dropout", dropout, "fraction of the attention weights to drop in training").within(0, 1);
+  f("seed", seed, "seed of the dropout; null = from the context's");
 }
 
 Facts ScoredAttention::facts() const {

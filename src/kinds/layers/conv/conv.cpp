@@ -29,10 +29,10 @@ struct Convolution final : LayerOf<Convolution<N>> {
   Lora lora;
 
   void fields(Fields &f) override {
-    f("filters", filters).required("4").at_least(1).at_most(max_dim).doc("channels of the output");
+    f("filters", filters, "channels of the output").required("4").within(1, max_dim);
     geometry.fields(f, N == 1);
-    f("groups", groups).at_least(1).at_most(max_dim).doc("parts of the channels that are convolved apart");
-    f("activation", activation).doc("applied to the result");
+    f("groups", groups, "parts of the channels that are convolved apart").within(1, max_dim);
+    f("activation", activation, "applied to the result");
     weights.fields(f);
     lora.fields(f);
   }
@@ -86,15 +86,13 @@ struct ConvTranspose final : LayerOf<ConvTranspose<N>> {
   KernelAndBias weights;
 
   void fields(Fields &f) override {
-    f("filters", filters).required("4").at_least(1).at_most(max_dim).doc("channels of the output");
+    f("filters", filters, "channels of the output").required("4").within(1, max_dim);
     geometry.fields(f);
-    f("output_padding", output_padding)
-        .at_least(0)
-        .at_most(max_dim)
-        .doc(
-            "places that the output has more at its end, less than strides; null: as many as make it n * strides with "
-            "\"same\", with \"valid\" (n - 1) * strides and what the window or the stride reaches");
-    f("activation", activation).doc("applied to the result");
+    f("output_padding", output_padding,
+      "places that the output has more at its end, less than strides; null: as many as make it n * strides with "
+      "\"same\", with \"valid\" (n - 1) * strides and what the window or the stride reaches")
+        .within(0, max_dim);
+    f("activation", activation, "applied to the result");
     weights.fields(f);
   }
   void check() override {
@@ -134,13 +132,13 @@ struct Depthwise : LayerOf<T> {
 
   void fields(Fields &f) override {
     geometry.fields(f);
-    f("depth_multiplier", depth_multiplier).at_least(1).at_most(max_dim).doc("outputs of each channel");
-    f("activation", activation).doc("applied to the result");
+    f("depth_multiplier", depth_multiplier, "outputs of each channel").within(1, max_dim);
+    f("activation", activation, "applied to the result");
     weights.fields(f);
     for (const char *key : {"kernel_initializer", "kernel_regularizer", "kernel_constraint"}) f.drop(key);
-    f("depthwise_initializer", depthwise_initializer).doc("fills the kernel of the channels at the start");
-    f("depthwise_regularizer", depthwise_regularizer).doc("penalty on the kernel of the channels, added to the loss");
-    f("depthwise_constraint", depthwise_constraint).doc("applied to the kernel of the channels after every update");
+    f("depthwise_initializer", depthwise_initializer, "fills the kernel of the channels at the start");
+    f("depthwise_regularizer", depthwise_regularizer, "penalty on the kernel of the channels, added to the loss");
+    f("depthwise_constraint", depthwise_constraint, "applied to the kernel of the channels after every update");
   }
 
  protected:
@@ -188,11 +186,11 @@ struct SeparableConv final : Depthwise<SeparableConv<N>, N> {
   Of<Constraint> pointwise_constraint;
 
   void fields(Fields &f) override {
-    f("filters", filters).required("4").at_least(1).at_most(max_dim).doc("channels of the output");
+    f("filters", filters, "channels of the output").required("4").within(1, max_dim);
     Depthwise<SeparableConv, N>::fields(f);
-    f("pointwise_initializer", pointwise_initializer).doc("fills the kernel that mixes the channels at the start");
-    f("pointwise_regularizer", pointwise_regularizer).doc("penalty on the kernel that mixes, added to the loss");
-    f("pointwise_constraint", pointwise_constraint).doc("applied to the kernel that mixes after every update");
+    f("pointwise_initializer", pointwise_initializer, "fills the kernel that mixes the channels at the start");
+    f("pointwise_regularizer", pointwise_regularizer, "penalty on the kernel that mixes, added to the loss");
+    f("pointwise_constraint", pointwise_constraint, "applied to the kernel that mixes after every update");
   }
   static constexpr const char *depthwise = by_axes<N>("(K, C, depth_multiplier)", "(KH, KW, C, depth_multiplier)");
   static constexpr const char *pointwise =
@@ -232,13 +230,13 @@ struct LocallyConnected final : LayerOf<LocallyConnected<N>> {
 
   LocallyConnected() { strides.fill(1); }
   void fields(Fields &f) override {
-    f("filters", filters).required("4").at_least(1).at_most(max_dim).doc("channels of the output");
-    f("kernel_size", kernel_size).required("2").at_least(1).at_most(max_dim).doc("size of the window");
-    f("strides", strides).at_least(1).at_most(max_dim).doc("steps of the window");
-    f("padding", padding, {"valid"}).among_others().doc("whole windows only");
+    f("filters", filters, "channels of the output").required("4").within(1, max_dim);
+    f("kernel_size", kernel_size, "size of the window").required("2").within(1, max_dim);
+    f("strides", strides, "steps of the window").within(1, max_dim);
+    f("padding", padding, {"valid"}, "whole windows only").among_others();
     data_format.fields(f);
-    f("activation", activation).doc("applied to the sum");
-    f("implementation", implementation).default_only().doc("how Keras 2 stores the kernel");
+    f("activation", activation, "applied to the sum");
+    f("implementation", implementation, "how Keras 2 stores the kernel").default_only();
     weights.fields(f);
   }
   static constexpr PlainFacts plain{.inputs = {{"x", spatial_input<N>}},

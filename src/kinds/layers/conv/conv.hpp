@@ -22,21 +22,17 @@ struct Geometry {
     dilation_rate.fill(1);
   }
   void fields(Fields &f, bool causal = false) {
-    f("kernel_size", kernel_size).required("2").at_least(1).at_most(max_dim).doc("size of the window");
-    f("strides", strides).at_least(1).at_most(max_dim).doc("steps of the window");
+    f("kernel_size", kernel_size, "size of the window").required("2").within(1, max_dim);
+    f("strides", strides, "steps of the window").within(1, max_dim);
     if (causal)
-      f("padding", padding, {"valid", "same", "causal"})
-          .doc(
-              "\"valid\": none; \"same\": zeros on both sides, so that a stride of 1 keeps the length; \"causal\": "
-              "zeros before, so that no output sees a later step");
+      f("padding", padding, {"valid", "same", "causal"},
+        "\"valid\": none; \"same\": zeros on both sides, so that a stride of 1 keeps the length; \"causal\": "
+        "zeros before, so that no output sees a later step");
     else
-      f("padding", padding, {"valid", "same"})
-          .doc("\"valid\": none; \"same\": zeros around, so that strides of 1 keep the size");
+      f("padding", padding, {"valid", "same"},
+        "\"valid\": none; \"same\": zeros around, so that strides of 1 keep the size");
     data_format.fields(f);
-    f("dilation_rate", dilation_rate)
-        .at_least(1)
-        .at_most(max_dim)
-        .doc("distance between the places that the window reads");
+    f("dilation_rate", dilation_rate, "distance between the places that the window reads").within(1, max_dim);
   }
   // Keras's rule, except for depthwise convolutions.
   void refuse_strides_with_dilation() const {

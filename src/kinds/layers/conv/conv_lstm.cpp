@@ -28,11 +28,7 @@ struct ConvLstm final : Layer {
   Sequencing how;
 
   void fields(Fields &f) override {
-    f("filters", filters)
-        .required("4")
-        .at_least(1)
-        .at_most(max_dim / gates)
-        .doc("channels of the output and each state");
+    f("filters", filters, "channels of the output and each state").required("4").within(1, max_dim / gates);
     geometry.fields(f);
     recurrence.fields(f, gates);
     bias.fields(f);

@@ -19,9 +19,9 @@ struct DataFormat {
   enum class Order { channels_last, channels_first } order = Order::channels_last;
 
   void fields(Fields &f) {
-    f("data_format", order, {"channels_last", "channels_first"})
-        .null_means(Order::channels_last)
-        .doc("order of the axes: \"channels_last\", or \"channels_first\": the channels stand behind the batch");
+    f("data_format", order, {"channels_last", "channels_first"},
+      "order of the axes: \"channels_last\", or \"channels_first\": the channels stand behind the batch")
+        .null_means(Order::channels_last);
   }
   bool is_first() const { return order == Order::channels_first; }
   // Axis of the channels, and of spatial axis i, for a value of this rank.

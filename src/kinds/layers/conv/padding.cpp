@@ -22,11 +22,10 @@ struct ZeroPadding final : LayerOf<ZeroPadding<N>> {
 
   ZeroPadding() { padding.fill({1, 1}); }
   void fields(Fields &f) override {
-    f("padding", padding)
-        .at_least(0)
-        .at_most(max_dim)
-        .doc(N == 1 ? "zeros before and after: one number for both, or two"
-                    : "zeros before and after along each axis: one number for all, one each, or a pair each");
+    f("padding", padding,
+      N == 1 ? "zeros before and after: one number for both, or two"
+             : "zeros before and after along each axis: one number for all, one each, or a pair each")
+        .within(0, max_dim);
     data_format.fields(f);
   }
   static constexpr PlainFacts plain = spatial<N>;
@@ -50,11 +49,10 @@ struct Cropping final : LayerOf<Cropping<N>> {
 
   Cropping() { cropping.fill(N == 2 ? std::array<int64_t, 2>{0, 0} : std::array<int64_t, 2>{1, 1}); }
   void fields(Fields &f) override {
-    f("cropping", cropping)
-        .at_least(0)
-        .at_most(max_dim)
-        .doc(N == 1 ? "places cut off before and after: one number for both, or two"
-                    : "places cut off before and after along each axis: one number for all, one each, or a pair each");
+    f("cropping", cropping,
+      N == 1 ? "places cut off before and after: one number for both, or two"
+             : "places cut off before and after along each axis: one number for all, one each, or a pair each")
+        .within(0, max_dim);
     if (N > 1) data_format.fields(f);
   }
   static constexpr PlainFacts plain = spatial<N>;

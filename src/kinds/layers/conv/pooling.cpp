@@ -40,11 +40,11 @@ struct Pooling final : Layer {
   DataFormat data_format;
 
   void fields(Fields &f) override {
-    Field &size = f("pool_size", pool_size).at_least(1).at_most(max_dim).doc("size of the window");
+    Field &size = f("pool_size", pool_size, "size of the window").within(1, max_dim);
     if (row.pool_size == 0) size.required("2");
-    f("strides", strides).at_least(1).at_most(max_dim).doc("steps of the window; null = its size");
-    f("padding", padding, {"valid", "same"})
-        .doc("\"valid\": whole windows only; \"same\": also those that reach over the edge");
+    f("strides", strides, "steps of the window; null = its size").within(1, max_dim);
+    f("padding", padding, {"valid", "same"},
+      "\"valid\": whole windows only; \"same\": also those that reach over the edge");
     data_format.fields(f);
   }
   void check() override {
@@ -73,11 +73,7 @@ struct AdaptivePooling final : Layer {
   DataFormat data_format;
 
   void fields(Fields &f) override {
-    f("output_size", output_size)
-        .required("2")
-        .at_least(1)
-        .at_most(max_dim)
-        .doc("places of the output along each axis");
+    f("output_size", output_size, "places of the output along each axis").required("2").within(1, max_dim);
     data_format.fields(f);
   }
   Facts facts() const override { return facts_of<N>(); }
@@ -131,7 +127,7 @@ struct GlobalPooling final : Layer {
 
   void fields(Fields &f) override {
     data_format.fields(f);
-    f("keepdims", keepdims).doc("whether the axes stay, with size 1");
+    f("keepdims", keepdims, "whether the axes stay, with size 1");
   }
   Facts facts() const override {
     constexpr const char *in[] = {"(B, T, C)", "(B, H, W, C)", "(B, D, H, W, C)"};

@@ -17,12 +17,12 @@ struct GridSample final : LayerOf<GridSample> {
   bool align_corners = false;
 
   void fields(Fields &f) override {
-    f("interpolation", interpolation, {"nearest", "linear", "cubic"})
-        .doc("how values between pixels are computed; nearest rounds ties to even");
-    f("padding", padding, {"zeros", "border", "reflection"})
-        .doc("what lies outside of the image: zeros, the value at its border, or its reflection");
-    f("align_corners", align_corners)
-        .doc("whether -1 and 1 are the centres of the first and last pixel; else they are the image's edges");
+    f("interpolation", interpolation, {"nearest", "linear", "cubic"},
+      "how values between pixels are computed; nearest rounds ties to even");
+    f("padding", padding, {"zeros", "border", "reflection"},
+      "what lies outside of the image: zeros, the value at its border, or its reflection");
+    f("align_corners", align_corners,
+      "whether -1 and 1 are the centres of the first and last pixel; else they are the image's edges");
   }
   Arity arity() const override { return {2, 2}; }
   static constexpr PlainFacts plain{.inputs = {{"x", "(B, H, W, C), or with one axis or three for H W"},
@@ -65,17 +65,15 @@ struct RoiAlign final : LayerOf<RoiAlign> {
   enum class Mode { average, maximum } mode = Mode::average;
 
   void fields(Fields &f) override {
-    f("height", height).required("2").at_least(1).at_most(1 << 12).doc("rows of the output");
-    f("width", width).required("2").at_least(1).at_most(1 << 12).doc("columns of the output");
-    f("sampling_ratio", sampling_ratio)
+    f("height", height, "rows of the output").required("2").within(1, 1 << 12);
+    f("width", width, "columns of the output").required("2").within(1, 1 << 12);
+    f("sampling_ratio", sampling_ratio, "samples along each axis of a cell, by linear interpolation")
         .required("2")
-        .at_least(1)
-        .at_most(64)
-        .doc("samples along each axis of a cell, by linear interpolation");
-    f("spatial_scale", spatial_scale).doc("factor of the coordinates of boxes");
-    f("aligned", aligned)
-        .doc("whether the centre of pixel 0 is at 0.5; else it is at 0, and a box is at least one pixel large");
-    f("mode", mode, {"avg", "max"}).doc("whether a cell is the mean or the maximum of its samples");
+        .within(1, 64);
+    f("spatial_scale", spatial_scale, "factor of the coordinates of boxes");
+    f("aligned", aligned,
+      "whether the centre of pixel 0 is at 0.5; else it is at 0, and a box is at least one pixel large");
+    f("mode", mode, {"avg", "max"}, "whether a cell is the mean or the maximum of its samples");
   }
   Arity arity() const override { return {3, 3}; }
   static constexpr PlainFacts plain{.inputs = {{"x", "(B, H, W, C)"},
@@ -148,18 +146,15 @@ struct NonMaxSuppression final : LayerOf<NonMaxSuppression> {
   bool center_point_box = false;
 
   void fields(Fields &f) override {
-    f("max_output_boxes_per_class", max_output_boxes_per_class)
+    f("max_output_boxes_per_class", max_output_boxes_per_class, "at most so many of each class")
         .required("2")
-        .at_least(0)
-        .at_most(max_dim)
-        .doc("at most so many of each class");
-    f("iou_threshold", iou_threshold)
-        .at_least(0)
-        .at_most(1)
-        .doc("of two boxes with a larger intersection over union the one of the smaller score goes");
-    f("score_threshold", score_threshold).doc("boxes of this score or less are left out; null: none");
-    f("center_point_box", center_point_box)
-        .doc("whether boxes are (x_center, y_center, width, height), not two corners (y1, x1, y2, x2)");
+        .within(0, max_dim);
+    f("iou_threshold", iou_threshold,
+      "of two boxes with a larger intersection over union the one of the smaller score goes")
+        .within(0, 1);
+    f("score_threshold", score_threshold, "boxes of this score or less are left out; null: none");
+    f("center_point_box", center_point_box,
+      "whether boxes are (x_center, y_center, width, height), not two corners (y1, x1, y2, x2)");
   }
   Arity arity() const override { return {2, 2}; }
   static constexpr PlainFacts plain{.inputs = {{"boxes", "(B, N, 4)"}, {"scores", "(B, C, N)"}},

@@ -168,16 +168,16 @@ struct Resizing final : LayerOf<Resizing> {
   DataFormat data_format;
 
   void fields(Fields &f) override {
-    f("height", height).required("4").at_least(1).at_most(max_dim).doc("rows of the output");
-    f("width", width).required("4").at_least(1).at_most(max_dim).doc("columns of the output");
-    f("interpolation", interpolation, {"nearest", "bilinear", "bicubic", "lanczos3", "lanczos5"})
-        .among_others()
-        .doc("how pixels between those of the input are made");
-    f("crop_to_aspect_ratio", crop_to_aspect_ratio).doc("takes the middle of an image of another form first");
-    f("pad_to_aspect_ratio", pad_to_aspect_ratio).default_only().doc("not in this version");
-    f("fill_mode", fill_mode).default_only().doc("of pad_to_aspect_ratio");
-    f("fill_value", fill_value).doc("of pad_to_aspect_ratio");
-    f("antialias", antialias).doc("takes in all pixels of an image that becomes smaller");
+    f("height", height, "rows of the output").required("4").within(1, max_dim);
+    f("width", width, "columns of the output").required("4").within(1, max_dim);
+    f("interpolation", interpolation, {"nearest", "bilinear", "bicubic", "lanczos3", "lanczos5"},
+      "how pixels between those of the input are made")
+        .among_others();
+    f("crop_to_aspect_ratio", crop_to_aspect_ratio, "takes the middle of an image of another form first");
+    f("pad_to_aspect_ratio", pad_to_aspect_ratio, "not in this version").default_only();
+    f("fill_mode", fill_mode, "of pad_to_aspect_ratio").default_only();
+    f("fill_value", fill_value, "of pad_to_aspect_ratio");
+    f("antialias", antialias, "takes in all pixels of an image that becomes smaller");
     data_format.fields(f);
   }
   static constexpr PlainFacts plain{.inputs = {{"x", "(B, H, W, C)"}}, .outputs = {{"y", "(B, height, width, C)"}}};
@@ -197,8 +197,8 @@ struct CenterCrop final : LayerOf<CenterCrop> {
   DataFormat data_format;
 
   void fields(Fields &f) override {
-    f("height", height).required("4").at_least(1).at_most(max_dim).doc("rows of the output");
-    f("width", width).required("4").at_least(1).at_most(max_dim).doc("columns of the output");
+    f("height", height, "rows of the output").required("4").within(1, max_dim);
+    f("width", width, "columns of the output").required("4").within(1, max_dim);
     data_format.fields(f);
   }
   static constexpr PlainFacts plain{.inputs = {{"x", "(B, H, W, C)"}}, .outputs = {{"y", "(B, height, width, C)"}}};
@@ -218,7 +218,7 @@ struct UpSampling1D final : LayerOf<UpSampling1D> {
   static constexpr const char *doc = "Each step of a sequence several times.";
   int64_t size = 2;
 
-  void fields(Fields &f) override { f("size", size).at_least(1).at_most(max_dim).doc("how often each step stands"); }
+  void fields(Fields &f) override { f("size", size, "how often each step stands").within(1, max_dim); }
   static constexpr PlainFacts plain{.inputs = {{"x", "(B, T, C)"}}, .outputs = {{"y", "(B, T * size, C)"}}};
   std::vector<Symbol> call(Call &c) const override {
     c.need_rank(0, 3);
@@ -233,12 +233,11 @@ struct UpSampling2D final : LayerOf<UpSampling2D> {
   Interpolation interpolation = Interpolation::nearest;
 
   void fields(Fields &f) override {
-    f("size", size).at_least(1).at_most(max_dim).doc("how often each row and each column stands");
+    f("size", size, "how often each row and each column stands").within(1, max_dim);
     data_format.fields(f);
-    f("interpolation", interpolation, {"nearest", "bilinear", "bicubic", "lanczos3", "lanczos5"})
-        .doc(
-            "\"nearest\": copies; \"bilinear\": blended by the distance to the centres of the two nearest pixels; the "
-            "others: of 4, 6 and 10 pixels along each axis, whose number must be known");
+    f("interpolation", interpolation, {"nearest", "bilinear", "bicubic", "lanczos3", "lanczos5"},
+      "\"nearest\": copies; \"bilinear\": blended by the distance to the centres of the two nearest pixels; the "
+      "others: of 4, 6 and 10 pixels along each axis, whose number must be known");
   }
   static constexpr PlainFacts plain{.inputs = {{"x", "(B, H, W, C)"}},
                                     .outputs = {{"y", "(B, H * size, W * size, C)"}}};
@@ -272,7 +271,7 @@ struct UpSampling3D final : LayerOf<UpSampling3D> {
   DataFormat data_format;
 
   void fields(Fields &f) override {
-    f("size", size).at_least(1).at_most(max_dim).doc("how often each plane, each row and each column stands");
+    f("size", size, "how often each plane, each row and each column stands").within(1, max_dim);
     data_format.fields(f);
   }
   static constexpr PlainFacts plain{.inputs = {{"x", "(B, D, H, W, C)"}},
@@ -289,7 +288,7 @@ struct RepeatVector final : LayerOf<RepeatVector> {
   static constexpr const char *doc = "A vector as every step of a sequence.";
   int64_t n = 0;
 
-  void fields(Fields &f) override { f("n", n).required("2").at_least(1).at_most(max_dim).doc("steps of the sequence"); }
+  void fields(Fields &f) override { f("n", n, "steps of the sequence").required("2").within(1, max_dim); }
   static constexpr PlainFacts plain{.inputs = {{"x", "(B, C)"}}, .outputs = {{"y", "(B, n, C)"}}};
   std::vector<Symbol> call(Call &c) const override {
     c.need_rank(0, 2);

@@ -29,27 +29,22 @@ struct STFTSpectrogram final : LayerOf<STFTSpectrogram> {
   DataFormat data_format;
 
   void fields(Fields &f) override {
-    f("mode", mode, {"log", "magnitude", "psd", "real", "imag", "angle", "stft"})
-        .doc(
-            "what is given of the spectrum: the logarithm of the magnitude, that, its square over both sides, the real "
-            "or the imaginary part, the angle of both, or both one behind the other");
-    f("frame_length", frame_length).at_least(2).at_most(max_dim).doc("steps of a frame");
-    f("frame_step", frame_step).at_least(1).at_most(max_dim).doc("steps from frame to frame; null: half a frame");
-    f("fft_length", fft_length)
-        .at_least(2)
-        .at_most(max_dim)
-        .doc("length of the transform; null: the power of two that holds a frame");
-    f("window", window, {"hann", "hamming", "blackman", "boxcar"})
+    f("mode", mode, {"log", "magnitude", "psd", "real", "imag", "angle", "stft"},
+      "what is given of the spectrum: the logarithm of the magnitude, that, its square over both sides, the real "
+      "or the imaginary part, the angle of both, or both one behind the other");
+    f("frame_length", frame_length, "steps of a frame").within(2, max_dim);
+    f("frame_step", frame_step, "steps from frame to frame; null: half a frame").within(1, max_dim);
+    f("fft_length", fft_length, "length of the transform; null: the power of two that holds a frame")
+        .within(2, max_dim);
+    f("window", window, {"hann", "hamming", "blackman", "boxcar"}, "weights of a frame; null for none")
         .null_means(Window::none)
-        .among_others()
-        .doc("weights of a frame; null for none");
-    f("periodic", periodic).doc("the window's first element follows its last one");
-    f("scaling", scaling, {"density", "spectrum"})
+        .among_others();
+    f("periodic", periodic, "the window's first element follows its last one");
+    f("scaling", scaling, {"density", "spectrum"}, "divide by the window's L2 or L1 norm; null for neither")
         .null_means(Scaling::none)
-        .among_others()
-        .doc("divide by the window's L2 or L1 norm; null for neither");
-    f("padding", padding, {"valid", "same"}).doc("\"valid\": whole frames only; \"same\": zeros around");
-    f("expand_dims", expand_dims).doc("whether the frequencies have an axis of their own");
+        .among_others();
+    f("padding", padding, {"valid", "same"}, "\"valid\": whole frames only; \"same\": zeros around");
+    f("expand_dims", expand_dims, "whether the frequencies have an axis of their own");
     data_format.fields(f);
   }
   void check() override {
@@ -128,25 +123,23 @@ struct MelSpectrogram final : LayerOf<MelSpectrogram> {
   bool power_to_db = true;
 
   void fields(Fields &f) override {
-    f("fft_length", fft_length).at_least(1).at_most(8192).doc("length of the transform");
-    f("sequence_stride", sequence_stride).at_least(1).at_most(max_dim).doc("samples from frame to frame");
-    f("sequence_length", sequence_length)
-        .at_least(0)
-        .at_most(8192)
-        .doc("samples of a frame, at most fft_length, amid which they stand; null or 0: fft_length");
-    f("window", window, {"hann", "hamming"})
+    f("fft_length", fft_length, "length of the transform").within(1, 8192);
+    f("sequence_stride", sequence_stride, "samples from frame to frame").within(1, max_dim);
+    f("sequence_length", sequence_length,
+      "samples of a frame, at most fft_length, amid which they stand; null or 0: fft_length")
+        .within(0, 8192);
+    f("window", window, {"hann", "hamming"}, "weights of a frame, periodic where its length is even; null for none")
         .null_means(Window::none)
-        .among_others()
-        .doc("weights of a frame, periodic where its length is even; null for none");
-    f("sampling_rate", sampling_rate).at_least(1).at_most(max_dim).doc("samples of a second");
-    f("num_mel_bins", num_mel_bins).at_least(1).at_most(4096).doc("bands");
-    f("min_freq", min_freq).at_least(0).doc("where the lowest band begins, in hertz");
-    f("max_freq", max_freq).at_least(0).doc("where the highest band ends; null or 0: sampling_rate // 2");
-    f("power_to_db", power_to_db).doc("whether in decibels");
-    f("top_db", top_db).doc("decibels below the largest value of the whole batch that are the least value");
-    f("mag_exp", mag_exp).doc("power of the magnitude that is summed up: 1 energy, 2 power");
-    f("min_power", min_power).doc("least value before the logarithm");
-    f("ref_power", ref_power).doc("what is 0 decibels");
+        .among_others();
+    f("sampling_rate", sampling_rate, "samples of a second").within(1, max_dim);
+    f("num_mel_bins", num_mel_bins, "bands").within(1, 4096);
+    f("min_freq", min_freq, "where the lowest band begins, in hertz").at_least(0);
+    f("max_freq", max_freq, "where the highest band ends; null or 0: sampling_rate // 2").at_least(0);
+    f("power_to_db", power_to_db, "whether in decibels");
+    f("top_db", top_db, "decibels below the largest value of the whole batch that are the least value");
+    f("mag_exp", mag_exp, "power of the magnitude that is summed up: 1 energy, 2 power");
+    f("min_power", min_power, "least value before the logarithm");
+    f("ref_power", ref_power, "what is 0 decibels");
   }
   void check() override {
     if (sequence_length.value_or(0) > fft_length)

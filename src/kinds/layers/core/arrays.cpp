@@ -40,17 +40,14 @@ struct Pad final : LayerOf<Pad> {
   std::optional<double> constant_values;
 
   void fields(Fields &f) override {
-    f("pad_width", pad_width)
+    f("pad_width", pad_width, "how many before and after each axis")
         .required("[[0, 0], [1, 1], [1, 0]]")
-        .at_least(0)
-        .at_most(max_dim)
-        .doc("how many before and after each axis");
-    f("mode", mode, {"constant", "reflect", "symmetric", "edge"})
-        .among_others()
-        .doc(
-            "\"constant\": a number; \"edge\": the first and last place; \"reflect\" and \"symmetric\": the places "
-            "mirrored, without and with the edge");
-    f("constant_values", constant_values).doc("the number; null: 0");
+        .within(0, max_dim);
+    f("mode", mode, {"constant", "reflect", "symmetric", "edge"},
+      "\"constant\": a number; \"edge\": the first and last place; \"reflect\" and \"symmetric\": the places "
+      "mirrored, without and with the edge")
+        .among_others();
+    f("constant_values", constant_values, "the number; null: 0");
   }
   static constexpr PlainFacts plain{.inputs = {any_shape}, .outputs = {{"y", "(...)"}}};
 
@@ -104,7 +101,7 @@ struct Tile final : LayerOf<Tile> {
   std::vector<int64_t> repeats;
 
   void fields(Fields &f) override {
-    f("repeats", repeats).required("2").at_least(1).at_most(max_dim).doc("how often along each of the last axes");
+    f("repeats", repeats, "how often along each of the last axes").required("2").within(1, max_dim);
   }
   static constexpr PlainFacts plain{.inputs = {any_shape}, .outputs = {{"y", "(...)"}}};
   std::vector<Symbol> call(Call &c) const override {
@@ -138,9 +135,9 @@ struct OneHot final : LayerOf<OneHot> {
   enum class To { float32, int32, boolean } dtype = To::float32;
 
   void fields(Fields &f) override {
-    f("num_classes", num_classes).required("3").at_least(1).at_most(1 << 22).doc("places of the new axis");
-    f("axis", axis).doc("where the new axis stands in the output");
-    f("dtype", dtype, {"float32", "int32", "bool"}).doc("the type of the output");
+    f("num_classes", num_classes, "places of the new axis").required("3").within(1, 1 << 22);
+    f("axis", axis, "where the new axis stands in the output");
+    f("dtype", dtype, {"float32", "int32", "bool"}, "the type of the output");
   }
   static constexpr PlainFacts plain{.inputs = {{"x", "(...), integers"}},
                                     .outputs = {{"y", "(...) with an axis more"}}};
@@ -170,9 +167,9 @@ struct Cumulated final : LayerOf<Cumulated> {
   bool exclusive = false, reverse = false;
 
   void fields(Fields &f) override {
-    f("axis", axis).required("1").doc("the axis");
-    f("exclusive", exclusive).doc("whether each place leaves out itself");
-    f("reverse", reverse).doc("whether it begins at the end");
+    f("axis", axis, "the axis").required("1");
+    f("exclusive", exclusive, "whether each place leaves out itself");
+    f("reverse", reverse, "whether it begins at the end");
   }
   static constexpr PlainFacts plain{.inputs = {any_shape}, .outputs = {{"y", "(...)"}}};
   std::vector<Symbol> call(Call &c) const override {
@@ -195,8 +192,8 @@ struct Ordered final : LayerOf<Ordered> {
   bool descending = false;
 
   void fields(Fields &f) override {
-    f("axis", axis).doc("the axis");
-    f("descending", descending).doc("whether the largest stands first");
+    f("axis", axis, "the axis");
+    f("descending", descending, "whether the largest stands first");
   }
   static constexpr PlainFacts plain{.inputs = {any_shape}, .outputs = {{"y", "(...)"}}};
   std::vector<Symbol> call(Call &c) const override {
@@ -227,8 +224,8 @@ struct TopK final : LayerOf<TopK> {
   bool sorted = true;
 
   void fields(Fields &f) override {
-    f("k", k).required("2").at_least(1).at_most(max_dim).doc("how many");
-    f("sorted", sorted).doc("promises their order: they always are");
+    f("k", k, "how many").required("2").within(1, max_dim);
+    f("sorted", sorted, "promises their order: they always are");
   }
   static constexpr PlainFacts plain{.inputs = {{"x", "(..., N)"}},
                                     .outputs = {{"values", "(..., k)"}, {"indices", "(..., k)"}}};

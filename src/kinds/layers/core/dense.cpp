@@ -15,11 +15,11 @@ struct Dense : LayerOf<Dense> {
   Quantized quantization;
 
   void fields(Fields &f) override {
-    f("units", units).required("4").at_least(1).at_most(max_dim).doc("size of the output's last axis");
-    f("activation", activation).doc("applied to the sum");
+    f("units", units, "size of the output's last axis").required("4").within(1, max_dim);
+    f("activation", activation, "applied to the sum");
     weights.fields(f);
     lora.fields(f);
-    f("quantization", quantization).doc(quantization_doc);
+    f("quantization", quantization, quantization_doc);
   }
   void check() override { lora.check(weights.kernel_constraint, quantization); }
   static constexpr PlainFacts plain{.inputs = {{"x", "(B, ..., I)"}},

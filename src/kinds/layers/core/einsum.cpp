@@ -58,9 +58,9 @@ struct Einsum final : LayerOf<Einsum> {
   std::string subscripts;
 
   void fields(Fields &f) override {
-    f("subscripts", subscripts)
-        .required(R"("abc,abd->acd")")
-        .doc("the axes of each input and of the output as letters: \"bij,bjk->bik\"; \"...\" stands for any axes");
+    f("subscripts", subscripts,
+      "the axes of each input and of the output as letters: \"bij,bjk->bik\"; \"...\" stands for any axes")
+        .required(R"("abc,abd->acd")");
   }
   static constexpr PlainFacts plain{.inputs = {{"x...", "(...), by the equation"}},
                                     .outputs = {{"y", "(...), by the equation"}}};
@@ -162,8 +162,8 @@ struct MatMul : LayerOf<MatMul> {
   bool transpose_a = false, transpose_b = false;
 
   void fields(Fields &f) override {
-    f("transpose_a", transpose_a).doc("swaps the last two axes of a first");
-    f("transpose_b", transpose_b).doc("swaps the last two axes of b first");
+    f("transpose_a", transpose_a, "swaps the last two axes of a first");
+    f("transpose_b", transpose_b, "swaps the last two axes of b first");
   }
   static constexpr PlainFacts plain{.inputs = {{"a", "(..., M, K)"}, {"b", "(..., K, L)"}},
                                     .outputs = {{"y", "(..., M, L)"}}};
@@ -270,22 +270,19 @@ struct EinsumDense final : LayerOf<EinsumDense> {
   Quantized quantization;
 
   void fields(Fields &f) override {
-    f("equation", equation)
-        .required(R"("abc,cd->abd")")
-        .doc(
-            "the axes of x, of the kernel and of y as letters: \"abc,cd->abd\"; \"...\" stands for any first or last "
-            "axes");
-    f("output_shape", output_shape)
+    f("equation", equation,
+      "the axes of x, of the kernel and of y as letters: \"abc,cd->abd\"; \"...\" stands for any first or last "
+      "axes")
+        .required(R"("abc,cd->abd")");
+    f("output_shape", output_shape, "y's axes without the batch and without those of \"...\"; null: as in x")
         .required("[3, 4]")
-        .at_least(1)
-        .at_most(max_dim)
-        .doc("y's axes without the batch and without those of \"...\"; null: as in x");
-    f("activation", activation).doc("applied to the sum");
-    f("bias_axes", bias_axes).doc("the letters of y along which there is a bias; null: none");
+        .within(1, max_dim);
+    f("activation", activation, "applied to the sum");
+    f("bias_axes", bias_axes, "the letters of y along which there is a bias; null: none");
     weights.fields(f);
     f.drop("use_bias");
     lora.fields(f);
-    f("quantization", quantization).doc(quantization_doc);
+    f("quantization", quantization, quantization_doc);
   }
   static constexpr PlainFacts plain{
       .inputs = {{"x", "(B, ...)"}},

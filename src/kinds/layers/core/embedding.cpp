@@ -18,20 +18,16 @@ struct Embedding : LayerOf<Embedding> {
   Quantized quantization;
 
   void fields(Fields &f) override {
-    f("input_dim", input_dim)
-        .required("7")
-        .at_least(1)
-        .at_most(max_dim)
-        .doc("rows of the table: the largest id plus 1");
-    f("output_dim", output_dim).required("3").at_least(1).at_most(max_dim).doc("size of a row");
-    f("embeddings_initializer", embeddings_initializer).doc("fills the table at the start");
-    f("embeddings_regularizer", embeddings_regularizer).doc("penalty on the table, added to the loss");
-    f("activity_regularizer", activity_regularizer)
-        .doc("penalty on the output divided by the batch size, added to the loss");
-    f("embeddings_constraint", embeddings_constraint).doc("applied to the table after every update");
-    f("mask_zero", mask_zero).doc("id 0 is padding: its places are masked");
+    f("input_dim", input_dim, "rows of the table: the largest id plus 1").required("7").within(1, max_dim);
+    f("output_dim", output_dim, "size of a row").required("3").within(1, max_dim);
+    f("embeddings_initializer", embeddings_initializer, "fills the table at the start");
+    f("embeddings_regularizer", embeddings_regularizer, "penalty on the table, added to the loss");
+    f("activity_regularizer", activity_regularizer,
+      "penalty on the output divided by the batch size, added to the loss");
+    f("embeddings_constraint", embeddings_constraint, "applied to the table after every update");
+    f("mask_zero", mask_zero, "id 0 is padding: its places are masked");
     lora.fields(f);
-    f("quantization", quantization).doc(quantization_doc);
+    f("quantization", quantization, quantization_doc);
   }
   void check() override {
     if (quantization && quantization->turned())
@@ -114,12 +110,11 @@ struct ReversibleEmbedding final : Embedding {
 
   void fields(Fields &f) override {
     Embedding::fields(f);
-    f("tie_weights", tie_weights).doc("whether the way back uses the table itself");
-    f("reverse_dtype", reverse_dtype, {"float32"})
+    f("tie_weights", tie_weights, "whether the way back uses the table itself");
+    f("reverse_dtype", reverse_dtype, {"float32"}, "type of the way back; null: the layer's")
         .null_means(ReverseType::none)
-        .among_others()
-        .doc("type of the way back; null: the layer's");
-    f("logit_soft_cap", logit_soft_cap).doc("scores s become cap * tanh(s / cap); null: as they are");
+        .among_others();
+    f("logit_soft_cap", logit_soft_cap, "scores s become cap * tanh(s / cap); null: as they are");
   }
   void check() override {
     Embedding::check();

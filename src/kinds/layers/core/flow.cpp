@@ -76,11 +76,11 @@ struct Cond final : LayerOf<Cond> {
   bool own_shapes = false;
 
   void fields(Fields &f) override {
-    f("then", then).required(minimal).doc("the layer that runs if the flag is true");
-    f("otherwise", otherwise).required(minimal).doc("the layer that runs if it is false");
-    f("inputs", inputs).at_least(0).doc("how many of the inputs behind the flag are those of `then`");
-    f("own_shapes", own_shapes)
-        .doc("whether the layers may give other shapes than each other: what follows is planned when one of them ran");
+    f("then", then, "the layer that runs if the flag is true").required(minimal);
+    f("otherwise", otherwise, "the layer that runs if it is false").required(minimal);
+    f("inputs", inputs, "how many of the inputs behind the flag are those of `then`").at_least(0);
+    f("own_shapes", own_shapes,
+      "whether the layers may give other shapes than each other: what follows is planned when one of them ran");
   }
   void check() override {
     need_layer(then, "then"), need_layer(otherwise, "otherwise");
@@ -126,10 +126,10 @@ struct WhileLoop final : LayerOf<WhileLoop> {
   bool counted = false, flagged = false;
 
   void fields(Fields &f) override {
-    f("body", body).required(minimal_step).doc("the layer");
-    f("states", states).at_least(0).doc("how many states there are");
-    f("counted", counted).doc("whether the first input is the number of steps, an int64");
-    f("flagged", flagged).doc("whether the next input is the flag for the first step");
+    f("body", body, "the layer").required(minimal_step);
+    f("states", states, "how many states there are").at_least(0);
+    f("counted", counted, "whether the first input is the number of steps, an int64");
+    f("flagged", flagged, "whether the next input is the flag for the first step");
   }
   void check() override { need_layer(body, "body"); }
   Arity arity() const override { return {0, any_number}; }
@@ -169,11 +169,11 @@ struct Scan final : LayerOf<Scan> {
   std::vector<int64_t> backwards, reversed;
 
   void fields(Fields &f) override {
-    f("body", body).required(R"({"class_name": "Add", "config": {}})").doc("the layer");
-    f("states", states).at_least(0).doc("how many states there are");
-    f("sequences", sequences).at_least(1).doc("how many sequences there are");
-    f("backwards", backwards).doc("numbers of the sequences that are read from their last element to their first");
-    f("reversed", reversed).doc("numbers of the stacked outputs that start with the last step");
+    f("body", body, "the layer").required(R"({"class_name": "Add", "config": {}})");
+    f("states", states, "how many states there are").at_least(0);
+    f("sequences", sequences, "how many sequences there are").at_least(1);
+    f("backwards", backwards, "numbers of the sequences that are read from their last element to their first");
+    f("reversed", reversed, "numbers of the stacked outputs that start with the last step");
   }
   void check() override { need_layer(body, "body"); }
   Arity arity() const override { return {1, any_number}; }
@@ -220,8 +220,8 @@ struct EnsureSize final : LayerOf<EnsureSize> {
   int64_t axis = 1, size = 1;
 
   void fields(Fields &f) override {
-    f("axis", axis).doc("the axis");
-    f("size", size).at_least(0).at_most(max_dim).doc("its size");
+    f("axis", axis, "the axis");
+    f("size", size, "its size").within(0, max_dim);
   }
   Arity arity() const override { return {2, 2}; }
   static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}, {"of", "(...)"}},
@@ -255,9 +255,8 @@ struct RNN : Layer {
   Sequencing how;
 
   void fields(Fields &f) override {
-    f("cell", cell)
-        .required(R"({"class_name": "GRUCell", "config": {"units": 4}})")
-        .doc("the cell: SimpleRNNCell, GRUCell, LSTMCell, StackedRNNCells or GraphCell");
+    f("cell", cell, "the cell: SimpleRNNCell, GRUCell, LSTMCell, StackedRNNCells or GraphCell")
+        .required(R"({"class_name": "GRUCell", "config": {"units": 4}})");
     how.fields(f);
   }
   void check() override { as_cell(cell, "cell"); }
@@ -295,9 +294,8 @@ struct StackedRNNCells : CellLayer {
   std::vector<InnerLayer> cells;
 
   void fields(Fields &f) override {
-    f("cells", cells)
-        .required(R"([{"class_name": "LSTMCell", "config": {"units": 4}}])")
-        .doc("the cells, the first one first");
+    f("cells", cells, "the cells, the first one first")
+        .required(R"([{"class_name": "LSTMCell", "config": {"units": 4}}])");
   }
   void check() override {
     if (cells.empty()) refuse_attribute("cells", "expected at least one cell, got []");

@@ -18,8 +18,8 @@ struct Rescaling final : LayerOf<Rescaling> {
   std::vector<double> scale, offset{0};
 
   void fields(Fields &f) override {
-    f("scale", scale).required("2").doc("a number, or one for each place of the last axis");
-    f("offset", offset).doc("a number, or one for each place of the last axis");
+    f("scale", scale, "a number, or one for each place of the last axis").required("2");
+    f("offset", offset, "a number, or one for each place of the last axis");
   }
   void check() override {
     for (const char *key : {"scale", "offset"})
@@ -56,9 +56,8 @@ struct Cast : LayerOf<Cast> {
   enum class To { float32, int32, int64, uint8, boolean, string } to = To::float32;
 
   void fields(Fields &f) override {
-    f("to", to, {"float32", "int32", "int64", "uint8", "bool", "string"})
-        .required(R"("int32")")
-        .doc("the type of the output");
+    f("to", to, {"float32", "int32", "int64", "uint8", "bool", "string"}, "the type of the output")
+        .required(R"("int32")");
   }
   static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}};
 
@@ -84,8 +83,8 @@ struct ReducePrecision : LayerOf<ReducePrecision> {
   int64_t exponent_bits = 0, mantissa_bits = 0;
 
   void fields(Fields &f) override {
-    f("exponent_bits", exponent_bits).required("5").at_least(2).at_most(8).doc("of float16 5, of bfloat16 8");
-    f("mantissa_bits", mantissa_bits).required("10").at_least(1).at_most(23).doc("of float16 10, of bfloat16 7");
+    f("exponent_bits", exponent_bits, "of float16 5, of bfloat16 8").required("5").within(2, 8);
+    f("mantissa_bits", mantissa_bits, "of float16 10, of bfloat16 7").required("10").within(1, 23);
   }
   static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}, .mask = "passed on"};
 
@@ -110,7 +109,7 @@ struct ActivationLayer : LayerOf<ActivationLayer> {
   static constexpr const char *doc = "Applies an activation function.";
   Activation activation;
 
-  void fields(Fields &f) override { f("activation", activation).required(R"("relu")").doc("the function"); }
+  void fields(Fields &f) override { f("activation", activation, "the function").required(R"("relu")"); }
   static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}, .mask = "passed on"};
 
   std::vector<Symbol> call(Call &c) const override {
@@ -130,8 +129,8 @@ struct ActivityRegularization : LayerOf<ActivityRegularization> {
   Of<Regularizer> penalty;
 
   void fields(Fields &f) override {
-    f("l1", l1).at_least(0).doc("factor of the sum of absolute values");
-    f("l2", l2).at_least(0).doc("factor of the sum of squares");
+    f("l1", l1, "factor of the sum of absolute values").at_least(0);
+    f("l2", l2, "factor of the sum of squares").at_least(0);
   }
   void check() override {
     penalty = parse<Regularizer>({{"class_name", "L1L2"}, {"config", {{"l1", l1}, {"l2", l2}}}});

@@ -8,13 +8,11 @@ namespace dl4::kinds {
 using ops::Id;
 
 void Lora::fields(Fields &f) {
-  f("lora_rank", rank)
-      .at_least(1)
-      .at_most(max_dim)
-      .doc(
-          "the rank of LoRA, as in Keras: the columns of lora_..._a and the rows of lora_..._b. Their product times "
-          "lora_alpha / lora_rank is added to the kernel, which is not trained; null: no LoRA");
-  f("lora_alpha", alpha).doc("the scale of LoRA, times lora_rank; null: lora_rank");
+  f("lora_rank", rank,
+    "the rank of LoRA, as in Keras: the columns of lora_..._a and the rows of lora_..._b. Their product times "
+    "lora_alpha / lora_rank is added to the kernel, which is not trained; null: no LoRA")
+      .within(1, max_dim);
+  f("lora_alpha", alpha, "the scale of LoRA, times lora_rank; null: lora_rank");
 }
 
 void Lora::check(const Of<Constraint> &kernel_constraint, const Quantized &quantization) const {

@@ -15,7 +15,7 @@ struct LossLayer : LayerOf<LossLayer> {
   Of<Loss> loss;
 
   void fields(Fields &f) override {
-    f("loss", loss).required(R"({"class_name": "Huber", "config": {"reduction": "none"}})").doc("the loss");
+    f("loss", loss, "the loss").required(R"({"class_name": "Huber", "config": {"reduction": "none"}})");
   }
   static constexpr PlainFacts plain{
       .inputs = {{"y_true", "(B, ...)"}, {"y_pred", "(B, ...)"}, {"sample_weight", "(B) or (B, ...)"}},
@@ -38,7 +38,7 @@ struct MetricLayer : LayerOf<MetricLayer> {
   Of<Metric> metric;
 
   void fields(Fields &f) override {
-    f("metric", metric).required(R"("mae")").doc("the metric; \"accuracy\" chooses by the shapes");
+    f("metric", metric, "the metric; \"accuracy\" chooses by the shapes").required(R"("mae")");
   }
   static constexpr PlainFacts plain{
       .inputs = {{"y_true", "(B, ...)"}, {"y_pred", "(B, ...)"}, {"sample_weight", "(B) or (B, ...)"}},

@@ -14,7 +14,7 @@ struct Masking : LayerOf<Masking> {
   static constexpr const char *doc = "Masks the steps whose features all equal mask_value, and sets them to 0.";
   double mask_value = 0;
 
-  void fields(Fields &f) override { f("mask_value", mask_value).doc("what every feature of a masked step equals"); }
+  void fields(Fields &f) override { f("mask_value", mask_value, "what every feature of a masked step equals"); }
   static constexpr PlainFacts plain{
       .inputs = {{"x", "(B, T, ...)"}}, .outputs = {{"y", "(B, T, ...)"}}, .mask = "made"};
 

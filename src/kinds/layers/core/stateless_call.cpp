@@ -14,9 +14,8 @@ struct Pipeline final : LayerOf<Pipeline> {
   std::vector<InnerLayer> layers;
 
   void fields(Fields &f) override {
-    f("layers", layers)
-        .required(R"([{"class_name": "Rescaling", "config": {"scale": 2}}])")
-        .doc("the layers, the first one first");
+    f("layers", layers, "the layers, the first one first")
+        .required(R"([{"class_name": "Rescaling", "config": {"scale": 2}}])");
   }
   void check() override {
     if (layers.empty()) refuse_attribute("layers", "expected at least one layer, got []");
@@ -66,8 +65,8 @@ struct StatelessCall : Layer {
   int64_t inputs = 1;
 
   void fields(Fields &f) override {
-    f("layer", layer).required(R"({"class_name": "ReLU", "config": {}})").doc("the layer");
-    f("inputs", inputs).at_least(0).at_most(max_dim).doc("how many of the inputs are the layer's");
+    f("layer", layer, "the layer").required(R"({"class_name": "ReLU", "config": {}})");
+    f("inputs", inputs, "how many of the inputs are the layer's").within(0, max_dim);
   }
   void check() override {
     if (!layer) refuse_attribute("layer", "expected a layer, got null");

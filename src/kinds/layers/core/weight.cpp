@@ -15,11 +15,11 @@ struct WeightLayer : LayerOf<WeightLayer> {
   bool learned = true;
 
   void fields(Fields &f) override {
-    f("shape", dims).required("[2, 3]").at_least(0).at_most(max_dim).doc("its axes; [] for a single number");
-    f("initializer", initializer).doc("fills it at the start");
-    f("regularizer", regularizer).doc("penalty on it, added to the loss");
-    f("constraint", constraint).doc("applied to it after every update");
-    f("learned", learned).doc("whether gradients change it");
+    f("shape", dims, "its axes; [] for a single number").required("[2, 3]").within(0, max_dim);
+    f("initializer", initializer, "fills it at the start");
+    f("regularizer", regularizer, "penalty on it, added to the loss");
+    f("constraint", constraint, "applied to it after every update");
+    f("learned", learned, "whether gradients change it");
   }
   static constexpr PlainFacts plain{.inputs = {}, .outputs = {{"value", "(shape)"}}, .weights = {{"value", "(shape)"}}};
   Arity arity() const override { return {0, 0}; }
@@ -43,8 +43,8 @@ struct LayerScale final : LayerOf<LayerScale> {
   int64_t projection_dim = 0;
 
   void fields(Fields &f) override {
-    f("init_values", init_values).required("0.5").doc("what gamma starts at");
-    f("projection_dim", projection_dim).required("4").at_least(1).at_most(max_dim).doc("the number of channels");
+    f("init_values", init_values, "what gamma starts at").required("0.5");
+    f("projection_dim", projection_dim, "the number of channels").required("4").within(1, max_dim);
   }
   static constexpr PlainFacts plain{
       .inputs = {{"x", "(B, ..., C)"}}, .outputs = {{"y", "(B, ..., C)"}}, .weights = {{"gamma", "(C)"}}};
@@ -62,7 +62,7 @@ struct CustomScaleLayer final : LayerOf<CustomScaleLayer> {
       "The first input plus the second times a number: of InceptionResNetV2 in keras.applications.";
   double scale = 1;
 
-  void fields(Fields &f) override { f("scale", scale).required("2").doc("the number"); }
+  void fields(Fields &f) override { f("scale", scale, "the number").required("2"); }
   static constexpr PlainFacts plain{.inputs = {{"x1", "(B, ...)"}, {"x2", "(B, ...)"}}, .outputs = {{"y", "(B, ...)"}}};
   Arity arity() const override { return {2, 2}; }
   std::vector<Symbol> call(Call &c) const override {
@@ -79,7 +79,7 @@ struct StochasticDepth final : LayerOf<StochasticDepth> {
   double drop_path_rate = 0;
 
   void fields(Fields &f) override {
-    f("drop_path_rate", drop_path_rate).required("0.3").at_least(0).at_most(1).doc("the fraction of samples to drop");
+    f("drop_path_rate", drop_path_rate, "the fraction of samples to drop").required("0.3").within(0, 1);
   }
   static constexpr PlainFacts plain{.inputs = {{"x", "(B, ...)"}}, .outputs = {{"y", "(B, ...)"}}};
   std::vector<Symbol> call(Call &c) const override {

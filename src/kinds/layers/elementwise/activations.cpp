@@ -19,9 +19,9 @@ struct ReLU : LayerOf<ReLU> {
   double negative_slope = 0, threshold = 0;
 
   void fields(Fields &f) override {
-    f("max_value", max_value).at_least(0).doc("the largest output; null = none");
-    f("negative_slope", negative_slope).at_least(0).doc("slope below the threshold");
-    f("threshold", threshold).at_least(0).doc("where the rise begins");
+    f("max_value", max_value, "the largest output; null = none").at_least(0);
+    f("negative_slope", negative_slope, "slope below the threshold").at_least(0);
+    f("threshold", threshold, "where the rise begins").at_least(0);
   }
   static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}, .mask = "passed on"};
 
@@ -52,7 +52,7 @@ struct LeakyReLU : LayerOf<LeakyReLU> {
   static constexpr const char *doc = "x where x > 0, else negative_slope * x.";
   double negative_slope = 0.3;
 
-  void fields(Fields &f) override { f("negative_slope", negative_slope).at_least(0).doc("slope below 0"); }
+  void fields(Fields &f) override { f("negative_slope", negative_slope, "slope below 0").at_least(0); }
   static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}, .mask = "passed on"};
 
   std::vector<Symbol> call(Call &c) const override {
@@ -65,7 +65,7 @@ struct ELU : LayerOf<ELU> {
   static constexpr const char *doc = "x where x > 0, else alpha * (exp(x) - 1).";
   double alpha = 1;
 
-  void fields(Fields &f) override { f("alpha", alpha).doc("the limit below 0, negated"); }
+  void fields(Fields &f) override { f("alpha", alpha, "the limit below 0, negated"); }
   static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}, .mask = "passed on"};
 
   std::vector<Symbol> call(Call &c) const override {
@@ -82,10 +82,10 @@ struct PReLU : LayerOf<PReLU> {
   std::optional<std::vector<int64_t>> shared_axes;
 
   void fields(Fields &f) override {
-    f("alpha_initializer", alpha_initializer).doc("fills alpha at the start");
-    f("alpha_regularizer", alpha_regularizer).doc("penalty on alpha, added to the loss");
-    f("alpha_constraint", alpha_constraint).doc("applied to alpha after every update");
-    f("shared_axes", shared_axes).at_least(1).doc("axes, counted from 1, along which one alpha serves all");
+    f("alpha_initializer", alpha_initializer, "fills alpha at the start");
+    f("alpha_regularizer", alpha_regularizer, "penalty on alpha, added to the loss");
+    f("alpha_constraint", alpha_constraint, "applied to alpha after every update");
+    f("shared_axes", shared_axes, "axes, counted from 1, along which one alpha serves all").at_least(1);
   }
   static constexpr PlainFacts plain{.inputs = {{"x", "(B, ...)"}},
                                     .outputs = {{"y", "(B, ...)"}},
@@ -111,7 +111,7 @@ struct Softmax : LayerOf<Softmax> {
   static constexpr const char *doc = "exp(x) over its sum along an axis, or along several axes together.";
   std::vector<int64_t> axis{-1};
 
-  void fields(Fields &f) override { f("axis", axis).doc("the axis, or a list of axes"); }
+  void fields(Fields &f) override { f("axis", axis, "the axis, or a list of axes"); }
   static constexpr PlainFacts plain{
       .inputs = {{"x", "(...)"}},
       .outputs = {{"y", "(...)"}},
@@ -172,8 +172,8 @@ struct Clip final : LayerOf<Clip> {
   double x_min = 0, x_max = 0;
 
   void fields(Fields &f) override {
-    f("x_min", x_min).required("0").doc("the smallest value");
-    f("x_max", x_max).required("1").doc("the largest value; not below x_min");
+    f("x_min", x_min, "the smallest value").required("0");
+    f("x_max", x_max, "the largest value; not below x_min").required("1");
   }
   void check() override {
     if (x_min > x_max)
@@ -192,8 +192,8 @@ struct Where final : LayerOf<Where> {
   std::optional<double> x1, x2;
 
   void fields(Fields &f) override {
-    f("x1", x1).doc("a number in place of the input x1");
-    f("x2", x2).doc("a number in place of the input x2");
+    f("x1", x1, "a number in place of the input x1");
+    f("x2", x2, "a number in place of the input x2");
   }
   static constexpr PlainFacts plain{.inputs = {{"condition", "(...): bool, or not 0"},
                                                {"x1", "(...), shapes that broadcast", "x1 null"},

@@ -53,8 +53,8 @@ struct OfTwo final : LayerOf<OfTwo> {
   std::optional<double> x1, x2;
 
   void fields(Fields &f) override {
-    f("x1", x1).doc("a number in place of the first input");
-    f("x2", x2).doc("a number in place of the second input");
+    f("x1", x1, "a number in place of the first input");
+    f("x2", x2, "a number in place of the second input");
   }
   void check() override {
     if (x1 && x2) refuse_attribute("x2", "expected null where \"x1\" is given");

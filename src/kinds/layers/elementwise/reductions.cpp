@@ -56,8 +56,8 @@ struct Reduction final : LayerOf<Reduction> {
   bool keepdims = false;
 
   void fields(Fields &f) override {
-    f("axis", axis).doc("the axis, or a list of axes; null: all, the batch's included");
-    f("keepdims", keepdims).doc("whether the axes stay, with size 1");
+    f("axis", axis, "the axis, or a list of axes; null: all, the batch's included");
+    f("keepdims", keepdims, "whether the axes stay, with size 1");
   }
   void check() override {
     if (axis && axis->empty()) refuse_attribute("axis", "expected at least one axis, or null");
@@ -104,8 +104,8 @@ struct Argmax final : LayerOf<Argmax> {
   bool keepdims = false;
 
   void fields(Fields &f) override {
-    f("axis", axis).required("1").doc("the axis");
-    f("keepdims", keepdims).doc("whether the axis stays, with size 1");
+    f("axis", axis, "the axis").required("1");
+    f("keepdims", keepdims, "whether the axis stays, with size 1");
   }
   static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}},
                                     .outputs = {{"y", "x's axes without that, with keepdims of size 1"}}};

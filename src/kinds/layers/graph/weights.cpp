@@ -32,9 +32,8 @@ struct GetWeight : LayerOf<GetWeight> {
   std::string weight;
 
   void fields(Fields &f) override {
-    f("weight", weight)
-        .required(R"("dense/kernel")")
-        .doc("its name: \"<layer>/<weight>\", of a layer that has been called");
+    f("weight", weight, "its name: \"<layer>/<weight>\", of a layer that has been called")
+        .required(R"("dense/kernel")");
   }
   static constexpr PlainFacts plain{.inputs = {}, .outputs = {{"value", "(shape)"}}};
   Arity arity() const override { return {0, 0}; }
@@ -48,8 +47,8 @@ struct Assign : LayerOf<Assign> {
   enum class How { assign, add, subtract } how = How::assign;
 
   void fields(Fields &f) override {
-    f("operation", how, {"assign", "assign_add", "assign_sub"})
-        .doc("the value takes the weight's place, is added to it or subtracted from it");
+    f("operation", how, {"assign", "assign_add", "assign_sub"},
+      "the value takes the weight's place, is added to it or subtracted from it");
   }
   static constexpr PlainFacts plain{.inputs = {{"weight", "(...), of a layer Weight or GetWeight"}, {"value", "(...)"}},
                                     .outputs = {{"value", "(...)"}}};
@@ -86,11 +85,10 @@ struct Gradients : LayerOf<Gradients> {
   bool sum = false;
 
   void fields(Fields &f) override {
-    f("targets", targets).at_least(1).at_most(max_dim).doc("how many of the inputs are targets");
-    f("sum", sum)
-        .example("true")
-        .doc("a target that is not a single number counts as the sum of its elements; else it is refused");
-    f("unconnected", unconnected, {"zeros", "refused"}).doc("by what no target depends on: zeros, or a refusal");
+    f("targets", targets, "how many of the inputs are targets").within(1, max_dim);
+    f("sum", sum, "a target that is not a single number counts as the sum of its elements; else it is refused")
+        .example("true");
+    f("unconnected", unconnected, {"zeros", "refused"}, "by what no target depends on: zeros, or a refusal");
   }
   static constexpr PlainFacts plain{
       .inputs = {{"targets", "(), with output_gradients or sum (...)"}, {"by", "(...), any number"}},
@@ -246,9 +244,9 @@ struct ApplyGradients : LayerOf<ApplyGradients> {
   std::vector<std::string> undecayed;
 
   void fields(Fields &f) override {
-    f("optimizer", optimizer).required(R"("SGD")").doc("the optimizer");
-    f("exclude_from_weight_decay", undecayed)
-        .doc("weights that weight_decay leaves alone: whole names, or parts of the last one, such as \"bias\"");
+    f("optimizer", optimizer, "the optimizer").required(R"("SGD")");
+    f("exclude_from_weight_decay", undecayed,
+      "weights that weight_decay leaves alone: whole names, or parts of the last one, such as \"bias\"");
   }
   void check() override {
     const Optimizer &o = needed(optimizer);
@@ -397,7 +395,7 @@ struct UpdateStep : LayerOf<UpdateStep> {
       "optimizer's; clipping, averages, the scale of losses and the accumulation of gradients are left to graphs.";
   Of<Optimizer> optimizer;
 
-  void fields(Fields &f) override { f("optimizer", optimizer).required(R"("SGD")").doc("the optimizer"); }
+  void fields(Fields &f) override { f("optimizer", optimizer, "the optimizer").required(R"("SGD")"); }
   void check() override {
     const Optimizer &o = needed(optimizer);
     refuse_of_trainers({{"use_ema", o.use_ema},

@@ -238,7 +238,7 @@ Augmentation::Augmentation(const Row &row) : row(row), given_(Json::parse(row.gi
 
 void Augmentation::fields(Fields &f) {
   for (size_t i = 0; i < keys_.size(); ++i) {
-    Field &field = f(keys_[i].c_str(), values_[i]).doc(doc_of(keys_[i]));
+    Field &field = f(keys_[i].c_str(), values_[i], doc_of(keys_[i]));
     if (const Json *example = given_[keys_[i]].find("example")) field.required(example->get<std::string_view>());
   }
   format_.fields(f);

@@ -118,7 +118,7 @@ struct Concatenate : LayerOf<Concatenate> {
   static constexpr const char *doc = "The inputs one after the other along an axis.";
   int64_t axis = -1;
 
-  void fields(Fields &f) override { f("axis", axis).doc("the axis along which they are joined"); }
+  void fields(Fields &f) override { f("axis", axis, "the axis along which they are joined"); }
   static constexpr PlainFacts plain{
       .inputs = {{"x...", "(B, ...), equal but for the axis"}},
       .outputs = {{"y", "(B, ...)"}},
@@ -171,8 +171,8 @@ struct Dot final : LayerOf<Dot> {
   bool normalize = false;
 
   void fields(Fields &f) override {
-    f("axes", axes).required("1").doc("the axis of both inputs, or that of each; not the batch's");
-    f("normalize", normalize).doc("scales vectors along the axes to a norm of 1 first, which makes cosines");
+    f("axes", axes, "the axis of both inputs, or that of each; not the batch's").required("1");
+    f("normalize", normalize, "scales vectors along the axes to a norm of 1 first, which makes cosines");
   }
   static constexpr PlainFacts plain{
       .inputs = {{"a", "(B, ..., K, ...)"}, {"b", "(B, ..., K, ...)"}},

@@ -40,20 +40,19 @@ struct BatchNormalization : LayerOf<BatchNormalization> {
   std::optional<Numbers> renorm_clipping;
 
   void fields(Fields &f) override {
-    f("axis", axis).doc("the axis that keeps its own statistics, as a rule that of the features");
-    f("momentum", momentum).doc("of the moving statistics: moving * momentum + batch * (1 - momentum)");
-    f("epsilon", epsilon).doc("added to the variance");
+    f("axis", axis, "the axis that keeps its own statistics, as a rule that of the features");
+    f("momentum", momentum, "of the moving statistics: moving * momentum + batch * (1 - momentum)");
+    f("epsilon", epsilon, "added to the variance");
     weights.fields(f);
-    f("moving_mean_initializer", moving_mean_initializer).doc("fills the moving mean at the start");
-    f("moving_variance_initializer", moving_variance_initializer).doc("fills the moving variance at the start");
-    f("synchronized", synchronized)
-        .doc("statistics of the whole batch where workers have parts of it, as without workers; refused with shards");
-    f("renorm", renorm).doc("batch renormalization: training corrects the batch's statistics towards moving ones");
-    f("renorm_clipping", renorm_clipping)
-        .doc(
-            "bounds of the correction x * r + d: \"rmin\" and \"rmax\" of r, \"dmax\" of |d|; what is left out is "
-            "free");
-    f("renorm_momentum", renorm_momentum).doc("of the moving statistics that renorm corrects towards");
+    f("moving_mean_initializer", moving_mean_initializer, "fills the moving mean at the start");
+    f("moving_variance_initializer", moving_variance_initializer, "fills the moving variance at the start");
+    f("synchronized", synchronized,
+      "statistics of the whole batch where workers have parts of it, as without workers; refused with shards");
+    f("renorm", renorm, "batch renormalization: training corrects the batch's statistics towards moving ones");
+    f("renorm_clipping", renorm_clipping,
+      "bounds of the correction x * r + d: \"rmin\" and \"rmax\" of r, \"dmax\" of |d|; what is left out is "
+      "free");
+    f("renorm_momentum", renorm_momentum, "of the moving statistics that renorm corrects towards");
   }
   static constexpr PlainFacts plain{
       .inputs = {{"x", "(B, ..., C)"}},

@@ -98,10 +98,10 @@ struct Normalization : LayerOf<Normalization> {
   bool invert = false;
 
   void fields(Fields &f) override {
-    f("axis", axis).doc("the axes that keep their own mean and variance; null = none of them");
-    f("mean", mean).example("0.5").doc("the mean, a number or as large as the axes; null = the weight \"mean\"");
-    f("variance", variance).example("2").doc("the variance, of the shape of the mean; null = the weight \"variance\"");
-    f("invert", invert).doc("turns normalised values back: x * max(sqrt(variance), 1e-7) + mean");
+    f("axis", axis, "the axes that keep their own mean and variance; null = none of them");
+    f("mean", mean, "the mean, a number or as large as the axes; null = the weight \"mean\"").example("0.5");
+    f("variance", variance, "the variance, of the shape of the mean; null = the weight \"variance\"").example("2");
+    f("invert", invert, "turns normalised values back: x * max(sqrt(variance), 1e-7) + mean");
   }
   static constexpr PlainFacts plain{.inputs = {{"x", "(B, ..., C)"}},
                                     .outputs = {{"y", "(B, ..., C)"}},

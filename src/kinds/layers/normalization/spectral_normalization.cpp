@@ -20,10 +20,9 @@ struct SpectralNormalization : Layer {
   int64_t power_iterations = 1;
 
   void fields(Fields &f) override {
-    f("layer", layer)
-        .required(R"({"class_name": "Dense", "config": {"units": 4}})")
-        .doc("the layer, which has a weight \"kernel\" or \"embeddings\"");
-    f("power_iterations", power_iterations).at_least(1).at_most(1000).doc("iterations of each call");
+    f("layer", layer, "the layer, which has a weight \"kernel\" or \"embeddings\"")
+        .required(R"({"class_name": "Dense", "config": {"units": 4}})");
+    f("power_iterations", power_iterations, "iterations of each call").within(1, 1000);
   }
   Facts facts() const override {
     const char *const shape = !layer || by_sample(*layer.kind) ? "(B, ...)" : "(...)";

@@ -34,9 +34,9 @@ struct LayerNormalization : LayerOf<LayerNormalization> {
   ScaleAndCenter weights;
 
   void fields(Fields &f) override {
-    f("axis", axis).doc("the axis, or a list of axes");
-    f("epsilon", epsilon).doc("added to the variance");
-    f("rms_scaling", rms_scaling).doc("gives gamma * x / sqrt(variance + epsilon), without mean and beta");
+    f("axis", axis, "the axis, or a list of axes");
+    f("epsilon", epsilon, "added to the variance");
+    f("rms_scaling", rms_scaling, "gives gamma * x / sqrt(variance + epsilon), without mean and beta");
     weights.fields(f);
   }
   static constexpr PlainFacts plain{
@@ -77,9 +77,8 @@ struct RMSNormalization : LayerOf<RMSNormalization> {
   double epsilon = 1e-6;
 
   void fields(Fields &f) override {
-    f("axis", axis)
-        .doc("the axis, or a list of axes; scale multiplies along the last axes, also where these are others");
-    f("epsilon", epsilon).doc("added to the mean of squares");
+    f("axis", axis, "the axis, or a list of axes; scale multiplies along the last axes, also where these are others");
+    f("epsilon", epsilon, "added to the mean of squares");
   }
   static constexpr PlainFacts plain{
       .inputs = {{"x", "(B, ..., C)"}}, .outputs = {{"y", "(B, ..., C)"}}, .weights = {{"scale", "the axes' dims"}}};
@@ -108,9 +107,9 @@ struct GroupNormalization : LayerOf<GroupNormalization> {
   ScaleAndCenter weights;
 
   void fields(Fields &f) override {
-    f("groups", groups).example("2").at_least(-1).at_most(max_dim).doc("how many groups; -1 = one for each channel");
-    f("axis", axis).doc("the axis of the channels");
-    f("epsilon", epsilon).doc("added to the variance");
+    f("groups", groups, "how many groups; -1 = one for each channel").example("2").within(-1, max_dim);
+    f("axis", axis, "the axis of the channels");
+    f("epsilon", epsilon, "added to the variance");
     weights.fields(f);
   }
   static constexpr PlainFacts plain{.inputs = {{"x", "(B, ..., C)"}},
@@ -157,7 +156,7 @@ struct UnitNormalization : LayerOf<UnitNormalization> {
       "x over its norm along an axis, or along several axes together: x / max(norm, 1e-12).";
   std::vector<int64_t> axis{-1};
 
-  void fields(Fields &f) override { f("axis", axis).doc("the axis, or a list of axes"); }
+  void fields(Fields &f) override { f("axis", axis, "the axis, or a list of axes"); }
   static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}, .mask = "passed on"};
   void check() override {
     if (axis.empty()) refuse_attribute("axis", "expected at least one axis");
@@ -177,10 +176,10 @@ struct LocalResponseNormalization : LayerOf<LocalResponseNormalization> {
   double bias = 1, alpha = 1, beta = 0.5;
 
   void fields(Fields &f) override {
-    f("depth_radius", depth_radius).at_least(0).at_most(max_dim).doc("how far features count, to either side");
-    f("bias", bias).doc("added to the sum, so that it is not 0");
-    f("alpha", alpha).doc("multiplies the sum of squares");
-    f("beta", beta).doc("the power");
+    f("depth_radius", depth_radius, "how far features count, to either side").within(0, max_dim);
+    f("bias", bias, "added to the sum, so that it is not 0");
+    f("alpha", alpha, "multiplies the sum of squares");
+    f("beta", beta, "the power");
   }
   static constexpr PlainFacts plain{.inputs = {{"x", "(..., C)"}}, .outputs = {{"y", "(..., C)"}}, .mask = "passed on"};
 
@@ -201,14 +200,14 @@ struct LocalResponseNormalization : LayerOf<LocalResponseNormalization> {
 }  // namespace
 
 void ScaleAndCenter::fields(Fields &f) {
-  f("center", center).doc("whether beta is added");
-  f("scale", scale).doc("whether the result is multiplied by gamma");
-  f("beta_initializer", beta_initializer).doc("fills beta at the start");
-  f("gamma_initializer", gamma_initializer).doc("fills gamma at the start");
-  f("beta_regularizer", beta_regularizer).doc("penalty on beta, added to the loss");
-  f("gamma_regularizer", gamma_regularizer).doc("penalty on gamma, added to the loss");
-  f("beta_constraint", beta_constraint).doc("applied to beta after every update");
-  f("gamma_constraint", gamma_constraint).doc("applied to gamma after every update");
+  f("center", center, "whether beta is added");
+  f("scale", scale, "whether the result is multiplied by gamma");
+  f("beta_initializer", beta_initializer, "fills beta at the start");
+  f("gamma_initializer", gamma_initializer, "fills gamma at the start");
+  f("beta_regularizer", beta_regularizer, "penalty on beta, added to the loss");
+  f("gamma_regularizer", gamma_regularizer, "penalty on gamma, added to the loss");
+  f("beta_constraint", beta_constraint, "applied to beta after every update");
+  f("gamma_constraint", gamma_constraint, "applied to gamma after every update");
 }
 
 ops::Id ScaleAndCenter::gamma(Call &c, const Shape &shape) const {

@@ -130,17 +130,14 @@ struct Discretization final : LayerOf<Discretization> {
   bool sparse = false;
 
   void fields(Fields &f) override {
-    f("bin_boundaries", bin_boundaries)
-        .example("[0.5, 1.5]")
-        .doc("where one bin ends and the next begins, ascending; null: what is learned from data");
-    f("num_bins", num_bins).at_least(1).at_most(1 << 20).doc("how many bins are learned from data");
-    f("epsilon", epsilon)
-        .at_least(1e-6)
-        .at_most(1)
-        .doc("the error of the boundaries that are learned, as a part of the data");
-    f("output_mode", output_mode, {"int", "one_hot", "multi_hot", "count"})
-        .doc("\"int\": the numbers, int32; else as of CategoryEncoding");
-    f("sparse", sparse).default_only().doc(sparse_doc);
+    f("bin_boundaries", bin_boundaries,
+      "where one bin ends and the next begins, ascending; null: what is learned from data")
+        .example("[0.5, 1.5]");
+    f("num_bins", num_bins, "how many bins are learned from data").within(1, 1 << 20);
+    f("epsilon", epsilon, "the error of the boundaries that are learned, as a part of the data").within(1e-6, 1);
+    f("output_mode", output_mode, {"int", "one_hot", "multi_hot", "count"},
+      "\"int\": the numbers, int32; else as of CategoryEncoding");
+    f("sparse", sparse, sparse_doc).default_only();
   }
   void check() override {
     if (!bin_boundaries) return;

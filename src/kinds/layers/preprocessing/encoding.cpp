@@ -65,12 +65,11 @@ struct CategoryEncoding final : LayerOf<CategoryEncoding> {
   bool sparse = false;
 
   void fields(Fields &f) override {
-    f("num_tokens", num_tokens).required("4").at_least(1).at_most(max_dim).doc("size of the vectors");
-    f("output_mode", output_mode, {"multi_hot", "one_hot", "count", "binary"})
-        .doc(
-            "\"multi_hot\" (also \"binary\"): 1 for each integer of the last axis; \"one_hot\": a vector for each "
-            "integer, in the place of a last axis of 1; \"count\": how often each is there");
-    f("sparse", sparse).default_only().doc(sparse_doc);
+    f("num_tokens", num_tokens, "size of the vectors").required("4").within(1, max_dim);
+    f("output_mode", output_mode, {"multi_hot", "one_hot", "count", "binary"},
+      "\"multi_hot\" (also \"binary\"): 1 for each integer of the last axis; \"one_hot\": a vector for each "
+      "integer, in the place of a last axis of 1; \"count\": how often each is there");
+    f("sparse", sparse, sparse_doc).default_only();
   }
   static constexpr PlainFacts plain{
       .inputs = {{"x", "(..., N), integers"}},

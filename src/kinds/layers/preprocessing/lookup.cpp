@@ -220,7 +220,7 @@ struct StringLookup final : TokenLookup<std::string> {
 
   void fields(Fields &f) override {
     TokenLookup::fields(f);
-    f("encoding", encoding, {"utf-8"}).among_others().doc("of the vocabulary");
+    f("encoding", encoding, {"utf-8"}, "of the vocabulary").among_others();
   }
   Facts facts() const override {
     static constexpr PlainFacts plain{.inputs = {{"x", "(...), strings; with invert integers"}},
@@ -237,7 +237,7 @@ struct IntegerLookup final : TokenLookup<int64_t> {
 
   void fields(Fields &f) override {
     TokenLookup::fields(f);
-    f("vocabulary_dtype", vocabulary_dtype, {"int64"}).doc("the type of the vocabulary");
+    f("vocabulary_dtype", vocabulary_dtype, {"int64"}, "the type of the vocabulary");
   }
   Facts facts() const override {
     static constexpr PlainFacts plain{.inputs = {{"x", "(...), integers"}}, .outputs = {{"y", given_back}}};
@@ -258,41 +258,36 @@ const Conversion &conversion<std::optional<TokenList<int64_t>>>() {
 
 template <class Token>
 void Lookup<Token>::vocabulary_fields(Fields &f) {
-  f("max_tokens", max_tokens)
-      .at_least(2)
-      .at_most(max_dim)
-      .doc("how many indices there are at most, those of the mask and of unknown tokens included; null: any number");
-  f("output_mode", output_mode, {"int", "one_hot", "multi_hot", "count", "tf_idf", "binary", "tf-idf"})
-      .doc(
-          "\"int\": the indices, int64; \"one_hot\": a vector for each, int64; \"multi_hot\" (also \"binary\"): 1 for "
-          "each of the last axis, int64; \"count\": how often each is there, int64; \"tf_idf\" (also \"tf-idf\"): the "
-          "counts times idf_weights, float32");
-  f("pad_to_max_tokens", pad_to_max_tokens).doc("vectors have max_tokens numbers, however many tokens there are");
-  f("vocabulary", vocabulary)
-      .example(std::is_same_v<Token, int64_t> ? "[3, 7]" : R"(["a", "b"])")
-      .doc(
-          "the tokens in the order of their indices, with or without those of the mask and of unknown tokens before "
-          "them; null: what is learned from data");
-  f("idf_weights", idf_weights).doc("of \"tf_idf\" a weight for each token of the vocabulary as it is given");
-  f("sparse", sparse).default_only().doc(sparse_doc);
-  f("vocabulary_size", vocabulary_size)
-      .at_least(0)
-      .doc("as Keras writes it: how many indices there were; vectors of another size are refused");
+  f("max_tokens", max_tokens,
+    "how many indices there are at most, those of the mask and of unknown tokens included; null: any number")
+      .within(2, max_dim);
+  f("output_mode", output_mode, {"int", "one_hot", "multi_hot", "count", "tf_idf", "binary", "tf-idf"},
+    "\"int\": the indices, int64; \"one_hot\": a vector for each, int64; \"multi_hot\" (also \"binary\"): 1 for "
+    "each of the last axis, int64; \"count\": how often each is there, int64; \"tf_idf\" (also \"tf-idf\"): the "
+    "counts times idf_weights, float32");
+  f("pad_to_max_tokens", pad_to_max_tokens, "vectors have max_tokens numbers, however many tokens there are");
+  f("vocabulary", vocabulary,
+    "the tokens in the order of their indices, with or without those of the mask and of unknown tokens before "
+    "them; null: what is learned from data")
+      .example(std::is_same_v<Token, int64_t> ? "[3, 7]" : R"(["a", "b"])");
+  f("idf_weights", idf_weights, "of \"tf_idf\" a weight for each token of the vocabulary as it is given");
+  f("sparse", sparse, sparse_doc).default_only();
+  f("vocabulary_size", vocabulary_size,
+    "as Keras writes it: how many indices there were; vectors of another size are refused")
+      .at_least(0);
 }
 
 template <class Token>
 void Lookup<Token>::lookup_fields(Fields &f) {
-  f("num_oov_indices", num_oov_indices)
-      .at_least(0)
-      .at_most(max_dim)
-      .doc("indices of unknown tokens: with several a hash chooses, with 0 they are an error of the run");
-  f("mask_token", mask_token)
-      .doc("a token that has index 0 of \"int\" and is left out of vectors; null: there is none");
-  f("oov_token", oov_token).doc("what unknown indices become with invert");
-  f("invert", invert).doc("indices become tokens");
-  f("oov_method", oov_method, {"floormod", "farmhash"})
-      .doc("of unknown integers: their remainder, or a hash as strings have it");
-  f("salt", salt).doc("the key of SipHash: two integers, or one for both; null: FarmHash");
+  f("num_oov_indices", num_oov_indices,
+    "indices of unknown tokens: with several a hash chooses, with 0 they are an error of the run")
+      .within(0, max_dim);
+  f("mask_token", mask_token, "a token that has index 0 of \"int\" and is left out of vectors; null: there is none");
+  f("oov_token", oov_token, "what unknown indices become with invert");
+  f("invert", invert, "indices become tokens");
+  f("oov_method", oov_method, {"floormod", "farmhash"},
+    "of unknown integers: their remainder, or a hash as strings have it");
+  f("salt", salt, "the key of SipHash: two integers, or one for both; null: FarmHash");
 }
 
 template <class Token>

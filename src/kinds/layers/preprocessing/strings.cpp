@@ -34,8 +34,8 @@ struct StringCase final : LayerOf<StringCase> {
   bool ascii = false;
 
   void fields(Fields &f) override {
-    f("to", to, {"lower", "upper"}).doc("which letters");
-    f("ascii", ascii).doc("A to Z alone: all other bytes stay");
+    f("to", to, {"lower", "upper"}, "which letters");
+    f("ascii", ascii, "A to Z alone: all other bytes stay");
   }
   static constexpr PlainFacts plain{.inputs = {{"x", "(...), strings"}}, .outputs = {{"y", "(...), strings"}}};
   std::vector<Symbol> call(Call &c) const override {
@@ -53,15 +53,14 @@ struct StringSplit final : LayerOf<StringSplit> {
   int64_t maxsplit = -1, min_length = 1;
 
   void fields(Fields &f) override {
-    f("delimiter", delimiter).doc("what lies between pieces; \"\": any run of spaces, tabs and line ends of ASCII");
-    f("maxsplit", maxsplit).doc("how often a string is cut at most; below 0: any number of times");
-    f("expression", expression)
-        .example("\"[a-z]+\"")
-        .doc(
-            "instead of a delimiter a regular expression, whose matches are the pieces: a class ([a-z_], [^,;], \\w, "
-            "\\d, \\s) or a character, once or several times, with or without + behind it; or . for any character");
-    f("min_length", min_length).at_least(1).at_most(max_dim).doc("with an expression: shorter pieces are left out");
-    f("pad", pad).doc("fills up the rows of strings with fewer pieces than others");
+    f("delimiter", delimiter, "what lies between pieces; \"\": any run of spaces, tabs and line ends of ASCII");
+    f("maxsplit", maxsplit, "how often a string is cut at most; below 0: any number of times");
+    f("expression", expression,
+      "instead of a delimiter a regular expression, whose matches are the pieces: a class ([a-z_], [^,;], \\w, "
+      "\\d, \\s) or a character, once or several times, with or without + behind it; or . for any character")
+        .example("\"[a-z]+\"");
+    f("min_length", min_length, "with an expression: shorter pieces are left out").within(1, max_dim);
+    f("pad", pad, "fills up the rows of strings with fewer pieces than others");
   }
   void check() override {
     if (expression && !delimiter.empty()) refuse_attribute("delimiter", "expected \"\" with an \"expression\"");
@@ -103,17 +102,13 @@ struct NgramCounts final : LayerOf<NgramCounts> {
   std::shared_ptr<const Ngrams> made;
 
   void fields(Fields &f) override {
-    f("ngrams", ngrams).required("[3, 7, 3]").doc("the integers of all sequences, one sequence after the other");
-    f("lengths", lengths).required("[1, 2]").doc("how many integers each sequence has");
-    f("columns", columns).required("[0, 1]").doc("in which column each sequence is counted");
-    f("width", width)
-        .at_least(1)
-        .at_most(max_dim)
-        .doc("how many columns there are at least; null: the last that is named");
-    f("max_skip_count", max_skip_count)
-        .at_least(0)
-        .at_most(max_dim)
-        .doc("how many integers may lie between two neighbours, as many between all of a sequence");
+    f("ngrams", ngrams, "the integers of all sequences, one sequence after the other").required("[3, 7, 3]");
+    f("lengths", lengths, "how many integers each sequence has").required("[1, 2]");
+    f("columns", columns, "in which column each sequence is counted").required("[0, 1]");
+    f("width", width, "how many columns there are at least; null: the last that is named").within(1, max_dim);
+    f("max_skip_count", max_skip_count,
+      "how many integers may lie between two neighbours, as many between all of a sequence")
+        .within(0, max_dim);
   }
   void check() override {
     made = std::make_shared<const Ngrams>(ngrams, lengths, columns, max_skip_count, width.value_or(0));
@@ -153,13 +148,13 @@ struct Hashing final : LayerOf<Hashing> {
   ResultType dtype;
 
   void fields(Fields &f) override {
-    f("num_bins", num_bins).required("3").at_least(1).doc("how many bins there are");
-    f("mask_value", mask_value).example("\"\"").doc("a value that has bin 0 to itself; null: none has");
-    f("salt", salt).example("[1, 2]").doc("the key of SipHash: two integers, or one for both; null: FarmHash");
-    f("output_mode", output_mode, {"int", "one_hot", "multi_hot", "count"})
-        .doc("\"int\": the numbers; else as of CategoryEncoding");
-    f("sparse", sparse).default_only().doc(sparse_doc);
-    f("dtype", dtype).doc(dtype_doc);
+    f("num_bins", num_bins, "how many bins there are").required("3").at_least(1);
+    f("mask_value", mask_value, "a value that has bin 0 to itself; null: none has").example("\"\"");
+    f("salt", salt, "the key of SipHash: two integers, or one for both; null: FarmHash").example("[1, 2]");
+    f("output_mode", output_mode, {"int", "one_hot", "multi_hot", "count"},
+      "\"int\": the numbers; else as of CategoryEncoding");
+    f("sparse", sparse, sparse_doc).default_only();
+    f("dtype", dtype, dtype_doc);
   }
   void check() override {
     if (output_mode == Mode::integer && dtype.dtype == DType::f32)
@@ -198,12 +193,11 @@ struct HashedCrossing final : LayerOf<HashedCrossing> {
   ResultType dtype;
 
   void fields(Fields &f) override {
-    f("num_bins", num_bins).required("5").at_least(1).doc("how many bins there are");
-    f("output_mode", output_mode, {"int", "one_hot"})
-        .example(R"("one_hot")")
-        .doc("\"int\": the numbers; \"one_hot\": vectors");
-    f("sparse", sparse).default_only().doc(sparse_doc);
-    f("dtype", dtype).doc(dtype_doc);
+    f("num_bins", num_bins, "how many bins there are").required("5").at_least(1);
+    f("output_mode", output_mode, {"int", "one_hot"}, "\"int\": the numbers; \"one_hot\": vectors")
+        .example(R"("one_hot")");
+    f("sparse", sparse, sparse_doc).default_only();
+    f("dtype", dtype, dtype_doc);
   }
   Arity arity() const override { return {2, any_number}; }
   static constexpr PlainFacts plain{
@@ -247,32 +241,27 @@ struct TextVectorization final : WithVocabulary {
 
   void fields(Fields &f) override {
     lookup.vocabulary_fields(f);
-    f("standardize", standardize, {"lower_and_strip_punctuation", "lower", "strip_punctuation"})
+    f("standardize", standardize, {"lower_and_strip_punctuation", "lower", "strip_punctuation"},
+      "\"lower\": A to Z become a to z, no other letters; \"strip_punctuation\": the 32 marks of ASCII that are "
+      "neither letters, digits nor spaces go; null: nothing")
         .null_means(Standardize::nothing)
-        .among_others()
-        .doc(
-            "\"lower\": A to Z become a to z, no other letters; \"strip_punctuation\": the 32 marks of ASCII that are "
-            "neither letters, digits nor spaces go; null: nothing");
-    f("split", split, {"whitespace", "character"})
+        .among_others();
+    f("split", split, {"whitespace", "character"},
+      "\"whitespace\": at the spaces, tabs and line ends of ASCII; \"character\": each character of UTF-8, "
+      "U+FFFD "
+      "for bytes that are none; null: each text is a token")
         .null_means(Split::none)
-        .among_others()
-        .doc(
-            "\"whitespace\": at the spaces, tabs and line ends of ASCII; \"character\": each character of UTF-8, "
-            "U+FFFD "
-            "for bytes that are none; null: each text is a token");
-    f("ngrams", ngrams)
-        .doc(
-            "an integer: runs of 1 to so many tokens, joined by spaces; integers: runs of these; null: "
-            "the tokens");
-    f("output_sequence_length", output_sequence_length)
+        .among_others();
+    f("ngrams", ngrams,
+      "an integer: runs of 1 to so many tokens, joined by spaces; integers: runs of these; null: "
+      "the tokens");
+    f("output_sequence_length", output_sequence_length,
+      "of \"int\" the length of all sequences, cut off or filled up with 0; null: that of the longest of a "
+      "batch")
         .example("4")
-        .at_least(0)
-        .at_most(max_dim)
-        .doc(
-            "of \"int\" the length of all sequences, cut off or filled up with 0; null: that of the longest of a "
-            "batch");
-    f("ragged", ragged).default_only().doc("only false: there are no ragged tensors");
-    f("encoding", encoding, {"utf-8"}).among_others().doc("of the texts and the vocabulary");
+        .within(0, max_dim);
+    f("ragged", ragged, "only false: there are no ragged tensors").default_only();
+    f("encoding", encoding, {"utf-8"}, "of the texts and the vocabulary").among_others();
   }
   void check() override {
     if (output_sequence_length && !lookup.integers())

@@ -19,7 +19,7 @@ struct Dropout : LayerOf<Dropout> {
   std::optional<int64_t> seed;
 
   void fields(Fields &f) override {
-    f("rate", rate).required("0.3").at_least(0).at_most(1).doc("the fraction to drop");
+    f("rate", rate, "the fraction to drop").required("0.3").within(0, 1);
     noise_shape_field(f, noise_shape);
     seed_field(f, seed);
   }
@@ -46,11 +46,11 @@ struct SpatialDropout final : Layer {
   std::optional<int64_t> seed;
 
   void fields(Fields &f) override {
-    f("rate", rate).required("0.3").at_least(0).at_most(1).doc("the fraction of channels to drop");
+    f("rate", rate, "the fraction of channels to drop").required("0.3").within(0, 1);
     if (row.axes > 1)
-      f("data_format", order, {"channels_last", "channels_first"})
-          .null_means(Order::channels_last)
-          .doc("which axis is that of the channels: the last one, or the one behind the batch");
+      f("data_format", order, {"channels_last", "channels_first"},
+        "which axis is that of the channels: the last one, or the one behind the batch")
+          .null_means(Order::channels_last);
     seed_field(f, seed);
   }
   Facts facts() const override {
@@ -108,7 +108,7 @@ struct GaussianNoise : Noise {
   double stddev = 0;
 
   void fields(Fields &f) override {
-    f("stddev", stddev).required("0.3").at_least(0).at_most(1).doc("the noise's standard deviation");
+    f("stddev", stddev, "the noise's standard deviation").required("0.3").within(0, 1);
     seed_field(f, seed);
   }
   std::vector<Symbol> call(Call &c) const override {
@@ -124,11 +124,7 @@ struct GaussianDropout : Noise {
   double rate = 0;
 
   void fields(Fields &f) override {
-    f("rate", rate)
-        .required("0.3")
-        .at_least(0)
-        .at_most(1)
-        .doc("as strong as a dropout of that rate; 1 is not supported");
+    f("rate", rate, "as strong as a dropout of that rate; 1 is not supported").required("0.3").within(0, 1);
     seed_field(f, seed);
   }
   void check() override { need_below_1(rate); }
@@ -148,7 +144,7 @@ struct AlphaDropout : Noise {
   std::optional<NoiseShape> noise_shape;
 
   void fields(Fields &f) override {
-    f("rate", rate).required("0.3").at_least(0).at_most(1).doc("the fraction to drop; 1 is not supported");
+    f("rate", rate, "the fraction to drop; 1 is not supported").required("0.3").within(0, 1);
     noise_shape_field(f, noise_shape);
     seed_field(f, seed);
   }
@@ -172,8 +168,8 @@ struct Drawn : LayerOf<Drawn> {
   std::optional<int64_t> seed;
 
   void fields(Fields &f) override {
-    f("shape", dims).required("[2, 3]").at_least(0).at_most(max_dim).doc("the axes behind those of the input");
-    f("axes", axes).at_least(0).at_most(max_rank).doc("how many first axes of the input, if there is one, come before");
+    f("shape", dims, "the axes behind those of the input").required("[2, 3]").within(0, max_dim);
+    f("axes", axes, "how many first axes of the input, if there is one, come before").within(0, max_rank);
     seed_field(f, seed);
   }
   static constexpr PlainFacts plain{.inputs = {{"like", "(B, ...), of which the shape alone is read, or none"}},
@@ -205,8 +201,8 @@ struct RandomNormalLayer : Drawn {
 
   void fields(Fields &f) override {
     Drawn::fields(f);
-    f("mean", mean).doc("their mean");
-    f("stddev", stddev).at_least(0).doc("their standard deviation");
+    f("mean", mean, "their mean");
+    f("stddev", stddev, "their standard deviation").at_least(0);
   }
   std::vector<Symbol> call(Call &c) const override {
     return {{ops::scale_shift(c.e, drawn(c, ops::random_normal), stddev, mean)}};
@@ -220,8 +216,8 @@ struct RandomUniformLayer : Drawn {
 
   void fields(Fields &f) override {
     Drawn::fields(f);
-    f("minval", least).doc("the least");
-    f("maxval", most).doc("what all are below");
+    f("minval", least, "the least");
+    f("maxval", most, "what all are below");
   }
   std::vector<Symbol> call(Call &c) const override {
     return {{ops::scale_shift(c.e, drawn(c, ops::random_uniform), most - least, least)}};
@@ -231,13 +227,12 @@ struct RandomUniformLayer : Drawn {
 }  // namespace
 
 void noise_shape_field(Fields &f, std::optional<NoiseShape> &place) {
-  f("noise_shape", place)
-      .at_least(1)
-      .at_most(max_dim)
-      .doc("shape of the random mask, batch included: null = as the input, 1 = one draw for the whole axis");
+  f("noise_shape", place,
+    "shape of the random mask, batch included: null = as the input, 1 = one draw for the whole axis")
+      .within(1, max_dim);
 }
 void seed_field(Fields &f, std::optional<int64_t> &place) {
-  f("seed", place).doc("seed of its own; null = from the context's");
+  f("seed", place, "seed of its own; null = from the context's");
 }
 
 Id keep_mask(const Call &c, double rate, const std::optional<int64_t> &seed, Id like, int keep, const Shape &tail,

@@ -24,14 +24,12 @@ struct Bidirectional : Layer {
   Merge merge_mode = Merge::concat;
 
   void fields(Fields &f) override {
-    f("layer", layer)
-        .required(R"({"class_name": "LSTM", "config": {"units": 4}})")
-        .doc("the recurrent layer, an LSTM for example");
-    f("merge_mode", merge_mode, {"concat", "sum", "mul", "ave"})
-        .null_means(Merge::none)
-        .doc("what becomes of the two outputs; null: both stay, the forward one first");
-    f("backward_layer", backward_layer)
-        .doc("the layer of the other direction; null: one like `layer`, with go_backwards");
+    f("layer", layer, "the recurrent layer, an LSTM for example")
+        .required(R"({"class_name": "LSTM", "config": {"units": 4}})");
+    f("merge_mode", merge_mode, {"concat", "sum", "mul", "ave"},
+      "what becomes of the two outputs; null: both stay, the forward one first")
+        .null_means(Merge::none);
+    f("backward_layer", backward_layer, "the layer of the other direction; null: one like `layer`, with go_backwards");
   }
   Facts facts() const override {
     const bool alone = !layer || by_sample(*layer.kind);
@@ -168,9 +166,8 @@ struct TimeDistributed : Layer {
   InnerLayer layer;
 
   void fields(Fields &f) override {
-    f("layer", layer)
-        .required(R"({"class_name": "Dense", "config": {"units": 4}})")
-        .doc("the layer for one step, of one input");
+    f("layer", layer, "the layer for one step, of one input")
+        .required(R"({"class_name": "Dense", "config": {"units": 4}})");
   }
   Facts facts() const override {
     const bool alone = !layer || by_sample(*layer.kind);

@@ -102,8 +102,8 @@ struct GruCell : CellAttributes {
 
   void fields(Fields &f) {
     CellAttributes::fields(f, gates);
-    f("reset_after", reset_after)
-        .doc("whether the reset gate comes after the product with the recurrent kernel; then each product has a bias");
+    f("reset_after", reset_after,
+      "whether the reset gate comes after the product with the recurrent kernel; then each product has a bias");
   }
 
   std::vector<Shape> states() const { return {Shape{units}}; }

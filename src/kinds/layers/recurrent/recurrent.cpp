@@ -60,9 +60,7 @@ Cell::Step lstm_step(Emit &e, const Ids &from_x, const Ids &from_h, Id c, const 
   return {h, {h, cell}};
 }
 
-void LstmBias::fields(Fields &f) {
-  f("unit_forget_bias", unit_forget).doc("whether the forget gate's bias starts at 1");
-}
+void LstmBias::fields(Fields &f) { f("unit_forget_bias", unit_forget, "whether the forget gate's bias starts at 1"); }
 
 void LstmBias::check(const KernelAndBias &weights) const {
   if (weights.use_bias && unit_forget && !weights.bias_initializer)
@@ -120,15 +118,14 @@ Facts facts_of_run(const char *x, const std::string &step, size_t states, std::v
 }
 
 void Sequencing::fields(Fields &f) {
-  f("return_sequences", return_sequences).doc("whether the output has every step or only the last");
-  f("return_state", return_state).doc("whether the states are outputs too");
-  f("go_backwards", go_backwards).doc("takes the steps from the last to the first; the output stays in that order");
-  f("stateful", stateful)
-      .doc(
-          "whether a call begins with the states that the one before left, in training, evaluation and streams; the "
-          "batch size must be known");
-  f("unroll", unroll).doc("has no effect on the result");
-  f("zero_output_for_mask", zero_output_for_mask).doc("whether the output of a masked step is 0");
+  f("return_sequences", return_sequences, "whether the output has every step or only the last");
+  f("return_state", return_state, "whether the states are outputs too");
+  f("go_backwards", go_backwards, "takes the steps from the last to the first; the output stays in that order");
+  f("stateful", stateful,
+    "whether a call begins with the states that the one before left, in training, evaluation and streams; the "
+    "batch size must be known");
+  f("unroll", unroll, "has no effect on the result");
+  f("zero_output_for_mask", zero_output_for_mask, "whether the output of a masked step is 0");
 }
 
 Id Sequencing::mask(Call &c) const {
@@ -230,26 +227,22 @@ std::vector<Symbol> Sequencing::run(Call &c, const Cell &cell, const Of<Regulari
 }
 
 void Recurrence::fields(Fields &f, int64_t gates) {
-  f("activation", activation).doc("of the candidate for the new state");
-  if (gates > 1) f("recurrent_activation", recurrent_activation).doc("of the gates");
-  f("recurrent_initializer", recurrent_initializer).doc("fills the recurrent kernel at the start");
-  f("recurrent_regularizer", recurrent_regularizer).doc("penalty on the recurrent kernel, added to the loss");
-  f("recurrent_constraint", recurrent_constraint).doc("applied to the recurrent kernel after every update");
-  f("dropout", dropout)
-      .at_least(0)
-      .at_most(1)
-      .doc(gates > 1
-               ? "fraction of the input features to drop in training, the same at every step; 1 drops none, as in "
-                 "Keras"
-               : "fraction of the input features to drop in training, the same at every step");
-  f("recurrent_dropout", recurrent_dropout)
-      .at_least(0)
-      .at_most(1)
-      .doc(gates > 1
-               ? "fraction of the state to drop in training, the same at every step, apart for each gate; 1 drops "
-                 "none, as in Keras"
-               : "fraction of the state to drop in training, the same at every step");
-  f("seed", seed).doc("seed of the dropout; null = from the context's");
+  f("activation", activation, "of the candidate for the new state");
+  if (gates > 1) f("recurrent_activation", recurrent_activation, "of the gates");
+  f("recurrent_initializer", recurrent_initializer, "fills the recurrent kernel at the start");
+  f("recurrent_regularizer", recurrent_regularizer, "penalty on the recurrent kernel, added to the loss");
+  f("recurrent_constraint", recurrent_constraint, "applied to the recurrent kernel after every update");
+  f("dropout", dropout,
+    gates > 1 ? "fraction of the input features to drop in training, the same at every step; 1 drops none, as in "
+                "Keras"
+              : "fraction of the input features to drop in training, the same at every step")
+      .within(0, 1);
+  f("recurrent_dropout", recurrent_dropout,
+    gates > 1 ? "fraction of the state to drop in training, the same at every step, apart for each gate; 1 drops "
+                "none, as in Keras"
+              : "fraction of the state to drop in training, the same at every step")
+      .within(0, 1);
+  f("seed", seed, "seed of the dropout; null = from the context's");
   weights.fields(f);
 }
 
@@ -258,7 +251,7 @@ Id Recurrence::recurrent_kernel(Call &c, const Shape &shape) const {
 }
 
 void CellAttributes::fields(Fields &f, int64_t gates) {
-  f("units", units).required("4").at_least(1).at_most(max_dim / 4).doc("size of the output and of each state");
+  f("units", units, "size of the output and of each state").required("4").within(1, max_dim / 4);
   Recurrence::fields(f, gates);
 }
 

@@ -127,10 +127,9 @@ struct RecurrentLayer : Layer {
     cell.fields(f);
     how.fields(f);
     if (C::gates > 1)
-      f("implementation", cell.implementation)
-          .at_least(1)
-          .at_most(2)
-          .doc("1: each gate has a dropout mask of its own; no other effect on the result");
+      f("implementation", cell.implementation,
+        "1: each gate has a dropout mask of its own; no other effect on the result")
+          .within(1, 2);
   }
   void check() override { cell.check(); }
   Facts facts() const override { return facts_of_run("(B, T, I)", "units", cell.states().size(), C::ports()); }

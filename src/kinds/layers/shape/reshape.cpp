@@ -15,11 +15,9 @@ struct Reshape : LayerOf<Reshape> {
   std::vector<int64_t> target_shape;
 
   void fields(Fields &f) override {
-    f("target_shape", target_shape)
+    f("target_shape", target_shape, "the axes behind the batch; one may be -1: what is left")
         .required("[-1, 2]")
-        .at_least(-1)
-        .at_most(max_dim)
-        .doc("the axes behind the batch; one may be -1: what is left");
+        .within(-1, max_dim);
   }
   static constexpr PlainFacts plain{.inputs = {{"x", "(B, ...)"}}, .outputs = {{"y", "(B, *target_shape)"}}};
   void check() override {
@@ -40,7 +38,7 @@ struct ReshapeBatch : LayerOf<ReshapeBatch> {
   std::vector<int64_t> shape;
 
   void fields(Fields &f) override {
-    f("shape", shape).required("[-1, 6, 2]").at_least(-1).at_most(max_dim).doc("the axes; one may be -1: what is left");
+    f("shape", shape, "the axes; one may be -1: what is left").required("[-1, 6, 2]").within(-1, max_dim);
   }
   static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(*shape)"}}};
   void check() override {
@@ -66,7 +64,7 @@ struct Sizes final : LayerOf<Sizes> {
   static constexpr const char *doc = "Integers computed from the sizes of axes, as keras.ops.shape gives them: int64.";
   std::vector<std::string> sizes;
 
-  void fields(Fields &f) override { f("sizes", sizes).required("[\"0.1\", \"0.0 1 +\"]").doc(formula_doc); }
+  void fields(Fields &f) override { f("sizes", sizes, formula_doc).required("[\"0.1\", \"0.0 1 +\"]"); }
   Arity arity() const override { return {1, any_number}; }
   static constexpr PlainFacts plain{.inputs = {{"x", "(...), any number of them"}}, .outputs = {{"y", "(len(sizes))"}}};
   void check() override { ops::formulas(sizes); }
@@ -78,7 +76,7 @@ struct Zeros final : LayerOf<Zeros> {
       "A tensor of false, its shape computed from the sizes of axes: keras.ops.zeros(shape, \"bool\").";
   std::vector<std::string> shape;
 
-  void fields(Fields &f) override { f("shape", shape).required("[\"0.0\", \"0.1 1 +\"]").doc(formula_doc); }
+  void fields(Fields &f) override { f("shape", shape, formula_doc).required("[\"0.0\", \"0.1 1 +\"]"); }
   Arity arity() const override { return {1, any_number}; }
   static constexpr PlainFacts plain{.inputs = {{"x", "(...), any number of them"}}, .outputs = {{"y", "(*shape)"}}};
   void check() override {
@@ -117,10 +115,9 @@ struct Permute : LayerOf<Permute> {
   std::vector<int64_t> dims;
 
   void fields(Fields &f) override {
-    f("dims", dims)
+    f("dims", dims, "the input's axes, counted from 1, in the order of the output: [2, 1] swaps the first two")
         .required("[2, 1]")
-        .at_least(1)
-        .doc("the input's axes, counted from 1, in the order of the output: [2, 1] swaps the first two");
+        .at_least(1);
   }
   static constexpr PlainFacts plain{.inputs = {{"x", "(B, ...)"}}, .outputs = {{"y", "(B, ...)"}}};
   void check() override {
@@ -145,9 +142,8 @@ struct Transpose : LayerOf<Transpose> {
   std::optional<std::vector<int64_t>> perm;
 
   void fields(Fields &f) override {
-    f("perm", perm)
-        .example("[0, 2, 1]")
-        .doc("the input's axes, counted from 0, in the order of the output; null reverses them");
+    f("perm", perm, "the input's axes, counted from 0, in the order of the output; null reverses them")
+        .example("[0, 2, 1]");
   }
   static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}};
 
@@ -172,7 +168,7 @@ struct Arange final : LayerOf<Arange> {
       "0, 1, 2 and so on, one for each place of an axis of the input: keras.ops.arange(x.shape[axis]), int32.";
   int64_t axis = 1;
 
-  void fields(Fields &f) override { f("axis", axis).doc("the axis whose places are counted"); }
+  void fields(Fields &f) override { f("axis", axis, "the axis whose places are counted"); }
   static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(x.shape[axis])"}}};
 
   std::vector<Symbol> call(Call &c) const override {

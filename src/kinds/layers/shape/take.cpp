@@ -19,11 +19,10 @@ struct Take final : LayerOf<Take> {
   std::optional<int64_t> axis;
 
   void fields(Fields &f) override {
-    f("indices", indices)
-        .at_least(INT32_MIN)
-        .at_most(max_dim)
-        .doc("which places: a list, or a number, whose axis goes; negative: from the end; null: the second input says");
-    f("axis", axis).doc("the axis; null: x as one axis");
+    f("indices", indices,
+      "which places: a list, or a number, whose axis goes; negative: from the end; null: the second input says")
+        .within(INT32_MIN, max_dim);
+    f("axis", axis, "the axis; null: x as one axis");
   }
   Arity arity() const override { return indices ? Arity{1, 1} : Arity{2, 2}; }
   static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}, {"indices", "(...), integers", "indices null"}},
@@ -77,18 +76,14 @@ struct Slice final : LayerOf<Slice> {
   std::vector<int64_t> start_indices, sizes;
 
   void fields(Fields &f) override {
-    f("start_indices", start_indices)
+    f("start_indices", start_indices, "the first place of each axis; negative: counted from its end")
         .required("[0, 1, 0]")
-        .at_least(-max_dim)
-        .at_most(max_dim)
-        .doc("the first place of each axis; negative: counted from its end");
-    f("shape", sizes)
+        .within(-max_dim, max_dim);
+    f("shape", sizes,
+      "how many places of each axis; -1: to its end; -1 - n: all but the last n, from a place that is not "
+      "negative")
         .required("[-1, 2, 2]")
-        .at_least(-max_dim)
-        .at_most(max_dim)
-        .doc(
-            "how many places of each axis; -1: to its end; -1 - n: all but the last n, from a place that is not "
-            "negative");
+        .within(-max_dim, max_dim);
   }
   void check() override {
     if (start_indices.size() != sizes.size())
@@ -121,9 +116,7 @@ struct Flip final : LayerOf<Flip> {
   static constexpr const char *doc = "Axes from their end to their beginning: keras.ops.flip.";
   std::optional<std::vector<int64_t>> axis;
 
-  void fields(Fields &f) override {
-    f("axis", axis).doc("the axis, or a list of axes; null: all, the batch's included");
-  }
+  void fields(Fields &f) override { f("axis", axis, "the axis, or a list of axes; null: all, the batch's included"); }
   static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}};
   std::vector<Symbol> call(Call &c) const override {
     Id y = c.x();
@@ -140,7 +133,7 @@ struct Stack final : LayerOf<Stack> {
   static constexpr const char *doc = "Inputs of one shape side by side along a new axis: keras.ops.stack.";
   int64_t axis = 0;
 
-  void fields(Fields &f) override { f("axis", axis).doc("where the new axis stands in the output"); }
+  void fields(Fields &f) override { f("axis", axis, "where the new axis stands in the output"); }
   Arity arity() const override { return {1, any_number}; }
   static constexpr PlainFacts plain{.inputs = {{"x...", "(...), all of one shape"}},
                                     .outputs = {{"y", "(...) with an axis more"}}};
@@ -163,8 +156,8 @@ struct Repeat final : LayerOf<Repeat> {
   int64_t repeats = 1, axis = 0;
 
   void fields(Fields &f) override {
-    f("repeats", repeats).required("2").at_least(1).at_most(max_dim).doc("how often each place stands");
-    f("axis", axis).required("1").doc("the axis");
+    f("repeats", repeats, "how often each place stands").required("2").within(1, max_dim);
+    f("axis", axis, "the axis").required("1");
   }
   static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...)"}}};
   std::vector<Symbol> call(Call &c) const override {
@@ -178,7 +171,7 @@ struct ExpandDims final : LayerOf<ExpandDims> {
   std::vector<int64_t> axis;
 
   void fields(Fields &f) override {
-    f("axis", axis).required("1").doc("where the new axis stands in the output, or a list of such places");
+    f("axis", axis, "where the new axis stands in the output, or a list of such places").required("1");
   }
   static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...) with axes more"}}};
   std::vector<Symbol> call(Call &c) const override {
@@ -199,7 +192,7 @@ struct Squeeze final : LayerOf<Squeeze> {
   static constexpr const char *doc = "Axes of size 1 left out: keras.ops.squeeze.";
   std::optional<std::vector<int64_t>> axis;
 
-  void fields(Fields &f) override { f("axis", axis).doc("the axis, or a list of axes; null: all of size 1"); }
+  void fields(Fields &f) override { f("axis", axis, "the axis, or a list of axes; null: all of size 1"); }
   static constexpr PlainFacts plain{.inputs = {{"x", "(...)"}}, .outputs = {{"y", "(...) with axes less"}}};
   std::vector<Symbol> call(Call &c) const override {
     std::vector<int> gone;

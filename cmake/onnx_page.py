@@ -27,7 +27,7 @@ Written by `cmake/onnx_page.py` from the tables and the refusals in `src/io/onnx
   it, whatever the scale or "roi" is.
 """
 STRING = r'"(?:[^"\\]|\\.)*"'
-DOMAINS = {"experimental": "ai.onnx (experiments)", "ml": "ai.onnx.ml", "microsoft": "com.microsoft", "microsoft_quantized": "com.microsoft"}
+DOMAINS = {"experimental": "ai.onnx (experiments)", "ml": "ai.onnx.ml", "microsoft": "com.microsoft"}
 
 
 def source(name):
@@ -95,7 +95,7 @@ def limits(handler, functions):
     while queue:
         now = queue.pop(0)
         found += [r for r in refusals(now) if r not in found]
-        for name in re.findall(r"\b\w+\b", now):
+        for name in re.findall(r"(?<![.\w>])\w+\b", now):
             if name in functions and name not in seen:
                 seen.add(name)
                 queue.append(functions[name])

@@ -14,7 +14,7 @@
 #include "base/tensor.hpp"
 #include "context.hpp"
 #include "graph/lower.hpp"
-#include "graph/parameters.hpp"
+#include "graph/model.hpp"
 #include "object.hpp"
 #include "runtime/runner.hpp"
 #include "runtime/sampler.hpp"

@@ -2,7 +2,7 @@
 
 #include "backend/backend.hpp"
 #include "graph/lower.hpp"
-#include "ops/range.hpp"
+#include "ops/matched.hpp"
 #include "options.hpp"
 
 namespace dl4::capi {

@@ -5,8 +5,6 @@
 // were computed here.
 #pragma once
 
-#include <cstdint>
-
 #include "base/error.hpp"
 
 namespace dl4 {

@@ -1,7 +1,6 @@
 #include "base/cpu.hpp"
 
 #include <algorithm>
-#include <cstdint>
 #include <vector>
 
 #include "base/os/processor.hpp"

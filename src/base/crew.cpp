@@ -3,11 +3,8 @@
 // slot can therefore be reused at once, without generation counters.
 #include "base/crew.hpp"
 
-#include <atomic>
 #include <bit>
 #include <chrono>
-#include <cstdint>
-#include <memory>
 
 #include "base/float_mode.hpp"
 #include "base/fork.hpp"

@@ -2,7 +2,6 @@
 #include "base/dtype.hpp"
 
 #include <array>
-#include <utility>
 
 #include "base/error.hpp"
 

@@ -1,6 +1,8 @@
-// FNV-1a, 64 bits (Fowler, Noll, Vo). The same on every machine; not collision resistant.
+// Hashes, the same on every machine: FNV-1a (64 bits; Fowler, Noll, Vo), which is not collision resistant, and those of
+// bytes that are a part of files and models.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string_view>
 
@@ -21,5 +23,12 @@ struct Fnv1a {
   }
   constexpr uint32_t folded() const { return static_cast<uint32_t>(value ^ value >> 32); }
 };
+
+// FarmHash's Fingerprint64.
+uint64_t fingerprint(std::string_view s) noexcept;
+// SipHash-2-4 with a key of 16 bytes.
+uint64_t sip_hash(std::string_view s, const std::array<uint64_t, 2> &key) noexcept;
+// One fingerprint of two, as TensorFlow crosses features.
+uint64_t joined(uint64_t a, uint64_t b) noexcept;
 
 }  // namespace dl4

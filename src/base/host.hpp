@@ -2,9 +2,6 @@
 // an interpreter that exits), the C library unwinds the stack through every frame that is not noexcept.
 #pragma once
 
-#include <string>
-#include <utility>
-
 #include "base/error.hpp"
 #include "base/float_mode.hpp"
 

@@ -4,9 +4,8 @@
 #include <charconv>
 #include <cmath>
 
-#include "base/decimal.hpp"
-#include "base/error.hpp"
 #include "base/json.hpp"
+#include "base/strings.hpp"
 #include "base/utf8.hpp"
 
 namespace dl4 {

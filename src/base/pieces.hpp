@@ -1,10 +1,7 @@
 // Texts cut into pieces of themselves.
 #pragma once
 
-#include <array>
 #include <optional>
-#include <string>
-#include <string_view>
 
 #include "base/tokens.hpp"
 #include "base/utf8.hpp"

@@ -2,11 +2,7 @@
 #pragma once
 
 #include <array>
-#include <cstdint>
-#include <initializer_list>
 #include <span>
-#include <string>
-#include <vector>
 
 #include "base/checked.hpp"
 

@@ -3,8 +3,6 @@
 
 #include <cstddef>
 #include <memory>
-#include <span>
-#include <string_view>
 
 #include "base/dtype.hpp"
 #include "base/shape.hpp"

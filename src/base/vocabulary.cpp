@@ -7,8 +7,7 @@
 #include <charconv>
 #include <cstring>
 
-#include "base/error.hpp"
-#include "base/fingerprint.hpp"
+#include "base/hash.hpp"
 #include "base/utf8.hpp"
 
 namespace dl4 {

@@ -1,13 +1,7 @@
 // Tokens by number, as Keras's lookups number them.
 #pragma once
 
-#include <array>
-#include <cstdint>
 #include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "base/strings.hpp"
 

@@ -1,8 +1,6 @@
 // Converts between a graph and its architecture.
 #include "graph/architecture.hpp"
 
-#include <algorithm>
-#include <optional>
 #include <set>
 
 #include "graph/graph.hpp"

@@ -5,11 +5,7 @@
 #include <compare>
 #include <map>
 #include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
-#include "base/error.hpp"
 #include "base/json.hpp"
 #include "base/tensor.hpp"
 

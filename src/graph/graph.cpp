@@ -1,12 +1,10 @@
 // Building graphs: names, seeds, and calls, whose shapes the ops check.
 #include "graph/graph.hpp"
 
-#include <algorithm>
 #include <set>
 
 #include "base/hash.hpp"
 #include "graph/model.hpp"
-#include "kinds/inner_layer.hpp"
 
 namespace dl4::graph {
 

@@ -1,23 +1,13 @@
 // A graph: layers, their calls, and the symbolic values between them.
 #pragma once
 
-#include <atomic>
-#include <concepts>
-#include <functional>
-#include <map>
-#include <memory>
-#include <optional>
-#include <string>
 #include <unordered_map>
 #include <unordered_set>
-#include <vector>
 
-#include "base/json.hpp"
 #include "base/rng.hpp"
-#include "base/table.hpp"
 #include "graph/architecture.hpp"
 #include "kinds/layer.hpp"
-#include "ops/operand.hpp"
+#include "ops/op.hpp"
 
 namespace dl4::graph {
 

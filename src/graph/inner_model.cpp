@@ -1,14 +1,9 @@
 // Models as attributes of kinds: Functional, a model as a layer; GraphCell, a model as an RNN cell; and Functional as a
 // loss, with the metric that is its mean: a graph from targets and predictions.
-#include <algorithm>
 
-#include "base/error.hpp"
-#include "graph/model.hpp"
 #include "graph/replay.hpp"
-#include "kinds/field.hpp"
-#include "kinds/inner_layer.hpp"
 #include "kinds/layers/recurrent/recurrent.hpp"
-#include "kinds/metric.hpp"
+#include "kinds/loss.hpp"
 
 namespace dl4::graph {
 namespace {

@@ -1,17 +1,11 @@
 // Replays a model's calls into a Program.
 #include "graph/lower.hpp"
 
-#include <algorithm>
-#include <unordered_map>
-
 #include "base/cpu.hpp"
 #include "base/float_mode.hpp"
 #include "graph/replay.hpp"
-#include "ops/op.hpp"
-#include "ops/ops.hpp"
 #include "plan/differentiate.hpp"
 #include "plan/fold.hpp"
-#include "plan/ticks/tick.hpp"
 
 namespace dl4::graph {
 namespace {

@@ -1,14 +1,7 @@
 // Lowers a model to a Program with free dims.
 #pragma once
 
-#include <memory>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "graph/model.hpp"
-#include "ops/emit.hpp"
 #include "plan/ticks/tick.hpp"
 
 namespace dl4::graph {

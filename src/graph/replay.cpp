@@ -1,10 +1,6 @@
 // The order of a model's calls, and symbols by node, during a replay.
 #include "graph/replay.hpp"
 
-#include <algorithm>
-#include <unordered_map>
-#include <utility>
-
 namespace dl4::graph {
 
 using kinds::Symbol;

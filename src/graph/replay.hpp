@@ -1,9 +1,6 @@
 // Repeats a model's calls on other symbols.
 #pragma once
 
-#include <functional>
-#include <vector>
-
 #include "graph/model.hpp"
 
 namespace dl4::graph {

@@ -1,10 +1,7 @@
 // A load's budget of bytes.
 #pragma once
 
-#include <cstdint>
-
 #include "base/checked.hpp"
-#include "base/error.hpp"
 
 namespace dl4::graph {
 struct Architecture;

@@ -3,12 +3,7 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstdint>
-#include <initializer_list>
-#include <string>
-#include <string_view>
 
-#include "base/error.hpp"
 #include "io/file.hpp"
 
 namespace dl4::io {

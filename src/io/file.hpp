@@ -1,13 +1,7 @@
 // Files: random-access reads, atomic writes.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <functional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "base/os/file.hpp"
 #include "base/tensor.hpp"

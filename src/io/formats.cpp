@@ -1,7 +1,5 @@
 #include "io/formats.hpp"
 
-#include <algorithm>
-
 #include "io/keras/file.hpp"
 #include "io/native/model.hpp"
 #include "io/zip/npz.hpp"

@@ -1,14 +1,6 @@
 // File formats, a row each, and loading and saving by them.
 #pragma once
 
-#include <map>
-#include <memory>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
-
-#include "graph/model.hpp"
 #include "io/budget.hpp"
 #include "io/file.hpp"
 #include "train/trainer.hpp"

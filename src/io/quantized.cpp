@@ -1,9 +1,6 @@
 // Validity of a quantized layer's weights.
 #include <cmath>
-#include <map>
-#include <string_view>
 
-#include "base/error.hpp"
 #include "io/formats.hpp"
 
 namespace dl4::io {

@@ -1,9 +1,7 @@
 #include "io/tensors.hpp"
 
-#include <bit>
 #include <cstring>
 
-#include "base/error.hpp"
 #include "io/bytes.hpp"
 
 namespace dl4::io {

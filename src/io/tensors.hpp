@@ -1,11 +1,7 @@
 // Conversion of file tensors to a model's.
 #pragma once
 
-#include <cstdint>
 #include <optional>
-#include <span>
-#include <string_view>
-#include <vector>
 
 #include "base/array_ref.hpp"
 #include "base/tensor.hpp"

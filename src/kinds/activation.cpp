@@ -1,11 +1,8 @@
 // The table of Keras's activation functions, with the defaults of the functions in keras.activations.
 #include "kinds/activation.hpp"
 
-#include <limits>
-#include <optional>
 #include <tuple>
 
-#include "base/error.hpp"
 #include "kinds/field.hpp"
 #include "ops/ops.hpp"
 

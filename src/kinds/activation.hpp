@@ -1,8 +1,6 @@
 // Keras's activation functions: one table in activation.cpp.
 #pragma once
 
-#include <string>
-
 #include "kinds/kind.hpp"
 #include "ops/program.hpp"
 

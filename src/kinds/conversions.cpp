@@ -1,17 +1,10 @@
 // Conversion of each field type from and to JSON.
-#include "kinds/field.hpp"
 
-#include <array>
 #include <cmath>
-#include <optional>
 #include <variant>
 
-#include "base/error.hpp"
-#include "kinds/activation.hpp"
-#include "kinds/callback.hpp"
-#include "kinds/inner_layer.hpp"
+#include "kinds/layer.hpp"
 #include "kinds/loss.hpp"
-#include "kinds/metric.hpp"
 #include "kinds/optimizer.hpp"
 
 namespace dl4::kinds {

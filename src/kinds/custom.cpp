@@ -1,12 +1,9 @@
 // User-defined kinds: functions compute their numbers; in graphs and files they are like built-in kinds.
 #include "kinds/custom.hpp"
 
-#include <mutex>
-
-#include "base/error.hpp"
 #include "base/fork.hpp"
 #include "kinds/layer.hpp"
-#include "kinds/metric.hpp"
+#include "kinds/loss.hpp"
 
 namespace dl4::kinds {
 namespace {

@@ -2,10 +2,6 @@
 #pragma once
 
 #include <functional>
-#include <memory>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "kinds/kind.hpp"
 #include "ops/custom.hpp"

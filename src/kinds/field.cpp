@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/error.hpp"
 #include "base/utf8.hpp"
 
 namespace dl4::kinds {
@@ -126,8 +125,12 @@ Json Field::describe() const {
   return j;
 }
 
+Field &Fields::add(const char *key, void *place, const Conversion &conversion, const char *doc) {
+  return list_.emplace_back(key, place, conversion, doc);
+}
+
 Field &Fields::choice(const char *key, void *place, std::span<const char *const> words, const char *doc) {
-  Field &f = list_.emplace_back(key, place, choice_conversion, doc);
+  Field &f = add(key, place, choice_conversion, doc);
   f.choices_.assign(words.begin(), words.end());
   return f;
 }

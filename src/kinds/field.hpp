@@ -2,15 +2,9 @@
 // and the registry use this list.
 #pragma once
 
-#include <initializer_list>
 #include <limits>
 #include <map>
-#include <span>
-#include <string>
-#include <type_traits>
-#include <vector>
 
-#include "base/error.hpp"
 #include "base/shape.hpp"
 #include "kinds/kind.hpp"
 
@@ -129,7 +123,7 @@ class Fields {
  public:
   template <class M>
   Field &operator()(const char *key, M &place, const char *doc) {
-    return list_.emplace_back(key, &place, conversion<M>(), doc);
+    return add(key, &place, conversion<M>(), doc);
   }
   // An enum; its words are those of E's enumerators, from 0.
   template <class E>
@@ -153,6 +147,7 @@ class Fields {
   bool any_required() const;
 
  private:
+  Field &add(const char *key, void *place, const Conversion &conversion, const char *doc);
   Field &choice(const char *key, void *place, std::span<const char *const> words, const char *doc);
   std::vector<std::string> keys() const;
 

@@ -1,12 +1,7 @@
 // Registered kinds: layers, losses, metrics, optimizers and so on, by name.
 #pragma once
 
-#include <array>
 #include <iterator>
-#include <memory>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "base/json.hpp"
 

@@ -1,22 +1,68 @@
-// Layers: functions from symbols to symbols, in ops.
+// Layers: functions from symbols to symbols, in ops; their facts; a layer as an attribute of another one.
 #pragma once
 
-#include <algorithm>
 #include <functional>
-#include <map>
-#include <memory>
-#include <optional>
-#include <span>
-#include <string>
-#include <vector>
 
 #include "kinds/activation.hpp"
 #include "kinds/field.hpp"
-#include "kinds/layers/core/facts.hpp"
 #include "kinds/weight.hpp"
 #include "ops/ops.hpp"
 
 namespace dl4::kinds {
+
+// Letters: B batch, T time, H W image, C channels, ... any axes.
+struct Port {
+  const char *name;
+  Words shape;
+  const char *condition = nullptr;  // the attribute or argument that it depends on
+};
+
+struct CallArgument {
+  const char *name, *type;
+  Words doc;
+};
+
+// For Keras's files: the location of weights that belong to an inner layer.
+struct InsideOf {
+  const char *key;        // attribute with the owning layer or list of layers; "": the layer itself
+  const char *attribute;  // of Keras's object
+};
+
+// How masks are handled.
+struct MaskRule {
+  constexpr MaskRule(const char *words = "dropped") : words(words) {}
+
+  const char *words;   // of the outputs' masks
+  bool noted = false;  // also set for layers with a call argument "mask"
+  bool built = true;   // whether the outputs have masks when the graph is built; else only at run time
+};
+
+// Facts as written in a layer's file: constant, unless options change them.
+struct PlainFacts {
+  std::initializer_list<Port> inputs, outputs;
+  std::initializer_list<Port> weights{};
+  std::initializer_list<CallArgument> arguments{};
+  std::initializer_list<InsideOf> inside{};
+  MaskRule mask{};
+};
+
+struct Facts {
+  Facts() = default;
+  Facts(const PlainFacts &plain);
+
+  std::vector<Port> inputs, outputs;
+  std::vector<Port> weights{};
+  std::vector<CallArgument> arguments{};
+  std::vector<InsideOf> inside{};
+  MaskRule mask{};
+  std::vector<bool> taken_off{};  // by input: Keras's layer removes its mask for later calls
+
+  bool takes_mask_off(size_t input) const { return input < taken_off.size() && taken_off[input]; }
+  // Whether the graph records the mask of a call's single input, so that it survives later removals, as in Keras for
+  // layers with an argument `mask`.
+  bool notes_mask() const;
+  Json json() const;
+};
 
 class Layer;
 struct InnerLayer;
@@ -172,5 +218,37 @@ class LayerOf : public Layer {
  public:
   Facts facts() const override { return T::plain; }
 };
+
+// A layer as an attribute of another layer. Call::run() runs it.
+struct InnerLayer {
+  Of<Layer> kind;         // null: none
+  std::string name{};     // prefix of its weights within those of the outer layer
+  bool trainable = true;  // initially; whether training changes its weights
+  // False: as Keras's layer.call(), without the penalty on its own outputs. Penalties of layers inside it remain.
+  bool penalized = true;
+  bool carries = true;          // false: non-stateful layers start each call from zeros
+  bool mixed_bfloat16 = false;  // its dtype policy; false: the outer layer's
+
+  explicit operator bool() const { return kind != nullptr; }
+  const Layer *operator->() const { return kind.get(); }
+  // A copy with another name and some attributes changed.
+  InnerLayer with(const std::string &new_name, const Json &changes) const;
+
+  // Keras's JSON: null, a class name, or {"class_name", "config"} with "name", "trainable" and "dtype" in the config.
+  static InnerLayer parse(const Json &j);
+  Json to_json() const;
+};
+
+// Makes names in a list unique as Keras does: "lstm_cell", "lstm_cell_1".
+void number_names(std::vector<InnerLayer> &list);
+
+// Whether it computes each sample of the first axis independently, according to its facts: shapes start with B.
+bool by_sample(const Layer &layer);
+
+// Of a default built-in layer of this class; empty for others.
+Facts facts_of(const std::string &class_name);
+
+// Keras's default name for a layer of this class.
+std::string snake_case(const std::string &class_name);
 
 }  // namespace dl4::kinds

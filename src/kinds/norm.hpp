@@ -1,8 +1,6 @@
 // Norms along axes.
 #pragma once
 
-#include <vector>
-
 #include "ops/ops.hpp"
 
 namespace dl4::kinds {

@@ -1,15 +1,10 @@
 // The registry: entries of every category, by name, and as JSON.
-#include <algorithm>
-#include <map>
-#include <mutex>
 #include <set>
 #include <unordered_map>
 
-#include "base/error.hpp"
 #include "base/fork.hpp"
 #include "kinds/custom.hpp"
-#include "kinds/field.hpp"
-#include "kinds/inner_layer.hpp"
+#include "kinds/layer.hpp"
 #include "kinds/list.hpp"
 #include "kinds/signatures.hpp"
 

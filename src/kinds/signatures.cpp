@@ -1,7 +1,6 @@
 #include "kinds/signatures.hpp"
 
 #include <algorithm>
-#include <string>
 
 #include "base/inflate.hpp"
 

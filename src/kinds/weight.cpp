@@ -2,19 +2,13 @@
 // variance may follow from the shape (VarianceScaling and its presets); orthonormal matrices; a Fourier transform.
 #include "kinds/weight.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <numbers>
-#include <optional>
-#include <vector>
 
 #include "backend/backend.hpp"
-#include "base/error.hpp"
 #include "base/math.hpp"
-#include "base/rng.hpp"
 #include "kinds/field.hpp"
 #include "kinds/norm.hpp"
-#include "ops/ops.hpp"
 
 namespace dl4::kinds {
 namespace {

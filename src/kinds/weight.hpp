@@ -1,9 +1,8 @@
 // Weights as layers ask for them, and what fills, penalizes and limits them.
 #pragma once
 
-#include "base/tensor.hpp"
 #include "kinds/kind.hpp"
-#include "ops/emit.hpp"
+#include "ops/program.hpp"
 
 namespace dl4::kinds {
 

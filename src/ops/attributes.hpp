@@ -2,13 +2,8 @@
 // headers of their own.
 #pragma once
 
-#include <array>
-#include <memory>
-#include <vector>
-
 #include "ops/custom.hpp"
 #include "ops/elementwise.hpp"
-#include "ops/op.hpp"
 #include "ops/ops.hpp"
 
 namespace dl4::ops::attributes {

@@ -1,14 +1,8 @@
 // The convolution, as passes match it, and the sizes and paddings that it shares with its gradients.
 #pragma once
 
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "ops/elementwise.hpp"
-#include "ops/op.hpp"
-#include "ops/ops.hpp"
-#include "ops/windows.hpp"
+#include "ops/wants.hpp"
 
 namespace dl4::ops {
 

@@ -2,7 +2,6 @@
 #include "ops/custom.hpp"
 
 #include "ops/attributes.hpp"
-#include "ops/ops.hpp"
 
 namespace dl4::ops {
 namespace {

@@ -1,11 +1,6 @@
 // Interface of host functions to ops.
 #pragma once
 
-#include <memory>
-#include <span>
-#include <string>
-#include <vector>
-
 #include "base/bound.hpp"
 #include "ops/op.hpp"
 

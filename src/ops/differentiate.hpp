@@ -2,10 +2,8 @@
 #pragma once
 
 #include <functional>
-#include <span>
-#include <vector>
 
-#include "ops/emit.hpp"
+#include "ops/program.hpp"
 
 namespace dl4::ops {
 

@@ -3,8 +3,6 @@
 #include "ops/elementwise.hpp"
 
 #include "ops/attributes.hpp"
-#include "ops/op.hpp"
-#include "ops/ops.hpp"
 #include "ops/wants.hpp"
 
 namespace dl4::ops {

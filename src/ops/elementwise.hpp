@@ -1,13 +1,6 @@
 // Elementwise ops, as passes match them.
 #pragma once
 
-#include <array>
-#include <memory>
-#include <optional>
-#include <span>
-#include <string>
-#include <vector>
-
 #include "ops/functions.hpp"
 #include "ops/op.hpp"
 

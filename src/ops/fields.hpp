@@ -6,9 +6,6 @@
 #include <concepts>
 #include <optional>
 #include <ranges>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "base/error.hpp"
 

@@ -2,10 +2,7 @@
 #pragma once
 
 #include <array>
-#include <cstdint>
 #include <optional>
-#include <string>
-#include <string_view>
 
 #include "base/dtype.hpp"
 

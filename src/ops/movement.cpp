@@ -2,15 +2,10 @@
 // position of an axis, optionally interpolated. flip: reverses an axis. pad: zero padding along an axis, or cropping.
 // broadcast_like, mean_grad and sum_like: to the shape of another value and back. ring: appends steps, and windows over
 // the latest.
-#include <algorithm>
 #include <bit>
 
 #include "ops/attributes.hpp"
-#include "ops/broadcast.hpp"
-#include "ops/op.hpp"
-#include "ops/ops.hpp"
-#include "ops/pad.hpp"
-#include "ops/ring.hpp"
+#include "ops/matched.hpp"
 #include "ops/wants.hpp"
 
 namespace dl4::ops {

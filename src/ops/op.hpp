@@ -1,20 +1,20 @@
-// The interface of ops: shape rule, gradient rule, attributes.
+// The interface of ops: what a rule knows of a value, shape rule, gradient rule, attributes.
 #pragma once
 
-#include <memory>
-#include <span>
-#include <string>
-#include <string_view>
-#include <type_traits>
 #include <typeindex>
-#include <utility>
-#include <vector>
 
 #include "ops/fields.hpp"
-#include "ops/operand.hpp"
 #include "ops/program.hpp"
 
 namespace dl4::ops {
+
+struct Operand {
+  DType dtype = DType::f32;
+  Shape shape;
+  bool present = true;  // false: an omitted optional source, or an unread destination
+};
+using Operands = std::span<const Operand>;
+inline const Operand absent{DType::f32, {}, false};
 
 class Emit;
 class Gradient;

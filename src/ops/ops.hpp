@@ -3,15 +3,8 @@
 // Axes may be negative. Every emitter refuses shapes and dtypes that don't fit; only float32 has gradients.
 #pragma once
 
-#include <array>
-#include <memory>
-#include <optional>
-#include <span>
-#include <string>
-#include <vector>
-
-#include "ops/emit.hpp"
 #include "ops/functions.hpp"
+#include "ops/program.hpp"
 #include "ops/rules.hpp"
 
 namespace dl4::ops {

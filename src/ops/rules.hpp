@@ -1,9 +1,6 @@
 // Update rules of optimizers, as attributes of update ops. Backends implement them.
 #pragma once
 
-#include <cstdint>
-#include <string>
-
 #include "base/error.hpp"
 
 namespace dl4::ops {

@@ -1,14 +1,7 @@
 // scan: a body Program that runs once per step, and the writer of bodies.
 #pragma once
 
-#include <map>
-#include <memory>
-#include <optional>
-#include <string>
-#include <vector>
-
-#include "ops/body.hpp"
-#include "ops/op.hpp"
+#include "ops/flow.hpp"
 #include "ops/ops.hpp"
 
 namespace dl4::ops {

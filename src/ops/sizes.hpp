@@ -1,13 +1,7 @@
 // Integers computed from dims by postfix formulas, known once the shapes are.
 #pragma once
 
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "ops/op.hpp"
-#include "ops/operand.hpp"
 
 namespace dl4::ops {
 

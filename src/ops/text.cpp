@@ -2,7 +2,6 @@
 // No gradient passes.
 #include "ops/text.hpp"
 
-#include "ops/op.hpp"
 #include "ops/wants.hpp"
 
 namespace dl4::ops {

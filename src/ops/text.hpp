@@ -1,17 +1,8 @@
 // Ops that take strings, and those that count what they were made into.
 #pragma once
 
-#include <array>
-#include <memory>
-#include <optional>
-#include <string>
-#include <vector>
-
-#include "base/ngrams.hpp"
 #include "base/pieces.hpp"
-#include "base/tokens.hpp"
 #include "base/vocabulary.hpp"
-#include "ops/emit.hpp"
 #include "ops/op.hpp"
 
 namespace dl4::ops {

@@ -1,9 +1,6 @@
 // The optimizers' updates, as passes match them.
 #pragma once
 
-#include "ops/op.hpp"
-#include "ops/ops.hpp"
-#include "ops/rules.hpp"
 #include "ops/wants.hpp"
 
 namespace dl4::ops {

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "ops/attributes.hpp"
-#include "ops/broadcast.hpp"
+#include "ops/matched.hpp"
 #include "ops/ops.hpp"
 #include "plan/passes.hpp"
 #include "plan/renaming.hpp"

@@ -1,7 +1,7 @@
 // Pass: evaluates steps that read only constants; their results become constants.
 #include <algorithm>
 
-#include "ops/range.hpp"
+#include "ops/matched.hpp"
 #include "plan/fold.hpp"
 #include "plan/loop.hpp"
 #include "plan/passes.hpp"

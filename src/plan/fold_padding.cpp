@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "ops/conv.hpp"
-#include "ops/pad.hpp"
+#include "ops/matched.hpp"
 #include "plan/passes.hpp"
 
 namespace dl4::plan {

@@ -4,7 +4,7 @@
 #include "backend/backend.hpp"
 #include "base/float_mode.hpp"
 #include "ops/conv.hpp"
-#include "ops/matmul.hpp"
+#include "ops/matched.hpp"
 #include "plan/fold.hpp"
 #include "plan/passes.hpp"
 

@@ -1,7 +1,7 @@
 // Pass: fuses a bias that is the only reader of a product or convolution, and an activation that is the only reader of
 // one of these or of an elementwise op. The fused kernel applies it slice by slice, in cache.
 #include "ops/conv.hpp"
-#include "ops/matmul.hpp"
+#include "ops/matched.hpp"
 #include "ops/op.hpp"
 #include "plan/passes.hpp"
 

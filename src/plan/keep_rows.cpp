@@ -1,10 +1,9 @@
 // Pass: the gradient of a table of which a run uses few rows is passed to the update as rows, without a dense table.
 #include <algorithm>
 
+#include "ops/matched.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
-#include "ops/pack.hpp"
-#include "ops/scatter.hpp"
 #include "ops/update.hpp"
 #include "plan/passes.hpp"
 

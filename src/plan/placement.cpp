@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
+#include "ops/matched.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
-#include "ops/pack.hpp"
 
 namespace dl4::plan {
 

@@ -6,7 +6,7 @@
 
 #include "ops/attributes.hpp"
 #include "ops/elementwise.hpp"
-#include "ops/matmul.hpp"
+#include "ops/matched.hpp"
 
 namespace dl4::plan {
 namespace {

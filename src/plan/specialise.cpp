@@ -3,7 +3,7 @@
 
 #include "base/float_mode.hpp"
 #include "base/take.hpp"
-#include "ops/range.hpp"
+#include "ops/matched.hpp"
 #include "plan/loop.hpp"
 #include "plan/passes.hpp"
 #include "plan/placement.hpp"

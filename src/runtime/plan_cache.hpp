@@ -11,7 +11,7 @@
 
 #include "base/cpu.hpp"
 #include "base/memory.hpp"
-#include "base/string_room.hpp"
+#include "base/strings.hpp"
 #include "plan/plan.hpp"
 #include "runtime/handover.hpp"
 #include "runtime/view.hpp"

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "ops/flow.hpp"
-#include "ops/range.hpp"
+#include "ops/matched.hpp"
 
 namespace dl4::runtime {
 namespace {

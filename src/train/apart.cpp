@@ -1,13 +1,9 @@
 #include "train/apart.hpp"
 
-#include <algorithm>
 #include <cmath>
 
-#include "base/error.hpp"
-#include "base/rng.hpp"
 #include "graph/lower.hpp"
-#include "kinds/layer.hpp"
-#include "kinds/metric.hpp"
+#include "kinds/loss.hpp"
 
 namespace dl4::train {
 namespace {

@@ -2,14 +2,7 @@
 // comparison of gradients with differences.
 #pragma once
 
-#include <atomic>
-#include <span>
-#include <string>
-
-#include "base/json.hpp"
-#include "graph/graph.hpp"
 #include "graph/model.hpp"
-#include "kinds/field.hpp"
 #include "runtime/executable.hpp"
 #include "train/data/dataset.hpp"
 

@@ -1,7 +1,6 @@
 // The loop over epochs and batches, and the calls of callbacks.
 #include "train/fit.hpp"
 
-#include <algorithm>
 #include <cmath>
 
 namespace dl4::train {

@@ -1,13 +1,6 @@
 // Keras's fit, evaluate and predict.
 #pragma once
 
-#include <atomic>
-#include <functional>
-#include <optional>
-#include <vector>
-
-#include "kinds/callback.hpp"
-#include "train/data/dataset.hpp"
 #include "train/trainer.hpp"
 
 namespace dl4::train {

@@ -1,9 +1,6 @@
 // Writes the trainer's Programs.
 #include "train/programs.hpp"
 
-#include <algorithm>
-
-#include "graph/lower.hpp"
 #include "plan/differentiate.hpp"
 #include "plan/passes.hpp"
 #include "train/training.hpp"

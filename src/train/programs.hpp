@@ -1,15 +1,10 @@
 // The trainer's Programs: forward, loss, backward, clipping, update.
 #pragma once
 
-#include <memory>
-#include <string>
-#include <vector>
-
 #include "kinds/optimizer.hpp"
-#include "train/data/batch.hpp"
-#include "train/objective.hpp"
+#include "train/data/dataset.hpp"
 #include "train/state.hpp"
-#include "train/steps/exchange.hpp"
+#include "train/steps/workers.hpp"
 
 namespace dl4::train {
 

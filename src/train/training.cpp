@@ -1,11 +1,7 @@
 // Options and checks of a trainer, and its Programs by kind of batch.
 #include "train/training.hpp"
 
-#include <algorithm>
-
 #include "base/float_mode.hpp"
-#include "kinds/field.hpp"
-#include "train/steps/workers.hpp"
 
 namespace dl4::train {
 namespace {

@@ -2,20 +2,9 @@
 #pragma once
 
 #include <deque>
-#include <memory>
-#include <optional>
-#include <string>
-#include <vector>
 
-#include "graph/model.hpp"
-#include "kinds/optimizer.hpp"
 #include "runtime/executable.hpp"
-#include "train/data/batch.hpp"
-#include "train/objective.hpp"
-#include "train/position.hpp"
 #include "train/programs.hpp"
-#include "train/state.hpp"
-#include "train/sums.hpp"
 
 namespace dl4::train {
 

@@ -1,5 +1,5 @@
 // Texts that are decimal numbers, and those that are not.
-#include "base/decimal.hpp"
+#include "base/strings.hpp"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "graph/nets.hpp"
-#include "ops/matmul.hpp"
+#include "ops/matched.hpp"
 #include "ops/op.hpp"
 
 namespace dl4::graph {

@@ -1,5 +1,5 @@
 // A layer as an attribute of a layer: its JSON, its weights, its random numbers, its mistakes.
-#include "kinds/inner_layer.hpp"
+#include "kinds/layer.hpp"
 
 #include <set>
 

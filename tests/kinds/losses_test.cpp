@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "harness/gradient_check.hpp"
-#include "kinds/metric.hpp"
+#include "kinds/loss.hpp"
 
 namespace dl4::kinds {
 namespace {

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "harness/evaluate.hpp"
-#include "kinds/metric.hpp"
+#include "kinds/loss.hpp"
 
 namespace dl4::kinds {
 namespace {

@@ -2,7 +2,7 @@
 #include <set>
 
 #include "kinds/layer_call.hpp"
-#include "kinds/metric.hpp"
+#include "kinds/loss.hpp"
 
 namespace dl4::test {
 namespace {

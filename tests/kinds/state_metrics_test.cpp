@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "harness/evaluate.hpp"
-#include "kinds/metric.hpp"
+#include "kinds/loss.hpp"
 
 namespace dl4::kinds {
 namespace {

@@ -7,9 +7,7 @@
 #include <cmath>
 
 #include "ops/conv.hpp"
-#include "ops/matmul.hpp"
-#include "ops/pack.hpp"
-#include "ops/softmax.hpp"
+#include "ops/matched.hpp"
 #include "ops/update.hpp"
 
 namespace dl4::ops {

@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "harness/gradient_check.hpp"
-#include "ops/matmul.hpp"
+#include "ops/matched.hpp"
 #include "ops/op.hpp"
 #include "plan/loop.hpp"
 #include "plan/passes.hpp"

@@ -4,8 +4,8 @@
 
 #include "backend/backend.hpp"
 #include "harness/gradient_check.hpp"
+#include "ops/matched.hpp"
 #include "ops/op.hpp"
-#include "ops/pack.hpp"
 
 namespace dl4::test {
 namespace {

@@ -1,12 +1,11 @@
 // ring and cached_attention: steps taken in a part at a time, and what the latest of them give.
-#include "ops/ring.hpp"
+#include "ops/matched.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "harness/gradient_check.hpp"
-#include "ops/cached_attention.hpp"
 
 namespace dl4::test {
 namespace {

@@ -11,12 +11,11 @@
 #include <set>
 #include <sstream>
 
-#include "ops/cached_attention.hpp"
 #include "ops/custom.hpp"
 #include "ops/flow.hpp"
+#include "ops/matched.hpp"
 #include "ops/op.hpp"
 #include "ops/ops.hpp"
-#include "ops/ring.hpp"
 #include "ops/scan.hpp"
 #include "ops/sizes.hpp"
 #include "ops/text.hpp"

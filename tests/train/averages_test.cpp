@@ -1,5 +1,5 @@
 // The averages of the weights, beside layers that are frozen meanwhile.
-#include "train/kept.hpp"
+#include "train/trainer.hpp"
 
 #include "train/ring.hpp"
 

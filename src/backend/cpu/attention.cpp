@@ -5,7 +5,7 @@
 #include "backend/cpu/families.hpp"
 #include "backend/cpu/kernels/attention/heads.hpp"
 #include "backend/cpu/kernels/attention/latest.hpp"
-#include "ops/cached_attention.hpp"
+#include "ops/matched.hpp"
 
 namespace dl4::cpu {
 namespace {

@@ -5,7 +5,7 @@
 #include "backend/cpu/families.hpp"
 #include "backend/cpu/kernels/reduce/pool.hpp"
 #include "ops/conv.hpp"
-#include "ops/windows.hpp"
+#include "ops/wants.hpp"
 
 namespace dl4::cpu {
 namespace {

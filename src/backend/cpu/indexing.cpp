@@ -6,7 +6,7 @@
 #include "backend/cpu/kernels/movement/movement.hpp"
 #include "backend/cpu/kernels/reduce/segments.hpp"
 #include "backend/cpu/kernels/reduce/suppress.hpp"
-#include "ops/scatter.hpp"
+#include "ops/matched.hpp"
 #include "ops/sizes.hpp"
 
 namespace dl4::cpu {

@@ -10,10 +10,7 @@
 #include "backend/cpu/kernels/movement/strided.hpp"
 #include "backend/cpu/kernels/reduce/reduce.hpp"
 #include "backend/cpu/kernels/rows/rows.hpp"
-#include "ops/broadcast.hpp"
-#include "ops/pack.hpp"
-#include "ops/pad.hpp"
-#include "ops/ring.hpp"
+#include "ops/matched.hpp"
 
 namespace dl4::cpu {
 namespace {

@@ -1,9 +1,9 @@
 // Kernels of softmax, sparsemax, hardmax and normalize.
-#include "backend/cpu/kernels/reduce/normalize.hpp"
 #include "backend/cpu/families.hpp"
 #include "backend/cpu/kernels/reduce/counting.hpp"
+#include "backend/cpu/kernels/reduce/normalize.hpp"
 #include "backend/cpu/kernels/reduce/softmax.hpp"
-#include "ops/softmax.hpp"
+#include "ops/matched.hpp"
 
 namespace dl4::cpu {
 namespace {

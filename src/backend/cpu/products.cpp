@@ -4,7 +4,7 @@
 #include "backend/cpu/dispatch/products.hpp"
 #include "backend/cpu/families.hpp"
 #include "backend/cpu/kernels/rows/rows.hpp"
-#include "ops/matmul.hpp"
+#include "ops/matched.hpp"
 
 namespace dl4::cpu {
 namespace {

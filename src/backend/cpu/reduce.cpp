@@ -7,7 +7,7 @@
 #include "backend/cpu/kernels/reduce/counting.hpp"
 #include "backend/cpu/kernels/reduce/order.hpp"
 #include "backend/cpu/kernels/reduce/square_sum.hpp"
-#include "ops/broadcast.hpp"
+#include "ops/matched.hpp"
 
 namespace dl4::cpu {
 namespace {

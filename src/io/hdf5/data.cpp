@@ -1,9 +1,6 @@
 // Data of an HDF5 file: types, shapes, chunks, filters.
-#include <algorithm>
 #include <cstring>
-#include <set>
 
-#include "base/checked.hpp"
 #include "base/inflate.hpp"
 #include "io/hdf5/objects.hpp"
 

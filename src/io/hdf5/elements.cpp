@@ -1,6 +1,4 @@
 // Conversion of a dataset's elements.
-#include <algorithm>
-#include <bit>
 
 #include "io/hdf5/objects.hpp"
 

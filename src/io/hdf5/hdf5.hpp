@@ -3,11 +3,7 @@
 
 #include <map>
 #include <set>
-#include <string>
-#include <string_view>
-#include <vector>
 
-#include "base/tensor.hpp"
 #include "io/budget.hpp"
 #include "io/file.hpp"
 

@@ -1,9 +1,6 @@
 // Low-level structures of HDF5, for hdf5*.cpp.
 #pragma once
 
-#include <functional>
-#include <map>
-
 #include "io/bytes.hpp"
 #include "io/hdf5/hdf5.hpp"
 

@@ -1,9 +1,5 @@
 // The object tree of an HDF5 file: superblock, object headers, links, attributes.
-#include "io/hdf5/hdf5.hpp"
 
-#include <algorithm>
-
-#include "base/checked.hpp"
 #include "base/json.hpp"
 #include "io/hdf5/objects.hpp"
 

@@ -1,9 +1,5 @@
 // B-trees and heaps of HDF5.
-#include <algorithm>
-#include <bit>
-#include <functional>
 
-#include "base/checked.hpp"
 #include "io/hdf5/objects.hpp"
 
 namespace dl4::io::hdf5 {

@@ -1,7 +1,5 @@
 // Writes HDF5 in its simplest form: old superblock and headers, compact groups, contiguous data.
-#include <algorithm>
 
-#include "base/checked.hpp"
 #include "io/hdf5/objects.hpp"
 
 namespace dl4::io {

@@ -1,18 +1,15 @@
 // Reads and writes Keras's files: members, datasets, and the values of a model's weights.
 #include "io/keras/file.hpp"
 
-#include <algorithm>
 #include <cctype>
 #include <cstdlib>
 
-#include "base/checked.hpp"
 #include "graph/rewrite.hpp"
 #include "io/bytes.hpp"
 #include "io/keras/json.hpp"
 #include "io/keras/paths.hpp"
 #include "io/keras/store.hpp"
 #include "io/native/safetensors.hpp"
-#include "kinds/layers/core/quantization.hpp"
 
 namespace dl4::io {
 namespace {

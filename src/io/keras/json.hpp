@@ -1,12 +1,6 @@
 // Keras's model JSON, read and written.
 #pragma once
 
-#include <algorithm>
-#include <functional>
-#include <initializer_list>
-#include <string_view>
-
-#include "graph/architecture.hpp"
 #include "graph/model.hpp"
 
 namespace dl4::io::keras {

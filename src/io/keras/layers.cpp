@@ -1,10 +1,6 @@
 // Weight layouts of old Keras versions; see hdf5_format.py of tf.keras.
 #include "io/keras/store.hpp"
 
-#include <algorithm>
-
-#include "base/error.hpp"
-#include "base/json.hpp"
 #include "io/tensors.hpp"
 
 namespace dl4::io {

@@ -1,10 +1,8 @@
 // Keras's arithmetic operations, as layers.
-#include <algorithm>
 #include <cmath>
 
 #include "io/keras/json.hpp"
 #include "io/keras/operation.hpp"
-#include "kinds/inner_layer.hpp"
 #include "kinds/layers/elementwise/functions.hpp"
 
 namespace dl4::io::keras {

@@ -1,6 +1,4 @@
 // Keras's shape and indexing operations, as layers.
-#include <algorithm>
-#include <map>
 
 #include "io/keras/operation.hpp"
 

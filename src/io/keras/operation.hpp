@@ -1,13 +1,8 @@
 // A Keras operation being converted to layers.
 #pragma once
 
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "graph/graph.hpp"
 #include "io/keras/operations.hpp"
-#include "kinds/field.hpp"
 
 namespace dl4::io::keras {
 
@@ -88,40 +83,11 @@ class Operation {
   Nodes add_pairwise(const std::string &kind);
   Nodes add_elementwise(const std::string &kind);
   Nodes add_reduction(const std::string &kind);
-  Nodes add_where();
-  Nodes add_filled();
-  Nodes add_rounded();
-  Nodes add_activation();
-  Nodes add_cast();
-  Nodes add_mask();
-  Nodes add_norm();
-  Nodes add_normalize();
-  Nodes add_moments();
-  Nodes add_matmul();
-  Nodes add_same();
-  Nodes add_listed();
-  Nodes add_one_hot();
-  Nodes add_einsum();
-  Nodes add_sum();
-  Nodes add_argmax();
-
-  Nodes add_pad();
-  Nodes add_pool();
-  Nodes add_blocks();
-  Nodes add_resize();
-  Nodes add_flip_width();
-  Nodes add_matrix_transpose();
-
-  Nodes add_transpose();
-  Nodes add_swapped();
-  Nodes add_moved();
-  Nodes add_reshape();
-  Nodes add_slice();
-  Nodes add_take();
-  Nodes add_roll();
-  Nodes add_split();
-  Nodes add_unstack();
-  Nodes add_item();
+  Nodes add_where(), add_filled(), add_rounded(), add_activation(), add_cast(), add_mask(), add_norm(), add_normalize(),
+      add_moments(), add_matmul(), add_same(), add_listed(), add_one_hot(), add_einsum(), add_sum(), add_argmax();
+  Nodes add_pad(), add_pool(), add_blocks(), add_resize(), add_flip_width(), add_matrix_transpose(), add_transpose(),
+      add_swapped(), add_moved(), add_reshape(), add_slice(), add_take(), add_roll(), add_split(), add_unstack(),
+      add_item();
   // One axis of x[...], as a Slice's attributes: every step-th of `size` positions from `begin`.
   struct Taken {
     int64_t begin = 0, size = -1, step = 1;

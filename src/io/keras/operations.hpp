@@ -1,11 +1,6 @@
 // Keras's operations, such as keras.ops.add() and x[:, 0], as layers.
 #pragma once
 
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "graph/architecture.hpp"
 #include "kinds/kind.hpp"
 

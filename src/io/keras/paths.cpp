@@ -1,14 +1,9 @@
 // Paths in weight stores, as keras/src/saving/saving_lib.py assigns them: by attribute, and in lists by class name.
 #include "io/keras/paths.hpp"
 
-#include <algorithm>
-#include <functional>
 #include <set>
-#include <string_view>
 
-#include "base/error.hpp"
 #include "io/keras/operations.hpp"
-#include "kinds/inner_layer.hpp"
 
 namespace dl4::io {
 namespace {

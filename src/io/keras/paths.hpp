@@ -1,12 +1,6 @@
 // Paths of weights in Keras 3's stores.
 #pragma once
 
-#include <functional>
-#include <map>
-#include <string>
-#include <vector>
-
-#include "base/json.hpp"
 #include "graph/model.hpp"
 
 namespace dl4::io {

@@ -1,13 +1,7 @@
 
-#include <algorithm>
 #include <cctype>
-#include <iterator>
-#include <optional>
-#include <vector>
 
-#include "base/error.hpp"
 #include "io/keras/json.hpp"
-#include "kinds/layer.hpp"
 
 namespace dl4::io::keras {
 namespace {

@@ -1,11 +1,6 @@
 // What a Keras file has besides its model's JSON: weights by layer, vocabularies, and how it was trained.
 #pragma once
 
-#include <map>
-#include <string>
-#include <vector>
-
-#include "base/json.hpp"
 #include "io/hdf5/hdf5.hpp"
 #include "io/zip/zip.hpp"
 #include "train/trainer.hpp"

@@ -1,10 +1,7 @@
 // Converts TensorFlow functions between layers as tf.keras wrote them, TFOpLambda and SlicingOpLambda, to operations of
 // Keras 3.
-#include <algorithm>
 #include <cmath>
-#include <string_view>
 
-#include "base/error.hpp"
 #include "io/keras/json.hpp"
 
 namespace dl4::io::keras {

@@ -1,17 +1,11 @@
 // Keras 3's JSON of a model.
-#include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <set>
-#include <string_view>
 
-#include "base/error.hpp"
-#include "graph/model.hpp"
 #include "io/keras/json.hpp"
 #include "io/keras/operations.hpp"
 #include "io/tensors.hpp"
-#include "kinds/field.hpp"
-#include "kinds/inner_layer.hpp"
 #include "kinds/signatures.hpp"
 
 namespace dl4::io::keras {

@@ -1,13 +1,8 @@
 // The file is untrusted: every number is checked against the bytes that exist.
 #include "io/native/safetensors.hpp"
 
-#include <algorithm>
-#include <array>
-#include <bit>
 #include <cstdio>
-#include <cstring>
 #include <set>
-#include <string_view>
 #include <tuple>
 
 #include "io/bytes.hpp"

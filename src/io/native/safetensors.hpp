@@ -1,16 +1,9 @@
 // The safetensors format: named tensors and string metadata, no code.
 #pragma once
 
-#include <cstddef>
-#include <functional>
 #include <map>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include "base/json.hpp"
-#include "base/tensor.hpp"
 #include "io/budget.hpp"
 #include "io/file.hpp"
 

@@ -1,6 +1,5 @@
 #include "io/onnx/onnx.hpp"
 
-#include "base/error.hpp"
 #include "io/bytes.hpp"
 #include "io/onnx/reader.hpp"
 

@@ -1,12 +1,9 @@
 // A node being read: its attributes, its inputs in the layout a layer needs, its outputs.
-#include <algorithm>
 #include <cmath>
 #include <numeric>
 
-#include "base/error.hpp"
 #include "io/onnx/reader.hpp"
 #include "io/onnx/types.hpp"
-#include "ops/emit.hpp"
 
 namespace dl4::io::onnx {
 

@@ -1,10 +1,5 @@
 #include "io/onnx/reader.hpp"
 
-#include <algorithm>
-
-#include "base/error.hpp"
-#include "graph/lower.hpp"
-#include "graph/model.hpp"
 #include "io/onnx/onnx.hpp"
 
 namespace dl4::io::onnx {
@@ -108,11 +103,11 @@ bool is_quick(const Shape &shape, int64_t steps) {
 
 const Row *row_of(std::string_view op) {
   constexpr const std::span<const Row> *families[] = {
-      &math_rows,    &activation_rows, &shape_rows,    &index_rows,    &space_rows,       &pool_rows,
-      &pad_rows,     &resize_rows,     &norm_rows,     &product_rows,  &attention_rows,   &recurrent_rows,
-      &scan_rows,    &flow_rows,       &sequence_rows, &training_rows, &quantized_rows,   &number_rows,
-      &sampled_rows, &signal_rows,     &step_rows,     &chosen_rows,   &integer_rows,     &slice_rows,
-      &drawn_rows,   &type_rows,       &text_rows,     &counted_rows,  &experimental_rows};
+      &math_rows,    &activation_rows,  &shape_rows,    &index_rows,    &space_rows,     &pool_rows,
+      &pad_rows,     &resize_rows,      &norm_rows,     &product_rows,  &attention_rows, &recurrent_rows,
+      &scan_rows,    &flow_rows,        &sequence_rows, &training_rows, &quantized_rows, &signal_rows,
+      &step_rows,    &chosen_rows,      &integer_rows,  &slice_rows,    &type_rows,      &text_rows,
+      &counted_rows, &experimental_rows};
   for (const auto *rows : families)
     if (const Row *row = find(*rows, op)) return row;
   return find(named_rows(), op);
@@ -122,10 +117,7 @@ namespace {
 
 const Row *row_of(const NodeProto &node) {
   if (node.domain == "ai.onnx.ml") return find(ml_rows, node.op);
-  if (node.domain == "com.microsoft") {
-    const Row *row = find(microsoft_rows, node.op);
-    return row ? row : find(microsoft_quantized_rows, node.op);
-  }
+  if (node.domain == "com.microsoft") return find(microsoft_rows, node.op);
   if (node.domain == "ai.onnx.preview") return node.op == "FlexAttention" ? onnx::row_of(node.op) : nullptr;
   if (!is_own(node.domain)) return nullptr;
   if (const Row *row = onnx::row_of(node.op)) return row;

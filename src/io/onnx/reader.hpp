@@ -1,18 +1,7 @@
 // Converts an ONNX graph to layers: the values between nodes, and the reading of a node.
 #pragma once
 
-#include <algorithm>
-#include <array>
-#include <map>
-#include <memory>
-#include <set>
-#include <span>
-#include <string>
-#include <vector>
-
-#include "base/array_ref.hpp"
 #include "graph/graph.hpp"
-#include "io/onnx/file.hpp"
 #include "io/onnx/schema.hpp"
 #include "io/onnx/symbols.hpp"
 #include "io/tensors.hpp"
@@ -322,11 +311,11 @@ class Op {
 // By the file of their readers. Rows derived from kinds come last, so explicit rows take precedence.
 extern const std::span<const Row> math_rows, activation_rows, shape_rows, index_rows, slice_rows, space_rows, pool_rows,
     pad_rows, resize_rows, norm_rows, product_rows, attention_rows, recurrent_rows, scan_rows, flow_rows, sequence_rows,
-    quantized_rows, training_rows, number_rows, counted_rows, sampled_rows, signal_rows, step_rows, chosen_rows,
-    integer_rows, drawn_rows, type_rows, text_rows, experimental_rows;
+    quantized_rows, training_rows, counted_rows, signal_rows, step_rows, chosen_rows, integer_rows, type_rows,
+    text_rows, experimental_rows;
 std::span<const Row> named_rows();
 // Of other domains.
-extern const std::span<const Row> ml_rows, microsoft_rows, microsoft_quantized_rows;
+extern const std::span<const Row> ml_rows, microsoft_rows;
 // Null: no layer computes it.
 const Row *row_of(std::string_view op);
 // For an op whose form in the file's opset differs; null: unchanged, or not supported.

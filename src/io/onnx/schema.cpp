@@ -1,10 +1,7 @@
 #include "io/onnx/schema.hpp"
 
-#include <algorithm>
 #include <charconv>
-#include <cstdint>
 
-#include "base/error.hpp"
 #include "base/take.hpp"
 
 namespace dl4::io::onnx {

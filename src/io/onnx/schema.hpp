@@ -7,9 +7,6 @@
 // that one. After a name or a word, "@13" means from that opset on, "@-8" up to it, "@7-9" both.
 #pragma once
 
-#include <string_view>
-#include <vector>
-
 #include "io/onnx/file.hpp"
 
 namespace dl4::io::onnx {

@@ -1,9 +1,6 @@
 #include "io/onnx/symbols.hpp"
 
-#include <algorithm>
 #include <numeric>
-
-#include "base/error.hpp"
 
 namespace dl4::io::onnx {
 namespace {

@@ -2,12 +2,7 @@
 #pragma once
 
 #include <map>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
-#include "base/error.hpp"
 #include "ops/sizes.hpp"
 
 namespace dl4::io::onnx {

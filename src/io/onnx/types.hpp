@@ -1,8 +1,6 @@
 // ONNX's number types that are represented by another type, and conversion to them.
 #pragma once
 
-#include <cstdint>
-
 #include "io/onnx/file.hpp"
 
 namespace dl4::io::onnx {

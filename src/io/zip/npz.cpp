@@ -1,19 +1,14 @@
 // The header of a .npy file is a Python dict with "descr", "fortran_order" and "shape".
 #include "io/zip/npz.hpp"
 
-#include <algorithm>
 #include <charconv>
-#include <cstring>
 #include <numeric>
-#include <optional>
 
-#include "base/checked.hpp"
 #include "base/json.hpp"
 #include "base/strings.hpp"
 #include "base/utf8.hpp"
 #include "io/bytes.hpp"
 #include "io/tensors.hpp"
-#include "io/zip/zip.hpp"
 
 namespace dl4::io {
 namespace {

@@ -1,12 +1,6 @@
 // NumPy's .npz: a zip archive with a .npy file per tensor.
 #pragma once
 
-#include <map>
-#include <string>
-#include <string_view>
-#include <vector>
-
-#include "base/tensor.hpp"
 #include "io/zip/zip.hpp"
 
 namespace dl4::io {

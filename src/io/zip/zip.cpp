@@ -1,11 +1,7 @@
 #include "io/zip/zip.hpp"
 
-#include <algorithm>
-
-#include "base/checked.hpp"
 #include "base/inflate.hpp"
 #include "base/json.hpp"
-#include "base/tensor.hpp"
 #include "io/bytes.hpp"
 #include "io/crc.hpp"
 

@@ -2,10 +2,6 @@
 #pragma once
 
 #include <map>
-#include <memory>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "io/budget.hpp"
 #include "io/file.hpp"

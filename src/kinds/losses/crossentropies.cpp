@@ -1,8 +1,6 @@
 // Crossentropies of classes, the focal losses, which weigh well-predicted samples less, and Keras's "crossentropy" and
 // "ce".
-#include "base/error.hpp"
 #include "kinds/loss.hpp"
-#include "kinds/metric.hpp"
 
 namespace dl4::kinds {
 namespace {

@@ -1,16 +1,10 @@
 // Metrics of binary decisions, by counts on either side of thresholds: counts, precision, recall, the best of one where
 // another reaches a given value, and the area under a curve of decisions over thresholds.
-#include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <optional>
-#include <span>
-#include <vector>
 
-#include "base/error.hpp"
 #include "base/math.hpp"
-#include "kinds/metric.hpp"
-#include "ops/ops.hpp"
+#include "kinds/loss.hpp"
 
 namespace dl4::kinds {
 namespace {

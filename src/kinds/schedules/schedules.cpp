@@ -1,14 +1,10 @@
 // The schedules.
 #include "kinds/optimizer.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <numbers>
-#include <optional>
 
-#include "base/error.hpp"
 #include "base/math.hpp"
-#include "kinds/field.hpp"
 
 namespace dl4::kinds {
 namespace {

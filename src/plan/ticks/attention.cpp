@@ -1,6 +1,6 @@
 // Causal attention in a stream: a tick's queries attend to cached keys and values and to the tick's own.
 #include "ops/attributes.hpp"
-#include "ops/cached_attention.hpp"
+#include "ops/matched.hpp"
 #include "plan/ticks/writer.hpp"
 
 namespace dl4::plan::ticks {

@@ -3,7 +3,7 @@
 
 #include "ops/attributes.hpp"
 #include "ops/elementwise.hpp"
-#include "ops/matmul.hpp"
+#include "ops/matched.hpp"
 #include "plan/ticks/writer.hpp"
 
 namespace dl4::plan::ticks {

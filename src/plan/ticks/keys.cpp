@@ -8,9 +8,8 @@
 
 #include "ops/attributes.hpp"
 #include "ops/elementwise.hpp"
-#include "ops/matmul.hpp"
+#include "ops/matched.hpp"
 #include "ops/ops.hpp"
-#include "ops/softmax.hpp"
 #include "plan/ticks/writer.hpp"
 
 namespace dl4::plan::ticks {

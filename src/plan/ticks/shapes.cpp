@@ -2,9 +2,8 @@
 #include <algorithm>
 
 #include "ops/attributes.hpp"
-#include "ops/broadcast.hpp"
+#include "ops/matched.hpp"
 #include "ops/ops.hpp"
-#include "ops/pad.hpp"
 #include "plan/ticks/writer.hpp"
 
 namespace dl4::plan::ticks {

@@ -9,10 +9,8 @@
 #include "base/error.hpp"
 #include "ops/attributes.hpp"
 #include "ops/conv.hpp"
+#include "ops/matched.hpp"
 #include "ops/ops.hpp"
-#include "ops/pad.hpp"
-#include "ops/range.hpp"
-#include "ops/ring.hpp"
 
 namespace dl4::plan {
 namespace ticks {

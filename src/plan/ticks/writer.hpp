@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "ops/emit.hpp"
-#include "ops/matmul.hpp"
+#include "ops/matched.hpp"
 #include "ops/op.hpp"
+#include "ops/program.hpp"
 #include "plan/ticks/keys.hpp"
 #include "plan/ticks/tick.hpp"
 

@@ -2,7 +2,6 @@
 #include "train/data/dataset.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <numeric>
 
 #include "base/float_mode.hpp"

@@ -1,6 +1,5 @@
 #include "train/steps/joint.hpp"
 
-#include <algorithm>
 #include <bit>
 
 #include "base/hash.hpp"

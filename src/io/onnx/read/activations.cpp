@@ -1,7 +1,5 @@
 // ONNX's activations, and other unary functions with parameters.
-#include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "io/onnx/read/math.hpp"
 #include "kinds/layers/elementwise/functions.hpp"

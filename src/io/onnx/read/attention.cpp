@@ -1,9 +1,6 @@
 // ONNX's Attention, as single steps.
-#include <algorithm>
 #include <cmath>
-#include <limits>
 
-#include "base/error.hpp"
 #include "io/onnx/read/math.hpp"
 #include "io/onnx/read/nodes.hpp"
 

@@ -1,8 +1,6 @@
 // Gather and Scatter with computed indices, or of values with a free first axis.
-#include <algorithm>
 #include <numeric>
 
-#include "base/error.hpp"
 #include "io/onnx/read/math.hpp"
 
 namespace dl4::io::onnx {

@@ -1,9 +1,6 @@
 // ONNX's ops whose output sizes a run computes.
-#include <algorithm>
-#include <array>
 #include <cstdlib>
 
-#include "base/error.hpp"
 #include "io/onnx/read/math.hpp"
 #include "io/onnx/read/nodes.hpp"
 #include "io/onnx/types.hpp"

@@ -1,10 +1,7 @@
 // ONNX's indexing ops: Gather, Slice, Scatter and similar.
-#include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <numeric>
 
-#include "base/error.hpp"
 #include "io/onnx/read/math.hpp"
 
 namespace dl4::io::onnx {

@@ -1,4 +1,5 @@
 // If, Loop and Scan at run time: bodies become models inside a layer.
+// Shared by readers of LSTM, GRU and RNN.
 #pragma once
 
 #include "graph/model.hpp"
@@ -53,5 +54,17 @@ class Inside {
 
 // Makes output i of the node a value like one in a body.
 void give_like(const Op &op, size_t i, Node n, const Value &like, std::vector<Dim> dims, Perm perm = {});
+
+// An entry of "activations" in lower case, with its parameters.
+struct Function {
+  std::string name;
+  double alpha = 0, beta = 0;
+};
+// By direction: as many as the cell has by default.
+std::vector<std::vector<Function>> functions_of(const Op &op);
+
+// A recurrent network that no layer supports, as a layer Scan: with peepholes, lengths, clipping, or other activations.
+// com.microsoft's DynamicQuantizeLSTM quantizes each product's input by its minimum and maximum.
+void recurrent_by_steps(const Op &op);
 
 }  // namespace dl4::io::onnx

@@ -1,9 +1,6 @@
 // ONNX's elementwise ops.
-#include <algorithm>
 #include <cmath>
-#include <limits>
 
-#include "base/error.hpp"
 #include "io/onnx/read/math.hpp"
 #include "kinds/layers/elementwise/functions.hpp"
 

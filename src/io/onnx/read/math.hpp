@@ -1,9 +1,6 @@
 // Shared by readers of several groups of ops.
 #pragma once
 
-#include <array>
-#include <functional>
-
 #include "io/onnx/reader.hpp"
 
 namespace dl4::io::onnx {

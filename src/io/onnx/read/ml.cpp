@@ -1,15 +1,11 @@
 // Ops of ai.onnx.ml, for scikit-learn's models.
-#include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <numeric>
 
-#include "base/error.hpp"
 #include "base/utf8.hpp"
 #include "io/onnx/read/math.hpp"
 #include "io/onnx/read/ml.hpp"
 #include "io/onnx/read/nodes.hpp"
-#include "io/onnx/read/text.hpp"
 
 namespace dl4::io::onnx {
 

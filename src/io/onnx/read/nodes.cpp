@@ -1,8 +1,6 @@
 // Synthesized nodes.
 #include "io/onnx/read/nodes.hpp"
 
-#include <algorithm>
-
 namespace dl4::io::onnx {
 
 AttributeRef::operator Attribute() const {

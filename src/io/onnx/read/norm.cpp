@@ -1,8 +1,5 @@
 // ONNX's reductions, ops that process an axis in order, softmaxes and normalizations.
-#include <limits>
-#include <string_view>
 
-#include "base/error.hpp"
 #include "io/onnx/read/math.hpp"
 
 namespace dl4::io::onnx {

@@ -1,8 +1,5 @@
 // ONNX's products: matrices, einsum, attention.
-#include <algorithm>
-#include <map>
 
-#include "base/error.hpp"
 #include "io/onnx/read/math.hpp"
 
 namespace dl4::io::onnx {

@@ -1,8 +1,6 @@
 // Resize and Upsample: interpolation.
-#include <algorithm>
 #include <cmath>
 
-#include "base/error.hpp"
 #include "io/onnx/read/math.hpp"
 
 namespace dl4::io::onnx {

@@ -1,11 +1,7 @@
 // ONNX's shape ops: reshapes, joins and splits. Shape arithmetic is evaluated while reading.
-#include <algorithm>
-#include <cstring>
 #include <numeric>
 
-#include "base/error.hpp"
 #include "io/onnx/read/math.hpp"
-#include "ops/emit.hpp"
 
 namespace dl4::io::onnx {
 

@@ -1,10 +1,11 @@
 // ONNX's Slice: by numbers that are known while the file is read, and by sizes of free axes.
-#include <algorithm>
+// Pad and CenterCropPad.
+#include <cmath>
 
-#include "base/error.hpp"
 #include "io/onnx/read/math.hpp"
 
 namespace dl4::io::onnx {
+
 namespace {
 
 // One axis of a free size. `end`: none is the axis's end.
@@ -177,5 +178,234 @@ constexpr Row slice_table[] = {
      "starts@-9:ints!"},
 };
 const std::span<const Row> slice_rows = slice_table;
+
+Json margins_json(const Margins &margins) { return margins.size() == 1 ? Json(margins[0]) : Json(margins); }
+
+Node moved_ends(const Op &op, Node x, const Margins &margins) {
+  Margins add(margins.size()), cut(margins.size());
+  bool adds = false, cuts = false;
+  for (size_t i = 0; i < margins.size(); ++i)
+    for (size_t end : {size_t{0}, size_t{1}}) {
+      add[i][end] = std::max<int64_t>(margins[i][end], 0), cut[i][end] = std::max<int64_t>(-margins[i][end], 0);
+      adds = adds || add[i][end] > 0, cuts = cuts || cut[i][end] > 0;
+    }
+  if (cuts) x = op.layer(text("Cropping", margins.size(), "D").c_str(), {{"cropping", margins_json(cut)}}, {x});
+  if (adds) x = op.layer(text("ZeroPadding", margins.size(), "D").c_str(), {{"padding", margins_json(add)}}, {x});
+  return x;
+}
+
+Node filled_ends(const Op &op, Node x, const Margins &margins, double number) {
+  const Node y = moved_ends(op, x, margins);
+  if (number == 0 || y == x) return y;
+  const Node here = op.layer("Equal", {}, {x, x});
+  const Node ones = op.cast(op.layer("Where", {{"x1", 1}, {"x2", 1}}, {here}), DType::f32);
+  const Node inside = moved_ends(op, ones, margins);
+  if (std::isfinite(number)) return op.layer("Where", {{"x2", number}}, {inside, y});
+  return op.layer("Where", {}, {inside, y, op.constant_node(scalar(number))});
+}
+
+namespace {
+
+// "axes", an attribute or input 3; all axes if omitted.
+Ints axes_of(const Op &op) {
+  const int rank = op.in(0).rank();
+  Ints axes;
+  if (const auto given = op.integers("axes", 3))
+    for (int64_t a : *given) axes.push_back(op.axis_of(a, rank));
+  else
+    for (int i = 0; i < rank; ++i) axes.push_back(i);
+  return axes;
+}
+
+// The fill value of "constant".
+double filling(const Op &op) {
+  const double number = op.opset() < 11 ? op.real("value") : op.number(2, 0);
+  if (op.in(0).dtype != DType::f32 && !(std::abs(number) <= 0x1p53)) op.refuse("of ", op.in(0).dtype, " with ", number);
+  return number;
+}
+
+// Source position of each position of the result, along an axis of known size.
+Ints sources(const Op &op, const std::string &mode, int64_t n, int64_t before, int64_t after) {
+  Ints from;
+  if (before > max_dim || after > max_dim || n + before + after > 1 << 20)
+    op.refuse("adds ", before, " and ", after, " places");
+  op.take(checked_mul(checked_add(n, before, after), place_bytes));
+  for (int64_t i = -before; i < n + after; ++i) {
+    int64_t at = i;
+    if (mode == "edge") at = std::clamp<int64_t>(i, 0, n - 1);
+    if (mode == "wrap") at = ((i % n) + n) % n;
+    if (mode == "reflect") {
+      const int64_t period = std::max<int64_t>(2 * (n - 1), 1);
+      at = ((i % period) + period) % period;
+      at = at < n ? at : period - at;
+    }
+    from.push_back(at);
+  }
+  return from;
+}
+
+// Pads some axes with zeros or a number; moves them where the padding layers need them.
+void pad_constant(const Op &op, const Margins &pads, double number) {
+  Value &v = op.in(0);
+  if (v.rank() > 5) op.refuse("over a value of ", v.rank(), " axes is not supported");
+  std::vector<size_t> left;
+  for (size_t i = 0; i < pads.size(); ++i)
+    if (pads[i][0] != 0 || pads[i][1] != 0) left.push_back(i);
+  if (left.empty()) return op.give_value(0, v);
+  Perm at = v.perm();                                                    // x's axis order
+  const bool small = v.dtype == DType::u8 || v.dtype == DType::boolean;  // types that padding layers don't support
+  Node x = small ? op.cast(op.as(v, at), DType::i32) : op.as(v, at);
+  int rank = v.rank();
+  while (rank < 3) x = op.layer("ExpandDims", {{"axis", rank}}, {x}), at.push_back(rank++);
+  std::vector<Dim> dims = v.dims;
+  for (size_t i : left) dims[i] = Dim{1, {op.r.fresh()}};
+  while (!left.empty()) {
+    std::vector<int> now;  // axes for one layer, including unpadded ones
+    for (size_t i : left)
+      if (static_cast<int>(now.size()) < rank - 2) now.push_back(static_cast<int>(i));
+    left.erase(left.begin(), left.begin() + static_cast<std::ptrdiff_t>(now.size()));
+    const auto is_in = [](const std::vector<int> &list, int i) {
+      return std::find(list.begin(), list.end(), i) != list.end();
+    };
+    const std::vector<int> padded = now;
+    for (int i = rank; i-- > 0 && static_cast<int>(now.size()) < rank - 2;)
+      if (!is_in(now, i)) now.push_back(i);
+    std::sort(now.begin(), now.end());
+    Perm order;
+    for (int i = 0; i < rank; ++i)
+      if (!is_in(now, i)) order.push_back(i);
+    order.insert(order.begin() + 1, now.begin(), now.end());
+    const Perm back = inverse(at);
+    Ints turn;
+    for (int axis : order) turn.push_back(back[static_cast<size_t>(axis)]);
+    if (order != at) x = op.layer("Transpose", {{"perm", turn}}, {x});
+    at = order;
+    Margins margins;
+    for (int axis : now)
+      margins.push_back(is_in(padded, axis) ? pads[static_cast<size_t>(axis)] : std::array<int64_t, 2>{});
+    x = filled_ends(op, x, margins, number);
+  }
+  Ints extra;
+  Perm perm;
+  for (size_t i = 0; i < at.size(); ++i)
+    if (at[i] >= v.rank())
+      extra.push_back(static_cast<int64_t>(i));
+    else
+      perm.push_back(at[i]);
+  if (!extra.empty()) x = op.layer("Squeeze", {{"axis", extra}}, {x});
+  op.give(0, op.cast(x, v.dtype), dims, perm);
+}
+
+// For an axis or padding of free size: computes the source position of each position. dims: of x.
+Node padded(const Op &op, Node x, size_t at, std::vector<Dim> dims, const Dim &before, const Dim &after,
+            const std::string &mode, double number) {
+  Symbols &s = op.symbols();
+  const Dim one{1, {}}, none{0, {}}, n = dims[at];
+  Node place = op.places(s.largest(s.sum(s.sum(n, before), after), none));
+  if (before != none) place = minus(op, place, op.number(before));
+  const Node last = op.number(s.sum(n, one, -1)), zero = op.number(none);
+  const auto bounded = [&](Node i) {
+    return op.layer("BroadcastMinimum", {}, {op.layer("BroadcastMaximum", {}, {i, zero}), last});
+  };
+  const auto size = [&](Node i) { return op.layer("Absolute", {}, {i}); };
+  Node from = mode == "wrap"      ? op.layer("Mod", {}, {place, op.number(n)})
+              : mode == "reflect" ? minus(op, last, size(minus(op, last, size(place))))
+                                  : bounded(place);
+  if (mode == "constant") {  // position 0 of those it precedes: there may be no others
+    const Node fill = op.constant_node(scalar(number, op.r.graph().dtype(x)));
+    dims[at] = one;
+    x = op.layer("Concatenate", {{"axis", at}}, {op.spread(fill, dims), x});
+    from =
+        op.layer("Where", {{"x2", 0}}, {op.layer("Equal", {}, {place, from}), by_number(op, "BroadcastAdd", from, 1)});
+  }
+  return op.layer("Take", {{"axis", at}}, {x, from});
+}
+
+// Returns whether it was handled here.
+bool pad_free(const Op &op, const std::string &mode) {
+  Value &v = op.in(0);
+  const auto list = op.says("pads") || !op.has(1) ? std::nullopt : op.sizes(1);
+  if (!list || v.filled) return false;
+  const Ints axes = axes_of(op);
+  if (list->size() != 2 * axes.size()) return false;
+  const Dim none{0, {}};
+  bool free = false;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const Dim &before = (*list)[i], &after = (*list)[i + axes.size()];
+    const bool known_axis = v.dims[static_cast<size_t>(axes[i])].known();
+    free |=
+        !before.known() || !after.known() || (mode != "constant" && !known_axis && (before != none || after != none));
+  }
+  if (!free) return false;
+  const double number = mode == "constant" ? filling(op) : 0;
+  const Perm perm = v.perm();
+  Node x = op.as(v, perm);
+  std::vector<Dim> dims = v.dims;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const Dim &before = (*list)[i], &after = (*list)[i + axes.size()];
+    const auto axis = static_cast<size_t>(axes[i]);
+    if (before == none && after == none) continue;
+    std::vector<Dim> lie;  // in x's axis order
+    for (int i : perm) lie.push_back(dims[static_cast<size_t>(i)]);
+    x = padded(op, x, static_cast<size_t>(inverse(perm)[axis]), std::move(lie), before, after, mode, number);
+    dims[axis] = op.symbols().sum(op.symbols().sum(dims[axis], before), after);
+  }
+  op.give(0, x, dims, perm);
+  return true;
+}
+
+void pad(const Op &op) {
+  Value &v = op.in(0);
+  if (pad_free(op, op.string("mode"))) return;
+  const auto list = op.integers("pads", 1);
+  const Ints axes = axes_of(op);
+  if (!list || list->size() != 2 * axes.size()) fail(Code::corrupt_file, "has no pads before and after each axis");
+  Margins pads(static_cast<size_t>(v.rank()), {0, 0});
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const int64_t before = (*list)[i], after = (*list)[i + axes.size()];
+    if (std::min(before, after) < -max_dim || std::max(before, after) > max_dim)
+      op.refuse("has pads of ", before, " and ", after);
+    pads[static_cast<size_t>(axes[i])] = {before, after};
+  }
+  const std::string mode = op.string("mode");
+  if (mode == "constant") {
+    return pad_constant(op, pads, filling(op));
+  }
+  const Perm perm = v.perm();
+  Node x = op.as(v, perm);
+  for (size_t i = 0; i < pads.size(); ++i) {
+    if (pads[i][0] == 0 && pads[i][1] == 0) continue;
+    if (!v.dims[i].known()) op.refuse("\"mode\" ", mode, " along a free axis is not supported");
+    if (v.dims[i].factor < 1) op.refuse("has an empty axis");
+    const Ints from = sources(op, mode, v.dims[i].factor, pads[i][0], pads[i][1]);
+    x = op.layer("Take", {{"indices", from}, {"axis", inverse(perm)[i]}}, {x});
+  }
+  op.give(0, x, v.dims, perm);
+}
+
+// Crops to the centre of each axis, or pads around it with zeros.
+void center_crop_pad(const Op &op) {
+  const Value &v = op.in(0);
+  const auto wanted = op.integers("shape", 1);
+  const Ints axes = axes_of(op);
+  if (!wanted || wanted->size() != axes.size()) fail(Code::corrupt_file, "has no size for each axis");
+  Margins pads(static_cast<size_t>(v.rank()), {0, 0});
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const int64_t n = known(op, v.dims[static_cast<size_t>(axes[i])], "an axis"), to = (*wanted)[i];
+    if (to < 0 || to > max_dim) fail(Code::corrupt_file, "has a size of ", to);
+    const int64_t before = to > n ? (to - n) / 2 : -((n - to) / 2);
+    pads[static_cast<size_t>(axes[i])] = {before, to - n - before};
+  }
+  pad_constant(op, pads, 0);
+}
+
+}  // namespace
+
+constexpr Row pad_table[] = {
+    {"Pad", pad,
+     "data pads@11 constant_value?@11 axes?@18 > output=data; mode=constant|reflect|edge|wrap@19 "
+     "paddings@-1:ints! pads@2-10:ints! value@-10=0.0"},
+    {"CenterCropPad", center_crop_pad, "input_data shape > output_data; axes:ints"}};
+const std::span<const Row> pad_rows = pad_table;
 
 }  // namespace dl4::io::onnx

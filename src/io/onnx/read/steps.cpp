@@ -1,5 +1,4 @@
 // ONNX's ops over steps: rotary embeddings, convolutions and attention with a state, caches.
-#include "base/error.hpp"
 #include "io/onnx/read/math.hpp"
 
 namespace dl4::io::onnx {

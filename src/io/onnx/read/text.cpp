@@ -1,12 +1,8 @@
 // ONNX's ops on strings.
-#include "io/onnx/read/text.hpp"
+#include "io/onnx/read/ml.hpp"
 
-#include <algorithm>
-
-#include "base/error.hpp"
 #include "base/pieces.hpp"
 #include "io/onnx/read/math.hpp"
-#include "io/onnx/read/ml.hpp"
 #include "io/onnx/read/nodes.hpp"
 
 namespace dl4::io::onnx {

@@ -1,12 +1,6 @@
 // Tree ensembles: all trees descend one level at a time, each item and tree from node to child.
-#include <algorithm>
 #include <cmath>
-#include <functional>
-#include <limits>
-#include <map>
-#include <set>
 
-#include "base/error.hpp"
 #include "io/onnx/read/math.hpp"
 #include "io/onnx/read/ml.hpp"
 

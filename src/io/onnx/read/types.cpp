@@ -1,9 +1,6 @@
 // ONNX's Cast and CastLike, and values of types represented by another.
-#include <algorithm>
 #include <cmath>
-#include <limits>
 
-#include "base/error.hpp"
 #include "io/onnx/read/math.hpp"
 #include "io/onnx/types.hpp"
 

@@ -2,8 +2,6 @@
 // values stay channels-last.
 #pragma once
 
-#include <algorithm>
-
 #include "io/onnx/read/math.hpp"
 
 namespace dl4::io::onnx {

@@ -1,14 +1,11 @@
 // Writes larger ops: products, convolutions, pooling, normalization, attention and recurrence.
-#include <algorithm>
 #include <numeric>
 
-#include "base/error.hpp"
 #include "io/onnx/reader.hpp"
 #include "io/onnx/write/writer.hpp"
 #include "ops/conv.hpp"
-#include "ops/elementwise.hpp"
 #include "ops/lstm.hpp"
-#include "ops/matmul.hpp"
+#include "ops/matched.hpp"
 #include "ops/scan.hpp"
 
 namespace dl4::io::onnx {

@@ -1,10 +1,4 @@
-#include <algorithm>
-#include <limits>
-#include <utility>
 
-#include "base/error.hpp"
-#include "base/strings.hpp"
-#include "graph/lower.hpp"
 #include "io/onnx/onnx.hpp"
 #include "io/onnx/reader.hpp"
 #include "io/onnx/write/writer.hpp"
@@ -281,7 +275,7 @@ MessageWriter graph_of(const graph::Model &m) {
 }  // namespace onnx
 
 std::string onnx_bytes(const graph::Model &m) {
-  MessageWriter model, opset;
+  onnx::MessageWriter model, opset;
   model.varint(1, onnx::written_ir);
   model.text(2, "dl4");
   model.text(3, DL4_PROJECT_VERSION);

@@ -1,18 +1,11 @@
 // Writes single-step ops: functions, shapes, reductions.
-#include <algorithm>
-#include <array>
 #include <cmath>
-#include <limits>
 #include <numbers>
 
-#include "base/error.hpp"
 #include "io/onnx/reader.hpp"
 #include "io/onnx/write/writer.hpp"
 #include "kinds/layers/elementwise/functions.hpp"
-#include "ops/elementwise.hpp"
-#include "ops/ops.hpp"
-#include "ops/sizes.hpp"
-#include "ops/softmax.hpp"
+#include "ops/matched.hpp"
 
 namespace dl4::io::onnx {
 namespace {

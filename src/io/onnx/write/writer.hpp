@@ -1,16 +1,8 @@
 // Converts the ops of a Program to nodes of an ONNX graph.
 #pragma once
 
-#include <map>
-#include <optional>
-#include <set>
-#include <span>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "base/array_ref.hpp"
-#include "io/onnx/protobuf.hpp"
+#include "io/onnx/file.hpp"
 #include "ops/op.hpp"
 
 namespace dl4::io::onnx {

@@ -2,12 +2,8 @@
 // the query's own or a predicted one. JoinHeads: combines the outputs of several attentions. LinearAttention: sums over
 // keys instead of scores.
 #include <cmath>
-#include <limits>
 
-#include "base/error.hpp"
-#include "kinds/layer.hpp"
 #include "kinds/layers/attention/scored_attention.hpp"
-#include "ops/ops.hpp"
 #include "ops/scan.hpp"
 
 namespace dl4::kinds {

@@ -1,10 +1,8 @@
 // Graphs as layers' inputs: nodes, and edges as pairs of node indices. GraphAttention: each node attends over its
 // neighbours. GraphNetwork: updates edges, then nodes, then global features, each from the ones before. SegmentSum,
 // SegmentMax: reduce rows by segment id; SegmentGather: the reverse.
-#include "kinds/layer.hpp"
-#include "kinds/layers/core/weights.hpp"
+#include "kinds/layers/core/quantization.hpp"
 #include "kinds/layers/random/dropping.hpp"
-#include "ops/ops.hpp"
 
 namespace dl4::kinds {
 namespace {

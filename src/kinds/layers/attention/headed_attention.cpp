@@ -1,12 +1,9 @@
 // MultiHeadAttention and GroupQueryAttention: projections, masks, products and the output projection.
-#include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 
-#include "kinds/layers/core/lora.hpp"
 #include "kinds/layers/core/masks.hpp"
-#include "kinds/layers/core/weights.hpp"
+#include "kinds/layers/core/quantization.hpp"
 #include "kinds/layers/random/dropping.hpp"
 
 namespace dl4::kinds {

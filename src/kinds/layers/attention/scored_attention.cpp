@@ -2,8 +2,6 @@
 // Dot-product and additive attention.
 #include "kinds/layers/attention/scored_attention.hpp"
 
-#include <limits>
-
 #include "kinds/layers/random/dropping.hpp"
 
 namespace dl4::kinds {

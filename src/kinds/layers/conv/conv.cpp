@@ -1,17 +1,85 @@
 // Convolutions. Conv1D-3D and, the input gradients of these as layers, Conv1DTranspose-3DTranspose. DepthwiseConv1D/2D:
 // of each channel separately; SeparableConv1D/2D mix the channels afterwards. LocallyConnected1D/2D: a kernel for each
 // place.
-#include "kinds/layers/conv/conv.hpp"
-
-#include <numeric>
-#include <optional>
-
-#include "kinds/layers/core/lora.hpp"
+// ConvLSTM1D, ConvLSTM2D, ConvLSTM3D: an LSTM with convolutions as products.
+#include "ops/conv.hpp"
+#include "kinds/layers/conv/data_format.hpp"
+#include "kinds/layers/random/dropping.hpp"
+#include "kinds/layers/recurrent/recurrent.hpp"
 
 namespace dl4::kinds {
 namespace {
 
-using ops::Id;
+using ops::Id, ops::Emit;
+
+// Geometry, and conversion of axes at the layer's inputs and outputs.
+template <size_t N>
+struct Geometry {
+  std::array<int64_t, N> kernel_size{}, strides{}, dilation_rate{};
+  ops::Padding padding = ops::Padding::valid;
+  DataFormat data_format;
+
+  Geometry() {
+    strides.fill(1);
+    dilation_rate.fill(1);
+  }
+  void fields(Fields &f, bool causal = false) {
+    f("kernel_size", kernel_size, "size of the window").required("2").within(1, max_dim);
+    f("strides", strides, "steps of the window").within(1, max_dim);
+    if (causal)
+      f("padding", padding, {"valid", "same", "causal"},
+        "\"valid\": none; \"same\": zeros on both sides, so that a stride of 1 keeps the length; \"causal\": "
+        "zeros before, so that no output sees a later step");
+    else
+      f("padding", padding, {"valid", "same"},
+        "\"valid\": none; \"same\": zeros around, so that strides of 1 keep the size");
+    data_format.fields(f);
+    f("dilation_rate", dilation_rate, "distance between the places that the window reads").within(1, max_dim);
+  }
+  // Keras's rule, except for depthwise convolutions.
+  void refuse_strides_with_dilation() const {
+    auto largest = [](const std::array<int64_t, N> &v) { return *std::max_element(v.begin(), v.end()); };
+    if (largest(strides) > 1 && largest(dilation_rate) > 1)
+      throw Error(Code::invalid_argument, "strides > 1 are not supported together with dilation_rate > 1")
+          .with("attribute", "dilation_rate");
+  }
+
+  // Input 0 in channels-last order; the channels must be known.
+  ops::Id input(Call &c) const {
+    c.need_rank(0, static_cast<int>(N) + 2);
+    c.need_float(0);
+    const int axis = data_format.channels(c.shape().rank());
+    if (c.shape()[axis] == free_dim)
+      fail(Code::shape_mismatch, "the ", data_format.is_first() ? "channels" : "last dimension",
+           " of input 0 should be known. Full shape received: ", c.shape());
+    return data_format.to_last(c.e, c.x());
+  }
+  // The layer's output from y, which is channels-last.
+  std::vector<Symbol> output(Call &c, ops::Id y, const Activation &activation, const Of<Regularizer> &penalty) const {
+    y = activation(c.e, data_format.from_last(c.e, y));
+    c.penalize(penalty, y);
+    return {{y}};
+  }
+
+  Shape kernel_shape(int64_t in, int64_t out) const {
+    std::vector<int64_t> dims(kernel_size.begin(), kernel_size.end());
+    dims.push_back(in);
+    dims.push_back(out);
+    return Shape(dims);
+  }
+  ops::Conv how(int64_t groups = 1) const {
+    return {.strides = {strides.begin(), strides.end()},
+            .dilation = {dilation_rate.begin(), dilation_rate.end()},
+            .padding = padding,
+            .groups = groups};
+  }
+};
+
+template <size_t N>
+constexpr const char *spatial_input = by_axes<N>("(B, T, C)", "(B, H, W, C)", "(B, D, H, W, C)");
+template <size_t N>
+constexpr const char *spatial_output = by_axes<N>("(B, OT, filters)", "(B, OH, OW, filters)",
+                                                  "(B, OD, OH, OW, filters)");
 
 // N: number of spatial axes.
 template <size_t N>
@@ -307,10 +375,103 @@ struct LocallyConnected final : LayerOf<LocallyConnected<N>> {
 using LocallyConnected1D = LocallyConnected<1>;
 using LocallyConnected2D = LocallyConnected<2>;
 
+// N: number of spatial axes.
+template <size_t N>
+struct ConvLstm final : Layer {
+  static constexpr const char *name = by_axes<N>("ConvLSTM1D", "ConvLSTM2D", "ConvLSTM3D");
+  static constexpr const char *doc = by_axes<N>(
+      "An LSTM over (batch, time, rows, channels) whose products are convolutions; that of the state keeps its size.",
+      "An LSTM over (batch, time, height, width, channels) whose products are convolutions; that of the state keeps "
+      "its size.",
+      "An LSTM over (batch, time, depth, height, width, channels) whose products are convolutions; that of the state "
+      "keeps its size.");
+  static constexpr int64_t gates = 4;
+  int64_t filters = 0;
+  Geometry<N> geometry;
+  Recurrence recurrence;
+  LstmBias bias;
+  Sequencing how;
+
+  void fields(Fields &f) override {
+    f("filters", filters, "channels of the output and each state").required("4").within(1, max_dim / gates);
+    geometry.fields(f);
+    recurrence.fields(f, gates);
+    bias.fields(f);
+    how.fields(f);
+  }
+  void check() override {
+    geometry.refuse_strides_with_dilation();
+    bias.check(recurrence.weights);
+  }
+  Facts facts() const override {
+    const char *const window = by_axes<N>("K", "KH, KW", "KD, KH, KW");
+    return facts_of_run(by_axes<N>("(B, T, R, C)", "(B, T, H, W, C)", "(B, T, D, H, W, C)"),
+                        by_axes<N>("OR, filters", "OH, OW, filters", "OD, OH, OW, filters"), 2,
+                        {{"kernel", text('(', window, ", C, 4 filters)")},
+                         {"recurrent_kernel", text('(', window, ", filters, 4 filters)")},
+                         {"bias", "(4 filters)", "use_bias"}});
+  }
+
+  std::vector<Symbol> call(Call &c) const override {
+    c.need_rank(0, static_cast<int>(N) + 3);
+    c.need_float(0);
+    const Shape x = c.shape().without(1);  // of one step
+    if (!x.last(x.rank() - 1).known())
+      fail(Code::shape_mismatch,
+           "all dimensions of a step of input 0 should be known. Full shape received: ", c.shape());
+    const int64_t channels = x[geometry.data_format.channels(x.rank())];
+    const Id w = recurrence.weights.kernel(c, geometry.kernel_shape(channels, gates * filters));
+    const Id r = recurrence.recurrent_kernel(c, geometry.kernel_shape(filters, gates * filters));
+    const Id b = bias.ask(c, recurrence.weights, filters);
+    return how.run(c, cell(c, w, r, b), recurrence.weights.activity_regularizer);
+  }
+
+ private:
+  // Convolutions of x by gate, in the layer's gate order; a single one without masks.
+  Ids convolved_by_gate(Emit &e, Id x, Id masks, Id w, Id b, const ops::Conv &conv) const {
+    Ids all;
+    x = geometry.data_format.to_last(e, x);
+    const Id whole = masks == ops::none ? ops::conv(e, x, w, b, conv) : ops::none;
+    for (int64_t g = 0; g < gates; ++g) {
+      Id y = whole;
+      if (whole == ops::none) {
+        const Id part = b == ops::none ? b : gate_of(e, b, filters, g);
+        y = ops::conv(e, masked_for(e, x, masks, g), gate_of(e, w, filters, g), part, conv);
+      }
+      all.push_back(geometry.data_format.from_last(e, gate_of(e, y, filters, g)));
+    }
+    return all;
+  }
+
+  Cell cell(Call &c, Id w, Id r, Id b) const {
+    const DataFormat &order = geometry.data_format;
+    const Shape x = order.to_last(c.shape().without(1));
+    const Shape y = ops::conv_shape("conv", geometry.how(), x, c.e.shape(w)).with(-1, filters);
+    // Channels last, since the masks apply to the convolutions' inputs.
+    auto masks = [&](double rate, const Shape &of, uint64_t which) {
+      if (rate == 1) return ops::none;
+      const Shape tail = of.last(of.rank() - 1);
+      return keep_mask(c, rate, recurrence.seed, c.x(), 1, tail.with(-1, checked_mul(gates, of.last())), which);
+    };
+    const Id x_masks = masks(recurrence.dropout, x, 0), h_masks = masks(recurrence.recurrent_dropout, y, 1);
+    const Shape state = order.from_last(y).without(0);
+    return {{state, state}, [=, this](const Inside &in, Id step, const Ids &states) {
+              Emit &e = in.e;
+              auto here = [&](Id v) { return v == ops::none ? v : in.constant(v); };
+              ops::Conv over_state = Geometry<N>().how();
+              over_state.padding = ops::Padding::same;
+              const Ids from_x = convolved_by_gate(e, step, here(x_masks), here(w), here(b), geometry.how());
+              const Ids from_h = convolved_by_gate(e, states[0], here(h_masks), here(r), ops::none, over_state);
+              return lstm_step(e, from_x, from_h, states[1], recurrence.activation, recurrence.recurrent_activation);
+            }};
+  }
+};
+
 }  // namespace
 
 DL4_KINDS(conv, Convolution<1>, Convolution<2>, Convolution<3>, ConvTranspose<1>, ConvTranspose<2>, ConvTranspose<3>,
           DepthwiseConv<1>, DepthwiseConv<2>, SeparableConv<1>, SeparableConv<2>, LocallyConnected1D,
           LocallyConnected2D)
+DL4_KINDS(conv_lstm, ConvLstm<1>, ConvLstm<2>, ConvLstm<3>)
 
 }  // namespace dl4::kinds

@@ -1,9 +1,7 @@
 // Order of axes. Ops use batch, space or time, channels; layers convert other orders at their inputs and outputs.
 #pragma once
 
-#include <algorithm>
 #include <numeric>
-#include <vector>
 
 #include "kinds/layer.hpp"
 

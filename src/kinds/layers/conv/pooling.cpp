@@ -1,6 +1,4 @@
 // Pooling over windows, to a given size and over all places.
-#include <optional>
-#include <vector>
 
 #include "kinds/layers/conv/data_format.hpp"
 #include "kinds/layers/core/masks.hpp"

@@ -1,12 +1,8 @@
 // Resizing and CenterCrop.
-#include "kinds/layers/conv/resize.hpp"
+#include "kinds/layers/conv/sampling.hpp"
 
-#include <algorithm>
 #include <cmath>
-#include <numeric>
-#include <vector>
 
-#include "base/error.hpp"
 #include "base/math.hpp"
 
 namespace dl4::kinds {

@@ -1,13 +1,9 @@
 // STFTSpectrogram and MelSpectrogram.
-#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <numbers>
 
-#include "base/checked.hpp"
-#include "base/error.hpp"
 #include "base/math.hpp"
-#include "kinds/layer.hpp"
 #include "kinds/layers/conv/data_format.hpp"
 
 namespace dl4::kinds {

@@ -1,8 +1,6 @@
 // Pad, Tile, OneHot, Cumsum, Cumprod, Sort, Argsort, TopK of keras.ops as layers.
-#include <algorithm>
 #include <numeric>
 
-#include "base/error.hpp"
 #include "kinds/layer.hpp"
 
 namespace dl4::kinds {

@@ -1,14 +1,7 @@
 // Products by equations: EinsumDense, of an input and a kernel, and Einsum, of inputs; MatMul.
-#include <algorithm>
 #include <cctype>
-#include <string>
-#include <vector>
 
-#include "base/error.hpp"
-#include "kinds/layer.hpp"
-#include "kinds/layers/core/lora.hpp"
-#include "kinds/layers/core/weights.hpp"
-#include "ops/ops.hpp"
+#include "kinds/layers/core/quantization.hpp"
 
 namespace dl4::kinds {
 namespace {

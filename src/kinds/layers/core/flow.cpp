@@ -1,12 +1,7 @@
 // Cond, WhileLoop, Scan: inner layers that run conditionally or repeatedly. EnsureSize. RNN and StackedRNNCells: any
 // layers as cells.
-#include <algorithm>
-#include <functional>
-#include <span>
 
-#include "kinds/inner_layer.hpp"
 #include "kinds/layers/recurrent/recurrent.hpp"
-#include "ops/flow.hpp"
 #include "ops/scan.hpp"
 
 namespace dl4::kinds {

@@ -1,18 +1,28 @@
-// Keras's quantized layers: integer kernels and their products.
-//
-// Byte weights have type uint8: int8 by its bits in two's complement, 4-bit numbers two per byte.
+// Kernels and biases with Keras's attributes, for Dense, convolutions and LSTM; quantized and with LoRA.
 #pragma once
 
-#include <functional>
-#include <optional>
-#include <string>
-#include <vector>
-
-#include "kinds/field.hpp"
 #include "kinds/layer.hpp"
 
 namespace dl4::kinds {
 
+struct KernelAndBias {
+  bool use_bias = true;
+  Of<Initializer> kernel_initializer = parse<Initializer>("GlorotUniform");
+  Of<Initializer> bias_initializer = parse<Initializer>("Zeros");
+  Of<Regularizer> kernel_regularizer, bias_regularizer, activity_regularizer;
+  Of<Constraint> kernel_constraint, bias_constraint;
+
+  void fields(Fields &f);
+  // frozen: initially not trained.
+  ops::Id kernel(Call &c, const Shape &shape, bool frozen = false) const;
+  // The kernel's initializer with these axes as inputs and outputs, like Keras's EinsumDense: they determine the fans,
+  // unless the initializer names axes itself.
+  Of<Initializer> kernel_initializer_over(const std::vector<int64_t> &in, const std::vector<int64_t> &out) const;
+  ops::Id bias(Call &c, int64_t units) const;  // none without use_bias
+};
+
+// Keras's quantized layers: integer kernels and their products. Byte weights have type uint8: int8 by its bits in two's
+// complement, 4-bit numbers two per byte.
 struct Quantization {
   enum class Mode { int8, int4, gptq, awq };
   // Quantizes inputs too, each row by its largest magnitude.
@@ -80,5 +90,42 @@ struct KernelProduct {
 };
 // Includes the bias. The gradient is that of the product with the dequantized kernel.
 ops::Id quantized_product(Call &c, const Quantization &q, ops::Id x, const KernelProduct &p);
+
+// Keras's LoRA: a product of two small matrices added to a frozen kernel.
+struct Lora {
+  std::optional<int64_t> rank;  // none: no LoRA
+  std::optional<double> alpha;
+
+  void fields(Fields &f);
+  // Refuses, like Keras, a kernel constraint and gptq or awq kernels.
+  void check(const Of<Constraint> &kernel_constraint, const Quantized &quantization) const;
+  explicit operator bool() const { return rank.has_value(); }
+  double scale() const { return alpha.value_or(static_cast<double>(*rank)) / static_cast<double>(*rank); }
+};
+
+// A kernel as LoRA sees it. Its weights are created after the layer's others.
+struct LoraKernel {
+  const Lora &lora;
+  std::string names;  // prefix of the two weights, before "_a" and "_b"
+  Shape shape;        // unquantized
+  Of<Regularizer> regularizer;
+
+  // kernel + product; `kernel` itself without LoRA.
+  ops::Id added(Call &c, ops::Id kernel) const;
+  // The product's contribution to the output, separate from the kernel; by_a: the layer's product with the first
+  // matrix.
+  ops::Id apart(Call &c, const std::function<ops::Id(ops::Id a)> &by_a) const;
+
+ private:
+  struct Factors {
+    ops::Id a, b;
+  };
+  Factors factors(Call &c) const;
+};
+
+// An attention layer's projections with LoRA, by name.
+using LoraByName = std::map<std::string, Lora>;
+template <>
+const Conversion &conversion<LoraByName>();  // null, or {name: {"rank", "alpha"}}
 
 }  // namespace dl4::kinds

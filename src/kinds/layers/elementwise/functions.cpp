@@ -1,9 +1,6 @@
 // The table of elementwise functions, and their layers.
 #include "kinds/layers/elementwise/functions.hpp"
 
-#include <limits>
-
-#include "base/error.hpp"
 #include "kinds/layer.hpp"
 #include "ops/text.hpp"
 

@@ -2,10 +2,6 @@
 // the bindings use the same rows.
 #pragma once
 
-#include <optional>
-#include <span>
-#include <string_view>
-
 #include "kinds/kind.hpp"
 #include "ops/ops.hpp"
 

@@ -1,11 +1,7 @@
 // GetWeight and Assign: read and set weights of the graph's layers. Gradients: derivatives of its values, as values.
 // ApplyGradients, UpdateStep: the updates of an optimizer, to weights or as values.
-#include <initializer_list>
-#include <map>
 #include <set>
-#include <utility>
 
-#include "base/error.hpp"
 #include "kinds/layer.hpp"
 #include "kinds/optimizer.hpp"
 #include "ops/differentiate.hpp"

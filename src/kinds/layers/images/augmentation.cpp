@@ -1,11 +1,9 @@
 // Keras's layers of image augmentation. A table of rows, each with the function that changes images.
 #include "kinds/layers/images/augmentation.hpp"
 
-#include <algorithm>
 #include <cmath>
 
-#include "base/error.hpp"
-#include "kinds/layers/preprocessing/encoding.hpp"
+#include "kinds/layers/preprocessing/lookup.hpp"
 #include "kinds/layers/random/dropping.hpp"
 
 namespace dl4::kinds {

@@ -1,14 +1,10 @@
 // Layers that change images in training alone.
 #pragma once
 
-#include <array>
 #include <deque>
-#include <optional>
-#include <string>
 
-#include "kinds/layer.hpp"
 #include "kinds/layers/conv/data_format.hpp"
-#include "ops/body.hpp"
+#include "ops/flow.hpp"
 
 namespace dl4::kinds {
 

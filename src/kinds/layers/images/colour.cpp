@@ -1,7 +1,5 @@
 // The values of pixels.
-#include <array>
 #include <cmath>
-#include <limits>
 
 #include "kinds/layers/images/augmentation.hpp"
 

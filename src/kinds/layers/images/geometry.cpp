@@ -1,13 +1,9 @@
 // Where the pixels of images come from.
 // Parts of images, several images, and several changes.
-#include <algorithm>
 #include <cmath>
 
-#include "base/error.hpp"
-#include "kinds/layers/conv/resize.hpp"
 #include "kinds/layers/conv/sampling.hpp"
 #include "kinds/layers/images/augmentation.hpp"
-#include "ops/flow.hpp"
 
 namespace dl4::kinds {
 namespace {

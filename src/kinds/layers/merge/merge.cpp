@@ -1,8 +1,5 @@
 // Layers that merge inputs.
-#include <algorithm>
 
-#include "base/error.hpp"
-#include "kinds/layer.hpp"
 #include "kinds/layers/core/masks.hpp"
 #include "kinds/norm.hpp"
 

@@ -1,8 +1,6 @@
 // Normalises values to a mean of 0 and a variance of 1 over axes.
 #pragma once
 
-#include <vector>
-
 #include "kinds/layer.hpp"
 
 namespace dl4::kinds {

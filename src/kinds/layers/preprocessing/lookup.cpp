@@ -1,18 +1,10 @@
 // keras.src.layers.preprocessing.index_lookup.
 #include "kinds/layers/preprocessing/lookup.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <string>
-#include <string_view>
-#include <type_traits>
-#include <unordered_map>
 
-#include "base/error.hpp"
-#include "base/fingerprint.hpp"
-#include "base/utf8.hpp"
-#include "base/vocabulary.hpp"
+#include "base/hash.hpp"
 
 namespace dl4::kinds {
 namespace {

@@ -1,12 +1,7 @@
 // Layers of strings: their parts and forms, hashes of them, and texts as indices of words.
 #include <numeric>
-#include <variant>
 
-#include "base/error.hpp"
-#include "kinds/layer.hpp"
-#include "kinds/layers/preprocessing/encoding.hpp"
 #include "kinds/layers/preprocessing/lookup.hpp"
-#include "ops/text.hpp"
 
 namespace dl4::kinds {
 namespace {

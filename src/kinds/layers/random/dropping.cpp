@@ -3,9 +3,6 @@
 
 #include <cmath>
 
-#include "base/error.hpp"
-#include "ops/ops.hpp"
-
 namespace dl4::kinds {
 namespace {
 

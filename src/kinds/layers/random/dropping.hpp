@@ -1,9 +1,6 @@
 // Dropout as part of several layers.
 #pragma once
 
-#include <optional>
-#include <vector>
-
 #include "kinds/layer.hpp"
 
 namespace dl4::kinds {

@@ -1,9 +1,6 @@
 // Runs a cell over a sequence, as a scan.
 #include "kinds/layers/recurrent/recurrent.hpp"
 
-#include <algorithm>
-#include <cstring>
-
 #include "kinds/layers/core/masks.hpp"
 #include "kinds/layers/random/dropping.hpp"
 #include "ops/scan.hpp"

@@ -1,11 +1,7 @@
 // Shared by recurrent layers: a cell that computes one step, and its run over the steps of a sequence.
 #pragma once
 
-#include <functional>
-#include <optional>
-#include <vector>
-
-#include "kinds/layers/core/weights.hpp"
+#include "kinds/layers/core/quantization.hpp"
 
 namespace dl4::kinds {
 

@@ -7,8 +7,8 @@
 #include <limits>
 
 #include "backend/cpu/kernels/text/text.hpp"
-#include "base/decimal.hpp"
 #include "base/error.hpp"
+#include "base/strings.hpp"
 
 namespace dl4::kernels {
 namespace {

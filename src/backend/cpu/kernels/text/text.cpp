@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
-#include "base/fingerprint.hpp"
+#include "base/hash.hpp"
 #include "base/utf8.hpp"
 
 namespace dl4::kernels {

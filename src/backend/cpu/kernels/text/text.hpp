@@ -6,9 +6,8 @@
 #include <string>
 
 #include "backend/cpu/kernels/kernel.hpp"
-#include "base/ngrams.hpp"
 #include "base/pieces.hpp"
-#include "base/string_room.hpp"
+#include "base/strings.hpp"
 #include "base/tokens.hpp"
 #include "base/vocabulary.hpp"
 

@@ -1,5 +1,5 @@
 // FarmHash's fingerprint (farmhashna), SipHash-2-4, and TensorFlow's FingerprintCat64.
-#include "base/fingerprint.hpp"
+#include "base/hash.hpp"
 
 #include <bit>
 #include <cstring>

@@ -338,6 +338,10 @@ def sizes():
     given = {"a": floats(3, 5, 2, 4), "b": floats(6, 2, 4)}
     case("Einsum of three free axes", node("Einsum", ["a", "b"], ["y"], equation="binh,tnh->bnit"), given, free="apart")
     case("Einsum of many free axes", node("Einsum", ["a", "b"], ["y"], equation="binh,btnh->bnti"), {"a": given["a"], "b": floats(3, 6, 2, 4)}, free=both)
+    for equation, a, b in (("bhwc,bhwd->bcd", (2, 3, 4, 5), (2, 3, 4, 6)), ("bhc,bijc->bhij", (2, 3, 4), (2, 5, 6, 4)), ("abij,acdij->bcd", (2, 3, 4, 5), (2, 6, 7, 4, 5)), ("hc,ijc->jhi", (3, 4), (5, 6, 4))):
+        for some in ((), (0, 1), (0, 1, 2, 3)):
+            case(f"Einsum {equation} {some}", node("Einsum", ["a", "b"], ["y"], equation=equation), {"a": floats(*a), "b": floats(*b)}, free=some)
+    case("Einsum of one matrix for all", node("Einsum", ["a", "b"], ["y"], equation="...ij,...jk"), {"a": floats(1, 3, 4), "b": floats(2, 4, 5)}, free=())
     made = [shape, first, second, node("Mul", ["n", "m"], ["all"]), node("Range", ["zero", "all", "m"], ["r"]), node("Cast", ["r"], ["y"], to=1)]
     case("Range in steps of a size", made, x, constants, free=both)
     case("Range in steps of no places", made, {"x": floats(5, 0, 6)}, constants, free=both, refused="a size is divided by 0")

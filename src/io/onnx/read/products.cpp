@@ -118,138 +118,32 @@ void gemm(const Op &op) {
 
 // ---- Einsum --------------------------------------------------------------------------------------------------------
 
-struct Term {
-  std::string labels;
-  Node node;
-  std::vector<Dim> dims;
-};
-
 bool holds(const std::string &s, char c) { return s.find(c) != s.npos; }
 
-// Replaces "..." by unused letters.
-std::string spelled(const Op &op, const std::string &term, int rank, std::string &dots) {
-  const size_t at = term.find("...");
-  if (at == term.npos) return term;
-  std::string name = dots;
-  if (rank >= 0) {
-    const int n = rank - (static_cast<int>(term.size()) - 3);
-    if (n < 0) fail(Code::corrupt_file, "has an equation of more axes than its input");
-    if (!dots.empty() && static_cast<int>(dots.size()) != n)
-      op.refuse("with \"...\" of different numbers of axes is not supported");
-    name.clear();
-    for (int i = 0; i < n; ++i) name += static_cast<char>('0' + i);
-    dots = name;
-  }
-  return term.substr(0, at) + name + term.substr(at + 3);
-}
-
-Term ordered(const Op &op, const Term &t, const std::string &labels) {
+// The diagonal of two axes with one letter, as the last axis; false: none.
+bool diagonal(const Op &op, std::string &letters, Node &x, std::vector<Dim> &dims) {
+  size_t i = 0, j = letters.npos;
+  for (; i < letters.size() && j == letters.npos; ++i) j = letters.find(letters[i], i + 1);
+  if (j == letters.npos) return false;
+  const Dim n = dims[--i];
+  if (!(n == dims[j])) fail(Code::corrupt_file, "has a diagonal of two sizes");
+  known(op, n, "a diagonal");
   Ints perm;
-  Term to{labels, t.node, {}};
-  for (char c : labels) {
-    perm.push_back(static_cast<int64_t>(t.labels.find(c)));
-    to.dims.push_back(t.dims[t.labels.find(c)]);
-  }
-  if (labels != t.labels) to.node = op.layer("Transpose", {{"perm", perm}}, {t.node});
-  return to;
-}
-
-Term summed(const Op &op, Term t, const std::string &keep) {
-  Ints axes;
-  Term to{"", t.node, {}};
-  for (size_t i = 0; i < t.labels.size(); ++i)
-    if (holds(keep, t.labels[i]))
-      to.labels += t.labels[i], to.dims.push_back(t.dims[i]);
-    else
-      axes.push_back(static_cast<int64_t>(i));
-  if (!axes.empty()) to.node = op.layer("Sum", {{"axis", axes}}, {t.node});
-  return to;
-}
-
-// Merges several axes, at the end or before it.
-Node joined(const Op &op, const Term &t, size_t batch, size_t rows) {
-  const size_t columns = t.labels.size() - batch - rows;
-  if (rows == 1 && columns == 1) return t.node;
-  std::vector<Dim> to(t.dims.begin(), t.dims.begin() + static_cast<std::ptrdiff_t>(batch));
-  const auto size = [&](size_t from, size_t n) {
-    Dim d;
-    for (size_t i = from; i < from + n; ++i) d = d * t.dims[i];
-    return d;
-  };
-  to.push_back(size(batch, rows)), to.push_back(size(batch + rows, columns));
-  return with_dims(op, t.node, t.dims, to);
-}
-
-Term contracted(const Op &op, Term a, Term b, const std::string &rest) {
-  std::string batch, left, right, sum;
-  for (char c : a.labels) (holds(b.labels, c) ? (holds(rest, c) ? batch : sum) : left) += c;
-  for (char c : b.labels)
-    if (!holds(a.labels, c)) right += c;
-  if (batch.empty() && sum.size() == 1 && left.size() == 1 && right.size() > 1) {  // rows come from the left
-    std::swap(a, b);
-    std::swap(left, right);
-  }
-  a = ordered(op, a, batch + left + sum), b = ordered(op, b, batch + sum + right);
-  Term to{batch + left + right, graph::no_node, {}};
-  to.dims.assign(a.dims.begin(), a.dims.begin() + static_cast<std::ptrdiff_t>(batch.size() + left.size()));
-  to.dims.insert(to.dims.end(), b.dims.end() - static_cast<std::ptrdiff_t>(right.size()), b.dims.end());
-  if (batch.empty() && sum.size() == 1 && right.size() == 1 && left.size() > 1) {
-    to.node = op.layer("MatMul", {}, {a.node, b.node});
-    return to;
-  }
-  Node y = op.layer("MatMul", {}, {joined(op, a, batch.size(), left.size()), joined(op, b, batch.size(), sum.size())});
-  if (left.size() != 1 || right.size() != 1) {
-    const auto across = [](auto from, auto end) {
-      Dim d;
-      for (; from != end; ++from) d = d * *from;
-      return d;
-    };
-    const auto rows = to.dims.begin() + static_cast<std::ptrdiff_t>(batch.size()),
-               columns = rows + static_cast<std::ptrdiff_t>(left.size());
-    std::vector<Dim> flat(to.dims.begin(), rows);
-    flat.push_back(across(rows, columns)), flat.push_back(across(columns, to.dims.end()));
-    y = with_dims(op, y, flat, to.dims);
-  }
-  to.node = y;
-  return to;
-}
-
-// The diagonal of two axes with one letter; false: none.
-bool diagonal(const Op &op, Term &t) {
-  const auto twice = std::find_if(t.labels.begin(), t.labels.end(),
-                                  [&](char c) { return std::count(t.labels.begin(), t.labels.end(), c) > 1; });
-  if (twice == t.labels.end()) return false;
-  const char letter = *twice;
-  std::string rest;
-  Ints perm, last;
-  std::vector<Dim> dims;
-  for (size_t i = 0; i < t.labels.size(); ++i)
-    if (t.labels[i] == letter && last.size() < 2)
-      last.push_back(static_cast<int64_t>(i));
-    else
-      rest += t.labels[i], dims.push_back(t.dims[i]), perm.push_back(static_cast<int64_t>(i));
-  const Dim n = t.dims[static_cast<size_t>(last[0])];
-  const int64_t size = known(op, n, "a diagonal");
-  if (!(n == t.dims[static_cast<size_t>(last[1])])) fail(Code::corrupt_file, "has a diagonal of two sizes");
-  perm.insert(perm.end(), last.begin(), last.end());
-  const Node x = op.layer("Transpose", {{"perm", perm}}, {t.node});
-  Ints target, places;
-  for (size_t i = 1; i < dims.size(); ++i) target.push_back(known_or_free(dims[i]));
-  if (std::count(target.begin(), target.end(), free_dim) > 1) op.refuse("with so many free axes is not supported");
-  target.push_back(checked_mul(size, size));
-  const Node flat = dims.empty() ? op.reshape(x, target) : op.layer("Reshape", {{"target_shape", target}}, {x});
-  op.take(checked_mul(size, place_bytes));
-  for (int64_t i = 0; i < size; ++i) places.push_back(i * (size + 1));
-  t.node = op.layer("Take", {{"indices", places}, {"axis", static_cast<int64_t>(dims.size())}}, {flat});
-  t.labels = rest + letter;
-  dims.push_back(n);
-  t.dims = dims;
+  for (size_t k = 0; k < dims.size(); ++k)
+    if (k != i && k != j) perm.push_back(static_cast<int64_t>(k));
+  perm.insert(perm.end(), {static_cast<int64_t>(i), static_cast<int64_t>(j)});
+  const Node places = op.places(n),
+             same = op.layer("Equal", {}, {op.layer("ExpandDims", {{"axis", 1}}, {places}), places});
+  x = op.layer("Where", {{"x2", 0}}, {same, op.layer("Transpose", {{"perm", perm}}, {x})});
+  x = op.layer("Sum", {{"axis", Ints{-1}}}, {x});
+  letters.push_back(letters[i]), letters.erase(j, 1), letters.erase(i, 1);
+  dims.push_back(n), dims.erase(dims.begin() + perm.back()), dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(i));
   return true;
 }
 
 void einsum(const Op &op) {
-  std::string equation = op.string("equation"), dots;
-  equation.erase(std::remove(equation.begin(), equation.end(), ' '), equation.end());
+  std::string equation = op.string("equation"), unused, dots, all, said, out;
+  std::erase(equation, ' ');
   const size_t arrow = equation.find("->");
   std::vector<std::string> parts{""};
   for (char c : equation.substr(0, arrow))
@@ -257,42 +151,50 @@ void einsum(const Op &op) {
       parts.emplace_back();
     else
       parts.back() += c;
-  if (parts.size() != op.inputs() || parts.empty())
-    fail(Code::corrupt_file, "has an equation for ", parts.size(), " inputs");
-  std::vector<Term> terms;
-  std::string all;
+  if (parts.size() != op.inputs()) fail(Code::corrupt_file, "has an equation for ", parts.size(), " inputs");
+  for (char c = 'a'; c <= 'z'; ++c)
+    if (!holds(equation, c)) unused += c;
+  // Replaces "..." by unused letters.
+  const auto spelled = [&](const std::string &term, std::optional<int> rank) {
+    const size_t at = term.find("...");
+    if (at == term.npos) return term;
+    if (rank) {
+      const int n = *rank - (static_cast<int>(term.size()) - 3);
+      if (n < 0) fail(Code::corrupt_file, "has an equation of more axes than its input");
+      if (!dots.empty() && static_cast<int>(dots.size()) != n)
+        op.refuse("with \"...\" of different numbers of axes is not supported");
+      dots = unused.substr(0, static_cast<size_t>(n));
+    }
+    return term.substr(0, at) + dots + term.substr(at + 3);
+  };
+  std::vector<Node> in;
+  std::map<char, Dim> sizes;
   for (size_t i = 0; i < parts.size(); ++i) {
-    Value &v = op.in(i);
-    terms.push_back({spelled(op, parts[i], v.rank(), dots), op.x(i), v.dims});
-    if (static_cast<int>(terms.back().labels.size()) != v.rank())
-      fail(Code::corrupt_file, "has an equation of other axes than its inputs");
-    all += terms.back().labels;
-    while (diagonal(op, terms.back()))
+    std::vector<Dim> dims = op.in(i).dims;
+    std::string letters = spelled(parts[i], op.in(i).rank());
+    if (letters.size() != dims.size()) fail(Code::corrupt_file, "has an equation of other axes than its inputs");
+    for (size_t k = 0; k < dims.size(); ++k)
+      if (Dim &d = sizes[letters[k]]; d == Dim{}) d = dims[k];
+    all += letters;
+    in.push_back(op.x(i));
+    while (diagonal(op, letters, in.back(), dims))
       ;
+    said += (i > 0 ? "," : "") + letters;
   }
-  std::string out;
-  if (arrow != equation.npos)
-    out = spelled(op, equation.substr(arrow + 2), -1, dots);
-  else {
-    out = all;
-    std::sort(out.begin(), out.end());
-    std::string once;
-    for (char c : out)
-      if (std::count(out.begin(), out.end(), c) == 1 || holds(dots, c)) once += holds(once, c) ? "" : std::string(1, c);
-    out = once;
+  if (arrow != equation.npos) {
+    out = spelled(equation.substr(arrow + 2), {});
+  } else {
+    out = dots;
+    for (char c = 'A'; c <= 'z'; ++c)
+      if (std::count(all.begin(), all.end(), c) == 1 && !holds(dots, c)) out += c;
   }
-  for (char c : out)
+  std::vector<Dim> dims;
+  for (char c : out) {
     if (!holds(all, c) || std::count(out.begin(), out.end(), c) > 1)
       fail(Code::corrupt_file, "has an equation whose result is none of its axes");
-  Term done = terms[0];
-  for (size_t i = 1; i < terms.size(); ++i) {
-    std::string later = out;
-    for (size_t k = i + 1; k < terms.size(); ++k) later += terms[k].labels;
-    done = summed(op, done, later + terms[i].labels);
-    done = contracted(op, done, summed(op, terms[i], later + done.labels), later);
+    dims.push_back(sizes[c]);
   }
-  done = ordered(op, summed(op, done, out), out);
-  op.give(0, done.node, done.dims);
+  op.give(0, op.layer("Einsum", {{"subscripts", said + "->" + out}}, in), dims);
 }
 
 // ---- Det -----------------------------------------------------------------------------------------------------------

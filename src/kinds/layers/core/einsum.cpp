@@ -142,7 +142,8 @@ struct Einsum final : LayerOf<Einsum> {
           if (!has(in[k], l)) continue;
           const int64_t a = c.shape(static_cast<int>(i))[static_cast<int>(in[i].find(l))],
                         b = c.shape(static_cast<int>(k))[static_cast<int>(in[k].find(l))];
-          if (a != b && a != free_dim && b != free_dim)
+          const bool repeats = has(out, l) && (a == 1 || b == 1);  // as NumPy broadcasts
+          if (a != b && a != free_dim && b != free_dim && !repeats)
             fail(Code::shape_mismatch, "axis '", l, "': input ", k, " has ", b, ", input ", i, " has ", a);
         }
   }
@@ -183,34 +184,47 @@ Id einsum_product(Emit &e, const std::string &x_letters, const std::string &w_le
   std::string xs = x_letters, ws = w_letters;
   x = summed(e, xs, x, [&](char l) { return !has(y_letters, l) && !has(w_letters, l); });
   w = summed(e, ws, w, [&](char l) { return !has(y_letters, l) && !has(x_letters, l); });
-  const std::string batch = those_of(y_letters, [&](char l) { return has(xs, l) && has(ws, l); });
-  const std::string rows = those_of(y_letters, [&](char l) { return !has(ws, l); });
-  const std::string columns = those_of(y_letters, [&](char l) { return !has(xs, l); });
-  const std::string sums = those_of(ws, [&](char l) { return !has(y_letters, l); });
-  x = in_letters(e, x, xs, batch + rows + sums);
-  w = in_letters(e, w, ws, batch + sums + columns);
-  const int fixed = static_cast<int>(batch.size()), kept = static_cast<int>(batch.size() + rows.size());
-  const Shape dims = e.shape(w);
-  const int first = fixed + static_cast<int>(sums.size());
-  const auto joined = [&](int from, int to) {
-    if (to - from == 1) return dims[from];
-    for (int i = from; i < to; ++i)
-      if (dims[i] == free_dim) fail(Code::shape_mismatch, "axes that are joined should be known, got ", dims);
-    return dims.elements(from, to);
+  const Shape of_w = e.shape(w);
+  const auto dims = [&](const std::string &letters) {
+    std::vector<int64_t> list;
+    for (char l : letters) list.push_back(of_w[static_cast<int>(ws.find(l))]);
+    return Shape(list);
   };
-  const int64_t k = joined(fixed, first), n = joined(first, dims.rank());
-  if (sums.size() != 1) x = ops::reshape(e, x, kept, {k});
-  if (rows.empty()) x = ops::expand_dims(e, x, fixed);
-  Shape tail{k, n};
-  for (size_t i = 1; i < rows.size() && !batch.empty(); ++i) tail = tail.inserted(0, 1);
-  if (sums.size() != 1 || columns.size() != 1 || tail.rank() > 2) {
-    // One free dim can be inferred.
-    if (k == free_dim && n == free_dim) fail(Code::shape_mismatch, "axes that are joined should be known, got ", dims);
-    w = ops::reshape(e, w, fixed, tail);
+  const auto joined = [&](const std::string &letters) {
+    return dims(letters).known() ? dims(letters).elements() : free_dim;
+  };
+  const std::string both = those_of(y_letters, [&](char l) { return has(xs, l) && has(ws, l); });
+  const std::string rows = those_of(y_letters, [&](char l) { return !has(ws, l); });
+  const std::string sums = those_of(ws, [&](char l) { return !has(y_letters, l); });
+  std::string columns = those_of(y_letters, [&](char l) { return !has(xs, l); }), batch = both;
+  x = in_letters(e, x, xs, both + rows + sums);
+  if (sums.size() != 1) x = ops::reshape(e, x, static_cast<int>(both.size() + rows.size()), {joined(sums)});
+  // One free dim of a reshape is inferred: of several free columns all but the last count as batch, which x repeats.
+  for (Shape s = dims(columns); std::count(s.begin(), s.end(), free_dim) > 1; s = dims(columns)) {
+    batch += columns[0];
+    columns.erase(0, 1);
+    x = ops::expand_dims(e, x, static_cast<int>(both.size()));
   }
+  const int fixed = static_cast<int>(batch.size());
+  if (rows.empty()) x = ops::expand_dims(e, x, fixed);
+  const int64_t k = joined(sums), n = joined(columns);
+  const bool apart = k == free_dim && n == free_dim;
+  if (apart && sums.size() != 1) {  // sums first, then columns
+    w = ops::reshape(e, in_letters(e, w, ws, batch + columns + sums), fixed + static_cast<int>(columns.size()), {k});
+    w = in_letters(e, w, batch + columns + '*', batch + '*' + columns);
+  } else {
+    w = in_letters(e, w, ws, batch + sums + columns);
+  }
+  if (apart && columns.size() != 1) w = ops::reshape(e, w, fixed + 1, {n});
+  Shape tail{k, n};
+  for (size_t i = 1; i < rows.size() && fixed > 0; ++i) {
+    tail = tail.inserted(0, 1);
+    if (apart) w = ops::expand_dims(e, w, fixed);
+  }
+  if (!apart && (sums.size() != 1 || columns.size() != 1 || tail.rank() > 2)) w = ops::reshape(e, w, fixed, tail);
   Id y = product(e, x, w);
   if (rows.empty()) y = ops::squeeze(e, y, fixed);
-  if (columns.size() != 1) y = ops::reshape(e, y, kept, dims.last(static_cast<int>(columns.size())));
+  if (columns.size() != 1) y = ops::reshape(e, y, fixed + static_cast<int>(rows.size()), dims(columns));
   return in_letters(e, y, batch + rows + columns, y_letters);
 }
 

@@ -1,7 +1,9 @@
 // Convolutions, pooling, padding, upsampling, products and keras.ops as layers: refusals, free sizes, channels first.
 #include <cmath>
+#include <map>
 
 #include "kinds/layer_call.hpp"
+#include "kinds/layer_case.hpp"
 
 namespace dl4::test {
 namespace {
@@ -139,6 +141,58 @@ TEST(Windows, FreeSizes) {
   y = up.call({up.input({free_dim, free_dim, 1, 1})});
   EXPECT_EQ(values(up.run(y, {tensor<float>({1, 3, 1, 1}, {0, 1, 2})})[0]),
             (std::vector<double>{0, 0.25, 0.75, 1.25, 1.75, 2}));
+}
+
+// A sum over the letters that the output has not; an axis of 1 repeats.
+Array einsum_of(const std::string &equation, const std::vector<Array> &in) {
+  const size_t comma = equation.find(','), arrow = equation.find("->");
+  const std::string terms[] = {equation.substr(0, comma), equation.substr(comma + 1, arrow - comma - 1),
+                               equation.substr(arrow + 2)};
+  std::map<char, int64_t> sizes, at;
+  for (size_t i = 0; i < 2; ++i)
+    for (size_t k = 0; k < terms[i].size(); ++k)
+      sizes[terms[i][k]] = std::max(sizes[terms[i][k]], in[i].shape[static_cast<int>(k)]);
+  std::vector<int64_t> dims;
+  for (char c : terms[2]) dims.push_back(sizes[c]);
+  Array y = zeros(Shape(dims));
+  const auto place = [&](const std::string &term, const Shape &shape) {
+    int64_t p = 0;
+    for (size_t k = 0; k < term.size(); ++k) {
+      const int64_t n = shape[static_cast<int>(k)];
+      p = p * n + (n == 1 ? 0 : at[term[k]]);
+    }
+    return p;
+  };
+  for (bool more = true; more;) {
+    y[place(terms[2], y.shape)] += in[0][place(terms[0], in[0].shape)] * in[1][place(terms[1], in[1].shape)];
+    more = false;
+    for (const auto &[letter, n] : sizes) {
+      if (more = ++at[letter] < n; more) break;
+      at[letter] = 0;
+    }
+  }
+  return y;
+}
+
+TEST(Products, EinsumOfFreeAxes) {
+  struct Product {
+    const char *equation;
+    std::vector<Shape> in;
+  };
+  const Product all[] = {{"bhwc,bhwd->bcd", {{2, 3, 4, 5}, {2, 3, 4, 6}}},
+                         {"bhc,bijc->bhij", {{2, 3, 4}, {2, 5, 6, 4}}},
+                         {"abij,acdij->bcd", {{2, 3, 2, 3}, {2, 4, 3, 2, 3}}},
+                         {"hc,ijc->jhi", {{3, 4}, {5, 6, 4}}},
+                         {"ij,ij->", {{3, 4}, {3, 4}}},
+                         {"bij,bjk->bik", {{1, 3, 4}, {2, 4, 5}}}};
+  for (const Product &p : all)
+    for (const std::vector<int> &free : {std::vector<int>{}, {1}, {0, 1}}) {
+      SCOPED_TRACE(text(p.equation, ' ', free.size()));
+      Case c = layer_case("Einsum", {{"subscripts", p.equation}}, randoms(p.in), 0,
+                          [&](const std::vector<Array> &in) { return std::vector<Array>{einsum_of(p.equation, in)}; });
+      c.free_axes = free;
+      check(c);
+    }
 }
 
 TEST(Products, Refusals) {

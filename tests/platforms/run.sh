@@ -133,7 +133,8 @@ foreign() { # ARCHITECTURE PACKAGE
   echo "$folder/$2"
 }
 
-# The compilers of a target of zig's, with its C and C++ libraries: bin/cc, bin/c++, bin/ar.
+# The compilers of a target of zig's, with its C and C++ libraries: bin/cc, bin/c++, bin/ar. Its notes for debuggers,
+# which it writes unasked, would be a third of the time.
 zig() { # TARGET FLAG...
   local folder=$PWD/build/platforms/zig name
   require python3-venv
@@ -145,7 +146,7 @@ zig() { # TARGET FLAG...
   mkdir -p "$work/bin"
   for name in cc c++ ar; do
     printf '#!/bin/sh\nexec "%s" %s "$@"\n' "$(ls "$folder"/lib/python*/site-packages/ziglang/zig)" \
-      "$name$([ $name = ar ] || echo " -target $*")" >"$work/bin/$name"
+      "$name$([ $name = ar ] || echo " -target $* -g0")" >"$work/bin/$name"
     chmod +x "$work/bin/$name"
   done
 }

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace dl4 {
+namespace dl4::DL4_FILE {
 namespace {
 
 TEST(Checked, ProductsAndSums) {
@@ -26,4 +26,4 @@ TEST(Checked, ProductsAndSums) {
 }
 
 }  // namespace
-}  // namespace dl4
+}  // namespace dl4::DL4_FILE

@@ -21,7 +21,7 @@
 #include "base/float_mode.hpp"
 #include "harness/sanitized.hpp"
 
-namespace dl4 {
+namespace dl4::DL4_FILE {
 namespace {
 
 // One run that adds i + 1 for each slice i, and notes how often each was run.
@@ -270,4 +270,4 @@ TEST(Cpu, SaysSomething) {
 }
 
 }  // namespace
-}  // namespace dl4
+}  // namespace dl4::DL4_FILE

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-namespace dl4 {
+namespace dl4::DL4_FILE {
 namespace {
 
 TEST(Decimal, ReadsANumberAsAWhole) {
@@ -44,4 +44,4 @@ TEST(Decimal, RefusesOtherTexts) {
 }
 
 }  // namespace
-}  // namespace dl4
+}  // namespace dl4::DL4_FILE

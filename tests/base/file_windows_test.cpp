@@ -9,7 +9,7 @@
 #include "base/os/file.hpp"
 #include "harness/folder.hpp"
 
-namespace dl4::os {
+namespace dl4::os::DL4_FILE {
 namespace {
 
 namespace fs = std::filesystem;
@@ -110,4 +110,4 @@ TEST_F(WindowsFiles, AFileThatIsReadMayBeReplaced) {
 }
 
 }  // namespace
-}  // namespace dl4::os
+}  // namespace dl4::os::DL4_FILE

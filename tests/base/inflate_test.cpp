@@ -7,7 +7,7 @@
 #include <random>
 #include <string>
 
-namespace dl4 {
+namespace dl4::DL4_FILE {
 namespace {
 
 std::string deflated(const std::string &text, int level, bool raw, int strategy) {
@@ -108,4 +108,4 @@ TEST(Inflate, RefusesNoise) {
 }
 
 }  // namespace
-}  // namespace dl4
+}  // namespace dl4::DL4_FILE

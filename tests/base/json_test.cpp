@@ -15,7 +15,7 @@
 #include "base/utf8.hpp"
 #include "harness/failing_new.hpp"
 
-namespace dl4 {
+namespace dl4::DL4_FILE {
 namespace {
 
 using Other = nlohmann::ordered_json;
@@ -403,4 +403,4 @@ TEST(Json, FailedAllocationsLeakNothing) {
 }
 
 }  // namespace
-}  // namespace dl4
+}  // namespace dl4::DL4_FILE

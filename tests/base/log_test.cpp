@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-namespace dl4 {
+namespace dl4::DL4_FILE {
 namespace {
 
 struct Ear {
@@ -251,4 +251,4 @@ TEST(Log, AMessageThatNoOneWantsIsNotMade) {
 }
 
 }  // namespace
-}  // namespace dl4
+}  // namespace dl4::DL4_FILE

@@ -9,6 +9,7 @@
 #include <limits>
 #include <vector>
 
+namespace DL4_FILE {
 namespace {
 
 namespace math = dl4::math;
@@ -114,3 +115,4 @@ TEST(Math, BitsAreTheSameEverywhere) {
 }
 
 }  // namespace
+}  // namespace DL4_FILE

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace dl4 {
+namespace dl4::DL4_FILE {
 namespace {
 
 TEST(Philox, KnownAnswers) {  // of the Random123 distribution
@@ -69,4 +69,4 @@ TEST(Shuffle, PutsEveryElementEverywhere) {
 }
 
 }  // namespace
-}  // namespace dl4
+}  // namespace dl4::DL4_FILE

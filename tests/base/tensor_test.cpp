@@ -10,6 +10,7 @@
 
 #include "harness/sanitized.hpp"
 
+namespace DL4_FILE {
 namespace {
 
 using namespace dl4;
@@ -62,3 +63,4 @@ TEST(Allocate, ThreadsShareIdleBlocks) {
 }
 
 }  // namespace
+}  // namespace DL4_FILE

@@ -7,7 +7,7 @@
 #include <map>
 #include <random>
 
-namespace dl4 {
+namespace dl4::DL4_FILE {
 namespace {
 
 std::string some_text(std::mt19937_64 &random, size_t longest) {
@@ -65,4 +65,4 @@ TEST(Vocabulary, FindsIntegers) {
 }
 
 }  // namespace
-}  // namespace dl4
+}  // namespace dl4::DL4_FILE

@@ -31,7 +31,7 @@ inline Strings strings_of(const dl4_tensor *t) {
 }
 
 // A string of the goldens: a character for each byte.
-inline std::string bytes_of(const std::string &utf8) {
+inline std::string bytes_of_text(const std::string &utf8) {
   std::string s;
   for (size_t i = 0; i < utf8.size(); ++i) {
     const auto c = static_cast<unsigned char>(utf8[i]);
@@ -70,7 +70,7 @@ inline Own<dl4_tensor> tensor_of(const nlohmann::json &j) {
   const int32_t dtype = dtype_of(j.at("dtype"));
   if (dtype == DL4_STRING) {
     Strings all;
-    for (const auto &s : j.at("values")) all.push_back(bytes_of(s));
+    for (const auto &s : j.at("values")) all.push_back(bytes_of_text(s));
     return strings(dims, all);
   }
   if (dtype == DL4_INT64) return tensor_as<int64_t>(dtype, dims, j.at("values"));

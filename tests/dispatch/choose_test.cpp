@@ -8,7 +8,7 @@
 #include "backend/backend.hpp"
 #include "backend/cpu/dispatch/libraries.hpp"
 
-namespace dl4::dispatch {
+namespace dl4::dispatch::DL4_FILE {
 namespace {
 
 using kernels::Kernel;
@@ -132,4 +132,4 @@ TEST(Cpu, RefusesAnOpWithoutARow) {
 }
 
 }  // namespace
-}  // namespace dl4::dispatch
+}  // namespace dl4::dispatch::DL4_FILE

@@ -8,7 +8,7 @@
 #include "backend/cpu/dispatch/libraries.hpp"
 #include "backend/cpu/kernels/gemm/amx_gemm.hpp"
 
-namespace dl4::dispatch {
+namespace dl4::dispatch::DL4_FILE {
 namespace {
 
 using kernels::Conv;
@@ -200,4 +200,4 @@ TEST(Lstms, GiveWayToTheNextCheapest) {
 }
 
 }  // namespace
-}  // namespace dl4::dispatch
+}  // namespace dl4::dispatch::DL4_FILE

@@ -11,7 +11,7 @@
 #include "backend/cpu/dispatch/lstm.hpp"
 #include "backend/cpu/dispatch/products.hpp"
 
-namespace dl4::dispatch {
+namespace dl4::dispatch::DL4_FILE {
 namespace {
 
 constexpr const char *asked = "DL4_TEST_UNUSED";  // of the child: which library
@@ -81,4 +81,4 @@ TEST(Libraries, DISABLED_AreNoCandidates) {
 }
 
 }  // namespace
-}  // namespace dl4::dispatch
+}  // namespace dl4::dispatch::DL4_FILE

@@ -6,7 +6,7 @@
 #include "backend/cpu/dispatch/libraries.hpp"
 #include "backend/cpu/kernels/gemm/amx_gemm.hpp"
 
-namespace dl4::dispatch {
+namespace dl4::dispatch::DL4_FILE {
 namespace {
 
 using kernels::Gemm;
@@ -172,4 +172,4 @@ TEST(Products, ByItemGiveWayToTheNextCheapest) {
 }
 
 }  // namespace
-}  // namespace dl4::dispatch
+}  // namespace dl4::dispatch::DL4_FILE

@@ -3,7 +3,7 @@
 #include "lstm_sites.hpp"
 #include "product_sites.hpp"
 
-namespace dl4::dispatch::testing {
+namespace dl4::dispatch::testing::DL4_FILE {
 namespace {
 
 constexpr int64_t count = 20000;
@@ -16,4 +16,4 @@ TEST(ManyRandomSites, OfProductsByItem) { check_product_by_item_sites(count); }
 TEST(ManyRandomSites, OfLstms) { check_lstm_sites(count); }
 
 }  // namespace
-}  // namespace dl4::dispatch::testing
+}  // namespace dl4::dispatch::testing::DL4_FILE

@@ -3,7 +3,7 @@
 #include "lstm_sites.hpp"
 #include "product_sites.hpp"
 
-namespace dl4::dispatch::testing {
+namespace dl4::dispatch::testing::DL4_FILE {
 namespace {
 
 constexpr int64_t count = 500;
@@ -16,4 +16,4 @@ TEST(RandomSites, OfProductsByItem) { check_product_by_item_sites(count); }
 TEST(RandomSites, OfLstms) { check_lstm_sites(count); }
 
 }  // namespace
-}  // namespace dl4::dispatch::testing
+}  // namespace dl4::dispatch::testing::DL4_FILE

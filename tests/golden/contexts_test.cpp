@@ -9,7 +9,7 @@
 
 #include "run_case.hpp"
 
-namespace golden {
+namespace golden::DL4_FILE {
 namespace {
 
 // One or two of each family, chosen for the ops they reach.
@@ -222,4 +222,4 @@ INSTANTIATE_TEST_SUITE_P(Golden, OfAFamily, testing::ValuesIn(representatives), 
 });
 
 }  // namespace
-}  // namespace golden
+}  // namespace golden::DL4_FILE

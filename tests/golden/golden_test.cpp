@@ -6,7 +6,7 @@
 
 #include "run_case.hpp"
 
-namespace golden {
+namespace golden::DL4_FILE {
 namespace {
 
 // What 1.0 refuses on purpose: the case must fail with this code and these words.
@@ -149,4 +149,4 @@ TEST(Goldens, ListedCasesExist) {
 }
 
 }  // namespace
-}  // namespace golden
+}  // namespace golden::DL4_FILE

@@ -1,7 +1,7 @@
 // Queries, values or keys of one sample beside a batch of them, where a graph knows neither size.
 #include "graph/nets.hpp"
 
-namespace dl4::graph {
+namespace dl4::graph::DL4_FILE {
 namespace {
 
 const LayerOf layers[] = {
@@ -61,4 +61,4 @@ TEST(BatchOfOne, OtherSizesAreRefused) {
 }
 
 }  // namespace
-}  // namespace dl4::graph
+}  // namespace dl4::graph::DL4_FILE

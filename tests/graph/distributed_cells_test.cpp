@@ -1,7 +1,7 @@
 // TimeDistributed around cells that are run: all steps in one call, unless a cell sees one sample beside the others.
 #include "graph/nets.hpp"
 
-namespace dl4::graph {
+namespace dl4::graph::DL4_FILE {
 namespace {
 
 const Json rnn_of_cells = Json::parse(R"({"class_name": "RNN", "config": {"name": "rnn", "cell":
@@ -57,4 +57,4 @@ TEST(TimeDistributed, ACellThatMixesSamplesIsCalledForEachStep) {
 }
 
 }  // namespace
-}  // namespace dl4::graph
+}  // namespace dl4::graph::DL4_FILE

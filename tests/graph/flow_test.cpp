@@ -2,7 +2,7 @@
 #include "graph/nets.hpp"
 #include "runtime/stages.hpp"
 
-namespace dl4::graph {
+namespace dl4::graph::DL4_FILE {
 namespace {
 
 Tensor flag(bool yes) { return tensor<uint8_t>({}, {yes}, DType::boolean); }
@@ -131,4 +131,4 @@ TEST(Flow, EnsureSizeRefusesARunOfAnother) {
 }
 
 }  // namespace
-}  // namespace dl4::graph
+}  // namespace dl4::graph::DL4_FILE

@@ -5,7 +5,7 @@
 #include "ops/op.hpp"
 #include "plan/fold.hpp"
 
-namespace dl4::graph {
+namespace dl4::graph::DL4_FILE {
 namespace {
 
 struct Folded : Net {
@@ -123,4 +123,4 @@ TEST(FoldWeights, NotWhatAFreeSizeSays) {
 }
 
 }  // namespace
-}  // namespace dl4::graph
+}  // namespace dl4::graph::DL4_FILE

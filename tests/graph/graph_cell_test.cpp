@@ -1,7 +1,7 @@
 // A model as the cell of an RNN: a decoder with additive attention; refusals.
 #include "graph/nets.hpp"
 
-namespace dl4::graph {
+namespace dl4::graph::DL4_FILE {
 namespace {
 
 const Json decoder_states{{"h", "gru"}};
@@ -253,4 +253,4 @@ TEST(GraphCell, RefusesMovingStatisticsAndSequencesOfStreams) {
 }
 
 }  // namespace
-}  // namespace dl4::graph
+}  // namespace dl4::graph::DL4_FILE

@@ -7,7 +7,7 @@
 
 #include "harness/failing_new.hpp"
 
-namespace dl4::graph {
+namespace dl4::graph::DL4_FILE {
 namespace {
 
 std::string everything(const Graph &g) {
@@ -166,4 +166,4 @@ TEST(Graph, AnInitializerThatIsNullIsGlorotUniform) {
 }
 
 }  // namespace
-}  // namespace dl4::graph
+}  // namespace dl4::graph::DL4_FILE

@@ -2,7 +2,7 @@
 // once.
 #include "graph/nets.hpp"
 
-namespace dl4::graph {
+namespace dl4::graph::DL4_FILE {
 namespace {
 
 using Values = std::vector<std::vector<float>>;
@@ -193,4 +193,4 @@ TEST(Inference, AModelOfConstantsIsEvaluatedAtOnce) {
 }
 
 }  // namespace
-}  // namespace dl4::graph
+}  // namespace dl4::graph::DL4_FILE

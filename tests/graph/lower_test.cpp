@@ -9,7 +9,7 @@
 #include "ops/matched.hpp"
 #include "ops/op.hpp"
 
-namespace dl4::graph {
+namespace dl4::graph::DL4_FILE {
 namespace {
 
 std::string values(const ops::Program &p, const std::vector<ops::Id> &ids) {
@@ -224,4 +224,4 @@ TEST(Lower, MixedLayersAreRefusedWhereTheirProductsAreMissing) {
 }
 
 }  // namespace
-}  // namespace dl4::graph
+}  // namespace dl4::graph::DL4_FILE

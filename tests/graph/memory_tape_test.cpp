@@ -3,7 +3,7 @@
 
 #include "graph/nets.hpp"
 
-namespace dl4::graph {
+namespace dl4::graph::DL4_FILE {
 namespace {
 
 using Doubles = std::vector<double>;
@@ -127,4 +127,4 @@ TEST(GraphCell, AnLstmWithAMemoryTapeIsThePapersFormula) {
 }
 
 }  // namespace
-}  // namespace dl4::graph
+}  // namespace dl4::graph::DL4_FILE

@@ -7,7 +7,7 @@
 #include "graph/graph.hpp"
 #include "graph/model.hpp"
 
-namespace dl4::graph {
+namespace dl4::graph::DL4_FILE {
 namespace {
 
 struct Seeds {
@@ -100,4 +100,4 @@ TEST(Seeds, GoWithTheLayer) {
 }
 
 }  // namespace
-}  // namespace dl4::graph
+}  // namespace dl4::graph::DL4_FILE

@@ -3,7 +3,7 @@
 
 #include "graph/nets.hpp"
 
-namespace dl4::graph {
+namespace dl4::graph::DL4_FILE {
 namespace {
 
 const std::string heads = R"({"num_heads": 2, "key_dim": 3})";
@@ -156,4 +156,4 @@ TEST(StreamAttention, AMemoryIsTheSameAtAllSteps) {
 }
 
 }  // namespace
-}  // namespace dl4::graph
+}  // namespace dl4::graph::DL4_FILE

@@ -5,7 +5,7 @@
 
 #include "graph/nets.hpp"
 
-namespace dl4::graph {
+namespace dl4::graph::DL4_FILE {
 namespace {
 
 using runtime::Stream;
@@ -154,4 +154,4 @@ TEST(StreamBlock, AFailureLeavesAllWhereTheyWere) {
 }
 
 }  // namespace
-}  // namespace dl4::graph
+}  // namespace dl4::graph::DL4_FILE

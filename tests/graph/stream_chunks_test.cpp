@@ -1,7 +1,7 @@
 // Chunks of many steps: a stream runs 32 of them in one where that has the bits of step by step.
 #include "graph/nets.hpp"
 
-namespace dl4::graph {
+namespace dl4::graph::DL4_FILE {
 namespace {
 
 using Layers = std::vector<LayerOf>;
@@ -134,4 +134,4 @@ TEST(StreamChunks, AFailureInTheMiddleLeavesItWhereItWas) {
 }
 
 }  // namespace
-}  // namespace dl4::graph
+}  // namespace dl4::graph::DL4_FILE

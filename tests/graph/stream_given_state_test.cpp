@@ -1,7 +1,7 @@
 // Streams of layers that are given an initial_state: it is that of the first step.
 #include "graph/nets.hpp"
 
-namespace dl4::graph {
+namespace dl4::graph::DL4_FILE {
 namespace {
 
 struct Given {
@@ -79,4 +79,4 @@ INSTANTIATE_TEST_SUITE_P(Of, StreamGivenState,
                                          Given{"LSTM", 2, true}, Given{"SimpleRNN", 1, false}));
 
 }  // namespace
-}  // namespace dl4::graph
+}  // namespace dl4::graph::DL4_FILE

@@ -2,7 +2,7 @@
 // gives for the whole sequence.
 #include "graph/nets.hpp"
 
-namespace dl4::graph {
+namespace dl4::graph::DL4_FILE {
 namespace {
 
 using Layers = std::vector<LayerOf>;
@@ -377,4 +377,4 @@ TEST(StreamLayers, RandomNetsInAnyCut) {
 }
 
 }  // namespace
-}  // namespace dl4::graph
+}  // namespace dl4::graph::DL4_FILE

@@ -2,7 +2,7 @@
 // and without that pass.
 #include "graph/nets.hpp"
 
-namespace dl4::graph {
+namespace dl4::graph::DL4_FILE {
 namespace {
 
 // Convolutions, gated or not, with residuals, sums of all layers and a head, as a WaveNet has.
@@ -83,4 +83,4 @@ TEST(StreamRows, NaNStaysWhereItIs) {
 }
 
 }  // namespace
-}  // namespace dl4::graph
+}  // namespace dl4::graph::DL4_FILE

@@ -6,7 +6,7 @@
 #include "ops/ops.hpp"
 #include "plan/plan.hpp"
 
-namespace dl4::graph {
+namespace dl4::graph::DL4_FILE {
 namespace {
 
 struct Case {
@@ -187,5 +187,5 @@ TEST(Tiles, ProductsOfABatchItemByItem) {
 }
 
 }  // namespace
-}  // namespace dl4::graph
+}  // namespace dl4::graph::DL4_FILE
 #endif

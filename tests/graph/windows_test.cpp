@@ -2,7 +2,7 @@
 // and can be trained.
 #include "graph/nets.hpp"
 
-namespace dl4::graph {
+namespace dl4::graph::DL4_FILE {
 namespace {
 
 constexpr int64_t limit = 2147483647;
@@ -204,4 +204,4 @@ TEST(Windows, OfAnySizeAreRightOrRefused) {
 }
 
 }  // namespace
-}  // namespace dl4::graph
+}  // namespace dl4::graph::DL4_FILE

@@ -5,7 +5,7 @@
 
 #include "graph/graph.hpp"
 
-namespace dl4::io {
+namespace dl4::io::DL4_FILE {
 namespace {
 
 TEST(Budget, IsTheLimitThatWasAskedFor) {
@@ -59,4 +59,4 @@ TEST(Budget, NamesWhatIsPastIt) {
 }
 
 }  // namespace
-}  // namespace dl4::io
+}  // namespace dl4::io::DL4_FILE

@@ -4,7 +4,7 @@
 
 #include "base/error.hpp"
 
-namespace dl4::io {
+namespace dl4::io::DL4_FILE {
 namespace {
 
 Code told(Code code) {
@@ -23,4 +23,4 @@ TEST(AsFileError, IsForWhatTheFileSaysAndHidesNoFaultOfTheLibrary) {
 }
 
 }  // namespace
-}  // namespace dl4::io
+}  // namespace dl4::io::DL4_FILE

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-namespace dl4::io {
+namespace dl4::io::DL4_FILE {
 namespace {
 
 uint32_t expected(std::span<const std::byte> bytes) {
@@ -43,4 +43,4 @@ TEST(Crc, GoesOnBehindOthers) {
 }
 
 }  // namespace
-}  // namespace dl4::io
+}  // namespace dl4::io::DL4_FILE

@@ -73,7 +73,7 @@ char *realpath(const char *path, char *resolved) noexcept {
 
 }  // extern "C"
 
-namespace dl4::io {
+namespace dl4::io::DL4_FILE {
 namespace {
 
 namespace fs = std::filesystem;
@@ -182,4 +182,4 @@ TEST_F(Faults, ModeAndOwnerThatCannotBeLookedUpAreNotLost) {
 }
 
 }  // namespace
-}  // namespace dl4::io
+}  // namespace dl4::io::DL4_FILE

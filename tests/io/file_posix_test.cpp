@@ -8,7 +8,7 @@
 #include "harness/folder.hpp"
 #include "io/files.hpp"
 
-namespace dl4::io {
+namespace dl4::io::DL4_FILE {
 namespace {
 
 namespace fs = std::filesystem;
@@ -49,4 +49,4 @@ TEST_F(PosixFiles, OnlyARegularFileIsRead) {
 }
 
 }  // namespace
-}  // namespace dl4::io
+}  // namespace dl4::io::DL4_FILE

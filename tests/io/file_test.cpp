@@ -10,7 +10,7 @@
 #include "io/files.hpp"
 #include "io/native/safetensors.hpp"
 
-namespace dl4::io {
+namespace dl4::io::DL4_FILE {
 namespace {
 
 namespace fs = std::filesystem;
@@ -223,4 +223,4 @@ TEST(Safetensors, HeadersThatLieAreRefused) {
 }
 
 }  // namespace
-}  // namespace dl4::io
+}  // namespace dl4::io::DL4_FILE

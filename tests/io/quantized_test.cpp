@@ -13,7 +13,7 @@
 #include "io/formats.hpp"
 #include "io/keras/json.hpp"
 
-namespace dl4::io {
+namespace dl4::io::DL4_FILE {
 namespace {
 
 std::shared_ptr<graph::Model> model(const char *name) {
@@ -193,4 +193,4 @@ TEST(QuantizedFiles, APolicyMapDecidesByThePath) {
 }
 
 }  // namespace
-}  // namespace dl4::io
+}  // namespace dl4::io::DL4_FILE

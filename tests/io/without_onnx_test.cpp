@@ -3,7 +3,7 @@
 
 #include "io/formats.hpp"
 
-namespace dl4::io {
+namespace dl4::io::DL4_FILE {
 namespace {
 
 void expect_refusal(const std::function<void()> &f) {
@@ -24,4 +24,4 @@ TEST(WithoutOnnx, FilesAreRefusedByName) {
 }
 
 }  // namespace
-}  // namespace dl4::io
+}  // namespace dl4::io::DL4_FILE

@@ -5,7 +5,7 @@
 #include "attention_cases.hpp"
 #include "tile_cases.hpp"
 
-namespace dl4::kernels {
+namespace dl4::kernels::DL4_FILE {
 namespace {
 
 using namespace testing;
@@ -162,5 +162,5 @@ TEST_F(AmxAttention, EndsOfTheRange) {
 }
 
 }  // namespace
-}  // namespace dl4::kernels
+}  // namespace dl4::kernels::DL4_FILE
 #endif

@@ -7,7 +7,7 @@
 #include "targets.hpp"
 #include "tile_cases.hpp"
 
-namespace dl4::kernels {
+namespace dl4::kernels::DL4_FILE {
 namespace {
 
 using namespace testing;
@@ -159,5 +159,5 @@ TEST_F(AmxConv, EndsOfTheRange) {
 }
 
 }  // namespace
-}  // namespace dl4::kernels
+}  // namespace dl4::kernels::DL4_FILE
 #endif

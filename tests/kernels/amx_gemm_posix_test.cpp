@@ -6,7 +6,7 @@
 #include "targets.hpp"
 #include "tile_cases.hpp"
 
-namespace dl4::kernels {
+namespace dl4::kernels::DL4_FILE {
 namespace {
 
 using namespace testing;
@@ -194,5 +194,5 @@ TEST_F(AmxGemm, AllDigitsOfANumberCount) {
 }
 
 }  // namespace
-}  // namespace dl4::kernels
+}  // namespace dl4::kernels::DL4_FILE
 #endif

@@ -1,7 +1,7 @@
 // Attention by blocks against double precision: odd sizes, masks, every instruction set, nothing touched beyond.
 #include "attention_cases.hpp"
 
-namespace dl4::kernels {
+namespace dl4::kernels::DL4_FILE {
 namespace {
 
 using namespace testing;
@@ -37,4 +37,4 @@ TEST(Attention, WeightsOfEveryScale) {
 }
 
 }  // namespace
-}  // namespace dl4::kernels
+}  // namespace dl4::kernels::DL4_FILE

@@ -9,7 +9,7 @@
 #include "gemm_cases.hpp"
 #include "targets.hpp"
 
-namespace dl4::kernels {
+namespace dl4::kernels::DL4_FILE {
 namespace {
 
 using namespace testing;
@@ -194,4 +194,4 @@ TEST(Bf16, ConvolutionsAreThoseOfRoundedOperands) {
 }
 
 }  // namespace
-}  // namespace dl4::kernels
+}  // namespace dl4::kernels::DL4_FILE

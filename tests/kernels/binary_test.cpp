@@ -4,7 +4,7 @@
 #include "backend/cpu/kernels/elementwise/elementwise.hpp"
 #include "targets.hpp"
 
-namespace dl4::kernels {
+namespace dl4::kernels::DL4_FILE {
 namespace {
 
 template <class T>
@@ -220,4 +220,4 @@ TEST(Elementwise, AddAndFill) {
 }
 
 }  // namespace
-}  // namespace dl4::kernels
+}  // namespace dl4::kernels::DL4_FILE

@@ -2,7 +2,7 @@
 #include "gemm_cases.hpp"
 #include "targets.hpp"
 
-namespace dl4::kernels {
+namespace dl4::kernels::DL4_FILE {
 namespace {
 
 using namespace testing;
@@ -51,4 +51,4 @@ TEST(BlockedGemm, NothingToWriteIsNoSlice) {
 }
 
 }  // namespace
-}  // namespace dl4::kernels
+}  // namespace dl4::kernels::DL4_FILE

@@ -3,7 +3,7 @@
 #include "backend/cpu/kernels/recurrent/lstm.hpp"
 #include "targets.hpp"
 
-namespace dl4::kernels {
+namespace dl4::kernels::DL4_FILE {
 namespace {
 
 constexpr int64_t rows = 5;
@@ -43,4 +43,4 @@ TEST(Cells, AnLstmAloneIsAsAmongOthers) {
 }
 
 }  // namespace
-}  // namespace dl4::kernels
+}  // namespace dl4::kernels::DL4_FILE

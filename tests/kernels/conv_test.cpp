@@ -4,7 +4,7 @@
 #include "special_values.hpp"
 #include "targets.hpp"
 
-namespace dl4::kernels {
+namespace dl4::kernels::DL4_FILE {
 namespace {
 
 using namespace testing;
@@ -199,4 +199,4 @@ TEST(Conv, PlainLoopsTakeSpecialValues) {
 }
 
 }  // namespace
-}  // namespace dl4::kernels
+}  // namespace dl4::kernels::DL4_FILE

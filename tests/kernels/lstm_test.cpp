@@ -6,7 +6,7 @@
 #include "backend/cpu/kernels/gemm/packed_gemm.hpp"
 #include "targets.hpp"
 
-namespace dl4::kernels {
+namespace dl4::kernels::DL4_FILE {
 namespace {
 
 using Values = std::vector<double>;
@@ -227,4 +227,4 @@ TEST(Lstm, AMaskedStepHidesNan) {
 }
 
 }  // namespace
-}  // namespace dl4::kernels
+}  // namespace dl4::kernels::DL4_FILE

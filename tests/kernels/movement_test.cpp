@@ -7,7 +7,7 @@
 
 #include "targets.hpp"
 
-namespace dl4::kernels {
+namespace dl4::kernels::DL4_FILE {
 namespace {
 
 template <class T>
@@ -143,4 +143,4 @@ TEST(Pick, TakesAndPuts) {
 }
 
 }  // namespace
-}  // namespace dl4::kernels
+}  // namespace dl4::kernels::DL4_FILE

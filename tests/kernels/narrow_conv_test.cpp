@@ -4,7 +4,7 @@
 #include "run_kernel.hpp"
 #include "targets.hpp"
 
-namespace dl4::kernels {
+namespace dl4::kernels::DL4_FILE {
 namespace {
 
 size_t at(int64_t i) { return static_cast<size_t>(i); }
@@ -104,4 +104,4 @@ TEST(NarrowConv, IsForWholeQuadsAlone) {
 }
 
 }  // namespace
-}  // namespace dl4::kernels
+}  // namespace dl4::kernels::DL4_FILE

@@ -5,7 +5,7 @@
 #include "base/error.hpp"
 #include "targets.hpp"
 
-namespace dl4::kernels {
+namespace dl4::kernels::DL4_FILE {
 namespace {
 
 // As on_every_target, with and without the instructions that multiply bytes.
@@ -283,4 +283,4 @@ TEST(NarrowGemm, Bytes) {
 }
 
 }  // namespace
-}  // namespace dl4::kernels
+}  // namespace dl4::kernels::DL4_FILE

@@ -6,7 +6,7 @@
 
 #include "special_values.hpp"
 
-namespace dl4::kernels {
+namespace dl4::kernels::DL4_FILE {
 namespace {
 
 // NaN if either is.
@@ -188,4 +188,4 @@ TEST(Optimizer, Average) {
 }
 
 }  // namespace
-}  // namespace dl4::kernels
+}  // namespace dl4::kernels::DL4_FILE

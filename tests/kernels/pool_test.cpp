@@ -3,7 +3,7 @@
 
 #include "targets.hpp"
 
-namespace dl4::kernels {
+namespace dl4::kernels::DL4_FILE {
 namespace {
 
 // body(index of the output, index of a real cell) for every pair, windows and cells in row-major order.
@@ -141,4 +141,4 @@ TEST(Pool, AWindowMayBeOfAnyWidth) {
 }
 
 }  // namespace
-}  // namespace dl4::kernels
+}  // namespace dl4::kernels::DL4_FILE

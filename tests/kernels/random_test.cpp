@@ -8,7 +8,7 @@
 #include "backend/cpu/kernels/reduce/reduce.hpp"
 #include "targets.hpp"
 
-namespace dl4::kernels {
+namespace dl4::kernels::DL4_FILE {
 namespace {
 
 const Stream stream{42, 478163327};
@@ -103,4 +103,4 @@ TEST(Random, AKeepMaskKeepsAllAtRateZero) {
 }
 
 }  // namespace
-}  // namespace dl4::kernels
+}  // namespace dl4::kernels::DL4_FILE

@@ -6,7 +6,7 @@
 #include "backend/cpu/kernels/reduce/softmax.hpp"
 #include "targets.hpp"
 
-namespace dl4::kernels {
+namespace dl4::kernels::DL4_FILE {
 namespace {
 
 struct View {
@@ -250,4 +250,4 @@ TEST(Sparsemax, IsTheNearestPointOfTheSimplex) {
 }
 
 }  // namespace
-}  // namespace dl4::kernels
+}  // namespace dl4::kernels::DL4_FILE

@@ -6,7 +6,7 @@
 #include "base/tensor.hpp"
 #include "kernels/targets.hpp"
 
-namespace dl4::kernels {
+namespace dl4::kernels::DL4_FILE {
 namespace {
 
 using Floats = std::vector<float>;
@@ -82,8 +82,8 @@ enum class Way { memory, loaded, turned };  // where the ring finds x: in memory
 
 void check(const Case &c, Way way) {
   const bool loads = way != Way::memory, turned = way == Way::turned;
-  SCOPED_TRACE(testing::Message() << c.rows << " rows of " << c.in << " to " << c.out << ", " << c.taps << " taps "
-                                  << c.dilation << " apart, of " << c.capacity << " at " << c.ticks);
+  SCOPED_TRACE(::testing::Message() << c.rows << " rows of " << c.in << " to " << c.out << ", " << c.taps << " taps "
+                                    << c.dilation << " apart, of " << c.capacity << " at " << c.ticks);
   const Conv conv(c);
   RowCode take = code(turned ? Does::turned_ring : Does::ring, c.in, c.in, 0, round_up(c.rows * c.in, 16));
   take.taps = static_cast<int32_t>(c.taps), take.dilation = c.dilation, take.capacity = c.capacity, take.each = 1;
@@ -212,4 +212,4 @@ TEST(JoinedRows, AddsToAProduct) {
 }
 
 }  // namespace
-}  // namespace dl4::kernels
+}  // namespace dl4::kernels::DL4_FILE

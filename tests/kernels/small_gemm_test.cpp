@@ -5,7 +5,7 @@
 
 #include "targets.hpp"
 
-namespace dl4::kernels {
+namespace dl4::kernels::DL4_FILE {
 namespace {
 
 enum class Add { nothing, bias, matrix, itself };
@@ -194,4 +194,4 @@ TEST(PackedGemm, ByRowEachHasTheBitsThatItHasAlone) {
 }
 
 }  // namespace
-}  // namespace dl4::kernels
+}  // namespace dl4::kernels::DL4_FILE

@@ -2,7 +2,7 @@
 #include "backend/cpu/kernels/attention/attention.hpp"
 #include "special_values.hpp"
 
-namespace dl4::kernels {
+namespace dl4::kernels::DL4_FILE {
 namespace {
 
 double &at(Values &v, int64_t i) { return v[static_cast<size_t>(i)]; }
@@ -91,4 +91,4 @@ TEST(SpecialValues, Attention) {
 }
 
 }  // namespace
-}  // namespace dl4::kernels
+}  // namespace dl4::kernels::DL4_FILE

@@ -6,7 +6,7 @@
 #include "run_kernel.hpp"
 #include "special_values.hpp"
 
-namespace dl4::kernels {
+namespace dl4::kernels::DL4_FILE {
 namespace {
 
 // Padding is zeros, which are multiplied like any pixel: by an infinite weight they are NaN.
@@ -139,4 +139,4 @@ TEST(SpecialValues, WinogradConvNearTheEndOfTheRange) {
 }
 
 }  // namespace
-}  // namespace dl4::kernels
+}  // namespace dl4::kernels::DL4_FILE

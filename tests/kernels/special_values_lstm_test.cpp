@@ -6,7 +6,7 @@
 #include "backend/cpu/kernels/recurrent/lstm.hpp"
 #include "special_values.hpp"
 
-namespace dl4::kernels {
+namespace dl4::kernels::DL4_FILE {
 namespace {
 
 double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
@@ -188,4 +188,4 @@ TEST(SpecialValues, LstmLoops) {
 }
 
 }  // namespace
-}  // namespace dl4::kernels
+}  // namespace dl4::kernels::DL4_FILE

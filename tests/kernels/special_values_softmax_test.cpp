@@ -2,7 +2,7 @@
 #include "backend/cpu/kernels/reduce/softmax.hpp"
 #include "special_values.hpp"
 
-namespace dl4::kernels {
+namespace dl4::kernels::DL4_FILE {
 namespace {
 
 double sum(const Values &v) {
@@ -104,4 +104,4 @@ TEST(SpecialValues, Sparsemax) {
 }
 
 }  // namespace
-}  // namespace dl4::kernels
+}  // namespace dl4::kernels::DL4_FILE

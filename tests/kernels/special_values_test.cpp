@@ -8,7 +8,7 @@
 #include "backend/cpu/kernels/reduce/pool.hpp"
 #include "backend/cpu/kernels/reduce/reduce.hpp"
 
-namespace dl4::kernels {
+namespace dl4::kernels::DL4_FILE {
 namespace {
 
 // Every product of A [m, k] and B [k, n] plus D, with a special value in each of them.
@@ -204,4 +204,4 @@ TEST(SpecialValues, Windows) {
 }
 
 }  // namespace
-}  // namespace dl4::kernels
+}  // namespace dl4::kernels::DL4_FILE

@@ -8,7 +8,7 @@
 #include "backend/cpu/kernels/elementwise/elementwise.hpp"
 #include "targets.hpp"
 
-namespace dl4::kernels {
+namespace dl4::kernels::DL4_FILE {
 namespace {
 
 using Params = std::array<float, 3>;
@@ -505,4 +505,4 @@ TEST(UnaryGrad, ALeakWithoutSlopeLooksAtTheInput) {
 }
 
 }  // namespace
-}  // namespace dl4::kernels
+}  // namespace dl4::kernels::DL4_FILE

@@ -3,7 +3,7 @@
 
 #include "kinds/layer_call.hpp"
 
-namespace dl4::test {
+namespace dl4::test::DL4_FILE {
 namespace {
 
 TEST(Activation, EveryNameIsKnownAndComesBack) {
@@ -93,4 +93,4 @@ TEST(Activation, MasksGoThrough) {
 }
 
 }  // namespace
-}  // namespace dl4::test
+}  // namespace dl4::test::DL4_FILE

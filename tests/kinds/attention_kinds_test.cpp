@@ -6,7 +6,7 @@
 #include "layer_case.hpp"
 #include "plan/differentiate.hpp"
 
-namespace dl4::test {
+namespace dl4::test::DL4_FILE {
 namespace {
 
 using Row = std::vector<double>;
@@ -482,4 +482,4 @@ TEST(HeadedAttention, EqualsItsParts) {
 }
 
 }  // namespace
-}  // namespace dl4::test
+}  // namespace dl4::test::DL4_FILE

@@ -1,7 +1,7 @@
 // What reaches over more axes than usual: what is refused of it.
 #include "kinds/layer_call.hpp"
 
-namespace dl4::kinds {
+namespace dl4::kinds::DL4_FILE {
 namespace {
 
 using test::expect_call_refusal;
@@ -61,4 +61,4 @@ TEST(Broadcasting, InitialValues) {
 }
 
 }  // namespace
-}  // namespace dl4::kinds
+}  // namespace dl4::kinds::DL4_FILE

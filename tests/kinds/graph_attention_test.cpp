@@ -6,7 +6,7 @@
 #include "layer_call.hpp"
 #include "layer_case.hpp"
 
-namespace dl4::test {
+namespace dl4::test::DL4_FILE {
 namespace {
 
 struct Gat {
@@ -304,4 +304,4 @@ TEST(SegmentLayers, Refuse) {
 }
 
 }  // namespace
-}  // namespace dl4::test
+}  // namespace dl4::test::DL4_FILE

@@ -3,7 +3,7 @@
 #include "layer_call.hpp"
 #include "layer_case.hpp"
 
-namespace dl4::test {
+namespace dl4::test::DL4_FILE {
 namespace {
 
 std::shared_ptr<graph::Model> bent() {
@@ -63,4 +63,4 @@ TEST(StochasticDepth, DropsWholeSamplesInTraining) {
 }
 
 }  // namespace
-}  // namespace dl4::test
+}  // namespace dl4::test::DL4_FILE

@@ -8,7 +8,7 @@
 #include "harness/evaluate.hpp"
 #include "kinds/weight.hpp"
 
-namespace dl4::kinds {
+namespace dl4::kinds::DL4_FILE {
 namespace {
 
 using test::values;
@@ -209,4 +209,4 @@ TEST(Initializers, Refusals) {
 }
 
 }  // namespace
-}  // namespace dl4::kinds
+}  // namespace dl4::kinds::DL4_FILE

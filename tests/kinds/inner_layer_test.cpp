@@ -5,7 +5,7 @@
 
 #include "kinds/layer_call.hpp"
 
-namespace dl4::test {
+namespace dl4::test::DL4_FILE {
 namespace {
 
 using kinds::Call;
@@ -126,4 +126,4 @@ TEST(InnerLayer, RefusesWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace dl4::test
+}  // namespace dl4::test::DL4_FILE

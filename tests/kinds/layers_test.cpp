@@ -5,7 +5,7 @@
 
 #include "kinds/layer_call.hpp"
 
-namespace dl4::test {
+namespace dl4::test::DL4_FILE {
 namespace {
 
 const double nan = std::numeric_limits<double>::quiet_NaN();
@@ -210,4 +210,4 @@ TEST(Call, RefusesArgumentsThatDoNotFit) {
 }
 
 }  // namespace
-}  // namespace dl4::test
+}  // namespace dl4::test::DL4_FILE

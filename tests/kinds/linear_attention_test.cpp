@@ -4,7 +4,7 @@
 #include "layer_call.hpp"
 #include "layer_case.hpp"
 
-namespace dl4::test {
+namespace dl4::test::DL4_FILE {
 namespace {
 
 constexpr int64_t batch = 2, steps = 4, heads = 2, group = 2, features = 3, values = 2;
@@ -123,4 +123,4 @@ TEST(SegmentGather, Refuses) {
 }
 
 }  // namespace
-}  // namespace dl4::test
+}  // namespace dl4::test::DL4_FILE

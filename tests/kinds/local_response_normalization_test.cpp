@@ -4,7 +4,7 @@
 #include "layer_call.hpp"
 #include "layer_case.hpp"
 
-namespace dl4::test {
+namespace dl4::test::DL4_FILE {
 namespace {
 
 TEST(LocalResponseNormalization, Formula) {
@@ -33,4 +33,4 @@ TEST(LocalResponseNormalization, Refuses) {
 }
 
 }  // namespace
-}  // namespace dl4::test
+}  // namespace dl4::test::DL4_FILE

@@ -2,7 +2,7 @@
 #include "layer_call.hpp"
 #include "layer_case.hpp"
 
-namespace dl4::test {
+namespace dl4::test::DL4_FILE {
 namespace {
 
 TEST(LocallyConnected1D, Formula) {
@@ -52,4 +52,4 @@ TEST(LocallyConnected1D, Refuses) {
 }
 
 }  // namespace
-}  // namespace dl4::test
+}  // namespace dl4::test::DL4_FILE

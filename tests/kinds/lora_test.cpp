@@ -6,7 +6,7 @@
 
 #include "kinds/layer_call.hpp"
 
-namespace dl4::test {
+namespace dl4::test::DL4_FILE {
 namespace {
 
 TEST(Lora, WhatKerasRefusesIsRefused) {
@@ -121,4 +121,4 @@ TEST(Lora, QuantizedKernelsAreQuantizedAnew) {
 }
 
 }  // namespace
-}  // namespace dl4::test
+}  // namespace dl4::test::DL4_FILE

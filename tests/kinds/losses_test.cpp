@@ -8,7 +8,7 @@
 #include "harness/gradient_check.hpp"
 #include "kinds/loss.hpp"
 
-namespace dl4::kinds {
+namespace dl4::kinds::DL4_FILE {
 namespace {
 
 using namespace test;
@@ -358,4 +358,4 @@ TEST(Losses, Refusals) {
 }
 
 }  // namespace
-}  // namespace dl4::kinds
+}  // namespace dl4::kinds::DL4_FILE

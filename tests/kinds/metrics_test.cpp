@@ -7,7 +7,7 @@
 #include "harness/evaluate.hpp"
 #include "kinds/loss.hpp"
 
-namespace dl4::kinds {
+namespace dl4::kinds::DL4_FILE {
 namespace {
 
 using namespace test;
@@ -162,4 +162,4 @@ TEST(Metrics, FromLosses) {
 }
 
 }  // namespace
-}  // namespace dl4::kinds
+}  // namespace dl4::kinds::DL4_FILE

@@ -6,7 +6,7 @@
 #include "kinds/layer_call.hpp"
 #include "plan/differentiate.hpp"
 
-namespace dl4::test {
+namespace dl4::test::DL4_FILE {
 namespace {
 
 const float nan = std::numeric_limits<float>::quiet_NaN();
@@ -309,4 +309,4 @@ TEST(Dropout, EverythingAtRateOne) {
 }
 
 }  // namespace
-}  // namespace dl4::test
+}  // namespace dl4::test::DL4_FILE

@@ -1,7 +1,7 @@
 // Attention of one sample, without an axis of the batch.
 #include "layer_call.hpp"
 
-namespace dl4::test {
+namespace dl4::test::DL4_FILE {
 namespace {
 
 // A sample without an axis of the batch gives what it gives as a batch of one, masks included.
@@ -53,4 +53,4 @@ TEST(Attentions, OfOneSample) {
 }
 
 }  // namespace
-}  // namespace dl4::test
+}  // namespace dl4::test::DL4_FILE

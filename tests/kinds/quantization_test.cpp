@@ -9,7 +9,7 @@
 #include "kinds/layer_call.hpp"
 #include "ops/differentiate.hpp"
 
-namespace dl4::test {
+namespace dl4::test::DL4_FILE {
 namespace {
 
 using ops::Emit;
@@ -159,4 +159,4 @@ TEST(Quantization, KernelsOfOtherAxesAreNotForGptq) {
 }
 
 }  // namespace
-}  // namespace dl4::test
+}  // namespace dl4::test::DL4_FILE

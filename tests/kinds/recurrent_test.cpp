@@ -4,7 +4,7 @@
 #include "kinds/layer_call.hpp"
 #include "ops/scan.hpp"
 
-namespace dl4::test {
+namespace dl4::test::DL4_FILE {
 namespace {
 
 const char *const all[] = {"GRU", "SimpleRNN", "LSTM"};
@@ -239,4 +239,4 @@ TEST(ConvLstm, DropoutIsTheSameAtEveryStep) {
 }
 
 }  // namespace
-}  // namespace dl4::test
+}  // namespace dl4::test::DL4_FILE

@@ -4,7 +4,7 @@
 #include "kinds/layer_call.hpp"
 #include "kinds/loss.hpp"
 
-namespace dl4::test {
+namespace dl4::test::DL4_FILE {
 namespace {
 
 // The config of the registry's examples.
@@ -267,4 +267,4 @@ TEST(Registry, EveryLayerCanBeCalled) {
 }
 
 }  // namespace
-}  // namespace dl4::test
+}  // namespace dl4::test::DL4_FILE

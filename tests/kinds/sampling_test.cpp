@@ -5,7 +5,7 @@
 #include "layer_call.hpp"
 #include "layer_case.hpp"
 
-namespace dl4::test {
+namespace dl4::test::DL4_FILE {
 namespace {
 
 struct Sampling {
@@ -188,4 +188,4 @@ TEST(RoiAlign, Refuses) {
 }
 
 }  // namespace
-}  // namespace dl4::test
+}  // namespace dl4::test::DL4_FILE

@@ -1,7 +1,7 @@
 // SetLengths: the mask that lengths are, under layers that obey it.
 #include "kinds/layer_call.hpp"
 
-namespace dl4::test {
+namespace dl4::test::DL4_FILE {
 namespace {
 
 Tensor lengths(std::vector<int64_t> values, DType dtype) {
@@ -37,4 +37,4 @@ TEST(SetLengths, Refusals) {
 }
 
 }  // namespace
-}  // namespace dl4::test
+}  // namespace dl4::test::DL4_FILE

@@ -6,7 +6,7 @@
 #include "harness/evaluate.hpp"
 #include "kinds/loss.hpp"
 
-namespace dl4::kinds {
+namespace dl4::kinds::DL4_FILE {
 namespace {
 
 using namespace test;
@@ -209,4 +209,4 @@ TEST(MoreLosses, RefuseSettingsAndShapes) {
 }
 
 }  // namespace
-}  // namespace dl4::kinds
+}  // namespace dl4::kinds::DL4_FILE

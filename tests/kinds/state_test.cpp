@@ -3,7 +3,7 @@
 
 #include "layer_call.hpp"
 
-namespace dl4::test {
+namespace dl4::test::DL4_FILE {
 namespace {
 
 TEST(BatchNormalization, ModesAndWrites) {
@@ -230,4 +230,4 @@ TEST(ActivityRegularization, PenaltyOverTheBatch) {
 }
 
 }  // namespace
-}  // namespace dl4::test
+}  // namespace dl4::test::DL4_FILE

@@ -2,7 +2,7 @@
 #include "layer_call.hpp"
 #include "layer_case.hpp"
 
-namespace dl4::test {
+namespace dl4::test::DL4_FILE {
 namespace {
 
 Json call_of(const char *kind, const Json &config, int64_t inputs = 1) {
@@ -57,4 +57,4 @@ TEST(StatelessCall, RefusesALayerThatWritesInTraining) {
 }
 
 }  // namespace
-}  // namespace dl4::test
+}  // namespace dl4::test::DL4_FILE

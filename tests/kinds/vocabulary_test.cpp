@@ -6,7 +6,7 @@
 #include "kinds/layer_case.hpp"
 #include "kinds/loss.hpp"
 
-namespace dl4::test {
+namespace dl4::test::DL4_FILE {
 namespace {
 
 constexpr Code invalid = Code::invalid_argument;
@@ -157,4 +157,4 @@ TEST(Muon, Refusals) {
 }
 
 }  // namespace
-}  // namespace dl4::test
+}  // namespace dl4::test::DL4_FILE

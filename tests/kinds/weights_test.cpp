@@ -8,7 +8,7 @@
 #include "kinds/optimizer.hpp"
 #include "kinds/weight.hpp"
 
-namespace dl4::kinds {
+namespace dl4::kinds::DL4_FILE {
 namespace {
 
 using namespace test;
@@ -204,4 +204,4 @@ TEST(Constraints, Weights) {
 }
 
 }  // namespace
-}  // namespace dl4::kinds
+}  // namespace dl4::kinds::DL4_FILE

@@ -5,7 +5,7 @@
 #include "kinds/layer_call.hpp"
 #include "kinds/layer_case.hpp"
 
-namespace dl4::test {
+namespace dl4::test::DL4_FILE {
 namespace {
 
 constexpr Code invalid = Code::invalid_argument;
@@ -262,4 +262,4 @@ TEST(KerasOps, Refusals) {
 }
 
 }  // namespace
-}  // namespace dl4::test
+}  // namespace dl4::test::DL4_FILE

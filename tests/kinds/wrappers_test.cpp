@@ -3,7 +3,7 @@
 
 #include "kinds/layer_call.hpp"
 
-namespace dl4::test {
+namespace dl4::test::DL4_FILE {
 namespace {
 
 Json kind(const std::string &name, const Json &config = Json::object()) {
@@ -196,4 +196,4 @@ TEST(Functional, ReadsConfigsOfVersion1) {
 }
 
 }  // namespace
-}  // namespace dl4::test
+}  // namespace dl4::test::DL4_FILE

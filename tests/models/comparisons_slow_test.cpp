@@ -11,7 +11,7 @@
 
 #include "draw.hpp"
 
-namespace models {
+namespace models::DL4_FILE {
 namespace {
 
 using namespace dl4;
@@ -247,4 +247,4 @@ TEST(Comparisons, WindowsOverTimeSeeMotionInAClip) {
 }
 
 }  // namespace
-}  // namespace models
+}  // namespace models::DL4_FILE

@@ -19,9 +19,9 @@
 #include "capi/net.hpp"
 #include "models/fashion.hpp"
 
+namespace dl4_test::DL4_FILE {
 namespace {
 
-using namespace dl4_test;
 using Json = nlohmann::ordered_json;
 constexpr int64_t batch = 128, epochs = 10, seeds = 3, train_samples = 60000;
 
@@ -220,3 +220,4 @@ INSTANTIATE_TEST_SUITE_P(Net, FashionMnist, testing::ValuesIn(nets),
                          [](const auto &net) { return std::string(net.param); });
 
 }  // namespace
+}  // namespace dl4_test::DL4_FILE

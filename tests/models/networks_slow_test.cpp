@@ -5,7 +5,7 @@
 
 #include "draw.hpp"
 
-namespace models {
+namespace models::DL4_FILE {
 namespace {
 
 using namespace dl4;
@@ -120,4 +120,4 @@ TEST(Networks, ResNet50) {
 }
 
 }  // namespace
-}  // namespace models
+}  // namespace models::DL4_FILE

@@ -4,9 +4,9 @@
 #include "capi/net.hpp"
 #include "models/fashion.hpp"
 
+namespace dl4_test::DL4_FILE {
 namespace {
 
-using namespace dl4_test;
 constexpr int64_t all = 10000, learnt = 5000, batch = 50;
 
 struct Net {
@@ -112,3 +112,4 @@ INSTANTIATE_TEST_SUITE_P(Nets, FashionWeights, testing::ValuesIn(nets),
                          [](const auto &info) { return std::string(info.param.name); });
 
 }  // namespace
+}  // namespace dl4_test::DL4_FILE

@@ -8,7 +8,7 @@
 
 #include "draw.hpp"
 
-namespace models {
+namespace models::DL4_FILE {
 namespace {
 
 using namespace dl4;
@@ -218,4 +218,4 @@ TEST(Worked, GraphLayersAreEquivariantUnderPermutation) {
 }
 
 }  // namespace
-}  // namespace models
+}  // namespace models::DL4_FILE

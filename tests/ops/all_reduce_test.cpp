@@ -2,7 +2,7 @@
 #include "harness/gradient_check.hpp"
 #include "plan/passes.hpp"
 
-namespace dl4::test {
+namespace dl4::test::DL4_FILE {
 namespace {
 
 using namespace ops;
@@ -68,4 +68,4 @@ TEST(AllReduce, Refuses) {
 }
 
 }  // namespace
-}  // namespace dl4::test
+}  // namespace dl4::test::DL4_FILE

@@ -1,7 +1,7 @@
 // band_mask: which keys lie near a query.
 #include "harness/evaluate.hpp"
 
-namespace dl4::test {
+namespace dl4::test::DL4_FILE {
 namespace {
 
 using namespace ops;
@@ -26,4 +26,4 @@ TEST(BandMask, Refuses) {
 }
 
 }  // namespace
-}  // namespace dl4::test
+}  // namespace dl4::test::DL4_FILE

@@ -4,7 +4,7 @@
 #include "harness/gradient_check.hpp"
 #include "ops/ops.hpp"
 
-namespace dl4::test {
+namespace dl4::test::DL4_FILE {
 namespace {
 
 using namespace ops;
@@ -50,4 +50,4 @@ TEST(TopK, OfEqualsTheFirst) {
 }
 
 }  // namespace
-}  // namespace dl4::test
+}  // namespace dl4::test::DL4_FILE

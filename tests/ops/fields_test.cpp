@@ -10,7 +10,7 @@
 #include "ops/matched.hpp"
 #include "ops/update.hpp"
 
-namespace dl4::ops {
+namespace dl4::ops::DL4_FILE {
 namespace {
 
 TEST(Fields, AreListed) {
@@ -67,4 +67,4 @@ TEST(Fields, AreMatchedByType) {
 }
 
 }  // namespace
-}  // namespace dl4::ops
+}  // namespace dl4::ops::DL4_FILE

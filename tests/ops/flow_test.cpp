@@ -4,7 +4,7 @@
 #include "harness/gradient_check.hpp"
 #include "plan/plan.hpp"
 
-namespace dl4::test {
+namespace dl4::test::DL4_FILE {
 namespace {
 
 using namespace ops;
@@ -139,4 +139,4 @@ TEST(EnsureSize, RefusesAnotherOne) {
 }
 
 }  // namespace
-}  // namespace dl4::test
+}  // namespace dl4::test::DL4_FILE

@@ -5,7 +5,7 @@
 
 #include "harness/gradient_check.hpp"
 
-namespace dl4::test {
+namespace dl4::test::DL4_FILE {
 namespace {
 
 Case cell_case(int64_t batch, int64_t units) {
@@ -51,4 +51,4 @@ TEST(GruCell, Refusals) {
 }
 
 }  // namespace
-}  // namespace dl4::test
+}  // namespace dl4::test::DL4_FILE

@@ -3,7 +3,7 @@
 
 #include "harness/gradient_check.hpp"
 
-namespace dl4::test {
+namespace dl4::test::DL4_FILE {
 namespace {
 
 using namespace ops;
@@ -32,4 +32,4 @@ TEST(Hardmax, Refuses) {
 }
 
 }  // namespace
-}  // namespace dl4::test
+}  // namespace dl4::test::DL4_FILE

@@ -6,7 +6,7 @@
 #include "harness/gradient_check.hpp"
 #include "ops/lstm.hpp"
 
-namespace dl4::test {
+namespace dl4::test::DL4_FILE {
 namespace {
 
 using namespace ops;
@@ -194,4 +194,4 @@ TEST(Lstm, Refusals) {
 }
 
 }  // namespace
-}  // namespace dl4::test
+}  // namespace dl4::test::DL4_FILE

@@ -5,7 +5,7 @@
 
 #include "harness/gradient_check.hpp"
 
-namespace dl4::test {
+namespace dl4::test::DL4_FILE {
 namespace {
 
 using namespace ops;
@@ -91,4 +91,4 @@ TEST(Normalize, Refuses) {
 }
 
 }  // namespace
-}  // namespace dl4::test
+}  // namespace dl4::test::DL4_FILE

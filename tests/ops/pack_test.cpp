@@ -7,7 +7,7 @@
 #include "ops/matched.hpp"
 #include "ops/op.hpp"
 
-namespace dl4::test {
+namespace dl4::test::DL4_FILE {
 namespace {
 
 using namespace ops;
@@ -68,4 +68,4 @@ TEST(Pack, Refuses) {
 }
 
 }  // namespace
-}  // namespace dl4::test
+}  // namespace dl4::test::DL4_FILE

@@ -4,7 +4,7 @@
 
 #include "harness/gradient_check.hpp"
 
-namespace dl4::test {
+namespace dl4::test::DL4_FILE {
 namespace {
 
 using namespace ops;
@@ -92,4 +92,4 @@ TEST(Pool, Refusals) {
 }
 
 }  // namespace
-}  // namespace dl4::test
+}  // namespace dl4::test::DL4_FILE

@@ -4,7 +4,7 @@
 #include "harness/gradient_check.hpp"
 #include "ops/ops.hpp"
 
-namespace dl4::test {
+namespace dl4::test::DL4_FILE {
 namespace {
 
 using namespace ops;
@@ -44,4 +44,4 @@ TEST(RandomNormal, Refuses) {
 }
 
 }  // namespace
-}  // namespace dl4::test
+}  // namespace dl4::test::DL4_FILE

@@ -5,7 +5,7 @@
 #include "harness/gradient_check.hpp"
 #include "plan/differentiate.hpp"
 
-namespace dl4::test {
+namespace dl4::test::DL4_FILE {
 namespace {
 
 using namespace ops;
@@ -170,4 +170,4 @@ TEST(Reduce, Refuses) {
 }
 
 }  // namespace
-}  // namespace dl4::test
+}  // namespace dl4::test::DL4_FILE

@@ -6,7 +6,7 @@
 #include "harness/gradient_check.hpp"
 #include "plan/plan.hpp"
 
-namespace dl4::test {
+namespace dl4::test::DL4_FILE {
 namespace {
 
 using namespace ops;
@@ -280,4 +280,4 @@ TEST(Scan, Refusals) {
 }
 
 }  // namespace
-}  // namespace dl4::test
+}  // namespace dl4::test::DL4_FILE

@@ -5,7 +5,7 @@
 #include "ops/ops.hpp"
 #include "ops/scan.hpp"
 
-namespace dl4::test {
+namespace dl4::test::DL4_FILE {
 namespace {
 
 using namespace ops;
@@ -36,4 +36,4 @@ TEST(Scan, ItsGradientHasNone) {
 }
 
 }  // namespace
-}  // namespace dl4::test
+}  // namespace dl4::test::DL4_FILE

@@ -2,7 +2,7 @@
 #include "ops/sizes.hpp"
 #include "harness/gradient_check.hpp"
 
-namespace dl4::test {
+namespace dl4::test::DL4_FILE {
 namespace {
 
 using namespace ops;
@@ -42,4 +42,4 @@ TEST(Sizes, Refuse) {
 }
 
 }  // namespace
-}  // namespace dl4::test
+}  // namespace dl4::test::DL4_FILE

@@ -3,7 +3,7 @@
 
 #include "harness/gradient_check.hpp"
 
-namespace dl4::test {
+namespace dl4::test::DL4_FILE {
 namespace {
 
 using namespace ops;
@@ -27,4 +27,4 @@ TEST(StraightThrough, Refuses) {
 }
 
 }  // namespace
-}  // namespace dl4::test
+}  // namespace dl4::test::DL4_FILE

@@ -20,7 +20,7 @@
 #include "ops/sizes.hpp"
 #include "ops/text.hpp"
 
-namespace dl4::plan {
+namespace dl4::plan::DL4_FILE {
 namespace {
 
 using namespace ops;
@@ -331,4 +331,4 @@ TEST(Differentiate, EveryOpGivesStopsOrRefuses) {
 }
 
 }  // namespace
-}  // namespace dl4::plan
+}  // namespace dl4::plan::DL4_FILE

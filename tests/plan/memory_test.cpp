@@ -5,7 +5,7 @@
 
 #include <random>
 
-namespace dl4::plan {
+namespace dl4::plan::DL4_FILE {
 namespace {
 
 TEST(Memory, LivesThatDoNotMeetShareTheirBytes) {
@@ -48,4 +48,4 @@ TEST(Memory, NoTwoLivingBuffersOverlap) {
 }
 
 }  // namespace
-}  // namespace dl4::plan
+}  // namespace dl4::plan::DL4_FILE

@@ -16,7 +16,7 @@
 #include "ops/scan.hpp"
 #include "plan/passes.hpp"
 
-namespace dl4::plan {
+namespace dl4::plan::DL4_FILE {
 namespace {
 
 using namespace ops;
@@ -380,4 +380,4 @@ TEST(Memory, PastTheLimitNothingIsAllocated) {
 }
 
 }  // namespace
-}  // namespace dl4::plan
+}  // namespace dl4::plan::DL4_FILE

@@ -9,7 +9,7 @@
 #include "base/error.hpp"
 #include "harness/evaluate.hpp"
 
-namespace dl4::plan {
+namespace dl4::plan::DL4_FILE {
 namespace {
 
 using namespace ops;
@@ -247,4 +247,4 @@ TEST(Ticks, WhatMixesStepsIsRefused) {
 }
 
 }  // namespace
-}  // namespace dl4::plan
+}  // namespace dl4::plan::DL4_FILE

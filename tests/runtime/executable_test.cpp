@@ -9,7 +9,7 @@
 #include "backend/cpu/kernels/single_threaded.hpp"
 #include "ops/ops.hpp"
 
-namespace dl4::runtime {
+namespace dl4::runtime::DL4_FILE {
 namespace {
 
 Options options() {
@@ -152,4 +152,4 @@ TEST(Executables, ConstantStateIsReadByManyThreadsAtOnceAndTrimmedTogether) {
 }
 
 }  // namespace
-}  // namespace dl4::runtime
+}  // namespace dl4::runtime::DL4_FILE

@@ -5,7 +5,7 @@
 
 #include <functional>
 
-namespace dl4::runtime {
+namespace dl4::runtime::DL4_FILE {
 namespace {
 
 // Runs a step for so many nanoseconds; `cost` says what a run takes. The share of its time that it spent with help, and
@@ -135,4 +135,4 @@ TEST(Handover, NoticesThatTheMachineHasChanged) {
 }
 
 }  // namespace
-}  // namespace dl4::runtime
+}  // namespace dl4::runtime::DL4_FILE

@@ -7,7 +7,7 @@
 
 #include "ops/ops.hpp"
 
-namespace dl4::runtime {
+namespace dl4::runtime::DL4_FILE {
 namespace {
 
 using State = CachedPlan::State;
@@ -167,4 +167,4 @@ TEST_F(PlanCaches, ManyThreadsSeeWholePlans) {
 }
 
 }  // namespace
-}  // namespace dl4::runtime
+}  // namespace dl4::runtime::DL4_FILE

@@ -7,7 +7,7 @@
 #include <limits>
 #include <map>
 
-namespace dl4::runtime {
+namespace dl4::runtime::DL4_FILE {
 namespace {
 
 constexpr float excluded = -std::numeric_limits<float>::infinity();
@@ -67,4 +67,4 @@ TEST(Sampler, TheSameIdsEverywhere) {
 }
 
 }  // namespace
-}  // namespace dl4::runtime
+}  // namespace dl4::runtime::DL4_FILE

@@ -8,7 +8,7 @@
 #include "ops/flow.hpp"
 #include "ops/ops.hpp"
 
-namespace dl4::runtime {
+namespace dl4::runtime::DL4_FILE {
 namespace {
 
 using namespace ops;
@@ -133,4 +133,4 @@ TEST_F(StagesTest, NumbersThatAreNoSizesAreRefusedAndMemoryIsCounted) {
 }
 
 }  // namespace
-}  // namespace dl4::runtime
+}  // namespace dl4::runtime::DL4_FILE

@@ -3,7 +3,7 @@
 
 #include "train/ring.hpp"
 
-namespace dl4_test {
+namespace dl4_test::DL4_FILE {
 namespace {
 
 using Weights = std::map<std::string, std::vector<float>>;
@@ -53,4 +53,4 @@ TEST(Averages, AreRefusedWhereNoneAreKept) {
 }
 
 }  // namespace
-}  // namespace dl4_test
+}  // namespace dl4_test::DL4_FILE

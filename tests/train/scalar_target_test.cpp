@@ -4,7 +4,7 @@
 #include "train/run_options.hpp"
 #include "train/trainer.hpp"
 
-namespace dl4::train {
+namespace dl4::train::DL4_FILE {
 namespace {
 
 using graph::Graph;
@@ -80,4 +80,4 @@ TEST(ScalarTarget, IsNoClassOfEachRow) {
 }
 
 }  // namespace
-}  // namespace dl4::train
+}  // namespace dl4::train::DL4_FILE

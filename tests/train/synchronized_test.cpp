@@ -5,7 +5,7 @@
 #include "base/float_mode.hpp"
 #include "ring.hpp"
 
-namespace dl4_test {
+namespace dl4_test::DL4_FILE {
 namespace {
 
 using Make = std::function<std::shared_ptr<graph::Model>()>;
@@ -220,4 +220,4 @@ TEST(Synchronized, SumsOverThoseWhoAreTogetherNow) {
 }
 
 }  // namespace
-}  // namespace dl4_test
+}  // namespace dl4_test::DL4_FILE

@@ -12,7 +12,7 @@
 #include "train/fit.hpp"
 #include "train/run_options.hpp"
 
-namespace dl4::train {
+namespace dl4::train::DL4_FILE {
 namespace {
 
 using graph::Graph;
@@ -466,4 +466,4 @@ TEST(Trainer, BadBatchesAreRefused) {
 }
 
 }  // namespace
-}  // namespace dl4::train
+}  // namespace dl4::train::DL4_FILE

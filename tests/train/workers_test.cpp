@@ -1,7 +1,7 @@
 // Workers train as one process does, to the same bits where shards are cut, and fail together.
 #include "ring.hpp"
 
-namespace dl4_test {
+namespace dl4_test::DL4_FILE {
 namespace {
 
 void expect_near(const Told &a, const Told &b) {
@@ -403,4 +403,4 @@ TEST(Workers, WhatCannotBeCutIsRefused) {
 }
 
 }  // namespace
-}  // namespace dl4_test
+}  // namespace dl4_test::DL4_FILE

@@ -10,7 +10,7 @@
 #include "train/run_options.hpp"
 #include "train/trainer.hpp"
 
-namespace dl4::train {
+namespace dl4::train::DL4_FILE {
 namespace {
 
 using graph::Graph;
@@ -249,4 +249,4 @@ TEST(Written, NoGradientPassesThroughThem) {
 }
 
 }  // namespace
-}  // namespace dl4::train
+}  // namespace dl4::train::DL4_FILE

@@ -11,6 +11,7 @@
 #include <set>
 #include <sstream>
 
+namespace DL4_FILE {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -290,3 +291,4 @@ TEST(ApiDescription, EveryFunctionIsInTheLibrary) {
 }
 
 }  // namespace
+}  // namespace DL4_FILE

@@ -13,6 +13,7 @@
 #include <type_traits>
 #include <utility>
 
+namespace DL4_FILE {
 namespace {
 
 using std::string;
@@ -351,3 +352,4 @@ TEST(Arguments, ObjectsOutliveTheirParentsInEveryOrder) {
 }
 
 }  // namespace
+}  // namespace DL4_FILE

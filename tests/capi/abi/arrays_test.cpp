@@ -7,6 +7,7 @@
 
 #include "harness/folder.hpp"
 
+namespace DL4_FILE {
 namespace {
 
 using dl4::Dims;
@@ -109,3 +110,4 @@ TEST_F(Arrays, WhereNothingCanBeWritten) {
 }
 
 }  // namespace
+}  // namespace DL4_FILE

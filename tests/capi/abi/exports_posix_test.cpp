@@ -8,6 +8,7 @@
 #include <set>
 #include <sstream>
 
+namespace DL4_FILE {
 namespace {
 
 // The lines a command prints; none if it is not there.
@@ -94,3 +95,4 @@ TEST(Exports, LibrariesAndTheCommandAreLinkedSo) {
 }
 
 }  // namespace
+}  // namespace DL4_FILE

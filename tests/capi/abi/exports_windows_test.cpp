@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 
+namespace DL4_FILE {
 namespace {
 
 const char *base() { return reinterpret_cast<const char *>(GetModuleHandleW(L"dl4.dll")); }
@@ -41,3 +42,4 @@ TEST(Exports, TheDllAsksForTheSystemAlone) {
 }
 
 }  // namespace
+}  // namespace DL4_FILE

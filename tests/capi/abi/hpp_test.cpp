@@ -12,6 +12,7 @@
 
 #include "harness/folder.hpp"
 
+namespace DL4_FILE {
 namespace {
 
 dl4::Model small() {
@@ -238,3 +239,4 @@ TEST(Hpp, CopiesAreReferences) {
 }
 
 }  // namespace
+}  // namespace DL4_FILE

@@ -6,9 +6,8 @@
 
 #include "capi/use.hpp"
 
+namespace dl4_test::DL4_FILE {
 namespace {
-
-using namespace dl4_test;
 
 void count_release(void *user) { ++*static_cast<int *>(user); }
 
@@ -531,3 +530,4 @@ TEST(Refs, SettingAgainReplaces) {
 }
 
 }  // namespace
+}  // namespace dl4_test::DL4_FILE

@@ -9,9 +9,9 @@
 
 #include "capi/net.hpp"
 
+namespace dl4_test::DL4_FILE {
 namespace {
 
-using namespace dl4_test;
 using nlohmann::json;
 namespace fs = std::filesystem;
 
@@ -259,3 +259,4 @@ TEST(Meta, ExcusesAreOfKindsThatExist) {
 }
 
 }  // namespace
+}  // namespace dl4_test::DL4_FILE

@@ -1,9 +1,9 @@
 // Names are C texts on the way out: U+0000, which only JSON can bring in, is refused wherever one enters.
 #include "capi/use.hpp"
 
+namespace dl4_test::DL4_FILE {
 namespace {
 
-using namespace dl4_test;
 using nlohmann::json;
 
 const std::string bad("na\0me", 5);
@@ -81,3 +81,4 @@ TEST(Names, InMessagesAndSummariesAreOneLine) {
 }
 
 }  // namespace
+}  // namespace dl4_test::DL4_FILE

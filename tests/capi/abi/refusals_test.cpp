@@ -5,9 +5,8 @@
 
 #include "capi/net.hpp"
 
+namespace dl4_test::DL4_FILE {
 namespace {
-
-using namespace dl4_test;
 
 // What the cases play with.
 struct Bench {
@@ -561,3 +560,4 @@ TEST(Refused, ANanStepKeepsTheWeightsOfTheLastGoodOne) {
 }
 
 }  // namespace
+}  // namespace dl4_test::DL4_FILE

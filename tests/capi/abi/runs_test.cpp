@@ -3,9 +3,8 @@
 
 #include "capi/graphs.hpp"
 
+namespace dl4_test::DL4_FILE {
 namespace {
-
-using namespace dl4_test;
 
 constexpr int64_t batch = 1, steps = 2, features = 4;
 
@@ -154,3 +153,4 @@ TEST(Runs, RefuseWrongArgumentsWhicheverWay) {
 }
 
 }  // namespace
+}  // namespace dl4_test::DL4_FILE

@@ -12,9 +12,9 @@
 #include "capi/signed.hpp"
 #include "harness/folder.hpp"
 
+namespace dl4_test::DL4_FILE {
 namespace {
 
-using namespace dl4_test;
 using nlohmann::json;
 namespace fs = std::filesystem;
 
@@ -420,3 +420,4 @@ TEST_F(Files, Hazard7AModelNamesNoOtherFile) {
 }
 
 }  // namespace
+}  // namespace dl4_test::DL4_FILE

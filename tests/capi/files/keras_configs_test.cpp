@@ -7,9 +7,9 @@
 
 #include "capi/net.hpp"
 
+namespace dl4_test::DL4_FILE {
 namespace {
 
-using namespace dl4_test;
 using nlohmann::json;
 
 bool is_ours(const std::string &category, const std::string &name) {
@@ -77,3 +77,4 @@ TEST(KerasConfigs, AreTaken) {
 }
 
 }  // namespace
+}  // namespace dl4_test::DL4_FILE

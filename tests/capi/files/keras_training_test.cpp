@@ -12,9 +12,9 @@
 #include "capi/use.hpp"
 #include "harness/folder.hpp"
 
+namespace dl4_test::DL4_FILE {
 namespace {
 
-using namespace dl4_test;
 using nlohmann::json;
 
 std::string data(const std::string &name) { return DL4_SOURCE_DIR "/tests/io/data/" + name; }
@@ -223,3 +223,4 @@ TEST_F(KerasTraining, ACheckpointOfAFitMayBeKerass) {
 }
 
 }  // namespace
+}  // namespace dl4_test::DL4_FILE

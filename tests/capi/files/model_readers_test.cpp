@@ -4,9 +4,8 @@
 
 #include "capi/use.hpp"
 
+namespace dl4_test::DL4_FILE {
 namespace {
-
-using namespace dl4_test;
 
 TEST(ModelReaders, SeeAllFrozenOrNone) {
   auto m = small_net();
@@ -61,3 +60,4 @@ TEST(ModelReaders, DescribingIsBusyWhileATrainerIsAtWork) {
 }
 
 }  // namespace
+}  // namespace dl4_test::DL4_FILE

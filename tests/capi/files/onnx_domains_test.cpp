@@ -4,9 +4,9 @@
 #include "capi/onnx_bytes.hpp"
 #include "capi/texts.hpp"
 
+namespace dl4_test::DL4_FILE {
 namespace {
 
-using namespace dl4_test;
 using namespace dl4_test::onnx_bytes;
 
 std::string in_domain(const std::string &domain, const std::string &op, const std::vector<std::string> &in,
@@ -237,3 +237,4 @@ TEST(OnnxDomains, TreesHaveNoCircles) {
 }
 
 }  // namespace
+}  // namespace dl4_test::DL4_FILE

@@ -10,9 +10,9 @@
 #include "capi/onnx_bytes.hpp"
 #include "harness/folder.hpp"
 
+namespace dl4_test::DL4_FILE {
 namespace {
 
-using namespace dl4_test;
 using nlohmann::json;
 
 const std::string there = DL4_SOURCE_DIR "/tests/io/data/onnx/exports/";
@@ -126,3 +126,4 @@ TEST(OnnxExports, GiveWhatOnnxRuntimeGave) {
 }
 
 }  // namespace
+}  // namespace dl4_test::DL4_FILE

@@ -13,9 +13,9 @@
 #include "capi/onnx_bytes.hpp"
 #include "harness/folder.hpp"
 
+namespace dl4_test::DL4_FILE {
 namespace {
 
-using namespace dl4_test;
 using namespace dl4_test::onnx_bytes;
 using nlohmann::json;
 
@@ -410,3 +410,4 @@ TEST(OnnxMutations, EndInAModelOrInARefusal) {
 }
 
 }  // namespace
+}  // namespace dl4_test::DL4_FILE

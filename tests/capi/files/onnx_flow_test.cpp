@@ -2,9 +2,9 @@
 
 #include "capi/onnx_bytes.hpp"
 
+namespace dl4_test::DL4_FILE {
 namespace {
 
-using namespace dl4_test;
 using namespace dl4_test::onnx_bytes;
 
 constexpr int floats = 1, int64 = 7, boolean = 9;
@@ -318,3 +318,4 @@ TEST(OnnxFlow, SizesThatDoubleAreCounted) {
 }
 
 }  // namespace
+}  // namespace dl4_test::DL4_FILE

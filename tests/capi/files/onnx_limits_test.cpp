@@ -3,9 +3,9 @@
 
 #include "capi/onnx_bytes.hpp"
 
+namespace dl4_test::DL4_FILE {
 namespace {
 
-using namespace dl4_test;
 using namespace dl4_test::onnx_bytes;
 
 constexpr int floats_type = 1, int64_type = 7;
@@ -165,3 +165,4 @@ TEST(OnnxLimits, NumbersAtTheEndsOfTheirRangeAreNoOverflow) {
 }
 
 }  // namespace
+}  // namespace dl4_test::DL4_FILE

@@ -6,9 +6,9 @@
 
 #include "capi/onnx_bytes.hpp"
 
+namespace dl4_test::DL4_FILE {
 namespace {
 
-using namespace dl4_test;
 using namespace dl4_test::onnx_bytes;
 
 constexpr int floats_type = 1, int64_type = 7, flags_type = 9;
@@ -201,3 +201,4 @@ TEST(OnnxFlexAttention, IsTheOnlyOpOfItsDomain) {
 }
 
 }  // namespace
+}  // namespace dl4_test::DL4_FILE

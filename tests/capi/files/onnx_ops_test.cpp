@@ -4,9 +4,9 @@
 
 #include "capi/onnx_bytes.hpp"
 
+namespace dl4_test::DL4_FILE {
 namespace {
 
-using namespace dl4_test;
 using namespace dl4_test::onnx_bytes;
 
 constexpr int floats_type = 1, int64_type = 7;
@@ -202,3 +202,4 @@ TEST(OnnxAttention, OfAShortMaskIsRefusedBeforeItsOpset) {
 }
 
 }  // namespace
+}  // namespace dl4_test::DL4_FILE

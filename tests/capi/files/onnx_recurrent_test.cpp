@@ -2,9 +2,8 @@
 #include "capi/use.hpp"
 #include "harness/folder.hpp"
 
+namespace dl4_test::DL4_FILE {
 namespace {
-
-using namespace dl4_test;
 
 struct OnnxRecurrence : Folder {
   // Writes a model of one layer.
@@ -164,3 +163,4 @@ TEST_F(OnnxRecurrence, OfAStatefulLayerBeginsWithZeros) {
 }
 
 }  // namespace
+}  // namespace dl4_test::DL4_FILE

@@ -1,9 +1,9 @@
 // ONNX's Scan: what it gives, and what of it is refused.
 #include "capi/onnx_bytes.hpp"
 
+namespace dl4_test::DL4_FILE {
 namespace {
 
-using namespace dl4_test;
 using namespace dl4_test::onnx_bytes;
 
 // A body that adds each step to the state, and gives that too.
@@ -155,3 +155,4 @@ TEST(OnnxScan, IsRefusedByWhatItSays) {
 }
 
 }  // namespace
+}  // namespace dl4_test::DL4_FILE

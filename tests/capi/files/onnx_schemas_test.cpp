@@ -5,9 +5,9 @@
 
 #include "capi/onnx_bytes.hpp"
 
+namespace dl4_test::DL4_FILE {
 namespace {
 
-using namespace dl4_test;
 using namespace dl4_test::onnx_bytes;
 
 constexpr int64_t opset = 20, newest = 28;
@@ -242,3 +242,4 @@ TEST(OnnxExperiments, AreRead) {
 }
 
 }  // namespace
+}  // namespace dl4_test::DL4_FILE

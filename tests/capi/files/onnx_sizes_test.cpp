@@ -3,9 +3,9 @@
 
 #include "capi/onnx_bytes.hpp"
 
+namespace dl4_test::DL4_FILE {
 namespace {
 
-using namespace dl4_test;
 using namespace dl4_test::onnx_bytes;
 
 // x (n, 4): n is "s0", 4 is known. `graph` makes y, of any shape, of floats.
@@ -178,3 +178,4 @@ TEST(OnnxSizes, ThatGrowAreRefused) {
 }
 
 }  // namespace
+}  // namespace dl4_test::DL4_FILE

@@ -3,9 +3,9 @@
 #include "capi/onnx_bytes.hpp"
 #include "capi/texts.hpp"
 
+namespace dl4_test::DL4_FILE {
 namespace {
 
-using namespace dl4_test;
 using namespace dl4_test::onnx_bytes;
 
 std::string text_of(const std::string &name, const std::string &v) { return attribute(name, field(4, v), 3); }
@@ -267,3 +267,4 @@ TEST(OnnxTexts, AreWrittenAsStrings) {
 }
 
 }  // namespace
+}  // namespace dl4_test::DL4_FILE

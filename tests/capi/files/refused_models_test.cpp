@@ -3,9 +3,8 @@
 
 #include "capi/graphs.hpp"
 
+namespace dl4_test::DL4_FILE {
 namespace {
-
-using namespace dl4_test;
 
 TEST(RefusedLayer, LeavesTheGraphApartFromTheModel) {
   auto g = graph();
@@ -38,3 +37,4 @@ TEST(RefusedLayer, LeavesTheGraphApartFromTheModel) {
 }
 
 }  // namespace
+}  // namespace dl4_test::DL4_FILE

@@ -9,9 +9,8 @@
 #include "capi/hostile.hpp"
 #include "capi/net.hpp"
 
+namespace dl4_test::DL4_FILE {
 namespace {
-
-using namespace dl4_test;
 
 // The formats of whole models.
 constexpr const char *formats[] = {"native", "keras",
@@ -224,3 +223,4 @@ TEST(SavedKinds, AreLoadedAgainOrRefusedByName) {
 }
 
 }  // namespace
+}  // namespace dl4_test::DL4_FILE

@@ -13,9 +13,9 @@
 #include "capi/training.hpp"
 #include "harness/folder.hpp"
 
+namespace dl4_test::DL4_FILE {
 namespace {
 
-using namespace dl4_test;
 namespace fs = std::filesystem;
 
 using Saving = Folder;
@@ -158,3 +158,4 @@ TEST_F(Saving, ResumeBetweenStepsKeepsAccumulatedGradients) {
 }
 
 }  // namespace
+}  // namespace dl4_test::DL4_FILE

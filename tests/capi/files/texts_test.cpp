@@ -4,9 +4,9 @@
 #include "capi/damaged.hpp"
 #include "capi/texts.hpp"
 
+namespace dl4_test::DL4_FILE {
 namespace {
 
-using namespace dl4_test;
 using nlohmann::json;
 namespace fs = std::filesystem;
 
@@ -97,3 +97,4 @@ TEST(TextFiles, AreRefusedWithoutTheirAssets) {
 }
 
 }  // namespace
+}  // namespace dl4_test::DL4_FILE

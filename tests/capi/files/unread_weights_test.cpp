@@ -8,6 +8,7 @@
 
 #include "harness/folder.hpp"
 
+namespace DL4_FILE {
 namespace {
 
 using dl4::Model;
@@ -84,3 +85,4 @@ TEST(SessionPlans, SayLayersKernelsAndTimes) {
 }
 
 }  // namespace
+}  // namespace DL4_FILE

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+namespace DL4_FILE {
 namespace {
 
 using Json = nlohmann::json;
@@ -84,3 +85,4 @@ TEST(Architectures, AllLayersThatAreRefusedAreNamed) {
 }
 
 }  // namespace
+}  // namespace DL4_FILE

@@ -6,9 +6,9 @@
 
 #include "capi/net.hpp"
 
+namespace dl4_test::DL4_FILE {
 namespace {
 
-using namespace dl4_test;
 using nlohmann::json;
 
 // A layer that is called as in training; each run draws anew.
@@ -373,3 +373,4 @@ TEST(Augmentations, AreRefused) {
 }
 
 }  // namespace
+}  // namespace dl4_test::DL4_FILE

@@ -6,9 +6,8 @@
 
 #include "capi/streams.hpp"
 
+namespace dl4_test::DL4_FILE {
 namespace {
-
-using namespace dl4_test;
 
 // A model of inputs step, x, n and output y: x after loops within loops, so many deep, each of n steps.
 std::string repeated(int depth) {
@@ -281,3 +280,4 @@ TEST(Cancel, ActsInOneLongStep) {
 }
 
 }  // namespace
+}  // namespace dl4_test::DL4_FILE

@@ -3,9 +3,8 @@
 
 #include "capi/graphs.hpp"
 
+namespace dl4_test::DL4_FILE {
 namespace {
-
-using namespace dl4_test;
 
 std::vector<int64_t> dims_of(const dl4_tensor *t) {
   const int64_t *dims = dl4_tensor_dims(t);
@@ -208,3 +207,4 @@ TEST(ComputedSizes, BoxesThatOverlapNoBetterOne) {
 }
 
 }  // namespace
+}  // namespace dl4_test::DL4_FILE

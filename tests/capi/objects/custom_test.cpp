@@ -8,9 +8,9 @@
 #include "capi/use.hpp"
 #include "harness/folder.hpp"
 
+namespace dl4_test::DL4_FILE {
 namespace {
 
-using namespace dl4_test;
 using nlohmann::json;
 
 const float *in(const dl4_tensor *t) { return static_cast<const float *>(dl4_tensor_data(t)); }
@@ -503,3 +503,4 @@ TEST(Custom, Refusals) {
 }
 
 }  // namespace
+}  // namespace dl4_test::DL4_FILE

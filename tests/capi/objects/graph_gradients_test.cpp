@@ -2,7 +2,7 @@
 
 #include "capi/step.hpp"
 
-namespace dl4_test {
+namespace dl4_test::DL4_FILE {
 namespace {
 
 constexpr char mse[] = R"({"loss": "MeanSquaredError"})";
@@ -93,4 +93,4 @@ TEST(GraphGradients, OfALossAreThoseOfATrainer) {
 }
 
 }  // namespace
-}  // namespace dl4_test
+}  // namespace dl4_test::DL4_FILE

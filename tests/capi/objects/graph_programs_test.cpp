@@ -1,7 +1,7 @@
 // Training steps as graphs, against Keras on TensorFlow: golden/graph_programs.py.
 #include "capi/graph_program.hpp"
 
-namespace dl4_test {
+namespace dl4_test::DL4_FILE {
 namespace {
 
 TEST(GraphPrograms, Gan) {
@@ -277,4 +277,4 @@ TEST(GraphPrograms, Explanations) {
 }
 
 }  // namespace
-}  // namespace dl4_test
+}  // namespace dl4_test::DL4_FILE

@@ -5,7 +5,7 @@
 #include "capi/step.hpp"
 #include "capi/use.hpp"
 
-namespace dl4_test {
+namespace dl4_test::DL4_FILE {
 namespace {
 
 constexpr char mse[] = R"({"loss": "MeanSquaredError"})";
@@ -353,4 +353,4 @@ TEST(GraphUpdates, AnUpdateOfValuesRefusesWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace dl4_test
+}  // namespace dl4_test::DL4_FILE

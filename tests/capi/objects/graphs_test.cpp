@@ -4,17 +4,12 @@
 #include <nlohmann/json.hpp>
 
 #include "capi/processes.hpp"
+#include "capi/use.hpp"
 
+namespace dl4_test::DL4_FILE {
 namespace {
 
-using namespace dl4_test;
 using nlohmann::json;
-
-std::string described(const void *object, int32_t format) {
-  Own<dl4_blob> b;
-  ok(dl4_describe(object, format, b.out()));
-  return dl4_blob_data(b);
-}
 
 TEST(Graphs, AMaskThatIsNoneForOneInputIsDescribed) {
   Own<dl4_graph> g, again;
@@ -274,3 +269,4 @@ TEST(Graphs, ASeedThatIsSetBeginsItsNumbersAnew) {
 }
 
 }  // namespace
+}  // namespace dl4_test::DL4_FILE

@@ -8,9 +8,9 @@
 #include "capi/processes.hpp"
 #include "capi/use.hpp"
 
+namespace dl4_test::DL4_FILE {
 namespace {
 
-using namespace dl4_test;
 namespace fs = std::filesystem;
 
 struct Folder {
@@ -162,3 +162,4 @@ TEST(Log, RefusesWrongOptionsByName) {
 }
 
 }  // namespace
+}  // namespace dl4_test::DL4_FILE

@@ -4,9 +4,8 @@
 #include "capi/net.hpp"
 #include "capi/use.hpp"
 
+namespace dl4_test::DL4_FILE {
 namespace {
-
-using namespace dl4_test;
 
 std::vector<float> dense_of(dl4_context *c) {
   Own<dl4_graph> g;
@@ -35,3 +34,4 @@ TEST(Math, Float32x3NeedsAmx) {
 }
 
 }  // namespace
+}  // namespace dl4_test::DL4_FILE

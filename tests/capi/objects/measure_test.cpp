@@ -3,9 +3,9 @@
 
 #include "capi/use.hpp"
 
+namespace dl4_test::DL4_FILE {
 namespace {
 
-using namespace dl4_test;
 using nlohmann::json;
 
 std::vector<float> measured(const char *category, const char *kind, dl4_tensor *y, dl4_tensor *p,
@@ -188,3 +188,4 @@ TEST(Measure, LayersRefuseWhatIsNoLossOrMetric) {
 }
 
 }  // namespace
+}  // namespace dl4_test::DL4_FILE

@@ -4,9 +4,9 @@
 
 #include "capi/use.hpp"
 
+namespace dl4_test::DL4_FILE {
 namespace {
 
-using namespace dl4_test;
 using nlohmann::json;
 
 // x [B, 4] -> the model as layer "inner" -> Dense "head" [B, 2].
@@ -272,3 +272,4 @@ TEST(NestedModels, OneTrainerAtATime) {
 }
 
 }  // namespace
+}  // namespace dl4_test::DL4_FILE

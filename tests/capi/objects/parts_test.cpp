@@ -3,9 +3,9 @@
 
 #include "capi/use.hpp"
 
+namespace dl4_test::DL4_FILE {
 namespace {
 
-using namespace dl4_test;
 using nlohmann::json;
 
 Own<dl4_graph> graph() {
@@ -151,3 +151,4 @@ TEST(Share, ALayerOfTwoGraphsHasOneSetOfWeights) {
 }
 
 }  // namespace
+}  // namespace dl4_test::DL4_FILE

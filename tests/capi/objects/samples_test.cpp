@@ -4,9 +4,9 @@
 
 #include "capi/net.hpp"
 
+namespace dl4_test::DL4_FILE {
 namespace {
 
-using namespace dl4_test;
 using nlohmann::json;
 
 // A ring of n nodes, 2 features each, and its edges in both directions; the target of a node is the mean of a feature
@@ -130,3 +130,4 @@ TEST(Samples, RowsOfTensorsWithoutABatchSize) {
 }
 
 }  // namespace
+}  // namespace dl4_test::DL4_FILE

@@ -4,9 +4,8 @@
 
 #include "capi/graphs.hpp"
 
+namespace dl4_test::DL4_FILE {
 namespace {
-
-using namespace dl4_test;
 
 // The words of the header's table: a row for each way to run, a column for each option.
 std::vector<std::vector<std::string>> table() {
@@ -100,3 +99,4 @@ TEST(SessionOptions, OnlyAModelThatRunsAsAWholePredicts) {
 }
 
 }  // namespace
+}  // namespace dl4_test::DL4_FILE

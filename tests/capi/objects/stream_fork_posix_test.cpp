@@ -7,9 +7,8 @@
 #include "capi/net.hpp"
 #include "capi/streams.hpp"
 
+namespace dl4_test::DL4_FILE {
 namespace {
-
-using namespace dl4_test;
 
 Own<dl4_tensor> random_tensor(const std::vector<int64_t> &dims, uint32_t seed) {
   std::mt19937 draw(seed);
@@ -133,3 +132,4 @@ TEST(StreamFork, ManyThreadsGoOnAtOnce) {
 }
 
 }  // namespace
+}  // namespace dl4_test::DL4_FILE

@@ -3,9 +3,8 @@
 
 #include "capi/use.hpp"
 
+namespace dl4_test::DL4_FILE {
 namespace {
-
-using namespace dl4_test;
 
 constexpr int64_t features = 3;
 
@@ -142,3 +141,4 @@ TEST(StreamFork, OneInUseIsBusy) {
 }
 
 }  // namespace
+}  // namespace dl4_test::DL4_FILE

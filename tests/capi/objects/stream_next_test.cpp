@@ -4,9 +4,8 @@
 
 #include "capi/use.hpp"
 
+namespace dl4_test::DL4_FILE {
 namespace {
-
-using namespace dl4_test;
 
 constexpr int32_t vocabulary = 7;
 constexpr float excluded = -std::numeric_limits<float>::infinity();
@@ -217,3 +216,4 @@ TEST(Next, AFailureOfOneRowGivesNoId) {
 }
 
 }  // namespace
+}  // namespace dl4_test::DL4_FILE

@@ -6,9 +6,8 @@
 #include "capi/signed.hpp"
 #include "capi/streams.hpp"
 
+namespace dl4_test::DL4_FILE {
 namespace {
-
-using namespace dl4_test;
 
 constexpr int64_t features = 3, steps = 9;
 Own<dl4_tensor> floats_of(int64_t batch) {
@@ -285,3 +284,4 @@ TEST(Stateful, AFreeBatchAndAnotherBatchAreRefused) {
 }
 
 }  // namespace
+}  // namespace dl4_test::DL4_FILE

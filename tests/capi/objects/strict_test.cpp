@@ -3,9 +3,8 @@
 
 #include "capi/net.hpp"
 
+namespace dl4_test::DL4_FILE {
 namespace {
-
-using namespace dl4_test;
 
 struct Family {
   const char *name;
@@ -181,3 +180,4 @@ INSTANTIATE_TEST_SUITE_P(Of, Strict, testing::ValuesIn(families),
                          [](const auto &info) { return std::string(info.param.name); });
 
 }  // namespace
+}  // namespace dl4_test::DL4_FILE

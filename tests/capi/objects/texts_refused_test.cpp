@@ -1,9 +1,9 @@
 // Bad input of tensors of strings and of layers for texts: what each error says.
 #include "capi/texts.hpp"
 
+namespace dl4_test::DL4_FILE {
 namespace {
 
-using namespace dl4_test;
 using nlohmann::json;
 
 void expect_refusal(dl4_error *e, int32_t code, const std::string &says) {
@@ -209,3 +209,4 @@ TEST(TextsRefused, ATextOfMoreTokensThanMemory) {
 }
 
 }  // namespace
+}  // namespace dl4_test::DL4_FILE

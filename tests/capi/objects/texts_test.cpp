@@ -5,9 +5,9 @@
 #include "capi/texts.hpp"
 #include "harness/folder.hpp"
 
+namespace dl4_test::DL4_FILE {
 namespace {
 
-using namespace dl4_test;
 using nlohmann::json;
 
 TEST(StringTensors, AreCopiesOfStringsWithAndWithoutLengths) {
@@ -231,3 +231,4 @@ TEST(Texts, RowsOfFewerPiecesAreFilledWithThePad) {
 }
 
 }  // namespace
+}  // namespace dl4_test::DL4_FILE

@@ -5,9 +5,9 @@
 
 #include "capi/use.hpp"
 
+namespace dl4_test::DL4_FILE {
 namespace {
 
-using namespace dl4_test;
 using nlohmann::json;
 
 json computed() {
@@ -108,3 +108,4 @@ TEST(Tuning, RefusesWhatIsDamagedAbsurdOrOfAnotherMachine) {
 }
 
 }  // namespace
+}  // namespace dl4_test::DL4_FILE

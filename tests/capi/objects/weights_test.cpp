@@ -5,9 +5,8 @@
 
 #include "capi/use.hpp"
 
+namespace dl4_test::DL4_FILE {
 namespace {
-
-using namespace dl4_test;
 
 struct Family {
   const char *name;
@@ -266,3 +265,4 @@ TEST(WeightsOption, RefusesWeightsWithoutAScale) {
 }
 
 }  // namespace
+}  // namespace dl4_test::DL4_FILE

@@ -7,9 +7,8 @@
 
 #include "capi/net.hpp"
 
+namespace dl4_test::DL4_FILE {
 namespace {
-
-using namespace dl4_test;
 
 std::string text_of(const void *object, int32_t format = DL4_FORMAT_TEXT) {
   Own<dl4_blob> text;
@@ -366,3 +365,4 @@ TEST(Hazard3, WidthsOfNothingAreAnsweredOrRefusedWhenBuilt) {
 }
 
 }  // namespace
+}  // namespace dl4_test::DL4_FILE

@@ -19,9 +19,9 @@
 #include "capi/processes.hpp"
 #include "harness/folder.hpp"
 
+namespace dl4_test::DL4_FILE {
 namespace {
 
-using namespace dl4_test;
 namespace fs = std::filesystem;
 
 std::string host_state() {
@@ -509,3 +509,4 @@ TEST(Hazard10, ACommaLocaleChangesNoNumber) {
 }
 
 }  // namespace
+}  // namespace dl4_test::DL4_FILE

@@ -10,9 +10,9 @@
 #include "harness/folder.hpp"
 #include "capi/net.hpp"
 
+namespace dl4_test::DL4_FILE {
 namespace {
 
-using namespace dl4_test;
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
@@ -67,3 +67,4 @@ TEST_F(KilledTraining, EndsInTheSameBits) {
 }
 
 }  // namespace
+}  // namespace dl4_test::DL4_FILE

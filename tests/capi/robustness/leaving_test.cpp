@@ -8,9 +8,8 @@
 
 #include "capi/processes.hpp"
 
+namespace dl4_test::DL4_FILE {
 namespace {
-
-using namespace dl4_test;
 
 enum class Way { returns, exits, throws, throws_int };
 Way way = Way::returns;
@@ -326,3 +325,4 @@ TEST(Leaving, EveryFunctionOfTheHostsInEveryWay) {
 }
 
 }  // namespace
+}  // namespace dl4_test::DL4_FILE

@@ -7,9 +7,9 @@
 #include "capi/training.hpp"
 #include "harness/folder.hpp"
 
+namespace dl4_test::DL4_FILE {
 namespace {
 
-using namespace dl4_test;
 using nlohmann::json;
 
 Own<dl4_context> limited(int64_t bytes) {
@@ -253,3 +253,4 @@ TEST_F(Epochs, AreBoundedByWhatACheckpointTells) {
 }
 
 }  // namespace
+}  // namespace dl4_test::DL4_FILE

@@ -16,9 +16,9 @@
 #include "capi/use.hpp"
 #include "harness/folder.hpp"
 
+namespace dl4_test::DL4_FILE {
 namespace {
 
-using namespace dl4_test;
 using nlohmann::json;
 namespace fs = std::filesystem;
 
@@ -390,3 +390,4 @@ TEST_F(Mutations, OfACheckpointEndInTrainingOrInARefusalThatChangesNothing) {
 }
 
 }  // namespace
+}  // namespace dl4_test::DL4_FILE

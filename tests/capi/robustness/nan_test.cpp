@@ -4,9 +4,8 @@
 
 #include "capi/net.hpp"
 
+namespace dl4_test::DL4_FILE {
 namespace {
-
-using namespace dl4_test;
 
 constexpr float nan = std::numeric_limits<float>::quiet_NaN();
 
@@ -201,3 +200,4 @@ TEST(Hazard8, TheGradientGuardMeetsNanThatTheLossHides) {
 }
 
 }  // namespace
+}  // namespace dl4_test::DL4_FILE

@@ -5,9 +5,8 @@
 #include "capi/net.hpp"
 #include "capi/processes.hpp"
 
+namespace dl4_test::DL4_FILE {
 namespace {
-
-using namespace dl4_test;
 
 std::string build_info() {
   Own<dl4_blob> blob;
@@ -78,3 +77,4 @@ TEST(OlderLibraries, DISABLED_InTheChild) {
 }
 
 }  // namespace
+}  // namespace dl4_test::DL4_FILE

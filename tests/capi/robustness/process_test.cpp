@@ -10,9 +10,8 @@
 
 #include "capi/processes.hpp"
 
+namespace dl4_test::DL4_FILE {
 namespace {
-
-using namespace dl4_test;
 
 int load(const char *what) {
   pid_t child = fork();
@@ -231,3 +230,4 @@ TEST(Hazard6, ShortLivedCallersLeaveNothingBehind) {
 }
 
 }  // namespace
+}  // namespace dl4_test::DL4_FILE

@@ -17,9 +17,8 @@
 #include <sanitizer/lsan_interface.h>
 #endif
 
+namespace dl4_test::DL4_FILE {
 namespace {
-
-using namespace dl4_test;
 
 // ---- Cases ----------------------------------------------------------------------------------------------------------
 
@@ -487,3 +486,4 @@ TEST_F(RegistryFuzz, HostileValuesAreRefusedOrWork) {
 }
 
 }  // namespace
+}  // namespace dl4_test::DL4_FILE

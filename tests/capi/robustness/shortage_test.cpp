@@ -11,9 +11,8 @@ extern "C" void *aligned_alloc(size_t align, size_t n) {
   return !dl4_test::next_is_granted() || posix_memalign(&p, align, n) ? nullptr : p;
 }
 
+namespace dl4_test::DL4_FILE {
 namespace {
-
-using namespace dl4_test;
 
 class Shortage : public Folder {
  protected:
@@ -305,3 +304,4 @@ TEST_F(Shortage, ModelsSavedLoadedAndRun) {
 }
 
 }  // namespace
+}  // namespace dl4_test::DL4_FILE

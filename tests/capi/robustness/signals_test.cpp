@@ -6,9 +6,8 @@
 
 #include "capi/net.hpp"
 
+namespace dl4_test::DL4_FILE {
 namespace {
-
-using namespace dl4_test;
 
 volatile sig_atomic_t heard = 0;
 void hear(int) { heard = heard + 1; }
@@ -64,3 +63,4 @@ TEST(Signals, LeaveTrainingAsItIs) {
 }
 
 }  // namespace
+}  // namespace dl4_test::DL4_FILE

@@ -9,9 +9,8 @@
 #include "capi/processes.hpp"
 #include "harness/folder.hpp"
 
+namespace dl4_test::DL4_FILE {
 namespace {
-
-using namespace dl4_test;
 
 constexpr size_t stack_bytes = 1 << 20;
 constexpr unsigned char paint = 0xA5;
@@ -189,3 +188,4 @@ TEST_F(Stack, OfACallIsAsDeepAsTheHeaderSays) {
 }
 
 }  // namespace
+}  // namespace dl4_test::DL4_FILE

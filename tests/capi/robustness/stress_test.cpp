@@ -7,9 +7,8 @@
 
 #include "capi/processes.hpp"
 
+namespace dl4_test::DL4_FILE {
 namespace {
-
-using namespace dl4_test;
 
 TEST(Stress, SixtyFourCallersABusyNeighbourAndForksInTheMiddle) {
   Net net(2);
@@ -84,3 +83,4 @@ TEST(Soak, ShapesThatNeverEndTakeBoundedMemory) {
 }
 
 }  // namespace
+}  // namespace dl4_test::DL4_FILE

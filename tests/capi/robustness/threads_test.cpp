@@ -7,9 +7,8 @@
 
 #include "capi/net.hpp"
 
+namespace dl4_test::DL4_FILE {
 namespace {
-
-using namespace dl4_test;
 
 Own<dl4_trainer> classifier(dl4_model *m) {
   return trainer(m, R"({"optimizer": "Adam", "loss": "MeanSquaredError", "metrics": ["mae"]})");
@@ -358,3 +357,4 @@ TEST(BatchCallback, FeedsPrediction) {
 }
 
 }  // namespace
+}  // namespace dl4_test::DL4_FILE

@@ -7,9 +7,8 @@
 #include "capi/processes.hpp"
 #include "capi/use.hpp"
 
+namespace dl4_test::DL4_FILE {
 namespace {
-
-using namespace dl4_test;
 
 int64_t resident() {
   int64_t pages = 0, in_memory = 0;
@@ -85,3 +84,4 @@ TEST(Context, TrimTakesWhatAStreamKeeps) {
 }
 
 }  // namespace
+}  // namespace dl4_test::DL4_FILE

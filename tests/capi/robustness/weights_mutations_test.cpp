@@ -5,9 +5,8 @@
 #include "harness/folder.hpp"
 #include "capi/use.hpp"
 
+namespace dl4_test::DL4_FILE {
 namespace {
-
-using namespace dl4_test;
 
 using WeightMutations = Folder;
 
@@ -43,3 +42,4 @@ TEST_F(WeightMutations, OfWeightsAreLoadedWholeOrNotAtAll) {
 }
 
 }  // namespace
+}  // namespace dl4_test::DL4_FILE

@@ -9,7 +9,7 @@
 #include "capi/net.hpp"
 #include "harness/folder.hpp"
 
-namespace dl4_test {
+namespace dl4_test::DL4_FILE {
 namespace {
 
 using json = nlohmann::json;
@@ -287,4 +287,4 @@ TEST(Callbacks, ADecayLeavesSomeAlone) {
 }
 
 }  // namespace
-}  // namespace dl4_test
+}  // namespace dl4_test::DL4_FILE

@@ -6,9 +6,8 @@
 
 #include "capi/net.hpp"
 
+namespace dl4_test::DL4_FILE {
 namespace {
-
-using namespace dl4_test;
 
 TEST(Frozen, CanBeEvaluatedButNotTrained) {
   const std::string layers[] = {R"({"units": 3, "trainable": false})", ""};
@@ -59,3 +58,4 @@ TEST(Frozen, CanBeEvaluatedButNotTrained) {
 }
 
 }  // namespace
+}  // namespace dl4_test::DL4_FILE

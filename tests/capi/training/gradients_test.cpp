@@ -3,9 +3,8 @@
 
 #include "capi/use.hpp"
 
+namespace dl4_test::DL4_FILE {
 namespace {
-
-using namespace dl4_test;
 
 Own<dl4_session> session(const dl4_model *m, const std::string &options) {
   Own<dl4_session> s;
@@ -128,3 +127,4 @@ TEST(Gradients, Refusals) {
 }
 
 }  // namespace
+}  // namespace dl4_test::DL4_FILE

@@ -4,9 +4,9 @@
 
 #include "capi/use.hpp"
 
+namespace dl4_test::DL4_FILE {
 namespace {
 
-using namespace dl4_test;
 using nlohmann::json;
 
 std::vector<std::string> names(dl4_trainer *t) { return metrics_of(t); }
@@ -265,3 +265,4 @@ TEST(Metrics, AreAtMost4096Numbers) {
 }
 
 }  // namespace
+}  // namespace dl4_test::DL4_FILE

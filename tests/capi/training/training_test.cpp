@@ -9,9 +9,9 @@
 #include "capi/training.hpp"
 #include "capi/use.hpp"
 
+namespace dl4_test::DL4_FILE {
 namespace {
 
-using namespace dl4_test;
 using nlohmann::json;
 
 const char *const adam = R"({"optimizer": "Adam", "loss": "MeanSquaredError"})";
@@ -597,3 +597,4 @@ TEST(Fits, GoOnFromAPlaceThatIsSet) {
 }
 
 }  // namespace
+}  // namespace dl4_test::DL4_FILE

@@ -12,9 +12,9 @@
 #include "capi/processes.hpp"
 #include "harness/folder.hpp"
 
+namespace dl4_test::DL4_FILE {
 namespace {
 
-using namespace dl4_test;
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
@@ -306,3 +306,4 @@ TEST(SetWorkers, BadPlacesAreRefused) {
 }
 
 }  // namespace
+}  // namespace dl4_test::DL4_FILE

@@ -7,7 +7,7 @@
 
 #include "base/error.hpp"
 
-namespace dl4::io {
+namespace dl4::io::DL4_FILE {
 namespace {
 
 std::string data(const std::string &name) { return DL4_SOURCE_DIR "/tests/io/data/" + name; }
@@ -135,4 +135,4 @@ TEST(Hdf5, ACutFileIsRefused) {
 }
 
 }  // namespace
-}  // namespace dl4::io
+}  // namespace dl4::io::DL4_FILE

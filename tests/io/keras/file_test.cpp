@@ -15,7 +15,7 @@
 #include "io/keras/store.hpp"
 #include "io/zip/zip.hpp"
 
-namespace dl4::io {
+namespace dl4::io::DL4_FILE {
 namespace {
 
 std::string bytes_of(const Source &source) {
@@ -422,4 +422,4 @@ TEST(KerasFiles, WeightsOfAnotherModelAreNoFaultOfTheFile) {
 }
 
 }  // namespace
-}  // namespace dl4::io
+}  // namespace dl4::io::DL4_FILE

@@ -6,7 +6,7 @@
 #include "base/error.hpp"
 #include "io/keras/operations.hpp"
 
-namespace dl4::io::keras {
+namespace dl4::io::keras::DL4_FILE {
 namespace {
 
 using Layer = Architecture::Layer;
@@ -161,4 +161,4 @@ TEST(KerasJson, ShapesHaveAtMostEightDims) {
 }
 
 }  // namespace
-}  // namespace dl4::io::keras
+}  // namespace dl4::io::keras::DL4_FILE

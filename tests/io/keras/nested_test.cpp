@@ -5,7 +5,7 @@
 #include "graph/model.hpp"
 #include "io/keras/file.hpp"
 
-namespace dl4::io {
+namespace dl4::io::DL4_FILE {
 namespace {
 
 const char *const inner_sequential = R"({"name": "inner", "dtype": {"module": "keras", "class_name": "DTypePolicy",
@@ -103,4 +103,4 @@ TEST(KerasNested, Refusals) {
 }
 
 }  // namespace
-}  // namespace dl4::io
+}  // namespace dl4::io::DL4_FILE

@@ -5,7 +5,7 @@
 #include "io/formats.hpp"
 #include "io/keras/json.hpp"
 
-namespace dl4::io {
+namespace dl4::io::DL4_FILE {
 namespace {
 
 // A layer as it stands in a Sequential of that version.
@@ -123,4 +123,4 @@ TEST(KerasOld, TheOldHardSigmoidIsNotSavedForKeras3) {
 }
 
 }  // namespace
-}  // namespace dl4::io
+}  // namespace dl4::io::DL4_FILE

@@ -6,7 +6,7 @@
 #include "io/formats.hpp"
 #include "io/keras/json.hpp"
 
-namespace dl4::io {
+namespace dl4::io::DL4_FILE {
 namespace {
 
 using Paths = std::map<std::string, std::string>;
@@ -59,4 +59,4 @@ TEST(KerasPaths, LayersAreListedInKerassOrder) {
 }
 
 }  // namespace
-}  // namespace dl4::io
+}  // namespace dl4::io::DL4_FILE

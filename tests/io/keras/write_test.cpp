@@ -10,7 +10,7 @@
 #include "io/keras/json.hpp"
 #include "io/zip/zip.hpp"
 
-namespace dl4::io {
+namespace dl4::io::DL4_FILE {
 namespace {
 
 using graph::LayerId, graph::Node;
@@ -206,4 +206,4 @@ TEST(KerasWriting, WhatKerasHasNotIsRefused) {
 }
 
 }  // namespace
-}  // namespace dl4::io
+}  // namespace dl4::io::DL4_FILE

@@ -12,7 +12,7 @@
 #include "io/native/safetensors.hpp"
 #include "io/zip/zip.hpp"
 
-namespace dl4::io {
+namespace dl4::io::DL4_FILE {
 namespace {
 
 Memory memory(const std::string &bytes) { return Memory(std::as_bytes(std::span(bytes))); }
@@ -234,4 +234,4 @@ TEST(NamedWeights, HalvesOfOtherMakersAreRead) {
 }
 
 }  // namespace
-}  // namespace dl4::io
+}  // namespace dl4::io::DL4_FILE

@@ -1,7 +1,7 @@
 // Convolutions and their gradients by oneDNN against sums in double.
 #include "kernels/conv_cases.hpp"
 
-namespace dl4::kernels {
+namespace dl4::kernels::DL4_FILE {
 namespace {
 
 using namespace testing;
@@ -101,4 +101,4 @@ TEST(DnnlConv, NoThreadAppears) {
 }
 
 }  // namespace
-}  // namespace dl4::kernels
+}  // namespace dl4::kernels::DL4_FILE

@@ -5,7 +5,7 @@
 
 #include "kernels/run_kernel.hpp"
 
-namespace dl4::kernels {
+namespace dl4::kernels::DL4_FILE {
 namespace {
 
 using namespace testing;
@@ -134,4 +134,4 @@ TEST(DnnlLstm, NoThreadAppears) {
 }
 
 }  // namespace
-}  // namespace dl4::kernels
+}  // namespace dl4::kernels::DL4_FILE

@@ -8,7 +8,7 @@
 #include "backend/cpu/kernels/onednn/dnnl_kernel.hpp"
 #include "kernels/run_kernel.hpp"
 
-namespace dl4::kernels {
+namespace dl4::kernels::DL4_FILE {
 namespace {
 
 Conv row(int64_t length) {
@@ -72,4 +72,4 @@ TEST(Primitives, EqualOnesAreShared) {
 }
 
 }  // namespace
-}  // namespace dl4::kernels
+}  // namespace dl4::kernels::DL4_FILE

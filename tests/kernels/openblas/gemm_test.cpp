@@ -3,7 +3,7 @@
 
 #include "backend/cpu/kernels/openblas/blas.hpp"
 
-namespace dl4::kernels {
+namespace dl4::kernels::DL4_FILE {
 namespace {
 
 using namespace testing;
@@ -131,4 +131,4 @@ TEST(Blas, CoresAreOlderThanVectorsByTheirNames) {
 TEST(Blas, SaysWhatItIs) { EXPECT_NE(blas::description().find("OpenBLAS"), std::string::npos) << blas::description(); }
 
 }  // namespace
-}  // namespace dl4::kernels
+}  // namespace dl4::kernels::DL4_FILE

@@ -9,7 +9,7 @@
 
 #include "backend/cpu/kernels/openblas/blas.hpp"
 
-namespace dl4::kernels {
+namespace dl4::kernels::DL4_FILE {
 namespace {
 
 template <class F>
@@ -52,4 +52,4 @@ TEST(SingleThreaded, OpenblasKeepsItsThreads) {
 }
 
 }  // namespace
-}  // namespace dl4::kernels
+}  // namespace dl4::kernels::DL4_FILE
